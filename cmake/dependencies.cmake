@@ -1,0 +1,11 @@
+# Everything comes from the distribution's packages (scripts/setup installs them).
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(RocksDB REQUIRED)
+find_library(ZENFS_ISAL isal REQUIRED)
+if(ZENFS_TESTS)
+  find_package(GTest REQUIRED)
+  find_library(ZENFS_RAPIDCHECK rapidcheck REQUIRED)
+endif()

@@ -1,0 +1,45 @@
+# One target per layer folder. A layer links only the layers that docs/architecture.md allows it, so a
+# forbidden call does not link; scripts/check-style refuses a forbidden include.
+#
+#   zenfs_layer(<name> DEPENDS <layer>... LIBRARIES <library>...)
+#
+# takes its sources from ZENFS_SOURCES_<name> in cmake/sources.cmake.
+function(zenfs_layer name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  set(sources ${ZENFS_SOURCES_${name}})
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
+  list(TRANSFORM ARG_DEPENDS PREPEND zenfs_ OUTPUT_VARIABLE depends)
+  if(sources)
+    add_library(zenfs_${name} STATIC ${sources})
+    target_include_directories(zenfs_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(zenfs_${name} PUBLIC ${depends} ${ARG_LIBRARIES} PRIVATE zenfs_flags)
+  else()  # a layer of headers only
+    add_library(zenfs_${name} INTERFACE)
+    target_include_directories(zenfs_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(zenfs_${name} INTERFACE ${depends} ${ARG_LIBRARIES})
+  endif()
+endfunction()
+
+function(zenfs_add_layers)
+  zenfs_layer(base LIBRARIES Threads::Threads fmt::fmt-header-only ${ZENFS_ISAL})
+  zenfs_layer(model DEPENDS base)
+  zenfs_layer(metrics DEPENDS base)
+  zenfs_layer(device DEPENDS base model)
+  zenfs_layer(format DEPENDS base model)
+  zenfs_layer(zone DEPENDS base device model metrics)
+  zenfs_layer(metalog DEPENDS base device format model metrics)
+  zenfs_layer(file DEPENDS base zone device format model)
+  zenfs_layer(wal DEPENDS base zone format device model)
+  zenfs_layer(catalog DEPENDS base metalog model)
+  zenfs_layer(reclaim DEPENDS base catalog file wal zone)
+  zenfs_layer(volume DEPENDS base model metrics device format zone metalog file wal catalog reclaim)
+  # mkfs writes it into the superblock.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/volume/format_volume.cc PROPERTIES
+    COMPILE_DEFINITIONS ZENFS_VERSION="${PROJECT_VERSION}")
+  zenfs_layer(emulator DEPENDS base device model)
+  zenfs_layer(backends DEPENDS base device model emulator)
+endfunction()
+
+function(zenfs_add_products)
+  include(products OPTIONAL)
+endfunction()

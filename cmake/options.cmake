@@ -1,0 +1,36 @@
+# What a builder may choose, and the flags that every target gets.
+option(ZENFS_TESTS "Build the tests" ON)
+option(ZENFS_WERROR "Treat warnings as errors" ON)
+set(ZENFS_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+
+add_library(zenfs_flags INTERFACE)
+target_compile_options(zenfs_flags INTERFACE -Wall -Wextra -Wnon-virtual-dtor
+  -Wno-missing-field-initializers)  # designated initialisers name what matters
+if(ZENFS_WERROR)
+  target_compile_options(zenfs_flags INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(zenfs_flags INTERFACE -Wshadow=local)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(zenfs_flags INTERFACE -Wthread-safety -Wthread-safety-beta)
+  if(ZENFS_WERROR)
+    target_compile_options(zenfs_flags INTERFACE -Werror=thread-safety)
+  endif()
+endif()
+if(ZENFS_SANITIZE)
+  target_compile_options(zenfs_flags INTERFACE
+    -fsanitize=${ZENFS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(zenfs_flags INTERFACE -fsanitize=${ZENFS_SANITIZE})
+endif()

@@ -1,0 +1,26 @@
+# One test program per layer, from the *_test.cc beside the code, and one per suite under tests/.
+# Each program is one ctest entry, named after what it tests.
+function(zenfs_test_program name)
+  cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_SOURCES)
+    return()
+  endif()
+  list(TRANSFORM ARG_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${ARG_FOLDER}/)
+  add_executable(zenfs_${name}_test ${ARG_SOURCES})
+  target_link_libraries(zenfs_${name}_test PRIVATE
+    ${ARG_LINK} ${ZENFS_RAPIDCHECK} GTest::gmock_main GTest::gtest zenfs_flags)
+  add_test(NAME ${name} COMMAND zenfs_${name}_test)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+endfunction()
+
+function(zenfs_add_tests)
+  zenfs_layer(testing DEPENDS base device model emulator)
+  foreach(layer base model metrics device format zone metalog file wal catalog reclaim volume
+                emulator backends testing)
+    zenfs_test_program(${layer} FOLDER src SOURCES ${ZENFS_TESTS_${layer}}
+      LINK zenfs_${layer} zenfs_testing)
+  endforeach()
+  zenfs_test_program(conformance FOLDER tests SOURCES ${ZENFS_TESTS_conformance}
+    LINK zenfs_testing zenfs_backends)
+  zenfs_test_program(crash FOLDER tests SOURCES ${ZENFS_TESTS_crash} LINK zenfs_testing zenfs_volume)
+endfunction()

@@ -1,0 +1,69 @@
+// Memory that can be handed to a block device: aligned, of a fixed capacity, with a fill level.
+// Owns its memory; movable, not copyable. Not thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "base/bytes.h"
+
+namespace zenfs {
+
+class AlignedBuffer {
+ public:
+  static constexpr std::size_t kAlignment = 4096;
+
+  AlignedBuffer() = default;
+  // `capacity` is rounded up to kAlignment. The memory is not cleared.
+  explicit AlignedBuffer(std::size_t capacity)
+      : capacity_(RoundUp(capacity, kAlignment)),
+        data_(static_cast<std::byte*>(std::aligned_alloc(kAlignment, capacity_))) {
+    if (data_ == nullptr && capacity_ != 0) throw std::bad_alloc();
+  }
+
+  std::byte* data() { return data_.get(); }
+  const std::byte* data() const { return data_.get(); }
+  std::size_t capacity() const { return capacity_; }
+  std::size_t size() const { return size_; }
+  std::size_t room() const { return capacity_ - size_; }
+  bool empty() const { return size_ == 0; }
+
+  // Copies as much of `bytes` as there is room for and returns how much that was.
+  std::size_t Append(ByteView bytes) {
+    const std::size_t n = std::min(bytes.size(), room());
+    if (n != 0) std::memcpy(data_.get() + size_, bytes.data(), n);
+    size_ += n;
+    return n;
+  }
+  // Appends zeros up to the next multiple of `unit`, which divides the capacity.
+  void PadTo(std::size_t unit) {
+    const std::size_t padded = RoundUp(size_, unit);
+    if (padded != size_) std::memset(data_.get() + size_, 0, padded - size_);
+    size_ = padded;
+  }
+  void Resize(std::size_t size) { size_ = size; }  // size <= capacity()
+  void Clear() { size_ = 0; }
+  // Keeps [from, size()) and moves it to the front.
+  void DropFront(std::size_t from) {
+    std::memmove(data_.get(), data_.get() + from, size_ - from);
+    size_ -= from;
+  }
+
+  ByteView View() const { return {data_.get(), size_}; }
+  ByteView View(std::size_t offset, std::size_t length) const { return {data_.get() + offset, length}; }
+  ByteSpan Span() { return {data_.get(), size_}; }
+  ByteSpan Whole() { return {data_.get(), capacity_}; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::size_t capacity_ = 0;
+  std::size_t size_ = 0;
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,32 @@
+// Time and deadlines. The only place that asks the operating system for either.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace zenfs {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+[[nodiscard]] SteadyTime SteadyNow();
+// Seconds since 1970-01-01 UTC.
+[[nodiscard]] std::uint64_t WallSeconds();
+// CPU time used by the calling thread, nanoseconds.
+[[nodiscard]] std::uint64_t ThreadCpuNanoseconds();
+void SleepUntil(SteadyTime when);
+
+// A point in time after which waiting is an error. Every wait in the project takes one.
+class Deadline {
+ public:
+  static Deadline After(std::chrono::nanoseconds span) { return Deadline(SteadyNow() + span); }
+  static Deadline Never() { return Deadline(SteadyTime::max()); }
+
+  bool Passed() const { return when_ != SteadyTime::max() && SteadyNow() >= when_; }
+  SteadyTime when() const { return when_; }
+
+ private:
+  explicit Deadline(SteadyTime when) : when_(when) {}
+  SteadyTime when_;
+};
+
+}  // namespace zenfs

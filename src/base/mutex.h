@@ -1,0 +1,70 @@
+// Mutex, scoped lock and condition variable that Clang's thread-safety analysis understands and that a
+// simulator can schedule (see base/scheduler.h).
+//
+// Every Mutex has a place in the lock-order table of docs/architecture.md, or says at its declaration that it
+// is a leaf (nothing is locked or called while it is held).
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/thread_annotations.h"
+
+namespace zenfs {
+
+class CAPABILITY("mutex") Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void Lock() ACQUIRE();
+  bool TryLock() TRY_ACQUIRE(true);
+  void Unlock() RELEASE();
+  // Tells the analysis, in code it cannot follow (callbacks), that the lock is held.
+  void AssertHeld() const ASSERT_CAPABILITY(this) {}
+
+ private:
+  friend class CondVar;
+  std::mutex mutex_;
+};
+
+class SCOPED_CAPABILITY MutexLock {
+ public:
+  explicit MutexLock(Mutex& mutex) ACQUIRE(mutex) : mutex_(mutex), held_(true) { mutex_.Lock(); }
+  ~MutexLock() RELEASE() {
+    if (held_) mutex_.Unlock();
+  }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+  // For work that must happen without the lock in the middle of a scope.
+  void Unlock() RELEASE() {
+    held_ = false;
+    mutex_.Unlock();
+  }
+  void Lock() ACQUIRE() {
+    mutex_.Lock();
+    held_ = true;
+  }
+
+ private:
+  Mutex& mutex_;
+  bool held_;
+};
+
+class CondVar {
+ public:
+  // Releases `mutex` while waiting. May return without a notification: callers loop on their condition.
+  void Wait(Mutex& mutex) REQUIRES(mutex);
+  // Returns false when the deadline passed.
+  [[nodiscard]] bool WaitUntil(Mutex& mutex, Deadline deadline) REQUIRES(mutex);
+  void NotifyOne();
+  void NotifyAll();
+
+ private:
+  std::condition_variable condition_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,96 @@
+// Errors as values. Every fallible function returns Status or Result<T>; both are [[nodiscard]], so an
+// ignored failure does not compile.
+//
+// An Error carries a machine-readable code, the operating system's errno if there was one, and one line of
+// text for a person that says what failed, where, and where it can be known what to do about it.
+//
+// Threads: plain values, no shared state.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace zenfs {
+
+enum class Code {
+  kNotFound,         // a name, zone or device that is not there
+  kExists,           // a name that is there already
+  kInvalidArgument,  // the caller's input is wrong; retrying is pointless
+  kNotSupported,     // understood, and not offered here
+  kIo,               // the device or host reported an error
+  kCorruption,       // bytes on the medium contradict themselves
+  kNoSpace,          // no zone can be made free for this write
+  kBusy,             // somebody else holds it (lock, name, slot)
+  kTimedOut,         // a deadline passed before the thing could be had
+  kReadOnly,         // the volume, device or zone does not accept writes
+  kShutdown,         // the object is being stopped
+  kPermission,       // the operating system denied access
+  kNotADirectory,    // a path component is a file
+  kIsADirectory,     // a file was expected
+  kNotEmpty,         // a directory that still has entries
+  kZoneFull,         // the zone ended before the write; the device decides this at any time
+  kUnknownOutcome,   // the command may or may not have taken effect
+};
+
+[[nodiscard]] std::string_view CodeName(Code code);
+
+class [[nodiscard]] Error {
+ public:
+  Error(Code code, std::string text, int os_errno = 0)
+      : code_(code), os_errno_(os_errno), text_(std::move(text)) {}
+
+  Code code() const { return code_; }
+  int os_errno() const { return os_errno_; }
+  const std::string& text() const { return text_; }
+
+  // "text: No such file or directory" where an errno is known, else the text alone.
+  std::string ToString() const;
+
+  // The same error with "context: " put before its text.
+  Error With(std::string_view context) const;
+
+ private:
+  Code code_;
+  int os_errno_;
+  std::string text_;
+};
+
+template <typename T>
+using Result = std::expected<T, Error>;
+using Status = std::expected<void, Error>;
+
+inline std::unexpected<Error> Fail(Code code, std::string text, int os_errno = 0) {
+  return std::unexpected<Error>(Error(code, std::move(text), os_errno));
+}
+inline std::unexpected<Error> Fail(Error error) { return std::unexpected<Error>(std::move(error)); }
+
+// An Error of the code that fits `os_errno` best (ENOSPC -> kNoSpace, EACCES -> kPermission, ...).
+[[nodiscard]] Error ErrnoError(int os_errno, std::string text);
+inline std::unexpected<Error> FailErrno(int os_errno, std::string text) {
+  return std::unexpected<Error>(ErrnoError(os_errno, std::move(text)));
+}
+
+// Marks a result whose failure is deliberately without consequence; the comment at the call says why.
+template <typename T>
+void IgnoreError(const std::expected<T, Error>&) {}
+
+}  // namespace zenfs
+
+#define ZENFS_CONCAT_INNER(a, b) a##b
+#define ZENFS_CONCAT(a, b) ZENFS_CONCAT_INNER(a, b)
+
+// Returns the error of `expr` (a Status or Result) from the enclosing function.
+#define ZENFS_RETURN_IF_ERROR(expr)                                                                          \
+  do {                                                                                                       \
+    if (auto zenfs_status_ = (expr); !zenfs_status_) return ::zenfs::Fail(std::move(zenfs_status_).error()); \
+  } while (false)
+
+// ZENFS_ASSIGN_OR_RETURN(auto x, F()): x = the value of F(), or its error is returned.
+#define ZENFS_ASSIGN_OR_RETURN(lhs, expr) \
+  ZENFS_ASSIGN_OR_RETURN_IMPL(ZENFS_CONCAT(zenfs_result_, __LINE__), lhs, expr)
+#define ZENFS_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr)       \
+  auto tmp = (expr);                                      \
+  if (!tmp) return ::zenfs::Fail(std::move(tmp).error()); \
+  lhs = std::move(*tmp)

@@ -1,0 +1,41 @@
+#include "base/status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace zenfs {
+namespace {
+
+Result<int> Half(int value) {
+  if (value % 2 != 0) return Fail(Code::kInvalidArgument, "odd");
+  return value / 2;
+}
+
+Result<int> Quarter(int value) {
+  ZENFS_ASSIGN_OR_RETURN(const int half, Half(value));
+  return Half(half);
+}
+
+TEST(Status, ErrorsPassThroughWithTheirCode) {
+  EXPECT_EQ(*Quarter(8), 2);
+  EXPECT_EQ(Quarter(6).error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Quarter(7).error().text(), "odd");
+}
+
+TEST(Status, ContextStandsBeforeTheText) {
+  const Error error = ErrnoError(ENOSPC, "write zone 3").With("emu:/x");
+  EXPECT_EQ(error.code(), Code::kNoSpace);
+  EXPECT_EQ(error.os_errno(), ENOSPC);
+  EXPECT_THAT(error.ToString(), ::testing::StartsWith("emu:/x: write zone 3: "));
+}
+
+TEST(Status, CommonErrnosHaveTheirCode) {
+  EXPECT_EQ(ErrnoError(ENOENT, "").code(), Code::kNotFound);
+  EXPECT_EQ(ErrnoError(EACCES, "").code(), Code::kPermission);
+  EXPECT_EQ(ErrnoError(EIO, "").code(), Code::kIo);
+}
+
+}  // namespace
+}  // namespace zenfs
