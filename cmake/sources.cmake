@@ -20,8 +20,18 @@ set(ZENFS_TESTS_base
 )
 
 set(ZENFS_SOURCES_model
+  model/applier.cc
+  model/applier_files.cc
+  model/applier_names.cc
+  model/edit.cc
+  model/file_record.cc
+  model/lifetime.cc
+  model/state.cc
+  model/state_check.cc
+  model/state_describe.cc
 )
 set(ZENFS_TESTS_model
+  model/state_test.cc
 )
 
 set(ZENFS_SOURCES_metrics

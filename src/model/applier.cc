@@ -1,0 +1,112 @@
+#include "model/applier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace zenfs {
+
+bool State::Applier::IsFile(FileId id) const { return touched_.contains(id) || state_.files_.contains(id); }
+
+bool State::Applier::IsUsed(FileId id) const { return IsFile(id) || state_.directories_.contains(id); }
+
+FileRecord* State::Applier::Touch(FileId id) {
+  if (const auto found = touched_.find(id); found != touched_.end()) return &found->second.record;
+  const auto known = state_.files_.find(id);
+  if (known == state_.files_.end()) return nullptr;
+  order_.push_back(id);
+  return &touched_.emplace(id, Touched{.record = *known->second}).first->second.record;
+}
+
+Directory* State::Applier::FindDirectory(FileId id) {
+  const auto found = state_.directories_.find(id);
+  return found == state_.directories_.end() ? nullptr : &found->second;
+}
+
+Status State::Applier::operator()(const ReserveLogZones& edit) {
+  for (const LogZone& zone : edit.zones) {
+    if (!state_.log_zones_.emplace(zone.zone, zone).second) {
+      return Fail(Code::kCorruption, fmt::format("zone {} is a log zone already", zone.zone.value));
+    }
+    new_log_zones_.push_back(zone.zone);
+  }
+  return {};
+}
+
+Status State::Applier::operator()(const ReleaseLogZones& edit) {
+  for (const ZoneId zone : edit.zones) {
+    if (state_.log_zones_.erase(zone) == 0) {
+      return Fail(Code::kCorruption, fmt::format("zone {} is not a log zone", zone.value));
+    }
+  }
+  return {};
+}
+
+Status State::Applier::operator()(const BeginEpoch& edit) {
+  if (edit.epoch <= state_.epoch_) {
+    return Fail(Code::kCorruption, fmt::format("the epoch is {} already", state_.epoch_));
+  }
+  state_.epoch_ = edit.epoch;
+  return {};
+}
+
+Status State::Applier::operator()(const RaiseCounters& edit) {
+  state_.next_id_ = std::max(state_.next_id_, edit.next_id);
+  state_.next_generation_ = std::max(state_.next_generation_, edit.next_generation);
+  return {};
+}
+
+Status State::Applier::CheckTouched(const Touched& touched) const {
+  const FileRecord& file = touched.record;
+  if (touched.created && file.links == 0) {
+    return Fail(Code::kCorruption, fmt::format("file {} was created without a name", file.id.value));
+  }
+  if (touched.created && file.id.value >= state_.next_id_) {
+    return Fail(Code::kCorruption,
+                fmt::format("file id {} was never reserved (next is {})", file.id.value, state_.next_id_));
+  }
+  const std::uint64_t end = file.windows.empty() ? file.ExtentsEnd() : file.windows.back().end;
+  if (file.size != end) {
+    return Fail(Code::kCorruption, fmt::format("file {} has size {}, but its extents and windows end at {}",
+                                               file.id.value, file.size, end));
+  }
+  if (!file.windows.empty() && file.windows.front().end < file.ExtentsEnd()) {
+    return Fail(Code::kCorruption, fmt::format("file {} has a window inside its extents", file.id.value));
+  }
+  return {};
+}
+
+Status State::Applier::Finish() {
+  for (const FileId id : new_directories_) {
+    if (id.value >= state_.next_id_) {
+      return Fail(Code::kCorruption,
+                  fmt::format("directory id {} was never reserved (next is {})", id.value, state_.next_id_));
+    }
+  }
+  for (const ZoneId zone : new_log_zones_) {
+    const auto found = state_.log_zones_.find(zone);
+    if (found != state_.log_zones_.end() && found->second.generation >= state_.next_generation_) {
+      return Fail(Code::kCorruption,
+                  fmt::format("generation {} of log zone {} was never reserved (next is {})",
+                              found->second.generation, zone.value, state_.next_generation_));
+    }
+  }
+  for (const FileId id : order_) {
+    Touched& touched = touched_.at(id);
+    ZENFS_RETURN_IF_ERROR(CheckTouched(touched));
+    if (touched.record.links == 0) {
+      state_.files_.erase(id);
+      if (effects_ != nullptr) {
+        effects_->lost.insert(effects_->lost.end(), touched.record.extents.begin(),
+                              touched.record.extents.end());
+        effects_->removed.push_back(id);
+      }
+      continue;
+    }
+    state_.files_.insert_or_assign(id, std::make_shared<const FileRecord>(std::move(touched.record)));
+    if (effects_ != nullptr) effects_->changed.push_back(id);
+  }
+  return {};
+}
+
+}  // namespace zenfs

@@ -1,0 +1,52 @@
+#include "model/state.h"
+
+#include <algorithm>
+
+#include "model/applier.h"
+
+namespace zenfs {
+
+State::State() {
+  directories_.emplace(
+      kRootDirectory,
+      Directory{
+          .id = kRootDirectory, .parent = kRootDirectory, .name = {}, .mtime_seconds = 0, .entries = {}});
+}
+
+Status State::Apply(std::span<const Edit> edits, Effects* effects) {
+  Applier applier(*this, effects);
+  for (const Edit& edit : edits) {
+    if (Status done = std::visit(applier, edit); !done) return Fail(done.error().With(EditText(edit)));
+  }
+  return applier.Finish();
+}
+
+std::shared_ptr<const FileRecord> State::FindFile(FileId id) const {
+  const auto found = files_.find(id);
+  return found == files_.end() ? nullptr : found->second;
+}
+
+const Directory* State::FindDirectory(FileId id) const {
+  const auto found = directories_.find(id);
+  return found == directories_.end() ? nullptr : &found->second;
+}
+
+std::optional<FileId> State::FindEntry(FileId parent, std::string_view name) const {
+  const Directory* directory = FindDirectory(parent);
+  if (directory == nullptr) return std::nullopt;
+  const auto found = directory->entries.find(name);
+  if (found == directory->entries.end()) return std::nullopt;
+  return found->second;
+}
+
+bool operator==(const State& a, const State& b) {
+  const auto same_file = [&](const auto& entry) {
+    const auto other = b.FindFile(entry.first);
+    return other != nullptr && (other == entry.second || *other == *entry.second);
+  };
+  return a.epoch_ == b.epoch_ && a.next_id_ == b.next_id_ && a.next_generation_ == b.next_generation_ &&
+         a.log_zones_ == b.log_zones_ && a.directories_ == b.directories_ &&
+         a.files_.size() == b.files_.size() && std::ranges::all_of(a.files_, same_file);
+}
+
+}  // namespace zenfs

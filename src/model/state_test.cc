@@ -1,0 +1,225 @@
+#include "model/state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "testing/edit_walk.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr FileId kFile{2};
+constexpr FileId kOther{3};
+constexpr FileId kDirectory{4};
+constexpr FileId kInner{5};
+
+Extent At(std::uint64_t offset, std::uint64_t place, std::uint64_t length) {
+  return Extent{.file_offset = offset, .place = DeviceOffset(place), .length = length};
+}
+
+class StateTest : public ::testing::Test {
+ protected:
+  StateTest() {
+    Must({RaiseCounters{.next_id = 100, .next_generation = 10}, BeginEpoch{1}, CreateFile{.id = kFile},
+          LinkFile{kRootDirectory, "a", kFile}, CreateFile{.id = kOther, .shape = FileShape::kFramed},
+          LinkFile{kRootDirectory, "b", kOther}, CreateDirectory{kDirectory, kRootDirectory, "d"},
+          CreateDirectory{kInner, kDirectory, "inner"}});
+  }
+
+  Effects Must(const std::vector<Edit>& edits) {
+    Effects effects;
+    const Status done = state_.Apply(edits, &effects);
+    EXPECT_TRUE(done) << done.error().ToString();
+    EXPECT_THAT(state_.Check(), IsEmpty());
+    return effects;
+  }
+  void Refused(const std::vector<Edit>& edits, const std::string& why) {
+    State copy = state_;
+    const Status done = copy.Apply(edits);
+    ASSERT_FALSE(done) << why;
+    EXPECT_EQ(done.error().code(), Code::kCorruption);
+    EXPECT_THAT(done.error().text(), HasSubstr(why));
+  }
+
+  State state_;
+};
+
+TEST_F(StateTest, LinkedFileIsFoundUnderEveryName) {
+  Must({LinkFile{kDirectory, "also a", kFile}});
+  EXPECT_EQ(state_.FindEntry(kRootDirectory, "a"), kFile);
+  EXPECT_EQ(state_.FindEntry(kDirectory, "also a"), kFile);
+  EXPECT_EQ(state_.FindFile(kFile)->links, 2u);
+}
+
+TEST_F(StateTest, FileEndsWithItsLastName) {
+  Must({LinkFile{kDirectory, "also a", kFile}, SetExtents{kFile, 0, {At(0, 8192, 5000)}, 5000}});
+  EXPECT_THAT(Must({UnlinkFile{kRootDirectory, "a"}}).removed, IsEmpty());
+  const Effects effects = Must({UnlinkFile{kDirectory, "also a"}});
+  EXPECT_THAT(effects.removed, ::testing::ElementsAre(kFile));
+  EXPECT_THAT(effects.lost, ::testing::ElementsAre(At(0, 8192, 5000)));
+  EXPECT_EQ(state_.FindFile(kFile), nullptr);
+}
+
+TEST_F(StateTest, RenameOverAFileIsOneChange) {
+  const Effects effects = Must({RenameEntry{kRootDirectory, "a", kRootDirectory, "b"}});
+  EXPECT_THAT(effects.removed, ::testing::ElementsAre(kOther));
+  EXPECT_EQ(state_.FindEntry(kRootDirectory, "b"), kFile);
+  EXPECT_EQ(state_.FindEntry(kRootDirectory, "a"), std::nullopt);
+}
+
+TEST_F(StateTest, RenameOntoAnotherNameOfTheSameFileLeavesOneName) {
+  Must({LinkFile{kRootDirectory, "c", kFile}, RenameEntry{kRootDirectory, "a", kRootDirectory, "c"}});
+  EXPECT_EQ(state_.FindFile(kFile)->links, 1u);
+  Must({RenameEntry{kRootDirectory, "c", kRootDirectory, "c"}});
+  EXPECT_EQ(state_.FindEntry(kRootDirectory, "c"), kFile);
+}
+
+TEST_F(StateTest, DirectoryMovesWithWhatIsInIt) {
+  Must({RenameEntry{kDirectory, "inner", kRootDirectory, "outer"}, LinkFile{kInner, "x", kFile}});
+  EXPECT_EQ(state_.FindDirectory(kInner)->parent, kRootDirectory);
+  EXPECT_EQ(state_.FindDirectory(kInner)->name, "outer");
+  Must({CreateDirectory{FileId(50), kRootDirectory, "empty"},
+        RenameEntry{kRootDirectory, "outer", kRootDirectory, "empty"}});
+  EXPECT_EQ(state_.FindDirectory(FileId(50)), nullptr);
+  EXPECT_EQ(state_.FindEntry(kInner, "x"), kFile);
+}
+
+TEST_F(StateTest, ImpossibleRenamesAreRefused) {
+  Refused({RenameEntry{kRootDirectory, "d", kInner, "x"}}, "below itself");
+  Refused({RenameEntry{kRootDirectory, "d", kDirectory, "x"}}, "below itself");
+  Refused({RenameEntry{kRootDirectory, "a", kRootDirectory, "d"}}, "cannot replace each other");
+  Refused({RenameEntry{kRootDirectory, "d", kRootDirectory, "a"}}, "cannot replace each other");
+  Refused({CreateDirectory{FileId(50), kRootDirectory, "e"},
+           RenameEntry{kRootDirectory, "e", kRootDirectory, "d"}},
+          "not empty");
+  Refused({RenameEntry{kRootDirectory, "none", kRootDirectory, "x"}}, "no such name");
+  Refused({RenameEntry{kRootDirectory, "a", kRootDirectory, ".."}}, "valid name");
+  Refused({RenameEntry{FileId(77), "a", kRootDirectory, "x"}}, "no such directory");
+}
+
+TEST_F(StateTest, EditsThatContradictTheStateAreRefusedInWords) {
+  Refused({CreateFile{.id = FileId(60)}}, "without a name");
+  Refused({CreateFile{.id = FileId(100)}, LinkFile{kRootDirectory, "x", FileId(100)}}, "never reserved");
+  Refused({CreateFile{.id = kFile}}, "in use");
+  Refused({CreateDirectory{FileId(100), kRootDirectory, "x"}}, "never reserved");
+  Refused({LinkFile{kRootDirectory, "b", kFile}}, "link \"b\" in directory 1 to file 2: the name is taken");
+  Refused({LinkFile{kRootDirectory, "x", kDirectory}}, "no such file");
+  Refused({LinkFile{kFile, "x", kFile}}, "no directory 2");
+  Refused({LinkFile{kRootDirectory, std::string(256, 'x'), kFile}}, "valid name");
+  Refused({LinkFile{kRootDirectory, "a/b", kFile}}, "valid name");
+  Refused({UnlinkFile{kRootDirectory, "d"}}, "that of a directory");
+  Refused({RemoveDirectory{kRootDirectory, "a"}}, "that of a file");
+  Refused({RemoveDirectory{kRootDirectory, "d"}}, "not empty");
+  Refused({BeginEpoch{1}}, "epoch is 1 already");
+  Refused({ReleaseLogZones{{ZoneId(7)}}}, "not a log zone");
+  Refused({ReserveLogZones{{LogZone{ZoneId(7), 10, 0}}}}, "never reserved");
+  Refused({ReserveLogZones{{LogZone{ZoneId(7), 1, 0}, LogZone{ZoneId(7), 2, 0}}}}, "a log zone already");
+  Refused({SetLifetime{FileId(99), Lifetime::kLong}}, "no such file");
+}
+
+TEST_F(StateTest, SetExtentsAppendsRewritesAndTruncates) {
+  Must({SetExtents{kFile, 0, {At(0, 8192, 4096), At(4096, 20480, 100)}, 4196}});
+  const Effects rewrite = Must({SetExtents{kFile, 4096, {At(4096, 40960, 5000)}, 9096}});
+  EXPECT_THAT(rewrite.lost, ::testing::ElementsAre(At(4096, 20480, 100)));
+  EXPECT_THAT(rewrite.gained, ::testing::ElementsAre(At(4096, 40960, 5000)));
+  const Effects cut = Must({SetExtents{kFile, 6000, {}, 6000}});
+  EXPECT_THAT(cut.lost, ::testing::ElementsAre(At(6000, 40960 + 1904, 3096)));
+  const auto file = state_.FindFile(kFile);
+  EXPECT_EQ(file->size, 6000u);
+  EXPECT_EQ(file->FindExtent(0), 0u);
+  EXPECT_EQ(file->FindExtent(4095), 0u);
+  EXPECT_EQ(file->FindExtent(5999), 1u);
+  EXPECT_EQ(file->FindExtent(6000), 2u);
+}
+
+TEST_F(StateTest, ExtentsThatLeaveAGapAreRefused) {
+  Refused({SetExtents{kFile, 0, {At(4096, 8192, 4096)}, 8192}}, "begins at byte 4096 where 0");
+  Refused({SetExtents{kFile, 0, {At(0, 8192, 0)}, 0}}, "impossible");
+  Refused({SetExtents{kFile, 0, {At(0, ~std::uint64_t{0} - 1, 4096)}, 4096}}, "impossible");
+  Refused({SetExtents{kFile, 0, {At(0, 8192, 4096)}, 4097}}, "has size 4097");
+}
+
+TEST_F(StateTest, SealedWindowsFollowOneAnotherAndTheExtents) {
+  Must({SealLog{kOther, {{1, 1, 4, 700}, {1, 6, 9, 900}}, 10, 900}});
+  EXPECT_EQ(state_.FindFile(kOther)->next_sequence, 10u);
+  Refused({SealLog{kOther, {}, 9, 0}}, "next frame is 10");
+  Refused({SealLog{kOther, {{1, 3, 2, 700}}, 20, 700}}, "impossible");
+  Refused({SealLog{kOther, {{1, 1, 20, 700}}, 20, 700}}, "impossible");
+  Refused({SealLog{kOther, {{2, 1, 2, 700}}, 20, 700}}, "the epoch is 1");
+  Refused({SealLog{kOther, {{1, 4, 5, 700}, {1, 5, 6, 800}}, 20, 800}}, "file order");
+  Refused({SealLog{kFile, {}, 2, 0}}, "not framed");
+  Refused({SetExtents{kOther, 0, {At(0, 8192, 800)}, 900}}, "window inside its extents");
+  // Folding the frames into an extent is one commit.
+  Must({SetExtents{kOther, 0, {At(0, 8192, 900)}, 900}, SealLog{kOther, {}, 10, 900}});
+}
+
+TEST_F(StateTest, RecordsHeldByReadersDoNotChange) {
+  const auto before = state_.FindFile(kFile);
+  Must({SetExtents{kFile, 0, {At(0, 8192, 4096)}, 4096}});
+  EXPECT_EQ(before->size, 0u);
+  EXPECT_EQ(state_.FindFile(kFile)->size, 4096u);
+}
+
+TEST_F(StateTest, OverlappingExtentsAreFoundByCheck) {
+  ASSERT_TRUE(state_.Apply(std::vector<Edit>{SetExtents{kFile, 0, {At(0, 8192, 4096)}, 4096},
+                                             SetExtents{kOther, 0, {At(0, 12287, 4096)}, 4096}}));
+  EXPECT_THAT(state_.Check(), ::testing::ElementsAre("files 2 and 3 both claim device byte 12287"));
+}
+
+TEST_F(StateTest, CountersOnlyRise) {
+  Must({RaiseCounters{.next_id = 5, .next_generation = 20}});
+  EXPECT_EQ(state_.next_id(), 100u);
+  EXPECT_EQ(state_.next_generation(), 20u);
+}
+
+TEST(Lifetimes, HaveTheNamesThatPeopleRead) {
+  EXPECT_EQ(LifetimeName(Lifetime::kNotSet), "not set");
+  EXPECT_EQ(LifetimeName(Lifetime::kExtreme), "extreme");
+}
+
+State Rebuilt(const State& state) {
+  State copy;
+  state.Describe([&](std::vector<Edit> edits) {
+    const Status done = copy.Apply(edits);
+    RC_ASSERT(done.has_value());
+  });
+  return copy;
+}
+
+RC_GTEST_PROP(StateProperty, DescriptionRebuildsAnEqualState, (std::uint64_t seed)) {
+  EditWalk walk(seed);
+  State state;
+  for (int i = 0; i < 80; ++i) {
+    const std::vector<Edit> edits = walk.Next();
+    RC_ASSERT(state.Apply(edits).has_value());
+  }
+  RC_ASSERT(state == walk.state());
+  RC_ASSERT(state.Check().empty());
+  RC_ASSERT(Rebuilt(state) == state);
+}
+
+RC_GTEST_PROP(StateProperty, EffectsAccountForEveryLiveByte, (std::uint64_t seed)) {
+  EditWalk walk(seed);
+  State state;
+  std::int64_t live = 0;
+  const auto sum = [](const std::vector<Extent>& extents) {
+    std::int64_t bytes = 0;
+    for (const Extent& extent : extents) bytes += static_cast<std::int64_t>(extent.length);
+    return bytes;
+  };
+  for (int i = 0; i < 80; ++i) {
+    Effects effects;
+    RC_ASSERT(state.Apply(walk.Next(), &effects).has_value());
+    live += sum(effects.gained) - sum(effects.lost);
+  }
+  std::int64_t expected = 0;
+  for (const auto& [id, file] : state.files()) expected += sum(file->extents);
+  RC_ASSERT(live == expected);
+}
+
+}  // namespace
+}  // namespace zenfs
