@@ -40,8 +40,14 @@ set(ZENFS_TESTS_metrics
 )
 
 set(ZENFS_SOURCES_device
+  device/checked_device.cc
+  device/read_only_view.cc
+  device/request_check.cc
+  device/zone_info.cc
 )
 set(ZENFS_TESTS_device
+  device/checked_device_test.cc
+  device/zone_info_test.cc
 )
 
 set(ZENFS_SOURCES_format

@@ -1,0 +1,150 @@
+#include "device/checked_device.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <utility>
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint32_t kMinBlock = 512;
+constexpr std::uint32_t kMaxBlock = 65536;
+
+// A device that contradicts itself: nothing it says can be relied on.
+std::unexpected<Error> Contradiction(std::string text) { return Fail(Code::kCorruption, std::move(text)); }
+
+Status CheckGeometry(const std::string& name, const Geometry& g) {
+  if (g.block_size < kMinBlock || g.block_size > kMaxBlock || !std::has_single_bit(g.block_size)) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: block size {} is not a power of two from {} to {}",
+                                                    name, g.block_size, kMinBlock, kMaxBlock));
+  }
+  if (g.zone_count == 0) return Fail(Code::kInvalidArgument, fmt::format("{} has no zones", name));
+  if (g.zone_size == 0 || g.zone_size % g.block_size != 0) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: zone size {} is not a multiple of the block size {}",
+                                                    name, g.zone_size, g.block_size));
+  }
+  return {};
+}
+
+Status CheckZone(const std::string& name, const Geometry& g, ZoneId expected, const ZoneInfo& zone) {
+  if (zone.id != expected) {
+    return Contradiction(
+        fmt::format("{}: reported zone {} where zone {} was asked for", name, zone.id.value, expected.value));
+  }
+  if (zone.start != g.ZoneStart(expected)) {
+    return Contradiction(
+        fmt::format("{}: zone {} is reported to start at {}, by the zone size it starts at {}", name,
+                    expected.value, zone.start.value, g.ZoneStart(expected).value));
+  }
+  if (zone.capacity > g.zone_size) {
+    return Contradiction(fmt::format("{}: zone {} reports a capacity of {}, above the zone size {}", name,
+                                     expected.value, zone.capacity, g.zone_size));
+  }
+  if (zone.capacity % g.block_size != 0) {
+    return Contradiction(
+        fmt::format("{}: zone {} reports a capacity of {}, not a multiple of the block size {}", name,
+                    expected.value, zone.capacity, g.block_size));
+  }
+  const bool pointer_counts = zone.condition == ZoneCondition::kEmpty || IsActive(zone.condition);
+  if (!pointer_counts) return {};
+  const bool inside = zone.write_pointer >= zone.start && zone.write_pointer - zone.start <= g.zone_size;
+  const bool in_place = zone.condition != ZoneCondition::kEmpty || zone.write_pointer == zone.start;
+  if (inside && in_place && (zone.write_pointer - zone.start) % g.block_size == 0) return {};
+  return Contradiction(fmt::format("{}: zone {} from {} is {} and reports its write pointer at {}", name,
+                                   expected.value, zone.start.value, ConditionName(zone.condition),
+                                   zone.write_pointer.value));
+}
+
+Status CheckPlace(const std::string& name, const Geometry& g, ZoneId zone, DeviceOffset place,
+                  std::uint64_t bytes) {
+  const DeviceOffset start = g.ZoneStart(zone);
+  const bool inside =
+      place >= start && place - start <= g.zone_size && bytes <= g.zone_size - (place - start);
+  if (inside && place.value % g.block_size == 0) return {};
+  return Contradiction(
+      fmt::format("{}: an append of {} bytes to zone {}, from {} to {}, is reported to be at {}", name, bytes,
+                  zone.value, start.value, (start + g.zone_size).value, place.value));
+}
+
+class CheckedQueue final : public IoQueue {
+ public:
+  CheckedQueue(const ZonedDevice& device, std::unique_ptr<IoQueue> queue)
+      : device_(device), queue_(std::move(queue)) {}
+
+  void Submit(IoRequest* request) override { queue_->Submit(request); }
+  void Reap(std::size_t min_count, std::vector<IoRequest*>& done) override {
+    const std::size_t before = done.size();
+    queue_->Reap(min_count, done);
+    const Geometry& g = device_.geometry();
+    for (std::size_t i = before; i < done.size(); ++i) {
+      IoRequest& request = *done[i];
+      if (request.kind != IoRequest::Kind::kAppend || !request.status) continue;
+      request.status = CheckPlace(device_.name(), g, g.ZoneOf(request.offset), request.placed_at,
+                                  request.write_from.size());
+    }
+  }
+  std::size_t in_flight() const override { return queue_->in_flight(); }
+
+ private:
+  const ZonedDevice& device_;
+  const std::unique_ptr<IoQueue> queue_;
+};
+
+class CheckedDevice final : public ZonedDevice {
+ public:
+  explicit CheckedDevice(std::unique_ptr<ZonedDevice> device) : device_(std::move(device)) {}
+
+  const Geometry& geometry() const override { return device_->geometry(); }
+  const std::string& name() const override { return device_->name(); }
+  OpenMode mode() const override { return device_->mode(); }
+
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
+    ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> zones, device_->Report(first, count));
+    if (zones.size() != count) {
+      return Contradiction(fmt::format("{}: a report of {} zones from zone {} has {}", name(), count,
+                                       first.value, zones.size()));
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      ZENFS_RETURN_IF_ERROR(CheckZone(name(), geometry(), ZoneId(first.value + i), zones[i]));
+    }
+    return zones;
+  }
+  Status Read(DeviceOffset offset, ByteSpan into) override { return device_->Read(offset, into); }
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override {
+    return device_->Write(offset, pieces);
+  }
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override {
+    ZENFS_ASSIGN_OR_RETURN(const DeviceOffset place, device_->Append(zone, bytes));
+    ZENFS_RETURN_IF_ERROR(CheckPlace(name(), geometry(), zone, place, bytes.size()));
+    return place;
+  }
+  Status Reset(ZoneId zone) override { return device_->Reset(zone); }
+  Status Finish(ZoneId zone) override { return device_->Finish(zone); }
+  Status Open(ZoneId zone) override { return device_->Open(zone); }
+  Status Close(ZoneId zone) override { return device_->Close(zone); }
+  Status Flush() override { return device_->Flush(); }
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {
+    return std::make_unique<CheckedQueue>(*device_, device_->CreateQueue(depth));
+  }
+
+ private:
+  const std::unique_ptr<ZonedDevice> device_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ZonedDevice>> CheckDevice(std::unique_ptr<ZonedDevice> device) {
+  ZENFS_RETURN_IF_ERROR(CheckGeometry(device->name(), device->geometry()));
+  auto checked = std::make_unique<CheckedDevice>(std::move(device));
+  const auto zones = checked->Report(ZoneId(0), checked->geometry().zone_count);
+  // At the start a contradiction means that this is nothing to mount; later, that something broke.
+  if (!zones && zones.error().code() == Code::kCorruption) {
+    return Fail(Code::kInvalidArgument, zones.error().text());
+  }
+  if (!zones) return Fail(zones.error());
+  return checked;
+}
+
+}  // namespace zenfs
