@@ -92,14 +92,34 @@ set(ZENFS_TESTS_volume
 
 # src/backends/emulator
 set(ZENFS_SOURCES_emulator
+  backends/emulator/emulated_device.cc
+  backends/emulator/emulated_file.cc
+  backends/emulator/emulated_queue.cc
+  backends/emulator/emulator_geometry.cc
+  backends/emulator/file_store.cc
+  backends/emulator/lock_holder.cc
+  backends/emulator/memory_store.cc
+  backends/emulator/precise_wait.cc
+  backends/emulator/zone_machine.cc
 )
 set(ZENFS_TESTS_emulator
+  backends/emulator/emulated_device_test.cc
+  backends/emulator/emulated_file_kill_test.cc
+  backends/emulator/emulated_file_test.cc
+  backends/emulator/emulator_geometry_test.cc
+  backends/emulator/lock_holder_test.cc
+  backends/emulator/zone_machine_property_test.cc
+  backends/emulator/zone_machine_test.cc
 )
 
 # src/backends itself: naming and opening of devices
 set(ZENFS_SOURCES_backends
+  backends/device_uri.cc
+  backends/open_device.cc
 )
 set(ZENFS_TESTS_backends
+  backends/device_uri_test.cc
+  backends/open_device_test.cc
 )
 
 set(ZENFS_SOURCES_rocksdb_plugin
@@ -114,12 +134,27 @@ set(ZENFS_TESTS_cli
 
 # src/testing: helpers that tests share, never in a product
 set(ZENFS_SOURCES_testing
+  testing/borrowed_device.cc
+  testing/crash_device.cc
+  testing/device_data.cc
+  testing/faulty_device.cc
+  testing/immediate_queue.cc
+  testing/loss.cc
+  testing/temp_directory.cc
+  testing/zone_image.cc
 )
 set(ZENFS_TESTS_testing
+  testing/crash_device_test.cc
+  testing/faulty_device_test.cc
 )
 
 # tests/: suites that stand above one layer
 set(ZENFS_TESTS_conformance
+  conformance/backends_under_test.cc
+  conformance/data_conformance_test.cc
+  conformance/persistence_conformance_test.cc
+  conformance/queue_conformance_test.cc
+  conformance/zone_conformance_test.cc
 )
 set(ZENFS_TESTS_crash
 )

@@ -1,0 +1,91 @@
+#include "backends/device_uri.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+Error ErrorOf(std::string_view text) {
+  const auto uri = ParseDeviceUri(text);
+  return uri ? Error(Code::kExists, "accepted") : uri.error();
+}
+
+TEST(DeviceUriTest, SchemeIsOptional) {
+  for (const char* text : {"zenfs://emu:/tmp/a.img", "emu:/tmp/a.img"}) {
+    const auto uri = ParseDeviceUri(text);
+    ASSERT_TRUE(uri) << uri.error().text();
+    EXPECT_EQ(uri->kind, "emu");
+    EXPECT_EQ(uri->target, "/tmp/a.img");
+    EXPECT_TRUE(uri->options.empty());
+  }
+}
+
+TEST(DeviceUriTest, OptionsAreKeysWithValuesOrBare) {
+  const auto uri = ParseDeviceUri("zenfs://emu:a?ro,latency_us:10,aux_path:/x:y");
+  ASSERT_TRUE(uri) << uri.error().text();
+  EXPECT_THAT(uri->options, ElementsAre(Pair("ro", ""), Pair("latency_us", "10"), Pair("aux_path", "/x:y")));
+  EXPECT_TRUE(ParseDeviceUri("emu:a?")->options.empty());
+}
+
+TEST(DeviceUriTest, CharactersThatRocksDbWouldEatAreExplained) {
+  for (const char* text : {"emu:a?latency_us=10", "emu:a?ro;latency_us:10"}) {
+    EXPECT_EQ(ErrorOf(text).code(), Code::kInvalidArgument);
+    EXPECT_THAT(ErrorOf(text).text(), HasSubstr("key:value,key:value"));
+  }
+  EXPECT_EQ(ParseDeviceUri("emu:/tmp/a=b;c.img")->target, "/tmp/a=b;c.img") << "a path may have them";
+}
+
+TEST(DeviceUriTest, MalformedOptionsAreErrors) {
+  EXPECT_THAT(ErrorOf("emu:a?ro,ro").text(), HasSubstr("'ro' is given twice"));
+  EXPECT_EQ(ErrorOf("emu:a?ro,ro:1").code(), Code::kInvalidArgument);
+  EXPECT_EQ(ErrorOf("emu:a?ro,").code(), Code::kInvalidArgument);
+  EXPECT_EQ(ErrorOf("emu:a?,ro").code(), Code::kInvalidArgument);
+  EXPECT_EQ(ErrorOf("emu:a?ro,,x").code(), Code::kInvalidArgument);
+  EXPECT_EQ(ErrorOf("emu:a?:1").code(), Code::kInvalidArgument);
+  EXPECT_EQ(ErrorOf("emu:a?R O").code(), Code::kInvalidArgument);
+}
+
+TEST(DeviceUriTest, KindsOfLaterBuildsAreNotSupported) {
+  for (const char* text : {"zenfs://dev:nvme0n1", "zonefs:/mnt/z", "zenfs://uuid:1234?ro"}) {
+    EXPECT_EQ(ErrorOf(text).code(), Code::kNotSupported);
+    EXPECT_THAT(ErrorOf(text).text(), HasSubstr("only for emu:"));
+  }
+}
+
+TEST(DeviceUriTest, EverythingElseNamesTheForm) {
+  for (const char* text : {"", "a.img", "/tmp/a.img", "zenfs://", "zenfs:///tmp/a.img", "emu:", "emu:?ro",
+                           "zenfs://emu:", "tape:0", ":a", "http://emu:a", "?emu:a"}) {
+    EXPECT_EQ(ErrorOf(text).code(), Code::kInvalidArgument) << text;
+    EXPECT_THAT(ErrorOf(text).text(), HasSubstr("zenfs://emu:PATH")) << text;
+  }
+  EXPECT_THAT(ErrorOf("http://emu:a").text(), HasSubstr("'http'"));
+  EXPECT_THAT(ErrorOf("tape:0").text(), HasSubstr("'tape'"));
+}
+
+TEST(DeviceUriTest, SpellingsOfOneDeviceAreEqual) {
+  TempDirectory directory;
+  const std::string target = directory.File("a.img");
+  std::filesystem::create_directory(directory.File("d"));
+  std::filesystem::create_symlink(target, directory.File("link"));
+  const auto canonical = [](const std::string& text) { return Canonical(ParseDeviceUri(text).value()); };
+  EXPECT_EQ(canonical("emu:" + directory.File("d/../a.img")), canonical("zenfs://emu:" + target + "?ro"));
+  EXPECT_EQ(canonical("emu:" + directory.File("./a.img")), canonical("emu:" + target));
+  std::filesystem::create_directory(target);  // now it exists; links lead to it
+  EXPECT_EQ(canonical("emu:" + directory.File("link")), canonical("emu:" + target));
+  EXPECT_NE(canonical("emu:" + directory.File("b.img")), canonical("emu:" + target));
+  EXPECT_EQ(canonical("emu:no-such.img"),
+            "emu:" + (std::filesystem::current_path() / "no-such.img").string());
+}
+
+}  // namespace
+}  // namespace zenfs

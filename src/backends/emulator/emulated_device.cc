@@ -1,0 +1,306 @@
+#include "backends/emulator/emulated_device.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "backends/emulator/emulated_queue.h"
+#include "backends/emulator/file_store.h"
+#include "backends/emulator/memory_store.h"
+#include "backends/emulator/precise_wait.h"
+#include "device/request_check.h"
+
+namespace zenfs {
+
+std::uint32_t EmulatorOptions::latency_us(EmulatorCommand command) const {
+  switch (command) {
+    case EmulatorCommand::kRead: return read_us;
+    case EmulatorCommand::kWrite: return write_us;
+    case EmulatorCommand::kAppend: return append_us;
+    case EmulatorCommand::kManagement: return management_us;
+    case EmulatorCommand::kFlush: return flush_us;
+  }
+  return 0;
+}
+
+// Lives as long as the command: knows when it is due, adds it to the counters if it succeeded, and its CPU
+// time in any case.
+class EmulatedDevice::Command {
+ public:
+  Command(EmulatedDevice& device, EmulatorCommand kind)
+      : device_(device), kind_(kind), cpu_start_(ThreadCpuNanoseconds()) {
+    const std::uint32_t latency = device.options_.latency_us(kind);
+    if (latency != 0) due_ = SteadyNow() + std::chrono::microseconds(latency);
+  }
+  ~Command() { device_.cpu_ns_ += ThreadCpuNanoseconds() - cpu_start_; }
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  // The epoch for a command without latency: due at once.
+  SteadyTime due() const { return due_; }
+  void Count(std::uint64_t bytes) {
+    AtomicKind& kind = device_.kinds_[static_cast<std::size_t>(kind_)];
+    ++kind.commands;
+    kind.bytes += bytes;
+  }
+  void WaitUntilDue() const {
+    if (due_ != SteadyTime{}) WaitPrecisely(due_);
+  }
+
+ private:
+  EmulatedDevice& device_;
+  const EmulatorCommand kind_;
+  const std::uint64_t cpu_start_;
+  SteadyTime due_{};
+};
+
+EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometry, OpenMode mode,
+                               const EmulatorOptions& options, std::unique_ptr<Store> store)
+    : name_(std::move(name)),
+      geometry_(ToDeviceGeometry(geometry, options.volatile_cache)),
+      mode_(mode),
+      options_(options),
+      store_(std::move(store)),
+      zone_locks_(std::make_unique<Mutex[]>(geometry.zones)),
+      machine_(geometry) {}
+
+Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
+                                                               const EmulatorGeometry& geometry,
+                                                               OpenMode mode, const EmulatorOptions& options,
+                                                               std::unique_ptr<Store> store) {
+  std::unique_ptr<EmulatedDevice> device(
+      new EmulatedDevice(std::move(name), geometry, mode, options, std::move(store)));
+  MutexLock lock(device->mutex_);
+  for (std::uint32_t i = 0; i < geometry.zones; ++i) ZENFS_RETURN_IF_ERROR(device->Refresh(ZoneId(i)));
+  return device;
+}
+
+Result<std::vector<ZoneInfo>> EmulatedDevice::Report(ZoneId first, std::uint32_t count) {
+  ZENFS_RETURN_IF_ERROR(CheckZoneRange(name_, geometry_, first, count));
+  std::vector<ZoneInfo> zones;
+  zones.reserve(count);
+  MutexLock lock(mutex_);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const ZoneId zone(first.value + i);
+    if (mode_ == OpenMode::kReadOnly) ZENFS_RETURN_IF_ERROR(Refresh(zone));
+    zones.push_back(machine_.Info(zone));
+  }
+  return zones;
+}
+
+Status EmulatedDevice::Read(DeviceOffset offset, ByteSpan into) {
+  Command command(*this, EmulatorCommand::kRead);
+  const Status status = DoRead(offset, into);
+  if (status) command.Count(into.size());
+  command.WaitUntilDue();
+  return status;
+}
+
+Status EmulatedDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
+  Command command(*this, EmulatorCommand::kWrite);
+  std::uint64_t bytes = 0;
+  for (const ByteView piece : pieces) bytes += piece.size();
+  const Status status = DoWrite(offset, pieces, bytes);
+  if (status) command.Count(bytes);
+  command.WaitUntilDue();
+  return status;
+}
+
+Result<DeviceOffset> EmulatedDevice::Append(ZoneId zone, ByteView bytes) {
+  Command command(*this, EmulatorCommand::kAppend);
+  Result<DeviceOffset> place = DoAppend(zone, bytes);
+  if (place) command.Count(bytes.size());
+  command.WaitUntilDue();
+  return place;
+}
+
+Status EmulatedDevice::Reset(ZoneId zone) { return Manage(&ZoneMachine::Reset, zone); }
+Status EmulatedDevice::Finish(ZoneId zone) { return Manage(&ZoneMachine::Finish, zone); }
+Status EmulatedDevice::Open(ZoneId zone) { return Manage(&ZoneMachine::Open, zone); }
+Status EmulatedDevice::Close(ZoneId zone) { return Manage(&ZoneMachine::Close, zone); }
+
+Status EmulatedDevice::Flush() {
+  ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
+  Command command(*this, EmulatorCommand::kFlush);
+  const Status status = store_->Sync();
+  if (status) command.Count(0);
+  command.WaitUntilDue();
+  return status;
+}
+
+std::unique_ptr<IoQueue> EmulatedDevice::CreateQueue(std::size_t depth) {
+  return std::make_unique<EmulatedQueue>(*this, depth);
+}
+
+SteadyTime EmulatedDevice::Start(IoRequest& request) {
+  switch (request.kind) {
+    case IoRequest::Kind::kRead: {
+      Command command(*this, EmulatorCommand::kRead);
+      request.status = DoRead(request.offset, request.read_into);
+      if (request.status) command.Count(request.read_into.size());
+      return command.due();
+    }
+    case IoRequest::Kind::kWrite: {
+      Command command(*this, EmulatorCommand::kWrite);
+      request.status = DoWrite(request.offset, std::span(&request.write_from, 1), request.write_from.size());
+      if (request.status) command.Count(request.write_from.size());
+      return command.due();
+    }
+    case IoRequest::Kind::kAppend: {
+      Command command(*this, EmulatorCommand::kAppend);
+      const ZoneId zone = geometry_.ZoneOf(request.offset);
+      Result<DeviceOffset> place =
+          request.offset == geometry_.ZoneStart(zone)
+              ? DoAppend(zone, request.write_from)
+              : Fail(Code::kInvalidArgument, fmt::format("{}: append to {}, which is not the start of a zone",
+                                                         name_, request.offset.value));
+      request.status = place ? Status{} : Fail(place.error());
+      if (place) request.placed_at = *place;
+      if (place) command.Count(request.write_from.size());
+      return command.due();
+    }
+  }
+  return {};
+}
+
+void EmulatedDevice::WaitUntil(SteadyTime when) {
+  if (when == SteadyTime{}) return;
+  const std::uint64_t cpu_start = ThreadCpuNanoseconds();
+  WaitPrecisely(when);
+  cpu_ns_ += ThreadCpuNanoseconds() - cpu_start;
+}
+
+Status EmulatedDevice::DoRead(DeviceOffset offset, ByteSpan into) {
+  ZENFS_RETURN_IF_ERROR(CheckOffset(name_, geometry_, "read", offset));
+  ZENFS_RETURN_IF_ERROR(CheckBuffer(name_, geometry_, "read", into));
+  const ZoneId zone = geometry_.ZoneOf(offset);
+  const std::uint64_t in_zone = offset - geometry_.ZoneStart(zone);
+  std::uint64_t stored = 0;
+  {
+    MutexLock lock(mutex_);
+    if (mode_ == OpenMode::kReadOnly) ZENFS_RETURN_IF_ERROR(Refresh(zone));
+    const auto blocks =
+        machine_.CheckRead(zone, in_zone / geometry_.block_size, into.size() / geometry_.block_size);
+    if (!blocks) return Fail(blocks.error().With(name_));
+    stored = *blocks * geometry_.block_size;
+  }
+  std::memset(into.data() + stored, 0, into.size() - stored);
+  return stored == 0 ? Status{} : store_->Read(zone, in_zone, into.first(stored));
+}
+
+Status EmulatedDevice::DoWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t bytes) {
+  ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
+  ZENFS_RETURN_IF_ERROR(CheckOffset(name_, geometry_, "write", offset));
+  for (const ByteView piece : pieces) {
+    ZENFS_RETURN_IF_ERROR(CheckBuffer(name_, geometry_, "write", piece));
+  }
+  const ZoneId zone = geometry_.ZoneOf(offset);
+  const std::uint64_t in_zone = offset - geometry_.ZoneStart(zone);
+  const std::uint64_t blocks = bytes / geometry_.block_size;
+  MutexLock zone_lock(zone_locks_[zone.value]);
+  {
+    MutexLock lock(mutex_);
+    const Status begun = machine_.BeginWrite(zone, in_zone / geometry_.block_size, blocks);
+    SaveChanges();
+    if (!begun) return Fail(begun.error().With(name_));
+  }
+  ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, pieces));
+  MutexLock lock(mutex_);
+  machine_.CommitWrite(zone, blocks);
+  SaveChanges();
+  return {};
+}
+
+Result<DeviceOffset> EmulatedDevice::DoAppend(ZoneId zone, ByteView bytes) {
+  ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
+  ZENFS_RETURN_IF_ERROR(CheckZoneId(name_, geometry_, zone));
+  ZENFS_RETURN_IF_ERROR(CheckBuffer(name_, geometry_, "append", bytes));
+  if (bytes.size() > geometry_.max_append_bytes) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: append of {} bytes, the device takes at most {}",
+                                                    name_, bytes.size(), geometry_.max_append_bytes));
+  }
+  const std::uint64_t blocks = bytes.size() / geometry_.block_size;
+  MutexLock zone_lock(zone_locks_[zone.value]);
+  std::uint64_t in_zone = 0;
+  {
+    MutexLock lock(mutex_);
+    const auto block = machine_.BeginAppend(zone, blocks);
+    SaveChanges();
+    if (!block) return Fail(block.error().With(name_));
+    in_zone = *block * geometry_.block_size;
+  }
+  ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, std::span(&bytes, 1)));
+  MutexLock lock(mutex_);
+  machine_.CommitWrite(zone, blocks);
+  SaveChanges();
+  return geometry_.ZoneStart(zone) + in_zone;
+}
+
+Status EmulatedDevice::Manage(Management management, ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
+  ZENFS_RETURN_IF_ERROR(CheckZoneId(name_, geometry_, zone));
+  Command command(*this, EmulatorCommand::kManagement);
+  Status status;
+  {
+    MutexLock zone_lock(zone_locks_[zone.value]);
+    bool emptied = false;
+    {
+      MutexLock lock(mutex_);
+      status = (machine_.*management)(zone);
+      SaveChanges();
+      emptied = !machine_.changed().empty() && machine_.state(zone).condition == ZoneCondition::kEmpty;
+    }
+    if (emptied) status = store_->Discard(zone);
+  }
+  if (status) command.Count(0);
+  command.WaitUntilDue();
+  return status ? Status{} : Fail(status.error().With(name_));
+}
+
+EmulatorMeter EmulatedDevice::meter() const {
+  EmulatorMeter meter;
+  for (std::size_t i = 0; i < kEmulatorCommands; ++i) {
+    meter.kinds[i] = {kinds_[i].commands.load(), kinds_[i].bytes.load()};
+  }
+  meter.cpu_ns = cpu_ns_.load();
+  return meter;
+}
+
+Status EmulatedDevice::SetCondition(ZoneId zone, ZoneCondition condition) {
+  ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(machine_.SetCondition(zone, condition));
+  SaveChanges();
+  return {};
+}
+
+Status EmulatedDevice::CheckWritableDevice() const {
+  if (mode_ == OpenMode::kExclusive) return {};
+  return Fail(Code::kReadOnly, fmt::format("{} is open read-only", name_));
+}
+
+Status EmulatedDevice::Refresh(ZoneId zone) {
+  ZENFS_ASSIGN_OR_RETURN(const MachineZone state, store_->LoadState(zone));
+  const Status restored = machine_.Restore(zone, state);
+  return restored ? Status{} : Fail(restored.error().With(name_));
+}
+
+void EmulatedDevice::SaveChanges() {
+  for (const ZoneId zone : machine_.changed()) store_->SaveState(zone, machine_.state(zone));
+}
+
+std::unique_ptr<EmulatorDevice> CreateMemoryDevice(const EmulatorGeometry& geometry,
+                                                   const EmulatorOptions& options) {
+  return EmulatedDevice::Create("emu:memory", geometry, OpenMode::kExclusive, options,
+                                std::make_unique<MemoryStore>(geometry))
+      .value();
+}
+
+Result<std::unique_ptr<EmulatorDevice>> OpenEmulatedFile(const std::string& path, OpenMode mode,
+                                                         const EmulatorOptions& options) {
+  ZENFS_ASSIGN_OR_RETURN(auto store, FileStore::Open(path, mode, options.hostsync));
+  const EmulatorGeometry geometry = store->geometry();
+  return EmulatedDevice::Create("emu:" + path, geometry, mode, options, std::move(store));
+}
+
+}  // namespace zenfs

@@ -1,0 +1,86 @@
+// The zoned device over a ZoneMachine and a Store.
+//
+// Threads: any. A zone's lock keeps its commands that change it apart (so appends of several threads follow
+// one another); the machine's lock, taken inside it, is a leaf and never held over I/O. Latencies pass
+// outside of both. Reads take the machine's lock only.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/emulator/emulator.h"
+#include "backends/emulator/store.h"
+#include "backends/emulator/zone_machine.h"
+#include "base/mutex.h"
+
+namespace zenfs {
+
+class EmulatedDevice final : public EmulatorDevice {
+ public:
+  // kCorruption if the states in `store` contradict the geometry.
+  [[nodiscard]] static Result<std::unique_ptr<EmulatedDevice>> Create(std::string name,
+                                                                      const EmulatorGeometry& geometry,
+                                                                      OpenMode mode,
+                                                                      const EmulatorOptions& options,
+                                                                      std::unique_ptr<Store> store);
+
+  const Geometry& geometry() const override { return geometry_; }
+  const std::string& name() const override { return name_; }
+  OpenMode mode() const override { return mode_; }
+
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
+  Status Read(DeviceOffset offset, ByteSpan into) override;
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override;
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override;
+  Status Reset(ZoneId zone) override;
+  Status Finish(ZoneId zone) override;
+  Status Open(ZoneId zone) override;
+  Status Close(ZoneId zone) override;
+  Status Flush() override;
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
+
+  EmulatorMeter meter() const override;
+  Status SetCondition(ZoneId zone, ZoneCondition condition) override;
+
+  // Carries `request` out at once, without its latency; returns when it is to complete. For the queue.
+  SteadyTime Start(IoRequest& request);
+  // Waits, on the meter.
+  void WaitUntil(SteadyTime when);
+
+ private:
+  class Command;  // times and counts one command
+  using Management = Status (ZoneMachine::*)(ZoneId);
+
+  EmulatedDevice(std::string name, const EmulatorGeometry& geometry, OpenMode mode,
+                 const EmulatorOptions& options, std::unique_ptr<Store> store);
+
+  Status DoRead(DeviceOffset offset, ByteSpan into) EXCLUDES(mutex_);
+  Status DoWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t bytes) EXCLUDES(mutex_);
+  Result<DeviceOffset> DoAppend(ZoneId zone, ByteView bytes) EXCLUDES(mutex_);
+  Status Manage(Management command, ZoneId zone) EXCLUDES(mutex_);
+  Status CheckWritableDevice() const;
+  Status Refresh(ZoneId zone) REQUIRES(mutex_);
+  void SaveChanges() REQUIRES(mutex_);
+
+  const std::string name_;
+  const Geometry geometry_;
+  const OpenMode mode_;
+  const EmulatorOptions options_;
+  const std::unique_ptr<Store> store_;
+  const std::unique_ptr<Mutex[]> zone_locks_;  // one per zone; before mutex_
+  Mutex mutex_;                                // leaf
+  ZoneMachine machine_ GUARDED_BY(mutex_);
+
+  struct AtomicKind {
+    std::atomic<std::uint64_t> commands{0};
+    std::atomic<std::uint64_t> bytes{0};
+  };
+  std::array<AtomicKind, kEmulatorCommands> kinds_;
+  std::atomic<std::uint64_t> cpu_ns_{0};
+};
+
+}  // namespace zenfs

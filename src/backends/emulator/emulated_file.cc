@@ -1,0 +1,253 @@
+#include "backends/emulator/emulated_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "backends/emulator/lock_holder.h"
+#include "backends/emulator/zone_word.h"
+#include "base/crc32c.h"
+
+namespace zenfs {
+namespace {
+
+constexpr char kModel[] = "ZenFS emulated zoned device";
+static_assert(sizeof kModel <= sizeof(EmulatedFileHeader::model));
+
+using HeaderBytes = std::array<std::byte, kEmulatedHeaderBytes>;
+
+std::uint32_t HeaderCrc(HeaderBytes bytes) {
+  std::memset(bytes.data() + offsetof(EmulatedFileHeader, crc), 0, sizeof(EmulatedFileHeader::crc));
+  return Crc32c(bytes);
+}
+
+HeaderBytes EncodeHeader(const EmulatorGeometry& g, const Uuid& uuid) {
+  const EmulatedLayout layout = LayoutOf(g);
+  EmulatedFileHeader header{};
+  std::memcpy(header.magic, kEmulatedFileMagic, sizeof header.magic);
+  header.version = kEmulatedFileVersion;
+  header.block_size = g.block_size;
+  header.zones = g.zones;
+  header.zone_size = g.zone_size;
+  header.zone_capacity = g.capacity();
+  header.conventional = g.conventional;
+  header.max_open = g.max_open;
+  header.max_active = g.max_active;
+  header.table_offset = layout.table_offset;
+  header.data_offset = layout.data_offset;
+  std::memcpy(header.uuid, uuid.bytes.data(), sizeof header.uuid);
+  std::memcpy(header.model, kModel, sizeof kModel);
+  HeaderBytes bytes{};
+  std::memcpy(bytes.data(), &header, sizeof header);
+  header.crc = HeaderCrc(bytes);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+bool HasMagic(const HeaderBytes& bytes) {
+  return std::memcmp(bytes.data(), kEmulatedFileMagic, sizeof kEmulatedFileMagic) == 0;
+}
+
+Result<EmulatedFileInfo> DecodeHeader(const HeaderBytes& bytes, const std::string& path) {
+  EmulatedFileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (!HasMagic(bytes)) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{} is not an emulated device; make one with: zenfs emu create PATH", path));
+  }
+  if (header.crc != HeaderCrc(bytes)) {
+    return Fail(Code::kCorruption,
+                fmt::format("{}: the header of this emulated device is damaged (CRC {:08x}, computed {:08x})",
+                            path, header.crc, HeaderCrc(bytes)));
+  }
+  if (header.version != kEmulatedFileVersion) {
+    return Fail(Code::kNotSupported,
+                fmt::format("{}: emulated device of format version {}, made by a newer zenfs; "
+                            "this one knows version {}",
+                            path, header.version, kEmulatedFileVersion));
+  }
+  EmulatedFileInfo info;
+  info.geometry = {.zones = header.zones,
+                   .zone_size = header.zone_size,
+                   .zone_capacity = header.zone_capacity,
+                   .max_open = header.max_open,
+                   .max_active = header.max_active,
+                   .conventional = header.conventional,
+                   .block_size = header.block_size};
+  std::memcpy(info.uuid.bytes.data(), header.uuid, sizeof header.uuid);
+  info.model.assign(header.model, ::strnlen(header.model, sizeof header.model));
+  info.version = header.version;
+  if (Status valid = Validate(info.geometry); !valid) {
+    return Fail(Code::kCorruption, fmt::format("{}: the header of this emulated device is damaged: {}", path,
+                                               valid.error().text()));
+  }
+  const EmulatedLayout layout = LayoutOf(info.geometry);
+  if (header.table_offset != layout.table_offset || header.data_offset != layout.data_offset) {
+    return Fail(Code::kCorruption,
+                fmt::format("{}: the header of this emulated device places its data at {}, not at {}", path,
+                            header.data_offset, layout.data_offset));
+  }
+  return info;
+}
+
+Status CheckRegular(const struct stat& st, const std::string& path) {
+  if (S_ISREG(st.st_mode)) return {};
+  if (S_ISDIR(st.st_mode)) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{} is a directory; an emulated device is a file, made with: zenfs emu create PATH",
+                    path));
+  }
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} is not a regular file; an emulated device is one, made with: "
+                          "zenfs emu create PATH",
+                          path));
+}
+
+// O_NONBLOCK keeps the open of a FIFO from waiting for its other end; regular files ignore it.
+Result<UniqueFd> OpenFile(const std::string& path, OpenMode mode) {
+  struct stat st{};
+  if (::stat(path.c_str(), &st) != 0) {
+    const int error = errno;
+    if (error == ENOENT) {
+      return FailErrno(error,
+                       fmt::format("no emulated device {}; make one with: zenfs emu create PATH", path));
+    }
+    return FailErrno(error, fmt::format("emulated device {}", path));
+  }
+  ZENFS_RETURN_IF_ERROR(CheckRegular(st, path));
+  const int access = mode == OpenMode::kExclusive ? O_RDWR : O_RDONLY;
+  UniqueFd fd(::open(path.c_str(), access | O_CLOEXEC | O_NONBLOCK));
+  if (fd.valid()) return fd;
+  const int error = errno;
+  if (mode == OpenMode::kExclusive && (error == EACCES || error == EROFS || error == EPERM)) {
+    return FailErrno(error,
+                     fmt::format("emulated device {} can't be opened for writing, only read-only", path));
+  }
+  return FailErrno(error, fmt::format("open emulated device {}", path));
+}
+
+Result<HeaderBytes> ReadHeader(const UniqueFd& fd, const std::string& path) {
+  HeaderBytes bytes{};
+  if (::pread(fd.get(), bytes.data(), bytes.size(), 0) < 0) {
+    return FailErrno(errno, fmt::format("read the header of emulated device {}", path));
+  }
+  return bytes;
+}
+
+// A file for the new device, locked and empty.
+Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!fd.valid() && errno != EEXIST) return FailErrno(errno, fmt::format("create {}", path));
+  if (fd.valid()) {
+    ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
+    return fd;
+  }
+  if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it is left as it is", path));
+  ZENFS_ASSIGN_OR_RETURN(fd, OpenFile(path, OpenMode::kExclusive));
+  ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
+  struct stat st{};
+  if (::fstat(fd.get(), &st) != 0) return FailErrno(errno, fmt::format("examine {}", path));
+  ZENFS_ASSIGN_OR_RETURN(const HeaderBytes old, ReadHeader(fd, path));
+  if (st.st_size != 0 && !HasMagic(old)) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{} holds something that is not an emulated device; it is left as it is", path));
+  }
+  if (::ftruncate(fd.get(), 0) != 0) return FailErrno(errno, fmt::format("empty {}", path));
+  return fd;
+}
+
+// The full length comes last: until then the file counts as cut off, whenever this process dies.
+Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry& geometry) {
+  const EmulatedLayout layout = LayoutOf(geometry);
+  const HeaderBytes header = EncodeHeader(geometry, Uuid::Generate());
+  ZENFS_RETURN_IF_ERROR(WriteAll(fd, 0, header, path));
+  std::vector<std::uint64_t> table(layout.table_bytes / sizeof(std::uint64_t));
+  const ZoneMachine fresh(geometry);
+  for (std::uint32_t i = 0; i < geometry.zones; ++i) table[i] = PackZone(fresh.state(ZoneId(i)));
+  ZENFS_RETURN_IF_ERROR(WriteAll(fd, layout.table_offset, std::as_bytes(std::span(table)), path));
+  // The words are stored through a mapping later, where a host without space would answer with a signal.
+  if (::fsync(fd.get()) != 0) return FailErrno(errno, fmt::format("write {}", path));
+  if (::ftruncate(fd.get(), static_cast<off_t>(layout.file_bytes)) != 0) {
+    return FailErrno(errno, fmt::format("make {} {} bytes long", path, layout.file_bytes));
+  }
+  if (::fsync(fd.get()) != 0) return FailErrno(errno, fmt::format("write {}", path));
+  return {};
+}
+
+}  // namespace
+
+EmulatedLayout LayoutOf(const EmulatorGeometry& g) {
+  EmulatedLayout layout;
+  layout.table_offset = kEmulatedHeaderBytes;
+  layout.table_bytes = RoundUp(g.zones * sizeof(std::uint64_t), 4096);
+  layout.data_offset = RoundUp(layout.table_offset + layout.table_bytes, kEmulatedDataAlignment);
+  layout.file_bytes = layout.data_offset + g.zone_size * g.zones;
+  return layout;
+}
+
+Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return FailErrno(n < 0 ? errno : EIO, fmt::format("write {} at {}", path, offset));
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+Status LockEmulatedFile(const UniqueFd& fd, const std::string& path) {
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return {};
+  if (errno != EWOULDBLOCK) return FailErrno(errno, fmt::format("lock {}", path));
+  return Fail(Code::kBusy,
+              fmt::format("emulated device {} is in use by {}", path, DescribeLockHolder(fd.get())));
+}
+
+Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry, bool overwrite) {
+  ZENFS_RETURN_IF_ERROR(Validate(geometry));
+  ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, MakeEmptyFile(path, overwrite));
+  const Status filled = Fill(fd, path, geometry);
+  if (!filled) ::unlink(path.c_str());  // ours, locked, and useless
+  return filled;
+}
+
+Result<OpenedEmulatedFile> OpenAndCheckEmulatedFile(const std::string& path, OpenMode mode) {
+  OpenedEmulatedFile file;
+  ZENFS_ASSIGN_OR_RETURN(file.fd, OpenFile(path, mode));
+  struct stat st{};
+  if (::fstat(file.fd.get(), &st) != 0) return FailErrno(errno, fmt::format("examine {}", path));
+  ZENFS_RETURN_IF_ERROR(CheckRegular(st, path));
+  if (st.st_size == 0) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{} is an empty file; make an emulated device with: zenfs emu create PATH", path));
+  }
+  ZENFS_ASSIGN_OR_RETURN(const HeaderBytes header, ReadHeader(file.fd, path));
+  ZENFS_ASSIGN_OR_RETURN(file.info, DecodeHeader(header, path));
+  file.layout = LayoutOf(file.info.geometry);
+  file.info.file_bytes = static_cast<std::uint64_t>(st.st_size);
+  file.info.allocated_bytes = static_cast<std::uint64_t>(st.st_blocks) * 512;
+  if (file.info.file_bytes != file.layout.file_bytes) {
+    return Fail(Code::kCorruption,
+                fmt::format("{}: this emulated device is {} bytes long and should be {}; it was cut "
+                            "off or not completely copied",
+                            path, file.info.file_bytes, file.layout.file_bytes));
+  }
+  if (mode == OpenMode::kExclusive) ZENFS_RETURN_IF_ERROR(LockEmulatedFile(file.fd, path));
+  return file;
+}
+
+Result<EmulatedFileInfo> ReadEmulatedFileInfo(const std::string& path) {
+  ZENFS_ASSIGN_OR_RETURN(OpenedEmulatedFile file, OpenAndCheckEmulatedFile(path, OpenMode::kReadOnly));
+  return std::move(file.info);
+}
+
+}  // namespace zenfs

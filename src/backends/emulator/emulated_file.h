@@ -1,0 +1,71 @@
+// The format of an emulated device's file: docs/format-emulated-device.md. Opening, checking and locking it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "backends/emulator/emulator.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+
+namespace zenfs {
+
+inline constexpr char kEmulatedFileMagic[8] = {'Z', 'E', 'N', 'F', 'S', 'E', 'M', 'U'};
+inline constexpr std::uint32_t kEmulatedFileVersion = 1;
+inline constexpr std::uint64_t kEmulatedHeaderBytes = 4096;
+inline constexpr std::uint64_t kEmulatedDataAlignment = 2u << 20;
+
+// The first bytes of the file, little-endian, followed by zeros up to kEmulatedHeaderBytes. Every version
+// keeps magic, version and crc where they are, and what the crc covers.
+struct EmulatedFileHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t crc;  // CRC32C of all kEmulatedHeaderBytes, with this field zero
+  std::uint32_t block_size;
+  std::uint32_t zones;
+  std::uint64_t zone_size;
+  std::uint64_t zone_capacity;
+  std::uint32_t conventional;
+  std::uint32_t max_open;
+  std::uint32_t max_active;
+  std::uint32_t reserved;  // zero
+  std::uint64_t table_offset;
+  std::uint64_t data_offset;
+  std::uint8_t uuid[16];
+  char model[32];  // zero-padded
+};
+static_assert(sizeof(EmulatedFileHeader) == 120);
+static_assert(offsetof(EmulatedFileHeader, version) == 8);
+static_assert(offsetof(EmulatedFileHeader, crc) == 12);
+static_assert(offsetof(EmulatedFileHeader, zone_size) == 24);
+static_assert(offsetof(EmulatedFileHeader, table_offset) == 56);
+static_assert(offsetof(EmulatedFileHeader, uuid) == 72);
+static_assert(offsetof(EmulatedFileHeader, model) == 88);
+
+// Where the parts of a file are.
+struct EmulatedLayout {
+  std::uint64_t table_offset = 0;  // one 64-bit zone word per zone
+  std::uint64_t table_bytes = 0;   // a multiple of 4096
+  std::uint64_t data_offset = 0;   // zone n begins at data_offset + n * zone_size
+  std::uint64_t file_bytes = 0;
+};
+[[nodiscard]] EmulatedLayout LayoutOf(const EmulatorGeometry& geometry);
+
+struct OpenedEmulatedFile {
+  UniqueFd fd;
+  EmulatedFileInfo info;
+  EmulatedLayout layout;
+};
+
+// Opens, locks (kExclusive) and checks everything but the zone words. Errors as OpenEmulatedFile.
+[[nodiscard]] Result<OpenedEmulatedFile> OpenAndCheckEmulatedFile(const std::string& path, OpenMode mode);
+
+// Takes the exclusive lock that lives as long as the open file. kBusy with the holder in the text.
+[[nodiscard]] Status LockEmulatedFile(const UniqueFd& fd, const std::string& path);
+
+// Writes all of it, or fails with the errno in an Error of the code that fits.
+[[nodiscard]] Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes,
+                              const std::string& path);
+
+}  // namespace zenfs

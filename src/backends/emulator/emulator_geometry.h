@@ -1,0 +1,31 @@
+// The shape of an emulated device, as a person chooses it.
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.h"
+#include "device/geometry.h"
+
+namespace zenfs {
+
+struct EmulatorGeometry {
+  std::uint32_t zones = 64;
+  std::uint64_t zone_size = 16u << 20;  // bytes
+  std::uint64_t zone_capacity = 0;      // bytes; 0: zone_size. Conventional zones always have zone_size
+  std::uint32_t max_open = 14;          // 0: no limit
+  std::uint32_t max_active = 14;        // 0: no limit
+  std::uint32_t conventional = 0;       // so many zones from the first on have no write pointer
+  std::uint32_t block_size = 4096;      // bytes
+
+  std::uint64_t capacity() const { return zone_capacity == 0 ? zone_size : zone_capacity; }
+  std::uint64_t capacity_of(ZoneId zone) const { return zone.value < conventional ? zone_size : capacity(); }
+  friend bool operator==(const EmulatorGeometry&, const EmulatorGeometry&) = default;
+};
+
+// kInvalidArgument with the first thing that is wrong, in one line.
+[[nodiscard]] Status Validate(const EmulatorGeometry& geometry);
+
+// What the device tells of itself.
+[[nodiscard]] Geometry ToDeviceGeometry(const EmulatorGeometry& geometry, bool volatile_cache);
+
+}  // namespace zenfs

@@ -1,0 +1,50 @@
+#include "backends/emulator/emulator_geometry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zenfs {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(EmulatorGeometryTest, DefaultIsValid) {
+  EXPECT_TRUE(Validate(EmulatorGeometry{}));
+  EXPECT_EQ(ToDeviceGeometry(EmulatorGeometry{}, true).size_bytes(), 1u << 30);
+}
+
+TEST(EmulatorGeometryTest, EachMistakeIsNamed) {
+  const std::pair<EmulatorGeometry, const char*> mistakes[] = {
+      {{.block_size = 1000}, "block size 1000"},
+      {{.block_size = 131072}, "block size 131072"},
+      {{.zones = 0}, "0 zones"},
+      {{.zone_size = 0}, "zone size 0"},
+      {{.zone_size = 4097}, "zone size 4097"},
+      {{.zones = 1u << 24, .zone_size = std::uint64_t{1} << 40}, "64 PiB"},
+      {{.zone_capacity = 17u << 20}, "above the zone size"},
+      {{.zone_capacity = 4097}, "capacity 4097"},
+      {{.zones = 4, .conventional = 4}, "4 conventional zones"},
+      {{.max_open = 15, .max_active = 14}, "max-open 15 is above max-active 14"},
+      {{.max_open = 0, .max_active = 14}, "unlimited"},
+  };
+  for (const auto& [geometry, text] : mistakes) {
+    const Status status = Validate(geometry);
+    ASSERT_FALSE(status) << text;
+    EXPECT_EQ(status.error().code(), Code::kInvalidArgument);
+    EXPECT_THAT(status.error().text(), HasSubstr(text));
+  }
+}
+
+TEST(EmulatorGeometryTest, NoLimitsIsValid) {
+  EXPECT_TRUE(Validate({.max_open = 0, .max_active = 0}));
+  EXPECT_TRUE(Validate({.max_open = 14, .max_active = 0}));
+}
+
+TEST(EmulatorGeometryTest, ConventionalZonesHaveTheWholeSize) {
+  const EmulatorGeometry geometry{.zone_size = 16384, .zone_capacity = 12288, .conventional = 2};
+  EXPECT_EQ(geometry.capacity_of(ZoneId(1)), 16384u);
+  EXPECT_EQ(geometry.capacity_of(ZoneId(2)), 12288u);
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,48 @@
+// Blocks and zone words in an emulated device's file.
+//
+// What a kill -9 at any instruction may leave: data of a write whose zone word did not follow (behind the
+// write pointer, never readable), and space of a reset zone that was not given back yet (given back at the
+// next exclusive open). So the order is: data, then the word; at a reset, the word, then the hole. The other
+// order would show the zone with its old write pointer and zeros below it, a state no device can be in.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/emulator/emulated_file.h"
+#include "backends/emulator/store.h"
+
+namespace zenfs {
+
+class FileStore final : public Store {
+ public:
+  // Takes the opened, locked file. kCorruption if a zone word is impossible.
+  [[nodiscard]] static Result<std::unique_ptr<FileStore>> Open(const std::string& path, OpenMode mode,
+                                                               bool hostsync);
+  ~FileStore() override;
+
+  const EmulatorGeometry& geometry() const { return file_.info.geometry; }
+
+  Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) override;
+  Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) override;
+  Status Discard(ZoneId zone) override;
+  void SaveState(ZoneId zone, MachineZone state) override;
+  Result<MachineZone> LoadState(ZoneId zone) const override;
+  Status Sync() override;
+
+ private:
+  FileStore(std::string path, OpenedEmulatedFile file, bool hostsync);
+
+  Status MapTable(OpenMode mode);
+  Status GiveBackEmptyZones();
+  std::uint64_t FileOffset(ZoneId zone) const {
+    return file_.layout.data_offset + zone.value * file_.info.geometry.zone_size;
+  }
+
+  const std::string path_;
+  const OpenedEmulatedFile file_;
+  const bool hostsync_;
+  std::uint64_t* table_ = nullptr;  // mapped, shared with readers in other processes; one word per zone
+};
+
+}  // namespace zenfs

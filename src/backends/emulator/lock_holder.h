@@ -1,0 +1,17 @@
+// Who holds the lock on a file, for the message to the one who did not get it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace zenfs {
+
+// "process 1234 (db_bench)" for the holder of a flock(2) lock on the open file `fd`, "this process (1234)",
+// or "another process" where the kernel does not show it (another pid namespace, some network file systems).
+[[nodiscard]] std::string DescribeLockHolder(int fd);
+
+// The pid of the flock holder of the given device and inode in the text of /proc/locks; 0 if there is none.
+[[nodiscard]] int FindFlockHolder(std::string_view proc_locks, unsigned major, unsigned minor,
+                                  unsigned long long inode);
+
+}  // namespace zenfs

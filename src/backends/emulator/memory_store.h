@@ -1,0 +1,37 @@
+// Blocks in memory, allocated zone by zone at the first write.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "backends/emulator/store.h"
+#include "base/mutex.h"
+
+namespace zenfs {
+
+class MemoryStore final : public Store {
+ public:
+  explicit MemoryStore(const EmulatorGeometry& geometry);
+
+  Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) override;
+  Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) override;
+  Status Discard(ZoneId zone) override;
+  void SaveState(ZoneId zone, MachineZone state) override;
+  Result<MachineZone> LoadState(ZoneId zone) const override;
+  Status Sync() override { return {}; }
+
+ private:
+  // Shared with the reads in progress, so that a reset under a read frees nothing that is still looked at.
+  using Block = std::shared_ptr<std::byte>;
+
+  Block Find(ZoneId zone) const EXCLUDES(mutex_);
+  Block FindOrAllocate(ZoneId zone) EXCLUDES(mutex_);
+
+  const EmulatorGeometry geometry_;
+  std::vector<std::atomic<std::uint64_t>> states_;
+  mutable Mutex mutex_;  // leaf
+  std::vector<Block> zones_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

@@ -1,0 +1,39 @@
+// Where the blocks and the zone states of an emulated device live. Knows no rules: it keeps what it is told
+// to.
+//
+// Threads: every call from any thread; accesses to the same blocks are kept apart by the caller. Offsets and
+// lengths are bytes within a zone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backends/emulator/zone_machine.h"
+#include "base/bytes.h"
+#include "base/status.h"
+#include "model/units.h"
+
+namespace zenfs {
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // What was never written, or was discarded, reads as zeros.
+  [[nodiscard]] virtual Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) = 0;
+  // The pieces one behind the other. Survives the death of the process when it returns. kIo with the errno,
+  // also for a host that has no space left: a zoned device does not know that error.
+  [[nodiscard]] virtual Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) = 0;
+  // Gives the space of the zone back. Called after the zone's state says that nothing is in it.
+  [[nodiscard]] virtual Status Discard(ZoneId zone) = 0;
+
+  // One atomic store; survives the death of the process.
+  virtual void SaveState(ZoneId zone, MachineZone state) = 0;
+  // kCorruption if what stands there is no state.
+  [[nodiscard]] virtual Result<MachineZone> LoadState(ZoneId zone) const = 0;
+
+  // All of the above is on the host's stable media when this returns, if the store was asked to care.
+  [[nodiscard]] virtual Status Sync() = 0;
+};
+
+}  // namespace zenfs

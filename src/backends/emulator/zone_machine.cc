@@ -1,0 +1,316 @@
+#include "backends/emulator/zone_machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace zenfs {
+namespace {
+
+std::unexpected<Error> Offline(ZoneId zone) {
+  return Fail(Code::kNotFound, fmt::format("zone {} is offline", zone.value));
+}
+std::unexpected<Error> ReadOnly(ZoneId zone) {
+  return Fail(Code::kReadOnly, fmt::format("zone {} is read-only", zone.value));
+}
+std::unexpected<Error> Invalid(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
+std::unexpected<Error> BadTransition(std::string_view command, ZoneId zone, ZoneCondition condition) {
+  return Invalid(fmt::format("{} of zone {}, which is {}", command, zone.value, ConditionName(condition)));
+}
+
+}  // namespace
+
+ZoneMachine::ZoneMachine(const EmulatorGeometry& geometry) : geometry_(geometry), zones_(geometry.zones) {
+  for (std::uint32_t i = 0; i < geometry_.conventional; ++i) {
+    zones_[i].state.condition = ZoneCondition::kNotWritePointer;
+  }
+}
+
+Status ZoneMachine::Restore(ZoneId zone, MachineZone state) {
+  ZENFS_RETURN_IF_ERROR(CheckZone(zone));
+  const std::uint64_t capacity = CapacityBlocks(zone);
+  bool possible = state.written <= capacity;
+  switch (state.condition) {
+    case ZoneCondition::kNotWritePointer:
+    case ZoneCondition::kEmpty: possible = state.written == 0; break;
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen:
+    case ZoneCondition::kClosed: possible = state.written < capacity; break;
+    case ZoneCondition::kFull:
+    case ZoneCondition::kReadOnly:
+    case ZoneCondition::kOffline: break;
+  }
+  if (!possible || IsConventional(zone) != (state.condition == ZoneCondition::kNotWritePointer)) {
+    return Fail(Code::kCorruption, fmt::format("zone {}{} can't be {} with {} of {} blocks written",
+                                               zone.value, IsConventional(zone) ? " (conventional)" : "",
+                                               ConditionName(state.condition), state.written, capacity));
+  }
+  changed_.clear();
+  Set(zone, state.condition);
+  zones_[zone.value].state.written = state.written;
+  return {};
+}
+
+ZoneInfo ZoneMachine::Info(ZoneId zone) const {
+  const MachineZone& state = zones_[zone.value].state;
+  ZoneInfo info;
+  info.id = zone;
+  info.type = IsConventional(zone) ? ZoneType::kConventional : ZoneType::kSequentialRequired;
+  info.condition = state.condition;
+  info.start = DeviceOffset(zone.value * geometry_.zone_size);
+  info.capacity = geometry_.capacity_of(zone);
+  switch (state.condition) {
+    case ZoneCondition::kEmpty:
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen:
+    case ZoneCondition::kClosed:
+      info.write_pointer = info.start + state.written * geometry_.block_size;
+      break;
+    case ZoneCondition::kNotWritePointer:
+    case ZoneCondition::kFull:
+    case ZoneCondition::kReadOnly:
+    case ZoneCondition::kOffline:
+      // Undefined: reported where no user can take it for a place to write or read (device-assumptions 6).
+      info.write_pointer = info.start + geometry_.zone_size;
+      break;
+  }
+  return info;
+}
+
+Result<std::uint64_t> ZoneMachine::CheckRead(ZoneId zone, std::uint64_t block, std::uint64_t count) const {
+  ZENFS_RETURN_IF_ERROR(CheckZone(zone));
+  const std::uint64_t capacity = CapacityBlocks(zone);
+  if (count > capacity || block > capacity - count) {
+    return Invalid(fmt::format("read of blocks {} to {} crosses the capacity of zone {}, {} blocks", block,
+                               block + count, zone.value, capacity));
+  }
+  const MachineZone& state = zones_[zone.value].state;
+  switch (state.condition) {
+    case ZoneCondition::kNotWritePointer: return count;
+    case ZoneCondition::kEmpty:
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen:
+    case ZoneCondition::kClosed:
+      if (block + count > state.written) {
+        return Invalid(fmt::format("read of blocks {} to {} passes the write pointer of zone {} at block {}",
+                                   block, block + count, zone.value, state.written));
+      }
+      return count;
+    case ZoneCondition::kFull:
+    case ZoneCondition::kReadOnly: return std::min(count, state.written - std::min(block, state.written));
+    case ZoneCondition::kOffline: return Offline(zone);
+  }
+  return count;
+}
+
+Status ZoneMachine::BeginWrite(ZoneId zone, std::uint64_t block, std::uint64_t count) {
+  changed_.clear();
+  ZENFS_RETURN_IF_ERROR(CheckZone(zone));
+  ZENFS_RETURN_IF_ERROR(CheckWritable(zone, block, count));
+  if (IsConventional(zone)) return {};
+  return OpenImplicitly(zone);
+}
+
+Result<std::uint64_t> ZoneMachine::BeginAppend(ZoneId zone, std::uint64_t count) {
+  changed_.clear();
+  ZENFS_RETURN_IF_ERROR(CheckZone(zone));
+  if (IsConventional(zone)) {
+    return Invalid(fmt::format("append to zone {}, which is conventional", zone.value));
+  }
+  const std::uint64_t block = zones_[zone.value].state.written;
+  ZENFS_RETURN_IF_ERROR(CheckWritable(zone, block, count));
+  ZENFS_RETURN_IF_ERROR(OpenImplicitly(zone));
+  return block;
+}
+
+void ZoneMachine::CommitWrite(ZoneId zone, std::uint64_t count) {
+  changed_.clear();
+  if (IsConventional(zone)) return;
+  Zone& z = zones_[zone.value];
+  z.state.written += count;
+  z.last_written = ++tick_;
+  changed_.push_back(zone);
+  // The zone may have lost its open slot since BeginWrite; it is then closed, and its pointer moves alike.
+  // One that failed meanwhile stays failed.
+  if (z.state.written == CapacityBlocks(zone) && IsActive(z.state.condition)) Set(zone, ZoneCondition::kFull);
+}
+
+Status ZoneMachine::Reset(ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(BeginManagement(zone));
+  Zone& z = zones_[zone.value];
+  switch (z.state.condition) {
+    case ZoneCondition::kEmpty: return {};
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen:
+    case ZoneCondition::kClosed:
+    case ZoneCondition::kFull:
+      Set(zone, ZoneCondition::kEmpty);
+      z.state.written = 0;
+      return {};
+    case ZoneCondition::kReadOnly: return ReadOnly(zone);
+    case ZoneCondition::kOffline: return Offline(zone);
+    case ZoneCondition::kNotWritePointer: break;  // refused by BeginManagement
+  }
+  return BadTransition("reset", zone, z.state.condition);
+}
+
+Status ZoneMachine::Finish(ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(BeginManagement(zone));
+  const ZoneCondition condition = zones_[zone.value].state.condition;
+  switch (condition) {
+    case ZoneCondition::kFull: return {};
+    case ZoneCondition::kEmpty:
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen:
+    case ZoneCondition::kClosed: Set(zone, ZoneCondition::kFull); return {};
+    case ZoneCondition::kReadOnly: return ReadOnly(zone);
+    case ZoneCondition::kOffline: return Offline(zone);
+    case ZoneCondition::kNotWritePointer: break;
+  }
+  return BadTransition("finish", zone, condition);
+}
+
+Status ZoneMachine::Open(ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(BeginManagement(zone));
+  const ZoneCondition condition = zones_[zone.value].state.condition;
+  switch (condition) {
+    case ZoneCondition::kExplicitlyOpen: return {};
+    case ZoneCondition::kImplicitlyOpen: Set(zone, ZoneCondition::kExplicitlyOpen); return {};
+    case ZoneCondition::kEmpty:
+    case ZoneCondition::kClosed:
+      ZENFS_RETURN_IF_ERROR(TakeOpenSlot(zone));
+      Set(zone, ZoneCondition::kExplicitlyOpen);
+      return {};
+    case ZoneCondition::kFull: return BadTransition("open", zone, condition);
+    case ZoneCondition::kReadOnly: return ReadOnly(zone);
+    case ZoneCondition::kOffline: return Offline(zone);
+    case ZoneCondition::kNotWritePointer: break;
+  }
+  return BadTransition("open", zone, condition);
+}
+
+Status ZoneMachine::Close(ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(BeginManagement(zone));
+  const ZoneCondition condition = zones_[zone.value].state.condition;
+  switch (condition) {
+    case ZoneCondition::kClosed: return {};
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen: Set(zone, ZoneCondition::kClosed); return {};
+    case ZoneCondition::kEmpty:
+    case ZoneCondition::kFull: return BadTransition("close", zone, condition);
+    case ZoneCondition::kReadOnly: return ReadOnly(zone);
+    case ZoneCondition::kOffline: return Offline(zone);
+    case ZoneCondition::kNotWritePointer: break;
+  }
+  return BadTransition("close", zone, condition);
+}
+
+Status ZoneMachine::SetCondition(ZoneId zone, ZoneCondition condition) {
+  ZENFS_RETURN_IF_ERROR(BeginManagement(zone));
+  switch (condition) {
+    case ZoneCondition::kFull:
+    case ZoneCondition::kReadOnly:
+    case ZoneCondition::kOffline: Set(zone, condition); return {};
+    case ZoneCondition::kNotWritePointer:
+    case ZoneCondition::kEmpty:
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen:
+    case ZoneCondition::kClosed: break;
+  }
+  return Invalid(
+      fmt::format("a device does not make zone {} {} of itself", zone.value, ConditionName(condition)));
+}
+
+Status ZoneMachine::CheckZone(ZoneId zone) const {
+  if (zone.value < geometry_.zones) return {};
+  return Invalid(fmt::format("zone {} of a device with {} zones", zone.value, geometry_.zones));
+}
+
+// Entry of every zone management command.
+Status ZoneMachine::BeginManagement(ZoneId zone) {
+  changed_.clear();
+  ZENFS_RETURN_IF_ERROR(CheckZone(zone));
+  if (!IsConventional(zone)) return {};
+  return Invalid(
+      fmt::format("zone {} is conventional: it can't be reset, finished, opened or closed", zone.value));
+}
+
+Status ZoneMachine::CheckWritable(ZoneId zone, std::uint64_t block, std::uint64_t count) const {
+  if (count == 0) return Invalid(fmt::format("write of nothing to zone {}", zone.value));
+  const std::uint64_t capacity = CapacityBlocks(zone);
+  const MachineZone& state = zones_[zone.value].state;
+  switch (state.condition) {
+    case ZoneCondition::kNotWritePointer: break;
+    case ZoneCondition::kFull: return Fail(Code::kZoneFull, fmt::format("zone {} is full", zone.value));
+    case ZoneCondition::kReadOnly: return ReadOnly(zone);
+    case ZoneCondition::kOffline: return Offline(zone);
+    case ZoneCondition::kEmpty:
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen:
+    case ZoneCondition::kClosed:
+      if (block == state.written) break;
+      return Invalid(fmt::format("write at block {} of zone {}, whose write pointer is at block {}", block,
+                                 zone.value, state.written));
+  }
+  if (count > capacity || block > capacity - count) {
+    return Fail(Code::kZoneFull,
+                fmt::format("{} blocks at block {} do not fit in zone {}, capacity {} blocks", count, block,
+                            zone.value, capacity));
+  }
+  return {};
+}
+
+// An open slot, and for an empty zone an active one. Takes the open slot of an implicitly open zone if all
+// are taken; the caller then sets the condition.
+Status ZoneMachine::TakeOpenSlot(ZoneId zone) {
+  const bool needs_active = zones_[zone.value].state.condition == ZoneCondition::kEmpty;
+  if (needs_active && geometry_.max_active != 0 && active_count() >= geometry_.max_active) {
+    return Fail(Code::kBusy, fmt::format("zone {} can't be opened: {} zones are active, the device's limit",
+                                         zone.value, geometry_.max_active));
+  }
+  if (geometry_.max_open == 0 || open_count() < geometry_.max_open) return {};
+  if (implicitly_open_ == 0) {
+    return Fail(Code::kBusy,
+                fmt::format("zone {} can't be opened: {} zones are explicitly open, the device's limit",
+                            zone.value, geometry_.max_open));
+  }
+  const Zone* oldest = nullptr;
+  for (const Zone& z : zones_) {
+    if (z.state.condition != ZoneCondition::kImplicitlyOpen) continue;
+    if (oldest == nullptr || z.last_written < oldest->last_written) oldest = &z;
+  }
+  Set(ZoneId(static_cast<std::uint32_t>(oldest - zones_.data())), ZoneCondition::kClosed);
+  return {};
+}
+
+Status ZoneMachine::OpenImplicitly(ZoneId zone) {
+  if (IsOpen(zones_[zone.value].state.condition)) return {};
+  ZENFS_RETURN_IF_ERROR(TakeOpenSlot(zone));
+  Set(zone, ZoneCondition::kImplicitlyOpen);
+  zones_[zone.value].last_written = ++tick_;
+  return {};
+}
+
+void ZoneMachine::Set(ZoneId zone, ZoneCondition condition) {
+  ZoneCondition& current = zones_[zone.value].state.condition;
+  if (std::uint32_t* counter = CounterOf(current)) --*counter;
+  if (std::uint32_t* counter = CounterOf(condition)) ++*counter;
+  current = condition;
+  if (std::find(changed_.begin(), changed_.end(), zone) == changed_.end()) changed_.push_back(zone);
+}
+
+std::uint32_t* ZoneMachine::CounterOf(ZoneCondition condition) {
+  switch (condition) {
+    case ZoneCondition::kImplicitlyOpen: return &implicitly_open_;
+    case ZoneCondition::kExplicitlyOpen: return &explicitly_open_;
+    case ZoneCondition::kClosed: return &closed_;
+    case ZoneCondition::kNotWritePointer:
+    case ZoneCondition::kEmpty:
+    case ZoneCondition::kFull:
+    case ZoneCondition::kReadOnly:
+    case ZoneCondition::kOffline: return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace zenfs

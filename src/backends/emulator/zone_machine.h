@@ -1,0 +1,103 @@
+// The zone state machine of the NVMe Zoned Namespace command set specification: one function per command,
+// one `switch (condition)` in each. Pure: no data, no I/O, no time, no locks.
+//
+//              write, append                 write up to the capacity, Finish
+//   empty ------------------> implicitly open --------------------------------> full
+//     |                          |        ^                                      ^
+//     | Open                Open |        | write, append                        | Finish (from any of
+//     v                          v        |                                      | these and from empty)
+//   explicitly open <------------+     closed <-- Close, or implicitly: when another zone needs an open
+//     |                                   ^       slot, the implicitly open zone written longest ago
+//     +-----------------------------------+
+//   Reset: any of these -> empty.   read-only, offline: only by the device's own failing (SetCondition)
+//
+// Invariants
+//   open zones <= max_open, open + closed zones <= max_active      (a limit of 0 means: none)
+//   written <= capacity; empty has written == 0; an open or closed zone has written < capacity
+//
+// Units: blocks, counted from the start of the zone. Threads: none of its own; the caller locks.
+//
+// Errors, as device/zoned_device.h has them: kBusy (a limit), kZoneFull, kReadOnly, kNotFound (offline),
+// kInvalidArgument (all else the host did wrong).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/emulator/emulator_geometry.h"
+#include "base/status.h"
+#include "device/zone_info.h"
+
+namespace zenfs {
+
+struct MachineZone {
+  ZoneCondition condition = ZoneCondition::kEmpty;
+  std::uint64_t written = 0;  // blocks; what was written before a zone was finished or failed is kept
+
+  friend bool operator==(const MachineZone&, const MachineZone&) = default;
+};
+
+class ZoneMachine {
+ public:
+  // All zones empty. `geometry` must be valid.
+  explicit ZoneMachine(const EmulatorGeometry& geometry);
+
+  // Replaces the state of a zone, without regard to limits. kCorruption if no such state can be.
+  [[nodiscard]] Status Restore(ZoneId zone, MachineZone state);
+
+  MachineZone state(ZoneId zone) const { return zones_[zone.value].state; }
+  ZoneInfo Info(ZoneId zone) const;
+  std::uint32_t open_count() const { return explicitly_open_ + implicitly_open_; }
+  std::uint32_t active_count() const { return open_count() + closed_; }
+
+  // How many of the `count` blocks come from the medium; the rest (behind what was written of a full or
+  // read-only zone) read as zeros.
+  [[nodiscard]] Result<std::uint64_t> CheckRead(ZoneId zone, std::uint64_t block, std::uint64_t count) const;
+
+  // A write is begun, its data moved by the caller, and then committed; a begun write that is not committed
+  // leaves the zone open and the write pointer where it was. One write at a time per zone.
+  [[nodiscard]] Status BeginWrite(ZoneId zone, std::uint64_t block, std::uint64_t count);
+  // Returns the block that the data goes to.
+  [[nodiscard]] Result<std::uint64_t> BeginAppend(ZoneId zone, std::uint64_t count);
+  void CommitWrite(ZoneId zone, std::uint64_t count);
+
+  [[nodiscard]] Status Reset(ZoneId zone);
+  [[nodiscard]] Status Finish(ZoneId zone);
+  [[nodiscard]] Status Open(ZoneId zone);
+  [[nodiscard]] Status Close(ZoneId zone);
+
+  // The device's own doing: a zone fails (kReadOnly, kOffline), or the controller ends it (kFull).
+  [[nodiscard]] Status SetCondition(ZoneId zone, ZoneCondition condition);
+
+  // The zones whose state the last command changed, in the order in which it did: a zone that gave up its
+  // open slot comes before the one that got it, so that storing them one by one keeps the limits.
+  const std::vector<ZoneId>& changed() const { return changed_; }
+
+ private:
+  struct Zone {
+    MachineZone state;
+    std::uint64_t last_written = 0;  // tick; picks the zone to close implicitly
+  };
+
+  bool IsConventional(ZoneId zone) const { return zone.value < geometry_.conventional; }
+  std::uint64_t CapacityBlocks(ZoneId zone) const {
+    return geometry_.capacity_of(zone) / geometry_.block_size;
+  }
+  Status CheckZone(ZoneId zone) const;
+  Status BeginManagement(ZoneId zone);
+  Status CheckWritable(ZoneId zone, std::uint64_t block, std::uint64_t count) const;
+  Status TakeOpenSlot(ZoneId zone);
+  Status OpenImplicitly(ZoneId zone);
+  void Set(ZoneId zone, ZoneCondition condition);
+  std::uint32_t* CounterOf(ZoneCondition condition);
+
+  const EmulatorGeometry geometry_;
+  std::vector<Zone> zones_;
+  std::vector<ZoneId> changed_;
+  std::uint32_t explicitly_open_ = 0;
+  std::uint32_t implicitly_open_ = 0;
+  std::uint32_t closed_ = 0;
+  std::uint64_t tick_ = 0;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,95 @@
+// Random commands against the invariants that zone_machine.h states.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "backends/emulator/zone_machine.h"
+#include "backends/emulator/zone_word.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint32_t kZones = 9;
+constexpr std::uint64_t kCapacity = 6;  // blocks
+
+EmulatorGeometry AnyGeometry() {
+  const auto max_open = *rc::gen::inRange<std::uint32_t>(0, 4);
+  const auto more = *rc::gen::inRange<std::uint32_t>(0, 3);
+  return {.zones = kZones,
+          .zone_size = 8 * 512,
+          .zone_capacity = kCapacity * 512,
+          .max_open = max_open,
+          .max_active = max_open == 0 || more == 2 ? 0 : max_open + more,
+          .conventional = *rc::gen::inRange<std::uint32_t>(0, 2),
+          .block_size = 512};
+}
+
+Status Write(ZoneMachine& machine, ZoneId zone, std::uint64_t block, std::uint64_t count) {
+  ZENFS_RETURN_IF_ERROR(machine.BeginWrite(zone, block, count));
+  machine.CommitWrite(zone, count);
+  return {};
+}
+
+Status RandomCommand(ZoneMachine& machine, ZoneId zone) {
+  const auto count = *rc::gen::inRange<std::uint64_t>(1, 4);
+  switch (*rc::gen::inRange(0, 10)) {
+    case 0: return machine.Reset(zone);
+    case 1: return machine.Finish(zone);
+    case 2:
+    case 3: return machine.Open(zone);
+    case 4: return machine.Close(zone);
+    case 5: return Write(machine, zone, *rc::gen::inRange<std::uint64_t>(0, kCapacity), count);
+    case 6: {
+      const auto block = machine.BeginAppend(zone, count);
+      if (!block) return Fail(block.error());
+      RC_ASSERT(*block == machine.state(zone).written);
+      machine.CommitWrite(zone, count);
+      return {};
+    }
+    default: return Write(machine, zone, machine.state(zone).written, count);
+  }
+}
+
+void CheckInvariants(const ZoneMachine& machine, const EmulatorGeometry& geometry) {
+  std::uint32_t open = 0;
+  std::uint32_t active = 0;
+  for (std::uint32_t i = 0; i < kZones; ++i) {
+    const MachineZone state = machine.state(ZoneId(i));
+    open += IsOpen(state.condition) ? 1 : 0;
+    active += IsActive(state.condition) ? 1 : 0;
+    RC_ASSERT(state.written <= kCapacity);
+    if (state.condition == ZoneCondition::kEmpty) RC_ASSERT(state.written == 0u);
+    if (IsActive(state.condition)) RC_ASSERT(state.written < kCapacity);
+    RC_ASSERT((state.condition == ZoneCondition::kNotWritePointer) == (i < geometry.conventional));
+    RC_ASSERT(UnpackZone(PackZone(state)) == state);
+    const ZoneInfo info = machine.Info(ZoneId(i));
+    RC_ASSERT(info.WrittenBytes() <= info.capacity);
+  }
+  RC_ASSERT(open == machine.open_count());
+  RC_ASSERT(active == machine.active_count());
+  if (geometry.max_open != 0) RC_ASSERT(open <= geometry.max_open);
+  if (geometry.max_active != 0) RC_ASSERT(active <= geometry.max_active);
+}
+
+RC_GTEST_PROP(ZoneMachineProperty, LimitsHoldAndCountsMatch, ()) {
+  const EmulatorGeometry geometry = AnyGeometry();
+  RC_PRE(Validate(geometry).has_value());
+  ZoneMachine machine(geometry);
+  const auto steps = *rc::gen::inRange(1, 120);
+  for (int step = 0; step < steps; ++step) {
+    const ZoneId zone(*rc::gen::inRange<std::uint32_t>(0, kZones));
+    const ZoneMachine before = machine;
+    const Status status = RandomCommand(machine, zone);
+    CheckInvariants(machine, geometry);
+    for (std::uint32_t i = 0; i < kZones; ++i) {
+      const bool changed = !(machine.state(ZoneId(i)) == before.state(ZoneId(i)));
+      if (!status) RC_ASSERT(!changed);  // what fails changes nothing
+      // Another zone changes only by giving up its open slot.
+      if (changed && ZoneId(i) != zone)
+        RC_ASSERT(machine.state(ZoneId(i)).condition == ZoneCondition::kClosed);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,51 @@
+// The state of a zone in one word, so that it changes in one store and no death of the process can leave half
+// of it. Part of the format of emulated files (docs/format-emulated-device.md).
+//
+//   bits 0..7   condition, in the numbers of the NVMe ZNS specification (conventional: 0)
+//   bits 8..63  blocks written
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "backends/emulator/zone_machine.h"
+
+namespace zenfs {
+
+constexpr std::uint64_t PackZone(MachineZone state) {
+  std::uint64_t code = 0;
+  switch (state.condition) {
+    case ZoneCondition::kNotWritePointer: code = 0x0; break;
+    case ZoneCondition::kEmpty: code = 0x1; break;
+    case ZoneCondition::kImplicitlyOpen: code = 0x2; break;
+    case ZoneCondition::kExplicitlyOpen: code = 0x3; break;
+    case ZoneCondition::kClosed: code = 0x4; break;
+    case ZoneCondition::kReadOnly: code = 0xd; break;
+    case ZoneCondition::kFull: code = 0xe; break;
+    case ZoneCondition::kOffline: code = 0xf; break;
+  }
+  return state.written << 8 | code;
+}
+
+// Nothing for a word with a condition that does not exist.
+constexpr std::optional<MachineZone> UnpackZone(std::uint64_t word) {
+  const std::uint64_t written = word >> 8;
+  switch (word & 0xff) {
+    case 0x0: return MachineZone{ZoneCondition::kNotWritePointer, written};
+    case 0x1: return MachineZone{ZoneCondition::kEmpty, written};
+    case 0x2: return MachineZone{ZoneCondition::kImplicitlyOpen, written};
+    case 0x3: return MachineZone{ZoneCondition::kExplicitlyOpen, written};
+    case 0x4: return MachineZone{ZoneCondition::kClosed, written};
+    case 0xd: return MachineZone{ZoneCondition::kReadOnly, written};
+    case 0xe: return MachineZone{ZoneCondition::kFull, written};
+    case 0xf: return MachineZone{ZoneCondition::kOffline, written};
+    default: return std::nullopt;
+  }
+}
+
+static_assert(PackZone({ZoneCondition::kEmpty, 0}) == 0x1);
+static_assert(PackZone({ZoneCondition::kClosed, 3}) == 0x304);
+static_assert(UnpackZone(0x1230e) == MachineZone{ZoneCondition::kFull, 0x123});
+static_assert(!UnpackZone(0x5));
+
+}  // namespace zenfs

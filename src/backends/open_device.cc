@@ -1,0 +1,58 @@
+#include "backends/open_device.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "backends/emulator/emulator.h"
+#include "device/checked_device.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint32_t kMaxLatencyUs = 10'000'000;
+
+Result<std::uint32_t> ParseLatency(std::string_view value) {
+  std::uint32_t latency = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), latency);
+  if (error == std::errc{} && end == value.data() + value.size() && latency <= kMaxLatencyUs) return latency;
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("option latency_us:{} is not a number of microseconds from 0 to {}", value, kMaxLatencyUs));
+}
+
+Result<bool> ParseSwitch(std::string_view key, std::string_view value) {
+  if (value.empty() || value == "1" || value == "true") return true;
+  if (value == "0" || value == "false") return false;
+  return Fail(Code::kInvalidArgument, fmt::format("option {}:{} is neither true nor false", key, value));
+}
+
+Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode mode,
+                                                  DeviceOptions* unclaimed) {
+  EmulatorOptions options;
+  for (const auto& [key, value] : uri.options) {
+    if (key == "latency_us") {
+      ZENFS_ASSIGN_OR_RETURN(const std::uint32_t us, ParseLatency(value));
+      options.read_us = options.write_us = options.append_us = options.management_us = options.flush_us = us;
+    } else if (key == "hostsync") {
+      ZENFS_ASSIGN_OR_RETURN(options.hostsync, ParseSwitch(key, value));
+    } else {
+      unclaimed->emplace_back(key, value);
+    }
+  }
+  return OpenEmulatedFile(uri.target, mode, options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ZonedDevice>> OpenDevice(const DeviceUri& uri, OpenMode mode,
+                                                DeviceOptions* unclaimed) {
+  if (uri.kind != "emu") {
+    return Fail(Code::kNotSupported,
+                fmt::format("this build has no backend for {}: yet, only for emu:", uri.kind));
+  }
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> device, OpenEmulator(uri, mode, unclaimed));
+  return CheckDevice(std::move(device));
+}
+
+}  // namespace zenfs

@@ -1,0 +1,21 @@
+// Opens the device that a URI names.
+#pragma once
+
+#include <memory>
+
+#include "backends/device_uri.h"
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+// The device, held to its word by CheckDevice. Options that the backend knows are taken; all others are put
+// into `unclaimed` (not null), for the caller to know or to refuse.
+//
+// emu:  latency_us:N   every command takes N microseconds (at most 10 seconds)
+//       hostsync       a flush is an fdatasync of the file
+//
+// Errors: kInvalidArgument for a bad value, else those of the backend.
+[[nodiscard]] Result<std::unique_ptr<ZonedDevice>> OpenDevice(const DeviceUri& uri, OpenMode mode,
+                                                              DeviceOptions* unclaimed);
+
+}  // namespace zenfs

@@ -1,0 +1,37 @@
+#include "testing/borrowed_device.h"
+
+namespace zenfs {
+namespace {
+
+class BorrowedDevice final : public ZonedDevice {
+ public:
+  explicit BorrowedDevice(ZonedDevice& device) : device_(device) {}
+
+  const Geometry& geometry() const override { return device_.geometry(); }
+  const std::string& name() const override { return device_.name(); }
+  OpenMode mode() const override { return device_.mode(); }
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
+    return device_.Report(first, count);
+  }
+  Status Read(DeviceOffset offset, ByteSpan into) override { return device_.Read(offset, into); }
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override {
+    return device_.Write(offset, pieces);
+  }
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override { return device_.Append(zone, bytes); }
+  Status Reset(ZoneId zone) override { return device_.Reset(zone); }
+  Status Finish(ZoneId zone) override { return device_.Finish(zone); }
+  Status Open(ZoneId zone) override { return device_.Open(zone); }
+  Status Close(ZoneId zone) override { return device_.Close(zone); }
+  Status Flush() override { return device_.Flush(); }
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override { return device_.CreateQueue(depth); }
+
+ private:
+  ZonedDevice& device_;
+};
+
+}  // namespace
+
+std::unique_ptr<ZonedDevice> Borrow(ZonedDevice& device) { return std::make_unique<BorrowedDevice>(device); }
+
+}  // namespace zenfs

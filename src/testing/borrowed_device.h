@@ -1,0 +1,14 @@
+// Lends a device to something that wants to own one: the test keeps the device, and mounts it again and
+// again.
+#pragma once
+
+#include <memory>
+
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+// Passes everything on to `device`, which must outlive the result and all its queues.
+[[nodiscard]] std::unique_ptr<ZonedDevice> Borrow(ZonedDevice& device);
+
+}  // namespace zenfs

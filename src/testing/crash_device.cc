@@ -1,0 +1,263 @@
+#include "testing/crash_device.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "device/request_check.h"
+#include "testing/immediate_queue.h"
+
+namespace zenfs {
+namespace {
+
+Blocks Cut(std::span<const ByteView> pieces, std::uint32_t block_size) {
+  Blocks blocks;
+  for (ByteView piece : pieces) {
+    for (; !piece.empty(); piece = piece.subspan(block_size)) {
+      const ByteView block = piece.first(block_size);
+      blocks.push_back(std::make_shared<const Block>(Block{{block.begin(), block.end()}, false}));
+    }
+  }
+  return blocks;
+}
+
+std::vector<ZoneImage> FreshImages(const EmulatorGeometry& geometry) {
+  const ZoneMachine machine(geometry);
+  std::vector<ZoneImage> images(geometry.zones);
+  for (std::uint32_t i = 0; i < geometry.zones; ++i) images[i].state = machine.state(ZoneId(i));
+  return images;
+}
+
+// Different zones keep different commands, so together they might be more active than a device lets them be.
+// In such an image the newcomers are taken back to what was durable, which kept the limit.
+void KeepActiveLimit(const EmulatorGeometry& geometry, const std::vector<ZoneImage>& durable,
+                     std::vector<ZoneImage>& images) {
+  if (geometry.max_active == 0) return;
+  std::uint32_t active = 0;
+  for (const ZoneImage& image : images) active += IsActive(image.state.condition) ? 1 : 0;
+  for (std::size_t i = 0; i < images.size() && active > geometry.max_active; ++i) {
+    if (!IsActive(images[i].state.condition) || IsActive(durable[i].state.condition)) continue;
+    images[i] = durable[i];
+    --active;
+  }
+}
+
+}  // namespace
+
+CrashDevice::CrashDevice(const EmulatorGeometry& geometry) : CrashDevice(geometry, FreshImages(geometry)) {}
+
+CrashDevice::CrashDevice(const EmulatorGeometry& geometry, std::vector<ZoneImage> images)
+    : emulator_geometry_(geometry), geometry_(ToDeviceGeometry(geometry, true)), machine_(geometry) {
+  MutexLock lock(mutex_);
+  for (std::uint32_t i = 0; i < geometry.zones; ++i) {
+    // A state that the machine does not know is a mistake in the loss policies.
+    machine_.Restore(ZoneId(i), images[i].state).value();
+    zones_.push_back({images[i], {}, images[i]});
+  }
+}
+
+void CrashDevice::StopAfter(std::uint64_t n) {
+  MutexLock lock(mutex_);
+  stop_after_ = n;
+}
+
+std::uint64_t CrashDevice::commands() const {
+  MutexLock lock(mutex_);
+  return commands_;
+}
+
+bool CrashDevice::stopped() const {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
+
+std::unique_ptr<CrashDevice> CrashDevice::Image(LossPolicy policy) const {
+  MutexLock lock(mutex_);
+  return ImageBy(policy);
+}
+
+CrashDevice::Images CrashDevice::EnumerateImages(std::size_t limit) const {
+  MutexLock lock(mutex_);
+  Images result;
+  Random random(1);
+  std::vector<std::vector<ZoneLoss>> choices;
+  std::size_t combinations = 1;
+  for (const ZoneHistory& zone : zones_) {
+    if (combinations <= limit) choices.push_back(EnumerateLosses(zone));
+    combinations = combinations > limit ? combinations : combinations * choices.back().size();
+  }
+  result.complete = combinations <= limit;
+  if (!result.complete) {
+    result.images.push_back(ImageBy(LossPolicy::KeepAll()));
+    result.images.push_back(ImageBy(LossPolicy::LoseAll()));
+    for (std::size_t i = 2; i < limit; ++i) result.images.push_back(ImageBy(LossPolicy::Random(i)));
+    return result;
+  }
+  for (std::size_t n = 0; n < combinations; ++n) {
+    std::vector<ZoneLoss> losses;
+    std::size_t rest = n;
+    for (const auto& of_zone : choices) {
+      losses.push_back(of_zone[rest % of_zone.size()]);
+      rest /= of_zone.size();
+    }
+    result.images.push_back(ImageOf(losses, random));
+  }
+  return result;
+}
+
+std::unique_ptr<CrashDevice> CrashDevice::ImageBy(LossPolicy policy) const {
+  if (policy.kind == LossPolicy::Kind::kKeepAll) {
+    std::vector<ZoneImage> images;
+    for (const ZoneHistory& zone : zones_) images.push_back(zone.live);
+    std::unique_ptr<CrashDevice> image(new CrashDevice(emulator_geometry_, std::move(images)));
+    MutexLock lock(image->mutex_);
+    image->zones_ = zones_;  // unflushed commands stay so: the power may still go
+    return image;
+  }
+  Random random(policy.seed);
+  std::vector<ZoneLoss> losses(zones_.size());
+  if (policy.kind == LossPolicy::Kind::kRandom) {
+    for (std::size_t i = 0; i < zones_.size(); ++i) losses[i] = RandomLoss(zones_[i], random);
+  }
+  return ImageOf(losses, random);
+}
+
+std::unique_ptr<CrashDevice> CrashDevice::ImageOf(const std::vector<ZoneLoss>& losses, Random& random) const {
+  std::vector<ZoneImage> durable;
+  std::vector<ZoneImage> images;
+  for (std::size_t i = 0; i < zones_.size(); ++i) {
+    durable.push_back(AfterLoss(zones_[i], ZoneLoss{}, geometry_.block_size, random));
+    images.push_back(AfterLoss(zones_[i], losses[i], geometry_.block_size, random));
+  }
+  KeepActiveLimit(emulator_geometry_, durable, images);
+  return std::unique_ptr<CrashDevice>(new CrashDevice(emulator_geometry_, std::move(images)));
+}
+
+Status CrashDevice::SetCondition(ZoneId zone, ZoneCondition condition) {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(machine_.SetCondition(zone, condition));
+  ZoneHistory& history = zones_[zone.value];
+  history.Add({ZoneCommand::Kind::kState, 0, {}, machine_.state(zone)});
+  history.Flush();
+  return {};
+}
+
+Result<std::vector<ZoneInfo>> CrashDevice::Report(ZoneId first, std::uint32_t count) {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(CheckPower());
+  ZENFS_RETURN_IF_ERROR(CheckZoneRange(name_, geometry_, first, count));
+  std::vector<ZoneInfo> zones;
+  for (std::uint32_t i = 0; i < count; ++i) zones.push_back(machine_.Info(ZoneId(first.value + i)));
+  return zones;
+}
+
+Status CrashDevice::Read(DeviceOffset offset, ByteSpan into) {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(CheckPower());
+  ZENFS_RETURN_IF_ERROR(CheckOffset(name_, geometry_, "read", offset));
+  ZENFS_RETURN_IF_ERROR(CheckBuffer(name_, geometry_, "read", into));
+  const ZoneId zone = geometry_.ZoneOf(offset);
+  std::uint64_t block = (offset - geometry_.ZoneStart(zone)) / geometry_.block_size;
+  const auto stored = machine_.CheckRead(zone, block, into.size() / geometry_.block_size);
+  if (!stored) return Fail(stored.error());
+  const Blocks& blocks = zones_[zone.value].live.blocks;
+  for (; !into.empty(); into = into.subspan(geometry_.block_size), ++block) {
+    const Block* found = block < blocks.size() ? blocks[block].get() : nullptr;
+    if (found == nullptr) {
+      std::memset(into.data(), 0, geometry_.block_size);
+    } else if (found->unreadable) {
+      return Fail(Code::kIo, fmt::format("{}: zone {} block {} is unreadable", name_, zone.value, block),
+                  EIO);
+    } else {
+      std::memcpy(into.data(), found->bytes.data(), geometry_.block_size);
+    }
+  }
+  return {};
+}
+
+Status CrashDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(BeginChange());
+  ZENFS_RETURN_IF_ERROR(CheckOffset(name_, geometry_, "write", offset));
+  for (const ByteView piece : pieces) ZENFS_RETURN_IF_ERROR(CheckBuffer(name_, geometry_, "write", piece));
+  const ZoneId zone = geometry_.ZoneOf(offset);
+  const std::uint64_t block = (offset - geometry_.ZoneStart(zone)) / geometry_.block_size;
+  Blocks blocks = Cut(pieces, geometry_.block_size);
+  ZENFS_RETURN_IF_ERROR(machine_.BeginWrite(zone, block, blocks.size()));
+  RecordWrite(zone, block, std::move(blocks));
+  return {};
+}
+
+Result<DeviceOffset> CrashDevice::Append(ZoneId zone, ByteView bytes) {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(BeginChange());
+  ZENFS_RETURN_IF_ERROR(CheckZoneId(name_, geometry_, zone));
+  ZENFS_RETURN_IF_ERROR(CheckBuffer(name_, geometry_, "append", bytes));
+  if (bytes.size() > geometry_.max_append_bytes) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: append of {} bytes, the device takes at most {}",
+                                                    name_, bytes.size(), geometry_.max_append_bytes));
+  }
+  Blocks blocks = Cut(std::span(&bytes, 1), geometry_.block_size);
+  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t block, machine_.BeginAppend(zone, blocks.size()));
+  RecordWrite(zone, block, std::move(blocks));
+  return geometry_.ZoneStart(zone) + block * geometry_.block_size;
+}
+
+Status CrashDevice::Reset(ZoneId zone) { return Manage(&ZoneMachine::Reset, zone); }
+Status CrashDevice::Finish(ZoneId zone) { return Manage(&ZoneMachine::Finish, zone); }
+Status CrashDevice::Open(ZoneId zone) { return Manage(&ZoneMachine::Open, zone); }
+Status CrashDevice::Close(ZoneId zone) { return Manage(&ZoneMachine::Close, zone); }
+
+Status CrashDevice::Flush() {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(BeginChange());
+  for (ZoneHistory& zone : zones_) zone.Flush();
+  ++commands_;
+  return {};
+}
+
+std::unique_ptr<IoQueue> CrashDevice::CreateQueue(std::size_t) {
+  return std::make_unique<ImmediateQueue>(*this);
+}
+
+Status CrashDevice::CheckPower() const {
+  if (!stopped_) return {};
+  return Fail(Code::kIo, fmt::format("{}: power lost", name_), EIO);
+}
+
+Status CrashDevice::BeginChange() {
+  if (stop_after_ && commands_ >= *stop_after_) stopped_ = true;
+  return CheckPower();
+}
+
+Status CrashDevice::Manage(Management command, ZoneId zone) {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(BeginChange());
+  ZENFS_RETURN_IF_ERROR((machine_.*command)(zone));
+  RecordOthers(zone);
+  if (!machine_.changed().empty()) {
+    const MachineZone after = machine_.state(zone);
+    const bool reset = after.condition == ZoneCondition::kEmpty;
+    zones_[zone.value].Add({reset ? ZoneCommand::Kind::kReset : ZoneCommand::Kind::kState, 0, {}, after});
+  }
+  ++commands_;
+  return {};
+}
+
+// Zones that lost their open slot to `zone`.
+void CrashDevice::RecordOthers(ZoneId zone) {
+  for (const ZoneId other : machine_.changed()) {
+    if (other != zone) zones_[other.value].Add({ZoneCommand::Kind::kState, 0, {}, machine_.state(other)});
+  }
+}
+
+void CrashDevice::RecordWrite(ZoneId zone, std::uint64_t block, Blocks blocks) {
+  RecordOthers(zone);
+  machine_.CommitWrite(zone, blocks.size());
+  zones_[zone.value].Add({ZoneCommand::Kind::kWrite, block, std::move(blocks), machine_.state(zone)});
+  ++commands_;
+}
+
+}  // namespace zenfs

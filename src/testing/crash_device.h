@@ -1,0 +1,109 @@
+// A zoned device in memory for tests of power loss. It records what changes its state since the last Flush
+// over what is durable, stops at a chosen command, and gives images of what may be found when power is back.
+//
+//   CrashDevice device(geometry);
+//   device.StopAfter(n);            // the n-th state-changing command is the last that is carried out
+//   ... work until it fails ...
+//   auto found = device.Image(LossPolicy::Random(seed));   // mount this, compare with what was synced
+//
+// Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/emulator/zone_machine.h"
+#include "base/mutex.h"
+#include "base/random.h"
+#include "device/zoned_device.h"
+#include "testing/loss.h"
+#include "testing/zone_image.h"
+
+namespace zenfs {
+
+struct LossPolicy {
+  enum class Kind {
+    kKeepAll,  // only the process died: everything is there, open zones are open
+    kLoseAll,  // nothing unflushed survived
+    kRandom,
+  };
+  Kind kind = Kind::kKeepAll;
+  std::uint64_t seed = 0;
+
+  static LossPolicy KeepAll() { return {Kind::kKeepAll, 0}; }
+  static LossPolicy LoseAll() { return {Kind::kLoseAll, 0}; }
+  static LossPolicy Random(std::uint64_t seed) { return {Kind::kRandom, seed}; }
+};
+
+class CrashDevice final : public ZonedDevice {
+ public:
+  // All zones empty, and durably so. `geometry` must be valid.
+  explicit CrashDevice(const EmulatorGeometry& geometry);
+
+  // From the (n+1)-th state-changing command (write, append, reset, finish, open, close, flush) since the
+  // device was made on, every command fails with kIo "power lost", reads and reports too.
+  void StopAfter(std::uint64_t n) EXCLUDES(mutex_);
+  // State-changing commands carried out so far; one that failed does not count.
+  std::uint64_t commands() const EXCLUDES(mutex_);
+  bool stopped() const EXCLUDES(mutex_);
+
+  // A new, independent device as it may be found after power was lost now. It counts its commands from 0.
+  [[nodiscard]] std::unique_ptr<CrashDevice> Image(LossPolicy policy) const EXCLUDES(mutex_);
+
+  struct Images {
+    std::vector<std::unique_ptr<CrashDevice>> images;
+    bool complete = false;
+  };
+  // All combinations of what EnumerateLosses gives for each zone if there are at most `limit` (>= 2);
+  // otherwise `limit` images, not complete: nothing lost, everything lost, and random ones, the same in every
+  // run.
+  [[nodiscard]] Images EnumerateImages(std::size_t limit) const EXCLUDES(mutex_);
+
+  // Makes `zone` read-only or offline, durably.
+  [[nodiscard]] Status SetCondition(ZoneId zone, ZoneCondition condition) EXCLUDES(mutex_);
+
+  const EmulatorGeometry& emulator_geometry() const { return emulator_geometry_; }
+  const Geometry& geometry() const override { return geometry_; }
+  const std::string& name() const override { return name_; }
+  OpenMode mode() const override { return OpenMode::kExclusive; }
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
+  Status Read(DeviceOffset offset, ByteSpan into) override;
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override;
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override;
+  Status Reset(ZoneId zone) override;
+  Status Finish(ZoneId zone) override;
+  Status Open(ZoneId zone) override;
+  Status Close(ZoneId zone) override;
+  Status Flush() override;
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
+
+ private:
+  using Management = Status (ZoneMachine::*)(ZoneId);
+
+  CrashDevice(const EmulatorGeometry& geometry, std::vector<ZoneImage> images);
+
+  Status CheckPower() const REQUIRES(mutex_);
+  Status BeginChange() REQUIRES(mutex_);
+  Status Manage(Management command, ZoneId zone) EXCLUDES(mutex_);
+  void RecordOthers(ZoneId zone) REQUIRES(mutex_);
+  void RecordWrite(ZoneId zone, std::uint64_t block, Blocks blocks) REQUIRES(mutex_);
+  std::unique_ptr<CrashDevice> ImageOf(const std::vector<ZoneLoss>& losses, Random& random) const
+      REQUIRES(mutex_);
+  std::unique_ptr<CrashDevice> ImageBy(LossPolicy policy) const REQUIRES(mutex_);
+
+  const EmulatorGeometry emulator_geometry_;
+  const Geometry geometry_;
+  const std::string name_ = "crash:memory";
+  mutable Mutex mutex_;  // leaf
+  ZoneMachine machine_ GUARDED_BY(mutex_);
+  std::vector<ZoneHistory> zones_ GUARDED_BY(mutex_);
+  std::uint64_t commands_ GUARDED_BY(mutex_) = 0;
+  std::optional<std::uint64_t> stop_after_ GUARDED_BY(mutex_);
+  bool stopped_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace zenfs

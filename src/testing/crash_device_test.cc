@@ -1,0 +1,192 @@
+#include "testing/crash_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/crc32c.h"
+#include "testing/device_data.h"
+
+namespace zenfs {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint32_t kBlock = 4096;
+
+EmulatorGeometry Small() {
+  return {.zones = 4, .zone_size = 8 * kBlock, .zone_capacity = 6 * kBlock, .max_open = 2, .max_active = 2};
+}
+
+Status WriteBlocks(CrashDevice& device, std::uint32_t zone, std::uint64_t block, std::uint64_t count,
+                   std::uint64_t seed = 1) {
+  return device.Write(device.geometry().ZoneStart(ZoneId(zone)) + block * kBlock,
+                      Pattern(count * kBlock, seed).View());
+}
+
+std::uint64_t Written(CrashDevice& device, std::uint32_t zone) {
+  return ReportOf(device, ZoneId(zone)).WrittenBytes() / kBlock;
+}
+
+// The zone's blocks as one text: each block's checksum, 0 for zeros, X for an unreadable one.
+std::string Describe(CrashDevice& device, std::uint32_t zone) {
+  static const std::uint32_t kZeroCrc = Crc32c(std::vector<std::byte>(kBlock));
+  std::string text(ConditionName(ReportOf(device, ZoneId(zone)).condition));
+  for (std::uint64_t b = 0; b < Written(device, zone); ++b) {
+    const auto block = ReadBack(device, device.geometry().ZoneStart(ZoneId(zone)) + b * kBlock, kBlock);
+    const std::uint32_t crc = block ? Crc32c(block->View()) : 0;
+    text += !block ? " X" : crc == kZeroCrc ? " 0" : " " + std::to_string(crc);
+  }
+  return text;
+}
+
+TEST(CrashDeviceTest, FlushedDataSurvivesEveryLoss) {
+  CrashDevice device(Small());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2));
+  ASSERT_TRUE(device.Flush());
+  ASSERT_TRUE(WriteBlocks(device, 0, 2, 2, 2));
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const auto found = device.Image(seed == 0 ? LossPolicy::LoseAll() : LossPolicy::Random(seed));
+    ASSERT_GE(Written(*found, 0), 2u);
+    EXPECT_TRUE(
+        SameBytes(ReadBack(*found, DeviceOffset(0), 2 * kBlock)->View(), Pattern(2 * kBlock, 1).View()));
+  }
+}
+
+TEST(CrashDeviceTest, LoseAllLosesWhatWasNotFlushedAndClosesZones) {
+  CrashDevice device(Small());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2));
+  ASSERT_TRUE(device.Open(ZoneId(1)));
+  ASSERT_TRUE(device.Flush());
+  ASSERT_TRUE(WriteBlocks(device, 0, 2, 1));
+  ASSERT_TRUE(device.Reset(ZoneId(1)));
+  ASSERT_TRUE(device.Finish(ZoneId(1)));
+  const auto found = device.Image(LossPolicy::LoseAll());
+  EXPECT_EQ(Written(*found, 0), 2u);
+  EXPECT_EQ(ReportOf(*found, ZoneId(0)).condition, ZoneCondition::kClosed);
+  EXPECT_EQ(ReportOf(*found, ZoneId(1)).condition, ZoneCondition::kEmpty);
+}
+
+TEST(CrashDeviceTest, KeepAllKeepsEverythingAndStillMayLoseItLater) {
+  CrashDevice device(Small());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2));
+  const auto found = device.Image(LossPolicy::KeepAll());
+  EXPECT_EQ(Describe(*found, 0), Describe(device, 0));
+  EXPECT_EQ(ReportOf(*found, ZoneId(0)).condition, ZoneCondition::kImplicitlyOpen);
+  EXPECT_EQ(Written(*found->Image(LossPolicy::LoseAll()), 0), 0u);
+}
+
+TEST(CrashDeviceTest, LostResetBringsTheOldDataBack) {
+  CrashDevice device(Small());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 6));
+  ASSERT_TRUE(device.Flush());
+  const std::string before = Describe(device, 0);
+  ASSERT_TRUE(device.Reset(ZoneId(0)));
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1, 2));
+  EXPECT_EQ(Describe(*device.Image(LossPolicy::LoseAll()), 0), before);
+}
+
+TEST(CrashDeviceTest, ImagesAreIndependentOfTheDevice) {
+  CrashDevice device(Small());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1));
+  ASSERT_TRUE(device.Flush());
+  const auto found = device.Image(LossPolicy::LoseAll());
+  ASSERT_TRUE(WriteBlocks(*found, 0, 1, 1, 7));
+  EXPECT_EQ(found->commands(), 1u);
+  EXPECT_EQ(Written(device, 0), 1u);
+  ASSERT_TRUE(device.Reset(ZoneId(0)));
+  EXPECT_EQ(Written(*found, 0), 2u);
+}
+
+TEST(CrashDeviceTest, StopsAfterTheChosenCommand) {
+  CrashDevice device(Small());
+  device.StopAfter(2);
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1));
+  ASSERT_TRUE(device.Flush());
+  EXPECT_TRUE(ReadBack(device, DeviceOffset(0), kBlock)) << "the power goes with the next change";
+  const Status status = WriteBlocks(device, 0, 1, 1);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), Code::kIo);
+  EXPECT_THAT(status.error().text(), HasSubstr("power lost"));
+  EXPECT_TRUE(device.stopped());
+  EXPECT_FALSE(ReadBack(device, DeviceOffset(0), kBlock));
+  EXPECT_FALSE(device.Report(ZoneId(0), 1));
+  EXPECT_FALSE(device.Flush());
+  EXPECT_EQ(device.commands(), 2u);
+  EXPECT_EQ(Written(*device.Image(LossPolicy::LoseAll()), 0), 1u);
+}
+
+TEST(CrashDeviceTest, EnumerationGivesEveryCutAndEveryTear) {
+  CrashDevice device(Small());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1, 1));
+  ASSERT_TRUE(WriteBlocks(device, 0, 1, 2, 2));
+  const auto found = device.EnumerateImages(1000);
+  ASSERT_TRUE(found.complete);
+  std::set<std::string> outcomes;
+  for (const auto& image : found.images) outcomes.insert(Describe(*image, 0));
+  const auto crc = [](std::uint64_t seed, std::size_t size, std::size_t at) {
+    return std::to_string(Crc32c(Pattern(size * kBlock, seed).View(at * kBlock, kBlock)));
+  };
+  const std::string a = crc(1, 1, 0), b = crc(2, 2, 0), c = crc(2, 2, 1);
+  EXPECT_TRUE(outcomes.contains("empty"));
+  for (const std::string& outcome :
+       std::vector<std::string>{a, a + " " + b, a + " " + b + " " + c, a + " 0 " + c, a + " X " + c,
+                                "0 " + b + " " + c, "X " + b, "0 0 0", a + " " + b + " X"}) {
+    EXPECT_TRUE(outcomes.contains("closed " + outcome)) << outcome;
+  }
+}
+
+TEST(CrashDeviceTest, TooManyCombinationsGiveASampleOfTheAskedSize) {
+  CrashDevice device(Small());
+  for (std::uint32_t zone = 0; zone < 2; ++zone) {
+    for (std::uint64_t b = 0; b < 5; ++b) ASSERT_TRUE(WriteBlocks(device, zone, b, 1));
+  }
+  const auto found = device.EnumerateImages(20);
+  EXPECT_FALSE(found.complete);
+  EXPECT_EQ(found.images.size(), 20u);
+}
+
+TEST(CrashDeviceTest, HoleShowsDataFromBeforeTheReset) {
+  CrashDevice device(Small());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2, 1));
+  ASSERT_TRUE(device.Reset(ZoneId(0)));
+  ASSERT_TRUE(device.Flush());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2, 2));
+  std::set<std::string> outcomes;
+  for (const auto& image : device.EnumerateImages(1000).images) outcomes.insert(Describe(*image, 0));
+  const AlignedBuffer old = Pattern(2 * kBlock, 1), fresh = Pattern(2 * kBlock, 2);
+  EXPECT_TRUE(outcomes.contains("closed " + std::to_string(Crc32c(old.View(0, kBlock))) + " " +
+                                std::to_string(Crc32c(fresh.View(kBlock, kBlock)))));
+}
+
+TEST(CrashDeviceTest, NoImageExceedsTheActiveLimit) {
+  CrashDevice device(Small());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1));
+  ASSERT_TRUE(WriteBlocks(device, 1, 0, 1));
+  ASSERT_TRUE(device.Flush());
+  ASSERT_TRUE(device.Finish(ZoneId(0)));
+  ASSERT_TRUE(WriteBlocks(device, 2, 0, 1));
+  const auto found = device.EnumerateImages(1000);
+  ASSERT_TRUE(found.complete);
+  for (const auto& image : found.images) {
+    int active = 0;
+    for (std::uint32_t z = 0; z < 4; ++z) active += IsActive(ReportOf(*image, ZoneId(z)).condition) ? 1 : 0;
+    EXPECT_LE(active, 2);
+  }
+}
+
+TEST(CrashDeviceTest, SameSeedGivesTheSameImage) {
+  CrashDevice device(Small());
+  for (std::uint64_t b = 0; b < 5; ++b) ASSERT_TRUE(WriteBlocks(device, 0, b, 1, b));
+  std::set<std::string> outcomes;
+  for (std::uint64_t seed = 1; seed < 60; ++seed) {
+    const std::string once = Describe(*device.Image(LossPolicy::Random(seed)), 0);
+    EXPECT_EQ(Describe(*device.Image(LossPolicy::Random(seed)), 0), once);
+    outcomes.insert(once);
+  }
+  EXPECT_GT(outcomes.size(), 10u);
+}
+
+}  // namespace
+}  // namespace zenfs

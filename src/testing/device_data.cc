@@ -1,0 +1,32 @@
+#include "testing/device_data.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/random.h"
+
+namespace zenfs {
+
+AlignedBuffer Pattern(std::size_t size, std::uint64_t seed) {
+  AlignedBuffer buffer(size);
+  buffer.Resize(size);
+  Random random(seed);
+  for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random.Next();
+    std::memcpy(buffer.data() + at, &word, std::min(sizeof word, size - at));
+  }
+  return buffer;
+}
+
+Result<AlignedBuffer> ReadBack(ZonedDevice& device, DeviceOffset offset, std::size_t size) {
+  AlignedBuffer buffer(size);
+  buffer.Resize(size);
+  ZENFS_RETURN_IF_ERROR(device.Read(offset, buffer.Span()));
+  return buffer;
+}
+
+bool SameBytes(ByteView a, ByteView b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+ZoneInfo ReportOf(ZonedDevice& device, ZoneId zone) { return device.Report(zone, 1).value().at(0); }
+
+}  // namespace zenfs

@@ -1,0 +1,87 @@
+// A decorator that lets chosen commands of a device fail, holds them at a gate, and counts them.
+//
+// Threads: any, for commands and for the plan alike. Commands through a queue go through the same plan; they
+// are carried out by Submit.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/mutex.h"
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+class FaultyDevice final : public ZonedDevice {
+ public:
+  enum class Command { kReport, kRead, kWrite, kAppend, kReset, kFinish, kOpen, kClose, kFlush };
+  enum class When {
+    kBefore,  // the command is not carried out
+    kAfter,   // it is carried out, and reported as failed all the same
+  };
+  struct Fault {
+    Command command = Command::kWrite;
+    std::uint64_t kth = 1;       // the first matching command from now on is 1
+    std::uint64_t times = 1;     // so many in a row fail
+    std::optional<ZoneId> zone;  // only those to this zone; none: all
+    Code code = Code::kIo;
+    When when = When::kBefore;
+  };
+
+  explicit FaultyDevice(std::unique_ptr<ZonedDevice> device);
+
+  void Inject(const Fault& fault) EXCLUDES(mutex_);
+  void ClearFaults() EXCLUDES(mutex_);
+  // Commands so far, failed ones included.
+  std::uint64_t count(Command command) const EXCLUDES(mutex_);
+
+  // From now on matching commands wait, before they are carried out, until Release. One gate at a time.
+  void Hold(Command command, std::optional<ZoneId> zone = {}) EXCLUDES(mutex_);
+  // Waits until `count` commands stand at the gate; false if the deadline passed.
+  [[nodiscard]] bool WaitUntilHeld(std::size_t count, Deadline deadline) EXCLUDES(mutex_);
+  void Release() EXCLUDES(mutex_);
+
+  const Geometry& geometry() const override { return device_->geometry(); }
+  const std::string& name() const override { return device_->name(); }
+  OpenMode mode() const override { return device_->mode(); }
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
+  Status Read(DeviceOffset offset, ByteSpan into) override;
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override;
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override;
+  Status Reset(ZoneId zone) override;
+  Status Finish(ZoneId zone) override;
+  Status Open(ZoneId zone) override;
+  Status Close(ZoneId zone) override;
+  Status Flush() override;
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
+
+ private:
+  struct Planned {
+    Fault fault;
+    std::uint64_t seen = 0;
+  };
+  struct Gate {
+    Command command;
+    std::optional<ZoneId> zone;
+  };
+
+  // Counts the command, waits at the gate, and says which fault it meets.
+  std::optional<Fault> Enter(Command command, std::optional<ZoneId> zone) EXCLUDES(mutex_);
+  template <typename Return, typename Do>
+  Return Run(Command command, std::optional<ZoneId> zone, Do carry_out);
+
+  const std::unique_ptr<ZonedDevice> device_;
+  mutable Mutex mutex_;  // leaf
+  CondVar changed_;
+  std::vector<Planned> faults_ GUARDED_BY(mutex_);
+  std::array<std::uint64_t, 9> counts_ GUARDED_BY(mutex_){};
+  std::optional<Gate> gate_ GUARDED_BY(mutex_);
+  std::uint64_t gate_number_ GUARDED_BY(mutex_) = 0;
+  std::size_t held_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace zenfs

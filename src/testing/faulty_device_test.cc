@@ -1,0 +1,96 @@
+#include "testing/faulty_device.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/emulator/emulator.h"
+#include "base/thread.h"
+#include "testing/borrowed_device.h"
+#include "testing/device_data.h"
+
+namespace zenfs {
+namespace {
+
+using Command = FaultyDevice::Command;
+
+constexpr std::uint32_t kBlock = 4096;
+
+class FaultyDeviceTest : public testing::Test {
+ protected:
+  Status WriteNext(std::uint32_t zone) {
+    const AlignedBuffer data = Pattern(kBlock, 1);
+    return device.Write(ReportOf(*memory, ZoneId(zone)).write_pointer, data.View());
+  }
+
+  std::unique_ptr<ZonedDevice> memory = CreateMemoryDevice({.zones = 4, .zone_size = 16 * kBlock});
+  FaultyDevice device{Borrow(*memory)};
+};
+
+TEST_F(FaultyDeviceTest, WithoutFaultsEverythingPassesAndIsCounted) {
+  ASSERT_TRUE(WriteNext(0));
+  ASSERT_TRUE(device.Append(ZoneId(0), Pattern(kBlock, 2).View()));
+  ASSERT_TRUE(device.Flush());
+  EXPECT_TRUE(SameBytes(ReadBack(device, DeviceOffset(kBlock), kBlock)->View(), Pattern(kBlock, 2).View()));
+  EXPECT_EQ(device.count(Command::kWrite), 1u);
+  EXPECT_EQ(device.count(Command::kAppend), 1u);
+  EXPECT_EQ(device.count(Command::kFlush), 1u);
+  EXPECT_EQ(device.count(Command::kRead), 1u);
+}
+
+TEST_F(FaultyDeviceTest, TheKthCommandFailsAndIsNotCarriedOut) {
+  device.Inject({.command = Command::kWrite, .kth = 2, .code = Code::kZoneFull});
+  ASSERT_TRUE(WriteNext(0));
+  const Status status = WriteNext(0);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), Code::kZoneFull);
+  EXPECT_EQ(ReportOf(*memory, ZoneId(0)).WrittenBytes(), kBlock);
+  EXPECT_TRUE(WriteNext(0));
+}
+
+TEST_F(FaultyDeviceTest, FaultAfterTheCommandReportsFailureOfWhatHappened) {
+  device.Inject(
+      {.command = Command::kWrite, .code = Code::kUnknownOutcome, .when = FaultyDevice::When::kAfter});
+  EXPECT_EQ(WriteNext(0).error().code(), Code::kUnknownOutcome);
+  EXPECT_EQ(ReportOf(*memory, ZoneId(0)).WrittenBytes(), kBlock);
+}
+
+TEST_F(FaultyDeviceTest, FaultOfAZoneLeavesOthersAlone) {
+  device.Inject({.command = Command::kWrite, .times = 100, .zone = ZoneId(1)});
+  EXPECT_TRUE(WriteNext(0));
+  EXPECT_FALSE(WriteNext(1));
+  EXPECT_FALSE(WriteNext(1));
+  device.ClearFaults();
+  EXPECT_TRUE(WriteNext(1));
+}
+
+TEST_F(FaultyDeviceTest, QueuedCommandsMeetTheSameFaults) {
+  device.Inject({.command = Command::kAppend, .kth = 2});
+  const AlignedBuffer data = Pattern(kBlock, 1);
+  const auto queue = device.CreateQueue(2);
+  IoRequest first{.kind = IoRequest::Kind::kAppend, .write_from = data.View()}, second = first;
+  queue->Submit(&first);
+  queue->Submit(&second);
+  std::vector<IoRequest*> done;
+  queue->Reap(2, done);
+  EXPECT_EQ(done.size(), 2u);
+  EXPECT_TRUE(first.status);
+  EXPECT_FALSE(second.status);
+}
+
+TEST_F(FaultyDeviceTest, GateHoldsCommandsUntilReleased) {
+  device.Hold(Command::kWrite, ZoneId(1));
+  ASSERT_TRUE(WriteNext(0)) << "another zone passes";
+  Status status = Fail(Code::kShutdown, "not yet");
+  Thread writer("writer", [&] {
+    const AlignedBuffer data = Pattern(kBlock, 1);
+    status = device.Write(DeviceOffset(16 * kBlock), data.View());
+  });
+  ASSERT_TRUE(device.WaitUntilHeld(1, Deadline::After(std::chrono::seconds(30))));
+  EXPECT_EQ(ReportOf(*memory, ZoneId(1)).condition, ZoneCondition::kEmpty);
+  device.Release();
+  writer.Join();
+  EXPECT_TRUE(status);
+  EXPECT_EQ(ReportOf(*memory, ZoneId(1)).WrittenBytes(), kBlock);
+}
+
+}  // namespace
+}  // namespace zenfs

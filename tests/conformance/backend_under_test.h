@@ -1,0 +1,36 @@
+// A backend as the conformance suite sees it. A new one joins by a line in backends_under_test.cc.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+// One device, made for one test, with at least 8 sequential zones of at least 16 blocks, all empty; a limit
+// of 3 open and 4 active zones if `limited`. Gone with the object.
+class DeviceFixture {
+ public:
+  virtual ~DeviceFixture() = default;
+  // Opens the device; again after the last one was destroyed, if the backend persists.
+  [[nodiscard]] virtual Result<std::unique_ptr<ZonedDevice>> Open(OpenMode mode) = 0;
+};
+
+struct DeviceWish {
+  bool limited = false;
+  std::uint32_t conventional = 0;
+};
+
+struct BackendUnderTest {
+  std::string name;
+  bool persists = true;  // survives its object; can be opened read-only, and has a lock
+  // nullptr if this machine can't make one: the tests then skip and say so.
+  std::function<std::unique_ptr<DeviceFixture>(const DeviceWish&)> make;
+};
+
+[[nodiscard]] std::vector<BackendUnderTest> BackendsUnderTest();
+
+}  // namespace zenfs

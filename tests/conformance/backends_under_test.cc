@@ -1,0 +1,81 @@
+#include "backend_under_test.h"
+#include "backends/device_uri.h"
+#include "backends/emulator/emulator.h"
+#include "backends/open_device.h"
+#include "testing/borrowed_device.h"
+#include "testing/crash_device.h"
+#include "testing/faulty_device.h"
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+namespace {
+
+EmulatorGeometry GeometryFor(const DeviceWish& wish, std::uint32_t block_size) {
+  return {.zones = 12 + wish.conventional,
+          .zone_size = 64 * block_size,
+          .zone_capacity = 48 * block_size,
+          .max_open = wish.limited ? 3u : 0u,
+          .max_active = wish.limited ? 4u : 0u,
+          .conventional = wish.conventional,
+          .block_size = block_size};
+}
+
+// Devices that live in memory, as long as the fixture.
+class InMemory final : public DeviceFixture {
+ public:
+  explicit InMemory(std::unique_ptr<ZonedDevice> device) : device_(std::move(device)) {}
+  Result<std::unique_ptr<ZonedDevice>> Open(OpenMode) override { return Borrow(*device_); }
+
+ private:
+  const std::unique_ptr<ZonedDevice> device_;
+};
+
+class EmulatedFile final : public DeviceFixture {
+ public:
+  explicit EmulatedFile(const EmulatorGeometry& geometry) {
+    CreateEmulatedFile(directory_.File("device.img"), geometry, false).value();
+  }
+  Result<std::unique_ptr<ZonedDevice>> Open(OpenMode mode) override {
+    DeviceOptions unclaimed;
+    ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri,
+                           ParseDeviceUri("zenfs://emu:" + directory_.File("device.img")));
+    return OpenDevice(uri, mode, &unclaimed);
+  }
+
+ private:
+  TempDirectory directory_;
+};
+
+std::unique_ptr<DeviceFixture> Memory(const DeviceWish& wish) {
+  return std::make_unique<InMemory>(CreateMemoryDevice(GeometryFor(wish, 4096)));
+}
+std::unique_ptr<DeviceFixture> MemoryWithLatency(const DeviceWish& wish) {
+  const EmulatorOptions options{
+      .read_us = 20, .write_us = 10, .append_us = 10, .management_us = 5, .flush_us = 5};
+  return std::make_unique<InMemory>(CreateMemoryDevice(GeometryFor(wish, 512), options));
+}
+std::unique_ptr<DeviceFixture> File(const DeviceWish& wish) {
+  return std::make_unique<EmulatedFile>(GeometryFor(wish, 4096));
+}
+std::unique_ptr<DeviceFixture> File512(const DeviceWish& wish) {
+  return std::make_unique<EmulatedFile>(GeometryFor(wish, 512));
+}
+std::unique_ptr<DeviceFixture> Crash(const DeviceWish& wish) {
+  return std::make_unique<InMemory>(std::make_unique<CrashDevice>(GeometryFor(wish, 4096)));
+}
+std::unique_ptr<DeviceFixture> Faulty(const DeviceWish& wish) {
+  return std::make_unique<InMemory>(
+      std::make_unique<FaultyDevice>(CreateMemoryDevice(GeometryFor(wish, 4096))));
+}
+
+}  // namespace
+
+std::vector<BackendUnderTest> BackendsUnderTest() {
+  return {
+      {"EmulatorInMemory", false, &Memory}, {"EmulatorWithLatency", false, &MemoryWithLatency},
+      {"EmulatedFile", true, &File},        {"EmulatedFileBlocks512", true, &File512},
+      {"CrashDevice", false, &Crash},       {"FaultyDeviceWithoutFaults", false, &Faulty},
+  };
+}
+
+}  // namespace zenfs
