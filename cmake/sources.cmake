@@ -51,8 +51,16 @@ set(ZENFS_TESTS_device
 )
 
 set(ZENFS_SOURCES_format
+  format/edit_codec.cc
+  format/frame.cc
+  format/metalog_payload.cc
+  format/superblock.cc
 )
 set(ZENFS_TESTS_format
+  format/edit_codec_test.cc
+  format/frame_test.cc
+  format/metalog_payload_test.cc
+  format/superblock_test.cc
 )
 
 set(ZENFS_SOURCES_zone

@@ -1,0 +1,296 @@
+#include "format/edit_codec.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace zenfs {
+namespace {
+
+// On the medium for ever: numbers are never reused.
+enum class Tag : std::uint64_t {
+  kCreateFile = 1,
+  kCreateDirectory = 2,
+  kLinkFile = 3,
+  kUnlinkFile = 4,
+  kRenameEntry = 5,
+  kRemoveDirectory = 6,
+  kSetExtents = 7,
+  kSealLog = 8,
+  kSetLifetime = 9,
+  kReserveLogZones = 10,
+  kReleaseLogZones = 11,
+  kBeginEpoch = 12,
+  kRaiseCounters = 13,
+};
+
+constexpr std::size_t kMinEditBytes = 2;
+constexpr std::size_t kMinExtentBytes = 3;
+constexpr std::size_t kMinWindowBytes = 4;
+constexpr std::size_t kMinLogZoneBytes = 3;
+
+struct Encoder {
+  std::string& out;
+
+  void Put(std::uint64_t value) { PutVarint(out, value); }
+  void Put(FileId id) { PutVarint(out, id.value); }
+  void Put(const std::string& name) { PutString(out, name); }
+
+  Tag operator()(const CreateFile& e) {
+    Put(e.id);
+    Put(static_cast<std::uint64_t>(e.shape));
+    Put(static_cast<std::uint64_t>(e.lifetime));
+    Put(e.mtime_seconds);
+    return Tag::kCreateFile;
+  }
+  Tag operator()(const CreateDirectory& e) {
+    Put(e.id);
+    Put(e.parent);
+    Put(e.name);
+    Put(e.mtime_seconds);
+    return Tag::kCreateDirectory;
+  }
+  Tag operator()(const LinkFile& e) {
+    Put(e.parent);
+    Put(e.name);
+    Put(e.id);
+    return Tag::kLinkFile;
+  }
+  Tag operator()(const UnlinkFile& e) {
+    Put(e.parent);
+    Put(e.name);
+    return Tag::kUnlinkFile;
+  }
+  Tag operator()(const RenameEntry& e) {
+    Put(e.from_parent);
+    Put(e.from_name);
+    Put(e.to_parent);
+    Put(e.to_name);
+    return Tag::kRenameEntry;
+  }
+  Tag operator()(const RemoveDirectory& e) {
+    Put(e.parent);
+    Put(e.name);
+    return Tag::kRemoveDirectory;
+  }
+  Tag operator()(const SetExtents& e) {
+    Put(e.id);
+    Put(e.from_offset);
+    Put(e.size);
+    Put(e.mtime_seconds);
+    Put(e.extents.size());
+    for (const Extent& extent : e.extents) {
+      Put(extent.file_offset);
+      Put(extent.place.value);
+      Put(extent.length);
+    }
+    return Tag::kSetExtents;
+  }
+  Tag operator()(const SealLog& e) {
+    Put(e.id);
+    Put(e.next_sequence);
+    Put(e.size);
+    Put(e.mtime_seconds);
+    Put(e.windows.size());
+    for (const LogWindow& window : e.windows) {
+      Put(window.epoch);
+      Put(window.first_sequence);
+      Put(window.last_sequence);
+      Put(window.end);
+    }
+    return Tag::kSealLog;
+  }
+  Tag operator()(const SetLifetime& e) {
+    Put(e.id);
+    Put(static_cast<std::uint64_t>(e.lifetime));
+    return Tag::kSetLifetime;
+  }
+  Tag operator()(const ReserveLogZones& e) {
+    Put(e.zones.size());
+    for (const LogZone& zone : e.zones) {
+      Put(zone.zone.value);
+      Put(zone.generation);
+      Put(zone.salt);
+    }
+    return Tag::kReserveLogZones;
+  }
+  Tag operator()(const ReleaseLogZones& e) {
+    Put(e.zones.size());
+    for (const ZoneId zone : e.zones) Put(zone.value);
+    return Tag::kReleaseLogZones;
+  }
+  Tag operator()(const BeginEpoch& e) {
+    Put(e.epoch);
+    return Tag::kBeginEpoch;
+  }
+  Tag operator()(const RaiseCounters& e) {
+    Put(e.next_id);
+    Put(e.next_generation);
+    return Tag::kRaiseCounters;
+  }
+};
+
+// Reads the fields of one body; `ok` also falls when a value is out of the range of its type.
+class Body {
+ public:
+  explicit Body(ByteView bytes) : in_(bytes) {}
+
+  bool Complete() const { return ok_ && in_.ok() && in_.AtEnd(); }
+
+  std::uint64_t Number() { return in_.Varint(); }
+  FileId Id() { return FileId(in_.Varint()); }
+  ZoneId Zone() { return ZoneId(static_cast<std::uint32_t>(Below(std::uint64_t{1} << 32))); }
+  FileShape Shape() { return static_cast<FileShape>(Below(2)); }
+  Lifetime Life() { return static_cast<Lifetime>(Below(kLifetimeCount)); }
+  std::string Name() {
+    const std::string_view name = in_.String();
+    if (!IsValidName(name)) ok_ = false;
+    return ok_ ? std::string(name) : std::string();
+  }
+  template <typename Read>
+  auto List(std::size_t min_bytes, Read read) {
+    std::vector<decltype(read())> list;
+    const std::uint64_t count = in_.Count(min_bytes);
+    list.reserve(count);
+    for (std::uint64_t i = 0; i < count && in_.ok(); ++i) list.push_back(read());
+    return list;
+  }
+
+ private:
+  std::uint64_t Below(std::uint64_t bound) {
+    const std::uint64_t value = in_.Varint();
+    if (value >= bound) ok_ = false;
+    return ok_ ? value : 0;
+  }
+
+  Decoder in_;
+  bool ok_ = true;
+};
+
+SetExtents DecodeSetExtents(Body& in) {
+  SetExtents e;
+  e.id = in.Id();
+  e.from_offset = in.Number();
+  e.size = in.Number();
+  e.mtime_seconds = in.Number();
+  e.extents = in.List(kMinExtentBytes, [&in] {
+    const std::uint64_t offset = in.Number();
+    const DeviceOffset place(in.Number());
+    return Extent{.file_offset = offset, .place = place, .length = in.Number()};
+  });
+  return e;
+}
+
+SealLog DecodeSealLog(Body& in) {
+  SealLog e;
+  e.id = in.Id();
+  e.next_sequence = in.Number();
+  e.size = in.Number();
+  e.mtime_seconds = in.Number();
+  e.windows = in.List(kMinWindowBytes, [&in] {
+    LogWindow window;
+    window.epoch = in.Number();
+    window.first_sequence = in.Number();
+    window.last_sequence = in.Number();
+    window.end = in.Number();
+    return window;
+  });
+  return e;
+}
+
+ReserveLogZones DecodeReserve(Body& in) {
+  return ReserveLogZones{in.List(kMinLogZoneBytes, [&in] {
+    LogZone zone;
+    zone.zone = in.Zone();
+    zone.generation = in.Number();
+    zone.salt = in.Number();
+    return zone;
+  })};
+}
+
+// Braced initialisers are evaluated in order, so fields are read in the order in which they stand.
+Result<Edit> DecodeBody(Tag tag, Body& in) {
+  switch (tag) {
+    case Tag::kCreateFile: return CreateFile{in.Id(), in.Shape(), in.Life(), in.Number()};
+    case Tag::kCreateDirectory: return CreateDirectory{in.Id(), in.Id(), in.Name(), in.Number()};
+    case Tag::kLinkFile: return LinkFile{in.Id(), in.Name(), in.Id()};
+    case Tag::kUnlinkFile: return UnlinkFile{in.Id(), in.Name()};
+    case Tag::kRenameEntry: return RenameEntry{in.Id(), in.Name(), in.Id(), in.Name()};
+    case Tag::kRemoveDirectory: return RemoveDirectory{in.Id(), in.Name()};
+    case Tag::kSetExtents: return DecodeSetExtents(in);
+    case Tag::kSealLog: return DecodeSealLog(in);
+    case Tag::kSetLifetime: return SetLifetime{in.Id(), in.Life()};
+    case Tag::kReserveLogZones: return DecodeReserve(in);
+    case Tag::kReleaseLogZones: return ReleaseLogZones{in.List(1, [&in] { return in.Zone(); })};
+    case Tag::kBeginEpoch: return BeginEpoch{in.Number()};
+    case Tag::kRaiseCounters: return RaiseCounters{in.Number(), in.Number()};
+  }
+  return Fail(Code::kNotSupported,
+              fmt::format("edit with unknown tag {}: written by a newer ZenFS, use that one",
+                          static_cast<std::uint64_t>(tag)));
+}
+
+}  // namespace
+
+namespace {
+
+void EncodeBodies(std::span<const Edit> edits, std::string& out) {
+  std::string body;
+  for (const Edit& edit : edits) {
+    body.clear();
+    const Tag tag = std::visit(Encoder{body}, edit);
+    PutVarint(out, static_cast<std::uint64_t>(tag));
+    PutString(out, body);
+  }
+}
+
+}  // namespace
+
+void EncodeEdits(std::span<const Edit> edits, std::string& out) {
+  PutVarint(out, edits.size());
+  EncodeBodies(edits, out);
+}
+
+void EditListBuilder::Add(std::span<const Edit> edits) {
+  EncodeBodies(edits, body_);
+  count_ += edits.size();
+}
+
+std::string EditListBuilder::Take() {
+  std::string list;
+  list.reserve(size());
+  PutVarint(list, count_);
+  list += body_;
+  body_.clear();
+  count_ = 0;
+  return list;
+}
+
+Result<std::vector<Edit>> DecodeEdits(Decoder& decoder) {
+  std::vector<Edit> edits;
+  const std::uint64_t count = decoder.Count(kMinEditBytes);
+  for (std::uint64_t i = 0; i < count && decoder.ok(); ++i) {
+    const auto tag = static_cast<Tag>(decoder.Varint());
+    const std::string_view bytes = decoder.String();
+    if (!decoder.ok()) break;
+    Body body(AsBytes(bytes));
+    ZENFS_ASSIGN_OR_RETURN(Edit edit, DecodeBody(tag, body));
+    if (!body.Complete()) {
+      return Fail(Code::kCorruption,
+                  fmt::format("edit {} of {} with tag {} has an impossible body of {} bytes", i + 1, count,
+                              static_cast<std::uint64_t>(tag), bytes.size()));
+    }
+    edits.push_back(std::move(edit));
+  }
+  if (!decoder.ok()) return Fail(Code::kCorruption, "a list of edits ends too early");
+  return edits;
+}
+
+Result<std::vector<Edit>> DecodeEdits(ByteView bytes) {
+  Decoder decoder(bytes);
+  ZENFS_ASSIGN_OR_RETURN(std::vector<Edit> edits, DecodeEdits(decoder));
+  if (!decoder.AtEnd()) return Fail(Code::kCorruption, "bytes are left over behind a list of edits");
+  return edits;
+}
+
+}  // namespace zenfs

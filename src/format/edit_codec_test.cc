@@ -1,0 +1,123 @@
+#include "format/edit_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "testing/edit_walk.h"
+
+namespace zenfs {
+namespace {
+
+std::string Encoded(const std::vector<Edit>& edits) {
+  std::string out;
+  EncodeEdits(edits, out);
+  return out;
+}
+
+// One of each kind, with large and small values.
+std::vector<Edit> OneOfEach() {
+  constexpr std::uint64_t kLarge = ~std::uint64_t{0};
+  return {CreateFile{FileId(kLarge), FileShape::kFramed, Lifetime::kExtreme, 5},
+          CreateDirectory{FileId(3), kRootDirectory, "dir", 1},
+          LinkFile{kRootDirectory, std::string(kMaxNameBytes, 'n'), FileId(2)},
+          UnlinkFile{kRootDirectory, "\x01\xff"},
+          RenameEntry{kRootDirectory, "a", FileId(3), "b"},
+          RemoveDirectory{kRootDirectory, "dir"},
+          SetExtents{
+              FileId(2), 4096, {{4096, DeviceOffset(kLarge), 1}, {4097, DeviceOffset(8192), kLarge}}, 9, 8},
+          SealLog{FileId(2), {{1, 2, 3, 4}, {5, 6, 7, kLarge}}, 8, 9, 10},
+          SetLifetime{FileId(2), Lifetime::kShort},
+          ReserveLogZones{{{ZoneId(0xffffffff), 2, kLarge}, {ZoneId(0), 3, 0}}},
+          ReleaseLogZones{{ZoneId(1), ZoneId(2)}},
+          BeginEpoch{kLarge},
+          RaiseCounters{7, kLarge}};
+}
+
+TEST(EditCodec, EveryKindSurvives) {
+  const std::vector<Edit> edits = OneOfEach();
+  ASSERT_EQ(edits.size(), std::variant_size_v<Edit>);
+  const auto decoded = DecodeEdits(AsBytes(Encoded(edits)));
+  ASSERT_TRUE(decoded) << decoded.error().ToString();
+  EXPECT_EQ(*decoded, edits);
+}
+
+TEST(EditCodec, BuilderWritesTheSameList) {
+  const std::vector<Edit> edits = OneOfEach();
+  EditListBuilder builder;
+  for (const Edit& edit : edits) builder.Add(std::span(&edit, 1));
+  EXPECT_GE(builder.size(), Encoded(edits).size());
+  EXPECT_EQ(builder.Take(), Encoded(edits));
+  EXPECT_TRUE(builder.empty());
+}
+
+TEST(EditCodec, UnknownTagIsNamed) {
+  std::string bytes;
+  PutVarint(bytes, 1);
+  PutVarint(bytes, 77);
+  PutString(bytes, "body");
+  const auto decoded = DecodeEdits(AsBytes(bytes));
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().code(), Code::kNotSupported);
+  EXPECT_THAT(decoded.error().text(), ::testing::HasSubstr("tag 77"));
+}
+
+TEST(EditCodec, ImpossibleNamesAreRefused) {
+  for (const std::string& name : {std::string(), std::string("."), std::string(".."), std::string("a/b"),
+                                  std::string("a\0b", 3), std::string(kMaxNameBytes + 1, 'x')}) {
+    EXPECT_FALSE(DecodeEdits(AsBytes(Encoded({UnlinkFile{kRootDirectory, name}})))) << name;
+  }
+}
+
+TEST(EditCodec, EveryTruncationIsRefused) {
+  const std::string whole = Encoded(OneOfEach());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::vector<char> cut(whole.begin(), whole.begin() + size);  // exactly sized, for the sanitizer
+    EXPECT_FALSE(DecodeEdits(AsBytes({cut.data(), cut.size()}))) << size;
+  }
+  EXPECT_FALSE(DecodeEdits(AsBytes(whole + "x")));
+}
+
+TEST(EditCodec, EveryBitFlipIsRefusedOrBounded) {
+  const std::string whole = Encoded(OneOfEach());
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    std::vector<char> flipped(whole.begin(), whole.end());
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    const auto decoded = DecodeEdits(AsBytes({flipped.data(), flipped.size()}));
+    if (!decoded) continue;
+    EXPECT_LE(decoded->size(), whole.size());
+    EXPECT_NE(*decoded, OneOfEach()) << "bit " << bit << " has no meaning";
+  }
+}
+
+TEST(EditCodec, HugeCountIsRefusedBeforeAnythingIsAllocated) {
+  std::string bytes;
+  PutVarint(bytes, ~std::uint64_t{0});
+  EXPECT_FALSE(DecodeEdits(AsBytes(bytes)));
+  std::string body;
+  for (int i = 0; i < 4; ++i) PutVarint(body, 1);
+  PutVarint(body, ~std::uint64_t{0} >> 1);  // extents
+  bytes.clear();
+  PutVarint(bytes, 1);
+  PutVarint(bytes, 7);
+  PutString(bytes, body);
+  EXPECT_FALSE(DecodeEdits(AsBytes(bytes)));
+}
+
+RC_GTEST_PROP(EditCodecProperty, RandomCommitsSurvive, (std::uint64_t seed)) {
+  EditWalk walk(seed);
+  for (int i = 0; i < 40; ++i) {
+    const std::vector<Edit> edits = walk.Next();
+    const auto decoded = DecodeEdits(AsBytes(Encoded(edits)));
+    RC_ASSERT(decoded.has_value());
+    RC_ASSERT(*decoded == edits);
+  }
+}
+
+RC_GTEST_PROP(EditCodecProperty, ArbitraryBytesDoNoHarm, (const std::vector<std::uint8_t>& bytes)) {
+  const auto decoded = DecodeEdits(std::as_bytes(std::span(bytes)));
+  if (decoded) RC_ASSERT(decoded->size() <= bytes.size());
+}
+
+}  // namespace
+}  // namespace zenfs

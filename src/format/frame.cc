@@ -1,0 +1,81 @@
+#include "format/frame.h"
+
+#include <cstring>
+
+#include "base/crc32c.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::size_t kCrcCoversFrom = offsetof(FrameHeader, kind);
+
+bool IsKnownKind(FrameKind kind) { return kind >= FrameKind::kLogHeader && kind <= FrameKind::kRollBegin; }
+
+// Header lengths come from the medium: what they may be is decided here, before anything is computed from
+// them.
+bool IsPlausible(const FrameHeader& header, std::uint32_t block_size) {
+  const bool own_block = header.header_bytes == block_size && block_size <= kMaxFrameHeaderBytes;
+  return IsKnownKind(header.kind) && (header.header_bytes == kFrameHeaderBytes || own_block) &&
+         header.payload_bytes <= kMaxFramePayload && header.reserved == 0;
+}
+
+}  // namespace
+
+FrameSeed FrameSeed::Of(const Uuid& volume, ZoneId zone, std::uint64_t generation, std::uint64_t salt) {
+  std::byte bytes[sizeof volume.bytes + sizeof zone.value + sizeof generation + sizeof salt];
+  std::byte* at = bytes;
+  const auto put = [&at](const void* from, std::size_t n) {
+    std::memcpy(at, from, n);
+    at += n;
+  };
+  put(volume.bytes.data(), sizeof volume.bytes);
+  put(&zone.value, sizeof zone.value);
+  put(&generation, sizeof generation);
+  put(&salt, sizeof salt);
+  return FrameSeed{Crc32c(bytes)};
+}
+
+void SealFrameHead(ByteSpan head, FrameHeader header, FrameSeed seed, ByteView payload) {
+  header.magic = kFrameMagic;
+  header.crc = 0;
+  header.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  std::memcpy(head.data(), &header, sizeof header);
+  std::memset(head.data() + sizeof header, 0, header.header_bytes - sizeof header);
+  const std::uint32_t crc_of_head =
+      Crc32c(ByteView(head).subspan(kCrcCoversFrom, header.header_bytes - kCrcCoversFrom), seed.value);
+  const std::uint32_t crc = Crc32c(payload, crc_of_head);
+  std::memcpy(head.data() + offsetof(FrameHeader, crc), &crc, sizeof crc);
+}
+
+void SealFrame(ByteSpan frame, FrameHeader header, FrameSeed seed) {
+  SealFrameHead(frame.first(header.header_bytes), header, seed,
+                frame.subspan(header.header_bytes, header.payload_bytes));
+}
+
+ParsedFrame ParseFrame(ByteView bytes, FrameSeed seed, std::uint32_t block_size, std::uint64_t limit) {
+  ParsedFrame parsed;
+  if (bytes.size() < kFrameHeaderBytes) {
+    const bool can_grow = limit >= kFrameHeaderBytes && limit > bytes.size();
+    parsed.verdict = can_grow ? FrameVerdict::kTooShort : FrameVerdict::kNotAFrame;
+    parsed.needed = can_grow ? kFrameHeaderBytes : 0;
+    return parsed;
+  }
+  std::memcpy(&parsed.header, bytes.data(), sizeof parsed.header);
+  if (parsed.header.magic != kFrameMagic) return parsed;
+  parsed.verdict = FrameVerdict::kDamaged;
+  if (!IsPlausible(parsed.header, block_size)) return parsed;
+  const std::uint64_t length = std::uint64_t{parsed.header.header_bytes} + parsed.header.payload_bytes;
+  if (length > limit) return parsed;
+  if (length > bytes.size()) {
+    parsed.verdict = FrameVerdict::kTooShort;
+    parsed.needed = length;
+    return parsed;
+  }
+  const std::uint32_t crc = Crc32c(bytes.subspan(kCrcCoversFrom, length - kCrcCoversFrom), seed.value);
+  if (crc != parsed.header.crc) return parsed;
+  parsed.verdict = FrameVerdict::kValid;
+  parsed.payload = bytes.subspan(parsed.header.header_bytes, parsed.header.payload_bytes);
+  return parsed;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,113 @@
+#include "format/metalog_payload.h"
+
+#include <cstring>
+
+#include "base/coding.h"
+#include "format/edit_codec.h"
+
+namespace zenfs {
+
+std::string EncodeLogHeader(const LogHeader& header) {
+  std::string out;
+  PutFixed(out, header.generation);
+  PutFixed(out, header.salt);
+  PutFixed(out, header.chain_index);
+  PutFixed(out, header.previous.value);
+  PutFixed(out, header.base_sequence);
+  return out;
+}
+
+Result<LogHeader> DecodeLogHeader(ByteView payload) {
+  Decoder in(payload);
+  LogHeader header;
+  header.generation = in.Fixed<std::uint64_t>();
+  header.salt = in.Fixed<std::uint64_t>();
+  header.chain_index = in.Fixed<std::uint32_t>();
+  header.previous = ZoneId(in.Fixed<std::uint32_t>());
+  header.base_sequence = in.Fixed<std::uint64_t>();
+  if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a log header of impossible length");
+  return header;
+}
+
+std::string EncodeRollComplete(const RollComplete& complete) {
+  std::string out;
+  PutFixed(out, complete.salt);
+  PutFixed(out, complete.frames);
+  PutFixed(out, complete.sequence);
+  PutFixed(out, complete.chain_index);
+  return out;
+}
+
+Result<RollComplete> DecodeRollComplete(ByteView payload) {
+  Decoder in(payload);
+  RollComplete complete;
+  complete.salt = in.Fixed<std::uint64_t>();
+  complete.frames = in.Fixed<std::uint64_t>();
+  complete.sequence = in.Fixed<std::uint64_t>();
+  complete.chain_index = in.Fixed<std::uint32_t>();
+  if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a roll-complete record of impossible length");
+  return complete;
+}
+
+namespace {
+
+// The header as it stands, unproven: enough to compute the seed that proves it.
+std::optional<FrameHeader> Peek(ByteView bytes, FrameKind kind, std::size_t payload_bytes) {
+  FrameHeader header;
+  if (bytes.size() < sizeof header + payload_bytes) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.magic != kFrameMagic || header.kind != kind || header.payload_bytes != payload_bytes ||
+      header.header_bytes != kFrameHeaderBytes) {
+    return std::nullopt;
+  }
+  return header;
+}
+
+constexpr std::size_t kLogHeaderBytes = 32;
+constexpr std::size_t kRollCompleteBytes = 28;
+
+}  // namespace
+
+std::optional<LogHeader> FindLogHeader(ByteView bytes, const Uuid& volume, ZoneId zone,
+                                       std::uint32_t block_size) {
+  const auto claimed = Peek(bytes, FrameKind::kLogHeader, kLogHeaderBytes);
+  if (!claimed) return std::nullopt;
+  const FrameSeed seed = FrameSeed::Of(volume, zone, claimed->file_offset, 0);
+  const ParsedFrame parsed = ParseFrame(bytes, seed, block_size, bytes.size());
+  if (!parsed.valid()) return std::nullopt;
+  const auto header = DecodeLogHeader(parsed.payload);
+  if (!header || header->generation != claimed->file_offset) return std::nullopt;
+  return *header;
+}
+
+std::optional<FoundRollComplete> FindRollComplete(ByteView bytes, const Uuid& volume, ZoneId zone,
+                                                  std::uint32_t block_size) {
+  const auto claimed = Peek(bytes, FrameKind::kRollComplete, kRollCompleteBytes);
+  if (!claimed) return std::nullopt;
+  const auto complete = DecodeRollComplete(bytes.subspan(kFrameHeaderBytes, kRollCompleteBytes));
+  if (!complete) return std::nullopt;
+  const FrameSeed seed = FrameSeed::Of(volume, zone, claimed->file_offset, complete->salt);
+  if (!ParseFrame(bytes, seed, block_size, bytes.size()).valid()) return std::nullopt;
+  return FoundRollComplete{.complete = *complete, .generation = claimed->file_offset};
+}
+
+std::string EncodeCommit(std::span<const std::string* const> members) {
+  std::string out;
+  PutVarint(out, members.size());
+  for (const std::string* member : members) out.append(*member);
+  return out;
+}
+
+Result<std::vector<std::vector<Edit>>> DecodeCommit(ByteView payload) {
+  Decoder in(payload);
+  std::vector<std::vector<Edit>> members;
+  const std::uint64_t count = in.Count(1);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    ZENFS_ASSIGN_OR_RETURN(std::vector<Edit> edits, DecodeEdits(in));
+    members.push_back(std::move(edits));
+  }
+  if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a commit frame of impossible length");
+  return members;
+}
+
+}  // namespace zenfs

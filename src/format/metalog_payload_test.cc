@@ -1,0 +1,84 @@
+#include "format/metalog_payload.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "format/edit_codec.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint32_t kBlock = 4096;
+constexpr ZoneId kZone{3};
+
+Uuid Volume() { return *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef"); }
+
+LogHeader SomeHeader() {
+  return {.generation = 9,
+          .salt = 0x1122334455667788,
+          .chain_index = 2,
+          .previous = ZoneId(1),
+          .base_sequence = 44};
+}
+
+std::vector<std::byte> Framed(FrameKind kind, const std::string& payload, FrameSeed seed) {
+  std::vector<std::byte> frame(kBlock);
+  std::memcpy(frame.data() + kFrameHeaderBytes, payload.data(), payload.size());
+  SealFrame(frame,
+            FrameHeader{
+                .kind = kind, .payload_bytes = static_cast<std::uint32_t>(payload.size()), .file_offset = 9},
+            seed);
+  return frame;
+}
+
+TEST(MetalogPayload, LogHeaderIsFoundByItsOwnGeneration) {
+  const auto frame =
+      Framed(FrameKind::kLogHeader, EncodeLogHeader(SomeHeader()), FrameSeed::Of(Volume(), kZone, 9, 0));
+  EXPECT_EQ(FindLogHeader(frame, Volume(), kZone, kBlock), SomeHeader());
+  EXPECT_EQ(FindLogHeader(frame, Volume(), ZoneId(4), kBlock), std::nullopt);
+  EXPECT_EQ(FindLogHeader(ByteView(frame).first(90), Volume(), kZone, kBlock), std::nullopt);
+}
+
+TEST(MetalogPayload, RollCompleteIsFoundByItsOwnSalt) {
+  const RollComplete complete{.salt = 77, .frames = 5, .sequence = 100, .chain_index = 1};
+  auto frame =
+      Framed(FrameKind::kRollComplete, EncodeRollComplete(complete), FrameSeed::Of(Volume(), kZone, 9, 77));
+  const auto found = FindRollComplete(frame, Volume(), kZone, kBlock);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->complete, complete);
+  EXPECT_EQ(found->generation, 9u);
+  for (std::size_t byte = 0; byte < kFrameHeaderBytes + 28; ++byte) {
+    frame[byte] ^= std::byte{1};
+    EXPECT_FALSE(FindRollComplete(frame, Volume(), kZone, kBlock)) << byte;
+    frame[byte] ^= std::byte{1};
+  }
+}
+
+TEST(MetalogPayload, GroupedCommitsStayApart) {
+  std::string first;
+  std::string second;
+  EncodeEdits(std::vector<Edit>{BeginEpoch{1}, BeginEpoch{2}}, first);
+  EncodeEdits(std::vector<Edit>{BeginEpoch{3}}, second);
+  const std::string* members[] = {&first, &second};
+  const std::string payload = EncodeCommit(members);
+  const auto decoded = DecodeCommit(AsBytes(payload));
+  ASSERT_TRUE(decoded);
+  ASSERT_EQ(decoded->size(), 2u);
+  EXPECT_EQ((*decoded)[0].size(), 2u);
+  EXPECT_EQ((*decoded)[1], std::vector<Edit>{BeginEpoch{3}});
+  for (std::size_t size = 0; size < payload.size(); ++size) {
+    EXPECT_FALSE(DecodeCommit(AsBytes(payload.substr(0, size)))) << size;
+  }
+}
+
+TEST(MetalogPayload, OtherLengthsAreRefused) {
+  const std::string header = EncodeLogHeader(SomeHeader());
+  EXPECT_TRUE(DecodeLogHeader(AsBytes(header)));
+  EXPECT_FALSE(DecodeLogHeader(AsBytes(header + "x")));
+  EXPECT_FALSE(DecodeLogHeader(AsBytes(header.substr(1))));
+  EXPECT_FALSE(DecodeRollComplete(AsBytes(header)));
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,226 @@
+#include "format/superblock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+#include "base/crc32c.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x42533353464e455a;  // "ZENFS3SB" as bytes
+
+// As it stands on the medium; all integers little-endian. Whatever a later version changes, magic, crc,
+// version and the length stay where they are.
+struct Layout {
+  std::uint64_t magic;
+  std::uint32_t crc;  // CRC32C over all that follows, to the end of the 4096 bytes
+  std::uint32_t version;
+  std::uint8_t uuid[16];
+  std::uint64_t compatible;
+  std::uint64_t read_only_compatible;
+  std::uint64_t incompatible;
+  std::uint64_t created_seconds;
+  std::uint64_t zone_size;
+  std::uint32_t block_size;
+  std::uint32_t zone_count;
+  std::uint32_t finish_threshold_percent;
+  std::uint32_t metadata_zone_count;
+  char label[kMaxLabelBytes + 1];
+  char made_by[kMaxMadeByBytes + 1];
+  std::uint8_t reserved[40];
+  std::uint32_t metadata_zones[kMaxMetadataZones];
+  std::uint8_t rest[3584];
+};
+static_assert(sizeof(Layout) == kSuperblockBytes);
+static_assert(offsetof(Layout, crc) == 8);
+static_assert(offsetof(Layout, version) == 12);
+static_assert(offsetof(Layout, uuid) == 16);
+static_assert(offsetof(Layout, compatible) == 32);
+static_assert(offsetof(Layout, created_seconds) == 56);
+static_assert(offsetof(Layout, zone_size) == 64);
+static_assert(offsetof(Layout, block_size) == 72);
+static_assert(offsetof(Layout, metadata_zone_count) == 84);
+static_assert(offsetof(Layout, label) == 88);
+static_assert(offsetof(Layout, made_by) == 152);
+static_assert(offsetof(Layout, metadata_zones) == 256);
+static_assert(offsetof(Layout, rest) == 512);
+
+constexpr std::size_t kCrcCoversFrom = offsetof(Layout, version);
+
+// The older ZenFS: a log record (crc, length) whose payload of 512 bytes begins with this magic.
+constexpr std::uint32_t kLegacyMagic = 0x5a454e46;
+constexpr std::uint32_t kLegacyLength = 512;
+constexpr std::size_t kLegacyLengthAt = 4;
+constexpr std::size_t kLegacyMagicAt = 8;
+constexpr std::size_t kLegacyVersionAt = 8 + 45;
+
+std::uint32_t Fixed32(ByteView bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+std::optional<std::uint32_t> LegacyVersion(ByteView bytes) {
+  if (bytes.size() < kLegacyVersionAt + sizeof(std::uint32_t)) return std::nullopt;
+  if (Fixed32(bytes, kLegacyMagicAt) != kLegacyMagic || Fixed32(bytes, kLegacyLengthAt) != kLegacyLength) {
+    return std::nullopt;
+  }
+  return Fixed32(bytes, kLegacyVersionAt);
+}
+
+template <std::size_t N>
+void PutText(char (&to)[N], const std::string& text) {
+  std::memcpy(to, text.data(), std::min(text.size(), N - 1));
+}
+
+// The text up to the first NUL; nothing if there is none.
+template <std::size_t N>
+std::optional<std::string> TakeText(const char (&from)[N]) {
+  const void* end = std::memchr(from, 0, N);
+  if (end == nullptr) return std::nullopt;
+  return std::string(from, static_cast<const char*>(end));
+}
+
+std::string BitList(std::uint64_t bits) {
+  std::string text;
+  for (int bit = 0; bit < 64; ++bit) {
+    if ((bits >> bit & 1) != 0) text += fmt::format("{}{}", text.empty() ? "" : ", ", bit);
+  }
+  return text;
+}
+
+Status CheckZones(const Superblock& s) {
+  const auto& zones = s.metadata_zones;
+  if (zones.empty() || zones.size() > kMaxMetadataZones) {
+    return Fail(Code::kInvalidArgument, fmt::format("superblock: {} metadata zones, 1 to {} are possible",
+                                                    zones.size(), kMaxMetadataZones));
+  }
+  for (std::size_t i = 0; i < zones.size(); ++i) {
+    if (zones[i].value >= s.zone_count || (i > 0 && zones[i] <= zones[i - 1])) {
+      return Fail(
+          Code::kInvalidArgument,
+          fmt::format("superblock: metadata zone {} is beyond the {} zones of the device or out of order",
+                      zones[i].value, s.zone_count));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckSuperblock(const Superblock& s) {
+  if (!std::has_single_bit(s.block_size) || s.block_size < 512 || s.block_size > 65536) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("superblock: block size {} is not a power of two from 512 to 65536", s.block_size));
+  }
+  if (s.zone_size == 0 || !IsMultiple(s.zone_size, s.block_size)) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("superblock: zone size {} is not a multiple of the block size {}", s.zone_size,
+                            s.block_size));
+  }
+  if (s.finish_threshold_percent > 100) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("superblock: finish threshold {} % is above 100", s.finish_threshold_percent));
+  }
+  if (s.label.size() > kMaxLabelBytes || s.made_by.size() > kMaxMadeByBytes ||
+      s.label.find('\0') != std::string::npos || s.made_by.find('\0') != std::string::npos) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("superblock: the label or version text is longer than {} bytes", kMaxLabelBytes));
+  }
+  return CheckZones(s);
+}
+
+std::string EncodeSuperblock(const Superblock& s) {
+  Layout layout{};
+  layout.magic = kMagic;
+  layout.version = kFormatVersion;
+  std::memcpy(layout.uuid, s.uuid.bytes.data(), sizeof layout.uuid);
+  layout.compatible = s.compatible;
+  layout.read_only_compatible = s.read_only_compatible;
+  layout.incompatible = s.incompatible;
+  layout.created_seconds = s.created_seconds;
+  layout.zone_size = s.zone_size;
+  layout.block_size = s.block_size;
+  layout.zone_count = s.zone_count;
+  layout.finish_threshold_percent = s.finish_threshold_percent;
+  layout.metadata_zone_count =
+      static_cast<std::uint32_t>(std::min(s.metadata_zones.size(), kMaxMetadataZones));
+  PutText(layout.label, s.label);
+  PutText(layout.made_by, s.made_by);
+  for (std::uint32_t i = 0; i < layout.metadata_zone_count; ++i) {
+    layout.metadata_zones[i] = s.metadata_zones[i].value;
+  }
+  const ByteView bytes = std::as_bytes(std::span(&layout, 1));
+  layout.crc = Crc32c(bytes.subspan(kCrcCoversFrom));
+  return std::string(AsText(bytes));
+}
+
+Result<Superblock> DecodeSuperblock(ByteView bytes) {
+  if (const auto legacy = LegacyVersion(bytes)) {
+    return Fail(
+        Code::kNotSupported,
+        fmt::format("this is the older ZenFS's format {}; this program mounts format 3 only", *legacy));
+  }
+  std::uint64_t magic = 0;
+  if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
+  if (magic != kMagic) return Fail(Code::kNotFound, "no ZenFS superblock");
+  if (bytes.size() < kSuperblockBytes) return Fail(Code::kCorruption, "the superblock is cut short");
+  Layout layout;
+  std::memcpy(&layout, bytes.data(), sizeof layout);
+  if (Crc32c(bytes.first(kSuperblockBytes).subspan(kCrcCoversFrom)) != layout.crc) {
+    return Fail(Code::kCorruption, "the superblock is damaged (its CRC does not match)");
+  }
+  if (layout.version != kFormatVersion) {
+    return Fail(Code::kNotSupported,
+                fmt::format("format version {} is not known, this program knows {}: use a newer one",
+                            layout.version, kFormatVersion));
+  }
+  if (const std::uint64_t unknown = layout.incompatible & ~kKnownIncompatible; unknown != 0) {
+    return Fail(
+        Code::kNotSupported,
+        fmt::format(
+            "the volume uses incompatible feature bits {} that this program does not know: use a newer one",
+            BitList(unknown)));
+  }
+  const auto label = TakeText(layout.label);
+  const auto made_by = TakeText(layout.made_by);
+  if (!label || !made_by || layout.metadata_zone_count > kMaxMetadataZones) {
+    return Fail(Code::kCorruption, "the superblock contradicts itself");
+  }
+  Superblock s;
+  std::memcpy(s.uuid.bytes.data(), layout.uuid, sizeof layout.uuid);
+  s.label = *label;
+  s.created_seconds = layout.created_seconds;
+  s.block_size = layout.block_size;
+  s.zone_size = layout.zone_size;
+  s.zone_count = layout.zone_count;
+  s.compatible = layout.compatible;
+  s.read_only_compatible = layout.read_only_compatible;
+  s.incompatible = layout.incompatible;
+  s.finish_threshold_percent = layout.finish_threshold_percent;
+  s.made_by = *made_by;
+  for (std::uint32_t i = 0; i < layout.metadata_zone_count; ++i) {
+    s.metadata_zones.push_back(ZoneId(layout.metadata_zones[i]));
+  }
+  if (Status fits = CheckSuperblock(s); !fits) return Fail(Code::kCorruption, fits.error().text());
+  return s;
+}
+
+Status CheckWritable(const Superblock& superblock) {
+  const std::uint64_t unknown = superblock.read_only_compatible & ~kKnownReadOnlyCompatible;
+  if (unknown == 0) return {};
+  return Fail(
+      Code::kReadOnly,
+      fmt::format("the volume uses feature bits {} that this program can read but not write: mount it "
+                  "read-only or use a newer one",
+                  BitList(unknown)));
+}
+
+}  // namespace zenfs

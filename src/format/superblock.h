@@ -1,0 +1,63 @@
+// The superblock: what a device must say before anything else on it is believed. A copy stands in the first
+// 4096 bytes of every metadata zone in use; docs/format-superblock.md has the layout.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "base/uuid.h"
+#include "model/units.h"
+
+namespace zenfs {
+
+inline constexpr std::size_t kSuperblockBytes = 4096;
+inline constexpr std::uint32_t kFormatVersion = 3;
+inline constexpr std::size_t kMaxLabelBytes = 63;
+inline constexpr std::size_t kMaxMadeByBytes = 63;
+inline constexpr std::size_t kMaxMetadataZones = 64;
+
+// Feature bits, as ext4 and XFS have them: an unknown compatible bit may be ignored, an unknown
+// read-only-compatible one forbids writing, an unknown incompatible one forbids mounting.
+inline constexpr std::uint64_t kKnownCompatible = 0;
+inline constexpr std::uint64_t kKnownReadOnlyCompatible = 0;
+inline constexpr std::uint64_t kKnownIncompatible = 0;
+
+struct Superblock {
+  Uuid uuid;
+  std::string label;                  // at most kMaxLabelBytes
+  std::uint64_t created_seconds = 0;  // since 1970
+  std::uint32_t block_size = 0;       // geometry as it was at mkfs
+  std::uint64_t zone_size = 0;
+  std::uint32_t zone_count = 0;
+  std::uint64_t compatible = 0;
+  std::uint64_t read_only_compatible = 0;
+  std::uint64_t incompatible = 0;
+  std::uint32_t finish_threshold_percent = 0;  // kept for users of the older ZenFS; 0: never finish early
+  std::vector<ZoneId> metadata_zones;          // ascending, at most kMaxMetadataZones
+  std::string made_by;                         // version text of the program that made it; at most
+                                               // kMaxMadeByBytes
+
+  friend bool operator==(const Superblock&, const Superblock&) = default;
+};
+
+// What Decode would accept, said before anything is written.
+// Errors: kInvalidArgument naming the field and its value.
+[[nodiscard]] Status CheckSuperblock(const Superblock& superblock);
+
+// The kSuperblockBytes that stand on the medium. Too long texts are cut; CheckSuperblock refuses them.
+[[nodiscard]] std::string EncodeSuperblock(const Superblock& superblock);
+
+// Takes any bytes. Errors: kNotFound when they are not a superblock at all, kNotSupported for the formats 1
+// and 2 of the older ZenFS, for a newer version and for unknown incompatible feature bits (named in the
+// text), kCorruption for a damaged one.
+[[nodiscard]] Result<Superblock> DecodeSuperblock(ByteView bytes);
+
+// Whether this program may write to the volume. Errors: kReadOnly naming the unknown read-only-compatible
+// feature bits.
+[[nodiscard]] Status CheckWritable(const Superblock& superblock);
+
+}  // namespace zenfs

@@ -1,0 +1,118 @@
+#include "format/superblock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstring>
+
+#include "base/coding.h"
+#include "base/crc32c.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::HasSubstr;
+
+Superblock Sample() {
+  return Superblock{.uuid = *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef"),
+                    .label = "my disk",
+                    .created_seconds = 1'700'000'000,
+                    .block_size = 4096,
+                    .zone_size = 16 << 20,
+                    .zone_count = 64,
+                    .finish_threshold_percent = 5,
+                    .metadata_zones = {ZoneId(0), ZoneId(1), ZoneId(5)},
+                    .made_by = "zenfs 3.0.0"};
+}
+
+// The bytes with a changed field and a right CRC: what a newer program, or a liar, may write.
+template <typename T>
+std::string With(std::size_t at, T value) {
+  std::string bytes = EncodeSuperblock(Sample());
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+  const std::uint32_t crc = Crc32c(AsBytes(bytes).subspan(12));
+  std::memcpy(bytes.data() + 8, &crc, sizeof crc);
+  return bytes;
+}
+
+Error DecodeError(const std::string& bytes) {
+  const auto decoded = DecodeSuperblock(AsBytes(bytes));
+  return decoded ? Error(Code::kExists, "decoded") : decoded.error();
+}
+
+TEST(SuperblockFormat, SurvivesEncoding) {
+  const std::string bytes = EncodeSuperblock(Sample());
+  ASSERT_EQ(bytes.size(), kSuperblockBytes);
+  EXPECT_EQ(bytes.substr(0, 8), "ZENFS3SB");
+  const auto decoded = DecodeSuperblock(AsBytes(bytes));
+  ASSERT_TRUE(decoded) << decoded.error().ToString();
+  EXPECT_EQ(*decoded, Sample());
+}
+
+TEST(SuperblockFormat, EveryBitFlipIsRefused) {
+  const std::string whole = EncodeSuperblock(Sample());
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    const Code code = DecodeError(flipped).code();
+    ASSERT_EQ(code, bit < 64 ? Code::kNotFound : Code::kCorruption) << "bit " << bit;
+  }
+}
+
+TEST(SuperblockFormat, EveryTruncationIsRefused) {
+  const std::string whole = EncodeSuperblock(Sample());
+  for (std::size_t size = 0; size < whole.size(); size += size < 600 ? 1 : 97) {
+    const std::vector<char> cut(whole.begin(), whole.begin() + size);
+    ASSERT_FALSE(DecodeSuperblock(AsBytes({cut.data(), cut.size()}))) << size;
+  }
+}
+
+TEST(SuperblockFormat, NewerVersionAndUnknownFeaturesAreNamed) {
+  EXPECT_EQ(DecodeError(With(12, std::uint32_t{4})).code(), Code::kNotSupported);
+  EXPECT_THAT(DecodeError(With(12, std::uint32_t{4})).text(), HasSubstr("format version 4"));
+  const Error incompatible = DecodeError(With(48, std::uint64_t{0b1001} << 20));
+  EXPECT_EQ(incompatible.code(), Code::kNotSupported);
+  EXPECT_THAT(incompatible.text(), HasSubstr("feature bits 20, 23"));
+}
+
+TEST(SuperblockFormat, UnknownReadOnlyFeatureOnlyForbidsWriting) {
+  const auto decoded = DecodeSuperblock(AsBytes(With(40, std::uint64_t{2})));
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(CheckWritable(*decoded).error().code(), Code::kReadOnly);
+  EXPECT_THAT(CheckWritable(*decoded).error().text(), HasSubstr("feature bits 1 "));
+  EXPECT_TRUE(CheckWritable(*DecodeSuperblock(AsBytes(With(32, std::uint64_t{2})))));
+}
+
+TEST(SuperblockFormat, FieldsThatContradictOneAnotherAreRefused) {
+  EXPECT_EQ(DecodeError(With(72, std::uint32_t{4095})).code(), Code::kCorruption);  // block size
+  EXPECT_EQ(DecodeError(With(72, std::uint32_t{1} << 17)).code(), Code::kCorruption);
+  EXPECT_EQ(DecodeError(With(64, std::uint64_t{4097})).code(), Code::kCorruption);  // zone size
+  EXPECT_EQ(DecodeError(With(84, std::uint32_t{65})).code(), Code::kCorruption);  // number of metadata zones
+  EXPECT_EQ(DecodeError(With(84, ~std::uint32_t{0})).code(), Code::kCorruption);
+  EXPECT_EQ(DecodeError(With(84, std::uint32_t{0})).code(), Code::kCorruption);
+  EXPECT_EQ(DecodeError(With(256, std::uint32_t{64})).code(), Code::kCorruption);  // a zone beyond the device
+  EXPECT_EQ(DecodeError(With(256, std::uint32_t{1})).code(), Code::kCorruption);   // not ascending
+  Superblock long_label = Sample();
+  long_label.label.assign(kMaxLabelBytes + 1, 'x');
+  EXPECT_EQ(CheckSuperblock(long_label).error().code(), Code::kInvalidArgument);
+}
+
+TEST(SuperblockFormat, OlderFormatsAreRecognized) {
+  std::string bytes;
+  PutFixed(bytes, std::uint32_t{0xabcdef01});  // CRC
+  PutFixed(bytes, std::uint32_t{512});
+  PutFixed(bytes, std::uint32_t{0x5a454e46});
+  bytes.append(41, 'u');
+  PutFixed(bytes, std::uint32_t{2});
+  bytes.resize(4096);
+  EXPECT_EQ(DecodeError(bytes).code(), Code::kNotSupported);
+  EXPECT_THAT(DecodeError(bytes).text(), HasSubstr("older ZenFS's format 2"));
+}
+
+RC_GTEST_PROP(SuperblockProperty, ArbitraryBytesAreRefused, (const std::vector<std::uint8_t>& bytes)) {
+  RC_ASSERT(!DecodeSuperblock(std::as_bytes(std::span(bytes))));
+}
+
+}  // namespace
+}  // namespace zenfs
