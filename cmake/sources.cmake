@@ -69,8 +69,26 @@ set(ZENFS_TESTS_zone
 )
 
 set(ZENFS_SOURCES_metalog
+  metalog/commit.cc
+  metalog/footprint.cc
+  metalog/generation_reader.cc
+  metalog/generation_writer.cc
+  metalog/metalog.cc
+  metalog/metazones.cc
+  metalog/probe.cc
+  metalog/replay.cc
+  metalog/roll.cc
+  metalog/snapshot.cc
+  metalog/zone_reader.cc
 )
 set(ZENFS_TESTS_metalog
+  metalog/footprint_test.cc
+  metalog/metalog_crash_test.cc
+  metalog/metalog_fault_test.cc
+  metalog/metalog_group_test.cc
+  metalog/metalog_roll_test.cc
+  metalog/metalog_test.cc
+  metalog/probe_test.cc
 )
 
 set(ZENFS_SOURCES_file

@@ -1,0 +1,272 @@
+// Group commit: a committing thread queues its edits; whoever finds itself first in the queue with nobody
+// leading writes everything that is queued as one frame, while the others sleep.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/sync_point.h"
+#include "format/edit_codec.h"
+#include "format/metalog_payload.h"
+#include "metalog/metalog_impl.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kMaxBatchBytes = 1 << 20;
+constexpr std::size_t kMaxCountBytes = 10;
+constexpr int kMaxTries = 4;
+// How long a leader waits for those who committed with it last time: never more than a quarter of a write.
+constexpr std::chrono::microseconds kMaxGather{500};
+constexpr int kGatherFraction = 4;
+
+}  // namespace
+
+Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) {
+  if (edits.empty()) return options.flush_data_first ? FlushDevice() : Status{};
+  Member self;
+  const Growth growth = GrowthOf(edits);
+  self.edits = std::make_shared<const std::vector<Edit>>(std::move(edits));
+  EncodeEdits(*self.edits, self.encoded);
+  self.flush_data_first = options.flush_data_first;
+  self.growth = growth == Growth::kShrinks ? 0 : 2 * self.encoded.size();
+
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(Admit(self));
+  if (growth != Growth::kShrinks) ZENFS_RETURN_IF_ERROR(CheckSpace(growth, self.growth));
+  unapplied_growth_ += self.growth;
+  ++commits_active_;
+  queue_.push_back(&self);
+  SyncPoint::Reach("metalog:queued");  // with the lock held: a handler only counts
+  gathered_.NotifyOne();
+  while (!self.done) {
+    if (MayLead(self)) {
+      Lead(self);
+    } else {
+      self.wake.Wait(mutex_);
+    }
+  }
+  if (--commits_active_ == 0) idle_.NotifyAll();
+  return self.result;
+}
+
+Status MetalogImpl::Admit(Member& member) {
+  if (!health_) return health_;
+  if (current_ == nullptr) {
+    return Fail(Code::kReadOnly, fmt::format("{}: the metadata log was opened read-only", device_.name()));
+  }
+  if (stopping_)
+    return Fail(Code::kShutdown, fmt::format("{}: the metadata log was stopped", device_.name()));
+  const std::uint64_t zone = space().zone_bytes;
+  const std::uint64_t most =
+      std::min<std::uint64_t>(kMaxFramePayload, zone - std::min(zone, 3 * std::uint64_t{layout_.block_size}));
+  if (member.encoded.size() + kMaxCountBytes > most) {
+    return Fail(Code::kNoSpace, fmt::format("{}: a commit of {} bytes fits no metadata zone (at most {})",
+                                            device_.name(), member.encoded.size(), most));
+  }
+  return {};
+}
+
+// Two snapshots must fit side by side, or the log could not roll any more.
+Status MetalogImpl::CheckSpace(Growth growth, std::uint64_t bytes) const {
+  const MetalogSpace space = this->space();
+  constexpr std::uint32_t kMinZones = 2;
+  if (space.zones < kMinZones) {
+    return Fail(Code::kNoSpace,
+                fmt::format("{}: only {} of {} metadata zones can be written: delete files, or remount",
+                            device_.name(), space.zones, zones_.zones().size()));
+  }
+  const std::uint64_t used = footprint_.bytes() + unapplied_growth_;
+  const std::uint64_t limit = space.SnapshotLimit(growth);
+  if (used + bytes <= limit) return {};
+  return Fail(Code::kNoSpace,
+              fmt::format("{}: the metadata zones are full ({} of {} bytes): delete files, or make the "
+                          "file system with more metadata zones",
+                          device_.name(), used, limit));
+}
+
+bool MetalogImpl::MayLead(const Member& member) const {
+  return !leading_ && !roll_wants_lead_ && !fenced_ && !queue_.empty() && queue_.front() == &member;
+}
+
+void MetalogImpl::Lead(Member& self) {
+  leading_ = true;
+  Gather();
+  Batch batch = TakeBatch();
+  if (batch.members.empty()) {
+    ReleaseLead();
+    WaitForRoom(self);
+    return;
+  }
+  const SteadyTime begin = SteadyNow();
+  mutex_.Unlock();
+  const Status flushed = batch.flush_data_first ? FlushDevice() : Status{};
+  const Status written = flushed ? WriteBatch(batch) : Status{};
+  mutex_.Lock();
+  last_write_time_ = SteadyNow() - begin;
+  last_batch_members_ = batch.members.size();
+  if (!flushed) {  // nothing was written, so nothing is in doubt
+    Refuse(batch, flushed.error());
+    ReleaseLead();
+  } else if (written) {
+    Publish(batch);
+    if (!roll_running_ && !finish_before_roll_ && current_->room() < roll_at_room_) StartRoll(0);
+    ReleaseLead();
+  } else {
+    Fence(batch, written.error());
+  }
+}
+
+// Those whose commits the last batch carried are likely to be back in a moment: a leader that went ahead
+// alone would make all of them wait for one more write.
+void MetalogImpl::Gather() {
+  const std::size_t expected = last_batch_members_ - last_batch_members_ / 4;
+  if (queue_.size() >= expected) return;
+  const auto span = std::min<std::chrono::nanoseconds>(last_write_time_ / kGatherFraction, kMaxGather);
+  const Deadline deadline = Deadline::After(span);
+  while (queue_.size() < expected && !roll_wants_lead_) {
+    if (!gathered_.WaitUntil(mutex_, deadline)) return;
+  }
+}
+
+MetalogImpl::Batch MetalogImpl::TakeBatch() {
+  Batch batch{.members = {}, .first_sequence = stats_.sequence + 1};
+  // The last block stays free for the record that a roll begins.
+  const std::uint64_t limit = std::min(kMaxBatchBytes, current_->PayloadRoom(layout_.block_size));
+  const std::uint64_t room = current_->PayloadRoom(layout_.block_size);
+  std::uint64_t bytes = kMaxCountBytes;
+  while (!queue_.empty()) {
+    Member* next = queue_.front();
+    bytes += next->encoded.size();
+    if (bytes > (batch.members.empty() ? room : limit)) break;
+    batch.flush_data_first |= next->flush_data_first;
+    batch.members.push_back(next);
+    queue_.pop_front();
+  }
+  return batch;
+}
+
+Status MetalogImpl::WriteBatch(const Batch& batch) {
+  SyncPoint::Reach("metalog:write");
+  std::vector<const std::string*> lists;
+  for (const Member* member : batch.members) lists.push_back(&member->encoded);
+  GenerationWriter* writer = nullptr;
+  {
+    MutexLock lock(mutex_);
+    writer = current_.get();  // stays while this thread leads
+  }
+  ZENFS_RETURN_IF_ERROR(
+      writer->Write(FrameKind::kCommit, EncodeCommit(lists), batch.first_sequence, batch.last_sequence()));
+  return FlushDevice();
+}
+
+// The batch is durable: in log order into the replica, to the sink, and back to the callers.
+void MetalogImpl::Publish(Batch& batch) {
+  stats_.sequence = batch.last_sequence();
+  stats_.commits += batch.members.size();
+  ++stats_.frames_written;
+  for (Member* member : batch.members) {
+    if (frozen_) {
+      pending_.push_back({member->edits, std::move(member->encoded), member->growth});
+    } else {
+      ApplyToReplica(*member->edits, member->growth);
+    }
+  }
+  if (CommitSink* sink = sink_; sink != nullptr) {
+    mutex_.Unlock();
+    for (const Member* member : batch.members) sink->OnCommitted(*member->edits);
+    mutex_.Lock();
+  }
+  for (Member* member : batch.members) Complete(*member, health_);  // not OK only after a bug in an edit
+}
+
+void MetalogImpl::ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t growth) {
+  Effects effects;
+  unapplied_growth_ -= growth;
+  if (Status done = state_.Apply(edits, &effects); !done) {
+    GoReadOnly(
+        done.error().With(device_.name() + ": a commit contradicts the metadata log's own state (a bug)"));
+    return;
+  }
+  footprint_.Apply(edits, effects, state_);
+}
+
+// The outcome of the batch's write is unknown. Only a complete newer generation, which does not have it,
+// makes it known; until then nobody else may write, and the callers wait.
+void MetalogImpl::Fence(Batch& batch, const Error& error) {
+  fenced_ = true;
+  ReleaseLead();
+  if (!roll_running_) StartRoll(0);
+  const Status rolled = AwaitRoll();
+  const bool retry = rolled && error.code() == Code::kZoneFull && batch.members.front()->tries < kMaxTries;
+  if (retry) {
+    for (auto member = batch.members.rbegin(); member != batch.members.rend(); ++member) {
+      ++(*member)->tries;
+      queue_.push_front(*member);
+    }
+    WakeNext();
+    return;
+  }
+  if (rolled) {
+    const Code code = error.code() == Code::kUnknownOutcome ? Code::kIo : error.code();
+    Refuse(batch, Error(code, "not committed: " + error.text(), error.os_errno()));
+  } else {
+    Refuse(batch, Error(Code::kUnknownOutcome,
+                        fmt::format("the commit may or may not be there after a remount: {}; then: {}",
+                                    error.text(), rolled.error().text())));
+  }
+  WakeNext();
+}
+
+void MetalogImpl::Refuse(Batch& batch, const Error& error) {
+  for (Member* member : batch.members) {
+    unapplied_growth_ -= member->growth;
+    Complete(*member, Fail(error));
+  }
+}
+
+// The commit at the head of the queue does not fit the current zone.
+void MetalogImpl::WaitForRoom(Member& self) {
+  if (!roll_running_) StartRoll(kFrameHeaderBytes + kMaxCountBytes + self.encoded.size());
+  const Status rolled = AwaitRoll();
+  if (rolled || self.done) return;
+  // Nothing was written, so nothing is in doubt; the others may still fit.
+  std::erase(queue_, &self);
+  unapplied_growth_ -= self.growth;
+  Complete(self, Fail(rolled.error().With(device_.name() + ": no room in the metadata log")));
+  WakeNext();
+}
+
+void MetalogImpl::Complete(Member& member, Status result) {
+  member.result = std::move(result);
+  member.done = true;
+  member.wake.NotifyOne();
+}
+
+void MetalogImpl::ReleaseLead() {
+  leading_ = false;
+  WakeNext();
+}
+
+void MetalogImpl::WakeNext() {
+  if (roll_wants_lead_) lead_released_.NotifyAll();
+  if (!queue_.empty()) queue_.front()->wake.NotifyOne();
+}
+
+void MetalogImpl::GoReadOnly(Error why) {
+  if (health_)
+    health_ = Fail(why.code() == Code::kCorruption ? Code::kCorruption : Code::kReadOnly, why.text());
+  while (!queue_.empty()) {
+    Member* member = queue_.front();
+    queue_.pop_front();
+    unapplied_growth_ -= member->growth;
+    Complete(*member, health_);
+  }
+}
+
+Status MetalogImpl::FlushDevice() {
+  if (!device_.geometry().volatile_cache) return {};
+  if (Status done = device_.Flush(); !done) return Fail(done.error().With(device_.name() + ": flush"));
+  return {};
+}
+
+}  // namespace zenfs

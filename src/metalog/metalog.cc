@@ -1,0 +1,173 @@
+#include "metalog/metalog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "format/metalog_payload.h"
+#include "metalog/metalog_impl.h"
+#include "metalog/snapshot.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::size_t kMinMetadataZones = 2;  // one to write to while the other is read
+
+// Whether the zones that the superblock names can hold a log at all.
+Status CheckZones(ZonedDevice& device, const Superblock& superblock) {
+  if (superblock.metadata_zones.size() < kMinMetadataZones) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: the metadata log needs at least {} zones, not {}", device.name(),
+                            kMinMetadataZones, superblock.metadata_zones.size()));
+  }
+  for (const ZoneId zone : superblock.metadata_zones) {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(zone, 1));
+    if (report.front().type != ZoneType::kSequentialRequired) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("{}: metadata zone {} is {}, not sequential write required", device.name(),
+                              zone.value, TypeName(report.front().type)));
+    }
+  }
+  return {};
+}
+
+// The smallest room for frames among the zones that are not known to be lost.
+std::uint64_t SmallestZone(ZonedDevice& device, const Superblock& superblock) {
+  const MetazoneLayout layout(device.geometry().block_size);
+  std::uint64_t smallest = device.geometry().zone_size;
+  for (const ZoneId zone : superblock.metadata_zones) {
+    const auto report = device.Report(zone, 1);
+    if (!report || report->front().condition == ZoneCondition::kOffline) continue;
+    smallest = std::min(smallest, report->front().capacity);
+  }
+  return smallest > layout.frames_at ? smallest - layout.frames_at : 0;
+}
+
+bool HasTooFewSlots(const Geometry& geometry) {
+  constexpr std::uint32_t kTooFew = 2;
+  const auto tight = [](std::uint32_t limit) { return limit != 0 && limit <= kTooFew; };
+  return tight(geometry.max_active) || tight(geometry.max_open);
+}
+
+}  // namespace
+
+Status Metalog::Format(ZonedDevice& device, const Superblock& superblock, std::span<const Edit> initial) {
+  ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));
+  ZENFS_RETURN_IF_ERROR(CheckZones(device, superblock));
+  State state;
+  if (Status done = state.Apply(initial); !done) return Fail(Code::kInvalidArgument, done.error().text());
+  Metazones zones(device, superblock);
+  zones.ResetAllBut({});
+  if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
+  GenerationWriter writer(device, superblock, zones,
+                          GenerationWriter::Start{.generation = 1,
+                                                  .salt = RandomSeed(),
+                                                  .base_sequence = 0,
+                                                  .keep = {},
+                                                  .after = superblock.metadata_zones.back()});
+  ZENFS_RETURN_IF_ERROR(writer.BeginZone());
+  ZENFS_RETURN_IF_ERROR(WriteSnapshot(writer, state, 0));
+  if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
+  const RollComplete complete{
+      .salt = writer.salt(), .frames = writer.frames(), .sequence = 0, .chain_index = writer.chain_index()};
+  ZENFS_RETURN_IF_ERROR(writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), 0, 0));
+  if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
+  return {};
+}
+
+Result<std::unique_ptr<Metalog>> Metalog::Open(ZonedDevice& device, const Superblock& superblock) {
+  const bool exclusive = device.mode() == OpenMode::kExclusive;
+  if (exclusive) ZENFS_RETURN_IF_ERROR(CheckWritable(superblock));
+  ZENFS_ASSIGN_OR_RETURN(Replayed replayed, Replay(device, superblock));
+  if (exclusive && replayed.doubt) return Fail(Code::kReadOnly, *replayed.doubt);
+  auto log = std::make_unique<MetalogImpl>(device, superblock, std::move(replayed));
+  if (exclusive) ZENFS_RETURN_IF_ERROR(log->BeginWriting());
+  return log;
+}
+
+MetalogImpl::MetalogImpl(ZonedDevice& device, const Superblock& superblock, Replayed replayed)
+    : device_(device),
+      superblock_(superblock),
+      layout_(device.geometry().block_size),
+      finish_before_roll_(HasTooFewSlots(device.geometry())),
+      read_only_device_(device.mode() == OpenMode::kReadOnly),
+      zones_(device, superblock_),
+      recovered_(replayed.state),
+      tail_is_clean_(replayed.tail_is_clean),
+      newer_traces_(replayed.newer_traces),
+      last_generation_(std::max(replayed.generation, replayed.highest_generation)),
+      state_(std::move(replayed.state)),
+      footprint_(state_),
+      smallest_zone_(SmallestZone(device, superblock)) {
+  stats_.generation = replayed.generation;
+  stats_.sequence = replayed.sequence;
+  if (read_only_device_) return;
+  current_ = std::make_unique<GenerationWriter>(device_, superblock_, zones_,
+                                                GenerationWriter::Resume{.generation = replayed.generation,
+                                                                         .salt = replayed.salt,
+                                                                         .chain = std::move(replayed.chain),
+                                                                         .capacity = replayed.capacity,
+                                                                         .position = replayed.position,
+                                                                         .ordinal = replayed.frames});
+  roll_at_room_ = std::min(space().RollReserve(), current_->zone_capacity() / 4);
+}
+
+Status MetalogImpl::BeginWriting() {
+  // What was read may still stand in the device's cache only; from here on others build on it.
+  ZENFS_RETURN_IF_ERROR(FlushDevice());
+  std::vector<ZoneId> chain;
+  bool tail_is_clean = false;
+  {
+    MutexLock lock(mutex_);
+    chain = current_->chain();
+    tail_is_clean = tail_is_clean_;
+  }
+  // What a roll left unfinished is judged once: it must not be found complete by a later mount.
+  if (newer_traces_) zones_.ResetAllBut(chain);
+  if (finish_before_roll_) zones_.FinishAllBut(chain);
+  if (tail_is_clean) return {};
+  if (Status rolled = Roll(); !rolled) {
+    return Fail(Code::kReadOnly,
+                fmt::format("{}: the metadata log ends in a torn frame and cannot be moved to another "
+                            "zone ({}); mount read-only",
+                            device_.name(), rolled.error().ToString()));
+  }
+  return {};
+}
+
+void MetalogImpl::SetSink(CommitSink* sink) {
+  MutexLock lock(mutex_);
+  sink_ = sink;
+}
+
+void MetalogImpl::Stop() {
+  Thread roll;
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    while (commits_active_ != 0 || roll_running_) {
+      if (roll_running_) {
+        roll_ended_.Wait(mutex_);
+      } else {
+        idle_.Wait(mutex_);
+      }
+    }
+    roll = std::move(roll_thread_);
+  }
+  roll.Join();
+}
+
+Status MetalogImpl::health() const {
+  MutexLock lock(mutex_);
+  return health_;
+}
+
+MetalogStats MetalogImpl::stats() const {
+  MutexLock lock(mutex_);
+  MetalogStats stats = stats_;
+  if (current_ != nullptr) stats.bytes_written += current_->bytes_written();
+  return stats;
+}
+
+}  // namespace zenfs

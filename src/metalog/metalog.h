@@ -1,0 +1,89 @@
+// The metadata log: Commit(edits) is all or nothing, durable when it returns, and grouped across threads.
+//
+// The log lives in the metadata zones named by the superblock. Rules 1 to 4 of docs/architecture.md are kept
+// here and nowhere else; docs/format-metadata-log.md has the bytes.
+//
+// Life of a generation:
+//
+//   Roll begins          -> [header gen g+1][snapshot as of commit S] [commits after S]   being written; not real
+//   RollComplete durable -> current: commits go here; the zones of generation g may be reset at the next roll
+//
+// Threads: Commit from any thread. The sink is called in log order, one call at a time, after the commit is
+// durable and before its Commit returns; it must not call back into the log.
+// Lock order: mutex_ of the log is below every lock that the sink takes (it is not held during the call).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "format/superblock.h"
+#include "model/state.h"
+
+namespace zenfs {
+
+class CommitSink {
+ public:
+  virtual ~CommitSink() = default;
+  // `edits` are those of one Commit call.
+  virtual void OnCommitted(std::span<const Edit> edits) = 0;
+};
+
+struct CommitOptions {
+  // The device's cache must be flushed before the edits are written, because they point at data that was
+  // written and not flushed. Grouped commits share that flush.
+  bool flush_data_first = false;
+};
+
+// What the log did since it was opened, for `zenfs fs-info`, statistics and tests.
+struct MetalogStats {
+  std::uint64_t commits = 0;         // Commit calls that succeeded
+  std::uint64_t frames_written = 0;  // device writes that carried them
+  std::uint64_t bytes_written = 0;   // all, with padding and snapshots
+  std::uint64_t rolls = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t sequence = 0;  // of the last commit
+};
+
+class Metalog {
+ public:
+  // Writes generation 1 with the state that `initial` describes into the first metadata zone; the other
+  // metadata zones are reset. For mkfs; the caller has decided that the device may be overwritten.
+  [[nodiscard]] static Status Format(ZonedDevice& device, const Superblock& superblock,
+                                     std::span<const Edit> initial);
+
+  // Finds the newest complete generation and replays it. A device opened read-only is never written.
+  // Errors: kCorruption when a generation that was proven complete cannot be read (the text says which
+  // commits may be missing), kReadOnly when `device` is exclusive but only a read-only mount is safe.
+  [[nodiscard]] static Result<std::unique_ptr<Metalog>> Open(ZonedDevice& device,
+                                                             const Superblock& superblock);
+
+  virtual ~Metalog() = default;
+
+  // The committed state when the log was opened (or after the last Refresh); for the catalog's start.
+  virtual const State& recovered() const = 0;
+  // Set once, before the first Commit. Not owned.
+  virtual void SetSink(CommitSink* sink) = 0;
+
+  // Errors: any device error, after which the outcome is known to be "not committed" because the log has
+  // moved to another zone without it; kUnknownOutcome when that was impossible too, and from then on
+  // kReadOnly for every call; kNoSpace when the state would no longer fit the metadata zones; kShutdown after
+  // Stop.
+  [[nodiscard]] virtual Status Commit(std::vector<Edit> edits, CommitOptions options = {}) = 0;
+
+  // Rolls now and waits for it. For tests and for a mount that found a torn tail.
+  [[nodiscard]] virtual Status Roll() = 0;
+
+  // Waits for commits and a running roll to end. The log accepts nothing afterwards.
+  virtual void Stop() = 0;
+
+  // Not OK once the log has gone read-only: why.
+  virtual Status health() const = 0;
+  virtual MetalogStats stats() const = 0;
+};
+
+}  // namespace zenfs

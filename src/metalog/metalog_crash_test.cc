@@ -1,0 +1,148 @@
+// Power lost at every command of a workload of commits and rolls, and what a mount then finds.
+#include "metalog/metalog_test_util.h"
+#include "testing/crash_device.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint32_t kZones = 3;
+constexpr std::uint64_t kZoneBytes = 64 << 10;
+
+// Creates, renames over, and deletes; state after each commit is known, so that any prefix can be recognized.
+class Workload {
+ public:
+  explicit Workload(std::uint64_t commits) {
+    State state;
+    EXPECT_TRUE(state.Apply(InitialEdits()));
+    states_.push_back(state);
+    for (std::uint64_t i = 0; i < commits; ++i) {
+      const std::uint64_t id = kFirstTestId + i;
+      std::vector<Edit> edits = CreateNamed(id);
+      // Every commit has a part that would be seen if it were torn: a rename over an existing name.
+      edits.push_back(RenameEntry{kRootDirectory, fmt::format("file-{}", id), kRootDirectory,
+                                  i % 3 == 0 ? "CURRENT" : fmt::format("f{}", i % 20)});
+      EXPECT_TRUE(state.Apply(edits));
+      commits_.push_back(std::move(edits));
+      states_.push_back(state);
+    }
+  }
+  std::size_t size() const { return commits_.size(); }
+  const std::vector<Edit>& commit(std::size_t i) const { return commits_[i]; }
+  const State& after(std::size_t commits) const { return states_[commits]; }
+
+ private:
+  std::vector<std::vector<Edit>> commits_;
+  std::vector<State> states_;
+};
+
+// Commits until an error; rolls in between. Returns how many commits returned OK.
+std::size_t RunUntilError(ZonedDevice& device, const Workload& workload) {
+  auto log = Metalog::Open(device, SuperblockFor(device.geometry(), kZones));
+  if (!log) return 0;
+  for (std::size_t i = 0; i < workload.size(); ++i) {
+    if (i % 5 == 4 && !(*log)->Roll()) return i;
+    if (!(*log)->Commit(workload.commit(i))) return i;
+  }
+  return workload.size();
+}
+
+// The state is that of a prefix with at least what was acknowledged, and the log goes on from there.
+void ExpectPrefix(CrashDevice& found, const Workload& workload, std::size_t acknowledged,
+                  const std::string& where) {
+  std::size_t commits = 0;
+  {
+    const auto log = Metalog::Open(found, SuperblockFor(found.geometry(), kZones));
+    ASSERT_TRUE(log) << where << ": " << log.error().ToString();
+    commits = (*log)->stats().sequence;
+    ASSERT_GE(commits, acknowledged) << where;
+    ASSERT_LE(commits, std::min(acknowledged + 1, workload.size())) << where;
+    ASSERT_TRUE((*log)->recovered() == workload.after(commits)) << where;
+    ZENFS_ASSERT_OK((*log)->Commit({BeginEpoch{1}}));
+  }
+  const auto again = Metalog::Open(found, SuperblockFor(found.geometry(), kZones));
+  ASSERT_TRUE(again) << where << ": " << again.error().ToString();
+  EXPECT_EQ((*again)->recovered().epoch(), 1u) << where;
+}
+
+class MetalogCrashTest : public ::testing::TestWithParam<std::uint32_t> {};
+
+// D2, D3, D4: with a rename over a name in every commit, and rolls torn everywhere.
+TEST_P(MetalogCrashTest, EveryCommandMayBeTheLast) {
+  EmulatorGeometry geometry = SmallGeometry(kZoneBytes, 4);
+  geometry.max_active = geometry.max_open = GetParam();
+  const Workload workload(20);
+  CrashDevice formatted(geometry);
+  ZENFS_ASSERT_OK(Formatted(formatted, kZones));
+  bool finished = false;
+  for (std::uint64_t last = 0; !finished; ++last) {
+    const auto device = formatted.Image(LossPolicy::KeepAll());
+    device->StopAfter(last);
+    const std::size_t acknowledged = RunUntilError(*device, workload);
+    finished = !device->stopped();
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const LossPolicy policy = seed == 0   ? LossPolicy::KeepAll()
+                                : seed == 1 ? LossPolicy::LoseAll()
+                                            : LossPolicy::Random(last * 100 + seed);
+      const auto found = device->Image(policy);
+      ExpectPrefix(*found, workload, acknowledged, fmt::format("after command {}, seed {}", last, seed));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(MetalogCrashTest, EveryCombinationOfLossesOfASmallWorkload) {
+  EmulatorGeometry geometry = SmallGeometry(kZoneBytes, 4);
+  geometry.max_active = geometry.max_open = GetParam();
+  const Workload workload(6);
+  CrashDevice formatted(geometry);
+  ZENFS_ASSERT_OK(Formatted(formatted, kZones));
+  bool finished = false;
+  for (std::uint64_t last = 0; !finished; ++last) {
+    const auto device = formatted.Image(LossPolicy::KeepAll());
+    device->StopAfter(last);
+    const std::size_t acknowledged = RunUntilError(*device, workload);
+    finished = !device->stopped();
+    CrashDevice::Images images = device->EnumerateImages(200);
+    for (std::size_t i = 0; i < images.images.size(); ++i) {
+      ExpectPrefix(*images.images[i], workload, acknowledged,
+                   fmt::format("after command {}, image {}", last, i));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ActiveZones, MetalogCrashTest, ::testing::Values(0u, 2u));
+
+// Power is lost again and again while the log recovers and goes on.
+TEST(MetalogCrash, RecoveryMayBeInterruptedToo) {
+  const Workload workload(20);
+  CrashDevice formatted(SmallGeometry(kZoneBytes, 4));
+  ZENFS_ASSERT_OK(Formatted(formatted, kZones));
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    std::unique_ptr<CrashDevice> device = formatted.Image(LossPolicy::KeepAll());
+    Random random(seed);
+    std::uint64_t durable = 0;
+    for (int crash = 0; crash < 12; ++crash) {
+      device->StopAfter(random.Below(25));
+      if (auto log = Metalog::Open(*device, SuperblockFor(device->geometry(), kZones))) {
+        std::uint64_t next = (*log)->stats().sequence;
+        ASSERT_GE(next, durable) << "seed " << seed;
+        ASSERT_TRUE((*log)->recovered() == workload.after(next)) << "seed " << seed;
+        durable = next;  // what a mount has shown stays
+        while (next < workload.size() && (*log)->Commit(workload.commit(next))) {
+          durable = ++next;
+          if (random.OneIn(4) && !(*log)->Roll()) break;
+        }
+      } else {
+        ASSERT_TRUE(device->stopped()) << "seed " << seed << ": " << log.error().ToString();
+      }
+      device = device->Image(LossPolicy::Random(random.Next()));
+    }
+    const auto log = Metalog::Open(*device, SuperblockFor(device->geometry(), kZones));
+    ASSERT_TRUE(log) << "seed " << seed << ": " << log.error().ToString();
+    ASSERT_GE((*log)->stats().sequence, durable) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,281 @@
+// Devices that fail, and damage on the medium.
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "base/aligned_buffer.h"
+#include "format/frame.h"
+#include "metalog/metalog_test_util.h"
+#include "testing/crash_device.h"
+#include "testing/faulty_device.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::HasSubstr;
+using Command = FaultyDevice::Command;
+using When = FaultyDevice::When;
+
+constexpr std::uint32_t kZones = 4;
+
+class MetalogFaultTest : public ::testing::Test {
+ protected:
+  MetalogFaultTest() : device_(CreateMemoryDevice(SmallGeometry(256 << 10))) {
+    EXPECT_TRUE(Formatted(device_, kZones));
+    log_ = MustOpen(device_, kZones);
+    EXPECT_TRUE(log_->Commit(CreateNamed(kFirstTestId)));
+  }
+  // What a mount finds.
+  State Found() {
+    log_.reset();
+    device_.ClearFaults();
+    const auto log = MustOpen(device_, kZones);
+    return log ? log->recovered() : State();
+  }
+
+  FaultyDevice device_;
+  std::unique_ptr<Metalog> log_;
+};
+
+// D6: an I/O error on a metadata write must not cost the good zone.
+TEST_F(MetalogFaultTest, FailedWriteIsNotCommittedAndTheNextOneIs) {
+  for (const When when : {When::kBefore, When::kAfter}) {
+    const std::uint64_t id = kFirstTestId + (when == When::kBefore ? 10 : 20);
+    device_.Inject({.command = Command::kWrite, .when = when});
+    const Status failed = log_->Commit(CreateNamed(id));
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code(), Code::kIo);
+    EXPECT_THAT(failed.error().text(), HasSubstr("not committed"));
+    ZENFS_ASSERT_OK(log_->Commit(CreateNamed(id + 1)));
+  }
+  EXPECT_EQ(log_->stats().rolls, 2u);
+  const State found = Found();
+  EXPECT_TRUE(HasFile(found, kFirstTestId));
+  EXPECT_FALSE(HasFile(found, kFirstTestId + 10));
+  EXPECT_FALSE(HasFile(found, kFirstTestId + 20));
+  EXPECT_TRUE(HasFile(found, kFirstTestId + 11));
+  EXPECT_TRUE(HasFile(found, kFirstTestId + 21));
+}
+
+TEST_F(MetalogFaultTest, FailedFlushBehindTheWriteIsFenced) {
+  device_.Inject({.command = Command::kFlush});
+  EXPECT_EQ(log_->Commit(CreateNamed(kFirstTestId + 1)).error().code(), Code::kIo);
+  ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 2)));
+  const State found = Found();
+  EXPECT_FALSE(HasFile(found, kFirstTestId + 1));
+  EXPECT_TRUE(HasFile(found, kFirstTestId + 2));
+}
+
+TEST_F(MetalogFaultTest, FailedFlushOfTheDataNeedsNoRoll) {
+  device_.Inject({.command = Command::kFlush});
+  EXPECT_EQ(
+      log_->Commit(CreateNamed(kFirstTestId + 1), CommitOptions{.flush_data_first = true}).error().code(),
+      Code::kIo);
+  EXPECT_EQ(log_->stats().rolls, 0u);
+  ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1), CommitOptions{.flush_data_first = true}));
+}
+
+TEST_F(MetalogFaultTest, DeviceThatFailsForGoodMakesTheLogReadOnly) {
+  device_.Inject({.command = Command::kWrite, .times = 1000});
+  const Status unknown = log_->Commit(CreateNamed(kFirstTestId + 1));
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code(), Code::kUnknownOutcome);
+  EXPECT_EQ(log_->Commit(CreateNamed(kFirstTestId + 2)).error().code(), Code::kReadOnly);
+  EXPECT_EQ(log_->health().error().code(), Code::kReadOnly);
+  EXPECT_TRUE(HasFile(Found(), kFirstTestId));
+}
+
+TEST_F(MetalogFaultTest, ZoneThatEndsEarlyIsNoError) {
+  device_.Inject({.command = Command::kWrite, .code = Code::kZoneFull});
+  ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1)));
+  EXPECT_EQ(log_->stats().rolls, 1u);
+  EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
+}
+
+TEST_F(MetalogFaultTest, TargetThatFailsIsReplacedByAnother) {
+  device_.Inject({.command = Command::kWrite, .times = 1000, .zone = ZoneId(1)});
+  ZENFS_ASSERT_OK(log_->Roll());
+  ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1)));
+  ZENFS_ASSERT_OK(log_->Roll());
+  EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
+}
+
+TEST_F(MetalogFaultTest, FailedRollLeavesTheOldGenerationInUse) {
+  for (std::uint32_t zone = 1; zone < kZones; ++zone) {
+    device_.Inject({.command = Command::kWrite, .times = 1000, .zone = ZoneId(zone)});
+  }
+  EXPECT_FALSE(log_->Roll());
+  EXPECT_TRUE(log_->health());
+  // There is no second zone any more to roll to: what is left is kept for taking away.
+  const Status grows = log_->Commit(CreateNamed(kFirstTestId + 1));
+  ASSERT_FALSE(grows);
+  EXPECT_EQ(grows.error().code(), Code::kNoSpace);
+  EXPECT_THAT(grows.error().text(), HasSubstr("only 1 of 4 metadata zones can be written"));
+  ZENFS_ASSERT_OK(log_->Commit(UnlinkNamed(kFirstTestId)));
+  EXPECT_FALSE(HasFile(Found(), kFirstTestId));
+}
+
+// A RollComplete of which nobody knows whether it is there: commits go neither to the old generation, which a
+// mount might not take, nor to the new one, but to a third.
+TEST_F(MetalogFaultTest, RollCompleteOfUnknownOutcomeIsFenced) {
+  for (const When when : {When::kBefore, When::kAfter}) {
+    // In a roll of a small state: superblock with header, snapshot, RollComplete.
+    const MetalogStats before = log_->stats();
+    const std::uint32_t target = when == When::kBefore ? 1 : 3;
+    device_.Inject({.command = Command::kWrite, .kth = 3, .zone = ZoneId(target), .when = when});
+    ZENFS_ASSERT_OK(log_->Roll());
+    EXPECT_EQ(log_->stats().rolls, before.rolls + 1);
+    EXPECT_EQ(log_->stats().generation, before.generation + 2);
+    ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + target)));
+  }
+  const State found = Found();
+  EXPECT_TRUE(HasFile(found, kFirstTestId + 1));
+  EXPECT_TRUE(HasFile(found, kFirstTestId + 3));
+}
+
+TEST(MetalogDamage, TornTailIsTheEndOfTheLog) {  // D4
+  const auto device = CreateMemoryDevice(SmallGeometry(256 << 10));
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  ZENFS_ASSERT_OK(MustOpen(*device, kZones)->Commit(CreateNamed(kFirstTestId)));
+  // Something at the write pointer that is not a frame.
+  const auto report = device->Report(ZoneId(0), 1);
+  AlignedBuffer noise(8192);
+  noise.Resize(8192);
+  std::memset(noise.data(), 0x5a, noise.size());
+  std::memcpy(noise.data(), &kFrameMagic, sizeof kFrameMagic);
+  ZENFS_ASSERT_OK(device->Write(report->front().write_pointer, noise.View()));
+
+  const auto log = MustOpen(*device, kZones);
+  EXPECT_TRUE(HasFile(log->recovered(), kFirstTestId));
+  EXPECT_EQ(log->stats().rolls, 1u) << "commits must not go behind a torn frame";
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 1)));
+  log->Stop();
+  const auto again = MustOpen(*device, kZones);
+  EXPECT_EQ(again->recovered().files().size(), 2u);
+  EXPECT_EQ(again->stats().rolls, 0u);
+}
+
+// Lets a test make blocks unreadable.
+class UnreadableBlocks final : public ZonedDevice {
+ public:
+  explicit UnreadableBlocks(ZonedDevice& device) : device_(device) {}
+  std::vector<std::uint64_t> bad;  // device offsets of blocks
+
+  const Geometry& geometry() const override { return device_.geometry(); }
+  const std::string& name() const override { return device_.name(); }
+  OpenMode mode() const override { return OpenMode::kReadOnly; }
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
+    return device_.Report(first, count);
+  }
+  Status Read(DeviceOffset offset, ByteSpan into) override {
+    for (const std::uint64_t block : bad) {
+      if (block >= offset.value && block < offset.value + into.size()) return Fail(Code::kIo, "unreadable");
+    }
+    return device_.Read(offset, into);
+  }
+  Status Write(DeviceOffset, std::span<const ByteView>) override { return Refused(); }
+  Result<DeviceOffset> Append(ZoneId, ByteView) override { return Fail(Code::kReadOnly, "written"); }
+  Status Reset(ZoneId) override { return Refused(); }
+  Status Finish(ZoneId) override { return Refused(); }
+  Status Open(ZoneId) override { return Refused(); }
+  Status Close(ZoneId) override { return Refused(); }
+  Status Flush() override { return Refused(); }
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override { return device_.CreateQueue(depth); }
+
+ private:
+  static Status Refused() {
+    ADD_FAILURE() << "a read-only log changed the device";
+    return Fail(Code::kReadOnly, "read-only");
+  }
+  ZonedDevice& device_;
+};
+
+class MetalogDamageTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kBlock = 4096;
+
+  // Generation 1 in zone 0, generation 2 in zone 1: superblock, header, snapshot, RollComplete, five commits.
+  MetalogDamageTest() : device_(CreateMemoryDevice(SmallGeometry(256 << 10))) {
+    EXPECT_TRUE(Formatted(*device_, kZones));
+    const auto log = MustOpen(*device_, kZones);
+    EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId)));
+    EXPECT_TRUE(log->Roll());
+    for (std::uint64_t i = 1; i <= 5; ++i) EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId + i)));
+  }
+  Result<std::unique_ptr<Metalog>> OpenWithout(std::uint32_t zone, std::uint64_t block) {
+    UnreadableBlocks damaged(*device_);
+    damaged.bad.push_back(device_->geometry().ZoneStart(ZoneId(zone)).value + block * kBlock);
+    return Metalog::Open(damaged, SuperblockFor(device_->geometry(), kZones));
+  }
+  void ExpectCorruption(std::uint64_t block, const std::string& text) {
+    const auto log = OpenWithout(1, block);
+    ASSERT_FALSE(log) << "block " << block;
+    EXPECT_EQ(log.error().code(), Code::kCorruption) << log.error().text();
+    EXPECT_THAT(log.error().text(), HasSubstr(text)) << "block " << block;
+  }
+
+  std::unique_ptr<EmulatorDevice> device_;
+};
+
+TEST_F(MetalogDamageTest, UndamagedLogOpensReadOnlyWithoutAWrite) {
+  UnreadableBlocks watched(*device_);
+  const auto log = Metalog::Open(watched, SuperblockFor(device_->geometry(), kZones));
+  ASSERT_TRUE(log) << log.error().ToString();
+  EXPECT_EQ((*log)->recovered().files().size(), 6u);
+  EXPECT_EQ((*log)->Commit(CreateNamed(7)).error().code(), Code::kReadOnly);
+}
+
+TEST_F(MetalogDamageTest, ProvenGenerationThatCannotBeReadIsNotReplacedByAnOlderOne) {
+  ExpectCorruption(1, "its header cannot be read");
+  ExpectCorruption(2, "complete up to commit 1, but its frame 1 in zone 1 at byte 8192 cannot be read");
+}
+
+TEST_F(MetalogDamageTest, DamageBehindRollCompleteIsDetectedAndNamesTheCommits) {
+  ExpectCorruption(4, "commits 2 to 2 may be missing");
+  ExpectCorruption(6, "commits 4 to 4 may be missing");
+}
+
+TEST_F(MetalogDamageTest, UnreadableLastFrameIsATornOne) {
+  const auto log = OpenWithout(1, 8);
+  ASSERT_TRUE(log) << log.error().ToString();
+  EXPECT_EQ((*log)->recovered().files().size(), 5u);
+}
+
+TEST_F(MetalogDamageTest, DamageInARetiredGenerationDoesNotMatter) {
+  for (std::uint64_t block = 0; block < 4; ++block) EXPECT_TRUE(OpenWithout(0, block)) << block;
+}
+
+TEST_F(MetalogDamageTest, OfflineSpareZoneDoesNotMatter) {
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(3), ZoneCondition::kOffline));
+  const auto log = MustOpen(*device_, kZones);
+  ZENFS_ASSERT_OK(log->Roll());
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 9)));
+}
+
+// The newest generation is gone with its zone: the older one is intact, but was left behind.
+TEST_F(MetalogDamageTest, OlderGenerationIsNotWrittenWhenTheNewestMayBeOffline) {
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(1), ZoneCondition::kOffline));
+  const auto log = Metalog::Open(*device_, SuperblockFor(device_->geometry(), kZones));
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().code(), Code::kReadOnly);
+  EXPECT_THAT(log.error().text(), HasSubstr("zone 1 is offline"));
+}
+
+TEST_F(MetalogDamageTest, CurrentZoneThatTurnedReadOnlyIsLeft) {
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(1), ZoneCondition::kReadOnly));
+  const auto log = MustOpen(*device_, kZones);
+  EXPECT_EQ(log->recovered().files().size(), 6u);
+  EXPECT_EQ(log->stats().generation, 3u);
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 9)));
+}
+
+// D11: the write pointer of a full zone may be reported beyond the capacity.
+TEST_F(MetalogDamageTest, CurrentZoneThatTurnedFullIsLeft) {
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(1), ZoneCondition::kFull));
+  const auto log = MustOpen(*device_, kZones);
+  EXPECT_EQ(log->recovered().files().size(), 6u);
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 9)));
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,93 @@
+// Commits of many threads.
+#include <atomic>
+
+#include "base/sync_point.h"
+#include "base/thread.h"
+#include "metalog/metalog_test_util.h"
+#include "testing/faulty_device.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint32_t kZones = 3;
+constexpr int kThreads = 16;
+constexpr int kCommitsEach = 100;
+
+// Every thread creates its own files, and deletes all but the last.
+void CommitFromManyThreads(Metalog& log, int commits_each, std::atomic<int>& failures) {
+  std::vector<Thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back("committer", [&log, &failures, commits_each, t] {
+      for (int i = 0; i < commits_each; ++i) {
+        const std::uint64_t id = kFirstTestId + static_cast<std::uint64_t>(t) * 10'000 + i;
+        std::vector<Edit> edits = CreateNamed(id);
+        if (i > 0) {
+          const std::vector<Edit> unlink = UnlinkNamed(id - 1);
+          edits.insert(edits.end(), unlink.begin(), unlink.end());
+        }
+        if (!log.Commit(std::move(edits))) ++failures;
+      }
+    });
+  }
+}
+
+TEST(MetalogGroup, SixteenThreadsShareDeviceWrites) {
+  EmulatorOptions options;
+  options.write_us = 100;
+  options.flush_us = 200;
+  const auto device = CreateMemoryDevice(SmallGeometry(16 << 20), options);
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  const auto log = MustOpen(*device, kZones);
+  std::atomic<int> failures = 0;
+  CommitFromManyThreads(*log, kCommitsEach, failures);
+  EXPECT_EQ(failures, 0);
+  const MetalogStats stats = log->stats();
+  EXPECT_EQ(stats.commits, static_cast<std::uint64_t>(kThreads * kCommitsEach));
+  EXPECT_LE(stats.frames_written * 6, stats.commits) << stats.frames_written << " writes";
+}
+
+// Decided by order, not by time: while the first write is held, all others queue; then one write carries
+// them.
+TEST(MetalogGroup, CommitsQueuedBehindAWriteGoOutAsOne) {
+  FaultyDevice device(CreateMemoryDevice(SmallGeometry(1 << 20)));
+  ZENFS_ASSERT_OK(Formatted(device, kZones));
+  const auto log = MustOpen(device, kZones);
+  device.Hold(FaultyDevice::Command::kFlush);
+  std::atomic<int> queued = 0;
+  SyncPoint::Scope scope([&queued](std::string_view name) {
+    if (name != "metalog:queued") return;
+    ++queued;
+    queued.notify_all();
+  });
+  std::vector<Thread> threads;
+  const auto start = [&](std::uint64_t id) {
+    threads.emplace_back("committer", [&log, id] { EXPECT_TRUE(log->Commit(CreateNamed(id))); });
+  };
+  start(kFirstTestId);
+  ASSERT_TRUE(device.WaitUntilHeld(1, Deadline::After(std::chrono::seconds(30))));
+  for (std::uint64_t i = 1; i < kThreads; ++i) start(kFirstTestId + i);
+  for (int n = queued; n < kThreads; n = queued) queued.wait(n);
+  device.Release();
+  threads.clear();
+  EXPECT_EQ(log->stats().commits, static_cast<std::uint64_t>(kThreads));
+  EXPECT_EQ(log->stats().frames_written, 2u);
+}
+
+TEST(MetalogGroup, NothingIsLostWhenManyThreadsCommitAndTheLogRolls) {
+  const auto device = CreateMemoryDevice(SmallGeometry(256 << 10));
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  {
+    const auto log = MustOpen(*device, kZones);
+    std::atomic<int> failures = 0;
+    CommitFromManyThreads(*log, kCommitsEach, failures);
+    EXPECT_EQ(failures, 0);
+    EXPECT_GT(log->stats().rolls, 0u);
+  }
+  const auto log = MustOpen(*device, kZones);
+  EXPECT_EQ(log->stats().sequence, static_cast<std::uint64_t>(kThreads * kCommitsEach));
+  EXPECT_EQ(log->recovered().files().size(), static_cast<std::size_t>(kThreads));
+  EXPECT_TRUE(log->recovered().Check().empty());
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,164 @@
+// The metadata log at work. Internal to metalog/: metalog.cc opens and stops it, commit.cc groups and writes
+// commits, roll.cc moves the log to a new generation.
+//
+// Roles
+//   leader   whoever set leading_: the only one that writes to the current generation. A committing thread
+//   for
+//            one batch, or the roll for its last round.
+//   roll     the one thread while roll_running_: the only one that takes and resets metadata zones.
+//
+// Invariants
+//   a member in queue_ has not been written; one whose Commit returned OK is durable and in state_ or
+//   pending_ frozen_: a roll reads state_ without the lock, so nobody changes it; commits collect in pending_
+//   fenced_: the outcome of something written to the current generation is unknown, so nothing is written to
+//   it
+//            any more; only a completed roll lifts this, and one that fails makes the log read-only
+//
+// Edits are not validated before they are written: the catalog applies them to a State of its own first,
+// which is the same code. An edit that contradicts the replica all the same is a bug; the log then stops
+// (read-only, kCorruption), since replay would stop there too.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/mutex.h"
+#include "base/thread.h"
+#include "metalog/footprint.h"
+#include "metalog/generation_writer.h"
+#include "metalog/metalog.h"
+#include "metalog/metazones.h"
+#include "metalog/replay.h"
+
+namespace zenfs {
+
+class MetalogImpl final : public Metalog {
+ public:
+  MetalogImpl(ZonedDevice& device, const Superblock& superblock, Replayed replayed);
+  ~MetalogImpl() override { Stop(); }
+
+  // For an exclusive device: makes what was found durable, and rolls if the tail cannot be written behind.
+  Status BeginWriting() EXCLUDES(mutex_);
+
+  const State& recovered() const override { return recovered_; }
+  void SetSink(CommitSink* sink) override EXCLUDES(mutex_);
+  Status Commit(std::vector<Edit> edits, CommitOptions options) override EXCLUDES(mutex_);
+  Status Roll() override EXCLUDES(mutex_);
+  void Stop() override EXCLUDES(mutex_);
+  Status health() const override EXCLUDES(mutex_);
+  MetalogStats stats() const override EXCLUDES(mutex_);
+
+ private:
+  using Edits = std::shared_ptr<const std::vector<Edit>>;
+
+  // One Commit call, on its caller's stack.
+  struct Member {
+    Edits edits;
+    std::string encoded;
+    bool flush_data_first = false;
+    std::uint64_t growth = 0;  // counted in unapplied_growth_
+    int tries = 0;             // device writes that ended in kZoneFull
+    bool done = false;
+    Status result;
+    CondVar wake;
+  };
+  // A committed member that state_ does not have yet.
+  struct Pending {
+    Edits edits;
+    std::string encoded;
+    std::uint64_t growth = 0;
+  };
+  struct Batch {
+    std::vector<Member*> members;
+    std::uint64_t first_sequence = 0;
+    bool flush_data_first = false;
+
+    std::uint64_t last_sequence() const { return first_sequence + members.size() - 1; }
+  };
+  struct RollRun;
+
+  // commit.cc
+  Status Admit(Member& member) REQUIRES(mutex_);
+  Status CheckSpace(Growth growth, std::uint64_t bytes) const REQUIRES(mutex_);
+  bool MayLead(const Member& member) const REQUIRES(mutex_);
+  void Lead(Member& self) REQUIRES(mutex_);
+  void Gather() REQUIRES(mutex_);
+  Batch TakeBatch() REQUIRES(mutex_);
+  Status WriteBatch(const Batch& batch) EXCLUDES(mutex_);
+  void Publish(Batch& batch) REQUIRES(mutex_);
+  void Fence(Batch& batch, const Error& error) REQUIRES(mutex_);
+  void Refuse(Batch& batch, const Error& error) REQUIRES(mutex_);
+  void WaitForRoom(Member& self) REQUIRES(mutex_);
+  void Complete(Member& member, Status result) REQUIRES(mutex_);
+  void ReleaseLead() REQUIRES(mutex_);
+  void WakeNext() REQUIRES(mutex_);
+  void ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t growth) REQUIRES(mutex_);
+  void GoReadOnly(Error why) REQUIRES(mutex_);
+  Status FlushDevice();
+
+  // roll.cc
+  void StartRoll(std::uint64_t need) REQUIRES(mutex_);
+  Status AwaitRoll() REQUIRES(mutex_);
+  void RunRoll() EXCLUDES(mutex_);
+  Status TryRoll(RollRun& run) EXCLUDES(mutex_);
+  Status BeginRollInOldZone(RollRun& run) EXCLUDES(mutex_);
+  void FreeSlot(RollRun& run) EXCLUDES(mutex_);
+  Status CatchUp(RollRun& run) EXCLUDES(mutex_);
+  Status WritePending(RollRun& run) EXCLUDES(mutex_);
+  Status CompleteGeneration(RollRun& run) EXCLUDES(mutex_);
+  void TakeLead(RollRun& run) EXCLUDES(mutex_);
+  void FinishRoll(RollRun& run, const Status& result) EXCLUDES(mutex_);
+  void Thaw() REQUIRES(mutex_);
+  MetalogSpace space() const REQUIRES(mutex_);
+
+  ZonedDevice& device_;
+  const Superblock superblock_;
+  const MetazoneLayout layout_;
+  const bool finish_before_roll_;  // the device has too few slots for two active metadata zones
+  const bool read_only_device_;
+  Metazones zones_;
+  const State recovered_;
+
+  mutable Mutex mutex_;  // see docs/architecture.md; above the leaf lock of Metazones
+  std::deque<Member*> queue_ GUARDED_BY(mutex_);
+  bool leading_ GUARDED_BY(mutex_) = false;
+  bool roll_wants_lead_ GUARDED_BY(mutex_) = false;
+  CondVar lead_released_;
+  CondVar gathered_;
+  std::size_t last_batch_members_ GUARDED_BY(mutex_) = 1;
+  std::chrono::nanoseconds last_write_time_ GUARDED_BY(mutex_){0};
+
+  // Null for a log that is only read. What it points to is the leader's.
+  std::unique_ptr<GenerationWriter> current_ GUARDED_BY(mutex_);
+  bool tail_is_clean_ GUARDED_BY(mutex_) = true;
+  const bool newer_traces_;  // zones hold what a roll left that never completed
+  std::uint64_t roll_at_room_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_generation_ GUARDED_BY(mutex_) = 0;  // handed out, complete or not
+
+  State state_ GUARDED_BY(mutex_);
+  Footprint footprint_ GUARDED_BY(mutex_);
+  std::uint64_t unapplied_growth_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t smallest_zone_ GUARDED_BY(mutex_) = 0;
+  bool frozen_ GUARDED_BY(mutex_) = false;
+  std::deque<Pending> pending_ GUARDED_BY(mutex_);
+  bool fenced_ GUARDED_BY(mutex_) = false;
+
+  bool roll_running_ GUARDED_BY(mutex_) = false;
+  std::uint64_t roll_need_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t rolls_ended_ GUARDED_BY(mutex_) = 0;
+  Status last_roll_ GUARDED_BY(mutex_);
+  CondVar roll_ended_;
+  Thread roll_thread_ GUARDED_BY(mutex_);
+
+  CommitSink* sink_ GUARDED_BY(mutex_) = nullptr;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::size_t commits_active_ GUARDED_BY(mutex_) = 0;
+  CondVar idle_;  // commits_active_ fell to 0
+  Status health_ GUARDED_BY(mutex_);
+  MetalogStats stats_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

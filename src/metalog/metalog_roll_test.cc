@@ -1,0 +1,192 @@
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "base/aligned_buffer.h"
+#include "base/mutex.h"
+#include "base/sync_point.h"
+#include "base/thread.h"
+#include "metalog/metalog_test_util.h"
+#include "testing/faulty_device.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint32_t kZones = 3;
+
+TEST(MetalogRoll, StateSurvivesManyRolls) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  auto log = MustOpen(*device, kZones);
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
+    ZENFS_ASSERT_OK(log->Roll());
+  }
+  EXPECT_EQ(log->stats().generation, 13u);
+  log.reset();
+  log = MustOpen(*device, kZones);
+  EXPECT_EQ(log->recovered().files().size(), 12u);
+  EXPECT_EQ(log->stats().generation, 13u);
+  EXPECT_EQ(log->stats().sequence, 12u);
+}
+
+TEST(MetalogRoll, FullZoneRollsByItself) {
+  for (const std::uint64_t zone_bytes : {64u << 10, 256u << 10, 1u << 20}) {
+    const auto device = CreateMemoryDevice(SmallGeometry(zone_bytes));
+    ZENFS_ASSERT_OK(Formatted(*device, kZones));
+    {
+      const auto log = MustOpen(*device, kZones);
+      for (std::uint64_t i = 0; i < 1000; ++i) {
+        ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
+        if (i >= 10) ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId + i - 10)));
+      }
+      EXPECT_GT(log->stats().rolls, 2u);
+    }
+    EXPECT_EQ(MustOpen(*device, kZones)->recovered().files().size(), 10u);
+  }
+}
+
+// D1: extents appended by one thread while another rolls are logged.
+TEST(MetalogRoll, CommitsMadeWhileTheSnapshotIsWrittenAreKept) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  {
+    const auto log = MustOpen(*device, kZones);
+    ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
+    std::uint64_t id = kFirstTestId;
+    SyncPoint::Scope scope([&](std::string_view name) {
+      if (name != "metalog:snapshot-written" && name != "metalog:caught-up") return;
+      for (int i = 0; i < 5; ++i) EXPECT_TRUE(log->Commit(CreateNamed(++id)));
+    });
+    ZENFS_ASSERT_OK(log->Roll());
+    ZENFS_ASSERT_OK(log->Commit(CreateNamed(++id)));
+    EXPECT_EQ(id, kFirstTestId + 11);
+  }
+  const auto log = MustOpen(*device, kZones);
+  EXPECT_EQ(log->recovered().files().size(), 12u);
+  EXPECT_EQ(log->stats().sequence, 12u);
+}
+
+// D5: a snapshot larger than a metadata zone.
+TEST(MetalogRoll, SnapshotLargerThanAZoneBecomesAChain) {
+  constexpr std::uint32_t kManyZones = 12;
+  const auto device = CreateMemoryDevice(SmallGeometry(64 << 10, 16));
+  ZENFS_ASSERT_OK(Formatted(*device, kManyZones));
+  constexpr std::uint64_t kFiles = 2500;  // about 90 KiB of snapshot
+  {
+    const auto log = MustOpen(*device, kManyZones);
+    for (std::uint64_t i = 0; i < kFiles; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
+    ZENFS_ASSERT_OK(log->Roll());
+    ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId)));
+    ZENFS_ASSERT_OK(log->Roll());
+  }
+  const auto log = MustOpen(*device, kManyZones);
+  EXPECT_EQ(log->recovered().files().size(), kFiles - 1);
+  std::uint32_t in_use = 0;
+  const auto report = device->Report(ZoneId(0), kManyZones);
+  for (const ZoneInfo& info : *report) in_use += info.condition != ZoneCondition::kEmpty;
+  EXPECT_GT(in_use, 2u);
+}
+
+TEST(MetalogRoll, AtMostTwoMetadataZonesAreActive) {
+  constexpr std::uint32_t kManyZones = 8;
+  EmulatorGeometry geometry = SmallGeometry(64 << 10, 10);
+  geometry.max_active = geometry.max_open = 3;
+  const auto device = CreateMemoryDevice(geometry);
+  ZENFS_ASSERT_OK(Formatted(*device, kManyZones));
+  const auto log = MustOpen(*device, kManyZones);
+  Mutex mutex;  // committing threads and the roll pass points at the same time
+  std::uint32_t most = 0;
+  SyncPoint::Scope scope([&](std::string_view name) {
+    if (name == "metalog:queued") return;
+    MutexLock lock(mutex);
+    std::uint32_t active = 0;
+    const auto report = device->Report(ZoneId(0), kManyZones);
+    for (const ZoneInfo& info : *report) active += IsActive(info.condition);
+    most = std::max(most, active);
+  });
+  for (std::uint64_t i = 0; i < 500; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
+  log->Stop();
+  EXPECT_EQ(most, 2u);
+}
+
+TEST(MetalogRoll, DeviceWithTwoActiveZonesNeverHasTwoForMetadata) {
+  EmulatorGeometry geometry = SmallGeometry(64 << 10);
+  geometry.max_active = geometry.max_open = 2;
+  const auto device = CreateMemoryDevice(geometry);
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  AlignedBuffer data(4096);
+  data.Resize(4096);
+  std::memset(data.data(), 1, data.size());
+  ZENFS_ASSERT_OK(
+      device->Write(device->geometry().ZoneStart(ZoneId(5)), data.View()));  // takes the other slot
+  {
+    const auto log = MustOpen(*device, kZones);
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
+      if (i > 0) ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId + i - 1)));
+    }
+    EXPECT_GT(log->stats().rolls, 2u);
+  }
+  EXPECT_EQ(MustOpen(*device, kZones)->recovered().files().size(), 1u);
+}
+
+TEST(MetalogRoll, FullMetadataIsNoSpaceAndDeletingMakesRoom) {
+  const auto device = CreateMemoryDevice(SmallGeometry(64 << 10));
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  std::uint64_t created = 0;
+  {
+    const auto log = MustOpen(*device, kZones);
+    Status status;
+    while (status && created < 100'000) {
+      status = log->Commit(CreateNamed(kFirstTestId + created));
+      if (status) ++created;
+    }
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code(), Code::kNoSpace);
+    EXPECT_THAT(status.error().text(), HasSubstr("metadata zones are full"));
+    EXPECT_GT(created, 100u);
+    ZENFS_ASSERT_OK(log->Roll());                   // what was accepted can be snapshot
+    ZENFS_ASSERT_OK(log->Commit({BeginEpoch{1}}));  // a full volume can still be mounted
+    for (std::uint64_t i = 0; i < created; ++i) ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId + i)));
+    for (std::uint64_t i = 0; i < 100; ++i)
+      ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 200'000 + i)));
+  }
+  const auto log = MustOpen(*device, kZones);
+  EXPECT_EQ(log->recovered().files().size(), 100u);
+}
+
+TEST(MetalogRoll, CommitTooLargeForAnyZoneIsRefusedAndTheLogGoesOn) {
+  const auto device = CreateMemoryDevice(SmallGeometry(64 << 10));
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  const auto log = MustOpen(*device, kZones);
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
+  SetExtents large{.id = FileId(kFirstTestId)};
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    large.extents.push_back({.file_offset = i * 4096, .place = DeviceOffset(i * 8192), .length = 4096});
+    large.size += 4096;
+  }
+  EXPECT_EQ(log->Commit({large}).error().code(), Code::kNoSpace);
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 1)));
+}
+
+TEST(MetalogRoll, SnapshotDoesNotStallCommits) {
+  auto owned = std::make_unique<FaultyDevice>(CreateMemoryDevice(SmallGeometry(1 << 20)));
+  FaultyDevice& device = *owned;
+  ZENFS_ASSERT_OK(Formatted(device, kZones));
+  const auto log = MustOpen(device, kZones);
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
+  device.Hold(FaultyDevice::Command::kWrite, ZoneId(1));  // where the next generation goes
+  Thread roll("roll", [&log] { EXPECT_TRUE(log->Roll()); });
+  ASSERT_TRUE(device.WaitUntilHeld(1, Deadline::After(std::chrono::seconds(30))));
+  for (std::uint64_t i = 1; i < 20; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
+  device.Release();
+  roll.Join();
+  log->Stop();
+  EXPECT_EQ(MustOpen(device, kZones)->recovered().files().size(), 20u);
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,143 @@
+#include "metalog/metalog.h"
+
+#include <gmock/gmock.h>
+
+#include "metalog/metalog_test_util.h"
+#include "testing/edit_walk.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint32_t kZones = 3;
+
+class MetalogTest : public ::testing::Test {
+ protected:
+  MetalogTest() : device_(CreateMemoryDevice(SmallGeometry(1 << 20))) {
+    const Status done = Formatted(*device_, kZones);
+    EXPECT_TRUE(done) << done.error().ToString();
+  }
+  Superblock superblock() const { return SuperblockFor(device_->geometry(), kZones); }
+  std::unique_ptr<Metalog> Open() { return MustOpen(*device_, kZones); }
+
+  std::unique_ptr<EmulatorDevice> device_;
+};
+
+TEST_F(MetalogTest, FreshLogHoldsWhatItWasFormattedWith) {
+  const auto log = Open();
+  EXPECT_EQ(log->recovered().next_id(), 1'000'000u);
+  EXPECT_TRUE(log->recovered().files().empty());
+  EXPECT_EQ(log->stats().generation, 1u);
+  EXPECT_EQ(log->stats().sequence, 0u);
+}
+
+TEST_F(MetalogTest, CommittedEditsAreThereAfterReopening) {
+  {
+    const auto log = Open();
+    for (std::uint64_t id = 0; id < 50; ++id) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + id)));
+    ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId)));
+    EXPECT_EQ(log->stats().commits, 51u);
+  }
+  const auto log = Open();
+  EXPECT_FALSE(HasFile(log->recovered(), kFirstTestId));
+  EXPECT_EQ(log->recovered().files().size(), 49u);
+  EXPECT_EQ(log->stats().sequence, 51u);
+}
+
+TEST_F(MetalogTest, CleanReopeningDoesNotWrite) {
+  ZENFS_ASSERT_OK(Open()->Commit(CreateNamed(kFirstTestId)));
+  const std::uint64_t before = device_->meter().of(EmulatorCommand::kWrite).commands;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Open()->stats().rolls, 0u);
+  EXPECT_EQ(device_->meter().of(EmulatorCommand::kWrite).commands, before);
+}
+
+TEST_F(MetalogTest, RandomHistoryIsReplayedExactly) {
+  EditWalk walk(7);
+  auto log = Open();
+  State expected = log->recovered();
+  for (int i = 0; i < 600; ++i) {
+    const std::vector<Edit> edits = walk.Next();
+    ASSERT_TRUE(expected.Apply(edits));
+    ZENFS_ASSERT_OK(log->Commit(edits));
+    if (i % 150 == 149) {
+      log.reset();
+      log = Open();
+      ASSERT_TRUE(log->recovered() == expected) << "after commit " << i;
+    }
+  }
+}
+
+class RecordingSink : public CommitSink {
+ public:
+  void OnCommitted(std::span<const Edit> edits) override { EXPECT_TRUE(state.Apply(edits)); }
+  State state;
+};
+
+TEST_F(MetalogTest, SinkSeesEveryCommitInOrder) {
+  const auto log = Open();
+  RecordingSink sink;
+  sink.state = log->recovered();
+  log->SetSink(&sink);
+  for (std::uint64_t id = 0; id < 20; ++id) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + id)));
+  log->Stop();
+  EXPECT_TRUE(sink.state == Open()->recovered());
+}
+
+TEST_F(MetalogTest, StoppedLogAcceptsNothing) {
+  const auto log = Open();
+  log->Stop();
+  EXPECT_EQ(log->Commit(CreateNamed(kFirstTestId)).error().code(), Code::kShutdown);
+  EXPECT_EQ(log->Roll().error().code(), Code::kShutdown);
+}
+
+TEST_F(MetalogTest, LogOfAnotherVolumeIsNotTaken) {
+  Superblock other = superblock();
+  other.uuid.bytes[0] ^= 1;
+  const auto log = Metalog::Open(*device_, other);
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().code(), Code::kCorruption);
+  EXPECT_THAT(log.error().text(), HasSubstr("no metadata zone holds a complete generation"));
+}
+
+TEST_F(MetalogTest, UnknownReadOnlyFeatureForbidsWriting) {
+  Superblock newer = superblock();
+  newer.read_only_compatible = 1;
+  const auto log = Metalog::Open(*device_, newer);
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().code(), Code::kReadOnly);
+}
+
+TEST_F(MetalogTest, FlushGoesBeforeTheEditsThatNeedIt) {
+  const auto log = Open();
+  const std::uint64_t before = device_->meter().of(EmulatorCommand::kFlush).commands;
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId), CommitOptions{.flush_data_first = true}));
+  EXPECT_EQ(device_->meter().of(EmulatorCommand::kFlush).commands, before + 2);
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 1)));
+  EXPECT_EQ(device_->meter().of(EmulatorCommand::kFlush).commands, before + 3);
+}
+
+TEST(MetalogFormat, ConventionalAndTooFewZonesAreRefused) {
+  EmulatorGeometry geometry = SmallGeometry(1 << 20);
+  geometry.conventional = 1;
+  const auto device = CreateMemoryDevice(geometry);
+  EXPECT_EQ(Formatted(*device, kZones).error().code(), Code::kInvalidArgument);
+  const auto plain = CreateMemoryDevice(SmallGeometry(1 << 20));
+  EXPECT_EQ(Formatted(*plain, 1).error().code(), Code::kInvalidArgument);
+}
+
+TEST(MetalogFormat, OlderLogInTheSameZonesIsForgotten) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  {
+    const auto log = MustOpen(*device, kZones);
+    ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
+    ZENFS_ASSERT_OK(log->Roll());
+    ZENFS_ASSERT_OK(log->Roll());
+  }
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  EXPECT_TRUE(MustOpen(*device, kZones)->recovered().files().empty());
+}
+
+}  // namespace
+}  // namespace zenfs

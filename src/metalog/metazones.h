@@ -1,0 +1,71 @@
+// The metadata zones of a volume as places to write a generation to: which may be used, and making them
+// empty.
+//
+// Threads: any; mutex_ is a leaf and not held during I/O. Take and ResetAllBut are called by one roll at a
+// time.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "format/superblock.h"
+
+namespace zenfs {
+
+// Where things stand in a metadata zone, in bytes from its start.
+struct MetazoneLayout {
+  explicit MetazoneLayout(std::uint32_t block_size);
+
+  std::uint32_t block_size;
+  std::uint64_t header_at;  // the log-header frame, behind the superblock
+  std::uint64_t frames_at;  // all other frames
+};
+
+class Metazones {
+ public:
+  enum class Trust {
+    kGood,
+    kEndedEarly,  // the device turned it full by itself: used again only when no good one is left
+    kBad,         // writes or resets failed, read-only or offline: not used again in this mount
+  };
+  struct Target {
+    ZoneId zone;
+    std::uint64_t capacity = 0;  // bytes; may differ from what it was before its reset
+  };
+
+  // `device` must outlive this.
+  Metazones(ZonedDevice& device, const Superblock& superblock);
+
+  void Distrust(ZoneId zone, Trust trust) EXCLUDES(mutex_);
+  // Zones that are not bad.
+  std::uint32_t usable() const EXCLUDES(mutex_);
+  const std::vector<ZoneId>& zones() const { return zones_; }
+
+  // Empties every zone that holds something and is not in `keep`. One that cannot be reset becomes bad; that
+  // is no error.
+  void ResetAllBut(std::span<const ZoneId> keep) EXCLUDES(mutex_);
+  // Takes every active zone that is not in `keep` out of the device's active zones; it stays readable if the
+  // device can finish it. For devices with no slot for a superseded generation.
+  void FinishAllBut(std::span<const ZoneId> keep) EXCLUDES(mutex_);
+
+  // An empty zone that is not in `keep`: the next behind `after`, in a circle, if there is a choice.
+  // Errors: kNoSpace when none is left.
+  [[nodiscard]] Result<Target> Take(std::span<const ZoneId> keep, ZoneId after) EXCLUDES(mutex_);
+
+ private:
+  Trust trust(ZoneId zone) const EXCLUDES(mutex_);
+  // The zone's capacity if it is, or could be made, empty.
+  Result<std::uint64_t> MakeEmpty(ZoneId zone) EXCLUDES(mutex_);
+
+  ZonedDevice& device_;
+  const std::vector<ZoneId> zones_;
+  const MetazoneLayout layout_;
+  mutable Mutex mutex_;
+  std::map<ZoneId, Trust> trust_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

@@ -1,0 +1,76 @@
+#include "metalog/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/aligned_buffer.h"
+#include "metalog/replay.h"
+
+namespace zenfs {
+namespace {
+
+Status CheckGeometry(const ZonedDevice& device, const Superblock& superblock) {
+  const Geometry& geometry = device.geometry();
+  const auto check = [&](const char* what, std::uint64_t recorded, std::uint64_t found) -> Status {
+    if (recorded == found) return {};
+    return Fail(Code::kInvalidArgument, fmt::format("{}: {} is {}, but the file system was made for {}",
+                                                    device.name(), what, found, recorded));
+  };
+  ZENFS_RETURN_IF_ERROR(check("the block size", superblock.block_size, geometry.block_size));
+  ZENFS_RETURN_IF_ERROR(check("the zone size", superblock.zone_size, geometry.zone_size));
+  return check("the number of zones", superblock.zone_count, geometry.zone_count);
+}
+
+// The more a finding says, the higher: what is reported if no copy is valid.
+int Weight(Code code) {
+  switch (code) {
+    case Code::kNotFound: return 0;
+    case Code::kIo: return 1;
+    case Code::kCorruption: return 2;
+    default: return 3;
+  }
+}
+
+}  // namespace
+
+Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
+  const Geometry& geometry = device.geometry();
+  std::optional<Error> worst;
+  AlignedBuffer buffer(RoundUp(kSuperblockBytes, geometry.block_size));
+  buffer.Resize(buffer.capacity());
+  std::size_t looked_at = 0;
+  for (std::uint32_t i = 0; i < geometry.zone_count && looked_at < kMaxMetadataZones; ++i) {
+    const ZoneId zone(i);
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(zone, 1));
+    if (report.front().type == ZoneType::kConventional) continue;
+    ++looked_at;  // an offline zone counts: it is one of those that metadata can lie in
+    const std::uint64_t length = RoundUp(kSuperblockBytes, geometry.block_size);
+    if (report.front().WrittenBytes() < length) continue;
+    const ByteSpan into = buffer.Span().first(length);
+    Result<Superblock> found = Fail(Code::kNotFound, "");
+    if (Status read = device.Read(geometry.ZoneStart(zone), into); read) {
+      found = DecodeSuperblock(into);
+    } else {
+      found = Fail(read.error());
+    }
+    if (found) {
+      if (Status same = CheckGeometry(device, *found); !same) return Fail(same.error());
+      if (std::ranges::find(found->metadata_zones, zone) != found->metadata_zones.end()) return found;
+      continue;  // a copy that lies where its volume has no metadata is left from an earlier one
+    }
+    if (!worst || Weight(found.error().code()) > Weight(worst->code())) {
+      worst = found.error().With(fmt::format("{}: zone {}", device.name(), i));
+    }
+  }
+  if (worst && worst->code() != Code::kNotFound) return Fail(*worst);
+  return Fail(Code::kNotFound, fmt::format("no ZenFS on {}; make one with zenfs mkfs", device.name()));
+}
+
+std::vector<ZoneId> NewestGenerationZones(ZonedDevice& device, const Superblock& superblock) {
+  const Result<Replayed> replayed = Replay(device, superblock);
+  return replayed ? replayed->chain : std::vector<ZoneId>();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,84 @@
+#include "metalog/probe.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "base/aligned_buffer.h"
+#include "metalog/metalog_test_util.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint32_t kZones = 3;
+
+Status WriteFirst(ZonedDevice& device, std::uint32_t zone, std::string_view bytes) {
+  AlignedBuffer buffer(4096);
+  buffer.Append(AsBytes(bytes));
+  buffer.PadTo(4096);
+  return device.Write(device.geometry().ZoneStart(ZoneId(zone)), buffer.View());
+}
+
+TEST(Probe, FindsWhatWasFormatted) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  ZENFS_ASSERT_OK(Formatted(*device, kZones));
+  const auto found = ProbeSuperblock(*device);
+  ASSERT_TRUE(found) << found.error().ToString();
+  EXPECT_EQ(*found, SuperblockFor(device->geometry(), kZones));
+}
+
+TEST(Probe, EmptyDeviceIsNotFound) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  EXPECT_EQ(ProbeSuperblock(*device).error().code(), Code::kNotFound);
+  EXPECT_THAT(ProbeSuperblock(*device).error().text(), HasSubstr("make one with zenfs mkfs"));
+}
+
+TEST(Probe, ForeignBytesAreNotFound) {  // R10
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  ZENFS_ASSERT_OK(WriteFirst(*device, 0, std::string(4096, '\xff')));
+  EXPECT_EQ(ProbeSuperblock(*device).error().code(), Code::kNotFound);
+}
+
+TEST(Probe, OneGoodCopyIsEnough) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  Superblock superblock = SuperblockFor(device->geometry(), kZones);
+  std::string damaged = EncodeSuperblock(superblock);
+  damaged[100] ^= 1;
+  ZENFS_ASSERT_OK(WriteFirst(*device, 0, damaged));
+  EXPECT_EQ(ProbeSuperblock(*device).error().code(), Code::kCorruption);
+  ZENFS_ASSERT_OK(device->SetCondition(ZoneId(1), ZoneCondition::kOffline));
+  ZENFS_ASSERT_OK(WriteFirst(*device, 2, EncodeSuperblock(superblock)));
+  EXPECT_TRUE(ProbeSuperblock(*device));
+}
+
+TEST(Probe, CopyOutsideTheMetadataZonesIsNotTaken) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  ZENFS_ASSERT_OK(WriteFirst(*device, 4, EncodeSuperblock(SuperblockFor(device->geometry(), kZones))));
+  EXPECT_EQ(ProbeSuperblock(*device).error().code(), Code::kNotFound);
+}
+
+TEST(Probe, OtherGeometryIsNamedWithBothValues) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  Superblock superblock = SuperblockFor(device->geometry(), kZones);
+  superblock.zone_count = 99;
+  ZENFS_ASSERT_OK(WriteFirst(*device, 0, EncodeSuperblock(superblock)));
+  const auto found = ProbeSuperblock(*device);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code(), Code::kInvalidArgument);
+  EXPECT_THAT(found.error().text(), HasSubstr("number of zones is 6, but the file system was made for 99"));
+}
+
+TEST(Probe, ConventionalZonesAreSkipped) {
+  EmulatorGeometry geometry = SmallGeometry(1 << 20);
+  geometry.conventional = 2;
+  const auto device = CreateMemoryDevice(geometry);
+  Superblock superblock = SuperblockFor(device->geometry(), 0);
+  superblock.metadata_zones = {ZoneId(2), ZoneId(3)};
+  ZENFS_ASSERT_OK(Metalog::Format(*device, superblock, {}));
+  EXPECT_TRUE(ProbeSuperblock(*device));
+}
+
+}  // namespace
+}  // namespace zenfs

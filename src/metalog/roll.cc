@@ -1,0 +1,271 @@
+// Rolling: the log moves to a new generation in other zones while commits go on in the old one.
+//
+//   1 reset the zones that no complete generation needs any more; say in the old zone that a roll begins
+//   2 superblock, header and the snapshot of state_ as of commit S, which is frozen meanwhile
+//   3 the commits after S, in rounds, the last one with the lead held so that none is added
+//   4 flush, RollComplete, flush: only now the new generation is the current one
+//
+// A failure before the RollComplete leaves the old generation as it was. A failure at the RollComplete leaves
+// unknown which of the two a mount would find; the log is fenced then and tries again with a higher
+// generation.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "base/sync_point.h"
+#include "format/metalog_payload.h"
+#include "metalog/metalog_impl.h"
+#include "metalog/snapshot.h"
+
+namespace zenfs {
+namespace {
+
+constexpr int kRoundsBeforeLead = 3;
+constexpr std::uint64_t kCatchUpBytes = 256 << 10;
+constexpr std::size_t kMaxCountBytes = 10;
+
+}  // namespace
+
+// The state of one roll over its attempts; the roll thread's own.
+struct MetalogImpl::RollRun {
+  const State* frozen = nullptr;      // state_, which nobody changes while frozen_
+  std::uint64_t base_sequence = 0;    // of the last commit in it
+  std::vector<ZoneId> current_chain;  // of the old generation
+  ZoneId current_zone;
+  std::uint64_t need = 0;  // bytes that must be free behind the RollComplete
+  bool holds_lead = false;
+  bool announced = false;  // the old zone says that a roll begins
+  Footprint footprint;     // of the frozen state, measured anew
+  std::unique_ptr<GenerationWriter> writer;
+  std::size_t caught_up = 0;        // commits of pending_ that are written
+  std::uint64_t bytes_written = 0;  // by attempts that failed
+};
+
+void MetalogImpl::StartRoll(std::uint64_t need) {
+  roll_running_ = true;
+  roll_need_ = need;
+  // The body of an earlier roll ended when it gave up roll_running_, so joining it does not block.
+  roll_thread_ = Thread("zenfs-roll", [this] { RunRoll(); });
+}
+
+// Waits for the roll that is running and returns how it ended.
+Status MetalogImpl::AwaitRoll() {
+  const std::uint64_t seen = rolls_ended_;
+  while (roll_running_ && rolls_ended_ == seen) roll_ended_.Wait(mutex_);
+  return last_roll_;
+}
+
+Status MetalogImpl::Roll() {
+  MutexLock lock(mutex_);
+  if (!health_) return health_;
+  if (current_ == nullptr)
+    return Fail(Code::kReadOnly, device_.name() + ": the metadata log was opened read-only");
+  while (roll_running_) roll_ended_.Wait(mutex_);
+  if (stopping_) return Fail(Code::kShutdown, device_.name() + ": the metadata log was stopped");
+  StartRoll(0);
+  return AwaitRoll();
+}
+
+void MetalogImpl::RunRoll() {
+  RollRun run;
+  {
+    MutexLock lock(mutex_);
+    frozen_ = true;
+    run.frozen = &state_;
+    run.base_sequence = stats_.sequence;
+    run.current_chain = current_->chain();
+    run.current_zone = current_->zone();
+    run.need = std::max(space().MinRoom(), roll_need_ + 2 * layout_.block_size);
+  }
+  run.footprint = Footprint(*run.frozen);
+  Status result;
+  for (std::size_t attempt = 0; attempt <= zones_.zones().size(); ++attempt) {
+    result = TryRoll(run);
+    if (result || result.error().code() == Code::kNoSpace) break;
+    if (run.writer != nullptr) run.bytes_written += run.writer->bytes_written();
+    if (result.error().code() == Code::kBusy) FreeSlot(run);
+  }
+  // The old zone was not finished before if its tail was torn or it was fenced.
+  if (result && finish_before_roll_) zones_.FinishAllBut(run.writer->chain());
+  FinishRoll(run, result);
+}
+
+Status MetalogImpl::TryRoll(RollRun& run) {
+  ZENFS_RETURN_IF_ERROR(BeginRollInOldZone(run));
+  zones_.ResetAllBut(run.current_chain);
+  GenerationWriter::Start start{.salt = RandomSeed(),
+                                .base_sequence = run.base_sequence,
+                                .keep = run.current_chain,
+                                .after = run.current_zone};
+  {
+    MutexLock lock(mutex_);
+    start.generation = ++last_generation_;
+  }
+  run.caught_up = 0;
+  run.writer = std::make_unique<GenerationWriter>(device_, superblock_, zones_, std::move(start));
+  ZENFS_RETURN_IF_ERROR(run.writer->BeginZone());
+  ZENFS_RETURN_IF_ERROR(WriteSnapshot(*run.writer, *run.frozen, run.base_sequence));
+  SyncPoint::Reach("metalog:snapshot-written");
+  ZENFS_RETURN_IF_ERROR(CatchUp(run));
+  return CompleteGeneration(run);
+}
+
+// Until a roll begins, an offline zone elsewhere cannot hold anything newer; this record is what tells a
+// mount that from here on it can. A fenced zone is not written any more, and then a mount has to do without.
+Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
+  if (run.announced) return {};
+  TakeLead(run);
+  GenerationWriter* writer = nullptr;
+  std::uint64_t sequence = 0;
+  {
+    MutexLock lock(mutex_);
+    if (!fenced_ && tail_is_clean_) writer = current_.get();
+    sequence = stats_.sequence;
+  }
+  Status written;
+  if (writer != nullptr && writer->room() > 0)
+    written = writer->Write(FrameKind::kRollBegin, {}, sequence, sequence);
+  if (written && writer != nullptr && finish_before_roll_) {
+    // A device with two active zones has none to spare: the old one is full from here on, and still readable.
+    if (Status done = FlushDevice(); done) done = device_.Finish(run.current_zone);
+    writer->EndZone();
+  }
+  run.announced = true;
+  MutexLock lock(mutex_);
+  if (!written) fenced_ = true;        // nothing is lost, but where the zone ends is unknown
+  if (finish_before_roll_) return {};  // nothing could be committed meanwhile: the lead is kept
+  run.holds_lead = false;
+  ReleaseLead();
+  return {};
+}
+
+// No slot for a second active zone. A fenced zone is not finished as long as there is another way; finishing
+// keeps it readable.
+void MetalogImpl::FreeSlot(RollRun& run) {
+  TakeLead(run);
+  GenerationWriter* writer = nullptr;
+  {
+    MutexLock lock(mutex_);
+    writer = current_.get();
+  }
+  if (device_.Finish(run.current_zone)) writer->EndZone();
+}
+
+Status MetalogImpl::CatchUp(RollRun& run) {
+  for (int round = 0; round < kRoundsBeforeLead && !run.holds_lead; ++round) {
+    const std::size_t before = run.caught_up;
+    ZENFS_RETURN_IF_ERROR(WritePending(run));
+    if (run.caught_up == before) break;
+  }
+  SyncPoint::Reach("metalog:caught-up");
+  TakeLead(run);
+  return WritePending(run);
+}
+
+// Writes the commits that pending_ has beyond those written, with the sequences they were committed under.
+Status MetalogImpl::WritePending(RollRun& run) {
+  for (;;) {
+    std::vector<std::string> lists;
+    std::uint64_t bytes = kMaxCountBytes;
+    {
+      MutexLock lock(mutex_);
+      for (std::size_t i = run.caught_up; i < pending_.size() && bytes < kCatchUpBytes; ++i) {
+        if (!lists.empty() && bytes + pending_[i].encoded.size() > run.writer->PayloadRoom(0)) break;
+        bytes += pending_[i].encoded.size();
+        lists.push_back(pending_[i].encoded);
+      }
+    }
+    if (lists.empty()) return {};
+    if (bytes > run.writer->PayloadRoom(0)) ZENFS_RETURN_IF_ERROR(run.writer->BeginZone());
+    std::vector<const std::string*> members;
+    for (const std::string& list : lists) members.push_back(&list);
+    const std::uint64_t first = run.base_sequence + run.caught_up + 1;
+    ZENFS_RETURN_IF_ERROR(
+        run.writer->Write(FrameKind::kCommit, EncodeCommit(members), first, first + members.size() - 1));
+    run.caught_up += members.size();
+  }
+}
+
+Status MetalogImpl::CompleteGeneration(RollRun& run) {
+  GenerationWriter& writer = *run.writer;
+  if (writer.room() < layout_.block_size + run.need) {
+    ZENFS_RETURN_IF_ERROR(writer.BeginZone());
+    if (writer.room() < layout_.block_size + run.need) {
+      return Fail(Code::kNoSpace,
+                  fmt::format("{} bytes do not fit metadata zone {}", run.need, writer.zone().value));
+    }
+  }
+  ZENFS_RETURN_IF_ERROR(FlushDevice());
+  SyncPoint::Reach("metalog:before-complete");
+  const std::uint64_t sequence = run.base_sequence + run.caught_up;
+  const RollComplete complete{.salt = writer.salt(),
+                              .frames = writer.frames(),
+                              .sequence = sequence,
+                              .chain_index = writer.chain_index()};
+  Status done = writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence, sequence);
+  if (done) done = FlushDevice();
+  if (done) return {};
+  // A mount may find this generation complete or not: the old one must not be written any more.
+  zones_.Distrust(writer.zone(), Metazones::Trust::kBad);
+  MutexLock lock(mutex_);
+  fenced_ = true;
+  return done;
+}
+
+void MetalogImpl::TakeLead(RollRun& run) {
+  if (run.holds_lead) return;
+  MutexLock lock(mutex_);
+  roll_wants_lead_ = true;
+  gathered_.NotifyAll();
+  while (leading_) lead_released_.Wait(mutex_);
+  roll_wants_lead_ = false;
+  leading_ = true;
+  run.holds_lead = true;
+}
+
+void MetalogImpl::Thaw() {
+  frozen_ = false;
+  for (const Pending& commit : pending_) {
+    if (!health_) break;
+    ApplyToReplica(*commit.edits, commit.growth);
+  }
+  pending_.clear();
+}
+
+void MetalogImpl::FinishRoll(RollRun& run, const Status& result) {
+  std::unique_ptr<GenerationWriter> old;  // destroyed without the lock
+  MutexLock lock(mutex_);
+  stats_.bytes_written += run.bytes_written;
+  if (result) {
+    old = std::exchange(current_, std::move(run.writer));
+    stats_.bytes_written += old->bytes_written();
+    ++stats_.rolls;
+    stats_.generation = current_->generation();
+    smallest_zone_ = std::min(smallest_zone_, current_->zone_capacity() - layout_.frames_at);
+    // Half of what is left may be used before the next roll, lest a large snapshot makes it roll all the
+    // time.
+    roll_at_room_ = std::min(space().RollReserve(), current_->room() / 2);
+    footprint_ = std::move(run.footprint);
+    tail_is_clean_ = true;
+    fenced_ = false;
+  } else {
+    roll_at_room_ /= 2;
+  }
+  Thaw();
+  if (!result && (fenced_ || !tail_is_clean_)) {
+    GoReadOnly(result.error().With(device_.name() + ": the metadata log has no zone left to move to"));
+  }
+  roll_running_ = false;
+  ++rolls_ended_;
+  last_roll_ = result;
+  roll_ended_.NotifyAll();
+  if (run.holds_lead) leading_ = false;
+  WakeNext();
+}
+
+MetalogSpace MetalogImpl::space() const {
+  return {.zone_bytes = smallest_zone_, .zones = zones_.usable(), .block_size = layout_.block_size};
+}
+
+}  // namespace zenfs

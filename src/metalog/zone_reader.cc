@@ -1,0 +1,36 @@
+#include "metalog/zone_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kPiece = 1 << 20;
+
+}  // namespace
+
+ByteView ZoneReader::View(std::uint64_t offset, std::uint64_t at_least) {
+  if (offset >= end_) return {};
+  const std::uint64_t wanted = std::min(at_least, end_ - offset);
+  const bool held = offset >= buffer_offset_ && offset + wanted <= buffer_offset_ + buffer_.size();
+  if (!held)
+    Fill(offset, std::min(std::max(RoundUp(wanted, device_.geometry().block_size), kPiece), end_ - offset));
+  const std::uint64_t skip = offset - buffer_offset_;
+  return buffer_.View(skip, buffer_.size() - skip);
+}
+
+void ZoneReader::Fill(std::uint64_t offset, std::uint64_t bytes) {
+  if (buffer_.capacity() < bytes) buffer_ = AlignedBuffer(bytes);
+  buffer_.Resize(bytes);
+  buffer_offset_ = offset;
+  const DeviceOffset from = device_.geometry().ZoneStart(zone_) + offset;
+  if (device_.Read(from, buffer_.Span())) return;
+  const std::uint32_t block = device_.geometry().block_size;
+  for (std::uint64_t at = 0; at < bytes; at += block) {
+    const ByteSpan into = buffer_.Span().subspan(at, block);
+    if (!device_.Read(from + at, into)) std::memset(into.data(), 0, into.size());
+  }
+}
+
+}  // namespace zenfs

@@ -1,0 +1,33 @@
+// Reads one zone from front to back in large pieces. Blocks that the device cannot read come as zeros, which
+// are never a valid frame: after a loss of power an unreadable block is a hole like any other
+// (docs/device-assumptions.md, 1).
+//
+// Threads: one at a time.
+#pragma once
+
+#include "base/aligned_buffer.h"
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+class ZoneReader {
+ public:
+  // Reads within [0, end) of `zone`; `end` is a multiple of the block size. `device` must outlive this.
+  ZoneReader(ZonedDevice& device, ZoneId zone, std::uint64_t end) : device_(device), zone_(zone), end_(end) {}
+
+  // At least `at_least` bytes from `offset` (a multiple of the block size), fewer only where the zone ends.
+  // Valid until the next call.
+  ByteView View(std::uint64_t offset, std::uint64_t at_least);
+  std::uint64_t end() const { return end_; }
+
+ private:
+  void Fill(std::uint64_t offset, std::uint64_t bytes);
+
+  ZonedDevice& device_;
+  const ZoneId zone_;
+  const std::uint64_t end_;
+  AlignedBuffer buffer_;
+  std::uint64_t buffer_offset_ = 0;
+};
+
+}  // namespace zenfs
