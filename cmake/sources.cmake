@@ -64,8 +64,25 @@ set(ZENFS_TESTS_format
 )
 
 set(ZENFS_SOURCES_zone
+  zone/extent_sink.cc
+  zone/placement.cc
+  zone/slot_plan.cc
+  zone/zone_choice.cc
+  zone/zone_handles.cc
+  zone/zone_janitor.cc
+  zone/zone_manager.cc
+  zone/zone_pool.cc
+  zone/zone_pool_report.cc
+  zone/zone_table.cc
 )
 set(ZENFS_TESTS_zone
+  zone/live_bytes_test.cc
+  zone/placement_test.cc
+  zone/slot_plan_test.cc
+  zone/zone_failure_test.cc
+  zone/zone_manager_test.cc
+  zone/zone_pool_test.cc
+  zone/zone_sharing_test.cc
 )
 
 set(ZENFS_SOURCES_metalog

@@ -1,0 +1,68 @@
+#include "zone/extent_sink.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace zenfs {
+namespace {
+
+// A device on which this many zones in a row refuse a write is broken, and trying on would retire the rest.
+constexpr int kZonesTried = 3;
+constexpr std::chrono::milliseconds kBusyPause{5};
+
+// The front of `pieces`, `length` bytes of it.
+std::vector<ByteView> FirstBytes(std::span<const ByteView> pieces, std::uint64_t length) {
+  std::vector<ByteView> front;
+  for (const ByteView piece : pieces) {
+    if (length == 0) break;
+    if (piece.empty()) continue;
+    front.push_back(piece.first(std::min<std::uint64_t>(piece.size(), length)));
+    length -= front.back().size();
+  }
+  return front;
+}
+
+class ZoneExtentSink : public ExtentSink {
+ public:
+  explicit ZoneExtentSink(ZoneManager& zones) : zones_(zones) {}
+
+  Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
+                       Deadline deadline) override {
+    std::uint64_t total = 0;
+    for (const ByteView piece : pieces) total += piece.size();
+    std::optional<Error> failure;  // the device's first, which says more than that no zone was left
+    for (int failed = 0; failed < kZonesTried;) {
+      auto writer = zones_.AcquireData(cursor.claim, lifetime, deadline);
+      if (!writer) return Fail(failure ? std::move(*failure) : std::move(writer).error());
+      const std::uint64_t length = std::min(total, writer->room());
+      auto placed = writer->Write(FirstBytes(pieces, length));
+      if (placed) return Placed{placed->place, length, std::move(placed->pin)};
+      switch (placed.error().code()) {
+        case Code::kZoneFull: break;
+        case Code::kBusy: {
+          if (deadline.Passed()) return Fail(std::move(placed).error());
+          *writer = ZoneWriter();  // others may use the zone's turn meanwhile
+          SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
+          break;
+        }
+        case Code::kInvalidArgument: return Fail(std::move(placed).error());
+        default:
+          ++failed;
+          if (!failure) failure = std::move(placed).error();
+      }
+    }
+    return Fail(std::move(*failure));
+  }
+
+ private:
+  ZoneManager& zones_;
+};
+
+}  // namespace
+
+std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones) {
+  return std::make_unique<ZoneExtentSink>(zones);
+}
+
+}  // namespace zenfs

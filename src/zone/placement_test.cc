@@ -1,0 +1,36 @@
+#include "zone/placement.h"
+
+#include <gtest/gtest.h>
+
+namespace zenfs {
+namespace {
+
+TEST(PlacementTest, SameLifetimeIsAlwaysTheBestMatch) {
+  for (int i = 0; i < kLifetimeCount; ++i) {
+    for (int j = 0; j < kLifetimeCount; ++j) {
+      EXPECT_EQ(MatchOf(Lifetime(i), Lifetime(j)) == Match::kBest, i == j) << i << " " << j;
+    }
+  }
+}
+
+TEST(PlacementTest, ShortAndMediumShareOnlyRatherThanWait) {
+  EXPECT_EQ(MatchOf(Lifetime::kShort, Lifetime::kMedium), Match::kAcceptable);
+  EXPECT_EQ(MatchOf(Lifetime::kMedium, Lifetime::kShort), Match::kAcceptable);
+  EXPECT_EQ(MatchOf(Lifetime::kShort, Lifetime::kLong), Match::kPoor);
+  EXPECT_EQ(MatchOf(Lifetime::kExtreme, Lifetime::kShort), Match::kPoor);
+}
+
+TEST(PlacementTest, LongAndExtremeGoWithEither) {
+  EXPECT_EQ(MatchOf(Lifetime::kLong, Lifetime::kExtreme), Match::kGood);
+  EXPECT_EQ(MatchOf(Lifetime::kExtreme, Lifetime::kLong), Match::kGood);
+}
+
+TEST(PlacementTest, SmallFilesWithoutHintDontCostASlotBesideMediumData) {
+  EXPECT_LE(MatchOf(Lifetime::kMedium, Lifetime::kNotSet), Match::kGood);
+  EXPECT_LE(MatchOf(Lifetime::kMedium, Lifetime::kNone), Match::kGood);
+  EXPECT_GT(MatchOf(Lifetime::kNotSet, Lifetime::kMedium), Match::kGood);
+  EXPECT_LE(MatchOf(Lifetime::kNone, Lifetime::kNotSet), Match::kGood);
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,52 @@
+#include "zone/slot_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace zenfs {
+namespace {
+
+Result<SlotPlan> Plan(std::uint32_t max_open, std::uint32_t max_active) {
+  Geometry geometry;
+  geometry.max_open = max_open;
+  geometry.max_active = max_active;
+  return PlanSlots(geometry);
+}
+
+TEST(SlotPlanTest, NoLimitGivesDataItsMaximum) {
+  EXPECT_EQ(Plan(0, 0).value(), (SlotPlan{.data = kUnlimitedDataSlots, .open_data = kUnlimitedDataSlots}));
+}
+
+TEST(SlotPlanTest, FourAreKeptFromSixOn) {
+  EXPECT_EQ(Plan(14, 14).value(), (SlotPlan{.data = 10, .open_data = 10}));
+  EXPECT_EQ(Plan(6, 6).value(), (SlotPlan{.data = 2, .open_data = 2}));
+}
+
+TEST(SlotPlanTest, RollAndReclaimShareWithFiveAndFour) {
+  EXPECT_EQ(Plan(5, 5).value(), (SlotPlan{.data = 2, .open_data = 2, .roll_and_reclaim_share = true}));
+  EXPECT_EQ(Plan(4, 4).value(), (SlotPlan{.data = 1, .open_data = 1, .roll_and_reclaim_share = true}));
+}
+
+TEST(SlotPlanTest, TheLogCarriesDataWithThreeAndTwo) {
+  EXPECT_TRUE(Plan(3, 3)->log_carries_data);
+  EXPECT_FALSE(Plan(3, 3)->finish_metadata_before_roll);
+  EXPECT_EQ(Plan(3, 3)->data, 0U);
+  EXPECT_TRUE(Plan(2, 2)->log_carries_data);
+  EXPECT_TRUE(Plan(2, 2)->finish_metadata_before_roll);
+}
+
+TEST(SlotPlanTest, BelowTwoIsRefusedWithTheLimit) {
+  for (const auto& plan : {Plan(1, 14), Plan(14, 1), Plan(1, 0), Plan(0, 1)}) {
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().code(), Code::kNotSupported);
+    EXPECT_NE(plan.error().text().find("at least 2"), std::string::npos);
+  }
+}
+
+TEST(SlotPlanTest, LowerOpenLimitBoundsWritersNotActiveZones) {
+  EXPECT_EQ(Plan(6, 14).value(), (SlotPlan{.data = 10, .open_data = 2}));
+  EXPECT_EQ(Plan(128, 0).value(), (SlotPlan{.data = 124, .open_data = 124}));
+  EXPECT_EQ(Plan(0, 8).value(), (SlotPlan{.data = 4, .open_data = 4}));
+}
+
+}  // namespace
+}  // namespace zenfs

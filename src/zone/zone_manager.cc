@@ -1,0 +1,212 @@
+#include "zone/zone_manager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace zenfs {
+
+Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, const SlotPlan& plan,
+                                                         std::vector<ZoneInfo> report, Options options) {
+  const Geometry& geometry = device.geometry();
+  if (report.size() != geometry.zone_count) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: the report covers {} of {} zones", device.name(),
+                                                    report.size(), geometry.zone_count));
+  }
+  for (std::uint32_t i = 0; i < report.size(); ++i) {
+    if (report[i].id != ZoneId(i) || report[i].capacity > geometry.zone_size) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("{}: entry {} of the report is zone {} with a capacity of {} (zone size {})",
+                              device.name(), i, report[i].id.value, report[i].capacity, geometry.zone_size));
+    }
+  }
+  const ZonePool::Setup setup{geometry, plan, options.reserved_for_log, options.log_in_use,
+                              options.read_only};
+  return std::unique_ptr<ZoneManager>(new ZoneManager(device, setup, report, options.metadata_zones));
+}
+
+ZoneManager::ZoneManager(ZonedDevice& device, const ZonePool::Setup& setup, std::span<const ZoneInfo> report,
+                         std::span<const ZoneId> metadata_zones)
+    : device_(device), setup_(setup), pool_(setup, report, metadata_zones) {}
+
+ZoneManager::~ZoneManager() { Stop(); }
+
+void ZoneManager::AdoptLogZone(ZoneId zone) {
+  MutexLock lock(mutex_);
+  pool_.AdoptLogZone(zone);
+}
+
+void ZoneManager::AdoptExtent(const Extent& extent, Lifetime lifetime) {
+  MutexLock lock(mutex_);
+  pool_.AdoptExtent(extent, lifetime);
+}
+
+Status ZoneManager::Start() {
+  {
+    MutexLock lock(mutex_);
+    pool_.Start();
+  }
+  if (!setup_.read_only) thread_ = Thread("zenfs-zones", [this] { RunJobs(); });
+  return {};
+}
+
+void ZoneManager::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    changed_.NotifyAll();
+    work_.NotifyAll();
+  }
+  thread_.Join();
+}
+
+void ZoneManager::RunJobs() {
+  MutexLock lock(mutex_);
+  while (!stopped_) {
+    const std::optional<ZoneJob> job = pool_.NextJob();
+    if (!job) {
+      // Jobs that were not wanted any more changed what waiters and Drain look at.
+      if (waiters_ != 0) changed_.NotifyAll();
+      work_.Wait(mutex_);
+      continue;
+    }
+    lock.Unlock();
+    const ZoneJobOutcome outcome = RunZoneJob(device_, *job);
+    lock.Lock();
+    pool_.JobDone(*job, outcome);
+    if (waiters_ != 0) changed_.NotifyAll();
+  }
+}
+
+void ZoneManager::Announce() {
+  if (waiters_ != 0) changed_.NotifyAll();
+  if (pool_.HasJob()) work_.NotifyOne();
+}
+
+std::unexpected<Error> ZoneManager::NoSpace() const {
+  const SpaceReport space = pool_.Space();
+  return Fail(Code::kNoSpace,
+              fmt::format("{} is full: {} MiB live, {} MiB dead but not free yet, {} MiB kept for the log; "
+                          "delete files to make room",
+                          device_.name(), space.live >> 20, space.garbage >> 20, space.log >> 20));
+}
+
+Status ZoneManager::WaitFor(const ZonePool::Taken& taken, Deadline deadline,
+                            std::optional<Deadline>& pin_deadline) {
+  if (taken.outcome == ZonePool::Outcome::kNoSpace) return NoSpace();
+  if (taken.outcome == ZonePool::Outcome::kWaitForPins) {
+    if (!pin_deadline) pin_deadline = Deadline::After(kPinGrace);
+    if (pin_deadline->Passed()) return NoSpace();
+  }
+  if (deadline.Passed()) {
+    return Fail(
+        Code::kTimedOut,
+        fmt::format("{}: no zone could be had in time; all are being written or reset", device_.name()));
+  }
+  Deadline until = deadline;
+  if (taken.outcome == ZonePool::Outcome::kWaitForPins && pin_deadline->when() < until.when()) {
+    until = *pin_deadline;
+  }
+  if (taken.retry_at < until.when()) until = Deadline::After(taken.retry_at - SteadyNow());
+  ++waiters_;
+  // What woke us is told by the next attempt.
+  static_cast<void>(changed_.WaitUntil(mutex_, until));
+  --waiters_;
+  return {};
+}
+
+Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline) {
+  if (setup_.read_only) return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
+  if (setup_.plan.data == 0) {
+    return Fail(Code::kNotSupported,
+                fmt::format("{} has too few open or active zones for zones of plain data", device_.name()));
+  }
+  MutexLock lock(mutex_);
+  std::optional<Deadline> pin_deadline;
+  while (!stopped_) {
+    claim.manager_ = this;
+    const ZonePool::Taken taken = pool_.TakeForData(claim.held_, lifetime, SteadyNow());
+    if (pool_.HasJob()) work_.NotifyOne();
+    if (taken.outcome == ZonePool::Outcome::kTaken) {
+      ZoneWriter writer;
+      writer.manager_ = this;
+      writer.zone_ = taken.zone;
+      writer.place_ = setup_.geometry.ZoneStart(taken.zone) + taken.written;
+      writer.room_ = taken.room;
+      return writer;
+    }
+    ZENFS_RETURN_IF_ERROR(WaitFor(taken, deadline, pin_deadline));
+  }
+  return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
+}
+
+Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline) {
+  if (setup_.read_only) return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
+  MutexLock lock(mutex_);
+  std::optional<Deadline> pin_deadline;
+  while (!stopped_) {
+    const ZonePool::Taken taken = pool_.TakeForLog();
+    if (pool_.HasJob()) work_.NotifyOne();
+    if (taken.outcome == ZonePool::Outcome::kTaken) return taken.zone;
+    ZENFS_RETURN_IF_ERROR(WaitFor(taken, deadline, pin_deadline));
+  }
+  return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
+}
+
+void ZoneManager::ReturnLogZone(ZoneId zone) {
+  MutexLock lock(mutex_);
+  pool_.ReturnLogZone(zone);
+  Announce();
+}
+
+void ZoneManager::AddLive(std::span<const Extent> extents) {
+  MutexLock lock(mutex_);
+  pool_.AddLive(extents);
+}
+
+void ZoneManager::RemoveLive(std::span<const Extent> extents) {
+  MutexLock lock(mutex_);
+  pool_.RemoveLive(extents);
+  Announce();
+}
+
+SpaceReport ZoneManager::Space() const {
+  MutexLock lock(mutex_);
+  return pool_.Space();
+}
+
+ZoneStatus ZoneManager::Zone(ZoneId zone) const {
+  MutexLock lock(mutex_);
+  return pool_.Zone(zone);
+}
+
+std::vector<ZoneStatus> ZoneManager::Zones() const {
+  MutexLock lock(mutex_);
+  return pool_.Zones();
+}
+
+std::vector<std::string> ZoneManager::Check() const {
+  MutexLock lock(mutex_);
+  return pool_.Check();
+}
+
+std::uint64_t ZoneManager::table_visits() const {
+  MutexLock lock(mutex_);
+  return pool_.table().visits();
+}
+
+Status ZoneManager::Drain(Deadline deadline) {
+  if (setup_.read_only) return {};
+  MutexLock lock(mutex_);
+  pool_.ResetDeadActives();
+  work_.NotifyOne();
+  ++waiters_;
+  bool in_time = true;
+  while (in_time && !stopped_ && !pool_.Idle()) in_time = changed_.WaitUntil(mutex_, deadline);
+  --waiters_;
+  if (pool_.Idle()) return {};
+  if (stopped_) return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
+  return Fail(Code::kTimedOut, fmt::format("{}: resets are still under way", device_.name()));
+}
+
+}  // namespace zenfs

@@ -1,0 +1,273 @@
+#include "zone/zone_manager.h"
+
+#include "base/sync_point.h"
+#include "base/thread.h"
+#include "zone/zone_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using Command = FaultyDevice::Command;
+
+TEST(ZoneManagerTest, WrittenDataStandsWhereTheWriterSaid) {
+  ZoneTestRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  SinkCursor cursor;
+  auto placed = rig.Write(cursor, Lifetime::kShort, 3);
+  ASSERT_TRUE(placed);
+  EXPECT_EQ(placed->length, 3 * kTestBlock);
+  AlignedBuffer back(3 * kTestBlock);
+  ASSERT_TRUE(rig.device.Read(placed->place, back.Whole()));
+  EXPECT_TRUE(std::ranges::equal(back.Whole(), rig.Bytes(3)));
+  EXPECT_EQ(rig.StatusOf(placed->pin.zone()).pins, 1U);
+  rig.ExpectSound();
+}
+
+TEST(ZoneManagerTest, MetadataZonesAreNeverGivenToDataOrLog) {
+  ZoneTestRig rig(TestGeometry(6, 4));
+  rig.Mount(2);
+  SinkCursor cursor;
+  const auto zone = rig.zones->LendLogZone(ZoneTestRig::Soon());
+  ASSERT_TRUE(zone);
+  EXPECT_GE(zone->value, 2U);
+  const auto extents = rig.WriteLive(cursor, Lifetime::kShort, 12);
+  ASSERT_TRUE(extents);
+  for (const Extent& extent : *extents) EXPECT_GE(rig.ZoneOf(extent).value, 2U);
+  EXPECT_EQ(rig.zones->Space().metadata, 8 * kTestBlock);
+}
+
+TEST(ZoneManagerTest, FullDeviceSaysNoSpaceAndDeletingMakesRoom) {
+  ZoneTestRig rig(TestGeometry(6, 8));
+  rig.Mount(0, 1);
+  SinkCursor cursor;
+  EXPECT_EQ(rig.zones->Space().free, 5 * 8 * kTestBlock);
+  auto first = rig.WriteLive(cursor, Lifetime::kShort, 16);
+  ASSERT_TRUE(first);
+  auto rest = rig.WriteLive(cursor, Lifetime::kMedium, 24);
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rig.zones->Space().free, 0U);
+  auto refused = rig.Write(cursor, Lifetime::kShort, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kNoSpace);
+  EXPECT_NE(refused.error().text().find("delete files"), std::string::npos);
+
+  rig.zones->RemoveLive(*first);
+  EXPECT_EQ(rig.zones->Space().free, 16 * kTestBlock);
+  EXPECT_TRUE(rig.WriteLive(cursor, Lifetime::kShort, 16));
+  rig.ExpectSound();
+}
+
+TEST(ZoneManagerTest, ZoneIsResetOnlyWhenItsLastPinGoes) {
+  ZoneTestRig rig(TestGeometry(4, 8));
+  rig.Mount();
+  SinkCursor cursor;
+  auto extents = rig.WriteLive(cursor, Lifetime::kShort, 8);
+  ASSERT_TRUE(extents);
+  ZonePin pin = rig.zones->Pin(rig.ZoneOf(extents->front()));
+  ZonePin copy = pin;
+  rig.zones->RemoveLive(*extents);
+  pin = ZonePin();
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.device.count(Command::kReset), 0U);
+  copy = ZonePin();
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.device.count(Command::kReset), 1U);
+  EXPECT_EQ(rig.StatusOf(rig.ZoneOf(extents->front())).phase, ZonePhase::kEmpty);
+}
+
+TEST(ZoneManagerTest, WriterWaitsForAPendingResetInsteadOfNoSpace) {
+  ZoneTestRig rig(TestGeometry(4, 8));
+  rig.Mount();
+  SinkCursor cursor;
+  auto extents = rig.WriteLive(cursor, Lifetime::kShort, 32);
+  ASSERT_TRUE(extents);
+  rig.device.Hold(Command::kReset);
+  rig.zones->RemoveLive(std::span(*extents).first(1));
+  ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
+  auto late = rig.Write(cursor, Lifetime::kShort, 1, Deadline::After(std::chrono::milliseconds(1)));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code(), Code::kTimedOut);
+  Result<ExtentSink::Placed> written = Fail(Code::kIo, "not run");
+  {
+    Thread writer("writer", [&] { written = rig.Write(cursor, Lifetime::kShort, 1); });
+    rig.device.Release();
+  }
+  EXPECT_TRUE(written);
+}
+
+TEST(ZoneManagerTest, PinnedDeadZoneThatIsLetGoSavesAWaitingWriter) {
+  ZoneTestRig rig(TestGeometry(4, 8));
+  rig.Mount();
+  SinkCursor cursor;
+  auto extents = rig.WriteLive(cursor, Lifetime::kShort, 32);
+  ASSERT_TRUE(extents);
+  ZonePin pin = rig.zones->Pin(rig.ZoneOf(extents->front()));
+  rig.zones->RemoveLive(std::span(*extents).first(1));
+  auto refused = rig.Write(cursor, Lifetime::kShort, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kNoSpace);
+  pin = ZonePin();
+  EXPECT_TRUE(rig.Write(cursor, Lifetime::kShort, 1));
+}
+
+TEST(ZoneManagerTest, StopWakesAWaiterWithShutdown) {
+  ZoneTestRig rig(TestGeometry(4, 8, 5));
+  rig.Mount();
+  ZoneClaim mine;
+  auto writer = rig.zones->AcquireData(mine, Lifetime::kShort, ZoneTestRig::Soon());
+  ZoneClaim other;
+  auto second = rig.zones->AcquireData(other, Lifetime::kShort, ZoneTestRig::Soon());
+  ASSERT_TRUE(writer && second);
+  Code code = Code::kIo;
+  Thread waiter("waiter", [&] {
+    SinkCursor cursor;
+    auto result = rig.Write(cursor, Lifetime::kShort, 1);
+    code = result ? Code::kIo : result.error().code();
+  });
+  rig.zones->Stop();
+  waiter.Join();
+  EXPECT_EQ(code, Code::kShutdown);
+}
+
+TEST(ZoneManagerTest, LentLogZoneComesBackEmptyWithoutAResetIfNeverWritten) {
+  ZoneTestRig rig(TestGeometry(4, 8));
+  rig.Mount();
+  const auto untouched = rig.zones->LendLogZone(ZoneTestRig::Soon());
+  const auto written = rig.zones->LendLogZone(ZoneTestRig::Soon());
+  ASSERT_TRUE(untouched && written);
+  EXPECT_EQ(rig.zones->Space().log, 16 * kTestBlock);
+  ASSERT_TRUE(rig.device.Write(rig.device.geometry().ZoneStart(*written), rig.Bytes(1)));
+  rig.zones->ReturnLogZone(*untouched);
+  rig.zones->ReturnLogZone(*written);
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.device.count(Command::kReset), 1U);
+  EXPECT_EQ(rig.zones->Space().free, 32 * kTestBlock);
+  rig.ExpectSound();
+}
+
+TEST(ZoneManagerTest, LifetimesAndRoomSurviveARemount) {
+  ZoneTestRig rig(TestGeometry(8, 8));
+  rig.Mount();
+  SinkCursor a, b;
+  auto shorter = rig.WriteLive(a, Lifetime::kShort, 3);
+  auto extreme = rig.WriteLive(b, Lifetime::kExtreme, 2);
+  ASSERT_TRUE(shorter && extreme);
+  a = {};
+  b = {};
+  rig.Create();
+  rig.zones->AdoptExtent(shorter->front(), Lifetime::kShort);
+  rig.zones->AdoptExtent(extreme->front(), Lifetime::kExtreme);
+  ASSERT_TRUE(rig.zones->Start());
+  auto again = rig.Write(a, Lifetime::kExtreme, 1);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->pin.zone(), rig.ZoneOf(extreme->front()));
+  auto more = rig.Write(b, Lifetime::kShort, 1);
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->pin.zone(), rig.ZoneOf(shorter->front()));
+  EXPECT_EQ(rig.zones->Space().live, 5 * kTestBlock);
+}
+
+TEST(ZoneManagerTest, ZonesNobodySpokeForAreResetAfterAMount) {
+  ZoneTestRig rig(TestGeometry(8, 8));
+  rig.Mount();
+  SinkCursor cursor;
+  ASSERT_TRUE(rig.Write(cursor, Lifetime::kShort, 8));
+  ASSERT_TRUE(rig.Write(cursor, Lifetime::kShort, 1));
+  cursor = {};
+  rig.Mount();
+  EXPECT_EQ(rig.zones->Space().free, 64 * kTestBlock);
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.ActiveOnDevice(), 0U);
+  rig.ExpectSound();
+}
+
+TEST(ZoneManagerTest, NoZoneIsOpenedWhileDeadOnesOfTheLastMountFillTheSlots) {
+  ZoneTestRig rig(TestGeometry(16, 8, 6));  // two slots for data
+  for (std::uint32_t zone = 0; zone < 6; ++zone) {
+    ASSERT_TRUE(rig.device.Write(rig.device.geometry().ZoneStart(ZoneId(zone)), rig.Bytes(1)));
+  }
+  ASSERT_EQ(rig.ActiveOnDevice(), 6U);
+  rig.Mount();
+  SinkCursor cursor;
+  ASSERT_TRUE(rig.WriteLive(cursor, Lifetime::kShort, 4));  // would be refused by the device otherwise
+  EXPECT_LE(rig.ActiveOnDevice(), 6U);
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.ActiveOnDevice(), 1U);
+}
+
+TEST(ZoneManagerTest, MoreLiveActiveZonesThanThePlanAreFinishedInTheBackground) {
+  ZoneTestRig rig(TestGeometry(16, 8, 6));
+  std::vector<Extent> extents;
+  for (std::uint32_t zone = 0; zone < 4; ++zone) {
+    const DeviceOffset place = rig.device.geometry().ZoneStart(ZoneId(zone));
+    ASSERT_TRUE(rig.device.Write(place, rig.Bytes(zone + 1)));
+    extents.push_back({0, place, (zone + 1) * kTestBlock});
+  }
+  rig.Create();
+  for (const Extent& extent : extents) rig.zones->AdoptExtent(extent, Lifetime::kLong);
+  ASSERT_TRUE(rig.zones->Start());
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.ActiveOnDevice(), 2U);
+  EXPECT_EQ(rig.StatusOf(ZoneId(0)).phase, ZonePhase::kActive);  // the emptier ones are kept
+  EXPECT_EQ(rig.StatusOf(ZoneId(3)).phase, ZonePhase::kFull);
+  rig.ExpectSound();
+}
+
+TEST(ZoneManagerTest, OfflineAndReadOnlyZonesAreCountedAndLeftAlone) {
+  ZoneTestRig rig(TestGeometry(8, 8));
+  ASSERT_TRUE(rig.device.Write(DeviceOffset(0), rig.Bytes(4)));
+  ASSERT_TRUE(rig.emulator.SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
+  ASSERT_TRUE(rig.emulator.SetCondition(ZoneId(1), ZoneCondition::kOffline));
+  rig.Create();
+  rig.zones->AdoptExtent({0, DeviceOffset(0), 3 * kTestBlock}, Lifetime::kLong);
+  ASSERT_TRUE(rig.zones->Start());
+  EXPECT_EQ(rig.StatusOf(ZoneId(0)).phase, ZonePhase::kRetired);
+  EXPECT_EQ(rig.StatusOf(ZoneId(1)).phase, ZonePhase::kUnusable);
+  EXPECT_EQ(rig.zones->Space().live, 3 * kTestBlock);
+  EXPECT_EQ(rig.zones->Space().free, 48 * kTestBlock);
+  SinkCursor cursor;
+  EXPECT_TRUE(rig.WriteLive(cursor, Lifetime::kShort, 48));
+  rig.ExpectSound();
+}
+
+TEST(ZoneManagerTest, ReadOnlyManagerChangesNothing) {
+  ZoneTestRig rig(TestGeometry(8, 8));
+  ASSERT_TRUE(rig.device.Write(DeviceOffset(0), rig.Bytes(4)));
+  ZoneManager::Options options;
+  options.read_only = true;
+  auto zones = ZoneManager::Create(rig.device, PlanSlots(rig.device.geometry()).value(),
+                                   rig.device.Report(ZoneId(0), 8).value(), options);
+  ASSERT_TRUE(zones);
+  ASSERT_TRUE((*zones)->Start());
+  ZoneClaim claim;
+  EXPECT_EQ((*zones)->AcquireData(claim, Lifetime::kShort, ZoneTestRig::Soon()).error().code(),
+            Code::kReadOnly);
+  ASSERT_TRUE((*zones)->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.device.count(Command::kReset), 0U);
+}
+
+TEST(ZoneManagerTest, ReportThatDoesNotCoverTheDeviceIsRefused) {
+  ZoneTestRig rig(TestGeometry(8, 8));
+  auto zones = ZoneManager::Create(rig.device, PlanSlots(rig.device.geometry()).value(),
+                                   rig.device.Report(ZoneId(1), 7).value(), {});
+  ASSERT_FALSE(zones);
+  EXPECT_EQ(zones.error().code(), Code::kInvalidArgument);
+}
+
+TEST(ZoneManagerTest, MisalignedOrTooLongWriteIsRefusedWithoutHarm) {
+  ZoneTestRig rig(TestGeometry(8, 8));
+  rig.Mount();
+  ZoneClaim claim;
+  auto writer = rig.zones->AcquireData(claim, Lifetime::kShort, ZoneTestRig::Soon());
+  ASSERT_TRUE(writer);
+  const std::vector<ByteView> odd{rig.Bytes(1).first(100)};
+  const std::vector<ByteView> longer{rig.Bytes(9)};
+  EXPECT_EQ(writer->Write(odd).error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(writer->Write(longer).error().code(), Code::kInvalidArgument);
+  const std::vector<ByteView> fits{rig.Bytes(3), rig.Bytes(5)};
+  EXPECT_TRUE(writer->Write(fits));
+  EXPECT_EQ(writer->room(), 0U);
+}
+
+}  // namespace
+}  // namespace zenfs

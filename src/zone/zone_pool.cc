@@ -1,0 +1,296 @@
+// Life of a zone: from the report at mount through use, death and reset. Which zone a write gets is decided
+// in zone_choice.cc.
+#include "zone/zone_pool.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "zone/live_bytes.h"
+
+namespace zenfs {
+namespace {
+
+ZonePhase PhaseOf(const ZoneInfo& info) {
+  if (info.type != ZoneType::kSequentialRequired) return ZonePhase::kUnusable;
+  switch (info.condition) {
+    case ZoneCondition::kEmpty: return ZonePhase::kEmpty;
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen:
+    case ZoneCondition::kClosed: return ZonePhase::kActive;
+    case ZoneCondition::kFull: return ZonePhase::kFull;
+    case ZoneCondition::kReadOnly: return ZonePhase::kRetired;
+    case ZoneCondition::kOffline:
+    case ZoneCondition::kNotWritePointer: break;
+  }
+  return ZonePhase::kUnusable;
+}
+
+}  // namespace
+
+ZonePool::ZonePool(const Setup& setup, std::span<const ZoneInfo> report,
+                   std::span<const ZoneId> metadata_zones)
+    : setup_(setup), table_(report.size()) {
+  for (const ZoneInfo& info : report) {
+    table_.Change(info.id, [&](ZoneState& z) {
+      z.phase = PhaseOf(info);
+      // Conventional zones are nobody's and no part of the sum.
+      z.capacity = info.type == ZoneType::kSequentialRequired ? info.capacity : 0;
+      z.written = std::min(RoundUp(info.WrittenBytes(), setup_.geometry.block_size), z.capacity);
+      if (z.phase == ZonePhase::kActive) HoldSlot(z);
+    });
+  }
+  for (const ZoneId zone : metadata_zones) {
+    if (!table_.Has(zone)) continue;
+    table_.Change(zone, [&](ZoneState& z) {
+      FreeSlot(z);  // the metadata log has slots of its own
+      z.phase = ZonePhase::kMetadata;
+    });
+  }
+}
+
+void ZonePool::AdoptLogZone(ZoneId zone) {
+  if (!table_.Has(zone)) return;
+  table_.Change(zone, [&](ZoneState& z) {
+    FreeSlot(z);
+    z.phase = ZonePhase::kLog;
+  });
+  ++log_zones_;
+}
+
+void ZonePool::AdoptExtent(const Extent& extent, Lifetime lifetime) {
+  const ZoneId zone = setup_.geometry.ZoneOf(extent.place);
+  if (!table_.Has(zone)) return;
+  table_.Change(zone, [&](ZoneState& z) {
+    z.live += OccupiedBytes(extent, setup_.geometry.block_size);
+    if (extent.place.value < z.first_adopted) {
+      z.first_adopted = extent.place.value;
+      z.lifetime = lifetime;
+    }
+  });
+}
+
+void ZonePool::Start() {
+  started_ = true;
+  std::vector<ZoneId> partly_written;
+  for (std::uint32_t i = 0; i < table_.size(); ++i) {
+    const ZoneId zone(i);
+    const ZoneState& z = table_[zone];
+    if (z.phase == ZonePhase::kEmpty) {
+      // Live data in an empty zone is damage that check tells of; what is written there now would be taken
+      // for that data.
+      if (z.live != 0) {
+        table_.Change(zone, [](ZoneState& s) { s.phase = ZonePhase::kRetired; });
+      } else {
+        empty_.push_back(zone);
+      }
+    } else if (z.phase == ZonePhase::kActive && (z.live != 0 || z.pins != 0 || setup_.read_only)) {
+      partly_written.push_back(zone);
+    } else if (z.phase == ZonePhase::kActive || z.phase == ZonePhase::kFull) {
+      if (!setup_.read_only && z.Unused()) QueueReset(zone);
+    }
+  }
+  AdoptActive(std::move(partly_written));
+}
+
+// Keeps those with the most room; a device of our own making never has more than the plan, one whose limits
+// were lowered may.
+void ZonePool::AdoptActive(std::vector<ZoneId> zones) {
+  std::ranges::sort(zones, std::ranges::greater(),
+                    [&](ZoneId zone) { return std::pair(table_[zone].room(), zone); });
+  for (const ZoneId zone : zones) {
+    const bool keep = table_[zone].room() != 0 && active_.size() < setup_.plan.data;
+    if (keep || setup_.read_only) {
+      active_.push_back(zone);
+    } else {
+      table_.Change(zone, [](ZoneState& z) { z.phase = ZonePhase::kFull; });
+      QueueFinish(zone);
+    }
+  }
+}
+
+void ZonePool::Wrote(ZoneId zone, std::uint64_t bytes) {
+  table_.Change(zone, [&](ZoneState& z) {
+    z.written += bytes;
+    ++z.pins;
+  });
+  if (table_[zone].room() == 0) EndZone(zone, ZonePhase::kFull, true);
+}
+
+Code ZonePool::WriteFailed(ZoneId zone, Code code, const std::optional<ZoneInfo>& info, SteadyTime now) {
+  const bool untouched =
+      info && info->condition != ZoneCondition::kFull && info->condition != ZoneCondition::kReadOnly &&
+      info->condition != ZoneCondition::kOffline && info->WrittenBytes() == table_[zone].written;
+  if (code == Code::kBusy && untouched) {
+    if (table_[zone].written == 0) open_again_at_ = now + kBusyPause;
+    return Code::kBusy;
+  }
+  if (code == Code::kZoneFull || (info && info->condition == ZoneCondition::kFull)) {
+    EndZone(zone, ZonePhase::kFull, info && !IsActive(info->condition));
+    return Code::kZoneFull;
+  }
+  const bool offline = info && info->condition == ZoneCondition::kOffline;
+  EndZone(zone, offline ? ZonePhase::kUnusable : ZonePhase::kRetired, info && !IsActive(info->condition));
+  return code;
+}
+
+// The zone takes no more writes. Unless the device is known to have let go of it, a finish makes it do so.
+void ZonePool::EndZone(ZoneId zone, ZonePhase phase, bool slot_free) {
+  DropFromActive(zone);
+  table_.Change(zone, [&](ZoneState& z) {
+    z.phase = phase;
+    if (phase == ZonePhase::kFull) z.written = z.capacity;
+    if (slot_free) FreeSlot(z);
+  });
+  if (!slot_free) QueueFinish(zone);
+}
+
+void ZonePool::EndWriter(ZoneId zone) {
+  table_.Change(zone, [](ZoneState& z) { z.writer = false; });
+  --writers_;
+  Settle(zone);
+}
+
+// Something that kept the zone in use went away.
+void ZonePool::Settle(ZoneId zone) {
+  const ZoneState& z = table_[zone];
+  if (!started_ || setup_.read_only || z.job || !z.Unused()) return;
+  if (z.phase == ZonePhase::kFull) {
+    QueueReset(zone);
+  } else if (z.phase == ZonePhase::kActive && z.written == 0) {
+    DropFromActive(zone);
+    table_.Change(zone, [&](ZoneState& s) {
+      s.phase = ZonePhase::kEmpty;
+      s.lifetime = Lifetime::kNotSet;
+      s.claims = 0;
+      ++s.life;
+      FreeSlot(s);
+    });
+    empty_.push_front(zone);
+  } else if (z.phase == ZonePhase::kActive && z.written > z.capacity / 2) {
+    QueueReset(zone);
+  }
+}
+
+void ZonePool::QueueReset(ZoneId zone) {
+  if (table_[zone].phase == ZonePhase::kActive) DropFromActive(zone);
+  const bool from_log = table_[zone].from_log;
+  table_.Change(zone, [](ZoneState& z) {
+    z.phase = ZonePhase::kDead;
+    z.job = true;
+    z.claims = 0;
+    ++z.life;
+  });
+  jobs_.push_back({zone, from_log ? ZoneJob::Kind::kResetIfWritten : ZoneJob::Kind::kReset});
+  ++pending_resets_;
+}
+
+void ZonePool::QueueFinish(ZoneId zone) {
+  table_.Change(zone, [](ZoneState& z) { z.job = true; });
+  jobs_.push_back({zone, ZoneJob::Kind::kFinish});
+}
+
+std::optional<ZoneJob> ZonePool::NextJob() {
+  while (!jobs_.empty()) {
+    const ZoneJob job = jobs_.front();
+    jobs_.pop_front();
+    if (job.kind == ZoneJob::Kind::kFinish || table_[job.zone].Unused()) {
+      job_running_ = true;
+      return job;
+    }
+    // Somebody pinned it, or live data came, since it was queued: it is in use again.
+    --pending_resets_;
+    const ZoneState& was = table_[job.zone];
+    const bool active = was.holds_slot && was.room() != 0 && !was.from_log;
+    table_.Change(job.zone, [&](ZoneState& z) {
+      z.job = false;
+      z.phase = active ? ZonePhase::kActive : ZonePhase::kFull;
+    });
+    if (active) active_.push_back(job.zone);
+  }
+  return std::nullopt;
+}
+
+void ZonePool::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
+  job_running_ = false;
+  const bool offline = outcome.info && outcome.info->condition == ZoneCondition::kOffline;
+  const bool reset = job.kind != ZoneJob::Kind::kFinish;
+  table_.Change(job.zone, [&](ZoneState& z) {
+    z.job = false;
+    // Also after a failure: what the device makes of the zone then shows as kBusy when it matters, and a slot
+    // that is never returned would be worse.
+    FreeSlot(z);
+    if (!outcome.ok) {
+      z.phase = offline ? ZonePhase::kUnusable : ZonePhase::kRetired;
+    } else if (reset) {
+      z.phase = ZonePhase::kEmpty;
+      z.capacity = outcome.info->capacity;
+      z.written = 0;
+      z.lifetime = Lifetime::kNotSet;
+      z.from_log = false;
+    }
+  });
+  if (reset) --pending_resets_;
+  if (reset && outcome.ok) empty_.push_back(job.zone);
+  Settle(job.zone);
+}
+
+void ZonePool::ReturnLogZone(ZoneId zone) {
+  if (!table_.Has(zone) || table_[zone].phase != ZonePhase::kLog) return;
+  --log_zones_;
+  table_.Change(zone, [&](ZoneState& z) {
+    z.phase = ZonePhase::kFull;
+    z.from_log = true;
+    HoldSlot(z);  // it may still be active; until it is reset nothing else may be opened in its place
+  });
+  if (table_[zone].Unused()) {
+    Settle(zone);
+  } else {
+    QueueFinish(zone);  // somebody still reads there, for who knows how long
+  }
+}
+
+void ZonePool::AddLive(std::span<const Extent> extents) {
+  for (const Extent& extent : extents) {
+    const ZoneId zone = setup_.geometry.ZoneOf(extent.place);
+    if (!table_.Has(zone)) continue;
+    table_.Change(zone, [&](ZoneState& z) { z.live += OccupiedBytes(extent, setup_.geometry.block_size); });
+  }
+}
+
+void ZonePool::RemoveLive(std::span<const Extent> extents) {
+  for (const Extent& extent : extents) {
+    const ZoneId zone = setup_.geometry.ZoneOf(extent.place);
+    if (!table_.Has(zone)) continue;
+    table_.Change(zone, [&](ZoneState& z) {
+      const std::uint64_t bytes = OccupiedBytes(extent, setup_.geometry.block_size);
+      // More dies than lived: which of the rest is live can't be known, so the zone is kept as it is.
+      if (bytes > z.live) z.distrusted = true;
+      z.live -= std::min(bytes, z.live);
+    });
+    Settle(zone);
+  }
+}
+
+void ZonePool::Pin(ZoneId zone) {
+  table_.Change(zone, [](ZoneState& z) { ++z.pins; });
+}
+
+void ZonePool::Unpin(ZoneId zone) {
+  table_.Change(zone, [](ZoneState& z) { --z.pins; });
+  if (table_[zone].pins == 0) Settle(zone);
+}
+
+void ZonePool::DropFromActive(ZoneId zone) { std::erase(active_, zone); }
+
+void ZonePool::HoldSlot(ZoneState& state) {
+  if (!state.holds_slot) ++slots_used_;
+  state.holds_slot = true;
+}
+
+void ZonePool::FreeSlot(ZoneState& state) {
+  if (state.holds_slot) --slots_used_;
+  state.holds_slot = false;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,157 @@
+// The state machine behind ZoneManager: every decision about zones, without a lock, a device or a wait.
+//
+// Invariants
+//   active_ holds exactly the zones in phase kActive; each holds a slot and has room
+//   a slot is held by an active zone, or by one whose reset or finish is queued or running; by nothing else
+//   a zone in phase kDead has a reset queued or running
+//   TakeForData costs O(active zones); everything else O(1) but Start and Zones
+//
+// Threads: none of its own; ZoneManager calls it under its mutex.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "model/file_record.h"
+#include "zone/placement.h"
+#include "zone/slot_plan.h"
+#include "zone/space_report.h"
+#include "zone/zone_janitor.h"
+#include "zone/zone_table.h"
+
+namespace zenfs {
+
+class ZonePool {
+ public:
+  // After a device said that it has no slot for one more active zone, none is opened for this long.
+  static constexpr std::chrono::milliseconds kBusyPause{20};
+
+  struct Setup {
+    Geometry geometry;
+    SlotPlan plan;
+    std::uint32_t reserved_for_log = 0;
+    std::uint32_t log_in_use = 0;
+    bool read_only = false;
+  };
+
+  ZonePool(const Setup& setup, std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones);
+
+  // --- mount ---
+  void AdoptLogZone(ZoneId zone);
+  void AdoptExtent(const Extent& extent, Lifetime lifetime);
+  void Start();
+
+  // --- data ---
+  struct Claim {
+    ZoneId zone;
+    std::uint32_t life = 0;
+    bool held = false;
+  };
+  enum class Outcome {
+    kTaken,
+    kWait,         // for a writer, a job, or retry_at
+    kWaitForPins,  // only zones that somebody still reads could be freed
+    kNoSpace,
+  };
+  struct Taken {
+    Outcome outcome = Outcome::kNoSpace;
+    ZoneId zone;
+    std::uint64_t written = 0;
+    std::uint64_t room = 0;
+    SteadyTime retry_at = SteadyTime::max();
+  };
+  // Chooses a zone, moves the claim there and gives out its writer.
+  Taken TakeForData(Claim& claim, Lifetime lifetime, SteadyTime now);
+  void Unclaim(Claim& claim);
+  // The writer wrote `bytes`, which the caller gets pinned.
+  void Wrote(ZoneId zone, std::uint64_t bytes);
+  // The writer's write failed with `code`; `info` is the zone as reported afterwards. Returns the code for
+  // the writer's caller: kZoneFull, kBusy (nothing happened), or `code` when the zone was retired.
+  Code WriteFailed(ZoneId zone, Code code, const std::optional<ZoneInfo>& info, SteadyTime now);
+  void EndWriter(ZoneId zone);
+
+  // --- log ---
+  Taken TakeForLog();
+  void ReturnLogZone(ZoneId zone);
+
+  // --- accounting ---
+  void AddLive(std::span<const Extent> extents);
+  void RemoveLive(std::span<const Extent> extents);
+  void Pin(ZoneId zone);
+  void Unpin(ZoneId zone);
+
+  // --- background work ---
+  bool HasJob() const { return !jobs_.empty(); }
+  bool Idle() const { return jobs_.empty() && !job_running_; }
+  // The next job that is still wanted; JobDone follows, then the next.
+  std::optional<ZoneJob> NextJob();
+  void JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome);
+  // Queues resets for active zones with nothing live in them, however little they are written.
+  void ResetDeadActives();
+
+  // --- looking ---
+  SpaceReport Space() const;
+  ZoneStatus Zone(ZoneId zone) const;
+  std::vector<ZoneStatus> Zones() const;
+  std::size_t empty_zones() const { return empty_.size(); }
+  std::uint32_t slots_used() const { return slots_used_; }
+  std::uint32_t writers() const { return writers_; }
+  const ZoneTable& table() const { return table_; }
+  // Every invariant above that is broken, as sentences. Walks all zones; for tests and `check`.
+  std::vector<std::string> Check() const;
+
+ private:
+  struct Candidate {
+    ZoneId zone;
+    Match match = Match::kPoor;
+    bool busy = false;
+    std::uint32_t claims = 0;
+    std::uint64_t room = 0;
+  };
+  struct Candidates {
+    std::optional<Candidate> free;     // claimed by nobody
+    std::optional<Candidate> claimed;  // by other files
+  };
+  Candidates FindActive(Lifetime lifetime) const;
+  bool MayOpenZone(SteadyTime now) const;
+  ZoneId OpenEmpty(Lifetime lifetime);
+  Taken Take(ZoneId zone, Claim& claim, Lifetime lifetime);
+  Taken NothingUsable(SteadyTime now) const;
+  static Taken Untaken(Outcome why) { return {why, {}, 0, 0, SteadyTime::max()}; }
+  void ResetOneIfShort();
+
+  void AdoptActive(std::vector<ZoneId> zones);
+  void Settle(ZoneId zone);
+  void QueueReset(ZoneId zone);
+  void QueueFinish(ZoneId zone);
+  void EndZone(ZoneId zone, ZonePhase phase, bool slot_free);
+  void DropFromActive(ZoneId zone);
+  void HoldSlot(ZoneState& state);
+  void FreeSlot(ZoneState& state);
+  // Data may have one of so many empty zones.
+  bool HasSpare(std::size_t empty) const { return empty > KeptForLog(); }
+  // The reserve, and what the log will soon take because it always has that many.
+  std::size_t KeptForLog() const {
+    return setup_.reserved_for_log + (setup_.log_in_use > log_zones_ ? setup_.log_in_use - log_zones_ : 0);
+  }
+
+  const Setup setup_;
+  ZoneTable table_;
+  std::uint32_t log_zones_ = 0;  // lent to the log
+  std::deque<ZoneId> empty_;     // taken from the front, returned at the back: wear is spread
+  std::vector<ZoneId> active_;
+  std::deque<ZoneJob> jobs_;
+  std::size_t pending_resets_ = 0;  // queued and running
+  bool job_running_ = false;
+  bool started_ = false;
+  std::uint32_t slots_used_ = 0;
+  std::uint32_t writers_ = 0;
+  SteadyTime open_again_at_ = SteadyTime::min();
+};
+
+}  // namespace zenfs

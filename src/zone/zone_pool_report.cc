@@ -1,0 +1,74 @@
+// What the pool says about itself: space in sum, zones one by one, and whether its invariants hold.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "zone/zone_pool.h"
+
+namespace zenfs {
+
+SpaceReport ZonePool::Space() const {
+  const ZoneTable::Totals& sum = table_.totals();
+  SpaceReport report;
+  report.metadata = sum.metadata;
+  report.live = sum.live;
+  report.garbage = sum.garbage;
+  report.lost = sum.lost;
+  // Zones in the pool are alike but for a few whose capacity the device changed: the reserve is counted by
+  // their mean.
+  const std::size_t pool_zones = empty_.size() + pending_resets_;
+  const std::size_t kept = std::min<std::size_t>(pool_zones, KeptForLog());
+  const std::uint64_t kept_bytes = pool_zones == 0 ? 0 : sum.pool / pool_zones * kept;
+  report.log = sum.log + kept_bytes;
+  report.free = sum.room + (sum.pool - kept_bytes);
+  report.total = report.metadata + report.log + report.live + report.garbage + report.free + report.lost;
+  return report;
+}
+
+ZoneStatus ZonePool::Zone(ZoneId zone) const {
+  const ZoneState& z = table_[zone];
+  return {zone, z.phase, z.lifetime, z.capacity, z.written, z.live, z.pins};
+}
+
+std::vector<ZoneStatus> ZonePool::Zones() const {
+  std::vector<ZoneStatus> zones;
+  zones.reserve(table_.size());
+  for (std::uint32_t i = 0; i < table_.size(); ++i) zones.push_back(Zone(ZoneId(i)));
+  return zones;
+}
+
+std::vector<std::string> ZonePool::Check() const {
+  std::vector<std::string> broken;
+  const auto expect = [&](bool holds, std::string text) {
+    if (!holds) broken.push_back(std::move(text));
+  };
+  std::size_t active = 0, empty = 0, dead = 0, slots = 0, writers = 0;
+  for (std::uint32_t i = 0; i < table_.size(); ++i) {
+    const ZoneState& z = table_[ZoneId(i)];
+    active += z.phase == ZonePhase::kActive;
+    empty += z.phase == ZonePhase::kEmpty;
+    dead += z.phase == ZonePhase::kDead;
+    slots += z.holds_slot;
+    writers += z.writer;
+    const bool listed = std::ranges::find(active_, ZoneId(i)) != active_.end();
+    expect(listed == (z.phase == ZonePhase::kActive),
+           fmt::format("zone {} is {} but {} among the active", i, PhaseName(z.phase),
+                       listed ? "is" : "is not"));
+    expect(z.phase != ZonePhase::kActive || setup_.read_only || (z.holds_slot && z.room() != 0),
+           fmt::format("active zone {} has no slot or no room", i));
+    expect(!z.holds_slot || z.phase == ZonePhase::kActive || z.job || z.from_log,
+           fmt::format("zone {} ({}) keeps a slot for nothing", i, PhaseName(z.phase)));
+    expect(z.phase != ZonePhase::kDead || z.job, fmt::format("dead zone {} waits for no reset", i));
+    expect(z.phase != ZonePhase::kEmpty || (z.written == 0 && z.live == 0 && z.pins == 0),
+           fmt::format("empty zone {} is not empty", i));
+    expect(z.written <= z.capacity, fmt::format("zone {} is written beyond its capacity", i));
+  }
+  expect(active == active_.size(), "the list of active zones holds one twice");
+  expect(empty == empty_.size(), "the list of empty zones is wrong");
+  expect(dead == pending_resets_, "the count of pending resets is wrong");
+  expect(slots == slots_used_, "the count of slots is wrong");
+  expect(writers == writers_, "the count of writers is wrong");
+  return broken;
+}
+
+}  // namespace zenfs

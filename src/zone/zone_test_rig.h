@@ -1,0 +1,106 @@
+// What the tests of this folder share: an emulated device in memory that can be made to fail, and a manager
+// on it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "backends/emulator/emulator.h"
+#include "base/aligned_buffer.h"
+#include "testing/faulty_device.h"
+#include "zone/extent_sink.h"
+#include "zone/zone_manager.h"
+
+namespace zenfs {
+
+inline constexpr std::uint64_t kTestBlock = 4096;
+
+inline EmulatorGeometry TestGeometry(std::uint32_t zones, std::uint64_t blocks_a_zone,
+                                     std::uint32_t limit = 14) {
+  EmulatorGeometry geometry;
+  geometry.zones = zones;
+  geometry.zone_size = blocks_a_zone * kTestBlock;
+  geometry.max_open = geometry.max_active = limit;
+  return geometry;
+}
+
+class ZoneTestRig {
+ public:
+  explicit ZoneTestRig(const EmulatorGeometry& geometry) : ZoneTestRig(CreateMemoryDevice(geometry)) {}
+
+  // A manager over the present state of the device; adopt what is live, then Start.
+  void Create(std::uint32_t metadata_zones = 0, std::uint32_t reserved_for_log = 0) {
+    zones.reset();
+    auto plan = PlanSlots(device.geometry());
+    ASSERT_TRUE(plan);
+    ZoneManager::Options options;
+    for (std::uint32_t i = 0; i < metadata_zones; ++i) options.metadata_zones.push_back(ZoneId(i));
+    options.reserved_for_log = reserved_for_log;
+    auto report = device.Report(ZoneId(0), device.geometry().zone_count);
+    ASSERT_TRUE(report);
+    auto created = ZoneManager::Create(device, *plan, std::move(*report), options);
+    ASSERT_TRUE(created);
+    zones = std::move(*created);
+    sink = MakeZoneExtentSink(*zones);
+  }
+  void Mount(std::uint32_t metadata_zones = 0, std::uint32_t reserved_for_log = 0) {
+    Create(metadata_zones, reserved_for_log);
+    ASSERT_TRUE(zones->Start());
+  }
+
+  Result<ExtentSink::Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::uint64_t blocks,
+                                   Deadline deadline = Soon()) {
+    const ByteView bytes = Bytes(blocks);
+    return sink->Write(cursor, lifetime, std::span<const ByteView>(&bytes, 1), deadline);
+  }
+  // Writes all of `blocks`, in as many zones as it takes, as committed data.
+  Result<std::vector<Extent>> WriteLive(SinkCursor& cursor, Lifetime lifetime, std::uint64_t blocks) {
+    std::vector<Extent> extents;
+    for (std::uint64_t left = blocks * kTestBlock, at = 0; left != 0;) {
+      auto placed = Write(cursor, lifetime, left / kTestBlock);
+      if (!placed) {
+        zones->RemoveLive(extents);
+        return Fail(std::move(placed).error());
+      }
+      extents.push_back({at, placed->place, placed->length});
+      zones->AddLive(std::span<const Extent>(&extents.back(), 1));
+      at += placed->length;
+      left -= placed->length;
+    }
+    return extents;
+  }
+  ZoneStatus StatusOf(ZoneId zone) const { return zones->Zones()[zone.value]; }
+  ZoneId ZoneOf(const Extent& extent) const { return device.geometry().ZoneOf(extent.place); }
+  std::uint32_t ActiveOnDevice() {
+    std::uint32_t active = 0;
+    const auto report = device.Report(ZoneId(0), device.geometry().zone_count);
+    for (const ZoneInfo& info : report.value()) active += IsActive(info.condition);
+    return active;
+  }
+  void ExpectSound() const {
+    EXPECT_EQ(zones->Check(), std::vector<std::string>{});
+    const SpaceReport s = zones->Space();
+    EXPECT_EQ(s.total, s.metadata + s.log + s.live + s.garbage + s.free + s.lost);
+  }
+  ByteView Bytes(std::uint64_t blocks) const { return memory_.View(0, blocks * kTestBlock); }
+  static Deadline Soon() { return Deadline::After(std::chrono::seconds(60)); }
+
+ private:
+  explicit ZoneTestRig(std::unique_ptr<EmulatorDevice> made) : emulator(*made), device(std::move(made)) {
+    memory_ = AlignedBuffer(4096 * kTestBlock);
+    std::memset(memory_.data(), 'z', memory_.capacity());
+  }
+
+ public:
+  EmulatorDevice& emulator;
+  FaultyDevice device;
+  std::unique_ptr<ZoneManager> zones;
+  std::unique_ptr<ExtentSink> sink;
+
+ private:
+  AlignedBuffer memory_;
+};
+
+}  // namespace zenfs
