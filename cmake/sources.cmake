@@ -109,8 +109,19 @@ set(ZENFS_TESTS_metalog
 )
 
 set(ZENFS_SOURCES_file
+  file/extent_list.cc
+  file/extent_reader.cc
+  file/file_view.cc
+  file/plain_file.cc
+  file/plain_file_read.cc
+  file/plain_file_write.cc
+  file/tail_buffer.cc
 )
 set(ZENFS_TESTS_file
+  file/extent_reader_test.cc
+  file/plain_file_model_test.cc
+  file/plain_file_test.cc
+  file/plain_file_threads_test.cc
 )
 
 set(ZENFS_SOURCES_wal

@@ -1,0 +1,40 @@
+#include "file/extent_list.h"
+
+#include <algorithm>
+
+namespace zenfs {
+
+void AppendExtent(std::vector<Extent>& extents, const Extent& extent, const Geometry& geometry) {
+  if (!extents.empty()) {
+    Extent& last = extents.back();
+    if (last.place + last.length == extent.place && IsMultiple(last.length, geometry.block_size) &&
+        geometry.ZoneOf(last.place) == geometry.ZoneOf(extent.place)) {
+      last.length += extent.length;
+      return;
+    }
+  }
+  extents.push_back(extent);
+}
+
+void CutExtents(std::vector<Extent>& extents, std::uint64_t end) {
+  while (!extents.empty() && extents.back().file_offset >= end) extents.pop_back();
+  if (!extents.empty() && extents.back().end() > end)
+    extents.back().length = end - extents.back().file_offset;
+}
+
+std::vector<Extent> ClipExtents(const std::vector<Extent>& extents, std::uint64_t from, std::uint64_t to) {
+  std::vector<Extent> part;
+  auto it = std::ranges::upper_bound(extents, from, {}, &Extent::end);
+  for (; it != extents.end() && it->file_offset < to; ++it) {
+    Extent piece = *it;
+    if (piece.file_offset < from) {
+      const std::uint64_t skipped = from - piece.file_offset;
+      piece = {from, piece.place + skipped, piece.length - skipped};
+    }
+    piece.length = std::min(piece.length, to - piece.file_offset);
+    part.push_back(piece);
+  }
+  return part;
+}
+
+}  // namespace zenfs

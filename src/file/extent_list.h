@@ -1,0 +1,28 @@
+// Extents of a file in order, without gaps: cutting, joining, picking a part. Pure functions.
+#pragma once
+
+#include <vector>
+
+#include "base/bytes.h"
+#include "device/geometry.h"
+#include "model/file_record.h"
+
+namespace zenfs {
+
+// File offset behind the last extent.
+inline std::uint64_t ExtentsEnd(const std::vector<Extent>& extents) {
+  return extents.empty() ? 0 : extents.back().end();
+}
+
+// Adds `extent`, which begins where the list ends; joins it with the last one if it continues that on the
+// device, within one zone.
+void AppendExtent(std::vector<Extent>& extents, const Extent& extent, const Geometry& geometry);
+
+// Drops what lies at `end` and behind.
+void CutExtents(std::vector<Extent>& extents, std::uint64_t end);
+
+// The part that covers file bytes [from, to), cut to these bounds. `from` is a multiple of the block size.
+[[nodiscard]] std::vector<Extent> ClipExtents(const std::vector<Extent>& extents, std::uint64_t from,
+                                              std::uint64_t to);
+
+}  // namespace zenfs

@@ -1,0 +1,121 @@
+#include "file/extent_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/aligned_buffer.h"
+
+namespace zenfs {
+namespace {
+
+// One device read. If it could not be done in place, `bounce` holds whole blocks and `copy_to` gets the part
+// of it from `skip` on.
+struct Command {
+  IoRequest io;
+  AlignedBuffer bounce;
+  ByteSpan copy_to;
+  std::size_t skip = 0;
+  ReadRequest* owner = nullptr;
+  std::uint64_t file_offset = 0;
+};
+
+class Planner {
+ public:
+  explicit Planner(const Geometry& geometry)
+      : block_(geometry.block_size),
+        alignment_(std::min<std::size_t>(geometry.block_size, AlignedBuffer::kAlignment)) {}
+
+  // Splits `request` into device commands. Errors: kCorruption when the extents don't cover it.
+  Status Plan(std::span<const Extent> extents, ReadRequest& request, std::vector<Command>& commands) const {
+    std::uint64_t offset = request.offset;
+    ByteSpan into = request.into;
+    auto it = std::ranges::upper_bound(extents, offset, {}, &Extent::end);
+    for (; !into.empty(); ++it) {
+      if (it == extents.end() || it->file_offset > offset) {
+        return Fail(Code::kCorruption, fmt::format("no extent holds file offset {}", offset));
+      }
+      const std::size_t n = std::min<std::uint64_t>(into.size(), it->end() - offset);
+      PlanPiece(it->place + (offset - it->file_offset), into.first(n), offset, request, commands);
+      into = into.subspan(n);
+      offset += n;
+    }
+    return {};
+  }
+
+ private:
+  void PlanPiece(DeviceOffset place, ByteSpan into, std::uint64_t file_offset, ReadRequest& request,
+                 std::vector<Command>& commands) const {
+    const bool in_place = IsMultiple(place.value, block_) &&
+                          IsMultiple(reinterpret_cast<std::uintptr_t>(into.data()), alignment_);
+    const std::size_t direct = in_place ? RoundDown(into.size(), block_) : 0;
+    if (direct != 0) {
+      Command& command = commands.emplace_back();
+      command.io.offset = place;
+      command.io.read_into = into.first(direct);
+      command.owner = &request;
+      command.file_offset = file_offset;
+    }
+    if (direct == into.size()) return;
+    Command& command = commands.emplace_back();
+    const DeviceOffset from = place + direct;
+    command.copy_to = into.subspan(direct);
+    command.skip = from.value % block_;
+    // The last block of an extent is padded on the device, so whole blocks can be read.
+    const std::size_t length = RoundUp(command.skip + command.copy_to.size(), block_);
+    command.bounce = AlignedBuffer(length);
+    command.io.offset = DeviceOffset(from.value - command.skip);
+    command.io.read_into = command.bounce.Whole().first(length);
+    command.owner = &request;
+    command.file_offset = file_offset + direct;
+  }
+
+  const std::uint64_t block_;
+  const std::size_t alignment_;
+};
+
+void Complete(const Geometry& geometry, Command& command) {
+  if (!command.io.status) {
+    if (!command.owner->status) return;  // the first error of a request is told
+    command.owner->status = Fail(command.io.status.error().With(fmt::format(
+        "reading {} bytes at file offset {} from zone {} at device offset {}", command.io.read_into.size(),
+        command.file_offset, geometry.ZoneOf(command.io.offset).value, command.io.offset.value)));
+    return;
+  }
+  if (!command.copy_to.empty()) {
+    std::memcpy(command.copy_to.data(), command.bounce.data() + command.skip, command.copy_to.size());
+  }
+}
+
+}  // namespace
+
+Status ReadExtents(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset,
+                   ByteSpan into) {
+  ReadRequest request{offset, into, {}};
+  ReadExtentsMany(device, extents, std::span<ReadRequest>(&request, 1));
+  return std::move(request.status);
+}
+
+void ReadExtentsMany(ZonedDevice& device, std::span<const Extent> extents, std::span<ReadRequest> requests) {
+  const Planner planner(device.geometry());
+  std::vector<Command> commands;
+  commands.reserve(requests.size());
+  for (ReadRequest& request : requests) {
+    const std::size_t before = commands.size();
+    request.status = planner.Plan(extents, request, commands);
+    if (!request.status) commands.resize(before);
+  }
+  if (commands.size() == 1) {
+    commands[0].io.status = device.Read(commands[0].io.offset, commands[0].io.read_into);
+  } else if (!commands.empty()) {
+    const auto queue = device.CreateQueue(commands.size());
+    for (Command& command : commands) queue->Submit(&command.io);
+    std::vector<IoRequest*> done;
+    done.reserve(commands.size());
+    queue->Reap(commands.size(), done);
+  }
+  for (Command& command : commands) Complete(device.geometry(), command);
+}
+
+}  // namespace zenfs

@@ -1,0 +1,104 @@
+#include "file/extent_reader.h"
+
+#include <cstring>
+
+#include "file/extent_list.h"
+#include "zone/zone_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+// Three extents in two zones; block i of the file is filled with 'a' + i.
+class ExtentReaderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const DeviceOffset zone0(0), zone1 = rig_.device.geometry().ZoneStart(ZoneId(1));
+    Put(zone0, {'a', 'b', 'e'});
+    Put(zone1, {'c', 'd'});
+    extents_ = {{0, zone0, 2 * kTestBlock},
+                {2 * kTestBlock, zone1, 2 * kTestBlock},
+                {4 * kTestBlock, zone0 + 2 * kTestBlock, 100}};
+  }
+  void Put(DeviceOffset place, std::vector<char> blocks) {
+    AlignedBuffer buffer(blocks.size() * kTestBlock);
+    buffer.Resize(blocks.size() * kTestBlock);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      std::memset(buffer.data() + i * kTestBlock, blocks[i], kTestBlock);
+    }
+    ASSERT_TRUE(rig_.device.Write(place, buffer.View()));
+  }
+  static std::string Expected(std::uint64_t offset, std::size_t length) {
+    std::string text;
+    for (std::size_t i = 0; i < length; ++i) text += static_cast<char>('a' + (offset + i) / kTestBlock);
+    return text;
+  }
+
+  ZoneTestRig rig_{TestGeometry(4, 16)};
+  std::vector<Extent> extents_;
+};
+
+TEST_F(ExtentReaderTest, UnalignedReadAcrossExtentsIsPutTogether) {
+  std::string text(3 * kTestBlock + 50, '?');
+  ASSERT_TRUE(ReadExtents(rig_.device, extents_, kTestBlock + 7, std::as_writable_bytes(std::span(text))));
+  EXPECT_EQ(text, Expected(kTestBlock + 7, text.size()));
+}
+
+TEST_F(ExtentReaderTest, AlignedReadIsOneCommandInPlace) {
+  AlignedBuffer into(2 * kTestBlock);
+  ASSERT_TRUE(ReadExtents(rig_.device, extents_, 2 * kTestBlock, into.Whole()));
+  EXPECT_EQ(AsText(into.Whole()), Expected(2 * kTestBlock, 2 * kTestBlock));
+  EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 1U);
+}
+
+TEST_F(ExtentReaderTest, NothingToReadSendsNothing) {
+  ASSERT_TRUE(ReadExtents(rig_.device, extents_, 0, {}));
+  EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
+}
+
+TEST_F(ExtentReaderTest, RangeOutsideTheExtentsIsCorruption) {
+  std::string text(101, '?');
+  const Status status =
+      ReadExtents(rig_.device, extents_, 4 * kTestBlock, std::as_writable_bytes(std::span(text)));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), Code::kCorruption);
+}
+
+TEST_F(ExtentReaderTest, EachRequestHasItsOwnStatus) {
+  std::string first(10, '?'), second(10, '?'), third(10, '?');
+  std::vector<ReadRequest> requests{{0, std::as_writable_bytes(std::span(first)), {}},
+                                    {2 * kTestBlock, std::as_writable_bytes(std::span(second)), {}},
+                                    {9 * kTestBlock, std::as_writable_bytes(std::span(third)), {}}};
+  rig_.device.Inject(
+      {FaultyDevice::Command::kRead, 1, 100, ZoneId(1), Code::kIo, FaultyDevice::When::kBefore});
+  ReadExtentsMany(rig_.device, extents_, requests);
+  EXPECT_TRUE(requests[0].status);
+  EXPECT_EQ(first, Expected(0, 10));
+  ASSERT_FALSE(requests[1].status);
+  EXPECT_EQ(requests[1].status.error().code(), Code::kIo);
+  EXPECT_NE(requests[1].status.error().text().find("file offset 8192 from zone 1"), std::string::npos);
+  ASSERT_FALSE(requests[2].status);
+  EXPECT_EQ(requests[2].status.error().code(), Code::kCorruption);
+}
+
+TEST(ExtentListTest, NeighboursJoinOnlyWithinOneZone) {
+  Geometry geometry;
+  geometry.zone_size = 4 * kTestBlock;
+  std::vector<Extent> extents;
+  AppendExtent(extents, {0, DeviceOffset(0), 2 * kTestBlock}, geometry);
+  AppendExtent(extents, {2 * kTestBlock, DeviceOffset(2 * kTestBlock), 2 * kTestBlock}, geometry);
+  AppendExtent(extents, {4 * kTestBlock, DeviceOffset(4 * kTestBlock), kTestBlock}, geometry);
+  EXPECT_EQ(extents.size(), 2U);
+  EXPECT_EQ(extents[0].length, 4 * kTestBlock);
+}
+
+TEST(ExtentListTest, ClipGivesExactlyTheRange) {
+  const std::vector<Extent> extents{{0, DeviceOffset(0), 3 * kTestBlock},
+                                    {3 * kTestBlock, DeviceOffset(8 * kTestBlock), 100}};
+  EXPECT_EQ(ClipExtents(extents, kTestBlock, 3 * kTestBlock + 50),
+            (std::vector<Extent>{{kTestBlock, DeviceOffset(kTestBlock), 2 * kTestBlock},
+                                 {3 * kTestBlock, DeviceOffset(8 * kTestBlock), 50}}));
+  EXPECT_TRUE(ClipExtents(extents, 0, 0).empty());
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,83 @@
+// A plain file's life and its way into the metadata. Writing is in plain_file_write.cc, reading in
+// plain_file_read.cc.
+#include "file/plain_file.h"
+
+#include <algorithm>
+
+namespace zenfs {
+
+PlainFile::PlainFile(const Env& env, std::vector<Extent> extents, std::uint64_t size, Lifetime lifetime)
+    : env_(env),
+      geometry_(env.device->geometry()),
+      lifetime_(lifetime),
+      map_(*env.zones, geometry_, std::move(extents)),
+      size_(size),
+      published_size_(size),
+      view_(map_.MakeView()) {}
+
+PlainFile::~PlainFile() = default;
+
+void PlainFile::SetLifetime(Lifetime lifetime) {
+  MutexLock lock(mutex_);
+  if (lifetime_.exchange(lifetime, std::memory_order_relaxed) != lifetime) cursor_ = {};
+}
+
+std::uint64_t PlainFile::size() const { return published_size_.load(std::memory_order_acquire); }
+
+bool PlainFile::dirty() const {
+  MutexLock lock(mutex_);
+  return !Clean() || changed_from_ != kUnchanged;
+}
+
+Result<PlainFile::Drained> PlainFile::Drain() {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(Healthy());
+  if (!Clean()) ZENFS_RETURN_IF_ERROR(WriteFront(tail_.size(), HeldBack(tail_.size())));
+  Drained drained;
+  drained.size = size_;
+  if (changed_from_ == kUnchanged) return drained;
+  drained.changed = true;
+  drained.wrote_data = wrote_since_commit_;
+  drained.from_offset = changed_from_;
+  // From the beginning of the extent that the change goes on with: committed, it is one extent again, however
+  // many syncs it took to write it.
+  for (const Extent& extent : map_.extents()) {
+    if (extent.file_offset < changed_from_ && changed_from_ < extent.end())
+      drained.from_offset = extent.file_offset;
+  }
+  drained.extents = ClipExtents(map_.extents(), drained.from_offset, size_);
+  drained_ = view_.Get();
+  changed_since_drain_ = kUnchanged;
+  wrote_since_drain_ = false;
+  return drained;
+}
+
+void PlainFile::MarkCommitted(const Drained& drained) {
+  if (!drained.changed) return;
+  MutexLock lock(mutex_);
+  changed_from_ = changed_since_drain_;
+  wrote_since_commit_ = wrote_since_drain_;
+  drained_.reset();
+}
+
+void PlainFile::EndWriting() {
+  MutexLock lock(mutex_);
+  cursor_ = {};
+  // A later writer that needs the last block reads it back.
+  if (Clean()) tail_.Cut(0);
+  tail_.Shrink();
+}
+
+void PlainFile::ReplaceCommitted(std::vector<Extent> extents) {
+  MutexLock lock(mutex_);
+  const std::uint64_t committed = std::min(changed_from_, map_.end());
+  if (ExtentsEnd(extents) < committed) return;  // not this file's state any more
+  std::vector<Extent> all = ClipExtents(extents, 0, committed);
+  for (const Extent& extent : ClipExtents(map_.extents(), committed, map_.end())) {
+    AppendExtent(all, extent, geometry_);
+  }
+  map_.Replace(std::move(all));
+  view_.Publish(map_.MakeView());
+}
+
+}  // namespace zenfs

@@ -1,0 +1,154 @@
+// The content of one open plain file: what is on the device and what waits in its buffer. One object per open
+// file, shared by all its handles; it knows no names and commits nothing.
+//
+//   0 ........ committed ........ written, not committed ........ buffered ........ size()
+//
+// Sync, as the volume does it (one at a time for each file: the catalog's reservation of it sees to that):
+//   auto p = file.Drain();          // pads and writes the tail; p describes what changed
+//   log.Commit(SetExtents{p...}, {.flush_data_first = p.wrote_data});
+//   file.MarkCommitted(p);          // or nothing: a failed commit leaves it to the next Drain
+//
+// The padded tail block is written again at the same file offset by the next Drain if the file grew; since a
+// zone can't overwrite, that puts the block in a new place and the next SetExtents replaces the old extent
+// from its block-aligned offset on.
+//
+// Errors are sticky: once a device write has failed for good, every later Append, Drain and Close of this
+// file returns that error (rule 10). For want of a zone (kNoSpace, kTimedOut) nothing sticks: the call that
+// failed changed nothing, and it may be tried again once there is room.
+//
+// Invariants
+//   extents cover [0, E); the tail buffer, if it holds anything, [T, size()), T a multiple of the block size
+//   T <= E <= size(): what both hold is the same; E < size() exactly if there is something to write
+//
+// Threads: any. Writers are serialised by an internal mutex that is held during device writes; readers of
+// bytes that are on the device take only a shared pointer to an immutable view.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "file/extent_reader.h"
+#include "file/file_view.h"
+#include "file/tail_buffer.h"
+#include "model/file_record.h"
+#include "zone/extent_sink.h"
+
+namespace zenfs {
+
+class PlainFile {
+ public:
+  struct Env {
+    ZonedDevice* device = nullptr;
+    ZoneManager* zones = nullptr;
+    ExtentSink* sink = nullptr;
+    std::uint64_t buffer_bytes = 1 << 20;  // a multiple of the block size
+    std::chrono::seconds space_wait{30};   // how long a write waits for a zone before kNoSpace/kTimedOut
+  };
+
+  // What a Drain made durable-to-be: the argument of a SetExtents edit.
+  struct Drained {
+    bool changed = false;     // false: nothing to commit
+    bool wrote_data = false;  // device data was written since the last MarkCommitted
+    std::uint64_t from_offset = 0;
+    std::vector<Extent> extents;
+    std::uint64_t size = 0;
+  };
+
+  // `extents`, `size` as committed (empty for a new file). Pins their zones. `env` parts outlive the file.
+  PlainFile(const Env& env, std::vector<Extent> extents, std::uint64_t size, Lifetime lifetime);
+  ~PlainFile();
+
+  // For what is written from now on.
+  void SetLifetime(Lifetime lifetime) EXCLUDES(mutex_);
+  Lifetime lifetime() const { return lifetime_.load(std::memory_order_relaxed); }
+
+  // Copies into the buffer; writes full buffers to the device. Large aligned appends go there uncopied, but
+  // for the last block, which is held back because direct writers write it again.
+  [[nodiscard]] Status Append(ByteView bytes) EXCLUDES(mutex_);
+  // `offset` == size(), or lies in the held-back tail, which is at least the last block of the file (then the
+  // tail is overwritten from there, as RocksDB's direct writer does with its last page). Anything else:
+  // kInvalidArgument with both numbers.
+  [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset) EXCLUDES(mutex_);
+  // To equal or shorter. Longer: kNotSupported. The cut takes effect on the device with the next Drain +
+  // commit.
+  [[nodiscard]] Status Truncate(std::uint64_t size) EXCLUDES(mutex_);
+  // Writes whole blocks of the buffer to the device, keeps the tail (at most one block).
+  [[nodiscard]] Status WriteOut() EXCLUDES(mutex_);
+  // The last handle for writing is gone: gives back the buffer and the claim on a zone. What is not drained
+  // stays buffered.
+  void EndWriting() EXCLUDES(mutex_);
+
+  [[nodiscard]] Result<Drained> Drain() EXCLUDES(mutex_);
+  void MarkCommitted(const Drained& drained) EXCLUDES(mutex_);
+  // True when Drain would return changed == true.
+  bool dirty() const EXCLUDES(mutex_);
+
+  std::uint64_t size() const EXCLUDES(mutex_);
+  // Reads at most into.size() bytes, fewer only at the end of the file; returns how many.
+  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const EXCLUDES(mutex_);
+  // request.into is shortened to what was read.
+  void ReadMany(std::span<ReadRequest> requests) const EXCLUDES(mutex_);
+
+  // After reclaim or recovery put extents elsewhere: readers move to the new places with their next read.
+  // `extents` is the committed list. Called like a sync, one at a time, with no Drain waiting for its MarkCommitted.
+  void ReplaceCommitted(std::vector<Extent> extents) EXCLUDES(mutex_);
+
+ private:
+  static constexpr std::uint64_t kUnchanged = ~std::uint64_t{0};
+
+  // plain_file_write.cc
+  Status Healthy() const REQUIRES(mutex_);
+  bool Clean() const REQUIRES(mutex_) { return map_.end() == size_; }
+  std::uint64_t TailOffset() const REQUIRES(mutex_) { return size_ - tail_.size(); }
+  // What stays in the buffer when so much is written: the last block, full or not, because a direct writer
+  // writes it again.
+  std::size_t HeldBack(std::size_t size) const {
+    return size == 0 ? 0 : size - RoundDown(size - 1, geometry_.block_size);
+  }
+  Status LoadTail() REQUIRES(mutex_);
+  Status AppendLocked(ByteView bytes) REQUIRES(mutex_);
+  Status AppendBuffered(ByteView bytes) REQUIRES(mutex_);
+  Status AppendGathered(ByteView bytes) REQUIRES(mutex_);
+  Status WriteFront(std::size_t bytes, std::size_t kept) REQUIRES(mutex_);
+  Status Place(std::uint64_t offset, std::span<const ByteView> pieces, std::uint64_t content)
+      REQUIRES(mutex_);
+  void TruncateLocked(std::uint64_t size) REQUIRES(mutex_);
+  void SetSize(std::uint64_t size) REQUIRES(mutex_);
+  void CutDevice(std::uint64_t end) REQUIRES(mutex_);
+  void NoteChange(std::uint64_t offset) REQUIRES(mutex_);
+
+  // plain_file_read.cc
+  struct DeviceRead {
+    std::shared_ptr<const FileView> view;
+    std::size_t total = 0;        // bytes of the request that exist
+    std::size_t from_device = 0;  // of these, at the front, to be read through the view
+  };
+  DeviceRead PrepareRead(std::uint64_t offset, ByteSpan into) const EXCLUDES(mutex_);
+
+  const Env env_;
+  const Geometry& geometry_;
+  std::atomic<Lifetime> lifetime_;
+  mutable Mutex mutex_;
+  ExtentMap map_ GUARDED_BY(mutex_);
+  TailBuffer tail_ GUARDED_BY(mutex_);
+  SinkCursor cursor_ GUARDED_BY(mutex_);
+  std::optional<Error> failed_ GUARDED_BY(mutex_);
+  std::uint64_t size_ GUARDED_BY(mutex_);
+  // From where on the committed extents, and those of the last Drain, differ from the map; multiples of the
+  // block size.
+  std::uint64_t changed_from_ GUARDED_BY(mutex_) = kUnchanged;
+  std::uint64_t changed_since_drain_ GUARDED_BY(mutex_) = kUnchanged;
+  bool wrote_since_commit_ GUARDED_BY(mutex_) = false;
+  bool wrote_since_drain_ GUARDED_BY(mutex_) = false;
+  // Pins what a commit in flight may name, until MarkCommitted or the next Drain.
+  std::shared_ptr<const FileView> drained_ GUARDED_BY(mutex_);
+
+  std::atomic<std::uint64_t> published_size_;  // == size_
+  ViewSlots view_;                             // of map_
+};
+
+}  // namespace zenfs

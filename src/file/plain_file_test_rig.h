@@ -1,0 +1,82 @@
+// A plain file on a small device, with the part of the volume played by the test: commit, then account.
+#pragma once
+
+#include <string>
+
+#include "file/plain_file.h"
+#include "zone/zone_test_rig.h"
+
+namespace zenfs {
+
+class PlainFileRig {
+ public:
+  explicit PlainFileRig(std::uint32_t zones = 32, std::uint64_t blocks_a_zone = 16,
+                        std::uint64_t buffer_bytes = 8 * kTestBlock)
+      : zone_rig(TestGeometry(zones, blocks_a_zone)), buffer_bytes_(buffer_bytes) {
+    zone_rig.Mount();
+    Reopen();
+  }
+
+  // As after close and open: only what was committed is there.
+  void Reopen() {
+    file.reset();
+    file = std::make_unique<PlainFile>(
+        PlainFile::Env{&zone_rig.device, zone_rig.zones.get(), zone_rig.sink.get(), buffer_bytes_,
+                       std::chrono::seconds(30)},
+        committed, committed_size, Lifetime::kMedium);
+  }
+
+  // What the volume does for Sync. With `lose` the commit fails.
+  Status Sync(bool lose = false) {
+    MutexLock lock(sync_mutex_);
+    ZENFS_ASSIGN_OR_RETURN(PlainFile::Drained drained, file->Drain());
+    if (!drained.changed) return {};
+    EXPECT_EQ(drained.from_offset % kTestBlock, 0U);
+    EXPECT_LE(drained.from_offset, committed_size);
+    EXPECT_EQ(drained.extents.empty(), drained.from_offset == drained.size);
+    if (lose) return Fail(Code::kIo, "the commit failed on purpose");
+    std::vector<Extent> kept = ClipExtents(committed, 0, drained.from_offset);
+    std::vector<Extent> lost = ClipExtents(committed, drained.from_offset, committed_size);
+    for (const Extent& extent : drained.extents) {
+      EXPECT_EQ(extent.file_offset, ExtentsEnd(kept)) << "a gap or an overlap";
+      EXPECT_EQ(extent.file_offset % kTestBlock, 0U);
+      EXPECT_EQ(extent.place.value % kTestBlock, 0U);
+      kept.push_back(extent);
+    }
+    EXPECT_EQ(ExtentsEnd(kept), drained.size);
+    zone_rig.zones->AddLive(drained.extents);
+    zone_rig.zones->RemoveLive(lost);
+    committed = std::move(kept);
+    committed_size = drained.size;
+    file->MarkCommitted(drained);
+    return {};
+  }
+
+  std::string Read(std::uint64_t offset, std::size_t length) const {
+    std::string text(length, '?');
+    auto got = file->Read(offset, std::as_writable_bytes(std::span(text)));
+    EXPECT_TRUE(got) << got.error().text();
+    text.resize(got.value_or(0));
+    return text;
+  }
+  std::string ReadAll() const { return Read(0, file->size() + 10); }
+
+  ZoneTestRig zone_rig;
+  std::vector<Extent> committed;
+  std::uint64_t committed_size = 0;
+  std::unique_ptr<PlainFile> file;
+
+ private:
+  Mutex sync_mutex_;  // the volume has its reservations
+  const std::uint64_t buffer_bytes_;
+};
+
+// `length` bytes that differ from place to place and from seed to seed.
+inline std::string Pattern(std::size_t length, std::uint64_t seed) {
+  std::string text(length, '\0');
+  for (std::size_t i = 0; i < length; ++i)
+    text[i] = static_cast<char>('a' + (i * 7 + i / 251 + seed * 13) % 26);
+  return text;
+}
+
+}  // namespace zenfs
