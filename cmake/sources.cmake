@@ -125,8 +125,32 @@ set(ZENFS_TESTS_file
 )
 
 set(ZENFS_SOURCES_wal
+  wal/frame_index.cc
+  wal/framed_file.cc
+  wal/framed_file_read.cc
+  wal/framed_file_rewrite.cc
+  wal/log_extent_sink.cc
+  wal/log_replay.cc
+  wal/log_scan.cc
+  wal/log_space.cc
+  wal/log_space_worker.cc
+  wal/log_space_write.cc
+  wal/log_store.cc
 )
 set(ZENFS_TESTS_wal
+  wal/frame_index_test.cc
+  wal/framed_file_model_test.cc
+  wal/framed_file_rewrite_test.cc
+  wal/framed_file_test.cc
+  wal/framed_file_threads_test.cc
+  wal/log_extent_sink_test.cc
+  wal/log_replay_model_test.cc
+  wal/log_replay_test.cc
+  wal/log_scan_test.cc
+  wal/log_space_group_test.cc
+  wal/log_space_reserve_test.cc
+  wal/log_space_test.cc
+  wal/log_store_test.cc
 )
 
 set(ZENFS_SOURCES_catalog

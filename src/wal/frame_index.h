@@ -1,0 +1,45 @@
+// Where the bytes of one framed file lie: pieces in file order, found by binary search.
+// Not thread-safe; the file's leaf lock guards it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/file_record.h"
+#include "model/units.h"
+
+namespace zenfs {
+
+// `sequence` 0: an extent. `damaged`: the frame was there once and can't be found; its bytes are lost.
+struct Piece {
+  std::uint64_t file_offset = 0;
+  std::uint64_t length = 0;
+  DeviceOffset place;
+  std::uint64_t sequence = 0;
+  std::uint64_t frame_bytes = 0;  // of the whole frame on the device, with header and padding
+  bool damaged = false;
+
+  std::uint64_t end() const { return file_offset + length; }
+};
+
+class FrameIndex {
+ public:
+  // Behind the last piece, without a gap.
+  void Append(const Piece& piece) { pieces_.push_back(piece); }
+  // Drops all from `offset` on, cutting the piece that holds it.
+  void CutAt(std::uint64_t offset);
+  // Replaces all pieces that end at or before `offset` (a piece boundary) by `pieces`.
+  void ReplaceBelow(std::uint64_t offset, std::vector<Piece> pieces);
+
+  // Index of the piece that holds `offset`; size() if none does. O(log n).
+  std::size_t Find(std::uint64_t offset) const;
+  const Piece& operator[](std::size_t i) const { return pieces_[i]; }
+  std::size_t size() const { return pieces_.size(); }
+  std::uint64_t end() const { return pieces_.empty() ? 0 : pieces_.back().end(); }
+  const std::vector<Piece>& pieces() const { return pieces_; }
+
+ private:
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,139 @@
+// A framed file (WAL, MANIFEST, info log) while the volume is mounted: where its bytes are, and a buffer of
+// those that are not on the device yet. One object per live framed file, shared by all handles.
+//
+//   0 ..... extents ..... frames ..... | in flight | being appended | size()
+//                                      ^ index end
+//
+// A WriteOut takes what has been appended as one frame; a Sync is a WriteOut whose frame is on stable media.
+// While one frame is in flight the next gathers; bytes leave the buffer only after their place is in the
+// index.
+//
+// Errors are sticky: once a frame could not be placed, every later Append, WriteOut and Sync returns that
+// error.
+//
+// Threads: any. No I/O happens while mutex_ is held; only the leaf locks of LogSpace and ZoneManager come
+// after it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "model/edit.h"
+#include "wal/frame_index.h"
+#include "wal/log_replay.h"
+#include "wal/log_space.h"
+
+namespace zenfs {
+
+class FramedFile {
+ public:
+  struct Env {
+    ZonedDevice* device = nullptr;
+    ZoneManager* zones = nullptr;
+    LogSpace* log = nullptr;  // null on a read-only mount
+    std::uint64_t epoch = 0;  // of this mount
+    std::uint64_t buffer_bytes = 256 << 10;
+  };
+
+  // A new, empty file.
+  FramedFile(const Env& env, FileId id);
+  // One from recovery; `record` as committed, after the mount has sealed it (or as it is, on a read-only
+  // mount).
+  FramedFile(const Env& env, const FileRecord& record, ReplayedLog replayed);
+  ~FramedFile();
+
+  FileId id() const { return id_; }
+  [[nodiscard]] Status Append(ByteView bytes) EXCLUDES(mutex_);
+  // All bytes appended so far are with the device when this returns.
+  [[nodiscard]] Status WriteOut() EXCLUDES(mutex_);
+  // ... and on stable media.
+  [[nodiscard]] Status Sync() EXCLUDES(mutex_);
+
+  std::uint64_t size() const EXCLUDES(mutex_);
+  // Reads at most into.size() bytes, fewer only at the end of the file. Errors: kCorruption for lost bytes.
+  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const EXCLUDES(mutex_);
+  std::vector<Piece> Pieces() const EXCLUDES(mutex_);
+
+  // A change of the committed part, in three steps: Begin* computes the edits (a truncation holds writers
+  // off, a fold does not), the caller commits, End* takes over the outcome. End must follow every successful
+  // Begin.
+  struct Rewrite {
+    std::vector<Edit> edits;      // to be committed together
+    std::uint64_t end = 0;        // truncate: new size; fold: end of the folded part
+    std::vector<Extent> extents;  // fold: what holds the bytes now
+    std::vector<LogWindow> windows;
+    std::uint64_t open_first_sequence = 0;
+  };
+  [[nodiscard]] Result<Rewrite> BeginTruncate(std::uint64_t size) EXCLUDES(mutex_);
+  void EndTruncate(const Rewrite& rewrite, bool committed) EXCLUDES(mutex_);
+
+  // The part of the file that has to move so that no frame of it is left in `zone`: bytes [from, to), from
+  // block-aligned. Empty (to == 0) when there is none.
+  struct FoldRange {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+  };
+  FoldRange RangeToFold(ZoneId zone) const EXCLUDES(mutex_);
+  // `extents` hold the bytes of `range`. Fails with kBusy if the range is no longer there (truncated
+  // meanwhile).
+  [[nodiscard]] Result<Rewrite> BeginFold(const FoldRange& range, std::vector<Extent> extents)
+      EXCLUDES(mutex_);
+  void EndFold(const Rewrite& rewrite, bool committed) EXCLUDES(mutex_);
+
+ private:
+  struct FileZone {
+    ZonePin pin;
+    std::uint64_t frame_bytes = 0;  // counted as live in the log
+  };
+  // Device reads that a Read comes down to, collected under the lock and done without it.
+  struct ReadPlan {
+    struct Part {
+      DeviceOffset place;
+      ByteSpan into;
+    };
+    std::vector<Part> parts;
+    std::vector<ZonePin> pins;
+    std::size_t total = 0;
+  };
+
+  [[nodiscard]] Status WriteOutTo(std::uint64_t target, bool sync) EXCLUDES(mutex_);
+  [[nodiscard]] Status SendBuffer(bool sync) REQUIRES(mutex_);
+  void Publish(std::vector<PlacedFrame>& placed) REQUIRES(mutex_);
+  void PrepareBuffer(AlignedBuffer& buffer) const;
+  std::uint64_t SizeLocked() const REQUIRES(mutex_);
+  [[nodiscard]] Status PlanRead(std::uint64_t offset, ByteSpan into, ReadPlan& plan) const REQUIRES(mutex_);
+  void CopyBuffered(const AlignedBuffer& buffer, std::uint64_t buffer_offset, std::uint64_t offset,
+                    ByteSpan into) const REQUIRES(mutex_);
+  void PinZoneOf(DeviceOffset place) REQUIRES(mutex_);
+  void RecountZones() REQUIRES(mutex_);
+  std::vector<LogWindow> WindowsUpTo(std::uint64_t end) const REQUIRES(mutex_);
+  void TakeOver(const Rewrite& rewrite) REQUIRES(mutex_);
+
+  const Env env_;
+  const FileId id_;
+
+  mutable Mutex mutex_;
+  CondVar turn_;
+  FrameIndex index_ GUARDED_BY(mutex_);
+  std::map<ZoneId, FileZone> zones_ GUARDED_BY(mutex_);
+  std::vector<LogWindow> windows_ GUARDED_BY(mutex_);         // committed
+  std::uint64_t extents_end_ GUARDED_BY(mutex_) = 0;          // committed
+  std::uint64_t open_first_sequence_ GUARDED_BY(mutex_) = 1;  // committed as next_sequence
+  std::uint64_t next_sequence_ GUARDED_BY(mutex_) = 1;        // of the next frame
+  std::uint64_t stable_sequence_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t stable_end_ GUARDED_BY(mutex_) = 0;  // file offset
+  AlignedBuffer active_ GUARDED_BY(mutex_);          // header space, then bytes from active_offset_
+  std::uint64_t active_offset_ GUARDED_BY(mutex_) = 0;
+  AlignedBuffer flight_ GUARDED_BY(mutex_);  // its content is not changed while busy_
+  std::uint64_t flight_offset_ GUARDED_BY(mutex_) = 0;
+  bool busy_ GUARDED_BY(mutex_) = false;       // a frame is in flight, or a truncation under way
+  bool rewriting_ GUARDED_BY(mutex_) = false;  // a truncation is under way: appends wait
+  bool folding_ GUARDED_BY(mutex_) = false;    // a fold is under way: appends and frames go on
+  Status error_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

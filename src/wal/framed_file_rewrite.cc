@@ -1,0 +1,153 @@
+// Changes of a framed file's committed part: truncation, and folding frames into extents.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "wal/framed_file.h"
+
+namespace zenfs {
+
+// The windows, the open one included, cut at file offset `end`.
+std::vector<LogWindow> FramedFile::WindowsUpTo(std::uint64_t end) const {
+  std::vector<LogWindow> all = windows_;
+  if (next_sequence_ > open_first_sequence_) {
+    all.push_back({env_.epoch, open_first_sequence_, next_sequence_ - 1, index_.end()});
+  }
+  std::vector<LogWindow> kept;
+  std::uint64_t begin = extents_end_;
+  for (LogWindow& window : all) {
+    if (begin >= end) break;
+    begin = window.end;
+    if (window.end > end) {
+      window.last_sequence = index_[index_.Find(end - 1)].sequence;
+      window.end = end;
+    }
+    kept.push_back(window);
+  }
+  return kept;
+}
+
+Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size) {
+  ZENFS_RETURN_IF_ERROR(WriteOut());
+  MutexLock lock(mutex_);
+  while (busy_ || folding_) turn_.Wait(mutex_);
+  if (!error_) return Fail(error_.error());
+  const std::uint64_t old_size = SizeLocked();
+  if (size > old_size) {
+    return Fail(Code::kNotSupported,
+                fmt::format("file {}: cannot be made longer, from {} to {} bytes, by truncation", id_.value,
+                            old_size, size));
+  }
+  if (old_size != index_.end()) {
+    return Fail(Code::kBusy, fmt::format("file {}: appended to while it is truncated", id_.value));
+  }
+  Rewrite rewrite{.end = size, .windows = WindowsUpTo(size), .open_first_sequence = next_sequence_};
+  if (size < extents_end_) rewrite.edits.push_back(SetExtents{id_, size, {}, size, WallSeconds()});
+  rewrite.edits.push_back(SealLog{id_, rewrite.windows, next_sequence_, size, WallSeconds()});
+  busy_ = true;
+  rewriting_ = true;
+  return rewrite;
+}
+
+void FramedFile::EndTruncate(const Rewrite& rewrite, bool committed) {
+  MutexLock lock(mutex_);
+  if (committed) {
+    index_.CutAt(rewrite.end);
+    extents_end_ = std::min(extents_end_, rewrite.end);
+    stable_end_ = rewrite.end;
+    TakeOver(rewrite);
+  }
+  busy_ = false;
+  rewriting_ = false;
+  turn_.NotifyAll();
+}
+
+FramedFile::FoldRange FramedFile::RangeToFold(ZoneId zone) const {
+  MutexLock lock(mutex_);
+  FoldRange range;
+  const Geometry& geometry = env_.device->geometry();
+  for (const Piece& piece : index_.pieces()) {
+    if (piece.damaged) return {};
+    if (piece.sequence != 0 && geometry.ZoneOf(piece.place) == zone) range.to = piece.end();
+  }
+  if (range.to != 0) range.from = RoundDown(extents_end_, geometry.block_size);
+  return range;
+}
+
+// Does not wait for a frame in flight, which goes behind what is folded: that frame may itself wait for the
+// log zone that folding frees.
+Result<FramedFile::Rewrite> FramedFile::BeginFold(const FoldRange& range, std::vector<Extent> extents) {
+  MutexLock lock(mutex_);
+  while (rewriting_ || folding_) turn_.Wait(mutex_);
+  const std::size_t last = range.to == 0 ? index_.size() : index_.Find(range.to - 1);
+  if (last == index_.size() || index_[last].end() != range.to || extents_end_ < range.from ||
+      extents_end_ >= range.to) {
+    return Fail(Code::kBusy, fmt::format("file {}: changed while it was folded", id_.value));
+  }
+  Rewrite rewrite{.end = range.to, .extents = std::move(extents)};
+  for (const LogWindow& window : windows_) {
+    if (window.end <= range.to) continue;
+    rewrite.windows.push_back(window);
+  }
+  const std::uint64_t next = index_[last].sequence + 1;
+  const std::uint64_t sealed_end = windows_.empty() ? extents_end_ : windows_.back().end;
+  rewrite.open_first_sequence = std::max(open_first_sequence_, range.to > sealed_end ? next : 0);
+  // The first window that stays begins behind the folded part if that ends inside it.
+  if (!rewrite.windows.empty() && next > rewrite.windows.front().first_sequence) {
+    rewrite.windows.front().first_sequence = next;
+  }
+  const std::uint64_t size = std::max(range.to, sealed_end);
+  rewrite.edits.push_back(SetExtents{id_, range.from, rewrite.extents, size, WallSeconds()});
+  rewrite.edits.push_back(SealLog{id_, rewrite.windows, rewrite.open_first_sequence, size, WallSeconds()});
+  folding_ = true;
+  return rewrite;
+}
+
+void FramedFile::EndFold(const Rewrite& rewrite, bool committed) {
+  MutexLock lock(mutex_);
+  if (committed) {
+    std::vector<Piece> pieces;
+    const std::uint64_t from = rewrite.extents.front().file_offset;
+    for (const Piece& piece : index_.pieces()) {  // earlier extents, cut where the new ones begin
+      if (piece.file_offset >= from) break;
+      pieces.push_back(piece);
+      pieces.back().length = std::min(piece.end(), from) - piece.file_offset;
+    }
+    for (const Extent& extent : rewrite.extents) {
+      pieces.push_back({.file_offset = extent.file_offset, .length = extent.length, .place = extent.place});
+    }
+    index_.ReplaceBelow(rewrite.end, std::move(pieces));
+    extents_end_ = rewrite.end;
+    TakeOver(rewrite);
+  }
+  folding_ = false;
+  turn_.NotifyAll();
+}
+
+void FramedFile::TakeOver(const Rewrite& rewrite) {
+  windows_ = rewrite.windows;
+  open_first_sequence_ = rewrite.open_first_sequence;
+  RecountZones();
+}
+
+// Frame bytes and pins anew from the index. A piece's frame counts whole, with header and padding, as it did
+// when it was placed.
+void FramedFile::RecountZones() {
+  const Geometry& geometry = env_.device->geometry();
+  std::map<ZoneId, FileZone> old = std::exchange(zones_, {});
+  for (const Piece& piece : index_.pieces()) {
+    if (piece.damaged) continue;
+    PinZoneOf(piece.place);
+    if (piece.sequence != 0) {
+      zones_[geometry.ZoneOf(piece.place)].frame_bytes += piece.frame_bytes;
+    }
+  }
+  for (auto& [id, zone] : old) {
+    const auto it = zones_.find(id);
+    const std::uint64_t now = it == zones_.end() ? 0 : it->second.frame_bytes;
+    zone.pin = ZonePin();
+    if (zone.frame_bytes > now) env_.log->RemoveLive(id, zone.frame_bytes - now);
+  }
+}
+
+}  // namespace zenfs

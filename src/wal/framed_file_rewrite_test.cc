@@ -1,0 +1,268 @@
+// Truncating and folding.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <set>
+
+#include "base/sync_point.h"
+#include "base/thread.h"
+#include "wal/wal_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using Command = FaultyDevice::Command;
+
+Status Append(FramedFile& file, std::string_view text) { return file.Append(AsBytes(text)); }
+
+Status Truncate(WalRig& rig, FramedFile& file, std::uint64_t size) {
+  ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.BeginTruncate(size));
+  const Status committed = rig.Commit(rewrite.edits);
+  file.EndTruncate(rewrite, committed.has_value());
+  return committed;
+}
+
+struct Copy {
+  std::vector<Extent> extents;
+  std::vector<ZonePin> pins;
+};
+
+// Copies `range` into zones of plain data.
+Copy CopyOut(WalRig& rig, const FramedFile& file, const FramedFile::FoldRange& range) {
+  AlignedBuffer buffer(range.to - range.from);
+  buffer.Resize(range.to - range.from);
+  EXPECT_EQ(file.Read(range.from, buffer.Span()).value_or(0), buffer.size());
+  buffer.PadTo(kTestBlock);
+  const auto sink = MakeZoneExtentSink(*rig.zones);
+  SinkCursor cursor;
+  Copy copy;
+  std::uint64_t at = range.from;
+  for (ByteView rest = buffer.View(); !rest.empty();) {
+    auto placed = sink->Write(cursor, Lifetime::kNotSet, {&rest, 1}, ZoneTestRig::Soon());
+    if (!placed) return {};
+    copy.extents.push_back({at, placed->place, std::min(placed->length, range.to - at)});
+    copy.pins.push_back(std::move(placed->pin));
+    at += copy.extents.back().length;
+    rest = rest.subspan(placed->length);
+  }
+  return copy;
+}
+
+Status Fold(WalRig& rig, FramedFile& file, ZoneId zone) {
+  const FramedFile::FoldRange range = file.RangeToFold(zone);
+  if (range.to == 0) return {};
+  const Copy copy = CopyOut(rig, file, range);
+  ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
+  const Status committed = rig.Commit(rewrite.edits);
+  file.EndFold(rewrite, committed.has_value());
+  return committed;
+}
+
+TEST(FramedFileRewriteTest, TruncatingAtEveryBoundaryKeepsWhatIsBeforeAndAppendsGoOnThere) {
+  const auto fill = [](WalRig& rig) {
+    rig.Mount();
+    auto file = rig.NewFile();
+    std::string text;
+    for (const std::size_t length : {100, 5000, 1, 9000, 30, 4032}) {
+      const std::string part = TestText(length, length);
+      text += part;
+      EXPECT_TRUE(Append(*file, part));
+      EXPECT_TRUE(file->WriteOut());
+    }
+    return std::pair(file, text);
+  };
+  std::set<std::uint64_t> sizes;
+  {
+    WalRig rig(TestGeometry(16, 4));
+    const auto [file, text] = fill(rig);
+    for (const Piece& piece : file->Pieces()) {
+      for (const std::uint64_t size :
+           {piece.file_offset, piece.file_offset + 1, piece.end() - 1, piece.end()})
+        sizes.insert(size);
+    }
+  }
+  for (const std::uint64_t size : sizes) {
+    SCOPED_TRACE(size);
+    WalRig rig(TestGeometry(16, 4));
+    auto [file, text] = fill(rig);
+    ASSERT_TRUE(Truncate(rig, *file, size));
+    EXPECT_EQ(file->size(), size);
+    text.resize(size);
+    EXPECT_EQ(WalRig::Content(*file), text);
+    EXPECT_EQ(rig.Recovered(file->id()), text);
+    ASSERT_TRUE(Append(*file, "new bytes"));
+    ASSERT_TRUE(file->Sync());
+    EXPECT_EQ(WalRig::Content(*file), text + "new bytes");
+    EXPECT_EQ(rig.Recovered(file->id()), text + "new bytes");
+  }
+}
+
+TEST(FramedFileRewriteTest, TruncationWritesOutWhatIsBufferedFirst) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "0123456789"));
+  ASSERT_TRUE(Truncate(rig, *file, 4));
+  EXPECT_EQ(WalRig::Content(*file), "0123");
+  EXPECT_EQ(rig.Recovered(file->id()), "0123");
+}
+
+TEST(FramedFileRewriteTest, TruncationBeyondTheEndIsRefused) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "abc"));
+  EXPECT_EQ(file->BeginTruncate(4).error().code(), Code::kNotSupported);
+  EXPECT_TRUE(Append(*file, "d"));
+}
+
+TEST(FramedFileRewriteTest, TruncationThatWasNotCommittedChangesNothing) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "abcdef"));
+  const auto rewrite = file->BeginTruncate(2);
+  ASSERT_TRUE(rewrite);
+  file->EndTruncate(*rewrite, false);
+  EXPECT_EQ(WalRig::Content(*file), "abcdef");
+  ASSERT_TRUE(Append(*file, "g"));
+  ASSERT_TRUE(file->Sync());
+  EXPECT_EQ(rig.Recovered(file->id()), "abcdefg");
+}
+
+TEST(FramedFileRewriteTest, SyncOfBytesThatWereTruncatedMeanwhileReturns) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, TestText(100, 1)));
+  std::atomic<bool> there = false, go = false;
+  std::atomic<int> passed = 0;
+  SyncPoint::Scope scope([&](std::string_view name) {
+    if (name != "FramedFile::WriteOutTo" || passed++ != 0) return;
+    there = true;
+    there.notify_all();
+    go.wait(false);
+  });
+  Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync()); });
+  there.wait(false);
+  ASSERT_TRUE(Truncate(rig, *file, 50));
+  go = true;
+  go.notify_all();
+  syncer.Join();
+  EXPECT_EQ(file->size(), 50U);
+}
+
+TEST(FramedFileRewriteTest, AppendsWaitForATruncationUnderWay) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "abcdef"));
+  const auto rewrite = file->BeginTruncate(2);
+  ASSERT_TRUE(rewrite);
+  Thread appender("appender", [&] { EXPECT_TRUE(Append(*file, "XY")); });
+  ASSERT_TRUE(rig.Commit(rewrite->edits));
+  file->EndTruncate(*rewrite, true);
+  appender.Join();
+  EXPECT_EQ(WalRig::Content(*file), "abXY");
+}
+
+TEST(FramedFileRewriteTest, FoldedFileReadsTheSameAndItsZoneIsReleased) {
+  WalRig rig(TestGeometry(16, 4));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  const std::string text = TestText(10 * kTestBlock, 3);
+  ASSERT_TRUE(Append(*file, text));
+  ASSERT_TRUE(file->Sync());
+  const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
+  ASSERT_TRUE(Fold(rig, *file, zone));
+  EXPECT_EQ(file->RangeToFold(zone).to, 0U);
+  EXPECT_TRUE(rig.WaitUntilReleased(zone));
+  EXPECT_EQ(WalRig::Content(*file), text);
+  EXPECT_EQ(rig.Recovered(file->id()), text);
+  EXPECT_EQ(file->Pieces().front().sequence, 0U);
+}
+
+TEST(FramedFileRewriteTest, SecondFoldBeginsInTheUnfinishedBlockOfTheFirst) {
+  WalRig rig(TestGeometry(16, 4));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  std::string text;
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const std::string part = TestText(1500, i);
+    text += part;
+    ASSERT_TRUE(Append(*file, part));
+    ASSERT_TRUE(file->WriteOut());
+  }
+  for (int round = 0; round < 4; ++round) {
+    const std::vector<Piece> pieces = file->Pieces();
+    const auto oldest = std::ranges::find_if(pieces, [](const Piece& p) { return p.sequence != 0; });
+    ASSERT_NE(oldest, pieces.end());
+    ASSERT_TRUE(Fold(rig, *file, rig.ZoneOf(oldest->place)));
+    EXPECT_EQ(WalRig::Content(*file), text);
+    EXPECT_EQ(rig.Recovered(file->id()), text);
+  }
+  EXPECT_EQ(rig.state().Check(), std::vector<std::string>());
+}
+
+TEST(FramedFileRewriteTest, FoldThatWasNotCommittedChangesNothing) {
+  WalRig rig(TestGeometry(16, 4));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, TestText(5000, 3)));
+  ASSERT_TRUE(file->Sync());
+  const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
+  const auto range = file->RangeToFold(zone);
+  const Copy copy = CopyOut(rig, *file, range);
+  const auto rewrite = file->BeginFold(range, copy.extents);
+  ASSERT_TRUE(rewrite);
+  file->EndFold(*rewrite, false);
+  EXPECT_NE(file->RangeToFold(zone).to, 0U);
+  EXPECT_EQ(WalRig::Content(*file), TestText(5000, 3));
+  EXPECT_EQ(rig.Recovered(file->id()), TestText(5000, 3));
+}
+
+TEST(FramedFileRewriteTest, FoldDoesNotWaitForAFrameThatIsInFlight) {
+  WalRig rig(TestGeometry(16, 4));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  const std::string text = TestText(4 * kTestBlock - kFrameHeaderBytes, 3);
+  ASSERT_TRUE(Append(*file, text));
+  ASSERT_TRUE(file->Sync());
+  const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
+  const auto range = file->RangeToFold(zone);
+  const Copy copy = CopyOut(rig, *file, range);
+  ASSERT_TRUE(Append(*file, "in flight"));
+  rig.device.Hold(Command::kWrite);
+  Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync()); });
+  ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
+  const auto rewrite =
+      file->BeginFold(range, copy.extents);  // the frame may be waiting for the zone that this frees
+  ASSERT_TRUE(rewrite);
+  ASSERT_TRUE(Append(*file, ", appended"));
+  ASSERT_TRUE(rig.Commit(rewrite->edits));
+  file->EndFold(*rewrite, true);
+  EXPECT_EQ(WalRig::Content(*file), text + "in flight, appended");
+  rig.device.Release();
+  syncer.Join();
+  ASSERT_TRUE(file->Sync());
+  EXPECT_EQ(WalRig::Content(*file), text + "in flight, appended");
+  EXPECT_EQ(rig.Recovered(file->id()), text + "in flight, appended");
+  EXPECT_TRUE(rig.WaitUntilReleased(zone));
+}
+
+TEST(FramedFileRewriteTest, FoldOfARangeThatWasTruncatedMeanwhileIsRefused) {
+  WalRig rig(TestGeometry(16, 4));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, TestText(5000, 3)));
+  ASSERT_TRUE(file->Sync());
+  const auto range = file->RangeToFold(rig.ZoneOf(file->Pieces().front().place));
+  const Copy copy = CopyOut(rig, *file, range);
+  ASSERT_TRUE(Truncate(rig, *file, 100));
+  EXPECT_EQ(file->BeginFold(range, copy.extents).error().code(), Code::kBusy);
+  EXPECT_TRUE(Append(*file, "goes on"));
+}
+
+}  // namespace
+}  // namespace zenfs

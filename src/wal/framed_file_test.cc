@@ -1,0 +1,230 @@
+#include "wal/framed_file.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "base/sync_point.h"
+#include "base/thread.h"
+#include "wal/wal_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using Command = FaultyDevice::Command;
+
+Status Append(FramedFile& file, std::string_view text) { return file.Append(AsBytes(text)); }
+
+TEST(FramedFileTest, UnsyncedBytesAreReadableAtOnceAndCostNoWrite) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "hello "));
+  ASSERT_TRUE(Append(*file, "world"));
+  EXPECT_EQ(file->size(), 11U);
+  EXPECT_EQ(WalRig::Content(*file), "hello world");
+  EXPECT_EQ(rig.Count(Command::kWrite), 0U);
+}
+
+TEST(FramedFileTest, ReadGivesWhatIsThereAndNothingBeyondTheEnd) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  const std::string text = TestText(30'000, 1);
+  for (std::size_t at = 0; at < text.size(); at += 3000) {
+    ASSERT_TRUE(Append(*file, std::string_view(text).substr(at, 3000)));
+    if (at % 9000 == 0) {
+      ASSERT_TRUE(file->WriteOut());  // so that the end is still in the buffer
+    }
+  }
+  for (std::size_t offset = 0; offset < text.size() + 10; offset += 997) {
+    for (const std::size_t length :
+         {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{40'000}}) {
+      std::string got(length, '?');
+      const auto n = file->Read(offset, std::as_writable_bytes(std::span(got)));
+      ASSERT_TRUE(n);
+      const std::string expected = offset < text.size() ? text.substr(offset, length) : "";
+      EXPECT_EQ(got.substr(0, *n), expected);
+    }
+  }
+}
+
+TEST(FramedFileTest, WriteOutIsOneDeviceWriteAndNoFlush) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "abc"));
+  ASSERT_TRUE(file->WriteOut());
+  ASSERT_TRUE(file->WriteOut());
+  EXPECT_EQ(rig.Count(Command::kWrite), 1U);
+  EXPECT_EQ(rig.Count(Command::kFlush), 0U);
+  EXPECT_EQ(rig.Recovered(file->id()), "abc");
+}
+
+TEST(FramedFileTest, SyncFlushesOnlyAVolatileCacheAndOnlyWhatIsNotStableYet) {
+  for (const bool is_volatile : {true, false}) {
+    EmulatorOptions options;
+    options.volatile_cache = is_volatile;
+    WalRig rig(TestGeometry(8, 16), 1, options);
+    rig.Mount();
+    const auto file = rig.NewFile();
+    const std::uint64_t one = is_volatile ? 1 : 0;
+    ASSERT_TRUE(Append(*file, "abc"));
+    ASSERT_TRUE(file->Sync());
+    EXPECT_EQ(rig.Count(Command::kFlush), one);
+    ASSERT_TRUE(file->Sync());
+    EXPECT_EQ(rig.Count(Command::kFlush), one) << "nothing was appended since";
+    ASSERT_TRUE(Append(*file, "def"));
+    ASSERT_TRUE(file->WriteOut());
+    ASSERT_TRUE(file->Sync());
+    EXPECT_EQ(rig.Count(Command::kFlush), 2 * one);
+    EXPECT_EQ(rig.Count(Command::kWrite), 2U);
+  }
+}
+
+TEST(FramedFileTest, AppendLargerThanTheBufferIsAllThere) {
+  WalRig rig(TestGeometry(32, 16));
+  rig.buffer_bytes = 16 << 10;
+  rig.Mount();
+  const auto file = rig.NewFile();
+  const std::string text = TestText(300'000, 4);
+  ASSERT_TRUE(Append(*file, text));
+  EXPECT_EQ(WalRig::Content(*file), text);
+  ASSERT_TRUE(file->Sync());
+  EXPECT_EQ(WalRig::Content(*file), text);
+  EXPECT_EQ(rig.Recovered(file->id()), text);
+}
+
+TEST(FramedFileTest, ConcurrentSyncsShareAFrameAndAFlush) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "first "));
+  rig.device.Hold(Command::kFlush);
+  std::atomic<int> entered = 0;
+  SyncPoint::Scope scope([&](std::string_view name) {
+    if (name != "FramedFile::WriteOutTo") return;
+    ++entered;
+    entered.notify_all();
+  });
+  std::vector<Thread> threads;
+  threads.emplace_back("syncer", [&] { EXPECT_TRUE(file->Sync()); });
+  ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
+  ASSERT_TRUE(Append(*file, "second"));
+  for (int i = 0; i < 6; ++i) threads.emplace_back("syncer", [&] { EXPECT_TRUE(file->Sync()); });
+  for (int n = entered; n < 7; n = entered) entered.wait(n);
+  rig.device.Release();
+  threads.clear();
+  EXPECT_EQ(rig.Count(Command::kWrite), 2U);
+  EXPECT_EQ(rig.Count(Command::kFlush), 2U);
+  EXPECT_EQ(rig.Recovered(file->id()), "first second");
+}
+
+TEST(FramedFileTest, BytesAppendedWhileAFrameIsInFlightAreReadable) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "in flight, "));
+  rig.device.Hold(Command::kWrite);
+  Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync()); });
+  ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
+  ASSERT_TRUE(Append(*file, "being appended"));
+  EXPECT_EQ(file->size(), 25U);
+  EXPECT_EQ(WalRig::Content(*file), "in flight, being appended");
+  rig.device.Release();
+  syncer.Join();
+  EXPECT_EQ(WalRig::Content(*file), "in flight, being appended");
+}
+
+TEST(FramedFileTest, FrameThatCannotBePlacedIsAStickyError) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "good"));
+  ASSERT_TRUE(file->Sync());
+  rig.device.Inject({.command = Command::kWrite, .times = 100});
+  ASSERT_TRUE(Append(*file, "bad"));
+  ASSERT_FALSE(file->Sync());
+  rig.device.ClearFaults();
+  EXPECT_EQ(Append(*file, "more").error().code(), Code::kIo);
+  EXPECT_EQ(file->WriteOut().error().code(), Code::kIo);
+  EXPECT_EQ(file->Sync().error().code(), Code::kIo);
+  EXPECT_EQ(file->BeginTruncate(0).error().code(), Code::kIo);
+  EXPECT_EQ(WalRig::Content(*file), "goodbad") << "what was appended stays readable";
+  EXPECT_EQ(rig.Recovered(file->id()), "good");
+}
+
+TEST(FramedFileTest, FailedFlushIsAStickyError) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  for (const bool written_before : {true, false}) {
+    const auto each = rig.NewFile();
+    ASSERT_TRUE(Append(*each, "abc"));
+    if (written_before) {
+      ASSERT_TRUE(each->WriteOut());
+    }
+    rig.device.Inject({.command = Command::kFlush});
+    EXPECT_FALSE(each->Sync());
+    EXPECT_FALSE(each->Sync());
+    EXPECT_FALSE(Append(*each, "d"));
+  }
+  EXPECT_TRUE(Append(*file, "other files go on"));
+  EXPECT_TRUE(file->Sync());
+}
+
+TEST(FramedFileTest, UnreadableBlockBetweenTwoFramesDoesNotHideThem) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  const auto other = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "one"));
+  ASSERT_TRUE(file->WriteOut());
+  ASSERT_TRUE(Append(*other, "between"));
+  ASSERT_TRUE(other->WriteOut());
+  ASSERT_TRUE(Append(*file, "two"));
+  ASSERT_TRUE(file->WriteOut());
+  rig.device.Inject({.command = Command::kRead, .times = 1});  // the read that spans all three
+  EXPECT_EQ(WalRig::Content(*file), "onetwo");
+  rig.device.Inject({.command = Command::kRead, .times = 10});
+  EXPECT_EQ(WalRig::Content(*file).substr(0, 6), "error:");
+}
+
+TEST(FramedFileTest, DeletedFileGivesItsZonesBack) {
+  WalRig rig(TestGeometry(8, 4));
+  rig.Mount();
+  auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, TestText(6 * kTestBlock, 1)));
+  ASSERT_TRUE(file->Sync());
+  const ZoneId first = rig.ZoneOf(file->Pieces().front().place);
+  EXPECT_FALSE(rig.WasReleased(first));
+  file.reset();
+  EXPECT_TRUE(rig.WaitUntilReleased(first));
+}
+
+TEST(FramedFileTest, ZoneIsNotResetWhileAReadOfItIsUnderWay) {
+  WalRig rig(TestGeometry(8, 4));
+  rig.Mount();
+  auto file = rig.NewFile();
+  const std::string text = TestText(4 * kTestBlock - kFrameHeaderBytes, 1);
+  ASSERT_TRUE(Append(*file, text));
+  ASSERT_TRUE(file->Sync());
+  const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
+  rig.device.Hold(Command::kRead);
+  std::string got;
+  Thread reader("reader", [&] { got = WalRig::Content(*file); });
+  ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
+  const auto truncate = file->BeginTruncate(0);
+  ASSERT_TRUE(truncate);
+  file->EndTruncate(*truncate, rig.Commit(truncate->edits).has_value());
+  rig.log->FreeWhatCanBe();
+  EXPECT_FALSE(rig.WasReleased(zone));
+  rig.device.Release();
+  reader.Join();
+  EXPECT_EQ(got, text);
+  rig.log->Poke();
+  EXPECT_TRUE(rig.WaitUntilReleased(zone));
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,135 @@
+// Framed files under many threads.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "base/random.h"
+#include "base/thread.h"
+#include "wal/wal_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+char ByteAt(std::uint64_t offset) { return static_cast<char>('a' + (offset * 7 + offset / 251) % 26); }
+
+std::string BytesFrom(std::uint64_t offset, std::size_t size) {
+  std::string bytes(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = ByteAt(offset + i);
+  return bytes;
+}
+
+// Folds what is in the zone of the oldest frame, as reclaim does, while others use the file.
+void FoldOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
+  const std::vector<Piece> pieces = file.Pieces();
+  const auto oldest = std::ranges::find_if(pieces, [](const Piece& p) { return p.sequence != 0; });
+  if (oldest == pieces.end()) return;
+  const FramedFile::FoldRange range = file.RangeToFold(rig.ZoneOf(oldest->place));
+  if (range.to == 0) return;
+  AlignedBuffer buffer(range.to - range.from);
+  buffer.Resize(range.to - range.from);
+  if (file.Read(range.from, buffer.Span()).value_or(0) != buffer.size()) ++wrong;
+  buffer.PadTo(kTestBlock);
+  const auto sink = MakeZoneExtentSink(*rig.zones);
+  SinkCursor cursor;
+  std::vector<Extent> extents;
+  std::vector<ZonePin> pins;
+  std::uint64_t at = range.from;
+  for (ByteView rest = buffer.View(); !rest.empty();) {
+    auto placed = sink->Write(cursor, Lifetime::kNotSet, {&rest, 1}, ZoneTestRig::Soon());
+    if (!placed) return;
+    extents.push_back({at, placed->place, std::min(placed->length, range.to - at)});
+    pins.push_back(std::move(placed->pin));
+    at += extents.back().length;
+    rest = rest.subspan(placed->length);
+  }
+  const auto rewrite = file.BeginFold(range, extents);
+  if (!rewrite) {
+    ++wrong;
+    return;
+  }
+  file.EndFold(*rewrite, rig.Commit(rewrite->edits).has_value());
+}
+
+TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndFoldsSeeOnlyRightBytes) {
+  WalRig rig(TestGeometry(64, 8), 2);
+  rig.buffer_bytes = 16 << 10;
+  rig.Mount();
+  const auto file = rig.NewFile();
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0;
+  std::vector<Thread> threads;
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    threads.emplace_back("reader", [&, seed] {
+      Random random(seed);
+      while (!done) {
+        const std::uint64_t size = file->size();
+        const std::uint64_t offset = random.Below(size + 1);
+        std::string text(1 + random.Below(20'000), '?');
+        const auto got = file->Read(offset, std::as_writable_bytes(std::span(text)));
+        if (!got || *got < std::min<std::uint64_t>(text.size(), size - offset)) ++wrong;
+        for (std::size_t i = 0; got && i < *got; ++i) wrong += text[i] != ByteAt(offset + i);
+      }
+    });
+  }
+  threads.emplace_back("syncer", [&] {
+    while (!done) wrong += !file->Sync();
+  });
+  threads.emplace_back("folder", [&] {
+    while (!done) FoldOldest(rig, *file, wrong);
+  });
+  Random random(9);
+  std::uint64_t size = 0;
+  while (size < 600'000) {
+    const std::string bytes = BytesFrom(size, 1 + random.Below(3000));
+    ASSERT_TRUE(file->Append(AsBytes(bytes)));
+    size += bytes.size();
+    if (random.OneIn(8)) {
+      ASSERT_TRUE(file->WriteOut());
+    }
+  }
+  done = true;
+  threads.clear();
+  EXPECT_EQ(wrong, 0);
+  ASSERT_TRUE(file->Sync());
+  EXPECT_EQ(WalRig::Content(*file), BytesFrom(0, size));
+  EXPECT_EQ(rig.Recovered(file->id()), BytesFrom(0, size));
+  EXPECT_EQ(rig.zones->Check(), std::vector<std::string>());
+}
+
+TEST(FramedFileThreadsTest, ManyThreadsOnManyFilesWithDeletesLoseNothing) {
+  WalRig rig(TestGeometry(64, 8), 2);
+  rig.buffer_bytes = 16 << 10;
+  rig.Mount();
+  constexpr int kThreads = 6;
+  std::vector<std::vector<std::shared_ptr<FramedFile>>> files(kThreads);
+  for (auto& own : files) {
+    for (int i = 0; i < 3; ++i) own.push_back(rig.NewFile());
+  }
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<Thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back("writer", [&, t] {
+        Random random(static_cast<std::uint64_t>(t) + 1);
+        auto& own = files[static_cast<std::size_t>(t)];
+        for (int i = 0; i < 200; ++i) {
+          std::shared_ptr<FramedFile>& file = own[random.Below(own.size())];
+          const std::uint64_t at = file->size();
+          if (at > 40'000) {  // as a WAL that is not needed any more
+            wrong += WalRig::Content(*file) != BytesFrom(0, at);
+            const FileId old = file->id();
+            wrong += !rig.Commit({UnlinkFile{kRootDirectory, std::to_string(old.value)}});
+            file = rig.NewFile();
+            continue;
+          }
+          wrong += !file->Append(AsBytes(BytesFrom(at, 1 + random.Below(4000))));
+          if (random.OneIn(2)) wrong += !file->Sync();
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace zenfs

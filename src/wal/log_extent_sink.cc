@@ -1,0 +1,50 @@
+#include "wal/log_extent_sink.h"
+
+#include <algorithm>
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kFramePayloadMax = 1 << 20;
+
+class LogExtentSink final : public ExtentSink {
+ public:
+  LogExtentSink(LogSpace& log, ZoneManager& zones, std::uint32_t block_size)
+      : log_(log), zones_(zones), block_(block_size) {}
+
+  Result<Placed> Write(SinkCursor&, Lifetime, std::span<const ByteView> pieces, Deadline) override {
+    std::uint64_t total = 0;
+    for (const ByteView piece : pieces) total += piece.size();
+    total = std::min(total, kFramePayloadMax);
+    // Up to the end of the zone; a stale hint costs a split, whose second part is written in vain.
+    if (const std::uint64_t room = log_.room(); room > block_) total = std::min(total, room - block_);
+    // Not even what is left of the log's current zone, which may be the last of its reserve.
+    if (zones_.Space().free == 0) {
+      return Fail(Code::kNoSpace,
+                  "no empty zone is left but those kept for the log; delete files to make room");
+    }
+    AlignedBuffer buffer(block_ + total);
+    buffer.Resize(block_);
+    for (const ByteView piece : pieces) {
+      const std::uint64_t want = block_ + total - buffer.size();
+      buffer.Append(piece.first(std::min<std::uint64_t>(piece.size(), want)));
+    }
+    const FrameJob job{.kind = FrameKind::kPlainData, .header_bytes = block_, .buffer = &buffer};
+    ZENFS_ASSIGN_OR_RETURN(std::vector<PlacedFrame> placed, log_.Write(job));
+    PlacedFrame& first = placed.front();
+    return Placed{.place = first.payload, .length = first.length, .pin = std::move(first.pin)};
+  }
+
+ private:
+  LogSpace& log_;
+  ZoneManager& zones_;
+  const std::uint32_t block_;
+};
+
+}  // namespace
+
+std::unique_ptr<ExtentSink> MakeLogExtentSink(LogSpace& log, ZoneManager& zones, std::uint32_t block_size) {
+  return std::make_unique<LogExtentSink>(log, zones, block_size);
+}
+
+}  // namespace zenfs

@@ -1,0 +1,132 @@
+#include "wal/log_replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace zenfs {
+namespace {
+
+class Replay {
+ public:
+  Replay(const FileRecord& record, std::uint64_t epoch, std::vector<ScannedFrame> frames)
+      : record_(record), epoch_(epoch), frames_(std::move(frames)) {
+    std::ranges::sort(frames_, [](const ScannedFrame& a, const ScannedFrame& b) {
+      return std::tuple(a.epoch, a.sequence, b.length) < std::tuple(b.epoch, b.sequence, a.length);
+    });
+    for (const Extent& extent : record.extents) {
+      out_.index.Append({.file_offset = extent.file_offset, .length = extent.length, .place = extent.place});
+    }
+  }
+
+  ReplayedLog Run() {
+    for (const LogWindow& window : record_.windows) TakeSealed(window);
+    TakeOpen();
+    return std::move(out_);
+  }
+
+ private:
+  const ScannedFrame* Find(std::uint64_t epoch, std::uint64_t sequence) const {
+    const auto key = std::pair(epoch, sequence);
+    const auto it = std::ranges::lower_bound(
+        frames_, key, {}, [](const ScannedFrame& f) { return std::pair(f.epoch, f.sequence); });
+    if (it == frames_.end() || std::pair(it->epoch, it->sequence) != key) return nullptr;
+    return &*it;
+  }
+
+  // The first frame of the window at or behind `sequence`.
+  const ScannedFrame* FindNext(std::uint64_t epoch, std::uint64_t sequence, std::uint64_t last) const {
+    const auto it =
+        std::ranges::lower_bound(frames_, std::pair(epoch, sequence), {},
+                                 [](const ScannedFrame& f) { return std::pair(f.epoch, f.sequence); });
+    if (it == frames_.end() || it->epoch != epoch || it->sequence > last) return nullptr;
+    return &*it;
+  }
+
+  // Bytes of `frame` from the end of the file so far, up to file offset `limit`.
+  void Take(const ScannedFrame& frame, std::uint64_t limit) {
+    const std::uint64_t from = out_.index.end();
+    const std::uint64_t to = std::min(frame.file_offset + frame.length, limit);
+    if (to <= from) return;
+    out_.index.Append({.file_offset = from,
+                       .length = to - from,
+                       .place = frame.payload + (from - frame.file_offset),
+                       .sequence = frame.sequence,
+                       .frame_bytes = frame.device_bytes});
+    out_.zones[frame.zone] += frame.device_bytes;
+  }
+
+  void Lose(std::uint64_t to, std::uint64_t sequence) {
+    const std::uint64_t from = out_.index.end();
+    if (to <= from) return;
+    out_.index.Append(
+        {.file_offset = from, .length = to - from, .place = {}, .sequence = sequence, .damaged = true});
+    out_.damage.push_back(
+        fmt::format("file {}: bytes {} to {} are lost: frame {} of its log is missing or unreadable",
+                    record_.id.value, from, to, sequence));
+  }
+
+  // Frames [first, last] of a window that ends at `end`; what is missing there was there once.
+  void TakeRange(std::uint64_t epoch, std::uint64_t first, std::uint64_t last, std::uint64_t end) {
+    for (std::uint64_t sequence = first; sequence <= last && out_.index.end() < end;) {
+      const ScannedFrame* frame = FindNext(epoch, sequence, last);
+      if (frame == nullptr) break;
+      if (frame->file_offset > out_.index.end()) Lose(std::min(frame->file_offset, end), sequence);
+      Take(*frame, end);
+      sequence = frame->sequence + 1;
+    }
+    Lose(end, last);
+  }
+
+  void TakeSealed(const LogWindow& window) {
+    TakeRange(window.epoch, window.first_sequence, window.last_sequence, window.end);
+  }
+
+  // Up to the first gap; a gap below what was known to be stable when a later frame was sent is damage.
+  void TakeOpen() {
+    const std::uint64_t first = record_.next_sequence;
+    std::uint64_t last = TakeContiguous(first - 1);
+    const std::uint64_t stable = StableSequence(first);
+    if (stable > last) {
+      const ScannedFrame* beyond = FindNext(epoch_, stable + 1, UINT64_MAX);
+      const ScannedFrame* at = Find(epoch_, stable);
+      const std::uint64_t end = at != nullptr ? at->file_offset + at->length
+                                              : (beyond != nullptr ? beyond->file_offset : out_.index.end());
+      TakeRange(epoch_, last + 1, stable, end);
+      last = TakeContiguous(stable);
+    }
+    if (last >= first) out_.open_window = LogWindow{epoch_, first, last, out_.index.end()};
+  }
+
+  // The frames of the current epoch behind `last` up to the first gap. Returns the sequence of the last one.
+  std::uint64_t TakeContiguous(std::uint64_t last) {
+    while (const ScannedFrame* frame = Find(epoch_, last + 1)) {
+      if (frame->file_offset > out_.index.end()) break;
+      Take(*frame, UINT64_MAX);
+      ++last;
+    }
+    return last;
+  }
+
+  std::uint64_t StableSequence(std::uint64_t first) const {
+    std::uint64_t stable = 0;
+    for (const ScannedFrame& frame : frames_) {
+      if (frame.epoch == epoch_ && frame.sequence >= first) stable = std::max(stable, frame.stable_sequence);
+    }
+    return stable;
+  }
+
+  const FileRecord& record_;
+  const std::uint64_t epoch_;
+  std::vector<ScannedFrame> frames_;
+  ReplayedLog out_;
+};
+
+}  // namespace
+
+ReplayedLog ReplayLog(const FileRecord& record, std::uint64_t epoch, std::vector<ScannedFrame> frames) {
+  return Replay(record, epoch, std::move(frames)).Run();
+}
+
+}  // namespace zenfs

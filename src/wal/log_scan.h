@@ -1,0 +1,36 @@
+// Reads reserved log zones at mount and finds the frames in them. Never trusts what it finds: a frame counts
+// only if its CRC fits the zone's reservation; anything else, unreadable blocks included, is passed over
+// block by block.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/uuid.h"
+#include "device/zoned_device.h"
+#include "format/frame.h"
+#include "model/edit.h"
+
+namespace zenfs {
+
+struct ScannedFrame {
+  std::uint64_t owner = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t file_offset = 0;
+  std::uint64_t stable_sequence = 0;
+  std::uint64_t length = 0;  // payload
+  DeviceOffset payload;
+  std::uint64_t device_bytes = 0;
+  ZoneId zone;
+};
+
+// Log-data frames of `zone`, in the order of their places, handed to `found`; frames of plain data are passed
+// over. `info` is the device's report of the zone. There are no errors: a zone that can't be read has no
+// frames.
+void ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
+                 const std::function<void(const ScannedFrame&)>& found);
+
+}  // namespace zenfs

@@ -1,0 +1,98 @@
+#include "wal/log_space.h"
+
+#include <utility>
+
+#include "base/sync_point.h"
+
+namespace zenfs {
+
+LogSpace::LogSpace(Env env) : env_(std::move(env)), block_(env_.device->geometry().block_size) {}
+
+LogSpace::~LogSpace() { Stop(); }
+
+void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
+  MutexLock lock(mutex_);
+  const std::uint64_t written = info.WrittenBytes();
+  const bool writable = info.condition == ZoneCondition::kEmpty || IsActive(info.condition);
+  Zone adopted{.reservation = zone, .capacity = info.capacity, .written = written};
+  adopted.closed = !writable || written >= info.capacity;
+  // A partly written zone holds an active slot until it is full, so it is filled before an empty one is
+  // opened.
+  if (!adopted.closed && written > 0) {
+    ready_.push_front(zone.zone);
+  } else if (!adopted.closed) {
+    ready_.push_back(zone.zone);
+  }
+  zones_.insert_or_assign(zone.zone, adopted);
+}
+
+void LogSpace::Start() {
+  Poke();  // zones whose last log went away before the mount are released first
+  worker_ = Thread("zenfs-log", [this] { Work(); });
+}
+
+void LogSpace::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    wake_.NotifyAll();
+    round_done_.NotifyAll();
+  }
+  worker_.Join();
+}
+
+Result<std::vector<PlacedFrame>> LogSpace::Write(const FrameJob& job) {
+  Waiting waiting{.job = &job};
+  MutexLock lock(mutex_);
+  queue_.push_back(&waiting);
+  SyncPoint::Reach("LogSpace::Queued");
+  while (!waiting.done) {
+    if (leading_) {
+      placed_.Wait(mutex_);
+      continue;
+    }
+    leading_ = true;
+    std::deque<Waiting*> jobs = std::exchange(queue_, {});
+    lock.Unlock();
+    Lead(jobs);
+    lock.Lock();
+    leading_ = false;
+    for (Waiting* each : jobs) each->done = true;
+    placed_.NotifyAll();
+  }
+  lock.Unlock();
+  if (!waiting.status) {
+    if (job.kind == FrameKind::kLogData) {
+      for (PlacedFrame& frame : waiting.placed) {
+        const ZoneId zone = frame.pin.zone();
+        frame.pin = ZonePin();  // before the background thread looks whether the zone can go
+        RemoveLive(zone, frame.device_bytes);
+      }
+    }
+    return Fail(waiting.status.error());
+  }
+  return std::move(waiting.placed);
+}
+
+void LogSpace::AddLive(ZoneId zone, std::uint64_t bytes) {
+  MutexLock lock(mutex_);
+  if (const auto it = zones_.find(zone); it != zones_.end()) it->second.live += bytes;
+}
+
+void LogSpace::RemoveLive(ZoneId zone, std::uint64_t bytes) {
+  MutexLock lock(mutex_);
+  const auto it = zones_.find(zone);
+  if (it == zones_.end()) return;
+  it->second.live -= bytes;
+  if (!it->second.closed || it->second.live > it->second.written / 2) return;
+  poked_ = true;
+  wake_.NotifyOne();
+}
+
+void LogSpace::Poke() {
+  MutexLock lock(mutex_);
+  poked_ = true;
+  wake_.NotifyOne();
+}
+
+}  // namespace zenfs

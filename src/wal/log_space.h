@@ -1,0 +1,199 @@
+// The zones that frames are written to, shared by all framed files of a volume.
+//
+//   lent (empty) --Reserve committed--> ready --> current --filled, ended or failed--> closed
+//                                                                                        |
+//          zone manager  <--ReturnLogZone-- Release committed <-- no live frame in it <--+
+//
+// Write places frames: whoever comes first becomes the leader and writes what all waiting files have, one
+// behind the other, in one device command (and one Flush, if any of them asked); the others sleep until their
+// frames are placed. A frame that does not fit what is left of the zone is split, so zones are filled to the
+// last block and never hold an active slot for nothing.
+//
+// Invariants
+//   a frame goes only into a zone whose reservation is durable; its CRC is seeded with that reservation
+//   live(zone) = bytes of frames that a live file points to; a zone is released only when it is 0
+//   a frame whose write failed is written again elsewhere with the same sequence: duplicates are legal
+//
+// Threads: Write from any thread. No I/O and no commit happens while mutex_ is held; only the zone manager's
+// leaf lock comes after it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/mutex.h"
+#include "base/thread.h"
+#include "base/uuid.h"
+#include "device/zoned_device.h"
+#include "format/frame.h"
+#include "model/edit.h"
+#include "zone/zone_manager.h"
+
+namespace zenfs {
+
+// How the log has its reservations committed; the volume implements it over the metadata log.
+class LogReservations {
+ public:
+  virtual ~LogReservations() = default;
+  // Durable when it returns. Picks generation and salt.
+  [[nodiscard]] virtual Result<LogZone> Reserve(ZoneId zone) = 0;
+  [[nodiscard]] virtual Status Release(ZoneId zone) = 0;
+};
+
+// A frame to be placed. `buffer` holds room for the header at its front (header_bytes) and the payload behind
+// it; it belongs to the caller, who waits for Write.
+struct FrameJob {
+  FrameKind kind = FrameKind::kLogData;
+  std::uint64_t owner = 0;
+  std::uint64_t sequence = 0;  // of the first part
+  std::uint64_t file_offset = 0;
+  std::uint64_t stable_sequence = 0;
+  std::uint32_t header_bytes = 0;   // kFrameHeaderBytes, or a block for payloads that must stay aligned
+  AlignedBuffer* buffer = nullptr;  // size() = header_bytes + payload
+  bool flush = false;               // the device's cache is flushed before Write returns
+};
+
+// A frame, or part of one, that is on the device. Keeps its zone from being reset.
+struct PlacedFrame {
+  std::uint64_t sequence = 0;
+  std::uint64_t file_offset = 0;
+  std::uint64_t length = 0;        // payload
+  DeviceOffset payload;            // where it begins
+  std::uint64_t device_bytes = 0;  // with header and padding
+  ZonePin pin;
+};
+
+class LogSpace {
+ public:
+  struct Env {
+    ZonedDevice* device = nullptr;
+    ZoneManager* zones = nullptr;
+    LogReservations* reservations = nullptr;
+    Uuid volume;
+    std::uint64_t epoch = 0;
+    std::uint32_t reserve_target = 2;  // ready zones kept ahead of use
+    std::chrono::seconds space_wait{30};
+    // Asked to move the live frames out of a mostly dead zone; may be empty. Called on the background thread.
+    std::function<Status(ZoneId)> fold;
+  };
+
+  explicit LogSpace(Env env);
+  ~LogSpace();
+
+  // --- mount, before Start ---
+  // A zone that the metadata reserves. `info` as the device reports it now.
+  void Adopt(const LogZone& zone, const ZoneInfo& info) EXCLUDES(mutex_);
+  // Starts the background thread, which keeps zones ready, releases dead ones and folds mostly dead ones.
+  void Start() EXCLUDES(mutex_);
+
+  // Places the frame; the result has one element unless it was split. On an error nothing was placed.
+  [[nodiscard]] Result<std::vector<PlacedFrame>> Write(const FrameJob& job) EXCLUDES(mutex_);
+
+  // A live file points to `bytes` more, or fewer, of frames in `zone`. Write has counted what it placed.
+  void AddLive(ZoneId zone, std::uint64_t bytes) EXCLUDES(mutex_);
+  void RemoveLive(ZoneId zone, std::uint64_t bytes) EXCLUDES(mutex_);
+
+  // Releases and folds what can be, on the caller's thread: for a write that finds no space. Not from Write.
+  void FreeWhatCanBe() EXCLUDES(mutex_);
+  // Something became free: look for zones to release.
+  void Poke() EXCLUDES(mutex_);
+  void Stop() EXCLUDES(mutex_);
+
+  // What the current zone had room for a moment ago, with headers and padding.
+  std::uint64_t room() const { return room_.load(std::memory_order_relaxed); }
+
+  std::uint64_t reserve_waits() const { return reserve_waits_.load(std::memory_order_relaxed); }
+  std::uint64_t payload_bytes() const { return payload_bytes_.load(std::memory_order_relaxed); }
+  std::uint64_t padding_bytes() const { return padding_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  // A reserved zone and how far it is written.
+  struct Zone {
+    LogZone reservation;
+    std::uint64_t capacity = 0;
+    std::uint64_t written = 0;
+    std::uint64_t live = 0;
+    bool closed = false;     // no frame goes here any more
+    bool releasing = false;  // somebody is committing its release
+  };
+  // Where the next frame goes. The leader's own, so it is used without the lock.
+  struct Cursor {
+    ZoneId zone;
+    FrameSeed seed;
+    DeviceOffset at;
+    std::uint64_t room = 0;  // 0: take the next zone
+  };
+  // A job in the queue, on its caller's stack.
+  struct Waiting {
+    const FrameJob* job = nullptr;
+    std::uint64_t payload_placed = 0;
+    std::uint64_t parts = 0;
+    std::vector<PlacedFrame> placed;
+    Status status;
+    bool done = false;
+
+    bool whole() const { return payload_placed + job->header_bytes == job->buffer->size(); }
+  };
+  // What the leader takes to the device in one command.
+  struct Batch {
+    struct Part {
+      Waiting* waiting = nullptr;
+      PlacedFrame frame;
+    };
+    std::vector<ByteView> pieces;
+    std::vector<Part> parts;
+    std::deque<AlignedBuffer> copies;  // of parts that had to be moved behind a header of their own
+    std::uint64_t bytes = 0;
+  };
+
+  // The leader's work, in log_space_write.cc.
+  void Lead(std::deque<Waiting*> jobs) EXCLUDES(mutex_);
+  [[nodiscard]] Status PlaceAll(const std::deque<Waiting*>& jobs) EXCLUDES(mutex_);
+  [[nodiscard]] Status NextZone() EXCLUDES(mutex_);
+  bool TakeReady() EXCLUDES(mutex_);
+  [[nodiscard]] Status WaitForReady(Error no_zone) EXCLUDES(mutex_);
+  Batch Collect(const std::deque<Waiting*>& jobs);
+  void AddPart(Batch& batch, Waiting& waiting);
+  void AddFiller(Batch& batch, std::uint64_t room);
+  [[nodiscard]] Status Send(Batch& batch) EXCLUDES(mutex_);
+  [[nodiscard]] Status LeaveZone(const Error& error) EXCLUDES(mutex_);
+
+  // The background thread's work, in log_space_worker.cc.
+  void Work() EXCLUDES(mutex_);
+  [[nodiscard]] Status ReserveOne(Deadline deadline) EXCLUDES(mutex_);
+  void TopUp() EXCLUDES(mutex_);
+  void ReleaseDead() EXCLUDES(mutex_);
+  void FoldMostlyDead(std::uint64_t live_percent_max) EXCLUDES(mutex_);
+
+  const Env env_;
+  const std::uint32_t block_;
+
+  Mutex mutex_;
+  CondVar placed_;  // for followers
+  CondVar wake_;    // for the background thread
+  CondVar round_done_;
+  std::deque<Waiting*> queue_ GUARDED_BY(mutex_);
+  bool leading_ GUARDED_BY(mutex_) = false;
+  std::map<ZoneId, Zone> zones_ GUARDED_BY(mutex_);
+  std::deque<ZoneId> ready_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool poked_ GUARDED_BY(mutex_) = false;
+  bool short_of_space_ GUARDED_BY(mutex_) = false;  // the last try to reserve a zone found none
+  std::uint64_t rounds_ GUARDED_BY(mutex_) = 0;     // of the background thread
+
+  Cursor current_;  // of whoever leads
+
+  std::atomic<std::uint64_t> room_{0};
+  std::atomic<std::uint64_t> reserve_waits_{0};
+  std::atomic<std::uint64_t> payload_bytes_{0};
+  std::atomic<std::uint64_t> padding_bytes_{0};
+  Thread worker_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,144 @@
+// Several threads that write at once, in an order that the test decides.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+
+#include "base/random.h"
+#include "base/sync_point.h"
+#include "base/thread.h"
+#include "wal/wal_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using Command = FaultyDevice::Command;
+
+// Holds the first leader until `followers` more jobs are queued.
+class HeldLeader {
+ public:
+  explicit HeldLeader(int followers)
+      : scope_([this, followers](std::string_view name) {
+          if (name == "LogSpace::Queued") {
+            ++queued_;
+            queued_.notify_all();
+          } else if (name == "LogSpace::Lead" && !led_.exchange(true)) {
+            leading_ = true;
+            leading_.notify_all();
+            for (int n = queued_; n < 1 + followers; n = queued_) queued_.wait(n);
+          }
+        }) {}
+  void WaitUntilLeading() { leading_.wait(false); }
+  void WaitUntilQueued(int jobs) {
+    for (int n = queued_; n < jobs; n = queued_) queued_.wait(n);
+  }
+
+ private:
+  std::atomic<int> queued_ = 0;
+  std::atomic<bool> led_ = false;
+  std::atomic<bool> leading_ = false;
+  SyncPoint::Scope scope_;
+};
+
+TEST(LogSpaceGroupTest, FramesThatWaitGoOutInOneDeviceWriteAndOneFlush) {
+  constexpr int kFollowers = 7;
+  WalRig rig(TestGeometry(8, 64));
+  rig.Mount();
+  ASSERT_TRUE(rig.WaitUntilReserved(1));
+  std::atomic<int> failures = 0;
+  {
+    HeldLeader leader(kFollowers);
+    std::vector<Thread> threads;
+    for (int i = 0; i < 1 + kFollowers; ++i) {
+      threads.emplace_back("writer", [&rig, &failures, i] {
+        TestJob job(static_cast<std::uint64_t>(10 + i), 1, 0, TestText(300, static_cast<std::uint64_t>(i)),
+                    true);
+        const auto placed = rig.log->Write(job.job);
+        if (!placed || placed->size() != 1) ++failures;
+      });
+      if (i == 0) leader.WaitUntilLeading();
+    }
+    for (Thread& thread : threads) thread.Join();
+  }
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(rig.Count(Command::kWrite), 2U) << "the leader's, then that of all others";
+  EXPECT_EQ(rig.Count(Command::kFlush), 2U);
+}
+
+TEST(LogSpaceGroupTest, FrameThatWasPlacedBeforeAnothersFailureIsFlushedAllTheSame) {
+  WalRig rig(TestGeometry(8, 4), 4);
+  rig.Mount();
+  ASSERT_TRUE(rig.WaitUntilReserved(4));
+  // The leader's frame takes three blocks, the first follower's the fourth, the second's a zone that fails.
+  rig.device.Inject({.command = Command::kWrite, .kth = 3, .times = 100});
+  std::optional<bool> second, third;
+  {
+    HeldLeader leader(2);
+    Thread a("writer", [&] {
+      TestJob job(10, 1, 0, TestText(3 * kTestBlock - kFrameHeaderBytes, 1));
+      EXPECT_TRUE(rig.log->Write(job.job));
+    });
+    leader.WaitUntilLeading();
+    Thread b("writer", [&] {
+      TestJob job(11, 1, 0, TestText(100, 2), true);
+      second = rig.log->Write(job.job).has_value();
+    });
+    leader.WaitUntilQueued(2);
+    Thread c("writer", [&] {
+      TestJob job(12, 1, 0, TestText(100, 3), true);
+      third = rig.log->Write(job.job).has_value();
+    });
+    a.Join();
+    b.Join();
+    c.Join();
+  }
+  EXPECT_EQ(second, true);
+  EXPECT_EQ(third, false);
+  EXPECT_EQ(rig.Count(Command::kFlush), 1U) << "the second frame was promised to be stable";
+}
+
+TEST(LogSpaceGroupTest, ManyThreadsFillAndFreeZonesWithoutLosingCount) {
+  WalRig rig(TestGeometry(24, 8), 2);
+  rig.Mount();
+  constexpr int kThreads = 8;
+  std::atomic<int> failures = 0;
+  {
+    std::vector<Thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back("writer", [&rig, &failures, t] {
+        Random random(static_cast<std::uint64_t>(t) + 1);
+        std::vector<PlacedFrame> kept;
+        for (std::uint64_t i = 1; i <= 150; ++i) {
+          TestJob job(static_cast<std::uint64_t>(t) + 10, i * 8, i, TestText(1 + random.Below(6000), i),
+                      random.OneIn(3));
+          auto placed = rig.log->Write(job.job);
+          if (!placed) {
+            ++failures;
+            break;
+          }
+          for (PlacedFrame& frame : *placed) kept.push_back(std::move(frame));
+          while (kept.size() > 6) {
+            const ZoneId zone = kept.front().pin.zone();
+            const std::uint64_t bytes = kept.front().device_bytes;
+            kept.erase(kept.begin());
+            rig.log->RemoveLive(zone, bytes);
+          }
+        }
+        for (PlacedFrame& frame : kept) {
+          const ZoneId zone = frame.pin.zone();
+          frame.pin = ZonePin();
+          rig.log->RemoveLive(zone, frame.device_bytes);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(failures, 0);
+  // All zones but the current one and those ready can go now.
+  rig.log->FreeWhatCanBe();
+  rig.log->Stop();
+  EXPECT_LE(rig.state().log_zones().size(), 4U);
+  EXPECT_EQ(rig.zones->Check(), std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,256 @@
+// Reserving zones ahead of use, releasing them, and what happens when there are none.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+
+#include "base/sync_point.h"
+#include "base/thread.h"
+#include "wal/wal_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using Command = FaultyDevice::Command;
+
+constexpr std::size_t kBlocksAZone = 4;
+constexpr std::size_t kZonePayload = kBlocksAZone * kTestBlock - kFrameHeaderBytes;
+
+// Fills one zone. Returns its frame.
+PlacedFrame FillZone(WalRig& rig, std::uint64_t sequence) {
+  TestJob job(5, sequence, 0, TestText(kZonePayload, sequence));
+  auto placed = rig.log->Write(job.job);
+  EXPECT_TRUE(placed) << placed.error().ToString();
+  EXPECT_EQ(placed->size(), 1U);
+  return std::move(placed->front());
+}
+
+void Drop(WalRig& rig, PlacedFrame& frame) {
+  const ZoneId zone = frame.pin.zone();
+  frame.pin = ZonePin();
+  rig.log->RemoveLive(zone, frame.device_bytes);
+}
+
+std::size_t LogZonesInThePool(const WalRig& rig) {
+  std::size_t count = 0;
+  for (const ZoneStatus& zone : rig.zones->Zones()) count += zone.phase == ZonePhase::kLog;
+  return count;
+}
+
+// A background thread that stands still until it is let go.
+class HeldWorker {
+ public:
+  HeldWorker()
+      : scope_([this](std::string_view name) {
+          if (name == "LogSpace::Work") {
+            standing_ = true;
+            standing_.notify_all();
+            held_.wait(true);
+          } else if (name == "LogSpace::WaitForReady") {
+            waiting_ = true;
+            waiting_.notify_all();
+          }
+        }) {}
+  ~HeldWorker() { LetGo(); }
+  void WaitUntilStanding() { standing_.wait(false); }
+  void WaitUntilAWriterWaits() { waiting_.wait(false); }
+  void LetGo() {
+    held_ = false;
+    held_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> held_ = true;
+  std::atomic<bool> standing_ = false;
+  std::atomic<bool> waiting_ = false;
+  SyncPoint::Scope scope_;
+};
+
+TEST(LogSpaceReserveTest, ZonesAreReservedAheadOfUse) {
+  WalRig rig(TestGeometry(8, kBlocksAZone), 3);
+  rig.Mount();
+  ASSERT_TRUE(rig.WaitUntilReserved(3));
+  TestJob job(5, 1, 0, "a");
+  ASSERT_TRUE(rig.log->Write(job.job));
+  EXPECT_EQ(rig.log->reserve_waits(), 0U);
+  ASSERT_TRUE(rig.WaitUntilReserved(4)) << "one of them is in use";
+}
+
+TEST(LogSpaceReserveTest, DryReserveCostsTheWriterOneReservationAndIsCounted) {
+  WalRig rig(TestGeometry(8, kBlocksAZone), 2);
+  rig.Mount(false);
+  {
+    HeldWorker worker;
+    rig.log->Start();
+    worker.WaitUntilStanding();
+    TestJob job(5, 1, 0, "a");
+    ASSERT_TRUE(rig.log->Write(job.job));
+    EXPECT_EQ(rig.log->reserve_waits(), 1U);
+    EXPECT_EQ(rig.reserved(), 1U);
+    TestJob next(5, 2, 1, "b");
+    ASSERT_TRUE(rig.log->Write(next.job));
+    EXPECT_EQ(rig.log->reserve_waits(), 1U);
+    worker.LetGo();
+    rig.log->Stop();
+  }
+}
+
+TEST(LogSpaceReserveTest, FrameThatFillsTheLastZoneDoesNotWaitForAnother) {
+  WalRig rig(TestGeometry(2, kBlocksAZone), 2);
+  rig.Mount(false);
+  const PlacedFrame first = FillZone(rig, 1);
+  const PlacedFrame last = FillZone(rig, 2);
+  EXPECT_EQ(rig.log->reserve_waits(), 2U) << "one for each zone that was needed";
+}
+
+TEST(LogSpaceReserveTest, ReservationThatCannotBeCommittedGivesItsZoneBack) {
+  WalRig rig(TestGeometry(8, kBlocksAZone), 2);
+  rig.FailReserves(1'000'000);
+  rig.Mount();
+  TestJob job(5, 1, 0, "a");
+  const auto failed = rig.log->Write(job.job);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), Code::kIo);
+  rig.log->Stop();
+  EXPECT_EQ(LogZonesInThePool(rig), 0U);
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.zones->Zones().size(), 8U);
+  for (const ZoneStatus& zone : rig.zones->Zones()) EXPECT_EQ(zone.phase, ZonePhase::kEmpty) << zone.id.value;
+}
+
+TEST(LogSpaceReserveTest, OneReservationThatFailsIsTriedAgain) {
+  WalRig rig(TestGeometry(8, kBlocksAZone), 2);
+  rig.Mount(false);
+  rig.FailReserves(1);
+  TestJob job(5, 1, 0, "a");
+  EXPECT_TRUE(rig.log->Write(job.job));
+}
+
+TEST(LogSpaceReserveTest, DeadZoneIsReleasedAndReset) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  PlacedFrame frame = FillZone(rig, 1);
+  const ZoneId zone = frame.pin.zone();
+  Drop(rig, frame);
+  ASSERT_TRUE(rig.WaitUntilReleased(zone));
+  rig.log->Stop();
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.ConditionOf(zone), ZoneCondition::kEmpty);
+  EXPECT_EQ(rig.state().log_zones().count(zone), 0U);
+}
+
+TEST(LogSpaceReserveTest, ZoneWithALiveFrameOrAReaderOrPlainDataIsNotReleased) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  PlacedFrame live = FillZone(rig, 1);
+  PlacedFrame read = FillZone(rig, 2);
+  PlacedFrame shared = FillZone(rig, 3);
+  const ZoneId of_live = live.pin.zone(), of_read = read.pin.zone(), of_shared = shared.pin.zone();
+  ZonePin reader = read.pin;
+  const Extent extent{0, rig.device.geometry().ZoneStart(of_shared), kTestBlock};
+  rig.zones->AddLive({&extent, 1});
+  Drop(rig, read);
+  Drop(rig, shared);
+  rig.log->FreeWhatCanBe();
+  EXPECT_FALSE(rig.WasReleased(of_live));
+  EXPECT_FALSE(rig.WasReleased(of_read));
+  EXPECT_FALSE(rig.WasReleased(of_shared));
+  reader = ZonePin();
+  rig.zones->RemoveLive({&extent, 1});
+  rig.log->Poke();
+  EXPECT_TRUE(rig.WaitUntilReleased(of_read));
+  EXPECT_TRUE(rig.WaitUntilReleased(of_shared));
+  EXPECT_FALSE(rig.WasReleased(of_live));
+}
+
+TEST(LogSpaceReserveTest, DeadZoneOfAnEarlierMountIsReleasedByTheNext) {
+  WalRig rig(TestGeometry(8, kBlocksAZone), 2);
+  rig.Mount();
+  const ZoneId zone = FillZone(rig, 1).pin.zone();
+  rig.Mount();  // no file points to that frame any more
+  EXPECT_TRUE(rig.WaitUntilReleased(zone));
+}
+
+TEST(LogSpaceReserveTest, FullDeviceIsAnErrorAndNoHangAndDeletingMakesRoom) {
+  WalRig rig(TestGeometry(4, kBlocksAZone), 1);
+  rig.Mount();
+  std::vector<PlacedFrame> frames;
+  for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) frames.push_back(FillZone(rig, sequence));
+  TestJob job(5, 9, 0, "a");
+  const auto failed = rig.log->Write(job.job);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), Code::kNoSpace);
+  Drop(rig, frames[1]);
+  TestJob again(5, 9, 0, "a");
+  EXPECT_TRUE(rig.log->Write(again.job));
+}
+
+TEST(LogSpaceReserveTest, MostlyDeadZoneIsGivenToFoldAndReleased) {
+  WalRig rig(TestGeometry(8, kBlocksAZone), 1);
+  std::optional<PlacedFrame> small;
+  std::atomic<int> asked = 0;
+  rig.fold = [&](ZoneId zone) -> Status {
+    ++asked;
+    EXPECT_EQ(zone, small->pin.zone());
+    Drop(rig, *small);
+    return {};
+  };
+  rig.Mount();
+  TestJob job(5, 1, 0, "a");
+  small = std::move(rig.log->Write(job.job).value().front());
+  const ZoneId zone = small->pin.zone();
+  TestJob rest(6, 1, 0, TestText(kZonePayload - kTestBlock, 1));
+  PlacedFrame big = std::move(rig.log->Write(rest.job).value().front());
+  Drop(rig, big);
+  EXPECT_TRUE(rig.WaitUntilReleased(zone));
+  rig.log->Stop();
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(LogSpaceReserveTest, WriterWithoutSpaceIsServedByAFold) {
+  WalRig rig(TestGeometry(4, kBlocksAZone), 1);
+  std::vector<PlacedFrame> halves;
+  rig.fold = [&](ZoneId zone) -> Status {
+    for (PlacedFrame& half : halves) {
+      if (half.pin.valid() && half.pin.zone() == zone) Drop(rig, half);
+    }
+    return {};
+  };
+  rig.Mount(false);
+  for (std::uint64_t i = 0; i < 4; ++i) {  // each zone half dead: not worth a fold while there is space
+    TestJob live(5, i + 1, 0, TestText(2 * kTestBlock - kFrameHeaderBytes, i));
+    halves.push_back(std::move(rig.log->Write(live.job).value().front()));
+    TestJob dead(6, i + 1, 0, TestText(2 * kTestBlock - kFrameHeaderBytes, i));
+    PlacedFrame gone = std::move(rig.log->Write(dead.job).value().front());
+    Drop(rig, gone);
+  }
+  rig.log->Start();
+  TestJob job(7, 1, 0, "a");
+  EXPECT_TRUE(rig.log->Write(job.job));
+}
+
+TEST(LogSpaceReserveTest, StopEndsAWriteThatWaitsForSpace) {
+  WalRig rig(TestGeometry(2, kBlocksAZone), 1);
+  rig.Mount(false);
+  std::vector<PlacedFrame> frames;
+  for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) frames.push_back(FillZone(rig, sequence));
+  HeldWorker worker;
+  rig.log->Start();
+  worker.WaitUntilStanding();
+  std::optional<Code> code;
+  const SteadyTime begun = SteadyNow();
+  Thread writer("writer", [&] {
+    TestJob job(5, 9, 0, "a");
+    code = rig.log->Write(job.job).error().code();
+  });
+  worker.WaitUntilAWriterWaits();
+  Thread stopper("stopper", [&] { rig.log->Stop(); });
+  writer.Join();
+  EXPECT_EQ(code, Code::kNoSpace);
+  EXPECT_LT(SteadyNow() - begun, std::chrono::seconds(4)) << "it waited for its deadline";
+  worker.LetGo();
+  stopper.Join();
+}
+
+}  // namespace
+}  // namespace zenfs

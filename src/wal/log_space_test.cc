@@ -1,0 +1,229 @@
+// Where frames go, and what happens when a zone does not take them.
+#include "wal/log_space.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/random.h"
+#include "testing/device_data.h"
+#include "wal/wal_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using Command = FaultyDevice::Command;
+
+constexpr std::size_t kBlocksAZone = 8;
+
+std::vector<PlacedFrame> MustWrite(WalRig& rig, TestJob& job) {
+  auto placed = rig.log->Write(job.job);
+  EXPECT_TRUE(placed) << placed.error().ToString();
+  return placed ? std::move(*placed) : std::vector<PlacedFrame>();
+}
+
+// Payload that makes a frame of exactly so many blocks.
+std::size_t PayloadOf(std::size_t blocks) { return blocks * kTestBlock - kFrameHeaderBytes; }
+
+std::string TextAt(WalRig& rig, const PlacedFrame& frame) {
+  const std::uint64_t begin = RoundDown(frame.payload.value, kTestBlock);
+  const auto bytes = ReadBack(rig.device, DeviceOffset(begin),
+                              RoundUp(frame.payload.value - begin + frame.length, kTestBlock));
+  return std::string(AsText(bytes.value().View(frame.payload.value - begin, frame.length)));
+}
+
+TEST(LogSpaceTest, FramesStandOneBehindTheOtherAndAreFoundByAScan) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  TestJob first(5, 1, 0, TestText(100, 1));
+  TestJob second(6, 1, 0, TestText(5000, 2));
+  const auto a = MustWrite(rig, first);
+  const auto b = MustWrite(rig, second);
+  ASSERT_EQ(a.size(), 1U);
+  ASSERT_EQ(b.size(), 1U);
+  EXPECT_EQ(b[0].payload - a[0].payload, kTestBlock);
+  EXPECT_EQ(b[0].device_bytes, 2 * kTestBlock);
+  EXPECT_EQ(TextAt(rig, a[0]), TestText(100, 1));
+  EXPECT_EQ(TextAt(rig, b[0]), TestText(5000, 2));
+  EXPECT_EQ(rig.log->payload_bytes(), 5100U);
+  EXPECT_EQ(rig.log->payload_bytes() + rig.log->padding_bytes(), 3 * kTestBlock);
+}
+
+TEST(LogSpaceTest, FrameSplitAtTheZoneEndFillsTheZoneToItsLastBlock) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  const std::string text = TestText(20 * kTestBlock, 3);  // more than two zones
+  TestJob job(5, 4, 1000, text);
+  const auto placed = MustWrite(rig, job);
+  ASSERT_EQ(placed.size(), 3U);
+  std::string joined;
+  std::uint64_t sequence = 4;
+  for (const PlacedFrame& part : placed) {
+    EXPECT_EQ(part.sequence, sequence++);
+    EXPECT_EQ(part.file_offset, 1000 + joined.size());
+    joined += TextAt(rig, part);
+  }
+  EXPECT_EQ(joined, text);
+  EXPECT_EQ(placed[0].device_bytes, kBlocksAZone * kTestBlock);
+  EXPECT_EQ(rig.ConditionOf(placed[0].pin.zone()), ZoneCondition::kFull);
+  EXPECT_EQ(rig.ConditionOf(placed[1].pin.zone()), ZoneCondition::kFull);
+}
+
+TEST(LogSpaceTest, BufferIsLeftAtItsSize) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  TestJob job(5, 1, 0, TestText(100, 1));
+  const std::size_t size = job.buffer.size();
+  MustWrite(rig, job);
+  EXPECT_EQ(job.buffer.size(), size);
+  EXPECT_EQ(AsText(job.buffer.View(kFrameHeaderBytes, 100)), TestText(100, 1));
+}
+
+TEST(LogSpaceTest, FailedZoneIsLeftAndTheFrameStandsInTheNext) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  TestJob first(5, 1, 0, TestText(100, 1));
+  const auto a = MustWrite(rig, first);
+  rig.device.Inject({.command = Command::kWrite, .when = FaultyDevice::When::kAfter});
+  TestJob second(5, 2, 100, TestText(200, 2));
+  const auto b = MustWrite(rig, second);
+  ASSERT_EQ(b.size(), 1U);
+  EXPECT_NE(b[0].pin.zone(), a[0].pin.zone());
+  EXPECT_EQ(b[0].sequence, 2U);
+  EXPECT_EQ(TextAt(rig, b[0]), TestText(200, 2));
+  EXPECT_EQ(rig.ConditionOf(a[0].pin.zone()), ZoneCondition::kFull)
+      << "it would keep an active slot for nothing";
+  EXPECT_FALSE(rig.WasReleased(a[0].pin.zone())) << "its first frame is live";
+}
+
+TEST(LogSpaceTest, ZonesThatTheDeviceEndsAreNoErrorHoweverMany) {
+  WalRig rig(TestGeometry(12, kBlocksAZone), 6);
+  rig.Mount();
+  TestJob first(5, 1, 0, TestText(100, 1));
+  const auto a = MustWrite(rig, first);
+  ASSERT_TRUE(rig.emulator.SetCondition(a[0].pin.zone(), ZoneCondition::kFull));
+  rig.device.Inject({.command = Command::kWrite, .kth = 2, .times = 4, .code = Code::kZoneFull});
+  TestJob second(5, 2, 100, TestText(200, 2));
+  const auto b = MustWrite(rig, second);
+  EXPECT_EQ(TextAt(rig, b.at(0)), TestText(200, 2));
+}
+
+TEST(LogSpaceTest, DeviceWithoutASlotIsWaitedForAndTheZoneIsKept) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  TestJob first(5, 1, 0, TestText(100, 1));
+  const auto a = MustWrite(rig, first);
+  rig.device.Inject({.command = Command::kWrite, .times = 5, .code = Code::kBusy});
+  TestJob second(5, 2, 100, TestText(200, 2));
+  const auto b = MustWrite(rig, second);
+  EXPECT_EQ(b.at(0).pin.zone(), a.at(0).pin.zone());
+  EXPECT_EQ(b.at(0).payload - a.at(0).payload, kTestBlock);
+}
+
+TEST(LogSpaceTest, ErrorOfEveryZoneReachesTheWriterAndLeavesNothingLive) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  rig.device.Inject({.command = Command::kWrite, .times = 100});
+  TestJob job(5, 1, 0, TestText(100, 1));
+  const auto failed = rig.log->Write(job.job);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), Code::kIo);
+  EXPECT_NE(failed.error().text().find("log zone"), std::string::npos) << failed.error().text();
+  rig.device.ClearFaults();
+  TestJob again(5, 1, 0, TestText(100, 1));
+  EXPECT_EQ(MustWrite(rig, again).size(), 1U);
+}
+
+TEST(LogSpaceTest, PartsOfAFailedFrameDoNotKeepTheirZone) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  rig.device.Inject({.command = Command::kWrite, .kth = 2, .times = 100});
+  TestJob job(5, 1, 0, TestText(2 * PayloadOf(kBlocksAZone), 1));  // the first part fills a zone
+  ASSERT_FALSE(rig.log->Write(job.job));
+  rig.device.ClearFaults();
+  const State state = rig.state();
+  for (const auto& [zone, reservation] : state.log_zones()) {
+    if (rig.ConditionOf(zone) == ZoneCondition::kFull) {
+      EXPECT_TRUE(rig.WaitUntilReleased(zone));
+    }
+  }
+}
+
+TEST(LogSpaceTest, FlushIsSentOnlyForThoseWhoAskAndOnlyWithAVolatileCache) {
+  for (const bool is_volatile : {true, false}) {
+    EmulatorOptions options;
+    options.volatile_cache = is_volatile;
+    WalRig rig(TestGeometry(8, kBlocksAZone), 1, options);
+    rig.Mount();
+    const std::uint64_t before = rig.Count(Command::kFlush);
+    TestJob plain(5, 1, 0, "a");
+    MustWrite(rig, plain);
+    EXPECT_EQ(rig.Count(Command::kFlush), before);
+    TestJob flushed(5, 2, 1, "b", true);
+    MustWrite(rig, flushed);
+    EXPECT_EQ(rig.Count(Command::kFlush), before + (is_volatile ? 1 : 0));
+  }
+}
+
+TEST(LogSpaceTest, FailedFlushIsTheErrorOfThoseWhoAskedForIt) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  rig.device.Inject({.command = Command::kFlush});
+  TestJob job(5, 1, 0, "a", true);
+  const auto failed = rig.log->Write(job.job);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), Code::kIo);
+}
+
+TEST(LogSpaceTest, PartlyWrittenZoneIsFilledFirstAfterAMount) {
+  WalRig rig(TestGeometry(8, kBlocksAZone), 2);
+  rig.Mount();
+  TestJob first(5, 1, 0, TestText(100, 1));
+  DeviceOffset end;
+  {
+    const auto a = MustWrite(rig, first);
+    end = a.at(0).payload + kTestBlock;
+  }
+  rig.Mount();
+  rig.log->AddLive(rig.ZoneOf(end), kTestBlock);
+  TestJob second(5, 2, 100, TestText(100, 2));
+  EXPECT_EQ(MustWrite(rig, second).at(0).payload, end);
+}
+
+TEST(LogSpaceTest, RandomFramesNeverOverlapAndKeepTheirBytes) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    WalRig rig(TestGeometry(40, kBlocksAZone), 2);
+    rig.Mount();
+    std::vector<std::pair<PlacedFrame, std::string>> all;
+    std::uint64_t sequence = 1;
+    std::uint64_t offset = 0;
+    for (int i = 0; i < 40; ++i) {
+      const std::string text = TestText(1 + random.Below(4 * kTestBlock), random.Next());
+      TestJob job(5, sequence, offset, text);
+      if (random.OneIn(5))
+        rig.device.Inject(
+            {.command = Command::kWrite,
+             .when = random.OneIn(2) ? FaultyDevice::When::kBefore : FaultyDevice::When::kAfter});
+      std::uint64_t at = 0;
+      for (PlacedFrame& part : MustWrite(rig, job)) {
+        const std::uint64_t length = part.length;
+        EXPECT_EQ(part.sequence, sequence++);
+        all.emplace_back(std::move(part), text.substr(at, length));
+        at += length;
+      }
+      EXPECT_EQ(at, text.size());
+      offset += text.size();
+    }
+    std::set<std::uint64_t> blocks;
+    for (const auto& [frame, text] : all) {
+      EXPECT_EQ(TextAt(rig, frame), text);
+      for (std::uint64_t b = 0; b < frame.device_bytes; b += kTestBlock) {
+        EXPECT_TRUE(blocks.insert(RoundDown(frame.payload.value, kTestBlock) + b).second);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,127 @@
+// The background part of LogSpace: zones made ready ahead of use, dead ones released, mostly dead ones
+// emptied.
+#include <algorithm>
+
+#include "base/sync_point.h"
+#include "wal/log_space.h"
+
+namespace zenfs {
+namespace {
+
+// How soon to look again for an empty zone after there was none.
+constexpr std::chrono::milliseconds kRetryAfter{200};
+// A zone is folded when at most this share of it is live; when zones are short, nearly any garbage will do.
+constexpr std::uint64_t kFoldLivePercent = 25;
+constexpr std::uint64_t kFoldLivePercentShort = 75;
+
+}  // namespace
+
+void LogSpace::Work() {
+  for (;;) {
+    std::uint64_t percent = 0;
+    {
+      MutexLock lock(mutex_);
+      while (!stopping_ && !poked_ && ready_.size() >= env_.reserve_target) wake_.Wait(mutex_);
+      if (!stopping_ && !poked_ && short_of_space_) {
+        static_cast<void>(wake_.WaitUntil(mutex_, Deadline::After(kRetryAfter)));
+      }
+      if (stopping_) return;
+      poked_ = false;
+      percent = short_of_space_ ? kFoldLivePercentShort : kFoldLivePercent;
+    }
+    SyncPoint::Reach("LogSpace::Work");
+    ReleaseDead();
+    FoldMostlyDead(percent);
+    TopUp();
+    MutexLock lock(mutex_);
+    ++rounds_;
+    round_done_.NotifyAll();
+  }
+}
+
+Status LogSpace::ReserveOne(Deadline deadline) {
+  ZENFS_ASSIGN_OR_RETURN(const ZoneId zone, env_.zones->LendLogZone(deadline));
+  Result<LogZone> reserved = env_.reservations->Reserve(zone);
+  if (!reserved) {
+    env_.zones->ReturnLogZone(zone);
+    return Fail(std::move(reserved).error());
+  }
+  const std::uint64_t capacity = env_.zones->Zone(zone).capacity;
+  MutexLock lock(mutex_);
+  zones_.insert_or_assign(zone, Zone{.reservation = *reserved, .capacity = capacity});
+  ready_.push_back(zone);
+  return {};
+}
+
+void LogSpace::TopUp() {
+  for (;;) {
+    {
+      MutexLock lock(mutex_);
+      if (stopping_ || ready_.size() >= env_.reserve_target) {
+        short_of_space_ = false;
+        return;
+      }
+    }
+    // Waits for resets under way: only when there are none is space short, and folding worth its cost.
+    if (!ReserveOne(Deadline::After(kRetryAfter))) {
+      // No zone now; a sync that needs one reserves it itself, with a deadline and an error.
+      MutexLock lock(mutex_);
+      short_of_space_ = true;
+      return;
+    }
+  }
+}
+
+void LogSpace::ReleaseDead() {
+  std::vector<ZoneId> dead;
+  {
+    MutexLock lock(mutex_);
+    for (auto& [id, zone] : zones_) {
+      if (stopping_ || !zone.closed || zone.live != 0 || zone.releasing) continue;
+      // Plain data that shares the zone, and readers of frames that were folded, keep it too.
+      const ZoneStatus status = env_.zones->Zone(id);
+      if (status.live != 0 || status.pins != 0) continue;
+      zone.releasing = true;
+      dead.push_back(id);
+    }
+  }
+  for (const ZoneId id : dead) {
+    // If the commit fails the log is no longer written, and those who commit learn why.
+    const bool released = env_.reservations->Release(id).has_value();
+    {
+      MutexLock lock(mutex_);
+      if (released) {
+        zones_.erase(id);
+      } else {
+        zones_.at(id).releasing = false;
+      }
+    }
+    if (released) env_.zones->ReturnLogZone(id);
+  }
+}
+
+void LogSpace::FoldMostlyDead(std::uint64_t live_percent_max) {
+  if (!env_.fold) return;
+  std::vector<ZoneId> victims;
+  {
+    MutexLock lock(mutex_);
+    if (stopping_) return;
+    for (const auto& [id, zone] : zones_) {
+      if (!zone.closed || zone.releasing || zone.live == 0) continue;
+      if (zone.live * 100 <= zone.written * live_percent_max) victims.push_back(id);
+    }
+  }
+  bool any = false;
+  for (const ZoneId id : victims) {
+    const Status folded = env_.fold(id);
+    any = any || folded.has_value();  // a file that can't be folded now stays where it is
+  }
+  if (any) ReleaseDead();
+}
+
+void LogSpace::FreeWhatCanBe() {
+  ReleaseDead();
+  FoldMostlyDead(kFoldLivePercentShort);
+}
+
+}  // namespace zenfs

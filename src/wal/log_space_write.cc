@@ -1,0 +1,213 @@
+// The leader's part of LogSpace: frames into zones.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/sync_point.h"
+#include "wal/log_space.h"
+
+namespace zenfs {
+namespace {
+
+// A zone that fails is left for the next; as many are tried before the error reaches the files.
+constexpr int kZonesTried = 3;
+constexpr std::chrono::milliseconds kBusyPause{5};
+constexpr std::uint64_t kBatchBytesMax = 4 << 20;
+// How long a write without a zone waits for mostly dead zones to be emptied.
+constexpr std::chrono::seconds kFoldWait{5};
+
+}  // namespace
+
+void LogSpace::Lead(std::deque<Waiting*> jobs) {
+  SyncPoint::Reach("LogSpace::Lead");
+  const Status placed = PlaceAll(jobs);
+  bool flush = false;
+  for (Waiting* each : jobs) {
+    if (!each->whole()) each->status = placed;
+    flush = flush || (each->whole() && each->job->flush);
+  }
+  if (!flush || !env_.device->geometry().volatile_cache) return;
+  // Also for what was placed before another's frame failed: those who waited for it return without an error.
+  const Status flushed = env_.device->Flush();
+  if (flushed) return;
+  // The frames are placed but not stable; only those who asked for that have to know.
+  for (Waiting* each : jobs) {
+    if (each->job->flush && each->status) each->status = flushed;
+  }
+}
+
+Status LogSpace::PlaceAll(const std::deque<Waiting*>& jobs) {
+  int tries_left = kZonesTried;
+  const Deadline busy_until = Deadline::After(env_.space_wait);
+  for (;;) {
+    // Asked first: who just filled a zone must not wait for one that nobody needs yet.
+    if (std::ranges::all_of(jobs, &Waiting::whole)) return {};
+    if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
+    Batch batch = Collect(jobs);
+    const Status sent = Send(batch);
+    if (sent || sent.error().code() == Code::kZoneFull) continue;
+    if (sent.error().code() == Code::kBusy) {  // the device's limits are shared with its other users
+      if (busy_until.Passed()) return sent;
+      SleepUntil(std::min(busy_until.when(), SteadyNow() + kBusyPause));
+    } else if (--tries_left == 0) {
+      return sent;
+    }
+  }
+}
+
+bool LogSpace::TakeReady() {
+  MutexLock lock(mutex_);
+  if (ready_.empty()) return false;
+  const Zone& zone = zones_.at(ready_.front());
+  const LogZone& reserved = zone.reservation;
+  current_ = {.zone = reserved.zone,
+              .seed = FrameSeed::Of(env_.volume, reserved.zone, reserved.generation, reserved.salt),
+              .at = env_.device->geometry().ZoneStart(reserved.zone) + zone.written,
+              .room = zone.capacity - zone.written};
+  room_.store(current_.room, std::memory_order_relaxed);
+  ready_.pop_front();
+  poked_ = true;  // the reserve is one short now
+  wake_.NotifyOne();
+  return true;
+}
+
+Status LogSpace::NextZone() {
+  if (TakeReady()) return {};
+  reserve_waits_.fetch_add(1, std::memory_order_relaxed);
+  Status reserved = ReserveOne(Deadline::After(env_.space_wait));
+  if (!reserved) {
+    ReleaseDead();
+    reserved = ReserveOne(Deadline::After(env_.space_wait));
+  }
+  if (!reserved) ZENFS_RETURN_IF_ERROR(WaitForReady(std::move(reserved).error()));
+  if (TakeReady()) return {};
+  return Fail(Code::kBusy, "a reserved log zone was taken away");  // only one leads, so nobody can
+}
+
+// Gives the background thread two rounds to empty a zone.
+Status LogSpace::WaitForReady(Error no_zone) {
+  if (no_zone.code() != Code::kNoSpace) return Fail(std::move(no_zone));
+  const Deadline deadline = Deadline::After(std::min(env_.space_wait, kFoldWait));
+  SyncPoint::Reach("LogSpace::WaitForReady");
+  MutexLock lock(mutex_);
+  const std::uint64_t begun = rounds_;
+  while (ready_.empty() && !stopping_ && rounds_ < begun + 2) {
+    short_of_space_ = true;
+    poked_ = true;
+    wake_.NotifyOne();
+    if (!round_done_.WaitUntil(mutex_, deadline)) break;
+  }
+  if (!ready_.empty()) return {};
+  return Fail(std::move(no_zone));
+}
+
+LogSpace::Batch LogSpace::Collect(const std::deque<Waiting*>& jobs) {
+  Batch batch;
+  for (Waiting* waiting : jobs) {
+    if (batch.bytes >= std::min(current_.room, kBatchBytesMax)) break;
+    AddPart(batch, *waiting);
+  }
+  return batch;
+}
+
+// Adds what is left of the job, or as much of it as the zone has room for. One part a batch: it ends either
+// the job or the zone.
+void LogSpace::AddPart(Batch& batch, Waiting& waiting) {
+  const FrameJob& job = *waiting.job;
+  const std::uint64_t done = waiting.payload_placed;
+  const std::uint64_t left = job.buffer->size() - job.header_bytes - done;
+  const std::uint64_t room = current_.room - batch.bytes;
+  if (left == 0) return;
+  if (room <= job.header_bytes) return AddFiller(batch, room);
+  const std::uint64_t payload = std::min<std::uint64_t>(left, room - job.header_bytes);
+  const std::uint64_t frame_bytes = job.header_bytes + payload;
+  const std::uint64_t device_bytes = RoundUp(frame_bytes, block_);
+  AlignedBuffer* buffer = job.buffer;
+  if (done != 0) {  // the header of a later part would overwrite what stands before it
+    buffer = &batch.copies.emplace_back(device_bytes);
+    buffer->Resize(job.header_bytes);
+    buffer->Append(job.buffer->View(job.header_bytes + done, payload));
+  }
+  // Behind the payload, without a change of the buffer's size, which its file may look at meanwhile. A part
+  // that is not the last ends on a block boundary.
+  if (device_bytes != frame_bytes) std::memset(buffer->data() + frame_bytes, 0, device_bytes - frame_bytes);
+  const std::uint64_t sequence = job.sequence + waiting.parts;
+  SealFrame(ByteSpan(buffer->data(), frame_bytes),
+            FrameHeader{.kind = job.kind,
+                        .header_bytes = job.header_bytes,
+                        .payload_bytes = static_cast<std::uint32_t>(payload),
+                        .owner = job.owner,
+                        .sequence = sequence,
+                        .file_offset = job.file_offset + done,
+                        .epoch = env_.epoch,
+                        .stable_sequence = job.stable_sequence},
+            current_.seed);
+  batch.parts.push_back({&waiting,
+                         {.sequence = sequence,
+                          .file_offset = job.file_offset + done,
+                          .length = payload,
+                          .payload = current_.at + batch.bytes + job.header_bytes,
+                          .device_bytes = device_bytes,
+                          .pin = {}}});
+  batch.pieces.push_back(ByteView(buffer->data(), device_bytes));
+  batch.bytes += device_bytes;
+}
+
+// Only a payload that must stay aligned needs this: no block would be left behind its header block. A scan
+// passes over the zeros.
+void LogSpace::AddFiller(Batch& batch, std::uint64_t room) {
+  AlignedBuffer& filler = batch.copies.emplace_back(room);
+  std::memset(filler.data(), 0, room);
+  filler.Resize(room);
+  batch.pieces.push_back(filler.View());
+  batch.bytes += room;
+}
+
+Status LogSpace::Send(Batch& batch) {
+  // Pinned first: nothing may take the zone between the write and the moment a file points to it.
+  const ZonePin pin = env_.zones->Pin(current_.zone);
+  const Status written = env_.device->Write(current_.at, batch.pieces);
+  if (!written) return LeaveZone(written.error());
+  MutexLock lock(mutex_);
+  Zone& zone = zones_.at(current_.zone);
+  zone.written += batch.bytes;
+  current_.at = current_.at + batch.bytes;
+  current_.room -= batch.bytes;
+  room_.store(current_.room, std::memory_order_relaxed);
+  if (current_.room == 0) {
+    zone.closed = true;
+    poked_ = true;
+    wake_.NotifyOne();
+  }
+  std::uint64_t payload = 0;
+  for (Batch::Part& part : batch.parts) {
+    part.frame.pin = pin;
+    part.waiting->payload_placed += part.frame.length;
+    part.waiting->parts += 1;
+    payload += part.frame.length;
+    // Plain data is counted by the extents that point to it.
+    if (part.waiting->job->kind == FrameKind::kLogData) zone.live += part.frame.device_bytes;
+    part.waiting->placed.push_back(std::move(part.frame));
+  }
+  payload_bytes_.fetch_add(payload, std::memory_order_relaxed);
+  padding_bytes_.fetch_add(batch.bytes - payload, std::memory_order_relaxed);
+  return {};
+}
+
+// What was placed of the batch that failed, if anything, is a duplicate of what goes to the next zone.
+Status LogSpace::LeaveZone(const Error& error) {
+  Error told = error.With(fmt::format("log zone {}", current_.zone.value));
+  if (error.code() == Code::kBusy)
+    return Fail(std::move(told));  // nothing was written, the zone is as it was
+  // Where it can still be done: a zone left open would keep the one slot that the next zone needs.
+  if (error.code() != Code::kZoneFull) IgnoreError(env_.device->Finish(current_.zone));
+  current_.room = 0;
+  room_.store(0, std::memory_order_relaxed);
+  MutexLock lock(mutex_);
+  zones_.at(current_.zone).closed = true;
+  poked_ = true;
+  wake_.NotifyOne();
+  return Fail(std::move(told));
+}
+
+}  // namespace zenfs

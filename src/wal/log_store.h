@@ -1,0 +1,28 @@
+// The framed files of a mounted volume, by id. A file is here from its creation (or the mount) until its last
+// name is gone; handles that are still open keep it alive after that. Threads: any. mutex_ is a leaf but for
+// the destructor of a removed file, which runs outside it.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "wal/framed_file.h"
+
+namespace zenfs {
+
+class LogStore {
+ public:
+  void Add(std::shared_ptr<FramedFile> file) EXCLUDES(mutex_);
+  // Null when there is none.
+  std::shared_ptr<FramedFile> Find(FileId id) const EXCLUDES(mutex_);
+  void Remove(FileId id) EXCLUDES(mutex_);
+  std::vector<std::shared_ptr<FramedFile>> All() const EXCLUDES(mutex_);
+
+ private:
+  mutable Mutex mutex_;
+  std::unordered_map<FileId, std::shared_ptr<FramedFile>> files_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

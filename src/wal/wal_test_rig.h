@@ -1,0 +1,248 @@
+// What the tests of this folder share: a log on an emulated device in memory that can be made to fail, with
+// the committed metadata as a State, and recovery of a file by scanning, as a mount does it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/emulator/emulator.h"
+#include "base/mutex.h"
+#include "model/state.h"
+#include "testing/faulty_device.h"
+#include "wal/framed_file.h"
+#include "wal/log_scan.h"
+#include "wal/log_space.h"
+#include "zone/zone_test_rig.h"
+
+namespace zenfs {
+
+// `size` letters that differ from place to place.
+inline std::string TestText(std::size_t size, std::uint64_t seed) {
+  std::string text(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + (i * 7 + i / 251 + seed * 5) % 26);
+  return text;
+}
+
+// A frame to be placed, with the buffer it stands in.
+struct TestJob {
+  TestJob(std::uint64_t owner, std::uint64_t sequence, std::uint64_t file_offset, std::string_view text,
+          bool flush = false)
+      : buffer(kFrameHeaderBytes + text.size()) {
+    buffer.Resize(kFrameHeaderBytes);
+    buffer.Append(AsBytes(text));
+    job = {.owner = owner,
+           .sequence = sequence,
+           .file_offset = file_offset,
+           .header_bytes = kFrameHeaderBytes,
+           .buffer = &buffer,
+           .flush = flush};
+  }
+  AlignedBuffer buffer;
+  FrameJob job;
+};
+
+// A class derived from it stops the log in its own destructor: the log's thread calls virtual functions.
+class WalRig : public LogReservations {
+ public:
+  explicit WalRig(const EmulatorGeometry& geometry, std::uint32_t reserve_target = 1,
+                  const EmulatorOptions& options = {})
+      : WalRig(CreateMemoryDevice(geometry, options), reserve_target) {}
+  ~WalRig() override {
+    if (log != nullptr) log->Stop();
+  }
+
+  // Makes zone manager and log anew over what is on the device, in a new epoch, as a mount after the death of
+  // the process. Files of before must be gone. `start_log` false: the caller starts the log.
+  void Mount(bool start_log = true) {
+    log.reset();
+    zones.reset();
+    const auto report = device.Report(ZoneId(0), device.geometry().zone_count).value();
+    const SlotPlan plan = PlanSlots(device.geometry()).value();
+    zones =
+        ZoneManager::Create(device, plan, report,
+                            {.metadata_zones = {}, .reserved_for_log = reserved_for_log, .read_only = false})
+            .value();
+    const State now = state();
+    for (const auto& [id, zone] : now.log_zones()) zones->AdoptLogZone(id);
+    for (const auto& [id, record] : now.files()) {
+      for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
+    }
+    ASSERT_TRUE(Commit({BeginEpoch{now.epoch() + 1}}));
+    log = std::make_unique<LogSpace>(LogSpace::Env{.device = &device,
+                                                   .zones = zones.get(),
+                                                   .reservations = this,
+                                                   .volume = volume,
+                                                   .epoch = now.epoch() + 1,
+                                                   .reserve_target = reserve_target_,
+                                                   .space_wait = std::chrono::seconds(30),
+                                                   .fold = fold});
+    for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
+    ASSERT_TRUE(zones->Start());
+    if (start_log) log->Start();
+  }
+
+  // --- the metadata ---
+  Status Commit(std::vector<Edit> edits) {
+    Effects effects;
+    MutexLock lock(mutex_);
+    const Status applied = state_.Apply(edits, &effects);
+    EXPECT_TRUE(applied) << applied.error().ToString();
+    if (zones != nullptr) {
+      zones->AddLive(effects.gained);
+      zones->RemoveLive(effects.lost);
+    }
+    changed_.NotifyAll();
+    return applied;
+  }
+  State state() const {
+    MutexLock lock(mutex_);
+    return state_;
+  }
+  Result<LogZone> Reserve(ZoneId zone) override {
+    {
+      MutexLock lock(mutex_);
+      if (reserves_to_fail_ != 0) {
+        --reserves_to_fail_;
+        return Fail(Code::kIo, "the metadata log cannot be written");
+      }
+      ++reserved_;
+    }
+    const std::uint64_t generation = state().next_generation();
+    const LogZone reserved{.zone = zone, .generation = generation, .salt = generation * 977};
+    ZENFS_RETURN_IF_ERROR(Commit({RaiseCounters{0, generation + 1}, ReserveLogZones{{reserved}}}));
+    return reserved;
+  }
+  Status Release(ZoneId zone) override {
+    ZENFS_RETURN_IF_ERROR(Commit({ReleaseLogZones{{zone}}}));
+    MutexLock lock(mutex_);
+    released_.push_back(zone);
+    changed_.NotifyAll();
+    return {};
+  }
+  void FailReserves(std::uint64_t times) {
+    MutexLock lock(mutex_);
+    reserves_to_fail_ = times;
+  }
+  std::uint64_t reserved() const {
+    MutexLock lock(mutex_);
+    return reserved_;
+  }
+  std::vector<ZoneId> released() const {
+    MutexLock lock(mutex_);
+    return released_;
+  }
+  bool WasReleased(ZoneId zone) const { return std::ranges::count(released(), zone) != 0; }
+  bool WaitUntilReleased(ZoneId zone) {
+    MutexLock lock(mutex_);
+    const Deadline deadline = Deadline::After(std::chrono::seconds(60));
+    while (std::ranges::count(released_, zone) == 0) {
+      if (!changed_.WaitUntil(mutex_, deadline)) return false;
+    }
+    return true;
+  }
+  bool WaitUntilReserved(std::size_t log_zones) {
+    MutexLock lock(mutex_);
+    const Deadline deadline = Deadline::After(std::chrono::seconds(60));
+    while (state_.log_zones().size() < log_zones) {
+      if (!changed_.WaitUntil(mutex_, deadline)) return false;
+    }
+    return true;
+  }
+
+  // --- files ---
+  FramedFile::Env FileEnv() const {
+    return {.device = &device,
+            .zones = zones.get(),
+            .log = log.get(),
+            .epoch = state().epoch(),
+            .buffer_bytes = buffer_bytes};
+  }
+  std::shared_ptr<FramedFile> NewFile() {
+    const FileId id(next_id_.fetch_add(1));
+    EXPECT_TRUE(
+        Commit({RaiseCounters{id.value + 1, 0}, CreateFile{id, FileShape::kFramed, Lifetime::kShort, 1},
+                LinkFile{kRootDirectory, std::to_string(id.value), id}}));
+    return std::make_shared<FramedFile>(FileEnv(), id);
+  }
+  // What a mount would find now.
+  ReplayedLog Replay(FileId id) {
+    const State now = state();
+    std::vector<ScannedFrame> frames;
+    for (const auto& [zone, reservation] : now.log_zones()) {
+      const ZoneInfo info = device.Report(zone, 1).value().front();
+      ScanLogZone(device, volume, reservation, info, [&](const ScannedFrame& frame) {
+        if (frame.owner == id.value) frames.push_back(frame);
+      });
+    }
+    return ReplayLog(*now.FindFile(id), now.epoch(), std::move(frames));
+  }
+  // The content that a read-only mount would find now; "damaged: ..." when it finds damage. Anew when zones
+  // were released meanwhile: a frame that stands twice may have been found where it is not live.
+  std::string Recovered(FileId id) {
+    for (;;) {
+      const State before = state();
+      ReplayedLog replayed = Replay(id);
+      std::string content;
+      if (replayed.damage.empty()) {
+        FramedFile::Env env = FileEnv();
+        env.log = nullptr;
+        content = Content(FramedFile(env, *before.FindFile(id), std::move(replayed)));
+      } else {
+        content = "damaged: " + replayed.damage.front();
+      }
+      if (state().log_zones() == before.log_zones()) return content;
+    }
+  }
+  // Seals what is found and goes on with it, as a read-write mount does. After Mount.
+  std::shared_ptr<FramedFile> Reopen(FileId id, ReplayedLog replayed) {
+    if (replayed.open_window) {
+      const auto record = state().FindFile(id);
+      SealLog seal{id, record->windows, replayed.open_window->last_sequence + 1, replayed.open_window->end,
+                   1};
+      seal.windows.push_back(*replayed.open_window);
+      EXPECT_TRUE(Commit({seal}));
+    }
+    return std::make_shared<FramedFile>(FileEnv(), *state().FindFile(id), std::move(replayed));
+  }
+  static std::string Content(const FramedFile& file) {
+    std::string text(file.size(), '?');
+    const auto got = file.Read(0, std::as_writable_bytes(std::span(text)));
+    if (!got) return "error: " + got.error().ToString();
+    text.resize(*got);
+    return text;
+  }
+  ZoneId ZoneOf(DeviceOffset place) const { return device.geometry().ZoneOf(place); }
+  ZoneCondition ConditionOf(ZoneId zone) { return device.Report(zone, 1).value().front().condition; }
+  std::uint64_t Count(FaultyDevice::Command command) const { return device.count(command); }
+
+ private:
+  WalRig(std::unique_ptr<EmulatorDevice> made, std::uint32_t reserve_target)
+      : emulator(*made), device(std::move(made)), reserve_target_(reserve_target) {}
+
+ public:
+  EmulatorDevice& emulator;
+  mutable FaultyDevice device;
+  const Uuid volume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value();
+  std::uint32_t reserved_for_log = 0;
+  std::uint64_t buffer_bytes = 64 << 10;
+  std::function<Status(ZoneId)> fold;  // set before Mount
+  std::unique_ptr<ZoneManager> zones;
+  std::unique_ptr<LogSpace> log;
+
+ private:
+  const std::uint32_t reserve_target_;
+  std::atomic<std::uint64_t> next_id_ = 100;
+  mutable Mutex mutex_;  // before the zone manager's
+  CondVar changed_;
+  State state_ GUARDED_BY(mutex_);
+  std::uint64_t reserves_to_fail_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t reserved_ GUARDED_BY(mutex_) = 0;
+  std::vector<ZoneId> released_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs
