@@ -154,8 +154,15 @@ set(ZENFS_TESTS_wal
 )
 
 set(ZENFS_SOURCES_catalog
+  catalog/catalog.cc
+  catalog/catalog_view.cc
+  catalog/path.cc
+  catalog/reservations.cc
 )
 set(ZENFS_TESTS_catalog
+  catalog/catalog_test.cc
+  catalog/path_test.cc
+  catalog/reservations_test.cc
 )
 
 set(ZENFS_SOURCES_reclaim

@@ -1,0 +1,71 @@
+#include "catalog/catalog.h"
+
+namespace zenfs {
+
+Result<Catalog::Action> Catalog::Begin(const Planner& planner) {
+  MutexLock lock(mutex_);
+  for (;;) {
+    ReservationKeys keys;
+    ZENFS_RETURN_IF_ERROR(planner(View(), keys));
+    // No deadline: whoever holds a reservation is inside a commit, which ends or fails by itself.
+    if (!reservations_.Conflicts(keys)) return Action(this, reservations_.Add(std::move(keys)));
+    released_.Wait(mutex_);
+  }
+}
+
+void Catalog::End(Reservations::Ticket ticket) {
+  MutexLock lock(mutex_);
+  reservations_.Remove(ticket);
+  released_.NotifyAll();
+}
+
+void Catalog::Look(const std::function<void(const CatalogView&)>& look) const {
+  MutexLock lock(mutex_);
+  look(View());
+}
+
+FileId Catalog::AddPending(PendingFile file) {
+  MutexLock lock(mutex_);
+  FileId replaced = kNoFile;
+  if (const auto it = pending_names_.find(std::pair(file.parent, file.name)); it != pending_names_.end()) {
+    replaced = it->second;
+    ErasePending(replaced);
+  }
+  pending_names_.emplace(std::pair(file.parent, file.name), file.id);
+  pending_.emplace(file.id, std::move(file));
+  return replaced;
+}
+
+void Catalog::DropPending(FileId id) {
+  MutexLock lock(mutex_);
+  ErasePending(id);
+}
+
+void Catalog::SetPendingLifetime(FileId id, Lifetime lifetime) {
+  MutexLock lock(mutex_);
+  if (const auto it = pending_.find(id); it != pending_.end()) it->second.lifetime = lifetime;
+}
+
+void Catalog::ErasePending(FileId id) {
+  const auto it = pending_.find(id);
+  if (it == pending_.end()) return;
+  pending_names_.erase(std::pair(it->second.parent, it->second.name));
+  pending_.erase(it);
+}
+
+Result<Effects> Catalog::Apply(std::span<const Edit> edits) {
+  MutexLock lock(mutex_);
+  Effects effects;
+  ZENFS_RETURN_IF_ERROR(state_.Apply(edits, &effects));
+  for (const Edit& edit : edits) {
+    if (const auto* created = std::get_if<CreateFile>(&edit)) ErasePending(created->id);
+  }
+  return effects;
+}
+
+std::shared_ptr<const FileRecord> Catalog::FindFile(FileId id) const {
+  MutexLock lock(mutex_);
+  return state_.FindFile(id);
+}
+
+}  // namespace zenfs

@@ -1,0 +1,22 @@
+#include "catalog/reservations.h"
+
+#include <algorithm>
+
+namespace zenfs {
+namespace {
+
+template <typename T>
+bool Intersect(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::ranges::any_of(a, [&](const T& x) { return std::ranges::find(b, x) != b.end(); });
+}
+
+}  // namespace
+
+bool Reservations::Conflicts(const ReservationKeys& keys) const {
+  return std::ranges::any_of(held_, [&](const ReservationKeys& held) {
+    return Intersect(held.names, keys.names) || Intersect(held.exclusive, keys.exclusive) ||
+           Intersect(held.exclusive, keys.shared) || Intersect(held.shared, keys.exclusive);
+  });
+}
+
+}  // namespace zenfs

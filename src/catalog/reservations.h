@@ -1,0 +1,42 @@
+// Who is in the middle of changing what (design rule 1): an action reserves the names and ids it touches from
+// validation until its commit has been applied; a second action on any of them waits.
+//
+// Keys
+//   names      an entry of a directory: exclusive
+//   exclusive  a file whose content or last name changes, or a directory that disappears
+//   shared     a directory in which a name changes: any number at once, none while it disappears
+//
+// Threads: none of its own; the catalog's lock is held for every call.
+#pragma once
+
+#include <list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/units.h"
+
+namespace zenfs {
+
+struct ReservationKeys {
+  std::vector<std::pair<FileId, std::string>> names;
+  std::vector<FileId> exclusive;
+  std::vector<FileId> shared;
+
+  bool empty() const { return names.empty() && exclusive.empty() && shared.empty(); }
+};
+
+class Reservations {
+ public:
+  using Ticket = std::list<ReservationKeys>::iterator;
+
+  bool Conflicts(const ReservationKeys& keys) const;
+  Ticket Add(ReservationKeys keys) { return held_.insert(held_.end(), std::move(keys)); }
+  void Remove(Ticket ticket) { held_.erase(ticket); }
+
+ private:
+  // As many as there are actions under way: a handful, so a list is searched faster than a map is kept.
+  std::list<ReservationKeys> held_;
+};
+
+}  // namespace zenfs
