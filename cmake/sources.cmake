@@ -166,8 +166,10 @@ set(ZENFS_TESTS_catalog
 )
 
 set(ZENFS_SOURCES_reclaim
+  reclaim/log_fold.cc
 )
 set(ZENFS_TESTS_reclaim
+  reclaim/log_fold_test.cc
 )
 
 set(ZENFS_SOURCES_volume

@@ -1,0 +1,194 @@
+#include "reclaim/log_fold.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "base/thread.h"
+#include "wal/wal_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using Command = FaultyDevice::Command;
+
+class FoldRig : public WalRig {
+ public:
+  FoldRig() : WalRig(TestGeometry(32, 8)) {
+    Mount();
+    sink = MakeZoneExtentSink(*zones);
+    env = {.logs = &logs,
+           .sink = sink.get(),
+           .block_size = kTestBlock,
+           .with_file = [this](FileId id, const std::function<Status()>& body) -> Status {
+             if (state().FindFile(id) == nullptr) return Fail(Code::kBusy, "the file is gone");
+             return body();
+           },
+           .commit = [this](std::vector<Edit> edits) -> Status {
+             if (fail_commits) return Fail(Code::kIo, "the metadata log cannot be written");
+             return Commit(std::move(edits));
+           }};
+  }
+  ~FoldRig() override { log->Stop(); }  // its thread calls this object
+  // A file with so many synced bytes.
+  std::shared_ptr<FramedFile> Stored(std::size_t size, std::uint64_t seed) {
+    auto file = NewFile();
+    logs.Add(file);
+    EXPECT_TRUE(file->Append(AsBytes(TestText(size, seed))));
+    EXPECT_TRUE(file->Sync());
+    return file;
+  }
+  ZoneId FirstZoneOf(const FramedFile& file) const { return ZoneOf(file.Pieces().front().place); }
+
+  LogStore logs;
+  std::unique_ptr<ExtentSink> sink;
+  LogFoldEnv env;
+  bool fail_commits = false;
+  std::uint64_t moved = 0;
+};
+
+// The first file's frames, then another's that fill the zone.
+struct TwoFiles {
+  explicit TwoFiles(FoldRig& rig)
+      : small(rig.Stored(5000, 1)), large(rig.Stored(20'000, 2)), zone(rig.FirstZoneOf(*small)) {
+    EXPECT_EQ(rig.FirstZoneOf(*large), zone);
+  }
+  std::shared_ptr<FramedFile> small, large;
+  ZoneId zone;
+};
+
+TEST(LogFoldTest, FoldedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
+  FoldRig rig;
+  const TwoFiles files(rig);
+  rig.Stored(30'000, 3);  // goes on in the next zone
+  ASSERT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved));
+  for (const auto& file : rig.logs.All()) EXPECT_EQ(file->RangeToFold(files.zone).to, 0U);
+  EXPECT_GE(rig.moved, 25'000U);
+  EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
+  EXPECT_EQ(WalRig::Content(*files.large), TestText(20'000, 2));
+  EXPECT_TRUE(rig.WaitUntilReleased(files.zone));
+  rig.log->Stop();
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.ConditionOf(files.zone), ZoneCondition::kEmpty);
+  EXPECT_EQ(rig.Recovered(files.small->id()), TestText(5000, 1));
+  EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
+}
+
+TEST(LogFoldTest, FileLargerThanOneCopyIsFoldedWhole) {
+  WalRig rig(TestGeometry(16, 512));
+  rig.Mount();
+  LogStore logs;
+  const auto sink = MakeZoneExtentSink(*rig.zones);
+  const auto file = rig.NewFile();
+  logs.Add(file);
+  const std::string text = TestText(2'900'001, 7);
+  ASSERT_TRUE(file->Append(AsBytes(text)));
+  ASSERT_TRUE(file->Sync());
+  const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
+  const LogFoldEnv env{.logs = &logs,
+                       .sink = sink.get(),
+                       .block_size = kTestBlock,
+                       .with_file = [](FileId, const std::function<Status()>& body) { return body(); },
+                       .commit = [&rig](std::vector<Edit> edits) { return rig.Commit(std::move(edits)); }};
+  std::uint64_t moved = 0;
+  ASSERT_TRUE(FoldLogZone(env, last, &moved));
+  EXPECT_EQ(moved, text.size());
+  EXPECT_EQ(WalRig::Content(*file), text);
+  EXPECT_EQ(rig.Recovered(file->id()), text);
+  EXPECT_EQ(rig.state().FindFile(file->id())->ExtentsEnd(), text.size());
+}
+
+TEST(LogFoldTest, ZoneWithoutLiveFramesCostsNothing) {
+  FoldRig rig;
+  rig.Stored(5000, 1);
+  const std::uint64_t reads = rig.Count(Command::kRead);
+  ASSERT_TRUE(FoldLogZone(rig.env, ZoneId(31), &rig.moved));
+  EXPECT_EQ(rig.moved, 0U);
+  EXPECT_EQ(rig.Count(Command::kRead), reads);
+}
+
+TEST(LogFoldTest, FailedWriteLeavesTheFramesWhatTheyAre) {
+  FoldRig rig;
+  const TwoFiles files(rig);
+  rig.device.Inject({.command = Command::kWrite, .times = 100});
+  EXPECT_EQ(FoldLogZone(rig.env, files.zone, &rig.moved).error().code(), Code::kIo);
+  rig.device.ClearFaults();
+  EXPECT_EQ(rig.moved, 0U);
+  EXPECT_NE(files.small->RangeToFold(files.zone).to, 0U);
+  EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
+  EXPECT_EQ(rig.Recovered(files.small->id()), TestText(5000, 1));
+  EXPECT_FALSE(rig.WasReleased(files.zone));
+}
+
+TEST(LogFoldTest, FailedReadLeavesTheFramesWhatTheyAre) {
+  FoldRig rig;
+  const TwoFiles files(rig);
+  rig.device.Inject({.command = Command::kRead, .times = 100});
+  EXPECT_EQ(FoldLogZone(rig.env, files.zone, &rig.moved).error().code(), Code::kIo);
+  rig.device.ClearFaults();
+  EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
+}
+
+TEST(LogFoldTest, FailedCommitLeavesTheFramesAndALaterFoldSucceeds) {
+  FoldRig rig;
+  const TwoFiles files(rig);
+  rig.fail_commits = true;
+  EXPECT_EQ(FoldLogZone(rig.env, files.zone, &rig.moved).error().code(), Code::kIo);
+  EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
+  EXPECT_EQ(WalRig::Content(*files.large), TestText(20'000, 2));
+  rig.fail_commits = false;
+  ASSERT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved));
+  EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
+}
+
+TEST(LogFoldTest, FileDeletedMeanwhileDoesNotKeepTheOthersFromBeingFolded) {
+  FoldRig rig;
+  const TwoFiles files(rig);
+  // Deleted, and still open: gone for the catalog, while its object is in the store's list that fold took.
+  ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}));
+  EXPECT_EQ(FoldLogZone(rig.env, files.zone, &rig.moved).error().code(), Code::kBusy);
+  EXPECT_EQ(files.large->RangeToFold(files.zone).to, 0U);
+  EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
+}
+
+TEST(LogFoldTest, FileTruncatedWhileItIsCopiedStaysWhatItIs) {
+  FoldRig rig;
+  const TwoFiles files(rig);
+  rig.device.Hold(Command::kRead);
+  std::optional<Code> code;
+  Thread folder("folder", [&] {
+    const Status folded = FoldLogZone(rig.env, files.zone, &rig.moved);
+    if (!folded) code = folded.error().code();
+  });
+  ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
+  for (const auto& file : {files.small, files.large}) {
+    const auto truncate = file->BeginTruncate(100);
+    ASSERT_TRUE(truncate);
+    file->EndTruncate(*truncate, rig.Commit(truncate->edits).has_value());
+  }
+  rig.device.Release();
+  folder.Join();
+  EXPECT_EQ(code, Code::kBusy);
+  EXPECT_EQ(rig.Recovered(files.small->id()), TestText(5000, 1).substr(0, 100));
+  EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2).substr(0, 100));
+}
+
+TEST(LogFoldTest, AppendsGoOnWhileTheFileIsFolded) {
+  FoldRig rig;
+  const TwoFiles files(rig);
+  rig.device.Hold(Command::kRead);
+  Thread folder("folder", [&] { EXPECT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved)); });
+  ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
+  for (const auto& file : {files.small, files.large}) {
+    ASSERT_TRUE(file->Append(AsBytes("more")));
+    ASSERT_TRUE(file->Sync());
+  }
+  rig.device.Release();
+  folder.Join();
+  EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1) + "more");
+  EXPECT_EQ(rig.Recovered(files.small->id()), TestText(5000, 1) + "more");
+  EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2) + "more");
+}
+
+}  // namespace
+}  // namespace zenfs
