@@ -173,8 +173,25 @@ set(ZENFS_TESTS_reclaim
 )
 
 set(ZENFS_SOURCES_volume
+  volume/check_extents.cc
+  volume/check_volume.cc
+  volume/counting_sink.cc
+  volume/foreign.cc
+  volume/format_volume.cc
+  volume/mount_options.cc
+  volume/mount_table.cc
+  volume/volume_commit.cc
+  volume/volume_files.cc
+  volume/volume_handle.cc
+  volume/volume_look.cc
+  volume/volume_mount.cc
+  volume/volume_names.cc
+  volume/volume_unmount.cc
 )
 set(ZENFS_TESTS_volume
+  volume/format_volume_test.cc
+  volume/volume_files_test.cc
+  volume/volume_names_test.cc
 )
 
 # src/backends/emulator

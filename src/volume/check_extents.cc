@@ -1,0 +1,64 @@
+#include "volume/check_extents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace zenfs {
+namespace {
+
+struct Placed {
+  FileId file;
+  Extent extent;
+};
+
+void CheckOne(CheckContext& context, const Placed& placed, bool log_carries_data) {
+  const Geometry& geometry = context.device.geometry();
+  const Extent& extent = placed.extent;
+  const auto complain = [&](std::optional<ZoneId> zone, std::string what) {
+    context.Add(
+        Severity::kError,
+        fmt::format("file {}: the extent at file offset {} {}", placed.file.value, extent.file_offset, what),
+        zone, extent.place);
+  };
+  if (extent.place.value >= geometry.size_bytes())
+    return complain(std::nullopt, "lies behind the end of the device");
+  const ZoneId id = geometry.ZoneOf(extent.place);
+  const ZoneInfo& zone = context.report[id.value];
+  const std::uint64_t end = extent.place - zone.start + RoundUp(extent.length, geometry.block_size);
+  if (!IsMultiple(extent.place.value, geometry.block_size))
+    complain(id, "does not begin on a block boundary");
+  if (end > zone.capacity) return complain(id, "reaches beyond the capacity of its zone");
+  if (zone.condition == ZoneCondition::kOffline) return complain(id, "is lost: its zone is offline");
+  if (end > zone.WrittenBytes()) complain(id, "reaches beyond the write pointer of its zone");
+  if (std::ranges::find(context.superblock.metadata_zones, id) != context.superblock.metadata_zones.end()) {
+    complain(id, "lies in a metadata zone");
+  }
+  if (!log_carries_data && context.state.log_zones().contains(id)) complain(id, "lies in a log zone");
+}
+
+}  // namespace
+
+void CheckExtents(CheckContext& context, bool log_carries_data) {
+  std::vector<Placed> all;
+  for (const auto& [id, record] : context.state.files()) {
+    for (const Extent& extent : record->extents) all.push_back({id, extent});
+  }
+  std::ranges::sort(all, {}, [](const Placed& p) { return p.extent.place; });
+  const std::uint32_t block = context.device.geometry().block_size;
+  std::uint64_t occupied_to = 0;
+  for (const Placed& placed : all) {
+    CheckOne(context, placed, log_carries_data);
+    if (placed.extent.place.value < occupied_to) {
+      context.Add(Severity::kError,
+                  fmt::format("file {}: the extent at file offset {} overlaps another file's",
+                              placed.file.value, placed.extent.file_offset),
+                  context.device.geometry().ZoneOf(placed.extent.place), placed.extent.place);
+    }
+    occupied_to = std::max(occupied_to, RoundUp(placed.extent.place.value + placed.extent.length, block));
+    context.out.bytes_live += RoundUp(placed.extent.length, block);
+  }
+  context.out.extents = all.size();
+}
+
+}  // namespace zenfs

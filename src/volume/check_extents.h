@@ -1,0 +1,30 @@
+// The part of a check that holds extents against the device: each inside its zone's written part, in a zone
+// that may hold data, overlapping no other.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "format/superblock.h"
+#include "model/state.h"
+#include "volume/check_volume.h"
+
+namespace zenfs {
+
+struct CheckContext {
+  ZonedDevice& device;
+  const Superblock& superblock;
+  const State& state;
+  std::span<const ZoneInfo> report;
+  CheckReport& out;
+
+  void Add(Severity severity, std::string text, std::optional<ZoneId> zone = std::nullopt,
+           std::optional<DeviceOffset> offset = std::nullopt) {
+    out.findings.push_back({severity, std::move(text), zone, offset});
+  }
+};
+
+// `log_carries_data`: extents may lie in log zones.
+void CheckExtents(CheckContext& context, bool log_carries_data);
+
+}  // namespace zenfs

@@ -1,0 +1,49 @@
+// Verifies every invariant of a volume without changing anything.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+enum class Severity {
+  kNote,     // worth knowing, nothing is wrong
+  kWarning,  // space or speed is lost, no data
+  kError,    // an invariant is broken or data can't be reached
+};
+
+struct Finding {
+  Severity severity = Severity::kError;
+  std::string text;  // one sentence
+  std::optional<ZoneId> zone;
+  std::optional<DeviceOffset> offset;
+};
+
+struct CheckReport {
+  std::vector<Finding> findings;
+  std::uint64_t files = 0;
+  std::uint64_t directories = 0;
+  std::uint64_t extents = 0;
+  std::uint64_t frames = 0;
+  std::uint64_t bytes_live = 0;
+
+  bool clean() const;  // no finding of severity kError
+};
+
+struct CheckOptions {
+  bool read_data = false;  // also read every byte of every file
+  // Called now and then with what is done, of how much, in bytes. May be empty.
+  std::function<void(std::uint64_t done, std::uint64_t of)> progress;
+};
+
+// `device` may be open read-only. Errors (instead of a report) only when there is no ZenFS to check at all;
+// damage is reported as findings.
+[[nodiscard]] Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options);
+
+}  // namespace zenfs

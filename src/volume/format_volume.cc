@@ -1,0 +1,166 @@
+#include "volume/format_volume.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "metalog/metalog.h"
+#include "metalog/probe.h"
+#include "volume/foreign.h"
+#include "volume/log_reserve.h"
+#include "zone/slot_plan.h"
+
+namespace zenfs {
+namespace {
+
+// The least that works: metadata, what the log keeps and has ready, and a zone or two for data.
+constexpr std::size_t kUsableZonesMin = 8;
+constexpr std::uint64_t kCapacityMin = 64 << 10;
+constexpr std::uint32_t kMetadataZonesMin = 3;
+// For sizing the metadata: a file for every MiB, 128 bytes each, is more than RocksDB makes of any device.
+constexpr std::uint64_t kBytesPerFile = 1 << 20;
+constexpr std::uint64_t kMetadataPerFile = 128;
+
+// Where metadata can lie is bounded, so that a probe never has to look at a whole device.
+std::vector<ZoneInfo> UsableZones(std::span<const ZoneInfo> report) {
+  std::vector<ZoneInfo> usable;
+  for (const ZoneInfo& zone : report) {
+    if (zone.type != ZoneType::kSequentialRequired) continue;
+    if (zone.condition == ZoneCondition::kOffline || zone.condition == ZoneCondition::kReadOnly) continue;
+    usable.push_back(zone);
+  }
+  return usable;
+}
+
+Status CheckSize(const ZonedDevice& device, std::span<const ZoneInfo> usable) {
+  if (usable.size() < kUsableZonesMin) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: {} usable sequential zones, at least {} are needed",
+                                                    device.name(), usable.size(), kUsableZonesMin));
+  }
+  const std::uint64_t needed = std::max<std::uint64_t>(kCapacityMin, 16 * device.geometry().block_size);
+  const ZoneInfo& smallest = *std::ranges::min_element(usable, {}, &ZoneInfo::capacity);
+  if (smallest.capacity < needed) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: zone {} has a capacity of {} KiB, at least {} KiB are needed", device.name(),
+                            smallest.id.value, smallest.capacity / 1024, needed / 1024));
+  }
+  return {};
+}
+
+// Two snapshots of the largest expected metadata and one zone more (design rule 4).
+std::uint32_t MetadataZoneCount(std::span<const ZoneInfo> usable) {
+  std::uint64_t total = 0;
+  for (const ZoneInfo& zone : usable) total += zone.capacity;
+  const std::uint64_t snapshot = total / kBytesPerFile * kMetadataPerFile;
+  const std::uint64_t zones = (snapshot + usable.front().capacity - 1) / usable.front().capacity;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(2 * zones + 1, kMetadataZonesMin, kMaxMetadataZones));
+}
+
+Status RefuseExisting(ZonedDevice& device, std::span<const ZoneInfo> report) {
+  const Result<Superblock> found = ProbeSuperblock(device);
+  if (found) return Fail(Code::kExists, "Existing filesystem found, use --force if you want to replace it.");
+  if (found.error().code() != Code::kNotFound) {
+    return Fail(Code::kExists,
+                fmt::format("Existing filesystem found ({}), use --force if you want to replace it.",
+                            found.error().ToString()));
+  }
+  if (const auto foreign = FindForeignContent(device, report)) {
+    return Fail(Code::kExists,
+                fmt::format("{} holds {}, use --force if you want to replace it.", device.name(), *foreign));
+  }
+  return {};
+}
+
+Result<std::vector<ZoneId>> ChooseMetadataZones(const ZonedDevice& device, std::span<const ZoneInfo> report,
+                                                std::span<const ZoneInfo> usable, std::uint32_t count) {
+  if (count == 0) count = MetadataZoneCount(usable);
+  if (count < kMetadataZonesMin || count > kMaxMetadataZones ||
+      count + kUsableZonesMin - kMetadataZonesMin > usable.size()) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{}: {} metadata zones asked for; from {} to {} are possible here", device.name(), count,
+                    kMetadataZonesMin,
+                    std::min(kMaxMetadataZones, usable.size() - kUsableZonesMin + kMetadataZonesMin)));
+  }
+  std::vector<ZoneId> zones;
+  for (const ZoneInfo& zone : usable.first(count)) zones.push_back(zone.id);
+  const auto before = std::ranges::count_if(report, [&](const ZoneInfo& z) {
+    return z.type == ZoneType::kSequentialRequired && z.id <= zones.back();
+  });
+  if (static_cast<std::size_t>(before) > kMaxMetadataZones) {
+    return Fail(
+        Code::kNotSupported,
+        fmt::format("{}: {} of the first {} sequential zones are offline or read-only; too few are left for "
+                    "metadata",
+                    device.name(), before - count, before));
+  }
+  return zones;
+}
+
+// Ends the file system that is there, if any: its metadata zones are reset one by one, each durably before
+// the next, the newest generation's last, so that a crash in between leaves the old file system whole or not
+// at all; never an older state of it.
+Status ResetOldMetadata(ZonedDevice& device) {
+  const Result<Superblock> old = ProbeSuperblock(device);
+  if (!old) return {};
+  std::vector<ZoneId> zones = old->metadata_zones;
+  const std::vector<ZoneId> newest = NewestGenerationZones(device, *old);
+  std::erase_if(zones, [&](ZoneId zone) { return std::ranges::find(newest, zone) != newest.end(); });
+  zones.insert(zones.end(), newest.begin(), newest.end());
+  for (const ZoneId zone : zones) {
+    ZENFS_RETURN_IF_ERROR(device.Reset(zone));
+    ZENFS_RETURN_IF_ERROR(device.Flush());
+  }
+  return {};
+}
+
+// Leaves no superblock of an earlier file system where a probe looks.
+Status ClearProbedZones(ZonedDevice& device, std::span<const ZoneInfo> usable) {
+  ZENFS_RETURN_IF_ERROR(ResetOldMetadata(device));
+  for (const ZoneInfo& zone : usable.first(std::min(usable.size(), kMaxMetadataZones))) {
+    if (zone.condition != ZoneCondition::kEmpty) ZENFS_RETURN_IF_ERROR(device.Reset(zone.id));
+  }
+  return device.Flush();
+}
+
+}  // namespace
+
+Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& options) {
+  const Geometry& geometry = device.geometry();
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
+  const std::vector<ZoneInfo> usable = UsableZones(report);
+  ZENFS_RETURN_IF_ERROR(CheckSize(device, usable));
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry));
+  FormatReport result;
+  ZENFS_ASSIGN_OR_RETURN(result.metadata_zones,
+                         ChooseMetadataZones(device, report, usable, options.metadata_zones));
+  result.uuid = options.uuid ? *options.uuid : Uuid::Generate();
+  const Superblock superblock{.uuid = result.uuid,
+                              .label = options.label,
+                              .created_seconds = WallSeconds(),
+                              .block_size = geometry.block_size,
+                              .zone_size = geometry.zone_size,
+                              .zone_count = geometry.zone_count,
+                              .finish_threshold_percent = options.finish_threshold_percent,
+                              .metadata_zones = result.metadata_zones,
+                              .made_by = "ZenFS " ZENFS_VERSION};
+  ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));
+  if (!options.force) ZENFS_RETURN_IF_ERROR(RefuseExisting(device, report));
+  if (device.mode() != OpenMode::kExclusive) {
+    return Fail(Code::kReadOnly, fmt::format("{}: is open read-only", device.name()));
+  }
+
+  // The decision is made; from here on the device is written.
+  ZENFS_RETURN_IF_ERROR(ClearProbedZones(device, usable));
+  ZENFS_RETURN_IF_ERROR(Metalog::Format(device, superblock, {}));
+  // As a mount in use will report it: less the log's current zone, what it has ready and what is kept for it.
+  const std::size_t kept = 1 + 2 * LogReserve(geometry, result.metadata_zones.size(), plan);
+  for (const ZoneInfo& zone : std::span(usable).subspan(result.metadata_zones.size() + kept)) {
+    result.free_bytes += zone.capacity;
+  }
+  return result;
+}
+
+}  // namespace zenfs

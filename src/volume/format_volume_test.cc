@@ -1,0 +1,103 @@
+#include "testing/crash_device.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+namespace {
+
+std::uint64_t Changes(const EmulatorDevice& device) {
+  std::uint64_t commands = 0;
+  for (const EmulatorCommand kind :
+       {EmulatorCommand::kWrite, EmulatorCommand::kAppend, EmulatorCommand::kManagement}) {
+    commands += device.meter().of(kind).commands;
+  }
+  return commands;
+}
+
+TEST(FormatVolume, RefusesAnExistingFileSystemWithoutTouchingIt) {
+  const auto device = CreateMemoryDevice(SmallGeometry());
+  const auto first = FormatVolume(*device, {});
+  ASSERT_TRUE(IsOk(first));
+  const std::uint64_t before = Changes(*device);
+  const auto second = FormatVolume(*device, {});
+  EXPECT_EQ(CodeOf(second), Code::kExists);
+  EXPECT_EQ(second.error().text(), "Existing filesystem found, use --force if you want to replace it.");
+  EXPECT_EQ(Changes(*device), before);
+  const auto forced = FormatVolume(*device, {.force = true});
+  ASSERT_TRUE(IsOk(forced));
+  EXPECT_NE(forced->uuid, first->uuid);
+}
+
+TEST(FormatVolume, RefusesADeviceWithForeignData) {
+  const auto device = CreateMemoryDevice(SmallGeometry());
+  AlignedBuffer block(4096);
+  block.PadTo(4096);
+  block.Resize(0);
+  block.Append(AsBytes("not a file system"));
+  block.PadTo(4096);
+  ASSERT_TRUE(IsOk(device->ZonedDevice::Write(device->geometry().ZoneStart(ZoneId(5)), block.View())));
+  const auto refused = FormatVolume(*device, {});
+  EXPECT_EQ(CodeOf(refused), Code::kExists);
+  EXPECT_NE(refused.error().text().find("data of an unknown kind in 1 zones"), std::string::npos);
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {.force = true})));
+  EXPECT_TRUE(IsOk(Volume::Mount(Borrow(*device), {})));
+}
+
+TEST(FormatVolume, RefusesAForeignFileSystemByName) {
+  EmulatorGeometry geometry = SmallGeometry();
+  geometry.conventional = 2;
+  const auto device = CreateMemoryDevice(geometry);
+  AlignedBuffer block(4096);
+  block.Append(AsBytes(std::string(0x400, '\0') + std::string("\x10\x20\xf5\xf2", 4)));
+  block.PadTo(4096);
+  ASSERT_TRUE(IsOk(device->ZonedDevice::Write(DeviceOffset(0), block.View())));
+  const auto refused = FormatVolume(*device, {});
+  EXPECT_EQ(CodeOf(refused), Code::kExists);
+  EXPECT_NE(refused.error().text().find("F2FS"), std::string::npos);
+}
+
+TEST(FormatVolume, SaysWhatATooSmallDeviceLacks) {
+  EmulatorGeometry geometry = SmallGeometry();
+  geometry.zones = 7;
+  const auto few = FormatVolume(*CreateMemoryDevice(geometry), {});
+  EXPECT_EQ(CodeOf(few), Code::kInvalidArgument);
+  EXPECT_NE(few.error().text().find("at least 8"), std::string::npos);
+  geometry.zones = 40;
+  geometry.zone_capacity = 32 << 10;
+  const auto small = FormatVolume(*CreateMemoryDevice(geometry), {});
+  EXPECT_EQ(CodeOf(small), Code::kInvalidArgument);
+  EXPECT_NE(small.error().text().find("at least 64 KiB"), std::string::npos);
+}
+
+TEST(FormatVolume, FreeBytesAreWhatAMountReports) {
+  for (const std::uint32_t zones : {10u, 20u, 40u, 100u}) {
+    EmulatorGeometry geometry = SmallGeometry();
+    geometry.zones = zones;
+    geometry.conventional = 1;
+    const auto device = CreateMemoryDevice(geometry);
+    const auto made = FormatVolume(*device, {});
+    ASSERT_TRUE(IsOk(made));
+    const auto volume = Volume::Mount(Borrow(*device), {});
+    ASSERT_TRUE(IsOk(volume));
+    auto log = (*volume)->Create("x.log");  // soon the log has all its zones
+    ASSERT_TRUE(IsOk(log));
+    ASSERT_TRUE(IsOk((*log)->Append(AsBytes("x"))));
+    ASSERT_TRUE(IsOk((*log)->Sync()));
+    const Deadline deadline = Deadline::After(std::chrono::seconds(30));
+    while ((*volume)->Space().free != made->free_bytes && !deadline.Passed()) {
+      SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ((*volume)->Space().free, made->free_bytes) << zones;
+  }
+}
+
+TEST(FormatVolume, SkipsOfflineZonesForMetadata) {
+  const auto device = CreateMemoryDevice(SmallGeometry());
+  ASSERT_TRUE(IsOk(device->SetCondition(ZoneId(1), ZoneCondition::kOffline)));
+  const auto made = FormatVolume(*device, {});
+  ASSERT_TRUE(IsOk(made));
+  EXPECT_EQ(made->metadata_zones, (std::vector<ZoneId>{ZoneId(0), ZoneId(2), ZoneId(3)}));
+  EXPECT_TRUE(IsOk(Volume::Mount(Borrow(*device), {})));
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,52 @@
+#include "volume/mount_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kBufferKibMax = 1 << 20;  // 1 GiB
+constexpr std::uint64_t kSpaceWaitMax = 24 * 3600;
+
+Result<std::uint64_t> Number(const std::string& key, const std::string& value, std::uint64_t min,
+                             std::uint64_t max) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size() || number < min || number > max) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("option {}: \"{}\" is not a number from {} to {}", key, value, min, max));
+  }
+  return number;
+}
+
+Result<bool> Flag(const std::string& key, const std::string& value) {
+  if (value.empty() || value == "1" || value == "true") return true;
+  if (value == "0" || value == "false") return false;
+  return Fail(Code::kInvalidArgument, fmt::format("option {}: \"{}\" is neither true nor false", key, value));
+}
+
+}  // namespace
+
+Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  MountOptions options;
+  for (const auto& [key, value] : pairs) {
+    if (key == "ro") {
+      ZENFS_ASSIGN_OR_RETURN(options.read_only, Flag(key, value));
+    } else if (key == "buffer_kib") {
+      ZENFS_ASSIGN_OR_RETURN(const std::uint64_t kib, Number(key, value, 64, kBufferKibMax));
+      options.plain_buffer_bytes = kib * 1024;
+    } else if (key == "space_wait_s") {
+      ZENFS_ASSIGN_OR_RETURN(const std::uint64_t seconds, Number(key, value, 0, kSpaceWaitMax));
+      options.space_wait = std::chrono::seconds(seconds);
+    } else {
+      return Fail(
+          Code::kInvalidArgument,
+          fmt::format("unknown option \"{}\"; a mount knows ro, buffer_kib:N and space_wait_s:N", key));
+    }
+  }
+  return options;
+}
+
+}  // namespace zenfs

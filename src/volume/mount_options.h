@@ -1,0 +1,26 @@
+// What a mount can be asked for, from `key:value` pairs behind the `?` of a URI or from the command line.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace zenfs {
+
+struct MountOptions {
+  bool read_only = false;                      // key `ro`
+  std::uint64_t plain_buffer_bytes = 1 << 20;  // key `buffer_kib`: per plain file being written
+  std::chrono::seconds space_wait{30};         // key `space_wait_s`: how long a write waits for a zone
+
+  friend bool operator==(const MountOptions&, const MountOptions&) = default;
+};
+
+// Errors: kInvalidArgument naming the unknown key or the bad value, and listing the keys there are.
+[[nodiscard]] Result<MountOptions> ParseMountOptions(
+    const std::vector<std::pair<std::string, std::string>>& pairs);
+
+}  // namespace zenfs

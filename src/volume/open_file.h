@@ -1,0 +1,28 @@
+// A file that is open: shared by all its handles, and by the volume while it lasts.
+//
+// Threads: any but where said; the flags only ever go from false to true.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "file/plain_file.h"
+#include "wal/framed_file.h"
+
+namespace zenfs {
+
+struct OpenFile {
+  FileId id;
+  FileShape shape = FileShape::kPlain;
+  std::unique_ptr<PlainFile> plain;    // shape kPlain
+  std::shared_ptr<FramedFile> framed;  // shape kFramed
+  std::atomic<Lifetime> lifetime{Lifetime::kNotSet};
+  std::atomic<bool> committed{false};  // the metadata log knows it
+  std::atomic<bool> unlinked{false};   // it has no name any more: nothing of it is committed again
+  std::atomic<int> writers{0};         // handles open for writing
+  int handles = 0;                     // all of them; guarded by the volume's files_mutex_
+
+  std::uint64_t size() const { return plain ? plain->size() : framed->size(); }
+};
+
+}  // namespace zenfs

@@ -1,0 +1,126 @@
+// A mounted ZenFS: the library's front door.
+//
+// Paths are UTF-8 or any bytes but NUL, with '/' between components; a leading, trailing or doubled '/' and
+// "." change nothing, ".." goes up lexically, the root is "" or "/". Names are at most 255 bytes.
+//
+// Durability: every call below that changes names has made its change durable when it returns, but for Create:
+// a new file becomes durable with its first Flush (framed), Sync or Close, with SyncDirectory of its directory,
+// with a Link or Rename of it, or with a Truncate (framed). Until then a file of the same name that existed
+// before is what a crash leaves.
+//
+// Threads: any. Errors beside those named: kReadOnly on a read-only mount or after the metadata log has
+// failed (health() says why), kShutdown after Unmount, and in the child after fork().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "catalog/path.h"
+#include "device/zoned_device.h"
+#include "format/superblock.h"
+#include "metalog/metalog.h"
+#include "volume/file_handle.h"
+#include "volume/mount_options.h"
+#include "zone/zone_manager.h"
+
+namespace zenfs {
+
+struct FileStat {
+  FileId id;
+  bool is_directory = false;
+  FileShape shape = FileShape::kPlain;
+  std::uint64_t size = 0;
+  std::uint64_t mtime_seconds = 0;
+  std::uint32_t links = 0;
+  Lifetime lifetime = Lifetime::kNotSet;
+};
+
+struct DirectoryEntry {
+  std::string name;
+  FileStat stat;
+};
+
+// Where the bytes of a file lie, for dump and fs-info: extents, then frames of a framed file.
+struct FileLayout {
+  std::vector<Extent> extents;
+  std::vector<Extent> frames;  // place is that of the payload, not block-aligned
+};
+
+struct WriteCounters {  // bytes handed to the device since mount, by cause
+  std::uint64_t plain_data = 0;
+  std::uint64_t log_data = 0;
+  std::uint64_t log_padding = 0;  // frame headers and padding
+  std::uint64_t metadata = 0;
+  std::uint64_t folded = 0;             // log data rewritten as extents to free a log zone
+  std::uint64_t log_reserve_waits = 0;  // syncs that had to wait for a log zone
+};
+
+// Held on a path within this process, as RocksDB's LockFile wants it. Destroying it releases it.
+class PathLock {
+ public:
+  virtual ~PathLock() = default;
+};
+
+class Volume {
+ public:
+  // Takes the device; read-only if the device was opened so. Recovery seals logs, so that what this mount
+  // shows can never change behind its back, and returns when that is durable. Errors: those of
+  // ProbeSuperblock, Metalog::Open and PlanSlots; kReadOnly for read-only-compatible bits.
+  [[nodiscard]] static Result<std::shared_ptr<Volume>> Mount(std::unique_ptr<ZonedDevice> device,
+                                                             const MountOptions& options);
+  // Unmounts if that was not done. Open handles may outlive it; their calls fail with kShutdown.
+  virtual ~Volume() = default;
+  // Writes out what open files have buffered, stops all threads, releases the device. Returns the first
+  // error.
+  [[nodiscard]] virtual Status Unmount() = 0;
+
+  // --- files ---
+  // A new, empty file; a file that has the name is replaced, durably once the new one is durable.
+  // The shape follows from the name (see ShapeForName). Errors: kNotFound (directory), kIsADirectory.
+  [[nodiscard]] virtual Result<std::unique_ptr<FileHandle>> Create(std::string_view path,
+                                                                   Lifetime lifetime = Lifetime::kNotSet) = 0;
+  // For appending behind what is there; with `create`, an empty file if there is none.
+  [[nodiscard]] virtual Result<std::unique_ptr<FileHandle>> OpenForAppend(std::string_view path,
+                                                                          bool create) = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path) = 0;
+  [[nodiscard]] virtual Status Truncate(std::string_view path, std::uint64_t size) = 0;
+
+  // --- names ---
+  [[nodiscard]] virtual Status Unlink(std::string_view path) = 0;
+  [[nodiscard]] virtual Status Link(std::string_view existing, std::string_view new_name) = 0;
+  // Files and directories; atomic; replaces a file by a file and an empty directory by a directory.
+  [[nodiscard]] virtual Status Rename(std::string_view from, std::string_view to) = 0;
+  // Errors: kExists; with `parents` missing parents are made and an existing directory is fine.
+  [[nodiscard]] virtual Status MakeDirectory(std::string_view path, bool parents) = 0;
+  [[nodiscard]] virtual Status RemoveDirectory(std::string_view path) = 0;  // kNotEmpty
+  [[nodiscard]] virtual Status SyncDirectory(std::string_view path) = 0;
+  [[nodiscard]] virtual Result<FileStat> Stat(std::string_view path) const = 0;
+  // Sorted by name. Errors: kNotFound, kNotADirectory.
+  [[nodiscard]] virtual Result<std::vector<DirectoryEntry>> List(std::string_view path) const = 0;
+  [[nodiscard]] virtual Result<FileLayout> Layout(std::string_view path) const = 0;
+  // kBusy with the path when this process holds it already. Creates the file if there is none.
+  [[nodiscard]] virtual Result<std::unique_ptr<PathLock>> Lock(std::string_view path) = 0;
+
+  // --- looking ---
+  virtual SpaceReport Space() const = 0;
+  virtual std::vector<ZoneStatus> Zones() const = 0;
+  virtual const Superblock& superblock() const = 0;
+  virtual const Geometry& geometry() const = 0;
+  virtual const std::string& device_name() const = 0;
+  virtual bool read_only() const = 0;
+  virtual std::uint64_t epoch() const = 0;
+  virtual MetalogStats metalog_stats() const = 0;
+  virtual WriteCounters write_counters() const = 0;
+  // What a mount found damaged and worked around, one sentence each; empty on a sound volume.
+  virtual std::vector<std::string> notices() const = 0;
+  virtual Status health() const = 0;
+};
+
+// Framed: *.log, MANIFEST-*, LOG and LOG.*; else plain. Matters for speed only.
+[[nodiscard]] FileShape ShapeForName(std::string_view file_name);
+
+}  // namespace zenfs

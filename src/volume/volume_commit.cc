@@ -1,0 +1,94 @@
+// The commit path: edits go to the metadata log first; what they mean for names, space and open files is
+// carried out when they come back through the sink, in log order.
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "reclaim/log_fold.h"
+#include "volume/volume_core.h"
+
+namespace zenfs {
+
+Status VolumeCore::Commit(std::vector<Edit> edits, bool flush_data_first) {
+  return metalog_->Commit(std::move(edits), {.flush_data_first = flush_data_first});
+}
+
+void VolumeCore::OnCommitted(std::span<const Edit> edits) {
+  const Result<Effects> effects = catalog_->Apply(edits);
+  if (!effects) {
+    MutexLock lock(broken_mutex_);
+    broken_ =
+        Fail(effects.error().With("an action was committed that contradicts the catalog; the volume is "
+                                  "read-only from here on, please report this"));
+    return;
+  }
+  zones_->AddLive(effects->gained);
+  zones_->RemoveLive(effects->lost);
+  for (const FileId id : effects->removed) {
+    MarkUnlinked(id);
+    logs_.Remove(id);
+  }
+  if (!effects->lost.empty() && log_ != nullptr) log_->Poke();
+}
+
+Result<LogZone> VolumeCore::Reserve(ZoneId zone) {
+  MutexLock lock(generation_mutex_);
+  const LogZone reserved{.zone = zone, .generation = next_generation_, .salt = RandomSeed()};
+  ++next_generation_;  // not used again even if the commit fails: its outcome may be unknown
+  ZENFS_RETURN_IF_ERROR(Commit({RaiseCounters{0, next_generation_}, ReserveLogZones{{reserved}}}));
+  return reserved;
+}
+
+Status VolumeCore::Release(ZoneId zone) { return Commit({ReleaseLogZones{{zone}}}); }
+
+Status VolumeCore::FoldZone(ZoneId zone) {
+  const LogFoldEnv env{.logs = &logs_,
+                       .sink = raw_sink_.get(),
+                       .block_size = geometry_.block_size,
+                       .with_file = [this](FileId id, const std::function<Status()>& body) -> Status {
+                         ZENFS_ASSIGN_OR_RETURN(
+                             const Catalog::Action action,
+                             catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                               if (view.state().FindFile(id) == nullptr) {
+                                 return Fail(Code::kBusy,
+                                             fmt::format("file {} is gone or not committed yet", id.value));
+                               }
+                               keys.exclusive.push_back(id);
+                               return {};
+                             }));
+                         return body();
+                       },
+                       .commit = [this](std::vector<Edit> edits) { return Commit(std::move(edits), true); }};
+  std::uint64_t moved = 0;
+  const Status folded = FoldLogZone(env, zone, &moved);
+  folded_bytes_.fetch_add(moved, std::memory_order_relaxed);
+  return folded;
+}
+
+Status VolumeCore::health() const {
+  {
+    MutexLock lock(broken_mutex_);
+    if (!broken_) return broken_;
+  }
+  return metalog_->health();
+}
+
+Result<Gate::Entry> VolumeCore::Enter(bool writing) const {
+  if (fork_guard_.InChild()) {
+    return Fail(Code::kShutdown,
+                fmt::format("{}: this process was forked from the one that mounted it; a forked "
+                            "child can't use the volume",
+                            device_name_));
+  }
+  Gate::Entry entry = gate_.Enter();
+  if (!entry) return Fail(Code::kShutdown, fmt::format("{}: the volume is unmounted", device_name_));
+  if (writing && read_only_) {
+    return Fail(Code::kReadOnly, fmt::format("{}: mounted read-only", device_name_));
+  }
+  if (writing) {
+    MutexLock lock(broken_mutex_);
+    if (!broken_) return Fail(broken_.error());
+  }
+  return entry;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,154 @@
+// The mounted volume. Parts: recovery (volume_mount.cc), the commit path (volume_commit.cc), open files
+// (volume_files.cc), names (volume_names.cc), looking (volume_look.cc), the end (volume_unmount.cc).
+//
+// Every public call enters gate_, so Unmount can wait for those inside; handles keep the core alive.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/fork_guard.h"
+#include "base/gate.h"
+#include "base/mutex.h"
+#include "catalog/catalog.h"
+#include "metalog/metalog.h"
+#include "volume/id_allocator.h"
+#include "volume/open_file.h"
+#include "volume/volume.h"
+#include "wal/log_space.h"
+#include "wal/log_store.h"
+#include "zone/extent_sink.h"
+
+namespace zenfs {
+
+class VolumeCore final : public Volume,
+                         public CommitSink,
+                         public LogReservations,
+                         public std::enable_shared_from_this<VolumeCore> {
+ public:
+  VolumeCore(std::unique_ptr<ZonedDevice> device, Superblock superblock, const MountOptions& options);
+  ~VolumeCore() override;
+
+  // Recovery. Called once, before anything else.
+  [[nodiscard]] Status Recover();
+
+  // --- Volume ---
+  [[nodiscard]] Status Unmount() override;
+  [[nodiscard]] Result<std::unique_ptr<FileHandle>> Create(std::string_view path, Lifetime lifetime) override;
+  [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForAppend(std::string_view path,
+                                                                  bool create) override;
+  [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path) override;
+  [[nodiscard]] Status Truncate(std::string_view path, std::uint64_t size) override;
+  [[nodiscard]] Status Unlink(std::string_view path) override;
+  [[nodiscard]] Status Link(std::string_view existing, std::string_view new_name) override;
+  [[nodiscard]] Status Rename(std::string_view from, std::string_view to) override;
+  [[nodiscard]] Status MakeDirectory(std::string_view path, bool parents) override;
+  [[nodiscard]] Status RemoveDirectory(std::string_view path) override;
+  [[nodiscard]] Status SyncDirectory(std::string_view path) override;
+  [[nodiscard]] Result<FileStat> Stat(std::string_view path) const override;
+  [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path) const override;
+  [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const override;
+  [[nodiscard]] Result<std::unique_ptr<PathLock>> Lock(std::string_view path) override;
+  SpaceReport Space() const override;
+  std::vector<ZoneStatus> Zones() const override;
+  const Superblock& superblock() const override { return superblock_; }
+  const Geometry& geometry() const override { return geometry_; }
+  const std::string& device_name() const override { return device_name_; }
+  bool read_only() const override { return read_only_; }
+  std::uint64_t epoch() const override { return epoch_; }
+  MetalogStats metalog_stats() const override;
+  WriteCounters write_counters() const override;
+  std::vector<std::string> notices() const override { return notices_; }
+  Status health() const override;
+
+  // --- CommitSink ---
+  void OnCommitted(std::span<const Edit> edits) override;
+
+  // --- LogReservations ---
+  [[nodiscard]] Result<LogZone> Reserve(ZoneId zone) override;
+  [[nodiscard]] Status Release(ZoneId zone) override;
+
+  // --- for handles ---
+  // Fails in a forked child and after Unmount; with `writing`, also on a read-only volume.
+  [[nodiscard]] Result<Gate::Entry> Enter(bool writing) const;
+  // The file's existence is durable when this returns.
+  [[nodiscard]] Status EnsureCommitted(OpenFile& file);
+  [[nodiscard]] Status SyncPlain(OpenFile& file);
+  [[nodiscard]] Status TruncateFramed(OpenFile& file, std::uint64_t size);
+  void SetLifetime(OpenFile& file, Lifetime lifetime);
+  void ReleasePath(const std::string& path) EXCLUDES(paths_mutex_);
+  // A writing handle goes away.
+  [[nodiscard]] Status EndWriting(OpenFile& file);
+  // A handle is gone. With the last one, a file that could not be committed disappears.
+  void Release(OpenFile& file) EXCLUDES(files_mutex_);
+
+ private:
+  // Recovery.
+  [[nodiscard]] Status SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, const State& state);
+  std::unordered_map<FileId, ReplayedLog> ReplayLogs(const State& state, std::span<const ZoneInfo> report);
+  void AddFramedFiles(std::unordered_map<FileId, ReplayedLog>& replayed, const State& state);
+
+  [[nodiscard]] Status Commit(std::vector<Edit> edits, bool flush_data_first = false);
+  [[nodiscard]] Status FoldZone(ZoneId zone);
+  PlainFile::Env PlainEnv();
+  FramedFile::Env FramedEnv();
+
+  // These two and CreateFileAt count a handle, which the caller must make (MakeHandle).
+  [[nodiscard]] Result<std::shared_ptr<OpenFile>> OpenExisting(std::string_view path) EXCLUDES(files_mutex_);
+  std::shared_ptr<OpenFile> OpenById(const CatalogView& view, FileId id) EXCLUDES(files_mutex_);
+  std::shared_ptr<OpenFile> FindOpen(FileId id) const EXCLUDES(files_mutex_);
+  [[nodiscard]] Result<std::shared_ptr<OpenFile>> CreateFileAt(std::string_view path, Lifetime lifetime);
+  std::unique_ptr<FileHandle> MakeHandle(std::shared_ptr<OpenFile> file, bool writable);
+  void MarkUnlinked(FileId id) EXCLUDES(files_mutex_);
+  FileStat StatOf(const CatalogView& view, const Entry& entry) const;
+
+  // A pending file on its way to being committed together with another change of its name.
+  struct Promotion {
+    std::shared_ptr<OpenFile> file;  // null: the file is committed already
+    PlainFile::Drained drained;
+  };
+  // Adds to `edits`, which hold the file's creation, its content so far; the file is reserved by the caller.
+  [[nodiscard]] Result<Promotion> DrainPending(const Entry& entry, std::vector<Edit>& edits);
+  void Promoted(const Promotion& promotion);
+
+  const Superblock superblock_;
+  const MountOptions options_;
+  const Geometry geometry_;
+  const std::string device_name_;
+  const bool read_only_;
+  const ForkGuard fork_guard_;
+  mutable Gate gate_;
+  std::vector<std::string> notices_;
+  std::uint64_t epoch_ = 0;
+  std::atomic<std::uint64_t> plain_bytes_{0};
+  std::atomic<std::uint64_t> folded_bytes_{0};
+
+  // In order of construction: each uses only what stands above it, and none outlives what it uses.
+  std::unique_ptr<ZonedDevice> device_;
+  std::unique_ptr<Metalog> metalog_;
+  std::unique_ptr<ZoneManager> zones_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<IdAllocator> ids_;
+  std::unique_ptr<LogSpace> log_;
+  std::unique_ptr<ExtentSink> raw_sink_;  // fails when there is no space
+  std::unique_ptr<ExtentSink> sink_;      // counts, and has the log free zones before it fails
+  LogStore logs_;
+
+  Mutex generation_mutex_;  // before the metadata log: generations are committed in order
+  std::uint64_t next_generation_ GUARDED_BY(generation_mutex_) = 1;
+
+  mutable Mutex files_mutex_;  // after the catalog's
+  std::unordered_map<FileId, std::weak_ptr<OpenFile>> open_files_ GUARDED_BY(files_mutex_);
+
+  Mutex paths_mutex_;  // leaf
+  std::set<std::string> locked_paths_ GUARDED_BY(paths_mutex_);
+
+  mutable Mutex broken_mutex_;  // leaf
+  Status broken_ GUARDED_BY(broken_mutex_);
+};
+
+}  // namespace zenfs

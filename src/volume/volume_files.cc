@@ -1,0 +1,232 @@
+// Opening, creating and ending files.
+#include <fmt/format.h>
+
+#include "volume/volume_core.h"
+#include "volume/volume_handle.h"
+
+namespace zenfs {
+
+PlainFile::Env VolumeCore::PlainEnv() {
+  return {.device = device_.get(),
+          .zones = zones_.get(),
+          .sink = sink_.get(),
+          .buffer_bytes = options_.plain_buffer_bytes,
+          .space_wait = options_.space_wait};
+}
+
+FramedFile::Env VolumeCore::FramedEnv() {
+  return {.device = device_.get(), .zones = zones_.get(), .log = log_.get(), .epoch = epoch_};
+}
+
+std::shared_ptr<OpenFile> VolumeCore::FindOpen(FileId id) const {
+  MutexLock lock(files_mutex_);
+  const auto it = open_files_.find(id);
+  return it == open_files_.end() ? nullptr : it->second.lock();
+}
+
+// Called under the catalog's lock: the record is the newest, and what it points to can't be freed before the
+// new file has pinned it. Null when the file is not there any more.
+std::shared_ptr<OpenFile> VolumeCore::OpenById(const CatalogView& view, FileId id) {
+  MutexLock lock(files_mutex_);
+  std::shared_ptr<OpenFile> file;
+  if (const auto it = open_files_.find(id); it != open_files_.end()) file = it->second.lock();
+  if (file == nullptr) {
+    const auto record = view.state().FindFile(id);
+    if (record == nullptr) return nullptr;
+    file = std::make_shared<OpenFile>();
+    file->id = id;
+    file->shape = record->shape;
+    file->lifetime = record->lifetime;
+    file->committed = true;
+    if (record->shape == FileShape::kFramed) {
+      file->framed = logs_.Find(id);
+      if (file->framed == nullptr) return nullptr;
+    } else {
+      file->plain = std::make_unique<PlainFile>(PlainEnv(), record->extents, record->size, record->lifetime);
+    }
+    open_files_[id] = file;
+  }
+  ++file->handles;
+  return file;
+}
+
+Result<std::shared_ptr<OpenFile>> VolumeCore::OpenExisting(std::string_view path) {
+  Result<std::shared_ptr<OpenFile>> file = nullptr;
+  catalog_->Look([&](const CatalogView& view) {
+    const Result<Entry> entry = view.Resolve(path);
+    if (!entry) {
+      file = Fail(entry.error());
+    } else if (entry->kind == Entry::Kind::kDirectory) {
+      file = Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
+    } else if (entry->kind == Entry::Kind::kFile) {
+      file = OpenById(view, entry->id);
+    }
+  });
+  if (file && *file == nullptr) return Fail(Code::kNotFound, fmt::format("{}: no such file", path));
+  return file;
+}
+
+Result<std::shared_ptr<OpenFile>> VolumeCore::CreateFileAt(std::string_view path, Lifetime lifetime) {
+  ZENFS_ASSIGN_OR_RETURN(const FileId id, ids_->Next());
+  Entry entry;
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                           ZENFS_ASSIGN_OR_RETURN(entry, view.Resolve(path));
+                           if (entry.kind == Entry::Kind::kDirectory) {
+                             return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
+                           }
+                           keys.names.emplace_back(entry.parent, entry.name);
+                           keys.shared.push_back(entry.parent);
+                           return {};
+                         }));
+  auto file = std::make_shared<OpenFile>();
+  file->id = id;
+  file->shape = ShapeForName(entry.name);
+  file->lifetime = lifetime;
+  if (file->shape == FileShape::kFramed) {
+    file->framed = std::make_shared<FramedFile>(FramedEnv(), id);
+  } else {
+    file->plain = std::make_unique<PlainFile>(PlainEnv(), std::vector<Extent>(), 0, lifetime);
+  }
+  {
+    MutexLock lock(files_mutex_);
+    file->handles = 1;
+    open_files_[id] = file;
+  }
+  const FileId replaced = catalog_->AddPending({.id = id,
+                                                .parent = entry.parent,
+                                                .name = entry.name,
+                                                .shape = file->shape,
+                                                .lifetime = lifetime,
+                                                .mtime_seconds = WallSeconds()});
+  if (replaced != kNoFile) MarkUnlinked(replaced);
+  return file;
+}
+
+Result<std::unique_ptr<FileHandle>> VolumeCore::Create(std::string_view path, Lifetime lifetime) {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, Enter(true));
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> file, CreateFileAt(path, lifetime));
+  return MakeHandle(std::move(file), true);
+}
+
+Result<std::unique_ptr<FileHandle>> VolumeCore::OpenForAppend(std::string_view path, bool create) {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, Enter(true));
+  Result<std::shared_ptr<OpenFile>> opened = OpenExisting(path);
+  if (opened) return MakeHandle(*std::move(opened), true);
+  if (!create || opened.error().code() != Code::kNotFound) return Fail(std::move(opened).error());
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> file, CreateFileAt(path, Lifetime::kNotSet));
+  return MakeHandle(std::move(file), true);
+}
+
+Result<std::unique_ptr<FileHandle>> VolumeCore::OpenForRead(std::string_view path) {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, Enter(false));
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> file, OpenExisting(path));
+  return MakeHandle(std::move(file), false);
+}
+
+Status VolumeCore::Truncate(std::string_view path, std::uint64_t size) {
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> handle, OpenForAppend(path, false));
+  ZENFS_RETURN_IF_ERROR(handle->Truncate(size));
+  ZENFS_RETURN_IF_ERROR(handle->Sync());
+  return handle->Close();
+}
+
+std::unique_ptr<FileHandle> VolumeCore::MakeHandle(std::shared_ptr<OpenFile> file, bool writable) {
+  if (writable) file->writers.fetch_add(1);
+  return std::make_unique<VolumeHandle>(shared_from_this(), std::move(file), writable);
+}
+
+Status VolumeCore::EndWriting(OpenFile& file) {
+  Status status;
+  if (!file.unlinked) {
+    if (file.plain) {
+      status = SyncPlain(file);
+    } else {
+      status = EnsureCommitted(file);
+      if (status) status = file.framed->WriteOut();
+    }
+  }
+  if (file.writers.fetch_sub(1) == 1 && file.plain) file.plain->EndWriting();
+  return status;
+}
+
+void VolumeCore::Release(OpenFile& file) {
+  {
+    MutexLock lock(files_mutex_);
+    if (--file.handles != 0) return;
+    open_files_.erase(file.id);
+  }
+  if (!file.committed) catalog_->DropPending(file.id);
+}
+
+void VolumeCore::MarkUnlinked(FileId id) {
+  if (const std::shared_ptr<OpenFile> open = FindOpen(id)) open->unlinked = true;
+}
+
+void VolumeCore::SetLifetime(OpenFile& file, Lifetime lifetime) {
+  file.lifetime = lifetime;
+  if (file.plain) file.plain->SetLifetime(lifetime);
+  catalog_->SetPendingLifetime(file.id, lifetime);
+}
+
+Status VolumeCore::EnsureCommitted(OpenFile& file) {
+  if (file.committed || file.unlinked) return {};
+  std::vector<Edit> edits;
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                           edits.clear();
+                           if (const PendingFile* pending = view.FindPending(file.id)) {
+                             view.ReservePromotion(*pending, keys);
+                             edits = view.PromotionOf(*pending);
+                           }
+                           return {};
+                         }));
+  if (edits.empty()) return {};
+  ZENFS_RETURN_IF_ERROR(Commit(std::move(edits)));
+  file.committed = true;
+  if (file.framed) logs_.Add(file.framed);
+  return {};
+}
+
+Status VolumeCore::SyncPlain(OpenFile& file) {
+  if (file.unlinked || (file.committed && !file.plain->dirty())) return {};
+  std::vector<Edit> edits;
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                           edits.clear();
+                           if (const PendingFile* pending = view.FindPending(file.id)) {
+                             view.ReservePromotion(*pending, keys);
+                             edits = view.PromotionOf(*pending);
+                           }
+                           keys.exclusive.push_back(file.id);
+                           return {};
+                         }));
+  if (file.unlinked) return {};  // while this waited for its turn
+  ZENFS_ASSIGN_OR_RETURN(const PlainFile::Drained drained, file.plain->Drain());
+  if (drained.changed) {
+    edits.push_back(SetExtents{file.id, drained.from_offset, drained.extents, drained.size, WallSeconds()});
+  }
+  if (edits.empty()) return {};
+  ZENFS_RETURN_IF_ERROR(Commit(std::move(edits), drained.wrote_data));
+  if (drained.changed) file.plain->MarkCommitted(drained);
+  file.committed = true;
+  return {};
+}
+
+Status VolumeCore::TruncateFramed(OpenFile& file, std::uint64_t size) {
+  ZENFS_RETURN_IF_ERROR(EnsureCommitted(file));
+  // Before the file is reserved: a fold that frees a log zone for these bytes may be waiting for the reservation.
+  ZENFS_RETURN_IF_ERROR(file.framed->WriteOut());
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         catalog_->Begin([&](const CatalogView&, ReservationKeys& keys) -> Status {
+                           keys.exclusive.push_back(file.id);
+                           return {};
+                         }));
+  ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size));
+  // The frames that stay are now vouched for by a window, so they must not be in the cache only.
+  const Status committed = file.unlinked ? Status() : Commit(rewrite.edits, true);
+  file.framed->EndTruncate(rewrite, committed.has_value());
+  return committed;
+}
+
+}  // namespace zenfs

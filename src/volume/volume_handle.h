@@ -1,0 +1,44 @@
+// A FileHandle on a mounted volume. Keeps the volume's memory (not its mount) and the open file alive.
+// Threads: any.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "volume/file_handle.h"
+#include "volume/open_file.h"
+#include "volume/volume_core.h"
+
+namespace zenfs {
+
+class VolumeHandle final : public FileHandle {
+ public:
+  VolumeHandle(std::shared_ptr<VolumeCore> core, std::shared_ptr<OpenFile> file, bool writable)
+      : core_(std::move(core)), file_(std::move(file)), writable_(writable) {}
+  ~VolumeHandle() override;
+
+  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
+  void ReadMany(std::span<ReadRequest> requests) const override;
+  [[nodiscard]] Status Append(ByteView bytes) override;
+  [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset) override;
+  [[nodiscard]] Status Truncate(std::uint64_t size) override;
+  [[nodiscard]] Status Flush() override;
+  [[nodiscard]] Status Sync() override;
+  [[nodiscard]] Status Close() override;
+  void SetLifetime(Lifetime lifetime) override;
+  std::uint64_t size() const override { return file_->size(); }
+  FileId id() const override { return file_->id; }
+  FileShape shape() const override { return file_->shape; }
+  Lifetime lifetime() const override { return file_->lifetime; }
+
+ private:
+  // Inside the volume, with the right to write.
+  [[nodiscard]] Result<Gate::Entry> EnterWriting() const;
+
+  const std::shared_ptr<VolumeCore> core_;
+  std::shared_ptr<OpenFile> file_;
+  const bool writable_;
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace zenfs

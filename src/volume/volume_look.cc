@@ -1,0 +1,151 @@
+// Looking at a volume: stat, list, layout, space, counters; and the locks on paths.
+#include <fmt/format.h>
+
+#include "volume/volume_core.h"
+
+namespace zenfs {
+namespace {
+
+class HeldPath final : public PathLock {
+ public:
+  HeldPath(std::shared_ptr<VolumeCore> core, std::string path)
+      : core_(std::move(core)), path_(std::move(path)) {}
+  ~HeldPath() override { core_->ReleasePath(path_); }
+
+ private:
+  const std::shared_ptr<VolumeCore> core_;
+  const std::string path_;
+};
+
+}  // namespace
+
+FileShape ShapeForName(std::string_view name) {
+  const bool framed =
+      name.ends_with(".log") || name.starts_with("MANIFEST-") || name == "LOG" || name.starts_with("LOG.");
+  return framed ? FileShape::kFramed : FileShape::kPlain;
+}
+
+FileStat VolumeCore::StatOf(const CatalogView& view, const Entry& entry) const {
+  FileStat stat{.id = entry.id};
+  if (const Directory* directory = view.state().FindDirectory(entry.id)) {
+    stat.is_directory = true;
+    stat.mtime_seconds = directory->mtime_seconds;
+    return stat;
+  }
+  if (const auto record = view.state().FindFile(entry.id)) {
+    stat.shape = record->shape;
+    stat.size = record->size;
+    stat.mtime_seconds = record->mtime_seconds;
+    stat.links = record->links;
+    stat.lifetime = record->lifetime;
+    if (record->shape == FileShape::kFramed) {
+      if (const auto framed = logs_.Find(entry.id)) stat.size = framed->size();
+    }
+  } else if (const PendingFile* pending = view.FindPending(entry.id)) {
+    stat.shape = pending->shape;
+    stat.mtime_seconds = pending->mtime_seconds;
+    stat.links = 1;
+    stat.lifetime = pending->lifetime;
+  }
+  if (const std::shared_ptr<OpenFile> open = FindOpen(entry.id)) stat.size = open->size();
+  return stat;
+}
+
+Result<FileStat> VolumeCore::Stat(std::string_view path) const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(false));
+  Result<FileStat> stat = FileStat();
+  catalog_->Look([&](const CatalogView& view) {
+    const Result<Entry> entry = view.Resolve(path);
+    if (!entry) {
+      stat = Fail(entry.error());
+    } else if (entry->kind == Entry::Kind::kMissing) {
+      stat = Fail(Code::kNotFound, fmt::format("{}: no such file or directory", path));
+    } else {
+      stat = StatOf(view, *entry);
+    }
+  });
+  return stat;
+}
+
+Result<std::vector<DirectoryEntry>> VolumeCore::List(std::string_view path) const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(false));
+  Result<std::vector<DirectoryEntry>> list = std::vector<DirectoryEntry>();
+  catalog_->Look([&](const CatalogView& view) {
+    const Result<Entry> entry = view.Resolve(path);
+    if (!entry) {
+      list = Fail(entry.error());
+    } else if (entry->kind == Entry::Kind::kMissing) {
+      list = Fail(Code::kNotFound, fmt::format("{}: no such directory", path));
+    } else if (entry->kind == Entry::Kind::kFile) {
+      list = Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
+    } else {
+      std::map<std::string, Entry> entries;
+      for (const auto& [name, id] : view.state().FindDirectory(entry->id)->entries) {
+        entries[name] = {.parent = entry->id, .name = name, .id = id};
+      }
+      for (const PendingFile* pending : view.PendingIn(entry->id)) {
+        entries[pending->name] = {
+            .parent = entry->id, .name = pending->name, .id = pending->id, .pending = true};
+      }
+      for (const auto& [name, child] : entries) list->push_back({name, StatOf(view, child)});
+    }
+  });
+  return list;
+}
+
+Result<FileLayout> VolumeCore::Layout(std::string_view path) const {
+  ZENFS_ASSIGN_OR_RETURN(const FileStat stat, Stat(path));
+  if (stat.is_directory) return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
+  FileLayout layout;
+  const auto record = catalog_->FindFile(stat.id);
+  if (record != nullptr) layout.extents = record->extents;
+  if (const auto framed = logs_.Find(stat.id)) {
+    for (const Piece& piece : framed->Pieces()) {
+      if (piece.sequence != 0 && !piece.damaged) {
+        layout.frames.push_back({piece.file_offset, piece.place, piece.length});
+      }
+    }
+  }
+  return layout;
+}
+
+Result<std::unique_ptr<PathLock>> VolumeCore::Lock(std::string_view path) {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(true));
+  std::string normal = NormalizePath(path);
+  {
+    MutexLock lock(paths_mutex_);
+    if (!locked_paths_.insert(normal).second) {
+      return Fail(Code::kBusy, fmt::format("{}: lock is held by this process already", path));
+    }
+  }
+  auto held = std::make_unique<HeldPath>(shared_from_this(), std::move(normal));
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, OpenForAppend(path, true));
+  ZENFS_RETURN_IF_ERROR(file->Close());
+  return held;
+}
+
+void VolumeCore::ReleasePath(const std::string& path) {
+  MutexLock lock(paths_mutex_);
+  locked_paths_.erase(path);
+}
+
+SpaceReport VolumeCore::Space() const { return zones_->Space(); }
+
+std::vector<ZoneStatus> VolumeCore::Zones() const { return zones_->Zones(); }
+
+MetalogStats VolumeCore::metalog_stats() const { return metalog_->stats(); }
+
+WriteCounters VolumeCore::write_counters() const {
+  WriteCounters counters;
+  counters.plain_data = plain_bytes_.load(std::memory_order_relaxed);
+  counters.folded = folded_bytes_.load(std::memory_order_relaxed);
+  counters.metadata = metalog_->stats().bytes_written;
+  if (log_ != nullptr) {
+    counters.log_data = log_->payload_bytes();
+    counters.log_padding = log_->padding_bytes();
+    counters.log_reserve_waits = log_->reserve_waits();
+  }
+  return counters;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,147 @@
+// Recovery: from a device to a volume that can be used.
+//
+//   superblock -> metadata log replayed -> zones told what is live -> log zones scanned, logs put together
+//   read-write: flush; one commit that seals every log's tail and begins a new epoch; then resets may start
+//
+// The flush comes first because what a scan found may be in the device's cache only: a seal must not outlive
+// the frames it vouches for. Nothing is reset before the commit, because what the metadata log said may
+// itself have been in the cache only until then.
+#include <fmt/format.h>
+
+#include "metalog/probe.h"
+#include "reclaim/log_fold.h"
+#include "volume/counting_sink.h"
+#include "volume/log_reserve.h"
+#include "volume/volume_core.h"
+#include "wal/log_extent_sink.h"
+#include "wal/log_scan.h"
+
+namespace zenfs {
+Result<std::shared_ptr<Volume>> Volume::Mount(std::unique_ptr<ZonedDevice> device,
+                                              const MountOptions& options) {
+  ZENFS_ASSIGN_OR_RETURN(Superblock superblock, ProbeSuperblock(*device));
+  const std::uint64_t unknown = superblock.read_only_compatible & ~kKnownReadOnlyCompatible;
+  if (unknown != 0 && device->mode() == OpenMode::kExclusive) {
+    return Fail(Code::kReadOnly,
+                fmt::format("{}: read-only-compatible feature bits {:#x} are newer than this "
+                            "program; mount it read-only (?ro) or use a newer zenfs",
+                            device->name(), unknown));
+  }
+  auto core = std::make_shared<VolumeCore>(std::move(device), std::move(superblock), options);
+  ZENFS_RETURN_IF_ERROR(core->Recover());
+  // Handles keep the core; the caller's pointer is what keeps the volume mounted.
+  Volume* const volume = core.get();
+  return std::shared_ptr<Volume>(volume, [core = std::move(core)](Volume* mounted) {
+    IgnoreError(mounted->Unmount());  // who wants to know calls Unmount
+  });
+}
+
+VolumeCore::VolumeCore(std::unique_ptr<ZonedDevice> device, Superblock superblock,
+                       const MountOptions& options)
+    : superblock_(std::move(superblock)),
+      options_(options),
+      geometry_(device->geometry()),
+      device_name_(device->name()),
+      read_only_(device->mode() == OpenMode::kReadOnly),
+      device_(std::move(device)) {}
+
+Status VolumeCore::Recover() {
+  ZENFS_ASSIGN_OR_RETURN(metalog_, Metalog::Open(*device_, superblock_));
+  const State& state = metalog_->recovered();
+  catalog_ = std::make_unique<Catalog>(state);
+  epoch_ = state.epoch();
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry_));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
+                         device_->Report(ZoneId(0), geometry_.zone_count));
+  const std::uint32_t reserve = LogReserve(geometry_, superblock_.metadata_zones.size(), plan);
+  ZENFS_ASSIGN_OR_RETURN(zones_, ZoneManager::Create(*device_, plan, report,
+                                                     {.metadata_zones = superblock_.metadata_zones,
+                                                      .reserved_for_log = reserve,
+                                                      .log_in_use = 1 + reserve,
+                                                      .read_only = read_only_}));
+  for (const auto& [id, zone] : state.log_zones()) zones_->AdoptLogZone(id);
+  for (const auto& [id, record] : state.files()) {
+    for (const Extent& extent : record->extents) zones_->AdoptExtent(extent, record->lifetime);
+  }
+  std::unordered_map<FileId, ReplayedLog> replayed = ReplayLogs(state, report);
+  if (read_only_) {
+    AddFramedFiles(replayed, state);
+    return {};
+  }
+  {
+    MutexLock lock(generation_mutex_);
+    next_generation_ = state.next_generation();
+  }
+  log_ = std::make_unique<LogSpace>(LogSpace::Env{.device = device_.get(),
+                                                  .zones = zones_.get(),
+                                                  .reservations = this,
+                                                  .volume = superblock_.uuid,
+                                                  .epoch = epoch_ + 1,
+                                                  .reserve_target = reserve,
+                                                  .space_wait = options_.space_wait,
+                                                  .fold = [this](ZoneId zone) { return FoldZone(zone); }});
+  for (const auto& [id, zone] : state.log_zones()) log_->Adopt(zone, report[id.value]);
+  raw_sink_ = plan.log_carries_data ? MakeLogExtentSink(*log_, *zones_, geometry_.block_size)
+                                    : MakeZoneExtentSink(*zones_);
+  sink_ = MakeCountingSink(*raw_sink_, plain_bytes_, [this] { log_->FreeWhatCanBe(); });
+  ZENFS_RETURN_IF_ERROR(SealLogs(replayed, state));
+  ZENFS_RETURN_IF_ERROR(zones_->Start());
+  log_->Start();
+  return {};
+}
+
+std::unordered_map<FileId, ReplayedLog> VolumeCore::ReplayLogs(const State& state,
+                                                               std::span<const ZoneInfo> report) {
+  std::unordered_map<FileId, std::vector<ScannedFrame>> frames;
+  for (const auto& [id, zone] : state.log_zones()) {
+    ScanLogZone(*device_, superblock_.uuid, zone, report[id.value], [&](const ScannedFrame& frame) {
+      const auto record = state.FindFile(FileId(frame.owner));
+      if (record != nullptr && record->shape == FileShape::kFramed) frames[record->id].push_back(frame);
+    });
+  }
+  std::unordered_map<FileId, ReplayedLog> replayed;
+  for (const auto& [id, record] : state.files()) {
+    if (record->shape != FileShape::kFramed) continue;
+    ReplayedLog log = ReplayLog(*record, state.epoch(), std::move(frames[id]));
+    notices_.insert(notices_.end(), log.damage.begin(), log.damage.end());
+    replayed.emplace(id, std::move(log));
+  }
+  return replayed;
+}
+
+void VolumeCore::AddFramedFiles(std::unordered_map<FileId, ReplayedLog>& replayed, const State& state) {
+  for (auto& [id, log] : replayed) {
+    logs_.Add(std::make_shared<FramedFile>(FramedEnv(), *state.FindFile(id), std::move(log)));
+  }
+}
+
+Status VolumeCore::SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, const State& state) {
+  std::vector<Edit> edits;
+  for (const auto& [id, log] : replayed) {
+    if (!log.open_window) continue;
+    const auto record = state.FindFile(id);
+    SealLog seal{.id = id,
+                 .windows = record->windows,
+                 .next_sequence = log.open_window->last_sequence + 1,
+                 .size = log.open_window->end,
+                 .mtime_seconds = record->mtime_seconds};
+    seal.windows.push_back(*log.open_window);
+    edits.push_back(std::move(seal));
+  }
+  const std::uint64_t first_id = state.next_id();
+  epoch_ = state.epoch() + 1;
+  edits.push_back(BeginEpoch{epoch_});
+  edits.push_back(RaiseCounters{first_id + IdAllocator::kBatch, state.next_generation()});
+  ids_ = std::make_unique<IdAllocator>(
+      first_id, first_id + IdAllocator::kBatch,
+      [this](std::uint64_t next_id) { return Commit({RaiseCounters{next_id, 0}}); });
+  metalog_->SetSink(this);
+  ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.flush_data_first = true}));
+  // From the records as they are now: sealed.
+  for (auto& [id, log] : replayed) {
+    logs_.Add(std::make_shared<FramedFile>(FramedEnv(), *catalog_->FindFile(id), std::move(log)));
+  }
+  return {};
+}
+
+}  // namespace zenfs

@@ -1,0 +1,161 @@
+#include <gmock/gmock.h>
+
+#include "volume/mount_table.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST_F(VolumeTest, RenameOverAnExistingFileReplacesItInOneCommit) {
+  Put("CURRENT", "old");
+  Put("000001.dbtmp", "new");
+  const std::uint64_t before = volume_->metalog_stats().commits;
+  ASSERT_TRUE(IsOk(volume_->Rename("000001.dbtmp", "CURRENT")));
+  EXPECT_EQ(volume_->metalog_stats().commits, before + 1);
+  EXPECT_THAT(Names(""), ElementsAre("CURRENT"));
+  Remount();
+  EXPECT_EQ(Get("CURRENT"), "new");
+}
+
+TEST_F(VolumeTest, RenameOfANeverSyncedFileTakesItsContentsAlong) {
+  auto file = volume_->Create("tmp");
+  ASSERT_TRUE(IsOk(file));
+  ASSERT_TRUE(IsOk((*file)->Append(AsBytes("content"))));
+  ASSERT_TRUE(IsOk(volume_->Rename("tmp", "final")));
+  ASSERT_TRUE(IsOk((*file)->Append(AsBytes(" and more"))));
+  ASSERT_TRUE(IsOk((*file)->Close()));
+  Remount();
+  EXPECT_THAT(Names(""), ElementsAre("final"));
+  EXPECT_EQ(Get("final"), "content and more");
+}
+
+TEST_F(VolumeTest, RenamedDirectoryKeepsItsFiles) {
+  ASSERT_TRUE(IsOk(volume_->MakeDirectory("a/b/c", true)));
+  Put("a/b/c/file", "x");
+  ASSERT_TRUE(IsOk(volume_->Rename("a/b", "d")));
+  EXPECT_EQ(Get("d/c/file"), "x");
+  EXPECT_EQ(CodeOf(volume_->Rename("d", "d/c/inside")), Code::kInvalidArgument);
+  ASSERT_TRUE(IsOk(volume_->MakeDirectory("full", false)));
+  Put("full/file", "y");
+  EXPECT_EQ(CodeOf(volume_->Rename("d", "full")), Code::kNotEmpty);
+  ASSERT_TRUE(IsOk(volume_->Unlink("full/file")));
+  EXPECT_TRUE(IsOk(volume_->Rename("d", "full")));
+  Remount();
+  EXPECT_EQ(Get("full/c/file"), "x");
+  EXPECT_THAT(Names("a"), IsEmpty());
+}
+
+TEST_F(VolumeTest, FailedRenameAndFailedLinkAreErrors) {
+  Put("file", "x");
+  ASSERT_TRUE(IsOk(volume_->MakeDirectory("dir", false)));
+  EXPECT_EQ(CodeOf(volume_->Rename("missing", "other")), Code::kNotFound);
+  EXPECT_EQ(CodeOf(volume_->Rename("file", "nowhere/file")), Code::kNotFound);
+  EXPECT_EQ(CodeOf(volume_->Rename("file", "dir")), Code::kIsADirectory);
+  EXPECT_EQ(CodeOf(volume_->Rename("dir", "file")), Code::kNotADirectory);
+  EXPECT_EQ(CodeOf(volume_->Link("missing", "other")), Code::kNotFound);
+  EXPECT_EQ(CodeOf(volume_->Link("file", "dir")), Code::kExists);
+  EXPECT_EQ(CodeOf(volume_->Link("dir", "dir2")), Code::kIsADirectory);
+  EXPECT_EQ(Get("file"), "x");
+}
+
+TEST_F(VolumeTest, LinkedFileLivesWithEitherName) {
+  Put("a", "shared");
+  ASSERT_TRUE(IsOk(volume_->Link("a", "b")));
+  EXPECT_EQ(volume_->Stat("a")->links, 2u);
+  EXPECT_EQ(volume_->Stat("a")->id, volume_->Stat("b")->id);
+  ASSERT_TRUE(IsOk(volume_->Unlink("a")));
+  Remount();
+  EXPECT_EQ(Get("b"), "shared");
+  EXPECT_EQ(volume_->Stat("b")->links, 1u);
+}
+
+TEST_F(VolumeTest, RenameOfOneLinkOntoAnotherOfTheSameFileChangesNothing) {
+  Put("a", "shared");
+  ASSERT_TRUE(IsOk(volume_->Link("a", "b")));
+  EXPECT_TRUE(IsOk(volume_->Rename("a", "b")));
+  EXPECT_THAT(Names(""), ElementsAre("a", "b"));
+}
+
+TEST_F(VolumeTest, DirectoriesComeAndGo) {
+  EXPECT_TRUE(IsOk(volume_->MakeDirectory("x/y", true)));
+  EXPECT_TRUE(IsOk(volume_->MakeDirectory("x/y", true)));
+  EXPECT_EQ(CodeOf(volume_->MakeDirectory("x/y", false)), Code::kExists);
+  EXPECT_EQ(CodeOf(volume_->MakeDirectory("p/q", false)), Code::kNotFound);
+  EXPECT_EQ(CodeOf(volume_->RemoveDirectory("x")), Code::kNotEmpty);
+  EXPECT_EQ(CodeOf(volume_->RemoveDirectory("")), Code::kInvalidArgument);
+  auto pending = volume_->Create("x/y/file");
+  ASSERT_TRUE(IsOk(pending));
+  EXPECT_EQ(CodeOf(volume_->RemoveDirectory("x/y")), Code::kNotEmpty);
+  ASSERT_TRUE(IsOk(volume_->Unlink("x/y/file")));
+  EXPECT_TRUE(IsOk(volume_->RemoveDirectory("x/y")));
+  EXPECT_TRUE(IsOk(volume_->RemoveDirectory("x")));
+  EXPECT_EQ(CodeOf(volume_->List("x")), Code::kNotFound);
+}
+
+TEST_F(VolumeTest, SyncDirectoryMakesCreatedFilesDurable) {
+  auto file = volume_->Create("new.sst");
+  ASSERT_TRUE(IsOk(file));
+  ASSERT_TRUE(IsOk(volume_->SyncDirectory("")));
+  const auto beside = Volume::Mount(MakeReadOnlyView(*device_), {});
+  ASSERT_TRUE(IsOk(beside));
+  EXPECT_TRUE(IsOk((*beside)->Stat("new.sst")));
+}
+
+TEST_F(VolumeTest, PathIsLockedOncePerProcess) {
+  auto lock = volume_->Lock("db/../LOCK");
+  ASSERT_TRUE(IsOk(lock));
+  EXPECT_EQ(CodeOf(volume_->Lock("LOCK")), Code::kBusy);
+  lock->reset();
+  EXPECT_TRUE(IsOk(volume_->Lock("LOCK")));
+  EXPECT_THAT(Names(""), ElementsAre("LOCK"));
+}
+
+TEST_F(VolumeTest, ReadOnlyMountShowsEverythingAndChangesNothing) {
+  Put("a.log", "log");
+  Put("b.sst", "table");
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  const EmulatorMeter before = device_->meter();
+  {
+    const auto read_only = Volume::Mount(MakeReadOnlyView(*device_), {.read_only = true});
+    ASSERT_TRUE(IsOk(read_only));
+    EXPECT_TRUE((*read_only)->read_only());
+    const auto file = (*read_only)->OpenForRead("a.log");
+    ASSERT_TRUE(IsOk(file));
+    EXPECT_EQ(ReadAll(**file), "log");
+    EXPECT_EQ(CodeOf((*read_only)->Create("c")), Code::kReadOnly);
+    EXPECT_EQ(CodeOf((*read_only)->Unlink("a.log")), Code::kReadOnly);
+    EXPECT_EQ(CodeOf((*read_only)->Rename("a.log", "x.log")), Code::kReadOnly);
+  }
+  const EmulatorMeter after = device_->meter();
+  for (const EmulatorCommand kind : {EmulatorCommand::kWrite, EmulatorCommand::kManagement}) {
+    EXPECT_EQ(after.of(kind).commands, before.of(kind).commands);
+  }
+  volume_.reset();
+  Mount();
+}
+
+TEST_F(VolumeTest, TwoMountsOfOneKeyShareOneVolume) {
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  volume_.reset();
+  int opened = 0;
+  const auto open = [&]() -> Result<std::unique_ptr<ZonedDevice>> {
+    ++opened;
+    return Borrow(*device_);
+  };
+  for (int round = 1; round <= 3; ++round) {
+    auto first = MountShared("key", {}, open);
+    auto second = MountShared("key", {}, open);
+    ASSERT_TRUE(IsOk(first));
+    ASSERT_TRUE(IsOk(second));
+    EXPECT_EQ(first->get(), second->get());
+    EXPECT_EQ(CodeOf(MountShared("key", {.plain_buffer_bytes = 1 << 16}, open)), Code::kInvalidArgument);
+    EXPECT_EQ(opened, round);
+  }
+  Mount();
+}
+
+}  // namespace
+}  // namespace zenfs

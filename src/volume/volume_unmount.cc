@@ -1,0 +1,42 @@
+// The end of a mount. What open files have buffered is written and committed; then the threads end and the
+// device is given back, so that it can be mounted again, in this process too. Handles that are still open
+// find the gate closed; the memory they point to lives until the last of them is gone.
+#include "volume/volume_core.h"
+
+namespace zenfs {
+
+VolumeCore::~VolumeCore() { IgnoreError(Unmount()); }
+
+Status VolumeCore::Unmount() {
+  if (fork_guard_.InChild() || gate_.closed()) return {};
+  gate_.Close();
+  Status first;
+  std::vector<std::shared_ptr<OpenFile>> open;
+  {
+    MutexLock lock(files_mutex_);
+    for (const auto& [id, weak] : open_files_) {
+      if (std::shared_ptr<OpenFile> file = weak.lock()) open.push_back(std::move(file));
+    }
+  }
+  for (const std::shared_ptr<OpenFile>& file : open) {
+    if (file->unlinked || read_only_) continue;
+    Status status;
+    if (file->plain) {
+      status = SyncPlain(*file);
+    } else {
+      status = EnsureCommitted(*file);
+      if (status) status = file->framed->WriteOut();
+    }
+    if (first && !status) first = status;
+  }
+  if (log_ != nullptr) log_->Stop();
+  if (zones_ != nullptr) zones_->Stop();
+  if (metalog_ != nullptr) {
+    if (first) first = metalog_->health();
+    metalog_->Stop();
+  }
+  device_.reset();
+  return first;
+}
+
+}  // namespace zenfs
