@@ -227,8 +227,25 @@ set(ZENFS_TESTS_backends
 )
 
 set(ZENFS_SOURCES_rocksdb_plugin
+  rocksdb_plugin/directory_handle.cc
+  rocksdb_plugin/environments.cc
+  rocksdb_plugin/logger.cc
+  rocksdb_plugin/mount_uri.cc
+  rocksdb_plugin/mounted_file.cc
+  rocksdb_plugin/random_access_file.cc
+  rocksdb_plugin/read_into.cc
+  rocksdb_plugin/registration.cc
+  rocksdb_plugin/rocksdb_version.cc
+  rocksdb_plugin/sequential_file.cc
+  rocksdb_plugin/status_conversion.cc
+  rocksdb_plugin/writable_file.cc
+  rocksdb_plugin/zenfs_file_system.cc
+  rocksdb_plugin/zenfs_file_system_names.cc
+  rocksdb_plugin/zenfs_file_system_open.cc
 )
 set(ZENFS_TESTS_rocksdb_plugin
+  rocksdb_plugin/rocksdb_version_test.cc
+  rocksdb_plugin/status_conversion_test.cc
 )
 
 set(ZENFS_SOURCES_cli
@@ -263,4 +280,11 @@ set(ZENFS_TESTS_conformance
 set(ZENFS_TESTS_crash
 )
 set(ZENFS_TESTS_rocksdb
+  rocksdb/database_test.cc
+  rocksdb/file_contract_test.cc
+  rocksdb/kill_test.cc
+  rocksdb/mount_contract_test.cc
+  rocksdb/name_contract_test.cc
+  rocksdb/open_contract_test.cc
+  rocksdb/test_volume.cc
 )

@@ -1,0 +1,60 @@
+# libzenfs.so, and what its tests link: the same objects.
+#
+#   zenfs_rocksdb_plugin   object library: the adapter, compiled for the RocksDB that is installed
+#   zenfs_plugin           libzenfs.so: the adapter with all layers inside
+function(zenfs_add_plugin)
+  set(sources ${ZENFS_SOURCES_rocksdb_plugin})
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
+  add_library(zenfs_rocksdb_plugin OBJECT ${sources})
+  target_link_libraries(zenfs_rocksdb_plugin
+    PUBLIC zenfs_volume zenfs_backends RocksDB::rocksdb-shared PRIVATE zenfs_flags)
+  target_compile_definitions(zenfs_rocksdb_plugin PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
+
+  # Named as needed whatever the linker thinks: every process under a preload loads this library, and without
+  # librocksdb in it would die of undefined symbols. Never unloaded: RocksDB keeps pointers to our factories.
+  set(exports ${PROJECT_SOURCE_DIR}/src/rocksdb_plugin/libzenfs.map)
+  add_library(zenfs_plugin SHARED)
+  set_target_properties(zenfs_plugin PROPERTIES
+    OUTPUT_NAME zenfs LINK_DEPENDS ${exports} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(zenfs_plugin PRIVATE zenfs_rocksdb_plugin zenfs_flags)
+  target_link_options(zenfs_plugin PRIVATE
+    -Wl,--no-as-needed -Wl,-z,nodelete -Wl,--version-script=${exports})
+  if(NOT ZENFS_SANITIZE)  # the sanitizers' runtime is in the program
+    target_link_options(zenfs_plugin PRIVATE -Wl,-z,defs)
+  endif()
+  install(TARGETS zenfs_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+  if(ZENFS_TESTS)
+    zenfs_add_plugin_tests()
+  endif()
+endfunction()
+
+# The adapter alone; the file system and databases, linked with it; programs that exist already, under a preload.
+function(zenfs_add_plugin_tests)
+  include(tests)
+  zenfs_test_program(rocksdb_plugin FOLDER src SOURCES ${ZENFS_TESTS_rocksdb_plugin} LINK zenfs_rocksdb_plugin)
+  zenfs_test_program(rocksdb FOLDER tests SOURCES ${ZENFS_TESTS_rocksdb} LINK zenfs_rocksdb_plugin)
+
+  # Killed by kill_test.cc while it writes.
+  add_executable(zenfs_kill_writer ${PROJECT_SOURCE_DIR}/tests/rocksdb/kill_writer.cc)
+  target_link_libraries(zenfs_kill_writer PRIVATE zenfs_rocksdb_plugin zenfs_flags)
+  set(environment
+    ZENFS_KILL_WRITER=$<TARGET_FILE:zenfs_kill_writer>
+    TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/rocksdb/thread_sanitizer.suppressions)
+  set_tests_properties(rocksdb PROPERTIES ENVIRONMENT "${environment}")
+
+  # Helpers of preload_test.py: one makes a volume, the other knows ZenFS only through dlopen.
+  add_executable(zenfs_make_volume ${PROJECT_SOURCE_DIR}/tests/rocksdb/make_volume.cc)
+  target_link_libraries(zenfs_make_volume PRIVATE zenfs_volume zenfs_backends zenfs_flags)
+  add_executable(zenfs_load_at_run_time ${PROJECT_SOURCE_DIR}/tests/rocksdb/load_at_run_time.cc)
+  target_link_libraries(zenfs_load_at_run_time PRIVATE RocksDB::rocksdb-shared ${CMAKE_DL_LIBS} zenfs_flags)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME preload COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/rocksdb/preload_test.py)
+  set(environment
+    LIBZENFS=$<TARGET_FILE:zenfs_plugin>
+    MAKE_VOLUME=$<TARGET_FILE:zenfs_make_volume>
+    KILL_WRITER=$<TARGET_FILE:zenfs_kill_writer>
+    LOAD_AT_RUN_TIME=$<TARGET_FILE:zenfs_load_at_run_time>
+    SANITIZE=${ZENFS_SANITIZE})
+  set_tests_properties(preload PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 600 SKIP_RETURN_CODE 77)
+endfunction()

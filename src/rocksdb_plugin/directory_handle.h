@@ -1,0 +1,29 @@
+// A directory that RocksDB holds open in order to sync it. Threads: any.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "rocksdb_plugin/rocksdb_version.h"
+#include "volume/volume.h"
+
+namespace zenfs {
+
+class DirectoryHandle final : public rocksdb::FSDirectory {
+ public:
+  DirectoryHandle(std::shared_ptr<Volume> volume, std::string path);
+
+  // One commit of the metadata log, or none if all that happened in the directory is durable already.
+  IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override;
+  IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,
+                               const rocksdb::DirFsyncOptions& dir_fsync_options) override;
+#if ZENFS_ROCKSDB_AT_LEAST(7, 4)
+  IOStatus Close(const IOOptions& options, IODebugContext* dbg) override;
+#endif
+
+ private:
+  const std::shared_ptr<Volume> volume_;
+  const std::string path_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,49 @@
+#include "rocksdb_plugin/environments.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+
+#include "base/mutex.h"
+#include "rocksdb_plugin/mount_uri.h"
+#include "rocksdb_plugin/zenfs_file_system.h"
+
+namespace zenfs {
+
+namespace {
+
+struct Environments {
+  const pid_t owner = getpid();
+  // Held while mounting: two callers of one URI get one Env. Taken before every lock of the volume.
+  Mutex mutex;
+  std::map<std::string, std::unique_ptr<rocksdb::Env>> by_uri GUARDED_BY(mutex);
+};
+
+// Of this process, never destroyed. A child of fork() gets one of its own: it may have inherited the parent's
+// mutex locked by a thread that it has not.
+Environments& OfThisProcess() {
+  static std::atomic<Environments*> current{nullptr};
+  Environments* found = current.load(std::memory_order_acquire);
+  while (found == nullptr || found->owner != getpid()) {
+    auto fresh = std::make_unique<Environments>();
+    if (current.compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
+      return *fresh.release();
+  }
+  return *found;
+}
+
+}  // namespace
+
+Result<rocksdb::Env*> EnvironmentOf(const std::string& uri) {
+  Environments& environments = OfThisProcess();
+  MutexLock lock(environments.mutex);
+  if (auto known = environments.by_uri.find(uri); known != environments.by_uri.end())
+    return known->second.get();
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume, MountUri(uri));
+  auto env = rocksdb::NewCompositeEnv(std::make_shared<ZenFileSystem>(uri, std::move(volume)));
+  return environments.by_uri.emplace(uri, std::move(env)).first->second.get();
+}
+
+}  // namespace zenfs

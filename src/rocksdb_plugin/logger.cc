@@ -1,0 +1,92 @@
+#include "rocksdb_plugin/logger.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+
+#include "rocksdb/system_clock.h"
+#include "rocksdb_plugin/status_conversion.h"
+
+namespace zenfs {
+
+namespace {
+
+constexpr std::uint64_t kMicrosPerSecond = 1'000'000;
+constexpr std::uint64_t kFlushEveryMicros = 5 * kMicrosPerSecond;
+
+std::string LinePrefix(std::uint64_t now_micros) {
+  const auto seconds = static_cast<std::time_t>(now_micros / kMicrosPerSecond);
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  return fmt::format("{:04}/{:02}/{:02}-{:02}:{:02}:{:02}.{:06} {} ", local.tm_year + 1900, local.tm_mon + 1,
+                     local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, now_micros % kMicrosPerSecond,
+                     rocksdb::Env::Default()->GetThreadID());
+}
+
+// Appends what printf would print.
+void AppendFormatted(std::string& line, const char* format, va_list arguments) {
+  char fits_most[512];
+  va_list again;
+  va_copy(again, arguments);
+  const int length = std::vsnprintf(fits_most, sizeof fits_most, format, arguments);
+  if (length < 0) {
+    line.append(format);  // a format that printf rejects: its text is better than nothing
+  } else if (static_cast<std::size_t>(length) < sizeof fits_most) {
+    line.append(fits_most, static_cast<std::size_t>(length));
+  } else {
+    const std::size_t prefix = line.size();
+    line.resize(prefix + static_cast<std::size_t>(length) + 1);  // printf ends with a NUL
+    std::vsnprintf(line.data() + prefix, static_cast<std::size_t>(length) + 1, format, again);
+    line.pop_back();
+  }
+  va_end(again);
+}
+
+}  // namespace
+
+VolumeLogger::VolumeLogger(MountedFile file) : file_(std::move(file)), owner_(getpid()) {}
+
+VolumeLogger::~VolumeLogger() {
+  if (closed_) return;
+  closed_ = true;
+  CloseImpl().PermitUncheckedError();  // nobody is left to tell
+}
+
+void VolumeLogger::Logv(const char* format, va_list arguments) {
+  if (getpid() != owner_) return;
+  Guarded([&] {
+    const std::uint64_t now_micros = rocksdb::SystemClock::Default()->NowMicros();
+    std::string line = LinePrefix(now_micros);
+    AppendFormatted(line, format, arguments);
+    if (line.back() != '\n') line.push_back('\n');
+    IgnoreError(file_.handle->Append(AsBytes(line)));  // see the header: a lost line disturbs nobody
+    FlushIfDue(now_micros);
+    return IOStatus::OK();
+  }).PermitUncheckedError();
+}
+
+void VolumeLogger::FlushIfDue(std::uint64_t now_micros) {
+  std::uint64_t last = last_flush_micros_.load(std::memory_order_relaxed);
+  if (now_micros < last + kFlushEveryMicros) return;
+  // One of the threads that come here at the same time flushes.
+  if (last_flush_micros_.compare_exchange_strong(last, now_micros, std::memory_order_relaxed)) {
+    IgnoreError(file_.handle->Flush());
+  }
+}
+
+void VolumeLogger::Flush() {
+  if (getpid() != owner_) return;
+  Guarded([&] {
+    last_flush_micros_.store(rocksdb::SystemClock::Default()->NowMicros(), std::memory_order_relaxed);
+    return ToIOStatus(file_.handle->Flush(), "flushing", file_.path);
+  }).PermitUncheckedError();
+}
+
+rocksdb::Status VolumeLogger::CloseImpl() {
+  if (getpid() != owner_) return rocksdb::Status::OK();
+  return Guarded([&] { return ToIOStatus(file_.handle->Close(), "closing", file_.path); });
+}
+
+}  // namespace zenfs

@@ -1,0 +1,41 @@
+// RocksDB's info log (LOG), in a file of the volume. A line looks as RocksDB's own POSIX logger writes it:
+//
+//   2026/11/21-21:00:00.123456 140231886137024 [db_impl.cc:1234] text
+//
+// Lines reach the device at Flush, at Close, and with the first line that is written five seconds or more
+// after the last flush. A line that can't be written is lost and does not disturb its writer.
+//
+// Threads: any; no lock is taken here, a line is one append. A child of fork() writes nothing.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdarg>
+
+#include "rocksdb_plugin/mounted_file.h"
+
+namespace zenfs {
+
+class VolumeLogger final : public rocksdb::Logger {
+ public:
+  explicit VolumeLogger(MountedFile file);
+  ~VolumeLogger() override;
+
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list arguments) override;
+  void Flush() override;
+  size_t GetLogFileSize() const override { return file_.handle->size(); }
+
+ protected:
+  rocksdb::Status CloseImpl() override;
+
+ private:
+  void FlushIfDue(std::uint64_t now_micros);
+
+  MountedFile file_;
+  const pid_t owner_;
+  std::atomic<std::uint64_t> last_flush_micros_{0};
+};
+
+}  // namespace zenfs

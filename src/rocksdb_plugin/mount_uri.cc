@@ -1,0 +1,30 @@
+#include "rocksdb_plugin/mount_uri.h"
+
+#include "backends/open_device.h"
+#include "volume/mount_table.h"
+
+namespace zenfs {
+
+namespace {
+
+// Which options are the mount's is known to the device that does not claim them; looking read-only disturbs
+// nobody, not even a volume that is mounted from it.
+Result<MountOptions> MountOptionsOf(const DeviceUri& uri) {
+  DeviceOptions unclaimed;
+  ZENFS_RETURN_IF_ERROR(OpenDevice(uri, OpenMode::kReadOnly, &unclaimed));
+  return ParseMountOptions(unclaimed);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Volume>> MountUri(const std::string& uri) {
+  ZENFS_ASSIGN_OR_RETURN(const DeviceUri device, ParseDeviceUri(uri));
+  ZENFS_ASSIGN_OR_RETURN(const MountOptions options, MountOptionsOf(device));
+  const OpenMode mode = options.read_only ? OpenMode::kReadOnly : OpenMode::kExclusive;
+  return MountShared(Canonical(device), options, [&] {
+    DeviceOptions known_already;
+    return OpenDevice(device, mode, &known_already);
+  });
+}
+
+}  // namespace zenfs

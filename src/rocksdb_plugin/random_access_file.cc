@@ -1,0 +1,67 @@
+#include "rocksdb_plugin/random_access_file.h"
+
+#include <vector>
+
+#include "rocksdb_plugin/read_into.h"
+#include "rocksdb_plugin/status_conversion.h"
+
+namespace zenfs {
+
+RandomAccessFile::RandomAccessFile(MountedFile file, const FileOptions& options)
+    : file_(std::move(file)), direct_(options.use_direct_reads && file_.MayBeDirect()) {}
+
+IOStatus RandomAccessFile::Read(uint64_t offset, size_t n, const IOOptions&, Slice* result, char* scratch,
+                                IODebugContext*) const {
+  return Guarded([&] { return ReadInto(file_, offset, n, result, scratch); });
+}
+
+IOStatus RandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, const IOOptions&,
+                                     IODebugContext*) {
+  return Guarded([&] {
+    std::vector<ReadRequest> requests;
+    std::vector<FSReadRequest*> owners;  // of the requests, in the same order
+    requests.reserve(num_reqs);
+    owners.reserve(num_reqs);
+    for (FSReadRequest& request : std::span(reqs, num_reqs)) {
+      request.result = Slice();
+      request.status = CheckScratch(file_, request.len, request.scratch);
+      if (!request.status.ok()) continue;
+      requests.push_back(
+          {.offset = request.offset, .into = ScratchBytes(request.scratch, request.len), .status = {}});
+      owners.push_back(&request);
+    }
+    file_.handle->ReadMany(requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      owners[i]->status = ToIOStatus(requests[i].status, "reading", file_.path);
+      if (requests[i].status) owners[i]->result = Slice(owners[i]->scratch, requests[i].into.size());
+    }
+    return IOStatus::OK();
+  });
+}
+
+#if ZENFS_ROCKSDB_HAS_READ_ASYNC
+IOStatus RandomAccessFile::ReadAsync(FSReadRequest& req, const IOOptions& opts, ReadAsyncCallback cb,
+                                     void* cb_arg, void** io_handle, rocksdb::IOHandleDeleter* del_fn,
+                                     IODebugContext* dbg) {
+  // No handle: RocksDB neither polls nor deletes one that is null.
+  if (io_handle != nullptr) *io_handle = nullptr;
+  if (del_fn != nullptr) *del_fn = nullptr;
+  req.status = Read(req.offset, req.len, opts, &req.result, req.scratch, dbg);
+  return Guarded([&] {
+    cb(req, cb_arg);
+    return IOStatus::OK();
+  });
+}
+#endif
+
+IOStatus RandomAccessFile::Prefetch(uint64_t, size_t, const IOOptions&, IODebugContext*) {
+  return IOStatus::NotSupported("zenfs has no page cache to read ahead into");
+}
+
+size_t RandomAccessFile::GetUniqueId(char* id, size_t max_size) const {
+  return WriteUniqueId(file_, id, max_size);
+}
+
+IOStatus RandomAccessFile::InvalidateCache(size_t, size_t) { return IOStatus::OK(); }
+
+}  // namespace zenfs

@@ -1,0 +1,34 @@
+// A file being read at any place, for RocksDB. Threads: any, at the same time.
+#pragma once
+
+#include "rocksdb_plugin/mounted_file.h"
+
+namespace zenfs {
+
+class RandomAccessFile final : public rocksdb::FSRandomAccessFile {
+ public:
+  RandomAccessFile(MountedFile file, const FileOptions& options);
+
+  IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
+                IODebugContext* dbg) const override;
+  // All requests in flight together.
+  IOStatus MultiRead(FSReadRequest* reqs, size_t num_reqs, const IOOptions& options,
+                     IODebugContext* dbg) override;
+#if ZENFS_ROCKSDB_HAS_READ_ASYNC
+  // Reads before it returns; the callback is called before it returns, and there is no handle to poll.
+  IOStatus ReadAsync(FSReadRequest& req, const IOOptions& opts, ReadAsyncCallback cb, void* cb_arg,
+                     void** io_handle, rocksdb::IOHandleDeleter* del_fn, IODebugContext* dbg) override;
+#endif
+  // NotSupported: there is no cache to read into, and RocksDB then reads ahead into a buffer of its own.
+  IOStatus Prefetch(uint64_t offset, size_t n, const IOOptions& options, IODebugContext* dbg) override;
+  size_t GetUniqueId(char* id, size_t max_size) const override;
+  bool use_direct_io() const override { return direct_; }
+  size_t GetRequiredBufferAlignment() const override { return file_.block_size(); }
+  IOStatus InvalidateCache(size_t offset, size_t length) override;
+
+ private:
+  MountedFile file_;
+  const bool direct_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,72 @@
+// Everything in which the versions of RocksDB differ, for this adapter. The other files of this folder are
+// written against the names below and contain no version number.
+//
+//   6.29 .. 7.0   no ReadAsync
+//   8.4           FileSystem::SupportedOps tells RocksDB that asynchronous reads are offered; the default
+//   claims them 9.0           the callback of ReadAsync takes FSReadRequest& (const before) 10.1
+//   FileOptions::write_hint is there when a file is opened (before: a call behind the opening)
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/lifetime.h"
+#include "rocksdb/env.h"
+#include "rocksdb/file_system.h"
+#include "rocksdb/io_status.h"
+#include "rocksdb/slice.h"
+#include "rocksdb/version.h"
+
+#define ZENFS_ROCKSDB_AT_LEAST(major, minor) \
+  (ROCKSDB_MAJOR > (major) || (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
+
+#if !ZENFS_ROCKSDB_AT_LEAST(6, 29)
+#error "ZenFS needs RocksDB 6.29 or later"
+#endif
+
+#define ZENFS_ROCKSDB_HAS_READ_ASYNC ZENFS_ROCKSDB_AT_LEAST(7, 1)
+#define ZENFS_ROCKSDB_HAS_SUPPORTED_OPS ZENFS_ROCKSDB_AT_LEAST(8, 4)
+
+namespace zenfs {
+
+// RocksDB's own Status is always written rocksdb::Status here; a bare Status is zenfs::Status.
+using rocksdb::DataVerificationInfo;
+using rocksdb::FileOptions;
+using rocksdb::FSReadRequest;
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+using rocksdb::Slice;
+
+#if ZENFS_ROCKSDB_AT_LEAST(9, 0)
+using ReadAsyncCallback = std::function<void(FSReadRequest&, void*)>;
+#elif ZENFS_ROCKSDB_HAS_READ_ASYNC
+using ReadAsyncCallback = std::function<void(const FSReadRequest&, void*)>;
+#endif
+
+// The numbers are the same on both sides (model/lifetime.h); one that we do not know counts as not set.
+inline Lifetime LifetimeOf(rocksdb::Env::WriteLifeTimeHint hint) {
+  const int value = static_cast<int>(hint);
+  return value >= 0 && value < kLifetimeCount ? static_cast<Lifetime>(value) : Lifetime::kNotSet;
+}
+
+// What is known of a file's lifetime when it is opened.
+inline Lifetime LifetimeAtOpen([[maybe_unused]] const FileOptions& options) {
+#if ZENFS_ROCKSDB_AT_LEAST(10, 1)
+  return LifetimeOf(options.write_hint);
+#else
+  return Lifetime::kNotSet;
+#endif
+}
+
+// Nothing when `running`, which is what GetRocksVersionAsString(true) says in this process, is the version
+// whose headers this adapter was compiled with. Else one line that names both: their virtual tables differ,
+// so no other function of that RocksDB may be called.
+[[nodiscard]] std::optional<std::string> VersionMismatch(std::string_view running);
+
+// "7.8.3": of the headers.
+[[nodiscard]] std::string CompiledRocksVersion();
+
+}  // namespace zenfs

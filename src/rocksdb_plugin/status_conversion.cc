@@ -1,0 +1,62 @@
+#include "rocksdb_plugin/status_conversion.h"
+
+#include <fmt/format.h>
+
+namespace zenfs {
+
+namespace {
+
+IOStatus Retryable(IOStatus status) {
+  status.SetRetryable(true);
+  return status;
+}
+
+IOStatus LostData(IOStatus status) {
+  status.SetDataLoss(true);
+  status.SetScope(IOStatus::kIOErrorScopeFile);
+  return status;
+}
+
+}  // namespace
+
+IOStatus ToIOStatus(const Error& error, std::string_view doing, std::string_view path) {
+  const std::string where = fmt::format("While {} {}", doing, path);
+  const std::string text = error.ToString();
+  switch (error.code()) {
+    case Code::kNotFound: return IOStatus::PathNotFound(where, text);
+    case Code::kInvalidArgument: return IOStatus::InvalidArgument(where, text);
+    case Code::kNotSupported: return IOStatus::NotSupported(where, text);
+    case Code::kCorruption: return LostData(IOStatus::Corruption(where, text));
+    case Code::kNoSpace: return Retryable(IOStatus::NoSpace(where, text));
+    case Code::kBusy: return Retryable(IOStatus::Busy(where, text));
+    case Code::kTimedOut: return Retryable(IOStatus::TimedOut(where, text));
+    case Code::kZoneFull: return Retryable(IOStatus::IOError(where, text));
+    case Code::kIo:
+    case Code::kExists:
+    case Code::kReadOnly:
+    case Code::kShutdown:
+    case Code::kPermission:
+    case Code::kNotADirectory:
+    case Code::kIsADirectory:
+    case Code::kNotEmpty:
+    case Code::kUnknownOutcome: break;
+  }
+  return IOStatus::IOError(where, text);
+}
+
+IOStatus ToIOStatusOrNotFound(const Error& error, std::string_view doing, std::string_view path) {
+  if (error.code() != Code::kNotFound && error.code() != Code::kNotADirectory) {
+    return ToIOStatus(error, doing, path);
+  }
+  return IOStatus::NotFound(fmt::format("While {} {}", doing, path), error.ToString());
+}
+
+IOStatus ExceptionStatus(const char* what) noexcept {
+  try {
+    return IOStatus::IOError("zenfs: an operation was abandoned", what);
+  } catch (...) {
+    return IOStatus::IOError(IOStatus::kMemoryLimit);  // carries no text, so needs no memory
+  }
+}
+
+}  // namespace zenfs

@@ -1,0 +1,75 @@
+#include "rocksdb_plugin/status_conversion.h"
+
+#include <gtest/gtest.h>
+
+#include <new>
+#include <stdexcept>
+
+namespace zenfs {
+namespace {
+
+IOStatus Convert(Code code, int os_errno = 0) {
+  return ToIOStatus(Error(code, "zone 7 says no", os_errno), "reading", "/db/000012.sst");
+}
+
+TEST(StatusConversion, SuccessIsOk) { EXPECT_TRUE(ToIOStatus(Status(), "reading", "x").ok()); }
+
+TEST(StatusConversion, TextNamesActionPathAndReason) {
+  EXPECT_EQ(Convert(Code::kIo, EIO).ToString(),
+            "IO error: While reading /db/000012.sst: zone 7 says no: Input/output error");
+}
+
+TEST(StatusConversion, MissingFileIsPathNotFoundAsOnPosix) {
+  const IOStatus status = Convert(Code::kNotFound);
+  EXPECT_TRUE(status.IsPathNotFound());
+  EXPECT_TRUE(status.IsIOError());
+  EXPECT_FALSE(status.GetRetryable());
+}
+
+TEST(StatusConversion, QuestionsForExistenceAreAnsweredNotFound) {
+  for (Code code : {Code::kNotFound, Code::kNotADirectory}) {
+    EXPECT_TRUE(ToIOStatusOrNotFound(Error(code, "t"), "listing", "/x").IsNotFound());
+  }
+  EXPECT_TRUE(ToIOStatusOrNotFound(Error(Code::kIo, "t"), "listing", "/x").IsIOError());
+}
+
+TEST(StatusConversion, FullDeviceIsNoSpaceAndWorthRetrying) {
+  const IOStatus status = Convert(Code::kNoSpace);
+  EXPECT_TRUE(status.IsNoSpace());
+  EXPECT_TRUE(status.GetRetryable());
+  EXPECT_FALSE(status.GetDataLoss());
+}
+
+TEST(StatusConversion, CorruptionIsLossOfDataOfOneFile) {
+  const IOStatus status = Convert(Code::kCorruption);
+  EXPECT_TRUE(status.IsCorruption());
+  EXPECT_TRUE(status.GetDataLoss());
+  EXPECT_EQ(status.GetScope(), IOStatus::kIOErrorScopeFile);
+}
+
+TEST(StatusConversion, EveryCodeIsAnErrorWithItsText) {
+  for (int code = 0; code <= static_cast<int>(Code::kUnknownOutcome); ++code) {
+    const IOStatus status = Convert(static_cast<Code>(code));
+    EXPECT_FALSE(status.ok()) << code;
+    EXPECT_NE(status.ToString().find("zone 7 says no"), std::string::npos) << code;
+  }
+}
+
+TEST(StatusConversion, OnlyWaitsThatMayEndByThemselvesAreRetryable) {
+  EXPECT_TRUE(Convert(Code::kTimedOut).GetRetryable());
+  EXPECT_TRUE(Convert(Code::kBusy).GetRetryable());
+  EXPECT_FALSE(Convert(Code::kReadOnly).GetRetryable());
+  EXPECT_FALSE(Convert(Code::kUnknownOutcome).GetRetryable());
+  EXPECT_FALSE(Convert(Code::kIo).GetRetryable());
+}
+
+TEST(StatusConversion, ExceptionsBecomeStatuses) {
+  const IOStatus named = Guarded([]() -> IOStatus { throw std::runtime_error("boom"); });
+  EXPECT_TRUE(named.IsIOError());
+  EXPECT_NE(named.ToString().find("boom"), std::string::npos);
+  EXPECT_TRUE(Guarded([]() -> IOStatus { throw 5; }).IsIOError());
+  EXPECT_TRUE(Guarded([] { return IOStatus::OK(); }).ok());
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,100 @@
+#include "rocksdb_plugin/writable_file.h"
+
+#include <fmt/format.h>
+
+#include "base/coding.h"
+#include "base/crc32c.h"
+#include "rocksdb_plugin/status_conversion.h"
+
+namespace zenfs {
+
+namespace {
+
+ByteView Bytes(const Slice& data) { return AsBytes({data.data(), data.size()}); }
+
+}  // namespace
+
+WritableFile::WritableFile(MountedFile file, const FileOptions& options)
+    : rocksdb::FSWritableFile(options),
+      file_(std::move(file)),
+      direct_(options.use_direct_writes && file_.MayBeDirect()),
+      verifies_(options.handoff_checksum_type == rocksdb::ChecksumType::kCRC32c) {}
+
+IOStatus WritableFile::Verify(const Slice& data, const DataVerificationInfo& info,
+                              std::uint64_t offset) const {
+  if (!verifies_ || info.checksum.empty()) return IOStatus::OK();
+  Decoder decoder(Bytes(info.checksum));
+  const auto expected = decoder.Fixed<std::uint32_t>();
+  if (!decoder.ok() || !decoder.AtEnd()) {
+    return IOStatus::InvalidArgument(
+        fmt::format("While appending to {}: a CRC32C has 4 bytes, the checksum handed over has {}",
+                    file_.path, info.checksum.size()));
+  }
+  const std::uint32_t computed = Crc32c(Bytes(data));
+  if (computed == expected) return IOStatus::OK();
+  return IOStatus::Corruption(
+      fmt::format("While appending {} bytes at offset {} to {}: CRC32C is {:08x}, RocksDB computed {:08x}; "
+                  "nothing was written",
+                  data.size(), offset, file_.path, computed, expected));
+}
+
+IOStatus WritableFile::Append(const Slice& data, const IOOptions&, IODebugContext*) {
+  return Guarded([&] { return ToIOStatus(file_.handle->Append(Bytes(data)), "appending to", file_.path); });
+}
+
+IOStatus WritableFile::Append(const Slice& data, const IOOptions& options,
+                              const DataVerificationInfo& verification_info, IODebugContext* dbg) {
+  IOStatus verified = Guarded([&] { return Verify(data, verification_info, file_.handle->size()); });
+  return verified.ok() ? Append(data, options, dbg) : verified;
+}
+
+IOStatus WritableFile::PositionedAppend(const Slice& data, uint64_t offset, const IOOptions&,
+                                        IODebugContext*) {
+  return Guarded([&] {
+    return ToIOStatus(file_.handle->PositionedAppend(Bytes(data), offset), "writing to", file_.path);
+  });
+}
+
+IOStatus WritableFile::PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
+                                        const DataVerificationInfo& verification_info, IODebugContext* dbg) {
+  IOStatus verified = Guarded([&] { return Verify(data, verification_info, offset); });
+  return verified.ok() ? PositionedAppend(data, offset, options, dbg) : verified;
+}
+
+IOStatus WritableFile::Truncate(uint64_t size, const IOOptions&, IODebugContext*) {
+  return Guarded([&] { return ToIOStatus(file_.handle->Truncate(size), "truncating", file_.path); });
+}
+
+IOStatus WritableFile::Close(const IOOptions&, IODebugContext*) {
+  return Guarded([&] { return ToIOStatus(file_.handle->Close(), "closing", file_.path); });
+}
+
+IOStatus WritableFile::Flush(const IOOptions&, IODebugContext*) {
+  return Guarded([&] { return ToIOStatus(file_.handle->Flush(), "flushing", file_.path); });
+}
+
+IOStatus WritableFile::Sync(const IOOptions&, IODebugContext*) {
+  return Guarded([&] { return ToIOStatus(file_.handle->Sync(), "syncing", file_.path); });
+}
+
+IOStatus WritableFile::Fsync(const IOOptions& options, IODebugContext* dbg) { return Sync(options, dbg); }
+
+void WritableFile::SetWriteLifeTimeHint(rocksdb::Env::WriteLifeTimeHint hint) {
+  rocksdb::FSWritableFile::SetWriteLifeTimeHint(hint);
+  Guarded([&] {
+    file_.handle->SetLifetime(LifetimeOf(hint));
+    return IOStatus::OK();
+  }).PermitUncheckedError();  // only placement would suffer
+}
+
+uint64_t WritableFile::GetFileSize(const IOOptions&, IODebugContext*) { return file_.handle->size(); }
+
+size_t WritableFile::GetUniqueId(char* id, size_t max_size) const {
+  return WriteUniqueId(file_, id, max_size);
+}
+
+IOStatus WritableFile::InvalidateCache(size_t, size_t) { return IOStatus::OK(); }
+
+void WritableFile::PrepareWrite(size_t, size_t, const IOOptions&, IODebugContext*) {}
+
+}  // namespace zenfs

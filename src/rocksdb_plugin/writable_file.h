@@ -1,0 +1,52 @@
+// A file being written, for RocksDB.
+//
+// Buffered writers use Append; direct ones (use_direct_io() is true, plain files only) use PositionedAppend
+// of whole blocks, write the padded last block again when it grows, and Truncate to the true size in the end.
+// Writes that come with a checksum (DBOptions::checksum_handoff_file_types) are verified before they are
+// taken over: RocksDB hands over the plain, unmasked CRC32C in four little-endian bytes.
+//
+// Threads: Sync and Fsync may run beside Append and Flush (IsSyncThreadSafe).
+#pragma once
+
+#include "rocksdb_plugin/mounted_file.h"
+
+namespace zenfs {
+
+class WritableFile final : public rocksdb::FSWritableFile {
+ public:
+  WritableFile(MountedFile file, const FileOptions& options);
+
+  using rocksdb::FSWritableFile::Append;
+  using rocksdb::FSWritableFile::PositionedAppend;
+  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* dbg) override;
+  IOStatus Append(const Slice& data, const IOOptions& options, const DataVerificationInfo& verification_info,
+                  IODebugContext* dbg) override;
+  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
+                            IODebugContext* dbg) override;
+  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
+                            const DataVerificationInfo& verification_info, IODebugContext* dbg) override;
+  IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* dbg) override;
+  IOStatus Close(const IOOptions& options, IODebugContext* dbg) override;
+  IOStatus Flush(const IOOptions& options, IODebugContext* dbg) override;
+  IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override;
+  IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override;
+  bool IsSyncThreadSafe() const override { return true; }
+
+  bool use_direct_io() const override { return direct_; }
+  size_t GetRequiredBufferAlignment() const override { return file_.block_size(); }
+  void SetWriteLifeTimeHint(rocksdb::Env::WriteLifeTimeHint hint) override;
+  uint64_t GetFileSize(const IOOptions& options, IODebugContext* dbg) override;
+  size_t GetUniqueId(char* id, size_t max_size) const override;
+  IOStatus InvalidateCache(size_t offset, size_t length) override;
+  // Called twice a put: space in zones is not reserved ahead.
+  void PrepareWrite(size_t offset, size_t len, const IOOptions& options, IODebugContext* dbg) override;
+
+ private:
+  IOStatus Verify(const Slice& data, const DataVerificationInfo& info, std::uint64_t offset) const;
+
+  MountedFile file_;
+  const bool direct_;
+  const bool verifies_;  // the checksums handed over are CRC32C
+};
+
+}  // namespace zenfs

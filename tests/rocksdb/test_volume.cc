@@ -1,0 +1,104 @@
+#include "test_volume.h"
+
+#include <cstdlib>
+
+#include "backends/open_device.h"
+#include "base/random.h"
+#include "rocksdb/convenience.h"
+#include "volume/check_volume.h"
+#include "volume/format_volume.h"
+
+namespace zenfs {
+
+namespace {
+
+EmulatorGeometry DefaultGeometry() {
+  EmulatorGeometry geometry;
+  geometry.zone_capacity = 12u << 20;
+  return geometry;
+}
+
+}  // namespace
+
+TestVolume::TestVolume() : TestVolume(DefaultGeometry()) {}
+
+TestVolume::TestVolume(const EmulatorGeometry& geometry) {
+  std::string pattern = std::filesystem::temp_directory_path() / "zenfs-rocksdb-test-XXXXXX";
+  directory_ = mkdtemp(pattern.data());
+  const Status created = CreateEmulatedFile(device_path(), geometry, /*overwrite=*/false);
+  EXPECT_TRUE(created) << created.error().ToString();
+  auto device = OpenEmulatedFile(device_path(), OpenMode::kExclusive);
+  EXPECT_TRUE(device) << device.error().ToString();
+  const auto formatted = FormatVolume(**device, FormatOptions{});
+  EXPECT_TRUE(formatted) << formatted.error().ToString();
+}
+
+TestVolume::~TestVolume() {
+  std::error_code error;
+  std::filesystem::remove_all(directory_, error);
+}
+
+std::string TestVolume::uri(std::string_view options) const {
+  std::string uri = "zenfs://emu:" + device_path();
+  return options.empty() ? uri : uri + "?" + std::string(options);
+}
+
+rocksdb::Status TestVolume::TryOpen(const std::string& uri,
+                                    std::shared_ptr<rocksdb::FileSystem>* result) const {
+  rocksdb::ConfigOptions config;
+  return rocksdb::FileSystem::CreateFromString(config, uri, result);
+}
+
+std::shared_ptr<rocksdb::FileSystem> TestVolume::Open(std::string_view options) const {
+  std::shared_ptr<rocksdb::FileSystem> fs;
+  EXPECT_STATUS_OK(TryOpen(uri(options), &fs));
+  return fs;
+}
+
+::testing::AssertionResult TestVolume::CheckIsClean() const {
+  auto device = OpenEmulatedFile(device_path(), OpenMode::kReadOnly);
+  if (!device) return ::testing::AssertionFailure() << device.error().ToString();
+  const auto report = CheckVolume(**device, CheckOptions{.read_data = true, .progress = {}});
+  if (!report) return ::testing::AssertionFailure() << report.error().ToString();
+  if (report->clean()) return ::testing::AssertionSuccess();
+  auto failure = ::testing::AssertionFailure();
+  for (const Finding& finding : report->findings) failure << finding.text << "\n";
+  return failure;
+}
+
+std::string TestBytes(std::size_t size, std::uint64_t seed) {
+  Random random(seed);
+  std::string bytes;
+  bytes.reserve(size + 8);
+  while (bytes.size() < size) {
+    const std::uint64_t value = random.Next();
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+std::string ReadWhole(rocksdb::FileSystem& fs, const std::string& path) {
+  std::unique_ptr<rocksdb::FSSequentialFile> file;
+  IOStatus status = fs.NewSequentialFile(path, FileOptions(), &file, nullptr);
+  std::string all;
+  std::string scratch(64 << 10, '\0');
+  while (status.ok()) {
+    Slice piece;
+    status = file->Read(scratch.size(), IOOptions(), &piece, scratch.data(), nullptr);
+    if (status.ok() && piece.empty()) return all;
+    all.append(piece.data(), piece.size());
+  }
+  return status.ToString();
+}
+
+IOStatus WriteWhole(rocksdb::FileSystem& fs, const std::string& path, const std::string& bytes, bool sync) {
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  IOStatus status = fs.NewWritableFile(path, FileOptions(), &file, nullptr);
+  if (status.ok()) status = file->Append(bytes, IOOptions(), nullptr);
+  if (status.ok() && sync) status = file->Sync(IOOptions(), nullptr);
+  if (status.ok()) status = file->Close(IOOptions(), nullptr);
+  return status;
+}
+
+}  // namespace zenfs
