@@ -249,8 +249,30 @@ set(ZENFS_TESTS_rocksdb_plugin
 )
 
 set(ZENFS_SOURCES_cli
+  cli/check.cc
+  cli/command_line.cc
+  cli/console.cc
+  cli/device_option.cc
+  cli/df.cc
+  cli/emu_create.cc
+  cli/emu_info.cc
+  cli/figures.cc
+  cli/flags.cc
+  cli/fs_info.cc
+  cli/help.cc
+  cli/list.cc
+  cli/main.cc
+  cli/mkfs.cc
+  cli/number.cc
+  cli/terminal.cc
+  cli/verb_table.cc
+  cli/version.cc
+  cli/zone_picture.cc
+  cli/zones.cc
 )
 set(ZENFS_TESTS_cli
+  cli/number_test.cc
+  cli/zone_picture_test.cc
 )
 
 # src/testing: helpers that tests share, never in a product

@@ -1,0 +1,40 @@
+# The command `zenfs`. Everything but main() is a library, so that unit tests link the same objects.
+function(zenfs_add_cli)
+  set(sources ${ZENFS_SOURCES_cli})
+  list(REMOVE_ITEM sources cli/main.cc)
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
+  add_library(zenfs_cli_core STATIC ${sources})
+  target_include_directories(zenfs_cli_core PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(zenfs_cli_core PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(zenfs_cli_core
+    PUBLIC zenfs_volume zenfs_backends CLI11::CLI11 nlohmann_json::nlohmann_json
+    PRIVATE zenfs_flags)
+
+  add_executable(zenfs_cli ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
+  set_target_properties(zenfs_cli PROPERTIES OUTPUT_NAME zenfs)
+  target_link_libraries(zenfs_cli PRIVATE zenfs_cli_core zenfs_flags)
+  install(TARGETS zenfs_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+  if(ZENFS_TESTS)
+    zenfs_add_cli_tests()
+  endif()
+endfunction()
+
+# Unit tests of the parts, and golden tests of the whole command (tests/cli).
+function(zenfs_add_cli_tests)
+  include(tests)
+  zenfs_test_program(cli FOLDER src SOURCES ${ZENFS_TESTS_cli} LINK zenfs_cli_core)
+  add_executable(zenfs_volume_tool ${PROJECT_SOURCE_DIR}/tests/cli/volume_tool.cc)
+  set_target_properties(zenfs_volume_tool PROPERTIES OUTPUT_NAME volume_tool)
+  target_link_libraries(zenfs_volume_tool PRIVATE zenfs_volume zenfs_backends zenfs_flags)
+
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
+  foreach(suite usage_test.py emulator_test.py filesystem_test.py damage_test.py)
+    string(REPLACE _test.py "" name cli_${suite})
+    add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cli/${suite})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300)
+  endforeach()
+  add_test(NAME style_check_self_test
+    COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/check-style --self-test)
+endfunction()

@@ -1,0 +1,130 @@
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace zenfs {
+namespace {
+
+// `-` and `_` are the same in the name of a flag: --aux_path is --aux-path.
+std::string Normalized(const std::string& word) {
+  if (!word.starts_with("--")) return word;
+  std::string out = word;
+  const std::size_t end = std::min(out.find('='), out.size());
+  std::replace(out.begin() + 2, out.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
+  return out;
+}
+
+std::unique_ptr<CLI::App> MakeApp(const Verb& verb) {
+  auto app = std::make_unique<CLI::App>(std::string(verb.summary), fmt::format("zenfs {}", verb.name));
+  app->set_help_flag("-h,--help", "Print this help");
+  app->allow_extras();  // to name an unknown flag in a line of our own
+  return app;
+}
+
+int Complain(Console& console, std::string_view verb, std::string_view what, int status) {
+  console.PrintError(fmt::format("zenfs{}{}: {}", verb.empty() ? "" : " ", verb, Printable(what)));
+  return status;
+}
+
+int ComplainOfUse(Console& console, const Verb& verb, std::string what) {
+  while (!what.empty() && (what.back() == '.' || what.back() == '\n')) what.pop_back();
+  return Complain(console, verb.name, fmt::format("{}; see 'zenfs {} --help'", what, verb.name),
+                  verb.error_status);
+}
+
+std::string TextOfExtra(const std::string& extra, const std::vector<std::string>& typed) {
+  const auto same = [&](const std::string& word) {
+    return Normalized(word) == extra || Normalized(word).starts_with(extra + "=");
+  };
+  const auto found = std::find_if(typed.begin(), typed.end(), same);
+  const std::string shown = found == typed.end() ? extra : found->substr(0, found->find('='));
+  if (shown.starts_with("-")) return fmt::format("unknown flag {}", shown);
+  return fmt::format("'{}' is one word too many", shown);
+}
+
+int RunVerb(const Verb& verb, const std::vector<std::string>& typed, Console& console) {
+  const auto app = MakeApp(verb);
+  const auto action = verb.make(*app);
+  std::vector<std::string> words(typed.size());
+  std::transform(typed.rbegin(), typed.rend(), words.begin(), Normalized);  // CLI11 takes them last to first
+  try {
+    app->parse(words);
+  } catch (const CLI::CallForHelp&) {
+    console.Print(app->help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    // A missing argument is often a mistyped one: name that first.
+    const auto extras = app->remaining();
+    return ComplainOfUse(console, verb, extras.empty() ? error.what() : TextOfExtra(extras.front(), typed));
+  }
+  if (const auto extras = app->remaining(); !extras.empty()) {
+    return ComplainOfUse(console, verb, TextOfExtra(extras.front(), typed));
+  }
+  const Result<int> status = action->Run(console);
+  if (!status) return Complain(console, verb.name, status.error().ToString(), verb.error_status);
+  if (const Status flushed = console.Flush(); !flushed) {
+    return Complain(console, verb.name, flushed.error().ToString(), verb.error_status);
+  }
+  return *status;
+}
+
+std::string TextOfUnknownVerb(const std::vector<std::string>& words) {
+  std::string second_words;
+  for (const Verb& verb : Verbs()) {
+    if (!verb.name.starts_with(words.front() + " ")) continue;
+    second_words +=
+        fmt::format("{}{}", second_words.empty() ? "" : " or ", verb.name.substr(words.front().size() + 1));
+  }
+  if (!second_words.empty()) {
+    return fmt::format("'{}' needs a second word: {}; see 'zenfs help'", words.front(), second_words);
+  }
+  return fmt::format("unknown verb '{}'; see 'zenfs help'", words.front());
+}
+
+}  // namespace
+
+FoundVerb FindVerb(const std::vector<std::string>& words) {
+  for (const std::size_t count : {2u, 1u}) {
+    if (words.size() < count) continue;
+    const std::string name = count == 2 ? words[0] + " " + words[1] : words[0];
+    for (const Verb& verb : Verbs()) {
+      if (verb.name == name) return {&verb, count};
+    }
+  }
+  return {};
+}
+
+std::string HelpOf(const Verb& verb) {
+  const auto app = MakeApp(verb);
+  const auto action = verb.make(*app);  // declares the flags that help shows
+  return app->help();
+}
+
+std::string OverallHelp() {
+  std::size_t width = 0;
+  for (const Verb& verb : Verbs()) width = std::max(width, verb.name.size());
+  std::string out =
+      "ZenFS: the files of a RocksDB database in the zones of a zoned block device.\n\n"
+      "Usage: zenfs VERB [FLAGS]\n\n"
+      "Verbs:\n";
+  for (const Verb& verb : Verbs()) out += fmt::format("  {:<{}}  {}\n", verb.name, width, verb.summary);
+  out +=
+      "\nA device is named by exactly one of --zbd=NAME, --zonefs=MOUNT, --emu=PATH and --uri=URI.\n"
+      "In the names of flags '-' and '_' are the same. 'zenfs VERB --help' tells the flags of a verb.\n";
+  return out;
+}
+
+int RunCommandLine(const std::vector<std::string>& words, Console& console) {
+  if (words.empty()) return Complain(console, "", "no verb given; see 'zenfs help'", 1);
+  std::vector<std::string> rest = words;
+  if (rest.front() == "--help" || rest.front() == "-h") rest.front() = "help";
+  if (rest.front() == "--version") rest.front() = "version";
+  const FoundVerb found = FindVerb(rest);
+  if (found.verb == nullptr) return Complain(console, "", TextOfUnknownVerb(rest), 1);
+  rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(found.words));
+  return RunVerb(*found.verb, rest, console);
+}
+
+}  // namespace zenfs

@@ -1,0 +1,29 @@
+// From words to a verb that runs: `zenfs VERB [flags]`.
+//
+// Every failure is one line on standard error, "zenfs VERB: what, where, what to do". The exit status is 0 or
+// 1, but for verbs whose table entry says otherwise.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+#include "cli/verb.h"
+
+namespace zenfs {
+
+// `words` are the arguments without the program's name. Returns the exit status.
+[[nodiscard]] int RunCommandLine(const std::vector<std::string>& words, Console& console);
+
+// The verb that `words` begin with and how many words name it; {nullptr, 0} if there is none.
+struct FoundVerb {
+  const Verb* verb = nullptr;
+  std::size_t words = 0;
+};
+[[nodiscard]] FoundVerb FindVerb(const std::vector<std::string>& words);
+
+// The help of one verb, and that of the whole command.
+[[nodiscard]] std::string HelpOf(const Verb& verb);
+[[nodiscard]] std::string OverallHelp();
+
+}  // namespace zenfs

@@ -1,0 +1,72 @@
+#include "cli/console.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace zenfs {
+
+Console::Console(std::FILE* out, std::FILE* err)
+    : out_(out),
+      err_(err),
+      terminal_(Terminal::Of(fileno(out))),
+      error_terminal_(Terminal::Of(fileno(err))) {}
+
+void Console::Print(std::string_view text) {
+  EndProgress();
+  if (std::fwrite(text.data(), 1, text.size(), out_) != text.size() && write_errno_ == 0)
+    write_errno_ = errno;
+}
+
+void Console::PrintJson(const Json& json) {
+  Print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void Console::PrintError(std::string_view line) {
+  EndProgress();
+  // An error about standard error has nowhere left to go.
+  (void)std::fwrite(line.data(), 1, line.size(), err_);
+  (void)std::fputc('\n', err_);
+}
+
+void Console::Progress(std::string_view what, std::uint64_t done, std::uint64_t of) {
+  if (!error_terminal_.is_terminal) return;
+  const std::string line =
+      of == 0 ? fmt::format("{}: {} MB", what, WholeMegabytes(done))
+              : fmt::format("{}: {:3.0f}%", what,
+                            100.0 * static_cast<double>(std::min(done, of)) / static_cast<double>(of));
+  (void)std::fprintf(err_, "\r%s\033[K", line.c_str());
+  (void)std::fflush(err_);
+  progress_shown_ = true;
+}
+
+void Console::EndProgress() {
+  if (!progress_shown_) return;
+  (void)std::fputs("\r\033[K", err_);
+  (void)std::fflush(err_);
+  progress_shown_ = false;
+}
+
+Status Console::Flush() {
+  EndProgress();
+  if (std::fflush(out_) != 0 && write_errno_ == 0) write_errno_ = errno;
+  if (write_errno_ != 0) return FailErrno(write_errno_, "the output could not be written in full");
+  return {};
+}
+
+std::string Printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,51 @@
+// Where a verb writes. Results go to standard output, errors and progress to standard error.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/status.h"
+#include "cli/terminal.h"
+
+namespace zenfs {
+
+using Json = nlohmann::ordered_json;
+
+class Console {
+ public:
+  // The streams are the caller's.
+  Console(std::FILE* out, std::FILE* err);
+
+  void Print(std::string_view text);  // as it is, no line end added
+  void PrintJson(const Json& json);   // indented, with a line end; bytes that are not UTF-8 are replaced
+  void PrintError(std::string_view line);
+
+  // One line that overwrites itself; nothing when standard error is not a terminal. `of` 0: not known.
+  void Progress(std::string_view what, std::uint64_t done, std::uint64_t of);
+  void EndProgress();
+
+  // Errors: kIo or kNoSpace when anything printed so far did not reach standard output.
+  [[nodiscard]] Status Flush();
+
+  const Terminal& terminal() const { return terminal_; }
+
+ private:
+  std::FILE* out_;
+  std::FILE* err_;
+  Terminal terminal_;
+  Terminal error_terminal_;
+  bool progress_shown_ = false;
+  int write_errno_ = 0;
+};
+
+// `text` with control characters as \xNN, so that a name from a device can't steer a terminal.
+[[nodiscard]] std::string Printable(std::string_view text);
+
+// "12 MB" counts binary megabytes, rounded down, as the older command does.
+[[nodiscard]] constexpr std::uint64_t WholeMegabytes(std::uint64_t bytes) { return bytes >> 20; }
+
+}  // namespace zenfs

@@ -1,0 +1,42 @@
+// The flags that name a device, and opening what they name.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "backends/device_uri.h"
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "volume/mount_options.h"
+#include "volume/volume.h"
+
+namespace zenfs {
+
+struct NamedDevice {
+  std::unique_ptr<ZonedDevice> device;
+  MountOptions mount_options;  // of the URI, if it has any
+};
+
+class DeviceOption {
+ public:
+  // Adds --zbd, --zonefs, --emu and --uri. `app` keeps references to this object.
+  explicit DeviceOption(CLI::App& app);
+
+  // What the flags name. Errors: kInvalidArgument unless exactly one of them was given, kNotSupported for a
+  // kind of device that this version can't open.
+  [[nodiscard]] Result<DeviceUri> Uri() const;
+  // Errors: those of Uri, of opening the device, and kInvalidArgument for options nobody knows.
+  [[nodiscard]] Result<NamedDevice> Open(OpenMode mode) const;
+  // Opens for reading and mounts: takes no lock and changes nothing.
+  [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadOnly() const;
+
+ private:
+  const CLI::App& app_;
+  std::string zbd_;
+  std::string zonefs_;
+  std::string emu_;
+  std::string uri_;
+};
+
+}  // namespace zenfs

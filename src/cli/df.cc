@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include "cli/device_option.h"
+#include "cli/flags.h"
+#include "cli/verbs.h"
+
+namespace zenfs {
+namespace {
+
+// Dead bytes that no reset can free yet, as percent of the live ones.
+std::uint64_t SpaceAmplification(const SpaceReport& space) {
+  if (space.live == 0) return 0;
+  return static_cast<std::uint64_t>(100.0 * static_cast<double>(space.garbage) /
+                                    static_cast<double>(space.live));
+}
+
+class DfAction : public Action {
+ public:
+  explicit DfAction(CLI::App& app) : device_(app) { AddJson(app, json_); }
+
+  Result<int> Run(Console& console) override {
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
+    const SpaceReport space = volume->Space();
+    if (json_) {
+      console.PrintJson(Json{{"total_bytes", space.total},
+                             {"free_bytes", space.free},
+                             {"used_bytes", space.live},
+                             {"reclaimable_bytes", space.garbage},
+                             {"metadata_bytes", space.metadata},
+                             {"log_bytes", space.log},
+                             {"lost_bytes", space.lost},
+                             {"space_amplification_percent", SpaceAmplification(space)}});
+      return 0;
+    }
+    console.Print(fmt::format("Free: {} MB\nUsed: {} MB\nReclaimable: {} MB\nSpace amplification: {}%\n",
+                              WholeMegabytes(space.free), WholeMegabytes(space.live),
+                              WholeMegabytes(space.garbage), SpaceAmplification(space)));
+    return 0;
+  }
+
+ private:
+  DeviceOption device_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeDf(CLI::App& app) { return MakeAction<DfAction>(app); }
+
+}  // namespace zenfs

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include "backends/emulator/emulator.h"
+#include "cli/flags.h"
+#include "cli/verbs.h"
+
+namespace zenfs {
+namespace {
+
+class EmuCreateAction : public Action {
+ public:
+  explicit EmuCreateAction(CLI::App& app) {
+    app.add_option("path", path_, "The file to make")->required()->type_name("PATH");
+    AddCount(app, "--zones", geometry_.zones, "Number of zones");
+    AddSize(app, "--zone-size", geometry_.zone_size, "Distance between the starts of two zones")
+        ->default_str("16M");
+    AddSize(app, "--zone-capacity", geometry_.zone_capacity, "Bytes of a zone that can be written")
+        ->default_str("zone-size");
+    AddCount(app, "--max-open", geometry_.max_open, "Zones that may be open at once, 0 for no limit");
+    AddCount(app, "--max-active", geometry_.max_active, "Zones that may be active at once, 0 for no limit");
+    AddCount(app, "--conventional", geometry_.conventional,
+             "So many zones from the first on are conventional");
+    AddSize(app, "--block-size", block_size_, "Unit of reads and writes")->default_str("4096");
+    app.add_flag("--force", force_, "Replace an emulated device that is there already");
+  }
+
+  Result<int> Run(Console& console) override {
+    if (block_size_ > UINT32_MAX) return Fail(Code::kInvalidArgument, "the block size is above 65536");
+    geometry_.block_size = static_cast<std::uint32_t>(block_size_);
+    ZENFS_RETURN_IF_ERROR(Validate(geometry_));
+    if (const Status created = CreateEmulatedFile(path_, geometry_, force_); !created) {
+      if (force_ || created.error().code() != Code::kExists) return Fail(created.error());
+      return Fail(Code::kExists, created.error().text() + " (--force replaces an emulated device)");
+    }
+    const std::uint64_t capacity = geometry_.capacity() * (geometry_.zones - geometry_.conventional);
+    console.Print(fmt::format("Emulated device created: {}, {} zones of {} ({} writable), {} MB in all.\n",
+                              Printable(path_), geometry_.zones, FormatSize(geometry_.zone_size),
+                              FormatSize(geometry_.capacity()), WholeMegabytes(capacity)));
+    return 0;
+  }
+
+ private:
+  std::string path_;
+  EmulatorGeometry geometry_;
+  std::uint64_t block_size_ = 4096;
+  bool force_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeEmuCreate(CLI::App& app) { return MakeAction<EmuCreateAction>(app); }
+
+}  // namespace zenfs

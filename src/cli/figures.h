@@ -1,0 +1,25 @@
+// A list of named figures, printed as aligned lines or as one JSON object from the same source.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/console.h"
+
+namespace zenfs {
+
+class Figures {
+ public:
+  // `shown` is the text of the line; the value itself, if it is not given.
+  void Add(std::string title, const std::string& key, Json value, std::string shown);
+  void Add(std::string title, const std::string& key, Json value);
+
+  void Print(Console& console, bool json) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> lines_;
+  Json json_ = Json::object();
+};
+
+}  // namespace zenfs

@@ -1,0 +1,31 @@
+// Flags that several verbs have, declared in one way.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "cli/number.h"
+
+namespace zenfs {
+
+// `name` as CLI11 takes it ("--zone-size"). What the user types is checked by ParseSize or ParseCount.
+CLI::Option* AddSize(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help);
+
+template <typename T>
+CLI::Option* AddCount(CLI::App& app, const std::string& name, T& value, const std::string& help,
+                      std::uint64_t max = std::numeric_limits<T>::max()) {
+  auto store = [&value, max, name](const std::string& text) {
+    const auto count = ParseCount(text, 0, max);
+    if (!count) throw CLI::ValidationError(name, count.error().text());
+    value = static_cast<T>(*count);
+  };
+  return app.add_option_function<std::string>(name, store, help)
+      ->type_name("N")
+      ->default_str(std::to_string(value));
+}
+
+CLI::Option* AddJson(CLI::App& app, bool& json);
+
+}  // namespace zenfs

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/device_option.h"
+#include "cli/figures.h"
+#include "cli/flags.h"
+#include "cli/verbs.h"
+#include "metalog/probe.h"
+
+namespace zenfs {
+namespace {
+
+std::string Limit(std::uint32_t limit) { return limit == 0 ? "no limit" : fmt::to_string(limit); }
+
+void AddSuperblock(const Superblock& sb, Figures& figures) {
+  std::vector<std::uint32_t> metadata_zones;
+  for (const ZoneId zone : sb.metadata_zones) metadata_zones.push_back(zone.value);
+  figures.Add("UUID", "uuid", sb.uuid.ToString());
+  figures.Add("Label", "label", sb.label, sb.label.empty() ? "(none)" : sb.label);
+  figures.Add("Format", "format", kFormatVersion);
+  figures.Add("Made by", "made_by", sb.made_by);
+  figures.Add("Created", "created", sb.created_seconds,
+              fmt::format("{} s after 1970-01-01 UTC", sb.created_seconds));
+  figures.Add("Features", "features",
+              Json{{"compatible", sb.compatible},
+                   {"read_only_compatible", sb.read_only_compatible},
+                   {"incompatible", sb.incompatible}},
+              fmt::format("compatible {:#x}, read-only-compatible {:#x}, incompatible {:#x}", sb.compatible,
+                          sb.read_only_compatible, sb.incompatible));
+  figures.Add("Finish threshold", "finish_threshold_percent", sb.finish_threshold_percent,
+              fmt::format("{}%", sb.finish_threshold_percent));
+  figures.Add("Block size", "block_size", sb.block_size, FormatSize(sb.block_size));
+  figures.Add("Zone size", "zone_size", sb.zone_size, FormatSize(sb.zone_size));
+  figures.Add("Zones", "zones", sb.zone_count);
+  figures.Add("Metadata zones", "metadata_zones", metadata_zones,
+              fmt::format("{}", fmt::join(metadata_zones, ", ")));
+}
+
+void AddDevice(const ZonedDevice& device, Figures& figures) {
+  const Geometry& g = device.geometry();
+  figures.Add("Device", "device", device.name());
+  figures.Add("Open zones at most", "max_open", g.max_open, Limit(g.max_open));
+  figures.Add("Active zones at most", "max_active", g.max_active, Limit(g.max_active));
+  figures.Add("Volatile write cache", "volatile_cache", g.volatile_cache, g.volatile_cache ? "yes" : "no");
+}
+
+void AddMounted(const Volume& volume, Figures& figures) {
+  const MetalogStats log = volume.metalog_stats();
+  figures.Add("Metadata generation", "metadata_generation", log.generation);
+  figures.Add("Last commit", "last_commit", log.sequence);
+  figures.Add("Mount epoch", "epoch", volume.epoch());
+  const std::vector<std::string> notices = volume.notices();
+  figures.Add("Notices", "notices", notices,
+              notices.empty() ? "none" : fmt::format("{}", fmt::join(notices, "; ")));
+}
+
+class FsInfoAction : public Action {
+ public:
+  explicit FsInfoAction(CLI::App& app) : device_(app) { AddJson(app, json_); }
+
+  // Shows the superblock also of a file system that is too damaged to mount.
+  Result<int> Run(Console& console) override {
+    ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
+    ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(*named.device));
+    Figures figures;
+    AddDevice(*named.device, figures);
+    AddSuperblock(superblock, figures);
+    const auto volume = Volume::Mount(std::move(named.device), named.mount_options);
+    if (volume) AddMounted(**volume, figures);
+    figures.Print(console, json_);
+    if (!volume) return Fail(volume.error());
+    return 0;
+  }
+
+ private:
+  DeviceOption device_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeFsInfo(CLI::App& app) { return MakeAction<FsInfoAction>(app); }
+
+}  // namespace zenfs

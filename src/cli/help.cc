@@ -1,0 +1,36 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command_line.h"
+#include "cli/verbs.h"
+
+namespace zenfs {
+namespace {
+
+class HelpAction : public Action {
+ public:
+  explicit HelpAction(CLI::App& app) { app.add_option("verb", verb_, "The verb to explain")->expected(0, 2); }
+
+  Result<int> Run(Console& console) override {
+    if (verb_.empty()) {
+      console.Print(OverallHelp());
+      return 0;
+    }
+    const FoundVerb found = FindVerb(verb_);
+    if (found.verb == nullptr || found.words != verb_.size()) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("unknown verb '{}'; see 'zenfs help'", fmt::join(verb_, " ")));
+    }
+    console.Print(HelpOf(*found.verb));
+    return 0;
+  }
+
+ private:
+  std::vector<std::string> verb_;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeHelp(CLI::App& app) { return MakeAction<HelpAction>(app); }
+
+}  // namespace zenfs

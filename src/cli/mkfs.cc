@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include "cli/device_option.h"
+#include "cli/flags.h"
+#include "cli/verbs.h"
+#include "volume/format_volume.h"
+
+namespace zenfs {
+namespace {
+
+class MkfsAction : public Action {
+ public:
+  explicit MkfsAction(CLI::App& app) : device_(app) {
+    app.add_flag("--force", options_.force, "Replace what is on the device");
+    AddCount(app, "--finish-threshold", options_.finish_threshold_percent,
+             "Recorded in the superblock: finish a zone early with less than PCT percent of it left", 100)
+        ->type_name("PCT");
+    app.add_option("--label", options_.label, "A name for the file system")->type_name("TEXT");
+    app.add_option("--uuid", uuid_, "Its identity (default: a new one)")->type_name("UUID");
+    AddJson(app, json_);
+  }
+
+  Result<int> Run(Console& console) override {
+    if (!uuid_.empty()) {
+      options_.uuid = Uuid::Parse(uuid_);
+      if (!options_.uuid) {
+        return Fail(
+            Code::kInvalidArgument,
+            fmt::format("--uuid: '{}' is not of the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", uuid_));
+      }
+    }
+    ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kExclusive));
+    ZENFS_ASSIGN_OR_RETURN(const FormatReport report, FormatVolume(*named.device, options_));
+    if (json_) {
+      Json zones = Json::array();
+      for (const ZoneId zone : report.metadata_zones) zones.push_back(zone.value);
+      console.PrintJson(Json{{"uuid", report.uuid.ToString()},
+                             {"free_bytes", report.free_bytes},
+                             {"metadata_zones", std::move(zones)}});
+    } else {
+      console.Print(
+          fmt::format("ZenFS file system created. Free space: {} MB\n", WholeMegabytes(report.free_bytes)));
+    }
+    return 0;
+  }
+
+ private:
+  DeviceOption device_;
+  FormatOptions options_;
+  std::string uuid_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeMkfs(CLI::App& app) { return MakeAction<MkfsAction>(app); }
+
+}  // namespace zenfs

@@ -1,0 +1,50 @@
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace zenfs {
+namespace {
+
+std::string_view Environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody here sets it
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+int ColumnsOf(int fd, bool is_terminal) {
+  winsize size{};
+  if (is_terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const std::string_view text = Environment("COLUMNS");
+  int columns = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  if (error == std::errc() && end == text.data() + text.size() && columns > 0) return columns;
+  return 80;
+}
+
+bool LocaleIsUtf8() {
+  for (const char* name :
+       {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first that is set decides, as in setlocale(3)
+    const std::string_view value = Environment(name);
+    if (value.empty()) continue;
+    return value.ends_with("UTF-8") || value.ends_with("utf8") || value.ends_with("utf-8");
+  }
+  return false;
+}
+
+}  // namespace
+
+Terminal Terminal::Of(int fd) {
+  Terminal terminal;
+  terminal.is_terminal = isatty(fd) == 1;
+  terminal.colour = terminal.is_terminal && Environment("NO_COLOR").empty() && Environment("TERM") != "dumb";
+  terminal.utf8 = terminal.is_terminal && LocaleIsUtf8();
+  terminal.columns = std::clamp(ColumnsOf(fd, terminal.is_terminal), 40, 1000);
+  return terminal;
+}
+
+}  // namespace zenfs

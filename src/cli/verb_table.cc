@@ -1,0 +1,22 @@
+#include "cli/verbs.h"
+
+namespace zenfs {
+
+std::span<const Verb> Verbs() {
+  static constexpr Verb kVerbs[] = {
+      {"mkfs", "Make a file system on a device", MakeMkfs},
+      {"list", "List the files of a directory", MakeList},
+      {"df", "Show how the space is used", MakeDf},
+      {"fs-info", "Show what a file system says of itself", MakeFsInfo},
+      {"zones", "Draw the zones: what is in each, and how much of it is live", MakeZones},
+      {"check", "Verify every invariant, changing nothing; exit 0 clean, 1 findings, 2 not checked",
+       MakeCheck, kCheckImpossible},
+      {"emu create", "Make an emulated zoned device in a sparse file", MakeEmuCreate},
+      {"emu info", "Show the shape of an emulated device", MakeEmuInfo},
+      {"version", "Show the version of this program", MakeVersion},
+      {"help", "Show this list, or the flags of a verb", MakeHelp},
+  };
+  return kVerbs;
+}
+
+}  // namespace zenfs

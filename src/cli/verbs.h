@@ -1,0 +1,24 @@
+// One maker for each verb; each lives in the file of the verb's name.
+#pragma once
+
+#include "cli/verb.h"
+
+namespace zenfs {
+
+std::unique_ptr<Action> MakeMkfs(CLI::App& app);
+std::unique_ptr<Action> MakeList(CLI::App& app);
+std::unique_ptr<Action> MakeDf(CLI::App& app);
+std::unique_ptr<Action> MakeFsInfo(CLI::App& app);
+std::unique_ptr<Action> MakeZones(CLI::App& app);
+std::unique_ptr<Action> MakeCheck(CLI::App& app);
+std::unique_ptr<Action> MakeEmuCreate(CLI::App& app);
+std::unique_ptr<Action> MakeEmuInfo(CLI::App& app);
+std::unique_ptr<Action> MakeVersion(CLI::App& app);
+std::unique_ptr<Action> MakeHelp(CLI::App& app);
+
+// Of `zenfs check`.
+inline constexpr int kCheckClean = 0;
+inline constexpr int kCheckFindings = 1;
+inline constexpr int kCheckImpossible = 2;
+
+}  // namespace zenfs

@@ -1,0 +1,213 @@
+#include "cli/zone_picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace zenfs {
+namespace {
+
+constexpr std::size_t kBarWidth = 8;
+constexpr std::size_t kMaxBarRows = 48;  // above that a zone is one character
+
+// How a kind of content is drawn: a letter for plain output, a colour (SGR parameters) for terminals.
+struct Ink {
+  char letter;
+  std::string_view colour;
+  std::string_view meaning;
+};
+
+constexpr std::array<Ink, kLifetimeCount> kLifetimeInk = {{
+    {'o', "37", "no lifetime given"},
+    {'n', "36", "lifetime none"},
+    {'s', "31", "short"},
+    {'m', "33", "medium"},
+    {'l', "32", "long"},
+    {'e', "34", "extreme"},
+}};
+constexpr Ink kMetadataInk{'M', "35", "metadata"};
+constexpr Ink kLogInk{'W', "96", "log frames"};
+constexpr Ink kDeadInk{'-', "90", "dead bytes"};
+constexpr Ink kUnwrittenInk{'.', "90", "not written"};
+constexpr Ink kUnusableInk{'x', "91", "unusable"};
+
+struct Segment {
+  const Ink* ink;
+  std::size_t width;
+};
+
+// So many of `width` characters for `part` of `whole`: none for nothing, at least one for something, all only
+// for all.
+std::size_t Share(std::uint64_t part, std::uint64_t whole, std::size_t width) {
+  if (part == 0 || whole == 0) return 0;
+  if (part >= whole) return width;
+  const double share = static_cast<double>(part) / static_cast<double>(whole);
+  const auto exact = static_cast<std::size_t>(std::lround(share * static_cast<double>(width)));
+  return std::clamp<std::size_t>(exact, 1, width - 1);
+}
+
+const Ink& LiveInk(const ZoneStatus& zone) {
+  if (zone.phase == ZonePhase::kMetadata) return kMetadataInk;
+  if (zone.phase == ZonePhase::kLog) return kLogInk;
+  return kLifetimeInk[std::min<std::size_t>(static_cast<std::size_t>(zone.lifetime), kLifetimeCount - 1)];
+}
+
+// Metadata and log zones are not accounted byte by byte: all that is written counts as live.
+std::uint64_t LiveBytes(const ZoneStatus& zone) {
+  const bool whole = zone.phase == ZonePhase::kMetadata || zone.phase == ZonePhase::kLog;
+  return whole ? zone.written : std::min(zone.live, zone.written);
+}
+
+std::vector<Segment> Segments(const ZoneStatus& zone) {
+  if (zone.phase == ZonePhase::kUnusable) return {{&kUnusableInk, kBarWidth}};
+  const std::size_t written = Share(zone.written, zone.capacity, kBarWidth);
+  std::size_t live = Share(LiveBytes(zone), zone.capacity, kBarWidth);
+  if (live > written) live = written;
+  if (LiveBytes(zone) < zone.written && live == written && live > 1) --live;  // dead bytes must be seen
+  return {{&LiveInk(zone), live}, {&kDeadInk, written - live}, {&kUnwrittenInk, kBarWidth - written}};
+}
+
+class Artist {
+ public:
+  Artist(std::span<const ZoneStatus> zones, const Terminal& terminal) : zones_(zones), terminal_(terminal) {}
+
+  std::string Draw() {
+    number_width_ = fmt::to_string(zones_.empty() ? 0 : zones_.back().id.value).size();
+    const std::size_t cell = number_width_ + kBarWidth + 5;  // "12 F[--------] "
+    const std::size_t per_row = std::max<std::size_t>(1, (Columns() + 1) / cell);
+    if ((zones_.size() + per_row - 1) / per_row <= kMaxBarRows) {
+      DrawBars(per_row);
+    } else {
+      DrawDense();
+    }
+    DrawLegend();
+    return std::move(out_);
+  }
+
+ private:
+  std::size_t Columns() const { return static_cast<std::size_t>(terminal_.columns); }
+
+  void Paint(const Ink& ink, std::size_t width) {
+    if (width == 0) return;
+    used_.insert(&ink);
+    if (!terminal_.colour) {
+      out_.append(width, ink.letter);
+      return;
+    }
+    out_ += fmt::format("\033[{}m", ink.colour);
+    for (std::size_t i = 0; i < width; ++i) out_ += Glyph(ink);
+    out_ += "\033[0m";
+  }
+
+  std::string_view Glyph(const Ink& ink) const {
+    const bool filled = &ink != &kDeadInk && &ink != &kUnwrittenInk && &ink != &kUnusableInk;
+    if (!terminal_.utf8 || &ink == &kUnusableInk) return std::string_view(&ink.letter, 1);
+    if (filled) return "█";
+    return &ink == &kDeadInk ? "░" : "·";
+  }
+
+  void DrawBars(std::size_t per_row) {
+    for (std::size_t i = 0; i < zones_.size(); ++i) {
+      const ZoneStatus& zone = zones_[i];
+      out_ += fmt::format("{:>{}} {}[", zone.id.value, number_width_, PhaseLetter(zone.phase));
+      for (const Segment& segment : Segments(zone)) Paint(*segment.ink, segment.width);
+      const bool ends_row = (i + 1) % per_row == 0 || i + 1 == zones_.size();
+      out_ += ends_row ? "]\n" : "] ";
+    }
+    bars_ = true;
+  }
+
+  // One character a zone: the ink of what is live in it, or what it is if nothing is.
+  void DrawDense() {
+    const std::size_t per_row = std::max<std::size_t>(1, Columns() - number_width_ - 1);
+    for (std::size_t i = 0; i < zones_.size(); ++i) {
+      if (i % per_row == 0) out_ += fmt::format("{:>{}} ", zones_[i].id.value, number_width_);
+      const auto segments = Segments(zones_[i]);
+      const auto shown =
+          std::find_if(segments.begin(), segments.end(), [](const Segment& s) { return s.width > 0; });
+      Paint(*shown->ink, 1);
+      if ((i + 1) % per_row == 0 || i + 1 == zones_.size()) out_ += "\n";
+    }
+  }
+
+  static char PhaseLetter(ZonePhase phase) {
+    switch (phase) {
+      case ZonePhase::kUnusable: return 'x';
+      case ZonePhase::kMetadata: return 'M';
+      case ZonePhase::kLog: return 'L';
+      case ZonePhase::kEmpty: return ' ';
+      case ZonePhase::kActive: return 'A';
+      case ZonePhase::kFull: return 'F';
+      case ZonePhase::kDead: return 'D';
+      case ZonePhase::kRetired: return 'R';
+    }
+    return '?';
+  }
+
+  // Wraps at the terminal's width; `shown` is `plain` with colours.
+  void AddWord(std::string_view plain_prefix, const Ink* ink, std::string_view text) {
+    const std::size_t width = plain_prefix.size() + (ink != nullptr ? 2 : 0) + text.size();
+    if (line_width_ > 0 && line_width_ + 3 + width > Columns()) {
+      out_ += "\n";
+      line_width_ = 0;
+    }
+    if (line_width_ > 0) out_ += "   ";
+    line_width_ += width + (line_width_ > 0 ? 3 : 0);
+    out_ += plain_prefix;
+    if (ink != nullptr) {
+      Paint(*ink, 1);
+      out_ += " ";
+    }
+    out_ += text;
+  }
+
+  void DrawLegend() {
+    out_ += "\n";
+    std::vector<const Ink*> inks;
+    for (const Ink& ink : kLifetimeInk) inks.push_back(&ink);
+    inks.insert(inks.end(), {&kLogInk, &kMetadataInk, &kDeadInk, &kUnwrittenInk, &kUnusableInk});
+    const std::set<const Ink*> used = used_;
+    for (const Ink* ink : inks) {
+      if (used.contains(ink)) AddWord("", ink, ink->meaning);
+    }
+    out_ += "\n";
+    line_width_ = 0;
+    if (bars_) AddPhases();
+  }
+
+  void AddPhases() {
+    constexpr std::array kPhases = {ZonePhase::kMetadata, ZonePhase::kLog,     ZonePhase::kEmpty,
+                                    ZonePhase::kActive,   ZonePhase::kFull,    ZonePhase::kDead,
+                                    ZonePhase::kRetired,  ZonePhase::kUnusable};
+    for (const ZonePhase phase : kPhases) {
+      const auto count = std::count_if(zones_.begin(), zones_.end(),
+                                       [phase](const ZoneStatus& zone) { return zone.phase == phase; });
+      if (count == 0) continue;
+      const char letter = PhaseLetter(phase);
+      const std::string prefix = letter == ' ' ? std::string() : std::string{letter, ' '};
+      AddWord(prefix, nullptr, fmt::format("{}: {}", PhaseName(phase), count));
+    }
+    out_ += "\n";
+  }
+
+  std::span<const ZoneStatus> zones_;
+  const Terminal terminal_;
+  std::string out_;
+  std::set<const Ink*> used_;
+  std::size_t number_width_ = 1;
+  std::size_t line_width_ = 0;
+  bool bars_ = false;
+};
+
+}  // namespace
+
+std::string DrawZones(std::span<const ZoneStatus> zones, const Terminal& terminal) {
+  return Artist(zones, terminal).Draw();
+}
+
+}  // namespace zenfs

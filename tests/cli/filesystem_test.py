@@ -1,0 +1,142 @@
+"""A file system from mkfs to full: what list, df, fs-info, zones and check say, and who may write when."""
+import unittest
+
+from cli_case import SMALL, UUID, CliCase, VolumeTool
+
+
+class FileSystem(CliCase):
+    def fill_with_known_files(self):
+        self.make_volume()
+        with self.mounted() as volume:
+            for request in ["mkdir rocksdbtest/dbbench", "write rocksdbtest/dbbench/000014.sst 300000 1",
+                            "write rocksdbtest/dbbench/000015.sst 1500000 2", "write rocksdbtest/dbbench/000029.log 5000 3",
+                            "write rocksdbtest/dbbench/CURRENT 16 4", "link rocksdbtest/dbbench/000014.sst linked.sst"]:
+                self.assertEqual(volume.request(request), "ok 0", request)
+
+    def test_mkfs_says_how_much_is_free(self):
+        self.make_device()
+        out = self.ok("mkfs", f"--emu={self.image}")
+        self.assertRegex(out, r"^ZenFS file system created\. Free space: \d+ MB\n$")
+        free = self.ok_json("mkfs", f"--emu={self.image}", "--force")["free_bytes"]
+        self.assertEqual(out, f"ZenFS file system created. Free space: {free >> 20} MB\n")
+
+    def test_mkfs_keeps_an_existing_file_system_without_force(self):
+        self.fill_with_known_files()
+        with self.unchanged():
+            self.fails("mkfs", f"--emu={self.image}",
+                       saying="Existing filesystem found, use --force if you want to replace it.")
+        before = self.ok_json("fs-info", f"--emu={self.image}")["uuid"]
+        self.ok("mkfs", f"--emu={self.image}", "--force")
+        self.assertNotEqual(self.ok_json("fs-info", f"--emu={self.image}")["uuid"], before)
+        self.assertEqual(self.ok("list", f"--emu={self.image}"), "")
+
+    def test_mkfs_keeps_data_that_is_not_ours_without_force(self):
+        self.make_device()
+        with VolumeTool("device", self.image) as device:
+            self.assertEqual(device.request("write 3 8192 7"), "ok 8192")
+        with self.unchanged():
+            self.fails("mkfs", f"--emu={self.image}", saying="--force")
+        self.ok("mkfs", f"--emu={self.image}", "--force")
+        self.ok("check", f"--emu={self.image}")
+
+    def test_mkfs_needs_enough_and_large_enough_zones(self):
+        self.make_device("--zones=3", "--zone-size=2M")
+        with self.unchanged():
+            self.fails("mkfs", f"--emu={self.image}", saying="zones")
+        self.ok("emu", "create", self.image, "--force", "--zones=64", "--zone-size=8K")
+        with self.unchanged():
+            self.fails("mkfs", f"--emu={self.image}", saying="zone")
+        self.ok("emu", "create", self.image, "--force", "--zones=16", "--zone-size=2M", "--max-open=1", "--max-active=1")
+        with self.unchanged():
+            self.fails("mkfs", f"--emu={self.image}", saying=["1", "zones"])
+
+    def test_mkfs_bad_values(self):
+        self.make_device()
+        with self.unchanged():
+            self.fails("mkfs", f"--emu={self.image}", "--uuid=12345", saying=["--uuid", "12345"])
+            self.fails("mkfs", f"--emu={self.image}", "--label=" + "x" * 64, saying="label")
+            self.fails("mkfs", f"--emu={self.image}", "--finish-threshold=101", saying="from 0 to 100")
+
+    def test_list_has_the_familiar_columns(self):
+        self.fill_with_known_files()
+        self.golden("list.txt", self.ok("list", f"--emu={self.image}", "--path=rocksdbtest/dbbench"))
+        self.golden("list-root.txt", self.ok("list", f"--emu={self.image}"))
+        self.golden("list-recursive.txt", self.ok("list", f"--emu={self.image}", "--recursive"))
+        self.golden("list-file.txt", self.ok("list", f"--emu={self.image}", "--path=/rocksdbtest/dbbench/CURRENT"))
+        self.golden("list.json", self.ok("list", f"--emu={self.image}", "--path=rocksdbtest/dbbench", "--json"))
+
+    def test_list_of_what_is_not_there(self):
+        self.make_volume()
+        self.fails("list", f"--emu={self.image}", "--path=no/such", saying="no/such")
+
+    def test_df_zones_fs_info_and_check(self):
+        self.fill_with_known_files()
+        space = self.ok_json("df", f"--emu={self.image}")
+        text = self.ok("df", f"--emu={self.image}")
+        # How many zones the log has ready depends on timing, and with it what is free for data.
+        self.golden("df.txt", text.replace(f"Free: {space['free_bytes'] >> 20} MB", "Free: N MB"))
+        parts = ["free_bytes", "used_bytes", "reclaimable_bytes", "metadata_bytes", "log_bytes", "lost_bytes"]
+        self.assertEqual(space["total_bytes"], sum(space[part] for part in parts))
+        self.golden("fs-info.txt", self.ok("fs-info", f"--emu={self.image}"))
+        self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["uuid"], UUID)
+        zones = self.ok_json("zones", f"--emu={self.image}")["zones"]
+        self.assertEqual(len(zones), 16)
+        self.assertEqual(sum(zone["live"] for zone in zones if zone["phase"] not in ("metadata", "log")),
+                         space["used_bytes"])
+        for columns in (40, 80, 200):
+            picture = self.ok("zones", f"--emu={self.image}", COLUMNS=str(columns))
+            self.assertLessEqual(max(len(line) for line in picture.splitlines()), columns)
+            self.assertNotIn("\033", picture)
+        self.assertRegex(self.ok("check", f"--emu={self.image}"), r"Clean: 4 files, \d+ directories, .*\n$")
+        report = self.ok_json("check", f"--emu={self.image}", "--read-data")
+        self.assertTrue(report["clean"])
+        self.assertGreaterEqual(report["live_bytes"], 300000 + 1500000 + 16)
+
+    def test_looking_changes_nothing(self):
+        self.fill_with_known_files()
+        with self.unchanged():
+            for words in (["list"], ["df"], ["fs-info"], ["zones"], ["check", "--read-data"]):
+                self.ok(*words, f"--emu={self.image}")
+
+    def test_looking_works_beside_a_writer(self):
+        self.make_volume()
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("write a.sst 100000 1"), "ok 0")
+            self.assertIn("a.sst", self.ok("list", f"--emu={self.image}"))
+            self.ok("df", f"--emu={self.image}")
+            self.ok("zones", f"--emu={self.image}")
+
+    def test_a_second_writer_is_told_who_holds_the_device(self):
+        self.make_volume()
+        with self.mounted():
+            self.fails("mkfs", f"--emu={self.image}", "--force", saying=[self.image, "process", "volume_tool"])
+            second = VolumeTool("mount", self.image)
+            self.assertTrue(second.answer.startswith("error busy"), second.answer)
+            second.process.communicate()
+
+    def test_a_full_device_says_so_and_deleting_makes_room(self):
+        self.make_volume()
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("write kept.sst 200000 99"), "ok 0")
+            answer = volume.request("fill f 200000")
+            self.assertTrue(answer.startswith("ok "), answer)
+            count = int(answer.split()[1])
+            self.assertGreater(count, 10)
+            for number in range(count):
+                self.assertEqual(volume.request(f"verify f{number} 200000 {number}"), "ok 0")
+            for number in range(count):
+                self.assertEqual(volume.request(f"unlink f{number}"), "ok 0")
+            self.assertEqual(volume.request("write again.sst 400000 5"), "ok 0")
+            self.assertEqual(volume.request("verify again.sst 400000 5"), "ok 0")
+            self.assertEqual(volume.request("verify kept.sst 200000 99"), "ok 0")
+        self.assertTrue(self.ok_json("check", f"--emu={self.image}", "--read-data")["clean"])
+
+    def test_small_devices_shape_is_kept(self):
+        self.make_volume(*SMALL, "--conventional=2")
+        self.ok("check", f"--emu={self.image}")
+        zones = self.ok_json("zones", f"--emu={self.image}")["zones"]
+        self.assertEqual([zone["phase"] for zone in zones[:2]], ["unusable", "unusable"])
+
+
+if __name__ == "__main__":
+    unittest.main()

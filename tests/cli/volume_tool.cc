@@ -1,0 +1,154 @@
+// Puts an emulated device into a state that a test of the command wants to see. Reads one request a line from
+// standard input, answers each with one line: "ok", "ok NUMBER" or "error CODE: text".
+//
+//   volume_tool mount PATH     mkdir P | write P BYTES SEED | verify P BYTES SEED | unlink P | link A B |
+//   rename A B
+//                              fill P BYTES    writes P0, P1, ... of BYTES each until there is no space;
+//                              answers how many
+//   volume_tool device PATH    write ZONE BYTES SEED
+//
+// The device is held until standard input ends, so that a test can see what a second writer is told.
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "backends/emulator/emulator.h"
+#include "base/aligned_buffer.h"
+#include "volume/volume.h"
+
+namespace zenfs {
+namespace {
+
+std::vector<std::byte> Pattern(std::uint64_t bytes, std::uint64_t seed) {
+  std::vector<std::byte> data(bytes);
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
+  for (std::byte& byte : data) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    byte = static_cast<std::byte>(state >> 56);
+  }
+  return data;
+}
+
+Status WriteFile(Volume& volume, const std::string& path, std::uint64_t bytes, std::uint64_t seed) {
+  const auto data = Pattern(bytes, seed);
+  ZENFS_ASSIGN_OR_RETURN(const auto file, volume.Create(path, Lifetime::kMedium));
+  ZENFS_RETURN_IF_ERROR(file->Append(data));
+  ZENFS_RETURN_IF_ERROR(file->Sync());
+  return file->Close();
+}
+
+Status VerifyFile(Volume& volume, const std::string& path, std::uint64_t bytes, std::uint64_t seed) {
+  const auto expected = Pattern(bytes, seed);
+  ZENFS_ASSIGN_OR_RETURN(const auto file, volume.OpenForRead(path));
+  std::vector<std::byte> data(bytes + 1);
+  ZENFS_ASSIGN_OR_RETURN(const std::size_t got, file->Read(0, data));
+  data.resize(got);
+  if (data != expected) return Fail(Code::kCorruption, path + " is not what was written");
+  return {};
+}
+
+Result<std::uint64_t> Fill(Volume& volume, const std::string& prefix, std::uint64_t bytes) {
+  for (std::uint64_t count = 0;; ++count) {
+    const std::string path = prefix + std::to_string(count);
+    const Status written = WriteFile(volume, path, bytes, count);
+    if (written) continue;
+    if (written.error().code() != Code::kNoSpace) return Fail(written.error());
+    if (const Status gone = volume.Unlink(path); !gone && gone.error().code() != Code::kNotFound) {
+      return Fail(gone.error());
+    }
+    return count;
+  }
+}
+
+Result<std::uint64_t> OnVolume(Volume& volume, std::istream& words) {
+  std::string verb;
+  std::string a;
+  std::string b;
+  std::uint64_t bytes = 0;
+  std::uint64_t seed = 0;
+  words >> verb >> a;
+  Status status;
+  if (verb == "mkdir") {
+    status = volume.MakeDirectory(a, true);
+  } else if (verb == "write" && words >> bytes >> seed) {
+    status = WriteFile(volume, a, bytes, seed);
+  } else if (verb == "verify" && words >> bytes >> seed) {
+    status = VerifyFile(volume, a, bytes, seed);
+  } else if (verb == "unlink") {
+    status = volume.Unlink(a);
+  } else if (verb == "link" && words >> b) {
+    status = volume.Link(a, b);
+  } else if (verb == "rename" && words >> b) {
+    status = volume.Rename(a, b);
+  } else if (verb == "fill" && words >> bytes) {
+    return Fill(volume, a, bytes);
+  } else {
+    status = Fail(Code::kInvalidArgument, "no such request: " + verb);
+  }
+  ZENFS_RETURN_IF_ERROR(status);
+  return 0;
+}
+
+Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
+  std::string verb;
+  std::uint32_t zone = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t seed = 0;
+  if (!(words >> verb >> zone >> bytes >> seed) || verb != "write") {
+    return Fail(Code::kInvalidArgument, "the only request is: write ZONE BYTES SEED");
+  }
+  const auto data = Pattern(bytes, seed);
+  AlignedBuffer buffer(bytes);
+  buffer.Append(data);
+  ZENFS_RETURN_IF_ERROR(device.Write(device.geometry().ZoneStart(ZoneId(zone)), buffer.View()));
+  return bytes;
+}
+
+void Answer(const Result<std::uint64_t>& result) {
+  if (result) {
+    std::cout << "ok " << *result << std::endl;
+  } else {
+    std::cout << "error " << CodeName(result.error().code()) << ": " << result.error().ToString()
+              << std::endl;
+  }
+}
+
+template <typename Handler>
+int Serve(Handler handler) {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    Answer(handler(words));
+  }
+  return 0;
+}
+
+int Main(const std::string& mode, const std::string& path) {
+  auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
+  if (!device) {
+    Answer(Fail(device.error()));
+    return 1;
+  }
+  if (mode == "device") {
+    Answer(0);
+    return Serve([&](std::istream& words) { return OnDevice(**device, words); });
+  }
+  auto volume = Volume::Mount(std::move(*device), MountOptions{});
+  if (!volume) {
+    Answer(Fail(volume.error()));
+    return 1;
+  }
+  Answer(0);
+  Serve([&](std::istream& words) { return OnVolume(**volume, words); });
+  const Status unmounted = (*volume)->Unmount();
+  if (!unmounted) Answer(Fail(unmounted.error()));
+  return unmounted ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace zenfs
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  return zenfs::Main(argv[1], argv[2]);
+}
