@@ -300,6 +300,17 @@ set(ZENFS_TESTS_conformance
   conformance/zone_conformance_test.cc
 )
 set(ZENFS_TESTS_crash
+  crash/client.cc
+  crash/found.cc
+  crash/mkfs_crash_test.cc
+  crash/model.cc
+  crash/ordering_test.cc
+  crash/random_work.cc
+  crash/random_workload_test.cc
+  crash/recorded_workload_test.cc
+  crash/recovery_crash_test.cc
+  crash/verify.cc
+  crash/workloads.cc
 )
 set(ZENFS_TESTS_rocksdb
   rocksdb/database_test.cc

@@ -1,0 +1,221 @@
+#include "client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+
+namespace zenfs {
+namespace {
+
+Status StatusOf(const Result<std::unique_ptr<FileHandle>>& result) {
+  if (!result) return Fail(result.error());
+  return {};
+}
+
+}  // namespace
+
+Client::Client(std::shared_ptr<Volume> volume, std::uint64_t seed, const std::string& root)
+    : volume_(std::move(volume)), model_(root), random_(seed) {}
+
+std::string Client::History(std::size_t count) const {
+  std::string text;
+  for (std::size_t i = history_.size() - std::min(count, history_.size()); i < history_.size(); ++i) {
+    text += "\n  " + history_[i];
+  }
+  return text;
+}
+
+std::string Client::Bytes(std::size_t count) {
+  std::string bytes = fmt::format("<{}>", random_.Next() % 100000);
+  while (bytes.size() < count) bytes.push_back(static_cast<char>('a' + random_.Below(26)));
+  bytes.resize(count);
+  return bytes;
+}
+
+bool Client::Ok(const Status& status, const std::string& what) {
+  if (failed()) return false;
+  history_.push_back(status ? what : what + ": " + status.error().ToString());
+  if (!status) error_ = history_.back();
+  return !failed();
+}
+
+void Client::Finish(const Status& status, const std::string& what) {
+  if (Ok(status, what)) model_.Done();
+}
+
+Client::Handle* Client::Open(const std::string& handle) {
+  if (failed()) return nullptr;
+  const auto it = handles_.find(handle);
+  if (it == handles_.end()) {
+    error_ = "the test has no handle " + handle;
+    return nullptr;
+  }
+  return &it->second;
+}
+
+void Client::Create(const std::string& handle, const std::string& path) {
+  if (failed()) return;
+  Result<std::unique_ptr<FileHandle>> open = volume_->Create(path);
+  if (!Ok(StatusOf(open), "create " + path + " as " + handle)) return;
+  const FileShape shape = (*open)->shape();
+  handles_[handle] = {*std::move(open), model_.Create(path, shape), path};
+}
+
+void Client::Reopen(const std::string& handle, const std::string& path) {
+  if (failed()) return;
+  Result<std::unique_ptr<FileHandle>> open = volume_->OpenForAppend(path, false);
+  if (!Ok(StatusOf(open), "reopen " + path + " as " + handle)) return;
+  handles_[handle] = {*std::move(open), model_.FindLive(path), path};
+}
+
+void Client::Append(const std::string& handle, std::size_t count) {
+  Handle* h = Open(handle);
+  if (h == nullptr) return;
+  const std::string bytes = Bytes(count);
+  model_.Append(*h->file, bytes);  // before the call: a framed file may send it at once
+  Ok(h->open->Append(AsBytes(bytes)), fmt::format("append {} bytes to {} by {}", count, h->path, handle));
+}
+
+void Client::RewriteTail(const std::string& handle, std::size_t count) {
+  Handle* h = Open(handle);
+  if (h == nullptr) return;
+  const std::uint64_t block = volume_->geometry().block_size;
+  const std::size_t size = h->file->live.size();
+  const std::size_t offset = size == 0 ? 0 : RoundDown(size - 1, block);
+  const std::string bytes = Bytes(size - offset + count);
+  model_.Overwrite(*h->file, offset, bytes);
+  Ok(h->open->PositionedAppend(AsBytes(bytes), offset), "rewrite the tail of " + h->path);
+}
+
+void Client::Truncate(const std::string& handle, std::size_t size) {
+  Handle* h = Open(handle);
+  if (h == nullptr) return;
+  model_.BeginTruncate(*h->file, size);
+  Finish(h->open->Truncate(size), fmt::format("truncate {} to {} by {}", h->path, size, handle));
+}
+
+void Client::Flush(const std::string& handle) {
+  Handle* h = Open(handle);
+  if (h == nullptr) return;
+  model_.BeginFlush(*h->file);
+  Finish(h->open->Flush(), "flush " + h->path + " by " + handle);
+}
+
+void Client::Sync(const std::string& handle) {
+  Handle* h = Open(handle);
+  if (h == nullptr) return;
+  model_.BeginSync(*h->file);
+  Finish(h->open->Sync(), "sync " + h->path + " by " + handle);
+}
+
+void Client::Close(const std::string& handle) {
+  Handle* h = Open(handle);
+  if (h == nullptr) return;
+  if (h->file->shape == FileShape::kFramed) {
+    model_.BeginFlush(*h->file);
+  } else {
+    model_.BeginSync(*h->file);
+  }
+  Finish(h->open->Close(), "close " + h->path + " by " + handle);
+  if (!failed()) handles_.erase(handle);
+}
+
+void Client::Log(const std::string& handle, int records, std::size_t count) {
+  for (int i = 0; i < records && !failed(); ++i) {
+    Append(handle, count);
+    Sync(handle);
+  }
+}
+
+void Client::WriteFile(const std::string& path, std::size_t count) {
+  Create(path, path);
+  Append(path, count);
+  Sync(path);
+  Close(path);
+}
+
+void Client::Unlink(const std::string& path) {
+  if (failed()) return;
+  model_.BeginUnlink(path);
+  Finish(volume_->Unlink(path), "unlink " + path);
+}
+
+void Client::Link(const std::string& from, const std::string& to) {
+  if (failed()) return;
+  model_.BeginLink(from, to);
+  Finish(volume_->Link(from, to), "link " + from + " to " + to);
+}
+
+void Client::Rename(const std::string& from, const std::string& to) {
+  if (failed()) return;
+  model_.BeginRename(from, to);
+  Finish(volume_->Rename(from, to), "rename " + from + " to " + to);
+}
+
+void Client::MakeDirectory(const std::string& path) {
+  if (failed()) return;
+  model_.BeginMakeDirectory(path);
+  Finish(volume_->MakeDirectory(path, false), "mkdir " + path);
+}
+
+void Client::RemoveDirectory(const std::string& path) {
+  if (failed()) return;
+  model_.BeginRemoveDirectory(path);
+  Finish(volume_->RemoveDirectory(path), "rmdir " + path);
+}
+
+void Client::SyncDirectory(const std::string& path) {
+  if (failed()) return;
+  model_.BeginSyncDirectory(path);
+  Finish(volume_->SyncDirectory(path), "sync directory " + path);
+}
+
+void Client::Unmount() {
+  if (failed()) return;
+  std::vector<ModelFileRef> open;
+  for (const auto& [name, handle] : handles_) open.push_back(handle.file);
+  model_.BeginUnmount(open);
+  Finish(volume_->Unmount(), "unmount");
+  DropHandles();
+}
+
+void Client::Remounted(std::shared_ptr<Volume> volume) {
+  volume_ = std::move(volume);
+  if (failed()) return;
+  const Result<FoundTree> found = Find(*volume_, model_.root());
+  if (!found) {
+    error_ = "after remount: " + found.error().ToString();
+    return;
+  }
+  if (const std::string why = model_.WhyNot(*found, CrashKind::kProcessDied); !why.empty()) {
+    error_ = "after remount: " + why;
+  }
+  model_.Settle(*found);
+}
+
+void Client::AdoptFound() {
+  const Result<FoundTree> found = Find(*volume_, model_.root());
+  if (Ok(found ? Status() : Status(Fail(found.error())), "read everything")) model_.Settle(*found);
+}
+
+void Client::DropHandles() { handles_.clear(); }
+
+void Client::Compare() {
+  if (failed()) return;
+  const Result<FoundTree> found = Find(*volume_, model_.root());
+  if (!Ok(found ? Status() : Status(Fail(found.error())), "read everything")) return;
+  const Tree live = model_.Live();
+  for (const auto& [path, file] : live) {
+    const auto it = found->find(path);
+    if (it == found->end()) {
+      error_ = path + " is not shown";
+    } else if (file != nullptr && it->second.content != file->live) {
+      error_ = path + ": shown " + DescribeMismatch(file->live, it->second.content);
+    }
+  }
+  if (!failed() && live.size() != found->size()) error_ = "more is shown than there should be";
+}
+
+}  // namespace zenfs

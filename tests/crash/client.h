@@ -1,0 +1,85 @@
+// Does one thing after the other on a mounted volume and keeps the model beside it. The first call that fails
+// is the last: from then on every call does nothing, as for a program whose machine lost power.
+//
+// Threads: none; a client for each thread, all on one volume.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/random.h"
+#include "model.h"
+#include "volume/volume.h"
+
+namespace zenfs {
+
+class Client {
+ public:
+  // `root` names the directory that this client keeps to, "" for the whole volume. It is there and empty.
+  Client(std::shared_ptr<Volume> volume, std::uint64_t seed, const std::string& root = "");
+
+  const Model& model() const { return model_; }
+  bool failed() const { return !error_.empty(); }
+  const std::string& error() const { return error_; }
+  // The calls that returned, one a line, the last of them at the end.
+  std::string History(std::size_t count = 40) const;
+  Random& random() { return random_; }
+  // Letters that tell where they come from.
+  std::string Bytes(std::size_t count);
+
+  // --- files: `handle` is a name for an open handle, of the caller's choice ---
+  void Create(const std::string& handle, const std::string& path);
+  void Reopen(const std::string& handle, const std::string& path);
+  void Append(const std::string& handle, std::size_t count);
+  // Writes again from the last block boundary, then on, as a direct writer does.
+  void RewriteTail(const std::string& handle, std::size_t count);
+  void Truncate(const std::string& handle, std::size_t size);
+  void Flush(const std::string& handle);
+  void Sync(const std::string& handle);
+  void Close(const std::string& handle);
+  bool IsOpen(const std::string& handle) const { return handles_.contains(handle); }
+  const std::string& PathOf(const std::string& handle) const { return handles_.at(handle).path; }
+  std::size_t SizeOf(const std::string& handle) const { return handles_.at(handle).file->live.size(); }
+  // Append and Sync, so many times.
+  void Log(const std::string& handle, int records, std::size_t count);
+  // Create, write, sync, close.
+  void WriteFile(const std::string& path, std::size_t count);
+
+  // --- names ---
+  void Unlink(const std::string& path);
+  void Link(const std::string& from, const std::string& to);
+  void Rename(const std::string& from, const std::string& to);
+  void MakeDirectory(const std::string& path);
+  void RemoveDirectory(const std::string& path);
+  void SyncDirectory(const std::string& path);
+
+  // --- the volume ---
+  void Unmount();                                  // closes nothing first
+  void Remounted(std::shared_ptr<Volume> volume);  // what it shows is compared, and becomes certain
+  void AdoptFound();                               // what the volume shows becomes certain, whatever it is
+  void DropHandles();
+  // Fails if the volume does not show what the model says.
+  void Compare();
+
+ private:
+  struct Handle {
+    std::unique_ptr<FileHandle> open;
+    ModelFileRef file;
+    std::string path;
+  };
+
+  // `what` for the message. False when the client has failed, now or earlier.
+  bool Ok(const Status& status, const std::string& what);
+  void Finish(const Status& status, const std::string& what);
+  Handle* Open(const std::string& handle);
+
+  std::shared_ptr<Volume> volume_;
+  Model model_;
+  Random random_;
+  std::map<std::string, Handle> handles_;
+  std::string error_;
+  std::vector<std::string> history_;
+};
+
+}  // namespace zenfs

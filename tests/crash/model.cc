@@ -1,0 +1,294 @@
+#include "model.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace zenfs {
+namespace {
+
+bool IsUnder(const std::string& path, const std::string& directory) {
+  return path.size() > directory.size() && path.starts_with(directory) && path[directory.size()] == '/';
+}
+
+std::string Parent(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+void MoveTree(Tree& tree, const std::string& from, const std::string& to) {
+  Tree moved;
+  for (const auto& [path, file] : tree) {
+    const bool here = path == from || IsUnder(path, from);
+    moved[here ? to + path.substr(from.size()) : path] = file;
+  }
+  tree = std::move(moved);
+}
+
+bool Allows(const Variant& variant, const std::string& found, CrashKind kind) {
+  const std::size_t least = kind == CrashKind::kPowerLost ? variant.synced : variant.flushed;
+  return found.size() >= least && variant.content.starts_with(found);
+}
+
+std::string WhyNotFile(const ModelFile& file, const std::string& found, CrashKind kind) {
+  std::string why;
+  for (const Variant& variant : file.variants) {
+    if (Allows(variant, found, kind)) return {};
+    why += fmt::format("[{}, {} synced, {} flushed]", DescribeMismatch(variant.content, found),
+                       variant.synced, variant.flushed);
+  }
+  return why;
+}
+
+std::string WhyNotTree(const Tree& tree, const FoundTree& found, CrashKind kind) {
+  std::map<const ModelFile*, std::uint64_t> ids;
+  std::set<std::uint64_t> seen;
+  for (const auto& [path, file] : tree) {
+    const auto it = found.find(path);
+    if (it == found.end()) return path + " is missing";
+    const FoundEntry& entry = it->second;
+    if (entry.is_directory != (file == nullptr)) return path + " is of the wrong kind";
+    if (file == nullptr) continue;
+    if (entry.shape != file->shape) return path + " has the wrong shape";
+    const auto [known, is_new] = ids.emplace(file.get(), entry.id);
+    if (is_new && !seen.insert(entry.id).second) return path + " is linked to a file it should not be";
+    if (known->second != entry.id) return path + " is no link to its file any more";
+    if (const std::string why = WhyNotFile(*file, entry.content, kind); !why.empty())
+      return path + ": " + why;
+  }
+  for (const auto& [path, entry] : found) {
+    if (!tree.contains(path)) return path + " should not be there";
+  }
+  return {};
+}
+
+}  // namespace
+
+Model::Model(std::string root) : root_(std::move(root)) {
+  if (!root_.empty()) durable_[root_] = nullptr;
+}
+
+Tree Model::Live() const {
+  Tree live = durable_;
+  for (const auto& [path, file] : pending_) live[path] = file;
+  return live;
+}
+
+ModelFileRef Model::FindLive(const std::string& path) const {
+  const Tree live = Live();
+  const auto it = live.find(path);
+  return it == live.end() ? nullptr : it->second;
+}
+
+bool Model::IsPending(const ModelFile& file) const {
+  for (const auto& [path, each] : pending_) {
+    if (each.get() == &file) return true;
+  }
+  return false;
+}
+
+// The file becomes durable under the name it is pending for.
+void Model::Promote(Tree& durable, Tree& pending, const ModelFileRef& file) const {
+  for (const auto& [path, each] : pending_) {
+    if (each != file) continue;
+    durable[path] = file;
+    pending.erase(path);
+    return;
+  }
+}
+
+void Model::Begin(Change change) {
+  alternatives_ = {change.durable};
+  after_ = std::move(change);
+}
+
+ModelFileRef Model::Create(const std::string& path, FileShape shape) {
+  auto file = std::make_shared<ModelFile>();
+  file->shape = shape;
+  file->variants = {Variant{}};
+  pending_[path] = file;
+  return file;
+}
+
+void Model::Append(ModelFile& file, const std::string& bytes) {
+  file.live += bytes;
+  if (file.shape == FileShape::kFramed) file.variants.front().content = file.live;
+}
+
+void Model::Overwrite(ModelFile& file, std::size_t offset, const std::string& bytes) {
+  file.live.resize(offset);
+  file.live += bytes;
+}
+
+void Model::BeginFlush(ModelFile& file) {
+  if (file.shape != FileShape::kFramed) return;
+  Change change{durable_, pending_};
+  Variant then = file.variants.front();
+  then.flushed = file.live.size();
+  for (const auto& [path, each] : pending_) {
+    if (each.get() != &file) continue;
+    then_[each] = then;
+    Promote(change.durable, change.pending, ModelFileRef(each));
+    return Begin(std::move(change));
+  }
+  then_[ModelFileRef(&file, [](ModelFile*) {})] = then;
+}
+
+void Model::BeginSync(ModelFile& file) {
+  const Variant then = Variant::Exactly(file.live);
+  if (file.shape == FileShape::kPlain) {
+    // A new file comes with its content, in one commit.
+    if (IsPending(file)) file.variants.clear();
+    file.variants.push_back(then);
+  }
+  Change change{durable_, pending_};
+  for (const auto& [path, each] : pending_) {
+    if (each.get() != &file) continue;
+    then_[each] = then;
+    Promote(change.durable, change.pending, ModelFileRef(each));
+    return Begin(std::move(change));
+  }
+  then_[ModelFileRef(&file, [](ModelFile*) {})] = then;
+}
+
+void Model::BeginTruncate(ModelFile& file, std::size_t size) {
+  file.live.resize(size);
+  if (file.shape != FileShape::kFramed) return;
+  BeginSync(file);
+  file.variants.push_back(Variant::Exactly(file.live));
+}
+
+void Model::BeginSyncDirectory(const std::string& directory) {
+  std::vector<ModelFileRef> files;
+  for (const auto& [path, file] : pending_) {
+    if (Parent(path) == directory) files.push_back(file);
+  }
+  Change change{durable_, pending_};
+  for (std::size_t mask = 1; mask < std::size_t{1} << files.size(); ++mask) {
+    change = {durable_, pending_};
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if ((mask >> i & 1) != 0) Promote(change.durable, change.pending, files[i]);
+    }
+    alternatives_.push_back(change.durable);
+  }
+  after_ = std::move(change);
+}
+
+void Model::BeginUnlink(const std::string& path) {
+  Change change{durable_, pending_};
+  change.durable.erase(path);
+  change.pending.erase(path);
+  Begin(std::move(change));
+}
+
+void Model::BeginLink(const std::string& from, const std::string& to) {
+  const ModelFileRef file = FindLive(from);
+  if (IsPending(*file)) BeginSync(*file);
+  if (file->shape == FileShape::kFramed) then_.clear();
+  Change change{durable_, pending_};
+  Promote(change.durable, change.pending, file);
+  change.durable[to] = file;
+  Begin(std::move(change));
+}
+
+void Model::BeginRename(const std::string& from, const std::string& to) {
+  const ModelFileRef file = FindLive(from);
+  if (file != nullptr && file->shape == FileShape::kPlain && IsPending(*file)) BeginSync(*file);
+  Change change{durable_, pending_};
+  if (file == nullptr) {
+    change.durable.erase(to);
+    MoveTree(change.durable, from, to);
+    MoveTree(change.pending, from, to);
+  } else if (file == FindLive(to)) {  // nothing moves, but a new file is durable then
+    Promote(change.durable, change.pending, file);
+  } else {
+    change.durable.erase(from);
+    change.pending.erase(from);
+    change.pending.erase(to);
+    change.durable[to] = file;
+  }
+  Begin(std::move(change));
+}
+
+void Model::BeginMakeDirectory(const std::string& path) {
+  Change change{durable_, pending_};
+  change.durable[path] = nullptr;
+  Begin(std::move(change));
+}
+
+void Model::BeginRemoveDirectory(const std::string& path) {
+  Change change{durable_, pending_};
+  change.durable.erase(path);
+  Begin(std::move(change));
+}
+
+void Model::BeginUnmount(const std::vector<ModelFileRef>& open) {
+  std::vector<ModelFileRef> promoted;
+  for (const ModelFileRef& file : open) {
+    bool named = false;
+    for (const auto& [path, each] : Live()) named = named || each == file;
+    if (!named) continue;
+    if (IsPending(*file)) promoted.push_back(file);
+    if (file->shape == FileShape::kPlain) {
+      if (IsPending(*file)) file->variants.clear();
+      file->variants.push_back(Variant::Exactly(file->live));
+      then_[file] = Variant::Exactly(file->live);
+    } else {
+      Variant then = file->variants.front();
+      then.flushed = file->live.size();
+      then_[file] = then;
+    }
+  }
+  Change change{durable_, pending_};
+  for (std::size_t mask = 1; mask < std::size_t{1} << promoted.size(); ++mask) {
+    change = {durable_, pending_};
+    for (std::size_t i = 0; i < promoted.size(); ++i) {
+      if ((mask >> i & 1) != 0) Promote(change.durable, change.pending, promoted[i]);
+    }
+    alternatives_.push_back(change.durable);
+  }
+  after_ = std::move(change);
+}
+
+void Model::Done() {
+  if (after_) {
+    durable_ = std::move(after_->durable);
+    pending_ = std::move(after_->pending);
+  }
+  for (const auto& [file, variant] : then_) file->variants = {variant};
+  alternatives_.clear();
+  after_.reset();
+  then_.clear();
+}
+
+std::string Model::WhyNot(const FoundTree& found, CrashKind kind) const {
+  std::string why = WhyNotTree(durable_, found, kind);
+  if (why.empty()) return {};
+  for (const Tree& tree : alternatives_) {
+    const std::string other = WhyNotTree(tree, found, kind);
+    if (other.empty()) return {};
+    why += "; or, with what was under way: " + other;
+  }
+  return why;
+}
+
+void Model::Settle(const FoundTree& found) {
+  durable_.clear();
+  pending_.clear();
+  Done();
+  std::map<std::uint64_t, ModelFileRef> files;
+  for (const auto& [path, entry] : found) {
+    ModelFileRef& here = durable_[path];
+    if (entry.is_directory) continue;
+    ModelFileRef& file = files[entry.id];
+    if (file == nullptr) {
+      file = std::make_shared<ModelFile>();
+      file->shape = entry.shape;
+      file->live = entry.content;
+      file->variants = {Variant::Exactly(entry.content)};
+    }
+    here = file;
+  }
+}
+
+}  // namespace zenfs

@@ -1,0 +1,140 @@
+#include "verify.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "testing/borrowed_device.h"
+#include "volume/check_volume.h"
+#include "volume/format_volume.h"
+
+namespace zenfs {
+namespace {
+
+// Writes behind the end of every log and in new files of both shapes, and syncs; what is there then must
+// stay.
+Status WriteSomeMore(Volume& volume, const FoundTree& found) {
+  std::vector<std::string> paths = {"after-the-crash", "after-the-crash.log"};
+  for (const auto& [path, entry] : found) {
+    if (!entry.is_directory) paths.push_back(path);
+  }
+  for (const std::string& path : paths) {
+    ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume.OpenForAppend(path, true));
+    ZENFS_RETURN_IF_ERROR(file->Append(AsBytes("written after the crash to " + path)));
+    ZENFS_RETURN_IF_ERROR(file->Sync());
+    ZENFS_RETURN_IF_ERROR(file->Close());
+  }
+  return {};
+}
+
+std::string WhyNotAny(const FoundTree& found, CrashKind kind, const std::vector<const Model*>& models) {
+  for (const Model* model : models) {
+    FoundTree own;
+    for (const auto& [path, entry] : found) {
+      const std::string& root = model->root();
+      if (root.empty() || path == root || path.starts_with(root + "/")) own.emplace(path, entry);
+    }
+    if (std::string why = model->WhyNot(own, kind); !why.empty()) return why;
+  }
+  return {};
+}
+
+// Mounts what `before` left and compares.
+std::string StillThere(CrashDevice& image, const FoundTree& expected, const std::string& when) {
+  const auto volume = MountBorrowed(image);
+  if (!volume) return when + ": mount: " + volume.error().ToString();
+  const auto found = Find(**volume);
+  if (!found) return when + ": " + found.error().ToString();
+  const std::string difference = Difference(expected, *found);
+  return difference.empty() ? std::string() : when + ": " + difference;
+}
+
+// " (active: zone 3 at 8192, ...)", for failures about the device's limits.
+std::string DescribeActive(CrashDevice& device) {
+  const auto report = device.Report(ZoneId(0), device.geometry().zone_count);
+  std::string text;
+  if (!report) return text;
+  for (const ZoneInfo& zone : *report) {
+    if (IsActive(zone.condition))
+      text += fmt::format(" (active: zone {} at {})", zone.id.value, zone.WrittenBytes());
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Volume>> MountBorrowed(ZonedDevice& device) {
+  return Volume::Mount(Borrow(device), {});
+}
+
+Status Mkfs(ZonedDevice& device) {
+  const auto formatted = FormatVolume(device, {});
+  if (!formatted) return Fail(formatted.error());
+  return {};
+}
+
+std::string FirstCheckError(ZonedDevice& image) {
+  const auto report = CheckVolume(image, {.read_data = true, .progress = {}});
+  if (!report) return report.error().ToString();
+  for (const Finding& finding : report->findings) {
+    if (finding.severity == Severity::kError) return finding.text;
+  }
+  return {};
+}
+
+std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<const Model*>& models) {
+  if (const std::string error = FirstCheckError(image); !error.empty()) return "check as found: " + error;
+  auto mounted = MountBorrowed(image);
+  if (!mounted) return "mount: " + mounted.error().ToString();
+  std::shared_ptr<Volume> volume = *std::move(mounted);
+  const auto found = Find(*volume);
+  if (!found) return "read: " + found.error().ToString();
+  if (const std::string why = WhyNotAny(*found, kind, models); !why.empty()) return why;
+  if (!volume->notices().empty()) return "a notice of damage: " + volume->notices().front();
+
+  const auto mounted_only = image.Image(LossPolicy::LoseAll());
+  if (const Status more = WriteSomeMore(*volume, *found); !more)
+    return "write on: " + more.error().ToString() + DescribeActive(image);
+  const auto after = Find(*volume);
+  if (!after) return "read after writing on: " + after.error().ToString();
+  const auto lost = image.Image(LossPolicy::LoseAll());
+  if (const Status unmounted = volume->Unmount(); !unmounted)
+    return "unmount: " + unmounted.error().ToString();
+  volume.reset();
+  if (const std::string error = FirstCheckError(image); !error.empty())
+    return "check after recovery: " + error;
+  if (std::string why = StillThere(*mounted_only, *found, "power lost right after recovery"); !why.empty())
+    return why;
+  if (std::string why = StillThere(*lost, *after, "power lost after writing on"); !why.empty()) return why;
+  return StillThere(image, *after, "remounted");
+}
+
+std::string Verify(const CrashDevice& device, LossPolicy loss, const std::vector<const Model*>& models) {
+  const auto image = device.Image(loss);
+  const CrashKind kind =
+      loss.kind == LossPolicy::Kind::kKeepAll ? CrashKind::kProcessDied : CrashKind::kPowerLost;
+  return VerifyImage(*image, kind, models);
+}
+
+std::vector<LossPolicy> Losses(std::uint64_t seed, int random) {
+  std::vector<LossPolicy> losses = {LossPolicy::LoseAll(), LossPolicy::KeepAll()};
+  for (int i = 0; i < random; ++i)
+    losses.push_back(LossPolicy::Random(seed * 1000 + static_cast<std::uint64_t>(i)));
+  return losses;
+}
+
+std::string Describe(LossPolicy loss) {
+  switch (loss.kind) {
+    case LossPolicy::Kind::kKeepAll: return "nothing lost";
+    case LossPolicy::Kind::kLoseAll: return "everything unflushed lost";
+    case LossPolicy::Kind::kRandom: return fmt::format("random loss, seed {}", loss.seed);
+  }
+  return {};
+}
+
+bool FullRun() {
+  const char* full = std::getenv("ZENFS_FULL");
+  return full != nullptr && *full != '\0' && *full != '0';
+}
+
+}  // namespace zenfs

@@ -1,0 +1,35 @@
+// What is done with a device after a crash.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model.h"
+#include "testing/crash_device.h"
+
+namespace zenfs {
+
+[[nodiscard]] Result<std::shared_ptr<Volume>> MountBorrowed(ZonedDevice& device);
+[[nodiscard]] Status Mkfs(ZonedDevice& device);
+
+// Empty if all is well with what was found on `image`, else what is wrong:
+//   the volume mounts; what it shows is allowed by each of `models`; the check finds no error; what it showed
+//   stays so when power is lost again, and so does what is written and synced in between.
+[[nodiscard]] std::string Verify(const CrashDevice& device, LossPolicy loss,
+                                 const std::vector<const Model*>& models);
+// The same for an image that was made already; it is used up.
+[[nodiscard]] std::string VerifyImage(CrashDevice& image, CrashKind kind,
+                                      const std::vector<const Model*>& models);
+
+// The loss policies that each crash is looked at with: all, nothing, and `random` seeds.
+[[nodiscard]] std::vector<LossPolicy> Losses(std::uint64_t seed, int random);
+[[nodiscard]] std::string Describe(LossPolicy loss);
+
+// What is the first error in `image`, by CheckVolume; empty if there is none.
+[[nodiscard]] std::string FirstCheckError(ZonedDevice& image);
+
+// True when the environment asks for every case instead of a sample (ZENFS_FULL=1).
+[[nodiscard]] bool FullRun();
+
+}  // namespace zenfs
