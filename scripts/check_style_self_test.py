@@ -1,0 +1,90 @@
+"""The style check's own tests: every rule is shown a sample that breaks it, and a tree that breaks none."""
+import pathlib
+import tempfile
+
+GOOD = {
+    "CMakeLists.txt": "include(sources)\n",
+    "cmake/layers.cmake": "zenfs_layer(base)\nzenfs_layer(low DEPENDS base)\nzenfs_layer(high DEPENDS base low)\n",
+    "cmake/sources.cmake": "set(X base/clock.cc low/a.cc high/b.cc high/b_test.cc)\nadd(tests/run_test.py)\n",
+    "src/base/clock.cc": "#include <ctime>\nlong Now() { return time(nullptr); }\n",
+    "src/low/a.h": "#pragma once\nint A();\n",
+    "src/low/a.cc": '#include "low/a.h"\n// std::mutex is named in a comment, time() too\n'
+                    'const char* k = "std::cout << rand()";\nint A() { return 1\'000\'000; }\n',
+    "src/high/b.cc": '#include "low/a.h"\nint B() { return runtime(3) + x.time() + A(); }\n',
+    "src/high/b_test.cc": '#include "low/a.h"\nint T() { return A(); }\n',
+    "tests/run_test.py": "pass\n",
+    "docs/page.md": "# A page\n\n[here](#a-page) and [there](../README.md) and [out](https://example.org/x)\n",
+    "README.md": "# Read me\n\n[docs](docs/page.md#a-page)\n\n```\n[not a link](nowhere.md)\n```\n",
+}
+
+LONG_FUNCTION = "int F(int a) {\n" + "  a += 1;\n" * 70 + "  return a;\n}\n"
+
+# What is put into the good tree, and what a finding must then say.
+BAD = [
+    ({"src/low/a.cc": "#include \"high/c.h\"\n", "src/high/c.h": "#pragma once\n"}, "low may not include high"),
+    ({"src/low/a.cc": '#include "low/none.h"\n'}, "low/none.h does not exist"),
+    ({"src/low/a.cc": "int x;\n" * 401}, "401 lines, at most 400"),
+    ({"src/low/a.cc": LONG_FUNCTION}, "a function of 73 lines"),
+    ({"src/low/new.cc": "int x;\n"}, "no target builds it"),
+    ({"src/low/lonely.h": "#pragma once\n"}, "nobody includes it"),
+    ({"src/low/a.h": "int A();\n"}, "without #pragma once"),
+    ({"tests/other_test.py": "pass\n"}, "ctest does not run it"),
+    ({"docs/page.md": "# A page\n\n[gone](nowhere.md)\n"}, "dead link: nowhere.md"),
+    ({"docs/page.md": "# A page\n\n[gone](#no-such)\n"}, "no heading #no-such"),
+    ({"src/low/a.cc": "int a; \n"}, "white space at the end"),
+    ({"src/low/a.cc": "\tint a;\n"}, "a tab"),
+    ({"src/low/a.cc": "int a;"}, "no line end"),
+    ({"src/low/a.cc": "int a;  // TODO later\n"}, "unfinished work"),
+    ({"src/low/a.cc": "#include <rocksdb/db.h>\n"}, "only src/rocksdb_plugin knows RocksDB"),
+    ({"src/low/a.cc": '#include "rocksdb/env.h"\n'}, "only src/rocksdb_plugin knows RocksDB"),
+] + [({"src/low/a.cc": f"void F() {{ {call}; }}\n"}, advice) for call, advice in [
+    ("std::mutex m", "base/mutex.h"),
+    ("std::shared_mutex m", "base/mutex.h"),
+    ("std::unique_lock l(m)", "base/mutex.h"),
+    ("std::condition_variable c", "CondVar"),
+    ("std::thread t", "base/thread.h"),
+    ("std::jthread t", "base/thread.h"),
+    ("std::this_thread::sleep_for(s)", "base/clock.h"),
+    ("usleep(3)", "base/clock.h"),
+    ("nanosleep(&a, &b)", "base/clock.h"),
+    ("sleep(1)", "base/clock.h"),
+    ("std::random_device d", "base/random.h"),
+    ("int r = rand()", "base/random.h"),
+    ("srand(1)", "base/random.h"),
+    ("auto t = time(nullptr)", "base/clock.h"),
+    ("auto t = std::time(nullptr)", "base/clock.h"),
+    ("auto t = ::time(nullptr)", "base/clock.h"),
+    ("clock_gettime(a, b)", "base/clock.h"),
+    ("auto n = std::chrono::steady_clock::now()", "base/clock.h"),
+    ("auto n = std::chrono::system_clock::now()", "base/clock.h"),
+    ("std::cout << 1", "Console"),
+    ("printf(a)", "Console"),
+    ("std::fprintf(stderr, a)", "Console"),
+    ("fmt::print(a)", "Console"),
+    ("strcpy(a, b)", "std::string"),
+    ("sprintf(a, b)", "std::string"),
+]]
+
+
+def findings(checker, files):
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return checker(root).run()
+
+
+def run(checker):
+    failed = 0
+    for line in findings(checker, GOOD):
+        print(f"FAILED: a good tree has the finding {line}")
+        failed += 1
+    for changes, expected in BAD:
+        found = findings(checker, GOOD | changes)
+        if not any(expected in line for line in found):
+            print(f"FAILED: {list(changes.values())[0][:60]!r} should be reported as {expected!r}, got {found}")
+            failed += 1
+    print(f"check-style self-test: {len(BAD) + 1 - failed} passed, {failed} failed")
+    return 1 if failed else 0
