@@ -81,6 +81,8 @@ class VolumeCore final : public Volume,
   [[nodiscard]] Status TruncateFramed(OpenFile& file, std::uint64_t size);
   void SetLifetime(OpenFile& file, Lifetime lifetime);
   void ReleasePath(const std::string& path) EXCLUDES(paths_mutex_);
+  // Hands what the file has buffered to the device and commits its existence and size; nothing if it has no name.
+  [[nodiscard]] Status WriteBack(OpenFile& file);
   // A writing handle goes away.
   [[nodiscard]] Status EndWriting(OpenFile& file);
   // A handle is gone. With the last one, a file that could not be committed disappears.

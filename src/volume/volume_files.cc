@@ -136,16 +136,15 @@ std::unique_ptr<FileHandle> VolumeCore::MakeHandle(std::shared_ptr<OpenFile> fil
   return std::make_unique<VolumeHandle>(shared_from_this(), std::move(file), writable);
 }
 
+Status VolumeCore::WriteBack(OpenFile& file) {
+  if (file.unlinked) return {};
+  if (file.plain) return SyncPlain(file);
+  ZENFS_RETURN_IF_ERROR(EnsureCommitted(file));
+  return file.framed->WriteOut();
+}
+
 Status VolumeCore::EndWriting(OpenFile& file) {
-  Status status;
-  if (!file.unlinked) {
-    if (file.plain) {
-      status = SyncPlain(file);
-    } else {
-      status = EnsureCommitted(file);
-      if (status) status = file.framed->WriteOut();
-    }
-  }
+  const Status status = WriteBack(file);
   if (file.writers.fetch_sub(1) == 1 && file.plain) file.plain->EndWriting();
   return status;
 }

@@ -19,14 +19,8 @@ Status VolumeCore::Unmount() {
     }
   }
   for (const std::shared_ptr<OpenFile>& file : open) {
-    if (file->unlinked || read_only_) continue;
-    Status status;
-    if (file->plain) {
-      status = SyncPlain(*file);
-    } else {
-      status = EnsureCommitted(*file);
-      if (status) status = file->framed->WriteOut();
-    }
+    if (read_only_) break;
+    const Status status = WriteBack(*file);
     if (first && !status) first = status;
   }
   if (log_ != nullptr) log_->Stop();
