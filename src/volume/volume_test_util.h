@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -95,16 +94,16 @@ class VolumeTest : public testing::Test {
     return names;
   }
 
-  // Until the log has its first zone and the two it keeps ready, so that no reservation is committed beside
-  // the test.
+  // Until the log has its first zone and the two it keeps ready, and their reservations are committed, so that
+  // none is committed beside the test. A zone is lent before its reservation is: the commits are what to wait for.
   void WaitForLogReserve() {
+    constexpr std::uint64_t kCommits = 1 + 1 + 3;  // the mount's, the file's, the reservations'
     Put("warm-up.log", "x");
     const Deadline deadline = Deadline::After(std::chrono::seconds(30));
-    const auto log_zones = [&] {
-      return std::ranges::count(volume_->Zones(), ZonePhase::kLog, &ZoneStatus::phase);
-    };
-    while (log_zones() < 3 && !deadline.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
-    ASSERT_EQ(log_zones(), 3);
+    while (volume_->metalog_stats().commits < kCommits && !deadline.Passed()) {
+      SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+    }
+    ASSERT_EQ(volume_->metalog_stats().commits, kCommits);
   }
 
   std::unique_ptr<EmulatorDevice> device_;
