@@ -5,6 +5,7 @@ set(ZENFS_SOURCES_base
   base/fork_guard.cc
   base/mutex.cc
   base/random.cc
+  base/shared_memory.cc
   base/status.cc
   base/thread.cc
   base/uuid.cc
@@ -15,6 +16,7 @@ set(ZENFS_TESTS_base
   base/crc32c_test.cc
   base/mutex_test.cc
   base/random_test.cc
+  base/shared_memory_test.cc
   base/status_test.cc
   base/uuid_test.cc
 )

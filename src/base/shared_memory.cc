@@ -1,0 +1,170 @@
+#include "base/shared_memory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+bool IsTmpfs(int fd) {
+  struct statfs fs{};
+  return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
+Result<UniqueFd> OpenTmpfsDirectory(const std::string& directory) {
+  UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: shared memory can't be kept here", directory));
+  if (!IsTmpfs(fd.get())) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{}: is not on a tmpfs; shared memory that outlived a loss of power would be taken for "
+                    "newer than it is. Name a directory on a tmpfs, such as /dev/shm",
+                    directory));
+  }
+  return fd;
+}
+
+// The descriptor is all that the checks look at: the name may point elsewhere at any time.
+Status CheckPrivate(const struct stat& status, const std::string& path) {
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
+    return Fail(Code::kCorruption, fmt::format("{}: is not a plain file with one name", path));
+  }
+  const bool ours = status.st_uid == geteuid() || geteuid() == 0;
+  if (!ours || (status.st_mode & 0077) != 0) {
+    return Fail(Code::kPermission,
+                fmt::format("{}: belongs to user {} with mode {:o}, expected this user's own with mode 600",
+                            path, status.st_uid, status.st_mode & 07777));
+  }
+  if (status.st_size <= 0 || status.st_size % static_cast<off_t>(kPage) != 0) {
+    return Fail(Code::kCorruption,
+                fmt::format("{}: has an impossible size of {} bytes", path, status.st_size));
+  }
+  return {};
+}
+
+Status LockWhole(const UniqueFd& fd, const std::string& path) {
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return {};
+  if (errno == EWOULDBLOCK) {
+    return Fail(Code::kBusy, fmt::format("{}: the process that made it is still running", path));
+  }
+  return FailErrno(errno, fmt::format("{}: can't be locked", path));
+}
+
+}  // namespace
+
+Result<SharedMemory> SharedMemory::Create(const std::string& directory, const std::string& name,
+                                          std::uint64_t bytes) {
+  ZENFS_ASSIGN_OR_RETURN(const UniqueFd at, OpenTmpfsDirectory(directory));
+  const std::string path = directory + "/" + name;
+  UniqueFd fd(openat(at.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be created", path));
+  SharedMemory made(std::move(fd), path);
+  const Status ready = [&]() -> Status {
+    ZENFS_RETURN_IF_ERROR(LockWhole(made.fd_, path));
+    if (fallocate(made.fd_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
+      return FailErrno(errno, fmt::format("{}: {} bytes of shared memory can't be had", path, bytes));
+    }
+    return made.Map(bytes, true);
+  }();
+  if (!ready) {
+    IgnoreError(made.Unlink());  // nobody has seen it
+    return Fail(ready.error());
+  }
+  return made;
+}
+
+Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access) {
+  const bool take_over = access == Access::kTakeOver;
+  UniqueFd fd(open(path.c_str(), (take_over ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be opened", path));
+  struct stat status{};
+  if (fstat(fd.get(), &status) != 0) return FailErrno(errno, fmt::format("{}: can't be looked at", path));
+  ZENFS_RETURN_IF_ERROR(CheckPrivate(status, path));
+  SharedMemory opened(std::move(fd), path);
+  if (take_over) ZENFS_RETURN_IF_ERROR(LockWhole(opened.fd_, path));
+  ZENFS_RETURN_IF_ERROR(opened.Map(static_cast<std::uint64_t>(status.st_size), take_over));
+  return opened;
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : fd_(std::move(other.fd_)),
+      path_(std::move(other.path_)),
+      memory_(std::exchange(other.memory_, ByteSpan())) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  if (this != &other) {
+    Unmap();
+    fd_ = std::move(other.fd_);
+    path_ = std::move(other.path_);
+    memory_ = std::exchange(other.memory_, ByteSpan());
+  }
+  return *this;
+}
+
+SharedMemory::~SharedMemory() { Unmap(); }
+
+Status SharedMemory::Map(std::uint64_t bytes, bool writable) {
+  void* const at =
+      mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd_.get(), 0);
+  if (at == MAP_FAILED) return FailErrno(errno, fmt::format("{}: can't be mapped into memory", path_));
+  memory_ = ByteSpan(static_cast<std::byte*>(at), bytes);
+  if (madvise(at, bytes, MADV_DONTFORK) != 0) {
+    return FailErrno(errno, fmt::format("{}: can't be kept from children", path_));
+  }
+  return {};
+}
+
+void SharedMemory::Unmap() {
+  // In a child of fork() the range is not mapped, or something else has been mapped there.
+  if (!memory_.empty() && !fork_guard_.InChild()) munmap(memory_.data(), memory_.size());
+  memory_ = {};
+}
+
+Status SharedMemory::Unlink() {
+  struct stat named{};
+  struct stat own{};
+  if (lstat(path_.c_str(), &named) != 0) {
+    if (errno == ENOENT) return {};
+    return FailErrno(errno, fmt::format("{}: can't be looked at", path_));
+  }
+  if (fstat(fd_.get(), &own) != 0) return FailErrno(errno, fmt::format("{}: can't be looked at", path_));
+  if (named.st_dev != own.st_dev || named.st_ino != own.st_ino) return {};
+  if (unlink(path_.c_str()) == 0 || errno == ENOENT) return {};
+  return FailErrno(errno, fmt::format("{}: can't be removed", path_));
+}
+
+std::string DefaultSharedMemoryDirectory() {
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  for (const char* directory : {"/dev/shm", runtime, "/run"}) {
+    if (directory == nullptr || *directory != '/') continue;
+    if (OpenTmpfsDirectory(directory) && access(directory, W_OK | X_OK) == 0) return directory;
+  }
+  return "";
+}
+
+std::vector<std::string> ListSharedMemory(const std::string& directory, std::string_view prefix) {
+  std::vector<std::string> paths;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(directory.c_str()), closedir);
+  if (entries == nullptr) return paths;
+  while (const dirent* entry = readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.starts_with(prefix)) paths.push_back(fmt::format("{}/{}", directory, name));
+  }
+  return paths;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,73 @@
+// Memory that outlives the process: a private file on tmpfs, mapped. The kernel keeps what was stored in it when a
+// process is killed at any instruction; it is lost with the host's power, or when the tmpfs is unmounted.
+//
+// Such a file lies in a directory that everybody may write to, so nothing about it is taken on trust: it is created
+// with O_EXCL and O_NOFOLLOW, mode 0600; opening checks type, owner, mode and link count. All of its pages are
+// allocated before it is mapped: a full tmpfs is an error of Create, never a SIGBUS later. The maker holds a lock on
+// it (flock) until it dies, so that nobody takes over what is still being used. Children of fork() do not get the
+// mapping (MADV_DONTFORK): a child must not touch it.
+//
+// Threads: any after construction; what is stored in it is the user's business.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/fork_guard.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+
+namespace zenfs {
+
+class SharedMemory {
+ public:
+  enum class Access {
+    kRead,      // beside its maker if need be
+    kTakeOver,  // for reading and writing once its maker is dead
+  };
+
+  // A new file `directory`/`name`, `bytes` long (a multiple of 4096), all zeros. Errors: kExists, kNoSpace when the
+  // tmpfs is too full, kPermission, kNotFound (directory), kInvalidArgument when the directory is not on a tmpfs.
+  [[nodiscard]] static Result<SharedMemory> Create(const std::string& directory, const std::string& name,
+                                                   std::uint64_t bytes);
+  // Errors: kNotFound, kPermission (also when it belongs to somebody else or others may write to it), kBusy when
+  // its maker lives (kTakeOver), kCorruption when it is no plain file with one name or its size is odd.
+  [[nodiscard]] static Result<SharedMemory> Open(const std::string& path, Access access);
+
+  SharedMemory() = default;
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&& other) noexcept;
+  // Unmaps; the file stays. In a child of fork() nothing happens.
+  ~SharedMemory();
+
+  bool valid() const { return !memory_.empty(); }
+  const std::string& path() const { return path_; }
+  ByteSpan memory() { return memory_; }
+  ByteView view() const { return memory_; }
+
+  // Takes the file's name away, unless another file has that name by now. The memory stays mapped.
+  [[nodiscard]] Status Unlink();
+
+ private:
+  SharedMemory(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  [[nodiscard]] Status Map(std::uint64_t bytes, bool writable);
+  void Unmap();
+
+  UniqueFd fd_;
+  std::string path_;
+  ByteSpan memory_;
+  ForkGuard fork_guard_;
+};
+
+// Where such files go when nobody says: the first of /dev/shm, $XDG_RUNTIME_DIR and /run that is a tmpfs which this
+// process may write to; empty if there is none.
+[[nodiscard]] std::string DefaultSharedMemoryDirectory();
+
+// Files in `directory` whose names begin with `prefix`, as paths; those that can't be listed are none.
+[[nodiscard]] std::vector<std::string> ListSharedMemory(const std::string& directory,
+                                                        std::string_view prefix);
+
+}  // namespace zenfs

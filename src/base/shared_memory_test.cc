@@ -1,0 +1,123 @@
+#include "base/shared_memory.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/random.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kBytes = 8192;
+
+class SharedMemoryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_FALSE(directory_.empty()) << "this test needs a tmpfs that can be written to";
+    ASSERT_EQ(mkdir(own_.c_str(), 0700), 0);
+  }
+  void TearDown() override {
+    for (const std::string& path : ListSharedMemory(own_, "")) unlink(path.c_str());
+    rmdir(own_.c_str());
+  }
+  std::string Path(const std::string& name) const { return own_ + "/" + name; }
+
+  const std::string directory_ = DefaultSharedMemoryDirectory();
+  const std::string own_ = directory_ + "/zenfs-test-" + std::to_string(RandomSeed());
+};
+
+Code CodeOf(const Result<SharedMemory>& result) { return result ? Code::kShutdown : result.error().code(); }
+
+TEST_F(SharedMemoryTest, WhatADeadProcessStoredIsThere) {
+  const pid_t child = fork();
+  if (child == 0) {
+    auto made = SharedMemory::Create(own_, "a", kBytes);
+    if (!made) _exit(1);
+    std::memcpy(made->memory().data() + 5000, "flushed", 7);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  auto found = SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver);
+  ASSERT_TRUE(found) << found.error().ToString();
+  EXPECT_EQ(AsText(found->view().subspan(5000, 7)), "flushed");
+  ASSERT_TRUE(found->Unlink());
+  EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kRead)), Code::kNotFound);
+}
+
+TEST_F(SharedMemoryTest, NobodyTakesOverWhatIsInUse) {
+  auto made = SharedMemory::Create(own_, "a", kBytes);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver)), Code::kBusy);
+  auto reader = SharedMemory::Open(Path("a"), SharedMemory::Access::kRead);
+  ASSERT_TRUE(reader);
+  made->memory()[17] = std::byte{42};
+  EXPECT_EQ(reader->view()[17], std::byte{42});
+}
+
+TEST_F(SharedMemoryTest, AnExistingNameIsNeverReused) {
+  ASSERT_EQ(symlink("/etc/passwd", Path("a").c_str()), 0);
+  EXPECT_EQ(CodeOf(SharedMemory::Create(own_, "a", kBytes)), Code::kExists);
+  EXPECT_FALSE(SharedMemory::Open(Path("a"), SharedMemory::Access::kRead));
+}
+
+TEST_F(SharedMemoryTest, AFileThatOthersMayWriteToIsRefused) {
+  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes));
+  ASSERT_EQ(chmod(Path("a").c_str(), 0620), 0);
+  const auto opened = SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver);
+  EXPECT_EQ(CodeOf(opened), Code::kPermission);
+  EXPECT_NE(opened.error().text().find(Path("a")), std::string::npos);
+}
+
+TEST_F(SharedMemoryTest, AFileWithASecondNameIsRefused) {
+  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes));
+  ASSERT_EQ(link(Path("a").c_str(), Path("b").c_str()), 0);
+  EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver)), Code::kCorruption);
+}
+
+TEST_F(SharedMemoryTest, ADirectoryOnAnotherFileSystemIsRefused) {
+  const auto made = SharedMemory::Create("/proc", "a", kBytes);
+  EXPECT_EQ(CodeOf(made), Code::kInvalidArgument);
+}
+
+TEST_F(SharedMemoryTest, AFullTmpfsIsAnErrorAndLeavesNothing) {
+  const auto made = SharedMemory::Create(own_, "a", std::uint64_t{1} << 50);
+  EXPECT_EQ(CodeOf(made), Code::kNoSpace) << made.error().ToString();
+  EXPECT_TRUE(ListSharedMemory(own_, "a").empty());
+}
+
+TEST_F(SharedMemoryTest, UnlinkLeavesAnotherFileOfThatNameAlone) {
+  auto made = SharedMemory::Create(own_, "a", kBytes);
+  ASSERT_TRUE(made);
+  ASSERT_EQ(rename(Path("a").c_str(), Path("b").c_str()), 0);
+  auto other = SharedMemory::Create(own_, "a", kBytes);
+  ASSERT_TRUE(other);
+  ASSERT_TRUE(made->Unlink());
+  EXPECT_EQ(access(Path("a").c_str(), F_OK), 0);
+}
+
+TEST_F(SharedMemoryTest, AChildCanDestroyItsCopyWithoutHarm) {
+  auto made = SharedMemory::Create(own_, "a", kBytes);
+  ASSERT_TRUE(made);
+  const pid_t child = fork();
+  if (child == 0) {
+    {
+      const SharedMemory copy = std::move(*made);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  made->memory()[0] = std::byte{1};
+}
+
+}  // namespace
+}  // namespace zenfs
