@@ -22,6 +22,7 @@ enum class Tag : std::uint64_t {
   kReleaseLogZones = 11,
   kBeginEpoch = 12,
   kRaiseCounters = 13,
+  kSetBufferPlace = 14,
 };
 
 constexpr std::size_t kMinEditBytes = 2;
@@ -128,6 +129,10 @@ struct Encoder {
     Put(e.next_generation);
     return Tag::kRaiseCounters;
   }
+  Tag operator()(const SetBufferPlace& e) {
+    Put(e.place);
+    return Tag::kSetBufferPlace;
+  }
 };
 
 // Reads the fields of one body; `ok` also falls when a value is out of the range of its type.
@@ -146,6 +151,11 @@ class Body {
     const std::string_view name = in_.String();
     if (!IsValidName(name)) ok_ = false;
     return ok_ ? std::string(name) : std::string();
+  }
+  std::string Text(std::size_t max_bytes) {
+    const std::string_view text = in_.String();
+    if (text.size() > max_bytes) ok_ = false;
+    return ok_ ? std::string(text) : std::string();
   }
   template <typename Read>
   auto List(std::size_t min_bytes, Read read) {
@@ -224,6 +234,7 @@ Result<Edit> DecodeBody(Tag tag, Body& in) {
     case Tag::kReleaseLogZones: return ReleaseLogZones{in.List(1, [&in] { return in.Zone(); })};
     case Tag::kBeginEpoch: return BeginEpoch{in.Number()};
     case Tag::kRaiseCounters: return RaiseCounters{in.Number(), in.Number()};
+    case Tag::kSetBufferPlace: return SetBufferPlace{in.Text(kMaxPlaceBytes)};
   }
   return Fail(Code::kNotSupported,
               fmt::format("edit with unknown tag {}: written by a newer ZenFS, use that one",

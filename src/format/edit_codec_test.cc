@@ -31,7 +31,8 @@ std::vector<Edit> OneOfEach() {
           ReserveLogZones{{{ZoneId(0xffffffff), 2, kLarge}, {ZoneId(0), 3, 0}}},
           ReleaseLogZones{{ZoneId(1), ZoneId(2)}},
           BeginEpoch{kLarge},
-          RaiseCounters{7, kLarge}};
+          RaiseCounters{7, kLarge},
+          SetBufferPlace{std::string(kMaxPlaceBytes, 'p')}};
 }
 
 TEST(EditCodec, EveryKindSurvives) {

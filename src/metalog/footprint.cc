@@ -8,7 +8,7 @@ namespace zenfs {
 namespace {
 
 // Upper bounds of what State::Describe and the codec make of each thing, for ids below 2^42.
-constexpr std::uint64_t kBase = 64;
+constexpr std::uint64_t kBase = 64 + 8 + kMaxPlaceBytes;  // counters, and the place of the append buffers
 constexpr std::uint64_t kPerFile = 28;
 constexpr std::uint64_t kPerName = 24;       // and the name itself
 constexpr std::uint64_t kPerDirectory = 32;  // and the name itself

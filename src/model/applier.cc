@@ -56,6 +56,14 @@ Status State::Applier::operator()(const RaiseCounters& edit) {
   return {};
 }
 
+Status State::Applier::operator()(const SetBufferPlace& edit) {
+  if (edit.place.size() > kMaxPlaceBytes) {
+    return Fail(Code::kCorruption, fmt::format("a place of append buffers of {} bytes", edit.place.size()));
+  }
+  state_.buffer_place_ = edit.place;
+  return {};
+}
+
 Status State::Applier::CheckTouched(const Touched& touched) const {
   const FileRecord& file = touched.record;
   if (touched.created && file.links == 0) {

@@ -31,6 +31,7 @@ class State::Applier {
   Status operator()(const ReleaseLogZones& edit);
   Status operator()(const BeginEpoch& edit);
   Status operator()(const RaiseCounters& edit);
+  Status operator()(const SetBufferPlace& edit);
 
   // What must hold at the end of a commit; then publishes the touched files and drops those without a name.
   Status Finish();

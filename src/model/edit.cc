@@ -46,6 +46,9 @@ struct ToText {
   std::string operator()(const RaiseCounters& e) const {
     return fmt::format("raise counters to id {}, generation {}", e.next_id, e.next_generation);
   }
+  std::string operator()(const SetBufferPlace& e) const {
+    return e.place.empty() ? "forget the append buffers" : fmt::format("keep append buffers at {}", e.place);
+  }
 };
 
 }  // namespace

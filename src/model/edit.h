@@ -128,11 +128,20 @@ struct RaiseCounters {
   friend bool operator==(const RaiseCounters&, const RaiseCounters&) = default;
 };
 
-using Edit =
-    std::variant<CreateFile, CreateDirectory, LinkFile, UnlinkFile, RenameEntry, RemoveDirectory, SetExtents,
-                 SealLog, SetLifetime, ReserveLogZones, ReleaseLogZones, BeginEpoch, RaiseCounters>;
+// Where on the host the append buffers of the present mount are kept (shared memory that outlives the process, see
+// staging/staging_area.h): bytes that were flushed and not synced may be there and nowhere else. Empty: there are
+// none, as after a clean unmount. The text is staging's; the state only carries it.
+struct SetBufferPlace {
+  std::string place;  // at most kMaxPlaceBytes
+  friend bool operator==(const SetBufferPlace&, const SetBufferPlace&) = default;
+};
+
+using Edit = std::variant<CreateFile, CreateDirectory, LinkFile, UnlinkFile, RenameEntry, RemoveDirectory,
+                          SetExtents, SealLog, SetLifetime, ReserveLogZones, ReleaseLogZones, BeginEpoch,
+                          RaiseCounters, SetBufferPlace>;
 
 inline constexpr std::size_t kMaxNameBytes = 255;
+inline constexpr std::size_t kMaxPlaceBytes = 512;
 
 // What may stand as a name in a directory: 1 to kMaxNameBytes bytes, no '/', no NUL, not "." and not "..".
 [[nodiscard]] bool IsValidName(std::string_view name);

@@ -70,6 +70,7 @@ class EditWalk {
       case 9: return NewWindows();
       case 10: return LogZones();
       default:
+        if (random_.OneIn(4)) return {SetBufferPlace{std::string(random_.Below(40), 'p')}};
         return {random_.OneIn(2)
                     ? Edit(BeginEpoch{state_.epoch() + 1 + random_.Below(3)})
                     : Edit(SetLifetime{AnyFile(), static_cast<Lifetime>(random_.Below(kLifetimeCount))})};
