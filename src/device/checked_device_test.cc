@@ -28,6 +28,7 @@ class Liar final : public ZonedDevice {
   }
   const Geometry& geometry() const override { return shape; }
   const std::string& name() const override { return label; }
+  const std::string& identity() const override { return label; }
   OpenMode mode() const override { return OpenMode::kExclusive; }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     if (zones.size() < first.value + count) return zones;

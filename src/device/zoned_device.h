@@ -72,6 +72,9 @@ class ZonedDevice {
   // How a person calls this device, for messages: "emu:/tmp/a.img".
   virtual const std::string& name() const = 0;
   virtual OpenMode mode() const = 0;
+  // Tells this device from every other one, a copy of all its bytes included, for as long as the host runs; empty if
+  // it can't be found again once it is closed (a device in memory).
+  virtual const std::string& identity() const = 0;
 
   // Conditions and write pointers of `count` zones from `first`, in order.
   [[nodiscard]] virtual Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) = 0;

@@ -132,7 +132,9 @@ std::unique_ptr<CrashDevice> CrashDevice::ImageOf(const std::vector<ZoneLoss>& l
     images.push_back(AfterLoss(zones_[i], losses[i], geometry_.block_size, random));
   }
   KeepActiveLimit(emulator_geometry_, durable, images);
-  return std::unique_ptr<CrashDevice>(new CrashDevice(emulator_geometry_, std::move(images)));
+  std::unique_ptr<CrashDevice> image(new CrashDevice(emulator_geometry_, std::move(images)));
+  image->identity_ = identity_;
+  return image;
 }
 
 Status CrashDevice::SetCondition(ZoneId zone, ZoneCondition condition) {

@@ -68,6 +68,9 @@ class CrashDevice final : public ZonedDevice {
   const EmulatorGeometry& emulator_geometry() const { return emulator_geometry_; }
   const Geometry& geometry() const override { return geometry_; }
   const std::string& name() const override { return name_; }
+  const std::string& identity() const override { return identity_; }
+  // Empty unless set: memory can't be found again. Set before the device is used.
+  void SetIdentity(std::string identity) { identity_ = std::move(identity); }
   OpenMode mode() const override { return OpenMode::kExclusive; }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
@@ -98,6 +101,7 @@ class CrashDevice final : public ZonedDevice {
   const EmulatorGeometry emulator_geometry_;
   const Geometry geometry_;
   const std::string name_ = "crash:memory";
+  std::string identity_;
   mutable Mutex mutex_;  // leaf
   ZoneMachine machine_ GUARDED_BY(mutex_);
   std::vector<ZoneHistory> zones_ GUARDED_BY(mutex_);

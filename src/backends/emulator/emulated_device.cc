@@ -57,6 +57,7 @@ class EmulatedDevice::Command {
 EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometry, OpenMode mode,
                                const EmulatorOptions& options, std::unique_ptr<Store> store)
     : name_(std::move(name)),
+      identity_(store->Identity()),
       geometry_(ToDeviceGeometry(geometry, options.volatile_cache)),
       mode_(mode),
       options_(options),

@@ -29,6 +29,7 @@ class EmulatedDevice final : public EmulatorDevice {
 
   const Geometry& geometry() const override { return geometry_; }
   const std::string& name() const override { return name_; }
+  const std::string& identity() const override { return identity_; }
   OpenMode mode() const override { return mode_; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
@@ -67,6 +68,7 @@ class EmulatedDevice final : public EmulatorDevice {
   void SaveChanges() REQUIRES(mutex_);
 
   const std::string name_;
+  const std::string identity_;
   const Geometry geometry_;
   const OpenMode mode_;
   const EmulatorOptions options_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <limits.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -47,6 +48,12 @@ Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& path, Open
   ZENFS_RETURN_IF_ERROR(store->MapTable(mode));
   if (mode == OpenMode::kExclusive) ZENFS_RETURN_IF_ERROR(store->GiveBackEmptyZones());
   return store;
+}
+
+std::string FileStore::Identity() const {
+  struct stat status {};
+  if (::fstat(file_.fd.get(), &status) != 0) return "";
+  return fmt::format("file:{:x}:{}", status.st_dev, status.st_ino);
 }
 
 Status FileStore::MapTable(OpenMode mode) {

@@ -28,6 +28,8 @@ class FileStore final : public Store {
   Status Discard(ZoneId zone) override;
   void SaveState(ZoneId zone, MachineZone state) override;
   Result<MachineZone> LoadState(ZoneId zone) const override;
+  // Device and inode of the host's file: `mv` keeps it, a copy has another.
+  std::string Identity() const override;
   Status Sync() override;
 
  private:

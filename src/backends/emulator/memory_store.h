@@ -19,6 +19,7 @@ class MemoryStore final : public Store {
   Status Discard(ZoneId zone) override;
   void SaveState(ZoneId zone, MachineZone state) override;
   Result<MachineZone> LoadState(ZoneId zone) const override;
+  std::string Identity() const override { return ""; }
   Status Sync() override { return {}; }
 
  private:

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "backends/emulator/zone_machine.h"
 #include "base/bytes.h"
@@ -31,6 +32,9 @@ class Store {
   virtual void SaveState(ZoneId zone, MachineZone state) = 0;
   // kCorruption if what stands there is no state.
   [[nodiscard]] virtual Result<MachineZone> LoadState(ZoneId zone) const = 0;
+
+  // See ZonedDevice::identity.
+  virtual std::string Identity() const = 0;
 
   // All of the above is on the host's stable media when this returns, if the store was asked to care.
   [[nodiscard]] virtual Status Sync() = 0;
