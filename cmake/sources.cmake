@@ -56,6 +56,7 @@ set(ZENFS_SOURCES_format
   format/edit_codec.cc
   format/frame.cc
   format/metalog_payload.cc
+  format/staging_layout.cc
   format/superblock.cc
 )
 set(ZENFS_TESTS_format
@@ -63,6 +64,16 @@ set(ZENFS_TESTS_format
   format/frame_test.cc
   format/metalog_payload_test.cc
   format/superblock_test.cc
+)
+
+set(ZENFS_SOURCES_staging
+  staging/left_behind.cc
+  staging/staged_buffer.cc
+  staging/staging_area.cc
+  staging/staging_place.cc
+)
+set(ZENFS_TESTS_staging
+  staging/staging_test.cc
 )
 
 set(ZENFS_SOURCES_zone
@@ -131,6 +142,7 @@ set(ZENFS_SOURCES_wal
   wal/framed_file.cc
   wal/framed_file_read.cc
   wal/framed_file_rewrite.cc
+  wal/log_drain.cc
   wal/log_extent_sink.cc
   wal/log_replay.cc
   wal/log_scan.cc
@@ -188,11 +200,13 @@ set(ZENFS_SOURCES_volume
   volume/volume_look.cc
   volume/volume_mount.cc
   volume/volume_names.cc
+  volume/volume_staging.cc
   volume/volume_unmount.cc
 )
 set(ZENFS_TESTS_volume
   volume/format_volume_test.cc
   volume/volume_files_test.cc
+  volume/volume_flush_test.cc
   volume/volume_names_test.cc
 )
 

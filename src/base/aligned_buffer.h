@@ -24,6 +24,14 @@ class AlignedBuffer {
     if (data_ == nullptr && capacity_ != 0) throw std::bad_alloc();
   }
 
+  // Over memory of somebody else's, aligned and of a multiple of kAlignment bytes, which outlives the buffer.
+  static AlignedBuffer Borrow(ByteSpan memory) {
+    AlignedBuffer buffer;
+    buffer.capacity_ = memory.size();
+    buffer.data_ = std::unique_ptr<std::byte, Free>(memory.data(), Free(false));
+    return buffer;
+  }
+
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
   std::size_t capacity() const { return capacity_; }
@@ -59,7 +67,12 @@ class AlignedBuffer {
 
  private:
   struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
+    Free() : owned(true) {}
+    explicit Free(bool owns) : owned(owns) {}
+    bool owned;
+    void operator()(std::byte* p) const {
+      if (owned) std::free(p);
+    }
   };
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;

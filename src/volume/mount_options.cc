@@ -27,6 +27,12 @@ Result<bool> Flag(const std::string& key, const std::string& value) {
   return Fail(Code::kInvalidArgument, fmt::format("option {}: \"{}\" is neither true nor false", key, value));
 }
 
+Result<std::string> Directory(const std::string& key, const std::string& value) {
+  if (value == "auto" || value == "none" || value.starts_with('/')) return value;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("option {}: \"{}\" is neither auto, none nor an absolute path", key, value));
+}
+
 }  // namespace
 
 Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, std::string>>& pairs) {
@@ -40,10 +46,15 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
     } else if (key == "space_wait_s") {
       ZENFS_ASSIGN_OR_RETURN(const std::uint64_t seconds, Number(key, value, 0, kSpaceWaitMax));
       options.space_wait = std::chrono::seconds(seconds);
+    } else if (key == "flush_dir") {
+      ZENFS_ASSIGN_OR_RETURN(options.flush_directory, Directory(key, value));
+    } else if (key == "discard_unsynced") {
+      ZENFS_ASSIGN_OR_RETURN(options.discard_unsynced, Flag(key, value));
     } else {
-      return Fail(
-          Code::kInvalidArgument,
-          fmt::format("unknown option \"{}\"; a mount knows ro, buffer_kib:N and space_wait_s:N", key));
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("unknown option \"{}\"; a mount knows ro, buffer_kib:N, space_wait_s:N, "
+                              "flush_dir:PATH and discard_unsynced",
+                              key));
     }
   }
   return options;

@@ -14,7 +14,13 @@ namespace zenfs {
 struct MountOptions {
   bool read_only = false;                      // key `ro`
   std::uint64_t plain_buffer_bytes = 1 << 20;  // key `buffer_kib`: per plain file being written
-  std::chrono::seconds space_wait{30};         // key `space_wait_s`: how long a write waits for a zone
+  // Key `flush_dir`: directory on a tmpfs for append buffers that survive the process; "auto": DefaultSharedMemory-
+  // Directory; "none": Flush writes to the device.
+  std::string flush_directory = "auto";
+  // Key `discard_unsynced`: mount although the append buffers of a mount that died can't be read, without what was
+  // flushed and not synced then.
+  bool discard_unsynced = false;
+  std::chrono::seconds space_wait{30};  // key `space_wait_s`: how long a write waits for a zone
 
   friend bool operator==(const MountOptions&, const MountOptions&) = default;
 };

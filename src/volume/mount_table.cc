@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <map>
+#include <vector>
 
+#include "base/fork_guard.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 
 namespace zenfs {
 namespace {
@@ -38,6 +42,22 @@ class MountTable {
     return slot;
   }
 
+  // What is mounted now; a volume that is just being mounted or unmounted is left out.
+  std::vector<std::shared_ptr<Volume>> Mounted() EXCLUDES(mutex_) {
+    std::vector<std::shared_ptr<Slot>> slots;
+    {
+      MutexLock lock(mutex_);
+      for (const auto& [key, slot] : slots_) slots.push_back(slot);
+    }
+    std::vector<std::shared_ptr<Volume>> mounted;
+    for (const auto& slot : slots) {
+      if (!slot->mutex.TryLock()) continue;
+      if (auto volume = slot->volume.lock()) mounted.push_back(std::move(volume));
+      slot->mutex.Unlock();
+    }
+    return mounted;
+  }
+
  private:
   Mutex mutex_;  // leaf
   std::map<std::string, std::shared_ptr<Slot>> slots_ GUARDED_BY(mutex_);
@@ -47,6 +67,41 @@ class MountTable {
 MountTable& Table() {
   static auto* const table = new MountTable();
   return *table;
+}
+
+// At exit(): a program may end without unmounting, and what it appended should not wait on the host for the next mount.
+// In a thread of its own and for a bounded time, because other threads may be stuck with the volume: then the append
+// buffers stay, and the next mount brings them back. Never joined: the process ends.
+class LastWords {
+ public:
+  void Run() EXCLUDES(mutex_) {
+    if (fork_guard_.InChild()) return;
+    static Thread* const speaker = new Thread("zenfs-exit", [this] {
+      for (const auto& volume : Table().Mounted()) IgnoreError(volume->PrepareForExit());
+      MutexLock lock(mutex_);
+      done_ = true;
+      changed_.NotifyAll();
+    });
+    static_cast<void>(speaker);
+    const Deadline deadline = Deadline::After(kTimeToSpeak);
+    MutexLock lock(mutex_);
+    while (!done_ && changed_.WaitUntil(mutex_, deadline)) {
+    }
+  }
+
+ private:
+  static constexpr std::chrono::seconds kTimeToSpeak{10};
+
+  const ForkGuard fork_guard_;
+  Mutex mutex_;  // leaf
+  CondVar changed_;
+  bool done_ GUARDED_BY(mutex_) = false;
+};
+
+void SpeakAtExit() {
+  static auto* const words = new LastWords();
+  static const int registered = std::atexit([] { words->Run(); });
+  static_cast<void>(registered);
 }
 
 }  // namespace
@@ -64,6 +119,7 @@ Result<std::shared_ptr<Volume>> MountShared(
   }
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> device, open());
   ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume, Volume::Mount(std::move(device), options));
+  SpeakAtExit();
   volume = Share(std::move(volume), slot);
   slot->mounted = true;
   slot->volume = volume;

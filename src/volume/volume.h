@@ -74,9 +74,11 @@ class Volume {
                                                              const MountOptions& options);
   // Unmounts if that was not done. Open handles may outlive it; their calls fail with kShutdown.
   virtual ~Volume() = default;
-  // Writes out what open files have buffered, stops all threads, releases the device. Returns the first
-  // error.
+  // Writes out what files have buffered, stops all threads, releases the device. Returns the first error.
   [[nodiscard]] virtual Status Unmount() = 0;
+  // The process is about to exit without Unmount: writes out what files have buffered, and from now on a Flush does so
+  // itself, so that nothing of the mount stays behind on the host. Everything else goes on.
+  [[nodiscard]] virtual Status PrepareForExit() = 0;
 
   // --- files ---
   // A new, empty file; a file that has the name is replaced, durably once the new one is durable.
@@ -112,6 +114,9 @@ class Volume {
   virtual const Geometry& geometry() const = 0;
   virtual const std::string& device_name() const = 0;
   virtual bool read_only() const = 0;
+  // Of the file on the host that holds the append buffers and metrics of the mount that is writing, or was when it
+  // died; empty if there is none.
+  virtual std::string shared_memory_path() const = 0;
   virtual std::uint64_t epoch() const = 0;
   virtual MetalogStats metalog_stats() const = 0;
   virtual WriteCounters write_counters() const = 0;

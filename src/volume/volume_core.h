@@ -1,5 +1,6 @@
 // The mounted volume. Parts: recovery (volume_mount.cc), the commit path (volume_commit.cc), open files
-// (volume_files.cc), names (volume_names.cc), looking (volume_look.cc), the end (volume_unmount.cc).
+// (volume_files.cc), names (volume_names.cc), looking (volume_look.cc), append buffers in shared memory
+// (volume_staging.cc), the end (volume_unmount.cc).
 //
 // Every public call enters gate_, so Unmount can wait for those inside; handles keep the core alive.
 #pragma once
@@ -16,9 +17,12 @@
 #include "base/mutex.h"
 #include "catalog/catalog.h"
 #include "metalog/metalog.h"
+#include "staging/left_behind.h"
+#include "staging/staging_area.h"
 #include "volume/id_allocator.h"
 #include "volume/open_file.h"
 #include "volume/volume.h"
+#include "wal/log_drain.h"
 #include "wal/log_space.h"
 #include "wal/log_store.h"
 #include "zone/extent_sink.h"
@@ -38,6 +42,8 @@ class VolumeCore final : public Volume,
 
   // --- Volume ---
   [[nodiscard]] Status Unmount() override;
+  [[nodiscard]] Status PrepareForExit() override;
+  std::string shared_memory_path() const override;
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> Create(std::string_view path, Lifetime lifetime) override;
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForAppend(std::string_view path,
                                                                   bool create) override;
@@ -92,6 +98,14 @@ class VolumeCore final : public Volume,
   // Recovery.
   [[nodiscard]] Status SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, const State& state);
   std::unordered_map<FileId, ReplayedLog> ReplayLogs(const State& state, std::span<const ZoneInfo> report);
+  // Append buffers in shared memory: volume_staging.cc.
+  [[nodiscard]] Status OpenLeft(const State& state);
+  [[nodiscard]] Status BringBack(const State& state, std::unordered_map<FileId, ReplayedLog>& replayed);
+  [[nodiscard]] Status BringBackOne(const State& state, const LeftBytes& piece, ReplayedLog& log);
+  [[nodiscard]] Status MakeStaging();
+  void ForgetLeft();
+  // Nothing is in the buffers any more when this succeeds, and the metadata log says so.
+  [[nodiscard]] Status EndStaging();
   void AddFramedFiles(std::unordered_map<FileId, ReplayedLog>& replayed, const State& state);
 
   [[nodiscard]] Status Commit(std::vector<Edit> edits, bool flush_data_first = false);
@@ -138,7 +152,11 @@ class VolumeCore final : public Volume,
   std::unique_ptr<LogSpace> log_;
   std::unique_ptr<ExtentSink> raw_sink_;  // fails when there is no space
   std::unique_ptr<ExtentSink> sink_;      // counts, and has the log free zones before it fails
+  std::shared_ptr<StagingArea> staging_;  // null: there is none
+  LeftBehind left_;                       // while the volume is being mounted
+  std::vector<ZonePin> left_pins_;        // of what was brought back, until its files hold it
   LogStore logs_;
+  std::unique_ptr<LogDrain> drain_;
 
   Mutex generation_mutex_;  // before the metadata log: generations are committed in order
   std::uint64_t next_generation_ GUARDED_BY(generation_mutex_) = 1;

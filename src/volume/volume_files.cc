@@ -15,7 +15,12 @@ PlainFile::Env VolumeCore::PlainEnv() {
 }
 
 FramedFile::Env VolumeCore::FramedEnv() {
-  return {.device = device_.get(), .zones = zones_.get(), .log = log_.get(), .epoch = epoch_};
+  return {.device = device_.get(),
+          .zones = zones_.get(),
+          .log = log_.get(),
+          .drain = drain_.get(),
+          .staging = staging_,
+          .epoch = epoch_};
 }
 
 std::shared_ptr<OpenFile> VolumeCore::FindOpen(FileId id) const {
@@ -145,7 +150,12 @@ Status VolumeCore::WriteBack(OpenFile& file) {
 
 Status VolumeCore::EndWriting(OpenFile& file) {
   const Status status = WriteBack(file);
-  if (file.writers.fetch_sub(1) == 1 && file.plain) file.plain->EndWriting();
+  if (file.writers.fetch_sub(1) != 1) return status;
+  if (file.plain) {
+    file.plain->EndWriting();
+  } else {
+    file.framed->EndWriting();
+  }
   return status;
 }
 

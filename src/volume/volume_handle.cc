@@ -65,7 +65,7 @@ Status VolumeHandle::Flush() {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
   if (file_->plain) return {};
   ZENFS_RETURN_IF_ERROR(core_->EnsureCommitted(*file_));
-  return file_->framed->WriteOut();
+  return file_->framed->Flush();
 }
 
 Status VolumeHandle::Sync() {

@@ -1,7 +1,8 @@
 // Recovery: from a device to a volume that can be used.
 //
 //   superblock -> metadata log replayed -> zones told what is live -> log zones scanned, logs put together
-//   read-write: flush; one commit that seals every log's tail and begins a new epoch; then resets may start
+//   read-write: what a dead process left in its append buffers goes to the device, as more of its epoch
+//               flush; one commit that seals every log's tail and begins a new epoch; then resets may start
 //
 // The flush comes first because what a scan found may be in the device's cache only: a seal must not outlive
 // the frames it vouches for. Nothing is reset before the commit, because what the metadata log said may
@@ -50,6 +51,7 @@ Status VolumeCore::Recover() {
   const State& state = metalog_->recovered();
   catalog_ = std::make_unique<Catalog>(state);
   epoch_ = state.epoch();
+  if (!read_only_) ZENFS_RETURN_IF_ERROR(OpenLeft(state));
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry_));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                          device_->Report(ZoneId(0), geometry_.zone_count));
@@ -84,9 +86,15 @@ Status VolumeCore::Recover() {
   raw_sink_ = plan.log_carries_data ? MakeLogExtentSink(*log_, *zones_, geometry_.block_size)
                                     : MakeZoneExtentSink(*zones_);
   sink_ = MakeCountingSink(*raw_sink_, plain_bytes_, [this] { log_->FreeWhatCanBe(); });
+  drain_ = std::make_unique<LogDrain>(logs_);
+  metalog_->SetSink(this);
+  ZENFS_RETURN_IF_ERROR(BringBack(state, replayed));
+  ZENFS_RETURN_IF_ERROR(MakeStaging());
   ZENFS_RETURN_IF_ERROR(SealLogs(replayed, state));
+  ForgetLeft();
   ZENFS_RETURN_IF_ERROR(zones_->Start());
   log_->Start();
+  drain_->Start();
   return {};
 }
 
@@ -135,7 +143,9 @@ Status VolumeCore::SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, c
   ids_ = std::make_unique<IdAllocator>(
       first_id, first_id + IdAllocator::kBatch,
       [this](std::uint64_t next_id) { return Commit({RaiseCounters{next_id, 0}}); });
-  metalog_->SetSink(this);
+  if (staging_ != nullptr || !state.buffer_place().empty()) {
+    edits.push_back(SetBufferPlace{staging_ == nullptr ? "" : staging_->place()});
+  }
   ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.flush_data_first = true}));
   // From the records as they are now: sealed.
   for (auto& [id, log] : replayed) {

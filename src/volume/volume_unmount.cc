@@ -11,6 +11,8 @@ Status VolumeCore::Unmount() {
   if (fork_guard_.InChild() || gate_.closed()) return {};
   gate_.Close();
   Status first;
+  if (drain_ != nullptr) drain_->Stop();
+  const bool staging_to_end = staging_ != nullptr && staging_->Retire();
   std::vector<std::shared_ptr<OpenFile>> open;
   {
     MutexLock lock(files_mutex_);
@@ -22,6 +24,10 @@ Status VolumeCore::Unmount() {
     if (read_only_) break;
     const Status status = WriteBack(*file);
     if (first && !status) first = status;
+  }
+  if (staging_to_end) {
+    const Status ended = EndStaging();
+    if (first && !ended) first = ended;
   }
   if (log_ != nullptr) log_->Stop();
   if (zones_ != nullptr) zones_->Stop();

@@ -7,6 +7,8 @@
 
 namespace zenfs {
 
+static_assert(kStagingPayloadAt == kFrameHeaderBytes, "a frame is sealed in front of the bytes, where they are");
+
 FramedFile::FramedFile(const Env& env, FileId id) : env_(env), id_(id) {}
 
 FramedFile::FramedFile(const Env& env, const FileRecord& record, ReplayedLog replayed)
@@ -27,6 +29,14 @@ FramedFile::FramedFile(const Env& env, const FileRecord& record, ReplayedLog rep
 }
 
 FramedFile::~FramedFile() {
+  {
+    MutexLock lock(mutex_);
+    // Without an error these are bytes that nobody can ask for again. With one they may be the only copy.
+    if (error_) {
+      active_.Clear();
+      flight_.Clear();
+    }
+  }
   if (env_.log == nullptr) return;
   for (auto& [id, zone] : zones_) {
     zone.pin = ZonePin();  // before the log looks whether the zone can go
@@ -40,14 +50,16 @@ void FramedFile::PinZoneOf(DeviceOffset place) {
   if (!entry.pin.valid()) entry.pin = env_.zones->Pin(zone);
 }
 
-void FramedFile::PrepareBuffer(AlignedBuffer& buffer) const {
-  if (buffer.capacity() == 0) buffer = AlignedBuffer(env_.buffer_bytes);
-  if (buffer.empty()) buffer.Resize(kFrameHeaderBytes);
+void FramedFile::BeginBuffer() {
+  active_.Begin(env_.staging, env_.buffer_bytes, id_.value, SizeLocked());
+  active_since_ = SteadyNow();
+  hurried_ = false;
+  if (env_.drain != nullptr) env_.drain->NoteBuffered();
 }
 
 std::uint64_t FramedFile::SizeLocked() const {
-  if (active_.size() > kFrameHeaderBytes) return active_offset_ + active_.size() - kFrameHeaderBytes;
-  if (flight_.size() > kFrameHeaderBytes) return flight_offset_ + flight_.size() - kFrameHeaderBytes;
+  if (!active_.empty()) return active_.end();
+  if (!flight_.empty()) return flight_.end();
   return index_.end();
 }
 
@@ -61,7 +73,7 @@ Status FramedFile::Append(ByteView bytes) {
   while (rewriting_) turn_.Wait(mutex_);
   while (!bytes.empty()) {
     if (!error_) return error_;
-    PrepareBuffer(active_);
+    if (active_.empty()) BeginBuffer();
     if (active_.room() == 0) {
       if (busy_) {
         turn_.Wait(mutex_);
@@ -70,10 +82,41 @@ Status FramedFile::Append(ByteView bytes) {
       }
       continue;
     }
-    if (active_.size() == kFrameHeaderBytes) active_offset_ = SizeLocked();
     bytes = bytes.subspan(active_.Append(bytes));
+    if (!hurried_ && env_.drain != nullptr && active_.length() >= active_.capacity() / 2) {
+      hurried_ = true;
+      env_.drain->Hurry(id_);
+    }
   }
   return error_;
+}
+
+Status FramedFile::Flush() {
+  {
+    MutexLock lock(mutex_);
+    if (!error_) return error_;
+    const bool survives =
+        (active_.empty() || active_.survives_process()) && (flight_.empty() || flight_.survives_process());
+    if (survives) return {};
+  }
+  return WriteOut();
+}
+
+bool FramedFile::WriteOutOlderThan(SteadyTime before) {
+  {
+    MutexLock lock(mutex_);
+    if (active_.empty() || !error_) return false;
+    if (active_since_ > before) return true;
+  }
+  IgnoreError(WriteOut());  // sticky: whoever writes or syncs next is told
+  return false;
+}
+
+void FramedFile::EndWriting() {
+  MutexLock lock(mutex_);
+  if (busy_ || !active_.empty()) return;  // a new writer is at it already, or an error keeps the bytes
+  active_.Release();
+  if (flight_.empty()) flight_.Release();
 }
 
 Status FramedFile::WriteOut() { return WriteOutTo(size(), false); }
@@ -100,15 +143,14 @@ Status FramedFile::WriteOutTo(std::uint64_t target, bool sync) {
 Status FramedFile::SendBuffer(bool sync) {
   busy_ = true;
   std::swap(active_, flight_);
-  flight_offset_ = active_offset_;
-  const bool has_frame = flight_.size() > kFrameHeaderBytes;
+  const bool has_frame = !flight_.empty();
   const FrameJob job{.kind = FrameKind::kLogData,
                      .owner = id_.value,
                      .sequence = next_sequence_,
-                     .file_offset = flight_offset_,
+                     .file_offset = flight_.file_offset(),
                      .stable_sequence = stable_sequence_,
                      .header_bytes = kFrameHeaderBytes,
-                     .buffer = &flight_,
+                     .buffer = &flight_.whole(),
                      .flush = sync};
   const bool volatile_cache = env_.device->geometry().volatile_cache;
   mutex_.Unlock();  // the caller holds it again when this returns

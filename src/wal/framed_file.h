@@ -6,7 +6,7 @@
 //
 // A WriteOut takes what has been appended as one frame; a Sync is a WriteOut whose frame is on stable media.
 // While one frame is in flight the next gathers; bytes leave the buffer only after their place is in the
-// index.
+// index. A Flush does nothing where both buffers outlive the process (staging/), else it is a WriteOut.
 //
 // Errors are sticky: once a frame could not be placed, every later Append, WriteOut and Sync returns that
 // error.
@@ -19,11 +19,12 @@
 #include <memory>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "model/edit.h"
+#include "staging/staged_buffer.h"
 #include "wal/frame_index.h"
+#include "wal/log_drain.h"
 #include "wal/log_replay.h"
 #include "wal/log_space.h"
 
@@ -34,8 +35,10 @@ class FramedFile {
   struct Env {
     ZonedDevice* device = nullptr;
     ZoneManager* zones = nullptr;
-    LogSpace* log = nullptr;  // null on a read-only mount
-    std::uint64_t epoch = 0;  // of this mount
+    LogSpace* log = nullptr;               // null on a read-only mount
+    LogDrain* drain = nullptr;             // null: nothing is written in the background
+    std::shared_ptr<StagingArea> staging;  // null: buffers do not outlive the process
+    std::uint64_t epoch = 0;               // of this mount
     std::uint64_t buffer_bytes = 256 << 10;
   };
 
@@ -48,10 +51,16 @@ class FramedFile {
 
   FileId id() const { return id_; }
   [[nodiscard]] Status Append(ByteView bytes) EXCLUDES(mutex_);
+  // All bytes appended so far survive the death of this process when this returns.
+  [[nodiscard]] Status Flush() EXCLUDES(mutex_);
   // All bytes appended so far are with the device when this returns.
   [[nodiscard]] Status WriteOut() EXCLUDES(mutex_);
   // ... and on stable media.
   [[nodiscard]] Status Sync() EXCLUDES(mutex_);
+  // Writes out if the oldest byte in the buffer was appended at `before` or earlier. True if bytes are still buffered.
+  bool WriteOutOlderThan(SteadyTime before) EXCLUDES(mutex_);
+  // Nobody has it open for writing any more: gives the memory of empty buffers back.
+  void EndWriting() EXCLUDES(mutex_);
 
   std::uint64_t size() const EXCLUDES(mutex_);
   // Reads at most into.size() bytes, fewer only at the end of the file. Errors: kCorruption for lost bytes.
@@ -103,11 +112,10 @@ class FramedFile {
   [[nodiscard]] Status WriteOutTo(std::uint64_t target, bool sync) EXCLUDES(mutex_);
   [[nodiscard]] Status SendBuffer(bool sync) REQUIRES(mutex_);
   void Publish(std::vector<PlacedFrame>& placed) REQUIRES(mutex_);
-  void PrepareBuffer(AlignedBuffer& buffer) const;
+  void BeginBuffer() REQUIRES(mutex_);
   std::uint64_t SizeLocked() const REQUIRES(mutex_);
   [[nodiscard]] Status PlanRead(std::uint64_t offset, ByteSpan into, ReadPlan& plan) const REQUIRES(mutex_);
-  void CopyBuffered(const AlignedBuffer& buffer, std::uint64_t buffer_offset, std::uint64_t offset,
-                    ByteSpan into) const REQUIRES(mutex_);
+  static void CopyBuffered(const StagedBuffer& buffer, std::uint64_t offset, ByteSpan into);
   void PinZoneOf(DeviceOffset place) REQUIRES(mutex_);
   void RecountZones() REQUIRES(mutex_);
   std::vector<LogWindow> WindowsUpTo(std::uint64_t end) const REQUIRES(mutex_);
@@ -126,13 +134,13 @@ class FramedFile {
   std::uint64_t next_sequence_ GUARDED_BY(mutex_) = 1;        // of the next frame
   std::uint64_t stable_sequence_ GUARDED_BY(mutex_) = 0;
   std::uint64_t stable_end_ GUARDED_BY(mutex_) = 0;  // file offset
-  AlignedBuffer active_ GUARDED_BY(mutex_);          // header space, then bytes from active_offset_
-  std::uint64_t active_offset_ GUARDED_BY(mutex_) = 0;
-  AlignedBuffer flight_ GUARDED_BY(mutex_);  // its content is not changed while busy_
-  std::uint64_t flight_offset_ GUARDED_BY(mutex_) = 0;
-  bool busy_ GUARDED_BY(mutex_) = false;       // a frame is in flight, or a truncation under way
-  bool rewriting_ GUARDED_BY(mutex_) = false;  // a truncation is under way: appends wait
-  bool folding_ GUARDED_BY(mutex_) = false;    // a fold is under way: appends and frames go on
+  StagedBuffer active_ GUARDED_BY(mutex_);
+  SteadyTime active_since_ GUARDED_BY(mutex_);  // when its first byte came
+  StagedBuffer flight_ GUARDED_BY(mutex_);      // its content is not changed while busy_
+  bool hurried_ GUARDED_BY(mutex_) = false;     // the drain has been asked to take the active buffer
+  bool busy_ GUARDED_BY(mutex_) = false;        // a frame is in flight, or a truncation under way
+  bool rewriting_ GUARDED_BY(mutex_) = false;   // a truncation is under way: appends wait
+  bool folding_ GUARDED_BY(mutex_) = false;     // a fold is under way: appends and frames go on
   Status error_ GUARDED_BY(mutex_);
 };
 

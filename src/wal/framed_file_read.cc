@@ -15,14 +15,12 @@ constexpr std::uint64_t kGapBytesMax = 16 << 10;
 
 }  // namespace
 
-void FramedFile::CopyBuffered(const AlignedBuffer& buffer, std::uint64_t buffer_offset, std::uint64_t offset,
-                              ByteSpan into) const {
-  if (buffer.size() <= kFrameHeaderBytes) return;
-  const std::uint64_t end = buffer_offset + buffer.size() - kFrameHeaderBytes;
-  const std::uint64_t from = std::max(offset, buffer_offset);
-  const std::uint64_t to = std::min(offset + into.size(), end);
+void FramedFile::CopyBuffered(const StagedBuffer& buffer, std::uint64_t offset, ByteSpan into) {
+  if (buffer.empty()) return;
+  const std::uint64_t from = std::max(offset, buffer.file_offset());
+  const std::uint64_t to = std::min(offset + into.size(), buffer.end());
   if (from >= to) return;
-  std::memcpy(into.data() + (from - offset), buffer.data() + kFrameHeaderBytes + (from - buffer_offset),
+  std::memcpy(into.data() + (from - offset), buffer.payload().data() + (from - buffer.file_offset()),
               to - from);
 }
 
@@ -44,8 +42,8 @@ Status FramedFile::PlanRead(std::uint64_t offset, ByteSpan into, ReadPlan& plan)
     const ZoneId zone = env_.device->geometry().ZoneOf(piece.place);
     if (plan.pins.empty() || plan.pins.back().zone() != zone) plan.pins.push_back(zones_.at(zone).pin);
   }
-  CopyBuffered(flight_, flight_offset_, offset, into);
-  CopyBuffered(active_, active_offset_, offset, into);
+  CopyBuffered(flight_, offset, into);
+  CopyBuffered(active_, offset, into);
   return {};
 }
 

@@ -56,6 +56,7 @@ struct FrameJob {
   std::uint64_t stable_sequence = 0;
   std::uint32_t header_bytes = 0;   // kFrameHeaderBytes, or a block for payloads that must stay aligned
   AlignedBuffer* buffer = nullptr;  // size() = header_bytes + payload
+  std::uint64_t epoch = 0;          // 0: that of this mount
   bool flush = false;               // the device's cache is flushed before Write returns
 };
 

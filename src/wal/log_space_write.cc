@@ -139,7 +139,7 @@ void LogSpace::AddPart(Batch& batch, Waiting& waiting) {
                         .owner = job.owner,
                         .sequence = sequence,
                         .file_offset = job.file_offset + done,
-                        .epoch = env_.epoch,
+                        .epoch = job.epoch != 0 ? job.epoch : env_.epoch,
                         .stable_sequence = job.stable_sequence},
             current_.seed);
   batch.parts.push_back({&waiting,

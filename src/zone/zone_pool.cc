@@ -70,8 +70,9 @@ void ZonePool::AdoptExtent(const Extent& extent, Lifetime lifetime) {
   });
 }
 
-void ZonePool::Start() {
-  started_ = true;
+void ZonePool::TakeStock() {
+  if (stock_taken_) return;
+  stock_taken_ = true;
   std::vector<ZoneId> partly_written;
   for (std::uint32_t i = 0; i < table_.size(); ++i) {
     const ZoneId zone(i);
@@ -86,11 +87,18 @@ void ZonePool::Start() {
       }
     } else if (z.phase == ZonePhase::kActive && (z.live != 0 || z.pins != 0 || setup_.read_only)) {
       partly_written.push_back(zone);
-    } else if (z.phase == ZonePhase::kActive || z.phase == ZonePhase::kFull) {
-      if (!setup_.read_only && z.Unused()) QueueReset(zone);
     }
   }
   AdoptActive(std::move(partly_written));
+}
+
+void ZonePool::Start() {
+  TakeStock();
+  started_ = true;
+  for (std::uint32_t i = 0; i < table_.size() && !setup_.read_only; ++i) {
+    const ZoneState& z = table_[ZoneId(i)];
+    if ((z.phase == ZonePhase::kActive || z.phase == ZonePhase::kFull) && z.Unused()) QueueReset(ZoneId(i));
+  }
 }
 
 // Keeps those with the most room; a device of our own making never has more than the plan, one whose limits

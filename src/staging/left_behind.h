@@ -1,0 +1,46 @@
+// What a process that died left in its append buffers, for the mount that comes after it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/shared_memory.h"
+#include "base/status.h"
+#include "base/uuid.h"
+#include "model/units.h"
+
+namespace zenfs {
+
+// Bytes of one file from `file_offset` on, in the shared memory.
+struct LeftBytes {
+  FileId owner;
+  std::uint64_t file_offset = 0;
+  ByteView bytes;
+};
+
+struct LeftBehind {
+  SharedMemory memory;            // what `pieces` point into; invalid if there was none
+  std::vector<LeftBytes> pieces;  // by owner and file offset
+  std::string notice;             // why flushed bytes may be missing, in a sentence; empty if none can be
+};
+
+struct WhoseBuffers {
+  std::string place;  // as the metadata log has it
+  std::string identity;
+  Uuid volume;
+  std::uint64_t epoch = 0;  // of the mount that died
+  std::string boot;         // of the host as it runs now
+};
+
+// Opens and checks all; changes nothing. Nothing was left when the place is empty or of another boot of the host. A
+// file that is gone, or belongs to another device (this one is a copy), is a notice. Errors: all that keeps a file
+// which is there from being read in full: kPermission, kBusy (its process lives), kCorruption; each names the path.
+[[nodiscard]] Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose);
+
+// Removes files in `directory` that mounts of this device left between making and committing them, but for `keep`.
+// The caller holds the device, so no mount of it is alive.
+void SweepLeftBehind(const std::string& directory, const std::string& identity, const std::string& keep);
+
+}  // namespace zenfs

@@ -1,0 +1,83 @@
+#include "staging/staged_buffer.h"
+
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/sync_point.h"
+
+namespace zenfs {
+
+StagedBuffer::StagedBuffer(StagedBuffer&& other) noexcept
+    : area_(std::move(other.area_)),
+      slot_(std::exchange(other.slot_, StagingArea::kNoSlot)),
+      buffer_(std::move(other.buffer_)),
+      file_offset_(other.file_offset_),
+      crc_(other.crc_) {}
+
+StagedBuffer& StagedBuffer::operator=(StagedBuffer&& other) noexcept {
+  std::swap(area_, other.area_);
+  std::swap(slot_, other.slot_);
+  std::swap(buffer_, other.buffer_);
+  std::swap(file_offset_, other.file_offset_);
+  std::swap(crc_, other.crc_);
+  return *this;
+}
+
+StagedBuffer::~StagedBuffer() {
+  if (empty()) Release();
+}
+
+void StagedBuffer::TakeMemory(const std::shared_ptr<StagingArea>& area, std::uint64_t memory_bytes) {
+  if (slot_ != StagingArea::kNoSlot) return;
+  const std::uint32_t slot = area == nullptr ? StagingArea::kNoSlot : area->TakeSlot();
+  if (slot != StagingArea::kNoSlot) {
+    area_ = area;
+    slot_ = slot;
+    buffer_ = AlignedBuffer::Borrow(area->Buffer(slot));
+  } else if (buffer_.capacity() == 0) {
+    buffer_ = AlignedBuffer(memory_bytes);
+  }
+}
+
+void StagedBuffer::Begin(const std::shared_ptr<StagingArea>& area, std::uint64_t memory_bytes,
+                         std::uint64_t owner, std::uint64_t file_offset) {
+  TakeMemory(area, memory_bytes);
+  buffer_.Resize(kStagingPayloadAt);
+  file_offset_ = file_offset;
+  if (slot_ == StagingArea::kNoSlot) return;
+  StagingControl& control = area_->Control(slot_);
+  control.owner = owner;
+  control.file_offset = file_offset;
+  crc_ = StagingSeed(area_->volume_, area_->header_.epoch, owner, file_offset);
+}
+
+std::size_t StagedBuffer::Append(ByteView bytes) {
+  const std::size_t taken = buffer_.Append(bytes);
+  if (slot_ == StagingArea::kNoSlot) return taken;
+  crc_ = Crc32c(bytes.first(taken), crc_);
+  SyncPoint::Reach("StagedBuffer::BeforePublish");
+  area_->Control(slot_).published.store(PublishedWord(static_cast<std::uint32_t>(length()), crc_),
+                                        std::memory_order_release);
+  return taken;
+}
+
+void StagedBuffer::Clear() {
+  if (slot_ != StagingArea::kNoSlot && !area_->fork_guard_.InChild()) {
+    area_->Control(slot_).published.store(0, std::memory_order_release);
+    // What comes next into this slot must not be stored before this is; a kill sees stores in program order.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  buffer_.Clear();
+}
+
+void StagedBuffer::Release() {
+  if (slot_ != StagingArea::kNoSlot) {
+    Clear();
+    area_->ReturnSlot(slot_);
+    slot_ = StagingArea::kNoSlot;
+    area_.reset();
+  }
+  buffer_ = AlignedBuffer();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,61 @@
+// Bytes appended to one framed file that are not on the device yet, behind room for a frame header. In a slot of a
+// StagingArea if one is free, else in memory of its own.
+//
+// Invariants
+//   what Append has taken is published before it returns: length and CRC go into the slot's control with one store
+//   behind the bytes, so a process that is killed at any instruction leaves the bytes up to some Append, exactly
+//   Clear takes back what was published before the memory is used for other bytes
+//
+// Threads: one at a time; another may read bytes below size() that were there when it last synchronised.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/aligned_buffer.h"
+#include "staging/staging_area.h"
+
+namespace zenfs {
+
+class StagedBuffer {
+ public:
+  StagedBuffer() = default;
+  StagedBuffer(StagedBuffer&& other) noexcept;
+  StagedBuffer& operator=(StagedBuffer&& other) noexcept;
+  // What is still published stays so, for the next mount to find: the slot is not used again.
+  ~StagedBuffer();
+
+  // Makes an empty buffer ready for bytes of `owner` from `file_offset` on; takes memory, or a slot that has become
+  // free, if there is none. `area` may be null. Only while empty().
+  void Begin(const std::shared_ptr<StagingArea>& area, std::uint64_t memory_bytes, std::uint64_t owner,
+             std::uint64_t file_offset);
+  // As much of `bytes` as there is room for; returns how much that was.
+  std::size_t Append(ByteView bytes);
+  // Empties it. The memory stays.
+  void Clear();
+  // Empties it and gives the memory back.
+  void Release();
+
+  bool empty() const { return buffer_.size() <= kStagingPayloadAt; }
+  std::uint64_t length() const { return empty() ? 0 : buffer_.size() - kStagingPayloadAt; }
+  std::size_t room() const { return buffer_.room(); }
+  std::uint64_t file_offset() const { return file_offset_; }
+  std::uint64_t end() const { return file_offset_ + length(); }
+  ByteView payload() const { return buffer_.View(kStagingPayloadAt, length()); }
+  std::size_t capacity() const { return buffer_.capacity(); }
+  // Whether what is in here outlives the process.
+  bool survives_process() const { return slot_ != StagingArea::kNoSlot && !area_->retired(); }
+  // Header room and payload, for LogSpace::Write.
+  AlignedBuffer& whole() { return buffer_; }
+
+ private:
+  void TakeMemory(const std::shared_ptr<StagingArea>& area, std::uint64_t memory_bytes);
+
+  std::shared_ptr<StagingArea> area_;
+  std::uint32_t slot_ = StagingArea::kNoSlot;
+  AlignedBuffer buffer_;
+  std::uint64_t file_offset_ = 0;
+  std::uint32_t crc_ = 0;
+};
+
+}  // namespace zenfs

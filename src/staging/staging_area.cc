@@ -1,0 +1,78 @@
+#include "staging/staging_area.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "model/edit.h"
+#include "staging/staging_place.h"
+
+namespace zenfs {
+
+Result<std::shared_ptr<StagingArea>> StagingArea::Create(const Options& options) {
+  StagingHeader header{};
+  LayOutStaging(header, options.slots, options.buffer_bytes, options.metrics_bytes);
+  header.epoch = options.epoch;
+  header.created_seconds = WallSeconds();
+  header.process = static_cast<std::uint32_t>(getpid());
+  std::memcpy(header.volume, options.volume.bytes.data(), sizeof(header.volume));
+  if (options.identity.size() >= sizeof(header.identity)) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: a device with a too long identity", options.identity));
+  }
+  std::memcpy(header.identity, options.identity.data(), options.identity.size());
+  const std::string name = fmt::format("{}{:016x}", StagingNamePrefix(options.identity), RandomSeed());
+  std::string place = StagingPlace{.boot = BootId(), .path = options.directory + "/" + name}.ToText();
+  if (place.size() > kMaxPlaceBytes) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: the path of this directory is too long", options.directory));
+  }
+  ZENFS_ASSIGN_OR_RETURN(SharedMemory memory,
+                         SharedMemory::Create(options.directory, name, StagingBytes(header)));
+  SealStagingHeader(memory.memory(), header);
+  return std::shared_ptr<StagingArea>(
+      new StagingArea(std::move(memory), header, options.volume, std::move(place)));
+}
+
+StagingArea::StagingArea(SharedMemory memory, const StagingHeader& header, const Uuid& volume,
+                         std::string place)
+    : memory_(std::move(memory)), header_(header), volume_(volume), place_(std::move(place)) {
+  MutexLock lock(mutex_);
+  for (std::uint32_t slot = header.slots; slot-- > 0;) {
+    new (&Control(slot)) StagingControl{};
+    free_.push_back(slot);
+  }
+  free_count_.store(header.slots, std::memory_order_relaxed);
+}
+
+std::uint32_t StagingArea::TakeSlot() {
+  if (retired() || free_count_.load(std::memory_order_relaxed) == 0) return kNoSlot;
+  MutexLock lock(mutex_);
+  if (free_.empty()) return kNoSlot;
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  free_count_.store(static_cast<std::uint32_t>(free_.size()), std::memory_order_relaxed);
+  return slot;
+}
+
+void StagingArea::ReturnSlot(std::uint32_t slot) {
+  if (fork_guard_.InChild()) return;  // the memory is not there, and the lock may be held for ever
+  MutexLock lock(mutex_);
+  free_.push_back(slot);
+  free_count_.store(static_cast<std::uint32_t>(free_.size()), std::memory_order_relaxed);
+}
+
+StagingControl& StagingArea::Control(std::uint32_t slot) {
+  std::byte* const at = memory_.memory().data() + header_.controls_offset + slot * sizeof(StagingControl);
+  return *std::launder(reinterpret_cast<StagingControl*>(at));
+}
+
+ByteSpan StagingArea::Buffer(std::uint32_t slot) {
+  return memory_.memory().subspan(header_.buffers_offset + slot * header_.buffer_bytes, header_.buffer_bytes);
+}
+
+}  // namespace zenfs

@@ -1,0 +1,33 @@
+#include "staging/staging_place.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+
+namespace zenfs {
+
+std::string StagingPlace::ToText() const { return boot + " " + path; }
+
+std::optional<StagingPlace> StagingPlace::Parse(std::string_view text) {
+  const std::size_t space = text.find(' ');
+  if (space == std::string_view::npos || space == 0 || space + 1 >= text.size() || text[space + 1] != '/') {
+    return std::nullopt;
+  }
+  return StagingPlace{.boot = std::string(text.substr(0, space)),
+                      .path = std::string(text.substr(space + 1))};
+}
+
+std::string BootId() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  return file >> id ? id : "unknown";
+}
+
+std::string StagingNamePrefix(std::string_view identity) {
+  return fmt::format("zenfs-{:08x}{:08x}-", Crc32c(AsBytes(identity)), Crc32c(AsBytes(identity), 1));
+}
+
+}  // namespace zenfs

@@ -1,0 +1,259 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/random.h"
+#include "base/sync_point.h"
+#include "staging/left_behind.h"
+#include "staging/staged_buffer.h"
+#include "staging/staging_place.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kBufferBytes = 64 << 10;
+
+class StagingTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a tmpfs that can be written to";
+    ASSERT_TRUE(std::filesystem::create_directory(directory_));
+    area_ = Make();
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::shared_ptr<StagingArea> Make(std::uint64_t epoch = 7) {
+    auto made = StagingArea::Create({.directory = directory_,
+                                     .identity = "file:1:2",
+                                     .volume = volume_,
+                                     .epoch = epoch,
+                                     .slots = 2,
+                                     .buffer_bytes = kBufferBytes});
+    EXPECT_TRUE(made) << made.error().ToString();
+    return *std::move(made);
+  }
+  // As if the process had died: buffers that are not empty are simply not there any more.
+  void Die(StagedBuffer buffer) {
+    {
+      const StagedBuffer gone = std::move(buffer);
+    }
+    area_.reset();
+  }
+  StagedBuffer Buffer(std::uint64_t owner, std::uint64_t offset, std::string_view text) {
+    StagedBuffer buffer;
+    buffer.Begin(area_, kBufferBytes, owner, offset);
+    EXPECT_EQ(buffer.Append(AsBytes(text)), text.size());
+    return buffer;
+  }
+  WhoseBuffers Whose() const { return {place_(), "file:1:2", volume_, 7, BootId()}; }
+  void Overwrite(std::uint64_t at, char byte) {
+    std::fstream file(path_(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(byte);
+  }
+  std::string place_() const { return kept_place_.empty() ? area_->place() : kept_place_; }
+  std::string path_() const { return StagingPlace::Parse(place_())->path; }
+  void KeepPlace() { kept_place_ = area_->place(); }
+
+  const std::string directory_ =
+      DefaultSharedMemoryDirectory() + "/zenfs-test-" + std::to_string(RandomSeed());
+  const Uuid volume_ = Uuid::Generate();
+  std::shared_ptr<StagingArea> area_;
+  std::string kept_place_;
+};
+
+Code CodeOf(const Result<LeftBehind>& left) { return left ? Code::kShutdown : left.error().code(); }
+
+TEST_F(StagingTest, WhatWasAppendedIsFoundAfterDeath) {
+  KeepPlace();
+  StagedBuffer buffer = Buffer(12, 100, "first");
+  EXPECT_TRUE(buffer.survives_process());
+  buffer.Append(AsBytes(" second"));
+  Die(std::move(buffer));
+  const auto left = OpenLeftBehind(Whose());
+  ASSERT_TRUE(left) << left.error().ToString();
+  ASSERT_EQ(left->pieces.size(), 1u);
+  EXPECT_EQ(left->pieces[0].owner, FileId(12));
+  EXPECT_EQ(left->pieces[0].file_offset, 100u);
+  EXPECT_EQ(AsText(left->pieces[0].bytes), "first second");
+  EXPECT_EQ(left->notice, "");
+}
+
+TEST_F(StagingTest, BytesThatWereNotPublishedAreNotFound) {
+  KeepPlace();
+  StagedBuffer buffer = Buffer(12, 0, "first");
+  Result<LeftBehind> left;
+  {
+    const SyncPoint::Scope scope([&](std::string_view name) {
+      if (name != "StagedBuffer::BeforePublish") return;
+      // The bytes stand in the memory by now; a copy of the file is what a kill at this point leaves.
+      std::filesystem::copy_file(path_(), path_() + "-copy");
+    });
+    buffer.Append(AsBytes(" second"));
+  }
+  std::filesystem::permissions(path_() + "-copy",
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  WhoseBuffers whose = Whose();
+  whose.place += "-copy";
+  left = OpenLeftBehind(whose);
+  ASSERT_TRUE(left) << left.error().ToString();
+  ASSERT_EQ(left->pieces.size(), 1u);
+  EXPECT_EQ(AsText(left->pieces[0].bytes), "first");
+}
+
+TEST_F(StagingTest, WhatWasClearedIsNotFound) {
+  KeepPlace();
+  StagedBuffer buffer = Buffer(12, 0, "on the device by now");
+  buffer.Clear();
+  Die(std::move(buffer));
+  const auto left = OpenLeftBehind(Whose());
+  ASSERT_TRUE(left);
+  EXPECT_TRUE(left->pieces.empty());
+}
+
+TEST_F(StagingTest, ASlotIsUsedAgainForAnotherFile) {
+  KeepPlace();
+  for (std::uint64_t owner = 1; owner <= 5; ++owner) {
+    StagedBuffer buffer = Buffer(owner, owner * 10, "text");
+    EXPECT_TRUE(buffer.survives_process());
+    buffer.Release();
+  }
+  Die(Buffer(9, 90, "last"));
+  const auto left = OpenLeftBehind(Whose());
+  ASSERT_TRUE(left);
+  ASSERT_EQ(left->pieces.size(), 1u);
+  EXPECT_EQ(left->pieces[0].owner, FileId(9));
+}
+
+TEST_F(StagingTest, WithoutAFreeSlotABufferIsPlainMemoryUntilThereIsOne) {
+  StagedBuffer first = Buffer(1, 0, "a");
+  const StagedBuffer second = Buffer(2, 0, "b");
+  StagedBuffer third = Buffer(3, 0, "c");
+  EXPECT_FALSE(third.survives_process());
+  EXPECT_EQ(AsText(third.payload()), "c");
+  first.Release();
+  third.Clear();
+  third.Begin(area_, kBufferBytes, 3, 1);
+  EXPECT_TRUE(third.survives_process());
+}
+
+TEST_F(StagingTest, ARetiredAreaGivesNothingThatSurvives) {
+  const StagedBuffer held = Buffer(1, 0, "a");
+  EXPECT_TRUE(area_->Retire());
+  EXPECT_FALSE(area_->Retire());
+  EXPECT_FALSE(held.survives_process());
+  EXPECT_FALSE(Buffer(2, 0, "b").survives_process());
+}
+
+TEST_F(StagingTest, BuffersOfALivingProcessAreNotTaken) {
+  const auto left = OpenLeftBehind(Whose());
+  EXPECT_EQ(CodeOf(left), Code::kBusy);
+  EXPECT_NE(left.error().text().find(path_()), std::string::npos);
+}
+
+TEST_F(StagingTest, BuffersThatAreGoneAreANoticeThatNamesThem) {
+  KeepPlace();
+  area_.reset();
+  std::filesystem::remove(path_());
+  const auto left = OpenLeftBehind(Whose());
+  ASSERT_TRUE(left);
+  EXPECT_NE(left->notice.find(path_()), std::string::npos);
+}
+
+TEST_F(StagingTest, BuffersOfAnotherBootWentWithThePower) {
+  KeepPlace();
+  Die(Buffer(1, 0, "a"));
+  WhoseBuffers whose = Whose();
+  whose.boot = "another";
+  const auto left = OpenLeftBehind(whose);
+  ASSERT_TRUE(left);
+  EXPECT_TRUE(left->pieces.empty());
+  EXPECT_EQ(left->notice, "");
+}
+
+TEST_F(StagingTest, ACopyOfTheDeviceLeavesTheOriginalsBytesAlone) {
+  KeepPlace();
+  Die(Buffer(1, 0, "a"));
+  WhoseBuffers whose = Whose();
+  whose.identity = "file:1:3";
+  {
+    const auto left = OpenLeftBehind(whose);
+    ASSERT_TRUE(left);
+    EXPECT_TRUE(left->pieces.empty());
+    EXPECT_NE(left->notice, "");
+  }
+  EXPECT_EQ(OpenLeftBehind(Whose())->pieces.size(), 1u);
+}
+
+TEST_F(StagingTest, AnyChangedByteIsRefusedOrHarmless) {
+  KeepPlace();
+  Die(Buffer(1, 0, "abc"));
+  const auto size = std::filesystem::file_size(path_());
+  std::string good(size, '\0');
+  std::ifstream(path_(), std::ios::binary).read(good.data(), static_cast<std::streamsize>(size));
+  Random random(20261122);
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t at = random.OneIn(2) ? random.Below(400) : random.Below(size);
+    Overwrite(at, static_cast<char>(good[at] ^ static_cast<char>(1 + random.Below(255))));
+    const auto left = OpenLeftBehind(Whose());
+    if (left) {
+      if (!left->pieces.empty()) {
+        ASSERT_EQ(AsText(left->pieces[0].bytes), "abc") << "byte " << at;
+        ASSERT_EQ(left->pieces[0].owner, FileId(1)) << "byte " << at;
+      }
+    } else {
+      ++refused;
+      ASSERT_NE(left.error().text().find(path_()), std::string::npos);
+      ASSERT_NE(left.error().text().find("discard_unsynced"), std::string::npos);
+    }
+    Overwrite(at, good[at]);
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST_F(StagingTest, AFileOfAnotherUserOrModeIsRefused) {
+  KeepPlace();
+  Die(Buffer(1, 0, "abc"));
+  ASSERT_EQ(chmod(path_().c_str(), 0666), 0);
+  EXPECT_EQ(CodeOf(OpenLeftBehind(Whose())), Code::kPermission);
+}
+
+TEST_F(StagingTest, BuffersOfAnotherMountAreRefused) {
+  KeepPlace();
+  Die(Buffer(1, 0, "abc"));
+  WhoseBuffers whose = Whose();
+  whose.epoch = 8;
+  EXPECT_EQ(CodeOf(OpenLeftBehind(whose)), Code::kCorruption);
+  whose = Whose();
+  whose.volume = Uuid::Generate();
+  EXPECT_EQ(CodeOf(OpenLeftBehind(whose)), Code::kCorruption);
+}
+
+TEST_F(StagingTest, ASweepRemovesOnlyWhatMountsOfThisDeviceLeft) {
+  const std::string kept = area_->path();
+  const std::string stale = Make(8)->path();
+  const auto living = Make(9);
+  std::ofstream(directory_ + "/other") << "x";
+  SweepLeftBehind(directory_, "file:1:2", kept);
+  EXPECT_TRUE(std::filesystem::exists(kept));
+  EXPECT_TRUE(std::filesystem::exists(living->path()));
+  EXPECT_TRUE(std::filesystem::exists(directory_ + "/other"));
+  EXPECT_FALSE(std::filesystem::exists(stale));
+}
+
+TEST(StagingPlaceTest, SurvivesItsText) {
+  const auto place = StagingPlace::Parse(StagingPlace{"boot", "/dev/shm/a b"}.ToText());
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->boot, "boot");
+  EXPECT_EQ(place->path, "/dev/shm/a b");
+  for (const char* text : {"", "boot", "boot ", " /path", "boot path"})
+    EXPECT_FALSE(StagingPlace::Parse(text)) << text;
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,152 @@
+// Append buffers in shared memory, over the life of a mount: what a dead process left is brought to the device before
+// the logs are sealed; the next epoch gets buffers of its own; at the end they are emptied and forgotten.
+//
+//   old buffers open -> their bytes written as frames of the old epoch -> new buffers made
+//     -> one commit: flush, seals, new epoch, place of the new buffers -> old buffers removed
+//
+// Killed before that commit, the next mount finds the old buffers again and brings back what is still missing; killed
+// behind it, it finds the new ones.
+#include <fmt/format.h>
+
+#include "staging/staging_place.h"
+#include "volume/volume_core.h"
+
+namespace zenfs {
+
+Status VolumeCore::OpenLeft(const State& state) {
+  Result<LeftBehind> left = OpenLeftBehind({.place = state.buffer_place(),
+                                            .identity = device_->identity(),
+                                            .volume = superblock_.uuid,
+                                            .epoch = state.epoch(),
+                                            .boot = BootId()});
+  if (!left && !options_.discard_unsynced) return Fail(left.error().With(device_name_));
+  if (!left) {
+    notices_.push_back(
+        fmt::format("what was flushed and not synced was given up: {}", left.error().ToString()));
+    return {};
+  }
+  if (options_.discard_unsynced) {
+    if (!left->pieces.empty())
+      notices_.push_back("what was flushed and not synced was given up, as asked for");
+    left->pieces.clear();
+  }
+  if (!left->notice.empty()) notices_.push_back(left->notice);
+  left_ = *std::move(left);
+  return {};
+}
+
+Status VolumeCore::BringBack(const State& state, std::unordered_map<FileId, ReplayedLog>& replayed) {
+  if (!left_.pieces.empty()) zones_->TakeStock();  // for a log zone, if none has room
+  for (const LeftBytes& piece : left_.pieces) {
+    const auto log = replayed.find(piece.owner);
+    if (log == replayed.end()) continue;  // deleted, or never made durable, so never flushed
+    const Status brought = BringBackOne(state, piece, log->second);
+    if (!brought) {
+      return Fail(brought.error().With(fmt::format(
+          "{}: bringing back what was flushed and not synced, from {}", device_name_, left_.memory.path())));
+    }
+  }
+  return {};
+}
+
+Status VolumeCore::BringBackOne(const State& state, const LeftBytes& piece, ReplayedLog& log) {
+  const std::uint64_t have = log.index.end();
+  const std::uint64_t end = piece.file_offset + piece.bytes.size();
+  if (end <= have) return {};  // reached the device before the process died
+  if (piece.file_offset > have) {
+    return Fail(Code::kCorruption,
+                fmt::format("file {}: bytes {} to {} are neither there nor on the device; mount "
+                            "with discard_unsynced to go on without what comes behind them",
+                            piece.owner.value, have, piece.file_offset));
+  }
+  const ByteView bytes = piece.bytes.subspan(have - piece.file_offset);
+  AlignedBuffer frame(RoundUp(kFrameHeaderBytes + bytes.size(), geometry_.block_size));
+  frame.Resize(kFrameHeaderBytes);
+  frame.Append(bytes);
+  LogWindow window =
+      log.open_window.value_or(LogWindow{.epoch = state.epoch(),
+                                         .first_sequence = state.FindFile(piece.owner)->next_sequence,
+                                         .last_sequence = 0,
+                                         .end = have});
+  const std::uint64_t sequence = log.open_window ? window.last_sequence + 1 : window.first_sequence;
+  ZENFS_ASSIGN_OR_RETURN(std::vector<PlacedFrame> placed, log_->Write({.kind = FrameKind::kLogData,
+                                                                       .owner = piece.owner.value,
+                                                                       .sequence = sequence,
+                                                                       .file_offset = have,
+                                                                       .header_bytes = kFrameHeaderBytes,
+                                                                       .buffer = &frame,
+                                                                       .epoch = state.epoch()}));
+  for (PlacedFrame& part : placed) {
+    const ZoneId zone = part.pin.zone();
+    log.index.Append({.file_offset = part.file_offset,
+                      .length = part.length,
+                      .place = part.payload,
+                      .sequence = part.sequence,
+                      .frame_bytes = part.device_bytes});
+    log.zones[zone] += part.device_bytes;
+    log_->RemoveLive(zone, part.device_bytes);  // its file will count it, with all that was found
+    left_pins_.push_back(std::move(part.pin));
+    window.last_sequence = part.sequence;
+  }
+  window.end = log.index.end();
+  log.open_window = window;
+  return {};
+}
+
+Status VolumeCore::MakeStaging() {
+  const std::string& asked = options_.flush_directory;
+  if (asked == "none" || device_->identity().empty()) return {};
+  const std::string directory = asked == "auto" ? DefaultSharedMemoryDirectory() : asked;
+  if (directory.empty()) {
+    notices_.push_back(
+        "no tmpfs for append buffers (looked at /dev/shm, $XDG_RUNTIME_DIR and /run): each flush is a "
+        "write to the device");
+    return {};
+  }
+  Result<std::shared_ptr<StagingArea>> made = StagingArea::Create({.directory = directory,
+                                                                   .identity = device_->identity(),
+                                                                   .volume = superblock_.uuid,
+                                                                   .epoch = epoch_ + 1});
+  if (made) {
+    staging_ = *std::move(made);
+    return {};
+  }
+  // Full is a state that passes; anything else, in a directory that somebody named, is a mistake to be told.
+  if (asked != "auto" && made.error().code() != Code::kNoSpace) {
+    return Fail(made.error().With(fmt::format("{}: option flush_dir", device_name_)));
+  }
+  notices_.push_back(
+      fmt::format("no append buffers in shared memory, each flush is a write to the device: {}",
+                  made.error().ToString()));
+  return {};
+}
+
+// What is removed here is known to be on the device, durably.
+void VolumeCore::ForgetLeft() {
+  left_pins_.clear();
+  if (left_.memory.valid()) IgnoreError(left_.memory.Unlink());  // swept by a later mount then
+  left_ = LeftBehind();
+  if (staging_ == nullptr) return;
+  const std::string directory = staging_->path().substr(0, staging_->path().rfind('/'));
+  SweepLeftBehind(directory, device_->identity(), staging_->path());
+}
+
+Status VolumeCore::EndStaging() {
+  for (const std::shared_ptr<FramedFile>& file : logs_.All()) ZENFS_RETURN_IF_ERROR(file->WriteOut());
+  ZENFS_RETURN_IF_ERROR(Commit({SetBufferPlace{""}}));
+  return staging_->Remove();
+}
+
+Status VolumeCore::PrepareForExit() {
+  const Result<Gate::Entry> entry = Enter(false);
+  if (!entry || staging_ == nullptr || !staging_->Retire()) return {};
+  return EndStaging();
+}
+
+std::string VolumeCore::shared_memory_path() const {
+  if (staging_ != nullptr) return staging_->path();
+  const auto place = StagingPlace::Parse(metalog_->recovered().buffer_place());
+  return read_only_ && place && place->boot == BootId() ? place->path : "";
+}
+
+}  // namespace zenfs

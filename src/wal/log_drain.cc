@@ -1,0 +1,79 @@
+#include "wal/log_drain.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "wal/log_store.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{250};
+
+}  // namespace
+
+void LogDrain::Start() {
+  worker_ = Thread("zenfs-drain", [this] { Work(); });
+}
+
+void LogDrain::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    wake_.NotifyAll();
+  }
+  worker_.Join();
+}
+
+void LogDrain::Arm() {
+  MutexLock lock(mutex_);
+  if (armed_.exchange(true, std::memory_order_relaxed)) return;
+  wake_.NotifyOne();
+}
+
+void LogDrain::Hurry(FileId id) {
+  MutexLock lock(mutex_);
+  hurried_.push_back(id);
+  wake_.NotifyOne();
+}
+
+void LogDrain::Work() {
+  MutexLock lock(mutex_);
+  Deadline look = Deadline::After(kLookEvery);
+  while (!stopping_) {
+    if (!hurried_.empty()) {
+      const std::vector<FileId> ids = std::exchange(hurried_, {});
+      lock.Unlock();
+      WriteOut(ids);
+      lock.Lock();
+    } else if (!armed_.load(std::memory_order_relaxed)) {
+      wake_.Wait(mutex_);
+      look = Deadline::After(kLookEvery);
+    } else if (!look.Passed()) {
+      static_cast<void>(wake_.WaitUntil(mutex_, look));
+    } else {
+      // Before looking: a file that begins to buffer while the others are looked at sets it again.
+      armed_.store(false, std::memory_order_relaxed);
+      lock.Unlock();
+      const bool more = WriteOutOld();
+      lock.Lock();
+      if (more) armed_.store(true, std::memory_order_relaxed);
+      look = Deadline::After(kLookEvery);
+    }
+  }
+}
+
+void LogDrain::WriteOut(const std::vector<FileId>& ids) {
+  for (const FileId id : ids) {
+    if (const auto file = logs_.Find(id)) IgnoreError(file->WriteOut());
+  }
+}
+
+bool LogDrain::WriteOutOld() {
+  const SteadyTime before = SteadyNow() - kMaxAge;
+  bool more = false;
+  for (const auto& file : logs_.All()) more = file->WriteOutOlderThan(before) || more;
+  return more;
+}
+
+}  // namespace zenfs
