@@ -33,9 +33,11 @@ struct Layout {
   std::uint32_t metadata_zone_count;
   char label[kMaxLabelBytes + 1];
   char made_by[kMaxMadeByBytes + 1];
-  std::uint8_t reserved[40];
+  std::uint8_t seed[16];
+  std::uint8_t reserved[24];
   std::uint32_t metadata_zones[kMaxMetadataZones];
-  std::uint8_t rest[3584];
+  char aux_path[kMaxAuxPathBytes + 1];
+  std::uint8_t rest[2560];
 };
 static_assert(sizeof(Layout) == kSuperblockBytes);
 static_assert(offsetof(Layout, crc) == 8);
@@ -48,10 +50,14 @@ static_assert(offsetof(Layout, block_size) == 72);
 static_assert(offsetof(Layout, metadata_zone_count) == 84);
 static_assert(offsetof(Layout, label) == 88);
 static_assert(offsetof(Layout, made_by) == 152);
+static_assert(offsetof(Layout, seed) == 216);
 static_assert(offsetof(Layout, metadata_zones) == 256);
-static_assert(offsetof(Layout, rest) == 512);
+static_assert(offsetof(Layout, aux_path) == 512);
+static_assert(offsetof(Layout, rest) == 1536);
 
-constexpr std::size_t kCrcCoversFrom = offsetof(Layout, version);
+std::uint32_t CrcOf(const Layout& layout) {
+  return Crc32c(std::as_bytes(std::span(&layout, 1)).subspan(offsetof(Layout, version)));
+}
 
 // The older ZenFS: a log record (crc, length) whose payload of 512 bytes begins with this magic.
 constexpr std::uint32_t kLegacyMagic = 0x5a454e46;
@@ -95,6 +101,19 @@ std::string BitList(std::uint64_t bits) {
   return text;
 }
 
+Status CheckAuxPath(const std::string& path) {
+  if (path.size() > kMaxAuxPathBytes) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("superblock: the path of the aux directory is longer than {} bytes", kMaxAuxPathBytes));
+  }
+  if (!path.empty() && (path.front() != '/' || path.find('\0') != std::string::npos)) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("superblock: the path of the aux directory, {}, is not absolute", path));
+  }
+  return {};
+}
+
 Status CheckZones(const Superblock& s) {
   const auto& zones = s.metadata_zones;
   if (zones.empty() || zones.size() > kMaxMetadataZones) {
@@ -134,6 +153,7 @@ Status CheckSuperblock(const Superblock& s) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("superblock: the label or version text is longer than {} bytes", kMaxLabelBytes));
   }
+  ZENFS_RETURN_IF_ERROR(CheckAuxPath(s.aux_path));
   return CheckZones(s);
 }
 
@@ -142,6 +162,7 @@ std::string EncodeSuperblock(const Superblock& s) {
   layout.magic = kMagic;
   layout.version = kFormatVersion;
   std::memcpy(layout.uuid, s.uuid.bytes.data(), sizeof layout.uuid);
+  std::memcpy(layout.seed, s.seed.bytes.data(), sizeof layout.seed);
   layout.compatible = s.compatible;
   layout.read_only_compatible = s.read_only_compatible;
   layout.incompatible = s.incompatible;
@@ -154,12 +175,12 @@ std::string EncodeSuperblock(const Superblock& s) {
       static_cast<std::uint32_t>(std::min(s.metadata_zones.size(), kMaxMetadataZones));
   PutText(layout.label, s.label);
   PutText(layout.made_by, s.made_by);
+  PutText(layout.aux_path, s.aux_path);
   for (std::uint32_t i = 0; i < layout.metadata_zone_count; ++i) {
     layout.metadata_zones[i] = s.metadata_zones[i].value;
   }
-  const ByteView bytes = std::as_bytes(std::span(&layout, 1));
-  layout.crc = Crc32c(bytes.subspan(kCrcCoversFrom));
-  return std::string(AsText(bytes));
+  layout.crc = CrcOf(layout);
+  return std::string(AsText(std::as_bytes(std::span(&layout, 1))));
 }
 
 Result<Superblock> DecodeSuperblock(ByteView bytes) {
@@ -174,7 +195,7 @@ Result<Superblock> DecodeSuperblock(ByteView bytes) {
   if (bytes.size() < kSuperblockBytes) return Fail(Code::kCorruption, "the superblock is cut short");
   Layout layout;
   std::memcpy(&layout, bytes.data(), sizeof layout);
-  if (Crc32c(bytes.first(kSuperblockBytes).subspan(kCrcCoversFrom)) != layout.crc) {
+  if (CrcOf(layout) != layout.crc) {
     return Fail(Code::kCorruption, "the superblock is damaged (its CRC does not match)");
   }
   if (layout.version != kFormatVersion) {
@@ -191,11 +212,13 @@ Result<Superblock> DecodeSuperblock(ByteView bytes) {
   }
   const auto label = TakeText(layout.label);
   const auto made_by = TakeText(layout.made_by);
-  if (!label || !made_by || layout.metadata_zone_count > kMaxMetadataZones) {
+  const auto aux_path = TakeText(layout.aux_path);
+  if (!label || !made_by || !aux_path || layout.metadata_zone_count > kMaxMetadataZones) {
     return Fail(Code::kCorruption, "the superblock contradicts itself");
   }
   Superblock s;
   std::memcpy(s.uuid.bytes.data(), layout.uuid, sizeof layout.uuid);
+  std::memcpy(s.seed.bytes.data(), layout.seed, sizeof layout.seed);
   s.label = *label;
   s.created_seconds = layout.created_seconds;
   s.block_size = layout.block_size;
@@ -206,11 +229,23 @@ Result<Superblock> DecodeSuperblock(ByteView bytes) {
   s.incompatible = layout.incompatible;
   s.finish_threshold_percent = layout.finish_threshold_percent;
   s.made_by = *made_by;
+  s.aux_path = *aux_path;
   for (std::uint32_t i = 0; i < layout.metadata_zone_count; ++i) {
     s.metadata_zones.push_back(ZoneId(layout.metadata_zones[i]));
   }
   if (Status fits = CheckSuperblock(s); !fits) return Fail(Code::kCorruption, fits.error().text());
   return s;
+}
+
+Status MakeClone(ByteSpan bytes, const Uuid& uuid) {
+  ZENFS_RETURN_IF_ERROR(DecodeSuperblock(bytes));
+  Layout layout;
+  std::memcpy(&layout, bytes.data(), sizeof layout);
+  std::memcpy(layout.uuid, uuid.bytes.data(), sizeof layout.uuid);
+  std::ranges::fill(layout.aux_path, '\0');
+  layout.crc = CrcOf(layout);
+  std::memcpy(bytes.data(), &layout, sizeof layout);
+  return {};
 }
 
 Status CheckWritable(const Superblock& superblock) {

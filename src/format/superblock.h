@@ -18,6 +18,7 @@ inline constexpr std::size_t kSuperblockBytes = 4096;
 inline constexpr std::uint32_t kFormatVersion = 3;
 inline constexpr std::size_t kMaxLabelBytes = 63;
 inline constexpr std::size_t kMaxMadeByBytes = 63;
+inline constexpr std::size_t kMaxAuxPathBytes = 1023;
 inline constexpr std::size_t kMaxMetadataZones = 64;
 
 // Feature bits, as ext4 and XFS have them: an unknown compatible bit may be ignored, an unknown
@@ -27,7 +28,10 @@ inline constexpr std::uint64_t kKnownReadOnlyCompatible = 0;
 inline constexpr std::uint64_t kKnownIncompatible = 0;
 
 struct Superblock {
-  Uuid uuid;
+  Uuid uuid;  // what this volume is called; a clone gets another one
+  // What the CRCs of all frames are seeded with, in place of the uuid: equal to it at mkfs, and never changed,
+  // so that a clone's frames need not be written anew (as XFS has sb_meta_uuid beside sb_uuid).
+  Uuid seed;
   std::string label;                  // at most kMaxLabelBytes
   std::uint64_t created_seconds = 0;  // since 1970
   std::uint32_t block_size = 0;       // geometry as it was at mkfs
@@ -40,6 +44,8 @@ struct Superblock {
   std::vector<ZoneId> metadata_zones;          // ascending, at most kMaxMetadataZones
   std::string made_by;                         // version text of the program that made it; at most
                                                // kMaxMadeByBytes
+  std::string aux_path;  // directory of the host for LOG and LOCK, absolute, at most kMaxAuxPathBytes;
+                         // empty: they are in the volume
 
   friend bool operator==(const Superblock&, const Superblock&) = default;
 };
@@ -55,6 +61,11 @@ struct Superblock {
 // and 2 of the older ZenFS, for a newer version and for unknown incompatible feature bits (named in the
 // text), kCorruption for a damaged one.
 [[nodiscard]] Result<Superblock> DecodeSuperblock(ByteView bytes);
+
+// Makes the superblock in `bytes` that of a clone: another uuid, and no aux_path, because two volumes can't
+// share one. All else stays as it is, also what only a newer program knows. Errors: those of
+// DecodeSuperblock, with `bytes` unchanged.
+[[nodiscard]] Status MakeClone(ByteSpan bytes, const Uuid& uuid);
 
 // Whether this program may write to the volume. Errors: kReadOnly naming the unknown read-only-compatible
 // feature bits.

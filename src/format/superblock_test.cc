@@ -16,6 +16,7 @@ using ::testing::HasSubstr;
 
 Superblock Sample() {
   return Superblock{.uuid = *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef"),
+                    .seed = *Uuid::Parse("fedcba98-7654-4210-8fed-cba987654321"),
                     .label = "my disk",
                     .created_seconds = 1'700'000'000,
                     .block_size = 4096,
@@ -23,7 +24,8 @@ Superblock Sample() {
                     .zone_count = 64,
                     .finish_threshold_percent = 5,
                     .metadata_zones = {ZoneId(0), ZoneId(1), ZoneId(5)},
-                    .made_by = "zenfs 3.0.0"};
+                    .made_by = "zenfs 3.0.0",
+                    .aux_path = "/var/log/zenfs"};
 }
 
 // The bytes with a changed field and a right CRC: what a newer program, or a liar, may write.
@@ -93,9 +95,29 @@ TEST(SuperblockFormat, FieldsThatContradictOneAnotherAreRefused) {
   EXPECT_EQ(DecodeError(With(84, std::uint32_t{0})).code(), Code::kCorruption);
   EXPECT_EQ(DecodeError(With(256, std::uint32_t{64})).code(), Code::kCorruption);  // a zone beyond the device
   EXPECT_EQ(DecodeError(With(256, std::uint32_t{1})).code(), Code::kCorruption);   // not ascending
+  EXPECT_EQ(DecodeError(With(512, 'x')).code(), Code::kCorruption);  // the aux directory is not absolute
+  Superblock long_path = Sample();
+  long_path.aux_path.assign(kMaxAuxPathBytes + 1, '/');
+  EXPECT_EQ(CheckSuperblock(long_path).error().code(), Code::kInvalidArgument);
   Superblock long_label = Sample();
   long_label.label.assign(kMaxLabelBytes + 1, 'x');
   EXPECT_EQ(CheckSuperblock(long_label).error().code(), Code::kInvalidArgument);
+}
+
+TEST(SuperblockFormat, CloneDiffersInUuidAndAuxPathOnly) {
+  std::string bytes = With(2000, std::uint64_t{42});  // of a newer program
+  const Uuid fresh = Uuid::Generate();
+  ASSERT_TRUE(MakeClone(std::as_writable_bytes(std::span(bytes)), fresh));
+  Superblock expected = Sample();
+  expected.uuid = fresh;
+  expected.aux_path.clear();
+  const auto decoded = DecodeSuperblock(AsBytes(bytes));
+  ASSERT_TRUE(decoded) << decoded.error().ToString();
+  EXPECT_EQ(*decoded, expected);
+  EXPECT_EQ(bytes[2000], 42);
+  std::string other(kSuperblockBytes, 'x');
+  EXPECT_EQ(MakeClone(std::as_writable_bytes(std::span(other)), fresh).error().code(), Code::kNotFound);
+  EXPECT_EQ(other, std::string(kSuperblockBytes, 'x'));
 }
 
 TEST(SuperblockFormat, OlderFormatsAreRecognized) {

@@ -39,7 +39,7 @@ Result<bool> GenerationReader::Read() {
 Status GenerationReader::ReadZone(const MetazoneHead& head) {
   ZoneReader reader(device_, head.info.id, head.info.WrittenBytes());
   const ParsedFrame header = ParseFrame(reader.View(layout_.header_at, layout_.block_size),
-                                        FrameSeed::Of(superblock_.uuid, head.info.id, out_.generation, 0),
+                                        FrameSeed::Of(superblock_.seed, head.info.id, out_.generation, 0),
                                         layout_.block_size, layout_.block_size);
   if (!header.valid() || header.header.epoch != out_.frames) return {};  // frames before it are missing
   zone_ = head.info.id;
@@ -48,7 +48,7 @@ Status GenerationReader::ReadZone(const MetazoneHead& head) {
   out_.position = layout_.frames_at;
   ++out_.frames;
 
-  const FrameSeed seed = FrameSeed::Of(superblock_.uuid, zone_, out_.generation, out_.salt);
+  const FrameSeed seed = FrameSeed::Of(superblock_.seed, zone_, out_.generation, out_.salt);
   while (out_.position < reader.end()) {
     const std::uint64_t limit = reader.end() - out_.position;
     ParsedFrame frame =
@@ -115,7 +115,7 @@ Status GenerationReader::CarryRollComplete(const ParsedFrame& frame) {
 // Each frame behind the RollComplete is durable before the next one is written. So one that is valid behind
 // an invalid one proves that the invalid one had been durable.
 Status GenerationReader::CheckTail(const MetazoneHead& head, ZoneReader& reader) {
-  const FrameSeed seed = FrameSeed::Of(superblock_.uuid, head.info.id, out_.generation, out_.salt);
+  const FrameSeed seed = FrameSeed::Of(superblock_.seed, head.info.id, out_.generation, out_.salt);
   for (std::uint64_t at = out_.position; at < reader.end(); at += layout_.block_size) {
     const std::uint64_t limit = reader.end() - at;
     ParsedFrame frame = ParseFrame(reader.View(at, layout_.block_size), seed, layout_.block_size, limit);

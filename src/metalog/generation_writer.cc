@@ -32,7 +32,7 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       base_sequence_(0),
       after_(resume.chain.back()),
       chain_(std::move(resume.chain)),
-      seed_(FrameSeed::Of(superblock.uuid, chain_.back(), generation_, salt_)),
+      seed_(FrameSeed::Of(superblock.seed, chain_.back(), generation_, salt_)),
       capacity_(resume.capacity),
       position_(resume.position),
       ordinal_(resume.ordinal) {}
@@ -59,7 +59,7 @@ Status GenerationWriter::BeginZone() {
   keep.insert(keep.end(), chain_.begin(), chain_.end());
   ZENFS_ASSIGN_OR_RETURN(const Metazones::Target target, zones_.Take(keep, chain_.empty() ? after_ : zone()));
   chain_.push_back(target.zone);
-  seed_ = FrameSeed::Of(superblock_.uuid, target.zone, generation_, salt_);
+  seed_ = FrameSeed::Of(superblock_.seed, target.zone, generation_, salt_);
   capacity_ = target.capacity;
   position_ = 0;
   return WriteHead(target.zone, previous);
@@ -76,7 +76,7 @@ Status GenerationWriter::WriteHead(ZoneId zone, ZoneId previous) {
                          .previous = previous,
                          .base_sequence = base_sequence_};
   // Salt 0: this frame is the one that tells the salt.
-  const FrameSeed seed = FrameSeed::Of(superblock_.uuid, zone, generation_, 0);
+  const FrameSeed seed = FrameSeed::Of(superblock_.seed, zone, generation_, 0);
   Build(layout_.header_at, FrameKind::kLogHeader, EncodeLogHeader(header), seed, base_sequence_,
         base_sequence_);
   ZENFS_RETURN_IF_ERROR(Send(layout_.frames_at));

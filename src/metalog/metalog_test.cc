@@ -93,7 +93,7 @@ TEST_F(MetalogTest, StoppedLogAcceptsNothing) {
 
 TEST_F(MetalogTest, LogOfAnotherVolumeIsNotTaken) {
   Superblock other = superblock();
-  other.uuid.bytes[0] ^= 1;
+  other.seed.bytes[0] ^= 1;
   const auto log = Metalog::Open(*device_, other);
   ASSERT_FALSE(log);
   EXPECT_EQ(log.error().code(), Code::kCorruption);

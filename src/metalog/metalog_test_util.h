@@ -26,6 +26,7 @@ inline EmulatorGeometry SmallGeometry(std::uint64_t zone_bytes, std::uint32_t zo
 inline Superblock SuperblockFor(const Geometry& geometry, std::uint32_t metadata_zones) {
   Superblock superblock;
   superblock.uuid = *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef");
+  superblock.seed = superblock.uuid;
   superblock.label = "test";
   superblock.block_size = geometry.block_size;
   superblock.zone_size = geometry.zone_size;

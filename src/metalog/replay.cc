@@ -51,7 +51,7 @@ class Replayer {
       if (written == 0) continue;
       ZoneReader reader(device_, zone, written);
       const ByteView bytes = reader.View(layout_.header_at, layout_.frames_at - layout_.header_at);
-      const auto header = FindLogHeader(bytes, superblock_.uuid, zone, layout_.block_size);
+      const auto header = FindLogHeader(bytes, superblock_.seed, zone, layout_.block_size);
       if (!header) {
         headless_.push_back(info);
         continue;
@@ -101,7 +101,7 @@ class Replayer {
   std::optional<FoundRollComplete> SearchRollComplete(const ZoneInfo& info, std::uint64_t min_generation) {
     ZoneReader reader(device_, info.id, info.WrittenBytes());
     for (std::uint64_t at = layout_.header_at; at < reader.end(); at += layout_.block_size) {
-      const auto found = FindRollComplete(reader.View(at, layout_.block_size), superblock_.uuid, info.id,
+      const auto found = FindRollComplete(reader.View(at, layout_.block_size), superblock_.seed, info.id,
                                           layout_.block_size);
       if (found && found->generation >= min_generation) return found;
     }

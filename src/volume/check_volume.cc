@@ -51,7 +51,7 @@ class Check {
       if (info.condition == ZoneCondition::kOffline) {
         context_.Add(Severity::kWarning, fmt::format("log zone {} is offline", id.value), id);
       }
-      ScanLogZone(context_.device, context_.superblock.uuid, zone, info, [&](const ScannedFrame& frame) {
+      ScanLogZone(context_.device, context_.superblock.seed, zone, info, [&](const ScannedFrame& frame) {
         ++context_.out.frames;
         frames_[FileId(frame.owner)].push_back(frame);
       });

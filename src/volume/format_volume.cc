@@ -138,6 +138,7 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
                          ChooseMetadataZones(device, report, usable, options.metadata_zones));
   result.uuid = options.uuid ? *options.uuid : Uuid::Generate();
   const Superblock superblock{.uuid = result.uuid,
+                              .seed = result.uuid,
                               .label = options.label,
                               .created_seconds = WallSeconds(),
                               .block_size = geometry.block_size,
@@ -145,7 +146,8 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
                               .zone_count = geometry.zone_count,
                               .finish_threshold_percent = options.finish_threshold_percent,
                               .metadata_zones = result.metadata_zones,
-                              .made_by = "ZenFS " ZENFS_VERSION};
+                              .made_by = "ZenFS " ZENFS_VERSION,
+                              .aux_path = options.aux_path};
   ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));
   if (!options.force) ZENFS_RETURN_IF_ERROR(RefuseExisting(device, report));
   if (device.mode() != OpenMode::kExclusive) {

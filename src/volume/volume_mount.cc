@@ -77,7 +77,7 @@ Status VolumeCore::Recover() {
   log_ = std::make_unique<LogSpace>(LogSpace::Env{.device = device_.get(),
                                                   .zones = zones_.get(),
                                                   .reservations = this,
-                                                  .volume = superblock_.uuid,
+                                                  .volume = superblock_.seed,
                                                   .epoch = epoch_ + 1,
                                                   .reserve_target = reserve,
                                                   .space_wait = options_.space_wait,
@@ -102,7 +102,7 @@ std::unordered_map<FileId, ReplayedLog> VolumeCore::ReplayLogs(const State& stat
                                                                std::span<const ZoneInfo> report) {
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames;
   for (const auto& [id, zone] : state.log_zones()) {
-    ScanLogZone(*device_, superblock_.uuid, zone, report[id.value], [&](const ScannedFrame& frame) {
+    ScanLogZone(*device_, superblock_.seed, zone, report[id.value], [&](const ScannedFrame& frame) {
       const auto record = state.FindFile(FileId(frame.owner));
       if (record != nullptr && record->shape == FileShape::kFramed) frames[record->id].push_back(frame);
     });
