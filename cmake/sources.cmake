@@ -212,6 +212,7 @@ set(ZENFS_TESTS_volume
 
 # src/backends/emulator
 set(ZENFS_SOURCES_emulator
+  backends/emulator/emulated_clone.cc
   backends/emulator/emulated_device.cc
   backends/emulator/emulated_file.cc
   backends/emulator/emulated_queue.cc
@@ -223,6 +224,7 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/zone_machine.cc
 )
 set(ZENFS_TESTS_emulator
+  backends/emulator/emulated_clone_test.cc
   backends/emulator/emulated_device_test.cc
   backends/emulator/emulated_file_kill_test.cc
   backends/emulator/emulated_file_test.cc
@@ -270,6 +272,7 @@ set(ZENFS_SOURCES_cli
   cli/console.cc
   cli/device_option.cc
   cli/df.cc
+  cli/emu_clone.cc
   cli/emu_create.cc
   cli/emu_info.cc
   cli/figures.cc

@@ -12,6 +12,8 @@ std::span<const Verb> Verbs() {
       {"check", "Verify every invariant, changing nothing; exit 0 clean, 1 findings, 2 not checked",
        MakeCheck, kCheckImpossible},
       {"emu create", "Make an emulated zoned device in a sparse file", MakeEmuCreate},
+      {"emu clone", "Copy an emulated device; the file system in the copy gets a UUID of its own",
+       MakeEmuClone},
       {"emu info", "Show the shape of an emulated device", MakeEmuInfo},
       {"version", "Show the version of this program", MakeVersion},
       {"help", "Show this list, or the flags of a verb", MakeHelp},

@@ -12,6 +12,7 @@ std::unique_ptr<Action> MakeFsInfo(CLI::App& app);
 std::unique_ptr<Action> MakeZones(CLI::App& app);
 std::unique_ptr<Action> MakeCheck(CLI::App& app);
 std::unique_ptr<Action> MakeEmuCreate(CLI::App& app);
+std::unique_ptr<Action> MakeEmuClone(CLI::App& app);
 std::unique_ptr<Action> MakeEmuInfo(CLI::App& app);
 std::unique_ptr<Action> MakeVersion(CLI::App& app);
 std::unique_ptr<Action> MakeHelp(CLI::App& app);

@@ -81,6 +81,78 @@ class Emulator(CliCase):
             self.ok("emu", "info", self.image)
             self.fails("emu", "create", self.image, "--force", saying=["process", "volume_tool"])
 
+    def clone(self, *flags):
+        self.copy = os.path.join(self.dir, "clone.img")
+        return self.ok("emu", "clone", self.image, self.copy, *flags)
+
+    def test_clone_is_a_file_system_of_its_own_with_all_files(self):
+        self.make_volume()
+        with self.mounted() as volume:
+            for request in ["mkdir db", "write db/a.sst 300000 1", "write db/b.log 5000 2"]:
+                self.assertEqual(volume.request(request), "ok 0")
+        with self.unchanged():
+            out = self.clone()
+        fs_info = self.ok_json("fs-info", f"--emu={self.copy}")
+        self.assertIn(fs_info["uuid"], out)
+        self.assertNotEqual(fs_info["uuid"], self.ok_json("fs-info", f"--emu={self.image}")["uuid"])
+        self.assertEqual(self.ok("list", f"--emu={self.copy}", "--recursive"),
+                         self.ok("list", f"--emu={self.image}", "--recursive"))
+        self.assertTrue(self.ok_json("check", f"--emu={self.copy}", "--read-data")["clean"])
+
+    def test_clone_and_original_are_mounted_and_written_at_once(self):
+        self.make_volume()
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("write a.sst 300000 1"), "ok 0")
+        self.clone()
+        with self.mounted() as volume, VolumeTool("mount", self.copy) as copy:
+            self.assertEqual(volume.request("write b.sst 100000 2"), "ok 0")
+            self.assertEqual(copy.request("write c.log 5000 3"), "ok 0")
+            self.assertEqual(copy.request("verify a.sst 300000 1"), "ok 0")
+            self.assertIn("not found", copy.request("verify b.sst 100000 2").replace("_", " "))
+        uuid = self.ok_json("fs-info", f"--emu={self.copy}")["uuid"]
+        self.clone("--force")  # a clone can be made again, and is another one then
+        self.assertNotEqual(self.ok_json("fs-info", f"--emu={self.copy}")["uuid"], uuid)
+        for path in (self.image, self.copy):
+            self.assertTrue(self.ok_json("check", f"--emu={path}")["clean"])
+
+    def test_a_clone_of_a_clone_keeps_its_files(self):
+        self.make_volume()
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("write a.log 5000 1"), "ok 0")
+        self.clone()
+        again = os.path.join(self.dir, "again.img")
+        self.ok("emu", "clone", self.copy, again)
+        with VolumeTool("mount", again) as volume:
+            self.assertEqual(volume.request("verify a.log 5000 1"), "ok 0")
+
+    def test_clone_of_a_device_in_use_is_refused(self):
+        self.make_volume()
+        with self.mounted():
+            self.fails("emu", "clone", self.image, self.dir + "/b.img", saying=[self.image, "in use", "volume_tool"])
+        self.assertEqual(os.listdir(self.dir), ["device.img"])
+
+    def test_clone_keeps_what_is_there_without_force(self):
+        self.make_device()
+        self.make_device("--zones=8", path=self.dir + "/b.img")
+        self.fails("emu", "clone", self.image, self.dir + "/b.img", saying=["b.img exists already", "--force"])
+        self.assertEqual(self.ok_json("emu", "info", self.dir + "/b.img")["zones"], 8)
+        pathlib.Path(self.dir + "/letter").write_text("to my aunt")
+        self.fails("emu", "clone", self.image, self.dir + "/letter", "--force", saying="letter can't be replaced")
+        self.fails("emu", "clone", self.image, self.image, "--force", saying="is to be cloned")
+        self.fails("emu", "clone", self.image, self.dir + "/no/such/b.img", saying="No such file")
+        self.fails("emu", "clone", self.dir + "/none.img", self.dir + "/c.img", saying="none.img")
+
+    def test_a_device_without_a_file_system_is_copied_as_it_is(self):
+        self.make_device("--zones=64", "--zone-size=1G")
+        with VolumeTool("device", self.image) as device:
+            self.assertEqual(device.request("write 3 8192 7"), "ok 8192")
+        self.assertIn("plain copy", self.clone())
+        one, other = Image(self.image), Image(self.copy)
+        self.assertEqual(one.read(one.zone(3), 8192), other.read(other.zone(3), 8192))
+        info = self.ok_json("emu", "info", self.copy)
+        self.assertLess(info["allocated_bytes"], 4 << 20)
+        self.assertNotEqual(info["uuid"], self.ok_json("emu", "info", self.image)["uuid"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -204,6 +204,10 @@ Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes, const 
   return {};
 }
 
+Status RenewDeviceUuid(const UniqueFd& fd, const EmulatorGeometry& geometry, const std::string& path) {
+  return WriteAll(fd, 0, EncodeHeader(geometry, Uuid::Generate()), path);
+}
+
 Status LockEmulatedFile(const UniqueFd& fd, const std::string& path) {
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return {};
   if (errno != EWOULDBLOCK) return FailErrno(errno, fmt::format("lock {}", path));

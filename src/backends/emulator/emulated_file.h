@@ -64,6 +64,10 @@ struct OpenedEmulatedFile {
 // Takes the exclusive lock that lives as long as the open file. kBusy with the holder in the text.
 [[nodiscard]] Status LockEmulatedFile(const UniqueFd& fd, const std::string& path);
 
+// Gives the device in the open file another UUID, as a copy of a device needs one. `geometry` is its own.
+[[nodiscard]] Status RenewDeviceUuid(const UniqueFd& fd, const EmulatorGeometry& geometry,
+                                     const std::string& path);
+
 // Writes all of it, or fails with the errno in an Error of the code that fits.
 [[nodiscard]] Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes,
                               const std::string& path);

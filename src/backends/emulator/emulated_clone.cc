@@ -1,0 +1,193 @@
+#include "backends/emulator/emulated_clone.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/fs.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "backends/emulator/lock_holder.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kStepBytes = 8 << 20;  // between two reports of progress
+
+// Keeps writers away: they ask for the exclusive lock.
+Status LockAgainstWriters(const UniqueFd& fd, const std::string& path) {
+  if (::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return {};
+  if (errno != EWOULDBLOCK) return FailErrno(errno, fmt::format("lock {}", path));
+  return Fail(Code::kBusy,
+              fmt::format("emulated device {} is in use by {}", path, DescribeLockHolder(fd.get())));
+}
+
+bool SameFile(int one, int other) {
+  struct stat a{};
+  struct stat b{};
+  return ::fstat(one, &a) == 0 && ::fstat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// What stands under the name of the copy and may be replaced, locked; not valid when there is nothing.
+Result<UniqueFd> LockReplaced(const std::string& path, bool overwrite, int from) {
+  struct stat st{};
+  if (::lstat(path.c_str(), &st) != 0) {
+    if (errno == ENOENT) return UniqueFd();
+    return FailErrno(errno, fmt::format("examine {}", path));
+  }
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.valid() && SameFile(fd.get(), from)) {
+    return Fail(Code::kInvalidArgument, fmt::format("{} is the device that is to be cloned", path));
+  }
+  if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it is left as it is", path));
+  if (fd.valid() && S_ISREG(st.st_mode) && st.st_size == 0) {
+    ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
+    return fd;
+  }
+  Result<OpenedEmulatedFile> old = OpenAndCheckEmulatedFile(path, OpenMode::kExclusive);
+  if (old) return std::move(old->fd);
+  return Fail(old.error().With(fmt::format("{} can't be replaced", path)));
+}
+
+bool CantCopyInKernel(int error) {
+  return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
+}
+
+// Up to `bytes` at `at`; returns how many.
+Result<std::uint64_t> CopyByHand(int from, int to, std::uint64_t at, std::uint64_t bytes,
+                                 const std::string& path) {
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(bytes, 1 << 20));
+  const ssize_t got = ::pread(from, buffer.data(), buffer.size(), static_cast<off_t>(at));
+  if (got <= 0) {
+    return FailErrno(got < 0 ? errno : EIO, fmt::format("read the device to be cloned at {}", at));
+  }
+  for (ssize_t done = 0; done < got;) {
+    const ssize_t put = ::pwrite(to, buffer.data() + done, static_cast<std::size_t>(got - done),
+                                 static_cast<off_t>(at) + done);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return FailErrno(put < 0 ? errno : EIO, fmt::format("write {} at {}", path, at));
+    done += put;
+  }
+  return static_cast<std::uint64_t>(got);
+}
+
+}  // namespace
+
+EmulatedClone::EmulatedClone(OpenedEmulatedFile from, std::string to, UniqueFd replaced)
+    : from_(std::move(from)), to_(std::move(to)), replaced_(std::move(replaced)) {}
+
+EmulatedClone::~EmulatedClone() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<std::unique_ptr<EmulatedClone>> EmulatedClone::Begin(const std::string& from, const std::string& to,
+                                                            bool overwrite, const Progress& progress) {
+  ZENFS_ASSIGN_OR_RETURN(OpenedEmulatedFile source, OpenAndCheckEmulatedFile(from, OpenMode::kReadOnly));
+  ZENFS_RETURN_IF_ERROR(LockAgainstWriters(source.fd, from));
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd replaced, LockReplaced(to, overwrite, source.fd.get()));
+  std::unique_ptr<EmulatedClone> clone(new EmulatedClone(std::move(source), to, std::move(replaced)));
+  ZENFS_RETURN_IF_ERROR(clone->MakeTemporary());
+  ZENFS_RETURN_IF_ERROR(clone->CopyData(progress));
+  ZENFS_RETURN_IF_ERROR(RenewDeviceUuid(clone->fd_, clone->from_.info.geometry, clone->temporary_));
+  return clone;
+}
+
+Status EmulatedClone::MakeTemporary() {
+  std::string name = to_ + ".XXXXXX";
+  fd_ = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
+  if (!fd_.valid()) return FailErrno(errno, fmt::format("create a file beside {}", to_));
+  temporary_ = std::move(name);
+  struct stat st{};
+  if (::fstat(from_.fd.get(), &st) != 0) return FailErrno(errno, "examine the device to be cloned");
+  const auto length = static_cast<off_t>(from_.layout.file_bytes);
+  if (::fchmod(fd_.get(), st.st_mode & 0777) != 0) return FailErrno(errno, fmt::format("create {}", to_));
+  if (::ftruncate(fd_.get(), length) != 0) {
+    return FailErrno(errno, fmt::format("make {} {} bytes long", to_, length));
+  }
+  return {};
+}
+
+Status EmulatedClone::CheckSpace(std::uint64_t needed) const {
+  struct statvfs fs{};
+  if (::fstatvfs(fd_.get(), &fs) != 0) return {};  // writing will tell
+  const std::uint64_t free = static_cast<std::uint64_t>(fs.f_bavail) * fs.f_frsize;
+  if (needed <= free) return {};
+  return Fail(Code::kNoSpace, fmt::format("the clone needs {} MB, and {} MB are free where {} would be",
+                                          needed >> 20, free >> 20, to_));
+}
+
+Status EmulatedClone::CopyData(const Progress& progress) {
+  if (::ioctl(fd_.get(), FICLONE, from_.fd.get()) == 0) return {};
+  ZENFS_RETURN_IF_ERROR(CheckSpace(from_.info.allocated_bytes));
+  const std::uint64_t length = from_.layout.file_bytes;
+  for (std::uint64_t at = 0; at < length;) {
+    const off_t data = ::lseek(from_.fd.get(), static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return {};  // holes to the end
+    const off_t hole = data < 0 ? -1 : ::lseek(from_.fd.get(), data, SEEK_HOLE);
+    if (hole < 0) return FailErrno(errno, fmt::format("look for data behind {} of the device", at));
+    const std::uint64_t end = std::min(static_cast<std::uint64_t>(hole), length);
+    ZENFS_RETURN_IF_ERROR(CopyRange(static_cast<std::uint64_t>(data), end, progress));
+    at = end;
+  }
+  return {};
+}
+
+Status EmulatedClone::CopyRange(std::uint64_t start, std::uint64_t end, const Progress& progress) {
+  while (start < end) {
+    auto in = static_cast<off_t>(start);
+    off_t out = in;
+    const std::uint64_t step = std::min(end - start, kStepBytes);
+    const ssize_t n = ::copy_file_range(from_.fd.get(), &in, fd_.get(), &out, step, 0);
+    std::uint64_t copied = n > 0 ? static_cast<std::uint64_t>(n) : 0;
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && !CantCopyInKernel(errno)) return FailErrno(errno, fmt::format("write {} at {}", to_, start));
+    if (n <= 0) {
+      ZENFS_ASSIGN_OR_RETURN(copied, CopyByHand(from_.fd.get(), fd_.get(), start, step, to_));
+    }
+    start += copied;
+    copied_bytes_ += copied;
+    if (progress) progress(copied_bytes_, from_.info.allocated_bytes);
+  }
+  return {};
+}
+
+Status EmulatedClone::ReadStart(ZoneId zone, ByteSpan bytes) const {
+  const ssize_t got = ::pread(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(StartOf(zone)));
+  if (got == static_cast<ssize_t>(bytes.size())) return {};
+  return FailErrno(got < 0 ? errno : EIO, fmt::format("read the start of zone {} of the clone", zone.value));
+}
+
+Status EmulatedClone::ReplaceStart(ZoneId zone, ByteView bytes) {
+  return WriteAll(fd_, StartOf(zone), bytes, temporary_);
+}
+
+Status EmulatedClone::Finish() {
+  if (::fsync(fd_.get()) != 0) return FailErrno(errno, fmt::format("write {}", to_));
+  int result = -1;
+  if (replaced_.valid()) {
+    result = ::rename(temporary_.c_str(), to_.c_str());
+  } else {
+    // Another process may have made a file of this name meanwhile.
+    result = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, to_.c_str(), RENAME_NOREPLACE);
+    if (result != 0 && errno == EINVAL) result = ::rename(temporary_.c_str(), to_.c_str());
+  }
+  if (result != 0) return FailErrno(errno, fmt::format("give the clone its name, {}", to_));
+  temporary_.clear();
+  const std::size_t slash = to_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : to_.substr(0, slash + 1);
+  const UniqueFd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid() || ::fsync(directory.get()) != 0) {
+    return FailErrno(errno, fmt::format("make the name {} durable", to_));
+  }
+  return {};
+}
+
+}  // namespace zenfs

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "backends/emulator/emulated_clone.h"
+#include "cli/flags.h"
+#include "cli/verbs.h"
+#include "metalog/probe.h"
+
+namespace zenfs {
+namespace {
+
+// The superblock of the file system on the device, or why there is none that could be given another UUID.
+Result<Superblock> FindSuperblock(const std::string& path) {
+  ZENFS_ASSIGN_OR_RETURN(const auto device, OpenEmulatedFile(path, OpenMode::kReadOnly));
+  return ProbeSuperblock(*device);
+}
+
+// A copy of the superblock stands at the start of every metadata zone in use.
+Status GiveUuid(EmulatedClone& clone, const Superblock& superblock, const Uuid& uuid) {
+  std::vector<std::byte> bytes(kSuperblockBytes);
+  for (const ZoneId zone : superblock.metadata_zones) {
+    ZENFS_RETURN_IF_ERROR(clone.ReadStart(zone, bytes));
+    const auto found = DecodeSuperblock(bytes);
+    // A zone that is not in use, or a copy torn by a crash, which stays as invalid as it is.
+    if (!found || found->uuid != superblock.uuid) continue;
+    ZENFS_RETURN_IF_ERROR(MakeClone(bytes, uuid));
+    ZENFS_RETURN_IF_ERROR(clone.ReplaceStart(zone, bytes));
+  }
+  return {};
+}
+
+class EmuCloneAction : public Action {
+ public:
+  explicit EmuCloneAction(CLI::App& app) {
+    app.add_option("source", from_, "The file of the device to copy")->required()->type_name("SRC");
+    app.add_option("target", to_, "The file to make")->required()->type_name("DST");
+    app.add_flag("--force", force_, "Replace an emulated device that is there already");
+  }
+
+  Result<int> Run(Console& console) override {
+    const auto progress = [&](std::uint64_t done, std::uint64_t of) {
+      console.Progress("copying", done, of);
+    };
+    auto clone = EmulatedClone::Begin(from_, to_, force_, progress);
+    console.EndProgress();
+    if (!clone) {
+      if (force_ || clone.error().code() != Code::kExists) return Fail(clone.error());
+      return Fail(Code::kExists, clone.error().text() + " (--force replaces an emulated device)");
+    }
+    // Nobody writes to the source as long as there is the clone.
+    const Result<Superblock> superblock = FindSuperblock(from_);
+    if (!superblock && superblock.error().code() == Code::kIo) return Fail(superblock.error());
+    const Uuid uuid = Uuid::Generate();
+    if (superblock) ZENFS_RETURN_IF_ERROR(GiveUuid(**clone, *superblock, uuid));
+    ZENFS_RETURN_IF_ERROR((*clone)->Finish());
+    Report(console, superblock, uuid, (*clone)->copied_bytes());
+    return 0;
+  }
+
+ private:
+  void Report(Console& console, const Result<Superblock>& superblock, const Uuid& uuid,
+              std::uint64_t copied_bytes) const {
+    console.Print(fmt::format("Cloned: {}, {} MB copied.\n", Printable(to_), WholeMegabytes(copied_bytes)));
+    if (!superblock) {
+      console.Print(
+          fmt::format("It is a plain copy, without a new UUID: {}\n", Printable(superblock.error().text())));
+      return;
+    }
+    console.Print(fmt::format("Its file system has the UUID {}.\n", uuid.ToString()));
+    if (superblock->aux_path.empty()) return;
+    console.Print(
+        fmt::format("It has no aux directory: {} stays the original's.\n", Printable(superblock->aux_path)));
+  }
+
+  std::string from_;
+  std::string to_;
+  bool force_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeEmuClone(CLI::App& app) { return MakeAction<EmuCloneAction>(app); }
+
+}  // namespace zenfs
