@@ -245,8 +245,12 @@ set(ZENFS_TESTS_backends
 )
 
 set(ZENFS_SOURCES_rocksdb_plugin
+  rocksdb_plugin/aux_directory.cc
+  rocksdb_plugin/aux_file_system.cc
+  rocksdb_plugin/aux_file_system_open.cc
   rocksdb_plugin/directory_handle.cc
   rocksdb_plugin/environments.cc
+  rocksdb_plugin/file_system_of_uri.cc
   rocksdb_plugin/logger.cc
   rocksdb_plugin/mount_uri.cc
   rocksdb_plugin/mounted_file.cc
@@ -280,6 +284,7 @@ set(ZENFS_SOURCES_cli
   cli/fs_info.cc
   cli/help.cc
   cli/list.cc
+  cli/made_directory.cc
   cli/main.cc
   cli/mkfs.cc
   cli/number.cc
@@ -332,6 +337,7 @@ set(ZENFS_TESTS_crash
   crash/workloads.cc
 )
 set(ZENFS_TESTS_rocksdb
+  rocksdb/aux_path_test.cc
   rocksdb/database_test.cc
   rocksdb/file_contract_test.cc
   rocksdb/kill_test.cc

@@ -17,6 +17,7 @@ void AddSuperblock(const Superblock& sb, Figures& figures) {
   for (const ZoneId zone : sb.metadata_zones) metadata_zones.push_back(zone.value);
   figures.Add("UUID", "uuid", sb.uuid.ToString());
   figures.Add("Label", "label", sb.label, sb.label.empty() ? "(none)" : sb.label);
+  figures.Add("Aux directory", "aux_path", sb.aux_path, sb.aux_path.empty() ? "(none)" : sb.aux_path);
   figures.Add("Format", "format", kFormatVersion);
   figures.Add("Made by", "made_by", sb.made_by);
   figures.Add("Created", "created", sb.created_seconds,

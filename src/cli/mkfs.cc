@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "cli/device_option.h"
 #include "cli/flags.h"
+#include "cli/made_directory.h"
 #include "cli/verbs.h"
 #include "volume/format_volume.h"
 
@@ -17,6 +20,9 @@ class MkfsAction : public Action {
         ->type_name("PCT");
     app.add_option("--label", options_.label, "A name for the file system")->type_name("TEXT");
     app.add_option("--uuid", uuid_, "Its identity (default: a new one)")->type_name("UUID");
+    app.add_option("--aux-path", aux_path_,
+                   "Keep LOG and LOCK of databases in this directory of the host (default: in the volume)")
+        ->type_name("DIR");
     AddJson(app, json_);
   }
 
@@ -30,7 +36,14 @@ class MkfsAction : public Action {
       }
     }
     ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kExclusive));
+    std::optional<MadeDirectory> aux;
+    if (!aux_path_.empty()) {
+      ZENFS_ASSIGN_OR_RETURN(MadeDirectory made, MadeDirectory::Ensure(aux_path_));
+      options_.aux_path = made.path();
+      aux.emplace(std::move(made));
+    }
     ZENFS_ASSIGN_OR_RETURN(const FormatReport report, FormatVolume(*named.device, options_));
+    if (aux) aux->Keep();
     if (json_) {
       Json zones = Json::array();
       for (const ZoneId zone : report.metadata_zones) zones.push_back(zone.value);
@@ -48,6 +61,7 @@ class MkfsAction : public Action {
   DeviceOption device_;
   FormatOptions options_;
   std::string uuid_;
+  std::string aux_path_;
   bool json_ = false;
 };
 

@@ -7,8 +7,7 @@
 #include <memory>
 
 #include "base/mutex.h"
-#include "rocksdb_plugin/mount_uri.h"
-#include "rocksdb_plugin/zenfs_file_system.h"
+#include "rocksdb_plugin/file_system_of_uri.h"
 
 namespace zenfs {
 
@@ -41,8 +40,8 @@ Result<rocksdb::Env*> EnvironmentOf(const std::string& uri) {
   MutexLock lock(environments.mutex);
   if (auto known = environments.by_uri.find(uri); known != environments.by_uri.end())
     return known->second.get();
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume, MountUri(uri));
-  auto env = rocksdb::NewCompositeEnv(std::make_shared<ZenFileSystem>(uri, std::move(volume)));
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<rocksdb::FileSystem> file_system, FileSystemOfUri(uri));
+  auto env = rocksdb::NewCompositeEnv(std::move(file_system));
   return environments.by_uri.emplace(uri, std::move(env)).first->second.get();
 }
 

@@ -6,9 +6,8 @@
 
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb_plugin/environments.h"
-#include "rocksdb_plugin/mount_uri.h"
+#include "rocksdb_plugin/file_system_of_uri.h"
 #include "rocksdb_plugin/rocksdb_version.h"
-#include "rocksdb_plugin/zenfs_file_system.h"
 
 #define ZENFS_STRINGIFY_INNER(x) #x
 #define ZENFS_STRINGIFY(x) ZENFS_STRINGIFY_INNER(x)
@@ -40,8 +39,7 @@ Object* MakeOrExplain(std::string* message, Make&& make) noexcept {
 rocksdb::FileSystem* NewFileSystem(const std::string& uri, std::unique_ptr<rocksdb::FileSystem>* guard,
                                    std::string* message) {
   return MakeOrExplain<rocksdb::FileSystem>(message, [&]() -> Result<rocksdb::FileSystem*> {
-    ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume, MountUri(uri));
-    *guard = std::make_unique<ZenFileSystem>(uri, std::move(volume));
+    ZENFS_ASSIGN_OR_RETURN(*guard, FileSystemOfUri(uri));
     return guard->get();
   });
 }

@@ -1,4 +1,5 @@
 """A file system from mkfs to full: what list, df, fs-info, zones and check say, and who may write when."""
+import os
 import unittest
 
 from cli_case import SMALL, UUID, CliCase, VolumeTool
@@ -56,6 +57,30 @@ class FileSystem(CliCase):
             self.fails("mkfs", f"--emu={self.image}", "--uuid=12345", saying=["--uuid", "12345"])
             self.fails("mkfs", f"--emu={self.image}", "--label=" + "x" * 64, saying="label")
             self.fails("mkfs", f"--emu={self.image}", "--finish-threshold=101", saying="from 0 to 100")
+
+    def test_mkfs_makes_and_records_the_aux_directory(self):
+        self.make_device()
+        aux = os.path.join(self.dir, "deep", "aux")
+        self.ok("mkfs", f"--emu={self.image}", f"--aux_path={aux}/")
+        self.assertTrue(os.path.isdir(aux))
+        self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["aux_path"], aux)
+        self.assertRegex(self.ok("fs-info", f"--emu={self.image}"), f"Aux directory: +{aux}\n")
+        clone = os.path.join(self.dir, "clone.img")
+        self.assertIn(f"no aux directory: {aux} stays", self.ok("emu", "clone", self.image, clone))
+        self.assertEqual(self.ok_json("fs-info", f"--emu={clone}")["aux_path"], "")
+        relative = os.path.relpath(aux)
+        self.ok("mkfs", f"--emu={self.image}", f"--aux-path={relative}", "--force")
+        self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["aux_path"], aux)
+
+    def test_refused_mkfs_leaves_no_aux_directory(self):
+        self.make_volume()
+        aux = os.path.join(self.dir, "deep", "aux")
+        with self.unchanged():
+            self.fails("mkfs", f"--emu={self.image}", f"--aux_path={aux}", saying="--force")
+            self.fails("mkfs", f"--emu={self.image}", f"--aux_path={self.image}", "--force", saying="Not a directory")
+            long = self.dir + 9 * ("/" + "x" * 120)
+            self.fails("mkfs", f"--emu={self.image}", f"--aux_path={long}", "--force", saying="1023 bytes")
+        self.assertEqual(os.listdir(self.dir), ["device.img"])
 
     def test_list_has_the_familiar_columns(self):
         self.fill_with_known_files()

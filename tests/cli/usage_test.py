@@ -38,7 +38,7 @@ class Usage(CliCase):
         self.fails("emu", "destroy", saying=["needs a second word", "create or clone or info"])
 
     def test_unknown_flag_is_named_as_it_was_typed(self):
-        self.fails("mkfs", "--emu=x", "--aux_path=/tmp/a", saying=["unknown flag --aux_path;", "zenfs mkfs --help"])
+        self.fails("mkfs", "--emu=x", "--aux_dir=/tmp/a", saying=["unknown flag --aux_dir;", "zenfs mkfs --help"])
         self.fails("list", "--emu=x", "-z", saying="unknown flag -z")
         self.fails("df", "--emu=x", "stray", saying="'stray' is one word too many")
 

@@ -6,7 +6,6 @@
 #include "base/random.h"
 #include "rocksdb/convenience.h"
 #include "volume/check_volume.h"
-#include "volume/format_volume.h"
 
 namespace zenfs {
 
@@ -27,9 +26,13 @@ TestVolume::TestVolume(const EmulatorGeometry& geometry) {
   directory_ = mkdtemp(pattern.data());
   const Status created = CreateEmulatedFile(device_path(), geometry, /*overwrite=*/false);
   EXPECT_TRUE(created) << created.error().ToString();
+  Format(FormatOptions{});
+}
+
+void TestVolume::Format(const FormatOptions& options) const {
   auto device = OpenEmulatedFile(device_path(), OpenMode::kExclusive);
   EXPECT_TRUE(device) << device.error().ToString();
-  const auto formatted = FormatVolume(**device, FormatOptions{});
+  const auto formatted = FormatVolume(**device, options);
   EXPECT_TRUE(formatted) << formatted.error().ToString();
 }
 

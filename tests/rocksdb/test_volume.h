@@ -11,6 +11,7 @@
 
 #include "backends/emulator/emulator.h"
 #include "rocksdb_plugin/rocksdb_version.h"
+#include "volume/format_volume.h"
 
 namespace zenfs {
 
@@ -22,6 +23,9 @@ class TestVolume {
   ~TestVolume();
   TestVolume(const TestVolume&) = delete;
   TestVolume& operator=(const TestVolume&) = delete;
+
+  // Makes an empty file system on the device, in place of the one that is there. It must not be mounted.
+  void Format(const FormatOptions& options) const;
 
   // `options` as "ro,buffer_kib:64".
   std::string uri(std::string_view options = "") const;

@@ -1,0 +1,106 @@
+// RocksDB's FileSystem over a volume that has an aux directory (mkfs --aux_path): files that belong there by
+// their name are the host's, all others the volume's. The volume's directories are the truth: those on the
+// host are made when a file needs them, and follow when the volume's are renamed or removed. A listing shows
+// both.
+//
+// A file can't be renamed or linked from one side to the other: NotSupported. On a read-only mount the aux
+// directory is not written either. Threads: any.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/mutex.h"
+#include "rocksdb_plugin/aux_directory.h"
+#include "rocksdb_plugin/zenfs_file_system.h"
+
+namespace zenfs {
+
+class AuxFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  // `aux_path` absolute.
+  AuxFileSystem(std::unique_ptr<ZenFileSystem> volume, std::string aux_path);
+
+  const AuxDirectory& aux() const { return aux_; }
+
+  // To the outside it is the volume's file system, opened by the same URI.
+  const char* Name() const override { return ZenFileSystem::kClassName(); }
+  const char* NickName() const override { return "zenfs"; }
+  std::string GetId() const override { return target()->GetId(); }
+  std::string SerializeOptions(const rocksdb::ConfigOptions& config_options,
+                               const std::string& header) const override {
+    return rocksdb::FileSystem::SerializeOptions(config_options, header);  // GetId says it all
+  }
+
+  // --- opening files: aux_file_system_open.cc ---
+  IOStatus NewSequentialFile(const std::string& fname, const FileOptions& file_opts,
+                             std::unique_ptr<rocksdb::FSSequentialFile>* result,
+                             IODebugContext* dbg) override;
+  IOStatus NewRandomAccessFile(const std::string& fname, const FileOptions& file_opts,
+                               std::unique_ptr<rocksdb::FSRandomAccessFile>* result,
+                               IODebugContext* dbg) override;
+  IOStatus NewWritableFile(const std::string& fname, const FileOptions& file_opts,
+                           std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext* dbg) override;
+  IOStatus ReopenWritableFile(const std::string& fname, const FileOptions& file_opts,
+                              std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext* dbg) override;
+  IOStatus ReuseWritableFile(const std::string& fname, const std::string& old_fname,
+                             const FileOptions& file_opts, std::unique_ptr<rocksdb::FSWritableFile>* result,
+                             IODebugContext* dbg) override;
+  IOStatus NewLogger(const std::string& fname, const IOOptions& io_opts,
+                     std::shared_ptr<rocksdb::Logger>* result, IODebugContext* dbg) override;
+  IOStatus LockFile(const std::string& fname, const IOOptions& options, rocksdb::FileLock** lock,
+                    IODebugContext* dbg) override;
+  IOStatus UnlockFile(rocksdb::FileLock* lock, const IOOptions& options, IODebugContext* dbg) override;
+
+  // --- names and attributes: aux_file_system.cc ---
+  IOStatus FileExists(const std::string& fname, const IOOptions& options, IODebugContext* dbg) override;
+  IOStatus GetChildren(const std::string& dir, const IOOptions& options, std::vector<std::string>* result,
+                       IODebugContext* dbg) override;
+  IOStatus GetChildrenFileAttributes(const std::string& dir, const IOOptions& options,
+                                     std::vector<rocksdb::FileAttributes>* result,
+                                     IODebugContext* dbg) override;
+  IOStatus DeleteFile(const std::string& fname, const IOOptions& options, IODebugContext* dbg) override;
+  IOStatus Truncate(const std::string& fname, size_t size, const IOOptions& options,
+                    IODebugContext* dbg) override;
+  IOStatus DeleteDir(const std::string& dirname, const IOOptions& options, IODebugContext* dbg) override;
+  IOStatus GetFileSize(const std::string& fname, const IOOptions& options, uint64_t* file_size,
+                       IODebugContext* dbg) override;
+  IOStatus GetFileModificationTime(const std::string& fname, const IOOptions& options, uint64_t* file_mtime,
+                                   IODebugContext* dbg) override;
+  IOStatus RenameFile(const std::string& src, const std::string& target_name, const IOOptions& options,
+                      IODebugContext* dbg) override;
+  IOStatus LinkFile(const std::string& src, const std::string& target_name, const IOOptions& options,
+                    IODebugContext* dbg) override;
+  IOStatus NumFileLinks(const std::string& fname, const IOOptions& options, uint64_t* count,
+                        IODebugContext* dbg) override;
+  IOStatus AreFilesSame(const std::string& first, const std::string& second, const IOOptions& options,
+                        bool* res, IODebugContext* dbg) override;
+  IOStatus IsDirectory(const std::string& path, const IOOptions& options, bool* is_dir,
+                       IODebugContext* dbg) override;
+#if ZENFS_ROCKSDB_HAS_SUPPORTED_OPS
+  void SupportedOps(int64_t& supported_ops) override { target()->SupportedOps(supported_ops); }
+#endif
+
+ private:
+  // The file's host path, if it is kept there: by its name, in a directory that the volume has. Else the
+  // volume answers, also that it has no such directory.
+  std::optional<std::string> OnHost(const std::string& fname) const;
+  bool VolumeHasDirectory(const std::string& path) const;
+  IOStatus CheckMayWrite(const std::string& fname) const;
+  // For a new file: the volume may be written, and the directory is there.
+  IOStatus PrepareNew(const std::string& fname) const;
+  IOStatus CheckSameSide(const std::string& src, const std::string& target_name,
+                         std::string_view doing) const;
+  IOStatus RenameDirectory(const std::string& src, const std::string& target_name, const IOOptions& options,
+                           IODebugContext* dbg);
+
+  const AuxDirectory aux_;
+  const bool read_only_;
+  Mutex mutex_;  // leaf
+  std::unordered_set<rocksdb::FileLock*> host_locks_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

@@ -1,0 +1,292 @@
+// A volume whose LOG and LOCK are kept in a directory of the host (mkfs --aux_path).
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+#include "test_volume.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
+
+const IOOptions kIo;
+
+// What another process is told that wants the lock on the file.
+bool AnotherProcessGetsLock(const std::string& path) {
+  const pid_t child = fork();
+  if (child == 0) {
+    struct flock lock{};
+    lock.l_type = F_WRLCK;
+    const int fd = open(path.c_str(), O_RDWR);
+    _exit(fd >= 0 && fcntl(fd, F_SETLK, &lock) == 0 ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+class AuxPath : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(aux);
+    volume.Format({.aux_path = aux, .force = true});
+    Mount();
+  }
+  void TearDown() override {
+    Unmount();
+    EXPECT_TRUE(volume.CheckIsClean());
+  }
+  void Mount(std::string_view options = "") {
+    fs = volume.Open(options);
+    ASSERT_NE(fs, nullptr);
+    env = rocksdb::NewCompositeEnv(fs);
+  }
+  void Unmount() {
+    db.reset();
+    env.reset();
+    fs.reset();
+  }
+  rocksdb::Options Options() const {
+    rocksdb::Options options;
+    options.env = env.get();
+    options.create_if_missing = true;
+    return options;
+  }
+  rocksdb::Status TryOpenDb(const rocksdb::Options& options) {
+    rocksdb::DB* raw = nullptr;
+    rocksdb::Status status = rocksdb::DB::Open(options, "/a/db", &raw);
+    db.reset(raw);
+    return status;
+  }
+  void OpenDb() {
+    ASSERT_STATUS_OK(env->CreateDirIfMissing("/a"));
+    ASSERT_STATUS_OK(TryOpenDb(Options()));
+  }
+  std::vector<std::string> Children(const std::string& directory) const {
+    std::vector<std::string> names;
+    EXPECT_STATUS_OK(fs->GetChildren(directory, kIo, &names, nullptr));
+    return names;
+  }
+  std::string OnHost(const std::string& path) const {
+    std::ifstream file(aux + path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::vector<std::string> HostNames(const std::string& directory) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(aux + directory)) {
+      names.push_back(entry.path().filename());
+    }
+    return names;
+  }
+  bool IsMissing(const std::string& path) const { return fs->FileExists(path, kIo, nullptr).IsNotFound(); }
+
+  TestVolume volume;
+  std::string aux = volume.directory() + "/aux";
+  std::shared_ptr<rocksdb::FileSystem> fs;
+  std::unique_ptr<rocksdb::Env> env;
+  std::unique_ptr<rocksdb::DB> db;
+};
+
+TEST_F(AuxPath, DatabaseKeepsLogAndLockOnTheHostAndAllElseInTheVolume) {
+  OpenDb();
+  ASSERT_STATUS_OK(db->Put(rocksdb::WriteOptions(), "key", "value"));
+  EXPECT_THAT(OnHost("/a/db/LOG"), HasSubstr("RocksDB version"));
+  EXPECT_THAT(HostNames("/a/db"), UnorderedElementsAre("LOG", "LOCK"));
+  EXPECT_THAT(Children("/a/db"), Contains("LOG"));
+  EXPECT_THAT(Children("/a/db"), Contains("LOCK"));
+  EXPECT_THAT(Children("/a/db"), Contains("CURRENT"));
+  std::vector<rocksdb::FileAttributes> attributes;
+  ASSERT_STATUS_OK(fs->GetChildrenFileAttributes("/a/db", kIo, &attributes, nullptr));
+  std::uint64_t size = 0;
+  ASSERT_STATUS_OK(fs->GetFileSize("/a/db/LOG", kIo, &size, nullptr));
+  EXPECT_EQ(size, std::filesystem::file_size(aux + "/a/db/LOG"));
+  EXPECT_EQ(attributes.size(), Children("/a/db").size());
+}
+
+TEST_F(AuxPath, DatabaseIsReopenedAndItsLogRotated) {
+  OpenDb();
+  ASSERT_STATUS_OK(db->Put(rocksdb::WriteOptions(), "key", "value"));
+  for (int round = 0; round < 3; ++round) {
+    Unmount();
+    Mount();
+    rocksdb::Options options = Options();
+    options.keep_log_file_num = 2;
+    ASSERT_STATUS_OK(TryOpenDb(options));
+    std::string value;
+    ASSERT_STATUS_OK(db->Get(rocksdb::ReadOptions(), "key", &value));
+    EXPECT_EQ(value, "value");
+    EXPECT_THAT(Children("/a/db"), Contains(StartsWith("LOG.old.")));
+  }
+  // RocksDB found the old ones in the listing and deleted them.
+  const auto names = HostNames("/a/db");
+  EXPECT_EQ(std::ranges::count_if(names, [](const auto& name) { return name.starts_with("LOG"); }), 2);
+}
+
+TEST_F(AuxPath, LockExcludesThisAndOtherProcesses) {
+  OpenDb();
+  EXPECT_FALSE(AnotherProcessGetsLock(aux + "/a/db/LOCK"));
+  rocksdb::DB* second = nullptr;
+  const rocksdb::Status refused = rocksdb::DB::Open(Options(), "/a/db", &second);
+  EXPECT_TRUE(refused.IsIOError());
+  EXPECT_THAT(refused.ToString(), HasSubstr("lock hold by current process"));
+  EXPECT_THAT(refused.ToString(), HasSubstr(aux + "/a/db/LOCK"));
+  db.reset();
+  EXPECT_TRUE(AnotherProcessGetsLock(aux + "/a/db/LOCK"));
+}
+
+TEST_F(AuxPath, LockOfAnotherNameIsTheVolumes) {
+  rocksdb::FileLock* lock = nullptr;
+  ASSERT_STATUS_OK(fs->LockFile("/other", kIo, &lock, nullptr));
+  rocksdb::FileLock* again = nullptr;
+  EXPECT_TRUE(fs->LockFile("/other", kIo, &again, nullptr).IsIOError());
+  ASSERT_STATUS_OK(fs->UnlockFile(lock, kIo, nullptr));
+  EXPECT_THAT(HostNames(""), IsEmpty());
+}
+
+TEST_F(AuxPath, DestroyedDatabaseLeavesNothingOnEitherSide) {
+  OpenDb();
+  db.reset();
+  OpenDb();  // leaves a LOG.old
+  db.reset();
+  ASSERT_STATUS_OK(rocksdb::DestroyDB("/a/db", Options()));
+  EXPECT_THAT(Children("/a"), IsEmpty());
+  EXPECT_THAT(HostNames("/a"), IsEmpty());
+  ASSERT_STATUS_OK(fs->DeleteDir("/a", kIo, nullptr));
+  EXPECT_THAT(HostNames(""), IsEmpty());
+}
+
+TEST_F(AuxPath, LostAuxDirectoryIsNamedWhenTheVolumeIsOpened) {
+  OpenDb();
+  Unmount();
+  std::filesystem::remove_all(aux);
+  std::shared_ptr<rocksdb::FileSystem> result;
+  const rocksdb::Status refused = volume.TryOpen(volume.uri(), &result);
+  EXPECT_FALSE(refused.ok());
+  EXPECT_THAT(refused.ToString(), HasSubstr("aux directory " + aux));
+  EXPECT_THAT(refused.ToString(), HasSubstr("No such file or directory"));
+  rocksdb::Env* found = nullptr;
+  std::shared_ptr<rocksdb::Env> guard;
+  EXPECT_FALSE(rocksdb::Env::CreateFromUri(rocksdb::ConfigOptions(), volume.uri(), "", &found, &guard).ok());
+  std::filesystem::create_directory(aux);  // an empty one will do
+  Mount();
+  OpenDb();
+}
+
+TEST_F(AuxPath, AuxDirectoryLostWhileInUseIsAnErrorAndNeverAnEmptyListing) {
+  OpenDb();
+  db.reset();
+  std::filesystem::rename(aux, aux + ".gone");
+  std::vector<std::string> names;
+  std::vector<rocksdb::FileAttributes> attributes;
+  std::uint64_t number = 0;
+  std::shared_ptr<rocksdb::Logger> logger;
+  for (const IOStatus& status :
+       {fs->GetChildren("/a/db", kIo, &names, nullptr),
+        fs->GetChildrenFileAttributes("/a/db", kIo, &attributes, nullptr),
+        fs->FileExists("/a/db/LOG", kIo, nullptr), fs->GetFileSize("/a/db/LOG", kIo, &number, nullptr),
+        fs->GetFileModificationTime("/a/db/LOG", kIo, &number, nullptr),
+        fs->DeleteFile("/a/db/LOG", kIo, nullptr), fs->NewLogger("/a/db/LOG", kIo, &logger, nullptr),
+        fs->RenameFile("/a/db/LOG", "/a/db/LOG.old.1", kIo, nullptr),
+        fs->RenameFile("/a/db", "/a/moved", kIo, nullptr), fs->DeleteDir("/a/db", kIo, nullptr)}) {
+    EXPECT_TRUE(status.IsIOError()) << status.ToString();
+    EXPECT_THAT(status.ToString(), HasSubstr("aux directory " + aux));
+  }
+  EXPECT_THAT(names, IsEmpty());
+  const rocksdb::Status refused = TryOpenDb(Options());
+  EXPECT_THAT(refused.ToString(), HasSubstr(aux));
+  EXPECT_FALSE(std::filesystem::exists(aux)) << "it must not be made in passing";
+  std::filesystem::rename(aux + ".gone", aux);
+  OpenDb();
+}
+
+TEST_F(AuxPath, DirectoriesOfTheVolumeAreTheTruth) {
+  std::filesystem::create_directory(aux + "/stale");
+  std::ofstream(aux + "/stale/LOG") << "of an earlier life";
+  EXPECT_TRUE(IsMissing("/stale/LOG"));
+  EXPECT_TRUE(IsMissing("/stale"));
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  EXPECT_TRUE(fs->NewWritableFile("/stale/LOG", FileOptions(), &file, nullptr).IsPathNotFound());
+  std::vector<std::string> names;
+  EXPECT_TRUE(fs->GetChildren("/stale", kIo, &names, nullptr).IsNotFound());
+  ASSERT_STATUS_OK(fs->CreateDir("/LOG", kIo, nullptr));  // a directory may be called so
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/LOG/LOG", "a log in it"));
+  EXPECT_EQ(OnHost("/LOG/LOG"), "a log in it");
+  EXPECT_THAT(Children("/"), UnorderedElementsAre("LOG"));
+  bool is_directory = false;
+  ASSERT_STATUS_OK(fs->IsDirectory("/LOG", kIo, &is_directory, nullptr));
+  EXPECT_TRUE(is_directory);
+}
+
+TEST_F(AuxPath, RenamedDirectoryTakesItsFilesAlong) {
+  ASSERT_STATUS_OK(fs->CreateDir("/one", kIo, nullptr));
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/one/LOG", "log"));
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/one/data.sst", "data"));
+  std::filesystem::create_directory(aux + "/two");
+  std::ofstream(aux + "/two/LOG.old.1") << "of an earlier life";
+  ASSERT_STATUS_OK(fs->RenameFile("/one", "/two", kIo, nullptr));
+  EXPECT_THAT(Children("/two"), UnorderedElementsAre("LOG", "data.sst"));
+  EXPECT_EQ(ReadWhole(*fs, "/two/LOG"), "log");
+  EXPECT_FALSE(std::filesystem::exists(aux + "/one"));
+  ASSERT_STATUS_OK(fs->CreateDir("/three", kIo, nullptr));
+  EXPECT_THAT(fs->RenameFile("/three", "/two", kIo, nullptr).ToString(), HasSubstr("not empty"));
+  EXPECT_THAT(fs->DeleteDir("/two", kIo, nullptr).ToString(), HasSubstr("not empty"));
+  ASSERT_STATUS_OK(fs->RenameFile("/three", "/four", kIo, nullptr));  // never had anything on the host
+  EXPECT_THAT(Children("/"), UnorderedElementsAre("two", "four"));
+}
+
+TEST_F(AuxPath, NamesDoNotCrossBetweenVolumeAndHost) {
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/LOG", "log"));
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/data", "data"));
+  EXPECT_TRUE(fs->RenameFile("/LOG", "/copy", kIo, nullptr).IsNotSupported());
+  EXPECT_TRUE(fs->LinkFile("/data", "/LOG.old.1", kIo, nullptr).IsNotSupported());
+  bool same = true;
+  ASSERT_STATUS_OK(fs->AreFilesSame("/LOG", "/data", kIo, &same, nullptr));
+  EXPECT_FALSE(same);
+  ASSERT_STATUS_OK(fs->LinkFile("/LOG", "/LOG.old.1", kIo, nullptr));
+  ASSERT_STATUS_OK(fs->AreFilesSame("/LOG", "/LOG.old.1", kIo, &same, nullptr));
+  EXPECT_TRUE(same);
+  ASSERT_STATUS_OK(fs->DeleteFile("/LOG", kIo, nullptr));
+  EXPECT_TRUE(IsMissing("/LOG"));
+  EXPECT_EQ(OnHost("/LOG.old.1"), "log");
+}
+
+TEST_F(AuxPath, ReadOnlyMountReadsAndWritesNothing) {
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/LOG", "log"));
+  Unmount();
+  Mount("ro");
+  EXPECT_EQ(ReadWhole(*fs, "/LOG"), "log");
+  EXPECT_THAT(Children("/"), UnorderedElementsAre("LOG"));
+  std::shared_ptr<rocksdb::Logger> logger;
+  for (const IOStatus& status :
+       {fs->NewLogger("/LOG", kIo, &logger, nullptr), fs->DeleteFile("/LOG", kIo, nullptr),
+        fs->RenameFile("/LOG", "/LOG.old.1", kIo, nullptr)}) {
+    EXPECT_THAT(status.ToString(), HasSubstr("read-only"));
+  }
+  EXPECT_EQ(OnHost("/LOG"), "log");
+}
+
+TEST_F(AuxPath, FileSystemIsFoundAgainByItsId) {
+  EXPECT_STREQ(fs->Name(), "ZenFS");
+  const std::string text = fs->ToString(rocksdb::ConfigOptions());
+  EXPECT_THAT(text, Not(HasSubstr("target")));
+  std::shared_ptr<rocksdb::FileSystem> again;
+  ASSERT_STATUS_OK(rocksdb::FileSystem::CreateFromString(rocksdb::ConfigOptions(), text, &again));
+  EXPECT_EQ(again->GetId(), fs->GetId());
+}
+
+}  // namespace
+}  // namespace zenfs
