@@ -37,18 +37,27 @@ set(ZENFS_TESTS_model
 )
 
 set(ZENFS_SOURCES_metrics
+  metrics/metric.cc
+  metrics/metrics.cc
+  metrics/snapshot.cc
+  metrics/thread_shard.cc
 )
 set(ZENFS_TESTS_metrics
+  metrics/latency_histogram_test.cc
+  metrics/metrics_page_test.cc
+  metrics/metrics_test.cc
 )
 
 set(ZENFS_SOURCES_device
   device/checked_device.cc
+  device/metered_device.cc
   device/read_only_view.cc
   device/request_check.cc
   device/zone_info.cc
 )
 set(ZENFS_TESTS_device
   device/checked_device_test.cc
+  device/metered_device_test.cc
   device/zone_info_test.cc
 )
 

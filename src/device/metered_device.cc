@@ -1,0 +1,114 @@
+#include "device/metered_device.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace zenfs {
+namespace {
+
+Operation OperationOf(IoRequest::Kind kind) {
+  switch (kind) {
+    case IoRequest::Kind::kRead: return Operation::kDeviceRead;
+    case IoRequest::Kind::kWrite: return Operation::kZoneWrite;
+    case IoRequest::Kind::kAppend: return Operation::kZoneAppend;
+  }
+  return Operation::kDeviceRead;
+}
+
+class MeteredQueue final : public IoQueue {
+ public:
+  MeteredQueue(std::unique_ptr<IoQueue> queue, Metrics& metrics)
+      : queue_(std::move(queue)), metrics_(metrics) {}
+
+  void Submit(IoRequest* request) override {
+    metrics_.Count(OperationOf(request->kind));
+    begun_.emplace_back(request, SteadyNow());
+    queue_->Submit(request);
+  }
+  void Reap(std::size_t min_count, std::vector<IoRequest*>& done) override {
+    const std::size_t before = done.size();
+    queue_->Reap(min_count, done);
+    if (done.size() == before) return;
+    const SteadyTime now = SteadyNow();
+    for (std::size_t i = before; i < done.size(); ++i) Reaped(*done[i], now);
+  }
+  std::size_t in_flight() const override { return queue_->in_flight(); }
+
+ private:
+  void Reaped(const IoRequest& request, SteadyTime now) {
+    const Operation operation = OperationOf(request.kind);
+    if (request.status) {
+      const bool read = request.kind == IoRequest::Kind::kRead;
+      metrics_.CountBytes(operation, read ? request.read_into.size() : request.write_from.size());
+    } else {
+      metrics_.CountError(operation);
+    }
+    const auto begun = std::find_if(begun_.begin(), begun_.end(),
+                                    [&](const auto& entry) { return entry.first == &request; });
+    if (begun == begun_.end()) return;
+    metrics_.Time(operation, now - begun->second);
+    *begun = begun_.back();
+    begun_.pop_back();
+  }
+
+  const std::unique_ptr<IoQueue> queue_;
+  Metrics& metrics_;
+  std::vector<std::pair<const IoRequest*, SteadyTime>> begun_;  // as many as are in flight
+};
+
+class MeteredDevice final : public ZonedDevice {
+ public:
+  MeteredDevice(std::unique_ptr<ZonedDevice> device, Metrics& metrics)
+      : device_(std::move(device)), metrics_(metrics) {}
+
+  const Geometry& geometry() const override { return device_->geometry(); }
+  const std::string& name() const override { return device_->name(); }
+  OpenMode mode() const override { return device_->mode(); }
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
+    return device_->Report(first, count);
+  }
+  Status Read(DeviceOffset offset, ByteSpan into) override {
+    Meter meter(metrics_, Operation::kDeviceRead);
+    return meter.Done(device_->Read(offset, into), into.size());
+  }
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override {
+    std::uint64_t bytes = 0;
+    for (const ByteView piece : pieces) bytes += piece.size();
+    Meter meter(metrics_, Operation::kZoneWrite);
+    return meter.Done(device_->Write(offset, pieces), bytes);
+  }
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override {
+    Meter meter(metrics_, Operation::kZoneAppend);
+    return meter.Done(device_->Append(zone, bytes), bytes.size());
+  }
+  Status Reset(ZoneId zone) override {
+    Meter meter(metrics_, Operation::kZoneReset);
+    return meter.Done(device_->Reset(zone));
+  }
+  Status Finish(ZoneId zone) override {
+    Meter meter(metrics_, Operation::kZoneFinish);
+    return meter.Done(device_->Finish(zone));
+  }
+  Status Open(ZoneId zone) override { return device_->Open(zone); }
+  Status Close(ZoneId zone) override { return device_->Close(zone); }
+  Status Flush() override {
+    Meter meter(metrics_, Operation::kDeviceFlush);
+    return meter.Done(device_->Flush());
+  }
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {
+    return std::make_unique<MeteredQueue>(device_->CreateQueue(depth), metrics_);
+  }
+
+ private:
+  const std::unique_ptr<ZonedDevice> device_;
+  Metrics& metrics_;
+};
+
+}  // namespace
+
+std::unique_ptr<ZonedDevice> MeterDevice(std::unique_ptr<ZonedDevice> device, Metrics& metrics) {
+  return std::make_unique<MeteredDevice>(std::move(device), metrics);
+}
+
+}  // namespace zenfs

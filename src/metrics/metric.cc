@@ -1,0 +1,56 @@
+#include "metrics/metric.h"
+
+namespace zenfs {
+namespace {
+
+constexpr bool kBytes = true;
+
+// In the order of the enumerations; docs/metrics.md has a row for each.
+constexpr OperationInfo kOperations[] = {
+    {"wal_write", "Appends to framed files (WAL, MANIFEST, info log)", kBytes},
+    {"non_wal_write", "Appends to plain files (SST, blob)", kBytes},
+    {"wal_flush", "Flushes of framed files"},
+    {"wal_sync", "Syncs of framed files"},
+    {"non_wal_sync", "Syncs of plain files"},
+    {"read", "Reads of files", kBytes},
+    {"open", "Files opened that were there"},
+    {"create", "Files created"},
+    {"close", "Files closed that were open for writing"},
+    {"delete", "Names of files removed"},
+    {"rename", "Files and directories renamed"},
+    {"link", "Files linked"},
+    {"directory_change", "Directories made and removed"},
+    {"directory_sync", "Directories synced"},
+    {"meta_sync", "Commits to the metadata log, each until it is durable"},
+    {"roll", "Rolls of the metadata log to another zone"},
+    {"device_read", "Reads of the device", kBytes},
+    {"zone_write", "Writes to zones at the write pointer", kBytes},
+    {"zone_append", "Zone appends", kBytes},
+    {"device_flush", "Flushes of the device's write cache"},
+    {"zone_reset", "Zones reset"},
+    {"zone_finish", "Zones finished"},
+};
+static_assert(std::size(kOperations) == kOperationCount);
+static_assert(static_cast<std::size_t>(Operation::kZoneFinish) + 1 == kOperationCount);
+
+constexpr ValueInfo kValues[] = {
+    {"data_bytes_total", "bytes", "Data of plain files written to the device, with padding", true},
+    {"wal_bytes_total", "bytes", "Payload of frames written to the device", true},
+    {"wal_padding_bytes_total", "bytes", "Headers and padding of frames written to the device", true},
+    {"metadata_bytes_total", "bytes", "Metadata log written to the device, with padding and snapshots", true},
+    {"folded_bytes_total", "bytes", "Log data written again as extents to free a log zone", true},
+    {"wal_reserve_waits_total", "", "Syncs that had to wait for a log zone", true},
+    {"meta_frames_total", "", "Device writes that carried metadata commits", true},
+    {"open_files", "", "Handles of files that are open"},
+    {"epoch", "", "Mount epoch: how often the volume has been mounted for writing"},
+    {"mount_time_seconds", "seconds", "When the volume was mounted, since 1970-01-01 UTC"},
+};
+static_assert(std::size(kValues) == kValueCount);
+static_assert(static_cast<std::size_t>(Value::kMountTime) + 1 == kValueCount);
+
+}  // namespace
+
+std::span<const OperationInfo, kOperationCount> Operations() { return kOperations; }
+std::span<const ValueInfo, kValueCount> Values() { return kValues; }
+
+}  // namespace zenfs

@@ -1,0 +1,87 @@
+// What is measured: the closed lists of operations and values, with their names. The page, `zenfs stats`, the exporter
+// and docs/metrics.md all go by these tables.
+//
+// Names have the prefix zenfs_ when they are shown. Those of wal_write, non_wal_write, wal_sync, non_wal_sync, read,
+// zone_write, meta_sync and roll are the ones that the older ZenFS had for the same thing, and latencies are shown in
+// microseconds because they were there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace zenfs {
+
+// Something that is done again and again: counted, with its errors, its bytes and its latency.
+enum class Operation : std::uint8_t {
+  kWalWrite,
+  kNonWalWrite,
+  kWalFlush,
+  kWalSync,
+  kNonWalSync,
+  kRead,
+  kOpen,
+  kCreate,
+  kClose,
+  kDelete,
+  kRename,
+  kLink,
+  kDirectoryChange,
+  kDirectorySync,
+  kMetaSync,
+  kRoll,
+  kDeviceRead,
+  kZoneWrite,
+  kZoneAppend,
+  kDeviceFlush,
+  kZoneReset,
+  kZoneFinish,
+};
+inline constexpr std::size_t kOperationCount = 22;
+
+struct OperationInfo {
+  std::string_view name;  // NAME_total, NAME_errors_total, NAME_bytes_total, NAME_latency
+  std::string_view help;
+  bool has_bytes = false;
+};
+
+// So short and frequent that reading the clock would cost too much: counted always, timed once in kTimedOneIn.
+[[nodiscard]] constexpr bool IsSampled(Operation operation) {
+  return operation == Operation::kWalWrite || operation == Operation::kWalFlush;
+}
+inline constexpr std::uint64_t kTimedOneIn = 64;
+
+// A number that is set or added to in one place.
+enum class Value : std::uint8_t {
+  kDataBytes,
+  kWalBytes,
+  kWalPaddingBytes,
+  kMetadataBytes,
+  kFoldedBytes,
+  kWalReserveWaits,
+  kMetaFrames,
+  kOpenFiles,
+  kEpoch,
+  kMountTime,
+};
+inline constexpr std::size_t kValueCount = 10;
+
+struct ValueInfo {
+  std::string_view name;
+  std::string_view unit;  // "bytes", "seconds"; empty for a plain count
+  std::string_view help;
+  bool counter = false;  // only ever grows during a mount; else a gauge
+};
+
+[[nodiscard]] std::span<const OperationInfo, kOperationCount> Operations();
+[[nodiscard]] std::span<const ValueInfo, kValueCount> Values();
+
+[[nodiscard]] inline const OperationInfo& InfoOf(Operation operation) {
+  return Operations()[static_cast<std::size_t>(operation)];
+}
+[[nodiscard]] inline const ValueInfo& InfoOf(Value value) {
+  return Values()[static_cast<std::size_t>(value)];
+}
+
+}  // namespace zenfs
