@@ -164,6 +164,7 @@ void MetalogImpl::Publish(Batch& batch) {
   stats_.sequence = batch.last_sequence();
   stats_.commits += batch.members.size();
   ++stats_.frames_written;
+  CountWritten();
   for (Member* member : batch.members) {
     if (frozen_) {
       pending_.push_back({member->edits, std::move(member->encoded), member->growth});

@@ -163,6 +163,17 @@ Status MetalogImpl::health() const {
   return health_;
 }
 
+void MetalogImpl::SetMetrics(Metrics* metrics) {
+  MutexLock lock(mutex_);
+  metrics_ = metrics;
+}
+
+void MetalogImpl::CountWritten() {
+  if (metrics_ == nullptr) return;
+  metrics_->RaiseTo(Value::kMetadataBytes, stats_.bytes_written + current_->bytes_written());
+  metrics_->RaiseTo(Value::kMetaFrames, stats_.frames_written);
+}
+
 MetalogStats MetalogImpl::stats() const {
   MutexLock lock(mutex_);
   MetalogStats stats = stats_;

@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "device/zoned_device.h"
 #include "format/superblock.h"
+#include "metrics/metrics.h"
 #include "model/state.h"
 
 namespace zenfs {
@@ -68,6 +69,8 @@ class Metalog {
   virtual const State& recovered() const = 0;
   // Set once, before the first Commit. Not owned.
   virtual void SetSink(CommitSink* sink) = 0;
+  // Where rolls and what is written are counted from now on. Set once, before the first Commit. Not owned.
+  virtual void SetMetrics(Metrics* metrics) = 0;
 
   // Errors: any device error, after which the outcome is known to be "not committed" because the log has
   // moved to another zone without it; kUnknownOutcome when that was impossible too, and from then on

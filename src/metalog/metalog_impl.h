@@ -45,6 +45,7 @@ class MetalogImpl final : public Metalog {
 
   const State& recovered() const override { return recovered_; }
   void SetSink(CommitSink* sink) override EXCLUDES(mutex_);
+  void SetMetrics(Metrics* metrics) override EXCLUDES(mutex_);
   Status Commit(std::vector<Edit> edits, CommitOptions options) override EXCLUDES(mutex_);
   Status Roll() override EXCLUDES(mutex_);
   void Stop() override EXCLUDES(mutex_);
@@ -95,6 +96,7 @@ class MetalogImpl final : public Metalog {
   void Complete(Member& member, Status result) REQUIRES(mutex_);
   void ReleaseLead() REQUIRES(mutex_);
   void WakeNext() REQUIRES(mutex_);
+  void CountWritten() REQUIRES(mutex_);
   void ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t growth) REQUIRES(mutex_);
   void GoReadOnly(Error why) REQUIRES(mutex_);
   Status FlushDevice();
@@ -123,6 +125,7 @@ class MetalogImpl final : public Metalog {
   const State recovered_;
 
   mutable Mutex mutex_;  // see docs/architecture.md; above the leaf lock of Metazones
+  Metrics* metrics_ GUARDED_BY(mutex_) = nullptr;
   std::deque<Member*> queue_ GUARDED_BY(mutex_);
   bool leading_ GUARDED_BY(mutex_) = false;
   bool roll_wants_lead_ GUARDED_BY(mutex_) = false;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/random.h"
 #include "base/sync_point.h"
@@ -69,8 +70,10 @@ Status MetalogImpl::Roll() {
 
 void MetalogImpl::RunRoll() {
   RollRun run;
+  std::optional<Meter> meter;
   {
     MutexLock lock(mutex_);
+    if (metrics_ != nullptr) meter.emplace(*metrics_, Operation::kRoll);
     frozen_ = true;
     run.frozen = &state_;
     run.base_sequence = stats_.sequence;
@@ -88,6 +91,8 @@ void MetalogImpl::RunRoll() {
   }
   // The old zone was not finished before if its tail was torn or it was fenced.
   if (result && finish_before_roll_) zones_.FinishAllBut(run.writer->chain());
+  if (meter) result = meter->Done(std::move(result));
+  meter.reset();  // once the roll is finished the metrics may go away
   FinishRoll(run, result);
 }
 
@@ -242,6 +247,7 @@ void MetalogImpl::FinishRoll(RollRun& run, const Status& result) {
     stats_.bytes_written += old->bytes_written();
     ++stats_.rolls;
     stats_.generation = current_->generation();
+    CountWritten();
     smallest_zone_ = std::min(smallest_zone_, current_->zone_capacity() - layout_.frames_at);
     // Half of what is left may be used before the next roll, lest a large snapshot makes it roll all the
     // time.

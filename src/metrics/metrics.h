@@ -85,11 +85,12 @@ class Meter {
   // Whether this one's latency is measured.
   bool timed() const { return timed_; }
 
+  void Failed() { metrics_.CountError(operation_); }
   // `result` as it is (a Status or Result): a failure is counted as one, else `bytes` are.
   template <typename R>
   [[nodiscard]] R Done(R result, std::uint64_t bytes = 0) {
     if (!result) {
-      metrics_.CountError(operation_);
+      Failed();
     } else if (bytes != 0) {
       metrics_.CountBytes(operation_, bytes);
     }

@@ -120,6 +120,8 @@ class Volume {
   virtual std::uint64_t epoch() const = 0;
   virtual MetalogStats metalog_stats() const = 0;
   virtual WriteCounters write_counters() const = 0;
+  // The page that this mount counts in, for DecodeMetrics; empty for a volume that counts nothing.
+  virtual ByteView metrics_page() const { return {}; }
   // What a mount found damaged and worked around, one sentence each; empty on a sound volume.
   virtual std::vector<std::string> notices() const = 0;
   virtual Status health() const = 0;

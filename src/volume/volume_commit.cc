@@ -9,7 +9,8 @@
 namespace zenfs {
 
 Status VolumeCore::Commit(std::vector<Edit> edits, bool flush_data_first) {
-  return metalog_->Commit(std::move(edits), {.flush_data_first = flush_data_first});
+  Meter meter(metrics_, Operation::kMetaSync);
+  return meter.Done(metalog_->Commit(std::move(edits), {.flush_data_first = flush_data_first}));
 }
 
 void VolumeCore::OnCommitted(std::span<const Edit> edits) {

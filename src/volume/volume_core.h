@@ -17,6 +17,7 @@
 #include "base/mutex.h"
 #include "catalog/catalog.h"
 #include "metalog/metalog.h"
+#include "metrics/metrics.h"
 #include "staging/left_behind.h"
 #include "staging/staging_area.h"
 #include "volume/id_allocator.h"
@@ -68,6 +69,7 @@ class VolumeCore final : public Volume,
   std::uint64_t epoch() const override { return epoch_; }
   MetalogStats metalog_stats() const override;
   WriteCounters write_counters() const override;
+  ByteView metrics_page() const override { return metrics_.page(); }
   std::vector<std::string> notices() const override { return notices_; }
   Status health() const override;
 
@@ -79,6 +81,9 @@ class VolumeCore final : public Volume,
   [[nodiscard]] Status Release(ZoneId zone) override;
 
   // --- for handles ---
+  Metrics& metrics() { return metrics_; }
+  // Copies to the metrics what is counted elsewhere: bytes written, by cause.
+  void CountWritten();
   // Fails in a forked child and after Unmount; with `writing`, also on a read-only volume.
   [[nodiscard]] Result<Gate::Entry> Enter(bool writing) const;
   // The file's existence is durable when this returns.
@@ -142,6 +147,8 @@ class VolumeCore final : public Volume,
   std::uint64_t epoch_ = 0;
   std::atomic<std::uint64_t> plain_bytes_{0};
   std::atomic<std::uint64_t> folded_bytes_{0};
+
+  Metrics metrics_;
 
   // In order of construction: each uses only what stands above it, and none outlives what it uses.
   std::unique_ptr<ZonedDevice> device_;

@@ -56,6 +56,7 @@ std::shared_ptr<OpenFile> VolumeCore::OpenById(const CatalogView& view, FileId i
 }
 
 Result<std::shared_ptr<OpenFile>> VolumeCore::OpenExisting(std::string_view path) {
+  Meter meter(metrics_, Operation::kOpen);
   Result<std::shared_ptr<OpenFile>> file = nullptr;
   catalog_->Look([&](const CatalogView& view) {
     const Result<Entry> entry = view.Resolve(path);
@@ -67,7 +68,8 @@ Result<std::shared_ptr<OpenFile>> VolumeCore::OpenExisting(std::string_view path
       file = OpenById(view, entry->id);
     }
   });
-  if (file && *file == nullptr) return Fail(Code::kNotFound, fmt::format("{}: no such file", path));
+  if (file && *file == nullptr) file = Fail(Code::kNotFound, fmt::format("{}: no such file", path));
+  if (!file) meter.Failed();
   return file;
 }
 
@@ -110,7 +112,8 @@ Result<std::shared_ptr<OpenFile>> VolumeCore::CreateFileAt(std::string_view path
 
 Result<std::unique_ptr<FileHandle>> VolumeCore::Create(std::string_view path, Lifetime lifetime) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, Enter(true));
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> file, CreateFileAt(path, lifetime));
+  Meter meter(metrics_, Operation::kCreate);
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> file, meter.Done(CreateFileAt(path, lifetime)));
   return MakeHandle(std::move(file), true);
 }
 
@@ -119,7 +122,8 @@ Result<std::unique_ptr<FileHandle>> VolumeCore::OpenForAppend(std::string_view p
   Result<std::shared_ptr<OpenFile>> opened = OpenExisting(path);
   if (opened) return MakeHandle(*std::move(opened), true);
   if (!create || opened.error().code() != Code::kNotFound) return Fail(std::move(opened).error());
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> file, CreateFileAt(path, Lifetime::kNotSet));
+  Meter meter(metrics_, Operation::kCreate);
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> file, meter.Done(CreateFileAt(path, Lifetime::kNotSet)));
   return MakeHandle(std::move(file), true);
 }
 
@@ -138,6 +142,7 @@ Status VolumeCore::Truncate(std::string_view path, std::uint64_t size) {
 
 std::unique_ptr<FileHandle> VolumeCore::MakeHandle(std::shared_ptr<OpenFile> file, bool writable) {
   if (writable) file->writers.fetch_add(1);
+  metrics_.Change(Value::kOpenFiles, 1);
   return std::make_unique<VolumeHandle>(shared_from_this(), std::move(file), writable);
 }
 
@@ -160,6 +165,7 @@ Status VolumeCore::EndWriting(OpenFile& file) {
 }
 
 void VolumeCore::Release(OpenFile& file) {
+  metrics_.Change(Value::kOpenFiles, -1);
   {
     MutexLock lock(files_mutex_);
     if (--file.handles != 0) return;

@@ -21,36 +21,75 @@ Result<Gate::Entry> VolumeHandle::EnterWriting() const {
 
 Result<std::size_t> VolumeHandle::Read(std::uint64_t offset, ByteSpan into) const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, core_->Enter(false));
-  return file_->plain ? file_->plain->Read(offset, into) : file_->framed->Read(offset, into);
+  Meter meter(core_->metrics(), Operation::kRead);
+  Result<std::size_t> read =
+      file_->plain ? file_->plain->Read(offset, into) : file_->framed->Read(offset, into);
+  const std::size_t bytes = read.value_or(0);
+  return meter.Done(std::move(read), bytes);
 }
 
 void VolumeHandle::ReadMany(std::span<ReadRequest> requests) const {
   const Result<Gate::Entry> entry = core_->Enter(false);
-  if (entry && file_->plain) return file_->plain->ReadMany(requests);
+  if (entry && file_->plain) return ReadManyPlain(requests);
   for (ReadRequest& request : requests) {
     if (!entry) {
       request.status = Fail(entry.error());
       continue;
     }
-    const Result<std::size_t> read = file_->framed->Read(request.offset, request.into);
+    const Result<std::size_t> read = Read(request.offset, request.into);
     request.status = read ? Status() : Fail(read.error());
     request.into = request.into.first(read ? *read : 0);
   }
 }
 
+void VolumeHandle::ReadManyPlain(std::span<ReadRequest> requests) const {
+  const SteadyTime begin = SteadyNow();
+  file_->plain->ReadMany(requests);
+  const std::chrono::nanoseconds together = SteadyNow() - begin;
+  Metrics& metrics = core_->metrics();
+  for (const ReadRequest& request : requests) {
+    metrics.Count(Operation::kRead);
+    metrics.Time(Operation::kRead, together);
+    if (request.status) {
+      metrics.CountBytes(Operation::kRead, request.into.size());
+    } else {
+      metrics.CountError(Operation::kRead);
+    }
+  }
+}
+
+Status VolumeHandle::AppendFramed(ByteView bytes) {
+  Meter meter(core_->metrics(), Operation::kWalWrite);
+  if (meter.timed()) core_->CountWritten();
+  return meter.Done(file_->framed->Append(bytes), bytes.size());
+}
+
+Status VolumeHandle::SyncFile() {
+  if (file_->plain) return core_->SyncPlain(*file_);
+  ZENFS_RETURN_IF_ERROR(core_->EnsureCommitted(*file_));
+  return file_->framed->Sync();
+}
+
 Status VolumeHandle::Append(ByteView bytes) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
-  return file_->plain ? file_->plain->Append(bytes) : file_->framed->Append(bytes);
+  if (file_->framed) return AppendFramed(bytes);
+  Meter meter(core_->metrics(), Operation::kNonWalWrite);
+  Status appended = meter.Done(file_->plain->Append(bytes), bytes.size());
+  core_->CountWritten();
+  return appended;
 }
 
 Status VolumeHandle::PositionedAppend(ByteView bytes, std::uint64_t offset) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
-  if (file_->plain) return file_->plain->PositionedAppend(bytes, offset);
+  if (file_->plain) {
+    Meter meter(core_->metrics(), Operation::kNonWalWrite);
+    return meter.Done(file_->plain->PositionedAppend(bytes, offset), bytes.size());
+  }
   if (offset != file_->framed->size()) {
     return Fail(Code::kInvalidArgument, fmt::format("file {}: written at {} but its end is at {}",
                                                     file_->id.value, offset, file_->framed->size()));
   }
-  return file_->framed->Append(bytes);
+  return AppendFramed(bytes);
 }
 
 Status VolumeHandle::Truncate(std::uint64_t size) {
@@ -64,21 +103,26 @@ Status VolumeHandle::Truncate(std::uint64_t size) {
 Status VolumeHandle::Flush() {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
   if (file_->plain) return {};
-  ZENFS_RETURN_IF_ERROR(core_->EnsureCommitted(*file_));
-  return file_->framed->Flush();
+  Meter meter(core_->metrics(), Operation::kWalFlush);
+  ZENFS_RETURN_IF_ERROR(meter.Done(core_->EnsureCommitted(*file_)));
+  return meter.Done(file_->framed->Flush());
 }
 
 Status VolumeHandle::Sync() {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
-  if (file_->plain) return core_->SyncPlain(*file_);
-  ZENFS_RETURN_IF_ERROR(core_->EnsureCommitted(*file_));
-  return file_->framed->Sync();
+  Meter meter(core_->metrics(), file_->plain ? Operation::kNonWalSync : Operation::kWalSync);
+  Status synced = meter.Done(SyncFile());
+  core_->CountWritten();
+  return synced;
 }
 
 Status VolumeHandle::Close() {
   if (!writable_ || closed_.exchange(true)) return {};
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, core_->Enter(true));
-  return core_->EndWriting(*file_);
+  Meter meter(core_->metrics(), Operation::kClose);
+  Status closed = meter.Done(core_->EndWriting(*file_));
+  core_->CountWritten();
+  return closed;
 }
 
 void VolumeHandle::SetLifetime(Lifetime lifetime) {

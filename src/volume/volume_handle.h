@@ -35,6 +35,11 @@ class VolumeHandle final : public FileHandle {
   // Inside the volume, with the right to write.
   [[nodiscard]] Result<Gate::Entry> EnterWriting() const;
 
+  // Inside the volume already, but for the gate.
+  void ReadManyPlain(std::span<ReadRequest> requests) const;
+  [[nodiscard]] Status AppendFramed(ByteView bytes);
+  [[nodiscard]] Status SyncFile();
+
   const std::shared_ptr<VolumeCore> core_;
   std::shared_ptr<OpenFile> file_;
   const bool writable_;

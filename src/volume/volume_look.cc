@@ -135,6 +135,15 @@ std::vector<ZoneStatus> VolumeCore::Zones() const { return zones_->Zones(); }
 
 MetalogStats VolumeCore::metalog_stats() const { return metalog_->stats(); }
 
+void VolumeCore::CountWritten() {
+  metrics_.RaiseTo(Value::kDataBytes, plain_bytes_.load(std::memory_order_relaxed));
+  metrics_.RaiseTo(Value::kFoldedBytes, folded_bytes_.load(std::memory_order_relaxed));
+  if (log_ == nullptr) return;
+  metrics_.RaiseTo(Value::kWalBytes, log_->payload_bytes());
+  metrics_.RaiseTo(Value::kWalPaddingBytes, log_->padding_bytes());
+  metrics_.RaiseTo(Value::kWalReserveWaits, log_->reserve_waits());
+}
+
 WriteCounters VolumeCore::write_counters() const {
   WriteCounters counters;
   counters.plain_data = plain_bytes_.load(std::memory_order_relaxed);

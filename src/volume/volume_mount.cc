@@ -9,6 +9,7 @@
 // itself have been in the cache only until then.
 #include <fmt/format.h>
 
+#include "device/metered_device.h"
 #include "metalog/probe.h"
 #include "reclaim/log_fold.h"
 #include "volume/counting_sink.h"
@@ -44,10 +45,11 @@ VolumeCore::VolumeCore(std::unique_ptr<ZonedDevice> device, Superblock superbloc
       geometry_(device->geometry()),
       device_name_(device->name()),
       read_only_(device->mode() == OpenMode::kReadOnly),
-      device_(std::move(device)) {}
+      device_(MeterDevice(std::move(device), metrics_)) {}
 
 Status VolumeCore::Recover() {
   ZENFS_ASSIGN_OR_RETURN(metalog_, Metalog::Open(*device_, superblock_));
+  metalog_->SetMetrics(&metrics_);
   const State& state = metalog_->recovered();
   catalog_ = std::make_unique<Catalog>(state);
   epoch_ = state.epoch();
@@ -92,6 +94,8 @@ Status VolumeCore::Recover() {
   ZENFS_RETURN_IF_ERROR(MakeStaging());
   ZENFS_RETURN_IF_ERROR(SealLogs(replayed, state));
   ForgetLeft();
+  metrics_.Set(Value::kEpoch, epoch_);
+  metrics_.Set(Value::kMountTime, WallSeconds());
   ZENFS_RETURN_IF_ERROR(zones_->Start());
   log_->Start();
   drain_->Start();

@@ -97,6 +97,7 @@ void VolumeCore::Promoted(const Promotion& promotion) {
 
 Status VolumeCore::Rename(std::string_view from_path, std::string_view to_path) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(true));
+  Meter meter(metrics_, Operation::kRename);
   Entry from;
   Entry to;
   std::vector<Edit> edits;
@@ -114,7 +115,7 @@ Status VolumeCore::Rename(std::string_view from_path, std::string_view to_path) 
   ZENFS_ASSIGN_OR_RETURN(const Promotion promotion, DrainPending(from, edits));
   if (!same) edits.push_back(RenameEntry{from.parent, from.name, to.parent, to.name});
   if (edits.empty()) return {};
-  ZENFS_RETURN_IF_ERROR(Commit(std::move(edits), promotion.drained.wrote_data));
+  ZENFS_RETURN_IF_ERROR(meter.Done(Commit(std::move(edits), promotion.drained.wrote_data)));
   Promoted(promotion);
   if (to.pending && !same) {  // it was replaced before it was ever committed
     catalog_->DropPending(to.id);
@@ -125,6 +126,7 @@ Status VolumeCore::Rename(std::string_view from_path, std::string_view to_path) 
 
 Status VolumeCore::Link(std::string_view existing, std::string_view new_name) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(true));
+  Meter meter(metrics_, Operation::kLink);
   Entry from;
   Entry to;
   std::vector<Edit> edits;
@@ -146,13 +148,14 @@ Status VolumeCore::Link(std::string_view existing, std::string_view new_name) {
   }));
   ZENFS_ASSIGN_OR_RETURN(const Promotion promotion, DrainPending(from, edits));
   edits.push_back(LinkFile{to.parent, to.name, from.id});
-  ZENFS_RETURN_IF_ERROR(Commit(std::move(edits), promotion.drained.wrote_data));
+  ZENFS_RETURN_IF_ERROR(meter.Done(Commit(std::move(edits), promotion.drained.wrote_data)));
   Promoted(promotion);
   return {};
 }
 
 Status VolumeCore::Unlink(std::string_view path) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(true));
+  Meter meter(metrics_, Operation::kDelete);
   Entry entry;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
                          catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
@@ -169,7 +172,7 @@ Status VolumeCore::Unlink(std::string_view path) {
                            return {};
                          }));
   if (!entry.pending || entry.shadows) {
-    ZENFS_RETURN_IF_ERROR(Commit({UnlinkFile{entry.parent, entry.name}}));
+    ZENFS_RETURN_IF_ERROR(meter.Done(Commit({UnlinkFile{entry.parent, entry.name}})));
   }
   if (entry.pending) {
     catalog_->DropPending(entry.id);
@@ -180,6 +183,7 @@ Status VolumeCore::Unlink(std::string_view path) {
 
 Status VolumeCore::MakeDirectory(std::string_view path, bool parents) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(true));
+  Meter meter(metrics_, Operation::kDirectoryChange);
   const std::vector<std::string_view> parts = SplitPath(path);
   std::vector<FileId> ids;
   for (std::size_t i = 0; i < std::max<std::size_t>(parts.size(), 1); ++i) {
@@ -215,11 +219,12 @@ Status VolumeCore::MakeDirectory(std::string_view path, bool parents) {
     return {};
   }));
   if (edits.empty()) return {};
-  return Commit(std::move(edits));
+  return meter.Done(Commit(std::move(edits)));
 }
 
 Status VolumeCore::RemoveDirectory(std::string_view path) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(true));
+  Meter meter(metrics_, Operation::kDirectoryChange);
   Entry entry;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
                          catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
@@ -238,11 +243,12 @@ Status VolumeCore::RemoveDirectory(std::string_view path) {
                            keys.exclusive.push_back(entry.id);
                            return {};
                          }));
-  return Commit({zenfs::RemoveDirectory{entry.parent, entry.name}});
+  return meter.Done(Commit({zenfs::RemoveDirectory{entry.parent, entry.name}}));
 }
 
 Status VolumeCore::SyncDirectory(std::string_view path) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(true));
+  Meter meter(metrics_, Operation::kDirectorySync);
   std::vector<std::shared_ptr<OpenFile>> pending;
   Status status;
   catalog_->Look([&](const CatalogView& view) {
@@ -261,7 +267,7 @@ Status VolumeCore::SyncDirectory(std::string_view path) {
   for (const std::shared_ptr<OpenFile>& file : pending) {
     if (status && file != nullptr) status = EnsureCommitted(*file);
   }
-  return status;
+  return meter.Done(std::move(status));
 }
 
 }  // namespace zenfs
