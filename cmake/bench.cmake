@@ -1,0 +1,13 @@
+# Benchmarks, with ZENFS_BENCH=ON: each a program in build/PRESET/bench.
+function(zenfs_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  list(TRANSFORM ARG_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)
+  add_executable(zenfs_${name}_bench ${ARG_SOURCES})
+  target_link_libraries(zenfs_${name}_bench PRIVATE ${ARG_LINK} benchmark::benchmark zenfs_flags)
+  set_target_properties(zenfs_${name}_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+endfunction()
+
+function(zenfs_add_benches)
+  find_package(benchmark REQUIRED)
+  zenfs_bench(metrics SOURCES bench/metrics_bench.cc LINK zenfs_metrics)
+endfunction()
