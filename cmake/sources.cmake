@@ -301,12 +301,16 @@ set(ZENFS_SOURCES_cli
   cli/terminal.cc
   cli/verb_table.cc
   cli/version.cc
+  cli/watch.cc
+  cli/zone_look.cc
   cli/zone_picture.cc
+  cli/zone_svg.cc
   cli/zones.cc
 )
 set(ZENFS_TESTS_cli
   cli/number_test.cc
   cli/zone_picture_test.cc
+  cli/zone_svg_test.cc
 )
 
 # src/testing: helpers that tests share, never in a product

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
+
+#include "cli/zone_look.h"
 
 namespace zenfs {
 namespace {
@@ -15,29 +17,8 @@ namespace {
 constexpr std::size_t kBarWidth = 8;
 constexpr std::size_t kMaxBarRows = 48;  // above that a zone is one character
 
-// How a kind of content is drawn: a letter for plain output, a colour (SGR parameters) for terminals.
-struct Ink {
-  char letter;
-  std::string_view colour;
-  std::string_view meaning;
-};
-
-constexpr std::array<Ink, kLifetimeCount> kLifetimeInk = {{
-    {'o', "37", "no lifetime given"},
-    {'n', "36", "lifetime none"},
-    {'s', "31", "short"},
-    {'m', "33", "medium"},
-    {'l', "32", "long"},
-    {'e', "34", "extreme"},
-}};
-constexpr Ink kMetadataInk{'M', "35", "metadata"};
-constexpr Ink kLogInk{'W', "96", "log frames"};
-constexpr Ink kDeadInk{'-', "90", "dead bytes"};
-constexpr Ink kUnwrittenInk{'.', "90", "not written"};
-constexpr Ink kUnusableInk{'x', "91", "unusable"};
-
 struct Segment {
-  const Ink* ink;
+  ZoneContent content;
   std::size_t width;
 };
 
@@ -51,25 +32,15 @@ std::size_t Share(std::uint64_t part, std::uint64_t whole, std::size_t width) {
   return std::clamp<std::size_t>(exact, 1, width - 1);
 }
 
-const Ink& LiveInk(const ZoneStatus& zone) {
-  if (zone.phase == ZonePhase::kMetadata) return kMetadataInk;
-  if (zone.phase == ZonePhase::kLog) return kLogInk;
-  return kLifetimeInk[std::min<std::size_t>(static_cast<std::size_t>(zone.lifetime), kLifetimeCount - 1)];
-}
-
-// Metadata and log zones are not accounted byte by byte: all that is written counts as live.
-std::uint64_t LiveBytes(const ZoneStatus& zone) {
-  const bool whole = zone.phase == ZonePhase::kMetadata || zone.phase == ZonePhase::kLog;
-  return whole ? zone.written : std::min(zone.live, zone.written);
-}
-
 std::vector<Segment> Segments(const ZoneStatus& zone) {
-  if (zone.phase == ZonePhase::kUnusable) return {{&kUnusableInk, kBarWidth}};
+  if (zone.phase == ZonePhase::kUnusable) return {{ZoneContent::kUnusable, kBarWidth}};
   const std::size_t written = Share(zone.written, zone.capacity, kBarWidth);
   std::size_t live = Share(LiveBytes(zone), zone.capacity, kBarWidth);
   if (live > written) live = written;
   if (LiveBytes(zone) < zone.written && live == written && live > 1) --live;  // dead bytes must be seen
-  return {{&LiveInk(zone), live}, {&kDeadInk, written - live}, {&kUnwrittenInk, kBarWidth - written}};
+  return {{LiveContent(zone), live},
+          {ZoneContent::kDead, written - live},
+          {ZoneContent::kUnwritten, kBarWidth - written}};
 }
 
 class Artist {
@@ -92,30 +63,30 @@ class Artist {
  private:
   std::size_t Columns() const { return static_cast<std::size_t>(terminal_.columns); }
 
-  void Paint(const Ink& ink, std::size_t width) {
+  void Paint(ZoneContent content, std::size_t width) {
     if (width == 0) return;
-    used_.insert(&ink);
+    used_.insert(content);
+    const ZoneInk& ink = InkOf(content);
     if (!terminal_.colour) {
       out_.append(width, ink.letter);
       return;
     }
     out_ += fmt::format("\033[{}m", ink.colour);
-    for (std::size_t i = 0; i < width; ++i) out_ += Glyph(ink);
+    for (std::size_t i = 0; i < width; ++i) out_ += Glyph(content);
     out_ += "\033[0m";
   }
 
-  std::string_view Glyph(const Ink& ink) const {
-    const bool filled = &ink != &kDeadInk && &ink != &kUnwrittenInk && &ink != &kUnusableInk;
-    if (!terminal_.utf8 || &ink == &kUnusableInk) return std::string_view(&ink.letter, 1);
-    if (filled) return "█";
-    return &ink == &kDeadInk ? "░" : "·";
+  std::string_view Glyph(ZoneContent content) const {
+    if (!terminal_.utf8 || content == ZoneContent::kUnusable) return {&InkOf(content).letter, 1};
+    if (content == ZoneContent::kDead) return "░";
+    return content == ZoneContent::kUnwritten ? "·" : "█";
   }
 
   void DrawBars(std::size_t per_row) {
     for (std::size_t i = 0; i < zones_.size(); ++i) {
       const ZoneStatus& zone = zones_[i];
       out_ += fmt::format("{:>{}} {}[", zone.id.value, number_width_, PhaseLetter(zone.phase));
-      for (const Segment& segment : Segments(zone)) Paint(*segment.ink, segment.width);
+      for (const Segment& segment : Segments(zone)) Paint(segment.content, segment.width);
       const bool ends_row = (i + 1) % per_row == 0 || i + 1 == zones_.size();
       out_ += ends_row ? "]\n" : "] ";
     }
@@ -130,28 +101,14 @@ class Artist {
       const auto segments = Segments(zones_[i]);
       const auto shown =
           std::find_if(segments.begin(), segments.end(), [](const Segment& s) { return s.width > 0; });
-      Paint(*shown->ink, 1);
+      Paint(shown->content, 1);
       if ((i + 1) % per_row == 0 || i + 1 == zones_.size()) out_ += "\n";
     }
   }
 
-  static char PhaseLetter(ZonePhase phase) {
-    switch (phase) {
-      case ZonePhase::kUnusable: return 'x';
-      case ZonePhase::kMetadata: return 'M';
-      case ZonePhase::kLog: return 'L';
-      case ZonePhase::kEmpty: return ' ';
-      case ZonePhase::kActive: return 'A';
-      case ZonePhase::kFull: return 'F';
-      case ZonePhase::kDead: return 'D';
-      case ZonePhase::kRetired: return 'R';
-    }
-    return '?';
-  }
-
   // Wraps at the terminal's width; `shown` is `plain` with colours.
-  void AddWord(std::string_view plain_prefix, const Ink* ink, std::string_view text) {
-    const std::size_t width = plain_prefix.size() + (ink != nullptr ? 2 : 0) + text.size();
+  void AddWord(std::string_view plain_prefix, std::optional<ZoneContent> content, std::string_view text) {
+    const std::size_t width = plain_prefix.size() + (content ? 2 : 0) + text.size();
     if (line_width_ > 0 && line_width_ + 3 + width > Columns()) {
       out_ += "\n";
       line_width_ = 0;
@@ -159,8 +116,8 @@ class Artist {
     if (line_width_ > 0) out_ += "   ";
     line_width_ += width + (line_width_ > 0 ? 3 : 0);
     out_ += plain_prefix;
-    if (ink != nullptr) {
-      Paint(*ink, 1);
+    if (content) {
+      Paint(*content, 1);
       out_ += " ";
     }
     out_ += text;
@@ -168,29 +125,21 @@ class Artist {
 
   void DrawLegend() {
     out_ += "\n";
-    std::vector<const Ink*> inks;
-    for (const Ink& ink : kLifetimeInk) inks.push_back(&ink);
-    inks.insert(inks.end(), {&kLogInk, &kMetadataInk, &kDeadInk, &kUnwrittenInk, &kUnusableInk});
-    const std::set<const Ink*> used = used_;
-    for (const Ink* ink : inks) {
-      if (used.contains(ink)) AddWord("", ink, ink->meaning);
-    }
+    const std::set<ZoneContent> used = used_;
+    for (const ZoneContent content : used) AddWord("", content, InkOf(content).meaning);
     out_ += "\n";
     line_width_ = 0;
     if (bars_) AddPhases();
   }
 
   void AddPhases() {
-    constexpr std::array kPhases = {ZonePhase::kMetadata, ZonePhase::kLog,     ZonePhase::kEmpty,
-                                    ZonePhase::kActive,   ZonePhase::kFull,    ZonePhase::kDead,
-                                    ZonePhase::kRetired,  ZonePhase::kUnusable};
-    for (const ZonePhase phase : kPhases) {
+    for (const ZonePhase phase : kPhasesInOrder) {
       const auto count = std::count_if(zones_.begin(), zones_.end(),
                                        [phase](const ZoneStatus& zone) { return zone.phase == phase; });
       if (count == 0) continue;
       const char letter = PhaseLetter(phase);
       const std::string prefix = letter == ' ' ? std::string() : std::string{letter, ' '};
-      AddWord(prefix, nullptr, fmt::format("{}: {}", PhaseName(phase), count));
+      AddWord(prefix, std::nullopt, fmt::format("{}: {}", PhaseName(phase), count));
     }
     out_ += "\n";
   }
@@ -198,7 +147,7 @@ class Artist {
   std::span<const ZoneStatus> zones_;
   const Terminal terminal_;
   std::string out_;
-  std::set<const Ink*> used_;
+  std::set<ZoneContent> used_;
   std::size_t number_width_ = 1;
   std::size_t line_width_ = 0;
   bool bars_ = false;

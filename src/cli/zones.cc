@@ -1,40 +1,88 @@
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <fstream>
+
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
+#include "cli/watch.h"
 #include "cli/zone_picture.h"
+#include "cli/zone_svg.h"
 
 namespace zenfs {
 namespace {
 
-Json ToJson(const ZoneStatus& zone) {
-  return {{"zone", zone.id.value},
-          {"phase", PhaseName(zone.phase)},
-          {"lifetime", LifetimeName(zone.lifetime)},
-          {"capacity", zone.capacity},
-          {"written", zone.written},
-          {"live", zone.live}};
+Json ToJson(std::span<const ZoneStatus> zones) {
+  Json list = Json::array();
+  for (const ZoneStatus& zone : zones) {
+    list.push_back({{"zone", zone.id.value},
+                    {"phase", PhaseName(zone.phase)},
+                    {"lifetime", LifetimeName(zone.lifetime)},
+                    {"capacity", zone.capacity},
+                    {"written", zone.written},
+                    {"live", zone.live}});
+  }
+  return Json{{"zones", std::move(list)}};
+}
+
+std::string ToSvg(const Volume& volume) {
+  const SpaceReport space = volume.Space();
+  const std::string& label = volume.superblock().label;
+  return ZonesAsSvg(
+      volume.Zones(), fmt::format("{}{}", volume.device_name(), label.empty() ? "" : " · " + label),
+      fmt::format("{} zones · {} MB live · {} MB reclaimable · {} MB free · {} MB in all",
+                  volume.geometry().zone_count, WholeMegabytes(space.live), WholeMegabytes(space.garbage),
+                  WholeMegabytes(space.free), WholeMegabytes(space.total)));
+}
+
+Status WriteFile(const std::string& path, std::string_view text) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (file.fail())
+    return FailErrno(errno != 0 ? errno : EIO, fmt::format("--svg: {} can't be written", path));
+  return {};
 }
 
 class ZonesAction : public Action {
  public:
-  explicit ZonesAction(CLI::App& app) : device_(app) { AddJson(app, json_); }
+  explicit ZonesAction(CLI::App& app) : device_(app), watch_(app) {
+    AddJson(app, json_);
+    app.add_option("--svg", svg_, "Write an SVG image to this file; - is standard output")->type_name("FILE");
+  }
 
   Result<int> Run(Console& console) override {
+    if (json_ + watch_.given() + !svg_.empty() > 1) {
+      return Fail(Code::kInvalidArgument, "--json, --svg and --watch exclude one another; give one of them");
+    }
+    if (watch_.given()) {
+      return Fail(watch_.Run(console, "\n", [&] { return Picture(console.terminal()); }).error());
+    }
     ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
-    const std::vector<ZoneStatus> zones = volume->Zones();
-    if (json_) {
-      Json list = Json::array();
-      for (const ZoneStatus& zone : zones) list.push_back(ToJson(zone));
-      console.PrintJson(Json{{"zones", std::move(list)}});
+    if (svg_ == "-") {
+      console.Print(ToSvg(*volume));
+    } else if (!svg_.empty()) {
+      ZENFS_RETURN_IF_ERROR(WriteFile(svg_, ToSvg(*volume)));
+    } else if (json_) {
+      console.PrintJson(ToJson(volume->Zones()));
     } else {
-      console.Print(DrawZones(zones, console.terminal()));
+      console.Print(DrawZones(volume->Zones(), console.terminal()));
     }
     return 0;
   }
 
  private:
+  Result<std::string> Picture(const Terminal& terminal) const {
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
+    return DrawZones(volume->Zones(), terminal);
+  }
+
   DeviceOption device_;
+  WatchOption watch_;
   bool json_ = false;
+  std::string svg_;
 };
 
 }  // namespace

@@ -1,0 +1,64 @@
+#include "cli/watch.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/clock.h"
+
+namespace zenfs {
+namespace {
+
+constexpr double kMinSeconds = 0.1;
+constexpr double kMaxSeconds = 86'400;
+
+std::chrono::milliseconds ParseInterval(const std::string& text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || !(seconds >= kMinSeconds && seconds <= kMaxSeconds)) {
+    throw CLI::ValidationError("--watch", fmt::format("'{}' is not a number of seconds from {} to {}", text,
+                                                      kMinSeconds, kMaxSeconds));
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+// Written over what is there, line by line, so that nothing flickers.
+std::string InPlace(const std::string& text) {
+  std::string out = "\033[H";
+  for (const char c : text) out += c == '\n' ? std::string("\033[K\n") : std::string(1, c);
+  return out + "\033[J";
+}
+
+}  // namespace
+
+WatchOption::WatchOption(CLI::App& app) {
+  option_ = app.add_option_function<std::string>(
+                   "--watch",
+                   [this](const std::string& text) {
+                     if (!text.empty()) interval_ = ParseInterval(text);
+                   },
+                   "Show it again every so many seconds (2 if not told), until interrupted")
+                ->type_name("SECONDS")
+                ->expected(0, 1);
+}
+
+Status WatchOption::Run(Console& console, std::string_view between,
+                        const std::function<Result<std::string>()>& draw) const {
+  const bool in_place = console.terminal().is_terminal;
+  SteadyTime next = SteadyNow();
+  for (bool first = true;; first = false) {
+    ZENFS_ASSIGN_OR_RETURN(const std::string text, draw());
+    if (in_place) {
+      console.Print((first ? "\033[2J" : "") + InPlace(text));
+    } else {
+      if (!first) console.Print(between);
+      console.Print(text);
+    }
+    ZENFS_RETURN_IF_ERROR(console.Flush());
+    next += interval_;
+    SleepUntil(next);
+  }
+}
+
+}  // namespace zenfs
