@@ -103,21 +103,26 @@ Status VolumeCore::MakeStaging() {
         "write to the device");
     return {};
   }
-  Result<std::shared_ptr<StagingArea>> made = StagingArea::Create({.directory = directory,
-                                                                   .identity = device_->identity(),
-                                                                   .volume = superblock_.uuid,
-                                                                   .epoch = epoch_ + 1});
-  if (made) {
-    staging_ = *std::move(made);
-    return {};
+  StagingArea::Options options{.directory = directory,
+                               .identity = device_->identity(),
+                               .volume = superblock_.uuid,
+                               .epoch = epoch_ + 1,
+                               .metrics_bytes = kMetricsPageBytes};
+  Result<std::shared_ptr<StagingArea>> made = StagingArea::Create(options);
+  if (!made) {
+    // Full is a state that passes; anything else, in a directory that somebody named, is a mistake to be told.
+    if (asked != "auto" && made.error().code() != Code::kNoSpace) {
+      return Fail(made.error().With(fmt::format("{}: option flush_dir", device_name_)));
+    }
+    notices_.push_back(
+        fmt::format("no append buffers in shared memory, each flush is a write to the device: {}",
+                    made.error().ToString()));
+    options.slots = 0;  // there may be room for the metrics at least
+    made = StagingArea::Create(options);
   }
-  // Full is a state that passes; anything else, in a directory that somebody named, is a mistake to be told.
-  if (asked != "auto" && made.error().code() != Code::kNoSpace) {
-    return Fail(made.error().With(fmt::format("{}: option flush_dir", device_name_)));
-  }
-  notices_.push_back(
-      fmt::format("no append buffers in shared memory, each flush is a write to the device: {}",
-                  made.error().ToString()));
+  if (!made) return {};
+  staging_ = *std::move(made);
+  metrics_.MoveTo(staging_->metrics());
   return {};
 }
 

@@ -36,6 +36,7 @@ Status VolumeCore::Unmount() {
     metalog_->Stop();
   }
   device_.reset();
+  metrics_.MoveHome();  // nobody counts any more, and the shared page may go
   return first;
 }
 
