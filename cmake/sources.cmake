@@ -109,9 +109,12 @@ set(ZENFS_TESTS_zone
 
 set(ZENFS_SOURCES_metalog
   metalog/commit.cc
+  metalog/follower.cc
   metalog/footprint.cc
   metalog/generation_reader.cc
   metalog/generation_writer.cc
+  metalog/generations.cc
+  metalog/log_picture.cc
   metalog/metalog.cc
   metalog/metazones.cc
   metalog/probe.cc
@@ -121,6 +124,7 @@ set(ZENFS_SOURCES_metalog
   metalog/zone_reader.cc
 )
 set(ZENFS_TESTS_metalog
+  metalog/follower_test.cc
   metalog/footprint_test.cc
   metalog/metalog_crash_test.cc
   metalog/metalog_fault_test.cc

@@ -6,12 +6,11 @@
 
 namespace zenfs {
 
-GenerationReader::GenerationReader(ZonedDevice& device, const Superblock& superblock,
-                                   const std::vector<MetazoneHead>& chain)
-    : device_(device), superblock_(superblock), layout_(device.geometry().block_size), chain_(chain) {
-  out_.generation = chain.front().header.generation;
-  out_.salt = chain.front().header.salt;
-  out_.sequence = chain.front().header.base_sequence;
+GenerationReader::GenerationReader(ZonedDevice& device, const Superblock& superblock, const LogHeader& first)
+    : device_(device), superblock_(superblock), layout_(device.geometry().block_size) {
+  out_.generation = first.generation;
+  out_.salt = first.salt;
+  out_.sequence = first.base_sequence;
 }
 
 std::string GenerationReader::where_it_ended() const {
@@ -25,46 +24,72 @@ Error GenerationReader::Corrupt(const std::string& what) const {
                            device_.name(), out_.generation, out_.frames, zone_.value, out_.position, what));
 }
 
-Result<bool> GenerationReader::Read() {
-  zone_ = chain_.front().info.id;
-  for (const MetazoneHead& head : chain_) {
-    // A zone of the chain that is missing, or stands behind the RollComplete, ends the generation.
-    if (complete_ || head.header.chain_index != out_.chain.size()) break;
-    if (!out_.chain.empty() && head.header.previous != out_.chain.back()) break;
+Result<bool> GenerationReader::Read(const std::vector<MetazoneHead>& chain) {
+  if (out_.chain.empty()) zone_ = chain.front().info.id;
+  read_everything_ = true;
+  std::size_t entered = 0;
+  for (const MetazoneHead& head : chain) {
+    const std::size_t index = head.header.chain_index;
+    if (index < out_.chain.size()) {
+      ++entered;
+      if (index + 1 < out_.chain.size()) continue;  // read to its end before
+    } else {
+      // A zone of the chain that is missing, or stands behind the RollComplete, ends the generation.
+      if (complete_ || index != out_.chain.size()) break;
+      if (!out_.chain.empty() && head.header.previous != out_.chain.back()) break;
+      ++entered;
+    }
     ZENFS_RETURN_IF_ERROR(ReadZone(head));
   }
+  read_everything_ = read_everything_ && entered == chain.size();
   return complete_;
+}
+
+bool GenerationReader::EnterZone(const MetazoneHead& head, ZoneReader& reader) {
+  const ParsedFrame header = ParseFrame(reader.View(layout_.header_at, layout_.block_size),
+                                        FrameSeed::Of(superblock_.seed, head.info.id, out_.generation, 0),
+                                        layout_.block_size, layout_.block_size);
+  if (!header.valid() || header.header.epoch != out_.frames) return false;  // frames before it are missing
+  zone_ = head.info.id;
+  seed_ = FrameSeed::Of(superblock_.seed, zone_, out_.generation, out_.salt);
+  out_.chain.push_back(zone_);
+  out_.position = layout_.frames_at;
+  ++out_.frames;
+  return true;
+}
+
+ParsedFrame GenerationReader::FrameAt(std::uint64_t at, ZoneReader& reader) const {
+  const std::uint64_t limit = reader.end() - at;
+  ParsedFrame frame = ParseFrame(reader.View(at, layout_.block_size), seed_, layout_.block_size, limit);
+  if (frame.verdict == FrameVerdict::kTooShort) {
+    frame = ParseFrame(reader.View(at, frame.needed), seed_, layout_.block_size, limit);
+  }
+  return frame;
 }
 
 Status GenerationReader::ReadZone(const MetazoneHead& head) {
   ZoneReader reader(device_, head.info.id, head.info.WrittenBytes());
-  const ParsedFrame header = ParseFrame(reader.View(layout_.header_at, layout_.block_size),
-                                        FrameSeed::Of(superblock_.seed, head.info.id, out_.generation, 0),
-                                        layout_.block_size, layout_.block_size);
-  if (!header.valid() || header.header.epoch != out_.frames) return {};  // frames before it are missing
-  zone_ = head.info.id;
-  out_.chain.push_back(zone_);
+  const bool entered = !out_.chain.empty() && out_.chain.back() == head.info.id;
+  if (!entered && !EnterZone(head, reader)) {
+    read_everything_ = false;
+    return {};
+  }
   out_.capacity = head.info.capacity;
-  out_.position = layout_.frames_at;
-  ++out_.frames;
-
-  const FrameSeed seed = FrameSeed::Of(superblock_.seed, zone_, out_.generation, out_.salt);
+  if (out_.position > reader.end()) {
+    return Fail(Corrupt(fmt::format("the zone now ends before it, at byte {}", reader.end())));
+  }
   while (out_.position < reader.end()) {
-    const std::uint64_t limit = reader.end() - out_.position;
-    ParsedFrame frame =
-        ParseFrame(reader.View(out_.position, layout_.block_size), seed, layout_.block_size, limit);
-    if (frame.verdict == FrameVerdict::kTooShort) {
-      frame = ParseFrame(reader.View(out_.position, frame.needed), seed, layout_.block_size, limit);
-    }
+    const ParsedFrame frame = FrameAt(out_.position, reader);
     if (!frame.valid() || frame.header.epoch != out_.frames) break;
     ZENFS_RETURN_IF_ERROR(Carry(frame));
     out_.position += frame.header.BytesOnDevice(layout_.block_size);
     ++out_.frames;
   }
+  read_everything_ = read_everything_ && out_.position == reader.end();
   if (!complete_) return {};
   const bool writable = IsActive(head.info.condition);
   out_.tail_is_clean = out_.position == reader.end() && (writable || out_.position == out_.capacity);
-  return CheckTail(head, reader);
+  return CheckTail(reader);
 }
 
 Status GenerationReader::Carry(const ParsedFrame& frame) {
@@ -114,14 +139,9 @@ Status GenerationReader::CarryRollComplete(const ParsedFrame& frame) {
 
 // Each frame behind the RollComplete is durable before the next one is written. So one that is valid behind
 // an invalid one proves that the invalid one had been durable.
-Status GenerationReader::CheckTail(const MetazoneHead& head, ZoneReader& reader) {
-  const FrameSeed seed = FrameSeed::Of(superblock_.seed, head.info.id, out_.generation, out_.salt);
+Status GenerationReader::CheckTail(ZoneReader& reader) {
   for (std::uint64_t at = out_.position; at < reader.end(); at += layout_.block_size) {
-    const std::uint64_t limit = reader.end() - at;
-    ParsedFrame frame = ParseFrame(reader.View(at, layout_.block_size), seed, layout_.block_size, limit);
-    if (frame.verdict == FrameVerdict::kTooShort) {
-      frame = ParseFrame(reader.View(at, frame.needed), seed, layout_.block_size, limit);
-    }
+    const ParsedFrame frame = FrameAt(at, reader);
     if (!frame.valid() || frame.header.epoch < out_.frames) continue;
     const std::uint64_t last =
         frame.header.kind == FrameKind::kCommit ? frame.header.sequence - 1 : frame.header.sequence;

@@ -4,6 +4,9 @@
 //   snapshot and catch-up --RollComplete--> proven --first invalid frame--> end of the log
 //                         --invalid frame, no next zone--> not complete (Read returns false)
 //
+// Reading goes on where it ended when Read is called again with zones that have grown: that is how a reader
+// follows a writer. After an error nothing of it can be used.
+//
 // Threads: one at a time.
 #pragma once
 
@@ -27,13 +30,19 @@ struct MetazoneHead {
 
 class GenerationReader {
  public:
-  // `chain`: all zones found of one generation, by chain index. All must outlive the reader.
-  GenerationReader(ZonedDevice& device, const Superblock& superblock, const std::vector<MetazoneHead>& chain);
+  // `first`: the header of one of the generation's zones. The others must outlive the reader.
+  GenerationReader(ZonedDevice& device, const Superblock& superblock, const LogHeader& first);
 
+  // `chain`: all zones found of the generation, by chain index, as they are now; at least one.
   // True when the generation is complete and was replayed, false when it ends before its RollComplete.
   // Errors: kCorruption when commits that were durable are missing, or contradict the state.
-  [[nodiscard]] Result<bool> Read();
+  [[nodiscard]] Result<bool> Read(const std::vector<MetazoneHead>& chain);
 
+  // Every block of the chain given to the last Read was a frame of this generation: so nothing can stand
+  // further on.
+  bool read_everything() const { return read_everything_; }
+  // What was replayed so far.
+  const Replayed& replayed() const { return out_; }
   std::uint64_t sequence() const { return out_.sequence; }
   // "its frame 3 in zone 1 at byte 12288 cannot be read"
   std::string where_it_ended() const;
@@ -41,21 +50,25 @@ class GenerationReader {
   Replayed Take() { return std::move(out_); }
 
  private:
+  // Whether the zone goes on where the chain before it ended.
+  bool EnterZone(const MetazoneHead& head, ZoneReader& reader);
   Status ReadZone(const MetazoneHead& head);
+  ParsedFrame FrameAt(std::uint64_t at, ZoneReader& reader) const;
   Status Carry(const ParsedFrame& frame);
   Status CarryCommit(const ParsedFrame& frame);
   Status CarryRollComplete(const ParsedFrame& frame);
   // Refuses if a frame behind the end of the log proves that what is missing had been durable.
-  Status CheckTail(const MetazoneHead& head, ZoneReader& reader);
+  Status CheckTail(ZoneReader& reader);
   Error Corrupt(const std::string& what) const;
 
   ZonedDevice& device_;
   const Superblock& superblock_;
   const MetazoneLayout layout_;
-  const std::vector<MetazoneHead>& chain_;
   Replayed out_;
   ZoneId zone_;
+  FrameSeed seed_;
   bool complete_ = false;
+  bool read_everything_ = false;
 };
 
 }  // namespace zenfs

@@ -1,0 +1,69 @@
+#include "metalog/follower.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/sync_point.h"
+
+namespace zenfs {
+namespace {
+
+// Between two tries, so that a writer on the same processor gets on.
+constexpr std::chrono::milliseconds kPause{1};
+
+}  // namespace
+
+Result<LogFollower::Change> LogFollower::Refresh() {
+  const Deadline deadline = Deadline::After(patience_);
+  Change so_far = Change::kNone;
+  for (;;) {
+    ZENFS_ASSIGN_OR_RETURN(LogPicture picture, TakeLogPicture(device_, superblock_));
+    SyncPoint::Reach("LogFollower::Refresh:reported");
+    if (reader_ != nullptr && SameLog(picture_, picture)) {
+      picture_.taken = picture.taken;
+      return so_far;
+    }
+    Result<Change> change = ReadOn(picture);
+    if (change) so_far = std::max(so_far, *change);
+    // Frames up to the write pointer: they prove themselves. An end before it may be a torn frame, or the zone
+    // was reset while it was read, and what came of that is not the newest state.
+    if (change && reader_->read_everything()) return so_far;
+    SyncPoint::Reach("LogFollower::Refresh:ended");
+    ZENFS_ASSIGN_OR_RETURN(const LogPicture after, TakeLogPicture(device_, superblock_));
+    const bool stood_still = SameLog(picture, after);
+    if (change && stood_still) return so_far;
+    if (!change) {
+      Forget();
+      so_far = Change::kReplaced;
+      if (stood_still) return Fail(std::move(change).error());
+    }
+    if (deadline.Passed()) return TooFast(change ? "the end of the log moved" : change.error().ToString());
+    SleepUntil(SteadyNow() + kPause);
+  }
+}
+
+std::unexpected<Error> LogFollower::TooFast(const std::string& last) const {
+  return Fail(
+      Code::kTimedOut,
+      fmt::format("{}: for {} s the metadata log was moved by its writer faster than it could be read; "
+                  "try again when less is written (last: {})",
+                  device_.name(), std::chrono::duration<double>(patience_).count(), last));
+}
+
+Result<LogFollower::Change> LogFollower::ReadOn(LogPicture picture) {
+  if (generations_ == nullptr) generations_ = std::make_unique<Generations>(device_, superblock_);
+  ZENFS_ASSIGN_OR_RETURN(const Generations::Found found, generations_->Read(picture));
+  const bool same = reader_ == found.reader && salt_ == found.reader->replayed().salt;
+  reader_ = found.reader;
+  salt_ = reader_->replayed().salt;
+  picture_ = std::move(picture);
+  return same ? Change::kAdvanced : Change::kReplaced;
+}
+
+void LogFollower::Forget() {
+  reader_ = nullptr;
+  generations_.reset();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,241 @@
+#include "metalog/follower.h"
+
+#include "base/sync_point.h"
+#include "device/read_only_view.h"
+#include "metalog/metalog_test_util.h"
+#include "testing/borrowed_device.h"
+#include "testing/crash_device.h"
+#include "testing/device_data.h"
+#include "testing/faulty_device.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kZone = 256 << 10;
+constexpr std::uint32_t kMetazones = 3;
+
+class FollowerTest : public testing::Test {
+ protected:
+  FollowerTest()
+      : device_(CreateMemoryDevice(SmallGeometry(kZone))),
+        reader_device_(MakeReadOnlyView(*device_)),
+        superblock_(SuperblockFor(device_->geometry(), kMetazones)),
+        follower_(reader_device_, superblock_) {
+    EXPECT_TRUE(Formatted(*device_, kMetazones));
+    writer_ = MustOpen(*device_, kMetazones);
+  }
+  ~FollowerTest() override { writer_->Stop(); }
+
+  LogFollower::Change Refresh() {
+    const auto change = follower_.Refresh();
+    EXPECT_TRUE(change) << change.error().ToString();
+    return change.value_or(LogFollower::Change::kNone);
+  }
+  bool Moved() {
+    LogPicture picture = follower_.picture();
+    return LogMoved(reader_device_, superblock_, picture).value();
+  }
+  void Create(std::uint64_t id) { ZENFS_ASSERT_OK(writer_->Commit(CreateNamed(id))); }
+
+  std::unique_ptr<EmulatorDevice> device_;
+  FaultyDevice reader_device_;  // the reader's own view of the device
+  const Superblock superblock_;
+  LogFollower follower_;
+  std::unique_ptr<Metalog> writer_;
+};
+
+TEST_F(FollowerTest, CommitsShowUpAndUntouchedRecordsStayTheSameObjects) {
+  Create(100);
+  EXPECT_EQ(Refresh(), LogFollower::Change::kReplaced);
+  const auto record = follower_.state().FindFile(FileId(100));
+  ASSERT_NE(record, nullptr);
+  EXPECT_FALSE(Moved());
+  EXPECT_EQ(Refresh(), LogFollower::Change::kNone);
+  Create(101);
+  EXPECT_TRUE(Moved());
+  EXPECT_EQ(Refresh(), LogFollower::Change::kAdvanced);
+  EXPECT_TRUE(HasFile(follower_.state(), 101));
+  EXPECT_EQ(follower_.state().FindFile(FileId(100)), record);
+  EXPECT_EQ(follower_.sequence(), writer_->stats().sequence);
+}
+
+TEST_F(FollowerTest, ARefreshReadsOnlyWhatIsNew) {
+  for (std::uint64_t id = 100; id < 120; ++id) Create(id);
+  Refresh();
+  const std::uint64_t before = reader_device_.count(FaultyDevice::Command::kRead);
+  Create(200);
+  EXPECT_EQ(Refresh(), LogFollower::Change::kAdvanced);
+  // The header of the one zone that holds anything, and the new frame.
+  EXPECT_EQ(reader_device_.count(FaultyDevice::Command::kRead), before + 2);
+}
+
+TEST_F(FollowerTest, ARollIsFollowedIntoTheOtherZone) {
+  Create(100);
+  Refresh();
+  const std::uint64_t generation = follower_.generation();
+  ZENFS_ASSERT_OK(writer_->Roll());
+  EXPECT_TRUE(Moved());
+  EXPECT_EQ(Refresh(), LogFollower::Change::kReplaced);
+  EXPECT_EQ(follower_.generation(), generation + 1);
+  EXPECT_TRUE(HasFile(follower_.state(), 100));
+  Create(101);
+  EXPECT_EQ(Refresh(), LogFollower::Change::kAdvanced);
+  EXPECT_TRUE(HasFile(follower_.state(), 101));
+}
+
+TEST_F(FollowerTest, ManyRollsBetweenTwoLooksAreOneChange) {
+  Refresh();
+  for (std::uint64_t id = 100; id < 110; ++id) {
+    Create(id);
+    ZENFS_ASSERT_OK(writer_->Roll());
+  }
+  EXPECT_TRUE(Moved());
+  EXPECT_EQ(Refresh(), LogFollower::Change::kReplaced);
+  EXPECT_EQ(follower_.state().files().size(), 10u);
+  EXPECT_EQ(follower_.sequence(), writer_->stats().sequence);
+}
+
+TEST_F(FollowerTest, ARollThatIsNotCompleteIsNotFollowedAndItsCommitsInTheOldZoneAre) {
+  Create(100);
+  Refresh();
+  const std::uint64_t generation = follower_.generation();
+  int looks = 0;
+  {
+    const SyncPoint::Scope scope([&](std::string_view name) {
+      if (name != "metalog:before-complete" && name != "metalog:snapshot-written") return;
+      ++looks;
+      Refresh();
+      EXPECT_EQ(follower_.generation(), generation);
+    });
+    ZENFS_ASSERT_OK(writer_->Roll());
+  }
+  EXPECT_EQ(looks, 2);
+  EXPECT_EQ(Refresh(), LogFollower::Change::kReplaced);
+  EXPECT_EQ(follower_.generation(), generation + 1);
+}
+
+// The zones that were reported are reset, and written anew, before they are read.
+TEST_F(FollowerTest, RollsBetweenReportAndReadAreTriedAgain) {
+  Create(100);
+  Refresh();
+  int rolls = 0;
+  const SyncPoint::Scope scope([&](std::string_view name) {
+    if (name != "LogFollower::Refresh:reported" || rolls == 4) return;
+    Create(200 + static_cast<std::uint64_t>(rolls));
+    for (std::uint32_t i = 0; i <= kMetazones; ++i) ZENFS_ASSERT_OK(writer_->Roll());
+    ++rolls;
+  });
+  for (int i = 0; i < 5; ++i) {
+    const auto before = static_cast<std::size_t>(rolls);
+    LogFollower fresh(reader_device_, superblock_);
+    const auto change = fresh.Refresh();
+    ASSERT_TRUE(change) << change.error().ToString();
+    EXPECT_GE(fresh.state().files().size(), 1 + before);  // never older than when the call began
+    Refresh();
+  }
+  EXPECT_EQ(rolls, 4);
+  EXPECT_EQ(follower_.state().files().size(), 5u);
+  EXPECT_EQ(follower_.sequence(), writer_->stats().sequence);
+}
+
+TEST_F(FollowerTest, AWriterThatIsAlwaysFasterEndsTheWaitWithAnErrorThatSaysSo) {
+  LogFollower hasty(reader_device_, superblock_, std::chrono::milliseconds(20));
+  const SyncPoint::Scope scope([&](std::string_view name) {
+    if (name != "LogFollower::Refresh:reported") return;
+    for (std::uint32_t i = 0; i <= kMetazones; ++i) ZENFS_ASSERT_OK(writer_->Roll());
+  });
+  const auto change = hasty.Refresh();
+  ASSERT_FALSE(change);
+  EXPECT_EQ(change.error().code(), Code::kTimedOut);
+  EXPECT_NE(change.error().text().find("faster than it could be read"), std::string::npos);
+}
+
+TEST_F(FollowerTest, DamageOnALogThatStandsStillIsAnError) {
+  Create(100);
+  ZENFS_ASSERT_OK(writer_->Roll());
+  LogPicture picture = TakeLogPicture(reader_device_, superblock_).value();
+  std::size_t newest = 0;
+  for (std::size_t i = 0; i < picture.heads.size(); ++i) {
+    if (picture.heads[i] && picture.heads[i]->generation == 2) newest = i;
+  }
+  // The snapshot frame of the newest generation can't be read any more, while its RollComplete can.
+  const MetazoneLayout layout(device_->geometry().block_size);
+  const DeviceOffset snapshot = picture.zones[newest].start + layout.frames_at;
+  CrashDevice copy(SmallGeometry(kZone));
+  for (const ZoneInfo& zone : picture.zones) {
+    for (std::uint64_t at = 0; at < zone.WrittenBytes() && at < kZone - 4096; at += 4096) {
+      if (zone.condition == ZoneCondition::kEmpty) break;
+      AlignedBuffer block = ReadBack(*device_, zone.start + at, 4096).value();
+      if (zone.start + at == snapshot) std::memset(block.data(), 0xee, 4096);
+      ZENFS_ASSERT_OK(copy.ZonedDevice::Write(zone.start + at, block.View()));
+    }
+  }
+  LogFollower follower(copy, superblock_);
+  const auto change = follower.Refresh();
+  ASSERT_FALSE(change);
+  EXPECT_EQ(change.error().code(), Code::kCorruption);
+}
+
+TEST_F(FollowerTest, ATornTailIsTheEndUntilTheWriterHasRolledPastIt) {
+  Create(100);
+  Refresh();
+  writer_->Stop();
+  writer_.reset();
+  // A frame whose second half never came.
+  const LogPicture picture = follower_.picture();
+  const ZoneInfo& zone = picture.zones.front();
+  AlignedBuffer torn(4096);
+  torn.Append(AsBytes("ZNF3 and nothing that belongs behind it"));
+  torn.PadTo(4096);
+  ZENFS_ASSERT_OK(device_->ZonedDevice::Write(zone.write_pointer, torn.View()));
+  EXPECT_EQ(Refresh(), LogFollower::Change::kAdvanced);
+  EXPECT_TRUE(HasFile(follower_.state(), 100));
+  EXPECT_FALSE(Moved());
+  writer_ = MustOpen(*device_, kMetazones);  // rolls
+  Create(101);
+  EXPECT_EQ(Refresh(), LogFollower::Change::kReplaced);
+  EXPECT_TRUE(HasFile(follower_.state(), 101));
+}
+
+TEST_F(FollowerTest, AReadErrorWhileTheLogMovesIsTriedAgain) {
+  Create(100);
+  reader_device_.Inject({.command = FaultyDevice::Command::kRead, .kth = 1, .times = 300});
+  bool first = true;
+  const SyncPoint::Scope scope([&](std::string_view name) {
+    if (name != "LogFollower::Refresh:failed" && name != "LogFollower::Refresh:ended") return;
+    if (std::exchange(first, false)) {
+      Create(101);
+      reader_device_.ClearFaults();
+    }
+  });
+  Refresh();
+  EXPECT_FALSE(first);
+  EXPECT_TRUE(HasFile(follower_.state(), 101));
+}
+
+TEST_F(FollowerTest, ZonesThatStandAsBeforeAreToldApartByTheirHeaders) {
+  Refresh();
+  LogPicture then = follower_.picture();
+  const std::uint64_t before = reader_device_.count(FaultyDevice::Command::kRead);
+  then.taken = SteadyNow();
+  EXPECT_FALSE(LogMoved(reader_device_, superblock_, then).value());
+  EXPECT_EQ(reader_device_.count(FaultyDevice::Command::kRead), before);
+  then.taken -= std::chrono::hours(1);
+  then.heads.front()->salt ^= 1;  // as if the zone had been reset and filled up to the same block
+  EXPECT_TRUE(LogMoved(reader_device_, superblock_, then).value());
+}
+
+TEST_F(FollowerTest, NothingIsWrittenToTheDevice) {
+  for (std::uint64_t id = 100; id < 140; ++id) {
+    Create(id);
+    Refresh();
+    if (id % 10 == 0) ZENFS_ASSERT_OK(writer_->Roll());
+  }
+  for (const auto command : {FaultyDevice::Command::kWrite, FaultyDevice::Command::kReset,
+                             FaultyDevice::Command::kFinish, FaultyDevice::Command::kFlush}) {
+    EXPECT_EQ(reader_device_.count(command), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,90 @@
+#include "metalog/generations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "format/metalog_payload.h"
+#include "metalog/metazones.h"
+#include "metalog/zone_reader.h"
+
+namespace zenfs {
+
+Result<Generations::Found> Generations::Read(const LogPicture& picture) {
+  std::map<Key, std::vector<MetazoneHead>> groups;
+  std::vector<ZoneInfo> headless;
+  for (std::size_t i = 0; i < picture.zones.size(); ++i) {
+    const std::optional<LogHeader>& head = picture.heads[i];
+    if (head) {
+      groups[{head->generation, head->salt}].push_back({.info = picture.zones[i], .header = *head});
+    } else if (picture.zones[i].WrittenBytes() != 0) {
+      headless.push_back(picture.zones[i]);
+    }
+  }
+  std::erase_if(readers_, [&](const auto& reader) { return !groups.contains(reader.first); });
+  Found found;
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    const auto& [key, heads] = *group;
+    std::ranges::sort(group->second, {}, [](const MetazoneHead& head) { return head.header.chain_index; });
+    GenerationReader& reader =
+        readers_.try_emplace(key, device_, superblock_, heads.front().header).first->second;
+    ZENFS_ASSIGN_OR_RETURN(const bool complete, reader.Read(heads));
+    if (!complete) {
+      if (!reader.read_everything()) ZENFS_RETURN_IF_ERROR(RefuseIfProven(heads, reader));
+      found.newer_incomplete = true;
+      continue;
+    }
+    ZENFS_RETURN_IF_ERROR(RefuseIfHeadlessIsNewer(headless, key.first));
+    readers_.erase(readers_.begin(), readers_.find(key));
+    found.reader = &reader;
+    return found;
+  }
+  ZENFS_RETURN_IF_ERROR(RefuseIfHeadlessIsNewer(headless, 0));
+  return Fail(Code::kCorruption,
+              fmt::format("{}: no metadata zone holds a complete generation of the metadata log; if mkfs "
+                          "was cut off run it again with --force, else restore from a backup",
+                          device_.name()));
+}
+
+Status Generations::RefuseIfProven(std::span<const MetazoneHead> heads, const GenerationReader& reader) {
+  for (const MetazoneHead& head : heads) {
+    const auto found = SearchRollComplete(head.info, head.header.generation);
+    if (found && found->generation == head.header.generation) {
+      return Fail(
+          Code::kCorruption,
+          fmt::format(
+              "{}: generation {} of the metadata log was complete up to commit {}, but {}: commits {} "
+              "to {} and all later ones may be missing",
+              device_.name(), found->generation, found->complete.sequence, reader.where_it_ended(),
+              reader.sequence() + 1, found->complete.sequence));
+    }
+  }
+  return {};
+}
+
+Status Generations::RefuseIfHeadlessIsNewer(std::span<const ZoneInfo> headless, std::uint64_t generation) {
+  for (const ZoneInfo& info : headless) {
+    const auto found = SearchRollComplete(info, generation + 1);
+    if (!found) continue;
+    return Fail(
+        Code::kCorruption,
+        fmt::format("{}: metadata zone {} holds generation {} of the metadata log, complete up to commit {}, "
+                    "but its header cannot be read: commits up to {} and all later ones may be missing",
+                    device_.name(), info.id.value, found->generation, found->complete.sequence,
+                    found->complete.sequence));
+  }
+  return {};
+}
+
+std::optional<FoundRollComplete> Generations::SearchRollComplete(const ZoneInfo& info,
+                                                                 std::uint64_t min_generation) {
+  ZoneReader reader(device_, info.id, info.WrittenBytes());
+  for (std::uint64_t at = layout_.header_at; at < reader.end(); at += layout_.block_size) {
+    const auto found =
+        FindRollComplete(reader.View(at, layout_.block_size), superblock_.seed, info.id, layout_.block_size);
+    if (found && found->generation >= min_generation) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace zenfs

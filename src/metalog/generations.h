@@ -1,0 +1,53 @@
+// Finds the newest complete generation of the metadata log and replays it; called again, only what is new.
+// Internal to metalog/. docs/format-metadata-log.md, "Mount", has the rules.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "format/superblock.h"
+#include "metalog/generation_reader.h"
+#include "metalog/log_picture.h"
+
+namespace zenfs {
+
+class Generations {
+ public:
+  // Both outlive this.
+  Generations(ZonedDevice& device, const Superblock& superblock)
+      : device_(device), superblock_(superblock), layout_(device.geometry().block_size) {}
+
+  struct Found {
+    GenerationReader* reader = nullptr;  // of the newest complete generation; lives until the next call
+    bool newer_incomplete = false;       // one that is higher, and has not got so far (yet)
+  };
+  // `picture`: the metadata zones now. Errors: kCorruption as Replay says; nothing of this object can be used
+  // after one.
+  [[nodiscard]] Result<Found> Read(const LogPicture& picture);
+
+ private:
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  // generation, salt
+
+  // A generation that ends before its RollComplete never happened, unless a RollComplete stands further on:
+  // then it was complete once, and what is missing was lost.
+  Status RefuseIfProven(std::span<const MetazoneHead> heads, const GenerationReader& reader);
+  // A zone whose log header cannot be read may be a roll that was torn at its start, or a damaged newer
+  // generation.
+  Status RefuseIfHeadlessIsNewer(std::span<const ZoneInfo> headless, std::uint64_t generation);
+  // A RollComplete of at least `min_generation` anywhere in the zone.
+  std::optional<FoundRollComplete> SearchRollComplete(const ZoneInfo& info, std::uint64_t min_generation);
+
+  ZonedDevice& device_;
+  const Superblock& superblock_;
+  const MetazoneLayout layout_;
+  std::map<Key, GenerationReader> readers_;  // of complete and of unfinished generations
+};
+
+}  // namespace zenfs

@@ -1,0 +1,67 @@
+#include "metalog/log_picture.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "metalog/metazones.h"
+#include "metalog/zone_reader.h"
+
+namespace zenfs {
+namespace {
+
+bool SameZone(const ZoneInfo& a, const ZoneInfo& b) {
+  // Open, closed or full says nothing about what stands there, but a reset does.
+  return a.WrittenBytes() == b.WrittenBytes() && a.capacity == b.capacity &&
+         (a.condition == ZoneCondition::kOffline) == (b.condition == ZoneCondition::kOffline);
+}
+
+// One command for each run of neighbours.
+Result<std::vector<ZoneInfo>> ReportZones(ZonedDevice& device, const std::vector<ZoneId>& zones) {
+  std::vector<ZoneInfo> all;
+  for (std::size_t first = 0; first < zones.size();) {
+    std::size_t last = first + 1;
+    while (last < zones.size() && zones[last].value == zones[last - 1].value + 1) ++last;
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> run,
+                           device.Report(zones[first], static_cast<std::uint32_t>(last - first)));
+    all.insert(all.end(), run.begin(), run.end());
+    first = last;
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<LogPicture> TakeLogPicture(ZonedDevice& device, const Superblock& superblock) {
+  const MetazoneLayout layout(device.geometry().block_size);
+  LogPicture picture{.zones = {}, .heads = {}, .taken = SteadyNow()};
+  ZENFS_ASSIGN_OR_RETURN(picture.zones, ReportZones(device, superblock.metadata_zones));
+  for (const ZoneInfo& info : picture.zones) {
+    const std::uint64_t written = info.WrittenBytes();
+    std::optional<LogHeader>& head = picture.heads.emplace_back();
+    if (written < layout.frames_at) continue;
+    ZoneReader reader(device, info.id, layout.frames_at);
+    head = FindLogHeader(reader.View(layout.header_at, layout.frames_at - layout.header_at), superblock.seed,
+                         info.id, layout.block_size);
+  }
+  return picture;
+}
+
+bool SameLog(const LogPicture& a, const LogPicture& b) {
+  return std::ranges::equal(a.zones, b.zones, SameZone) && a.heads == b.heads;
+}
+
+Result<bool> LogMoved(ZonedDevice& device, const Superblock& superblock, LogPicture& then) {
+  // What the caller read before this call is read before the report is.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const SteadyTime now = SteadyNow();
+  if (now - then.taken <= LogPicture::kReportSpan) {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, ReportZones(device, superblock.metadata_zones));
+    return !std::ranges::equal(then.zones, zones, SameZone);
+  }
+  ZENFS_ASSIGN_OR_RETURN(const LogPicture picture, TakeLogPicture(device, superblock));
+  if (!SameLog(then, picture)) return true;
+  then.taken = now;
+  return false;
+}
+
+}  // namespace zenfs

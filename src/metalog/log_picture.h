@@ -1,0 +1,42 @@
+// What the metadata zones looked like at a moment: their report, and which generation each belongs to. Two
+// pictures that are the same prove that the log has not moved between them. Internal to metalog/, but for
+// readers beside a writer, who hold a picture against the device after each read (metalog/follower.h).
+//
+// A report alone can't prove that for ever: after enough rolls all write pointers may stand again where they
+// stood. Until kReportSpan has passed since the picture was taken there can't have been so many; from then on
+// the log headers are read too, whose salts are random.
+//
+// Threads: functions on values, no state.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "format/metalog_payload.h"
+#include "format/superblock.h"
+
+namespace zenfs {
+
+struct LogPicture {
+  static constexpr std::chrono::milliseconds kReportSpan{10};
+
+  std::vector<ZoneInfo> zones;                  // the metadata zones, as the superblock lists them
+  std::vector<std::optional<LogHeader>> heads;  // of the same zones; none: empty, or not readable
+  SteadyTime taken;                             // before the first command
+};
+
+// Errors: those of a report. A header that can't be read is none.
+[[nodiscard]] Result<LogPicture> TakeLogPicture(ZonedDevice& device, const Superblock& superblock);
+
+// The same zones, write pointers and headers; when does not matter.
+[[nodiscard]] bool SameLog(const LogPicture& a, const LogPicture& b);
+
+// False proves that nothing was committed, and no metadata zone changed, between `then` and the start of this
+// call. Renews `then.taken` when the headers were read for it.
+[[nodiscard]] Result<bool> LogMoved(ZonedDevice& device, const Superblock& superblock, LogPicture& then);
+
+}  // namespace zenfs
