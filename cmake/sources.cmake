@@ -163,6 +163,8 @@ set(ZENFS_SOURCES_wal
   wal/log_space_worker.cc
   wal/log_space_write.cc
   wal/log_store.cc
+  wal/log_tails.cc
+  wal/piece_reader.cc
 )
 set(ZENFS_TESTS_wal
   wal/frame_index_test.cc
@@ -178,6 +180,7 @@ set(ZENFS_TESTS_wal
   wal/log_space_reserve_test.cc
   wal/log_space_test.cc
   wal/log_store_test.cc
+  wal/log_tails_test.cc
 )
 
 set(ZENFS_SOURCES_catalog

@@ -27,6 +27,7 @@
 #include "wal/log_drain.h"
 #include "wal/log_replay.h"
 #include "wal/log_space.h"
+#include "wal/piece_reader.h"
 
 namespace zenfs {
 
@@ -35,7 +36,7 @@ class FramedFile {
   struct Env {
     ZonedDevice* device = nullptr;
     ZoneManager* zones = nullptr;
-    LogSpace* log = nullptr;               // null on a read-only mount
+    LogSpace* log = nullptr;               // null: the file is only read
     LogDrain* drain = nullptr;             // null: nothing is written in the background
     std::shared_ptr<StagingArea> staging;  // null: buffers do not outlive the process
     std::uint64_t epoch = 0;               // of this mount
@@ -44,8 +45,8 @@ class FramedFile {
 
   // A new, empty file.
   FramedFile(const Env& env, FileId id);
-  // One from recovery; `record` as committed, after the mount has sealed it (or as it is, on a read-only
-  // mount).
+  // One from recovery; `record` as committed, after the mount has sealed it (or as it is, for one that is only
+  // read).
   FramedFile(const Env& env, const FileRecord& record, ReplayedLog replayed);
   ~FramedFile();
 
@@ -100,11 +101,7 @@ class FramedFile {
   };
   // Device reads that a Read comes down to, collected under the lock and done without it.
   struct ReadPlan {
-    struct Part {
-      DeviceOffset place;
-      ByteSpan into;
-    };
-    std::vector<Part> parts;
+    std::vector<PieceRead> parts;
     std::vector<ZonePin> pins;
     std::size_t total = 0;
   };

@@ -7,13 +7,6 @@
 #include "wal/framed_file.h"
 
 namespace zenfs {
-namespace {
-
-// Frames that stand one behind the other are read in one command, headers and padding included.
-constexpr std::uint64_t kSpanBytesMax = 1 << 20;
-constexpr std::uint64_t kGapBytesMax = 16 << 10;
-
-}  // namespace
 
 void FramedFile::CopyBuffered(const StagedBuffer& buffer, std::uint64_t offset, ByteSpan into) {
   if (buffer.empty()) return;
@@ -53,37 +46,7 @@ Result<std::size_t> FramedFile::Read(std::uint64_t offset, ByteSpan into) const 
     MutexLock lock(mutex_);
     ZENFS_RETURN_IF_ERROR(PlanRead(offset, into, plan));
   }
-  const Geometry& geometry = env_.device->geometry();
-  AlignedBuffer span;
-  std::uint64_t span_bytes_max = kSpanBytesMax;
-  for (std::size_t first = 0; first < plan.parts.size();) {
-    const std::uint64_t begin = RoundDown(plan.parts[first].place.value, geometry.block_size);
-    const ZoneId zone = geometry.ZoneOf(plan.parts[first].place);
-    std::uint64_t end = begin;
-    std::size_t last = first;
-    for (; last < plan.parts.size(); ++last) {
-      const ReadPlan::Part& part = plan.parts[last];
-      const std::uint64_t part_end = RoundUp(part.place.value + part.into.size(), geometry.block_size);
-      if (last > first && (part.place.value < end - std::min<std::uint64_t>(end, geometry.block_size) ||
-                           part.place.value > end + kGapBytesMax || part_end - begin > span_bytes_max ||
-                           geometry.ZoneOf(part.place) != zone)) {
-        break;
-      }
-      end = std::max(end, part_end);
-    }
-    if (span.capacity() < end - begin) span = AlignedBuffer(end - begin);
-    span.Resize(end - begin);
-    if (const Status read = env_.device->Read(DeviceOffset(begin), span.Span()); !read) {
-      // A block between two frames of this file may be another's, lost with power: read without the gaps.
-      if (last - first == 1) return Fail(read.error().With(fmt::format("file {}", id_.value)));
-      span_bytes_max = 0;
-      continue;
-    }
-    for (; first < last; ++first) {
-      const ReadPlan::Part& part = plan.parts[first];
-      std::memcpy(part.into.data(), span.data() + (part.place.value - begin), part.into.size());
-    }
-  }
+  ZENFS_RETURN_IF_ERROR(ReadPieces(*env_.device, id_, plan.parts));
   return plan.total;
 }
 

@@ -47,13 +47,14 @@ class ZoneWindow {
 
 }  // namespace
 
-void ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
-                 const std::function<void(const ScannedFrame&)>& found) {
+std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
+                          const std::function<void(const ScannedFrame&)>& found, std::uint64_t from) {
   const std::uint32_t block = device.geometry().block_size;
   const std::uint64_t length = info.WrittenBytes();
   const FrameSeed seed = FrameSeed::Of(volume, zone.zone, zone.generation, zone.salt);
   ZoneWindow window(device, info.start, length);
-  for (std::uint64_t at = 0; at < length;) {
+  std::uint64_t behind_last = from;
+  for (std::uint64_t at = from; at < length;) {
     ParsedFrame frame = ParseFrame(window.From(at, block), seed, block, length - at);
     if (frame.verdict == FrameVerdict::kTooShort) {
       frame = ParseFrame(window.From(at, frame.needed), seed, block, length - at);
@@ -75,7 +76,9 @@ void ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, c
              .zone = zone.zone});
     }
     at += device_bytes;
+    behind_last = at;
   }
+  return behind_last;
 }
 
 }  // namespace zenfs

@@ -29,8 +29,9 @@ struct ScannedFrame {
 
 // Log-data frames of `zone`, in the order of their places, handed to `found`; frames of plain data are passed
 // over. `info` is the device's report of the zone. There are no errors: a zone that can't be read has no
-// frames.
-void ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
-                 const std::function<void(const ScannedFrame&)>& found);
+// frames. The scan begins at byte `from` of the zone, and returns the byte behind the last frame it found (or
+// `from`): who calls again with that, once the zone has grown, finds each frame once.
+std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
+                          const std::function<void(const ScannedFrame&)>& found, std::uint64_t from = 0);
 
 }  // namespace zenfs

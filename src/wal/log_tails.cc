@@ -1,0 +1,88 @@
+#include "wal/log_tails.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace zenfs {
+namespace {
+
+// So long after a write pointer moved, a frame below it that could not be read is looked at again: the write
+// may have been on its way.
+constexpr std::chrono::seconds kSettles{1};
+
+}  // namespace
+
+Status LogTails::Update(const State& state) {
+  const std::map<ZoneId, LogZone>& reserved = state.log_zones();
+  std::erase_if(zones_, [&](const auto& entry) {
+    const auto it = reserved.find(entry.first);
+    if (it != reserved.end() && it->second.generation == entry.second.generation) return false;
+    Forget(entry.first, entry.second);
+    return true;
+  });
+  // A command for each run of neighbours.
+  std::vector<LogZone> run;
+  for (const auto& [id, zone] : reserved) {
+    if (id.value >= device_.geometry().zone_count) continue;
+    if (!run.empty() && run.back().zone.value + 1 != id.value) {
+      ZENFS_RETURN_IF_ERROR(Scan(run));
+      run.clear();
+    }
+    run.push_back(zone);
+  }
+  return run.empty() ? Status() : Scan(run);
+}
+
+void LogTails::Forget(ZoneId id, const Zone& zone) {
+  for (const FileId owner : zone.owners) {
+    const auto it = tails_.find(owner);
+    if (it == tails_.end()) continue;
+    std::erase_if(it->second.frames, [id](const ScannedFrame& frame) { return frame.zone == id; });
+    it->second.log = nullptr;
+    if (it->second.frames.empty()) tails_.erase(it);
+  }
+}
+
+Status LogTails::Scan(const std::vector<LogZone>& run) {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
+                         device_.Report(run.front().zone, static_cast<std::uint32_t>(run.size())));
+  for (std::size_t i = 0; i < run.size(); ++i) ScanZone(run[i], report[i]);
+  return {};
+}
+
+void LogTails::ScanZone(const LogZone& reserved, const ZoneInfo& info) {
+  Zone& zone = zones_.try_emplace(reserved.zone, Zone{.generation = reserved.generation}).first->second;
+  const std::uint64_t written = info.WrittenBytes();
+  // A zone that holds less than before was reset: its release is in the metadata log, which says so soon.
+  if (written < zone.written || written == zone.scanned) return;
+  if (written > zone.written) {
+    zone.written = written;
+    zone.grown = SteadyNow();
+  } else if (SteadyNow() - zone.grown > kSettles || written - zone.scanned > kMaxFramePayload) {
+    return;
+  }
+  zone.scanned = ScanLogZone(
+      device_, volume_, reserved, info,
+      [&](const ScannedFrame& frame) {
+        Tail& tail = tails_[FileId(frame.owner)];
+        tail.frames.push_back(frame);
+        tail.log = nullptr;
+        zone.owners.insert(FileId(frame.owner));
+      },
+      zone.scanned);
+}
+
+std::shared_ptr<const ReplayedLog> LogTails::Log(const std::shared_ptr<const FileRecord>& record,
+                                                 std::uint64_t epoch) {
+  const auto it = tails_.find(record->id);
+  if (it == tails_.end()) return std::make_shared<const ReplayedLog>(ReplayLog(*record, epoch, {}));
+  Tail& tail = it->second;
+  if (tail.log == nullptr || tail.record != record || tail.epoch != epoch) {
+    tail.log = std::make_shared<const ReplayedLog>(ReplayLog(*record, epoch, tail.frames));
+    tail.record = record;
+    tail.epoch = epoch;
+  }
+  return tail.log;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,104 @@
+#include "wal/log_tails.h"
+
+#include "wal/wal_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+std::string Text(std::size_t size, char c) { return std::string(size, c); }
+
+class LogTailsTest : public testing::Test {
+ protected:
+  LogTailsTest() : tails_(rig_.device, rig_.volume) { rig_.Mount(); }
+
+  std::shared_ptr<const ReplayedLog> Look(FileId id) {
+    const State now = rig_.state();
+    EXPECT_TRUE(tails_.Update(now));
+    return tails_.Log(now.FindFile(id), now.epoch());
+  }
+  static void Write(FramedFile& file, const std::string& text) {
+    ASSERT_TRUE(file.Append(AsBytes(text)));
+    ASSERT_TRUE(file.Sync());
+  }
+
+  WalRig rig_{TestGeometry(40, 64)};
+  LogTails tails_;
+};
+
+TEST_F(LogTailsTest, GrowsWithTheFileAndReadsOnlyWhatIsNew) {
+  const auto file = rig_.NewFile();
+  std::uint64_t size = 0;
+  for (int i = 0; i < 20; ++i) {
+    Write(*file, Text(3000, 'a'));
+    size += 3000;
+    const std::uint64_t before = rig_.Count(FaultyDevice::Command::kRead);
+    const auto log = Look(file->id());
+    EXPECT_EQ(log->index.end(), size);
+    EXPECT_TRUE(log->damage.empty());
+    EXPECT_EQ(rig_.Count(FaultyDevice::Command::kRead), before + 1);
+  }
+}
+
+TEST_F(LogTailsTest, NothingNewIsTheSameObjectAndNoRead) {
+  const auto file = rig_.NewFile();
+  Write(*file, "bytes");
+  const State now = rig_.state();
+  ASSERT_TRUE(tails_.Update(now));
+  const auto record = now.FindFile(file->id());
+  const auto log = tails_.Log(record, now.epoch());
+  const std::uint64_t before = rig_.Count(FaultyDevice::Command::kRead);
+  ASSERT_TRUE(tails_.Update(now));
+  EXPECT_EQ(tails_.Log(record, now.epoch()), log);
+  EXPECT_EQ(rig_.Count(FaultyDevice::Command::kRead), before);
+}
+
+TEST_F(LogTailsTest, AReleasedZoneTakesItsFramesAlong) {
+  auto file = rig_.NewFile();
+  Write(*file, Text(5000, 'x'));
+  EXPECT_EQ(Look(file->id())->index.end(), 5000u);
+  const FileId id = file->id();
+  State without = rig_.state();
+  const auto record = without.FindFile(id);
+  std::vector<ZoneId> zones;
+  for (const auto& [zone, reserved] : without.log_zones()) zones.push_back(zone);
+  const std::vector<Edit> release{ReleaseLogZones{zones}};
+  ASSERT_TRUE(without.Apply(release));
+  ASSERT_TRUE(tails_.Update(without));
+  EXPECT_EQ(tails_.Log(record, without.epoch())->index.end(), 0u);
+  EXPECT_EQ(Look(id)->index.end(), 5000u);  // reserved again, as far as the state says: read again
+}
+
+TEST_F(LogTailsTest, AFrameThatCouldNotBeReadYetIsLookedAtAgain) {
+  const auto file = rig_.NewFile();
+  Write(*file, Text(100, 'a'));
+  rig_.device.Inject({.command = FaultyDevice::Command::kRead, .times = 1000});
+  EXPECT_EQ(Look(file->id())->index.end(), 0u);
+  rig_.device.ClearFaults();
+  EXPECT_EQ(Look(file->id())->index.end(), 100u);
+}
+
+// The zone that the first frame is in is reported before the frame is written, the next one behind it.
+TEST_F(LogTailsTest, AGapThatComesFromReportsAtDifferentTimesIsClosedByTheNextLook) {
+  const auto file = rig_.NewFile();
+  std::uint64_t size = 0;
+  for (int i = 0; i < 200; ++i) {
+    Write(*file, Text(9000, static_cast<char>('a' + i % 26)));
+    size += 9000;
+  }
+  const State now = rig_.state();
+  ASSERT_GE(now.log_zones().size(), 2u);
+  const auto record = now.FindFile(file->id());
+  // Zones from the second on first, as a report that began too early for the first would have it.
+  State later = now;
+  const std::vector<Edit> hide{ReleaseLogZones{{rig_.ZoneOf(file->Pieces().front().place)}}};
+  ASSERT_TRUE(later.Apply(hide));
+  ASSERT_TRUE(tails_.Update(later));
+  EXPECT_FALSE(tails_.Log(record, now.epoch())->damage.empty());
+  ASSERT_TRUE(tails_.Update(now));
+  const auto log = tails_.Log(record, now.epoch());
+  EXPECT_TRUE(log->damage.empty());
+  EXPECT_EQ(log->index.end(), size);
+}
+
+}  // namespace
+}  // namespace zenfs
