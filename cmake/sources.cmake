@@ -208,8 +208,12 @@ set(ZENFS_SOURCES_volume
   volume/counting_sink.cc
   volume/foreign.cc
   volume/format_volume.cc
+  volume/live_state.cc
+  volume/live_zones.cc
   volume/mount_options.cc
   volume/mount_table.cc
+  volume/reader_handle.cc
+  volume/reader_volume.cc
   volume/volume_commit.cc
   volume/volume_files.cc
   volume/volume_handle.cc

@@ -32,8 +32,7 @@ class FollowerTest : public testing::Test {
     return change.value_or(LogFollower::Change::kNone);
   }
   bool Moved() {
-    LogPicture picture = follower_.picture();
-    return LogMoved(reader_device_, superblock_, picture).value();
+    return CheckLog(reader_device_, superblock_, follower_.picture()).value().moved;
   }
   void Create(std::uint64_t id) { ZENFS_ASSERT_OK(writer_->Commit(CreateNamed(id))); }
 
@@ -218,11 +217,11 @@ TEST_F(FollowerTest, ZonesThatStandAsBeforeAreToldApartByTheirHeaders) {
   LogPicture then = follower_.picture();
   const std::uint64_t before = reader_device_.count(FaultyDevice::Command::kRead);
   then.taken = SteadyNow();
-  EXPECT_FALSE(LogMoved(reader_device_, superblock_, then).value());
+  EXPECT_FALSE(CheckLog(reader_device_, superblock_, then).value().moved);
   EXPECT_EQ(reader_device_.count(FaultyDevice::Command::kRead), before);
   then.taken -= std::chrono::hours(1);
   then.heads.front()->salt ^= 1;  // as if the zone had been reset and filled up to the same block
-  EXPECT_TRUE(LogMoved(reader_device_, superblock_, then).value());
+  EXPECT_TRUE(CheckLog(reader_device_, superblock_, then).value().moved);
 }
 
 TEST_F(FollowerTest, NothingIsWrittenToTheDevice) {

@@ -50,18 +50,19 @@ bool SameLog(const LogPicture& a, const LogPicture& b) {
   return std::ranges::equal(a.zones, b.zones, SameZone) && a.heads == b.heads;
 }
 
-Result<bool> LogMoved(ZonedDevice& device, const Superblock& superblock, LogPicture& then) {
+Result<LogCheck> CheckLog(ZonedDevice& device, const Superblock& superblock, const LogPicture& then) {
   // What the caller read before this call is read before the report is.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const SteadyTime now = SteadyNow();
-  if (now - then.taken <= LogPicture::kReportSpan) {
+  if (SteadyNow() - then.taken <= LogPicture::kReportSpan) {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, ReportZones(device, superblock.metadata_zones));
-    return !std::ranges::equal(then.zones, zones, SameZone);
+    const bool same = std::ranges::equal(then.zones, zones, SameZone);
+    // The report may have come late.
+    if (!same || SteadyNow() - then.taken <= LogPicture::kReportSpan) {
+      return LogCheck{.moved = !same, .confirmed = then.taken};
+    }
   }
   ZENFS_ASSIGN_OR_RETURN(const LogPicture picture, TakeLogPicture(device, superblock));
-  if (!SameLog(then, picture)) return true;
-  then.taken = now;
-  return false;
+  return LogCheck{.moved = !SameLog(then, picture), .confirmed = picture.taken};
 }
 
 }  // namespace zenfs

@@ -35,8 +35,13 @@ struct LogPicture {
 // The same zones, write pointers and headers; when does not matter.
 [[nodiscard]] bool SameLog(const LogPicture& a, const LogPicture& b);
 
-// False proves that nothing was committed, and no metadata zone changed, between `then` and the start of this
-// call. Renews `then.taken` when the headers were read for it.
-[[nodiscard]] Result<bool> LogMoved(ZonedDevice& device, const Superblock& superblock, LogPicture& then);
+struct LogCheck {
+  bool moved = true;  // false proves that nothing was committed, and no metadata zone changed, since `then`
+  // Not moved: `then` as if taken at this time, which is later if the headers were read for it.
+  SteadyTime confirmed;
+};
+// Compares `then` with the device as it is when this is called.
+[[nodiscard]] Result<LogCheck> CheckLog(ZonedDevice& device, const Superblock& superblock,
+                                        const LogPicture& then);
 
 }  // namespace zenfs

@@ -67,9 +67,11 @@ class PathLock {
 
 class Volume {
  public:
-  // Takes the device; read-only if the device was opened so. Recovery seals logs, so that what this mount
-  // shows can never change behind its back, and returns when that is durable. Errors: those of
-  // ProbeSuperblock, Metalog::Open and PlanSlots; kReadOnly for read-only-compatible bits.
+  // Takes the device. Recovery seals logs, so that what this mount shows can never change behind its back,
+  // and returns when that is durable. Errors: those of ProbeSuperblock, Metalog::Open and PlanSlots; kReadOnly
+  // for read-only-compatible bits.
+  // A device that was opened read-only is mounted read-only, beside a writer if there is one: each call sees
+  // what is committed when it is made, and the frames on the device (volume/reader_volume.h).
   [[nodiscard]] static Result<std::shared_ptr<Volume>> Mount(std::unique_ptr<ZonedDevice> device,
                                                              const MountOptions& options);
   // Unmounts if that was not done. Open handles may outlive it; their calls fail with kShutdown.

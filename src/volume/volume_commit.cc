@@ -82,9 +82,6 @@ Result<Gate::Entry> VolumeCore::Enter(bool writing) const {
   }
   Gate::Entry entry = gate_.Enter();
   if (!entry) return Fail(Code::kShutdown, fmt::format("{}: the volume is unmounted", device_name_));
-  if (writing && read_only_) {
-    return Fail(Code::kReadOnly, fmt::format("{}: mounted read-only", device_name_));
-  }
   if (writing) {
     MutexLock lock(broken_mutex_);
     if (!broken_) return Fail(broken_.error());

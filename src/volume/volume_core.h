@@ -1,6 +1,6 @@
-// The mounted volume. Parts: recovery (volume_mount.cc), the commit path (volume_commit.cc), open files
-// (volume_files.cc), names (volume_names.cc), looking (volume_look.cc), append buffers in shared memory
-// (volume_staging.cc), the end (volume_unmount.cc).
+// The volume mounted for writing (read-only: reader_volume.h). Parts: recovery (volume_mount.cc), the commit path
+// (volume_commit.cc), open files (volume_files.cc), names (volume_names.cc), looking (volume_look.cc), append buffers in
+// shared memory (volume_staging.cc), the end (volume_unmount.cc).
 //
 // Every public call enters gate_, so Unmount can wait for those inside; handles keep the core alive.
 #pragma once
@@ -65,7 +65,7 @@ class VolumeCore final : public Volume,
   const Superblock& superblock() const override { return superblock_; }
   const Geometry& geometry() const override { return geometry_; }
   const std::string& device_name() const override { return device_name_; }
-  bool read_only() const override { return read_only_; }
+  bool read_only() const override { return false; }
   std::uint64_t epoch() const override { return epoch_; }
   MetalogStats metalog_stats() const override;
   WriteCounters write_counters() const override;
@@ -84,7 +84,7 @@ class VolumeCore final : public Volume,
   Metrics& metrics() { return metrics_; }
   // Copies to the metrics what is counted elsewhere: bytes written, by cause.
   void CountWritten();
-  // Fails in a forked child and after Unmount; with `writing`, also on a read-only volume.
+  // Fails in a forked child and after Unmount; with `writing`, also once the volume is broken.
   [[nodiscard]] Result<Gate::Entry> Enter(bool writing) const;
   // The file's existence is durable when this returns.
   [[nodiscard]] Status EnsureCommitted(OpenFile& file);
@@ -111,7 +111,6 @@ class VolumeCore final : public Volume,
   void ForgetLeft();
   // Nothing is in the buffers any more when this succeeds, and the metadata log says so.
   [[nodiscard]] Status EndStaging();
-  void AddFramedFiles(std::unordered_map<FileId, ReplayedLog>& replayed, const State& state);
 
   [[nodiscard]] Status Commit(std::vector<Edit> edits, bool flush_data_first = false);
   [[nodiscard]] Status FoldZone(ZoneId zone);
@@ -140,7 +139,6 @@ class VolumeCore final : public Volume,
   const MountOptions options_;
   const Geometry geometry_;
   const std::string device_name_;
-  const bool read_only_;
   const ForkGuard fork_guard_;
   mutable Gate gate_;
   std::vector<std::string> notices_;

@@ -1,8 +1,8 @@
 // Recovery: from a device to a volume that can be used.
 //
 //   superblock -> metadata log replayed -> zones told what is live -> log zones scanned, logs put together
-//   read-write: what a dead process left in its append buffers goes to the device, as more of its epoch
-//               flush; one commit that seals every log's tail and begins a new epoch; then resets may start
+//   what a dead process left in its append buffers goes to the device, as more of its epoch
+//   flush; one commit that seals every log's tail and begins a new epoch; then resets may start
 //
 // The flush comes first because what a scan found may be in the device's cache only: a seal must not outlive
 // the frames it vouches for. Nothing is reset before the commit, because what the metadata log said may
@@ -14,6 +14,7 @@
 #include "reclaim/log_fold.h"
 #include "volume/counting_sink.h"
 #include "volume/log_reserve.h"
+#include "volume/reader_volume.h"
 #include "volume/volume_core.h"
 #include "wal/log_extent_sink.h"
 #include "wal/log_scan.h"
@@ -21,9 +22,10 @@
 namespace zenfs {
 Result<std::shared_ptr<Volume>> Volume::Mount(std::unique_ptr<ZonedDevice> device,
                                               const MountOptions& options) {
+  if (device->mode() == OpenMode::kReadOnly) return ReaderVolume::Mount(std::move(device));
   ZENFS_ASSIGN_OR_RETURN(Superblock superblock, ProbeSuperblock(*device));
   const std::uint64_t unknown = superblock.read_only_compatible & ~kKnownReadOnlyCompatible;
-  if (unknown != 0 && device->mode() == OpenMode::kExclusive) {
+  if (unknown != 0) {
     return Fail(Code::kReadOnly,
                 fmt::format("{}: read-only-compatible feature bits {:#x} are newer than this "
                             "program; mount it read-only (?ro) or use a newer zenfs",
@@ -44,7 +46,6 @@ VolumeCore::VolumeCore(std::unique_ptr<ZonedDevice> device, Superblock superbloc
       options_(options),
       geometry_(device->geometry()),
       device_name_(device->name()),
-      read_only_(device->mode() == OpenMode::kReadOnly),
       device_(MeterDevice(std::move(device), metrics_)) {}
 
 Status VolumeCore::Recover() {
@@ -53,7 +54,7 @@ Status VolumeCore::Recover() {
   const State& state = metalog_->recovered();
   catalog_ = std::make_unique<Catalog>(state);
   epoch_ = state.epoch();
-  if (!read_only_) ZENFS_RETURN_IF_ERROR(OpenLeft(state));
+  ZENFS_RETURN_IF_ERROR(OpenLeft(state));
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry_));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                          device_->Report(ZoneId(0), geometry_.zone_count));
@@ -61,17 +62,12 @@ Status VolumeCore::Recover() {
   ZENFS_ASSIGN_OR_RETURN(zones_, ZoneManager::Create(*device_, plan, report,
                                                      {.metadata_zones = superblock_.metadata_zones,
                                                       .reserved_for_log = reserve,
-                                                      .log_in_use = 1 + reserve,
-                                                      .read_only = read_only_}));
+                                                      .log_in_use = 1 + reserve}));
   for (const auto& [id, zone] : state.log_zones()) zones_->AdoptLogZone(id);
   for (const auto& [id, record] : state.files()) {
     for (const Extent& extent : record->extents) zones_->AdoptExtent(extent, record->lifetime);
   }
   std::unordered_map<FileId, ReplayedLog> replayed = ReplayLogs(state, report);
-  if (read_only_) {
-    AddFramedFiles(replayed, state);
-    return {};
-  }
   {
     MutexLock lock(generation_mutex_);
     next_generation_ = state.next_generation();
@@ -119,12 +115,6 @@ std::unordered_map<FileId, ReplayedLog> VolumeCore::ReplayLogs(const State& stat
     replayed.emplace(id, std::move(log));
   }
   return replayed;
-}
-
-void VolumeCore::AddFramedFiles(std::unordered_map<FileId, ReplayedLog>& replayed, const State& state) {
-  for (auto& [id, log] : replayed) {
-    logs_.Add(std::make_shared<FramedFile>(FramedEnv(), *state.FindFile(id), std::move(log)));
-  }
 }
 
 Status VolumeCore::SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, const State& state) {

@@ -21,7 +21,6 @@ Status VolumeCore::Unmount() {
     }
   }
   for (const std::shared_ptr<OpenFile>& file : open) {
-    if (read_only_) break;
     const Status status = WriteBack(*file);
     if (first && !status) first = status;
   }

@@ -1,0 +1,47 @@
+#include "volume/live_zones.h"
+
+#include "volume/log_reserve.h"
+
+namespace zenfs {
+namespace {
+
+// A zone that was reset since `state` was read still counts as holding what it held then.
+void CoverExtents(const Geometry& geometry, const State& state, std::vector<ZoneInfo>& report) {
+  for (const auto& [id, record] : state.files()) {
+    for (const Extent& extent : record->extents) {
+      const ZoneId zone = geometry.ZoneOf(extent.place);
+      if (zone.value >= report.size()) continue;
+      ZoneInfo& info = report[zone.value];
+      const std::uint64_t end = extent.place - info.start + RoundUp(extent.length, geometry.block_size);
+      const bool movable = info.condition == ZoneCondition::kEmpty || IsActive(info.condition);
+      if (!movable || end <= info.WrittenBytes() || end > info.capacity) continue;
+      info.condition = end == info.capacity ? ZoneCondition::kFull : ZoneCondition::kClosed;
+      info.write_pointer = info.start + end;
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ZoneManager>> AccountLiveZones(ZonedDevice& device, const Superblock& superblock,
+                                                      const State& state) {
+  const Geometry& geometry = device.geometry();
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry));
+  ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
+  CoverExtents(geometry, state, report);
+  const std::uint32_t reserve = LogReserve(geometry, superblock.metadata_zones.size(), plan);
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
+                         ZoneManager::Create(device, plan, std::move(report),
+                                             {.metadata_zones = superblock.metadata_zones,
+                                              .reserved_for_log = reserve,
+                                              .log_in_use = 1 + reserve,
+                                              .read_only = true}));
+  for (const auto& [id, zone] : state.log_zones()) zones->AdoptLogZone(id);
+  for (const auto& [id, record] : state.files()) {
+    for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
+  }
+  ZENFS_RETURN_IF_ERROR(zones->Start());
+  return zones;
+}
+
+}  // namespace zenfs

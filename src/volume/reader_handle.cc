@@ -1,0 +1,133 @@
+#include "volume/reader_handle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/sync_point.h"
+#include "file/extent_reader.h"
+#include "wal/piece_reader.h"
+
+namespace zenfs {
+
+std::shared_ptr<const LiveFile> ReaderHandle::Held() const {
+  MutexLock lock(mutex_);
+  return file_;
+}
+
+void ReaderHandle::Hold(std::shared_ptr<const LiveFile> file) const {
+  MutexLock lock(mutex_);
+  if (file_->version <= file->version) file_ = std::move(file);
+}
+
+std::unexpected<Error> ReaderHandle::Gone() const {
+  return Fail(
+      Code::kNotFound,
+      fmt::format("{} (file {}): its writer has deleted it since it was opened here for reading; what "
+                  "took its place, if anything, has to be opened anew",
+                  path_, id_.value));
+}
+
+Result<std::shared_ptr<const LiveFile>> ReaderHandle::Renew() const {
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> now, volume_->live().Find(id_));
+  if (now == nullptr) return Gone();
+  Hold(now);
+  return now;
+}
+
+std::uint64_t ReaderHandle::size() const {
+  const Result<Gate::Entry> entry = volume_->Enter();
+  if (entry) IgnoreError(Renew());  // reads tell
+  return Held()->size();
+}
+
+Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request) const {
+  const FrameIndex& index = file.log->index;
+  const std::uint64_t end = request.offset + request.into.size();
+  std::vector<PieceRead> parts;
+  for (std::size_t i = index.Find(request.offset); i < index.size() && index[i].file_offset < end; ++i) {
+    const Piece& piece = index[i];
+    const std::uint64_t from = std::max(request.offset, piece.file_offset);
+    const std::uint64_t to = std::min(end, piece.end());
+    if (piece.damaged) {
+      return Fail(Code::kCorruption, fmt::format("{} (file {}): bytes {} to {} of its log are lost", path_,
+                                                 id_.value, piece.file_offset, piece.end()));
+    }
+    parts.push_back(
+        {piece.place + (from - piece.file_offset), request.into.subspan(from - request.offset, to - from)});
+  }
+  return ReadPieces(volume_->device(), id_, parts);
+}
+
+void ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const {
+  if (file.log == nullptr) return ReadExtentsMany(volume_->device(), file.record->extents, requests);
+  for (ReadRequest& request : requests) request.status = ReadLog(file, request);
+}
+
+// The last layout that was tried is the one whose size cuts the requests.
+Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
+  std::uint64_t wanted = 0;
+  std::vector<ByteSpan> whole;
+  whole.reserve(requests.size());
+  for (const ReadRequest& request : requests) {
+    whole.push_back(request.into);
+    if (!request.into.empty()) wanted = std::max(wanted, request.offset + request.into.size());
+  }
+  std::shared_ptr<const LiveFile> file = Held();
+  if (wanted > file->size()) {
+    ZENFS_ASSIGN_OR_RETURN(file, Renew());
+  }
+  const Deadline deadline = Deadline::After(LogFollower::kPatience);
+  for (;;) {
+    const std::uint64_t size = file->size();
+    std::vector<ReadRequest> cut;
+    std::vector<std::size_t> owners;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const std::uint64_t offset = requests[i].offset;
+      const std::uint64_t rest = offset < size ? size - offset : 0;
+      requests[i].into = whole[i].first(std::min<std::uint64_t>(whole[i].size(), rest));
+      requests[i].status = {};
+      if (requests[i].into.empty()) continue;
+      cut.push_back({.offset = offset, .into = requests[i].into, .status = {}});
+      owners.push_back(i);
+    }
+    if (cut.empty()) return {};  // the file was looked at just now: it has nothing there
+    ReadFrom(*file, cut);
+    ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, volume_->live().Confirm(file));
+    if (confirmed.file == nullptr) return Gone();
+    Hold(confirmed.file);
+    if (confirmed.proven) {
+      for (std::size_t i = 0; i < cut.size(); ++i) requests[owners[i]].status = std::move(cut[i].status);
+      return {};
+    }
+    SyncPoint::Reach("ReaderHandle::Read:changed");
+    file = std::move(confirmed.file);
+    if (deadline.Passed()) {
+      return Fail(Code::kTimedOut,
+                  fmt::format("{} (file {}): changed by its writer each time it was read, for "
+                              "{} s; try again when less is written",
+                              path_, id_.value, LogFollower::kPatience.count()));
+    }
+  }
+}
+
+Result<std::size_t> ReaderHandle::Read(std::uint64_t offset, ByteSpan into) const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, volume_->Enter());
+  ReadRequest request{.offset = offset, .into = into, .status = {}};
+  ZENFS_RETURN_IF_ERROR(ReadConfirmed(std::span(&request, 1)));
+  ZENFS_RETURN_IF_ERROR(request.status);
+  return request.into.size();
+}
+
+void ReaderHandle::ReadMany(std::span<ReadRequest> requests) const {
+  const Result<Gate::Entry> entry = volume_->Enter();
+  const Status read = entry ? ReadConfirmed(requests) : Fail(entry.error());
+  if (read) return;
+  for (ReadRequest& request : requests) {
+    request.status = read;
+    request.into = request.into.first(0);
+  }
+}
+
+}  // namespace zenfs

@@ -1,0 +1,62 @@
+// A file of a read-only mount, open. A read is tried with the layout the handle holds, then confirmed against
+// the metadata log; if the writer has touched the file meanwhile, it is read again as it is now. A handle at
+// the end of the file looks whether there is more.
+//
+// Errors of reads, beside those of the device: kNotFound once the writer has deleted the file, kTimedOut when
+// it changed the file each time it was read.
+//
+// Threads: any.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/mutex.h"
+#include "volume/file_handle.h"
+#include "volume/live_state.h"
+#include "volume/reader_volume.h"
+
+namespace zenfs {
+
+class ReaderHandle final : public FileHandle {
+ public:
+  // `path` as it was opened, for messages.
+  ReaderHandle(std::shared_ptr<const ReaderVolume> volume, std::string path,
+               std::shared_ptr<const LiveFile> file)
+      : volume_(std::move(volume)), path_(std::move(path)), id_(file->record->id), file_(std::move(file)) {}
+
+  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
+  void ReadMany(std::span<ReadRequest> requests) const override;
+  [[nodiscard]] Status Append(ByteView) override { return volume_->Refuse(); }
+  [[nodiscard]] Status PositionedAppend(ByteView, std::uint64_t) override { return volume_->Refuse(); }
+  [[nodiscard]] Status Truncate(std::uint64_t) override { return volume_->Refuse(); }
+  [[nodiscard]] Status Flush() override { return volume_->Refuse(); }
+  [[nodiscard]] Status Sync() override { return volume_->Refuse(); }
+  [[nodiscard]] Status Close() override { return {}; }
+  void SetLifetime(Lifetime) override {}
+  // As it is on the device now; as it was when it was last looked at if that can't be told.
+  std::uint64_t size() const override;
+  FileId id() const override { return id_; }
+  FileShape shape() const override { return Held()->record->shape; }
+  Lifetime lifetime() const override { return Held()->record->lifetime; }
+
+ private:
+  std::shared_ptr<const LiveFile> Held() const EXCLUDES(mutex_);
+  void Hold(std::shared_ptr<const LiveFile> file) const EXCLUDES(mutex_);
+  // The file as it is now, which the handle then holds.
+  [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Renew() const;
+  // Fills the requests from the device, without knowing whether that proves true.
+  void ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const;
+  [[nodiscard]] Status ReadLog(const LiveFile& file, const ReadRequest& request) const;
+  [[nodiscard]] Status ReadConfirmed(std::span<ReadRequest> requests) const;
+  std::unexpected<Error> Gone() const;
+
+  const std::shared_ptr<const ReaderVolume> volume_;
+  const std::string path_;
+  const FileId id_;
+  mutable Mutex mutex_;  // leaf
+  mutable std::shared_ptr<const LiveFile> file_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs
