@@ -93,6 +93,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
       owners.push_back(i);
     }
     if (cut.empty()) return {};  // the file was looked at just now: it has nothing there
+    SyncPoint::Reach("ReaderHandle::Read:planned");
     ReadFrom(*file, cut);
     ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, volume_->live().Confirm(file));
     if (confirmed.file == nullptr) return Gone();

@@ -1,0 +1,315 @@
+#include "volume/reader_volume.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <functional>
+
+#include "base/random.h"
+#include "base/sync_point.h"
+#include "testing/faulty_device.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string Noise(std::size_t bytes, std::uint64_t seed) {
+  Random random(seed);
+  std::string text(bytes, '\0');
+  for (char& c : text) c = static_cast<char>(random.Next());
+  return text;
+}
+
+// A writer, and a reader with a device of its own onto the same zones.
+class ReaderTest : public VolumeTest {
+ protected:
+  ReaderTest() {
+    auto device = std::make_unique<FaultyDevice>(MakeReadOnlyView(*device_));
+    reader_device_ = device.get();
+    auto reader = Volume::Mount(std::move(device), {.read_only = true});
+    EXPECT_TRUE(IsOk(reader));
+    reader_ = *std::move(reader);
+  }
+  ~ReaderTest() override {
+    for (const auto command : {FaultyDevice::Command::kWrite, FaultyDevice::Command::kReset,
+                               FaultyDevice::Command::kFinish, FaultyDevice::Command::kFlush}) {
+      EXPECT_EQ(reader_device_->count(command), 0u);
+    }
+    reader_.reset();
+  }
+
+  std::unique_ptr<FileHandle> Open(const std::string& path) {
+    auto file = reader_->OpenForRead(path);
+    EXPECT_TRUE(IsOk(file)) << path;
+    return file ? *std::move(file) : nullptr;
+  }
+  std::string Read(const std::string& path) {
+    const auto file = Open(path);
+    return file == nullptr ? "<missing>" : ReadAll(*file);
+  }
+  // Reads all of `file` while `meanwhile` happens once, between looking up where the bytes are and reading them.
+  static Result<std::string> ReadWhile(const FileHandle& file, std::size_t bytes,
+                                       const std::function<void()>& meanwhile) {
+    std::string content(bytes, '\0');
+    std::atomic<bool> done = false;
+    const SyncPoint::Scope scope([&](std::string_view name) {
+      if (name == "ReaderHandle::Read:planned" && !done.exchange(true)) meanwhile();
+    });
+    ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(0, std::as_writable_bytes(std::span(content))));
+    EXPECT_TRUE(done);
+    content.resize(n);
+    return content;
+  }
+  // More than the device holds, so every zone that can be is reset and written again.
+  void OverwriteFreeZones() {
+    for (int i = 0; i < 60; ++i) Put("filler.sst", Noise(700'000, 100 + static_cast<std::uint64_t>(i)));
+    for (int i = 0; i < 60; ++i) Put("filler.log", Noise(400'000, 200 + static_cast<std::uint64_t>(i)));
+    ASSERT_TRUE(IsOk(volume_->Unlink("filler.sst")));
+    ASSERT_TRUE(IsOk(volume_->Unlink("filler.log")));
+  }
+  void RollTheLog() {
+    const std::uint64_t before = volume_->metalog_stats().rolls;
+    for (int i = 0; volume_->metalog_stats().rolls < before + 3; ++i) {
+      ASSERT_LT(i, 20'000);
+      Put("tmp", "x");
+      ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
+    }
+  }
+
+  FaultyDevice* reader_device_;
+  std::shared_ptr<Volume> reader_;
+};
+
+TEST_F(ReaderTest, EachLookSeesWhatIsCommittedThen) {
+  EXPECT_EQ(CodeOf(reader_->Stat("a.sst")), Code::kNotFound);
+  Put("a.sst", "one");
+  EXPECT_EQ(Read("a.sst"), "one");
+  ASSERT_TRUE(IsOk(volume_->MakeDirectory("d", false)));
+  ASSERT_TRUE(IsOk(volume_->Rename("a.sst", "d/b.sst")));
+  Put("d/w.log", "frames");
+  const auto list = reader_->List("d");
+  ASSERT_TRUE(IsOk(list));
+  ASSERT_EQ(list->size(), 2u);
+  EXPECT_EQ((*list)[0].name, "b.sst");
+  EXPECT_EQ((*list)[1].name, "w.log");
+  EXPECT_EQ((*list)[1].stat.size, 6u);
+  EXPECT_EQ(CodeOf(reader_->Stat("a.sst")), Code::kNotFound);
+  ASSERT_TRUE(IsOk(volume_->Unlink("d/b.sst")));
+  EXPECT_EQ(CodeOf(reader_->OpenForRead("d/b.sst")), Code::kNotFound);
+  EXPECT_EQ(reader_->metalog_stats().sequence, volume_->metalog_stats().sequence);
+  EXPECT_EQ(reader_->epoch(), volume_->epoch());
+  EXPECT_TRUE(IsOk(reader_->health()));
+  EXPECT_EQ(CodeOf(reader_->Create("x")), Code::kReadOnly);
+  EXPECT_EQ(CodeOf(reader_->Lock("x")), Code::kReadOnly);
+}
+
+TEST_F(ReaderTest, AFileDeletedDuringAReadFailsAndNeverShowsOtherBytes) {
+  for (const char* name : {"a.sst", "a.log"}) {
+    const std::string content = Noise(300'000, 1);
+    Put(name, content);
+    const auto file = Open(name);
+    const auto read = ReadWhile(*file, content.size(), [&] {
+      ASSERT_TRUE(IsOk(volume_->Unlink(name)));
+      OverwriteFreeZones();
+    });
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code(), Code::kNotFound);
+    EXPECT_THAT(read.error().text(), HasSubstr(std::string(name) + " (file "));
+    EXPECT_THAT(read.error().text(), HasSubstr("its writer has deleted it"));
+    std::byte first;
+    EXPECT_EQ(CodeOf(file->Read(0, std::span(&first, 1))), Code::kNotFound);
+  }
+}
+
+TEST_F(ReaderTest, AFileReplacedByRenameIsGoneForItsHandleAndTheNewOneOpens) {
+  Put("CURRENT", "old");
+  const auto file = Open("CURRENT");
+  Put("tmp", "new");
+  ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
+  std::string content(3, '\0');
+  EXPECT_EQ(CodeOf(file->Read(0, std::as_writable_bytes(std::span(content)))), Code::kNotFound);
+  EXPECT_EQ(Read("CURRENT"), "new");
+}
+
+TEST_F(ReaderTest, ARenamedFileIsReadOnThroughItsHandle) {
+  for (const char* name : {"a.sst", "a.log"}) {
+    const std::string content = Noise(200'000, 2);
+    Put(name, content);
+    const auto file = Open(name);
+    ASSERT_TRUE(IsOk(volume_->Rename(name, std::string("moved-") + name)));
+    OverwriteFreeZones();
+    EXPECT_EQ(ReadAll(*file), content);
+  }
+}
+
+TEST_F(ReaderTest, AHandleAtTheEndSeesWhatWasWrittenSince) {
+  for (const char* name : {"a.log", "a.sst"}) {
+    auto writer = volume_->Create(name);
+    ASSERT_TRUE(IsOk(writer));
+    ASSERT_TRUE(IsOk((*writer)->Append(AsBytes("first"))));
+    ASSERT_TRUE(IsOk((*writer)->Sync()));
+    const auto file = Open(name);
+    std::string expected = "first";
+    std::uint64_t position = 0;
+    for (int i = 0; i < 50; ++i) {
+      std::string piece(expected.size() - position + 10, '\0');
+      const auto n = file->Read(position, std::as_writable_bytes(std::span(piece)));
+      ASSERT_TRUE(IsOk(n));
+      piece.resize(*n);
+      EXPECT_EQ(piece, expected.substr(position));
+      position += *n;
+      const std::string more = Noise(1 + static_cast<std::size_t>(i) * 400, static_cast<std::uint64_t>(i));
+      ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(more))));
+      ASSERT_TRUE(IsOk((*writer)->Sync()));
+      expected += more;
+    }
+    EXPECT_EQ(file->size(), expected.size());
+    EXPECT_EQ(ReadAll(*file), expected);
+  }
+}
+
+TEST_F(ReaderTest, AFileTruncatedAndWrittenAgainDuringAReadIsReadAsItIsNow) {
+  for (const char* name : {"a.sst", "a.log"}) {
+    const std::string old = Noise(200'000, 3);
+    const std::string tail = Noise(50'000, 4);
+    Put(name, old);
+    const auto file = Open(name);
+    const auto read = ReadWhile(*file, old.size(), [&] {
+      ASSERT_TRUE(IsOk(volume_->Truncate(name, 100'000)));
+      OverwriteFreeZones();
+      auto writer = volume_->OpenForAppend(name, false);
+      ASSERT_TRUE(IsOk(writer));
+      ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(tail))));
+      ASSERT_TRUE(IsOk((*writer)->Sync()));
+    });
+    ASSERT_TRUE(IsOk(read));
+    EXPECT_EQ(*read, old.substr(0, 100'000) + tail);
+  }
+}
+
+TEST_F(ReaderTest, ALogFoldedIntoExtentsDuringAReadIsReadFromThere) {
+  std::string expected;
+  auto manifest = volume_->Create("MANIFEST-000001");
+  ASSERT_TRUE(IsOk(manifest));
+  for (int i = 0; i < 30; ++i) {
+    const std::string piece = Noise(500, static_cast<std::uint64_t>(i));
+    ASSERT_TRUE(IsOk((*manifest)->Append(AsBytes(piece))));
+    ASSERT_TRUE(IsOk((*manifest)->Sync()));
+    expected += piece;
+  }
+  const auto file = Open("MANIFEST-000001");
+  EXPECT_TRUE(reader_->Layout("MANIFEST-000001")->extents.empty());
+  const auto read = ReadWhile(*file, expected.size(), [&] {
+    for (int i = 0; volume_->write_counters().folded == 0; ++i) {
+      ASSERT_LT(i, 500);
+      Put("w.log", Noise(300'000, static_cast<std::uint64_t>(i)));
+    }
+    ASSERT_TRUE(IsOk(volume_->Unlink("w.log")));
+    OverwriteFreeZones();
+  });
+  ASSERT_TRUE(IsOk(read));
+  EXPECT_EQ(*read, expected);
+  EXPECT_FALSE(reader_->Layout("MANIFEST-000001")->extents.empty());
+}
+
+TEST_F(ReaderTest, RollsOfTheMetadataLogDuringAReadChangeNothing) {
+  for (const char* name : {"a.sst", "a.log"}) {
+    const std::string content = Noise(200'000, 5);
+    Put(name, content);
+    const auto file = Open(name);
+    const auto read = ReadWhile(*file, content.size(), [&] { RollTheLog(); });
+    ASSERT_TRUE(IsOk(read));
+    EXPECT_EQ(*read, content);
+    RollTheLog();
+    EXPECT_EQ(ReadAll(*file), content);
+  }
+  EXPECT_EQ(Read("CURRENT"), "x");
+}
+
+TEST_F(ReaderTest, AWriterThatEndsAndAnotherThatBeginsAreFollowed) {
+  std::string content = Noise(50'000, 6);
+  Put("a.log", content);
+  const auto file = Open("a.log");
+  for (int i = 0; i < 3; ++i) {
+    Remount();
+    auto writer = volume_->OpenForAppend("a.log", false);
+    ASSERT_TRUE(IsOk(writer));
+    const std::string more = Noise(10'000, 60 + static_cast<std::uint64_t>(i));
+    ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(more))));
+    ASSERT_TRUE(IsOk((*writer)->Sync()));
+    content += more;
+    EXPECT_EQ(ReadAll(*file), content);
+  }
+}
+
+TEST_F(ReaderTest, ManyReadsAtOnceAreConfirmedTogether) {
+  const std::string content = Noise(300'000, 7);
+  Put("a.sst", content);
+  const auto file = Open("a.sst");
+  std::vector<std::string> pieces(5, std::string(5000, '\0'));
+  std::vector<ReadRequest> requests;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    requests.push_back(
+        {.offset = i * 74'000, .into = std::as_writable_bytes(std::span(pieces[i])), .status = {}});
+  }
+  file->ReadMany(requests);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    ASSERT_TRUE(IsOk(requests[i].status));
+    EXPECT_EQ(pieces[i].substr(0, requests[i].into.size()), content.substr(i * 74'000, 5000));
+  }
+  EXPECT_EQ(requests.back().into.size(), 4000u);
+  ASSERT_TRUE(IsOk(volume_->Unlink("a.sst")));
+  file->ReadMany(requests);
+  for (const ReadRequest& request : requests) {
+    EXPECT_EQ(CodeOf(request.status), Code::kNotFound);
+    EXPECT_TRUE(request.into.empty());
+  }
+}
+
+TEST_F(ReaderTest, AReadCostsNoMoreThanItsBytesAndTheNewCommits) {
+  for (int i = 0; i < 300; ++i) Put("f" + std::to_string(i) + ".sst", "x");
+  Put("a.sst", Noise(4096, 8));
+  const auto file = Open("a.sst");
+  AlignedBuffer buffer(4096);
+  buffer.Resize(4096);
+  const auto reads = [&] {
+    const std::uint64_t before = reader_device_->count(FaultyDevice::Command::kRead);
+    EXPECT_TRUE(IsOk(file->Read(0, buffer.Span())));
+    return reader_device_->count(FaultyDevice::Command::kRead) - before;
+  };
+  // The block, the headers of the metadata zones, and what was committed since; never all there is.
+  EXPECT_LE(reads(), 8u);
+  Put("other.sst", "x");
+  EXPECT_LE(reads(), 8u);
+}
+
+TEST_F(ReaderTest, SpaceAndZonesAreThoseOfTheWriter) {
+  Put("a.sst", Noise(2'000'000, 9));
+  Put("b.sst", Noise(1'000'000, 10));
+  const std::uint64_t live = volume_->Space().live;
+  EXPECT_EQ(reader_->Space().live, live);
+  EXPECT_EQ(reader_->Space().total, volume_->Space().total);
+  ASSERT_TRUE(IsOk(volume_->Unlink("b.sst")));
+  EXPECT_LT(reader_->Space().live, live);
+  EXPECT_EQ(reader_->Space().live, volume_->Space().live);
+  EXPECT_EQ(reader_->Zones().size(), volume_->Zones().size());
+}
+
+TEST_F(ReaderTest, HandlesOutliveTheUnmountAndFailCleanly) {
+  Put("a.sst", "bytes");
+  const auto file = Open("a.sst");
+  reader_->Unmount().value();
+  EXPECT_EQ(CodeOf(file->Read(0, {})), Code::kShutdown);
+  EXPECT_EQ(CodeOf(reader_->List("")), Code::kShutdown);
+  EXPECT_EQ(file->size(), 5u);
+  // The device went with the mount.
+  auto device = std::make_unique<FaultyDevice>(MakeReadOnlyView(*device_));
+  reader_device_ = device.get();
+  reader_ = Volume::Mount(std::move(device), {}).value();
+}
+
+}  // namespace
+}  // namespace zenfs
