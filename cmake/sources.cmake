@@ -224,6 +224,7 @@ set(ZENFS_SOURCES_volume
   volume/volume_unmount.cc
 )
 set(ZENFS_TESTS_volume
+  volume/check_volume_test.cc
   volume/format_volume_test.cc
   volume/reader_volume_test.cc
   volume/volume_files_test.cc

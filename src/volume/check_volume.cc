@@ -8,8 +8,9 @@
 #include <unordered_map>
 
 #include "base/aligned_buffer.h"
+#include "base/sync_point.h"
 #include "device/read_only_view.h"
-#include "metalog/metalog.h"
+#include "metalog/follower.h"
 #include "metalog/probe.h"
 #include "volume/check_extents.h"
 #include "wal/log_replay.h"
@@ -20,12 +21,18 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kReadBytes = 1 << 20;
+// How often a volume is checked anew because it was written meanwhile.
+constexpr int kTries = 8;
 
 class Check {
  public:
+  // `still_there`: whether the volume, as it is when this is called, has the file as it was.
   Check(ZonedDevice& device, const Superblock& superblock, const State& state,
-        std::span<const ZoneInfo> report, const CheckOptions& options, CheckReport& out)
-      : context_{device, superblock, state, report, out}, options_(options) {}
+        std::span<const ZoneInfo> report, const CheckOptions& options,
+        std::function<bool(const FileRecord&)> still_there, CheckReport& out)
+      : context_{device, superblock, state, report, out},
+        options_(options),
+        still_there_(std::move(still_there)) {}
 
   void Run(bool log_carries_data) {
     for (std::string& sentence : context_.state.Check()) context_.Add(Severity::kError, std::move(sentence));
@@ -115,28 +122,32 @@ class Check {
     AlignedBuffer buffer(kReadBytes);
     for (const auto& [id, record] : context_.state.files()) {
       for (const Extent& extent : record->extents) {
-        ReadExtent(id, extent, buffer);
+        if (!ReadExtent(*record, extent, buffer)) break;
         done += extent.length;
         if (options_.progress) options_.progress(done, total);
       }
     }
   }
 
-  void ReadExtent(FileId file, const Extent& extent, AlignedBuffer& buffer) {
+  // False when the file is not there any more, or not as it was.
+  bool ReadExtent(const FileRecord& file, const Extent& extent, AlignedBuffer& buffer) {
     const std::uint64_t length = RoundUp(extent.length, context_.device.geometry().block_size);
     for (std::uint64_t at = 0; at < length; at += buffer.size()) {
       buffer.Resize(std::min(kReadBytes, length - at));
       const Status read = context_.device.Read(extent.place + at, buffer.Span());
       if (read) continue;
+      if (!still_there_(file)) return false;
       context_.Add(Severity::kError,
-                   fmt::format("file {}: bytes from {} can't be read: {}", file.value,
+                   fmt::format("file {}: bytes from {} can't be read: {}", file.id.value,
                                extent.file_offset + at, read.error().ToString()),
                    context_.device.geometry().ZoneOf(extent.place), extent.place + at);
     }
+    return true;
   }
 
   CheckContext context_;
   const CheckOptions& options_;
+  const std::function<bool(const FileRecord&)> still_there_;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames_;
   std::map<ZoneId, std::uint64_t> log_live_;
 };
@@ -147,23 +158,61 @@ bool CheckReport::clean() const {
   return std::ranges::none_of(findings, [](const Finding& f) { return f.severity == Severity::kError; });
 }
 
+namespace {
+
+// One look at the whole volume. `moved`: it was written meanwhile, so findings may be of the race.
+Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock, LogFollower& follower,
+                              const CheckOptions& options, bool& moved) {
+  CheckReport out;
+  const auto add_error = [&](const Error& error) {
+    out.findings.push_back({Severity::kError, error.ToString(), std::nullopt, std::nullopt});
+    return out;
+  };
+  if (const auto refreshed = follower.Refresh(); !refreshed) {
+    if (refreshed.error().code() == Code::kTimedOut) return Fail(refreshed.error());
+    moved = false;  // the follower has made sure
+    return add_error(refreshed.error());
+  }
+  const State state = follower.state();  // the follower's goes on when it is asked
+  const LogPicture picture = follower.picture();
+  const auto report_all = [&] { return device.Report(ZoneId(0), device.geometry().zone_count); };
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, report_all());
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry()));
+  const auto still_there = [&](const FileRecord& file) {
+    if (!follower.Refresh()) return true;
+    const auto now = follower.state().FindFile(file.id);
+    return now != nullptr && *now == file;
+  };
+  SyncPoint::Reach("CheckVolume:reported");
+  Check(device, superblock, state, report, options, still_there, out).Run(plan.log_carries_data);
+  ZENFS_ASSIGN_OR_RETURN(const LogCheck log, CheckLog(device, superblock, picture));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, report_all());
+  moved =
+      log.moved || !std::ranges::equal(report, after, {}, &ZoneInfo::WrittenBytes, &ZoneInfo::WrittenBytes);
+  return out;
+}
+
+}  // namespace
+
 Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options) {
   const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(device);
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(*view));
-  CheckReport out;
-  const Result<std::unique_ptr<Metalog>> metalog = Metalog::Open(*view, superblock);
-  if (!metalog) {
-    out.findings.push_back({Severity::kError, metalog.error().ToString(), std::nullopt, std::nullopt});
+  LogFollower follower(*view, superblock);
+  for (int tries = 0; tries < kTries; ++tries) {
+    bool moved = false;
+    ZENFS_ASSIGN_OR_RETURN(CheckReport out, CheckOnce(*view, superblock, follower, options, moved));
+    if (!moved) return out;
+    if (!out.clean()) continue;
+    out.findings.push_back({Severity::kNote,
+                            "the volume was written while it was checked: what the notes say of single zones "
+                            "may be outdated",
+                            std::nullopt, std::nullopt});
     return out;
   }
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
-                         view->Report(ZoneId(0), view->geometry().zone_count));
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(view->geometry()));
-  if (const Status health = (*metalog)->health(); !health) {
-    out.findings.push_back({Severity::kError, health.error().ToString(), std::nullopt, std::nullopt});
-  }
-  Check(*view, superblock, (*metalog)->recovered(), report, options, out).Run(plan.log_carries_data);
-  return out;
+  return Fail(Code::kBusy,
+              fmt::format("{}: the volume is being written, and was changed under each of {} tries "
+                          "to check it; check it when its writer rests",
+                          device.name(), kTries));
 }
 
 }  // namespace zenfs

@@ -42,8 +42,9 @@ struct CheckOptions {
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;
 };
 
-// `device` may be open read-only. Errors (instead of a report) only when there is no ZenFS to check at all;
-// damage is reported as findings.
+// `device` may be open read-only, and written by another meanwhile: what looks wrong is then checked again.
+// Damage is reported as findings. Errors (instead of a report) only when there is no ZenFS to check at all,
+// and kBusy or kTimedOut when a writer changes it each time too soon to tell damage from change.
 [[nodiscard]] Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options);
 
 }  // namespace zenfs

@@ -1,0 +1,66 @@
+#include "volume/check_volume.h"
+
+#include <gmock/gmock.h>
+
+#include "base/sync_point.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+namespace {
+
+using testing::HasSubstr;
+
+// A check of a volume whose writer does something in the middle of it.
+class CheckLiveTest : public VolumeTest {
+ protected:
+  // Deletes what there is and writes over the zones, so that nothing is where the check has it.
+  void ReplaceAll(int round) {
+    for (const std::string& name : Names("")) ASSERT_TRUE(IsOk(volume_->Unlink(name)));
+    for (int i = 0; i < 40; ++i) {
+      Put("filler.sst", std::string(700'000, 'f'));
+      Put("filler.log", std::string(300'000, 'g'));
+    }
+    for (int i = 0; i < 5; ++i) {
+      Put(std::to_string(round * 10 + i) + ".sst", std::string(900'000, 'a'));
+      Put(std::to_string(round * 10 + i) + ".log", std::string(100'000, 'b'));
+    }
+    Remount();  // seals the logs: a frame of theirs that is missing is damage
+  }
+  Result<CheckReport> CheckWhile(int times) {
+    int round = 0;
+    const SyncPoint::Scope scope([&](std::string_view name) {
+      if (name == "CheckVolume:reported" && round < times) ReplaceAll(++round);
+    });
+    return CheckVolume(*device_, {.read_data = true, .progress = {}});
+  }
+};
+
+TEST_F(CheckLiveTest, WhatChangesDuringACheckIsCheckedAgain) {
+  ReplaceAll(0);
+  const auto report = CheckWhile(2);
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_TRUE(report->clean()) << report->findings.front().text;
+  EXPECT_EQ(report->files, 12u);
+}
+
+TEST_F(CheckLiveTest, AVolumeThatIsNeverStillIsRefusedInOneLine) {
+  ReplaceAll(0);
+  const auto report = CheckWhile(1000);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), Code::kBusy);
+  EXPECT_THAT(report.error().text(), HasSubstr("the volume is being written"));
+}
+
+TEST_F(CheckLiveTest, ACleanLookAtAVolumeThatIsWrittenSaysSo) {
+  Put("a.sst", "x");
+  const SyncPoint::Scope scope([&](std::string_view name) {
+    if (name == "CheckVolume:reported") Put("b.sst", "y");
+  });
+  const auto report = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_TRUE(report->clean());
+  EXPECT_THAT(report->findings.back().text, HasSubstr("written while it was checked"));
+}
+
+}  // namespace
+}  // namespace zenfs
