@@ -363,6 +363,10 @@ set(ZENFS_TESTS_crash
   crash/verify.cc
   crash/workloads.cc
 )
+set(ZENFS_TESTS_live
+  live/live_readers_test.cc
+  live/live_writer.cc
+)
 set(ZENFS_TESTS_rocksdb
   rocksdb/aux_path_test.cc
   rocksdb/database_test.cc

@@ -22,5 +22,7 @@ function(zenfs_add_tests)
   endforeach()
   zenfs_test_program(conformance FOLDER tests SOURCES ${ZENFS_TESTS_conformance}
     LINK zenfs_testing zenfs_backends)
+  zenfs_test_program(live FOLDER tests SOURCES ${ZENFS_TESTS_live}
+    LINK zenfs_testing zenfs_volume zenfs_emulator)
   zenfs_test_program(crash FOLDER tests SOURCES ${ZENFS_TESTS_crash} LINK zenfs_testing zenfs_volume)
 endfunction()
