@@ -375,5 +375,7 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/mount_contract_test.cc
   rocksdb/name_contract_test.cc
   rocksdb/open_contract_test.cc
+  rocksdb/reader_test.cc
   rocksdb/test_volume.cc
+  rocksdb/writer_process.cc
 )

@@ -1,64 +1,26 @@
 // kill -9 of a process that writes with sync: every key that it acknowledged is there afterwards, with its
 // value.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 #include "base/random.h"
-#include "base/unique_fd.h"
 #include "kill_values.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "test_volume.h"
-
-extern char** environ;
+#include "writer_process.h"
 
 namespace zenfs {
 namespace {
 
-// The number on the last whole line, or `none`.
-long LastLine(const std::string& output, long none) {
-  const std::size_t end = output.rfind('\n');
-  if (end == std::string::npos) return none;
-  const std::size_t before = end == 0 ? std::string::npos : output.rfind('\n', end - 1);
-  return std::atol(output.c_str() + (before == std::string::npos ? 0 : before + 1));
-}
-
 // Runs the writer from key `first` on, kills it once it has acknowledged `kill_after` keys, and returns the
 // last number that it acknowledged (first - 1 if none).
 long WriteAndKill(const char* writer, const std::string& uri, long first, long kill_after) {
-  int ends[2];
-  EXPECT_EQ(pipe(ends), 0);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  std::string name = writer, argument = uri, number = std::to_string(first);
-  char* const arguments[] = {name.data(), argument.data(), number.data(), nullptr};
-  pid_t child = 0;
-  EXPECT_EQ(posix_spawn(&child, writer, &actions, nullptr, arguments, environ), 0);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string output;
-  char buffer[4096];
-  bool killed = false;
-  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;) {
-    output.append(buffer, static_cast<std::size_t>(n));
-    if (!killed && LastLine(output, first - 1) >= first + kill_after) {
-      kill(child, SIGKILL);
-      killed = true;
-    }
-  }
-  close(ends[0]);
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(killed && WIFSIGNALED(status)) << "the writer ended by itself, see its message above";
-  return LastLine(output, first - 1);
+  WriterProcess process(writer, uri, first);
+  EXPECT_TRUE(process.WaitFor(first + kill_after) && process.Kill())
+      << "the writer ended by itself, see its message above";
+  return process.acknowledged();
 }
 
 // Checks all keys up to `last`, and returns the last key that is there (one more may be: written, not yet
