@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "metalog/probe.h"
+#include "staging/staging_place.h"
 #include "volume/live_zones.h"
 #include "volume/reader_handle.h"
 
@@ -180,6 +181,18 @@ std::uint64_t ReaderVolume::epoch() const {
     return {};
   }));
   return epoch;
+}
+
+std::string ReaderVolume::shared_memory_path() const {
+  const Result<Gate::Entry> gate = Enter();
+  std::string text;
+  if (!gate) return text;
+  IgnoreError(live_->Look([&](LiveState::View& view) -> Status {  // health() tells why
+    text = view.state().buffer_place();
+    return {};
+  }));
+  const auto place = StagingPlace::Parse(text);
+  return place && place->boot == BootId() ? place->path : "";
 }
 
 MetalogStats ReaderVolume::metalog_stats() const {

@@ -26,6 +26,8 @@ class ReaderVolume final : public Volume, public std::enable_shared_from_this<Re
 
   // --- Volume ---
   [[nodiscard]] Status Unmount() override;
+  [[nodiscard]] Status PrepareForExit() override { return {}; }
+  std::string shared_memory_path() const override;
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> Create(std::string_view, Lifetime) override;
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForAppend(std::string_view, bool) override;
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path) override;

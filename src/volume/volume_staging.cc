@@ -148,10 +148,6 @@ Status VolumeCore::PrepareForExit() {
   return EndStaging();
 }
 
-std::string VolumeCore::shared_memory_path() const {
-  if (staging_ != nullptr) return staging_->path();
-  const auto place = StagingPlace::Parse(metalog_->recovered().buffer_place());
-  return read_only_ && place && place->boot == BootId() ? place->path : "";
-}
+std::string VolumeCore::shared_memory_path() const { return staging_ == nullptr ? "" : staging_->path(); }
 
 }  // namespace zenfs
