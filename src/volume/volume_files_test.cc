@@ -289,5 +289,18 @@ TEST_P(FewSlots, ManyWritersOfLogsAndPlainFilesFinish) {
 
 INSTANTIATE_TEST_SUITE_P(Limits, FewSlots, testing::Values(2u, 3u, 4u, 5u, 6u, 0u));
 
+// Each record takes a block of its own: 80 MiB of frames with 2 MB in them, on a device of 30 MiB.
+TEST_F(VolumeTest, PaddingOfSmallSyncedRecordsNeverFillsTheDevice) {
+  auto log = volume_->Create("1.log");
+  ASSERT_TRUE(IsOk(log));
+  const std::string record(100, 'r');
+  for (int i = 0; i < 20'000; ++i) {
+    ASSERT_TRUE(IsOk((*log)->Append(AsBytes(record)))) << i;
+    ASSERT_TRUE(IsOk((*log)->Sync())) << i;
+  }
+  EXPECT_EQ((*log)->size(), 2'000'000u);
+  EXPECT_GT(volume_->write_counters().folded, 0u);
+}
+
 }  // namespace
 }  // namespace zenfs

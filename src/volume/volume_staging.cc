@@ -84,7 +84,8 @@ Status VolumeCore::BringBackOne(const State& state, const LeftBytes& piece, Repl
                       .sequence = part.sequence,
                       .frame_bytes = part.device_bytes});
     log.zones[zone] += part.device_bytes;
-    log_->RemoveLive(zone, part.device_bytes);  // its file will count it, with all that was found
+    log_->RemoveLive(zone,
+                     {part.device_bytes, part.length});  // its file will count it, with all that was found
     left_pins_.push_back(std::move(part.pin));
     window.last_sequence = part.sequence;
   }

@@ -7,7 +7,8 @@
 
 namespace zenfs {
 
-static_assert(kStagingPayloadAt == kFrameHeaderBytes, "a frame is sealed in front of the bytes, where they are");
+static_assert(kStagingPayloadAt == kFrameHeaderBytes,
+              "a frame is sealed in front of the bytes, where they are");
 
 FramedFile::FramedFile(const Env& env, FileId id) : env_(env), id_(id) {}
 
@@ -22,8 +23,14 @@ FramedFile::FramedFile(const Env& env, const FileRecord& record, ReplayedLog rep
       stable_sequence_(record.next_sequence - 1),
       stable_end_(index_.end()) {
   for (const auto& [zone, bytes] : replayed.zones) {
-    zones_[zone] = {.pin = env_.zones->Pin(zone), .frame_bytes = bytes};
-    if (env_.log != nullptr) env_.log->AddLive(zone, bytes);
+    zones_[zone] = {.pin = env_.zones->Pin(zone), .frames = {.device_bytes = bytes}};
+  }
+  for (const Piece& piece : index_.pieces()) {
+    if (piece.damaged || piece.sequence == 0) continue;
+    zones_[env_.device->geometry().ZoneOf(piece.place)].frames.payload += piece.length;
+  }
+  for (const auto& [id, zone] : zones_) {
+    if (env_.log != nullptr) env_.log->AddLive(id, zone.frames);
   }
   for (const Extent& extent : record.extents) PinZoneOf(extent.place);
 }
@@ -40,7 +47,7 @@ FramedFile::~FramedFile() {
   if (env_.log == nullptr) return;
   for (auto& [id, zone] : zones_) {
     zone.pin = ZonePin();  // before the log looks whether the zone can go
-    if (zone.frame_bytes != 0) env_.log->RemoveLive(id, zone.frame_bytes);
+    if (zone.frames.device_bytes != 0) env_.log->RemoveLive(id, zone.frames);
   }
 }
 
@@ -187,7 +194,7 @@ void FramedFile::Publish(std::vector<PlacedFrame>& placed) {
                    .sequence = frame.sequence,
                    .frame_bytes = frame.device_bytes});
     FileZone& zone = zones_[frame.pin.zone()];
-    zone.frame_bytes += frame.device_bytes;
+    zone.frames += {frame.device_bytes, frame.length};
     if (!zone.pin.valid()) zone.pin = std::move(frame.pin);
     next_sequence_ = frame.sequence + 1;
   }

@@ -97,7 +97,7 @@ class FramedFile {
  private:
   struct FileZone {
     ZonePin pin;
-    std::uint64_t frame_bytes = 0;  // counted as live in the log
+    LiveFrames frames;  // counted as live in the log
   };
   // Device reads that a Read comes down to, collected under the lock and done without it.
   struct ReadPlan {

@@ -139,14 +139,15 @@ void FramedFile::RecountZones() {
     if (piece.damaged) continue;
     PinZoneOf(piece.place);
     if (piece.sequence != 0) {
-      zones_[geometry.ZoneOf(piece.place)].frame_bytes += piece.frame_bytes;
+      zones_[geometry.ZoneOf(piece.place)].frames += {piece.frame_bytes, piece.length};
     }
   }
   for (auto& [id, zone] : old) {
     const auto it = zones_.find(id);
-    const std::uint64_t now = it == zones_.end() ? 0 : it->second.frame_bytes;
     zone.pin = ZonePin();
-    if (zone.frame_bytes > now) env_.log->RemoveLive(id, zone.frame_bytes - now);
+    // In this order: nothing may take the zone in between.
+    if (it != zones_.end()) env_.log->AddLive(id, it->second.frames);
+    env_.log->RemoveLive(id, zone.frames);
   }
 }
 

@@ -66,7 +66,7 @@ Result<std::vector<PlacedFrame>> LogSpace::Write(const FrameJob& job) {
       for (PlacedFrame& frame : waiting.placed) {
         const ZoneId zone = frame.pin.zone();
         frame.pin = ZonePin();  // before the background thread looks whether the zone can go
-        RemoveLive(zone, frame.device_bytes);
+        RemoveLive(zone, {frame.device_bytes, frame.length});
       }
     }
     return Fail(waiting.status.error());
@@ -74,17 +74,17 @@ Result<std::vector<PlacedFrame>> LogSpace::Write(const FrameJob& job) {
   return std::move(waiting.placed);
 }
 
-void LogSpace::AddLive(ZoneId zone, std::uint64_t bytes) {
+void LogSpace::AddLive(ZoneId zone, LiveFrames frames) {
   MutexLock lock(mutex_);
-  if (const auto it = zones_.find(zone); it != zones_.end()) it->second.live += bytes;
+  if (const auto it = zones_.find(zone); it != zones_.end()) it->second.live += frames;
 }
 
-void LogSpace::RemoveLive(ZoneId zone, std::uint64_t bytes) {
+void LogSpace::RemoveLive(ZoneId zone, LiveFrames frames) {
   MutexLock lock(mutex_);
   const auto it = zones_.find(zone);
   if (it == zones_.end()) return;
-  it->second.live -= bytes;
-  if (!it->second.closed || it->second.live > it->second.written / 2) return;
+  it->second.live -= frames;
+  if (!it->second.closed || it->second.live.device_bytes > it->second.written / 2) return;
   poked_ = true;
   wake_.NotifyOne();
 }

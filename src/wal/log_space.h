@@ -70,6 +70,24 @@ struct PlacedFrame {
   ZonePin pin;
 };
 
+// What live files point to in a log zone. Small synced records are mostly padding: their zone is full of live frames
+// and holds little all the same.
+struct LiveFrames {
+  std::uint64_t device_bytes = 0;  // with header and padding: the zone is released when this is 0
+  std::uint64_t payload = 0;       // what folding would have to copy
+
+  LiveFrames& operator+=(const LiveFrames& other) {
+    device_bytes += other.device_bytes;
+    payload += other.payload;
+    return *this;
+  }
+  LiveFrames& operator-=(const LiveFrames& other) {
+    device_bytes -= other.device_bytes;
+    payload -= other.payload;
+    return *this;
+  }
+};
+
 class LogSpace {
  public:
   struct Env {
@@ -96,9 +114,9 @@ class LogSpace {
   // Places the frame; the result has one element unless it was split. On an error nothing was placed.
   [[nodiscard]] Result<std::vector<PlacedFrame>> Write(const FrameJob& job) EXCLUDES(mutex_);
 
-  // A live file points to `bytes` more, or fewer, of frames in `zone`. Write has counted what it placed.
-  void AddLive(ZoneId zone, std::uint64_t bytes) EXCLUDES(mutex_);
-  void RemoveLive(ZoneId zone, std::uint64_t bytes) EXCLUDES(mutex_);
+  // A live file points to more, or fewer, frames in `zone`. Write has counted what it placed.
+  void AddLive(ZoneId zone, LiveFrames frames) EXCLUDES(mutex_);
+  void RemoveLive(ZoneId zone, LiveFrames frames) EXCLUDES(mutex_);
 
   // Releases and folds what can be, on the caller's thread: for a write that finds no space. Not from Write.
   void FreeWhatCanBe() EXCLUDES(mutex_);
@@ -119,7 +137,7 @@ class LogSpace {
     LogZone reservation;
     std::uint64_t capacity = 0;
     std::uint64_t written = 0;
-    std::uint64_t live = 0;
+    LiveFrames live;
     bool closed = false;     // no frame goes here any more
     bool releasing = false;  // somebody is committing its release
   };
@@ -168,6 +186,7 @@ class LogSpace {
   // The background thread's work, in log_space_worker.cc.
   void Work() EXCLUDES(mutex_);
   [[nodiscard]] Status ReserveOne(Deadline deadline) EXCLUDES(mutex_);
+  bool IsWasteful() const REQUIRES(mutex_);
   void TopUp() EXCLUDES(mutex_);
   void ReleaseDead() EXCLUDES(mutex_);
   void FoldMostlyDead(std::uint64_t live_percent_max) EXCLUDES(mutex_);
@@ -186,6 +205,7 @@ class LogSpace {
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool poked_ GUARDED_BY(mutex_) = false;
   bool short_of_space_ GUARDED_BY(mutex_) = false;  // the last try to reserve a zone found none
+  bool fold_padding_ GUARDED_BY(mutex_) = false;    // padding counts as dead when zones to fold are chosen
   std::uint64_t rounds_ GUARDED_BY(mutex_) = 0;     // of the background thread
 
   Cursor current_;  // of whoever leads

@@ -119,15 +119,15 @@ TEST(LogSpaceGroupTest, ManyThreadsFillAndFreeZonesWithoutLosingCount) {
           for (PlacedFrame& frame : *placed) kept.push_back(std::move(frame));
           while (kept.size() > 6) {
             const ZoneId zone = kept.front().pin.zone();
-            const std::uint64_t bytes = kept.front().device_bytes;
+            const LiveFrames frames{kept.front().device_bytes, kept.front().length};
             kept.erase(kept.begin());
-            rig.log->RemoveLive(zone, bytes);
+            rig.log->RemoveLive(zone, frames);
           }
         }
         for (PlacedFrame& frame : kept) {
           const ZoneId zone = frame.pin.zone();
           frame.pin = ZonePin();
-          rig.log->RemoveLive(zone, frame.device_bytes);
+          rig.log->RemoveLive(zone, {frame.device_bytes, frame.length});
         }
       });
     }

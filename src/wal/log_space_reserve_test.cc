@@ -28,7 +28,7 @@ PlacedFrame FillZone(WalRig& rig, std::uint64_t sequence) {
 void Drop(WalRig& rig, PlacedFrame& frame) {
   const ZoneId zone = frame.pin.zone();
   frame.pin = ZonePin();
-  rig.log->RemoveLive(zone, frame.device_bytes);
+  rig.log->RemoveLive(zone, {frame.device_bytes, frame.length});
 }
 
 std::size_t LogZonesInThePool(const WalRig& rig) {

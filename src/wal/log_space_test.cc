@@ -185,7 +185,7 @@ TEST(LogSpaceTest, PartlyWrittenZoneIsFilledFirstAfterAMount) {
     end = a.at(0).payload + kTestBlock;
   }
   rig.Mount();
-  rig.log->AddLive(rig.ZoneOf(end), kTestBlock);
+  rig.log->AddLive(rig.ZoneOf(end), {kTestBlock, 1});
   TestJob second(5, 2, 100, TestText(100, 2));
   EXPECT_EQ(MustWrite(rig, second).at(0).payload, end);
 }

@@ -10,9 +10,13 @@ namespace {
 
 // How soon to look again for an empty zone after there was none.
 constexpr std::chrono::milliseconds kRetryAfter{200};
-// A zone is folded when at most this share of it is live; when zones are short, nearly any garbage will do.
+// A zone is folded when at most this share of it is live; when zones are short, nearly any garbage will do, and the
+// padding of small records is garbage too.
 constexpr std::uint64_t kFoldLivePercent = 25;
 constexpr std::uint64_t kFoldLivePercentShort = 75;
+// Zones are treated as short once log zones hold more than this share of the device in dead frames and padding: later
+// there might be no zone left to fold into.
+constexpr std::uint64_t kWastePercentMax = 25;
 
 }  // namespace
 
@@ -27,7 +31,8 @@ void LogSpace::Work() {
       }
       if (stopping_) return;
       poked_ = false;
-      percent = short_of_space_ ? kFoldLivePercentShort : kFoldLivePercent;
+      fold_padding_ = short_of_space_ || IsWasteful();
+      percent = fold_padding_ ? kFoldLivePercentShort : kFoldLivePercent;
     }
     SyncPoint::Reach("LogSpace::Work");
     ReleaseDead();
@@ -37,6 +42,14 @@ void LogSpace::Work() {
     ++rounds_;
     round_done_.NotifyAll();
   }
+}
+
+bool LogSpace::IsWasteful() const {
+  std::uint64_t waste = 0;
+  for (const auto& [id, zone] : zones_) {
+    if (zone.closed) waste += zone.written - std::min(zone.written, zone.live.payload);
+  }
+  return waste * 100 > env_.zones->Space().total * kWastePercentMax;
 }
 
 Status LogSpace::ReserveOne(Deadline deadline) {
@@ -77,7 +90,7 @@ void LogSpace::ReleaseDead() {
   {
     MutexLock lock(mutex_);
     for (auto& [id, zone] : zones_) {
-      if (stopping_ || !zone.closed || zone.live != 0 || zone.releasing) continue;
+      if (stopping_ || !zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;
       // Plain data that shares the zone, and readers of frames that were folded, keep it too.
       const ZoneStatus status = env_.zones->Zone(id);
       if (status.live != 0 || status.pins != 0) continue;
@@ -107,8 +120,9 @@ void LogSpace::FoldMostlyDead(std::uint64_t live_percent_max) {
     MutexLock lock(mutex_);
     if (stopping_) return;
     for (const auto& [id, zone] : zones_) {
-      if (!zone.closed || zone.releasing || zone.live == 0) continue;
-      if (zone.live * 100 <= zone.written * live_percent_max) victims.push_back(id);
+      if (!zone.closed || zone.releasing || zone.live.device_bytes == 0) continue;
+      const std::uint64_t kept = fold_padding_ ? zone.live.payload : zone.live.device_bytes;
+      if (kept * 100 <= zone.written * live_percent_max) victims.push_back(id);
     }
   }
   bool any = false;
@@ -120,6 +134,10 @@ void LogSpace::FoldMostlyDead(std::uint64_t live_percent_max) {
 }
 
 void LogSpace::FreeWhatCanBe() {
+  {
+    MutexLock lock(mutex_);
+    fold_padding_ = true;
+  }
   ReleaseDead();
   FoldMostlyDead(kFoldLivePercentShort);
 }

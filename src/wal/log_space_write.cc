@@ -186,7 +186,8 @@ Status LogSpace::Send(Batch& batch) {
     part.waiting->parts += 1;
     payload += part.frame.length;
     // Plain data is counted by the extents that point to it.
-    if (part.waiting->job->kind == FrameKind::kLogData) zone.live += part.frame.device_bytes;
+    if (part.waiting->job->kind == FrameKind::kLogData)
+      zone.live += {part.frame.device_bytes, part.frame.length};
     part.waiting->placed.push_back(std::move(part.frame));
   }
   payload_bytes_.fetch_add(payload, std::memory_order_relaxed);
