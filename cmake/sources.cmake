@@ -352,6 +352,7 @@ set(ZENFS_TESTS_conformance
 )
 set(ZENFS_TESTS_crash
   crash/client.cc
+  crash/flush_kill_test.cc
   crash/found.cc
   crash/mkfs_crash_test.cc
   crash/model.cc

@@ -12,7 +12,7 @@ LiveState::LiveState(ZonedDevice& device, const Superblock& superblock)
     : device_(device),
       superblock_(superblock),
       follower_(device, superblock),
-      tails_(device, superblock.uuid) {}
+      tails_(device, superblock.seed) {}
 
 const State& LiveState::View::state() const {
   owner_.mutex_.AssertHeld();

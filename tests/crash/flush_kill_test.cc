@@ -1,0 +1,205 @@
+// kill -9, for real and thousands of times, of a process that appends to logs and flushes them: every byte that it had
+// flushed is there for the next mount, and what is there beyond is a prefix of what it appended.
+//
+// The process dies at a random moment, or at a named point of the code on the way from append to device. It tells how
+// far it got through memory that it shares with the test.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+
+#include "backends/emulator/emulator.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/shared_memory.h"
+#include "base/sync_point.h"
+#include "verify.h"
+#include "volume/check_volume.h"
+#include "volume/format_volume.h"
+#include "volume/volume.h"
+
+namespace zenfs {
+namespace {
+
+constexpr int kLogs = 3;
+
+// What the child tells. Written before and after each step, so a kill in between leaves both.
+struct Told {
+  std::atomic<std::uint64_t> steps{0};
+  std::atomic<std::uint64_t> flushed[kLogs] = {};   // bytes for which Flush has returned
+  std::atomic<std::uint64_t> appended[kLogs] = {};  // bytes given to Append, returned or not
+  std::atomic<bool> failed{false};
+};
+
+char ByteAt(int log, std::uint64_t offset) {
+  return static_cast<char>((offset * 31 + offset / 257 + static_cast<std::uint64_t>(log) * 101) % 251);
+}
+
+std::string Bytes(int log, std::uint64_t from, std::uint64_t length) {
+  std::string text(length, '\0');
+  for (std::uint64_t i = 0; i < length; ++i) text[i] = ByteAt(log, from + i);
+  return text;
+}
+
+std::string LogName(int log) { return std::to_string(log) + ".log"; }
+
+class FlushKill : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a tmpfs that can be written to";
+    ASSERT_TRUE(std::filesystem::create_directory(directory_));
+    const EmulatorGeometry geometry{
+        .zones = 64, .zone_size = 1 << 20, .zone_capacity = 768 << 10, .max_open = 14, .max_active = 14};
+    ASSERT_TRUE(CreateEmulatedFile(image_, geometry, false));
+    auto device = OpenEmulatedFile(image_, OpenMode::kExclusive);
+    ASSERT_TRUE(device);
+    ASSERT_TRUE(FormatVolume(**device, {}));
+    void* const memory =
+        mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    told_ = new (memory) Told;
+  }
+  void TearDown() override {
+    munmap(told_, sizeof(Told));
+    std::filesystem::remove_all(directory_);
+  }
+
+  Result<std::shared_ptr<Volume>> Mount() const {
+    ZENFS_ASSIGN_OR_RETURN(auto device, OpenEmulatedFile(image_, OpenMode::kExclusive));
+    MountOptions options;
+    options.flush_directory = directory_;
+    return Volume::Mount(std::move(device), options);
+  }
+
+  // The child: appends, flushes, sometimes syncs or starts a log anew, until it dies.
+  Status Work(std::uint64_t seed) {
+    Random random(seed);
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, Mount());
+    std::unique_ptr<FileHandle> files[kLogs];
+    for (int log = 0; log < kLogs; ++log) {
+      ZENFS_ASSIGN_OR_RETURN(files[log], volume->OpenForAppend(LogName(log), true));
+    }
+    for (;;) {
+      const int log = static_cast<int>(random.Below(kLogs));
+      const std::uint64_t length = random.OneIn(20) ? 1 + random.Below(400'000) : 1 + random.Below(300);
+      const std::uint64_t from = told_->appended[log].load();
+      const std::string bytes = Bytes(log, from, length);
+      told_->appended[log].store(from + length);
+      ZENFS_RETURN_IF_ERROR(files[log]->Append(AsBytes(bytes)));
+      if (!random.OneIn(5)) {
+        ZENFS_RETURN_IF_ERROR(random.OneIn(10) ? files[log]->Sync() : files[log]->Flush());
+        told_->flushed[log].store(from + length);
+      }
+      told_->steps.fetch_add(1);
+    }
+  }
+
+  // Forks a child that dies, and waits for its death.
+  void WorkAndDie(Random& random) {
+    told_->steps.store(0);
+    const std::uint64_t seed = random.Next();
+    const bool at_a_point = random.OneIn(2);
+    const std::uint64_t passes = random.Below(60);
+    const std::uint64_t steps = random.Below(40);
+    const std::uint64_t microseconds = random.Below(300);
+    const pid_t child = fork();
+    if (child == 0) {
+      std::atomic<std::uint64_t> passed{0};
+      const SyncPoint::Scope scope([&](std::string_view) {
+        if (at_a_point && told_->steps.load() >= steps && passed.fetch_add(1) >= passes) {
+          kill(getpid(), SIGKILL);
+        }
+      });
+      const Status status = Work(seed);
+      std::fprintf(stderr, "child: %s\n", status.error().ToString().c_str());
+      told_->failed.store(true);
+      _exit(1);
+    }
+    ASSERT_GT(child, 0);
+    if (!at_a_point) {
+      while (told_->steps.load() < steps && waitpid(child, nullptr, WNOHANG) == 0) {
+      }
+      const SteadyTime until = SteadyNow() + std::chrono::microseconds(microseconds);
+      while (SteadyNow() < until) {
+      }
+      kill(child, SIGKILL);
+    }
+    while (waitpid(child, nullptr, 0) > 0) {
+    }
+    ASSERT_FALSE(told_->failed.load());
+  }
+
+  void VerifyLog(Volume& volume, int log) {
+    const std::uint64_t flushed = told_->flushed[log].load();
+    const std::uint64_t appended = told_->appended[log].load();
+    const auto file = volume.OpenForRead(LogName(log));
+    if (!file) {
+      ASSERT_EQ(file.error().code(), Code::kNotFound);
+      ASSERT_EQ(flushed, 0u) << LogName(log) << " was flushed and is gone";
+      told_->appended[log].store(0);
+      return;
+    }
+    const std::uint64_t size = (*file)->size();
+    ASSERT_GE(size, flushed) << "flushed bytes of " << LogName(log) << " are lost";
+    ASSERT_LE(size, appended);
+    std::string found(size, '\0');
+    const auto read = (*file)->Read(0, std::as_writable_bytes(std::span(found)));
+    ASSERT_TRUE(read) << read.error().ToString();
+    ASSERT_EQ(*read, size);
+    ASSERT_TRUE(found == Bytes(log, 0, size)) << LogName(log) << " has wrong bytes";
+    told_->appended[log].store(size);
+    told_->flushed[log].store(size);
+  }
+
+  // Mounts, compares, and now and then starts a log anew, so that the device never fills.
+  void Verify(Random& random) {
+    auto volume = Mount();
+    ASSERT_TRUE(volume) << volume.error().ToString();
+    ASSERT_TRUE((*volume)->notices().empty()) << (*volume)->notices().front();
+    for (int log = 0; log < kLogs; ++log) {
+      VerifyLog(**volume, log);
+      if (HasFatalFailure()) return;
+      if (told_->appended[log].load() < (4 << 20) && !random.OneIn(30)) continue;
+      const Status removed = (*volume)->Unlink(LogName(log));
+      ASSERT_TRUE(removed || removed.error().code() == Code::kNotFound) << removed.error().ToString();
+      told_->appended[log].store(0);
+      told_->flushed[log].store(0);
+    }
+    ASSERT_TRUE((*volume)->Unmount());
+  }
+
+  const std::string directory_ =
+      DefaultSharedMemoryDirectory() + "/zenfs-test-" + std::to_string(RandomSeed());
+  const std::string image_ = directory_ + "/device.img";
+  Told* told_ = nullptr;
+};
+
+TEST_F(FlushKill, EveryFlushedByteSurvivesThousandsOfKills) {
+  const char* const seed_text = std::getenv("ZENFS_TEST_SEED");
+  const std::uint64_t seed = seed_text != nullptr ? std::strtoull(seed_text, nullptr, 10) : RandomSeed();
+  Random random(seed);
+  const int kills = FullRun() ? 20'000 : 2'000;
+  for (int number = 0; number < kills; ++number) {
+    SCOPED_TRACE("kill " + std::to_string(number) + ", ZENFS_TEST_SEED=" + std::to_string(seed));
+    WorkAndDie(random);
+    if (HasFatalFailure()) return;
+    Verify(random);
+    if (HasFatalFailure()) return;
+    // Nothing of a mount stays behind but the emulated device itself.
+    ASSERT_TRUE(ListSharedMemory(directory_, "zenfs-").empty());
+    if (number % 200 == 0) {
+      auto device = OpenEmulatedFile(image_, OpenMode::kReadOnly);
+      ASSERT_TRUE(device);
+      ASSERT_EQ(FirstCheckError(**device), "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zenfs
