@@ -37,6 +37,7 @@ function(zenfs_add_layers)
   # mkfs writes it into the superblock.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/volume/format_volume.cc PROPERTIES
     COMPILE_DEFINITIONS ZENFS_VERSION="${PROJECT_VERSION}")
+  zenfs_layer(backup DEPENDS base model catalog volume LIBRARIES nlohmann_json::nlohmann_json)
   zenfs_layer(emulator DEPENDS base device model)
   zenfs_layer(backends DEPENDS base device model emulator)
 endfunction()

@@ -293,6 +293,29 @@ set(ZENFS_TESTS_rocksdb_plugin
   rocksdb_plugin/status_conversion_test.cc
 )
 
+set(ZENFS_SOURCES_backup
+  backup/backup.cc
+  backup/backup_destination.cc
+  backup/host_file.cc
+  backup/lifetime_hints.cc
+  backup/manifest.cc
+  backup/path_text.cc
+  backup/read_ahead.cc
+  backup/restore.cc
+  backup/restore_plan.cc
+  backup/restore_record.cc
+  backup/restore_source.cc
+  backup/transfer.cc
+  backup/volume_tree.cc
+)
+set(ZENFS_TESTS_backup
+  backup/backup_test.cc
+  backup/lifetime_hints_test.cc
+  backup/manifest_test.cc
+  backup/restore_test.cc
+  backup/transfer_test.cc
+)
+
 set(ZENFS_SOURCES_cli
   cli/check.cc
   cli/command_line.cc

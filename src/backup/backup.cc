@@ -1,0 +1,238 @@
+#include "backup/backup.h"
+
+#include <fmt/format.h>
+
+#include "backup/backup_destination.h"
+#include "backup/volume_tree.h"
+#include "base/sync_point.h"
+
+namespace zenfs {
+namespace {
+
+constexpr int kReplacedAtMost = 10;  // times a writer may replace a file while we try to read it
+
+class BackupRun {
+ public:
+  BackupRun(Volume& volume, const BackupOptions& options, TransferObserver& observer)
+      : volume_(volume), options_(options), transfer_(observer, options.stop) {}
+
+  Result<BackupSummary> Run();
+
+ private:
+  enum class Outcome { kCopied, kReplaced, kDeleted };
+
+  Status Prepare();
+  Status CopyAll();
+  Result<bool> IsThere(const VolumeFile& file, const ManifestFile& known) const;
+  Status Process(std::size_t number);
+  Result<bool> IsUnharmed(const VolumeFile& file);
+  Result<std::uint32_t> ChecksumOfCopy(const HostFile& copy, std::uint64_t size);
+  Status CopyUntilItStays(std::size_t number, const VolumeFile& file);
+  Result<Outcome> Copy(std::size_t number, const VolumeFile& file);
+  Result<Outcome> WhatBecameOf(const VolumeFile& file, FileId id, const Error& error) const;
+  Result<std::uint32_t> CopyBytes(const FileHandle& from, HostFile& to, const std::string& path,
+                                  std::uint64_t mtime_seconds);
+
+  Volume& volume_;
+  const BackupOptions& options_;
+  Transfer transfer_;
+  VolumeTree tree_;
+  std::unique_ptr<BackupDestination> destination_;
+  std::map<std::string, ManifestFile> kept_;  // of the earlier run
+  std::vector<const VolumeFile*> work_;       // what is to be copied, or verified
+  std::atomic<std::uint64_t> files_copied_{0};
+  std::atomic<std::uint64_t> bytes_copied_{0};
+  std::atomic<std::uint64_t> found_unharmed_{0};
+  std::atomic<std::uint64_t> deleted_{0};
+};
+
+Status BackupRun::Prepare() {
+  const std::string path = NormalizePath(options_.path);
+  ZENFS_ASSIGN_OR_RETURN(tree_, WalkVolume(volume_, path));
+  ManifestHeader source;
+  source.volume = volume_.superblock().uuid;
+  source.path = path;
+  ZENFS_ASSIGN_OR_RETURN(destination_, BackupDestination::Open(options_.destination, options_.force, source));
+  std::uint64_t bytes = 0;
+  for (const VolumeFile& file : tree_.files) {
+    const auto known = destination_->known().find(file.relative);
+    bool there = false;
+    if (known != destination_->known().end()) {
+      ZENFS_ASSIGN_OR_RETURN(there, IsThere(file, known->second));
+      if (there) kept_.insert(*known);
+    }
+    if (there && !options_.verify) continue;
+    work_.push_back(&file);
+    bytes += file.stat.size;
+  }
+  transfer_.Expect(2 * bytes);
+  return {};
+}
+
+Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& known) const {
+  if (known.id != file.stat.id.value || known.size != file.stat.size ||
+      known.mtime_seconds != file.stat.mtime_seconds) {
+    return false;
+  }
+  ZENFS_ASSIGN_OR_RETURN(const HostStat copy, StatHost(destination_->PathOf(file.relative)));
+  return copy.kind == HostStat::Kind::kFile && copy.size == known.size;
+}
+
+Result<BackupSummary> BackupRun::Run() {
+  ZENFS_RETURN_IF_ERROR(Prepare());
+  const std::size_t kept = kept_.size();
+  if (const Status copied = CopyAll(); !copied) {
+    return Fail(Error(copied.error().code(),
+                      fmt::format("{}; {} is an incomplete backup, {} of {} files are in it; run the same "
+                                  "command again to go on",
+                                  copied.error().ToString(), options_.destination, destination_->files(),
+                                  tree_.files.size())));
+  }
+  const std::size_t untouched = options_.verify ? 0 : kept;
+  return BackupSummary{.files = files_copied_,
+                       .bytes = bytes_copied_,
+                       .already_there = untouched + found_unharmed_,
+                       .deleted_meanwhile = deleted_,
+                       .directories = tree_.directories.size()};
+}
+
+Status BackupRun::CopyAll() {
+  std::set<std::string> paths;
+  for (const VolumeFile& file : tree_.files) paths.insert(file.relative);
+  std::set<std::string> directories(tree_.directories.begin(), tree_.directories.end());
+  ZENFS_RETURN_IF_ERROR(destination_->Begin(std::move(directories), kept_, paths));
+  ZENFS_RETURN_IF_ERROR(
+      transfer_.Run(work_.size(), options_.jobs, [this](std::size_t number) { return Process(number); }));
+  LifetimeHints hints;
+  for (const VolumeFile& file : tree_.files) hints.Add(file.path, file.stat.lifetime);
+  return destination_->Finish(hints);
+}
+
+Status BackupRun::Process(std::size_t number) {
+  const VolumeFile& file = *work_[number];
+  if (kept_.contains(file.relative)) {
+    ZENFS_ASSIGN_OR_RETURN(const bool unharmed, IsUnharmed(file));
+    if (unharmed) {
+      ++found_unharmed_;
+      return {};
+    }
+    transfer_.Notice(fmt::format("{} is not what the volume holds, and is copied again",
+                                 destination_->PathOf(file.relative)));
+    ZENFS_RETURN_IF_ERROR(destination_->Forget(file.relative));
+    transfer_.Expect(2 * file.stat.size);
+  }
+  return CopyUntilItStays(number, file);
+}
+
+// Both sides have the checksum that was noted. What can't be read in the copy is harm; in the volume, an error.
+Result<bool> BackupRun::IsUnharmed(const VolumeFile& file) {
+  const ManifestFile& known = kept_.at(file.relative);
+  const auto copy = HostFile::OpenForRead(destination_->PathOf(file.relative));
+  if (!copy) return false;
+  copy->DropCache();
+  const auto crc = ChecksumOfCopy(*copy, known.size);
+  ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
+  if (!crc || *crc != known.crc32c) return false;
+  const auto from = volume_.OpenForRead(file.path);
+  if (!from) return false;  // copying tells what is wrong with it
+  const auto source =
+      transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return (*from)->Read(offset, into); },
+                     known.size, file.path, {});
+  ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
+  return source && *source == known.crc32c;
+}
+
+Result<std::uint32_t> BackupRun::ChecksumOfCopy(const HostFile& copy, std::uint64_t size) {
+  return transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return copy.Read(offset, into); }, size,
+                        copy.path(), {});
+}
+
+Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file) {
+  for (int attempt = 0; attempt < kReplacedAtMost; ++attempt) {
+    const auto outcome = Copy(number, file);
+    if (!outcome || *outcome != Outcome::kCopied) destination_->DropTemporary(number);
+    if (!outcome) return Fail(outcome.error());
+    if (*outcome == Outcome::kCopied) {
+      transfer_.Say(file.path);
+      return {};
+    }
+    if (*outcome == Outcome::kDeleted) {
+      ++deleted_;
+      transfer_.Notice(fmt::format("{} was deleted meanwhile, and is not in the backup", file.path));
+      return {};
+    }
+  }
+  return Fail(Code::kBusy, fmt::format("{} is replaced again and again; back up a checkpoint of the database "
+                                       "instead",
+                                       file.path));
+}
+
+// Of a file that could not be read because it is not there any more. A zone that went offline says the same of
+// its bytes: only what has lost its name was deleted.
+Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const VolumeFile& file, FileId id,
+                                                   const Error& error) const {
+  const auto stat = volume_.Stat(file.path);
+  if (!stat)
+    return stat.error().code() == Code::kNotFound ? Result<Outcome>(Outcome::kDeleted) : Fail(stat.error());
+  if (stat->id == id) return Fail(error);
+  return stat->is_directory ? Outcome::kDeleted : Outcome::kReplaced;
+}
+
+Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile& file) {
+  const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
+  SyncPoint::Reach("backup:open");
+  const auto from = volume_.OpenForRead(file.path);
+  if (!from) return gone(from.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(from.error());
+  const auto stat = volume_.Stat(file.path);
+  if (!stat) return gone(stat.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(stat.error());
+  const FileHandle& source = **from;
+  if (stat->id != source.id()) return Outcome::kReplaced;
+
+  ZENFS_ASSIGN_OR_RETURN(HostFile to, destination_->CreateTemporary(number));
+  const std::uint64_t size = source.size();
+  const auto crc = CopyBytes(source, to, file.path, stat->mtime_seconds);
+  if (!crc && gone(crc.error())) return WhatBecameOf(file, source.id(), crc.error());
+  if (!crc) return Fail(crc.error());
+  ZENFS_RETURN_IF_ERROR(destination_->Accept(number, file.relative,
+                                             {.id = source.id().value,
+                                              .size = size,
+                                              .mtime_seconds = stat->mtime_seconds,
+                                              .crc32c = *crc,
+                                              .lifetime = stat->lifetime}));
+  ++files_copied_;
+  bytes_copied_ += size;
+  return Outcome::kCopied;
+}
+
+// To stable media, and read back from there.
+Result<std::uint32_t> BackupRun::CopyBytes(const FileHandle& from, HostFile& to, const std::string& path,
+                                           std::uint64_t mtime_seconds) {
+  const std::uint64_t size = from.size();
+  const auto read = [&](std::uint64_t offset, ByteSpan into) -> Result<std::size_t> {
+    auto n = from.Read(offset, into);
+    if (!n) return Fail(n.error().With(path));
+    return n;
+  };
+  ZENFS_ASSIGN_OR_RETURN(const std::uint32_t crc,
+                         transfer_.Pump(read, size, path, [&](ByteView chunk) { return to.Append(chunk); }));
+  ZENFS_RETURN_IF_ERROR(to.SetModified(mtime_seconds));
+  ZENFS_RETURN_IF_ERROR(to.Sync());
+  to.DropCache();
+  SyncPoint::Reach("backup:written");
+  ZENFS_ASSIGN_OR_RETURN(const std::uint32_t written, ChecksumOfCopy(to, size));
+  if (written != crc) {
+    return Fail(
+        Code::kCorruption,
+        fmt::format("{}: what was read back from {} is not what was written (CRC32C {:08x}, not {:08x})",
+                    path, options_.destination, written, crc));
+  }
+  return crc;
+}
+
+}  // namespace
+
+Result<BackupSummary> RunBackup(Volume& volume, const BackupOptions& options, TransferObserver& observer) {
+  return BackupRun(volume, options, observer).Run();
+}
+
+}  // namespace zenfs

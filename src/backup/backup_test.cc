@@ -1,0 +1,241 @@
+#include "backup/backup.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "backup/backup_test_rig.h"
+#include "base/sync_point.h"
+
+namespace zenfs {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST_F(BackupTest, EveryFileIsCopiedWithItsHintAndTime) {
+  Fill();
+  const auto summary = Backup();
+  ASSERT_TRUE(IsOk(summary));
+  EXPECT_EQ(summary->files, Contents().size());
+  EXPECT_EQ(summary->directories, 3u);
+  EXPECT_THAT(observer_.paths, Contains("db/000010.sst"));
+  EXPECT_EQ(observer_.last_done, summary->bytes);
+  ExpectBackupIsWhole();
+  const auto hints = LifetimeHints::Parse(HostText(Dest(std::string(kHintsFile))));
+  EXPECT_EQ(hints.Find("db/000010.sst", ""), Lifetime::kLong);
+  EXPECT_EQ(hints.Find("db/CURRENT", ""), Lifetime::kNotSet);
+  struct stat st{};
+  ASSERT_EQ(::stat(Dest("db/CURRENT").c_str(), &st), 0);
+  EXPECT_EQ(static_cast<std::uint64_t>(st.st_mtime), volume_->Stat("db/CURRENT")->mtime_seconds);
+}
+
+TEST_F(BackupTest, OneFileOrDirectoryGoesWithoutWhatIsAboveIt) {
+  Fill();
+  ASSERT_TRUE(IsOk(Backup({.path = "/db/sub/"})));
+  EXPECT_EQ(HostText(Dest("deep.sst")), Contents()["db/sub/deep.sst"]);
+  std::filesystem::remove_all(Dest());
+  ASSERT_TRUE(IsOk(Backup({.path = "db/CURRENT"})));
+  EXPECT_EQ(HostText(Dest("CURRENT")), Contents()["db/CURRENT"]);
+  EXPECT_EQ(CodeOf(Backup({.path = "no/such"})), Code::kNotFound);
+}
+
+TEST_F(BackupTest, ADirectoryThatHoldsOtherThingsIsLeftAloneWithoutForce) {
+  Fill();
+  PutHost(Dest("mine"), "precious");
+  EXPECT_EQ(CodeOf(Backup()), Code::kExists);
+  EXPECT_THAT(*ListHost(Dest()), ElementsAre("mine"));
+  ASSERT_TRUE(IsOk(Backup({.force = true})));
+  EXPECT_EQ(HostText(Dest("mine")), "precious");
+  ExpectBackupIsWhole();
+}
+
+TEST_F(BackupTest, ADestinationThatIsAFileOrLiesInOneIsRefused) {
+  Fill();
+  PutHost(Dest(), "a file");
+  EXPECT_EQ(CodeOf(Backup()), Code::kNotADirectory);
+  RecordingObserver observer;
+  EXPECT_EQ(CodeOf(RunBackup(*volume_, {.destination = Dest("below")}, observer)), Code::kNotADirectory);
+  EXPECT_EQ(HostText(Dest()), "a file");
+}
+
+TEST_F(BackupTest, AFailedReadLeavesAPartialBackupThatGoesOn) {
+  Fill();
+  FaultyDevice* const faulty = MountFaulty();
+  faulty->Inject({.command = FaultyDevice::Command::kRead, .kth = 5, .times = 1000});
+  const auto failed = Backup({.jobs = 1});
+  ASSERT_EQ(CodeOf(failed), Code::kIo);
+  EXPECT_THAT(failed.error().text(), HasSubstr("incomplete backup"));
+  const auto partial = ReadManifest(Dest());
+  ASSERT_TRUE(IsOk(partial));
+  EXPECT_FALSE(partial->complete);
+  EXPECT_GT(partial->files.size(), 0u);
+  EXPECT_LT(partial->files.size(), Contents().size());
+
+  faulty->ClearFaults();
+  const auto summary = Backup();  // without force
+  ASSERT_TRUE(IsOk(summary));
+  EXPECT_EQ(summary->already_there, partial->files.size());
+  EXPECT_EQ(summary->files, Contents().size() - partial->files.size());
+  ExpectBackupIsWhole();
+}
+
+TEST_F(BackupTest, AFileInAZoneThatWentOfflineIsNotTakenForDeleted) {
+  Fill();
+  FaultyDevice* const faulty = MountFaulty();
+  faulty->Inject({.command = FaultyDevice::Command::kRead, .times = 1000, .code = Code::kNotFound});
+  EXPECT_EQ(CodeOf(Backup()), Code::kNotFound);
+  EXPECT_FALSE(ReadManifest(Dest())->complete);
+  faulty->ClearFaults();
+}
+
+TEST_F(BackupTest, ACompleteBackupIsBroughtUpToDateWithForceOnly) {
+  Fill();
+  ASSERT_TRUE(IsOk(Backup()));
+  EXPECT_EQ(CodeOf(Backup()), Code::kExists);
+  EXPECT_TRUE(ReadManifest(Dest())->complete);
+
+  ASSERT_TRUE(IsOk(volume_->Unlink("db/000010.sst")));
+  Put("db/CURRENT", "MANIFEST-000005\n");
+  Put("db/new.sst", "new");
+  const auto summary = Backup({.force = true});
+  ASSERT_TRUE(IsOk(summary));
+  EXPECT_EQ(summary->files, 2u);
+  EXPECT_EQ(summary->already_there, Contents().size() - 2);
+  EXPECT_FALSE(std::filesystem::exists(Dest("db/000010.sst")));
+  EXPECT_EQ(HostText(Dest("db/CURRENT")), "MANIFEST-000005\n");
+  EXPECT_EQ(HostText(Dest("db/new.sst")), "new");
+  EXPECT_TRUE(ReadManifest(Dest())->complete);
+}
+
+TEST_F(BackupTest, VerifyFindsADamagedCopyAndReplacesIt) {
+  Fill();
+  ASSERT_TRUE(IsOk(Backup()));
+  std::string damaged = Contents()["db/000011.sst"];
+  damaged[1'000'000] ^= 1;
+  PutHost(Dest("db/000011.sst"), damaged);
+  const auto unread = Backup({.force = true});
+  EXPECT_EQ(unread->files, 0u);
+  const auto summary = Backup({.force = true, .verify = true});
+  ASSERT_TRUE(IsOk(summary));
+  EXPECT_EQ(summary->files, 1u);
+  EXPECT_EQ(summary->already_there, Contents().size() - 1);
+  EXPECT_THAT(observer_.notices, ElementsAre(HasSubstr("db/000011.sst")));
+  ExpectBackupIsWhole();
+}
+
+TEST_F(BackupTest, ACopyThatReadsBackOtherwiseIsAnError) {
+  Fill();
+  SyncPoint::Scope corrupt([this](std::string_view name) {
+    if (name != "backup:written") return;
+    const std::string temporary = Dest(std::string(kBackupStaging) + "/0");
+    if (!std::filesystem::exists(temporary)) return;
+    std::filesystem::resize_file(temporary, std::filesystem::file_size(temporary) / 2);
+    std::filesystem::resize_file(temporary, 2'000'000);
+  });
+  const auto failed = Backup({.path = "db/000010.sst"});
+  EXPECT_EQ(CodeOf(failed), Code::kCorruption);
+  EXPECT_FALSE(std::filesystem::exists(Dest("000010.sst")));
+  EXPECT_FALSE(ReadManifest(Dest())->complete);
+}
+
+TEST_F(BackupTest, WhatAWriterDeletesMeanwhileIsLeftOutWithANotice) {
+  Fill();
+  SyncPoint::Scope writer([this](std::string_view name) {
+    if (name == "backup:open") IgnoreError(volume_->Unlink("db/000012.sst"));
+  });
+  const auto summary = Backup();
+  ASSERT_TRUE(IsOk(summary));
+  EXPECT_EQ(summary->deleted_meanwhile, 1u);
+  EXPECT_THAT(observer_.notices, ElementsAre(HasSubstr("db/000012.sst was deleted meanwhile")));
+  EXPECT_EQ(summary->files, Contents().size() - 1);
+  EXPECT_EQ(ReadManifest(Dest())->files.size(), Contents().size() - 1);
+}
+
+TEST_F(BackupTest, WhatAWriterReplacesMeanwhileIsCopiedAsItIsNow) {
+  Fill();
+  std::atomic<bool> replaced{false};
+  SyncPoint::Scope writer([&](std::string_view name) {
+    if (name != "backup:open" || replaced.exchange(true)) return;
+    Put("db/000099.dbtmp", "MANIFEST-000099\n");
+    EXPECT_TRUE(IsOk(volume_->Rename("db/000099.dbtmp", "db/CURRENT")));
+  });
+  ASSERT_TRUE(IsOk(Backup()));
+  EXPECT_EQ(HostText(Dest("db/CURRENT")), "MANIFEST-000099\n");
+}
+
+TEST_F(BackupTest, StopLeavesAPartialBackup) {
+  Fill();
+  std::atomic<bool> stop{false};
+  int opened = 0;
+  SyncPoint::Scope count([&](std::string_view name) {
+    if (name == "backup:open" && ++opened == 3) stop = true;
+  });
+  const auto stopped = Backup({.jobs = 1, .stop = &stop});
+  ASSERT_EQ(CodeOf(stopped), Code::kShutdown);
+  EXPECT_THAT(stopped.error().text(), HasSubstr("interrupted"));
+  EXPECT_EQ(ReadManifest(Dest())->files.size(), 2u);
+  stop = false;
+  EXPECT_EQ(Backup({.stop = &stop})->already_there, 2u);
+  ExpectBackupIsWhole();
+}
+
+TEST_F(BackupTest, AHostThatTakesNoMoreBytesLeavesAPartialBackup) {
+  Fill();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 500'000;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto failed = Backup({.jobs = 1});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, old_handler);
+  ASSERT_FALSE(failed.has_value());
+  EXPECT_THAT(failed.error().text(), HasSubstr("incomplete backup"));
+  for (const auto& [path, content] : Contents()) {
+    if (std::filesystem::exists(Dest(path))) {
+      EXPECT_EQ(HostText(Dest(path)), content) << path;
+    }
+  }
+  ASSERT_TRUE(IsOk(Backup()));
+  ExpectBackupIsWhole();
+}
+
+TEST_F(BackupTest, TwoBackupsDoNotGoToOneDirectoryAtOnce) {
+  Fill();
+  bool tried = false;
+  SyncPoint::Scope second([&](std::string_view name) {
+    if (name != "backup:open" || tried) return;
+    tried = true;
+    RecordingObserver observer;
+    EXPECT_EQ(CodeOf(RunBackup(*volume_, {.destination = Dest()}, observer)), Code::kBusy);
+  });
+  ASSERT_TRUE(IsOk(Backup({.jobs = 1})));
+  EXPECT_TRUE(tried);
+}
+
+TEST_F(BackupTest, AFileWithTheNameOfTheRecordIsRefused) {
+  Put(std::string(kManifestFile), "mine");
+  EXPECT_EQ(CodeOf(Backup()), Code::kExists);
+  EXPECT_THAT(*ListHost(Dest()), IsEmpty());
+}
+
+TEST_F(BackupTest, ADamagedRecordIsNamedAndForceBeginsAnew) {
+  Fill();
+  ASSERT_TRUE(IsOk(Backup()));
+  std::string text = HostText(Dest(std::string(kManifestFile)));
+  text[text.find("\"file\"")] = '#';
+  PutHost(Dest(std::string(kManifestFile)), text);
+  const auto refused = Backup();
+  EXPECT_EQ(CodeOf(refused), Code::kCorruption);
+  EXPECT_THAT(refused.error().text(), HasSubstr("line 5"));
+  EXPECT_EQ(Backup({.force = true})->files, Contents().size());
+  ExpectBackupIsWhole();
+}
+
+}  // namespace
+}  // namespace zenfs

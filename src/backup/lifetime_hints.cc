@@ -1,0 +1,53 @@
+#include "backup/lifetime_hints.h"
+
+#include <charconv>
+
+#include "catalog/path.h"
+
+namespace zenfs {
+
+LifetimeHints LifetimeHints::Parse(std::string_view text) {
+  LifetimeHints hints;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(line.size() == text.size() ? line.size() : line.size() + 1);
+    const std::size_t tab = line.rfind('\t');
+    if (tab == std::string_view::npos) continue;
+    const std::string_view number = line.substr(tab + 1);
+    int value = -1;
+    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) continue;
+    if (value < 0 || value >= kLifetimeCount) continue;
+    hints.Add(line.substr(0, tab), static_cast<Lifetime>(value));
+  }
+  return hints;
+}
+
+void LifetimeHints::Add(std::string_view path, Lifetime lifetime) {
+  std::string normal = NormalizePath(path);
+  if (normal.empty() || normal.find('\n') != std::string::npos) return;
+  const auto [name, first] = by_name_.try_emplace(normal.substr(normal.rfind('/') + 1), lifetime);
+  if (!first && name->second != lifetime) name->second.reset();
+  by_path_[std::move(normal)] = lifetime;
+}
+
+std::string LifetimeHints::Text() const {
+  std::string text;
+  for (const auto& [path, lifetime] : by_path_) {
+    text += path;
+    text += '\t';
+    text += std::to_string(static_cast<int>(lifetime));
+    text += '\n';
+  }
+  return text;
+}
+
+std::optional<Lifetime> LifetimeHints::Find(std::string_view destination, std::string_view relative) const {
+  if (const auto it = by_path_.find(NormalizePath(destination)); it != by_path_.end()) return it->second;
+  const std::string normal = NormalizePath(relative);
+  if (const auto it = by_path_.find(normal); it != by_path_.end()) return it->second;
+  const auto it = by_name_.find(std::string_view(normal).substr(normal.rfind('/') + 1));
+  return it == by_name_.end() ? std::nullopt : it->second;
+}
+
+}  // namespace zenfs

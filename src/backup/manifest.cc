@@ -1,0 +1,178 @@
+#include "backup/manifest.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "backup/path_text.h"
+
+namespace zenfs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 32;
+constexpr std::string_view kHeaderType = "zenfs-backup";
+
+std::string Line(const Json& json) { return json.dump() + "\n"; }
+
+Json HeaderJson(const ManifestHeader& header) {
+  return {{"type", kHeaderType},
+          {"version", kManifestVersion},
+          {"backup", header.backup.ToString()},
+          {"volume", header.volume.ToString()},
+          {"path", EncodePathText(header.path)},
+          {"started", header.started_seconds}};
+}
+
+// The value of a member, or nothing where it is missing or of another type.
+template <typename T>
+std::optional<T> Get(const Json& json, const char* key) {
+  const auto it = json.find(key);
+  if (it == json.end()) return std::nullopt;
+  if constexpr (std::is_same_v<T, std::string>) {
+    return it->is_string() ? std::optional<T>(it->template get<T>()) : std::nullopt;
+  } else {
+    return it->is_number_unsigned() ? std::optional<T>(it->template get<T>()) : std::nullopt;
+  }
+}
+
+std::optional<std::string> GetPath(const Json& json) {
+  const auto text = Get<std::string>(json, "path");
+  return text ? DecodePathText(*text) : std::nullopt;
+}
+
+// A path below a directory, and not out of it again.
+std::optional<std::string> GetInnerPath(const Json& json) {
+  auto path = GetPath(json);
+  if (!path || !IsInnerPath(*path)) return std::nullopt;
+  return path;
+}
+
+Status TakeHeader(const Json& json, Manifest& manifest) {
+  const auto version = Get<std::uint64_t>(json, "version");
+  if (Get<std::string>(json, "type") != kHeaderType || !version) {
+    return Fail(Code::kCorruption, "it does not begin as a backup's manifest does");
+  }
+  if (*version > kManifestVersion) {
+    return Fail(Code::kNotSupported,
+                fmt::format("it is of version {}; this program reads up to {}", *version, kManifestVersion));
+  }
+  const auto backup = Uuid::Parse(Get<std::string>(json, "backup").value_or(""));
+  const auto volume = Uuid::Parse(Get<std::string>(json, "volume").value_or(""));
+  const auto path = GetPath(json);
+  if (!backup || !volume || !path) return Fail(Code::kCorruption, "a field is missing or malformed");
+  manifest.header = {*backup, *volume, *path, Get<std::uint64_t>(json, "started").value_or(0)};
+  return {};
+}
+
+bool TakeFile(const Json& json, Manifest& manifest) {
+  const auto path = GetInnerPath(json);
+  const auto id = Get<std::uint64_t>(json, "id");
+  const auto size = Get<std::uint64_t>(json, "size");
+  const auto mtime = Get<std::uint64_t>(json, "mtime");
+  const auto crc_text = Get<std::string>(json, "crc32c");
+  const auto lifetime = Get<std::uint64_t>(json, "lifetime");
+  if (!path || !id || !size || !mtime || !crc_text || !lifetime || *lifetime >= kLifetimeCount) return false;
+  std::uint32_t crc = 0;
+  const char* const end = crc_text->data() + crc_text->size();
+  const auto parsed = std::from_chars(crc_text->data(), end, crc, 16);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return false;
+  manifest.files[*path] = {*id, *size, *mtime, crc, static_cast<Lifetime>(*lifetime)};
+  return true;
+}
+
+bool TakeEnd(const Json& json, Manifest& manifest) {
+  manifest.complete = true;
+  return Get<std::uint64_t>(json, "files") == manifest.files.size() &&
+         Get<std::uint64_t>(json, "directories") == manifest.directories.size() &&
+         Get<std::uint64_t>(json, "bytes") == manifest.bytes();
+}
+
+Status TakeLine(std::string_view line, bool first, Manifest& manifest) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return Fail(Code::kCorruption, "it is not a JSON object");
+  if (first) return TakeHeader(json, manifest);
+  if (manifest.complete) return Fail(Code::kCorruption, "it stands behind the end");
+  const std::string type = Get<std::string>(json, "type").value_or("");
+  if (type == "directory") {
+    const auto path = GetInnerPath(json);
+    if (!path) return Fail(Code::kCorruption, "a field is missing or malformed");
+    manifest.directories.insert(*path);
+  } else if (type == "file") {
+    if (!TakeFile(json, manifest)) return Fail(Code::kCorruption, "a field is missing or malformed");
+  } else if (type == "end") {
+    if (!TakeEnd(json, manifest)) {
+      return Fail(Code::kCorruption, "its counts are not those of the lines before it");
+    }
+  } else {
+    return Fail(Code::kCorruption, fmt::format("its type '{}' is not known", type));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t Manifest::bytes() const {
+  std::uint64_t sum = 0;
+  for (const auto& [path, file] : files) sum += file.size;
+  return sum;
+}
+
+Result<Manifest> ParseManifest(std::string_view text) {
+  Manifest manifest;
+  std::size_t number = 0;
+  for (; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) break;  // torn
+    if (const Status taken = TakeLine(text.substr(0, end), number == 0, manifest); !taken) {
+      return Fail(taken.error().With(fmt::format("line {}", number + 1)));
+    }
+    text.remove_prefix(end + 1);
+  }
+  if (number == 0) return Fail(Code::kCorruption, "it is empty");
+  return manifest;
+}
+
+std::string ManifestLine(const std::string& path, const ManifestFile& file) {
+  return Line({{"type", "file"},
+               {"path", EncodePathText(path)},
+               {"size", file.size},
+               {"mtime", file.mtime_seconds},
+               {"crc32c", fmt::format("{:08x}", file.crc32c)},
+               {"lifetime", static_cast<int>(file.lifetime)},
+               {"id", file.id}});
+}
+
+std::string ManifestEndLine(const Manifest& manifest) {
+  return Line({{"type", "end"},
+               {"files", manifest.files.size()},
+               {"directories", manifest.directories.size()},
+               {"bytes", manifest.bytes()}});
+}
+
+std::string ManifestText(const Manifest& manifest) {
+  std::string text = Line(HeaderJson(manifest.header));
+  for (const std::string& path : manifest.directories) {
+    text += Line({{"type", "directory"}, {"path", EncodePathText(path)}});
+  }
+  for (const auto& [path, file] : manifest.files) text += ManifestLine(path, file);
+  if (manifest.complete) text += ManifestEndLine(manifest);
+  return text;
+}
+
+Result<Manifest> ReadManifest(const std::string& directory) {
+  const std::string path = fmt::format("{}/{}", directory, kManifestFile);
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, StatHost(path));
+  if (stat.kind == HostStat::Kind::kMissing) {
+    return Fail(Code::kNotFound, fmt::format("{} is not there", path));
+  }
+  ZENFS_ASSIGN_OR_RETURN(const std::string text, ReadHostFile(path, kMaxManifestBytes));
+  auto manifest = ParseManifest(text);
+  if (!manifest) return Fail(manifest.error().With(path));
+  return manifest;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,196 @@
+#include "backup/restore.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backup/host_file.h"
+#include "backup/restore_plan.h"
+#include "backup/restore_record.h"
+#include "backup/restore_source.h"
+#include "base/sync_point.h"
+
+namespace zenfs {
+namespace {
+
+class RestoreRun {
+ public:
+  RestoreRun(Volume& volume, const RestoreOptions& options, TransferObserver& observer)
+      : volume_(volume), options_(options), transfer_(observer, options.stop) {}
+
+  Result<RestoreSummary> Run();
+
+ private:
+  Status CheckSource();
+  Status CheckItem(std::size_t number);
+  Status RestoreAll();
+  Status Process(std::size_t number);
+  Result<bool> IsTheSame(const RestoreItem& item);
+  Result<std::uint32_t> ChecksumOf(const RestoreItem& item);
+  Result<std::uint32_t> ChecksumOf(const FileHandle& file, const std::string& path);
+  Status Write(const RestoreItem& item, const std::string& staging);
+  Result<std::uint64_t> WriteBytes(const RestoreItem& item, const std::string& staging, std::uint32_t& crc);
+
+  Volume& volume_;
+  const RestoreOptions& options_;
+  Transfer transfer_;
+  RestoreSource source_;
+  std::unique_ptr<RestoreRecord> record_;
+  RestorePlan plan_;
+  std::vector<std::atomic<bool>> damaged_;  // by number in plan_.work; only with `partial`
+  std::atomic<std::uint64_t> files_{0};
+  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t> same_{0};
+};
+
+Result<RestoreSummary> RestoreRun::Run() {
+  ZENFS_ASSIGN_OR_RETURN(source_,
+                         OpenRestoreSource(options_.source, options_.restore_path, options_.partial));
+  ZENFS_ASSIGN_OR_RETURN(record_, RestoreRecord::Open(volume_, source_.identity));
+  ZENFS_ASSIGN_OR_RETURN(plan_,
+                         PlanRestore(volume_, source_, *record_, options_.restore_path, options_.force));
+  for (std::string& line : source_.left_out) transfer_.Notice(fmt::format("not restored: {}", line));
+  ZENFS_RETURN_IF_ERROR(CheckSource());
+  if (const Status restored = RestoreAll(); !restored) {
+    return Fail(Error(restored.error().code(),
+                      fmt::format("{}; {} of {} files are restored, each of them whole; run the same command "
+                                  "again to go on",
+                                  restored.error().ToString(), plan_.already_there + same_ + files_,
+                                  source_.items.size())));
+  }
+  const auto damaged =
+      std::count_if(damaged_.begin(), damaged_.end(), [](const auto& is) { return is.load(); });
+  return RestoreSummary{.files = files_,
+                        .bytes = bytes_,
+                        .already_there = plan_.already_there + same_,
+                        .left_out = source_.left_out.size() + static_cast<std::uint64_t>(damaged),
+                        .directories = source_.directories.size()};
+}
+
+// Reads everything that has a checksum to be held against, before the volume is changed.
+Status RestoreRun::CheckSource() {
+  damaged_ = std::vector<std::atomic<bool>>(plan_.work.size());
+  std::uint64_t half_bytes = 0;  // reading here, writing, reading back
+  for (const RestoreItem* item : plan_.work) half_bytes += (item->crc32c ? 3 : 2) * item->size;
+  transfer_.Expect(half_bytes);
+  return transfer_.Run(plan_.work.size(), options_.jobs,
+                       [this](std::size_t number) { return CheckItem(number); });
+}
+
+Status RestoreRun::CheckItem(std::size_t number) {
+  const RestoreItem& item = *plan_.work[number];
+  if (!item.crc32c) return {};
+  const auto crc = ChecksumOf(item);
+  ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
+  if (crc && *crc == *item.crc32c) return {};
+  const std::string what = crc ? fmt::format("{} is damaged: its CRC32C is {:08x} and was {:08x}",
+                                             item.host_path, *crc, *item.crc32c)
+                               : fmt::format("{} is damaged: {}", item.host_path, crc.error().ToString());
+  if (!options_.partial) {
+    return Fail(Code::kCorruption, fmt::format("{}; --partial restores what is whole", what));
+  }
+  damaged_[number] = true;
+  transfer_.Notice(fmt::format("not restored: {}", what));
+  return {};
+}
+
+Result<std::uint32_t> RestoreRun::ChecksumOf(const RestoreItem& item) {
+  ZENFS_ASSIGN_OR_RETURN(const HostFile file, HostFile::OpenForRead(item.host_path));
+  return transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return file.Read(offset, into); },
+                        item.size, item.host_path, {});
+}
+
+Result<std::uint32_t> RestoreRun::ChecksumOf(const FileHandle& file, const std::string& path) {
+  return transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return file.Read(offset, into); },
+                        file.size(), path, {});
+}
+
+Status RestoreRun::RestoreAll() {
+  ZENFS_RETURN_IF_ERROR(record_->Begin());
+  for (const std::string& directory : plan_.directories) {
+    ZENFS_RETURN_IF_ERROR(volume_.MakeDirectory(directory, true));
+  }
+  ZENFS_RETURN_IF_ERROR(transfer_.Run(plan_.work.size(), options_.jobs,
+                                      [this](std::size_t number) { return Process(number); }));
+  return record_->End();
+}
+
+Status RestoreRun::Process(std::size_t number) {
+  if (damaged_[number]) return {};
+  const RestoreItem& item = *plan_.work[number];
+  ZENFS_ASSIGN_OR_RETURN(const bool same, IsTheSame(item));
+  if (same) {
+    ++same_;
+    return {};
+  }
+  const std::string staging = RestoreRecord::StagingPath(number, item.destination);
+  if (Status written = Write(item, staging); !written) {
+    IgnoreError(volume_.Unlink(staging));  // the next run removes it, if this can't
+    return written;
+  }
+  ++files_;
+  bytes_ += item.size;
+  transfer_.Say(item.host_path);
+  return {};
+}
+
+// With `force`: what is there has the same bytes.
+Result<bool> RestoreRun::IsTheSame(const RestoreItem& item) {
+  const auto there = volume_.OpenForRead(item.destination);
+  if (!there) return there.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(there.error());
+  if ((*there)->size() != item.size) return false;
+  transfer_.Expect((item.crc32c ? 1 : 2) * item.size);
+  const auto crc = ChecksumOf(**there, item.destination);
+  ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
+  if (!crc) return false;  // it can't be read: better replaced
+  if (item.crc32c) return *crc == *item.crc32c;
+  ZENFS_ASSIGN_OR_RETURN(const std::uint32_t source, ChecksumOf(item));
+  return *crc == source;
+}
+
+Status RestoreRun::Write(const RestoreItem& item, const std::string& staging) {
+  std::uint32_t crc = 0;
+  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t id, WriteBytes(item, staging, crc));
+  if (item.crc32c && crc != *item.crc32c) {
+    return Fail(Code::kCorruption, fmt::format("{} has changed while it was restored", item.host_path));
+  }
+  SyncPoint::Reach("restore:written");
+  ZENFS_ASSIGN_OR_RETURN(const auto written, volume_.OpenForRead(staging));
+  ZENFS_ASSIGN_OR_RETURN(const std::uint32_t read_back, ChecksumOf(*written, item.destination));
+  if (read_back != crc || written->size() != item.size) {
+    return Fail(
+        Code::kCorruption,
+        fmt::format("{}: what was read back from {} is not what was written (CRC32C {:08x}, not {:08x})",
+                    item.destination, volume_.device_name(), read_back, crc));
+  }
+  ZENFS_RETURN_IF_ERROR(record_->Add(
+      item.destination, {.id = id, .size = item.size, .mtime_ns = item.mtime_ns, .crc32c = crc}));
+  return volume_.Rename(staging, item.destination);
+}
+
+// Synced and closed. Returns the id.
+Result<std::uint64_t> RestoreRun::WriteBytes(const RestoreItem& item, const std::string& staging,
+                                             std::uint32_t& crc) {
+  ZENFS_ASSIGN_OR_RETURN(const HostFile from, HostFile::OpenForRead(item.host_path));
+  ZENFS_ASSIGN_OR_RETURN(const auto to, volume_.Create(staging, item.lifetime));
+  const auto append = [&](ByteView chunk) -> Status {
+    if (const Status appended = to->Append(chunk); !appended) {
+      return Fail(appended.error().With(item.destination));
+    }
+    return {};
+  };
+  ZENFS_ASSIGN_OR_RETURN(
+      crc, transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return from.Read(offset, into); },
+                          item.size, item.host_path, append));
+  ZENFS_RETURN_IF_ERROR(to->Sync());
+  ZENFS_RETURN_IF_ERROR(to->Close());
+  return to->id().value;
+}
+
+}  // namespace
+
+Result<RestoreSummary> RunRestore(Volume& volume, const RestoreOptions& options, TransferObserver& observer) {
+  return RestoreRun(volume, options, observer).Run();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,92 @@
+#include "backup/restore_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backup/volume_tree.h"
+#include "catalog/path.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::size_t kNamedAtMost = 3;
+
+// Nothing: there is no such name.
+Result<std::optional<FileStat>> Look(const Volume& volume, const std::string& path) {
+  auto stat = volume.Stat(path);
+  if (stat) return *stat;
+  if (stat.error().code() == Code::kNotFound) return std::nullopt;
+  return Fail(stat.error());  // kNotADirectory, among others
+}
+
+Status RefuseCollisions(const std::vector<std::string>& collisions) {
+  if (collisions.empty()) return {};
+  std::string named;
+  for (std::size_t i = 0; i < std::min(collisions.size(), kNamedAtMost); ++i) {
+    named += fmt::format("{}{}", i == 0 ? "" : ", ", collisions[i]);
+  }
+  const std::size_t more = collisions.size() - std::min(collisions.size(), kNamedAtMost);
+  return Fail(
+      Code::kExists,
+      fmt::format("{}{} {} there already ({} in all); nothing was changed; --force replaces what differs",
+                  named, more == 0 ? "" : fmt::format(" and {} more", more),
+                  collisions.size() == 1 ? "is" : "are", collisions.size()));
+}
+
+Status CheckSpace(const Volume& volume, std::uint64_t needed, std::uint64_t replaced) {
+  // Generously: garbage may be freed meanwhile, and the log's zones have room for files that are logs.
+  const SpaceReport space = volume.Space();
+  const std::uint64_t free = space.free + space.garbage + space.log;
+  if (needed <= free + replaced) return {};
+  return Fail(Code::kNoSpace,
+              fmt::format("{} has {} MB free, and {} MB are to be restored; nothing was changed",
+                          volume.device_name(), (free + replaced) >> 20, (needed + (1 << 20) - 1) >> 20));
+}
+
+}  // namespace
+
+Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& source,
+                                const RestoreRecord& record, const std::string& restore_path, bool force) {
+  RestorePlan plan;
+  const std::string top = NormalizePath(restore_path);
+  if (top == kRestoreStaging || top.starts_with(fmt::format("{}/", kRestoreStaging))) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: restores use this name in the volume for themselves", top));
+  }
+  if (!top.empty()) plan.directories.push_back(top);
+  plan.directories.insert(plan.directories.end(), source.directories.begin(), source.directories.end());
+  for (const std::string& directory : plan.directories) {
+    ZENFS_ASSIGN_OR_RETURN(const auto stat, Look(volume, directory));
+    if (stat && !stat->is_directory) {
+      return Fail(Code::kNotADirectory,
+                  fmt::format("{} is a file in the volume, and a directory is needed there", directory));
+    }
+  }
+  std::vector<std::string> collisions;
+  std::uint64_t needed = 0;
+  std::uint64_t replaced = 0;
+  for (const RestoreItem& item : source.items) {
+    if (record.Has(item)) {
+      ++plan.already_there;
+      continue;
+    }
+    ZENFS_ASSIGN_OR_RETURN(const auto stat, Look(volume, item.destination));
+    if (stat && stat->is_directory) {
+      return Fail(Code::kIsADirectory,
+                  fmt::format("{} is a directory in the volume, and a file is to be restored there",
+                              item.destination));
+    }
+    if (stat) {
+      collisions.push_back(item.destination);
+      replaced += stat->size;
+    }
+    needed += item.size;
+    plan.work.push_back(&item);
+  }
+  if (!force) ZENFS_RETURN_IF_ERROR(RefuseCollisions(collisions));
+  ZENFS_RETURN_IF_ERROR(CheckSpace(volume, needed, replaced));
+  return plan;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,121 @@
+#include "backup/restore_record.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "backup/path_text.h"
+#include "backup/volume_tree.h"
+
+namespace zenfs {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kLog = "restored.log";  // framed by its name: a line costs one device write
+constexpr std::uint64_t kMaxLogBytes = std::uint64_t{1} << 32;
+
+std::string LogPath() { return fmt::format("{}/{}", kRestoreStaging, kLog); }
+
+std::string LineText(const std::string& destination, const RestoreRecord::Line& line) {
+  return Json{{"path", EncodePathText(destination)},
+              {"id", line.id},
+              {"size", line.size},
+              {"mtime_ns", line.mtime_ns},
+              {"crc32c", line.crc32c}}
+             .dump() +
+         "\n";
+}
+
+bool TakeLine(const Json& json, std::map<std::string, RestoreRecord::Line>& lines) {
+  if (!json.is_object() || !json.contains("path") || !json["path"].is_string()) return false;
+  for (const char* key : {"id", "size", "mtime_ns", "crc32c"}) {
+    if (!json.contains(key) || !json[key].is_number_integer()) return false;
+  }
+  const auto path = DecodePathText(json["path"].get<std::string>());
+  if (!path) return false;
+  lines[*path] = {.id = json["id"].get<std::uint64_t>(),
+                  .size = json["size"].get<std::uint64_t>(),
+                  .mtime_ns = json["mtime_ns"].get<std::int64_t>(),
+                  .crc32c = json["crc32c"].get<std::uint32_t>()};
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RestoreRecord>> RestoreRecord::Open(Volume& volume, const std::string& identity) {
+  std::unique_ptr<RestoreRecord> record(new RestoreRecord(volume, EncodePathText(identity)));
+  ZENFS_RETURN_IF_ERROR(record->Read());
+  return record;
+}
+
+// A line that a crash cut short is passed over: its file has no name yet.
+Status RestoreRecord::Read() {
+  const auto log = volume_.OpenForRead(LogPath());
+  if (!log) return log.error().code() == Code::kNotFound ? Status() : Fail(log.error());
+  if ((*log)->size() > kMaxLogBytes) return {};
+  std::string text((*log)->size(), '\0');
+  ZENFS_ASSIGN_OR_RETURN(const std::size_t n, (*log)->Read(0, std::as_writable_bytes(std::span(text))));
+  std::string_view rest(text.data(), n);
+  for (bool first = true; !rest.empty(); first = false) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (first && line != identity_) return {};
+    if (!first) TakeLine(Json::parse(line, nullptr, false), lines_);
+  }
+  return {};
+}
+
+bool RestoreRecord::Has(const RestoreItem& item) const {
+  const auto it = lines_.find(item.destination);
+  if (it == lines_.end()) return false;
+  const Line& line = it->second;
+  if (line.size != item.size || line.mtime_ns != item.mtime_ns) return false;
+  if (item.crc32c && *item.crc32c != line.crc32c) return false;
+  const auto stat = volume_.Stat(item.destination);
+  return stat && !stat->is_directory && stat->id.value == line.id && stat->size == line.size;
+}
+
+Status RestoreRecord::Empty(bool lines_too) {
+  const std::string staging(kRestoreStaging);
+  const auto left = volume_.List(staging);
+  if (!left) return left.error().code() == Code::kNotFound ? Status() : Fail(left.error());
+  for (const DirectoryEntry& entry : *left) {
+    if (entry.name == kLog && !lines_too) continue;
+    ZENFS_RETURN_IF_ERROR(volume_.Unlink(JoinPath(staging, entry.name)));
+  }
+  return {};
+}
+
+Status RestoreRecord::Begin() {
+  ZENFS_RETURN_IF_ERROR(Empty(lines_.empty()));
+  ZENFS_RETURN_IF_ERROR(volume_.MakeDirectory(kRestoreStaging, true));
+  MutexLock lock(mutex_);
+  ZENFS_ASSIGN_OR_RETURN(log_, volume_.OpenForAppend(LogPath(), true));
+  // The line end closes a line that a crash may have cut short.
+  ZENFS_RETURN_IF_ERROR(log_->Append(AsBytes(lines_.empty() ? identity_ + "\n" : std::string("\n"))));
+  return log_->Sync();
+}
+
+std::string RestoreRecord::StagingPath(std::size_t number, std::string_view name) {
+  const bool framed = ShapeForName(name.substr(name.rfind('/') + 1)) == FileShape::kFramed;
+  return fmt::format("{}/{}{}", kRestoreStaging, number, framed ? ".log" : "");
+}
+
+Status RestoreRecord::Add(const std::string& destination, const Line& line) {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(log_->Append(AsBytes(LineText(destination, line))));
+  return log_->Sync();
+}
+
+Status RestoreRecord::End() {
+  {
+    MutexLock lock(mutex_);
+    ZENFS_RETURN_IF_ERROR(log_->Close());
+    log_.reset();
+  }
+  ZENFS_RETURN_IF_ERROR(Empty(true));
+  return volume_.RemoveDirectory(kRestoreStaging);
+}
+
+}  // namespace zenfs

@@ -1,0 +1,57 @@
+// What a restore notes in the volume, so that an interrupted one can go on: in kRestoreStaging of the root, a log
+// that says whose it is, and a line for each file, written before the file gets its name. The file that a line
+// names has the id of the line exactly if it was put there by that restore, whole and verified.
+//
+// Threads: Add by any; all else by one, not beside it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backup/restore_source.h"
+#include "base/mutex.h"
+#include "volume/volume.h"
+
+namespace zenfs {
+
+class RestoreRecord {
+ public:
+  struct Line {
+    std::uint64_t id = 0;
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0;  // of the host's file
+    std::uint32_t crc32c = 0;
+  };
+
+  // Reads what an interrupted restore of `identity` left, changing nothing. What another one left is ignored.
+  [[nodiscard]] static Result<std::unique_ptr<RestoreRecord>> Open(Volume& volume,
+                                                                   const std::string& identity);
+
+  // Whether that restore has put `item` there already.
+  [[nodiscard]] bool Has(const RestoreItem& item) const;
+
+  // Makes the staging directory, or empties the one that is there but for the lines.
+  [[nodiscard]] Status Begin() EXCLUDES(mutex_);
+  // Where file `number` of this run is written until it gets its name, which is `name`'s: the volume picks the
+  // shape of a file by its name.
+  static std::string StagingPath(std::size_t number, std::string_view name);
+  // Durable when it returns.
+  [[nodiscard]] Status Add(const std::string& destination, const Line& line) EXCLUDES(mutex_);
+  // The restore is complete: nothing is left of the staging directory.
+  [[nodiscard]] Status End() EXCLUDES(mutex_);
+
+ private:
+  RestoreRecord(Volume& volume, std::string identity) : volume_(volume), identity_(std::move(identity)) {}
+  [[nodiscard]] Status Read();
+  [[nodiscard]] Status Empty(bool lines_too);
+
+  Volume& volume_;
+  const std::string identity_;
+  std::map<std::string, Line> lines_;
+  Mutex mutex_;  // held while a line is written and synced
+  std::unique_ptr<FileHandle> log_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

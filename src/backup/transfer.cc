@@ -1,0 +1,109 @@
+#include "backup/transfer.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/crc32c.h"
+#include "base/thread.h"
+
+namespace zenfs {
+namespace {
+
+constexpr auto kReportEvery = std::chrono::milliseconds(200);
+
+}  // namespace
+
+Transfer::Transfer(TransferObserver& observer, const std::atomic<bool>* stop)
+    : observer_(observer), stop_(stop) {}
+
+Status Transfer::Run(std::size_t count, unsigned jobs, const std::function<Status(std::size_t)>& work) {
+  ZENFS_RETURN_IF_ERROR(CheckGoingOn());
+  next_ = 0;
+  const auto threads = static_cast<unsigned>(std::min<std::size_t>(std::max(jobs, 1u), count));
+  {
+    MutexLock lock(mutex_);
+    working_ = threads;
+  }
+  std::vector<Thread> workers;
+  for (unsigned i = 0; i < threads; ++i) {
+    workers.emplace_back("zenfs-copy", [this, count, &work] { Work(count, work); });
+  }
+  for (bool ended = false; !ended;) {
+    {
+      MutexLock lock(mutex_);
+      const Deadline report_at = Deadline::After(kReportEvery);
+      while (working_ != 0 && paths_.empty() && notices_.empty()) {
+        if (!changed_.WaitUntil(mutex_, report_at)) break;
+      }
+      ended = working_ == 0;
+    }
+    Report();
+  }
+  workers.clear();
+  MutexLock lock(mutex_);
+  return error_;
+}
+
+void Transfer::Work(std::size_t count, const std::function<Status(std::size_t)>& work) {
+  for (;;) {
+    Status status = CheckGoingOn();
+    const std::size_t i = status ? next_.fetch_add(1) : count;
+    if (status && i < count) status = work(i);
+    if (status && i < count) continue;
+    MutexLock lock(mutex_);
+    if (!status && !failed_) {  // what other threads fail with after this is only that they were stopped
+      failed_ = true;
+      error_ = std::move(status);
+    }
+    --working_;
+    changed_.NotifyAll();
+    return;
+  }
+}
+
+void Transfer::Report() {
+  std::vector<std::string> paths;
+  std::vector<std::string> notices;
+  {
+    MutexLock lock(mutex_);
+    paths.swap(paths_);
+    notices.swap(notices_);
+  }
+  for (const std::string& line : notices) observer_.OnNotice(line);
+  for (const std::string& path : paths) observer_.OnPath(path);
+  observer_.OnProgress(half_bytes_done_ / 2, half_bytes_of_ / 2);
+}
+
+void Transfer::Say(std::string path) {
+  MutexLock lock(mutex_);
+  paths_.push_back(std::move(path));
+  changed_.NotifyAll();
+}
+
+void Transfer::Notice(std::string line) {
+  MutexLock lock(mutex_);
+  notices_.push_back(std::move(line));
+  changed_.NotifyAll();
+}
+
+Status Transfer::CheckGoingOn() const {
+  if (stop_ != nullptr && *stop_) return Fail(Code::kShutdown, "interrupted");
+  if (failed_) return Fail(Code::kShutdown, "another file failed");
+  return {};
+}
+
+Result<std::uint32_t> Transfer::Pump(const ReadAhead::Reader& read, std::uint64_t size,
+                                     const std::string& name, const Writer& write) {
+  ReadAhead source(read, size, name);
+  std::uint32_t crc = 0;
+  for (;;) {
+    ZENFS_RETURN_IF_ERROR(CheckGoingOn());
+    ZENFS_ASSIGN_OR_RETURN(const ByteView chunk, source.Next());
+    if (chunk.empty()) return crc;
+    crc = Crc32c(chunk, crc);
+    if (write) ZENFS_RETURN_IF_ERROR(write(chunk));
+    half_bytes_done_ += chunk.size();
+  }
+}
+
+}  // namespace zenfs

@@ -1,0 +1,72 @@
+// Work on many files at once, watched from one place: several threads copy, the calling thread tells an observer
+// what happens, and the first error or a wish to stop ends all of it.
+//
+// Threads: Run and the observer's calls belong to the thread that made the object; Say, Notice, Expect,
+// Pump and CheckGoingOn are for the work, from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backup/read_ahead.h"
+#include "base/bytes.h"
+#include "base/mutex.h"
+#include "base/status.h"
+
+namespace zenfs {
+
+class TransferObserver {
+ public:
+  virtual ~TransferObserver() = default;
+  virtual void OnPath(const std::string& path) = 0;    // this file is done
+  virtual void OnNotice(const std::string& line) = 0;  // worth a line, and no reason to stop
+  // A few times a second. Bytes of files; a file counts half when it is written and half when it is verified.
+  virtual void OnProgress(std::uint64_t done, std::uint64_t of) = 0;
+};
+
+class Transfer {
+ public:
+  // `stop`, if given, ends the work when it becomes true. Both outlive the object.
+  Transfer(TransferObserver& observer, const std::atomic<bool>* stop);
+
+  // Calls work(0) ... work(count - 1), `jobs` of them at a time. Returns the first error; after it no further
+  // work is begun. Errors of its own: kShutdown when it was stopped.
+  [[nodiscard]] Status Run(std::size_t count, unsigned jobs, const std::function<Status(std::size_t)>& work)
+      EXCLUDES(mutex_);
+  // So much more will be read by Pump, where a file's bytes count half each time.
+  void Expect(std::uint64_t half_bytes) { half_bytes_of_ += half_bytes; }
+
+  void Say(std::string path) EXCLUDES(mutex_);
+  void Notice(std::string line) EXCLUDES(mutex_);
+  // kShutdown when the work is to end; asked for each chunk.
+  [[nodiscard]] Status CheckGoingOn() const;
+
+  // Reads `size` bytes with `read`, hands each chunk to `write` (may be empty: only reads), and returns the
+  // CRC32C of all. `name` is for errors.
+  using Writer = std::function<Status(ByteView)>;
+  [[nodiscard]] Result<std::uint32_t> Pump(const ReadAhead::Reader& read, std::uint64_t size,
+                                           const std::string& name, const Writer& write);
+
+ private:
+  void Work(std::size_t count, const std::function<Status(std::size_t)>& work) EXCLUDES(mutex_);
+  void Report() EXCLUDES(mutex_);
+
+  TransferObserver& observer_;
+  const std::atomic<bool>* const stop_;
+  std::atomic<bool> failed_{false};
+  std::atomic<std::uint64_t> half_bytes_done_{0};
+  std::atomic<std::uint64_t> half_bytes_of_{0};
+  std::atomic<std::size_t> next_{0};
+
+  Mutex mutex_;  // leaf
+  CondVar changed_;
+  std::vector<std::string> paths_ GUARDED_BY(mutex_);
+  std::vector<std::string> notices_ GUARDED_BY(mutex_);
+  unsigned working_ GUARDED_BY(mutex_) = 0;
+  Status error_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

@@ -1,0 +1,113 @@
+#include "backup/transfer.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "base/crc32c.h"
+
+namespace zenfs {
+namespace {
+
+using testing::UnorderedElementsAre;
+
+class TransferTest : public testing::Test, public TransferObserver {
+ protected:
+  void OnPath(const std::string& path) override { paths_.push_back(path); }
+  void OnNotice(const std::string& line) override { notices_.push_back(line); }
+  void OnProgress(std::uint64_t done, std::uint64_t) override { done_ = done; }
+
+  static ReadAhead::Reader Source(const std::string& content) {
+    return [&content](std::uint64_t offset, ByteSpan into) -> Result<std::size_t> {
+      const std::size_t n =
+          std::min(into.size(), content.size() - std::min<std::size_t>(offset, content.size()));
+      if (n != 0) std::memcpy(into.data(), content.data() + offset, n);
+      return n;
+    };
+  }
+  static std::string Content(std::size_t size) {
+    std::string out(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<char>(i * 31 + (i >> 12));
+    return out;
+  }
+
+  std::vector<std::string> paths_;
+  std::vector<std::string> notices_;
+  std::uint64_t done_ = 0;
+};
+
+TEST_F(TransferTest, EveryPieceOfWorkIsDoneOnceAndSaid) {
+  Transfer transfer(*this, nullptr);
+  std::vector<std::atomic<int>> calls(100);
+  ASSERT_TRUE(transfer.Run(100, 4, [&](std::size_t i) -> Status {
+    ++calls[i];
+    if (i % 50 == 0) transfer.Say(std::to_string(i));
+    return {};
+  }));
+  for (const auto& count : calls) EXPECT_EQ(count, 1);
+  EXPECT_THAT(paths_, UnorderedElementsAre("0", "50"));
+}
+
+TEST_F(TransferTest, TheFirstErrorEndsTheWork) {
+  Transfer transfer(*this, nullptr);
+  std::atomic<int> calls{0};
+  const Status status = transfer.Run(1'000'000, 3, [&](std::size_t i) -> Status {
+    ++calls;
+    if (i == 5) return Fail(Code::kIo, "five");
+    return transfer.CheckGoingOn();
+  });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().text(), "five");
+  EXPECT_LT(calls, 1'000'000);
+}
+
+TEST_F(TransferTest, NoWorkIsDoneWhenItWasStoppedBefore) {
+  const std::atomic<bool> stop{true};
+  Transfer transfer(*this, &stop);
+  const Status status = transfer.Run(3, 2, [](std::size_t) -> Status { return Fail(Code::kIo, "called"); });
+  EXPECT_EQ(status.error().code(), Code::kShutdown);
+  EXPECT_EQ(status.error().text(), "interrupted");
+}
+
+TEST_F(TransferTest, PumpHandsOutAllBytesInOrderWithTheirChecksum) {
+  Transfer transfer(*this, nullptr);
+  constexpr std::size_t kChunk = ReadAhead::kChunk;
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, kChunk - 1, kChunk, kChunk + 1, 2 * kChunk, 5 * kChunk + 3}) {
+    const std::string content = Content(size);
+    std::string out;
+    const auto crc = transfer.Pump(Source(content), size, "x", [&](ByteView chunk) -> Status {
+      out += AsText(chunk);
+      return {};
+    });
+    ASSERT_TRUE(crc.has_value());
+    EXPECT_TRUE(out == content) << size;
+    EXPECT_EQ(*crc, Crc32c(AsBytes(content))) << size;
+  }
+}
+
+TEST_F(TransferTest, AFileThatBecameShorterIsAnError) {
+  Transfer transfer(*this, nullptr);
+  for (const std::size_t size : {std::size_t{10}, 3 * ReadAhead::kChunk}) {
+    const std::string content = Content(size - 1);
+    const auto crc = transfer.Pump(Source(content), size, "cut", {});
+    ASSERT_FALSE(crc.has_value());
+    EXPECT_EQ(crc.error().code(), Code::kIo);
+    EXPECT_THAT(crc.error().text(), testing::HasSubstr("cut ends at"));
+  }
+}
+
+TEST_F(TransferTest, ErrorsOfReadingAndWritingComeThrough) {
+  Transfer transfer(*this, nullptr);
+  const auto failing = [](std::uint64_t offset, ByteSpan into) -> Result<std::size_t> {
+    if (offset == 0) return into.size();
+    return Fail(Code::kCorruption, "second");
+  };
+  EXPECT_EQ(transfer.Pump(failing, 4 * ReadAhead::kChunk, "x", {}).error().text(), "second");
+  const std::string content = Content(4 * ReadAhead::kChunk);
+  const auto full = [](ByteView) -> Status { return Fail(Code::kNoSpace, "full"); };
+  EXPECT_EQ(transfer.Pump(Source(content), content.size(), "x", full).error().text(), "full");
+}
+
+}  // namespace
+}  // namespace zenfs
