@@ -7,7 +7,7 @@ function(zenfs_add_cli)
   target_include_directories(zenfs_cli_core PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(zenfs_cli_core PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
   target_link_libraries(zenfs_cli_core
-    PUBLIC zenfs_volume zenfs_backends CLI11::CLI11 nlohmann_json::nlohmann_json
+    PUBLIC zenfs_volume zenfs_backup zenfs_backends CLI11::CLI11 nlohmann_json::nlohmann_json
     PRIVATE zenfs_flags)
 
   add_executable(zenfs_cli ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
@@ -30,7 +30,7 @@ function(zenfs_add_cli_tests)
 
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
-  foreach(suite usage_test.py emulator_test.py filesystem_test.py damage_test.py)
+  foreach(suite usage_test.py emulator_test.py filesystem_test.py damage_test.py names_test.py)
     string(REPLACE _test.py "" name cli_${suite})
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cli/${suite})
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300)

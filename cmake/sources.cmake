@@ -320,8 +320,11 @@ set(ZENFS_SOURCES_cli
   cli/check.cc
   cli/command_line.cc
   cli/console.cc
+  cli/delete.cc
+  cli/device_list.cc
   cli/device_option.cc
   cli/df.cc
+  cli/dump.cc
   cli/emu_clone.cc
   cli/emu_create.cc
   cli/emu_info.cc
@@ -329,11 +332,15 @@ set(ZENFS_SOURCES_cli
   cli/flags.cc
   cli/fs_info.cc
   cli/help.cc
+  cli/link.cc
   cli/list.cc
+  cli/ls_uuid.cc
   cli/made_directory.cc
   cli/main.cc
   cli/mkfs.cc
   cli/number.cc
+  cli/rename.cc
+  cli/rmdir.cc
   cli/terminal.cc
   cli/verb_table.cc
   cli/version.cc
@@ -344,6 +351,7 @@ set(ZENFS_SOURCES_cli
   cli/zones.cc
 )
 set(ZENFS_TESTS_cli
+  cli/device_list_test.cc
   cli/number_test.cc
   cli/zone_picture_test.cc
   cli/zone_svg_test.cc

@@ -66,4 +66,12 @@ Result<std::shared_ptr<Volume>> DeviceOption::MountReadOnly() const {
   return Volume::Mount(std::move(named.device), named.mount_options);
 }
 
+Result<std::shared_ptr<Volume>> DeviceOption::MountReadWrite() const {
+  ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(OpenMode::kExclusive));
+  if (named.mount_options.read_only) {
+    return Fail(Code::kReadOnly, "--uri: this verb writes; leave the option 'ro' out");
+  }
+  return Volume::Mount(std::move(named.device), named.mount_options);
+}
+
 }  // namespace zenfs

@@ -30,6 +30,9 @@ class DeviceOption {
   [[nodiscard]] Result<NamedDevice> Open(OpenMode mode) const;
   // Opens for reading and mounts: takes no lock and changes nothing.
   [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadOnly() const;
+  // Opens for writing and mounts. Errors: those of Open, among them kBusy with the name of the process that has
+  // the device, and of Volume::Mount.
+  [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadWrite() const;
 
  private:
   const CLI::App& app_;

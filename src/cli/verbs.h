@@ -7,10 +7,16 @@ namespace zenfs {
 
 std::unique_ptr<Action> MakeMkfs(CLI::App& app);
 std::unique_ptr<Action> MakeList(CLI::App& app);
+std::unique_ptr<Action> MakeLsUuid(CLI::App& app);
 std::unique_ptr<Action> MakeDf(CLI::App& app);
 std::unique_ptr<Action> MakeFsInfo(CLI::App& app);
 std::unique_ptr<Action> MakeZones(CLI::App& app);
 std::unique_ptr<Action> MakeCheck(CLI::App& app);
+std::unique_ptr<Action> MakeDump(CLI::App& app);
+std::unique_ptr<Action> MakeLink(CLI::App& app);
+std::unique_ptr<Action> MakeRename(CLI::App& app);
+std::unique_ptr<Action> MakeDelete(CLI::App& app);
+std::unique_ptr<Action> MakeRmdir(CLI::App& app);
 std::unique_ptr<Action> MakeEmuCreate(CLI::App& app);
 std::unique_ptr<Action> MakeEmuClone(CLI::App& app);
 std::unique_ptr<Action> MakeEmuInfo(CLI::App& app);

@@ -1,0 +1,30 @@
+#include "cli/device_option.h"
+#include "cli/flags.h"
+#include "cli/verbs.h"
+
+namespace zenfs {
+namespace {
+
+class DeleteAction : public Action {
+ public:
+  explicit DeleteAction(CLI::App& app) : device_(app) {
+    app.add_option("--path", path_, "The file")->required()->type_name("PATH");
+  }
+
+  Result<int> Run(Console&) override {
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite());
+    ZENFS_RETURN_IF_ERROR(volume->Unlink(path_));
+    ZENFS_RETURN_IF_ERROR(volume->Unmount());
+    return 0;
+  }
+
+ private:
+  DeviceOption device_;
+  std::string path_;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeDelete(CLI::App& app) { return MakeAction<DeleteAction>(app); }
+
+}  // namespace zenfs

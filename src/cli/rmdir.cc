@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <ranges>
+
+#include "backup/volume_tree.h"
+#include "cli/device_option.h"
+#include "cli/flags.h"
+#include "cli/verbs.h"
+
+namespace zenfs {
+namespace {
+
+class RmdirAction : public Action {
+ public:
+  explicit RmdirAction(CLI::App& app) : device_(app) {
+    app.add_option("--path", path_, "The directory")->required()->type_name("PATH");
+    app.add_flag("--force", force_, "Also all that is in it");
+  }
+
+  Result<int> Run(Console&) override {
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite());
+    const std::string path = NormalizePath(path_);
+    if (force_) ZENFS_RETURN_IF_ERROR(Empty(*volume, path));
+    const Status removed = volume->RemoveDirectory(path);
+    if (!removed && removed.error().code() == Code::kNotEmpty) {
+      return Fail(Code::kNotEmpty, removed.error().text() + "; --force removes it with all that is in it");
+    }
+    ZENFS_RETURN_IF_ERROR(removed);
+    ZENFS_RETURN_IF_ERROR(volume->Unmount());
+    return 0;
+  }
+
+ private:
+  // From the leaves up, so that what a crash leaves is a directory like any other.
+  static Status Empty(Volume& volume, const std::string& path) {
+    if (path.empty()) return Fail(Code::kInvalidArgument, "the root directory cannot be removed");
+    ZENFS_ASSIGN_OR_RETURN(const FileStat stat, volume.Stat(path));
+    if (!stat.is_directory) return Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
+    ZENFS_ASSIGN_OR_RETURN(const VolumeTree tree, WalkVolume(volume, path));
+    for (const VolumeFile& file : tree.files) ZENFS_RETURN_IF_ERROR(volume.Unlink(file.path));
+    for (const std::string& directory : std::views::reverse(tree.directories)) {
+      ZENFS_RETURN_IF_ERROR(volume.RemoveDirectory(path + "/" + directory));
+    }
+    return {};
+  }
+
+  DeviceOption device_;
+  std::string path_;
+  bool force_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeRmdir(CLI::App& app) { return MakeAction<RmdirAction>(app); }
+
+}  // namespace zenfs
