@@ -317,6 +317,7 @@ set(ZENFS_TESTS_backup
 )
 
 set(ZENFS_SOURCES_cli
+  cli/backup.cc
   cli/check.cc
   cli/command_line.cc
   cli/console.cc
@@ -332,6 +333,7 @@ set(ZENFS_SOURCES_cli
   cli/flags.cc
   cli/fs_info.cc
   cli/help.cc
+  cli/interrupt.cc
   cli/link.cc
   cli/list.cc
   cli/ls_uuid.cc
@@ -340,8 +342,10 @@ set(ZENFS_SOURCES_cli
   cli/mkfs.cc
   cli/number.cc
   cli/rename.cc
+  cli/restore.cc
   cli/rmdir.cc
   cli/terminal.cc
+  cli/transfer_console.cc
   cli/verb_table.cc
   cli/version.cc
   cli/watch.cc

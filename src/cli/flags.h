@@ -26,6 +26,9 @@ CLI::Option* AddCount(CLI::App& app, const std::string& name, T& value, const st
       ->default_str(std::to_string(value));
 }
 
+// Files at once, of a verb that copies.
+CLI::Option* AddJobs(CLI::App& app, unsigned& jobs);
+
 CLI::Option* AddJson(CLI::App& app, bool& json);
 
 }  // namespace zenfs

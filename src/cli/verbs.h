@@ -13,6 +13,8 @@ std::unique_ptr<Action> MakeFsInfo(CLI::App& app);
 std::unique_ptr<Action> MakeZones(CLI::App& app);
 std::unique_ptr<Action> MakeCheck(CLI::App& app);
 std::unique_ptr<Action> MakeDump(CLI::App& app);
+std::unique_ptr<Action> MakeBackup(CLI::App& app);
+std::unique_ptr<Action> MakeRestore(CLI::App& app);
 std::unique_ptr<Action> MakeLink(CLI::App& app);
 std::unique_ptr<Action> MakeRename(CLI::App& app);
 std::unique_ptr<Action> MakeDelete(CLI::App& app);

@@ -83,7 +83,8 @@ class Names(CliCase):
     def test_a_volume_that_somebody_writes_is_left_alone(self):
         with self.mounted():
             for words in (["link", "--src-file=db/1.sst", "--dest-file=x"], ["rename", "--src-file=db", "--dest-file=x"],
-                          ["delete", "--path=db/1.sst"], ["rmdir", "--path=db", "--force"]):
+                          ["delete", "--path=db/1.sst"], ["rmdir", "--path=db", "--force"],
+                          ["restore", f"--path={self.dir}"]):
                 self.fails(words[0], f"--emu={self.image}", *words[1:], saying=[self.image, "process", "volume_tool"])
 
     def test_a_mount_option_that_forbids_writing_is_heeded(self):

@@ -1,0 +1,56 @@
+#include "backup/restore.h"
+
+#include <fmt/format.h>
+
+#include "cli/device_option.h"
+#include "cli/flags.h"
+#include "cli/interrupt.h"
+#include "cli/transfer_console.h"
+#include "cli/verbs.h"
+
+namespace zenfs {
+namespace {
+
+class RestoreAction : public Action {
+ public:
+  explicit RestoreAction(CLI::App& app) : device_(app) {
+    app.add_option("--path", options_.source, "The directory or file on the host to restore")
+        ->required()
+        ->type_name("PATH");
+    app.add_option("--restore-path", options_.restore_path, "The directory in the volume (default: the root)")
+        ->type_name("DIR");
+    app.add_flag("--force", options_.force, "Replace files that are there and differ");
+    app.add_flag("--partial", options_.partial, "Restore what is whole of an unfinished or damaged backup");
+    AddJobs(app, options_.jobs);
+    AddJson(app, json_);
+  }
+
+  Result<int> Run(Console& console) override {
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite());
+    options_.stop = &StopOnInterrupt();
+    TransferConsole shown(console, "restore", json_);
+    const auto summary = RunRestore(*volume, options_, shown);
+    const Status unmounted = volume->Unmount();
+    ZENFS_RETURN_IF_ERROR(summary);
+    ZENFS_RETURN_IF_ERROR(unmounted);
+    shown.Summarize(Json{{"files", summary->files},
+                         {"bytes", summary->bytes},
+                         {"already_there", summary->already_there},
+                         {"left_out", summary->left_out},
+                         {"directories", summary->directories}},
+                    fmt::format("Restored {} files, {} MB ({} already there)", summary->files,
+                                WholeMegabytes(summary->bytes), summary->already_there));
+    return 0;
+  }
+
+ private:
+  DeviceOption device_;
+  RestoreOptions options_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeRestore(CLI::App& app) { return MakeAction<RestoreAction>(app); }
+
+}  // namespace zenfs

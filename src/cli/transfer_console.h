@@ -1,0 +1,37 @@
+// Shows a backup or a restore: the path of each file on standard output, notices and progress on standard error,
+// and at the end one line with the figures.
+//
+// Threads: one.
+#pragma once
+
+#include <string>
+
+#include "backup/transfer.h"
+#include "base/clock.h"
+#include "cli/console.h"
+
+namespace zenfs {
+
+class TransferConsole : public TransferObserver {
+ public:
+  // `verb` begins notices and progress. With `json` paths are not printed.
+  TransferConsole(Console& console, std::string verb, bool json);
+
+  void OnPath(const std::string& path) override;
+  void OnNotice(const std::string& line) override;
+  void OnProgress(std::uint64_t done, std::uint64_t of) override;
+
+  // Prints `counts` (files and bytes among them) with seconds and MB/s: all of it as JSON, or as "`text`, 1.2 s,
+  // 345 MB/s".
+  void Summarize(Json counts, const std::string& text);
+
+ private:
+  double Seconds() const;
+
+  Console& console_;
+  const std::string verb_;
+  const bool json_;
+  const SteadyTime start_ = SteadyNow();
+};
+
+}  // namespace zenfs

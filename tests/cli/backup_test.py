@@ -1,0 +1,332 @@
+"""backup and restore: what they print, what they refuse, and what is left when they are cut off at any moment."""
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from cli_case import UUID, CliCase
+
+FILES = {"db/000014.sst": (300000, 1), "db/000015.sst": (2500000, 2), "db/000029.log": (70000, 3), "db/CURRENT": (16, 4),
+         "db/old/000001.sst": (1, 5), "top.sst": (1048576, 6)}
+
+
+def tree(path):
+    """Every file below `path`, with the hash of its bytes."""
+    found = {}
+    for where, _, names in os.walk(path):
+        for name in names:
+            full = os.path.join(where, name)
+            with open(full, "rb") as file:
+                found[os.path.relpath(full, path)] = hashlib.sha256(file.read()).hexdigest()
+    return found
+
+
+class BackupCase(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.dest = os.path.join(self.dir, "backup")
+        self.second = os.path.join(self.dir, "second.img")
+
+    def fill(self, files=None):
+        self.make_volume("--zones=32", "--zone-size=2M", "--zone-capacity=1M", "--max-open=8", "--max-active=8")
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("mkdir db/old"), "ok 0")
+            self.assertEqual(volume.request("mkdir db/empty"), "ok 0")
+            for path, (size, seed) in (files or FILES).items():
+                self.assertEqual(volume.request(f"write {path} {size} {seed}"), "ok 0", path)
+
+    def make_second(self):
+        self.make_device("--zones=32", "--zone-size=2M", "--zone-capacity=1M", "--max-open=8", "--max-active=8", path=self.second)
+        self.ok("mkfs", f"--emu={self.second}", "--force")
+
+    def data(self):
+        """What a backup holds of the volume."""
+        return {path: text for path, text in tree(self.dest).items()
+                if path not in ("zenfs_backup.jsonl", "write_lifetime_hints.dat")}
+
+    def end_line(self):
+        with open(os.path.join(self.dest, "zenfs_backup.jsonl")) as file:
+            last = file.read().splitlines()[-1]
+        return json.loads(last)["type"] == "end"
+
+    def list_of(self, image):
+        entries = self.ok_json("list", f"--emu={image}", "--recursive")["entries"]
+        return [(e["name"], e["type"], e["size"], e.get("lifetime"), e.get("framed")) for e in entries]
+
+    def backup(self, *flags):
+        return self.ok("backup", f"--emu={self.image}", f"--path={self.dest}", *flags)
+
+    def restore(self, *flags):
+        return self.ok("restore", f"--emu={self.second}", f"--path={self.dest}", *flags)
+
+    def figures(self, text):
+        """Without what differs from run to run."""
+        return text.rsplit(" MB (", 1)[0] + " MB (" + text.rsplit(" MB (", 1)[1].split(")")[0] + ")\n"
+
+
+class Backup(BackupCase):
+    def test_paths_are_printed_and_hints_written_as_before(self):
+        self.fill()
+        self.golden("backup.txt", self.figures(self.backup("--jobs=1")))
+        with open(os.path.join(self.dest, "write_lifetime_hints.dat")) as file:
+            self.assertEqual(file.read(), "".join(f"{path}\t3\n" for path in sorted(FILES)))
+        with open(os.path.join(self.dest, "zenfs_backup.jsonl")) as file:
+            manifest = file.read().splitlines()
+        self.assertEqual(json.loads(manifest[0])["volume"], UUID)
+        self.assertEqual(json.loads(manifest[-1])["files"], len(FILES))
+        self.assertTrue(os.path.isdir(os.path.join(self.dest, "db/empty")))
+
+    def test_the_volume_is_not_changed_and_may_be_written_meanwhile(self):
+        self.fill()
+        with self.unchanged():
+            self.backup()
+        shutil.rmtree(self.dest)
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("write db/more.sst 1000 9"), "ok 0")
+            self.assertIn("db/more.sst\n", self.backup())
+
+    def test_json_has_the_summary_only(self):
+        self.fill()
+        summary = json.loads(self.backup("--json"))
+        self.assertEqual((summary["files"], summary["bytes"]), (len(FILES), sum(size for size, _ in FILES.values())))
+        again = json.loads(self.backup("--json", "--force", "--verify"))
+        self.assertEqual((again["files"], again["already_there"]), (0, len(FILES)))
+
+    def test_part_of_the_volume(self):
+        self.fill()
+        self.backup("--backup_path=db/old/")
+        self.assertEqual(list(self.data()), ["000001.sst"])
+        self.fails("backup", f"--emu={self.image}", f"--path={self.dest}", "--backup_path=no/such", saying="no/such")
+
+    def test_destinations_that_cannot_be(self):
+        self.fill()
+        with open(os.path.join(self.dir, "file"), "w") as file:
+            file.write("mine")
+        to = lambda path: self.fails("backup", f"--emu={self.image}", f"--path={path}", saying=[path.split("/below")[0]])
+        to(os.path.join(self.dir, "file"))
+        to(os.path.join(self.dir, "file", "below"))
+        to(os.path.join(self.dir, "no", "such", "parent"))
+        to("/proc/zenfs")
+        self.fails("backup", f"--emu={self.image}", saying="--path")
+        os.mkdir(self.dest)
+        with open(os.path.join(self.dest, "other"), "w") as file:
+            file.write("mine")
+        self.assertIn("--force", to(self.dest))
+        self.assertEqual(list(tree(self.dest)), ["other"])
+
+    def test_a_directory_without_permission(self):
+        self.fill()
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.image, 0o644)
+        os.mkdir(self.dest, 0o555)
+        self.run_without_privileges()
+        line = self.fails("backup", f"--emu={self.image}", f"--path={self.dest}", saying=[self.dest, "ermission"])
+        self.assertIn("incomplete", line)
+        self.assertEqual(tree(self.dest), {})
+
+    def tmpfs(self, size):
+        os.mkdir(self.dest)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", self.dest], capture_output=True, text=True)
+        if mounted.returncode != 0:
+            if os.environ.get("CI") == "true":
+                self.fail(f"this test mounts a tmpfs: {mounted.stderr}")
+            self.skipTest(f"a full disk is not tested: mounting a tmpfs needs root: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", self.dest])
+
+    def test_a_full_directory_holds_a_partial_backup_that_goes_on(self):
+        self.fill()
+        self.tmpfs("2m")
+        outcome = self.zenfs("backup", f"--emu={self.image}", f"--path={self.dest}", "--jobs=1")
+        self.assertEqual((outcome.status, outcome.err.count("\n")), (1, 1), outcome.err)
+        for text in ("No space left on device", "incomplete backup", self.dest):
+            self.assertIn(text, outcome.err)
+        self.assertFalse(self.end_line())
+        self.make_second()
+        self.fails("restore", f"--emu={self.second}", f"--path={self.dest}", saying="unfinished")
+        subprocess.run(["mount", "-o", "remount,size=64m", self.dest], check=True)
+        self.backup()
+        self.assertTrue(self.end_line())
+        self.assertEqual(sorted(self.data()), sorted(FILES))
+
+    def test_a_directory_mounted_read_only(self):
+        self.fill()
+        self.tmpfs("2m")
+        subprocess.run(["mount", "-o", "remount,ro", self.dest], check=True)
+        self.fails("backup", f"--emu={self.image}", f"--path={self.dest}", saying=[self.dest, "Read-only"])
+
+    def test_an_interrupt_ends_it_with_a_line(self):
+        self.fill({f"{n}.sst": (1000000, n) for n in range(24)})
+        slow = subprocess.Popen([self.program, "backup", f"--uri=emu:{self.image}?latency_us:3000", f"--path={self.dest}", "--jobs=1"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not (os.path.isdir(self.dest) and any(name.endswith(".sst") for name in os.listdir(self.dest))):
+            self.assertIsNone(slow.poll(), "it ended before it could be interrupted")
+            time.sleep(0.001)
+        slow.send_signal(signal.SIGINT)
+        _, err = slow.communicate(timeout=60)
+        self.assertEqual(slow.returncode, 1)
+        self.assertRegex(err, r"^zenfs backup: interrupted; .* is an incomplete backup, \d+ of 24 files are in it; .*\n$")
+        self.assertFalse(self.end_line())
+        self.assertGreater(json.loads(self.backup("--json"))["already_there"], 0)
+        self.assertTrue(self.end_line())
+
+
+class Restore(BackupCase):
+    def test_a_restored_volume_lists_and_reads_as_the_first(self):
+        self.fill()
+        self.backup()
+        self.make_second()
+        self.golden("restore.txt", self.figures(self.restore("--jobs=1")))
+        self.assertEqual(self.list_of(self.second), self.list_of(self.image))
+        self.image, self.dest, first = self.second, os.path.join(self.dir, "again"), self.data()
+        self.backup()
+        self.assertEqual(self.data(), first)
+        self.assertTrue(self.ok_json("check", f"--emu={self.second}", "--read-data")["clean"])
+
+    def test_a_backup_by_the_older_command_is_restored(self):
+        os.makedirs(os.path.join(self.dest, "rocksdbtest/dbbench"))
+        for name, text in {"rocksdbtest/dbbench/000014.sst": b"s" * 5000, "rocksdbtest/dbbench/CURRENT": b"MANIFEST-000004\n",
+                           "write_lifetime_hints.dat": b"rocksdbtest/dbbench/000014.sst\t5\nrocksdbtest/dbbench/CURRENT\t0\n"}.items():
+            with open(os.path.join(self.dest, name), "wb") as file:
+                file.write(text)
+        self.make_second()
+        self.restore("--restore_path=/")
+        found = {name: lifetime for name, kind, _, lifetime, _ in self.list_of(self.second) if kind == "file"}
+        self.assertEqual(found, {"rocksdbtest/dbbench/000014.sst": "extreme", "rocksdbtest/dbbench/CURRENT": "not set"})
+
+    def test_names_that_are_there_are_kept_without_force(self):
+        self.fill()
+        self.backup()
+        self.make_second()
+        self.restore()
+        before = self.ok_json("dump", f"--emu={self.second}")["files"]
+        line = self.fails("restore", f"--emu={self.second}", f"--path={self.dest}", saying=["db/000014.sst", "6 in all", "--force"])
+        self.assertIn("nothing was changed", line)
+        self.assertEqual([f["id"] for f in self.ok_json("dump", f"--emu={self.second}")["files"]], [f["id"] for f in before])
+        summary = json.loads(self.restore("--force", "--json"))
+        self.assertEqual((summary["files"], summary["already_there"]), (0, len(FILES)))
+
+    def test_damage_is_refused_by_name(self):
+        self.fill()
+        self.backup()
+        self.make_second()
+        with open(os.path.join(self.dest, "db/000015.sst"), "r+b") as file:
+            file.seek(1234567)
+            file.write(b"damage")
+        refused = lambda *saying: self.fails("restore", f"--emu={self.second}", f"--path={self.dest}", saying=saying)
+        refused("db/000015.sst is damaged", "--partial")
+        os.remove(os.path.join(self.dest, "top.sst"))
+        refused("top.sst is missing", "--partial")
+        self.assertEqual(self.list_of(self.second), [])
+        outcome = self.zenfs("restore", f"--emu={self.second}", f"--path={self.dest}", "--partial", "--json")
+        self.assertEqual((outcome.status, json.loads(outcome.out)["left_out"]), (0, 2))
+        self.assertEqual(outcome.err.count("not restored: "), 2)
+        with open(os.path.join(self.dest, "zenfs_backup.jsonl"), "r+b") as file:
+            file.seek(40)
+            file.write(b"\xff\xff")
+        refused("zenfs_backup.jsonl", "line 1")
+
+    def test_sources_that_cannot_be(self):
+        self.make_second()
+        refused = lambda path, *saying: self.fails("restore", f"--emu={self.second}", f"--path={path}", saying=saying)
+        refused(self.dest, self.dest, "no such file")
+        os.mkdir(self.dest)
+        os.symlink("/etc/passwd", os.path.join(self.dest, "link"))
+        refused(self.dest, "link is a symbolic link")
+        refused("/dev/null", "/dev/null")
+        os.remove(os.path.join(self.dest, "link"))
+        with open(os.path.join(self.dest, "large"), "wb") as file:
+            file.truncate(1 << 30)
+        refused(self.dest, "1024 MB are to be restored")
+        self.assertEqual(self.list_of(self.second), [])
+
+    def test_one_file(self):
+        self.fill()
+        self.backup()
+        self.make_second()
+        out = self.ok("restore", f"--emu={self.second}", f"--path={self.dest}/top.sst", "--restore_path=/a/b")
+        self.assertTrue(out.startswith(f"{self.dest}/top.sst\n"))
+        self.assertIn(("a/b/top.sst", "file", 1048576, "medium", False), self.list_of(self.second))
+
+
+class Killed(BackupCase):
+    """kill -9 at random moments; what is left never looks complete, and the next run ends it."""
+
+    ROUNDS = 20
+
+    def many(self):
+        files = {f"db/{n:06}.sst": (random.Random(n).randrange(1, 900000), n) for n in range(20)}
+        return files | {"db/000029.log": (50000, 99), "db/CURRENT": (16, 98)}
+
+    def kill_after(self, seconds, *words):
+        process = subprocess.Popen([self.program, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return process.wait() == 0
+
+    def moments(self, words):
+        """Random times within that of one whole run, which is measured."""
+        begin = time.monotonic()
+        self.ok(*words)
+        whole = time.monotonic() - begin
+        chance = random.Random(7)
+        return [chance.uniform(0, 0.9 * whole) for _ in range(self.ROUNDS)]
+
+    def test_a_backup_cut_off_anywhere_is_partial_and_goes_on(self):
+        self.fill(self.many())
+        words = ["backup", f"--uri=emu:{self.image}?latency_us:300", f"--path={self.dest}"]
+        moments = self.moments(words)
+        whole = self.data()
+        self.assertEqual(sorted(whole), sorted(self.many()))
+        cut = 0
+        for moment in moments:
+            shutil.rmtree(self.dest)
+            if not self.kill_after(moment, *words):
+                cut += 1
+                record = os.path.join(self.dest, "zenfs_backup.jsonl")
+                if os.path.exists(record) and os.path.getsize(record):
+                    for path, text in self.data().items():  # what has its name is whole
+                        self.assertIn(text, [whole.get(path)] if ".zenfs_backup" not in path else [text])
+            self.kill_after(moment, *words)
+            if not (os.path.exists(self.dest) and os.path.exists(os.path.join(self.dest, "zenfs_backup.jsonl")) and self.end_line()):
+                self.ok(*words)
+            self.assertEqual(self.data(), whole)
+            self.assertTrue(self.end_line())
+        self.assertGreater(cut, self.ROUNDS // 3)
+
+    def test_a_restore_cut_off_anywhere_leaves_whole_files_and_goes_on(self):
+        files = self.many()
+        self.fill(files)
+        self.backup()
+        self.make_second()
+        words = ["restore", f"--uri=emu:{self.second}?latency_us:300", f"--path={self.dest}"]
+        moments = self.moments(words)
+        whole = self.list_of(self.second)
+        cut = 0
+        for moment in moments:
+            self.ok("mkfs", f"--emu={self.second}", "--force")
+            cut += not self.kill_after(moment, *words)
+            left = self.list_of(self.second)
+            for name, kind, size, _, _ in left:
+                if kind == "file" and not name.startswith(".zenfs_restore/"):
+                    self.assertEqual(size, files[name][0], name)
+            self.kill_after(moment, *words)
+            if self.list_of(self.second) != whole:
+                self.ok(*words)
+            self.assertEqual(self.list_of(self.second), whole)
+            self.image, kept = self.second, self.image
+            with self.mounted() as volume:
+                for path, (size, seed) in files.items():
+                    self.assertEqual(volume.request(f"verify {path} {size} {seed}"), "ok 0")
+            self.image = kept
+        self.assertGreater(cut, self.ROUNDS // 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
