@@ -286,6 +286,28 @@ TEST_F(ReaderTest, AReadCostsNoMoreThanItsBytesAndTheNewCommits) {
   EXPECT_LE(reads(), 8u);
 }
 
+// What zenfs emu clone does: another uuid in every superblock, the frames as they are.
+TEST_F(ReaderTest, TheLogsOfACloneAreFound) {
+  Put("a.log", Noise(30'000, 11));
+  const auto clone = CreateMemoryDevice(SmallGeometry());
+  const std::vector<ZoneInfo> report = device_->Report(ZoneId(0), device_->geometry().zone_count).value();
+  for (const ZoneInfo& zone : report) {
+    AlignedBuffer bytes(zone.capacity);
+    bytes.Resize(zone.WrittenBytes());
+    if (bytes.empty()) continue;
+    ASSERT_TRUE(IsOk(device_->Read(zone.start, bytes.Span())));
+    IgnoreError(MakeClone(bytes.Span().first(std::min<std::size_t>(bytes.size(), kSuperblockBytes)),
+                          Uuid::Generate()));  // not all zones begin with a superblock
+    ASSERT_TRUE(IsOk(clone->ZonedDevice::Write(zone.start, bytes.View())));
+  }
+  const auto reader = Volume::Mount(MakeReadOnlyView(*clone), {});
+  ASSERT_TRUE(IsOk(reader));
+  EXPECT_NE((*reader)->superblock().uuid, volume_->superblock().uuid);
+  const auto file = (*reader)->OpenForRead("a.log");
+  ASSERT_TRUE(IsOk(file));
+  EXPECT_EQ(ReadAll(**file), Noise(30'000, 11));
+}
+
 TEST_F(ReaderTest, SpaceAndZonesAreThoseOfTheWriter) {
   Put("a.sst", Noise(2'000'000, 9));
   Put("b.sst", Noise(1'000'000, 10));
