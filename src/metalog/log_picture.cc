@@ -1,7 +1,6 @@
 #include "metalog/log_picture.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "metalog/metazones.h"
 #include "metalog/zone_reader.h"
@@ -51,8 +50,8 @@ bool SameLog(const LogPicture& a, const LogPicture& b) {
 }
 
 Result<LogCheck> CheckLog(ZonedDevice& device, const Superblock& superblock, const LogPicture& then) {
-  // What the caller read before this call is read before the report is.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // What the caller read before this call is read before the report is, also where that is a look at memory.
+  __sync_synchronize();
   if (SteadyNow() - then.taken <= LogPicture::kReportSpan) {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, ReportZones(device, superblock.metadata_zones));
     const bool same = std::ranges::equal(then.zones, zones, SameZone);
