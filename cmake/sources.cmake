@@ -318,8 +318,10 @@ set(ZENFS_TESTS_backup
 
 set(ZENFS_SOURCES_cli
   cli/backup.cc
+  cli/bash_completion.cc
   cli/check.cc
   cli/command_line.cc
+  cli/completion.cc
   cli/console.cc
   cli/delete.cc
   cli/device_list.cc
@@ -330,6 +332,7 @@ set(ZENFS_SOURCES_cli
   cli/emu_create.cc
   cli/emu_info.cc
   cli/figures.cc
+  cli/fish_completion.cc
   cli/flags.cc
   cli/fs_info.cc
   cli/help.cc
@@ -339,6 +342,7 @@ set(ZENFS_SOURCES_cli
   cli/ls_uuid.cc
   cli/made_directory.cc
   cli/main.cc
+  cli/man_page.cc
   cli/mkfs.cc
   cli/number.cc
   cli/rename.cc
@@ -346,6 +350,7 @@ set(ZENFS_SOURCES_cli
   cli/rmdir.cc
   cli/terminal.cc
   cli/transfer_console.cc
+  cli/verb_flags.cc
   cli/verb_table.cc
   cli/version.cc
   cli/watch.cc
@@ -353,6 +358,7 @@ set(ZENFS_SOURCES_cli
   cli/zone_picture.cc
   cli/zone_svg.cc
   cli/zones.cc
+  cli/zsh_completion.cc
 )
 set(ZENFS_TESTS_cli
   cli/device_list_test.cc

@@ -16,13 +16,6 @@ std::string Normalized(const std::string& word) {
   return out;
 }
 
-std::unique_ptr<CLI::App> MakeApp(const Verb& verb) {
-  auto app = std::make_unique<CLI::App>(std::string(verb.summary), fmt::format("zenfs {}", verb.name));
-  app->set_help_flag("-h,--help", "Print this help");
-  app->allow_extras();  // to name an unknown flag in a line of our own
-  return app;
-}
-
 int Complain(Console& console, std::string_view verb, std::string_view what, int status) {
   console.PrintError(fmt::format("zenfs{}{}: {}", verb.empty() ? "" : " ", verb, Printable(what)));
   return status;
@@ -84,6 +77,13 @@ std::string TextOfUnknownVerb(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::unique_ptr<CLI::App> MakeApp(const Verb& verb) {
+  auto app = std::make_unique<CLI::App>(std::string(verb.summary), fmt::format("zenfs {}", verb.name));
+  app->set_help_flag("-h,--help", "Print this help");
+  app->allow_extras();  // to name an unknown flag in a line of our own
+  return app;
+}
 
 FoundVerb FindVerb(const std::vector<std::string>& words) {
   for (const std::size_t count : {2u, 1u}) {

@@ -22,6 +22,9 @@ struct FoundVerb {
 };
 [[nodiscard]] FoundVerb FindVerb(const std::vector<std::string>& words);
 
+// An App that has the flags every verb has; the verb's `make` adds its own.
+[[nodiscard]] std::unique_ptr<CLI::App> MakeApp(const Verb& verb);
+
 // The help of one verb, and that of the whole command.
 [[nodiscard]] std::string HelpOf(const Verb& verb);
 [[nodiscard]] std::string OverallHelp();

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/command_line.h"
+#include "cli/man_page.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
@@ -9,9 +10,17 @@ namespace {
 
 class HelpAction : public Action {
  public:
-  explicit HelpAction(CLI::App& app) { app.add_option("verb", verb_, "The verb to explain")->expected(0, 2); }
+  explicit HelpAction(CLI::App& app) {
+    app.add_option("verb", verb_, "The verb to explain")->expected(0, 2);
+    app.add_flag("--man", man_, "Print the man page zenfs(8) instead, for man(1)");
+  }
 
   Result<int> Run(Console& console) override {
+    if (man_) {
+      if (!verb_.empty()) return Fail(Code::kInvalidArgument, "--man is of all verbs; give it alone");
+      console.Print(ManPage());
+      return 0;
+    }
     if (verb_.empty()) {
       console.Print(OverallHelp());
       return 0;
@@ -27,6 +36,7 @@ class HelpAction : public Action {
 
  private:
   std::vector<std::string> verb_;
+  bool man_ = false;
 };
 
 }  // namespace

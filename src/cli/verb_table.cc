@@ -25,6 +25,7 @@ std::span<const Verb> Verbs() {
        MakeEmuClone},
       {"emu info", "Show the shape of an emulated device", MakeEmuInfo},
       {"version", "Show the version of this program", MakeVersion},
+      {"completion", "Print the completions of a shell: bash, zsh or fish", MakeCompletion},
       {"help", "Show this list, or the flags of a verb", MakeHelp},
   };
   return kVerbs;

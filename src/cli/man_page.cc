@@ -1,0 +1,133 @@
+#include "cli/man_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "cli/verb_flags.h"
+
+namespace zenfs {
+namespace {
+
+// Text as roff takes it: no escapes, no requests, hyphens that can be copied.
+std::string Roff(std::string_view text) {
+  std::string out;
+  bool line_start = true;
+  for (const char c : text) {
+    if (line_start && (c == '.' || c == '\'')) out += "\\&";
+    line_start = c == '\n';
+    switch (c) {
+      case '\\': out += "\\e"; break;
+      case '-': out += "\\-"; break;
+      case '\'': out += "\\(aq"; break;
+      case '`': out += "\\(ga"; break;
+      case '^': out += "\\(ha"; break;
+      case '~': out += "\\(ti"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string Upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+// Descriptions are phrases in the help; a page has sentences.
+std::string Sentence(const std::string& text) {
+  const bool ends = !text.empty() && std::string_view(".!?").find(text.back()) != std::string_view::npos;
+  return Roff(text) + (ends ? "" : ".");
+}
+
+std::string TagOf(const VerbFlag& flag) {
+  if (flag.flags.empty()) return fmt::format("\\fI{}\\fR", Roff(flag.positional));
+  std::string tag;
+  for (const std::string& name : flag.flags) {
+    tag += fmt::format("{}\\fB{}\\fR", tag.empty() ? "" : ", ", Roff(name));
+  }
+  if (flag.value.empty()) return tag;
+  const std::string value = fmt::format("=\\fI{}\\fR", Roff(flag.value));
+  return tag + (flag.value_optional ? "[" + value + "]" : value);
+}
+
+std::string EntryOf(const VerbFlag& flag) {
+  std::string entry = fmt::format(".TP\n{}\n{}", TagOf(flag), Sentence(flag.description));
+  if (!flag.default_value.empty()) entry += fmt::format("\nThe default is {}.", Roff(flag.default_value));
+  return entry + "\n";
+}
+
+std::string SynopsisOf(const Verb& verb, const std::vector<VerbFlag>& flags) {
+  std::string line = fmt::format("\\fBzenfs {}\\fR", Roff(verb.name));
+  if (flags.size() > 1) line += " [\\fIflags\\fR]";
+  for (const VerbFlag& flag : flags) {
+    if (flag.positional.empty()) continue;
+    const std::string name = fmt::format("\\fI{}\\fR{}", Roff(flag.positional), flag.many ? " ..." : "");
+    line += flag.required ? " " + name : " [" + name + "]";
+  }
+  return line;
+}
+
+// Flags of one group under its heading. Help itself needs no entry in each verb.
+std::string GroupsOf(const std::vector<VerbFlag>& flags) {
+  std::string out;
+  std::vector<std::string> groups;
+  for (const VerbFlag& flag : flags) {
+    if (std::find(groups.begin(), groups.end(), flag.group) == groups.end()) groups.push_back(flag.group);
+  }
+  for (const std::string& group : groups) {
+    for (const VerbFlag& flag : flags) {
+      const bool help = std::find(flag.flags.begin(), flag.flags.end(), "--help") != flag.flags.end();
+      if (flag.group == group && !help && !group.starts_with("Device")) out += EntryOf(flag);
+    }
+  }
+  return out;
+}
+
+// The flags that name a device are the same for all verbs that have them: told once.
+std::string DeviceSection() {
+  for (const Verb& verb : Verbs()) {
+    std::string out;
+    for (const VerbFlag& flag : FlagsOf(verb)) {
+      if (flag.group.starts_with("Device")) out += EntryOf(flag);
+    }
+    if (!out.empty()) {
+      return ".SH DEVICES\nA verb that works on a file system takes one of these:\n" + out;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string ManPage() {
+  std::string out = fmt::format(
+      ".TH {} 8 \"\" \"zenfs {}\" \"System Administration\"\n"
+      ".SH NAME\nzenfs \\- file systems of RocksDB databases in the zones of a zoned block device\n"
+      ".SH SYNOPSIS\n\\fBzenfs\\fR \\fIverb\\fR [\\fIflags\\fR]\n",
+      Upper("zenfs"), Roff(ZENFS_VERSION));
+  out +=
+      ".SH DESCRIPTION\nZenFS puts the files of a RocksDB database straight into the zones of a zoned block "
+      "device.\n"
+      "This command makes such a file system, looks into it and checks it.\n"
+      "In the names of flags \\fB\\-\\fR and \\fB_\\fR are the same.\n"
+      ".SH VERBS\n";
+  for (const Verb& verb : Verbs()) {
+    const std::vector<VerbFlag> flags = FlagsOf(verb);
+    out += fmt::format(".SS {}\n{}\n.PP\n{}\n{}", Roff(verb.name), SynopsisOf(verb, flags),
+                       Sentence(std::string(verb.summary)), GroupsOf(flags));
+  }
+  out += DeviceSection();
+  out += ".SH EXIT STATUS\n0 for success, 1 for failure";
+  for (const Verb& verb : Verbs()) {
+    if (verb.error_status != 1) out += fmt::format(";\nof \\fB{}\\fR {}", Roff(verb.name), verb.error_status);
+  }
+  out +=
+      ".\nAn error is one line on standard error: verb, what, where, what to do.\n"
+      ".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nIf set, nothing is coloured.\n"
+      ".TP\n\\fBCOLUMNS\\fR\nThe width of the output where it is not a terminal.\n";
+  return out;
+}
+
+}  // namespace zenfs
