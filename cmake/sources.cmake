@@ -331,6 +331,8 @@ set(ZENFS_SOURCES_cli
   cli/emu_clone.cc
   cli/emu_create.cc
   cli/emu_info.cc
+  cli/exported_gauges.cc
+  cli/exporter.cc
   cli/figures.cc
   cli/fish_completion.cc
   cli/flags.cc
@@ -343,11 +345,15 @@ set(ZENFS_SOURCES_cli
   cli/made_directory.cc
   cli/main.cc
   cli/man_page.cc
+  cli/metrics_source.cc
   cli/mkfs.cc
   cli/number.cc
   cli/rename.cc
   cli/restore.cc
   cli/rmdir.cc
+  cli/prometheus_families.cc
+  cli/stats.cc
+  cli/stats_table.cc
   cli/terminal.cc
   cli/transfer_console.cc
   cli/verb_flags.cc

@@ -9,49 +9,67 @@ namespace {
 
 constexpr const char* kFlags[] = {"--zbd", "--zonefs", "--emu", "--uri"};
 
-}  // namespace
-
-DeviceOption::DeviceOption(CLI::App& app) : app_(app) {
-  const std::string group = "Device (exactly one)";
-  app.add_option("--emu", emu_, "An emulated device: the path of its file")->type_name("PATH")->group(group);
-  app.add_option("--uri", uri_, "As a RocksDB program names it: zenfs://emu:PATH[?key:value,...]")
-      ->type_name("URI")
-      ->group(group);
-  app.add_option("--zbd", zbd_, "A zoned block device under /dev (arrives with a later version)")
-      ->type_name("NAME")
-      ->group(group);
-  app.add_option("--zonefs", zonefs_, "A mounted zonefs (arrives with a later version)")
-      ->type_name("MOUNT")
-      ->group(group);
-}
-
-Result<DeviceUri> DeviceOption::Uri() const {
-  std::string given;
-  int count = 0;
-  for (const char* flag : kFlags) {
-    if (app_.get_option(flag)->count() == 0) continue;
-    given += fmt::format("{}{}", count == 0 ? "" : " and ", flag);
-    ++count;
-  }
-  if (count != 1) {
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format("{}; name exactly one with --emu=PATH, --uri=URI, --zbd=NAME or --zonefs=MOUNT",
-                    count == 0 ? "no device given" : fmt::format("{} name {} devices", given, count)));
-  }
-  if (given == "--zbd" || given == "--zonefs") {
+Result<DeviceUri> UriOf(std::string_view flag, const std::string& value) {
+  if (flag == "--zbd" || flag == "--zonefs") {
     return Fail(Code::kNotSupported,
                 fmt::format("{}: real devices arrive with a later version; this one opens emulated devices "
                             "(--emu=PATH)",
-                            given));
+                            flag));
   }
-  if (given == "--uri") return ParseDeviceUri(uri_);
-  if (emu_.empty()) return Fail(Code::kInvalidArgument, "--emu: the path is empty; name the device's file");
-  return DeviceUri{.kind = "emu", .target = emu_, .options = {}};
+  if (flag == "--uri") return ParseDeviceUri(value);
+  if (value.empty()) return Fail(Code::kInvalidArgument, "--emu: the path is empty; name the device's file");
+  return DeviceUri{.kind = "emu", .target = value, .options = {}};
 }
 
-Result<NamedDevice> DeviceOption::Open(OpenMode mode) const {
-  ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri, Uri());
+}  // namespace
+
+DeviceOption::DeviceOption(CLI::App& app, HowMany how_many) : app_(app), how_many_(how_many) {
+  const std::string group = how_many == kOne ? "Device (exactly one)" : "Devices (one or more)";
+  const auto add = [&](const std::string& flag, std::vector<std::string>& values, const std::string& type,
+                       const std::string& help) {
+    CLI::Option* option = app.add_option(flag, values, help)->type_name(type)->group(group);
+    if (how_many == kOne) {
+      option->expected(1);
+    } else {
+      option->allow_extra_args(false);
+    }
+  };
+  add("--emu", emu_, "PATH", "An emulated device: the path of its file");
+  add("--uri", uri_, "URI", "As a RocksDB program names it: zenfs://emu:PATH[?key:value,...]");
+  add("--zbd", zbd_, "NAME", "A zoned block device under /dev (arrives with a later version)");
+  add("--zonefs", zonefs_, "MOUNT", "A mounted zonefs (arrives with a later version)");
+}
+
+Result<DeviceUri> DeviceOption::Uri() const {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<DeviceUri> uris, Uris());
+  return uris.front();
+}
+
+Result<std::vector<DeviceUri>> DeviceOption::Uris() const {
+  std::vector<std::pair<std::string, std::string>> given;
+  std::string flags;
+  for (const char* flag : kFlags) {
+    for (const std::string& value : app_.get_option(flag)->results()) {
+      flags += fmt::format("{}{}", given.empty() ? "" : " and ", flag);
+      given.emplace_back(flag, value);
+    }
+  }
+  if (given.empty() || (how_many_ == kOne && given.size() > 1)) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}; name {} with --emu=PATH, --uri=URI, --zbd=NAME or --zonefs=MOUNT",
+                            given.empty() ? "no device given"
+                                          : fmt::format("{} name {} devices", flags, given.size()),
+                            how_many_ == kOne ? "exactly one" : "at least one"));
+  }
+  std::vector<DeviceUri> uris;
+  for (const auto& [flag, value] : given) {
+    ZENFS_ASSIGN_OR_RETURN(DeviceUri uri, UriOf(flag, value));
+    uris.push_back(std::move(uri));
+  }
+  return uris;
+}
+
+Result<NamedDevice> OpenNamedDevice(const DeviceUri& uri, OpenMode mode) {
   // A wrong option is the better message, also where the device could not be opened either.
   NamedDevice named;
   DeviceOptions unclaimed;
@@ -59,6 +77,11 @@ Result<NamedDevice> DeviceOption::Open(OpenMode mode) const {
   ZENFS_ASSIGN_OR_RETURN(named.mount_options, ParseMountOptions(unclaimed));
   ZENFS_ASSIGN_OR_RETURN(named.device, std::move(device));
   return named;
+}
+
+Result<NamedDevice> DeviceOption::Open(OpenMode mode) const {
+  ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri, Uri());
+  return OpenNamedDevice(uri, mode);
 }
 
 Result<std::shared_ptr<Volume>> DeviceOption::MountReadOnly() const {

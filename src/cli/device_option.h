@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backends/device_uri.h"
 #include "base/status.h"
@@ -18,15 +19,22 @@ struct NamedDevice {
   MountOptions mount_options;  // of the URI, if it has any
 };
 
+// Errors: those of opening the device, and kInvalidArgument for options nobody knows.
+[[nodiscard]] Result<NamedDevice> OpenNamedDevice(const DeviceUri& uri, OpenMode mode);
+
 class DeviceOption {
  public:
+  enum HowMany { kOne, kMany };
+
   // Adds --zbd, --zonefs, --emu and --uri. `app` keeps references to this object.
-  explicit DeviceOption(CLI::App& app);
+  explicit DeviceOption(CLI::App& app, HowMany how_many = kOne);
 
   // What the flags name. Errors: kInvalidArgument unless exactly one of them was given, kNotSupported for a
   // kind of device that this version can't open.
   [[nodiscard]] Result<DeviceUri> Uri() const;
-  // Errors: those of Uri, of opening the device, and kInvalidArgument for options nobody knows.
+  // With kMany, each flag may be given again and again: all that they name. Errors: as Uri, but that one is enough.
+  [[nodiscard]] Result<std::vector<DeviceUri>> Uris() const;
+  // Errors: those of Uri and OpenNamedDevice.
   [[nodiscard]] Result<NamedDevice> Open(OpenMode mode) const;
   // Opens for reading and mounts: takes no lock and changes nothing.
   [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadOnly() const;
@@ -36,10 +44,11 @@ class DeviceOption {
 
  private:
   const CLI::App& app_;
-  std::string zbd_;
-  std::string zonefs_;
-  std::string emu_;
-  std::string uri_;
+  const HowMany how_many_;
+  std::vector<std::string> zbd_;
+  std::vector<std::string> zonefs_;
+  std::vector<std::string> emu_;
+  std::vector<std::string> uri_;
 };
 
 }  // namespace zenfs

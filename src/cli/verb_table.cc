@@ -10,6 +10,8 @@ std::span<const Verb> Verbs() {
       {"df", "Show how the space is used", MakeDf},
       {"fs-info", "Show what a file system says of itself", MakeFsInfo},
       {"zones", "Draw the zones: what is in each, and how much of it is live", MakeZones},
+      {"stats", "Show what a mounted file system does: counts, bytes, latencies", MakeStats},
+      {"exporter", "Serve the figures of file systems to Prometheus", MakeExporter},
       {"check", "Verify every invariant, changing nothing; exit 0 clean, 1 findings, 2 not checked",
        MakeCheck, kCheckImpossible},
       {"dump", "Print zones, files and where their bytes lie, as JSON", MakeDump},

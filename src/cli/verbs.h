@@ -11,6 +11,8 @@ std::unique_ptr<Action> MakeLsUuid(CLI::App& app);
 std::unique_ptr<Action> MakeDf(CLI::App& app);
 std::unique_ptr<Action> MakeFsInfo(CLI::App& app);
 std::unique_ptr<Action> MakeZones(CLI::App& app);
+std::unique_ptr<Action> MakeStats(CLI::App& app);
+std::unique_ptr<Action> MakeExporter(CLI::App& app);
 std::unique_ptr<Action> MakeCheck(CLI::App& app);
 std::unique_ptr<Action> MakeDump(CLI::App& app);
 std::unique_ptr<Action> MakeBackup(CLI::App& app);

@@ -1,0 +1,66 @@
+#include "cli/exported_gauges.h"
+
+#include <algorithm>
+
+#include "cli/device_option.h"
+#include "cli/metrics_source.h"
+
+namespace zenfs {
+namespace {
+
+constexpr ValueInfo kZoneGauges[] = {
+    {"open_zones", "", "Zones that the device holds open"},
+    {"active_zones", "", "Zones that count against the device's limit of active ones, open ones among them"},
+    {"resetable_zones", "", "Zones without live data that wait for their reset"},
+    {"free_space_bytes", "bytes", "What can still be written, resets that are pending included"},
+    {"used_space_bytes", "bytes", "Data of files, with the padding of their last blocks"},
+    {"reclaimable_space_bytes", "bytes", "Dead bytes in zones that also hold live ones"},
+    {"lost_space_bytes", "bytes", "What offline, read-only and failed zones cost"},
+    {"total_space_bytes", "bytes", "All of it, metadata and log zones included"},
+};
+static_assert(std::size(kZoneGauges) == kZoneGaugeCount);
+
+Status ReadZones(const DeviceUri& uri, VolumeReading& reading, std::string& shared_memory) {
+  ZENFS_ASSIGN_OR_RETURN(NamedDevice named, OpenNamedDevice(uri, OpenMode::kReadOnly));
+  reading.device = named.device->name();
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
+                         named.device->Report(ZoneId(0), named.device->geometry().zone_count));
+  ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> volume,
+                         Volume::Mount(std::move(named.device), named.mount_options));
+  reading.uuid = volume->superblock().uuid.ToString();
+  reading.label = volume->superblock().label;
+  const std::vector<ZoneStatus> zones = volume->Zones();
+  const SpaceReport space = volume->Space();
+  const auto count = [](const auto& list, auto is) {
+    return static_cast<std::uint64_t>(std::count_if(list.begin(), list.end(), is));
+  };
+  reading.zones = {count(report, [](const ZoneInfo& zone) { return IsOpen(zone.condition); }),
+                   count(report, [](const ZoneInfo& zone) { return IsActive(zone.condition); }),
+                   count(zones, [](const ZoneStatus& zone) { return zone.phase == ZonePhase::kDead; }),
+                   space.free,
+                   space.live,
+                   space.garbage,
+                   space.lost,
+                   space.total};
+  reading.readable = true;
+  ZENFS_ASSIGN_OR_RETURN(shared_memory, SharedMemoryOf(*volume));
+  return {};
+}
+
+}  // namespace
+
+std::span<const ValueInfo, kZoneGaugeCount> ZoneGauges() { return kZoneGauges; }
+
+VolumeReading ReadVolume(const DeviceUri& uri) {
+  VolumeReading reading{.device = uri.kind + ":" + uri.target};
+  std::string shared_memory;
+  IgnoreError(ReadZones(uri, reading, shared_memory));  // the gauges say what could not be read
+  if (shared_memory.empty()) return reading;
+  if (const auto metrics = ReadSharedMetrics(shared_memory, true)) {
+    reading.metrics = *metrics;
+    reading.up = true;
+  }
+  return reading;
+}
+
+}  // namespace zenfs

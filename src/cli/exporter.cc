@@ -1,0 +1,124 @@
+// Serves until SIGTERM or SIGINT. Nothing is read between scrapes, so a volume whose writer goes away and comes back is
+// simply found as it is.
+#include <fmt/format.h>
+#include <netdb.h>
+#include <prometheus/exposer.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/unique_fd.h"
+#include "cli/device_option.h"
+#include "cli/number.h"
+#include "cli/prometheus_families.h"
+#include "cli/verbs.h"
+
+namespace zenfs {
+namespace {
+
+constexpr const char* kDefaultListen = "127.0.0.1:9817";
+
+struct Address {
+  std::string host;
+  std::string port;
+};
+
+Result<Address> ParseListen(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const auto port = ParseCount(colon == std::string::npos ? text : text.substr(colon + 1), 1, 65535);
+  if (colon == 0 || colon == std::string::npos || !port) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("--listen: '{}' is not HOST:PORT, as in {}", text, kDefaultListen));
+  }
+  Address address{text.substr(0, colon), fmt::to_string(*port)};
+  if (address.host.starts_with('[') && address.host.ends_with(']')) {
+    address.host = address.host.substr(1, address.host.size() - 2);
+  }
+  return address;
+}
+
+// Whether one may listen there, found out by doing so for a moment: the server itself would not say why it can't.
+// Returns the address in numbers, which is all that the server understands.
+Result<std::string> TryListen(const std::string& text) {
+  ZENFS_ASSIGN_OR_RETURN(const Address address, ParseListen(text));
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found); error != 0) {
+    return Fail(Code::kInvalidArgument, fmt::format("--listen: {}: {}", address.host, gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, freeaddrinfo);
+  const UniqueFd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (fd.get() < 0 || setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+      bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(fd.get(), 1) != 0) {
+    return FailErrno(errno,
+                     fmt::format("can't listen on {}, choose another address with --listen=HOST:PORT", text));
+  }
+  char numeric[NI_MAXHOST] = {};
+  if (getnameinfo(found->ai_addr, found->ai_addrlen, numeric, sizeof(numeric), nullptr, 0, NI_NUMERICHOST) !=
+      0) {
+    return FailErrno(errno, fmt::format("--listen: {}", text));
+  }
+  return fmt::format(found->ai_family == AF_INET6 ? fmt::runtime("[{}]:{}") : fmt::runtime("{}:{}"), numeric,
+                     address.port);
+}
+
+class VolumeCollector : public prometheus::Collectable {
+ public:
+  explicit VolumeCollector(std::vector<DeviceUri> uris) : uris_(std::move(uris)) {}
+
+  // From the server's threads, several at once.
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    std::vector<VolumeReading> readings;
+    for (const DeviceUri& uri : uris_) readings.push_back(ReadVolume(uri));
+    return FamiliesOf(readings);
+  }
+
+ private:
+  const std::vector<DeviceUri> uris_;
+};
+
+class ExporterAction : public Action {
+ public:
+  explicit ExporterAction(CLI::App& app) : device_(app, DeviceOption::kMany) {
+    app.add_option("--listen", listen_, "Where to listen")
+        ->type_name("HOST:PORT")
+        ->default_str(kDefaultListen);
+  }
+
+  Result<int> Run(Console& console) override {
+    ZENFS_ASSIGN_OR_RETURN(std::vector<DeviceUri> uris, device_.Uris());
+    for (const DeviceUri& uri : uris) ZENFS_RETURN_IF_ERROR(OpenNamedDevice(uri, OpenMode::kReadOnly));
+    ZENFS_ASSIGN_OR_RETURN(const std::string address, TryListen(listen_));
+    sigset_t ends;  // blocked before the server's threads are made, which inherit it
+    sigemptyset(&ends);
+    for (const int signal : {SIGTERM, SIGINT}) sigaddset(&ends, signal);
+    pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+    const auto collector = std::make_shared<VolumeCollector>(std::move(uris));
+    std::unique_ptr<prometheus::Exposer> server;
+    try {
+      server = std::make_unique<prometheus::Exposer>(address, 2);
+    } catch (const std::exception& error) {
+      return Fail(Code::kIo, fmt::format("can't listen on {}: {}", address, error.what()));
+    }
+    server->RegisterCollectable(collector);
+    console.Print(fmt::format("Serving http://{}/metrics\n", address));
+    ZENFS_RETURN_IF_ERROR(console.Flush());
+    int received = 0;
+    sigwait(&ends, &received);
+    return 0;
+  }
+
+ private:
+  DeviceOption device_;
+  std::string listen_ = kDefaultListen;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeExporter(CLI::App& app) { return MakeAction<ExporterAction>(app); }
+
+}  // namespace zenfs

@@ -1,0 +1,60 @@
+#include "cli/metrics_source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+#include "backends/emulator/lock_holder.h"
+#include "base/shared_memory.h"
+#include "base/unique_fd.h"
+
+namespace zenfs {
+namespace {
+
+// The maker holds a lock on the file until it dies. The kernel's list is asked first: trying the lock would for a moment
+// keep a mount from taking the file over. It does not show the locks of another container; then it has to be tried.
+bool MakerLives(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat info = {};
+  if (fd.get() < 0 || fstat(fd.get(), &info) != 0) return false;
+  std::stringstream locks;
+  locks << std::ifstream("/proc/locks").rdbuf();
+  if (FindFlockHolder(locks.str(), major(info.st_dev), minor(info.st_dev), info.st_ino) != 0) return true;
+  if (flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return false;  // given back with the descriptor
+  return errno == EWOULDBLOCK;
+}
+
+}  // namespace
+
+Result<std::string> SharedMemoryOf(const Volume& volume) {
+  std::string path = volume.shared_memory_path();
+  if (!path.empty()) return path;
+  return Fail(Code::kNotFound,
+              fmt::format("{}: no program on this host has it mounted for writing, so nothing is counted",
+                          volume.device_name()));
+}
+
+Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) {
+  const Result<SharedMemory> memory = SharedMemory::Open(path, SharedMemory::Access::kRead);
+  if (!memory && memory.error().code() == Code::kNotFound) {
+    return Fail(Code::kNotFound, fmt::format("{} is gone: the program that counted there has ended", path));
+  }
+  if (!memory) return Fail(memory.error());
+  if (living && !MakerLives(path)) {
+    return Fail(Code::kNotFound,
+                fmt::format("the program that counted in {} is dead, so nothing is counted", path));
+  }
+  if (memory->view().size() < kMetricsOffset)
+    return Fail(Code::kCorruption, path + ": too short to hold metrics");
+  Result<MetricsSnapshot> snapshot = DecodeMetrics(memory->view().subspan(kMetricsOffset));
+  if (!snapshot) return Fail(snapshot.error().With(path));
+  return snapshot;
+}
+
+}  // namespace zenfs

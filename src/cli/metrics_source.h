@@ -1,0 +1,23 @@
+// The metrics of a volume that another program has mounted for writing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "metrics/snapshot.h"
+#include "volume/volume.h"
+
+namespace zenfs {
+
+// The page lies behind the header of the file of shared memory (Volume::shared_memory_path).
+inline constexpr std::uint64_t kMetricsOffset = 4096;
+
+// The file that `volume`, which this process has mounted read-only, says its writer has. Errors: kNotFound if there is none.
+[[nodiscard]] Result<std::string> SharedMemoryOf(const Volume& volume);
+
+// What the page in that file says now. With `living`, fails with kNotFound when the program that made it is dead, as it
+// does when the file is gone. Errors beside: those of SharedMemory::Open and DecodeMetrics, with the path.
+[[nodiscard]] Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living);
+
+}  // namespace zenfs

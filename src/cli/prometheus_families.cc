@@ -1,0 +1,142 @@
+#include "cli/prometheus_families.h"
+
+#include <functional>
+#include <limits>
+
+namespace zenfs {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+constexpr ValueInfo kVolumeGauges[] = {
+    {"up", "", "1 if a program has the volume mounted for writing and its counters could be read, else 0"},
+    {"readable", "", "1 if the volume could be mounted read-only, else 0"},
+    {"volume_info", "", "1; the labels uuid and label tell which volume the device holds"},
+};
+
+// A bucket of theirs for each power of two: four times ours would be more than anybody stores.
+constexpr unsigned kFirstPower = 6;
+constexpr unsigned kLastPower = 34;
+
+double Microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
+
+ClientMetric For(const VolumeReading& reading) {
+  ClientMetric metric;
+  metric.label = {{"device", reading.device}};
+  return metric;
+}
+
+ClientMetric::Histogram HistogramOf(const LatencyHistogram& latency) {
+  ClientMetric::Histogram out;
+  out.sample_count = latency.count;
+  out.sample_sum = Microseconds(latency.sum);
+  std::uint64_t below = 0;
+  std::size_t bucket = 0;
+  for (unsigned power = kFirstPower; power <= kLastPower; ++power) {
+    const std::uint64_t bound = std::uint64_t{1} << power;
+    for (; LatencyBucketStart(bucket) < bound; ++bucket) below += latency.buckets[bucket];
+    out.bucket.push_back({below, Microseconds(bound)});
+  }
+  out.bucket.push_back({latency.count, std::numeric_limits<double>::infinity()});
+  return out;
+}
+
+class Builder {
+ public:
+  explicit Builder(std::span<const VolumeReading> readings) : readings_(readings) {}
+
+  using Has = bool VolumeReading::*;  // which readings have the metric; null: all
+  using Number = std::function<std::uint64_t(const VolumeReading&)>;
+
+  void Gauge(const ValueInfo& info, Has has, const Number& number) {
+    Add(info.name, info.help, MetricType::Gauge, has,
+        [&](const VolumeReading& reading, ClientMetric& metric) {
+          metric.gauge.value = static_cast<double>(number(reading));
+        });
+  }
+  void Counter(std::string_view name, std::string_view help, const Number& number) {
+    Add(name, help, MetricType::Counter, &VolumeReading::up,
+        [&](const VolumeReading& reading, ClientMetric& metric) {
+          metric.counter.value = static_cast<double>(number(reading));
+        });
+  }
+  void Latency(std::string_view name, std::string_view help, std::size_t operation) {
+    Add(name, help, MetricType::Histogram, &VolumeReading::up,
+        [operation](const VolumeReading& reading, ClientMetric& metric) {
+          metric.histogram = HistogramOf(reading.metrics.operations[operation].latency);
+        });
+  }
+  void Info(const ValueInfo& info) {
+    Add(info.name, info.help, MetricType::Gauge, &VolumeReading::readable,
+        [](const VolumeReading& reading, ClientMetric& metric) {
+          metric.label.push_back({"label", reading.label});
+          metric.label.push_back({"uuid", reading.uuid});
+          metric.gauge.value = 1;
+        });
+  }
+
+  std::vector<MetricFamily> Take() { return std::move(families_); }
+
+ private:
+  template <typename Fill>
+  void Add(std::string_view name, std::string_view help, MetricType type, Has has, const Fill& fill) {
+    MetricFamily family;
+    family.name = "zenfs_" + std::string(name);
+    family.help = help;
+    family.type = type;
+    for (const VolumeReading& reading : readings_) {
+      if (has != nullptr && !(reading.*has)) continue;
+      fill(reading, family.metric.emplace_back(For(reading)));
+    }
+    if (!family.metric.empty()) families_.push_back(std::move(family));
+  }
+
+  std::span<const VolumeReading> readings_;
+  std::vector<MetricFamily> families_;
+};
+
+void AddOperation(std::size_t i, Builder& builder) {
+  const OperationInfo& info = Operations()[i];
+  const std::string name(info.name);
+  const std::string help(info.help);
+  builder.Counter(name + "_total", help,
+                  [i](const VolumeReading& reading) { return reading.metrics.operations[i].count; });
+  builder.Counter(name + "_errors_total", help + ": those that failed",
+                  [i](const VolumeReading& reading) { return reading.metrics.operations[i].errors; });
+  if (info.has_bytes) {
+    builder.Counter(name + "_bytes_total", help + ": bytes",
+                    [i](const VolumeReading& reading) { return reading.metrics.operations[i].bytes; });
+  }
+  builder.Latency(name + "_latency", help + ": latency in microseconds", i);
+}
+
+}  // namespace
+
+std::span<const ValueInfo> VolumeGauges() { return kVolumeGauges; }
+
+std::vector<MetricFamily> FamiliesOf(std::span<const VolumeReading> readings) {
+  Builder builder(readings);
+  builder.Gauge(kVolumeGauges[0], nullptr, [](const VolumeReading& reading) { return reading.up ? 1 : 0; });
+  builder.Gauge(kVolumeGauges[1], nullptr,
+                [](const VolumeReading& reading) { return reading.readable ? 1 : 0; });
+  builder.Info(kVolumeGauges[2]);
+  for (std::size_t i = 0; i < kZoneGaugeCount; ++i) {
+    builder.Gauge(ZoneGauges()[i], &VolumeReading::readable,
+                  [i](const VolumeReading& reading) { return reading.zones[i]; });
+  }
+  for (std::size_t i = 0; i < kOperationCount; ++i) AddOperation(i, builder);
+  for (std::size_t i = 0; i < kValueCount; ++i) {
+    const ValueInfo& info = Values()[i];
+    const auto number = [i](const VolumeReading& reading) { return reading.metrics.values[i]; };
+    if (info.counter) {
+      builder.Counter(info.name, info.help, number);
+    } else {
+      builder.Gauge(info, &VolumeReading::up, number);
+    }
+  }
+  return builder.Take();
+}
+
+}  // namespace zenfs

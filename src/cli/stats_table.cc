@@ -1,0 +1,113 @@
+#include "cli/stats_table.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace zenfs {
+namespace {
+
+// Three digits that matter.
+std::string Short(double value, std::string_view unit) {
+  return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
+}
+
+std::uint64_t Mean(const LatencyHistogram& latency) {
+  return latency.count == 0 ? 0 : latency.sum / latency.count;
+}
+
+double Microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
+
+Json LatencyJson(const LatencyHistogram& latency) {
+  return {{"timed", latency.count},
+          {"sum", Microseconds(latency.sum)},
+          {"mean", Microseconds(Mean(latency))},
+          {"p50", Microseconds(latency.Quantile(0.5))},
+          {"p99", Microseconds(latency.Quantile(0.99))},
+          {"p99.9", Microseconds(latency.Quantile(0.999))},
+          {"max", Microseconds(latency.max)}};
+}
+
+std::string Row(std::string_view name, const OperationInfo& info, const OperationFigures& figures,
+                std::optional<double> seconds) {
+  const double per = seconds.value_or(1);
+  const LatencyHistogram& latency = figures.latency;
+  std::string bytes = info.has_bytes ? ShortBytes(static_cast<double>(figures.bytes) / per) : "-";
+  if (seconds && info.has_bytes) bytes += "/s";
+  std::string out = fmt::format("{:<17}{:>12}{:>9}{:>14}", name,
+                                seconds ? fmt::format("{:.1f}/s", static_cast<double>(figures.count) / per)
+                                        : fmt::to_string(figures.count),
+                                figures.errors, bytes);
+  const std::array<std::uint64_t, 5> columns = {Mean(latency), latency.Quantile(0.5), latency.Quantile(0.99),
+                                                latency.Quantile(0.999), latency.max};
+  for (const std::uint64_t column : columns) {
+    out += fmt::format("{:>9}", latency.count == 0 ? "-" : ShortDuration(column));
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string ShortDuration(std::uint64_t nanoseconds) {
+  if (nanoseconds < 1000) return fmt::format("{} ns", nanoseconds);
+  const auto value = static_cast<double>(nanoseconds);
+  if (value < 999.5e3) return Short(value / 1e3, "us");
+  if (value < 999.5e6) return Short(value / 1e6, "ms");
+  return Short(value / 1e9, "s");
+}
+
+std::string ShortBytes(double bytes) {
+  if (bytes < 1024) return fmt::format("{:.0f} B", bytes);
+  constexpr std::array<std::string_view, 5> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  for (bytes /= 1024; bytes >= 999.5 && unit + 1 < kUnits.size(); bytes /= 1024) ++unit;
+  return Short(bytes, kUnits[unit]);
+}
+
+std::string StatsTable(const StatsView& view) {
+  std::string out = fmt::format("{:<17}{:>12}{:>9}{:>14}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "operation", "calls",
+                                "errors", "bytes", "mean", "p50", "p99", "p99.9", "max");
+  for (std::size_t i = 0; i < kOperationCount; ++i) {
+    const OperationInfo& info = Operations()[i];
+    const OperationFigures& figures = view.metrics.operations[i];
+    if (figures.count > 0) out += Row(info.name, info, figures, view.interval_seconds);
+  }
+  out += "\n";
+  for (std::size_t i = 0; i < kValueCount; ++i) {
+    const ValueInfo& info = Values()[i];
+    if (!info.counter) continue;
+    const auto value = static_cast<double>(view.metrics.values[i]);
+    std::string_view name = info.name;
+    name.remove_suffix(std::string_view("_total").size());
+    std::string shown = info.unit == "bytes"    ? ShortBytes(value / view.interval_seconds.value_or(1))
+                        : view.interval_seconds ? fmt::format("{:.1f}", value / *view.interval_seconds)
+                                                : fmt::to_string(view.metrics.values[i]);
+    if (view.interval_seconds) shown += "/s";
+    out += fmt::format("{:<29}{:>14}\n", name, shown);
+  }
+  return out;
+}
+
+Json StatsJson(const StatsView& view) {
+  Json operations = Json::object();
+  for (std::size_t i = 0; i < kOperationCount; ++i) {
+    const OperationInfo& info = Operations()[i];
+    const OperationFigures& figures = view.metrics.operations[i];
+    Json entry = {{"count", figures.count}, {"errors", figures.errors}};
+    if (info.has_bytes) entry["bytes"] = figures.bytes;
+    if (view.interval_seconds)
+      entry["per_second"] = static_cast<double>(figures.count) / *view.interval_seconds;
+    entry["latency_us"] = LatencyJson(figures.latency);
+    operations[std::string(info.name)] = std::move(entry);
+  }
+  Json values = Json::object();
+  for (std::size_t i = 0; i < kValueCount; ++i)
+    values[std::string(Values()[i].name)] = view.metrics.values[i];
+  Json out = Json::object();
+  if (view.interval_seconds) out["interval_seconds"] = *view.interval_seconds;
+  out["operations"] = std::move(operations);
+  out["values"] = std::move(values);
+  return out;
+}
+
+}  // namespace zenfs

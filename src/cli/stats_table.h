@@ -1,0 +1,28 @@
+// Metrics as a table for people and as JSON. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/console.h"
+#include "metrics/snapshot.h"
+
+namespace zenfs {
+
+struct StatsView {
+  MetricsSnapshot metrics;                 // since the mount, or of the interval
+  std::optional<double> interval_seconds;  // then rates are shown
+};
+
+// Only operations that happened. Latencies are those of calls that were timed.
+[[nodiscard]] std::string StatsTable(const StatsView& view);
+// All of them, zeros too.
+[[nodiscard]] Json StatsJson(const StatsView& view);
+
+// "812 ns", "1.25 us", "48.1 ms", "2.40 s"
+[[nodiscard]] std::string ShortDuration(std::uint64_t nanoseconds);
+// "812 B", "1.25 KiB", "48.1 MiB"
+[[nodiscard]] std::string ShortBytes(double bytes);
+
+}  // namespace zenfs
