@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/sync_point.h"
+#include "testing/switched_points.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {
@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 // A check of a volume whose writer does something in the middle of it.
-class CheckLiveTest : public VolumeTest {
+class CheckLiveTest : protected SwitchedPoints, public VolumeTest {
  protected:
   // Deletes what there is and writes over the zones, so that nothing is where the check has it.
   void ReplaceAll(int round) {
@@ -28,7 +28,7 @@ class CheckLiveTest : public VolumeTest {
   }
   Result<CheckReport> CheckWhile(int times) {
     int round = 0;
-    const SyncPoint::Scope scope([&](std::string_view name) {
+    const During during(*this, [&](std::string_view name) {
       if (name == "CheckVolume:reported" && round < times) ReplaceAll(++round);
     });
     return CheckVolume(*device_, {.read_data = true, .progress = {}});
@@ -53,7 +53,7 @@ TEST_F(CheckLiveTest, AVolumeThatIsNeverStillIsRefusedInOneLine) {
 
 TEST_F(CheckLiveTest, ACleanLookAtAVolumeThatIsWrittenSaysSo) {
   Put("a.sst", "x");
-  const SyncPoint::Scope scope([&](std::string_view name) {
+  const During during(*this, [&](std::string_view name) {
     if (name == "CheckVolume:reported") Put("b.sst", "y");
   });
   const auto report = CheckVolume(*device_, {});

@@ -2,12 +2,11 @@
 
 #include <gmock/gmock.h>
 
-#include <atomic>
 #include <functional>
 
 #include "base/random.h"
-#include "base/sync_point.h"
 #include "testing/faulty_device.h"
+#include "testing/switched_points.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {
@@ -24,7 +23,7 @@ std::string Noise(std::size_t bytes, std::uint64_t seed) {
 }
 
 // A writer, and a reader with a device of its own onto the same zones.
-class ReaderTest : public VolumeTest {
+class ReaderTest : protected SwitchedPoints, public VolumeTest {
  protected:
   ReaderTest() {
     auto device = std::make_unique<FaultyDevice>(MakeReadOnlyView(*device_));
@@ -51,12 +50,13 @@ class ReaderTest : public VolumeTest {
     return file == nullptr ? "<missing>" : ReadAll(*file);
   }
   // Reads all of `file` while `meanwhile` happens once, between looking up where the bytes are and reading them.
-  static Result<std::string> ReadWhile(const FileHandle& file, std::size_t bytes,
-                                       const std::function<void()>& meanwhile) {
+  Result<std::string> ReadWhile(const FileHandle& file, std::size_t bytes,
+                                const std::function<void()>& meanwhile) {
     std::string content(bytes, '\0');
-    std::atomic<bool> done = false;
-    const SyncPoint::Scope scope([&](std::string_view name) {
-      if (name == "ReaderHandle::Read:planned" && !done.exchange(true)) meanwhile();
+    bool done = false;
+    const During during(*this, [&](std::string_view name) {
+      // Only this thread reads.
+      if (name == "ReaderHandle::Read:planned" && !std::exchange(done, true)) meanwhile();
     });
     ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(0, std::as_writable_bytes(std::span(content))));
     EXPECT_TRUE(done);
