@@ -1,0 +1,38 @@
+# Sources of the suites under tests/, which stand above one layer.
+set(ZENFS_TESTS_conformance
+  conformance/backends_under_test.cc
+  conformance/data_conformance_test.cc
+  conformance/persistence_conformance_test.cc
+  conformance/queue_conformance_test.cc
+  conformance/zone_conformance_test.cc
+)
+set(ZENFS_TESTS_crash
+  crash/client.cc
+  crash/flush_kill_test.cc
+  crash/found.cc
+  crash/mkfs_crash_test.cc
+  crash/model.cc
+  crash/ordering_test.cc
+  crash/random_work.cc
+  crash/random_workload_test.cc
+  crash/recorded_workload_test.cc
+  crash/recovery_crash_test.cc
+  crash/verify.cc
+  crash/workloads.cc
+)
+set(ZENFS_TESTS_live
+  live/live_readers_test.cc
+  live/live_writer.cc
+)
+set(ZENFS_TESTS_rocksdb
+  rocksdb/aux_path_test.cc
+  rocksdb/database_test.cc
+  rocksdb/file_contract_test.cc
+  rocksdb/kill_test.cc
+  rocksdb/mount_contract_test.cc
+  rocksdb/name_contract_test.cc
+  rocksdb/open_contract_test.cc
+  rocksdb/reader_test.cc
+  rocksdb/test_volume.cc
+  rocksdb/writer_process.cc
+)
