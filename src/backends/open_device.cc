@@ -12,13 +12,12 @@ namespace {
 
 constexpr std::uint32_t kMaxLatencyUs = 10'000'000;
 
-Result<std::uint32_t> ParseLatency(std::string_view value) {
+Result<std::uint32_t> ParseLatency(std::string_view key, std::string_view value) {
   std::uint32_t latency = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), latency);
   if (error == std::errc{} && end == value.data() + value.size() && latency <= kMaxLatencyUs) return latency;
-  return Fail(
-      Code::kInvalidArgument,
-      fmt::format("option latency_us:{} is not a number of microseconds from 0 to {}", value, kMaxLatencyUs));
+  return Fail(Code::kInvalidArgument, fmt::format("option {}:{} is not a number of microseconds from 0 to {}",
+                                                  key, value, kMaxLatencyUs));
 }
 
 Result<bool> ParseSwitch(std::string_view key, std::string_view value) {
@@ -32,8 +31,11 @@ Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode
   EmulatorOptions options;
   for (const auto& [key, value] : uri.options) {
     if (key == "latency_us") {
-      ZENFS_ASSIGN_OR_RETURN(const std::uint32_t us, ParseLatency(value));
+      ZENFS_ASSIGN_OR_RETURN(const std::uint32_t us, ParseLatency(key, value));
       options.read_us = options.write_us = options.append_us = options.management_us = options.flush_us = us;
+    } else if (key == "write_us") {
+      ZENFS_ASSIGN_OR_RETURN(options.write_us, ParseLatency(key, value));
+      options.append_us = options.write_us;
     } else if (key == "hostsync") {
       ZENFS_ASSIGN_OR_RETURN(options.hostsync, ParseSwitch(key, value));
     } else {

@@ -12,6 +12,7 @@ namespace zenfs {
 // into `unclaimed` (not null), for the caller to know or to refuse.
 //
 // emu:  latency_us:N   every command takes N microseconds (at most 10 seconds)
+//       write_us:N     the same for writes and appends alone; the later of the two options counts for them
 //       hostsync       a flush is an fdatasync of the file
 //
 // Errors: kInvalidArgument for a bad value, else those of the backend.

@@ -49,6 +49,15 @@ TEST_F(OpenDeviceTest, LatencyIsThatOfEveryCommand) {
   EXPECT_GE(SteadyNow() - start, std::chrono::microseconds(6000));
 }
 
+TEST_F(OpenDeviceTest, WriteLatencyIsThatOfWritesAlone) {
+  const auto device = Open("latency_us:9000000,write_us:3000").value();
+  const SteadyTime start = SteadyNow();
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(4096, 1).View()));
+  EXPECT_GE(SteadyNow() - start, std::chrono::microseconds(3000));
+  EXPECT_LT(SteadyNow() - start, std::chrono::seconds(9));
+  EXPECT_THAT(Open("write_us:soon").error().text(), HasSubstr("write_us:soon"));
+}
+
 TEST_F(OpenDeviceTest, BadValuesAreNamed) {
   for (const char* options : {"latency_us:", "latency_us", "latency_us:10us", "latency_us:-1",
                               "latency_us:99999999999", "latency_us:10000001"}) {
