@@ -1,0 +1,91 @@
+// Records of 116 bytes at the end of a log, as RocksDB writes its WAL: synced one by one, or flushed one by
+// one (they survive the process, not the loss of power).
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/aligned_buffer.h"
+#include "bench_volume.h"
+#include "testing/device_data.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::size_t kRecord = 116;
+constexpr std::uint64_t kBlock = 4096;
+constexpr int kSynced = 20'000;
+constexpr int kFlushed = 1'000'000;
+
+void Append(benchmark::State& state, Medium medium, Status (FileHandle::*persist)(), int records) {
+  BenchVolume bench(medium);
+  const AlignedBuffer record = Pattern(kRecord, 1);
+  const auto file = Must(bench.volume().Create("/000001.log", Lifetime::kShort));
+  Must(file->Append(record.View()));
+  Must(file->Sync());  // the file's creation is not what is measured
+  Cost total;
+  for (auto _ : state) {
+    const Cost before = bench.CostSoFar();
+    for (int i = 0; i < records; ++i) {
+      Must(file->Append(record.View()));
+      Must(((*file).*persist)());
+    }
+    const Cost cost = bench.CostSoFar() - before;
+    total += cost;
+    state.SetIterationTime(cost.seconds);
+  }
+  ReportOperations(state, total, records * state.iterations());
+}
+
+// What a file system that overwrites in place would have to do at least: the block that the record ends in.
+void SyncedAppendPosix(benchmark::State& state) {
+  const AlignedBuffer block = Pattern(kBlock, 1);
+  BenchFile file(O_DIRECT);
+  Cost total;
+  for (auto _ : state) {
+    const Cost before = file.CostSoFar();
+    for (std::uint64_t i = 0; i < kSynced; ++i) {
+      file.WriteAsDevice(block.View(), RoundDown(i * kRecord, kBlock));
+    }
+    const Cost cost = file.CostSoFar() - before;
+    total += cost;
+    state.SetIterationTime(cost.seconds);
+  }
+  ReportOperations(state, total, kSynced * state.iterations());
+}
+
+// RocksDB's flush of a POSIX file: write(2) of the record into the page cache.
+void FlushedAppendPosix(benchmark::State& state) {
+  const AlignedBuffer record = Pattern(kRecord, 1);
+  BenchFile file(O_APPEND);
+  Cost total;
+  for (auto _ : state) {
+    const Cost before = file.CostSoFar();
+    for (int i = 0; i < kFlushed; ++i) {
+      if (::write(file.fd(), record.View().data(), kRecord) != static_cast<ssize_t>(kRecord)) {
+        Must(Status(FailErrno(errno, "write")));
+      }
+    }
+    const Cost cost = file.CostSoFar() - before;
+    total += cost;
+    state.SetIterationTime(cost.seconds);
+  }
+  ReportOperations(state, total, kFlushed * state.iterations());
+}
+
+BENCHMARK_CAPTURE(Append, memory, Medium::kMemory, &FileHandle::Sync, kSynced)
+    ->Name("SyncedAppend/memory")
+    ->UseManualTime()
+    ->Iterations(2);
+BENCHMARK_CAPTURE(Append, tmpfs, Medium::kTmpfs, &FileHandle::Sync, kSynced)
+    ->Name("SyncedAppend/tmpfs")
+    ->UseManualTime()
+    ->Iterations(2);
+BENCHMARK(SyncedAppendPosix)->Name("SyncedAppend/posix")->UseManualTime()->Iterations(2);
+// A device in memory has no shared memory for its buffers: a flush there is a device write, as a sync is.
+BENCHMARK_CAPTURE(Append, tmpfs, Medium::kTmpfs, &FileHandle::Flush, kFlushed)
+    ->Name("FlushedAppend/tmpfs")
+    ->UseManualTime()
+    ->Iterations(2);
+BENCHMARK(FlushedAppendPosix)->Name("FlushedAppend/posix")->UseManualTime()->Iterations(2);
+
+}  // namespace
+}  // namespace zenfs
