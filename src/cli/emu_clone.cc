@@ -5,6 +5,7 @@
 #include "backends/emulator/emulated_clone.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
+#include "metalog/metalog.h"
 #include "metalog/probe.h"
 
 namespace zenfs {
@@ -14,6 +15,15 @@ namespace {
 Result<Superblock> FindSuperblock(const std::string& path) {
   ZENFS_ASSIGN_OR_RETURN(const auto device, OpenEmulatedFile(path, OpenMode::kReadOnly));
   return ProbeSuperblock(*device);
+}
+
+// Whether the last mount died: then what it had flushed, and not synced, is in shared memory of this host, and belongs
+// to the original alone.
+bool WasLeftMounted(const std::string& path, const Superblock& superblock) {
+  const auto device = OpenEmulatedFile(path, OpenMode::kReadOnly);
+  if (!device) return false;
+  const auto log = Metalog::Open(**device, superblock);
+  return log && !(*log)->recovered().buffer_place().empty();
 }
 
 // A copy of the superblock stands at the start of every metadata zone in use.
@@ -55,6 +65,11 @@ class EmuCloneAction : public Action {
     if (superblock) ZENFS_RETURN_IF_ERROR(GiveUuid(**clone, *superblock, uuid));
     ZENFS_RETURN_IF_ERROR((*clone)->Finish());
     Report(console, superblock, uuid, (*clone)->copied_bytes());
+    if (superblock && WasLeftMounted(from_, *superblock)) {
+      console.Print(
+          "The last mount of the original was not ended: what was flushed and not synced then is not in the "
+          "clone. Mount the original once and clone it again to have that too.\n");
+    }
     return 0;
   }
 

@@ -125,6 +125,18 @@ class Emulator(CliCase):
         with VolumeTool("mount", again) as volume:
             self.assertEqual(volume.request("verify a.log 5000 1"), "ok 0")
 
+    def test_clone_of_a_device_whose_mount_died_says_what_it_lacks(self):
+        self.make_volume()
+        volume = self.mounted()
+        self.assertEqual(volume.request("write a.log 5000 1"), "ok 0")
+        volume.process.kill()
+        volume.process.communicate()
+        self.assertIn("not synced then is not in the clone", self.clone())
+        with VolumeTool("mount", self.copy) as copy, self.mounted() as original:
+            for one in (copy, original):
+                self.assertEqual(one.request("verify a.log 5000 1"), "ok 0")
+        self.assertNotIn("not synced", self.clone("--force"))
+
     def test_clone_of_a_device_in_use_is_refused(self):
         self.make_volume()
         with self.mounted():
