@@ -7,7 +7,7 @@ namespace {
 
 class DeleteAction : public Action {
  public:
-  explicit DeleteAction(CLI::App& app) : device_(app) {
+  explicit DeleteAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
     app.add_option("--path", path_, "The file")->required()->type_name("PATH");
   }
 

@@ -23,21 +23,24 @@ Result<DeviceUri> UriOf(std::string_view flag, const std::string& value) {
 
 }  // namespace
 
-DeviceOption::DeviceOption(CLI::App& app, HowMany how_many) : app_(app), how_many_(how_many) {
-  const std::string group = how_many == kOne ? "Device (exactly one)" : "Devices (one or more)";
+DeviceOption::DeviceOption(CLI::App& app, Use use) : app_(app), use_(use) {
+  const std::string group = use == kMany ? "Devices (one or more)" : "Device (exactly one)";
   const auto add = [&](const std::string& flag, std::vector<std::string>& values, const std::string& type,
                        const std::string& help) {
     CLI::Option* option = app.add_option(flag, values, help)->type_name(type)->group(group);
-    if (how_many == kOne) {
-      option->expected(1);
-    } else {
+    if (use == kMany) {
       option->allow_extra_args(false);
+    } else {
+      option->expected(1);
     }
   };
   add("--emu", emu_, "PATH", "An emulated device: the path of its file");
   add("--uri", uri_, "URI", "As a RocksDB program names it: zenfs://emu:PATH[?key:value,...]");
   add("--zbd", zbd_, "NAME", "A zoned block device under /dev (arrives with a later version)");
   add("--zonefs", zonefs_, "MOUNT", "A mounted zonefs (arrives with a later version)");
+  if (use != kOneWrite) return;
+  app.add_flag("--discard-unsynced", discard_unsynced_,
+               "Give up what a dead process had flushed and not synced, where it can't be read any more");
 }
 
 Result<DeviceUri> DeviceOption::Uri() const {
@@ -54,12 +57,12 @@ Result<std::vector<DeviceUri>> DeviceOption::Uris() const {
       given.emplace_back(flag, value);
     }
   }
-  if (given.empty() || (how_many_ == kOne && given.size() > 1)) {
+  if (given.empty() || (use_ != kMany && given.size() > 1)) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}; name {} with --emu=PATH, --uri=URI, --zbd=NAME or --zonefs=MOUNT",
                             given.empty() ? "no device given"
                                           : fmt::format("{} name {} devices", flags, given.size()),
-                            how_many_ == kOne ? "exactly one" : "at least one"));
+                            use_ == kMany ? "at least one" : "exactly one"));
   }
   std::vector<DeviceUri> uris;
   for (const auto& [flag, value] : given) {
@@ -94,6 +97,7 @@ Result<std::shared_ptr<Volume>> DeviceOption::MountReadWrite() const {
   if (named.mount_options.read_only) {
     return Fail(Code::kReadOnly, "--uri: this verb writes; leave the option 'ro' out");
   }
+  named.mount_options.discard_unsynced |= discard_unsynced_;
   return Volume::Mount(std::move(named.device), named.mount_options);
 }
 

@@ -24,15 +24,19 @@ struct NamedDevice {
 
 class DeviceOption {
  public:
-  enum HowMany { kOne, kMany };
+  enum Use {
+    kOne,       // exactly one device
+    kMany,      // one or more: each flag may be given again and again
+    kOneWrite,  // exactly one, to be mounted read-write: also adds --discard-unsynced
+  };
 
   // Adds --zbd, --zonefs, --emu and --uri. `app` keeps references to this object.
-  explicit DeviceOption(CLI::App& app, HowMany how_many = kOne);
+  explicit DeviceOption(CLI::App& app, Use use = kOne);
 
   // What the flags name. Errors: kInvalidArgument unless exactly one of them was given, kNotSupported for a
   // kind of device that this version can't open.
   [[nodiscard]] Result<DeviceUri> Uri() const;
-  // With kMany, each flag may be given again and again: all that they name. Errors: as Uri, but that one is enough.
+  // All that the flags name, with kMany. Errors: as Uri, but that one is enough.
   [[nodiscard]] Result<std::vector<DeviceUri>> Uris() const;
   // Errors: those of Uri and OpenNamedDevice.
   [[nodiscard]] Result<NamedDevice> Open(OpenMode mode) const;
@@ -44,11 +48,12 @@ class DeviceOption {
 
  private:
   const CLI::App& app_;
-  const HowMany how_many_;
+  const Use use_;
   std::vector<std::string> zbd_;
   std::vector<std::string> zonefs_;
   std::vector<std::string> emu_;
   std::vector<std::string> uri_;
+  bool discard_unsynced_ = false;
 };
 
 }  // namespace zenfs

@@ -7,7 +7,7 @@ namespace {
 
 class RenameAction : public Action {
  public:
-  explicit RenameAction(CLI::App& app) : device_(app) {
+  explicit RenameAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
     app.add_option("--src-file", from_, "The file or directory")->required()->type_name("PATH");
     app.add_option("--dest-file", to_, "Its new name; a file of that name is replaced")
         ->required()

@@ -1,6 +1,8 @@
 """The verbs that change names (link, rename, delete, rmdir), and those that tell what there is (dump, ls-uuid)."""
 import json
 import os
+import pathlib
+import struct
 import unittest
 
 from cli_case import SMALL, UUID, CliCase
@@ -86,6 +88,30 @@ class Names(CliCase):
                           ["delete", "--path=db/1.sst"], ["rmdir", "--path=db", "--force"],
                           ["restore", f"--path={self.dir}"]):
                 self.fails(words[0], f"--emu={self.image}", *words[1:], saying=[self.image, "process", "volume_tool"])
+
+    def test_what_a_dead_program_left_is_given_up_only_on_demand(self):
+        tool = self.mounted()
+        with self.assertRaises(AssertionError), tool:  # it ends by our signal
+            pid = tool.process.pid
+            tool.process.kill()
+        left = [path for path in pathlib.Path("/dev/shm").glob("zenfs-*") if self.process_of(path) == pid]
+        if not left:
+            self.skipTest("no append buffers in /dev/shm: --discard-unsynced is not tested")
+        left[0].chmod(0o644)
+        self.fails("delete", f"--emu={self.image}", "--path=CURRENT", saying=[str(left[0]), "discard"])
+        self.assertIn("CURRENT", self.names())
+        self.ok("delete", f"--emu={self.image}", "--path=CURRENT", "--discard_unsynced")
+        left[0].unlink(missing_ok=True)
+        self.assertNotIn("CURRENT", self.names())
+
+    @staticmethod
+    def process_of(path):
+        """docs/format-shared-memory.md; 0 for somebody else's."""
+        try:
+            with open(path, "rb") as file:
+                return struct.unpack_from("<I", file.read(64), 48)[0]
+        except (OSError, struct.error):
+            return 0
 
     def test_a_mount_option_that_forbids_writing_is_heeded(self):
         with self.unchanged():
