@@ -128,6 +128,7 @@ class BackupTest : public VolumeTest {
     for (const auto& [path, content] : Contents()) EXPECT_EQ(Get(below + path), content) << path;
     EXPECT_TRUE(IsOk(volume_->List(below + "empty directory")));
     EXPECT_FALSE(volume_->Stat(kRestoreStaging));
+    EXPECT_FALSE(volume_->Stat(kRestoreRecord));
   }
 
   TempDirectory directory_;

@@ -50,7 +50,7 @@ Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& sourc
                                 const RestoreRecord& record, const std::string& restore_path, bool force) {
   RestorePlan plan;
   const std::string top = NormalizePath(restore_path);
-  if (top == kRestoreStaging || top.starts_with(fmt::format("{}/", kRestoreStaging))) {
+  if (IsRestoresOwn(top.substr(0, top.find('/')))) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: restores use this name in the volume for themselves", top));
   }

@@ -12,10 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kLog = "restored.log";  // framed by its name: a line costs one device write
 constexpr std::uint64_t kMaxLogBytes = std::uint64_t{1} << 32;
-
-std::string LogPath() { return fmt::format("{}/{}", kRestoreStaging, kLog); }
 
 std::string LineText(const std::string& destination, const RestoreRecord::Line& line) {
   return Json{{"path", EncodePathText(destination)},
@@ -51,7 +48,7 @@ Result<std::unique_ptr<RestoreRecord>> RestoreRecord::Open(Volume& volume, const
 
 // A line that a crash cut short is passed over: its file has no name yet.
 Status RestoreRecord::Read() {
-  const auto log = volume_.OpenForRead(LogPath());
+  const auto log = volume_.OpenForRead(kRestoreRecord);
   if (!log) return log.error().code() == Code::kNotFound ? Status() : Fail(log.error());
   if ((*log)->size() > kMaxLogBytes) return {};
   std::string text((*log)->size(), '\0');
@@ -76,24 +73,26 @@ bool RestoreRecord::Has(const RestoreItem& item) const {
   return stat && !stat->is_directory && stat->id.value == line.id && stat->size == line.size;
 }
 
-Status RestoreRecord::Empty(bool lines_too) {
-  const std::string staging(kRestoreStaging);
-  const auto left = volume_.List(staging);
+Status RestoreRecord::EmptyStaging() {
+  const auto left = volume_.List(kRestoreStaging);
   if (!left) return left.error().code() == Code::kNotFound ? Status() : Fail(left.error());
   for (const DirectoryEntry& entry : *left) {
-    if (entry.name == kLog && !lines_too) continue;
-    ZENFS_RETURN_IF_ERROR(volume_.Unlink(JoinPath(staging, entry.name)));
+    ZENFS_RETURN_IF_ERROR(volume_.Unlink(JoinPath(kRestoreStaging, entry.name)));
   }
   return {};
 }
 
 Status RestoreRecord::Begin() {
-  ZENFS_RETURN_IF_ERROR(Empty(lines_.empty()));
+  ZENFS_RETURN_IF_ERROR(EmptyStaging());
   ZENFS_RETURN_IF_ERROR(volume_.MakeDirectory(kRestoreStaging, true));
   MutexLock lock(mutex_);
-  ZENFS_ASSIGN_OR_RETURN(log_, volume_.OpenForAppend(LogPath(), true));
-  // The line end closes a line that a crash may have cut short.
-  ZENFS_RETURN_IF_ERROR(log_->Append(AsBytes(lines_.empty() ? identity_ + "\n" : std::string("\n"))));
+  if (lines_.empty()) {
+    ZENFS_ASSIGN_OR_RETURN(log_, volume_.Create(kRestoreRecord));
+    ZENFS_RETURN_IF_ERROR(log_->Append(AsBytes(identity_ + "\n")));
+  } else {
+    ZENFS_ASSIGN_OR_RETURN(log_, volume_.OpenForAppend(kRestoreRecord, false));
+    ZENFS_RETURN_IF_ERROR(log_->Append(AsBytes("\n")));  // ends a line that a crash may have cut short
+  }
   return log_->Sync();
 }
 
@@ -114,8 +113,9 @@ Status RestoreRecord::End() {
     ZENFS_RETURN_IF_ERROR(log_->Close());
     log_.reset();
   }
-  ZENFS_RETURN_IF_ERROR(Empty(true));
-  return volume_.RemoveDirectory(kRestoreStaging);
+  ZENFS_RETURN_IF_ERROR(EmptyStaging());
+  ZENFS_RETURN_IF_ERROR(volume_.RemoveDirectory(kRestoreStaging));
+  return volume_.Unlink(kRestoreRecord);
 }
 
 }  // namespace zenfs

@@ -1,5 +1,6 @@
-// What a restore notes in the volume, so that an interrupted one can go on: in kRestoreStaging of the root, a log
-// that says whose it is, and a line for each file, written before the file gets its name. The file that a line
+// What a restore notes in the volume, so that an interrupted one can go on: kRestoreRecord, a log that says whose
+// it is, and a line for each file, written before the file gets its name; and kRestoreStaging, a directory of
+// files without their names. The file that a line
 // names has the id of the line exactly if it was put there by that restore, whole and verified.
 //
 // Threads: Add by any; all else by one, not beside it.
@@ -32,20 +33,21 @@ class RestoreRecord {
   // Whether that restore has put `item` there already.
   [[nodiscard]] bool Has(const RestoreItem& item) const;
 
-  // Makes the staging directory, or empties the one that is there but for the lines.
+  // Makes the staging directory, or empties the one that is there, and opens the record.
   [[nodiscard]] Status Begin() EXCLUDES(mutex_);
   // Where file `number` of this run is written until it gets its name, which is `name`'s: the volume picks the
   // shape of a file by its name.
   static std::string StagingPath(std::size_t number, std::string_view name);
   // Durable when it returns.
   [[nodiscard]] Status Add(const std::string& destination, const Line& line) EXCLUDES(mutex_);
-  // The restore is complete: nothing is left of the staging directory.
+  // The restore is complete: nothing is left of either. The record goes last, so that a crash leaves a restore
+  // that goes on, or a complete one.
   [[nodiscard]] Status End() EXCLUDES(mutex_);
 
  private:
   RestoreRecord(Volume& volume, std::string identity) : volume_(volume), identity_(std::move(identity)) {}
   [[nodiscard]] Status Read();
-  [[nodiscard]] Status Empty(bool lines_too);
+  [[nodiscard]] Status EmptyStaging();
 
   Volume& volume_;
   const std::string identity_;

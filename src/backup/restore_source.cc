@@ -164,7 +164,7 @@ Status SourceReader::CheckName(const std::string& relative) const {
                   fmt::format("{}: a name has more than {} bytes", relative, kMaxNameBytes));
     }
   }
-  if (SplitPath(destination).front() == kRestoreStaging) {
+  if (IsRestoresOwn(SplitPath(destination).front())) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: restores use this name in the volume for themselves", destination));
   }

@@ -12,7 +12,7 @@ Status Walk(const Volume& volume, const std::string& path, const std::string& re
     return gone ? Status() : Fail(entries.error());
   }
   for (const DirectoryEntry& entry : *entries) {
-    if (path.empty() && entry.name == kRestoreStaging) continue;
+    if (path.empty() && IsRestoresOwn(entry.name)) continue;
     std::string below = JoinPath(relative, entry.name);
     std::string full = JoinPath(path, entry.name);
     if (!entry.stat.is_directory) {
