@@ -13,7 +13,7 @@ namespace {
 
 class RestoreAction : public Action {
  public:
-  explicit RestoreAction(CLI::App& app) : device_(app, DeviceOption::Mounts::kReadWrite) {
+  explicit RestoreAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
     app.add_option("--path", options_.source, "The directory or file on the host to restore")
         ->required()
         ->type_name("PATH");
