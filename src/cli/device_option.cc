@@ -27,12 +27,8 @@ DeviceOption::DeviceOption(CLI::App& app, Use use) : app_(app), use_(use) {
   const std::string group = use == kMany ? "Devices (one or more)" : "Device (exactly one)";
   const auto add = [&](const std::string& flag, std::vector<std::string>& values, const std::string& type,
                        const std::string& help) {
-    CLI::Option* option = app.add_option(flag, values, help)->type_name(type)->group(group);
-    if (use == kMany) {
-      option->allow_extra_args(false);
-    } else {
-      option->expected(1);
-    }
+    // A flag takes one value; that a second flag names a second device is for Uris to judge.
+    app.add_option(flag, values, help)->type_name(type)->group(group)->allow_extra_args(false);
   };
   add("--emu", emu_, "PATH", "An emulated device: the path of its file");
   add("--uri", uri_, "URI", "As a RocksDB program names it: zenfs://emu:PATH[?key:value,...]");

@@ -76,13 +76,12 @@ class LastWords {
  public:
   void Run() EXCLUDES(mutex_) {
     if (fork_guard_.InChild()) return;
-    static Thread* const speaker = new Thread("zenfs-exit", [this] {
+    speaker_ = Thread("zenfs-exit", [this] {
       for (const auto& volume : Table().Mounted()) IgnoreError(volume->PrepareForExit());
       MutexLock lock(mutex_);
       done_ = true;
       changed_.NotifyAll();
     });
-    static_cast<void>(speaker);
     const Deadline deadline = Deadline::After(kTimeToSpeak);
     MutexLock lock(mutex_);
     while (!done_ && changed_.WaitUntil(mutex_, deadline)) {
@@ -96,6 +95,7 @@ class LastWords {
   Mutex mutex_;  // leaf
   CondVar changed_;
   bool done_ GUARDED_BY(mutex_) = false;
+  Thread speaker_;
 };
 
 void SpeakAtExit() {
