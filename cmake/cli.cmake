@@ -15,15 +15,36 @@ function(zenfs_add_cli)
   target_link_libraries(zenfs_cli PRIVATE zenfs_cli_core zenfs_flags)
   install(TARGETS zenfs_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
+  zenfs_add_cli_pages()
   if(ZENFS_TESTS)
     zenfs_add_cli_tests()
   endif()
+endfunction()
+
+# The man page and the completions, printed by the command itself from its table of verbs.
+function(zenfs_cli_page file destination)
+  set(page ${PROJECT_BINARY_DIR}/share/${file})
+  add_custom_command(OUTPUT ${page} DEPENDS zenfs_cli VERBATIM
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/share
+    COMMAND zenfs_cli ${ARGN} > ${page})
+  install(FILES ${page} DESTINATION ${destination})
+endfunction()
+
+function(zenfs_add_cli_pages)
+  zenfs_cli_page(zenfs.8 ${CMAKE_INSTALL_MANDIR}/man8 help --man)
+  zenfs_cli_page(zenfs ${CMAKE_INSTALL_DATADIR}/bash-completion/completions completion bash)
+  zenfs_cli_page(_zenfs ${CMAKE_INSTALL_DATADIR}/zsh/site-functions completion zsh)
+  zenfs_cli_page(zenfs.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d completion fish)
+  set(share ${PROJECT_BINARY_DIR}/share)
+  add_custom_target(zenfs_cli_pages ALL
+    DEPENDS ${share}/zenfs.8 ${share}/zenfs ${share}/_zenfs ${share}/zenfs.fish)
 endfunction()
 
 # Unit tests of the parts, and golden tests of the whole command (tests/cli).
 function(zenfs_add_cli_tests)
   include(tests)
   zenfs_test_program(cli FOLDER src SOURCES ${ZENFS_TESTS_cli} LINK zenfs_cli_core)
+  target_compile_definitions(zenfs_cli_test PRIVATE ZENFS_DOCS="${PROJECT_SOURCE_DIR}/docs")
   add_executable(zenfs_volume_tool ${PROJECT_SOURCE_DIR}/tests/cli/volume_tool.cc)
   set_target_properties(zenfs_volume_tool PROPERTIES OUTPUT_NAME volume_tool)
   target_link_libraries(zenfs_volume_tool PRIVATE zenfs_volume zenfs_backends zenfs_flags)
@@ -31,7 +52,7 @@ function(zenfs_add_cli_tests)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py damage_test.py names_test.py
-          backup_test.py)
+          backup_test.py watching_test.py shell_test.py)
     string(REPLACE _test.py "" name cli_${suite})
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cli/${suite})
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300)

@@ -369,6 +369,8 @@ set(ZENFS_SOURCES_cli
 set(ZENFS_TESTS_cli
   cli/device_list_test.cc
   cli/number_test.cc
+  cli/prometheus_families_test.cc
+  cli/stats_table_test.cc
   cli/zone_picture_test.cc
   cli/zone_svg_test.cc
 )

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 
 #include "cli/verb_flags.h"
 
@@ -35,10 +36,25 @@ std::string Upper(std::string text) {
   return text;
 }
 
+// In lines that are not too long, as linters want them.
+std::string Wrapped(const std::string& text) {
+  constexpr std::size_t kColumns = 64;
+  std::string out;
+  std::size_t line = 0;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool wraps = line + word.size() > kColumns;
+    if (line > 0) out += wraps ? '\n' : ' ';
+    line = wraps ? word.size() : line + 1 + word.size();
+    out += word;
+  }
+  return out;
+}
+
 // Descriptions are phrases in the help; a page has sentences.
 std::string Sentence(const std::string& text) {
   const bool ends = !text.empty() && std::string_view(".!?").find(text.back()) != std::string_view::npos;
-  return Roff(text) + (ends ? "" : ".");
+  return Roff(Wrapped(text)) + (ends ? "" : ".");
 }
 
 std::string TagOf(const VerbFlag& flag) {
@@ -108,7 +124,7 @@ std::string ManPage() {
       ".SH SYNOPSIS\n\\fBzenfs\\fR \\fIverb\\fR [\\fIflags\\fR]\n",
       Upper("zenfs"), Roff(ZENFS_VERSION));
   out +=
-      ".SH DESCRIPTION\nZenFS puts the files of a RocksDB database straight into the zones of a zoned block "
+      ".SH DESCRIPTION\nZenFS puts the files of a RocksDB database\nstraight into the zones of a zoned block "
       "device.\n"
       "This command makes such a file system, looks into it and checks it.\n"
       "In the names of flags \\fB\\-\\fR and \\fB_\\fR are the same.\n"

@@ -13,6 +13,7 @@
 #include "backends/emulator/lock_holder.h"
 #include "base/shared_memory.h"
 #include "base/unique_fd.h"
+#include "format/staging_layout.h"
 
 namespace zenfs {
 namespace {
@@ -50,9 +51,9 @@ Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) 
     return Fail(Code::kNotFound,
                 fmt::format("the program that counted in {} is dead, so nothing is counted", path));
   }
-  if (memory->view().size() < kMetricsOffset)
+  if (memory->view().size() < kStagingHeaderBytes)
     return Fail(Code::kCorruption, path + ": too short to hold metrics");
-  Result<MetricsSnapshot> snapshot = DecodeMetrics(memory->view().subspan(kMetricsOffset));
+  Result<MetricsSnapshot> snapshot = DecodeMetrics(memory->view().subspan(kStagingHeaderBytes));
   if (!snapshot) return Fail(snapshot.error().With(path));
   return snapshot;
 }

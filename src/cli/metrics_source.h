@@ -10,9 +10,6 @@
 
 namespace zenfs {
 
-// The page lies behind the header of the file of shared memory (Volume::shared_memory_path).
-inline constexpr std::uint64_t kMetricsOffset = 4096;
-
 // The file that `volume`, which this process has mounted read-only, says its writer has. Errors: kNotFound if there is none.
 [[nodiscard]] Result<std::string> SharedMemoryOf(const Volume& volume);
 

@@ -113,6 +113,7 @@ TEST_F(MetricsPageTest, ADifferenceIsWhatHappenedMeanwhile) {
   EXPECT_EQ(difference[Operation::kRead].count, 1u);
   EXPECT_EQ(difference[Operation::kRead].latency.count, 1u);
   EXPECT_EQ(difference[Operation::kRead].latency.sum, 1000u);
+  EXPECT_EQ(Difference(*before, MetricsSnapshot())[Operation::kRead].latency.max, 100u);
   EXPECT_EQ(difference[Value::kWalBytes], 50u);
   EXPECT_EQ(difference[Value::kEpoch], 4u) << "a gauge is what it is";
   EXPECT_EQ(Difference(*before, *Decoded())[Operation::kRead].count, 1u) << "begun anew: all of it";

@@ -85,10 +85,13 @@ MetricsSnapshot Difference(const MetricsSnapshot& later, const MetricsSnapshot& 
     figures.bytes = Since(figures.bytes, before.bytes);
     figures.latency.sum = Since(figures.latency.sum, before.latency.sum);
     figures.latency.count = 0;
+    std::uint64_t longest = 0;  // what the highest bucket that was hit allows
     for (std::size_t b = 0; b < kLatencyBuckets; ++b) {
       figures.latency.buckets[b] = Since(figures.latency.buckets[b], before.latency.buckets[b]);
       figures.latency.count += figures.latency.buckets[b];
+      if (figures.latency.buckets[b] > 0) longest = LatencyBucketStart(b + 1) - 1;
     }
+    if (longest + 1 < kLatencyLimit) figures.latency.max = std::min(figures.latency.max, longest);
   }
   for (std::size_t i = 0; i < kValueCount; ++i) {
     if (Values()[i].counter) out.values[i] = Since(out.values[i], earlier.values[i]);

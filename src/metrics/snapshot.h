@@ -41,7 +41,8 @@ struct MetricsSnapshot {
   }
 };
 
-// What happened between two snapshots of one page. Where the later has less (another mount has begun), all of it.
+// What happened between two snapshots of one page; its maxima are within 25 %. Where the later has less (another mount
+// has begun), all of it.
 [[nodiscard]] MetricsSnapshot Difference(const MetricsSnapshot& later, const MetricsSnapshot& earlier);
 
 // `page` may be counted into meanwhile, by this process or another; it is on a boundary of 4096 bytes and may be longer than

@@ -1,0 +1,121 @@
+#include "cli/prometheus_families.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "metrics/metrics.h"
+
+namespace zenfs {
+namespace {
+
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+VolumeReading Reading(const std::string& device, bool up) {
+  VolumeReading reading{.device = device, .readable = true, .up = up, .uuid = "u", .label = "l"};
+  reading.zones = {1, 2, 3, 4, 5, 6, 7, 8};
+  if (!up) return reading;
+  Metrics metrics;
+  for (const std::int64_t n : {100, 1'000, 1'100, 1'000'000}) {
+    metrics.Count(Operation::kWalSync);
+    metrics.Time(Operation::kWalSync, std::chrono::nanoseconds(n));
+  }
+  metrics.CountBytes(Operation::kRead, 77);
+  metrics.Set(Value::kEpoch, 9);
+  reading.metrics = *DecodeMetrics(metrics.page());
+  return reading;
+}
+
+const MetricFamily* Find(const std::vector<MetricFamily>& families, const std::string& name) {
+  for (const MetricFamily& family : families) {
+    if (family.name == name) return &family;
+  }
+  return nullptr;
+}
+
+TEST(FamiliesOf, AVolumeWithoutAWriterHasItsZonesOnly) {
+  const std::vector<VolumeReading> readings = {Reading("emu:a", false)};
+  const auto families = FamiliesOf(readings);
+  EXPECT_EQ(Find(families, "zenfs_up")->metric.at(0).gauge.value, 0);
+  EXPECT_EQ(Find(families, "zenfs_active_zones")->metric.at(0).gauge.value, 2);
+  EXPECT_EQ(Find(families, "zenfs_read_total"), nullptr);
+  EXPECT_EQ(Find(families, "zenfs_epoch"), nullptr);
+}
+
+TEST(FamiliesOf, AVolumeThatCanNotBeReadSaysSo) {
+  const std::vector<VolumeReading> readings = {VolumeReading{.device = "emu:a"}};
+  const auto families = FamiliesOf(readings);
+  EXPECT_EQ(families.size(), 2u);
+  EXPECT_EQ(Find(families, "zenfs_readable")->metric.at(0).gauge.value, 0);
+}
+
+TEST(FamiliesOf, VolumesAreToldApartByTheirDevice) {
+  const std::vector<VolumeReading> readings = {Reading("emu:a", true), Reading("emu:b", false),
+                                               Reading("emu:c", true)};
+  const auto families = FamiliesOf(readings);
+  EXPECT_EQ(Find(families, "zenfs_up")->metric.size(), 3u);
+  const MetricFamily* read = Find(families, "zenfs_read_bytes_total");
+  ASSERT_EQ(read->metric.size(), 2u);
+  EXPECT_EQ(read->type, MetricType::Counter);
+  EXPECT_EQ(read->metric[1].label.at(0).value, "emu:c");
+  EXPECT_EQ(read->metric[1].counter.value, 77);
+  std::set<std::string> names;
+  for (const MetricFamily& family : families) EXPECT_TRUE(names.insert(family.name).second) << family.name;
+}
+
+TEST(FamiliesOf, HistogramsAreCumulativeInMicroseconds) {
+  const std::vector<VolumeReading> readings = {Reading("emu:a", true)};
+  const auto families = FamiliesOf(readings);
+  const auto& histogram = Find(families, "zenfs_wal_sync_latency")->metric.at(0).histogram;
+  EXPECT_EQ(histogram.sample_count, 4u);
+  EXPECT_DOUBLE_EQ(histogram.sample_sum, 1002.2);
+  std::uint64_t before = 0;
+  for (const auto& bucket : histogram.bucket) {
+    EXPECT_GE(bucket.cumulative_count, before);
+    before = bucket.cumulative_count;
+    if (bucket.upper_bound == 0.128) {
+      EXPECT_EQ(bucket.cumulative_count, 1u);
+    }
+    if (bucket.upper_bound == 1.024) {
+      EXPECT_EQ(bucket.cumulative_count, 2u);
+    }
+    if (bucket.upper_bound == 2.048) {
+      EXPECT_EQ(bucket.cumulative_count, 3u);
+    }
+  }
+  EXPECT_EQ(before, 4u);
+  EXPECT_TRUE(std::isinf(histogram.bucket.back().upper_bound));
+}
+
+// docs/metrics.md has a row for each metric, word for word, and none for any other.
+TEST(MetricsPage, ThePageInTheDocumentationListsEveryMetric) {
+  std::set<std::string> expected;
+  for (const OperationInfo& info : Operations()) {
+    expected.insert(fmt::format("| `{}` | {} | {} |", info.name, info.has_bytes ? "yes" : "no", info.help));
+  }
+  const auto add = [&](std::span<const ValueInfo> values) {
+    for (const ValueInfo& info : values) {
+      expected.insert(fmt::format("| `zenfs_{}` | {} | {} | {} |", info.name,
+                                  info.counter ? "counter" : "gauge", info.unit.empty() ? "count" : info.unit,
+                                  info.help));
+    }
+  };
+  add(Values());
+  add(ZoneGauges());
+  add(VolumeGauges());
+  std::ifstream page(ZENFS_DOCS "/metrics.md");
+  ASSERT_TRUE(page.is_open());
+  std::set<std::string> found;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("| `") && line.find("NAME") == std::string::npos) found.insert(line);
+  }
+  EXPECT_EQ(found, expected);
+}
+
+}  // namespace
+}  // namespace zenfs

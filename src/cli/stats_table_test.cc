@@ -1,0 +1,59 @@
+#include "cli/stats_table.h"
+
+#include <gtest/gtest.h>
+
+#include "metrics/metrics.h"
+
+namespace zenfs {
+namespace {
+
+MetricsSnapshot Snapshot() {
+  Metrics metrics;
+  for (int i = 0; i < 200; ++i) {
+    metrics.Count(Operation::kRead);
+    metrics.CountBytes(Operation::kRead, 4096);
+    metrics.Time(Operation::kRead, std::chrono::microseconds(10));
+  }
+  metrics.CountError(Operation::kRead);
+  metrics.RaiseTo(Value::kWalBytes, 3 << 20);
+  return *DecodeMetrics(metrics.page());
+}
+
+TEST(ShortFigures, HaveThreeDigitsThatMatter) {
+  EXPECT_EQ(ShortDuration(0), "0 ns");
+  EXPECT_EQ(ShortDuration(999), "999 ns");
+  EXPECT_EQ(ShortDuration(1'250), "1.25 us");
+  EXPECT_EQ(ShortDuration(999'600), "1.00 ms");
+  EXPECT_EQ(ShortDuration(48'123'456), "48.1 ms");
+  EXPECT_EQ(ShortDuration(240'000'000'000), "240 s");
+  EXPECT_EQ(ShortBytes(1023), "1023 B");
+  EXPECT_EQ(ShortBytes(1280), "1.25 KiB");
+  EXPECT_EQ(ShortBytes(50.0 * (1 << 20)), "50.0 MiB");
+}
+
+TEST(StatsTable, ShowsWhatHappenedAndNothingElse) {
+  const std::string table = StatsTable({.metrics = Snapshot(), .interval_seconds = {}});
+  EXPECT_NE(table.find("read                      200        1       800 KiB  10.0 us"), std::string::npos)
+      << table;
+  EXPECT_EQ(table.find("roll"), std::string::npos);
+  EXPECT_NE(table.find("wal_bytes                          3.00 MiB\n"), std::string::npos) << table;
+}
+
+TEST(StatsTable, AnIntervalHasRates) {
+  const std::string table = StatsTable({.metrics = Snapshot(), .interval_seconds = 2.0});
+  EXPECT_NE(table.find("100.0/s"), std::string::npos) << table;
+  EXPECT_NE(table.find("400 KiB/s"), std::string::npos) << table;
+  EXPECT_NE(table.find("1.50 MiB/s"), std::string::npos) << table;
+}
+
+TEST(StatsJson, HasEveryOperationAndValue) {
+  const Json json = StatsJson({.metrics = Snapshot(), .interval_seconds = {}});
+  EXPECT_EQ(json["operations"].size(), kOperationCount);
+  EXPECT_EQ(json["values"].size(), kValueCount);
+  EXPECT_EQ(json["operations"]["read"]["count"], 200);
+  EXPECT_EQ(json["operations"]["read"]["latency_us"]["max"], 10.0);
+  EXPECT_FALSE(json.contains("interval_seconds"));
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,211 @@
+"""A volume that is being used, looked at from beside: zones --svg and --watch, stats, exporter."""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import unittest
+import urllib.error
+import urllib.request
+import xml.etree.ElementTree
+
+from cli_case import ZENFS, CliCase
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Background:
+    """The command running on, until the block ends or it is told to end."""
+
+    def __init__(self, *words):
+        self.process = subprocess.Popen([ZENFS, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def line(self):
+        return self.process.stdout.readline()
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, out, err
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+class Zones(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.make_volume()
+
+    def test_svg_is_an_image_with_a_tooltip_for_each_zone(self):
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("write a.sst 1500000 1"), "ok 0")
+        path = os.path.join(self.dir, "zones.svg")
+        self.assertEqual(self.ok("zones", f"--emu={self.image}", f"--svg={path}"), "")
+        root = xml.etree.ElementTree.parse(path).getroot()
+        self.assertEqual(root.tag, SVG + "svg")
+        tips = [group.find(SVG + "title").text for group in root.iter(SVG + "g")]
+        self.assertEqual(len(tips), 16)
+        self.assertTrue(any("lifetime medium" in tip and "live" in tip for tip in tips), tips)
+        self.assertIn("prefers-color-scheme:dark", root.find(SVG + "style").text)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(self.ok("zones", f"--emu={self.image}", "--svg=-"), file.read())
+
+    def test_svg_that_can_not_be_written(self):
+        self.fails("zones", f"--emu={self.image}", f"--svg={self.dir}/no/such.svg", saying=["--svg", "No such file"])
+        self.fails("zones", f"--emu={self.image}", "--svg=x", "--json", saying="exclude one another")
+
+    def test_watch_shows_the_zones_again_and_again(self):
+        with Background("zones", f"--emu={self.image}", "--watch=0.1") as watch:
+            pictures = 0
+            while pictures < 3:
+                line = watch.line()
+                self.assertNotIn("\033", line)
+                pictures += line.startswith("M metadata")
+        self.fails("zones", f"--emu={self.image}", "--watch=soon", saying=["--watch", "soon", "seconds"])
+        self.fails("zones", f"--emu={self.image}", "--watch=0", saying="--watch")
+
+
+class Stats(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.make_volume()
+
+    def test_nobody_has_it_mounted(self):
+        self.fails("stats", f"--emu={self.image}", saying="no program on this host has it mounted for writing")
+        with self.mounted():
+            self.ok("stats", f"--emu={self.image}")
+        self.fails("stats", f"--emu={self.image}", saying="no program on this host")
+        self.fails("stats", f"--page={self.dir}/none", saying="gone")
+
+    def test_the_writer_was_killed(self):
+        volume = self.mounted()
+        volume.request("write a.sst 1500000 1")
+        volume.process.kill()
+        volume.process.communicate()
+        self.fails("stats", f"--emu={self.image}", saying="dead")
+
+    def test_counts_of_a_live_volume(self):
+        with self.mounted() as volume:
+            for i in range(5):
+                volume.request(f"write {i}.sst 150000 1")
+            volume.request("write 1.log 5000 1")
+            volume.request("verify 1.sst 150000 1")
+            volume.request("rename 1.sst 9.sst")
+            volume.request("unlink 2.sst")
+            table = self.ok("stats", f"--emu={self.image}")
+            figures = self.ok_json("stats", f"--emu={self.image}")
+        operations = figures["operations"]
+        for name, count in {"non_wal_write": 5, "non_wal_sync": 5, "wal_write": 1, "wal_sync": 1, "create": 6, "read": 1,
+                            "rename": 1, "delete": 1, "roll": 0}.items():
+            self.assertEqual(operations[name]["count"], count, name)
+            self.assertEqual(bool(re.search(rf"^{name} +{count} ", table, re.M)), count > 0, table)
+        self.assertEqual(operations["non_wal_write"]["bytes"], 750000)
+        self.assertEqual(figures["values"]["wal_bytes_total"], 5000)
+        self.assertGreaterEqual(operations["zone_write"]["bytes"] + operations["zone_append"]["bytes"], 755000)
+        latency = operations["non_wal_sync"]["latency_us"]
+        self.assertEqual(latency["timed"], 5)
+        self.assertLessEqual(latency["p50"], latency["p99"])
+        self.assertLessEqual(latency["p99.9"], latency["max"])
+        self.assertIn(": epoch 1, mounted ", table)
+        self.assertNotIn("\033", table)
+
+    def test_watch_has_rates_of_each_interval(self):
+        with self.mounted() as volume:
+            volume.request("write a.sst 150000 1")
+            with Background("stats", f"--emu={self.image}", "--json", "--watch=0.1") as watch:
+                first = json.loads(watch.line())
+                self.assertNotIn("interval_seconds", first)
+                self.assertEqual(first["operations"]["create"]["count"], 1)
+                volume.request("write b.sst 150000 1")
+                created = 0
+                while created == 0:
+                    later = json.loads(watch.line())
+                    created = later["operations"]["create"]["count"]
+                self.assertEqual(created, 1)
+                self.assertAlmostEqual(later["operations"]["create"]["per_second"], 1 / later["interval_seconds"], 3)
+
+    def test_watch_ends_when_the_writer_does(self):
+        with self.mounted() as volume:
+            watch = Background("stats", f"--emu={self.image}", "--watch=0.1")
+            watch.line()
+            volume.request("write a.sst 150000 1")
+        with watch:
+            _, err = watch.process.communicate(timeout=30)
+            self.assertEqual(watch.process.returncode, 1)
+            self.assertRegex(err, r"^zenfs stats: .* has ended\n$")
+
+
+class Exporter(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.make_volume()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+
+    def exporter(self, *devices):
+        exporter = Background("exporter", *(devices or [f"--emu={self.image}"]), f"--listen={self.address}")
+        self.assertEqual(exporter.line(), f"Serving http://{self.address}/metrics\n")
+        return exporter
+
+    def scrape(self):
+        """Metrics by name with labels, and the types of families."""
+        with urllib.request.urlopen(f"http://{self.address}/metrics", timeout=30) as answer:
+            text = answer.read().decode()
+        self.types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
+        return {name: float(value) for name, value in re.findall(r"^(zenfs_[^ ]+) (\S+)$", text, re.M)}
+
+    def test_a_writer_that_goes_away_and_comes_back(self):
+        device = f'device="emu:{self.image}"'
+        with self.exporter() as exporter:
+            metrics = self.scrape()
+            self.assertEqual(metrics[f"zenfs_up{{{device}}}"], 0)
+            self.assertGreater(metrics[f"zenfs_free_space_bytes{{{device}}}"], 0)
+            for mount in (1, 2):
+                with self.mounted() as volume:
+                    for i in range(mount):
+                        volume.request(f"write {i}.sst 150000 1")
+                    metrics = self.scrape()
+                    self.assertEqual(metrics[f"zenfs_up{{{device}}}"], 1)
+                    self.assertEqual(metrics[f"zenfs_epoch{{{device}}}"], mount)
+                    self.assertEqual(metrics[f"zenfs_create_total{{{device}}}"], mount)
+                    self.assertEqual(metrics[f"zenfs_non_wal_write_bytes_total{{{device}}}"], mount * 150000)
+                    self.assertEqual(metrics[f"zenfs_non_wal_sync_latency_count{{{device}}}"], mount)
+                    self.assertEqual(metrics[f'zenfs_non_wal_sync_latency_bucket{{{device},le="+Inf"}}'], mount)
+                    self.assertGreater(metrics[f"zenfs_active_zones{{{device}}}"], 0)
+                    self.assertEqual(self.types["zenfs_non_wal_sync_latency"], "histogram")
+                    self.assertEqual(self.types["zenfs_create_total"], "counter")
+                metrics = self.scrape()
+                self.assertEqual(metrics[f"zenfs_up{{{device}}}"], 0)
+                self.assertNotIn(f"zenfs_create_total{{{device}}}", metrics)
+            self.assertEqual(exporter.end(), (0, "", ""))
+
+    def test_several_volumes(self):
+        other = os.path.join(self.dir, "other.img")
+        self.make_device(path=other)
+        with self.exporter(f"--emu={self.image}", f"--emu={other}") as exporter:
+            metrics = self.scrape()
+            self.assertEqual(metrics[f'zenfs_readable{{device="emu:{self.image}"}}'], 1)
+            self.assertEqual(metrics[f'zenfs_readable{{device="emu:{other}"}}'], 0, "there is no file system on it")
+            self.assertEqual(exporter.end(signal.SIGINT)[0], 0)
+
+    def test_addresses_that_can_not_be_had(self):
+        emu = f"--emu={self.image}"
+        with self.exporter():
+            self.fails("exporter", emu, f"--listen={self.address}", saying=["can't listen on", "Address already in use"])
+        self.fails("exporter", emu, "--listen=9817", saying=["--listen", "HOST:PORT"])
+        self.fails("exporter", emu, "--listen=127.0.0.1:99999", saying=["--listen", "HOST:PORT"])
+        self.fails("exporter", emu, "--listen=192.0.2.1:9817", saying=["can't listen on 192.0.2.1", "--listen=HOST:PORT"])
+        self.fails("exporter", "--emu=/nowhere", saying="/nowhere")
+        self.fails("exporter", saying=["no device given", "at least one"])
+
+
+if __name__ == "__main__":
+    unittest.main()
