@@ -18,7 +18,7 @@ class BackupAction : public Action {
         ->required()
         ->type_name("DIR");
     app.add_option("--backup-path", options_.path, "What to back up: a directory or a file (default: all)")
-        ->type_name("PATH");
+        ->type_name("VOLUME-PATH");
     app.add_flag("--force", options_.force,
                  "Also into a directory that is not empty; brings a backup up to date");
     app.add_flag("--verify", options_.verify, "Also read again what an earlier run has copied");

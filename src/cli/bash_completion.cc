@@ -23,11 +23,13 @@ std::string WordsOf(const std::vector<VerbFlag>& flags) {
   return words;
 }
 
+// As patterns of 'VERB FLAG'.
 std::string FlagsThatName(VerbFlag::Names names) {
   std::set<std::string> all;
   for (const Verb& verb : Verbs()) {
     for (const VerbFlag& flag : FlagsOf(verb)) {
-      if (flag.names == names) all.insert(flag.flags.begin(), flag.flags.end());
+      if (flag.names != names) continue;
+      for (const std::string& name : flag.flags) all.insert(fmt::format("'{} {}'", verb.name, name));
     }
   }
   return fmt::format("{}", fmt::join(all, "|"));
@@ -86,16 +88,6 @@ _zenfs() {{
   else
     flag=${{COMP_WORDS[COMP_CWORD-1]}}
   fi
-  case ${{flag//_/-}} in
-    {files})
-      compopt -o filenames 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-      return ;;
-    {directories})
-      compopt -o filenames 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -d -- "$cur")
-      return ;;
-  esac
   if [[ $COMP_CWORD -eq 1 ]]; then
     mapfile -t COMPREPLY < <(compgen -W '{verbs}' -- "$cur")
     return
@@ -109,6 +101,16 @@ _zenfs() {{
     fi
     verb="$verb ${{COMP_WORDS[2]}}"
   fi
+  case "$verb ${{flag//_/-}}" in
+    {files})
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+      return ;;
+    {directories})
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+      return ;;
+  esac
   if [[ $verb == help && $cur != -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W '{verbs}' -- "$cur")
     return

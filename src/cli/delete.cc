@@ -8,7 +8,7 @@ namespace {
 class DeleteAction : public Action {
  public:
   explicit DeleteAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
-    app.add_option("--path", path_, "The file")->required()->type_name("PATH");
+    app.add_option("--path", path_, "The file")->required()->type_name("VOLUME-PATH");
   }
 
   Result<int> Run(Console&) override {

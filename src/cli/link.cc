@@ -8,10 +8,10 @@ namespace {
 class LinkAction : public Action {
  public:
   explicit LinkAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
-    app.add_option("--src-file", from_, "The file")->required()->type_name("PATH");
+    app.add_option("--src-file", from_, "The file")->required()->type_name("VOLUME-PATH");
     app.add_option("--dest-file", to_, "Its further name, which must not be there yet")
         ->required()
-        ->type_name("PATH");
+        ->type_name("VOLUME-PATH");
   }
 
   Result<int> Run(Console&) override {

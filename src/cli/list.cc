@@ -26,7 +26,8 @@ std::string Joined(const std::string& directory, const std::string& name) {
 class ListAction : public Action {
  public:
   explicit ListAction(CLI::App& app) : device_(app) {
-    app.add_option("--path", path_, "The directory, or one file (default: the root)")->type_name("PATH");
+    app.add_option("--path", path_, "The directory, or one file (default: the root)")
+        ->type_name("VOLUME-PATH");
     app.add_flag("--recursive", recursive_, "Also what is in directories below it");
     AddJson(app, json_);
   }

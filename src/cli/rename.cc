@@ -8,10 +8,10 @@ namespace {
 class RenameAction : public Action {
  public:
   explicit RenameAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
-    app.add_option("--src-file", from_, "The file or directory")->required()->type_name("PATH");
+    app.add_option("--src-file", from_, "The file or directory")->required()->type_name("VOLUME-PATH");
     app.add_option("--dest-file", to_, "Its new name; a file of that name is replaced")
         ->required()
-        ->type_name("PATH");
+        ->type_name("VOLUME-PATH");
   }
 
   Result<int> Run(Console&) override {

@@ -18,7 +18,7 @@ class RestoreAction : public Action {
         ->required()
         ->type_name("PATH");
     app.add_option("--restore-path", options_.restore_path, "The directory in the volume (default: the root)")
-        ->type_name("DIR");
+        ->type_name("VOLUME-PATH");
     app.add_flag("--force", options_.force, "Replace files that are there and differ");
     app.add_flag("--partial", options_.partial, "Restore what is whole of an unfinished or damaged backup");
     AddJobs(app, options_.jobs);

@@ -13,7 +13,7 @@ namespace {
 class RmdirAction : public Action {
  public:
   explicit RmdirAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
-    app.add_option("--path", path_, "The directory")->required()->type_name("PATH");
+    app.add_option("--path", path_, "The directory")->required()->type_name("VOLUME-PATH");
     app.add_flag("--force", force_, "Also all that is in it");
   }
 

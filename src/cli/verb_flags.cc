@@ -1,20 +1,11 @@
 #include "cli/verb_flags.h"
 
-#include <algorithm>
-#include <array>
-
 #include "cli/command_line.h"
 
 namespace zenfs {
 namespace {
 
 VerbFlag::Names NamesOf(const VerbFlag& flag) {
-  // These are inside the volume, where a shell can't look.
-  constexpr std::array<std::string_view, 1> kInVolume = {"--path"};
-  for (const std::string& name : flag.flags) {
-    if (std::find(kInVolume.begin(), kInVolume.end(), name) != kInVolume.end())
-      return VerbFlag::Names::kNothing;
-  }
   if (flag.value == "PATH" || flag.value == "FILE") return VerbFlag::Names::kFile;
   if (flag.value == "DIR" || flag.value == "MOUNT") return VerbFlag::Names::kDirectory;
   return VerbFlag::Names::kNothing;

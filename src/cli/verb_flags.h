@@ -9,7 +9,8 @@
 namespace zenfs {
 
 struct VerbFlag {
-  // What a value of it names, as far as a shell can complete it.
+  // What a value of it names, as far as a shell can complete it: by the value's name, FILE and PATH or DIR and MOUNT.
+  // What is inside the volume is a VOLUME-PATH, and not for a shell to see.
   enum class Names { kNothing, kFile, kDirectory };
 
   std::vector<std::string> flags;  // "-h", "--help"; empty for a positional

@@ -64,6 +64,9 @@ class Shells(CliCase):
         self.assertEqual(self.bash("df", "--emu", "="), sorted(os.listdir(self.dir)))
         self.assertEqual(self.bash("df", "--emu", "dev"), ["device.img"])
         self.assertEqual(self.bash("emu", "info", "dev"), ["device.img"])
+        os.mkdir(os.path.join(self.dir, "folder"))
+        self.assertEqual(self.bash("backup", "--path", "="), ["folder"])
+        self.assertEqual(self.bash("list", "--path", "=", "dev"), [], "inside the volume, where bash can't look")
 
     # --- the others ---
     def test_zsh_takes_its_script(self):
