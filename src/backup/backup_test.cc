@@ -6,7 +6,6 @@
 #include <csignal>
 
 #include "backup/backup_test_rig.h"
-#include "base/sync_point.h"
 
 namespace zenfs {
 namespace {
@@ -129,7 +128,7 @@ TEST_F(BackupTest, VerifyFindsADamagedCopyAndReplacesIt) {
 
 TEST_F(BackupTest, ACopyThatReadsBackOtherwiseIsAnError) {
   Fill();
-  SyncPoint::Scope corrupt([this](std::string_view name) {
+  SwitchedPoints::During corrupt(points_, [this](std::string_view name) {
     if (name != "backup:written") return;
     const std::string temporary = Dest(std::string(kBackupStaging) + "/0");
     if (!std::filesystem::exists(temporary)) return;
@@ -144,7 +143,7 @@ TEST_F(BackupTest, ACopyThatReadsBackOtherwiseIsAnError) {
 
 TEST_F(BackupTest, WhatAWriterDeletesMeanwhileIsLeftOutWithANotice) {
   Fill();
-  SyncPoint::Scope writer([this](std::string_view name) {
+  SwitchedPoints::During writer(points_, [this](std::string_view name) {
     if (name == "backup:open") IgnoreError(volume_->Unlink("db/000012.sst"));
   });
   const auto summary = Backup();
@@ -158,7 +157,7 @@ TEST_F(BackupTest, WhatAWriterDeletesMeanwhileIsLeftOutWithANotice) {
 TEST_F(BackupTest, WhatAWriterReplacesMeanwhileIsCopiedAsItIsNow) {
   Fill();
   std::atomic<bool> replaced{false};
-  SyncPoint::Scope writer([&](std::string_view name) {
+  SwitchedPoints::During writer(points_, [&](std::string_view name) {
     if (name != "backup:open" || replaced.exchange(true)) return;
     Put("db/000099.dbtmp", "MANIFEST-000099\n");
     EXPECT_TRUE(IsOk(volume_->Rename("db/000099.dbtmp", "db/CURRENT")));
@@ -170,8 +169,8 @@ TEST_F(BackupTest, WhatAWriterReplacesMeanwhileIsCopiedAsItIsNow) {
 TEST_F(BackupTest, StopLeavesAPartialBackup) {
   Fill();
   std::atomic<bool> stop{false};
-  int opened = 0;
-  SyncPoint::Scope count([&](std::string_view name) {
+  std::atomic<int> opened{0};
+  SwitchedPoints::During count(points_, [&](std::string_view name) {
     if (name == "backup:open" && ++opened == 3) stop = true;
   });
   const auto stopped = Backup({.jobs = 1, .stop = &stop});
@@ -208,7 +207,7 @@ TEST_F(BackupTest, AHostThatTakesNoMoreBytesLeavesAPartialBackup) {
 TEST_F(BackupTest, TwoBackupsDoNotGoToOneDirectoryAtOnce) {
   Fill();
   bool tried = false;
-  SyncPoint::Scope second([&](std::string_view name) {
+  SwitchedPoints::During second(points_, [&](std::string_view name) {
     if (name != "backup:open" || tried) return;
     tried = true;
     RecordingObserver observer;

@@ -18,6 +18,7 @@
 #include "backup/volume_tree.h"
 #include "base/random.h"
 #include "testing/faulty_device.h"
+#include "testing/switched_points.h"
 #include "testing/temp_directory.h"
 #include "volume/volume_test_util.h"
 
@@ -45,7 +46,12 @@ inline void PutHost(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }
 
-class BackupTest : public VolumeTest {
+// Before the volume and its threads, which pass points too.
+struct BackupPoints {
+  SwitchedPoints points_;
+};
+
+class BackupTest : protected BackupPoints, public VolumeTest {
  protected:
   // Names and contents of the volume's files; three of them larger than a chunk.
   static std::map<std::string, std::string> Contents() {

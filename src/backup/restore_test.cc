@@ -4,7 +4,6 @@
 
 #include "backup/backup_test_rig.h"
 #include "backup/restore_record.h"
-#include "base/sync_point.h"
 
 namespace zenfs {
 namespace {
@@ -133,9 +132,9 @@ TEST_F(RestoreTest, MissingAndCutFilesAreNamed) {
 TEST_F(RestoreTest, AnUnfinishedBackupIsRefusedAndPartialTakesWhatIsWhole) {
   Fill();
   std::atomic<bool> stop{false};
-  int opened = 0;
+  std::atomic<int> opened{0};
   {
-    SyncPoint::Scope count([&](std::string_view name) {
+    SwitchedPoints::During count(points_, [&](std::string_view name) {
       if (name == "backup:open" && ++opened == 4) stop = true;
     });
     ASSERT_FALSE(Backup({.jobs = 1, .stop = &stop}).has_value());
@@ -163,9 +162,9 @@ TEST_F(RestoreTest, SymbolicLinksAndPipesAreRefusedAndPartialLeavesThemOut) {
 TEST_F(RestoreTest, AFailedWriteLeavesWholeFilesAndARestoreThatGoesOn) {
   MakeBackup();
   FaultyDevice* faulty = MountFaulty();
-  int written = 0;
+  std::atomic<int> written{0};
   {
-    SyncPoint::Scope count([&](std::string_view name) {
+    SwitchedPoints::During count(points_, [&](std::string_view name) {
       if (name != "restore:written" || ++written != 3) return;
       faulty->Inject({.command = FaultyDevice::Command::kRead, .times = 1000});
     });
@@ -190,9 +189,9 @@ TEST_F(RestoreTest, AFailedWriteLeavesWholeFilesAndARestoreThatGoesOn) {
 TEST_F(RestoreTest, AFileThatWasChangedSinceTheInterruptionIsNotTakenForRestored) {
   MakeBackup();
   std::atomic<bool> stop{false};
-  int written = 0;
+  std::atomic<int> written{0};
   {
-    SyncPoint::Scope count([&](std::string_view name) {
+    SwitchedPoints::During count(points_, [&](std::string_view name) {
       if (name == "restore:written" && ++written == 4) stop = true;
     });
     ASSERT_FALSE(Restore({.jobs = 1, .stop = &stop}).has_value());
@@ -207,7 +206,7 @@ TEST_F(RestoreTest, AFileThatWasChangedSinceTheInterruptionIsNotTakenForRestored
 
 TEST_F(RestoreTest, AFileThatReadsBackOtherwiseGetsNoName) {
   MakeBackup();
-  SyncPoint::Scope corrupt([this](std::string_view name) {
+  SwitchedPoints::During corrupt(points_, [this](std::string_view name) {
     if (name != "restore:written") return;
     auto file = volume_->OpenForAppend(RestoreRecord::StagingPath(0, "x.sst"), false);
     if (file) {
