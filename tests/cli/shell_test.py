@@ -72,7 +72,7 @@ class Shells(CliCase):
     def test_zsh_takes_its_script(self):
         needs("zsh")
         self.assertEqual(run("zsh", "-n", self.script("zsh")), ("", ""))
-        out, err = run("zsh", "-f", "-c", 'autoload -U compinit; compinit -D -d /dev/null; source "$0"; echo $_comps[zenfs]', self.script("zsh"))
+        out, err = run("zsh", "-f", "-c", 'autoload -U compinit; compinit -D; source "$0"; echo $_comps[zenfs]', self.script("zsh"))
         self.assertEqual((out, err), ("_zenfs\n", ""))
 
     def test_fish_offers_verbs_and_flags(self):
