@@ -143,6 +143,11 @@ TEST_F(LiveReaders, AWriterThatIsKilledLeavesReadersWithWhatIsOnTheDevice) {
     ReadAll(*volume, true);
     ExpectClean();
   }
+  // The last writer's append buffers must not stay on the host.
+  volume.reset();
+  LiveWriter last(path(), seed_);
+  ASSERT_TRUE(last.WaitUntilMounted());
+  EXPECT_TRUE(last.Stop());
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
-// Writes to a database with synced writes, and says on standard output which are acknowledged, until it is
-// killed (kill_test.cc does that).
+// Writes to a database, and says on standard output which writes are acknowledged, until it is killed (kill_test.cc
+// does that).
 //
-//   zenfs_kill_writer URI FIRST       puts key FIRST, FIRST + 1, ...; prints each number once it is durable
+//   zenfs_kill_writer URI FIRST sync|flush    puts key FIRST, FIRST + 1, ...; prints each number once Put has returned:
+//                                             with sync it is durable then, without RocksDB has flushed it
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -29,7 +31,7 @@ bool Acknowledge(long number) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   rocksdb::Env* env = rocksdb::Env::Default();
   std::shared_ptr<rocksdb::Env> guard;
   rocksdb::Status status = rocksdb::Env::CreateFromUri(rocksdb::ConfigOptions(), "", argv[1], &env, &guard);
@@ -38,10 +40,10 @@ int main(int argc, char** argv) {
   status = rocksdb::DB::Open(zenfs::KillOptions(env), "/db", &raw);
   if (!status.ok()) return Fail(status);
   const std::unique_ptr<rocksdb::DB> db(raw);
-  rocksdb::WriteOptions synced;
-  synced.sync = true;
+  rocksdb::WriteOptions options;
+  options.sync = std::strcmp(argv[3], "sync") == 0;
   for (long number = std::atol(argv[2]);; ++number) {
-    status = db->Put(synced, zenfs::KillKey(number), zenfs::KillValue(number));
+    status = db->Put(options, zenfs::KillKey(number), zenfs::KillValue(number));
     if (!status.ok()) return Fail(status);
     if (!Acknowledge(number)) return 1;
   }

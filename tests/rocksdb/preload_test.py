@@ -104,7 +104,7 @@ class PreloadTest(unittest.TestCase):
                 self.assertIn("zenfs: ", refused.stdout + refused.stderr)
 
     def test_second_process_is_told_who_has_the_device(self):
-        with subprocess.Popen([os.environ["KILL_WRITER"], self.uri, "0"], stdout=subprocess.PIPE) as first:
+        with subprocess.Popen([os.environ["KILL_WRITER"], self.uri, "0", "sync"], stdout=subprocess.PIPE) as first:
             try:
                 self.assertEqual(first.stdout.readline(), b"0\n")  # it has the device, and has written to it
                 second = self.bench("fillseq", check=False)

@@ -12,15 +12,16 @@ extern char** environ;
 
 namespace zenfs {
 
-WriterProcess::WriterProcess(const char* writer, const std::string& uri, long first) : first_(first) {
+WriterProcess::WriterProcess(const char* writer, const std::string& uri, long first, const char* mode)
+    : first_(first) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addclose(&actions, ends[0]);
-  std::string name = writer, argument = uri, number = std::to_string(first);
-  char* const arguments[] = {name.data(), argument.data(), number.data(), nullptr};
+  std::string name = writer, argument = uri, number = std::to_string(first), how = mode;
+  char* const arguments[] = {name.data(), argument.data(), number.data(), how.data(), nullptr};
   EXPECT_EQ(posix_spawn(&child_, writer, &actions, nullptr, arguments, environ), 0);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);

@@ -10,7 +10,7 @@ namespace zenfs {
 class WriterProcess {
  public:
   // Runs the program `writer` on the database at `uri`, from key `first` on.
-  WriterProcess(const char* writer, const std::string& uri, long first);
+  WriterProcess(const char* writer, const std::string& uri, long first, const char* mode = "sync");
   ~WriterProcess();
   WriterProcess(const WriterProcess&) = delete;
   WriterProcess& operator=(const WriterProcess&) = delete;
