@@ -356,6 +356,7 @@ set(ZENFS_SOURCES_cli
   cli/stats_table.cc
   cli/terminal.cc
   cli/transfer_console.cc
+  cli/two_names.cc
   cli/verb_flags.cc
   cli/verb_table.cc
   cli/version.cc

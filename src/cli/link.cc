@@ -1,5 +1,4 @@
-#include "cli/device_option.h"
-#include "cli/flags.h"
+#include "cli/two_names.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
@@ -7,24 +6,13 @@ namespace {
 
 class LinkAction : public Action {
  public:
-  explicit LinkAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
-    app.add_option("--src-file", from_, "The file")->required()->type_name("VOLUME-PATH");
-    app.add_option("--dest-file", to_, "Its further name, which must not be there yet")
-        ->required()
-        ->type_name("VOLUME-PATH");
-  }
+  explicit LinkAction(CLI::App& app)
+      : names_(app, "The file", "Its further name, which must not be there yet") {}
 
-  Result<int> Run(Console&) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite());
-    ZENFS_RETURN_IF_ERROR(volume->Link(from_, to_));
-    ZENFS_RETURN_IF_ERROR(volume->Unmount());
-    return 0;
-  }
+  Result<int> Run(Console&) override { return names_.Apply(&Volume::Link); }
 
  private:
-  DeviceOption device_;
-  std::string from_;
-  std::string to_;
+  const TwoNames names_;
 };
 
 }  // namespace
