@@ -22,6 +22,7 @@
 #include "verify.h"
 #include "volume/check_volume.h"
 #include "volume/format_volume.h"
+#include "volume/mount_table.h"
 #include "volume/volume.h"
 
 namespace zenfs {
@@ -206,6 +207,37 @@ TEST_F(FlushKill, EveryFlushedByteSurvivesThousandsOfKills) {
       ASSERT_EQ(FirstCheckError(**device), "");
     }
   }
+}
+
+// A program that ends with exit() and never unmounts: its appends, flushed or not, are with the device, and nothing of
+// the mount stays on the host.
+TEST_F(FlushKill, AProcessThatExitsWithoutUnmountingLeavesNothingBehind) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    MountOptions options;
+    options.flush_directory = directory_;
+    auto mounted =
+        MountShared(image_, options, [this] { return OpenEmulatedFile(image_, OpenMode::kExclusive); });
+    if (!mounted) _exit(2);
+    // Never destroyed, as in a program whose statics are not.
+    auto* const volume = new std::shared_ptr<Volume>(*mounted);
+    auto* const file = new std::unique_ptr<FileHandle>(*(*volume)->OpenForAppend("0.log", true));
+    if (!(*file)->Append(AsBytes("flushed ")) || !(*file)->Flush()) _exit(3);
+    if (!(*file)->Append(AsBytes("and not"))) _exit(4);
+    mounted = Fail(Code::kShutdown, "");
+    std::exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(ListSharedMemory(directory_, "zenfs-").empty());
+  auto volume = Mount();
+  ASSERT_TRUE(volume) << volume.error().ToString();
+  EXPECT_TRUE((*volume)->notices().empty());
+  const auto stat = (*volume)->Stat("0.log");
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->size, 15u);
 }
 
 }  // namespace
