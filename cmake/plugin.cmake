@@ -39,6 +39,7 @@ function(zenfs_add_plugin_tests)
   add_executable(zenfs_kill_writer ${PROJECT_SOURCE_DIR}/tests/rocksdb/kill_writer.cc)
   target_link_libraries(zenfs_kill_writer PRIVATE zenfs_rocksdb_plugin zenfs_flags)
   set(environment
+    ZENFS=$<TARGET_FILE:zenfs_cli>
     ZENFS_KILL_WRITER=$<TARGET_FILE:zenfs_kill_writer>
     TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/rocksdb/thread_sanitizer.suppressions)
   set_tests_properties(rocksdb PROPERTIES ENVIRONMENT "${environment}")

@@ -29,6 +29,7 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/database_test.cc
   rocksdb/file_contract_test.cc
   rocksdb/kill_test.cc
+  rocksdb/live_backup_test.cc
   rocksdb/mount_contract_test.cc
   rocksdb/name_contract_test.cc
   rocksdb/open_contract_test.cc
