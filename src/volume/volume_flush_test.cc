@@ -6,8 +6,10 @@
 
 #include "base/random.h"
 #include "base/shared_memory.h"
+#include "base/sync_point.h"
 #include "testing/crash_device.h"
 #include "volume/volume_test_util.h"
+#include "wal/log_drain.h"
 
 namespace zenfs {
 namespace {
@@ -164,6 +166,38 @@ TEST_F(VolumeFlushTest, ManyFilesAndMoreThanABufferOfBytesSurvive) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (expected[i].empty()) continue;
     EXPECT_EQ(Get(std::to_string(i) + ".log"), expected[i]);
+  }
+}
+
+// The frame in flight is in plain memory, for want of a buffer, and goes with the process; what was appended behind it
+// meanwhile must not be found by the next mount, which could not tell it from damage.
+TEST_F(VolumeFlushTest, BytesBehindAFrameThatDiedWithTheProcessDoNotKeepTheVolumeFromMounting) {
+  for (const bool has_one_buffer : {false, true}) {
+    std::vector<std::unique_ptr<FileHandle>> others;
+    for (int i = 0; i < (has_one_buffer ? 31 : 32); ++i) {  // of 32 buffers
+      Open(std::to_string(i) + ".log");
+      ASSERT_TRUE(IsOk(AppendAndFlush("text")));
+      others.push_back(std::move(file_));
+    }
+    Open("last.log");
+    ASSERT_TRUE(IsOk(file_->Truncate(0)));
+    ASSERT_TRUE(IsOk(file_->Append(AsBytes("synced, "))));
+    ASSERT_TRUE(IsOk(file_->Sync()));
+    ASSERT_TRUE(IsOk(file_->Append(AsBytes("in flight, "))));  // in plain memory
+    if (!has_one_buffer) others.pop_back();                    // there is a buffer from now on
+    {
+      const SyncPoint::Scope scope([&](std::string_view name) {
+        if (name != "LogSpace::Lead") return;
+        EXPECT_TRUE(IsOk(file_->Append(AsBytes("behind it"))));
+        device_->StopAfter(0);
+      });
+      EXPECT_FALSE(file_->Flush());
+    }
+    others.clear();
+    Die();
+    ASSERT_TRUE(Mount());
+    EXPECT_EQ(Get("last.log"), "synced, ");
+    EXPECT_TRUE(volume_->notices().empty());
   }
 }
 

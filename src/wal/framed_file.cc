@@ -58,7 +58,10 @@ void FramedFile::PinZoneOf(DeviceOffset place) {
 }
 
 void FramedFile::BeginBuffer() {
-  active_.Begin(env_.staging, env_.buffer_bytes, id_.value, SizeLocked());
+  // What outlives the process must not stand behind a gap: the next mount could not tell it from damage.
+  const bool behind_a_gap = !flight_.empty() && !flight_.survives_process();
+  if (behind_a_gap) active_.Release();
+  active_.Begin(behind_a_gap ? nullptr : env_.staging, env_.buffer_bytes, id_.value, SizeLocked());
   active_since_ = SteadyNow();
   hurried_ = false;
   if (env_.drain != nullptr) env_.drain->NoteBuffered();

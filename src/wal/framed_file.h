@@ -6,7 +6,8 @@
 //
 // A WriteOut takes what has been appended as one frame; a Sync is a WriteOut whose frame is on stable media.
 // While one frame is in flight the next gathers; bytes leave the buffer only after their place is in the
-// index. A Flush does nothing where both buffers outlive the process (staging/), else it is a WriteOut.
+// index. A Flush does nothing where both buffers outlive the process (staging/), else it is a WriteOut. A buffer
+// outlives the process only if what stands before it in the file does.
 //
 // Errors are sticky: once a frame could not be placed, every later Append, WriteOut and Sync returns that
 // error.
