@@ -27,7 +27,11 @@ void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
 }
 
 void LogSpace::Start() {
-  Poke();  // zones whose last log went away before the mount are released first
+  {
+    MutexLock lock(mutex_);
+    started_ = true;
+    poked_ = true;  // zones whose last log went away before the mount are released first
+  }
   worker_ = Thread("zenfs-log", [this] { Work(); });
 }
 

@@ -106,6 +106,7 @@ class LogSpace {
   ~LogSpace();
 
   // --- mount, before Start ---
+  // Write may be called, but a zone is released only after Start: until then files have not counted what is live.
   // A zone that the metadata reserves. `info` as the device reports it now.
   void Adopt(const LogZone& zone, const ZoneInfo& info) EXCLUDES(mutex_);
   // Starts the background thread, which keeps zones ready, releases dead ones and folds mostly dead ones.
@@ -202,6 +203,7 @@ class LogSpace {
   bool leading_ GUARDED_BY(mutex_) = false;
   std::map<ZoneId, Zone> zones_ GUARDED_BY(mutex_);
   std::deque<ZoneId> ready_ GUARDED_BY(mutex_);
+  bool started_ GUARDED_BY(mutex_) = false;  // the counts of live frames are whole
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool poked_ GUARDED_BY(mutex_) = false;
   bool short_of_space_ GUARDED_BY(mutex_) = false;  // the last try to reserve a zone found none

@@ -103,6 +103,22 @@ TEST(LogSpaceReserveTest, FrameThatFillsTheLastZoneDoesNotWaitForAnother) {
   EXPECT_EQ(rig.log->reserve_waits(), 2U) << "one for each zone that was needed";
 }
 
+// Nobody has counted yet what is live in the zones that a mount finds.
+TEST(LogSpaceReserveTest, WithoutSpaceBeforeTheStartNothingThatWasAdoptedIsReleased) {
+  WalRig rig(TestGeometry(2, kBlocksAZone), 1);
+  rig.Mount(false);
+  {
+    const PlacedFrame first = FillZone(rig, 1);
+    const PlacedFrame second = FillZone(rig, 2);
+  }
+  rig.Mount(false);
+  TestJob job(5, 3, 0, "brought back");
+  const auto placed = rig.log->Write(job.job);
+  ASSERT_FALSE(placed);
+  EXPECT_EQ(placed.error().code(), Code::kNoSpace);
+  EXPECT_TRUE(rig.released().empty());
+}
+
 TEST(LogSpaceReserveTest, ReservationThatCannotBeCommittedGivesItsZoneBack) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 2);
   rig.FailReserves(1'000'000);

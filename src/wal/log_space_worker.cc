@@ -89,8 +89,9 @@ void LogSpace::ReleaseDead() {
   std::vector<ZoneId> dead;
   {
     MutexLock lock(mutex_);
+    if (!started_ || stopping_) return;
     for (auto& [id, zone] : zones_) {
-      if (stopping_ || !zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;
+      if (!zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;
       // Plain data that shares the zone, and readers of frames that were folded, keep it too.
       const ZoneStatus status = env_.zones->Zone(id);
       if (status.live != 0 || status.pins != 0) continue;

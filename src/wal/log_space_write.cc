@@ -87,6 +87,10 @@ Status LogSpace::NextZone() {
 // Gives the background thread two rounds to empty a zone.
 Status LogSpace::WaitForReady(Error no_zone) {
   if (no_zone.code() != Code::kNoSpace) return Fail(std::move(no_zone));
+  {
+    MutexLock lock(mutex_);
+    if (!started_) return Fail(std::move(no_zone));
+  }
   const Deadline deadline = Deadline::After(std::min(env_.space_wait, kFoldWait));
   SyncPoint::Reach("LogSpace::WaitForReady");
   MutexLock lock(mutex_);
