@@ -88,6 +88,8 @@ class VolumeCore final : public Volume,
   [[nodiscard]] Result<Gate::Entry> Enter(bool writing) const;
   // The file's existence is durable when this returns.
   [[nodiscard]] Status EnsureCommitted(OpenFile& file);
+  // Its creation was committed just now; the caller has reserved it.
+  void IsCommitted(OpenFile& file);
   [[nodiscard]] Status SyncPlain(OpenFile& file);
   [[nodiscard]] Status TruncateFramed(OpenFile& file, std::uint64_t size);
   void SetLifetime(OpenFile& file, Lifetime lifetime);

@@ -198,9 +198,17 @@ Status VolumeCore::EnsureCommitted(OpenFile& file) {
                          }));
   if (edits.empty()) return {};
   ZENFS_RETURN_IF_ERROR(Commit(std::move(edits)));
-  file.committed = true;
-  if (file.framed) logs_.Add(file.framed);
+  IsCommitted(file);
   return {};
+}
+
+void VolumeCore::IsCommitted(OpenFile& file) {
+  if (file.framed) {
+    logs_.Add(
+        file.framed);  // first: who finds the file committed may flush it, and the end of the mount looks there
+    drain_->NoteBuffered();  // it may hold bytes by now that the drain did not see
+  }
+  file.committed = true;
 }
 
 Status VolumeCore::SyncPlain(OpenFile& file) {

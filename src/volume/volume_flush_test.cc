@@ -276,6 +276,20 @@ TEST_F(VolumeFlushTest, BytesOlderThanASecondReachTheDevice) {
   EXPECT_EQ(volume_->write_counters().log_data, before + 4);
 }
 
+// The drain does not know a file that has no place in the metadata log yet; once it has one, the bytes that wait are as
+// old as they are.
+TEST_F(VolumeFlushTest, BytesAppendedLongBeforeTheFirstFlushReachTheDevice) {
+  Open("1.log");
+  ASSERT_TRUE(IsOk(file_->Append(AsBytes("text"))));
+  SleepUntil(SteadyNow() + 2 * LogDrain::kMaxAge);  // so the drain has looked, and rests
+  ASSERT_TRUE(IsOk(file_->Flush()));
+  const Deadline deadline = Deadline::After(std::chrono::seconds(10));
+  while (volume_->write_counters().log_data == 0 && !deadline.Passed()) {
+    SleepUntil(SteadyNow() + std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(volume_->write_counters().log_data, 4u);
+}
+
 TEST_F(VolumeFlushTest, BuffersThatAreGoneAreANoticeAndWhatWasSyncedIsThere) {
   Open("1.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("synced")));

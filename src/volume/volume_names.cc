@@ -91,8 +91,7 @@ Result<VolumeCore::Promotion> VolumeCore::DrainPending(const Entry& entry, std::
 void VolumeCore::Promoted(const Promotion& promotion) {
   if (promotion.file == nullptr) return;
   if (promotion.drained.changed) promotion.file->plain->MarkCommitted(promotion.drained);
-  promotion.file->committed = true;
-  if (promotion.file->framed) logs_.Add(promotion.file->framed);
+  IsCommitted(*promotion.file);
 }
 
 Status VolumeCore::Rename(std::string_view from_path, std::string_view to_path) {
