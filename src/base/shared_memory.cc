@@ -49,7 +49,7 @@ Status CheckPrivate(const struct stat& status, const std::string& path) {
                 fmt::format("{}: belongs to user {} with mode {:o}, expected this user's own with mode 600",
                             path, status.st_uid, status.st_mode & 07777));
   }
-  if (status.st_size <= 0 || status.st_size % static_cast<off_t>(kPage) != 0) {
+  if (status.st_size < 0 || status.st_size % static_cast<off_t>(kPage) != 0) {
     return Fail(Code::kCorruption,
                 fmt::format("{}: has an impossible size of {} bytes", path, status.st_size));
   }
@@ -96,7 +96,9 @@ Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access) 
   ZENFS_RETURN_IF_ERROR(CheckPrivate(status, path));
   SharedMemory opened(std::move(fd), path);
   if (take_over) ZENFS_RETURN_IF_ERROR(LockWhole(opened.fd_, path));
-  ZENFS_RETURN_IF_ERROR(opened.Map(static_cast<std::uint64_t>(status.st_size), take_over));
+  if (status.st_size != 0) {
+    ZENFS_RETURN_IF_ERROR(opened.Map(static_cast<std::uint64_t>(status.st_size), take_over));
+  }
   return opened;
 }
 

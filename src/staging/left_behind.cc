@@ -24,6 +24,12 @@ bool IsOfMount(const StagingHeader& header, const WhoseBuffers& whose) {
          std::memcmp(header.volume, whose.volume.bytes.data(), sizeof(header.volume)) == 0;
 }
 
+// Its maker died before it wrote the header, so before anybody was told of it.
+bool IsUnfinished(ByteView memory) {
+  return std::ranges::all_of(memory.first(std::min(memory.size(), kStagingHeaderBytes)),
+                             [](std::byte b) { return b == std::byte{0}; });
+}
+
 Status CollectPieces(const StagingHeader& header, const WhoseBuffers& whose, LeftBehind& left) {
   const ByteView memory = left.memory.view();
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
@@ -99,7 +105,7 @@ void SweepLeftBehind(const std::string& directory, const std::string& identity, 
     if (!opened) continue;  // not ours to remove
     const Result<StagingHeader> header = ReadStagingHeader(opened->view());
     // Identities share a prefix only by accident, but then it is another device's.
-    if (header && header->identity == identity) IgnoreError(opened->Unlink());
+    if (header ? header->identity == identity : IsUnfinished(opened->view())) IgnoreError(opened->Unlink());
   }
 }
 

@@ -39,7 +39,8 @@ struct WhoseBuffers {
 // which is there from being read in full: kPermission, kBusy (its process lives), kCorruption; each names the path.
 [[nodiscard]] Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose);
 
-// Removes files in `directory` that mounts of this device left between making and committing them, but for `keep`.
+// Removes files in `directory` that mounts of this device left between making and committing them, finished or not, but
+// for `keep`.
 // The caller holds the device, so no mount of it is alive.
 void SweepLeftBehind(const std::string& directory, const std::string& identity, const std::string& keep);
 

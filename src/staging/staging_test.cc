@@ -246,6 +246,32 @@ TEST_F(StagingTest, ASweepRemovesOnlyWhatMountsOfThisDeviceLeft) {
   EXPECT_FALSE(std::filesystem::exists(stale));
 }
 
+// Killed while the file was being made: nobody was told of it, so nothing is in it.
+TEST_F(StagingTest, ASweepRemovesWhatWasNeverFinished) {
+  const std::string prefix = StagingNamePrefix("file:1:2");
+  ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-header", 8192));
+  ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-size", 8192));
+  std::filesystem::resize_file(directory_ + "/" + prefix + "no-size", 0);
+  auto living = SharedMemory::Create(directory_, prefix + "living", 8192);
+  ASSERT_TRUE(living);
+  SweepLeftBehind(directory_, "file:1:2", area_->path());
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/" + prefix + "no-header"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/" + prefix + "no-size"));
+  EXPECT_TRUE(std::filesystem::exists(living->path()));
+}
+
+// Something that this program did not make, or can't read, is not its to remove.
+TEST_F(StagingTest, ASweepLeavesWhatItDoesNotKnow) {
+  const std::string name = StagingNamePrefix("file:1:2") + "unknown";
+  {
+    auto made = SharedMemory::Create(directory_, name, 8192);
+    ASSERT_TRUE(made);
+    made->memory()[0] = std::byte{'?'};
+  }
+  SweepLeftBehind(directory_, "file:1:2", area_->path());
+  EXPECT_TRUE(std::filesystem::exists(directory_ + "/" + name));
+}
+
 TEST(StagingPlaceTest, SurvivesItsText) {
   const auto place = StagingPlace::Parse(StagingPlace{"boot", "/dev/shm/a b"}.ToText());
   ASSERT_TRUE(place);
