@@ -379,6 +379,34 @@ TEST_F(VolumeFlushTest, AKillAtAnyCommandOfTheMountThatBringsBackLosesNothing) {
   }
 }
 
+// The process dies after every single device command of its own unmount.
+TEST_F(VolumeFlushTest, AKillAtAnyCommandOfAnUnmountLosesNothing) {
+  std::string expected[3];
+  for (std::uint64_t cut = 0;; ++cut) {
+    ASSERT_LT(cut, 100u);
+    std::vector<std::unique_ptr<FileHandle>> open;
+    for (int i = 0; i < 3; ++i) {
+      Open(std::to_string(i) + ".log");
+      const std::string text(i == 2 ? 200'000 : 10 + cut, static_cast<char>('a' + cut % 26));
+      ASSERT_TRUE(IsOk(AppendAndFlush(text)));
+      expected[i] += text;
+      open.push_back(std::move(file_));
+    }
+    open.erase(open.begin());  // closed, so written; the others are still open
+    device_->StopAfter(Commands() + cut);
+    const bool whole = volume_->Unmount().has_value() && !device_->stopped();
+    EXPECT_TRUE(!whole || Buffers().empty());
+    open.clear();
+    Die();
+    ASSERT_TRUE(Mount()) << "cut " << cut;
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(Get(std::to_string(i) + ".log") == expected[i]) << i << ".log, cut " << cut;
+    }
+    EXPECT_TRUE(volume_->notices().empty()) << "cut " << cut;
+    if (whole) break;
+  }
+}
+
 // Power is lost, tmpfs and all, at every device command of such a mount: what was synced is there, what was only
 // flushed is a prefix.
 TEST_F(VolumeFlushTest, APowerLossAtAnyCommandOfThatMountKeepsWhatWasSynced) {

@@ -138,7 +138,12 @@ void VolumeCore::ForgetLeft() {
 }
 
 Status VolumeCore::EndStaging() {
-  for (const std::shared_ptr<FramedFile>& file : logs_.All()) ZENFS_RETURN_IF_ERROR(file->WriteOut());
+  Status first;  // all are tried: a file that can still be written must not wait for one that can't
+  for (const std::shared_ptr<FramedFile>& file : logs_.All()) {
+    const Status written = file->WriteOut();
+    if (first && !written) first = written;
+  }
+  ZENFS_RETURN_IF_ERROR(first);
   ZENFS_RETURN_IF_ERROR(Commit({SetBufferPlace{""}}));
   return staging_->Remove();
 }
