@@ -21,7 +21,7 @@ thread_local Return give_back;
 
 }  // namespace
 
-constinit thread_local std::uint32_t shard = kUnclaimed;
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint32_t shard = kUnclaimed;
 
 std::uint32_t Claim() {
   std::uint32_t now = owned.load(std::memory_order_relaxed);
