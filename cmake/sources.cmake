@@ -228,6 +228,7 @@ set(ZENFS_TESTS_volume
   volume/format_volume_test.cc
   volume/reader_volume_test.cc
   volume/volume_files_test.cc
+  volume/volume_flush_kill_test.cc
   volume/volume_flush_test.cc
   volume/volume_metrics_test.cc
   volume/volume_names_test.cc

@@ -216,6 +216,20 @@ TEST_F(StagingTest, AnyChangedByteIsRefusedOrHarmless) {
   EXPECT_GT(refused, 1000);
 }
 
+TEST_F(StagingTest, ASlotThatSpeaksOfAnotherFileOrPlaceIsRefused) {
+  KeepPlace();
+  Die(Buffer(1, 0, "abc"));
+  const auto header = ReadStagingHeader(OpenLeftBehind(Whose())->memory.view());
+  ASSERT_TRUE(header);
+  for (const std::size_t field : {offsetof(StagingControl, owner), offsetof(StagingControl, file_offset)}) {
+    const char good = field == offsetof(StagingControl, owner) ? 1 : 0;
+    Overwrite(header->controls_offset + field, 2);
+    EXPECT_EQ(CodeOf(OpenLeftBehind(Whose())), Code::kCorruption) << field;
+    Overwrite(header->controls_offset + field, good);
+    EXPECT_TRUE(OpenLeftBehind(Whose())) << field;
+  }
+}
+
 TEST_F(StagingTest, AFileOfAnotherUserOrModeIsRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "abc"));

@@ -1,0 +1,106 @@
+// A death, of the process or of the power, after every single device command of a mount that brings flushed bytes back
+// and of an unmount.
+#include "volume/volume_flush_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+class VolumeFlushKillTest : public VolumeFlushTest {
+ protected:
+  void DieAtEachCommandOf(Status (Volume::*end)());
+};
+
+// The process dies once more while the next one brings the bytes back, after every single device command of that
+// mount; the third finds all.
+TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfTheMountThatBringsBackLosesNothing) {
+  Open("1.log");
+  ASSERT_TRUE(IsOk(AppendAndFlush("synced ")));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  ASSERT_TRUE(IsOk(AppendAndFlush(std::string(10000, 'x'))));
+  Open("2.log");
+  ASSERT_TRUE(IsOk(AppendAndFlush("second")));
+  Die();
+  for (std::uint64_t cut = 0;; ++cut) {
+    ASSERT_LT(cut, 100u);
+    device_->StopAfter(cut);
+    const bool mounted = Mount().operator bool();
+    const bool stopped = device_->stopped();
+    Die();
+    ASSERT_TRUE(Mount()) << "cut " << cut;
+    ASSERT_EQ(Get("1.log"), "synced " + std::string(10000, 'x')) << "cut " << cut;
+    ASSERT_EQ(Get("2.log"), "second") << "cut " << cut;
+    ASSERT_TRUE(volume_->notices().empty()) << "cut " << cut << ": " << volume_->notices().front();
+    if (mounted && !stopped) break;
+    // Bytes to bring back for the next round.
+    Open("2.log");
+    ASSERT_TRUE(IsOk(file_->Truncate(0)));
+    ASSERT_TRUE(IsOk(AppendAndFlush("second")));
+    Die();
+  }
+}
+
+// The process dies after every single device command of what ends its mount.
+void VolumeFlushKillTest::DieAtEachCommandOf(Status (Volume::*end)()) {
+  std::string expected[3];
+  for (std::uint64_t cut = 0;; ++cut) {
+    ASSERT_LT(cut, 100u);
+    std::vector<std::unique_ptr<FileHandle>> open;
+    for (int i = 0; i < 3; ++i) {
+      Open(std::to_string(i) + ".log");
+      const std::string text(i == 2 ? 200'000 : 10 + cut, static_cast<char>('a' + cut % 26));
+      ASSERT_TRUE(IsOk(AppendAndFlush(text)));
+      expected[i] += text;
+      open.push_back(std::move(file_));
+    }
+    open.erase(open.begin());  // closed, so written; the others are still open
+    device_->StopAfter(Commands() + cut);
+    const bool whole = (volume_.get()->*end)().has_value() && !device_->stopped();
+    EXPECT_TRUE(!whole || Buffers().empty());
+    open.clear();
+    Die();
+    ASSERT_TRUE(Mount()) << "cut " << cut;
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(Get(std::to_string(i) + ".log") == expected[i]) << i << ".log, cut " << cut;
+    }
+    EXPECT_TRUE(volume_->notices().empty()) << "cut " << cut;
+    if (whole) break;
+  }
+}
+
+TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfAnUnmountLosesNothing) {
+  DieAtEachCommandOf(&Volume::Unmount);
+}
+
+TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfWhatIsDoneAtExitLosesNothing) {
+  DieAtEachCommandOf(&Volume::PrepareForExit);
+}
+
+// Power is lost, tmpfs and all, at every device command of such a mount: what was synced is there, what was only
+// flushed is a prefix.
+TEST_F(VolumeFlushKillTest, APowerLossAtAnyCommandOfThatMountKeepsWhatWasSynced) {
+  const std::string synced = "synced ";
+  const std::string flushed(10000, 'x');
+  for (std::uint64_t cut = 0;; ++cut) {
+    ASSERT_LT(cut, 100u);
+    Open("1.log");
+    ASSERT_TRUE(IsOk(file_->Truncate(0)));
+    ASSERT_TRUE(IsOk(AppendAndFlush(synced)));
+    ASSERT_TRUE(IsOk(file_->Sync()));
+    ASSERT_TRUE(IsOk(AppendAndFlush(flushed)));
+    Die();
+    device_->StopAfter(cut);
+    const bool whole = Mount().operator bool() && !device_->stopped();
+    LosePower(LossPolicy::Random(cut));
+    ASSERT_TRUE(Mount()) << "cut " << cut;
+    const std::string found = Get("1.log");
+    ASSERT_TRUE(found.starts_with(synced)) << "cut " << cut;
+    ASSERT_TRUE((synced + flushed).starts_with(found)) << "cut " << cut;
+    if (whole) {
+      ASSERT_EQ(found, synced + flushed);
+      break;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zenfs

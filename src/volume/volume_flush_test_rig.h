@@ -1,0 +1,95 @@
+// What the tests of Flush share: a volume on a device that stops at any command, with append buffers of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/random.h"
+#include "base/shared_memory.h"
+#include "testing/crash_device.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+
+inline EmulatorGeometry FlushGeometry() {
+  return {.zones = 24, .zone_size = 1 << 20, .zone_capacity = 768 << 10, .max_open = 14, .max_active = 14};
+}
+
+class VolumeFlushTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a tmpfs that can be written to";
+    ASSERT_TRUE(std::filesystem::create_directory(directory_));
+    Use(std::make_unique<CrashDevice>(FlushGeometry()));
+    ASSERT_TRUE(IsOk(FormatVolume(*device_, {})));
+    ASSERT_TRUE(Mount());
+  }
+  void TearDown() override {
+    file_.reset();
+    volume_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Use(std::unique_ptr<CrashDevice> device) {
+    device_ = std::move(device);
+    device_->SetIdentity("crash:1");
+  }
+  MountOptions Options() const {
+    MountOptions options;
+    options.flush_directory = directory_;
+    options.discard_unsynced = discard_;
+    return options;
+  }
+  testing::AssertionResult Mount() {
+    mounted_ = Volume::Mount(Borrow(*device_), Options());
+    if (mounted_) volume_ = *mounted_;
+    return IsOk(mounted_);
+  }
+  // The process dies: nothing that it does any more reaches the device, what the device has stays.
+  void Die() {
+    End();
+    Use(device_->Image(LossPolicy::KeepAll()));
+  }
+  // Power is lost, and the tmpfs with it.
+  void LosePower(LossPolicy policy) {
+    End();
+    for (const std::string& path : Buffers()) std::filesystem::remove(path);
+    Use(device_->Image(policy));
+  }
+  void End() {
+    device_->StopAfter(0);
+    file_.reset();
+    volume_.reset();
+    mounted_ = Fail(Code::kShutdown, "dead");
+  }
+  void Open(const std::string& path) {
+    auto opened = volume_->OpenForAppend(path, true);
+    ASSERT_TRUE(IsOk(opened));
+    file_ = *std::move(opened);
+  }
+  Status AppendAndFlush(std::string_view text) {
+    ZENFS_RETURN_IF_ERROR(file_->Append(AsBytes(text)));
+    return file_->Flush();
+  }
+  std::string Get(const std::string& path) {
+    auto file = volume_->OpenForRead(path);
+    EXPECT_TRUE(IsOk(file)) << path;
+    if (!file) return "<missing>";
+    std::string content((*file)->size(), '\0');
+    EXPECT_TRUE(IsOk((*file)->Read(0, std::as_writable_bytes(std::span(content)))));
+    return content;
+  }
+  std::vector<std::string> Buffers() const { return ListSharedMemory(directory_, "zenfs-"); }
+  std::uint64_t Commands() const { return device_->commands(); }
+
+  const std::string directory_ =
+      DefaultSharedMemoryDirectory() + "/zenfs-test-" + std::to_string(RandomSeed());
+  std::unique_ptr<CrashDevice> device_;
+  Result<std::shared_ptr<Volume>> mounted_ = Fail(Code::kShutdown, "not mounted yet");
+  std::shared_ptr<Volume> volume_;
+  std::unique_ptr<FileHandle> file_;
+  bool discard_ = false;
+};
+
+}  // namespace zenfs
