@@ -222,6 +222,7 @@ set(ZENFS_SOURCES_volume
   volume/volume_names.cc
   volume/volume_staging.cc
   volume/volume_unmount.cc
+  volume/waiting_bytes.cc
 )
 set(ZENFS_TESTS_volume
   volume/check_volume_test.cc

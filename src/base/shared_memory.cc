@@ -15,6 +15,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace zenfs {
 namespace {
 
@@ -56,12 +58,21 @@ Status CheckPrivate(const struct stat& status, const std::string& path) {
   return {};
 }
 
+// Who only looks (MakerLives) has the lock for a moment; a maker has it for good.
+constexpr std::chrono::milliseconds kLookersTime{100};
+constexpr std::chrono::milliseconds kLockPause{5};
+
 Status LockWhole(const UniqueFd& fd, const std::string& path) {
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return {};
-  if (errno == EWOULDBLOCK) {
+  const Deadline deadline = Deadline::After(kLookersTime);
+  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return FailErrno(errno, fmt::format("{}: can't be locked", path));
+    if (!deadline.Passed()) {
+      SleepUntil(SteadyNow() + kLockPause);
+      continue;
+    }
     return Fail(Code::kBusy, fmt::format("{}: the process that made it is still running", path));
   }
-  return FailErrno(errno, fmt::format("{}: can't be locked", path));
+  return {};
 }
 
 }  // namespace
@@ -134,6 +145,12 @@ void SharedMemory::Unmap() {
   // In a child of fork() the range is not mapped, or something else has been mapped there.
   if (!memory_.empty() && !fork_guard_.InChild()) munmap(memory_.data(), memory_.size());
   memory_ = {};
+}
+
+bool SharedMemory::MakerLives() const {
+  if (flock(fd_.get(), LOCK_SH | LOCK_NB) != 0) return true;
+  flock(fd_.get(), LOCK_UN);
+  return false;
 }
 
 Status SharedMemory::Unlink() {

@@ -34,7 +34,7 @@ class SharedMemory {
   [[nodiscard]] static Result<SharedMemory> Create(const std::string& directory, const std::string& name,
                                                    std::uint64_t bytes);
   // Errors: kNotFound, kPermission (also when it belongs to somebody else or others may write to it), kBusy when
-  // its maker lives (kTakeOver), kCorruption when it is no plain file with one name or its size is odd. The memory is
+  // its maker lives (kTakeOver; looked at for a tenth of a second), kCorruption when it is no plain file with one name or its size is odd. The memory is
   // empty (not valid) if its maker died before it had any.
   [[nodiscard]] static Result<SharedMemory> Open(const std::string& path, Access access);
 
@@ -48,6 +48,10 @@ class SharedMemory {
   const std::string& path() const { return path_; }
   ByteSpan memory() { return memory_; }
   ByteView view() const { return memory_; }
+
+  // Whether the process that made it still holds it, as seen through one opened with kRead. For a moment it tries the
+  // lock, for which Open(kTakeOver) waits.
+  bool MakerLives() const;
 
   // Takes the file's name away, unless another file has that name by now. The memory stays mapped.
   [[nodiscard]] Status Unlink();

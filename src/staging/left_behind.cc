@@ -98,6 +98,27 @@ Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose) {
   return left;
 }
 
+LeftBehind LookAtLeftBehind(const WhoseBuffers& whose) {
+  LeftBehind left;
+  const auto place = StagingPlace::Parse(whose.place);
+  if (!place || place->boot != whose.boot) return left;
+  Result<SharedMemory> opened = SharedMemory::Open(place->path, SharedMemory::Access::kRead);
+  if (!opened || opened->MakerLives()) return left;
+  left.memory = *std::move(opened);
+  const Result<StagingHeader> header = ReadStagingHeader(left.memory.view());
+  if (header && header->identity != whose.identity) return left;  // the original's
+  Status whole;
+  if (!header) {
+    whole = Fail(Damaged(place->path, header.error().ToString()));
+  } else if (!IsOfMount(*header, whose)) {
+    whole = Fail(Damaged(place->path, "belongs to another mount"));
+  } else {
+    whole = CollectPieces(*header, whose, left);
+  }
+  if (!whole) left.notice = whole.error().ToString();
+  return left;
+}
+
 void SweepLeftBehind(const std::string& directory, const std::string& identity, const std::string& keep) {
   for (const std::string& path : ListSharedMemory(directory, StagingNamePrefix(identity))) {
     if (path == keep) continue;

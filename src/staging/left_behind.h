@@ -39,6 +39,10 @@ struct WhoseBuffers {
 // which is there from being read in full: kPermission, kBusy (its process lives), kCorruption; each names the path.
 [[nodiscard]] Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose);
 
+// For one who only looks at a volume: what waits for its next read-write mount. Nothing while its writer lives, or if
+// that can't be told. A file that keeps the next mount from taking it over is a notice.
+[[nodiscard]] LeftBehind LookAtLeftBehind(const WhoseBuffers& whose);
+
 // Removes files in `directory` that mounts of this device left between making and committing them, finished or not, but
 // for `keep`.
 // The caller holds the device, so no mount of it is alive.

@@ -13,6 +13,7 @@
 #include "metalog/follower.h"
 #include "metalog/probe.h"
 #include "volume/check_extents.h"
+#include "volume/waiting_bytes.h"
 #include "wal/log_replay.h"
 #include "wal/log_scan.h"
 #include "zone/slot_plan.h"
@@ -41,6 +42,7 @@ class Check {
     CheckExtents(context_, log_carries_data);
     CheckLogZones();
     CheckLogs();
+    CheckWaitingBytes();
     CheckZones();
     if (options_.read_data) ReadData();
   }
@@ -69,6 +71,7 @@ class Check {
     for (const auto& [id, record] : context_.state.files()) {
       if (record->shape != FileShape::kFramed) continue;
       const ReplayedLog log = ReplayLog(*record, context_.state.epoch(), std::move(frames_[id]));
+      log_ends_[id] = log.index.end();
       for (const std::string& damage : log.damage) context_.Add(Severity::kError, damage);
       for (const auto& [zone, bytes] : log.zones) {
         log_live_[zone] += bytes;
@@ -82,6 +85,16 @@ class Check {
                 id.value, log.open_window->end - record->size));
       }
     }
+  }
+
+  void CheckWaitingBytes() {
+    const auto size_of = [this](FileId id) -> std::optional<std::uint64_t> {
+      const auto it = log_ends_.find(id);
+      return it == log_ends_.end() ? std::nullopt : std::optional(it->second);
+    };
+    std::string waiting =
+        DescribeWaitingBytes(context_.state, context_.superblock.uuid, context_.device.identity(), size_of);
+    if (!waiting.empty()) context_.Add(Severity::kNote, std::move(waiting));
   }
 
   void CheckZones() {
@@ -149,6 +162,7 @@ class Check {
   const CheckOptions& options_;
   const std::function<bool(const FileRecord&)> still_there_;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames_;
+  std::unordered_map<FileId, std::uint64_t> log_ends_;
   std::map<ZoneId, std::uint64_t> log_live_;
 };
 

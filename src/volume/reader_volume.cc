@@ -8,6 +8,7 @@
 #include "staging/staging_place.h"
 #include "volume/live_zones.h"
 #include "volume/reader_handle.h"
+#include "volume/waiting_bytes.h"
 
 namespace zenfs {
 namespace {
@@ -67,6 +68,14 @@ ReaderVolume::ReaderVolume(std::unique_ptr<ZonedDevice> device, Superblock super
 Status ReaderVolume::Recover() {
   return live_->Look([&](LiveState::View& view) -> Status {
     ZENFS_ASSIGN_OR_RETURN(notices_, view.Damage());
+    const auto size_of = [&](FileId id) -> std::optional<std::uint64_t> {
+      const auto record = view.state().FindFile(id);
+      if (record == nullptr) return std::nullopt;
+      const Result<std::uint64_t> size = view.SizeOf(record);
+      return size ? std::optional(*size) : std::nullopt;
+    };
+    std::string waiting = DescribeWaitingBytes(view.state(), superblock_.uuid, device_->identity(), size_of);
+    if (!waiting.empty()) notices_.push_back(std::move(waiting));
     return {};
   });
 }
