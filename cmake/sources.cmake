@@ -172,6 +172,7 @@ set(ZENFS_TESTS_wal
   wal/framed_file_rewrite_test.cc
   wal/framed_file_test.cc
   wal/framed_file_threads_test.cc
+  wal/log_drain_test.cc
   wal/log_extent_sink_test.cc
   wal/log_replay_model_test.cc
   wal/log_replay_test.cc

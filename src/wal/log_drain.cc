@@ -41,23 +41,24 @@ void LogDrain::Work() {
   MutexLock lock(mutex_);
   Deadline look = Deadline::After(kLookEvery);
   while (!stopping_) {
-    if (!hurried_.empty()) {
-      const std::vector<FileId> ids = std::exchange(hurried_, {});
-      lock.Unlock();
-      WriteOut(ids);
-      lock.Lock();
-    } else if (!armed_.load(std::memory_order_relaxed)) {
-      wake_.Wait(mutex_);
-      look = Deadline::After(kLookEvery);
-    } else if (!look.Passed()) {
-      static_cast<void>(wake_.WaitUntil(mutex_, look));
-    } else {
+    const bool armed = armed_.load(std::memory_order_relaxed);
+    if (armed && look.Passed()) {  // first: a busy file asks again before its last frame is placed
       // Before looking: a file that begins to buffer while the others are looked at sets it again.
       armed_.store(false, std::memory_order_relaxed);
       lock.Unlock();
       const bool more = WriteOutOld();
       lock.Lock();
       if (more) armed_.store(true, std::memory_order_relaxed);
+      look = Deadline::After(kLookEvery);
+    } else if (!hurried_.empty()) {
+      const std::vector<FileId> ids = std::exchange(hurried_, {});
+      lock.Unlock();
+      WriteOut(ids);
+      lock.Lock();
+    } else if (armed) {
+      static_cast<void>(wake_.WaitUntil(mutex_, look));
+    } else {
+      wake_.Wait(mutex_);
       look = Deadline::After(kLookEvery);
     }
   }
