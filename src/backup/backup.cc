@@ -82,6 +82,7 @@ Result<BackupSummary> BackupRun::Run() {
   ZENFS_RETURN_IF_ERROR(Prepare());
   const std::size_t kept = kept_.size();
   if (const Status copied = CopyAll(); !copied) {
+    if (!destination_->begun()) return Fail(copied.error());
     return Fail(Error(copied.error().code(),
                       fmt::format("{}; {} is an incomplete backup, {} of {} files are in it; run the same "
                                   "command again to go on",

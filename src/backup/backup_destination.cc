@@ -88,8 +88,11 @@ Status BackupDestination::ClearStaging() {
 }
 
 Status BackupDestination::WriteManifest(const Manifest& manifest) {
-  return ReplaceHostFile(PathOf(std::string(kManifestFile)), TemporaryPath("manifest"),
-                         ManifestText(manifest));
+  const std::string temporary = TemporaryPath("manifest");
+  const Status written =
+      ReplaceHostFile(PathOf(std::string(kManifestFile)), temporary, ManifestText(manifest));
+  if (!written) IgnoreError(RemoveHostFile(temporary));  // the next run removes it, if this can't
+  return written;
 }
 
 Status BackupDestination::Begin(std::set<std::string> directories, std::map<std::string, ManifestFile> kept,
@@ -105,6 +108,7 @@ Status BackupDestination::Begin(std::set<std::string> directories, std::map<std:
   // The end line goes before anything else changes.
   known_.complete = false;
   ZENFS_RETURN_IF_ERROR(WriteManifest(known_));
+  begun_ = true;
   for (const auto& [path, file] : known_.files) {
     if (!paths.contains(path)) ZENFS_RETURN_IF_ERROR(RemoveHostFile(PathOf(path)));
   }

@@ -55,6 +55,8 @@ class BackupDestination {
   // Everything is on stable media when this returns, and the manifest says that the backup is complete.
   [[nodiscard]] Status Finish(const LifetimeHints& hints) EXCLUDES(mutex_);
 
+  // False while the directory's files and manifest are those that were there before.
+  bool begun() const { return begun_; }
   // Whole files so far.
   std::size_t files() const EXCLUDES(mutex_);
 
@@ -69,6 +71,7 @@ class BackupDestination {
   const std::string path_;
   const UniqueFd lock_;  // on the directory
   Manifest known_;       // of the earlier run; its header is that of this one too
+  bool begun_ = false;
 
   mutable Mutex mutex_;  // held while one line is written
   Manifest manifest_ GUARDED_BY(mutex_);

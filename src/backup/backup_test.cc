@@ -204,6 +204,23 @@ TEST_F(BackupTest, AHostThatTakesNoMoreBytesLeavesAPartialBackup) {
   ExpectBackupIsWhole();
 }
 
+TEST_F(BackupTest, ACompleteBackupThatCannotBeChangedStaysCompleteAndIsNotCalledIncomplete) {
+  Fill();
+  ASSERT_TRUE(IsOk(Backup()));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+  const auto failed = Backup({.force = true});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, old_handler);
+  ASSERT_FALSE(failed.has_value());
+  EXPECT_THAT(failed.error().text(), Not(HasSubstr("incomplete")));
+  ExpectBackupIsWhole();
+}
+
 TEST_F(BackupTest, TwoBackupsDoNotGoToOneDirectoryAtOnce) {
   Fill();
   bool tried = false;
