@@ -42,8 +42,10 @@ Status VolumeCore::BringBack(const State& state, std::unordered_map<FileId, Repl
     if (log == replayed.end()) continue;  // deleted, or never made durable, so never flushed
     const Status brought = BringBackOne(state, piece, log->second);
     if (!brought) {
-      return Fail(brought.error().With(fmt::format(
-          "{}: bringing back what was flushed and not synced, from {}", device_name_, left_.memory.path())));
+      return Fail(brought.error().With(
+          fmt::format("{}: bringing back what was flushed and not synced, from {} (mount with "
+                      "discard_unsynced to give it up)",
+                      device_name_, left_.memory.path())));
     }
   }
   return {};
@@ -54,10 +56,8 @@ Status VolumeCore::BringBackOne(const State& state, const LeftBytes& piece, Repl
   const std::uint64_t end = piece.file_offset + piece.bytes.size();
   if (end <= have) return {};  // reached the device before the process died
   if (piece.file_offset > have) {
-    return Fail(Code::kCorruption,
-                fmt::format("file {}: bytes {} to {} are neither there nor on the device; mount "
-                            "with discard_unsynced to go on without what comes behind them",
-                            piece.owner.value, have, piece.file_offset));
+    return Fail(Code::kCorruption, fmt::format("file {}: bytes {} to {} are neither there nor on the device",
+                                               piece.owner.value, have, piece.file_offset));
   }
   const ByteView bytes = piece.bytes.subspan(have - piece.file_offset);
   AlignedBuffer frame(RoundUp(kFrameHeaderBytes + bytes.size(), geometry_.block_size));
