@@ -85,9 +85,10 @@ Status RestoreRun::CheckItem(std::size_t number) {
   if (crc && *crc == *item.crc32c) return {};
   const std::string what = crc ? fmt::format("{} is damaged: its CRC32C is {:08x} and was {:08x}",
                                              item.host_path, *crc, *item.crc32c)
-                               : fmt::format("{} is damaged: {}", item.host_path, crc.error().ToString());
+                               : crc.error().ToString();
   if (!options_.partial) {
-    return Fail(Code::kCorruption, fmt::format("{}; --partial restores what is whole", what));
+    return Fail(crc ? Code::kCorruption : crc.error().code(),
+                fmt::format("{}; --partial restores what is whole", what));
   }
   damaged_[number] = true;
   transfer_.Notice(fmt::format("not restored: {}", what));

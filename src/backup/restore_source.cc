@@ -65,12 +65,12 @@ Result<RestoreSource> SourceReader::Read() {
     ZENFS_RETURN_IF_ERROR(ReadTree(""));
   } else if (!partial_) {
     return Fail(Error(manifest.error().code(),
-                      fmt::format("the backup's own record is damaged ({}); --partial restores the files "
+                      fmt::format("the backup's own record can't be used ({}); --partial restores the files "
                                   "unchecked",
                                   manifest.error().ToString())));
   } else {
-    source_.left_out.push_back(
-        fmt::format("the record is damaged, files are not checked ({})", manifest.error().ToString()));
+    source_.left_out.push_back(fmt::format(
+        "the backup's own record can't be used, files are not checked ({})", manifest.error().ToString()));
     ZENFS_RETURN_IF_ERROR(ReadHints(path_));
     ZENFS_RETURN_IF_ERROR(ReadTree(""));
   }

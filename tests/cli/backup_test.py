@@ -230,6 +230,18 @@ class Restore(BackupCase):
             file.write(b"\xff\xff")
         refused("zenfs_backup.jsonl", "line 1")
 
+    def test_what_can_not_be_read_is_not_called_damaged(self):
+        self.fill()
+        self.backup()
+        self.make_second()
+        for path in (self.dir, self.dest, self.second):
+            os.chmod(path, 0o777)
+        self.run_without_privileges()
+        refused = lambda *saying: self.fails("restore", f"--emu={self.second}", f"--path={self.dest}", saying=saying)
+        for name in ("db/000015.sst", "zenfs_backup.jsonl"):
+            os.chmod(os.path.join(self.dest, name), 0)
+            self.assertNotIn("damaged", refused(name, "Permission denied", "--partial"))
+
     def test_sources_that_cannot_be(self):
         self.make_second()
         refused = lambda path, *saying: self.fails("restore", f"--emu={self.second}", f"--path={path}", saying=saying)
