@@ -16,8 +16,9 @@ const IOOptions kIo;
 
 AuxFileSystem::AuxFileSystem(std::unique_ptr<ZenFileSystem> volume, std::string aux_path)
     : rocksdb::FileSystemWrapper(std::shared_ptr<rocksdb::FileSystem>(std::move(volume))),
+      volume_(static_cast<ZenFileSystem*>(target())->volume()),
       aux_(std::move(aux_path)),
-      read_only_(static_cast<ZenFileSystem*>(target())->volume()->read_only()) {}
+      read_only_(volume_->read_only()) {}
 
 bool AuxFileSystem::VolumeHasDirectory(const std::string& path) const {
   bool is_directory = false;

@@ -97,6 +97,7 @@ class AuxFileSystem final : public rocksdb::FileSystemWrapper {
   IOStatus RenameDirectory(const std::string& src, const std::string& target_name, const IOOptions& options,
                            IODebugContext* dbg);
 
+  const std::shared_ptr<Volume> volume_;
   const AuxDirectory aux_;
   const bool read_only_;
   Mutex mutex_;  // leaf

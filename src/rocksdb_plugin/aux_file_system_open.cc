@@ -1,4 +1,5 @@
 #include "rocksdb_plugin/aux_file_system.h"
+#include "rocksdb_plugin/logger.h"
 #include "rocksdb_plugin/status_conversion.h"
 
 namespace zenfs {
@@ -63,7 +64,9 @@ IOStatus AuxFileSystem::NewLogger(const std::string& fname, const IOOptions& io_
     if (!host) return target()->NewLogger(fname, io_opts, result, dbg);
     IOStatus ready = PrepareNew(fname);
     if (!ready.ok()) return ready;
-    return aux_.OrLost(aux_.host().NewLogger(*host, io_opts, result, dbg));
+    IOStatus made = aux_.OrLost(aux_.host().NewLogger(*host, io_opts, result, dbg));
+    if (made.ok()) LogNotices(*volume_, **result);
+    return made;
   });
 }
 

@@ -84,6 +84,14 @@ void VolumeLogger::Flush() {
   }).PermitUncheckedError();
 }
 
+void LogNotices(const Volume& volume, rocksdb::Logger& logger) {
+  // A logger on the host drops warnings until the database has told it which level it wants.
+  const rocksdb::InfoLogLevel level = logger.GetInfoLogLevel();
+  logger.SetInfoLogLevel(rocksdb::InfoLogLevel::WARN_LEVEL);
+  for (const std::string& notice : volume.notices()) rocksdb::Warn(&logger, "ZenFS: %s", notice.c_str());
+  logger.SetInfoLogLevel(level);
+}
+
 rocksdb::Status VolumeLogger::CloseImpl() {
   if (getpid() != owner_) return rocksdb::Status::OK();
   return Guarded([&] { return ToIOStatus(file_.handle->Close(), "closing", file_.path); });

@@ -38,4 +38,8 @@ class VolumeLogger final : public rocksdb::Logger {
   std::atomic<std::uint64_t> last_flush_micros_{0};
 };
 
+// What the mount had to say (Volume::notices: damage, what was given up, why flushes are slow), as warnings. A
+// database has no other place where its owner would look for it, so each of its logs begins with it.
+void LogNotices(const Volume& volume, rocksdb::Logger& logger);
+
 }  // namespace zenfs

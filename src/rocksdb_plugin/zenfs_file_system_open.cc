@@ -106,6 +106,7 @@ IOStatus ZenFileSystem::NewLogger(const std::string& fname, const IOOptions&,
     auto handle = volume_->Create(fname, Lifetime::kNotSet);
     if (!handle) return ToIOStatus(handle.error(), "creating", fname);
     *result = std::make_shared<VolumeLogger>(MountedFile{volume_, std::move(*handle), fname});
+    LogNotices(*volume_, **result);
     return IOStatus::OK();
   });
 }

@@ -1,9 +1,12 @@
 // From URIs to file systems and environments: sharing, options, errors, and processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "rocksdb/convenience.h"
@@ -63,6 +66,33 @@ TEST(MountContract, ReadOnlyMountsReadAndRefuseToWrite) {
   EXPECT_FALSE(fs->DeleteFile("/file", kIo, nullptr).ok());
   EXPECT_FALSE(fs->RenameFile("/file", "/other", kIo, nullptr).ok());
   EXPECT_FALSE(fs->CreateDirIfMissing("/dir", kIo, nullptr).ok());
+}
+
+// Shared memory for the append buffers can't be had here; each flush then costs a write to the device.
+TEST(MountContract, WhatTheMountHasToSayHeadsTheLogOfADatabase) {
+  for (const std::string aux_path : {"", "aux"}) {
+    const TestVolume volume;
+    const std::string aux = volume.directory() + "/" + aux_path;
+    if (!aux_path.empty()) {
+      ASSERT_TRUE(std::filesystem::create_directory(aux));
+      volume.Format({.aux_path = aux, .force = true});
+    }
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit less = before;
+    less.rlim_cur = 8 << 20;  // the metadata are below that in the device's file
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
+    const auto fs = volume.Open();
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    std::signal(SIGXFSZ, old_handler);
+    ASSERT_NE(fs, nullptr);
+
+    std::shared_ptr<rocksdb::Logger> logger;
+    ASSERT_STATUS_OK(fs->NewLogger("/LOG", IOOptions(), &logger, nullptr));
+    ASSERT_STATUS_OK(logger->Close());
+    EXPECT_THAT(ReadWhole(*fs, "/LOG"), HasSubstr("[WARN] ZenFS: no append buffers in shared memory"));
+  }
 }
 
 TEST(MountContract, NamesItself) {
