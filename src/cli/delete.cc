@@ -11,8 +11,8 @@ class DeleteAction : public Action {
     app.add_option("--path", path_, "The file")->required()->type_name("VOLUME-PATH");
   }
 
-  Result<int> Run(Console&) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite());
+  Result<int> Run(Console& console) override {
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite(console));
     ZENFS_RETURN_IF_ERROR(volume->Unlink(path_));
     ZENFS_RETURN_IF_ERROR(volume->Unmount());
     return 0;

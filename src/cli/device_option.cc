@@ -88,13 +88,17 @@ Result<std::shared_ptr<Volume>> DeviceOption::MountReadOnly() const {
   return Volume::Mount(std::move(named.device), named.mount_options);
 }
 
-Result<std::shared_ptr<Volume>> DeviceOption::MountReadWrite() const {
+Result<std::shared_ptr<Volume>> DeviceOption::MountReadWrite(Console& console) const {
   ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(OpenMode::kExclusive));
   if (named.mount_options.read_only) {
     return Fail(Code::kReadOnly, "--uri: this verb writes; leave the option 'ro' out");
   }
   named.mount_options.discard_unsynced |= discard_unsynced_;
-  return Volume::Mount(std::move(named.device), named.mount_options);
+  ZENFS_ASSIGN_OR_RETURN(auto volume, Volume::Mount(std::move(named.device), named.mount_options));
+  for (const std::string& notice : volume->notices()) {
+    console.PrintError(fmt::format("{}: note: {}", app_.get_name(), Printable(notice)));
+  }
+  return volume;
 }
 
 }  // namespace zenfs

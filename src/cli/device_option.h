@@ -8,6 +8,7 @@
 
 #include "backends/device_uri.h"
 #include "base/status.h"
+#include "cli/console.h"
 #include "device/zoned_device.h"
 #include "volume/mount_options.h"
 #include "volume/volume.h"
@@ -43,8 +44,9 @@ class DeviceOption {
   // Opens for reading and mounts: takes no lock and changes nothing.
   [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadOnly() const;
   // Opens for writing and mounts. Errors: those of Open, among them kBusy with the name of the process that has
-  // the device, and of Volume::Mount.
-  [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadWrite() const;
+  // the device, and of Volume::Mount. What the mount has to say (damage, what it gave up) goes to `console`, a line
+  // each: the next mount will not know of it any more.
+  [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadWrite(Console& console) const;
 
  private:
   const CLI::App& app_;

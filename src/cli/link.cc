@@ -9,7 +9,7 @@ class LinkAction : public Action {
   explicit LinkAction(CLI::App& app)
       : names_(app, "The file", "Its further name, which must not be there yet") {}
 
-  Result<int> Run(Console&) override { return names_.Apply(&Volume::Link); }
+  Result<int> Run(Console& console) override { return names_.Apply(console, &Volume::Link); }
 
  private:
   const TwoNames names_;

@@ -9,7 +9,7 @@ class RenameAction : public Action {
   explicit RenameAction(CLI::App& app)
       : names_(app, "The file or directory", "Its new name; a file of that name is replaced") {}
 
-  Result<int> Run(Console&) override { return names_.Apply(&Volume::Rename); }
+  Result<int> Run(Console& console) override { return names_.Apply(console, &Volume::Rename); }
 
  private:
   const TwoNames names_;

@@ -17,8 +17,8 @@ class RmdirAction : public Action {
     app.add_flag("--force", force_, "Also all that is in it");
   }
 
-  Result<int> Run(Console&) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite());
+  Result<int> Run(Console& console) override {
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite(console));
     const std::string path = NormalizePath(path_);
     if (force_) ZENFS_RETURN_IF_ERROR(Empty(*volume, path));
     const Status removed = volume->RemoveDirectory(path);

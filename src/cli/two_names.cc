@@ -8,8 +8,8 @@ TwoNames::TwoNames(CLI::App& app, const std::string& source_help, const std::str
   app.add_option("--dest-file", to_, target_help)->required()->type_name("VOLUME-PATH");
 }
 
-Result<int> TwoNames::Apply(Change change) const {
-  ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite());
+Result<int> TwoNames::Apply(Console& console, Change change) const {
+  ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite(console));
   ZENFS_RETURN_IF_ERROR(((*volume).*change)(from_, to_));
   ZENFS_RETURN_IF_ERROR(volume->Unmount());
   return 0;

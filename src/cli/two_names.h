@@ -17,7 +17,7 @@ class TwoNames {
   TwoNames(CLI::App& app, const std::string& source_help, const std::string& target_help);
 
   // Mounts read-write, makes the change, unmounts. Returns the exit status.
-  [[nodiscard]] Result<int> Apply(Change change) const;
+  [[nodiscard]] Result<int> Apply(Console& console, Change change) const;
 
  private:
   DeviceOption device_;

@@ -100,7 +100,9 @@ class Names(CliCase):
         left[0].chmod(0o644)
         self.fails("delete", f"--emu={self.image}", "--path=CURRENT", saying=[str(left[0]), "discard"])
         self.assertIn("CURRENT", self.names())
-        self.ok("delete", f"--emu={self.image}", "--path=CURRENT", "--discard_unsynced")
+        outcome = self.zenfs("delete", f"--emu={self.image}", "--path=CURRENT", "--discard_unsynced")
+        self.assertEqual((outcome.status, outcome.out), (0, ""))
+        self.assertRegex(outcome.err, "^zenfs delete: note: what was flushed and not synced was given up: .*\n$")
         left[0].unlink(missing_ok=True)
         self.assertNotIn("CURRENT", self.names())
 
