@@ -344,6 +344,7 @@ set(ZENFS_SOURCES_cli
   cli/interrupt.cc
   cli/link.cc
   cli/list.cc
+  cli/local_time.cc
   cli/ls_uuid.cc
   cli/made_directory.cc
   cli/main.cc

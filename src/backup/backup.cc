@@ -65,7 +65,7 @@ Status BackupRun::Prepare() {
     work_.push_back(&file);
     bytes += file.stat.size;
   }
-  transfer_.Expect(2 * bytes);
+  transfer_.Expect(2 * bytes, bytes);
   return {};
 }
 
@@ -120,7 +120,7 @@ Status BackupRun::Process(std::size_t number) {
     transfer_.Notice(fmt::format("{} is not what the volume holds, and is copied again",
                                  destination_->PathOf(file.relative)));
     ZENFS_RETURN_IF_ERROR(destination_->Forget(file.relative));
-    transfer_.Expect(2 * file.stat.size);
+    transfer_.Expect(2 * file.stat.size, 0);
   }
   return CopyUntilItStays(number, file);
 }

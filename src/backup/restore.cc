@@ -70,9 +70,9 @@ Result<RestoreSummary> RestoreRun::Run() {
 // Reads everything that has a checksum to be held against, before the volume is changed.
 Status RestoreRun::CheckSource() {
   damaged_ = std::vector<std::atomic<bool>>(plan_.work.size());
-  std::uint64_t half_bytes = 0;  // reading here, writing, reading back
-  for (const RestoreItem* item : plan_.work) half_bytes += (item->crc32c ? 3 : 2) * item->size;
-  transfer_.Expect(half_bytes);
+  for (const RestoreItem* item : plan_.work) {  // reading here, writing, reading back
+    transfer_.Expect((item->crc32c ? 3 : 2) * item->size, item->size);
+  }
   return transfer_.Run(plan_.work.size(), options_.jobs,
                        [this](std::size_t number) { return CheckItem(number); });
 }
@@ -140,7 +140,7 @@ Result<bool> RestoreRun::IsTheSame(const RestoreItem& item) {
   const auto there = volume_.OpenForRead(item.destination);
   if (!there) return there.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(there.error());
   if ((*there)->size() != item.size) return false;
-  transfer_.Expect((item.crc32c ? 1 : 2) * item.size);
+  transfer_.Expect((item.crc32c ? 1 : 2) * item.size, 0);
   const auto crc = ChecksumOf(**there, item.destination);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
   if (!crc) return false;  // it can't be read: better replaced

@@ -37,7 +37,7 @@ TEST_F(RestoreTest, BytesNamesAndLifetimesAreThoseOfTheBackup) {
   const auto summary = Restore();
   ASSERT_TRUE(IsOk(summary));
   EXPECT_EQ(summary->files, Contents().size());
-  EXPECT_EQ(observer_.last_done, 3 * summary->bytes / 2);
+  EXPECT_EQ(observer_.last_done, summary->bytes);
   Remount();
   ExpectVolumeIsWhole();
   EXPECT_EQ(volume_->Stat("db/000010.sst")->lifetime, Lifetime::kLong);

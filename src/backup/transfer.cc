@@ -71,7 +71,9 @@ void Transfer::Report() {
   }
   for (const std::string& line : notices) observer_.OnNotice(line);
   for (const std::string& path : paths) observer_.OnPath(path);
-  observer_.OnProgress(half_bytes_done_ / 2, half_bytes_of_ / 2);
+  const auto done = static_cast<double>(std::min(work_done_.load(), work_of_.load()));
+  const double share = work_of_ == 0 ? 0.0 : done / static_cast<double>(work_of_.load());
+  observer_.OnProgress(static_cast<std::uint64_t>(share * static_cast<double>(bytes_of_)), bytes_of_);
 }
 
 void Transfer::Say(std::string path) {
@@ -102,7 +104,7 @@ Result<std::uint32_t> Transfer::Pump(const ReadAhead::Reader& read, std::uint64_
     if (chunk.empty()) return crc;
     crc = Crc32c(chunk, crc);
     if (write) ZENFS_RETURN_IF_ERROR(write(chunk));
-    half_bytes_done_ += chunk.size();
+    work_done_ += chunk.size();
   }
 }
 

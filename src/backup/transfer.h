@@ -36,8 +36,12 @@ class Transfer {
   // work is begun. Errors of its own: kShutdown when it was stopped.
   [[nodiscard]] Status Run(std::size_t count, unsigned jobs, const std::function<Status(std::size_t)>& work)
       EXCLUDES(mutex_);
-  // So much more will be read by Pump, where a file's bytes count half each time.
-  void Expect(std::uint64_t half_bytes) { half_bytes_of_ += half_bytes; }
+  // Files of `bytes` more are to be transferred, for which Pump will read `work` bytes: each is read more than once.
+  // Progress is told in bytes of files, by the share of the work that is done.
+  void Expect(std::uint64_t work, std::uint64_t bytes) {
+    work_of_ += work;
+    bytes_of_ += bytes;
+  }
 
   void Say(std::string path) EXCLUDES(mutex_);
   void Notice(std::string line) EXCLUDES(mutex_);
@@ -57,8 +61,9 @@ class Transfer {
   TransferObserver& observer_;
   const std::atomic<bool>* const stop_;
   std::atomic<bool> failed_{false};
-  std::atomic<std::uint64_t> half_bytes_done_{0};
-  std::atomic<std::uint64_t> half_bytes_of_{0};
+  std::atomic<std::uint64_t> work_done_{0};
+  std::atomic<std::uint64_t> work_of_{0};
+  std::atomic<std::uint64_t> bytes_of_{0};
   std::atomic<std::size_t> next_{0};
 
   Mutex mutex_;  // leaf

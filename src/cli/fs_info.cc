@@ -4,6 +4,7 @@
 #include "cli/device_option.h"
 #include "cli/figures.h"
 #include "cli/flags.h"
+#include "cli/local_time.h"
 #include "cli/verbs.h"
 #include "metalog/probe.h"
 
@@ -20,8 +21,7 @@ void AddSuperblock(const Superblock& sb, Figures& figures) {
   figures.Add("Aux directory", "aux_path", sb.aux_path, sb.aux_path.empty() ? "(none)" : sb.aux_path);
   figures.Add("Format", "format", kFormatVersion);
   figures.Add("Made by", "made_by", sb.made_by);
-  figures.Add("Created", "created", sb.created_seconds,
-              fmt::format("{} s after 1970-01-01 UTC", sb.created_seconds));
+  figures.Add("Created", "created", sb.created_seconds, FormatTime(sb.created_seconds));
   figures.Add("Features", "features",
               Json{{"compatible", sb.compatible},
                    {"read_only_compatible", sb.read_only_compatible},

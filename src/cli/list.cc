@@ -1,23 +1,12 @@
 #include <fmt/format.h>
 
-#include <ctime>
-
 #include "cli/device_option.h"
 #include "cli/flags.h"
+#include "cli/local_time.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
 namespace {
-
-// "Jul 20 2021 18:13:52", local time; "-" for what has none.
-std::string FormatTime(std::uint64_t seconds) {
-  if (seconds == 0) return "-";
-  const auto when = static_cast<std::time_t>(seconds);
-  std::tm local{};
-  char text[64];
-  if (localtime_r(&when, &local) == nullptr) return "-";
-  return std::string(text, std::strftime(text, sizeof(text), "%b %d %Y %H:%M:%S", &local));
-}
 
 std::string Joined(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;

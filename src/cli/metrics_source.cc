@@ -49,7 +49,8 @@ Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) 
   if (!memory) return Fail(memory.error());
   if (living && !MakerLives(path)) {
     return Fail(Code::kNotFound,
-                fmt::format("the program that counted in {} is dead, so nothing is counted", path));
+                fmt::format("the program that counted in {} is dead; --page={} shows what it had counted",
+                            path, path));
   }
   if (memory->view().size() < kStagingHeaderBytes)
     return Fail(Code::kCorruption, path + ": too short to hold metrics");

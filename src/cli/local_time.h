@@ -1,0 +1,12 @@
+// Points in time as the older command shows them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace zenfs {
+
+// "Jul 20 2021 18:13:52", local time, of `seconds` since 1970; "-" for 0.
+[[nodiscard]] std::string FormatTime(std::uint64_t seconds);
+
+}  // namespace zenfs
