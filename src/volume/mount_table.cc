@@ -71,7 +71,7 @@ MountTable& Table() {
 
 // At exit(): a program may end without unmounting, and what it appended should not wait on the host for the next mount.
 // In a thread of its own and for a bounded time, because other threads may be stuck with the volume: then the append
-// buffers stay, and the next mount brings them back. Never joined: the process ends.
+// buffers stay, and the next mount brings them back; the thread is not joined then, as the process ends.
 class LastWords {
  public:
   void Run() EXCLUDES(mutex_) {
@@ -86,6 +86,9 @@ class LastWords {
     MutexLock lock(mutex_);
     while (!done_ && changed_.WaitUntil(mutex_, deadline)) {
     }
+    const bool done = done_;
+    lock.Unlock();
+    if (done) speaker_.Join();
   }
 
  private:
