@@ -1,5 +1,8 @@
 // A death, of the process or of the power, after every single device command of a mount that brings flushed bytes back
 // and of an unmount.
+#include <atomic>
+
+#include "base/sync_point.h"
 #include "volume/volume_flush_test_rig.h"
 
 namespace zenfs {
@@ -110,6 +113,43 @@ TEST_F(VolumeFlushKillTest, WithoutSpaceToBringBackTheMountIsRefusedAndWhatWasSy
     const std::string found = Get(std::to_string(i) + ".log");
     EXPECT_TRUE(found.starts_with(std::string(50'000, 's'))) << i << ": " << found.size();
   }
+}
+
+// As after many mounts that were killed before their background thread came to release a zone.
+TEST_F(VolumeFlushKillTest, DeadLogZonesMakeRoomForWhatIsBroughtBack) {
+  std::vector<std::unique_ptr<FileHandle>> files;
+  for (int i = 0; i < 15; ++i) {
+    Open(std::to_string(i) + ".log");
+    ASSERT_TRUE(IsOk(AppendAndFlush("synced, ")));
+    ASSERT_TRUE(IsOk(file_->Sync()));
+    files.push_back(std::move(file_));
+  }
+  Open("filler.log");
+  const std::string block(64 << 10, 'f');
+  while (file_->Append(AsBytes(block)) && file_->Sync()) {
+  }
+  file_.reset();
+  const std::string flushed(120'000, 'f');
+  for (const auto& file : files) {
+    ASSERT_TRUE(IsOk(file->Append(AsBytes(flushed))));
+    ASSERT_TRUE(IsOk(file->Flush()));
+  }
+  {
+    std::atomic<bool> dead = false;
+    const SyncPoint::Scope scope([&](std::string_view name) {
+      if (name == "LogSpace::Work") dead.wait(false);
+    });
+    EXPECT_TRUE(IsOk(volume_->Unlink("filler.log")));
+    device_->StopAfter(0);
+    dead = true;
+    dead.notify_all();
+    files.clear();
+    End();
+  }
+  Die();
+  ASSERT_TRUE(Mount());
+  for (int i = 0; i < 15; ++i) EXPECT_TRUE(Get(std::to_string(i) + ".log") == "synced, " + flushed) << i;
+  EXPECT_TRUE(volume_->notices().empty());
 }
 
 // Power is lost, tmpfs and all, at every device command of such a mount: what was synced is there, what was only

@@ -86,13 +86,14 @@ Status VolumeCore::Recover() {
   sink_ = MakeCountingSink(*raw_sink_, plain_bytes_, [this] { log_->FreeWhatCanBe(); });
   drain_ = std::make_unique<LogDrain>(logs_);
   metalog_->SetSink(this);
+  const bool brings_back = !left_.pieces.empty();
   ZENFS_RETURN_IF_ERROR(BringBack(state, replayed));
   ZENFS_RETURN_IF_ERROR(MakeStaging());
   ZENFS_RETURN_IF_ERROR(SealLogs(replayed, state));
   ForgetLeft();
   metrics_.Set(Value::kEpoch, epoch_);
   metrics_.Set(Value::kMountTime, WallSeconds());
-  ZENFS_RETURN_IF_ERROR(zones_->Start());
+  if (!brings_back) ZENFS_RETURN_IF_ERROR(zones_->Start());
   log_->Start();
   drain_->Start();
   return {};

@@ -1,7 +1,7 @@
 // Append buffers in shared memory, over the life of a mount: what a dead process left is brought to the device before
 // the logs are sealed; the next epoch gets buffers of its own; at the end they are emptied and forgotten.
 //
-//   old buffers open -> their bytes written as frames of the old epoch -> new buffers made
+//   old buffers open -> a commit, so zones may be reset -> their bytes written as frames of the old epoch -> new buffers made
 //     -> one commit: flush, seals, new epoch, place of the new buffers -> old buffers removed
 //
 // Killed before that commit, the next mount finds the old buffers again and brings back what is still missing; killed
@@ -36,7 +36,15 @@ Status VolumeCore::OpenLeft(const State& state) {
 }
 
 Status VolumeCore::BringBack(const State& state, std::unordered_map<FileId, ReplayedLog>& replayed) {
-  if (!left_.pieces.empty()) zones_->TakeStock();  // for a log zone, if none has room
+  if (left_.pieces.empty()) return {};
+  // If no log zone has room, dead ones must make some: mounts that die young never come to release any. Resets may
+  // start behind a commit; what is live is not counted yet, so it is pinned.
+  for (const auto& [id, log] : replayed) {
+    for (const auto& [zone, bytes] : log.zones) left_pins_.push_back(zones_->Pin(zone));
+  }
+  ZENFS_RETURN_IF_ERROR(Commit({RaiseCounters{0, state.next_generation()}}));
+  ZENFS_RETURN_IF_ERROR(zones_->Start());
+  log_->MayRelease();
   for (const LeftBytes& piece : left_.pieces) {
     const auto log = replayed.find(piece.owner);
     if (log == replayed.end()) continue;  // deleted, or never made durable, so never flushed

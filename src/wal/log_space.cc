@@ -30,9 +30,15 @@ void LogSpace::Start() {
   {
     MutexLock lock(mutex_);
     started_ = true;
+    may_release_ = true;
     poked_ = true;  // zones whose last log went away before the mount are released first
   }
   worker_ = Thread("zenfs-log", [this] { Work(); });
+}
+
+void LogSpace::MayRelease() {
+  MutexLock lock(mutex_);
+  may_release_ = true;
 }
 
 void LogSpace::Stop() {

@@ -106,9 +106,11 @@ class LogSpace {
   ~LogSpace();
 
   // --- mount, before Start ---
-  // Write may be called, but a zone is released only after Start: until then files have not counted what is live.
+  // Write may be called, but no zone is released: files have not counted yet what is live.
   // A zone that the metadata reserves. `info` as the device reports it now.
   void Adopt(const LogZone& zone, const ZoneInfo& info) EXCLUDES(mutex_);
+  // All zones with live frames are pinned: for want of space Write may release others from here on.
+  void MayRelease() EXCLUDES(mutex_);
   // Starts the background thread, which keeps zones ready, releases dead ones and folds mostly dead ones.
   void Start() EXCLUDES(mutex_);
 
@@ -203,7 +205,8 @@ class LogSpace {
   bool leading_ GUARDED_BY(mutex_) = false;
   std::map<ZoneId, Zone> zones_ GUARDED_BY(mutex_);
   std::deque<ZoneId> ready_ GUARDED_BY(mutex_);
-  bool started_ GUARDED_BY(mutex_) = false;  // the counts of live frames are whole
+  bool started_ GUARDED_BY(mutex_) = false;
+  bool may_release_ GUARDED_BY(mutex_) = false;  // counts of live frames, or pins in their place, are whole
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool poked_ GUARDED_BY(mutex_) = false;
   bool short_of_space_ GUARDED_BY(mutex_) = false;  // the last try to reserve a zone found none

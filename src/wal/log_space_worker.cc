@@ -89,7 +89,7 @@ void LogSpace::ReleaseDead() {
   std::vector<ZoneId> dead;
   {
     MutexLock lock(mutex_);
-    if (!started_ || stopping_) return;
+    if (!may_release_ || stopping_) return;
     for (auto& [id, zone] : zones_) {
       if (!zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;
       // Plain data that shares the zone, and readers of frames that were folded, keep it too.
