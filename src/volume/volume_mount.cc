@@ -5,7 +5,7 @@
 //   flush; one commit that seals every log's tail and begins a new epoch; then resets may start
 //
 // The flush comes first because what a scan found may be in the device's cache only: a seal must not outlive
-// the frames it vouches for. Nothing is reset before the commit, because what the metadata log said may
+// the frames it vouches for. Nothing is reset before a commit, because what the metadata log said may
 // itself have been in the cache only until then.
 #include <fmt/format.h>
 

@@ -41,11 +41,6 @@ void ZoneManager::AdoptExtent(const Extent& extent, Lifetime lifetime) {
   pool_.AdoptExtent(extent, lifetime);
 }
 
-void ZoneManager::TakeStock() {
-  MutexLock lock(mutex_);
-  pool_.TakeStock();
-}
-
 Status ZoneManager::Start() {
   {
     MutexLock lock(mutex_);

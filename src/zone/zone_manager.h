@@ -129,9 +129,6 @@ class ZoneManager {
   void AdoptLogZone(ZoneId zone) EXCLUDES(mutex_);
   // Live extents of committed files; also their lifetime, which becomes that of partly written zones.
   void AdoptExtent(const Extent& extent, Lifetime lifetime) EXCLUDES(mutex_);
-  // All has been told; empty zones may be taken from now on, by a mount that has to write before it may reset. Part of
-  // Start, if it was not called before.
-  void TakeStock() EXCLUDES(mutex_);
   // Every non-empty data zone nobody spoke for is garbage: queued for reset, before anything is written.
   // Partly written live zones are adopted as active; those beyond plan.data are finished in the background.
   [[nodiscard]] Status Start() EXCLUDES(mutex_);

@@ -70,9 +70,8 @@ void ZonePool::AdoptExtent(const Extent& extent, Lifetime lifetime) {
   });
 }
 
-void ZonePool::TakeStock() {
-  if (stock_taken_) return;
-  stock_taken_ = true;
+void ZonePool::Start() {
+  started_ = true;
   std::vector<ZoneId> partly_written;
   for (std::uint32_t i = 0; i < table_.size(); ++i) {
     const ZoneId zone(i);
@@ -90,11 +89,6 @@ void ZonePool::TakeStock() {
     }
   }
   AdoptActive(std::move(partly_written));
-}
-
-void ZonePool::Start() {
-  TakeStock();
-  started_ = true;
   for (std::uint32_t i = 0; i < table_.size() && !setup_.read_only; ++i) {
     const ZoneState& z = table_[ZoneId(i)];
     if ((z.phase == ZonePhase::kActive || z.phase == ZonePhase::kFull) && z.Unused()) QueueReset(ZoneId(i));

@@ -44,8 +44,7 @@ class ZonePool {
   // --- mount ---
   void AdoptLogZone(ZoneId zone);
   void AdoptExtent(const Extent& extent, Lifetime lifetime);
-  // Everything has been adopted: empty zones may be taken, partly written ones are active. Resets wait for Start.
-  void TakeStock();
+  // Everything has been adopted: empty zones may be taken, partly written ones are active, garbage is reset.
   void Start();
 
   // --- data ---
@@ -150,7 +149,6 @@ class ZonePool {
   std::deque<ZoneJob> jobs_;
   std::size_t pending_resets_ = 0;  // queued and running
   bool job_running_ = false;
-  bool stock_taken_ = false;
   bool started_ = false;
   std::uint32_t slots_used_ = 0;
   std::uint32_t writers_ = 0;
