@@ -31,9 +31,7 @@ class FollowerTest : public testing::Test {
     EXPECT_TRUE(change) << change.error().ToString();
     return change.value_or(LogFollower::Change::kNone);
   }
-  bool Moved() {
-    return CheckLog(reader_device_, superblock_, follower_.picture()).value().moved;
-  }
+  bool Moved() { return CheckLog(reader_device_, superblock_, follower_.picture()).value().moved; }
   void Create(std::uint64_t id) { ZENFS_ASSERT_OK(writer_->Commit(CreateNamed(id))); }
 
   std::unique_ptr<EmulatorDevice> device_;

@@ -51,7 +51,7 @@ Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& path, Open
 }
 
 std::string FileStore::Identity() const {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file_.fd.get(), &status) != 0) return "";
   return fmt::format("file:{:x}:{}", status.st_dev, status.st_ino);
 }
