@@ -152,6 +152,34 @@ TEST_F(VolumeFlushKillTest, DeadLogZonesMakeRoomForWhatIsBroughtBack) {
   EXPECT_TRUE(volume_->notices().empty());
 }
 
+// The log's thread never gets to do anything; each life leaves a little in the log that stays and much that goes.
+TEST_F(VolumeFlushKillTest, LivesTooShortForTheBackgroundThreadDoNotFillTheDevice) {
+  std::string expected;
+  const std::string passing(300'000, 'p');
+  for (int life = 0; life < 150; ++life) {
+    std::atomic<bool> dead = false;
+    const SyncPoint::Scope scope([&](std::string_view name) {
+      if (name == "LogSpace::Work") dead.wait(false);
+    });
+    if (life != 0) {
+      ASSERT_TRUE(Mount()) << "life " << life;
+    }
+    Open("stays.log");
+    ASSERT_TRUE(IsOk(AppendAndFlush("a line\n"))) << "life " << life;
+    ASSERT_TRUE(IsOk(file_->Sync())) << "life " << life;
+    expected += "a line\n";
+    Open("passes.log");
+    ASSERT_TRUE(IsOk(AppendAndFlush(passing))) << "life " << life;
+    ASSERT_TRUE(IsOk(volume_->Unlink("passes.log")));
+    device_->StopAfter(0);
+    dead = true;
+    dead.notify_all();
+    Die();
+  }
+  ASSERT_TRUE(Mount());
+  EXPECT_EQ(Get("stays.log"), expected);
+}
+
 // Power is lost, tmpfs and all, at every device command of such a mount: what was synced is there, what was only
 // flushed is a prefix.
 TEST_F(VolumeFlushKillTest, APowerLossAtAnyCommandOfThatMountKeepsWhatWasSynced) {

@@ -94,6 +94,7 @@ Status VolumeCore::Recover() {
   metrics_.Set(Value::kEpoch, epoch_);
   metrics_.Set(Value::kMountTime, WallSeconds());
   if (!brings_back) ZENFS_RETURN_IF_ERROR(zones_->Start());
+  log_->FreeWhatIsWasted();
   log_->Start();
   drain_->Start();
   return {};

@@ -134,6 +134,15 @@ void LogSpace::FoldMostlyDead(std::uint64_t live_percent_max) {
   if (any) ReleaseDead();
 }
 
+void LogSpace::FreeWhatIsWasted() {
+  {
+    MutexLock lock(mutex_);
+    may_release_ = true;
+    if (!IsWasteful()) return;
+  }
+  FreeWhatCanBe();
+}
+
 void LogSpace::FreeWhatCanBe() {
   {
     MutexLock lock(mutex_);
