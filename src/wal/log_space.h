@@ -111,8 +111,8 @@ class LogSpace {
   void Adopt(const LogZone& zone, const ZoneInfo& info) EXCLUDES(mutex_);
   // All zones with live frames are pinned: for want of space Write may release others from here on.
   void MayRelease() EXCLUDES(mutex_);
-  // Releases and folds on the caller's thread if log zones waste much of the device: what kept the background thread from
-  // it in lives before this one may keep it from it again. When live frames are counted, before Start.
+  // Releases and folds on the caller's thread if log zones waste much of a device that is nearly full: what kept the
+  // background thread from it in lives before this one may do so again. When live frames are counted, before Start.
   void FreeWhatIsWasted() EXCLUDES(mutex_);
   // Starts the background thread, which keeps zones ready, releases dead ones and folds mostly dead ones.
   void Start() EXCLUDES(mutex_);

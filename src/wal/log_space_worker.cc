@@ -138,7 +138,9 @@ void LogSpace::FreeWhatIsWasted() {
   {
     MutexLock lock(mutex_);
     may_release_ = true;
-    if (!IsWasteful()) return;
+    // As long as there is room, a mount does not wait for what the background thread can do.
+    const SpaceReport space = env_.zones->Space();
+    if (!IsWasteful() || space.free > space.total / 8) return;
   }
   FreeWhatCanBe();
 }
