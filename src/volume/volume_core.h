@@ -160,8 +160,11 @@ class VolumeCore final : public Volume,
   std::unique_ptr<ExtentSink> raw_sink_;  // fails when there is no space
   std::unique_ptr<ExtentSink> sink_;      // counts, and has the log free zones before it fails
   std::shared_ptr<StagingArea> staging_;  // null: there is none
-  LeftBehind left_;                       // while the volume is being mounted
-  std::vector<ZonePin> left_pins_;        // of what was brought back, until its files hold it
+  // Whether the metadata log names them. kPerhaps: its commit failed, and may be found by the next mount all the same.
+  enum class Named { kNo, kPerhaps, kYes };
+  Named staging_named_ = Named::kNo;
+  LeftBehind left_;                 // while the volume is being mounted
+  std::vector<ZonePin> left_pins_;  // of what was brought back, until its files hold it
   LogStore logs_;
   std::unique_ptr<LogDrain> drain_;
 

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/sync_point.h"
+#include "testing/faulty_device.h"
 #include "volume/volume_flush_test_rig.h"
 
 namespace zenfs {
@@ -178,6 +179,25 @@ TEST_F(VolumeFlushKillTest, LivesTooShortForTheBackgroundThreadDoNotFillTheDevic
   }
   ASSERT_TRUE(Mount());
   EXPECT_EQ(Get("stays.log"), expected);
+}
+
+// The mount fails, and its end must not say that there is nothing to bring back.
+TEST_F(VolumeFlushKillTest, AMountThatFailsToBringBackLeavesTheBytesForTheNext) {
+  Open("1.log");
+  ASSERT_TRUE(IsOk(AppendAndFlush("synced, ")));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
+  Die();
+  {
+    auto faulty = std::make_unique<FaultyDevice>(Borrow(*device_));
+    for (std::uint32_t zone = 3; zone < device_->geometry().zone_count; ++zone) {  // behind the metadata
+      faulty->Inject({.command = FaultyDevice::Command::kWrite, .times = 1000, .zone = ZoneId(zone)});
+    }
+    EXPECT_FALSE(Volume::Mount(std::move(faulty), Options()));
+  }
+  EXPECT_EQ(Buffers().size(), 1u) << "the failed mount left its own buffers, or removed the old ones";
+  ASSERT_TRUE(Mount());
+  EXPECT_EQ(Get("1.log"), "synced, flushed");
 }
 
 // Power is lost, tmpfs and all, at every device command of such a mount: what was synced is there, what was only

@@ -85,10 +85,11 @@ Status VolumeCore::Recover() {
                                     : MakeZoneExtentSink(*zones_);
   sink_ = MakeCountingSink(*raw_sink_, plain_bytes_, [this] { log_->FreeWhatCanBe(); });
   drain_ = std::make_unique<LogDrain>(logs_);
+  // Before anything commits: nobody counts while the metrics move there.
+  ZENFS_RETURN_IF_ERROR(MakeStaging());
   metalog_->SetSink(this);
   const bool brings_back = !left_.pieces.empty();
   ZENFS_RETURN_IF_ERROR(BringBack(state, replayed));
-  ZENFS_RETURN_IF_ERROR(MakeStaging());
   ZENFS_RETURN_IF_ERROR(SealLogs(replayed, state));
   ForgetLeft();
   metrics_.Set(Value::kEpoch, epoch_);
@@ -142,7 +143,9 @@ Status VolumeCore::SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, c
   if (staging_ != nullptr || !state.buffer_place().empty()) {
     edits.push_back(SetBufferPlace{staging_ == nullptr ? "" : staging_->place()});
   }
+  staging_named_ = Named::kPerhaps;
   ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.flush_data_first = true}));
+  staging_named_ = Named::kYes;
   // From the records as they are now: sealed.
   for (auto& [id, log] : replayed) {
     logs_.Add(std::make_shared<FramedFile>(FramedEnv(), *catalog_->FindFile(id), std::move(log)));

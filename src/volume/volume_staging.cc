@@ -1,8 +1,8 @@
 // Append buffers in shared memory, over the life of a mount: what a dead process left is brought to the device before
 // the logs are sealed; the next epoch gets buffers of its own; at the end they are emptied and forgotten.
 //
-//   old buffers open -> a commit, so that zones may be reset -> their bytes written as frames of the old epoch
-//     -> new buffers made -> one commit: flush, seals, new epoch, place of the new buffers -> old buffers removed
+//   old buffers open -> new buffers made -> a commit, so that zones may be reset
+//     -> the old bytes written as frames of the old epoch -> one commit: flush, seals, new epoch, place of the new buffers -> old buffers removed
 //
 // Killed before the second commit, the next mount finds the old buffers again and brings back what is still missing;
 // killed behind it, it finds the new ones.

@@ -24,7 +24,10 @@ Status VolumeCore::Unmount() {
     const Status status = WriteBack(*file);
     if (first && !status) first = status;
   }
-  if (staging_to_end) {
+  // After a mount that failed, what the metadata log names may still be the last one's: it stays named.
+  if (staging_to_end && staging_named_ == Named::kNo) {
+    IgnoreError(staging_->Remove());
+  } else if (staging_to_end && staging_named_ == Named::kYes) {
     const Status ended = EndStaging();
     if (first && !ended) first = ended;
   }
