@@ -86,14 +86,10 @@ Status VolumeCore::BringBackOne(const State& state, const LeftBytes& piece, Repl
                                                                        .epoch = state.epoch()}));
   for (PlacedFrame& part : placed) {
     const ZoneId zone = part.pin.zone();
-    log.index.Append({.file_offset = part.file_offset,
-                      .length = part.length,
-                      .place = part.payload,
-                      .sequence = part.sequence,
-                      .frame_bytes = part.device_bytes});
+    log.index.Append(part.ToPiece());
     log.zones[zone] += part.device_bytes;
-    log_->RemoveLive(zone,
-                     {part.device_bytes, part.length});  // its file will count it, with all that was found
+    // Its file will count it, with all that was found.
+    log_->RemoveLive(zone, {part.device_bytes, part.length});
     left_pins_.push_back(std::move(part.pin));
     window.last_sequence = part.sequence;
   }

@@ -191,11 +191,7 @@ Status FramedFile::SendBuffer(bool sync) {
 
 void FramedFile::Publish(std::vector<PlacedFrame>& placed) {
   for (PlacedFrame& frame : placed) {
-    index_.Append({.file_offset = frame.file_offset,
-                   .length = frame.length,
-                   .place = frame.payload,
-                   .sequence = frame.sequence,
-                   .frame_bytes = frame.device_bytes});
+    index_.Append(frame.ToPiece());
     FileZone& zone = zones_[frame.pin.zone()];
     zone.frames += {frame.device_bytes, frame.length};
     if (!zone.pin.valid()) zone.pin = std::move(frame.pin);

@@ -33,6 +33,7 @@
 #include "device/zoned_device.h"
 #include "format/frame.h"
 #include "model/edit.h"
+#include "wal/frame_index.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
@@ -68,6 +69,15 @@ struct PlacedFrame {
   DeviceOffset payload;            // where it begins
   std::uint64_t device_bytes = 0;  // with header and padding
   ZonePin pin;
+
+  // As its file's index holds it.
+  Piece ToPiece() const {
+    return {.file_offset = file_offset,
+            .length = length,
+            .place = payload,
+            .sequence = sequence,
+            .frame_bytes = device_bytes};
+  }
 };
 
 // What live files point to in a log zone. Small synced records are mostly padding: their zone is full of live frames
