@@ -38,8 +38,11 @@ function(zenfs_add_layers)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/volume/format_volume.cc PROPERTIES
     COMPILE_DEFINITIONS ZENFS_VERSION="${PROJECT_VERSION}")
   zenfs_layer(backup DEPENDS base model catalog volume LIBRARIES nlohmann_json::nlohmann_json)
-  zenfs_layer(emulator DEPENDS base device model)
-  zenfs_layer(backends DEPENDS base device model emulator)
+  zenfs_layer(host DEPENDS base device model LIBRARIES ${ZENFS_URING})
+  zenfs_layer(emulator DEPENDS base device model host)
+  zenfs_layer(block DEPENDS base device model host LIBRARIES ${ZENFS_ZBD})
+  zenfs_layer(zonefs DEPENDS base device model host)
+  zenfs_layer(backends DEPENDS base device model emulator block zonefs)
 endfunction()
 
 function(zenfs_add_products)

@@ -1,6 +1,7 @@
 # What a builder may choose, and the flags that every target gets.
 option(ZENFS_TESTS "Build the tests" ON)
 option(ZENFS_BENCH "Build the benchmarks" OFF)
+option(ZENFS_LIBZBD "Manage the zones of block devices by libzbd; OFF: by the kernel's ioctls alone" ON)
 option(ZENFS_WERROR "Treat warnings as errors" ON)
 set(ZENFS_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
 

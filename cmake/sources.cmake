@@ -236,6 +236,14 @@ set(ZENFS_TESTS_volume
   volume/volume_names_test.cc
 )
 
+# src/backends/host: what the kernel's devices share
+set(ZENFS_SOURCES_host
+  backends/host/lock_holder.cc
+)
+set(ZENFS_TESTS_host
+  backends/host/lock_holder_test.cc
+)
+
 # src/backends/emulator
 set(ZENFS_SOURCES_emulator
   backends/emulator/emulated_clone.cc
@@ -244,7 +252,6 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/emulated_queue.cc
   backends/emulator/emulator_geometry.cc
   backends/emulator/file_store.cc
-  backends/emulator/lock_holder.cc
   backends/emulator/memory_store.cc
   backends/emulator/precise_wait.cc
   backends/emulator/zone_machine.cc
@@ -255,7 +262,6 @@ set(ZENFS_TESTS_emulator
   backends/emulator/emulated_file_kill_test.cc
   backends/emulator/emulated_file_test.cc
   backends/emulator/emulator_geometry_test.cc
-  backends/emulator/lock_holder_test.cc
   backends/emulator/zone_machine_property_test.cc
   backends/emulator/zone_machine_test.cc
 )

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "backends/emulator/lock_holder.h"
+#include "backends/host/lock_holder.h"
 #include "base/shared_memory.h"
 #include "base/unique_fd.h"
 #include "format/staging_layout.h"

@@ -98,6 +98,7 @@ class CheckedDevice final : public ZonedDevice {
   const Geometry& geometry() const override { return device_->geometry(); }
   const std::string& name() const override { return device_->name(); }
   const std::string& identity() const override { return device_->identity(); }
+  std::vector<std::string> notices() const override { return device_->notices(); }
   OpenMode mode() const override { return device_->mode(); }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {

@@ -56,7 +56,8 @@ class IoQueue {
  public:
   virtual ~IoQueue() = default;
 
-  // Starts `request`. An error that can be told at once is delivered through Reap as any other.
+  // Takes `request`. An error that can be told at once is delivered through Reap as any other. A queue may start what
+  // it took as late as the next Reap, so that many start with one system call; Reap(0) starts them without waiting.
   virtual void Submit(IoRequest* request) = 0;
   // Waits until at least `min_count` (or all that are in flight, if fewer) have completed, and appends the
   // completed requests to `done` in order of completion. min_count 0 polls.
@@ -75,6 +76,8 @@ class ZonedDevice {
   // Tells this device from every other one, a copy of all its bytes included, for as long as the host runs; empty if
   // it can't be found again once it is closed (a device in memory).
   virtual const std::string& identity() const = 0;
+  // What works and is not as it should be, a line each for a person; whoever mounts the device passes it on.
+  virtual std::vector<std::string> notices() const { return {}; }
 
   // Conditions and write pointers of `count` zones from `first`, in order.
   [[nodiscard]] virtual Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) = 0;

@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "backends/emulator/lock_holder.h"
+#include "backends/host/lock_holder.h"
 
 namespace zenfs {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/emulator/lock_holder.h"
+#include "backends/host/lock_holder.h"
 #include "backends/emulator/zone_word.h"
 #include "base/crc32c.h"
 

@@ -1,4 +1,4 @@
-#include "backends/emulator/lock_holder.h"
+#include "backends/host/lock_holder.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
