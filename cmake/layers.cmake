@@ -3,7 +3,7 @@
 #
 #   zenfs_layer(<name> DEPENDS <layer>... LIBRARIES <library>...)
 #
-# takes its sources from ZENFS_SOURCES_<name> in cmake/sources.cmake.
+# takes its sources from ZENFS_SOURCES_<name> in cmake/sources.cmake or cmake/backend_sources.cmake.
 function(zenfs_layer name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
   set(sources ${ZENFS_SOURCES_${name}})

@@ -1,0 +1,40 @@
+# Sources of what stands behind the device interface: src/backends and what finds devices. The rest is in sources.cmake.
+# src/backends/host: what the kernel's devices share
+set(ZENFS_SOURCES_host
+  backends/host/lock_holder.cc
+)
+set(ZENFS_TESTS_host
+  backends/host/lock_holder_test.cc
+)
+
+# src/backends/emulator
+set(ZENFS_SOURCES_emulator
+  backends/emulator/emulated_clone.cc
+  backends/emulator/emulated_device.cc
+  backends/emulator/emulated_file.cc
+  backends/emulator/emulated_queue.cc
+  backends/emulator/emulator_geometry.cc
+  backends/emulator/file_store.cc
+  backends/emulator/memory_store.cc
+  backends/emulator/precise_wait.cc
+  backends/emulator/zone_machine.cc
+)
+set(ZENFS_TESTS_emulator
+  backends/emulator/emulated_clone_test.cc
+  backends/emulator/emulated_device_test.cc
+  backends/emulator/emulated_file_kill_test.cc
+  backends/emulator/emulated_file_test.cc
+  backends/emulator/emulator_geometry_test.cc
+  backends/emulator/zone_machine_property_test.cc
+  backends/emulator/zone_machine_test.cc
+)
+
+# src/backends itself: naming and opening of devices
+set(ZENFS_SOURCES_backends
+  backends/device_uri.cc
+  backends/open_device.cc
+)
+set(ZENFS_TESTS_backends
+  backends/device_uri_test.cc
+  backends/open_device_test.cc
+)
