@@ -1,9 +1,15 @@
 # Sources of what stands behind the device interface: src/backends and what finds devices. The rest is in sources.cmake.
 # src/backends/host: what the kernel's devices share
 set(ZENFS_SOURCES_host
+  backends/host/block_facts.cc
+  backends/host/kernel_queue.cc
   backends/host/lock_holder.cc
+  backends/host/plain_io.cc
+  backends/host/ring_pool.cc
 )
 set(ZENFS_TESTS_host
+  backends/host/block_facts_test.cc
+  backends/host/kernel_queue_test.cc
   backends/host/lock_holder_test.cc
 )
 

@@ -1,0 +1,155 @@
+#include "backends/host/block_facts.h"
+
+#include <fmt/format.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace zenfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kSector = 512;     // sysfs counts in these, whatever the device's blocks are
+constexpr std::uint64_t kHostPage = 4096;  // the least that a segment of a command holds
+
+// The first line, without white space around it; "" if there is none.
+std::string Line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  const std::size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string::npos) return "";
+  return line.substr(begin, line.find_last_not_of(" \t") - begin + 1);
+}
+
+std::uint64_t Number(const fs::path& path) {
+  const std::string line = Line(path);
+  std::uint64_t number = 0;
+  std::from_chars(line.data(), line.data() + line.size(), number);
+  return number;
+}
+
+// "none [mq-deadline] kyber"
+void ReadSchedulers(const fs::path& path, BlockFacts& facts) {
+  std::istringstream words(Line(path));
+  for (std::string word; words >> word;) {
+    const bool chosen = word.front() == '[' && word.back() == ']';
+    if (chosen) word = word.substr(1, word.size() - 2);
+    if (chosen) facts.scheduler = word;
+    facts.schedulers.push_back(std::move(word));
+  }
+}
+
+ZonedModel ReadModel(const fs::path& path) {
+  const std::string model = Line(path);
+  if (model == "host-managed") return ZonedModel::kHostManaged;
+  return model == "host-aware" ? ZonedModel::kHostAware : ZonedModel::kNotZoned;
+}
+
+std::string ReadHardware(const fs::path& disk) {
+  const std::string vendor = Line(disk / "device" / "vendor");
+  const std::string model = Line(disk / "device" / "model");
+  // NVMe gives a PCI vendor number, which nobody reads.
+  if (vendor.empty() || vendor.starts_with("0x")) return model;
+  return model.empty() ? vendor : vendor + " " + model;
+}
+
+std::string ReadIdentity(const fs::path& disk, const std::string& number) {
+  for (const char* file : {"wwid", "device/wwid", "dm/uuid"}) {
+    if (std::string wwid = Line(disk / file); !wwid.empty()) return wwid;
+  }
+  if (const std::string sequence = Line(disk / "diskseq"); !sequence.empty()) {
+    return fmt::format("{}#{}", disk.filename().string(), sequence);
+  }
+  return number;
+}
+
+std::uint64_t LongestCommand(const fs::path& queue) {
+  const std::uint64_t by_size = Number(queue / "max_sectors_kb") * 1024;
+  const std::uint64_t by_segments = Number(queue / "max_segments") * kHostPage;
+  return by_segments == 0 ? by_size : std::min(by_size, by_segments);
+}
+
+BlockFacts ReadFacts(const fs::path& directory) {
+  BlockFacts facts;
+  facts.name = directory.filename();
+  facts.partition = fs::exists(directory / "partition");
+  const fs::path disk = facts.partition ? directory.parent_path() : directory;
+  const fs::path queue = disk / "queue";
+  facts.disk = disk.filename();
+  facts.model = ReadModel(queue / "zoned");
+  facts.hardware = ReadHardware(disk);
+  facts.size = Number(directory / "size") * kSector;
+  facts.zone_size = facts.model == ZonedModel::kNotZoned ? 0 : Number(queue / "chunk_sectors") * kSector;
+  facts.zone_count = static_cast<std::uint32_t>(Number(queue / "nr_zones"));
+  facts.max_open = static_cast<std::uint32_t>(Number(queue / "max_open_zones"));
+  facts.max_active = static_cast<std::uint32_t>(Number(queue / "max_active_zones"));
+  std::uint64_t granularity = Number(queue / "zone_write_granularity");
+  if (granularity == 0) granularity = Number(queue / "physical_block_size");
+  facts.write_granularity = granularity == 0 ? 4096 : static_cast<std::uint32_t>(granularity);
+  facts.volatile_cache = Line(queue / "write_cache") != "write through";
+  ReadSchedulers(queue / "scheduler", facts);
+  facts.longest_command = LongestCommand(queue);
+  facts.identity = ReadIdentity(disk, Line(directory / "dev"));
+  return facts;
+}
+
+Result<BlockFacts> ReadFactsAt(const fs::path& link, const std::string& asked) {
+  std::error_code error;
+  const fs::path directory = fs::canonical(link, error);
+  if (!error) return ReadFacts(directory);
+  return Fail(Code::kNotFound,
+              fmt::format("the kernel knows no block device {} (looked for {})", asked, link.string()));
+}
+
+}  // namespace
+
+Result<BlockFacts> ReadBlockFacts(dev_t device, const std::string& sysfs) {
+  const std::string number = fmt::format("{}:{}", major(device), minor(device));
+  return ReadFactsAt(fs::path(sysfs) / "dev" / "block" / number, number);
+}
+
+Result<BlockFacts> ReadBlockFacts(const std::string& name, const std::string& sysfs) {
+  return ReadFactsAt(fs::path(sysfs) / "class" / "block" / name, name);
+}
+
+std::vector<BlockFacts> ZonedBlockDevices(const std::string& sysfs) {
+  std::vector<BlockFacts> devices;
+  std::error_code none;  // no /sys: no devices to speak of
+  for (const auto& entry : fs::directory_iterator(fs::path(sysfs) / "block", none)) {
+    if (ReadModel(entry.path() / "queue" / "zoned") == ZonedModel::kNotZoned) continue;
+    if (auto facts = ReadFactsAt(entry.path(), entry.path().filename())) devices.push_back(std::move(*facts));
+  }
+  std::sort(devices.begin(), devices.end(),
+            [](const BlockFacts& a, const BlockFacts& b) { return a.name < b.name; });
+  return devices;
+}
+
+bool KernelPlugsZoneWrites(const std::string& release) {
+  unsigned version = 0, patch = 0;
+  if (std::sscanf(release.c_str(), "%u.%u", &version, &patch) != 2) return false;
+  return version > 6 || (version == 6 && patch >= 10);
+}
+
+std::string KernelRelease() {
+  utsname name{};
+  return ::uname(&name) == 0 ? name.release : "";
+}
+
+std::string_view ZonedModelName(ZonedModel model) {
+  switch (model) {
+    case ZonedModel::kHostManaged: return "host-managed";
+    case ZonedModel::kHostAware: return "host-aware";
+    case ZonedModel::kNotZoned: return "none";
+  }
+  return "";
+}
+
+}  // namespace zenfs

@@ -1,0 +1,160 @@
+#include "backends/host/block_facts.h"
+
+#include <gtest/gtest.h>
+#include <sys/sysmacros.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A tree as /sys, with the links that the kernel makes.
+class BlockFactsTest : public testing::Test {
+ protected:
+  void Put(const std::string& path, const std::string& text) {
+    const fs::path file = fs::path(sysfs()) / path;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text << "\n";
+  }
+  // A disk under devices/, linked from block/, class/block/ and dev/block/.
+  std::string Disk(const std::string& name, const std::string& number) {
+    const std::string home = "devices/" + name;
+    Put(home + "/dev", number);
+    Link(home, "block/" + name);
+    Link(home, "class/block/" + name);
+    Link(home, "dev/block/" + number);
+    return home;
+  }
+  void Link(const std::string& to, const std::string& from) {
+    fs::create_directories((fs::path(sysfs()) / from).parent_path());
+    fs::create_symlink(fs::path(sysfs()) / to, fs::path(sysfs()) / from);
+  }
+  void MakeZnsDrive() {
+    const std::string d = Disk("nvme0n1", "259:3");
+    Put(d + "/size", "2097152");
+    Put(d + "/wwid", "uuid.0b2c");
+    Put(d + "/device/model", "QEMU NVMe Ctrl            ");
+    Put(d + "/queue/zoned", "host-managed");
+    Put(d + "/queue/chunk_sectors", "32768");
+    Put(d + "/queue/nr_zones", "64");
+    Put(d + "/queue/max_open_zones", "14");
+    Put(d + "/queue/max_active_zones", "16");
+    Put(d + "/queue/zone_write_granularity", "4096");
+    Put(d + "/queue/write_cache", "write through");
+    Put(d + "/queue/scheduler", "none [mq-deadline] kyber");
+    Put(d + "/queue/max_sectors_kb", "512");
+    Put(d + "/queue/max_segments", "33");
+  }
+  const std::string& sysfs() const { return directory_.path(); }
+
+  TempDirectory directory_;
+};
+
+TEST_F(BlockFactsTest, ZonedDriveIsReadInBytes) {
+  MakeZnsDrive();
+  const auto facts = ReadBlockFacts(makedev(259, 3), sysfs());
+  ASSERT_TRUE(facts) << facts.error().ToString();
+  EXPECT_EQ(facts->name, "nvme0n1");
+  EXPECT_EQ(facts->disk, "nvme0n1");
+  EXPECT_FALSE(facts->partition);
+  EXPECT_EQ(facts->model, ZonedModel::kHostManaged);
+  EXPECT_EQ(facts->hardware, "QEMU NVMe Ctrl");
+  EXPECT_EQ(facts->size, 1u << 30);
+  EXPECT_EQ(facts->zone_size, 16u << 20);
+  EXPECT_EQ(facts->zone_count, 64u);
+  EXPECT_EQ(facts->max_open, 14u);
+  EXPECT_EQ(facts->max_active, 16u);
+  EXPECT_EQ(facts->write_granularity, 4096u);
+  EXPECT_FALSE(facts->volatile_cache);
+  EXPECT_EQ(facts->scheduler, "mq-deadline");
+  EXPECT_EQ(facts->schedulers, (std::vector<std::string>{"none", "mq-deadline", "kyber"}));
+  EXPECT_EQ(facts->longest_command, 33u * 4096) << "the segments end before the size does";
+  EXPECT_EQ(facts->identity, "uuid.0b2c");
+}
+
+TEST_F(BlockFactsTest, NameAndNumberLeadToTheSameDevice) {
+  MakeZnsDrive();
+  EXPECT_EQ(ReadBlockFacts("nvme0n1", sysfs())->identity, ReadBlockFacts(makedev(259, 3), sysfs())->identity);
+}
+
+TEST_F(BlockFactsTest, UnknownDeviceIsNotFoundByName) {
+  MakeZnsDrive();
+  const auto facts = ReadBlockFacts(makedev(7, 9), sysfs());
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().code(), Code::kNotFound);
+  EXPECT_NE(facts.error().text().find("7:9"), std::string::npos);
+}
+
+TEST_F(BlockFactsTest, PartitionNamesItsDisk) {
+  const std::string d = Disk("sdb", "8:16");
+  Put(d + "/queue/zoned", "host-managed");
+  Put(d + "/sdb1/partition", "1");
+  Link(d + "/sdb1", "dev/block/8:17");
+  const auto facts = ReadBlockFacts(makedev(8, 17), sysfs());
+  ASSERT_TRUE(facts);
+  EXPECT_TRUE(facts->partition);
+  EXPECT_EQ(facts->name, "sdb1");
+  EXPECT_EQ(facts->disk, "sdb");
+}
+
+TEST_F(BlockFactsTest, RegularAndHostAwareDisksAreToldApart) {
+  Put(Disk("sda", "8:0") + "/queue/zoned", "none");
+  Put(Disk("sdc", "8:32") + "/queue/zoned", "host-aware");
+  EXPECT_EQ(ReadBlockFacts("sda", sysfs())->model, ZonedModel::kNotZoned);
+  EXPECT_EQ(ReadBlockFacts("sdc", sysfs())->model, ZonedModel::kHostAware);
+  EXPECT_EQ(ReadBlockFacts("sda", sysfs())->zone_size, 0u);
+}
+
+TEST_F(BlockFactsTest, OldKernelsAndSmrDisksWriteWholePhysicalBlocks) {
+  const std::string d = Disk("sdd", "8:48");
+  Put(d + "/queue/zoned", "host-managed");
+  Put(d + "/queue/physical_block_size", "4096");
+  Put(d + "/queue/logical_block_size", "512");
+  EXPECT_EQ(ReadBlockFacts("sdd", sysfs())->write_granularity, 4096u);
+}
+
+TEST_F(BlockFactsTest, MissingLimitsAreNoLimitsAndAnUnknownCacheIsVolatile) {
+  Put(Disk("sdd", "8:48") + "/queue/zoned", "host-managed");
+  const auto facts = ReadBlockFacts("sdd", sysfs());
+  EXPECT_EQ(facts->max_open, 0u);
+  EXPECT_EQ(facts->max_active, 0u);
+  EXPECT_TRUE(facts->volatile_cache);
+  EXPECT_FALSE(facts->scheduler);
+}
+
+TEST_F(BlockFactsTest, WithoutAWideNameTheSequenceOfDisksTellsThemApart) {
+  const std::string d = Disk("nullb0", "252:0");
+  Put(d + "/diskseq", "17");
+  EXPECT_EQ(ReadBlockFacts("nullb0", sysfs())->identity, "nullb0#17");
+  fs::remove(fs::path(sysfs()) / d / "diskseq");
+  EXPECT_EQ(ReadBlockFacts("nullb0", sysfs())->identity, "252:0");
+}
+
+TEST_F(BlockFactsTest, ZonedDisksAreListedByName) {
+  Put(Disk("sdb", "8:16") + "/queue/zoned", "host-managed");
+  Put(Disk("sda", "8:0") + "/queue/zoned", "none");
+  MakeZnsDrive();
+  std::vector<std::string> names;
+  for (const BlockFacts& facts : ZonedBlockDevices(sysfs())) names.push_back(facts.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"nvme0n1", "sdb"}));
+  EXPECT_TRUE(ZonedBlockDevices("/no/such/sysfs").empty());
+}
+
+TEST(KernelReleaseTest, ZoneWritePluggingCameWith610) {
+  EXPECT_TRUE(KernelPlugsZoneWrites("6.10.0"));
+  EXPECT_TRUE(KernelPlugsZoneWrites("6.12.117+deb12-amd64"));
+  EXPECT_TRUE(KernelPlugsZoneWrites("7.0.1"));
+  EXPECT_FALSE(KernelPlugsZoneWrites("6.1.0-56-amd64"));
+  EXPECT_FALSE(KernelPlugsZoneWrites("6.9.12"));
+  EXPECT_FALSE(KernelPlugsZoneWrites("5.19.0"));
+  EXPECT_FALSE(KernelPlugsZoneWrites("unknown"));
+  EXPECT_FALSE(KernelRelease().empty());
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,190 @@
+// The queue over a plain file: with io_uring, and as where the kernel refuses it.
+#include "backends/host/kernel_queue.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "backends/host/plain_io.h"
+#include "base/unique_fd.h"
+#include "testing/device_data.h"
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+namespace {
+
+// Requests go to the file at their own offsets; those at kRefused are not let through.
+class FileTarget final : public IoTarget {
+ public:
+  static constexpr std::uint64_t kRefused = 1'000'000;
+
+  explicit FileTarget(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT, 0600)) {}
+
+  Result<IoPlace> Place(const IoRequest& request) override {
+    if (request.offset.value >= kRefused) return Fail(Code::kInvalidArgument, "refused");
+    return IoPlace{
+        .fd = request.offset.value == 999 ? -1 : fd_.get(), .offset = request.offset.value, .keep = kept};
+  }
+  Status Settle(const IoRequest& request, const IoOutcome& outcome) override {
+    const bool read = request.kind == IoRequest::Kind::kRead;
+    if (outcome.Moved(read ? request.read_into.size() : request.write_from.size())) return {};
+    return Fail(Code::kIo, fmt::format("{} bytes", outcome.bytes), outcome.os_errno);
+  }
+  int fd() const { return fd_.get(); }
+
+  std::shared_ptr<int> kept = std::make_shared<int>(0);
+
+ private:
+  const UniqueFd fd_;
+};
+
+class KernelQueueTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam() && rings_.Lend(1) == nullptr) GTEST_SKIP() << "this host's kernel refuses io_uring";
+  }
+  void Fill(std::size_t bytes) {
+    content_ = Pattern(bytes, 7);
+    const ByteView view = content_.View();
+    ASSERT_TRUE(WritePlainly(target_.fd(), 0, std::span(&view, 1)).Moved(bytes));
+  }
+  void ReapAll(IoQueue& queue) {
+    while (queue.in_flight() != 0) queue.Reap(1, done_);
+  }
+
+  TempDirectory directory_;
+  FileTarget target_{directory_.File("data")};
+  RingPool rings_{GetParam()};
+  AlignedBuffer content_;
+  std::vector<IoRequest*> done_;
+};
+
+TEST_P(KernelQueueTest, MoreRequestsThanTheDepthAllComeBack) {
+  Fill(200 * 512);
+  const auto queue = CreateKernelQueue(target_, rings_, 4);
+  std::vector<std::vector<std::byte>> buffers(200, std::vector<std::byte>(512));
+  std::vector<IoRequest> requests(200);
+  for (std::uint64_t i = 0; i < requests.size(); ++i) {
+    requests[i].offset = DeviceOffset(i * 512);
+    requests[i].read_into = buffers[i];
+    queue->Submit(&requests[i]);
+  }
+  EXPECT_EQ(queue->in_flight(), 200u);
+  ReapAll(*queue);
+  EXPECT_EQ(done_.size(), 200u);
+  for (std::uint64_t i = 0; i < requests.size(); ++i) {
+    EXPECT_TRUE(requests[i].status);
+    EXPECT_TRUE(SameBytes(buffers[i], content_.View(i * 512, 512))) << i;
+  }
+}
+
+TEST_P(KernelQueueTest, RefusedRequestsDoNotStopThoseBehindThem) {
+  Fill(512);
+  const auto queue = CreateKernelQueue(target_, rings_, 1);
+  std::vector<std::byte> buffer(512);
+  std::vector<IoRequest> requests(9);
+  for (std::uint64_t i = 0; i < requests.size(); ++i) {
+    requests[i].offset = DeviceOffset(i % 4 == 0 ? 0 : FileTarget::kRefused);
+    requests[i].read_into = buffer;
+    queue->Submit(&requests[i]);
+  }
+  ReapAll(*queue);
+  EXPECT_EQ(done_.size(), 9u);
+  for (std::uint64_t i = 0; i < requests.size(); ++i)
+    EXPECT_EQ(requests[i].status.has_value(), i % 4 == 0) << i;
+}
+
+TEST_P(KernelQueueTest, ReadPastTheEndSettlesWithWhatWasMoved) {
+  Fill(512);
+  const auto queue = CreateKernelQueue(target_, rings_, 1);
+  std::vector<std::byte> buffer(1024);
+  IoRequest request{.offset = DeviceOffset(0), .read_into = buffer};
+  queue->Submit(&request);
+  ReapAll(*queue);
+  ASSERT_FALSE(request.status);
+  EXPECT_EQ(request.status.error().text(), "512 bytes");
+  EXPECT_EQ(request.status.error().os_errno(), 0);
+}
+
+TEST_P(KernelQueueTest, ErrnoOfTheKernelReachesTheRequest) {
+  const auto queue = CreateKernelQueue(target_, rings_, 1);
+  std::vector<std::byte> buffer(512);
+  IoRequest request{.offset = DeviceOffset(999), .read_into = buffer};
+  queue->Submit(&request);
+  ReapAll(*queue);
+  ASSERT_FALSE(request.status);
+  EXPECT_EQ(request.status.error().os_errno(), EBADF);
+}
+
+TEST_P(KernelQueueTest, PollStartsWhatWasSubmitted) {
+  const auto queue = CreateKernelQueue(target_, rings_, 1);
+  const AlignedBuffer data = Pattern(512, 3);
+  IoRequest request{.kind = IoRequest::Kind::kWrite, .offset = DeviceOffset(0), .write_from = data.View()};
+  queue->Submit(&request);
+  while (done_.empty()) queue->Reap(0, done_);
+  EXPECT_TRUE(request.status);
+  std::vector<std::byte> found(512);
+  EXPECT_TRUE(ReadPlainly(target_.fd(), 0, found).Moved(512));
+  EXPECT_TRUE(SameBytes(found, data.View()));
+}
+
+TEST_P(KernelQueueTest, PlaceIsKeptUntilTheRequestIsDoneAndNoLonger) {
+  Fill(512);
+  const auto queue = CreateKernelQueue(target_, rings_, 2);
+  std::vector<std::byte> buffer(512);
+  IoRequest request{.offset = DeviceOffset(0), .read_into = buffer};
+  queue->Submit(&request);
+  ReapAll(*queue);
+  EXPECT_EQ(target_.kept.use_count(), 1);
+}
+
+TEST_P(KernelQueueTest, RingComesBackToThePoolForTheNextQueue) {
+  Fill(512);
+  for (int i = 0; i < 100; ++i) {
+    const auto queue = CreateKernelQueue(target_, rings_, 8);
+    std::vector<std::byte> buffer(512);
+    IoRequest request{.offset = DeviceOffset(0), .read_into = buffer};
+    queue->Submit(&request);
+    ReapAll(*queue);
+    ASSERT_TRUE(request.status);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Io, KernelQueueTest, testing::Bool(),
+                         [](const auto& allowed) { return allowed.param ? "Ring" : "Plain"; });
+
+TEST(WriteTest, ManyPiecesAreWrittenOneBehindTheOtherByBoth) {
+  TempDirectory directory;
+  std::vector<AlignedBuffer> buffers;
+  std::vector<ByteView> pieces;
+  std::vector<std::byte> expected;
+  for (std::uint64_t i = 0; i < 150; ++i) {  // more than one system call takes
+    buffers.push_back(Pattern(i % 5 == 0 ? 0 : 512, i));
+    pieces.push_back(buffers.back().View());
+    expected.insert(expected.end(), pieces.back().begin(), pieces.back().end());
+  }
+  RingPool rings;
+  for (const bool by_ring : {false, true}) {
+    const UniqueFd fd(::open(directory.File(by_ring ? "ring" : "plain").c_str(), O_RDWR | O_CREAT, 0600));
+    const IoOutcome outcome =
+        by_ring ? WriteByRing(rings, fd.get(), 0, pieces) : WritePlainly(fd.get(), 0, pieces);
+    EXPECT_TRUE(outcome.Moved(expected.size())) << outcome.bytes << " " << outcome.os_errno;
+    std::vector<std::byte> found(expected.size());
+    EXPECT_TRUE(ReadPlainly(fd.get(), 0, found).Moved(found.size()));
+    EXPECT_TRUE(SameBytes(found, expected));
+  }
+}
+
+TEST(WriteTest, ErrorSaysHowMuchWasWrittenBefore) {
+  RingPool rings;
+  const AlignedBuffer data = Pattern(512, 1);
+  const ByteView piece = data.View();
+  EXPECT_EQ(WritePlainly(-1, 0, std::span(&piece, 1)).os_errno, EBADF);
+  EXPECT_EQ(WriteByRing(rings, -1, 0, std::span(&piece, 1)).os_errno, EBADF);
+  EXPECT_EQ(WriteByRing(rings, -1, 0, std::span(&piece, 1)).bytes, 0u);
+}
+
+}  // namespace
+}  // namespace zenfs

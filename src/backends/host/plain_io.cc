@@ -1,0 +1,40 @@
+#include "backends/host/plain_io.h"
+
+#include <sys/uio.h>
+
+#include <cerrno>
+
+#include "backends/host/piece_cursor.h"
+
+namespace zenfs {
+
+IoOutcome ReadPlainly(int fd, std::uint64_t offset, ByteSpan into) {
+  IoOutcome outcome;
+  while (outcome.bytes < into.size()) {
+    const iovec rest{.iov_base = into.data() + outcome.bytes, .iov_len = into.size() - outcome.bytes};
+    const ssize_t n = ::preadv2(fd, &rest, 1, static_cast<off_t>(offset + outcome.bytes), 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) outcome.os_errno = errno;
+    if (n <= 0) return outcome;
+    outcome.bytes += static_cast<std::uint64_t>(n);
+  }
+  return outcome;
+}
+
+IoOutcome WritePlainly(int fd, std::uint64_t offset, std::span<const ByteView> pieces) {
+  IoOutcome outcome;
+  PieceCursor cursor(pieces);
+  while (!cursor.AtEnd()) {
+    const std::span<const iovec> next = cursor.Next();
+    const ssize_t n = ::pwritev2(fd, next.data(), static_cast<int>(next.size()),
+                                 static_cast<off_t>(offset + outcome.bytes), 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) outcome.os_errno = errno;
+    if (n <= 0) return outcome;
+    outcome.bytes += static_cast<std::uint64_t>(n);
+    cursor.Advance(static_cast<std::uint64_t>(n));
+  }
+  return outcome;
+}
+
+}  // namespace zenfs
