@@ -35,6 +35,24 @@ set(ZENFS_TESTS_emulator
   backends/emulator/zone_machine_test.cc
 )
 
+# src/backends/block
+set(ZENFS_SOURCES_block
+  backends/block/block_device.cc
+  backends/block/device_users.cc
+  backends/block/failed_write.cc
+  backends/block/ioctl_zone_control.cc
+  backends/block/kernel_zone.cc
+  backends/block/libzbd_zone_control.cc
+  backends/block/open_block_device.cc
+  backends/block/zone_facts.cc
+  backends/block/zone_report.cc
+)
+set(ZENFS_TESTS_block
+  backends/block/block_device_test.cc
+  backends/block/device_users_test.cc
+  backends/block/failed_write_test.cc
+)
+
 # src/backends itself: naming and opening of devices
 set(ZENFS_SOURCES_backends
   backends/device_uri.cc

@@ -36,7 +36,7 @@ class PlainQueue final : public IoQueue {
  private:
   static IoOutcome Run(const IoRequest& request, const IoPlace& place) {
     if (IsRead(request)) return ReadPlainly(place.fd, place.offset, request.read_into);
-    return WritePlainly(place.fd, place.offset, std::span(&request.write_from, 1));
+    return WritePlainly(place.fd, place.offset, std::span(&request.write_from, 1), place.longest);
   }
 
   IoTarget& target_;
@@ -114,9 +114,9 @@ class RingQueue final : public IoQueue {
 
   // There is always an entry free: the ring is at least as deep as there are flights.
   void Prepare(Flight* flight) {
-    constexpr std::uint64_t kLongest = 1U << 30;
     const IoRequest& request = *flight->request;
-    const auto length = static_cast<unsigned>(std::min(Length(request) - flight->moved, kLongest));
+    const auto length =
+        static_cast<unsigned>(std::min(Length(request) - flight->moved, flight->place.longest));
     const std::uint64_t offset = flight->place.offset + flight->moved;
     io_uring_sqe* sqe = io_uring_get_sqe(ring_.get());
     if (IsRead(request)) {

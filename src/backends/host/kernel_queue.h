@@ -16,7 +16,8 @@ namespace zenfs {
 // Where a request's bytes lie for the kernel.
 struct IoPlace {
   int fd = -1;
-  std::uint64_t offset = 0;  // bytes in the file or block device
+  std::uint64_t offset = 0;              // bytes in the file or block device
+  std::uint64_t longest = kLongestCall;  // bytes in one command
   std::shared_ptr<const void>
       keep;  // held until the request is done: what keeps `fd` open, if it may be closed
 };

@@ -20,12 +20,14 @@ class PieceCursor {
 
   bool AtEnd() const { return pieces_.empty(); }
 
-  // What comes next, at most kVectors pieces; valid until the next call. Not at the end.
-  std::span<const iovec> Next() {
-    const std::size_t count = std::min(pieces_.size(), kVectors);
-    for (std::size_t i = 0; i < count; ++i) {
-      const ByteView piece = i == 0 ? pieces_[0].subspan(in_first_) : pieces_[i];
-      vectors_[i] = {.iov_base = const_cast<std::byte*>(piece.data()), .iov_len = piece.size()};
+  // What comes next, at most kVectors pieces and `longest` bytes; valid until the next call. Not at the end.
+  std::span<const iovec> Next(std::uint64_t longest) {
+    std::size_t count = 0;
+    while (count < std::min(pieces_.size(), kVectors) && longest != 0) {
+      ByteView piece = count == 0 ? pieces_[0].subspan(in_first_) : pieces_[count];
+      piece = piece.first(std::min<std::uint64_t>(piece.size(), longest));
+      longest -= piece.size();
+      vectors_[count++] = {.iov_base = const_cast<std::byte*>(piece.data()), .iov_len = piece.size()};
     }
     return std::span(vectors_).first(count);
   }

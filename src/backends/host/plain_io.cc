@@ -21,11 +21,12 @@ IoOutcome ReadPlainly(int fd, std::uint64_t offset, ByteSpan into) {
   return outcome;
 }
 
-IoOutcome WritePlainly(int fd, std::uint64_t offset, std::span<const ByteView> pieces) {
+IoOutcome WritePlainly(int fd, std::uint64_t offset, std::span<const ByteView> pieces,
+                       std::uint64_t longest) {
   IoOutcome outcome;
   PieceCursor cursor(pieces);
   while (!cursor.AtEnd()) {
-    const std::span<const iovec> next = cursor.Next();
+    const std::span<const iovec> next = cursor.Next(longest);
     const ssize_t n = ::pwritev2(fd, next.data(), static_cast<int>(next.size()),
                                  static_cast<off_t>(offset + outcome.bytes), 0);
     if (n < 0 && errno == EINTR) continue;

@@ -13,7 +13,8 @@
 namespace zenfs {
 
 [[nodiscard]] IoOutcome ReadPlainly(int fd, std::uint64_t offset, ByteSpan into);
-// The pieces one behind the other, in as few calls as IOV_MAX allows, each sent when the one before is done.
-[[nodiscard]] IoOutcome WritePlainly(int fd, std::uint64_t offset, std::span<const ByteView> pieces);
+// The pieces one behind the other, at most `longest` bytes a call, each call sent when the one before is done.
+[[nodiscard]] IoOutcome WritePlainly(int fd, std::uint64_t offset, std::span<const ByteView> pieces,
+                                     std::uint64_t longest = kLongestCall);
 
 }  // namespace zenfs

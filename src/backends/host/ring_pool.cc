@@ -86,7 +86,7 @@ IoOutcome WriteByRing(RingPool& rings, int fd, std::uint64_t offset, std::span<c
   IoOutcome outcome;
   PieceCursor cursor(pieces);
   while (!cursor.AtEnd()) {
-    const std::span<const iovec> next = cursor.Next();
+    const std::span<const iovec> next = cursor.Next(kLongestCall);
     io_uring_sqe* const sqe = io_uring_get_sqe(ring.get());
     io_uring_prep_writev(sqe, fd, next.data(), static_cast<unsigned>(next.size()), offset + outcome.bytes);
     const int moved = RunOne(ring.get());

@@ -1,0 +1,198 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "backends/block/block_device_impl.h"
+#include "backends/block/zone_report.h"
+#include "backends/host/plain_io.h"
+#include "base/aligned_buffer.h"
+#include "device/request_check.h"
+
+namespace zenfs {
+namespace {
+
+std::uint64_t Sum(std::span<const ByteView> pieces) {
+  std::uint64_t bytes = 0;
+  for (const ByteView piece : pieces) bytes += piece.size();
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::vector<ZoneInfo>> BlockDevice::Report(ZoneId first, std::uint32_t count) {
+  ZENFS_RETURN_IF_ERROR(CheckZoneRange(name(), geometry(), first, count));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ReportedZone> reported,
+                         ReportZones(*parts_.control, name(), geometry().zone_size, first, count));
+  std::vector<ZoneInfo> zones;
+  zones.reserve(count);
+  for (const ReportedZone& zone : reported) {
+    parts_.zones->SetCapacity(zone.info.id, zone.info.capacity);
+    zones.push_back(zone.info);
+  }
+  return zones;
+}
+
+Result<ZoneInfo> BlockDevice::ReportOne(ZoneId zone) {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, Report(zone, 1));
+  return zones.front();
+}
+
+Status BlockDevice::Read(DeviceOffset offset, ByteSpan into) {
+  ZENFS_RETURN_IF_ERROR(CheckRead(offset, into));
+  return SettleRead(offset, into.size(), ReadPlainly(parts_.control->fd(), offset.value, into));
+}
+
+Status BlockDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
+  const std::uint64_t length = Sum(pieces);
+  ZENFS_RETURN_IF_ERROR(CheckWrite(offset, pieces, length));
+  return SettleWrite(offset, pieces, length,
+                     WritePlainly(parts_.control->fd(), offset.value, pieces, parts_.longest_write));
+}
+
+Result<DeviceOffset> BlockDevice::Append(ZoneId zone, ByteView bytes) {
+  ZENFS_RETURN_IF_ERROR(CheckWritable());
+  ZENFS_RETURN_IF_ERROR(CheckZoneId(name(), geometry(), zone));
+  ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry(), "append", bytes));
+  return Fail(Code::kNotSupported,
+              fmt::format("{}: zone append of {} bytes; the kernel offers none on a block device", name(),
+                          bytes.size()));
+}
+
+Status BlockDevice::Reset(ZoneId zone) { return Manage(&ZoneControl::Reset, "reset", zone); }
+Status BlockDevice::Finish(ZoneId zone) { return Manage(&ZoneControl::Finish, "finish", zone); }
+Status BlockDevice::Open(ZoneId zone) { return Manage(&ZoneControl::Open, "open", zone); }
+Status BlockDevice::Close(ZoneId zone) { return Manage(&ZoneControl::Close, "close", zone); }
+
+Status BlockDevice::Flush() {
+  ZENFS_RETURN_IF_ERROR(CheckWritable());
+  // The kernel sends a flush only where the cache is volatile, and knows best whether it is.
+  if (::fdatasync(parts_.control->fd()) == 0) return {};
+  return FailErrno(errno, fmt::format("{}: flush of its write cache failed", name()));
+}
+
+std::unique_ptr<IoQueue> BlockDevice::CreateQueue(std::size_t depth) {
+  return CreateKernelQueue(*this, rings_, depth);
+}
+
+Result<IoPlace> BlockDevice::Place(const IoRequest& request) {
+  switch (request.kind) {
+    case IoRequest::Kind::kRead: {
+      ZENFS_RETURN_IF_ERROR(CheckRead(request.offset, request.read_into));
+      break;
+    }
+    case IoRequest::Kind::kWrite: {
+      ZENFS_RETURN_IF_ERROR(
+          CheckWrite(request.offset, std::span(&request.write_from, 1), request.write_from.size()));
+      break;
+    }
+    case IoRequest::Kind::kAppend: {
+      return Fail(Append(geometry().ZoneOf(request.offset), request.write_from).error());
+    }
+  }
+  return IoPlace{.fd = parts_.control->fd(),
+                 .offset = request.offset.value,
+                 .longest = parts_.longest_write,
+                 .keep = {}};
+}
+
+Status BlockDevice::Settle(const IoRequest& request, const IoOutcome& outcome) {
+  if (request.kind == IoRequest::Kind::kRead)
+    return SettleRead(request.offset, request.read_into.size(), outcome);
+  return SettleWrite(request.offset, std::span(&request.write_from, 1), request.write_from.size(), outcome);
+}
+
+Status BlockDevice::CheckWritable() const {
+  if (mode() == OpenMode::kExclusive) return {};
+  return Fail(Code::kReadOnly, fmt::format("{} is open read-only", name()));
+}
+
+Status BlockDevice::CheckRead(DeviceOffset offset, ByteSpan into) const {
+  ZENFS_RETURN_IF_ERROR(CheckOffset(name(), geometry(), "read", offset));
+  ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry(), "read", into));
+  const ZoneId zone = geometry().ZoneOf(offset);
+  const std::uint64_t in_zone = offset - geometry().ZoneStart(zone);
+  if (into.size() <= parts_.zones->length(zone) - in_zone) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{}: read of {} bytes at {} in zone {}, which ends at {}", name(), into.size(),
+                          in_zone, zone.value, parts_.zones->length(zone)));
+}
+
+Status BlockDevice::CheckWrite(DeviceOffset offset, std::span<const ByteView> pieces,
+                               std::uint64_t length) const {
+  ZENFS_RETURN_IF_ERROR(CheckWritable());
+  ZENFS_RETURN_IF_ERROR(CheckOffset(name(), geometry(), "write", offset));
+  for (const ByteView piece : pieces) ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry(), "write", piece));
+  const ZoneId zone = geometry().ZoneOf(offset);
+  const std::uint64_t in_zone = offset - geometry().ZoneStart(zone);
+  const std::uint64_t capacity = parts_.zones->capacity(zone);
+  if (in_zone <= capacity && length <= capacity - in_zone) return {};
+  return Fail(Code::kZoneFull, fmt::format("{}: write of {} bytes at {} in zone {}, whose capacity is {}",
+                                           name(), length, in_zone, zone.value, capacity));
+}
+
+Status BlockDevice::Manage(Command command, std::string_view what, ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(CheckWritable());
+  ZENFS_RETURN_IF_ERROR(CheckZoneId(name(), geometry(), zone));
+  if (parts_.zones->conventional(zone)) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: {} of zone {}, which is conventional", name(), what, zone.value));
+  }
+  const std::uint64_t start = geometry().ZoneStart(zone).value;
+  const int error = (parts_.control.get()->*command)(start, parts_.zones->length(zone));
+  if (error == 0) return {};
+  const std::string text = fmt::format("{}: {} of zone {} failed", name(), what, zone.value);
+  if (IsZoneLimit(error))
+    return Fail(Code::kBusy, text + ": the device's limit of open or active zones is reached", error);
+  const Result<ZoneInfo> now = ReportOne(zone);
+  if (now && now->condition == ZoneCondition::kReadOnly)
+    return Fail(Code::kReadOnly, text + ": it is read-only", error);
+  if (now && now->condition == ZoneCondition::kOffline)
+    return Fail(Code::kNotFound, text + ": it is offline", error);
+  return FailErrno(error, now ? fmt::format("{}: it is {}", text, ConditionName(now->condition)) : text);
+}
+
+Status BlockDevice::SettleRead(DeviceOffset offset, std::uint64_t length, const IoOutcome& outcome) {
+  if (outcome.Moved(length)) return {};
+  const ZoneId zone = geometry().ZoneOf(offset);
+  const std::string text = fmt::format("{}: read of {} bytes at {} in zone {} failed", name(), length,
+                                       offset - geometry().ZoneStart(zone), zone.value);
+  const Result<ZoneInfo> now = ReportOne(zone);
+  if (now && now->condition == ZoneCondition::kOffline) {
+    return Fail(Code::kNotFound, text + ": the zone is offline", outcome.os_errno);
+  }
+  if (outcome.os_errno != 0) return FailErrno(outcome.os_errno, text);
+  return Fail(Code::kIo, fmt::format("{}: the device ended after {}", text, outcome.bytes));
+}
+
+Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,
+                                const IoOutcome& outcome) {
+  if (outcome.Moved(length)) return {};
+  const FailedWrite write{.offset = offset, .length = length, .os_errno = outcome.os_errno};
+  const Result<ZoneInfo> zone = ReportOne(geometry().ZoneOf(offset));
+  if (!zone) {
+    return Fail(
+        Code::kUnknownOutcome,
+        fmt::format(
+            "{}: write of {} bytes to zone {} failed, and so did the report that would tell what became "
+            "of it ({})",
+            name(), length, geometry().ZoneOf(offset).value, zone.error().ToString()),
+        outcome.os_errno);
+  }
+  if (MayHaveLanded(write, *zone) && Holds(offset, pieces)) return {};
+  return Fail(DescribeFailedWrite(name(), write, *zone));
+}
+
+bool BlockDevice::Holds(DeviceOffset offset, std::span<const ByteView> pieces) {
+  for (const ByteView piece : pieces) {
+    AlignedBuffer found(piece.size());
+    found.Resize(piece.size());
+    if (!ReadPlainly(parts_.control->fd(), offset.value, found.Span()).Moved(piece.size())) return false;
+    if (std::memcmp(found.data(), piece.data(), piece.size()) != 0) return false;
+    offset = offset + piece.size();
+  }
+  return true;
+}
+
+}  // namespace zenfs

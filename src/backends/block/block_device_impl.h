@@ -1,0 +1,70 @@
+// The device behind block/block_device.h; its own header so that opening and using stand in files of their own.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/block/failed_write.h"
+#include "backends/block/zone_control.h"
+#include "backends/block/zone_facts.h"
+#include "backends/host/kernel_queue.h"
+#include "backends/host/ring_pool.h"
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+// Threads: as ZonedDevice. Holds no lock: what changes is in the kernel.
+class BlockDevice final : public ZonedDevice, private IoTarget {
+ public:
+  struct Parts {
+    std::string name;
+    std::string identity;
+    Geometry geometry;
+    OpenMode mode = OpenMode::kReadOnly;
+    std::unique_ptr<ZoneControl> control;
+    std::unique_ptr<ZoneFacts> zones;
+    std::uint64_t longest_write = kLongestCall;  // bytes the kernel does not cut
+    bool io_uring = true;
+  };
+
+  explicit BlockDevice(Parts parts) : parts_(std::move(parts)), rings_(parts_.io_uring) {}
+
+  const Geometry& geometry() const override { return parts_.geometry; }
+  const std::string& name() const override { return parts_.name; }
+  OpenMode mode() const override { return parts_.mode; }
+  const std::string& identity() const override { return parts_.identity; }
+
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
+  Status Read(DeviceOffset offset, ByteSpan into) override;
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override;
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override;
+  Status Reset(ZoneId zone) override;
+  Status Finish(ZoneId zone) override;
+  Status Open(ZoneId zone) override;
+  Status Close(ZoneId zone) override;
+  Status Flush() override;
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
+
+ private:
+  using Command = int (ZoneControl::*)(std::uint64_t start, std::uint64_t length);
+
+  Result<IoPlace> Place(const IoRequest& request) override;
+  Status Settle(const IoRequest& request, const IoOutcome& outcome) override;
+
+  Status CheckWritable() const;
+  Status CheckRead(DeviceOffset offset, ByteSpan into) const;
+  Status CheckWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length) const;
+  Status Manage(Command command, std::string_view what, ZoneId zone);
+  Result<ZoneInfo> ReportOne(ZoneId zone);
+  Status SettleRead(DeviceOffset offset, std::uint64_t length, const IoOutcome& outcome);
+  Status SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,
+                     const IoOutcome& outcome);
+  // True if the device holds exactly these bytes.
+  bool Holds(DeviceOffset offset, std::span<const ByteView> pieces);
+
+  const Parts parts_;
+  RingPool rings_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,42 @@
+// What is refused before a zoned device is there to be opened; the rest is the conformance suite's, on real kernels.
+#include "backends/block/block_device.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+namespace {
+
+Error OpenErrorOf(const std::string& node) {
+  auto device = OpenBlockDevice(node, OpenMode::kReadOnly, {});
+  EXPECT_FALSE(device);
+  return device ? Error(Code::kIo, "opened") : device.error();
+}
+
+TEST(BlockDeviceTest, MissingDeviceIsNotFoundAndSaysWhereToLook) {
+  const Error error = OpenErrorOf("no-such-disk");
+  EXPECT_EQ(error.code(), Code::kNotFound);
+  EXPECT_EQ(error.text(),
+            "/dev/no-such-disk: there is no such device; `zenfs devices` lists those there are");
+}
+
+TEST(BlockDeviceTest, OtherNodesAreNotBlockDevices) {
+  EXPECT_EQ(OpenErrorOf("null").code(), Code::kInvalidArgument);
+  TempDirectory directory;
+  EXPECT_EQ(OpenErrorOf(directory.path()).code(), Code::kInvalidArgument);
+}
+
+TEST(BlockDeviceTest, NamesAndPathsAndLinksLeadToOneNode) {
+  EXPECT_EQ(BlockNodePath("null"), "/dev/null");
+  EXPECT_EQ(BlockNodePath("/dev/null"), "/dev/null");
+  TempDirectory directory;
+  std::filesystem::create_symlink("/dev/null", directory.File("link"));
+  EXPECT_EQ(BlockNodePath(directory.File("link")), "/dev/null");
+  EXPECT_EQ(BlockNodePath("no-such-disk"), "/dev/no-such-disk");
+}
+
+}  // namespace
+}  // namespace zenfs

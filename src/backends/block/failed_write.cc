@@ -1,0 +1,48 @@
+#include "backends/block/failed_write.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+namespace zenfs {
+namespace {
+
+DeviceOffset WritePointer(const ZoneInfo& zone) { return zone.start + zone.WrittenBytes(); }
+
+}  // namespace
+
+bool IsZoneLimit(int os_errno) { return os_errno == ETOOMANYREFS || os_errno == EOVERFLOW; }
+
+bool MayHaveLanded(const FailedWrite& write, const ZoneInfo& zone) {
+  if (IsZoneLimit(write.os_errno) || zone.condition == ZoneCondition::kOffline) return false;
+  return zone.type != ZoneType::kConventional && write.length != 0 &&
+         WritePointer(zone) == write.offset + write.length;
+}
+
+Error DescribeFailedWrite(const std::string& device, const FailedWrite& write, const ZoneInfo& zone) {
+  const std::uint64_t in_zone = write.offset - zone.start;
+  const std::string what =
+      fmt::format("{}: write of {} bytes to zone {} at {}", device, write.length, zone.id.value, in_zone);
+  const auto error = [&](Code code, const std::string& why) {
+    return Error(code, what + ": " + why, write.os_errno);
+  };
+  if (IsZoneLimit(write.os_errno)) {
+    return error(Code::kBusy, "the device's limit of open or active zones is reached");
+  }
+  switch (zone.condition) {
+    case ZoneCondition::kReadOnly: return error(Code::kReadOnly, "the zone is read-only");
+    case ZoneCondition::kOffline: return error(Code::kNotFound, "the zone is offline");
+    case ZoneCondition::kFull: return error(Code::kZoneFull, "the zone is full");
+    default: break;
+  }
+  if (zone.type == ZoneType::kConventional) return error(Code::kIo, "the device refused it");
+  const DeviceOffset pointer = WritePointer(zone);
+  if (pointer == write.offset) return error(Code::kIo, "nothing of it was written");
+  if (pointer > write.offset && pointer <= write.offset + write.length) {
+    return error(Code::kIo, fmt::format("the write pointer moved to {} and the data is not all there",
+                                        pointer - zone.start));
+  }
+  return error(Code::kInvalidArgument, fmt::format("the write pointer is at {}", pointer - zone.start));
+}
+
+}  // namespace zenfs

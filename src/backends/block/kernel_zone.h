@@ -1,0 +1,22 @@
+// From the kernel's numbers for zone types and conditions (linux/blkzoned.h, used by libzbd too) to ours.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/block/zone_control.h"
+
+namespace zenfs {
+
+struct KernelZone {
+  std::uint64_t start = 0;  // bytes, as all of these
+  std::uint64_t length = 0;
+  std::uint64_t capacity = 0;
+  std::uint64_t write_pointer = 0;
+  unsigned type = 0;
+  unsigned condition = 0;
+};
+
+// A condition that this program does not know counts as offline: such a zone is neither read nor written.
+[[nodiscard]] ReportedZone FromKernel(const KernelZone& zone);
+
+}  // namespace zenfs

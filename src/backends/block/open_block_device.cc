@@ -1,0 +1,163 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/blkzoned.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "backends/block/block_device.h"
+#include "backends/block/block_device_impl.h"
+#include "backends/block/device_users.h"
+#include "backends/block/zone_report.h"
+#include "backends/host/block_facts.h"
+
+namespace zenfs {
+namespace {
+
+std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
+
+Result<BlockFacts> FactsOf(const std::string& path) {
+  struct stat node{};
+  if (::stat(path.c_str(), &node) != 0) {
+    if (errno == ENOENT) {
+      return Fail(Code::kNotFound,
+                  fmt::format("{}: there is no such device; `zenfs devices` lists those there are", path));
+    }
+    return FailErrno(errno, path);
+  }
+  if (!S_ISBLK(node.st_mode)) {
+    return Bad(fmt::format(
+        "{} is not a block device; an emulated device is named emu:PATH, a zonefs zonefs:MOUNT", path));
+  }
+  return ReadBlockFacts(node.st_rdev);
+}
+
+// Only host-managed disks keep the rules that everything above relies on.
+Status CheckModel(const std::string& path, const BlockFacts& facts) {
+  if (facts.partition) {
+    return Bad(fmt::format("{} is a partition; zones belong to the whole device, {}", path, facts.disk));
+  }
+  switch (facts.model) {
+    case ZonedModel::kHostManaged: return {};
+    case ZonedModel::kHostAware:
+      return Bad(fmt::format(
+          "{} is a host-aware disk, whose zones may be written anywhere; ZenFS needs a host-managed one",
+          path));
+    case ZonedModel::kNotZoned: break;
+  }
+  return Bad(
+      fmt::format("{} is a regular disk, not a zoned one; `zenfs devices` lists the zoned devices, "
+                  "`zenfs emu create` makes an emulated one",
+                  path));
+}
+
+// See the header. Devices without a scheduler are served with commands that the kernel does not cut.
+Status CheckScheduler(const std::string& path, const BlockFacts& facts) {
+  const std::string release = KernelRelease();
+  if (KernelPlugsZoneWrites(release) || !facts.scheduler || *facts.scheduler == "mq-deadline") return {};
+  return Bad(
+      fmt::format("{}: its I/O scheduler '{}' may reorder the writes of a zone on Linux {}; as root: "
+                  "echo mq-deadline > /sys/block/{}/queue/scheduler",
+                  path, *facts.scheduler, release, facts.name));
+}
+
+std::uint64_t LongestWrite(const BlockFacts& facts) {
+  if (facts.scheduler || facts.longest_command == 0 || KernelPlugsZoneWrites(KernelRelease()))
+    return kLongestCall;
+  return facts.longest_command / facts.write_granularity * facts.write_granularity;
+}
+
+Status OpenError(int error, const std::string& path, const BlockFacts& facts, OpenMode mode) {
+  if (error == EBUSY) {
+    const std::string user = DescribeDeviceUsers(facts);
+    return Fail(Code::kBusy,
+                fmt::format("{} is in use{}", path, user.empty() ? " by somebody else" : ": " + user), error);
+  }
+  if (error == EACCES || error == EPERM) {
+    return Fail(
+        Code::kPermission,
+        fmt::format("{}: no permission to {} it; join the group of the device node or have it changed "
+                    "(packaging/udev/60-zenfs.rules shows how)",
+                    path, mode == OpenMode::kReadOnly ? "read" : "write"),
+        error);
+  }
+  return FailErrno(error, path);
+}
+
+std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags,
+                                         BlockOptions::ZoneCommands wish) {
+  using enum BlockOptions::ZoneCommands;
+  if (wish != kIoctl) {
+    auto control = OpenByLibzbd(path, flags);
+    // libzbd keeps a table of descriptors of a fixed size and may be left out: the ioctls are the same commands.
+    const bool refused = errno == EBUSY || errno == EACCES || errno == EPERM;
+    if (control != nullptr || wish == kLibzbd || refused) return control;
+  }
+  return OpenByIoctl(path, flags);
+}
+
+Result<Geometry> CheckedGeometry(const std::string& path, const BlockFacts& facts,
+                                 const std::vector<ReportedZone>& zones) {
+  for (std::size_t i = 0; i < zones.size(); ++i) {
+    const bool last = i + 1 == zones.size();
+    const std::uint64_t start = i * facts.zone_size;
+    const std::uint64_t length = zones[i].length;
+    if (zones[i].info.start.value != start || length > facts.zone_size ||
+        (!last && length != facts.zone_size)) {
+      return Fail(Code::kCorruption,
+                  fmt::format("{}: zone {} is reported from {}, {} bytes long; by the kernel's zone size "
+                              "of {} it begins at {}",
+                              path, i, zones[i].info.start.value, length, facts.zone_size, start));
+    }
+    if (zones[i].info.type == ZoneType::kSequentialPreferred) {
+      return Bad(
+          fmt::format("{}: zone {} is one of a host-aware disk; ZenFS needs a host-managed one", path, i));
+    }
+  }
+  return Geometry{.block_size = facts.write_granularity,
+                  .zone_size = facts.zone_size,
+                  .zone_count = static_cast<std::uint32_t>(zones.size()),
+                  .max_open = facts.max_open,
+                  .max_active = facts.max_active,
+                  .max_append_bytes = 0,
+                  .volatile_cache = facts.volatile_cache};
+}
+
+}  // namespace
+
+std::string BlockNodePath(const std::string& node) {
+  const std::filesystem::path path = std::filesystem::path("/dev") / node;  // an absolute node stays as it is
+  std::error_code error;
+  const std::filesystem::path resolved = std::filesystem::canonical(path, error);
+  return error ? path.string() : resolved.string();
+}
+
+Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, OpenMode mode,
+                                                     const BlockOptions& options) {
+  const std::string path = BlockNodePath(node);
+  ZENFS_ASSIGN_OR_RETURN(const BlockFacts facts, FactsOf(path));
+  ZENFS_RETURN_IF_ERROR(CheckModel(path, facts));
+  const bool exclusive = mode == OpenMode::kExclusive;
+  if (exclusive) ZENFS_RETURN_IF_ERROR(CheckScheduler(path, facts));
+  if (facts.zone_size == 0 || facts.zone_count == 0) {
+    return Fail(Code::kCorruption, fmt::format("{}: the kernel gives it {} zones of {} bytes", path,
+                                               facts.zone_count, facts.zone_size));
+  }
+  const int flags = (exclusive ? O_RDWR | O_EXCL : O_RDONLY) | O_DIRECT | O_CLOEXEC;
+  BlockDevice::Parts parts;
+  parts.control = OpenControl(path, flags, options.zone_commands);
+  if (parts.control == nullptr) return Fail(OpenError(errno, path, facts, mode).error());
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ReportedZone> zones,
+                         ReportZones(*parts.control, path, facts.zone_size, ZoneId(0), facts.zone_count));
+  ZENFS_ASSIGN_OR_RETURN(parts.geometry, CheckedGeometry(path, facts, zones));
+  parts.zones = std::make_unique<ZoneFacts>(zones);
+  parts.name = "dev:" + facts.name;
+  parts.identity = "dev:" + facts.identity;
+  parts.mode = mode;
+  parts.longest_write = LongestWrite(facts);
+  parts.io_uring = options.io_uring;
+  return std::make_unique<BlockDevice>(std::move(parts));
+}
+
+}  // namespace zenfs

@@ -1,0 +1,37 @@
+// What a device keeps in mind of each zone, so that a command is checked without asking the device again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "backends/block/zone_control.h"
+
+namespace zenfs {
+
+// Threads: safe; a zone's capacity follows the latest report of it.
+class ZoneFacts {
+ public:
+  explicit ZoneFacts(std::span<const ReportedZone> zones);
+
+  std::uint64_t length(ZoneId zone) const { return zones_[zone.value].length; }
+  bool conventional(ZoneId zone) const { return zones_[zone.value].conventional; }
+  std::uint64_t capacity(ZoneId zone) const {
+    return zones_[zone.value].capacity.load(std::memory_order_relaxed);
+  }
+  // A reset may change the capacity (device-assumptions 4).
+  void SetCapacity(ZoneId zone, std::uint64_t capacity) {
+    zones_[zone.value].capacity.store(capacity, std::memory_order_relaxed);
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t length = 0;
+    bool conventional = false;
+    std::atomic<std::uint64_t> capacity = 0;
+  };
+  std::unique_ptr<Entry[]> zones_;
+};
+
+}  // namespace zenfs
