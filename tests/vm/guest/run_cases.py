@@ -1,0 +1,59 @@
+"""Runs cases inside a guest, one after another: `run_cases.py NAME...`.
+
+Writes a line of JSON to the share's file `results` when a case begins and when it has ended, so that the host knows
+which one a guest hung or panicked in; what a case prints goes to the share's file NAME.log.
+"""
+import json
+import os
+import pathlib
+import sys
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lab.case import all_cases  # noqa: E402
+
+SHARE = pathlib.Path(os.environ["LAB_SHARE"])
+
+
+def tell(**event):
+    with open(SHARE / "results", "a", encoding="utf-8") as file:
+        file.write(json.dumps(event) + "\n")
+
+
+def reason_of(error):
+    """One line: what was asserted, and where if it says nothing itself."""
+    text = str(error).strip().split("\n")[0]
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{pathlib.Path(frame.filename).name}:{frame.lineno}"
+    return f"{type(error).__name__ if not isinstance(error, AssertionError) else ''} {text or frame.line} ({where})".strip()
+
+
+def run_one(one):
+    log = os.open(SHARE / f"{one.name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+    tell(case=one.name, event="begin")
+    started = time.monotonic()
+    reason = None
+    try:
+        one.run()
+    except (Exception, SystemExit) as error:
+        traceback.print_exc()
+        reason = reason_of(error)
+        sys.stdout.flush()
+        os.system("echo; echo 'the last messages of the kernel:'; dmesg | tail -n 40")
+    sys.stdout.flush()
+    tell(case=one.name, event="end", ok=reason is None, reason=reason, seconds=round(time.monotonic() - started, 1))
+
+
+def main(names):
+    known = {one.name: one for one in all_cases()}
+    for name in names:
+        run_one(known[name])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

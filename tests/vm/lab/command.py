@@ -1,0 +1,104 @@
+"""The command line of scripts/vm-test."""
+import argparse
+import json
+import os
+import pathlib
+import sys
+
+from lab import kernels
+from lab.case import all_cases
+from lab.places import LabError
+from lab.screen import Screen
+from lab.shell_job import shell_job
+from lab.suite import Suite, check_binaries
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="vm-test", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Runs ZenFS on real kernels with real zoned devices, in QEMU; docs/lab.md says how.")
+    parser.add_argument("--full", action="store_true", help="all cases; without it a selection that takes minutes")
+    parser.add_argument("--kernel", choices=kernels.LINES, action="append", help="only this kernel line (repeatable)")
+    parser.add_argument("--case", metavar="NAME", action="append", help="only this case (repeatable)")
+    parser.add_argument("--list", action="store_true", help="say which cases there are, and run none")
+    parser.add_argument("--json", metavar="FILE", help="also write the results there")
+    parser.add_argument("--parallel", type=int, choices=(1, 2), default=1, help="guests at a time (default 1)")
+    parser.add_argument("--accelerator", choices=("tcg", "kvm"), default="tcg", help="kvm where it works (default tcg)")
+    parser.add_argument("--processors", type=int, default=1, help="of each guest (default 1)")
+    parser.add_argument("--shell-job", metavar="FILE", help="run a script of yours in a guest with the standard "
+                        "drives, and show what it prints")
+    parser.add_argument("--seconds", type=int, default=600, help="with --shell-job: kill it then (default 600)")
+    return parser.parse_args(arguments)
+
+
+def selected(options):
+    cases = all_cases()
+    if options.case:
+        unknown = set(options.case) - {one.name for one in cases}
+        if unknown:
+            raise LabError(f"there is no case '{sorted(unknown)[0]}'; --list shows them")
+        return [one for one in cases if one.name in options.case]
+    return [one for one in cases if one.short or options.full]
+
+
+def show_list(cases):
+    for one in cases:
+        print(f"{one.name:34} {'short' if one.short else 'full ':5}  {','.join(one.kernels):9}  {one.shows}")
+
+
+def find_kernels(lines, screen):
+    """Those there are; one that is missing is said loudly, and is an error where CI=true and Debian has it."""
+    found, failed = [], []
+    for line in lines:
+        screen.working(f"getting the kernel of the {line} line")
+        try:
+            found.append(kernels.get(line))
+        except kernels.NoSuchLine as none:
+            screen.line(f"!!! {line}: NOT RUN: {none}")
+        except LabError as error:
+            screen.line(f"!!! {line}: NOT RUN: {error}")
+            failed.append(error)
+    if failed and (os.environ.get("CI") == "true" or not found):
+        raise failed[0]
+    if not found:
+        raise LabError("there is no kernel to run")
+    return found
+
+
+def write_json(path, results):
+    found = [{"case": result.case, "kernel": result.kernel, "passed": result.ok, "seconds": result.seconds,
+              "reason": result.reason} for result in results]
+    pathlib.Path(path).write_text(json.dumps({"results": found, "passed": sum(one.ok for one in results),
+                                              "failed": sum(not one.ok for one in results)}, indent=1) + "\n")
+
+
+def work(options):
+    screen = Screen()
+    guest_options = {"processors": options.processors, "accelerator": options.accelerator}
+    if options.shell_job:
+        return shell_job(pathlib.Path(options.shell_job), kernels.get((options.kernel or ["6.12"])[0]), options.seconds,
+                         guest_options)
+    cases = selected(options)
+    if options.list:
+        show_list(cases if options.case or options.full else all_cases())
+        return 0
+    check_binaries(cases)
+    found = find_kernels(options.kernel or kernels.LINES, screen)
+    suite = Suite(screen, guest_options)
+    results = suite.run(cases, found, options.parallel)
+    if options.json:
+        write_json(options.json, results)
+    failed = sum(not result.ok for result in results)
+    screen.line(f"{len(results) - failed} passed, {failed} failed")
+    return 1 if failed or not results else 0
+
+
+def main(arguments):
+    try:
+        return work(parse(arguments))
+    except LabError as error:
+        print(f"vm-test: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("vm-test: interrupted", file=sys.stderr)
+        return 130

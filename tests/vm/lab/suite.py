@@ -1,0 +1,91 @@
+"""Which case runs in which boot, and all of them: a boot takes seconds, so cases share one unless they must not."""
+import concurrent.futures
+import pathlib
+import shutil
+import time
+import traceback
+
+from lab.boot import Boot, Result
+from lab.guest import Guest
+from lab.places import BINARIES, RUNS, LabError
+
+MOST_IN_ONE_BOOT = 40
+
+
+def check_binaries(cases):
+    """Before anything boots: a case that can't find its program says nothing about ZenFS."""
+    for name in sorted({name for one in cases for name in one.needs}):
+        if not (BINARIES / name).exists():
+            raise LabError(f"{BINARIES / name} is missing: run scripts/build release")
+
+
+class Bench:
+    """What a case that runs on the host works with: makes guests of one kernel in a directory of its own."""
+
+    def __init__(self, kernel, directory, guest_options):
+        self.kernel, self.directory, self.options = kernel, pathlib.Path(directory), guest_options
+
+    def guest(self, name, **options):
+        """A Guest; what is run later under the same name has the same images and share."""
+        return Guest(self.kernel, self.directory / name, **(self.options | options))
+
+
+class Suite:
+    def __init__(self, screen, guest_options):
+        self.screen, self.guest_options = screen, guest_options
+
+    def run(self, cases, kernels, parallel):
+        """The results of all cases on all kernels that they are for. At most `parallel` guests at a time."""
+        work = [boot for kernel in kernels for boot in self.boots(kernel, cases)]
+        with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
+            return [result for results in pool.map(lambda one: one(), work) for result in results]
+
+    def boots(self, kernel, cases):
+        """Functions that each run some cases, one guest at a time."""
+        mine = [one for one in cases if kernel.line in one.kernels]
+        shared = [one for one in mine if not one.alone and not one.host]
+        for first in range(0, len(shared), MOST_IN_ONE_BOOT):
+            group = shared[first:first + MOST_IN_ONE_BOOT]
+            yield lambda group=group, first=first: self.in_guest(kernel, group, f"shared-{first}")
+        for one in mine:
+            if one.host:
+                yield lambda one=one: [self.on_host(kernel, one)]
+            elif one.alone:
+                yield lambda one=one: self.in_guest(kernel, [one], one.name)
+
+    def in_guest(self, kernel, cases, name):
+        """A case that takes the guest with it does not take those after it: they get another boot."""
+        results = []
+        left, turn = cases, 0
+        while left:
+            boot = Boot(kernel, RUNS / kernel.line / f"{name}-{turn}", left, self.screen, self.guest_options)
+            results += boot.run()
+            if not boot.results:  # nothing failed and nothing ran: the guest ended well without a word
+                results += self.never_ran(kernel, left)
+                break
+            left, turn = boot.unreached, turn + 1
+        return results
+
+    def never_ran(self, kernel, cases):
+        results = [Result(one.name, kernel.line, False, 0, "the guest ran nothing") for one in cases]
+        for result in results:
+            self.screen.result(result)
+        return results
+
+    def on_host(self, kernel, one):
+        directory = RUNS / kernel.line / one.name
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        self.screen.working(f"{kernel.line}: {one.name}")
+        started = time.monotonic()
+        reason, evidence = None, ""
+        try:
+            one.run(Bench(kernel, directory, self.guest_options))
+            shutil.rmtree(directory, ignore_errors=True)
+        except LabError:
+            raise
+        except Exception as error:
+            reason, evidence = str(error).split("\n")[0] or type(error).__name__, traceback.format_exc()
+        result = Result(one.name, kernel.line, reason is None, round(time.monotonic() - started, 1), reason, evidence)
+        self.screen.result(result)
+        return result
