@@ -97,6 +97,11 @@ BlockFacts ReadFacts(const fs::path& directory) {
   facts.volatile_cache = Line(queue / "write_cache") != "write through";
   ReadSchedulers(queue / "scheduler", facts);
   facts.longest_command = LongestCommand(queue);
+  std::error_code none;
+  for (const auto& holder : fs::directory_iterator(directory / "holders", none)) {
+    facts.holders.push_back(holder.path().filename());
+  }
+  std::sort(facts.holders.begin(), facts.holders.end());
   facts.identity = ReadIdentity(disk, Line(directory / "dev"));
   return facts;
 }
@@ -125,6 +130,7 @@ std::vector<BlockFacts> ZonedBlockDevices(const std::string& sysfs) {
   std::error_code none;  // no /sys: no devices to speak of
   for (const auto& entry : fs::directory_iterator(fs::path(sysfs) / "block", none)) {
     if (ReadModel(entry.path() / "queue" / "zoned") == ZonedModel::kNotZoned) continue;
+    if (Line(entry.path() / "hidden") == "1") continue;
     if (auto facts = ReadFactsAt(entry.path(), entry.path().filename())) devices.push_back(std::move(*facts));
   }
   std::sort(devices.begin(), devices.end(),

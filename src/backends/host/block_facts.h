@@ -37,6 +37,8 @@ struct BlockFacts {
   std::vector<std::string> schedulers;
   // Longest write that the kernel sends as one command, bytes.
   std::uint64_t longest_command = 0;
+  // Devices that the device mapper made over it ("dm-0"): its bytes are theirs.
+  std::vector<std::string> holders;
   // Tells the device from all others for as long as the host runs: its world wide name, else the kernel's sequence
   // number of disks, else the device number.
   std::string identity;
@@ -46,7 +48,8 @@ struct BlockFacts {
 [[nodiscard]] Result<BlockFacts> ReadBlockFacts(dev_t device, const std::string& sysfs = "/sys");
 [[nodiscard]] Result<BlockFacts> ReadBlockFacts(const std::string& name, const std::string& sysfs = "/sys");
 
-// The whole disks that are zoned, by name. Empty on a host without any, or without /sys.
+// The whole disks that are zoned, by name, those left out that the kernel hides (single paths of a multipath NVMe
+// drive). Empty on a host without any, or without /sys.
 [[nodiscard]] std::vector<BlockFacts> ZonedBlockDevices(const std::string& sysfs = "/sys");
 
 // Linux 6.10 and later keep the writes of a zone in order themselves (zone write plugging); before, only the scheduler

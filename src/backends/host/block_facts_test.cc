@@ -145,6 +145,19 @@ TEST_F(BlockFactsTest, ZonedDisksAreListedByName) {
   EXPECT_TRUE(ZonedBlockDevices("/no/such/sysfs").empty());
 }
 
+TEST_F(BlockFactsTest, HiddenPathsAreNotListedAndHoldersAreNamed) {
+  const std::string path = Disk("nvme0c0n1", "0:0");
+  Put(path + "/queue/zoned", "host-managed");
+  Put(path + "/hidden", "1");
+  MakeZnsDrive();
+  Put("devices/nvme0n1/holders/dm-1/dev", "253:1");
+  Put("devices/nvme0n1/holders/dm-0/dev", "253:0");
+  const auto devices = ZonedBlockDevices(sysfs());
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices.front().name, "nvme0n1");
+  EXPECT_EQ(devices.front().holders, (std::vector<std::string>{"dm-0", "dm-1"}));
+}
+
 TEST(KernelReleaseTest, ZoneWritePluggingCameWith610) {
   EXPECT_TRUE(KernelPlugsZoneWrites("6.10.0"));
   EXPECT_TRUE(KernelPlugsZoneWrites("6.12.117+deb12-amd64"));

@@ -1,0 +1,37 @@
+#include "backends/host/scheduler.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/unique_fd.h"
+
+namespace zenfs {
+
+bool KeepsWritesInOrder(const BlockFacts& facts, const std::string& release) {
+  return !facts.scheduler || *facts.scheduler == kOrderedScheduler || KernelPlugsZoneWrites(release);
+}
+
+std::string SchedulerFix(const std::string& name) {
+  return fmt::format("echo {} > /sys/block/{}/queue/scheduler", kOrderedScheduler, name);
+}
+
+Status SetScheduler(const std::string& name, std::string_view scheduler, const std::string& sysfs) {
+  const std::string path = fmt::format("{}/block/{}/queue/scheduler", sysfs, name);
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (fd.valid() && ::write(fd.get(), scheduler.data(), scheduler.size()) >= 0) return {};
+  const int error = errno;
+  switch (error) {
+    case ENOENT: return FailErrno(error, fmt::format("{} has no scheduler to set ({})", name, path));
+    case EINVAL:
+      return Fail(Code::kNotSupported, fmt::format("{}: this kernel has no scheduler {} (try: modprobe {})",
+                                                   name, scheduler, scheduler));
+    default:
+      return FailErrno(error, fmt::format("{}: the scheduler can't be set to {}; as root: {}", name,
+                                          scheduler, SchedulerFix(name)));
+  }
+}
+
+}  // namespace zenfs

@@ -1,0 +1,30 @@
+// The I/O scheduler of a zoned disk: before zone write plugging (Linux 6.10) only mq-deadline keeps the writes of a zone
+// in order.
+//
+// Threads: no state.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "backends/host/block_facts.h"
+#include "base/status.h"
+
+namespace zenfs {
+
+inline constexpr std::string_view kOrderedScheduler = "mq-deadline";
+
+// Whether writes of one zone reach the device in the order in which the kernel got them: on a kernel of `release`, with
+// the scheduler in force. True for what has no scheduler: nothing there could put them out of order but the cutting of
+// long writes (block/block_device.h sees to that).
+[[nodiscard]] bool KeepsWritesInOrder(const BlockFacts& facts, const std::string& release = KernelRelease());
+
+// What to type as root: "echo mq-deadline > /sys/block/nvme0n1/queue/scheduler".
+[[nodiscard]] std::string SchedulerFix(const std::string& name);
+
+// Puts `scheduler` in force for the disk `name`, until the host restarts. The kernel loads its module if it must.
+// Errors: kNotFound: no such disk, or it has no scheduler. kPermission; kNotSupported: the kernel has no such scheduler.
+[[nodiscard]] Status SetScheduler(const std::string& name, std::string_view scheduler,
+                                  const std::string& sysfs = "/sys");
+
+}  // namespace zenfs

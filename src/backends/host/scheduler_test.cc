@@ -1,0 +1,83 @@
+#include "backends/host/scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "testing/temp_directory.h"
+#include "testing/unprivileged.h"
+
+namespace zenfs {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kOld[] = "6.1.0-56-amd64";
+constexpr char kNew[] = "6.12.117+deb12-amd64";
+
+BlockFacts DiskWith(std::optional<std::string> scheduler) {
+  BlockFacts facts;
+  facts.name = "nvme0n1";
+  facts.scheduler = std::move(scheduler);
+  return facts;
+}
+
+TEST(SchedulerTest, OldKernelsKeepWritesInOrderOnlyWithMqDeadline) {
+  EXPECT_TRUE(KeepsWritesInOrder(DiskWith("mq-deadline"), kOld));
+  EXPECT_FALSE(KeepsWritesInOrder(DiskWith("none"), kOld));
+  EXPECT_FALSE(KeepsWritesInOrder(DiskWith("bfq"), kOld));
+}
+
+TEST(SchedulerTest, KernelsThatPlugZoneWritesNeedNone) {
+  EXPECT_TRUE(KeepsWritesInOrder(DiskWith("none"), kNew));
+  EXPECT_TRUE(KeepsWritesInOrder(DiskWith("kyber"), kNew));
+}
+
+TEST(SchedulerTest, DevicesWithoutSchedulerHaveNothingToSet) {
+  EXPECT_TRUE(KeepsWritesInOrder(DiskWith(std::nullopt), kOld));
+}
+
+class SetSchedulerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(directory_.File("block/sda/queue"));
+    std::filesystem::create_directories(directory_.File("block/dm-0/queue"));
+    std::ofstream(file_).close();
+  }
+
+  TempDirectory directory_;
+  const std::string file_ = directory_.File("block/sda/queue/scheduler");
+};
+
+TEST_F(SetSchedulerTest, IsWrittenToTheQueue) {
+  const Status set = SetScheduler("sda", kOrderedScheduler, directory_.path());
+  ASSERT_TRUE(set) << set.error().ToString();
+  std::string text;
+  std::getline(std::ifstream(file_), text);
+  EXPECT_EQ(text, "mq-deadline");
+}
+
+TEST_F(SetSchedulerTest, WhereThereIsNoneIsNotFound) {
+  const Status set = SetScheduler("dm-0", kOrderedScheduler, directory_.path());
+  ASSERT_FALSE(set);
+  EXPECT_EQ(set.error().code(), Code::kNotFound);
+  EXPECT_THAT(set.error().text(), HasSubstr("dm-0 has no scheduler"));
+}
+
+TEST_F(SetSchedulerTest, WithoutPermissionTheLineHasTheCommand) {
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(file_, std::filesystem::perms(0444));
+  Status set;
+  {
+    const Unprivileged nobody;
+    set = SetScheduler("sda", kOrderedScheduler, directory_.path());
+  }
+  ASSERT_FALSE(set);
+  EXPECT_EQ(set.error().code(), Code::kPermission);
+  EXPECT_THAT(set.error().text(), HasSubstr("echo mq-deadline > /sys/block/sda/queue/scheduler"));
+}
+
+}  // namespace
+}  // namespace zenfs
