@@ -3,14 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <filesystem>
 #include <system_error>
+
+#include "backends/block/block_device.h"
 
 namespace zenfs {
 namespace {
 
 constexpr std::string_view kScheme = "zenfs://";
-constexpr std::string_view kForm = "zenfs://emu:PATH[?key:value,key:value]";
+constexpr std::array<std::string_view, 4> kKinds = {"dev", "zonefs", "uuid", "emu"};
+constexpr std::string_view kForm =
+    "zenfs://dev:NAME, zenfs://zonefs:MOUNT, zenfs://uuid:UUID or zenfs://emu:PATH, with "
+    "?key:value,key:value "
+    "behind it for options";
 
 std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
 
@@ -21,12 +29,7 @@ bool IsKey(std::string_view key) {
 }
 
 Status CheckKind(std::string_view kind, std::string_view text) {
-  if (kind == "emu") return {};
-  if (kind == "dev" || kind == "zonefs" || kind == "uuid") {
-    return Fail(
-        Code::kNotSupported,
-        fmt::format("{}: this build has no backend for {}: yet, only for emu: ({})", text, kind, kForm));
-  }
+  if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) return {};
   return Bad(fmt::format("{}: no kind of device is called '{}'; the form is {}", text, kind, kForm));
 }
 
@@ -77,7 +80,7 @@ Result<DeviceUri> ParseDeviceUri(std::string_view text) {
   rest.remove_prefix(colon + 1);
   const std::size_t question = rest.find('?');
   uri.target = rest.substr(0, question);
-  if (uri.target.empty()) return Bad(fmt::format("'{}' names no path; the form is {}", text, kForm));
+  if (uri.target.empty()) return Bad(fmt::format("'{}' names no device; the form is {}", text, kForm));
   if (question != rest.npos) {
     ZENFS_ASSIGN_OR_RETURN(uri.options, ParseOptions(rest.substr(question + 1), text));
   }
@@ -85,6 +88,12 @@ Result<DeviceUri> ParseDeviceUri(std::string_view text) {
 }
 
 std::string Canonical(const DeviceUri& uri) {
+  if (uri.kind == "dev") return uri.kind + ":" + BlockNodePath(uri.target);
+  if (uri.kind == "uuid") {
+    std::string text = uri.kind + ":" + uri.target;
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+    return text;
+  }
   std::error_code error;
   std::filesystem::path path = std::filesystem::weakly_canonical(uri.target, error);
   if (error || path.is_relative()) {

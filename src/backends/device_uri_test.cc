@@ -55,18 +55,21 @@ TEST(DeviceUriTest, MalformedOptionsAreErrors) {
   EXPECT_EQ(ErrorOf("emu:a?R O").code(), Code::kInvalidArgument);
 }
 
-TEST(DeviceUriTest, KindsOfLaterBuildsAreNotSupported) {
-  for (const char* text : {"zenfs://dev:nvme0n1", "zonefs:/mnt/z", "zenfs://uuid:1234?ro"}) {
-    EXPECT_EQ(ErrorOf(text).code(), Code::kNotSupported);
-    EXPECT_THAT(ErrorOf(text).text(), HasSubstr("only for emu:"));
+TEST(DeviceUriTest, FourKindsAreKnown) {
+  for (const char* text :
+       {"zenfs://dev:nvme0n1", "zenfs://zonefs:/mnt/z", "zenfs://uuid:1234?ro", "zenfs://emu:a"}) {
+    EXPECT_TRUE(ParseDeviceUri(text)) << text;
   }
+  EXPECT_EQ(ParseDeviceUri("dev:mapper/x?ro")->target, "mapper/x");
 }
 
 TEST(DeviceUriTest, EverythingElseNamesTheForm) {
   for (const char* text : {"", "a.img", "/tmp/a.img", "zenfs://", "zenfs:///tmp/a.img", "emu:", "emu:?ro",
                            "zenfs://emu:", "tape:0", ":a", "http://emu:a", "?emu:a"}) {
     EXPECT_EQ(ErrorOf(text).code(), Code::kInvalidArgument) << text;
-    EXPECT_THAT(ErrorOf(text).text(), HasSubstr("zenfs://emu:PATH")) << text;
+    EXPECT_THAT(ErrorOf(text).text(), AllOf(HasSubstr("zenfs://dev:NAME"), HasSubstr("zenfs://zonefs:MOUNT"),
+                                            HasSubstr("zenfs://uuid:UUID"), HasSubstr("zenfs://emu:PATH")))
+        << text;
   }
   EXPECT_THAT(ErrorOf("http://emu:a").text(), HasSubstr("'http'"));
   EXPECT_THAT(ErrorOf("tape:0").text(), HasSubstr("'tape'"));
@@ -85,6 +88,20 @@ TEST(DeviceUriTest, SpellingsOfOneDeviceAreEqual) {
   EXPECT_NE(canonical("emu:" + directory.File("b.img")), canonical("emu:" + target));
   EXPECT_EQ(canonical("emu:no-such.img"),
             "emu:" + (std::filesystem::current_path() / "no-such.img").string());
+}
+
+TEST(DeviceUriTest, EveryKindHasOneSpelling) {
+  TempDirectory directory;
+  std::filesystem::create_directory(directory.File("mount"));
+  std::filesystem::create_symlink(directory.File("mount"), directory.File("link"));
+  std::filesystem::create_symlink("/dev/null", directory.File("by-id"));
+  const auto canonical = [](const std::string& text) { return Canonical(ParseDeviceUri(text).value()); };
+  EXPECT_EQ(canonical("zonefs:" + directory.File("link/")), canonical("zonefs:" + directory.File("mount")));
+  EXPECT_EQ(canonical("dev:null"), "dev:/dev/null");
+  EXPECT_EQ(canonical("dev:/dev/null"), "dev:/dev/null");
+  EXPECT_EQ(canonical("dev:" + directory.File("by-id") + "?ro"), "dev:/dev/null");
+  EXPECT_EQ(canonical("uuid:01234567-89AB-4CDE-8F01-23456789abcd"),
+            "uuid:01234567-89ab-4cde-8f01-23456789abcd");
 }
 
 }  // namespace

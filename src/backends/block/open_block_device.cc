@@ -10,7 +10,7 @@
 #include "backends/block/block_device_impl.h"
 #include "backends/block/device_users.h"
 #include "backends/block/zone_report.h"
-#include "backends/host/block_facts.h"
+#include "backends/host/scheduler.h"
 
 namespace zenfs {
 namespace {
@@ -54,12 +54,10 @@ Status CheckModel(const std::string& path, const BlockFacts& facts) {
 
 // See the header. Devices without a scheduler are served with commands that the kernel does not cut.
 Status CheckScheduler(const std::string& path, const BlockFacts& facts) {
-  const std::string release = KernelRelease();
-  if (KernelPlugsZoneWrites(release) || !facts.scheduler || *facts.scheduler == "mq-deadline") return {};
+  if (KeepsWritesInOrder(facts)) return {};
   return Bad(
-      fmt::format("{}: its I/O scheduler '{}' may reorder the writes of a zone on Linux {}; as root: "
-                  "echo mq-deadline > /sys/block/{}/queue/scheduler",
-                  path, *facts.scheduler, release, facts.name));
+      fmt::format("{}: its I/O scheduler '{}' may reorder the writes of a zone on Linux {}; as root: {}",
+                  path, *facts.scheduler, KernelRelease(), SchedulerFix(facts.name)));
 }
 
 std::uint64_t LongestWrite(const BlockFacts& facts) {
