@@ -2,6 +2,7 @@
 set(ZENFS_TESTS_conformance
   conformance/backends_under_test.cc
   conformance/data_conformance_test.cc
+  conformance/lab_devices.cc
   conformance/persistence_conformance_test.cc
   conformance/queue_conformance_test.cc
   conformance/zone_conformance_test.cc

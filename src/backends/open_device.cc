@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "backends/block/block_device.h"
 #include "backends/emulator/emulator.h"
 #include "device/checked_device.h"
 
@@ -26,6 +27,26 @@ Result<bool> ParseSwitch(std::string_view key, std::string_view value) {
   return Fail(Code::kInvalidArgument, fmt::format("option {}:{} is neither true nor false", key, value));
 }
 
+// io:uring or io:plain
+Result<bool> ParseIo(std::string_view value) {
+  if (value == "uring") return true;
+  if (value == "plain") return false;
+  return Fail(Code::kInvalidArgument, fmt::format("option io:{} is neither io:uring nor io:plain", value));
+}
+
+Result<std::unique_ptr<ZonedDevice>> OpenBlock(const DeviceUri& uri, OpenMode mode,
+                                               DeviceOptions* unclaimed) {
+  BlockOptions options;
+  for (const auto& [key, value] : uri.options) {
+    if (key == "io") {
+      ZENFS_ASSIGN_OR_RETURN(options.io_uring, ParseIo(value));
+    } else {
+      unclaimed->emplace_back(key, value);
+    }
+  }
+  return OpenBlockDevice(uri.target, mode, options);
+}
+
 Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode mode,
                                                   DeviceOptions* unclaimed) {
   EmulatorOptions options;
@@ -45,15 +66,18 @@ Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode
   return OpenEmulatedFile(uri.target, mode, options);
 }
 
+Result<std::unique_ptr<ZonedDevice>> OpenUnchecked(const DeviceUri& uri, OpenMode mode,
+                                                   DeviceOptions* unclaimed) {
+  if (uri.kind == "emu") return OpenEmulator(uri, mode, unclaimed);
+  if (uri.kind == "dev") return OpenBlock(uri, mode, unclaimed);
+  return Fail(Code::kNotSupported, fmt::format("no backend opens {}:", uri.kind));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ZonedDevice>> OpenDevice(const DeviceUri& uri, OpenMode mode,
                                                 DeviceOptions* unclaimed) {
-  if (uri.kind != "emu") {
-    return Fail(Code::kNotSupported,
-                fmt::format("this build has no backend for {}: yet, only for emu:", uri.kind));
-  }
-  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> device, OpenEmulator(uri, mode, unclaimed));
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> device, OpenUnchecked(uri, mode, unclaimed));
   return CheckDevice(std::move(device));
 }
 

@@ -11,6 +11,9 @@ namespace zenfs {
 // The device, held to its word by CheckDevice. Options that the backend knows are taken; all others are put
 // into `unclaimed` (not null), for the caller to know or to refuse.
 //
+// dev:  io:uring       data by io_uring where the kernel allows it (the default)
+//       io:plain       data by preadv2(2) and pwritev2(2) alone
+//
 // emu:  latency_us:N   every command takes N microseconds (at most 10 seconds)
 //       write_us:N     the same for writes and appends alone; the later of the two options counts for them
 //       hostsync       a flush is an fdatasync of the file

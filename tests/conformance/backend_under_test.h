@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,15 @@ struct BackendUnderTest {
   bool persists = true;  // survives its object; can be opened read-only, and has a lock
   // nullptr if this machine can't make one: the tests then skip and say so.
   std::function<std::unique_ptr<DeviceFixture>(const DeviceWish&)> make;
+  // Whether a read beyond the write pointer fails; drives may also return bytes (device-assumptions 7).
+  bool refuses_unwritten = true;
 };
 
+// For the names that GoogleTest prints.
+inline void PrintTo(const BackendUnderTest& backend, std::ostream* out) { *out << backend.name; }
+
 [[nodiscard]] std::vector<BackendUnderTest> BackendsUnderTest();
+// The devices that the environment names (lab_devices.cc); none outside the lab of real kernels.
+[[nodiscard]] std::vector<BackendUnderTest> LabBackends();
 
 }  // namespace zenfs

@@ -71,11 +71,13 @@ std::unique_ptr<DeviceFixture> Faulty(const DeviceWish& wish) {
 }  // namespace
 
 std::vector<BackendUnderTest> BackendsUnderTest() {
-  return {
+  std::vector<BackendUnderTest> backends = {
       {"EmulatorInMemory", false, &Memory}, {"EmulatorWithLatency", false, &MemoryWithLatency},
       {"EmulatedFile", true, &File},        {"EmulatedFileBlocks512", true, &File512},
       {"CrashDevice", false, &Crash},       {"FaultyDeviceWithoutFaults", false, &Faulty},
   };
+  for (BackendUnderTest& backend : LabBackends()) backends.push_back(std::move(backend));
+  return backends;
 }
 
 }  // namespace zenfs

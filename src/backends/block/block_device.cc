@@ -60,7 +60,11 @@ Result<DeviceOffset> BlockDevice::Append(ZoneId zone, ByteView bytes) {
                           bytes.size()));
 }
 
-Status BlockDevice::Reset(ZoneId zone) { return Manage(&ZoneControl::Reset, "reset", zone); }
+Status BlockDevice::Reset(ZoneId zone) {
+  Status status = Manage(&ZoneControl::Reset, "reset", zone);
+  if (status) parts_.zones->SetPointer(zone, 0);
+  return status;
+}
 Status BlockDevice::Finish(ZoneId zone) { return Manage(&ZoneControl::Finish, "finish", zone); }
 Status BlockDevice::Open(ZoneId zone) { return Manage(&ZoneControl::Open, "open", zone); }
 Status BlockDevice::Close(ZoneId zone) { return Manage(&ZoneControl::Close, "close", zone); }
@@ -168,18 +172,27 @@ Status BlockDevice::SettleRead(DeviceOffset offset, std::uint64_t length, const 
 
 Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,
                                 const IoOutcome& outcome) {
-  if (outcome.Moved(length)) return {};
-  const FailedWrite write{.offset = offset, .length = length, .os_errno = outcome.os_errno};
-  const Result<ZoneInfo> zone = ReportOne(geometry().ZoneOf(offset));
+  const ZoneId id = geometry().ZoneOf(offset);
+  const DeviceOffset start = geometry().ZoneStart(id);
+  if (outcome.Moved(length)) {
+    parts_.zones->SetPointer(id, offset - start + length);
+    return {};
+  }
+  const FailedWrite write{.offset = offset,
+                          .length = length,
+                          .pointer = start + parts_.zones->pointer(id),
+                          .os_errno = outcome.os_errno};
+  const Result<ZoneInfo> zone = ReportOne(id);
   if (!zone) {
     return Fail(
         Code::kUnknownOutcome,
         fmt::format(
             "{}: write of {} bytes to zone {} failed, and so did the report that would tell what became "
             "of it ({})",
-            name(), length, geometry().ZoneOf(offset).value, zone.error().ToString()),
+            name(), length, id.value, zone.error().ToString()),
         outcome.os_errno);
   }
+  parts_.zones->SetPointer(id, zone->WrittenBytes());
   if (MayHaveLanded(write, *zone) && Holds(offset, pieces)) return {};
   return Fail(DescribeFailedWrite(name(), write, *zone));
 }

@@ -15,6 +15,7 @@ bool IsZoneLimit(int os_errno) { return os_errno == ETOOMANYREFS || os_errno == 
 
 bool MayHaveLanded(const FailedWrite& write, const ZoneInfo& zone) {
   if (IsZoneLimit(write.os_errno) || zone.condition == ZoneCondition::kOffline) return false;
+  if (write.pointer != write.offset) return false;
   return zone.type != ZoneType::kConventional && write.length != 0 &&
          WritePointer(zone) == write.offset + write.length;
 }
@@ -38,7 +39,7 @@ Error DescribeFailedWrite(const std::string& device, const FailedWrite& write, c
   if (zone.type == ZoneType::kConventional) return error(Code::kIo, "the device refused it");
   const DeviceOffset pointer = WritePointer(zone);
   if (pointer == write.offset) return error(Code::kIo, "nothing of it was written");
-  if (pointer > write.offset && pointer <= write.offset + write.length) {
+  if (write.pointer == write.offset && pointer > write.offset && pointer <= write.offset + write.length) {
     return error(Code::kIo, fmt::format("the write pointer moved to {} and the data is not all there",
                                         pointer - zone.start));
   }

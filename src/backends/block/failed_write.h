@@ -14,6 +14,7 @@ namespace zenfs {
 struct FailedWrite {
   DeviceOffset offset;
   std::uint64_t length = 0;  // bytes
+  DeviceOffset pointer;      // the zone's write pointer before it
   int os_errno = 0;          // 0: the kernel wrote less than asked and gave no reason
 };
 

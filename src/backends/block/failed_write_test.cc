@@ -22,7 +22,10 @@ ZoneInfo Zone(ZoneCondition condition, std::uint64_t pointer) {
 }
 // A write of 4 blocks at block 8.
 FailedWrite Write(int os_errno = EIO) {
-  return {.offset = kStart + 8 * kBlock, .length = 4 * kBlock, .os_errno = os_errno};
+  return {.offset = kStart + 8 * kBlock,
+          .length = 4 * kBlock,
+          .pointer = kStart + 8 * kBlock,
+          .os_errno = os_errno};
 }
 Code CodeFor(const FailedWrite& write, const ZoneInfo& zone) {
   return DescribeFailedWrite("dev:x", write, zone).code();
@@ -36,7 +39,8 @@ TEST(FailedWriteTest, PointerBehindTheLastByteMeansItMayHaveLanded) {
 }
 
 TEST(FailedWriteTest, WriteThatFillsItsZoneMayHaveLandedInAFullOne) {
-  const FailedWrite last{.offset = kStart + 44 * kBlock, .length = 4 * kBlock, .os_errno = EIO};
+  const FailedWrite last{
+      .offset = kStart + 44 * kBlock, .length = 4 * kBlock, .pointer = kStart + 44 * kBlock, .os_errno = EIO};
   EXPECT_TRUE(MayHaveLanded(last, Zone(kFull, 48)));
   EXPECT_TRUE(MayHaveLanded(last, Zone(kFull, 64))) << "the pointer of a full zone says nothing";
   EXPECT_FALSE(MayHaveLanded(Write(), Zone(kFull, 48)));
@@ -61,6 +65,13 @@ TEST(FailedWriteTest, PointerTellsWrongPlacesFromFailures) {
   EXPECT_EQ(CodeFor(Write(), Zone(kImplicitlyOpen, 5)), Code::kInvalidArgument);
   EXPECT_EQ(CodeFor(Write(), Zone(kImplicitlyOpen, 20)), Code::kInvalidArgument);
   EXPECT_EQ(CodeFor(Write(), Zone(kEmpty, 0)), Code::kInvalidArgument);
+}
+
+TEST(FailedWriteTest, WriteBehindThePointerNeverLandedAtIt) {
+  FailedWrite again = Write();
+  again.pointer = again.offset + again.length;
+  EXPECT_FALSE(MayHaveLanded(again, Zone(kImplicitlyOpen, 12)));
+  EXPECT_EQ(CodeFor(again, Zone(kImplicitlyOpen, 12)), Code::kInvalidArgument);
 }
 
 TEST(FailedWriteTest, ErrorNamesPlaceAndReason) {

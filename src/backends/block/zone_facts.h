@@ -10,7 +10,7 @@
 
 namespace zenfs {
 
-// Threads: safe; a zone's capacity follows the latest report of it.
+// Threads: safe; a zone's capacity follows the latest report of it, its write pointer the one who writes it.
 class ZoneFacts {
  public:
   explicit ZoneFacts(std::span<const ReportedZone> zones);
@@ -24,12 +24,20 @@ class ZoneFacts {
   void SetCapacity(ZoneId zone, std::uint64_t capacity) {
     zones_[zone.value].capacity.store(capacity, std::memory_order_relaxed);
   }
+  // Where the last write or reset by this object left the write pointer, bytes from the zone's start.
+  std::uint64_t pointer(ZoneId zone) const {
+    return zones_[zone.value].pointer.load(std::memory_order_relaxed);
+  }
+  void SetPointer(ZoneId zone, std::uint64_t pointer) {
+    zones_[zone.value].pointer.store(pointer, std::memory_order_relaxed);
+  }
 
  private:
   struct Entry {
     std::uint64_t length = 0;
     bool conventional = false;
     std::atomic<std::uint64_t> capacity = 0;
+    std::atomic<std::uint64_t> pointer = 0;
   };
   std::unique_ptr<Entry[]> zones_;
 };
