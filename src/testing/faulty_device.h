@@ -47,6 +47,9 @@ class FaultyDevice final : public ZonedDevice {
   const Geometry& geometry() const override { return device_->geometry(); }
   const std::string& name() const override { return device_->name(); }
   const std::string& identity() const override { return device_->identity(); }
+  std::vector<std::string> notices() const override { return notices_; }
+  // What the device has to say from now on. Before it is shared.
+  void SetNotices(std::vector<std::string> notices) { notices_ = std::move(notices); }
   OpenMode mode() const override { return device_->mode(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
@@ -61,6 +64,7 @@ class FaultyDevice final : public ZonedDevice {
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
+  std::vector<std::string> notices_;
   struct Planned {
     Fault fault;
     std::uint64_t seen = 0;

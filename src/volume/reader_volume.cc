@@ -67,7 +67,9 @@ ReaderVolume::ReaderVolume(std::unique_ptr<ZonedDevice> device, Superblock super
 
 Status ReaderVolume::Recover() {
   return live_->Look([&](LiveState::View& view) -> Status {
-    ZENFS_ASSIGN_OR_RETURN(notices_, view.Damage());
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> damage, view.Damage());
+    notices_ = device_->notices();
+    notices_.insert(notices_.end(), damage.begin(), damage.end());
     const auto size_of = [&](FileId id) -> std::optional<std::uint64_t> {
       const auto record = view.state().FindFile(id);
       if (record == nullptr) return std::nullopt;

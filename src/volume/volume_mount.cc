@@ -46,7 +46,9 @@ VolumeCore::VolumeCore(std::unique_ptr<ZonedDevice> device, Superblock superbloc
       options_(options),
       geometry_(device->geometry()),
       device_name_(device->name()),
-      device_(MeterDevice(std::move(device), metrics_)) {}
+      device_(MeterDevice(std::move(device), metrics_)) {
+  notices_ = device_->notices();
+}
 
 Status VolumeCore::Recover() {
   ZENFS_ASSIGN_OR_RETURN(metalog_, Metalog::Open(*device_, superblock_));

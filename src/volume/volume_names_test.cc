@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include "device/read_only_view.h"
+#include "testing/borrowed_device.h"
+#include "testing/faulty_device.h"
 #include "volume/mount_table.h"
 #include "volume/volume_test_util.h"
 
@@ -155,6 +158,19 @@ TEST_F(VolumeTest, TwoMountsOfOneKeyShareOneVolume) {
     EXPECT_EQ(opened, round);
   }
   Mount();
+}
+
+TEST(DeviceNoticeTest, WhatADeviceHasToSayReachesWhoeverMountsIt) {
+  const auto device = CreateMemoryDevice(SmallGeometry());
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
+  for (const bool read_only : {false, true}) {
+    auto noted = std::make_unique<FaultyDevice>(read_only ? MakeReadOnlyView(*device) : Borrow(*device));
+    noted->SetNotices({"mounted without explicit-open"});
+    const auto volume = Volume::Mount(std::move(noted), {.read_only = read_only});
+    ASSERT_TRUE(IsOk(volume));
+    EXPECT_EQ((*volume)->notices(), (std::vector<std::string>{"mounted without explicit-open"}));
+    EXPECT_TRUE(IsOk((*volume)->Unmount()));
+  }
 }
 
 }  // namespace
