@@ -2,17 +2,21 @@
 # src/backends/host: what the kernel's devices share
 set(ZENFS_SOURCES_host
   backends/host/block_facts.cc
+  backends/host/failed_write.cc
   backends/host/kernel_queue.cc
   backends/host/lock_holder.cc
   backends/host/plain_io.cc
   backends/host/ring_pool.cc
   backends/host/scheduler.cc
+  backends/host/write_order.cc
 )
 set(ZENFS_TESTS_host
   backends/host/block_facts_test.cc
+  backends/host/failed_write_test.cc
   backends/host/kernel_queue_test.cc
   backends/host/lock_holder_test.cc
   backends/host/scheduler_test.cc
+  backends/host/write_order_test.cc
 )
 
 # src/backends/emulator
@@ -41,7 +45,6 @@ set(ZENFS_TESTS_emulator
 set(ZENFS_SOURCES_block
   backends/block/block_device.cc
   backends/block/device_users.cc
-  backends/block/failed_write.cc
   backends/block/ioctl_zone_control.cc
   backends/block/kernel_zone.cc
   backends/block/libzbd_zone_control.cc
@@ -52,7 +55,6 @@ set(ZENFS_SOURCES_block
 set(ZENFS_TESTS_block
   backends/block/block_device_test.cc
   backends/block/device_users_test.cc
-  backends/block/failed_write_test.cc
 )
 
 # src/backends itself: naming and opening of devices

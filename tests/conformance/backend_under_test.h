@@ -32,6 +32,8 @@ struct BackendUnderTest {
   std::function<std::unique_ptr<DeviceFixture>(const DeviceWish&)> make;
   // Whether a read beyond the write pointer fails; drives may also return bytes (device-assumptions 7).
   bool refuses_unwritten = true;
+  // Whether opening and closing a full zone is an error, as in NVMe ZNS; in ZBC both succeed and change nothing.
+  bool refuses_idle_commands = true;
 };
 
 // For the names that GoogleTest prints.

@@ -71,7 +71,9 @@ TEST_P(Data, ZoneIsFullAtItsCapacityAndTakesNoMore) {
   EXPECT_TRUE(FailsWith(WriteBlocks(1, capacity - 1, 2), Code::kZoneFull));
   ASSERT_TRUE(WriteBlocks(1, capacity - 1, 1, 2));
   EXPECT_EQ(Condition(1), ZoneCondition::kFull);
-  EXPECT_TRUE(FailsWith(WriteBlocks(1, capacity, 1), Code::kZoneFull));
+  if (capacity * block < device->geometry().zone_size) {  // else that is the next zone
+    EXPECT_TRUE(FailsWith(WriteBlocks(1, capacity, 1), Code::kZoneFull));
+  }
   EXPECT_TRUE(Holds(1, capacity - 1, Pattern(block, 2)));
 }
 

@@ -60,11 +60,14 @@ std::unique_ptr<DeviceFixture> MakeLabDevice(const DeviceWish& wish, const std::
   return device;
 }
 
+bool IsScsi() { return std::string(std::getenv("ZENFS_LAB_PLAIN")).starts_with("dev:sd"); }
+
 BackendUnderTest Lab(const std::string& name, const std::string& kind, const Opener& opener) {
   return {.name = name,
           .persists = true,
           .make = [kind, opener](const DeviceWish& wish) { return MakeLabDevice(wish, kind, opener); },
-          .refuses_unwritten = false};
+          .refuses_unwritten = false,
+          .refuses_idle_commands = !IsScsi()};
 }
 
 Opener BlockBy(BlockOptions options) {

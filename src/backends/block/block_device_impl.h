@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "backends/block/failed_write.h"
 #include "backends/block/zone_control.h"
 #include "backends/block/zone_facts.h"
+#include "backends/host/failed_write.h"
 #include "backends/host/kernel_queue.h"
 #include "backends/host/ring_pool.h"
 #include "device/zoned_device.h"

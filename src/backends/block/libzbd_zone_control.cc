@@ -4,10 +4,13 @@
 #include "backends/block/zone_control.h"
 
 #ifdef ZENFS_LIBZBD
+#include <fcntl.h>
 #include <libzbd/zbd.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "base/unique_fd.h"
 #endif
 
 namespace zenfs {
@@ -16,6 +19,14 @@ namespace zenfs {
 namespace {
 
 constexpr std::size_t kReportLimit = 4096;  // zones a call
+// Far enough from the 1024 of its table that descriptors opened meanwhile by other threads don't reach it.
+constexpr int kDescriptorLimit = 768;
+
+// The kernel gives the lowest number that is free.
+bool NextDescriptorIsLow() {
+  const UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return next.valid() && next.get() < kDescriptorLimit;
+}
 
 // libzbd answers -1 or a negative errno, and leaves errno as the kernel set it.
 int ErrnoOf(int answer) {
@@ -71,8 +82,12 @@ class LibzbdZoneControl final : public ZoneControl {
 }  // namespace
 
 std::unique_ptr<ZoneControl> OpenByLibzbd(const std::string& path, int flags) {
-  zbd_set_log_level(
-      ZBD_LOG_NONE);  // a library inside somebody's database does not write to its standard error
+  if (!NextDescriptorIsLow()) {
+    errno = ENOTSUP;
+    return nullptr;
+  }
+  // A library inside somebody's database does not write to its standard error.
+  zbd_set_log_level(ZBD_LOG_NONE);
   errno = 0;
   const int fd = zbd_open(path.c_str(), flags, nullptr);
   if (fd < 0) {

@@ -10,7 +10,8 @@
 #include "backends/block/block_device_impl.h"
 #include "backends/block/device_users.h"
 #include "backends/block/zone_report.h"
-#include "backends/host/scheduler.h"
+#include "backends/host/block_facts.h"
+#include "backends/host/write_order.h"
 
 namespace zenfs {
 namespace {
@@ -52,20 +53,6 @@ Status CheckModel(const std::string& path, const BlockFacts& facts) {
                   path));
 }
 
-// See the header. Devices without a scheduler are served with commands that the kernel does not cut.
-Status CheckScheduler(const std::string& path, const BlockFacts& facts) {
-  if (KeepsWritesInOrder(facts)) return {};
-  return Bad(
-      fmt::format("{}: its I/O scheduler '{}' may reorder the writes of a zone on Linux {}; as root: {}",
-                  path, *facts.scheduler, KernelRelease(), SchedulerFix(facts.name)));
-}
-
-std::uint64_t LongestWrite(const BlockFacts& facts) {
-  if (facts.scheduler || facts.longest_command == 0 || KernelPlugsZoneWrites(KernelRelease()))
-    return kLongestCall;
-  return facts.longest_command / facts.write_granularity * facts.write_granularity;
-}
-
 Status OpenError(int error, const std::string& path, const BlockFacts& facts, OpenMode mode) {
   if (error == EBUSY) {
     const std::string user = DescribeDeviceUsers(facts);
@@ -88,11 +75,11 @@ std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags,
   using enum BlockOptions::ZoneCommands;
   if (wish != kIoctl) {
     auto control = OpenByLibzbd(path, flags);
-    // libzbd keeps a table of descriptors of a fixed size and may be left out: the ioctls are the same commands.
-    const bool refused = errno == EBUSY || errno == EACCES || errno == EPERM;
-    if (control != nullptr || wish == kLibzbd || refused) return control;
+    // A node that is not called as in sysfs is none to libzbd, as those under /dev/mapper without udev.
+    const bool unknown = errno == ENOTSUP || errno == ENOENT || errno == ENXIO;
+    if (control != nullptr || wish == kLibzbd || !unknown) return control;
   }
-  return OpenByIoctl(path, flags);
+  return OpenByIoctl(path, flags);  // the same commands, without the library
 }
 
 Result<Geometry> CheckedGeometry(const std::string& path, const BlockFacts& facts,
@@ -137,7 +124,8 @@ Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, Op
   ZENFS_ASSIGN_OR_RETURN(const BlockFacts facts, FactsOf(path));
   ZENFS_RETURN_IF_ERROR(CheckModel(path, facts));
   const bool exclusive = mode == OpenMode::kExclusive;
-  if (exclusive) ZENFS_RETURN_IF_ERROR(CheckScheduler(path, facts));
+  const std::string release = KernelRelease();
+  if (exclusive) ZENFS_RETURN_IF_ERROR(CheckWriteOrder(path, facts, release));
   if (facts.zone_size == 0 || facts.zone_count == 0) {
     return Fail(Code::kCorruption, fmt::format("{}: the kernel gives it {} zones of {} bytes", path,
                                                facts.zone_count, facts.zone_size));
@@ -153,7 +141,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, Op
   parts.name = "dev:" + facts.name;
   parts.identity = "dev:" + facts.identity;
   parts.mode = mode;
-  parts.longest_write = LongestWrite(facts);
+  parts.longest_write = LongestWrite(facts, release);
   parts.io_uring = options.io_uring;
   return std::make_unique<BlockDevice>(std::move(parts));
 }

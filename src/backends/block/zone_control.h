@@ -38,7 +38,8 @@ class ZoneControl {
 
 // Open the zoned device `path` with the flags of open(2); nullptr and errno set if that fails.
 [[nodiscard]] std::unique_ptr<ZoneControl> OpenByIoctl(const std::string& path, int flags);
-// nullptr and ENOTSUP where libzbd is not built in.
+// nullptr and ENOTSUP where libzbd is not built in, or this process has so many files open that libzbd would crash: it
+// keeps descriptors in a table of 1024 and does not look at its end (seen with 2.0.4).
 [[nodiscard]] std::unique_ptr<ZoneControl> OpenByLibzbd(const std::string& path, int flags);
 
 }  // namespace zenfs

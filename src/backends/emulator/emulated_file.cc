@@ -11,8 +11,8 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/host/lock_holder.h"
 #include "backends/emulator/zone_word.h"
+#include "backends/host/lock_holder.h"
 #include "base/crc32c.h"
 
 namespace zenfs {

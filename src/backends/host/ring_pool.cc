@@ -80,13 +80,14 @@ void RingPool::TakeBack(io_uring* ring) {
   Destroy(ring);
 }
 
-IoOutcome WriteByRing(RingPool& rings, int fd, std::uint64_t offset, std::span<const ByteView> pieces) {
+IoOutcome WriteByRing(RingPool& rings, int fd, std::uint64_t offset, std::span<const ByteView> pieces,
+                      std::uint64_t longest) {
   const RingPool::Lease ring = rings.Lend(1);
-  if (ring == nullptr) return WritePlainly(fd, offset, pieces);
+  if (ring == nullptr) return WritePlainly(fd, offset, pieces, longest);
   IoOutcome outcome;
   PieceCursor cursor(pieces);
   while (!cursor.AtEnd()) {
-    const std::span<const iovec> next = cursor.Next(kLongestCall);
+    const std::span<const iovec> next = cursor.Next(longest);
     io_uring_sqe* const sqe = io_uring_get_sqe(ring.get());
     io_uring_prep_writev(sqe, fd, next.data(), static_cast<unsigned>(next.size()), offset + outcome.bytes);
     const int moved = RunOne(ring.get());

@@ -59,6 +59,6 @@ class RingPool {
 
 // As WritePlainly, by a ring; plainly where there is none.
 [[nodiscard]] IoOutcome WriteByRing(RingPool& rings, int fd, std::uint64_t offset,
-                                    std::span<const ByteView> pieces);
+                                    std::span<const ByteView> pieces, std::uint64_t longest = kLongestCall);
 
 }  // namespace zenfs

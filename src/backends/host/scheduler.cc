@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/unique_fd.h"
@@ -11,7 +12,8 @@
 namespace zenfs {
 
 bool KeepsWritesInOrder(const BlockFacts& facts, const std::string& release) {
-  return !facts.scheduler || *facts.scheduler == kOrderedScheduler || KernelPlugsZoneWrites(release);
+  if (KernelPlugsZoneWrites(release) || facts.scheduler == kOrderedScheduler) return true;
+  return std::ranges::find(facts.schedulers, kOrderedScheduler) == facts.schedulers.end();
 }
 
 std::string SchedulerFix(const std::string& name) {

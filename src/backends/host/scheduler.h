@@ -15,8 +15,8 @@ namespace zenfs {
 inline constexpr std::string_view kOrderedScheduler = "mq-deadline";
 
 // Whether writes of one zone reach the device in the order in which the kernel got them: on a kernel of `release`, with
-// the scheduler in force. True for what has no scheduler: nothing there could put them out of order but the cutting of
-// long writes (block/block_device.h sees to that).
+// the scheduler in force. True where mq-deadline is not to be had (device mapper, multipath heads): nothing there puts
+// them out of order but the cutting of long ones (host/write_order.h sees to that).
 [[nodiscard]] bool KeepsWritesInOrder(const BlockFacts& facts, const std::string& release = KernelRelease());
 
 // What to type as root: "echo mq-deadline > /sys/block/nvme0n1/queue/scheduler".

@@ -1,4 +1,4 @@
-#include "backends/block/failed_write.h"
+#include "backends/host/failed_write.h"
 
 #include <gtest/gtest.h>
 
