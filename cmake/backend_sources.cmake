@@ -8,7 +8,6 @@ set(ZENFS_SOURCES_host
   backends/host/plain_io.cc
   backends/host/ring_pool.cc
   backends/host/scheduler.cc
-  backends/host/write_order.cc
 )
 set(ZENFS_TESTS_host
   backends/host/block_facts_test.cc
@@ -16,7 +15,6 @@ set(ZENFS_TESTS_host
   backends/host/kernel_queue_test.cc
   backends/host/lock_holder_test.cc
   backends/host/scheduler_test.cc
-  backends/host/write_order_test.cc
 )
 
 # src/backends/emulator

@@ -11,7 +11,7 @@
 #include "backends/block/device_users.h"
 #include "backends/block/zone_report.h"
 #include "backends/host/block_facts.h"
-#include "backends/host/write_order.h"
+#include "backends/host/scheduler.h"
 
 namespace zenfs {
 namespace {

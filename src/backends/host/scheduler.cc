@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "backends/host/io_outcome.h"
+#include "base/bytes.h"
 #include "base/unique_fd.h"
 
 namespace zenfs {
@@ -14,6 +16,20 @@ namespace zenfs {
 bool KeepsWritesInOrder(const BlockFacts& facts, const std::string& release) {
   if (KernelPlugsZoneWrites(release) || facts.scheduler == kOrderedScheduler) return true;
   return std::ranges::find(facts.schedulers, kOrderedScheduler) == facts.schedulers.end();
+}
+
+Status CheckWriteOrder(const std::string& name, const BlockFacts& facts, const std::string& release) {
+  if (KeepsWritesInOrder(facts, release)) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("{}: its I/O scheduler '{}' may reorder the writes of a zone on Linux {}; as root: {}",
+                  name, facts.scheduler.value_or("unknown"), release, SchedulerFix(facts.name)));
+}
+
+std::uint64_t LongestWrite(const BlockFacts& facts, const std::string& release) {
+  const bool keeps_pieces = KernelPlugsZoneWrites(release) || facts.scheduler == kOrderedScheduler;
+  if (keeps_pieces || facts.longest_command == 0) return kLongestCall;
+  return RoundDown(facts.longest_command, facts.write_granularity);
 }
 
 std::string SchedulerFix(const std::string& name) {
