@@ -55,6 +55,31 @@ set(ZENFS_TESTS_block
   backends/block/device_users_test.cc
 )
 
+# src/backends/zonefs
+set(ZENFS_SOURCES_zonefs
+  backends/zonefs/descriptor_cache.cc
+  backends/zonefs/explicit_open.cc
+  backends/zonefs/mount_table.cc
+  backends/zonefs/open_zonefs.cc
+  backends/zonefs/zone_directory.cc
+  backends/zonefs/zone_file_device.cc
+  backends/zonefs/zone_ledger.cc
+  backends/zonefs/zone_writers.cc
+  backends/zonefs/zonefs_limits.cc
+)
+set(ZENFS_TESTS_zonefs
+  backends/zonefs/descriptor_cache_test.cc
+  backends/zonefs/explicit_open_test.cc
+  backends/zonefs/mount_table_test.cc
+  backends/zonefs/open_zonefs_test.cc
+  backends/zonefs/recent_reads_test.cc
+  backends/zonefs/zone_directory_test.cc
+  backends/zonefs/zone_file_device_test.cc
+  backends/zonefs/zone_ledger_test.cc
+  backends/zonefs/zone_writers_test.cc
+  backends/zonefs/zonefs_limits_test.cc
+)
+
 # src/backends itself: naming and opening of devices
 set(ZENFS_SOURCES_backends
   backends/device_uri.cc

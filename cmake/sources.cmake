@@ -355,6 +355,7 @@ set(ZENFS_SOURCES_testing
   testing/faulty_device.cc
   testing/immediate_queue.cc
   testing/loss.cc
+  testing/plain_zone_files.cc
   testing/temp_directory.cc
   testing/zone_image.cc
 )

@@ -6,6 +6,7 @@
 
 #include "backends/block/block_device.h"
 #include "backends/emulator/emulator.h"
+#include "backends/zonefs/zonefs_device.h"
 #include "device/checked_device.h"
 
 namespace zenfs {
@@ -32,6 +33,19 @@ Result<bool> ParseIo(std::string_view value) {
   if (value == "uring") return true;
   if (value == "plain") return false;
   return Fail(Code::kInvalidArgument, fmt::format("option io:{} is neither io:uring nor io:plain", value));
+}
+
+Result<std::unique_ptr<ZonedDevice>> OpenMountedZones(const DeviceUri& uri, OpenMode mode,
+                                                      DeviceOptions* unclaimed) {
+  ZonefsOptions options;
+  for (const auto& [key, value] : uri.options) {
+    if (key == "io") {
+      ZENFS_ASSIGN_OR_RETURN(options.io_uring, ParseIo(value));
+    } else {
+      unclaimed->emplace_back(key, value);
+    }
+  }
+  return OpenZonefs(uri.target, mode, options);
 }
 
 Result<std::unique_ptr<ZonedDevice>> OpenBlock(const DeviceUri& uri, OpenMode mode,
@@ -70,6 +84,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenUnchecked(const DeviceUri& uri, OpenMod
                                                    DeviceOptions* unclaimed) {
   if (uri.kind == "emu") return OpenEmulator(uri, mode, unclaimed);
   if (uri.kind == "dev") return OpenBlock(uri, mode, unclaimed);
+  if (uri.kind == "zonefs") return OpenMountedZones(uri, mode, unclaimed);
   return Fail(Code::kNotSupported, fmt::format("no backend opens {}:", uri.kind));
 }
 

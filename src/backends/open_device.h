@@ -11,7 +11,8 @@ namespace zenfs {
 // The device, held to its word by CheckDevice. Options that the backend knows are taken; all others are put
 // into `unclaimed` (not null), for the caller to know or to refuse.
 //
-// dev:  io:uring       data by io_uring where the kernel allows it (the default)
+// dev:, zonefs:
+//       io:uring       data by io_uring where the kernel allows it (the default)
 //       io:plain       data by preadv2(2) and pwritev2(2) alone
 //
 // emu:  latency_us:N   every command takes N microseconds (at most 10 seconds)

@@ -1,10 +1,15 @@
+#include <filesystem>
+
 #include "backend_under_test.h"
 #include "backends/device_uri.h"
 #include "backends/emulator/emulator.h"
 #include "backends/open_device.h"
+#include "backends/zonefs/zone_file_device.h"
+#include "device/checked_device.h"
 #include "testing/borrowed_device.h"
 #include "testing/crash_device.h"
 #include "testing/faulty_device.h"
+#include "testing/plain_zone_files.h"
 #include "testing/temp_directory.h"
 
 namespace zenfs {
@@ -46,6 +51,33 @@ class EmulatedFile final : public DeviceFixture {
   TempDirectory directory_;
 };
 
+// The zonefs backend over plain files in place of zonefs, on every host.
+class ZonesAsPlainFiles final : public DeviceFixture {
+ public:
+  explicit ZonesAsPlainFiles(const DeviceWish& wish) : limited_(wish.limited) {
+    std::filesystem::create_directory(directory_.File("seq"));
+  }
+  Result<std::unique_ptr<ZonedDevice>> Open(OpenMode mode) override {
+    auto files = std::make_unique<PlainZoneFiles>(directory_.File("seq"),
+                                                  PlainZoneFiles::Shape{.max_open = limited_ ? 3u : 0u});
+    if (mode == OpenMode::kExclusive) ZENFS_RETURN_IF_ERROR(files->Lock());
+    ZoneFileDevice::Parts parts;
+    parts.name = "zonefs:" + directory_.path();
+    parts.mode = mode;
+    parts.files = std::move(files);
+    if (limited_) parts.limits = {.open = 3, .active = 4};
+    ZENFS_ASSIGN_OR_RETURN(auto device, ZoneFileDevice::Create(std::move(parts)));
+    return CheckDevice(std::move(device));
+  }
+
+ private:
+  const bool limited_;
+  TempDirectory directory_;
+};
+
+std::unique_ptr<DeviceFixture> PlainFiles(const DeviceWish& wish) {
+  return std::make_unique<ZonesAsPlainFiles>(wish);
+}
 std::unique_ptr<DeviceFixture> Memory(const DeviceWish& wish) {
   return std::make_unique<InMemory>(CreateMemoryDevice(GeometryFor(wish, 4096)));
 }
@@ -72,9 +104,13 @@ std::unique_ptr<DeviceFixture> Faulty(const DeviceWish& wish) {
 
 std::vector<BackendUnderTest> BackendsUnderTest() {
   std::vector<BackendUnderTest> backends = {
-      {"EmulatorInMemory", false, &Memory}, {"EmulatorWithLatency", false, &MemoryWithLatency},
-      {"EmulatedFile", true, &File},        {"EmulatedFileBlocks512", true, &File512},
-      {"CrashDevice", false, &Crash},       {"FaultyDeviceWithoutFaults", false, &Faulty},
+      {"EmulatorInMemory", false, &Memory},
+      {"EmulatorWithLatency", false, &MemoryWithLatency},
+      {"EmulatedFile", true, &File},
+      {"EmulatedFileBlocks512", true, &File512},
+      {"CrashDevice", false, &Crash},
+      {"FaultyDeviceWithoutFaults", false, &Faulty},
+      {"ZonesAsPlainFiles", true, &PlainFiles},
   };
   for (BackendUnderTest& backend : LabBackends()) backends.push_back(std::move(backend));
   return backends;

@@ -17,6 +17,8 @@
 // Writes go through io_uring where there is one: synchronous direct writes to zonefs are broken in Debian's 6.1 kernels.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,10 +36,12 @@ struct ZonefsOptions {
 struct ZonefsMount {
   std::string mountpoint;
   std::string source;  // "/dev/nvme0n1"
+  dev_t device = 0;    // number of the block device, and of every file of the mount
   bool read_only = false;
 };
 
-// The zonefs mounts that this process sees (/proc/self/mountinfo), in its order; `file` is for tests.
+// The zonefs mounts that this process sees (/proc/self/mountinfo), in its order; none where there is no /proc. `file` is
+// for tests.
 [[nodiscard]] std::vector<ZonefsMount> ZonefsMounts(const std::string& file = "/proc/self/mountinfo");
 
 // kExclusive takes an flock on the directory seq/: one holder on this host. Works without root where the mount's uid,

@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+
+#include "backends/host/block_facts.h"
+#include "backends/host/scheduler.h"
+#include "backends/zonefs/explicit_open.h"
+#include "backends/zonefs/zone_directory.h"
+#include "backends/zonefs/zone_file_device.h"
+#include "backends/zonefs/zonefs_device.h"
+#include "backends/zonefs/zonefs_limits.h"
+
+namespace zenfs {
+namespace {
+
+// ZONEFS_MAGIC of linux/magic.h since Linux 5.6: "ZOFS".
+constexpr std::uint64_t kZonefsMagic = 0x5a4f4653;
+
+std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
+
+// "; zonefs is mounted at /mnt/z", or how to mount one.
+std::string WhereInstead() {
+  std::string list;
+  for (const ZonefsMount& mount : ZonefsMounts()) list += (list.empty() ? "" : ", ") + mount.mountpoint;
+  if (!list.empty()) return "; zonefs is mounted at " + list;
+  return "; mount one with: mount -t zonefs -o explicit-open,errors=repair /dev/NAME MOUNTPOINT";
+}
+
+// The mount point, absolute and without links. kNotFound, and kInvalidArgument if it is no zonefs.
+Result<std::string> FindMountpoint(const std::string& mountpoint) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(mountpoint, error);
+  if (error == std::errc::no_such_file_or_directory) {
+    return Fail(Code::kNotFound,
+                fmt::format("zonefs:{}: there is no such directory{}", mountpoint, WhereInstead()));
+  }
+  if (error) return FailErrno(error.value(), fmt::format("zonefs:{}", mountpoint));
+  struct statfs fs{};
+  if (::statfs(path.c_str(), &fs) != 0) return FailErrno(errno, fmt::format("zonefs:{}", mountpoint));
+  if (static_cast<std::uint32_t>(fs.f_type) != kZonefsMagic || !std::filesystem::is_directory(path, error)) {
+    return Bad(fmt::format("zonefs:{}: no zonefs is mounted there{}", mountpoint, WhereInstead()));
+  }
+  return path.string();
+}
+
+Result<std::unique_ptr<ZoneDirectory>> OpenDirectory(const std::string& name, const std::string& mountpoint) {
+  Result<std::unique_ptr<ZoneDirectory>> directory = ZoneDirectory::Open(mountpoint + "/seq");
+  if (directory) return directory;
+  if (directory.error().code() != Code::kNotFound) return Fail(directory.error().With(name));
+  return Bad(fmt::format("{}: this zonefs has no sequential zones (no directory seq at its root)", name));
+}
+
+// What only a holder that writes has to ask.
+Status CheckForWriting(const std::string& name, const ZoneDirectory& directory) {
+  if (directory.MountedReadOnly()) {
+    return Fail(
+        Code::kReadOnly,
+        fmt::format("{} is mounted read-only, by wish or by zonefs after an error; unmount it and mount "
+                    "it with -o errors=repair",
+                    name));
+  }
+  if ((directory.granted() & 0222) == 0) {
+    return Fail(
+        Code::kPermission,
+        fmt::format(
+            "{}: no zone file may be written by anybody (mode {:03o}); make the zonefs with mkzonefs "
+            "-o perm=660, or chmod its files until the next mount; else the whole device is read-only",
+            name, directory.granted()));
+  }
+  ZENFS_RETURN_IF_ERROR(directory.CheckPermission(true));
+  Status locked = directory.Lock();
+  return locked ? Status{} : Fail(locked.error().With(name));
+}
+
+// Linux 6.1 as Debian has it fails every synchronous direct write to a zone file ("Corrupted write pointer") and then
+// makes the mount read-only. Those of io_uring take another way and are sound.
+Status CheckWrites(const std::string& name, bool io_uring, const std::string& release) {
+  if (!release.starts_with("6.1.")) return {};
+  RingPool rings(io_uring);
+  if (rings.Lend(1) != nullptr) return {};
+  return Fail(
+      Code::kNotSupported,
+      fmt::format("{}: zonefs of Linux {} is broken for writes other than by io_uring, which {}; use a newer "
+                  "kernel, dev:, or io_uring",
+                  name, release, io_uring ? "this host refuses" : "io:plain rules out"));
+}
+
+// What works and is not as it should be.
+std::vector<std::string> Notices(const std::string& name, const std::string& path, const ZoneFiles& files,
+                                 const ZonefsLimits& limits, const std::string& disk) {
+  std::vector<std::string> notices;
+  const bool limited = limits.max_open != 0 || limits.max_active != 0;  // else zonefs ignores the option
+  if (limited && IsExplicitOpen(files, [&disk] { return ActiveZoneFiles(disk); }) == false) {
+    notices.push_back(fmt::format(
+        "{} is mounted without explicit-open: a zone too many then makes zonefs go read-only instead of "
+        "having to wait; as root: mount -o remount,explicit-open {}",
+        name, path));
+  }
+  if (!limits.known) {
+    notices.push_back(fmt::format(
+        "{}: the kernel does not tell how many zones may be open and active; {} of each are assumed", name,
+        ZonefsLimits::kDefault));
+  }
+  return notices;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ZonedDevice>> OpenZonefs(const std::string& mountpoint, OpenMode mode,
+                                                const ZonefsOptions& options) {
+  ZENFS_ASSIGN_OR_RETURN(const std::string path, FindMountpoint(mountpoint));
+  ZoneFileDevice::Parts parts;
+  parts.name = "zonefs:" + path;
+  parts.mode = mode;
+  parts.io_uring = options.io_uring;
+  parts.descriptors = options.descriptors;
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneDirectory> directory, OpenDirectory(parts.name, path));
+  const dev_t device = directory->device();
+  const auto facts = ReadBlockFacts(device);
+  parts.identity = "zonefs:" + (facts ? facts->identity : fmt::format("{}:{}", major(device), minor(device)));
+  parts.volatile_cache = !facts || facts->volatile_cache;
+  const std::string disk = facts ? facts->name : "";
+  const ZonefsLimits limits = ReadZonefsLimits(disk, facts ? &*facts : nullptr);
+  parts.limits = {.open = limits.max_open, .active = limits.max_active};
+  if (mode == OpenMode::kReadOnly) {
+    ZENFS_RETURN_IF_ERROR(directory->CheckPermission(false));
+  } else {
+    ZENFS_RETURN_IF_ERROR(CheckForWriting(parts.name, *directory));
+    ZENFS_RETURN_IF_ERROR(CheckWrites(parts.name, options.io_uring, KernelRelease()));
+    if (facts) ZENFS_RETURN_IF_ERROR(CheckWriteOrder(parts.name, *facts));
+    if (facts) parts.longest_write = LongestWrite(*facts);
+    parts.notices = Notices(parts.name, path, *directory, limits, disk);
+  }
+  parts.files = std::move(directory);
+  return ZoneFileDevice::Create(std::move(parts));
+}
+
+}  // namespace zenfs

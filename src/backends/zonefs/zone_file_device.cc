@@ -1,0 +1,285 @@
+#include "backends/zonefs/zone_file_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "backends/host/plain_io.h"
+#include "base/aligned_buffer.h"
+#include "device/request_check.h"
+
+namespace zenfs {
+namespace {
+
+// One write of zeros into a zone that is finished while it is read: what a read may have to wait for.
+constexpr std::size_t kFillBytes = 128u << 10;
+
+ByteView Zeros() {
+  static const AlignedBuffer zeros = [] {
+    AlignedBuffer buffer(kFillBytes);
+    buffer.PadTo(kFillBytes);
+    buffer.Resize(kFillBytes);
+    std::memset(buffer.data(), 0, kFillBytes);
+    return buffer;
+  }();
+  return zeros.View();
+}
+
+std::uint64_t Sum(std::span<const ByteView> pieces) {
+  std::uint64_t bytes = 0;
+  for (const ByteView piece : pieces) bytes += piece.size();
+  return bytes;
+}
+
+std::vector<std::uint64_t> Capacities(const std::vector<ZoneFileState>& zones) {
+  std::vector<std::uint64_t> capacities;
+  capacities.reserve(zones.size());
+  for (const ZoneFileState& zone : zones) capacities.push_back(zone.capacity);
+  return capacities;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ZonedDevice>> ZoneFileDevice::Create(Parts parts) {
+  std::vector<ZoneFileState> zones;
+  Geometry geometry{.block_size = parts.files->block_size(),
+                    .zone_count = parts.files->count(),
+                    .max_open = parts.limits.open,
+                    .max_active = parts.limits.active,
+                    .volatile_cache = parts.volatile_cache};
+  for (std::uint32_t i = 0; i < geometry.zone_count; ++i) {
+    ZENFS_ASSIGN_OR_RETURN(const ZoneFileState zone, parts.files->Look(ZoneId(i)));
+    geometry.zone_size = std::max(geometry.zone_size, zone.capacity);
+    zones.push_back(zone);
+  }
+  return std::unique_ptr<ZonedDevice>(new ZoneFileDevice(std::move(parts), geometry, std::move(zones)));
+}
+
+ZoneFileDevice::ZoneFileDevice(Parts parts, const Geometry& geometry, std::vector<ZoneFileState> zones)
+    : parts_(std::move(parts)),
+      geometry_(geometry),
+      capacities_(Capacities(zones)),
+      writers_(parts_.name, *parts_.files, parts_.limits, std::move(zones)),
+      readers_(parts_.descriptors, [this](ZoneId zone) { return parts_.files->OpenToRead(zone); }),
+      reads_(geometry_.zone_count),
+      rings_(parts_.io_uring) {}
+
+Result<std::vector<ZoneInfo>> ZoneFileDevice::Report(ZoneId first, std::uint32_t count) {
+  ZENFS_RETURN_IF_ERROR(CheckZoneRange(name(), geometry_, first, count));
+  std::vector<ZoneInfo> zones;
+  zones.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo zone, Look(ZoneId(first.value + i)));
+    zones.push_back(zone);
+  }
+  return zones;
+}
+
+Result<ZoneInfo> ZoneFileDevice::Look(ZoneId zone) const {
+  Result<ZoneFileState> state = parts_.files->Look(zone);
+  if (!state) return Fail(state.error().With(name()));
+  return writers_.Info(zone, geometry_.ZoneStart(zone), geometry_.zone_size, *state);
+}
+
+Status ZoneFileDevice::Read(DeviceOffset offset, ByteSpan into) {
+  ZENFS_ASSIGN_OR_RETURN(const IoPlace place, PlaceRead(offset, into));
+  return SettleRead(offset, into, ReadPlainly(place.fd, place.offset, into));
+}
+
+Status ZoneFileDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
+  ZENFS_ASSIGN_OR_RETURN(const IoPlace place, PlaceWrite(offset, pieces));
+  return SettleWrite(offset, pieces, WriteByRing(rings_, place.fd, place.offset, pieces, place.longest));
+}
+
+Result<DeviceOffset> ZoneFileDevice::Append(ZoneId zone, ByteView bytes) {
+  ZENFS_RETURN_IF_ERROR(CheckManagement(zone));
+  ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry_, "append", bytes));
+  return Fail(Code::kNotSupported,
+              fmt::format("{}: zone append of {} bytes; zonefs does not tell where an append landed", name(),
+                          bytes.size()));
+}
+
+Status ZoneFileDevice::Reset(ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(CheckManagement(zone));
+  return writers_.Reset(zone);
+}
+
+Status ZoneFileDevice::Finish(ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(CheckManagement(zone));
+  while (reads_.Lately(zone)) {
+    const ZoneFileState state = writers_.Known(zone);
+    const bool holds_data = state.size != 0 && state.size < state.capacity;
+    if (state.access != ZoneAccess::kWritable || !holds_data) break;
+    const ByteView zeros = Zeros().first(std::min<std::uint64_t>(kFillBytes, state.capacity - state.size));
+    const Status filled = Write(geometry_.ZoneStart(zone) + state.size, std::span(&zeros, 1));
+    if (filled) continue;
+    if (filled.error().code() == Code::kBusy) break;  // no zone more may be open; a truncation needs none
+    return filled;
+  }
+  return writers_.Finish(zone);
+}
+
+Status ZoneFileDevice::Open(ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(CheckManagement(zone));
+  return writers_.Open(zone);
+}
+
+Status ZoneFileDevice::Close(ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(CheckManagement(zone));
+  return writers_.Close(zone);
+}
+
+// An fsync of any sequential zone file is a flush of the device's cache and nothing else; only the file of a dead zone
+// refuses it (fs/zonefs/file.c).
+Status ZoneFileDevice::Flush() {
+  ZENFS_RETURN_IF_ERROR(CheckWritable());
+  const std::uint32_t first = flush_zone_.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < geometry_.zone_count; ++i) {
+    const ZoneId zone((first + i) % geometry_.zone_count);
+    if (writers_.Known(zone).access != ZoneAccess::kWritable) continue;
+    ZENFS_ASSIGN_OR_RETURN(const DescriptorCache::Descriptor file, readers_.Get(zone));
+    if (::fsync(file->get()) == 0) {
+      flush_zone_.store(zone.value, std::memory_order_relaxed);
+      return {};
+    }
+    if (errno != EPERM) return FailErrno(errno, fmt::format("{}: flush of its write cache failed", name()));
+    const Result<ZoneFileState> now = parts_.files->Look(zone);
+    if (now) writers_.Learn(zone, now->access);
+  }
+  return Fail(Code::kIo, fmt::format("{}: flush: no zone is left that can be written", name()));
+}
+
+std::unique_ptr<IoQueue> ZoneFileDevice::CreateQueue(std::size_t depth) {
+  return CreateKernelQueue(*this, rings_, depth);
+}
+
+Result<IoPlace> ZoneFileDevice::Place(const IoRequest& request) {
+  switch (request.kind) {
+    case IoRequest::Kind::kRead: return PlaceRead(request.offset, request.read_into);
+    case IoRequest::Kind::kWrite: return PlaceWrite(request.offset, std::span(&request.write_from, 1));
+    case IoRequest::Kind::kAppend: break;
+  }
+  return Fail(Append(geometry_.ZoneOf(request.offset), request.write_from).error());
+}
+
+Status ZoneFileDevice::Settle(const IoRequest& request, const IoOutcome& outcome) {
+  if (request.kind == IoRequest::Kind::kRead) return SettleRead(request.offset, request.read_into, outcome);
+  return SettleWrite(request.offset, std::span(&request.write_from, 1), outcome);
+}
+
+Status ZoneFileDevice::CheckWritable() const {
+  if (mode() == OpenMode::kExclusive) return {};
+  return Fail(Code::kReadOnly, fmt::format("{} is open read-only", name()));
+}
+
+Status ZoneFileDevice::CheckManagement(ZoneId zone) const {
+  ZENFS_RETURN_IF_ERROR(CheckWritable());
+  return CheckZoneId(name(), geometry_, zone);
+}
+
+Result<IoPlace> ZoneFileDevice::PlaceRead(DeviceOffset offset, ByteSpan into) {
+  ZENFS_RETURN_IF_ERROR(CheckOffset(name(), geometry_, "read", offset));
+  ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry_, "read", into));
+  const ZoneId zone = geometry_.ZoneOf(offset);
+  const std::uint64_t at = InZone(offset);
+  const std::uint64_t capacity = capacities_[zone.value];
+  if (into.size() > capacity || at > capacity - into.size()) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: read of {} bytes at {} in zone {}, whose capacity is {}", name(),
+                            into.size(), at, zone.value, capacity));
+  }
+  Result<DescriptorCache::Descriptor> file = readers_.Get(zone);
+  if (!file) {
+    const Result<ZoneInfo> now = Look(zone);
+    const bool offline = now && now->condition == ZoneCondition::kOffline;
+    return Fail(offline ? Error(Code::kNotFound, fmt::format("{}: zone {} is offline", name(), zone.value))
+                        : file.error().With(name()));
+  }
+  reads_.Note(zone);
+  const int fd = (*file)->get();
+  return IoPlace{.fd = fd, .offset = at, .keep = std::move(*file)};
+}
+
+Status ZoneFileDevice::SettleRead(DeviceOffset offset, ByteSpan into, const IoOutcome& outcome) {
+  const ZoneId zone = geometry_.ZoneOf(offset);
+  reads_.Note(zone);
+  if (outcome.Moved(into.size())) return {};
+  const std::string text =
+      fmt::format("{}: read of {} bytes at {} in zone {}", name(), into.size(), InZone(offset), zone.value);
+  const Result<ZoneInfo> now = Look(zone);
+  if (now && now->condition == ZoneCondition::kOffline) {
+    return Fail(Code::kNotFound, text + ": it is offline", outcome.os_errno);
+  }
+  if (outcome.os_errno != 0) return FailErrno(outcome.os_errno, text);
+  if (now && now->condition == ZoneCondition::kReadOnly) {
+    // Nothing tells its write pointer to those above; what was never written reads as zeros, as in a full zone.
+    std::memset(into.data() + outcome.bytes, 0, into.size() - outcome.bytes);
+    return {};
+  }
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} passes its write pointer, {}", text, InZone(offset) + outcome.bytes));
+}
+
+Result<IoPlace> ZoneFileDevice::PlaceWrite(DeviceOffset offset, std::span<const ByteView> pieces) {
+  ZENFS_RETURN_IF_ERROR(CheckWritable());
+  ZENFS_RETURN_IF_ERROR(CheckOffset(name(), geometry_, "write", offset));
+  for (const ByteView piece : pieces) ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry_, "write", piece));
+  const std::uint64_t at = InZone(offset);
+  ZENFS_ASSIGN_OR_RETURN(const int fd, writers_.BeginWrite(geometry_.ZoneOf(offset), at, Sum(pieces)));
+  // The writers keep it open until the end of the write; nothing else may, or the zone would stay open with it.
+  return IoPlace{.fd = fd, .offset = at, .longest = parts_.longest_write, .keep = {}};
+}
+
+Status ZoneFileDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces,
+                                   const IoOutcome& outcome) {
+  const ZoneId zone = geometry_.ZoneOf(offset);
+  const FailedWrite write{
+      .offset = offset, .length = Sum(pieces), .pointer = offset, .os_errno = outcome.os_errno};
+  if (outcome.Moved(write.length)) {
+    writers_.EndWrite(zone, InZone(offset) + write.length);
+    return {};
+  }
+  const Result<ZoneFileState> state =
+      parts_.files->Look(zone);  // zonefs has asked the device and corrected it
+  if (!state) {
+    writers_.FailWrite(zone, writers_.Known(zone));
+    return Fail(
+        Code::kUnknownOutcome,
+        fmt::format("{}: write of {} bytes to zone {} failed, and so did the look that would tell what "
+                    "became of it ({})",
+                    name(), write.length, zone.value, state.error().ToString()),
+        outcome.os_errno);
+  }
+  const Status status = ExplainWrite(write, pieces, *state);
+  writers_.FailWrite(zone, *state);
+  return status;
+}
+
+Status ZoneFileDevice::ExplainWrite(const FailedWrite& write, std::span<const ByteView> pieces,
+                                    const ZoneFileState& state) {
+  const ZoneId zone = geometry_.ZoneOf(write.offset);
+  const ZoneInfo info = writers_.Info(zone, geometry_.ZoneStart(zone), geometry_.zone_size, state);
+  if (MayHaveLanded(write, info) && Holds(write.offset, pieces)) return {};
+  const Error error = DescribeFailedWrite(name(), write, info);
+  if (state.access != ZoneAccess::kWritable || !parts_.files->MountedReadOnly()) return Fail(error);
+  return Fail(write.os_errno == EROFS ? Code::kReadOnly : error.code(),
+              fmt::format("{}; {}", error.text(), kMountWentReadOnly), write.os_errno);
+}
+
+bool ZoneFileDevice::Holds(DeviceOffset offset, std::span<const ByteView> pieces) {
+  const auto file = readers_.Get(geometry_.ZoneOf(offset));
+  if (!file) return false;
+  std::uint64_t at = InZone(offset);
+  for (const ByteView piece : pieces) {
+    AlignedBuffer found(piece.size());
+    found.Resize(piece.size());
+    if (!ReadPlainly((*file)->get(), at, found.Span()).Moved(piece.size())) return false;
+    if (std::memcmp(found.data(), piece.data(), piece.size()) != 0) return false;
+    at += piece.size();
+  }
+  return true;
+}
+
+}  // namespace zenfs

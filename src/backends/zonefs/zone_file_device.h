@@ -1,0 +1,89 @@
+// The device over zone files: every request is checked against what is known of its zone before a file is touched.
+//
+// Threads: as ZonedDevice. Reads take no lock but that of the cache of descriptors for a moment, so that they wait for
+// no writer; the kernel alone tells where the zone ends. What is written and managed goes through ZoneWriters.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/host/failed_write.h"
+#include "backends/host/kernel_queue.h"
+#include "backends/host/ring_pool.h"
+#include "backends/zonefs/descriptor_cache.h"
+#include "backends/zonefs/recent_reads.h"
+#include "backends/zonefs/zone_writers.h"
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+class ZoneFileDevice final : public ZonedDevice, private IoTarget {
+ public:
+  struct Parts {
+    std::string name;
+    std::string identity;
+    OpenMode mode = OpenMode::kReadOnly;
+    std::unique_ptr<ZoneFiles> files;
+    ZoneWriters::Limits limits;
+    bool volatile_cache = true;
+    std::uint64_t longest_write = kLongestCall;  // bytes
+    bool io_uring = true;
+    std::size_t descriptors = 256;  // open for reading
+    std::vector<std::string> notices;
+  };
+
+  // Looks at every file. Errors: those of the files.
+  [[nodiscard]] static Result<std::unique_ptr<ZonedDevice>> Create(Parts parts);
+
+  const Geometry& geometry() const override { return geometry_; }
+  const std::string& name() const override { return parts_.name; }
+  OpenMode mode() const override { return parts_.mode; }
+  const std::string& identity() const override { return parts_.identity; }
+  std::vector<std::string> notices() const override { return parts_.notices; }
+
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
+  Status Read(DeviceOffset offset, ByteSpan into) override;
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override;
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override;
+  Status Reset(ZoneId zone) override;
+  // Fills a zone that was read lately instead of truncating its file; see zonefs_device.h.
+  Status Finish(ZoneId zone) override;
+  Status Open(ZoneId zone) override;
+  Status Close(ZoneId zone) override;
+  Status Flush() override;
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
+
+ private:
+  ZoneFileDevice(Parts parts, const Geometry& geometry, std::vector<ZoneFileState> zones);
+
+  Result<IoPlace> Place(const IoRequest& request) override;
+  Status Settle(const IoRequest& request, const IoOutcome& outcome) override;
+
+  Status CheckWritable() const;
+  Status CheckManagement(ZoneId zone) const;
+  Result<IoPlace> PlaceRead(DeviceOffset offset, ByteSpan into);
+  Status SettleRead(DeviceOffset offset, ByteSpan into, const IoOutcome& outcome);
+  Result<IoPlace> PlaceWrite(DeviceOffset offset, std::span<const ByteView> pieces);
+  Status SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, const IoOutcome& outcome);
+  // What a write has come to that the kernel reports as failed; nothing if the zone holds all of it.
+  Status ExplainWrite(const FailedWrite& write, std::span<const ByteView> pieces, const ZoneFileState& state);
+  bool Holds(DeviceOffset offset, std::span<const ByteView> pieces);
+  Result<ZoneInfo> Look(ZoneId zone) const;
+  std::uint64_t InZone(DeviceOffset offset) const {
+    return offset - geometry_.ZoneStart(geometry_.ZoneOf(offset));
+  }
+
+  const Parts parts_;
+  const Geometry geometry_;
+  const std::vector<std::uint64_t> capacities_;  // bytes, by zone
+  ZoneWriters writers_;
+  DescriptorCache readers_;
+  RecentReads reads_;
+  RingPool rings_;
+  std::atomic<std::uint32_t> flush_zone_{0};  // its file served the last flush
+};
+
+}  // namespace zenfs

@@ -1,0 +1,190 @@
+#include "backends/zonefs/zone_file_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "testing/device_data.h"
+#include "testing/plain_zone_files.h"
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+namespace {
+
+using enum ZoneCondition;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kBlock = 4096;
+constexpr std::uint64_t kCapacity = 64 * kBlock;
+
+// Over plain files; tests/conformance holds the same device to the contract of all devices.
+class ZoneFileDeviceTest : public testing::Test {
+ protected:
+  ZoneFileDeviceTest() {
+    Open(OpenMode::kExclusive, device);
+    files = latest_;
+  }
+  void Open(OpenMode mode, std::unique_ptr<ZonedDevice>& into) {
+    auto plain = std::make_unique<PlainZoneFiles>(
+        directory.path(), PlainZoneFiles::Shape{.zones = 4, .capacity = kCapacity, .max_open = 2});
+    latest_ = plain.get();
+    ZoneFileDevice::Parts parts;
+    parts.name = "zonefs:/z";
+    parts.mode = mode;
+    parts.files = std::move(plain);
+    parts.limits = {.open = 2, .active = 3};
+    into = ZoneFileDevice::Create(std::move(parts)).value();
+  }
+  DeviceOffset At(std::uint32_t zone, std::uint64_t block = 0) const {
+    return DeviceOffset(zone * kCapacity + block * kBlock);
+  }
+  Status Write(std::uint32_t zone, std::uint64_t block, std::uint64_t blocks, std::uint64_t seed = 1) {
+    return device->Write(At(zone, block), Pattern(blocks * kBlock, seed).View());
+  }
+  // Bytes in a zone's file, behind the device's back.
+  void Land(std::uint32_t zone, const AlignedBuffer& bytes) {
+    std::ofstream(files->Path(ZoneId(zone)), std::ios::app | std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  void SetMode(std::uint32_t zone, mode_t mode) { ::chmod(files->Path(ZoneId(zone)).c_str(), mode); }
+  static Code CodeOf(const Status& status) { return status ? Code::kExists : status.error().code(); }
+  ZoneCondition Condition(std::uint32_t zone) { return ReportOf(*device, ZoneId(zone)).condition; }
+
+  TempDirectory directory;
+  std::unique_ptr<ZonedDevice> device;
+  PlainZoneFiles* files = nullptr;
+
+ private:
+  PlainZoneFiles* latest_ = nullptr;
+};
+
+TEST_F(ZoneFileDeviceTest, GeometryIsThatOfTheFiles) {
+  EXPECT_EQ(device->geometry().zone_size, kCapacity);
+  EXPECT_EQ(device->geometry().zone_count, 4u);
+  EXPECT_EQ(device->geometry().block_size, kBlock);
+  EXPECT_EQ(device->geometry().max_append_bytes, 0u);
+}
+
+TEST_F(ZoneFileDeviceTest, ZoneThatIsReadIsFilledInsteadOfTruncated) {
+  ASSERT_TRUE(Write(1, 0, 3, 5));
+  ASSERT_TRUE(ReadBack(*device, At(1), kBlock));
+  ASSERT_TRUE(device->Finish(ZoneId(1)));
+  EXPECT_EQ(files->truncates, 0);
+  EXPECT_EQ(Condition(1), kFull);
+  EXPECT_EQ(files->OpenForWriting(), "");
+  EXPECT_TRUE(SameBytes(ReadBack(*device, At(1), 3 * kBlock)->View(), Pattern(3 * kBlock, 5).View()));
+  EXPECT_TRUE(SameBytes(ReadBack(*device, At(1, 3), kBlock)->View(), std::vector<std::byte>(kBlock)));
+}
+
+TEST_F(ZoneFileDeviceTest, ZoneThatNobodyReadsIsTruncated) {
+  ASSERT_TRUE(Write(1, 0, 3));
+  ASSERT_TRUE(Write(2, 0, 3));
+  ASSERT_TRUE(ReadBack(*device, At(2), kBlock));
+  ASSERT_TRUE(device->Finish(ZoneId(1)));
+  EXPECT_EQ(files->truncates, 1);
+  EXPECT_FALSE(ReadBack(*device, At(3), kBlock));
+  ASSERT_TRUE(device->Finish(ZoneId(3))) << "empty, and a read of it found nothing";
+  EXPECT_EQ(files->truncates, 2);
+}
+
+TEST_F(ZoneFileDeviceTest, ZoneThatCanNotBeOpenedForFillingIsTruncated) {
+  ASSERT_TRUE(Write(1, 0, 3));
+  ASSERT_TRUE(device->Open(ZoneId(2)));
+  ASSERT_TRUE(device->Open(ZoneId(3)));
+  ASSERT_TRUE(ReadBack(*device, At(1), kBlock));
+  EXPECT_TRUE(device->Finish(ZoneId(1)));
+  EXPECT_EQ(files->truncates, 1);
+  EXPECT_EQ(Condition(1), kFull);
+}
+
+TEST_F(ZoneFileDeviceTest, FailedWriteOfWhichNothingIsThereLeavesTheZoneUsable) {
+  files->writes_fail = true;
+  const Status failed = Write(1, 0, 2);
+  EXPECT_EQ(CodeOf(failed), Code::kIo);
+  EXPECT_THAT(failed.error().text(), HasSubstr("nothing of it was written"));
+  EXPECT_EQ(Condition(1), kEmpty);
+  files->writes_fail = false;
+  EXPECT_TRUE(Write(1, 0, 2));
+}
+
+TEST_F(ZoneFileDeviceTest, FailedWriteThatIsThereAfterAllIsASuccess) {
+  files->writes_fail = true;
+  Land(1, Pattern(2 * kBlock, 7));
+  EXPECT_TRUE(Write(1, 0, 2, 7)) << "the driver repeated it, and the second time was an error";
+  EXPECT_EQ(ReportOf(*device, ZoneId(1)).WrittenBytes(), 2 * kBlock);
+  Land(2, Pattern(2 * kBlock, 8));
+  const Status other = Write(2, 0, 2, 9);
+  EXPECT_EQ(CodeOf(other), Code::kIo) << "other bytes";
+  Land(3, Pattern(kBlock, 9));
+  EXPECT_EQ(CodeOf(Write(3, 0, 2, 9)), Code::kIo) << "a part of it";
+}
+
+TEST_F(ZoneFileDeviceTest, FailedWriteFindsOutWhatBecameOfTheZone) {
+  ASSERT_TRUE(Write(1, 0, 1));
+  ASSERT_TRUE(device->Close(ZoneId(1)));
+  files->writes_fail = true;
+  Land(1, Pattern(kCapacity - kBlock, 1));
+  EXPECT_EQ(CodeOf(Write(1, 1, 2)), Code::kZoneFull);
+  SetMode(2, 0440);
+  EXPECT_EQ(CodeOf(Write(2, 0, 2)), Code::kReadOnly);
+  EXPECT_EQ(CodeOf(Write(2, 0, 2)), Code::kReadOnly) << "now without asking the file";
+  SetMode(3, 0);
+  EXPECT_EQ(CodeOf(Write(3, 0, 2)), Code::kNotFound);
+  EXPECT_EQ(files->OpenForWriting(), "");
+}
+
+TEST_F(ZoneFileDeviceTest, MountThatWentReadOnlyIsNamedWithItsCure) {
+  files->writes_fail = true;
+  files->mounted_read_only = true;
+  const Status failed = Write(1, 0, 2);
+  EXPECT_EQ(CodeOf(failed), Code::kIo);
+  EXPECT_THAT(failed.error().text(), HasSubstr("errors=repair"));
+}
+
+TEST_F(ZoneFileDeviceTest, ReadOnlyZoneIsReadAndBeyondItsDataAreZeros) {
+  ASSERT_TRUE(Write(1, 0, 2, 4));
+  SetMode(1, 0440);
+  EXPECT_EQ(Condition(1), kReadOnly);
+  const auto found = ReadBack(*device, At(1), 3 * kBlock);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(SameBytes(found->View(0, 2 * kBlock), Pattern(2 * kBlock, 4).View()));
+  EXPECT_TRUE(SameBytes(found->View(2 * kBlock, kBlock), std::vector<std::byte>(kBlock)));
+}
+
+TEST_F(ZoneFileDeviceTest, ReaderSeesTheProgressOfAWriterElsewhere) {
+  std::unique_ptr<ZonedDevice> reader;
+  Open(OpenMode::kReadOnly, reader);
+  EXPECT_FALSE(ReadBack(*reader, At(1), kBlock));
+  ASSERT_TRUE(Write(1, 0, 2, 4));
+  EXPECT_TRUE(SameBytes(ReadBack(*reader, At(1), 2 * kBlock)->View(), Pattern(2 * kBlock, 4).View()));
+  EXPECT_EQ(ReportOf(*reader, ZoneId(1)).write_pointer, At(1, 2));
+  ASSERT_TRUE(device->Reset(ZoneId(1)));
+  EXPECT_FALSE(ReadBack(*reader, At(1), kBlock));
+}
+
+TEST_F(ZoneFileDeviceTest, FlushGoesThroughAFileThatTakesIt) {
+  EXPECT_TRUE(device->Flush());
+  SetMode(0, 0440);
+  ASSERT_TRUE(Write(1, 0, 1));
+  EXPECT_TRUE(device->Flush());
+}
+
+TEST_F(ZoneFileDeviceTest, QueuedWriteFreesItsZoneBeforeItIsReaped) {
+  const AlignedBuffer data = Pattern(kCapacity, 3);
+  std::vector<IoRequest> writes(3);
+  std::vector<IoRequest*> done;
+  const auto queue = device->CreateQueue(4);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    writes[i] = {.kind = IoRequest::Kind::kWrite, .offset = At(i), .write_from = data.View()};
+    queue->Submit(&writes[i]);
+    queue->Reap(1, done);
+    EXPECT_TRUE(writes[i].status) << writes[i].status.error().ToString();
+  }
+  EXPECT_EQ(files->OpenForWriting(), "");
+  EXPECT_EQ(done.size(), 3u);
+}
+
+}  // namespace
+}  // namespace zenfs
