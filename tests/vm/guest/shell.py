@@ -15,19 +15,21 @@ class Done:
         self.status, self.out, self.err = status, out, err
 
 
-def attempt(*words, seconds=ENDLESS, environment=None, user=None, stdin=None):
+def attempt(*words, seconds=ENDLESS, environment=None, user=None, before=None,
+            shown=True):
     """Runs a command and returns its Done, whatever its status. A command that doesn't end fails the case.
-    `user`: a number that is neither root nor in any group."""
+    `user`: a number that is neither root nor in any group. `before`: called in the new process before the program.
+    With shown=False its output is left out of the log."""
     words = [str(word) for word in words]
     print("$", *words, flush=True)
     identity = {} if user is None else {"user": user, "group": user, "extra_groups": []}
     try:
-        done = subprocess.run(words, capture_output=True, timeout=seconds, input=stdin,
-                              env=os.environ | (environment or {}), **identity)
+        done = subprocess.run(words, capture_output=True, timeout=seconds, stdin=subprocess.DEVNULL,
+                              preexec_fn=before, env=os.environ | (environment or {}), **identity)
     except subprocess.TimeoutExpired as late:
         show(late.stdout, late.stderr)
         raise CommandFailed(f"{words[0]} had not ended after {seconds} s") from None
-    show(done.stdout, done.stderr)
+    show(done.stdout if shown else b"", done.stderr)
     if done.returncode != 0:
         print(f"exit status {done.returncode}")
     return Done(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))

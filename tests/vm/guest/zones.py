@@ -27,7 +27,7 @@ def zone(start, size, capacity, number, written):
 
 def by_zbd(device):
     """libzbd's report."""
-    lines = run("zbd", "report", "-csv", f"/dev/{device}").splitlines()
+    lines = run("zbd", "report", "-csv", f"/dev/{device}", shown=False).splitlines()
     fields = [[word.strip() for word in line.split(",")] for line in lines if re.match(r"\d", line)]
     return [zone(int(start), int(size), int(capacity), int(condition, 16), int(pointer) - int(start))
             for _, _, start, size, capacity, pointer, condition, _, _ in fields]
@@ -36,7 +36,7 @@ def by_zbd(device):
 def by_blkzone(device):
     """util-linux' report, straight from the kernel."""
     pattern = re.compile(r"start: (0x\w+), len (0x\w+), cap (0x\w+), wptr (0x\w+).*zcond: *(\d+)\(")
-    found = [[int(word, 0) for word in match.groups()] for match in pattern.finditer(run("blkzone", "report", f"/dev/{device}"))]
+    found = [[int(word, 0) for word in match.groups()] for match in pattern.finditer(run("blkzone", "report", f"/dev/{device}", shown=False))]
     return [zone(start * SECTOR, size * SECTOR, capacity * SECTOR, condition, pointer * SECTOR)
             for start, size, capacity, pointer, condition in found]
 

@@ -19,7 +19,7 @@ class Result:
     ok: bool
     seconds: float
     reason: str | None = None
-    evidence: str = ""  # what to show of a failure
+    evidence: str = ""  # what the case printed, and more if it failed
 
 
 def job(cases):
@@ -68,7 +68,7 @@ class Boot:
             else:
                 self.current = None
                 self.settle(Result(event["case"], self.kernel.line, event["ok"], event["seconds"], event["reason"],
-                                   "" if event["ok"] else self.log_of(event["case"])))
+                                   self.log_of(event["case"])))
         limit = next((one.seconds for one in self.cases if one.name == self.current), BOOT_SECONDS)
         return time.monotonic() - self.since > limit
 

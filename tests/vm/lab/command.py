@@ -22,6 +22,7 @@ def parse(arguments):
     parser.add_argument("--case", metavar="NAME", action="append", help="only this case (repeatable)")
     parser.add_argument("--list", action="store_true", help="say which cases there are, and run none")
     parser.add_argument("--json", metavar="FILE", help="also write the results there")
+    parser.add_argument("--verbose", action="store_true", help="show what every case printed, not only those that fail")
     parser.add_argument("--parallel", type=int, choices=(1, 2), default=1, help="guests at a time (default 1)")
     parser.add_argument("--accelerator", choices=("tcg", "kvm"), default="tcg", help="kvm where it works (default tcg)")
     parser.add_argument("--processors", type=int, default=1, help="of each guest (default 1)")
@@ -73,7 +74,7 @@ def write_json(path, results):
 
 
 def work(options):
-    screen = Screen()
+    screen = Screen(options.verbose)
     guest_options = {"processors": options.processors, "accelerator": options.accelerator}
     if options.shell_job:
         return shell_job(pathlib.Path(options.shell_job), kernels.get((options.kernel or ["6.12"])[0]), options.seconds,

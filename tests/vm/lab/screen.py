@@ -9,8 +9,8 @@ WIDTH = 34
 class Screen:
     """Threads: any; one line at a time."""
 
-    def __init__(self, stream=sys.stdout):
-        self.stream = stream
+    def __init__(self, verbose=False, stream=sys.stdout):
+        self.verbose, self.stream = verbose, stream
         self.live = stream.isatty()
         self.lock = threading.Lock()
         self.started = time.monotonic()
@@ -30,5 +30,5 @@ class Screen:
         verdict = "passed" if result.ok else "FAILED"
         self.line(f"{verdict}  {result.kernel:5} {result.case:{WIDTH}} {result.seconds:6.1f} s"
                   + (f"  {result.reason}" if result.reason else ""))
-        if result.evidence:
+        if result.evidence and (self.verbose or not result.ok):
             self.line("\n".join("    | " + line for line in result.evidence.splitlines()))

@@ -1,0 +1,46 @@
+"""A program that works in the background while something is done to its device."""
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+
+
+class Load:
+    def __init__(self, words, environment):
+        self.output = pathlib.Path(tempfile.mkstemp(prefix="load-")[1])
+        self.process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL,
+                                        stdout=open(self.output, "wb"), stderr=subprocess.STDOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.process.kill()  # a process that waits in the kernel stays; we do not
+
+    def wait_until_written(self, device, mebibytes, seconds=60):
+        """Until the device has taken so much since the guest booted."""
+        deadline = time.monotonic() + seconds
+        while written(device) < mebibytes << 20:
+            assert self.process.poll() is None, f"the load ended before it had written {mebibytes} MiB: {self.text()[-300:]}"
+            assert time.monotonic() < deadline, f"the load wrote only {written(device)} bytes in {seconds} s"
+            time.sleep(0.02)
+
+    def end(self, seconds):
+        """Its exit status once it has ended by itself. A signal or a hang fails the case."""
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            print(self.text()[-4000:])
+            raise AssertionError(f"the load hangs: it has not ended {seconds} s later") from None
+        print(re.sub(r"\.\.\. finished .*\r", "", self.text())[-4000:], f"exit status {status}", flush=True)
+        assert status >= 0, f"the load was ended by signal {-status}"
+        return status
+
+    def text(self):
+        return self.output.read_text(errors="replace")
+
+
+def written(device):
+    """Bytes written since the device came up; /sys/block/DEVICE/stat counts in sectors."""
+    return int(pathlib.Path("/sys/block", device, "stat").read_text().split()[6]) * 512
