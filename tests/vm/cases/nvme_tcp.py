@@ -1,6 +1,7 @@
 """A zoned namespace on another machine: the kernel's NVMe/TCP target and initiator, both in the guest."""
 import contextlib
 import pathlib
+import re
 import time
 
 from guest import volume
@@ -57,6 +58,8 @@ def nvme_over_tcp_carries_a_volume():
     with exported(local) as name:
         remote = volume.block(name)
         remote.zenfs("mkfs")
+        listed = run(volume.BINARIES / "zenfs", "devices")  # not the hidden nvme4c4n1 beside nvme4n1
+        assert name in listed and not re.search(r"nvme\d+c\d", listed), listed
         database = volume.database_of(remote.db_bench("fillrandom", "--num=8000", "--seed=3"))
         assert "(4000 of 4000 found)" in remote.db_bench("readrandom", "--use_existing_db", "--num=8000", "--reads=4000",
                                                          "--seed=3")

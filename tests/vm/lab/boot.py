@@ -51,7 +51,7 @@ class Boot:
         with self.guest:
             ending = self.guest.run(job(self.cases), seconds, self.follow)
             self.follow()
-        if self.unreached and not ending.ok:
+        if self.unreached and not ending.ok and not Guest.interrupted:
             self.blame(self.unreached[0], ending)
         if all(result.ok for result in self.results):
             shutil.rmtree(self.directory, ignore_errors=True)

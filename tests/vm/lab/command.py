@@ -3,6 +3,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import sys
 
 from lab import kernels
@@ -94,7 +95,12 @@ def work(options):
     return 1 if failed or not results else 0
 
 
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
 def main(arguments):
+    signal.signal(signal.SIGTERM, interrupt)
     try:
         return work(parse(arguments))
     except LabError as error:

@@ -11,7 +11,7 @@ and LAB_BOOTS, how often the guest came up: 2 after a reset, when the same job r
 
 A job ends done only if its exit status stands in the share, whatever QEMU's own status is.
 
-Threads: one at a time. Every guest that was started must be waited for or killed; `with Guest(...) as guest` does.
+Threads: one at a time, but for kill_all. Every guest that was started must be waited for or killed; `with Guest(...) as guest` does.
 """
 import dataclasses
 import os
@@ -45,6 +45,9 @@ class Ending:
 
 
 class Guest:
+    alive = set()        # those of this process that were started and have not ended
+    interrupted = False  # kill_all was called
+
     def __init__(self, kernel, directory, *, drives=(), arguments=(), memory="1G", processors=1, accelerator="tcg",
                  reset_ends=True):
         """`directory` keeps images, console and share, and may be used by one guest after another. `arguments` are
@@ -85,8 +88,8 @@ class Guest:
         # A socket's path must be short, so QEMU is given the directory as its own and takes a relative one.
         (self.directory / "monitor").unlink(missing_ok=True)
         self.process = subprocess.Popen(self.command(), cwd=self.directory, stdin=subprocess.DEVNULL,
-                                        stdout=open(self.directory / "qemu.log", "wb"), stderr=subprocess.STDOUT,
-                                        start_new_session=True)  # a Ctrl-C is for us; we kill it
+                                        stdout=open(self.directory / "qemu.log", "wb"), stderr=subprocess.STDOUT)
+        Guest.alive.add(self)
 
     def write_job(self, text):
         serials = " ".join(drive.serial for drive in self.drives)
@@ -111,7 +114,8 @@ class Guest:
 
     @property
     def running(self):
-        return self.process is not None and self.process.poll() is None
+        process = self.process
+        return process is not None and process.poll() is None
 
     def wait(self, seconds, progress=None):
         """Until the guest has ended, `seconds` at most; then it is made to say what it waits for, and killed.
@@ -120,12 +124,12 @@ class Guest:
         while self.running:
             if time.monotonic() > deadline or (progress is not None and progress()):
                 return self.give_up()
-            try:
-                self.process.wait(0.1)
-            except subprocess.TimeoutExpired:
-                pass
+            time.sleep(0.1)
+        if self.process is None:
+            return Ending("died")  # killed by another thread
         status = self.process.wait()
         self.process = None
+        Guest.alive.discard(self)
         if progress is not None:
             progress()
         return self.ending(status)
@@ -156,10 +160,18 @@ class Guest:
 
     def kill(self):
         """Ends QEMU at once and waits for it, since it locks its images. Zone states are lost."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
+        process, self.process = self.process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+        Guest.alive.discard(self)
+
+    @staticmethod
+    def kill_all():
+        """For a program that is interrupted; safe beside threads that wait for guests."""
+        Guest.interrupted = True
+        for guest in list(Guest.alive):
+            guest.kill()
 
     def monitor_path(self):
         """Relative to here: the path of a socket may have no more than 107 characters."""

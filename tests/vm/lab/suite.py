@@ -38,7 +38,13 @@ class Suite:
         """The results of all cases on all kernels that they are for. At most `parallel` guests at a time."""
         work = [boot for kernel in kernels for boot in self.boots(kernel, cases)]
         with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
-            return [result for results in pool.map(lambda one: one(), work) for result in results]
+            waiting = [pool.submit(one) for one in work]
+            try:
+                return [result for one in waiting for result in one.result()]
+            except BaseException:  # interrupted, or the lab lacks something: no boot begins any more
+                pool.shutdown(wait=False, cancel_futures=True)
+                Guest.kill_all()
+                raise
 
     def boots(self, kernel, cases):
         """Functions that each run some cases, one guest at a time."""
@@ -60,6 +66,8 @@ class Suite:
         while left:
             boot = Boot(kernel, RUNS / kernel.line / f"{name}-{turn}", left, self.screen, self.guest_options)
             results += boot.run()
+            if Guest.interrupted:
+                break
             if not boot.results:  # nothing failed and nothing ran: the guest ended well without a word
                 results += self.never_ran(kernel, left)
                 break
