@@ -35,30 +35,29 @@ Result<bool> ParseIo(std::string_view value) {
   return Fail(Code::kInvalidArgument, fmt::format("option io:{} is neither io:uring nor io:plain", value));
 }
 
-Result<std::unique_ptr<ZonedDevice>> OpenMountedZones(const DeviceUri& uri, OpenMode mode,
-                                                      DeviceOptions* unclaimed) {
-  ZonefsOptions options;
+// What the kernel's devices have in common: everything but `io` goes to `unclaimed`.
+Result<bool> TakeIo(const DeviceUri& uri, DeviceOptions* unclaimed) {
+  bool io_uring = true;
   for (const auto& [key, value] : uri.options) {
     if (key == "io") {
-      ZENFS_ASSIGN_OR_RETURN(options.io_uring, ParseIo(value));
+      ZENFS_ASSIGN_OR_RETURN(io_uring, ParseIo(value));
     } else {
       unclaimed->emplace_back(key, value);
     }
   }
-  return OpenZonefs(uri.target, mode, options);
+  return io_uring;
+}
+
+Result<std::unique_ptr<ZonedDevice>> OpenMountedZones(const DeviceUri& uri, OpenMode mode,
+                                                      DeviceOptions* unclaimed) {
+  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(uri, unclaimed));
+  return OpenZonefs(uri.target, mode, {.io_uring = io_uring});
 }
 
 Result<std::unique_ptr<ZonedDevice>> OpenBlock(const DeviceUri& uri, OpenMode mode,
                                                DeviceOptions* unclaimed) {
-  BlockOptions options;
-  for (const auto& [key, value] : uri.options) {
-    if (key == "io") {
-      ZENFS_ASSIGN_OR_RETURN(options.io_uring, ParseIo(value));
-    } else {
-      unclaimed->emplace_back(key, value);
-    }
-  }
-  return OpenBlockDevice(uri.target, mode, options);
+  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(uri, unclaimed));
+  return OpenBlockDevice(uri.target, mode, {.io_uring = io_uring});
 }
 
 Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode mode,
