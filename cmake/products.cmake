@@ -1,4 +1,4 @@
-# What is installed: the plugin and the command.
+# What is installed: the plugin, the command, a udev rule.
 include(plugin OPTIONAL)
 include(cli OPTIONAL)
 if(COMMAND zenfs_add_plugin)
@@ -7,3 +7,5 @@ endif()
 if(COMMAND zenfs_add_cli)
   zenfs_add_cli()
 endif()
+include(packaging)
+zenfs_add_packaging()
