@@ -89,3 +89,17 @@ set(ZENFS_TESTS_backends
   backends/device_uri_test.cc
   backends/open_device_test.cc
 )
+
+# src/discovery: which devices there are
+set(ZENFS_SOURCES_discovery
+  discovery/contents.cc
+  discovery/device_list.cc
+  discovery/known_devices.cc
+  discovery/resolve.cc
+)
+set(ZENFS_TESTS_discovery
+  discovery/contents_test.cc
+  discovery/device_list_test.cc
+  discovery/known_devices_test.cc
+  discovery/resolve_test.cc
+)

@@ -7,7 +7,7 @@ function(zenfs_add_cli)
   target_include_directories(zenfs_cli_core PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(zenfs_cli_core PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
   target_link_libraries(zenfs_cli_core
-    PUBLIC zenfs_volume zenfs_backup zenfs_backends CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::pull
+    PUBLIC zenfs_volume zenfs_backup zenfs_backends zenfs_discovery CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::pull
     PRIVATE zenfs_flags)
 
   add_executable(zenfs_cli ${PROJECT_SOURCE_DIR}/src/cli/main.cc)

@@ -47,6 +47,7 @@ function(zenfs_add_layers)
   endif()
   zenfs_layer(zonefs DEPENDS base device model host)
   zenfs_layer(backends DEPENDS base device model emulator block zonefs)
+  zenfs_layer(discovery DEPENDS base device format metalog model host block zonefs backends)
 endfunction()
 
 function(zenfs_add_products)

@@ -7,7 +7,7 @@ function(zenfs_add_plugin)
   list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
   add_library(zenfs_rocksdb_plugin OBJECT ${sources})
   target_link_libraries(zenfs_rocksdb_plugin
-    PUBLIC zenfs_volume zenfs_backends RocksDB::rocksdb-shared PRIVATE zenfs_flags)
+    PUBLIC zenfs_volume zenfs_backends zenfs_discovery RocksDB::rocksdb-shared PRIVATE zenfs_flags)
   target_compile_definitions(zenfs_rocksdb_plugin PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
 
   # Named as needed whatever the linker thinks: every process under a preload loads this library, and without

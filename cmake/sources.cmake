@@ -294,7 +294,6 @@ set(ZENFS_SOURCES_cli
   cli/completion.cc
   cli/console.cc
   cli/delete.cc
-  cli/device_list.cc
   cli/device_option.cc
   cli/df.cc
   cli/dump.cc
@@ -339,7 +338,6 @@ set(ZENFS_SOURCES_cli
   cli/zsh_completion.cc
 )
 set(ZENFS_TESTS_cli
-  cli/device_list_test.cc
   cli/number_test.cc
   cli/prometheus_families_test.cc
   cli/stats_table_test.cc

@@ -16,7 +16,7 @@ endfunction()
 function(zenfs_add_tests)
   zenfs_layer(testing DEPENDS base device model emulator zonefs)
   foreach(layer base model metrics device format staging zone metalog file wal catalog reclaim volume backup
-                host emulator block zonefs backends testing)
+                host emulator block zonefs backends discovery testing)
     zenfs_test_program(${layer} FOLDER src SOURCES ${ZENFS_TESTS_${layer}}
       LINK zenfs_${layer} zenfs_testing)
   endforeach()

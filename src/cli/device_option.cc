@@ -2,23 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/open_device.h"
+#include "discovery/resolve.h"
 
 namespace zenfs {
 namespace {
 
-constexpr const char* kFlags[] = {"--zbd", "--zonefs", "--emu", "--uri"};
+struct Flag {
+  const char* name;
+  const char* kind;   // of the device; that of --uri is in its value
+  const char* wants;  // for a message
+};
+constexpr Flag kFlags[] = {{"--zbd", "dev", "name of a block device"},
+                           {"--zonefs", "zonefs", "mountpoint"},
+                           {"--emu", "emu", "path of the device's file"},
+                           {"--uri", "", "URI"}};
 
 Result<DeviceUri> UriOf(std::string_view flag, const std::string& value) {
-  if (flag == "--zbd" || flag == "--zonefs") {
-    return Fail(Code::kNotSupported,
-                fmt::format("{}: real devices arrive with a later version; this one opens emulated devices "
-                            "(--emu=PATH)",
-                            flag));
-  }
   if (flag == "--uri") return ParseDeviceUri(value);
-  if (value.empty()) return Fail(Code::kInvalidArgument, "--emu: the path is empty; name the device's file");
-  return DeviceUri{.kind = "emu", .target = value, .options = {}};
+  const auto found =
+      std::find_if(std::begin(kFlags), std::end(kFlags), [&](const Flag& f) { return f.name == flag; });
+  if (value.empty()) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: no {} is given", flag, found->wants));
+  }
+  return DeviceUri{.kind = found->kind, .target = value, .options = {}};
 }
 
 }  // namespace
@@ -30,10 +39,11 @@ DeviceOption::DeviceOption(CLI::App& app, Use use) : app_(app), use_(use) {
     // A flag takes one value; that a second flag names a second device is for Uris to judge.
     app.add_option(flag, values, help)->type_name(type)->group(group)->allow_extra_args(false);
   };
+  add("--zbd", zbd_, "NAME", "A zoned block device: its name under /dev, or a path");
+  add("--zonefs", zonefs_, "MOUNT", "A mounted zonefs");
   add("--emu", emu_, "PATH", "An emulated device: the path of its file");
-  add("--uri", uri_, "URI", "As a RocksDB program names it: zenfs://emu:PATH[?key:value,...]");
-  add("--zbd", zbd_, "NAME", "A zoned block device under /dev (arrives with a later version)");
-  add("--zonefs", zonefs_, "MOUNT", "A mounted zonefs (arrives with a later version)");
+  add("--uri", uri_, "URI",
+      "As RocksDB programs do: zenfs://dev:NAME, zonefs:, emu: or uuid:UUID, and ?key:value,...");
   if (use != kOneWrite) return;
   app.add_flag("--discard-unsynced", discard_unsynced_,
                "Give up what a dead process had flushed and not synced, where it can't be read any more");
@@ -47,15 +57,15 @@ Result<DeviceUri> DeviceOption::Uri() const {
 Result<std::vector<DeviceUri>> DeviceOption::Uris() const {
   std::vector<std::pair<std::string, std::string>> given;
   std::string flags;
-  for (const char* flag : kFlags) {
-    for (const std::string& value : app_.get_option(flag)->results()) {
-      flags += fmt::format("{}{}", given.empty() ? "" : " and ", flag);
-      given.emplace_back(flag, value);
+  for (const Flag& flag : kFlags) {
+    for (const std::string& value : app_.get_option(flag.name)->results()) {
+      flags += fmt::format("{}{}", given.empty() ? "" : " and ", flag.name);
+      given.emplace_back(flag.name, value);
     }
   }
   if (given.empty() || (use_ != kMany && given.size() > 1)) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("{}; name {} with --emu=PATH, --uri=URI, --zbd=NAME or --zonefs=MOUNT",
+                fmt::format("{}; name {} with --zbd=NAME, --zonefs=MOUNT, --emu=PATH or --uri=URI",
                             given.empty() ? "no device given"
                                           : fmt::format("{} name {} devices", flags, given.size()),
                             use_ == kMany ? "at least one" : "exactly one"));
@@ -72,7 +82,8 @@ Result<NamedDevice> OpenNamedDevice(const DeviceUri& uri, OpenMode mode) {
   // A wrong option is the better message, also where the device could not be opened either.
   NamedDevice named;
   DeviceOptions unclaimed;
-  auto device = OpenDevice(uri, mode, &unclaimed);
+  ZENFS_ASSIGN_OR_RETURN(const DeviceUri resolved, ResolveUri(uri));
+  auto device = OpenDevice(resolved, mode, &unclaimed);
   ZENFS_ASSIGN_OR_RETURN(named.mount_options, ParseMountOptions(unclaimed));
   ZENFS_ASSIGN_OR_RETURN(named.device, std::move(device));
   return named;

@@ -20,7 +20,8 @@ struct NamedDevice {
   MountOptions mount_options;  // of the URI, if it has any
 };
 
-// Errors: those of opening the device, and kInvalidArgument for options nobody knows.
+// uuid: is looked for (discovery/resolve.h). Errors: those of that, of opening the device, and kInvalidArgument for
+// options nobody knows.
 [[nodiscard]] Result<NamedDevice> OpenNamedDevice(const DeviceUri& uri, OpenMode mode);
 
 class DeviceOption {
@@ -34,8 +35,7 @@ class DeviceOption {
   // Adds --zbd, --zonefs, --emu and --uri. `app` keeps references to this object.
   explicit DeviceOption(CLI::App& app, Use use = kOne);
 
-  // What the flags name. Errors: kInvalidArgument unless exactly one of them was given, kNotSupported for a
-  // kind of device that this version can't open.
+  // What the flags name. Errors: kInvalidArgument unless exactly one of them was given.
   [[nodiscard]] Result<DeviceUri> Uri() const;
   // All that the flags name, with kMany. Errors: as Uri, but that one is enough.
   [[nodiscard]] Result<std::vector<DeviceUri>> Uris() const;

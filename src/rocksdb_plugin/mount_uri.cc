@@ -1,6 +1,7 @@
 #include "rocksdb_plugin/mount_uri.h"
 
 #include "backends/open_device.h"
+#include "discovery/resolve.h"
 #include "volume/mount_table.h"
 
 namespace zenfs {
@@ -18,7 +19,8 @@ Result<MountOptions> MountOptionsOf(const DeviceUri& uri) {
 }  // namespace
 
 Result<std::shared_ptr<Volume>> MountUri(const std::string& uri) {
-  ZENFS_ASSIGN_OR_RETURN(const DeviceUri device, ParseDeviceUri(uri));
+  ZENFS_ASSIGN_OR_RETURN(const DeviceUri named, ParseDeviceUri(uri));
+  ZENFS_ASSIGN_OR_RETURN(const DeviceUri device, ResolveUri(named));
   ZENFS_ASSIGN_OR_RETURN(const MountOptions options, MountOptionsOf(device));
   const OpenMode mode = options.read_only ? OpenMode::kReadOnly : OpenMode::kExclusive;
   return MountShared(Canonical(device), options, [&] {

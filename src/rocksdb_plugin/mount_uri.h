@@ -11,8 +11,8 @@ namespace zenfs {
 
 // "zenfs://emu:/var/tmp/a.img?ro" -> the volume, shared with everybody in this process who mounted the same
 // device. Options that the device does not know are the mount's (volume/mount_options.h); one that neither
-// knows is an error, also when the device is mounted already. Errors: those of ParseDeviceUri, OpenDevice,
-// ParseMountOptions and MountShared. Threads: any.
+// knows is an error, also when the device is mounted already. Errors: those of ParseDeviceUri, ResolveUri,
+// OpenDevice, ParseMountOptions and MountShared. Threads: any.
 [[nodiscard]] Result<std::shared_ptr<Volume>> MountUri(const std::string& uri);
 
 }  // namespace zenfs

@@ -70,8 +70,8 @@ class CliCase(unittest.TestCase):
 
     # --- running ---
     def zenfs(self, *words, **environment):
-        env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
-        env |= {"TZ": "UTC", "LC_ALL": "C"} | environment
+        env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "ZENFS_DEVICES")}
+        env |= {"TZ": "UTC", "LC_ALL": "C", "ZENFS_DEVICES_FILE": "/dev/null"} | environment
         return Outcome(subprocess.run([self.program, *words], capture_output=True, text=True, errors="replace", env=env,
                                       stdin=subprocess.DEVNULL, timeout=120, **self.identity))
 

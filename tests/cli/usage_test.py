@@ -50,9 +50,15 @@ class Usage(CliCase):
         self.fails("df", "--emu=a", "--uri=zenfs://emu:b", saying=["--emu and --uri name 2 devices", "exactly one"])
         self.fails("df", "--emu=a", "--emu=b", saying="--emu")
 
-    def test_real_devices_arrive_later(self):
-        self.fails("mkfs", "--zbd=nvme0n1", saying=["--zbd: real devices arrive with a later version"])
-        self.fails("df", "--zonefs=/mnt/zns", saying=["--zonefs: real devices arrive with a later version"])
+    def test_real_devices_that_are_not_there(self):
+        for verb in VERBS_WITH_A_DEVICE:
+            self.fails(verb, "--zbd=no-such-disk", saying=["/dev/no-such-disk", "no such device", "zenfs devices"])
+            self.fails(verb, "--zonefs=/no/such/mount", saying="/no/such/mount")
+
+    def test_what_is_no_zoned_device_is_told_what_it_is(self):
+        self.fails("mkfs", "--zbd=null", saying=["/dev/null", "not a block device"])
+        self.fails("df", f"--zbd={self.dir}", saying=[self.dir, "not a block device"])
+        self.fails("df", f"--zonefs={self.dir}", saying=[self.dir, "zonefs"])
 
     def test_check_tells_apart_what_it_could_not_do(self):
         self.fails("check", status=2, saying="no device given")
@@ -68,11 +74,13 @@ class Usage(CliCase):
 
     def test_bad_uris(self):
         self.fails("df", "--uri=", saying="--uri")
-        self.fails("df", "--emu=", saying="--emu")
-        self.fails("df", "--uri=emu", saying="zenfs://emu:PATH")
+        for flag in ("--emu", "--zbd", "--zonefs"):
+            self.fails("df", flag + "=", saying=flag)
+            self.fails("df", flag, "", saying=[flag, "is given"])
+        self.fails("df", "--uri=emu", saying=["zenfs://dev:NAME", "zenfs://zonefs:MOUNT", "zenfs://emu:PATH"])
         self.fails("df", "--uri=https://example.org/x", saying="https")
         self.fails("df", "--uri=zenfs://tape:0", saying="tape")
-        self.fails("df", "--uri=zenfs://dev:nvme0n1", saying="emu:")
+        self.fails("df", "--uri=zenfs://dev:no-such-disk", saying="/dev/no-such-disk")
         self.make_volume()
         self.ok("df", f"--uri=zenfs://emu:{self.image}?ro,latency_us:1")
         self.fails("df", f"--uri=zenfs://emu:{self.image}?colour:red", saying=["colour", "buffer_kib"])

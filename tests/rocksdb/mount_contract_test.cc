@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -18,6 +19,7 @@
 namespace zenfs {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const IOOptions kIo;
@@ -106,6 +108,37 @@ TEST(MountContract, NamesItself) {
   EXPECT_NE(fs->CheckedCast<ZenFileSystem>(), nullptr);
   EXPECT_EQ(fs->GetId(), volume.uri());
   EXPECT_THAT(zenfs_plugin_version(), HasSubstr("RocksDB " + rocksdb::GetRocksVersionAsString()));
+}
+
+// One that lists `path` as a device, for the time of a test.
+class ListedDevice {
+ public:
+  explicit ListedDevice(const std::string& path) { ::setenv("ZENFS_DEVICES", path.c_str(), 1); }
+  ~ListedDevice() { ::unsetenv("ZENFS_DEVICES"); }
+};
+
+TEST(MountContract, DeviceIsFoundByTheUuidOfItsFileSystem) {
+  const TestVolume volume;
+  const Uuid uuid = Uuid::Generate();
+  volume.Format({.uuid = uuid, .force = true});
+  const ListedDevice listed(volume.device_path());
+  std::shared_ptr<rocksdb::FileSystem> fs;
+  ASSERT_STATUS_OK(volume.TryOpen("zenfs://uuid:" + uuid.ToString() + "?buffer_kib:64", &fs));
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/file", "content"));
+  EXPECT_EQ(ReadWhole(*volume.Open("buffer_kib:64"), "/file"), "content") << "both names share one volume";
+  std::shared_ptr<rocksdb::FileSystem> reader;
+  fs.reset();
+  ASSERT_STATUS_OK(volume.TryOpen("zenfs://uuid:" + uuid.ToString() + "?ro", &reader));
+  EXPECT_EQ(ReadWhole(*reader, "/file"), "content");
+}
+
+TEST(MountContract, UuidThatNoDeviceHasIsRefusedWithTheReason) {
+  const TestVolume volume;
+  const ListedDevice listed(volume.device_path());
+  const std::string uuid = Uuid::Generate().ToString();
+  EXPECT_THAT(RefusalOf("zenfs://uuid:" + uuid),
+              AllOf(HasSubstr(uuid), HasSubstr("no device with that UUID")));
+  EXPECT_THAT(RefusalOf("zenfs://uuid:1234"), HasSubstr("xxxxxxxx-xxxx"));
 }
 
 TEST(MountContract, WrongUrisAreRefusedWithTheReason) {

@@ -1,0 +1,110 @@
+#include "discovery/contents.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/block/block_device.h"
+#include "backends/open_device.h"
+#include "base/aligned_buffer.h"
+#include "metalog/probe.h"
+
+namespace zenfs {
+namespace {
+
+// At the start of the block device: ZONEFS_MAGIC (0x5a4f4653, linux/magic.h), little-endian.
+constexpr std::string_view kZonefsMagic = "SFOZ";
+
+Result<std::unique_ptr<ZonedDevice>> OpenToLook(const KnownDevice& known) {
+  DeviceOptions none;
+  return OpenDevice(known.uri, OpenMode::kReadOnly, &none);
+}
+
+Contents NotOpened(const Error& error) {
+  switch (error.code()) {
+    case Code::kNotFound:
+    case Code::kInvalidArgument:
+    case Code::kNotSupported: return {.kind = Contents::Kind::kNoDevice, .why = error};
+    default: return {.kind = Contents::Kind::kUnreadable, .why = error};
+  }
+}
+
+bool HoldsZonefs(ZonedDevice& device) {
+  AlignedBuffer block(device.geometry().block_size);
+  block.Resize(block.capacity());
+  const auto first = device.Report(ZoneId(0), 1);
+  if (!first) return false;
+  const bool written = first->front().WrittenBytes() >= block.size();
+  if (!written && first->front().type != ZoneType::kConventional) return false;
+  if (!device.Read(DeviceOffset(0), block.Span())) return false;
+  return std::memcmp(block.data(), kZonefsMagic.data(), kZonefsMagic.size()) == 0;
+}
+
+Contents ContentsOf(ZonedDevice& device) {
+  const Result<Superblock> superblock = ProbeSuperblock(device);
+  if (superblock) {
+    return {.kind = Contents::Kind::kZenfs,
+            .uuid = superblock->uuid,
+            .label = superblock->label,
+            .identity = device.identity(),
+            .why = {}};
+  }
+  if (superblock.error().code() != Code::kNotFound) {
+    return {.kind = Contents::Kind::kUnreadable, .why = superblock.error()};
+  }
+  return {.kind = HoldsZonefs(device) ? Contents::Kind::kZonefs : Contents::Kind::kOther, .why = {}};
+}
+
+void AddZones(ZonedDevice& device, DeviceLook& look) {
+  const auto zones = device.Report(ZoneId(0), device.geometry().zone_count);
+  if (!zones) return;  // what can't be reported stays unknown
+  bool written = false;
+  for (const ZoneInfo& zone : *zones) {
+    if (zone.type == ZoneType::kConventional) {
+      ++look.conventional;
+      continue;
+    }
+    look.zone_capacity = std::max(look.zone_capacity, zone.capacity);
+    written |= zone.WrittenBytes() > 0;
+  }
+  if (look.contents.kind == Contents::Kind::kOther && !written) look.contents.kind = Contents::Kind::kNothing;
+}
+
+std::string PathOf(const DeviceUri& uri) {
+  if (uri.kind == "dev") return BlockNodePath(uri.target);
+  return uri.kind == "zonefs" ? uri.target + "/seq/0" : uri.target;
+}
+
+bool Allows(const std::string& path, int access) {
+  return ::faccessat(AT_FDCWD, path.c_str(), access, AT_EACCESS) == 0;
+}
+
+}  // namespace
+
+Contents Probe(const KnownDevice& known) {
+  if (!known.used_by.empty()) return {.kind = Contents::Kind::kUsed, .why = {}};
+  const auto device = OpenToLook(known);
+  return device ? ContentsOf(**device) : NotOpened(device.error());
+}
+
+DeviceLook Examine(const KnownDevice& known) {
+  DeviceLook look;
+  const std::string path = PathOf(known.uri);
+  look.readable = Allows(path, R_OK);
+  look.writable = Allows(path, W_OK);
+  const auto device = OpenToLook(known);
+  if (!known.used_by.empty()) {
+    look.contents.kind = Contents::Kind::kUsed;
+  } else {
+    look.contents = device ? ContentsOf(**device) : NotOpened(device.error());
+  }
+  if (!device) return look;
+  look.geometry = (*device)->geometry();
+  look.notices = (*device)->notices();
+  AddZones(**device, look);
+  return look;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,154 @@
+#include "discovery/device_list.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace zenfs {
+namespace {
+
+// What stands before a ':' that belongs to a device rather than between two.
+bool IsPrefix(std::string_view part) {
+  constexpr std::array<std::string_view, 8> kPrefixes = {"zenfs",    "emu",  "dev",   "zonefs",
+                                                         "//zonefs", "uuid", "//emu", "//dev"};
+  return part == "//uuid" || std::find(kPrefixes.begin(), kPrefixes.end(), part) != kPrefixes.end();
+}
+
+constexpr std::size_t kFileBytesMax = 1 << 20;
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody here sets it
+  return value == nullptr ? "" : value;
+}
+
+// In an absolute path a ':' is one of the path.
+Result<DeviceUri> ParseListed(const std::string& text) {
+  if (text.starts_with('/') || text.find(':') == std::string::npos) {
+    struct stat st{};
+    const bool there = ::stat(text.c_str(), &st) == 0;
+    const char* kind = there && S_ISBLK(st.st_mode) ? "dev" : there && S_ISDIR(st.st_mode) ? "zonefs" : "emu";
+    return DeviceUri{.kind = kind, .target = text, .options = {}};
+  }
+  ZENFS_ASSIGN_OR_RETURN(DeviceUri uri, ParseDeviceUri(text));
+  if (uri.kind == "uuid") {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: a list says where to look for a UUID; name a device by its place", text));
+  }
+  if (!uri.options.empty()) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{}: a list of devices takes no options; they belong to the URI that a program opens",
+                    text));
+  }
+  return uri;
+}
+
+// Where a program stands has nothing to do with where a file stands.
+Result<DeviceUri> ParseLine(const std::string& line) {
+  ZENFS_ASSIGN_OR_RETURN(DeviceUri uri, ParseListed(line));
+  if (uri.kind == "dev" || uri.target.starts_with('/')) return uri;
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("{}: not an absolute path; a line is /PATH, emu:/PATH, dev:NAME or zonefs:/MOUNT", line));
+}
+
+std::string Trimmed(std::string_view line) {
+  constexpr std::string_view kSpace = " \t\r";
+  const std::size_t begin = line.find_first_not_of(kSpace);
+  if (begin == line.npos || line[begin] == '#') return "";
+  return std::string(line.substr(begin, line.find_last_not_of(kSpace) - begin + 1));
+}
+
+Result<std::string> ReadText(const std::string& path) {
+  struct stat st{};
+  if (::stat(path.c_str(), &st) != 0) return FailErrno(errno, fmt::format("{}: the list of devices", path));
+  if (S_ISDIR(st.st_mode))
+    return Fail(Code::kIsADirectory, path + ": a list of devices is a file, not a directory");
+  if (S_ISFIFO(st.st_mode))
+    return Fail(Code::kInvalidArgument, path + ": a list of devices is a file, not a pipe");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kFileBytesMax + 1, '\0');
+  if (!file || !(file.read(text.data(), static_cast<std::streamsize>(text.size())), !file.bad())) {
+    return FailErrno(errno == 0 ? EIO : errno, fmt::format("{}: the list of devices", path));
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() <= kFileBytesMax) return text;
+  return Fail(Code::kInvalidArgument, fmt::format("{}: too long for a list of devices", path));
+}
+
+void ReadVariable(const std::string& list, ListedDevices& listed) {
+  for (const std::string& text : SplitDeviceList(list)) {
+    if (auto uri = ParseListed(text)) {
+      listed.devices.push_back(std::move(*uri));
+    } else {
+      listed.problems.push_back(uri.error().With("ZENFS_DEVICES"));
+    }
+  }
+}
+
+void ReadFile(const std::string& path, ListedDevices& listed) {
+  const Result<std::string> text = ReadText(path);
+  if (!text) return listed.problems.push_back(text.error());
+  std::string_view rest = *text;
+  for (unsigned number = 1; !rest.empty(); ++number) {
+    const std::string line = Trimmed(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
+    if (line.empty()) continue;
+    if (auto uri = ParseLine(line)) {
+      listed.devices.push_back(std::move(*uri));
+    } else {
+      listed.problems.push_back(uri.error().With(fmt::format("{}:{}", path, number)));
+    }
+  }
+}
+
+}  // namespace
+
+ListPlaces ListPlaces::OfEnvironment() {
+  ListPlaces places{.variable = Environment("ZENFS_DEVICES"), .file = Environment("ZENFS_DEVICES_FILE")};
+  if (!places.file.empty()) return places;
+  std::string config = Environment("XDG_CONFIG_HOME");
+  if (config.empty() && !Environment("HOME").empty()) config = Environment("HOME") + "/.config";
+  std::error_code ignored;  // a directory that can't be looked into has no list for us
+  for (const std::string& path :
+       {config.empty() ? "" : config + "/zenfs/devices", std::string("/etc/zenfs/devices")}) {
+    if (!path.empty() && std::filesystem::exists(path, ignored)) {
+      places.file = path;
+      break;
+    }
+  }
+  return places;
+}
+
+ListedDevices ReadDeviceLists(const ListPlaces& places) {
+  ListedDevices listed;
+  ReadVariable(places.variable, listed);
+  if (!places.file.empty()) ReadFile(places.file, listed);
+  return listed;
+}
+
+std::vector<std::string> SplitDeviceList(std::string_view list) {
+  std::vector<std::string> devices;
+  std::string device;
+  while (!list.empty()) {
+    const std::string_view part = list.substr(0, list.find(':'));
+    list.remove_prefix(std::min(part.size() + 1, list.size()));
+    device += part;
+    if (IsPrefix(part) && !list.empty()) {
+      device += ':';
+    } else if (!device.empty()) {
+      devices.push_back(std::move(device));
+      device.clear();
+    }
+  }
+  return devices;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,126 @@
+#include "discovery/resolve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "discovery/discovery_test_util.h"
+#include "testing/unprivileged.h"
+
+namespace zenfs {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+
+class ResolveTest : public DiscoveryTest {
+ protected:
+  Result<DeviceUri> Resolve(const std::string& uuid) const {
+    return ResolveUri({.kind = "uuid", .target = uuid, .options = {{"ro", ""}}}, places_);
+  }
+  Error ErrorOf(const std::string& uuid) const {
+    const auto uri = Resolve(uuid);
+    return uri ? Error(Code::kExists, "resolved to " + uri->target) : uri.error();
+  }
+
+  const Uuid uuid_ = Uuid::Generate();
+};
+
+TEST_F(ResolveTest, DeviceWithTheUuidIsFoundAndOptionsAreKept) {
+  List(MakeVolume("other.img", Uuid::Generate()));
+  const std::string path = MakeVolume("a.img", uuid_);
+  List(path);
+  List(MakeDevice("empty.img"));
+  const auto uri = Resolve(uuid_.ToString());
+  ASSERT_TRUE(uri) << uri.error().ToString();
+  EXPECT_EQ(uri->kind, "emu");
+  EXPECT_EQ(uri->target, path);
+  EXPECT_THAT(uri->options, ElementsAre(Pair("ro", "")));
+}
+
+TEST_F(ResolveTest, CaseDoesNotMatter) {
+  List(MakeVolume("a.img", uuid_));
+  std::string upper = uuid_.ToString();
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  EXPECT_TRUE(Resolve(upper));
+}
+
+TEST_F(ResolveTest, OtherKindsPassThrough) {
+  const DeviceUri uri{.kind = "emu", .target = "/no/such.img", .options = {{"ro", ""}}};
+  const auto resolved = ResolveUri(uri, places_);
+  ASSERT_TRUE(resolved);
+  EXPECT_EQ(resolved->kind, "emu");
+  EXPECT_EQ(resolved->target, "/no/such.img");
+  EXPECT_EQ(resolved->options, uri.options);
+}
+
+TEST_F(ResolveTest, UnknownUuidSaysHowManyWereLookedAt) {
+  EXPECT_THAT(ErrorOf(uuid_.ToString()).text(), AllOf(HasSubstr("among the 0"), HasSubstr("ZENFS_DEVICES")));
+  List(MakeVolume("a.img", Uuid::Generate()));
+  List(MakeDevice("b.img"));
+  const Error error = ErrorOf(uuid_.ToString());
+  EXPECT_EQ(error.code(), Code::kNotFound);
+  EXPECT_THAT(error.text(), AllOf(HasSubstr("uuid:" + uuid_.ToString()), HasSubstr("among the 2")));
+}
+
+TEST_F(ResolveTest, WhatCouldNotBeReadIsNamedWithTheReason) {
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  const std::string path = MakeVolume("a.img", uuid_);
+  std::filesystem::permissions(path, std::filesystem::perms(0));
+  List(path);
+  List(directory_.File("none.img"));
+  places_.lists.file = directory_.File("no-list");
+  const Unprivileged nobody;
+  const Error error = ErrorOf(uuid_.ToString());
+  EXPECT_EQ(error.code(), Code::kNotFound);
+  EXPECT_THAT(error.text(), AllOf(HasSubstr("among the 0"), HasSubstr(path), HasSubstr("(no permission)"),
+                                  HasSubstr("none.img"), HasSubstr("no-list"), Not(HasSubstr("\n"))));
+}
+
+TEST_F(ResolveTest, LongListsOfUnreadableDevicesAreCut) {
+  for (int i = 0; i < 5; ++i) List(directory_.File(std::to_string(i)));
+  EXPECT_THAT(ErrorOf(uuid_.ToString()).text(), HasSubstr("and 2 more"));
+}
+
+TEST_F(ResolveTest, UnreadableNeighboursDoNotMatter) {
+  List(directory_.File("none.img"));
+  List(MakeVolume("a.img", uuid_));
+  places_.lists.file = directory_.File("no-list");
+  EXPECT_TRUE(Resolve(uuid_.ToString()));
+}
+
+TEST_F(ResolveTest, CopiesAreRefusedAndBothNamed) {
+  const std::string path = MakeVolume("a.img", uuid_);
+  const std::string copy = directory_.File("copy.img");
+  std::filesystem::copy_file(path, copy);
+  List(path);
+  List(copy);
+  const Error error = ErrorOf(uuid_.ToString());
+  EXPECT_EQ(error.code(), Code::kInvalidArgument);
+  EXPECT_THAT(error.text(), AllOf(HasSubstr("emu:" + path), HasSubstr("emu:" + copy)));
+}
+
+TEST_F(ResolveTest, TwoNamesOfOneDeviceAreNoCopy) {
+  const std::string path = MakeVolume("a.img", uuid_);
+  std::filesystem::create_hard_link(path, directory_.File("same.img"));
+  std::filesystem::create_symlink(path, directory_.File("link.img"));
+  List(path);
+  List(directory_.File("same.img"));
+  List(directory_.File("link.img"));
+  ASSERT_TRUE(Resolve(uuid_.ToString())) << ErrorOf(uuid_.ToString()).text();
+}
+
+TEST_F(ResolveTest, WhatIsNoUuidIsRefused) {
+  for (const char* text : {"1234", "test", "01234567-89ab-4cde-8f01-23456789abcX"}) {
+    EXPECT_EQ(ErrorOf(text).code(), Code::kInvalidArgument);
+    EXPECT_THAT(ErrorOf(text).text(), HasSubstr("xxxxxxxx-xxxx"));
+  }
+}
+
+}  // namespace
+}  // namespace zenfs

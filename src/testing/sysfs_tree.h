@@ -1,0 +1,50 @@
+// A directory that looks as /sys does, with as much of a zoned disk in it as its reader wants.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+
+class SysfsTree {
+ public:
+  const std::string& path() const { return directory_.path(); }
+
+  void Put(const std::string& file, const std::string& text) const {
+    const std::filesystem::path whole = std::filesystem::path(path()) / file;
+    std::filesystem::create_directories(whole.parent_path());
+    std::ofstream(whole) << text << "\n";
+  }
+
+  // A host-managed disk of 64 zones of 16 MiB under devices/, linked as the kernel does it. Returns its folder.
+  std::string AddZonedDisk(const std::string& name, const std::string& number,
+                           const std::string& model) const {
+    const std::string home = "devices/" + name;
+    Put(home + "/dev", number);
+    Put(home + "/size", "2097152");
+    Put(home + "/wwid", "uuid." + name);
+    Put(home + "/device/model", model);
+    Put(home + "/queue/zoned", "host-managed");
+    Put(home + "/queue/chunk_sectors", "32768");
+    Put(home + "/queue/nr_zones", "64");
+    Put(home + "/queue/max_open_zones", "14");
+    Put(home + "/queue/max_active_zones", "14");
+    Put(home + "/queue/zone_write_granularity", "4096");
+    Put(home + "/queue/write_cache", "write back");
+    Put(home + "/queue/scheduler", "[none] mq-deadline");
+    for (const std::string& link : {"block/" + name, "class/block/" + name, "dev/block/" + number}) {
+      const std::filesystem::path from = std::filesystem::path(path()) / link;
+      std::filesystem::create_directories(from.parent_path());
+      std::filesystem::create_symlink(std::filesystem::path(path()) / home, from);
+    }
+    return home;
+  }
+
+ private:
+  TempDirectory directory_;
+};
+
+}  // namespace zenfs
