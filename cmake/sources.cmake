@@ -295,6 +295,8 @@ set(ZENFS_SOURCES_cli
   cli/console.cc
   cli/delete.cc
   cli/device_option.cc
+  cli/device_table.cc
+  cli/devices.cc
   cli/df.cc
   cli/dump.cc
   cli/emu_clone.cc
@@ -338,6 +340,7 @@ set(ZENFS_SOURCES_cli
   cli/zsh_completion.cc
 )
 set(ZENFS_TESTS_cli
+  cli/device_table_test.cc
   cli/number_test.cc
   cli/prometheus_families_test.cc
   cli/stats_table_test.cc

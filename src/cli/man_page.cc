@@ -142,7 +142,11 @@ std::string ManPage() {
   out +=
       ".\nAn error is one line on standard error: verb, what, where, what to do.\n"
       ".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nIf set, nothing is coloured.\n"
-      ".TP\n\\fBCOLUMNS\\fR\nThe width of the output where it is not a terminal.\n";
+      ".TP\n\\fBCOLUMNS\\fR\nThe width of the output where it is not a terminal.\n"
+      ".TP\n\\fBZENFS_DEVICES\\fR\nEmulated devices to know of: paths with a colon between them.\n"
+      ".TP\n\\fBZENFS_DEVICES_FILE\\fR\nA file of devices, in place of those below.\n"
+      ".SH FILES\n.TP\n\\fI$XDG_CONFIG_HOME/zenfs/devices\\fR, \\fI/etc/zenfs/devices\\fR\n"
+      "Devices to know of, one a line; the first of these files that is there.\n";
   return out;
 }
 

@@ -4,6 +4,7 @@ namespace zenfs {
 
 std::span<const Verb> Verbs() {
   static constexpr Verb kVerbs[] = {
+      {"devices", "Show the zoned devices of this host, and what they hold: the first to run", MakeDevices},
       {"mkfs", "Make a file system on a device", MakeMkfs},
       {"list", "List the files of a directory", MakeList},
       {"ls-uuid", "List the file systems there are: uuid and device", MakeLsUuid},

@@ -1,4 +1,4 @@
-"""The verbs that change names (link, rename, delete, rmdir), and those that tell what there is (dump, ls-uuid)."""
+"""The verbs that change names (link, rename, delete, rmdir), and dump, which tells what there is."""
 import json
 import os
 import pathlib
@@ -141,27 +141,6 @@ class Looking(CliCase):
         self.assertEqual((log["filename"], log["shape"]), (["db/2.log"], "framed"))
         self.assertEqual(sum(piece["length"] for piece in log["extents"] + log["frames"]), 6000)
         self.assertEqual(dump["directories"], ["db"])
-
-    def test_ls_uuid_lists_what_it_is_told_of(self):
-        self.make_volume()
-        other = os.path.join(self.dir, "other.img")
-        self.make_device(path=other)
-        self.assertEqual(self.ok("ls-uuid", f"--emu={self.image}"), f"{UUID}\temu:{self.image}\n")
-        named = self.ok_json("ls-uuid", f"--emu={self.image}", f"--emu={self.image}")["file_systems"]
-        self.assertEqual([(one["uuid"], one["label"]) for one in named], [(UUID, "test")])
-        outcome = self.zenfs("ls-uuid", ZENFS_DEVICES=f"{other}:zenfs://emu:{self.image}:/no/such::{self.dir}")
-        self.assertEqual((outcome.status, outcome.out, outcome.err), (0, f"{UUID}\temu:{self.image}\n", ""))
-        self.assertEqual(self.ok("ls-uuid"), "")
-
-    def test_ls_uuid_skips_what_is_something_else(self):
-        self.make_device()
-        garbage = os.path.join(self.dir, "garbage")
-        with open(garbage, "wb") as file:
-            file.write(os.urandom(1 << 20))
-        for path in (self.image, garbage, self.dir, os.path.join(self.dir, "none"), "/dev/zero"):
-            outcome = self.zenfs("ls-uuid", f"--emu={path}")
-            self.assertEqual((outcome.status, outcome.out, outcome.err.count("\n")), (0, "", 1), path)
-            self.assertIn("is skipped", outcome.err)
 
 
 if __name__ == "__main__":

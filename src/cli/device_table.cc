@@ -1,0 +1,261 @@
+#include "cli/device_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "backends/host/scheduler.h"
+#include "cli/number.h"
+#include "cli/stats_table.h"
+
+namespace zenfs {
+namespace {
+
+using Kind = Contents::Kind;
+
+struct Column {
+  std::string_view title;
+  bool right = false;  // numbers
+};
+constexpr std::array<Column, 13> kColumns = {{{"device"},
+                                              {"kind"},
+                                              {"model"},
+                                              {"size", true},
+                                              {"zones", true},
+                                              {"zone size", true},
+                                              {"capacity", true},
+                                              {"open", true},
+                                              {"active", true},
+                                              {"scheduler"},
+                                              {"cache"},
+                                              {"access"},
+                                              {"holds"}}};
+using Cells = std::array<std::string, kColumns.size()>;
+
+std::string_view KindName(const KnownDevice& known) {
+  if (known.uri.kind == "dev") return "block";
+  return known.uri.kind == "emu" ? "emulated" : "zonefs";
+}
+
+std::string_view KindName(Kind kind) {
+  switch (kind) {
+    case Kind::kZenfs: return "zenfs";
+    case Kind::kZonefs: return "zonefs";
+    case Kind::kUsed: return "used";
+    case Kind::kNothing: return "nothing";
+    case Kind::kOther: return "other";
+    case Kind::kNoDevice: return "no device";
+    case Kind::kUnreadable: return "unreadable";
+  }
+  return "";
+}
+
+bool DeniedToRead(const Contents& contents) {
+  return contents.why && contents.why->code() == Code::kPermission;
+}
+
+std::string Holds(const SeenDevice& device) {
+  const Contents& contents = device.look.contents;
+  switch (contents.kind) {
+    case Kind::kZenfs:
+      return fmt::format("ZenFS {}{}", contents.uuid.ToString(),
+                         contents.label.empty() ? "" : fmt::format(" ({})", Printable(contents.label)));
+    case Kind::kZonefs: return "zonefs, not mounted";
+    case Kind::kUsed: return Printable(device.known.used_by);
+    case Kind::kNothing: return "empty";
+    case Kind::kOther: return "other data";
+    case Kind::kNoDevice: return "not usable";
+    case Kind::kUnreadable: return DeniedToRead(contents) ? "no permission" : "not readable";
+  }
+  return "";
+}
+
+// As far as it could be told: by the device itself, or by sysfs alone.
+Geometry GeometryOf(const SeenDevice& device) {
+  if (device.look.geometry) return *device.look.geometry;
+  if (!device.known.block) return {.zone_count = 0};
+  const BlockFacts& facts = *device.known.block;
+  return {.block_size = facts.write_granularity,
+          .zone_size = facts.zone_size,
+          .zone_count = facts.zone_count,
+          .max_open = facts.max_open,
+          .max_active = facts.max_active,
+          .volatile_cache = facts.volatile_cache};
+}
+
+std::string Access(const DeviceLook& look) {
+  if (!look.readable) return "none";
+  return look.writable ? "read, write" : "read";
+}
+
+Cells CellsOf(const SeenDevice& device) {
+  const auto& [known, look] = device;
+  const Geometry geometry = GeometryOf(device);
+  const bool known_shape = geometry.zone_count > 0;
+  const auto limit = [&](std::uint32_t zones) {
+    return !known_shape ? "-" : zones == 0 ? "none" : fmt::to_string(zones);
+  };
+  return {Printable(known.uri.target),
+          std::string(KindName(known)),
+          known.block && !known.block->hardware.empty() ? Printable(known.block->hardware) : "-",
+          known_shape ? ShortBytes(static_cast<double>(geometry.size_bytes())) : "-",
+          known_shape ? fmt::to_string(geometry.zone_count) : "-",
+          known_shape ? FormatSize(geometry.zone_size) : "-",
+          look.zone_capacity > 0 ? FormatSize(look.zone_capacity) : "-",
+          limit(geometry.max_open),
+          limit(geometry.max_active),
+          known.block ? known.block->scheduler.value_or("-") : "-",
+          !known_shape              ? "-"
+          : geometry.volatile_cache ? "volatile"
+                                    : "write-through",
+          Access(look),
+          Holds(device)};
+}
+
+std::string Table(const std::vector<Cells>& rows, int columns) {
+  Cells titles;
+  std::array<std::size_t, kColumns.size()> widths{};
+  std::size_t whole = 0;
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    titles[i] = kColumns[i].title;
+    widths[i] = titles[i].size();
+    for (const Cells& row : rows) widths[i] = std::max(widths[i], row[i].size());
+    whole += widths[i] + 2;
+  }
+  std::string out;
+  if (whole > static_cast<std::size_t>(columns) + 2) {
+    for (const Cells& row : rows) {
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        out += fmt::format("{}{:<11}{}\n", i == 0 ? "" : "  ", titles[i], row[i]);
+      }
+      out += "\n";
+    }
+    return out;
+  }
+  const auto add = [&](const Cells& row) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += kColumns[i].right ? fmt::format("{:>{}}  ", row[i], widths[i])
+                                : fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  };
+  add(titles);
+  for (const Cells& row : rows) add(row);
+  return out + "\n";
+}
+
+bool NeedsScheduler(const KnownDevice& known, const std::string& release) {
+  return known.block && known.block->model == ZonedModel::kHostManaged &&
+         !KeepsWritesInOrder(*known.block, release);
+}
+
+std::string NotesOf(const SeenDevice& device, const std::string& release) {
+  std::string notes;
+  const auto note = [&](const std::string& text) {
+    notes += fmt::format("{}: {}\n", Printable(device.known.uri.target), Printable(text));
+  };
+  if (device.look.contents.why && !DeniedToRead(device.look.contents))
+    note(device.look.contents.why->ToString());
+  if (NeedsScheduler(device.known, release)) {
+    note(
+        fmt::format("its scheduler may reorder the writes of a zone on Linux {}; as root: {} (or: zenfs mkfs "
+                    "--set-scheduler)",
+                    release, SchedulerFix(device.known.block->name)));
+  }
+  for (const std::string& notice : device.look.notices) note(notice);
+  return notes;
+}
+
+}  // namespace
+
+std::string DeviceTable(const std::vector<SeenDevice>& devices, const std::string& release, int columns) {
+  if (devices.empty()) return "";
+  std::vector<Cells> rows;
+  std::string notes;
+  std::string denied;
+  for (const SeenDevice& device : devices) {
+    rows.push_back(CellsOf(device));
+    notes += NotesOf(device, release);
+    if (DeniedToRead(device.look.contents)) {
+      denied += fmt::format("{}{}", denied.empty() ? "" : ", ", Printable(device.known.uri.target));
+    }
+  }
+  if (!denied.empty()) {
+    notes +=
+        denied + ": no permission; join the group of the device node, or have it changed (docs/devices.md)\n";
+  }
+  return Table(rows, columns) + (notes.empty() ? "" : notes + "\n");
+}
+
+std::string NextStep(const std::vector<SeenDevice>& devices) {
+  const auto first = [&](auto&& fits) {
+    const auto found = std::find_if(devices.begin(), devices.end(), fits);
+    return found == devices.end() ? nullptr : &*found;
+  };
+  const auto of_kind = [](Kind kind) {
+    return [kind](const SeenDevice& d) { return d.look.contents.kind == kind; };
+  };
+  if (const auto* empty = first(
+          [](const SeenDevice& d) { return d.look.contents.kind == Kind::kNothing && d.look.writable; })) {
+    return fmt::format("Next: zenfs mkfs {}\n", Printable(empty->known.Flag()));
+  }
+  if (const auto* ours = first(of_kind(Kind::kZenfs))) {
+    return fmt::format("Next: zenfs df {}, or a RocksDB program with zenfs://uuid:{}\n",
+                       Printable(ours->known.Flag()), ours->look.contents.uuid.ToString());
+  }
+  if (const auto* denied = first([](const SeenDevice& d) {
+        return DeniedToRead(d.look.contents) || (d.look.contents.kind == Kind::kNothing && !d.look.writable);
+      })) {
+    return fmt::format("Next: get permission for {}, as root or by a udev rule (docs/devices.md)\n",
+                       Printable(denied->known.uri.target));
+  }
+  if (const auto* other = first(of_kind(Kind::kOther))) {
+    return fmt::format("Next: zenfs mkfs --force {}, if what is on it may go\n",
+                       Printable(other->known.Flag()));
+  }
+  return "No zoned device that ZenFS could use. Start with an emulated one: zenfs emu create device.img; or "
+         "have real zones "
+         "in a virtual machine: scripts/vm-test\n";
+}
+
+Json DeviceJson(const SeenDevice& device, const std::string& release) {
+  const auto& [known, look] = device;
+  const Geometry geometry = GeometryOf(device);
+  const auto or_null = [](bool there, auto value) { return there ? Json(value) : Json(nullptr); };
+  const bool shape = geometry.zone_count > 0;
+  Json holds{{"kind", KindName(look.contents.kind)}};
+  if (look.contents.kind == Kind::kZenfs) {
+    holds["uuid"] = look.contents.uuid.ToString();
+    holds["label"] = look.contents.label;
+  }
+  if (!known.used_by.empty()) holds["used_by"] = known.used_by;
+  if (look.contents.why) holds["why"] = look.contents.why->ToString();
+  const bool wrong = NeedsScheduler(known, release);
+  return {{"device", known.Name()},
+          {"kind", KindName(known)},
+          {"flag", known.Flag()},
+          {"model", or_null(known.block.has_value(), known.block ? known.block->hardware : "")},
+          {"zoned", or_null(known.block.has_value(), known.block ? ZonedModelName(known.block->model) : "")},
+          {"size", or_null(shape, geometry.size_bytes())},
+          {"block_size", or_null(shape, geometry.block_size)},
+          {"zones", or_null(shape, geometry.zone_count)},
+          {"conventional", or_null(look.geometry.has_value(), look.conventional)},
+          {"zone_size", or_null(shape, geometry.zone_size)},
+          {"zone_capacity", or_null(look.zone_capacity > 0, look.zone_capacity)},
+          {"max_open", or_null(shape, geometry.max_open)},
+          {"max_active", or_null(shape, geometry.max_active)},
+          {"volatile_cache", or_null(shape, geometry.volatile_cache)},
+          {"scheduler", or_null(known.block && known.block->scheduler,
+                                known.block ? known.block->scheduler.value_or("") : "")},
+          {"writes_in_order", !wrong},
+          {"scheduler_fix", or_null(wrong, wrong ? SchedulerFix(known.block->name) : "")},
+          {"readable", look.readable},
+          {"writable", look.writable},
+          {"holds", std::move(holds)},
+          {"notices", look.notices}};
+}
+
+}  // namespace zenfs
