@@ -2,14 +2,27 @@
 
 #include <optional>
 
+#include "backends/host/scheduler.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/made_directory.h"
 #include "cli/verbs.h"
+#include "discovery/resolve.h"
 #include "volume/format_volume.h"
 
 namespace zenfs {
 namespace {
+
+// The zoned disk that `uri` names, or that is below the zonefs it names, if its scheduler keeps it from being opened for
+// writing.
+std::optional<BlockFacts> ReorderingDisk(const DeviceUri& uri) {
+  const KnownDevices known = FindDevices(SearchPlaces{}, {uri});
+  const std::optional<BlockFacts>& disk = known.devices.front().block;
+  if (!disk || disk->partition || disk->model != ZonedModel::kHostManaged || KeepsWritesInOrder(*disk)) {
+    return std::nullopt;
+  }
+  return disk;
+}
 
 class MkfsAction : public Action {
  public:
@@ -23,6 +36,9 @@ class MkfsAction : public Action {
     app.add_option("--aux-path", aux_path_,
                    "Keep LOG and LOCK of databases in this directory of the host (default: in the volume)")
         ->type_name("DIR");
+    app.add_flag(
+        "--set-scheduler", set_scheduler_,
+        "Set the disk's I/O scheduler to mq-deadline if it may reorder writes on this kernel (needs root)");
     AddJson(app, json_);
   }
 
@@ -35,7 +51,7 @@ class MkfsAction : public Action {
             fmt::format("--uuid: '{}' is not of the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", uuid_));
       }
     }
-    ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kExclusive));
+    ZENFS_ASSIGN_OR_RETURN(NamedDevice named, OpenOrdered(console));
     std::optional<MadeDirectory> aux;
     if (!aux_path_.empty()) {
       ZENFS_ASSIGN_OR_RETURN(MadeDirectory made, MadeDirectory::Ensure(aux_path_));
@@ -58,10 +74,30 @@ class MkfsAction : public Action {
   }
 
  private:
+  // Opens the device. A scheduler that may reorder its writes is the one obstacle that can be removed here.
+  Result<NamedDevice> OpenOrdered(Console& console) const {
+    ZENFS_ASSIGN_OR_RETURN(const DeviceUri named_by, device_.Uri());
+    ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri, ResolveUri(named_by));
+    Result<NamedDevice> opened = OpenNamedDevice(uri, OpenMode::kExclusive);
+    if (opened || opened.error().code() != Code::kInvalidArgument) return opened;
+    const std::optional<BlockFacts> disk = ReorderingDisk(uri);
+    if (!disk) return opened;
+    if (!set_scheduler_) {
+      return Fail(Code::kInvalidArgument, opened.error().text() + "; or run this again with --set-scheduler");
+    }
+    ZENFS_RETURN_IF_ERROR(SetScheduler(disk->name, kOrderedScheduler));
+    console.PrintError(
+        fmt::format("zenfs mkfs: note: the scheduler of {} is {} now, was {}; until the next start of this "
+                    "host (packaging/udev/60-zenfs.rules keeps it)",
+                    disk->name, kOrderedScheduler, *disk->scheduler));
+    return OpenNamedDevice(uri, OpenMode::kExclusive);
+  }
+
   DeviceOption device_;
   FormatOptions options_;
   std::string uuid_;
   std::string aux_path_;
+  bool set_scheduler_ = false;
   bool json_ = false;
 };
 

@@ -59,6 +59,7 @@ class Usage(CliCase):
         self.fails("mkfs", "--zbd=null", saying=["/dev/null", "not a block device"])
         self.fails("df", f"--zbd={self.dir}", saying=[self.dir, "not a block device"])
         self.fails("df", f"--zonefs={self.dir}", saying=[self.dir, "zonefs"])
+        self.fails("mkfs", "--zbd=no-such-disk", "--set-scheduler", saying="/dev/no-such-disk")
 
     def test_check_tells_apart_what_it_could_not_do(self):
         self.fails("check", status=2, saying="no device given")
