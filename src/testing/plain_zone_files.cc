@@ -76,6 +76,7 @@ Result<UniqueFd> PlainZoneFiles::OpenToWrite(ZoneId zone) const {
 Status PlainZoneFiles::Truncate(ZoneId zone, std::uint64_t size) const {
   ++truncates;
   if (truncates_fail) return FailErrno(EIO, "truncate " + Path(zone));
+  if (finish_opens && size != 0) ZENFS_RETURN_IF_ERROR(OpenToWrite(zone));
   if (::truncate(Path(zone).c_str(), static_cast<off_t>(size)) == 0) return {};
   return FailErrno(errno, "truncate " + Path(zone));
 }

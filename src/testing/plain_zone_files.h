@@ -41,6 +41,8 @@ class PlainZoneFiles final : public ZoneFiles {
 
   std::atomic<bool> writes_fail{false};  // of files opened from now on, with ENOSPC, nothing written
   std::atomic<bool> truncates_fail{false};
+  std::atomic<bool> finish_opens{
+      false};  // a finish of a zone that is not open fails where one too many would be
   std::atomic<bool> mounted_read_only{false};
   mutable std::atomic<int> truncates{0};  // that were asked for
 

@@ -93,7 +93,14 @@ Status ZoneWriters::Finish(ZoneId zone) {
     capacity = ledger_.state(zone).capacity;
     if (ledger_.state(zone).size >= capacity) return {};
   }
-  ZENFS_RETURN_IF_ERROR(Truncate(zone, "finish of", capacity));
+  Status done = Truncate(zone, "finish of", capacity);
+  if (!done && done.error().code() == Code::kBusy) {  // some devices open a zone in order to finish it
+    MutexLock opening(opening_);
+    while (!done && done.error().code() == Code::kBusy && CloseOne()) {
+      done = Truncate(zone, "finish of", capacity);
+    }
+  }
+  ZENFS_RETURN_IF_ERROR(done);
   Drop(zone);
   return {};
 }

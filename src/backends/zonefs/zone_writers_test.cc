@@ -107,6 +107,18 @@ TEST_F(ZoneWritersTest, ResetAndFinishLetGoAndSetTheSize) {
   EXPECT_TRUE(Write(0));
 }
 
+TEST_F(ZoneWritersTest, FinishThatNeedsAnOpenZoneGetsOne) {
+  for (std::uint32_t zone : {0, 1, 2, 3}) ASSERT_TRUE(Write(zone));
+  files.finish_opens = true;
+  EXPECT_TRUE(writers.Finish(ZoneId(0)));
+  EXPECT_EQ(files.OpenForWriting(), "2 3");
+  ASSERT_TRUE(Write(4));
+  ASSERT_TRUE(writers.Open(ZoneId(2)));
+  ASSERT_TRUE(writers.Open(ZoneId(3)));
+  ASSERT_TRUE(writers.Open(ZoneId(4)));
+  EXPECT_EQ(CodeOf(writers.Finish(ZoneId(1))), Code::kBusy) << "nothing else can be closed";
+}
+
 TEST_F(ZoneWritersTest, LimitOfOthersIsMetByClosingOwnZones) {
   const auto strangers = files.OpenToWrite(ZoneId(7));
   ASSERT_TRUE(strangers);

@@ -67,5 +67,5 @@ def zonefs_on_null_blk_conforms():
     "the same over zonefs on null_blk, also with conventional zones"
     with three_disks() as (plain, limited, mixed), zonefs.mounted(plain) as plain_place, \
             zonefs.mounted(limited) as limited_place, zonefs.mounted(mixed) as mixed_place:
-        conform(ZONEFS, NOT_FOR_NULL_BLK, PLAIN=f"zonefs:{plain_place}", LIMITED=f"zonefs:{limited_place}",
+        conform(ZONEFS, PLAIN=f"zonefs:{plain_place}", LIMITED=f"zonefs:{limited_place}",
                 CONVENTIONAL=f"zonefs:{mixed_place}")
