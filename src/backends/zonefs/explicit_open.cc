@@ -13,9 +13,10 @@ std::optional<ZoneId> EmptyZone(const ZoneFiles& files) {
 
 }  // namespace
 
-std::optional<bool> IsExplicitOpen(const ZoneFiles& files, const ActiveCount& active) {
+std::optional<bool> IsExplicitOpen(const ZoneFiles& files, const ActiveCount& active,
+                                   std::uint32_t max_active) {
   const std::optional<std::uint32_t> before = active();
-  if (!before) return std::nullopt;
+  if (!before || (max_active != 0 && *before >= max_active)) return std::nullopt;
   const std::optional<ZoneId> zone = EmptyZone(files);
   if (!zone) return std::nullopt;
   const Result<UniqueFd> fd = files.OpenToWrite(*zone);

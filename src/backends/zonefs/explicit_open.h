@@ -13,7 +13,9 @@ namespace zenfs {
 using ActiveCount = std::function<std::optional<std::uint32_t>()>;
 
 // Opens an empty zone for writing and sees whether zonefs counts it as active, which it does only if the open file is
-// an open zone. The zone is empty and closed again afterwards. Nothing where it can't be told: no count, no empty zone.
-[[nodiscard]] std::optional<bool> IsExplicitOpen(const ZoneFiles& files, const ActiveCount& active);
+// an open zone. The zone is empty and closed again afterwards. Nothing where it can't be told: no count, no empty zone,
+// `max_active` zones active already (0: no limit).
+[[nodiscard]] std::optional<bool> IsExplicitOpen(const ZoneFiles& files, const ActiveCount& active,
+                                                 std::uint32_t max_active);
 
 }  // namespace zenfs

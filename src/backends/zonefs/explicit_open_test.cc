@@ -25,21 +25,26 @@ class ExplicitOpenTest : public testing::Test {
 };
 
 TEST_F(ExplicitOpenTest, CountThatMovesWithAnOpenFileTells) {
-  EXPECT_EQ(IsExplicitOpen(files, CountOf(true)), true);
-  EXPECT_EQ(IsExplicitOpen(files, CountOf(false)), false);
+  EXPECT_EQ(IsExplicitOpen(files, CountOf(true), 6), true);
+  EXPECT_EQ(IsExplicitOpen(files, CountOf(false), 6), false);
   EXPECT_EQ(files.OpenForWriting(), "") << "and is closed again";
 }
 
 TEST_F(ExplicitOpenTest, FirstEmptyZoneIsTried) {
   Write(0);
-  EXPECT_EQ(IsExplicitOpen(files, CountOf(true)), true);
+  EXPECT_EQ(IsExplicitOpen(files, CountOf(true), 6), true);
   Write(1);
   Write(2);
-  EXPECT_EQ(IsExplicitOpen(files, CountOf(true)), std::nullopt) << "there is none left";
+  EXPECT_EQ(IsExplicitOpen(files, CountOf(true), 6), std::nullopt) << "there is none left";
 }
 
 TEST_F(ExplicitOpenTest, WithoutACountNothingIsTouched) {
-  EXPECT_EQ(IsExplicitOpen(files, [] { return std::optional<std::uint32_t>(); }), std::nullopt);
+  EXPECT_EQ(IsExplicitOpen(files, [] { return std::optional<std::uint32_t>(); }, 6), std::nullopt);
+}
+
+TEST_F(ExplicitOpenTest, NoZoneTooManyIsOpened) {
+  EXPECT_EQ(IsExplicitOpen(files, CountOf(true), 5), std::nullopt);
+  EXPECT_EQ(IsExplicitOpen(files, CountOf(true), 0), true) << "no limit";
 }
 
 TEST_F(ExplicitOpenTest, LimitThatIsMetIsOneOfExplicitOpen) {
@@ -47,7 +52,7 @@ TEST_F(ExplicitOpenTest, LimitThatIsMetIsOneOfExplicitOpen) {
   Write(1);
   const auto first = files.OpenToWrite(ZoneId(0));
   const auto second = files.OpenToWrite(ZoneId(1));
-  EXPECT_EQ(IsExplicitOpen(files, CountOf(false)), true);
+  EXPECT_EQ(IsExplicitOpen(files, CountOf(false), 6), true);
 }
 
 }  // namespace

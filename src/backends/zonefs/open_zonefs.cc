@@ -56,13 +56,12 @@ Result<std::unique_ptr<ZoneDirectory>> OpenDirectory(const std::string& name, co
 }
 
 // What only a holder that writes has to ask.
-Status CheckForWriting(const std::string& name, const ZoneDirectory& directory) {
+Status CheckForWriting(const std::string& name, const std::string& path, const ZoneDirectory& directory) {
   if (directory.MountedReadOnly()) {
-    return Fail(
-        Code::kReadOnly,
-        fmt::format("{} is mounted read-only, by wish or by zonefs after an error; unmount it and mount "
-                    "it with -o errors=repair",
-                    name));
+    return Fail(Code::kReadOnly,
+                fmt::format("{} is mounted read-only, by wish or by zonefs after an error; as root: "
+                            "mount -o remount,rw,explicit-open,errors=repair {}",
+                            name, path));
   }
   if ((directory.granted() & 0222) == 0) {
     return Fail(
@@ -95,7 +94,8 @@ std::vector<std::string> Notices(const std::string& name, const std::string& pat
                                  const ZonefsLimits& limits, const std::string& disk) {
   std::vector<std::string> notices;
   const bool limited = limits.max_open != 0 || limits.max_active != 0;  // else zonefs ignores the option
-  if (limited && IsExplicitOpen(files, [&disk] { return ActiveZoneFiles(disk); }) == false) {
+  const auto active = [&disk] { return ActiveZoneFiles(disk); };
+  if (limited && IsExplicitOpen(files, active, limits.max_active) == false) {
     notices.push_back(fmt::format(
         "{} is mounted without explicit-open: a zone too many then makes zonefs go read-only instead of "
         "having to wait; as root: mount -o remount,explicit-open {}",
@@ -130,7 +130,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenZonefs(const std::string& mountpoint, O
   if (mode == OpenMode::kReadOnly) {
     ZENFS_RETURN_IF_ERROR(directory->CheckPermission(false));
   } else {
-    ZENFS_RETURN_IF_ERROR(CheckForWriting(parts.name, *directory));
+    ZENFS_RETURN_IF_ERROR(CheckForWriting(parts.name, path, *directory));
     ZENFS_RETURN_IF_ERROR(CheckWrites(parts.name, options.io_uring, KernelRelease()));
     if (facts) ZENFS_RETURN_IF_ERROR(CheckWriteOrder(parts.name, *facts));
     if (facts) parts.longest_write = LongestWrite(*facts);

@@ -14,7 +14,8 @@ namespace zenfs {
 
 // For the message of what failed because of ZoneFiles::MountedReadOnly.
 inline constexpr std::string_view kMountWentReadOnly =
-    "zonefs made the whole mount read-only after an error; unmount it and mount it with -o errors=repair";
+    "zonefs made the whole mount read-only after an error; as root: "
+    "mount -o remount,rw,explicit-open,errors=repair MOUNTPOINT";
 
 enum class ZoneAccess : std::uint8_t {
   kWritable,
