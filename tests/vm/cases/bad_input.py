@@ -57,16 +57,27 @@ def busy_device_is_refused():
         refuses(volume.block(device), rf"{device}.*(busy|in use)", "mkfs", "--force")
 
 
+def store(place):
+    """Mounts the volume for writing and puts a file there."""
+    file = pathlib.Path("/run/tmp/file")
+    file.write_bytes(os.urandom(100000))
+    done = volume.zonefs(place).attempt("restore", f"--path={file}", "--force")
+    assert done.status == 0, f"restore ended with {done.status}: {done.err}"
+    return done
+
+
 @case(needs=ZENFS)
 def zonefs_mounts_are_judged():
     "zonefs without explicit-open: one warning; mounted read-only: refused to writers, read by others; none: refused"
     device = fresh(drives.LIMITED.serial)
     with zonefs.mounted(device, options="errors=repair") as place:
-        done = volume.zonefs(place).attempt("mkfs")
-        assert done.status == 0 and len(done.err.splitlines()) == 1 and "explicit-open" in done.err, done.err
+        volume.zonefs(place).zenfs("mkfs")
+        done = store(place)
+        assert len(done.err.splitlines()) == 1 and "explicit-open" in done.err, f"not one warning: {done.err}"
     with zonefs.mount(device) as place:
-        done = volume.zonefs(place).attempt("check")
-        assert done.status == 0 and not done.err, done.err
+        done = store(place)
+        assert not done.err, f"a warning: {done.err}"
+        volume.zonefs(place).zenfs("check", "--read-data")
     with zonefs.mount(device, options="ro,explicit-open") as place:
         refuses(volume.zonefs(place), "read-only", "mkfs", "--force")
         volume.zonefs(place).zenfs("list")

@@ -26,35 +26,48 @@ def files_in(volume_dump, folder):
     return [file for file in volume_dump["files"] if any(name.lstrip("/").startswith(folder) for name in file["filename"])]
 
 
+def survive_bad_zones(device, disk, first):
+    """Zone 0 of the volume is zone `first` of the disk. A zone of the finished database goes offline, and one that is being
+    written becomes read-only."""
+    device.zenfs("mkfs")
+    device.db_bench("fillseq", "--db=kept", "--num=15000")
+    tables = [file for file in files_in(device.json("dump"), "kept") if file["filename"][0].endswith(".sst")]
+    offline = min(zones_of(tables[0]))
+    with device.start_db_bench("fillrandom", "--db=going", "--num=40000") as load:
+        load.wait_until_written(disk.name, written(disk.name) // (1 << 20) + 8)
+        active = [zone["zone"] for zone in device.json("zones", "--json")["zones"] if zone["phase"] == "active"]
+        read_only = next(zone for zone in active if zone != offline)
+        disk.set("zone_readonly", sector_of(first + read_only))
+        disk.set("zone_offline", sector_of(first + offline))
+        load.end(seconds=120)
+
+    check = device.attempt("check", "--read-data")
+    assert check.status == 1 and not check.err.strip(), f"check ended with {check.status}: {check.err}"
+    assert re.search(rf"\bzone {offline}\b", check.out), f"check does not name zone {offline}"
+    assert device.json("df", "--json")["lost_bytes"] > 0
+    phases = {zone["zone"]: zone["phase"] for zone in device.json("zones", "--json")["zones"]}
+    assert phases[offline] == "unusable" and phases[read_only] == "retired", (phases[offline], phases[read_only])
+    damaged = [file for file in device.json("dump")["files"] if offline in zones_of(file)]
+    assert damaged and not any(file["frames"] for file in damaged)
+    for file in device.json("dump")["files"]:
+        run("rm", "-rf", "/run/tmp/one")
+        one = device.attempt("backup", "--path=/run/tmp/one", f"--backup_path={file['filename'][0]}")
+        assert (one.status == 0) == (file not in damaged), f"{file['filename'][0]}: {one.err or 'is readable'}"
+
+
 @case(needs=PROGRAMS, seconds=240)
 def bad_zones_cost_only_their_files():
-    "null_blk turns one zone read-only and one offline under load: no hang, no crash, check names them, the rest is read"
+    "null_blk turns one zone read-only and one offline under load: no hang, no crash, check names the lost one, the rest is read"
     with null_blk("lab0", size=256, zone_size=ZONE, zone_max_open=14, zone_max_active=14) as disk:
-        device = volume.block(disk.name)
-        device.zenfs("mkfs")
-        device.db_bench("fillseq", "--db=kept", "--num=15000")
-        tables = [file for file in files_in(device.json("dump"), "kept") if file["filename"][0].endswith(".sst")]
-        offline = min(zones_of(tables[0]))
-        with device.start_db_bench("fillrandom", "--db=going", "--num=40000") as load:
-            load.wait_until_written(disk.name, written(disk.name) // (1 << 20) + 8)
-            active = [zone["zone"] for zone in device.json("zones", "--json")["zones"] if zone["phase"] == "active"]
-            read_only = next(zone for zone in active if zone != offline)
-            disk.set("zone_readonly", sector_of(read_only))
-            disk.set("zone_offline", sector_of(offline))
-            load.end(seconds=120)
+        survive_bad_zones(volume.block(disk.name), disk, 0)
 
-        check = device.attempt("check", "--read-data")
-        assert check.status == 1 and not check.err.strip(), f"check ended with {check.status}: {check.err}"
-        assert re.search(rf"\bzone {offline}\b", check.out), f"check does not name zone {offline}"
-        assert device.json("df", "--json")["lost_bytes"] > 0
-        phases = {zone["zone"]: zone["phase"] for zone in device.json("zones", "--json")["zones"]}
-        assert phases[offline] == "unusable" and phases[read_only] == "retired", (phases[offline], phases[read_only])
-        damaged = [file for file in device.json("dump")["files"] if offline in zones_of(file)]
-        assert damaged and not any(file["frames"] for file in damaged)
-        for file in device.json("dump")["files"]:
-            run("rm", "-rf", "/run/tmp/one")
-            one = device.attempt("backup", "--path=/run/tmp/one", f"--backup_path={file['filename'][0]}")
-            assert (one.status == 0) == (file not in damaged), f"{file['filename'][0]}: {one.err or 'is readable'}"
+
+@case(needs=PROGRAMS, seconds=240)
+def bad_zones_below_zonefs_cost_only_their_files():
+    "the same below a zonefs"
+    with null_blk("lab0", size=256, zone_size=ZONE, zone_max_open=14, zone_max_active=14) as disk:
+        with zonefs.mounted(disk.name) as place:
+            survive_bad_zones(volume.zonefs(place), disk, 1)
 
 
 def lose(device, name, remove):

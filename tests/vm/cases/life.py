@@ -8,7 +8,7 @@ from lab import drives
 from lab.case import case
 
 PROGRAMS = ("zenfs", "libzenfs.so")
-KEYS = 15000
+KEYS = 20000
 
 
 def live(first, second):

@@ -1,9 +1,10 @@
 """A program that works in the background while something is done to its device."""
 import pathlib
-import re
 import subprocess
 import tempfile
 import time
+
+from guest.shell import without_progress
 
 
 class Load:
@@ -33,7 +34,7 @@ class Load:
         except subprocess.TimeoutExpired:
             print(self.text()[-4000:])
             raise AssertionError(f"the load hangs: it has not ended {seconds} s later") from None
-        print(re.sub(r"\.\.\. finished .*\r", "", self.text())[-4000:], f"exit status {status}", flush=True)
+        print(without_progress(self.text())[-4000:], f"exit status {status}", flush=True)
         assert status >= 0, f"the load was ended by signal {-status}"
         return status
 

@@ -3,6 +3,7 @@
 Writes a line of JSON to the share's file `results` when a case begins and when it has ended, so that the host knows
 which one a guest hung or panicked in; what a case prints goes to the share's file NAME.log.
 """
+import faulthandler
 import json
 import os
 import pathlib
@@ -38,6 +39,7 @@ def run_one(one):
     tell(case=one.name, event="begin")
     started = time.monotonic()
     reason = None
+    faulthandler.dump_traceback_later(one.seconds * 0.9, file=sys.__stderr__)  # the host kills the guest a little later
     try:
         one.run()
     except (Exception, SystemExit) as error:
@@ -45,6 +47,7 @@ def run_one(one):
         reason = reason_of(error)
         sys.stdout.flush()
         os.system("echo; echo 'the last messages of the kernel:'; dmesg | tail -n 40")
+    faulthandler.cancel_dump_traceback_later()
     sys.stdout.flush()
     tell(case=one.name, event="end", ok=reason is None, reason=reason, seconds=round(time.monotonic() - started, 1))
 

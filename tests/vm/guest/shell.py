@@ -1,5 +1,6 @@
 """Commands that a case runs, each printed with its output into the log of the case."""
 import os
+import re
 import subprocess
 import sys
 
@@ -49,9 +50,14 @@ def modprobe(*words):
     return run("chroot", "/proc/1/root", "/bin/modprobe", *words)
 
 
+def without_progress(text):
+    """Lines that a program wrote over, such as db_bench's "... finished 100 ops", are no news."""
+    return re.sub(r"[^\n\r]*\r", "", text)
+
+
 def show(*streams):
     for stream in streams:
         if stream:
-            text = stream.decode(errors="replace") if isinstance(stream, bytes) else stream
+            text = without_progress(stream.decode(errors="replace"))
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
     sys.stdout.flush()
