@@ -1,9 +1,6 @@
 """What ZenFS believes of the zones, against two programs that know nothing of it."""
-import json
-
 from guest import volume, zonefs, zones
 from guest.devices import fresh, null_blk
-from guest.shell import attempt
 from lab import drives
 from lab.case import case
 
@@ -54,17 +51,3 @@ def zone_reports_agree():
         one.db_bench(*LOAD)
         seen = compare(one, disk.name, 0)
         assert seen["not-write-pointer"] == 2 and seen["read-only"] == 1 and seen["offline"] == 1
-
-
-@case(needs=("zenfs",))
-def devices_are_listed_as_they_are():
-    "zenfs devices shows every zoned device with its zones, limits and scheduler, and no other"
-    for serial in ("main", "plain", "limited"):
-        fresh(serial)
-    volume.block(fresh(drives.PLAIN.serial)).zenfs("mkfs")
-    done = attempt(volume.BINARIES / "zenfs", "devices", "--json")
-    assert done.status == 0
-    listed = json.dumps(json.loads(done.out))
-    names = {serial: volume_name for serial, volume_name in ((one.serial, fresh(one.serial)) for one in drives.STANDARD[:3])}
-    for name in names.values():
-        assert name in listed, f"{name} is not listed"
