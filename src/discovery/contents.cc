@@ -51,10 +51,10 @@ Contents ContentsOf(ZonedDevice& device) {
             .identity = device.identity(),
             .why = {}};
   }
-  if (superblock.error().code() != Code::kNotFound) {
-    return {.kind = Contents::Kind::kUnreadable, .why = superblock.error()};
-  }
-  return {.kind = HoldsZonefs(device) ? Contents::Kind::kZonefs : Contents::Kind::kOther, .why = {}};
+  // First: a ZenFS that was made through a zonefs looks misplaced from the block device below.
+  if (HoldsZonefs(device)) return {.kind = Contents::Kind::kZonefs, .why = {}};
+  if (superblock.error().code() == Code::kNotFound) return {.kind = Contents::Kind::kOther, .why = {}};
+  return {.kind = Contents::Kind::kUnreadable, .why = superblock.error()};
 }
 
 void AddZones(ZonedDevice& device, DeviceLook& look) {

@@ -41,6 +41,22 @@ TEST_F(ContentsTest, ZonefsIsKnownByItsMagic) {
   EXPECT_EQ(Probe(Emulated(path)).kind, Kind::kZonefs);
 }
 
+TEST_F(ContentsTest, ZenfsInsideOfAZonefsIsNotMistakenForOne) {
+  // As seen from the block device: another zone size than the one in the superblock, which stands behind zone 0.
+  const std::string path = MakeDevice("a.img");
+  Write(path, std::string("SFOZ") + std::string(100, '\0'));
+  const auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
+  const std::string superblock = EncodeSuperblock({.uuid = Uuid::Generate(),
+                                                   .block_size = 4096,
+                                                   .zone_size = 768 << 10,
+                                                   .zone_count = 7,
+                                                   .metadata_zones = {ZoneId(0), ZoneId(1)}});
+  AlignedBuffer block(4096);
+  block.Append(AsBytes(superblock));
+  ASSERT_TRUE((*device)->Write(DeviceOffset(1 << 20), block.View()));
+  EXPECT_EQ(Probe(Emulated(path)).kind, Kind::kZonefs);
+}
+
 TEST_F(ContentsTest, OnlyAnExaminationTellsEmptyFromForeign) {
   const std::string path = MakeDevice("a.img", 2);
   DeviceLook look = Examine(Emulated(path));
