@@ -52,6 +52,9 @@ class MkfsAction : public Action {
       }
     }
     ZENFS_ASSIGN_OR_RETURN(NamedDevice named, OpenOrdered(console));
+    for (const std::string& notice : named.device->notices()) {
+      console.PrintError(fmt::format("zenfs mkfs: note: {}", Printable(notice)));
+    }
     std::optional<MadeDirectory> aux;
     if (!aux_path_.empty()) {
       ZENFS_ASSIGN_OR_RETURN(MadeDirectory made, MadeDirectory::Ensure(aux_path_));
