@@ -12,5 +12,9 @@ for serial in "$@"; do
     sleep 0.05
   done
   if [ ! -b "/dev/$name" ]; then echo "the kernel does not find the drive $serial"; exit 99; fi
+  # As packaging/udev does it. With more than one processor a 6.1 kernel gives NVMe drives no scheduler.
+  case $(uname -r) in
+    6.1.*) if grep -q host-managed "/sys/block/$name/queue/zoned"; then echo mq-deadline >"/sys/block/$name/queue/scheduler"; fi ;;
+  esac
   export "LAB_${serial^^}=$name"
 done
