@@ -33,6 +33,15 @@ TEST_P(Zones, FinishFillsAndKeepsTheData) {
   EXPECT_TRUE(device->Finish(ZoneId(1))) << "once more is no error";
 }
 
+TEST_P(Zones, FinishOfAZoneThatIsBeingReadKeepsTheData) {
+  ASSERT_TRUE(WriteBlocks(1, 0, 3, 5));
+  ASSERT_TRUE(Holds(1, 0, Pattern(3 * block, 5)));
+  ASSERT_TRUE(device->Finish(ZoneId(1)));
+  EXPECT_EQ(Condition(1), kFull);
+  EXPECT_TRUE(Holds(1, 0, Pattern(3 * block, 5)));
+  EXPECT_TRUE(FailsWith(WriteBlocks(1, 3, 1), Code::kZoneFull));
+}
+
 TEST_P(Zones, OpenAndCloseChangeTheConditionAndNotThePointer) {
   ASSERT_TRUE(WriteBlocks(1, 0, 3));
   ASSERT_TRUE(device->Open(ZoneId(1)));
