@@ -31,6 +31,22 @@ def reason_of(error):
     return f"{type(error).__name__ if not isinstance(error, AssertionError) else ''} {text or frame.line} ({where})".strip()
 
 
+def kernel_messages(unread=[]):
+    """What the kernel has said since the last call."""
+    if not unread:
+        unread.append(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
+    lines = []
+    while True:
+        try:
+            record = os.read(unread[0], 8192).decode(errors="replace")
+        except BlockingIOError:
+            return lines
+        except BrokenPipeError:  # it has said so much that some is overwritten
+            continue
+        facts, _, text = record.partition(";")
+        lines.append(f"[{int(facts.split(',')[2]) / 1e6:6.1f}] {text.splitlines()[0]}")
+
+
 def run_one(one):
     log = os.open(SHARE / f"{one.name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.dup2(log, 1)
@@ -39,16 +55,15 @@ def run_one(one):
     tell(case=one.name, event="begin")
     started = time.monotonic()
     reason = None
+    kernel_messages()
     faulthandler.dump_traceback_later(one.seconds * 0.9, file=sys.__stderr__)  # the host kills the guest a little later
     try:
         one.run()
     except (Exception, SystemExit) as error:
         traceback.print_exc()
         reason = reason_of(error)
-        sys.stdout.flush()
-        os.system("echo; echo 'the last messages of the kernel:'; dmesg | tail -n 40")
     faulthandler.cancel_dump_traceback_later()
-    sys.stdout.flush()
+    print("what the kernel said meanwhile:", *kernel_messages(), sep="\n", flush=True)
     tell(case=one.name, event="end", ok=reason is None, reason=reason, seconds=round(time.monotonic() - started, 1))
 
 

@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 ENDLESS = 600
 
@@ -22,7 +23,7 @@ def attempt(*words, seconds=ENDLESS, environment=None, user=None, before=None,
     `user`: a number that is neither root nor in any group. `before`: called in the new process before the program.
     With shown=False its output is left out of the log."""
     words = [str(word) for word in words]
-    print("$", *words, flush=True)
+    print(f"[{time.monotonic():6.1f}] $", *words, flush=True)  # as dmesg counts
     identity = {} if user is None else {"user": user, "group": user, "extra_groups": []}
     try:
         done = subprocess.run(words, capture_output=True, timeout=seconds, stdin=subprocess.DEVNULL,

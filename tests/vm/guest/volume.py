@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import time
 
 from guest.load import Load
 from guest.shell import ENDLESS, attempt, run
@@ -45,7 +46,7 @@ class Volume:
     def start_db_bench(self, benchmarks, *flags):
         """In the background; see guest/load.py."""
         words = self.bench_command(benchmarks, *flags)
-        print("$", *words, "&", flush=True)
+        print(f"[{time.monotonic():6.1f}] $", *words, "&", flush=True)
         return Load(words, os.environ | self.preload())
 
     def scan(self, database):
