@@ -14,6 +14,7 @@ set(ZENFS_TESTS_host
   backends/host/failed_write_test.cc
   backends/host/kernel_queue_test.cc
   backends/host/lock_holder_test.cc
+  backends/host/ring_stall_test.cc
   backends/host/scheduler_test.cc
 )
 

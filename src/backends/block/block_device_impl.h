@@ -27,7 +27,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
     bool io_uring = true;
   };
 
-  explicit BlockDevice(Parts parts) : parts_(std::move(parts)), rings_(parts_.io_uring) {}
+  explicit BlockDevice(Parts parts) : parts_(std::move(parts)), rings_(parts_.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden) {}
 
   const Geometry& geometry() const override { return parts_.geometry; }
   const std::string& name() const override { return parts_.name; }

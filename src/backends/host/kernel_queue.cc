@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <utility>
 
 #include "backends/host/plain_io.h"
 
@@ -17,14 +18,31 @@ std::uint64_t Length(const IoRequest& request) {
   return IsRead(request) ? request.read_into.size() : request.write_from.size();
 }
 
+// Carries out what is left of `request` after `moved` bytes.
+IoOutcome RunPlainly(const IoRequest& request, const IoPlace& place, std::uint64_t moved,
+                     const RingPool& rings) {
+  const std::uint64_t offset = place.offset + moved;
+  IoOutcome rest;
+  if (IsRead(request)) {
+    rest = ReadPlainly(place.fd, offset, request.read_into.subspan(moved));
+  } else if (rings.needed()) {
+    rest.os_errno = EAGAIN;
+  } else {
+    const ByteView left = request.write_from.subspan(moved);
+    rest = WritePlainly(place.fd, offset, std::span(&left, 1), place.longest);
+  }
+  return {.bytes = moved + rest.bytes, .os_errno = rest.os_errno};
+}
+
 // Without a ring: a command is done when Submit returns.
 class PlainQueue final : public IoQueue {
  public:
-  explicit PlainQueue(IoTarget& target) : target_(target) {}
+  PlainQueue(IoTarget& target, const RingPool& rings) : target_(target), rings_(rings) {}
 
   void Submit(IoRequest* request) override {
     const Result<IoPlace> place = target_.Place(*request);
-    request->status = place ? target_.Settle(*request, Run(*request, *place)) : Fail(place.error());
+    request->status =
+        place ? target_.Settle(*request, RunPlainly(*request, *place, 0, rings_)) : Fail(place.error());
     done_.push_back(request);
   }
   void Reap(std::size_t, std::vector<IoRequest*>& done) override {
@@ -34,12 +52,8 @@ class PlainQueue final : public IoQueue {
   std::size_t in_flight() const override { return done_.size(); }
 
  private:
-  static IoOutcome Run(const IoRequest& request, const IoPlace& place) {
-    if (IsRead(request)) return ReadPlainly(place.fd, place.offset, request.read_into);
-    return WritePlainly(place.fd, place.offset, std::span(&request.write_from, 1), place.longest);
-  }
-
   IoTarget& target_;
+  const RingPool& rings_;
   std::vector<IoRequest*> done_;
 };
 
@@ -48,12 +62,13 @@ struct Flight {
   IoRequest* request;
   IoPlace place;
   std::uint64_t moved = 0;
+  RingStall stall;
 };
 
 class RingQueue final : public IoQueue {
  public:
-  RingQueue(IoTarget& target, RingPool::Lease ring, std::size_t depth)
-      : target_(target), ring_(std::move(ring)), flights_(depth) {
+  RingQueue(IoTarget& target, const RingPool& rings, RingPool::Lease ring, std::size_t depth)
+      : target_(target), rings_(rings), ring_(std::move(ring)), flights_(depth) {
     for (Flight& flight : flights_) free_.push_back(&flight);
   }
   ~RingQueue() override {
@@ -95,8 +110,22 @@ class RingQueue final : public IoQueue {
   void Enter(std::size_t min) {
     const std::size_t under_way = flights_.size() - free_.size();
     if (under_way == 0) return;
-    // Interrupted, or the kernel is short of memory for a moment: what did not go stays in the ring for the next time.
-    io_uring_submit_and_wait(ring_.get(), static_cast<unsigned>(std::min(min, under_way)));
+    const int answer = io_uring_submit_and_wait(ring_.get(), static_cast<unsigned>(std::min(min, under_way)));
+    while (!prepared_.empty() && prepared_.size() > io_uring_sq_ready(ring_.get())) prepared_.pop_front();
+    if (answer >= 0) {
+      stall_ = {};
+    } else if (!stall_.TryAgain(answer)) {
+      GoOnPlainly();
+    }
+  }
+
+  // The kernel takes no more from the ring. What it has taken will end; the rest goes without.
+  void GoOnPlainly() {
+    if (prepared_.empty()) return;
+    broken_ = true;
+    for (Flight* const flight : std::exchange(prepared_, {})) {
+      End(flight, RunPlainly(*flight->request, flight->place, flight->moved, rings_));
+    }
   }
 
   void Start(IoRequest* request) {
@@ -108,13 +137,14 @@ class RingQueue final : public IoQueue {
     }
     Flight* const flight = free_.back();
     free_.pop_back();
-    *flight = {.request = request, .place = std::move(*place)};
+    *flight = {.request = request, .place = std::move(*place), .stall = {}};
     Prepare(flight);
   }
 
   // There is always an entry free: the ring is at least as deep as there are flights.
   void Prepare(Flight* flight) {
     const IoRequest& request = *flight->request;
+    if (broken_) return End(flight, RunPlainly(request, flight->place, flight->moved, rings_));
     const auto length =
         static_cast<unsigned>(std::min(Length(request) - flight->moved, flight->place.longest));
     const std::uint64_t offset = flight->place.offset + flight->moved;
@@ -125,19 +155,22 @@ class RingQueue final : public IoQueue {
       io_uring_prep_write(sqe, flight->place.fd, request.write_from.data() + flight->moved, length, offset);
     }
     io_uring_sqe_set_data(sqe, flight);
+    prepared_.push_back(flight);
   }
 
   void Land(Flight* flight, int result) {
     if (result > 0) flight->moved += static_cast<std::uint64_t>(result);
-    const bool again =
-        result == -EINTR || result == -EAGAIN || (result > 0 && flight->moved < Length(*flight->request));
-    if (again) {
+    const bool refused = (result == -EINTR || result == -EAGAIN) && flight->stall.TryAgain(result);
+    if (refused || (result > 0 && flight->moved < Length(*flight->request))) {
       Prepare(flight);
-      return;
+    } else {
+      End(flight, {.bytes = flight->moved, .os_errno = result < 0 ? -result : 0});
     }
+  }
+
+  void End(Flight* flight, const IoOutcome& outcome) {
     IoRequest* const request = flight->request;
-    request->status =
-        target_.Settle(*request, {.bytes = flight->moved, .os_errno = result < 0 ? -result : 0});
+    request->status = target_.Settle(*request, outcome);
     flight->place = {};
     free_.push_back(flight);
     done_.push_back(request);
@@ -157,9 +190,13 @@ class RingQueue final : public IoQueue {
   }
 
   IoTarget& target_;
+  const RingPool& rings_;
   const RingPool::Lease ring_;
   std::vector<Flight> flights_;
   std::vector<Flight*> free_;
+  std::deque<Flight*> prepared_;    // in the ring, not yet taken by the kernel
+  RingStall stall_;                 // of Enter
+  bool broken_ = false;             // the kernel takes nothing from the ring
   std::deque<IoRequest*> waiting_;  // more than the ring takes at once
   std::vector<IoRequest*> done_;    // ended and not yet reaped
   std::size_t in_flight_ = 0;
@@ -170,8 +207,8 @@ class RingQueue final : public IoQueue {
 std::unique_ptr<IoQueue> CreateKernelQueue(IoTarget& target, RingPool& rings, std::size_t depth) {
   const std::size_t flights = std::clamp<std::size_t>(depth, 1, RingPool::kDepthMax);
   RingPool::Lease ring = rings.Lend(flights);
-  if (ring == nullptr) return std::make_unique<PlainQueue>(target);
-  return std::make_unique<RingQueue>(target, std::move(ring), flights);
+  if (ring == nullptr) return std::make_unique<PlainQueue>(target, rings);
+  return std::make_unique<RingQueue>(target, rings, std::move(ring), flights);
 }
 
 }  // namespace zenfs

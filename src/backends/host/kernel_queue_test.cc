@@ -56,7 +56,7 @@ class KernelQueueTest : public testing::TestWithParam<bool> {
 
   TempDirectory directory_;
   FileTarget target_{directory_.File("data")};
-  RingPool rings_{GetParam()};
+  RingPool rings_{GetParam() ? RingPool::Use::kAllowed : RingPool::Use::kForbidden};
   AlignedBuffer content_;
   std::vector<IoRequest*> done_;
 };

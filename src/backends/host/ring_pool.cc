@@ -1,13 +1,13 @@
 #include "backends/host/ring_pool.h"
 
 #include <liburing.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 
 #include "backends/host/piece_cursor.h"
-#include "backends/host/plain_io.h"
 
 namespace zenfs {
 namespace {
@@ -19,27 +19,59 @@ void Destroy(io_uring* ring) {
   delete ring;
 }
 
-// nullptr if the kernel refuses.
-io_uring* MakeRing(unsigned depth) {
+// 0, or the -errno of a kernel that refuses.
+int MakeRing(unsigned depth, io_uring*& made) {
   auto ring = std::make_unique<io_uring>();
   // COOP_TASKRUN (Linux 5.19) spares the interrupt of a thread that will enter the kernel to reap anyway; the flag
   // tells a poll when it must.
   int error = io_uring_queue_init(depth, ring.get(), IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
   if (error == -EINVAL) error = io_uring_queue_init(depth, ring.get(), 0);
-  return error == 0 ? ring.release() : nullptr;
+  if (error == 0) made = ring.release();
+  return error;
 }
 
-// Sends the one command that was prepared, waits for it and returns its result. An interrupted wait goes on: the
-// kernel has the caller's buffer until the command has ended.
-int RunOne(io_uring* ring) {
+// What another moment may have enough of.
+bool IsShortage(int error) {
+  return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EAGAIN;
+}
+
+// Sends the one command that was prepared, waits for it and returns its result; nothing if the kernel does not take it.
+// An interrupted wait goes on: once it is taken, the kernel has the caller's buffer until the command has ended.
+std::optional<int> RunOne(io_uring* ring) {
   io_uring_cqe* cqe = nullptr;
-  while (io_uring_peek_cqe(ring, &cqe) != 0) io_uring_submit_and_wait(ring, 1);
+  RingStall stall;
+  while (io_uring_peek_cqe(ring, &cqe) != 0) {
+    const int answer = io_uring_submit_and_wait(ring, 1);
+    if (answer < 0 && !stall.TryAgain(answer) && io_uring_sq_ready(ring) != 0) return std::nullopt;
+  }
   const int result = cqe->res;
   io_uring_cqe_seen(ring, cqe);
   return result;
 }
 
+io_uring* PrepareWrite(io_uring* ring, int fd, std::span<const iovec> pieces, std::uint64_t offset) {
+  io_uring_prep_writev(io_uring_get_sqe(ring), fd, pieces.data(), static_cast<unsigned>(pieces.size()),
+                       offset);
+  return ring;
+}
+
+// Bytes or -errno, as a command's.
+int WriteOnce(int fd, std::span<const iovec> pieces, std::uint64_t offset) {
+  const ssize_t n =
+      ::pwritev2(fd, pieces.data(), static_cast<int>(pieces.size()), static_cast<off_t>(offset), 0);
+  return n < 0 ? -errno : static_cast<int>(n);
+}
+
 }  // namespace
+
+bool RingStall::TryAgain(int answer) {
+  constexpr std::chrono::milliseconds kPause{1};
+  if (!until_) until_ = Deadline::After(kPatience);
+  const bool passing = answer == -EINTR || answer == -EAGAIN || answer == -EBUSY || answer == -ENOMEM;
+  // A pause also where it will not pass: who waits for what the kernel has taken comes round.
+  if (answer != -EINTR) SleepUntil(SteadyNow() + kPause);
+  return passing && !until_->Passed();
+}
 
 void RingPool::Return::operator()(io_uring* ring) const {
   if (ring != nullptr) pool_->TakeBack(ring);
@@ -64,13 +96,16 @@ RingPool::Lease RingPool::Lend(std::size_t depth) {
       return Lease(ring, Return(this));
     }
   }
-  io_uring* const ring = MakeRing(std::bit_ceil(std::max(wanted, kDepthMin)));
-  if (ring == nullptr) refused_.store(true, std::memory_order_relaxed);
+  io_uring* ring = nullptr;
+  const int error = MakeRing(std::bit_ceil(std::max(wanted, kDepthMin)), ring);
+  if (error != 0 && !IsShortage(error)) refused_.store(true, std::memory_order_relaxed);
   return Lease(ring, Return(this));
 }
 
 void RingPool::TakeBack(io_uring* ring) {
-  {
+  if (io_uring_sq_ready(ring) != 0) {
+    refused_.store(true, std::memory_order_relaxed);
+  } else {
     MutexLock lock(mutex_);
     if (idle_.size() < kIdleLimit) {
       idle_.push_back({.ring = ring, .depth = ring->sq.ring_entries});
@@ -82,20 +117,28 @@ void RingPool::TakeBack(io_uring* ring) {
 
 IoOutcome WriteByRing(RingPool& rings, int fd, std::uint64_t offset, std::span<const ByteView> pieces,
                       std::uint64_t longest) {
-  const RingPool::Lease ring = rings.Lend(1);
-  if (ring == nullptr) return WritePlainly(fd, offset, pieces, longest);
+  RingPool::Lease ring = rings.Lend(1);
   IoOutcome outcome;
   PieceCursor cursor(pieces);
+  RingStall stall;
   while (!cursor.AtEnd()) {
+    if (ring == nullptr && rings.needed()) {
+      outcome.os_errno = EAGAIN;
+      return outcome;
+    }
     const std::span<const iovec> next = cursor.Next(longest);
-    io_uring_sqe* const sqe = io_uring_get_sqe(ring.get());
-    io_uring_prep_writev(sqe, fd, next.data(), static_cast<unsigned>(next.size()), offset + outcome.bytes);
-    const int moved = RunOne(ring.get());
-    if (moved == -EINTR || moved == -EAGAIN) continue;
-    if (moved < 0) outcome.os_errno = -moved;
-    if (moved <= 0) return outcome;
-    outcome.bytes += static_cast<std::uint64_t>(moved);
-    cursor.Advance(static_cast<std::uint64_t>(moved));
+    const std::uint64_t to = offset + outcome.bytes;
+    const std::optional<int> moved =
+        ring == nullptr ? WriteOnce(fd, next, to) : RunOne(PrepareWrite(ring.get(), fd, next, to));
+    if (!moved) {
+      ring.reset();
+      continue;
+    }
+    if ((*moved == -EINTR || *moved == -EAGAIN) && stall.TryAgain(*moved)) continue;
+    if (*moved < 0) outcome.os_errno = -*moved;
+    if (*moved <= 0) return outcome;
+    outcome.bytes += static_cast<std::uint64_t>(*moved);
+    cursor.Advance(static_cast<std::uint64_t>(*moved));
   }
   return outcome;
 }

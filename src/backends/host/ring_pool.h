@@ -5,13 +5,16 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "backends/host/io_outcome.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 
 struct io_uring;
@@ -23,7 +26,8 @@ class RingPool {
   static constexpr std::size_t kIdleLimit = 16;
   static constexpr unsigned kDepthMax = 1024;
 
-  // Puts a ring with nothing in flight back.
+  // Puts a ring with nothing in flight back. One that holds commands which the kernel did not take (RingStall) is
+  // thrown away instead, and none is lent after it.
   class Return {
    public:
     explicit Return(RingPool* pool = nullptr) : pool_(pool) {}
@@ -34,15 +38,22 @@ class RingPool {
   };
   using Lease = std::unique_ptr<io_uring, Return>;  // the pool outlives it
 
-  // `allowed` false: never lends one, for callers that were told to do without.
-  explicit RingPool(bool allowed = true) : refused_(!allowed) {}
+  enum class Use {
+    kForbidden,  // never lends one, for callers that were told to do without
+    kAllowed,
+    kNeeded,  // writes by other means do harm: without a ring they fail with EAGAIN
+  };
+  explicit RingPool(Use use = Use::kAllowed)
+      : needed_(use == Use::kNeeded), refused_(use == Use::kForbidden) {}
   ~RingPool();
   RingPool(const RingPool&) = delete;
   RingPool& operator=(const RingPool&) = delete;
 
-  // A ring for at least `depth` (at most kDepthMax) commands in flight; nullptr where the kernel refuses io_uring
-  // (not built in, forbidden by seccomp or kernel.io_uring_disabled, out of memory), once and for all.
+  // A ring for at least `depth` (at most kDepthMax) commands in flight; nullptr where the kernel refuses io_uring: once
+  // and for all if it is not built in or forbidden (seccomp, kernel.io_uring_disabled), this time only if the process
+  // is short of descriptors or memory.
   [[nodiscard]] Lease Lend(std::size_t depth);
+  bool needed() const { return needed_; }
 
  private:
   struct Idle {
@@ -52,12 +63,27 @@ class RingPool {
 
   void TakeBack(io_uring* ring);
 
+  const bool needed_;
   std::atomic<bool> refused_;
   Mutex mutex_;
   std::vector<Idle> idle_ GUARDED_BY(mutex_);
 };
 
-// As WritePlainly, by a ring; plainly where there is none.
+// How long the kernel may answer "try again" to a command without an end of it.
+//
+// A wait of the kernel's for memory passes; a system call that was forbidden after the ring was made does not.
+class RingStall {
+ public:
+  static constexpr std::chrono::seconds kPatience{1};
+
+  // After an answer of -errno: true if the same is to be tried again, a moment later.
+  [[nodiscard]] bool TryAgain(int answer);
+
+ private:
+  std::optional<Deadline> until_;
+};
+
+// As WritePlainly, by a ring; where there is none plainly.
 [[nodiscard]] IoOutcome WriteByRing(RingPool& rings, int fd, std::uint64_t offset,
                                     std::span<const ByteView> pieces, std::uint64_t longest = kLongestCall);
 

@@ -80,7 +80,7 @@ Status CheckForWriting(const std::string& name, const std::string& path, const Z
 // makes the mount read-only. Those of io_uring take another way and are sound.
 Status CheckWrites(const std::string& name, bool io_uring, const std::string& release) {
   if (!release.starts_with("6.1.")) return {};
-  RingPool rings(io_uring);
+  RingPool rings(io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden);
   if (rings.Lend(1) != nullptr) return {};
   return Fail(
       Code::kNotSupported,

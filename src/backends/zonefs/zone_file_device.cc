@@ -64,7 +64,7 @@ ZoneFileDevice::ZoneFileDevice(Parts parts, const Geometry& geometry, std::vecto
       writers_(parts_.name, *parts_.files, parts_.limits, std::move(zones)),
       readers_(parts_.descriptors, [this](ZoneId zone) { return parts_.files->OpenToRead(zone); }),
       reads_(geometry_.zone_count),
-      rings_(parts_.io_uring) {}
+      rings_(parts_.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden) {}
 
 Result<std::vector<ZoneInfo>> ZoneFileDevice::Report(ZoneId first, std::uint32_t count) {
   ZENFS_RETURN_IF_ERROR(CheckZoneRange(name(), geometry_, first, count));

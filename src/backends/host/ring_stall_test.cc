@@ -1,0 +1,154 @@
+// Rings that the kernel serves no longer, or not now. Each test forbids or takes away something for good, so it runs in
+// a process of its own, with an alarm against waiting for ever.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "backends/host/kernel_queue.h"
+#include "backends/host/plain_io.h"
+#include "base/unique_fd.h"
+#include "testing/device_data.h"
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+namespace {
+
+constexpr unsigned kLimit = 15;  // seconds
+
+// From now on io_uring_enter(2) is EPERM, as in a program that goes into a sandbox once its files are open.
+bool ForbidEntering() {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the number of the call
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_enter, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{.len = 4, .filter = code};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+class FileTarget final : public IoTarget {
+ public:
+  explicit FileTarget(int fd) : fd_(fd) {}
+  Result<IoPlace> Place(const IoRequest& request) override {
+    return IoPlace{.fd = fd_, .offset = request.offset.value, .keep = {}};
+  }
+  Status Settle(const IoRequest& request, const IoOutcome& outcome) override {
+    const bool read = request.kind == IoRequest::Kind::kRead;
+    if (outcome.Moved(read ? request.read_into.size() : request.write_from.size())) return {};
+    return Fail(Code::kIo, "short", outcome.os_errno);
+  }
+
+ private:
+  const int fd_;
+};
+
+class RingStallTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    if (rings_.Lend(1) == nullptr) GTEST_SKIP() << "this host's kernel refuses io_uring";
+  }
+  [[noreturn]] static void Leave(bool good) { ::_exit(good ? 0 : 1); }
+
+  TempDirectory directory_;
+  UniqueFd file_{::open(directory_.File("data").c_str(), O_RDWR | O_CREAT, 0600)};
+  AlignedBuffer data_ = Pattern(4096, 1);
+  RingPool rings_;
+};
+
+bool FileHolds(int fd, ByteView data) {
+  std::vector<std::byte> found(data.size());
+  return ReadPlainly(fd, 0, found).Moved(found.size()) && SameBytes(found, data);
+}
+
+TEST_F(RingStallTest, WriteGoesOnPlainlyWhenRingsAreForbiddenUnderIt) {
+  const auto run = [&] {
+    ::alarm(kLimit);
+    const ByteView piece = data_.View();
+    if (!ForbidEntering()) Leave(false);
+    const bool written = WriteByRing(rings_, file_.get(), 0, std::span(&piece, 1)).Moved(piece.size());
+    Leave(written && FileHolds(file_.get(), piece) && rings_.Lend(1) == nullptr);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(RingStallTest, WriteThatNeedsARingFailsWithoutOne) {
+  const auto run = [&] {
+    ::alarm(kLimit);
+    const ByteView piece = data_.View();
+    RingPool rings(RingPool::Use::kNeeded);
+    const bool lent = rings.Lend(1) != nullptr;
+    if (!ForbidEntering()) Leave(false);
+    const IoOutcome outcome = WriteByRing(rings, file_.get(), 0, std::span(&piece, 1));
+    FileTarget target(file_.get());
+    IoRequest request{.kind = IoRequest::Kind::kWrite, .offset = DeviceOffset(0), .write_from = piece};
+    const auto queue = CreateKernelQueue(target, rings, 1);
+    queue->Submit(&request);
+    std::vector<IoRequest*> done;
+    queue->Reap(1, done);
+    Leave(lent && outcome.os_errno == EAGAIN && outcome.bytes == 0 && !request.status &&
+          request.status.error().os_errno() == EAGAIN && ::lseek(file_.get(), 0, SEEK_END) == 0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(RingStallTest, QueueEndsAllItTookWhenRingsAreForbiddenUnderIt) {
+  const auto run = [&] {
+    ::alarm(kLimit);
+    FileTarget target(file_.get());
+    std::vector<IoRequest> requests(9);
+    for (IoRequest& request : requests) {
+      request = {.kind = IoRequest::Kind::kWrite, .offset = DeviceOffset(0), .write_from = data_.View()};
+    }
+    std::vector<IoRequest*> done;
+    bool good = true;
+    {
+      const auto queue = CreateKernelQueue(target, rings_, 4);
+      for (std::size_t i = 0; i < 6; ++i) queue->Submit(&requests[i]);
+      if (!ForbidEntering()) Leave(false);
+      queue->Reap(6, done);
+      good = done.size() == 6 && queue->in_flight() == 0;
+      for (std::size_t i = 6; i < 9; ++i) queue->Submit(&requests[i]);
+    }  // its end waits for the rest
+    for (const IoRequest& request : requests) good = good && request.status.has_value();
+    Leave(good && FileHolds(file_.get(), data_.View()) && rings_.Lend(1) == nullptr);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+TEST(RingPatienceTest, CommandIsNotTriedAgainForEver) {
+  RingStall stall;
+  const SteadyTime begin = SteadyNow();
+  EXPECT_TRUE(stall.TryAgain(-EAGAIN));
+  while (stall.TryAgain(-EINTR)) ASSERT_LT(SteadyNow(), begin + 10 * RingStall::kPatience);
+  EXPECT_GE(SteadyNow(), begin + RingStall::kPatience);
+  EXPECT_FALSE(RingStall().TryAgain(-EPERM));
+}
+
+TEST_F(RingStallTest, ShortageOfDescriptorsDoesNotRefuseRingsForGood) {
+  const auto run = [&] {
+    ::alarm(kLimit);
+    const auto busy = rings_.Lend(1);  // what the pool has idle
+    rlimit before{};
+    if (::getrlimit(RLIMIT_NOFILE, &before) != 0) Leave(false);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) Leave(false);
+    const bool refused = rings_.Lend(1) == nullptr;
+    if (::setrlimit(RLIMIT_NOFILE, &before) != 0) Leave(false);
+    Leave(busy != nullptr && refused && rings_.Lend(1) != nullptr);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace zenfs
