@@ -78,8 +78,10 @@ Status CheckForWriting(const std::string& name, const std::string& path, const Z
 
 // Linux 6.1 as Debian has it fails every synchronous direct write to a zone file ("Corrupted write pointer") and then
 // makes the mount read-only. Those of io_uring take another way and are sound.
+bool SpoilsPlainWrites(const std::string& release) { return release.starts_with("6.1."); }
+
 Status CheckWrites(const std::string& name, bool io_uring, const std::string& release) {
-  if (!release.starts_with("6.1.")) return {};
+  if (!SpoilsPlainWrites(release)) return {};
   RingPool rings(io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden);
   if (rings.Lend(1) != nullptr) return {};
   return Fail(
@@ -132,6 +134,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenZonefs(const std::string& mountpoint, O
   } else {
     ZENFS_RETURN_IF_ERROR(CheckForWriting(parts.name, path, *directory));
     ZENFS_RETURN_IF_ERROR(CheckWrites(parts.name, options.io_uring, KernelRelease()));
+    parts.plain_writes = !SpoilsPlainWrites(KernelRelease());
     if (facts) ZENFS_RETURN_IF_ERROR(CheckWriteOrder(parts.name, *facts));
     if (facts) parts.longest_write = LongestWrite(*facts);
     parts.notices = Notices(parts.name, path, *directory, limits, disk);

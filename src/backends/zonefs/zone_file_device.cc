@@ -33,6 +33,11 @@ std::uint64_t Sum(std::span<const ByteView> pieces) {
   return bytes;
 }
 
+RingPool::Use UseOfRings(const ZoneFileDevice::Parts& parts) {
+  if (!parts.plain_writes) return RingPool::Use::kNeeded;
+  return parts.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden;
+}
+
 std::vector<std::uint64_t> Capacities(const std::vector<ZoneFileState>& zones) {
   std::vector<std::uint64_t> capacities;
   capacities.reserve(zones.size());
@@ -64,7 +69,7 @@ ZoneFileDevice::ZoneFileDevice(Parts parts, const Geometry& geometry, std::vecto
       writers_(parts_.name, *parts_.files, parts_.limits, std::move(zones)),
       readers_(parts_.descriptors, [this](ZoneId zone) { return parts_.files->OpenToRead(zone); }),
       reads_(geometry_.zone_count),
-      rings_(parts_.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden) {}
+      rings_(UseOfRings(parts_)) {}
 
 Result<std::vector<ZoneInfo>> ZoneFileDevice::Report(ZoneId first, std::uint32_t count) {
   ZENFS_RETURN_IF_ERROR(CheckZoneRange(name(), geometry_, first, count));
