@@ -86,6 +86,9 @@ Result<NamedDevice> OpenNamedDevice(const DeviceUri& uri, OpenMode mode) {
   auto device = OpenDevice(resolved, mode, &unclaimed);
   ZENFS_ASSIGN_OR_RETURN(named.mount_options, ParseMountOptions(unclaimed));
   ZENFS_ASSIGN_OR_RETURN(named.device, std::move(device));
+  if (mode == OpenMode::kExclusive && named.mount_options.read_only) {
+    return Fail(Code::kReadOnly, "--uri: this verb writes; leave the option 'ro' out");
+  }
   return named;
 }
 
@@ -101,9 +104,6 @@ Result<std::shared_ptr<Volume>> DeviceOption::MountReadOnly() const {
 
 Result<std::shared_ptr<Volume>> DeviceOption::MountReadWrite(Console& console) const {
   ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(OpenMode::kExclusive));
-  if (named.mount_options.read_only) {
-    return Fail(Code::kReadOnly, "--uri: this verb writes; leave the option 'ro' out");
-  }
   named.mount_options.discard_unsynced |= discard_unsynced_;
   ZENFS_ASSIGN_OR_RETURN(auto volume, Volume::Mount(std::move(named.device), named.mount_options));
   for (const std::string& notice : volume->notices()) {

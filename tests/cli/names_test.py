@@ -118,6 +118,7 @@ class Names(CliCase):
     def test_a_mount_option_that_forbids_writing_is_heeded(self):
         with self.unchanged():
             self.fails("delete", f"--uri=emu:{self.image}?ro", "--path=db/1.sst", saying="ro")
+            self.fails("mkfs", f"--uri=emu:{self.image}?ro", "--force", saying="ro")
 
 
 class Looking(CliCase):
