@@ -15,8 +15,11 @@ Status CheckGeometry(const ZonedDevice& device, const Superblock& superblock) {
   const Geometry& geometry = device.geometry();
   const auto check = [&](const char* what, std::uint64_t recorded, std::uint64_t found) -> Status {
     if (recorded == found) return {};
-    return Fail(Code::kInvalidArgument, fmt::format("{}: {} is {}, but the file system was made for {}",
-                                                    device.name(), what, found, recorded));
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{}: {} is {}, but the file system was made for {}; open the device it was made on, "
+                    "under the same kind of name (a zonefs has other zones than the disk below it)",
+                    device.name(), what, found, recorded));
   };
   ZENFS_RETURN_IF_ERROR(check("the block size", superblock.block_size, geometry.block_size));
   ZENFS_RETURN_IF_ERROR(check("the zone size", superblock.zone_size, geometry.zone_size));

@@ -68,6 +68,7 @@ TEST(Probe, OtherGeometryIsNamedWithBothValues) {
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code(), Code::kInvalidArgument);
   EXPECT_THAT(found.error().text(), HasSubstr("number of zones is 6, but the file system was made for 99"));
+  EXPECT_THAT(found.error().text(), HasSubstr("a zonefs has other zones than the disk below it"));
 }
 
 TEST(Probe, ConventionalZonesAreSkipped) {
