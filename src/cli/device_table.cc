@@ -71,10 +71,11 @@ std::string Holds(const SeenDevice& device) {
   return "";
 }
 
-// As far as it could be told: by the device itself, or by sysfs alone.
+// As far as it could be told: by the device itself, or of a disk by sysfs alone. The zones of a zonefs are others than
+// those of the disk below it.
 Geometry GeometryOf(const SeenDevice& device) {
   if (device.look.geometry) return *device.look.geometry;
-  if (!device.known.block) return {.zone_count = 0};
+  if (!device.known.block || device.known.uri.kind != "dev") return {.zone_count = 0};
   const BlockFacts& facts = *device.known.block;
   return {.block_size = facts.write_granularity,
           .zone_size = facts.zone_size,
@@ -169,24 +170,37 @@ std::string NotesOf(const SeenDevice& device, const std::string& release) {
   return notes;
 }
 
+// A line for the disks and files that may not be read, and one for the zonefs.
+std::string Denied(const std::vector<SeenDevice>& devices) {
+  std::string nodes;
+  std::string mounts;
+  for (const SeenDevice& device : devices) {
+    if (!DeniedToRead(device.look.contents)) continue;
+    std::string& list = device.known.uri.kind == "zonefs" ? mounts : nodes;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", Printable(device.known.uri.target));
+  }
+  if (!nodes.empty()) {
+    nodes += ": no permission; join the group of the device node, or have it changed (docs/devices.md)\n";
+  }
+  if (!mounts.empty()) {
+    mounts +=
+        ": no permission; its zones belong to whom mkzonefs was told, -o uid=UID,gid=GID,perm=660 "
+        "(docs/devices.md)\n";
+  }
+  return nodes + mounts;
+}
+
 }  // namespace
 
 std::string DeviceTable(const std::vector<SeenDevice>& devices, const std::string& release, int columns) {
   if (devices.empty()) return "";
   std::vector<Cells> rows;
   std::string notes;
-  std::string denied;
   for (const SeenDevice& device : devices) {
     rows.push_back(CellsOf(device));
     notes += NotesOf(device, release);
-    if (DeniedToRead(device.look.contents)) {
-      denied += fmt::format("{}{}", denied.empty() ? "" : ", ", Printable(device.known.uri.target));
-    }
   }
-  if (!denied.empty()) {
-    notes +=
-        denied + ": no permission; join the group of the device node, or have it changed (docs/devices.md)\n";
-  }
+  notes += Denied(devices);
   return Table(rows, columns) + (notes.empty() ? "" : notes + "\n");
 }
 

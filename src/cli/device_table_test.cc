@@ -91,6 +91,15 @@ TEST(DeviceTableTest, UnreadableDevicesAreShownByWhatTheKernelSays) {
                     HasSubstr("nvme0n1, nvme0n1: no permission; join")));
 }
 
+TEST(DeviceTableTest, UnreadableZonefsHasNotTheZonesOfItsDisk) {
+  SeenDevice mount = Denied();
+  mount.known.uri = {.kind = "zonefs", .target = "/mnt/z", .options = {}};
+  EXPECT_THAT(DeviceTable({mount, Denied()}, kNew, kWide),
+              AllOf(HasSubstr("nvme0n1: no permission; join"),
+                    HasSubstr("/mnt/z: no permission; its zones belong to"), HasSubstr("mkzonefs")));
+  EXPECT_TRUE(DeviceJson(mount, kNew)["zones"].is_null());
+}
+
 TEST(DeviceTableTest, NoInputSteersTheTerminal) {
   SeenDevice device = Emulated(Kind::kZenfs);
   device.known.uri.target = "/tmp/\033[2J";
