@@ -53,8 +53,8 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
     } else {
       return Fail(Code::kInvalidArgument,
                   fmt::format("unknown option \"{}\"; a mount knows ro, buffer_kib:N, space_wait_s:N, "
-                              "flush_dir:PATH and discard_unsynced, an emulated device also latency_us:N, "
-                              "write_us:N and hostsync",
+                              "flush_dir:PATH and discard_unsynced, dev: and zonefs: also io:uring and "
+                              "io:plain, emu: latency_us:N, write_us:N and hostsync",
                               key));
     }
   }

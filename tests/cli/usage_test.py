@@ -84,7 +84,7 @@ class Usage(CliCase):
         self.fails("df", "--uri=zenfs://dev:no-such-disk", saying="/dev/no-such-disk")
         self.make_volume()
         self.ok("df", f"--uri=zenfs://emu:{self.image}?ro,latency_us:1")
-        self.fails("df", f"--uri=zenfs://emu:{self.image}?colour:red", saying=["colour", "buffer_kib"])
+        self.fails("df", f"--uri=zenfs://emu:{self.image}?colour:red", saying=["colour", "buffer_kib", "io:plain"])
         self.fails("df", f"--uri=zenfs://emu:{self.image}?latency_us:soon", saying="latency_us:soon")
         self.fails("df", f"--uri=zenfs://emu:{self.image}?ro=1", saying="key:value")
         self.fails("df", f"--uri=zenfs://emu:{self.image}?ro,ro", saying="twice")
