@@ -61,14 +61,17 @@ void BatchOfReads(benchmark::State& state, How how) {
     return;
   }
   const auto depth = static_cast<std::size_t>(state.range(0));
-  RingPool pool(how == How::kPooledRing);
+  const auto use = [how](How wanted) {
+    return how == wanted ? RingPool::Use::kAllowed : RingPool::Use::kForbidden;
+  };
+  RingPool pool(use(How::kPooledRing));
   AlignedBuffer memory(depth * kBlock);
   memory.Resize(memory.capacity());
   Random random(1);
   std::vector<IoRequest> requests(depth);
   std::vector<IoRequest*> done;
   for (auto _ : state) {
-    RingPool own(how == How::kFreshRing);
+    RingPool own(use(How::kFreshRing));
     const auto queue = CreateKernelQueue(target, how == How::kFreshRing ? own : pool, depth);
     for (std::size_t i = 0; i < depth; ++i) {
       requests[i] = {.offset = DeviceOffset(random.Below(kFileBytes / kBlock) * kBlock),

@@ -3,9 +3,10 @@
 
 usage: scripts/vm-test --kernel 6.12 --processors 2 --seconds 1500 --shell-job bench/zonefs/compare_in_guest.py
 
-Turns A B A B on QEMU's NVMe ZNS drive, each on empty zones: fillrandom, overwrite, readwhilewriting, with direct reads.
-Printed are medians of the turns and the ratio zonefs / dev: of each turn's neighbours, median. Everything that is
-measured runs under emulation, so that only the ratios mean anything.
+First, in build/release: cmake -DZENFS_BENCH=ON . && ninja. Turns A B A B on QEMU's NVMe ZNS drive, each on empty zones:
+fillrandom, overwrite, readwhilewriting, with direct reads; then reads of a zone beside its finish. Printed are medians of
+the turns and the median of the ratios zonefs: / dev: of each turn. All of it runs under emulation, so that only the
+ratios mean anything.
 """
 import json
 import os
@@ -17,9 +18,10 @@ import threading
 sys.path.insert(0, os.environ["LAB_VM"])
 from guest import volume, zonefs  # noqa: E402
 from guest.devices import fresh  # noqa: E402
+from guest.shell import run  # noqa: E402
 from lab import drives  # noqa: E402
 
-TURNS = int(os.environ.get("TURNS", "1"))
+TURNS = 7
 KEYS = 15000
 PERCENTILES = ("P50", "P99", "P99.9", "P99.99")
 
@@ -67,28 +69,41 @@ def turn(device):
     return results
 
 
-def by_device():
-    return turn(volume.block(fresh(drives.MAIN.serial)))
+def finishes(*words):
+    """Latencies of reads of a zone beside its finish (bench/finish_bench.cc)."""
+    found = json.loads(run(volume.BINARIES / "bench" / "zenfs_finish_bench", *words))
+    return {f"{what} {figure}": value for what, values in found.items() for figure, value in values.items()
+            if figure != "count"}
 
 
-def by_zonefs():
+def one_turn():
+    name = fresh(drives.MAIN.serial)
+    done = {"dev": turn(volume.block(name))}
     with zonefs.mounted(fresh(drives.MAIN.serial)) as place:
-        return turn(volume.zonefs(place))
+        done["zonefs"] = turn(volume.zonefs(place))
+    done["dev"]["finish"] = finishes(f"dev:{fresh(drives.MAIN.serial)}")
+    with zonefs.mounted(fresh(drives.MAIN.serial)) as place:
+        done["zonefs"]["finish"] = finishes(f"zonefs:{place}")
+    with zonefs.mounted(fresh(drives.MAIN.serial)) as place:
+        truncated = finishes(f"zonefs:{place}", f"--truncate={place}")
+    done["dev"]["finish, zonefs by truncation"] = done["dev"]["finish"]
+    done["zonefs"]["finish, zonefs by truncation"] = truncated
+    return done
 
 
 def main():
     turns = []
     for number in range(TURNS):
-        turns.append({"dev": by_device(), "zonefs": by_zonefs()})
+        turns.append(one_turn())
         print(f"--- turn {number + 1} of {TURNS}: {json.dumps(turns[-1])}", flush=True)
-    print(f"\nLinux {os.uname().release}, {TURNS} turns, {KEYS} keys a thread\n")
-    print(f"{'':34} {'dev:':>10} {'zonefs:':>10} {'zonefs/dev':>11}")
+    print(f"\nLinux {os.uname().release}, {TURNS} turns, {KEYS} keys a thread, latencies in microseconds\n")
+    print(f"{'':58} {'dev:':>10} {'zonefs:':>10} {'zonefs/dev':>11}")
     for benchmark in turns[0]["dev"]:
         for figure in turns[0]["dev"][benchmark]:
             pairs = [(one["dev"][benchmark][figure], one["zonefs"][benchmark][figure]) for one in turns]
             ratios = [b / a for a, b in pairs if a]
             ratio = f"{statistics.median(ratios):11.2f}" if ratios else f"{'':>11}"
-            print(f"{benchmark + ' ' + figure:34} {statistics.median(a for a, _ in pairs):10.0f} "
+            print(f"{benchmark + ': ' + figure:58} {statistics.median(a for a, _ in pairs):10.0f} "
                   f"{statistics.median(b for _, b in pairs):10.0f} {ratio}")
     return 0
 
