@@ -1,7 +1,6 @@
 #include "backends/zonefs/descriptor_cache.h"
 
 #include <algorithm>
-#include <cerrno>
 
 namespace zenfs {
 
@@ -11,7 +10,7 @@ DescriptorCache::DescriptorCache(std::size_t bound, Opener open)
 Result<DescriptorCache::Descriptor> DescriptorCache::Get(ZoneId zone) {
   if (Descriptor found = Find(zone); found != nullptr) return found;
   Result<UniqueFd> fd = open_(zone);
-  if (!fd && (fd.error().os_errno() == EMFILE || fd.error().os_errno() == ENFILE)) {
+  if (!fd && IsOutOfDescriptors(fd.error())) {
     Clear();
     fd = open_(zone);
   }

@@ -5,6 +5,7 @@
 // Threads: safe from any thread. mutex_ is a leaf lock; files are opened and closed outside of it.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -18,6 +19,11 @@
 
 namespace zenfs {
 
+// The process, or the host, has no descriptor left to open a file with.
+[[nodiscard]] inline bool IsOutOfDescriptors(const Error& error) {
+  return error.os_errno() == EMFILE || error.os_errno() == ENFILE;
+}
+
 class DescriptorCache {
  public:
   using Descriptor = std::shared_ptr<const UniqueFd>;
@@ -29,6 +35,9 @@ class DescriptorCache {
   // The file of `zone`, open. Errors: those of the opener. When the process has no descriptors left, the cache gives
   // all of its own back and tries once more.
   [[nodiscard]] Result<Descriptor> Get(ZoneId zone) EXCLUDES(mutex_);
+
+  // Forgets all files, so that those that nobody has are closed.
+  void Clear() EXCLUDES(mutex_);
 
   std::size_t size() const EXCLUDES(mutex_);
 
@@ -42,7 +51,6 @@ class DescriptorCache {
   Descriptor Find(ZoneId zone) EXCLUDES(mutex_);
   // `opened`, or what somebody else has put there meanwhile.
   Descriptor Insert(ZoneId zone, Descriptor opened) EXCLUDES(mutex_);
-  void Clear() EXCLUDES(mutex_);
 
   const std::size_t bound_;
   const Opener open_;

@@ -232,9 +232,15 @@ Result<IoPlace> ZoneFileDevice::PlaceWrite(DeviceOffset offset, std::span<const 
   ZENFS_RETURN_IF_ERROR(CheckOffset(name(), geometry_, "write", offset));
   for (const ByteView piece : pieces) ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry_, "write", piece));
   const std::uint64_t at = InZone(offset);
-  ZENFS_ASSIGN_OR_RETURN(const int fd, writers_.BeginWrite(geometry_.ZoneOf(offset), at, Sum(pieces)));
+  const ZoneId zone = geometry_.ZoneOf(offset);
+  Result<int> fd = writers_.BeginWrite(zone, at, Sum(pieces));
+  if (!fd && IsOutOfDescriptors(fd.error())) {
+    readers_.Clear();  // a read can wait for its file to be opened again, a write must not be lost for it
+    fd = writers_.BeginWrite(zone, at, Sum(pieces));
+  }
+  if (!fd) return Fail(fd.error());
   // The writers keep it open until the end of the write; nothing else may, or the zone would stay open with it.
-  return IoPlace{.fd = fd, .offset = at, .longest = parts_.longest_write, .keep = {}};
+  return IoPlace{.fd = *fd, .offset = at, .longest = parts_.longest_write, .keep = {}};
 }
 
 Status ZoneFileDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces,

@@ -30,7 +30,8 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
     bool volatile_cache = true;
     std::uint64_t longest_write = kLongestCall;  // bytes
     bool io_uring = true;
-    bool plain_writes = true;  // false: a write without io_uring would do harm and fails (RingPool::Use::kNeeded)
+    bool plain_writes =
+        true;  // false: a write without io_uring would do harm and fails (RingPool::Use::kNeeded)
     std::size_t descriptors = 256;  // open for reading
     std::vector<std::string> notices;
   };

@@ -1,7 +1,9 @@
 #include "backends/zonefs/zone_file_device.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -184,6 +186,33 @@ TEST_F(ZoneFileDeviceTest, QueuedWriteFreesItsZoneBeforeItIsReaped) {
   }
   EXPECT_EQ(files->OpenForWriting(), "");
   EXPECT_EQ(done.size(), 3u);
+}
+
+TEST_F(ZoneFileDeviceTest, WriteTakesTheDescriptorsOfReadersWhenTheProcessHasNoneLeft) {
+  ZoneFileDevice::Parts parts;
+  parts.name = "zonefs:/z";
+  parts.mode = OpenMode::kExclusive;
+  parts.files = std::make_unique<PlainZoneFiles>(directory.path(),
+                                                 PlainZoneFiles::Shape{.zones = 4, .capacity = kCapacity});
+  parts.io_uring = false;
+  device = ZoneFileDevice::Create(std::move(parts)).value();
+  ASSERT_TRUE(Write(0, 0, 1));
+  ASSERT_TRUE(ReadBack(*device, At(0), kBlock));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{.rlim_cur = 64, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<UniqueFd> rest;
+  for (UniqueFd fd(::open("/dev/null", O_RDONLY)); fd.valid(); fd = UniqueFd(::open("/dev/null", O_RDONLY))) {
+    rest.push_back(std::move(fd));
+  }
+  const Status written = Write(1, 0, 1);
+  const Status none_left = Write(2, 0, 1);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(written) << written.error().ToString();
+  ASSERT_FALSE(none_left);
+  EXPECT_EQ(none_left.error().os_errno(), EMFILE);
+  EXPECT_TRUE(Write(2, 0, 1)) << "the zone is as it was";
 }
 
 }  // namespace
