@@ -53,6 +53,7 @@ set(ZENFS_SOURCES_block
 )
 set(ZENFS_TESTS_block
   backends/block/block_device_test.cc
+  backends/block/block_settle_test.cc
   backends/block/device_users_test.cc
 )
 

@@ -1,0 +1,236 @@
+// What a block device makes of the answers of a kernel that a test can give: its data is a file, its zones are what the
+// test says. A device whose writes fail has that file open for reading only.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "backends/block/block_device_impl.h"
+#include "base/unique_fd.h"
+#include "testing/device_data.h"
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+namespace {
+
+using enum ZoneCondition;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr std::uint64_t kBlock = 4096;
+constexpr std::uint64_t kZone = 16 * kBlock;
+constexpr std::uint64_t kCapacity = 12 * kBlock;
+constexpr std::uint64_t kRunt = 4 * kBlock;  // length of the last zone
+
+// The zones as a test wants them; the commands that came are kept as text, "reset 65536+65536".
+struct FakeKernel {
+  std::vector<ReportedZone> zones;
+  std::vector<std::string> commands;
+  int report_error = 0;
+  int command_error = 0;
+};
+
+class FakeControl final : public ZoneControl {
+ public:
+  FakeControl(FakeKernel& kernel, UniqueFd fd) : kernel_(kernel), fd_(std::move(fd)) {}
+
+  int fd() const override { return fd_.get(); }
+  int Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
+    if (kernel_.report_error != 0) return kernel_.report_error;
+    // One at a time: how many come in an answer is the kernel's choice.
+    zones[0] = kernel_.zones.at(start / kZone);
+    count = 1;
+    return 0;
+  }
+  int Reset(std::uint64_t start, std::uint64_t length) override { return Note("reset", start, length); }
+  int Finish(std::uint64_t start, std::uint64_t length) override { return Note("finish", start, length); }
+  int Open(std::uint64_t start, std::uint64_t length) override { return Note("open", start, length); }
+  int Close(std::uint64_t start, std::uint64_t length) override { return Note("close", start, length); }
+
+ private:
+  int Note(const std::string& what, std::uint64_t start, std::uint64_t length) {
+    kernel_.commands.push_back(what + " " + std::to_string(start) + "+" + std::to_string(length));
+    return kernel_.command_error;
+  }
+
+  FakeKernel& kernel_;
+  const UniqueFd fd_;
+};
+
+ReportedZone Sequential(std::uint32_t zone, ZoneCondition condition, std::uint64_t blocks_written) {
+  const DeviceOffset start(zone * kZone);
+  return {.info = {.condition = condition,
+                   .start = start,
+                   .capacity = kCapacity,
+                   .write_pointer = start + blocks_written * kBlock},
+          .length = kZone};
+}
+
+// Zone 0 is conventional, as is zone 2; zone 1 has 2 blocks written, zone 3 none, zone 4 is the short last one.
+class BlockCommandTest : public testing::Test {
+ protected:
+  BlockCommandTest() {
+    for (std::uint32_t i = 0; i < 5; ++i) kernel.zones.push_back(Sequential(i, kEmpty, 0));
+    for (const std::uint32_t i : {0u, 2u}) {
+      kernel.zones[i].info.type = ZoneType::kConventional;
+      kernel.zones[i].info.condition = kNotWritePointer;
+      kernel.zones[i].info.capacity = kZone;
+    }
+    kernel.zones[1] = Sequential(1, kClosed, 2);
+    kernel.zones[4].length = kernel.zones[4].info.capacity = kRunt;
+  }
+  void Open(int access, OpenMode mode = OpenMode::kExclusive) {
+    UniqueFd fd(::open(directory.File("disk").c_str(), access | O_CREAT, 0600));
+    BlockDevice::Parts parts;
+    parts.name = "dev:x";
+    parts.geometry = {.block_size = kBlock, .zone_size = kZone, .zone_count = 5};
+    parts.mode = mode;
+    parts.zones = std::make_unique<ZoneFacts>(kernel.zones);
+    parts.control = std::make_unique<FakeControl>(kernel, std::move(fd));
+    device = std::make_unique<BlockDevice>(std::move(parts));
+  }
+  void OpenFailing() { Open(O_RDONLY); }
+  void Land(DeviceOffset at, const AlignedBuffer& bytes) {
+    const UniqueFd fd(::open(directory.File("disk").c_str(), O_RDWR | O_CREAT, 0600));
+    ASSERT_EQ(::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(at.value)),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  static DeviceOffset At(std::uint32_t zone, std::uint64_t block) {
+    return DeviceOffset(zone * kZone + block * kBlock);
+  }
+  static Code CodeOf(const Status& status) { return status ? Code::kExists : status.error().code(); }
+
+  TempDirectory directory;
+  FakeKernel kernel;
+  std::unique_ptr<ZonedDevice> device;
+};
+
+class BlockSettleTest : public BlockCommandTest, public testing::WithParamInterface<bool> {
+ protected:
+  // Through a queue or not: one is as good as the other.
+  Status Write(DeviceOffset at, const AlignedBuffer& bytes) {
+    if (!GetParam()) return device->Write(at, bytes.View());
+    IoRequest request{.kind = IoRequest::Kind::kWrite, .offset = at, .write_from = bytes.View()};
+    const auto queue = device->CreateQueue(1);
+    queue->Submit(&request);
+    std::vector<IoRequest*> done;
+    queue->Reap(1, done);
+    return request.status;
+  }
+};
+
+TEST_P(BlockSettleTest, FailedWriteWhoseBytesAreThereSucceeds) {
+  OpenFailing();
+  const AlignedBuffer data = Pattern(4 * kBlock, 1);
+  Land(At(1, 2), data);
+  kernel.zones[1] = Sequential(1, kImplicitlyOpen, 6);
+  EXPECT_TRUE(Write(At(1, 2), data));
+  kernel.zones[1] = Sequential(1, kFull, 16);
+  Land(At(1, 6), Pattern(6 * kBlock, 2));
+  EXPECT_TRUE(Write(At(1, 6), Pattern(6 * kBlock, 2))) << "and filled the zone";
+}
+
+TEST_P(BlockSettleTest, FailedWriteWithOtherBytesInItsPlaceFails) {
+  OpenFailing();
+  AlignedBuffer data = Pattern(4 * kBlock, 1);
+  Land(At(1, 2), data);
+  data.data()[4 * kBlock - 1] ^= std::byte{1};
+  kernel.zones[1] = Sequential(1, kImplicitlyOpen, 6);
+  EXPECT_EQ(CodeOf(Write(At(1, 2), data)), Code::kIo);
+}
+
+TEST_P(BlockSettleTest, BytesOfAnEarlierWriteAreNotTakenForThoseOfALaterOne) {
+  OpenFailing();
+  const AlignedBuffer data = Pattern(2 * kBlock, 1);
+  Land(At(1, 0), data);
+  EXPECT_EQ(CodeOf(Write(At(1, 0), data)), Code::kInvalidArgument) << "not at the write pointer";
+}
+
+TEST_P(BlockSettleTest, FailedFirstWriteAfterAResetMayHaveLanded) {
+  OpenFailing();
+  ASSERT_TRUE(device->Reset(ZoneId(1)));
+  const AlignedBuffer data = Pattern(2 * kBlock, 1);
+  Land(At(1, 0), data);
+  EXPECT_TRUE(Write(At(1, 0), data));
+}
+
+TEST_P(BlockSettleTest, FailedWriteWithoutAReportHasAnUnknownOutcome) {
+  OpenFailing();
+  kernel.report_error = ENODEV;
+  const Status status = Write(At(1, 2), Pattern(kBlock, 1));
+  ASSERT_EQ(CodeOf(status), Code::kUnknownOutcome);
+  EXPECT_EQ(status.error().os_errno(), EBADF);
+}
+
+TEST_P(BlockSettleTest, WriteBeyondTheCapacityIsRefusedBeforeItIsSent) {
+  Open(O_RDWR);
+  EXPECT_TRUE(Write(At(1, 2), Pattern(10 * kBlock, 1)));
+  EXPECT_EQ(CodeOf(Write(At(3, 0), Pattern(kCapacity + kBlock, 1))), Code::kZoneFull);
+  EXPECT_EQ(CodeOf(Write(At(1, 12), Pattern(kBlock, 1))), Code::kZoneFull);
+  EXPECT_EQ(CodeOf(Write(At(1, 13), Pattern(kBlock, 1))), Code::kZoneFull);
+  EXPECT_EQ(CodeOf(Write(At(4, 3), Pattern(2 * kBlock, 1))), Code::kZoneFull);
+  EXPECT_EQ(std::filesystem::file_size(directory.File("disk")), At(1, 12).value);
+}
+
+TEST_P(BlockSettleTest, CapacityIsThatOfTheLatestReport) {
+  Open(O_RDWR);
+  kernel.zones[3].info.capacity = 3 * kBlock;  // a reset changed it
+  ASSERT_TRUE(device->Reset(ZoneId(3)));
+  ASSERT_TRUE(device->Report(ZoneId(3), 1));
+  EXPECT_EQ(CodeOf(Write(At(3, 0), Pattern(4 * kBlock, 1))), Code::kZoneFull);
+  kernel.zones[3].info.capacity = 14 * kBlock;
+  ASSERT_TRUE(device->Report(ZoneId(3), 1));
+  EXPECT_TRUE(Write(At(3, 0), Pattern(14 * kBlock, 1)));
+}
+
+INSTANTIATE_TEST_SUITE_P(By, BlockSettleTest, testing::Bool(),
+                         [](const auto& queued) { return queued.param ? "Queue" : "Call"; });
+
+TEST_F(BlockCommandTest, LastZoneIsManagedAndReadToItsEnd) {
+  Open(O_RDWR);
+  ASSERT_TRUE(device->Reset(ZoneId(4)));
+  ASSERT_TRUE(device->Finish(ZoneId(1)));
+  EXPECT_THAT(kernel.commands, ElementsAre("reset 262144+16384", "finish 65536+65536"));
+  Land(At(4, 0), Pattern(kRunt, 1));
+  AlignedBuffer into = Pattern(kRunt + kBlock, 2);
+  EXPECT_TRUE(device->Read(At(4, 0), into.Span().first(kRunt)));
+  EXPECT_EQ(CodeOf(device->Read(At(4, 0), into.Span())), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf(device->Read(At(1, 15), into.Span())), Code::kInvalidArgument) << "into the next zone";
+}
+
+TEST_F(BlockCommandTest, ConventionalZonesAreNotManaged) {
+  Open(O_RDWR);
+  for (const std::uint32_t zone : {0u, 2u}) {
+    EXPECT_EQ(CodeOf(device->Reset(ZoneId(zone))), Code::kInvalidArgument);
+    EXPECT_EQ(CodeOf(device->Finish(ZoneId(zone))), Code::kInvalidArgument);
+  }
+  EXPECT_THAT(kernel.commands, IsEmpty());
+}
+
+TEST_F(BlockCommandTest, NothingIsChangedThroughADeviceThatIsOpenReadOnly) {
+  Open(O_RDWR, OpenMode::kReadOnly);
+  EXPECT_EQ(CodeOf(device->Reset(ZoneId(1))), Code::kReadOnly);
+  EXPECT_EQ(CodeOf(device->Write(At(1, 2), Pattern(kBlock, 1).View())), Code::kReadOnly);
+  EXPECT_EQ(CodeOf(device->Flush()), Code::kReadOnly);
+  EXPECT_THAT(kernel.commands, IsEmpty());
+}
+
+TEST_F(BlockCommandTest, FailedCommandSaysWhatBecameOfTheZone) {
+  Open(O_RDWR);
+  kernel.command_error = ETOOMANYREFS;
+  EXPECT_EQ(CodeOf(device->Open(ZoneId(1))), Code::kBusy);
+  kernel.command_error = EIO;
+  EXPECT_EQ(CodeOf(device->Finish(ZoneId(1))), Code::kIo);
+  kernel.zones[1].info.condition = kReadOnly;
+  EXPECT_EQ(CodeOf(device->Finish(ZoneId(1))), Code::kReadOnly);
+  kernel.zones[1].info.condition = kOffline;
+  EXPECT_EQ(CodeOf(device->Reset(ZoneId(1))), Code::kNotFound);
+  kernel.report_error = ENODEV;
+  EXPECT_EQ(CodeOf(device->Reset(ZoneId(1))), Code::kIo);
+}
+
+}  // namespace
+}  // namespace zenfs
