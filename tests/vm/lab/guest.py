@@ -31,7 +31,8 @@ PANIC_STATUS = 1   # -action panic=exit-failure
 
 # QEMU 7.2 loses an NVMe command now and then. The kernel notices after io_timeout, tries in vain to abort it, and after
 # as much again resets the controller and repeats the command: a minute with the kernel's own 30 s.
-KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 oops=panic nvme_core.io_timeout=5"
+# no_timer_check: where QEMU gets little time, a kernel would find no timer that ticks, and panic.
+KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 oops=panic no_timer_check nvme_core.io_timeout=5"
 
 
 @dataclasses.dataclass(frozen=True)
