@@ -20,6 +20,7 @@ class Result:
     seconds: float
     reason: str | None = None
     evidence: str = ""  # what the case printed, and more if it failed
+    summary: str | None = None  # what a case on the host says of its run
 
 
 def job(cases):

@@ -3,6 +3,7 @@ import argparse
 import json
 import os
 import pathlib
+import random
 import signal
 import sys
 
@@ -27,6 +28,7 @@ def parse(arguments):
     parser.add_argument("--parallel", type=int, choices=(1, 2), default=1, help="guests at a time (default 1)")
     parser.add_argument("--accelerator", choices=("tcg", "kvm"), default="tcg", help="kvm where it works (default tcg)")
     parser.add_argument("--processors", type=int, default=1, help="of each guest (default 1)")
+    parser.add_argument("--seed", type=int, help="of the cases that leave things to chance (default: always another)")
     parser.add_argument("--shell-job", metavar="FILE", help="run a script of yours in a guest with the standard "
                         "drives, and show what it prints")
     parser.add_argument("--seconds", type=int, default=600, help="with --shell-job: kill it then (default 600)")
@@ -86,7 +88,8 @@ def work(options):
         return 0
     check_binaries(cases)
     found = find_kernels(options.kernel or kernels.LINES, screen)
-    suite = Suite(screen, guest_options)
+    seed = random.getrandbits(32) if options.seed is None else options.seed
+    suite = Suite(screen, guest_options, options.full, seed)
     results = suite.run(cases, found, options.parallel)
     if options.json:
         write_json(options.json, results)

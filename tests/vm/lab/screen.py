@@ -29,6 +29,6 @@ class Screen:
     def result(self, result):
         verdict = "passed" if result.ok else "FAILED"
         self.line(f"{verdict}  {result.kernel:5} {result.case:{WIDTH}} {result.seconds:6.1f} s"
-                  + (f"  {result.reason}" if result.reason else ""))
+                  + (f"  {result.reason or result.summary}" if result.reason or result.summary else ""))
         if result.evidence and (self.verbose or not result.ok):
             self.line("\n".join("    | " + line for line in result.evidence.splitlines()))

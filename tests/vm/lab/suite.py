@@ -1,6 +1,7 @@
 """Which case runs in which boot, and all of them: a boot takes seconds, so cases share one unless they must not."""
 import concurrent.futures
 import pathlib
+import random
 import shutil
 import time
 import traceback
@@ -20,10 +21,26 @@ def check_binaries(cases):
 
 
 class Bench:
-    """What a case that runs on the host works with: makes guests of one kernel in a directory of its own."""
+    """What a case that runs on the host works with: makes guests of one kernel in a directory of its own. `full`: take the
+    time that it needs. A case may return a line that is shown beside its result."""
 
-    def __init__(self, kernel, directory, guest_options):
+    def __init__(self, kernel, directory, guest_options, full, seed):
         self.kernel, self.directory, self.options = kernel, pathlib.Path(directory), guest_options
+        self.full, self.seed = full, seed
+        self.said = []
+
+    def say(self, text):
+        """A line of the case's log."""
+        self.said.append(text)
+
+    def random(self, name):
+        """The same numbers again with the same seed; others for each name and kernel."""
+        self.say(f"{name}: {self.seed_text}")
+        return random.Random(f"{self.seed} {name} {self.kernel.line}")
+
+    @property
+    def seed_text(self):
+        return f"--seed={self.seed}"
 
     def guest(self, name, **options):
         """A Guest; what is run later under the same name has the same images and share."""
@@ -31,8 +48,8 @@ class Bench:
 
 
 class Suite:
-    def __init__(self, screen, guest_options):
-        self.screen, self.guest_options = screen, guest_options
+    def __init__(self, screen, guest_options, full, seed):
+        self.screen, self.guest_options, self.full, self.seed = screen, guest_options, full, seed
 
     def run(self, cases, kernels, parallel):
         """The results of all cases on all kernels that they are for. At most `parallel` guests at a time."""
@@ -86,14 +103,16 @@ class Suite:
         directory.mkdir(parents=True)
         self.screen.working(f"{kernel.line}: {one.name}")
         started = time.monotonic()
-        reason, evidence = None, ""
+        bench = Bench(kernel, directory, self.guest_options, self.full, self.seed)
+        reason, evidence, summary = None, "", None
         try:
-            one.run(Bench(kernel, directory, self.guest_options))
+            summary = one.run(bench)
             shutil.rmtree(directory, ignore_errors=True)
         except LabError:
             raise
         except Exception as error:
             reason, evidence = str(error).split("\n")[0] or type(error).__name__, traceback.format_exc()
-        result = Result(one.name, kernel.line, reason is None, round(time.monotonic() - started, 1), reason, evidence)
+        result = Result(one.name, kernel.line, reason is None, round(time.monotonic() - started, 1), reason,
+                        "\n".join([*bench.said, evidence]), summary)
         self.screen.result(result)
         return result
