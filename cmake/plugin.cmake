@@ -44,6 +44,9 @@ function(zenfs_add_plugin_tests)
     TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/rocksdb/thread_sanitizer.suppressions)
   set_tests_properties(rocksdb PROPERTIES ENVIRONMENT "${environment}")
 
+  include(lab)
+  zenfs_add_lab_programs()
+
   # Helpers of preload_test.py: one makes a volume, the other knows ZenFS only through dlopen.
   add_executable(zenfs_make_volume ${PROJECT_SOURCE_DIR}/tests/rocksdb/make_volume.cc)
   target_link_libraries(zenfs_make_volume PRIVATE zenfs_volume zenfs_backends zenfs_flags)

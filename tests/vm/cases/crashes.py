@@ -1,0 +1,101 @@
+"""A database under load whose machine crashes or loses its power, again and again: what was acknowledged is there after each."""
+from lab.case import case
+from lab.crash_load import DRIVE, NEEDS, CrashLoad, job, moments
+from lab.drive_log import DriveLog
+from lab.drives import RegularDrive
+from lab.places import BINARIES, VM
+
+OLD = RegularDrive("old", DRIVE.zones * DRIVE.zone_size)  # the drive as the cut left it, its zones forgotten
+ON_BLOCK = "dev:$LAB_CRASH"
+ON_ZONEFS = "zonefs:/run/tmp/crash"
+MOUNT_ZONEFS = f"""
+if [ $turn = 1 ]; then
+  PYTHONPATH='{VM}' python3 -c "import os; from guest import zonefs; zonefs.make(os.environ['LAB_CRASH'])" || exit 1
+fi
+chroot /proc/1/root /bin/modprobe zonefs
+mkdir -p /run/tmp/crash
+mount -t zonefs -o explicit-open,errors=repair /dev/$LAB_CRASH /run/tmp/crash || exit 1
+"""
+
+
+def plan_of(bench, name, traced):
+    """The moments of the crashes and their source of chance. In the short selection they come sooner."""
+    random = bench.random(name)
+    return random, list(moments(random, 20 if bench.full else 3, most=300 if bench.full else 100, traced=traced))
+
+
+def crash_host(bench, device, before=""):
+    """Every other crash is the guest's own, by sysrq b, the others a reset from outside; both keep the drive as it is."""
+    random, plan = plan_of(bench, "host crash", traced=False)
+    own = [turn % 2 == 0 and moment.of_load for turn, moment in enumerate(plan)]
+    counts = [moment.count if by_guest else 0 for moment, by_guest in zip(plan, own)]
+    seeds = [random.getrandbits(32) for _ in plan]
+    script = job(device, turn="$LAB_BOOTS", last=len(plan) + 1, before=before,
+                 seed=f"$(set -- {' '.join(map(str, seeds))} 0; echo ${{!LAB_BOOTS}})",
+                 acknowledgements=f"$(set -- {' '.join(map(str, counts))} 0; echo ${{!LAB_BOOTS}})")
+    with bench.guest("guest", drives=[DRIVE], reset_ends=False) as guest:
+        load = CrashLoad(guest)
+        guest.start(script)
+        for turn, (moment, by_guest) in enumerate(zip(plan, own), 1):
+            if not by_guest:
+                load.wait_for(turn, moment)
+                guest.reset()
+            load.wait_for_boot(turn + 1)
+            bench.say(f"crash {turn}: {'sysrq b' if by_guest else 'reset'} {moment}; {load.keys()} keys acknowledged")
+        load.wait_for_end(len(plan) + 1)
+        return f"{len(plan)} crashes, {load.keys()} keys acknowledged, {bench.seed_text}"
+
+
+@case(host=True, needs=NEEDS)
+def host_crash(bench):
+    "every synced key is there after crashes of the host, which leave the drive as it was"
+    return crash_host(bench, ON_BLOCK)
+
+
+@case(host=True, needs=NEEDS, short=False)
+def host_crash_on_zonefs(bench):
+    "the same through zonefs"
+    return crash_host(bench, ON_ZONEFS, MOUNT_ZONEFS)
+
+
+def rebuild_job(turn, last, seed):
+    before = ""
+    if turn > 1:
+        before = f"python3 '{VM}/guest/rebuild.py' $LAB_OLD $LAB_CRASH $LAB_SHARE/plan || exit 1"
+    return job(ON_BLOCK, turn=turn, last=last, seed=seed, before=before, trace=BINARIES / "libzenfs_device_trace.so")
+
+
+def lose_power(guest, log, random):
+    """Puts the drive away and writes down what the new one is to be made of."""
+    trace = guest.share / "trace"
+    if trace.exists():
+        log.read(trace.read_text())
+        trace.unlink()
+    guest.image(OLD).unlink(missing_ok=True)
+    guest.image(DRIVE).rename(guest.image(OLD))
+    kept = log.cut(random)
+    (guest.share / "plan").write_text("".join(f"{one.zone} {one.length} {one.end}\n" for one in kept))
+
+
+@case(host=True, needs=NEEDS)
+def power_cut(bench):
+    "every synced key is there after losses of power, which take what the drive had not flushed"
+    random, plan = plan_of(bench, "power cut", traced=True)
+    log = DriveLog(DRIVE)
+    unflushed = 0
+    for turn, moment in enumerate([*plan, None], 1):
+        with bench.guest("guest", drives=[DRIVE] if turn == 1 else [DRIVE, OLD]) as guest:
+            load = CrashLoad(guest)
+            guest.start(rebuild_job(turn, len(plan) + 1, random.getrandbits(32)))
+            if moment is None:
+                load.wait_for_end(turn)
+                break
+            load.wait_for(turn, moment)
+            guest.kill()
+        lose_power(guest, log, random)
+        unflushed += log.at_risk
+        bench.say(f"cut {turn}: {moment}; {load.keys()} keys acknowledged, {log.at_risk} bytes not flushed, of which "
+                  f"{log.lost} lost")
+    bench.say("in all: " + ", ".join(f"{number} {what}" for what, number in sorted(log.events.items())))
+    assert load.keys() > 0 and unflushed > 0, "nothing could have been lost: the cuts show nothing"
+    return f"{len(plan)} cuts, {load.keys()} keys acknowledged, {unflushed >> 10} KiB not flushed, {bench.seed_text}"

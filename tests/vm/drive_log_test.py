@@ -1,0 +1,78 @@
+"""The model of a power cut (lab/drive_log.py): what it may take, and what it must leave."""
+import pathlib
+import random
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from lab.drive_log import BadLog, DriveLog, Kept  # noqa: E402
+from lab.drives import ZnsDrive  # noqa: E402
+
+BLOCK = 4096
+ZONE = 1 << 20
+CAPACITY = 768 << 10
+DRIVE = ZnsDrive("test", zones=4, zone_size=ZONE, zone_capacity=CAPACITY)
+
+
+def log_of(*lines):
+    log = DriveLog(DRIVE)
+    log.read("".join(line + "\n" for line in lines))
+    return log
+
+
+def cuts(*lines):
+    """What 200 cuts after these events leave: the set of the outcomes."""
+    return {tuple(log_of(*lines).cut(random.Random(seed))) for seed in range(200)}
+
+
+class DriveLogTest(unittest.TestCase):
+    def test_what_was_flushed_stays(self):
+        self.assertEqual(cuts("write 0 8192", "flush 0", "flushed 0"), {(Kept(0, 8192, "close"),)})
+
+    def test_what_was_not_flushed_may_end_at_any_block(self):
+        self.assertEqual(cuts("write 0 4096", "flush 0", "flushed 0", "write 4096 8192"),
+                         {(Kept(0, length, "close"),) for length in (4096, 8192, 12288)})
+
+    def test_a_flush_covers_what_was_complete_when_it_began(self):
+        self.assertIn((Kept(0, 4096, "close"),),
+                      cuts("write 0 4096", "flush 0", "write 4096 4096", "flushed 0"))
+        self.assertIn((), cuts("write 0 4096", "flush 0"))
+
+    def test_zones_are_lost_each_on_its_own(self):
+        found = cuts("write 0 4096", f"write {ZONE} 4096")
+        self.assertEqual(found, {(), (Kept(0, 4096, "close"),), (Kept(1, 4096, "close"),),
+                                 (Kept(0, 4096, "close"), Kept(1, 4096, "close"))})
+
+    def test_a_reset_zone_stays_empty_whatever_a_flush_covered(self):
+        self.assertEqual(cuts("write 0 4096", "flush 0", f"reset 0 {ZONE}", "flushed 0"), {()})
+        self.assertIn((), cuts("write 0 4096", "flush 0", f"reset 0 {ZONE}", "write 0 4096", "flushed 0"))
+
+    def test_a_finish_is_kept_if_flushed_else_perhaps(self):
+        finished = ("write 0 4096", "flush 0", "flushed 0", f"finish 0 {ZONE}")
+        self.assertEqual(cuts(*finished), {(Kept(0, 4096, "close"),), (Kept(0, 4096, "finish"),)})
+        self.assertEqual(cuts(*finished, "flush 1", "flushed 1"), {(Kept(0, 4096, "finish"),)})
+
+    def test_a_zone_written_to_its_end_is_full_by_that(self):
+        self.assertEqual(cuts(f"write 0 {CAPACITY}", "flush 0", "flushed 0"), {(Kept(0, CAPACITY, "nothing"),)})
+
+    def test_what_survived_a_cut_survives_the_next(self):
+        log = log_of("write 0 8192")
+        kept = log.cut(random.Random(1))
+        self.assertEqual(log.cut(random.Random(2)), kept)
+        self.assertEqual((log.at_risk, log.lost), (0, 0))
+
+    def test_the_last_line_counts_only_with_its_end(self):
+        log = DriveLog(DRIVE)
+        log.read("write 0 4096\nwrite 4096 40")
+        self.assertEqual(log.zones[0].written, 4096)
+
+    def test_a_log_with_a_gap_is_refused(self):
+        for lines in (("write 4096 4096",), ("write 0 4096", f"reset 0 {ZONE}", "write 4096 4096"),
+                      (f"finish 0 {ZONE}", "write 0 4096"), ("reset 0 4096",), ("failed write",)):
+            with self.assertRaises(BadLog):
+                log_of(*lines)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,45 @@
+#include "acknowledged.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+namespace zenfs {
+namespace {
+
+// A line that the crash cut short was not acknowledged.
+long LastOf(const std::string& path) {
+  std::ifstream file(path);
+  long last = -1;
+  for (std::string line; std::getline(file, line) && !file.eof();) last = std::atol(line.c_str());
+  return last;
+}
+
+[[noreturn]] void Die(const std::string& path) {
+  std::perror(path.c_str());
+  std::exit(2);
+}
+
+}  // namespace
+
+Acknowledged::Acknowledged(const std::string& folder) {
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    const std::string path = fmt::format("{}/acknowledged.{}", folder, i);
+    last_[i] = LastOf(path);
+    files_[i] = UniqueFd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!files_[i].valid()) Die(path);
+  }
+}
+
+void Acknowledged::Record(int thread, long number) {
+  const auto i = static_cast<std::size_t>(thread);
+  const std::string line = fmt::format("{}\n", number);
+  if (write(files_[i].get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    Die("acknowledged");
+  last_[i] = number;
+}
+
+}  // namespace zenfs
