@@ -250,6 +250,22 @@ TEST_F(VolumeTest, HandlesOutliveTheUnmountAndFailCleanly) {
   EXPECT_EQ(Get("a.log"), "kept");
 }
 
+class SlowResets : public VolumeTest {
+ protected:
+  SlowResets() : VolumeTest(SmallGeometry(), {.management_us = 5000}) {}
+};
+
+// `zenfs delete` and then `zenfs df`: the one must not end before the resets that make room for the other.
+TEST_F(SlowResets, SpaceOfDeletedFilesIsFreeAfterTheUnmount) {
+  const std::uint64_t before = volume_->Space().free;
+  Put("big.sst", Noise(15'000'000, 1));
+  ASSERT_TRUE(IsOk(volume_->Unlink("big.sst")));
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  volume_ = *Volume::Mount(MakeReadOnlyView(*device_), {.read_only = true});
+  EXPECT_EQ(volume_->Space().garbage, 0u);
+  EXPECT_EQ(volume_->Space().free, before);
+}
+
 class FewSlots : public VolumeTest, public testing::WithParamInterface<std::uint32_t> {
  protected:
   static EmulatorGeometry Limited() {

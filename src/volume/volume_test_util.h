@@ -35,8 +35,8 @@ Code CodeOf(const std::expected<T, Error>& result) {
 
 class VolumeTest : public testing::Test {
  protected:
-  explicit VolumeTest(const EmulatorGeometry& geometry = SmallGeometry())
-      : device_(CreateMemoryDevice(geometry)) {
+  explicit VolumeTest(const EmulatorGeometry& geometry = SmallGeometry(), const EmulatorOptions& options = {})
+      : device_(CreateMemoryDevice(geometry, options)) {
     EXPECT_TRUE(IsOk(FormatVolume(*device_, {})));
     Mount();
   }

@@ -4,6 +4,12 @@
 #include "volume/volume_core.h"
 
 namespace zenfs {
+namespace {
+
+// What a device needs for the resets of some hundred zones; those left over are made by the next mount.
+constexpr std::chrono::seconds kLastResets{1};
+
+}  // namespace
 
 VolumeCore::~VolumeCore() { IgnoreError(Unmount()); }
 
@@ -32,7 +38,11 @@ Status VolumeCore::Unmount() {
     if (first && !ended) first = ended;
   }
   if (log_ != nullptr) log_->Stop();
-  if (zones_ != nullptr) zones_->Stop();
+  if (zones_ != nullptr) {
+    // So that who deletes and then asks how much is free hears of it.
+    if (first) IgnoreError(zones_->Drain(Deadline::After(kLastResets)));
+    zones_->Stop();
+  }
   if (metalog_ != nullptr) {
     if (first) first = metalog_->health();
     metalog_->Stop();
