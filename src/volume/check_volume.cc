@@ -116,11 +116,14 @@ class Check {
         }
         continue;
       }
-      context_.Add(
-          Severity::kNote,
-          fmt::format("zone {} holds {} KiB that no file points to; the next read-write mount resets it",
-                      zone.id.value, zone.WrittenBytes() / 1024),
-          zone.id);
+      const std::string text =
+          zone.condition == ZoneCondition::kReadOnly
+              ? fmt::format("zone {} is read-only and holds nothing of a file; its space is lost",
+                            zone.id.value)
+              : fmt::format(
+                    "zone {} holds {} KiB that no file points to; the next read-write mount resets it",
+                    zone.id.value, zone.WrittenBytes() / 1024);
+      context_.Add(Severity::kNote, text, zone.id);
     }
     if (geometry.max_active != 0 && active > geometry.max_active) {
       context_.Add(Severity::kWarning,

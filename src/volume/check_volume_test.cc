@@ -62,5 +62,23 @@ TEST_F(CheckLiveTest, ACleanLookAtAVolumeThatIsWrittenSaysSo) {
   EXPECT_THAT(report->findings.back().text, HasSubstr("written while it was checked"));
 }
 
+using CheckZonesTest = VolumeTest;
+
+TEST_F(CheckZonesTest, NoResetIsPromisedForAReadOnlyZone) {
+  const ZoneId zone(30);
+  const AlignedBuffer block = [] {
+    AlignedBuffer buffer(4096);
+    buffer.Resize(buffer.capacity());
+    return buffer;
+  }();
+  ASSERT_TRUE(IsOk(device_->Write(device_->geometry().ZoneStart(zone), block.View())));
+  ASSERT_TRUE(IsOk(device_->SetCondition(zone, ZoneCondition::kReadOnly)));
+  const auto report = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  ASSERT_EQ(report->findings.size(), 1u);
+  EXPECT_EQ(report->findings.front().text,
+            "zone 30 is read-only and holds nothing of a file; its space is lost");
+}
+
 }  // namespace
 }  // namespace zenfs
