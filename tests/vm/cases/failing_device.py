@@ -57,7 +57,7 @@ def survive_bad_zones(device, disk, first):
 
 @case(needs=PROGRAMS, seconds=240)
 def bad_zones_cost_only_their_files():
-    "null_blk turns one zone read-only and one offline under load: no hang, no crash, check names the lost one, the rest is read"
+    "one zone turns read-only, one offline under load: no hang, no crash, check names the lost one, the rest is read"
     with null_blk("lab0", size=256, zone_size=ZONE, zone_max_open=14, zone_max_active=14) as disk:
         survive_bad_zones(volume.block(disk.name), disk, 0)
 

@@ -36,7 +36,8 @@ def by_zbd(device):
 def by_blkzone(device):
     """util-linux' report, straight from the kernel."""
     pattern = re.compile(r"start: (0x\w+), len (0x\w+), cap (0x\w+), wptr (0x\w+).*zcond: *(\d+)\(")
-    found = [[int(word, 0) for word in match.groups()] for match in pattern.finditer(run("blkzone", "report", f"/dev/{device}", shown=False))]
+    report = run("blkzone", "report", f"/dev/{device}", shown=False)
+    found = [[int(word, 0) for word in match.groups()] for match in pattern.finditer(report)]
     return [zone(start * SECTOR, size * SECTOR, capacity * SECTOR, condition, pointer * SECTOR)
             for start, size, capacity, pointer, condition in found]
 

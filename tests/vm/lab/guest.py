@@ -11,7 +11,8 @@ and LAB_BOOTS, how often the guest came up: 2 after a reset, when the same job r
 
 A job ends done only if its exit status stands in the share, whatever QEMU's own status is.
 
-Threads: one at a time, but for kill_all. Every guest that was started must be waited for or killed; `with Guest(...) as guest` does.
+Threads: one at a time, but for kill_all. Every guest that was started must be waited for or killed;
+`with Guest(...) as guest` does.
 """
 import dataclasses
 import os
@@ -56,8 +57,8 @@ class Guest:
     def __init__(self, kernel, directory, *, drives=(), arguments=(), memory="1G", processors=1, accelerator="tcg",
                  reset_ends=True):
         """`directory` keeps images, console and share, and may be used by one guest after another. `arguments` are
-        further ones for QEMU. With reset_ends=False the guest comes up again after a reset or a reboot. One processor is the fastest where the host
-        is loaded: two have to wait for one another."""
+        further ones for QEMU. With reset_ends=False the guest comes up again after a reset or a reboot. One processor is
+        the fastest where the host is loaded: two have to wait for one another."""
         self.kernel = kernel
         self.directory = pathlib.Path(directory)
         self.drives = tuple(drives)
