@@ -53,7 +53,10 @@ std::optional<std::string> FindForeignContent(ZonedDevice& device, std::span<con
   if (!head.empty() && device.Read(first.start, head.Span())) {
     if (auto named = NameSignature(head.View())) return named;
   }
-  const auto written = std::ranges::count_if(report, [](const ZoneInfo& z) { return z.WrittenBytes() != 0; });
+  // What a read-only zone holds can be asked of nobody, and is not for mkfs to lose.
+  const auto written = std::ranges::count_if(report, [](const ZoneInfo& z) {
+    return z.WrittenBytes() != 0 && z.condition != ZoneCondition::kReadOnly;
+  });
   if (written != 0) return fmt::format("data of an unknown kind in {} zones", written);
   return std::nullopt;
 }

@@ -42,6 +42,12 @@ TEST(FormatVolume, RefusesADeviceWithForeignData) {
   EXPECT_TRUE(IsOk(Volume::Mount(Borrow(*device), {})));
 }
 
+TEST(FormatVolume, ReadOnlyZoneOfAnEmptyDeviceIsNoForeignData) {
+  const auto device = CreateMemoryDevice(SmallGeometry());
+  ASSERT_TRUE(IsOk(device->SetCondition(ZoneId(9), ZoneCondition::kReadOnly)));
+  EXPECT_TRUE(IsOk(FormatVolume(*device, {})));
+}
+
 TEST(FormatVolume, RefusesAForeignFileSystemByName) {
   EmulatorGeometry geometry = SmallGeometry();
   geometry.conventional = 2;
