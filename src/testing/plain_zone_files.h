@@ -40,6 +40,7 @@ class PlainZoneFiles final : public ZoneFiles {
   std::string OpenForWriting() const;
 
   std::atomic<bool> writes_fail{false};  // of files opened from now on, with ENOSPC, nothing written
+  std::atomic<bool> flushes_fail{false};  // of files opened from now on; they can't be read either
   std::atomic<bool> truncates_fail{false};
   std::atomic<bool> finish_opens{
       false};  // a finish of a zone that is not open fails where one too many would be

@@ -218,6 +218,15 @@ TEST_F(BlockCommandTest, NothingIsChangedThroughADeviceThatIsOpenReadOnly) {
   EXPECT_THAT(kernel.commands, IsEmpty());
 }
 
+TEST_F(BlockCommandTest, FlushThatTheKernelRefusesFails) {
+  std::filesystem::create_symlink("/dev/null", directory.File("disk"));  // knows no flush
+  Open(O_RDWR);
+  EXPECT_FALSE(device->Flush());
+  std::filesystem::remove(directory.File("disk"));
+  Open(O_RDWR);
+  EXPECT_TRUE(device->Flush());
+}
+
 TEST_F(BlockCommandTest, FailedCommandSaysWhatBecameOfTheZone) {
   Open(O_RDWR);
   kernel.command_error = ETOOMANYREFS;

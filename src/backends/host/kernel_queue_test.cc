@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <fstream>
+#include <optional>
 
 #include "backends/host/plain_io.h"
 #include "base/unique_fd.h"
@@ -184,6 +186,30 @@ TEST(WriteTest, ErrorSaysHowMuchWasWrittenBefore) {
   EXPECT_EQ(WritePlainly(-1, 0, std::span(&piece, 1)).os_errno, EBADF);
   EXPECT_EQ(WriteByRing(rings, -1, 0, std::span(&piece, 1)).os_errno, EBADF);
   EXPECT_EQ(WriteByRing(rings, -1, 0, std::span(&piece, 1)).bytes, 0u);
+}
+
+// Calls that write which this process has made; nothing where the kernel does not count them.
+std::optional<std::uint64_t> WritingCalls() {
+  std::ifstream file("/proc/self/io");
+  for (std::string word; file >> word;) {
+    std::uint64_t count = 0;
+    if (word == "syscw:" && file >> count) return count;
+  }
+  return std::nullopt;
+}
+
+TEST(WriteTest, LongWriteIsSentInPartsNoLongerThanAsked) {
+  TempDirectory directory;
+  const UniqueFd fd(::open(directory.File("data").c_str(), O_RDWR | O_CREAT, 0600));
+  const AlignedBuffer data = Pattern(8 * 512, 1);
+  const ByteView piece = data.View();
+  const auto before = WritingCalls();
+  if (!before) GTEST_SKIP() << "the kernel does not count the calls of a process (/proc/self/io)";
+  EXPECT_TRUE(WritePlainly(fd.get(), 0, std::span(&piece, 1), 1024).Moved(8 * 512));
+  EXPECT_EQ(WritingCalls(), *before + 4);
+  std::vector<std::byte> found(8 * 512);
+  EXPECT_TRUE(ReadPlainly(fd.get(), 0, found).Moved(found.size()));
+  EXPECT_TRUE(SameBytes(found, data.View()));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "testing/device_data.h"
@@ -186,6 +187,33 @@ TEST_F(ZoneFileDeviceTest, QueuedWriteFreesItsZoneBeforeItIsReaped) {
   }
   EXPECT_EQ(files->OpenForWriting(), "");
   EXPECT_EQ(done.size(), 3u);
+}
+
+TEST_F(ZoneFileDeviceTest, FlushThatTheKernelRefusesFails) {
+  files->flushes_fail = true;
+  EXPECT_FALSE(device->Flush());
+}
+
+TEST_F(ZoneFileDeviceTest, ZoneGoesOnWhereAWriteThatFailedHalfwayLeftIt) {
+  files->writes_fail = true;
+  Land(1, Pattern(2 * kBlock, 1));
+  const Status failed = Write(1, 0, 4);
+  EXPECT_EQ(CodeOf(failed), Code::kIo);
+  files->writes_fail = false;
+  EXPECT_EQ(ReportOf(*device, ZoneId(1)).write_pointer, At(1, 2));
+  ASSERT_TRUE(device->Close(ZoneId(1)));
+  EXPECT_EQ(CodeOf(Write(1, 0, 4)), Code::kInvalidArgument);
+  EXPECT_TRUE(Write(1, 2, 2));
+}
+
+TEST_F(ZoneFileDeviceTest, WriteOfUnknownOutcomeDoesNotBlockItsZone) {
+  files->writes_fail = true;
+  std::filesystem::rename(files->Path(ZoneId(1)), directory.File("away"));
+  EXPECT_EQ(CodeOf(Write(1, 0, 4)), Code::kUnknownOutcome);
+  std::filesystem::rename(directory.File("away"), files->Path(ZoneId(1)));
+  files->writes_fail = false;
+  ASSERT_TRUE(device->Reset(ZoneId(1)));
+  EXPECT_TRUE(Write(1, 0, 4));
 }
 
 TEST_F(ZoneFileDeviceTest, WriteTakesTheDescriptorsOfReadersWhenTheProcessHasNoneLeft) {
