@@ -1,5 +1,7 @@
 #include "zone/extent_sink.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -9,6 +11,8 @@ namespace {
 
 // A device on which this many zones in a row refuse a write is broken, and trying on would retire the rest.
 constexpr int kZonesTried = 3;
+// Zones may be ended early at any time; where so many are before they took a write, the device only wears them out.
+constexpr int kZonesEnded = 32;
 constexpr std::chrono::milliseconds kBusyPause{5};
 
 // The front of `pieces`, `length` bytes of it.
@@ -32,6 +36,7 @@ class ZoneExtentSink : public ExtentSink {
     std::uint64_t total = 0;
     for (const ByteView piece : pieces) total += piece.size();
     std::optional<Error> failure;  // the device's first, which says more than that no zone was left
+    int ended = 0;
     for (int failed = 0; failed < kZonesTried;) {
       auto writer = zones_.AcquireData(cursor.claim, lifetime, deadline);
       if (!writer) return Fail(failure ? std::move(*failure) : std::move(writer).error());
@@ -39,7 +44,12 @@ class ZoneExtentSink : public ExtentSink {
       auto placed = writer->Write(FirstBytes(pieces, length));
       if (placed) return Placed{placed->place, length, std::move(placed->pin)};
       switch (placed.error().code()) {
-        case Code::kZoneFull: break;
+        case Code::kZoneFull: {
+          if (++ended < kZonesEnded) break;
+          return Fail(Code::kIo,
+                      fmt::format("{} zones in a row were ended by the device before they took a write; {}",
+                                  ended, placed.error().text()));
+        }
         case Code::kBusy: {
           if (deadline.Passed()) return Fail(std::move(placed).error());
           *writer = ZoneWriter();  // others may use the zone's turn meanwhile

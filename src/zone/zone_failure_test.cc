@@ -124,6 +124,31 @@ TEST(ZoneFailureTest, BusyDeviceIsTriedAgainUntilTheDeadline) {
   ExpectNothingLeaked(rig, 64);
 }
 
+TEST(ZoneFailureTest, BusyDeviceThatCanNotBeReportedCostsAFewZones) {
+  ZoneTestRig rig(TestGeometry(16, 8));
+  rig.Mount();
+  rig.device.Inject({Command::kWrite, 1, 1'000'000, {}, Code::kBusy, When::kBefore});
+  rig.device.Inject({Command::kReport, 1, 1'000'000, {}, Code::kIo, When::kBefore});
+  SinkCursor cursor;
+  const auto placed = rig.Write(cursor, Lifetime::kShort, 1, Deadline::After(std::chrono::milliseconds(500)));
+  ASSERT_FALSE(placed);
+  EXPECT_LE(rig.device.count(Command::kWrite), 3U) << "each costs a zone";
+}
+
+TEST(ZoneFailureTest, DeviceThatEndsEveryZoneIsToldBeforeItWearsThemOut) {
+  ZoneTestRig rig(TestGeometry(8, 8));
+  rig.Mount();
+  rig.device.Inject({Command::kWrite, 1, 20'000, {}, Code::kZoneFull, When::kBefore});
+  SinkCursor cursor;
+  const auto placed = rig.Write(cursor, Lifetime::kShort, 1);
+  ASSERT_FALSE(placed);
+  EXPECT_EQ(placed.error().code(), Code::kIo);
+  EXPECT_LT(rig.device.count(Command::kWrite), 100U);
+  rig.device.ClearFaults();
+  cursor = {};
+  ExpectNothingLeaked(rig, 64);
+}
+
 TEST(ZoneFailureTest, ResetThatFailsCostsThatZoneOnly) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();

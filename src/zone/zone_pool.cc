@@ -133,7 +133,8 @@ Code ZonePool::WriteFailed(ZoneId zone, Code code, const std::optional<ZoneInfo>
   }
   const bool offline = info && info->condition == ZoneCondition::kOffline;
   EndZone(zone, offline ? ZonePhase::kUnusable : ZonePhase::kRetired, info && !IsActive(info->condition));
-  return code;
+  // Not kBusy, after which the caller would try on without an end.
+  return code == Code::kBusy ? Code::kIo : code;
 }
 
 // The zone takes no more writes. Unless the device is known to have let go of it, a finish makes it do so.

@@ -72,7 +72,7 @@ class ZonePool {
   // The writer wrote `bytes`, which the caller gets pinned.
   void Wrote(ZoneId zone, std::uint64_t bytes);
   // The writer's write failed with `code`; `info` is the zone as reported afterwards. Returns the code for
-  // the writer's caller: kZoneFull, kBusy (nothing happened), or `code` when the zone was retired.
+  // the writer's caller: kZoneFull, kBusy (nothing happened), or `code` (kIo for kBusy) when the zone was retired.
   Code WriteFailed(ZoneId zone, Code code, const std::optional<ZoneInfo>& info, SteadyTime now);
   void EndWriter(ZoneId zone);
 
