@@ -96,7 +96,7 @@ TEST(LogSpaceTest, FailedZoneIsLeftAndTheFrameStandsInTheNext) {
   EXPECT_FALSE(rig.WasReleased(a[0].pin.zone())) << "its first frame is live";
 }
 
-TEST(LogSpaceTest, ZonesThatTheDeviceEndsAreNoErrorHoweverMany) {
+TEST(LogSpaceTest, ZonesThatTheDeviceEndsAreNoError) {
   WalRig rig(TestGeometry(12, kBlocksAZone), 6);
   rig.Mount();
   TestJob first(5, 1, 0, TestText(100, 1));
@@ -106,6 +106,17 @@ TEST(LogSpaceTest, ZonesThatTheDeviceEndsAreNoErrorHoweverMany) {
   TestJob second(5, 2, 100, TestText(200, 2));
   const auto b = MustWrite(rig, second);
   EXPECT_EQ(TextAt(rig, b.at(0)), TestText(200, 2));
+}
+
+TEST(LogSpaceTest, DeviceThatEndsEveryZoneIsToldBeforeItWearsThemOut) {
+  WalRig rig(TestGeometry(8, kBlocksAZone));
+  rig.Mount();
+  rig.device.Inject({.command = Command::kWrite, .times = 20'000, .code = Code::kZoneFull});
+  const auto placed = rig.log->Write(TestJob(1, 1, 0, TestText(100, 1)).job);
+  ASSERT_FALSE(placed);
+  EXPECT_LT(rig.device.count(Command::kWrite), 100U);
+  rig.device.ClearFaults();
+  EXPECT_TRUE(rig.log->Write(TestJob(1, 2, 0, TestText(100, 1)).job));
 }
 
 TEST(LogSpaceTest, DeviceWithoutASlotIsWaitedForAndTheZoneIsKept) {

@@ -11,6 +11,8 @@ namespace {
 
 // A zone that fails is left for the next; as many are tried before the error reaches the files.
 constexpr int kZonesTried = 3;
+// Zones that the device ends before they took a frame are left for the next; so many in a row are a failure.
+constexpr int kZonesEnded = 32;
 constexpr std::chrono::milliseconds kBusyPause{5};
 constexpr std::uint64_t kBatchBytesMax = 4 << 20;
 // How long a write without a zone waits for mostly dead zones to be emptied.
@@ -38,6 +40,7 @@ void LogSpace::Lead(std::deque<Waiting*> jobs) {
 
 Status LogSpace::PlaceAll(const std::deque<Waiting*>& jobs) {
   int tries_left = kZonesTried;
+  int ended = 0;
   const Deadline busy_until = Deadline::After(env_.space_wait);
   for (;;) {
     // Asked first: who just filled a zone must not wait for one that nobody needs yet.
@@ -45,8 +48,11 @@ Status LogSpace::PlaceAll(const std::deque<Waiting*>& jobs) {
     if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
     Batch batch = Collect(jobs);
     const Status sent = Send(batch);
-    if (sent || sent.error().code() == Code::kZoneFull) continue;
-    if (sent.error().code() == Code::kBusy) {  // the device's limits are shared with its other users
+    if (sent) {
+      ended = 0;
+    } else if (sent.error().code() == Code::kZoneFull) {
+      if (++ended == kZonesEnded) return Fail(Code::kIo, sent.error().text());
+    } else if (sent.error().code() == Code::kBusy) {  // the device's limits are shared with its other users
       if (busy_until.Passed()) return sent;
       SleepUntil(std::min(busy_until.when(), SteadyNow() + kBusyPause));
     } else if (--tries_left == 0) {
