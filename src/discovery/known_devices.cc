@@ -33,8 +33,9 @@ std::vector<Mount> ReadMounts(const SearchPlaces& places) {
   return mounts;
 }
 
-// One mount of each file system, one that may be written if there is one.
+// One mount of each file system, one that may be written if there is one. A directory of a zonefs is not one of them.
 std::vector<Mount> Distinct(std::vector<Mount> mounts) {
+  std::erase_if(mounts, [](const Mount& mount) { return !mount.zonefs.whole; });
   std::stable_sort(mounts.begin(), mounts.end(),
                    [](const Mount& a, const Mount& b) { return a.zonefs.read_only < b.zonefs.read_only; });
   std::set<dev_t> devices;

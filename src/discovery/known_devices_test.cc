@@ -81,6 +81,15 @@ TEST_F(KnownDevicesTest, FactsAreThoseOfTheDiskBelow) {
   }
 }
 
+TEST_F(KnownDevicesTest, DirectoryOfAZonefsBoundElsewhereIsNoDevice) {
+  sysfs_.AddZonedDisk("fake1n1", "259:1", "Drive");
+  Mount("29 22 259:1 /seq /zones rw,relatime - zonefs /dev/fake1n1 rw\n");
+  EXPECT_THAT(Names(), ElementsAre("dev:fake1n1"));
+  EXPECT_EQ(FindDevices(places_).devices[0].used_by, "the zonefs at /zones");
+  Mount("29 22 259:1 /seq /zones rw,relatime - zonefs /dev/fake1n1 rw\n" + std::string(kMounts));
+  EXPECT_THAT(Names(), ElementsAre("dev:fake1n1", "zonefs:/mnt/again"));
+}
+
 TEST_F(KnownDevicesTest, FlagsNameTheDeviceForTheCommand) {
   const auto flag = [](std::string kind, std::string target) {
     return KnownDevice{.uri = {.kind = std::move(kind), .target = std::move(target), .options = {}},

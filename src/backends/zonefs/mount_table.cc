@@ -62,7 +62,8 @@ std::optional<ZonefsMount> ParseLine(const std::string& line) {
   return ZonefsMount{.mountpoint = Unescape(mountpoint),
                      .source = Unescape(source),
                      .device = *device,
-                     .read_only = HasOption(options, "ro") || HasOption(super_options, "ro")};
+                     .read_only = HasOption(options, "ro") || HasOption(super_options, "ro"),
+                     .whole = root == "/"};
 }
 
 }  // namespace

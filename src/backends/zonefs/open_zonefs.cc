@@ -26,7 +26,9 @@ std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgumen
 // "; zonefs is mounted at /mnt/z", or how to mount one.
 std::string WhereInstead() {
   std::string list;
-  for (const ZonefsMount& mount : ZonefsMounts()) list += (list.empty() ? "" : ", ") + mount.mountpoint;
+  for (const ZonefsMount& mount : ZonefsMounts()) {
+    if (mount.whole) list += (list.empty() ? "" : ", ") + mount.mountpoint;
+  }
   if (!list.empty()) return "; zonefs is mounted at " + list;
   return "; mount one with: mount -t zonefs -o explicit-open,errors=repair /dev/NAME MOUNTPOINT";
 }

@@ -38,6 +38,7 @@ struct ZonefsMount {
   std::string source;  // "/dev/nvme0n1"
   dev_t device = 0;    // number of the block device, and of every file of the mount
   bool read_only = false;
+  bool whole = true;  // false: one directory or file of the zonefs, bound to another place (into a container)
 };
 
 // The zonefs mounts that this process sees (/proc/self/mountinfo), in its order; none where there is no /proc. `file` is
