@@ -77,8 +77,9 @@ Status PlainZoneFiles::Truncate(ZoneId zone, std::uint64_t size) const {
   ++truncates;
   if (truncates_fail) return FailErrno(EIO, "truncate " + Path(zone));
   if (finish_opens && size != 0) ZENFS_RETURN_IF_ERROR(OpenToWrite(zone));
-  if (::truncate(Path(zone).c_str(), static_cast<off_t>(size)) == 0) return {};
-  return FailErrno(errno, "truncate " + Path(zone));
+  const bool done = ::truncate(Path(zone).c_str(), static_cast<off_t>(size)) == 0;
+  if (done && !truncates_lie) return {};
+  return FailErrno(done ? EIO : errno, "truncate " + Path(zone));
 }
 
 Status PlainZoneFiles::Lock() {

@@ -39,9 +39,10 @@ class PlainZoneFiles final : public ZoneFiles {
   // Zones whose files this process has open for writing, one digit string each, sorted: "0 3 11".
   std::string OpenForWriting() const;
 
-  std::atomic<bool> writes_fail{false};  // of files opened from now on, with ENOSPC, nothing written
+  std::atomic<bool> writes_fail{false};   // of files opened from now on, with ENOSPC, nothing written
   std::atomic<bool> flushes_fail{false};  // of files opened from now on; they can't be read either
   std::atomic<bool> truncates_fail{false};
+  std::atomic<bool> truncates_lie{false};  // are carried out and fail all the same
   std::atomic<bool> finish_opens{
       false};  // a finish of a zone that is not open fails where one too many would be
   std::atomic<bool> mounted_read_only{false};

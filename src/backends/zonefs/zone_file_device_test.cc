@@ -216,6 +216,14 @@ TEST_F(ZoneFileDeviceTest, WriteOfUnknownOutcomeDoesNotBlockItsZone) {
   EXPECT_TRUE(Write(1, 0, 4));
 }
 
+TEST_F(ZoneFileDeviceTest, ZoneWhoseResetFailedAndWasCarriedOutIsWrittenFromItsStart) {
+  ASSERT_TRUE(Write(1, 0, 4));
+  files->truncates_lie = true;
+  EXPECT_EQ(CodeOf(device->Reset(ZoneId(1))), Code::kIo);
+  EXPECT_EQ(Condition(1), kEmpty);
+  EXPECT_TRUE(Write(1, 0, 2));
+}
+
 TEST_F(ZoneFileDeviceTest, WriteTakesTheDescriptorsOfReadersWhenTheProcessHasNoneLeft) {
   ZoneFileDevice::Parts parts;
   parts.name = "zonefs:/z";

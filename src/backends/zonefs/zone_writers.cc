@@ -186,7 +186,11 @@ Error ZoneWriters::Explain(ZoneId zone, std::string_view command, const Error& e
   const std::string text = fmt::format("{}: {} zone {}", name_, command, zone.value);
   const Result<ZoneFileState> now = files_.Look(zone);
   if (!now) return error.With(text);
-  Learn(zone, now->access);
+  {
+    // The size too: a reset that is reported as failed may have been carried out, and the next write goes by it.
+    MutexLock lock(mutex_);
+    ledger_.SetState(zone, *now);
+  }
   if (now->access == ZoneAccess::kOffline) return Error(Code::kNotFound, text + ": it is offline");
   if (now->access == ZoneAccess::kReadOnly) return Error(Code::kReadOnly, text + ": it is read-only");
   if (files_.MountedReadOnly())
