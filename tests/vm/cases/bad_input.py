@@ -129,3 +129,24 @@ def fewer_zones_than_at_mkfs_are_refused():
         refuses(volume.block(half), "zones", "check")
     finally:
         run("dmsetup", "remove", "--noudevsync", "--noudevrules", "half")
+
+
+@case(needs=ZENFS)
+def zonefs_volume_is_told_from_its_disk():
+    "a volume made through zonefs, named by its disk: refused with what to do, nothing lost; through zonefs it is whole"
+    device = fresh(drives.PLAIN.serial)
+    with zonefs.mounted(device) as place:
+        volume.zonefs(place).zenfs("mkfs")
+        store(place)
+    refuses(volume.block(device), "a zonefs has other zones than the disk below it", "check")
+    refuses(volume.block(device), "Existing filesystem found.*a zonefs has other zones.*--force")
+    with zonefs.mount(device) as place:
+        volume.zonefs(place).zenfs("check", "--read-data")
+        assert "file" in volume.zonefs(place).zenfs("list")
+
+
+@case(needs=ZENFS)
+def read_only_option_is_heeded():
+    "a URI with ?ro is not formatted"
+    device = fresh(drives.PLAIN.serial)
+    refuses(volume.Volume(f"--uri=zenfs://dev:{device}?ro", None), "ro")
