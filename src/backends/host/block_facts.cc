@@ -77,6 +77,45 @@ std::uint64_t LongestCommand(const fs::path& queue) {
   return by_segments == 0 ? by_size : std::min(by_size, by_segments);
 }
 
+// The disks that a mapped disk or a multipath head hands its commands to. A head does not link its paths everywhere:
+// "nvme4n1" of a subsystem has "nvme4c7n1" below the subsystem's link to each controller.
+std::vector<fs::path> DisksBelow(const fs::path& disk) {
+  std::vector<fs::path> below;
+  std::error_code none;
+  const auto add = [&](const fs::path& link) {
+    if (const fs::path lower = fs::canonical(link, none); !none) below.push_back(lower);
+  };
+  for (const auto& slave : fs::directory_iterator(disk / "slaves", none)) add(slave.path());
+  const std::string name = disk.filename();
+  const std::size_t ns = name.rfind('n');
+  if (!name.starts_with("nvme") || ns <= 4 || !fs::exists(disk.parent_path() / "subsysnqn")) return below;
+  for (const auto& controller : fs::directory_iterator(disk.parent_path(), none)) {
+    if (!controller.is_symlink(none)) continue;
+    for (const auto& path : fs::directory_iterator(controller.path(), none)) {
+      const std::string lower = path.path().filename();
+      if (lower.starts_with(name.substr(0, ns) + "c") && lower.ends_with(name.substr(ns))) add(path.path());
+    }
+  }
+  return below;
+}
+
+BlockFacts ReadFacts(const fs::path& directory);
+
+// Before Linux 6.10 mapped disks and multipath heads show no limits of zones; those of the disks below hold all the same.
+void ReadLimits(const fs::path& disk, BlockFacts& facts) {
+  facts.max_open = static_cast<std::uint32_t>(Number(disk / "queue" / "max_open_zones"));
+  facts.max_active = static_cast<std::uint32_t>(Number(disk / "queue" / "max_active_zones"));
+  if (facts.model == ZonedModel::kNotZoned || (facts.max_open != 0 && facts.max_active != 0)) return;
+  const auto lower = [](std::uint32_t mine, std::uint32_t other) {
+    return mine == 0 || other == 0 ? std::max(mine, other) : std::min(mine, other);
+  };
+  for (const fs::path& below : DisksBelow(disk)) {
+    const BlockFacts its = ReadFacts(below);
+    facts.max_open = lower(facts.max_open, its.max_open);
+    facts.max_active = lower(facts.max_active, its.max_active);
+  }
+}
+
 BlockFacts ReadFacts(const fs::path& directory) {
   BlockFacts facts;
   facts.name = directory.filename();
@@ -89,8 +128,7 @@ BlockFacts ReadFacts(const fs::path& directory) {
   facts.size = Number(directory / "size") * kSector;
   facts.zone_size = facts.model == ZonedModel::kNotZoned ? 0 : Number(queue / "chunk_sectors") * kSector;
   facts.zone_count = static_cast<std::uint32_t>(Number(queue / "nr_zones"));
-  facts.max_open = static_cast<std::uint32_t>(Number(queue / "max_open_zones"));
-  facts.max_active = static_cast<std::uint32_t>(Number(queue / "max_active_zones"));
+  ReadLimits(disk, facts);
   std::uint64_t granularity = Number(queue / "zone_write_granularity");
   if (granularity == 0) granularity = Number(queue / "physical_block_size");
   facts.write_granularity = granularity == 0 ? 4096 : static_cast<std::uint32_t>(granularity);

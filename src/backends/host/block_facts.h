@@ -25,7 +25,9 @@ struct BlockFacts {
   std::uint64_t size = 0;       // bytes
   std::uint64_t zone_size = 0;  // bytes; 0 if not zoned
   std::uint32_t zone_count = 0;
-  std::uint32_t max_open = 0;  // zones; 0: no limit, or a kernel that does not say
+  // Zones; 0: no limit, or a kernel that does not say. Of a disk over others (device mapper, multipath heads), for which
+  // older kernels say nothing: the lowest of theirs.
+  std::uint32_t max_open = 0;
   std::uint32_t max_active = 0;
   // Unit of writes: queue/zone_write_granularity (Linux 5.12), else the physical block size. On SMR disks it is above
   // the logical block size (linux/blkzoned.h, ZBC: writes must end on physical blocks).

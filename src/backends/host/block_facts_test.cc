@@ -55,6 +55,39 @@ class BlockFactsTest : public testing::Test {
   TempDirectory directory_;
 };
 
+TEST_F(BlockFactsTest, MappedDiskWithoutLimitsHasThoseOfTheDisksBelow) {
+  MakeZnsDrive();
+  const std::string d = Disk("dm-0", "253:0");
+  Put(d + "/queue/zoned", "host-managed");
+  Put(d + "/queue/max_open_zones", "0");
+  Put(d + "/queue/max_active_zones", "0");
+  Link("devices/nvme0n1", d + "/slaves/nvme0n1");
+  auto facts = ReadBlockFacts("dm-0", sysfs());
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->max_open, 14u);
+  EXPECT_EQ(facts->max_active, 16u);
+  Put(d + "/queue/max_open_zones", "5");
+  EXPECT_EQ(ReadBlockFacts("dm-0", sysfs())->max_open, 5u);
+}
+
+TEST_F(BlockFactsTest, MultipathHeadWithoutLimitsHasThoseOfItsPaths) {
+  Put("devices/subsys4/subsysnqn", "nqn.test");
+  for (const auto& [name, open, active] :
+       {std::tuple("subsys4/nvme4n1", "0", "0"), std::tuple("ctl/nvme4/nvme4c4n1", "3", "4"),
+        std::tuple("ctl/nvme4/nvme4c4n11", "1", "1")}) {
+    const std::string queue = std::string("devices/") + name + "/queue/";
+    Put(queue + "zoned", "host-managed");
+    Put(queue + "max_open_zones", open);
+    Put(queue + "max_active_zones", active);
+  }
+  Link("devices/ctl/nvme4", "devices/subsys4/nvme4");
+  Link("devices/subsys4/nvme4n1", "class/block/nvme4n1");
+  const auto facts = ReadBlockFacts("nvme4n1", sysfs());
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->max_open, 3u);
+  EXPECT_EQ(facts->max_active, 4u);
+}
+
 TEST_F(BlockFactsTest, ZonedDriveIsReadInBytes) {
   MakeZnsDrive();
   const auto facts = ReadBlockFacts(makedev(259, 3), sysfs());

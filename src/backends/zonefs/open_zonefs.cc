@@ -97,7 +97,8 @@ Status CheckWrites(const std::string& name, bool io_uring, const std::string& re
 std::vector<std::string> Notices(const std::string& name, const std::string& path, const ZoneFiles& files,
                                  const ZonefsLimits& limits, const std::string& disk) {
   std::vector<std::string> notices;
-  const bool limited = limits.max_open != 0 || limits.max_active != 0;  // else zonefs ignores the option
+  // Without limits zonefs ignores the option.
+  const bool limited = limits.kept_by_zonefs && (limits.max_open != 0 || limits.max_active != 0);
   const auto active = [&disk] { return ActiveZoneFiles(disk); };
   if (limited && IsExplicitOpen(files, active, limits.max_active) == false) {
     notices.push_back(fmt::format(

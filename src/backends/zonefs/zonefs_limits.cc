@@ -18,7 +18,14 @@ std::optional<std::uint32_t> ReadNumber(const std::string& disk, const std::stri
 ZonefsLimits ReadZonefsLimits(const std::string& disk, const BlockFacts* facts, const std::string& sysfs) {
   const auto open = ReadNumber(disk, "max_wro_seq_files", sysfs);
   const auto active = ReadNumber(disk, "max_active_seq_files", sysfs);
-  if (open && active) return {.max_open = *open, .max_active = *active, .known = true};
+  if (open && active) {
+    // 0 may also be what an older kernel says of a disk over others; host/block_facts.h looks below it.
+    const auto known = [](std::uint32_t said, std::uint32_t found) { return said != 0 ? said : found; };
+    return {.max_open = known(*open, facts == nullptr ? 0 : facts->max_open),
+            .max_active = known(*active, facts == nullptr ? 0 : facts->max_active),
+            .known = true,
+            .kept_by_zonefs = *open != 0 || *active != 0};
+  }
   if (facts != nullptr && facts->model != ZonedModel::kNotZoned) {
     return {.max_open = facts->max_open, .max_active = facts->max_active, .known = true};
   }

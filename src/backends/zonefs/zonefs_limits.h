@@ -18,6 +18,7 @@ struct ZonefsLimits {
   std::uint32_t max_open = kDefault;  // zones; 0: no limit
   std::uint32_t max_active = kDefault;
   bool known = false;
+  bool kept_by_zonefs = true;  // false: zonefs knows of none, and so ignores explicit-open
 };
 
 // From zonefs itself, else from `facts` of the block device (nullptr: none could be read), else the default. `disk` is

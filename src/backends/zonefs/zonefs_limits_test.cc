@@ -43,6 +43,19 @@ TEST_F(ZonefsLimitsTest, ZeroIsNoLimit) {
   EXPECT_EQ(limits.max_active, 0u);
 }
 
+TEST_F(ZonefsLimitsTest, LimitsThatOnlyTheDisksBelowHaveCount) {
+  Put("max_wro_seq_files", "0");
+  Put("max_active_seq_files", "0");
+  BlockFacts head;
+  head.model = ZonedModel::kHostManaged;
+  head.max_open = 4;
+  head.max_active = 5;
+  const ZonefsLimits limits = ReadZonefsLimits("nullb0", &head, sysfs());
+  EXPECT_EQ(limits.max_open, 4u);
+  EXPECT_EQ(limits.max_active, 5u);
+  EXPECT_FALSE(limits.kept_by_zonefs);
+}
+
 TEST_F(ZonefsLimitsTest, KernelsBefore519AreAskedForTheDevices) {
   BlockFacts facts;
   facts.model = ZonedModel::kHostManaged;

@@ -59,6 +59,8 @@ def nvme_over_tcp_carries_a_volume():
         remote = volume.block(name)
         remote.zenfs("mkfs")
         listed = run(volume.BINARIES / "zenfs", "devices")  # not the hidden nvme4c4n1 beside nvme4n1
+        limits = remote.json("fs-info", "--json")  # on 6.1 only the path below the multipath head has them
+        assert (limits["max_open"], limits["max_active"]) == (drives.MAIN.max_open, drives.MAIN.max_active), limits
         assert name in listed and not re.search(r"nvme\d+c\d", listed), listed
         database = volume.database_of(remote.db_bench("fillrandom", "--num=8000", "--seed=3"))
         assert "(4000 of 4000 found)" in remote.db_bench("readrandom", "--use_existing_db", "--num=8000", "--reads=4000",
