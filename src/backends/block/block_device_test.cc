@@ -1,10 +1,14 @@
 // What is refused before a zoned device is there to be opened; the rest is the conformance suite's, on real kernels.
 #include "backends/block/block_device.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 
+#include "backends/block/zone_control.h"
+#include "base/unique_fd.h"
 #include "testing/temp_directory.h"
 
 namespace zenfs {
@@ -36,6 +40,17 @@ TEST(BlockDeviceTest, NamesAndPathsAndLinksLeadToOneNode) {
   std::filesystem::create_symlink("/dev/null", directory.File("link"));
   EXPECT_EQ(BlockNodePath(directory.File("link")), "/dev/null");
   EXPECT_EQ(BlockNodePath("no-such-disk"), "/dev/no-such-disk");
+}
+
+TEST(BlockDeviceTest, LibzbdIsLeftAloneWhereItsTableOfDescriptorsWouldNotDo) {
+  std::vector<UniqueFd> open;
+  while (open.empty() || open.back().get() < 800) {
+    open.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!open.back().valid()) GTEST_SKIP() << "this process may not have 800 files open";
+  }
+  errno = 0;
+  EXPECT_EQ(OpenByLibzbd("/dev/null", O_RDONLY), nullptr);
+  EXPECT_EQ(errno, ENOTSUP) << "another error is that of an attempt";
 }
 
 }  // namespace
