@@ -2,25 +2,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "backends/block/block_device_impl.h"
 #include "backends/block/zone_report.h"
 #include "backends/host/plain_io.h"
-#include "base/aligned_buffer.h"
 #include "device/request_check.h"
 
 namespace zenfs {
-namespace {
-
-std::uint64_t Sum(std::span<const ByteView> pieces) {
-  std::uint64_t bytes = 0;
-  for (const ByteView piece : pieces) bytes += piece.size();
-  return bytes;
-}
-
-}  // namespace
-
 Result<std::vector<ZoneInfo>> BlockDevice::Report(ZoneId first, std::uint32_t count) {
   ZENFS_RETURN_IF_ERROR(CheckZoneRange(name(), geometry(), first, count));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ReportedZone> reported,
@@ -45,7 +33,7 @@ Status BlockDevice::Read(DeviceOffset offset, ByteSpan into) {
 }
 
 Status BlockDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
-  const std::uint64_t length = Sum(pieces);
+  const std::uint64_t length = TotalBytes(pieces);
   ZENFS_RETURN_IF_ERROR(CheckWrite(offset, pieces, length));
   return SettleWrite(offset, pieces, length,
                      WritePlainly(parts_.control->fd(), offset.value, pieces, parts_.longest_write));
@@ -193,19 +181,8 @@ Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> p
         outcome.os_errno);
   }
   parts_.zones->SetPointer(id, zone->WrittenBytes());
-  if (MayHaveLanded(write, *zone) && Holds(offset, pieces)) return {};
+  if (MayHaveLanded(write, *zone) && HoldsPlainly(parts_.control->fd(), offset.value, pieces)) return {};
   return Fail(DescribeFailedWrite(name(), write, *zone));
-}
-
-bool BlockDevice::Holds(DeviceOffset offset, std::span<const ByteView> pieces) {
-  for (const ByteView piece : pieces) {
-    AlignedBuffer found(piece.size());
-    found.Resize(piece.size());
-    if (!ReadPlainly(parts_.control->fd(), offset.value, found.Span()).Moved(piece.size())) return false;
-    if (std::memcmp(found.data(), piece.data(), piece.size()) != 0) return false;
-    offset = offset + piece.size();
-  }
-  return true;
 }
 
 }  // namespace zenfs

@@ -27,7 +27,9 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
     bool io_uring = true;
   };
 
-  explicit BlockDevice(Parts parts) : parts_(std::move(parts)), rings_(parts_.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden) {}
+  explicit BlockDevice(Parts parts)
+      : parts_(std::move(parts)),
+        rings_(parts_.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden) {}
 
   const Geometry& geometry() const override { return parts_.geometry; }
   const std::string& name() const override { return parts_.name; }
@@ -60,8 +62,6 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   Status SettleRead(DeviceOffset offset, std::uint64_t length, const IoOutcome& outcome);
   Status SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,
                      const IoOutcome& outcome);
-  // True if the device holds exactly these bytes.
-  bool Holds(DeviceOffset offset, std::span<const ByteView> pieces);
 
   const Parts parts_;
   RingPool rings_;

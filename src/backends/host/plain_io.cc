@@ -3,8 +3,10 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "backends/host/piece_cursor.h"
+#include "base/aligned_buffer.h"
 
 namespace zenfs {
 
@@ -36,6 +38,23 @@ IoOutcome WritePlainly(int fd, std::uint64_t offset, std::span<const ByteView> p
     cursor.Advance(static_cast<std::uint64_t>(n));
   }
   return outcome;
+}
+
+bool HoldsPlainly(int fd, std::uint64_t offset, std::span<const ByteView> pieces) {
+  for (const ByteView piece : pieces) {
+    AlignedBuffer found(piece.size());
+    found.Resize(piece.size());
+    if (!ReadPlainly(fd, offset, found.Span()).Moved(piece.size())) return false;
+    if (std::memcmp(found.data(), piece.data(), piece.size()) != 0) return false;
+    offset += piece.size();
+  }
+  return true;
+}
+
+std::uint64_t TotalBytes(std::span<const ByteView> pieces) {
+  std::uint64_t bytes = 0;
+  for (const ByteView piece : pieces) bytes += piece.size();
+  return bytes;
 }
 
 }  // namespace zenfs

@@ -17,4 +17,10 @@ namespace zenfs {
 [[nodiscard]] IoOutcome WritePlainly(int fd, std::uint64_t offset, std::span<const ByteView> pieces,
                                      std::uint64_t longest = kLongestCall);
 
+// Whether the bytes at `offset` are those of the pieces, one behind the other; false also if they can't be read.
+[[nodiscard]] bool HoldsPlainly(int fd, std::uint64_t offset, std::span<const ByteView> pieces);
+
+// Bytes in all of the pieces.
+[[nodiscard]] std::uint64_t TotalBytes(std::span<const ByteView> pieces);
+
 }  // namespace zenfs

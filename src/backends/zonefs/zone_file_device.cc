@@ -27,12 +27,6 @@ ByteView Zeros() {
   return zeros.View();
 }
 
-std::uint64_t Sum(std::span<const ByteView> pieces) {
-  std::uint64_t bytes = 0;
-  for (const ByteView piece : pieces) bytes += piece.size();
-  return bytes;
-}
-
 RingPool::Use UseOfRings(const ZoneFileDevice::Parts& parts) {
   if (!parts.plain_writes) return RingPool::Use::kNeeded;
   return parts.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden;
@@ -233,10 +227,10 @@ Result<IoPlace> ZoneFileDevice::PlaceWrite(DeviceOffset offset, std::span<const 
   for (const ByteView piece : pieces) ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry_, "write", piece));
   const std::uint64_t at = InZone(offset);
   const ZoneId zone = geometry_.ZoneOf(offset);
-  Result<int> fd = writers_.BeginWrite(zone, at, Sum(pieces));
+  Result<int> fd = writers_.BeginWrite(zone, at, TotalBytes(pieces));
   if (!fd && IsOutOfDescriptors(fd.error())) {
     readers_.Clear();  // a read can wait for its file to be opened again, a write must not be lost for it
-    fd = writers_.BeginWrite(zone, at, Sum(pieces));
+    fd = writers_.BeginWrite(zone, at, TotalBytes(pieces));
   }
   if (!fd) return Fail(fd.error());
   // The writers keep it open until the end of the write; nothing else may, or the zone would stay open with it.
@@ -247,7 +241,7 @@ Status ZoneFileDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView
                                    const IoOutcome& outcome) {
   const ZoneId zone = geometry_.ZoneOf(offset);
   const FailedWrite write{
-      .offset = offset, .length = Sum(pieces), .pointer = offset, .os_errno = outcome.os_errno};
+      .offset = offset, .length = TotalBytes(pieces), .pointer = offset, .os_errno = outcome.os_errno};
   if (outcome.Moved(write.length)) {
     writers_.EndWrite(zone, InZone(offset) + write.length);
     return {};
@@ -281,16 +275,7 @@ Status ZoneFileDevice::ExplainWrite(const FailedWrite& write, std::span<const By
 
 bool ZoneFileDevice::Holds(DeviceOffset offset, std::span<const ByteView> pieces) {
   const auto file = readers_.Get(geometry_.ZoneOf(offset));
-  if (!file) return false;
-  std::uint64_t at = InZone(offset);
-  for (const ByteView piece : pieces) {
-    AlignedBuffer found(piece.size());
-    found.Resize(piece.size());
-    if (!ReadPlainly((*file)->get(), at, found.Span()).Moved(piece.size())) return false;
-    if (std::memcmp(found.data(), piece.data(), piece.size()) != 0) return false;
-    at += piece.size();
-  }
-  return true;
+  return file && HoldsPlainly((*file)->get(), InZone(offset), pieces);
 }
 
 }  // namespace zenfs
