@@ -29,7 +29,8 @@ Status CheckWriteOrder(const std::string& name, const BlockFacts& facts, const s
 std::uint64_t LongestWrite(const BlockFacts& facts, const std::string& release) {
   const bool keeps_pieces = KernelPlugsZoneWrites(release) || facts.scheduler == kOrderedScheduler;
   if (keeps_pieces || facts.longest_command == 0) return kLongestCall;
-  return RoundDown(facts.longest_command, facts.write_granularity);
+  return std::max<std::uint64_t>(RoundDown(facts.longest_command, facts.write_granularity),
+                                 facts.write_granularity);
 }
 
 std::string SchedulerFix(const std::string& name) {

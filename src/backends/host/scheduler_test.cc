@@ -78,6 +78,12 @@ TEST(WriteOrderTest, WithoutASchedulerWritesAreNoLongerThanACommand) {
   EXPECT_EQ(LongestWrite(mapped, "6.1.0"), 33u * 4096);
 }
 
+TEST(WriteOrderTest, WritesAreNoShorterThanABlock) {
+  BlockFacts mapped = WithScheduler(std::nullopt);
+  mapped.write_granularity = 64 << 20;
+  EXPECT_EQ(LongestWrite(mapped, "6.1.0"), 64u << 20) << "none could be sent";
+}
+
 TEST(WriteOrderTest, UnknownLengthOfCommandsIsNoLimit) {
   EXPECT_EQ(LongestWrite(BlockFacts{}, "6.1.0"), kLongestCall);
 }
