@@ -13,15 +13,15 @@
 namespace zenfs {
 namespace {
 
-// One write of zeros into a zone that is finished while it is read: what a read may have to wait for.
-constexpr std::size_t kFillBytes = 128u << 10;
+// The longest write that a read of its zone may have to wait for.
+constexpr std::size_t kBriefBytes = 128u << 10;
 
 ByteView Zeros() {
   static const AlignedBuffer zeros = [] {
-    AlignedBuffer buffer(kFillBytes);
-    buffer.PadTo(kFillBytes);
-    buffer.Resize(kFillBytes);
-    std::memset(buffer.data(), 0, kFillBytes);
+    AlignedBuffer buffer(kBriefBytes);
+    buffer.PadTo(kBriefBytes);
+    buffer.Resize(kBriefBytes);
+    std::memset(buffer.data(), 0, kBriefBytes);
     return buffer;
   }();
   return zeros.View();
@@ -89,7 +89,12 @@ Status ZoneFileDevice::Read(DeviceOffset offset, ByteSpan into) {
 
 Status ZoneFileDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
   ZENFS_ASSIGN_OR_RETURN(const IoPlace place, PlaceWrite(offset, pieces));
-  return SettleWrite(offset, pieces, WriteByRing(rings_, place.fd, place.offset, pieces, place.longest));
+  // A plain write holds the lock of its file until the device has it, and reads of the zone wait as long. io_uring holds
+  // it only while the write is sent, but hands it to a thread of its own, which a short one would feel.
+  const bool plainly = parts_.plain_writes && TotalBytes(pieces) <= kBriefBytes;
+  return SettleWrite(offset, pieces,
+                     plainly ? WritePlainly(place.fd, place.offset, pieces, place.longest)
+                             : WriteByRing(rings_, place.fd, place.offset, pieces, place.longest));
 }
 
 Result<DeviceOffset> ZoneFileDevice::Append(ZoneId zone, ByteView bytes) {
@@ -111,7 +116,7 @@ Status ZoneFileDevice::Finish(ZoneId zone) {
     const ZoneFileState state = writers_.Known(zone);
     const bool holds_data = state.size != 0 && state.size < state.capacity;
     if (state.access != ZoneAccess::kWritable || !holds_data) break;
-    const ByteView zeros = Zeros().first(std::min<std::uint64_t>(kFillBytes, state.capacity - state.size));
+    const ByteView zeros = Zeros().first(std::min<std::uint64_t>(kBriefBytes, state.capacity - state.size));
     const Status filled = Write(geometry_.ZoneStart(zone) + state.size, std::span(&zeros, 1));
     if (filled) continue;
     if (filled.error().code() == Code::kBusy) break;  // no zone more may be open; a truncation needs none

@@ -14,7 +14,8 @@
 // Reads must not wait behind a finish: zonefs holds the file's lock while it truncates, which takes a drive tens of
 // milliseconds. A zone that was read lately is filled with zeros in short writes instead.
 //
-// Writes go through io_uring where there is one: synchronous direct writes to zonefs are broken in Debian's 6.1 kernels.
+// Short writes are plain system calls, long ones go through io_uring, so that reads of the zone do not wait for them. On
+// Linux 6.1, whose zonefs is broken for synchronous direct writes, all go through io_uring.
 #pragma once
 
 #include <sys/types.h>
