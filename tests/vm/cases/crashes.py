@@ -21,12 +21,12 @@ mount -t zonefs -o explicit-open,errors=repair /dev/$LAB_CRASH /run/tmp/crash ||
 def plan_of(bench, name, traced):
     """The moments of the crashes and their source of chance. In the short selection they come sooner."""
     random = bench.random(name)
-    return random, list(moments(random, 20 if bench.full else 3, most=300 if bench.full else 100, traced=traced))
+    return random, list(moments(random, 20 if bench.full else 3, most=300 if bench.full else 50, traced=traced))
 
 
-def crash_host(bench, device, before=""):
+def crash_host(bench, name, device, before=""):
     """Every other crash is the guest's own, by sysrq b, the others a reset from outside; both keep the drive as it is."""
-    random, plan = plan_of(bench, "host crash", traced=False)
+    random, plan = plan_of(bench, name, traced=False)
     own = [turn % 2 == 0 and moment.of_load for turn, moment in enumerate(plan)]
     counts = [moment.count if by_guest else 0 for moment, by_guest in zip(plan, own)]
     seeds = [random.getrandbits(32) for _ in plan]
@@ -49,13 +49,13 @@ def crash_host(bench, device, before=""):
 @case(host=True, needs=NEEDS)
 def host_crash(bench):
     "every synced key is there after crashes of the host, which leave the drive as it was"
-    return crash_host(bench, ON_BLOCK)
+    return crash_host(bench, "host crash", ON_BLOCK)
 
 
 @case(host=True, needs=NEEDS, short=False)
 def host_crash_on_zonefs(bench):
     "the same through zonefs"
-    return crash_host(bench, ON_ZONEFS, MOUNT_ZONEFS)
+    return crash_host(bench, "host crash on zonefs", ON_ZONEFS, MOUNT_ZONEFS)
 
 
 def rebuild_job(turn, last, seed):
