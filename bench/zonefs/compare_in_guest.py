@@ -21,7 +21,7 @@ from guest.devices import fresh  # noqa: E402
 from guest.shell import run  # noqa: E402
 from lab import drives  # noqa: E402
 
-TURNS = 7
+TURNS = 5
 KEYS = 15000
 PERCENTILES = ("P50", "P99", "P99.9", "P99.99")
 
