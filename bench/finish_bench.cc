@@ -90,7 +90,8 @@ void OneZone(ZonedDevice& device, ZoneId zone, const std::string& mount, Latenci
     SleepUntil(SteadyNow() + kBeside);
     stop = true;
   }
-  Must(device.Reset(zone));  // a zone that was truncated behind the device's back must not be counted as active
+  // A zone that was truncated behind the device's back must not go on counting as active.
+  Must(device.Reset(zone));
   latencies.finish.push_back(Microseconds(begin, end));
   for (const Read& read : reads) {
     const bool overlaps = read.end > begin && read.begin < end;
