@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -34,13 +33,16 @@ std::vector<Mount> ReadMounts(const SearchPlaces& places) {
 }
 
 // One mount of each file system, one that may be written if there is one. A directory of a zonefs is not one of them.
-std::vector<Mount> Distinct(std::vector<Mount> mounts) {
-  std::erase_if(mounts, [](const Mount& mount) { return !mount.zonefs.whole; });
-  std::stable_sort(mounts.begin(), mounts.end(),
-                   [](const Mount& a, const Mount& b) { return a.zonefs.read_only < b.zonefs.read_only; });
+std::vector<Mount> Distinct(const std::vector<Mount>& mounts) {
+  std::vector<Mount> distinct;
   std::set<dev_t> devices;
-  std::erase_if(mounts, [&](const Mount& mount) { return !devices.insert(mount.zonefs.device).second; });
-  return mounts;
+  for (const bool read_only : {false, true}) {
+    for (const Mount& mount : mounts) {
+      if (!mount.zonefs.whole || mount.zonefs.read_only != read_only) continue;
+      if (devices.insert(mount.zonefs.device).second) distinct.push_back(mount);
+    }
+  }
+  return distinct;
 }
 
 class Collector {
