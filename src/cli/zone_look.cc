@@ -16,12 +16,19 @@ constexpr std::array<ZoneInk, kZoneContentCount> kInks = {{
     {'M', "35", "#8e57c9", "#ad7fe3", "metadata"},
     {'-', "90", "#b9c1cb", "#535f6e", "dead bytes"},
     {'.', "90", "#edf0f4", "#222a35", "not written"},
+    {'c', "90", "#d3d9e0", "#3a4452", "conventional, not used"},
     {'x', "91", "#7a1f1f", "#7a2f2f", "unusable"},
 }};
 
 }  // namespace
 
 const ZoneInk& InkOf(ZoneContent content) { return kInks[static_cast<std::size_t>(content)]; }
+
+std::optional<ZoneContent> WholeContent(const ZoneStatus& zone) {
+  if (zone.phase == ZonePhase::kConventional) return ZoneContent::kConventional;
+  if (zone.phase == ZonePhase::kUnusable) return ZoneContent::kUnusable;
+  return std::nullopt;
+}
 
 ZoneContent LiveContent(const ZoneStatus& zone) {
   if (zone.phase == ZonePhase::kMetadata) return ZoneContent::kMetadata;
@@ -38,6 +45,7 @@ std::uint64_t LiveBytes(const ZoneStatus& zone) {
 char PhaseLetter(ZonePhase phase) {
   switch (phase) {
     case ZonePhase::kUnusable: return 'x';
+    case ZonePhase::kConventional: return 'C';
     case ZonePhase::kMetadata: return 'M';
     case ZonePhase::kLog: return 'L';
     case ZonePhase::kEmpty: return ' ';

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "zone/zone_manager.h"
@@ -21,9 +22,10 @@ enum class ZoneContent : std::uint8_t {
   kMetadata,
   kDead,
   kUnwritten,
+  kConventional,
   kUnusable,
 };
-inline constexpr std::size_t kZoneContentCount = 11;
+inline constexpr std::size_t kZoneContentCount = 12;
 static_assert(static_cast<std::size_t>(ZoneContent::kLog) == kLifetimeCount);
 
 struct ZoneInk {
@@ -35,6 +37,8 @@ struct ZoneInk {
 };
 [[nodiscard]] const ZoneInk& InkOf(ZoneContent content);
 
+// What all of `zone` is, written or not: a zone that ZenFS does not use. Nothing for those it does.
+[[nodiscard]] std::optional<ZoneContent> WholeContent(const ZoneStatus& zone);
 // What the live part of `zone` is.
 [[nodiscard]] ZoneContent LiveContent(const ZoneStatus& zone);
 // Metadata and log zones are not accounted byte by byte: all that is written counts as live.
@@ -42,8 +46,9 @@ struct ZoneInk {
 
 // ' ' for an empty zone.
 [[nodiscard]] char PhaseLetter(ZonePhase phase);
-inline constexpr std::array kPhasesInOrder = {ZonePhase::kMetadata, ZonePhase::kLog,     ZonePhase::kEmpty,
-                                              ZonePhase::kActive,   ZonePhase::kFull,    ZonePhase::kDead,
-                                              ZonePhase::kRetired,  ZonePhase::kUnusable};
+inline constexpr std::array kPhasesInOrder = {
+    ZonePhase::kMetadata, ZonePhase::kLog,          ZonePhase::kEmpty,
+    ZonePhase::kActive,   ZonePhase::kFull,         ZonePhase::kDead,
+    ZonePhase::kRetired,  ZonePhase::kConventional, ZonePhase::kUnusable};
 
 }  // namespace zenfs

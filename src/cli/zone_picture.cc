@@ -33,7 +33,7 @@ std::size_t Share(std::uint64_t part, std::uint64_t whole, std::size_t width) {
 }
 
 std::vector<Segment> Segments(const ZoneStatus& zone) {
-  if (zone.phase == ZonePhase::kUnusable) return {{ZoneContent::kUnusable, kBarWidth}};
+  if (const auto whole = WholeContent(zone)) return {{*whole, kBarWidth}};
   const std::size_t written = Share(zone.written, zone.capacity, kBarWidth);
   std::size_t live = Share(LiveBytes(zone), zone.capacity, kBarWidth);
   if (live > written) live = written;
@@ -77,7 +77,8 @@ class Artist {
   }
 
   std::string_view Glyph(ZoneContent content) const {
-    if (!terminal_.utf8 || content == ZoneContent::kUnusable) return {&InkOf(content).letter, 1};
+    if (!terminal_.utf8 || content == ZoneContent::kUnusable || content == ZoneContent::kConventional)
+      return {&InkOf(content).letter, 1};
     if (content == ZoneContent::kDead) return "░";
     return content == ZoneContent::kUnwritten ? "·" : "█";
   }

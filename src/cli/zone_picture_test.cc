@@ -37,11 +37,12 @@ TEST(DrawZones, ShowsFillLiveShareAndLifetime) {
                                          Zone(2, ZonePhase::kFull, 8, 5, Lifetime::kMedium),
                                          Zone(3, ZonePhase::kActive, 3, 3, Lifetime::kShort),
                                          Zone(4, ZonePhase::kEmpty, 0, 0),
-                                         Zone(5, ZonePhase::kUnusable, 0, 0)};
+                                         Zone(5, ZonePhase::kUnusable, 0, 0),
+                                         Zone(6, ZonePhase::kConventional, 0, 0)};
   const std::string picture = DrawZones(zones, Plain(60));
   EXPECT_EQ(picture.substr(0, picture.find("\n\n")),
             "0 M[MMMM....] 1 L[WW......] 2 F[mmmmm---] 3 A[sss.....]\n"
-            "4  [........] 5 x[xxxxxxxx]");
+            "4  [........] 5 x[xxxxxxxx] 6 C[cccccccc]");
   EXPECT_NE(picture.find("s short"), std::string::npos);
   EXPECT_EQ(picture.find("e extreme"), std::string::npos) << "the legend names only what is drawn";
 }
@@ -49,7 +50,7 @@ TEST(DrawZones, ShowsFillLiveShareAndLifetime) {
 TEST(DrawZones, FitsTheTerminal) {
   std::vector<ZoneStatus> zones;
   for (std::uint32_t i = 0; i < 3000; ++i)
-    zones.push_back(Zone(i, static_cast<ZonePhase>(i % 8), i % 9, i % 5));
+    zones.push_back(Zone(i, static_cast<ZonePhase>(i % 9), i % 9, i % 5));
   for (const std::size_t count : {1u, 64u, 400u, 3000u}) {
     for (const int columns : {40, 80, 133}) {
       const std::string picture = DrawZones(std::span(zones).first(count), Plain(columns));

@@ -53,7 +53,7 @@ std::string ClassOf(ZoneContent content) { return fmt::format("c{}", static_cast
 
 std::string TooltipOf(const ZoneStatus& zone) {
   std::string text = fmt::format("zone {}: {}", zone.id.value, PhaseName(zone.phase));
-  if (zone.phase == ZonePhase::kUnusable) return text;
+  if (WholeContent(zone)) return text;
   text += fmt::format("\n{} of {} written ({:.0f} %)", Mebibytes(zone.written), Mebibytes(zone.capacity),
                       100 * ShareOf(zone.written, zone.capacity));
   if (zone.written == 0 || zone.phase == ZonePhase::kMetadata || zone.phase == ZonePhase::kLog) return text;
@@ -100,8 +100,8 @@ class SvgArtist {
   double Height() const { return tile_ * 1.25; }
 
   void NoteUse(const ZoneStatus& zone) {
-    if (zone.phase == ZonePhase::kUnusable) {
-      used_.insert(ZoneContent::kUnusable);
+    if (const auto whole = WholeContent(zone)) {
+      used_.insert(*whole);
       return;
     }
     const std::uint64_t live = LiveBytes(zone);
@@ -148,8 +148,8 @@ class SvgArtist {
     const double x = kMargin + static_cast<double>(index % columns_) * (tile_ + gap_);
     const double y = kHeader + 12 + static_cast<double>(index / columns_) * (Height() + gap_);
     std::string out = fmt::format("<g class=\"zone\"><title>{}</title>", XmlText(TooltipOf(zone)));
-    if (zone.phase == ZonePhase::kUnusable) {
-      out += Rect(ClassOf(ZoneContent::kUnusable), x, y, tile_, Height());
+    if (const auto whole = WholeContent(zone)) {
+      out += Rect(ClassOf(*whole), x, y, tile_, Height());
     } else {
       const double written = Height() * ShareOf(zone.written, zone.capacity);
       const double live = Height() * ShareOf(LiveBytes(zone), zone.capacity);

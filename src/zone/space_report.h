@@ -22,7 +22,8 @@ struct SpaceReport {
 };
 
 enum class ZonePhase : std::uint8_t {
-  kUnusable,  // conventional, offline
+  kUnusable,      // offline
+  kConventional,  // left alone: it takes writes anywhere, and is no zone to append to
   kMetadata,
   kLog,      // lent to the log
   kEmpty,    // in the pool
@@ -31,7 +32,7 @@ enum class ZonePhase : std::uint8_t {
   kDead,     // queued for a reset, or being reset
   kRetired,  // readable as far as it goes, never written again in this mount
 };
-// "unusable", "metadata", "log", "empty", "active", "full", "dead", "retired"
+// "unusable", "conventional", "metadata", "log", "empty", "active", "full", "dead", "retired"
 [[nodiscard]] std::string_view PhaseName(ZonePhase phase);
 
 // One zone, for df, fs-info, `zenfs zones` and check.

@@ -12,6 +12,7 @@ namespace zenfs {
 namespace {
 
 ZonePhase PhaseOf(const ZoneInfo& info) {
+  if (info.type == ZoneType::kConventional) return ZonePhase::kConventional;
   if (info.type != ZoneType::kSequentialRequired) return ZonePhase::kUnusable;
   switch (info.condition) {
     case ZoneCondition::kEmpty: return ZonePhase::kEmpty;

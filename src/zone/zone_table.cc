@@ -24,6 +24,7 @@ void ZoneTable::Count(const ZoneState& state, int sign) {
       add(totals_.garbage, capacity - live);
       if (live == 0 && state.pins != 0) add(totals_.pinned_dead, 1);
       break;
+    case ZonePhase::kConventional: return;
     case ZonePhase::kUnusable:
     case ZonePhase::kRetired: add(totals_.lost, capacity - live); break;
   }
@@ -33,6 +34,7 @@ void ZoneTable::Count(const ZoneState& state, int sign) {
 std::string_view PhaseName(ZonePhase phase) {
   switch (phase) {
     case ZonePhase::kUnusable: return "unusable";
+    case ZonePhase::kConventional: return "conventional";
     case ZonePhase::kMetadata: return "metadata";
     case ZonePhase::kLog: return "log";
     case ZonePhase::kEmpty: return "empty";

@@ -160,7 +160,7 @@ class FileSystem(CliCase):
         self.make_volume(*SMALL, "--conventional=2")
         self.ok("check", f"--emu={self.image}")
         zones = self.ok_json("zones", f"--emu={self.image}")["zones"]
-        self.assertEqual([zone["phase"] for zone in zones[:2]], ["unusable", "unusable"])
+        self.assertEqual([zone["phase"] for zone in zones[:2]], ["conventional", "conventional"])
 
 
 if __name__ == "__main__":
