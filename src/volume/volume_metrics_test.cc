@@ -63,6 +63,7 @@ TEST_F(VolumeMetricsTest, BytesAreToldByCause) {
 }
 
 TEST_F(VolumeMetricsTest, NamesAndReadsAreCounted) {
+  WaitForLogReserve();
   Put("a.sst", std::string(5000, 'a'));
   const MetricsSnapshot before = Now();
   EXPECT_EQ(Get("a.sst").size(), 5000u);
