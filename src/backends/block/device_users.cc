@@ -12,15 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Holder(const std::string& root, const std::string& disk) {
-  std::error_code none;
-  for (const auto& holder :
-       fs::directory_iterator(fs::path(root + "/sys/class/block") / disk / "holders", none)) {
-    return "part of " + holder.path().filename().string();
-  }
-  return "";
-}
-
 std::string Mount(const std::string& root, const std::string& disk) {
   std::ifstream mounts(root + "/proc/self/mounts");
   for (std::string line; std::getline(mounts, line);) {
@@ -57,8 +48,8 @@ std::string Process(const std::string& root, const std::string& disk) {
 }  // namespace
 
 std::string DescribeDeviceUsers(const BlockFacts& facts, const std::string& root) {
-  std::string user = Holder(root, facts.name);
-  if (user.empty()) user = Mount(root, facts.name);
+  if (!facts.holders.empty()) return "part of " + facts.holders.front();
+  std::string user = Mount(root, facts.name);
   if (user.empty()) user = Process(root, facts.name);
   return user;
 }

@@ -36,8 +36,7 @@ TEST_F(DeviceUsersTest, MountIsNamed) {
 }
 
 TEST_F(DeviceUsersTest, MapperAboveIsNamed) {
-  fs::create_directories(directory_.File("sys/class/block/sdb/holders/dm-3"));
-  EXPECT_EQ(Users(), "part of dm-3");
+  EXPECT_EQ(DescribeDeviceUsers({.name = "sdb", .holders = {"dm-3"}}, directory_.path()), "part of dm-3");
 }
 
 TEST_F(DeviceUsersTest, ProcessThatHasItOpenIsNamed) {
