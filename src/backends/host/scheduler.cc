@@ -12,9 +12,17 @@
 #include "base/unique_fd.h"
 
 namespace zenfs {
+namespace {
+
+// Also the pieces into which a long write is cut.
+bool KeepsPiecesInOrder(const BlockFacts& facts, const std::string& release) {
+  return KernelPlugsZoneWrites(release) || facts.scheduler == kOrderedScheduler;
+}
+
+}  // namespace
 
 bool KeepsWritesInOrder(const BlockFacts& facts, const std::string& release) {
-  if (KernelPlugsZoneWrites(release) || facts.scheduler == kOrderedScheduler) return true;
+  if (KeepsPiecesInOrder(facts, release)) return true;
   return std::ranges::find(facts.schedulers, kOrderedScheduler) == facts.schedulers.end();
 }
 
@@ -27,8 +35,7 @@ Status CheckWriteOrder(const std::string& name, const BlockFacts& facts, const s
 }
 
 std::uint64_t LongestWrite(const BlockFacts& facts, const std::string& release) {
-  const bool keeps_pieces = KernelPlugsZoneWrites(release) || facts.scheduler == kOrderedScheduler;
-  if (keeps_pieces || facts.longest_command == 0) return kLongestCall;
+  if (KeepsPiecesInOrder(facts, release) || facts.longest_command == 0) return kLongestCall;
   return std::max<std::uint64_t>(RoundDown(facts.longest_command, facts.write_granularity),
                                  facts.write_granularity);
 }
