@@ -19,11 +19,26 @@ class SysfsTree {
     std::ofstream(whole) << text << "\n";
   }
 
-  // A host-managed disk of 64 zones of 16 MiB under devices/, linked as the kernel does it. Returns its folder.
-  std::string AddZonedDisk(const std::string& name, const std::string& number,
-                           const std::string& model) const {
+  // A link at `from` to `to`, both below the tree.
+  void Link(const std::string& to, const std::string& from) const {
+    const std::filesystem::path whole = std::filesystem::path(path()) / from;
+    std::filesystem::create_directories(whole.parent_path());
+    std::filesystem::create_symlink(std::filesystem::path(path()) / to, whole);
+  }
+
+  // A disk of which nothing but the number is known, under devices/, linked as the kernel does it. Returns its folder.
+  std::string AddDisk(const std::string& name, const std::string& number) const {
     const std::string home = "devices/" + name;
     Put(home + "/dev", number);
+    for (const std::string& link : {"block/" + name, "class/block/" + name, "dev/block/" + number})
+      Link(home, link);
+    return home;
+  }
+
+  // The same, a host-managed disk of 64 zones of 16 MiB.
+  std::string AddZonedDisk(const std::string& name, const std::string& number,
+                           const std::string& model) const {
+    const std::string home = AddDisk(name, number);
     Put(home + "/size", "2097152");
     Put(home + "/wwid", "uuid." + name);
     Put(home + "/device/model", model);
@@ -35,11 +50,6 @@ class SysfsTree {
     Put(home + "/queue/zone_write_granularity", "4096");
     Put(home + "/queue/write_cache", "write back");
     Put(home + "/queue/scheduler", "[none] mq-deadline");
-    for (const std::string& link : {"block/" + name, "class/block/" + name, "dev/block/" + number}) {
-      const std::filesystem::path from = std::filesystem::path(path()) / link;
-      std::filesystem::create_directories(from.parent_path());
-      std::filesystem::create_symlink(std::filesystem::path(path()) / home, from);
-    }
     return home;
   }
 

@@ -4,9 +4,8 @@
 #include <sys/sysmacros.h>
 
 #include <filesystem>
-#include <fstream>
 
-#include "testing/temp_directory.h"
+#include "testing/sysfs_tree.h"
 
 namespace zenfs {
 namespace {
@@ -16,24 +15,9 @@ namespace fs = std::filesystem;
 // A tree as /sys, with the links that the kernel makes.
 class BlockFactsTest : public testing::Test {
  protected:
-  void Put(const std::string& path, const std::string& text) {
-    const fs::path file = fs::path(sysfs()) / path;
-    fs::create_directories(file.parent_path());
-    std::ofstream(file) << text << "\n";
-  }
-  // A disk under devices/, linked from block/, class/block/ and dev/block/.
-  std::string Disk(const std::string& name, const std::string& number) {
-    const std::string home = "devices/" + name;
-    Put(home + "/dev", number);
-    Link(home, "block/" + name);
-    Link(home, "class/block/" + name);
-    Link(home, "dev/block/" + number);
-    return home;
-  }
-  void Link(const std::string& to, const std::string& from) {
-    fs::create_directories((fs::path(sysfs()) / from).parent_path());
-    fs::create_symlink(fs::path(sysfs()) / to, fs::path(sysfs()) / from);
-  }
+  void Put(const std::string& path, const std::string& text) { tree_.Put(path, text); }
+  std::string Disk(const std::string& name, const std::string& number) { return tree_.AddDisk(name, number); }
+  void Link(const std::string& to, const std::string& from) { tree_.Link(to, from); }
   void MakeZnsDrive() {
     const std::string d = Disk("nvme0n1", "259:3");
     Put(d + "/size", "2097152");
@@ -50,9 +34,9 @@ class BlockFactsTest : public testing::Test {
     Put(d + "/queue/max_sectors_kb", "512");
     Put(d + "/queue/max_segments", "33");
   }
-  const std::string& sysfs() const { return directory_.path(); }
+  const std::string& sysfs() const { return tree_.path(); }
 
-  TempDirectory directory_;
+  SysfsTree tree_;
 };
 
 TEST_F(BlockFactsTest, MappedDiskWithoutLimitsHasThoseOfTheDisksBelow) {
