@@ -16,7 +16,7 @@ def compare(device, name, first):
     theirs = theirs[first:]
     assert len(ours) == len(theirs), f"{len(ours)} zones, {len(theirs)} on the device"
     for our, their in zip(ours, theirs):
-        lost = {"not-write-pointer": "unusable", "offline": "unusable", "read-only": "retired"}.get(their.condition)
+        lost = {"not-write-pointer": "conventional", "offline": "unusable", "read-only": "retired"}.get(their.condition)
         if lost is not None:
             assert our["phase"] == lost, f"{our} {their}"
             continue
