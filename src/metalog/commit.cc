@@ -197,6 +197,7 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
   fenced_ = true;
   ReleaseLead();
   if (!roll_running_) StartRoll(0);
+  SyncPoint::Reach("metalog:fenced");  // with the lock held
   const Status rolled = AwaitRoll();
   const bool retry = rolled && error.code() == Code::kZoneFull && batch.members.front()->tries < kMaxTries;
   if (retry) {

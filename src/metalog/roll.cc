@@ -131,9 +131,12 @@ Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
   Status written;
   if (writer != nullptr && writer->room() > 0)
     written = writer->Write(FrameKind::kRollBegin, {}, sequence, sequence);
+  // Durable before the next frame, as every frame is: a mount takes a gap before a valid frame for damage.
+  if (written && writer != nullptr) written = FlushDevice();
   if (written && writer != nullptr && finish_before_roll_) {
     // A device with two active zones has none to spare: the old one is full from here on, and still readable.
-    if (Status done = FlushDevice(); done) done = device_.Finish(run.current_zone);
+    // One that refuses is left as it is, and the roll finds no slot.
+    static_cast<void>(device_.Finish(run.current_zone));
     writer->EndZone();
   }
   run.announced = true;
