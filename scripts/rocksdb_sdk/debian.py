@@ -1,0 +1,32 @@
+"""What Debian has: its own RocksDB, and the headers of the one inside MariaDB."""
+import pathlib
+import re
+import shutil
+import subprocess
+
+from .run import TREE, Failed, run
+
+
+def link_installed(release, to):
+    """Links to the headers and the library of librocksdb-dev, from the directory `to`."""
+    paths = subprocess.run(["dpkg-query", "-L", "librocksdb-dev"], capture_output=True, text=True, check=False).stdout
+    library = re.search(r"^.*/librocksdb\.so$", paths, re.M)
+    header = re.search(r"^(.*/rocksdb)/version\.h$", paths, re.M)
+    if not library or not header:
+        raise Failed(f"RocksDB {release.version} is Debian's librocksdb-dev, which is not installed (scripts/setup "
+                     "installs it)")
+    (to / "include").mkdir()
+    (to / "include" / "rocksdb").symlink_to(header[1])
+    (to / "lib").mkdir()
+    (to / "lib" / "librocksdb.so").symlink_to(library[0])
+
+
+def fetch_headers_of_mariadb(release, work, to):
+    """The headers of the RocksDB in MariaDB's source package, into the new directory `to`."""
+    tree = work / "mariadb"
+    run([str(TREE / "scripts" / "debian-source"), "mariadb", str(tree)], f"the headers of RocksDB {release.version}",
+        work / "debian-source.log", cwd=work)
+    found = sorted(pathlib.Path(tree).glob("**/storage/rocksdb/rocksdb/include"))
+    if not found:
+        raise Failed(f"MariaDB's source package has no storage/rocksdb/rocksdb/include: see {work}")
+    shutil.copytree(found[0], to)

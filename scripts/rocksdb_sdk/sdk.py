@@ -1,0 +1,67 @@
+"""One RocksDB in one directory: made once, whole or not at all."""
+import fcntl
+import json
+import re
+import shutil
+import sys
+
+from . import crate, debian, maven
+from .releases import describe
+from .run import Failed, build_root
+
+MADE_AS = 1  # raise it when a directory made by an older form of this program won't do any more
+
+
+def version_of(include):
+    """"11.8.1", as the headers say."""
+    text = (include / "rocksdb" / "version.h").read_text(encoding="utf-8")
+    return ".".join(re.search(rf"#define ROCKSDB_{part}\s+(\d+)", text)[1] for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def is_whole(directory, release):
+    try:
+        return (json.loads((directory / "sdk.json").read_text()).get("made_as") == MADE_AS
+                and version_of(directory / "include") == release.version)
+    except (OSError, ValueError):
+        return False
+
+
+def fill(directory, work, release):
+    if release.crate:
+        crate.fetch_source(release, work, directory / "source")
+        (directory / "include").symlink_to("source/include")
+    elif release.jar:
+        debian.fetch_headers_of_mariadb(release, work, directory / "include")
+    else:
+        debian.link_installed(release, directory)
+    if release.jar:
+        maven.take_library(maven.fetch_jar(release, work, directory / "jar"), directory / "lib")
+    found = version_of(directory / "include")
+    if found != release.version:
+        raise Failed(f"the headers that came for RocksDB {release.version} are of {found}")
+    (directory / "sdk.json").write_text(json.dumps(
+        {"made_as": MADE_AS, "version": release.version, "from": describe(release)}, indent=2) + "\n")
+
+
+def make(release):
+    """The directory of `release`, made unless it is there. Safe beside other calls, in other processes too."""
+    root = build_root() / "rocksdb"
+    root.mkdir(parents=True, exist_ok=True)
+    directory = root / release.version
+    with open(root / f".{release.version}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if is_whole(directory, release):
+            return directory
+        print(f"rocksdb-sdk: getting RocksDB {release.version}: {describe(release)}", file=sys.stderr, flush=True)
+        partial = root / f".{release.version}.partial"
+        for leftover in (partial, directory):
+            shutil.rmtree(leftover, ignore_errors=True)
+        work = partial / "work"
+        work.mkdir(parents=True)
+        try:
+            fill(partial, work, release)
+        except OSError as error:
+            raise Failed(f"can't make {directory}: {error}") from error
+        shutil.rmtree(work)
+        partial.rename(directory)
+    return directory
