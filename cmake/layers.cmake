@@ -32,7 +32,7 @@ function(zenfs_add_layers)
   zenfs_layer(file DEPENDS base zone device format model)
   zenfs_layer(wal DEPENDS base zone format device model staging)
   zenfs_layer(catalog DEPENDS base metalog model)
-  zenfs_layer(reclaim DEPENDS base catalog file wal zone)
+  zenfs_layer(reclaim DEPENDS base model device catalog file wal zone)
   zenfs_layer(volume DEPENDS base model metrics device format zone metalog file wal catalog reclaim staging)
   # mkfs writes it into the superblock.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/volume/format_volume.cc PROPERTIES

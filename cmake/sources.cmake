@@ -198,10 +198,15 @@ set(ZENFS_TESTS_catalog
 )
 
 set(ZENFS_SOURCES_reclaim
+  reclaim/extent_mover.cc
   reclaim/log_fold.cc
+  reclaim/reclaimer.cc
+  reclaim/victim.cc
 )
 set(ZENFS_TESTS_reclaim
+  reclaim/extent_mover_test.cc
   reclaim/log_fold_test.cc
+  reclaim/victim_test.cc
 )
 
 set(ZENFS_SOURCES_volume
@@ -222,6 +227,7 @@ set(ZENFS_SOURCES_volume
   volume/volume_look.cc
   volume/volume_mount.cc
   volume/volume_names.cc
+  volume/volume_reclaim.cc
   volume/volume_staging.cc
   volume/volume_unmount.cc
   volume/waiting_bytes.cc
@@ -235,6 +241,7 @@ set(ZENFS_TESTS_volume
   volume/volume_flush_test.cc
   volume/volume_metrics_test.cc
   volume/volume_names_test.cc
+  volume/volume_reclaim_test.cc
 )
 
 set(ZENFS_SOURCES_rocksdb_plugin

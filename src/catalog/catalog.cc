@@ -13,6 +13,14 @@ Result<Catalog::Action> Catalog::Begin(const Planner& planner) {
   }
 }
 
+Result<Catalog::Action> Catalog::TryBegin(const Planner& planner) {
+  MutexLock lock(mutex_);
+  ReservationKeys keys;
+  ZENFS_RETURN_IF_ERROR(planner(View(), keys));
+  if (reservations_.Conflicts(keys)) return Fail(Code::kBusy, "another action is under way");
+  return Action(this, reservations_.Add(std::move(keys)));
+}
+
 void Catalog::End(Reservations::Ticket ticket) {
   MutexLock lock(mutex_);
   reservations_.Remove(ticket);

@@ -102,6 +102,8 @@ class Catalog {
   // outputs anew each time. Its error ends Begin.
   using Planner = std::function<Status(const CatalogView&, ReservationKeys&)>;
   [[nodiscard]] Result<Action> Begin(const Planner& planner) EXCLUDES(mutex_);
+  // Fails with kBusy instead of waiting for another action.
+  [[nodiscard]] Result<Action> TryBegin(const Planner& planner) EXCLUDES(mutex_);
 
   // Runs `look` under the lock. For reading only.
   void Look(const std::function<void(const CatalogView&)>& look) const EXCLUDES(mutex_);

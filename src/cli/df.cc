@@ -28,6 +28,7 @@ class DfAction : public Action {
                              {"reclaimable_bytes", space.garbage},
                              {"metadata_bytes", space.metadata},
                              {"log_bytes", space.log},
+                             {"reclaim_bytes", space.reclaim},
                              {"lost_bytes", space.lost},
                              {"space_amplification_percent", SpaceAmplification(space)}});
       return 0;

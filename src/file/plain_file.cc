@@ -68,8 +68,14 @@ void PlainFile::EndWriting() {
   tail_.Shrink();
 }
 
-void PlainFile::ReplaceCommitted(std::vector<Extent> extents) {
-  MutexLock lock(mutex_);
+bool PlainFile::TryReplaceCommitted(const std::vector<Extent>& extents) {
+  if (!mutex_.TryLock()) return false;
+  ReplaceCommitted(extents);
+  mutex_.Unlock();
+  return true;
+}
+
+void PlainFile::ReplaceCommitted(const std::vector<Extent>& extents) {
   const std::uint64_t committed = std::min(changed_from_, map_.end());
   if (ExtentsEnd(extents) < committed) return;  // not this file's state any more
   std::vector<Extent> all = ClipExtents(extents, 0, committed);

@@ -93,9 +93,10 @@ class PlainFile {
   // request.into is shortened to what was read.
   void ReadMany(std::span<ReadRequest> requests) const EXCLUDES(mutex_);
 
-  // After reclaim or recovery put extents elsewhere: readers move to the new places with their next read.
-  // `extents` is the committed list. Called like a sync, one at a time, with no Drain waiting for its MarkCommitted.
-  void ReplaceCommitted(std::vector<Extent> extents) EXCLUDES(mutex_);
+  // After reclaim put extents elsewhere: readers move to the new places with their next read. `extents` is the
+  // committed list. Called like a sync, one at a time, with no Drain waiting for its MarkCommitted. False if a writer is
+  // at work, perhaps waiting for space that only reclaim can make: nothing has changed then, to be tried again.
+  [[nodiscard]] bool TryReplaceCommitted(const std::vector<Extent>& extents) EXCLUDES(mutex_);
 
  private:
   static constexpr std::uint64_t kUnchanged = ~std::uint64_t{0};
@@ -119,6 +120,7 @@ class PlainFile {
   void TruncateLocked(std::uint64_t size) REQUIRES(mutex_);
   void SetSize(std::uint64_t size) REQUIRES(mutex_);
   void CutDevice(std::uint64_t end) REQUIRES(mutex_);
+  void ReplaceCommitted(const std::vector<Extent>& extents) REQUIRES(mutex_);
   void NoteChange(std::uint64_t offset) REQUIRES(mutex_);
 
   // plain_file_read.cc

@@ -44,9 +44,10 @@ constexpr ValueInfo kValues[] = {
     {"open_files", "", "Handles of files that are open"},
     {"epoch", "", "Mount epoch: how often the volume has been mounted for writing"},
     {"mount_time_seconds", "seconds", "When the volume was mounted, since 1970-01-01 UTC"},
+    {"reclaimed_bytes_total", "bytes", "Data of files moved together to free a zone", true},
 };
 static_assert(std::size(kValues) == kValueCount);
-static_assert(static_cast<std::size_t>(Value::kMountTime) + 1 == kValueCount);
+static_assert(static_cast<std::size_t>(Value::kReclaimedBytes) + 1 == kValueCount);
 
 }  // namespace
 

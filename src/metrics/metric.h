@@ -64,8 +64,9 @@ enum class Value : std::uint8_t {
   kOpenFiles,
   kEpoch,
   kMountTime,
+  kReclaimedBytes,
 };
-inline constexpr std::size_t kValueCount = 10;
+inline constexpr std::size_t kValueCount = 11;
 
 struct ValueInfo {
   std::string_view name;

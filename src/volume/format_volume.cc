@@ -157,8 +157,10 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
   // The decision is made; from here on the device is written.
   ZENFS_RETURN_IF_ERROR(ClearProbedZones(device, usable));
   ZENFS_RETURN_IF_ERROR(Metalog::Format(device, superblock, {}));
-  // As a mount in use will report it: less the log's current zone, what it has ready and what is kept for it.
-  const std::size_t kept = 1 + 2 * LogReserve(geometry, result.metadata_zones.size(), plan);
+  // As a mount in use will report it: less the log's current zone, what it has ready and what is kept for it and for
+  // reclaim.
+  const ZoneManager::Options space = SpaceOptions(geometry, result.metadata_zones, plan);
+  const std::size_t kept = space.log_in_use + space.reserved_for_log + (space.reclaims ? 1 : 0);
   for (const ZoneInfo& zone : std::span(usable).subspan(result.metadata_zones.size() + kept)) {
     result.free_bytes += zone.capacity;
   }

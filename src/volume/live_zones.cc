@@ -29,13 +29,10 @@ Result<std::unique_ptr<ZoneManager>> AccountLiveZones(ZonedDevice& device, const
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry));
   ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
   CoverExtents(geometry, state, report);
-  const std::uint32_t reserve = LogReserve(geometry, superblock.metadata_zones.size(), plan);
+  ZoneManager::Options options = SpaceOptions(geometry, superblock.metadata_zones, plan);
+  options.read_only = true;
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
-                         ZoneManager::Create(device, plan, std::move(report),
-                                             {.metadata_zones = superblock.metadata_zones,
-                                              .reserved_for_log = reserve,
-                                              .log_in_use = 1 + reserve,
-                                              .read_only = true}));
+                         ZoneManager::Create(device, plan, std::move(report), std::move(options)));
   for (const auto& [id, zone] : state.log_zones()) zones->AdoptLogZone(id);
   for (const auto& [id, record] : state.files()) {
     for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);

@@ -37,6 +37,7 @@ class ReaderVolume final : public Volume, public std::enable_shared_from_this<Re
   [[nodiscard]] Status Rename(std::string_view, std::string_view) override { return Refuse(); }
   [[nodiscard]] Status MakeDirectory(std::string_view, bool) override { return Refuse(); }
   [[nodiscard]] Status RemoveDirectory(std::string_view) override { return Refuse(); }
+  [[nodiscard]] Status EmptyZone(ZoneId) override { return Refuse(); }
   [[nodiscard]] Status SyncDirectory(std::string_view) override { return Refuse(); }
   [[nodiscard]] Result<FileStat> Stat(std::string_view path) const override;
   [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path) const override;

@@ -56,6 +56,7 @@ struct WriteCounters {  // bytes handed to the device since mount, by cause
   std::uint64_t log_padding = 0;  // frame headers and padding
   std::uint64_t metadata = 0;
   std::uint64_t folded = 0;             // log data rewritten as extents to free a log zone
+  std::uint64_t reclaimed = 0;          // file data moved together to free a zone
   std::uint64_t log_reserve_waits = 0;  // syncs that had to wait for a log zone
 };
 
@@ -108,6 +109,12 @@ class Volume {
   [[nodiscard]] virtual Result<FileLayout> Layout(std::string_view path) const = 0;
   // kBusy with the path when this process holds it already. Creates the file if there is none.
   [[nodiscard]] virtual Result<std::unique_ptr<PathLock>> Lock(std::string_view path) = 0;
+
+  // --- space ---
+  // Moves all live data out of the zone, which is reset when nobody reads there any more. It need not be called: a
+  // mounted volume does so by itself when space is short. Errors: kInvalidArgument for a zone that is not full, or not of
+  // file data; kBusy when a file in it is being changed; those of reading and writing.
+  [[nodiscard]] virtual Status EmptyZone(ZoneId zone) = 0;
 
   // --- looking ---
   virtual SpaceReport Space() const = 0;

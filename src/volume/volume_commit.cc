@@ -43,7 +43,7 @@ Status VolumeCore::Release(ZoneId zone) { return Commit({ReleaseLogZones{{zone}}
 
 Status VolumeCore::FoldZone(ZoneId zone) {
   const LogFoldEnv env{.logs = &logs_,
-                       .sink = raw_sink_.get(),
+                       .sink = copy_sink_.get(),
                        .block_size = geometry_.block_size,
                        .with_file = [this](FileId id, const std::function<Status()>& body) -> Status {
                          ZENFS_ASSIGN_OR_RETURN(
@@ -62,7 +62,8 @@ Status VolumeCore::FoldZone(ZoneId zone) {
   std::uint64_t moved = 0;
   const Status folded = FoldLogZone(env, zone, &moved);
   folded_bytes_.fetch_add(moved, std::memory_order_relaxed);
-  return folded;
+  if (!folded || zones_->Zone(zone).live == 0) return folded;
+  return MoveOut(zone);  // plain data that shares the zone with the log
 }
 
 Status VolumeCore::health() const {

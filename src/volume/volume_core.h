@@ -1,6 +1,6 @@
 // The volume mounted for writing (read-only: reader_volume.h). Parts: recovery (volume_mount.cc), the commit path
 // (volume_commit.cc), open files (volume_files.cc), names (volume_names.cc), looking (volume_look.cc), append buffers in
-// shared memory (volume_staging.cc), the end (volume_unmount.cc).
+// shared memory (volume_staging.cc), moving data together (volume_reclaim.cc), the end (volume_unmount.cc).
 //
 // Every public call enters gate_, so Unmount can wait for those inside; handles keep the core alive.
 #pragma once
@@ -18,6 +18,8 @@
 #include "catalog/catalog.h"
 #include "metalog/metalog.h"
 #include "metrics/metrics.h"
+#include "reclaim/extent_mover.h"
+#include "reclaim/reclaimer.h"
 #include "staging/left_behind.h"
 #include "staging/staging_area.h"
 #include "volume/id_allocator.h"
@@ -60,6 +62,7 @@ class VolumeCore final : public Volume,
   [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path) const override;
   [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const override;
   [[nodiscard]] Result<std::unique_ptr<PathLock>> Lock(std::string_view path) override;
+  [[nodiscard]] Status EmptyZone(ZoneId zone) override EXCLUDES(mover_mutex_);
   SpaceReport Space() const override;
   std::vector<ZoneStatus> Zones() const override;
   const Superblock& superblock() const override { return superblock_; }
@@ -115,7 +118,16 @@ class VolumeCore final : public Volume,
   [[nodiscard]] Status EndStaging();
 
   [[nodiscard]] Status Commit(std::vector<Edit> edits, bool flush_data_first = false);
-  [[nodiscard]] Status FoldZone(ZoneId zone);
+  [[nodiscard]] Status FoldZone(ZoneId zone) EXCLUDES(mover_mutex_);
+  // Reclaim: volume_reclaim.cc.
+  void MakeReclaim(const SlotPlan& plan);
+  ExtentMover::Env MoverEnv();
+  [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause = {}) EXCLUDES(mover_mutex_);
+  std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId zone) const;
+  [[nodiscard]] Status WithUnwrittenFile(FileId id, const std::function<Status(const FileRecord&)>& body);
+  void TellMoved(const FileRecord& before, const std::vector<Extent>& extents);
+  // True while files that are open have not been told where their extents are now.
+  bool RetryTelling() EXCLUDES(untold_mutex_);
   PlainFile::Env PlainEnv();
   FramedFile::Env FramedEnv();
 
@@ -157,9 +169,10 @@ class VolumeCore final : public Volume,
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<IdAllocator> ids_;
   std::unique_ptr<LogSpace> log_;
-  std::unique_ptr<ExtentSink> raw_sink_;  // fails when there is no space
-  std::unique_ptr<ExtentSink> sink_;      // counts, and has the log free zones before it fails
-  std::shared_ptr<StagingArea> staging_;  // null: there is none
+  std::unique_ptr<ExtentSink> raw_sink_;   // fails when there is no space
+  std::unique_ptr<ExtentSink> sink_;       // counts, and has the log free zones before it fails
+  std::unique_ptr<ExtentSink> copy_sink_;  // for data that is moved
+  std::shared_ptr<StagingArea> staging_;   // null: there is none
   // Whether the metadata log names them. kPerhaps: its commit failed, and may be found by the next mount all the same.
   enum class Named { kNo, kPerhaps, kYes };
   Named staging_named_ = Named::kNo;
@@ -167,6 +180,12 @@ class VolumeCore final : public Volume,
   std::vector<ZonePin> left_pins_;  // of what was brought back, until its files hold it
   LogStore logs_;
   std::unique_ptr<LogDrain> drain_;
+  std::unique_ptr<ExtentMover> mover_;
+
+  Mutex mover_mutex_;   // held while a zone is emptied: before all that a commit takes
+  Mutex untold_mutex_;  // leaf
+  std::vector<FileId> untold_ GUARDED_BY(untold_mutex_);  // moved while a writer held them
+  std::unique_ptr<Reclaimer> reclaimer_;                  // null: none, or not yet
 
   Mutex generation_mutex_;  // before the metadata log: generations are committed in order
   std::uint64_t next_generation_ GUARDED_BY(generation_mutex_) = 1;

@@ -138,6 +138,7 @@ MetalogStats VolumeCore::metalog_stats() const { return metalog_->stats(); }
 void VolumeCore::CountWritten() {
   metrics_.RaiseTo(Value::kDataBytes, plain_bytes_.load(std::memory_order_relaxed));
   metrics_.RaiseTo(Value::kFoldedBytes, folded_bytes_.load(std::memory_order_relaxed));
+  if (mover_ != nullptr) metrics_.RaiseTo(Value::kReclaimedBytes, mover_->bytes_moved());
   if (log_ == nullptr) return;
   metrics_.RaiseTo(Value::kWalBytes, log_->payload_bytes());
   metrics_.RaiseTo(Value::kWalPaddingBytes, log_->padding_bytes());
@@ -148,6 +149,7 @@ WriteCounters VolumeCore::write_counters() const {
   WriteCounters counters;
   counters.plain_data = plain_bytes_.load(std::memory_order_relaxed);
   counters.folded = folded_bytes_.load(std::memory_order_relaxed);
+  if (mover_ != nullptr) counters.reclaimed = mover_->bytes_moved();
   counters.metadata = metalog_->stats().bytes_written;
   if (log_ != nullptr) {
     counters.log_data = log_->payload_bytes();

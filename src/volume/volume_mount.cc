@@ -60,11 +60,8 @@ Status VolumeCore::Recover() {
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry_));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                          device_->Report(ZoneId(0), geometry_.zone_count));
-  const std::uint32_t reserve = LogReserve(geometry_, superblock_.metadata_zones.size(), plan);
-  ZENFS_ASSIGN_OR_RETURN(zones_, ZoneManager::Create(*device_, plan, report,
-                                                     {.metadata_zones = superblock_.metadata_zones,
-                                                      .reserved_for_log = reserve,
-                                                      .log_in_use = 1 + reserve}));
+  const ZoneManager::Options space = SpaceOptions(geometry_, superblock_.metadata_zones, plan);
+  ZENFS_ASSIGN_OR_RETURN(zones_, ZoneManager::Create(*device_, plan, report, space));
   for (const auto& [id, zone] : state.log_zones()) zones_->AdoptLogZone(id);
   for (const auto& [id, record] : state.files()) {
     for (const Extent& extent : record->extents) zones_->AdoptExtent(extent, record->lifetime);
@@ -79,13 +76,14 @@ Status VolumeCore::Recover() {
                                                   .reservations = this,
                                                   .volume = superblock_.seed,
                                                   .epoch = epoch_ + 1,
-                                                  .reserve_target = reserve,
+                                                  .reserve_target = space.reserved_for_log,
                                                   .space_wait = options_.space_wait,
                                                   .fold = [this](ZoneId zone) { return FoldZone(zone); }});
   for (const auto& [id, zone] : state.log_zones()) log_->Adopt(zone, report[id.value]);
   raw_sink_ = plan.log_carries_data ? MakeLogExtentSink(*log_, *zones_, geometry_.block_size)
                                     : MakeZoneExtentSink(*zones_);
   sink_ = MakeCountingSink(*raw_sink_, plain_bytes_, [this] { log_->FreeWhatCanBe(); });
+  MakeReclaim(plan);
   drain_ = std::make_unique<LogDrain>(logs_);
   // Before anything commits: nobody counts while the metrics move there.
   ZENFS_RETURN_IF_ERROR(MakeStaging());
@@ -100,6 +98,7 @@ Status VolumeCore::Recover() {
   log_->FreeWhatIsWasted();
   log_->Start();
   drain_->Start();
+  reclaimer_->Start();
   return {};
 }
 

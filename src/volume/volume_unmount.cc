@@ -37,12 +37,14 @@ Status VolumeCore::Unmount() {
     const Status ended = EndStaging();
     if (first && !ended) first = ended;
   }
+  if (mover_ != nullptr) mover_->Stop();
   if (log_ != nullptr) log_->Stop();
   if (zones_ != nullptr) {
     // So that who deletes and then asks how much is free hears of it.
     if (first) IgnoreError(zones_->Drain(Deadline::After(kLastResets)));
     zones_->Stop();
   }
+  if (reclaimer_ != nullptr) reclaimer_->Join();
   if (metalog_ != nullptr) {
     if (first) first = metalog_->health();
     metalog_->Stop();

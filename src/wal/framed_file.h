@@ -94,6 +94,8 @@ class FramedFile {
   [[nodiscard]] Result<Rewrite> BeginFold(const FoldRange& range, std::vector<Extent> extents)
       EXCLUDES(mutex_);
   void EndFold(const Rewrite& rewrite, bool committed) EXCLUDES(mutex_);
+  // Reclaim has put the committed extents elsewhere; `extents` are all of them. Not between Begin and End of a rewrite.
+  void TakeMoved(const std::vector<Extent>& extents) EXCLUDES(mutex_);
 
  private:
   struct FileZone {

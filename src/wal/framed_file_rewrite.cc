@@ -124,6 +124,16 @@ void FramedFile::EndFold(const Rewrite& rewrite, bool committed) {
   turn_.NotifyAll();
 }
 
+void FramedFile::TakeMoved(const std::vector<Extent>& extents) {
+  MutexLock lock(mutex_);
+  std::vector<Piece> pieces;
+  for (const Extent& extent : extents) {
+    pieces.push_back({.file_offset = extent.file_offset, .length = extent.length, .place = extent.place});
+  }
+  index_.ReplaceBelow(extents_end_, std::move(pieces));
+  RecountZones();
+}
+
 void FramedFile::TakeOver(const Rewrite& rewrite) {
   windows_ = rewrite.windows;
   open_first_sequence_ = rewrite.open_first_sequence;

@@ -9,8 +9,8 @@ constexpr std::uint64_t kFramePayloadMax = 1 << 20;
 
 class LogExtentSink final : public ExtentSink {
  public:
-  LogExtentSink(LogSpace& log, ZoneManager& zones, std::uint32_t block_size)
-      : log_(log), zones_(zones), block_(block_size) {}
+  LogExtentSink(LogSpace& log, ZoneManager& zones, std::uint32_t block_size, WritePurpose purpose)
+      : log_(log), zones_(zones), block_(block_size), purpose_(purpose) {}
 
   Result<Placed> Write(SinkCursor&, Lifetime, std::span<const ByteView> pieces, Deadline) override {
     std::uint64_t total = 0;
@@ -19,7 +19,7 @@ class LogExtentSink final : public ExtentSink {
     // Up to the end of the zone; a stale hint costs a split, whose second part is written in vain.
     if (const std::uint64_t room = log_.room(); room > block_) total = std::min(total, room - block_);
     // Not even what is left of the log's current zone, which may be the last of its reserve.
-    if (zones_.Space().free == 0) {
+    if (purpose_ == WritePurpose::kData && zones_.Space().free == 0) {
       return Fail(Code::kNoSpace,
                   "no empty zone is left but those kept for the log; delete files to make room");
     }
@@ -39,12 +39,14 @@ class LogExtentSink final : public ExtentSink {
   LogSpace& log_;
   ZoneManager& zones_;
   const std::uint32_t block_;
+  const WritePurpose purpose_;
 };
 
 }  // namespace
 
-std::unique_ptr<ExtentSink> MakeLogExtentSink(LogSpace& log, ZoneManager& zones, std::uint32_t block_size) {
-  return std::make_unique<LogExtentSink>(log, zones, block_size);
+std::unique_ptr<ExtentSink> MakeLogExtentSink(LogSpace& log, ZoneManager& zones, std::uint32_t block_size,
+                                              WritePurpose purpose) {
+  return std::make_unique<LogExtentSink>(log, zones, block_size, purpose);
 }
 
 }  // namespace zenfs

@@ -10,9 +10,10 @@
 
 namespace zenfs {
 
-// Writing stops with kNoSpace while the log can still go on: what is kept for it is not handed to data.
-// `log` and `zones` outlive the sink.
+// Writing data stops with kNoSpace while the log can still go on: what is kept for it is not handed to data, only to
+// copies that free a zone. `log` and `zones` outlive the sink.
 [[nodiscard]] std::unique_ptr<ExtentSink> MakeLogExtentSink(LogSpace& log, ZoneManager& zones,
-                                                            std::uint32_t block_size);
+                                                            std::uint32_t block_size,
+                                                            WritePurpose purpose = WritePurpose::kData);
 
 }  // namespace zenfs

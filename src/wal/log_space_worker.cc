@@ -121,8 +121,10 @@ void LogSpace::FoldMostlyDead(std::uint64_t live_percent_max) {
     MutexLock lock(mutex_);
     if (stopping_) return;
     for (const auto& [id, zone] : zones_) {
-      if (!zone.closed || zone.releasing || zone.live.device_bytes == 0) continue;
-      const std::uint64_t kept = fold_padding_ ? zone.live.payload : zone.live.device_bytes;
+      if (!zone.closed || zone.releasing) continue;
+      const std::uint64_t plain = env_.zones->Zone(id).live;  // where data shares the log's zones
+      if (zone.live.device_bytes + plain == 0) continue;
+      const std::uint64_t kept = plain + (fold_padding_ ? zone.live.payload : zone.live.device_bytes);
       if (kept * 100 <= zone.written * live_percent_max) victims.push_back(id);
     }
   }

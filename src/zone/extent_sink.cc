@@ -29,7 +29,7 @@ std::vector<ByteView> FirstBytes(std::span<const ByteView> pieces, std::uint64_t
 
 class ZoneExtentSink : public ExtentSink {
  public:
-  explicit ZoneExtentSink(ZoneManager& zones) : zones_(zones) {}
+  ZoneExtentSink(ZoneManager& zones, WritePurpose purpose) : zones_(zones), purpose_(purpose) {}
 
   Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
                        Deadline deadline) override {
@@ -38,7 +38,7 @@ class ZoneExtentSink : public ExtentSink {
     std::optional<Error> failure;  // the device's first, which says more than that no zone was left
     int ended = 0;
     for (int failed = 0; failed < kZonesTried;) {
-      auto writer = zones_.AcquireData(cursor.claim, lifetime, deadline);
+      auto writer = zones_.AcquireData(cursor.claim, lifetime, deadline, purpose_);
       if (!writer) return Fail(failure ? std::move(*failure) : std::move(writer).error());
       const std::uint64_t length = std::min(total, writer->room());
       auto placed = writer->Write(FirstBytes(pieces, length));
@@ -67,12 +67,13 @@ class ZoneExtentSink : public ExtentSink {
 
  private:
   ZoneManager& zones_;
+  const WritePurpose purpose_;
 };
 
 }  // namespace
 
-std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones) {
-  return std::make_unique<ZoneExtentSink>(zones);
+std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones, WritePurpose purpose) {
+  return std::make_unique<ZoneExtentSink>(zones, purpose);
 }
 
 }  // namespace zenfs

@@ -33,6 +33,7 @@ class ExtentSink {
 };
 
 // `zones` outlives the sink.
-[[nodiscard]] std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones);
+[[nodiscard]] std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones,
+                                                             WritePurpose purpose = WritePurpose::kData);
 
 }  // namespace zenfs

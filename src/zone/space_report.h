@@ -9,12 +9,14 @@
 
 namespace zenfs {
 
-// What a mounted volume can say about its space, bytes. total = metadata + log + live + garbage + free +
-// lost; `free` is what AcquireData can really hand out now or after pending resets.
+// What a mounted volume can say about its space, bytes. total = metadata + log + reclaim + live + garbage +
+// free + lost; `free` is what AcquireData can really hand out now or after pending resets. Reclaim can turn
+// most of the garbage into free space; it does so when space gets short.
 struct SpaceReport {
   std::uint64_t total = 0;
   std::uint64_t metadata = 0;  // capacity of metadata zones
   std::uint64_t log = 0;       // capacity of zones lent to the log, or kept for it
+  std::uint64_t reclaim = 0;   // room that data does not get, so that live data can always be moved
   std::uint64_t live = 0;      // file data with padding
   std::uint64_t garbage = 0;   // bytes not live (dead, or not committed yet) in zones that can't be reset yet
   std::uint64_t free = 0;
@@ -43,6 +45,8 @@ struct ZoneStatus {
   std::uint64_t capacity = 0;
   std::uint64_t written = 0;
   std::uint64_t live = 0;
+  std::uint64_t uncommitted = 0;  // of the written bytes, those that a file may yet commit
+  std::uint64_t age = 0;          // of a full zone: how many zones were filled since it was, in this mount
   std::uint32_t pins = 0;
 };
 

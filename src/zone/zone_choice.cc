@@ -5,37 +5,78 @@
 //   4. an active zone of an acceptable lifetime that no other file claims
 //   5. an active zone that others claim: the best match, then the fewest claims
 //   6. any active zone with room
-//   7. wait, as long as a reset, a finish or a writer may still make room; else no space
+//   7. wait, as long as a reset, a finish, a writer or reclaim may still make room; else no space
+// Before all that, data waits if it would take what reclaim needs to go on.
 // An active zone is never given up for lack of a match: data of another lifetime goes in first.
 #include <algorithm>
 #include <tuple>
 
+#include "base/bytes.h"
 #include "zone/zone_pool.h"
 
 namespace zenfs {
+namespace {
 
-ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, SteadyTime now) {
+// The share of an active zone that must be written, and dead, for a reset to be worth it: with less, files that come
+// and go would have it reset again and again.
+constexpr std::uint64_t kWorthAReset = 16;
+
+}  // namespace
+
+ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now) {
   if (writers_ >= std::max(setup_.plan.open_data, 1U)) return Untaken(Outcome::kWait);
+  if (purpose == WritePurpose::kData && RoomForData() < setup_.geometry.block_size) return NoRoomForData();
   if (claim.held) {
     const ZoneState& z = table_[claim.zone];
     if (z.life == claim.life && z.phase == ZonePhase::kActive) {
       if (z.writer) return Untaken(Outcome::kWait);
-      return Take(claim.zone, claim, lifetime);
+      return Take(claim.zone, claim, lifetime, purpose);
     }
     Unclaim(claim);
   }
   ResetOneIfShort();
   const Candidates found = FindActive(lifetime);
-  if (found.free && found.free->match <= Match::kGood) return Take(found.free->zone, claim, lifetime);
-  if (MayOpenZone(now)) return Take(OpenEmpty(lifetime), claim, lifetime);
-  if (found.free && found.free->match == Match::kAcceptable) return Take(found.free->zone, claim, lifetime);
+  if (found.free && found.free->match <= Match::kGood) {
+    return Take(found.free->zone, claim, lifetime, purpose);
+  }
+  if (MayOpenZone(now)) return Take(OpenEmpty(lifetime), claim, lifetime, purpose);
+  if (found.free && found.free->match == Match::kAcceptable) {
+    return Take(found.free->zone, claim, lifetime, purpose);
+  }
   if (found.claimed && (!found.free || found.claimed->match < Match::kPoor)) {
     // Another file's write is short; going elsewhere would mix lifetimes for good.
     if (found.claimed->busy) return Untaken(Outcome::kWait);
-    return Take(found.claimed->zone, claim, lifetime);
+    return Take(found.claimed->zone, claim, lifetime, purpose);
   }
-  if (found.free) return Take(found.free->zone, claim, lifetime);
-  return NothingUsable(now);
+  if (found.free) return Take(found.free->zone, claim, lifetime, purpose);
+  return NothingUsable(purpose, now);
+}
+
+// What can be written without a reset: in active zones, and in empty ones that the log does not keep.
+std::uint64_t ZonePool::RoomBesideLog() const {
+  const std::size_t pool_zones = empty_.size() + pending_resets_;
+  const std::uint64_t a_zone = pool_zones == 0 ? 0 : table_.totals().pool / pool_zones;
+  const std::size_t spare = empty_.size() - std::min(empty_.size(), KeptForLog());
+  return table_.totals().room + spare * a_zone;
+}
+
+// Of that, what data may take that was not granted yet.
+std::uint64_t ZonePool::RoomForData() const {
+  const std::uint64_t taken = setup_.reclaim_room + granted_;
+  const std::uint64_t room = setup_.reclaim_room == 0 ? ~std::uint64_t{0} : RoomBesideLog();
+  return room - std::min(room, taken);
+}
+
+ZonePool::Taken ZonePool::NoRoomForData() {
+  if (granted_ != 0) return Untaken(Outcome::kWait);  // most writers take less than they were granted
+  if (pending_resets_ == 0) {
+    const std::vector<ZoneId> active = active_;
+    for (const ZoneId zone : active) {
+      const ZoneState& z = table_[zone];
+      if (z.Unused() && !z.job && z.written >= z.capacity / kWorthAReset) QueueReset(zone);
+    }
+  }
+  return Idle() ? AfterReclaim(WritePurpose::kData) : Untaken(Outcome::kWait);
 }
 
 ZonePool::Candidates ZonePool::FindActive(Lifetime lifetime) const {
@@ -71,16 +112,22 @@ ZoneId ZonePool::OpenEmpty(Lifetime lifetime) {
   return zone;
 }
 
-ZonePool::Taken ZonePool::Take(ZoneId zone, Claim& claim, Lifetime lifetime) {
+ZonePool::Taken ZonePool::Take(ZoneId zone, Claim& claim, Lifetime lifetime, WritePurpose purpose) {
+  std::uint64_t room = table_[zone].room();
+  if (purpose == WritePurpose::kData) {
+    room = std::min(room, RoundDown(RoomForData(), setup_.geometry.block_size));
+    granted_ += room;
+  }
   table_.Change(zone, [&](ZoneState& z) {
     if (z.Unused()) z.lifetime = lifetime;
     z.writer = true;
+    z.granted = purpose == WritePurpose::kData ? room : 0;
     if (!claim.held) ++z.claims;
   });
   ++writers_;
   const ZoneState& z = table_[zone];
   claim = {zone, z.life, true};
-  return {Outcome::kTaken, zone, z.written, z.room(), {}};
+  return {Outcome::kTaken, zone, z.written, room, {}};
 }
 
 void ZonePool::Unclaim(Claim& claim) {
@@ -91,25 +138,44 @@ void ZonePool::Unclaim(Claim& claim) {
 }
 
 // No active zone has room that could be had now or after a writer is done.
-ZonePool::Taken ZonePool::NothingUsable(SteadyTime now) const {
+ZonePool::Taken ZonePool::NothingUsable(WritePurpose purpose, SteadyTime now) const {
   const bool slot_to_come = slots_used_ < setup_.plan.data || !Idle();
   if (HasSpare(empty_.size() + pending_resets_) && slot_to_come && setup_.plan.data != 0) {
     Taken wait = Untaken(Outcome::kWait);
     if (now < open_again_at_) wait.retry_at = open_again_at_;
     return wait;
   }
-  if (table_.totals().pinned_dead != 0) return Untaken(Outcome::kWaitForPins);
-  return Untaken(Outcome::kNoSpace);
+  return AfterReclaim(purpose);
+}
+
+ZonePool::Taken ZonePool::AfterReclaim(WritePurpose purpose) const {
+  if (purpose == WritePurpose::kData && setup_.reclaim_room != 0 &&
+      found_nothing_ != ReclaimUrgency::kUrgent) {
+    return Untaken(Outcome::kWaitForReclaim);
+  }
+  return Untaken(table_.totals().pinned_dead != 0 ? Outcome::kWaitForPins : Outcome::kNoSpace);
+}
+
+std::optional<ReclaimNeed> ZonePool::NeedOfReclaim() const {
+  if (setup_.reclaim_room == 0 || found_nothing_ == ReclaimUrgency::kUrgent) return std::nullopt;
+  if (waiting_for_reclaim_ != 0) return ReclaimNeed{ReclaimUrgency::kUrgent, RoomBesideLog()};
+  if (found_nothing_ == ReclaimUrgency::kLow) return std::nullopt;
+  const std::size_t few = KeptForLog() + std::max<std::size_t>(2, table_.size() / 32);
+  if (empty_.size() + pending_resets_ >= few) return std::nullopt;
+  return ReclaimNeed{ReclaimUrgency::kLow, RoomBesideLog()};
+}
+
+void ZonePool::ReclaimFoundNothing(ReclaimUrgency urgency) {
+  if (found_nothing_ != ReclaimUrgency::kUrgent) found_nothing_ = urgency;
 }
 
 // With no empty zone left for data, the written part of a dead active zone is worth a reset; but not if the
-// reserve of the log would swallow the zone, nor for a part so small that files that come and go would have
-// the zone reset again and again.
+// reserve of the log would swallow the zone.
 void ZonePool::ResetOneIfShort() {
   if (empty_.size() + pending_resets_ != KeptForLog()) return;
   for (const ZoneId zone : active_) {
     const ZoneState& z = table_[zone];
-    if (z.Unused() && !z.job && z.written >= z.capacity / 16) {
+    if (z.Unused() && !z.job && z.written >= z.capacity / kWorthAReset) {
       QueueReset(zone);
       return;
     }

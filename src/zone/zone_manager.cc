@@ -20,8 +20,14 @@ Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, co
                               device.name(), i, report[i].id.value, report[i].capacity, geometry.zone_size));
     }
   }
-  const ZonePool::Setup setup{geometry, plan, options.reserved_for_log, options.log_in_use,
-                              options.read_only};
+  std::uint64_t reclaim_room = 0;
+  if (options.reclaims) {
+    for (const ZoneInfo& zone : report) {
+      if (zone.type == ZoneType::kSequentialRequired) reclaim_room = std::max(reclaim_room, zone.capacity);
+    }
+  }
+  const ZonePool::Setup setup{geometry,           plan,         options.reserved_for_log,
+                              options.log_in_use, reclaim_room, options.read_only};
   return std::unique_ptr<ZoneManager>(new ZoneManager(device, setup, report, options.metadata_zones));
 }
 
@@ -56,6 +62,7 @@ void ZoneManager::Stop() {
     stopped_ = true;
     changed_.NotifyAll();
     work_.NotifyAll();
+    need_.NotifyAll();
   }
   thread_.Join();
 }
@@ -74,13 +81,14 @@ void ZoneManager::RunJobs() {
     const ZoneJobOutcome outcome = RunZoneJob(device_, *job);
     lock.Lock();
     pool_.JobDone(*job, outcome);
-    if (waiters_ != 0) changed_.NotifyAll();
+    Announce();
   }
 }
 
 void ZoneManager::Announce() {
   if (waiters_ != 0) changed_.NotifyAll();
   if (pool_.HasJob()) work_.NotifyOne();
+  if (reclaimer_waits_ && pool_.NeedOfReclaim()) need_.NotifyOne();
 }
 
 std::unexpected<Error> ZoneManager::NoSpace() const {
@@ -108,14 +116,42 @@ Status ZoneManager::WaitFor(const ZonePool::Taken& taken, Deadline deadline,
     until = *pin_deadline;
   }
   if (taken.retry_at < until.when()) until = Deadline::After(taken.retry_at - SteadyNow());
+  const bool reclaim = taken.outcome == ZonePool::Outcome::kWaitForReclaim;
+  if (reclaim) {
+    pool_.WaitsForReclaim(true);
+    need_.NotifyOne();
+  }
   ++waiters_;
   // What woke us is told by the next attempt.
   static_cast<void>(changed_.WaitUntil(mutex_, until));
   --waiters_;
+  if (reclaim) pool_.WaitsForReclaim(false);
   return {};
 }
 
-Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline) {
+std::optional<ReclaimNeed> ZoneManager::AwaitReclaimNeed(Deadline deadline) {
+  MutexLock lock(mutex_);
+  reclaimer_waits_ = true;
+  std::optional<ReclaimNeed> need;
+  bool in_time = true;
+  while (!stopped_ && in_time && !(need = pool_.NeedOfReclaim())) in_time = need_.WaitUntil(mutex_, deadline);
+  reclaimer_waits_ = false;
+  return stopped_ ? std::nullopt : need;
+}
+
+void ZoneManager::ReclaimFoundNothing(ReclaimUrgency urgency) {
+  MutexLock lock(mutex_);
+  pool_.ReclaimFoundNothing(urgency);
+  Announce();
+}
+
+bool ZoneManager::stopped() const {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
+
+Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
+                                            WritePurpose purpose) {
   if (setup_.read_only) return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
   if (setup_.plan.data == 0) {
     return Fail(Code::kNotSupported,
@@ -125,7 +161,7 @@ Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime,
   std::optional<Deadline> pin_deadline;
   while (!stopped_) {
     claim.manager_ = this;
-    const ZonePool::Taken taken = pool_.TakeForData(claim.held_, lifetime, SteadyNow());
+    const ZonePool::Taken taken = pool_.TakeForData(claim.held_, lifetime, purpose, SteadyNow());
     if (pool_.HasJob()) work_.NotifyOne();
     if (taken.outcome == ZonePool::Outcome::kTaken) {
       ZoneWriter writer;

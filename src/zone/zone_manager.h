@@ -116,6 +116,9 @@ class ZoneManager {
     std::uint32_t reserved_for_log = 2;
     // Zones that the log always has lent. While it has fewer, as many more are kept for it.
     std::uint32_t log_in_use = 0;
+    // Somebody carries out what AwaitReclaimNeed asks for: the room of one zone is kept for that, and data that finds
+    // none waits for it.
+    bool reclaims = false;
     bool read_only = false;  // no thread, nothing is ever reset
   };
 
@@ -135,13 +138,14 @@ class ZoneManager {
 
   // --- writing data ---
   // The right to write a zone fit for `lifetime`, the claimed one if it still has room; moves the claim.
-  // Waits while all zones are busy or resets are pending. Errors: kNoSpace when no zone can be made free (if
+  // Waits while all zones are busy, resets are pending or reclaim can make room (which copies of its own do not wait
+  // for). Errors: kNoSpace when no zone can be made free (if
   // only open readers keep zones from being freed, after a grace of kPinGrace), kTimedOut at the deadline,
   // kShutdown after Stop, kReadOnly, kNotSupported when the plan has no zones for data
   // (SlotPlan::log_carries_data).
   static constexpr std::chrono::milliseconds kPinGrace{500};
-  [[nodiscard]] Result<ZoneWriter> AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline)
-      EXCLUDES(mutex_);
+  [[nodiscard]] Result<ZoneWriter> AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
+                                               WritePurpose purpose = WritePurpose::kData) EXCLUDES(mutex_);
 
   // --- lending zones to the log ---
   // Takes an empty zone (also one of the reserve) out of the pool; it stays kLog until ReturnLogZone.
@@ -158,6 +162,15 @@ class ZoneManager {
   // --- readers ---
   [[nodiscard]] ZonePin Pin(ZoneId zone) EXCLUDES(mutex_);
 
+  // --- reclaim; for one thread ---
+  // Waits until space is short, or `deadline`; what there is to reclaim is chosen from Zones(). Nothing at the deadline
+  // and after Stop (stopped()).
+  [[nodiscard]] std::optional<ReclaimNeed> AwaitReclaimNeed(Deadline deadline) EXCLUDES(mutex_);
+  // Of the last need: there is nothing to gain. It is not asked for again before more data dies or a zone is filled;
+  // if it was urgent, those who wait get kNoSpace.
+  void ReclaimFoundNothing(ReclaimUrgency urgency) EXCLUDES(mutex_);
+  bool stopped() const EXCLUDES(mutex_);
+
   // --- looking ---
   SpaceReport Space() const EXCLUDES(mutex_);
   std::vector<ZoneStatus> Zones() const EXCLUDES(mutex_);
@@ -166,8 +179,6 @@ class ZoneManager {
   std::vector<std::string> Check() const EXCLUDES(mutex_);
   // Table entries looked at so far, by all calls: for tests of cost.
   std::uint64_t table_visits() const EXCLUDES(mutex_);
-  // Zones worth reclaiming would be chosen from Zones(); the seam for it is AcquireData plus
-  // AddLive/RemoveLive.
 
   // Queues resets for partly written zones without live data, then waits until no reset or finish is queued.
   // For tests, unmount and a full device.
@@ -200,8 +211,10 @@ class ZoneManager {
   mutable Mutex mutex_;  // leaf
   CondVar changed_;      // for those who wait for a zone, and Drain
   CondVar work_;         // for the background thread
+  CondVar need_;         // for who reclaims
   ZonePool pool_ GUARDED_BY(mutex_);
   std::uint32_t waiters_ GUARDED_BY(mutex_) = 0;
+  bool reclaimer_waits_ GUARDED_BY(mutex_) = false;
   bool stopped_ GUARDED_BY(mutex_) = false;
   Thread thread_;
 };

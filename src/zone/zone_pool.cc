@@ -113,8 +113,12 @@ void ZonePool::AdoptActive(std::vector<ZoneId> zones) {
 }
 
 void ZonePool::Wrote(ZoneId zone, std::uint64_t bytes) {
+  const std::uint64_t granted = std::min(bytes, table_[zone].granted);
+  granted_ -= granted;
   table_.Change(zone, [&](ZoneState& z) {
     z.written += bytes;
+    z.granted -= granted;
+    z.uncommitted += bytes;
     ++z.pins;
   });
   if (table_[zone].room() == 0) EndZone(zone, ZonePhase::kFull, true);
@@ -141,8 +145,11 @@ Code ZonePool::WriteFailed(ZoneId zone, Code code, const std::optional<ZoneInfo>
 // The zone takes no more writes. Unless the device is known to have let go of it, a finish makes it do so.
 void ZonePool::EndZone(ZoneId zone, ZonePhase phase, bool slot_free) {
   DropFromActive(zone);
+  ReclaimMayGain();
+  ++filled_;
   table_.Change(zone, [&](ZoneState& z) {
     z.phase = phase;
+    z.filled = filled_;
     if (phase == ZonePhase::kFull) z.written = z.capacity;
     if (slot_free) FreeSlot(z);
   });
@@ -150,7 +157,11 @@ void ZonePool::EndZone(ZoneId zone, ZonePhase phase, bool slot_free) {
 }
 
 void ZonePool::EndWriter(ZoneId zone) {
-  table_.Change(zone, [](ZoneState& z) { z.writer = false; });
+  granted_ -= table_[zone].granted;
+  table_.Change(zone, [](ZoneState& z) {
+    z.writer = false;
+    z.granted = 0;
+  });
   --writers_;
   Settle(zone);
 }
@@ -230,6 +241,7 @@ void ZonePool::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
       z.phase = ZonePhase::kEmpty;
       z.capacity = outcome.info->capacity;
       z.written = 0;
+      z.uncommitted = 0;
       z.lifetime = Lifetime::kNotSet;
       z.from_log = false;
     }
@@ -258,11 +270,19 @@ void ZonePool::AddLive(std::span<const Extent> extents) {
   for (const Extent& extent : extents) {
     const ZoneId zone = setup_.geometry.ZoneOf(extent.place);
     if (!table_.Has(zone)) continue;
-    table_.Change(zone, [&](ZoneState& z) { z.live += OccupiedBytes(extent, setup_.geometry.block_size); });
+    const std::uint64_t bytes = OccupiedBytes(extent, setup_.geometry.block_size);
+    const bool settles = table_[zone].uncommitted != 0 && table_[zone].uncommitted <= bytes;
+    table_.Change(zone, [&](ZoneState& z) {
+      z.live += bytes;
+      // An extent that is committed anew, longer, counts here in full: never more than what there is.
+      z.uncommitted -= std::min(bytes, z.uncommitted);
+    });
+    if (settles) ReclaimMayGain();
   }
 }
 
 void ZonePool::RemoveLive(std::span<const Extent> extents) {
+  if (!extents.empty()) ReclaimMayGain();
   for (const Extent& extent : extents) {
     const ZoneId zone = setup_.geometry.ZoneOf(extent.place);
     if (!table_.Has(zone)) continue;
@@ -281,7 +301,10 @@ void ZonePool::Pin(ZoneId zone) {
 }
 
 void ZonePool::Unpin(ZoneId zone) {
-  table_.Change(zone, [](ZoneState& z) { --z.pins; });
+  table_.Change(zone, [](ZoneState& z) {
+    --z.pins;
+    if (z.pins == 0) z.uncommitted = 0;  // given up
+  });
   if (table_[zone].pins == 0) Settle(zone);
 }
 

@@ -5,6 +5,7 @@
 //   a slot is held by an active zone, or by one whose reset or finish is queued or running; by nothing else
 //   a zone in phase kDead has a reset queued or running
 //   TakeForData costs O(active zones); everything else O(1) but Start and Zones
+//   data is never granted the last reclaim_room bytes, so the live data of any one zone can always be moved
 //
 // Threads: none of its own; ZoneManager calls it under its mutex.
 #pragma once
@@ -19,6 +20,7 @@
 #include "device/zoned_device.h"
 #include "model/file_record.h"
 #include "zone/placement.h"
+#include "zone/reclaim_need.h"
 #include "zone/slot_plan.h"
 #include "zone/space_report.h"
 #include "zone/zone_janitor.h"
@@ -36,6 +38,7 @@ class ZonePool {
     SlotPlan plan;
     std::uint32_t reserved_for_log = 0;
     std::uint32_t log_in_use = 0;
+    std::uint64_t reclaim_room = 0;  // 0: nobody reclaims
     bool read_only = false;
   };
 
@@ -55,8 +58,9 @@ class ZonePool {
   };
   enum class Outcome {
     kTaken,
-    kWait,         // for a writer, a job, or retry_at
-    kWaitForPins,  // only zones that somebody still reads could be freed
+    kWait,            // for a writer, a job, or retry_at
+    kWaitForReclaim,  // until live data has been moved together
+    kWaitForPins,     // only zones that somebody still reads could be freed
     kNoSpace,
   };
   struct Taken {
@@ -67,7 +71,7 @@ class ZonePool {
     SteadyTime retry_at = SteadyTime::max();
   };
   // Chooses a zone, moves the claim there and gives out its writer.
-  Taken TakeForData(Claim& claim, Lifetime lifetime, SteadyTime now);
+  Taken TakeForData(Claim& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now);
   void Unclaim(Claim& claim);
   // The writer wrote `bytes`, which the caller gets pinned.
   void Wrote(ZoneId zone, std::uint64_t bytes);
@@ -85,6 +89,13 @@ class ZonePool {
   void RemoveLive(std::span<const Extent> extents);
   void Pin(ZoneId zone);
   void Unpin(ZoneId zone);
+
+  // --- reclaim ---
+  // Somebody begins, or ends, to wait for reclaim.
+  void WaitsForReclaim(bool begins) { waiting_for_reclaim_ += begins ? 1 : -1; }
+  std::optional<ReclaimNeed> NeedOfReclaim() const;
+  // Moving anything would gain nothing until more data dies or another zone is filled.
+  void ReclaimFoundNothing(ReclaimUrgency urgency);
 
   // --- background work ---
   bool HasJob() const { return !jobs_.empty(); }
@@ -121,8 +132,12 @@ class ZonePool {
   Candidates FindActive(Lifetime lifetime) const;
   bool MayOpenZone(SteadyTime now) const;
   ZoneId OpenEmpty(Lifetime lifetime);
-  Taken Take(ZoneId zone, Claim& claim, Lifetime lifetime);
-  Taken NothingUsable(SteadyTime now) const;
+  Taken Take(ZoneId zone, Claim& claim, Lifetime lifetime, WritePurpose purpose);
+  Taken NothingUsable(WritePurpose purpose, SteadyTime now) const;
+  Taken NoRoomForData();
+  Taken AfterReclaim(WritePurpose purpose) const;
+  std::uint64_t RoomBesideLog() const;
+  std::uint64_t RoomForData() const;
   static Taken Untaken(Outcome why) { return {why, {}, 0, 0, SteadyTime::max()}; }
   void ResetOneIfShort();
 
@@ -132,6 +147,7 @@ class ZonePool {
   void QueueFinish(ZoneId zone);
   void EndZone(ZoneId zone, ZonePhase phase, bool slot_free);
   void DropFromActive(ZoneId zone);
+  void ReclaimMayGain() { found_nothing_.reset(); }
   void HoldSlot(ZoneState& state);
   void FreeSlot(ZoneState& state);
   // Data may have one of so many empty zones.
@@ -152,6 +168,10 @@ class ZonePool {
   bool started_ = false;
   std::uint32_t slots_used_ = 0;
   std::uint32_t writers_ = 0;
+  std::uint64_t granted_ = 0;  // to all writers of data
+  std::uint64_t filled_ = 0;   // zones filled in this mount
+  int waiting_for_reclaim_ = 0;
+  std::optional<ReclaimUrgency> found_nothing_;  // at this urgency, and what is less urgent
   SteadyTime open_again_at_ = SteadyTime::min();
 };
 

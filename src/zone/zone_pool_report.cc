@@ -20,14 +20,25 @@ SpaceReport ZonePool::Space() const {
   const std::size_t kept = std::min<std::size_t>(pool_zones, KeptForLog());
   const std::uint64_t kept_bytes = pool_zones == 0 ? 0 : sum.pool / pool_zones * kept;
   report.log = sum.log + kept_bytes;
-  report.free = sum.room + (sum.pool - kept_bytes);
-  report.total = report.metadata + report.log + report.live + report.garbage + report.free + report.lost;
+  const std::uint64_t room = sum.room + (sum.pool - kept_bytes);
+  report.reclaim = std::min(room, setup_.reclaim_room);
+  report.free = room - report.reclaim;
+  report.total = report.metadata + report.log + report.reclaim + report.live + report.garbage + report.free +
+                 report.lost;
   return report;
 }
 
 ZoneStatus ZonePool::Zone(ZoneId zone) const {
   const ZoneState& z = table_[zone];
-  return {zone, z.phase, z.lifetime, z.capacity, z.written, z.live, z.pins};
+  return {.id = zone,
+          .phase = z.phase,
+          .lifetime = z.lifetime,
+          .capacity = z.capacity,
+          .written = z.written,
+          .live = z.live,
+          .uncommitted = z.uncommitted,
+          .age = filled_ - z.filled,
+          .pins = z.pins};
 }
 
 std::vector<ZoneStatus> ZonePool::Zones() const {
@@ -43,6 +54,7 @@ std::vector<std::string> ZonePool::Check() const {
     if (!holds) broken.push_back(std::move(text));
   };
   std::size_t active = 0, empty = 0, dead = 0, slots = 0, writers = 0;
+  std::uint64_t granted = 0;
   for (std::uint32_t i = 0; i < table_.size(); ++i) {
     const ZoneState& z = table_[ZoneId(i)];
     active += z.phase == ZonePhase::kActive;
@@ -50,6 +62,7 @@ std::vector<std::string> ZonePool::Check() const {
     dead += z.phase == ZonePhase::kDead;
     slots += z.holds_slot;
     writers += z.writer;
+    granted += z.granted;
     const bool listed = std::ranges::find(active_, ZoneId(i)) != active_.end();
     expect(listed == (z.phase == ZonePhase::kActive),
            fmt::format("zone {} is {} but {} among the active", i, PhaseName(z.phase),
@@ -68,6 +81,7 @@ std::vector<std::string> ZonePool::Check() const {
   expect(dead == pending_resets_, "the count of pending resets is wrong");
   expect(slots == slots_used_, "the count of slots is wrong");
   expect(writers == writers_, "the count of writers is wrong");
+  expect(granted == granted_, "the sum of what writers may write is wrong");
   return broken;
 }
 

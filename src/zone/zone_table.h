@@ -20,6 +20,10 @@ struct ZoneState {
   std::uint64_t live = 0;     // by OccupiedBytes
   // Place of the first live byte seen at mount: the file there gave the zone its lifetime.
   std::uint64_t first_adopted = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t uncommitted =
+      0;                      // written for files that may yet commit it: pinned, and neither live nor dead
+  std::uint64_t filled = 0;   // the pool's count of filled zones when it was
+  std::uint64_t granted = 0;  // what the zone's writer may still write, if it writes data
   std::uint32_t pins = 0;
   std::uint32_t claims = 0;
   std::uint32_t life = 0;  // raised when the zone leaves use: older claims on it mean nothing

@@ -82,7 +82,7 @@ class ZoneTestRig {
   void ExpectSound() const {
     EXPECT_EQ(zones->Check(), std::vector<std::string>{});
     const SpaceReport s = zones->Space();
-    EXPECT_EQ(s.total, s.metadata + s.log + s.live + s.garbage + s.free + s.lost);
+    EXPECT_EQ(s.total, s.metadata + s.log + s.reclaim + s.live + s.garbage + s.free + s.lost);
   }
   ByteView Bytes(std::uint64_t blocks) const { return memory_.View(0, blocks * kTestBlock); }
   static Deadline Soon() { return Deadline::After(std::chrono::seconds(60)); }

@@ -100,7 +100,8 @@ class FileSystem(CliCase):
         text = self.ok("df", f"--emu={self.image}")
         # How many zones the log has ready depends on timing, and with it what is free for data.
         self.golden("df.txt", text.replace(f"Free: {space['free_bytes'] >> 20} MB", "Free: N MB"))
-        parts = ["free_bytes", "used_bytes", "reclaimable_bytes", "metadata_bytes", "log_bytes", "lost_bytes"]
+        parts = ["free_bytes", "used_bytes", "reclaimable_bytes", "metadata_bytes", "log_bytes", "reclaim_bytes",
+                 "lost_bytes"]
         self.assertEqual(space["total_bytes"], sum(space[part] for part in parts))
         self.golden("fs-info.txt", self.ok("fs-info", f"--emu={self.image}"))
         self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["uuid"], UUID)

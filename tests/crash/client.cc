@@ -200,6 +200,19 @@ void Client::AdoptFound() {
   if (Ok(found ? Status() : Status(Fail(found.error())), "read everything")) model_.Settle(*found);
 }
 
+// A zone whose data cannot be moved just now, or finds no room, is left as it is.
+void Client::EmptyZones() {
+  for (const ZoneStatus& zone : volume_->Zones()) {
+    if (failed()) return;
+    if (zone.phase != ZonePhase::kFull || zone.live == 0) continue;
+    const Status emptied = volume_->EmptyZone(zone.id);
+    const bool may_fail =
+        !emptied && (emptied.error().code() == Code::kBusy || emptied.error().code() == Code::kNoSpace ||
+                     emptied.error().code() == Code::kInvalidArgument);
+    Ok(may_fail ? Status() : emptied, fmt::format("empty zone {}", zone.id.value));
+  }
+}
+
 void Client::DropHandles() { handles_.clear(); }
 
 void Client::Compare() {

@@ -55,6 +55,7 @@ class Client {
   void SyncDirectory(const std::string& path);
 
   // --- the volume ---
+  void EmptyZones();                               // moves all live data out of full zones
   void Unmount();                                  // closes nothing first
   void Remounted(std::shared_ptr<Volume> volume);  // what it shows is compared, and becomes certain
   void AdoptFound();                               // what the volume shows becomes certain, whatever it is

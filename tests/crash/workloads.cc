@@ -173,6 +173,31 @@ void Churn(WorkloadRun& run) {
   c.Compare();
 }
 
+// Zones fill with files that die and others that stay; what stays is moved together, some of it while it is open.
+void Moves(WorkloadRun& run) {
+  Client& c = *run.client;
+  c.Create("open", "open.sst");
+  c.Append("open", 30000);
+  c.Sync("open");
+  c.Close("open");
+  for (int round = 0; round < 3 && !run.over(); ++round) {
+    for (int i = 0; i < 8; ++i) c.WriteFile(fmt::format("{}-{}.sst", round, i), 60000);
+    for (int i = 0; i < 8; i += 2) c.Unlink(fmt::format("{}-{}.sst", round, i));
+    c.Link(fmt::format("{}-1.sst", round), fmt::format("{}-link.sst", round));
+    c.EmptyZones();
+    c.Reopen("open", "open.sst");
+    c.Append("open", 5000);
+    c.EmptyZones();
+    c.Sync("open");
+    c.Close("open");
+    c.Rename(fmt::format("{}-3.sst", round), "named.sst");
+    c.Unlink(fmt::format("{}-5.sst", round));
+    if (round == 1 && !run.Remount()) return;
+  }
+  c.EmptyZones();
+  c.Compare();
+}
+
 }  // namespace
 
 std::vector<DeviceShape> DeviceShapes() {
@@ -206,7 +231,7 @@ DeviceShape ShapeNamed(const std::string& name) {
 }
 
 std::vector<NamedWorkload> Workloads() {
-  return {{"Database", Database}, {"Names", Names}, {"Content", Content}, {"Churn", Churn}};
+  return {{"Database", Database}, {"Names", Names}, {"Content", Content}, {"Churn", Churn}, {"Moves", Moves}};
 }
 
 bool WorkloadRun::Remount() {

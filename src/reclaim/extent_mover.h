@@ -1,0 +1,89 @@
+// Moves the live extents out of a zone, so that it can be reset.
+//
+// Rule 5 of the design: a file points to a copy only after the copy was written, read back and found the same, flushed
+// and committed; on any error the old extent stays. The copies are made without holding anything up: a file that was
+// changed meanwhile keeps its old extents, and the copy becomes garbage.
+//
+//   with_file{ nobody writes it? } --> copy, compare --> with_file{ same extents as copied? --> commit --> moved }
+//
+// Threads: MoveOut from one thread at a time; Stop from any.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "model/edit.h"
+#include "model/file_record.h"
+#include "zone/extent_sink.h"
+
+namespace zenfs {
+
+class ExtentMover {
+ public:
+  struct Env {
+    ZonedDevice* device = nullptr;
+    ZoneManager* zones = nullptr;
+    ExtentSink* sink = nullptr;  // for WritePurpose::kReclaim
+    // Committed files that have extents in the zone.
+    std::function<std::vector<std::shared_ptr<const FileRecord>>(ZoneId)> files_in;
+    // Runs `body` on the file as it is committed, while nobody else changes it. Must not wait for somebody who may
+    // wait for space; kBusy then, and when the file is gone.
+    std::function<Status(FileId, const std::function<Status(const FileRecord&)>& body)> with_file;
+    // Commits after a flush of the device's cache.
+    std::function<Status(std::vector<Edit>)> commit;
+    // The file's extents are now these: for those who have it open. Called within with_file, while the copies and what
+    // they were copied from are pinned.
+    std::function<void(const FileRecord& before, std::vector<Extent> extents)> moved;
+  };
+  // After each piece that was copied, with the time that took: to go slowly. May be empty.
+  using Pause = std::function<void(std::chrono::nanoseconds)>;
+
+  explicit ExtentMover(Env env) : env_(std::move(env)) {}
+
+  // OK when no committed file has an extent in `zone` any more. Errors: those of reading, writing, committing;
+  // kCorruption when a copy did not read back as it was written; kBusy when a file could not be moved just now;
+  // kShutdown after Stop.
+  [[nodiscard]] Status MoveOut(ZoneId zone, const Pause& pause = {});
+  void Stop() { stopped_.store(true, std::memory_order_relaxed); }
+
+  std::uint64_t bytes_moved() const { return bytes_moved_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Copy {
+    std::vector<Extent> from;
+    std::vector<Extent> to;
+    std::vector<ZonePin> pins;
+  };
+  // Within with_file.
+  [[nodiscard]] Status CheckUnchanged(const FileRecord& now, ZoneId zone,
+                                      const std::vector<Extent>& from) const;
+  [[nodiscard]] Status MoveFile(const FileRecord& file, ZoneId zone, const Pause& pause);
+  [[nodiscard]] Status CopyExtent(const Extent& extent, Lifetime lifetime, Copy& copy, const Pause& pause);
+  [[nodiscard]] Status CopyPiece(const Extent& piece, Lifetime lifetime, Copy& copy);
+  [[nodiscard]] Status Verify(DeviceOffset place, ByteView written);
+
+  const Env env_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<std::uint64_t> bytes_moved_{0};
+  // Of MoveOut: a claim for each lifetime, so that copies keep to zones of their own while there are enough.
+  std::array<SinkCursor, kLifetimeCount> cursors_;
+  AlignedBuffer piece_;
+  AlignedBuffer check_;
+};
+
+// `file`'s extents with those of `from` replaced by `to`, and the edit that makes them so.
+struct MovedExtents {
+  std::vector<Extent> all;
+  SetExtents edit;
+};
+// `from` are whole extents of the file, `to` covers the same file bytes; both in file order.
+[[nodiscard]] MovedExtents ReplaceExtents(const FileRecord& file, const std::vector<Extent>& from,
+                                          const std::vector<Extent>& to, const Geometry& geometry);
+
+}  // namespace zenfs

@@ -1,0 +1,83 @@
+#include "reclaim/extent_mover.h"
+
+#include <gtest/gtest.h>
+
+#include "model/state.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kBlock = 4096;
+constexpr std::uint64_t kZone = 1 << 20;
+const Geometry kGeometry{.zone_size = kZone, .zone_count = 8};
+
+Extent At(std::uint64_t file_block, std::uint64_t zone, std::uint64_t block, std::uint64_t length) {
+  return {file_block * kBlock, DeviceOffset(zone * kZone + block * kBlock), length};
+}
+
+FileRecord File(std::vector<Extent> extents) {
+  FileRecord file{.id = FileId(7), .size = 0, .mtime_seconds = 99, .extents = std::move(extents)};
+  file.size = file.ExtentsEnd();
+  return file;
+}
+
+// State::Apply is the judge of what may be committed.
+void ExpectApplies(const FileRecord& file, const MovedExtents& moved) {
+  State state;
+  ASSERT_TRUE(
+      state.Apply(std::vector<Edit>{RaiseCounters{.next_id = 100, .next_generation = 1},
+                                    CreateFile{.id = file.id}, LinkFile{kRootDirectory, "f", file.id},
+                                    SetExtents{file.id, 0, file.extents, file.size, file.mtime_seconds}}));
+  const Status applied = state.Apply(std::vector<Edit>{moved.edit});
+  ASSERT_TRUE(applied) << applied.error().ToString();
+  EXPECT_EQ(state.FindFile(file.id)->extents, moved.all);
+  EXPECT_EQ(state.FindFile(file.id)->size, file.size);
+  EXPECT_EQ(state.FindFile(file.id)->mtime_seconds, file.mtime_seconds);
+}
+
+// Two copies that happen to lie one behind the other are not one extent: there is another part of the file between.
+TEST(ReplaceExtents, CopiesOfPartsThatAreApartStayApart) {
+  const FileRecord file = File({At(0, 1, 0, 2 * kBlock), At(2, 2, 0, kBlock), At(3, 1, 2, 2 * kBlock)});
+  const std::vector<Extent> from{file.extents[0], file.extents[2]};
+  const std::vector<Extent> to{At(0, 5, 0, 2 * kBlock), At(3, 5, 2, 2 * kBlock)};
+  const MovedExtents moved = ReplaceExtents(file, from, to, kGeometry);
+  EXPECT_EQ(moved.all, (std::vector<Extent>{to[0], file.extents[1], to[1]}));
+  ExpectApplies(file, moved);
+}
+
+TEST(ReplaceExtents, PartsThatAreTogetherNowAreOneExtent) {
+  const FileRecord file = File({At(0, 1, 0, kBlock), At(1, 1, 9, kBlock), At(2, 2, 0, 100)});
+  const std::vector<Extent> from{file.extents[0], file.extents[1]};
+  const std::vector<Extent> to{At(0, 5, 0, kBlock), At(1, 5, 1, kBlock)};
+  const MovedExtents moved = ReplaceExtents(file, from, to, kGeometry);
+  EXPECT_EQ(moved.all, (std::vector<Extent>{At(0, 5, 0, 2 * kBlock), file.extents[2]}));
+  ExpectApplies(file, moved);
+}
+
+TEST(ReplaceExtents, WhatStandsBeforeTheFirstMovedPartIsNotWrittenAgain) {
+  const FileRecord file = File({At(0, 3, 0, kBlock), At(1, 1, 0, kBlock), At(2, 3, 1, 77)});
+  const MovedExtents moved = ReplaceExtents(file, {file.extents[1]}, {At(1, 5, 3, kBlock)}, kGeometry);
+  EXPECT_EQ(moved.edit.from_offset, kBlock);
+  EXPECT_EQ(moved.edit.extents.size(), 2u);
+  ExpectApplies(file, moved);
+}
+
+// A copy that continues its neighbour on the device is joined with it, and the edit then begins where that does.
+TEST(ReplaceExtents, ACopyBehindItsNeighbourIsJoinedWithIt) {
+  const FileRecord file = File({At(0, 3, 0, kBlock), At(1, 1, 0, kBlock)});
+  const MovedExtents moved = ReplaceExtents(file, {file.extents[1]}, {At(1, 3, 1, kBlock)}, kGeometry);
+  EXPECT_EQ(moved.all, (std::vector<Extent>{At(0, 3, 0, 2 * kBlock)}));
+  EXPECT_EQ(moved.edit.from_offset, 0u);
+  ExpectApplies(file, moved);
+}
+
+TEST(ReplaceExtents, OneExtentMayBecomeSeveral) {
+  const FileRecord file = File({At(0, 1, 0, 4 * kBlock + 5)});
+  const std::vector<Extent> to{At(0, 5, 0, kBlock), At(1, 6, 0, 3 * kBlock + 5)};
+  const MovedExtents moved = ReplaceExtents(file, file.extents, to, kGeometry);
+  EXPECT_EQ(moved.all, to);
+  ExpectApplies(file, moved);
+}
+
+}  // namespace
+}  // namespace zenfs

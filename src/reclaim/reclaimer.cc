@@ -1,0 +1,57 @@
+#include "reclaim/reclaimer.h"
+
+#include <algorithm>
+
+#include "base/sync_point.h"
+#include "reclaim/victim.h"
+
+namespace zenfs {
+namespace {
+
+// How soon to come back to what is busy.
+constexpr std::chrono::milliseconds kSoon{10};
+constexpr std::chrono::milliseconds kLater{200};
+constexpr std::chrono::milliseconds kLongestPause{50};
+constexpr int kPauseFactor = 3;
+
+}  // namespace
+
+void Reclaimer::Start() {
+  thread_ = Thread("zenfs-reclaim", [this] { Run(); });
+}
+
+void Reclaimer::Run() {
+  bool again = false;
+  while (!env_.zones->stopped()) {
+    const std::optional<ReclaimNeed> need =
+        env_.zones->AwaitReclaimNeed(again ? Deadline::After(kLater) : Deadline::Never());
+    again = env_.finish_up();
+    if (need) Empty(*need);
+  }
+}
+
+void Reclaimer::Empty(const ReclaimNeed& need) {
+  std::set<ZoneId> skip = failed_;
+  skip.insert(busy_.begin(), busy_.end());
+  const std::optional<ZoneId> victim = ChooseVictim(env_.zones->Zones(), need, skip);
+  if (!victim) {
+    if (busy_.empty()) {
+      env_.zones->ReclaimFoundNothing(need.urgency);
+    } else {
+      SleepUntil(SteadyNow() + (need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater));
+    }
+    busy_.clear();
+    return;
+  }
+  urgent_.store(need.urgency == ReclaimUrgency::kUrgent, std::memory_order_relaxed);
+  const Status emptied = env_.empty_zone(*victim);
+  if (!emptied) (emptied.error().code() == Code::kBusy ? busy_ : failed_).insert(*victim);
+  SyncPoint::Reach("reclaim:zone-done");
+}
+
+void Reclaimer::Pause(std::chrono::nanoseconds piece) const {
+  if (urgent_.load(std::memory_order_relaxed)) return;
+  SleepUntil(SteadyNow() + std::min<std::chrono::nanoseconds>(piece * kPauseFactor, kLongestPause));
+}
+
+}  // namespace zenfs

@@ -1,0 +1,138 @@
+// Moving live data together: how reclaim finds files by the zones they lie in, changes them beside those who use them,
+// and tells those who have them open.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "volume/volume_core.h"
+#include "wal/log_extent_sink.h"
+
+namespace zenfs {
+namespace {
+
+// Files looked at under one hold of the catalog's lock.
+constexpr std::size_t kBucketsALook = 4096;
+
+bool LiesIn(const FileRecord& file, ZoneId zone, const Geometry& geometry) {
+  return std::ranges::any_of(file.extents,
+                             [&](const Extent& extent) { return geometry.ZoneOf(extent.place) == zone; });
+}
+
+}  // namespace
+
+void VolumeCore::MakeReclaim(const SlotPlan& plan) {
+  copy_sink_ = plan.log_carries_data
+                   ? MakeLogExtentSink(*log_, *zones_, geometry_.block_size, WritePurpose::kReclaim)
+                   : MakeZoneExtentSink(*zones_, WritePurpose::kReclaim);
+  mover_ = std::make_unique<ExtentMover>(MoverEnv());
+  reclaimer_ = std::make_unique<Reclaimer>(Reclaimer::Env{
+      .zones = zones_.get(),
+      .empty_zone =
+          [this](ZoneId zone) {
+            return MoveOut(zone, [this](std::chrono::nanoseconds piece) { reclaimer_->Pause(piece); });
+          },
+      .finish_up = [this] { return RetryTelling(); }});
+}
+
+ExtentMover::Env VolumeCore::MoverEnv() {
+  return {.device = device_.get(),
+          .zones = zones_.get(),
+          .sink = copy_sink_.get(),
+          .files_in = [this](ZoneId zone) { return FilesIn(zone); },
+          .with_file = [this](FileId id, const auto& body) { return WithUnwrittenFile(id, body); },
+          .commit = [this](std::vector<Edit> edits) { return Commit(std::move(edits), true); },
+          .moved = [this](const FileRecord& before,
+                          const std::vector<Extent>& extents) { TellMoved(before, extents); }};
+}
+
+Status VolumeCore::EmptyZone(ZoneId zone) {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(true));
+  const ZoneStatus status = zone.value < geometry_.zone_count ? zones_->Zone(zone) : ZoneStatus{};
+  // Not an active zone: the copies could go to its own end.
+  if (status.phase != ZonePhase::kFull && status.phase != ZonePhase::kRetired) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: zone {} is not a full zone of file data", device_name_, zone.value));
+  }
+  return MoveOut(zone);
+}
+
+Status VolumeCore::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
+  MutexLock lock(mover_mutex_);
+  return mover_->MoveOut(zone, pause);
+}
+
+// In parts, so that nobody who opens or names a file waits for a walk over all of them. A file that comes meanwhile is
+// not in a full zone, or is looked for again; one that was seen twice because the table grew is moved once.
+std::vector<std::shared_ptr<const FileRecord>> VolumeCore::FilesIn(ZoneId zone) const {
+  std::vector<std::shared_ptr<const FileRecord>> in;
+  std::size_t buckets = 0;
+  for (std::size_t bucket = 0; bucket == 0 || bucket < buckets;) {
+    catalog_->Look([&](const CatalogView& view) {
+      const auto& files = view.state().files();
+      if (files.bucket_count() != buckets) {
+        buckets = files.bucket_count();
+        bucket = 0;
+        in.clear();
+      }
+      const std::size_t end = std::min(buckets, bucket + kBucketsALook);
+      for (; bucket < end; ++bucket) {
+        for (auto it = files.begin(bucket); it != files.end(bucket); ++it) {
+          if (LiesIn(*it->second, zone, geometry_)) in.push_back(it->second);
+        }
+      }
+    });
+    if (buckets == 0) break;
+  }
+  return in;
+}
+
+// A file that is open for writing is left alone: its writer may hold it while it waits for the space that is being made.
+Status VolumeCore::WithUnwrittenFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
+  std::shared_ptr<const FileRecord> record;
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         catalog_->TryBegin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                           record = view.state().FindFile(id);
+                           if (record == nullptr)
+                             return Fail(Code::kBusy, fmt::format("file {} is gone", id.value));
+                           keys.exclusive.push_back(id);
+                           return {};
+                         }));
+  const std::shared_ptr<OpenFile> file = FindOpen(id);
+  if (file != nullptr && file->plain && file->writers.load() != 0) {
+    return Fail(Code::kBusy, fmt::format("file {} is being written", id.value));
+  }
+  return body(*record);
+}
+
+void VolumeCore::TellMoved(const FileRecord& before, const std::vector<Extent>& extents) {
+  if (before.shape == FileShape::kFramed) {
+    if (const auto framed = logs_.Find(before.id)) framed->TakeMoved(extents);
+    return;
+  }
+  const std::shared_ptr<OpenFile> file = FindOpen(before.id);
+  if (file == nullptr || file->plain->TryReplaceCommitted(extents)) return;
+  MutexLock lock(untold_mutex_);
+  untold_.push_back(before.id);
+}
+
+// Until it is told, a file reads what it held before, which its pins keep.
+bool VolumeCore::RetryTelling() {
+  std::vector<FileId> untold;
+  {
+    MutexLock lock(untold_mutex_);
+    untold.swap(untold_);
+  }
+  for (const FileId id : untold) {
+    const Status told = WithUnwrittenFile(id, [&](const FileRecord& now) -> Status {
+      TellMoved(now, now.extents);
+      return {};
+    });
+    if (told || catalog_->FindFile(id) == nullptr) continue;
+    MutexLock lock(untold_mutex_);
+    untold_.push_back(id);
+  }
+  MutexLock lock(untold_mutex_);
+  return !untold_.empty();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,333 @@
+// Space: what is dead is written again, whatever lives beside it; and moving the living changes nothing for anybody.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <map>
+
+#include "base/random.h"
+#include "base/sync_point.h"
+#include "base/thread.h"
+#include "testing/faulty_device.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+namespace {
+
+std::string Noise(std::size_t bytes, std::uint64_t seed) {
+  Random random(seed);
+  std::string text(bytes, '\0');
+  for (char& c : text) c = static_cast<char>(random.Next());
+  return text;
+}
+
+class Reclaim : public VolumeTest {
+ protected:
+  explicit Reclaim(const EmulatorGeometry& geometry = SmallGeometry()) : VolumeTest(geometry) {}
+
+  // A file that the test remembers.
+  testing::AssertionResult Write(const std::string& name, std::size_t bytes, Lifetime lifetime) {
+    const std::string content = Noise(bytes, ++seed_);
+    auto file = volume_->Create(name, lifetime);
+    if (!file) return IsOk(file);
+    for (const Status& status : {(*file)->Append(AsBytes(content)), (*file)->Sync(), (*file)->Close()}) {
+      if (!status) return IsOk(status);
+    }
+    files_[name] = content;
+    return testing::AssertionSuccess();
+  }
+  void Delete(const std::string& name) {
+    ASSERT_TRUE(IsOk(volume_->Unlink(name)));
+    files_.erase(name);
+  }
+  void ExpectAllThere() {
+    for (const auto& [name, content] : files_) EXPECT_TRUE(Get(name) == content) << name;
+  }
+  ZoneId FirstZoneOf(const std::string& name) {
+    const auto layout = volume_->Layout(name);
+    EXPECT_TRUE(IsOk(layout));
+    return device_->geometry().ZoneOf(layout->extents.front().place);
+  }
+  // Fills zones with files of which every second one then dies.
+  void MakeHalfDeadZones(int files = 12) {
+    for (int i = 0; i < files; ++i)
+      ASSERT_TRUE(Write(fmt::format("{:02}.sst", i), 300'000, Lifetime::kMedium));
+    for (int i = 0; i < files; i += 2) Delete(fmt::format("{:02}.sst", i));
+  }
+
+  std::uint64_t seed_ = 0;
+  std::map<std::string, std::string> files_;
+};
+
+// S3: a fill, then overwrites with other lifetimes, at more than half live.
+TEST_F(Reclaim, OverwritesGoOnForEverWithTwoThirdsOfTheDeviceLive) {
+  constexpr Lifetime kLifetimes[] = {Lifetime::kMedium, Lifetime::kLong, Lifetime::kExtreme,
+                                     Lifetime::kShort};
+  const std::uint64_t free = volume_->Space().free;
+  const std::size_t bytes = 130'000;
+  const auto files = static_cast<int>(free * 2 / 3 / 135'168);
+  for (int i = 0; i < files; ++i) ASSERT_TRUE(Write(fmt::format("{}.sst", i), bytes, kLifetimes[i % 2]));
+  Random random(7);
+  for (int i = 0; i < 8 * files; ++i) {
+    const auto which = static_cast<int>(random.Below(files));
+    ASSERT_TRUE(Write(fmt::format("{}.sst", which), bytes, kLifetimes[random.Below(4)])) << i;
+  }
+  EXPECT_GT(volume_->write_counters().reclaimed, 0u);
+  ExpectAllThere();
+  Remount();
+  ExpectAllThere();
+}
+
+TEST_F(Reclaim, WhatIsNearlyAllLiveIsNoSpaceAtOnce) {
+  int i = 0;
+  const SteadyTime begin = SteadyNow();
+  while (Write(fmt::format("{}.sst", i), 400'000, Lifetime::kMedium)) ++i;
+  EXPECT_LT(volume_->Space().free, 2u << 20);
+  auto file = volume_->Create("more.sst");
+  ASSERT_TRUE(IsOk(file));
+  const std::string content = Noise(2 << 20, 1);
+  EXPECT_EQ(CodeOf((*file)->Append(AsBytes(content))), Code::kNoSpace);
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(25)) << "waited for what could not come";
+  ExpectAllThere();
+}
+
+// What a file has written and not committed is no garbage: moving its neighbours would only use up room.
+TEST_F(Reclaim, NothingIsMovedForTheSakeOfAFileThatIsBeingWritten) {
+  int i = 0;
+  while (volume_->Space().free > (1u << 20)) {
+    ASSERT_TRUE(Write(fmt::format("{}.sst", i++), 100'000, Lifetime::kMedium));
+  }
+  const std::uint64_t moved = volume_->write_counters().reclaimed;
+  auto file = volume_->Create("large.sst", Lifetime::kMedium);
+  ASSERT_TRUE(IsOk(file));
+  const std::string piece = Noise(64 << 10, 1);
+  const SteadyTime begin = SteadyNow();
+  Status appended;
+  while (appended) appended = (*file)->Append(AsBytes(piece));
+  EXPECT_EQ(CodeOf(appended), Code::kNoSpace);
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(20));
+  EXPECT_EQ(volume_->write_counters().reclaimed, moved);
+}
+
+TEST_F(Reclaim, AZoneThatIsEmptiedIsResetAndNothingElseChanges) {
+  MakeHalfDeadZones();
+  ASSERT_TRUE(IsOk(volume_->Link("03.sst", "03-too.sst")));
+  files_["03-too.sst"] = files_["03.sst"];
+  const ZoneId zone = FirstZoneOf("03.sst");
+  const auto before = volume_->Stat("03.sst");
+  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  EXPECT_NE(FirstZoneOf("03.sst"), zone);
+  EXPECT_EQ(volume_->Zones()[zone.value].live, 0u);
+  EXPECT_EQ(volume_->Stat("03.sst")->mtime_seconds, before->mtime_seconds);
+  EXPECT_EQ(volume_->Stat("03.sst")->size, before->size);
+  ExpectAllThere();
+  ASSERT_TRUE(IsOk(volume_->Unmount()));  // which waits for the reset
+  const auto report = device_->Report(zone, 1);
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_EQ(report->front().condition, ZoneCondition::kEmpty);
+  volume_.reset();
+  Mount();
+  ExpectAllThere();
+}
+
+TEST_F(Reclaim, ReadersOfAMovedFileReadOnAndLetItsOldZoneGo) {
+  MakeHalfDeadZones();
+  const ZoneId zone = FirstZoneOf("03.sst");
+  auto reader = volume_->OpenForRead("03.sst");
+  ASSERT_TRUE(IsOk(reader));
+  EXPECT_EQ(ReadAll(**reader), files_["03.sst"]);
+  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  EXPECT_EQ(volume_->Zones()[zone.value].pins, 0u);
+  EXPECT_EQ(ReadAll(**reader), files_["03.sst"]);
+}
+
+TEST_F(Reclaim, AFileThatIsBeingWrittenStaysWhereItIsUntilItIsClosed) {
+  MakeHalfDeadZones();
+  const ZoneId zone = FirstZoneOf("03.sst");
+  {
+    auto writer = volume_->OpenForAppend("03.sst", false);
+    ASSERT_TRUE(IsOk(writer));
+    EXPECT_EQ(CodeOf(volume_->EmptyZone(zone)), Code::kBusy);
+    EXPECT_EQ(FirstZoneOf("03.sst"), zone);
+    ASSERT_TRUE(IsOk((*writer)->Append(AsBytes("more"))));
+    files_["03.sst"] += "more";
+    ASSERT_TRUE(IsOk((*writer)->Close()));
+  }
+  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  EXPECT_NE(FirstZoneOf("03.sst"), zone);
+  ExpectAllThere();
+}
+
+TEST_F(Reclaim, ADirectWriterGoesOnBehindWhatWasMoved) {
+  MakeHalfDeadZones();
+  const ZoneId zone = FirstZoneOf("03.sst");
+  auto reader = volume_->OpenForRead("03.sst");
+  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  auto writer = volume_->OpenForAppend("03.sst", false);
+  ASSERT_TRUE(IsOk(writer));
+  const std::string more = Noise(100'000, 99);
+  ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(more))));
+  ASSERT_TRUE(IsOk((*writer)->Sync()));
+  files_["03.sst"] += more;
+  EXPECT_EQ(ReadAll(**reader), files_["03.sst"]);
+  writer->reset();
+  Remount();
+  ExpectAllThere();
+}
+
+// What happens to the file between its copy and the commit of it wins.
+TEST_F(Reclaim, AFileDeletedWhileItIsCopiedStaysDeleted) {
+  MakeHalfDeadZones();
+  const ZoneId zone = FirstZoneOf("03.sst");
+  bool deleted = false;
+  {
+    SyncPoint::Scope scope([&](std::string_view name) {
+      if (name != "reclaim:copied" || deleted) return;
+      deleted = true;
+      for (const auto& [file, content] : std::map(files_)) {
+        if (FirstZoneOf(file) == zone) Delete(file);
+      }
+    });
+    EXPECT_EQ(CodeOf(volume_->EmptyZone(zone)), Code::kBusy);
+  }
+  EXPECT_TRUE(deleted);
+  EXPECT_EQ(CodeOf(volume_->OpenForRead("03.sst")), Code::kNotFound);
+  ExpectAllThere();
+  Remount();
+  ExpectAllThere();
+}
+
+TEST_F(Reclaim, AFileRewrittenWhileItIsCopiedKeepsItsNewContent) {
+  MakeHalfDeadZones();
+  const ZoneId zone = FirstZoneOf("03.sst");
+  bool done = false;
+  {
+    SyncPoint::Scope scope([&](std::string_view name) {
+      if (name != "reclaim:copied" || done) return;
+      done = true;
+      ASSERT_TRUE(IsOk(volume_->Truncate("03.sst", 5000)));
+      files_["03.sst"].resize(5000);
+    });
+    IgnoreError(volume_->EmptyZone(zone));
+  }
+  EXPECT_TRUE(done);
+  ExpectAllThere();
+  Remount();
+  ExpectAllThere();
+}
+
+// The folded part of a log lies in extents like a table's.
+TEST_F(Reclaim, TheFoldedPartOfALogIsMovedTooWhileItIsWritten) {
+  auto manifest = volume_->Create("MANIFEST-000001");
+  ASSERT_TRUE(IsOk(manifest));
+  std::string expected = Noise(50'000, 5);
+  ASSERT_TRUE(IsOk((*manifest)->Append(AsBytes(expected))));
+  ASSERT_TRUE(IsOk((*manifest)->Sync()));
+  for (int round = 0; volume_->write_counters().folded == 0; ++round) {
+    ASSERT_LT(round, 200);
+    const std::string name = fmt::format("{}.log", round);
+    Put(name, Noise(400'000, 100 + round));
+    ASSERT_TRUE(IsOk(volume_->Unlink(name)));
+  }
+  const ZoneId zone = FirstZoneOf("MANIFEST-000001");
+  EXPECT_EQ(CodeOf(volume_->EmptyZone(zone)), Code::kInvalidArgument) << "it is still being filled";
+  for (int i = 0; volume_->Zones()[zone.value].phase == ZonePhase::kActive; ++i) {
+    ASSERT_TRUE(Write(fmt::format("{}.filler", i), 100'000, Lifetime::kNotSet));
+  }
+  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  EXPECT_NE(FirstZoneOf("MANIFEST-000001"), zone);
+  ASSERT_TRUE(IsOk((*manifest)->Append(AsBytes("and on"))));
+  expected += "and on";
+  EXPECT_EQ(ReadAll(**manifest), expected);
+  ASSERT_TRUE(IsOk((*manifest)->Sync()));
+  manifest->reset();
+  Remount();
+  EXPECT_EQ(Get("MANIFEST-000001"), expected);
+}
+
+TEST_F(Reclaim, ZonesThatHoldNoFileDataAreRefused) {
+  EXPECT_EQ(CodeOf(volume_->EmptyZone(ZoneId(0))), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf(volume_->EmptyZone(ZoneId(12345))), Code::kInvalidArgument);
+}
+
+// The writer holds its file while it waits for space, and the zone that must be emptied for it holds an earlier part of
+// that very file.
+TEST_F(Reclaim, AWriterWhoseOwnFileIsInTheWayGetsSpaceElsewhere) {
+  auto writer = volume_->Create("own.sst", Lifetime::kMedium);
+  ASSERT_TRUE(IsOk(writer));
+  std::string own = Noise(100'000, 1);
+  ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(own))));
+  ASSERT_TRUE(IsOk((*writer)->Sync()));
+  int files = 0;
+  while (volume_->Space().free > (2u << 20)) {
+    ASSERT_TRUE(Write(fmt::format("{}.sst", files++), 150'000, Lifetime::kMedium));
+  }
+  for (int i = 0; i < files; i += 2) Delete(fmt::format("{}.sst", i));
+  const SteadyTime begin = SteadyNow();
+  const std::string more = Noise(6 << 20, 2);
+  ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(more))));
+  ASSERT_TRUE(IsOk((*writer)->Sync()));
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(20));
+  EXPECT_EQ(ReadAll(**writer), own + more);
+  ExpectAllThere();
+}
+
+// Faults: the device lies, or fails, while data is moved.
+class ReclaimFaults : public testing::Test {
+ protected:
+  ReclaimFaults() : device_(CreateMemoryDevice(SmallGeometry())) {
+    EXPECT_TRUE(IsOk(FormatVolume(device_, {})));
+    volume_ = *Volume::Mount(Borrow(device_), {});
+    for (int i = 0; i < 4; ++i) {
+      auto file = volume_->Create(fmt::format("{}.sst", i), Lifetime::kMedium);
+      EXPECT_TRUE(IsOk(file));
+      EXPECT_TRUE(IsOk((*file)->Append(AsBytes(content_))));
+      EXPECT_TRUE(IsOk((*file)->Sync()));
+    }
+    zone_ = device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place);
+  }
+  ~ReclaimFaults() override {
+    device_.ClearFaults();
+    for (int i = 0; i < 4; ++i) {
+      auto file = volume_->OpenForRead(fmt::format("{}.sst", i));
+      EXPECT_TRUE(IsOk(file));
+      EXPECT_TRUE(VolumeTestRead(**file) == content_) << i;
+    }
+    EXPECT_TRUE(IsOk(volume_->Unmount()));
+    const auto report = CheckVolume(device_, {});
+    EXPECT_TRUE(IsOk(report));
+    for (const Finding& finding : report->findings)
+      EXPECT_NE(finding.severity, Severity::kError) << finding.text;
+  }
+  static std::string VolumeTestRead(const FileHandle& file) {
+    std::string content(file.size(), '\0');
+    EXPECT_TRUE(IsOk(file.Read(0, std::as_writable_bytes(std::span(content)))));
+    return content;
+  }
+
+  const std::string content_ = Noise(250'000, 3);
+  FaultyDevice device_;
+  std::shared_ptr<Volume> volume_;
+  ZoneId zone_;
+};
+
+TEST_F(ReclaimFaults, AnUnreadableSourceStaysWhatItIs) {
+  device_.Inject({.command = FaultyDevice::Command::kRead, .times = 100, .zone = zone_});
+  EXPECT_FALSE(volume_->EmptyZone(zone_));
+  EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
+}
+
+// D9: a copy that can't be written, or does not read back, is no copy.
+TEST_F(ReclaimFaults, ACopyThatCannotBeWrittenLeavesTheFileAsItWas) {
+  device_.Inject({.command = FaultyDevice::Command::kWrite, .times = 1000});
+  EXPECT_FALSE(volume_->EmptyZone(zone_));
+  EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
+}
+
+TEST_F(ReclaimFaults, ACopyThatIsNotFlushedLeavesTheFileAsItWas) {
+  device_.Inject({.command = FaultyDevice::Command::kFlush, .times = 1});
+  EXPECT_FALSE(volume_->EmptyZone(zone_));
+  EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
+}
+
+}  // namespace
+}  // namespace zenfs
