@@ -30,7 +30,7 @@ def run(command, what, log, **keywords):
 
 
 def gist_of(log):
-    """The line that tells most: the last that speaks of an error, else the last."""
+    """The line that tells most: the first that speaks of an error (hints and sums follow it), else the last."""
     lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if "error" in line.lower() or "failed" in line.lower()]
-    return (telling or lines or ["it said nothing"])[-1][:300]
+    return (telling[:1] or lines or ["it said nothing"])[-1][:300]
