@@ -22,6 +22,9 @@ function(zenfs_add_plugin)
   if(NOT ZENFS_SANITIZE)  # the sanitizers' runtime is in the program
     target_link_options(zenfs_plugin PRIVATE -Wl,-z,defs)
   endif()
+  if(ZENFS_ROCKSDB)  # Java has to share its librocksdbjni with us: one beside us comes before any other (examples/java)
+    set_target_properties(zenfs_plugin PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+  endif()
   install(TARGETS zenfs_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
   if(ZENFS_TESTS)
