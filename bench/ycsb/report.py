@@ -7,11 +7,11 @@ LATENCIES = ("mean_us", "p95_us", "p99_us", "p99.9_us")
 def summary(results):
     """What measure() returned, condensed:
 
-    {"a": {"posix": {"throughput": median, "ratio": 1.0, "cpu_us_per_op": median, "cpu_ratio": 1.0,
-                     "operations": {"READ": {"mean_us": median, "p99_us": median, ...}, ...}},
+    {"a": {"posix": {"throughput": median, "ratio": [1.0, 1.0, 1.0], "cpu_us_per_op": median,
+                     "cpu_ratio": [1.0, 1.0, 1.0], "operations": {"READ": {"mean_us": median, "p99_us": ...}, ...}},
            "zenfs": {...}}}
 
-    A ratio is the median of the ratios to the first candidate's figure in the same turn.
+    A ratio is the least, the median and the most of the ratios to the first candidate's figure in the same turn.
     """
     condensed = {}
     for phase, by_candidate in results.items():
@@ -30,7 +30,8 @@ def summary(results):
 
 
 def ratio(samples, others, figure):
-    return statistics.median(ours[figure] / theirs[figure] for ours, theirs in zip(samples, others))
+    ratios = [ours[figure] / theirs[figure] for ours, theirs in zip(samples, others)]
+    return [min(ratios), statistics.median(ratios), max(ratios)]
 
 
 def latencies(samples, operation):
@@ -38,15 +39,20 @@ def latencies(samples, operation):
     return {name: statistics.median(figure[name] for figure in figures) for name in LATENCIES}
 
 
+def spread(ratios):
+    least, median, most = ratios
+    return f"{median:.2f} ({least:.2f}-{most:.2f})"
+
+
 def table(condensed):
     """Lines for a person: throughput of each candidate and its ratio to the first, then the latencies."""
-    form = "{:<6} {:<18} {:<10} {:>9} {:>6} {:>8} {:>6} {:>9} {:>7} {:>7} {:>7}"
+    form = "{:<6} {:<18} {:<10} {:>9} {:>17} {:>7} {:>17} {:>8} {:>6} {:>6} {:>7}"
     yield form.format("phase", "operation", "candidate", "ops/s", "ratio", "cpu us", "ratio", "mean us", "p95", "p99",
                       "p99.9")
     for phase, by_candidate in condensed.items():
         for name, figures in by_candidate.items():
-            yield form.format(phase, "", name, f"{figures['throughput']:,.0f}", f"{figures['ratio']:.2f}",
-                              f"{figures['cpu_us_per_op']:.1f}", f"{figures['cpu_ratio']:.2f}", *[""] * 4).rstrip()
+            yield form.format(phase, "", name, f"{figures['throughput']:,.0f}", spread(figures["ratio"]),
+                              f"{figures['cpu_us_per_op']:.1f}", spread(figures["cpu_ratio"]), *[""] * 4).rstrip()
         operations = dict.fromkeys(op for figures in by_candidate.values() for op in figures["operations"])
         for operation in operations:
             for name, figures in by_candidate.items():
