@@ -2,9 +2,10 @@
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(CLI11 REQUIRED)
-find_package(RocksDB REQUIRED)
-find_package(prometheus-cpp REQUIRED)
+if(ZENFS_CLI)
+  find_package(CLI11 REQUIRED)
+  find_package(prometheus-cpp REQUIRED)
+endif()
 find_library(ZENFS_ISAL isal REQUIRED)
 find_library(ZENFS_URING uring REQUIRED)
 # libzbd is LGPL-3.0: hosts that must stay GPL-2.0-only do without.

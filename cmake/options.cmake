@@ -1,5 +1,11 @@
 # What a builder may choose, and the flags that every target gets.
-option(ZENFS_TESTS "Build the tests" ON)
+# For another RocksDB (cmake/rocksdb.cmake) only the plugin is wanted.
+set(zenfs_everything ON)
+if(ZENFS_ROCKSDB)
+  set(zenfs_everything OFF)
+endif()
+option(ZENFS_CLI "Build the command zenfs" ${zenfs_everything})
+option(ZENFS_TESTS "Build the tests" ${zenfs_everything})
 option(ZENFS_BENCH "Build the benchmarks" OFF)
 option(ZENFS_LIBZBD "Manage the zones of block devices by libzbd; OFF: by the kernel's ioctls alone" ON)
 option(ZENFS_WERROR "Treat warnings as errors" ON)

@@ -7,7 +7,7 @@ function(zenfs_add_plugin)
   list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
   add_library(zenfs_rocksdb_plugin OBJECT ${sources})
   target_link_libraries(zenfs_rocksdb_plugin
-    PUBLIC zenfs_volume zenfs_backends zenfs_discovery RocksDB::rocksdb-shared PRIVATE zenfs_flags)
+    PUBLIC zenfs_volume zenfs_backends zenfs_discovery zenfs_rocksdb PRIVATE zenfs_flags)
   target_compile_definitions(zenfs_rocksdb_plugin PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
 
   # Named as needed whatever the linker thinks: every process under a preload loads this library, and without
@@ -54,7 +54,7 @@ function(zenfs_add_plugin_tests)
   add_executable(zenfs_make_volume ${PROJECT_SOURCE_DIR}/tests/rocksdb/make_volume.cc)
   target_link_libraries(zenfs_make_volume PRIVATE zenfs_volume zenfs_backends zenfs_flags)
   add_executable(zenfs_load_at_run_time ${PROJECT_SOURCE_DIR}/tests/rocksdb/load_at_run_time.cc)
-  target_link_libraries(zenfs_load_at_run_time PRIVATE RocksDB::rocksdb-shared ${CMAKE_DL_LIBS} zenfs_flags)
+  target_link_libraries(zenfs_load_at_run_time PRIVATE zenfs_rocksdb ${CMAKE_DL_LIBS} zenfs_flags)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME preload COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/rocksdb/preload_test.py)
   set(environment

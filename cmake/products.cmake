@@ -1,6 +1,8 @@
 # What is installed: the plugin, the command, a udev rule.
 include(plugin OPTIONAL)
-include(cli OPTIONAL)
+if(ZENFS_CLI)
+  include(cli OPTIONAL)
+endif()
 if(COMMAND zenfs_add_plugin)
   zenfs_add_plugin()
 endif()
