@@ -12,7 +12,28 @@ RandomAccessFile::RandomAccessFile(MountedFile file, const FileOptions& options)
 
 IOStatus RandomAccessFile::Read(uint64_t offset, size_t n, const IOOptions&, Slice* result, char* scratch,
                                 IODebugContext*) const {
-  return Guarded([&] { return ReadInto(file_, offset, n, result, scratch); });
+  return Guarded([&] {
+    if (scratch == nullptr) return ReadView(offset, n, result);
+    return ReadInto(file_, offset, n, result, scratch);
+  });
+}
+
+IOStatus RandomAccessFile::ReadView(uint64_t offset, size_t n, Slice* result) const {
+  *result = Slice();
+  FileView* view = nullptr;
+  {
+    MutexLock lock(view_mutex_);
+    if (view_ == nullptr) {
+      auto made = FileView::Of(*file_.handle);
+      if (!made) return ToIOStatus(made.error(), "reading", file_.path);
+      view_ = std::move(*made);
+    }
+    view = view_.get();
+  }
+  const Result<ByteView> bytes = view->Read(offset, n);
+  if (!bytes) return ToIOStatus(bytes.error(), "reading", file_.path);
+  *result = Slice(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  return IOStatus::OK();
 }
 
 IOStatus RandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, const IOOptions&,
@@ -24,8 +45,10 @@ IOStatus RandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, const
     owners.reserve(num_reqs);
     for (FSReadRequest& request : std::span(reqs, num_reqs)) {
       request.result = Slice();
-      request.status = CheckScratch(file_, request.len, request.scratch);
-      if (!request.status.ok()) continue;
+      if (request.scratch == nullptr) {
+        request.status = ReadView(request.offset, request.len, &request.result);
+        continue;
+      }
       requests.push_back(
           {.offset = request.offset, .into = ScratchBytes(request.scratch, request.len), .status = {}});
       owners.push_back(&request);

@@ -1,6 +1,13 @@
 // A file being read at any place, for RocksDB. Threads: any, at the same time.
+//
+// A read without memory to read into (no scratch) gives a pointer into a view of the file, valid as long as this
+// object: what RocksDB expects of a file with allow_mmap_reads.
 #pragma once
 
+#include <memory>
+
+#include "base/mutex.h"
+#include "rocksdb_plugin/file_view.h"
 #include "rocksdb_plugin/mounted_file.h"
 
 namespace zenfs {
@@ -11,7 +18,7 @@ class RandomAccessFile final : public rocksdb::FSRandomAccessFile {
 
   IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* dbg) const override;
-  // All requests in flight together.
+  // All requests in flight together, but those without scratch.
   IOStatus MultiRead(FSReadRequest* reqs, size_t num_reqs, const IOOptions& options,
                      IODebugContext* dbg) override;
 #if ZENFS_ROCKSDB_HAS_READ_ASYNC
@@ -27,8 +34,12 @@ class RandomAccessFile final : public rocksdb::FSRandomAccessFile {
   IOStatus InvalidateCache(size_t offset, size_t length) override;
 
  private:
+  IOStatus ReadView(uint64_t offset, size_t n, Slice* result) const EXCLUDES(view_mutex_);
+
   MountedFile file_;
   const bool direct_;
+  mutable Mutex view_mutex_;  // leaf: held while the view is made, not while it is read
+  mutable std::unique_ptr<FileView> view_ GUARDED_BY(view_mutex_);  // made at the first read that needs it
 };
 
 }  // namespace zenfs

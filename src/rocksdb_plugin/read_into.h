@@ -12,11 +12,8 @@ inline ByteSpan ScratchBytes(char* scratch, std::size_t n) {
   return std::as_writable_bytes(std::span(scratch, n));
 }
 
-// NotSupported without scratch: RocksDB expects that of files mapped into memory (allow_mmap_reads), which a
-// zoned device does not offer.
-[[nodiscard]] IOStatus CheckScratch(const MountedFile& file, std::size_t n, const char* scratch);
-
 // Sets `result` to the bytes at [offset, offset + n), fewer only at the end of the file, none on an error.
+// `scratch` is not null, unless `n` is 0.
 [[nodiscard]] IOStatus ReadInto(const MountedFile& file, std::uint64_t offset, std::size_t n, Slice* result,
                                 char* scratch);
 

@@ -6,6 +6,7 @@
 
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/backup_engine.h"
@@ -249,6 +250,22 @@ TEST_F(Database, IngestedTableIsRead) {
   ingestion.move_files = true;
   ASSERT_STATUS_OK(db_->IngestExternalFile({"/outside.sst"}, ingestion));
   Verify(*db_, 0, 1'000, 7);
+}
+
+// Both ask for tables mapped into memory, and take pointers into them.
+TEST_F(Database, TablesAreReadAsIfMapped) {
+  rocksdb::Options options = SmallOptions(env_);
+  options.allow_mmap_reads = true;
+  for (const char* path : {"block_based", "plain"}) {
+    db_ = OpenDb(options, path);
+    ASSERT_NE(db_, nullptr);
+    Put(*db_, 0, 3'000, 1);
+    ASSERT_STATUS_OK(db_->Flush(rocksdb::FlushOptions()));
+    Verify(*db_, 0, 3'000, 1);
+    db_.reset();
+    options.table_factory.reset(rocksdb::NewPlainTableFactory());
+    options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(10));
+  }
 }
 
 TEST_F(Database, BackupIsRestored) {

@@ -178,6 +178,34 @@ TEST_P(BothShapes, MultiReadServesEachRequest) {
   }
 }
 
+// As RocksDB reads with allow_mmap_reads: it keeps the pointers while the file is open.
+TEST_P(BothShapes, ReadsWithoutMemoryPointIntoTheFile) {
+  const std::string bytes = TestBytes((1 << 20) + 77, 7);
+  ASSERT_STATUS_OK(WriteWhole(*fs_, GetParam(), bytes));
+  auto file = OpenRandom(GetParam());
+  std::vector<std::pair<std::uint64_t, Slice>> kept;
+  for (const std::uint64_t offset :
+       {0ul, 5ul, (256ul << 10) - 3, 700'000ul, bytes.size() - 10, bytes.size()}) {
+    Slice result;
+    ASSERT_STATUS_OK(file->Read(offset, 300'000, io_, &result, nullptr, nullptr));
+    kept.emplace_back(offset, result);
+  }
+  ASSERT_STATUS_OK(fs_->DeleteFile(GetParam(), io_, nullptr));
+  for (const auto& [offset, result] : kept) EXPECT_TRUE(result == bytes.substr(offset, 300'000)) << offset;
+
+  char scratch[10];
+  std::vector<FSReadRequest> requests(2);
+  requests[0].offset = requests[1].offset = 1'000;
+  requests[0].len = requests[1].len = 10;
+  requests[1].scratch = scratch;
+  ASSERT_STATUS_OK(file->MultiRead(requests.data(), requests.size(), io_, nullptr));
+  for (const FSReadRequest& request : requests) {
+    EXPECT_STATUS_OK(request.status);
+    EXPECT_EQ(request.result.ToString(), bytes.substr(1'000, 10));
+  }
+  EXPECT_EQ(requests[0].result.data(), kept[0].second.data() + 1'000);
+}
+
 TEST_P(BothShapes, ReadAsyncCallsBackBeforeItReturns) {
   ASSERT_STATUS_OK(WriteWhole(*fs_, GetParam(), "0123456789"));
   auto file = OpenRandom(GetParam());

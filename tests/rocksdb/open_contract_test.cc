@@ -160,8 +160,6 @@ TEST_F(FileContract, WhatZonesCannotDoIsNotSupported) {
   EXPECT_THAT(status.ToString(), HasSubstr("/f.sst"));
   EXPECT_EQ(random_rw, nullptr);
   EXPECT_TRUE(OpenRandom("/f.sst")->Prefetch(0, 1, io_, nullptr).IsNotSupported());
-  Slice result;
-  EXPECT_TRUE(OpenRandom("/f.sst")->Read(0, 1, io_, &result, nullptr, nullptr).IsNotSupported());
 }
 
 TEST_F(FileContract, TruncatingByNameShortens) {
