@@ -55,7 +55,17 @@ function(zenfs_add_plugin_tests)
   target_link_libraries(zenfs_make_volume PRIVATE zenfs_volume zenfs_backends zenfs_flags)
   add_executable(zenfs_load_at_run_time ${PROJECT_SOURCE_DIR}/tests/rocksdb/load_at_run_time.cc)
   target_link_libraries(zenfs_load_at_run_time PRIVATE zenfs_rocksdb ${CMAKE_DL_LIBS} zenfs_flags)
+
+  # Preloaded by scripts/rocksdb-tests into those of RocksDB's tests that use the default Env. Not linked with ZenFS:
+  # it finds the scheme as every program does.
+  add_library(zenfs_default_env SHARED ${PROJECT_SOURCE_DIR}/tests/rocksdb/default_env.cc)
+  set_target_properties(zenfs_default_env PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(zenfs_default_env PRIVATE zenfs_rocksdb ${CMAKE_DL_LIBS} zenfs_flags)
+
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME rocksdb_suites
+    COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/rocksdb_suites/suites_test.py)
+  set_tests_properties(rocksdb_suites PROPERTIES TIMEOUT 300)
   add_test(NAME preload COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/rocksdb/preload_test.py)
   set(environment
     LIBZENFS=$<TARGET_FILE:zenfs_plugin>

@@ -1,0 +1,95 @@
+"""The command line of scripts/rocksdb-tests."""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+
+from rocksdb_suites import differences, programs, report
+from rocksdb_suites.building import Builder
+from rocksdb_suites.places import ROOT, SuiteError
+from rocksdb_suites.running import Runner
+from rocksdb_suites.screen import Screen
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="rocksdb-tests", description="Runs RocksDB's own tests on POSIX and on ZenFS, and says where they differ; "
+        "docs/rocksdb-suites.md says more.")
+    parser.add_argument("names", metavar="PROGRAM", nargs="*", help="only these, with or without _test")
+    parser.add_argument("--quick", action="store_true", help="a selection that takes minutes")
+    parser.add_argument("--list", action="store_true", help="say which programs there are, and run none")
+    parser.add_argument("--build-only", action="store_true", help="build the programs, run none")
+    parser.add_argument("--json", metavar="FILE", help="also write the results there")
+    parser.add_argument("--markdown", metavar="FILE", help="also write the tables of docs/rocksdb-suites.md there")
+    parser.add_argument("--posix", metavar="DIRECTORY", type=lambda text: pathlib.Path(text).resolve(),
+                        help="where the tests put their files when they run on POSIX (default: /dev/shm)")
+    return parser.parse_args(arguments)
+
+
+def show_list(selected):
+    for program in selected:
+        quick = f"quick: {program.quick} of {program.parts}" if program.is_quick() else ""
+        way = {"uri": "takes a URI", "default": "default Env replaced", "both": "both"}[program.way]
+        print(f"{program.name:38} {way:20}  {quick}".rstrip())
+
+
+def build(builder, selected, screen):
+    """Two programs at a time; the selection's order is kept."""
+    screen.working("building libzenfs.so")
+    if subprocess.run([ROOT / "scripts" / "build", "release", "zenfs_cli", "zenfs_plugin", "zenfs_default_env"],
+                      stdout=subprocess.DEVNULL, check=False).returncode != 0:
+        raise SuiteError("ZenFS does not build")
+    builder.prepare()
+    builder.archive()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        built = [pool.submit(builder.program, program.name) for program in selected]
+        for number, future in enumerate(built):
+            screen.working(f"building {selected[number].name} ({number + 1} of {len(built)})")
+            try:
+                future.result()
+            except SuiteError:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+def run(options, screen):
+    selected = programs.select(programs.all_programs(), options.names, options.quick)
+    if options.list:
+        show_list(selected)
+        return 0
+    builder = Builder(screen.working)
+    build(builder, selected, screen)
+    if options.build_only:
+        return 0
+    results = []
+
+    def done(result):
+        results.append(result)
+        screen.line("\n".join([report.line(result), *report.details(result, evidence=True)]))
+        if options.json:
+            report.write_json(options.json, results, complete=len(results) == len(selected))
+
+    screen.line(report.head())
+    runner = Runner(builder.place, options.posix, screen, differences.listed())
+    runner.run(selected, options.quick, done)
+    if options.markdown:
+        pathlib.Path(options.markdown).write_text(report.markdown(results))
+    cases, posix, zenfs, skipped = report.total(results)
+    screen.line(f"\n{len(results)} programs, {cases} cases: {posix} passed on POSIX, {zenfs} on ZenFS, {skipped} skipped by "
+                f"themselves; {sum(len(result.differences) for result in results)} differences")
+    failed = [result.program for result in results if report.failures(result)]
+    screen.line("all as expected" if not failed else "FAILED: " + " ".join(failed))
+    return 1 if failed else 0
+
+
+def main(arguments):
+    screen = Screen()
+    try:
+        return run(parse(arguments), screen)
+    except (SuiteError, OSError) as error:
+        print(f"rocksdb-tests: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130

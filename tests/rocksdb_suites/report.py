@@ -1,0 +1,74 @@
+"""The table that a person reads, the same for docs/rocksdb-suites.md, and the results as JSON."""
+import dataclasses
+import json
+
+HEAD = ("program", "cases", "POSIX", "ZenFS", "skipped", "differences")
+
+
+def differences_of(result):
+    if result.error:
+        return "NOT RUN: " + result.error
+    listed = sum(bool(one.reason) for one in result.differences)
+    unexpected = len(result.differences) - listed
+    notes = ([f"{listed} listed"] if listed else []) + ([f"{unexpected} UNEXPECTED"] if unexpected else [])
+    notes += [f"{len(result.stale)} LISTED AND NONE"] if result.stale else []
+    notes += [f"{len(result.also_on_posix)} fail on both"] if result.also_on_posix else []
+    notes += [f"{len(result.unsteady)} unsteady"] if result.unsteady else []
+    return ", ".join(notes)
+
+
+def row(result):
+    return (result.program, str(result.cases), str(result.passed["posix"]), str(result.passed["zenfs"]),
+            str(result.skipped["zenfs"]), differences_of(result))
+
+
+def line(result):
+    name, cases, posix, zenfs, skipped, differences = row(result)
+    seconds = f"{result.seconds['posix']:.0f} + {result.seconds['zenfs']:.0f} s"
+    return f"{name:38} {cases:>6} {posix:>6} {zenfs:>6} {skipped:>7}  {seconds:>12}  {differences}"
+
+
+def head():
+    return f"{HEAD[0]:38} {HEAD[1]:>6} {HEAD[2]:>6} {HEAD[3]:>6} {HEAD[4]:>7}  {'time':>12}  {HEAD[5]}"
+
+
+def details(result, evidence):
+    """Lines below the program's own: each difference with its reason; of what nobody expected, what it printed."""
+    lines = []
+    for one in result.differences:
+        lines.append(f"    {one.case}: {one.zenfs}, on POSIX {one.posix}. {one.reason or 'UNEXPECTED'}")
+        if evidence and not one.reason:
+            lines += ["      | " + text for text in one.evidence.splitlines()]
+    lines += [f"    {pattern}: listed in differences.txt, and does not differ" for pattern in result.stale]
+    lines += [f"    {case}: fails on POSIX too" for case in result.also_on_posix]
+    lines += [f"    {case}: failed once, then passed alone" for case in result.unsteady]
+    return lines
+
+
+def total(results):
+    return tuple(sum(numbers) for numbers in zip((0, 0, 0, 0), *[(result.cases, result.passed["posix"], result.passed["zenfs"],
+                                                    result.skipped["zenfs"]) for result in results]))
+
+
+def markdown(results):
+    """The tables of docs/rocksdb-suites.md."""
+    lines = ["| program | cases | passed on POSIX | passed on ZenFS | skipped by themselves | |", "|---|--:|--:|--:|--:|---|"]
+    lines += ["| " + " | ".join(row(result)) + " |" for result in results]
+    lines += ["| **all** | " + " | ".join(f"**{number}**" for number in total(results)) + " | |", ""]
+    lines += ["| program | case | why it differs |", "|---|---|---|"]
+    lines += [f"| {result.program} | `{one.case}` | {one.reason} |" for result in results for one in result.differences]
+    return "\n".join(lines) + "\n"
+
+
+def failures(result):
+    """How many things are wrong that nobody expected."""
+    return sum(not one.reason for one in result.differences) + len(result.stale) + bool(result.error)
+
+
+def write_json(file, results, complete):
+    """An incomplete run counts as one failure more, so that a run that was cut off does not pass."""
+    with open(file, "w") as out:
+        json.dump({"complete": complete, "cases_passed": total(results)[2],
+                   "failures": sum(failures(result) for result in results) + (not complete),
+                   "programs": [dataclasses.asdict(result) for result in results]}, out, indent=1)
+        out.write("\n")

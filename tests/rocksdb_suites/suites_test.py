@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Tests of scripts/rocksdb-tests itself, with a program that behaves as badly as a test program can."""
+import io
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from rocksdb_suites import differences, gtest_program, programs, report, running  # noqa: E402
+from rocksdb_suites.candidates import Zenfs  # noqa: E402
+from rocksdb_suites.gtest_program import Case  # noqa: E402
+from rocksdb_suites.places import BUILD, SuiteError  # noqa: E402
+from rocksdb_suites.screen import Screen  # noqa: E402
+
+FAKE = pathlib.Path(__file__).resolve().parent / "fake_tests.py"
+
+
+def run_fake(cases, part=(0, 1), seconds=60):
+    environment = dict(os.environ, FAKE_CASES=cases)
+    listed = gtest_program.list_cases(FAKE, environment)
+    with tempfile.TemporaryDirectory() as directory:
+        return gtest_program.run_cases(FAKE, listed, part, environment, directory, io.BytesIO(), seconds, lambda *_: None)
+
+
+class ProgramTest(unittest.TestCase):
+    def test_every_case_has_its_verdict(self):
+        results = run_fake("A.One=pass A.Two=fail B/A.Three/0=skip B/A.DISABLED_Four=fail")
+        self.assertEqual({name: case.verdict for name, case in results.items()},
+                         {"A.One": "passed", "A.Two": "failed", "B/A.Three/0": "skipped"})
+        self.assertIn("wanted more", results["A.Two"].evidence)
+
+    def test_case_that_kills_the_program_is_named_and_the_rest_runs(self):
+        results = run_fake("A.One=pass A.Two=die A.Three=exit A.Four=pass")
+        self.assertEqual([case.verdict for case in results.values()], ["passed", "died", "died", "passed"])
+        self.assertIn("about to die", results["A.Two"].evidence)
+        self.assertIn("SIGSEGV", results["A.Two"].evidence)
+        self.assertIn("status 3", results["A.Three"].evidence)
+
+    def test_hanging_case_is_named_and_the_rest_runs(self):
+        results = run_fake("A.One=pass A.Two=hang A.Three=pass", seconds=1)
+        self.assertEqual([case.verdict for case in results.values()], ["passed", "hung", "passed"])
+
+    def test_parts_are_all_cases_once(self):
+        cases = " ".join(f"A.Case{number}={'die' if number == 4 else 'pass'}" for number in range(7))
+        parts = [run_fake(cases, part=(index, 3)) for index in range(3)]
+        self.assertEqual([len(part) for part in parts], [3, 2, 2])
+        self.assertEqual(len(set().union(*parts)), 7)
+
+
+def compare(posix, zenfs, listed=""):
+    """The result of a program whose cases got these verdicts, and do so again."""
+    runner = running.Runner.__new__(running.Runner)
+    runner.listed, runner.screen = differences.parse(listed), Screen(io.StringIO())
+    verdicts = {"posix": posix, "zenfs": zenfs}
+    runner.run_part = lambda _, candidate, part, only: {only[0]: Case(verdicts[candidate.name][only[0]], 0)}
+    results = {name: {case: Case(verdict, 0, "evidence") for case, verdict in cases.items()}
+               for name, cases in verdicts.items()}
+    return runner.result(programs.Program("p_test", "uri"), results, 1)
+
+
+class ComparisonTest(unittest.TestCase):
+    def test_same_verdicts_are_no_difference(self):
+        both = {"A.One": "passed", "A.Two": "failed", "A.Three": "skipped"}
+        result = compare(both, both)
+        self.assertEqual((result.differences, result.also_on_posix, report.failures(result)), ([], ["A.Two"], 0))
+
+    def test_failure_that_nobody_listed_fails_the_run_and_is_shown(self):
+        for verdict in ("failed", "died", "hung", "skipped"):
+            result = compare({"A.One": "passed"}, {"A.One": verdict})
+            self.assertEqual(report.failures(result), 1, verdict)
+            self.assertIn("evidence", "\n".join(report.details(result, evidence=True)))
+
+    def test_case_that_is_missing_on_zenfs_fails_the_run(self):
+        self.assertEqual(report.failures(compare({"A.One": "passed", "A.Two": "passed"}, {"A.One": "passed"})), 1)
+
+    def test_listed_failure_is_expected(self):
+        result = compare({"A.One": "passed"}, {"A.One": "failed"}, "it is about POSIX:\np_test A.O*\n")
+        self.assertEqual([one.reason for one in result.differences], ["it is about POSIX"])
+        self.assertEqual(report.failures(result), 0)
+
+    def test_listed_failure_that_passes_fails_the_run(self):
+        listed = "it is about POSIX:\np_test A.*\n"
+        result = compare({"A.One": "passed", "A.Two": "passed"}, {"A.One": "failed", "A.Two": "passed"}, listed)
+        self.assertEqual(report.failures(result), 1)
+        self.assertEqual(report.failures(compare({"B.One": "passed"}, {"B.One": "passed"}, listed)), 1)
+
+    def test_failure_of_the_volume_fails_the_run(self):
+        result = compare({"A.One": "passed"}, {"A.One": "passed", running.WHOLE: "failed"})
+        self.assertEqual(report.failures(result), 1)
+
+    def test_incomplete_run_counts_as_a_failure(self):
+        with tempfile.NamedTemporaryFile("r") as file:
+            report.write_json(file.name, [compare({"A.One": "passed"}, {"A.One": "passed"})], complete=False)
+            self.assertRegex(file.read(), '"failures": 1')
+
+
+class DeviceTest(unittest.TestCase):
+    def test_program_that_did_not_write_the_device_is_found_out(self):
+        if not (BUILD / "release" / "zenfs").exists():
+            self.skipTest(f"there is no {BUILD}/release/zenfs")
+        with tempfile.TemporaryDirectory() as work:
+            with Zenfs(pathlib.Path(work), None, programs.Program("p_test", "uri")) as device:
+                self.assertIn("was not written", device.verdict())
+                self.assertIn(f"zenfs://emu:{device.device}", device.environment()["TEST_FS_URI"])
+            self.assertEqual(list(pathlib.Path(work).iterdir()), [])
+
+
+class ListTest(unittest.TestCase):
+    def test_lists_in_the_tree_are_readable(self):
+        names = [program.name for program in programs.all_programs()]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertLessEqual({one.program for one in differences.listed()}, set(names))
+
+    def test_odd_lines_are_refused_with_their_number(self):
+        with self.assertRaisesRegex(SuiteError, "programs.txt:2"):
+            programs.parse("a_test uri\nb_test file\n")
+        with self.assertRaisesRegex(SuiteError, "differences.txt:1"):
+            differences.parse("a_test A.One\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
