@@ -66,6 +66,7 @@ function(zenfs_add_plugin_tests)
   add_test(NAME rocksdb_suites
     COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/rocksdb_suites/suites_test.py)
   set_tests_properties(rocksdb_suites PROPERTIES TIMEOUT 300)
+  add_test(NAME stress_verdicts COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/rocksdb_stress/stress_test.py)
   add_test(NAME preload COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/rocksdb/preload_test.py)
   set(environment
     LIBZENFS=$<TARGET_FILE:zenfs_plugin>

@@ -1,0 +1,1 @@
+"""RocksDB's db_stress and db_crashtest.py on ZenFS; docs/stress.md says how. Started by scripts/rocksdb-stress."""

@@ -1,0 +1,107 @@
+"""The programs of a run: ZenFS's, and db_stress, compiled from Debian's source package against the installed library."""
+import concurrent.futures
+import dataclasses
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from stress.places import BUILD_ROOT, ROOT, StressError, rocksdb_directory
+
+# As Debian builds the library: with assertions, sync points and all compressions.
+FLAGS = ["-std=c++17", "-O2", "-w", "-DGFLAGS=1", "-DROCKSDB_PLATFORM_POSIX", "-DROCKSDB_LIB_IO_POSIX", "-DOS_LINUX",
+         "-DSNAPPY", "-DZSTD", "-DZLIB", "-DLZ4", "-DBZIP2"]
+LIBRARIES = ["-lrocksdb", "-lgflags", "-lzstd", "-lsnappy", "-lpthread"]
+SLOWEST = ("db_stress_test_base", "no_batched_ops_stress", "multi_ops_txns_stress")  # compiled first
+
+
+@dataclasses.dataclass(frozen=True)
+class Programs:
+    zenfs: pathlib.Path
+    plugin: pathlib.Path
+    db_stress: pathlib.Path
+    crash_test: pathlib.Path  # RocksDB's db_crashtest.py
+    runtime: tuple = ()  # what has to be preloaded before the plugin: a sanitizer's libraries
+
+
+def installed_version():
+    """Of librocksdb-dev: 7.8.3 of 7.8.3-2."""
+    found = subprocess.run(["dpkg-query", "-W", "-f=${Version}", "librocksdb-dev"], capture_output=True, text=True,
+                           check=False)
+    if found.returncode != 0 or not found.stdout:
+        raise StressError("librocksdb-dev is not installed (scripts/setup installs it)")
+    return re.sub(r"^\d+:|-[^-]*$", "", found.stdout.strip())
+
+
+def get_source(version, directory):
+    if (directory / "tools" / "db_crashtest.py").exists():
+        return
+    done = subprocess.run([ROOT / "scripts" / "debian-source", f"rocksdb={version}", directory], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        reason = (done.stderr.strip() or "no reason given").splitlines()[-1]
+        raise StressError(f"RocksDB's source can't be had: {reason}")
+
+
+def sources_of(source):
+    listed = (source / "db_stress_tool" / "CMakeLists.txt").read_text()
+    return sorted(re.findall(r"\b(\w+)\.cc\b", listed), key=lambda name: (name not in SLOWEST, name))
+
+
+def run_compiler(command, what):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise StressError(f"{what} does not compile:\n{done.stderr[-3000:]}")
+
+
+def build_db_stress(version, screen):
+    """The program, built anew only when the version or the way to build it has changed."""
+    directory = rocksdb_directory(version)
+    source, objects, program = directory / "source", directory / "stress-objects", directory / "db_stress"
+    get_source(version, source)
+    names = sources_of(source)
+    compiler = [*(["ccache"] if shutil.which("ccache") else []), "g++", *FLAGS, f"-I{source}", f"-I{source}/include"]
+    wanted = hashlib.sha256(repr((version, compiler, LIBRARIES, names)).encode()).hexdigest()
+    stamp = objects / "built"
+    if program.exists() and stamp.exists() and stamp.read_text() == wanted:
+        return program
+    objects.mkdir(parents=True, exist_ok=True)
+    screen.working(f"compiling db_stress {version}")
+
+    def compile_one(name):
+        run_compiler([*compiler, "-c", source / "db_stress_tool" / f"{name}.cc", "-o", objects / f"{name}.o"],
+                     f"db_stress_tool/{name}.cc")
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(compile_one, names))
+    run_compiler(["g++", "-o", program, *(objects / f"{name}.o" for name in names), *LIBRARIES], "db_stress")
+    stamp.write_text(wanted)
+    return program
+
+
+def sanitizer_runtime():
+    found = [subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+             for name in ("libasan.so", "libubsan.so")]
+    return tuple(os.path.realpath(path) for path in found)
+
+
+def find_programs(binaries, sanitized, screen):
+    """`binaries`: a directory that has zenfs, libzenfs.so and perhaps db_stress; None: what scripts/build made."""
+    version = installed_version()
+    place = pathlib.Path(binaries).resolve() if binaries else BUILD_ROOT / ("asan" if sanitized else "release")
+    for name in ("zenfs", "libzenfs.so"):
+        if not (place / name).exists():
+            raise StressError(f"there is no {place / name}; scripts/build {'asan' if sanitized else 'release'} makes it")
+    for tool in ("stdbuf", "env"):
+        if shutil.which(tool) is None:
+            raise StressError(f"there is no {tool}; it is part of coreutils")
+    source = rocksdb_directory(version) / "source"
+    if (place / "db_stress").exists():
+        get_source(version, source)
+        db_stress = place / "db_stress"
+    else:
+        db_stress = build_db_stress(version, screen)
+    return Programs(place / "zenfs", place / "libzenfs.so", db_stress, source / "tools" / "db_crashtest.py",
+                    sanitizer_runtime() if sanitized else ())

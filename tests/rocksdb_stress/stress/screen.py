@@ -1,0 +1,47 @@
+"""What a person sees: a line a run; on a terminal also what is being done."""
+import sys
+import time
+
+COLUMNS = "{:8} {:18} {:>6} {:>6} {:>9} {:>9} {:>11} {:>7}  {}"
+
+
+def figures(result):
+    return (result.kind, result.runs, result.kills, result.mounts, result.verified, result.operations,
+            f"{result.seconds:.0f} s")
+
+
+class Screen:
+    def __init__(self, stream=sys.stdout):
+        self.stream = stream
+        self.live = stream.isatty()
+        self.started = time.monotonic()
+
+    def elapsed(self):
+        return time.monotonic() - self.started
+
+    def working(self, what):
+        if self.live:
+            self.stream.write(f"\r\033[K... {what} ({self.elapsed():.0f} s)")
+            self.stream.flush()
+
+    def line(self, text):
+        self.stream.write(("\r\033[K" if self.live else "") + text + "\n")
+        self.stream.flush()
+
+    def head(self):
+        self.line(COLUMNS.format("", "kind", "runs", "kills", "mounts", "verified", "operations", "time", "seed"))
+
+    def result(self, result):
+        verdict = "passed" if result.ok else "FAILED"
+        self.line(COLUMNS.format(verdict, *figures(result), result.seed))
+        if not result.ok:
+            self.line(f"    {result.reason}\n    kept in    {result.directory}\n    db_stress  {result.command}\n"
+                      f"    again by   {result.again}")
+
+    def total(self, results):
+        kinds = {result.kind for result in results}
+        failed = sum(not result.ok for result in results)
+        self.line(COLUMNS.format("", f"{len(kinds)} kinds", *(sum(getattr(result, name) for result in results) for name in
+                                 ("runs", "kills", "mounts", "verified", "operations")),
+                                 f"{sum(result.seconds for result in results):.0f} s", ""))
+        self.line(f"{len(results) - failed} passed, {failed} failed")
