@@ -89,8 +89,11 @@ class MeteredDevice final : public ZonedDevice {
     return meter.Done(device_->Reset(zone));
   }
   Status Finish(ZoneId zone) override {
+    const std::uint64_t room = RoomOf(zone);
     Meter meter(metrics_, Operation::kZoneFinish);
-    return meter.Done(device_->Finish(zone));
+    Status finished = meter.Done(device_->Finish(zone));
+    if (finished) metrics_.Change(Value::kFinishedBytes, static_cast<std::int64_t>(room));
+    return finished;
   }
   Status Open(ZoneId zone) override { return device_->Open(zone); }
   Status Close(ZoneId zone) override { return device_->Close(zone); }
@@ -103,6 +106,14 @@ class MeteredDevice final : public ZonedDevice {
   }
 
  private:
+  // What can still be written there; nothing if the device does not tell.
+  std::uint64_t RoomOf(ZoneId zone) {
+    const Result<std::vector<ZoneInfo>> report = device_->Report(zone, 1);
+    if (!report || report->empty()) return 0;
+    const ZoneInfo& info = report->front();
+    return info.capacity - std::min(info.capacity, info.WrittenBytes());
+  }
+
   const std::unique_ptr<ZonedDevice> device_;
   Metrics& metrics_;
 };

@@ -58,6 +58,7 @@ TEST_F(MeteredDeviceTest, EveryKindOfCommandIsCounted) {
   Expect(Operation::kDeviceFlush, 1, 0, 0);
   Expect(Operation::kZoneFinish, 1, 0, 0);
   Expect(Operation::kZoneReset, 2, 0, 0);
+  EXPECT_EQ((*DecodeMetrics(metrics_.page()))[Value::kFinishedBytes], (1u << 20) - 3 * kBlock);
 }
 
 TEST_F(MeteredDeviceTest, AFailedCommandIsAnErrorWithoutBytes) {

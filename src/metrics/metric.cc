@@ -35,19 +35,21 @@ static_assert(static_cast<std::size_t>(Operation::kZoneFinish) + 1 == kOperation
 
 constexpr ValueInfo kValues[] = {
     {"data_bytes_total", "bytes", "Data of plain files written to the device, with padding", true},
+    {"data_padding_bytes_total", "bytes", "Of these, padding behind the end of a file", true},
     {"wal_bytes_total", "bytes", "Payload of frames written to the device", true},
     {"wal_padding_bytes_total", "bytes", "Headers and padding of frames written to the device", true},
     {"metadata_bytes_total", "bytes", "Metadata log written to the device, with padding and snapshots", true},
     {"folded_bytes_total", "bytes", "Log data written again as extents to free a log zone", true},
+    {"reclaimed_bytes_total", "bytes", "Data of files moved together to free a zone", true},
+    {"finished_bytes_total", "bytes", "Room that was left in zones when they were finished", true},
     {"wal_reserve_waits_total", "", "Syncs that had to wait for a log zone", true},
     {"meta_frames_total", "", "Device writes that carried metadata commits", true},
     {"open_files", "", "Handles of files that are open"},
     {"epoch", "", "Mount epoch: how often the volume has been mounted for writing"},
     {"mount_time_seconds", "seconds", "When the volume was mounted, since 1970-01-01 UTC"},
-    {"reclaimed_bytes_total", "bytes", "Data of files moved together to free a zone", true},
 };
 static_assert(std::size(kValues) == kValueCount);
-static_assert(static_cast<std::size_t>(Value::kReclaimedBytes) + 1 == kValueCount);
+static_assert(static_cast<std::size_t>(Value::kMountTime) + 1 == kValueCount);
 
 }  // namespace
 

@@ -55,18 +55,20 @@ inline constexpr std::uint64_t kTimedOneIn = 64;
 // A number that is set or added to in one place.
 enum class Value : std::uint8_t {
   kDataBytes,
+  kDataPaddingBytes,
   kWalBytes,
   kWalPaddingBytes,
   kMetadataBytes,
   kFoldedBytes,
+  kReclaimedBytes,
+  kFinishedBytes,
   kWalReserveWaits,
   kMetaFrames,
   kOpenFiles,
   kEpoch,
   kMountTime,
-  kReclaimedBytes,
 };
-inline constexpr std::size_t kValueCount = 11;
+inline constexpr std::size_t kValueCount = 13;
 
 struct ValueInfo {
   std::string_view name;

@@ -158,6 +158,7 @@ class VolumeCore final : public Volume,
   std::vector<std::string> notices_;
   std::uint64_t epoch_ = 0;
   std::atomic<std::uint64_t> plain_bytes_{0};
+  std::atomic<std::uint64_t> plain_padding_{0};
   std::atomic<std::uint64_t> folded_bytes_{0};
 
   Metrics metrics_;

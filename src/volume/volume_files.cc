@@ -11,7 +11,8 @@ PlainFile::Env VolumeCore::PlainEnv() {
           .zones = zones_.get(),
           .sink = sink_.get(),
           .buffer_bytes = options_.plain_buffer_bytes,
-          .space_wait = options_.space_wait};
+          .space_wait = options_.space_wait,
+          .padding = &plain_padding_};
 }
 
 FramedFile::Env VolumeCore::FramedEnv() {

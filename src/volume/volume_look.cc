@@ -137,6 +137,7 @@ MetalogStats VolumeCore::metalog_stats() const { return metalog_->stats(); }
 
 void VolumeCore::CountWritten() {
   metrics_.RaiseTo(Value::kDataBytes, plain_bytes_.load(std::memory_order_relaxed));
+  metrics_.RaiseTo(Value::kDataPaddingBytes, plain_padding_.load(std::memory_order_relaxed));
   metrics_.RaiseTo(Value::kFoldedBytes, folded_bytes_.load(std::memory_order_relaxed));
   if (mover_ != nullptr) metrics_.RaiseTo(Value::kReclaimedBytes, mover_->bytes_moved());
   if (log_ == nullptr) return;

@@ -50,6 +50,7 @@ TEST_F(VolumeMetricsTest, BytesAreToldByCause) {
   const MetricsSnapshot now = Now();
   const WriteCounters counters = volume_->write_counters();
   EXPECT_EQ(now[Value::kDataBytes], 8192u);
+  EXPECT_EQ(now[Value::kDataPaddingBytes], 8192u - 5000);
   EXPECT_EQ(now[Value::kWalBytes], 300u);
   EXPECT_EQ(now[Value::kDataBytes], counters.plain_data);
   EXPECT_EQ(now[Value::kWalBytes], counters.log_data);
