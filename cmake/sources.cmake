@@ -217,6 +217,7 @@ set(ZENFS_SOURCES_volume
   volume/format_volume.cc
   volume/live_state.cc
   volume/live_zones.cc
+  volume/metrics_file.cc
   volume/mount_options.cc
   volume/mount_table.cc
   volume/reader_handle.cc
@@ -235,6 +236,7 @@ set(ZENFS_SOURCES_volume
 set(ZENFS_TESTS_volume
   volume/check_volume_test.cc
   volume/format_volume_test.cc
+  volume/metrics_file_test.cc
   volume/reader_volume_test.cc
   volume/volume_files_test.cc
   volume/volume_flush_kill_test.cc

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -14,6 +16,7 @@
 #include "base/shared_memory.h"
 #include "base/unique_fd.h"
 #include "format/staging_layout.h"
+#include "metrics/metrics_page.h"
 
 namespace zenfs {
 namespace {
@@ -29,6 +32,16 @@ bool MakerLives(const std::string& path) {
   if (FindFlockHolder(locks.str(), major(info.st_dev), minor(info.st_dev), info.st_ino) != 0) return true;
   if (flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return false;  // given back with the descriptor
   return errno == EWOULDBLOCK;
+}
+
+// A mount's shared memory has the page behind a header, a file that it left behind has nothing else.
+Result<ByteView> PageIn(ByteView file) {
+  std::uint64_t magic = 0;
+  if (file.size() < std::max<std::size_t>(kStagingHeaderBytes, sizeof(magic))) {
+    return Fail(Code::kCorruption, "too short to hold metrics");
+  }
+  std::memcpy(&magic, file.data(), sizeof(magic));
+  return magic == kMetricsMagic ? file : file.subspan(kStagingHeaderBytes);
 }
 
 }  // namespace
@@ -52,9 +65,9 @@ Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) 
                 fmt::format("the program that counted in {} is dead; --page={} shows what it had counted",
                             path, path));
   }
-  if (memory->view().size() < kStagingHeaderBytes)
-    return Fail(Code::kCorruption, path + ": too short to hold metrics");
-  Result<MetricsSnapshot> snapshot = DecodeMetrics(memory->view().subspan(kStagingHeaderBytes));
+  const Result<ByteView> page = PageIn(memory->view());
+  if (!page) return Fail(page.error().With(path));
+  Result<MetricsSnapshot> snapshot = DecodeMetrics(*page);
   if (!snapshot) return Fail(snapshot.error().With(path));
   return snapshot;
 }

@@ -28,9 +28,10 @@ class StatsAction : public Action {
  public:
   explicit StatsAction(CLI::App& app) : device_(app), watch_(app) {
     AddJson(app, json_);
-    app.add_option(
-           "--page", page_,
-           "Read this file of shared memory instead of asking the device for it; its program may be dead")
+    app.add_option("--page", page_,
+                   "Read this file instead of asking the device for one: shared memory, whose program may be "
+                   "dead, or a "
+                   "metrics_file")
         ->type_name("FILE");
   }
 

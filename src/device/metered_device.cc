@@ -65,6 +65,7 @@ class MeteredDevice final : public ZonedDevice {
   const std::string& name() const override { return device_->name(); }
   const std::string& identity() const override { return device_->identity(); }
   std::vector<std::string> notices() const override { return device_->notices(); }
+  std::uint64_t emulation_cpu_ns() const override { return device_->emulation_cpu_ns(); }
   OpenMode mode() const override { return device_->mode(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     return device_->Report(first, count);

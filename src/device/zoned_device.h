@@ -79,6 +79,9 @@ class ZonedDevice {
   // What works and is not as it should be, a line each for a person; whoever mounts the device passes it on.
   virtual std::vector<std::string> notices() const { return {}; }
 
+  // CPU time that this process has spent so far on playing the device, in nanoseconds; none for a real one.
+  virtual std::uint64_t emulation_cpu_ns() const { return 0; }
+
   // Conditions and write pointers of `count` zones from `first`, in order.
   [[nodiscard]] virtual Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) = 0;
 

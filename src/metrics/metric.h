@@ -64,6 +64,7 @@ enum class Value : std::uint8_t {
   kFinishedBytes,
   kWalReserveWaits,
   kMetaFrames,
+  kEmulationCpu,
   kOpenFiles,
   kEpoch,
   kMountTime,
@@ -72,7 +73,7 @@ inline constexpr std::size_t kValueCount = 13;
 
 struct ValueInfo {
   std::string_view name;
-  std::string_view unit;  // "bytes", "seconds"; empty for a plain count
+  std::string_view unit;  // "bytes", "seconds", "nanoseconds"; empty for a plain count
   std::string_view help;
   bool counter = false;  // only ever grows during a mount; else a gauge
 };

@@ -33,6 +33,11 @@ Result<std::string> Directory(const std::string& key, const std::string& value) 
               fmt::format("option {}: \"{}\" is neither auto, none nor an absolute path", key, value));
 }
 
+Result<std::string> File(const std::string& key, const std::string& value) {
+  if (value.starts_with('/')) return value;
+  return Fail(Code::kInvalidArgument, fmt::format("option {}: \"{}\" is not an absolute path", key, value));
+}
+
 }  // namespace
 
 Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, std::string>>& pairs) {
@@ -48,14 +53,18 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
       options.space_wait = std::chrono::seconds(seconds);
     } else if (key == "flush_dir") {
       ZENFS_ASSIGN_OR_RETURN(options.flush_directory, Directory(key, value));
+    } else if (key == "metrics_file") {
+      ZENFS_ASSIGN_OR_RETURN(options.metrics_file, File(key, value));
     } else if (key == "discard_unsynced") {
       ZENFS_ASSIGN_OR_RETURN(options.discard_unsynced, Flag(key, value));
     } else {
-      return Fail(Code::kInvalidArgument,
-                  fmt::format("unknown option \"{}\"; a mount knows ro, buffer_kib:N, space_wait_s:N, "
-                              "flush_dir:PATH and discard_unsynced, dev: and zonefs: also io:uring and "
-                              "io:plain, emu: latency_us:N, write_us:N and hostsync",
-                              key));
+      return Fail(
+          Code::kInvalidArgument,
+          fmt::format(
+              "unknown option \"{}\"; a mount knows ro, buffer_kib:N, space_wait_s:N, "
+              "flush_dir:PATH, metrics_file:PATH and discard_unsynced, dev: and zonefs: also io:uring and "
+              "io:plain, emu: latency_us:N, write_us:N and hostsync",
+              key));
     }
   }
   return options;

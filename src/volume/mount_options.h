@@ -20,6 +20,8 @@ struct MountOptions {
   // Key `discard_unsynced`: mount although the append buffers of a mount that died can't be read, without what was
   // flushed and not synced then.
   bool discard_unsynced = false;
+  // Key `metrics_file`: a file of the host that holds the counters of this mount when it has ended; empty: none.
+  std::string metrics_file;
   std::chrono::seconds space_wait{30};  // key `space_wait_s`: how long a write waits for a zone
 
   friend bool operator==(const MountOptions&, const MountOptions&) = default;

@@ -114,6 +114,8 @@ class VolumeCore final : public Volume,
   [[nodiscard]] Status BringBackOne(const State& state, const LeftBytes& piece, ReplayedLog& log);
   [[nodiscard]] Status MakeStaging();
   void ForgetLeft();
+  // The counters as they are, for whoever asked for a file of them.
+  [[nodiscard]] Status KeepMetrics();
   // Nothing is in the buffers any more when this succeeds, and the metadata log says so.
   [[nodiscard]] Status EndStaging();
 

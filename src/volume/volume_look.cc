@@ -1,6 +1,7 @@
 // Looking at a volume: stat, list, layout, space, counters; and the locks on paths.
 #include <fmt/format.h>
 
+#include "volume/metrics_file.h"
 #include "volume/volume_core.h"
 
 namespace zenfs {
@@ -140,10 +141,19 @@ void VolumeCore::CountWritten() {
   metrics_.RaiseTo(Value::kDataPaddingBytes, plain_padding_.load(std::memory_order_relaxed));
   metrics_.RaiseTo(Value::kFoldedBytes, folded_bytes_.load(std::memory_order_relaxed));
   if (mover_ != nullptr) metrics_.RaiseTo(Value::kReclaimedBytes, mover_->bytes_moved());
+  metrics_.RaiseTo(Value::kEmulationCpu, device_->emulation_cpu_ns());
   if (log_ == nullptr) return;
   metrics_.RaiseTo(Value::kWalBytes, log_->payload_bytes());
   metrics_.RaiseTo(Value::kWalPaddingBytes, log_->padding_bytes());
   metrics_.RaiseTo(Value::kWalReserveWaits, log_->reserve_waits());
+}
+
+Status VolumeCore::KeepMetrics() {
+  if (options_.metrics_file.empty()) return {};
+  CountWritten();
+  const Status written = WriteMetricsFile(options_.metrics_file, metrics_.page());
+  if (!written) return Fail(written.error().With(fmt::format("{}: option metrics_file", device_name_)));
+  return {};
 }
 
 WriteCounters VolumeCore::write_counters() const {

@@ -94,6 +94,7 @@ Status VolumeCore::Recover() {
   ForgetLeft();
   metrics_.Set(Value::kEpoch, epoch_);
   metrics_.Set(Value::kMountTime, WallSeconds());
+  ZENFS_RETURN_IF_ERROR(KeepMetrics());  // a file that can't be written is told now
   if (!brings_back) ZENFS_RETURN_IF_ERROR(zones_->Start());
   log_->FreeWhatIsWasted();
   log_->Start();

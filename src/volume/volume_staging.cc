@@ -154,8 +154,11 @@ Status VolumeCore::EndStaging() {
 
 Status VolumeCore::PrepareForExit() {
   const Result<Gate::Entry> entry = Enter(false);
-  if (!entry || staging_ == nullptr || !staging_->Retire()) return {};
-  return EndStaging();
+  if (!entry) return {};
+  Status first;
+  if (staging_ != nullptr && staging_->Retire()) first = EndStaging();
+  const Status kept = KeepMetrics();
+  return first ? kept : first;
 }
 
 std::string VolumeCore::shared_memory_path() const { return staging_ == nullptr ? "" : staging_->path(); }

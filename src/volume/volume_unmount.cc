@@ -49,6 +49,8 @@ Status VolumeCore::Unmount() {
     if (first) first = metalog_->health();
     metalog_->Stop();
   }
+  const Status kept = KeepMetrics();
+  if (first && !kept) first = kept;
   device_.reset();
   metrics_.MoveHome();  // nobody counts any more, and the shared page may go
   return first;

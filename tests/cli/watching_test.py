@@ -93,6 +93,30 @@ class Stats(CliCase):
         with self.mounted():  # which takes away what the dead one left in shared memory
             self.ok("stats", f"--emu={self.image}")
 
+    def test_counts_that_outlive_the_mount(self):
+        with self.mounted() as volume:
+            volume.request("write a.sst 150000 1")
+        page = os.path.join(self.dir, "page")
+        device = f"--uri=emu:{self.image}?metrics_file:{page}"
+        self.ok("rename", device, "--src_file=a.sst", "--dest_file=b.sst")
+        figures = self.ok_json("stats", f"--page={page}")
+        self.assertEqual(figures["operations"]["rename"]["count"], 1)
+        self.assertGreater(figures["values"]["metadata_bytes_total"], 0)
+        self.assertGreater(figures["values"]["emulation_cpu_nanoseconds_total"], 0)
+        self.ok("link", device, "--src_file=b.sst", "--dest_file=c.sst")
+        operations = self.ok_json("stats", f"--page={page}")["operations"]
+        self.assertEqual((operations["rename"]["count"], operations["link"]["count"]), (0, 1), "of the last mount only")
+
+    def test_metrics_file_that_is_something_else(self):
+        page = os.path.join(self.dir, "letter")
+        with open(page, "w", encoding="utf-8") as file:
+            file.write("Dear reader")
+        rename = ["--src_file=a.sst", "--dest_file=b.sst"]
+        self.fails("rename", f"--uri=emu:{self.image}?metrics_file:{page}", *rename, saying=["letter", "something else"])
+        self.fails("rename", f"--uri=emu:{self.image}?metrics_file:page", *rename, saying="absolute path")
+        with open(page, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "Dear reader")
+
     def test_counts_of_a_live_volume(self):
         with self.mounted() as volume:
             for i in range(5):

@@ -50,6 +50,7 @@ struct EmulatorMeter {
 class EmulatorDevice : public ZonedDevice {
  public:
   virtual EmulatorMeter meter() const = 0;
+  std::uint64_t emulation_cpu_ns() const final { return meter().cpu_ns; }
   // Lets a zone fail (kReadOnly, kOffline) or end early (kFull), as a controller may at any time.
   [[nodiscard]] virtual Status SetCondition(ZoneId zone, ZoneCondition condition) = 0;
 };

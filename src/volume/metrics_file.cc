@@ -1,0 +1,47 @@
+#include "volume/metrics_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/unique_fd.h"
+#include "metrics/metrics_page.h"
+
+namespace zenfs {
+namespace {
+
+Status CheckReplaceable(int fd, const std::string& path) {
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) return FailErrno(errno, fmt::format("{}: can't be looked at", path));
+  if (S_ISREG(info.st_mode) && info.st_size == 0) return {};
+  std::uint64_t magic = 0;
+  if (S_ISREG(info.st_mode) && pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == kMetricsMagic)
+    return {};
+  return Fail(Code::kExists,
+              fmt::format("{}: holds something else than metrics; name a file that is not there", path));
+}
+
+}  // namespace
+
+Status WriteMetricsFile(const std::string& path, ByteView page) {
+  const UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be written", path));
+  ZENFS_RETURN_IF_ERROR(CheckReplaceable(fd.get(), path));
+  for (std::size_t done = 0; done < page.size();) {
+    const ByteView rest = page.subspan(done);
+    const ssize_t written = pwrite(fd.get(), rest.data(), rest.size(), static_cast<off_t>(done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return FailErrno(written == 0 ? EIO : errno, fmt::format("{}: can't be written", path));
+    done += static_cast<std::size_t>(written);
+  }
+  if (ftruncate(fd.get(), static_cast<off_t>(page.size())) != 0) {
+    return FailErrno(errno, fmt::format("{}: can't be cut to its length", path));
+  }
+  return {};
+}
+
+}  // namespace zenfs
