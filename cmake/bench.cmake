@@ -18,3 +18,13 @@ function(zenfs_add_benches)
         bench/sequential_bench.cc)
   endif()
 endfunction()
+
+# scripts/bench, with a db_bench that only pretends.
+function(zenfs_add_trial_tests)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  foreach(suite figures_test.py page_test.py run_test.py)
+    string(REPLACE _test.py "" name bench_${suite})
+    add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/bench/${suite})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT ZENFS=$<TARGET_FILE:zenfs_cli> TIMEOUT 300)
+  endforeach()
+endfunction()

@@ -69,7 +69,7 @@ enum class Value : std::uint8_t {
   kEpoch,
   kMountTime,
 };
-inline constexpr std::size_t kValueCount = 13;
+inline constexpr std::size_t kValueCount = 14;
 
 struct ValueInfo {
   std::string_view name;

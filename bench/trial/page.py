@@ -1,0 +1,187 @@
+"""A run as one page: no script, nothing loaded, light or dark as the reader's screen is."""
+import html
+import math
+import pathlib
+import statistics
+
+from trial import numbers_text as show
+from trial import plot_svg
+from trial.zenfs_command import CAUSES
+
+PERCENTILES = ("p50", "p99", "p99.9", "p99.99")
+CAUSE_TEXT = {"data": "data of tables", "wal": "log", "padding": "padding", "metadata": "metadata", "reclaim": "reclaim",
+              "finish": "room in finished zones", "host": "all, as the host counts it"}
+COLOURS = 8
+SLIGHT = 0.03  # a ratio so near to 1 is no verdict
+
+
+def escape(text):
+    return html.escape(str(text))
+
+
+class Page:
+    def __init__(self, results):
+        self.results = results
+        self.names = [one["name"] for one in results["candidates"]]
+        self.colour = {name: f"c{number % COLOURS}" for number, name in enumerate(self.names)}
+        self.titles = {one["name"]: one["title"] for one in results["cases"]}
+        self.groups = {}
+        for row in results["summary"]:
+            self.groups.setdefault((row["case"], row["phase"]), []).append(row)
+
+    def render(self):
+        css = (pathlib.Path(__file__).parent / "page.css").read_text()
+        title = f"ZenFS: {self.results['set']}"
+        parts = [self.head(), self.failures(), self.glance(), self.throughput(), self.latency(), self.cpu(), self.written(), self.space(),
+                 self.table(), self.commands()]
+        return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+                f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>\n{css}</style></head>\n'
+                f"<body><main>\n{''.join(parts)}\n</main></body></html>\n")
+
+    def head(self):
+        results, machine = self.results, self.results["machine"]
+        facts = [("RocksDB", results["programs"]["rocksdb"]), ("ZenFS", results["programs"]["zenfs"]),
+                 ("Machine", f"{machine['processors']} × {machine['processor']}, {machine['memory_gib']} GiB"),
+                 ("System", f"{machine['distribution']}, Linux {machine['kernel']}"),
+                 ("Load before", f"{machine['load_before']:.1f}"), ("Measured", results["started"]),
+                 ("Repetitions", results["options"]["repetitions"])]
+        legend = "".join(f'<li><i style="background:var(--{self.colour[one["name"]]})"></i>{escape(one["name"])} '
+                         f'<span>{escape(one["description"])}</span></li>' for one in results["candidates"])
+        return (f"<h1>ZenFS bench: {escape(results['set'].replace('+', ', '))}</h1><p class=lead>{escape(results['title'][:1].upper() + results['title'][1:])}."
+                f" Medians; each candidate in turn on a place of its own; ratios are to <b>{escape(results['base'])}</b>, turn by turn.</p>"
+                f"<ul class=facts>{''.join(f'<li>{escape(key)} <b>{escape(value)}</b></li>' for key, value in facts)}</ul>"
+                f"<ul class=legend>{legend}</ul>")
+
+    def failures(self):
+        panels = "".join(f"<div class='panel failure'><h3>{escape(one['case'])} {escape(one['phase'])} on "
+                         f"{escape(one['candidate'])}: {escape(one['reason'])}</h3><pre>{escape(one['tail'])}</pre></div>"
+                         for one in self.results["failures"])
+        return f"<h2>What failed</h2>{panels}" if panels else ""
+
+    def section(self, title, text, panel_of, legend=""):
+        panels = []
+        for (case, phase), rows in self.groups.items():
+            plot = panel_of(case, phase, rows)
+            if plot:
+                panels.append(f"<div class=panel><h3>{escape(case)} · {escape(phase)}<small>{escape(self.titles.get(case, ''))}"
+                              f"</small></h3>{plot}</div>")
+        return f"<h2>{title}</h2><p>{text}</p>{legend}<div class=grid>{''.join(panels)}</div>" if panels else ""
+
+    @staticmethod
+    def verdict(ratio, more_is_better):
+        if ratio is None or abs(ratio - 1) <= SLIGHT:
+            return ""
+        return "good" if (ratio > 1) == more_is_better else "bad"
+
+    def bar(self, row, figure, text, more_is_better, **more):
+        ratio = row["ratio"][figure]
+        base = row["candidate"] == self.results["base"]
+        return {"name": row["candidate"], "colour": self.colour[row["candidate"]], "value": row[figure], "text": text,
+                "note": "base" if base else show.times(ratio),
+                "verdict": "" if base else self.verdict(ratio, more_is_better), **more}
+
+    def glance(self):
+        """Ratios of throughput, a row a phase and a column a candidate; the last row is the geometric mean."""
+        others = [name for name in self.names if name != self.results["base"]]
+        if not others:
+            return ""
+        lines, columns = [], {name: [] for name in others}
+        for (case, phase), rows in self.groups.items():
+            ratios = {row["candidate"]: row["ratio"]["ops_per_second"] for row in rows}
+            for name in others:
+                if ratios.get(name):
+                    columns[name].append(ratios[name])
+            lines.append((f"{case} · {phase}", [ratios.get(name) for name in others]))
+        if len(lines) > 1:
+            lines.append(("geometric mean", [statistics.geometric_mean(found) if found else None for found in columns.values()]))
+        body = "".join(f"<tr><td>{escape(name)}</td>{''.join(self.ratio_cell(value) for value in values)}</tr>"
+                       for name, values in lines)
+        heads = "".join(f"<th>{escape(name)}</th>" for name in others)
+        return (f"<h2>At a glance</h2><p>Throughput, as many times that of {escape(self.results['base'])}.</p>"
+                f"<div class='scroll glance'><table><tr><th></th>{heads}</tr>{body}</table></div>")
+
+    def ratio_cell(self, value):
+        if value is None:
+            return "<td>–</td>"
+        strength = min(60, round(abs(math.log2(value)) * 45)) if value > 0 else 60
+        colour = "good" if value > 1 else "bad"
+        return f"<td style='background:color-mix(in srgb, var(--{colour}) {strength}%, transparent)'>{show.times(value)}</td>"
+
+    def throughput(self):
+        def panel(case, phase, rows):
+            return plot_svg.bars([self.bar(row, "ops_per_second", show.count(row["ops_per_second"]) + "/s", True,
+                                           low=row["ops_per_second_range"][0], high=row["ops_per_second_range"][1],
+                                           title=f"{row['ops_per_second']:,.0f} operations a second") for row in rows],
+                                 f"Throughput of {case} {phase}")
+        return self.section("Throughput", "Operations a second, longer is better; the whisker spans all repetitions.", panel)
+
+    def latency(self):
+        def panel(case, phase, rows):
+            series = [{"name": row["candidate"], "colour": self.colour[row["candidate"]],
+                       "values": [row["latency_us"].get(at) for at in PERCENTILES]} for row in rows]
+            return plot_svg.lines(series, PERCENTILES, f"Latency of {case} {phase}", show.micros)
+        return self.section("Latency", "Of single operations, as db_bench's histogram has it; lower is better, the scale is "
+                            "logarithmic.", panel)
+
+    def cpu(self):
+        def panel(case, phase, rows):
+            return plot_svg.bars([self.bar(row, "cpu_us_per_op", show.micros(row["cpu_us_per_op"]), False,
+                                           second=row["emulation_cpu_us_per_op"],
+                                           second_title=f"emulation: {show.micros(row['emulation_cpu_us_per_op'])}")
+                                  for row in rows], f"CPU time of {case} {phase}")
+        return self.section("CPU time per operation", "Of the whole process, background work included; shorter is better. The "
+                            "pale part is what playing a device costs this host: it is neither in the number nor in the ratio.",
+                            panel)
+
+    def written(self):
+        used = [cause for cause in CAUSES if any(row["device_bytes"].get(cause) for row in self.results["summary"])]
+        legend = "".join(f'<li><i style="background:var(--cause-{cause})"></i>{CAUSE_TEXT[cause]}</li>' for cause in used)
+
+        def panel(case, phase, rows):
+            if not any(row["write_amplification"] for row in rows):
+                return ""
+            return plot_svg.stacks([{"name": row["candidate"],
+                                     "parts": [(CAUSE_TEXT[cause], f"cause-{cause}", row["device_bytes"].get(cause, 0))
+                                               for cause in CAUSES],
+                                     "text": show.size(sum(row["device_bytes"].values())),
+                                     "note": show.times(row["write_amplification"])} for row in rows],
+                                   f"Bytes written in {case} {phase}", show.size)
+        return self.section("Bytes written, by cause", "All that went to the device, and how many times what the user wrote. "
+                            "Room in finished zones is what a drive may write by itself to fill them.", panel,
+                            f"<ul class='legend small'>{legend}</ul>")
+
+    def space(self):
+        last = {case: phase for case, phase in self.groups}
+
+        def panel(case, phase, rows):
+            rows = [row for row in rows if row["space_amplification"]]
+            if last[case] != phase or not rows:
+                return ""
+            return plot_svg.bars([{"name": row["candidate"], "colour": self.colour[row["candidate"]],
+                                   "value": row["space_amplification"], "text": show.size(row["used_bytes"]),
+                                   "note": show.times(row["space_amplification"])} for row in rows], f"Space of {case}")
+        return self.section("Space", "What the place holds at the end of a case, and how many times the live keys and values that "
+                            "is: superseded versions that RocksDB has not compacted yet, its logs, and what the file system adds.",
+                            panel)
+
+    def table(self):
+        heads = ["case", "phase", "candidate", "ops/s", "ratio", *PERCENTILES, "CPU/op", "ratio", "emulation", "written", "write",
+                 "space"]
+        lines = []
+        for rows in self.groups.values():
+            for number, row in enumerate(rows):
+                latency = [show.micros(row["latency_us"][at]) if at in row["latency_us"] else "–" for at in PERCENTILES]
+                cells = [row["case"], row["phase"], row["candidate"], f"{row['ops_per_second']:,.0f}",
+                         show.times(row["ratio"]["ops_per_second"]), *latency, show.micros(row["cpu_us_per_op"]),
+                         show.times(row["ratio"]["cpu_us_per_op"]), show.micros(row["emulation_cpu_us_per_op"]),
+                         show.size(sum(row["device_bytes"].values())), show.times(row["write_amplification"]),
+                         show.times(row["space_amplification"])]
+                lines.append(f"<tr{'' if number else ' class=first'}>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
+        return (f"<h2>All figures</h2><p>Medians over the repetitions; write and space are amplification.</p><div class=scroll><table><tr>"
+                f"{''.join(f'<th>{head}</th>' for head in heads)}</tr>{''.join(lines)}</table></div>")
+
+    def commands(self):
+        shown = "".join(f"<p>{escape(name)}</p><pre>{escape(' '.join(words))}</pre>" for name, words in
+                        self.results["commands"].items())
+        return (f"<h2>Commands</h2><p>The whole run:</p><div class=panel><pre>{escape(self.results['command'])}</pre></div>"
+                f"<details><summary>Each phase, as in the first repetition</summary>{shown}</details>")

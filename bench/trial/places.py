@@ -1,0 +1,47 @@
+"""Where things are, and the one kind of error that a person is told without a stack."""
+import os
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BUILD_ROOT", ROOT / "build")).absolute()
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+class BenchError(Exception):
+    """One line: what, where, what to do."""
+
+
+def free_bytes(directory):
+    found = os.statvfs(directory)
+    return found.f_bavail * found.f_frsize
+
+
+def is_tmpfs(directory):
+    """By /proc/mounts: the longest mount point that `directory` lies under."""
+    path = os.path.realpath(directory)
+    best, kind = "", ""
+    for line in pathlib.Path("/proc/mounts").read_text().splitlines():
+        _, point, found, *_ = line.split(" ")
+        point = point.encode().decode("unicode_escape")
+        inside = path == point or path.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, found
+    return kind in ("tmpfs", "ramfs")
+
+
+def available_memory():
+    for line in pathlib.Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def check_room(directory, needed, what):
+    """A benchmark that runs out of space half way tells nothing; one that takes the last memory harms others."""
+    free = free_bytes(directory)
+    if is_tmpfs(directory):
+        free = min(free, available_memory())
+    if free < needed:
+        raise BenchError(f"{what}: {directory} has room for {free / GIB:.1f} GiB and {needed / GIB:.1f} GiB may be needed; "
+                         "take a smaller --num or another --place")

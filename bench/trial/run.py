@@ -1,0 +1,80 @@
+"""The order of it all: each case by turns on each candidate, A B C A B C, so that what the machine does meanwhile hits
+all of them alike."""
+from trial import measure
+from trial.places import BenchError
+from trial.process import ProcessFailed
+from trial.sets import case_bytes
+
+
+class Run:
+    def __init__(self, programs, options, candidates, folder, screen):
+        self.programs, self.options, self.candidates = programs, options, candidates
+        self.folder, self.screen = folder, screen
+        self.samples, self.failures, self.commands = [], [], {}
+        self.broken = set()  # (case, candidate): failed once, and not tried again
+
+    def run(self, cases):
+        self.check(cases)
+        total = len(cases) * self.options.repetitions * len(self.candidates)
+        step = 0
+        for case in cases:
+            for repetition in range(self.options.repetitions):
+                for candidate in self.candidates:
+                    step += 1
+                    if (case.name, candidate.name) not in self.broken:
+                        self.turn(case, candidate, repetition, f"{step}/{total}")
+
+    def check(self, cases):
+        """Whatever is known to go wrong is told before the first figure."""
+        most = max(map(case_bytes, cases))
+        for candidate in self.candidates:
+            candidate.check(most)
+
+    def turn(self, case, candidate, repetition, step):
+        place = candidate.make(case_bytes(case))
+        try:
+            writes = []
+            for number, phase in enumerate(case.phases):
+                self.screen.working(f"{step} {case.name}: {phase.name} on {candidate.name}")
+                if not self.phase(case, phase, candidate, place, repetition, number == 0, writes):
+                    self.broken.add((case.name, candidate.name))
+                    break
+        finally:
+            self.remove(place, candidate)
+
+    def phase(self, case, phase, candidate, place, repetition, first, writes):
+        words = measure.command(self.programs, case, phase, place, self.options, repetition, first)
+        self.commands.setdefault(f"{case.name}/{phase.name}/{candidate.name}", self.shown(words, place))
+        try:
+            finished, result = measure.run_phase(phase, place, words, self.folder / "output.log", self.options.patience,
+                                                 self.screen.tick)
+            writes.append(measure.written_keys(phase, result))
+            sample = measure.figures(case, phase, place, finished, result, writes)
+        except ProcessFailed as failed:
+            self.failed(case, phase, candidate, failed.reason, failed.tail)
+            return False
+        except (BenchError, OSError, ValueError, KeyError) as error:
+            self.failed(case, phase, candidate, f"its figures can't be had: {error}", "")
+            return False
+        self.samples.append({"case": case.name, "phase": phase.name, "candidate": candidate.name,
+                             "repetition": repetition, **sample})
+        return True
+
+    def failed(self, case, phase, candidate, reason, tail):
+        self.failures.append({"case": case.name, "phase": phase.name, "candidate": candidate.name, "reason": reason,
+                              "tail": tail})
+        self.screen.line(f"bench: {case.name}, {phase.name} on {candidate.name}: db_bench {reason}")
+        for line in tail.splitlines():
+            self.screen.line(f"    | {line}")
+
+    def remove(self, place, candidate):
+        try:
+            place.remove()
+        except (BenchError, OSError) as error:
+            self.screen.line(f"bench: {candidate.name}: {place.db} is left behind: {error}")
+            self.failures.append({"case": "", "phase": "", "candidate": candidate.name, "tail": "",
+                                  "reason": f"{place.db} is left behind: {error}"})
+
+    @staticmethod
+    def shown(words, place):
+        return [f"{name}={value}" for name, value in place.environment().items()] + [str(word) for word in words]

@@ -1,0 +1,105 @@
+"""The named sets: which benchmarks run, one behind the other, on which fresh places.
+
+A set is a list of cases. Each case begins with a fresh place and has phases, each a db_bench of its own on what the phase
+before it left; so figures of a process are figures of its phase.
+"""
+import collections
+import math
+
+from trial.places import MIB
+
+KEY_BYTES = 16
+
+# `distinct` tells how the keys of a writing phase are drawn: "all" in turn, "random" with repetition, None: writes none.
+# `bounded` phases end after --seconds, the others after --num keys.
+Phase = collections.namedtuple("Phase", "name benchmark flags threads bounded distinct settle")
+Case = collections.namedtuple("Case", "name title value_bytes keys phases")
+Set = collections.namedtuple("Set", "name title cases")
+
+
+def phase(benchmark, *flags, name=None, threads=1, bounded=False, distinct=None, settle=False):
+    return Phase(name or benchmark, benchmark, list(flags), threads, bounded, distinct, settle)
+
+
+def fill(benchmark, *flags, **others):
+    return phase(benchmark, *flags, distinct="all" if benchmark == "fillseq" else "random", **others)
+
+
+def case(name, title, value_bytes, data_bytes, *phases):
+    return Case(name, title, value_bytes, max(1, data_bytes // (KEY_BYTES + value_bytes)), list(phases))
+
+
+def bounded(benchmark, *flags, **others):
+    return phase(benchmark, *flags, bounded=True, **others)
+
+
+def quick():
+    return [case("fillseq", "Keys in order, values of 800 bytes", 800, 256 * MIB, fill("fillseq")),
+            case("random", "Random keys, values of 800 bytes, then random reads", 800, 256 * MIB,
+                 fill("fillrandom", settle=True), bounded("readrandom"))]
+
+
+def seed():
+    """The one benchmark of the project's oldest page: two threads, a write buffer that takes it all."""
+    flags = ["--write_buffer_size=2147483648", "--target_file_size_base=2147483648", "--max_bytes_for_level_multiplier=4",
+             "--target_file_size_multiplier=1", "--max_background_jobs=4"]
+    return [Case("seed", "Two threads, a million random keys each, a write buffer that holds them all", 800, 1000000,
+                 [fill("fillrandom", *flags, threads=2)])]
+
+
+def base_performance():
+    """What the older project's scripts measure, with less data."""
+    sizes = (100, 200, 400, 1000, 2000, 8000)
+    cases = [case(f"{name}-{size}", f"{name}, values of {size} bytes", size, 128 * MIB, fill(name))
+             for name in ("fillseq", "fillrandom") for size in sizes]
+    return cases + [case("mixed", "One database: filled, overwritten, read while it is written, read", 1000, 512 * MIB,
+                         fill("fillrandom", settle=True), phase("overwrite", distinct="random", settle=True),
+                         bounded("readwhilewriting", "--benchmark_write_rate_limit=10485760", threads=4),
+                         bounded("readrandom", threads=2), bounded("seekrandom", "--seek_nexts=50", threads=2))]
+
+
+def sync_writes():
+    return [case(f"sync-{threads}", f"Every write synced, {threads} thread{'s' if threads > 1 else ''}", 100, 64 * MIB,
+                 bounded("fillrandom", "--sync=1", threads=threads, distinct="random"))
+            for threads in (1, 4, 16)]
+
+
+def multiget():
+    flags = ["--batch_size=64", "--multiread_batched=1"]
+    return [case("multiget", "64 keys at a time", 400, 256 * MIB, fill("fillseq", settle=True),
+                 bounded("multireadrandom", *flags),
+                 bounded("multireadrandom", *flags, "--async_io=1", "--optimize_multiget_for_io=1", name="multireadrandom-async"))]
+
+
+def async_scans():
+    scan = ["--seek_nexts=200"]
+    return [case("scan", "Seek, then 200 keys in order", 400, 256 * MIB, fill("fillseq", settle=True),
+                 bounded("seekrandom", *scan), bounded("seekrandom", *scan, "--async_io=1", name="seekrandom-async"))]
+
+
+ALL = {
+    "quick": ("fill in order; fill at random and read: a first look", quick),
+    "seed": ("fillrandom by two threads as on the project's oldest page", seed),
+    "base-performance": ("what the older project's scripts measure: fills by value size, one mixed database", base_performance),
+    "sync-writes": ("every write synced, by 1, 4 and 16 threads", sync_writes),
+    "multiget": ("64 keys at a time, plain and asynchronous", multiget),
+    "async-scans": ("range scans, plain and with async_io", async_scans),
+}
+
+
+def with_keys(cases, keys):
+    return [one._replace(keys=keys) for one in cases] if keys else cases
+
+
+def case_bytes(one):
+    """What all keys of the case weigh."""
+    writers = max(p.threads for p in one.phases if p.distinct) if one.phases else 1
+    return one.keys * (KEY_BYTES + one.value_bytes) * (writers if not one.phases[0].bounded else 1)
+
+
+def live_keys(one, writes):
+    """How many different keys there are after `writes`, a list of (how drawn, how many)."""
+    missing = 1.0
+    for distinct, count in writes:
+        missing *= max(0.0, 1 - count / one.keys) if distinct == "all" else math.exp(-count / one.keys)
+    return round(one.keys * (1 - missing))

@@ -1,0 +1,48 @@
+"""The command zenfs, for the little that a benchmark asks of it."""
+import json
+import subprocess
+
+from trial.places import BenchError
+
+
+class Zenfs:
+    def __init__(self, program):
+        self.program = str(program)
+
+    def __call__(self, *words):
+        try:
+            done = subprocess.run([self.program, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=120, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise BenchError(f"zenfs {words[0]}: {error}") from error
+        if done.returncode != 0:
+            raise BenchError((done.stderr.strip() or done.stdout.strip()).splitlines()[-1])
+        return done.stdout
+
+    def json(self, *words):
+        return json.loads(self(*words, "--json"))
+
+    def counters(self, page):
+        """What a mount that has ended left in its metrics_file."""
+        return self.json("stats", f"--page={page}")
+
+    def used_bytes(self, uri):
+        """(what files hold and what is dead and not yet reset, what whole zones of logs and metadata hold)"""
+        space = self.json("df", f"--uri={uri}")
+        return space["used_bytes"] + space["reclaimable_bytes"], space["log_bytes"] + space["metadata_bytes"]
+
+
+# The causes of what is written, in the order in which they are shown.
+CAUSES = ("data", "wal", "padding", "metadata", "reclaim", "finish", "host")
+
+
+def bytes_by_cause(counters):
+    """`finish` is what a drive may write to fill a zone; all others ZenFS has written."""
+    values = counters["values"]
+    padding = values["data_padding_bytes_total"]
+    return {"data": values["data_bytes_total"] - padding,
+            "wal": values["wal_bytes_total"],
+            "padding": padding + values["wal_padding_bytes_total"],
+            "metadata": values["metadata_bytes_total"],
+            "reclaim": values["folded_bytes_total"] + values.get("reclaimed_bytes_total", 0),
+            "finish": values["finished_bytes_total"]}
