@@ -25,14 +25,14 @@ def shown(directory, part):
     place = directory / part
     if not place.exists():
         raise Failed(f"there is no {part} of RocksDB {directory.name}")
-    return next(iter(sorted(place.iterdir()))) if part in ("jar", "lib") else place
+    return next(file for file in place.iterdir() if file.suffix in (".jar", ".so")) if part in ("jar", "lib") else place
 
 
 def main(arguments, usage):
     options = parsed(arguments, usage)
     if options.list:
         for release in RELEASES.values():
-            print(f"{release.version:8}  {describe(release)}")
+            print(f"{release.name:14}  {describe(release)}")
     try:
         for version in options.versions:
             if version not in RELEASES:

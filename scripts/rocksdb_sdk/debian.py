@@ -21,6 +21,29 @@ def link_installed(release, to):
     (to / "lib" / "librocksdb.so").symlink_to(library[0])
 
 
+def fetch_packages(names, work, to):
+    """What the binary packages hold, unpacked into `to`; nothing is installed."""
+    for name in names:
+        run(["apt-get", "download", name], f"the package {name}", work / "apt-get.log", cwd=work)
+    for package in sorted(work.glob("*.deb")):
+        run(["dpkg-deb", "-x", str(package), str(to)], f"what is in {package.name}", work / "dpkg-deb.log")
+
+
+def fetch_plugin_of_mariadb(work, to):
+    """MariaDB's storage engine with its RocksDB, and the server as a library, which the engine takes functions from."""
+    depends = subprocess.run(["apt-cache", "depends", "libmariadbd-dev"], capture_output=True, text=True,
+                             check=False).stdout
+    server = re.search(r"Depends: (libmariadbd\d\S*)", depends)
+    if not server:
+        raise Failed("can't get MariaDB's library: this machine's package sources name no libmariadbd")
+    unpacked = work / "packages"
+    fetch_packages(["mariadb-plugin-rocksdb", server[1]], work, unpacked)
+    to.mkdir()
+    for pattern in ("ha_rocksdb.so", "libmariadbd.so.*"):
+        for found in unpacked.rglob(pattern):
+            shutil.copy(found, to)
+
+
 def fetch_headers_of_mariadb(release, work, to):
     """The headers of the RocksDB in MariaDB's source package, into the new directory `to`."""
     tree = work / "mariadb"

@@ -6,7 +6,7 @@ import shutil
 import sys
 
 from . import crate, debian, maven
-from .releases import describe
+from .releases import DEBIAN, MARIADB, MAVEN, describe
 from .run import Failed, build_root
 
 MADE_AS = 1  # raise it when a directory made by an older form of this program won't do any more
@@ -30,11 +30,13 @@ def fill(directory, work, release):
     if release.crate:
         crate.fetch_source(release, work, directory / "source")
         (directory / "include").symlink_to("source/include")
-    elif release.jar:
-        debian.fetch_headers_of_mariadb(release, work, directory / "include")
-    else:
+    elif release.library == DEBIAN:
         debian.link_installed(release, directory)
-    if release.jar:
+    else:
+        debian.fetch_headers_of_mariadb(release, work, directory / "include")
+    if release.library == MARIADB:
+        debian.fetch_plugin_of_mariadb(work, directory / "lib")
+    if release.library == MAVEN:
         maven.take_library(maven.fetch_jar(release, work, directory / "jar"), directory / "lib")
     found = version_of(directory / "include")
     if found != release.version:
@@ -47,13 +49,13 @@ def make(release):
     """The directory of `release`, made unless it is there. Safe beside other calls, in other processes too."""
     root = build_root() / "rocksdb"
     root.mkdir(parents=True, exist_ok=True)
-    directory = root / release.version
-    with open(root / f".{release.version}.lock", "w", encoding="utf-8") as lock:
+    directory = root / release.name
+    with open(root / f".{release.name}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if is_whole(directory, release):
             return directory
-        print(f"rocksdb-sdk: getting RocksDB {release.version}: {describe(release)}", file=sys.stderr, flush=True)
-        partial = root / f".{release.version}.partial"
+        print(f"rocksdb-sdk: getting RocksDB {release.name}: {describe(release)}", file=sys.stderr, flush=True)
+        partial = root / f".{release.name}.partial"
         for leftover in (partial, directory):
             shutil.rmtree(leftover, ignore_errors=True)
         work = partial / "work"
