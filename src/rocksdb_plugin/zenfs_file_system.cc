@@ -48,7 +48,9 @@ IOStatus ZenFileSystem::UnlockFile(rocksdb::FileLock* lock, const IOOptions&, IO
 
 IOStatus ZenFileSystem::GetTestDirectory(const IOOptions&, std::string* path, IODebugContext*) {
   return Guarded([&] {
-    *path = "rocksdbtest";  // where users of the older ZenFS look for what db_bench wrote
+    // Where users of the older ZenFS look for what db_bench wrote. Absolute, as everywhere: RocksDB's MockFileSystem
+    // and ChrootFileSystem refuse what is not.
+    *path = "/rocksdbtest";
     return ToIOStatus(volume_->MakeDirectory(*path, /*parents=*/true), "creating", *path);
   });
 }

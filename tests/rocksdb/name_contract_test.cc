@@ -193,12 +193,13 @@ TEST_F(NameContract, SpellingsOfOnePathAreOneFile) {
   EXPECT_EQ(absolute, "/db/file");
 }
 
-TEST_F(NameContract, TestDirectoryExistsAndStaysTheSame) {
+TEST_F(NameContract, TestDirectoryIsAbsoluteExistsAndStaysTheSame) {
   std::string first;
   std::string second;
   ASSERT_STATUS_OK(fs_->GetTestDirectory(io_, &first, nullptr));
   ASSERT_STATUS_OK(fs_->GetTestDirectory(io_, &second, nullptr));
   EXPECT_EQ(first, second);
+  EXPECT_TRUE(first.starts_with("/")) << first;
   EXPECT_TRUE(Exists(first));
 }
 
