@@ -4,6 +4,8 @@
 //
 // When the process exits both are RocksDB's own again: what is destroyed after that (Env's threads, singletons of
 // a test) may look for them when nothing of ours can be used any more. The volume stays mounted to the end.
+// realpath(3) too answers for the volume when it has the path: ChrootFileSystem asks it about the files of the file
+// system below it.
 // Threads: any; the first caller opens the file system, others wait for it.
 #include <dlfcn.h>
 #include <rocksdb/convenience.h>
@@ -13,7 +15,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <string>
 
 namespace {
 
@@ -79,3 +83,14 @@ EXPORTED std::shared_ptr<FileSystem> FileSystem::Default() {
 }
 
 }  // namespace rocksdb
+
+extern "C" EXPORTED char* realpath(const char* path, char* resolved) noexcept {
+  static auto* const own = Next<char*(const char*, char*)>("realpath");
+  const Replacement* ours = path != nullptr && resolved == nullptr ? Current() : nullptr;
+  std::string absolute;
+  if (ours != nullptr && ours->file_system->FileExists(path, {}, nullptr).ok() &&
+      ours->file_system->GetAbsolutePath(path, {}, &absolute, nullptr).ok()) {
+    return strdup(absolute.c_str());
+  }
+  return own(path, resolved);
+}

@@ -6,6 +6,7 @@ object and one program. What is built already is kept, until the installed packa
 import concurrent.futures
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -23,7 +24,7 @@ FLAGS = ("-std=c++17 -O1 -g0 -w -pipe -faligned-new -DROCKSDB_PLATFORM_POSIX -DR
          "-DROCKSDB_USE_RTTI -DGFLAGS=1 -DSNAPPY -DLZ4 -DZLIB -DBZIP2 -DZSTD -DROCKSDB_FALLOCATE_PRESENT "
          "-DROCKSDB_RANGESYNC_PRESENT -DROCKSDB_SCHED_GETCPU_PRESENT -DROCKSDB_AUXV_GETAUXVAL_PRESENT "
          "-DROCKSDB_PTHREAD_ADAPTIVE_MUTEX -DROCKSDB_BACKTRACE -DHAVE_FULLFSYNC=0 -I. -Iinclude -I" + GTEST).split()
-LIBRARIES = "-lrocksdb -lgflags -lzstd -lsnappy -lpthread -ldl".split()
+LIBRARIES = "-lrocksdb -lgflags -lzstd -lsnappy -llz4 -lbz2 -lz -lpthread -ldl".split()
 
 
 class Builder:
@@ -56,10 +57,10 @@ class Builder:
 
     def path_of(self, name):
         """The source of the test `name`, relative to the tree."""
-        found = [path for path in self.source.rglob(name + ".cc") if "third-party" not in path.parts]
-        if len(found) != 1:
+        listed = re.findall(rf"^\s*(\S*\b{name}\.cc)\s", (self.source / "src.mk").read_text(), re.M)
+        if not listed:
             raise SuiteError(f"RocksDB {self.version} has no test {name}")
-        return found[0].relative_to(self.source)
+        return listed[0]
 
     def run(self, command, what):
         done = subprocess.run(command, cwd=self.source, capture_output=True, text=True, errors="replace", check=False)

@@ -67,7 +67,7 @@ def run(options, screen):
 
     def done(result):
         results.append(result)
-        screen.line("\n".join([report.line(result), *report.details(result, evidence=True)]))
+        screen.line("\n".join([report.line(result), *report.details(result)]))
         if options.json:
             report.write_json(options.json, results, complete=len(results) == len(selected))
 

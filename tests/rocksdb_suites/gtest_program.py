@@ -125,9 +125,8 @@ def filter_of(cases):
     return text if len(text) <= LONGEST_FILTER else text[:LONGEST_FILTER].rpartition(":")[0]
 
 
-def run_cases(program, cases, part, environment, directory, log, seconds, progress, filtered=False):
-    """{case: Case} of `part` (index, count) of the cases; `filtered`: they are not all that the program has.
-    progress(cases done, case) is called as they end."""
+def run_cases(program, cases, part, environment, directory, log, seconds, progress):
+    """{case: Case} of `part` (index, count) of the cases. progress(cases done, case) is called as they end."""
     wanted = cases[part[0]::part[1]]
     results = {}
 
@@ -140,7 +139,7 @@ def run_cases(program, cases, part, environment, directory, log, seconds, progre
     while missing := [case for case in wanted if case not in results]:
         before = len(results)
         command, extra = [str(program)], {}
-        if before or filtered:
+        if before:
             command.append(filter_of(missing))
         elif part[1] > 1:
             extra = {"GTEST_TOTAL_SHARDS": str(part[1]), "GTEST_SHARD_INDEX": str(part[0])}

@@ -2,6 +2,7 @@
 import dataclasses
 import json
 
+SHOWN = 5
 HEAD = ("program", "cases", "POSIX", "ZenFS", "skipped", "differences")
 
 
@@ -32,16 +33,18 @@ def head():
     return f"{HEAD[0]:38} {HEAD[1]:>6} {HEAD[2]:>6} {HEAD[3]:>6} {HEAD[4]:>7}  {'time':>12}  {HEAD[5]}"
 
 
-def details(result, evidence):
-    """Lines below the program's own: each difference with its reason; of what nobody expected, what it printed."""
-    lines = []
+def details(result):
+    """Lines below the program's own: each difference with its reason; of the first that nobody expected, what they
+    printed (of all it is in the JSON)."""
+    lines, shown = [], 0
     for one in result.differences:
         lines.append(f"    {one.case}: {one.zenfs}, on POSIX {one.posix}. {one.reason or 'UNEXPECTED'}")
-        if evidence and not one.reason:
-            lines += ["      | " + text for text in one.evidence.splitlines()]
+        if not one.reason and shown < SHOWN:
+            shown += 1
+            lines += ["      | " + text for text in one.evidence.splitlines() if text.strip()]
     lines += [f"    {pattern}: listed in differences.txt, and does not differ" for pattern in result.stale]
     lines += [f"    {case}: fails on POSIX too" for case in result.also_on_posix]
-    lines += [f"    {case}: failed once, then passed alone" for case in result.unsteady]
+    lines += [f"    {case}: passed when all was run again" for case in result.unsteady]
     return lines
 
 

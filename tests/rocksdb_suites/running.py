@@ -10,7 +10,6 @@ from rocksdb_suites.gtest_program import FAILED, PASSED, SKIPPED, Case
 from rocksdb_suites.places import SuiteError
 
 WHOLE = "(the volume afterwards)"  # in place of a case: what is wrong with the volume as a whole
-ATTEMPTS = 3  # of a case that failed on one candidate only, each alone, before it counts
 
 
 @dataclasses.dataclass
@@ -32,7 +31,7 @@ class Result:
     skipped: dict
     seconds: dict
     differences: list
-    unsteady: list  # cases that failed once on one of both, and then passed alone
+    unsteady: list  # cases that failed on one of both, and passed when all was run again
     stale: list
     also_on_posix: list  # cases that fail on both
     error: str = ""
@@ -56,21 +55,21 @@ class Runner:
                 self.doing.pop(job, None)
             self.screen.working(", ".join(self.doing.values()))
 
-    def run_part(self, program, candidate, part, only=None):
-        """{case: Case} of a part of the program, or of the cases `only`, on a candidate of its own."""
+    def run_part(self, program, candidate, part, again=False):
+        """{case: Case} of a part of the program, on a candidate of its own."""
         binary = self.place / "programs" / program.name
         job = f"{program.name} on {candidate.name}" + (f" {part[0] + 1}/{part[1]}" if part[1] > 1 else "")
-        log_name = ".".join([program.name, candidate.name, *(["again"] if only else []), str(part[0]), "log"])
+        log_name = ".".join([program.name, candidate.name, *(["again"] if again else []), str(part[0]), "log"])
         with candidate(self.place / "work", self.tests, program) as place:
             environment = place.environment()
-            cases = only or gtest_program.list_cases(binary, environment)
+            cases = gtest_program.list_cases(binary, environment)
             wanted = len(cases[part[0]::part[1]])
             self.progress(job, f"0/{wanted}")
             try:
                 with (self.place / "logs" / log_name).open("wb") as log:
                     results = gtest_program.run_cases(
                         binary, cases, part, environment, place.directory, log, program.seconds,
-                        lambda done, _: self.progress(job, f"{done}/{wanted}"), filtered=bool(only))
+                        lambda done, _: self.progress(job, f"{done}/{wanted}"))
                 wrong = place.verdict()
             finally:
                 self.progress(job, "")
@@ -78,25 +77,29 @@ class Runner:
             results[WHOLE] = Case(FAILED, 0, wrong)
         return results
 
-    def settle(self, program, results):
-        """Runs what differs again, alone: a case that passes then was disturbed by the machine's load. Gives the
-        names of those, and leaves their verdict at passed."""
+    def settle(self, program, results, parts):
+        """Runs a candidate's parts once more if a case failed on it alone that nobody expects to: one that passes then,
+        in the same surroundings, was disturbed by the machine's load. Gives the names of those, and makes them passed."""
         unsteady = []
         for candidate, other in ((Posix, Zenfs), (Zenfs, Posix)):
             mine, others = results[candidate.name], results[other.name]
-            for case in [case for case, got in mine.items() if case != WHOLE and got.verdict not in (PASSED, SKIPPED)
-                         and others.get(case, got).verdict in (PASSED, SKIPPED)]:
-                if reason_for(self.listed, program.name, case):
-                    continue
-                again = [self.run_part(program, candidate, (0, 1), [case])[case] for _ in range(ATTEMPTS)]
-                if all(one.verdict == PASSED for one in again):
-                    mine[case] = again[-1]
+            doubtful = [case for case, got in mine.items() if got.verdict not in (PASSED, SKIPPED) and case != WHOLE
+                        and others.get(case, got).verdict in (PASSED, SKIPPED)
+                        and not reason_for(self.listed, program.name, case)]
+            if not doubtful:
+                continue
+            again = {}
+            for part in range(parts):
+                again |= self.run_part(program, candidate, (part, program.parts), again=True)
+            for case in doubtful:
+                if case in again and again[case].verdict == PASSED:
+                    mine[case] = again[case]
                     unsteady.append(f"{case} on {candidate.name}")
         return unsteady
 
     def result(self, program, results, parts_run):
         posix, zenfs = results["posix"], results["zenfs"]
-        unsteady = self.settle(program, results)
+        unsteady = self.settle(program, results, parts_run)
         differences, both = [], []
         for case in sorted(set(posix) | set(zenfs), key=list(dict.fromkeys([*zenfs, *posix])).index):
             # env_basic_test has cases that exist only where TEST_FS_URI is set.

@@ -50,14 +50,18 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(len(set().union(*parts)), 7)
 
 
-def compare(posix, zenfs, listed=""):
-    """The result of a program whose cases got these verdicts, and do so again."""
+def compare(posix, zenfs, listed="", again=None):
+    """The result of a program whose cases got these verdicts, and do so again, or on ZenFS those of `again`."""
     runner = running.Runner.__new__(running.Runner)
     runner.listed, runner.screen = differences.parse(listed), Screen(io.StringIO())
     verdicts = {"posix": posix, "zenfs": zenfs}
-    runner.run_part = lambda _, candidate, part, only: {only[0]: Case(verdicts[candidate.name][only[0]], 0)}
-    results = {name: {case: Case(verdict, 0, "evidence") for case, verdict in cases.items()}
-               for name, cases in verdicts.items()}
+    second = {"posix": posix, "zenfs": again or zenfs}
+
+    def cases_of(verdicts):
+        return {case: Case(verdict, 0, "evidence") for case, verdict in verdicts.items()}
+
+    runner.run_part = lambda _, candidate, part, again: cases_of(second[candidate.name])
+    results = {name: cases_of(first) for name, first in verdicts.items()}
     return runner.result(programs.Program("p_test", "uri"), results, 1)
 
 
@@ -71,10 +75,16 @@ class ComparisonTest(unittest.TestCase):
         for verdict in ("failed", "died", "hung", "skipped"):
             result = compare({"A.One": "passed"}, {"A.One": verdict})
             self.assertEqual(report.failures(result), 1, verdict)
-            self.assertIn("evidence", "\n".join(report.details(result, evidence=True)))
+            self.assertIn("evidence", "\n".join(report.details(result)))
 
     def test_case_that_is_missing_on_zenfs_fails_the_run(self):
         self.assertEqual(report.failures(compare({"A.One": "passed", "A.Two": "passed"}, {"A.One": "passed"})), 1)
+
+    def test_case_that_passes_when_all_is_run_again_is_unsteady(self):
+        first, again = {"A.One": "failed", "A.Two": "failed"}, {"A.One": "passed", "A.Two": "failed"}
+        result = compare({"A.One": "passed", "A.Two": "passed"}, first, again=again)
+        self.assertEqual(result.unsteady, ["A.One on zenfs"])
+        self.assertEqual([one.case for one in result.differences], ["A.Two"])
 
     def test_listed_failure_is_expected(self):
         result = compare({"A.One": "passed"}, {"A.One": "failed"}, "it is about POSIX:\np_test A.O*\n")
