@@ -35,7 +35,8 @@ endfunction()
 # The adapter alone; the file system and databases, linked with it; programs that exist already, under a preload.
 function(zenfs_add_plugin_tests)
   include(tests)
-  zenfs_test_program(rocksdb_plugin FOLDER src SOURCES ${ZENFS_TESTS_rocksdb_plugin} LINK zenfs_rocksdb_plugin)
+  zenfs_test_program(rocksdb_plugin FOLDER src SOURCES ${ZENFS_TESTS_rocksdb_plugin}
+    LINK zenfs_rocksdb_plugin zenfs_testing)
   zenfs_test_program(rocksdb FOLDER tests SOURCES ${ZENFS_TESTS_rocksdb} LINK zenfs_rocksdb_plugin)
 
   # Killed by kill_test.cc while it writes.

@@ -110,6 +110,19 @@ IOStatus AuxFileSystem::Truncate(const std::string& fname, size_t size, const IO
   });
 }
 
+#if ZENFS_ROCKSDB_HAS_SYNC_FILE
+IOStatus AuxFileSystem::SyncFile(const std::string& fname, const FileOptions& file_opts,
+                                 const IOOptions& io_opts, bool use_fsync, IODebugContext* dbg) {
+  return Guarded([&] {
+    const auto host = OnHost(fname);
+    if (!host) return target()->SyncFile(fname, file_opts, io_opts, use_fsync, dbg);
+    IOStatus may = CheckMayWrite(fname);
+    if (!may.ok()) return may;
+    return aux_.OrLost(aux_.host().SyncFile(*host, file_opts, io_opts, use_fsync, dbg));
+  });
+}
+#endif
+
 IOStatus AuxFileSystem::DeleteDir(const std::string& dirname, const IOOptions& options, IODebugContext* dbg) {
   return Guarded([&] {
     if (!VolumeHasDirectory(dirname)) return target()->DeleteDir(dirname, options, dbg);

@@ -80,6 +80,10 @@ class AuxFileSystem final : public rocksdb::FileSystemWrapper {
                         bool* res, IODebugContext* dbg) override;
   IOStatus IsDirectory(const std::string& path, const IOOptions& options, bool* is_dir,
                        IODebugContext* dbg) override;
+#if ZENFS_ROCKSDB_HAS_SYNC_FILE
+  IOStatus SyncFile(const std::string& fname, const FileOptions& file_opts, const IOOptions& io_opts,
+                    bool use_fsync, IODebugContext* dbg) override;
+#endif
 #if ZENFS_ROCKSDB_HAS_SUPPORTED_OPS
   void SupportedOps(int64_t& supported_ops) override { target()->SupportedOps(supported_ops); }
 #endif

@@ -21,7 +21,7 @@ IOStatus DirectoryHandle::FsyncWithDirOptions(const IOOptions& options, IODebugC
   return Fsync(options, dbg);
 }
 
-#if ZENFS_ROCKSDB_AT_LEAST(7, 4)
+#if ZENFS_ROCKSDB_HAS_DIRECTORY_CLOSE
 IOStatus DirectoryHandle::Close(const IOOptions&, IODebugContext*) { return IOStatus::OK(); }
 #endif
 

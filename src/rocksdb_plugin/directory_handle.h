@@ -17,7 +17,7 @@ class DirectoryHandle final : public rocksdb::FSDirectory {
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override;
   IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,
                                const rocksdb::DirFsyncOptions& dir_fsync_options) override;
-#if ZENFS_ROCKSDB_AT_LEAST(7, 4)
+#if ZENFS_ROCKSDB_HAS_DIRECTORY_CLOSE
   IOStatus Close(const IOOptions& options, IODebugContext* dbg) override;
 #endif
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "rocksdb_plugin/open_metadata.h"
 #include "rocksdb_plugin/read_into.h"
 #include "rocksdb_plugin/status_conversion.h"
 
@@ -84,6 +85,22 @@ IOStatus RandomAccessFile::Prefetch(uint64_t, size_t, const IOOptions&, IODebugC
 size_t RandomAccessFile::GetUniqueId(char* id, size_t max_size) const {
   return WriteUniqueId(file_, id, max_size);
 }
+
+#if ZENFS_ROCKSDB_HAS_SIZE_OF_READ_FILE
+IOStatus RandomAccessFile::GetFileSize(uint64_t* result) {
+  *result = file_.handle->size();
+  return IOStatus::OK();
+}
+#endif
+
+#if ZENFS_ROCKSDB_HAS_OPEN_METADATA
+IOStatus RandomAccessFile::GetFileOpenMetadata(std::string* metadata) {
+  return Guarded([&] {
+    *metadata = OpenMetadataOf(file_);
+    return IOStatus::OK();
+  });
+}
+#endif
 
 IOStatus RandomAccessFile::InvalidateCache(size_t, size_t) { return IOStatus::OK(); }
 

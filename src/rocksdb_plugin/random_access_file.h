@@ -29,6 +29,12 @@ class RandomAccessFile final : public rocksdb::FSRandomAccessFile {
   // NotSupported: there is no cache to read into, and RocksDB then reads ahead into a buffer of its own.
   IOStatus Prefetch(uint64_t offset, size_t n, const IOOptions& options, IODebugContext* dbg) override;
   size_t GetUniqueId(char* id, size_t max_size) const override;
+#if ZENFS_ROCKSDB_HAS_SIZE_OF_READ_FILE
+  IOStatus GetFileSize(uint64_t* result) override;
+#endif
+#if ZENFS_ROCKSDB_HAS_OPEN_METADATA
+  IOStatus GetFileOpenMetadata(std::string* metadata) override;
+#endif
   bool use_direct_io() const override { return direct_; }
   size_t GetRequiredBufferAlignment() const override { return file_.block_size(); }
   IOStatus InvalidateCache(size_t offset, size_t length) override;

@@ -1,10 +1,15 @@
 // Everything in which the versions of RocksDB differ, for this adapter. The other files of this folder are
 // written against the names below and contain no version number.
 //
-//   6.29 .. 7.0   no ReadAsync
-//   8.4           FileSystem::SupportedOps tells RocksDB that asynchronous reads are offered; the default
-//   claims them 9.0           the callback of ReadAsync takes FSReadRequest& (const before) 10.1
-//   FileOptions::write_hint is there when a file is opened (before: a call behind the opening)
+//   7.1    ReadAsync (and Poll, AbortIO: ours never leaves a handle to poll)
+//   7.4    FSDirectory::Close
+//   8.4    FileSystem::SupportedOps tells RocksDB that asynchronous reads are offered; the default claims them
+//   9.0    the callback of ReadAsync takes FSReadRequest& (const before)
+//   10.1   FileOptions::write_hint is there when a file is opened (before: a call behind the opening)
+//   10.5   FSRandomAccessFile::GetFileSize
+//   11.2   FileOptions::open_contract: promises not to reopen a file and not to read it while it is written
+//          FSRandomAccessFile::GetFileOpenMetadata, FileOptions::file_metadata: what makes the next opening cheaper
+//   11.5   FileSystem::SyncFile
 #pragma once
 
 #include <functional>
@@ -27,7 +32,11 @@
 #endif
 
 #define ZENFS_ROCKSDB_HAS_READ_ASYNC ZENFS_ROCKSDB_AT_LEAST(7, 1)
+#define ZENFS_ROCKSDB_HAS_DIRECTORY_CLOSE ZENFS_ROCKSDB_AT_LEAST(7, 4)
 #define ZENFS_ROCKSDB_HAS_SUPPORTED_OPS ZENFS_ROCKSDB_AT_LEAST(8, 4)
+#define ZENFS_ROCKSDB_HAS_SIZE_OF_READ_FILE ZENFS_ROCKSDB_AT_LEAST(10, 5)
+#define ZENFS_ROCKSDB_HAS_OPEN_METADATA ZENFS_ROCKSDB_AT_LEAST(11, 2)
+#define ZENFS_ROCKSDB_HAS_SYNC_FILE ZENFS_ROCKSDB_AT_LEAST(11, 5)
 
 namespace zenfs {
 
@@ -59,6 +68,14 @@ inline Lifetime LifetimeAtOpen([[maybe_unused]] const FileOptions& options) {
 #else
   return Lifetime::kNotSet;
 #endif
+}
+
+// What RocksDB kept of the last opening of the file; empty if nothing.
+inline std::string_view MetadataAtOpen([[maybe_unused]] const FileOptions& options) {
+#if ZENFS_ROCKSDB_HAS_OPEN_METADATA
+  if (options.file_metadata != nullptr) return *options.file_metadata;
+#endif
+  return {};
 }
 
 // Nothing when `running`, which is what GetRocksVersionAsString(true) says in this process, is the version

@@ -72,6 +72,11 @@ class ZenFileSystem final : public rocksdb::FileSystem {
                       IODebugContext* dbg) override;
   IOStatus LinkFile(const std::string& src, const std::string& target, const IOOptions& options,
                     IODebugContext* dbg) override;
+#if ZENFS_ROCKSDB_HAS_SYNC_FILE
+  // Unlike the default, which reopens the file for writing, makes no file that is missing.
+  IOStatus SyncFile(const std::string& fname, const FileOptions& file_opts, const IOOptions& io_opts,
+                    bool use_fsync, IODebugContext* dbg) override;
+#endif
   IOStatus NumFileLinks(const std::string& fname, const IOOptions& options, uint64_t* count,
                         IODebugContext* dbg) override;
   IOStatus AreFilesSame(const std::string& first, const std::string& second, const IOOptions& options,

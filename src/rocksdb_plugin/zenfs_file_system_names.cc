@@ -103,6 +103,18 @@ IOStatus ZenFileSystem::LinkFile(const std::string& src, const std::string& targ
   });
 }
 
+#if ZENFS_ROCKSDB_HAS_SYNC_FILE
+IOStatus ZenFileSystem::SyncFile(const std::string& fname, const FileOptions&, const IOOptions&, bool,
+                                 IODebugContext*) {
+  return Guarded([&] {
+    const auto handle = volume_->OpenForAppend(fname, /*create=*/false);
+    if (!handle) return ToIOStatus(handle.error(), "syncing", fname);
+    IOStatus synced = ToIOStatus((*handle)->Sync(), "syncing", fname);
+    return synced.ok() ? ToIOStatus((*handle)->Close(), "syncing", fname) : synced;
+  });
+}
+#endif
+
 IOStatus ZenFileSystem::NumFileLinks(const std::string& fname, const IOOptions&, uint64_t* count,
                                      IODebugContext*) {
   return Guarded([&] {

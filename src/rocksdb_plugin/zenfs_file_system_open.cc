@@ -2,6 +2,7 @@
 
 #include "rocksdb_plugin/directory_handle.h"
 #include "rocksdb_plugin/logger.h"
+#include "rocksdb_plugin/open_metadata.h"
 #include "rocksdb_plugin/random_access_file.h"
 #include "rocksdb_plugin/sequential_file.h"
 #include "rocksdb_plugin/status_conversion.h"
@@ -34,8 +35,9 @@ IOStatus ZenFileSystem::NewRandomAccessFile(const std::string& fname, const File
                                             IODebugContext*) {
   result->reset();
   return Guarded([&] {
-    return Wrap<RandomAccessFile>(volume_->OpenForRead(fname), fname, "opening for random reads", file_opts,
-                                  result);
+    const FileId known = FileOfOpenMetadata(*volume_, MetadataAtOpen(file_opts));
+    return Wrap<RandomAccessFile>(volume_->OpenForRead(fname, known), fname, "opening for random reads",
+                                  file_opts, result);
   });
 }
 

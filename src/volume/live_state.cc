@@ -67,9 +67,14 @@ Status LiveState::Look(const std::function<Status(View&)>& look) {
   return look(view);
 }
 
-Result<std::shared_ptr<const LiveFile>> LiveState::Open(std::string_view path) {
+Result<std::shared_ptr<const LiveFile>> LiveState::Open(std::string_view path, FileId known) {
+  MutexLock lock(mutex_);
+  if (known != kNoFile) {
+    const Result<Entry> entry = View(*this).Resolve(path);
+    const auto record = entry && entry->id == known ? follower_.state().FindFile(known) : nullptr;
+    if (record != nullptr && record->shape == FileShape::kPlain) return FindLocked(known);
+  }
   for (;;) {
-    MutexLock lock(mutex_);
     ZENFS_RETURN_IF_ERROR(Refresh());
     ZENFS_ASSIGN_OR_RETURN(const Entry entry, View(*this).Resolve(path));
     if (entry.kind == Entry::Kind::kDirectory) {

@@ -64,8 +64,10 @@ class LiveState {
   // what `look` returns.
   [[nodiscard]] Status Look(const std::function<Status(View&)>& look) EXCLUDES(mutex_);
 
-  // Errors: as Look and View::Resolve; kIsADirectory.
-  [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Open(std::string_view path) EXCLUDES(mutex_);
+  // As it is now; a plain file whose path led to `known` when the metadata were looked at last, as it was then
+  // (what is read of it is confirmed like any read). Errors: as Look and View::Resolve; kIsADirectory.
+  [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Open(std::string_view path, FileId known = kNoFile)
+      EXCLUDES(mutex_);
   // The file as it is now. Null when it is gone.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Find(FileId id) EXCLUDES(mutex_);
 

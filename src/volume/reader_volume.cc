@@ -117,9 +117,9 @@ Result<std::unique_ptr<FileHandle>> ReaderVolume::OpenForAppend(std::string_view
 
 Result<std::unique_ptr<PathLock>> ReaderVolume::Lock(std::string_view) { return Fail(Refuse().error()); }
 
-Result<std::unique_ptr<FileHandle>> ReaderVolume::OpenForRead(std::string_view path) {
+Result<std::unique_ptr<FileHandle>> ReaderVolume::OpenForRead(std::string_view path, FileId known) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, Enter());
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, live_->Open(path));
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, live_->Open(path, known));
   return std::make_unique<ReaderHandle>(shared_from_this(), std::string(path), std::move(file));
 }
 

@@ -30,7 +30,7 @@ class ReaderVolume final : public Volume, public std::enable_shared_from_this<Re
   std::string shared_memory_path() const override;
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> Create(std::string_view, Lifetime) override;
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForAppend(std::string_view, bool) override;
-  [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path) override;
+  [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path, FileId known) override;
   [[nodiscard]] Status Truncate(std::string_view, std::uint64_t) override { return Refuse(); }
   [[nodiscard]] Status Unlink(std::string_view) override { return Refuse(); }
   [[nodiscard]] Status Link(std::string_view, std::string_view) override { return Refuse(); }

@@ -83,6 +83,38 @@ class ReaderTest : protected SwitchedPoints, public VolumeTest {
   std::shared_ptr<Volume> reader_;
 };
 
+TEST_F(ReaderTest, AFileThatIsKnownIsOpenedWithoutALookAtTheDevice) {
+  Put("a.sst", "one");
+  const auto stat = reader_->Stat("a.sst");
+  ASSERT_TRUE(IsOk(stat));
+  const auto looks = [&] {
+    return reader_device_->count(FaultyDevice::Command::kReport) +
+           reader_device_->count(FaultyDevice::Command::kRead);
+  };
+  const auto before = looks();
+  const auto known = reader_->OpenForRead("a.sst", stat->id);
+  ASSERT_TRUE(IsOk(known));
+  EXPECT_EQ(looks(), before);
+  EXPECT_EQ(ReadAll(**known), "one");
+  const auto unknown = reader_->OpenForRead("a.sst", FileId{stat->id.value + 1});
+  ASSERT_TRUE(IsOk(unknown));
+  EXPECT_GT(looks(), before);
+}
+
+TEST_F(ReaderTest, AFileThatWasKnownAndReplacedIsNeverReadAsTheNewOne) {
+  Put("a.sst", "one");
+  const auto stat = reader_->Stat("a.sst");
+  ASSERT_TRUE(IsOk(stat));
+  ASSERT_TRUE(IsOk(volume_->Unlink("a.sst")));
+  Put("a.sst", "two");
+  OverwriteFreeZones();
+  const auto known = reader_->OpenForRead("a.sst", stat->id);
+  ASSERT_TRUE(IsOk(known));
+  std::string content(3, '\0');
+  EXPECT_EQ(CodeOf((*known)->Read(0, std::as_writable_bytes(std::span(content)))), Code::kNotFound);
+  EXPECT_EQ(Read("a.sst"), "two");
+}
+
 TEST_F(ReaderTest, EachLookSeesWhatIsCommittedThen) {
   EXPECT_EQ(CodeOf(reader_->Stat("a.sst")), Code::kNotFound);
   Put("a.sst", "one");

@@ -91,7 +91,10 @@ class Volume {
   // For appending behind what is there; with `create`, an empty file if there is none.
   [[nodiscard]] virtual Result<std::unique_ptr<FileHandle>> OpenForAppend(std::string_view path,
                                                                           bool create) = 0;
-  [[nodiscard]] virtual Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path) = 0;
+  // `known`, if it is what the path was found to lead to as far as is known here, spares a read-only mount the
+  // look for newer names on the device.
+  [[nodiscard]] virtual Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path,
+                                                                        FileId known = kNoFile) = 0;
   [[nodiscard]] virtual Status Truncate(std::string_view path, std::uint64_t size) = 0;
 
   // --- names ---

@@ -50,7 +50,7 @@ class VolumeCore final : public Volume,
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> Create(std::string_view path, Lifetime lifetime) override;
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForAppend(std::string_view path,
                                                                   bool create) override;
-  [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path) override;
+  [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path, FileId known) override;
   [[nodiscard]] Status Truncate(std::string_view path, std::uint64_t size) override;
   [[nodiscard]] Status Unlink(std::string_view path) override;
   [[nodiscard]] Status Link(std::string_view existing, std::string_view new_name) override;

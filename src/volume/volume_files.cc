@@ -128,7 +128,7 @@ Result<std::unique_ptr<FileHandle>> VolumeCore::OpenForAppend(std::string_view p
   return MakeHandle(std::move(file), true);
 }
 
-Result<std::unique_ptr<FileHandle>> VolumeCore::OpenForRead(std::string_view path) {
+Result<std::unique_ptr<FileHandle>> VolumeCore::OpenForRead(std::string_view path, FileId) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, Enter(false));
   ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> file, OpenExisting(path));
   return MakeHandle(std::move(file), false);
