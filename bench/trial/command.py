@@ -165,6 +165,9 @@ def measure(options, screen):
     started = time.time()
     folder = out_folder(options, names, started)
     found = programs_of(options, screen)
+    if any(case.engine == "ycsb" for case in cases):
+        screen.working("building the client of YCSB")
+        found.ycsb = programs.build_ycsb(options.rocksdb)
     place = pathlib.Path(tempfile.mkdtemp(prefix="zenfs-bench-", dir=options.place))
     try:
         run = Run(found, options, chosen_candidates(options, found, place), place, screen)

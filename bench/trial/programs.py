@@ -13,15 +13,17 @@ DB_BENCH_SOURCES = ("tools/db_bench.cc", "tools/db_bench_tool.cc", "tools/tool_h
                     "tools/simulated_hybrid_file_system.cc", "test_util/testutil.cc")
 DB_BENCH_FLAGS = ("-std=c++20", "-O2", "-fno-rtti", "-DNDEBUG", "-DROCKSDB_PLATFORM_POSIX", "-DROCKSDB_LIB_IO_POSIX",
                   "-DOS_LINUX", "-DGFLAGS=1")
+LIBRARIES = ["zenfs_plugin", "zenfs_ideal"]
 
 
 class Programs:
-    def __init__(self, rocksdb, db_bench, build):
+    def __init__(self, rocksdb, db_bench, build, zenfs):
         self.rocksdb = rocksdb
         self.db_bench = pathlib.Path(db_bench)
         self.plugin = build / "libzenfs.so"
         self.ideal = build / "libideal.so"
-        self.zenfs = Zenfs(build / "zenfs")
+        self.zenfs = Zenfs(zenfs)
+        self.ycsb = None  # the folder of the built client, where a set asks for it
 
     def check(self, candidates):
         kinds = {one.kind for one in candidates}
@@ -53,26 +55,38 @@ def db_bench_path(rocksdb):
 
 def find(rocksdb, build=None):
     """What was built before, for that RocksDB or in that folder."""
-    return Programs(rocksdb, db_bench_path(rocksdb), pathlib.Path(build).absolute() if build else build_folder(rocksdb))
+    if build:
+        folder = pathlib.Path(build).absolute()
+        return Programs(rocksdb, db_bench_path(rocksdb), folder, folder / "zenfs")
+    return Programs(rocksdb, db_bench_path(rocksdb), build_folder(rocksdb), BUILD / "release" / "zenfs")
 
 
 def build(rocksdb, screen):
     """All that is measured, in release builds; what is there already is only looked at."""
     screen.working("building")
     call(["scripts/setup"], "scripts/setup")
-    folder = build_folder(rocksdb)
-    words = ["cmake", "--preset", "release", "-B", folder, "-DZENFS_BENCH=ON"]
+    build_targets(BUILD / "release", [], ["zenfs_cli"] + (LIBRARIES if rocksdb == DEBIAN else []))
     if rocksdb != DEBIAN:
         sdk = BUILD / "rocksdb" / rocksdb
         screen.working(f"getting RocksDB {rocksdb}")
         call(["scripts/rocksdb-sdk", rocksdb], f"scripts/rocksdb-sdk {rocksdb}")
         screen.working(f"building db_bench {rocksdb}")
         build_db_bench(sdk, db_bench_path(rocksdb))
-        words += [f"-DZENFS_ROCKSDB={sdk}", "-DZENFS_TESTS=OFF"]
-    screen.working("building the plugin")
-    call(words, "configuring")
-    call(["cmake", "--build", folder, "--target", "zenfs_plugin", "zenfs_cli", "zenfs_ideal"], "building")
+        screen.working("building the plugin")
+        build_targets(build_folder(rocksdb), [f"-DZENFS_ROCKSDB={sdk}"], LIBRARIES)
     return find(rocksdb)
+
+
+def build_ycsb(rocksdb):
+    """The folder of the client."""
+    if rocksdb == DEBIAN:
+        raise BenchError(f"the set ycsb needs RocksDB {RELEASE}: there is no Java for {DEBIAN}")
+    return pathlib.Path(call(["scripts/java-project", "bench/ycsb"], "scripts/java-project").strip().splitlines()[-1])
+
+
+def build_targets(folder, settings, targets):
+    call(["cmake", "--preset", "release", "-B", folder, "-DZENFS_BENCH=ON", *settings], "configuring")
+    call(["cmake", "--build", folder, "--target", *targets], "building")
 
 
 def build_db_bench(sdk, target):

@@ -1,15 +1,20 @@
 """The order of it all: each case by turns on each candidate, A B C A B C, so that what the machine does meanwhile hits
 all of them alike."""
 from trial import measure
+from trial.db_bench import DbBench
 from trial.places import BenchError
 from trial.process import ProcessFailed
 from trial.sets import case_bytes
+from trial.ycsb import Ycsb
 
 
 class Run:
     def __init__(self, programs, options, candidates, folder, screen):
         self.programs, self.options, self.candidates = programs, options, candidates
         self.folder, self.screen = folder, screen
+        self.engines = {"db_bench": DbBench(programs, options)}
+        if programs.ycsb:
+            self.engines["ycsb"] = Ycsb(programs.ycsb)
         self.samples, self.failures, self.commands = [], [], {}
         self.broken = set()  # (case, candidate): failed once, and not tried again
 
@@ -43,12 +48,13 @@ class Run:
             self.remove(place, candidate)
 
     def phase(self, case, phase, candidate, place, repetition, first, writes):
-        words = measure.command(self.programs, case, phase, place, self.options, repetition, first)
-        self.commands.setdefault(f"{case.name}/{phase.name}/{candidate.name}", self.shown(words, place))
+        engine = self.engines[case.engine]
+        words = engine.words(case, phase, place, repetition, first, self.folder)
+        self.commands.setdefault(f"{case.name}/{phase.name}/{candidate.name}", self.shown(words, engine.environment(place)))
         try:
-            finished, result = measure.run_phase(phase, place, words, self.folder / "output.log", self.options.patience,
+            finished, result = measure.run_phase(engine, phase, place, words, self.folder, self.options.patience,
                                                  self.screen.tick)
-            writes.append(measure.written_keys(phase, result))
+            writes.append(engine.written(phase, result))
             sample = measure.figures(case, phase, place, finished, result, writes)
         except ProcessFailed as failed:
             self.failed(case, phase, candidate, failed.reason, failed.tail)
@@ -63,7 +69,7 @@ class Run:
     def failed(self, case, phase, candidate, reason, tail):
         self.failures.append({"case": case.name, "phase": phase.name, "candidate": candidate.name, "reason": reason,
                               "tail": tail})
-        self.screen.line(f"bench: {case.name}, {phase.name} on {candidate.name}: db_bench {reason}")
+        self.screen.line(f"bench: {case.name}, {phase.name} on {candidate.name}: {case.engine} {reason}")
         for line in tail.splitlines():
             self.screen.line(f"    | {line}")
 
@@ -76,5 +82,5 @@ class Run:
                                   "reason": f"{place.db} is left behind: {error}"})
 
     @staticmethod
-    def shown(words, place):
-        return [f"{name}={value}" for name, value in place.environment().items()] + [str(word) for word in words]
+    def shown(words, environment):
+        return [f"{name}={value}" for name, value in environment.items()] + [str(word) for word in words]

@@ -13,7 +13,7 @@ KEY_BYTES = 16
 # `distinct` tells how the keys of a writing phase are drawn: "all" in turn, "random" with repetition, None: writes none.
 # `bounded` phases end after --seconds, the others after --num keys.
 Phase = collections.namedtuple("Phase", "name benchmark flags threads bounded distinct settle")
-Case = collections.namedtuple("Case", "name title value_bytes keys phases")
+Case = collections.namedtuple("Case", "name title value_bytes keys phases engine", defaults=("db_bench",))
 Set = collections.namedtuple("Set", "name title cases")
 
 
@@ -77,6 +77,15 @@ def async_scans():
                  bounded("seekrandom", *scan), bounded("seekrandom", *scan, "--async_io=1", name="seekrandom-async"))]
 
 
+def ycsb():
+    """The six standard workloads; a record is ten fields of 100 bytes and their lengths."""
+    titles = {"a": "half reads, half updates", "b": "95 % reads, 5 % updates", "c": "reads", "d": "reads of what was inserted last",
+              "e": "scans of up to 100 records", "f": "half reads, half read-modify-writes"}
+    return [Case(f"ycsb-{letter}", f"YCSB {letter.upper()}: {title}", 1100, 200000,
+                 [phase("load", distinct="all"), phase("run", distinct="random")], "ycsb")
+            for letter, title in titles.items()]
+
+
 ALL = {
     "quick": ("fill in order; fill at random and read: a first look", quick),
     "seed": ("fillrandom by two threads as on the project's oldest page", seed),
@@ -84,6 +93,7 @@ ALL = {
     "sync-writes": ("every write synced, by 1, 4 and 16 threads", sync_writes),
     "multiget": ("64 keys at a time, plain and asynchronous", multiget),
     "async-scans": ("range scans, plain and with async_io", async_scans),
+    "ycsb": ("the genuine YCSB client, workloads A to F, load and run", ycsb),
 }
 
 

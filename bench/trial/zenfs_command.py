@@ -44,5 +44,5 @@ def bytes_by_cause(counters):
             "wal": values["wal_bytes_total"],
             "padding": padding + values["wal_padding_bytes_total"],
             "metadata": values["metadata_bytes_total"],
-            "reclaim": values["folded_bytes_total"] + values.get("reclaimed_bytes_total", 0),
+            "reclaim": values["folded_bytes_total"] + values["reclaimed_bytes_total"],
             "finish": values["finished_bytes_total"]}

@@ -1,8 +1,13 @@
 """What is made of db_bench's output and of several samples; the size of databases; how numbers are shown."""
+import json
+import pathlib
+import tempfile
 import unittest
 
 from trial_case import results, sample
-from trial import db_bench_output, numbers_text, results as document, sets, summary
+from trial import db_bench_output, numbers_text, results as document, sets, summary, ycsb
+from trial.candidates import Place
+from trial.process import ProcessFailed
 from trial.zenfs_command import bytes_by_cause
 
 OUTPUT = """RocksDB:    version 11.8.1
@@ -50,6 +55,40 @@ class DbBenchOutput(unittest.TestCase):
         self.assertEqual(db_bench_output.result_of(line, "readrandom").ops_per_second, 400000)
 
 
+class YcsbOutput(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.engine = ycsb.Ycsb("/built")
+        self.case = next(case for case in sets.ycsb() if case.name == "ycsb-a")._replace(keys=300)
+
+    def result(self, reads, updates, failed=0):
+        words = self.engine.words(self.case, self.case.phases[1], Place("/db", "zenfs://emu:x"), 0, False,
+                                  pathlib.Path(self.folder.name))
+        export = next(word.partition("=")[2] for word in words if word.startswith("exportfile="))
+        entries = [("OVERALL", "Throughput(ops/sec)", 1500.0), ("OVERALL", "RunTime(ms)", 200)]
+        for name, count in (("READ", reads), ("UPDATE", updates)):
+            entries += [(name, "Operations", count), (name, "AverageLatency(us)", 9.5), (name, "MaxLatency(us)", 900),
+                        (name, "99.9thPercentileLatency(us)", 77), (name, "50thPercentileLatency(us)", 7), (name, "Return=OK", count)]
+        entries.append(("READ", "Return=ERROR", failed))
+        pathlib.Path(export).write_text(json.dumps([dict(zip(("metric", "measurement", "value"), one)) for one in entries]))
+        return words, self.engine.result(self.case.phases[1], "", pathlib.Path(self.folder.name))
+
+    def test_the_most_frequent_operation_comes_first(self):
+        words, result = self.result(100, 200)
+        self.assertEqual((result.ops_per_second, result.operations), (1500, 300))
+        self.assertEqual([one.kind for one in result.histograms], ["UPDATE", "READ"])
+        self.assertEqual(result.histograms[0].percentiles, {"p50": 7, "p99.9": 77})
+        self.assertEqual(self.engine.written(self.case.phases[1], result), ("random", 200))
+        self.assertIn("rocksdb.env=zenfs://emu:x", words)
+
+    def test_an_operation_that_failed_is_no_result(self):
+        with self.assertRaises(ProcessFailed) as caught:
+            self.result(100, 200, failed=3)
+        self.assertIn("ERROR 3 times", caught.exception.reason)
+        self.assertIsNone(self.engine.result(self.case.phases[1], "", pathlib.Path("/no/where")))
+
+
 class Summary(unittest.TestCase):
     def test_ratios_are_of_the_turns_and_not_of_the_medians(self):
         samples = [sample("c", "p", "a", 0, 100), sample("c", "p", "a", 1, 200), sample("c", "p", "a", 2, 1000),
@@ -79,10 +118,10 @@ class Summary(unittest.TestCase):
 class Causes(unittest.TestCase):
     def test_padding_is_no_data(self):
         values = {"data_bytes_total": 8192, "data_padding_bytes_total": 3192, "wal_bytes_total": 300,
-                  "wal_padding_bytes_total": 3796, "metadata_bytes_total": 4096, "folded_bytes_total": 7,
+                  "wal_padding_bytes_total": 3796, "metadata_bytes_total": 4096, "folded_bytes_total": 7, "reclaimed_bytes_total": 1000,
                   "finished_bytes_total": 9}
         self.assertEqual(bytes_by_cause({"values": values}), {"data": 5000, "wal": 300, "padding": 6988, "metadata": 4096,
-                                                              "reclaim": 7, "finish": 9})
+                                                              "reclaim": 1007, "finish": 9})
 
 
 class Sets(unittest.TestCase):
