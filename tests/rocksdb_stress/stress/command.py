@@ -29,6 +29,8 @@ def parse(arguments):
     parser.add_argument("--seed", type=int, help="of what is left to chance (default: always another)")
     parser.add_argument("--binaries", metavar="DIR", help="where zenfs, libzenfs.so and perhaps db_stress are "
                         "(default: what scripts/build made)")
+    parser.add_argument("--posix", action="store_true", help="the same on the host's files, without ZenFS: is a failure "
+                        "RocksDB's own?")
     parser.add_argument("--sanitized", action="store_true", help="the binaries were built by scripts/build asan")
     parser.add_argument("--json", metavar="FILE", help="also write the results there")
     return parser.parse_args(arguments)
@@ -36,7 +38,7 @@ def parse(arguments):
 
 def selected(options):
     if not options.kind:
-        return [kind for kind in kinds.KINDS if kind.short or options.full]
+        return [kind for kind in kinds.KINDS if (kind.short or options.full) and not (options.posix and kind.must_fail)]
     for name in options.kind:
         if kinds.named(name) is None:
             raise StressError(f"there is no kind '{name}'; --list shows them")
@@ -54,6 +56,7 @@ def show_list():
 def again(options, kind, seed):
     words = ["scripts/rocksdb-stress", f"--kind={kind.name}", f"--seed={seed}", f"--duration={options.duration}",
              f"--interval={options.interval}"]
+    words += ["--posix"] if options.posix else []
     words += ["--sanitized"] if options.sanitized else []
     return " ".join(words + ([f"--binaries={options.binaries}"] if options.binaries else []))
 
@@ -82,7 +85,7 @@ def work(options):
                 seed = options.seed  # the one that a failed run named
             if options.seconds and results and screen.elapsed() >= options.seconds:
                 break
-            plan = Plan(options.duration, options.interval, seed)
+            plan = Plan(options.duration, options.interval, seed, options.posix)
             results.append(Run(programs, kind, plan, screen, again(options, kind, seed)).carry_out())
             screen.result(results[-1])
             if options.json:

@@ -1,4 +1,4 @@
-"""A fresh emulated device for one run, and what ZenFS itself says of it."""
+"""Where the database of a run lies: on a fresh emulated device, or to compare with, on the host's files."""
 import os
 import pathlib
 import random
@@ -26,6 +26,7 @@ class Device:
         self.programs = programs
         self.directory = pathlib.Path(directory)
         self.image = self.directory / "device.img"
+        self.database = "/stress"
         self.buffers = pathlib.Path(tempfile.mkdtemp(prefix="zenfs-stress-", dir=SHARED_MEMORY))
         zones, size, capacity, active = self.shape = random.Random(seed).choice(SHAPES)
         self.zenfs("emu", "create", str(self.image), f"--zones={zones}", f"--zone-size={size}",
@@ -37,9 +38,10 @@ class Device:
         if done.returncode != 0:
             raise StressError(f"zenfs {' '.join(arguments)}: {done.stderr.strip()}")
 
-    def uri(self, loses_memory):
-        """`loses_memory`: the mount must not mind that the buffers of the one before it are gone."""
-        return f"zenfs://emu:{self.image}?flush_dir:{self.buffers}" + (",discard_unsynced" if loses_memory else "")
+    def flags(self, loses_memory):
+        """Of db_stress. `loses_memory`: the mount must not mind that the buffers of the one before it are gone."""
+        uri = f"zenfs://emu:{self.image}?flush_dir:{self.buffers}" + (",discard_unsynced" if loses_memory else "")
+        return [f"--fs_uri={uri}"]
 
     def preload(self):
         """The words before a program that make it find the scheme zenfs://, in it alone; and show its output at once."""
@@ -69,3 +71,36 @@ class Device:
 
     def allocated(self):
         return os.stat(self.image).st_blocks * 512
+
+
+class HostFiles:
+    """The same without ZenFS. Nothing of it is lost by a kill, so nothing can be made to be lost."""
+
+    def __init__(self, programs, directory, seed):
+        self.directory = pathlib.Path(directory)
+        self.database = str(self.directory / "database")
+        self.buffers = None
+
+    def flags(self, loses_memory):
+        return []
+
+    def preload(self):
+        return ["stdbuf", "-o0"]
+
+    def check_command(self):
+        return ["true"]
+
+    def remove_command(self):
+        return ["true"]
+
+    def check(self):
+        return None
+
+    def keep(self):
+        pass
+
+    def remove(self):
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def allocated(self):
+        return 0

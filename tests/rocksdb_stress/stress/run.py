@@ -9,10 +9,9 @@ import sys
 import time
 
 from stress import output
-from stress.device import Device
+from stress.device import Device, HostFiles
 from stress.places import BUILD_ROOT, ROOT
 
-DATABASE = "/stress"
 PLAIN_OPERATIONS_PER_SECOND = 600  # of a thread; sets how long db_stress alone takes, roughly
 FOUND_FAULT = "erification failed"  # in what db_stress says when the database is not as expected
 GRACE_SECONDS = 600  # beyond the time of a session until it counts as hung
@@ -43,16 +42,17 @@ class Plan:
     duration: int
     interval: int
     seed: int
+    posix: bool = False  # on the host's files, without ZenFS
 
 
 class Run:
     def __init__(self, programs, kind, plan, screen, again):
         self.programs, self.kind, self.plan, self.screen = programs, kind, plan, screen
-        self.directory = BUILD_ROOT / "rocksdb" / "stress-runs" / f"{kind.name}-{plan.seed}"
+        self.directory = BUILD_ROOT / "rocksdb" / "stress-runs" / f"{kind.name}-{plan.seed}{'-posix' if plan.posix else ''}"
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True)
         self.result = Result(kind.name, plan.seed, str(self.directory), again)
-        self.device = Device(programs, self.directory, plan.seed)
+        self.device = (HostFiles if plan.posix else Device)(programs, self.directory, plan.seed)
 
     def carry_out(self):
         started = time.monotonic()
@@ -82,14 +82,14 @@ class Run:
         return self.device.check()
 
     def flags(self):
-        return [*self.kind.flags(), f"--fs_uri={self.device.uri(self.kind.loses_memory)}"]
+        return [*self.kind.flags(), *self.device.flags(self.kind.loses_memory)]
 
     # --- db_stress alone, to its end ---
     def plain(self):
         (self.directory / "expected").mkdir()
         operations = self.plan.duration * PLAIN_OPERATIONS_PER_SECOND
-        command = [*self.device.preload(), str(self.programs.db_stress), f"--db={DATABASE}", f"--seed={self.plan.seed}",
-                   f"--ops_per_thread={operations}", f"--expected_values_dir={self.directory / 'expected'}",
+        command = [*self.device.preload(), str(self.programs.db_stress), f"--db={self.device.database}",
+                   f"--seed={self.plan.seed}", f"--ops_per_thread={operations}", f"--expected_values_dir={self.directory / 'expected'}",
                    *self.flags()]  # of a flag given twice the last counts
         (self.directory / "command").write_text(" \\\n  ".join(command) + "\n")
         with open(self.directory / "out", "w") as out, open(self.directory / "err", "w") as err:
@@ -117,10 +117,10 @@ class Run:
         interval = [] if self.kind.whitebox else [f"--interval={self.plan.interval}"]
         settings = {"script": str(self.programs.crash_test), "seed": self.plan.seed, "logs": str(logs),
                     "events": str(events), "preload": self.device.preload(), "check": self.device.check_command(),
-                    "forget": str(self.device.buffers) if self.kind.loses_memory else None,
+                    "forget": str(self.device.buffers) if self.kind.loses_memory and self.device.buffers else None,
                     "remove": self.device.remove_command(),
-                    "arguments": ["whitebox" if self.kind.whitebox else "blackbox", *self.kind.crash, f"--stress_cmd={self.programs.db_stress}",
-                                  f"--duration={self.plan.duration}", *interval, *self.flags()]}
+                    "arguments": ["whitebox" if self.kind.whitebox else "blackbox", *self.kind.crash,
+                                  f"--stress_cmd={self.programs.db_stress}", f"--duration={self.plan.duration}", *interval, *self.flags()]}
         (self.directory / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
         command = [sys.executable, "-m", "stress.crash_session", str(self.directory / "settings.json")]
         environment = dict(os.environ, TEST_TMPDIR=str(host), PYTHONPATH=str(ROOT / "tests" / "rocksdb_stress"))
