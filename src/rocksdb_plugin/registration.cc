@@ -1,5 +1,8 @@
 #include "rocksdb_plugin/registration.h"
 
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <exception>
 #include <memory>
 #include <string>
@@ -21,10 +24,6 @@ namespace {
 template <typename Object, typename Make>
 Object* MakeOrExplain(std::string* message, Make&& make) noexcept {
   try {
-    if (const auto mismatch = VersionMismatch(rocksdb::GetRocksVersionAsString(/*with_patch=*/true))) {
-      *message = *mismatch;
-      return nullptr;
-    }
     const Result<Object*> made = make();
     if (made) return *made;
     *message = "zenfs: " + made.error().ToString();
@@ -50,20 +49,48 @@ rocksdb::Env* FindEnv(const std::string& uri, std::unique_ptr<rocksdb::Env>* gua
   return MakeOrExplain<rocksdb::Env>(message, [&] { return EnvironmentOf(uri); });
 }
 
-void RegisterFactories() {
+void RegisterFactories(rocksdb::ObjectLibrary& library) {
   const auto pattern = [] {
     return rocksdb::ObjectLibrary::PatternEntry("zenfs", /*optional=*/false)
         .AddSeparator("://", /*at_least_one=*/false);
   };
-  rocksdb::ObjectLibrary& library = *rocksdb::ObjectLibrary::Default();
   library.AddFactory<rocksdb::FileSystem>(pattern(), NewFileSystem);
   library.AddFactory<rocksdb::Env>(pattern(), FindEnv);
 }
 
+// Where a process has two RocksDBs, our calls may be bound to one or the other: functions with strings in their
+// signature to that which has our ABI of strings, all others to the first.
+bool CallsReachOneRocksDb() {
+  Dl_info version{};
+  Dl_info library{};
+  return dladdr(reinterpret_cast<const void*>(&rocksdb::GetRocksVersionAsString), &version) != 0 &&
+         dladdr(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default), &library) != 0 &&
+         version.dli_fbase == library.dli_fbase;
+}
+
+std::optional<std::string> ReasonToDecline() {
+  if (CallsReachOneRocksDb()) return VersionMismatch(rocksdb::GetRocksVersionAsString(/*with_patch=*/true));
+  return "zenfs: built for RocksDB " + CompiledRocksVersion() +
+         ", but this process runs another one beside it; use the libzenfs.so built for that";
+}
+
+// Nobody calls what runs when a library is loaded, so nobody could be told otherwise. No other function of a
+// RocksDB that we were not compiled for is called: its classes look different.
+void RegisterOrDecline() {
+  if (auto reason = ReasonToDecline()) {
+    reason->push_back('\n');
+    [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, reason->data(), reason->size());
+    return;
+  }
+  RegisterFactories(*rocksdb::ObjectLibrary::Default());
+}
+
+#ifndef ZENFS_IN_ROCKSDB_TREE  // where RocksDB itself calls zenfs_register_builtin
 [[maybe_unused]] const bool registered_when_loaded = [] {
   zenfs_register();
   return true;
 }();
+#endif
 
 }  // namespace
 
@@ -72,11 +99,20 @@ void RegisterFactories() {
 void zenfs_register() {
   [[maybe_unused]] static const bool once = [] {
     try {
-      zenfs::RegisterFactories();
+      zenfs::RegisterOrDecline();
     } catch (...) {  // out of memory while the process is loading: the scheme stays unknown
     }
     return true;
   }();
+}
+
+int zenfs_register_builtin(rocksdb::ObjectLibrary& library, const std::string&) {
+  try {
+    zenfs::RegisterFactories(library);
+    return 2;
+  } catch (...) {
+    return 0;
+  }
 }
 
 const char* zenfs_plugin_version() {
