@@ -1,10 +1,47 @@
-# What an installation needs beside programs: who may open zoned devices, and their scheduler.
+# What an installation needs beside programs: how other builds find the plugin, who may open zoned devices, and their
+# scheduler.
+include(CMakePackageConfigHelpers)
+
+# find_package(zenfs) and pkg-config zenfs. A program that links the plugin refers to nothing in it, so the linker is
+# told to name it all the same.
+function(zenfs_add_package_files)
+  set(destination ${CMAKE_INSTALL_LIBDIR}/cmake/zenfs)
+  target_link_options(zenfs_plugin INTERFACE LINKER:--no-as-needed)
+  set(zenfs_of_installed_rocksdb OFF)
+  if(NOT ZENFS_ROCKSDB)
+    set(zenfs_of_installed_rocksdb ON)
+    set(zenfs_pc_requires "Requires: rocksdb = ${ZENFS_ROCKSDB_VERSION}")
+    target_link_libraries(zenfs_plugin INTERFACE RocksDB::rocksdb-shared)
+  endif()
+  set_target_properties(zenfs_plugin PROPERTIES EXPORT_NAME zenfs)
+  target_include_directories(zenfs_plugin INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  install(FILES ${PROJECT_SOURCE_DIR}/src/rocksdb_plugin/registration.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/zenfs)
+  install(TARGETS zenfs_plugin EXPORT zenfs-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT zenfs-targets NAMESPACE zenfs:: DESTINATION ${destination})
+
+  set(files ${PROJECT_BINARY_DIR}/packaging)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/packaging/cmake/zenfs-config.cmake.in ${files}/zenfs-config.cmake
+    INSTALL_DESTINATION ${destination})
+  write_basic_package_version_file(${files}/zenfs-config-version.cmake COMPATIBILITY SameMajorVersion)
+  install(FILES ${files}/zenfs-config.cmake ${files}/zenfs-config-version.cmake DESTINATION ${destination})
+  file(RELATIVE_PATH zenfs_prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/zenfs.pc.in ${files}/zenfs.pc @ONLY)
+  install(FILES ${files}/zenfs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
 function(zenfs_add_packaging)
+  zenfs_add_package_files()
   set(rules ${PROJECT_SOURCE_DIR}/packaging/udev/60-zenfs.rules)
   install(FILES ${rules} DESTINATION lib/udev/rules.d)
   if(ZENFS_TESTS)
     find_package(Python3 REQUIRED COMPONENTS Interpreter)
     add_test(NAME udev_rules COMMAND ${Python3_EXECUTABLE} -B
       ${PROJECT_SOURCE_DIR}/tests/packaging/udev_rules_test.py ${rules})
+    if(NOT ZENFS_SANITIZE)  # whose runtime the consumers are not linked with
+      add_test(NAME install COMMAND ${Python3_EXECUTABLE} -B
+        ${PROJECT_SOURCE_DIR}/tests/packaging/install_test.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+      set_tests_properties(install PROPERTIES TIMEOUT 300)
+    endif()
   endif()
 endfunction()

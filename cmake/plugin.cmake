@@ -25,7 +25,6 @@ function(zenfs_add_plugin)
   if(ZENFS_ROCKSDB)  # Java has to share its librocksdbjni with us: one beside us comes before any other (examples/java)
     set_target_properties(zenfs_plugin PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
   endif()
-  install(TARGETS zenfs_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
   if(ZENFS_TESTS)
     zenfs_add_plugin_tests()

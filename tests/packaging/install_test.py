@@ -1,0 +1,81 @@
+"""An installation is complete, and programs find it: by find_package, by pkg-config, and as it stands.
+
+usage: install_test.py SOURCE_DIR BUILD_DIR
+"""
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE, BUILD = (pathlib.Path(path) for path in sys.argv[1:3])
+del sys.argv[1:3]
+HELLO = SOURCE / "examples" / "cpp" / "hello.cc"
+
+
+def run(*command, **environment):
+    """Standard output of a command that must succeed."""
+    done = subprocess.run([str(part) for part in command], env={**os.environ, **environment}, capture_output=True,
+                          text=True, check=False, timeout=240)
+    if done.returncode != 0:
+        raise AssertionError(f"{shlex.join(map(str, command))} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class InstallTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory(prefix="zenfs-install-")
+        cls.addClassCleanup(cls.directory.cleanup)
+        cls.root = pathlib.Path(cls.directory.name)
+        cls.prefix = cls.root / "prefix"
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        cls.library = next(cls.prefix.rglob("libzenfs.so"))
+        cls.zenfs = cls.prefix / "bin" / "zenfs"
+
+    def expect_greeting(self, program, name):
+        """`program` opens a database on a new device."""
+        image = self.root / f"{name}.img"
+        run(self.zenfs, "emu", "create", image)
+        run(self.zenfs, "mkfs", f"--emu={image}")
+        said = run(program, f"zenfs://emu:{image}", LD_LIBRARY_PATH=str(self.library.parent))
+        self.assertEqual(said, "hello from a zone\n")
+        self.assertIn(".log", run(self.zenfs, "list", f"--emu={image}", "--path=hello"))
+
+    def test_everything_is_there(self):
+        installed = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*") if path.is_file()}
+        library = self.library.parent.relative_to(self.prefix)
+        for file in ("bin/zenfs", f"{library}/libzenfs.so", f"{library}/pkgconfig/zenfs.pc",
+                     f"{library}/cmake/zenfs/zenfs-config.cmake", f"{library}/cmake/zenfs/zenfs-config-version.cmake",
+                     "include/zenfs/registration.h", "lib/udev/rules.d/60-zenfs.rules", "share/man/man8/zenfs.8",
+                     "share/bash-completion/completions/zenfs", "share/zsh/site-functions/_zenfs",
+                     "share/fish/vendor_completions.d/zenfs.fish"):
+            self.assertIn(file, installed)
+        self.assertFalse([file for file in installed if file.endswith(".a")], "layers are no product")
+
+    def test_nothing_that_is_installed_names_where_it_was_built(self):
+        for path in self.library.parent.rglob("*zenfs*"):
+            if path.suffix in (".cmake", ".pc"):
+                self.assertNotIn(str(BUILD), path.read_text(), path)
+        self.assertNotIn(str(BUILD), run("readelf", "-d", self.library))
+
+    def test_find_package(self):
+        build = self.root / "consumer"
+        told = run("cmake", "-G", "Ninja", "-S", SOURCE / "tests" / "packaging" / "consumer", "-B", build,
+                   f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DHELLO={HELLO}")
+        self.assertRegex(told, r"zenfs 3\.\d+\.\d+ for RocksDB \d+\.\d+\.\d+")
+        run("ninja", "-C", build)
+        self.expect_greeting(build / "hello", "find-package")
+
+    def test_pkg_config(self):
+        flags = run("pkg-config", "--cflags", "--libs", "zenfs",
+                    PKG_CONFIG_PATH=str(self.library.parent / "pkgconfig")).split()
+        program = self.root / "hello"
+        run("g++", "-std=c++17", HELLO, "-o", program, *flags)
+        self.expect_greeting(program, "pkg-config")
+
+
+if __name__ == "__main__":
+    unittest.main()
