@@ -8,6 +8,9 @@ function(zenfs_add_plugin)
   add_library(zenfs_rocksdb_plugin OBJECT ${sources})
   target_link_libraries(zenfs_rocksdb_plugin
     PUBLIC zenfs_volume zenfs_backends zenfs_discovery zenfs_rocksdb PRIVATE zenfs_flags)
+  if(ZENFS_ROCKSDB)  # each file reads RocksDB's headers, and this is built for many of those
+    set_target_properties(zenfs_rocksdb_plugin PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
   target_compile_definitions(zenfs_rocksdb_plugin PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
 
   # Named as needed whatever the linker thinks: every process under a preload loads this library, and without
@@ -26,8 +29,26 @@ function(zenfs_add_plugin)
     set_target_properties(zenfs_plugin PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
   endif()
 
+  zenfs_add_smoke_program()
   if(ZENFS_TESTS)
     zenfs_add_plugin_tests()
+  endif()
+endfunction()
+
+# A user's program, for scripts/rocksdb-versions: compiled as those of that RocksDB are.
+function(zenfs_add_smoke_program)
+  add_executable(zenfs_rocksdb_smoke EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/rocksdb_versions/smoke.cc)
+  target_link_libraries(zenfs_rocksdb_smoke PRIVATE zenfs_rocksdb zenfs_flags)
+  set_target_properties(zenfs_rocksdb_smoke PROPERTIES CXX_STANDARD 17)
+  if(ZENFS_ROCKSDB_VERSION VERSION_GREATER_EQUAL 10)
+    set_target_properties(zenfs_rocksdb_smoke PROPERTIES CXX_STANDARD 20)
+  endif()
+  file(GLOB server ${ZENFS_ROCKSDB_DIRECTORY}/lib/libmariadbd.so.*)
+  if(ZENFS_ROCKSDB AND server)  # a RocksDB inside MariaDB's storage engine
+    target_sources(zenfs_rocksdb_smoke PRIVATE ${PROJECT_SOURCE_DIR}/tests/rocksdb_versions/mariadb_server.cc)
+    set_target_properties(zenfs_rocksdb_smoke PROPERTIES ENABLE_EXPORTS ON)
+    target_link_libraries(zenfs_rocksdb_smoke PRIVATE ${server})
+    target_link_options(zenfs_rocksdb_smoke PRIVATE -Wl,--no-as-needed -Wl,--allow-shlib-undefined)
   endif()
 endfunction()
 

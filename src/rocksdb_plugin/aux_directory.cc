@@ -13,7 +13,7 @@ namespace zenfs {
 
 namespace {
 
-const IOOptions kIo;
+const IOOptions kHostIo;
 
 bool IsMissing(const IOStatus& status) { return status.IsNotFound() || status.IsPathNotFound(); }
 
@@ -60,7 +60,7 @@ IOStatus AuxDirectory::MakeParent(std::string_view path) const {
   std::string host_path = host_path_;
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
     host_path.append("/").append(parts[i]);
-    IOStatus made = host_->CreateDirIfMissing(host_path, kIo, nullptr);
+    IOStatus made = host_->CreateDirIfMissing(host_path, kHostIo, nullptr);
     if (!made.ok()) return OrLost(std::move(made));
   }
   return IOStatus::OK();
@@ -69,7 +69,7 @@ IOStatus AuxDirectory::MakeParent(std::string_view path) const {
 IOStatus AuxDirectory::List(const std::string& directory, std::vector<std::string>* names) const {
   names->clear();
   std::vector<std::string> found;
-  IOStatus listed = host_->GetChildren(HostPath(directory), kIo, &found, nullptr);
+  IOStatus listed = host_->GetChildren(HostPath(directory), kHostIo, &found, nullptr);
   if (IsMissing(listed)) return Check();
   if (!listed.ok()) return OrLost(std::move(listed));
   for (std::string& name : found) {
@@ -82,14 +82,14 @@ IOStatus AuxDirectory::RenameDirectory(const std::string& from, const std::strin
   std::vector<std::string> stale;
   IOStatus status = List(to, &stale);
   for (const std::string& name : stale) {
-    if (status.ok()) status = host_->DeleteFile(HostPath(to) + "/" + name, kIo, nullptr);
+    if (status.ok()) status = host_->DeleteFile(HostPath(to) + "/" + name, kHostIo, nullptr);
   }
   if (status.ok()) status = RemoveDirectory(to);
   if (!status.ok()) return status;
-  status = host_->FileExists(HostPath(from), kIo, nullptr);
+  status = host_->FileExists(HostPath(from), kHostIo, nullptr);
   if (IsMissing(status)) return Check();
   if (status.ok()) status = MakeParent(to);
-  if (status.ok()) status = host_->RenameFile(HostPath(from), HostPath(to), kIo, nullptr);
+  if (status.ok()) status = host_->RenameFile(HostPath(from), HostPath(to), kHostIo, nullptr);
   return OrLost(std::move(status));
 }
 
