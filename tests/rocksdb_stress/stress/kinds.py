@@ -84,7 +84,7 @@ KINDS = [
         "enable_blob_files": 1, "allow_setting_blob_options_dynamically": 1, "min_blob_size": 8,
         "blob_file_size": 1048576, "enable_blob_garbage_collection": 1, "blob_garbage_collection_age_cutoff": 0.5}),
     Kind("whitebox", "db_stress kills itself within its writes and syncs; universal and FIFO compaction", ("--simple",),
-         {**NO_LOSS, "ops_per_thread": 3000, "random_kill_odd": 9000}, whitebox=True),
+         {**NO_LOSS, "ops_per_thread": 3000, "random_kill_odd": 9000, "enable_compaction_filter": 0}, whitebox=True),
     Kind("synced", "every write synced; " + LOSSY, ("--simple",), {"sync": 1, **NO_LOSS}, loses_memory=True,
          short=True),
     Kind("control", "nothing is synced and the shared memory is lost: RocksDB must find fault with it", ("--simple",),
