@@ -20,6 +20,9 @@ set(ZENFS_TESTS_host
 
 # src/backends/emulator
 set(ZENFS_SOURCES_emulator
+  backends/emulator/buffered_clock.cc
+  backends/emulator/bufferless_clock.cc
+  backends/emulator/device_clock.cc
   backends/emulator/emulated_clone.cc
   backends/emulator/emulated_device.cc
   backends/emulator/emulated_file.cc
@@ -28,14 +31,19 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/file_store.cc
   backends/emulator/memory_store.cc
   backends/emulator/precise_wait.cc
+  backends/emulator/timing.cc
+  backends/emulator/write_drain.cc
   backends/emulator/zone_machine.cc
 )
 set(ZENFS_TESTS_emulator
+  backends/emulator/device_clock_test.cc
   backends/emulator/emulated_clone_test.cc
   backends/emulator/emulated_device_test.cc
   backends/emulator/emulated_file_kill_test.cc
   backends/emulator/emulated_file_test.cc
   backends/emulator/emulator_geometry_test.cc
+  backends/emulator/timed_device_test.cc
+  backends/emulator/write_drain_test.cc
   backends/emulator/zone_machine_property_test.cc
   backends/emulator/zone_machine_test.cc
 )

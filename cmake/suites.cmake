@@ -38,3 +38,9 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/test_volume.cc
   rocksdb/writer_process.cc
 )
+set(ZENFS_TESTS_timing
+  timing/experiment.cc
+  timing/experiments.cc
+  timing/model_test.cc
+  timing/virtual_driver.cc
+)

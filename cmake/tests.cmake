@@ -24,5 +24,6 @@ function(zenfs_add_tests)
     LINK zenfs_testing zenfs_backends)
   zenfs_test_program(live FOLDER tests SOURCES ${ZENFS_TESTS_live}
     LINK zenfs_testing zenfs_volume zenfs_emulator)
+  zenfs_test_program(timing FOLDER tests SOURCES ${ZENFS_TESTS_timing} LINK zenfs_emulator)
   zenfs_test_program(crash FOLDER tests SOURCES ${ZENFS_TESTS_crash} LINK zenfs_testing zenfs_volume)
 endfunction()

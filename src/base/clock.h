@@ -14,6 +14,9 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 // CPU time used by the calling thread, nanoseconds.
 [[nodiscard]] std::uint64_t ThreadCpuNanoseconds();
 void SleepUntil(SteadyTime when);
+// From now on sleeps of the calling thread end as soon as the kernel can, not up to 50 us later, which it uses to wake
+// several threads at once.
+void SharpenSleep();
 
 // A point in time after which waiting is an error. Every wait in the project takes one.
 class Deadline {

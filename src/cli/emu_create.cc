@@ -11,24 +11,33 @@ class EmuCreateAction : public Action {
  public:
   explicit EmuCreateAction(CLI::App& app) {
     app.add_option("path", path_, "The file to make")->required()->type_name("PATH");
-    AddCount(app, "--zones", geometry_.zones, "Number of zones");
-    AddSize(app, "--zone-size", geometry_.zone_size, "Distance between the starts of two zones")
-        ->default_str("16M");
-    AddSize(app, "--zone-capacity", geometry_.zone_capacity, "Bytes of a zone that can be written")
-        ->default_str("zone-size");
+    app.add_option("--geometry", preset_, "The shape of a drive; flags beside it change single things")
+        ->type_name("NAME")
+        ->check(CLI::IsMember({"zn540"}));
+    zones_ = AddCount(app, "--zones", geometry_.zones, "Number of zones");
+    zone_size_ = AddSize(app, "--zone-size", geometry_.zone_size, "Distance between the starts of two zones")
+                     ->default_str("16M");
+    zone_capacity_ =
+        AddSize(app, "--zone-capacity", geometry_.zone_capacity, "Bytes of a zone that can be written")
+            ->default_str("zone-size");
     AddCount(app, "--max-open", geometry_.max_open, "Zones that may be open at once, 0 for no limit");
     AddCount(app, "--max-active", geometry_.max_active, "Zones that may be active at once, 0 for no limit");
     AddCount(app, "--conventional", geometry_.conventional,
              "So many zones from the first on are conventional");
     AddSize(app, "--block-size", block_size_, "Unit of reads and writes")->default_str("4096");
+    app.add_option("--timing", timing_, "Whose times its commands take: none, zn540 or bufferless")
+        ->type_name("NAME")
+        ->default_str("none");
     app.add_flag("--force", force_, "Replace an emulated device that is there already");
   }
 
   Result<int> Run(Console& console) override {
+    if (!preset_.empty()) TakePreset(kZn540Geometry);
+    ZENFS_ASSIGN_OR_RETURN(const Timing timing, ParseTiming(timing_));
     if (block_size_ > UINT32_MAX) return Fail(Code::kInvalidArgument, "the block size is above 65536");
     geometry_.block_size = static_cast<std::uint32_t>(block_size_);
     ZENFS_RETURN_IF_ERROR(Validate(geometry_));
-    if (const Status created = CreateEmulatedFile(path_, geometry_, force_); !created) {
+    if (const Status created = CreateEmulatedFile(path_, geometry_, force_, timing); !created) {
       if (force_ || created.error().code() != Code::kExists) return Fail(created.error());
       return Fail(Code::kExists, created.error().text() + " (--force replaces an emulated device)");
     }
@@ -40,7 +49,20 @@ class EmuCreateAction : public Action {
   }
 
  private:
+  // The limits of the one preset are the defaults, so only its zones are to be taken. A zone size of one's own brings
+  // its capacity along.
+  void TakePreset(const EmulatorGeometry& preset) {
+    if (zones_->empty()) geometry_.zones = preset.zones;
+    if (zone_size_->empty() && zone_capacity_->empty()) geometry_.zone_capacity = preset.zone_capacity;
+    if (zone_size_->empty()) geometry_.zone_size = preset.zone_size;
+  }
+
   std::string path_;
+  std::string preset_;
+  std::string timing_ = "none";
+  CLI::Option* zones_ = nullptr;
+  CLI::Option* zone_size_ = nullptr;
+  CLI::Option* zone_capacity_ = nullptr;
   EmulatorGeometry geometry_;
   std::uint64_t block_size_ = 4096;
   bool force_ = false;

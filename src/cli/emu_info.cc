@@ -31,6 +31,7 @@ class EmuInfoAction : public Action {
     figures.Add("Block size", "block_size", g.block_size, FormatSize(g.block_size));
     figures.Add("Open zones at most", "max_open", g.max_open, Limit(g.max_open));
     figures.Add("Active zones at most", "max_active", g.max_active, Limit(g.max_active));
+    figures.Add("Timing", "timing", std::string(TimingName(info.timing)));
     figures.Add("Size of the file", "file_bytes", info.file_bytes,
                 fmt::format("{} MB", WholeMegabytes(info.file_bytes)));
     figures.Add("On the host's disk", "allocated_bytes", info.allocated_bytes,

@@ -15,6 +15,30 @@ class Emulator(CliCase):
         info = self.ok_json("emu", "info", self.image)
         self.assertEqual((info["zones"], info["conventional"], info["zone_capacity"]), (64, 4, 12 << 20))
 
+    def test_timing_is_recorded_and_can_be_overridden(self):
+        self.make_device("--timing=bufferless", *SMALL)
+        self.assertEqual(self.ok_json("emu", "info", self.image)["timing"], "bufferless")
+        self.ok("mkfs", f"--uri=zenfs://emu:{self.image}?timing:none")
+        self.ok("fs-info", f"--uri=zenfs://emu:{self.image}?timing:zn540")
+        self.fails("fs-info", f"--uri=zenfs://emu:{self.image}?timing:fast", saying=["fast", "zn540", "bufferless"])
+        other = os.path.join(self.dir, "other.img")
+        self.fails("emu", "create", other, "--timing=fast", saying=["fast", "none, zn540 and bufferless"])
+        self.assertFalse(os.path.exists(other))
+        Image(self.image).edit_header(52, (9).to_bytes(4, "little"))
+        self.fails("emu", "info", self.image, saying=["timing profile 9", "newer"])
+
+    def test_geometry_of_a_drive(self):
+        def shape(*flags):
+            self.ok("emu", "create", self.image, "--force", "--geometry=zn540", *flags)
+            info = self.ok_json("emu", "info", self.image)
+            return info["zones"], info["zone_size"] >> 20, info["zone_capacity"] >> 20, info["max_open"], info["timing"]
+
+        self.assertEqual(shape(), (904, 2048, 1077, 14, "none"))
+        self.assertLess(self.ok_json("emu", "info", self.image)["allocated_bytes"], 1 << 20)
+        self.assertEqual(shape("--zones=40", "--timing=zn540"), (40, 2048, 1077, 14, "zn540"))
+        self.assertEqual(shape("--zone-size=64M"), (904, 64, 64, 14, "none"))
+        self.fails("emu", "create", self.image, "--force", "--geometry=pm1731a", saying="zn540")
+
     def test_the_file_is_sparse(self):
         self.make_device("--zones=64", "--zone-size=1G")
         info = self.ok_json("emu", "info", self.image)

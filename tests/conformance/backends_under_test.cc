@@ -86,6 +86,13 @@ std::unique_ptr<DeviceFixture> MemoryWithLatency(const DeviceWish& wish) {
       .read_us = 20, .write_us = 10, .append_us = 10, .management_us = 5, .flush_us = 5};
   return std::make_unique<InMemory>(CreateMemoryDevice(GeometryFor(wish, 512), options));
 }
+std::unique_ptr<DeviceFixture> Zn540(const DeviceWish& wish) {
+  return std::make_unique<InMemory>(CreateMemoryDevice(GeometryFor(wish, 4096), {.timing = Timing::kZn540}));
+}
+std::unique_ptr<DeviceFixture> Bufferless(const DeviceWish& wish) {
+  return std::make_unique<InMemory>(
+      CreateMemoryDevice(GeometryFor(wish, 4096), {.timing = Timing::kBufferless}));
+}
 std::unique_ptr<DeviceFixture> File(const DeviceWish& wish) {
   return std::make_unique<EmulatedFile>(GeometryFor(wish, 4096));
 }
@@ -106,6 +113,8 @@ std::vector<BackendUnderTest> BackendsUnderTest() {
   std::vector<BackendUnderTest> backends = {
       {"EmulatorInMemory", false, &Memory},
       {"EmulatorWithLatency", false, &MemoryWithLatency},
+      {"EmulatorWithTimesOfZn540", false, &Zn540},
+      {"EmulatorWithTimesOfBufferless", false, &Bufferless},
       {"EmulatedFile", true, &File},
       {"EmulatedFileBlocks512", true, &File512},
       {"CrashDevice", false, &Crash},

@@ -96,7 +96,7 @@ Result<std::unique_ptr<EmulatedClone>> EmulatedClone::Begin(const std::string& f
   std::unique_ptr<EmulatedClone> clone(new EmulatedClone(std::move(source), to, std::move(replaced)));
   ZENFS_RETURN_IF_ERROR(clone->MakeTemporary());
   ZENFS_RETURN_IF_ERROR(clone->CopyData(progress));
-  ZENFS_RETURN_IF_ERROR(RenewDeviceUuid(clone->fd_, clone->from_.info.geometry, clone->temporary_));
+  ZENFS_RETURN_IF_ERROR(RenewDeviceUuid(clone->fd_, clone->from_.info, clone->temporary_));
   return clone;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "backends/emulator/emulated_queue.h"
@@ -11,6 +12,11 @@
 #include "device/request_check.h"
 
 namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kClockSeed = 1;  // the same drive each time
+
+}  // namespace
 
 std::uint32_t EmulatorOptions::latency_us(EmulatorCommand command) const {
   switch (command) {
@@ -30,7 +36,9 @@ class EmulatedDevice::Command {
   Command(EmulatedDevice& device, EmulatorCommand kind)
       : device_(device), kind_(kind), cpu_start_(ThreadCpuNanoseconds()) {
     const std::uint32_t latency = device.options_.latency_us(kind);
-    if (latency != 0) due_ = SteadyNow() + std::chrono::microseconds(latency);
+    if (latency == 0 && device.clock_ == nullptr) return;
+    start_ = SteadyNow();
+    if (latency != 0) due_ = start_ + std::chrono::microseconds(latency);
   }
   ~Command() { device_.cpu_ns_ += ThreadCpuNanoseconds() - cpu_start_; }
   Command(const Command&) = delete;
@@ -43,14 +51,35 @@ class EmulatedDevice::Command {
     ++kind.commands;
     kind.bytes += bytes;
   }
+  // It has been carried out, and takes the time of the profile. One that fails is due at once.
+  void Take(const TimedCommand& timed) {
+    if (device_.clock_ == nullptr) return;
+    MutexLock lock(device_.clock_mutex_);
+    due_ = std::max(due_, device_.clock_->Completion(timed, start_));
+  }
   void WaitUntilDue() const {
     if (due_ != SteadyTime{}) WaitPrecisely(due_);
   }
+  // The due of a finish moves while it waits.
+  void WaitUntilFinished(ZoneId zone) {
+    WaitUntilDue();
+    if (device_.clock_ == nullptr) return;
+    for (SteadyTime later = Finished(zone); later > due_; later = Finished(zone)) {
+      due_ = later;
+      WaitUntilDue();
+    }
+  }
 
  private:
+  SteadyTime Finished(ZoneId zone) {
+    MutexLock lock(device_.clock_mutex_);
+    return device_.clock_->FinishCompletion(zone, due_);
+  }
+
   EmulatedDevice& device_;
   const EmulatorCommand kind_;
   const std::uint64_t cpu_start_;
+  SteadyTime start_{};
   SteadyTime due_{};
 };
 
@@ -59,11 +88,13 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
     : name_(std::move(name)),
       identity_(store->Identity()),
       geometry_(ToDeviceGeometry(geometry, options.volatile_cache)),
+      capacity_(geometry.capacity()),
       mode_(mode),
       options_(options),
       store_(std::move(store)),
       zone_locks_(std::make_unique<Mutex[]>(geometry.zones)),
-      machine_(geometry) {}
+      machine_(geometry),
+      clock_(MakeDeviceClock(options.timing.value_or(Timing::kNone), geometry.zones, kClockSeed)) {}
 
 Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
                                                                const EmulatorGeometry& geometry,
@@ -92,7 +123,10 @@ Result<std::vector<ZoneInfo>> EmulatedDevice::Report(ZoneId first, std::uint32_t
 Status EmulatedDevice::Read(DeviceOffset offset, ByteSpan into) {
   Command command(*this, EmulatorCommand::kRead);
   const Status status = DoRead(offset, into);
-  if (status) command.Count(into.size());
+  if (status) {
+    command.Count(into.size());
+    command.Take({TimedCommand::Kind::kRead, geometry_.ZoneOf(offset), into.size()});
+  }
   command.WaitUntilDue();
   return status;
 }
@@ -102,7 +136,10 @@ Status EmulatedDevice::Write(DeviceOffset offset, std::span<const ByteView> piec
   std::uint64_t bytes = 0;
   for (const ByteView piece : pieces) bytes += piece.size();
   const Status status = DoWrite(offset, pieces, bytes);
-  if (status) command.Count(bytes);
+  if (status) {
+    command.Count(bytes);
+    command.Take({TimedCommand::Kind::kWrite, geometry_.ZoneOf(offset), bytes});
+  }
   command.WaitUntilDue();
   return status;
 }
@@ -110,15 +147,18 @@ Status EmulatedDevice::Write(DeviceOffset offset, std::span<const ByteView> piec
 Result<DeviceOffset> EmulatedDevice::Append(ZoneId zone, ByteView bytes) {
   Command command(*this, EmulatorCommand::kAppend);
   Result<DeviceOffset> place = DoAppend(zone, bytes);
-  if (place) command.Count(bytes.size());
+  if (place) {
+    command.Count(bytes.size());
+    command.Take({TimedCommand::Kind::kAppend, zone, bytes.size()});
+  }
   command.WaitUntilDue();
   return place;
 }
 
-Status EmulatedDevice::Reset(ZoneId zone) { return Manage(&ZoneMachine::Reset, zone); }
-Status EmulatedDevice::Finish(ZoneId zone) { return Manage(&ZoneMachine::Finish, zone); }
-Status EmulatedDevice::Open(ZoneId zone) { return Manage(&ZoneMachine::Open, zone); }
-Status EmulatedDevice::Close(ZoneId zone) { return Manage(&ZoneMachine::Close, zone); }
+Status EmulatedDevice::Reset(ZoneId zone) { return Manage(TimedCommand::Kind::kReset, zone); }
+Status EmulatedDevice::Finish(ZoneId zone) { return Manage(TimedCommand::Kind::kFinish, zone); }
+Status EmulatedDevice::Open(ZoneId zone) { return Manage(TimedCommand::Kind::kOpen, zone); }
+Status EmulatedDevice::Close(ZoneId zone) { return Manage(TimedCommand::Kind::kClose, zone); }
 
 Status EmulatedDevice::Flush() {
   ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
@@ -138,13 +178,20 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
     case IoRequest::Kind::kRead: {
       Command command(*this, EmulatorCommand::kRead);
       request.status = DoRead(request.offset, request.read_into);
-      if (request.status) command.Count(request.read_into.size());
+      if (request.status) {
+        command.Count(request.read_into.size());
+        command.Take({TimedCommand::Kind::kRead, geometry_.ZoneOf(request.offset), request.read_into.size()});
+      }
       return command.due();
     }
     case IoRequest::Kind::kWrite: {
       Command command(*this, EmulatorCommand::kWrite);
       request.status = DoWrite(request.offset, std::span(&request.write_from, 1), request.write_from.size());
-      if (request.status) command.Count(request.write_from.size());
+      if (request.status) {
+        command.Count(request.write_from.size());
+        command.Take(
+            {TimedCommand::Kind::kWrite, geometry_.ZoneOf(request.offset), request.write_from.size()});
+      }
       return command.due();
     }
     case IoRequest::Kind::kAppend: {
@@ -156,8 +203,11 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
               : Fail(Code::kInvalidArgument, fmt::format("{}: append to {}, which is not the start of a zone",
                                                          name_, request.offset.value));
       request.status = place ? Status{} : Fail(place.error());
-      if (place) request.placed_at = *place;
-      if (place) command.Count(request.write_from.size());
+      if (place) {
+        request.placed_at = *place;
+        command.Count(request.write_from.size());
+        command.Take({TimedCommand::Kind::kAppend, zone, request.write_from.size()});
+      }
       return command.due();
     }
   }
@@ -165,7 +215,7 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
 }
 
 void EmulatedDevice::WaitUntil(SteadyTime when) {
-  if (when == SteadyTime{}) return;
+  if (when == SteadyTime{} || when <= SteadyNow()) return;
   const std::uint64_t cpu_start = ThreadCpuNanoseconds();
   WaitPrecisely(when);
   cpu_ns_ += ThreadCpuNanoseconds() - cpu_start;
@@ -237,25 +287,60 @@ Result<DeviceOffset> EmulatedDevice::DoAppend(ZoneId zone, ByteView bytes) {
   return geometry_.ZoneStart(zone) + in_zone;
 }
 
-Status EmulatedDevice::Manage(Management management, ZoneId zone) {
+Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
   ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   ZENFS_RETURN_IF_ERROR(CheckZoneId(name_, geometry_, zone));
   Command command(*this, EmulatorCommand::kManagement);
+  TimedCommand timed;
   Status status;
   {
     MutexLock zone_lock(zone_locks_[zone.value]);
     bool emptied = false;
     {
       MutexLock lock(mutex_);
-      status = (machine_.*management)(zone);
+      timed = Timed(kind, zone);
+      status = (machine_.*ManagementOf(kind))(zone);
       SaveChanges();
       emptied = !machine_.changed().empty() && machine_.state(zone).condition == ZoneCondition::kEmpty;
     }
     if (emptied) status = store_->Discard(zone);
   }
-  if (status) command.Count(0);
-  command.WaitUntilDue();
+  if (status) {
+    command.Count(0);
+    command.Take(timed);
+  }
+  if (status && kind == TimedCommand::Kind::kFinish) {
+    command.WaitUntilFinished(zone);
+  } else {
+    command.WaitUntilDue();
+  }
   return status ? Status{} : Fail(status.error().With(name_));
+}
+
+// What the command will have to do, before it changes the zone. A zone that was finished is padded to its capacity,
+// unless it was finished empty.
+TimedCommand EmulatedDevice::Timed(TimedCommand::Kind kind, ZoneId zone) const {
+  const MachineZone state = machine_.state(zone);
+  const std::uint64_t written = state.written * geometry_.block_size;
+  const bool full = state.condition == ZoneCondition::kFull;
+  TimedCommand timed{kind, zone, 0};
+  if (written == 0) return timed;
+  if (kind == TimedCommand::Kind::kReset) timed.bytes = full ? capacity_ : written;
+  if (kind == TimedCommand::Kind::kFinish && !full) timed.bytes = capacity_ - written;
+  return timed;
+}
+
+EmulatedDevice::Management EmulatedDevice::ManagementOf(TimedCommand::Kind kind) {
+  switch (kind) {
+    case TimedCommand::Kind::kReset: return &ZoneMachine::Reset;
+    case TimedCommand::Kind::kOpen: return &ZoneMachine::Open;
+    case TimedCommand::Kind::kClose: return &ZoneMachine::Close;
+    case TimedCommand::Kind::kFinish:
+    case TimedCommand::Kind::kRead:
+    case TimedCommand::Kind::kWrite:
+    case TimedCommand::Kind::kAppend: break;  // the last three are no management
+  }
+  return &ZoneMachine::Finish;
 }
 
 EmulatorMeter EmulatedDevice::meter() const {
@@ -301,7 +386,9 @@ Result<std::unique_ptr<EmulatorDevice>> OpenEmulatedFile(const std::string& path
                                                          const EmulatorOptions& options) {
   ZENFS_ASSIGN_OR_RETURN(auto store, FileStore::Open(path, mode, options.hostsync));
   const EmulatorGeometry geometry = store->geometry();
-  return EmulatedDevice::Create("emu:" + path, geometry, mode, options, std::move(store));
+  EmulatorOptions asked = options;
+  if (!asked.timing) asked.timing = store->timing();
+  return EmulatedDevice::Create("emu:" + path, geometry, mode, asked, std::move(store));
 }
 
 }  // namespace zenfs

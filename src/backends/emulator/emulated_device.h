@@ -2,7 +2,10 @@
 //
 // Threads: any. A zone's lock keeps its commands that change it apart (so appends of several threads follow
 // one another); the machine's lock, taken inside it, is a leaf and never held over I/O. Latencies pass
-// outside of both. Reads take the machine's lock only.
+// outside of both. Reads take the machine's lock only. The lock of the clock is another leaf, taken by itself; a device
+// without a timing profile has no clock, takes no such lock and asks for no time.
+//
+// A command is carried out at once, and acknowledged when the clock says: what it changed is seen by others before.
 #pragma once
 
 #include <atomic>
@@ -11,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/emulator/device_clock.h"
 #include "backends/emulator/emulator.h"
 #include "backends/emulator/store.h"
 #include "backends/emulator/zone_machine.h"
@@ -59,10 +63,12 @@ class EmulatedDevice final : public EmulatorDevice {
   EmulatedDevice(std::string name, const EmulatorGeometry& geometry, OpenMode mode,
                  const EmulatorOptions& options, std::unique_ptr<Store> store);
 
+  static Management ManagementOf(TimedCommand::Kind kind);
   Status DoRead(DeviceOffset offset, ByteSpan into) EXCLUDES(mutex_);
   Status DoWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t bytes) EXCLUDES(mutex_);
   Result<DeviceOffset> DoAppend(ZoneId zone, ByteView bytes) EXCLUDES(mutex_);
-  Status Manage(Management command, ZoneId zone) EXCLUDES(mutex_);
+  Status Manage(TimedCommand::Kind kind, ZoneId zone) EXCLUDES(mutex_);
+  TimedCommand Timed(TimedCommand::Kind kind, ZoneId zone) const REQUIRES(mutex_);
   Status CheckWritableDevice() const;
   Status Refresh(ZoneId zone) REQUIRES(mutex_);
   void SaveChanges() REQUIRES(mutex_);
@@ -70,12 +76,15 @@ class EmulatedDevice final : public EmulatorDevice {
   const std::string name_;
   const std::string identity_;
   const Geometry geometry_;
+  const std::uint64_t capacity_;  // bytes of a sequential zone
   const OpenMode mode_;
   const EmulatorOptions options_;
   const std::unique_ptr<Store> store_;
   const std::unique_ptr<Mutex[]> zone_locks_;  // one per zone; before mutex_
   Mutex mutex_;                                // leaf
   ZoneMachine machine_ GUARDED_BY(mutex_);
+  Mutex clock_mutex_;                                                     // leaf
+  const std::unique_ptr<DeviceClock> clock_ PT_GUARDED_BY(clock_mutex_);  // nullptr: no timing profile
 
   struct AtomicKind {
     std::atomic<std::uint64_t> commands{0};

@@ -28,7 +28,7 @@ std::uint32_t HeaderCrc(HeaderBytes bytes) {
   return Crc32c(bytes);
 }
 
-HeaderBytes EncodeHeader(const EmulatorGeometry& g, const Uuid& uuid) {
+HeaderBytes EncodeHeader(const EmulatorGeometry& g, Timing timing, const Uuid& uuid) {
   const EmulatedLayout layout = LayoutOf(g);
   EmulatedFileHeader header{};
   std::memcpy(header.magic, kEmulatedFileMagic, sizeof header.magic);
@@ -40,6 +40,7 @@ HeaderBytes EncodeHeader(const EmulatorGeometry& g, const Uuid& uuid) {
   header.conventional = g.conventional;
   header.max_open = g.max_open;
   header.max_active = g.max_active;
+  header.timing = static_cast<std::uint32_t>(timing);
   header.table_offset = layout.table_offset;
   header.data_offset = layout.data_offset;
   std::memcpy(header.uuid, uuid.bytes.data(), sizeof header.uuid);
@@ -73,7 +74,15 @@ Result<EmulatedFileInfo> DecodeHeader(const HeaderBytes& bytes, const std::strin
                             "this one knows version {}",
                             path, header.version, kEmulatedFileVersion));
   }
+  const std::optional<Timing> timing = TimingOfNumber(header.timing);
+  if (!timing) {
+    return Fail(Code::kNotSupported,
+                fmt::format("{}: this emulated device asks for timing profile {}, which a newer zenfs made; "
+                            "this one does not know it",
+                            path, header.timing));
+  }
   EmulatedFileInfo info;
+  info.timing = *timing;
   info.geometry = {.zones = header.zones,
                    .zone_size = header.zone_size,
                    .zone_capacity = header.zone_capacity,
@@ -165,9 +174,9 @@ Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
 }
 
 // The full length comes last: until then the file counts as cut off, whenever this process dies.
-Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry& geometry) {
+Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry& geometry, Timing timing) {
   const EmulatedLayout layout = LayoutOf(geometry);
-  const HeaderBytes header = EncodeHeader(geometry, Uuid::Generate());
+  const HeaderBytes header = EncodeHeader(geometry, timing, Uuid::Generate());
   ZENFS_RETURN_IF_ERROR(WriteAll(fd, 0, header, path));
   std::vector<std::uint64_t> table(layout.table_bytes / sizeof(std::uint64_t));
   const ZoneMachine fresh(geometry);
@@ -204,8 +213,8 @@ Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes, const 
   return {};
 }
 
-Status RenewDeviceUuid(const UniqueFd& fd, const EmulatorGeometry& geometry, const std::string& path) {
-  return WriteAll(fd, 0, EncodeHeader(geometry, Uuid::Generate()), path);
+Status RenewDeviceUuid(const UniqueFd& fd, const EmulatedFileInfo& info, const std::string& path) {
+  return WriteAll(fd, 0, EncodeHeader(info.geometry, info.timing, Uuid::Generate()), path);
 }
 
 Status LockEmulatedFile(const UniqueFd& fd, const std::string& path) {
@@ -215,10 +224,11 @@ Status LockEmulatedFile(const UniqueFd& fd, const std::string& path) {
               fmt::format("emulated device {} is in use by {}", path, DescribeLockHolder(fd.get())));
 }
 
-Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry, bool overwrite) {
+Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry, bool overwrite,
+                          Timing timing) {
   ZENFS_RETURN_IF_ERROR(Validate(geometry));
   ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, MakeEmptyFile(path, overwrite));
-  const Status filled = Fill(fd, path, geometry);
+  const Status filled = Fill(fd, path, geometry, timing);
   if (!filled) ::unlink(path.c_str());  // ours, locked, and useless
   return filled;
 }

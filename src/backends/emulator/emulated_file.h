@@ -29,7 +29,7 @@ struct EmulatedFileHeader {
   std::uint32_t conventional;
   std::uint32_t max_open;
   std::uint32_t max_active;
-  std::uint32_t reserved;  // zero
+  std::uint32_t timing;  // the number of a Timing
   std::uint64_t table_offset;
   std::uint64_t data_offset;
   std::uint8_t uuid[16];
@@ -64,8 +64,8 @@ struct OpenedEmulatedFile {
 // Takes the exclusive lock that lives as long as the open file. kBusy with the holder in the text.
 [[nodiscard]] Status LockEmulatedFile(const UniqueFd& fd, const std::string& path);
 
-// Gives the device in the open file another UUID, as a copy of a device needs one. `geometry` is its own.
-[[nodiscard]] Status RenewDeviceUuid(const UniqueFd& fd, const EmulatorGeometry& geometry,
+// Gives the device in the open file another UUID, as a copy of a device needs one. `info` is its own.
+[[nodiscard]] Status RenewDeviceUuid(const UniqueFd& fd, const EmulatedFileInfo& info,
                                      const std::string& path);
 
 // Writes all of it, or fails with the errno in an Error of the code that fits.

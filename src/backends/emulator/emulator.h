@@ -1,7 +1,8 @@
 // A zoned device without hardware: in memory, or in one sparse file that survives the process and a kill -9.
 //
 // What it promises is the interface of device/zoned_device.h and the state machine of zone_machine.h. It
-// adds: a fixed latency for each kind of command, a meter, and zones that fail when a test asks for it.
+// adds: latencies, fixed ones for each kind of command or those of a drive (docs/timing.md), a meter, and zones that
+// fail when a test asks for it.
 //
 // An emulated file survives processes, not the host's loss of power, unless `hostsync` makes every Flush an
 // fdatasync of the file.
@@ -10,9 +11,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backends/emulator/emulator_geometry.h"
+#include "backends/emulator/timing.h"
 #include "base/uuid.h"
 #include "device/zoned_device.h"
 
@@ -22,8 +25,11 @@ enum class EmulatorCommand { kRead, kWrite, kAppend, kManagement, kFlush };
 inline constexpr std::size_t kEmulatorCommands = 5;
 
 struct EmulatorOptions {
+  // Whose times the commands take; unset: those that the file asks for, of a device in memory none. Each open device
+  // has a clock of its own: two processes that have one file open do not slow each other down.
+  std::optional<Timing> timing;
   // Microseconds from the start of a command to its completion; a command that takes the host longer is not
-  // made to wait. Commands of an IoQueue overlap.
+  // made to wait. Commands of an IoQueue overlap. Where there is a profile too, the later of the two counts.
   std::uint32_t read_us = 0;
   std::uint32_t write_us = 0;
   std::uint32_t append_us = 0;
@@ -60,13 +66,14 @@ class EmulatorDevice : public ZonedDevice {
                                                                  const EmulatorOptions& options = {});
 
 // Makes an emulated device of empty zones in a new file. With `overwrite` also in place of an existing
-// emulated device that nobody has open, or of an empty file; never of anything else.
+// emulated device that nobody has open, or of an empty file; never of anything else. `timing` is recorded in it.
 // Errors: kExists, kInvalidArgument, kBusy (with the holder), kNoSpace and others of the host.
 [[nodiscard]] Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry,
-                                        bool overwrite);
+                                        bool overwrite, Timing timing = Timing::kNone);
 
 struct EmulatedFileInfo {
   EmulatorGeometry geometry;
+  Timing timing = Timing::kNone;
   Uuid uuid;
   std::string model;
   std::uint32_t version = 0;

@@ -22,6 +22,13 @@ struct EmulatorGeometry {
   friend bool operator==(const EmulatorGeometry&, const EmulatorGeometry&) = default;
 };
 
+// The shape of the drive that the timing profile zn540 is of: 904 zones of 2 GiB with 1077 MiB to be written in each.
+inline constexpr EmulatorGeometry kZn540Geometry{.zones = 904,
+                                                 .zone_size = std::uint64_t{2048} << 20,
+                                                 .zone_capacity = std::uint64_t{1077} << 20,
+                                                 .max_open = 14,
+                                                 .max_active = 14};
+
 // kInvalidArgument with the first thing that is wrong, in one line.
 [[nodiscard]] Status Validate(const EmulatorGeometry& geometry);
 

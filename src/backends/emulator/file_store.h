@@ -22,6 +22,7 @@ class FileStore final : public Store {
   ~FileStore() override;
 
   const EmulatorGeometry& geometry() const { return file_.info.geometry; }
+  Timing timing() const { return file_.info.timing; }
 
   Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) override;
   Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) override;

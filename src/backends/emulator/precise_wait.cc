@@ -5,8 +5,18 @@
 namespace zenfs {
 namespace {
 
-// A sleep ends late by the kernel's timer slack (50 us unless the process chose another) and the switch back.
-constexpr std::chrono::microseconds kSleepIsLateBy{80};
+// How late a sharpened sleep ends on an idle host, in nine cases of ten (measured on two virtual cores: 3 us at the
+// median, 5 us there). The rest is spun.
+constexpr std::chrono::microseconds kSleepIsLateBy{5};
+// Going to sleep and coming back costs about as much CPU time as spinning so long.
+constexpr std::chrono::microseconds kShortestSleep{4};
+
+void SharpenOnce() {
+  thread_local bool sharp = false;
+  if (sharp) return;
+  SharpenSleep();
+  sharp = true;
+}
 
 }  // namespace
 
@@ -15,7 +25,10 @@ void WaitPrecisely(SteadyTime when) {
     SleepUntil(when);
     return;
   }
-  if (SteadyNow() + kSleepIsLateBy < when) SleepUntil(when - kSleepIsLateBy);
+  if (SteadyNow() + kSleepIsLateBy + kShortestSleep < when) {
+    SharpenOnce();
+    SleepUntil(when - kSleepIsLateBy);
+  }
   while (SteadyNow() < when) {
   }
 }

@@ -1,0 +1,127 @@
+// The time of a drive that acknowledges a write when it is in the drive's buffer: profile zn540. BufferedProfile holds
+// all its numbers; docs/timing.md says where they come from and what they give.
+//
+// A write or append starts when the controller takes it (one per interval) and the last write of its zone has been
+// acknowledged, and is acknowledged some microseconds later, which grow with its size. Its bytes go into the buffer,
+// which empties at the speed of the flash (WriteDrain). How full the buffer is, the drive looks at with every 13th
+// write; if it is too full, all writes wait until it has room again.
+//
+// A read waits for its die, one of 32: for reads before it there, and, as often as the dies are programming, for the
+// end of a program operation.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "backends/emulator/device_clock.h"
+#include "backends/emulator/write_drain.h"
+#include "base/random.h"
+
+namespace zenfs {
+
+// Times are nanoseconds.
+struct BufferedProfile {
+  // One of several straight pieces: `y` at `x`.
+  struct Point {
+    double x;
+    double y;
+  };
+
+  // Acknowledgement of a write: its median. Up to so many bytes the first, from there base and slope.
+  std::uint64_t short_write_bytes = 8 << 10;
+  double short_write_ns = 10'500;
+  double write_base_ns = 8'200;
+  double write_ns_per_kib = 440;
+  double short_append_extra_ns = 3'600;
+  double append_extra_ns = 4'300;
+  double company_ns = 2'700;     // while another write is on its way
+  double write_spread_ns = 600;  // mean of what varies, distributed exponentially about its median
+  double write_spread_ns_per_kib = 35;
+  double write_interval_ns = 5'376;            // 186,000 commands a second
+  std::uint64_t small_append_bytes = 8 << 10;  // appends below it:
+  double small_append_interval_ns = 7'576;     // 132,000 a second
+
+  double drain_mib_per_second = 1'147;
+  double buffer_mib = 4;
+  std::uint32_t look_every_writes = 13;
+  std::uint64_t look_every_bytes = 13 * (128 << 10);
+
+  double read_base_ns = 63'000;
+  double read_ns_per_kib = 2'420;
+  double read_spread_ns = 8'500;    // evenly to both sides
+  double read_interval_ns = 2'288;  // 437,000 commands a second, and no less than
+  double read_interval_base_ns = 300;
+  double read_interval_ns_per_kib = 372.5;  // 2.56 GiB/s
+  std::uint32_t dies = 32;
+  double die_busy_ns = 65'000;   // of one read
+  double read_stall_ns = 6'000;  // what a read takes from the drain when it meets a die that is programming
+  // How long a read waits for a die that is programming: quantiles of it.
+  std::array<Point, 5> program_wait = {
+      {{0, 68'000}, {0.77, 141'000}, {0.885, 180'000}, {0.943, 232'000}, {1, 300'000}}};
+  double program_memory_ns = 5'000'000;  // over how long the share of programming dies is averaged
+  double finish_program_share = 0.32;    // of the dies, while zones are finished
+
+  // Finish: the lesser of two lines.
+  double finish_nothing_ns = 14'000;
+  double finish_base_ns = 6'300'000;
+  double finish_mib_per_second = 1'197;
+  double finish_little_base_ns = 2'600'000;
+  double finish_little_mib_per_second = 600;
+
+  // Reset, by MiB that the zone holds. Of all but reset_idle_ns, the share is exclusive on the drain.
+  std::array<Point, 5> reset = {
+      {{0, 1'600'000}, {64.62, 5'100'000}, {269.25, 7'800'000}, {538.5, 11'200'000}, {1077, 15'500'000}}};
+  double reset_idle_ns = 1'600'000;
+  double reset_exclusive_share = 12.0 / 13.9;
+
+  double open_ns = 9'400;
+  double close_ns = 10'700;
+};
+
+class BufferedClock final : public DeviceClock {
+ public:
+  BufferedClock(const BufferedProfile& profile, std::uint32_t zones, std::uint64_t seed);
+
+  SteadyTime Completion(const TimedCommand& command, SteadyTime sent) override;
+  SteadyTime FinishCompletion(ZoneId zone, SteadyTime due) override;
+
+ private:
+  double Read(std::uint64_t bytes, double now);
+  double Write(const TimedCommand& command, double now);
+  double Reset(std::uint64_t bytes, double now);
+  double Finish(const TimedCommand& command, double now);
+  double WriteLatency(std::uint64_t bytes);
+  double AppendExtra(std::uint64_t bytes) const;
+  double RoomInBuffer(std::uint64_t bytes);
+  double DrainWork(std::uint64_t bytes) const;
+  double ProgrammingShare(double now);
+  double Uniform();  // in [0, 1)
+  double Now(SteadyTime time);
+  SteadyTime Time(double now) const;
+
+  const BufferedProfile profile_;
+  Random random_;
+  WriteDrain drain_;
+  std::optional<SteadyTime> origin_;  // time 0; the first command's
+
+  double next_write_ = 0;
+  double last_acknowledged_ = 0;
+  double held_until_ = 0;
+  std::uint32_t writes_since_look_ = 0;
+  std::uint64_t bytes_since_look_ = 0;
+  std::vector<double> zone_free_;  // when the zone's last write is acknowledged
+
+  double next_read_ = 0;
+  std::vector<double> die_free_;
+  double programmed_ = 0;  // recent work of the drain, that of long ago forgotten
+  double programmed_as_of_ = 0;
+
+  struct FinishTail {
+    ZoneId zone;
+    double after_drain;  // what a finish takes beside its programming
+  };
+  std::vector<FinishTail> finish_tails_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,52 @@
+// The time of a drive without a write buffer: profile bufferless. A write is acknowledged when the flash has been
+// programmed. BufferlessProfile holds all its numbers (docs/timing.md).
+//
+// The pages of a write or append go to the program units in turn. A unit takes the bytes of its next page while it
+// programs the one before, and programs one at a time. Writes of one zone follow one another, appends do not. The pages
+// of a read go to the units in turn as well; a read waits there for reads before it and for the page that is being
+// programmed, and goes before those that wait to be.
+#pragma once
+
+#include <vector>
+
+#include "backends/emulator/device_clock.h"
+
+namespace zenfs {
+
+struct BufferlessProfile {
+  std::uint32_t units = 16;
+  std::uint64_t page_bytes = 16 << 10;
+  std::chrono::nanoseconds transfer{25'000};  // of a page to its unit
+  std::chrono::nanoseconds program{450'000};
+  std::chrono::nanoseconds read{
+      134'200};  // of a page, or any part of it: 1 GiB in pieces of 4 KiB takes 2.2 s
+  std::chrono::nanoseconds open{9'400};
+  std::chrono::nanoseconds close{10'700};
+};
+
+class BufferlessClock final : public DeviceClock {
+ public:
+  BufferlessClock(const BufferlessProfile& profile, std::uint32_t zones);
+
+  // Resets and finishes take no time: nothing is known of them.
+  SteadyTime Completion(const TimedCommand& command, SteadyTime sent) override;
+  SteadyTime FinishCompletion(ZoneId, SteadyTime due) override { return due; }
+
+ private:
+  struct Unit {
+    SteadyTime register_free{};  // when the page that is transferred last begins to be programmed
+    SteadyTime programmed{};     // the last of its pages
+    SteadyTime read{};           // its last read
+  };
+
+  SteadyTime Program(std::uint64_t bytes, SteadyTime start);
+  SteadyTime Read(std::uint64_t bytes, SteadyTime start);
+
+  const BufferlessProfile profile_;
+  std::vector<Unit> units_;
+  std::uint64_t next_program_ = 0;
+  std::uint64_t next_read_ = 0;
+  std::vector<SteadyTime> zone_free_;  // when the zone's last write is acknowledged
+};
+
+}  // namespace zenfs
