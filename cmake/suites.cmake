@@ -38,9 +38,20 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/test_volume.cc
   rocksdb/writer_process.cc
 )
-set(ZENFS_TESTS_timing
+# The timing profiles: what both programs share, the tests of the model, and the program that measures in real time.
+set(ZENFS_TIMING_SOURCES
   timing/experiment.cc
   timing/experiments.cc
-  timing/model_test.cc
   timing/virtual_driver.cc
+)
+set(ZENFS_TESTS_timing
+  ${ZENFS_TIMING_SOURCES}
+  timing/model_test.cc
+)
+set(ZENFS_DEVICE_TIMING_SOURCES
+  ${ZENFS_TIMING_SOURCES}
+  timing/device_driver.cc
+  timing/main.cc
+  timing/queue_load.cc
+  timing/zone_load.cc
 )

@@ -25,5 +25,21 @@ function(zenfs_add_tests)
   zenfs_test_program(live FOLDER tests SOURCES ${ZENFS_TESTS_live}
     LINK zenfs_testing zenfs_volume zenfs_emulator)
   zenfs_test_program(timing FOLDER tests SOURCES ${ZENFS_TESTS_timing} LINK zenfs_emulator)
+  zenfs_add_device_timing()
   zenfs_test_program(crash FOLDER tests SOURCES ${ZENFS_TESTS_crash} LINK zenfs_testing zenfs_volume)
+endfunction()
+
+# Real time against what was measured on drives: alone on the host, and not with a sanitizer, which is too slow for it.
+function(zenfs_add_device_timing)
+  set(sources ${ZENFS_DEVICE_TIMING_SOURCES})
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/tests/)
+  add_executable(zenfs_device_timing ${sources})
+  target_link_libraries(zenfs_device_timing PRIVATE
+    zenfs_emulator CLI11::CLI11 nlohmann_json::nlohmann_json zenfs_flags)
+  if(ZENFS_SANITIZE)
+    message(STATUS "device_timing is not among the tests: with a sanitizer the host is too slow for real time")
+    return()
+  endif()
+  add_test(NAME device_timing COMMAND zenfs_device_timing)
+  set_tests_properties(device_timing PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
 endfunction()
