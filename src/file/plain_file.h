@@ -47,7 +47,8 @@ class PlainFile {
     ExtentSink* sink = nullptr;
     std::uint64_t buffer_bytes = 1 << 20;  // a multiple of the block size
     std::chrono::seconds space_wait{30};   // how long a write waits for a zone before kNoSpace/kTimedOut
-    std::atomic<std::uint64_t>* padding = nullptr;  // bytes written behind a file's end are added here, if given
+    std::atomic<std::uint64_t>* padding =
+        nullptr;  // bytes written behind a file's end are added here, if given
   };
 
   // What a Drain made durable-to-be: the argument of a SetExtents edit.

@@ -136,7 +136,8 @@ Status PlainFile::Place(std::uint64_t offset, std::span<const ByteView> pieces, 
     DropFront(rest, placed->length);
   }
   view_.Publish(map_.MakeView());
-  if (env_.padding != nullptr) env_.padding->fetch_add(RoundUp(content, geometry_.block_size) - content, std::memory_order_relaxed);
+  if (env_.padding != nullptr)
+    env_.padding->fetch_add(RoundUp(content, geometry_.block_size) - content, std::memory_order_relaxed);
   return {};
 }
 
