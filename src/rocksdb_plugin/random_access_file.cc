@@ -9,12 +9,14 @@
 namespace zenfs {
 
 RandomAccessFile::RandomAccessFile(MountedFile file, const FileOptions& options)
-    : file_(std::move(file)), direct_(options.use_direct_reads && file_.MayBeDirect()) {}
+    : file_(std::move(file)),
+      direct_(options.use_direct_reads && file_.MayBeDirect()),
+      mapped_(options.use_mmap_reads) {}
 
 IOStatus RandomAccessFile::Read(uint64_t offset, size_t n, const IOOptions&, Slice* result, char* scratch,
                                 IODebugContext*) const {
   return Guarded([&] {
-    if (scratch == nullptr) return ReadView(offset, n, result);
+    if (scratch == nullptr || mapped_) return ReadView(offset, n, result);
     return ReadInto(file_, offset, n, result, scratch);
   });
 }
@@ -46,7 +48,7 @@ IOStatus RandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, const
     owners.reserve(num_reqs);
     for (FSReadRequest& request : std::span(reqs, num_reqs)) {
       request.result = Slice();
-      if (request.scratch == nullptr) {
+      if (request.scratch == nullptr || mapped_) {
         request.status = ReadView(request.offset, request.len, &request.result);
         continue;
       }

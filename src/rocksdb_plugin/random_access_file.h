@@ -1,7 +1,7 @@
 // A file being read at any place, for RocksDB. Threads: any, at the same time.
 //
 // A read without memory to read into (no scratch) gives a pointer into a view of the file, valid as long as this
-// object: what RocksDB expects of a file with allow_mmap_reads.
+// object: what RocksDB expects of a file with allow_mmap_reads. Of one opened with use_mmap_reads every read does.
 #pragma once
 
 #include <memory>
@@ -44,6 +44,7 @@ class RandomAccessFile final : public rocksdb::FSRandomAccessFile {
 
   MountedFile file_;
   const bool direct_;
+  const bool mapped_;
   mutable Mutex view_mutex_;  // leaf: held while the view is made, not while it is read
   mutable std::unique_ptr<FileView> view_ GUARDED_BY(view_mutex_);  // made at the first read that needs it
 };

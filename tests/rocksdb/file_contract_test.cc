@@ -206,6 +206,18 @@ TEST_P(BothShapes, ReadsWithoutMemoryPointIntoTheFile) {
   EXPECT_EQ(requests[0].result.data(), kept[0].second.data() + 1'000);
 }
 
+TEST_P(BothShapes, FileOpenedAsMappedIsNeverCopied) {
+  ASSERT_STATUS_OK(WriteWhole(*fs_, GetParam(), "0123456789"));
+  FileOptions options;
+  options.use_mmap_reads = true;
+  auto file = OpenRandom(GetParam(), options);
+  char scratch[4] = {};
+  Slice result;
+  ASSERT_STATUS_OK(file->Read(3, 4, io_, &result, scratch, nullptr));
+  EXPECT_EQ(result.ToString(), "3456");
+  EXPECT_NE(result.data(), scratch);
+}
+
 TEST_P(BothShapes, ReadAsyncCallsBackBeforeItReturns) {
   ASSERT_STATUS_OK(WriteWhole(*fs_, GetParam(), "0123456789"));
   auto file = OpenRandom(GetParam());
