@@ -41,6 +41,7 @@ def build(version, steps):
         directory = build_root() / f"rocksdb-{version}"
         configure_and_build(steps, directory, f"-DZENFS_ROCKSDB={host}")
     symbols = library.read_bytes()
-    return Built(version=RELEASES[version].version, plugin=directory / "libzenfs.so", program=directory / "zenfs_rocksdb_smoke", library=library.name,
+    return Built(version=RELEASES[version].version, plugin=directory / "libzenfs.so",
+                 program=directory / "zenfs_rocksdb_smoke", library=library.name,
                  rtti=b"\0_ZTIN7rocksdb10FileSystemE\0" in symbols,
                  cxx11_abi=b"\0_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb\0" in symbols)

@@ -1,6 +1,7 @@
 """scripts/rocksdb-versions: its arguments, and its table."""
 import argparse
 import json
+import pathlib
 import sys
 import time
 
@@ -59,9 +60,9 @@ def main(arguments, usage):
         print(usage.strip())
         return 0
     parser = argparse.ArgumentParser(prog="rocksdb-versions", add_help=False)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", metavar="FILE")
     parser.add_argument("versions", nargs="*", metavar="VERSION", default=list(RELEASES))
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(["--json=-" if argument == "--json" else argument for argument in arguments])
     unknown = [version for version in options.versions if version not in RELEASES]
     if unknown:
         print(f"rocksdb-versions: RocksDB {unknown[0]} can't be had; {', '.join(RELEASES)} can", file=sys.stderr)
@@ -75,12 +76,17 @@ def main(arguments, usage):
         return 1
     rows = []
     built_before = []
-    if not options.json:
+    if options.json != "-":
         print("  ".join(f"{title:<{width}}" for title, _, width in COLUMNS).rstrip())
     for version in versions:
         rows.append(try_version(version, zenfs, built_before))
-        if not options.json:
+        if options.json != "-":
             print(line_of(rows[-1]), flush=True)
+    passed = sum(row["result"] == "passed" for row in rows)
     if options.json:
-        print(json.dumps(rows, indent=2))
-    return 0 if all(row["result"] == "passed" for row in rows) else 1
+        text = json.dumps({"passed": passed, "failed": len(rows) - passed, "versions": rows}, indent=2) + "\n"
+        if options.json == "-":
+            sys.stdout.write(text)
+        else:
+            pathlib.Path(options.json).write_text(text, encoding="utf-8")
+    return 0 if passed == len(rows) else 1
