@@ -7,6 +7,29 @@ function(zenfs_bench name)
   set_target_properties(zenfs_${name}_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 endfunction()
 
+# The ideal file system (docs/bench.md): libideal.so, for the RocksDB that the plugin is built for, and its test.
+function(zenfs_add_ideal)
+  set(sources bench/ideal/drive.cc bench/ideal/file_system.cc bench/ideal/memory_file.cc bench/ideal/readable_file.cc
+    bench/ideal/writable_file.cc src/rocksdb_plugin/rocksdb_version.cc src/rocksdb_plugin/status_conversion.cc)
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/)
+  add_library(zenfs_ideal_file_system OBJECT ${sources})
+  target_include_directories(zenfs_ideal_file_system PUBLIC ${PROJECT_SOURCE_DIR}/bench)
+  target_link_libraries(zenfs_ideal_file_system
+    PUBLIC zenfs_emulator zenfs_rocksdb nlohmann_json::nlohmann_json PRIVATE zenfs_flags)
+
+  set(exports ${PROJECT_SOURCE_DIR}/bench/ideal/libideal.map)
+  add_library(zenfs_ideal SHARED ${PROJECT_SOURCE_DIR}/bench/ideal/registration.cc)
+  set_target_properties(zenfs_ideal PROPERTIES
+    OUTPUT_NAME ideal LINK_DEPENDS ${exports} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(zenfs_ideal PRIVATE zenfs_ideal_file_system zenfs_flags)
+  target_link_options(zenfs_ideal PRIVATE
+    -Wl,--no-as-needed -Wl,-z,nodelete -Wl,--version-script=${exports})
+
+  if(ZENFS_TESTS)
+    zenfs_test_program(ideal FOLDER tests SOURCES bench/ideal_test.cc LINK zenfs_ideal_file_system)
+  endif()
+endfunction()
+
 function(zenfs_add_benches)
   find_package(benchmark REQUIRED)
   zenfs_bench(metrics SOURCES bench/metrics_bench.cc LINK zenfs_metrics)

@@ -113,7 +113,7 @@ class EmulatedCandidate:
     def __init__(self, programs, profile, directory):
         self.programs, self.profile, self.directory = programs, profile, pathlib.Path(directory)
         self.name = f"zenfs-{profile}"
-        self.uri = f"zenfs://emu:FILE?timing:{profile}"
+        self.uri = "zenfs://emu:FILE"
         self.description = (f"ZenFS on an emulated device on tmpfs, zones of {ZONE_BYTES // MIB} MiB, 14 open, "
                             + ("as fast as the host" if profile == "none" else f"timing profile {profile}"))
 
@@ -129,7 +129,7 @@ class EmulatedCandidate:
         image = folder / "device.img"
         zones = self.device_size(data_bytes) // ZONE_BYTES
         self.programs.zenfs("emu", "create", image, f"--zones={zones}", f"--zone-size={ZONE_BYTES}", "--max-open=14",
-                            "--max-active=14")
+                            "--max-active=14", f"--timing={self.profile}")
         self.programs.zenfs("mkfs", f"--emu={image}")
         # Append buffers in a directory of its own: what a killed program leaves goes away with the rest.
         uri = f"zenfs://emu:{image}?flush_dir:{folder}"
