@@ -19,7 +19,7 @@ namespace {
 // Address space, not memory: no file of a benchmark is longer, and nothing is ever mapped anew.
 constexpr std::uint64_t kMapped = std::uint64_t{16} << 30;
 constexpr std::uint64_t kGrowMin = 64 << 10;
-constexpr std::uint64_t kGrowMax = 4 << 20;
+constexpr std::uint64_t kGrowMax = 1 << 20;
 // From here on a system call that fills fresh pages is cheaper than having them zeroed and mapped first.
 constexpr std::size_t kLong = 16 << 10;
 

@@ -161,7 +161,8 @@ class Page:
                                    "value": row["space_amplification"], "text": show.size(row["used_bytes"]),
                                    "note": show.times(row["space_amplification"])} for row in rows], f"Space of {case}")
         return self.section("Space", "What the place holds at the end of a case, and how many times the live keys and values that "
-                            "is: superseded versions that RocksDB has not compacted yet, its logs, and what the file system adds.",
+                            "is: superseded versions that RocksDB has not compacted yet, its logs, and what the file system adds, "
+                            "in zones also what is dead and waits for a reset.",
                             panel)
 
     def table(self):

@@ -49,7 +49,7 @@ def wait_until_dead(pid, seconds, tick):
 
 
 def kill_all_of(process):
-    """The program and what it started: it leads a session of its own."""
+    """The program and what it started: it leads a process group of its own, which an interrupt from a terminal does not reach."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -74,7 +74,7 @@ def run(words, log, environment=None, seconds=600, tick=lambda: None):
         try:
             process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=sink,
                                        stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})},
-                                       start_new_session=True)
+                                       process_group=0)
         except OSError as error:
             raise ProcessFailed(f"can't be started: {error}", "") from error
     try:

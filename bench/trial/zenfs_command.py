@@ -27,9 +27,11 @@ class Zenfs:
         return self.json("stats", f"--page={page}")
 
     def used_bytes(self, uri):
-        """(what files hold and what is dead and not yet reset, what whole zones of logs and metadata hold)"""
+        """(what is written in all zones, dead or alive; what can't be written by others although nothing is there)"""
+        written = sum(zone["written"] for zone in self.json("zones", f"--uri={uri}")["zones"])
         space = self.json("df", f"--uri={uri}")
-        return space["used_bytes"] + space["reclaimable_bytes"], space["log_bytes"] + space["metadata_bytes"]
+        taken = space["total_bytes"] - space["free_bytes"] - space["lost_bytes"]
+        return written, max(0, taken - written)
 
 
 # The causes of what is written, in the order in which they are shown.
