@@ -206,6 +206,7 @@ set(ZENFS_SOURCES_reclaim
 set(ZENFS_TESTS_reclaim
   reclaim/extent_mover_test.cc
   reclaim/log_fold_test.cc
+  reclaim/reclaimer_test.cc
   reclaim/victim_test.cc
 )
 

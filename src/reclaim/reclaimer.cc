@@ -44,9 +44,23 @@ void Reclaimer::Empty(const ReclaimNeed& need) {
     return;
   }
   urgent_.store(need.urgency == ReclaimUrgency::kUrgent, std::memory_order_relaxed);
-  const Status emptied = env_.empty_zone(*victim);
-  if (!emptied) (emptied.error().code() == Code::kBusy ? busy_ : failed_).insert(*victim);
+  Note(*victim, need.urgency, env_.empty_zone(*victim));
   SyncPoint::Reach("reclaim:zone-done");
+}
+
+void Reclaimer::Note(ZoneId zone, ReclaimUrgency urgency, const Status& emptied) {
+  if (emptied) {
+    // Live data that no file owns: the accounting is wrong, and nothing can be done about it in this mount.
+    if (env_.zones->Zone(zone).live != 0) failed_.insert(zone);
+    return;
+  }
+  switch (emptied.error().code()) {
+    case Code::kBusy:
+    case Code::kTimedOut: busy_.insert(zone); return;
+    // Trying on would fill the device with copies that nothing points to.
+    case Code::kNoSpace: env_.zones->ReclaimFoundNothing(urgency); return;
+    default: failed_.insert(zone);
+  }
 }
 
 void Reclaimer::Pause(std::chrono::nanoseconds piece) const {

@@ -17,7 +17,8 @@ class Reclaimer {
  public:
   struct Env {
     ZoneManager* zones = nullptr;
-    // Moves all live data out of the zone. kBusy: try again soon; any other error: leave that zone alone from here on.
+    // Moves all live data out of the zone. kBusy, kTimedOut: try again soon. kNoSpace: there is no room for copies, or
+    // for their commit, until more data dies. Any other error: leave that zone alone from here on.
     std::function<Status(ZoneId)> empty_zone;
     // Called between zones; true if it wants to be called again soon.
     std::function<bool()> finish_up;
@@ -36,6 +37,7 @@ class Reclaimer {
  private:
   void Run();
   void Empty(const ReclaimNeed& need);
+  void Note(ZoneId zone, ReclaimUrgency urgency, const Status& emptied);
 
   const Env env_;
   std::set<ZoneId> failed_;  // an error that trying again would not change

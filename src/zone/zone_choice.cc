@@ -195,6 +195,8 @@ ZonePool::Taken ZonePool::TakeForLog() {
   if (empty_.empty()) {
     if (pending_resets_ == 0) ResetDeadActives();
     if (pending_resets_ != 0) return Untaken(Outcome::kWait);
+    // Not for reclaim: the log is asked for zones before there is one, while a volume is being mounted, and a sync does
+    // not wait for data to be moved.
     return Untaken(table_.totals().pinned_dead != 0 ? Outcome::kWaitForPins : Outcome::kNoSpace);
   }
   const ZoneId zone = empty_.front();

@@ -1,0 +1,135 @@
+// When the reclaimer is asked, what it makes of the answers, and that nobody waits for what will not come.
+#include "reclaim/reclaimer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "zone/zone_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint32_t kZones = 12;
+constexpr std::uint64_t kBlocks = 64;  // a zone
+
+// A device of which every zone but the one that is kept is full, and half dead.
+class ReclaimerTest : public ::testing::Test {
+ protected:
+  ReclaimerTest() : device_(CreateMemoryDevice(TestGeometry(kZones, kBlocks, 0))) {
+    const auto plan = PlanSlots(device_->geometry());
+    auto report = device_->Report(ZoneId(0), kZones);
+    zones_ =
+        *ZoneManager::Create(*device_, *plan, *std::move(report), {.reserved_for_log = 0, .reclaims = true});
+    EXPECT_TRUE(zones_->Start());
+    sink_ = MakeZoneExtentSink(*zones_);
+    memory_ = AlignedBuffer(kBlocks * kTestBlock);
+    for (std::uint32_t zone = 0; zone + 1 < kZones; ++zone) {
+      for (int half = 0; half < 2; ++half) Fill(half == 0 ? dead_ : live_, kBlocks / 2);
+    }
+    zones_->RemoveLive(dead_);
+  }
+  void Fill(std::vector<Extent>& extents, std::uint64_t blocks) {
+    const ByteView bytes = memory_.View(0, blocks * kTestBlock);
+    const auto placed = sink_->Write(cursor_, Lifetime::kMedium, {&bytes, 1}, Soon());
+    ASSERT_TRUE(placed) << placed.error().ToString();
+    ASSERT_EQ(placed->length, bytes.size());
+    extents.push_back({0, placed->place, placed->length});
+    zones_->AddLive({&extents.back(), 1});
+  }
+  static Deadline Soon() { return Deadline::After(std::chrono::seconds(60)); }
+
+  Result<ZoneWriter> Acquire(Deadline deadline) {
+    ZoneClaim claim;
+    return zones_->AcquireData(claim, Lifetime::kMedium, deadline);
+  }
+
+  std::unique_ptr<EmulatorDevice> device_;
+  std::unique_ptr<ZoneManager> zones_;
+  std::unique_ptr<ExtentSink> sink_;
+  SinkCursor cursor_;
+  AlignedBuffer memory_;
+  std::vector<Extent> dead_;
+  std::vector<Extent> live_;
+};
+
+struct RunningReclaimer {
+  RunningReclaimer(ZoneManager& zones, std::function<Status(ZoneId)> empty_zone)
+      : zones_(zones),
+        reclaimer_(
+            {.zones = &zones, .empty_zone = std::move(empty_zone), .finish_up = [] { return false; }}) {
+    reclaimer_.Start();
+  }
+  ~RunningReclaimer() {
+    zones_.Stop();
+    reclaimer_.Join();
+  }
+  ZoneManager& zones_;
+  Reclaimer reclaimer_;
+};
+
+TEST_F(ReclaimerTest, AWriterThatFindsNoRoomGetsTheZoneThatWasEmptied) {
+  std::atomic<int> emptied = 0;
+  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
+    ++emptied;
+    for (const Extent& extent : live_) {
+      if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
+    }
+    return {};
+  });
+  const auto writer = Acquire(Soon());
+  EXPECT_TRUE(writer) << writer.error().ToString();
+  EXPECT_GE(emptied, 1);
+}
+
+// As after damage: the accounting says that something lives there, and no file owns it.
+TEST_F(ReclaimerTest, AZoneThatDoesNotGetEmptyIsTriedOnce) {
+  std::atomic<std::uint32_t> calls = 0;
+  RunningReclaimer running(*zones_, [&](ZoneId) -> Status {
+    ++calls;
+    return {};
+  });
+  const auto writer = Acquire(Soon());
+  ASSERT_FALSE(writer);
+  EXPECT_EQ(writer.error().code(), Code::kNoSpace);
+  EXPECT_EQ(calls, kZones - 1);
+}
+
+TEST_F(ReclaimerTest, AZoneThatFailsIsTriedOnce) {
+  std::atomic<std::uint32_t> calls = 0;
+  RunningReclaimer running(*zones_, [&](ZoneId) -> Status {
+    ++calls;
+    return Fail(Code::kIo, "unreadable");
+  });
+  EXPECT_EQ(Acquire(Soon()).error().code(), Code::kNoSpace);
+  EXPECT_EQ(calls, kZones - 1);
+}
+
+TEST_F(ReclaimerTest, NoRoomForCopiesIsNoSpaceUntilMoreDies) {
+  std::atomic<std::uint32_t> calls = 0;
+  RunningReclaimer running(*zones_, [&](ZoneId) -> Status {
+    ++calls;
+    return Fail(Code::kNoSpace, "no room for the commit");
+  });
+  EXPECT_EQ(Acquire(Soon()).error().code(), Code::kNoSpace);
+  const std::uint32_t before = calls;
+  EXPECT_EQ(Acquire(Soon()).error().code(), Code::kNoSpace);
+  EXPECT_EQ(calls, before);
+  zones_->RemoveLive({live_.data(), 1});  // all of that zone is dead now
+  EXPECT_TRUE(Acquire(Soon()));
+}
+
+TEST_F(ReclaimerTest, WhatIsBusyIsTriedAgainUntilItIsNot) {
+  std::atomic<std::uint32_t> calls = 0;
+  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
+    if (++calls < 3 * kZones) return Fail(Code::kBusy, "somebody writes it");
+    for (const Extent& extent : live_) {
+      if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
+    }
+    return {};
+  });
+  EXPECT_TRUE(Acquire(Soon()));
+}
+
+}  // namespace
+}  // namespace zenfs
