@@ -34,7 +34,8 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
     }
     Unclaim(claim);
   }
-  ResetOneIfShort();
+  ResetOneIfShort();  // which takes the room of that zone away for now
+  if (purpose == WritePurpose::kData && RoomForData() < setup_.geometry.block_size) return NoRoomForData();
   const Candidates found = FindActive(lifetime);
   if (found.free && found.free->match <= Match::kGood) {
     return Take(found.free->zone, claim, lifetime, purpose);

@@ -11,8 +11,9 @@ constexpr std::uint64_t kBlocksAZone = 16;
 
 // A pool over empty zones, with what a device would say played by hand.
 struct Bench {
-  explicit Bench(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve = 0)
-      : pool(Make(zones, plan, reserve)) {
+  explicit Bench(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve = 0,
+                 std::uint64_t reclaim_room = 0)
+      : pool(Make(zones, plan, reserve, reclaim_room)) {
     pool.Start();
   }
   static Geometry GeometryOf(std::uint32_t zones) {
@@ -21,7 +22,8 @@ struct Bench {
     geometry.zone_count = zones;
     return geometry;
   }
-  static ZonePool Make(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve) {
+  static ZonePool Make(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve,
+                       std::uint64_t reclaim_room) {
     const Geometry geometry = GeometryOf(zones);
     std::vector<ZoneInfo> report;
     for (std::uint32_t i = 0; i < zones; ++i) {
@@ -31,7 +33,7 @@ struct Bench {
       info.capacity = geometry.zone_size;
       report.push_back(info);
     }
-    return ZonePool({geometry, plan, reserve, false}, report, {});
+    return ZonePool({geometry, plan, reserve, 0, reclaim_room, false}, report, {});
   }
 
   ZonePool::Taken Take(ZonePool::Claim& claim, Lifetime lifetime) {
@@ -194,6 +196,21 @@ TEST(ZonePoolTest, PinnedDeadZoneIsNotResetUntilTheLastPinGoes) {
   EXPECT_FALSE(bench.pool.HasJob());
   bench.pool.Unpin(ZoneAt(extent));
   EXPECT_TRUE(bench.pool.HasJob());
+}
+
+// The reset of a dead active zone takes its room away: what is left may be no more than reclaim needs.
+TEST(ZonePoolTest, NoZoneIsHandedOutWithoutRoom) {
+  Bench bench(3, {.data = 4, .open_data = 4}, 0, kBlocksAZone * kBlock);
+  ZonePool::Claim a, b, c, d;
+  bench.Write(a, Lifetime::kShort, 12);
+  const Extent dead = bench.Write(b, Lifetime::kMedium, 4);
+  bench.Write(c, Lifetime::kLong, 4);
+  bench.pool.Unclaim(b);
+  bench.pool.RemoveLive({{dead}});
+  const ZonePool::Taken taken = bench.Take(d, Lifetime::kExtreme);
+  EXPECT_EQ(taken.outcome, ZonePool::Outcome::kWait) << "room " << taken.room;
+  EXPECT_TRUE(bench.pool.HasJob());
+  EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
 }
 
 TEST(ZonePoolTest, ZonePinnedWhileItsResetIsQueuedIsKept) {
