@@ -31,8 +31,8 @@ Cost CostOfProcess() {
   return cost;
 }
 
-// What a command costs the process beyond what its meter sees: most of it is the reading of the CPU clock itself.
-double UnmeteredSecondsOfCommand() {
+// What a metered command costs the process beyond what its meter sees: most of it is the reading of the CPU clock itself.
+double UnmeteredSeconds() {
   static const double seconds = [] {
     constexpr int kCommands = 100'000;
     const auto device = CreateMemoryDevice(kGeometry);
@@ -81,10 +81,8 @@ Cost& Cost::operator+=(const Cost& other) {
 Cost BenchVolume::CostSoFar() const {
   Cost cost = CostOfProcess();
   const EmulatorMeter meter = device_->meter();
-  std::uint64_t commands = 0;
-  for (const EmulatorMeter::Kind& kind : meter.kinds) commands += kind.commands;
   cost.device_cpu_seconds =
-      static_cast<double>(meter.cpu_ns) / 1e9 + static_cast<double>(commands) * UnmeteredSecondsOfCommand();
+      static_cast<double>(meter.cpu_ns) / 1e9 + static_cast<double>(meter.metered) * UnmeteredSeconds();
   for (const auto kind : {EmulatorCommand::kWrite, EmulatorCommand::kAppend}) {
     cost.device_writes += meter.of(kind).commands;
     cost.device_bytes += meter.of(kind).bytes;
@@ -99,7 +97,7 @@ Cost BenchFile::CostSoFar() const {
 }
 
 BenchVolume::BenchVolume(Medium medium) {
-  UnmeteredSecondsOfCommand();  // found out now, not while something is measured
+  UnmeteredSeconds();  // found out now, not while something is measured
   if (medium == Medium::kMemory) {
     device_ = CreateMemoryDevice(kGeometry);
   } else {

@@ -36,6 +36,7 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/zone_machine.cc
 )
 set(ZENFS_TESTS_emulator
+  backends/emulator/cpu_meter_test.cc
   backends/emulator/device_clock_test.cc
   backends/emulator/emulated_clone_test.cc
   backends/emulator/emulated_device_test.cc

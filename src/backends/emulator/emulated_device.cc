@@ -14,7 +14,8 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kClockSeed = 1;  // the same drive each time
+constexpr std::uint64_t kClockSeed = 1;    // the same drive each time
+constexpr std::uint64_t kSoon = 64 << 10;  // bytes that are moved before two readings of the CPU clock pay
 
 }  // namespace
 
@@ -33,14 +34,10 @@ std::uint32_t EmulatorOptions::latency_us(EmulatorCommand command) const {
 // time in any case.
 class EmulatedDevice::Command {
  public:
-  Command(EmulatedDevice& device, EmulatorCommand kind)
-      : device_(device), kind_(kind), cpu_start_(ThreadCpuNanoseconds()) {
-    const std::uint32_t latency = device.options_.latency_us(kind);
-    if (latency == 0 && device.clock_ == nullptr) return;
-    start_ = SteadyNow();
-    if (latency != 0) due_ = start_ + std::chrono::microseconds(latency);
-  }
-  ~Command() { device_.cpu_ns_ += ThreadCpuNanoseconds() - cpu_start_; }
+  // Moves bytes.
+  Command(EmulatedDevice& device, EmulatorCommand kind, std::uint64_t bytes)
+      : Command(device, kind, bytes <= kSoon && !device.Waits(kind)) {}
+  Command(EmulatedDevice& device, EmulatorCommand kind) : Command(device, kind, false) {}
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
@@ -71,6 +68,14 @@ class EmulatedDevice::Command {
   }
 
  private:
+  Command(EmulatedDevice& device, EmulatorCommand kind, bool ends_soon)
+      : device_(device), kind_(kind), cpu_(device.cpu_, ends_soon) {
+    if (!device.Waits(kind)) return;
+    start_ = SteadyNow();
+    const std::uint32_t latency = device.options_.latency_us(kind);
+    if (latency != 0) due_ = start_ + std::chrono::microseconds(latency);
+  }
+
   SteadyTime Finished(ZoneId zone) {
     MutexLock lock(device_.clock_mutex_);
     return device_.clock_->FinishCompletion(zone, due_);
@@ -78,7 +83,7 @@ class EmulatedDevice::Command {
 
   EmulatedDevice& device_;
   const EmulatorCommand kind_;
-  const std::uint64_t cpu_start_;
+  const CpuMeter::Span cpu_;
   SteadyTime start_{};
   SteadyTime due_{};
 };
@@ -91,6 +96,7 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
       capacity_(geometry.capacity()),
       mode_(mode),
       options_(options),
+      timed_(options.timing.value_or(Timing::kNone) != Timing::kNone),
       store_(std::move(store)),
       zone_locks_(std::make_unique<Mutex[]>(geometry.zones)),
       machine_(geometry),
@@ -121,7 +127,7 @@ Result<std::vector<ZoneInfo>> EmulatedDevice::Report(ZoneId first, std::uint32_t
 }
 
 Status EmulatedDevice::Read(DeviceOffset offset, ByteSpan into) {
-  Command command(*this, EmulatorCommand::kRead);
+  Command command(*this, EmulatorCommand::kRead, into.size());
   const Status status = DoRead(offset, into);
   if (status) {
     command.Count(into.size());
@@ -132,9 +138,9 @@ Status EmulatedDevice::Read(DeviceOffset offset, ByteSpan into) {
 }
 
 Status EmulatedDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
-  Command command(*this, EmulatorCommand::kWrite);
   std::uint64_t bytes = 0;
   for (const ByteView piece : pieces) bytes += piece.size();
+  Command command(*this, EmulatorCommand::kWrite, bytes);
   const Status status = DoWrite(offset, pieces, bytes);
   if (status) {
     command.Count(bytes);
@@ -145,7 +151,7 @@ Status EmulatedDevice::Write(DeviceOffset offset, std::span<const ByteView> piec
 }
 
 Result<DeviceOffset> EmulatedDevice::Append(ZoneId zone, ByteView bytes) {
-  Command command(*this, EmulatorCommand::kAppend);
+  Command command(*this, EmulatorCommand::kAppend, bytes.size());
   Result<DeviceOffset> place = DoAppend(zone, bytes);
   if (place) {
     command.Count(bytes.size());
@@ -176,7 +182,7 @@ std::unique_ptr<IoQueue> EmulatedDevice::CreateQueue(std::size_t depth) {
 SteadyTime EmulatedDevice::Start(IoRequest& request) {
   switch (request.kind) {
     case IoRequest::Kind::kRead: {
-      Command command(*this, EmulatorCommand::kRead);
+      Command command(*this, EmulatorCommand::kRead, request.read_into.size());
       request.status = DoRead(request.offset, request.read_into);
       if (request.status) {
         command.Count(request.read_into.size());
@@ -185,7 +191,7 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
       return command.due();
     }
     case IoRequest::Kind::kWrite: {
-      Command command(*this, EmulatorCommand::kWrite);
+      Command command(*this, EmulatorCommand::kWrite, request.write_from.size());
       request.status = DoWrite(request.offset, std::span(&request.write_from, 1), request.write_from.size());
       if (request.status) {
         command.Count(request.write_from.size());
@@ -195,7 +201,7 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
       return command.due();
     }
     case IoRequest::Kind::kAppend: {
-      Command command(*this, EmulatorCommand::kAppend);
+      Command command(*this, EmulatorCommand::kAppend, request.write_from.size());
       const ZoneId zone = geometry_.ZoneOf(request.offset);
       Result<DeviceOffset> place =
           request.offset == geometry_.ZoneStart(zone)
@@ -216,9 +222,8 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
 
 void EmulatedDevice::WaitUntil(SteadyTime when) {
   if (when == SteadyTime{} || when <= SteadyNow()) return;
-  const std::uint64_t cpu_start = ThreadCpuNanoseconds();
+  const CpuMeter::Span cpu(cpu_, /*ends_soon=*/false);
   WaitPrecisely(when);
-  cpu_ns_ += ThreadCpuNanoseconds() - cpu_start;
 }
 
 Status EmulatedDevice::DoRead(DeviceOffset offset, ByteSpan into) {
@@ -348,7 +353,8 @@ EmulatorMeter EmulatedDevice::meter() const {
   for (std::size_t i = 0; i < kEmulatorCommands; ++i) {
     meter.kinds[i] = {kinds_[i].commands.load(), kinds_[i].bytes.load()};
   }
-  meter.cpu_ns = cpu_ns_.load();
+  meter.cpu_ns = cpu_.nanoseconds();
+  meter.metered = cpu_.spans();
   return meter;
 }
 

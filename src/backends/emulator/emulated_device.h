@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/emulator/cpu_meter.h"
 #include "backends/emulator/device_clock.h"
 #include "backends/emulator/emulator.h"
 #include "backends/emulator/store.h"
@@ -69,6 +70,8 @@ class EmulatedDevice final : public EmulatorDevice {
   Result<DeviceOffset> DoAppend(ZoneId zone, ByteView bytes) EXCLUDES(mutex_);
   Status Manage(TimedCommand::Kind kind, ZoneId zone) EXCLUDES(mutex_);
   TimedCommand Timed(TimedCommand::Kind kind, ZoneId zone) const REQUIRES(mutex_);
+  // Whether commands of the kind take a time of the device.
+  bool Waits(EmulatorCommand kind) const { return timed_ || options_.latency_us(kind) != 0; }
   Status CheckWritableDevice() const;
   Status Refresh(ZoneId zone) REQUIRES(mutex_);
   void SaveChanges() REQUIRES(mutex_);
@@ -79,6 +82,7 @@ class EmulatedDevice final : public EmulatorDevice {
   const std::uint64_t capacity_;  // bytes of a sequential zone
   const OpenMode mode_;
   const EmulatorOptions options_;
+  const bool timed_;  // there is a clock_
   const std::unique_ptr<Store> store_;
   const std::unique_ptr<Mutex[]> zone_locks_;  // one per zone; before mutex_
   Mutex mutex_;                                // leaf
@@ -91,7 +95,7 @@ class EmulatedDevice final : public EmulatorDevice {
     std::atomic<std::uint64_t> bytes{0};
   };
   std::array<AtomicKind, kEmulatorCommands> kinds_;
-  std::atomic<std::uint64_t> cpu_ns_{0};
+  CpuMeter cpu_;
 };
 
 }  // namespace zenfs

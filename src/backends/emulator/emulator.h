@@ -48,7 +48,8 @@ struct EmulatorMeter {
     std::uint64_t bytes = 0;
   };
   std::array<Kind, kEmulatorCommands> kinds{};
-  std::uint64_t cpu_ns = 0;  // CPU time of the callers' threads spent inside the device, waiting included
+  std::uint64_t cpu_ns = 0;   // CPU time of the callers' threads spent inside the device, waiting included
+  std::uint64_t metered = 0;  // how many commands cpu_ns comes from: short ones are sampled (cpu_meter.h)
 
   const Kind& of(EmulatorCommand command) const { return kinds[static_cast<std::size_t>(command)]; }
 };
