@@ -81,24 +81,27 @@ class Page:
                 "verdict": "" if base else self.verdict(ratio, more_is_better), **more}
 
     def glance(self):
-        """Ratios of throughput, a row a phase and a column a candidate; the last row is the geometric mean."""
+        """Ratios of throughput, a row a phase; the last row is the geometric mean. Columns: each candidate to the base, then
+        each whose limit was measured to that."""
         others = [name for name in self.names if name != self.results["base"]]
+        limited = [name for name in self.names if any(row["candidate"] == name and row["of_limit"] for row in self.results["summary"])]
         if not others:
             return ""
-        lines, columns = [], {name: [] for name in others}
+        lines = []
         for (case, phase), rows in self.groups.items():
-            ratios = {row["candidate"]: row["ratio"]["ops_per_second"] for row in rows}
-            for name in others:
-                if ratios.get(name):
-                    columns[name].append(ratios[name])
-            lines.append((f"{case} · {phase}", [ratios.get(name) for name in others]))
+            found = {row["candidate"]: row for row in rows}
+            lines.append((f"{case} · {phase}",
+                          [found[name]["ratio"]["ops_per_second"] if name in found else None for name in others] +
+                          [found[name]["of_limit"] if name in found else None for name in limited]))
         if len(lines) > 1:
-            lines.append(("geometric mean", [statistics.geometric_mean(found) if found else None for found in columns.values()]))
+            columns = [[value for value in column if value] for column in zip(*[values for _, values in lines])]
+            lines.append(("geometric mean", [statistics.geometric_mean(column) if column else None for column in columns]))
         body = "".join(f"<tr><td>{escape(name)}</td>{''.join(self.ratio_cell(value) for value in values)}</tr>"
                        for name, values in lines)
-        heads = "".join(f"<th>{escape(name)}</th>" for name in others)
-        return (f"<h2>At a glance</h2><p>Throughput, as many times that of {escape(self.results['base'])}.</p>"
-                f"<div class='scroll glance'><table><tr><th></th>{heads}</tr>{body}</table></div>")
+        heads = "".join(f"<th>{escape(name)}</th>" for name in [*others, *[f"{name} to its limit" for name in limited]])
+        text = f"Throughput, as many times that of {escape(self.results['base'])}"
+        text += "; to its limit: that of the ideal file system on a device with the same times." if limited else "."
+        return f"<h2>At a glance</h2><p>{text}</p><div class='scroll glance'><table><tr><th></th>{heads}</tr>{body}</table></div>"
 
     def ratio_cell(self, value):
         if value is None:

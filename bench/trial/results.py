@@ -21,7 +21,8 @@ SHAPE = {
     "summary": [{"case": str, "phase": str, "candidate": str, "repetitions": int, "ops_per_second": NUMBER,
                  "ops_per_second_range": [NUMBER], "latency_us": dict, "cpu_us_per_op": NUMBER,
                  "emulation_cpu_us_per_op": NUMBER, "device_bytes": dict, "write_amplification": MAYBE,
-                 "space_amplification": MAYBE, "ratio": {"ops_per_second": MAYBE, "cpu_us_per_op": MAYBE}}],
+                 "space_amplification": MAYBE, "ratio": {"ops_per_second": MAYBE, "cpu_us_per_op": MAYBE},
+                 "of_limit": MAYBE}],
     "failures": [{"case": str, "phase": str, "candidate": str, "reason": str, "tail": str}],
 }
 

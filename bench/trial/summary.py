@@ -26,7 +26,12 @@ def ratio(samples, base, figure):
     return median(ratios)
 
 
-def row(samples, base):
+def limit_of(candidate):
+    """The candidate that only waits the times which this one's device takes, if there is such a one."""
+    return "ideal-" + candidate.removeprefix("zenfs-") if candidate.startswith("zenfs-") else None
+
+
+def row(samples, base, limit):
     first = samples[0]
     out = {"case": first["case"], "phase": first["phase"], "candidate": first["candidate"], "repetitions": len(samples)}
     out.update({figure: median([one.get(figure) for one in samples]) for figure in MEDIANS})
@@ -34,6 +39,7 @@ def row(samples, base):
     out["latency_us"] = median_of_maps([one["latency_us"] for one in samples])
     out["device_bytes"] = median_of_maps([one["device_bytes"] for one in samples])
     out["ratio"] = {figure: ratio(samples, base, figure) for figure in RATIOS}
+    out["of_limit"] = ratio(samples, limit, "ops_per_second")
     return out
 
 
@@ -44,5 +50,10 @@ def summarise(samples, base_name):
         phase = phases.setdefault((sample["case"], sample["phase"]), len(phases))
         candidate = candidates.setdefault(sample["candidate"], len(candidates))
         groups.setdefault((phase, candidate), []).append(sample)
-    base = candidates.get(base_name)
-    return [row(groups[phase, candidate], groups.get((phase, base), [])) for phase, candidate in sorted(groups)]
+    names = list(candidates)
+
+    def measured(phase, name):
+        return groups.get((phase, candidates.get(name)), [])
+
+    return [row(group, measured(phase, base_name), measured(phase, limit_of(names[candidate])))
+            for (phase, candidate), group in sorted(groups.items())]

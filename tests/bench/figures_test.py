@@ -90,6 +90,12 @@ class YcsbOutput(unittest.TestCase):
 
 
 class Summary(unittest.TestCase):
+    def test_the_limit_is_the_ideal_with_the_times_of_the_same_device(self):
+        samples = [sample("c", "p", name, 0, rate) for name, rate in
+                   (("posix-tmpfs", 100), ("zenfs-zn540", 45), ("ideal-none", 300), ("ideal-zn540", 50))]
+        rows = {row["candidate"]: row["of_limit"] for row in summary.summarise(samples, "posix-tmpfs")}
+        self.assertEqual(rows, {"posix-tmpfs": None, "zenfs-zn540": 0.9, "ideal-none": None, "ideal-zn540": None})
+
     def test_ratios_are_of_the_turns_and_not_of_the_medians(self):
         samples = [sample("c", "p", "a", 0, 100), sample("c", "p", "a", 1, 200), sample("c", "p", "a", 2, 1000),
                    sample("c", "p", "b", 0, 110), sample("c", "p", "b", 1, 100), sample("c", "p", "b", 2, 900)]

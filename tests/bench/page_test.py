@@ -88,6 +88,14 @@ class WholePage(unittest.TestCase):
         self.assertIn("put error: &lt;no space&gt;", self.page)
         self.assertIn("Z80 &lt;A&amp;B&gt;", self.page)
 
+    def test_what_has_a_limit_is_compared_with_it(self):
+        self.assertNotIn("to its limit", self.page)
+        samples = [sample("random", "readrandom", name, 0, rate) for name, rate in
+                   (("posix", 100), ("zenfs-zn540", 45), ("ideal-zn540", 50))]
+        page = Page(results(samples, "posix")).render()
+        self.assertIn("<th>zenfs-zn540 to its limit</th>", page)
+        self.assertIn("0.90×", page)
+
     def test_it_says_how_the_figures_came_about(self):
         for text in ("1.50×", "scripts/bench quick", "db_bench --num=10", "RocksDB", "11.8.1", "geometric mean"):
             self.assertIn(text, self.page)
