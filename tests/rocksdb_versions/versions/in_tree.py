@@ -16,6 +16,7 @@ from .steps import StepFailed, Steps
 PLUGIN = "plugin/zenfs/"
 ADAPTER = PLUGIN + "src/rocksdb_plugin/"
 QUICKLY = "-O0 -DNDEBUG"
+WHOLE = 3 * 3600  # seconds for all of RocksDB on a slow or busy machine
 # What is printed here: the make variable of the plugin's sources, without any of RocksDB's own rules.
 PRINT_SOURCES = "OBJ_DIR = .\ninclude plugin/zenfs/zenfs.mk\nall: ; @echo $(zenfs_SOURCES)\n"
 
@@ -96,7 +97,7 @@ def check_cheaply(steps, tree):
 
 def make(steps, tree, *targets):
     steps.run("RocksDB's make", "make", "-s", "-C", tree, "-j2", "ROCKSDB_PLUGINS=zenfs", "SKIP_DEPENDS=1", "PORTABLE=1",
-              "DEBUG_LEVEL=0", "AUTO_CLEAN=1", f"OPT={QUICKLY}", *targets, CCACHE_NOHASHDIR="true")
+              "DEBUG_LEVEL=0", "AUTO_CLEAN=1", f"OPT={QUICKLY}", *targets, patience=WHOLE, CCACHE_NOHASHDIR="true")
 
 
 def open_database(steps, ldb, name):
@@ -113,7 +114,7 @@ def open_database(steps, ldb, name):
 
 def check_fully(steps, tree, directory):
     steps.run("the build of zenfs", TREE / "scripts" / "build", "release", "zenfs_cli")
-    steps.run("ninja", "ninja", "-C", directory, "ldb", CCACHE_NOHASHDIR="true")
+    steps.run("ninja", "ninja", "-C", directory, "ldb", patience=WHOLE, CCACHE_NOHASHDIR="true")
     open_database(steps, directory / "tools" / "ldb", "cmake.img")
     make(steps, tree, "ldb")
     open_database(steps, tree / "ldb", "make.img")

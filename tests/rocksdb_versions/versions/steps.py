@@ -4,6 +4,9 @@ import pathlib
 import subprocess
 
 
+PATIENCE = 1800  # seconds that a command may take
+
+
 class StepFailed(Exception):
     """The text is for the person who called."""
 
@@ -16,8 +19,9 @@ class Steps:
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("")
 
-    def run(self, what, *command, preload=None, status=0, errors_too=False, **environment):
-        """What the command printed on standard output. It must end with `status` (-9: killed)."""
+    def run(self, what, *command, preload=None, status=0, errors_too=False, patience=PATIENCE,
+            **environment):
+        """What the command printed on standard output. It must end with `status` (-9: killed) within `patience`."""
         variables = {**os.environ, **{name: str(value) for name, value in environment.items()}}
         variables.pop("LD_PRELOAD", None)
         if preload is not None:
@@ -25,9 +29,13 @@ class Steps:
         with open(self.log, "a", encoding="utf-8") as log:
             log.write(f"\n$ {' '.join(map(str, command))}\n")
             log.flush()
-            done = subprocess.run([str(part) for part in command], env=variables, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT if errors_too else log, text=True,
-                                  check=False, timeout=1800)
+            try:
+                done = subprocess.run([str(part) for part in command], env=variables, stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT if errors_too else log, text=True,
+                                      check=False, timeout=patience)
+            except subprocess.TimeoutExpired as expired:
+                log.write((expired.stdout or b"").decode(errors="replace"))
+                raise StepFailed(f"{what} had not ended after {patience} s") from None
             log.write(done.stdout)
         if done.returncode != status:
             raise StepFailed(f"{what} ended with {done.returncode}: {self.last_line()}")
