@@ -15,7 +15,8 @@ from rocksdb_suites.places import ROOT, SuiteError, installed_rocksdb, suites_di
 
 GTEST = "third-party/gtest-1.8.1/fused-src"
 # Only what the library does not hold itself: a global object defined in both would be destroyed twice.
-HELPERS = ("db/db_test_util.cc", "db/db_with_timestamp_test_util.cc", "test_util/mock_time_env.cc",
+HELPERS = ("db/db_test_util.cc", "db/db_with_timestamp_test_util.cc", "monitoring/thread_status_updater_debug.cc",
+           "test_util/mock_time_env.cc",
            "test_util/testharness.cc", "utilities/agg_merge/test_agg_merge.cc", "utilities/cassandra/test_utils.cc",
            "table/mock_table.cc", GTEST + "/gtest/gtest-all.cc")
 # As Debian builds the library: assertions on, run-time types, all compressions. What a definition switches on in a

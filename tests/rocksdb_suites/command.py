@@ -9,7 +9,7 @@ import sys
 from rocksdb_suites import differences, programs, report
 from rocksdb_suites.building import Builder
 from rocksdb_suites.places import ROOT, SuiteError
-from rocksdb_suites.running import Runner
+from rocksdb_suites.running import Runner, not_run
 from rocksdb_suites.screen import Screen
 
 
@@ -36,22 +36,27 @@ def show_list(selected):
 
 
 def build(builder, selected, screen):
-    """Two programs at a time; the selection's order is kept."""
     screen.working("building libzenfs.so")
     if subprocess.run([ROOT / "scripts" / "build", "release", "zenfs_cli", "zenfs_plugin", "zenfs_default_env"],
                       stdout=subprocess.DEVNULL, check=False).returncode != 0:
         raise SuiteError("ZenFS does not build")
     builder.prepare()
     builder.archive()
+    return build_programs(builder, selected, screen)
+
+
+def build_programs(builder, selected, screen):
+    """Two programs at a time, in the selection's order. Gives those that can't be built, and why: {name: text}."""
+    unbuilt = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         built = [pool.submit(builder.program, program.name) for program in selected]
-        for number, future in enumerate(built):
-            screen.working(f"building {selected[number].name} ({number + 1} of {len(built)})")
+        for number, (program, future) in enumerate(zip(selected, built)):
+            screen.working(f"building {program.name} ({number + 1} of {len(built)})")
             try:
                 future.result()
-            except SuiteError:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+            except SuiteError as error:
+                unbuilt[program.name] = str(error)
+    return unbuilt
 
 
 def run(options, screen):
@@ -60,18 +65,23 @@ def run(options, screen):
         show_list(selected)
         return 0
     builder = Builder(screen.working)
-    build(builder, selected, screen)
+    unbuilt = build(builder, selected, screen)
     if options.build_only:
-        return 0
-    results = []
+        for error in unbuilt.values():
+            screen.line(error)
+        return 1 if unbuilt else 0
+    results, wanted = [], len(selected)
 
     def done(result):
         results.append(result)
         screen.line("\n".join([report.line(result), *report.details(result)]))
         if options.json:
-            report.write_json(options.json, results, complete=len(results) == len(selected))
+            report.write_json(options.json, results, complete=len(results) == wanted)
 
     screen.line(report.head())
+    for name, error in unbuilt.items():
+        done(not_run(name, error))
+    selected = [program for program in selected if program.name not in unbuilt]
     runner = Runner(builder.place, options.posix, screen, differences.listed())
     runner.run(selected, options.quick, done)
     if options.markdown:

@@ -37,6 +37,11 @@ class Result:
     error: str = ""
 
 
+def not_run(name, reason):
+    nothing = {Posix.name: 0, Zenfs.name: 0}
+    return Result(name, 0, nothing, nothing, nothing, [], [], [], [], error=reason)
+
+
 class Runner:
     """Threads: run() from one. `screen` shows progress; `place` is the directory of programs, logs and devices,
     `tests` that of POSIX (None: tmpfs)."""
@@ -145,8 +150,7 @@ class Runner:
                             results[name] |= future.result()
                         done(self.result(program, results, len(parts) // 2))
                     except SuiteError as error:
-                        nothing = {Posix.name: 0, Zenfs.name: 0}
-                        done(Result(program.name, 0, nothing, nothing, nothing, [], [], [], [], error=str(error)))
+                        done(not_run(program.name, str(error)))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

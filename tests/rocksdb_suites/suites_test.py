@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from rocksdb_suites import differences, gtest_program, programs, report, running  # noqa: E402
+from rocksdb_suites import command, differences, gtest_program, programs, report, running  # noqa: E402
 from rocksdb_suites.candidates import Zenfs  # noqa: E402
 from rocksdb_suites.gtest_program import Case  # noqa: E402
 from rocksdb_suites.places import BUILD, SuiteError  # noqa: E402
@@ -23,6 +23,24 @@ def run_fake(cases, part=(0, 1), seconds=60):
     listed = gtest_program.list_cases(FAKE, environment)
     with tempfile.TemporaryDirectory() as directory:
         return gtest_program.run_cases(FAKE, listed, part, environment, directory, io.BytesIO(), seconds, lambda *_: None)
+
+
+class FakeBuilder:
+    def program(self, name):
+        if name == "b":
+            raise SuiteError("b can't be built: undefined reference")
+
+
+class BuildTest(unittest.TestCase):
+    def test_program_that_can_not_be_built_is_told_and_the_others_are_built(self):
+        selected = [programs.Program(name, "uri", 1, 0, 60) for name in "abc"]
+        unbuilt = command.build_programs(FakeBuilder(), selected, Screen(io.StringIO()))
+        self.assertEqual(unbuilt, {"b": "b can't be built: undefined reference"})
+
+    def test_program_that_was_not_built_is_a_failure(self):
+        result = running.not_run("b", "b can't be built: undefined reference")
+        self.assertEqual(report.failures(result), 1)
+        self.assertIn("NOT RUN: b can't be built", report.line(result))
 
 
 class ProgramTest(unittest.TestCase):
