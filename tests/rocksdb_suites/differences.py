@@ -23,7 +23,7 @@ def parse(text):
         if line.endswith(":"):
             reason = line[:-1]
         elif line:
-            words = line.split()
+            words = line.split(None, 1)
             if len(words) != 2 or not reason:
                 raise SuiteError(f"differences.txt:{number}: not 'PROGRAM CASE' below a reason")
             differences.append(Difference(*words, reason))
