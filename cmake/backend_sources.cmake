@@ -27,9 +27,12 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/emulated_device.cc
   backends/emulator/emulated_file.cc
   backends/emulator/emulated_queue.cc
+  backends/emulator/emulator.cc
   backends/emulator/emulator_geometry.cc
   backends/emulator/file_store.cc
   backends/emulator/memory_store.cc
+  backends/emulator/power_cut.cc
+  backends/emulator/power_loss.cc
   backends/emulator/precise_wait.cc
   backends/emulator/timing.cc
   backends/emulator/write_drain.cc
@@ -43,7 +46,10 @@ set(ZENFS_TESTS_emulator
   backends/emulator/emulated_file_kill_test.cc
   backends/emulator/emulated_file_test.cc
   backends/emulator/emulator_geometry_test.cc
+  backends/emulator/power_cut_test.cc
+  backends/emulator/power_loss_test.cc
   backends/emulator/timed_device_test.cc
+  backends/emulator/volatile_cache_test.cc
   backends/emulator/write_drain_test.cc
   backends/emulator/zone_machine_property_test.cc
   backends/emulator/zone_machine_test.cc

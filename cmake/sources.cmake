@@ -315,6 +315,7 @@ set(ZENFS_SOURCES_cli
   cli/emu_clone.cc
   cli/emu_create.cc
   cli/emu_info.cc
+  cli/emu_power_cut.cc
   cli/exported_gauges.cc
   cli/exporter.cc
   cli/figures.cc

@@ -32,6 +32,7 @@ class EmuInfoAction : public Action {
     figures.Add("Open zones at most", "max_open", g.max_open, Limit(g.max_open));
     figures.Add("Active zones at most", "max_active", g.max_active, Limit(g.max_active));
     figures.Add("Timing", "timing", std::string(TimingName(info.timing)));
+    figures.Add("Volatile cache", "volatile_cache", info.volatile_cache, info.volatile_cache ? "yes" : "no");
     figures.Add("Size of the file", "file_bytes", info.file_bytes,
                 fmt::format("{} MB", WholeMegabytes(info.file_bytes)));
     figures.Add("On the host's disk", "allocated_bytes", info.allocated_bytes,

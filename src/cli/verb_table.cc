@@ -27,6 +27,7 @@ std::span<const Verb> Verbs() {
       {"emu clone", "Copy an emulated device; the file system in the copy gets a UUID of its own",
        MakeEmuClone},
       {"emu info", "Show the shape of an emulated device", MakeEmuInfo},
+      {"emu power-cut", "Cut the power of an emulated device: what was not flushed may be lost", MakeEmuPowerCut},
       {"version", "Show the version of this program", MakeVersion},
       {"completion", "Print the completions of a shell: bash, zsh or fish", MakeCompletion},
       {"help", "Show this list, or the flags of a verb", MakeHelp},

@@ -25,6 +25,7 @@ std::unique_ptr<Action> MakeRmdir(CLI::App& app);
 std::unique_ptr<Action> MakeEmuCreate(CLI::App& app);
 std::unique_ptr<Action> MakeEmuClone(CLI::App& app);
 std::unique_ptr<Action> MakeEmuInfo(CLI::App& app);
+std::unique_ptr<Action> MakeEmuPowerCut(CLI::App& app);
 std::unique_ptr<Action> MakeVersion(CLI::App& app);
 std::unique_ptr<Action> MakeCompletion(CLI::App& app);
 std::unique_ptr<Action> MakeHelp(CLI::App& app);

@@ -94,7 +94,7 @@ class Emulator(CliCase):
 
     def test_info_of_a_damaged_and_a_newer_device(self):
         self.make_device()
-        Image(self.image).edit_header(8, (2).to_bytes(4, "little"))
+        Image(self.image).edit_header(8, (3).to_bytes(4, "little"))
         self.fails("emu", "info", self.image, saying="newer")
         Image(self.image).damage(24)
         self.fails("emu", "info", self.image, saying=self.image)
@@ -104,6 +104,45 @@ class Emulator(CliCase):
         with VolumeTool("device", self.image):
             self.ok("emu", "info", self.image)
             self.fails("emu", "create", self.image, "--force", saying=["process", "volume_tool"])
+
+    def test_power_cut_takes_what_was_not_flushed_and_says_what(self):
+        self.make_device("--volatile-cache", *SMALL)
+        self.assertTrue(self.ok_json("emu", "info", self.image)["volatile_cache"])
+        lost = []
+        for seed in range(12):
+            self.make_device("--volatile-cache", "--force", *SMALL)
+            with VolumeTool("device", self.image) as device:
+                for zone in (3, 5):
+                    self.assertEqual(device.request(f"write {zone} 40960 7"), "ok 40960")
+            cut = self.ok_json("emu", "power-cut", self.image, f"--seed={seed}")
+            self.assertEqual((cut["seed"], cut["zones_at_risk"], cut["blocks_at_risk"]), (seed, 2, 20))
+            lost.append(cut["blocks"])
+        self.assertIn(20, lost)
+        self.assertIn(0, lost)
+        self.assertRegex(self.ok("emu", "power-cut", self.image),
+                         r"^Power cut: .*device.img, seed \d+: 0 of 0 zones lost 0 of 0 unflushed blocks.\n$")
+
+    def test_power_cut_leaves_a_file_system_what_was_synced(self):
+        self.make_device("--volatile-cache", *SMALL)
+        self.ok("mkfs", f"--emu={self.image}")
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("write a.sst 300000 1"), "ok 0")
+        for seed in range(4):
+            self.ok("emu", "power-cut", self.image, f"--seed={seed}")
+            self.assertTrue(self.ok_json("check", f"--emu={self.image}", "--read-data")["clean"])
+            with self.mounted() as volume:
+                self.assertEqual(volume.request("verify a.sst 300000 1"), "ok 0")
+                self.assertEqual(volume.request(f"write {seed}.sst 50000 2"), "ok 0")
+
+    def test_power_cut_of_what_it_can_not_be_cut_of(self):
+        self.make_device(*SMALL)
+        with self.unchanged():
+            self.fails("emu", "power-cut", self.image, saying=[self.image, "no volatile cache", "--volatile-cache"])
+        self.make_device("--volatile-cache", "--force", *SMALL)
+        with VolumeTool("device", self.image):
+            self.fails("emu", "power-cut", self.image, saying=[self.image, "in use", "volume_tool"])
+        self.fails("emu", "power-cut", self.dir + "/none.img", saying="none.img")
+        self.fails("df", f"--uri=zenfs://emu:{self.image}?hostsync", saying="hostsync")
 
     def clone(self, *flags):
         self.copy = os.path.join(self.dir, "clone.img")
@@ -177,6 +216,14 @@ class Emulator(CliCase):
         self.fails("emu", "clone", self.image, self.image, "--force", saying="is to be cloned")
         self.fails("emu", "clone", self.image, self.dir + "/no/such/b.img", saying="No such file")
         self.fails("emu", "clone", self.dir + "/none.img", self.dir + "/c.img", saying="none.img")
+
+    def test_clone_of_a_device_with_a_volatile_cache_has_one(self):
+        self.make_device("--volatile-cache", *SMALL)
+        with VolumeTool("device", self.image) as device:
+            self.assertEqual(device.request("write 3 8192 7"), "ok 8192")
+        self.clone()
+        for path in (self.image, self.copy):
+            self.assertEqual(self.ok_json("emu", "power-cut", path)["blocks_at_risk"], 2)
 
     def test_a_device_without_a_file_system_is_copied_as_it_is(self):
         self.make_device("--zones=64", "--zone-size=1G")

@@ -34,8 +34,8 @@ class Usage(CliCase):
     def test_unknown_verb(self):
         self.fails("format", saying=["unknown verb 'format'", "zenfs help"])
         self.fails("help", "format", saying="unknown verb 'format'")
-        self.fails("emu", saying=["needs a second word", "create or clone or info"])
-        self.fails("emu", "destroy", saying=["needs a second word", "create or clone or info"])
+        self.fails("emu", saying=["needs a second word", "create or clone or info or power-cut"])
+        self.fails("emu", "destroy", saying=["needs a second word", "create or clone or info or power-cut"])
 
     def test_unknown_flag_is_named_as_it_was_typed(self):
         self.fails("mkfs", "--emu=x", "--aux_dir=/tmp/a", saying=["unknown flag --aux_dir;", "zenfs mkfs --help"])

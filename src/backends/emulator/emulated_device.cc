@@ -6,8 +6,6 @@
 #include <cstring>
 
 #include "backends/emulator/emulated_queue.h"
-#include "backends/emulator/file_store.h"
-#include "backends/emulator/memory_store.h"
 #include "backends/emulator/precise_wait.h"
 #include "device/request_check.h"
 
@@ -18,17 +16,6 @@ constexpr std::uint64_t kClockSeed = 1;    // the same drive each time
 constexpr std::uint64_t kSoon = 64 << 10;  // bytes that are moved before two readings of the CPU clock pay
 
 }  // namespace
-
-std::uint32_t EmulatorOptions::latency_us(EmulatorCommand command) const {
-  switch (command) {
-    case EmulatorCommand::kRead: return read_us;
-    case EmulatorCommand::kWrite: return write_us;
-    case EmulatorCommand::kAppend: return append_us;
-    case EmulatorCommand::kManagement: return management_us;
-    case EmulatorCommand::kFlush: return flush_us;
-  }
-  return 0;
-}
 
 // Lives as long as the command: knows when it is due, adds it to the counters if it succeeded, and its CPU
 // time in any case.
@@ -100,6 +87,7 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
       store_(std::move(store)),
       zone_locks_(std::make_unique<Mutex[]>(geometry.zones)),
       machine_(geometry),
+      unflushed_(store_->has_volatile_cache() ? std::make_unique<UnflushedZones>(geometry.zones) : nullptr),
       clock_(MakeDeviceClock(options.timing.value_or(Timing::kNone), geometry.zones, kClockSeed)) {}
 
 Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
@@ -169,6 +157,7 @@ Status EmulatedDevice::Close(ZoneId zone) { return Manage(TimedCommand::Kind::kC
 Status EmulatedDevice::Flush() {
   ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   Command command(*this, EmulatorCommand::kFlush);
+  if (unflushed_ != nullptr) MakeDurable();
   const Status status = store_->Sync();
   if (status) command.Count(0);
   command.WaitUntilDue();
@@ -262,8 +251,7 @@ Status EmulatedDevice::DoWrite(DeviceOffset offset, std::span<const ByteView> pi
   }
   ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, pieces));
   MutexLock lock(mutex_);
-  machine_.CommitWrite(zone, blocks);
-  SaveChanges();
+  Commit(zone, blocks);
   return {};
 }
 
@@ -287,8 +275,7 @@ Result<DeviceOffset> EmulatedDevice::DoAppend(ZoneId zone, ByteView bytes) {
   }
   ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, std::span(&bytes, 1)));
   MutexLock lock(mutex_);
-  machine_.CommitWrite(zone, blocks);
-  SaveChanges();
+  Commit(zone, blocks);
   return geometry_.ZoneStart(zone) + in_zone;
 }
 
@@ -307,6 +294,7 @@ Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
       status = (machine_.*ManagementOf(kind))(zone);
       SaveChanges();
       emptied = !machine_.changed().empty() && machine_.state(zone).condition == ZoneCondition::kEmpty;
+      if (emptied && unflushed_ != nullptr) store_->SaveDurable(zone, 0);  // in this order: file_store.h
     }
     if (emptied) status = store_->Discard(zone);
   }
@@ -374,27 +362,30 @@ Status EmulatedDevice::CheckWritableDevice() const {
 Status EmulatedDevice::Refresh(ZoneId zone) {
   ZENFS_ASSIGN_OR_RETURN(const MachineZone state, store_->LoadState(zone));
   const Status restored = machine_.Restore(zone, state);
-  return restored ? Status{} : Fail(restored.error().With(name_));
+  if (!restored) return Fail(restored.error().With(name_));
+  if (unflushed_ != nullptr && mode_ == OpenMode::kExclusive && store_->LoadDurable(zone) < state.written) {
+    unflushed_->Add(zone);  // the process before this one died, or did not flush
+  }
+  return {};
 }
 
 void EmulatedDevice::SaveChanges() {
   for (const ZoneId zone : machine_.changed()) store_->SaveState(zone, machine_.state(zone));
 }
 
-std::unique_ptr<EmulatorDevice> CreateMemoryDevice(const EmulatorGeometry& geometry,
-                                                   const EmulatorOptions& options) {
-  return EmulatedDevice::Create("emu:memory", geometry, OpenMode::kExclusive, options,
-                                std::make_unique<MemoryStore>(geometry))
-      .value();
+void EmulatedDevice::Commit(ZoneId zone, std::uint64_t blocks) {
+  machine_.CommitWrite(zone, blocks);
+  SaveChanges();
+  if (unflushed_ != nullptr) unflushed_->Add(zone);
 }
 
-Result<std::unique_ptr<EmulatorDevice>> OpenEmulatedFile(const std::string& path, OpenMode mode,
-                                                         const EmulatorOptions& options) {
-  ZENFS_ASSIGN_OR_RETURN(auto store, FileStore::Open(path, mode, options.hostsync));
-  const EmulatorGeometry geometry = store->geometry();
-  EmulatorOptions asked = options;
-  if (!asked.timing) asked.timing = store->timing();
-  return EmulatedDevice::Create("emu:" + path, geometry, mode, asked, std::move(store));
+// All that was written when a flush begins. It does so at once, under the lock: a reset in between would leave a count
+// that is of the zone's life before it. That power which fails before the flush is acknowledged takes nothing of it is
+// one of the outcomes there are.
+void EmulatedDevice::MakeDurable() {
+  MutexLock lock(mutex_);
+  for (const ZoneId zone : unflushed_->zones()) store_->SaveDurable(zone, machine_.state(zone).written);
+  unflushed_->Clear();
 }
 
 }  // namespace zenfs

@@ -28,11 +28,11 @@ std::uint32_t HeaderCrc(HeaderBytes bytes) {
   return Crc32c(bytes);
 }
 
-HeaderBytes EncodeHeader(const EmulatorGeometry& g, Timing timing, const Uuid& uuid) {
-  const EmulatedLayout layout = LayoutOf(g);
+HeaderBytes EncodeHeader(const EmulatorGeometry& g, Timing timing, bool volatile_cache, const Uuid& uuid) {
+  const EmulatedLayout layout = LayoutOf(g, volatile_cache);
   EmulatedFileHeader header{};
   std::memcpy(header.magic, kEmulatedFileMagic, sizeof header.magic);
-  header.version = kEmulatedFileVersion;
+  header.version = volatile_cache ? kEmulatedCacheVersion : kEmulatedFileVersion;
   header.block_size = g.block_size;
   header.zones = g.zones;
   header.zone_size = g.zone_size;
@@ -42,6 +42,7 @@ HeaderBytes EncodeHeader(const EmulatorGeometry& g, Timing timing, const Uuid& u
   header.max_active = g.max_active;
   header.timing = static_cast<std::uint32_t>(timing);
   header.table_offset = layout.table_offset;
+  header.durable_offset = layout.durable_offset;
   header.data_offset = layout.data_offset;
   std::memcpy(header.uuid, uuid.bytes.data(), sizeof header.uuid);
   std::memcpy(header.model, kModel, sizeof kModel);
@@ -68,11 +69,11 @@ Result<EmulatedFileInfo> DecodeHeader(const HeaderBytes& bytes, const std::strin
                 fmt::format("{}: the header of this emulated device is damaged (CRC {:08x}, computed {:08x})",
                             path, header.crc, HeaderCrc(bytes)));
   }
-  if (header.version != kEmulatedFileVersion) {
+  if (header.version != kEmulatedFileVersion && header.version != kEmulatedCacheVersion) {
     return Fail(Code::kNotSupported,
                 fmt::format("{}: emulated device of format version {}, made by a newer zenfs; "
-                            "this one knows version {}",
-                            path, header.version, kEmulatedFileVersion));
+                            "this one knows versions up to {}",
+                            path, header.version, kEmulatedCacheVersion));
   }
   const std::optional<Timing> timing = TimingOfNumber(header.timing);
   if (!timing) {
@@ -93,11 +94,18 @@ Result<EmulatedFileInfo> DecodeHeader(const HeaderBytes& bytes, const std::strin
   std::memcpy(info.uuid.bytes.data(), header.uuid, sizeof header.uuid);
   info.model.assign(header.model, ::strnlen(header.model, sizeof header.model));
   info.version = header.version;
+  info.volatile_cache = header.version == kEmulatedCacheVersion;
   if (Status valid = Validate(info.geometry); !valid) {
     return Fail(Code::kCorruption, fmt::format("{}: the header of this emulated device is damaged: {}", path,
                                                valid.error().text()));
   }
-  const EmulatedLayout layout = LayoutOf(info.geometry);
+  const EmulatedLayout layout = LayoutOf(info.geometry, info.volatile_cache);
+  if (info.volatile_cache && header.durable_offset != layout.durable_offset) {
+    return Fail(
+        Code::kCorruption,
+        fmt::format("{}: the header of this emulated device places the table of its cache at {}, not at {}",
+                    path, header.durable_offset, layout.durable_offset));
+  }
   if (header.table_offset != layout.table_offset || header.data_offset != layout.data_offset) {
     return Fail(Code::kCorruption,
                 fmt::format("{}: the header of this emulated device places its data at {}, not at {}", path,
@@ -174,14 +182,19 @@ Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
 }
 
 // The full length comes last: until then the file counts as cut off, whenever this process dies.
-Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry& geometry, Timing timing) {
-  const EmulatedLayout layout = LayoutOf(geometry);
-  const HeaderBytes header = EncodeHeader(geometry, timing, Uuid::Generate());
+Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry& geometry, Timing timing,
+            bool volatile_cache) {
+  const EmulatedLayout layout = LayoutOf(geometry, volatile_cache);
+  const HeaderBytes header = EncodeHeader(geometry, timing, volatile_cache, Uuid::Generate());
   ZENFS_RETURN_IF_ERROR(WriteAll(fd, 0, header, path));
   std::vector<std::uint64_t> table(layout.table_bytes / sizeof(std::uint64_t));
   const ZoneMachine fresh(geometry);
   for (std::uint32_t i = 0; i < geometry.zones; ++i) table[i] = PackZone(fresh.state(ZoneId(i)));
   ZENFS_RETURN_IF_ERROR(WriteAll(fd, layout.table_offset, std::as_bytes(std::span(table)), path));
+  if (volatile_cache) {  // nothing is written, so nothing is durable
+    const std::vector<std::byte> zeros(layout.table_bytes);
+    ZENFS_RETURN_IF_ERROR(WriteAll(fd, layout.durable_offset, zeros, path));
+  }
   // The words are stored through a mapping later, where a host without space would answer with a signal.
   if (::fsync(fd.get()) != 0) return FailErrno(errno, fmt::format("write {}", path));
   if (::ftruncate(fd.get(), static_cast<off_t>(layout.file_bytes)) != 0) {
@@ -193,11 +206,16 @@ Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry&
 
 }  // namespace
 
-EmulatedLayout LayoutOf(const EmulatorGeometry& g) {
+EmulatedLayout LayoutOf(const EmulatorGeometry& g, bool volatile_cache) {
   EmulatedLayout layout;
   layout.table_offset = kEmulatedHeaderBytes;
   layout.table_bytes = RoundUp(g.zones * sizeof(std::uint64_t), 4096);
-  layout.data_offset = RoundUp(layout.table_offset + layout.table_bytes, kEmulatedDataAlignment);
+  std::uint64_t end = layout.table_offset + layout.table_bytes;
+  if (volatile_cache) {
+    layout.durable_offset = end;
+    end += layout.table_bytes;
+  }
+  layout.data_offset = RoundUp(end, kEmulatedDataAlignment);
   layout.file_bytes = layout.data_offset + g.zone_size * g.zones;
   return layout;
 }
@@ -214,7 +232,8 @@ Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes, const 
 }
 
 Status RenewDeviceUuid(const UniqueFd& fd, const EmulatedFileInfo& info, const std::string& path) {
-  return WriteAll(fd, 0, EncodeHeader(info.geometry, info.timing, Uuid::Generate()), path);
+  return WriteAll(fd, 0, EncodeHeader(info.geometry, info.timing, info.volatile_cache, Uuid::Generate()),
+                  path);
 }
 
 Status LockEmulatedFile(const UniqueFd& fd, const std::string& path) {
@@ -225,10 +244,10 @@ Status LockEmulatedFile(const UniqueFd& fd, const std::string& path) {
 }
 
 Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry, bool overwrite,
-                          Timing timing) {
+                          Timing timing, bool volatile_cache) {
   ZENFS_RETURN_IF_ERROR(Validate(geometry));
   ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, MakeEmptyFile(path, overwrite));
-  const Status filled = Fill(fd, path, geometry, timing);
+  const Status filled = Fill(fd, path, geometry, timing, volatile_cache);
   if (!filled) ::unlink(path.c_str());  // ours, locked, and useless
   return filled;
 }
@@ -246,7 +265,7 @@ Result<OpenedEmulatedFile> OpenAndCheckEmulatedFile(const std::string& path, Ope
   }
   ZENFS_ASSIGN_OR_RETURN(const HeaderBytes header, ReadHeader(file.fd, path));
   ZENFS_ASSIGN_OR_RETURN(file.info, DecodeHeader(header, path));
-  file.layout = LayoutOf(file.info.geometry);
+  file.layout = LayoutOf(file.info.geometry, file.info.volatile_cache);
   file.info.file_bytes = static_cast<std::uint64_t>(st.st_size);
   file.info.allocated_bytes = static_cast<std::uint64_t>(st.st_blocks) * 512;
   if (file.info.file_bytes != file.layout.file_bytes) {

@@ -12,7 +12,9 @@
 namespace zenfs {
 
 inline constexpr char kEmulatedFileMagic[8] = {'Z', 'E', 'N', 'F', 'S', 'E', 'M', 'U'};
+// A device with a volatile cache has another version, so that a program that would not keep its second table refuses it.
 inline constexpr std::uint32_t kEmulatedFileVersion = 1;
+inline constexpr std::uint32_t kEmulatedCacheVersion = 2;
 inline constexpr std::uint64_t kEmulatedHeaderBytes = 4096;
 inline constexpr std::uint64_t kEmulatedDataAlignment = 2u << 20;
 
@@ -33,24 +35,28 @@ struct EmulatedFileHeader {
   std::uint64_t table_offset;
   std::uint64_t data_offset;
   std::uint8_t uuid[16];
-  char model[32];  // zero-padded
+  char model[32];                // zero-padded
+  std::uint64_t durable_offset;  // version 2; before it zero
 };
-static_assert(sizeof(EmulatedFileHeader) == 120);
+static_assert(sizeof(EmulatedFileHeader) == 128);
 static_assert(offsetof(EmulatedFileHeader, version) == 8);
 static_assert(offsetof(EmulatedFileHeader, crc) == 12);
 static_assert(offsetof(EmulatedFileHeader, zone_size) == 24);
 static_assert(offsetof(EmulatedFileHeader, table_offset) == 56);
 static_assert(offsetof(EmulatedFileHeader, uuid) == 72);
 static_assert(offsetof(EmulatedFileHeader, model) == 88);
+static_assert(offsetof(EmulatedFileHeader, durable_offset) == 120);
 
 // Where the parts of a file are.
 struct EmulatedLayout {
   std::uint64_t table_offset = 0;  // one 64-bit zone word per zone
   std::uint64_t table_bytes = 0;   // a multiple of 4096
-  std::uint64_t data_offset = 0;   // zone n begins at data_offset + n * zone_size
+  // With a volatile cache a second table of as many bytes: how many blocks of each zone are durable. 0: there is none.
+  std::uint64_t durable_offset = 0;
+  std::uint64_t data_offset = 0;  // zone n begins at data_offset + n * zone_size
   std::uint64_t file_bytes = 0;
 };
-[[nodiscard]] EmulatedLayout LayoutOf(const EmulatorGeometry& geometry);
+[[nodiscard]] EmulatedLayout LayoutOf(const EmulatorGeometry& geometry, bool volatile_cache);
 
 struct OpenedEmulatedFile {
   UniqueFd fd;

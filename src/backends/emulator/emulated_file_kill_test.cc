@@ -1,15 +1,17 @@
 // A process that writes to an emulated file is killed at any moment. What is found must be the state after
 // some whole number of its commands, at least those that it had finished, and every block below a write
-// pointer must hold what was written there.
+// pointer must hold what was written there. If the device then loses its power, the same holds for what was flushed.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "backends/emulator/emulator.h"
+#include "backends/emulator/power_cut.h"
 #include "base/random.h"
 #include "base/unique_fd.h"
 #include "testing/device_data.h"
@@ -33,8 +35,8 @@ EmulatorGeometry Small() {
 // The same commands for a seed, for the child that carries them out and the parent that foresees them.
 struct Plan {
   struct Step {
-    enum class Kind { kWrite, kReset, kFinish } kind;
-    std::uint32_t zone;
+    enum class Kind { kWrite, kReset, kFinish, kFlush } kind;
+    std::uint32_t zone = 0;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
     std::uint64_t life = 0;
@@ -43,16 +45,21 @@ struct Plan {
     std::uint64_t written = 0;
     std::uint64_t life = 0;
     bool full = false;
+    std::uint64_t flushed = 0;
     friend bool operator==(const Zone&, const Zone&) = default;
   };
 
   explicit Plan(std::uint64_t seed) : random(seed) {}
 
   Step Next() {
+    if (random.OneIn(8)) {
+      for (Zone& z : zones) z.flushed = z.written;
+      return {Step::Kind::kFlush};
+    }
     const auto zone = static_cast<std::uint32_t>(random.Below(kZones));
     Zone& z = zones[zone];
     if (z.full || random.OneIn(12)) {
-      z = {0, z.life + 1, false};
+      z = {0, z.life + 1, false, 0};
       return {Step::Kind::kReset, zone};
     }
     if (random.OneIn(15)) {
@@ -76,6 +83,7 @@ AlignedBuffer BlockOf(std::uint32_t zone, std::uint64_t life, std::uint64_t bloc
 
 bool CarryOut(ZonedDevice& device, const Plan::Step& step) {
   const ZoneId zone(step.zone);
+  if (step.kind == Plan::Step::Kind::kFlush) return device.Flush().has_value();
   if (step.kind == Plan::Step::Kind::kReset) return device.Reset(zone).has_value();
   if (step.kind == Plan::Step::Kind::kFinish) return device.Finish(zone).has_value();
   std::vector<AlignedBuffer> blocks;
@@ -126,6 +134,7 @@ std::array<Plan::Zone, kZones> Found(ZonedDevice& device, const std::array<Plan:
     // Of a full zone the pointer is not told; the data are looked at below.
     found[i].written = found[i].full ? expected[i].written : info.WrittenBytes() / kBlock;
     found[i].life = expected[i].life;
+    found[i].flushed = expected[i].flushed;
   }
   return found;
 }
@@ -139,6 +148,26 @@ void ExpectData(ZonedDevice& device, const std::array<Plan::Zone, kZones>& zones
           << "zone " << i << " block " << b;
     }
   }
+}
+
+bool IsZero(ByteView bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte(0); });
+}
+
+// Whether the zone may be what a loss of power left of `expected`.
+bool IsLeftOf(ZonedDevice& device, std::uint32_t zone, const Plan::Zone& expected) {
+  const ZoneInfo info = ReportOf(device, ZoneId(zone));
+  const bool full = info.condition == ZoneCondition::kFull;
+  if (full && !expected.full) return false;
+  const std::uint64_t written = full ? expected.written : info.WrittenBytes() / kBlock;
+  if (written < expected.flushed || written > expected.written) return false;
+  for (std::uint64_t b = 0; b < written; ++b) {
+    const auto block = ReadBack(device, device.geometry().ZoneStart(ZoneId(zone)) + b * kBlock, kBlock);
+    if (!block) return false;
+    const bool there = SameBytes(block->View(), BlockOf(zone, expected.life, b).View());
+    if (!there && (b < expected.flushed || !IsZero(block->View()))) return false;
+  }
+  return true;
 }
 
 TEST(EmulatedFileKillTest, KilledAnywhereItIsFoundBetweenTwoCommands) {
@@ -156,6 +185,28 @@ TEST(EmulatedFileKillTest, KilledAnywhereItIsFoundBetweenTwoCommands) {
     if (Found(**device, plan.zones) != plan.zones) plan.Next();
     ASSERT_EQ(Found(**device, plan.zones), plan.zones) << "seed " << seed << ", " << finished << " commands";
     ASSERT_NO_FATAL_FAILURE(ExpectData(**device, plan.zones)) << "seed " << seed;
+  }
+}
+
+TEST(EmulatedFileKillTest, KilledAnywhereAndWithItsPowerCutItHoldsWhatWasFlushed) {
+  TempDirectory directory;
+  Random random(8);
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const std::string path = directory.File("a.img");
+    ASSERT_TRUE(CreateEmulatedFile(path, Small(), true, Timing::kNone, /*volatile_cache=*/true));
+    const std::uint64_t finished = RunAndKill(path, seed, 1 + random.Below(60));
+    const auto cut = CutPower(path, seed);
+    ASSERT_TRUE(cut) << cut.error().ToString();
+    const auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
+    ASSERT_TRUE(device) << device.error().ToString();
+    Plan told(seed);
+    for (std::uint64_t i = 0; i < finished; ++i) told.Next();
+    Plan one_more = told;
+    one_more.Next();
+    for (std::uint32_t i = 0; i < kZones; ++i) {
+      ASSERT_TRUE(IsLeftOf(**device, i, told.zones[i]) || IsLeftOf(**device, i, one_more.zones[i]))
+          << "seed " << seed << ", " << finished << " commands, zone " << i;
+    }
   }
 }
 

@@ -155,7 +155,7 @@ TEST_F(EmulatedFileTest, HeaderWithAnImpossibleGeometryIsDamaged) {
 
 TEST_F(EmulatedFileTest, NewerVersionIsRefused) {
   Create();
-  ChangeHeader([](EmulatedFileHeader& header) { header.version = 2; });
+  ChangeHeader([](EmulatedFileHeader& header) { header.version = 3; });
   EXPECT_EQ(ErrorOfOpening().code(), Code::kNotSupported);
   EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("made by a newer zenfs"));
 }

@@ -5,7 +5,8 @@
 // fail when a test asks for it.
 //
 // An emulated file survives processes, not the host's loss of power, unless `hostsync` makes every Flush an
-// fdatasync of the file.
+// fdatasync of the file. The device's own loss of power is another matter: a file that was made with a volatile cache
+// keeps count of what a Flush has made durable, and CutPower (power_cut.h) loses the rest.
 #pragma once
 
 #include <array>
@@ -36,7 +37,7 @@ struct EmulatorOptions {
   std::uint32_t management_us = 0;
   std::uint32_t flush_us = 0;
   bool hostsync = false;
-  bool volatile_cache = true;  // what geometry() says; the emulator itself loses nothing
+  bool volatile_cache = true;  // what geometry() says; of a file made with a volatile cache always true
 
   std::uint32_t latency_us(EmulatorCommand command) const;
 };
@@ -67,10 +68,12 @@ class EmulatorDevice : public ZonedDevice {
                                                                  const EmulatorOptions& options = {});
 
 // Makes an emulated device of empty zones in a new file. With `overwrite` also in place of an existing
-// emulated device that nobody has open, or of an empty file; never of anything else. `timing` is recorded in it.
+// emulated device that nobody has open, or of an empty file; never of anything else. `timing` is recorded in it, and so
+// is `volatile_cache`: whether the device can lose what was not flushed.
 // Errors: kExists, kInvalidArgument, kBusy (with the holder), kNoSpace and others of the host.
 [[nodiscard]] Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry,
-                                        bool overwrite, Timing timing = Timing::kNone);
+                                        bool overwrite, Timing timing = Timing::kNone,
+                                        bool volatile_cache = false);
 
 struct EmulatedFileInfo {
   EmulatorGeometry geometry;
@@ -78,6 +81,7 @@ struct EmulatedFileInfo {
   Uuid uuid;
   std::string model;
   std::uint32_t version = 0;
+  bool volatile_cache = false;        // it can lose what was not flushed
   std::uint64_t file_bytes = 0;       // as `ls` shows
   std::uint64_t allocated_bytes = 0;  // as `du` shows: what it takes of the host's disk
 };

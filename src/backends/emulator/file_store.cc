@@ -40,13 +40,17 @@ FileStore::FileStore(std::string path, OpenedEmulatedFile file, bool hostsync)
 
 FileStore::~FileStore() {
   if (table_ != nullptr) ::munmap(table_, file_.layout.table_bytes);
+  if (durable_ != nullptr) ::munmap(durable_, file_.layout.table_bytes);
 }
 
 Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& path, OpenMode mode, bool hostsync) {
   ZENFS_ASSIGN_OR_RETURN(OpenedEmulatedFile file, OpenAndCheckEmulatedFile(path, mode));
   std::unique_ptr<FileStore> store(new FileStore(path, std::move(file), hostsync));
-  ZENFS_RETURN_IF_ERROR(store->MapTable(mode));
-  if (mode == OpenMode::kExclusive) ZENFS_RETURN_IF_ERROR(store->GiveBackEmptyZones());
+  ZENFS_RETURN_IF_ERROR(store->MapTables(mode));
+  if (mode != OpenMode::kExclusive) return store;
+  ZENFS_RETURN_IF_ERROR(store->FinishResets());
+  ZENFS_RETURN_IF_ERROR(store->CheckDurable());
+  ZENFS_RETURN_IF_ERROR(store->GiveBackEmptyZones());
   return store;
 }
 
@@ -56,16 +60,49 @@ std::string FileStore::Identity() const {
   return fmt::format("file:{:x}:{}", status.st_dev, status.st_ino);
 }
 
-Status FileStore::MapTable(OpenMode mode) {
-  const int protection = mode == OpenMode::kExclusive ? PROT_READ | PROT_WRITE : PROT_READ;
+Result<std::uint64_t*> FileStore::MapTable(std::uint64_t offset, int protection) const {
   void* table = ::mmap(nullptr, file_.layout.table_bytes, protection, MAP_SHARED, file_.fd.get(),
-                       static_cast<off_t>(file_.layout.table_offset));
+                       static_cast<off_t>(offset));
   if (table == MAP_FAILED) return FailErrno(errno, fmt::format("map the zone table of {}", path_));
-  table_ = static_cast<std::uint64_t*>(table);
+  return static_cast<std::uint64_t*>(table);
+}
+
+Status FileStore::MapTables(OpenMode mode) {
+  const int protection = mode == OpenMode::kExclusive ? PROT_READ | PROT_WRITE : PROT_READ;
+  ZENFS_ASSIGN_OR_RETURN(table_, MapTable(file_.layout.table_offset, protection));
+  if (!has_volatile_cache() || mode != OpenMode::kExclusive) return {};
+  ZENFS_ASSIGN_OR_RETURN(durable_, MapTable(file_.layout.durable_offset, protection));
   return {};
 }
 
-// Finishes the resets that a dead process began.
+// A dead process may have stored that a zone is empty, and no more. A count that no zone can have stays, to be found.
+Status FileStore::FinishResets() {
+  if (durable_ == nullptr) return {};
+  for (std::uint32_t i = 0; i < geometry().zones; ++i) {
+    const ZoneId zone(i);
+    ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(zone));
+    const bool possible = LoadDurable(zone) <= geometry().capacity() / geometry().block_size;
+    if (state.condition == ZoneCondition::kEmpty && possible && LoadDurable(zone) != 0) SaveDurable(zone, 0);
+  }
+  return {};
+}
+
+Status FileStore::CheckDurable() const {
+  if (durable_ == nullptr) return {};
+  for (std::uint32_t i = 0; i < geometry().zones; ++i) {
+    const ZoneId zone(i);
+    ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(zone));
+    if (LoadDurable(zone) <= state.written) continue;
+    return Fail(
+        Code::kCorruption,
+        fmt::format("{}: the entry of zone {} in the table of the cache is damaged: {} durable blocks "
+                    "of {} written",
+                    path_, zone.value, LoadDurable(zone), state.written));
+  }
+  return {};
+}
+
+// The space that the resets of a dead process left.
 Status FileStore::GiveBackEmptyZones() {
   for (std::uint32_t i = 0; i < geometry().zones; ++i) {
     ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(ZoneId(i)));
@@ -123,11 +160,27 @@ Status FileStore::Discard(ZoneId zone) {
       return HostError(errno, fmt::format("reset of zone {} in {}", zone.value, path_));
     }
   }
-  const int result =
-      ::fallocate(file_.fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  static_cast<off_t>(FileOffset(zone)), static_cast<off_t>(geometry().zone_size));
-  if (result == 0 || errno == EOPNOTSUPP) return {};  // a host that can't: the space stays taken, no more
+  if (Punch(FileOffset(zone), geometry().zone_size)) return {};
+  if (errno == EOPNOTSUPP) return {};  // a host that can't: the space stays taken, no more
   return HostError(errno, fmt::format("giving back zone {} of {}", zone.value, path_));
+}
+
+bool FileStore::Punch(std::uint64_t at, std::uint64_t bytes) const {
+  return ::fallocate(file_.fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
+                     static_cast<off_t>(bytes)) == 0;
+}
+
+Status FileStore::Zero(ZoneId zone, std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == 0 || Punch(FileOffset(zone) + offset, bytes)) return {};
+  if (errno != EOPNOTSUPP) {
+    return HostError(errno, fmt::format("making {} bytes of zone {} of {} zeros", bytes, zone.value, path_));
+  }
+  const std::vector<std::byte> zeros(geometry().block_size);
+  for (const std::uint64_t end = offset + bytes; offset < end; offset += zeros.size()) {
+    const ByteView piece(zeros);
+    ZENFS_RETURN_IF_ERROR(Write(zone, offset, std::span(&piece, 1)));
+  }
+  return {};
 }
 
 void FileStore::SaveState(ZoneId zone, MachineZone state) {
@@ -140,6 +193,14 @@ Result<MachineZone> FileStore::LoadState(ZoneId zone) const {
   if (state) return *state;
   return Fail(Code::kCorruption, fmt::format("{}: the entry of zone {} in the zone table is damaged: {:#x}",
                                              path_, zone.value, word));
+}
+
+void FileStore::SaveDurable(ZoneId zone, std::uint64_t blocks) {
+  std::atomic_ref(durable_[zone.value]).store(blocks, std::memory_order_release);
+}
+
+std::uint64_t FileStore::LoadDurable(ZoneId zone) const {
+  return std::atomic_ref(durable_[zone.value]).load(std::memory_order_acquire);
 }
 
 Status FileStore::Sync() {

@@ -33,6 +33,13 @@ class Store {
   // kCorruption if what stands there is no state.
   [[nodiscard]] virtual Result<MachineZone> LoadState(ZoneId zone) const = 0;
 
+  // Whether the store keeps count of the durable blocks of each zone: those that a loss of the device's power leaves
+  // alone. The next two are for such stores only.
+  virtual bool has_volatile_cache() const { return false; }
+  // One atomic store; survives the death of the process.
+  virtual void SaveDurable(ZoneId /*zone*/, std::uint64_t /*blocks*/) {}
+  virtual std::uint64_t LoadDurable(ZoneId /*zone*/) const { return 0; }
+
   // See ZonedDevice::identity.
   virtual std::string Identity() const = 0;
 

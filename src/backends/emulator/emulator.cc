@@ -1,0 +1,46 @@
+#include "backends/emulator/emulator.h"
+
+#include <fmt/format.h>
+
+#include "backends/emulator/emulated_device.h"
+#include "backends/emulator/file_store.h"
+#include "backends/emulator/memory_store.h"
+
+namespace zenfs {
+
+std::uint32_t EmulatorOptions::latency_us(EmulatorCommand command) const {
+  switch (command) {
+    case EmulatorCommand::kRead: return read_us;
+    case EmulatorCommand::kWrite: return write_us;
+    case EmulatorCommand::kAppend: return append_us;
+    case EmulatorCommand::kManagement: return management_us;
+    case EmulatorCommand::kFlush: return flush_us;
+  }
+  return 0;
+}
+
+std::unique_ptr<EmulatorDevice> CreateMemoryDevice(const EmulatorGeometry& geometry,
+                                                   const EmulatorOptions& options) {
+  return EmulatedDevice::Create("emu:memory", geometry, OpenMode::kExclusive, options,
+                                std::make_unique<MemoryStore>(geometry))
+      .value();
+}
+
+Result<std::unique_ptr<EmulatorDevice>> OpenEmulatedFile(const std::string& path, OpenMode mode,
+                                                         const EmulatorOptions& options) {
+  ZENFS_ASSIGN_OR_RETURN(auto store, FileStore::Open(path, mode, options.hostsync));
+  const EmulatorGeometry geometry = store->geometry();
+  if (store->has_volatile_cache() && options.hostsync) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{} has a volatile cache, to try what a loss of power does; hostsync is for devices that "
+                    "lose nothing: leave it out",
+                    path));
+  }
+  EmulatorOptions asked = options;
+  if (!asked.timing) asked.timing = store->timing();
+  if (store->has_volatile_cache()) asked.volatile_cache = true;
+  return EmulatedDevice::Create("emu:" + path, geometry, mode, asked, std::move(store));
+}
+
+}  // namespace zenfs

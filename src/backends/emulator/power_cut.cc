@@ -1,0 +1,94 @@
+#include "backends/emulator/power_cut.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "backends/emulator/file_store.h"
+#include "backends/emulator/power_loss.h"
+
+namespace zenfs {
+namespace {
+
+class PowerCut {
+ public:
+  PowerCut(FileStore& store, std::uint64_t seed)
+      : store_(store), zones_(store.geometry().zones), machine_(store.geometry()), random_(seed) {}
+
+  Result<PowerCutLosses> CarryOut() {
+    ZENFS_RETURN_IF_ERROR(LoadStates());
+    // One fate for all zones half of the time, else to each its own.
+    if (random_.OneIn(2)) fate_ = RandomPowerLoss(random_);
+    // From anywhere on, so that it is not always the same zones that get the last free places among the active ones.
+    const auto first = static_cast<std::uint32_t>(random_.Below(zones_));
+    for (std::uint32_t i = 0; i < zones_; ++i) ZENFS_RETURN_IF_ERROR(Cut(ZoneId((first + i) % zones_)));
+    return losses_;
+  }
+
+ private:
+  Status LoadStates() {
+    for (std::uint32_t i = 0; i < zones_; ++i) {
+      ZENFS_ASSIGN_OR_RETURN(const MachineZone state, store_.LoadState(ZoneId(i)));
+      ZENFS_RETURN_IF_ERROR(machine_.Restore(ZoneId(i), state));
+    }
+    return {};
+  }
+
+  Status Cut(ZoneId zone) {
+    const MachineZone before = machine_.state(zone);
+    if (before.condition == ZoneCondition::kNotWritePointer || before.condition == ZoneCondition::kOffline)
+      return {};
+    const std::uint64_t durable = store_.LoadDurable(zone);
+    if (durable == before.written && !IsActive(before.condition)) return {};
+    const std::uint32_t limit = store_.geometry().max_active;
+    const PowerLoss loss = fate_.value_or(RandomPowerLoss(random_));
+    const auto after =
+        LosePower(before, durable, loss, limit == 0 || machine_.active_count() < limit, random_);
+    Count(before.written - durable, after.lost);
+    return Store(zone, before, after);
+  }
+
+  // Dead in between, the zone has lost a part: first holes below its pointer, then the pointer, and then what is left
+  // counts as durable. The blocks behind the pointer are given back last; nobody can read them.
+  Status Store(ZoneId zone, MachineZone before, const ZoneAfterPowerLoss& after) {
+    const std::uint64_t block = store_.geometry().block_size;
+    for (const LostBlocks& hole : after.holes) {
+      ZENFS_RETURN_IF_ERROR(store_.Zero(zone, hole.first * block, hole.count * block));
+    }
+    ZENFS_RETURN_IF_ERROR(machine_.Restore(zone, after.state));
+    store_.SaveState(zone, after.state);
+    store_.SaveDurable(zone, after.state.written);
+    const std::uint64_t gone = before.written - after.state.written;
+    return store_.Zero(zone, after.state.written * block, gone * block);
+  }
+
+  void Count(std::uint64_t at_risk, std::uint64_t lost) {
+    losses_.zones_at_risk += at_risk == 0 ? 0 : 1;
+    losses_.blocks_at_risk += at_risk;
+    losses_.zones += lost == 0 ? 0 : 1;
+    losses_.blocks += lost;
+  }
+
+  FileStore& store_;
+  const std::uint32_t zones_;
+  ZoneMachine machine_;  // keeps count of the active zones
+  Random random_;
+  std::optional<PowerLoss> fate_;
+  PowerCutLosses losses_;
+};
+
+}  // namespace
+
+Result<PowerCutLosses> CutPower(const std::string& path, std::uint64_t seed) {
+  ZENFS_ASSIGN_OR_RETURN(const auto store, FileStore::Open(path, OpenMode::kExclusive, /*hostsync=*/false));
+  if (!store->has_volatile_cache()) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{} has no volatile cache, so a power cut takes nothing from it; one that has is made "
+                    "with: zenfs emu create PATH --volatile-cache",
+                    path));
+  }
+  return PowerCut(*store, seed).CarryOut();
+}
+
+}  // namespace zenfs

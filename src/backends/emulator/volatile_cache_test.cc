@@ -1,0 +1,216 @@
+// The file of an emulated device with a volatile cache: what is in it, which of it is damage, and when blocks count as
+// durable. What a power cut then takes is tested by power_cut_test.cc.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "backends/emulator/emulated_clone.h"
+#include "backends/emulator/emulated_file.h"
+#include "base/crc32c.h"
+#include "testing/device_data.h"
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::uint32_t kBlock = 4096;
+constexpr EmulatorGeometry kGeometry{
+    .zones = 4, .zone_size = 1u << 20, .zone_capacity = 16 * kBlock, .max_open = 3, .max_active = 3};
+
+class VolatileCacheTest : public testing::Test {
+ protected:
+  void Create(bool volatile_cache = true) {
+    ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, true, Timing::kNone, volatile_cache));
+  }
+  std::unique_ptr<EmulatorDevice> Open() {
+    auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
+    EXPECT_TRUE(device) << device.error().ToString();
+    return device ? std::move(*device) : nullptr;
+  }
+  Error ErrorOfOpening(const EmulatorOptions& options = {}) {
+    auto device = OpenEmulatedFile(path, OpenMode::kExclusive, options);
+    return device ? Error(Code::kExists, "it opened") : device.error();
+  }
+  static void Write(ZonedDevice& device, std::uint32_t zone, std::uint64_t blocks) {
+    ASSERT_TRUE(device.Append(ZoneId(zone), Pattern(blocks * kBlock, zone).View()));
+  }
+  static std::string Bytes(const std::string& file, std::uint64_t at, std::size_t size) {
+    const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string bytes(size, '\0');
+    EXPECT_EQ(::pread(fd.get(), bytes.data(), size, static_cast<off_t>(at)), static_cast<ssize_t>(size));
+    return bytes;
+  }
+  void Put(std::uint64_t at, std::string_view bytes) {
+    const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_TRUE(WriteAll(fd, at, AsBytes(bytes), path));
+  }
+  void PutWord(std::uint64_t at, std::uint64_t word) {
+    Put(at, std::string_view(reinterpret_cast<const char*>(&word), sizeof word));
+  }
+  static std::array<std::uint64_t, kGeometry.zones> Durable(const std::string& file) {
+    std::array<std::uint64_t, kGeometry.zones> words{};
+    const std::string bytes = Bytes(file, LayoutOf(kGeometry, true).durable_offset, sizeof words);
+    std::memcpy(words.data(), bytes.data(), sizeof words);
+    return words;
+  }
+  // With a right CRC.
+  void ChangeHeader(auto change) {
+    std::string raw = Bytes(path, 0, kEmulatedHeaderBytes);
+    EmulatedFileHeader header;
+    std::memcpy(&header, raw.data(), sizeof header);
+    change(header);
+    header.crc = 0;
+    std::memcpy(raw.data(), &header, sizeof header);
+    header.crc = Crc32c(AsBytes(raw));
+    std::memcpy(raw.data(), &header, sizeof header);
+    Put(0, raw);
+  }
+
+  TempDirectory directory;
+  std::string path = directory.File("a.img");
+};
+
+TEST_F(VolatileCacheTest, DeviceWithoutItIsStillAFileOfVersionOne) {
+  Create(/*volatile_cache=*/false);
+  EXPECT_EQ(ReadEmulatedFileInfo(path)->version, 1u);
+  EXPECT_FALSE(ReadEmulatedFileInfo(path)->volatile_cache);
+  const std::string header = Bytes(path, 0, kEmulatedHeaderBytes);
+  EXPECT_EQ(header[8], 1);
+  EXPECT_TRUE(std::all_of(header.begin() + 120, header.end(), [](char c) { return c == 0; }));
+  const std::string gap = Bytes(path, 8192, (2u << 20) - 8192);
+  EXPECT_TRUE(std::all_of(gap.begin(), gap.end(), [](char c) { return c == 0; }));
+}
+
+TEST_F(VolatileCacheTest, DeviceWithItIsAFileOfVersionTwoThatSaysSo) {
+  Create();
+  EXPECT_EQ(ReadEmulatedFileInfo(path)->version, 2u);
+  EXPECT_TRUE(ReadEmulatedFileInfo(path)->volatile_cache);
+  EXPECT_TRUE(OpenEmulatedFile(path, OpenMode::kExclusive, {.volatile_cache = false})
+                  .value()
+                  ->geometry()
+                  .volatile_cache);
+}
+
+TEST_F(VolatileCacheTest, FlushMakesDurableWhatWasWrittenBeforeIt) {
+  Create();
+  const auto device = Open();
+  Write(*device, 1, 3);
+  Write(*device, 2, 5);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
+  ASSERT_TRUE(device->Flush());
+  EXPECT_THAT(Durable(path), ElementsAre(0, 3, 5, 0));
+  Write(*device, 1, 2);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 3, 5, 0));
+  ASSERT_TRUE(device->Flush());
+  EXPECT_THAT(Durable(path), ElementsAre(0, 5, 5, 0));
+}
+
+TEST_F(VolatileCacheTest, FlushAfterAReopeningCoversWhatTheLastHolderWrote) {
+  Create();
+  Write(*Open(), 3, 4);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
+  ASSERT_TRUE(Open()->Flush());
+  EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 4));
+}
+
+TEST_F(VolatileCacheTest, FilledAndFinishedZonesAreMadeDurableToo) {
+  Create();
+  const auto device = Open();
+  Write(*device, 0, 16);
+  Write(*device, 1, 2);
+  ASSERT_TRUE(device->Finish(ZoneId(1)));
+  ASSERT_TRUE(device->Flush());
+  EXPECT_THAT(Durable(path), ElementsAre(16, 2, 0, 0));
+}
+
+TEST_F(VolatileCacheTest, NothingOfAResetZoneIsDurableUntilTheNextFlush) {
+  Create();
+  const auto device = Open();
+  Write(*device, 1, 6);
+  ASSERT_TRUE(device->Flush());
+  ASSERT_TRUE(device->Reset(ZoneId(1)));
+  EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
+  Write(*device, 1, 2);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
+  ASSERT_TRUE(device->Flush());
+  EXPECT_THAT(Durable(path), ElementsAre(0, 2, 0, 0));
+}
+
+TEST_F(VolatileCacheTest, ResetCutShortIsFinishedByTheNextOpen) {
+  Create();
+  {
+    const auto device = Open();
+    Write(*device, 1, 6);
+    ASSERT_TRUE(device->Flush());
+  }
+  PutWord(kEmulatedHeaderBytes + 8, 0x1);  // the zone word said empty, then: killed
+  EXPECT_NE(Open(), nullptr);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
+}
+
+TEST_F(VolatileCacheTest, ConventionalZonesHaveNoCountOfTheirOwn) {
+  EmulatorGeometry geometry = kGeometry;
+  geometry.conventional = 1;
+  ASSERT_TRUE(CreateEmulatedFile(path, geometry, true, Timing::kNone, true));
+  const auto device = Open();
+  ASSERT_TRUE(device->Write(DeviceOffset(7 * kBlock), Pattern(kBlock, 1).View()));
+  ASSERT_TRUE(device->Flush());
+  EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
+}
+
+TEST_F(VolatileCacheTest, MoreDurableThanWrittenIsDamage) {
+  Create();
+  const std::uint64_t table = LayoutOf(kGeometry, true).durable_offset;
+  Write(*Open(), 2, 3);
+  PutWord(table + 2 * 8, 4);
+  EXPECT_EQ(ErrorOfOpening().code(), Code::kCorruption);
+  EXPECT_THAT(ErrorOfOpening().text(),
+              HasSubstr("zone 2 in the table of the cache is damaged: 4 durable blocks of 3"));
+  PutWord(table + 2 * 8, 3);
+  EXPECT_NE(Open(), nullptr);
+  PutWord(table + 3 * 8, 17);  // an empty zone, and more than a reset can have left
+  EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("zone 3 in the table of the cache is damaged: 17"));
+}
+
+TEST_F(VolatileCacheTest, HeaderOfTheOtherVersionIsDamage) {
+  Create();
+  ChangeHeader([](EmulatedFileHeader& header) { header.durable_offset += 4096; });
+  EXPECT_EQ(ErrorOfOpening().code(), Code::kCorruption);
+  EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("table of its cache at 12288, not at 8192"));
+  Create(/*volatile_cache=*/false);
+  ChangeHeader([](EmulatedFileHeader& header) { header.version = 2; });
+  EXPECT_EQ(ErrorOfOpening().code(), Code::kCorruption);
+}
+
+TEST_F(VolatileCacheTest, CloneKeepsTheCacheAndWhatIsDurable) {
+  Create();
+  {
+    const auto device = Open();
+    Write(*device, 1, 3);
+    ASSERT_TRUE(device->Flush());
+    Write(*device, 1, 2);
+  }
+  const std::string to = directory.File("b.img");
+  ASSERT_TRUE(EmulatedClone::Begin(path, to, false).value()->Finish());
+  EXPECT_TRUE(ReadEmulatedFileInfo(to)->volatile_cache);
+  EXPECT_NE(ReadEmulatedFileInfo(to)->uuid, ReadEmulatedFileInfo(path)->uuid);
+  EXPECT_THAT(Durable(to), ElementsAre(0, 3, 0, 0));
+  EXPECT_EQ(ReportOf(*OpenEmulatedFile(to, OpenMode::kExclusive).value(), ZoneId(1)).WrittenBytes(),
+            5 * kBlock);
+}
+
+TEST_F(VolatileCacheTest, HostsyncIsRefused) {
+  Create();
+  EXPECT_EQ(ErrorOfOpening({.hostsync = true}).code(), Code::kInvalidArgument);
+  EXPECT_THAT(ErrorOfOpening({.hostsync = true}).text(), HasSubstr("leave it out"));
+}
+
+}  // namespace
+}  // namespace zenfs
