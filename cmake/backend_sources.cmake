@@ -35,6 +35,7 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/power_loss.cc
   backends/emulator/precise_wait.cc
   backends/emulator/timing.cc
+  backends/emulator/volatile_cache.cc
   backends/emulator/write_drain.cc
   backends/emulator/zone_machine.cc
 )

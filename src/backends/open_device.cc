@@ -70,6 +70,8 @@ Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode
     } else if (key == "write_us") {
       ZENFS_ASSIGN_OR_RETURN(options.write_us, ParseLatency(key, value));
       options.append_us = options.write_us;
+    } else if (key == "flush_us") {
+      ZENFS_ASSIGN_OR_RETURN(options.flush_us, ParseLatency(key, value));
     } else if (key == "timing") {
       ZENFS_ASSIGN_OR_RETURN(options.timing, ParseTiming(value));
     } else if (key == "hostsync") {

@@ -58,6 +58,16 @@ TEST_F(OpenDeviceTest, WriteLatencyIsThatOfWritesAlone) {
   EXPECT_THAT(Open("write_us:soon").error().text(), HasSubstr("write_us:soon"));
 }
 
+TEST_F(OpenDeviceTest, FlushLatencyIsThatOfFlushesAlone) {
+  const auto device = Open("latency_us:9000000,write_us:0,flush_us:3000").value();
+  const SteadyTime start = SteadyNow();
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(4096, 1).View()));
+  ASSERT_TRUE(device->Flush());
+  EXPECT_GE(SteadyNow() - start, std::chrono::microseconds(3000));
+  EXPECT_LT(SteadyNow() - start, std::chrono::seconds(9));
+  EXPECT_THAT(Open("flush_us:soon").error().text(), HasSubstr("flush_us:soon"));
+}
+
 TEST_F(OpenDeviceTest, BadValuesAreNamed) {
   for (const char* options : {"latency_us:", "latency_us", "latency_us:10us", "latency_us:-1",
                               "latency_us:99999999999", "latency_us:10000001"}) {

@@ -63,7 +63,7 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
           fmt::format(
               "unknown option \"{}\"; a mount knows ro, buffer_kib:N, space_wait_s:N, "
               "flush_dir:PATH, metrics_file:PATH and discard_unsynced, dev: and zonefs: also io:uring and "
-              "io:plain, emu: timing:NAME, latency_us:N, write_us:N and hostsync",
+              "io:plain, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N and hostsync",
               key));
     }
   }

@@ -87,7 +87,8 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
       store_(std::move(store)),
       zone_locks_(std::make_unique<Mutex[]>(geometry.zones)),
       machine_(geometry),
-      unflushed_(store_->has_volatile_cache() ? std::make_unique<UnflushedZones>(geometry.zones) : nullptr),
+      cache_(store_->has_volatile_cache() ? std::make_unique<VolatileCache>(*store_, geometry.zones)
+                                          : nullptr),
       clock_(MakeDeviceClock(options.timing.value_or(Timing::kNone), geometry.zones, kClockSeed)) {}
 
 Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
@@ -157,10 +158,19 @@ Status EmulatedDevice::Close(ZoneId zone) { return Manage(TimedCommand::Kind::kC
 Status EmulatedDevice::Flush() {
   ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   Command command(*this, EmulatorCommand::kFlush);
-  if (unflushed_ != nullptr) MakeDurable();
+  std::vector<VolatileCache::Mark> marks;
+  if (HasCache()) {
+    MutexLock lock(mutex_);
+    marks = cache_->BeginFlush(machine_);
+  }
   const Status status = store_->Sync();
   if (status) command.Count(0);
   command.WaitUntilDue();
+  // Only now: power that fails before a flush is acknowledged may take what it was to make durable.
+  if (HasCache() && status) {
+    MutexLock lock(mutex_);
+    cache_->EndFlush(marks, machine_);
+  }
   return status;
 }
 
@@ -294,7 +304,7 @@ Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
       status = (machine_.*ManagementOf(kind))(zone);
       SaveChanges();
       emptied = !machine_.changed().empty() && machine_.state(zone).condition == ZoneCondition::kEmpty;
-      if (emptied && unflushed_ != nullptr) store_->SaveDurable(zone, 0);  // in this order: file_store.h
+      if (emptied && HasCache()) cache_->Reset(zone);  // in this order: file_store.h
     }
     if (emptied) status = store_->Discard(zone);
   }
@@ -363,9 +373,8 @@ Status EmulatedDevice::Refresh(ZoneId zone) {
   ZENFS_ASSIGN_OR_RETURN(const MachineZone state, store_->LoadState(zone));
   const Status restored = machine_.Restore(zone, state);
   if (!restored) return Fail(restored.error().With(name_));
-  if (unflushed_ != nullptr && mode_ == OpenMode::kExclusive && store_->LoadDurable(zone) < state.written) {
-    unflushed_->Add(zone);  // the process before this one died, or did not flush
-  }
+  // What the process before this one wrote may still be in the cache.
+  if (HasCache() && mode_ == OpenMode::kExclusive) cache_->Wrote(zone, state.written);
   return {};
 }
 
@@ -376,16 +385,7 @@ void EmulatedDevice::SaveChanges() {
 void EmulatedDevice::Commit(ZoneId zone, std::uint64_t blocks) {
   machine_.CommitWrite(zone, blocks);
   SaveChanges();
-  if (unflushed_ != nullptr) unflushed_->Add(zone);
-}
-
-// All that was written when a flush begins. It does so at once, under the lock: a reset in between would leave a count
-// that is of the zone's life before it. That power which fails before the flush is acknowledged takes nothing of it is
-// one of the outcomes there are.
-void EmulatedDevice::MakeDurable() {
-  MutexLock lock(mutex_);
-  for (const ZoneId zone : unflushed_->zones()) store_->SaveDurable(zone, machine_.state(zone).written);
-  unflushed_->Clear();
+  if (HasCache()) cache_->Wrote(zone, machine_.state(zone).written);
 }
 
 }  // namespace zenfs

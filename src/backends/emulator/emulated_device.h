@@ -18,7 +18,7 @@
 #include "backends/emulator/device_clock.h"
 #include "backends/emulator/emulator.h"
 #include "backends/emulator/store.h"
-#include "backends/emulator/unflushed_zones.h"
+#include "backends/emulator/volatile_cache.h"
 #include "backends/emulator/zone_machine.h"
 #include "base/mutex.h"
 
@@ -73,11 +73,11 @@ class EmulatedDevice final : public EmulatorDevice {
   TimedCommand Timed(TimedCommand::Kind kind, ZoneId zone) const REQUIRES(mutex_);
   // Whether commands of the kind take a time of the device.
   bool Waits(EmulatorCommand kind) const { return timed_ || options_.latency_us(kind) != 0; }
+  bool HasCache() const { return cache_ != nullptr; }
   Status CheckWritableDevice() const;
   Status Refresh(ZoneId zone) REQUIRES(mutex_);
   void SaveChanges() REQUIRES(mutex_);
   void Commit(ZoneId zone, std::uint64_t blocks) REQUIRES(mutex_);
-  void MakeDurable() EXCLUDES(mutex_);
 
   const std::string name_;
   const std::string identity_;
@@ -90,9 +90,9 @@ class EmulatedDevice final : public EmulatorDevice {
   const std::unique_ptr<Mutex[]> zone_locks_;  // one per zone; before mutex_
   Mutex mutex_;                                // leaf
   ZoneMachine machine_ GUARDED_BY(mutex_);
-  const std::unique_ptr<UnflushedZones> unflushed_ PT_GUARDED_BY(mutex_);  // nullptr: no volatile cache
-  Mutex clock_mutex_;                                                      // leaf
-  const std::unique_ptr<DeviceClock> clock_ PT_GUARDED_BY(clock_mutex_);   // nullptr: no timing profile
+  const std::unique_ptr<VolatileCache> cache_ PT_GUARDED_BY(mutex_);      // nullptr: no volatile cache
+  Mutex clock_mutex_;                                                     // leaf
+  const std::unique_ptr<DeviceClock> clock_ PT_GUARDED_BY(clock_mutex_);  // nullptr: no timing profile
 
   struct AtomicKind {
     std::atomic<std::uint64_t> commands{0};

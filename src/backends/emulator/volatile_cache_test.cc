@@ -1,5 +1,5 @@
-// The file of an emulated device with a volatile cache: what is in it, which of it is damage, and when blocks count as
-// durable. What a power cut then takes is tested by power_cut_test.cc.
+#include "backends/emulator/volatile_cache.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "backends/emulator/emulated_clone.h"
 #include "backends/emulator/emulated_file.h"
+#include "backends/emulator/file_store.h"
 #include "base/crc32c.h"
+#include "base/thread.h"
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
 
@@ -110,6 +113,84 @@ TEST_F(VolatileCacheTest, FlushMakesDurableWhatWasWrittenBeforeIt) {
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 5, 0));
   ASSERT_TRUE(device->Flush());
   EXPECT_THAT(Durable(path), ElementsAre(0, 5, 5, 0));
+}
+
+TEST_F(VolatileCacheTest, FlushOfADeviceMakesNothingDurableBeforeItsEnd) {
+  Create();
+  const auto device = OpenEmulatedFile(path, OpenMode::kExclusive, {.flush_us = 500000}).value();
+  Write(*device, 1, 3);
+  Thread flush("flush", [&] { EXPECT_TRUE(device->Flush()); });
+  while (device->meter().of(EmulatorCommand::kFlush).commands == 0) {  // it has begun, and waits for its time
+  }
+  EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
+  flush.Join();
+  EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
+}
+
+// Flushes that overlap, in the hands of the test.
+class OverlappingFlushes : public VolatileCacheTest {
+ protected:
+  void SetUp() override {
+    Create();
+    store = FileStore::Open(path, OpenMode::kExclusive, /*hostsync=*/false).value();
+    cache.emplace(*store, kGeometry.zones);
+  }
+  void Write(std::uint32_t zone, std::uint64_t blocks) {
+    ASSERT_TRUE(machine.BeginAppend(ZoneId(zone), blocks));
+    machine.CommitWrite(ZoneId(zone), blocks);
+    cache->Wrote(ZoneId(zone), machine.state(ZoneId(zone)).written);
+  }
+  void Reset(std::uint32_t zone) {
+    ASSERT_TRUE(machine.Reset(ZoneId(zone)));
+    cache->Reset(ZoneId(zone));
+  }
+
+  ZoneMachine machine{kGeometry};
+  std::unique_ptr<FileStore> store;
+  std::optional<VolatileCache> cache;
+};
+
+TEST_F(OverlappingFlushes, WhatIsWrittenMeanwhileWaitsForTheNextFlush) {
+  Write(1, 3);
+  const auto flush = cache->BeginFlush(machine);
+  Write(1, 2);
+  Write(2, 1);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
+  cache->EndFlush(flush, machine);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
+  cache->EndFlush(cache->BeginFlush(machine), machine);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 5, 1, 0));
+  EXPECT_TRUE(cache->BeginFlush(machine).empty()) << "nothing is left to look at";
+}
+
+TEST_F(OverlappingFlushes, LaterFlushCoversWhatTheEarlierHasNotEndedWith) {
+  Write(1, 3);
+  const auto earlier = cache->BeginFlush(machine);
+  const auto later = cache->BeginFlush(machine);
+  cache->EndFlush(later, machine);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
+  cache->EndFlush(earlier, machine);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
+}
+
+TEST_F(OverlappingFlushes, EarlierFlushThatEndsLastTakesNothingBack) {
+  Write(1, 3);
+  const auto earlier = cache->BeginFlush(machine);
+  Write(1, 2);
+  cache->EndFlush(cache->BeginFlush(machine), machine);
+  cache->EndFlush(earlier, machine);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 5, 0, 0));
+}
+
+TEST_F(OverlappingFlushes, ResetMeanwhileLeavesNothingDurableOfTheNewLife) {
+  Write(1, 3);
+  const auto flush = cache->BeginFlush(machine);
+  Reset(1);
+  Write(1, 6);
+  cache->EndFlush(flush, machine);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
+  cache->EndFlush(cache->BeginFlush(machine), machine);
+  EXPECT_THAT(Durable(path), ElementsAre(0, 6, 0, 0));
 }
 
 TEST_F(VolatileCacheTest, FlushAfterAReopeningCoversWhatTheLastHolderWrote) {
