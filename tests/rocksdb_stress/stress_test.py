@@ -56,6 +56,13 @@ class Kinds(unittest.TestCase):
             if kind.loses_memory and not kind.must_fail:
                 self.assertTrue(kind.options.get("sync") or kind.options.get("sync_fault_injection"), kind.name)
 
+    def test_who_loses_power_loses_memory_too(self):
+        for kind in kinds.KINDS:
+            self.assertTrue(kind.loses_memory or not kind.loses_power, kind.name)
+
+    def test_the_short_selection_cuts_the_power_of_a_device(self):
+        self.assertTrue(any(kind.short and kind.loses_power and not kind.must_fail for kind in kinds.KINDS))
+
     def test_the_short_selection_has_a_run_that_must_fail(self):
         self.assertTrue(any(kind.short and kind.must_fail for kind in kinds.KINDS))
 

@@ -27,6 +27,7 @@ class Session:
         self.settings = settings
         self.logs = pathlib.Path(settings["logs"])
         self.kill_times = random.Random(settings["seed"])  # its own, so that the script's choices stay the seed's
+        self.cut_seeds = random.Random(f"cuts {settings['seed']}")
         self.count = 0
         self.ended = False
         self.command = None
@@ -104,10 +105,21 @@ class Session:
                     shutil.rmtree(path)
                 else:
                     path.unlink()
+        if self.settings["power_cut"]:
+            self.cut_power()
         done = subprocess.run(self.settings["check"], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             (self.logs / f"{self.count:04}.check").write_text(done.stdout + done.stderr)
             self.fail(f"zenfs check after run {self.count}: exit status {done.returncode}")
+
+    def cut_power(self):
+        command = [*self.settings["power_cut"], f"--seed={self.cut_seeds.getrandbits(32)}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            self.fail(f"zenfs emu power-cut after run {self.count}: {done.stderr.strip()}")
+        lost = json.loads(done.stdout)
+        self.event(cut=self.count, **lost)
+        print(f"power cut after run {self.count}: {lost}")
 
     def last_run(self):
         """The same parameters as the run before, and a number of operations that comes to an end. Without the compaction

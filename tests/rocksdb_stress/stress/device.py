@@ -13,6 +13,8 @@ from stress.places import SHARED_MEMORY, StressError
 # sparse. (zones, size, capacity, open and active zones at most)
 SHAPES = [(3072, "16M", "12M", 14), (16384, "1M", "768K", 14), (8192, "2M", "2M", 8), (4096, "4M", "1M", 0)]
 
+# Where the power is cut, a flush takes its time: with flushes in no time there is next to nothing that none has covered.
+FLUSH_US = (1000, 3000, 10000)
 
 # RocksDB is not built with the sanitizer: what it shares with the plugin is left alone, and so is what it never frees.
 SANITIZER = ["ASAN_OPTIONS=detect_leaks=0:detect_container_overflow=0:detect_odr_violation=0:halt_on_error=1",
@@ -22,15 +24,18 @@ SANITIZER = ["ASAN_OPTIONS=detect_leaks=0:detect_container_overflow=0:detect_odr
 class Device:
     """Owns `directory`, in which nothing may be yet, and a directory on the host's tmpfs for the append buffers."""
 
-    def __init__(self, programs, directory, seed):
+    def __init__(self, programs, directory, seed, volatile_cache):
         self.programs = programs
         self.directory = pathlib.Path(directory)
         self.image = self.directory / "device.img"
         self.database = "/stress"
         self.buffers = pathlib.Path(tempfile.mkdtemp(prefix="zenfs-stress-", dir=SHARED_MEMORY))
-        zones, size, capacity, active = self.shape = random.Random(seed).choice(SHAPES)
+        choices = random.Random(seed)
+        zones, size, capacity, active = self.shape = choices.choice(SHAPES)
+        self.flush_us = choices.choice(FLUSH_US) if volatile_cache else 0
         self.zenfs("emu", "create", str(self.image), f"--zones={zones}", f"--zone-size={size}",
-                   f"--zone-capacity={capacity}", f"--max-open={active}", f"--max-active={active}")
+                   f"--zone-capacity={capacity}", f"--max-open={active}", f"--max-active={active}",
+                   *(["--volatile-cache"] if volatile_cache else []))
         self.zenfs("mkfs", f"--emu={self.image}")
 
     def zenfs(self, *arguments):
@@ -41,7 +46,7 @@ class Device:
     def flags(self, loses_memory):
         """Of db_stress. `loses_memory`: the mount must not mind that the buffers of the one before it are gone."""
         uri = f"zenfs://emu:{self.image}?flush_dir:{self.buffers}" + (",discard_unsynced" if loses_memory else "")
-        return [f"--fs_uri={uri}"]
+        return [f"--fs_uri={uri}" + (f",flush_us:{self.flush_us}" if self.flush_us else "")]
 
     def preload(self):
         """The words before a program that make it find the scheme zenfs://, in it alone; and show its output at once."""
@@ -50,6 +55,10 @@ class Device:
 
     def check_command(self):
         return [str(self.programs.zenfs), "check", f"--emu={self.image}"]
+
+    def power_cut_command(self):
+        """Without the seed."""
+        return [str(self.programs.zenfs), "emu", "power-cut", str(self.image), "--json"]
 
     def remove_command(self):
         return [str(self.programs.zenfs), "rmdir", "--force", f"--emu={self.image}"]
@@ -76,7 +85,7 @@ class Device:
 class HostFiles:
     """The same without ZenFS. Nothing of it is lost by a kill, so nothing can be made to be lost."""
 
-    def __init__(self, programs, directory, seed):
+    def __init__(self, programs, directory, seed, volatile_cache):
         self.directory = pathlib.Path(directory)
         self.database = str(self.directory / "database")
         self.buffers = None
@@ -89,6 +98,9 @@ class HostFiles:
 
     def check_command(self):
         return ["true"]
+
+    def power_cut_command(self):
+        return None
 
     def remove_command(self):
         return ["true"]

@@ -29,6 +29,7 @@ class Kind:
     without: tuple = ()  # those of RATES that this kind sets itself
     whitebox: bool = False  # db_stress kills itself at points inside RocksDB; else it is killed after some time
     loses_memory: bool = False  # after each kill, what the process had flushed into shared memory is lost too
+    loses_power: bool = False  # the power of the device is cut as well: what was not flushed is lost, in part or altogether
     must_fail: bool = False  # RocksDB has to find that data are lost: this shows that it would
     short: bool = False
 
@@ -45,6 +46,7 @@ def plain(name, shows, **more):
 
 NO_LOSS = {"disable_wal": 0, "sync_fault_injection": 0, "manual_wal_flush_one_in": 0}
 LOSSY = "after each kill the shared memory of flushed, unsynced writes is lost too"
+POWERLESS = "after each kill the shared memory is lost, and what the device had in its cache"
 
 KINDS = [
     plain("plain", "reopening, checkpoints, backups, ingestion, ten column families; all keys verified", short=True),
@@ -91,6 +93,12 @@ KINDS = [
          {"sync": 0, **NO_LOSS}, loses_memory=True, must_fail=True, short=True),
     Kind("sync-faults", "unsynced data are lost above ZenFS as well; " + LOSSY, (), {"sync_fault_injection": 1},
          loses_memory=True),
+    Kind("power-synced", "every write synced; " + POWERLESS, ("--simple",), {"sync": 1, **NO_LOSS}, loses_memory=True,
+         loses_power=True, short=True),
+    Kind("power-sync-faults", "unsynced data are lost above ZenFS as well; " + POWERLESS, (), {"sync_fault_injection": 1},
+         loses_memory=True, loses_power=True),
+    Kind("power-control", "nothing is synced, memory and power are lost: RocksDB must find fault with it", ("--simple",),
+         {"sync": 0, **NO_LOSS}, loses_memory=True, loses_power=True, must_fail=True),
 ]
 
 

@@ -14,6 +14,7 @@ from stress.places import BUILD_ROOT, ROOT
 
 PLAIN_OPERATIONS_PER_SECOND = 600  # of a thread; sets how long db_stress alone takes, roughly
 FOUND_FAULT = "erification failed"  # in what db_stress says when the database is not as expected
+ENOUGH_CUTS = 12  # of the power, among which one has to find something in the cache
 GRACE_SECONDS = 600  # beyond the time of a session until it counts as hung
 
 
@@ -34,6 +35,7 @@ class Result:
     operations: int = 0
     seconds: float = 0
     device_bytes: int = 0  # of the host that the device takes in the end
+    cuts: list = dataclasses.field(default_factory=list)  # of the device's power: run, seed, what it lost
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Run:
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True)
         self.result = Result(kind.name, plan.seed, str(self.directory), again)
-        self.device = (HostFiles if plan.posix else Device)(programs, self.directory, plan.seed)
+        self.device = (HostFiles if plan.posix else Device)(programs, self.directory, plan.seed, kind.loses_power)
 
     def carry_out(self):
         started = time.monotonic()
@@ -118,6 +120,7 @@ class Run:
         settings = {"script": str(self.programs.crash_test), "seed": self.plan.seed, "logs": str(logs),
                     "events": str(events), "preload": self.device.preload(), "check": self.device.check_command(),
                     "forget": str(self.device.buffers) if self.kind.loses_memory and self.device.buffers else None,
+                    "power_cut": self.device.power_cut_command() if self.kind.loses_power else None,
                     "remove": self.device.remove_command(),
                     "arguments": ["whitebox" if self.kind.whitebox else "blackbox", *self.kind.crash,
                                   f"--stress_cmd={self.programs.db_stress}", f"--duration={self.plan.duration}", *interval, *self.flags()]}
@@ -155,6 +158,8 @@ class Run:
                 result.kills += event["killed"]
                 result.verified += event["recovered"] + event["verified"]
                 result.operations += event["operations"]
+            if "cut" in event:
+                result.cuts.append(event)
         result.mounts = max(result.runs - 1, 0)
         if failed:
             return failed
@@ -162,4 +167,6 @@ class Run:
             return f"hung: killed after {self.plan.duration + GRACE_SECONDS} s"
         if status != 0:
             return f"db_crashtest.py ended with status {status}, see session.log"
+        if len(result.cuts) >= ENOUGH_CUTS and not any(cut["blocks_at_risk"] for cut in result.cuts):
+            return f"{len(result.cuts)} power cuts, and never was anything in the device's cache"
         return None if result.verified else "nothing was ever verified"

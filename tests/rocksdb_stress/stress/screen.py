@@ -35,6 +35,8 @@ class Screen:
         verdict = "passed" if result.ok else "FAILED"
         self.line(COLUMNS.format(verdict, *figures(result), result.seed))
         if not result.ok:
+            if result.cuts:
+                self.line(f"    last cut   zenfs emu power-cut --seed={result.cuts[-1]['seed']}, {len(result.cuts)} cuts in all")
             self.line(f"    {result.reason}\n    kept in    {result.directory}\n    db_stress  {result.command}\n"
                       f"    again by   {result.again}")
 
