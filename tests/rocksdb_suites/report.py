@@ -58,9 +58,19 @@ def markdown(results):
     lines = ["| program | cases | passed on POSIX | passed on ZenFS | skipped by themselves | |", "|---|--:|--:|--:|--:|---|"]
     lines += ["| " + " | ".join(row(result)) + " |" for result in results]
     lines += ["| **all** | " + " | ".join(f"**{number}**" for number in total(results)) + " | |", ""]
-    lines += ["| program | case | why it differs |", "|---|---|---|"]
-    lines += [f"| {result.program} | `{one.case}` | {one.reason} |" for result in results for one in result.differences]
+    lines += ["| why they differ | program | cases |", "|---|---|---|"]
+    for (reason, program), cases in cases_by_reason(results).items():
+        lines.append(f"| {reason or 'not known'} | {program} | {', '.join(f'`{case}`' for case in cases)} |")
     return "\n".join(lines) + "\n"
+
+
+def cases_by_reason(results):
+    """{(reason, program): [case]}"""
+    found = {}
+    for result in results:
+        for one in result.differences:
+            found.setdefault((one.reason, result.program), []).append(one.case)
+    return found
 
 
 def failures(result):
