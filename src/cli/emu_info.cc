@@ -3,12 +3,11 @@
 #include "backends/emulator/emulator.h"
 #include "cli/figures.h"
 #include "cli/flags.h"
+#include "cli/number.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
 namespace {
-
-std::string Limit(std::uint32_t limit) { return limit == 0 ? "no limit" : fmt::to_string(limit); }
 
 class EmuInfoAction : public Action {
  public:
@@ -29,8 +28,8 @@ class EmuInfoAction : public Action {
     figures.Add("Zone size", "zone_size", g.zone_size, FormatSize(g.zone_size));
     figures.Add("Zone capacity", "zone_capacity", g.capacity(), FormatSize(g.capacity()));
     figures.Add("Block size", "block_size", g.block_size, FormatSize(g.block_size));
-    figures.Add("Open zones at most", "max_open", g.max_open, Limit(g.max_open));
-    figures.Add("Active zones at most", "max_active", g.max_active, Limit(g.max_active));
+    figures.Add("Open zones at most", "max_open", g.max_open, FormatLimit(g.max_open));
+    figures.Add("Active zones at most", "max_active", g.max_active, FormatLimit(g.max_active));
     figures.Add("Timing", "timing", std::string(TimingName(info.timing)));
     figures.Add("Volatile cache", "volatile_cache", info.volatile_cache, info.volatile_cache ? "yes" : "no");
     figures.Add("Size of the file", "file_bytes", info.file_bytes,

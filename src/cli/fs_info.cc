@@ -5,13 +5,12 @@
 #include "cli/figures.h"
 #include "cli/flags.h"
 #include "cli/local_time.h"
+#include "cli/number.h"
 #include "cli/verbs.h"
 #include "metalog/probe.h"
 
 namespace zenfs {
 namespace {
-
-std::string Limit(std::uint32_t limit) { return limit == 0 ? "no limit" : fmt::to_string(limit); }
 
 void AddSuperblock(const Superblock& sb, Figures& figures) {
   std::vector<std::uint32_t> metadata_zones;
@@ -40,8 +39,8 @@ void AddSuperblock(const Superblock& sb, Figures& figures) {
 void AddDevice(const ZonedDevice& device, Figures& figures) {
   const Geometry& g = device.geometry();
   figures.Add("Device", "device", device.name());
-  figures.Add("Open zones at most", "max_open", g.max_open, Limit(g.max_open));
-  figures.Add("Active zones at most", "max_active", g.max_active, Limit(g.max_active));
+  figures.Add("Open zones at most", "max_open", g.max_open, FormatLimit(g.max_open));
+  figures.Add("Active zones at most", "max_active", g.max_active, FormatLimit(g.max_active));
   figures.Add("Volatile write cache", "volatile_cache", g.volatile_cache, g.volatile_cache ? "yes" : "no");
 }
 

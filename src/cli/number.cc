@@ -68,4 +68,6 @@ std::string FormatSize(std::uint64_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
+std::string FormatLimit(std::uint32_t limit) { return limit == 0 ? "no limit" : fmt::to_string(limit); }
+
 }  // namespace zenfs

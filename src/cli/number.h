@@ -1,7 +1,8 @@
-// Numbers as people type them on a command line: strict, bounded, no signs, no surprises.
+// Numbers as people type them on a command line (strict, bounded, no signs, no surprises), and as they are shown.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -19,5 +20,12 @@ inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 56;  // bytes; kee
 
 // "16 MiB", "4096 bytes": the largest unit that divides `bytes` evenly.
 [[nodiscard]] std::string FormatSize(std::uint64_t bytes);
+
+// Of a device: 0 is none.
+[[nodiscard]] std::string FormatLimit(std::uint32_t limit);
+
+[[nodiscard]] constexpr double ToMicroseconds(std::uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1000;
+}
 
 }  // namespace zenfs

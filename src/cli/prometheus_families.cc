@@ -3,6 +3,8 @@
 #include <functional>
 #include <limits>
 
+#include "cli/number.h"
+
 namespace zenfs {
 namespace {
 
@@ -20,8 +22,6 @@ constexpr ValueInfo kVolumeGauges[] = {
 constexpr unsigned kFirstPower = 6;
 constexpr unsigned kLastPower = 34;
 
-double Microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
-
 ClientMetric For(const VolumeReading& reading) {
   ClientMetric metric;
   metric.label = {{"device", reading.device}};
@@ -31,13 +31,13 @@ ClientMetric For(const VolumeReading& reading) {
 ClientMetric::Histogram HistogramOf(const LatencyHistogram& latency) {
   ClientMetric::Histogram out;
   out.sample_count = latency.count;
-  out.sample_sum = Microseconds(latency.sum);
+  out.sample_sum = ToMicroseconds(latency.sum);
   std::uint64_t below = 0;
   std::size_t bucket = 0;
   for (unsigned power = kFirstPower; power <= kLastPower; ++power) {
     const std::uint64_t bound = std::uint64_t{1} << power;
     for (; LatencyBucketStart(bucket) < bound; ++bucket) below += latency.buckets[bucket];
-    out.bucket.push_back({below, Microseconds(bound)});
+    out.bucket.push_back({below, ToMicroseconds(bound)});
   }
   out.bucket.push_back({latency.count, std::numeric_limits<double>::infinity()});
   return out;

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "cli/number.h"
+
 namespace zenfs {
 namespace {
 
@@ -16,16 +18,14 @@ std::uint64_t Mean(const LatencyHistogram& latency) {
   return latency.count == 0 ? 0 : latency.sum / latency.count;
 }
 
-double Microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
-
 Json LatencyJson(const LatencyHistogram& latency) {
   return {{"timed", latency.count},
-          {"sum", Microseconds(latency.sum)},
-          {"mean", Microseconds(Mean(latency))},
-          {"p50", Microseconds(latency.Quantile(0.5))},
-          {"p99", Microseconds(latency.Quantile(0.99))},
-          {"p99.9", Microseconds(latency.Quantile(0.999))},
-          {"max", Microseconds(latency.max)}};
+          {"sum", ToMicroseconds(latency.sum)},
+          {"mean", ToMicroseconds(Mean(latency))},
+          {"p50", ToMicroseconds(latency.Quantile(0.5))},
+          {"p99", ToMicroseconds(latency.Quantile(0.99))},
+          {"p99.9", ToMicroseconds(latency.Quantile(0.999))},
+          {"max", ToMicroseconds(latency.max)}};
 }
 
 std::string Row(std::string_view name, const OperationInfo& info, const OperationFigures& figures,
