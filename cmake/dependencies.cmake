@@ -1,6 +1,11 @@
 # Everything comes from the distribution's packages (scripts/setup installs them).
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+# src/base/fmt_library.cc takes the place of fmt's own library; it knows what fmt 9 leaves to that one.
+set(ZENFS_FMT fmt::fmt-header-only)
+if(fmt_VERSION VERSION_GREATER_EQUAL 9 AND fmt_VERSION VERSION_LESS 10)
+  set(ZENFS_FMT "")
+endif()
 find_package(nlohmann_json REQUIRED)
 if(ZENFS_CLI)
   find_package(CLI11 REQUIRED)

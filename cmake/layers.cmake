@@ -21,7 +21,7 @@ function(zenfs_layer name)
 endfunction()
 
 function(zenfs_add_layers)
-  zenfs_layer(base LIBRARIES Threads::Threads fmt::fmt-header-only ${ZENFS_ISAL})
+  zenfs_layer(base LIBRARIES Threads::Threads ${ZENFS_FMT} ${ZENFS_ISAL})
   zenfs_layer(model DEPENDS base)
   zenfs_layer(metrics DEPENDS base)
   zenfs_layer(device DEPENDS base model metrics)

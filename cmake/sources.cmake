@@ -3,6 +3,7 @@
 set(ZENFS_SOURCES_base
   base/clock.cc
   base/crc32c.cc
+  base/fmt_library.cc
   base/fork_guard.cc
   base/mutex.cc
   base/random.cc
