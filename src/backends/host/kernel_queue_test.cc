@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cerrno>
-#include <fstream>
+#include <cstdlib>
+#include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "backends/host/plain_io.h"
 #include "base/unique_fd.h"
@@ -188,14 +191,16 @@ TEST(WriteTest, ErrorSaysHowMuchWasWrittenBefore) {
   EXPECT_EQ(WriteByRing(rings, -1, 0, std::span(&piece, 1)).bytes, 0u);
 }
 
-// Calls that write which this process has made; nothing where the kernel does not count them.
+// Calls that write which this process has made; nothing where the kernel does not count them. Without streams: the
+// sanitizer of undefined behaviour looks at objects with virtual functions by calls that write.
 std::optional<std::uint64_t> WritingCalls() {
-  std::ifstream file("/proc/self/io");
-  for (std::string word; file >> word;) {
-    std::uint64_t count = 0;
-    if (word == "syscw:" && file >> count) return count;
-  }
-  return std::nullopt;
+  const UniqueFd fd(::open("/proc/self/io", O_RDONLY | O_CLOEXEC));
+  std::array<char, 512> text{};
+  if (fd.get() < 0 || ::read(fd.get(), text.data(), text.size() - 1) <= 0) return std::nullopt;
+  constexpr std::string_view kKey = "syscw: ";
+  const char* const found = std::strstr(text.data(), kKey.data());
+  if (found == nullptr) return std::nullopt;
+  return std::strtoull(found + kKey.size(), nullptr, 10);
 }
 
 TEST(WriteTest, LongWriteIsSentInPartsNoLongerThanAsked) {
