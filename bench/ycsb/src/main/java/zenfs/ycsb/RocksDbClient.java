@@ -25,10 +25,10 @@ import site.ycsb.Status;
 import zenfs.example.ZenFs;
 
 /**
- * YCSB on RocksDB. Properties: rocksdb.path, the database; rocksdb.env, the URI of a device, without which it is on
- * the host's file system; rocksdb.sync, whether each write survives the loss of power; rocksdb.db.NAME and
- * rocksdb.cf.NAME, any option of RocksDB. One database for all threads of YCSB; a record is one value, tables of
- * YCSB are not told apart.
+ * YCSB on RocksDB. Properties: rocksdb.path, the database; rocksdb.env, the URI of a device, or another environment that
+ * RocksDB knows, of a library that was preloaded for example, without which it is on the host's file system; rocksdb.sync,
+ * whether each write survives the loss of power; rocksdb.db.NAME and rocksdb.cf.NAME, any option of RocksDB. One database
+ * for all threads of YCSB; a record is one value, tables of YCSB are not told apart.
  */
 public final class RocksDbClient extends DB {
   private static int clients;
@@ -46,10 +46,7 @@ public final class RocksDbClient extends DB {
   private static void open(Properties properties) throws DBException {
     try {
       RocksDB.loadLibrary();  // DBOptions alone would not
-      final String env = properties.getProperty("rocksdb.env");
-      if (env != null) ZenFs.load();
-      final Properties ofDb = behind("rocksdb.db.", properties);
-      final DBOptions options = env == null ? DBOptions.getDBOptionsFromProps(ofDb) : ZenFs.options(env, ofDb);
+      final DBOptions options = options(properties.getProperty("rocksdb.env"), behind("rocksdb.db.", properties));
       final ColumnFamilyOptions family =
           ColumnFamilyOptions.getColumnFamilyOptionsFromProps(behind("rocksdb.cf.", properties));
       if (options == null || family == null) throw new DBException("RocksDB refuses an option of rocksdb.properties");
@@ -60,6 +57,15 @@ public final class RocksDbClient extends DB {
     } catch (RocksDBException | UnsatisfiedLinkError problem) {
       throw new DBException(problem);
     }
+  }
+
+  private static DBOptions options(String env, Properties others) throws RocksDBException {
+    if (env != null && env.startsWith("zenfs://")) {
+      ZenFs.load();
+      return ZenFs.options(env, others);
+    }
+    if (env != null) others.setProperty("env", env);
+    return DBOptions.getDBOptionsFromProps(others);
   }
 
   private static Properties behind(String prefix, Properties properties) {
