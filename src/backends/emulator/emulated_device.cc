@@ -83,7 +83,6 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
       capacity_(geometry.capacity()),
       mode_(mode),
       options_(options),
-      timed_(options.timing.value_or(Timing::kNone) != Timing::kNone),
       store_(std::move(store)),
       zone_locks_(std::make_unique<Mutex[]>(geometry.zones)),
       machine_(geometry),

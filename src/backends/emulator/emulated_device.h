@@ -72,7 +72,7 @@ class EmulatedDevice final : public EmulatorDevice {
   Status Manage(TimedCommand::Kind kind, ZoneId zone) EXCLUDES(mutex_);
   TimedCommand Timed(TimedCommand::Kind kind, ZoneId zone) const REQUIRES(mutex_);
   // Whether commands of the kind take a time of the device.
-  bool Waits(EmulatorCommand kind) const { return timed_ || options_.latency_us(kind) != 0; }
+  bool Waits(EmulatorCommand kind) const { return clock_ != nullptr || options_.latency_us(kind) != 0; }
   bool HasCache() const { return cache_ != nullptr; }
   Status CheckWritableDevice() const;
   Status Refresh(ZoneId zone) REQUIRES(mutex_);
@@ -85,7 +85,6 @@ class EmulatedDevice final : public EmulatorDevice {
   const std::uint64_t capacity_;  // bytes of a sequential zone
   const OpenMode mode_;
   const EmulatorOptions options_;
-  const bool timed_;  // there is a clock_
   const std::unique_ptr<Store> store_;
   const std::unique_ptr<Mutex[]> zone_locks_;  // one per zone; before mutex_
   Mutex mutex_;                                // leaf
