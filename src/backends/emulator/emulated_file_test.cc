@@ -14,7 +14,7 @@
 
 #include <csignal>
 
-#include "base/crc32c.h"
+#include "backends/emulator/emulated_file_test_util.h"
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
 
@@ -43,20 +43,6 @@ class EmulatedFileTest : public testing::Test {
   void WriteFile(std::uint64_t offset, std::string_view bytes) {
     const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     ASSERT_TRUE(WriteAll(fd, offset, AsBytes(bytes), path));
-  }
-  // Rewrites the header with a right CRC.
-  void ChangeHeader(auto change) {
-    const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    std::string raw(kEmulatedHeaderBytes, '\0');
-    ASSERT_EQ(::pread(fd.get(), raw.data(), raw.size(), 0), static_cast<ssize_t>(raw.size()));
-    EmulatedFileHeader header;
-    std::memcpy(&header, raw.data(), sizeof header);
-    change(header);
-    header.crc = 0;
-    std::memcpy(raw.data(), &header, sizeof header);
-    header.crc = Crc32c(AsBytes(raw));
-    std::memcpy(raw.data(), &header, sizeof header);
-    ASSERT_TRUE(WriteAll(fd, 0, AsBytes(raw), path));
   }
   std::uint64_t Allocated() { return ReadEmulatedFileInfo(path)->allocated_bytes; }
 
@@ -148,14 +134,14 @@ TEST_F(EmulatedFileTest, DamageIsFound) {
 
 TEST_F(EmulatedFileTest, HeaderWithAnImpossibleGeometryIsDamaged) {
   Create();
-  ChangeHeader([](EmulatedFileHeader& header) { header.zone_capacity = header.zone_size * 2; });
+  ChangeHeader(path, [](EmulatedFileHeader& header) { header.zone_capacity = header.zone_size * 2; });
   EXPECT_EQ(ErrorOfOpening().code(), Code::kCorruption);
   EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("zone capacity"));
 }
 
 TEST_F(EmulatedFileTest, NewerVersionIsRefused) {
   Create();
-  ChangeHeader([](EmulatedFileHeader& header) { header.version = 3; });
+  ChangeHeader(path, [](EmulatedFileHeader& header) { header.version = 3; });
   EXPECT_EQ(ErrorOfOpening().code(), Code::kNotSupported);
   EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("made by a newer zenfs"));
 }

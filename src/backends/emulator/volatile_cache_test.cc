@@ -11,8 +11,8 @@
 
 #include "backends/emulator/emulated_clone.h"
 #include "backends/emulator/emulated_file.h"
+#include "backends/emulator/emulated_file_test_util.h"
 #include "backends/emulator/file_store.h"
-#include "base/crc32c.h"
 #include "base/thread.h"
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
@@ -62,18 +62,6 @@ class VolatileCacheTest : public testing::Test {
     const std::string bytes = Bytes(file, LayoutOf(kGeometry, true).durable_offset, sizeof words);
     std::memcpy(words.data(), bytes.data(), sizeof words);
     return words;
-  }
-  // With a right CRC.
-  void ChangeHeader(auto change) {
-    std::string raw = Bytes(path, 0, kEmulatedHeaderBytes);
-    EmulatedFileHeader header;
-    std::memcpy(&header, raw.data(), sizeof header);
-    change(header);
-    header.crc = 0;
-    std::memcpy(raw.data(), &header, sizeof header);
-    header.crc = Crc32c(AsBytes(raw));
-    std::memcpy(raw.data(), &header, sizeof header);
-    Put(0, raw);
   }
 
   TempDirectory directory;
@@ -262,11 +250,11 @@ TEST_F(VolatileCacheTest, MoreDurableThanWrittenIsDamage) {
 
 TEST_F(VolatileCacheTest, HeaderOfTheOtherVersionIsDamage) {
   Create();
-  ChangeHeader([](EmulatedFileHeader& header) { header.durable_offset += 4096; });
+  ChangeHeader(path, [](EmulatedFileHeader& header) { header.durable_offset += 4096; });
   EXPECT_EQ(ErrorOfOpening().code(), Code::kCorruption);
   EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("table of its cache at 12288, not at 8192"));
   Create(/*volatile_cache=*/false);
-  ChangeHeader([](EmulatedFileHeader& header) { header.version = 2; });
+  ChangeHeader(path, [](EmulatedFileHeader& header) { header.version = 2; });
   EXPECT_EQ(ErrorOfOpening().code(), Code::kCorruption);
 }
 
