@@ -284,6 +284,9 @@ class ReclaimFaults : public testing::Test {
       EXPECT_TRUE(IsOk((*file)->Sync()));
     }
     zone_ = device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place);
+    WaitForCommits(
+        *volume_,
+        1 + 4 + 2);  // the mount's, the files', those of the log's reserve: a fault is the test's alone
   }
   ~ReclaimFaults() override {
     device_.ClearFaults();

@@ -33,6 +33,16 @@ Code CodeOf(const std::expected<T, Error>& result) {
   return result ? Code::kIo : result.error().code();
 }
 
+// What a mount starts in the background is over when its commits are made: a log zone, say, is lent before its
+// reservation is committed, so the commits are what to wait for. `count` is all of them since the mount.
+inline void WaitForCommits(const Volume& volume, std::uint64_t count) {
+  const Deadline deadline = Deadline::After(std::chrono::seconds(30));
+  while (volume.metalog_stats().commits < count && !deadline.Passed()) {
+    SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+  }
+  ASSERT_EQ(volume.metalog_stats().commits, count);
+}
+
 class VolumeTest : public testing::Test {
  protected:
   explicit VolumeTest(const EmulatorGeometry& geometry = SmallGeometry(), const EmulatorOptions& options = {})
@@ -95,15 +105,10 @@ class VolumeTest : public testing::Test {
   }
 
   // Until the log has its first zone and the two it keeps ready, and their reservations are committed, so that
-  // none is committed beside the test. A zone is lent before its reservation is: the commits are what to wait for.
+  // none is committed beside the test.
   void WaitForLogReserve() {
-    constexpr std::uint64_t kCommits = 1 + 1 + 3;  // the mount's, the file's, the reservations'
     Put("warm-up.log", "x");
-    const Deadline deadline = Deadline::After(std::chrono::seconds(30));
-    while (volume_->metalog_stats().commits < kCommits && !deadline.Passed()) {
-      SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
-    }
-    ASSERT_EQ(volume_->metalog_stats().commits, kCommits);
+    WaitForCommits(*volume_, 1 + 1 + 3);  // the mount's, the file's, the reservations'
   }
 
   std::unique_ptr<EmulatorDevice> device_;
