@@ -369,13 +369,16 @@ set(ZENFS_SOURCES_testing
   testing/crash_device.cc
   testing/device_data.cc
   testing/faulty_device.cc
+  testing/fiber.cc
   testing/immediate_queue.cc
   testing/loss.cc
   testing/plain_zone_files.cc
+  testing/sim_scheduler.cc
   testing/temp_directory.cc
   testing/zone_image.cc
 )
 set(ZENFS_TESTS_testing
   testing/crash_device_test.cc
   testing/faulty_device_test.cc
+  testing/sim_scheduler_test.cc
 )

@@ -1,0 +1,111 @@
+#include "testing/fiber.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ZENFS_FIBER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ZENFS_FIBER_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define ZENFS_FIBER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ZENFS_FIBER_TSAN 1
+#endif
+#endif
+
+#ifdef ZENFS_FIBER_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef ZENFS_FIBER_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace zenfs {
+namespace {
+
+// Sanitizers make frames several times as large.
+constexpr std::size_t kStackBytes = 512 << 10;
+
+}  // namespace
+
+FiberStack::FiberStack()
+    : guard_bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
+      total_bytes_(kStackBytes + guard_bytes_) {
+  void* const memory =
+      mmap(nullptr, total_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED || mprotect(memory, guard_bytes_, PROT_NONE) != 0) std::abort();
+  memory_ = static_cast<std::byte*>(memory);
+}
+
+FiberStack::~FiberStack() { munmap(memory_, total_bytes_); }
+
+Fiber::Fiber() {
+#ifdef ZENFS_FIBER_TSAN
+  sanitizer_thread_ = __tsan_get_current_fiber();
+#endif
+}
+
+Fiber::Fiber(std::unique_ptr<FiberStack> stack, std::function<void()> body)
+    : stack_(std::move(stack)),
+      body_(std::move(body)),
+      sanitizer_bottom_(stack_->bottom()),
+      sanitizer_size_(stack_->size()) {
+  getcontext(&context_);
+  context_.uc_stack.ss_sp = stack_->bottom();
+  context_.uc_stack.ss_size = stack_->size();
+  context_.uc_link = nullptr;
+  // makecontext(3) passes ints: a pointer takes two.
+  const auto self = reinterpret_cast<std::uintptr_t>(this);
+  makecontext(&context_, reinterpret_cast<void (*)()>(&Fiber::Enter), 2, static_cast<unsigned>(self >> 32),
+              static_cast<unsigned>(self));
+#ifdef ZENFS_FIBER_TSAN
+  sanitizer_thread_ = __tsan_create_fiber(0);
+  owns_sanitizer_thread_ = true;
+#endif
+}
+
+Fiber::~Fiber() {
+#ifdef ZENFS_FIBER_TSAN
+  if (owns_sanitizer_thread_) __tsan_destroy_fiber(sanitizer_thread_);
+#endif
+}
+
+void Fiber::Enter(unsigned high, unsigned low) {
+  auto* const self = reinterpret_cast<Fiber*>(std::uintptr_t{high} << 32 | low);
+  self->Arrived(nullptr);
+  self->body_();
+  std::abort();
+}
+
+void Fiber::Arrived([[maybe_unused]] void* fake_stack) {
+#ifdef ZENFS_FIBER_ASAN
+  // Says where the stack of the one that was left lies: a thread's own is not known otherwise.
+  __sanitizer_finish_switch_fiber(fake_stack, &arrived_from_->sanitizer_bottom_,
+                                  &arrived_from_->sanitizer_size_);
+#endif
+}
+
+void Fiber::Switch(Fiber& from, Fiber& to, [[maybe_unused]] bool for_good) {
+  to.arrived_from_ = &from;
+  void* fake_stack = nullptr;
+#ifdef ZENFS_FIBER_ASAN
+  __sanitizer_start_switch_fiber(for_good ? nullptr : &fake_stack, to.sanitizer_bottom_, to.sanitizer_size_);
+#endif
+#ifdef ZENFS_FIBER_TSAN
+  // Only what the simulated locks order is ordered: a race is one, however the fibers happen to be scheduled.
+  __tsan_switch_to_fiber(to.sanitizer_thread_, __tsan_switch_to_fiber_no_sync);
+#endif
+  swapcontext(&from.context_, &to.context_);
+  from.Arrived(fake_stack);
+}
+
+}  // namespace zenfs

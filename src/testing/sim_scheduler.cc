@@ -1,0 +1,299 @@
+#include "testing/sim_scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace zenfs {
+namespace {
+
+constexpr std::chrono::microseconds kStep{1};
+
+// What a lock orders, for the thread sanitizer, which knows nothing of ours.
+void SanitizerAcquire([[maybe_unused]] const void* of) {
+#if defined(__SANITIZE_THREAD__)
+  __tsan_acquire(const_cast<void*>(of));
+#endif
+}
+void SanitizerRelease([[maybe_unused]] const void* of) {
+#if defined(__SANITIZE_THREAD__)
+  __tsan_release(const_cast<void*>(of));
+#endif
+}
+
+}  // namespace
+
+struct SimScheduler::SimThread {
+  std::size_t number = 0;
+  std::unique_ptr<Fiber> fiber;
+  const void* waits_for = nullptr;
+  Time deadline = Time::max();
+  bool timed_out = false;
+  bool done = false;
+};
+
+class SimScheduler::Handle final : public Scheduler::ThreadHandle {
+ public:
+  Handle(SimScheduler& scheduler, SimThread& thread) : scheduler_(scheduler), thread_(thread) {}
+  void Join() override {
+    while (!thread_.done) scheduler_.Block(&thread_, Time::max());
+    SanitizerAcquire(&thread_);
+    scheduler_.Finish(thread_);
+  }
+
+ private:
+  SimScheduler& scheduler_;
+  SimThread& thread_;
+};
+
+SimScheduler::Options SimScheduler::Options::Draw(zenfs::Random& random) {
+  static constexpr std::uint64_t kSwitch[] = {1, 2, 4, 16, 100};
+  static constexpr std::uint64_t kJump[] = {50, 300, 3000, 1'000'000};
+  Options options;
+  options.seed = random.Next();
+  options.switch_one_in = kSwitch[random.Below(std::size(kSwitch))];
+  options.jump_one_in = kJump[random.Below(std::size(kJump))];
+  options.spurious_one_in = random.OneIn(2) ? 100 : 1'000'000;
+  return options;
+}
+
+SimScheduler::SimScheduler(Options options)
+    : options_(std::move(options)), random_(options_.seed), now_(std::chrono::hours(1)) {}
+
+SimScheduler::~SimScheduler() = default;
+
+void SimScheduler::Run(std::function<void()> body) {
+  if (Installed() != nullptr) std::abort();
+  outside_ = std::make_unique<Fiber>();
+  running_ = this;
+  Install(this);
+  const auto first = Start(std::move(body));
+  current_ = nullptr;
+  SimThread& next = PickNext();
+  ready_.erase(std::ranges::find(ready_, &next));
+  current_ = &next;
+  Fiber::Switch(*outside_, *next.fiber);
+  Install(nullptr);
+  running_ = nullptr;
+  threads_.clear();
+}
+
+// --- threads ---
+
+std::unique_ptr<Scheduler::ThreadHandle> SimScheduler::Start(std::function<void()> body) {
+  auto owned = std::make_unique<SimThread>();
+  SimThread& thread = *owned;
+  thread.number = threads_.size();
+  threads_.push_back(std::move(owned));
+  std::unique_ptr<FiberStack> stack;
+  if (stacks_.empty()) {
+    stack = std::make_unique<FiberStack>();
+  } else {
+    stack = std::move(stacks_.back());
+    stacks_.pop_back();
+  }
+  SanitizerRelease(&thread);
+  thread.fiber = std::make_unique<Fiber>(std::move(stack), [this, &thread, body = std::move(body)] {
+    SanitizerAcquire(&thread);
+    body();
+    thread.done = true;
+    SanitizerRelease(&thread);
+    WakeAllOn(&thread);
+    const bool last = ready_.empty() && waiting_.empty();
+    if (last) Fiber::Switch(*thread.fiber, *outside_, true);
+    SimThread& next = PickNext();
+    ready_.erase(std::ranges::find(ready_, &next));
+    current_ = &next;
+    ++switches_;
+    Fiber::Switch(*thread.fiber, *next.fiber, true);
+  });
+  ready_.push_back(&thread);
+  auto handle = std::make_unique<Handle>(*this, thread);
+  if (current_ != nullptr) Step();
+  return handle;
+}
+
+// After the join nobody knows of the thread: its stack is for the next.
+void SimScheduler::Finish(SimThread& thread) {
+  stacks_.push_back(thread.fiber->TakeStack());
+  threads_[thread.number] = nullptr;
+}
+
+// --- who goes on ---
+
+void SimScheduler::Step() {
+  now_ += kStep;
+  if (random_.OneIn(options_.jump_one_in)) JumpToNextDeadline();
+  FireTimers();
+  if (!waiting_.empty() && random_.OneIn(options_.spurious_one_in)) {
+    Wake(*waiting_[random_.Below(waiting_.size())]);
+  }
+  if (ready_.empty() || !random_.OneIn(options_.switch_one_in)) return;
+  ready_.push_back(current_);
+  SwitchTo(PickNext());
+}
+
+SimScheduler::SimThread& SimScheduler::PickNext() {
+  FireTimers();
+  while (ready_.empty()) {
+    if (!JumpToNextDeadline()) Stuck("every thread waits, and none has a deadline");
+    FireTimers();
+  }
+  if (now_.time_since_epoch() > std::chrono::hours(1) + options_.time_max) {
+    Stuck(fmt::format("not over after {} s of simulated time", options_.time_max.count()));
+  }
+  return *ready_[random_.Below(ready_.size())];
+}
+
+void SimScheduler::SwitchTo(SimThread& thread) {
+  ready_.erase(std::ranges::find(ready_, &thread));
+  if (&thread == current_) return;
+  SimThread& from = *current_;
+  current_ = &thread;
+  ++switches_;
+  Note(thread.number);
+  Fiber::Switch(*from.fiber, *thread.fiber);
+}
+
+bool SimScheduler::Block(const void* what, Time deadline) {
+  SimThread& self = *current_;
+  self.waits_for = what;
+  self.deadline = deadline;
+  self.timed_out = false;
+  waiting_.push_back(&self);
+  SwitchTo(PickNext());
+  return !self.timed_out;
+}
+
+void SimScheduler::Wake(SimThread& thread) {
+  waiting_.erase(std::ranges::find(waiting_, &thread));
+  thread.waits_for = nullptr;
+  ready_.push_back(&thread);
+}
+
+std::vector<SimScheduler::SimThread*> SimScheduler::WaitersOn(const void* what) const {
+  std::vector<SimThread*> waiters;
+  for (SimThread* thread : waiting_) {
+    if (thread->waits_for == what) waiters.push_back(thread);
+  }
+  return waiters;
+}
+
+void SimScheduler::WakeAllOn(const void* what) {
+  for (SimThread* thread : WaitersOn(what)) Wake(*thread);
+}
+
+void SimScheduler::FireTimers() {
+  for (std::size_t i = 0; i < waiting_.size();) {
+    SimThread& thread = *waiting_[i];
+    if (thread.deadline > now_) {
+      ++i;
+      continue;
+    }
+    thread.timed_out = true;
+    Wake(thread);
+  }
+}
+
+bool SimScheduler::JumpToNextDeadline() {
+  Time next = Time::max();
+  for (const SimThread* thread : waiting_) next = std::min(next, thread->deadline);
+  if (next == Time::max()) return false;
+  now_ = std::max(now_, next);
+  return true;
+}
+
+// --- locks and conditions ---
+
+void SimScheduler::Lock(const void* mutex) {
+  Step();
+  Take(mutex);
+}
+
+void SimScheduler::Take(const void* mutex) {
+  while (owners_.contains(mutex)) {
+    if (owners_[mutex] == current_) Stuck("a thread locks a mutex that it holds");
+    Block(mutex, Time::max());
+  }
+  owners_[mutex] = current_;
+  SanitizerAcquire(mutex);
+}
+
+bool SimScheduler::TryLock(const void* mutex) {
+  Step();
+  if (owners_.contains(mutex)) return false;
+  Take(mutex);
+  return true;
+}
+
+void SimScheduler::Release(const void* mutex) {
+  SanitizerRelease(mutex);
+  owners_.erase(mutex);
+  WakeAllOn(mutex);
+}
+
+void SimScheduler::Unlock(const void* mutex) {
+  Release(mutex);
+  Step();
+}
+
+bool SimScheduler::Wait(const void* condition, const void* mutex, Time deadline) {
+  Release(mutex);
+  const bool notified = Block(condition, deadline);
+  Take(mutex);
+  return notified;
+}
+
+void SimScheduler::Notify(const void* condition, bool all) {
+  const std::vector<SimThread*> waiters = WaitersOn(condition);
+  if (waiters.empty()) return;
+  if (all) {
+    for (SimThread* thread : waiters) Wake(*thread);
+  } else {
+    Wake(*waiters[random_.Below(waiters.size())]);
+  }
+  Step();
+}
+
+// --- time ---
+
+void SimScheduler::SleepUntil(Time deadline) {
+  while (now_ < deadline) Block(&deadline, deadline);
+}
+
+std::chrono::steady_clock::time_point SimScheduler::SteadyNow() {
+  now_ += kStep;
+  return now_;
+}
+
+std::chrono::system_clock::time_point SimScheduler::WallNow() {
+  return std::chrono::system_clock::time_point(
+      std::chrono::hours(24 * 365 * 50) +
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(now_.time_since_epoch()));
+}
+
+// --- ends ---
+
+std::string SimScheduler::Describe() const {
+  std::string text;
+  for (const SimThread* thread : waiting_) {
+    const auto owner = owners_.find(thread->waits_for);
+    text += fmt::format(
+        "; thread {} waits{}", thread->number,
+        owner == owners_.end() ? "" : fmt::format(" for a lock of thread {}", owner->second->number));
+  }
+  return text;
+}
+
+void SimScheduler::Stuck(const std::string& why) {
+  if (options_.on_stuck) options_.on_stuck(why + Describe());
+  std::abort();
+}
+
+}  // namespace zenfs
