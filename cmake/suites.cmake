@@ -7,19 +7,30 @@ set(ZENFS_TESTS_conformance
   conformance/queue_conformance_test.cc
   conformance/zone_conformance_test.cc
 )
-set(ZENFS_TESTS_crash
+# What is done on a volume and what may be left of it after a crash: for the crash tests and the simulator.
+set(ZENFS_CRASH_MODEL_SOURCES
   crash/client.cc
-  crash/flush_kill_test.cc
   crash/found.cc
-  crash/mkfs_crash_test.cc
   crash/model.cc
-  crash/ordering_test.cc
   crash/random_work.cc
+  crash/verify.cc
+  crash/workloads.cc
+)
+set(ZENFS_TESTS_crash
+  crash/flush_kill_test.cc
+  crash/mkfs_crash_test.cc
+  crash/ordering_test.cc
   crash/random_workload_test.cc
   crash/recorded_workload_test.cc
   crash/recovery_crash_test.cc
-  crash/verify.cc
-  crash/workloads.cc
+)
+set(ZENFS_SIMULATOR_SOURCES
+  simulation/database_work.cc
+  simulation/main.cc
+  simulation/plan.cc
+  simulation/shared_memory_files.cc
+  simulation/shrink.cc
+  simulation/world.cc
 )
 set(ZENFS_TESTS_live
   live/live_readers_test.cc

@@ -26,7 +26,26 @@ function(zenfs_add_tests)
     LINK zenfs_testing zenfs_volume zenfs_emulator)
   zenfs_test_program(timing FOLDER tests SOURCES ${ZENFS_TESTS_timing} LINK zenfs_emulator)
   zenfs_add_device_timing()
-  zenfs_test_program(crash FOLDER tests SOURCES ${ZENFS_TESTS_crash} LINK zenfs_testing zenfs_volume)
+  zenfs_add_crash_model()
+  zenfs_test_program(crash FOLDER tests SOURCES ${ZENFS_TESTS_crash} LINK zenfs_crash_model)
+  zenfs_add_simulator()
+endfunction()
+
+function(zenfs_add_crash_model)
+  set(sources ${ZENFS_CRASH_MODEL_SOURCES})
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/tests/)
+  add_library(zenfs_crash_model STATIC ${sources})
+  target_include_directories(zenfs_crash_model PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(zenfs_crash_model PUBLIC zenfs_testing zenfs_volume zenfs_flags)
+endfunction()
+
+# What scripts/simulate runs.
+function(zenfs_add_simulator)
+  set(sources ${ZENFS_SIMULATOR_SOURCES})
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/tests/)
+  add_executable(zenfs_simulate ${sources})
+  target_link_libraries(zenfs_simulate PRIVATE
+    zenfs_crash_model CLI11::CLI11 nlohmann_json::nlohmann_json zenfs_flags)
 endfunction()
 
 # Real time against what was measured on drives: alone on the host, and not with a sanitizer, which is too slow for it.

@@ -114,6 +114,7 @@ std::unique_ptr<CrashDevice> CrashDevice::ImageBy(LossPolicy policy) const {
     std::unique_ptr<CrashDevice> image(new CrashDevice(emulator_geometry_, std::move(images)));
     MutexLock lock(image->mutex_);
     image->zones_ = zones_;  // unflushed commands stay so: the power may still go
+    image->identity_ = identity_;
     return image;
   }
   Random random(policy.seed);

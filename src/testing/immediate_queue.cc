@@ -2,19 +2,21 @@
 
 namespace zenfs {
 
-void ImmediateQueue::Submit(IoRequest* request) {
-  switch (request->kind) {
-    case IoRequest::Kind::kRead: request->status = device_.Read(request->offset, request->read_into); break;
-    case IoRequest::Kind::kWrite:
-      request->status = device_.Write(request->offset, request->write_from);
-      break;
+void CarryOut(ZonedDevice& device, IoRequest& request) {
+  switch (request.kind) {
+    case IoRequest::Kind::kRead: request.status = device.Read(request.offset, request.read_into); return;
+    case IoRequest::Kind::kWrite: request.status = device.Write(request.offset, request.write_from); return;
     case IoRequest::Kind::kAppend: {
-      const auto place = device_.Append(device_.geometry().ZoneOf(request->offset), request->write_from);
-      request->status = place ? Status{} : Fail(place.error());
-      if (place) request->placed_at = *place;
-      break;
+      const auto place = device.Append(device.geometry().ZoneOf(request.offset), request.write_from);
+      request.status = place ? Status{} : Fail(place.error());
+      if (place) request.placed_at = *place;
+      return;
     }
   }
+}
+
+void ImmediateQueue::Submit(IoRequest* request) {
+  CarryOut(device_, *request);
   finished_.push_back(request);
 }
 

@@ -8,6 +8,9 @@
 
 namespace zenfs {
 
+// By the device's own call for it; the outcome is in the request.
+void CarryOut(ZonedDevice& device, IoRequest& request);
+
 class ImmediateQueue final : public IoQueue {
  public:
   // `device` must outlive the queue.

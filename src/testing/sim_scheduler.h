@@ -3,7 +3,7 @@
 //
 // Threads become fibers. Whenever one locks, unlocks, waits, notifies, sleeps or starts another, the dice say
 // whether somebody else goes on. Time stands still but for a microsecond at each such step; when all wait, it jumps to the
-// first deadline, and now and then it jumps although somebody could run, as on a busy host.
+// first deadline, and now and then a while passes although somebody could run, as on a busy host.
 //
 //   SimScheduler scheduler(SimScheduler::Options::Random(random));
 //   scheduler.Run([] { ... mounts, starts threads, ... });
@@ -32,7 +32,7 @@ class SimScheduler final : public Scheduler {
     std::uint64_t seed = 1;
     // Once in so many steps ...
     std::uint64_t switch_one_in = 4;      // ... another thread goes on
-    std::uint64_t jump_one_in = 1000;     // ... the clock jumps to the next deadline
+    std::uint64_t stall_one_in = 1000;    // ... time passes for everybody
     std::uint64_t spurious_one_in = 200;  // ... a waiter wakes up for nothing
     // Virtual time after which a run counts as stuck.
     std::chrono::seconds time_max{7200};

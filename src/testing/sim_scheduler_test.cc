@@ -1,8 +1,8 @@
 #include "testing/sim_scheduler.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <set>
 
@@ -81,7 +81,7 @@ TEST(SimScheduler, ALockKeepsOthersOut) {
 
 TEST(SimScheduler, TimePassesOnlyWhenAllWait) {
   SimScheduler::Options options = Seed(7);
-  options.jump_one_in = UINT64_MAX;
+  options.stall_one_in = UINT64_MAX;
   SimScheduler scheduler(options);
   scheduler.Run([] {
     const SteadyTime begin = SteadyNow();
@@ -143,7 +143,7 @@ TEST(SimSchedulerDeathTest, ADeadlockIsFound) {
       for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         SimScheduler::Options options = Seed(seed);
         options.on_stuck = [](const std::string& why) {
-          std::fprintf(stderr, "%s", why.c_str());
+          EXPECT_GT(::write(STDERR_FILENO, why.data(), why.size()), 0);
           std::_Exit(3);
         };
         SimScheduler scheduler(options);

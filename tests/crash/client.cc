@@ -34,10 +34,21 @@ std::string Client::Bytes(std::size_t count) {
   return bytes;
 }
 
+ByteView Client::Aligned(const std::string& bytes) {
+  const std::size_t begin = random_.Below(2);
+  if (memory_.capacity() < begin + bytes.size()) memory_ = AlignedBuffer(begin + bytes.size());
+  const ByteSpan place = memory_.Whole().subspan(begin, bytes.size());
+  std::ranges::copy(AsBytes(bytes), place.begin());
+  return place;
+}
+
 bool Client::Ok(const Status& status, const std::string& what) {
   if (failed()) return false;
   history_.push_back(status ? what : what + ": " + status.error().ToString());
-  if (!status) error_ = history_.back();
+  if (!status) {
+    error_ = history_.back();
+    error_code_ = status.error().code();
+  }
   return !failed();
 }
 
@@ -75,7 +86,7 @@ void Client::Append(const std::string& handle, std::size_t count) {
   if (h == nullptr) return;
   const std::string bytes = Bytes(count);
   model_.Append(*h->file, bytes);  // before the call: a framed file may send it at once
-  Ok(h->open->Append(AsBytes(bytes)), fmt::format("append {} bytes to {} by {}", count, h->path, handle));
+  Ok(h->open->Append(Aligned(bytes)), fmt::format("append {} bytes to {} by {}", count, h->path, handle));
 }
 
 void Client::RewriteTail(const std::string& handle, std::size_t count) {
@@ -86,7 +97,7 @@ void Client::RewriteTail(const std::string& handle, std::size_t count) {
   const std::size_t offset = size == 0 ? 0 : RoundDown(size - 1, block);
   const std::string bytes = Bytes(size - offset + count);
   model_.Overwrite(*h->file, offset, bytes);
-  Ok(h->open->PositionedAppend(AsBytes(bytes), offset), "rewrite the tail of " + h->path);
+  Ok(h->open->PositionedAppend(Aligned(bytes), offset), "rewrite the tail of " + h->path);
 }
 
 void Client::Truncate(const std::string& handle, std::size_t size) {
@@ -172,13 +183,22 @@ void Client::SyncDirectory(const std::string& path) {
   Finish(volume_->SyncDirectory(path), "sync directory " + path);
 }
 
-void Client::Unmount() {
+void Client::BeginUnmount() {
   if (failed()) return;
   std::vector<ModelFileRef> open;
   for (const auto& [name, handle] : handles_) open.push_back(handle.file);
   model_.BeginUnmount(open);
-  Finish(volume_->Unmount(), "unmount");
+}
+
+void Client::Unmounted(const Status& status) {
+  if (!failed()) Finish(status, "unmount");
   DropHandles();
+}
+
+void Client::Unmount() {
+  if (failed()) return;
+  BeginUnmount();
+  Unmounted(volume_->Unmount());
 }
 
 void Client::Remounted(std::shared_ptr<Volume> volume) {

@@ -6,8 +6,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "base/aligned_buffer.h"
 #include "base/random.h"
 #include "model.h"
 #include "volume/volume.h"
@@ -22,9 +24,13 @@ class Client {
   const Model& model() const { return model_; }
   bool failed() const { return !error_.empty(); }
   const std::string& error() const { return error_; }
+  // Of the call that failed; none if it was the test's own comparison that did.
+  std::optional<Code> error_code() const { return error_code_; }
   // The calls that returned, one a line, the last of them at the end.
   std::string History(std::size_t count = 40) const;
   Random& random() { return random_; }
+  // From now on the dice fall as `seed` says, whatever was thrown before.
+  void Reseed(std::uint64_t seed) { random_ = Random(seed); }
   // Letters that tell where they come from.
   std::string Bytes(std::size_t count);
 
@@ -55,8 +61,11 @@ class Client {
   void SyncDirectory(const std::string& path);
 
   // --- the volume ---
-  void EmptyZones();                               // moves all live data out of full zones
-  void Unmount();                                  // closes nothing first
+  void EmptyZones();  // moves all live data out of full zones
+  void Unmount();     // closes nothing first
+  // The same for a volume with several clients: each begins, one unmounts, each is told how it went.
+  void BeginUnmount();
+  void Unmounted(const Status& status);
   void Remounted(std::shared_ptr<Volume> volume);  // what it shows is compared, and becomes certain
   void AdoptFound();                               // what the volume shows becomes certain, whatever it is
   void DropHandles();
@@ -70,6 +79,8 @@ class Client {
     std::string path;
   };
 
+  // The same bytes in memory of which the dice say whether a device can take it as it is.
+  ByteView Aligned(const std::string& bytes);
   // `what` for the message. False when the client has failed, now or earlier.
   bool Ok(const Status& status, const std::string& what);
   void Finish(const Status& status, const std::string& what);
@@ -78,8 +89,10 @@ class Client {
   std::shared_ptr<Volume> volume_;
   Model model_;
   Random random_;
+  AlignedBuffer memory_;
   std::map<std::string, Handle> handles_;
   std::string error_;
+  std::optional<Code> error_code_;
   std::vector<std::string> history_;
 };
 

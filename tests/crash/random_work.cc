@@ -8,113 +8,104 @@ namespace {
 constexpr std::uint64_t kNames = 6;
 constexpr std::size_t kFileBytesMax = 40000;
 
-class RandomWork {
- public:
-  RandomWork(Client& client, const std::string& root) : client_(client), root_(root) {}
-
-  void Step() {
-    switch (client_.random().Below(20)) {
-      case 0:
-      case 1: return CreateOne();
-      case 2: return ReopenOne();
-      case 3:
-      case 4:
-      case 5: return OnHandle([&](const std::string& h) { Write(h); });
-      case 6:
-      case 7:
-      case 8:
-      case 9:
-        return OnHandle([&](const std::string& h) {
-          Write(h);
-          client_.Sync(h);
-        });
-      case 10: return OnHandle([&](const std::string& h) { client_.Flush(h); });
-      case 11: return OnHandle([&](const std::string& h) { Truncate(h); });
-      case 12:
-      case 13: return OnHandle([&](const std::string& h) { client_.Close(h); });
-      case 14: return UnlinkOne();
-      case 15:
-      case 16: return RenameOne();
-      case 17: return LinkOne();
-      case 18: return client_.SyncDirectory(root_);
-      default: return Directories();
-    }
-  }
-
- private:
-  // Framed and plain names, so that renames make files whose shape their name does not tell.
-  std::string Name() {
-    const std::uint64_t n = client_.random().Below(kNames);
-    return fmt::format("{}/{}{}", root_, n, n % 2 == 0 ? ".log" : ".sst");
-  }
-  std::string Handle() { return fmt::format("h{}", client_.random().Below(3)); }
-  bool IsFile(const std::string& path) const { return client_.model().FindLive(path) != nullptr; }
-
-  template <typename Body>
-  void OnHandle(const Body& body) {
-    const std::string handle = Handle();
-    if (client_.IsOpen(handle)) body(handle);
-  }
-
-  void CreateOne() {
-    const std::string handle = Handle();
-    if (client_.IsOpen(handle)) client_.Close(handle);
-    const std::string path = Name();
-    // To create over a file that is open elsewhere in the test would need the model to know its handles.
-    if (!IsFile(path)) client_.Create(handle, path);
-  }
-
-  void ReopenOne() {
-    const std::string handle = Handle();
-    const std::string path = Name();
-    if (client_.IsOpen(handle) || !IsFile(path)) return;
-    client_.Reopen(handle, path);
-  }
-
-  void Write(const std::string& handle) {
-    if (client_.failed() || client_.SizeOf(handle) > kFileBytesMax) return;
-    client_.Append(handle, 1 + client_.random().Below(client_.random().OneIn(3) ? 12000 : 300));
-  }
-
-  void Truncate(const std::string& handle) {
-    client_.Truncate(handle, client_.random().Below(client_.SizeOf(handle) + 1));
-  }
-
-  void UnlinkOne() {
-    const std::string path = Name();
-    if (IsFile(path)) client_.Unlink(path);
-  }
-
-  void RenameOne() {
-    const std::string from = Name();
-    if (IsFile(from)) client_.Rename(from, Name());
-  }
-
-  void LinkOne() {
-    const std::string from = Name();
-    const std::string to = Name();
-    if (IsFile(from) && !IsFile(to)) client_.Link(from, to);
-  }
-
-  void Directories() {
-    const std::string a = root_ + "/a";
-    const std::string b = root_ + "/b";
-    const bool has_a = client_.model().durable().contains(a);
-    const bool has_b = client_.model().durable().contains(b);
-    if (!has_a && !has_b) return client_.MakeDirectory(a);
-    if (has_a && !has_b) {
-      if (client_.random().OneIn(2) && !IsFile(a + "/in")) return client_.WriteFile(a + "/in", 100);
-      return client_.Rename(a, b);
-    }
-    if (IsFile(b + "/in")) return client_.Unlink(b + "/in");
-    client_.RemoveDirectory(b);
-  }
-
-  Client& client_;
-  const std::string root_;
-};
-
 }  // namespace
+
+template <typename Body>
+void RandomWork::OnHandle(const Body& body) {
+  const std::string handle = Handle();
+  if (client_.IsOpen(handle)) body(handle);
+}
+
+void RandomWork::Step() {
+  switch (client_.random().Below(20)) {
+    case 0:
+    case 1: return CreateOne();
+    case 2: return ReopenOne();
+    case 3:
+    case 4:
+    case 5: return OnHandle([&](const std::string& h) { Write(h); });
+    case 6:
+    case 7:
+    case 8:
+    case 9:
+      return OnHandle([&](const std::string& h) {
+        Write(h);
+        client_.Sync(h);
+      });
+    case 10: return OnHandle([&](const std::string& h) { client_.Flush(h); });
+    case 11: return OnHandle([&](const std::string& h) { Truncate(h); });
+    case 12:
+    case 13: return OnHandle([&](const std::string& h) { client_.Close(h); });
+    case 14: return UnlinkOne();
+    case 15:
+    case 16: return RenameOne();
+    case 17: return LinkOne();
+    case 18: return client_.SyncDirectory(root_);
+    default: return Directories();
+  }
+}
+
+// Framed and plain names, so that renames make files whose shape their name does not tell.
+std::string RandomWork::Name() {
+  const std::uint64_t n = client_.random().Below(kNames);
+  return fmt::format("{}/{}{}", root_, n, n % 2 == 0 ? ".log" : ".sst");
+}
+
+std::string RandomWork::Handle() { return fmt::format("h{}", client_.random().Below(3)); }
+
+void RandomWork::CreateOne() {
+  const std::string handle = Handle();
+  if (client_.IsOpen(handle)) client_.Close(handle);
+  const std::string path = Name();
+  // To create over a file that is open elsewhere in the test would need the model to know its handles.
+  if (!IsFile(path)) client_.Create(handle, path);
+}
+
+void RandomWork::ReopenOne() {
+  const std::string handle = Handle();
+  const std::string path = Name();
+  if (client_.IsOpen(handle) || !IsFile(path)) return;
+  client_.Reopen(handle, path);
+}
+
+void RandomWork::Write(const std::string& handle) {
+  if (client_.failed() || client_.SizeOf(handle) > kFileBytesMax) return;
+  client_.Append(handle, 1 + client_.random().Below(client_.random().OneIn(3) ? 12000 : 300));
+}
+
+void RandomWork::Truncate(const std::string& handle) {
+  client_.Truncate(handle, client_.random().Below(client_.SizeOf(handle) + 1));
+}
+
+void RandomWork::UnlinkOne() {
+  const std::string path = Name();
+  if (IsFile(path)) client_.Unlink(path);
+}
+
+void RandomWork::RenameOne() {
+  const std::string from = Name();
+  if (IsFile(from)) client_.Rename(from, Name());
+}
+
+void RandomWork::LinkOne() {
+  const std::string from = Name();
+  const std::string to = Name();
+  if (IsFile(from) && !IsFile(to)) client_.Link(from, to);
+}
+
+void RandomWork::Directories() {
+  const std::string a = root_ + "/a";
+  const std::string b = root_ + "/b";
+  const bool has_a = client_.model().durable().contains(a);
+  const bool has_b = client_.model().durable().contains(b);
+  if (!has_a && !has_b) return client_.MakeDirectory(a);
+  if (has_a && !has_b) {
+    if (client_.random().OneIn(2) && !IsFile(a + "/in")) return client_.WriteFile(a + "/in", 100);
+    return client_.Rename(a, b);
+  }
+  if (IsFile(b + "/in")) return client_.Unlink(b + "/in");
+  client_.RemoveDirectory(b);
+}
 
 void WorkAtRandom(Client& client, const std::string& root, int steps) {
   RandomWork work(client, root);

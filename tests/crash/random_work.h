@@ -1,12 +1,42 @@
 // What one client does by the throw of a dice.
 #pragma once
 
+#include <string>
+
 #include "client.h"
 
 namespace zenfs {
 
-// Up to `steps` calls on files and names under `root`, until the client fails. At most a few hundred KiB live
-// at a time, so that any of DeviceShapes() has room for three of them.
+// One call after the other on files and names under `root`: what it does next follows from the client's dice and from
+// what there is. At most a few hundred KiB live at a time, so that any of DeviceShapes() has room for three of them.
+class RandomWork {
+ public:
+  // `client` must outlive it.
+  RandomWork(Client& client, const std::string& root) : client_(client), root_(root) {}
+
+  void Step();
+
+ private:
+  std::string Name();
+  std::string Handle();
+  bool IsFile(const std::string& path) const { return client_.model().FindLive(path) != nullptr; }
+  template <typename Body>
+  void OnHandle(const Body& body);
+
+  void CreateOne();
+  void ReopenOne();
+  void Write(const std::string& handle);
+  void Truncate(const std::string& handle);
+  void UnlinkOne();
+  void RenameOne();
+  void LinkOne();
+  void Directories();
+
+  Client& client_;
+  const std::string root_;
+};
+
+// Up to `steps` steps, until the client fails.
 void WorkAtRandom(Client& client, const std::string& root, int steps);
 
 }  // namespace zenfs

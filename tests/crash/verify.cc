@@ -40,8 +40,11 @@ std::string WhyNotAny(const FoundTree& found, CrashKind kind, const std::vector<
 }
 
 // Mounts what `before` left and compares.
-std::string StillThere(CrashDevice& image, const FoundTree& expected, const std::string& when) {
-  const auto volume = MountBorrowed(image);
+std::string StillThere(CrashDevice& image, const FoundTree& expected, const VerifyOptions& options,
+                       const std::string& when) {
+  MountOptions mount = options.mount;
+  mount.discard_unsynced = true;  // whatever was brought back from shared memory is on the device
+  const auto volume = MountBorrowed(image, mount);
   if (!volume) return when + ": mount: " + volume.error().ToString();
   const auto found = Find(**volume);
   if (!found) return when + ": " + found.error().ToString();
@@ -63,8 +66,8 @@ std::string DescribeActive(CrashDevice& device) {
 
 }  // namespace
 
-Result<std::shared_ptr<Volume>> MountBorrowed(ZonedDevice& device) {
-  return Volume::Mount(Borrow(device), {});
+Result<std::shared_ptr<Volume>> MountBorrowed(ZonedDevice& device, const MountOptions& options) {
+  return Volume::Mount(Borrow(device), options);
 }
 
 Status Mkfs(ZonedDevice& device) {
@@ -83,14 +86,20 @@ std::string FirstCheckError(ZonedDevice& image) {
 }
 
 std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<const Model*>& models) {
+  return VerifyImage(image, kind, models, {});
+}
+
+std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<const Model*>& models,
+                        const VerifyOptions& options) {
   if (const std::string error = FirstCheckError(image); !error.empty()) return "check as found: " + error;
-  auto mounted = MountBorrowed(image);
+  auto mounted = MountBorrowed(image, options.mount);
   if (!mounted) return "mount: " + mounted.error().ToString();
   std::shared_ptr<Volume> volume = *std::move(mounted);
   const auto found = Find(*volume);
   if (!found) return "read: " + found.error().ToString();
   if (const std::string why = WhyNotAny(*found, kind, models); !why.empty()) return why;
-  if (!volume->notices().empty()) return "a notice of damage: " + volume->notices().front();
+  if (!options.allow_notices && !volume->notices().empty())
+    return "a notice of damage: " + volume->notices().front();
 
   const auto mounted_only = image.Image(LossPolicy::LoseAll());
   if (const Status more = WriteSomeMore(*volume, *found); !more)
@@ -103,10 +112,12 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   volume.reset();
   if (const std::string error = FirstCheckError(image); !error.empty())
     return "check after recovery: " + error;
-  if (std::string why = StillThere(*mounted_only, *found, "power lost right after recovery"); !why.empty())
+  if (std::string why = StillThere(*mounted_only, *found, options, "power lost right after recovery");
+      !why.empty())
     return why;
-  if (std::string why = StillThere(*lost, *after, "power lost after writing on"); !why.empty()) return why;
-  return StillThere(image, *after, "remounted");
+  if (std::string why = StillThere(*lost, *after, options, "power lost after writing on"); !why.empty())
+    return why;
+  return StillThere(image, *after, options, "remounted");
 }
 
 std::string Verify(const CrashDevice& device, LossPolicy loss, const std::vector<const Model*>& models) {

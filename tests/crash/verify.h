@@ -10,7 +10,8 @@
 
 namespace zenfs {
 
-[[nodiscard]] Result<std::shared_ptr<Volume>> MountBorrowed(ZonedDevice& device);
+[[nodiscard]] Result<std::shared_ptr<Volume>> MountBorrowed(ZonedDevice& device,
+                                                            const MountOptions& options = {});
 [[nodiscard]] Status Mkfs(ZonedDevice& device);
 
 // Empty if all is well with what was found on `image`, else what is wrong:
@@ -21,6 +22,13 @@ namespace zenfs {
 // The same for an image that was made already; it is used up.
 [[nodiscard]] std::string VerifyImage(CrashDevice& image, CrashKind kind,
                                       const std::vector<const Model*>& models);
+
+struct VerifyOptions {
+  MountOptions mount;          // of the first mount
+  bool allow_notices = false;  // zones went bad, which a mount may tell of
+};
+[[nodiscard]] std::string VerifyImage(CrashDevice& image, CrashKind kind,
+                                      const std::vector<const Model*>& models, const VerifyOptions& options);
 
 // The loss policies that each crash is looked at with: all, nothing, and `random` seeds.
 [[nodiscard]] std::vector<LossPolicy> Losses(std::uint64_t seed, int random);

@@ -1,0 +1,185 @@
+#include "testing/sim_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "base/clock.h"
+#include "testing/sim_queue.h"
+#include "testing/sim_scheduler.h"
+
+namespace zenfs {
+namespace {
+
+enum Kind : std::uint64_t { kReport, kRead, kWrite, kAppend, kManage, kFlush };
+
+}  // namespace
+
+SimDevice::SimDevice(std::unique_ptr<CrashDevice> device, std::uint64_t seed)
+    : device_(std::move(device)), random_(seed) {}
+
+void SimDevice::SetFaults(const SimFaults& faults) {
+  MutexLock lock(mutex_);
+  faults_ = faults;
+}
+
+void SimDevice::Protect(std::set<ZoneId> zones) {
+  MutexLock lock(mutex_);
+  protected_ = std::move(zones);
+}
+
+std::uint64_t SimDevice::faults_met() const {
+  MutexLock lock(mutex_);
+  return faults_met_;
+}
+
+std::uint64_t SimDevice::Below(std::uint64_t bound) {
+  MutexLock lock(mutex_);
+  return random_.Below(bound);
+}
+
+bool SimDevice::Meets(std::uint32_t SimFaults::* rate) {
+  MutexLock lock(mutex_);
+  const std::uint32_t one_in = faults_.*rate;
+  if (one_in == 0 || !random_.OneIn(one_in)) return false;
+  ++faults_met_;
+  return true;
+}
+
+void SimDevice::Linger() {
+  std::uint64_t us = 0;
+  {
+    MutexLock lock(mutex_);
+    if (faults_.latency_us_max != 0) us = random_.Below(faults_.latency_us_max + 1);
+  }
+  if (us != 0 && !device_->stopped()) SleepUntil(SteadyNow() + std::chrono::microseconds(us));
+}
+
+Error SimDevice::Injected(const char* what, ZoneId zone) const {
+  return Error(Code::kIo, fmt::format("{}: injected fault: {} of zone {}", name(), what, zone.value), EIO);
+}
+
+void SimDevice::Note(std::uint64_t kind, std::uint64_t where, bool ok) const {
+  if (SimScheduler* scheduler = SimScheduler::Running())
+    scheduler->Note(kind << 60 ^ where << 1 ^ (ok ? 1 : 0));
+}
+
+Result<std::vector<ZoneInfo>> SimDevice::Report(ZoneId first, std::uint32_t count) {
+  Linger();
+  if (Meets(&SimFaults::report_error)) return Fail(Injected("report", first));
+  auto report = device_->Report(first, count);
+  Note(kReport, first.value, report.has_value());
+  return report;
+}
+
+Status SimDevice::Read(DeviceOffset offset, ByteSpan into) {
+  Linger();
+  if (Meets(&SimFaults::read_error)) return Fail(Injected("read", geometry().ZoneOf(offset)));
+  Status status = device_->Read(offset, into);
+  Note(kRead, offset.value, status.has_value());
+  Linger();
+  return status;
+}
+
+// Before a write the controller may have had enough of the zone.
+void SimDevice::ChangeZoneOf(ZoneId zone) {
+  if (Meets(&SimFaults::zone_full)) {
+    // A zone that can't be finished stays as it is.
+    static_cast<void>(device_->Finish(zone).has_value());
+  }
+  if (!Meets(&SimFaults::zone_read_only)) return;
+  {
+    MutexLock lock(mutex_);
+    if (bad_zones_.size() >= faults_.zones_bad_max || protected_.contains(zone)) return;
+    bad_zones_.insert(zone);
+  }
+  static_cast<void>(device_->SetCondition(zone, ZoneCondition::kReadOnly).has_value());
+}
+
+// A part of the blocks, as many as the dice say.
+Status SimDevice::WriteSome(DeviceOffset offset, std::span<const ByteView> pieces) {
+  std::uint64_t total = 0;
+  for (const ByteView piece : pieces) total += piece.size();
+  std::uint64_t left = Below(total / geometry().block_size) * geometry().block_size;
+  std::vector<ByteView> some;
+  for (const ByteView piece : pieces) {
+    if (left == 0) break;
+    some.push_back(piece.first(std::min<std::uint64_t>(left, piece.size())));
+    left -= some.back().size();
+  }
+  if (some.empty()) return {};
+  return device_->Write(offset, some);
+}
+
+Status SimDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
+  Linger();
+  const ZoneId zone = geometry().ZoneOf(offset);
+  ChangeZoneOf(zone);
+  if (Meets(&SimFaults::write_error)) return Fail(Injected("write", zone));
+  if (Meets(&SimFaults::write_short)) {
+    static_cast<void>(WriteSome(offset, pieces).has_value());
+    return Fail(Injected("short write", zone));
+  }
+  Status status = device_->Write(offset, pieces);
+  Note(kWrite, offset.value, status.has_value());
+  if (Meets(&SimFaults::write_unknown)) {
+    return Fail(Code::kUnknownOutcome,
+                fmt::format("{}: injected time-out of a write to zone {}", name(), zone.value));
+  }
+  Linger();
+  return status;
+}
+
+Result<DeviceOffset> SimDevice::Append(ZoneId zone, ByteView bytes) {
+  Linger();
+  ChangeZoneOf(zone);
+  if (Meets(&SimFaults::write_error)) return Fail(Injected("append", zone));
+  if (Meets(&SimFaults::append_twice)) {
+    static_cast<void>(device_->Append(zone, bytes).has_value());
+  }
+  auto place = device_->Append(zone, bytes);
+  Note(kAppend, place ? place->value : 0, place.has_value());
+  if (Meets(&SimFaults::write_unknown)) {
+    return Fail(Code::kUnknownOutcome,
+                fmt::format("{}: injected time-out of an append to zone {}", name(), zone.value));
+  }
+  Linger();
+  return place;
+}
+
+Status SimDevice::Manage(Management command, ZoneId zone, std::uint32_t SimFaults::* rate, const char* what) {
+  Linger();
+  const bool fails = rate != nullptr && Meets(rate);
+  if (fails && Below(2) == 0) return Fail(Injected(what, zone));
+  Status status = ((*device_).*command)(zone);
+  Note(kManage, zone.value, status.has_value());
+  if (fails && status) return Fail(Injected(what, zone));
+  Linger();
+  return status;
+}
+
+Status SimDevice::Reset(ZoneId zone) {
+  return Manage(&CrashDevice::Reset, zone, &SimFaults::reset_error, "reset");
+}
+Status SimDevice::Finish(ZoneId zone) {
+  return Manage(&CrashDevice::Finish, zone, &SimFaults::finish_error, "finish");
+}
+Status SimDevice::Open(ZoneId zone) { return Manage(&CrashDevice::Open, zone, nullptr, "open"); }
+Status SimDevice::Close(ZoneId zone) { return Manage(&CrashDevice::Close, zone, nullptr, "close"); }
+
+Status SimDevice::Flush() {
+  Linger();
+  if (Meets(&SimFaults::flush_error))
+    return Fail(Code::kIo, fmt::format("{}: injected fault: flush", name()), EIO);
+  Status status = device_->Flush();
+  Note(kFlush, 0, status.has_value());
+  Linger();
+  return status;
+}
+
+std::unique_ptr<IoQueue> SimDevice::CreateQueue(std::size_t) { return std::make_unique<SimQueue>(*this); }
+
+}  // namespace zenfs

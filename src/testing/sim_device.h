@@ -1,0 +1,92 @@
+// A device in the simulator: a CrashDevice that also is slow, fails, changes its zones by itself and lets commands
+// overtake one another, all by a seed.
+//
+// What goes wrong is legal for a device (docs/device-assumptions.md, "Number" below) and loses nothing that was flushed;
+// so whatever was synced must still be there.
+//
+// Threads: those of a SimScheduler.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/mutex.h"
+#include "base/random.h"
+#include "testing/crash_device.h"
+
+namespace zenfs {
+
+// Once in so many commands of that kind; 0: never.
+struct SimFaults {
+  std::uint32_t read_error = 0;
+  std::uint32_t report_error = 0;
+  std::uint32_t write_error = 0;     // nothing was carried out
+  std::uint32_t write_short = 0;     // some of the blocks were written
+  std::uint32_t write_unknown = 0;   // it was carried out, and is reported as failed (5)
+  std::uint32_t append_twice = 0;    // what was repeated stands twice (5)
+  std::uint32_t flush_error = 0;     // nothing was flushed
+  std::uint32_t reset_error = 0;     // before or after it was carried out
+  std::uint32_t finish_error = 0;    // the same
+  std::uint32_t zone_full = 0;       // the zone of a write turns full first (4)
+  std::uint32_t zone_read_only = 0;  // the zone of a write turns read-only first (4)
+  std::uint32_t zones_bad_max = 0;   // of those that turn read-only, so many at most
+  std::uint32_t latency_us_max = 0;  // of each command, drawn anew
+
+  friend bool operator==(const SimFaults&, const SimFaults&) = default;
+};
+
+class SimDevice final : public ZonedDevice {
+ public:
+  SimDevice(std::unique_ptr<CrashDevice> device, std::uint64_t seed);
+
+  CrashDevice& crash_device() { return *device_; }
+  // From now on. Faults of commands under way are decided already.
+  void SetFaults(const SimFaults& faults) EXCLUDES(mutex_);
+  // These never turn bad by themselves.
+  void Protect(std::set<ZoneId> zones) EXCLUDES(mutex_);
+  // Commands that were told to fail, zones that were changed.
+  std::uint64_t faults_met() const EXCLUDES(mutex_);
+
+  const Geometry& geometry() const override { return device_->geometry(); }
+  const std::string& name() const override { return device_->name(); }
+  const std::string& identity() const override { return device_->identity(); }
+  OpenMode mode() const override { return device_->mode(); }
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
+  Status Read(DeviceOffset offset, ByteSpan into) override;
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override;
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override;
+  Status Reset(ZoneId zone) override;
+  Status Finish(ZoneId zone) override;
+  Status Open(ZoneId zone) override;
+  Status Close(ZoneId zone) override;
+  Status Flush() override;
+  // Carries requests out in any order, between Submit and the Reap that delivers them.
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
+
+ private:
+  friend class SimQueue;
+  using Management = Status (CrashDevice::*)(ZoneId);
+
+  std::uint64_t Below(std::uint64_t bound) EXCLUDES(mutex_);
+  // True once in `rate`, and counts it.
+  bool Meets(std::uint32_t SimFaults::* rate) EXCLUDES(mutex_);
+  void Linger() EXCLUDES(mutex_);
+  Error Injected(const char* what, ZoneId zone) const;
+  void ChangeZoneOf(ZoneId zone) EXCLUDES(mutex_);
+  Status WriteSome(DeviceOffset offset, std::span<const ByteView> pieces);
+  Status Manage(Management command, ZoneId zone, std::uint32_t SimFaults::* rate, const char* what);
+  void Note(std::uint64_t kind, std::uint64_t where, bool ok) const;
+
+  const std::unique_ptr<CrashDevice> device_;
+  mutable Mutex mutex_;  // leaf
+  Random random_ GUARDED_BY(mutex_);
+  SimFaults faults_ GUARDED_BY(mutex_);
+  std::uint64_t faults_met_ GUARDED_BY(mutex_) = 0;
+  std::set<ZoneId> bad_zones_ GUARDED_BY(mutex_);
+  std::set<ZoneId> protected_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

@@ -1,0 +1,149 @@
+#include "plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+namespace zenfs {
+namespace {
+
+struct FaultKind {
+  const char* name;
+  std::uint32_t SimFaults::* rate;
+};
+constexpr FaultKind kFaultKinds[] = {{"read error", &SimFaults::read_error},
+                                     {"report error", &SimFaults::report_error},
+                                     {"write error", &SimFaults::write_error},
+                                     {"short write", &SimFaults::write_short},
+                                     {"write time-out", &SimFaults::write_unknown},
+                                     {"append twice", &SimFaults::append_twice},
+                                     {"flush error", &SimFaults::flush_error},
+                                     {"reset error", &SimFaults::reset_error},
+                                     {"finish error", &SimFaults::finish_error},
+                                     {"zone turns full", &SimFaults::zone_full},
+                                     {"zone turns read-only", &SimFaults::zone_read_only}};
+
+template <typename T, std::size_t N>
+T OneOf(Random& random, const T (&choices)[N]) {
+  return choices[random.Below(N)];
+}
+
+// Small zones, so that logs end, metadata rolls every few commits, and space gets short.
+EmulatorGeometry DrawGeometry(Random& random) {
+  EmulatorGeometry geometry;
+  geometry.block_size = random.OneIn(5) ? 512 : 4096;
+  geometry.zone_size = OneOf(random, {64u << 10, 128u << 10, 256u << 10, 512u << 10, 1024u << 10});
+  geometry.zone_capacity = geometry.zone_size;
+  if (geometry.zone_size > (64u << 10) && random.OneIn(2))
+    geometry.zone_capacity = geometry.zone_size / 4 * 3;
+  geometry.zones = static_cast<std::uint32_t>((5u << 20) / geometry.zone_capacity + 8 + random.Below(16));
+  geometry.max_active = OneOf(random, {2u, 2u, 3u, 3u, 4u, 5u, 6u, 8u, 14u, 0u});
+  geometry.max_open = geometry.max_active;
+  // Never below what the slots are divided by: two.
+  if (geometry.max_active > 2 && random.OneIn(3)) {
+    geometry.max_open = 2 + static_cast<std::uint32_t>(random.Below(geometry.max_active - 1));
+  }
+  if (geometry.max_active == 0 && random.OneIn(2))
+    geometry.max_open = 2 + static_cast<std::uint32_t>(random.Below(12));
+  if (random.OneIn(6)) geometry.conventional = static_cast<std::uint32_t>(1 + random.Below(4));
+  geometry.zones += geometry.conventional;
+  return geometry;
+}
+
+// Most runs have no faults at all, or few of one kind: many at once hide one another.
+SimFaults DrawFaults(Random& random) {
+  SimFaults faults;
+  if (random.OneIn(2)) faults.latency_us_max = OneOf(random, {20u, 500u, 20000u});
+  if (random.OneIn(2)) return faults;
+  const auto rate = [&random] { return OneOf(random, {8u, 30u, 100u, 400u}); };
+  const std::uint64_t count = 1 + random.Below(3);
+  for (std::uint64_t i = 0; i < count; ++i)
+    faults.*kFaultKinds[random.Below(std::size(kFaultKinds))].rate = rate();
+  faults.zones_bad_max = static_cast<std::uint32_t>(1 + random.Below(3));
+  return faults;
+}
+
+Round DrawRound(Random& random) {
+  Round round;
+  round.steps = OneOf(random, {10u, 40u, 120u, 250u});
+  round.crash_after = random.Below(OneOf(random, {20u, 100u, 300u, 900u}));
+  round.unmounts = random.OneIn(2);
+  if (random.OneIn(6)) round.crash_after = UINT64_MAX;
+  if (random.OneIn(3)) round.recovery_crashes = static_cast<std::uint32_t>(1 + random.Below(3));
+  round.loss_seed = random.Next();
+  if (random.OneIn(3)) round.moves_one_in = OneOf(random, {5u, 20u, 60u});
+  return round;
+}
+
+}  // namespace
+
+bool Plan::HasFaults() const {
+  return std::ranges::any_of(kFaultKinds, [this](const FaultKind& kind) { return faults.*kind.rate != 0; });
+}
+
+std::string Plan::Describe() const {
+  std::string text = fmt::format(
+      "{} zones of {} KiB (capacity {} KiB, blocks of {}), {} open, {} active, {} conventional; {} clients; "
+      "{} rounds",
+      geometry.zones, geometry.zone_size / 1024, geometry.capacity() / 1024, geometry.block_size,
+      geometry.max_open, geometry.max_active, geometry.conventional, clients.size(), rounds.size());
+  if (shared_memory) text += "; shared memory";
+  if (faults.latency_us_max != 0) text += fmt::format("; latency up to {} us", faults.latency_us_max);
+  for (const FaultKind& kind : kFaultKinds) {
+    if (faults.*kind.rate != 0) text += fmt::format("; {} 1 in {}", kind.name, faults.*kind.rate);
+  }
+  return text;
+}
+
+Plan DrawPlan(std::uint64_t seed) {
+  Random random(seed * 0x9e3779b97f4a7c15u + 1);
+  Plan plan;
+  plan.seed = seed;
+  plan.geometry = DrawGeometry(random);
+  plan.schedule = SimScheduler::Options::Draw(random);
+  plan.faults = DrawFaults(random);
+  plan.shared_memory = random.OneIn(8);
+  const std::uint64_t clients = 1 + random.Below(4);
+  for (std::uint64_t i = 0; i < clients; ++i) {
+    plan.clients.push_back(random.OneIn(3) ? WorkKind::kDatabase : WorkKind::kRandom);
+  }
+  const std::uint64_t rounds = 1 + random.Below(4);
+  for (std::uint64_t i = 0; i < rounds; ++i) plan.rounds.push_back(DrawRound(random));
+  return plan;
+}
+
+std::string Selection::StepsText() const {
+  std::string text;
+  for (const StepId& id : steps) {
+    text += fmt::format("{}{}.{}.{}", text.empty() ? "" : ",", id.round, id.client, id.step);
+  }
+  return text;
+}
+
+Result<std::set<StepId>> Selection::ParseSteps(const std::string& text) {
+  std::set<StepId> steps;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto number = [&](std::uint32_t& value, bool last) {
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || (next == end) != last) return false;
+    at = next + (last ? 0 : 1);
+    return true;
+  };
+  while (at < end) {
+    StepId id;
+    const char* const comma = std::find(at, end, ',');
+    const bool is_last = comma == end;
+    if (!number(id.round, false) || !number(id.client, false) || !number(id.step, is_last)) {
+      return Fail(
+          Code::kInvalidArgument,
+          fmt::format("'{}' is no list of steps; steps look like 0.1.17,0.2.3 (round, client, step)", text));
+    }
+    steps.insert(id);
+  }
+  return steps;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,38 @@
+// The files that a volume's append buffers are in, as something that can be kept and put back: each crash is looked at
+// more than once, and a mount uses them up.
+//
+// Threads: one.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/random.h"
+#include "base/status.h"
+
+namespace zenfs {
+
+class SharedMemoryFiles {
+ public:
+  using Contents = std::map<std::string, std::string>;  // by name
+
+  // A directory of its own on the host's tmpfs, removed with all that is in it.
+  [[nodiscard]] static Result<SharedMemoryFiles> Create();
+  ~SharedMemoryFiles();
+  SharedMemoryFiles(SharedMemoryFiles&& other) noexcept;
+  SharedMemoryFiles& operator=(SharedMemoryFiles&&) = delete;
+
+  const std::string& directory() const { return directory_; }
+  [[nodiscard]] Contents Read() const;
+  // Afterwards there is this and nothing else.
+  void Replace(const Contents& contents) const;
+  // As a careless or ill-meaning program on the host might leave them: cut, or with other bytes somewhere.
+  static void Tamper(Contents& contents, Random& random);
+
+ private:
+  explicit SharedMemoryFiles(std::string directory) : directory_(std::move(directory)) {}
+
+  std::string directory_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,314 @@
+#include "world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/thread.h"
+#include "crash/random_work.h"
+#include "crash/verify.h"
+#include "database_work.h"
+#include "shared_memory_files.h"
+#include "testing/borrowed_device.h"
+
+namespace zenfs {
+namespace {
+
+std::string Root(std::size_t client) { return fmt::format("t{}", client); }
+
+// Different for each step of a plan, and the same whichever other steps are carried out.
+std::uint64_t StepSeed(const Plan& plan, const StepId& id) {
+  Random mix(plan.seed ^ (std::uint64_t{id.round} << 48) ^ (std::uint64_t{id.client} << 32) ^ id.step);
+  return mix.Next();
+}
+
+class World {
+ public:
+  World(const Plan& plan, const Selection& selection, Outcome& outcome)
+      : plan_(plan), selection_(selection), outcome_(outcome) {}
+
+  void Run() {
+    std::string why = Start();
+    for (std::uint32_t i = 0; i < plan_.rounds.size() && why.empty(); ++i) why = RunRound(i);
+    outcome_.failure = std::move(why);
+    if (!outcome_.failure.empty()) outcome_.history = Histories();
+    Drop();
+  }
+
+ private:
+  const Round& round() const { return plan_.rounds[round_number_]; }
+  bool is_last_round() const { return round_number_ + 1 == plan_.rounds.size(); }
+
+  std::string Start();
+  std::string RunRound(std::uint32_t number);
+  std::string Mount();
+  std::string MeetClients();
+  void Work();
+  void WorkOf(std::uint32_t client);
+  std::string WhyClientsEnded();
+  void End();
+  std::string LookAtCrash();
+  std::string Look(LossPolicy loss, const std::string& where);
+  std::string LookAtSharedMemory();
+  std::string CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& power_was_lost);
+  std::string GoOn();
+  MountOptions Options() const;
+  std::vector<const Model*> Models() const;
+  std::string Histories() const;
+  void Drop();
+
+  const Plan& plan_;
+  const Selection& selection_;
+  Outcome& outcome_;
+  std::uint32_t round_number_ = 0;
+  std::optional<SharedMemoryFiles> shared_memory_;
+  SharedMemoryFiles::Contents left_in_memory_;
+  std::unique_ptr<SimDevice> device_;
+  std::shared_ptr<Volume> volume_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  bool unmounted_ = false;
+};
+
+MountOptions World::Options() const {
+  MountOptions options;
+  options.flush_directory = shared_memory_ ? shared_memory_->directory() : "none";
+  return options;
+}
+
+std::vector<const Model*> World::Models() const {
+  std::vector<const Model*> models;
+  for (const auto& client : clients_) models.push_back(&client->model());
+  return models;
+}
+
+std::string World::Histories() const {
+  std::string text;
+  for (const auto& client : clients_) text += "\n" + client->model().root() + ":" + client->History(60);
+  return text;
+}
+
+// Handles go before the volume, and that before the device.
+void World::Drop() {
+  for (const auto& client : clients_) client->DropHandles();
+  clients_.clear();
+  volume_.reset();
+}
+
+std::string World::Start() {
+  if (plan_.shared_memory) {
+    auto files = SharedMemoryFiles::Create();
+    if (!files) return files.error().ToString();
+    shared_memory_.emplace(*std::move(files));
+  }
+  auto device = std::make_unique<CrashDevice>(plan_.geometry);
+  if (plan_.shared_memory) device->SetIdentity("simulated");
+  device_ = std::make_unique<SimDevice>(std::move(device), plan_.seed);
+  if (const Status formatted = Mkfs(*device_); !formatted) return "mkfs: " + formatted.error().ToString();
+  return {};
+}
+
+// A mount may fail for a fault. It must not for those that a mount before it met.
+std::string World::Mount() {
+  device_->SetFaults(round_number_ == 0 ? SimFaults() : plan_.faults);
+  auto mounted = MountBorrowed(*device_, Options());
+  device_->SetFaults({});
+  if (!mounted && plan_.HasFaults()) mounted = MountBorrowed(*device_, Options());
+  if (!mounted) return "mount: " + mounted.error().ToString();
+  volume_ = *std::move(mounted);
+  // Of three metadata zones one may go: with a single one left there is nothing to move the log to.
+  const std::vector<ZoneId>& metadata = volume_->superblock().metadata_zones;
+  device_->Protect({metadata.begin() + 1, metadata.end()});
+  return {};
+}
+
+std::string World::MeetClients() {
+  for (std::size_t i = 0; i < plan_.clients.size(); ++i) {
+    if (round_number_ == 0) {
+      const Status made = volume_->MakeDirectory(Root(i), false);
+      if (!made) return "first directory: " + made.error().ToString();
+    }
+    clients_.push_back(std::make_unique<Client>(volume_, plan_.seed, Root(i)));
+    if (round_number_ == 0) continue;
+    clients_.back()->AdoptFound();
+    if (clients_.back()->failed()) return clients_.back()->error();
+  }
+  return {};
+}
+
+void World::WorkOf(std::uint32_t number) {
+  Client& client = *clients_[number];
+  RandomWork random_work(client, Root(number));
+  DatabaseWork database_work(client, Root(number));
+  for (std::uint32_t step = 0; step < round().steps && !client.failed(); ++step) {
+    const StepId id{round_number_, number, step};
+    if (!selection_.Has(id)) continue;
+    client.Reseed(StepSeed(plan_, id));
+    outcome_.steps.push_back(id);
+    if (round().moves_one_in != 0 && client.random().OneIn(round().moves_one_in)) {
+      client.EmptyZones();
+    } else if (plan_.clients[number] == WorkKind::kDatabase) {
+      database_work.Step();
+    } else {
+      random_work.Step();
+    }
+  }
+}
+
+void World::Work() {
+  std::vector<Thread> threads;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    threads.emplace_back("client", [this, i] { WorkOf(i); });
+  }
+}
+
+// Only a crash, or a fault, is a reason.
+std::string World::WhyClientsEnded() {
+  for (const auto& client : clients_) {
+    if (!client->failed() || device_->crash_device().stopped()) continue;
+    if (client->error_code() == Code::kNoSpace) {
+      ++outcome_.out_of_space;
+    } else if (!plan_.HasFaults() || !client->error_code()) {
+      return "a call fails, and nothing was wrong: " + client->error();
+    }
+  }
+  return {};
+}
+
+// The round is over: cleanly, or because the process dies here.
+void World::End() {
+  CrashDevice& device = device_->crash_device();
+  unmounted_ = false;
+  // A client that met a fault has a call of which nobody knows how it ended; an unmount would end it in its own way.
+  const bool all_well = std::ranges::none_of(clients_, [](const auto& client) { return client->failed(); });
+  if (round().unmounts && all_well && !device.stopped()) {
+    for (const auto& client : clients_) client->BeginUnmount();
+    const Status unmounted = volume_->Unmount();
+    unmounted_ = unmounted.has_value();
+    for (const auto& client : clients_) client->Unmounted(unmounted);
+  }
+  device.StopAfter(device.commands());
+  for (const auto& client : clients_) client->DropHandles();
+  volume_.reset();
+  if (shared_memory_) left_in_memory_ = shared_memory_->Read();
+}
+
+std::string World::RunRound(std::uint32_t number) {
+  round_number_ = number;
+  const std::string where = fmt::format("round {}: ", number);
+  if (std::string why = Mount(); !why.empty()) return where + why;
+  if (std::string why = MeetClients(); !why.empty()) return where + why;
+  CrashDevice& device = device_->crash_device();
+  const std::uint64_t begin = device.commands();
+  std::uint64_t crash_after = round().crash_after;
+  if (is_last_round() && selection_.crash_after) crash_after = *selection_.crash_after;
+  if (crash_after < UINT64_MAX / 2) device.StopAfter(begin + crash_after);
+  device_->SetFaults(plan_.faults);
+  Work();
+  outcome_.last_round_commands = device.commands() - begin;
+  if (std::string why = WhyClientsEnded(); !why.empty()) return where + why;
+  End();
+  outcome_.commands += device.commands();
+  outcome_.faults += device_->faults_met();
+  if (std::string why = LookAtCrash(); !why.empty()) return where + why;
+  if (is_last_round()) return {};
+  if (std::string why = GoOn(); !why.empty()) return where + why;
+  return {};
+}
+
+std::string World::Look(LossPolicy loss, const std::string& where) {
+  ++outcome_.crashes;
+  const bool died = loss.kind == LossPolicy::Kind::kKeepAll;
+  const auto image = device_->crash_device().Image(loss);
+  if (shared_memory_) shared_memory_->Replace(left_in_memory_);
+  const std::string why = VerifyImage(*image, died ? CrashKind::kProcessDied : CrashKind::kPowerLost,
+                                      Models(), {.mount = Options(), .allow_notices = plan_.HasFaults()});
+  return why.empty() ? why : fmt::format("{}, {}: {}", where, Describe(loss), why);
+}
+
+std::string World::LookAtCrash() {
+  const std::string where = unmounted_ ? "after a clean unmount" : "after a crash";
+  for (const LossPolicy loss :
+       {LossPolicy::LoseAll(), LossPolicy::KeepAll(), LossPolicy::Random(round().loss_seed + 1)}) {
+    if (std::string why = Look(loss, where); !why.empty()) return why;
+  }
+  if (shared_memory_) return LookAtSharedMemory();
+  return {};
+}
+
+// The host lost power, or somebody was at the files: what was flushed may be gone, what was synced not.
+std::string World::LookAtSharedMemory() {
+  Random random(round().loss_seed);
+  for (const bool gone : {true, false}) {
+    SharedMemoryFiles::Contents contents = gone ? SharedMemoryFiles::Contents() : left_in_memory_;
+    SharedMemoryFiles::Tamper(contents, random);
+    shared_memory_->Replace(contents);
+    ++outcome_.crashes;
+    const auto image = device_->crash_device().Image(LossPolicy::KeepAll());
+    MountOptions options = Options();
+    if (auto mounted = MountBorrowed(*image, options); mounted) {
+      IgnoreError((*mounted)->Unmount());  // looked at below
+    } else if (mounted.error().ToString().find(shared_memory_->directory()) == std::string::npos) {
+      return "shared memory that is gone or was changed: a mount fails and does not say where: " +
+             mounted.error().ToString();
+    }
+    shared_memory_->Replace(contents);
+    options.discard_unsynced = true;
+    const std::string why =
+        VerifyImage(*image, CrashKind::kPowerLost, Models(), {.mount = options, .allow_notices = true});
+    if (!why.empty()) return (gone ? "without its shared memory: " : "with changed shared memory: ") + why;
+  }
+  return {};
+}
+
+// A mount is cut off, and what it leaves is looked at; several times over.
+std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& power_was_lost) {
+  Random random(round().loss_seed + 2);
+  for (std::uint32_t i = 0; i < round().recovery_crashes; ++i) {
+    const std::uint64_t stop = random.Below(40);
+    image->StopAfter(stop);
+    if (shared_memory_) shared_memory_->Replace(left_in_memory_);
+    IgnoreError(MountBorrowed(*image, Options()));  // it may end before the crash, or not
+    if (shared_memory_) left_in_memory_ = shared_memory_->Read();
+    const LossPolicy loss = random.OneIn(3) ? LossPolicy::KeepAll() : LossPolicy::Random(random.Next());
+    power_was_lost = power_was_lost || loss.kind != LossPolicy::Kind::kKeepAll;
+    image = image->Image(loss);
+    ++outcome_.crashes;
+    const auto copy = image->Image(LossPolicy::KeepAll());
+    const std::string why =
+        VerifyImage(*copy, power_was_lost ? CrashKind::kPowerLost : CrashKind::kProcessDied, Models(),
+                    {.mount = Options(), .allow_notices = plan_.HasFaults()});
+    if (!why.empty()) {
+      return fmt::format("crash {} of a mount after {} commands, {}: {}", i + 1, stop, Describe(loss), why);
+    }
+  }
+  return {};
+}
+
+std::string World::GoOn() {
+  const LossPolicy loss =
+      round().loss_seed % 3 == 0 ? LossPolicy::KeepAll() : LossPolicy::Random(round().loss_seed);
+  auto image = device_->crash_device().Image(loss);
+  bool power_was_lost = loss.kind != LossPolicy::Kind::kKeepAll;
+  if (std::string why = CrashRecoveries(image, power_was_lost); !why.empty()) return why;
+  if (shared_memory_) shared_memory_->Replace(left_in_memory_);
+  clients_.clear();
+  device_ = std::make_unique<SimDevice>(std::move(image), plan_.seed + round_number_ + 1);
+  return {};
+}
+
+}  // namespace
+
+Outcome RunPlan(const Plan& plan, const Selection& selection,
+                const std::function<void(const Outcome&, const std::string&)>& on_stuck) {
+  Outcome outcome;
+  SimScheduler::Options schedule = plan.schedule;
+  schedule.on_stuck = [&](const std::string& why) { on_stuck(outcome, why); };
+  SimScheduler scheduler(schedule);
+  scheduler.Run([&] { World(plan, selection, outcome).Run(); });
+  outcome.fingerprint = scheduler.fingerprint();
+  return outcome;
+}
+
+}  // namespace zenfs
