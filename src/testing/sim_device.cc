@@ -49,6 +49,18 @@ bool SimDevice::Meets(std::uint32_t SimFaults::* rate) {
   return true;
 }
 
+// One that passes: the next try of the same place succeeds.
+bool SimDevice::MeetsReadError(DeviceOffset offset) {
+  {
+    MutexLock lock(mutex_);
+    if (read_errors_.erase(offset) != 0) return false;
+  }
+  if (!Meets(&SimFaults::read_error)) return false;
+  MutexLock lock(mutex_);
+  read_errors_.insert(offset);
+  return true;
+}
+
 void SimDevice::Linger() {
   std::uint64_t us = 0;
   {
@@ -77,7 +89,7 @@ Result<std::vector<ZoneInfo>> SimDevice::Report(ZoneId first, std::uint32_t coun
 
 Status SimDevice::Read(DeviceOffset offset, ByteSpan into) {
   Linger();
-  if (Meets(&SimFaults::read_error)) return Fail(Injected("read", geometry().ZoneOf(offset)));
+  if (MeetsReadError(offset)) return Fail(Injected("read", geometry().ZoneOf(offset)));
   Status status = device_->Read(offset, into);
   Note(kRead, offset.value, status.has_value());
   Linger();

@@ -20,7 +20,7 @@ namespace zenfs {
 
 // Once in so many commands of that kind; 0: never.
 struct SimFaults {
-  std::uint32_t read_error = 0;
+  std::uint32_t read_error = 0;  // which the next try of the same place does not meet
   std::uint32_t report_error = 0;
   std::uint32_t write_error = 0;     // nothing was carried out
   std::uint32_t write_short = 0;     // some of the blocks were written
@@ -73,6 +73,7 @@ class SimDevice final : public ZonedDevice {
   std::uint64_t Below(std::uint64_t bound) EXCLUDES(mutex_);
   // True once in `rate`, and counts it.
   bool Meets(std::uint32_t SimFaults::* rate) EXCLUDES(mutex_);
+  bool MeetsReadError(DeviceOffset offset) EXCLUDES(mutex_);
   void Linger() EXCLUDES(mutex_);
   Error Injected(const char* what, ZoneId zone) const;
   void ChangeZoneOf(ZoneId zone) EXCLUDES(mutex_);
@@ -85,6 +86,7 @@ class SimDevice final : public ZonedDevice {
   Random random_ GUARDED_BY(mutex_);
   SimFaults faults_ GUARDED_BY(mutex_);
   std::uint64_t faults_met_ GUARDED_BY(mutex_) = 0;
+  std::set<DeviceOffset> read_errors_ GUARDED_BY(mutex_);
   std::set<ZoneId> bad_zones_ GUARDED_BY(mutex_);
   std::set<ZoneId> protected_ GUARDED_BY(mutex_);
 };

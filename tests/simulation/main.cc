@@ -27,6 +27,7 @@ struct Flags {
   std::string steps;
   std::optional<std::uint64_t> crash_after;
   bool shrink = false;
+  bool keep_going = false;
 };
 
 void Print(const Json& line) {
@@ -64,6 +65,7 @@ int RunRange(const Flags& flags) {
   const Deadline deadline =
       flags.seconds == 0 ? Deadline::Never() : Deadline::After(std::chrono::seconds(flags.seconds));
   std::uint64_t seed = flags.first;
+  bool failed = false;
   for (std::uint64_t i = 0; i < flags.count && !deadline.Passed(); ++i, seed += flags.stride) {
     Outcome outcome = RunSeed(seed, {});
     if (outcome.failure.empty() && flags.twice_every != 0 && i % flags.twice_every == 0 &&
@@ -71,9 +73,10 @@ int RunRange(const Flags& flags) {
       outcome.failure = "two runs of this seed differ: something is decided outside of the simulation";
     }
     Print(ToJson(seed, outcome));
-    if (!outcome.failure.empty()) return 1;
+    failed = failed || !outcome.failure.empty();
+    if (failed && !flags.keep_going) break;
   }
-  return 0;
+  return failed ? 1 : 0;
 }
 
 // What is left of the steps, and when it crashes; the failure that this gives.
@@ -138,6 +141,7 @@ int main(int argc, char** argv) {
   app.add_option("--steps", flags.steps, "With --seed: only these steps, as --shrink prints them");
   app.add_option("--crash-after", flags.crash_after,
                  "With --seed: commands until the crash of the last round");
+  app.add_flag("--keep-going", flags.keep_going, "Goes on with the next seed when one fails");
   app.add_flag("--shrink", flags.shrink, "With --seed: find fewer steps that still fail");
   CLI11_PARSE(app, argc, argv);
   return zenfs::Run(flags);

@@ -12,6 +12,7 @@
 #include "database_work.h"
 #include "shared_memory_files.h"
 #include "testing/borrowed_device.h"
+#include "volume/format_volume.h"
 
 namespace zenfs {
 namespace {
@@ -68,6 +69,7 @@ class World {
   std::unique_ptr<SimDevice> device_;
   std::shared_ptr<Volume> volume_;
   std::vector<std::unique_ptr<Client>> clients_;
+  std::set<ZoneId> protected_zones_;
   bool unmounted_ = false;
 };
 
@@ -105,7 +107,11 @@ std::string World::Start() {
   auto device = std::make_unique<CrashDevice>(plan_.geometry);
   if (plan_.shared_memory) device->SetIdentity("simulated");
   device_ = std::make_unique<SimDevice>(std::move(device), plan_.seed);
-  if (const Status formatted = Mkfs(*device_); !formatted) return "mkfs: " + formatted.error().ToString();
+  const auto formatted = FormatVolume(*device_, {});
+  if (!formatted) return "mkfs: " + formatted.error().ToString();
+  // Of three metadata zones one may go: with a single one left there is nothing to move the log to.
+  protected_zones_ = {formatted->metadata_zones.begin() + 1, formatted->metadata_zones.end()};
+  device_->Protect(protected_zones_);
   return {};
 }
 
@@ -117,9 +123,6 @@ std::string World::Mount() {
   if (!mounted && plan_.HasFaults()) mounted = MountBorrowed(*device_, Options());
   if (!mounted) return "mount: " + mounted.error().ToString();
   volume_ = *std::move(mounted);
-  // Of three metadata zones one may go: with a single one left there is nothing to move the log to.
-  const std::vector<ZoneId>& metadata = volume_->superblock().metadata_zones;
-  device_->Protect({metadata.begin() + 1, metadata.end()});
   return {};
 }
 
@@ -295,6 +298,7 @@ std::string World::GoOn() {
   if (shared_memory_) shared_memory_->Replace(left_in_memory_);
   clients_.clear();
   device_ = std::make_unique<SimDevice>(std::move(image), plan_.seed + round_number_ + 1);
+  device_->Protect(protected_zones_);
   return {};
 }
 
