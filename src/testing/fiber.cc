@@ -48,7 +48,7 @@ FiberStack::FiberStack()
 
 FiberStack::~FiberStack() { munmap(memory_, total_bytes_); }
 
-Fiber::Fiber() {
+Fiber::Fiber() : began_(true) {
 #ifdef ZENFS_FIBER_TSAN
   sanitizer_thread_ = __tsan_get_current_fiber();
 #endif
@@ -104,7 +104,17 @@ void Fiber::Switch(Fiber& from, Fiber& to, [[maybe_unused]] bool for_good) {
   // Only what the simulated locks order is ordered: a race is one, however the fibers happen to be scheduled.
   __tsan_switch_to_fiber(to.sanitizer_thread_, __tsan_switch_to_fiber_no_sync);
 #endif
-  swapcontext(&from.context_, &to.context_);
+#if defined(ZENFS_FIBER_ASAN) || defined(ZENFS_FIBER_TSAN)
+  swapcontext(&from.context_, &to.context_);  // the sanitizers have their own idea of a long jump
+#else
+  // A context's first switch is setcontext(3)'s; all others are jumps, which leave the signal mask alone and so make no
+  // system call.
+  if (_setjmp(from.jump_) == 0) {
+    if (to.began_) _longjmp(to.jump_, 1);
+    to.began_ = true;
+    setcontext(&to.context_);
+  }
+#endif
   from.Arrived(fake_stack);
 }
 

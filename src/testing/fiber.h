@@ -4,6 +4,7 @@
 // Threads: all fibers of one family live on one thread of the operating system.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstddef>
@@ -49,6 +50,8 @@ class Fiber {
   void Arrived(void* fake_stack);
 
   ucontext_t context_{};
+  jmp_buf jump_{};
+  bool began_ = false;
   std::unique_ptr<FiberStack> stack_;
   std::function<void()> body_;
   const void* sanitizer_bottom_ = nullptr;  // of the stack, as the address sanitizer knows it

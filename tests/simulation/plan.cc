@@ -104,7 +104,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.geometry = DrawGeometry(random);
   plan.schedule = SimScheduler::Options::Draw(random);
   plan.faults = DrawFaults(random);
-  plan.shared_memory = random.OneIn(8);
+  plan.shared_memory = random.OneIn(20);  // costs as much as ten without
   const std::uint64_t clients = 1 + random.Below(4);
   for (std::uint64_t i = 0; i < clients; ++i) {
     plan.clients.push_back(random.OneIn(3) ? WorkKind::kDatabase : WorkKind::kRandom);
