@@ -34,7 +34,7 @@ class World {
     std::string why = Start();
     for (std::uint32_t i = 0; i < plan_.rounds.size() && why.empty(); ++i) why = RunRound(i);
     outcome_.failure = std::move(why);
-    if (!outcome_.failure.empty()) outcome_.history = Histories();
+    if (!outcome_.failure.empty()) outcome_.history = earlier_ + Histories();
     Drop();
   }
 
@@ -70,6 +70,7 @@ class World {
   std::shared_ptr<Volume> volume_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::set<ZoneId> protected_zones_;
+  std::string earlier_;  // what the clients of earlier rounds did
   bool unmounted_ = false;
 };
 
@@ -86,7 +87,7 @@ std::vector<const Model*> World::Models() const {
 }
 
 std::string World::Histories() const {
-  std::string text;
+  std::string text = fmt::format("\nround {}:", round_number_);
   for (const auto& client : clients_) text += "\n" + client->model().root() + ":" + client->History(60);
   return text;
 }
@@ -296,6 +297,7 @@ std::string World::GoOn() {
   bool power_was_lost = loss.kind != LossPolicy::Kind::kKeepAll;
   if (std::string why = CrashRecoveries(image, power_was_lost); !why.empty()) return why;
   if (shared_memory_) shared_memory_->Replace(left_in_memory_);
+  earlier_ += Histories();
   clients_.clear();
   device_ = std::make_unique<SimDevice>(std::move(image), plan_.seed + round_number_ + 1);
   device_->Protect(protected_zones_);

@@ -1,0 +1,75 @@
+"""Rules that ZenFS keeps, and how each is broken to see whether the simulator finds it.
+
+A mutation replaces one piece of one file. The piece must be there exactly once: a check of the style sees to that, so a
+change of the code can't leave a mutation behind that does nothing.
+"""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutation:
+    name: str
+    rule: str  # that is broken
+    file: str
+    old: str
+    new: str
+
+
+MUTATIONS = (
+    Mutation("no-flush-before-roll-complete", "a generation is complete only when all of it is on stable media",
+             "src/metalog/roll.cc",
+             '  ZENFS_RETURN_IF_ERROR(FlushDevice());\n  SyncPoint::Reach("metalog:before-complete");',
+             '  SyncPoint::Reach("metalog:before-complete");'),
+    Mutation("no-flush-after-roll-complete", "commits go to a generation only when its completion is on stable media",
+             "src/metalog/roll.cc", "  if (done) done = FlushDevice();\n  if (done) return {};", "  if (done) return {};"),
+    Mutation("last-commits-left-out-of-roll", "a generation has the commits that were made while it was written",
+             "src/metalog/roll.cc", "  TakeLead(run);\n  return WritePending(run);", "  TakeLead(run);\n  return {};"),
+    Mutation("commit-without-flush", "a commit is on stable media when it returns",
+             "src/metalog/commit.cc",
+             "EncodeCommit(lists), batch.first_sequence, batch.last_sequence()));\n  return FlushDevice();",
+             "EncodeCommit(lists), batch.first_sequence, batch.last_sequence()));\n  return {};"),
+    Mutation("data-not-flushed-before-commit", "data is on stable media before the commit that points to it is",
+             "src/metalog/commit.cc", "batch.flush_data_first ? FlushDevice() : Status{};",
+             "batch.flush_data_first ? Status{} : Status{};"),
+    Mutation("torn-metadata-tail-kept", "nothing is written behind a torn frame",
+             "src/metalog/metalog.cc", "  if (tail_is_clean) return {};\n  if (Status rolled = Roll(); !rolled) {",
+             "  return {};\n  if (Status rolled = Roll(); !rolled) {"),
+    Mutation("unfinished-roll-left", "what a roll left unfinished is never found complete by a later mount",
+             "src/metalog/metalog.cc", "  if (newer_traces_) zones_.ResetAllBut(chain);", ""),
+    Mutation("crc-not-checked", "a frame counts only if its checksum fits", "src/format/frame.cc",
+             "  if (crc != parsed.header.crc) return parsed;", "  static_cast<void>(crc);"),
+    Mutation("seed-without-generation", "a frame from an earlier life of its zone never fits",
+             "src/format/frame.cc", "  put(&generation, sizeof generation);\n  put(&salt, sizeof salt);\n", ""),
+    Mutation("log-not-flushed", "a synced record of a log is on stable media", "src/wal/log_space_write.cc",
+             "  if (!flush || !env_.device->geometry().volatile_cache) return;", "  return;"),
+    Mutation("no-seal", "frames behind the end that a mount found are dead for ever", "src/volume/volume_mount.cc",
+             "    edits.push_back(std::move(seal));\n", ""),
+    Mutation("mount-does-not-flush", "what a mount vouches for is on stable media first", "src/volume/volume_mount.cc",
+             "metalog_->Commit(std::move(edits), {.flush_data_first = true})", "metalog_->Commit(std::move(edits), {})"),
+    Mutation("ids-reused", "a mount starts above all ids that may have been used", "src/volume/volume_mount.cc",
+             "  const std::uint64_t first_id = state.next_id();",
+             "  std::uint64_t first_id = 2;\n"
+             "  for (const auto& [id, record] : state.files()) first_id = std::max(first_id, id.value + 1);\n"
+             "  for (const auto& [id, directory] : state.directories()) first_id = std::max(first_id, id.value + 1);"),
+    Mutation("epoch-not-begun", "frames of a mount are told from those before it", "src/volume/volume_mount.cc",
+             ".epoch = epoch_ + 1,\n                                                  .reserve_target",
+             ".epoch = epoch_,\n                                                  .reserve_target"),
+    Mutation("rename-in-two-commits", "a rename over a file is one commit", "src/volume/volume_names.cc",
+             "  if (!same) edits.push_back(RenameEntry{from.parent, from.name, to.parent, to.name});",
+             "  if (!same && to.kind == Entry::Kind::kFile && !to.pending)\n"
+             "    ZENFS_RETURN_IF_ERROR(Commit({UnlinkFile{to.parent, to.name}}));\n"
+             "  if (!same) edits.push_back(RenameEntry{from.parent, from.name, to.parent, to.name});"),
+    Mutation("failed-commit-goes-on", "a commit of unknown outcome is fenced", "src/metalog/commit.cc",
+             "    Fence(batch, written.error());", "    Refuse(batch, written.error());\n    ReleaseLead();"),
+    Mutation("live-log-zone-released", "a log zone is released only when no frame in it is live",
+             "src/wal/log_space_worker.cc", "if (!zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;",
+             "if (!zone.closed || zone.releasing) continue;"),
+    Mutation("dead-before-commit", "space is given up only when the commit that frees it is durable",
+             "src/metalog/commit.cc", "  SyncPoint::Reach(\"metalog:write\");\n  std::vector<const std::string*> lists;",
+             "  if (sink_ != nullptr) for (const Member* member : batch.members) sink_->OnCommitted(*member->edits);\n"
+             "  std::vector<const std::string*> lists;"),
+    Mutation("moved-without-flush", "only copies on stable media are pointed to", "src/volume/volume_reclaim.cc",
+             "Commit(std::move(edits), true)", "Commit(std::move(edits), false)"),
+    Mutation("flushed-bytes-forgotten", "what was flushed outlives the process", "src/volume/volume_mount.cc",
+             "  ZENFS_RETURN_IF_ERROR(BringBack(state, replayed));", ""),
+)

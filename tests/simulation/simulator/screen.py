@@ -1,0 +1,67 @@
+"""What a person sees: on a terminal how far the simulator is, and in the end one line, or the failure and how to get it
+again."""
+import sys
+import time
+
+
+def thousands(number):
+    return f"{number:,}"
+
+
+def replay_command(seed, steps="", crash_after=None, preset="release"):
+    words = ["scripts/simulate", f"--seed={seed}"]
+    words += [f"--preset={preset}"] if preset != "release" else []
+    words += [f"--steps={steps}"] if steps else []
+    words += [f"--crash-after={crash_after}"] if crash_after is not None else []
+    return " ".join(words)
+
+
+class Screen:
+    def __init__(self, stream=sys.stdout):
+        self.stream = stream
+        self.live = stream.isatty()
+        self.started = time.monotonic()
+        self.shown = 0
+
+    def seconds(self):
+        return time.monotonic() - self.started
+
+    def progress(self, totals):
+        if not self.live or time.monotonic() - self.shown < 0.5:
+            return
+        self.shown = time.monotonic()
+        rate = totals.crashes / max(self.seconds(), 0.1)
+        self.stream.write(f"\r\033[K{thousands(totals.seeds)} seeds, {thousands(totals.crashes)} crashes "
+                          f"({rate:.0f}/s), {thousands(totals.faults)} faults, {self.seconds():.0f} s")
+        self.stream.flush()
+
+    def working(self, what):
+        if self.live:
+            self.stream.write(f"\r\033[K... {what}")
+            self.stream.flush()
+
+    def line(self, text=""):
+        self.stream.write(("\r\033[K" if self.live else "") + text + "\n")
+        self.stream.flush()
+
+    def totals(self, totals):
+        self.line(f"{thousands(totals.seeds)} seeds in {self.seconds():.0f} s: {thousands(totals.crashes)} crashes after "
+                  f"{thousands(totals.commands)} commands of the device, {thousands(totals.faults)} faults, "
+                  f"{thousands(totals.steps)} calls")
+
+    def failure(self, failure, preset):
+        self.line(f"FAILED seed {failure.seed}: {failure.what}")
+        if failure.plan:
+            self.line(f"  on {failure.plan}")
+        self.line(f"  again by: {replay_command(failure.seed, preset=preset)}")
+
+    def shrunk(self, small, outcome, preset):
+        if small is None or not small.get("failure"):
+            self.line("  it does not fail again by itself: does it hang on something outside of the simulation?")
+            return
+        count = len(small["steps"].split(",")) if small["steps"] else 0
+        self.line(f"  {count} steps are enough: " if count else "  no step can be left out:")
+        self.line("  " + replay_command(small.get("seed"), small["steps"], small.get("crash_after"), preset))
+        self.line("  " + small["failure"].replace("\n", "\n  "))
+        if outcome and outcome.get("history"):
+            self.line(outcome["history"].replace("\n", "\n  "))
