@@ -52,6 +52,7 @@ set(ZENFS_TESTS_metrics
 
 set(ZENFS_SOURCES_device
   device/checked_device.cc
+  device/guarded_device.cc
   device/metered_device.cc
   device/read_only_view.cc
   device/request_check.cc
@@ -59,6 +60,7 @@ set(ZENFS_SOURCES_device
 )
 set(ZENFS_TESTS_device
   device/checked_device_test.cc
+  device/guarded_device_test.cc
   device/metered_device_test.cc
   device/zone_info_test.cc
 )
@@ -245,6 +247,7 @@ set(ZENFS_TESTS_volume
   volume/volume_flush_test.cc
   volume/volume_metrics_test.cc
   volume/volume_names_test.cc
+  volume/volume_read_fault_test.cc
   volume/volume_reclaim_test.cc
 )
 

@@ -15,10 +15,15 @@ Operation OperationOf(IoRequest::Kind kind) {
   return Operation::kDeviceRead;
 }
 
+void NoteRepeatedReads(const ZonedDevice& device, Metrics& metrics) {
+  const std::uint64_t repeated = device.errors().repeated_reads;
+  if (repeated != 0) metrics.RaiseTo(Value::kReadRetries, repeated);
+}
+
 class MeteredQueue final : public IoQueue {
  public:
-  MeteredQueue(std::unique_ptr<IoQueue> queue, Metrics& metrics)
-      : queue_(std::move(queue)), metrics_(metrics) {}
+  MeteredQueue(const ZonedDevice& device, std::unique_ptr<IoQueue> queue, Metrics& metrics)
+      : device_(device), queue_(std::move(queue)), metrics_(metrics) {}
 
   void Submit(IoRequest* request) override {
     metrics_.Count(OperationOf(request->kind));
@@ -31,6 +36,7 @@ class MeteredQueue final : public IoQueue {
     if (done.size() == before) return;
     const SteadyTime now = SteadyNow();
     for (std::size_t i = before; i < done.size(); ++i) Reaped(*done[i], now);
+    NoteRepeatedReads(device_, metrics_);
   }
   std::size_t in_flight() const override { return queue_->in_flight(); }
 
@@ -51,6 +57,7 @@ class MeteredQueue final : public IoQueue {
     begun_.pop_back();
   }
 
+  const ZonedDevice& device_;
   const std::unique_ptr<IoQueue> queue_;
   Metrics& metrics_;
   std::vector<std::pair<const IoRequest*, SteadyTime>> begun_;  // as many as are in flight
@@ -66,13 +73,16 @@ class MeteredDevice final : public ZonedDevice {
   const std::string& identity() const override { return device_->identity(); }
   std::vector<std::string> notices() const override { return device_->notices(); }
   std::uint64_t emulation_cpu_ns() const override { return device_->emulation_cpu_ns(); }
+  DeviceErrors errors() const override { return device_->errors(); }
   OpenMode mode() const override { return device_->mode(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     return device_->Report(first, count);
   }
   Status Read(DeviceOffset offset, ByteSpan into) override {
     Meter meter(metrics_, Operation::kDeviceRead);
-    return meter.Done(device_->Read(offset, into), into.size());
+    Status read = device_->Read(offset, into);
+    NoteRepeatedReads(*device_, metrics_);
+    return meter.Done(std::move(read), into.size());
   }
   using ZonedDevice::Write;
   Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override {
@@ -103,7 +113,7 @@ class MeteredDevice final : public ZonedDevice {
     return meter.Done(device_->Flush());
   }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {
-    return std::make_unique<MeteredQueue>(device_->CreateQueue(depth), metrics_);
+    return std::make_unique<MeteredQueue>(*device_, device_->CreateQueue(depth), metrics_);
   }
 
  private:

@@ -34,6 +34,7 @@ class ReadOnlyView final : public ZonedDevice {
   const std::string& identity() const override { return device_.identity(); }
   std::vector<std::string> notices() const override { return device_.notices(); }
   std::uint64_t emulation_cpu_ns() const override { return device_.emulation_cpu_ns(); }
+  DeviceErrors errors() const override { return device_.errors(); }
   OpenMode mode() const override { return OpenMode::kReadOnly; }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     return device_.Report(first, count);

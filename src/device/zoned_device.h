@@ -65,6 +65,12 @@ class IoQueue {
   virtual std::size_t in_flight() const = 0;
 };
 
+// What has gone wrong since a guard was put in front of the device (device/guarded_device.h).
+struct DeviceErrors {
+  std::uint64_t repeated_reads = 0;  // reads that were sent again after an error
+  std::uint64_t failed_flushes = 0;
+};
+
 class ZonedDevice {
  public:
   virtual ~ZonedDevice() = default;
@@ -81,6 +87,9 @@ class ZonedDevice {
 
   // CPU time that this process has spent so far on playing the device, in nanoseconds; none for a real one.
   virtual std::uint64_t emulation_cpu_ns() const { return 0; }
+
+  // All zero where there is no guard.
+  virtual DeviceErrors errors() const { return {}; }
 
   // Conditions and write pointers of `count` zones from `first`, in order.
   [[nodiscard]] virtual Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) = 0;

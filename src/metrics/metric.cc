@@ -44,6 +44,7 @@ constexpr ValueInfo kValues[] = {
     {"finished_bytes_total", "bytes", "Room that was left in zones when they were finished", true},
     {"wal_reserve_waits_total", "", "Syncs that had to wait for a log zone", true},
     {"meta_frames_total", "", "Device writes that carried metadata commits", true},
+    {"read_retries_total", "", "Reads of the device that were sent again after an error", true},
     {"emulation_cpu_nanoseconds_total", "nanoseconds", "CPU time spent on emulating the device", true},
     {"open_files", "", "Handles of files that are open"},
     {"epoch", "", "Mount epoch: how often the volume has been mounted for writing"},

@@ -64,12 +64,13 @@ enum class Value : std::uint8_t {
   kFinishedBytes,
   kWalReserveWaits,
   kMetaFrames,
+  kReadRetries,
   kEmulationCpu,
   kOpenFiles,
   kEpoch,
   kMountTime,
 };
-inline constexpr std::size_t kValueCount = 14;
+inline constexpr std::size_t kValueCount = 15;
 
 struct ValueInfo {
   std::string_view name;

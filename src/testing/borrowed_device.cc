@@ -13,6 +13,7 @@ class BorrowedDevice final : public ZonedDevice {
   std::vector<std::string> notices() const override { return device_.notices(); }
   OpenMode mode() const override { return device_.mode(); }
   std::uint64_t emulation_cpu_ns() const override { return device_.emulation_cpu_ns(); }
+  DeviceErrors errors() const override { return device_.errors(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     return device_.Report(first, count);
   }

@@ -15,7 +15,8 @@ Error Injected(const FaultyDevice::Fault& fault, std::optional<ZoneId> zone) {
                                            "finish", "open", "close", "flush"};
   std::string text = fmt::format("injected fault in {}", kNames[static_cast<std::size_t>(fault.command)]);
   if (zone) text += fmt::format(" of zone {}", zone->value);
-  return Error(fault.code, std::move(text), fault.code == Code::kIo ? EIO : 0);
+  const bool with_errno = fault.code == Code::kIo || fault.code == Code::kNotFound;
+  return Error(fault.code, std::move(text), with_errno ? fault.os_errno : 0);
 }
 
 }  // namespace
@@ -24,7 +25,16 @@ FaultyDevice::FaultyDevice(std::unique_ptr<ZonedDevice> device) : device_(std::m
 
 void FaultyDevice::Inject(const Fault& fault) {
   MutexLock lock(mutex_);
-  faults_.push_back({fault, 0});
+  faults_.push_back({fault, Random(fault.seed), 0});
+}
+
+void FaultyDevice::Unplug() {
+  for (std::size_t command = 0; command < counts_.size(); ++command) {
+    Inject({.command = static_cast<Command>(command),
+            .times = kForEver,
+            .code = Code::kNotFound,
+            .os_errno = ENODEV});
+  }
 }
 
 void FaultyDevice::ClearFaults() {
@@ -57,10 +67,20 @@ void FaultyDevice::Release() {
   changed_.NotifyAll();
 }
 
-std::optional<FaultyDevice::Fault> FaultyDevice::Enter(Command command, std::optional<ZoneId> zone) {
+bool FaultyDevice::Meets(const Fault& fault, Command command, const Target& target) {
+  if (fault.command != command || (fault.zone && fault.zone != target.zone)) return false;
+  if (!fault.bytes) return true;
+  return target.bytes && target.bytes->from < fault.bytes->to && fault.bytes->from < target.bytes->to;
+}
+
+FaultyDevice::Target FaultyDevice::TargetOf(DeviceOffset offset, std::uint64_t length) const {
+  return {.zone = geometry().ZoneOf(offset), .bytes = Bytes{offset, offset + length}};
+}
+
+std::optional<FaultyDevice::Fault> FaultyDevice::Enter(Command command, const Target& target) {
   MutexLock lock(mutex_);
   ++counts_[static_cast<std::size_t>(command)];
-  if (gate_ && gate_->command == command && (!gate_->zone || gate_->zone == zone)) {
+  if (gate_ && gate_->command == command && (!gate_->zone || gate_->zone == target.zone)) {
     const std::uint64_t number = gate_number_;
     ++held_;
     changed_.NotifyAll();
@@ -70,50 +90,65 @@ std::optional<FaultyDevice::Fault> FaultyDevice::Enter(Command command, std::opt
   std::optional<Fault> met;
   for (Planned& planned : faults_) {
     const Fault& fault = planned.fault;
-    if (fault.command != command || (fault.zone && fault.zone != zone)) continue;
+    if (!Meets(fault, command, target)) continue;
     ++planned.seen;
-    if (!met && planned.seen >= fault.kth && planned.seen - fault.kth < fault.times) met = fault;
+    const bool due = planned.seen >= fault.kth && planned.seen - fault.kth < fault.times;
+    if (due && planned.chance.OneIn(fault.one_in) && !met) met = fault;
   }
   return met;
 }
 
 template <typename Return, typename Do>
-Return FaultyDevice::Run(Command command, std::optional<ZoneId> zone, Do carry_out) {
-  const std::optional<Fault> fault = Enter(command, zone);
-  if (fault && fault->when == When::kBefore) return Fail(Injected(*fault, zone));
+Return FaultyDevice::Run(Command command, const Target& target, Do carry_out) {
+  const std::optional<Fault> fault = Enter(command, target);
+  if (fault && fault->when != When::kAfter) return Fail(Injected(*fault, target.zone));
   Return result = carry_out();
-  if (fault) return Fail(Injected(*fault, zone));
+  if (fault) return Fail(Injected(*fault, target.zone));
   return result;
 }
 
 Result<std::vector<ZoneInfo>> FaultyDevice::Report(ZoneId first, std::uint32_t count) {
-  return Run<Result<std::vector<ZoneInfo>>>(Command::kReport, first,
+  return Run<Result<std::vector<ZoneInfo>>>(Command::kReport, {.zone = first},
                                             [&] { return device_->Report(first, count); });
 }
 Status FaultyDevice::Read(DeviceOffset offset, ByteSpan into) {
-  return Run<Status>(Command::kRead, geometry().ZoneOf(offset), [&] { return device_->Read(offset, into); });
+  return Run<Status>(Command::kRead, TargetOf(offset, into.size()),
+                     [&] { return device_->Read(offset, into); });
 }
 Status FaultyDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
-  return Run<Status>(Command::kWrite, geometry().ZoneOf(offset),
-                     [&] { return device_->Write(offset, pieces); });
+  std::uint64_t length = 0;
+  for (const ByteView piece : pieces) length += piece.size();
+  const Target target = TargetOf(offset, length);
+  const std::optional<Fault> fault = Enter(Command::kWrite, target);
+  if (fault && fault->when == When::kPartly && !pieces.empty()) {
+    // What comes of the part is of no account: the write as a whole is reported as failed.
+    IgnoreError(device_->Write(offset, pieces.front().first(geometry().block_size)));
+  }
+  if (fault && fault->when != When::kAfter) return Fail(Injected(*fault, target.zone));
+  Status written = device_->Write(offset, pieces);
+  if (fault) return Fail(Injected(*fault, target.zone));
+  return written;
 }
 Result<DeviceOffset> FaultyDevice::Append(ZoneId zone, ByteView bytes) {
-  return Run<Result<DeviceOffset>>(Command::kAppend, zone, [&] { return device_->Append(zone, bytes); });
+  const Target target{
+      .zone = zone,
+      .bytes = Bytes{geometry().ZoneStart(zone), geometry().ZoneStart(zone) + geometry().zone_size}};
+  return Run<Result<DeviceOffset>>(Command::kAppend, target, [&] { return device_->Append(zone, bytes); });
 }
 Status FaultyDevice::Reset(ZoneId zone) {
-  return Run<Status>(Command::kReset, zone, [&] { return device_->Reset(zone); });
+  return Run<Status>(Command::kReset, {.zone = zone}, [&] { return device_->Reset(zone); });
 }
 Status FaultyDevice::Finish(ZoneId zone) {
-  return Run<Status>(Command::kFinish, zone, [&] { return device_->Finish(zone); });
+  return Run<Status>(Command::kFinish, {.zone = zone}, [&] { return device_->Finish(zone); });
 }
 Status FaultyDevice::Open(ZoneId zone) {
-  return Run<Status>(Command::kOpen, zone, [&] { return device_->Open(zone); });
+  return Run<Status>(Command::kOpen, {.zone = zone}, [&] { return device_->Open(zone); });
 }
 Status FaultyDevice::Close(ZoneId zone) {
-  return Run<Status>(Command::kClose, zone, [&] { return device_->Close(zone); });
+  return Run<Status>(Command::kClose, {.zone = zone}, [&] { return device_->Close(zone); });
 }
 Status FaultyDevice::Flush() {
-  return Run<Status>(Command::kFlush, std::nullopt, [&] { return device_->Flush(); });
+  return Run<Status>(Command::kFlush, {}, [&] { return device_->Flush(); });
 }
 std::unique_ptr<IoQueue> FaultyDevice::CreateQueue(std::size_t) {
   return std::make_unique<ImmediateQueue>(*this);

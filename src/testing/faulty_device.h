@@ -1,16 +1,19 @@
-// A decorator that lets chosen commands of a device fail, holds them at a gate, and counts them.
+// A decorator that lets chosen commands of a device fail, holds them at a gate, and counts them. Which commands a fault
+// meets: by kind, by zone, by the bytes they touch, by number, and by chance from a seed; for once or for good.
 //
 // Threads: any, for commands and for the plan alike. Commands through a queue go through the same plan; they
 // are carried out by Submit.
 #pragma once
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/random.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
@@ -21,6 +24,13 @@ class FaultyDevice final : public ZonedDevice {
   enum class When {
     kBefore,  // the command is not carried out
     kAfter,   // it is carried out, and reported as failed all the same
+    kPartly,  // of a write the first block gets there, of anything else nothing
+  };
+  static constexpr std::uint64_t kForEver = ~std::uint64_t{0};
+  // Device offsets from..to (without it).
+  struct Bytes {
+    DeviceOffset from;
+    DeviceOffset to;
   };
   struct Fault {
     Command command = Command::kWrite;
@@ -29,12 +39,19 @@ class FaultyDevice final : public ZonedDevice {
     std::optional<ZoneId> zone;  // only those to this zone; none: all
     Code code = Code::kIo;
     When when = When::kBefore;
+    std::optional<Bytes>
+        bytes{};               // only reads, writes and appends that touch these; of an append: its zone does
+    std::uint32_t one_in = 1;  // of those that would fail, one in so many does, by chance
+    std::uint64_t seed = 1;    // for that: the same commands in the same order meet the same faults
+    int os_errno = EIO;        // told with kIo and kNotFound
   };
 
   explicit FaultyDevice(std::unique_ptr<ZonedDevice> device);
 
   void Inject(const Fault& fault) EXCLUDES(mutex_);
   void ClearFaults() EXCLUDES(mutex_);
+  // The device is unplugged: every command fails with ENODEV from now on, as the kernel answers.
+  void Unplug() EXCLUDES(mutex_);
   // Commands so far, failed ones included.
   std::uint64_t count(Command command) const EXCLUDES(mutex_);
 
@@ -67,7 +84,13 @@ class FaultyDevice final : public ZonedDevice {
   std::vector<std::string> notices_;
   struct Planned {
     Fault fault;
+    Random chance;
     std::uint64_t seen = 0;
+  };
+  // What a command touches.
+  struct Target {
+    std::optional<ZoneId> zone{};
+    std::optional<Bytes> bytes{};
   };
   struct Gate {
     Command command;
@@ -75,9 +98,11 @@ class FaultyDevice final : public ZonedDevice {
   };
 
   // Counts the command, waits at the gate, and says which fault it meets.
-  std::optional<Fault> Enter(Command command, std::optional<ZoneId> zone) EXCLUDES(mutex_);
+  std::optional<Fault> Enter(Command command, const Target& target) EXCLUDES(mutex_);
+  static bool Meets(const Fault& fault, Command command, const Target& target);
+  Target TargetOf(DeviceOffset offset, std::uint64_t length) const;
   template <typename Return, typename Do>
-  Return Run(Command command, std::optional<ZoneId> zone, Do carry_out);
+  Return Run(Command command, const Target& target, Do carry_out);
 
   const std::unique_ptr<ZonedDevice> device_;
   mutable Mutex mutex_;  // leaf

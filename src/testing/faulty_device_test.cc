@@ -92,5 +92,47 @@ TEST_F(FaultyDeviceTest, GateHoldsCommandsUntilReleased) {
   EXPECT_EQ(ReportOf(*memory, ZoneId(1)).WrittenBytes(), kBlock);
 }
 
+TEST_F(FaultyDeviceTest, FaultOfARangeMeetsOnlyWhatTouchesIt) {
+  ASSERT_TRUE(WriteNext(0));
+  ASSERT_TRUE(WriteNext(0));
+  device.Inject({.command = Command::kRead,
+                 .times = FaultyDevice::kForEver,
+                 .bytes = FaultyDevice::Bytes{DeviceOffset(kBlock), DeviceOffset(kBlock + 1)}});
+  AlignedBuffer into(2 * kBlock);
+  into.Resize(2 * kBlock);
+  EXPECT_TRUE(device.Read(DeviceOffset(0), into.Span().first(kBlock)));
+  EXPECT_FALSE(device.Read(DeviceOffset(kBlock), into.Span().first(kBlock)));
+  EXPECT_FALSE(device.Read(DeviceOffset(0), into.Span()));
+}
+
+TEST_F(FaultyDeviceTest, ChanceIsTheSameForTheSameSeed) {
+  const auto failures = [&](std::uint64_t seed) {
+    device.ClearFaults();
+    device.Inject({.command = Command::kFlush, .times = FaultyDevice::kForEver, .one_in = 3, .seed = seed});
+    std::string all;
+    for (int i = 0; i < 60; ++i) all += device.Flush() ? '.' : 'x';
+    return all;
+  };
+  const std::string first = failures(7);
+  EXPECT_EQ(failures(7), first);
+  EXPECT_NE(failures(8), first);
+  EXPECT_GT(std::ranges::count(first, 'x'), 5);
+  EXPECT_GT(std::ranges::count(first, '.'), 20);
+}
+
+TEST_F(FaultyDeviceTest, PartOfAWriteIsThereAndTheWriteHasFailed) {
+  device.Inject({.command = Command::kWrite, .when = FaultyDevice::When::kPartly});
+  const AlignedBuffer data = Pattern(3 * kBlock, 1);
+  EXPECT_FALSE(device.Write(DeviceOffset(0), data.View()));
+  EXPECT_EQ(ReportOf(*memory, ZoneId(0)).WrittenBytes(), kBlock);
+}
+
+TEST_F(FaultyDeviceTest, UnpluggedDeviceAnswersNothing) {
+  device.Unplug();
+  EXPECT_FALSE(WriteNext(0));
+  EXPECT_FALSE(device.Flush());
+  EXPECT_EQ(device.Report(ZoneId(0), 1).error().os_errno(), ENODEV);
+}
+
 }  // namespace
 }  // namespace zenfs

@@ -9,6 +9,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/sync_point.h"
+#include "device/guarded_device.h"
 #include "device/read_only_view.h"
 #include "metalog/follower.h"
 #include "metalog/probe.h"
@@ -212,7 +213,8 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
 }  // namespace
 
 Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options) {
-  const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(device);
+  const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
+  const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(*guarded);
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(*view));
   LogFollower follower(*view, superblock);
   for (int tries = 0; tries < kTries; ++tries) {

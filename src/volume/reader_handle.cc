@@ -61,7 +61,14 @@ Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request) c
 }
 
 void ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const {
-  if (file.log == nullptr) return ReadExtentsMany(volume_->device(), file.record->extents, requests);
+  if (file.log == nullptr) {
+    ReadExtentsMany(volume_->device(), file.record->extents, requests);
+    for (ReadRequest& request : requests) {
+      if (request.status) continue;
+      request.status = Fail(request.status.error().With(fmt::format("{} (file {})", path_, id_.value)));
+    }
+    return;
+  }
   for (ReadRequest& request : requests) request.status = ReadLog(file, request);
 }
 

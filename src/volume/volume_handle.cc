@@ -3,6 +3,12 @@
 #include <fmt/format.h>
 
 namespace zenfs {
+namespace {
+
+// A plain file's content does not know whose it is.
+Error OfFile(const Error& error, FileId id) { return error.With(fmt::format("file {}", id.value)); }
+
+}  // namespace
 
 VolumeHandle::~VolumeHandle() {
   IgnoreError(Close());  // the error is sticky in the file: other handles still see it
@@ -24,6 +30,7 @@ Result<std::size_t> VolumeHandle::Read(std::uint64_t offset, ByteSpan into) cons
   Meter meter(core_->metrics(), Operation::kRead);
   Result<std::size_t> read =
       file_->plain ? file_->plain->Read(offset, into) : file_->framed->Read(offset, into);
+  if (!read && file_->plain) read = Fail(OfFile(read.error(), file_->id));
   const std::size_t bytes = read.value_or(0);
   return meter.Done(std::move(read), bytes);
 }
@@ -47,7 +54,8 @@ void VolumeHandle::ReadManyPlain(std::span<ReadRequest> requests) const {
   file_->plain->ReadMany(requests);
   const std::chrono::nanoseconds together = SteadyNow() - begin;
   Metrics& metrics = core_->metrics();
-  for (const ReadRequest& request : requests) {
+  for (ReadRequest& request : requests) {
+    if (!request.status) request.status = Fail(OfFile(request.status.error(), file_->id));
     metrics.Count(Operation::kRead);
     metrics.Time(Operation::kRead, together);
     if (request.status) {

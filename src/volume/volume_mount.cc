@@ -9,6 +9,7 @@
 // itself have been in the cache only until then.
 #include <fmt/format.h>
 
+#include "device/guarded_device.h"
 #include "device/metered_device.h"
 #include "metalog/probe.h"
 #include "reclaim/log_fold.h"
@@ -22,6 +23,7 @@
 namespace zenfs {
 Result<std::shared_ptr<Volume>> Volume::Mount(std::unique_ptr<ZonedDevice> device,
                                               const MountOptions& options) {
+  device = GuardDevice(std::move(device));
   if (device->mode() == OpenMode::kReadOnly) return ReaderVolume::Mount(std::move(device));
   ZENFS_ASSIGN_OR_RETURN(Superblock superblock, ProbeSuperblock(*device));
   const std::uint64_t unknown = superblock.read_only_compatible & ~kKnownReadOnlyCompatible;

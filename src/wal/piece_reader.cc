@@ -38,7 +38,11 @@ Status ReadPieces(ZonedDevice& device, FileId id, std::span<const PieceRead> par
     span.Resize(end - begin);
     if (const Status read = device.Read(DeviceOffset(begin), span.Span()); !read) {
       // A block between two frames of this file may be another's, lost with power: read without the gaps.
-      if (last - first == 1) return Fail(read.error().With(fmt::format("file {}", id.value)));
+      if (last - first == 1) {
+        return Fail(
+            read.error().With(fmt::format("file {}: reading {} bytes from zone {} at device offset {}",
+                                          id.value, end - begin, zone.value, begin)));
+      }
       span_bytes_max = 0;
       continue;
     }

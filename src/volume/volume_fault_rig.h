@@ -1,0 +1,93 @@
+// A volume on a device that fails as a test tells it to. What the device holds outlives the faults and the mounts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "metrics/snapshot.h"
+#include "testing/faulty_device.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+
+class VolumeFaultTest : public VolumeTest {
+ protected:
+  using Command = FaultyDevice::Command;
+  using When = FaultyDevice::When;
+  using Fault = FaultyDevice::Fault;
+  static constexpr std::uint64_t kForEver = FaultyDevice::kForEver;
+
+  // Mounted anew, through a device that can fail.
+  explicit VolumeFaultTest(const EmulatorGeometry& geometry = SmallGeometry()) : VolumeTest(geometry) {
+    EXPECT_TRUE(IsOk(volume_->Unmount()));
+    MountFaulty();
+  }
+  ~VolumeFaultTest() override {
+    if (faulty_ != nullptr) faulty_->ClearFaults();
+    // What it answers after the faults it had is the test's affair; what is on the device is looked at behind it.
+    if (volume_ != nullptr) IgnoreError(volume_->Unmount());
+    volume_.reset();
+  }
+
+  [[nodiscard]] Status TryMountFaulty(const std::vector<Fault>& faults = {},
+                                      const MountOptions& options = {}) {
+    volume_.reset();
+    auto device = std::make_unique<FaultyDevice>(Borrow(*device_));
+    faulty_ = device.get();
+    for (const Fault& fault : faults) faulty_->Inject(fault);
+    Result<std::shared_ptr<Volume>> volume = Volume::Mount(std::move(device), options);
+    if (!volume) {
+      faulty_ = nullptr;
+      return Fail(volume.error());
+    }
+    volume_ = *std::move(volume);
+    return {};
+  }
+  void MountFaulty(const std::vector<Fault>& faults = {}, const MountOptions& options = {}) {
+    ASSERT_TRUE(IsOk(TryMountFaulty(faults, options)));
+  }
+  // As after the death of the process or an unmount that could not write: whatever is on the device is mounted.
+  void RemountHealthy() {
+    IgnoreError(volume_->Unmount());
+    volume_.reset();
+    faulty_ = nullptr;
+    Mount();
+  }
+
+  std::unique_ptr<FileHandle> Create(const std::string& path) {
+    auto file = volume_->Create(path);
+    EXPECT_TRUE(IsOk(file));
+    return file ? *std::move(file) : nullptr;
+  }
+  // Where the first byte of a plain file lies, or the first frame of a log.
+  DeviceOffset PlaceOf(const std::string& path) {
+    const auto layout = volume_->Layout(path);
+    EXPECT_TRUE(IsOk(layout));
+    return layout->extents.empty() ? layout->frames.at(0).place : layout->extents.front().place;
+  }
+  ZoneId ZoneOf(const std::string& path) { return device_->geometry().ZoneOf(PlaceOf(path)); }
+  // The block that holds it.
+  FaultyDevice::Bytes BlockOf(const std::string& path) {
+    const std::uint32_t block = device_->geometry().block_size;
+    const DeviceOffset from(RoundDown(PlaceOf(path).value, block));
+    return {from, from + block};
+  }
+  Status ReadFile(const std::string& path) {
+    ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume_->OpenForRead(path));
+    std::string content(file->size(), '\0');
+    ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file->Read(0, std::as_writable_bytes(std::span(content))));
+    EXPECT_EQ(n, content.size());
+    return {};
+  }
+  Status WriteFile(const std::string& path, const std::string& content) {
+    ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume_->Create(path));
+    ZENFS_RETURN_IF_ERROR(file->Append(AsBytes(content)));
+    ZENFS_RETURN_IF_ERROR(file->Sync());
+    return file->Close();
+  }
+  std::uint64_t ReadRetries() { return (*DecodeMetrics(volume_->metrics_page()))[Value::kReadRetries]; }
+
+  FaultyDevice* faulty_ = nullptr;  // the volume's; null when mounted without
+};
+
+}  // namespace zenfs
