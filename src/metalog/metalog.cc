@@ -50,6 +50,13 @@ bool HasTooFewSlots(const Geometry& geometry) {
   return tight(geometry.max_active) || tight(geometry.max_open);
 }
 
+// How many zones of superseded generations may be active: zone/slot_plan.h counts on it.
+std::size_t SpareSlots(const Geometry& geometry) {
+  if (HasTooFewSlots(geometry)) return 0;
+  const bool limited = geometry.max_active != 0 || geometry.max_open != 0;
+  return limited ? 1 : kMaxMetadataZones;
+}
+
 }  // namespace
 
 Status Metalog::Format(ZonedDevice& device, const Superblock& superblock, std::span<const Edit> initial) {
@@ -91,6 +98,7 @@ MetalogImpl::MetalogImpl(ZonedDevice& device, const Superblock& superblock, Repl
       superblock_(superblock),
       layout_(device.geometry().block_size),
       finish_before_roll_(HasTooFewSlots(device.geometry())),
+      spare_slots_(SpareSlots(device.geometry())),
       read_only_device_(device.mode() == OpenMode::kReadOnly),
       zones_(device, superblock_),
       recovered_(replayed.state),
@@ -125,7 +133,7 @@ Status MetalogImpl::BeginWriting() {
   }
   // What a roll left unfinished is judged once: it must not be found complete by a later mount.
   if (newer_traces_) zones_.ResetAllBut(chain);
-  if (finish_before_roll_) zones_.FinishAllBut(chain);
+  zones_.FinishSuperseded(chain, spare_slots_);
   if (tail_is_clean) return {};
   if (Status rolled = Roll(); !rolled) {
     return Fail(Code::kReadOnly,

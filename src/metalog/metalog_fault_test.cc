@@ -85,6 +85,50 @@ TEST_F(MetalogFaultTest, DeviceThatFailsForGoodMakesTheLogReadOnly) {
   EXPECT_TRUE(HasFile(Found(), kFirstTestId));
 }
 
+// A roll whose end is in doubt and whose zone can't be reset leaves a third zone active, for which data and logs would
+// wait for ever.
+class MetalogSlots : public ::testing::Test {
+ protected:
+  MetalogSlots() : device_(CreateMemoryDevice(FourSlots())) { EXPECT_TRUE(Formatted(device_, kZones)); }
+
+  static EmulatorGeometry FourSlots() {
+    EmulatorGeometry geometry = SmallGeometry(256 << 10);
+    geometry.max_open = geometry.max_active = 4;
+    return geometry;
+  }
+  // `finish_fails`: nor can any zone be finished.
+  void RollTwice(bool finish_fails) {
+    const auto log = MustOpen(device_, kZones);
+    device_.Inject({.command = Command::kWrite});            // the commit: the log is fenced and rolls
+    device_.Inject({.command = Command::kFlush, .kth = 2});  // behind the RollComplete: tried again elsewhere
+    device_.Inject({.command = Command::kReset, .times = 10});
+    if (finish_fails) device_.Inject({.command = Command::kFinish, .times = 10});
+    EXPECT_FALSE(log->Commit(CreateNamed(kFirstTestId)));
+    ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 1)));
+  }
+  std::ptrdiff_t active() {
+    const auto report = device_.Report(ZoneId(0), kZones);
+    return std::ranges::count_if(*report, [](const ZoneInfo& zone) { return IsActive(zone.condition); });
+  }
+
+  FaultyDevice device_;
+};
+
+TEST_F(MetalogSlots, ARollLeavesAtMostTwoZonesActive) {
+  RollTwice(false);
+  EXPECT_LE(active(), 2);
+}
+
+TEST_F(MetalogSlots, AMountLeavesAtMostTwoZonesActive) {
+  RollTwice(true);
+  ASSERT_EQ(active(), 3);
+  device_.ClearFaults();
+  const auto log = MustOpen(device_, kZones);
+  EXPECT_LE(active(), 2);
+  EXPECT_TRUE(HasFile(log->recovered(), kFirstTestId + 1));
+  EXPECT_FALSE(HasFile(log->recovered(), kFirstTestId));
+}
+
 TEST_F(MetalogFaultTest, ZoneThatEndsEarlyIsNoError) {
   device_.Inject({.command = Command::kWrite, .code = Code::kZoneFull});
   ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1)));

@@ -63,12 +63,16 @@ void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
   }
 }
 
-void Metazones::FinishAllBut(std::span<const ZoneId> keep) {
+void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare) {
+  std::vector<ZoneId> active;
   for (const ZoneId zone : zones_) {
     if (Contains(keep, zone)) continue;
     const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
-    if (!report || !IsActive(report->front().condition) || device_.Finish(zone)) continue;
-    if (!MakeEmpty(zone)) Distrust(zone, Trust::kBad);
+    if (report && IsActive(report->front().condition)) active.push_back(zone);
+  }
+  if (active.size() <= spare) return;
+  for (const ZoneId zone : active) {
+    if (!device_.Finish(zone) && !MakeEmpty(zone)) Distrust(zone, Trust::kBad);
   }
 }
 

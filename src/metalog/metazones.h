@@ -48,9 +48,9 @@ class Metazones {
   // Empties every zone that holds something and is not in `keep`. One that cannot be reset becomes bad; that
   // is no error.
   void ResetAllBut(std::span<const ZoneId> keep) EXCLUDES(mutex_);
-  // Takes every active zone that is not in `keep` out of the device's active zones; it stays readable if the
-  // device can finish it. For devices with no slot for a superseded generation.
-  void FinishAllBut(std::span<const ZoneId> keep) EXCLUDES(mutex_);
+  // If more than `spare` zones that are not in `keep` are active, takes all of those out of the device's active zones;
+  // they stay readable if the device can finish them.
+  void FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare) EXCLUDES(mutex_);
 
   // An empty zone that is not in `keep`: the next behind `after`, in a circle, if there is a choice.
   // Errors: kNoSpace when none is left.

@@ -89,8 +89,8 @@ void MetalogImpl::RunRoll() {
     if (run.writer != nullptr) run.bytes_written += run.writer->bytes_written();
     if (result.error().code() == Code::kBusy) FreeSlot(run);
   }
-  // The old zone was not finished before if its tail was torn or it was fenced.
-  if (result && finish_before_roll_) zones_.FinishAllBut(run.writer->chain());
+  // Where a superseded zone may not be active it was not finished before if its tail was torn or it was fenced.
+  if (result) zones_.FinishSuperseded(run.writer->chain(), spare_slots_);
   if (meter) result = meter->Done(std::move(result));
   meter.reset();  // once the roll is finished the metrics may go away
   FinishRoll(run, result);

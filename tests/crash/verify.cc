@@ -64,6 +64,18 @@ std::string DescribeActive(CrashDevice& device) {
   return text;
 }
 
+std::string DescribeSpace(Volume& volume) {
+  const SpaceReport space = volume.Space();
+  std::string text =
+      fmt::format(" ({} KiB: {} live, {} garbage, {} of the log, {} free; zones", space.total / 1024,
+                  space.live / 1024, space.garbage / 1024, space.log / 1024, space.free / 1024);
+  for (const ZoneStatus& zone : volume.Zones()) {
+    if (zone.written != 0)
+      text += fmt::format(" {}:{}/{}", zone.id.value, zone.live / 1024, zone.written / 1024);
+  }
+  return text + ")";
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Volume>> MountBorrowed(ZonedDevice& device, const MountOptions& options) {
@@ -102,8 +114,9 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
     return "a notice of damage: " + volume->notices().front();
 
   const auto mounted_only = image.Image(LossPolicy::LoseAll());
-  if (const Status more = WriteSomeMore(*volume, *found); !more)
-    return "write on: " + more.error().ToString() + DescribeActive(image);
+  const Status more = WriteSomeMore(*volume, *found);
+  if (!more && !(options.allow_no_space && more.error().code() == Code::kNoSpace))
+    return "write on: " + more.error().ToString() + DescribeActive(image) + DescribeSpace(*volume);
   const auto after = Find(*volume);
   if (!after) return "read after writing on: " + after.error().ToString();
   const auto lost = image.Image(LossPolicy::LoseAll());

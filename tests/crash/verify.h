@@ -24,8 +24,9 @@ namespace zenfs {
                                       const std::vector<const Model*>& models);
 
 struct VerifyOptions {
-  MountOptions mount;          // of the first mount
-  bool allow_notices = false;  // zones went bad, which a mount may tell of
+  MountOptions mount;           // of the first mount
+  bool allow_notices = false;   // zones went bad, which a mount may tell of
+  bool allow_no_space = false;  // zones went bad or were left early
 };
 [[nodiscard]] std::string VerifyImage(CrashDevice& image, CrashKind kind,
                                       const std::vector<const Model*>& models, const VerifyOptions& options);

@@ -226,8 +226,9 @@ std::string World::Look(LossPolicy loss, const std::string& where) {
   const bool died = loss.kind == LossPolicy::Kind::kKeepAll;
   const auto image = device_->crash_device().Image(loss);
   if (shared_memory_) shared_memory_->Replace(left_in_memory_);
-  const std::string why = VerifyImage(*image, died ? CrashKind::kProcessDied : CrashKind::kPowerLost,
-                                      Models(), {.mount = Options(), .allow_notices = plan_.HasFaults()});
+  const std::string why = VerifyImage(
+      *image, died ? CrashKind::kProcessDied : CrashKind::kPowerLost, Models(),
+      {.mount = Options(), .allow_notices = plan_.HasFaults(), .allow_no_space = plan_.HasFaults()});
   return why.empty() ? why : fmt::format("{}, {}: {}", where, Describe(loss), why);
 }
 
@@ -260,7 +261,8 @@ std::string World::LookAtSharedMemory() {
     shared_memory_->Replace(contents);
     options.discard_unsynced = true;
     const std::string why =
-        VerifyImage(*image, CrashKind::kPowerLost, Models(), {.mount = options, .allow_notices = true});
+        VerifyImage(*image, CrashKind::kPowerLost, Models(),
+                    {.mount = options, .allow_notices = true, .allow_no_space = plan_.HasFaults()});
     if (!why.empty()) return (gone ? "without its shared memory: " : "with changed shared memory: ") + why;
   }
   return {};
@@ -280,9 +282,9 @@ std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& po
     image = image->Image(loss);
     ++outcome_.crashes;
     const auto copy = image->Image(LossPolicy::KeepAll());
-    const std::string why =
-        VerifyImage(*copy, power_was_lost ? CrashKind::kPowerLost : CrashKind::kProcessDied, Models(),
-                    {.mount = Options(), .allow_notices = plan_.HasFaults()});
+    const std::string why = VerifyImage(
+        *copy, power_was_lost ? CrashKind::kPowerLost : CrashKind::kProcessDied, Models(),
+        {.mount = Options(), .allow_notices = plan_.HasFaults(), .allow_no_space = plan_.HasFaults()});
     if (!why.empty()) {
       return fmt::format("crash {} of a mount after {} commands, {}: {}", i + 1, stop, Describe(loss), why);
     }
