@@ -11,14 +11,14 @@
 namespace zenfs {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 32;
 constexpr std::string_view kHeaderType = "zenfs-backup";
 
-std::string Line(const Json& json) { return json.dump() + "\n"; }
+std::string Line(const OrderedJson& json) { return json.dump() + "\n"; }
 
-Json HeaderJson(const ManifestHeader& header) {
+OrderedJson HeaderJson(const ManifestHeader& header) {
   return {{"type", kHeaderType},
           {"version", kManifestVersion},
           {"backup", header.backup.ToString()},
@@ -29,7 +29,7 @@ Json HeaderJson(const ManifestHeader& header) {
 
 // The value of a member, or nothing where it is missing or of another type.
 template <typename T>
-std::optional<T> Get(const Json& json, const char* key) {
+std::optional<T> Get(const OrderedJson& json, const char* key) {
   const auto it = json.find(key);
   if (it == json.end()) return std::nullopt;
   if constexpr (std::is_same_v<T, std::string>) {
@@ -39,19 +39,19 @@ std::optional<T> Get(const Json& json, const char* key) {
   }
 }
 
-std::optional<std::string> GetPath(const Json& json) {
+std::optional<std::string> GetPath(const OrderedJson& json) {
   const auto text = Get<std::string>(json, "path");
   return text ? DecodePathText(*text) : std::nullopt;
 }
 
 // A path below a directory, and not out of it again.
-std::optional<std::string> GetInnerPath(const Json& json) {
+std::optional<std::string> GetInnerPath(const OrderedJson& json) {
   auto path = GetPath(json);
   if (!path || !IsInnerPath(*path)) return std::nullopt;
   return path;
 }
 
-Status TakeHeader(const Json& json, Manifest& manifest) {
+Status TakeHeader(const OrderedJson& json, Manifest& manifest) {
   const auto version = Get<std::uint64_t>(json, "version");
   if (Get<std::string>(json, "type") != kHeaderType || !version) {
     return Fail(Code::kCorruption, "it does not begin as a backup's manifest does");
@@ -68,7 +68,7 @@ Status TakeHeader(const Json& json, Manifest& manifest) {
   return {};
 }
 
-bool TakeFile(const Json& json, Manifest& manifest) {
+bool TakeFile(const OrderedJson& json, Manifest& manifest) {
   const auto path = GetInnerPath(json);
   const auto id = Get<std::uint64_t>(json, "id");
   const auto size = Get<std::uint64_t>(json, "size");
@@ -84,7 +84,7 @@ bool TakeFile(const Json& json, Manifest& manifest) {
   return true;
 }
 
-bool TakeEnd(const Json& json, Manifest& manifest) {
+bool TakeEnd(const OrderedJson& json, Manifest& manifest) {
   manifest.complete = true;
   return Get<std::uint64_t>(json, "files") == manifest.files.size() &&
          Get<std::uint64_t>(json, "directories") == manifest.directories.size() &&
@@ -92,7 +92,7 @@ bool TakeEnd(const Json& json, Manifest& manifest) {
 }
 
 Status TakeLine(std::string_view line, bool first, Manifest& manifest) {
-  const Json json = Json::parse(line, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(line, nullptr, false);
   if (!json.is_object()) return Fail(Code::kCorruption, "it is not a JSON object");
   if (first) return TakeHeader(json, manifest);
   if (manifest.complete) return Fail(Code::kCorruption, "it stands behind the end");

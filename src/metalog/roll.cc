@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kRoundsBeforeLead = 3;
 constexpr std::uint64_t kCatchUpBytes = 256 << 10;
-constexpr std::size_t kMaxCountBytes = 10;
+constexpr std::size_t kListCountBytes = 10;
 
 }  // namespace
 
@@ -175,7 +175,7 @@ Status MetalogImpl::CatchUp(RollRun& run) {
 Status MetalogImpl::WritePending(RollRun& run) {
   for (;;) {
     std::vector<std::string> lists;
-    std::uint64_t bytes = kMaxCountBytes;
+    std::uint64_t bytes = kListCountBytes;
     {
       MutexLock lock(mutex_);
       for (std::size_t i = run.caught_up; i < pending_.size() && bytes < kCatchUpBytes; ++i) {

@@ -27,7 +27,7 @@ Result<bool> Flag(const std::string& key, const std::string& value) {
   return Fail(Code::kInvalidArgument, fmt::format("option {}: \"{}\" is neither true nor false", key, value));
 }
 
-Result<std::string> Directory(const std::string& key, const std::string& value) {
+Result<std::string> ParseDirectory(const std::string& key, const std::string& value) {
   if (value == "auto" || value == "none" || value.starts_with('/')) return value;
   return Fail(Code::kInvalidArgument,
               fmt::format("option {}: \"{}\" is neither auto, none nor an absolute path", key, value));
@@ -52,7 +52,7 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
       ZENFS_ASSIGN_OR_RETURN(const std::uint64_t seconds, Number(key, value, 0, kSpaceWaitMax));
       options.space_wait = std::chrono::seconds(seconds);
     } else if (key == "flush_dir") {
-      ZENFS_ASSIGN_OR_RETURN(options.flush_directory, Directory(key, value));
+      ZENFS_ASSIGN_OR_RETURN(options.flush_directory, ParseDirectory(key, value));
     } else if (key == "metrics_file") {
       ZENFS_ASSIGN_OR_RETURN(options.metrics_file, File(key, value));
     } else if (key == "discard_unsynced") {
