@@ -8,10 +8,19 @@
 namespace zenfs {
 namespace {
 
+// Whether a writer can have made it. Numbers begin with 1 and say what was durable before; nothing is at the end of 64
+// bits.
+bool IsPossible(const ScannedFrame& frame) {
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 63;
+  return frame.sequence != 0 && frame.sequence < kMax && frame.stable_sequence < frame.sequence &&
+         frame.file_offset < kMax;
+}
+
 class Replay {
  public:
   Replay(const FileRecord& record, std::uint64_t epoch, std::vector<ScannedFrame> frames)
       : record_(record), epoch_(epoch), frames_(std::move(frames)) {
+    std::erase_if(frames_, [](const ScannedFrame& frame) { return !IsPossible(frame); });
     std::ranges::sort(frames_, [](const ScannedFrame& a, const ScannedFrame& b) {
       return std::tuple(a.epoch, a.sequence, b.length) < std::tuple(b.epoch, b.sequence, a.length);
     });

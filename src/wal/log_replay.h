@@ -23,7 +23,7 @@ struct ReplayedLog {
   std::vector<std::string> damage;        // one sentence each; the bytes in question can't be read
 };
 
-// `frames`: all that carry the file's id as owner, in any order. `epoch`: the volume's committed one.
+// `frames`: all that carry the file's id as owner, in any order; those that no writer can have made are passed over. `epoch`: the volume's committed one.
 [[nodiscard]] ReplayedLog ReplayLog(const FileRecord& record, std::uint64_t epoch,
                                     std::vector<ScannedFrame> frames);
 

@@ -140,6 +140,22 @@ TEST(LogReplayTest, FramesBelowNextSequenceOfTheSameEpochAreDead) {
   EXPECT_TRUE(log.damage.empty());
 }
 
+// Found by fuzzing: its seal was refused, and with it every mount.
+TEST(LogReplayTest, FrameThatVouchesForItselfIsPassedOver) {
+  const ReplayedLog log = ReplayLog(Record(), kEpoch, {Frame(1), Frame(2, UINT64_MAX)});
+  EXPECT_EQ(Shape(log), "1");
+  ASSERT_TRUE(log.open_window);
+  EXPECT_EQ(log.open_window->last_sequence, 1u);
+}
+
+TEST(LogReplayTest, LastNumberOfAllIsPassedOver) {
+  ScannedFrame last = Frame(1);
+  last.sequence = UINT64_MAX;
+  const ReplayedLog log = ReplayLog(Record({}, UINT64_MAX), kEpoch, {last});
+  EXPECT_EQ(Shape(log), "");
+  EXPECT_FALSE(log.open_window);
+}
+
 TEST(LogReplayTest, FrameWrittenTwiceCountsOnce) {
   ScannedFrame again = Frame(2);
   again.payload = DeviceOffset(99 * 4096 + 64);
