@@ -104,5 +104,12 @@ TEST(DeviceUriTest, EveryKindHasOneSpelling) {
             "uuid:01234567-89ab-4cde-8f01-23456789abcd");
 }
 
+TEST(DeviceUriTest, WhatIsNotThereHasOneNameToo) {
+  for (const char* spelling : {"/nowhere/at/..", "/nowhere/", "/nowhere/.", "/x/../nowhere"}) {
+    EXPECT_EQ(Canonical({.kind = "emu", .target = spelling, .options = {}}), "emu:/nowhere") << spelling;
+  }
+  EXPECT_EQ(Canonical({.kind = "emu", .target = "/nowhere/..", .options = {}}), "emu:/");
+}
+
 }  // namespace
 }  // namespace zenfs
