@@ -115,7 +115,10 @@ LeftBehind LookAtLeftBehind(const WhoseBuffers& whose) {
   } else {
     whole = CollectPieces(*header, whose, left);
   }
-  if (!whole) left.notice = whole.error().ToString();
+  if (!whole) {
+    left.notice = whole.error().ToString();
+    left.pieces.clear();  // some, in no order
+  }
   return left;
 }
 

@@ -40,7 +40,8 @@ struct WhoseBuffers {
 [[nodiscard]] Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose);
 
 // For one who only looks at a volume: what waits for its next read-write mount. Nothing while its writer lives, or if
-// that can't be told. A file that keeps the next mount from taking it over is a notice.
+// that can't be told. A file that keeps the next mount from taking it over is a notice, without
+// pieces.
 [[nodiscard]] LeftBehind LookAtLeftBehind(const WhoseBuffers& whose);
 
 // Removes files in `directory` that mounts of this device left between making and committing them, finished or not, but

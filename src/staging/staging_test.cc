@@ -237,6 +237,23 @@ TEST_F(StagingTest, AFileOfAnotherUserOrModeIsRefused) {
   EXPECT_EQ(CodeOf(OpenLeftBehind(Whose())), Code::kPermission);
 }
 
+TEST_F(StagingTest, WhoOnlyLooksGetsNoPartOfWhatIsDamaged) {
+  KeepPlace();
+  StagedBuffer second = Buffer(9, 0, "whole");
+  Die(Buffer(1, 0, "damaged"));
+  {
+    const StagedBuffer gone = std::move(second);
+  }
+  const std::string whole = [&] {
+    std::ifstream file(path_(), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }();
+  Overwrite(whole.find("damaged"), 'D');
+  const LeftBehind left = LookAtLeftBehind(Whose());
+  EXPECT_NE(left.notice, "");
+  EXPECT_TRUE(left.pieces.empty());
+}
+
 TEST_F(StagingTest, BuffersOfAnotherMountAreRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
