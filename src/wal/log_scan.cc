@@ -14,7 +14,7 @@ constexpr std::uint64_t kReadBytes = 1 << 20;
 class ZoneWindow {
  public:
   ZoneWindow(ZonedDevice& device, DeviceOffset start, std::uint64_t length)
-      : device_(device), start_(start), length_(length), buffer_(kReadBytes) {}
+      : device_(device), start_(start), length_(length), buffer_(std::min(kReadBytes, length)) {}
 
   // The bytes from `at`, at least `needed` of them (or all there are).
   ByteView From(std::uint64_t at, std::uint64_t needed) {
