@@ -40,26 +40,31 @@ bool TakeLine(const Json& json, std::map<std::string, RestoreRecord::Line>& line
 
 }  // namespace
 
+// A line that a crash cut short is passed over: its file has no name yet.
+std::map<std::string, RestoreLine> ParseRestoreRecord(std::string_view text, std::string_view identity) {
+  std::map<std::string, RestoreLine> lines;
+  for (bool first = true; !text.empty(); first = false) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (first && line != identity) return {};
+    if (!first) TakeLine(Json::parse(line, nullptr, false), lines);
+  }
+  return lines;
+}
+
 Result<std::unique_ptr<RestoreRecord>> RestoreRecord::Open(Volume& volume, const std::string& identity) {
   std::unique_ptr<RestoreRecord> record(new RestoreRecord(volume, EncodePathText(identity)));
   ZENFS_RETURN_IF_ERROR(record->Read());
   return record;
 }
 
-// A line that a crash cut short is passed over: its file has no name yet.
 Status RestoreRecord::Read() {
   const auto log = volume_.OpenForRead(kRestoreRecord);
   if (!log) return log.error().code() == Code::kNotFound ? Status() : Fail(log.error());
   if ((*log)->size() > kMaxLogBytes) return {};
   std::string text((*log)->size(), '\0');
   ZENFS_ASSIGN_OR_RETURN(const std::size_t n, (*log)->Read(0, std::as_writable_bytes(std::span(text))));
-  std::string_view rest(text.data(), n);
-  for (bool first = true; !rest.empty(); first = false) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (first && line != identity_) return {};
-    if (!first) TakeLine(Json::parse(line, nullptr, false), lines_);
-  }
+  lines_ = ParseRestoreRecord(std::string_view(text).substr(0, n), identity_);
   return {};
 }
 

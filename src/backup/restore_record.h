@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "backup/restore_source.h"
 #include "base/mutex.h"
@@ -17,14 +18,22 @@
 
 namespace zenfs {
 
+// What the record says of one file.
+struct RestoreLine {
+  std::uint64_t id = 0;
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;  // of the host's file
+  std::uint32_t crc32c = 0;
+};
+
+// The lines of a record by destination; none if it is another restore's. Takes any bytes: what is no whole line is passed
+// over, as what a crash leaves.
+[[nodiscard]] std::map<std::string, RestoreLine> ParseRestoreRecord(std::string_view text,
+                                                                    std::string_view identity);
+
 class RestoreRecord {
  public:
-  struct Line {
-    std::uint64_t id = 0;
-    std::uint64_t size = 0;
-    std::int64_t mtime_ns = 0;  // of the host's file
-    std::uint32_t crc32c = 0;
-  };
+  using Line = RestoreLine;
 
   // Reads what an interrupted restore of `identity` left, changing nothing. What another one left is ignored.
   [[nodiscard]] static Result<std::unique_ptr<RestoreRecord>> Open(Volume& volume,
