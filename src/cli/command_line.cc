@@ -37,30 +37,27 @@ std::string TextOfExtra(const std::string& extra, const std::vector<std::string>
   return fmt::format("'{}' is one word too many", shown);
 }
 
-int RunVerb(const Verb& verb, const std::vector<std::string>& typed, Console& console) {
-  const auto app = MakeApp(verb);
-  const auto action = verb.make(*app);
+std::expected<ParsedCommand, int> ParseVerb(const Verb& verb, const std::vector<std::string>& typed,
+                                            Console& console) {
+  ParsedCommand command{.verb = &verb, .app = MakeApp(verb), .action = nullptr};
+  command.action = verb.make(*command.app);
   std::vector<std::string> words(typed.size());
   std::transform(typed.rbegin(), typed.rend(), words.begin(), Normalized);  // CLI11 takes them last to first
   try {
-    app->parse(words);
+    command.app->parse(words);
   } catch (const CLI::CallForHelp&) {
-    console.Print(app->help());
-    return 0;
+    console.Print(command.app->help());
+    return std::unexpected(0);
   } catch (const CLI::ParseError& error) {
     // A missing argument is often a mistyped one: name that first.
-    const auto extras = app->remaining();
-    return ComplainOfUse(console, verb, extras.empty() ? error.what() : TextOfExtra(extras.front(), typed));
+    const auto extras = command.app->remaining();
+    return std::unexpected(
+        ComplainOfUse(console, verb, extras.empty() ? error.what() : TextOfExtra(extras.front(), typed)));
   }
-  if (const auto extras = app->remaining(); !extras.empty()) {
-    return ComplainOfUse(console, verb, TextOfExtra(extras.front(), typed));
+  if (const auto extras = command.app->remaining(); !extras.empty()) {
+    return std::unexpected(ComplainOfUse(console, verb, TextOfExtra(extras.front(), typed)));
   }
-  const Result<int> status = action->Run(console);
-  if (!status) return Complain(console, verb.name, status.error().ToString(), verb.error_status);
-  if (const Status flushed = console.Flush(); !flushed) {
-    return Complain(console, verb.name, flushed.error().ToString(), verb.error_status);
-  }
-  return *status;
+  return command;
 }
 
 std::string TextOfUnknownVerb(const std::vector<std::string>& words) {
@@ -116,15 +113,29 @@ std::string OverallHelp() {
   return out;
 }
 
-int RunCommandLine(const std::vector<std::string>& words, Console& console) {
-  if (words.empty()) return Complain(console, "", "no verb given; see 'zenfs help'", 1);
+std::expected<ParsedCommand, int> ParseCommandLine(const std::vector<std::string>& words, Console& console) {
+  if (words.empty()) {
+    return std::unexpected(Complain(console, "", "no verb given; see 'zenfs help'", 1));
+  }
   std::vector<std::string> rest = words;
   if (rest.front() == "--help" || rest.front() == "-h") rest.front() = "help";
   if (rest.front() == "--version") rest.front() = "version";
   const FoundVerb found = FindVerb(rest);
-  if (found.verb == nullptr) return Complain(console, "", TextOfUnknownVerb(rest), 1);
+  if (found.verb == nullptr) return std::unexpected(Complain(console, "", TextOfUnknownVerb(rest), 1));
   rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(found.words));
-  return RunVerb(*found.verb, rest, console);
+  return ParseVerb(*found.verb, rest, console);
+}
+
+int RunCommandLine(const std::vector<std::string>& words, Console& console) {
+  const auto command = ParseCommandLine(words, console);
+  if (!command) return command.error();
+  const Verb& verb = *command->verb;
+  const Result<int> status = command->action->Run(console);
+  if (!status) return Complain(console, verb.name, status.error().ToString(), verb.error_status);
+  if (const Status flushed = console.Flush(); !flushed) {
+    return Complain(console, verb.name, flushed.error().ToString(), verb.error_status);
+  }
+  return *status;
 }
 
 }  // namespace zenfs

@@ -4,6 +4,8 @@
 // 1, but for verbs whose table entry says otherwise.
 #pragma once
 
+#include <expected>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,17 @@ namespace zenfs {
 
 // `words` are the arguments without the program's name. Returns the exit status.
 [[nodiscard]] int RunCommandLine(const std::vector<std::string>& words, Console& console);
+
+// A verb that is ready to run. The action keeps references to the app.
+struct ParsedCommand {
+  const Verb* verb = nullptr;
+  std::unique_ptr<CLI::App> app;
+  std::unique_ptr<Action> action;
+};
+// Carries nothing out. The exit status if there is nothing left to run: what was wrong, or the help that was asked for, has
+// been said.
+[[nodiscard]] std::expected<ParsedCommand, int> ParseCommandLine(const std::vector<std::string>& words,
+                                                                 Console& console);
 
 // The verb that `words` begin with and how many words name it; {nullptr, 0} if there is none.
 struct FoundVerb {
