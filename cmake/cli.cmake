@@ -1,5 +1,5 @@
 # The command `zenfs`. Everything but main() is a library, so that unit tests link the same objects.
-function(zenfs_add_cli)
+function(zenfs_add_cli_core)
   set(sources ${ZENFS_SOURCES_cli})
   list(REMOVE_ITEM sources cli/main.cc)
   list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
@@ -11,7 +11,10 @@ function(zenfs_add_cli)
   target_link_libraries(zenfs_cli_core
     PUBLIC zenfs_volume zenfs_backup zenfs_backends zenfs_discovery CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::pull
     PRIVATE zenfs_flags)
+endfunction()
 
+function(zenfs_add_cli)
+  zenfs_add_cli_core()
   add_executable(zenfs_cli ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
   set_target_properties(zenfs_cli PROPERTIES OUTPUT_NAME zenfs)
   target_link_libraries(zenfs_cli PRIVATE zenfs_cli_core zenfs_flags)

@@ -13,8 +13,13 @@ function(zenfs_test_program name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
-function(zenfs_add_tests)
+# Helpers that tests share.
+function(zenfs_add_testing)
   zenfs_layer(testing DEPENDS base device model emulator zonefs)
+endfunction()
+
+function(zenfs_add_tests)
+  zenfs_add_testing()
   foreach(layer base model metrics device format staging zone metalog file wal catalog reclaim volume backup
                 host emulator block zonefs backends discovery testing)
     zenfs_test_program(${layer} FOLDER src SOURCES ${ZENFS_TESTS_${layer}}

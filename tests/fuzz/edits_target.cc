@@ -1,0 +1,74 @@
+// Lists of edits: decoded, applied commit by commit, and described again. The input is a row of commits, each a length
+// (two bytes) and a list as it stands in the metadata log.
+#include "format/edit_codec.h"
+#include "format/metalog_payload.h"
+#include "input.h"
+#include "metalog/footprint.h"
+#include "model/state.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::size_t kMaxCommits = 64;
+
+void CheckCodec(const std::vector<Edit>& edits) {
+  std::string encoded;
+  EncodeEdits(edits, encoded);
+  const auto again = DecodeEdits(AsBytes(encoded));
+  Require(again.has_value() && *again == edits, "a list of edits survives being written");
+  for (const Edit& edit : edits) static_cast<void>(EditText(edit));
+}
+
+// A snapshot of the state: what the next roll of the metadata log would write and the next mount would read.
+void CheckDescription(const State& state) {
+  State rebuilt;
+  std::string why;
+  state.Describe([&](std::vector<Edit> edits) {
+    std::string encoded;
+    EncodeEdits(edits, encoded);
+    const auto decoded = DecodeEdits(AsBytes(encoded));
+    if (!decoded) why = decoded.error().ToString();
+    const Status applied = decoded ? rebuilt.Apply(*decoded) : Status();
+    if (!applied && why.empty()) why = applied.error().ToString();
+  });
+  Require(why.empty(), "a snapshot can be read: " + why);
+  Require(rebuilt == state, "a snapshot rebuilds its state");
+}
+
+// Overlapping extents are the one thing that a commit is not refused for: finding them takes all files.
+void CheckState(const State& state) {
+  for (const std::string& finding : state.Check()) {
+    Require(finding.find("both claim") != std::string::npos,
+            "an applied commit keeps the invariants: " + finding);
+  }
+}
+
+}  // namespace
+}  // namespace zenfs
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace zenfs;
+  FuzzInput input(std::as_bytes(std::span(data, size)));
+  State state;
+  Footprint footprint(state);
+  std::size_t commits = 0;
+  while (!input.AtEnd() && commits < kMaxCommits) {
+    const ByteView bytes = input.Bytes(input.Take<std::uint16_t>());
+    static_cast<void>(DecodeCommit(bytes).has_value());
+    const auto edits = DecodeEdits(bytes);
+    if (!edits) continue;
+    CheckCodec(*edits);
+    State next = state;
+    Effects effects;
+    if (!next.Apply(*edits, &effects)) continue;
+    footprint.Apply(*edits, effects, next);
+    static_cast<void>(GrowthOf(*edits));
+    state = std::move(next);
+    ++commits;
+  }
+  if (commits == 0) return 0;
+  CheckState(state);
+  CheckDescription(state);
+  Require(footprint.bytes() >= Footprint(state).bytes(), "the footprint is an upper bound");
+  return 0;
+}

@@ -1,0 +1,63 @@
+// Seeds of the targets superblock and edits.
+#include <fmt/format.h>
+
+#include "format/edit_codec.h"
+#include "format/superblock.h"
+#include "input.h"
+#include "seeds.h"
+#include "testing/edit_walk.h"
+
+namespace zenfs {
+namespace {
+
+Superblock Small() {
+  const Uuid uuid = *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef");
+  return {.uuid = uuid,
+          .seed = uuid,
+          .label = "seed",
+          .created_seconds = 1'700'000'000,
+          .block_size = 4096,
+          .zone_size = 1 << 20,
+          .zone_count = 40,
+          .metadata_zones = {ZoneId(0), ZoneId(1), ZoneId(2)},
+          .made_by = "seeds",
+          .aux_path = "/var/lib/zenfs"};
+}
+
+void WriteSuperblocks(SeedWriter& writer) {
+  Superblock feature = Small();
+  feature.read_only_compatible = 2;
+  Superblock many = Small();
+  many.zone_count = 1000;
+  many.metadata_zones.clear();
+  for (std::uint32_t i = 0; i < kMaxMetadataZones; ++i) many.metadata_zones.push_back(ZoneId(i * 2));
+  int number = 0;
+  for (const Superblock& each : {Small(), feature, many}) {
+    const std::string bytes = EncodeSuperblock(each);
+    writer.Write("superblock", fmt::format("fixed-{}", number), "\x02" + bytes.substr(0, 1600));
+    writer.Write("superblock", fmt::format("as-it-is-{}", number++), std::string(1, '\0') + bytes);
+  }
+}
+
+void WriteWalks(SeedWriter& writer) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    EditWalk walk(seed);
+    std::string out;
+    for (std::uint64_t commits = 4 * seed; commits > 0; --commits) {
+      std::string list;
+      EncodeEdits(walk.Next(), list);
+      PutRaw(out, static_cast<std::uint16_t>(list.size()));
+      out += list;
+    }
+    writer.Write("edits", fmt::format("walk-{}", seed), out);
+  }
+}
+
+}  // namespace
+
+void WriteFormatSeeds(SeedWriter& writer) {
+  WriteSuperblocks(writer);
+  WriteWalks(writer);
+}
+
+}  // namespace zenfs

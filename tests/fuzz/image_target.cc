@@ -1,0 +1,166 @@
+// Whole volumes: a valid image is changed (image_mutation.h), checked, mounted read-only and read-write, read, written,
+// and checked again.
+//
+//   u8 shape, u8 age, u8 what is done, mutations
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/read_only_view.h"
+#include "image_mutation.h"
+#include "simulated.h"
+#include "testing/borrowed_device.h"
+#include "volume/check_volume.h"
+#include "volume/volume.h"
+
+namespace zenfs {
+namespace {
+
+enum Mode : std::uint8_t { kSkipReader = 1, kSkipWriter = 2 };
+constexpr std::size_t kReadMax = 64 << 10;  // of each file
+constexpr std::size_t kDepthMax = 8;
+
+using Contents = std::map<std::string, std::string>;  // by path; a directory ends with '/'
+
+MountOptions Options() {
+  return {.plain_buffer_bytes = 64 << 10, .flush_directory = "none", .space_wait = std::chrono::seconds(1)};
+}
+
+std::string ReadAll(const FileHandle& file) {
+  std::string text(std::min<std::uint64_t>(file.size(), kReadMax), '\0');
+  const auto n = file.Read(0, std::as_writable_bytes(std::span(text)));
+  if (!n) return "error";
+  Require(*n <= text.size(), "no more is read than asked for");
+  text.resize(*n);
+  return fmt::format("{}:{}", file.size(), text);
+}
+
+void CheckEntry(Volume& volume, const std::string& path) {
+  Require(volume.Stat(path).has_value(), "what is listed is there");
+  static_cast<void>(volume.Layout(path).has_value());
+}
+
+void Collect(Volume& volume, const std::string& directory, std::size_t depth, Contents& contents) {
+  const auto entries = volume.List(directory);
+  if (!entries || depth > kDepthMax) return;
+  for (const DirectoryEntry& entry : *entries) {
+    const std::string path = directory + "/" + entry.name;
+    if (!volume.read_only()) CheckEntry(volume, path);  // a reader asks the device each time
+    if (entry.stat.is_directory) {
+      contents[path + "/"] = "";
+      Collect(volume, path, depth + 1, contents);
+      continue;
+    }
+    const auto file = volume.OpenForRead(path);
+    contents[path] = file ? ReadAll(**file) : "error";
+  }
+}
+
+Contents Look(Volume& volume) {
+  static_cast<void>(volume.Space());
+  static_cast<void>(volume.Zones());
+  static_cast<void>(volume.notices());
+  Contents contents;
+  Collect(volume, "", 0, contents);
+  return contents;
+}
+
+// True if all of it succeeded.
+bool Write(Volume& volume) {
+  const auto put = [&](const std::string& path, std::string_view text) -> Status {
+    ZENFS_ASSIGN_OR_RETURN(const auto file, volume.Create(path));
+    ZENFS_RETURN_IF_ERROR(file->Append(AsBytes(text)));
+    ZENFS_RETURN_IF_ERROR(file->Sync());
+    ZENFS_RETURN_IF_ERROR(file->Append(AsBytes(text)));
+    return file->Close();
+  };
+  const Status plain = put("fuzz.tmp", "plain");
+  const Status framed = put("fuzz.log", "framed");
+  const Status renamed = volume.Rename("fuzz.tmp", "fuzz.sst");
+  return plain && framed && renamed;
+}
+
+class Workout {
+ public:
+  explicit Workout(ImageDevice& device) : device_(device) {}
+
+  void Run(std::uint8_t mode) {
+    clean_ = Damage().empty();
+    if ((mode & kSkipReader) == 0) Read();
+    Require(device_.changes() == 0, "who only looks changes nothing");
+    if ((mode & kSkipWriter) != 0 || !Change()) return;
+    if (clean_) {
+      const std::string damage = Damage();
+      Require(damage.empty(), "a clean volume stays clean: " + damage);
+    }
+    if (written_) CheckWritten();
+  }
+
+ private:
+  // The first thing that is wrong.
+  std::string Damage() {
+    const auto report = CheckVolume(device_, {.read_data = true, .progress = {}});
+    if (!report) return report.error().ToString();
+    const auto error = std::ranges::find(report->findings, Severity::kError, &Finding::severity);
+    return error == report->findings.end() ? "" : error->text;
+  }
+
+  void Read() {
+    auto volume = Volume::Mount(MakeReadOnlyView(device_), Options());
+    if (!volume) return;
+    before_ = Look(**volume);
+    static_cast<void>((*volume)->Unmount().has_value());
+  }
+
+  // Whether there is anything to look at afterwards.
+  bool Change() {
+    auto volume = Volume::Mount(Borrow(device_), Options());
+    if (!volume) return device_.changes() != 0;
+    const Contents now = Look(**volume);
+    if (clean_ && before_) Require(now == *before_, "a clean volume is mounted as it was read");
+    written_ = Write(**volume);
+    const Status unmounted = (*volume)->Unmount();
+    written_ = written_ && unmounted;
+    return true;
+  }
+
+  void CheckWritten() {
+    auto volume = Volume::Mount(MakeReadOnlyView(device_), Options());
+    Require(volume.has_value(),
+            "a volume that was written is there: " + (volume ? std::string() : volume.error().ToString()));
+    Contents now = Look(**volume);
+    Require(now["/fuzz.sst"] == "10:plainplain" && now["/fuzz.log"] == "12:framedframed",
+            "what was written is there");
+    static_cast<void>((*volume)->Unmount().has_value());
+    if (!clean_ || !before_) return;
+    for (const auto& [path, text] : *before_) {
+      const bool ours = path == "/fuzz.sst" || path == "/fuzz.log" || path == "/fuzz.tmp";
+      Require(ours || now[path] == text, "what was there is there still: " + path);
+    }
+  }
+
+  ImageDevice& device_;
+  bool clean_ = false;
+  bool written_ = false;
+  std::optional<Contents> before_;  // of a read-only mount that succeeded
+};
+
+}  // namespace
+}  // namespace zenfs
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace zenfs;
+  FuzzInput input(std::as_bytes(std::span(data, size)));
+  const auto& bases = ImageBases();
+  const std::size_t shape = input.Take<std::uint8_t>() % bases.size();
+  const ImageBase& base = bases[shape];
+  const ImageAge& age = base.ages[input.Take<std::uint8_t>() % base.ages.size()];
+  const auto mode = input.Take<std::uint8_t>();
+  ImageDevice::Image image = age.image;
+  Mutate(base, age, input, image);
+  static std::map<std::size_t, ImageDevice> devices;
+  ImageDevice& device = devices.try_emplace(shape, base.geometry).first->second;
+  device.Load(image);
+  RunSimulated([&] { Workout(device).Run(mode); });
+  return 0;
+}

@@ -1,0 +1,60 @@
+// What a fuzz target reads its input with, and how it says that something is wrong.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/bytes.h"
+
+namespace zenfs {
+
+// A property that must hold for every input. Ends the process, which libFuzzer reports with the input.
+inline void Require(bool holds, std::string_view what) {
+  if (holds) return;
+  std::fprintf(stderr, "a property does not hold: %.*s\n", static_cast<int>(what.size()), what.data());
+  std::abort();
+}
+
+// Takes things off the front of an input. What is not there reads as zeros, so that every input means something.
+class FuzzInput {
+ public:
+  explicit FuzzInput(ByteView bytes) : rest_(bytes) {}
+
+  template <typename T>
+    requires std::is_trivially_copyable_v<T>
+  T Take() {
+    T value{};
+    const ByteView taken = Bytes(sizeof value);
+    if (!taken.empty()) std::memcpy(static_cast<void*>(&value), taken.data(), taken.size());
+    return value;
+  }
+  // As many as there are of `count`.
+  ByteView Bytes(std::size_t count) {
+    const ByteView taken = rest_.first(std::min(count, rest_.size()));
+    rest_ = rest_.subspan(taken.size());
+    return taken;
+  }
+  ByteView Rest() { return Bytes(rest_.size()); }
+  bool AtEnd() const { return rest_.empty(); }
+
+ private:
+  ByteView rest_;
+};
+
+// The same thing written, for seeds.
+template <typename T>
+  requires std::is_trivially_copyable_v<T>
+void PutRaw(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace zenfs
+
+// Each target defines it once.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

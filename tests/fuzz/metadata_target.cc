@@ -1,0 +1,89 @@
+// Replay of a metadata log. The input is a script of what stands in three metadata zones (zone_script.h), behind a byte
+// that says how it is looked at.
+#include "input.h"
+#include "metadata_log.h"
+#include "metalog/follower.h"
+#include "metalog/metalog.h"
+#include "metalog/probe.h"
+#include "metalog/replay.h"
+#include "simulated.h"
+
+namespace zenfs {
+namespace {
+
+enum Mode : std::uint8_t { kFollow = 1, kWrite = 2 };
+
+// A snapshot of what was replayed can be written and read, as the next roll does.
+void CheckState(const State& state) {
+  State rebuilt;
+  Status applied;
+  state.Describe([&](std::vector<Edit> edits) {
+    if (applied) applied = rebuilt.Apply(edits);
+  });
+  Require(applied.has_value() && rebuilt == state, "a snapshot rebuilds what was replayed");
+  for (const std::string& finding : state.Check()) {
+    Require(finding.find("both claim") != std::string::npos,
+            "what was replayed keeps the invariants: " + finding);
+  }
+}
+
+// Who followed from an earlier moment on has the same state as who replays anew.
+void CheckFollower(ImageDevice& device, const Superblock& superblock, const ImageDevice::Image& image,
+                   const Result<Replayed>& replayed) {
+  ImageDevice::Image earlier = image;
+  for (auto& zone : earlier.zones) {
+    zone.state.written -= std::min<std::uint64_t>(zone.state.written, 3);
+    const bool has_no_pointer =
+        zone.state.condition == ZoneCondition::kFull || zone.state.condition == ZoneCondition::kReadOnly;
+    if (has_no_pointer) zone.state.condition = ZoneCondition::kClosed;  // then; else nothing would have moved
+  }
+  device.Load(earlier);
+  LogFollower follower(device, superblock);
+  static_cast<void>(follower.Refresh().has_value());
+  device.Load(image);
+  const auto now = follower.Refresh();
+  if (replayed && now)
+    Require(follower.state() == replayed->state, "following and replaying come to the same");
+}
+
+// Opened for writing, it takes a commit and a roll, and has it all afterwards.
+void CheckWriting(ImageDevice& device, const Superblock& superblock, const State& before) {
+  auto opened = Metalog::Open(device, superblock);
+  if (!opened) return;
+  Metalog& log = **opened;
+  Require(log.recovered() == before, "opening replays");
+  State expected = before;
+  const std::vector<Edit> edits{SetBufferPlace{"fuzz /place"}};
+  const Status committed = log.Commit(edits);
+  if (committed) Require(expected.Apply(edits).has_value(), "a commit applies");
+  static_cast<void>(log.Roll().has_value());
+  const bool unknown = !committed && committed.error().code() == Code::kUnknownOutcome;
+  log.Stop();
+  opened->reset();
+  const auto again = Replay(device, superblock);
+  Require(again.has_value(), "what was written is replayed: " + (again ? "" : again.error().ToString()));
+  Require(unknown || again->state == expected, "what was committed is there");
+}
+
+}  // namespace
+}  // namespace zenfs
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace zenfs;
+  static const Superblock superblock = MetadataSuperblock();
+  static ImageDevice device(MetadataGeometry());
+  FuzzInput input(std::as_bytes(std::span(data, size)));
+  const auto mode = input.Take<std::uint8_t>();
+  ImageDevice::Image image;
+  image.zones.resize(MetadataGeometry().zones);
+  RunZoneScript(MetadataScript(superblock), input, image);
+  device.Load(image);
+  const auto replayed = Replay(device, superblock);
+  if (replayed) CheckState(replayed->state);
+  static_cast<void>(NewestGenerationZones(device, superblock));
+  if ((mode & kFollow) != 0) CheckFollower(device, superblock, image, replayed);
+  if ((mode & kWrite) != 0 && replayed) {
+    RunSimulated([&] { CheckWriting(device, superblock, replayed->state); });
+  }
+  return 0;
+}

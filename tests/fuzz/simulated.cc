@@ -1,0 +1,21 @@
+#include "simulated.h"
+
+#include "input.h"
+#include "testing/sim_scheduler.h"
+
+namespace zenfs {
+namespace {
+
+// Few switches: a target wants many inputs, not many interleavings.
+constexpr std::uint64_t kSwitchOneIn = 64;
+
+}  // namespace
+
+void RunSimulated(const std::function<void()>& body) {
+  SimScheduler::Options options;
+  options.switch_one_in = kSwitchOneIn;
+  options.on_stuck = [](const std::string& why) { Require(false, why); };
+  SimScheduler(std::move(options)).Run(body);
+}
+
+}  // namespace zenfs

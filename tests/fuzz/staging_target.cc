@@ -1,0 +1,162 @@
+// Append buffers that a dead process left, as the next mount and a reader find them; and the page of metrics beside them.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+#include "format/staging_layout.h"
+#include "input.h"
+#include "metrics/snapshot.h"
+#include "staging/left_behind.h"
+#include "staging/staging_place.h"
+#include "staging_input.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::size_t kFileMax = std::size_t{1} << 20;
+
+// A file on the tmpfs for all inputs of this process.
+class File {
+ public:
+  File() : path_(fmt::format("{}/fuzz-zenfs-{}", DefaultSharedMemoryDirectory(), ::getpid())) {
+    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    Require(fd_ >= 0, "a file on a tmpfs can be made");
+  }
+  ~File() { ::unlink(path_.c_str()); }
+
+  void Fill(ByteView bytes) {
+    const bool sized = ::ftruncate(fd_, static_cast<off_t>(bytes.size())) == 0;
+    Require(sized && ::pwrite(fd_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
+            "the file can be written");
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+// Builds the memory that an input describes.
+class Builder {
+ public:
+  explicit Builder(FuzzInput& input) : input_(input), flags_(input.Take<std::uint8_t>()) {}
+
+  std::uint8_t flags() const { return flags_; }
+
+  // On a page boundary, as mapped memory is.
+  ByteView Build() {
+    const auto extra = input_.Take<std::uint16_t>();
+    header_ = input_.Take<StagingHeader>();
+    const bool as_it_is = (flags_ & (kHeaderAsItIs | kLayoutAsItIs)) != 0;
+    if (!as_it_is) LayOut();
+    std::uint64_t bytes = as_it_is ? kStagingHeaderBytes + extra * 4 : StagingBytes(header_);
+    if ((flags_ & kWrongSize) != 0) bytes = extra * 16;
+    memory_.assign(std::min<std::uint64_t>(std::max<std::uint64_t>(bytes, 1), kFileMax), std::byte{0});
+    if (memory_.size() < kStagingHeaderBytes) return memory_;
+    if ((flags_ & kHeaderAsItIs) != 0) {
+      std::memcpy(memory_.data(), &header_, sizeof header_);
+    } else {
+      SealStagingHeader(memory_, header_);
+    }
+    if (!as_it_is && memory_.size() == StagingBytes(header_)) FillSlots();
+    return memory_;
+  }
+
+ private:
+  void LayOut() {
+    const std::uint64_t metrics = header_.metrics_bytes % 2 == 0 ? 0 : kMetricsPageBytes;
+    LayOutStaging(header_, header_.slots % (kStagingSlotsMax + 1), kStagingBufferBytes, metrics);
+    if ((flags_ & kOtherEpoch) == 0) header_.epoch = kStagingEpoch;
+    std::memcpy(header_.volume, StagingVolume().bytes.data(), sizeof header_.volume);
+    std::memset(header_.identity, 0, sizeof header_.identity);
+    if ((flags_ & kOtherDevice) == 0)
+      std::memcpy(header_.identity, kStagingIdentity, sizeof kStagingIdentity);
+  }
+
+  void FillSlots() {
+    for (std::uint32_t slot = 0; slot < header_.slots; ++slot) FillSlot(slot);
+    const ByteView metrics = input_.Rest();
+    const std::size_t n = std::min<std::size_t>(metrics.size(), header_.metrics_bytes);
+    if (n != 0) std::memcpy(memory_.data() + header_.metrics_offset, metrics.data(), n);
+  }
+
+  void FillSlot(std::uint32_t slot) {
+    const auto slot_flags = input_.Take<std::uint8_t>();
+    const auto owner = input_.Take<std::uint64_t>();
+    const auto file_offset = input_.Take<std::uint64_t>();
+    auto length = input_.Take<std::uint32_t>();
+    auto crc = input_.Take<std::uint32_t>();
+    const ByteView bytes = input_.Bytes(input_.Take<std::uint16_t>());
+    const std::uint64_t room = header_.buffer_bytes - kStagingPayloadAt;
+    const std::size_t n = std::min<std::size_t>(bytes.size(), room);
+    const std::uint64_t at = header_.buffers_offset + slot * header_.buffer_bytes + kStagingPayloadAt;
+    if (n != 0) std::memcpy(memory_.data() + at, bytes.data(), n);
+    if ((slot_flags & kLengthAsItIs) == 0) length = static_cast<std::uint32_t>(n);
+    if ((slot_flags & kCrcAsItIs) == 0) {
+      const auto whole = ByteView(memory_).subspan(at, std::min<std::uint64_t>(length, room));
+      crc = Crc32c(whole, StagingSeed(StagingVolume(), header_.epoch, owner, file_offset));
+    }
+    const std::uint64_t control[] = {length == 0 ? 0 : PublishedWord(length, crc), owner, file_offset};
+    std::memcpy(memory_.data() + header_.controls_offset + slot * sizeof(StagingControl), control,
+                sizeof control);
+  }
+
+  FuzzInput& input_;
+  const std::uint8_t flags_;
+  StagingHeader header_{};
+  std::vector<std::byte> memory_;
+};
+
+void CheckPieces(const LeftBehind& left) {
+  const ByteView memory = left.memory.view();
+  for (std::size_t i = 0; i < left.pieces.size(); ++i) {
+    const LeftBytes& piece = left.pieces[i];
+    Require(!piece.bytes.empty() && piece.bytes.data() >= memory.data() &&
+                piece.bytes.data() + piece.bytes.size() <= memory.data() + memory.size(),
+            "what was left lies in the memory");
+    if (i == 0) continue;
+    Require(std::pair(left.pieces[i - 1].owner, left.pieces[i - 1].file_offset) <=
+                std::pair(piece.owner, piece.file_offset),
+            "what was left comes in order");
+  }
+}
+
+}  // namespace
+}  // namespace zenfs
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace zenfs;
+  static File file;
+  FuzzInput input(std::as_bytes(std::span(data, size)));
+  Builder builder(input);
+  file.Fill(builder.Build());
+  const WhoseBuffers whose{.place = StagingPlace{.boot = "boot", .path = file.path()}.ToText(),
+                           .identity = kStagingIdentity,
+                           .volume = StagingVolume(),
+                           .epoch = kStagingEpoch,
+                           .boot = "boot"};
+  std::size_t pieces = 0;
+  {
+    const auto left = OpenLeftBehind(whose);
+    if (left) {
+      CheckPieces(*left);
+      pieces = left->pieces.size();
+      Require((builder.flags() & (kOtherDevice | kOtherEpoch)) == 0 || pieces == 0 ||
+                  (builder.flags() & (kHeaderAsItIs | kLayoutAsItIs)) != 0,
+              "what belongs to others is not taken");
+      const auto header = left->memory.valid() ? ReadStagingHeader(left->memory.view())
+                                               : Fail(Code::kCorruption, "nothing is there");
+      if (header) {
+        const auto page = left->memory.view().subspan(header->metrics_offset, header->metrics_bytes);
+        const auto metrics = DecodeMetrics(page);
+        if (metrics) static_cast<void>(Difference(*metrics, *metrics));
+        if (metrics) static_cast<void>((*metrics)[Operation::kRoll].latency.Quantile(0.99));
+      }
+    }
+  }
+  const LeftBehind seen = LookAtLeftBehind(whose);
+  CheckPieces(seen);
+  Require(seen.pieces.size() == pieces || !seen.notice.empty(), "a reader sees what a mount takes");
+  return 0;
+}
