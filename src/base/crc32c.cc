@@ -3,8 +3,49 @@
 #include <isa-l/crc.h>
 
 #include <algorithm>
+#include <array>
 
+// A CRC is the remainder of a polynomial over GF(2), so n bytes more multiply what stood before by x^8n, and their own
+// remainder is added (which is xor): whole = front * x^8n + back. Polynomials are kept as the CRC is: bit 31 is x^0.
 namespace zenfs {
+namespace {
+
+constexpr std::uint32_t kPolynomial = 0x82f63b78;
+// x^kOrder == 1: the polynomial is (x + 1) times a primitive one of degree 31.
+constexpr std::uint64_t kOrder = (std::uint64_t{1} << 31) - 1;
+
+constexpr std::uint32_t Multiply(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t product = 0;
+  for (std::uint32_t bit = std::uint32_t{1} << 31; bit != 0; bit >>= 1) {
+    product ^= b & (0 - static_cast<std::uint32_t>((a & bit) != 0));
+    b = (b >> 1) ^ (kPolynomial & (0 - (b & 1)));
+  }
+  return product;
+}
+
+// x^(2^i)
+constexpr std::array<std::uint32_t, 31> kPowers = [] {
+  std::array<std::uint32_t, 31> powers{};
+  std::uint32_t power = std::uint32_t{1} << 30;
+  for (std::uint32_t& entry : powers) {
+    entry = power;
+    power = Multiply(power, power);
+  }
+  return powers;
+}();
+
+// crc * x^exponent, exponent < 2^31
+std::uint32_t Shift(std::uint32_t crc, std::uint64_t exponent) {
+  for (std::size_t i = 0; exponent != 0; ++i, exponent >>= 1) {
+    if ((exponent & 1) != 0) crc = Multiply(kPowers[i], crc);
+  }
+  return crc;
+}
+
+// 8 * bytes as an exponent of x.
+std::uint64_t Exponent(std::uint64_t bytes) { return bytes % kOrder * 8 % kOrder; }
+
+}  // namespace
 
 std::uint32_t Crc32c(ByteView bytes, std::uint32_t seed) {
   // ISA-L takes the length as int and leaves the inversions of the standard CRC to the caller.
@@ -17,6 +58,18 @@ std::uint32_t Crc32c(ByteView bytes, std::uint32_t seed) {
     bytes = bytes.subspan(n);
   }
   return ~crc;
+}
+
+std::uint32_t Crc32cWhole(std::uint32_t front, std::uint32_t back, std::uint64_t back_length) {
+  return Shift(front, Exponent(back_length)) ^ back;
+}
+
+std::uint32_t Crc32cFront(std::uint32_t whole, std::uint32_t back, std::uint64_t back_length) {
+  return Shift(whole ^ back, kOrder - Exponent(back_length));
+}
+
+std::uint32_t Crc32cBack(std::uint32_t whole, std::uint32_t front, std::uint64_t back_length) {
+  return Shift(front, Exponent(back_length)) ^ whole;
 }
 
 }  // namespace zenfs

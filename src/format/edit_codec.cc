@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace zenfs {
@@ -23,10 +24,12 @@ enum class Tag : std::uint64_t {
   kBeginEpoch = 12,
   kRaiseCounters = 13,
   kSetBufferPlace = 14,
+  kSetSummedExtents = 15,  // SetExtents with a checksum of at least one extent
 };
 
 constexpr std::size_t kMinEditBytes = 2;
 constexpr std::size_t kMinExtentBytes = 3;
+constexpr std::size_t kMinSummedExtentBytes = 4;
 constexpr std::size_t kMinWindowBytes = 4;
 constexpr std::size_t kMinLogZoneBytes = 3;
 
@@ -75,6 +78,8 @@ struct Encoder {
     return Tag::kRemoveDirectory;
   }
   Tag operator()(const SetExtents& e) {
+    const bool summed =
+        std::ranges::any_of(e.extents, [](const Extent& extent) { return extent.crc.has_value(); });
     Put(e.id);
     Put(e.from_offset);
     Put(e.size);
@@ -84,8 +89,9 @@ struct Encoder {
       Put(extent.file_offset);
       Put(extent.place.value);
       Put(extent.length);
+      if (summed) Put(extent.crc ? std::uint64_t{*extent.crc} + 1 : 0);
     }
-    return Tag::kSetExtents;
+    return summed ? Tag::kSetSummedExtents : Tag::kSetExtents;
   }
   Tag operator()(const SealLog& e) {
     Put(e.id);
@@ -145,6 +151,12 @@ class Body {
   std::uint64_t Number() { return in_.Varint(); }
   FileId Id() { return FileId(in_.Varint()); }
   ZoneId Zone() { return ZoneId(static_cast<std::uint32_t>(Below(std::uint64_t{1} << 32))); }
+  // Of an extent: 0 says that it is not known.
+  KnownCrc Crc() {
+    const std::uint64_t value = Below((std::uint64_t{1} << 32) + 1);
+    if (value == 0) return std::nullopt;
+    return static_cast<std::uint32_t>(value - 1);
+  }
   FileShape Shape() { return static_cast<FileShape>(Below(2)); }
   Lifetime Life() { return static_cast<Lifetime>(Below(kLifetimeCount)); }
   std::string Name() {
@@ -177,16 +189,19 @@ class Body {
   bool ok_ = true;
 };
 
-SetExtents DecodeSetExtents(Body& in) {
+SetExtents DecodeSetExtents(Body& in, bool summed) {
   SetExtents e;
   e.id = in.Id();
   e.from_offset = in.Number();
   e.size = in.Number();
   e.mtime_seconds = in.Number();
-  e.extents = in.List(kMinExtentBytes, [&in] {
-    const std::uint64_t offset = in.Number();
-    const DeviceOffset place(in.Number());
-    return Extent{.file_offset = offset, .place = place, .length = in.Number()};
+  e.extents = in.List(summed ? kMinSummedExtentBytes : kMinExtentBytes, [&in, summed] {
+    Extent extent;
+    extent.file_offset = in.Number();
+    extent.place = DeviceOffset(in.Number());
+    extent.length = in.Number();
+    if (summed) extent.crc = in.Crc();
+    return extent;
   });
   return e;
 }
@@ -227,13 +242,14 @@ Result<Edit> DecodeBody(Tag tag, Body& in) {
     case Tag::kUnlinkFile: return UnlinkFile{in.Id(), in.Name()};
     case Tag::kRenameEntry: return RenameEntry{in.Id(), in.Name(), in.Id(), in.Name()};
     case Tag::kRemoveDirectory: return RemoveDirectory{in.Id(), in.Name()};
-    case Tag::kSetExtents: return DecodeSetExtents(in);
+    case Tag::kSetExtents: return DecodeSetExtents(in, false);
     case Tag::kSealLog: return DecodeSealLog(in);
     case Tag::kSetLifetime: return SetLifetime{in.Id(), in.Life()};
     case Tag::kReserveLogZones: return DecodeReserve(in);
     case Tag::kReleaseLogZones: return ReleaseLogZones{in.List(1, [&in] { return in.Zone(); })};
     case Tag::kBeginEpoch: return BeginEpoch{in.Number()};
     case Tag::kRaiseCounters: return RaiseCounters{in.Number(), in.Number()};
+    case Tag::kSetSummedExtents: return DecodeSetExtents(in, true);
     case Tag::kSetBufferPlace: return SetBufferPlace{in.Text(kMaxPlaceBytes)};
   }
   return Fail(Code::kNotSupported,

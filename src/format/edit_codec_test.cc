@@ -26,6 +26,7 @@ std::vector<Edit> OneOfEach() {
           RemoveDirectory{kRootDirectory, "dir"},
           SetExtents{
               FileId(2), 4096, {{4096, DeviceOffset(kLarge), 1}, {4097, DeviceOffset(8192), kLarge}}, 9, 8},
+          SetExtents{FileId(3), 0, {{0, DeviceOffset(0), 1, 0xe3069283}, {1, DeviceOffset(4096), 2}}, 3, 4},
           SealLog{FileId(2), {{1, 2, 3, 4}, {5, 6, 7, kLarge}}, 8, 9, 10},
           SetLifetime{FileId(2), Lifetime::kShort},
           ReserveLogZones{{{ZoneId(0xffffffff), 2, kLarge}, {ZoneId(0), 3, 0}}},
@@ -37,7 +38,7 @@ std::vector<Edit> OneOfEach() {
 
 TEST(EditCodec, EveryKindSurvives) {
   const std::vector<Edit> edits = OneOfEach();
-  ASSERT_EQ(edits.size(), std::variant_size_v<Edit>);
+  ASSERT_EQ(edits.size(), std::variant_size_v<Edit> + 1);  // extents have two forms
   const auto decoded = DecodeEdits(AsBytes(Encoded(edits)));
   ASSERT_TRUE(decoded) << decoded.error().ToString();
   EXPECT_EQ(*decoded, edits);
@@ -103,6 +104,70 @@ TEST(EditCodec, HugeCountIsRefusedBeforeAnythingIsAllocated) {
   PutVarint(bytes, 7);
   PutString(bytes, body);
   EXPECT_FALSE(DecodeEdits(AsBytes(bytes)));
+}
+
+std::string Bytes(const std::string& hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+  return bytes;
+}
+
+// What volumes without checksums hold; and it is still written where no extent has one.
+TEST(EditCodec, ExtentsWithoutChecksumsKeepTheirOldBytes) {
+  const std::vector<Edit> edits{SetExtents{FileId(2), 0, {{0, DeviceOffset(4096), 100}}, 100, 7}};
+  EXPECT_EQ(Encoded(edits), Bytes("01"
+                                  "07"
+                                  "09"
+                                  "02"
+                                  "00"
+                                  "64"
+                                  "07"
+                                  "01"
+                                  "00"
+                                  "8020"
+                                  "64"));
+  EXPECT_EQ(*DecodeEdits(AsBytes(Encoded(edits))), edits);
+}
+
+TEST(EditCodec, ChecksumsOfExtentsSurviveEachByItself) {
+  const std::vector<Edit> edits{SetExtents{
+      FileId(2),
+      0,
+      {{0, DeviceOffset(4096), 1, 0}, {1, DeviceOffset(8192), 2}, {3, DeviceOffset(12288), 3, 0xffffffff}},
+      6,
+      7}};
+  EXPECT_EQ(Encoded(edits)[1], 15);
+  EXPECT_EQ(*DecodeEdits(AsBytes(Encoded(edits))), edits);
+}
+
+TEST(EditCodec, ChecksumOfMoreThan32BitsIsRefused) {
+  EXPECT_TRUE(
+      DecodeEdits(AsBytes(Bytes("01"
+                                "0f"
+                                "0d"
+                                "02"
+                                "00"
+                                "64"
+                                "07"
+                                "01"
+                                "00"
+                                "00"
+                                "64"
+                                "8080808010"))));
+  EXPECT_FALSE(
+      DecodeEdits(AsBytes(Bytes("01"
+                                "0f"
+                                "0d"
+                                "02"
+                                "00"
+                                "64"
+                                "07"
+                                "01"
+                                "00"
+                                "00"
+                                "64"
+                                "8180808010"))));
 }
 
 RC_GTEST_PROP(EditCodecProperty, RandomCommitsSurvive, (std::uint64_t seed)) {

@@ -25,6 +25,7 @@ void DropExtents(FileRecord& file, std::uint64_t offset, std::vector<Extent>* lo
           Extent{.file_offset = offset, .place = last.place + kept, .length = last.length - kept});
     }
     last.length = kept;
+    last.crc.reset();  // it was that of all bytes
   }
 }
 

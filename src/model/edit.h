@@ -64,7 +64,8 @@ struct RemoveDirectory {
   friend bool operator==(const RemoveDirectory&, const RemoveDirectory&) = default;
 };
 
-// Drops all of the file's extents from `from_offset` on (cutting the one that holds it), then adds `extents`,
+// Drops all of the file's extents from `from_offset` on (cutting the one that holds it, which then has no checksum any
+// more; to keep one, begin at the extent and give what is left of it anew), then adds `extents`,
 // which begin at the end of what remains. Appending, rewriting the padded tail block, truncating and
 // replacing are this one edit. `size` becomes the file's size; for a framed file it counts extents and
 // windows.

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/crc32c.h"
 #include "model/lifetime.h"
 #include "model/units.h"
 
@@ -28,10 +29,14 @@ enum class FileShape : std::uint8_t {
 
 // `length` file bytes from `file_offset` stand at `place`. Invariants: file_offset and place are multiples of
 // the block size; an extent never crosses a zone; length need not be a multiple (its last block is padded).
+//
+// `crc` is the CRC-32C of the file bytes, without padding, as they were when they were handed to ZenFS. Not known is
+// legal: of files that a ZenFS without checksums wrote, and of an extent that was cut by a truncation.
 struct Extent {
   std::uint64_t file_offset = 0;
   DeviceOffset place;
   std::uint64_t length = 0;
+  KnownCrc crc = std::nullopt;
 
   std::uint64_t end() const { return file_offset + length; }
   friend bool operator==(const Extent&, const Extent&) = default;

@@ -96,7 +96,7 @@ class EditWalk {
     for (std::uint64_t n = random_.Below(20); n > 0; --n) {
       const std::uint64_t length = n == 1 ? 1 + random_.Below(3 * kBlock) : kBlock * (1 + random_.Below(3));
       edit.extents.push_back(
-          {.file_offset = edit.size, .place = DeviceOffset(next_place_), .length = length});
+          {.file_offset = edit.size, .place = DeviceOffset(next_place_), .length = length, .crc = AnyCrc()});
       next_place_ += RoundUp(length, kBlock);
       edit.size += length;
     }
@@ -107,6 +107,11 @@ class EditWalk {
                           .next_sequence = file->next_sequence,
                           .size = edit.size,
                           .mtime_seconds = edit.mtime_seconds}};
+  }
+
+  KnownCrc AnyCrc() {
+    if (random_.OneIn(3)) return std::nullopt;
+    return static_cast<std::uint32_t>(random_.Next());
   }
 
   std::vector<Edit> NewWindows() {
