@@ -2,6 +2,7 @@
 # file under src/ that neither names.
 set(ZENFS_SOURCES_base
   base/clock.cc
+  base/checksum_handoff.cc
   base/crc32c.cc
   base/fmt_library.cc
   base/fork_guard.cc
@@ -149,6 +150,7 @@ set(ZENFS_SOURCES_file
 )
 set(ZENFS_TESTS_file
   file/extent_reader_test.cc
+  file/plain_file_checksum_test.cc
   file/plain_file_model_test.cc
   file/plain_file_test.cc
   file/plain_file_threads_test.cc

@@ -8,7 +8,9 @@ void AppendExtent(std::vector<Extent>& extents, const Extent& extent, const Geom
   if (!extents.empty()) {
     Extent& last = extents.back();
     if (last.place + last.length == extent.place && IsMultiple(last.length, geometry.block_size) &&
-        geometry.ZoneOf(last.place) == geometry.ZoneOf(extent.place)) {
+        geometry.ZoneOf(last.place) == geometry.ZoneOf(extent.place) &&
+        last.crc.has_value() == extent.crc.has_value()) {
+      if (last.crc) last.crc = Crc32cWhole(*last.crc, *extent.crc, extent.length);
       last.length += extent.length;
       return;
     }
@@ -16,10 +18,11 @@ void AppendExtent(std::vector<Extent>& extents, const Extent& extent, const Geom
   extents.push_back(extent);
 }
 
-void CutExtents(std::vector<Extent>& extents, std::uint64_t end) {
+void CutExtents(std::vector<Extent>& extents, std::uint64_t end, KnownCrc cut_crc) {
   while (!extents.empty() && extents.back().file_offset >= end) extents.pop_back();
-  if (!extents.empty() && extents.back().end() > end)
-    extents.back().length = end - extents.back().file_offset;
+  if (extents.empty() || extents.back().end() <= end) return;
+  extents.back().length = end - extents.back().file_offset;
+  extents.back().crc = cut_crc;
 }
 
 std::vector<Extent> ClipExtents(const std::vector<Extent>& extents, std::uint64_t from, std::uint64_t to) {
@@ -31,7 +34,10 @@ std::vector<Extent> ClipExtents(const std::vector<Extent>& extents, std::uint64_
       const std::uint64_t skipped = from - piece.file_offset;
       piece = {from, piece.place + skipped, piece.length - skipped};
     }
-    piece.length = std::min(piece.length, to - piece.file_offset);
+    if (piece.end() > to) {
+      piece.length = to - piece.file_offset;
+      piece.crc.reset();
+    }
     part.push_back(piece);
   }
   return part;

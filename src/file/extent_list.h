@@ -15,13 +15,14 @@ inline std::uint64_t ExtentsEnd(const std::vector<Extent>& extents) {
 }
 
 // Adds `extent`, which begins where the list ends; joins it with the last one if it continues that on the
-// device, within one zone.
+// device, within one zone, and checksums are known of both or of none.
 void AppendExtent(std::vector<Extent>& extents, const Extent& extent, const Geometry& geometry);
 
-// Drops what lies at `end` and behind.
-void CutExtents(std::vector<Extent>& extents, std::uint64_t end);
+// Drops what lies at `end` and behind. An extent that is cut has the checksum `cut_crc` from then on.
+void CutExtents(std::vector<Extent>& extents, std::uint64_t end, KnownCrc cut_crc = std::nullopt);
 
-// The part that covers file bytes [from, to), cut to these bounds. `from` is a multiple of the block size.
+// The part that covers file bytes [from, to), cut to these bounds; what is cut has no checksum. `from` is a multiple of
+// the block size.
 [[nodiscard]] std::vector<Extent> ClipExtents(const std::vector<Extent>& extents, std::uint64_t from,
                                               std::uint64_t to);
 

@@ -31,9 +31,9 @@ void ExtentMap::Append(const Extent& extent, ZonePin pin) {
   AppendExtent(extents_, extent, geometry_);
 }
 
-void ExtentMap::Cut(std::uint64_t end) {
+void ExtentMap::Cut(std::uint64_t end, KnownCrc cut_crc) {
   const std::size_t before = extents_.size();
-  CutExtents(extents_, end);
+  CutExtents(extents_, end, cut_crc);
   if (extents_.size() != before) Repin();
 }
 

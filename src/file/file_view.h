@@ -31,7 +31,8 @@ class ExtentMap {
   std::uint64_t end() const { return ExtentsEnd(extents_); }
 
   void Append(const Extent& extent, ZonePin pin);
-  void Cut(std::uint64_t end);
+  // `cut_crc`: of what remains of an extent that is cut.
+  void Cut(std::uint64_t end, KnownCrc cut_crc);
   void Replace(std::vector<Extent> extents);
   std::shared_ptr<const FileView> MakeView() const;
 

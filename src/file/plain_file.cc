@@ -40,9 +40,9 @@ Result<PlainFile::Drained> PlainFile::Drain() {
   drained.wrote_data = wrote_since_commit_;
   drained.from_offset = changed_from_;
   // From the beginning of the extent that the change goes on with: committed, it is one extent again, however
-  // many syncs it took to write it.
+  // many syncs it took to write it. One that ends at the change may have been cut there; its checksum is new.
   for (const Extent& extent : map_.extents()) {
-    if (extent.file_offset < changed_from_ && changed_from_ < extent.end())
+    if (extent.file_offset < changed_from_ && changed_from_ <= extent.end())
       drained.from_offset = extent.file_offset;
   }
   drained.extents = ClipExtents(map_.extents(), drained.from_offset, size_);

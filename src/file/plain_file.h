@@ -12,6 +12,9 @@
 // zone can't overwrite, that puts the block in a new place and the next SetExtents replaces the old extent
 // from its block-aligned offset on.
 //
+// Checksums: the bytes are summed once, as they come and before they are copied; each extent is committed with the CRC
+// of its file bytes. Of an extent that is cut, the part that stays keeps one if what goes is in the tail buffer.
+//
 // Errors are sticky: once a device write has failed for good, every later Append, Drain and Close of this
 // file returns that error (rule 10). For want of a zone (kNoSpace, kTimedOut) nothing sticks: the call that
 // failed changed nothing, and it may be tried again once there is room.
@@ -69,12 +72,14 @@ class PlainFile {
   Lifetime lifetime() const { return lifetime_.load(std::memory_order_relaxed); }
 
   // Copies into the buffer; writes full buffers to the device. Large aligned appends go there uncopied, but
-  // for the last block, which is held back because direct writers write it again.
-  [[nodiscard]] Status Append(ByteView bytes) EXCLUDES(mutex_);
+  // for the last block, which is held back because direct writers write it again. `crc`, if given, is what the
+  // bytes are meant to have: kCorruption if they don't, and none of them is taken.
+  [[nodiscard]] Status Append(ByteView bytes, KnownCrc crc = std::nullopt) EXCLUDES(mutex_);
   // `offset` == size(), or lies in the held-back tail, which is at least the last block of the file (then the
   // tail is overwritten from there, as RocksDB's direct writer does with its last page). Anything else:
   // kInvalidArgument with both numbers.
-  [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset) EXCLUDES(mutex_);
+  [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc = std::nullopt)
+      EXCLUDES(mutex_);
   // To equal or shorter. Longer: kNotSupported. The cut takes effect on the device with the next Drain +
   // commit.
   [[nodiscard]] Status Truncate(std::uint64_t size) EXCLUDES(mutex_);
@@ -113,15 +118,27 @@ class PlainFile {
     return size == 0 ? 0 : size - RoundDown(size - 1, geometry_.block_size);
   }
   Status LoadTail() REQUIRES(mutex_);
-  Status AppendLocked(ByteView bytes) REQUIRES(mutex_);
-  Status AppendBuffered(ByteView bytes) REQUIRES(mutex_);
-  Status AppendGathered(ByteView bytes) REQUIRES(mutex_);
+  // Bytes about to be appended. `crc` is that of what is written or buffered at once: all, or all but the last
+  // `held_back`; it may be unknown of what is buffered, which is summed there.
+  struct Incoming {
+    ByteView bytes;
+    bool gather = false;
+    std::size_t held_back = 0;
+    KnownCrc crc;
+    std::uint32_t held_back_crc = 0;
+  };
+  Result<Incoming> Inspect(ByteView bytes, KnownCrc crc) const REQUIRES(mutex_);
+  Status AppendLocked(ByteView bytes, KnownCrc crc) REQUIRES(mutex_);
+  Status AppendInspected(const Incoming& incoming) REQUIRES(mutex_);
+  Status AppendBuffered(ByteView bytes, KnownCrc crc) REQUIRES(mutex_);
+  Status AppendGathered(const Incoming& incoming) REQUIRES(mutex_);
   Status WriteFront(std::size_t bytes, std::size_t kept) REQUIRES(mutex_);
-  Status Place(std::uint64_t offset, std::span<const ByteView> pieces, std::uint64_t content)
-      REQUIRES(mutex_);
+  Status Place(std::uint64_t offset, std::span<const ByteView> pieces, std::uint64_t content,
+               std::uint32_t crc) REQUIRES(mutex_);
   void TruncateLocked(std::uint64_t size) REQUIRES(mutex_);
   void SetSize(std::uint64_t size) REQUIRES(mutex_);
   void CutDevice(std::uint64_t end) REQUIRES(mutex_);
+  KnownCrc CrcWhenCut(std::uint64_t end) const REQUIRES(mutex_);
   void ReplaceCommitted(const std::vector<Extent>& extents) REQUIRES(mutex_);
   void NoteChange(std::uint64_t offset) REQUIRES(mutex_);
 

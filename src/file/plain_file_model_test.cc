@@ -19,6 +19,7 @@ class ModelRun {
       case 6: return AppendAligned();
       case 7: rig_.file->EndWriting(); return;
       case 8: return ReadMany();
+      case 9: return AppendWithChecksum();
       default: return Append();
     }
   }
@@ -31,6 +32,9 @@ class ModelRun {
               content_.substr(std::min<std::size_t>(offset, content_.size()), length));
     std::uint64_t live = RoundUp(rig_.committed_size, kTestBlock);
     RC_ASSERT(rig_.zone_rig.zones->Space().live == live);
+    const PlainFileRig::Sums sums = rig_.CheckSums();
+    RC_ASSERT(sums.right);
+    RC_ASSERT(truncated_ || sums.known == rig_.committed_size);
   }
   void Finish() {
     Sync(false);
@@ -52,6 +56,14 @@ class ModelRun {
     RC_ASSERT(rig_.file->Append(AsBytes(bytes)).has_value());
     content_ += bytes;
   }
+  void AppendWithChecksum() {
+    const std::string bytes = Some(*rc::gen::element<std::size_t>(10, 5000, 12 * kTestBlock));
+    const std::uint32_t crc = Crc32c(AsBytes(bytes));
+    RC_ASSERT(!rig_.file->Append(AsBytes(bytes), crc ^ 1).has_value());
+    RC_ASSERT(rig_.file->size() == content_.size());
+    RC_ASSERT(rig_.file->Append(AsBytes(bytes), crc).has_value());
+    content_ += bytes;
+  }
   void AppendAligned() {
     const std::string bytes = Some(20 * kTestBlock);
     AlignedBuffer buffer(bytes.size() + 1);
@@ -63,12 +75,15 @@ class ModelRun {
     if (content_.empty() || content_.size() % kTestBlock == 0) return;
     const std::size_t from = *rc::gen::inRange(RoundDown(content_.size(), kTestBlock), content_.size());
     const std::string bytes = Some(2 * kTestBlock);
-    RC_ASSERT(rig_.file->PositionedAppend(AsBytes(bytes), from).has_value());
+    const std::uint32_t crc = Crc32c(AsBytes(bytes));
+    RC_ASSERT(!rig_.file->PositionedAppend(AsBytes(bytes), from, crc ^ 1).has_value());
+    RC_ASSERT(rig_.file->PositionedAppend(AsBytes(bytes), from, crc).has_value());
     content_.replace(from, std::min(bytes.size(), content_.size() - from), bytes);
   }
   void Truncate() {
     const std::size_t size = *rc::gen::inRange<std::size_t>(0, content_.size() + 1);
     RC_ASSERT(rig_.file->Truncate(size).has_value());
+    truncated_ = true;
     content_.resize(size);
   }
   void Sync(bool lose) {
@@ -103,6 +118,7 @@ class ModelRun {
   PlainFileRig rig_{64, 8, 4 * kTestBlock};
   std::string content_;
   std::string committed_;
+  bool truncated_ = false;
 };
 
 TEST(PlainFileModelTest, ReadsWhatWasWrittenWhateverHappens) {

@@ -61,6 +61,24 @@ class PlainFileRig {
   }
   std::string ReadAll() const { return Read(0, file->size() + 10); }
 
+  // How many of the committed bytes have a checksum, and whether all checksums are right.
+  struct Sums {
+    std::uint64_t known = 0;
+    bool right = true;
+  };
+  Sums CheckSums() {
+    Sums sums;
+    for (const Extent& extent : committed) {
+      if (!extent.crc) continue;
+      sums.known += extent.length;
+      std::string text(extent.length, '?');
+      EXPECT_TRUE(ReadExtents(zone_rig.device, std::span(&extent, 1), extent.file_offset,
+                              std::as_writable_bytes(std::span(text))));
+      sums.right = sums.right && Crc32c(AsBytes(text)) == *extent.crc;
+    }
+    return sums;
+  }
+
   ZoneTestRig zone_rig;
   std::vector<Extent> committed;
   std::uint64_t committed_size = 0;

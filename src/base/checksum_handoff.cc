@@ -1,0 +1,16 @@
+#include "base/checksum_handoff.h"
+
+#include <fmt/format.h>
+
+namespace zenfs {
+
+Status CheckHandoff(std::uint64_t bytes, std::uint32_t computed, KnownCrc handed_over) {
+  if (!handed_over || computed == *handed_over) return {};
+  return Fail(
+      Code::kCorruption,
+      fmt::format("{} bytes to be written have the CRC-32C {:08x}, but {:08x} was handed over with them: "
+                  "they were changed in memory; none of them was taken",
+                  bytes, computed, *handed_over));
+}
+
+}  // namespace zenfs

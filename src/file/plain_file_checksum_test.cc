@@ -1,0 +1,139 @@
+#include "base/aligned_buffer.h"
+#include "file/plain_file_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+void ExpectAllSummed(PlainFileRig& rig) {
+  const PlainFileRig::Sums sums = rig.CheckSums();
+  EXPECT_TRUE(sums.right);
+  EXPECT_EQ(sums.known, rig.committed_size);
+}
+
+TEST(PlainFileChecksumTest, SumIsThatOfTheFilesBytesWithoutPadding) {
+  PlainFileRig rig;
+  const std::string data = Pattern(2 * kTestBlock + 100, 1);
+  ASSERT_TRUE(rig.file->Append(AsBytes(data)));
+  ASSERT_TRUE(rig.Sync());
+  ASSERT_EQ(rig.committed.size(), 1U);
+  EXPECT_EQ(rig.committed[0].crc, Crc32c(AsBytes(data)));
+}
+
+TEST(PlainFileChecksumTest, ExtentThatGrewOverManySyncsHasOneSum) {
+  PlainFileRig rig(32, 64);
+  std::string data;
+  for (int i = 0; i < 20; ++i) {
+    const std::string more = Pattern(i % 3 == 0 ? 3 * kTestBlock : 777, i);
+    ASSERT_TRUE(rig.file->Append(AsBytes(more)));
+    ASSERT_TRUE(rig.Sync());
+    data += more;
+    ExpectAllSummed(rig);
+  }
+  rig.Reopen();
+  EXPECT_EQ(rig.ReadAll(), data);
+}
+
+TEST(PlainFileChecksumTest, AppendAfterReopenKeepsTheSumOfWhatStandsBefore) {
+  PlainFileRig rig;
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock + 5, 1))));
+  ASSERT_TRUE(rig.Sync());
+  rig.Reopen();
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock, 2))));
+  ASSERT_TRUE(rig.Sync());
+  ExpectAllSummed(rig);
+}
+
+TEST(PlainFileChecksumTest, WriteOverTheEndOfAZoneIsSummedInBothParts) {
+  PlainFileRig rig(32, 4, 8 * kTestBlock);
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(11 * kTestBlock + 17, 1))));
+  ASSERT_TRUE(rig.Sync());
+  EXPECT_GE(rig.committed.size(), 3U);
+  ExpectAllSummed(rig);
+}
+
+// As RocksDB's direct writer does it: the last page padded, then written again; the true size in the end.
+TEST(PlainFileChecksumTest, RewrittenTailAndTruncationToTheTrueSizeKeepTheSum) {
+  PlainFileRig rig(32, 64, 8 * kTestBlock);
+  const std::string data = Pattern(9 * kTestBlock + 100, 1);
+  AlignedBuffer buffer(16 * kTestBlock);
+  buffer.Append(AsBytes(data).first(5 * kTestBlock + 10));
+  buffer.PadTo(kTestBlock);
+  ASSERT_TRUE(rig.file->PositionedAppend(buffer.View(), 0));
+  ASSERT_TRUE(rig.Sync());
+  ExpectAllSummed(rig);
+  buffer.Clear();
+  buffer.Append(AsBytes(data).subspan(5 * kTestBlock));
+  buffer.PadTo(kTestBlock);
+  ASSERT_TRUE(rig.file->PositionedAppend(buffer.View(), 5 * kTestBlock));
+  ASSERT_TRUE(rig.file->Truncate(data.size()));
+  ASSERT_TRUE(rig.Sync());
+  ExpectAllSummed(rig);
+  rig.Reopen();
+  EXPECT_EQ(rig.ReadAll(), data);
+}
+
+TEST(PlainFileChecksumTest, TruncationIntoAnExtentLeavesItWithoutSum) {
+  PlainFileRig rig;
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(5 * kTestBlock, 1))));
+  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Truncate(2 * kTestBlock + 1));
+  ASSERT_TRUE(rig.Sync());
+  EXPECT_EQ(rig.CheckSums().known, 0U);
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock, 2))));
+  ASSERT_TRUE(rig.Sync());
+  EXPECT_TRUE(rig.CheckSums().right);
+  EXPECT_EQ(rig.CheckSums().known, rig.committed_size - 2 * kTestBlock);
+}
+
+TEST(PlainFileChecksumTest, LostCommitDoesNotCostTheSum) {
+  PlainFileRig rig;
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock + 5, 1))));
+  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 2))));
+  EXPECT_FALSE(rig.Sync(true));
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock, 3))));
+  ASSERT_TRUE(rig.Sync());
+  ExpectAllSummed(rig);
+}
+
+// --- sums that come with the bytes ---
+
+TEST(PlainFileChecksumTest, BytesWithAnotherSumAreRefusedAndNothingOfThemIsKept) {
+  const std::string first = Pattern(3 * kTestBlock / 2, 1);
+  for (const std::size_t length : {std::size_t{1}, std::size_t{100}, 3 * kTestBlock, 20 * kTestBlock}) {
+    PlainFileRig rig;
+    ASSERT_TRUE(rig.file->Append(AsBytes(first), Crc32c(AsBytes(first))));
+    AlignedBuffer bytes(RoundUp(length, kTestBlock));
+    bytes.Append(AsBytes(Pattern(length, 2)));
+    const Status appended = rig.file->Append(bytes.View(), Crc32c(bytes.View()) + 1);
+    ASSERT_FALSE(appended);
+    EXPECT_EQ(appended.error().code(), Code::kCorruption);
+    EXPECT_EQ(rig.ReadAll(), first);
+    EXPECT_TRUE(rig.file->Append(bytes.View(), Crc32c(bytes.View()))) << "the error is not the file's";
+    ASSERT_TRUE(rig.Sync());
+    EXPECT_EQ(rig.ReadAll(), first + Pattern(length, 2));
+    ExpectAllSummed(rig);
+  }
+}
+
+TEST(PlainFileChecksumTest, OverwritingWithAnotherSumChangesNothing) {
+  for (const std::size_t length : {std::size_t{1}, std::size_t{100}, 3 * kTestBlock, 20 * kTestBlock}) {
+    PlainFileRig rig;
+    const std::string first = Pattern(kTestBlock + 50, 1);
+    const std::string second = Pattern(length, 2);
+    ASSERT_TRUE(rig.file->Append(AsBytes(first)));
+    ASSERT_TRUE(rig.Sync());
+    EXPECT_FALSE(rig.file->PositionedAppend(AsBytes(second), kTestBlock, Crc32c(AsBytes(second)) ^ 0x80));
+    EXPECT_EQ(rig.ReadAll(), first);
+    EXPECT_FALSE(rig.file->dirty());
+    ASSERT_TRUE(rig.file->PositionedAppend(AsBytes(second), kTestBlock, Crc32c(AsBytes(second))));
+    ASSERT_TRUE(rig.Sync());
+    std::string expected = first;
+    expected.replace(kTestBlock, std::min(length, expected.size() - kTestBlock), second);
+    EXPECT_EQ(rig.ReadAll(), expected);
+    ExpectAllSummed(rig);
+  }
+}
+
+}  // namespace
+}  // namespace zenfs
