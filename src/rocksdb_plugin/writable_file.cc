@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/coding.h"
-#include "base/crc32c.h"
 #include "rocksdb_plugin/status_conversion.h"
 
 namespace zenfs {
@@ -11,6 +10,12 @@ namespace zenfs {
 namespace {
 
 ByteView Bytes(const Slice& data) { return AsBytes({data.data(), data.size()}); }
+
+// Bytes that were refused because of their checksum are lost to nobody: RocksDB has them still.
+IOStatus NothingLost(IOStatus status) {
+  if (status.IsCorruption()) status.SetDataLoss(false);
+  return status;
+}
 
 }  // namespace
 
@@ -20,32 +25,28 @@ WritableFile::WritableFile(MountedFile file, const FileOptions& options)
       direct_(options.use_direct_writes && file_.MayBeDirect()),
       verifies_(options.handoff_checksum_type == rocksdb::ChecksumType::kCRC32c) {}
 
-IOStatus WritableFile::Verify(const Slice& data, const DataVerificationInfo& info,
-                              std::uint64_t offset) const {
+IOStatus WritableFile::HandedOver(const DataVerificationInfo& info, KnownCrc& crc) const {
   if (!verifies_ || info.checksum.empty()) return IOStatus::OK();
   Decoder decoder(Bytes(info.checksum));
-  const auto expected = decoder.Fixed<std::uint32_t>();
-  if (!decoder.ok() || !decoder.AtEnd()) {
-    return IOStatus::InvalidArgument(
-        fmt::format("While appending to {}: a CRC32C has 4 bytes, the checksum handed over has {}",
-                    file_.path, info.checksum.size()));
-  }
-  const std::uint32_t computed = Crc32c(Bytes(data));
-  if (computed == expected) return IOStatus::OK();
-  return IOStatus::Corruption(
-      fmt::format("While appending {} bytes at offset {} to {}: CRC32C is {:08x}, RocksDB computed {:08x}; "
-                  "nothing was written",
-                  data.size(), offset, file_.path, computed, expected));
+  crc = decoder.Fixed<std::uint32_t>();
+  if (decoder.ok() && decoder.AtEnd()) return IOStatus::OK();
+  return IOStatus::InvalidArgument(
+      fmt::format("While appending to {}: a CRC32C has 4 bytes, the checksum handed over has {}", file_.path,
+                  info.checksum.size()));
 }
 
 IOStatus WritableFile::Append(const Slice& data, const IOOptions&, IODebugContext*) {
   return Guarded([&] { return ToIOStatus(file_.handle->Append(Bytes(data)), "appending to", file_.path); });
 }
 
-IOStatus WritableFile::Append(const Slice& data, const IOOptions& options,
-                              const DataVerificationInfo& verification_info, IODebugContext* dbg) {
-  IOStatus verified = Guarded([&] { return Verify(data, verification_info, file_.handle->size()); });
-  return verified.ok() ? Append(data, options, dbg) : verified;
+IOStatus WritableFile::Append(const Slice& data, const IOOptions&,
+                              const DataVerificationInfo& verification_info, IODebugContext*) {
+  return Guarded([&] {
+    KnownCrc crc;
+    const IOStatus readable = HandedOver(verification_info, crc);
+    if (!readable.ok()) return readable;
+    return NothingLost(ToIOStatus(file_.handle->Append(Bytes(data), crc), "appending to", file_.path));
+  });
 }
 
 IOStatus WritableFile::PositionedAppend(const Slice& data, uint64_t offset, const IOOptions&,
@@ -55,10 +56,15 @@ IOStatus WritableFile::PositionedAppend(const Slice& data, uint64_t offset, cons
   });
 }
 
-IOStatus WritableFile::PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
-                                        const DataVerificationInfo& verification_info, IODebugContext* dbg) {
-  IOStatus verified = Guarded([&] { return Verify(data, verification_info, offset); });
-  return verified.ok() ? PositionedAppend(data, offset, options, dbg) : verified;
+IOStatus WritableFile::PositionedAppend(const Slice& data, uint64_t offset, const IOOptions&,
+                                        const DataVerificationInfo& verification_info, IODebugContext*) {
+  return Guarded([&] {
+    KnownCrc crc;
+    const IOStatus readable = HandedOver(verification_info, crc);
+    if (!readable.ok()) return readable;
+    return NothingLost(
+        ToIOStatus(file_.handle->PositionedAppend(Bytes(data), offset, crc), "writing to", file_.path));
+  });
 }
 
 IOStatus WritableFile::Truncate(uint64_t size, const IOOptions&, IODebugContext*) {

@@ -2,8 +2,8 @@
 //
 // Buffered writers use Append; direct ones (use_direct_io() is true, plain files only) use PositionedAppend
 // of whole blocks, write the padded last block again when it grows, and Truncate to the true size in the end.
-// Writes that come with a checksum (DBOptions::checksum_handoff_file_types) are verified before they are
-// taken over: RocksDB hands over the plain, unmasked CRC32C in four little-endian bytes.
+// Writes that come with a checksum (DBOptions::checksum_handoff_file_types) are verified by the volume before they are
+// taken over (FileHandle::Append): RocksDB hands over the plain, unmasked CRC32C in four little-endian bytes.
 //
 // Threads: Sync and Fsync may run beside Append and Flush (IsSyncThreadSafe).
 #pragma once
@@ -42,7 +42,8 @@ class WritableFile final : public rocksdb::FSWritableFile {
   void PrepareWrite(size_t offset, size_t len, const IOOptions& options, IODebugContext* dbg) override;
 
  private:
-  IOStatus Verify(const Slice& data, const DataVerificationInfo& info, std::uint64_t offset) const;
+  // What is to be verified, if anything.
+  IOStatus HandedOver(const DataVerificationInfo& info, KnownCrc& crc) const;
 
   MountedFile file_;
   const bool direct_;

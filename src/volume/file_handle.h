@@ -14,6 +14,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "base/crc32c.h"
 #include "base/status.h"
 #include "file/extent_reader.h"
 #include "model/file_record.h"
@@ -30,9 +31,15 @@ class FileHandle {
   virtual void ReadMany(std::span<ReadRequest> requests) const = 0;
 
   // The following fail with kReadOnly on a handle opened for reading and on a read-only volume.
-  [[nodiscard]] virtual Status Append(ByteView bytes) = 0;
+  // `crc`, if given, is the CRC-32C that the bytes had when they were made. kCorruption if they have another one now:
+  // nothing of them is kept, and the file can be written on. Of a plain file it is the sum that is committed with them.
+  [[nodiscard]] virtual Status Append(ByteView bytes, KnownCrc crc) = 0;
+  [[nodiscard]] Status Append(ByteView bytes) { return Append(bytes, std::nullopt); }
   // `offset` is the end of the file, or lies in its last block, which is then overwritten from there.
-  [[nodiscard]] virtual Status PositionedAppend(ByteView bytes, std::uint64_t offset) = 0;
+  [[nodiscard]] virtual Status PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc) = 0;
+  [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset) {
+    return PositionedAppend(bytes, offset, std::nullopt);
+  }
   // To equal or shorter. Of a framed file durable at once, of a plain one with the next Sync or Close.
   [[nodiscard]] virtual Status Truncate(std::uint64_t size) = 0;
   [[nodiscard]] virtual Status Flush() = 0;

@@ -28,8 +28,10 @@ class ReaderHandle final : public FileHandle {
 
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
   void ReadMany(std::span<ReadRequest> requests) const override;
-  [[nodiscard]] Status Append(ByteView) override { return volume_->Refuse(); }
-  [[nodiscard]] Status PositionedAppend(ByteView, std::uint64_t) override { return volume_->Refuse(); }
+  [[nodiscard]] Status Append(ByteView, KnownCrc) override { return volume_->Refuse(); }
+  [[nodiscard]] Status PositionedAppend(ByteView, std::uint64_t, KnownCrc) override {
+    return volume_->Refuse();
+  }
   [[nodiscard]] Status Truncate(std::uint64_t) override { return volume_->Refuse(); }
   [[nodiscard]] Status Flush() override { return volume_->Refuse(); }
   [[nodiscard]] Status Sync() override { return volume_->Refuse(); }

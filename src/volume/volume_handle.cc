@@ -66,10 +66,10 @@ void VolumeHandle::ReadManyPlain(std::span<ReadRequest> requests) const {
   }
 }
 
-Status VolumeHandle::AppendFramed(ByteView bytes) {
+Status VolumeHandle::AppendFramed(ByteView bytes, KnownCrc crc) {
   Meter meter(core_->metrics(), Operation::kWalWrite);
   if (meter.timed()) core_->CountWritten();
-  return meter.Done(file_->framed->Append(bytes), bytes.size());
+  return meter.Done(file_->framed->Append(bytes, crc), bytes.size());
 }
 
 Status VolumeHandle::SyncFile() {
@@ -78,26 +78,26 @@ Status VolumeHandle::SyncFile() {
   return file_->framed->Sync();
 }
 
-Status VolumeHandle::Append(ByteView bytes) {
+Status VolumeHandle::Append(ByteView bytes, KnownCrc crc) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
-  if (file_->framed) return AppendFramed(bytes);
+  if (file_->framed) return AppendFramed(bytes, crc);
   Meter meter(core_->metrics(), Operation::kNonWalWrite);
-  Status appended = meter.Done(file_->plain->Append(bytes), bytes.size());
+  Status appended = meter.Done(file_->plain->Append(bytes, crc), bytes.size());
   core_->CountWritten();
   return appended;
 }
 
-Status VolumeHandle::PositionedAppend(ByteView bytes, std::uint64_t offset) {
+Status VolumeHandle::PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
   if (file_->plain) {
     Meter meter(core_->metrics(), Operation::kNonWalWrite);
-    return meter.Done(file_->plain->PositionedAppend(bytes, offset), bytes.size());
+    return meter.Done(file_->plain->PositionedAppend(bytes, offset, crc), bytes.size());
   }
   if (offset != file_->framed->size()) {
     return Fail(Code::kInvalidArgument, fmt::format("file {}: written at {} but its end is at {}",
                                                     file_->id.value, offset, file_->framed->size()));
   }
-  return AppendFramed(bytes);
+  return AppendFramed(bytes, crc);
 }
 
 Status VolumeHandle::Truncate(std::uint64_t size) {

@@ -19,8 +19,8 @@ class VolumeHandle final : public FileHandle {
 
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
   void ReadMany(std::span<ReadRequest> requests) const override;
-  [[nodiscard]] Status Append(ByteView bytes) override;
-  [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset) override;
+  [[nodiscard]] Status Append(ByteView bytes, KnownCrc crc) override;
+  [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc) override;
   [[nodiscard]] Status Truncate(std::uint64_t size) override;
   [[nodiscard]] Status Flush() override;
   [[nodiscard]] Status Sync() override;
@@ -37,7 +37,7 @@ class VolumeHandle final : public FileHandle {
 
   // Inside the volume already, but for the gate.
   void ReadManyPlain(std::span<ReadRequest> requests) const;
-  [[nodiscard]] Status AppendFramed(ByteView bytes);
+  [[nodiscard]] Status AppendFramed(ByteView bytes, KnownCrc crc);
   [[nodiscard]] Status SyncFile();
 
   const std::shared_ptr<VolumeCore> core_;

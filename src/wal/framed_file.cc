@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/checksum_handoff.h"
 #include "base/sync_point.h"
 
 namespace zenfs {
@@ -78,7 +79,8 @@ std::uint64_t FramedFile::size() const {
   return SizeLocked();
 }
 
-Status FramedFile::Append(ByteView bytes) {
+Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
+  if (crc) ZENFS_RETURN_IF_ERROR(CheckHandoff(bytes.size(), Crc32c(bytes), crc));
   MutexLock lock(mutex_);
   while (rewriting_) turn_.Wait(mutex_);
   while (!bytes.empty()) {

@@ -52,7 +52,8 @@ class FramedFile {
   ~FramedFile();
 
   FileId id() const { return id_; }
-  [[nodiscard]] Status Append(ByteView bytes) EXCLUDES(mutex_);
+  // `crc`, if given, is what the bytes are meant to have: kCorruption if they don't, and none of them is taken.
+  [[nodiscard]] Status Append(ByteView bytes, KnownCrc crc = std::nullopt) EXCLUDES(mutex_);
   // All bytes appended so far survive the death of this process when this returns.
   [[nodiscard]] Status Flush() EXCLUDES(mutex_);
   // All bytes appended so far are with the device when this returns.

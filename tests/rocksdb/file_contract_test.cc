@@ -150,6 +150,7 @@ TEST_P(BothShapes, WrittenBytesMustMatchTheChecksumHandedOver) {
   checksum[0] ^= 1;
   const IOStatus refused = file->Append(bytes, io_, DataVerificationInfo{checksum}, nullptr);
   EXPECT_TRUE(refused.IsCorruption()) << refused.ToString();
+  EXPECT_FALSE(refused.GetDataLoss()) << "RocksDB has the bytes still";
   EXPECT_TRUE(file->Append(bytes, io_, DataVerificationInfo{"123"}, nullptr).IsInvalidArgument());
   ASSERT_STATUS_OK(file->Close(io_, nullptr));
   EXPECT_EQ(ReadWhole(*fs_, GetParam()), bytes);

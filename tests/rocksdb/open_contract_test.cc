@@ -72,6 +72,10 @@ TEST_F(FileContract, DirectWriterRewritesItsLastBlockAndTruncates) {
   const std::size_t rest = (bytes.size() - again + 4095) / 4096 * 4096;
   std::string checksum;
   PutFixed<std::uint32_t>(checksum, Crc32c(AsBytes(page(again, rest))));
+  std::string wrong = checksum;
+  wrong[3] ^= 0x10;
+  EXPECT_TRUE(file->PositionedAppend(page(again, rest), again, io_, DataVerificationInfo{wrong}, nullptr)
+                  .IsCorruption());
   ASSERT_STATUS_OK(
       file->PositionedAppend(page(again, rest), again, io_, DataVerificationInfo{checksum}, nullptr));
   ASSERT_STATUS_OK(file->Truncate(bytes.size(), io_, nullptr));
