@@ -370,6 +370,7 @@ set(ZENFS_TESTS_cli
 
 # src/testing: helpers that tests share, never in a product
 set(ZENFS_SOURCES_testing
+  testing/bit_rot.cc
   testing/borrowed_device.cc
   testing/crash_device.cc
   testing/device_data.cc

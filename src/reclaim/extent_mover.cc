@@ -26,14 +26,19 @@ std::vector<Extent> ExtentsIn(const FileRecord& file, ZoneId zone, const Geometr
 
 Status ExtentMover::MoveOut(ZoneId zone, const Pause& pause) {
   const ZonePin pin = env_.zones->Pin(zone);  // not reset, and not used anew, while it is read
-  Status busy;
+  Status busy, damaged;
   for (const std::shared_ptr<const FileRecord>& file : env_.files_in(zone)) {
     const Status moved = MoveFile(*file, zone, pause);
     if (moved) continue;
-    if (moved.error().code() != Code::kBusy) return moved;
-    busy = moved;  // no reason not to empty the zone of the others
+    switch (moved.error().code()) {
+      case Code::kBusy: busy = moved; break;  // no reason not to empty the zone of the others
+      case Code::kCorruption:
+        damaged = Fail(moved.error().With(fmt::format("file {} stays where it is", file->id.value)));
+        break;
+      default: return moved;
+    }
   }
-  return busy;
+  return damaged ? busy : damaged;
 }
 
 Status ExtentMover::MoveFile(const FileRecord& file, ZoneId zone, const Pause& pause) {
@@ -60,6 +65,7 @@ Status ExtentMover::CheckUnchanged(const FileRecord& now, ZoneId zone,
 }
 
 Status ExtentMover::CopyExtent(const Extent& extent, Lifetime lifetime, Copy& copy, const Pause& pause) {
+  std::uint32_t crc = 0;
   for (std::uint64_t done = 0; done < extent.length;) {
     if (stopped_.load(std::memory_order_relaxed)) {
       return Fail(Code::kShutdown, env_.device->name() + ": is being unmounted");
@@ -67,15 +73,25 @@ Status ExtentMover::CopyExtent(const Extent& extent, Lifetime lifetime, Copy& co
     const SteadyTime begin = SteadyNow();
     const std::uint64_t length = std::min(kPieceBytes, extent.length - done);
     ZENFS_RETURN_IF_ERROR(
-        CopyPiece({extent.file_offset + done, extent.place + done, length}, lifetime, copy));
+        CopyPiece({extent.file_offset + done, extent.place + done, length}, lifetime, crc, copy));
     done += length;
     if (pause) pause(SteadyNow() - begin);
   }
-  return {};
+  return crc == extent.crc.value_or(crc) ? Status() : Damaged(extent);
 }
 
-// Whole blocks are copied, so the padding of a file's last block goes with it.
-Status ExtentMover::CopyPiece(const Extent& piece, Lifetime lifetime, Copy& copy) {
+Status ExtentMover::Damaged(const Extent& extent) const {
+  const Geometry& geometry = env_.device->geometry();
+  const ZoneId zone = geometry.ZoneOf(extent.place);
+  return Fail(
+      Code::kCorruption,
+      fmt::format("{}: zone {} at byte {}: the {} bytes there do not have the checksum with which they were "
+                  "written; they are not moved",
+                  env_.device->name(), zone.value, extent.place - geometry.ZoneStart(zone), extent.length));
+}
+
+// Whole blocks are copied, so the padding of a file's last block goes with it. `crc` goes on over the file's bytes.
+Status ExtentMover::CopyPiece(const Extent& piece, Lifetime lifetime, std::uint32_t& crc, Copy& copy) {
   const Geometry& geometry = env_.device->geometry();
   if (piece_.capacity() < kPieceBytes) piece_ = AlignedBuffer(kPieceBytes);
   piece_.Resize(RoundUp(piece.length, geometry.block_size));
@@ -87,7 +103,9 @@ Status ExtentMover::CopyPiece(const Extent& piece, Lifetime lifetime, Copy& copy
                                             {&rest, 1}, Deadline::After(kWaitForZone)));
     ZENFS_RETURN_IF_ERROR(Verify(placed.place, rest.first(placed.length)));
     const std::uint64_t length = std::min(placed.length, piece.length - done);
-    copy.to.push_back({piece.file_offset + done, placed.place, length});
+    const std::uint32_t own = Crc32c(rest.first(length));
+    crc = Crc32cWhole(crc, own, length);
+    copy.to.push_back({piece.file_offset + done, placed.place, length, own});
     copy.pins.push_back(std::move(placed.pin));
     bytes_moved_.fetch_add(placed.length, std::memory_order_relaxed);
     done += placed.length;

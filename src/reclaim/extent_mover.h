@@ -1,7 +1,9 @@
 // Moves the live extents out of a zone, so that it can be reset.
 //
 // Rule 5 of the design: a file points to a copy only after the copy was written, read back and found the same, flushed
-// and committed; on any error the old extent stays. The copies are made without holding anything up: a file that was
+// and committed; on any error the old extent stays. An extent whose bytes do not have its checksum is not moved: what
+// was right once may be got back from the device by other means, and a copy with a checksum of its own would hide the
+// damage. Copies carry checksums. The copies are made without holding anything up: a file that was
 // changed meanwhile keeps its old extents, and the copy becomes garbage.
 //
 //   with_file{ nobody writes it? } --> copy, compare --> with_file{ same extents as copied? --> commit --> moved }
@@ -47,7 +49,8 @@ class ExtentMover {
   explicit ExtentMover(Env env) : env_(std::move(env)) {}
 
   // OK when no committed file has an extent in `zone` any more. Errors: those of reading, writing, committing;
-  // kCorruption when a copy did not read back as it was written; kBusy when a file could not be moved just now;
+  // kCorruption when a copy did not read back as it was written, or a file's bytes are not what its checksums say (the
+  // zone is emptied of the others then); kBusy when a file could not be moved just now;
   // kShutdown after Stop.
   [[nodiscard]] Status MoveOut(ZoneId zone, const Pause& pause = {});
   void Stop() { stopped_.store(true, std::memory_order_relaxed); }
@@ -65,7 +68,8 @@ class ExtentMover {
                                       const std::vector<Extent>& from) const;
   [[nodiscard]] Status MoveFile(const FileRecord& file, ZoneId zone, const Pause& pause);
   [[nodiscard]] Status CopyExtent(const Extent& extent, Lifetime lifetime, Copy& copy, const Pause& pause);
-  [[nodiscard]] Status CopyPiece(const Extent& piece, Lifetime lifetime, Copy& copy);
+  [[nodiscard]] Status CopyPiece(const Extent& piece, Lifetime lifetime, std::uint32_t& crc, Copy& copy);
+  [[nodiscard]] Status Damaged(const Extent& extent) const;
   [[nodiscard]] Status Verify(DeviceOffset place, ByteView written);
 
   const Env env_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/aligned_buffer.h"
+#include "base/crc32c.h"
 
 namespace zenfs {
 namespace {
@@ -13,6 +14,7 @@ constexpr std::uint64_t kCopyBytes = 1 << 20;
 struct Copy {
   std::vector<Extent> extents;
   std::vector<ZonePin> pins;
+  std::uint32_t again = 0;  // CRC of the front of it that stood in extents before
 };
 
 // Writes all of `buffer` (padded to blocks); the last extent is `padding` bytes shorter than what was
@@ -24,7 +26,10 @@ Status WritePiece(const LogFoldEnv& env, SinkCursor& cursor, ByteView bytes, std
         ExtentSink::Placed placed,
         env.sink->Write(cursor, Lifetime::kNotSet, {&bytes, 1}, Deadline::After(std::chrono::seconds(1))));
     const std::uint64_t length = std::min(placed.length, file_end - file_offset);
-    copy.extents.push_back({.file_offset = file_offset, .place = placed.place, .length = length});
+    copy.extents.push_back({.file_offset = file_offset,
+                            .place = placed.place,
+                            .length = length,
+                            .crc = Crc32c(bytes.first(length))});
     copy.pins.push_back(std::move(placed.pin));
     file_offset += length;
     bytes = bytes.subspan(placed.length);
@@ -32,7 +37,9 @@ Status WritePiece(const LogFoldEnv& env, SinkCursor& cursor, ByteView bytes, std
   return {};
 }
 
-Result<Copy> CopyRange(const LogFoldEnv& env, const FramedFile& file, const FramedFile::FoldRange& range) {
+// `extents_end`: the bytes of the range below it stand in extents already.
+Result<Copy> CopyRange(const LogFoldEnv& env, const FramedFile& file, const FramedFile::FoldRange& range,
+                       std::uint64_t extents_end) {
   Copy copy;
   SinkCursor cursor;
   AlignedBuffer buffer(kCopyBytes);
@@ -40,6 +47,9 @@ Result<Copy> CopyRange(const LogFoldEnv& env, const FramedFile& file, const Fram
     buffer.Resize(std::min(kCopyBytes, range.to - at));
     ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(at, buffer.Span()));
     if (n != buffer.size()) return Fail(Code::kBusy, "a log was truncated while it was folded");
+    if (at < extents_end) {
+      copy.again = Crc32c(buffer.View(0, std::min<std::uint64_t>(n, extents_end - at)), copy.again);
+    }
     buffer.PadTo(env.block_size);
     ZENFS_RETURN_IF_ERROR(WritePiece(env, cursor, buffer.View(), at, at + n, copy));
     at += n;
@@ -47,14 +57,29 @@ Result<Copy> CopyRange(const LogFoldEnv& env, const FramedFile& file, const Fram
   return copy;
 }
 
-Status FoldFile(const LogFoldEnv& env, FramedFile& file, ZoneId zone, std::uint64_t* bytes_moved) {
-  const FramedFile::FoldRange range = file.RangeToFold(zone);
+// The last block of a file's extents is copied again if it was not full, which cuts the last of them. What is left of it
+// keeps a checksum: it goes in front of the copy, as it is.
+void KeepChecksum(const FileRecord& record, Copy& copy, FramedFile::FoldRange& range) {
+  if (record.extents.empty() || record.ExtentsEnd() <= range.from) return;
+  Extent last = record.extents.back();
+  if (!last.crc || last.file_offset >= range.from) return;
+  last.crc = Crc32cFront(*last.crc, copy.again, last.end() - range.from);
+  last.length = range.from - last.file_offset;
+  range.from = last.file_offset;
+  copy.extents.insert(copy.extents.begin(), last);
+}
+
+Status FoldFile(const LogFoldEnv& env, FramedFile& file, const FileRecord& record, ZoneId zone,
+                std::uint64_t* bytes_moved) {
+  FramedFile::FoldRange range = file.RangeToFold(zone);
   if (range.to == 0) return {};
-  ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(env, file, range));
+  const std::uint64_t bytes = range.to - range.from;
+  ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(env, file, range, record.ExtentsEnd()));
+  KeepChecksum(record, copy, range);
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
   const Status committed = env.commit(rewrite.edits);
   file.EndFold(rewrite, committed.has_value());
-  if (committed) *bytes_moved += range.to - range.from;
+  if (committed) *bytes_moved += bytes;
   return committed;
 }
 
@@ -64,7 +89,9 @@ Status FoldLogZone(const LogFoldEnv& env, ZoneId zone, std::uint64_t* bytes_move
   Status busy;
   for (const std::shared_ptr<FramedFile>& file : env.logs->All()) {
     if (file->RangeToFold(zone).to == 0) continue;
-    const Status folded = env.with_file(file->id(), [&] { return FoldFile(env, *file, zone, bytes_moved); });
+    const Status folded = env.with_file(file->id(), [&](const FileRecord& record) {
+      return FoldFile(env, *file, record, zone, bytes_moved);
+    });
     if (folded) continue;
     if (folded.error().code() != Code::kBusy) return folded;
     busy = folded;  // gone or truncated meanwhile: no reason not to empty the zone of the others

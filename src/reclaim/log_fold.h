@@ -19,8 +19,8 @@ struct LogFoldEnv {
   LogStore* logs = nullptr;
   ExtentSink* sink = nullptr;
   std::uint32_t block_size = 4096;
-  // Runs `body` while no other action changes the file; fails if the file is gone.
-  std::function<Status(FileId, const std::function<Status()>& body)> with_file;
+  // Runs `body` on the file as it is committed, while no other action changes it; fails if the file is gone.
+  std::function<Status(FileId, const std::function<Status(const FileRecord&)>& body)> with_file;
   // Commits after a flush of the device's cache.
   std::function<Status(std::vector<Edit>)> commit;
 };

@@ -20,9 +20,10 @@ class FoldRig : public WalRig {
     env = {.logs = &logs,
            .sink = sink.get(),
            .block_size = kTestBlock,
-           .with_file = [this](FileId id, const std::function<Status()>& body) -> Status {
-             if (state().FindFile(id) == nullptr) return Fail(Code::kBusy, "the file is gone");
-             return body();
+           .with_file = [this](FileId id, const std::function<Status(const FileRecord&)>& body) -> Status {
+             const auto record = state().FindFile(id);
+             if (record == nullptr) return Fail(Code::kBusy, "the file is gone");
+             return body(*record);
            },
            .commit = [this](std::vector<Edit> edits) -> Status {
              if (fail_commits) return Fail(Code::kIo, "the metadata log cannot be written");
@@ -85,17 +86,40 @@ TEST(LogFoldTest, FileLargerThanOneCopyIsFoldedWhole) {
   ASSERT_TRUE(file->Append(AsBytes(text)));
   ASSERT_TRUE(file->Sync());
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
-  const LogFoldEnv env{.logs = &logs,
-                       .sink = sink.get(),
-                       .block_size = kTestBlock,
-                       .with_file = [](FileId, const std::function<Status()>& body) { return body(); },
-                       .commit = [&rig](std::vector<Edit> edits) { return rig.Commit(std::move(edits)); }};
+  const LogFoldEnv env{
+      .logs = &logs,
+      .sink = sink.get(),
+      .block_size = kTestBlock,
+      .with_file = [&rig](FileId id, const auto& body) { return body(*rig.state().FindFile(id)); },
+      .commit = [&rig](std::vector<Edit> edits) { return rig.Commit(std::move(edits)); }};
   std::uint64_t moved = 0;
   ASSERT_TRUE(FoldLogZone(env, last, &moved));
   EXPECT_EQ(moved, text.size());
   EXPECT_EQ(WalRig::Content(*file), text);
   EXPECT_EQ(rig.Recovered(file->id()), text);
   EXPECT_EQ(rig.state().FindFile(file->id())->ExtentsEnd(), text.size());
+}
+
+// Each fold begins in the middle of the last block of the one before.
+TEST(LogFoldTest, FoldedPartsHaveChecksumsAlsoWhereTheyWereCut) {
+  FoldRig rig;
+  const auto file = rig.Stored(5000, 1);
+  std::string text = TestText(5000, 1);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    ASSERT_TRUE(FoldLogZone(rig.env, rig.ZoneOf(file->Pieces().back().place), &rig.moved));
+    std::uint64_t summed = 0;
+    for (const Extent& extent : rig.state().FindFile(file->id())->extents) {
+      ASSERT_TRUE(extent.crc);
+      EXPECT_EQ(*extent.crc, Crc32c(AsBytes(text).subspan(extent.file_offset, extent.length)));
+      summed += extent.length;
+    }
+    EXPECT_EQ(summed, text.size());
+    ASSERT_TRUE(file->Append(AsBytes(TestText(6000, round))));
+    ASSERT_TRUE(file->Sync());
+    text += TestText(6000, round);
+    EXPECT_EQ(WalRig::Content(*file), text);
+    EXPECT_EQ(rig.Recovered(file->id()), text);
+  }
 }
 
 TEST(LogFoldTest, ZoneWithoutLiveFramesCostsNothing) {

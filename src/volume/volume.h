@@ -134,7 +134,7 @@ class Volume {
   virtual WriteCounters write_counters() const = 0;
   // The page that this mount counts in, for DecodeMetrics; empty for a volume that counts nothing.
   virtual ByteView metrics_page() const { return {}; }
-  // What a mount found damaged and worked around, and of a read-only one also what waits for the next read-write mount
+  // What a mount found damaged and worked around, or came upon since when it moved files, and of a read-only one also what waits for the next read-write mount
   // after the death of a writer; one sentence each, none on a sound volume.
   virtual std::vector<std::string> notices() const = 0;
   virtual Status health() const = 0;

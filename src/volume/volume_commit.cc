@@ -42,23 +42,25 @@ Result<LogZone> VolumeCore::Reserve(ZoneId zone) {
 Status VolumeCore::Release(ZoneId zone) { return Commit({ReleaseLogZones{{zone}}}); }
 
 Status VolumeCore::FoldZone(ZoneId zone) {
-  const LogFoldEnv env{.logs = &logs_,
-                       .sink = copy_sink_.get(),
-                       .block_size = geometry_.block_size,
-                       .with_file = [this](FileId id, const std::function<Status()>& body) -> Status {
-                         ZENFS_ASSIGN_OR_RETURN(
-                             const Catalog::Action action,
-                             catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                               if (view.state().FindFile(id) == nullptr) {
-                                 return Fail(Code::kBusy,
-                                             fmt::format("file {} is gone or not committed yet", id.value));
-                               }
-                               keys.exclusive.push_back(id);
-                               return {};
-                             }));
-                         return body();
-                       },
-                       .commit = [this](std::vector<Edit> edits) { return Commit(std::move(edits), true); }};
+  const LogFoldEnv env{
+      .logs = &logs_,
+      .sink = copy_sink_.get(),
+      .block_size = geometry_.block_size,
+      .with_file = [this](FileId id, const std::function<Status(const FileRecord&)>& body) -> Status {
+        std::shared_ptr<const FileRecord> record;
+        ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                               catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                                 record = view.state().FindFile(id);
+                                 if (record == nullptr) {
+                                   return Fail(Code::kBusy,
+                                               fmt::format("file {} is gone or not committed yet", id.value));
+                                 }
+                                 keys.exclusive.push_back(id);
+                                 return {};
+                               }));
+        return body(*record);
+      },
+      .commit = [this](std::vector<Edit> edits) { return Commit(std::move(edits), true); }};
   std::uint64_t moved = 0;
   const Status folded = FoldLogZone(env, zone, &moved);
   folded_bytes_.fetch_add(moved, std::memory_order_relaxed);

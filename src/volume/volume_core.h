@@ -73,7 +73,7 @@ class VolumeCore final : public Volume,
   MetalogStats metalog_stats() const override;
   WriteCounters write_counters() const override;
   ByteView metrics_page() const override { return metrics_.page(); }
-  std::vector<std::string> notices() const override { return notices_; }
+  std::vector<std::string> notices() const override EXCLUDES(broken_mutex_);
   Status health() const override;
 
   // --- CommitSink ---
@@ -201,6 +201,7 @@ class VolumeCore final : public Volume,
 
   mutable Mutex broken_mutex_;  // leaf
   Status broken_ GUARDED_BY(broken_mutex_);
+  std::vector<std::string> damage_ GUARDED_BY(broken_mutex_);  // found since the mount
 };
 
 }  // namespace zenfs

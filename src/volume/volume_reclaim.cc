@@ -58,7 +58,20 @@ Status VolumeCore::EmptyZone(ZoneId zone) {
 
 Status VolumeCore::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
   MutexLock lock(mover_mutex_);
-  return mover_->MoveOut(zone, pause);
+  Status moved = mover_->MoveOut(zone, pause);
+  if (!moved && moved.error().code() == Code::kCorruption) {
+    MutexLock leaf(broken_mutex_);
+    std::string text = moved.error().ToString();
+    if (std::ranges::find(damage_, text) == damage_.end()) damage_.push_back(std::move(text));
+  }
+  return moved;
+}
+
+std::vector<std::string> VolumeCore::notices() const {
+  MutexLock lock(broken_mutex_);
+  std::vector<std::string> all = notices_;
+  all.insert(all.end(), damage_.begin(), damage_.end());
+  return all;
 }
 
 // In parts, so that nobody who opens or names a file waits for a walk over all of them. A file that comes meanwhile is

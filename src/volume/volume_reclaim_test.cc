@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/sync_point.h"
 #include "base/thread.h"
+#include "testing/bit_rot.h"
 #include "testing/faulty_device.h"
 #include "volume/volume_test_util.h"
 
@@ -172,6 +173,55 @@ TEST_F(Reclaim, ADirectWriterGoesOnBehindWhatWasMoved) {
   writer->reset();
   Remount();
   ExpectAllThere();
+}
+
+class ReclaimOfDamage : public Reclaim {
+ protected:
+  void MountRotten() {
+    ASSERT_TRUE(IsOk(volume_->Unmount()));
+    Result<std::shared_ptr<Volume>> volume = Volume::Mount(Borrow(rot_), {});
+    ASSERT_TRUE(IsOk(volume));
+    volume_ = *std::move(volume);
+  }
+  BitRot rot_{*device_};
+};
+
+// A copy with a checksum of its own would make the damage look sound.
+TEST_F(ReclaimOfDamage, AFileWhoseBytesAreNotWhatItsChecksumSaysStaysWhereItIs) {
+  MakeHalfDeadZones();
+  const ZoneId zone = FirstZoneOf("03.sst");
+  MountRotten();
+  rot_.Flip(volume_->Layout("03.sst")->extents.front().place + 4711);
+  const Status emptied = volume_->EmptyZone(zone);
+  EXPECT_EQ(CodeOf(emptied), Code::kCorruption);
+  EXPECT_NE(emptied.error().ToString().find("do not have the checksum"), std::string::npos);
+  EXPECT_EQ(FirstZoneOf("03.sst"), zone);
+  for (const auto& [name, content] : files_) {
+    if (name == "03.sst") continue;
+    EXPECT_NE(FirstZoneOf(name), zone) << name << " could have been moved";
+  }
+  ASSERT_EQ(volume_->notices().size(), 1u);
+  EXPECT_NE(volume_->notices().front().find("stays where it is"), std::string::npos);
+  rot_.Heal();
+  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  ExpectAllThere();
+}
+
+TEST_F(Reclaim, MovedFilesKeepTheirChecksums) {
+  MakeHalfDeadZones();
+  const auto sum = [this] {
+    std::uint32_t whole = 0;
+    const auto layout = volume_->Layout("03.sst");
+    for (const Extent& extent : layout->extents) {
+      EXPECT_TRUE(extent.crc);
+      whole = Crc32cWhole(whole, extent.crc.value_or(0), extent.length);
+    }
+    return whole;
+  };
+  const std::uint32_t before = sum();
+  EXPECT_EQ(before, Crc32c(AsBytes(files_["03.sst"])));
+  ASSERT_TRUE(IsOk(volume_->EmptyZone(FirstZoneOf("03.sst"))));
+  EXPECT_EQ(sum(), before);
 }
 
 // What happens to the file between its copy and the commit of it wins.

@@ -1,0 +1,18 @@
+#include "testing/bit_rot.h"
+
+#include "testing/immediate_queue.h"
+
+namespace zenfs {
+
+Status BitRot::Read(DeviceOffset offset, ByteSpan into) {
+  ZENFS_RETURN_IF_ERROR(device_.Read(offset, into));
+  const auto end = bits_.lower_bound(offset.value + into.size());
+  for (auto it = bits_.lower_bound(offset.value); it != end; ++it) {
+    into[it->first - offset.value] ^= std::byte{it->second};
+  }
+  return {};
+}
+
+std::unique_ptr<IoQueue> BitRot::CreateQueue(std::size_t) { return std::make_unique<ImmediateQueue>(*this); }
+
+}  // namespace zenfs
