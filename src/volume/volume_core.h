@@ -116,6 +116,10 @@ class VolumeCore final : public Volume,
   void ForgetLeft();
   // The counters as they are, for whoever asked for a file of them.
   [[nodiscard]] Status KeepMetrics();
+  // All bytes of all framed files are with the device when this succeeds.
+  [[nodiscard]] Status WriteOutLogs();
+  // The last commit of a mount; nothing else writes or commits any more.
+  [[nodiscard]] Status SealAtTheEnd(bool forget_buffers);
   // Nothing is in the buffers any more when this succeeds, and the metadata log says so.
   [[nodiscard]] Status EndStaging();
 

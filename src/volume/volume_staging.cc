@@ -141,13 +141,17 @@ void VolumeCore::ForgetLeft() {
   SweepLeftBehind(directory, device_->identity(), staging_->path());
 }
 
-Status VolumeCore::EndStaging() {
+Status VolumeCore::WriteOutLogs() {
   Status first;  // all are tried: a file that can still be written must not wait for one that can't
   for (const std::shared_ptr<FramedFile>& file : logs_.All()) {
     const Status written = file->WriteOut();
     if (first && !written) first = written;
   }
-  ZENFS_RETURN_IF_ERROR(first);
+  return first;
+}
+
+Status VolumeCore::EndStaging() {
+  ZENFS_RETURN_IF_ERROR(WriteOutLogs());
   ZENFS_RETURN_IF_ERROR(Commit({SetBufferPlace{""}}));
   return staging_->Remove();
 }

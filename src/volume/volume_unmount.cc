@@ -1,6 +1,9 @@
 // The end of a mount. What open files have buffered is written and committed; then the threads end and the
 // device is given back, so that it can be mounted again, in this process too. Handles that are still open
 // find the gate closed; the memory they point to lives until the last of them is gone.
+//
+// The last commit seals what logs have open, and says that there are no append buffers any more. So behind a clean end
+// every frame is vouched for: one that is missing later is damage, and is named, be it the very last.
 #include "volume/volume_core.h"
 
 namespace zenfs {
@@ -31,12 +34,10 @@ Status VolumeCore::Unmount() {
     if (first && !status) first = status;
   }
   // After a mount that failed, what the metadata log names may still be the last one's: it stays named.
-  if (staging_to_end && staging_named_ == Named::kNo) {
-    IgnoreError(staging_->Remove());
-  } else if (staging_to_end && staging_named_ == Named::kYes) {
-    const Status ended = EndStaging();
-    if (first && !ended) first = ended;
-  }
+  const bool mounted = staging_named_ == Named::kYes;
+  if (staging_to_end && staging_named_ == Named::kNo) IgnoreError(staging_->Remove());
+  const Status written = mounted && staging_to_end ? WriteOutLogs() : Status();
+  if (first && !written) first = written;
   if (mover_ != nullptr) mover_->Stop();
   if (log_ != nullptr) log_->Stop();
   if (zones_ != nullptr) {
@@ -45,6 +46,10 @@ Status VolumeCore::Unmount() {
     zones_->Stop();
   }
   if (reclaimer_ != nullptr) reclaimer_->Join();
+  if (mounted && written) {  // nobody else commits any more
+    const Status sealed = SealAtTheEnd(staging_to_end);
+    if (first && !sealed) first = sealed;
+  }
   if (metalog_ != nullptr) {
     if (first) first = metalog_->health();
     metalog_->Stop();
@@ -54,6 +59,23 @@ Status VolumeCore::Unmount() {
   device_.reset();
   metrics_.MoveHome();  // nobody counts any more, and the shared page may go
   return first;
+}
+
+Status VolumeCore::SealAtTheEnd(bool forget_buffers) {
+  std::vector<Edit> edits;
+  for (const std::shared_ptr<FramedFile>& file : logs_.All()) {
+    std::optional<SealLog> seal = file->SealOfOpenWindow();
+    const auto record = catalog_->FindFile(file->id());
+    if (!seal || record == nullptr) continue;
+    seal->mtime_seconds = record->mtime_seconds;
+    edits.push_back(*std::move(seal));
+  }
+  const bool seals = !edits.empty();
+  if (forget_buffers) edits.push_back(SetBufferPlace{""});
+  if (edits.empty()) return {};
+  // A seal must not outlive the frames it vouches for.
+  ZENFS_RETURN_IF_ERROR(Commit(std::move(edits), seals));
+  return forget_buffers ? staging_->Remove() : Status();
 }
 
 }  // namespace zenfs

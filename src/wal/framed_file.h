@@ -18,6 +18,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -69,6 +70,10 @@ class FramedFile {
   // Reads at most into.size() bytes, fewer only at the end of the file. Errors: kCorruption for lost bytes.
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const EXCLUDES(mutex_);
   std::vector<Piece> Pieces() const EXCLUDES(mutex_);
+  // The edit that seals the open window, so that each of its frames is vouched for; for the end of a mount. The caller
+  // sets the time, and flushes the device before it commits. None if the window is empty, or if bytes of the file are
+  // not on the device.
+  std::optional<SealLog> SealOfOpenWindow() const EXCLUDES(mutex_);
 
   // A change of the committed part, in three steps: Begin* computes the edits (a truncation holds writers
   // off, a fold does not), the caller commits, End* takes over the outcome. End must follow every successful

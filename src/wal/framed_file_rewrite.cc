@@ -27,6 +27,14 @@ std::vector<LogWindow> FramedFile::WindowsUpTo(std::uint64_t end) const {
   return kept;
 }
 
+std::optional<SealLog> FramedFile::SealOfOpenWindow() const {
+  MutexLock lock(mutex_);
+  if (!error_ || busy_ || !active_.empty() || !flight_.empty()) return std::nullopt;
+  if (next_sequence_ == open_first_sequence_) return std::nullopt;
+  return SealLog{
+      .id = id_, .windows = WindowsUpTo(index_.end()), .next_sequence = next_sequence_, .size = index_.end()};
+}
+
 Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size) {
   ZENFS_RETURN_IF_ERROR(WriteOut());
   MutexLock lock(mutex_);

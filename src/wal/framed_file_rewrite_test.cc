@@ -264,5 +264,39 @@ TEST(FramedFileRewriteTest, FoldOfARangeThatWasTruncatedMeanwhileIsRefused) {
   EXPECT_TRUE(Append(*file, "goes on"));
 }
 
+TEST(SealAtTheEndTest, SealVouchesForEveryFrame) {
+  WalRig rig(TestGeometry(16, 8));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  EXPECT_FALSE(file->SealOfOpenWindow()) << "there is nothing to seal";
+  ASSERT_TRUE(Append(*file, "one"));
+  EXPECT_FALSE(file->SealOfOpenWindow()) << "bytes are not on the device";
+  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, "two"));
+  EXPECT_FALSE(file->SealOfOpenWindow()) << "bytes are not on the device";
+  ASSERT_TRUE(file->Sync());
+  const auto seal = file->SealOfOpenWindow();
+  ASSERT_TRUE(seal);
+  ASSERT_TRUE(rig.Commit({*seal}));
+  const auto record = rig.state().FindFile(file->id());
+  EXPECT_EQ(record->size, 6U);
+  EXPECT_EQ(record->windows, (std::vector<LogWindow>{{rig.state().epoch(), 1, 2, 6}}));
+  EXPECT_FALSE(rig.Replay(file->id()).open_window);
+  EXPECT_EQ(rig.Recovered(file->id()), "onetwo");
+}
+
+TEST(SealAtTheEndTest, FileThatCouldNotBeWrittenIsLeftToTheNextMount) {
+  WalRig rig(TestGeometry(16, 8));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "one"));
+  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, "two"));
+  rig.device.Inject({.command = Command::kWrite, .times = 1000});
+  EXPECT_FALSE(file->Sync());
+  rig.device.ClearFaults();
+  EXPECT_FALSE(file->SealOfOpenWindow());
+}
+
 }  // namespace
 }  // namespace zenfs

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "testing/bit_rot.h"
 #include "verify.h"
 #include "workloads.h"
 
@@ -34,6 +35,52 @@ std::string CutEverywhere(const EmulatorGeometry& geometry, const Workload& work
     }
   }
   return {};
+}
+
+// A seal that the end of a mount commits must not be there without the frames that it vouches for.
+TEST(Ordering, SealAtTheEndOfAMountNeverOutlivesItsFrames) {
+  const auto work = [](WorkloadRun& r) {
+    r.client->Create("a", "a.log");
+    r.client->Log("a", 2, 100);
+    r.client->Create("b", "b.log");
+    r.client->Log("b", 1, 100);
+    for (const char* log : {"a", "b"}) {
+      r.client->Append(log, 6000);
+      r.client->Flush(log);
+    }
+  };
+  const auto ended = [&](WorkloadRun& r) {
+    work(r);
+    r.client->Unmount();
+  };
+  const EmulatorGeometry geometry = ShapeNamed("Plenty").geometry;
+  const std::uint64_t before = RunWorkload(geometry, work, kNever).device->commands();
+  const WorkloadRun whole = RunWorkload(geometry, ended, kNever);
+  ASSERT_FALSE(whole.over()) << whole.WhyOver();
+  EXPECT_EQ(CutEverywhere(geometry, ended, before - 4, whole.device->commands(), 200), "");
+}
+
+// What is gone behind a mount that ended well is damage, be it the last frame of all: it is named, not forgotten.
+TEST(Ordering, LastFrameThatIsGoneBehindACleanEndIsNamed) {
+  WorkloadRun run = RunWorkload(
+      ShapeNamed("Plenty").geometry,
+      [](WorkloadRun& r) {
+        r.client->Create("log", "log.log");
+        r.client->Log("log", 3, 100);
+      },
+      kNever);
+  ASSERT_FALSE(run.over()) << run.WhyOver();
+  const auto layout = run.volume->Layout("log.log");
+  ASSERT_TRUE(layout);
+  run.client->Unmount();
+  run.volume.reset();
+  BitRot rot(*run.device);
+  rot.Flip(layout->frames.back().place);
+  const auto volume = MountBorrowed(rot);
+  ASSERT_TRUE(volume) << volume.error().ToString();
+  ASSERT_EQ((*volume)->notices().size(), 1u);
+  EXPECT_NE((*volume)->notices().front().find("bytes 200 to 300 are lost"), std::string::npos)
+      << (*volume)->notices().front();
 }
 
 TEST(Ordering, FramesBeyondAGapStayDeadWhenTheGapIsFilledAgain) {

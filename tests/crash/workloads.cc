@@ -198,6 +198,31 @@ void Moves(WorkloadRun& run) {
   c.Compare();
 }
 
+// Mounts that end while logs are open: with frames that were synced, with frames that were only written out, and with
+// bytes that were only appended.
+void Unmounts(WorkloadRun& run) {
+  Client& c = *run.client;
+  for (int round = 0; round < 3 && !run.over(); ++round) {
+    const std::string synced = fmt::format("synced{}", round);
+    const std::string flushed = fmt::format("flushed{}", round);
+    c.Create(synced, synced + ".log");
+    c.Log(synced, 3, 1000);
+    c.Create(flushed, flushed + ".log");
+    c.Log(flushed, 1, 100);
+    c.Append(flushed, 5000);
+    c.Flush(flushed);
+    c.Append(synced, 300);
+    c.WriteFile(fmt::format("{}.sst", round), 9000);
+    if (!run.Remount()) return;
+    c.Compare();
+    c.Reopen(synced, synced + ".log");
+    c.Log(synced, 1, 700);
+    if (round == 1) c.Truncate(synced, 2000);
+    if (!run.Remount()) return;
+  }
+  run.client->Unmount();
+}
+
 }  // namespace
 
 std::vector<DeviceShape> DeviceShapes() {
@@ -231,7 +256,8 @@ DeviceShape ShapeNamed(const std::string& name) {
 }
 
 std::vector<NamedWorkload> Workloads() {
-  return {{"Database", Database}, {"Names", Names}, {"Content", Content}, {"Churn", Churn}, {"Moves", Moves}};
+  return {{"Database", Database}, {"Names", Names}, {"Content", Content},
+          {"Churn", Churn},       {"Moves", Moves}, {"Unmounts", Unmounts}};
 }
 
 bool WorkloadRun::Remount() {
