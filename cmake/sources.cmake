@@ -55,6 +55,7 @@ set(ZENFS_SOURCES_device
   device/checked_device.cc
   device/guarded_device.cc
   device/metered_device.cc
+  device/paced_view.cc
   device/read_only_view.cc
   device/request_check.cc
   device/zone_info.cc
@@ -127,6 +128,7 @@ set(ZENFS_SOURCES_metalog
   metalog/roll.cc
   metalog/snapshot.cc
   metalog/zone_reader.cc
+  metalog/zone_survey.cc
 )
 set(ZENFS_TESTS_metalog
   metalog/follower_test.cc
@@ -219,6 +221,7 @@ set(ZENFS_SOURCES_volume
   volume/check_extents.cc
   volume/check_volume.cc
   volume/counting_sink.cc
+  volume/file_paths.cc
   volume/foreign.cc
   volume/format_volume.cc
   volume/live_state.cc
@@ -228,6 +231,10 @@ set(ZENFS_SOURCES_volume
   volume/mount_table.cc
   volume/reader_handle.cc
   volume/reader_volume.cc
+  volume/scrub.cc
+  volume/scrub_files.cc
+  volume/scrub_logs.cc
+  volume/scrub_metadata.cc
   volume/volume_commit.cc
   volume/volume_files.cc
   volume/volume_handle.cc
@@ -244,6 +251,8 @@ set(ZENFS_TESTS_volume
   volume/format_volume_test.cc
   volume/metrics_file_test.cc
   volume/reader_volume_test.cc
+  volume/scrub_live_test.cc
+  volume/scrub_test.cc
   volume/volume_files_test.cc
   volume/volume_flush_kill_test.cc
   volume/volume_flush_test.cc
@@ -343,6 +352,7 @@ set(ZENFS_SOURCES_cli
   cli/rename.cc
   cli/restore.cc
   cli/rmdir.cc
+  cli/scrub.cc
   cli/prometheus_families.cc
   cli/stats.cc
   cli/stats_table.cc

@@ -15,6 +15,8 @@ std::span<const Verb> Verbs() {
       {"exporter", "Serve the figures of file systems to Prometheus", MakeExporter},
       {"check", "Verify every invariant, changing nothing; exit 0 clean, 1 findings, 2 not checked",
        MakeCheck, kCheckImpossible},
+      {"scrub", "Read everything and verify all checksums; exit 0 clean, 1 findings, 2 not scrubbed",
+       MakeScrub, kCheckImpossible},
       {"dump", "Print zones, files and where their bytes lie, as JSON", MakeDump},
       {"backup", "Copy files to a directory of the host, verified; goes on where it stopped", MakeBackup},
       {"restore", "Copy files of the host into a file system, verified; goes on where it stopped",

@@ -15,6 +15,7 @@ std::unique_ptr<Action> MakeZones(CLI::App& app);
 std::unique_ptr<Action> MakeStats(CLI::App& app);
 std::unique_ptr<Action> MakeExporter(CLI::App& app);
 std::unique_ptr<Action> MakeCheck(CLI::App& app);
+std::unique_ptr<Action> MakeScrub(CLI::App& app);
 std::unique_ptr<Action> MakeDump(CLI::App& app);
 std::unique_ptr<Action> MakeBackup(CLI::App& app);
 std::unique_ptr<Action> MakeRestore(CLI::App& app);
@@ -30,7 +31,7 @@ std::unique_ptr<Action> MakeVersion(CLI::App& app);
 std::unique_ptr<Action> MakeCompletion(CLI::App& app);
 std::unique_ptr<Action> MakeHelp(CLI::App& app);
 
-// Of `zenfs check`.
+// Of `zenfs check` and `zenfs scrub`.
 inline constexpr int kCheckClean = 0;
 inline constexpr int kCheckFindings = 1;
 inline constexpr int kCheckImpossible = 2;

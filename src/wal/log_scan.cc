@@ -48,7 +48,8 @@ class ZoneWindow {
 }  // namespace
 
 std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
-                          const std::function<void(const ScannedFrame&)>& found, std::uint64_t from) {
+                          const std::function<void(const ScannedFrame&)>& found, std::uint64_t from,
+                          const std::function<void(std::uint64_t, const ParsedFrame&)>& passed_over) {
   const std::uint32_t block = device.geometry().block_size;
   const std::uint64_t length = info.WrittenBytes();
   const FrameSeed seed = FrameSeed::Of(volume, zone.zone, zone.generation, zone.salt);
@@ -60,6 +61,7 @@ std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone
       frame = ParseFrame(window.From(at, frame.needed), seed, block, length - at);
     }
     if (!frame.valid()) {
+      if (passed_over) passed_over(at, frame);
       at += block;
       continue;
     }

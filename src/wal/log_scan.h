@@ -30,8 +30,10 @@ struct ScannedFrame {
 // Log-data frames of `zone`, in the order of their places, handed to `found`; frames of plain data are passed
 // over. `info` is the device's report of the zone. There are no errors: a zone that can't be read has no
 // frames. The scan begins at byte `from` of the zone, and returns the byte behind the last frame it found (or
-// `from`): who calls again with that, once the zone has grown, finds each frame once.
+// `from`): who calls again with that, once the zone has grown, finds each frame once. `passed_over`, if given, gets the
+// blocks that are no frame, with the byte in the zone, and what they look like: of a damaged frame, the header as read.
 std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
-                          const std::function<void(const ScannedFrame&)>& found, std::uint64_t from = 0);
+                          const std::function<void(const ScannedFrame&)>& found, std::uint64_t from = 0,
+                          const std::function<void(std::uint64_t, const ParsedFrame&)>& passed_over = {});
 
 }  // namespace zenfs

@@ -7,6 +7,7 @@
 #include "testing/borrowed_device.h"
 #include "volume/check_volume.h"
 #include "volume/format_volume.h"
+#include "volume/scrub.h"
 
 namespace zenfs {
 namespace {
@@ -97,6 +98,15 @@ std::string FirstCheckError(ZonedDevice& image) {
   return {};
 }
 
+std::string FirstScrubError(ZonedDevice& image) {
+  const auto report = ScrubVolume(image, {});
+  if (!report) return report.error().ToString();
+  for (const ScrubFinding& finding : report->findings) {
+    if (finding.severity == Severity::kError) return finding.text;
+  }
+  return {};
+}
+
 std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<const Model*>& models) {
   return VerifyImage(image, kind, models, {});
 }
@@ -125,6 +135,8 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   volume.reset();
   if (const std::string error = FirstCheckError(image); !error.empty())
     return "check after recovery: " + error;
+  if (const std::string error = FirstScrubError(image); !error.empty())
+    return "scrub after recovery: " + error;
   if (std::string why = StillThere(*mounted_only, *found, options, "power lost right after recovery");
       !why.empty())
     return why;

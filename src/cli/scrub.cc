@@ -1,0 +1,91 @@
+#include "volume/scrub.h"
+
+#include <fmt/format.h>
+
+#include "cli/device_option.h"
+#include "cli/flags.h"
+#include "cli/verbs.h"
+
+namespace zenfs {
+namespace {
+
+std::string_view SeverityName(Severity severity) {
+  switch (severity) {
+    case Severity::kNote: return "note";
+    case Severity::kWarning: return "warning";
+    case Severity::kError: return "error";
+  }
+  return "error";
+}
+
+Json ToJson(const ScrubFinding& finding) {
+  Json json{{"severity", SeverityName(finding.severity)}, {"text", finding.text}};
+  if (finding.zone) json["zone"] = finding.zone->value;
+  if (finding.offset) json["offset"] = finding.offset->value;
+  if (!finding.paths.empty()) json["paths"] = finding.paths;
+  return json;
+}
+
+Json ToJson(const ScrubReport& report) {
+  Json findings = Json::array();
+  for (const ScrubFinding& finding : report.findings) findings.push_back(ToJson(finding));
+  return {{"clean", report.clean()},
+          {"superblocks", report.superblocks},
+          {"metadata_frames", report.metadata_frames},
+          {"log_frames", report.log_frames},
+          {"files", report.files},
+          {"extents", report.extents},
+          {"extent_bytes", report.extent_bytes},
+          {"extents_without_checksum", report.extents_without_checksum},
+          {"bytes_without_checksum", report.bytes_without_checksum},
+          {"findings", std::move(findings)}};
+}
+
+class ScrubAction : public Action {
+ public:
+  explicit ScrubAction(CLI::App& app) : device_(app) {
+    AddSize(app, "--rate", options_.bytes_per_second,
+            "Read at most so many bytes a second; 0: as fast as it goes");
+    AddJson(app, json_);
+  }
+
+  Result<int> Run(Console& console) override {
+    ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
+    options_.progress = [&console](std::uint64_t done, std::uint64_t of) {
+      console.Progress("scrubbing", done, of);
+    };
+    ZENFS_ASSIGN_OR_RETURN(const ScrubReport report, ScrubVolume(*named.device, options_));
+    console.EndProgress();
+    if (json_) {
+      console.PrintJson(ToJson(report));
+    } else {
+      PrintText(report, console);
+    }
+    return report.clean() ? kCheckClean : kCheckFindings;
+  }
+
+ private:
+  static void PrintText(const ScrubReport& report, Console& console) {
+    for (const ScrubFinding& finding : report.findings) {
+      console.Print(fmt::format("{}: {}\n", SeverityName(finding.severity), Printable(finding.text)));
+    }
+    console.Print(
+        fmt::format("{}: {} superblocks, {} metadata frames, {} log frames, {} files, {} extents, {} MB\n",
+                    report.clean() ? "Clean" : "DAMAGED", report.superblocks, report.metadata_frames,
+                    report.log_frames, report.files, report.extents, WholeMegabytes(report.extent_bytes)));
+    if (report.extents_without_checksum == 0) return;
+    console.Print(fmt::format("{} extents of {} MB without checksum: they can be read, more can't be said\n",
+                              report.extents_without_checksum,
+                              WholeMegabytes(report.bytes_without_checksum)));
+  }
+
+  DeviceOption device_;
+  ScrubOptions options_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeScrub(CLI::App& app) { return MakeAction<ScrubAction>(app); }
+
+}  // namespace zenfs

@@ -1,0 +1,116 @@
+#include "metalog/zone_survey.h"
+
+#include <algorithm>
+
+#include "metalog/metazones.h"
+#include "metalog/zone_reader.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 1 << 20;
+
+class Survey {
+ public:
+  Survey(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info)
+      : device_(device),
+        superblock_(superblock),
+        layout_(device.geometry().block_size),
+        start_(info.start),
+        reader_(device, info.id, info.WrittenBytes()) {
+    out_.zone = info.id;
+    out_.written = info.WrittenBytes();
+  }
+
+  ZoneSurvey Run() {
+    LookAtSuperblock();
+    if (out_.written < layout_.frames_at) return std::move(out_);
+    out_.header = FindLogHeader(reader_.View(layout_.header_at, layout_.frames_at - layout_.header_at),
+                                superblock_.seed, out_.zone, layout_.block_size);
+    if (out_.header) WalkFrames();
+    return std::move(out_);
+  }
+
+ private:
+  void LookAtSuperblock() {
+    AlignedBuffer buffer(RoundUp(kSuperblockBytes, layout_.block_size));
+    buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), out_.written));
+    if (const Status read = device_.Read(start_, buffer.Span()); !read) {
+      out_.superblock = read.error();
+      return;
+    }
+    const Result<Superblock> copy = DecodeSuperblock(buffer.View());
+    if (!copy) {
+      out_.superblock = copy.error();
+    } else {
+      out_.superblock_differs = *copy != superblock_;
+    }
+  }
+
+  void WalkFrames() {
+    const FrameSeed seed =
+        FrameSeed::Of(superblock_.seed, out_.zone, out_.header->generation, out_.header->salt);
+    ZoneSurvey::Gap gap;  // of no bytes: none
+    std::optional<std::uint64_t> next;  // ordinal; the zone's first one is not told by its header alone
+    for (std::uint64_t at = layout_.frames_at; at < reader_.end();) {
+      const std::uint64_t limit = reader_.end() - at;
+      ParsedFrame frame = ParseFrame(reader_.View(at, layout_.block_size), seed, layout_.block_size, limit);
+      if (frame.verdict == FrameVerdict::kTooShort) {
+        frame = ParseFrame(reader_.View(at, frame.needed), seed, layout_.block_size, limit);
+      }
+      if (!frame.valid()) {
+        if (gap.bytes == 0) gap = ZoneSurvey::Gap{.at = at};
+        Extend(gap, at);
+        at += layout_.block_size;
+        continue;
+      }
+      if (gap.bytes != 0) {
+        gap.inside = true;
+        gap.last_frame = std::max(frame.header.epoch, std::uint64_t{1}) - 1;
+        gap.first_frame = next.value_or(gap.last_frame);
+        Add(gap);
+        gap = {};
+      }
+      ++out_.frames;
+      out_.complete = out_.complete || frame.header.kind == FrameKind::kRollComplete;
+      next = frame.header.epoch + 1;
+      at += frame.header.BytesOnDevice(layout_.block_size);
+    }
+    if (gap.bytes != 0) Add(gap);
+  }
+
+  void Extend(ZoneSurvey::Gap& gap, std::uint64_t at) {
+    gap.bytes += layout_.block_size;
+    const ByteView block = reader_.View(at, layout_.block_size).first(layout_.block_size);
+    gap.empty = gap.empty && std::ranges::all_of(block, [](std::byte b) { return b == std::byte{0}; });
+  }
+
+  void Add(ZoneSurvey::Gap gap) {
+    if (gap.empty) gap.unreadable = !CanRead(gap);  // the walk sees zeros where it could not read
+    out_.gaps.push_back(gap);
+  }
+
+  bool CanRead(const ZoneSurvey::Gap& gap) {
+    AlignedBuffer piece(std::min(kPieceBytes, gap.bytes));
+    for (std::uint64_t done = 0; done < gap.bytes; done += piece.size()) {
+      piece.Resize(std::min(kPieceBytes, gap.bytes - done));
+      if (!device_.Read(start_ + gap.at + done, piece.Span())) return false;
+    }
+    return true;
+  }
+
+  ZonedDevice& device_;
+  const Superblock& superblock_;
+  const MetazoneLayout layout_;
+  const DeviceOffset start_;
+  ZoneReader reader_;
+  ZoneSurvey out_;
+};
+
+}  // namespace
+
+ZoneSurvey SurveyMetazone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info) {
+  return Survey(device, superblock, info).Run();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,148 @@
+#include "volume/scrub.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/sync_point.h"
+#include "device/paced_view.h"
+#include "device/read_only_view.h"
+#include "metalog/follower.h"
+#include "metalog/probe.h"
+#include "volume/scrub_files.h"
+#include "volume/scrub_logs.h"
+#include "volume/scrub_metadata.h"
+
+namespace zenfs {
+namespace {
+
+// What looks damaged while the volume is written is looked at so often again, so long after.
+constexpr int kLooksAgain = 2;
+constexpr std::chrono::milliseconds kBetweenLooks{100};
+
+class Scrub {
+ public:
+  Scrub(ZonedDevice& device, const Superblock& superblock, const ScrubOptions& options)
+      : device_(device), superblock_(superblock), options_(options), follower_(device, superblock) {}
+
+  Result<ScrubReport> Run() {
+    ZENFS_ASSIGN_OR_RETURN(Look look, LookAtBothLogs());
+    for (int i = 0; i < kLooksAgain && look.moved && !look.report.clean(); ++i) {
+      SleepUntil(SteadyNow() + kBetweenLooks);
+      ZENFS_ASSIGN_OR_RETURN(Look again, LookAtBothLogs());
+      std::erase_if(again.report.findings, [&](const ScrubFinding& finding) {
+        return std::ranges::find(look.report.findings, finding) == look.report.findings.end();
+      });
+      look = std::move(again);
+    }
+    if (look.state) ReadFiles(*look.state, look.report);
+    return std::move(look.report);
+  }
+
+ private:
+  // The metadata and the logs, which are read as a whole.
+  struct Look {
+    ScrubReport report;
+    std::optional<State> state;  // none: the metadata log could not be replayed
+    bool moved = false;          // it was written meanwhile, so findings may be of the race
+  };
+
+  Result<Look> LookAtBothLogs() {
+    Look look;
+    done_ = 0;
+    ScrubContext context{device_, superblock_, advance_, look.report};
+    const auto refreshed = follower_.Refresh();
+    if (!refreshed && refreshed.error().code() == Code::kTimedOut) return Fail(refreshed.error());
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll());
+    LogPicture picture;
+    std::optional<std::uint64_t> generation;
+    if (refreshed) {
+      look.state = follower_.state();  // the follower's goes on when it is asked
+      picture = follower_.picture();
+      generation = follower_.generation();
+    } else {
+      look.report.findings.push_back(
+          {.severity = Severity::kError,
+           .text = fmt::format("the files can't be looked at, because the metadata log "
+                               "can't be replayed: {}",
+                               refreshed.error().ToString()),
+           .zone = std::nullopt,
+           .offset = std::nullopt,
+           .paths = {}});
+      ZENFS_ASSIGN_OR_RETURN(picture, TakeLogPicture(device_, superblock_));
+    }
+    SyncPoint::Reach("ScrubVolume:reported");
+    Expect(picture, look.state, report);
+    ScrubMetadata(context, picture, generation);
+    if (look.state) ScrubLogs(context, *look.state, FilePaths(*look.state), report);
+    ZENFS_ASSIGN_OR_RETURN(const LogCheck check, CheckLog(device_, superblock_, picture));
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, ReportAll());
+    look.moved = check.moved ||
+                 !std::ranges::equal(report, after, {}, &ZoneInfo::WrittenBytes, &ZoneInfo::WrittenBytes);
+    return look;
+  }
+
+  void ReadFiles(const State& state, ScrubReport& out) {
+    ScrubContext context{device_, superblock_, advance_, out};
+    const FilePaths paths(state);
+    FileScrub scrub(context, [this](FileId id) { return FindNow(id); });
+    std::vector<std::shared_ptr<const FileRecord>> files;
+    for (const auto& [id, record] : state.files()) files.push_back(record);
+    std::ranges::sort(files, {}, [](const auto& record) { return record->id; });
+    for (const auto& record : files) scrub.File(record, paths);
+  }
+
+  std::shared_ptr<const FileRecord> FindNow(FileId id) {
+    // Damage of the log that came since does not speak for what was read; as it was known last, then.
+    if (!follower_.Refresh()) return last_state_.FindFile(id);
+    last_state_ = follower_.state();
+    return last_state_.FindFile(id);
+  }
+
+  Result<std::vector<ZoneInfo>> ReportAll() {
+    return device_.Report(ZoneId(0), device_.geometry().zone_count);
+  }
+
+  void Expect(const LogPicture& picture, const std::optional<State>& state,
+              std::span<const ZoneInfo> report) {
+    total_ = 0;
+    for (const ZoneInfo& info : picture.zones) total_ += info.WrittenBytes();
+    if (!state) return;
+    last_state_ = *state;
+    for (const auto& [id, zone] : state->log_zones()) {
+      if (id.value < report.size()) total_ += report[id.value].WrittenBytes();
+    }
+    for (const auto& [id, record] : state->files()) {
+      for (const Extent& extent : record->extents) {
+        total_ += RoundUp(extent.length, device_.geometry().block_size);
+      }
+    }
+  }
+
+  ZonedDevice& device_;
+  const Superblock& superblock_;
+  const ScrubOptions& options_;
+  LogFollower follower_;
+  State last_state_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_ = 0;
+  const std::function<void(std::uint64_t)> advance_ = [this](std::uint64_t bytes) {
+    done_ += bytes;
+    if (options_.progress) options_.progress(std::min(done_, total_), total_);
+  };
+};
+
+}  // namespace
+
+bool ScrubReport::clean() const {
+  return std::ranges::none_of(findings, [](const ScrubFinding& f) { return f.severity == Severity::kError; });
+}
+
+Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options) {
+  const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(device);
+  const std::unique_ptr<ZonedDevice> paced = MakePacedView(*view, options.bytes_per_second);
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(*paced));
+  return Scrub(*paced, superblock, options).Run();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,28 @@
+// What the parts of a scrub share.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "format/superblock.h"
+#include "volume/scrub.h"
+
+namespace zenfs {
+
+struct ScrubContext {
+  ZonedDevice& device;
+  const Superblock& superblock;
+  const std::function<void(std::uint64_t bytes)>& advance;  // so much more was read
+  ScrubReport& out;
+
+  void Add(Severity severity, std::string text, ZoneId zone, std::uint64_t at) {
+    out.findings.push_back({.severity = severity,
+                            .text = std::move(text),
+                            .zone = zone,
+                            .offset = device.geometry().ZoneStart(zone) + at,
+                            .paths = {}});
+  }
+};
+
+}  // namespace zenfs

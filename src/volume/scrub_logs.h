@@ -1,0 +1,16 @@
+// The part of a scrub that reads the log zones.
+#pragma once
+
+#include <span>
+
+#include "model/state.h"
+#include "volume/file_paths.h"
+#include "volume/scrub_context.h"
+
+namespace zenfs {
+
+// Every frame that a file of `state` points to. `report`: of all zones.
+void ScrubLogs(ScrubContext& context, const State& state, const FilePaths& paths,
+               std::span<const ZoneInfo> report);
+
+}  // namespace zenfs

@@ -1,0 +1,109 @@
+#include "volume/scrub_metadata.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "metalog/metazones.h"
+#include "metalog/zone_survey.h"
+
+namespace zenfs {
+namespace {
+
+class MetadataScrub {
+ public:
+  MetadataScrub(ScrubContext& context, bool replayed, std::uint64_t generation)
+      : context_(context),
+        layout_(context.device.geometry().block_size),
+        replayed_(replayed),
+        generation_(generation) {}
+
+  void Zone(const ZoneSurvey& survey) {
+    ++context_.out.superblocks;
+    Superblock(survey);
+    if (!survey.header) return NoHeader(survey);
+    if (survey.header->generation < generation_) return;  // superseded: nothing depends on it any more
+    context_.out.metadata_frames += survey.frames + 1;
+    for (const ZoneSurvey::Gap& gap : survey.gaps) Gap(survey, gap);
+    if (survey.header->generation > generation_ && survey.gaps.empty() && !survey.complete) {
+      Add(Severity::kNote, survey, layout_.header_at,
+          fmt::format(
+              "generation {} of the metadata log was begun there and is not complete; the next read-write "
+              "mount gives it up",
+              survey.header->generation));
+    }
+  }
+
+ private:
+  void Add(Severity severity, const ZoneSurvey& survey, std::uint64_t at, const std::string& what) {
+    context_.Add(severity, fmt::format("zone {} at byte {}: {}", survey.zone.value, at, what), survey.zone,
+                 at);
+  }
+
+  void Superblock(const ZoneSurvey& survey) {
+    if (survey.superblock && (survey.header || !replayed_)) {
+      Add(Severity::kError, survey, 0,
+          fmt::format("the copy of the superblock is damaged: {}", survey.superblock->ToString()));
+    } else if (survey.superblock_differs) {
+      Add(Severity::kError, survey, 0, "the copy of the superblock is not the same as the one in use");
+    }
+  }
+
+  // A roll that was cut off in its first writes leaves such a zone, too.
+  void NoHeader(const ZoneSurvey& survey) {
+    Add(replayed_ ? Severity::kWarning : Severity::kError, survey, layout_.header_at,
+        replayed_
+            ? "there is no valid log header: a roll of the metadata log was cut off there, or a superseded "
+              "generation is damaged; the next read-write mount resets the zone"
+            : "there is no valid log header");
+  }
+
+  void Gap(const ZoneSurvey& survey, const ZoneSurvey::Gap& gap) {
+    if (gap.inside) {
+      const std::string which = gap.first_frame == gap.last_frame
+                                    ? fmt::format("frame {}", gap.last_frame)
+                                    : fmt::format("frames {} to {}", gap.first_frame, gap.last_frame);
+      return Add(
+          Severity::kError, survey, gap.at,
+          fmt::format("{} of generation {} of the metadata log is damaged: {} bytes there are no valid frame",
+                      which, survey.header->generation, gap.bytes));
+    }
+    if (gap.empty && !gap.unreadable) return;  // the zone was finished before it was full
+    const std::string what = gap.unreadable ? "can't be read" : "are no valid frame";
+    if (survey.header->generation > generation_) {
+      return Add(Severity::kError, survey, gap.at,
+                 fmt::format(
+                     "{} bytes {}: generation {} of the metadata log, newer than the one in use, was cut off "
+                     "there or is damaged, and then commits may be missing",
+                     gap.bytes, what, survey.header->generation));
+    }
+    Add(Severity::kError, survey, gap.at,
+        fmt::format(
+            "{} bytes behind the end of the metadata log {}: a commit was cut off there, or the last one is "
+            "damaged and missing",
+            gap.bytes, what));
+  }
+
+  ScrubContext& context_;
+  const MetazoneLayout layout_;
+  const bool replayed_;
+  const std::uint64_t generation_;
+};
+
+}  // namespace
+
+void ScrubMetadata(ScrubContext& context, const LogPicture& picture,
+                   std::optional<std::uint64_t> generation) {
+  std::uint64_t highest = 0;
+  for (const std::optional<LogHeader>& head : picture.heads) {
+    if (head) highest = std::max(highest, head->generation);
+  }
+  MetadataScrub scrub(context, generation.has_value(), generation.value_or(highest));
+  for (const ZoneInfo& info : picture.zones) {
+    if (info.WrittenBytes() == 0 || info.condition == ZoneCondition::kOffline) continue;
+    scrub.Zone(SurveyMetazone(context.device, context.superblock, info));
+    context.advance(info.WrittenBytes());
+  }
+}
+
+}  // namespace zenfs

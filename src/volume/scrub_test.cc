@@ -1,0 +1,264 @@
+#include "volume/scrub.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "format/frame.h"
+#include "testing/bit_rot.h"
+#include "testing/faulty_device.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+std::string Text(std::size_t bytes, std::uint64_t seed) {
+  std::string text(bytes, '\0');
+  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + (i * 7 + i / 131 + seed) % 26);
+  return text;
+}
+
+// A place that a checksum covers, and what a scrub has to say when a bit of it is wrong.
+struct Target {
+  std::string what;
+  DeviceOffset place;
+  std::string path;  // of the file that is damaged; empty: metadata
+};
+
+class ScrubTest : public VolumeTest {
+ protected:
+  static constexpr std::uint32_t kBlock = 4096;
+
+  // Every kind of thing that a volume holds; unmounted behind it.
+  void Fill() {
+    // Enough commits for a roll, so that there is a superseded generation too.
+    const std::uint64_t generation = volume_->metalog_stats().generation;
+    for (int i = 0; volume_->metalog_stats().generation < generation + 2; ++i) {
+      ASSERT_LT(i, 5000);
+      ASSERT_TRUE(IsOk(volume_->MakeDirectory(fmt::format("dir{}", i % 10), true)));
+      ASSERT_TRUE(IsOk(volume_->RemoveDirectory(fmt::format("dir{}", i % 10))));
+    }
+    ASSERT_TRUE(IsOk(volume_->MakeDirectory("db", true)));
+    Put("db/one.sst", Text(100, 1));
+    Put("db/two.sst", Text(3 * kBlock + 17, 2));
+    Put("db/three.sst", Text(40 * kBlock, 3));
+    ASSERT_TRUE(IsOk(volume_->Link("db/two.sst", "also-two.sst")));
+    for (const char* name : {"db/a.log", "db/b.log"}) {
+      auto file = volume_->Create(name);
+      ASSERT_TRUE(IsOk(file));
+      for (int i = 0; i < 4; ++i) {
+        ASSERT_TRUE(IsOk((*file)->Append(AsBytes(Text(3000 + 900 * i, i)))));
+        ASSERT_TRUE(IsOk((*file)->Sync()));
+      }
+    }
+    for (const char* name : {"/db/one.sst", "/db/two.sst", "/db/three.sst", "/db/a.log", "/db/b.log"}) {
+      AddTargetsOf(name);
+    }
+    metadata_zones_ = volume_->superblock().metadata_zones;
+    ASSERT_TRUE(IsOk(volume_->Unmount()));
+    volume_.reset();
+    AddMetadataTargets();
+  }
+
+  void AddTargetsOf(const std::string& path) {
+    const auto layout = volume_->Layout(path);
+    ASSERT_TRUE(IsOk(layout));
+    for (const Extent& extent : layout->extents) {
+      for (std::uint64_t at = 0; at < extent.length; at += kBlock) {
+        targets_.push_back(
+            {path + " extent", extent.place + std::min(at + at / kBlock, extent.length - 1), path});
+      }
+      targets_.push_back({path + " last byte", extent.place + (extent.length - 1), path});
+    }
+    for (const Extent& frame : layout->frames) {
+      targets_.push_back({path + " frame payload", frame.place, path});
+      targets_.push_back({path + " frame end", frame.place + (frame.length - 1), path});
+      for (const std::uint64_t byte : {0, 4, 9, 24, 33, 60}) {
+        targets_.push_back(
+            {path + " frame header", DeviceOffset(frame.place.value - kFrameHeaderBytes + byte), path});
+      }
+    }
+  }
+
+  // Walks the frames of all metadata zones, which are sound yet; the highest generation is the one in use.
+  void AddMetadataTargets() {
+    std::uint64_t newest = 0;
+    for (const bool adding : {false, true}) {
+      for (const ZoneId zone : metadata_zones_) {
+        const ZoneInfo info = device_->Report(zone, 1)->front();
+        if (info.WrittenBytes() == 0) continue;
+        std::uint64_t generation = 0;
+        for (std::uint64_t at = kBlock; at < info.WrittenBytes();) {
+          const FrameHeader header = HeaderAt(info.start + at);
+          ASSERT_EQ(header.magic, kFrameMagic);
+          generation = header.file_offset;
+          if (adding && generation == newest) AddFrame(info.start + at, header);
+          at += header.BytesOnDevice(kBlock);
+        }
+        newest = std::max(newest, generation);
+        if (!adding) continue;
+        for (const std::uint64_t byte : {0, 33, 4000})
+          targets_.push_back({"superblock", info.start + byte, ""});
+      }
+    }
+  }
+  FrameHeader HeaderAt(DeviceOffset place) {
+    AlignedBuffer block(kBlock);
+    block.Resize(kBlock);
+    EXPECT_TRUE(IsOk(device_->Read(place, block.Span())));
+    FrameHeader header;
+    std::memcpy(&header, block.data(), sizeof header);
+    return header;
+  }
+  void AddFrame(DeviceOffset place, const FrameHeader& header) {
+    const std::string kind = fmt::format("metadata frame of kind {}", static_cast<int>(header.kind));
+    ++kinds_[header.kind];
+    targets_.push_back({kind, place + 4, ""});
+    targets_.push_back({kind, place + 25, ""});
+    if (header.payload_bytes == 0) return;
+    targets_.push_back({kind, place + header.header_bytes, ""});
+    targets_.push_back({kind, place + (header.header_bytes + header.payload_bytes - 1), ""});
+  }
+
+  static std::string Sentences(const ScrubReport& report) {
+    std::string text;
+    for (const ScrubFinding& finding : report.findings) text += finding.text + "\n";
+    return text;
+  }
+  static const ScrubFinding* ErrorIn(const ScrubReport& report, ZoneId zone, const std::string& path) {
+    const auto it = std::ranges::find_if(report.findings, [&](const ScrubFinding& finding) {
+      return finding.severity == Severity::kError && finding.zone == zone &&
+             (path.empty() || std::ranges::find(finding.paths, path) != finding.paths.end());
+    });
+    return it == report.findings.end() ? nullptr : &*it;
+  }
+
+  BitRot rot_{*device_};
+  std::vector<ZoneId> metadata_zones_;
+  std::vector<Target> targets_;
+  std::map<FrameKind, int> kinds_;
+};
+
+TEST_F(ScrubTest, ASoundVolumeIsCleanAndAllOfItIsCounted) {
+  Fill();
+  const auto report = ScrubVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_TRUE(report->findings.empty()) << Sentences(*report);
+  EXPECT_EQ(report->files, 5u);
+  EXPECT_EQ(report->extents_without_checksum, 0u);
+  EXPECT_EQ(report->extent_bytes, 100u + 3 * kBlock + 17 + 40 * kBlock);
+  EXPECT_GE(report->superblocks, 2u);
+  EXPECT_GE(report->log_frames, 8u);
+  EXPECT_GE(report->metadata_frames, 3u);
+}
+
+TEST_F(ScrubTest, AFlippedBitIsFoundWhereverItIsAndItsZoneAndFileAreNamed) {
+  Fill();
+  for (const FrameKind kind :
+       {FrameKind::kLogHeader, FrameKind::kSnapshot, FrameKind::kRollComplete, FrameKind::kCommit})
+    EXPECT_GT(kinds_[kind], 0) << static_cast<int>(kind);
+  std::uint8_t bits = 1;
+  for (const Target& target : targets_) {
+    rot_.Heal();
+    rot_.Flip(target.place, bits);
+    bits = bits == 0x80 ? 1 : static_cast<std::uint8_t>(bits << 1);
+    const auto report = ScrubVolume(rot_, {});
+    const std::string where = fmt::format("{} at {}", target.what, target.place.value);
+    ASSERT_TRUE(IsOk(report)) << where;
+    EXPECT_FALSE(report->clean()) << where;
+    EXPECT_NE(ErrorIn(*report, device_->geometry().ZoneOf(target.place), target.path), nullptr)
+        << where << " but found:\n"
+        << Sentences(*report);
+    if (target.path.empty()) continue;
+    for (const ScrubFinding& finding : report->findings) {
+      EXPECT_THAT(finding.paths, Contains(target.path)) << where << ": " << finding.text;
+      EXPECT_THAT(finding.text, HasSubstr(target.path));
+      EXPECT_LE(finding.offset->value, target.place.value) << where;
+    }
+  }
+}
+
+TEST_F(ScrubTest, AllThatIsDamagedIsReportedNotOnlyTheFirst) {
+  Fill();
+  std::vector<std::string> paths;
+  for (const Target& target : targets_) {
+    if (target.path.empty() || std::ranges::find(paths, target.path) != paths.end()) continue;
+    rot_.Flip(target.place);
+    paths.push_back(target.path);
+  }
+  const auto report = ScrubVolume(rot_, {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_EQ(paths.size(), 5u);
+  for (const std::string& path : paths) {
+    EXPECT_TRUE(std::ranges::any_of(report->findings, [&](const ScrubFinding& finding) {
+      return std::ranges::find(finding.paths, path) != finding.paths.end();
+    })) << path;
+  }
+  EXPECT_EQ(report->files, 5u);
+}
+
+TEST_F(ScrubTest, EachNameOfADamagedFileIsTold) {
+  Fill();
+  const auto target = std::ranges::find(targets_, "/db/two.sst", &Target::path);
+  rot_.Flip(target->place);
+  const auto report = ScrubVolume(rot_, {});
+  ASSERT_TRUE(IsOk(report));
+  ASSERT_EQ(report->findings.size(), 1u) << Sentences(*report);
+  EXPECT_THAT(report->findings.front().text,
+              HasSubstr("(/also-two.sst, /db/two.sst): bytes 0 to 12305 do not have"));
+}
+
+TEST_F(ScrubTest, BlocksThatCantBeReadAreNamedAndTheRestIsRead) {
+  Fill();
+  const auto target = std::ranges::find(targets_, "/db/two.sst", &Target::path);
+  FaultyDevice faulty(Borrow(*device_));
+  const ZoneId zone = device_->geometry().ZoneOf(target->place);
+  faulty.Inject({.command = FaultyDevice::Command::kRead, .times = 1'000'000, .zone = zone});
+  const auto report = ScrubVolume(faulty, {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_THAT(Sentences(*report), HasSubstr("/db/two.sst): bytes 4096 to 8192 can't be read ("));
+  EXPECT_EQ(report->files, 5u);
+}
+
+TEST_F(ScrubTest, FilesWithoutChecksumsAreReadAndCounted) {
+  Put("cut.sst", Text(5 * kBlock, 1));
+  ASSERT_TRUE(IsOk(volume_->Truncate("cut.sst", 2 * kBlock + 5)));
+  const auto report = ScrubVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_TRUE(report->clean());
+  EXPECT_EQ(report->extents_without_checksum, 1u);
+  EXPECT_EQ(report->bytes_without_checksum, 2 * kBlock + 5u);
+}
+
+TEST_F(ScrubTest, ReadsNoFasterThanAsked) {
+  Put("big.sst", Text(500'000, 1));
+  const SteadyTime begin = SteadyNow();
+  ASSERT_TRUE(IsOk(ScrubVolume(*device_, {.bytes_per_second = 4 << 20, .progress = {}})));
+  EXPECT_GE(SteadyNow() - begin, std::chrono::milliseconds(100));
+}
+
+TEST_F(ScrubTest, ProgressEndsWhereItSaidItWould) {
+  Fill();
+  std::uint64_t last = 0, total = 0;
+  ASSERT_TRUE(IsOk(
+      ScrubVolume(*device_, {.bytes_per_second = 0, .progress = [&](std::uint64_t done, std::uint64_t of) {
+                               EXPECT_GE(done, last);
+                               last = done;
+                               total = of;
+                             }})));
+  EXPECT_EQ(last, total);
+  EXPECT_GT(total, 40 * kBlock);
+}
+
+TEST_F(ScrubTest, ADeviceWithoutZenFsIsAnErrorAndNoReport) {
+  const auto empty = CreateMemoryDevice(SmallGeometry());
+  EXPECT_EQ(CodeOf(ScrubVolume(*empty, {})), Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,91 @@
+"""zenfs scrub: finds damage, names it, and tells by its exit status what came out."""
+import json
+import unittest
+
+from cli_case import CliCase, Image
+
+
+class Scrub(CliCase):
+    def filled(self):
+        """Files of both shapes, and a mount that ended well. Returns where the bytes of each lie."""
+        self.make_volume()
+        with self.mounted() as volume:
+            for name, size in {"one.sst": 100, "two.sst": 50000, "a.log": 9000}.items():
+                self.assertEqual(volume.request(f"write {name} {size} 1"), "ok 0")
+            self.assertEqual(volume.request("link two.sst also.sst"), "ok 0")
+        files = json.loads(self.ok("dump", f"--emu={self.image}"))["files"]
+        return {path.lstrip("/"): file for file in files for path in file["filename"]}
+
+    def damage(self, file, kind="extents", at=10):
+        """Turns bits round in the file's first extent or frame; returns its zone."""
+        image = Image(self.image)
+        place = file[kind][0]["start"] + at
+        image.damage(image.data_offset + place)
+        return place // image.zone_size
+
+    def scrubbed(self, *flags, status):
+        with self.unchanged():
+            outcome = self.zenfs("scrub", f"--emu={self.image}", *flags)
+        self.assertEqual((outcome.status, outcome.err), (status, ""), outcome.out)
+        return outcome.out
+
+    def test_sound_volume(self):
+        self.filled()
+        out = self.scrubbed(status=0)
+        self.assertEqual(out.count("\n"), 1, out)
+        self.assertRegex(out, r"^Clean: \d+ superblocks, \d+ metadata frames, \d+ log frames, 3 files, 2 extents, 0 MB")
+        report = json.loads(self.scrubbed("--json", status=0))
+        self.assertTrue(report["clean"])
+        self.assertEqual((report["files"], report["extent_bytes"], report["findings"]), (3, 50100, []))
+        self.assertEqual(report["extents_without_checksum"], 0)
+
+    def test_damage_is_named(self):
+        files = self.filled()
+        zones = {"two.sst": self.damage(files["two.sst"], at=20000), "a.log": self.damage(files["a.log"], "frames")}
+        report = json.loads(self.scrubbed("--json", status=1))
+        self.assertFalse(report["clean"])
+        found = {finding["paths"][-1].lstrip("/"): finding for finding in report["findings"]}
+        self.assertEqual(found.keys(), zones.keys())
+        for name, zone in zones.items():
+            self.assertEqual(found[name]["zone"], zone)
+            self.assertEqual(found[name]["severity"], "error")
+            self.assertIn(f"/{name}", found[name]["text"])
+        self.assertEqual(found["two.sst"]["paths"], ["/also.sst", "/two.sst"])
+        out = self.scrubbed(status=1)
+        self.assertEqual(out.count("error: "), 2, out)
+        self.assertIn("DAMAGED: ", out)
+        self.assertIn(f"they stand in zone {zones['two.sst']} from byte", out)
+
+    def test_damaged_superblock_copy(self):
+        made = self.make_volume()
+        image = Image(self.image)
+        copies = [zone for zone in made["metadata_zones"] if image.read(image.zone(zone), 8) == b"ZENFS3SB"]
+        if len(copies) < 2:  # a mount of its own rolls nothing; the one copy there is, then
+            image.damage(image.zone(copies[0]) + 200)
+            self.fails("scrub", f"--emu={self.image}", status=2, saying="superblock")
+            return
+        image.damage(image.zone(copies[-1]) + 200)
+        self.assertIn("the copy of the superblock is damaged", self.scrubbed(status=1))
+
+    def test_what_is_not_there_cant_be_scrubbed(self):
+        self.fails("scrub", f"--emu={self.image}", status=2, saying=[self.image, "No such file"])
+        self.make_device()
+        self.fails("scrub", f"--emu={self.image}", status=2, saying="no ZenFS")
+        self.fails("scrub", status=2, saying="no device given")
+        self.fails("scrub", f"--emu={self.image}", "--rate=fast", status=2, saying="--rate")
+
+    def test_slow_reading_finds_the_same(self):
+        self.filled()
+        self.assertIn("Clean: ", self.scrubbed("--rate=100M", status=0))
+
+    def test_beside_a_writer(self):
+        self.make_volume()
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("write one.sst 100000 1"), "ok 0")
+            self.assertEqual(volume.request("write a.log 9000 1"), "ok 0")
+            outcome = self.zenfs("scrub", f"--emu={self.image}")
+            self.assertEqual((outcome.status, outcome.err), (0, ""), outcome.out)
+
+
+if __name__ == "__main__":
+    unittest.main()
