@@ -17,12 +17,16 @@ set(ZENFS_CRASH_MODEL_SOURCES
   crash/workloads.cc
 )
 set(ZENFS_TESTS_crash
+  crash/every_subset.cc
+  crash/every_subset_group_test.cc
+  crash/every_subset_test.cc
   crash/flush_kill_test.cc
   crash/mkfs_crash_test.cc
   crash/ordering_test.cc
   crash/random_workload_test.cc
   crash/recorded_workload_test.cc
   crash/recovery_crash_test.cc
+  crash/seal_test.cc
 )
 set(ZENFS_SIMULATOR_SOURCES
   simulation/database_work.cc

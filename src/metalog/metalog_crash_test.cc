@@ -1,5 +1,6 @@
 // Power lost at every command of a workload of commits and rolls, and what a mount then finds.
 #include <atomic>
+#include <iostream>
 
 #include "base/sync_point.h"
 #include "base/thread.h"
@@ -187,6 +188,64 @@ TEST(MetalogCrash, PowerLostBesideARollIsNotTakenForDamage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ActiveZones, MetalogCrashTest, ::testing::Values(0u, 2u));
+
+// D3, D5: a snapshot that takes several zones, cut off after every command with every subset of what was not flushed.
+TEST(MetalogCrash, EverySubsetOfASnapshotOverSeveralZonesLeavesOneGenerationWhole) {
+  constexpr std::uint32_t kManyZones = 14;
+  constexpr std::uint64_t kCommits = 3;
+  constexpr std::size_t kImages =
+      300;  // of a cut; most have more, as each zone of the chain loses on its own
+  const EmulatorGeometry geometry = SmallGeometry(kZoneBytes, kManyZones);
+  const Superblock superblock = SuperblockFor(CrashDevice(geometry).geometry(), kManyZones);
+  CrashDevice before(geometry);
+  ZENFS_ASSERT_OK(Formatted(before, kManyZones));
+  State expected;
+  ASSERT_TRUE(expected.Apply(InitialEdits()));
+  {
+    const auto log = MustOpen(before, kManyZones);
+    for (std::uint64_t i = 0; i < kCommits; ++i) {  // about 30 KiB each
+      std::vector<Edit> edits = CreateNamed(kFirstTestId + i);
+      SetExtents large{.id = FileId(kFirstTestId + i)};
+      for (std::uint64_t e = 0; e < 3'000; ++e) {
+        large.extents.push_back({.file_offset = e * 4096,
+                                 .place = DeviceOffset((1ull << 40) + (i * 3'000 + e) * 8192),
+                                 .length = 4096});
+        large.size += 4096;
+      }
+      edits.emplace_back(std::move(large));
+      ASSERT_TRUE(expected.Apply(edits));
+      ZENFS_ASSERT_OK(log->Commit(std::move(edits)));
+    }
+  }
+  ZENFS_ASSERT_OK(before.Flush());
+  std::size_t images_seen = 0;
+  std::size_t complete = 0;
+  bool finished = false;
+  for (std::uint64_t last = 0; !finished; ++last) {
+    const auto device = before.Image(LossPolicy::KeepAll());
+    device->StopAfter(last);
+    {
+      const auto log = Metalog::Open(*device, superblock);
+      ASSERT_TRUE(log || device->stopped());
+      if (log && (*log)->Roll()) {
+        EXPECT_GT((*log)->stats().generation, 1u);
+      }
+    }
+    finished = !device->stopped();
+    const CrashDevice::Images images = device->EnumerateImages(kImages);
+    complete += images.complete ? 1 : 0;
+    images_seen += images.images.size();
+    for (const auto& image : images.images) {
+      const auto log = Metalog::Open(*image, superblock);
+      ASSERT_TRUE(log) << "after command " << last << ": " << log.error().ToString();
+      ASSERT_TRUE((*log)->recovered() == expected) << "after command " << last;
+      ZENFS_ASSERT_OK((*log)->Commit({BeginEpoch{1}}));
+    }
+  }
+  EXPECT_GT(complete, 3u);
+  std::cout << "snapshot over several zones: " << complete << " complete cuts, " << images_seen
+            << " images\n";
+}
 
 // Power is lost again and again while the log recovers and goes on.
 TEST(MetalogCrash, RecoveryMayBeInterruptedToo) {

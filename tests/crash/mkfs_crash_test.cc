@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <iostream>
+
+#include "every_subset.h"
 #include "testing/borrowed_device.h"
 #include "verify.h"
 #include "volume/format_volume.h"
@@ -54,39 +57,87 @@ TEST(MkfsCrash, LeavesNothingOrAMountableFileSystem) {
 
 // What is found before the new one is complete is the old one, whole, or nothing that can be mounted: never an earlier
 // state of the old one, nor one without its data.
+class ReplacedFileSystem {
+ public:
+  explicit ReplacedFileSystem(const Workload& work)
+      : old_(RunWorkload(ShapeNamed("Plenty").geometry, work, UINT64_MAX)) {
+    EXPECT_FALSE(old_.over()) << old_.WhyOver();
+    old_.client->DropHandles();
+    EXPECT_TRUE(old_.volume->Unmount());
+    EXPECT_TRUE(old_.device->Flush());
+  }
+
+  static Result<FormatReport> MkfsForce(ZonedDevice& device) {
+    return FormatVolume(device, {.label = {}, .uuid = {}, .force = true});
+  }
+  std::uint64_t Commands() const {
+    const auto whole = Fresh();
+    EXPECT_TRUE(MkfsForce(*whole));
+    return whole->commands();
+  }
+  std::unique_ptr<CrashDevice> Fresh() const { return old_.device->Image(LossPolicy::KeepAll()); }
+
+  // Empty if `image` may be found; `formatted`: mkfs had returned.
+  std::string WhyNot(CrashDevice& image, bool formatted) {
+    auto mounted = MountBorrowed(image);
+    if (!mounted) return formatted ? mounted.error().ToString() : std::string();
+    const auto found = Find(**mounted);
+    if (!found) return found.error().ToString();
+    if ((*mounted)->superblock().uuid == old_.volume->superblock().uuid) {
+      ++mounted_old_;
+      return formatted ? "the old one is mounted"
+                       : old_.client->model().WhyNot(*found, CrashKind::kPowerLost);
+    }
+    ++mounted_new_;
+    return found->empty() ? std::string() : "the new one is not empty";
+  }
+  void ExpectBothSeen() const {
+    EXPECT_GT(mounted_old_, 0);
+    EXPECT_GT(mounted_new_, 0);
+  }
+
+ private:
+  WorkloadRun old_;
+  int mounted_old_ = 0;
+  int mounted_new_ = 0;
+};
+
 TEST(MkfsCrash, ReplacingAFileSystemLeavesTheOldOneOrNothingOrTheNewOne) {
-  const DeviceShape shape = ShapeNamed("Plenty");
-  WorkloadRun old = RunWorkload(shape.geometry, Workloads().front().work, UINT64_MAX);
-  ASSERT_FALSE(old.over()) << old.WhyOver();
-  old.client->DropHandles();
-  ASSERT_TRUE(old.volume->Unmount());
-  const Uuid old_uuid = old.volume->superblock().uuid;
-  const auto before = old.device->Image(LossPolicy::KeepAll());
-  const auto whole = before->Image(LossPolicy::KeepAll());
-  ASSERT_TRUE(FormatVolume(*whole, {.label = {}, .uuid = {}, .force = true}));
-  int mounted_new = 0;
-  for (std::uint64_t cut = 0; cut <= whole->commands(); ++cut) {
-    const auto device = before->Image(LossPolicy::KeepAll());
+  ReplacedFileSystem replaced(Workloads().front().work);
+  for (std::uint64_t cut = 0, last = replaced.Commands(); cut <= last; ++cut) {
+    const auto device = replaced.Fresh();
     device->StopAfter(cut);
-    const auto formatted = FormatVolume(*device, {.label = {}, .uuid = {}, .force = true});
+    const bool formatted = ReplacedFileSystem::MkfsForce(*device).has_value();
     for (const LossPolicy loss : Losses(cut, 20)) {
       const auto image = device->Image(loss);
-      auto mounted = MountBorrowed(*image);
-      const std::string where = fmt::format("after command {}, {}", cut, Describe(loss));
-      if (!mounted) {
-        ASSERT_FALSE(formatted) << where << ": " << mounted.error().ToString();
-      } else if ((*mounted)->superblock().uuid == old_uuid) {
-        ASSERT_FALSE(formatted) << where;
-        const auto found = Find(**mounted);
-        ASSERT_TRUE(found) << where;
-        ASSERT_EQ(old.client->model().WhyNot(*found, CrashKind::kPowerLost), "") << where;
-      } else {
-        ++mounted_new;
-        ASSERT_TRUE(Find(**mounted)->empty()) << where;
-      }
+      ASSERT_EQ(replaced.WhyNot(*image, formatted), "") << "after command " << cut << ", " << Describe(loss);
     }
   }
-  EXPECT_GT(mounted_new, 0);
+  replaced.ExpectBothSeen();
+}
+
+TEST(MkfsCrash, ReplacingASmallFileSystemDoesSoWithEverySubsetOfWhatWasNotFlushed) {
+  ReplacedFileSystem replaced([](WorkloadRun& run) {
+    run.client->WriteFile("table.sst", 100);
+    run.client->Create("log", "1.log");
+    run.client->Log("log", 2, 100);
+  });
+  SubsetCount count;
+  for (std::uint64_t cut = 0, last = replaced.Commands(); cut <= last; ++cut) {
+    const auto device = replaced.Fresh();
+    device->StopAfter(cut);
+    const bool formatted = ReplacedFileSystem::MkfsForce(*device).has_value();
+    auto [images, complete] = device->EnumerateImages(ImagesOfACut());
+    ++count.cuts;
+    count.complete += complete ? 1 : 0;
+    count.images += images.size();
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      ASSERT_EQ(replaced.WhyNot(*images[i], formatted), "") << "after command " << cut << ", image " << i;
+    }
+  }
+  replaced.ExpectBothSeen();
+  EXPECT_EQ(count.complete, count.cuts);
+  std::cout << "mkfs --force: " << count.ToString() << "\n";
 }
 
 }  // namespace

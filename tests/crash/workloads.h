@@ -25,6 +25,8 @@ struct WorkloadRun {
   std::unique_ptr<CrashDevice> device;
   std::shared_ptr<Volume> volume;
   std::unique_ptr<Client> client;  // null until the first mount
+  // Clients that keep to directories of their own; where there are any, they and not `client` say what is expected.
+  std::vector<std::unique_ptr<Client>> beside = {};
   bool formatted = false;
   std::string error;  // of mkfs or a mount
 

@@ -1,0 +1,91 @@
+// Syncs of several threads that share a command, cut off after every command with every subset of what was not flushed.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <iostream>
+
+#include "base/thread.h"
+#include "every_subset.h"
+#include "testing/switched_points.h"
+
+namespace zenfs {
+namespace {
+
+constexpr int kWriters = 3;
+
+class EverySubsetOfAGroup : protected SwitchedPoints, public testing::Test {
+ protected:
+  // Writers that each have `bytes` unsynced in `name` under a directory of their own; they sync at once. The first to
+  // pass `write` waits there until all others have passed `queued`, or have failed.
+  CutOperation Group(const std::string& name, std::size_t bytes, const std::string& queued,
+                     const std::string& write) {
+    const auto before = [=](WorkloadRun& run) {
+      for (int i = 0; i < kWriters; ++i) {
+        const std::string root = fmt::format("{}", i);
+        run.client->MakeDirectory(root);
+        run.beside.push_back(std::make_unique<Client>(run.volume, 10 + i, root));
+        Client& writer = *run.beside.back();
+        writer.Create("f", root + "/" + name);
+        writer.Append("f", 100);
+        writer.Sync("f");
+        writer.Append("f", bytes);
+      }
+      // The log's reserve is filled beside this: no commit of that is to stand between those of the writers.
+      run.client->Create("w", "w.log");
+      run.client->Log("w", 1, 10);
+      constexpr std::uint64_t kCommits =
+          1 + 2 * kWriters + 1 + 3;  // mount, directories and files, w.log, reservations
+      if (!run.over() && !Await(run, [&] { return run.volume->metalog_stats().commits >= kCommits; })) {
+        run.error = "the log has no reserve";
+      }
+    };
+    const auto work = [=, this](WorkloadRun& run) {
+      std::atomic<int> arrived = 0;
+      const auto arrive = [&] {
+        ++arrived;
+        arrived.notify_all();
+      };
+      const During during(*this, [&](std::string_view point) {
+        if (point == queued) arrive();
+        if (point != write) return;
+        for (int n = arrived; n < kWriters; n = arrived) arrived.wait(n);
+      });
+      {
+        std::vector<Thread> threads;
+        for (const auto& writer : run.beside) {
+          threads.emplace_back("writer", [&writer, &arrive] {
+            writer->Sync("f");
+            arrive();
+          });
+        }
+      }
+      for (const auto& writer : run.beside) {
+        if (writer->failed() && run.error.empty()) run.error = writer->error();
+      }
+    };
+    return {name, before, work};
+  }
+
+  // Returns in how many commands the syncs of all writers were carried out.
+  std::uint64_t Verify(const CutOperation& operation) {
+    const SubsetCount count = VerifyEverySubset(ShapeNamed("Plenty").geometry, operation, ImagesOfACut());
+    EXPECT_EQ(count.error, "");
+    EXPECT_EQ(count.complete, count.cuts);
+    std::cout << "group of " << operation.name << ": " << count.ToString() << "\n";
+    return count.cuts - 1;
+  }
+};
+
+TEST_F(EverySubsetOfAGroup, OfFramesInOneWriteLosesNothingSynced) {
+  // A frame and its flush for the first, two frames in one write and their flush for the others.
+  EXPECT_EQ(Verify(Group("1.log", 200, "LogSpace::Queued", "LogSpace::Lead")), 4u);
+}
+
+TEST_F(EverySubsetOfAGroup, OfCommitsInOneFrameLosesNothingSynced) {
+  // Three blocks of data, and two commits with the flushes before and behind them at most.
+  EXPECT_LE(Verify(Group("1.sst", 200, "metalog:queued", "metalog:write")), 9u);
+}
+
+}  // namespace
+}  // namespace zenfs
