@@ -253,6 +253,7 @@ set(ZENFS_TESTS_volume
   volume/reader_volume_test.cc
   volume/scrub_live_test.cc
   volume/scrub_test.cc
+  volume/volume_assumptions_test.cc
   volume/volume_files_test.cc
   volume/volume_flush_kill_test.cc
   volume/volume_flush_test.cc
@@ -393,6 +394,7 @@ set(ZENFS_SOURCES_testing
   testing/sim_queue.cc
   testing/sim_scheduler.cc
   testing/temp_directory.cc
+  testing/watched_device.cc
   testing/zone_image.cc
 )
 set(ZENFS_TESTS_testing

@@ -1,6 +1,5 @@
 // Power lost at every command of a workload of commits and rolls, and what a mount then finds.
 #include <atomic>
-#include <iostream>
 
 #include "base/sync_point.h"
 #include "base/thread.h"
@@ -243,8 +242,7 @@ TEST(MetalogCrash, EverySubsetOfASnapshotOverSeveralZonesLeavesOneGenerationWhol
     }
   }
   EXPECT_GT(complete, 3u);
-  std::cout << "snapshot over several zones: " << complete << " complete cuts, " << images_seen
-            << " images\n";
+  RecordProperty("images", static_cast<int>(images_seen));
 }
 
 // Power is lost again and again while the log recovers and goes on.

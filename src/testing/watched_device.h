@@ -1,0 +1,56 @@
+// A decorator that shows a test what is asked of a device, and lets it change the answers: reports that say something
+// else, reads that bring other bytes, commands that are refused.
+//
+// Threads: any, for commands; hooks are set while no command is under way and are called on the thread of the command,
+// several at once. Commands through a queue pass the hooks too; they are carried out by Submit.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+class WatchedDevice final : public ZonedDevice {
+ public:
+  // Those that are not set do nothing. An error from a hook that stands before its command is the command's; it is then
+  // not carried out.
+  struct Hooks {
+    std::function<void(std::vector<ZoneInfo>&)> reported;          // after; may change the report
+    std::function<Status(DeviceOffset, std::size_t)> before_read;  // offset and length
+    std::function<void(DeviceOffset, ByteSpan)> was_read;  // after one that succeeded; may change the bytes
+    std::function<Status(DeviceOffset, std::size_t)> before_write;  // also of appends, at the zone's start
+    std::function<Status(ZoneId)> before_reset;
+  };
+
+  explicit WatchedDevice(std::unique_ptr<ZonedDevice> device) : device_(std::move(device)) {}
+
+  Hooks& hooks() { return hooks_; }
+  // What is watched, for looking at it past the hooks.
+  ZonedDevice& watched() { return *device_; }
+
+  const Geometry& geometry() const override { return device_->geometry(); }
+  const std::string& name() const override { return device_->name(); }
+  const std::string& identity() const override { return device_->identity(); }
+  OpenMode mode() const override { return device_->mode(); }
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
+  Status Read(DeviceOffset offset, ByteSpan into) override;
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override;
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override;
+  Status Reset(ZoneId zone) override;
+  Status Finish(ZoneId zone) override { return device_->Finish(zone); }
+  Status Open(ZoneId zone) override { return device_->Open(zone); }
+  Status Close(ZoneId zone) override { return device_->Close(zone); }
+  Status Flush() override { return device_->Flush(); }
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
+
+ private:
+  const std::unique_ptr<ZonedDevice> device_;
+  Hooks hooks_;
+};
+
+}  // namespace zenfs

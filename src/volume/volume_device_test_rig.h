@@ -1,0 +1,107 @@
+// What tests of a volume on a device that does not keep its word share: a device in memory that can be made to fail,
+// and to answer otherwise than it should.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/random.h"
+#include "testing/faulty_device.h"
+#include "testing/watched_device.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+
+class VolumeOnADevice : public testing::Test {
+ protected:
+  using Command = FaultyDevice::Command;
+  using When = FaultyDevice::When;
+
+  explicit VolumeOnADevice(const EmulatorGeometry& geometry = SmallGeometry(),
+                           const EmulatorOptions& options = {})
+      : VolumeOnADevice(CreateMemoryDevice(geometry, options)) {
+    EXPECT_TRUE(IsOk(FormatVolume(emulator_, {})));
+    Mount();
+  }
+  ~VolumeOnADevice() override {
+    faults_.Release();
+    faults_.ClearFaults();
+    if (volume_ == nullptr) return;
+    EXPECT_TRUE(IsOk(volume_->Unmount()));
+  }
+
+  void Mount() {
+    auto mounted = Volume::Mount(Borrow(device_), {});
+    ASSERT_TRUE(IsOk(mounted));
+    volume_ = *std::move(mounted);
+  }
+  void Remount() {
+    ASSERT_TRUE(IsOk(volume_->Unmount()));
+    volume_.reset();
+    Mount();
+  }
+  // The volume goes without having been unmounted; what the device has completed is there.
+  void ExpectSound() {
+    const auto report = CheckVolume(emulator_, {.read_data = true, .progress = {}});
+    ASSERT_TRUE(IsOk(report));
+    for (const Finding& finding : report->findings) {
+      EXPECT_NE(finding.severity, Severity::kError) << finding.text;
+    }
+  }
+
+  Status TryPut(const std::string& path, const std::string& content) {
+    ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume_->Create(path));
+    ZENFS_RETURN_IF_ERROR(file->Append(AsBytes(content)));
+    ZENFS_RETURN_IF_ERROR(file->Sync());
+    return file->Close();
+  }
+  Result<std::string> TryGet(const std::string& path) {
+    ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume_->OpenForRead(path));
+    std::string content(file->size(), '\0');
+    ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file->Read(0, std::as_writable_bytes(std::span(content))));
+    content.resize(n);
+    return content;
+  }
+  void Put(const std::string& path, const std::string& content) {
+    ASSERT_TRUE(IsOk(TryPut(path, content))) << path;
+  }
+  std::string Get(const std::string& path) {
+    const auto content = TryGet(path);
+    EXPECT_TRUE(IsOk(content)) << path;
+    return content.value_or("<missing>");
+  }
+  // Where the first byte of the file stands, in an extent or a frame.
+  ZoneId ZoneOf(const std::string& path) {
+    const auto layout = volume_->Layout(path);
+    EXPECT_TRUE(IsOk(layout));
+    const auto& places = layout->extents.empty() ? layout->frames : layout->extents;
+    return emulator_.geometry().ZoneOf(places.front().place);
+  }
+  static std::string Noise(std::size_t bytes, std::uint64_t seed) {
+    Random random(seed);
+    std::string text(bytes, '\0');
+    for (char& c : text) c = static_cast<char>(random.Next());
+    return text;
+  }
+  static Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
+  static bool Await(const std::function<bool()>& condition) {
+    const Deadline deadline = Soon();
+    while (!condition()) {
+      if (deadline.Passed()) return false;
+      SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+
+ private:
+  explicit VolumeOnADevice(std::unique_ptr<EmulatorDevice> made)
+      : emulator_(*made), faults_(std::move(made)), device_(Borrow(faults_)) {}
+
+ protected:
+  EmulatorDevice& emulator_;  // as it is
+  FaultyDevice faults_;       // as it fails
+  WatchedDevice device_;      // as the volume sees it
+  std::shared_ptr<Volume> volume_;
+};
+
+}  // namespace zenfs
