@@ -27,7 +27,7 @@ void CutExtents(std::vector<Extent>& extents, std::uint64_t end, KnownCrc cut_cr
 
 std::vector<Extent> ClipExtents(const std::vector<Extent>& extents, std::uint64_t from, std::uint64_t to) {
   std::vector<Extent> part;
-  auto it = std::ranges::upper_bound(extents, from, {}, &Extent::end);
+  auto it = FindExtent(extents, from);
   for (; it != extents.end() && it->file_offset < to; ++it) {
     Extent piece = *it;
     if (piece.file_offset < from) {

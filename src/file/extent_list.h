@@ -1,6 +1,9 @@
 // Extents of a file in order, without gaps: cutting, joining, picking a part. Pure functions.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -12,6 +15,12 @@ namespace zenfs {
 // File offset behind the last extent.
 inline std::uint64_t ExtentsEnd(const std::vector<Extent>& extents) {
   return extents.empty() ? 0 : extents.back().end();
+}
+
+// The extent that holds file offset `offset`; behind the end: the end. O(log n); `compare` is for tests that count.
+template <typename Extents, typename Compare = std::ranges::less>
+auto FindExtent(const Extents& extents, std::uint64_t offset, Compare compare = {}) {
+  return std::ranges::upper_bound(extents, offset, std::move(compare), &Extent::end);
 }
 
 // Adds `extent`, which begins where the list ends; joins it with the last one if it continues that on the

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/aligned_buffer.h"
+#include "file/extent_list.h"
 
 namespace zenfs {
 namespace {
@@ -31,7 +32,7 @@ class Planner {
   Status Plan(std::span<const Extent> extents, ReadRequest& request, std::vector<Command>& commands) const {
     std::uint64_t offset = request.offset;
     ByteSpan into = request.into;
-    auto it = std::ranges::upper_bound(extents, offset, {}, &Extent::end);
+    auto it = FindExtent(extents, offset);
     for (; !into.empty(); ++it) {
       if (it == extents.end() || it->file_offset > offset) {
         return Fail(Code::kCorruption, fmt::format("no extent holds file offset {}", offset));

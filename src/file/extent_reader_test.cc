@@ -100,5 +100,23 @@ TEST(ExtentListTest, ClipGivesExactlyTheRange) {
   EXPECT_TRUE(ClipExtents(extents, 0, 0).empty());
 }
 
+// P1: of a file in a quarter of a million extents.
+TEST(ExtentListTest, AnExtentAmongAQuarterOfAMillionIsFoundInTwentySteps) {
+  constexpr std::uint64_t kExtents = 1 << 18;
+  std::vector<Extent> extents;
+  for (std::uint64_t i = 0; i < kExtents; ++i) extents.push_back({i * 4096, DeviceOffset(i * 8192), 4096});
+  std::uint64_t most = 0;
+  for (std::uint64_t i = 0; i < kExtents; i += 37) {
+    std::uint64_t steps = 0;
+    const auto counting = [&](std::uint64_t a, std::uint64_t b) {
+      ++steps;
+      return a < b;
+    };
+    ASSERT_EQ(FindExtent(extents, i * 4096 + 17, counting)->file_offset, i * 4096);
+    most = std::max(most, steps);
+  }
+  EXPECT_LE(most, 20u);
+}
+
 }  // namespace
 }  // namespace zenfs

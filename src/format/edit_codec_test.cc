@@ -168,6 +168,15 @@ TEST(EditCodec, ChecksumOfMoreThan32BitsIsRefused) {
                                 "00"
                                 "64"
                                 "8180808010"))));
+// D9: no length is cut to 32 bits.
+TEST(EditCodec, LengthsBeyondFourGiBSurvive) {
+  const Extent large{0, DeviceOffset(1ull << 45), (5ull << 30) + 17};
+  const std::vector<Edit> edits = {SetExtents{FileId(7), 0, {large}, large.length, 99}};
+  std::string bytes;
+  EncodeEdits(edits, bytes);
+  const auto decoded = DecodeEdits(AsBytes(bytes));
+  ASSERT_TRUE(decoded) << decoded.error().ToString();
+  EXPECT_EQ(*decoded, edits);
 }
 
 RC_GTEST_PROP(EditCodecProperty, RandomCommitsSurvive, (std::uint64_t seed)) {

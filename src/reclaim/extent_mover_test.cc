@@ -79,5 +79,18 @@ TEST(ReplaceExtents, OneExtentMayBecomeSeveral) {
   ExpectApplies(file, moved);
 }
 
+// D9: zones may be larger than 4 GiB, and so may what is moved.
+TEST(ReplaceExtents, LengthsBeyondFourGiBAreKeptWhole) {
+  constexpr std::uint64_t kLarge = 16ull << 30;
+  const Geometry geometry{.zone_size = kLarge, .zone_count = 8};
+  const std::uint64_t length = (5ull << 30) + 17;
+  const Extent from{0, DeviceOffset(kLarge), length};
+  const Extent to{0, DeviceOffset(3 * kLarge), length};
+  const FileRecord file = File({from});
+  const MovedExtents moved = ReplaceExtents(file, {from}, {to}, geometry);
+  ASSERT_EQ(moved.all, std::vector<Extent>{to});
+  ExpectApplies(file, moved);
+}
+
 }  // namespace
 }  // namespace zenfs

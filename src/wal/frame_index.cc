@@ -17,10 +17,4 @@ void FrameIndex::ReplaceBelow(std::uint64_t offset, std::vector<Piece> pieces) {
   pieces_ = std::move(pieces);
 }
 
-std::size_t FrameIndex::Find(std::uint64_t offset) const {
-  if (offset >= end()) return pieces_.size();
-  const auto after = std::ranges::upper_bound(pieces_, offset, {}, &Piece::file_offset);
-  return static_cast<std::size_t>(after - pieces_.begin()) - 1;
-}
-
 }  // namespace zenfs

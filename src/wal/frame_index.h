@@ -2,7 +2,10 @@
 // Not thread-safe; the file's leaf lock guards it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "model/file_record.h"
@@ -31,8 +34,13 @@ class FrameIndex {
   // Replaces all pieces that end at or before `offset` (a piece boundary) by `pieces`.
   void ReplaceBelow(std::uint64_t offset, std::vector<Piece> pieces);
 
-  // Index of the piece that holds `offset`; size() if none does. O(log n).
-  std::size_t Find(std::uint64_t offset) const;
+  // Index of the piece that holds `offset`; size() if none does. O(log n); `compare` is for tests that count.
+  template <typename Compare = std::ranges::less>
+  std::size_t Find(std::uint64_t offset, Compare compare = {}) const {
+    if (offset >= end()) return pieces_.size();
+    const auto after = std::ranges::upper_bound(pieces_, offset, std::move(compare), &Piece::file_offset);
+    return static_cast<std::size_t>(after - pieces_.begin()) - 1;
+  }
   const Piece& operator[](std::size_t i) const { return pieces_[i]; }
   std::size_t size() const { return pieces_.size(); }
   std::uint64_t end() const { return pieces_.empty() ? 0 : pieces_.back().end(); }

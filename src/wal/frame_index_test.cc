@@ -101,5 +101,26 @@ TEST(FrameIndexTest, ReplacingAllLeavesOnlyTheNewPieces) {
   EXPECT_EQ(index.end(), 15U);
 }
 
+// P1: a log of a GiB that was written in records of 4 KiB, read from front to back.
+TEST(FrameIndexTest, APieceAmongAQuarterOfAMillionIsFoundInTwentySteps) {
+  constexpr std::uint64_t kPieces = 1 << 18;
+  FrameIndex index;
+  for (std::uint64_t i = 0; i < kPieces; ++i) {
+    index.Append(
+        {.file_offset = i * 4096, .length = 4096, .place = DeviceOffset(i * 8192), .sequence = i + 1});
+  }
+  std::uint64_t most = 0;
+  for (std::uint64_t i = 0; i < kPieces; i += 37) {
+    std::uint64_t steps = 0;
+    const auto counting = [&](std::uint64_t a, std::uint64_t b) {
+      ++steps;
+      return a < b;
+    };
+    ASSERT_EQ(index.Find(i * 4096 + 17, counting), i);
+    most = std::max(most, steps);
+  }
+  EXPECT_LE(most, 20u);
+}
+
 }  // namespace
 }  // namespace zenfs
