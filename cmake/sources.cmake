@@ -254,6 +254,8 @@ set(ZENFS_TESTS_volume
   volume/scrub_live_test.cc
   volume/scrub_test.cc
   volume/volume_assumptions_test.cc
+  volume/volume_bad_zones_test.cc
+  volume/volume_cost_test.cc
   volume/volume_files_test.cc
   volume/volume_flush_kill_test.cc
   volume/volume_flush_test.cc
@@ -261,6 +263,7 @@ set(ZENFS_TESTS_volume
   volume/volume_names_test.cc
   volume/volume_read_fault_test.cc
   volume/volume_reclaim_test.cc
+  volume/volume_roll_test.cc
 )
 
 set(ZENFS_SOURCES_rocksdb_plugin

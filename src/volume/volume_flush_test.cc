@@ -1,5 +1,8 @@
 // Flush by shared memory: what was flushed survives the death of the process, and what mounts say of it.
+#include <atomic>
+
 #include "base/sync_point.h"
+#include "testing/watched_device.h"
 #include "volume/volume_flush_test_rig.h"
 #include "wal/log_drain.h"
 
@@ -331,6 +334,43 @@ TEST_F(VolumeFlushTest, ACopyOfTheDeviceMountsWithANoticeAndLeavesTheOriginalsBy
   }
   ASSERT_TRUE(Mount());
   EXPECT_EQ(Get("1.log"), "synced flushed");
+}
+
+// P5: whoever appends does not wait for the device: what fills up is written by the drain's thread.
+TEST_F(VolumeFlushTest, AppendsAndFlushesSendNothingToTheDeviceOnTheirOwnThread) {
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  volume_.reset();
+  mounted_ = Fail(Code::kShutdown, "");
+  auto watched = std::make_unique<WatchedDevice>(Borrow(*device_));
+  static thread_local bool is_appender = false;
+  std::atomic<std::uint64_t> own = 0;
+  std::atomic<std::uint64_t> others = 0;
+  watched->hooks().before_write = [&](DeviceOffset, std::size_t) -> Status {
+    ++(is_appender ? own : others);
+    return {};
+  };
+  auto mounted = Volume::Mount(std::move(watched), Options());
+  ASSERT_TRUE(IsOk(mounted));
+  volume_ = *mounted;
+  mounted = Fail(Code::kShutdown, "");
+  Open("1.log");
+  ASSERT_TRUE(IsOk(AppendAndFlush("commits the file")));
+  is_appender = true;
+  const std::string record(1000, 'r');
+  std::uint64_t written = 0;
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 150; ++i) ASSERT_TRUE(IsOk(AppendAndFlush(record)));  // more than half of a buffer
+    const Deadline deadline = Deadline::After(std::chrono::seconds(30));
+    while (volume_->write_counters().log_data == written && !deadline.Passed()) {
+      SleepUntil(SteadyNow() + std::chrono::microseconds(200));
+    }
+    written = volume_->write_counters().log_data;
+  }
+  is_appender = false;
+  EXPECT_EQ(own, 0u);
+  EXPECT_GE(others, 20u);
+  EXPECT_EQ(file_->size(), 16u + 20 * 150 * 1000);
+  End();
 }
 
 }  // namespace

@@ -1,0 +1,134 @@
+// Zones that have gone bad, and handles that nobody closes: what it costs, and what not.
+#include <algorithm>
+#include <atomic>
+
+#include "metrics/snapshot.h"
+#include "volume/volume_device_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using VolumeBadZones = VolumeOnADevice;
+
+// R8: an offline zone with data in it.
+TEST_F(VolumeBadZones, AnOfflineZoneCostsItsFilesAndNoMount) {
+  Put("lost.sst", Noise(100'000, 1));
+  Put("lost.log", Noise(100'000, 2));
+  const ZoneId table = ZoneOf("lost.sst");
+  const ZoneId log = ZoneOf("lost.log");
+  ASSERT_TRUE(IsOk(emulator_.SetCondition(table, ZoneCondition::kFull)));
+  Put("kept.sst", Noise(100'000, 3));
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  volume_.reset();
+  ASSERT_TRUE(IsOk(emulator_.SetCondition(table, ZoneCondition::kOffline)));
+  ASSERT_TRUE(IsOk(emulator_.SetCondition(log, ZoneCondition::kOffline)));
+  {
+    const auto beside = Volume::Mount(MakeReadOnlyView(emulator_), {.read_only = true});
+    ASSERT_TRUE(IsOk(beside));
+    EXPECT_EQ((*beside)->List("")->size(), 3u);
+  }
+  Mount();
+  EXPECT_EQ(Get("kept.sst"), Noise(100'000, 3));
+  EXPECT_FALSE(TryGet("lost.sst"));
+  // What was synced to a log zone and not sealed yet is known from that zone alone.
+  EXPECT_EQ(volume_->Stat("lost.log")->size, 0u);
+  ASSERT_EQ(volume_->notices().size(), 1u);
+  EXPECT_NE(volume_->notices().front().find("log zone " + std::to_string(log.value) + " is offline"),
+            std::string::npos);
+  ASSERT_TRUE(IsOk(volume_->Unlink("lost.sst")));
+  ASSERT_TRUE(IsOk(volume_->Unlink("lost.log")));
+  Put("new.sst", Noise(100'000, 4));
+  Put("new.log", Noise(100'000, 5));
+  Remount();
+  EXPECT_EQ(Get("kept.sst"), Noise(100'000, 3));
+  EXPECT_EQ(Get("new.sst"), Noise(100'000, 4));
+  EXPECT_EQ(Get("new.log"), Noise(100'000, 5));
+}
+
+// R9: no zone can be reset, from some moment on.
+TEST_F(VolumeBadZones, DeletesAndMountsSucceedThoughNoZoneCanBeReset) {
+  for (int i = 0; i < 4; ++i) Put(std::to_string(i) + ".sst", Noise(768 << 10, i));
+  Put("kept.sst", Noise(100'000, 9));
+  faults_.Inject({.command = Command::kReset, .times = 1'000'000});
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(IsOk(volume_->Unlink(std::to_string(i) + ".sst")));
+  Remount();
+  EXPECT_EQ(volume_->List("")->size(), 1u);
+  EXPECT_EQ(Get("kept.sst"), Noise(100'000, 9));
+  Put("new.sst", Noise(100'000, 10));
+  Remount();
+  EXPECT_EQ(Get("new.sst"), Noise(100'000, 10));
+  EXPECT_GT(faults_.count(Command::kReset), 0u);
+  ExpectSound();
+}
+
+// D12: a handle is destroyed with bytes that can't be written any more.
+TEST_F(VolumeBadZones, AnErrorOfAHandleThatNobodyClosedIsToldToTheNextAndCounted) {
+  std::atomic<bool> failing = false;
+  device_.hooks().before_write = [&](DeviceOffset offset, std::size_t) -> Status {
+    const auto& metadata = volume_->superblock().metadata_zones;
+    const bool is_data = std::ranges::find(metadata, emulator_.geometry().ZoneOf(offset)) == metadata.end();
+    return failing && is_data ? Status(Fail(Code::kIo, "no data can be written")) : Status();
+  };
+  for (const char* name : {"a.sst", "b.log"}) {
+    auto dropped = volume_->Create(name);
+    ASSERT_TRUE(IsOk(dropped));
+    ASSERT_TRUE(IsOk((*dropped)->Append(AsBytes("synced"))));
+    ASSERT_TRUE(IsOk((*dropped)->Sync()));
+    auto other = volume_->OpenForAppend(name, false);
+    ASSERT_TRUE(IsOk(other));
+    ASSERT_TRUE(IsOk((*dropped)->Append(AsBytes(", not synced"))));
+    const auto errors = [&] { return (*DecodeMetrics(volume_->metrics_page()))[Operation::kClose].errors; };
+    const std::uint64_t before = errors();
+    failing = true;
+    dropped->reset();
+    failing = false;
+    EXPECT_EQ(errors(), before + 1);
+    EXPECT_FALSE((*other)->Sync()) << name;
+    EXPECT_FALSE((*other)->Close()) << name;
+  }
+}
+
+// D14: a file that was synced in mid-block is read block by block, as direct readers do.
+TEST_F(VolumeBadZones, AFileThatWasSyncedInMidBlockIsReadAtEveryBlock) {
+  std::string expected;
+  {
+    auto file = volume_->Create("a.sst");
+    ASSERT_TRUE(IsOk(file));
+    for (int i = 0; i < 9; ++i) {
+      const std::string piece = Noise(4096 * (i % 3) + 17 + 1000 * i, i);
+      ASSERT_TRUE(IsOk((*file)->Append(AsBytes(piece))));
+      ASSERT_TRUE(IsOk((*file)->Sync()));
+      expected += piece;
+    }
+  }
+  for (int round = 0; round < 2; ++round) {
+    const auto file = volume_->OpenForRead("a.sst");
+    ASSERT_TRUE(IsOk(file));
+    for (const std::size_t length : {4096u, 8192u, 32768u}) {
+      for (std::uint64_t offset = 0; offset < expected.size(); offset += 4096) {
+        AlignedBuffer block(length);
+        const auto n = (*file)->Read(offset, block.Whole().first(length));
+        ASSERT_TRUE(IsOk(n)) << offset;
+        ASSERT_EQ(AsText(ByteView(block.Whole()).first(*n)), expected.substr(offset, length)) << offset;
+      }
+    }
+    Remount();
+  }
+}
+
+// D9: a copy that does not read back as it was written is no copy.
+TEST_F(VolumeBadZones, ACopyThatReadsBackOtherwiseLeavesTheFileWhereItWas) {
+  for (int i = 0; i < 6; ++i) Put(std::to_string(i) + ".sst", Noise(250'000, i));
+  const ZoneId zone = ZoneOf("0.sst");
+  device_.hooks().was_read = [&](DeviceOffset offset, ByteSpan into) {
+    if (emulator_.geometry().ZoneOf(offset) != zone) into.back() ^= std::byte{1};
+  };
+  const Status emptied = volume_->EmptyZone(zone);
+  EXPECT_EQ(CodeOf(emptied), Code::kCorruption);
+  device_.hooks().was_read = {};
+  EXPECT_EQ(ZoneOf("0.sst"), zone);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(Get(std::to_string(i) + ".sst"), Noise(250'000, i)) << i;
+}
+
+}  // namespace
+}  // namespace zenfs

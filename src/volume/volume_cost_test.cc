@@ -1,0 +1,136 @@
+// What calls cost, counted in commands and bytes; how long they take is for the programs in bench/.
+#include "volume/volume_device_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+class VolumeCost : public VolumeOnADevice {
+ protected:
+  explicit VolumeCost(std::uint32_t zones = 40) : VolumeOnADevice(Shape(zones)) {}
+  static EmulatorGeometry Shape(std::uint32_t zones) {
+    EmulatorGeometry geometry = SmallGeometry();
+    geometry.zones = zones;
+    return geometry;
+  }
+  std::uint64_t Reads() const { return faults_.count(Command::kRead); }
+  std::uint64_t Writes() const { return faults_.count(Command::kWrite); }
+  // The log's reserve is committed, so that nothing is committed beside the test.
+  void WaitForLogReserve() {
+    Put("warm-up.log", "x");
+    ASSERT_TRUE(Await([&] { return volume_->metalog_stats().commits >= 1 + 1 + 3; }));
+  }
+};
+
+// P2: no call asks the device about zones, and none more of a device of many zones (what is looked at in memory:
+// ZonePoolTest.CostOfCreatingAndDeletingIsIndependentOfTheNumberOfZones).
+class CostByZones : public VolumeCost, public testing::WithParamInterface<std::uint32_t> {
+ protected:
+  CostByZones() : VolumeCost(GetParam()) {}
+};
+
+TEST_P(CostByZones, CreatingAndDeletingTakesTheSameCommandsHoweverManyZonesThereAre) {
+  WaitForLogReserve();
+  const std::uint64_t reports = faults_.count(Command::kReport);
+  const std::uint64_t writes = Writes();
+  constexpr int kFiles = 50;
+  for (int i = 0; i < kFiles; ++i) {
+    Put("file", "content");
+    ASSERT_TRUE(IsOk(volume_->Unlink("file")));
+  }
+  EXPECT_EQ(faults_.count(Command::kReport), reports);
+  EXPECT_EQ(Writes() - writes, 3u * kFiles) << "a block of data and two commits each";
+}
+
+INSTANTIATE_TEST_SUITE_P(Zones, CostByZones, testing::Values(40u, 4000u));
+
+// P3: twenty thousand synced records.
+TEST_F(VolumeCost, ALogOfManySyncsClosesWithoutMetadataAndIsReadInLargePieces) {
+  constexpr int kSyncs = 20'000;
+  constexpr std::size_t kPiece = 32 << 10;
+  const std::string record(1000, 'r');
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  volume_.reset();
+  const auto large = CreateMemoryDevice({.zones = 24, .zone_size = 16 << 20});
+  ASSERT_TRUE(IsOk(FormatVolume(*large, {})));
+  FaultyDevice counted(Borrow(*large));
+  const std::shared_ptr<Volume> volume = *Volume::Mount(Borrow(counted), {});
+  auto log = volume->Create("1.log");
+  ASSERT_TRUE(IsOk(log));
+  std::uint64_t commits = 0;
+  std::uint64_t metadata = 0;
+  for (int i = 0; i < kSyncs; ++i) {
+    ASSERT_TRUE(IsOk((*log)->Append(AsBytes(record))));
+    ASSERT_TRUE(IsOk((*log)->Sync()));
+    if (i == kSyncs - 10) {  // the last zone that was needed has been reserved long ago
+      commits = volume->metalog_stats().commits;
+      metadata = volume->write_counters().metadata;
+    }
+  }
+  ASSERT_TRUE(IsOk((*log)->Close()));
+  EXPECT_LE(volume->metalog_stats().commits - commits, 1u);
+  EXPECT_LE(volume->write_counters().metadata - metadata, 3u * 4096);
+  EXPECT_LE(volume->Layout("1.log")->extents.size(), 24u) << "one extent a zone at most";
+
+  const auto reader = volume->OpenForRead("1.log");
+  ASSERT_TRUE(IsOk(reader));
+  ASSERT_EQ((*reader)->size(), kSyncs * record.size());
+  const std::uint64_t reads = counted.count(Command::kRead);
+  std::string piece(kPiece, '\0');
+  std::uint64_t pieces = 0;
+  for (std::uint64_t offset = 0; offset < (*reader)->size(); offset += kPiece, ++pieces) {
+    ASSERT_TRUE(IsOk((*reader)->Read(offset, std::as_writable_bytes(std::span(piece)))));
+  }
+  EXPECT_LE(counted.count(Command::kRead) - reads, 2 * pieces);
+  EXPECT_TRUE(IsOk(volume->Unmount()));
+}
+
+// P4: the life of a table as RocksDB leads it.
+TEST_F(VolumeCost, TheLifeOfATableTakesThreeCommitsAtMost) {
+  WaitForLogReserve();
+  const std::uint64_t commits = volume_->metalog_stats().commits;
+  constexpr int kFiles = 20;
+  for (int i = 0; i < kFiles; ++i) {
+    auto file = volume_->Create("000001.sst.tmp");
+    ASSERT_TRUE(IsOk(file));
+    ASSERT_TRUE(IsOk((*file)->Append(AsBytes(Noise(100'000, i)))));
+    ASSERT_TRUE(IsOk((*file)->Sync()));
+    ASSERT_TRUE(IsOk((*file)->Close()));
+    ASSERT_TRUE(IsOk(volume_->Rename("000001.sst.tmp", "000001.sst")));
+    ASSERT_TRUE(IsOk(volume_->SyncDirectory("")));
+    ASSERT_TRUE(IsOk(volume_->Unlink("000001.sst")));
+  }
+  EXPECT_LE(volume_->metalog_stats().commits - commits, 3u * kFiles);
+}
+
+// P4: a commit that takes long keeps nobody from looking at names.
+TEST_F(VolumeCost, NamesAreLookedUpWhileACommitIsUnderWay) {
+  Put("there.sst", "content");
+  WaitForLogReserve();
+  faults_.Hold(Command::kFlush);
+  Status synced = Fail(Code::kIo, "not yet");
+  Thread writer("writer", [&] { synced = TryPut("new.sst", "new"); });
+  ASSERT_TRUE(faults_.WaitUntilHeld(1, Soon()));
+  EXPECT_EQ(volume_->Stat("there.sst")->size, 7u);
+  EXPECT_EQ(volume_->List("")->size(), 3u);
+  EXPECT_EQ(Get("there.sst"), "content");
+  const auto another = volume_->Create("another.sst");
+  EXPECT_TRUE(IsOk(another));
+  faults_.Release();
+  writer.Join();
+  EXPECT_TRUE(IsOk(synced));
+}
+
+// P4: a mount reads the metadata log in large pieces, not record by record.
+TEST_F(VolumeCost, AMountReadsManyRecordsWithOneCommand) {
+  constexpr int kFiles = 400;
+  for (int i = 0; i < kFiles; ++i) Put("f" + std::to_string(i), "x");
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  volume_.reset();
+  const std::uint64_t before = Reads();
+  Mount();
+  EXPECT_LT(Reads() - before, kFiles / 8u);
+  EXPECT_EQ(Get("f399"), "x");
+}
+
+}  // namespace
+}  // namespace zenfs
