@@ -34,8 +34,10 @@ set(ZENFS_SOURCES_model
   model/state.cc
   model/state_check.cc
   model/state_describe.cc
+  model/state_draft.cc
 )
 set(ZENFS_TESTS_model
+  model/state_draft_test.cc
   model/state_test.cc
 )
 
@@ -121,9 +123,11 @@ set(ZENFS_SOURCES_metalog
   metalog/generation_writer.cc
   metalog/generations.cc
   metalog/log_picture.cc
+  metalog/log_survey.cc
   metalog/metalog.cc
   metalog/metazones.cc
   metalog/probe.cc
+  metalog/reconstruct.cc
   metalog/replay.cc
   metalog/roll.cc
   metalog/snapshot.cc

@@ -1,0 +1,73 @@
+// What stands in the metadata zones, damage and all: every frame that can still be read, of every generation, also
+// behind damage and in zones whose header is gone. For check and repair; a mount goes by metalog/generations.h.
+//
+// Threads: functions on values, no state. Reads only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "format/frame.h"
+#include "format/superblock.h"
+
+namespace zenfs {
+
+struct SurveyedFrame {
+  ZoneId zone;
+  std::uint64_t at = 0;     // bytes from the start of the zone
+  std::uint64_t bytes = 0;  // on the device
+  FrameKind kind = FrameKind::kCommit;
+  std::uint64_t ordinal = 0;  // in its generation
+  std::uint64_t first_sequence = 0;
+  std::uint64_t last_sequence = 0;
+};
+
+struct SurveyedGeneration {
+  std::uint64_t generation = 0;
+  std::uint64_t salt = 0;
+  std::vector<SurveyedFrame> frames;  // by ordinal
+  // Of its RollComplete if that can be read: the last commit before it.
+  std::optional<std::uint64_t> complete_sequence;
+};
+
+// A stretch of a metadata zone that can't be read.
+struct MetadataFlaw {
+  ZoneId zone;
+  std::uint64_t at = 0;  // bytes from the start of the zone
+  std::uint64_t bytes = 0;
+  std::uint64_t generation = 0;  // that the zone belongs to; 0: not known
+  enum class Kind {
+    kSuperblock,  // the copy of the superblock
+    kLogHeader,   // what says which generation the zone belongs to
+    kFrames,      // something that later frames prove to have been there
+    kTail,        // behind the last frame: damage, or a frame that a loss of power cut off
+    kOffline,     // the whole zone
+  } kind = Kind::kFrames;
+};
+
+struct LogSurvey {
+  std::vector<ZoneInfo> zones;                  // the metadata zones, as the superblock lists them
+  std::vector<SurveyedGeneration> generations;  // oldest first
+  std::vector<MetadataFlaw> flaws;              // by zone and place
+
+  // Of all that can be read; 0 if nothing can.
+  std::uint64_t HighestGeneration() const;
+  std::uint64_t HighestSequence() const;
+};
+
+// Errors: those of a report. What can't be read is a flaw.
+[[nodiscard]] Result<LogSurvey> SurveyLog(ZonedDevice& device, const Superblock& superblock);
+
+// Reads a frame that the survey found, anew. Errors: kCorruption when it can't be read any more.
+[[nodiscard]] Status ReadSurveyed(ZonedDevice& device, const Superblock& superblock,
+                                  const SurveyedGeneration& generation, const SurveyedFrame& frame,
+                                  const std::function<Status(ByteView payload)>& use);
+
+// "the superblock's copy can't be read", "frames of generation 3 can't be read", ...
+[[nodiscard]] std::string FlawText(const MetadataFlaw& flaw);
+
+}  // namespace zenfs

@@ -1,0 +1,227 @@
+#include "metalog/reconstruct.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "format/edit_codec.h"
+#include "format/metalog_payload.h"
+#include "metalog/metazones.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+class Reconstruction {
+ public:
+  Reconstruction(ZonedDevice& device, const Superblock& superblock, const LogSurvey& survey)
+      : device_(device), superblock_(superblock), survey_(survey) {}
+
+  Result<Reconstructed> Run() {
+    IndexCommits();
+    out_.highest_sequence = survey_.HighestSequence();
+    const std::optional<Base> base = ChooseBase();
+    if (!base) {
+      return Fail(
+          Code::kCorruption,
+          fmt::format("{}: nothing of the metadata log can be read; restore from a backup", device_.name()));
+    }
+    ZENFS_RETURN_IF_ERROR(ReadBase(*base));
+    ZENFS_RETURN_IF_ERROR(ApplyCommits());
+    out_.end_is_unsure = EndIsUnsure();
+    std::ranges::sort(used_);
+    const auto twice = std::ranges::unique(used_);
+    used_.erase(twice.begin(), twice.end());
+    out_.sources = std::move(used_);
+    return std::move(out_);
+  }
+
+ private:
+  struct Base {
+    const SurveyedGeneration* generation = nullptr;  // null: the empty volume
+    std::uint64_t sequence = 0;
+    std::uint64_t reaches = 0;  // last commit without a gap
+    bool whole = true;
+  };
+  struct Place {
+    const SurveyedGeneration* generation = nullptr;
+    const SurveyedFrame* frame = nullptr;
+  };
+
+  // Which frame tells of a commit: the newest generation's. A generation has nothing to say of what came after the
+  // next one was complete: a commit whose write failed may stand there all the same.
+  void IndexCommits() {
+    std::uint64_t cutoff = kNone;
+    for (auto g = survey_.generations.rbegin(); g != survey_.generations.rend(); ++g) {
+      for (const SurveyedFrame& frame : g->frames) {
+        if (frame.kind != FrameKind::kCommit || frame.last_sequence > cutoff) continue;
+        for (std::uint64_t s = frame.first_sequence; s <= frame.last_sequence; ++s) {
+          commits_.try_emplace(s, Place{&*g, &frame});
+        }
+      }
+      if (g->complete_sequence) cutoff = std::min(cutoff, *g->complete_sequence);
+    }
+  }
+
+  std::uint64_t Reach(std::uint64_t sequence) const {
+    for (auto it = commits_.upper_bound(sequence); it != commits_.end() && it->first == sequence + 1; ++it) {
+      ++sequence;
+    }
+    return sequence;
+  }
+
+  // Where the snapshot of a generation stands: `whole` if no frame of it can be missing.
+  std::optional<Base> BaseOf(const SurveyedGeneration& generation) const {
+    const std::uint64_t frames_at = MetazoneLayout(device_.geometry().block_size).frames_at;
+    std::set<std::uint64_t> there{0};  // the header of the first zone, and those of the others
+    Base base{.generation = &generation, .whole = false};
+    std::optional<std::uint64_t> end;  // ordinal of the first frame behind the snapshot
+    bool any = false;
+    for (const SurveyedFrame& frame : generation.frames) {
+      there.insert(frame.ordinal);
+      if (frame.at == frames_at && frame.ordinal != 0) there.insert(frame.ordinal - 1);
+      if (frame.kind == FrameKind::kSnapshot) {
+        base.sequence = frame.first_sequence;
+        any = true;
+      } else if (!end) {
+        end = frame.ordinal;
+      }
+    }
+    if (!any) return std::nullopt;
+    if (end) {
+      const auto count = std::ranges::count_if(there, [&](std::uint64_t ordinal) { return ordinal < *end; });
+      base.whole = static_cast<std::uint64_t>(count) == *end;
+    }
+    base.reaches = Reach(base.sequence);
+    return base;
+  }
+
+  std::optional<Base> ChooseBase() const {
+    std::optional<Base> best;
+    if (Reach(0) != 0) best = Base{.sequence = 0, .reaches = Reach(0)};
+    std::optional<Base> partial;
+    for (const SurveyedGeneration& generation : survey_.generations) {
+      const std::optional<Base> base = BaseOf(generation);
+      if (!base) continue;
+      if (!base->whole) {
+        partial = base;
+      } else if (!best || base->reaches >= best->reaches) {
+        best = base;
+      }
+    }
+    return best ? best : partial;
+  }
+
+  Status ReadBase(const Base& base) {
+    out_.base_sequence = out_.sequence = base.sequence;
+    out_.base_is_whole = base.whole;
+    if (base.generation == nullptr) return {};
+    out_.base_generation = base.generation->generation;
+    for (const SurveyedFrame& frame : base.generation->frames) {
+      if (frame.kind != FrameKind::kSnapshot) continue;
+      used_.push_back(frame.zone);
+      ZENFS_RETURN_IF_ERROR(
+          ReadSurveyed(device_, superblock_, *base.generation, frame, [&](ByteView payload) -> Status {
+            ZENFS_ASSIGN_OR_RETURN(const std::vector<Edit> edits, DecodeEdits(payload));
+            for (const Edit& edit : edits) Note(edit);
+            return {};
+          }));
+    }
+    return {};
+  }
+
+  Status ApplyCommits() {
+    const std::uint64_t reaches = Reach(out_.sequence);
+    const SurveyedFrame* in_hand = nullptr;
+    std::uint64_t last = out_.sequence;
+    for (auto it = commits_.upper_bound(out_.sequence); it != commits_.end(); ++it) {
+      const auto& [sequence, place] = *it;
+      if (sequence != last + 1) out_.lost.push_back({last + 1, sequence - 1});
+      last = sequence;
+      if (sequence > reaches) ++out_.applied_behind;
+      if (place.frame != in_hand) ZENFS_RETURN_IF_ERROR(Load(place));
+      in_hand = place.frame;
+      const std::uint64_t member = sequence - place.frame->first_sequence;
+      if (member >= members_.size()) continue;  // its frame miscounts, which the writer never does
+      for (const Edit& edit : members_[member]) Note(edit);
+    }
+    if (last < out_.highest_sequence) out_.lost.push_back({last + 1, out_.highest_sequence});
+    out_.sequence = reaches;
+    return {};
+  }
+
+  Status Load(const Place& place) {
+    used_.push_back(place.frame->zone);
+    return ReadSurveyed(device_, superblock_, *place.generation, *place.frame,
+                        [&](ByteView payload) -> Status {
+                          ZENFS_ASSIGN_OR_RETURN(members_, DecodeCommit(payload));
+                          return {};
+                        });
+  }
+
+  void Note(const Edit& edit) {
+    if (std::string misfit = out_.draft.Apply(edit); !misfit.empty())
+      out_.misfits.push_back(std::move(misfit));
+  }
+
+  // Whether commits may have stood behind the last one that can be read.
+  bool EndIsUnsure() const {
+    const std::uint64_t newest = survey_.HighestGeneration();
+    return std::ranges::any_of(survey_.flaws, [&](const MetadataFlaw& flaw) {
+      switch (flaw.kind) {
+        case MetadataFlaw::Kind::kSuperblock: return false;
+        case MetadataFlaw::Kind::kOffline: return true;
+        case MetadataFlaw::Kind::kLogHeader: return flaw.generation == 0;
+        case MetadataFlaw::Kind::kFrames: return false;  // what stood there is counted as lost
+        case MetadataFlaw::Kind::kTail: return flaw.generation == 0 || flaw.generation == newest;
+      }
+      return true;
+    });
+  }
+
+  ZonedDevice& device_;
+  const Superblock& superblock_;
+  const LogSurvey& survey_;
+  std::map<std::uint64_t, Place> commits_;
+  std::vector<std::vector<Edit>> members_;  // of the frame that was loaded last
+  std::vector<ZoneId> used_;
+  Reconstructed out_;
+};
+
+}  // namespace
+
+Result<Reconstructed> Reconstruct(ZonedDevice& device, const Superblock& superblock,
+                                  const LogSurvey& survey) {
+  return Reconstruction(device, superblock, survey).Run();
+}
+
+std::string ReconstructionText(const Reconstructed& found) {
+  std::string text =
+      found.base_generation == 0
+          ? "it can be rebuilt from the first commit on"
+          : fmt::format("it can be rebuilt from {}the snapshot of generation {}, as of commit {},",
+                        found.base_is_whole ? "" : "what is readable of ", found.base_generation,
+                        found.base_sequence);
+  text += fmt::format(" up to commit {}", found.sequence);
+  if (!found.base_is_whole) text += "; names and files that the rest of the snapshot told of are lost";
+  for (const CommitRange& range : found.lost) {
+    text += range.first == range.last ? fmt::format("; commit {} is lost", range.first)
+                                      : fmt::format("; commits {} to {} are lost", range.first, range.last);
+  }
+  if (found.applied_behind != 0) {
+    text += fmt::format("; {} commits behind them can be read and are applied as far as they fit",
+                        found.applied_behind);
+  }
+  if (found.end_is_unsure) {
+    text += "; whether commits stood behind the last one that can be read is not known";
+  } else if (found.base_is_whole && found.lost.empty()) {
+    text += "; no commit is lost";
+  }
+  return text;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,215 @@
+#include "model/state_draft.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+namespace zenfs {
+
+// One overload for each edit; each returns what did not fit.
+struct StateDraft::Applier {
+  StateDraft& draft;
+
+  // Who uses an id reserves it.
+  FileRecord& File(FileId id) {
+    draft.next_id = std::max(draft.next_id, id.value + 1);
+    FileRecord& file = draft.files[id];
+    file.id = id;
+    return file;
+  }
+  Directory& DirectoryOf(FileId id) {
+    const auto [found, made] = draft.directories.try_emplace(id);
+    if (made) found->second.id = id;  // a parent that is its own child: found to have no name
+    draft.next_id = std::max(draft.next_id, id.value + 1);
+    return found->second;
+  }
+  std::string Enter(FileId parent, const std::string& name, FileId id) {
+    if (!IsValidName(name)) return fmt::format("{} has an impossible name", id.value);
+    Directory& directory = DirectoryOf(parent);
+    const auto [entry, is_new] = directory.entries.try_emplace(name, id);
+    if (is_new || entry->second == id) return {};
+    const FileId before = std::exchange(entry->second, id);
+    return fmt::format("\"{}\" in directory {} was the name of {} and is now that of {}", name, parent.value,
+                       before.value, id.value);
+  }
+
+  std::string operator()(const CreateFile& edit) {
+    FileRecord& file = File(edit.id);
+    file.shape = edit.shape;
+    file.lifetime = edit.lifetime;
+    file.mtime_seconds = edit.mtime_seconds;
+    return {};
+  }
+  std::string operator()(const CreateDirectory& edit) {
+    Directory& directory = DirectoryOf(edit.id);
+    directory.parent = edit.parent;
+    directory.name = edit.name;
+    directory.mtime_seconds = edit.mtime_seconds;
+    return Enter(edit.parent, edit.name, edit.id);
+  }
+  std::string operator()(const LinkFile& edit) {
+    File(edit.id);
+    return Enter(edit.parent, edit.name, edit.id);
+  }
+  std::string operator()(const UnlinkFile& edit) {
+    Directory& parent = DirectoryOf(edit.parent);
+    const auto entry = parent.entries.find(edit.name);
+    if (entry == parent.entries.end()) return EditText(edit) + ": there is no such name";
+    const FileId id = entry->second;
+    parent.entries.erase(entry);
+    const auto names_it = [id](const auto& directory) {
+      return std::ranges::any_of(directory.second.entries, [id](const auto& e) { return e.second == id; });
+    };
+    if (std::ranges::none_of(draft.directories, names_it)) draft.files.erase(id);
+    return {};
+  }
+  std::string operator()(const RenameEntry& edit) {
+    Directory& from = DirectoryOf(edit.from_parent);
+    const auto entry = from.entries.find(edit.from_name);
+    if (entry == from.entries.end()) return EditText(edit) + ": there is no such name";
+    if (edit.from_parent == edit.to_parent && edit.from_name == edit.to_name) return {};
+    const FileId id = entry->second;
+    from.entries.erase(entry);
+    const auto replaced = DirectoryOf(edit.to_parent).entries.find(edit.to_name);
+    if (replaced != DirectoryOf(edit.to_parent).entries.end()) {
+      if (draft.files.contains(replaced->second)) {
+        (*this)(UnlinkFile{edit.to_parent, edit.to_name});
+      } else {
+        (*this)(RemoveDirectory{edit.to_parent, edit.to_name});
+      }
+    }
+    if (const auto directory = draft.directories.find(id); directory != draft.directories.end()) {
+      directory->second.parent = edit.to_parent;
+      directory->second.name = edit.to_name;
+    }
+    return Enter(edit.to_parent, edit.to_name, id);
+  }
+  std::string operator()(const RemoveDirectory& edit) {
+    Directory& parent = DirectoryOf(edit.parent);
+    const auto entry = parent.entries.find(edit.name);
+    if (entry == parent.entries.end()) return EditText(edit) + ": there is no such name";
+    const auto directory = draft.directories.find(entry->second);
+    if (directory != draft.directories.end()) {
+      if (!directory->second.entries.empty()) return EditText(edit) + ": the directory is not empty";
+      draft.directories.erase(directory);
+    }
+    parent.entries.erase(entry);
+    return {};
+  }
+  std::string operator()(const SetExtents& edit) {
+    FileRecord& file = File(edit.id);
+    std::erase_if(file.extents, [&](const Extent& e) { return e.file_offset >= edit.from_offset; });
+    if (!file.extents.empty() && file.extents.back().end() > edit.from_offset) {
+      file.extents.back().length = edit.from_offset - file.extents.back().file_offset;
+    }
+    for (const Extent& extent : edit.extents) file.extents.push_back(extent);
+    std::ranges::sort(file.extents, {}, &Extent::file_offset);
+    file.size = edit.size;
+    file.mtime_seconds = edit.mtime_seconds;
+    return {};
+  }
+  std::string operator()(const SealLog& edit) {
+    FileRecord& file = File(edit.id);
+    file.shape = FileShape::kFramed;
+    file.windows = edit.windows;
+    file.next_sequence = std::max(file.next_sequence, edit.next_sequence);
+    file.size = edit.size;
+    file.mtime_seconds = edit.mtime_seconds;
+    return {};
+  }
+  std::string operator()(const SetLifetime& edit) {
+    File(edit.id).lifetime = edit.lifetime;
+    return {};
+  }
+  std::string operator()(const ReserveLogZones& edit) {
+    for (const LogZone& zone : edit.zones) {
+      draft.log_zones[zone.zone] = zone;
+      draft.next_generation = std::max(draft.next_generation, zone.generation + 1);
+    }
+    return {};
+  }
+  std::string operator()(const ReleaseLogZones& edit) {
+    for (const ZoneId zone : edit.zones) draft.log_zones.erase(zone);
+    return {};
+  }
+  std::string operator()(const BeginEpoch& edit) {
+    draft.epoch = std::max(draft.epoch, edit.epoch);
+    return {};
+  }
+  std::string operator()(const RaiseCounters& edit) {
+    draft.next_id = std::max(draft.next_id, edit.next_id);
+    draft.next_generation = std::max(draft.next_generation, edit.next_generation);
+    return {};
+  }
+  std::string operator()(const SetBufferPlace& edit) {
+    draft.buffer_place = edit.place;
+    return {};
+  }
+};
+
+StateDraft::StateDraft() : StateDraft(State()) {}
+
+StateDraft::StateDraft(const State& state)
+    : directories(state.directories().begin(), state.directories().end()),
+      log_zones(state.log_zones()),
+      epoch(state.epoch()),
+      next_id(state.next_id()),
+      next_generation(state.next_generation()),
+      buffer_place(state.buffer_place()) {
+  for (const auto& [id, record] : state.files()) files.emplace(id, *record);
+}
+
+std::string StateDraft::Apply(const Edit& edit) { return std::visit(Applier{*this}, edit); }
+
+std::string StateDraft::FreeName(FileId directory, const std::string& wanted) const {
+  constexpr std::size_t kRoomForNumber = 16;
+  const auto& entries = directories.at(directory).entries;
+  const std::string base = wanted.substr(0, kMaxNameBytes - kRoomForNumber);
+  if (base == wanted && IsValidName(wanted) && !entries.contains(wanted)) return wanted;
+  for (std::uint64_t n = 1;; ++n) {
+    std::string name = fmt::format("{}.{}", base, n);
+    if (!entries.contains(name)) return name;
+  }
+}
+
+Result<State> StateDraft::ToState() const {
+  std::vector<Edit> edits{RaiseCounters{.next_id = next_id, .next_generation = next_generation}};
+  if (epoch != 0) edits.push_back(BeginEpoch{epoch});
+  if (!buffer_place.empty()) edits.push_back(SetBufferPlace{buffer_place});
+  ReserveLogZones reserved;
+  for (const auto& [id, zone] : log_zones) reserved.zones.push_back(zone);
+  if (!reserved.zones.empty()) edits.push_back(std::move(reserved));
+  std::set<FileId> made;
+  std::deque<FileId> pending{kRootDirectory};
+  for (; !pending.empty(); pending.pop_front()) {
+    const FileId parent = pending.front();
+    for (const auto& [name, id] : directories.at(parent).entries) {
+      if (const auto child = directories.find(id); child != directories.end()) {
+        edits.push_back(CreateDirectory{id, parent, name, child->second.mtime_seconds});
+        pending.push_back(id);
+        continue;
+      }
+      const auto file = files.find(id);
+      if (file == files.end()) {
+        return Fail(Code::kCorruption,
+                    fmt::format("\"{}\" in directory {} leads nowhere", name, parent.value));
+      }
+      const FileRecord& f = file->second;
+      const bool first = made.insert(id).second;
+      if (first) edits.push_back(CreateFile{id, f.shape, f.lifetime, f.mtime_seconds});
+      edits.push_back(LinkFile{parent, name, id});
+      if (!first) continue;
+      if (!f.extents.empty()) edits.push_back(SetExtents{id, 0, f.extents, f.size, f.mtime_seconds});
+      if (f.shape == FileShape::kFramed && (!f.windows.empty() || f.next_sequence != 1)) {
+        edits.push_back(SealLog{id, f.windows, f.next_sequence, f.size, f.mtime_seconds});
+      }
+    }
+  }
+  State state;
+  ZENFS_RETURN_IF_ERROR(state.Apply(edits));
+  return state;
+}
+
+}  // namespace zenfs

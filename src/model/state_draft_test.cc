@@ -1,0 +1,71 @@
+#include "model/state_draft.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "testing/edit_walk.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+RC_GTEST_PROP(StateDraftProperty, EditsThatFitDoWhatTheyDoToAState, (std::uint64_t seed)) {
+  EditWalk walk(seed);
+  State state;
+  StateDraft draft;
+  for (int i = 0; i < 80; ++i) {
+    const std::vector<Edit> edits = walk.Next();
+    RC_ASSERT(state.Apply(edits).has_value());
+    for (const Edit& edit : edits) RC_ASSERT(draft.Apply(edit) == "");
+  }
+  const Result<State> from_edits = draft.ToState();
+  RC_ASSERT(from_edits.has_value());
+  RC_ASSERT(*from_edits == state);
+  const Result<State> from_state = StateDraft(state).ToState();
+  RC_ASSERT(from_state.has_value());
+  RC_ASSERT(*from_state == state);
+}
+
+TEST(StateDraft, WhatDoesNotFitIsToldAndTheRestIsDone) {
+  StateDraft draft;
+  EXPECT_THAT(draft.Apply(UnlinkFile{kRootDirectory, "gone"}), HasSubstr("no such name"));
+  EXPECT_THAT(draft.Apply(RenameEntry{kRootDirectory, "gone", kRootDirectory, "new"}),
+              HasSubstr("no such name"));
+  EXPECT_THAT(draft.Apply(SetExtents{.id = FileId(7),
+                                     .from_offset = 4096,
+                                     .extents = {{4096, DeviceOffset(1 << 20), 100}},
+                                     .size = 4196}),
+              IsEmpty());
+  ASSERT_TRUE(draft.files.contains(FileId(7)));
+  EXPECT_GT(draft.next_id, 7u);
+}
+
+TEST(StateDraft, ANameThatIsTakenLeadsToTheNewerFile) {
+  StateDraft draft;
+  draft.Apply(CreateFile{.id = FileId(5)});
+  draft.Apply(LinkFile{kRootDirectory, "a", FileId(5)});
+  EXPECT_THAT(draft.Apply(LinkFile{kRootDirectory, "a", FileId(6)}), HasSubstr("was the name of 5"));
+  EXPECT_EQ(draft.directories.at(kRootDirectory).entries.at("a"), FileId(6));
+  EXPECT_TRUE(draft.files.contains(FileId(5)));
+}
+
+TEST(StateDraft, ANameThatLeadsNowhereIsNoState) {
+  StateDraft draft;
+  draft.directories.at(kRootDirectory).entries.emplace("a", FileId(5));
+  EXPECT_FALSE(draft.ToState());
+}
+
+TEST(StateDraft, AFreeNameIsNotTooLong) {
+  StateDraft draft;
+  const std::string longest(kMaxNameBytes, 'n');
+  EXPECT_TRUE(IsValidName(draft.FreeName(kRootDirectory, longest)));
+  draft.directories.at(kRootDirectory).entries.emplace("a", FileId(5));
+  EXPECT_EQ(draft.FreeName(kRootDirectory, "a"), "a.1");
+  EXPECT_EQ(draft.FreeName(kRootDirectory, "b"), "b");
+}
+
+}  // namespace
+}  // namespace zenfs
