@@ -223,8 +223,10 @@ set(ZENFS_TESTS_reclaim
 
 set(ZENFS_SOURCES_volume
   volume/check_extents.cc
+  volume/check_metadata.cc
   volume/check_volume.cc
   volume/counting_sink.cc
+  volume/file_names.cc
   volume/file_paths.cc
   volume/foreign.cc
   volume/format_volume.cc

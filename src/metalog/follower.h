@@ -47,6 +47,8 @@ class LogFollower {
   const State& state() const { return reader_->replayed().state; }
   std::uint64_t generation() const { return reader_->replayed().generation; }
   std::uint64_t sequence() const { return reader_->replayed().sequence; }  // of the last commit
+  // Zones of the generation, in its order.
+  const std::vector<ZoneId>& chain() const { return reader_->replayed().chain; }
   // Of the zones before they were read for the last Refresh: while the log has not moved since (CheckLog),
   // the state is that of the device.
   const LogPicture& picture() const { return picture_; }

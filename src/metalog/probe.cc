@@ -71,6 +71,26 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
   return Fail(Code::kNotFound, fmt::format("no ZenFS on {}; make one with zenfs mkfs", device.name()));
 }
 
+Result<std::vector<SuperblockCopy>> SurveySuperblocks(ZonedDevice& device) {
+  const Geometry& geometry = device.geometry();
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
+  std::vector<SuperblockCopy> copies;
+  AlignedBuffer buffer(RoundUp(kSuperblockBytes, geometry.block_size));
+  buffer.Resize(buffer.capacity());
+  std::size_t looked_at = 0;
+  for (const ZoneInfo& info : report) {
+    if (looked_at == kMaxMetadataZones) break;
+    if (info.type == ZoneType::kConventional) continue;
+    ++looked_at;
+    const std::uint64_t length = RoundUp(kSuperblockBytes, geometry.block_size);
+    if (info.WrittenBytes() < length) continue;
+    const ByteSpan into = buffer.Span().first(length);
+    const Status read = device.Read(info.start, into);
+    copies.push_back({info.id, read ? DecodeSuperblock(into) : Fail(read.error())});
+  }
+  return copies;
+}
+
 std::vector<ZoneId> NewestGenerationZones(ZonedDevice& device, const Superblock& superblock) {
   const Result<Replayed> replayed = Replay(device, superblock);
   return replayed ? replayed->chain : std::vector<ZoneId>();

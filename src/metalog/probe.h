@@ -17,6 +17,14 @@ namespace zenfs {
 // the superblock is not the device's (both values in the text).
 [[nodiscard]] Result<Superblock> ProbeSuperblock(ZonedDevice& device);
 
+// What stands where a copy of the superblock can stand.
+struct SuperblockCopy {
+  ZoneId zone;
+  Result<Superblock> superblock;  // errors: those of reading and of DecodeSuperblock
+};
+// Of the zones that ProbeSuperblock looks at, those that hold something. Errors: those of a report.
+[[nodiscard]] Result<std::vector<SuperblockCopy>> SurveySuperblocks(ZonedDevice& device);
+
 // The zones of the newest complete generation of the metadata log, in chain order; empty when there is none.
 // Reads only.
 [[nodiscard]] std::vector<ZoneId> NewestGenerationZones(ZonedDevice& device, const Superblock& superblock);

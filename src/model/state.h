@@ -46,6 +46,13 @@ struct Effects {
   std::vector<FileId> removed;  // files that lost their last name
 };
 
+// An invariant that is broken.
+struct StateFlaw {
+  std::string text;           // one sentence
+  std::vector<FileId> files;  // files and directories that it speaks of
+  std::optional<DeviceOffset> place{};
+};
+
 class State {
  public:
   State();
@@ -75,7 +82,9 @@ class State {
   // The same contents; whether records are shared does not matter.
   friend bool operator==(const State& a, const State& b);
 
-  // Every invariant above that can be checked without a device, as sentences; empty means none is broken.
+  // Every invariant above that can be checked without a device; empty means none is broken.
+  std::vector<StateFlaw> Flaws() const;
+  // The same as sentences.
   std::vector<std::string> Check() const;
 
  private:

@@ -12,31 +12,32 @@ class Checker {
  public:
   explicit Checker(const State& state) : state_(state) {}
 
-  std::vector<std::string> Run() {
+  std::vector<StateFlaw> Run() {
     CheckDirectories();
     for (const auto& [id, file] : state_.files()) CheckFile(id, *file);
     CheckOverlaps();
     for (const auto& [id, zone] : state_.log_zones()) {
       if (zone.generation >= state_.next_generation() || zone.zone != id) {
-        Add("log zone {} has generation {}, but the next one is {}", id.value, zone.generation,
+        Add({}, "log zone {} has generation {}, but the next one is {}", id.value, zone.generation,
             state_.next_generation());
       }
     }
-    std::ranges::sort(findings_);  // the order of a hash table would differ from run to run
+    std::ranges::sort(findings_, {},
+                      &StateFlaw::text);  // the order of a hash table would differ from run to run
     return std::move(findings_);
   }
 
  private:
   template <typename... Args>
-  void Add(fmt::format_string<Args...> text, Args&&... args) {
-    findings_.push_back(fmt::format(text, std::forward<Args>(args)...));
+  void Add(std::vector<FileId> files, fmt::format_string<Args...> text, Args&&... args) {
+    findings_.push_back({.text = fmt::format(text, std::forward<Args>(args)...), .files = std::move(files)});
   }
 
   void CheckDirectories() {
-    if (state_.FindDirectory(kRootDirectory) == nullptr) Add("there is no root directory");
+    if (state_.FindDirectory(kRootDirectory) == nullptr) Add({}, "there is no root directory");
     for (const auto& [id, directory] : state_.directories()) {
-      if (id != directory.id) Add("directory {} calls itself {}", id.value, directory.id.value);
-      if (id.value >= state_.next_id()) Add("directory {} has an id that was never reserved", id.value);
+      if (id != directory.id) Add({id}, "directory {} calls itself {}", id.value, directory.id.value);
+      if (id.value >= state_.next_id()) Add({id}, "directory {} has an id that was never reserved", id.value);
       CheckWayToRoot(directory);
       for (const auto& [name, entry] : directory.entries) CheckEntry(directory, name, entry);
     }
@@ -46,24 +47,26 @@ class Checker {
     const Directory* at = &directory;
     for (std::size_t steps = 0; at != nullptr && at->id != kRootDirectory; ++steps) {
       if (steps > state_.directories().size())
-        return Add("directory {} is its own ancestor", directory.id.value);
+        return Add({directory.id}, "directory {} is its own ancestor", directory.id.value);
       if (state_.FindEntry(at->parent, at->name) != at->id) {
-        return Add("directory {} is not an entry of its parent {}", at->id.value, at->parent.value);
+        return Add({at->id, at->parent}, "directory {} is not an entry of its parent {}", at->id.value,
+                   at->parent.value);
       }
       at = state_.FindDirectory(at->parent);
     }
   }
 
   void CheckEntry(const Directory& directory, const std::string& name, FileId id) {
-    if (!IsValidName(name)) Add("directory {} has an entry with an impossible name", directory.id.value);
+    if (!IsValidName(name))
+      Add({directory.id}, "directory {} has an entry with an impossible name", directory.id.value);
     const Directory* child = state_.FindDirectory(id);
     if (child != nullptr) {
       if (child->parent != directory.id || child->name != name) {
-        Add("directory {} stands as \"{}\" in directory {} but belongs elsewhere", id.value, name,
-            directory.id.value);
+        Add({id, directory.id}, "directory {} stands as \"{}\" in directory {} but belongs elsewhere",
+            id.value, name, directory.id.value);
       }
     } else if (state_.FindFile(id) == nullptr) {
-      Add("\"{}\" in directory {} names {}, which is neither a file nor a directory", name,
+      Add({directory.id}, "\"{}\" in directory {} names {}, which is neither a file nor a directory", name,
           directory.id.value, id.value);
     } else {
       ++names_[id];
@@ -71,17 +74,17 @@ class Checker {
   }
 
   void CheckFile(FileId id, const FileRecord& file) {
-    if (id != file.id) Add("file {} calls itself {}", id.value, file.id.value);
-    if (id.value >= state_.next_id()) Add("file {} has an id that was never reserved", id.value);
+    if (id != file.id) Add({id}, "file {} calls itself {}", id.value, file.id.value);
+    if (id.value >= state_.next_id()) Add({id}, "file {} has an id that was never reserved", id.value);
     const auto names = names_.find(id);
     const std::uint32_t count = names == names_.end() ? 0 : names->second;
     if (count == 0 || count != file.links) {
-      Add("file {} has {} names, but counts {}", id.value, count, file.links);
+      Add({id}, "file {} has {} names, but counts {}", id.value, count, file.links);
     }
     std::uint64_t end = 0;
     for (const Extent& extent : file.extents) {
       if (extent.file_offset != end || extent.length == 0) {
-        Add("file {} has a gap or an empty extent at byte {}", id.value, end);
+        Add({id}, "file {} has a gap or an empty extent at byte {}", id.value, end);
       }
       end = extent.end();
     }
@@ -90,19 +93,20 @@ class Checker {
 
   void CheckWindows(const FileRecord& file, std::uint64_t end) {
     if (file.shape == FileShape::kPlain && !file.windows.empty()) {
-      Add("plain file {} has log windows", file.id.value);
+      Add({file.id}, "plain file {} has log windows", file.id.value);
     }
     std::uint64_t sequence = 0;
     for (const LogWindow& window : file.windows) {
       if (window.first_sequence <= sequence || window.last_sequence < window.first_sequence ||
           window.last_sequence >= file.next_sequence || window.end < end || window.epoch > state_.epoch()) {
-        Add("file {} has an impossible window at frame {}", file.id.value, window.first_sequence);
+        Add({file.id}, "file {} has an impossible window at frame {}", file.id.value, window.first_sequence);
       }
       sequence = window.last_sequence;
       end = window.end;
     }
     if (file.size != end) {
-      Add("file {} has size {}, but its extents and windows end at {}", file.id.value, file.size, end);
+      Add({file.id}, "file {} has size {}, but its extents and windows end at {}", file.id.value, file.size,
+          end);
     }
   }
 
@@ -119,19 +123,26 @@ class Checker {
     std::ranges::sort(pieces, {}, [](const Piece& p) { return std::pair(p.place, p.owner); });
     for (std::size_t i = 1; i < pieces.size(); ++i) {
       if (pieces[i - 1].place + pieces[i - 1].length > pieces[i].place) {
-        Add("files {} and {} both claim device byte {}", pieces[i - 1].owner.value, pieces[i].owner.value,
-            pieces[i].place.value);
+        Add({pieces[i - 1].owner, pieces[i].owner}, "files {} and {} both claim device byte {}",
+            pieces[i - 1].owner.value, pieces[i].owner.value, pieces[i].place.value);
+        findings_.back().place = pieces[i].place;
       }
     }
   }
 
   const State& state_;
   std::unordered_map<FileId, std::uint32_t> names_;
-  std::vector<std::string> findings_;
+  std::vector<StateFlaw> findings_;
 };
 
 }  // namespace
 
-std::vector<std::string> State::Check() const { return Checker(*this).Run(); }
+std::vector<StateFlaw> State::Flaws() const { return Checker(*this).Run(); }
+
+std::vector<std::string> State::Check() const {
+  std::vector<std::string> sentences;
+  for (StateFlaw& flaw : Flaws()) sentences.push_back(std::move(flaw.text));
+  return sentences;
+}
 
 }  // namespace zenfs

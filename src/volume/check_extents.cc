@@ -16,10 +16,11 @@ void CheckOne(CheckContext& context, const Placed& placed, bool log_carries_data
   const Geometry& geometry = context.device.geometry();
   const Extent& extent = placed.extent;
   const auto complain = [&](std::optional<ZoneId> zone, std::string what) {
-    context.Add(
-        Severity::kError,
-        fmt::format("file {}: the extent at file offset {} {}", placed.file.value, extent.file_offset, what),
-        zone, extent.place);
+    context.Add(Severity::kError,
+                fmt::format("{}: the extent at file offset {}, {} bytes at device byte {}, {}",
+                            context.names.Describe(placed.file), extent.file_offset, extent.length,
+                            extent.place.value, what),
+                zone, extent.place, placed.file);
   };
   if (extent.place.value >= geometry.size_bytes())
     return complain(std::nullopt, "lies behind the end of the device");
@@ -47,15 +48,19 @@ void CheckExtents(CheckContext& context, bool log_carries_data) {
   std::ranges::sort(all, {}, [](const Placed& p) { return p.extent.place; });
   const std::uint32_t block = context.device.geometry().block_size;
   std::uint64_t occupied_to = 0;
+  FileId occupier;
   for (const Placed& placed : all) {
     CheckOne(context, placed, log_carries_data);
     if (placed.extent.place.value < occupied_to) {
       context.Add(Severity::kError,
-                  fmt::format("file {}: the extent at file offset {} overlaps another file's",
-                              placed.file.value, placed.extent.file_offset),
-                  context.device.geometry().ZoneOf(placed.extent.place), placed.extent.place);
+                  fmt::format("{}: the extent at file offset {} overlaps one of {}",
+                              context.names.Describe(placed.file), placed.extent.file_offset,
+                              context.names.Describe(occupier)),
+                  context.device.geometry().ZoneOf(placed.extent.place), placed.extent.place, placed.file);
     }
-    occupied_to = std::max(occupied_to, RoundUp(placed.extent.place.value + placed.extent.length, block));
+    const std::uint64_t end = RoundUp(placed.extent.place.value + placed.extent.length, block);
+    if (end > occupied_to) occupier = placed.file;
+    occupied_to = std::max(occupied_to, end);
     context.out.bytes_live += RoundUp(placed.extent.length, block);
   }
   context.out.extents = all.size();

@@ -8,6 +8,7 @@
 #include "format/superblock.h"
 #include "model/state.h"
 #include "volume/check_volume.h"
+#include "volume/file_names.h"
 
 namespace zenfs {
 
@@ -16,11 +17,12 @@ struct CheckContext {
   const Superblock& superblock;
   const State& state;
   std::span<const ZoneInfo> report;
+  const FileNames& names;
   CheckReport& out;
 
   void Add(Severity severity, std::string text, std::optional<ZoneId> zone = std::nullopt,
-           std::optional<DeviceOffset> offset = std::nullopt) {
-    out.findings.push_back({severity, std::move(text), zone, offset});
+           std::optional<DeviceOffset> offset = std::nullopt, FileId file = kNoFile) {
+    out.findings.push_back({severity, std::move(text), zone, offset, names.PathOf(file)});
   }
 };
 

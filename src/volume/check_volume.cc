@@ -14,6 +14,7 @@
 #include "metalog/follower.h"
 #include "metalog/probe.h"
 #include "volume/check_extents.h"
+#include "volume/check_metadata.h"
 #include "volume/waiting_bytes.h"
 #include "wal/log_replay.h"
 #include "wal/log_scan.h"
@@ -32,12 +33,13 @@ class Check {
   Check(ZonedDevice& device, const Superblock& superblock, const State& state,
         std::span<const ZoneInfo> report, const CheckOptions& options,
         std::function<bool(const FileRecord&)> still_there, CheckReport& out)
-      : context_{device, superblock, state, report, out},
+      : names_(state),
+        context_{device, superblock, state, report, names_, out},
         options_(options),
         still_there_(std::move(still_there)) {}
 
   void Run(bool log_carries_data) {
-    for (std::string& sentence : context_.state.Check()) context_.Add(Severity::kError, std::move(sentence));
+    CheckState();
     context_.out.files = context_.state.files().size();
     context_.out.directories = context_.state.directories().size();
     CheckExtents(context_, log_carries_data);
@@ -49,6 +51,19 @@ class Check {
   }
 
  private:
+  void CheckState() {
+    for (const StateFlaw& flaw : context_.state.Flaws()) {
+      if (flaw.place) continue;  // an overlap: CheckExtents tells it, with the zones
+      std::string text = flaw.text;
+      for (const FileId id : flaw.files) {
+        const std::string path = names_.PathOf(id);
+        text += fmt::format("; {} is {}", id.value, path.empty() ? "without a name" : path);
+      }
+      context_.Add(Severity::kError, std::move(text), std::nullopt, std::nullopt,
+                   flaw.files.empty() ? kNoFile : flaw.files.front());
+    }
+  }
+
   void CheckLogZones() {
     for (const auto& [id, zone] : context_.state.log_zones()) {
       if (id.value >= context_.report.size()) {
@@ -59,7 +74,9 @@ class Check {
       }
       const ZoneInfo& info = context_.report[id.value];
       if (info.condition == ZoneCondition::kOffline) {
-        context_.Add(Severity::kWarning, fmt::format("log zone {} is offline", id.value), id);
+        context_.Add(Severity::kWarning,
+                     fmt::format("log zone {} is offline; frames that stood in it are lost", id.value), id,
+                     info.start);
       }
       ScanLogZone(context_.device, context_.superblock.seed, zone, info, [&](const ScannedFrame& frame) {
         ++context_.out.frames;
@@ -73,7 +90,11 @@ class Check {
       if (record->shape != FileShape::kFramed) continue;
       const ReplayedLog log = ReplayLog(*record, context_.state.epoch(), std::move(frames_[id]));
       log_ends_[id] = log.index.end();
-      for (const std::string& damage : log.damage) context_.Add(Severity::kError, damage);
+      for (const LogDamage& damage : log.damage) {
+        std::optional<ZoneId> zone;
+        if (damage.near) zone = context_.device.geometry().ZoneOf(*damage.near);
+        context_.Add(Severity::kError, DamageText(damage, names_.Describe(id)), zone, damage.near, id);
+      }
       for (const auto& [zone, bytes] : log.zones) {
         log_live_[zone] += bytes;
         context_.out.bytes_live += bytes;
@@ -81,9 +102,9 @@ class Check {
       if (log.open_window) {
         context_.Add(
             Severity::kNote,
-            fmt::format(
-                "file {}: {} bytes of its log are not sealed yet; the next read-write mount does that",
-                id.value, log.open_window->end - record->size));
+            fmt::format("{}: {} bytes of its log are not sealed yet; the next read-write mount does that",
+                        names_.Describe(id), log.open_window->end - record->size),
+            std::nullopt, std::nullopt, id);
       }
     }
   }
@@ -112,8 +133,10 @@ class Check {
       if (metadata || zone.WrittenBytes() == 0 || holds_extents.contains(zone.id)) continue;
       if (context_.state.log_zones().contains(zone.id)) {
         if (log_live_[zone.id] == 0) {
-          context_.Add(Severity::kNote, fmt::format("log zone {} holds no live frame", zone.id.value),
-                       zone.id);
+          context_.Add(Severity::kNote,
+                       fmt::format("log zone {} holds no live frame; its {} KiB are free once it is reset",
+                                   zone.id.value, zone.WrittenBytes() / 1024),
+                       zone.id, zone.start);
         }
         continue;
       }
@@ -124,7 +147,7 @@ class Check {
               : fmt::format(
                     "zone {} holds {} KiB that no file points to; the next read-write mount resets it",
                     zone.id.value, zone.WrittenBytes() / 1024);
-      context_.Add(Severity::kNote, text, zone.id);
+      context_.Add(Severity::kNote, text, zone.id, zone.start);
     }
     if (geometry.max_active != 0 && active > geometry.max_active) {
       context_.Add(Severity::kWarning,
@@ -155,13 +178,14 @@ class Check {
       if (read) continue;
       if (!still_there_(file)) return false;
       context_.Add(Severity::kError,
-                   fmt::format("file {}: bytes from {} can't be read: {}", file.id.value,
+                   fmt::format("{}: bytes from {} can't be read: {}", names_.Describe(file.id),
                                extent.file_offset + at, read.error().ToString()),
-                   context_.device.geometry().ZoneOf(extent.place), extent.place + at);
+                   context_.device.geometry().ZoneOf(extent.place), extent.place + at, file.id);
     }
     return true;
   }
 
+  const FileNames names_;
   CheckContext context_;
   const CheckOptions& options_;
   const std::function<bool(const FileRecord&)> still_there_;
@@ -182,17 +206,16 @@ namespace {
 Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock, LogFollower& follower,
                               const CheckOptions& options, bool& moved) {
   CheckReport out;
-  const auto add_error = [&](const Error& error) {
-    out.findings.push_back({Severity::kError, error.ToString(), std::nullopt, std::nullopt});
-    return out;
-  };
   if (const auto refreshed = follower.Refresh(); !refreshed) {
     if (refreshed.error().code() == Code::kTimedOut) return Fail(refreshed.error());
     moved = false;  // the follower has made sure
-    return add_error(refreshed.error());
+    if (refreshed.error().code() == Code::kNotSupported) return Fail(refreshed.error());
+    ZENFS_RETURN_IF_ERROR(ExplainLog(device, superblock, refreshed.error(), out));
+    return out;
   }
   const State state = follower.state();  // the follower's goes on when it is asked
   const LogPicture picture = follower.picture();
+  const std::vector<ZoneId> chain = follower.chain();
   const auto report_all = [&] { return device.Report(ZoneId(0), device.geometry().zone_count); };
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, report_all());
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry()));
@@ -202,6 +225,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
     return now != nullptr && *now == file;
   };
   SyncPoint::Reach("CheckVolume:reported");
+  ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, chain, out));
   Check(device, superblock, state, report, options, still_there, out).Run(plan.log_carries_data);
   ZENFS_ASSIGN_OR_RETURN(const LogCheck log, CheckLog(device, superblock, picture));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, report_all());
@@ -215,7 +239,13 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
 Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options) {
   const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
   const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(*guarded);
-  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(*view));
+  const Result<Superblock> probed = ProbeSuperblock(*view);
+  if (!probed) {
+    const Code code = probed.error().code();
+    if (code != Code::kCorruption && code != Code::kIo) return Fail(probed.error());
+    return ExplainSuperblocks(*view, probed.error());
+  }
+  const Superblock& superblock = *probed;
   LogFollower follower(*view, superblock);
   for (int tries = 0; tries < kTries; ++tries) {
     bool moved = false;
@@ -225,7 +255,7 @@ Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options
     out.findings.push_back({Severity::kNote,
                             "the volume was written while it was checked: what the notes say of single zones "
                             "may be outdated",
-                            std::nullopt, std::nullopt});
+                            std::nullopt, std::nullopt, ""});
     return out;
   }
   return Fail(Code::kBusy,

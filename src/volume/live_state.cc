@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/sync_point.h"
+#include "volume/file_names.h"
 
 namespace zenfs {
 
@@ -52,10 +53,14 @@ Result<std::vector<std::string>> LiveState::View::Damage() {
     if (record->shape == FileShape::kFramed) framed.push_back(id);
   }
   std::vector<std::string> damage;
+  std::optional<FileNames> names;  // of a sound volume nobody asks
   for (const FileId id : framed) {
     ZENFS_ASSIGN_OR_RETURN(const auto file, owner_.FindLocked(id));
     if (file == nullptr || file->log == nullptr) continue;
-    damage.insert(damage.end(), file->log->damage.begin(), file->log->damage.end());
+    for (const LogDamage& lost : file->log->damage) {
+      if (!names) names.emplace(state());
+      damage.push_back(DamageText(lost, names->Describe(lost.file)));
+    }
   }
   return damage;
 }
@@ -154,7 +159,7 @@ Result<std::shared_ptr<const ReplayedLog>> LiveState::LogOf(std::shared_ptr<cons
     record = follower_.state().FindFile(before->id);
     if (record == nullptr) return nullptr;
     ZENFS_RETURN_IF_ERROR(tails_.Update(follower_.state()));
-    const std::vector<std::string> damage = log->damage;
+    const std::vector<LogDamage> damage = log->damage;
     log = tails_.Log(record, follower_.state().epoch());
     if (record == before && log->damage == damage) break;
   }

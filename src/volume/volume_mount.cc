@@ -14,6 +14,7 @@
 #include "metalog/probe.h"
 #include "reclaim/log_fold.h"
 #include "volume/counting_sink.h"
+#include "volume/file_names.h"
 #include "volume/log_reserve.h"
 #include "volume/reader_volume.h"
 #include "volume/volume_core.h"
@@ -124,7 +125,9 @@ std::unordered_map<FileId, ReplayedLog> VolumeCore::ReplayLogs(const State& stat
   for (const auto& [id, record] : state.files()) {
     if (record->shape != FileShape::kFramed) continue;
     ReplayedLog log = ReplayLog(*record, state.epoch(), std::move(frames[id]));
-    notices_.insert(notices_.end(), log.damage.begin(), log.damage.end());
+    for (const LogDamage& lost : log.damage) {
+      notices_.push_back(DamageText(lost, FileNames(state).Describe(id)));
+    }
     replayed.emplace(id, std::move(log));
   }
   return replayed;

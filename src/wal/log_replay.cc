@@ -72,8 +72,19 @@ class Replay {
     out_.index.Append(
         {.file_offset = from, .length = to - from, .place = {}, .sequence = sequence, .damaged = true});
     out_.damage.push_back(
-        fmt::format("file {}: bytes {} to {} are lost: frame {} of its log is missing or unreadable",
-                    record_.id.value, from, to, sequence));
+        {.file = record_.id, .from = from, .to = to, .sequence = sequence, .near = Near(sequence)});
+  }
+
+  // Behind the frame before `sequence`, else where the next one begins.
+  std::optional<DeviceOffset> Near(std::uint64_t sequence) const {
+    if (!out_.index.pieces().empty()) {
+      for (auto piece = out_.index.pieces().rbegin(); piece != out_.index.pieces().rend(); ++piece) {
+        if (!piece->damaged && piece->sequence != 0) return piece->place + piece->length;
+      }
+    }
+    const auto next =
+        std::ranges::find_if(frames_, [&](const ScannedFrame& f) { return f.sequence >= sequence; });
+    return next == frames_.end() ? std::nullopt : std::optional(next->payload);
   }
 
   // Frames [first, last] of a window that ends at `end`; what is missing there was there once.
@@ -133,6 +144,11 @@ class Replay {
 };
 
 }  // namespace
+
+std::string DamageText(const LogDamage& damage, std::string_view file) {
+  return fmt::format("{}: bytes {} to {} are lost: frame {} of its log is missing or unreadable", file,
+                     damage.from, damage.to, damage.sequence);
+}
 
 ReplayedLog ReplayLog(const FileRecord& record, std::uint64_t epoch, std::vector<ScannedFrame> frames) {
   return Replay(record, epoch, std::move(frames)).Run();

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/file_record.h"
@@ -16,11 +17,25 @@
 
 namespace zenfs {
 
+// Bytes of a framed file that were there once.
+struct LogDamage {
+  FileId file;
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+  std::uint64_t sequence = 0;  // of a frame that held some of them
+  // Where the frames that were found next to it stand, if any were: behind the one before, or before the next.
+  std::optional<DeviceOffset> near;
+
+  friend bool operator==(const LogDamage&, const LogDamage&) = default;
+};
+// One sentence. `file`: how to call the file, "file 7 (/a.log)".
+[[nodiscard]] std::string DamageText(const LogDamage& damage, std::string_view file);
+
 struct ReplayedLog {
   FrameIndex index;                       // extents, then frames
   std::map<ZoneId, std::uint64_t> zones;  // device bytes of this file's frames, by zone
   std::optional<LogWindow> open_window;   // frames behind the last seal; to be sealed by a read-write mount
-  std::vector<std::string> damage;        // one sentence each; the bytes in question can't be read
+  std::vector<LogDamage> damage;          // the bytes in question can't be read
 };
 
 // `frames`: all that carry the file's id as owner, in any order; those that no writer can have made are passed over. `epoch`: the volume's committed one.

@@ -67,7 +67,7 @@ class History {
     }
     frames_ = std::move(kept);
     const ReplayedLog log = ReplayLog(record_, epoch_, Shuffled());
-    ASSERT_TRUE(log.damage.empty()) << log.damage.front();
+    ASSERT_TRUE(log.damage.empty()) << DamageText(log.damage.front(), "file");
     const std::string found = Bytes(log);
     ASSERT_GE(found.size(), stable_size_) << "synced bytes are gone";
     ASSERT_EQ(found, content_.substr(0, found.size()));

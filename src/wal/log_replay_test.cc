@@ -76,7 +76,9 @@ TEST(LogReplayTest, GapBelowWhatWasStableLosesExactlyItsBytes) {
   const ReplayedLog log = ReplayLog(Record(), kEpoch, {Frame(1), Frame(3, 0), Frame(4, 3)});
   EXPECT_EQ(Shape(log), "1 lost:10-20 3 4");
   ASSERT_EQ(log.damage.size(), 1U);
-  EXPECT_NE(log.damage[0].find("bytes 10 to 20"), std::string::npos) << log.damage[0];
+  EXPECT_EQ(DamageText(log.damage[0], "file 7 (/a.log)"),
+            "file 7 (/a.log): bytes 10 to 20 are lost: frame 2 of its log is missing or unreadable");
+  EXPECT_TRUE(log.damage[0].near.has_value());
   EXPECT_EQ(log.open_window, (LogWindow{kEpoch, 1, 4, 40}));
 }
 

@@ -193,7 +193,7 @@ class WalRig : public LogReservations {
         env.log = nullptr;
         content = Content(FramedFile(env, *before.FindFile(id), std::move(replayed)));
       } else {
-        content = "damaged: " + replayed.damage.front();
+        content = "damaged: " + DamageText(replayed.damage.front(), "file");
       }
       if (state().log_zones() == before.log_zones()) return content;
     }

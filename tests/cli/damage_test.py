@@ -50,7 +50,13 @@ class Damage(CliCase):
         for zone in made["metadata_zones"]:
             if image.read(image.zone(zone), 8) == b"ZENFS3SB":
                 image.damage(image.zone(zone) + 100)
-        self.refused("superblock")
+        with self.unchanged():
+            for verb in LOOKING:
+                self.fails(verb, f"--emu={self.image}", saying="superblock")
+            outcome = self.zenfs("check", f"--emu={self.image}")
+            self.assertEqual((outcome.status, outcome.err), (1, ""))
+            self.assertRegex(outcome.out, r"metadata zone \d+, byte 0: .*CRC.* \(zone \d+, offset \d+\)")
+            self.assertIn("no copy of the superblock is valid", outcome.out)
         with self.unchanged():  # it may be somebody's file system yet
             self.fails("mkfs", f"--emu={self.image}", saying="--force")
         self.ok("mkfs", f"--emu={self.image}", "--force")
@@ -98,7 +104,9 @@ class Damage(CliCase):
                 image.damage(image.zone(zone) + 4096 + 50)
         with self.unchanged():
             outcome = self.zenfs("check", f"--emu={self.image}")
-            self.assertIn(outcome.status, (1, 2), outcome.out + outcome.err)
+            self.assertEqual((outcome.status, outcome.err), (1, ""))
+            self.assertRegex(outcome.out, r"the header of the metadata log.* can't be read \(zone \d+, offset \d+\)")
+            self.assertIn("zenfs check --repair", outcome.out)
             self.assertIn("UUID", self.zenfs("fs-info", f"--emu={self.image}").out)
 
     def test_read_only_file(self):

@@ -1,0 +1,47 @@
+#include "volume/file_names.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <vector>
+
+namespace zenfs {
+
+FileNames::FileNames(const State& state) : FileNames([&](FileId id) { return state.FindDirectory(id); }) {}
+
+FileNames::FileNames(const std::function<const Directory*(FileId)>& find) {
+  std::set<FileId> visited{kRootDirectory};  // of a tree that may be none
+  std::deque<std::pair<FileId, std::string>> pending{{kRootDirectory, ""}};
+  for (; !pending.empty(); pending.pop_front()) {
+    const auto [id, path] = pending.front();
+    const Directory* directory = find(id);
+    if (directory == nullptr) continue;
+    for (const auto& [name, entry] : directory->entries) {
+      const std::string full = path + "/" + name;
+      paths_.emplace(entry, full);
+      if (find(entry) != nullptr && visited.insert(entry).second)
+        pending.emplace_back(entry, full);
+    }
+  }
+}
+
+std::string FileNames::PathOf(FileId id) const {
+  const auto [first, last] = paths_.equal_range(id);
+  if (first == last) return "";
+  return std::min_element(first, last, [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->second;
+}
+
+std::string FileNames::Describe(FileId id) const {
+  const auto [first, last] = paths_.equal_range(id);
+  std::vector<std::string> paths;
+  for (auto it = first; it != last; ++it) paths.push_back(it->second);
+  std::ranges::sort(paths);
+  if (paths.empty()) paths.push_back("no name");
+  return fmt::format("file {} ({})", id.value, fmt::join(paths, ", "));
+}
+
+}  // namespace zenfs
