@@ -9,7 +9,7 @@ from simulator import workers
 from simulator.mutations import MUTATIONS
 from simulator.places import BUILD_ROOT, ROOT, SimulationError
 
-COPIED = ("CMakeLists.txt", "CMakePresets.json", "cmake", "src", "tests")
+LEFT_OUT = {".git", "build", "__pycache__", "docs"}
 SECONDS_MAX = 300  # for one mutant
 
 
@@ -17,7 +17,7 @@ def bring_up_to_date(source, copy):
     """Writes only what differs, so that a second run compiles only that."""
     if source.is_dir():
         copy.mkdir(exist_ok=True)
-        names = {path.name for path in source.iterdir()} - {"__pycache__"}
+        names = {path.name for path in source.iterdir() if path != BUILD_ROOT} - LEFT_OUT
         for stale in [path for path in copy.iterdir() if path.name not in names]:
             shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
         for name in names:
@@ -36,8 +36,7 @@ class Mutants:
 
     def prepare(self):
         self.tree.mkdir(parents=True, exist_ok=True)
-        for name in COPIED:
-            bring_up_to_date(ROOT / name, self.tree / name)
+        bring_up_to_date(ROOT, self.tree)
         if not (self.build / "build.ninja").exists():
             launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
             self.must(["cmake", "-S", self.tree, "-B", self.build, "--preset", "release", "-DZENFS_WERROR=OFF", *launcher])
