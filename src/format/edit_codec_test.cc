@@ -168,6 +168,8 @@ TEST(EditCodec, ChecksumOfMoreThan32BitsIsRefused) {
                                 "00"
                                 "64"
                                 "8180808010"))));
+}
+
 // D9: no length is cut to 32 bits.
 TEST(EditCodec, LengthsBeyondFourGiBSurvive) {
   const Extent large{0, DeviceOffset(1ull << 45), (5ull << 30) + 17};
