@@ -267,6 +267,7 @@ set(ZENFS_TESTS_volume
   volume/volume_flush_test.cc
   volume/volume_metrics_test.cc
   volume/volume_names_test.cc
+  volume/volume_flush_fault_test.cc
   volume/volume_read_fault_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_roll_test.cc

@@ -2,6 +2,8 @@
 // plain_file_read.cc.
 #include "file/plain_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace zenfs {
@@ -29,15 +31,24 @@ bool PlainFile::dirty() const {
   return !Clean() || changed_from_ != kUnchanged;
 }
 
+// What a flush that failed may have taken can't be written again: it is in no memory any more.
+Status PlainFile::CheckFlushes() {
+  if (!wrote_since_commit_ || env_.device->errors().failed_flushes == flushes_since_commit_) return {};
+  failed_ = Error(Code::kIo, fmt::format("bytes from {} on: {}", changed_from_, kLostToAFlush));
+  return Fail(*failed_);
+}
+
 Result<PlainFile::Drained> PlainFile::Drain() {
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(Healthy());
+  ZENFS_RETURN_IF_ERROR(CheckFlushes());
   if (!Clean()) ZENFS_RETURN_IF_ERROR(WriteFront(tail_.size(), HeldBack(tail_.size())));
   Drained drained;
   drained.size = size_;
   if (changed_from_ == kUnchanged) return drained;
   drained.changed = true;
   drained.wrote_data = wrote_since_commit_;
+  drained.failed_flushes = flushes_since_commit_;
   drained.from_offset = changed_from_;
   // From the beginning of the extent that the change goes on with: committed, it is one extent again, however
   // many syncs it took to write it. One that ends at the change may have been cut there; its checksum is new.
@@ -57,6 +68,7 @@ void PlainFile::MarkCommitted(const Drained& drained) {
   MutexLock lock(mutex_);
   changed_from_ = changed_since_drain_;
   wrote_since_commit_ = wrote_since_drain_;
+  flushes_since_commit_ = flushes_since_drain_;
   drained_.reset();
 }
 

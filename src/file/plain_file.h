@@ -5,7 +5,7 @@
 //
 // Sync, as the volume does it (one at a time for each file: the catalog's reservation of it sees to that):
 //   auto p = file.Drain();          // pads and writes the tail; p describes what changed
-//   log.Commit(SetExtents{p...}, {.flush_data_first = p.wrote_data});
+//   log.Commit(SetExtents{p...}, {.flush_data_first = p.wrote_data, .failed_flushes = p.failed_flushes});
 //   file.MarkCommitted(p);          // or nothing: a failed commit leaves it to the next Drain
 //
 // The padded tail block is written again at the same file offset by the next Drain if the file grew; since a
@@ -15,7 +15,7 @@
 // Checksums: the bytes are summed once, as they come and before they are copied; each extent is committed with the CRC
 // of its file bytes. Of an extent that is cut, the part that stays keeps one if what goes is in the tail buffer.
 //
-// Errors are sticky: once a device write has failed for good, every later Append, Drain and Close of this
+// Errors are sticky: once a device write has failed for good, or a flush behind it, every later Append, Drain and Close of this
 // file returns that error (rule 10). For want of a zone (kNoSpace, kTimedOut) nothing sticks: the call that
 // failed changed nothing, and it may be tried again once there is room.
 //
@@ -61,6 +61,7 @@ class PlainFile {
     std::uint64_t from_offset = 0;
     std::vector<Extent> extents;
     std::uint64_t size = 0;
+    std::uint64_t failed_flushes = 0;  // of the device when the first of that data was written
   };
 
   // `extents`, `size` as committed (empty for a new file). Pins their zones. `env` parts outlive the file.
@@ -110,6 +111,8 @@ class PlainFile {
 
   // plain_file_write.cc
   Status Healthy() const REQUIRES(mutex_);
+  Status CheckFlushes() REQUIRES(mutex_);
+  void NoteWrite(std::uint64_t failed_flushes) REQUIRES(mutex_);
   bool Clean() const REQUIRES(mutex_) { return map_.end() == size_; }
   std::uint64_t TailOffset() const REQUIRES(mutex_) { return size_ - tail_.size(); }
   // What stays in the buffer when so much is written: the last block, full or not, because a direct writer
@@ -165,6 +168,9 @@ class PlainFile {
   std::uint64_t changed_since_drain_ GUARDED_BY(mutex_) = kUnchanged;
   bool wrote_since_commit_ GUARDED_BY(mutex_) = false;
   bool wrote_since_drain_ GUARDED_BY(mutex_) = false;
+  // How many flushes of the device had failed before the first such write.
+  std::uint64_t flushes_since_commit_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t flushes_since_drain_ GUARDED_BY(mutex_) = 0;
   // Pins what a commit in flight may name, until MarkCommitted or the next Drain.
   std::shared_ptr<const FileView> drained_ GUARDED_BY(mutex_);
 

@@ -22,12 +22,15 @@ constexpr int kGatherFraction = 4;
 }  // namespace
 
 Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) {
-  if (edits.empty()) return options.flush_data_first ? FlushDevice() : Status{};
+  if (edits.empty()) {
+    return options.flush_data_first ? FlushWrittenSince(options.failed_flushes) : Status{};
+  }
   Member self;
   const Growth growth = GrowthOf(edits);
   self.edits = std::make_shared<const std::vector<Edit>>(std::move(edits));
   EncodeEdits(*self.edits, self.encoded);
   self.flush_data_first = options.flush_data_first;
+  self.failed_flushes = options.failed_flushes;
   self.growth = growth == Growth::kShrinks ? 0 : 2 * self.encoded.size();
 
   MutexLock lock(mutex_);
@@ -100,6 +103,10 @@ void MetalogImpl::Lead(Member& self) {
   const SteadyTime begin = SteadyNow();
   mutex_.Unlock();
   const Status flushed = batch.flush_data_first ? FlushDevice() : Status{};
+  mutex_.Lock();
+  if (flushed) RefuseLost(batch);
+  if (flushed && batch.members.empty()) return ReleaseLead();
+  mutex_.Unlock();
   const Status written = flushed ? WriteBatch(batch) : Status{};
   mutex_.Lock();
   last_write_time_ = SteadyNow() - begin;
@@ -154,9 +161,10 @@ Status MetalogImpl::WriteBatch(const Batch& batch) {
     MutexLock lock(mutex_);
     writer = current_.get();  // stays while this thread leads
   }
+  const std::uint64_t failed_flushes = device_.errors().failed_flushes;
   ZENFS_RETURN_IF_ERROR(
       writer->Write(FrameKind::kCommit, EncodeCommit(lists), batch.first_sequence, batch.last_sequence()));
-  return FlushDevice();
+  return FlushWrittenSince(failed_flushes);
 }
 
 // The batch is durable: in log order into the replica, to the sink, and back to the callers.
@@ -226,6 +234,19 @@ void MetalogImpl::Refuse(Batch& batch, const Error& error) {
   }
 }
 
+// Those whose data a failed flush may have taken: the flush that went before says nothing of it.
+void MetalogImpl::RefuseLost(Batch& batch) {
+  const std::uint64_t now = device_.errors().failed_flushes;
+  std::erase_if(batch.members, [&](Member* member) {
+    const std::uint64_t then = member->failed_flushes;
+    if (!member->flush_data_first || then == CommitOptions::kAnyFlushes || then == now) return false;
+    unapplied_growth_ -= member->growth;
+    Complete(*member, Fail(Code::kIo, fmt::format("{}: not committed, for the bytes it is about: {}",
+                                                  device_.name(), kLostToAFlush)));
+    return true;
+  });
+}
+
 // The commit at the head of the queue does not fit the current zone.
 void MetalogImpl::WaitForRoom(Member& self) {
   if (!roll_running_) StartRoll(kFrameHeaderBytes + kMaxCountBytes + self.encoded.size());
@@ -263,6 +284,14 @@ void MetalogImpl::GoReadOnly(Error why) {
     unapplied_growth_ -= member->growth;
     Complete(*member, health_);
   }
+}
+
+// For what was written while the device had that many failed flushes.
+Status MetalogImpl::FlushWrittenSince(std::uint64_t failed_flushes) {
+  ZENFS_RETURN_IF_ERROR(FlushDevice());
+  if (failed_flushes == CommitOptions::kAnyFlushes || device_.errors().failed_flushes == failed_flushes)
+    return {};
+  return Fail(Code::kIo, fmt::format("{}: what was written: {}", device_.name(), kLostToAFlush));
 }
 
 Status MetalogImpl::FlushDevice() {

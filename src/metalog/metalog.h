@@ -38,6 +38,11 @@ struct CommitOptions {
   // The device's cache must be flushed before the edits are written, because they point at data that was
   // written and not flushed. Grouped commits share that flush.
   bool flush_data_first = false;
+  // With flush_data_first: errors().failed_flushes of the device from before the first of that data was written. If
+  // another flush failed since, the data may be lost whatever this one says, and the commit fails with kIo.
+  std::uint64_t failed_flushes = kAnyFlushes;
+
+  static constexpr std::uint64_t kAnyFlushes = ~std::uint64_t{0};  // not asked
 };
 
 // What the log did since it was opened, for `zenfs fs-info`, statistics and tests.
@@ -72,7 +77,7 @@ class Metalog {
   // Where rolls and what is written are counted from now on. Set once, before the first Commit. Not owned.
   virtual void SetMetrics(Metrics* metrics) = 0;
 
-  // Errors: any device error, after which the outcome is known to be "not committed" because the log has
+  // Errors: kIo for data that a failed flush may have lost (nothing was written); any device error, after which the outcome is known to be "not committed" because the log has
   // moved to another zone without it; kUnknownOutcome when that was impossible too, and from then on
   // kReadOnly for every call; kNoSpace when the state would no longer fit the metadata zones; kShutdown after
   // Stop.

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <utility>
 
 #include "base/aligned_buffer.h"
+#include "base/sync_point.h"
+#include "device/guarded_device.h"
 #include "format/frame.h"
 #include "metalog/metalog_test_util.h"
 #include "testing/crash_device.h"
@@ -175,6 +178,45 @@ TEST_F(MetalogFaultTest, RollCompleteOfUnknownOutcomeIsFenced) {
   const State found = Found();
   EXPECT_TRUE(HasFile(found, kFirstTestId + 1));
   EXPECT_TRUE(HasFile(found, kFirstTestId + 3));
+}
+
+// The flush that completes a snapshot proves nothing of frames that one before may have dropped.
+TEST_F(MetalogFaultTest, SnapshotThatAnothersFailedFlushMayHaveLostIsWrittenAnew) {
+  log_.reset();
+  const auto guarded = GuardDevice(device_);
+  log_ = MustOpen(*guarded, kZones);
+  const std::uint64_t generation = log_->stats().generation;
+  bool failed = false;
+  {
+    const SyncPoint::Scope scope([&](std::string_view name) {
+      if (name != "metalog:snapshot-written" || std::exchange(failed, true)) return;
+      device_.Inject({.command = Command::kFlush});
+      EXPECT_FALSE(guarded->Flush());
+    });
+    ZENFS_ASSERT_OK(log_->Roll());
+  }
+  EXPECT_EQ(log_->stats().generation, generation + 2);
+  ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1)));
+  EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
+}
+
+// Data that a flush may have dropped is refused by itself; what is committed beside it is not.
+TEST_F(MetalogFaultTest, CommitOfDataThatAFailedFlushMayHaveLostIsRefused) {
+  log_.reset();
+  const auto guarded = GuardDevice(device_);
+  log_ = MustOpen(*guarded, kZones);
+  const std::uint64_t before = guarded->errors().failed_flushes;
+  device_.Inject({.command = Command::kFlush});
+  EXPECT_FALSE(guarded->Flush());
+  const Status refused =
+      log_->Commit(CreateNamed(kFirstTestId + 1), {.flush_data_first = true, .failed_flushes = before});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text(), HasSubstr("may be lost although a later one succeeds"));
+  ZENFS_ASSERT_OK(
+      log_->Commit(CreateNamed(kFirstTestId + 2), {.flush_data_first = true, .failed_flushes = before + 1}));
+  const State found = Found();
+  EXPECT_FALSE(HasFile(found, kFirstTestId + 1));
+  EXPECT_TRUE(HasFile(found, kFirstTestId + 2));
 }
 
 TEST(MetalogDamage, TornTailIsTheEndOfTheLog) {  // D4

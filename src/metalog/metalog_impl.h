@@ -60,6 +60,7 @@ class MetalogImpl final : public Metalog {
     Edits edits;
     std::string encoded;
     bool flush_data_first = false;
+    std::uint64_t failed_flushes = CommitOptions::kAnyFlushes;
     std::uint64_t growth = 0;  // counted in unapplied_growth_
     int tries = 0;             // device writes that ended in kZoneFull
     bool done = false;
@@ -92,6 +93,7 @@ class MetalogImpl final : public Metalog {
   void Publish(Batch& batch) REQUIRES(mutex_);
   void Fence(Batch& batch, const Error& error) REQUIRES(mutex_);
   void Refuse(Batch& batch, const Error& error) REQUIRES(mutex_);
+  void RefuseLost(Batch& batch) REQUIRES(mutex_);
   void WaitForRoom(Member& self) REQUIRES(mutex_);
   void Complete(Member& member, Status result) REQUIRES(mutex_);
   void ReleaseLead() REQUIRES(mutex_);
@@ -100,6 +102,7 @@ class MetalogImpl final : public Metalog {
   void ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t growth) REQUIRES(mutex_);
   void GoReadOnly(Error why) REQUIRES(mutex_);
   Status FlushDevice();
+  Status FlushWrittenSince(std::uint64_t failed_flushes);
 
   // roll.cc
   void StartRoll(std::uint64_t need) REQUIRES(mutex_);

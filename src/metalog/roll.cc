@@ -39,8 +39,9 @@ struct MetalogImpl::RollRun {
   bool announced = false;  // the old zone says that a roll begins
   Footprint footprint;     // of the frozen state, measured anew
   std::unique_ptr<GenerationWriter> writer;
-  std::size_t caught_up = 0;        // commits of pending_ that are written
-  std::uint64_t bytes_written = 0;  // by attempts that failed
+  std::uint64_t failed_flushes = 0;  // of the device when this attempt began to write
+  std::size_t caught_up = 0;         // commits of pending_ that are written
+  std::uint64_t bytes_written = 0;   // by attempts that failed
 };
 
 void MetalogImpl::StartRoll(std::uint64_t need) {
@@ -108,6 +109,7 @@ Status MetalogImpl::TryRoll(RollRun& run) {
     start.generation = ++last_generation_;
   }
   run.caught_up = 0;
+  run.failed_flushes = device_.errors().failed_flushes;
   run.writer = std::make_unique<GenerationWriter>(device_, superblock_, zones_, std::move(start));
   ZENFS_RETURN_IF_ERROR(run.writer->BeginZone());
   ZENFS_RETURN_IF_ERROR(WriteSnapshot(*run.writer, *run.frozen, run.base_sequence));
@@ -128,11 +130,12 @@ Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
     if (!fenced_ && tail_is_clean_) writer = current_.get();
     sequence = stats_.sequence;
   }
+  const std::uint64_t failed_flushes = device_.errors().failed_flushes;
   Status written;
   if (writer != nullptr && writer->room() > 0)
     written = writer->Write(FrameKind::kRollBegin, {}, sequence, sequence);
   // Durable before the next frame, as every frame is: a mount takes a gap before a valid frame for damage.
-  if (written && writer != nullptr) written = FlushDevice();
+  if (written && writer != nullptr) written = FlushWrittenSince(failed_flushes);
   if (written && writer != nullptr && finish_before_roll_) {
     // A device with two active zones has none to spare: the old one is full from here on, and still readable.
     // One that refuses is left as it is, and the roll finds no slot.
@@ -204,7 +207,7 @@ Status MetalogImpl::CompleteGeneration(RollRun& run) {
                   fmt::format("{} bytes do not fit metadata zone {}", run.need, writer.zone().value));
     }
   }
-  ZENFS_RETURN_IF_ERROR(FlushDevice());
+  ZENFS_RETURN_IF_ERROR(FlushWrittenSince(run.failed_flushes));
   SyncPoint::Reach("metalog:before-complete");
   const std::uint64_t sequence = run.base_sequence + run.caught_up;
   const RollComplete complete{.salt = writer.salt(),
@@ -212,7 +215,7 @@ Status MetalogImpl::CompleteGeneration(RollRun& run) {
                               .sequence = sequence,
                               .chain_index = writer.chain_index()};
   Status done = writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence, sequence);
-  if (done) done = FlushDevice();
+  if (done) done = FlushWrittenSince(run.failed_flushes);
   if (done) return {};
   // A mount may find this generation complete or not: the old one must not be written any more.
   zones_.Distrust(writer.zone(), Metazones::Trust::kBad);
@@ -263,7 +266,11 @@ void MetalogImpl::FinishRoll(RollRun& run, const Status& result) {
   }
   Thaw();
   if (!result && (fenced_ || !tail_is_clean_)) {
-    GoReadOnly(result.error().With(device_.name() + ": the metadata log has no zone left to move to"));
+    GoReadOnly(
+        result.error().With(device_.name() +
+                            ": the volume is read-only from here on, because the metadata log has no zone "
+                            "left to move to; what is there can be read: unmount, see to the device, and "
+                            "mount again"));
   }
   roll_running_ = false;
   ++rolls_ended_;

@@ -8,9 +8,9 @@
 
 namespace zenfs {
 
-Status VolumeCore::Commit(std::vector<Edit> edits, bool flush_data_first) {
+Status VolumeCore::Commit(std::vector<Edit> edits, CommitOptions options) {
   Meter meter(metrics_, Operation::kMetaSync);
-  return meter.Done(metalog_->Commit(std::move(edits), {.flush_data_first = flush_data_first}));
+  return meter.Done(metalog_->Commit(std::move(edits), options));
 }
 
 void VolumeCore::OnCommitted(std::span<const Edit> edits) {
@@ -42,6 +42,7 @@ Result<LogZone> VolumeCore::Reserve(ZoneId zone) {
 Status VolumeCore::Release(ZoneId zone) { return Commit({ReleaseLogZones{{zone}}}); }
 
 Status VolumeCore::FoldZone(ZoneId zone) {
+  const CommitOptions copied{.flush_data_first = true, .failed_flushes = FailedFlushes()};
   const LogFoldEnv env{
       .logs = &logs_,
       .sink = copy_sink_.get(),
@@ -60,7 +61,7 @@ Status VolumeCore::FoldZone(ZoneId zone) {
                                }));
         return body(*record);
       },
-      .commit = [this](std::vector<Edit> edits) { return Commit(std::move(edits), true); }};
+      .commit = [&](std::vector<Edit> edits) { return Commit(std::move(edits), copied); }};
   std::uint64_t moved = 0;
   const Status folded = FoldLogZone(env, zone, &moved);
   folded_bytes_.fetch_add(moved, std::memory_order_relaxed);

@@ -123,7 +123,8 @@ class VolumeCore final : public Volume,
   // Nothing is in the buffers any more when this succeeds, and the metadata log says so.
   [[nodiscard]] Status EndStaging();
 
-  [[nodiscard]] Status Commit(std::vector<Edit> edits, bool flush_data_first = false);
+  [[nodiscard]] Status Commit(std::vector<Edit> edits, CommitOptions options = {});
+  std::uint64_t FailedFlushes() const { return device_->errors().failed_flushes; }
   [[nodiscard]] Status FoldZone(ZoneId zone) EXCLUDES(mover_mutex_);
   // Reclaim: volume_reclaim.cc.
   void MakeReclaim(const SlotPlan& plan);
@@ -150,6 +151,10 @@ class VolumeCore final : public Volume,
   struct Promotion {
     std::shared_ptr<OpenFile> file;  // null: the file is committed already
     PlainFile::Drained drained;
+
+    CommitOptions options() const {
+      return {.flush_data_first = drained.wrote_data, .failed_flushes = drained.failed_flushes};
+    }
   };
   // Adds to `edits`, which hold the file's creation, its content so far; the file is reserved by the caller.
   [[nodiscard]] Result<Promotion> DrainPending(const Entry& entry, std::vector<Edit>& edits);
@@ -189,8 +194,9 @@ class VolumeCore final : public Volume,
   std::unique_ptr<LogDrain> drain_;
   std::unique_ptr<ExtentMover> mover_;
 
-  Mutex mover_mutex_;   // held while a zone is emptied: before all that a commit takes
-  Mutex untold_mutex_;  // leaf
+  Mutex mover_mutex_;  // held while a zone is emptied: before all that a commit takes
+  std::atomic<std::uint64_t> copying_since_{0};           // failed flushes when that began
+  Mutex untold_mutex_;                                    // leaf
   std::vector<FileId> untold_ GUARDED_BY(untold_mutex_);  // moved while a writer held them
   std::unique_ptr<Reclaimer> reclaimer_;                  // null: none, or not yet
 

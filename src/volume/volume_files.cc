@@ -231,7 +231,8 @@ Status VolumeCore::SyncPlain(OpenFile& file) {
     edits.push_back(SetExtents{file.id, drained.from_offset, drained.extents, drained.size, WallSeconds()});
   }
   if (edits.empty()) return {};
-  ZENFS_RETURN_IF_ERROR(Commit(std::move(edits), drained.wrote_data));
+  ZENFS_RETURN_IF_ERROR(Commit(
+      std::move(edits), {.flush_data_first = drained.wrote_data, .failed_flushes = drained.failed_flushes}));
   if (drained.changed) file.plain->MarkCommitted(drained);
   file.committed = true;
   return {};
@@ -248,7 +249,10 @@ Status VolumeCore::TruncateFramed(OpenFile& file, std::uint64_t size) {
                          }));
   ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size));
   // The frames that stay are now vouched for by a window, so they must not be in the cache only.
-  const Status committed = file.unlinked ? Status() : Commit(rewrite.edits, true);
+  const Status committed =
+      file.unlinked
+          ? Status()
+          : Commit(rewrite.edits, {.flush_data_first = true, .failed_flushes = rewrite.failed_flushes});
   file.framed->EndTruncate(rewrite, committed.has_value());
   return committed;
 }

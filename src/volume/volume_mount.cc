@@ -157,7 +157,7 @@ Status VolumeCore::SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, c
     edits.push_back(SetBufferPlace{staging_ == nullptr ? "" : staging_->place()});
   }
   staging_named_ = Named::kPerhaps;
-  ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.flush_data_first = true}));
+  ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.flush_data_first = true, .failed_flushes = 0}));
   staging_named_ = Named::kYes;
   // From the records as they are now: sealed.
   for (auto& [id, log] : replayed) {

@@ -114,7 +114,7 @@ Status VolumeCore::Rename(std::string_view from_path, std::string_view to_path) 
   ZENFS_ASSIGN_OR_RETURN(const Promotion promotion, DrainPending(from, edits));
   if (!same) edits.push_back(RenameEntry{from.parent, from.name, to.parent, to.name});
   if (edits.empty()) return {};
-  ZENFS_RETURN_IF_ERROR(meter.Done(Commit(std::move(edits), promotion.drained.wrote_data)));
+  ZENFS_RETURN_IF_ERROR(meter.Done(Commit(std::move(edits), promotion.options())));
   Promoted(promotion);
   if (to.pending && !same) {  // it was replaced before it was ever committed
     catalog_->DropPending(to.id);
@@ -147,7 +147,7 @@ Status VolumeCore::Link(std::string_view existing, std::string_view new_name) {
   }));
   ZENFS_ASSIGN_OR_RETURN(const Promotion promotion, DrainPending(from, edits));
   edits.push_back(LinkFile{to.parent, to.name, from.id});
-  ZENFS_RETURN_IF_ERROR(meter.Done(Commit(std::move(edits), promotion.drained.wrote_data)));
+  ZENFS_RETURN_IF_ERROR(meter.Done(Commit(std::move(edits), promotion.options())));
   Promoted(promotion);
   return {};
 }

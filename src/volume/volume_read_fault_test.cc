@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "device/read_only_view.h"
-#include "volume/volume_fault_rig.h"
+#include "volume/volume_fault_test_rig.h"
 
 namespace zenfs {
 namespace {

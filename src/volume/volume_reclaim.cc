@@ -40,7 +40,11 @@ ExtentMover::Env VolumeCore::MoverEnv() {
           .sink = copy_sink_.get(),
           .files_in = [this](ZoneId zone) { return FilesIn(zone); },
           .with_file = [this](FileId id, const auto& body) { return WithUnwrittenFile(id, body); },
-          .commit = [this](std::vector<Edit> edits) { return Commit(std::move(edits), true); },
+          .commit =
+              [this](std::vector<Edit> edits) {
+                return Commit(std::move(edits),
+                              {.flush_data_first = true, .failed_flushes = copying_since_.load()});
+              },
           .moved = [this](const FileRecord& before,
                           const std::vector<Extent>& extents) { TellMoved(before, extents); }};
 }
@@ -58,6 +62,7 @@ Status VolumeCore::EmptyZone(ZoneId zone) {
 
 Status VolumeCore::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
   MutexLock lock(mover_mutex_);
+  copying_since_ = FailedFlushes();
   Status moved = mover_->MoveOut(zone, pause);
   if (!moved && moved.error().code() == Code::kCorruption) {
     MutexLock leaf(broken_mutex_);

@@ -1,5 +1,7 @@
 #include "wal/framed_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -165,6 +167,7 @@ Status FramedFile::SendBuffer(bool sync) {
                      .buffer = &flight_.whole(),
                      .flush = sync};
   const bool volatile_cache = env_.device->geometry().volatile_cache;
+  if (index_.end() == stable_end_) unstable_since_ = env_.device->errors().failed_flushes;
   mutex_.Unlock();  // the caller holds it again when this returns
   Result<std::vector<PlacedFrame>> placed = std::vector<PlacedFrame>();
   Status flushed;
@@ -180,7 +183,10 @@ Status FramedFile::SendBuffer(bool sync) {
     error_ = flushed;
   } else {
     Publish(*placed);
-    if (sync || !volatile_cache) {
+    if (sync && volatile_cache && env_.device->errors().failed_flushes != unstable_since_) {
+      error_ = Fail(Code::kIo, fmt::format("file {}: bytes {} to {}: {}", id_.value, stable_end_,
+                                           index_.end(), kLostToAFlush));
+    } else if (sync || !volatile_cache) {
       stable_sequence_ = next_sequence_ - 1;
       stable_end_ = index_.end();
     }

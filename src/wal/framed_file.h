@@ -84,6 +84,8 @@ class FramedFile {
     std::vector<Extent> extents;  // fold: what holds the bytes now
     std::vector<LogWindow> windows;
     std::uint64_t open_first_sequence = 0;
+    std::uint64_t failed_flushes =
+        0;  // truncate: of the device when the first frame that is not stable was written
   };
   [[nodiscard]] Result<Rewrite> BeginTruncate(std::uint64_t size) EXCLUDES(mutex_);
   void EndTruncate(const Rewrite& rewrite, bool committed) EXCLUDES(mutex_);
@@ -140,6 +142,8 @@ class FramedFile {
   std::uint64_t next_sequence_ GUARDED_BY(mutex_) = 1;        // of the next frame
   std::uint64_t stable_sequence_ GUARDED_BY(mutex_) = 0;
   std::uint64_t stable_end_ GUARDED_BY(mutex_) = 0;  // file offset
+  // How many flushes of the device had failed before the first frame behind stable_end_ was written.
+  std::uint64_t unstable_since_ GUARDED_BY(mutex_) = 0;
   StagedBuffer active_ GUARDED_BY(mutex_);
   SteadyTime active_since_ GUARDED_BY(mutex_);  // when its first byte came
   StagedBuffer flight_ GUARDED_BY(mutex_);      // its content is not changed while busy_

@@ -50,6 +50,8 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size) {
     return Fail(Code::kBusy, fmt::format("file {}: appended to while it is truncated", id_.value));
   }
   Rewrite rewrite{.end = size, .windows = WindowsUpTo(size), .open_first_sequence = next_sequence_};
+  const std::uint64_t failed_flushes = env_.device->errors().failed_flushes;
+  rewrite.failed_flushes = index_.end() == stable_end_ ? failed_flushes : unstable_since_;
   if (size < extents_end_) rewrite.edits.push_back(SetExtents{id_, size, {}, size, WallSeconds()});
   rewrite.edits.push_back(SealLog{id_, rewrite.windows, next_sequence_, size, WallSeconds()});
   busy_ = true;

@@ -1,0 +1,124 @@
+// Flushes of the device's cache that fail. What was written before may be lost although a later flush succeeds, so
+// nothing of it may ever be reported as durable.
+#include <gmock/gmock.h>
+
+#include "volume/volume_fault_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using testing::HasSubstr;
+
+class FlushFaultTest : public VolumeFaultTest {
+ protected:
+  FlushFaultTest() {
+    // Writes what is not synced to the device early, so that a flush has something to lose.
+    IgnoreError(volume_->Unmount());
+    MountFaulty({}, {.plain_buffer_bytes = 4096});
+    Put("warm-up.log", "x");
+  }
+  // A flush that fails for somebody else.
+  void FailAFlush() {
+    faulty_->Inject({.command = Command::kFlush});
+    EXPECT_FALSE(WriteFile("other.log", "other"));
+    faulty_->ClearFaults();
+  }
+  static std::string Content(char c) { return std::string(5 * 4096 + 100, c); }
+};
+
+TEST_F(FlushFaultTest, SyncOfALogWhoseFlushFailedFailsForGood) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("lost"))));
+  faulty_->Inject({.command = Command::kFlush, .kth = 2});  // the first is that of the file's creation
+  ASSERT_FALSE(log->Sync());
+  EXPECT_FALSE(log->Sync()) << "the next flush succeeds and proves nothing";
+  EXPECT_FALSE(log->Append(AsBytes("more")));
+  EXPECT_FALSE(log->Close());
+  EXPECT_TRUE(IsOk(WriteFile("2.log", "fine")));
+}
+
+TEST_F(FlushFaultTest, SyncOfALogFailsThatAnothersFlushMayHaveLost) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("written, "))));
+  ASSERT_TRUE(IsOk(log->Flush())) << "to the device";
+  FailAFlush();
+  const Status synced = log->Sync();
+  ASSERT_FALSE(synced);
+  EXPECT_THAT(synced.error().text(), HasSubstr("may be lost although a later one succeeds"));
+  EXPECT_FALSE(log->Sync());
+}
+
+TEST_F(FlushFaultTest, LogWithoutUnsyncedFramesIsNotTouchedByAnothersFlush) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("synced, "))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  FailAFlush();
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("and more"))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  RemountHealthy();
+  EXPECT_EQ(Get("1.log"), "synced, and more");
+}
+
+TEST_F(FlushFaultTest, LogIsNotCutToWhatAFlushMayHaveLost) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("written and cut"))));
+  ASSERT_TRUE(IsOk(log->Flush()));
+  FailAFlush();
+  EXPECT_FALSE(log->Truncate(7));
+}
+
+TEST_F(FlushFaultTest, SyncOfAPlainFileWhoseFlushFailedFailsForGood) {
+  const auto file = Create("a.sst");
+  ASSERT_TRUE(IsOk(file->Append(AsBytes(Content('a')))));
+  faulty_->Inject({.command = Command::kFlush});
+  ASSERT_FALSE(file->Sync());
+  const Status again = file->Sync();
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().text(), HasSubstr("may be lost although a later one succeeds"));
+  EXPECT_FALSE(file->Close());
+  EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
+  RemountHealthy();
+  EXPECT_EQ(Get("b.sst"), Content('b'));
+  EXPECT_EQ(CodeOf(volume_->Stat("a.sst")), Code::kNotFound);
+}
+
+TEST_F(FlushFaultTest, SyncOfAPlainFileFailsThatAnothersFlushMayHaveLost) {
+  const auto file = Create("a.sst");
+  ASSERT_TRUE(IsOk(file->Append(AsBytes(Content('a')))));
+  FailAFlush();
+  EXPECT_FALSE(file->Sync());
+  EXPECT_FALSE(file->Close());
+}
+
+TEST_F(FlushFaultTest, PlainFileThatWasSyncedBeforeGoesOn) {
+  const auto file = Create("a.sst");
+  ASSERT_TRUE(IsOk(file->Append(AsBytes(Content('a')))));
+  ASSERT_TRUE(IsOk(file->Sync()));
+  FailAFlush();
+  ASSERT_TRUE(IsOk(file->Append(AsBytes(Content('b')))));
+  ASSERT_TRUE(IsOk(file->Close()));
+  RemountHealthy();
+  EXPECT_EQ(Get("a.sst"), Content('a') + Content('b'));
+}
+
+TEST_F(FlushFaultTest, RenameDoesNotPublishWhatAFlushMayHaveLost) {
+  const auto file = Create("a.tmp");
+  ASSERT_TRUE(IsOk(file->Append(AsBytes(Content('a')))));
+  FailAFlush();
+  EXPECT_FALSE(volume_->Rename("a.tmp", "a.sst"));
+  EXPECT_EQ(CodeOf(volume_->Stat("a.sst")), Code::kNotFound);
+}
+
+TEST_F(FlushFaultTest, FlushThatFailsBehindACommitMovesTheLogAndIsToldOnce) {
+  const std::uint64_t rolls = volume_->metalog_stats().rolls;
+  faulty_->Inject({.command = Command::kFlush});
+  EXPECT_FALSE(volume_->MakeDirectory("refused", false));
+  EXPECT_EQ(volume_->metalog_stats().rolls, rolls + 1);
+  EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
+  RemountHealthy();
+  EXPECT_EQ(CodeOf(volume_->Stat("refused")), Code::kNotFound);
+  EXPECT_TRUE(IsOk(volume_->Stat("made")));
+}
+
+}  // namespace
+}  // namespace zenfs
