@@ -268,9 +268,11 @@ set(ZENFS_TESTS_volume
   volume/volume_metrics_test.cc
   volume/volume_names_test.cc
   volume/volume_flush_fault_test.cc
+  volume/volume_gone_test.cc
   volume/volume_read_fault_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_roll_test.cc
+  volume/volume_write_fault_test.cc
 )
 
 set(ZENFS_SOURCES_rocksdb_plugin

@@ -58,6 +58,7 @@ void Reclaimer::Note(ZoneId zone, ReclaimUrgency urgency, const Status& emptied)
     case Code::kBusy:
     case Code::kTimedOut: busy_.insert(zone); return;
     // Trying on would fill the device with copies that nothing points to.
+    case Code::kReadOnly:  // nothing can be committed any more
     case Code::kNoSpace: env_.zones->ReclaimFoundNothing(urgency); return;
     default: failed_.insert(zone);
   }

@@ -156,6 +156,7 @@ class LogSpace {
     LiveFrames live;
     bool closed = false;     // no frame goes here any more
     bool releasing = false;  // somebody is committing its release
+    bool stuck = false;      // holds what can't be read, so it can't be folded in this mount
   };
   // Where the next frame goes. The leader's own, so it is used without the lock.
   struct Cursor {
@@ -203,6 +204,7 @@ class LogSpace {
   void Work() EXCLUDES(mutex_);
   [[nodiscard]] Status ReserveOne(Deadline deadline) EXCLUDES(mutex_);
   bool IsWasteful() const REQUIRES(mutex_);
+  void NoteRefusal(const Error& error) EXCLUDES(mutex_);
   void TopUp() EXCLUDES(mutex_);
   void ReleaseDead() EXCLUDES(mutex_);
   void FoldMostlyDead(std::uint64_t live_percent_max) EXCLUDES(mutex_);
@@ -223,6 +225,7 @@ class LogSpace {
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool poked_ GUARDED_BY(mutex_) = false;
   bool short_of_space_ GUARDED_BY(mutex_) = false;  // the last try to reserve a zone found none
+  bool given_up_ GUARDED_BY(mutex_) = false;        // nothing can be committed any more
   bool fold_padding_ GUARDED_BY(mutex_) = false;    // padding counts as dead when zones to fold are chosen
   std::uint64_t rounds_ GUARDED_BY(mutex_) = 0;     // of the background thread
 

@@ -223,6 +223,25 @@ TEST(LogSpaceReserveTest, MostlyDeadZoneIsGivenToFoldAndReleased) {
   EXPECT_EQ(asked, 1);
 }
 
+TEST(LogSpaceReserveTest, ZoneThatCannotBeReadIsNotFoldedAgainAndAgain) {
+  for (const Code code : {Code::kIo, Code::kBusy}) {
+    WalRig rig(TestGeometry(8, kBlocksAZone), 1);
+    int asked = 0;
+    rig.fold = [&](ZoneId) -> Status {
+      ++asked;
+      return Fail(code, "a frame can't be had");
+    };
+    rig.Mount(false);
+    TestJob job(5, 1, 0, "a");
+    const PlacedFrame small = std::move(rig.log->Write(job.job).value().front());
+    TestJob rest(6, 1, 0, TestText(kZonePayload - kTestBlock, 1));
+    PlacedFrame big = std::move(rig.log->Write(rest.job).value().front());
+    Drop(rig, big);
+    for (int i = 0; i < 3; ++i) rig.log->FreeWhatCanBe();
+    EXPECT_EQ(asked, code == Code::kIo ? 1 : 3) << CodeName(code);
+  }
+}
+
 TEST(LogSpaceReserveTest, WriterWithoutSpaceIsServedByAFold) {
   WalRig rig(TestGeometry(4, kBlocksAZone), 1);
   std::vector<PlacedFrame> halves;

@@ -25,7 +25,8 @@ void LogSpace::Work() {
     std::uint64_t percent = 0;
     {
       MutexLock lock(mutex_);
-      while (!stopping_ && !poked_ && ready_.size() >= env_.reserve_target) wake_.Wait(mutex_);
+      while (!stopping_ && (given_up_ || (!poked_ && ready_.size() >= env_.reserve_target)))
+        wake_.Wait(mutex_);
       if (!stopping_ && !poked_ && short_of_space_) {
         static_cast<void>(wake_.WaitUntil(mutex_, Deadline::After(kRetryAfter)));
       }
@@ -57,6 +58,7 @@ Status LogSpace::ReserveOne(Deadline deadline) {
   Result<LogZone> reserved = env_.reservations->Reserve(zone);
   if (!reserved) {
     env_.zones->ReturnLogZone(zone);
+    NoteRefusal(reserved.error());
     return Fail(std::move(reserved).error());
   }
   const std::uint64_t capacity = env_.zones->Zone(zone).capacity;
@@ -64,6 +66,14 @@ Status LogSpace::ReserveOne(Deadline deadline) {
   zones_.insert_or_assign(zone, Zone{.reservation = *reserved, .capacity = capacity});
   ready_.push_back(zone);
   return {};
+}
+
+// Once the metadata log is read-only no zone is reserved or released any more, and what folds copy is lost.
+void LogSpace::NoteRefusal(const Error& error) {
+  if (error.code() != Code::kReadOnly) return;
+  MutexLock lock(mutex_);
+  given_up_ = true;
+  round_done_.NotifyAll();
 }
 
 void LogSpace::TopUp() {
@@ -101,7 +111,8 @@ void LogSpace::ReleaseDead() {
   }
   for (const ZoneId id : dead) {
     // If the commit fails the log is no longer written, and those who commit learn why.
-    const bool released = env_.reservations->Release(id).has_value();
+    const Status released = env_.reservations->Release(id);
+    if (!released) NoteRefusal(released.error());
     {
       MutexLock lock(mutex_);
       if (released) {
@@ -119,9 +130,9 @@ void LogSpace::FoldMostlyDead(std::uint64_t live_percent_max) {
   std::vector<ZoneId> victims;
   {
     MutexLock lock(mutex_);
-    if (stopping_) return;
+    if (stopping_ || given_up_) return;
     for (const auto& [id, zone] : zones_) {
-      if (!zone.closed || zone.releasing) continue;
+      if (!zone.closed || zone.releasing || zone.stuck) continue;
       const std::uint64_t plain = env_.zones->Zone(id).live;  // where data shares the log's zones
       if (zone.live.device_bytes + plain == 0) continue;
       const std::uint64_t kept = plain + (fold_padding_ ? zone.live.payload : zone.live.device_bytes);
@@ -132,6 +143,11 @@ void LogSpace::FoldMostlyDead(std::uint64_t live_percent_max) {
   for (const ZoneId id : victims) {
     const Status folded = env_.fold(id);
     any = any || folded.has_value();  // a file that can't be folded now stays where it is
+    if (folded || (folded.error().code() != Code::kIo && folded.error().code() != Code::kCorruption))
+      continue;
+    // Not tried again and again: what can't be read now stays unreadable, and each try writes copies for nothing.
+    MutexLock lock(mutex_);
+    if (const auto it = zones_.find(id); it != zones_.end()) it->second.stuck = true;
   }
   if (any) ReleaseDead();
 }

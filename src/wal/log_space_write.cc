@@ -101,7 +101,7 @@ Status LogSpace::WaitForReady(Error no_zone) {
   SyncPoint::Reach("LogSpace::WaitForReady");
   MutexLock lock(mutex_);
   const std::uint64_t begun = rounds_;
-  while (ready_.empty() && !stopping_ && rounds_ < begun + 2) {
+  while (ready_.empty() && !stopping_ && !given_up_ && rounds_ < begun + 2) {
     short_of_space_ = true;
     poked_ = true;
     wake_.NotifyOne();

@@ -177,5 +177,25 @@ TEST(ZoneFailureTest, ResetReportedAsFailedButDoneIsDone) {
   ExpectNothingLeaked(rig, 64);
 }
 
+// The device's slots are shared with others: a finish that it has no slot for says nothing against the zone.
+TEST(ZoneFailureTest, ZoneWhoseFinishIsRefusedIsResetWhenItIsDead) {
+  ZoneTestRig rig(TestGeometry(8, 8, 5));
+  rig.Mount();
+  SinkCursor cursor;
+  const auto live = rig.WriteLive(cursor, Lifetime::kMedium, 3);
+  ASSERT_TRUE(live);
+  const ZoneId zone = rig.ZoneOf(live->front());
+  // The device ends the zone, and does not let go of it at once.
+  rig.device.Inject({Command::kWrite, 1, 1, {}, Code::kZoneFull, When::kBefore});
+  rig.device.Inject({Command::kFinish, 1, 1, {}, Code::kBusy, When::kBefore});
+  ASSERT_TRUE(rig.WriteLive(cursor, Lifetime::kMedium, 1));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.device.count(Command::kFinish), 1U);
+  EXPECT_EQ(rig.StatusOf(zone).phase, ZonePhase::kFull);
+  rig.zones->RemoveLive(*live);
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  EXPECT_EQ(rig.StatusOf(zone).phase, ZonePhase::kEmpty);
+}
+
 }  // namespace
 }  // namespace zenfs

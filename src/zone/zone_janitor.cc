@@ -22,7 +22,9 @@ ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
     outcome.info = ReportOne(device, job.zone);
     outcome.ok = outcome.info && !IsActive(outcome.info->condition);
     if (outcome.ok) return outcome;
-    outcome.ok = device.Finish(job.zone).has_value();
+    const Status finished = device.Finish(job.zone);
+    outcome.ok = finished.has_value();
+    outcome.refused = !finished && finished.error().code() == Code::kBusy;
     outcome.info = ReportOne(device, job.zone);
     return outcome;
   }

@@ -20,6 +20,7 @@ struct ZoneJob {
 struct ZoneJobOutcome {
   bool ok = false;               // reset: the zone is empty; finish: it is not active
   std::optional<ZoneInfo> info;  // what the device says of the zone afterwards, if it says anything
+  bool refused = false;          // finish: the device is busy; nothing is wrong with the zone
 };
 
 // Sends the commands of one job. A failure is an outcome, not an error: nobody waits for this very zone.

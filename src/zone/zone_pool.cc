@@ -235,7 +235,9 @@ void ZonePool::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
     // Also after a failure: what the device makes of the zone then shows as kBusy when it matters, and a slot
     // that is never returned would be worse.
     FreeSlot(z);
-    if (!outcome.ok) {
+    if (!outcome.ok && outcome.refused && !offline) {
+      // It stays what it was, and is reset when it is dead.
+    } else if (!outcome.ok) {
       z.phase = offline ? ZonePhase::kUnusable : ZonePhase::kRetired;
     } else if (reset) {
       z.phase = ZonePhase::kEmpty;

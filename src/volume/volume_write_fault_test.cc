@@ -1,0 +1,236 @@
+// Writes, resets and finishes that fail, and zones that stop taking writes: in data zones, log zones and those of the
+// metadata log.
+#include <gmock/gmock.h>
+
+#include <cctype>
+
+#include "volume/volume_fault_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using testing::HasSubstr;
+
+class WriteFaultTest : public VolumeFaultTest {
+ protected:
+  static std::string Content(char c) { return std::string(5 * 4096 + 100, c); }
+  void FailWritesTo(ZonePhase phase) {
+    for (const ZoneStatus& zone : volume_->Zones()) {
+      if (zone.phase == phase)
+        faulty_->Inject({.command = Command::kWrite, .times = kForEver, .zone = zone.id});
+    }
+  }
+  void FailWritesOfData() {
+    for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kActive}) FailWritesTo(phase);
+  }
+  std::uint64_t ReportedBytes(ZoneId zone) { return device_->Report(zone, 1)->front().write_pointer.value; }
+  // Until resets and finishes that are under way have ended.
+  bool Await(const std::function<bool()>& reached) {
+    const Deadline deadline = Deadline::After(std::chrono::seconds(30));
+    while (!reached() && !deadline.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+    return reached();
+  }
+};
+
+class FailedWriteTest : public WriteFaultTest, public testing::WithParamInterface<FaultyDevice::When> {};
+
+TEST_P(FailedWriteTest, OfDataRetiresTheZoneAndGoesToAnother) {
+  Put("a.sst", Content('a'));
+  const ZoneId zone = ZoneOf("a.sst");
+  faulty_->Inject({.command = Command::kWrite, .zone = zone, .when = GetParam()});
+  ASSERT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
+  EXPECT_NE(ZoneOf("b.sst"), zone);
+  EXPECT_EQ(volume_->Zones()[zone.value].phase, ZonePhase::kRetired);
+  EXPECT_EQ(Get("a.sst"), Content('a')) << "what was good there stays readable";
+  const std::uint64_t written = ReportedBytes(zone);
+  for (char c = 'c'; c < 'h'; ++c) ASSERT_TRUE(IsOk(WriteFile(std::string(1, c) + ".sst", Content(c))));
+  EXPECT_EQ(ReportedBytes(zone), written) << "not written again";
+  RemountHealthy();
+  for (char c = 'a'; c < 'h'; ++c) EXPECT_EQ(Get(std::string(1, c) + ".sst"), Content(c));
+}
+
+TEST_P(FailedWriteTest, OfALogGoesToAnotherZoneAndTheSyncSucceeds) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("first, "))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  faulty_->Inject({.command = Command::kWrite, .zone = ZoneOf("1.log"), .when = GetParam()});
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("second"))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  EXPECT_EQ(ReadAll(*log), "first, second");
+  RemountHealthy();
+  EXPECT_EQ(Get("1.log"), "first, second");
+}
+
+TEST_P(FailedWriteTest, OfTheMetadataLogMovesItToAnotherZone) {
+  Put("a.sst", Content('a'));
+  const std::uint64_t rolls = volume_->metalog_stats().rolls;
+  for (const ZoneId zone : volume_->superblock().metadata_zones) {
+    if (!IsActive(device_->Report(zone, 1)->front().condition)) continue;
+    faulty_->Inject({.command = Command::kWrite, .zone = zone, .when = GetParam()});
+  }
+  EXPECT_FALSE(volume_->MakeDirectory("refused", false));
+  EXPECT_EQ(volume_->metalog_stats().rolls, rolls + 1);
+  EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
+  EXPECT_EQ(CodeOf(volume_->Stat("refused")), Code::kNotFound);
+  RemountHealthy();
+  EXPECT_EQ(CodeOf(volume_->Stat("refused")), Code::kNotFound);
+  EXPECT_TRUE(IsOk(volume_->Stat("made")));
+  EXPECT_EQ(Get("a.sst"), Content('a'));
+}
+
+std::string NameOf(FaultyDevice::When when) {
+  if (when == FaultyDevice::When::kBefore) return "NothingWritten";
+  return when == FaultyDevice::When::kAfter ? "AllWritten" : "PartWritten";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FailedWriteTest,
+                         testing::Values(FaultyDevice::When::kBefore, FaultyDevice::When::kAfter,
+                                         FaultyDevice::When::kPartly),
+                         [](const auto& test) { return NameOf(test.param); });
+
+TEST_F(WriteFaultTest, DataThatNoZoneTakesFailsThatFileForGoodAndNoOther) {
+  Put("a.sst", Content('a'));
+  const auto lost = Create("lost.sst");
+  ASSERT_TRUE(IsOk(lost->Append(AsBytes(Content('l')))));
+  FailWritesOfData();
+  const Status failed = lost->Sync();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), Code::kIo);
+  EXPECT_THAT(failed.error().text(), HasSubstr("to zone "));
+  faulty_->ClearFaults();
+  EXPECT_FALSE(lost->Sync());
+  EXPECT_FALSE(lost->Append(AsBytes("more")));
+  EXPECT_FALSE(lost->Close());
+  EXPECT_EQ(Get("a.sst"), Content('a'));
+  EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
+  RemountHealthy();
+  EXPECT_EQ(CodeOf(volume_->Stat("lost.sst")), Code::kNotFound);
+  EXPECT_EQ(Get("b.sst"), Content('b'));
+}
+
+TEST_F(WriteFaultTest, LogThatNoZoneTakesFailsForGoodAndTheNextLogDoesNot) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("synced"))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kLog}) FailWritesTo(phase);
+  ASSERT_TRUE(IsOk(log->Append(AsBytes(", lost"))));
+  EXPECT_FALSE(log->Sync());
+  faulty_->ClearFaults();
+  EXPECT_FALSE(log->Sync());
+  EXPECT_FALSE(log->Append(AsBytes("more")));
+  EXPECT_TRUE(IsOk(WriteFile("2.log", "next")));
+  RemountHealthy();
+  EXPECT_THAT(Get("1.log"), testing::StartsWith("synced"));
+  EXPECT_EQ(Get("2.log"), "next");
+}
+
+TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
+  Put("a.sst", Content('a'));
+  Put("1.log", "log");
+  FailWritesTo(ZonePhase::kMetadata);
+  EXPECT_EQ(CodeOf(volume_->MakeDirectory("first", false)), Code::kUnknownOutcome);
+  const Status refused = volume_->MakeDirectory("second", false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kReadOnly);
+  EXPECT_THAT(refused.error().text(), HasSubstr("unmount, see to the device, and mount again"));
+  EXPECT_EQ(volume_->health().error().code(), Code::kReadOnly);
+  EXPECT_EQ(CodeOf(volume_->Unlink("a.sst")), Code::kReadOnly);
+  EXPECT_FALSE(WriteFile("b.sst", Content('b')));
+  EXPECT_EQ(Get("a.sst"), Content('a'));
+  EXPECT_EQ(Get("1.log"), "log");
+  EXPECT_FALSE(volume_->Unmount()) << "says that it was read-only";
+  RemountHealthy();
+  EXPECT_EQ(Get("a.sst"), Content('a'));
+  EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
+}
+
+TEST_F(WriteFaultTest, ReadOnlyVolumeStopsCopyingLogs) {
+  // A log zone that is mostly dead is there to be folded; what is copied could never be committed.
+  Put("1.log", std::string(500 << 10, 'd'));
+  Put("2.log", std::string(400 << 10, 'k'));
+  FailWritesTo(ZonePhase::kMetadata);
+  EXPECT_FALSE(volume_->MakeDirectory("first", false));
+  EXPECT_FALSE(volume_->MakeDirectory("second", false));
+  EXPECT_FALSE(volume_->Unlink("1.log"));
+  const std::uint64_t before = faulty_->count(Command::kWrite);
+  SleepUntil(SteadyNow() + std::chrono::milliseconds(700));  // three rounds of the log's thread
+  EXPECT_EQ(faulty_->count(Command::kWrite), before);
+}
+
+class EndedZoneTest : public WriteFaultTest, public testing::WithParamInterface<ZoneCondition> {};
+
+TEST_P(EndedZoneTest, OfTheMetadataLogIsLeftForAnother) {
+  Put("a.sst", Content('a'));
+  for (const ZoneId zone : volume_->superblock().metadata_zones) {
+    if (!IsActive(device_->Report(zone, 1)->front().condition)) continue;
+    ASSERT_TRUE(IsOk(device_->SetCondition(zone, GetParam())));
+  }
+  // The first may be refused, because its outcome was unknown; none after it.
+  IgnoreError(volume_->MakeDirectory("perhaps", false));
+  EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
+  EXPECT_EQ(Get("a.sst"), Content('a'));
+  EXPECT_TRUE(IsOk(volume_->health()));
+  RemountHealthy();
+  EXPECT_TRUE(IsOk(volume_->Stat("made")));
+  EXPECT_EQ(Get("a.sst"), Content('a'));
+}
+
+TEST_P(EndedZoneTest, OfTheLogIsLeftForAnother) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("first, "))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  const auto other = Create("2.log");
+  const ZoneId zone = ZoneOf("1.log");
+  ASSERT_TRUE(IsOk(device_->SetCondition(zone, GetParam())));
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("second"))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  ASSERT_TRUE(IsOk(other->Append(AsBytes("other"))));
+  ASSERT_TRUE(IsOk(other->Sync()));
+  EXPECT_EQ(ReadAll(*other), "other");
+  if (GetParam() == ZoneCondition::kOffline) {
+    EXPECT_FALSE(ReadFile("1.log")) << "its first bytes are gone";
+    ASSERT_TRUE(IsOk(volume_->Unlink("1.log")));
+  } else {
+    EXPECT_EQ(ReadAll(*log), "first, second");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EndedZoneTest,
+                         testing::Values(ZoneCondition::kReadOnly, ZoneCondition::kOffline,
+                                         ZoneCondition::kFull),
+                         [](const auto& test) {
+                           std::string name(ConditionName(test.param));
+                           std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
+                           return name;
+                         });
+
+TEST_F(WriteFaultTest, ResetThatFailsCostsTheZoneAndNoDelete) {
+  Put("a.sst", std::string(768 << 10, 'a'));
+  const ZoneId zone = ZoneOf("a.sst");
+  const std::uint64_t lost = volume_->Space().lost;
+  faulty_->Inject({.command = Command::kReset, .times = kForEver, .zone = zone});
+  EXPECT_TRUE(IsOk(volume_->Unlink("a.sst")));
+  ASSERT_TRUE(Await([&] { return volume_->Zones()[zone.value].phase == ZonePhase::kRetired; }));
+  EXPECT_EQ(faulty_->count(Command::kReset), 1u);
+  EXPECT_GT(volume_->Space().lost, lost) << "counted";
+  EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
+  EXPECT_EQ(Get("b.sst"), Content('b'));
+  RemountHealthy();
+  EXPECT_TRUE(Await([&] { return volume_->Zones()[zone.value].phase == ZonePhase::kEmpty; }))
+      << "tried again";
+}
+
+TEST_F(WriteFaultTest, FinishThatFailsHoldsNobodyUp) {
+  Put("a.sst", Content('a'));
+  const ZoneId zone = ZoneOf("a.sst");
+  faulty_->Inject({.command = Command::kFinish, .times = kForEver});
+  faulty_->Inject({.command = Command::kWrite, .zone = zone});
+  ASSERT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
+  ASSERT_TRUE(Await([&] { return faulty_->count(Command::kFinish) == 1; }));
+  EXPECT_EQ(Get("a.sst"), Content('a'));
+  EXPECT_TRUE(IsOk(volume_->Unlink("a.sst")));
+  EXPECT_TRUE(IsOk(volume_->Unmount()));
+}
+
+}  // namespace
+}  // namespace zenfs
