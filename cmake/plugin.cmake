@@ -57,7 +57,8 @@ function(zenfs_add_plugin_tests)
   include(tests)
   zenfs_test_program(rocksdb_plugin FOLDER src SOURCES ${ZENFS_TESTS_rocksdb_plugin}
     LINK zenfs_rocksdb_plugin zenfs_testing)
-  zenfs_test_program(rocksdb FOLDER tests SOURCES ${ZENFS_TESTS_rocksdb} LINK zenfs_rocksdb_plugin)
+  zenfs_test_program(rocksdb FOLDER tests SOURCES ${ZENFS_TESTS_rocksdb}
+    LINK zenfs_rocksdb_plugin zenfs_testing)
 
   # Killed by kill_test.cc while it writes.
   add_executable(zenfs_kill_writer ${PROJECT_SOURCE_DIR}/tests/rocksdb/kill_writer.cc)

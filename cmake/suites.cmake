@@ -43,6 +43,7 @@ set(ZENFS_TESTS_live
 set(ZENFS_TESTS_rocksdb
   rocksdb/aux_path_test.cc
   rocksdb/database_test.cc
+  rocksdb/fault_test.cc
   rocksdb/file_contract_test.cc
   rocksdb/kill_test.cc
   rocksdb/live_backup_test.cc

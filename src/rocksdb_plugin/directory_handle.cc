@@ -10,7 +10,7 @@ DirectoryHandle::DirectoryHandle(std::shared_ptr<Volume> volume, std::string pat
     : volume_(std::move(volume)), path_(std::move(path)) {}
 
 IOStatus DirectoryHandle::Fsync(const IOOptions&, IODebugContext*) {
-  return Guarded([&] { return ToIOStatus(volume_->SyncDirectory(path_), "syncing directory", path_); });
+  return Guarded([&] { return ToWriteStatus(volume_->SyncDirectory(path_), "syncing directory", path_); });
 }
 
 IOStatus DirectoryHandle::FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,

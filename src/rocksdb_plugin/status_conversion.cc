@@ -44,6 +44,11 @@ IOStatus ToIOStatus(const Error& error, std::string_view doing, std::string_view
   return IOStatus::IOError(where, text);
 }
 
+IOStatus ToWriteStatus(const Error& error, std::string_view doing, std::string_view path) {
+  IOStatus status = ToIOStatus(error, doing, path);
+  return error.code() == Code::kIo ? Retryable(std::move(status)) : status;
+}
+
 IOStatus ToIOStatusOrNotFound(const Error& error, std::string_view doing, std::string_view path) {
   if (error.code() != Code::kNotFound && error.code() != Code::kNotADirectory) {
     return ToIOStatus(error, doing, path);

@@ -26,6 +26,16 @@ namespace zenfs {
   return status ? IOStatus::OK() : ToIOStatus(status.error(), doing, path);
 }
 
+// As ToIOStatus, of a call that writes: an error of the device is worth a retry then. It stays with the file it met, but
+// the zone it met is given up, and another file goes elsewhere. RocksDB takes that for an error that DB::Resume may end;
+// without it only opening the database anew would help.
+[[nodiscard]] IOStatus ToWriteStatus(const Error& error, std::string_view doing, std::string_view path);
+
+[[nodiscard]] inline IOStatus ToWriteStatus(const Status& status, std::string_view doing,
+                                            std::string_view path) {
+  return status ? IOStatus::OK() : ToWriteStatus(status.error(), doing, path);
+}
+
 // As ToIOStatus, but NotFound where RocksDB's contract asks for it: the name, or a directory above it, is not
 // there.
 [[nodiscard]] IOStatus ToIOStatusOrNotFound(const Error& error, std::string_view doing,

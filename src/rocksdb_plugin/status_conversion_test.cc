@@ -63,6 +63,15 @@ TEST(StatusConversion, OnlyWaitsThatMayEndByThemselvesAreRetryable) {
   EXPECT_FALSE(Convert(Code::kIo).GetRetryable());
 }
 
+TEST(StatusConversion, WriteThatFailedOnTheDeviceIsWorthRetryingElsewhere) {
+  const auto convert = [](Code code) { return ToWriteStatus(Error(code, "t"), "syncing", "/x"); };
+  EXPECT_TRUE(convert(Code::kIo).IsIOError());
+  EXPECT_TRUE(convert(Code::kIo).GetRetryable());
+  EXPECT_FALSE(convert(Code::kReadOnly).GetRetryable());
+  EXPECT_FALSE(convert(Code::kUnknownOutcome).GetRetryable());
+  EXPECT_TRUE(ToWriteStatus(Status(), "syncing", "/x").ok());
+}
+
 TEST(StatusConversion, ExceptionsBecomeStatuses) {
   const IOStatus named = Guarded([]() -> IOStatus { throw std::runtime_error("boom"); });
   EXPECT_TRUE(named.IsIOError());

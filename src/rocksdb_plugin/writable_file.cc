@@ -36,7 +36,8 @@ IOStatus WritableFile::HandedOver(const DataVerificationInfo& info, KnownCrc& cr
 }
 
 IOStatus WritableFile::Append(const Slice& data, const IOOptions&, IODebugContext*) {
-  return Guarded([&] { return ToIOStatus(file_.handle->Append(Bytes(data)), "appending to", file_.path); });
+  return Guarded(
+      [&] { return ToWriteStatus(file_.handle->Append(Bytes(data)), "appending to", file_.path); });
 }
 
 IOStatus WritableFile::Append(const Slice& data, const IOOptions&,
@@ -52,7 +53,7 @@ IOStatus WritableFile::Append(const Slice& data, const IOOptions&,
 IOStatus WritableFile::PositionedAppend(const Slice& data, uint64_t offset, const IOOptions&,
                                         IODebugContext*) {
   return Guarded([&] {
-    return ToIOStatus(file_.handle->PositionedAppend(Bytes(data), offset), "writing to", file_.path);
+    return ToWriteStatus(file_.handle->PositionedAppend(Bytes(data), offset), "writing to", file_.path);
   });
 }
 
@@ -68,19 +69,19 @@ IOStatus WritableFile::PositionedAppend(const Slice& data, uint64_t offset, cons
 }
 
 IOStatus WritableFile::Truncate(uint64_t size, const IOOptions&, IODebugContext*) {
-  return Guarded([&] { return ToIOStatus(file_.handle->Truncate(size), "truncating", file_.path); });
+  return Guarded([&] { return ToWriteStatus(file_.handle->Truncate(size), "truncating", file_.path); });
 }
 
 IOStatus WritableFile::Close(const IOOptions&, IODebugContext*) {
-  return Guarded([&] { return ToIOStatus(file_.handle->Close(), "closing", file_.path); });
+  return Guarded([&] { return ToWriteStatus(file_.handle->Close(), "closing", file_.path); });
 }
 
 IOStatus WritableFile::Flush(const IOOptions&, IODebugContext*) {
-  return Guarded([&] { return ToIOStatus(file_.handle->Flush(), "flushing", file_.path); });
+  return Guarded([&] { return ToWriteStatus(file_.handle->Flush(), "flushing", file_.path); });
 }
 
 IOStatus WritableFile::Sync(const IOOptions&, IODebugContext*) {
-  return Guarded([&] { return ToIOStatus(file_.handle->Sync(), "syncing", file_.path); });
+  return Guarded([&] { return ToWriteStatus(file_.handle->Sync(), "syncing", file_.path); });
 }
 
 IOStatus WritableFile::Fsync(const IOOptions& options, IODebugContext* dbg) { return Sync(options, dbg); }

@@ -41,28 +41,28 @@ IOStatus ZenFileSystem::GetChildrenFileAttributes(const std::string& dir, const 
 }
 
 IOStatus ZenFileSystem::DeleteFile(const std::string& fname, const IOOptions&, IODebugContext*) {
-  return Guarded([&] { return ToIOStatus(volume_->Unlink(fname), "deleting", fname); });
+  return Guarded([&] { return ToWriteStatus(volume_->Unlink(fname), "deleting", fname); });
 }
 
 IOStatus ZenFileSystem::Truncate(const std::string& fname, size_t size, const IOOptions&, IODebugContext*) {
-  return Guarded([&] { return ToIOStatus(volume_->Truncate(fname, size), "truncating", fname); });
+  return Guarded([&] { return ToWriteStatus(volume_->Truncate(fname, size), "truncating", fname); });
 }
 
 IOStatus ZenFileSystem::CreateDir(const std::string& dirname, const IOOptions&, IODebugContext*) {
   return Guarded([&] {
-    return ToIOStatus(volume_->MakeDirectory(dirname, /*parents=*/false), "creating directory", dirname);
+    return ToWriteStatus(volume_->MakeDirectory(dirname, /*parents=*/false), "creating directory", dirname);
   });
 }
 
 IOStatus ZenFileSystem::CreateDirIfMissing(const std::string& dirname, const IOOptions&, IODebugContext*) {
   return Guarded([&] {
-    return ToIOStatus(volume_->MakeDirectory(dirname, /*parents=*/true), "creating directory", dirname);
+    return ToWriteStatus(volume_->MakeDirectory(dirname, /*parents=*/true), "creating directory", dirname);
   });
 }
 
 IOStatus ZenFileSystem::DeleteDir(const std::string& dirname, const IOOptions&, IODebugContext*) {
   return Guarded(
-      [&] { return ToIOStatus(volume_->RemoveDirectory(dirname), "deleting directory", dirname); });
+      [&] { return ToWriteStatus(volume_->RemoveDirectory(dirname), "deleting directory", dirname); });
 }
 
 IOStatus ZenFileSystem::GetFileSize(const std::string& fname, const IOOptions&, uint64_t* file_size,
@@ -91,7 +91,8 @@ IOStatus ZenFileSystem::RenameFile(const std::string& src, const std::string& ta
                                    IODebugContext*) {
   return Guarded([&] {
     const Status renamed = volume_->Rename(src, target);
-    return renamed ? IOStatus::OK() : ToIOStatus(renamed.error(), fmt::format("renaming {} to", src), target);
+    return renamed ? IOStatus::OK()
+                   : ToWriteStatus(renamed.error(), fmt::format("renaming {} to", src), target);
   });
 }
 
@@ -99,7 +100,7 @@ IOStatus ZenFileSystem::LinkFile(const std::string& src, const std::string& targ
                                  IODebugContext*) {
   return Guarded([&] {
     const Status linked = volume_->Link(src, target);
-    return linked ? IOStatus::OK() : ToIOStatus(linked.error(), fmt::format("linking {} as", src), target);
+    return linked ? IOStatus::OK() : ToWriteStatus(linked.error(), fmt::format("linking {} as", src), target);
   });
 }
 
@@ -109,8 +110,8 @@ IOStatus ZenFileSystem::SyncFile(const std::string& fname, const FileOptions&, c
   return Guarded([&] {
     const auto handle = volume_->OpenForAppend(fname, /*create=*/false);
     if (!handle) return ToIOStatus(handle.error(), "syncing", fname);
-    IOStatus synced = ToIOStatus((*handle)->Sync(), "syncing", fname);
-    return synced.ok() ? ToIOStatus((*handle)->Close(), "syncing", fname) : synced;
+    IOStatus synced = ToWriteStatus((*handle)->Sync(), "syncing", fname);
+    return synced.ok() ? ToWriteStatus((*handle)->Close(), "syncing", fname) : synced;
   });
 }
 #endif

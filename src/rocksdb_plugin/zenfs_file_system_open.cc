@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <type_traits>
+
 #include "rocksdb_plugin/directory_handle.h"
 #include "rocksdb_plugin/logger.h"
 #include "rocksdb_plugin/open_metadata.h"
@@ -15,6 +17,7 @@ template <typename File, typename Base>
 IOStatus ZenFileSystem::Wrap(Result<std::unique_ptr<FileHandle>> handle, const std::string& path,
                              std::string_view doing, const FileOptions& options,
                              std::unique_ptr<Base>* result) {
+  if (!handle && std::is_same_v<File, WritableFile>) return ToWriteStatus(handle.error(), doing, path);
   if (!handle) return ToIOStatus(handle.error(), doing, path);
   *result = std::make_unique<File>(MountedFile{volume_, std::move(*handle), path}, options);
   return IOStatus::OK();

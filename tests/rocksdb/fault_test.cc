@@ -1,0 +1,245 @@
+// Databases on a device that fails: what RocksDB is told, and how it goes on.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/clock.h"
+#include "rocksdb/db.h"
+#include "rocksdb_plugin/zenfs_file_system.h"
+#include "test_volume.h"
+#include "testing/faulty_device.h"
+
+namespace zenfs {
+namespace {
+
+using Command = FaultyDevice::Command;
+
+std::string KeyOf(int i) { return "key" + std::to_string(1'000'000 + i); }
+
+// Remembers what was acknowledged: each of those writes must be there, whatever happened since.
+class FaultyDatabase : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    MountVolume();
+    OpenDatabase();
+  }
+  void TearDown() override {
+    db_.reset();
+    Unmount();
+    EXPECT_TRUE(volume_.CheckIsClean());
+  }
+
+  void MountVolume() {
+    auto emulated = OpenEmulatedFile(volume_.device_path(), OpenMode::kExclusive);
+    ASSERT_TRUE(emulated) << emulated.error().ToString();
+    auto device = std::make_unique<FaultyDevice>(*std::move(emulated));
+    device_ = device.get();
+    MountOptions options;
+    options.flush_directory = "none";
+    auto mounted = Volume::Mount(std::move(device), options);
+    ASSERT_TRUE(mounted) << mounted.error().ToString();
+    mounted_ = *std::move(mounted);
+    env_ = rocksdb::NewCompositeEnv(std::make_shared<ZenFileSystem>(volume_.uri(), mounted_));
+  }
+  void Unmount() {
+    env_.reset();
+    mounted_.reset();
+    device_ = nullptr;
+  }
+  void OpenDatabase() {
+    rocksdb::Options options;
+    options.env = env_.get();
+    options.create_if_missing = true;
+    options.write_buffer_size = 1 << 20;
+    options.target_file_size_base = 1 << 20;
+    options.level0_file_num_compaction_trigger = 4;
+    options.compression = rocksdb::kNoCompression;
+    options.max_bgerror_resume_count = 0;  // the tests call Resume themselves
+    rocksdb::DB* db = nullptr;
+    ASSERT_STATUS_OK(rocksdb::DB::Open(options, "db", &db));
+    db_.reset(db);
+  }
+  void Reopen() {
+    db_.reset();
+    Unmount();
+    MountVolume();
+    OpenDatabase();
+  }
+
+  rocksdb::Status Put(int i) {
+    rocksdb::WriteOptions options;
+    options.sync = true;
+    const std::string value = TestBytes(2000, ++version_);
+    const rocksdb::Status put = db_->Put(options, KeyOf(i), value);
+    if (put.ok()) {
+      acknowledged_[i] = value;
+    } else {
+      doubtful_[i].push_back(value);
+    }
+    return put;
+  }
+  void PutAll(int first, int last) {
+    for (int i = first; i < last; ++i) ASSERT_STATUS_OK(Put(i));
+  }
+  void ExpectAllThere() {
+    for (const auto& [i, expected] : acknowledged_) {
+      std::string value;
+      ASSERT_STATUS_OK(db_->Get(rocksdb::ReadOptions(), KeyOf(i), &value)) << i;
+      bool right = value == expected;
+      for (const std::string& doubtful : doubtful_[i]) right = right || value == doubtful;
+      EXPECT_TRUE(right) << KeyOf(i);
+    }
+  }
+  void FailWritesTo(std::initializer_list<ZonePhase> phases) {
+    for (const ZoneStatus& zone : mounted_->Zones()) {
+      if (std::ranges::find(phases, zone.phase) == phases.end()) continue;
+      device_->Inject({.command = Command::kWrite, .times = FaultyDevice::kForEver, .zone = zone.id});
+    }
+  }
+  // The volume stays mounted.
+  void ExpectOpeningAnewBringsAllBack() {
+    device_->ClearFaults();
+    db_.reset();
+    OpenDatabase();
+    ExpectAllThere();
+    PutAll(900, 1000);
+    Reopen();
+    ExpectAllThere();
+  }
+  void ExpectResumeBringsAllBack() {
+    device_->ClearFaults();
+    ASSERT_STATUS_OK(db_->Resume());
+    ExpectAllThere();
+    PutAll(900, 1000);
+    ASSERT_STATUS_OK(db_->Flush(rocksdb::FlushOptions()));
+    Reopen();
+    ExpectAllThere();
+  }
+
+  TestVolume volume_;
+  FaultyDevice* device_ = nullptr;  // the mounted volume's
+  std::shared_ptr<Volume> mounted_;
+  std::unique_ptr<rocksdb::Env> env_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::map<int, std::string> acknowledged_;
+  std::map<int, std::vector<std::string>> doubtful_;  // refused, and perhaps there all the same
+  std::uint64_t version_ = 0;
+};
+
+TEST_F(FaultyDatabase, FlushThatFailsIsMadeUpForByResume) {
+  PutAll(0, 300);
+  FailWritesTo({ZonePhase::kEmpty, ZonePhase::kActive});
+  EXPECT_TRUE(db_->Flush(rocksdb::FlushOptions()).IsIOError());
+  ExpectAllThere();
+  ExpectResumeBringsAllBack();
+}
+
+TEST_F(FaultyDatabase, CompactionThatFailsIsMadeUpForByResume) {
+  for (int round = 0; round < 3; ++round) {
+    PutAll(0, 200);
+    ASSERT_STATUS_OK(db_->Flush(rocksdb::FlushOptions()));
+  }
+  FailWritesTo({ZonePhase::kEmpty, ZonePhase::kActive});
+  EXPECT_FALSE(db_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr).ok());
+  ExpectAllThere();
+  ExpectResumeBringsAllBack();
+}
+
+TEST_F(FaultyDatabase, WalThatNoZoneTakesIsMadeUpForByOpeningAnew) {
+  PutAll(0, 300);
+  FailWritesTo({ZonePhase::kEmpty, ZonePhase::kLog});
+  EXPECT_TRUE(Put(1).IsIOError());
+  EXPECT_FALSE(Put(2).ok());
+  ExpectAllThere();
+  ExpectOpeningAnewBringsAllBack();
+}
+
+TEST_F(FaultyDatabase, WalZoneThatFailsIsNotNoticed) {
+  PutAll(0, 100);
+  for (const ZoneStatus& zone : mounted_->Zones()) {
+    if (zone.phase == ZonePhase::kLog) {
+      device_->Inject({.command = Command::kWrite, .times = 1, .zone = zone.id});
+      break;
+    }
+  }
+  PutAll(100, 300);
+  ExpectAllThere();
+  Reopen();
+  ExpectAllThere();
+}
+
+TEST_F(FaultyDatabase, SyncWhoseCacheFlushFailedIsNotAcknowledged) {
+  PutAll(0, 300);
+  device_->Inject({.command = Command::kFlush});
+  EXPECT_TRUE(Put(1).IsIOError());
+  EXPECT_FALSE(Put(1).ok()) << "not by trying again, though that flush would succeed";
+  ExpectOpeningAnewBringsAllBack();
+}
+
+TEST_F(FaultyDatabase, MetadataZoneThatFailsCostsNothingThatWasAcknowledged) {
+  PutAll(0, 300);
+  for (const ZoneId zone : mounted_->superblock().metadata_zones) {
+    const auto report = device_->Report(zone, 1);
+    ASSERT_TRUE(report);
+    if (IsActive(report->front().condition)) device_->Inject({.command = Command::kWrite, .zone = zone});
+  }
+  EXPECT_TRUE(db_->Flush(rocksdb::FlushOptions()).IsIOError()) << "its commit is refused";
+  ExpectAllThere();
+  ExpectResumeBringsAllBack();
+}
+
+TEST_F(FaultyDatabase, ReadsThatFailOnceInAWhileAreNotNoticed) {
+  for (std::uint64_t kth = 3; kth < 3000; kth += 10) device_->Inject({.command = Command::kRead, .kth = kth});
+  for (int round = 0; round < 4; ++round) {
+    PutAll(0, 200);
+    ASSERT_STATUS_OK(db_->Flush(rocksdb::FlushOptions()));
+  }
+  ASSERT_STATUS_OK(db_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr));
+  ExpectAllThere();
+  Reopen();
+  ExpectAllThere();
+}
+
+TEST_F(FaultyDatabase, UnreadableBlockCostsOnlyItsKeys) {
+  PutAll(0, 100);
+  ASSERT_STATUS_OK(db_->Flush(rocksdb::FlushOptions()));
+  PutAll(200, 300);
+  ASSERT_STATUS_OK(db_->Flush(rocksdb::FlushOptions()));
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  ASSERT_EQ(files.size(), 2u);
+  const auto& lost = files[0].smallestkey == KeyOf(0) ? files[0] : files[1];
+  const auto layout = mounted_->Layout("db" + lost.name);
+  ASSERT_TRUE(layout);
+  const DeviceOffset from = layout->extents.front().place;
+  device_->Inject({.command = Command::kRead,
+                   .times = FaultyDevice::kForEver,
+                   .bytes = FaultyDevice::Bytes{from, from + 64 * 1024}});
+  std::string value;
+  const rocksdb::Status got = db_->Get(rocksdb::ReadOptions(), KeyOf(0), &value);
+  EXPECT_TRUE(got.IsIOError());
+  EXPECT_NE(got.ToString().find(lost.name), std::string::npos) << got.ToString();
+  EXPECT_NE(got.ToString().find("zone"), std::string::npos) << got.ToString();
+  for (int i = 200; i < 300; ++i) EXPECT_STATUS_OK(db_->Get(rocksdb::ReadOptions(), KeyOf(i), &value));
+  PutAll(300, 400);
+  device_->ClearFaults();
+}
+
+TEST_F(FaultyDatabase, DeviceThatIsGoneHoldsNobodyUp) {
+  PutAll(0, 300);
+  device_->Unplug();
+  const SteadyTime begin = SteadyNow();
+  EXPECT_FALSE(Put(0).ok());
+  EXPECT_FALSE(db_->Flush(rocksdb::FlushOptions()).ok());
+  EXPECT_FALSE(db_->Resume().ok());
+  db_->Close().PermitUncheckedError();
+  db_.reset();
+  Unmount();
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(30));
+  MountVolume();  // it is back
+  OpenDatabase();
+  ExpectAllThere();
+}
+
+}  // namespace
+}  // namespace zenfs
