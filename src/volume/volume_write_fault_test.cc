@@ -144,19 +144,6 @@ TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
   EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
 }
 
-TEST_F(WriteFaultTest, ReadOnlyVolumeStopsCopyingLogs) {
-  // A log zone that is mostly dead is there to be folded; what is copied could never be committed.
-  Put("1.log", std::string(500 << 10, 'd'));
-  Put("2.log", std::string(400 << 10, 'k'));
-  FailWritesTo(ZonePhase::kMetadata);
-  EXPECT_FALSE(volume_->MakeDirectory("first", false));
-  EXPECT_FALSE(volume_->MakeDirectory("second", false));
-  EXPECT_FALSE(volume_->Unlink("1.log"));
-  const std::uint64_t before = faulty_->count(Command::kWrite);
-  SleepUntil(SteadyNow() + std::chrono::milliseconds(700));  // three rounds of the log's thread
-  EXPECT_EQ(faulty_->count(Command::kWrite), before);
-}
-
 class EndedZoneTest : public WriteFaultTest, public testing::WithParamInterface<ZoneCondition> {};
 
 TEST_P(EndedZoneTest, OfTheMetadataLogIsLeftForAnother) {
