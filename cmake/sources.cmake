@@ -227,7 +227,6 @@ set(ZENFS_SOURCES_volume
   volume/check_volume.cc
   volume/counting_sink.cc
   volume/file_names.cc
-  volume/file_paths.cc
   volume/foreign.cc
   volume/format_volume.cc
   volume/live_state.cc

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <deque>
 #include <set>
-#include <vector>
 
 namespace zenfs {
 
@@ -22,24 +21,26 @@ FileNames::FileNames(const std::function<const Directory*(FileId)>& find) {
     for (const auto& [name, entry] : directory->entries) {
       const std::string full = path + "/" + name;
       paths_.emplace(entry, full);
-      if (find(entry) != nullptr && visited.insert(entry).second)
-        pending.emplace_back(entry, full);
+      if (find(entry) != nullptr && visited.insert(entry).second) pending.emplace_back(entry, full);
     }
   }
 }
 
-std::string FileNames::PathOf(FileId id) const {
-  const auto [first, last] = paths_.equal_range(id);
-  if (first == last) return "";
-  return std::min_element(first, last, [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->second;
-}
-
-std::string FileNames::Describe(FileId id) const {
+std::vector<std::string> FileNames::PathsOf(FileId id) const {
   const auto [first, last] = paths_.equal_range(id);
   std::vector<std::string> paths;
   for (auto it = first; it != last; ++it) paths.push_back(it->second);
   std::ranges::sort(paths);
+  return paths;
+}
+
+std::string FileNames::PathOf(FileId id) const {
+  const std::vector<std::string> paths = PathsOf(id);
+  return paths.empty() ? "" : paths.front();
+}
+
+std::string FileNames::Describe(FileId id) const {
+  std::vector<std::string> paths = PathsOf(id);
   if (paths.empty()) paths.push_back("no name");
   return fmt::format("file {} ({})", id.value, fmt::join(paths, ", "));
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "model/state.h"
 
@@ -19,6 +20,8 @@ class FileNames {
 
   // The first path in the order of the alphabet, "/db/000012.sst"; empty for what has no name.
   std::string PathOf(FileId id) const;
+  // All of its paths, in that order.
+  std::vector<std::string> PathsOf(FileId id) const;
   // "file 12 (/db/000012.sst)", "file 12 (/a, /b)", "file 12 (no name)"
   std::string Describe(FileId id) const;
 

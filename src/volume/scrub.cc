@@ -74,7 +74,7 @@ class Scrub {
     SyncPoint::Reach("ScrubVolume:reported");
     Expect(picture, look.state, report);
     ScrubMetadata(context, picture, generation);
-    if (look.state) ScrubLogs(context, *look.state, FilePaths(*look.state), report);
+    if (look.state) ScrubLogs(context, *look.state, FileNames(*look.state), report);
     ZENFS_ASSIGN_OR_RETURN(const LogCheck check, CheckLog(device_, superblock_, picture));
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, ReportAll());
     look.moved = check.moved ||
@@ -84,12 +84,12 @@ class Scrub {
 
   void ReadFiles(const State& state, ScrubReport& out) {
     ScrubContext context{device_, superblock_, advance_, out};
-    const FilePaths paths(state);
+    const FileNames names(state);
     FileScrub scrub(context, [this](FileId id) { return FindNow(id); });
     std::vector<std::shared_ptr<const FileRecord>> files;
     for (const auto& [id, record] : state.files()) files.push_back(record);
     std::ranges::sort(files, {}, [](const auto& record) { return record->id; });
-    for (const auto& record : files) scrub.File(record, paths);
+    for (const auto& record : files) scrub.File(record, names);
   }
 
   std::shared_ptr<const FileRecord> FindNow(FileId id) {

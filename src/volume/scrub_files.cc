@@ -19,10 +19,10 @@ constexpr int kTries = 8;
 FileScrub::FileScrub(ScrubContext& context, FindNow find_now)
     : context_(context), find_now_(std::move(find_now)), buffer_(kReadBytes) {}
 
-void FileScrub::File(std::shared_ptr<const FileRecord> record, const FilePaths& paths) {
+void FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames& names) {
   ScrubReport& out = context_.out;
   for (int tries = 0; record != nullptr; ++tries) {
-    const Outcome outcome = Read(*record, paths);
+    const Outcome outcome = Read(*record, names);
     SyncPoint::Reach("FileScrub:read");
     const std::shared_ptr<const FileRecord> now = outcome.findings.empty() ? record : find_now_(record->id);
     const bool same = now != nullptr && (now == record || *now == *record);
@@ -40,20 +40,20 @@ void FileScrub::File(std::shared_ptr<const FileRecord> record, const FilePaths& 
     if (now != nullptr && tries == kTries) {
       out.findings.push_back({.severity = Severity::kNote,
                               .text = fmt::format("{}: was changed under each of {} tries to read it",
-                                                  paths.Describe(record->id), kTries),
+                                                  names.Describe(record->id), kTries),
                               .zone = std::nullopt,
                               .offset = std::nullopt,
-                              .paths = paths.Of(record->id)});
+                              .paths = names.PathsOf(record->id)});
       return;
     }
     record = now;
   }
 }
 
-FileScrub::Outcome FileScrub::Read(const FileRecord& record, const FilePaths& paths) {
+FileScrub::Outcome FileScrub::Read(const FileRecord& record, const FileNames& names) {
   Outcome outcome;
   for (const Extent& extent : record.extents) {
-    ReadExtent(record, extent, paths, outcome);
+    ReadExtent(record, extent, names, outcome);
     if (extent.crc) continue;
     ++outcome.extents_without_checksum;
     outcome.bytes_without_checksum += extent.length;
@@ -61,50 +61,59 @@ FileScrub::Outcome FileScrub::Read(const FileRecord& record, const FilePaths& pa
   return outcome;
 }
 
-void FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, const FilePaths& paths,
+void FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, const FileNames& names,
                            Outcome& outcome) {
+  const Geometry& geometry = context_.device.geometry();
+  const std::uint64_t length = RoundUp(extent.length, geometry.block_size);
+  const ZoneId zone = geometry.ZoneOf(extent.place);
+  if (extent.place.value >= geometry.size_bytes() ||
+      length > geometry.zone_size - (extent.place - geometry.ZoneStart(zone))) {
+    return Add(record, extent.place, extent.file_offset, extent.end(), "reach beyond the end of a zone",
+               names, outcome);
+  }
   std::uint32_t crc = 0;
-  bool all_read = true;
-  const std::uint64_t length = RoundUp(extent.length, context_.device.geometry().block_size);
+  std::vector<Unreadable> unreadable;
   for (std::uint64_t at = 0; at < length; at += buffer_.size()) {
     buffer_.Resize(std::min(kReadBytes, length - at));
     if (context_.device.Read(extent.place + at, buffer_.Span())) {
       crc = Crc32c(buffer_.View(0, std::min<std::uint64_t>(buffer_.size(), extent.length - at)), crc);
     } else {
-      all_read = false;
-      NameUnreadable(record, extent, at, paths, outcome);
+      FindUnreadable(extent, at, unreadable);
     }
     context_.advance(buffer_.size());
   }
-  if (!all_read || !extent.crc || *extent.crc == crc) return;
+  for (const Unreadable& run : unreadable) {
+    Add(record, extent.place + run.from, extent.file_offset + run.from,
+        extent.file_offset + std::min(run.to, extent.length), fmt::format("can't be read ({})", run.error),
+        names, outcome);
+  }
+  if (!unreadable.empty() || crc == extent.crc.value_or(crc)) return;
   Add(record, extent.place, extent.file_offset, extent.end(),
-      "do not have the checksum with which they were written", paths, outcome);
+      "do not have the checksum with which they were written", names, outcome);
 }
 
-void FileScrub::NameUnreadable(const FileRecord& record, const Extent& extent, std::uint64_t at,
-                               const FilePaths& paths, Outcome& outcome) {
+void FileScrub::FindUnreadable(const Extent& extent, std::uint64_t at, std::vector<Unreadable>& runs) {
   const std::uint32_t block = context_.device.geometry().block_size;
-  for (std::uint64_t done = 0; done < buffer_.size(); done += block) {
-    const Status read = context_.device.Read(extent.place + at + done, buffer_.Span().subspan(done, block));
+  for (const std::uint64_t end = at + buffer_.size(); at < end; at += block) {
+    const Status read = context_.device.Read(extent.place + at, buffer_.Span().first(block));
     if (read) continue;
-    const std::uint64_t from = extent.file_offset + at + done;
-    Add(record, extent.place + at + done, from, std::min(from + block, extent.end()),
-        fmt::format("can't be read ({})", read.error().ToString()), paths, outcome);
+    if (runs.empty() || runs.back().to != at) runs.push_back({at, at, read.error().ToString()});
+    runs.back().to = at + block;
   }
 }
 
 void FileScrub::Add(const FileRecord& record, DeviceOffset place, std::uint64_t from, std::uint64_t to,
-                    const std::string& what, const FilePaths& paths, Outcome& outcome) const {
+                    const std::string& what, const FileNames& names, Outcome& outcome) const {
   const Geometry& geometry = context_.device.geometry();
   const ZoneId zone = geometry.ZoneOf(place);
   outcome.findings.push_back(
       {.severity = Severity::kError,
        .text = fmt::format("{}: bytes {} to {} {}; they stand in zone {} from byte {} on",
-                           paths.Describe(record.id), from, to, what, zone.value,
+                           names.Describe(record.id), from, to, what, zone.value,
                            place - geometry.ZoneStart(zone)),
        .zone = zone,
        .offset = place,
-       .paths = paths.Of(record.id)});
+       .paths = names.PathsOf(record.id)});
 }
 
 }  // namespace zenfs

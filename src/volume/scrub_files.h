@@ -3,11 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "model/file_record.h"
-#include "volume/file_paths.h"
+#include "volume/file_names.h"
 #include "volume/scrub_context.h"
 
 namespace zenfs {
@@ -21,7 +22,7 @@ class FileScrub {
 
   // Reads all extents of the file. What looks damaged counts if the file is the same behind it; else it is read anew,
   // as it is then.
-  void File(std::shared_ptr<const FileRecord> record, const FilePaths& paths);
+  void File(std::shared_ptr<const FileRecord> record, const FileNames& names);
 
  private:
   struct Outcome {
@@ -29,13 +30,17 @@ class FileScrub {
     std::uint64_t extents_without_checksum = 0;
     std::uint64_t bytes_without_checksum = 0;
   };
-  Outcome Read(const FileRecord& record, const FilePaths& paths);
-  void ReadExtent(const FileRecord& record, const Extent& extent, const FilePaths& paths, Outcome& outcome);
-  // Of the piece that can't be read as a whole: which blocks can't.
-  void NameUnreadable(const FileRecord& record, const Extent& extent, std::uint64_t at,
-                      const FilePaths& paths, Outcome& outcome);
+  Outcome Read(const FileRecord& record, const FileNames& names);
+  void ReadExtent(const FileRecord& record, const Extent& extent, const FileNames& names, Outcome& outcome);
+  struct Unreadable {  // bytes of an extent
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    std::string error;
+  };
+  // Of the piece in the buffer, from byte `at` of the extent, which can't be read as a whole: which blocks can't.
+  void FindUnreadable(const Extent& extent, std::uint64_t at, std::vector<Unreadable>& runs);
   void Add(const FileRecord& record, DeviceOffset place, std::uint64_t from, std::uint64_t to,
-           const std::string& what, const FilePaths& paths, Outcome& outcome) const;
+           const std::string& what, const FileNames& names, Outcome& outcome) const;
 
   ScrubContext& context_;
   const FindNow find_now_;

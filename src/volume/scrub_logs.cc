@@ -21,7 +21,7 @@ struct Suspect {
 
 class LogScrub {
  public:
-  LogScrub(ScrubContext& context, const FilePaths& paths) : context_(context), paths_(paths) {}
+  LogScrub(ScrubContext& context, const FileNames& names) : context_(context), names_(names) {}
 
   void Scan(const LogZone& zone, const ZoneInfo& info) {
     ScanLogZone(
@@ -53,10 +53,10 @@ class LogScrub {
     ScrubFinding finding{
         .severity = Severity::kError,
         .text = fmt::format("{}: bytes {} to {} are lost: frame {} of its log is missing or damaged",
-                            paths_.Describe(record.id), lost.file_offset, lost.end(), lost.sequence),
+                            names_.Describe(record.id), lost.file_offset, lost.end(), lost.sequence),
         .zone = std::nullopt,
         .offset = std::nullopt,
-        .paths = paths_.Of(record.id)};
+        .paths = names_.PathsOf(record.id)};
     bool sure = true;
     const Suspect* place = ByHeader(record.id, lost);
     if (place == nullptr) {
@@ -95,16 +95,16 @@ class LogScrub {
   }
 
   ScrubContext& context_;
-  const FilePaths& paths_;
+  const FileNames& names_;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames_;
   std::vector<Suspect> suspects_;
 };
 
 }  // namespace
 
-void ScrubLogs(ScrubContext& context, const State& state, const FilePaths& paths,
+void ScrubLogs(ScrubContext& context, const State& state, const FileNames& names,
                std::span<const ZoneInfo> report) {
-  LogScrub scrub(context, paths);
+  LogScrub scrub(context, names);
   for (const auto& [id, zone] : state.log_zones()) {
     if (id.value < report.size()) scrub.Scan(zone, report[id.value]);
   }

@@ -100,7 +100,12 @@ void ScrubMetadata(ScrubContext& context, const LogPicture& picture,
   }
   MetadataScrub scrub(context, generation.has_value(), generation.value_or(highest));
   for (const ZoneInfo& info : picture.zones) {
-    if (info.WrittenBytes() == 0 || info.condition == ZoneCondition::kOffline) continue;
+    if (info.condition == ZoneCondition::kOffline) {
+      context.Add(Severity::kWarning, fmt::format("zone {}: a metadata zone is offline", info.id.value),
+                  info.id, 0);
+      continue;
+    }
+    if (info.WrittenBytes() == 0) continue;
     scrub.Zone(SurveyMetazone(context.device, context.superblock, info));
     context.advance(info.WrittenBytes());
   }

@@ -37,6 +37,8 @@ struct VerifyOptions {
 
 // What is the first error in `image`, by CheckVolume; empty if there is none.
 [[nodiscard]] std::string FirstCheckError(ZonedDevice& image);
+// The first damage that a scrub finds, or "".
+[[nodiscard]] std::string FirstScrubError(ZonedDevice& image);
 
 // True when the environment asks for every case instead of a sample (ZENFS_FULL=1).
 [[nodiscard]] bool FullRun();
