@@ -1,8 +1,8 @@
 // A decorator that shows a test what is asked of a device, and lets it change the answers: reports that say something
 // else, reads that bring other bytes, commands that are refused.
 //
-// Threads: any, for commands; hooks are set while no command is under way and are called on the thread of the command,
-// several at once. Commands through a queue pass the hooks too; they are carried out by Submit.
+// Threads: any. Hooks are called on the thread of the command, several at once. Commands through a queue pass them too;
+// they are carried out by Submit.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
@@ -28,9 +29,18 @@ class WatchedDevice final : public ZonedDevice {
 
   explicit WatchedDevice(std::unique_ptr<ZonedDevice> device) : device_(std::move(device)) {}
 
-  Hooks& hooks() { return hooks_; }
-  // What is watched, for looking at it past the hooks.
-  ZonedDevice& watched() { return *device_; }
+  // While it lives commands pass its hooks; when it has been destroyed none of them is running any more. One at a time,
+  // and the device outlives it.
+  class Watch {
+   public:
+    Watch(WatchedDevice& device, Hooks hooks);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+   private:
+    WatchedDevice& device_;
+  };
 
   const Geometry& geometry() const override { return device_->geometry(); }
   const std::string& name() const override { return device_->name(); }
@@ -49,8 +59,14 @@ class WatchedDevice final : public ZonedDevice {
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
+  class Use;  // the hooks, for one command
+
   const std::unique_ptr<ZonedDevice> device_;
-  Hooks hooks_;
+  Mutex mutex_;  // leaf
+  CondVar unused_;
+  Hooks hooks_ GUARDED_BY(mutex_);  // unchanged while they are in use
+  bool watching_ GUARDED_BY(mutex_) = false;
+  int uses_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace zenfs

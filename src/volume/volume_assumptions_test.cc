@@ -87,26 +87,28 @@ TEST_F(ZonesThatShrink, AtAResetAreFilledToWhatTheyHold) {
   std::set<ZoneId> small;
   const Geometry& geometry = emulator_.geometry();
   const std::uint64_t half = 384 << 10;
-  device_.hooks().before_reset = [&](ZoneId zone) -> Status {
-    MutexLock lock(mutex);
-    small.insert(zone);
-    return {};
-  };
-  device_.hooks().reported = [&](std::vector<ZoneInfo>& zones) {
-    MutexLock lock(mutex);
-    for (ZoneInfo& zone : zones) {
-      if (!small.contains(zone.id)) continue;
-      zone.capacity = half;
-      if (IsActive(zone.condition) && zone.write_pointer - zone.start >= half)
-        zone.condition = ZoneCondition::kFull;
-    }
-  };
-  device_.hooks().before_write = [&](DeviceOffset offset, std::size_t bytes) -> Status {
-    MutexLock lock(mutex);
-    const ZoneId zone = geometry.ZoneOf(offset);
-    if (!small.contains(zone) || offset + bytes - geometry.ZoneStart(zone) <= half) return {};
-    return Fail(Code::kZoneFull, "behind the capacity");
-  };
+  const WatchedDevice::Watch watch(
+      device_, {.reported =
+                    [&](std::vector<ZoneInfo>& zones) {
+                      MutexLock lock(mutex);
+                      for (ZoneInfo& zone : zones) {
+                        if (!small.contains(zone.id)) continue;
+                        zone.capacity = half;
+                        if (IsActive(zone.condition) && zone.write_pointer - zone.start >= half)
+                          zone.condition = ZoneCondition::kFull;
+                      }
+                    },
+                .before_write = [&](DeviceOffset offset, std::size_t bytes) -> Status {
+                  MutexLock lock(mutex);
+                  const ZoneId zone = geometry.ZoneOf(offset);
+                  if (!small.contains(zone) || offset + bytes - geometry.ZoneStart(zone) <= half) return {};
+                  return Fail(Code::kZoneFull, "behind the capacity");
+                },
+                .before_reset = [&](ZoneId zone) -> Status {
+                  MutexLock lock(mutex);
+                  small.insert(zone);
+                  return {};
+                }});
   for (int round = 0; round < 4; ++round) {
     for (int i = 0; i < 8; ++i) Put("f" + std::to_string(i) + ".sst", Noise(600'000, 8 * round + i));
     Put("w" + std::to_string(round) + ".log", Noise(700'000, round));
@@ -114,8 +116,11 @@ TEST_F(ZonesThatShrink, AtAResetAreFilledToWhatTheyHold) {
       ASSERT_TRUE(IsOk(volume_->Unlink("w" + std::to_string(round - 1) + ".log")));
     }
   }
-  EXPECT_GT(small.size(), 5u);
-  EXPECT_LT(volume_->Space().total, 40u * (768 << 10));
+  EXPECT_TRUE(Await([&] {
+    MutexLock lock(mutex);
+    return small.size() > 5;
+  }));
+  EXPECT_TRUE(Await([&] { return volume_->Space().total < 37u * (768 << 10); }));
   for (int i = 0; i < 8; ++i) EXPECT_EQ(Get("f" + std::to_string(i) + ".sst"), Noise(600'000, 24 + i)) << i;
   Remount();
   for (int i = 0; i < 8; ++i) EXPECT_EQ(Get("f" + std::to_string(i) + ".sst"), Noise(600'000, 24 + i)) << i;
@@ -164,18 +169,24 @@ TEST_F(VolumeAssumptions, WritePointersOfFullZonesMayBeAnything) {
   enum class Says { kEndOfZone, kBeyondTheZone, kStart, kNonsense };
   Says says = Says::kEndOfZone;
   std::atomic<int> full = 0;
-  device_.hooks().reported = [&](std::vector<ZoneInfo>& zones) {
-    for (ZoneInfo& zone : zones) {
-      if (zone.condition != ZoneCondition::kFull) continue;
-      ++full;
-      switch (says) {
-        case Says::kEndOfZone: zone.write_pointer = zone.start + geometry.zone_size; break;
-        case Says::kBeyondTheZone: zone.write_pointer = zone.start + 3 * geometry.zone_size; break;
-        case Says::kStart: zone.write_pointer = zone.start; break;
-        case Says::kNonsense: zone.write_pointer = DeviceOffset(~0ull); break;
-      }
-    }
-  };
+  const WatchedDevice::Watch watch(device_, {.reported = [&](std::vector<ZoneInfo>& zones) {
+                                     for (ZoneInfo& zone : zones) {
+                                       if (zone.condition != ZoneCondition::kFull) continue;
+                                       ++full;
+                                       switch (says) {
+                                         case Says::kEndOfZone:
+                                           zone.write_pointer = zone.start + geometry.zone_size;
+                                           break;
+                                         case Says::kBeyondTheZone:
+                                           zone.write_pointer = zone.start + 3 * geometry.zone_size;
+                                           break;
+                                         case Says::kStart: zone.write_pointer = zone.start; break;
+                                         case Says::kNonsense:
+                                           zone.write_pointer = DeviceOffset(~0ull);
+                                           break;
+                                       }
+                                     }
+                                   }});
   std::string expected;
   for (const Says each : {Says::kEndOfZone, Says::kBeyondTheZone, Says::kStart, Says::kNonsense}) {
     says = each;
@@ -204,13 +215,14 @@ TEST_F(VolumeAssumptions, WritePointersOfFullZonesMayBeAnything) {
 TEST_F(VolumeAssumptions, NoReadGoesBeyondAWritePointerOrOverTheEndOfAZone) {
   const Geometry& geometry = emulator_.geometry();
   std::atomic<std::uint64_t> reads = 0;
-  device_.hooks().before_read = [&](DeviceOffset offset, std::size_t bytes) -> Status {
-    ++reads;
-    const auto info = emulator_.Report(geometry.ZoneOf(offset), 1);
-    const std::uint64_t end = offset - geometry.ZoneStart(geometry.ZoneOf(offset)) + bytes;
-    EXPECT_LE(end, info->front().WrittenBytes()) << "of zone " << geometry.ZoneOf(offset).value;
-    return {};
-  };
+  const WatchedDevice::Watch watch(
+      device_, {.before_read = [&](DeviceOffset offset, std::size_t bytes) -> Status {
+        ++reads;
+        const auto info = emulator_.Report(geometry.ZoneOf(offset), 1);
+        const std::uint64_t end = offset - geometry.ZoneStart(geometry.ZoneOf(offset)) + bytes;
+        EXPECT_LE(end, info->front().WrittenBytes()) << "of zone " << geometry.ZoneOf(offset).value;
+        return {};
+      }});
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 6; ++i) {
       Put(std::to_string(i) + ".sst", Noise(300'001 + 777 * i, i));
@@ -231,15 +243,17 @@ TEST_F(VolumeAssumptions, NoReadGoesBeyondAWritePointerOrOverTheEndOfAZone) {
 
 // 8: others who use the device take its open zones, and give them back.
 TEST_F(VolumeAssumptions, SlotsThatOthersTakeAreWaitedForOrDoneWithout) {
-  const auto& metadata = volume_->superblock().metadata_zones;
+  const std::vector<ZoneId> metadata = volume_->superblock().metadata_zones;
   std::atomic<int> taken = 0;
   std::atomic<int> refused = 0;
-  device_.hooks().before_write = [&](DeviceOffset offset, std::size_t) -> Status {
-    if (std::ranges::find(metadata, emulator_.geometry().ZoneOf(offset)) != metadata.end() || taken-- <= 0)
-      return {};
-    ++refused;
-    return Fail(Code::kBusy, "as many zones are open as can be");
-  };
+  const WatchedDevice::Watch watch(
+      device_, {.before_write = [&](DeviceOffset offset, std::size_t) -> Status {
+        if (std::ranges::find(metadata, emulator_.geometry().ZoneOf(offset)) != metadata.end() ||
+            taken-- <= 0)
+          return {};
+        ++refused;
+        return Fail(Code::kBusy, "as many zones are open as can be");
+      }});
   for (int round = 0; round < 5; ++round) {
     taken = 4;
     Put(std::to_string(round) + ".sst", Noise(100'000, round));
@@ -341,10 +355,11 @@ TEST_F(SmrDisk, ConventionalZonesAreLeftAloneAndSyncsOfManyThreadsShareAFlush) {
   constexpr int kThreads = 8;
   constexpr int kSyncs = 10;
   Put("0.log", "x");
-  device_.hooks().before_write = [&](DeviceOffset offset, std::size_t) -> Status {
-    EXPECT_GE(emulator_.geometry().ZoneOf(offset).value, 3u) << "a conventional zone";
-    return {};
-  };
+  const WatchedDevice::Watch watch(device_, {.before_write = [&](DeviceOffset offset, std::size_t) -> Status {
+                                     EXPECT_GE(emulator_.geometry().ZoneOf(offset).value, 3u)
+                                         << "a conventional zone";
+                                     return {};
+                                   }});
   std::vector<std::unique_ptr<FileHandle>> logs;
   for (int i = 0; i < kThreads; ++i) {
     auto log = volume_->Create(std::to_string(i + 1) + ".log");

@@ -68,11 +68,13 @@ TEST_F(VolumeBadZones, DeletesAndMountsSucceedThoughNoZoneCanBeReset) {
 // D12: a handle is destroyed with bytes that can't be written any more.
 TEST_F(VolumeBadZones, AnErrorOfAHandleThatNobodyClosedIsToldToTheNextAndCounted) {
   std::atomic<bool> failing = false;
-  device_.hooks().before_write = [&](DeviceOffset offset, std::size_t) -> Status {
-    const auto& metadata = volume_->superblock().metadata_zones;
-    const bool is_data = std::ranges::find(metadata, emulator_.geometry().ZoneOf(offset)) == metadata.end();
-    return failing && is_data ? Status(Fail(Code::kIo, "no data can be written")) : Status();
-  };
+  const WatchedDevice::Watch watch(
+      device_, {.before_write = [&](DeviceOffset offset, std::size_t) -> Status {
+        const auto& metadata = volume_->superblock().metadata_zones;
+        const bool is_data =
+            std::ranges::find(metadata, emulator_.geometry().ZoneOf(offset)) == metadata.end();
+        return failing && is_data ? Status(Fail(Code::kIo, "no data can be written")) : Status();
+      }});
   for (const char* name : {"a.sst", "b.log"}) {
     auto dropped = volume_->Create(name);
     ASSERT_TRUE(IsOk(dropped));
@@ -124,12 +126,14 @@ TEST_F(VolumeBadZones, AFileThatWasSyncedInMidBlockIsReadAtEveryBlock) {
 TEST_F(VolumeBadZones, ACopyThatReadsBackOtherwiseLeavesTheFileWhereItWas) {
   for (int i = 0; i < 6; ++i) Put(std::to_string(i) + ".sst", Noise(250'000, i));
   const ZoneId zone = ZoneOf("0.sst");
-  device_.hooks().was_read = [&](DeviceOffset offset, ByteSpan into) {
-    if (emulator_.geometry().ZoneOf(offset) != zone) into.back() ^= std::byte{1};
-  };
-  const Status emptied = volume_->EmptyZone(zone);
-  EXPECT_EQ(CodeOf(emptied), Code::kCorruption);
-  device_.hooks().was_read = {};
+  {
+    const WatchedDevice::Watch watch(device_, {.was_read = [&](DeviceOffset offset, ByteSpan into) {
+                                       if (emulator_.geometry().ZoneOf(offset) != zone)
+                                         into.back() ^= std::byte{1};
+                                     }});
+    const Status emptied = volume_->EmptyZone(zone);
+    EXPECT_EQ(CodeOf(emptied), Code::kCorruption);
+  }
   EXPECT_EQ(ZoneOf("0.sst"), zone);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(Get(std::to_string(i) + ".sst"), Noise(250'000, i)) << i;
 }
