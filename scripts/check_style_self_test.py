@@ -19,8 +19,21 @@ GOOD = {
 
 LONG_FUNCTION = "int F(int a) {\n" + "  a += 1;\n" * 70 + "  return a;\n}\n"
 
+GOOD_NAMES = "[`A.Works`](../src/low/a_test.cc) and [`test_b`](../tests/run_test.py)\n"
+NAMED = {
+    "src/low/a_test.cc": "// D1 of docs/failures.md.\nTEST(A, Works) {}\n",
+    "cmake/sources.cmake": GOOD["cmake/sources.cmake"] + "set(Y low/a_test.cc)\n",
+    "tests/run_test.py": "def test_b():\n    pass\n",
+}
+
 # What is put into the good tree, and what a finding must then say.
 BAD = [
+    (NAMED | {"docs/crash-tests.md": "[`A.Fails`](../src/low/a_test.cc)\n"}, "a_test.cc has no test A.Fails"),
+    (NAMED | {"docs/crash-tests.md": "[`test_c`](../tests/run_test.py)\n"}, "run_test.py has no test test_c"),
+    (NAMED | {"docs/failures.md": "| D1 | x | " + GOOD_NAMES}, "D2 is missing"),
+    (NAMED | {"docs/failures.md": "| D2 | x |\n"}, "D2 names no test"),
+    (NAMED | {"docs/failures.md": "| D2 | x | " + GOOD_NAMES}, "no comment above a test of D2 names it"),
+    (NAMED | {"docs/device-assumptions.md": "| 1 | x | " + GOOD_NAMES}, "12 is missing"),
     ({"src/low/a.cc": "#include \"high/c.h\"\n", "src/high/c.h": "#pragma once\n"}, "low may not include high"),
     ({"src/low/a.cc": '#include "low/none.h"\n'}, "low/none.h does not exist"),
     ({"src/low/a.cc": "int x;\n" * 401}, "401 lines, at most 400"),

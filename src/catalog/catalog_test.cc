@@ -168,6 +168,7 @@ TEST(CatalogTest, PlannersErrorEndsBeginAndReservesNothing) {
   }));
 }
 
+// P4 of docs/failures.md.
 TEST(CatalogTest, ActionsOnOtherNamesGoSideBySide) {
   Catalog catalog(SomeState());
   const auto a = catalog.Begin(Names(kDir, "a"));
@@ -176,6 +177,7 @@ TEST(CatalogTest, ActionsOnOtherNamesGoSideBySide) {
   EXPECT_TRUE(a && b && c);
 }
 
+// R2 of docs/failures.md.
 TEST(CatalogTest, SecondActionOnANameWaitsAndSeesWhatTheFirstDid) {
   Catalog catalog(SomeState());
   Catalog::Action first = std::move(catalog.Begin(Names(kDir, "new"))).value();

@@ -37,6 +37,7 @@ class ExtentReaderTest : public testing::Test {
   std::vector<Extent> extents_;
 };
 
+// D14 of docs/failures.md.
 TEST_F(ExtentReaderTest, UnalignedReadAcrossExtentsIsPutTogether) {
   std::string text(3 * kTestBlock + 50, '?');
   ASSERT_TRUE(ReadExtents(rig_.device, extents_, kTestBlock + 7, std::as_writable_bytes(std::span(text))));

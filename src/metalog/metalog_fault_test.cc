@@ -147,6 +147,7 @@ TEST_F(MetalogFaultTest, TargetThatFailsIsReplacedByAnother) {
   EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
 }
 
+// D6 of docs/failures.md.
 TEST_F(MetalogFaultTest, FailedRollLeavesTheOldGenerationInUse) {
   for (std::uint32_t zone = 1; zone < kZones; ++zone) {
     device_.Inject({.command = Command::kWrite, .times = 1000, .zone = ZoneId(zone)});
@@ -322,6 +323,7 @@ TEST_F(MetalogDamageTest, DamageBehindRollCompleteIsDetectedAndNamesTheCommits) 
   ExpectCorruption(6, "commits 4 to 4 may be missing");
 }
 
+// D4 of docs/failures.md.
 TEST_F(MetalogDamageTest, UnreadableLastFrameIsATornOne) {
   const auto log = OpenWithout(1, 8);
   ASSERT_TRUE(log) << log.error().ToString();

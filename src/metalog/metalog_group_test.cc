@@ -73,6 +73,7 @@ TEST(MetalogGroup, CommitsQueuedBehindAWriteGoOutAsOne) {
   EXPECT_EQ(log->stats().frames_written, 2u);
 }
 
+// D1 of docs/failures.md.
 TEST(MetalogGroup, NothingIsLostWhenManyThreadsCommitAndTheLogRolls) {
   const auto device = CreateMemoryDevice(SmallGeometry(256 << 10));
   ZENFS_ASSERT_OK(Formatted(*device, kZones));

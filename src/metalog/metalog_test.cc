@@ -45,6 +45,7 @@ TEST_F(MetalogTest, CommittedEditsAreThereAfterReopening) {
   EXPECT_EQ(log->stats().sequence, 51u);
 }
 
+// D3 of docs/failures.md.
 TEST_F(MetalogTest, CleanReopeningDoesNotWrite) {
   ZENFS_ASSERT_OK(Open()->Commit(CreateNamed(kFirstTestId)));
   const std::uint64_t before = device_->meter().of(EmulatorCommand::kWrite).commands;
@@ -108,6 +109,7 @@ TEST_F(MetalogTest, UnknownReadOnlyFeatureForbidsWriting) {
   EXPECT_EQ(log.error().code(), Code::kReadOnly);
 }
 
+// D8 of docs/failures.md.
 TEST_F(MetalogTest, FlushGoesBeforeTheEditsThatNeedIt) {
   const auto log = Open();
   const std::uint64_t before = device_->meter().of(EmulatorCommand::kFlush).commands;

@@ -157,6 +157,7 @@ TEST_F(StateTest, SealedWindowsFollowOneAnotherAndTheExtents) {
   Must({SetExtents{kOther, 0, {At(0, 8192, 900)}, 900}, SealLog{kOther, {}, 10, 900}});
 }
 
+// R4 of docs/failures.md.
 TEST_F(StateTest, RecordsHeldByReadersDoNotChange) {
   const auto before = state_.FindFile(kFile);
   Must({SetExtents{kFile, 0, {At(0, 8192, 4096)}, 4096}});

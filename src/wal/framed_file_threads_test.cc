@@ -50,6 +50,7 @@ void FoldOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
   file.EndFold(*rewrite, rig.Commit(rewrite->edits).has_value());
 }
 
+// R4 of docs/failures.md.
 TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndFoldsSeeOnlyRightBytes) {
   WalRig rig(TestGeometry(64, 8), 2);
   rig.buffer_bytes = 16 << 10;

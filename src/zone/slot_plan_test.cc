@@ -34,6 +34,7 @@ TEST(SlotPlanTest, TheLogCarriesDataWithThreeAndTwo) {
   EXPECT_TRUE(Plan(2, 2)->finish_metadata_before_roll);
 }
 
+// R7 of docs/failures.md.
 TEST(SlotPlanTest, BelowTwoIsRefusedWithTheLimit) {
   for (const auto& plan : {Plan(1, 14), Plan(14, 1), Plan(1, 0), Plan(0, 1)}) {
     ASSERT_FALSE(plan);

@@ -153,6 +153,7 @@ TEST(ZonePoolTest, ReserveOfTheLogIsNotGivenToData) {
   EXPECT_EQ(bench.pool.TakeForLog().outcome, ZonePool::Outcome::kNoSpace);
 }
 
+// S1 of docs/failures.md.
 TEST(ZonePoolTest, HalfEmptyZoneOfAnotherLifetimeIsUsedBeforeNoSpace) {
   Bench bench(2, {.data = 4, .open_data = 4});
   ZonePool::Claim a, b, c;
@@ -278,6 +279,7 @@ std::uint64_t VisitsOfOneLife(std::uint32_t zones) {
   return bench.pool.table().visits() - before;
 }
 
+// P2 of docs/failures.md.
 TEST(ZonePoolTest, CostOfCreatingAndDeletingIsIndependentOfTheNumberOfZones) {
   EXPECT_EQ(VisitsOfOneLife(64), VisitsOfOneLife(100'000));
 }

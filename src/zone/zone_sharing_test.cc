@@ -9,6 +9,7 @@
 namespace zenfs {
 namespace {
 
+// R6 of docs/failures.md.
 TEST(ZoneSharingTest, SixtyFourFilesInTurnsByOneThreadDontHang) {
   ZoneTestRig rig(TestGeometry(64, 64, 14));
   rig.Mount(2, 2);
@@ -82,6 +83,7 @@ TEST(ZoneSharingTest, WithTwoOrThreeSlotsPlainZonesAreRefusedAtOnce) {
   }
 }
 
+// S1 of docs/failures.md.
 TEST(ZoneSharingTest, EveryBlockCanBeWrittenByMixedLifetimesBeforeNoSpace) {
   ZoneTestRig rig(TestGeometry(20, 32, 14));
   rig.Mount(2, 2);
@@ -99,6 +101,7 @@ TEST(ZoneSharingTest, EveryBlockCanBeWrittenByMixedLifetimesBeforeNoSpace) {
   EXPECT_EQ(written, promised);
 }
 
+// S3 of docs/failures.md.
 TEST(ZoneSharingTest, OverwritesAfterAFillAndRemountsNeverRunOutOfFreeSpace) {
   ZoneTestRig rig(TestGeometry(24, 32, 14));
   struct File {

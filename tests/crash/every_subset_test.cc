@@ -233,6 +233,7 @@ std::vector<Case> Cases() {
 
 class EverySubset : public testing::TestWithParam<Case> {};
 
+// D2, D8 of docs/failures.md.
 TEST_P(EverySubset, LosesNothingDurable) {
   const SubsetCount count =
       VerifyEverySubset(GetParam().shape.geometry, GetParam().operation, ImagesOfACut());

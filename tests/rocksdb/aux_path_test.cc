@@ -169,6 +169,7 @@ TEST_F(AuxPath, DestroyedDatabaseLeavesNothingOnEitherSide) {
   EXPECT_THAT(HostNames(""), IsEmpty());
 }
 
+// D16 of docs/failures.md.
 TEST_F(AuxPath, LostAuxDirectoryIsNamedWhenTheVolumeIsOpened) {
   OpenDb();
   Unmount();
@@ -186,6 +187,7 @@ TEST_F(AuxPath, LostAuxDirectoryIsNamedWhenTheVolumeIsOpened) {
   OpenDb();
 }
 
+// D16 of docs/failures.md.
 TEST_F(AuxPath, AuxDirectoryLostWhileInUseIsAnErrorAndNeverAnEmptyListing) {
   OpenDb();
   db.reset();

@@ -1,0 +1,76 @@
+"""Holds the pages that name tests to it: what `scripts/check-style` asks of docs/failures.md and its neighbours.
+
+A test is named by a link to its file: [`Suite.Name`](../src/x_test.cc), [`test_name`](../tests/x_test.py).
+"""
+import re
+
+PAGES = ("docs/failures.md", "docs/device-assumptions.md", "docs/crash-tests.md")
+NAMED = re.compile(r"\[`([\w/]+(?:\.\w+)?)`\]\(\.\./([\w/.-]+_test\.(?:cc|py))\)")
+
+FAILURES = "docs/failures.md"
+# Of the older ZenFS, as they were numbered when they were found.
+ROWS = ([f"D{n}" for n in range(1, 17)] + [f"R{n}" for n in range(1, 14) if n != 5] + [f"S{n}" for n in range(1, 4)]
+        + [f"P{n}" for n in range(1, 6)])
+ASSUMPTIONS = "docs/device-assumptions.md"
+NUMBERED = 12  # of the device itself; those of kernels are tried in the lab
+
+
+def line_of(test, path, text):
+    """The line, from 0, on which `test` begins in `text`; None if it is not there."""
+    if path.endswith(".py"):
+        pattern = rf"^\s*def {re.escape(test)}\("
+    else:
+        suite, _, name = test.partition(".")
+        pattern = rf"^(TEST|TEST_F|TEST_P|RC_GTEST_PROP)\({re.escape(suite)},\s*{re.escape(name)}\b"
+    found = re.search(pattern, text, re.M)
+    return text.count("\n", 0, found.start()) if found else None
+
+
+def carries(row, line, text):
+    """Whether the comment above that line, or the line itself, names the row."""
+    lines = text.split("\n")
+    first = line
+    while first > 0 and lines[first - 1].lstrip().startswith(("//", "#")):
+        first -= 1
+    return any(re.search(rf"(//|#).*\b{row}\b", each) for each in lines[first:line + 1])
+
+
+def check_rows(page, lines, tests_of, expected, report):
+    rows = {}
+    for number, line in enumerate(lines, 1):
+        cell = re.match(r"\| ([DRSP]?\d+) \|", line)
+        if cell:
+            rows.setdefault(cell.group(1), number)
+    for row in expected:
+        if row not in rows:
+            report(page, 1, f"{row} is missing")
+        elif not tests_of.get(rows[row]):
+            report(page, rows[row], f"{row} names no test")
+    return rows
+
+
+def check(root, report):
+    """Calls report(page, line, what) for each test that is named and does not exist, and each row without one."""
+    for page in PAGES:
+        path = root / page
+        if not path.exists():
+            continue
+        lines = path.read_text(encoding="utf-8").split("\n")
+        tests_of = {}
+        texts = {}
+        for number, line in enumerate(lines, 1):
+            for test, file in NAMED.findall(line):
+                if not (root / file).exists() or file.endswith("/" + test):
+                    continue  # a dead link, which is told elsewhere; a link to a file by its name
+                text = texts.setdefault(file, (root / file).read_text(encoding="utf-8"))
+                at = line_of(test, file, text)
+                if at is None:
+                    report(page, number, f"{file} has no test {test}")
+                else:
+                    tests_of.setdefault(number, []).append((file, at))
+        if page == FAILURES:
+            for row, number in check_rows(page, lines, tests_of, ROWS, report).items():
+                if not any(carries(row, at, texts[file]) for file, at in tests_of.get(number, [])):
+                    report(page, number, f"no comment above a test of {row} names it")
+        if page == ASSUMPTIONS:
+            check_rows(page, lines, tests_of, [str(n) for n in range(1, NUMBERED + 1)], report)
