@@ -29,7 +29,7 @@ void FaultyDevice::Inject(const Fault& fault) {
 }
 
 void FaultyDevice::Unplug() {
-  for (std::size_t command = 0; command < counts_.size(); ++command) {
+  for (std::size_t command = 0; command < kCommands; ++command) {
     Inject({.command = static_cast<Command>(command),
             .times = kForEver,
             .code = Code::kNotFound,

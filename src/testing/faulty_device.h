@@ -81,6 +81,7 @@ class FaultyDevice final : public ZonedDevice {
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
+  static constexpr std::size_t kCommands = 9;
   std::vector<std::string> notices_;
   struct Planned {
     Fault fault;
@@ -108,7 +109,7 @@ class FaultyDevice final : public ZonedDevice {
   mutable Mutex mutex_;  // leaf
   CondVar changed_;
   std::vector<Planned> faults_ GUARDED_BY(mutex_);
-  std::array<std::uint64_t, 9> counts_ GUARDED_BY(mutex_){};
+  std::array<std::uint64_t, kCommands> counts_ GUARDED_BY(mutex_){};
   std::optional<Gate> gate_ GUARDED_BY(mutex_);
   std::uint64_t gate_number_ GUARDED_BY(mutex_) = 0;
   std::size_t held_ GUARDED_BY(mutex_) = 0;
