@@ -26,9 +26,10 @@ void CheckOne(CheckContext& context, const Placed& placed, bool log_carries_data
     return complain(std::nullopt, "lies behind the end of the device");
   const ZoneId id = geometry.ZoneOf(extent.place);
   const ZoneInfo& zone = context.report[id.value];
-  const std::uint64_t end = extent.place - zone.start + RoundUp(extent.length, geometry.block_size);
   if (!IsMultiple(extent.place.value, geometry.block_size))
     complain(id, "does not begin on a block boundary");
+  if (extent.length > zone.capacity) return complain(id, "reaches beyond the capacity of its zone");
+  const std::uint64_t end = extent.place - zone.start + RoundUp(extent.length, geometry.block_size);
   if (end > zone.capacity) return complain(id, "reaches beyond the capacity of its zone");
   if (zone.condition == ZoneCondition::kOffline) return complain(id, "is lost: its zone is offline");
   if (end > zone.WrittenBytes()) complain(id, "reaches beyond the write pointer of its zone");

@@ -15,6 +15,7 @@
 #include "metalog/probe.h"
 #include "volume/check_extents.h"
 #include "volume/check_metadata.h"
+#include "volume/places.h"
 #include "volume/waiting_bytes.h"
 #include "wal/log_replay.h"
 #include "wal/log_scan.h"
@@ -171,6 +172,7 @@ class Check {
 
   // False when the file is not there any more, or not as it was.
   bool ReadExtent(const FileRecord& file, const Extent& extent, AlignedBuffer& buffer) {
+    if (!LiesInOneZone(extent, context_.device.geometry())) return true;  // CheckExtents has said it
     const std::uint64_t length = RoundUp(extent.length, context_.device.geometry().block_size);
     for (std::uint64_t at = 0; at < length; at += buffer.size()) {
       buffer.Resize(std::min(kReadBytes, length - at));

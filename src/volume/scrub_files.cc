@@ -6,6 +6,7 @@
 
 #include "base/crc32c.h"
 #include "base/sync_point.h"
+#include "volume/places.h"
 
 namespace zenfs {
 namespace {
@@ -64,13 +65,11 @@ FileScrub::Outcome FileScrub::Read(const FileRecord& record, const FileNames& na
 void FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, const FileNames& names,
                            Outcome& outcome) {
   const Geometry& geometry = context_.device.geometry();
-  const std::uint64_t length = RoundUp(extent.length, geometry.block_size);
-  const ZoneId zone = geometry.ZoneOf(extent.place);
-  if (extent.place.value >= geometry.size_bytes() ||
-      length > geometry.zone_size - (extent.place - geometry.ZoneStart(zone))) {
-    return Add(record, extent.place, extent.file_offset, extent.end(), "reach beyond the end of a zone",
+  if (!LiesInOneZone(extent, geometry)) {
+    return Add(record, extent.place, extent.file_offset, extent.end(), "can't be anywhere on this device",
                names, outcome);
   }
+  const std::uint64_t length = RoundUp(extent.length, geometry.block_size);
   std::uint32_t crc = 0;
   std::vector<Unreadable> unreadable;
   for (std::uint64_t at = 0; at < length; at += buffer_.size()) {

@@ -16,6 +16,7 @@
 #include "volume/counting_sink.h"
 #include "volume/file_names.h"
 #include "volume/log_reserve.h"
+#include "volume/places.h"
 #include "volume/reader_volume.h"
 #include "volume/volume_core.h"
 #include "wal/log_extent_sink.h"
@@ -57,6 +58,7 @@ Status VolumeCore::Recover() {
   ZENFS_ASSIGN_OR_RETURN(metalog_, Metalog::Open(*device_, superblock_));
   metalog_->SetMetrics(&metrics_);
   const State& state = metalog_->recovered();
+  ZENFS_RETURN_IF_ERROR(CheckPlaces(state, geometry_, device_name_));
   catalog_ = std::make_unique<Catalog>(state);
   epoch_ = state.epoch();
   ZENFS_RETURN_IF_ERROR(OpenLeft(state));
