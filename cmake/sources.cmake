@@ -143,6 +143,7 @@ set(ZENFS_TESTS_metalog
   metalog/metalog_roll_test.cc
   metalog/metalog_test.cc
   metalog/probe_test.cc
+  metalog/reconstruct_test.cc
 )
 
 set(ZENFS_SOURCES_file

@@ -34,6 +34,9 @@ Result<Generations::Found> Generations::Read(const LogPicture& picture) {
       found.newer_incomplete = true;
       continue;
     }
+    for (auto newer = groups.rbegin(); newer != group; ++newer) {
+      ZENFS_RETURN_IF_ERROR(RefuseIfCommitted(newer->second, readers_.at(newer->first), reader.replayed()));
+    }
     ZENFS_RETURN_IF_ERROR(RefuseIfHeadlessIsNewer(headless, key.first));
     readers_.erase(readers_.begin(), readers_.find(key));
     found.reader = &reader;
@@ -57,6 +60,34 @@ Status Generations::RefuseIfProven(std::span<const MetazoneHead> heads, const Ge
               "to {} and all later ones may be missing",
               device_.name(), found->generation, found->complete.sequence, reader.where_it_ended(),
               reader.sequence() + 1, found->complete.sequence));
+    }
+  }
+  return {};
+}
+
+Status Generations::RefuseIfCommitted(std::span<const MetazoneHead> heads, const GenerationReader& reader,
+                                      const Replayed& older) {
+  if (reader.read_everything()) return {};  // up to where there is no RollComplete yet
+  for (const MetazoneHead& head : heads) {
+    ZoneReader zone(device_, head.info.id, head.info.WrittenBytes());
+    const FrameSeed seed =
+        FrameSeed::Of(superblock_.seed, head.info.id, head.header.generation, head.header.salt);
+    for (std::uint64_t at = layout_.frames_at; at < zone.end();) {
+      const std::uint64_t limit = zone.end() - at;
+      ParsedFrame frame = ParseFrame(zone.View(at, layout_.block_size), seed, layout_.block_size, limit);
+      if (frame.verdict == FrameVerdict::kTooShort) {
+        frame = ParseFrame(zone.View(at, frame.needed), seed, layout_.block_size, limit);
+      }
+      if (frame.valid() && frame.header.kind == FrameKind::kCommit &&
+          frame.header.stable_sequence > older.sequence) {
+        return Fail(
+            Code::kCorruption,
+            fmt::format("{}: generation {} of the metadata log holds commit {} (zone {}, byte {}), so it was "
+                        "complete, but {}: commits from {} on may be missing",
+                        device_.name(), head.header.generation, frame.header.stable_sequence,
+                        head.info.id.value, at, reader.where_it_ended(), older.sequence + 1));
+      }
+      at += frame.valid() ? frame.header.BytesOnDevice(layout_.block_size) : layout_.block_size;
     }
   }
   return {};

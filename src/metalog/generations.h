@@ -38,6 +38,10 @@ class Generations {
   // A generation that ends before its RollComplete never happened, unless a RollComplete stands further on:
   // then it was complete once, and what is missing was lost.
   Status RefuseIfProven(std::span<const MetazoneHead> heads, const GenerationReader& reader);
+  // Nor may it hold commits that the complete generation `older` has not: commits go to a new generation only once its
+  // RollComplete is durable, which was lost then.
+  Status RefuseIfCommitted(std::span<const MetazoneHead> heads, const GenerationReader& reader,
+                           const Replayed& older);
   // A zone whose log header cannot be read may be a roll that was torn at its start, or a damaged newer
   // generation.
   Status RefuseIfHeadlessIsNewer(std::span<const ZoneInfo> headless, std::uint64_t generation);

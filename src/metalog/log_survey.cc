@@ -139,13 +139,14 @@ class Survey {
 
   // As the device leaves what a Finish did not write.
   bool IsZeros(const MetadataFlaw& flaw) {
-    ZoneReader reader(device_, flaw.zone, flaw.at + flaw.bytes);
-    for (std::uint64_t at = flaw.at; at < reader.end(); at += layout_.block_size) {
-      AlignedBuffer block(layout_.block_size);
-      block.Resize(layout_.block_size);
+    constexpr std::uint64_t kPiece = 1 << 20;
+    AlignedBuffer buffer(std::max<std::uint64_t>(kPiece, layout_.block_size));
+    const std::uint64_t end = flaw.at + flaw.bytes;
+    for (std::uint64_t at = flaw.at; at < end; at += buffer.size()) {
+      buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), end - at));
       const DeviceOffset from = device_.geometry().ZoneStart(flaw.zone) + at;
-      if (!device_.Read(from, block.Span())) return false;
-      if (std::ranges::any_of(block.View(), [](std::byte b) { return b != std::byte{0}; })) return false;
+      if (!device_.Read(from, buffer.Span())) return false;
+      if (std::ranges::any_of(buffer.View(), [](std::byte b) { return b != std::byte{0}; })) return false;
     }
     return true;
   }
@@ -158,6 +159,11 @@ class Survey {
 };
 
 }  // namespace
+
+bool LogSurvey::EndsInRoll() const {
+  return !generations.empty() && !generations.back().frames.empty() &&
+         generations.back().frames.back().kind == FrameKind::kRollBegin;
+}
 
 std::uint64_t LogSurvey::HighestGeneration() const {
   return generations.empty() ? 0 : generations.back().generation;

@@ -1,0 +1,152 @@
+#include "metalog/reconstruct.h"
+
+#include <gmock/gmock.h>
+
+#include "base/aligned_buffer.h"
+#include "metalog/metalog_test_util.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kZoneBytes = 256 << 10;
+constexpr std::uint32_t kMetadataZones = 3;
+
+class ReconstructTest : public testing::Test {
+ protected:
+  ReconstructTest() { EXPECT_TRUE(Formatted(*device_, kMetadataZones)); }
+
+  // Ids from `first` on, a commit each; then, if asked for, a roll.
+  void Commit(std::uint64_t first, std::uint64_t count, bool roll = false) {
+    const auto log = MustOpen(*device_, kMetadataZones);
+    for (std::uint64_t i = 0; i < count; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(first + i)));
+    if (roll) ZENFS_ASSERT_OK(log->Roll());
+    log->Stop();
+  }
+  LogSurvey Survey() {
+    auto survey = SurveyLog(*device_, superblock_);
+    EXPECT_TRUE(survey);
+    return survey ? *survey : LogSurvey();
+  }
+  Result<Reconstructed> Found() { return Reconstruct(*device_, superblock_, Survey()); }
+
+  // Flips a bit of each given frame of the newest generation.
+  void Flip(FrameKind kind, std::size_t which) {
+    const LogSurvey survey = Survey();
+    for (const SurveyedFrame& frame : survey.generations.back().frames) {
+      if (frame.kind != kind || which-- != 0) continue;
+      const auto report = device_->Report(frame.zone, 1);
+      ASSERT_TRUE(report);
+      AlignedBuffer buffer(report->front().WrittenBytes());
+      buffer.Resize(report->front().WrittenBytes());
+      ZENFS_ASSERT_OK(device_->Read(report->front().start, buffer.Span()));
+      buffer.data()[frame.at + 66] ^= std::byte{1};
+      ZENFS_ASSERT_OK(device_->Reset(frame.zone));
+      ZENFS_ASSERT_OK(device_->Write(report->front().start, buffer.View()));
+      return;
+    }
+    FAIL() << "no such frame";
+  }
+  void Drop(std::uint64_t generation) {
+    const LogSurvey survey = Survey();
+    for (const SurveyedGeneration& each : survey.generations) {
+      if (each.generation == generation) ZENFS_ASSERT_OK(device_->Reset(each.frames.front().zone));
+    }
+  }
+  static bool Has(const Reconstructed& found, std::uint64_t id) {
+    return found.draft.files.contains(FileId(id));
+  }
+
+  const std::unique_ptr<EmulatorDevice> device_ = CreateMemoryDevice(SmallGeometry(kZoneBytes));
+  const Superblock superblock_ = SuperblockFor(device_->geometry(), kMetadataZones);
+};
+
+TEST_F(ReconstructTest, ASoundLogLosesNothing) {
+  Commit(100, 5, true);
+  Commit(200, 5);
+  const auto found = Found();
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->lossy());
+  EXPECT_EQ(found->sequence, 10u);
+  EXPECT_EQ(found->base_generation, 2u);
+  EXPECT_THAT(found->misfits, IsEmpty());
+  const auto state = found->draft.ToState();
+  ASSERT_TRUE(state);
+  EXPECT_TRUE(*state == MustOpen(*device_, kMetadataZones)->recovered());
+}
+
+TEST_F(ReconstructTest, ADamagedSnapshotIsReplacedByTheOlderGeneration) {
+  Commit(100, 5, true);
+  Commit(200, 5);
+  Flip(FrameKind::kSnapshot, 0);
+  const auto found = Found();
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->lossy());
+  EXPECT_EQ(found->base_generation, 1u);
+  EXPECT_EQ(found->sequence, 10u);
+}
+
+TEST_F(ReconstructTest, AVolumeThatWasNeverRolledNeedsNoSnapshot) {
+  Commit(100, 5);
+  Flip(FrameKind::kSnapshot, 0);
+  const auto found = Found();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->base_generation, 0u);
+  EXPECT_EQ(found->sequence, 5u);
+  for (std::uint64_t id = 100; id < 105; ++id) EXPECT_TRUE(Has(*found, id));
+}
+
+TEST_F(ReconstructTest, WithoutAnotherBaseWhatIsReadableIsTaken) {
+  Commit(100, 5, true);
+  Commit(200, 5);
+  Flip(FrameKind::kSnapshot, 0);
+  Drop(1);
+  const auto found = Found();
+  ASSERT_TRUE(found) << found.error().ToString();
+  EXPECT_TRUE(found->lossy());
+  EXPECT_FALSE(Has(*found, 100));
+  EXPECT_TRUE(Has(*found, 204));
+}
+
+TEST_F(ReconstructTest, ALostCommitIsNamedAndTheOthersAreApplied) {
+  Commit(100, 8);
+  Flip(FrameKind::kCommit, 3);
+  const auto found = Found();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->sequence, 3u);
+  ASSERT_EQ(found->lost.size(), 1u);
+  EXPECT_EQ(found->lost.front().first, 4u);
+  EXPECT_EQ(found->lost.front().last, 4u);
+  EXPECT_EQ(found->applied_behind, 4u);
+  EXPECT_FALSE(Has(*found, 103));
+  EXPECT_TRUE(Has(*found, 107));
+  EXPECT_THAT(ReconstructionText(*found), HasSubstr("commit 4 is lost"));
+}
+
+TEST_F(ReconstructTest, NothingAtAllIsAnError) {
+  for (std::uint32_t i = 0; i < kMetadataZones; ++i) ZENFS_ASSERT_OK(device_->Reset(ZoneId(i)));
+  const auto found = Found();
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code(), Code::kCorruption);
+}
+
+// A generation whose RollComplete is damaged looks like a roll that was cut off; going back to the older one would lose
+// what was committed behind it.
+TEST_F(ReconstructTest, AMountRefusesToGoBackBehindCommitsOfANewerGeneration) {
+  Commit(100, 5, true);
+  Commit(200, 5);
+  Flip(FrameKind::kRollComplete, 0);
+  const auto log = Metalog::Open(*device_, superblock_);
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().code(), Code::kCorruption);
+  EXPECT_THAT(log.error().text(), HasSubstr("so it was complete"));
+  const auto found = Found();
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->lossy());
+  EXPECT_EQ(found->sequence, 10u);
+}
+
+}  // namespace
+}  // namespace zenfs
