@@ -75,11 +75,13 @@ set(ZENFS_SOURCES_format
   format/metalog_payload.cc
   format/staging_layout.cc
   format/superblock.cc
+  format/superblock_correction.cc
 )
 set(ZENFS_TESTS_format
   format/edit_codec_test.cc
   format/frame_test.cc
   format/metalog_payload_test.cc
+  format/superblock_correction_test.cc
   format/superblock_test.cc
 )
 

@@ -6,7 +6,11 @@
 #include <optional>
 
 #include "base/aligned_buffer.h"
+#include "format/metalog_payload.h"
+#include "format/superblock_correction.h"
+#include "metalog/metazones.h"
 #include "metalog/replay.h"
+#include "metalog/zone_reader.h"
 
 namespace zenfs {
 namespace {
@@ -89,6 +93,25 @@ Result<std::vector<SuperblockCopy>> SurveySuperblocks(ZonedDevice& device) {
     copies.push_back({info.id, read ? DecodeSuperblock(into) : Fail(read.error())});
   }
   return copies;
+}
+
+Result<SuperblockCopy> CorrectedSuperblock(ZonedDevice& device) {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, SurveySuperblocks(device));
+  const MetazoneLayout layout(device.geometry().block_size);
+  for (const SuperblockCopy& copy : copies) {
+    if (copy.superblock || copy.superblock.error().code() != Code::kCorruption) continue;
+    ZoneReader reader(device, copy.zone, layout.frames_at);
+    const std::optional<Superblock> corrected = CorrectSuperblock(reader.View(0, kSuperblockBytes));
+    if (!corrected) continue;
+    ZENFS_RETURN_IF_ERROR(CheckGeometry(device, *corrected));
+    const bool named =
+        std::ranges::find(corrected->metadata_zones, copy.zone) != corrected->metadata_zones.end();
+    const ByteView behind = reader.View(layout.header_at, layout.frames_at - layout.header_at);
+    if (named && FindLogHeader(behind, corrected->seed, copy.zone, layout.block_size)) {
+      return SuperblockCopy{copy.zone, *corrected};
+    }
+  }
+  return Fail(Code::kCorruption, fmt::format("{}: no copy of the superblock is valid", device.name()));
 }
 
 std::vector<ZoneId> NewestGenerationZones(ZonedDevice& device, const Superblock& superblock) {

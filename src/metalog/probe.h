@@ -25,6 +25,10 @@ struct SuperblockCopy {
 // Of the zones that ProbeSuperblock looks at, those that hold something. Errors: those of a report.
 [[nodiscard]] Result<std::vector<SuperblockCopy>> SurveySuperblocks(ZonedDevice& device);
 
+// Of a device on which no copy is valid: one that has a single flipped bit, put right, and proven by a log header behind
+// it that is sealed with its seed. Errors: kCorruption when there is none; those of ProbeSuperblock about geometry.
+[[nodiscard]] Result<SuperblockCopy> CorrectedSuperblock(ZonedDevice& device);
+
 // The zones of the newest complete generation of the metadata log, in chain order; empty when there is none.
 // Reads only.
 [[nodiscard]] std::vector<ZoneId> NewestGenerationZones(ZonedDevice& device, const Superblock& superblock);

@@ -15,11 +15,35 @@ void Add(CheckReport& out, Severity severity, std::string text, ZoneId zone, Dev
   out.findings.push_back({severity, std::move(text), zone, offset, ""});
 }
 
+// A roll had begun: the newest generation may be one that is not there any more.
+void AddDoubt(const LogSurvey& survey, std::uint64_t generation, const Geometry& geometry, CheckReport& out) {
+  const auto offline = std::ranges::find(survey.flaws, MetadataFlaw::Kind::kOffline, &MetadataFlaw::kind);
+  const bool rolling = survey.EndsInRoll() || survey.HighestGeneration() > generation;
+  if (rolling && offline != survey.flaws.end()) {
+    Add(out, Severity::kError,
+        fmt::format(
+            "a roll of the metadata log had begun behind generation {}, and metadata zone {}, where newer "
+            "commits may stand, is offline: only a read-only mount is safe, or zenfs check --repair, "
+            "which gives those commits up",
+            generation, offline->zone.value),
+        offline->zone, geometry.ZoneStart(offline->zone));
+  } else if (survey.EndsInRoll()) {
+    const SurveyedFrame& last = survey.generations.back().frames.back();
+    Add(out, Severity::kWarning,
+        fmt::format("metadata zone {}, byte {}: a roll of the metadata log had begun behind commit {}, and "
+                    "nothing of "
+                    "the next generation is there: it never came to that, or it is gone",
+                    last.zone.value, last.at, last.last_sequence),
+        last.zone, geometry.ZoneStart(last.zone) + last.at);
+  }
+}
+
 }  // namespace
 
-Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock, std::span<const ZoneId> chain,
-                          CheckReport& out) {
+Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock, std::uint64_t generation,
+                          std::span<const ZoneId> chain, CheckReport& out) {
   ZENFS_ASSIGN_OR_RETURN(const LogSurvey survey, SurveyLog(device, superblock));
+  AddDoubt(survey, generation, device.geometry(), out);
   for (const MetadataFlaw& flaw : survey.flaws) {
     const DeviceOffset offset = device.geometry().ZoneStart(flaw.zone) + flaw.at;
     const bool in_use = std::ranges::find(chain, flaw.zone) != chain.end();
@@ -41,7 +65,14 @@ Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock, std
 
 Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error& error, CheckReport& out) {
   ZENFS_ASSIGN_OR_RETURN(const LogSurvey survey, SurveyLog(device, superblock));
-  out.findings.push_back({Severity::kError, error.ToString(), std::nullopt, std::nullopt, ""});
+  Finding whole{Severity::kError, error.ToString(), std::nullopt, std::nullopt, ""};
+  const auto first = std::ranges::find_if(
+      survey.flaws, [](const MetadataFlaw& flaw) { return flaw.kind != MetadataFlaw::Kind::kTail; });
+  if (first != survey.flaws.end()) {
+    whole.zone = first->zone;
+    whole.offset = device.geometry().ZoneStart(first->zone) + first->at;
+  }
+  out.findings.push_back(std::move(whole));
   for (const MetadataFlaw& flaw : survey.flaws) {
     Add(out, flaw.kind == MetadataFlaw::Kind::kTail ? Severity::kWarning : Severity::kError, FlawText(flaw),
         flaw.zone, device.geometry().ZoneStart(flaw.zone) + flaw.at);
@@ -64,6 +95,15 @@ Result<CheckReport> ExplainSuperblocks(ZonedDevice& device, const Error& error) 
     Add(out, Severity::kError,
         fmt::format("metadata zone {}, byte 0: {}", copy.zone.value, copy.superblock.error().ToString()),
         copy.zone, device.geometry().ZoneStart(copy.zone));
+  }
+  if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(device)) {
+    Add(out, Severity::kError,
+        fmt::format("no copy of the superblock is valid, but that in metadata zone {} has a single flipped "
+                    "bit: zenfs "
+                    "check --repair puts it right",
+                    corrected->zone.value),
+        corrected->zone, device.geometry().ZoneStart(corrected->zone));
+    return out;
   }
   out.findings.push_back(
       {Severity::kError,

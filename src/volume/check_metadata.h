@@ -11,9 +11,10 @@
 
 namespace zenfs {
 
-// Of a log that was replayed: `chain` are the zones of its generation. Errors: those of a report.
+// Of a log that was replayed: `chain` are the zones of `generation`, its newest complete one. Errors: those of a report.
 [[nodiscard]] Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock,
-                                        std::span<const ZoneId> chain, CheckReport& out);
+                                        std::uint64_t generation, std::span<const ZoneId> chain,
+                                        CheckReport& out);
 
 // Of a log whose replay ended in `error`: where it is damaged, what can be rebuilt of it, and what is lost.
 // Errors: those of a report, kNotSupported.

@@ -218,6 +218,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   const State state = follower.state();  // the follower's goes on when it is asked
   const LogPicture picture = follower.picture();
   const std::vector<ZoneId> chain = follower.chain();
+  const std::uint64_t generation = follower.generation();
   const auto report_all = [&] { return device.Report(ZoneId(0), device.geometry().zone_count); };
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, report_all());
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry()));
@@ -227,7 +228,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
     return now != nullptr && *now == file;
   };
   SyncPoint::Reach("CheckVolume:reported");
-  ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, chain, out));
+  ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, generation, chain, out));
   Check(device, superblock, state, report, options, still_there, out).Run(plan.log_carries_data);
   ZENFS_ASSIGN_OR_RETURN(const LogCheck log, CheckLog(device, superblock, picture));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, report_all());

@@ -50,6 +50,7 @@ class Damage(CliCase):
         for zone in made["metadata_zones"]:
             if image.read(image.zone(zone), 8) == b"ZENFS3SB":
                 image.damage(image.zone(zone) + 100)
+                image.damage(image.zone(zone) + 200)  # a single flipped bit could be put right
         with self.unchanged():
             for verb in LOOKING:
                 self.fails(verb, f"--emu={self.image}", saying="superblock")
