@@ -9,7 +9,7 @@ function(zenfs_add_cli_core)
   target_include_directories(zenfs_cli_core PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(zenfs_cli_core PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
   target_link_libraries(zenfs_cli_core
-    PUBLIC zenfs_volume zenfs_backup zenfs_backends zenfs_discovery CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::pull
+    PUBLIC zenfs_volume zenfs_backup zenfs_repair zenfs_backends zenfs_discovery CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::pull
     PRIVATE zenfs_flags)
 endfunction()
 
@@ -56,7 +56,7 @@ function(zenfs_add_cli_tests)
 
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
-  foreach(suite usage_test.py emulator_test.py filesystem_test.py damage_test.py scrub_test.py names_test.py
+  foreach(suite usage_test.py emulator_test.py filesystem_test.py damage_test.py repair_test.py scrub_test.py names_test.py
           backup_test.py watching_test.py shell_test.py devices_test.py)
     string(REPLACE _test.py "" name cli_${suite})
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cli/${suite})

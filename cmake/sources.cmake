@@ -1,5 +1,5 @@
-# The list of sources, by layer; those of src/backends are in backend_sources.cmake. scripts/check-style fails on a
-# file under src/ that neither names.
+# The list of sources, by layer; those of src/backends are in backend_sources.cmake, those of the
+# command in cli_sources.cmake. scripts/check-style fails on a file under src/ that none of them names.
 set(ZENFS_SOURCES_base
   base/clock.cc
   base/checksum_handoff.cc
@@ -72,6 +72,7 @@ set(ZENFS_TESTS_device
 set(ZENFS_SOURCES_format
   format/edit_codec.cc
   format/frame.cc
+  format/metadata_copy.cc
   format/metalog_payload.cc
   format/staging_layout.cc
   format/superblock.cc
@@ -80,6 +81,7 @@ set(ZENFS_SOURCES_format
 set(ZENFS_TESTS_format
   format/edit_codec_test.cc
   format/frame_test.cc
+  format/metadata_copy_test.cc
   format/metalog_payload_test.cc
   format/superblock_correction_test.cc
   format/superblock_test.cc
@@ -331,68 +333,22 @@ set(ZENFS_TESTS_backup
   backup/transfer_test.cc
 )
 
-set(ZENFS_SOURCES_cli
-  cli/backup.cc
-  cli/bash_completion.cc
-  cli/check.cc
-  cli/command_line.cc
-  cli/completion.cc
-  cli/console.cc
-  cli/delete.cc
-  cli/device_option.cc
-  cli/device_table.cc
-  cli/devices.cc
-  cli/df.cc
-  cli/dump.cc
-  cli/emu_clone.cc
-  cli/emu_create.cc
-  cli/emu_info.cc
-  cli/emu_power_cut.cc
-  cli/exported_gauges.cc
-  cli/exporter.cc
-  cli/figures.cc
-  cli/fish_completion.cc
-  cli/flags.cc
-  cli/fs_info.cc
-  cli/help.cc
-  cli/interrupt.cc
-  cli/link.cc
-  cli/list.cc
-  cli/local_time.cc
-  cli/ls_uuid.cc
-  cli/made_directory.cc
-  cli/main.cc
-  cli/man_page.cc
-  cli/metrics_source.cc
-  cli/mkfs.cc
-  cli/number.cc
-  cli/rename.cc
-  cli/restore.cc
-  cli/rmdir.cc
-  cli/scrub.cc
-  cli/prometheus_families.cc
-  cli/stats.cc
-  cli/stats_table.cc
-  cli/terminal.cc
-  cli/transfer_console.cc
-  cli/two_names.cc
-  cli/verb_flags.cc
-  cli/verb_table.cc
-  cli/version.cc
-  cli/watch.cc
-  cli/zone_look.cc
-  cli/zone_picture.cc
-  cli/zone_svg.cc
-  cli/zones.cc
-  cli/zsh_completion.cc
+set(ZENFS_SOURCES_repair
+  repair/mend_extents.cc
+  repair/mend_logs.cc
+  repair/mend_names.cc
+  repair/metadata_file.cc
+  repair/orphans.cc
+  repair/repair.cc
+  repair/repair_plan.cc
+  repair/undo_repair.cc
 )
-set(ZENFS_TESTS_cli
-  cli/device_table_test.cc
-  cli/number_test.cc
-  cli/prometheus_families_test.cc
-  cli/stats_table_test.cc
-  cli/zone_picture_test.cc
-  cli/zone_svg_test.cc
+set(ZENFS_TESTS_repair
+  repair/mend_test.cc
+  repair/metadata_file_test.cc
+  repair/repair_crash_test.cc
+  repair/repair_test.cc
+  repair/repair_test_rig.cc
 )
 
 # src/testing: helpers that tests share, never in a product

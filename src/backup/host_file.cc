@@ -64,6 +64,12 @@ Result<HostFile> HostFile::Create(const std::string& path) {
   return HostFile(std::move(fd), path);
 }
 
+Result<HostFile> HostFile::CreateNew(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kFileMode));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be created", path));
+  return HostFile(std::move(fd), path);
+}
+
 Result<HostFile> HostFile::OpenForAppend(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
   if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened for writing", path));

@@ -27,6 +27,8 @@ class HostFile {
   [[nodiscard]] static Result<HostFile> OpenForRead(const std::string& path);
   // A new, empty file in place of one that may be there.
   [[nodiscard]] static Result<HostFile> Create(const std::string& path);
+  // A new file. Errors: kExists when there is anything of that name.
+  [[nodiscard]] static Result<HostFile> CreateNew(const std::string& path);
   // For appending to what is there already.
   [[nodiscard]] static Result<HostFile> OpenForAppend(const std::string& path);
 

@@ -23,6 +23,15 @@ void Console::PrintJson(const Json& json) {
   Print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
+bool Console::Ask(std::string_view question) {
+  EndProgress();
+  std::fflush(out_);  // what is asked about comes first
+  fmt::print(err_, "{} [y/N] ", question);
+  std::fflush(err_);
+  char line[16] = {};
+  return std::fgets(line, sizeof line, stdin) != nullptr && (line[0] == 'y' || line[0] == 'Y');
+}
+
 void Console::PrintError(std::string_view line) {
   EndProgress();
   // An error about standard error has nowhere left to go.

@@ -28,6 +28,9 @@ class Console {
   void Progress(std::string_view what, std::uint64_t done, std::uint64_t of);
   void EndProgress();
 
+  // Asks on standard error and reads a line from standard input: true for one that begins with y or Y.
+  [[nodiscard]] bool Ask(std::string_view question);
+
   // Errors: kIo or kNoSpace when anything printed so far did not reach standard output.
   [[nodiscard]] Status Flush();
 

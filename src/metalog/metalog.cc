@@ -57,6 +57,28 @@ std::size_t SpareSlots(const Geometry& geometry) {
   return limited ? 1 : kMaxMetadataZones;
 }
 
+// A generation from its first frame to its RollComplete, durable, with room for commits behind.
+Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
+                       GenerationWriter::Start start, const State& state) {
+  const std::uint64_t sequence = start.base_sequence;
+  GenerationWriter writer(device, superblock, zones, std::move(start));
+  ZENFS_RETURN_IF_ERROR(writer.BeginZone());
+  ZENFS_RETURN_IF_ERROR(WriteSnapshot(writer, state, sequence));
+  const MetalogSpace space{.zone_bytes = SmallestZone(device, superblock),
+                           .zones = zones.usable(),
+                           .block_size = device.geometry().block_size};
+  if (writer.room() < space.block_size + space.MinRoom()) ZENFS_RETURN_IF_ERROR(writer.BeginZone());
+  if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
+  const RollComplete complete{.salt = writer.salt(),
+                              .frames = writer.frames(),
+                              .sequence = sequence,
+                              .chain_index = writer.chain_index()};
+  ZENFS_RETURN_IF_ERROR(
+      writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence, sequence));
+  if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
+  return {};
+}
+
 }  // namespace
 
 Status Metalog::Format(ZonedDevice& device, const Superblock& superblock, std::span<const Edit> initial) {
@@ -67,20 +89,36 @@ Status Metalog::Format(ZonedDevice& device, const Superblock& superblock, std::s
   Metazones zones(device, superblock);
   zones.ResetAllBut({});
   if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
-  GenerationWriter writer(device, superblock, zones,
-                          GenerationWriter::Start{.generation = 1,
-                                                  .salt = RandomSeed(),
-                                                  .base_sequence = 0,
-                                                  .keep = {},
-                                                  .after = superblock.metadata_zones.back()});
-  ZENFS_RETURN_IF_ERROR(writer.BeginZone());
-  ZENFS_RETURN_IF_ERROR(WriteSnapshot(writer, state, 0));
+  return WriteGeneration(device, superblock, zones,
+                         {.generation = 1,
+                          .salt = RandomSeed(),
+                          .base_sequence = 0,
+                          .keep = {},
+                          .after = superblock.metadata_zones.back()},
+                         state);
+}
+
+Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const State& state,
+                        const NewGeneration& wanted) {
+  ZENFS_RETURN_IF_ERROR(CheckZones(device, superblock));
+  // What was read may still stand in the device's cache only; from here on others build on it.
   if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
-  const RollComplete complete{
-      .salt = writer.salt(), .frames = writer.frames(), .sequence = 0, .chain_index = writer.chain_index()};
-  ZENFS_RETURN_IF_ERROR(writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), 0, 0));
-  if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
-  return {};
+  Metazones zones(device, superblock);
+  Status result;
+  for (std::size_t attempt = 0; attempt <= superblock.metadata_zones.size(); ++attempt) {
+    result = WriteGeneration(
+        device, superblock, zones,
+        {.generation = wanted.generation + attempt,
+         .salt = RandomSeed(),
+         .base_sequence = wanted.sequence,
+         .keep = wanted.keep,
+         .after = wanted.keep.empty() ? superblock.metadata_zones.back() : wanted.keep.back()},
+        state);
+    if (result || result.error().code() == Code::kNoSpace) break;
+    // A lack of slots: zones that are finished hold none, and stay readable.
+    if (result.error().code() == Code::kBusy) zones.FinishAllBut({});
+  }
+  return result;
 }
 
 Result<std::unique_ptr<Metalog>> Metalog::Open(ZonedDevice& device, const Superblock& superblock) {

@@ -62,6 +62,17 @@ class Metalog {
   [[nodiscard]] static Status Format(ZonedDevice& device, const Superblock& superblock,
                                      std::span<const Edit> initial);
 
+  // What Rebuild writes.
+  struct NewGeneration {
+    std::uint64_t generation = 0;  // above every one there is; the next ones are taken where a zone fails
+    std::uint64_t sequence = 0;    // the state is as of this commit
+    std::vector<ZoneId> keep;      // zones that are not to be touched
+  };
+  // Writes `state` as a complete generation, whatever the metadata zones hold; it is the current one when this returns,
+  // and from then on only. For repair. Errors: kNoSpace when the zones that are not kept can't hold it; the device's.
+  [[nodiscard]] static Status Rebuild(ZonedDevice& device, const Superblock& superblock, const State& state,
+                                      const NewGeneration& wanted);
+
   // Finds the newest complete generation and replays it. A device opened read-only is never written.
   // Errors: kCorruption when a generation that was proven complete cannot be read (the text says which
   // commits may be missing), kReadOnly when `device` is exclusive but only a read-only mount is safe.

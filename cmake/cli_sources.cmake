@@ -1,0 +1,66 @@
+# Sources of the command, src/cli. The rest is in sources.cmake.
+set(ZENFS_SOURCES_cli
+  cli/backup.cc
+  cli/bash_completion.cc
+  cli/check.cc
+  cli/check_repair.cc
+  cli/check_report.cc
+  cli/command_line.cc
+  cli/completion.cc
+  cli/console.cc
+  cli/delete.cc
+  cli/device_option.cc
+  cli/device_table.cc
+  cli/devices.cc
+  cli/df.cc
+  cli/dump.cc
+  cli/emu_clone.cc
+  cli/emu_create.cc
+  cli/emu_info.cc
+  cli/emu_power_cut.cc
+  cli/exported_gauges.cc
+  cli/exporter.cc
+  cli/figures.cc
+  cli/fish_completion.cc
+  cli/flags.cc
+  cli/fs_info.cc
+  cli/help.cc
+  cli/interrupt.cc
+  cli/link.cc
+  cli/list.cc
+  cli/local_time.cc
+  cli/ls_uuid.cc
+  cli/made_directory.cc
+  cli/main.cc
+  cli/man_page.cc
+  cli/metrics_source.cc
+  cli/mkfs.cc
+  cli/number.cc
+  cli/rename.cc
+  cli/restore.cc
+  cli/rmdir.cc
+  cli/scrub.cc
+  cli/prometheus_families.cc
+  cli/stats.cc
+  cli/stats_table.cc
+  cli/terminal.cc
+  cli/transfer_console.cc
+  cli/two_names.cc
+  cli/verb_flags.cc
+  cli/verb_table.cc
+  cli/version.cc
+  cli/watch.cc
+  cli/zone_look.cc
+  cli/zone_picture.cc
+  cli/zone_svg.cc
+  cli/zones.cc
+  cli/zsh_completion.cc
+)
+set(ZENFS_TESTS_cli
+  cli/device_table_test.cc
+  cli/number_test.cc
+  cli/prometheus_families_test.cc
+  cli/stats_table_test.cc
+  cli/zone_picture_test.cc
+  cli/zone_svg_test.cc
+)

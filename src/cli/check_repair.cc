@@ -1,0 +1,99 @@
+#include "cli/check_repair.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "base/clock.h"
+#include "cli/check_report.h"
+#include "cli/verbs.h"
+#include "repair/repair.h"
+
+namespace zenfs {
+namespace {
+
+std::string DefaultSaveFile(const Uuid& uuid) {
+  return fmt::format("zenfs-metadata-{}-{:%Y%m%dT%H%M%SZ}.zmeta", uuid.ToString(),
+                     fmt::gmtime(static_cast<std::time_t>(WallSeconds())));
+}
+
+void PrintPlan(const RepairPlan& plan, const std::string& save_to, Console& console) {
+  for (const std::string& loss : plan.losses) console.Print(fmt::format("lost: {}\n", Printable(loss)));
+  if (plan.nothing_to_do()) return console.Print("Nothing to repair.\n");
+  console.Print(fmt::format("The repair of {} would:\n", plan.superblock.uuid.ToString()));
+  std::size_t number = 1;
+  console.Print(
+      fmt::format("{:>3}. copy the metadata zones to {}, so that --undo-repair can bring them back\n", number,
+                  Printable(save_to)));
+  for (const std::string& step : plan.steps)
+    console.Print(fmt::format("{:>3}. {}\n", ++number, Printable(step)));
+}
+
+Json PlanJson(const RepairPlan& plan) {
+  Json json{{"steps", plan.steps}, {"losses", plan.losses}};
+  if (!plan.nothing_to_do()) {
+    json["generation"] = plan.generation;
+    json["sequence"] = plan.sequence;
+  }
+  return json;
+}
+
+// Whether to go on. Errors: kInvalidArgument where nobody can be asked.
+Result<bool> Agreed(const RepairRequest& request, Console& console) {
+  if (request.yes) return true;
+  if (request.json || !Terminal::Of(fileno(stdin)).is_terminal) {
+    return Fail(Code::kInvalidArgument,
+                "nothing was changed: give --yes to do it, or run it on a terminal, which is asked");
+  }
+  return console.Ask("Go on?");
+}
+
+Result<CheckReport> CheckAfter(ZonedDevice& device) { return CheckVolume(device, {}); }
+
+}  // namespace
+
+Result<int> RunRepair(const DeviceOption& device, const RepairRequest& request, Console& console) {
+  const OpenMode mode = request.dry_run ? OpenMode::kReadOnly : OpenMode::kExclusive;
+  ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device.Open(mode));
+  ZENFS_ASSIGN_OR_RETURN(const RepairPlan plan, PlanRepair(*named.device));
+  const std::string save_to =
+      request.save_to.empty() ? DefaultSaveFile(plan.superblock.uuid) : request.save_to;
+  if (!request.json) PrintPlan(plan, save_to, console);
+  Json json{{"plan", PlanJson(plan)}};
+  const auto end = [&](std::string_view outcome, bool sound) {
+    json["outcome"] = outcome;
+    if (request.json) console.PrintJson(json);
+    return sound ? kCheckClean : kCheckFindings;
+  };
+  if (plan.nothing_to_do()) return end("nothing to do", plan.losses.empty());
+  if (request.dry_run) return end("dry run", false);
+  ZENFS_ASSIGN_OR_RETURN(const bool agreed, Agreed(request, console));
+  if (!agreed) {
+    console.Print("Nothing was changed.\n");
+    return kCheckFindings;
+  }
+  ZENFS_RETURN_IF_ERROR(CarryOut(*named.device, plan, save_to));
+  ZENFS_ASSIGN_OR_RETURN(const CheckReport report, CheckAfter(*named.device));
+  json["saved"] = save_to;
+  json["check"] = ToJson(report);
+  if (!request.json) {
+    console.Print(fmt::format("Done. The metadata as it was: {}\n", Printable(save_to)));
+    PrintReport(report, console);
+  }
+  return end("repaired", report.clean());
+}
+
+Result<int> RunUndoRepair(const DeviceOption& device, const std::string& file, const RepairRequest& request,
+                          Console& console) {
+  ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device.Open(OpenMode::kExclusive));
+  ZENFS_RETURN_IF_ERROR(UndoRepair(*named.device, file));
+  if (request.json) {
+    console.PrintJson(Json{{"outcome", "undone"}, {"saved", file}});
+  } else {
+    console.Print(fmt::format("The metadata zones are again as {} has them.\n", Printable(file)));
+  }
+  return kCheckClean;
+}
+
+}  // namespace zenfs

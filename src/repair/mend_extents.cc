@@ -1,0 +1,212 @@
+#include "repair/mend_extents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "base/bytes.h"
+#include "repair/mend_names.h"
+
+namespace zenfs {
+namespace {
+
+class Mender {
+ public:
+  Mender(StateDraft& draft, const ExtentRules& rules, const FileNames& names, std::vector<std::string>& steps)
+      : draft_(draft), rules_(rules), names_(names), steps_(steps) {}
+
+  void Run() {
+    DropFalseLogZones();
+    std::vector<FileId> newest_first;
+    for (const auto& [id, file] : draft_.files) newest_first.push_back(id);
+    std::ranges::reverse(newest_first);
+    for (const FileId id : newest_first) MendFile(id);
+  }
+
+ private:
+  void DropFalseLogZones() {
+    for (auto it = draft_.log_zones.begin(); it != draft_.log_zones.end();) {
+      const ZoneId zone = it->first;
+      const bool real = zone.value < rules_.report.size() && !IsMetadata(zone) &&
+                        rules_.report[zone.value].type == ZoneType::kSequentialRequired;
+      if (real) {
+        ++it;
+        continue;
+      }
+      steps_.push_back(
+          fmt::format("forget that zone {} is reserved for the log: it can't be a log zone", zone.value));
+      it = draft_.log_zones.erase(it);
+    }
+  }
+
+  bool IsMetadata(ZoneId zone) const {
+    return std::ranges::find(rules_.metadata_zones, zone) != rules_.metadata_zones.end();
+  }
+
+  // Why the extent can't be, and how many of its bytes can; none: it can.
+  struct Fault {
+    std::string why;
+    std::uint64_t usable = 0;
+  };
+  std::optional<Fault> FaultOf(const Extent& extent, std::uint64_t expected_offset) const {
+    if (extent.file_offset != expected_offset)
+      return Fault{fmt::format("nothing is known of its bytes from {} on", expected_offset)};
+    if (extent.length == 0 || extent.place.value >= rules_.geometry.size_bytes())
+      return Fault{"it lies behind the end of the device"};
+    if (!IsMultiple(extent.place.value, rules_.geometry.block_size))
+      return Fault{"it does not begin on a block boundary"};
+    const ZoneId id = rules_.geometry.ZoneOf(extent.place);
+    const ZoneInfo& zone = rules_.report[id.value];
+    if (zone.type == ZoneType::kConventional || IsMetadata(id))
+      return Fault{fmt::format("zone {} holds no file data", id.value)};
+    if (!rules_.log_carries_data && draft_.log_zones.contains(id))
+      return Fault{fmt::format("zone {} is a log zone", id.value)};
+    const std::uint64_t limit =
+        zone.condition == ZoneCondition::kOffline ? zone.capacity : zone.WrittenBytes();
+    const std::uint64_t at = extent.place - zone.start;
+    if (at + extent.length > limit) {
+      return Fault{fmt::format("zone {} was written up to byte {} only", id.value, limit),
+                   limit > at ? limit - at : 0};
+    }
+    return Overlap(extent);
+  }
+
+  std::optional<Fault> Overlap(const Extent& extent) const {
+    const std::uint64_t begin = extent.place.value;
+    const std::uint64_t end = RoundUp(begin + extent.length, rules_.geometry.block_size);
+    auto next = taken_.lower_bound(begin);
+    if (next != taken_.begin() && std::prev(next)->second.end > begin) --next;
+    if (next == taken_.end() || next->first >= end) return std::nullopt;
+    return Fault{fmt::format("device byte {} belongs to {}, which is newer", std::max(begin, next->first),
+                             names_.Describe(next->second.owner)),
+                 next->first > begin ? next->first - begin : 0};
+  }
+
+  void Claim(const Extent& extent, FileId owner) {
+    taken_[extent.place.value] = {RoundUp(extent.place.value + extent.length, rules_.geometry.block_size),
+                                  owner};
+  }
+
+  void MendFile(FileId id) {
+    FileRecord& file = draft_.files.at(id);
+    std::vector<Extent> kept;
+    std::uint64_t end = 0;
+    std::size_t i = 0;
+    std::optional<Fault> fault;
+    for (; i < file.extents.size(); ++i) {
+      const Extent& extent = file.extents[i];
+      fault = FaultOf(extent, end);
+      if (fault) break;
+      Claim(extent, id);
+      kept.push_back(extent);
+      end = extent.end();
+    }
+    if (fault) {
+      bool cut = false;
+      const std::uint64_t whole = RoundDown(fault->usable, rules_.geometry.block_size);
+      const Extent broken = file.extents[i];
+      if (whole != 0 && broken.file_offset == end) {
+        kept.push_back({.file_offset = end, .place = broken.place, .length = std::min(whole, broken.length)});
+        Claim(kept.back(), id);
+        end = kept.back().end();
+        cut = true;
+      }
+      steps_.push_back(
+          fmt::format("end {} at byte {}: {}{}", names_.Describe(id), end, fault->why, PlaceText(broken)));
+      const std::vector<Extent> behind(file.extents.begin() + static_cast<std::ptrdiff_t>(i) + (cut ? 1 : 0),
+                                       file.extents.end());
+      file.extents = std::move(kept);
+      FitSize(file);
+      Rescue(id, file.lifetime, behind);
+      return;
+    }
+    const std::uint64_t said = file.size;
+    FitSize(file);
+    if (file.size != said) {
+      steps_.push_back(fmt::format("set the size of {} to the {} bytes that it has; it said {}",
+                                   names_.Describe(id), file.size, said));
+    }
+  }
+
+  std::string PlaceText(const Extent& extent) const {
+    return fmt::format(" (its extent at file offset {} is said to stand at zone {}, device byte {})",
+                       extent.file_offset, extent.place.value / rules_.geometry.zone_size,
+                       extent.place.value);
+  }
+
+  // What the extents and windows come to. A plain file has no windows; one inside the extents holds nothing more.
+  void FitSize(FileRecord& file) const {
+    if (file.shape == FileShape::kPlain) file.windows.clear();
+    std::uint64_t end = file.ExtentsEnd();
+    std::uint64_t sequence = 0;
+    std::uint64_t epoch = 0;
+    std::erase_if(file.windows, [&](const LogWindow& window) {
+      const bool possible = window.first_sequence > sequence &&
+                            window.last_sequence >= window.first_sequence && window.end >= end &&
+                            window.epoch >= epoch && window.epoch <= draft_.epoch;
+      if (possible) {
+        sequence = window.last_sequence;
+        epoch = window.epoch;
+        end = window.end;
+      }
+      return !possible;
+    });
+    file.next_sequence = std::max(file.next_sequence, sequence + 1);
+    file.size = end;
+  }
+
+  // The sound ones among `extents`, as plain files without gaps.
+  void Rescue(FileId of, Lifetime lifetime, const std::vector<Extent>& extents) {
+    std::vector<Extent> run;
+    std::uint64_t from = 0;
+    const auto finish = [&] {
+      if (run.empty()) return;
+      FileRecord rescued{.id = draft_.NewId(), .lifetime = lifetime};
+      std::uint64_t end = 0;
+      for (const Extent& extent : run) {
+        rescued.extents.push_back(extent);
+        rescued.extents.back().file_offset = end;
+        end += extent.length;
+      }
+      rescued.size = end;
+      const std::string path =
+          PutIntoLostAndFound(draft_, std::move(rescued), fmt::format("file-{}-from-{}", of.value, from));
+      steps_.push_back(
+          fmt::format("put the {} bytes of {} from byte {} on at {}", end, names_.Describe(of), from, path));
+      run.clear();
+    };
+    for (const Extent& extent : extents) {
+      const std::uint64_t expected = run.empty() ? extent.file_offset : run.back().end();
+      if (!run.empty() && extent.file_offset != expected) finish();
+      if (FaultOf(extent, extent.file_offset)) {
+        finish();
+        continue;
+      }
+      if (run.empty()) from = extent.file_offset;
+      run.push_back(extent);
+      Claim(extent, of);
+    }
+    finish();
+  }
+
+  struct Taken {
+    std::uint64_t end = 0;
+    FileId owner;
+  };
+  StateDraft& draft_;
+  const ExtentRules& rules_;
+  const FileNames& names_;
+  std::vector<std::string>& steps_;
+  std::map<std::uint64_t, Taken> taken_;  // by device byte
+};
+
+}  // namespace
+
+void MendExtents(StateDraft& draft, const ExtentRules& rules, const FileNames& names,
+                 std::vector<std::string>& steps) {
+  Mender(draft, rules, names, steps).Run();
+}
+
+}  // namespace zenfs

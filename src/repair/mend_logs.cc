@@ -1,0 +1,176 @@
+#include "repair/mend_logs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "repair/mend_names.h"
+#include "wal/log_replay.h"
+#include "wal/log_scan.h"
+
+namespace zenfs {
+namespace {
+
+using Frames = std::vector<ScannedFrame>;
+
+class LogMender {
+ public:
+  LogMender(StateDraft& draft, const LogRules& rules, std::vector<std::string>& steps,
+            std::vector<std::string>& losses)
+      : draft_(draft), rules_(rules), steps_(steps), losses_(losses) {}
+
+  void Run() {
+    for (const auto& [id, zone] : draft_.log_zones) {
+      ScanLogZone(rules_.device, rules_.seed, zone, rules_.report[id.value],
+                  [&](const ScannedFrame& frame) { frames_[FileId(frame.owner)].push_back(frame); });
+    }
+    std::set<std::uint64_t> later_epochs;
+    for (const auto& [owner, frames] : frames_) {
+      draft_.next_id = std::max(draft_.next_id, owner.value + 1);
+      for (const ScannedFrame& frame : frames) {
+        if (frame.epoch > draft_.epoch) later_epochs.insert(frame.epoch);
+      }
+    }
+    if (!later_epochs.empty()) SealUpTo(later_epochs);
+    for (auto& [id, file] : draft_.files) {
+      if (file.shape == FileShape::kFramed) AcknowledgeLoss(file);
+    }
+    if (rules_.commits_are_lost) RescueUnknown();
+  }
+
+ private:
+  ReplayedLog ReplayOf(const FileRecord& file, std::uint64_t epoch) const {
+    const auto found = frames_.find(file.id);
+    return ReplayLog(file, epoch, found == frames_.end() ? Frames() : found->second);
+  }
+
+  // Commits that began epochs are lost. What was found of the last known epoch and of the later ones is sealed, as the
+  // mounts in between did, and the next mount begins a higher one.
+  void SealUpTo(const std::set<std::uint64_t>& later) {
+    std::vector<std::uint64_t> epochs{draft_.epoch};
+    epochs.insert(epochs.end(), later.begin(), later.end());
+    for (auto& [id, file] : draft_.files) {
+      if (file.shape != FileShape::kFramed) continue;
+      for (const std::uint64_t epoch : epochs) {
+        const ReplayedLog log = ReplayOf(file, epoch);
+        if (!log.open_window) continue;
+        file.windows.push_back(*log.open_window);
+        file.next_sequence = log.open_window->last_sequence + 1;
+        file.size = log.open_window->end;
+      }
+    }
+    steps_.push_back(
+        fmt::format("seal the logs up to epoch {}: frames of mounts were found whose commits are lost; the "
+                    "last known one was {}",
+                    *later.rbegin(), draft_.epoch));
+    draft_.epoch = *later.rbegin();
+    draft_.buffer_place.clear();  // of a mount before those
+  }
+
+  // Takes the end of `file` back to `end`, to the last frame before it.
+  void CutLog(FileRecord& file, const ReplayedLog& log, std::uint64_t end) const {
+    if (log.open_window) file.windows.push_back(*log.open_window);
+    std::uint64_t highest = file.next_sequence - 1;
+    for (const LogWindow& window : file.windows) highest = std::max(highest, window.last_sequence);
+    if (const auto found = frames_.find(file.id); found != frames_.end()) {
+      for (const ScannedFrame& frame : found->second) highest = std::max(highest, frame.sequence);
+    }
+    std::uint64_t begin = file.ExtentsEnd();
+    for (LogWindow& window : file.windows) {
+      if (window.end > end) {
+        std::uint64_t last = 0;
+        for (const Piece& piece : log.index.pieces()) {
+          if (!piece.damaged && piece.sequence >= window.first_sequence && piece.end() <= end &&
+              piece.end() > begin) {
+            last = std::max(last, piece.sequence);
+          }
+        }
+        window.last_sequence = last;
+        window.end = end;
+      }
+      begin = window.end;
+    }
+    std::erase_if(file.windows, [](const LogWindow& w) { return w.last_sequence < w.first_sequence; });
+    file.next_sequence = highest + 1;
+    file.size = file.windows.empty() ? file.ExtentsEnd() : file.windows.back().end;
+  }
+
+  void AcknowledgeLoss(FileRecord& file) {
+    const ReplayedLog log = ReplayOf(file, draft_.epoch);
+    if (log.damage.empty()) return;
+    const std::string name = rules_.names.Describe(file.id);
+    std::uint64_t end = log.index.end();  // less what is lost at the very end
+    for (auto damage = log.damage.rbegin(); damage != log.damage.rend() && damage->to == end; ++damage) {
+      end = damage->from;
+    }
+    for (const LogDamage& damage : log.damage) {
+      if (damage.from < end) {
+        losses_.push_back(DamageText(damage, name) +
+                          "; the file stays as it is, because more stands behind them");
+      }
+    }
+    if (end == log.index.end()) return;
+    if (!draft_.buffer_place.empty()) {
+      losses_.push_back(
+          fmt::format("{}: bytes {} to {} are lost, unless a dead writer's append buffers bring them back; "
+                      "the file stays "
+                      "as it is until then",
+                      name, end, log.index.end()));
+      return;
+    }
+    steps_.push_back(fmt::format(
+        "end {} at byte {}: what was written from there to byte {} is lost, and nothing stands behind it",
+        name, end, log.index.end()));
+    CutLog(file, log, end);
+  }
+
+  void RescueUnknown() {
+    for (auto& [owner, frames] : frames_) {
+      if (draft_.files.contains(owner) || draft_.directories.contains(owner)) continue;
+      FileRecord file{.id = owner, .shape = FileShape::kFramed, .windows = WindowsOf(frames)};
+      if (file.windows.empty()) continue;
+      file.next_sequence = file.windows.back().last_sequence + 1;
+      file.size = file.windows.back().end;
+      const std::string path =
+          PutIntoLostAndFound(draft_, std::move(file), fmt::format("{}.log", owner.value));
+      steps_.push_back(fmt::format("put {} frames of file {}, which no commit that is left knows, at {}",
+                                   frames.size(), owner.value, path));
+    }
+  }
+
+  // The frames in file order, one window for each epoch.
+  static std::vector<LogWindow> WindowsOf(Frames& frames) {
+    std::ranges::sort(frames, {}, [](const ScannedFrame& f) { return std::pair(f.epoch, f.sequence); });
+    std::vector<LogWindow> windows;
+    std::uint64_t end = 0;
+    std::uint64_t sequence = 0;
+    for (const ScannedFrame& frame : frames) {
+      const std::uint64_t frame_end = frame.file_offset + frame.length;
+      if (frame.sequence <= sequence || frame_end < end)
+        continue;  // written twice, or of before a truncation
+      if (windows.empty() || windows.back().epoch != frame.epoch) {
+        windows.push_back({frame.epoch, frame.sequence, frame.sequence, frame_end});
+      }
+      windows.back().last_sequence = sequence = frame.sequence;
+      windows.back().end = end = frame_end;
+    }
+    return windows;
+  }
+
+  StateDraft& draft_;
+  const LogRules& rules_;
+  std::vector<std::string>& steps_;
+  std::vector<std::string>& losses_;
+  std::map<FileId, Frames> frames_;
+};
+
+}  // namespace
+
+void MendLogs(StateDraft& draft, const LogRules& rules, std::vector<std::string>& steps,
+              std::vector<std::string>& losses) {
+  LogMender(draft, rules, steps, losses).Run();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,33 @@
+// Mends framed files by what the log zones hold: loss at a file's end is acknowledged, frames whose file nobody knows
+// any more become files in /lost+found.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/uuid.h"
+#include "device/zoned_device.h"
+#include "model/state_draft.h"
+#include "volume/file_names.h"
+
+namespace zenfs {
+
+struct LogRules {
+  ZonedDevice& device;
+  Uuid seed;
+  std::span<const ZoneInfo> report;  // of all zones
+  const FileNames& names;
+  bool commits_are_lost = false;  // so frames may belong to files that these created
+};
+
+// - A file whose last bytes are lost ends before them, so that no mount names them again: nothing else is lost by that.
+//   One that lost bytes in its middle stays as it is, and is named: cutting it would lose what is behind.
+// - Frames of a later epoch than the draft's, and all ids and epochs seen, move its counters, so that no frame can come
+//   back to life.
+// - Where commits are lost, frames of unknown files become files in /lost+found, which may be files that were deleted.
+// Appends a sentence for each change to `steps`, and for each loss that stays to `losses`.
+void MendLogs(StateDraft& draft, const LogRules& rules, std::vector<std::string>& steps,
+              std::vector<std::string>& losses);
+
+}  // namespace zenfs

@@ -1,0 +1,107 @@
+#include "repair/mend_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include "base/clock.h"
+
+namespace zenfs {
+namespace {
+
+// What can be reached from the root, each directory by one way only; any further way is cut.
+std::set<FileId> Reach(StateDraft& draft, std::vector<std::string>& steps) {
+  std::set<FileId> seen{kRootDirectory};
+  std::deque<FileId> pending{kRootDirectory};
+  for (; !pending.empty(); pending.pop_front()) {
+    Directory& parent = draft.directories.at(pending.front());
+    for (auto entry = parent.entries.begin(); entry != parent.entries.end();) {
+      const auto [name, id] = *entry;
+      const auto child = draft.directories.find(id);
+      const bool file = draft.files.contains(id) && child == draft.directories.end();
+      const bool directory = child != draft.directories.end() && seen.insert(id).second;
+      if ((!file && !directory) || !IsValidName(name)) {
+        steps.push_back(fmt::format("take the name \"{}\" out of directory {}: {}", name, parent.id.value,
+                                    file || directory ? "it is not a possible name" : "it leads nowhere"));
+        if (directory) seen.erase(id);
+        entry = parent.entries.erase(entry);
+        continue;
+      }
+      if (directory) {
+        child->second.parent = parent.id;
+        child->second.name = name;
+        pending.push_back(id);
+      } else {
+        seen.insert(id);
+      }
+      ++entry;
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+FileId LostAndFound(StateDraft& draft) {
+  const Directory& root = draft.directories.at(kRootDirectory);
+  if (const auto entry = root.entries.find(kLostAndFound); entry != root.entries.end()) {
+    if (draft.directories.contains(entry->second)) return entry->second;
+  }
+  for (const auto& [name, id] : root.entries) {  // one that an earlier repair made
+    if (name.starts_with(fmt::format("{}.", kLostAndFound)) && draft.directories.contains(id)) return id;
+  }
+  const FileId id = draft.NewId();
+  const std::string name = draft.FreeName(kRootDirectory, kLostAndFound);
+  draft.directories.at(kRootDirectory).entries.emplace(name, id);
+  draft.directories.emplace(
+      id,
+      Directory{
+          .id = id, .parent = kRootDirectory, .name = name, .mtime_seconds = WallSeconds(), .entries = {}});
+  return id;
+}
+
+std::string PutIntoLostAndFound(StateDraft& draft, FileRecord file, const std::string& name) {
+  const FileId parent = LostAndFound(draft);
+  const std::string free = draft.FreeName(parent, name);
+  Directory& directory = draft.directories.at(parent);
+  directory.entries.emplace(free, file.id);
+  const FileId id = file.id;
+  draft.files.insert_or_assign(id, std::move(file));
+  return fmt::format("/{}/{}", directory.name, free);
+}
+
+void MendNames(StateDraft& draft, std::vector<std::string>& steps) {
+  std::set<FileId> seen = Reach(draft, steps);
+  // Directories first: what lies below one that is put back has its name again.
+  std::vector<FileId> lost;
+  for (const auto& [id, directory] : draft.directories) {
+    if (seen.contains(id)) continue;
+    const bool below_another = directory.parent != id && directory.parent != kNoFile &&
+                               draft.directories.contains(directory.parent) &&
+                               !seen.contains(directory.parent) &&
+                               draft.directories.at(directory.parent).entries.contains(directory.name);
+    if (!below_another) lost.push_back(id);
+  }
+  for (const FileId id : lost) {
+    const FileId parent = LostAndFound(draft);
+    const std::string name = draft.FreeName(parent, fmt::format("directory-{}", id.value));
+    draft.directories.at(parent).entries.emplace(name, id);
+    steps.push_back(
+        fmt::format("put directory {}, which has no name, at /{}/{}", id.value, kLostAndFound, name));
+  }
+  seen = Reach(draft, steps);
+  // Rings of directories that are each other's parents.
+  std::erase_if(draft.directories, [&](const auto& directory) { return !seen.contains(directory.first); });
+  std::vector<FileRecord> nameless;
+  for (const auto& [id, file] : draft.files) {
+    if (!seen.contains(id)) nameless.push_back(file);
+  }
+  for (const FileRecord& file : nameless) {
+    const std::string path = PutIntoLostAndFound(draft, file, fmt::format("file-{}", file.id.value));
+    steps.push_back(fmt::format("put file {}, which has no name, at {}", file.id.value, path));
+  }
+}
+
+}  // namespace zenfs

@@ -1,0 +1,139 @@
+// Drafts with broken invariants, mended by the parts of a repair.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "repair/mend_extents.h"
+#include "repair/mend_names.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::uint32_t kBlock = 4096;
+constexpr std::uint64_t kZone = 1 << 20;
+
+// 10 zones, written up to half; 0 and 1 hold metadata, 9 is empty.
+class MendTest : public testing::Test {
+ protected:
+  MendTest() {
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      ZoneInfo info{.id = ZoneId(i),
+                    .condition = ZoneCondition::kClosed,
+                    .start = DeviceOffset(i * kZone),
+                    .capacity = kZone};
+      if (i == 9) info.condition = ZoneCondition::kEmpty;
+      info.write_pointer = info.start + (i == 9 ? 0 : kZone / 2);
+      report_.push_back(info);
+    }
+  }
+  static DeviceOffset Place(std::uint32_t zone, std::uint64_t at) { return DeviceOffset(zone * kZone + at); }
+
+  void AddFile(std::uint64_t id, std::vector<Extent> extents) {
+    draft_.Apply(CreateFile{FileId(id)});
+    draft_.Apply(LinkFile{kRootDirectory, std::to_string(id), FileId(id)});
+    const std::uint64_t size = extents.empty() ? 0 : extents.back().end();
+    draft_.Apply(SetExtents{.id = FileId(id), .from_offset = 0, .extents = std::move(extents), .size = size});
+  }
+  void Mend() {
+    const FileNames names([this](FileId id) -> const Directory* {
+      const auto found = draft_.directories.find(id);
+      return found == draft_.directories.end() ? nullptr : &found->second;
+    });
+    MendNames(draft_, steps_);
+    MendExtents(draft_,
+                {.geometry = {.block_size = kBlock, .zone_size = kZone, .zone_count = 10},
+                 .report = report_,
+                 .metadata_zones = metadata_zones_},
+                names, steps_);
+    const auto state = draft_.ToState();
+    ASSERT_TRUE(state) << state.error().ToString();
+    EXPECT_THAT(state->Check(), IsEmpty());
+  }
+  const FileRecord& File(std::uint64_t id) { return draft_.files.at(FileId(id)); }
+  // Of the only file in /lost+found.
+  const FileRecord& Rescued() {
+    const auto& entries = draft_.directories.at(LostAndFound(draft_)).entries;
+    EXPECT_THAT(entries, SizeIs(1));
+    return draft_.files.at(entries.begin()->second);
+  }
+
+  StateDraft draft_;
+  std::vector<ZoneInfo> report_;
+  const std::vector<ZoneId> metadata_zones_{ZoneId(0), ZoneId(1)};
+  std::vector<std::string> steps_;
+};
+
+TEST_F(MendTest, WhatIsSoundStaysAsItIs) {
+  AddFile(5, {{0, Place(2, 0), 8192}, {8192, Place(3, 0), 100}});
+  AddFile(6, {{0, Place(2, 8192), 4096}});
+  Mend();
+  EXPECT_THAT(steps_, IsEmpty());
+}
+
+TEST_F(MendTest, AFileEndsBeforeAnExtentThatCantBe) {
+  for (const DeviceOffset place : {Place(10, 0), Place(1, 0), Place(9, 0), DeviceOffset(Place(4, 100))}) {
+    draft_ = StateDraft();
+    AddFile(5, {{0, Place(2, 0), 8192}, {8192, place, 4096}, {12288, Place(3, 0), 5000}});
+    Mend();
+    EXPECT_EQ(File(5).size, 8192u);
+    EXPECT_EQ(Rescued().size, 5000u);
+    EXPECT_EQ(Rescued().extents.front().place, Place(3, 0));
+  }
+}
+
+TEST_F(MendTest, OfAnExtentBeyondTheWritePointerTheWrittenPartStays) {
+  AddFile(5, {{0, Place(2, kZone / 2 - 8192), 20000}});
+  Mend();
+  EXPECT_EQ(File(5).size, 8192u);
+  EXPECT_THAT(steps_, ::testing::Contains(HasSubstr("file 5 (/5) at byte 8192")));
+}
+
+TEST_F(MendTest, AByteOfTwoFilesGoesToTheNewer) {
+  AddFile(5, {{0, Place(2, 0), 20000}});
+  AddFile(6, {{0, Place(2, 8192), 4096}});
+  Mend();
+  EXPECT_EQ(File(5).size, 8192u);
+  EXPECT_EQ(File(6).size, 4096u);
+}
+
+TEST_F(MendTest, AGapEndsTheFileAndTheRestIsRescued) {
+  AddFile(5, {{0, Place(2, 0), 4096}, {8192, Place(3, 0), 4096}});
+  Mend();
+  EXPECT_EQ(File(5).size, 4096u);
+  EXPECT_EQ(Rescued().extents, (std::vector<Extent>{{0, Place(3, 0), 4096}}));
+}
+
+TEST_F(MendTest, LogZonesThatCantBeAreForgotten) {
+  draft_.log_zones = {
+      {ZoneId(1), {ZoneId(1), 0, 7}}, {ZoneId(5), {ZoneId(5), 0, 7}}, {ZoneId(77), {ZoneId(77), 0, 7}}};
+  Mend();
+  EXPECT_THAT(draft_.log_zones, SizeIs(1));
+  EXPECT_TRUE(draft_.log_zones.contains(ZoneId(5)));
+}
+
+TEST_F(MendTest, FilesAndDirectoriesWithoutANameGetOne) {
+  draft_.Apply(CreateFile{FileId(5)});
+  draft_.Apply(LinkFile{FileId(40), "below", FileId(6)});  // of a directory that nobody made
+  draft_.Apply(CreateFile{FileId(6)});
+  draft_.directories.at(kRootDirectory).entries.emplace("nowhere", FileId(99));
+  Mend();
+  const auto& entries = draft_.directories.at(LostAndFound(draft_)).entries;
+  EXPECT_EQ(entries.at("file-5"), FileId(5));
+  EXPECT_EQ(draft_.directories.at(entries.at("directory-40")).entries.at("below"), FileId(6));
+  EXPECT_FALSE(draft_.directories.at(kRootDirectory).entries.contains("nowhere"));
+}
+
+TEST_F(MendTest, AFileOfThatNameIsNotReplacedByLostAndFound) {
+  AddFile(5, {});
+  draft_.Apply(RenameEntry{kRootDirectory, "5", kRootDirectory, kLostAndFound});
+  draft_.Apply(CreateFile{FileId(6)});
+  Mend();
+  EXPECT_EQ(draft_.directories.at(kRootDirectory).entries.at(kLostAndFound), FileId(5));
+  EXPECT_TRUE(draft_.directories.at(LostAndFound(draft_)).entries.contains("file-6"));
+}
+
+}  // namespace
+}  // namespace zenfs

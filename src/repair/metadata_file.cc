@@ -1,0 +1,140 @@
+#include "repair/metadata_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backup/host_file.h"
+#include "base/aligned_buffer.h"
+#include "base/crc32c.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 1 << 20;
+
+std::string DirectoryOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// The first `bytes` of a zone in pieces; zeros for blocks that can't be read, of which it returns the number.
+Result<std::uint32_t> ReadZone(ZonedDevice& device, ZoneId zone, std::uint64_t bytes,
+                               const std::function<Status(ByteView)>& use) {
+  const std::uint32_t block = device.geometry().block_size;
+  AlignedBuffer buffer(std::max<std::uint64_t>(kPieceBytes, block));
+  std::uint32_t unreadable = 0;
+  for (std::uint64_t at = 0; at < bytes; at += buffer.size()) {
+    buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), bytes - at));
+    const DeviceOffset from = device.geometry().ZoneStart(zone) + at;
+    if (!device.Read(from, buffer.Span())) {
+      for (std::uint64_t done = 0; done < buffer.size(); done += block) {
+        const ByteSpan one = buffer.Span().subspan(done, block);
+        if (device.Read(from + done, one)) continue;
+        std::memset(one.data(), 0, one.size());
+        ++unreadable;
+      }
+    }
+    ZENFS_RETURN_IF_ERROR(use(buffer.View()));
+  }
+  return unreadable;
+}
+
+Status WriteFile(ZonedDevice& device, const MetadataCopy& copy, HostFile& file) {
+  ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(EncodeMetadataCopy(copy))));
+  for (const CopiedZone& zone : copy.zones) {
+    ZENFS_RETURN_IF_ERROR(
+        ReadZone(device, zone.zone, zone.bytes, [&](ByteView piece) { return file.Append(piece); }));
+  }
+  ZENFS_RETURN_IF_ERROR(file.Sync());
+  ZENFS_RETURN_IF_ERROR(SyncHostDirectory(DirectoryOf(file.path())));
+  file.DropCache();
+  // What can't be read back is no way back; a device that reads otherwise the second time shows here too.
+  ZENFS_ASSIGN_OR_RETURN(const MetadataCopy back, VerifyMetadataFile(file.path()));
+  if (back == copy) return {};
+  return Fail(Code::kCorruption, fmt::format("{} holds something else than was written", file.path()));
+}
+
+}  // namespace
+
+ZoneCondition ConditionOf(const CopiedZone& zone) { return static_cast<ZoneCondition>(zone.condition); }
+
+Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataCopy numbers,
+                    const std::string& path) {
+  numbers.uuid = superblock.uuid;
+  numbers.seed = superblock.seed;
+  numbers.block_size = superblock.block_size;
+  numbers.zone_size = superblock.zone_size;
+  numbers.zone_count = superblock.zone_count;
+  numbers.zones.clear();
+  for (const ZoneId id : superblock.metadata_zones) {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(id, 1));
+    const ZoneInfo& info = report.front();
+    CopiedZone zone{
+        .zone = id, .condition = static_cast<std::uint32_t>(info.condition), .bytes = info.WrittenBytes()};
+    ZENFS_ASSIGN_OR_RETURN(zone.unreadable, ReadZone(device, id, zone.bytes, [&](ByteView piece) -> Status {
+                             zone.crc = Crc32c(piece, zone.crc);
+                             return {};
+                           }));
+    numbers.zones.push_back(zone);
+  }
+  ZENFS_ASSIGN_OR_RETURN(HostFile file, HostFile::CreateNew(path));
+  Status written = WriteFile(device, numbers, file);
+  if (!written) IgnoreError(RemoveHostFile(path));  // the first error is the one to tell
+  return written;
+}
+
+Result<MetadataCopy> VerifyMetadataFile(const std::string& path) {
+  ZENFS_ASSIGN_OR_RETURN(const HostFile file, HostFile::OpenForRead(path));
+  std::vector<std::byte> buffer(kPieceBytes);
+  const ByteSpan head(buffer.data(), kMetadataCopyHeadBytes);
+  ZENFS_ASSIGN_OR_RETURN(const std::size_t got, file.Read(0, head));
+  const auto copy = DecodeMetadataCopy(head.first(got));
+  if (!copy) return Fail(copy.error().With(path));
+  std::uint64_t offset = kMetadataCopyHeadBytes;
+  for (const CopiedZone& zone : copy->zones) {
+    std::uint32_t crc = 0;
+    for (std::uint64_t at = 0; at < zone.bytes;) {
+      const ByteSpan into = ByteSpan(buffer).first(std::min<std::uint64_t>(kPieceBytes, zone.bytes - at));
+      ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(offset + at, into));
+      if (n != into.size())
+        return Fail(Code::kCorruption, fmt::format("{} is cut off at byte {}", path, offset + at + n));
+      crc = Crc32c(into, crc);
+      at += n;
+    }
+    if (crc != zone.crc) {
+      return Fail(Code::kCorruption,
+                  fmt::format("{}: what it has of zone {} is damaged (the CRC does not match)", path,
+                              zone.zone.value));
+    }
+    offset += zone.bytes;
+  }
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, StatHostTarget(path));
+  if (stat.size != offset) {
+    return Fail(Code::kCorruption, fmt::format("{} has {} bytes, not {}", path, stat.size, offset));
+  }
+  return *copy;
+}
+
+Status RestoreZone(ZonedDevice& device, const CopiedZone& zone, const std::string& path,
+                   std::uint64_t offset) {
+  ZENFS_ASSIGN_OR_RETURN(const HostFile file, HostFile::OpenForRead(path));
+  ZENFS_RETURN_IF_ERROR(device.Reset(zone.zone));
+  AlignedBuffer buffer(std::max<std::uint64_t>(kPieceBytes, device.geometry().block_size));
+  for (std::uint64_t at = 0; at < zone.bytes; at += buffer.size()) {
+    buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), zone.bytes - at));
+    ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(offset + at, buffer.Span()));
+    if (n != buffer.size()) return Fail(Code::kCorruption, fmt::format("{} became shorter", path));
+    ZENFS_RETURN_IF_ERROR(device.Write(device.geometry().ZoneStart(zone.zone) + at, buffer.View()));
+  }
+  if (zone.bytes == 0) return {};
+  if (ConditionOf(zone) == ZoneCondition::kFull) {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(zone.zone, 1));
+    return report.front().condition == ZoneCondition::kFull ? Status{} : device.Finish(zone.zone);
+  }
+  return device.Close(zone.zone);
+}
+
+}  // namespace zenfs

@@ -1,0 +1,86 @@
+#include "repair/orphans.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/aligned_buffer.h"
+#include "base/clock.h"
+#include "repair/mend_names.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kReadBytes = 1 << 20;
+
+struct Range {
+  std::uint64_t begin = 0;  // bytes from the start of the zone
+  std::uint64_t end = 0;
+};
+
+bool IsZeros(ByteView bytes) {
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
+// Where the last block that is not zeros ends; what can't be read is not zeros.
+std::uint64_t EndOfData(ZonedDevice& device, const ZoneInfo& zone, Range range) {
+  const std::uint32_t block = device.geometry().block_size;
+  AlignedBuffer buffer(std::max<std::uint64_t>(kReadBytes, block));
+  while (range.end > range.begin) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(buffer.capacity(), range.end - range.begin);
+    const std::uint64_t from = range.end - bytes;
+    buffer.Resize(bytes);
+    if (!device.Read(zone.start + from, buffer.Span())) return range.end;
+    for (std::uint64_t at = bytes; at > 0; at -= block) {
+      if (!IsZeros(buffer.View(at - block, block))) return from + at;
+    }
+    range.end = from;
+  }
+  return range.begin;
+}
+
+std::vector<Range> Uncovered(std::vector<Range> covered, std::uint64_t written) {
+  std::ranges::sort(covered, {}, &Range::begin);
+  covered.push_back({written, written});
+  std::vector<Range> gaps;
+  std::uint64_t at = 0;
+  for (const Range& range : covered) {
+    if (range.begin > at) gaps.push_back({at, range.begin});
+    at = std::max(at, range.end);
+  }
+  return gaps;
+}
+
+}  // namespace
+
+void RescueOrphans(StateDraft& draft, ZonedDevice& device, std::span<const ZoneInfo> report,
+                   std::span<const ZoneId> metadata_zones, std::vector<std::string>& steps) {
+  const Geometry& geometry = device.geometry();
+  std::map<ZoneId, std::vector<Range>> covered;
+  for (const auto& [id, file] : draft.files) {
+    for (const Extent& extent : file.extents) {
+      const ZoneId zone = geometry.ZoneOf(extent.place);
+      const std::uint64_t begin = extent.place - geometry.ZoneStart(zone);
+      covered[zone].push_back({begin, begin + RoundUp(extent.length, geometry.block_size)});
+    }
+  }
+  for (const ZoneInfo& zone : report) {
+    const bool metadata = std::ranges::find(metadata_zones, zone.id) != metadata_zones.end();
+    if (zone.type != ZoneType::kSequentialRequired || metadata || draft.log_zones.contains(zone.id)) continue;
+    for (const Range& gap :
+         Uncovered(covered[zone.id], RoundDown(zone.WrittenBytes(), geometry.block_size))) {
+      const std::uint64_t end = EndOfData(device, zone, gap);
+      if (end == gap.begin) continue;
+      const std::uint64_t length = end - gap.begin;
+      FileRecord file{.id = draft.NewId(), .size = length, .mtime_seconds = WallSeconds()};
+      file.extents.push_back({.file_offset = 0, .place = zone.start + gap.begin, .length = length});
+      const std::string path =
+          PutIntoLostAndFound(draft, std::move(file), fmt::format("zone-{}-{}", zone.id.value, gap.begin));
+      steps.push_back(fmt::format("put {} KiB of zone {} from byte {} on, which no file points to, at {}",
+                                  length / 1024, zone.id.value, gap.begin, path));
+    }
+  }
+}
+
+}  // namespace zenfs

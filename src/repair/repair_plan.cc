@@ -1,0 +1,235 @@
+// PlanRepair: what is wrong, what will be done about it, and the state that comes of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "metalog/footprint.h"
+#include "metalog/log_picture.h"
+#include "metalog/log_survey.h"
+#include "metalog/probe.h"
+#include "metalog/reconstruct.h"
+#include "metalog/replay.h"
+#include "repair/mend_extents.h"
+#include "repair/mend_logs.h"
+#include "repair/mend_names.h"
+#include "repair/orphans.h"
+#include "repair/repair.h"
+#include "volume/file_names.h"
+#include "zone/slot_plan.h"
+
+namespace zenfs {
+namespace {
+
+// Of ids and log-zone generations that lost commits may have handed out.
+constexpr std::uint64_t kLostNumbers = 1 << 20;
+// Generations that a roll may have tried to write in a zone that can't be read now.
+constexpr std::uint64_t kLostGenerations = kMaxMetadataZones + 1;
+
+class Planner {
+ public:
+  // `corrected`: the zone whose copy of the superblock had to be put right, if no copy is valid.
+  Planner(ZonedDevice& device, Superblock superblock, std::optional<ZoneId> corrected = std::nullopt)
+      : device_(device) {
+    plan_.superblock = std::move(superblock);
+    if (!corrected) return;
+    plan_.steps.push_back(fmt::format(
+        "put a flipped bit in the superblock right that stands in metadata zone {}, byte 0; the log "
+        "behind it proves that it was this one",
+        corrected->value));
+  }
+
+  Result<RepairPlan> Run() {
+    ZENFS_ASSIGN_OR_RETURN(const LogPicture before, TakeLogPicture(device_, plan_.superblock));
+    ZENFS_ASSIGN_OR_RETURN(survey_, SurveyLog(device_, plan_.superblock));
+    Result<Replayed> replayed = Replay(device_, plan_.superblock);
+    if (!replayed && replayed.error().code() != Code::kCorruption) return Fail(replayed.error());
+    if (replayed) {
+      PlanForReplayed(*replayed);
+    } else {
+      ZENFS_RETURN_IF_ERROR(PlanForDamaged(replayed.error()));
+    }
+    ZENFS_RETURN_IF_ERROR(MendState());
+    ZENFS_ASSIGN_OR_RETURN(const LogPicture after, TakeLogPicture(device_, plan_.superblock));
+    if (!SameLog(before, after)) {
+      return Fail(Code::kBusy,
+                  fmt::format("{}: the volume is being written; unmount it before a repair", device_.name()));
+    }
+    if (!plan_.steps.empty()) ZENFS_RETURN_IF_ERROR(PlanGeneration());
+    return std::move(plan_);
+  }
+
+ private:
+  void PlanForReplayed(const Replayed& replayed) {
+    draft_ = StateDraft(replayed.state);
+    plan_.sequence = replayed.sequence;
+    plan_.keep = replayed.chain;
+    if (replayed.doubt) {
+      lossy_ = true;
+      plan_.steps.push_back(
+          fmt::format("go on from commit {} of generation {}: a roll of the metadata log had begun, and "
+                      "commits behind it, if "
+                      "there were any, stood in a zone that is offline now",
+                      replayed.sequence, replayed.generation));
+    } else if (survey_.EndsInRoll()) {
+      lossy_ = true;
+      plan_.steps.push_back(fmt::format(
+          "go on from commit {} of generation {}: a roll of the metadata log had begun, and nothing "
+          "of the next generation is there; it never came to that, or it is gone",
+          replayed.sequence, replayed.generation));
+    }
+    for (const MetadataFlaw& flaw : survey_.flaws) {
+      const bool in_use = std::ranges::find(replayed.chain, flaw.zone) != replayed.chain.end();
+      if (!in_use) continue;
+      if (flaw.kind == MetadataFlaw::Kind::kTail && flaw.zone == replayed.chain.back()) {
+        lossy_ = true;
+        plan_.steps.push_back(
+            fmt::format("take commit {} for the last one: {}", replayed.sequence, FlawText(flaw)));
+      } else if (flaw.kind == MetadataFlaw::Kind::kSuperblock) {
+        plan_.steps.push_back(fmt::format("write all copies of the superblock anew: {}", FlawText(flaw)));
+      }
+    }
+  }
+
+  Status PlanForDamaged(const Error& error) {
+    ZENFS_ASSIGN_OR_RETURN(Reconstructed found, Reconstruct(device_, plan_.superblock, survey_));
+    lossy_ = found.lossy();
+    plan_.sequence = found.sequence;
+    plan_.keep = found.sources;
+    plan_.steps.push_back(
+        fmt::format("rebuild the metadata log ({}): {}", error.ToString(), ReconstructionText(found)));
+    for (const std::string& misfit : found.misfits) {
+      plan_.steps.push_back(fmt::format("leave out what does not fit without the lost commits: {}", misfit));
+    }
+    draft_ = std::move(found.draft);
+    return {};
+  }
+
+  Status MendState() {
+    const Geometry& geometry = device_.geometry();
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
+                           device_.Report(ZoneId(0), geometry.zone_count));
+    ZENFS_ASSIGN_OR_RETURN(const SlotPlan slots, PlanSlots(geometry));
+    const std::vector<ZoneId>& metadata_zones = plan_.superblock.metadata_zones;
+    if (lossy_) {
+      draft_.next_id += kLostNumbers;
+      draft_.next_generation += kLostNumbers;
+    }
+    const FileNames names([this](FileId id) -> const Directory* {
+      const auto found = draft_.directories.find(id);
+      return found == draft_.directories.end() ? nullptr : &found->second;
+    });
+    MendNames(draft_, plan_.steps);
+    MendExtents(draft_,
+                {.geometry = geometry,
+                 .report = report,
+                 .metadata_zones = metadata_zones,
+                 .log_carries_data = slots.log_carries_data},
+                names, plan_.steps);
+    MendLogs(draft_,
+             {.device = device_,
+              .seed = plan_.superblock.seed,
+              .report = report,
+              .names = names,
+              .commits_are_lost = lossy_},
+             plan_.steps, plan_.losses);
+    NameLostExtents(report, names);
+    if (lossy_) RescueOrphans(draft_, device_, report, metadata_zones, plan_.steps);
+    Result<State> state = draft_.ToState();
+    if (!state) return Fail(state.error().With(device_.name() + ": the metadata can't be mended"));
+    plan_.state = *std::move(state);
+    return {};
+  }
+
+  void NameLostExtents(const std::vector<ZoneInfo>& report, const FileNames& names) {
+    for (const auto& [id, file] : draft_.files) {
+      for (const Extent& extent : file.extents) {
+        const ZoneId zone = device_.geometry().ZoneOf(extent.place);
+        if (report[zone.value].condition != ZoneCondition::kOffline) continue;
+        plan_.losses.push_back(
+            fmt::format("{}: bytes {} to {} are lost: zone {} is offline; the file stays as it is",
+                        names.Describe(id), extent.file_offset, extent.end(), zone.value));
+      }
+    }
+  }
+
+  Status PlanGeneration() {
+    plan_.highest_sequence = std::max(survey_.HighestSequence(), plan_.sequence);
+    // Above every commit there was, so that none of the old ones can be taken for one behind the snapshot.
+    plan_.sequence = plan_.highest_sequence + 1;
+    const bool unread = std::ranges::any_of(survey_.flaws, [](const MetadataFlaw& flaw) {
+      return flaw.kind == MetadataFlaw::Kind::kOffline || flaw.generation == 0;
+    });
+    plan_.generation = survey_.HighestGeneration() + 1 + (unread ? kLostGenerations : 0);
+    ZENFS_RETURN_IF_ERROR(KeepASuperblock());
+    std::uint64_t room = 0;
+    for (const ZoneInfo& zone : survey_.zones) {
+      const bool kept = std::ranges::find(plan_.keep, zone.id) != plan_.keep.end();
+      const bool bad =
+          zone.condition == ZoneCondition::kOffline || zone.condition == ZoneCondition::kReadOnly;
+      if (!kept && !bad) room += zone.capacity;
+    }
+    const std::uint64_t slack = std::uint64_t{32} * device_.geometry().block_size;
+    plan_.in_place = room < Footprint(plan_.state).bytes() + slack;
+    if (plan_.in_place) {
+      plan_.keep.clear();
+      plan_.steps.push_back(
+          "reset the metadata zones that this comes from first, because the others have no room for it: "
+          "until the repair "
+          "is through, the copy on the host is the only one, and --undo-repair brings it back");
+    }
+    plan_.steps.push_back(
+        fmt::format("write the {} files and {} directories as generation {} of the metadata log, then once "
+                    "more as the next one, each with "
+                    "a copy of the superblock, and reset the metadata zones that are damaged",
+                    plan_.state.files().size(), plan_.state.directories().size(), plan_.generation));
+    return {};
+  }
+
+  // A crash in the middle must leave one.
+  Status KeepASuperblock() {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, SurveySuperblocks(device_));
+    std::vector<ZoneId> valid;
+    for (const SuperblockCopy& copy : copies) {
+      const bool ours = copy.superblock && copy.superblock->uuid == plan_.superblock.uuid &&
+                        std::ranges::find(plan_.superblock.metadata_zones, copy.zone) !=
+                            plan_.superblock.metadata_zones.end();
+      if (ours) valid.push_back(copy.zone);
+    }
+    const bool has_one = std::ranges::any_of(
+        valid, [&](ZoneId zone) { return std::ranges::find(plan_.keep, zone) != plan_.keep.end(); });
+    if (!has_one && !valid.empty()) plan_.keep.push_back(valid.back());
+    std::ranges::sort(plan_.keep);
+    return {};
+  }
+
+  ZonedDevice& device_;
+  LogSurvey survey_;
+  StateDraft draft_;
+  bool lossy_ = false;  // commits are lost, or may be
+  RepairPlan plan_;
+};
+
+}  // namespace
+
+Result<RepairPlan> PlanRepair(ZonedDevice& device) {
+  Result<Superblock> superblock = ProbeSuperblock(device);
+  if (!superblock) {
+    const Code code = superblock.error().code();
+    if (code != Code::kCorruption && code != Code::kIo) return Fail(superblock.error());
+    // What is right but for a bit is as good as valid.
+    Result<SuperblockCopy> corrected = CorrectedSuperblock(device);
+    if (corrected) {
+      ZENFS_RETURN_IF_ERROR(CheckWritable(*corrected->superblock));
+      return Planner(device, *std::move(corrected->superblock), corrected->zone).Run();
+    }
+    return Fail(Code::kCorruption,
+                fmt::format("{}: no copy of the superblock is valid, and without one nothing can be "
+                            "rebuilt; restore from a backup ({})",
+                            device.name(), superblock.error().ToString()));
+  }
+  ZENFS_RETURN_IF_ERROR(CheckWritable(*superblock));
+  return Planner(device, *std::move(superblock)).Run();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,291 @@
+#include "repair/repair.h"
+
+#include <regex>
+
+#include "repair/repair_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string Lines(const CheckReport& report) {
+  std::string lines;
+  for (const Finding& finding : report.findings) lines += finding.text + "\n";
+  return lines;
+}
+
+class DamagedMetadata : public testing::TestWithParam<Damage> {
+ protected:
+  DamagedMetadata() { GetParam().make(rig_); }
+
+  bool LostItsName(const std::string& path) const {
+    return std::ranges::find(GetParam().lost_names, path) != GetParam().lost_names.end();
+  }
+  RepairRig rig_;
+  TempDirectory directory_;
+};
+
+TEST_P(DamagedMetadata, CheckSaysWhereAndChangesNothing) {
+  const auto before = RepairRig::AllZones(*rig_.device().Image(LossPolicy::KeepAll()));
+  const auto report = CheckVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(report));
+  const std::string all = Lines(*report);
+  EXPECT_TRUE(std::regex_search(std::string(all), std::regex("(?:" + GetParam().said_by_check + ")"))) << all;
+  const auto placed =
+      std::ranges::count_if(report->findings, [](const Finding& f) { return f.zone && f.offset; });
+  EXPECT_GE(placed, 1) << all;
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
+}
+
+TEST_P(DamagedMetadata, APlanChangesNothingAndIsTheSameAgain) {
+  const auto before = RepairRig::AllZones(rig_.device());
+  const std::uint64_t commands = rig_.device().commands();
+  const auto plan = PlanRepair(rig_.device());
+  ASSERT_TRUE(IsOk(plan));
+  EXPECT_FALSE(plan->nothing_to_do());
+  EXPECT_EQ(rig_.device().commands(), commands);
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
+  EXPECT_EQ(PlanRepair(rig_.device())->steps, plan->steps);
+}
+
+TEST_P(DamagedMetadata, EveryFileIsThereAfterwardsUnderItsNameOrInLostAndFound) {
+  MustRepair(rig_.device(), directory_);
+  const auto report = CheckVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_TRUE(report->clean()) << Lines(*report);
+  EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
+  std::vector<std::string> notices;
+  const Files found = RepairRig::ReadAll(rig_.device(), &notices);
+  EXPECT_THAT(notices, IsEmpty());
+  for (const auto& [path, content] : rig_.files()) {
+    if (!LostItsName(path)) {
+      EXPECT_TRUE(found.contains(path) && found.at(path) == content) << path;
+      continue;
+    }
+    const bool rescued = std::ranges::any_of(found, [&](const auto& file) {
+      return file.first.starts_with("/lost+found/") && file.second.find(content) != std::string::npos;
+    });
+    EXPECT_TRUE(rescued) << path;
+  }
+}
+
+TEST_P(DamagedMetadata, UndoBringsTheMetadataBackBitForBit) {
+  const auto before = RepairRig::AllZones(rig_.device());
+  const std::string file = MustRepair(rig_.device(), directory_);
+  EXPECT_NE(RepairRig::AllZones(rig_.device()), before);
+  ASSERT_TRUE(IsOk(UndoRepair(rig_.device(), file)));
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
+  ASSERT_TRUE(IsOk(UndoRepair(rig_.device(), file)));  // again: nothing else comes of it
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
+}
+
+TEST_P(DamagedMetadata, UndoIsRefusedOnceTheVolumeWasMounted) {
+  const std::string file = MustRepair(rig_.device(), directory_);
+  rig_.Session([](Volume&) {});
+  const auto before = RepairRig::AllZones(rig_.device());
+  const Status undone = UndoRepair(rig_.device(), file);
+  ASSERT_FALSE(undone);
+  EXPECT_EQ(undone.error().code(), Code::kReadOnly);
+  EXPECT_THAT(undone.error().text(), HasSubstr("mounted read-write since"));
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Repair, DamagedMetadata, testing::ValuesIn(MetadataDamages()),
+                         [](const auto& each) { return each.param.name; });
+
+class RepairTest : public testing::Test {
+ protected:
+  // A zone that holds frames of `path`, with the places of its frames (bytes from the start of the zone).
+  FileLayout LayoutOf(const std::string& path) {
+    FileLayout layout;
+    rig_.Session([&](Volume& volume) { layout = *volume.Layout(path); });
+    return layout;
+  }
+  void FlipAt(DeviceOffset place) {
+    const ZoneId zone = rig_.device().geometry().ZoneOf(place);
+    rig_.Flip(zone, place - rig_.device().geometry().ZoneStart(zone));
+  }
+  RepairRig rig_;
+  TempDirectory directory_;
+};
+
+TEST_F(RepairTest, ASoundVolumeIsLeftAlone) {
+  const auto plan = PlanRepair(rig_.device());
+  ASSERT_TRUE(IsOk(plan));
+  EXPECT_THAT(plan->steps, IsEmpty());
+  EXPECT_THAT(plan->losses, IsEmpty());
+  const auto before = RepairRig::AllZones(rig_.device());
+  EXPECT_TRUE(IsOk(CarryOut(rig_.device(), *plan, directory_.File("none"))));
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
+}
+
+TEST_F(RepairTest, ALostFrameAtTheEndOfALogIsAcknowledged) {
+  const FileLayout layout = LayoutOf("/db/20.log");
+  ASSERT_GE(layout.frames.size(), 2u);
+  FlipAt(layout.frames.back().place);
+  const auto damaged = CheckVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(damaged));
+  EXPECT_FALSE(damaged->clean());
+  EXPECT_THAT(Lines(*damaged), HasSubstr("(/db/20.log): bytes"));
+  const auto lost = std::ranges::find_if(damaged->findings, [](const Finding& f) { return !f.path.empty(); });
+  ASSERT_NE(lost, damaged->findings.end());
+  EXPECT_EQ(lost->path, "/db/20.log");
+  EXPECT_TRUE(lost->zone && lost->offset);
+  MustRepair(rig_.device(), directory_);
+  std::vector<std::string> notices;
+  const Files found = RepairRig::ReadAll(rig_.device(), &notices);
+  EXPECT_THAT(notices, IsEmpty());
+  for (const auto& [path, content] : rig_.files()) {
+    if (path == "/db/20.log") {
+      EXPECT_EQ(found.at(path), content.substr(0, layout.frames.back().file_offset));
+    } else {
+      EXPECT_TRUE(found.at(path) == content) << path;
+    }
+  }
+}
+
+TEST_F(RepairTest, ALostFrameInTheMiddleStaysNamedAndTheRestReadable) {
+  const FileLayout layout = LayoutOf("/db/20.log");
+  ASSERT_GE(layout.frames.size(), 3u);
+  FlipAt(layout.frames[1].place);
+  const auto plan = PlanRepair(rig_.device());
+  ASSERT_TRUE(IsOk(plan));
+  EXPECT_THAT(plan->steps, IsEmpty());
+  EXPECT_THAT(plan->losses, Contains(HasSubstr("the file stays as it is")));
+}
+
+TEST_F(RepairTest, AnExtentInAnOfflineZoneIsNamedAndTheFileStays) {
+  const FileLayout layout = LayoutOf("/db/0.sst");
+  const ZoneId zone = rig_.device().geometry().ZoneOf(layout.extents.front().place);
+  ASSERT_TRUE(IsOk(rig_.device().SetCondition(zone, ZoneCondition::kOffline)));
+  const auto report = CheckVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_THAT(Lines(*report), HasSubstr("(/db/0.sst): the extent at file offset 0"));
+  const auto plan = PlanRepair(rig_.device());
+  ASSERT_TRUE(IsOk(plan));
+  EXPECT_THAT(plan->steps, IsEmpty());
+  EXPECT_THAT(plan->losses, Contains(HasSubstr(fmt::format("zone {} is offline", zone.value))));
+}
+
+TEST_F(RepairTest, BrokenInvariantsAreMendedAndNothingSoundIsLost) {
+  const FileLayout layout = LayoutOf("/db/1.sst");
+  const Extent taken = layout.extents.front();
+  auto log = Metalog::Open(rig_.device(), rig_.superblock());
+  ASSERT_TRUE(IsOk(log));
+  const FileId id((*log)->recovered().next_id() + 1);
+  const DeviceOffset beyond(rig_.device().geometry().size_bytes());
+  ASSERT_TRUE(IsOk((*log)->Commit(
+      {RaiseCounters{id.value + 2, 0}, CreateFile{id}, LinkFile{kRootDirectory, "overlaps", id},
+       SetExtents{.id = id, .from_offset = 0, .extents = {{0, taken.place, 8192}}, .size = 8192},
+       CreateFile{FileId(id.value + 1)}, LinkFile{kRootDirectory, "outside", FileId(id.value + 1)},
+       SetExtents{
+           .id = FileId(id.value + 1), .from_offset = 0, .extents = {{0, beyond, 4096}}, .size = 4096}})));
+  (*log)->Stop();
+  log->reset();
+  const auto damaged = CheckVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(damaged));
+  EXPECT_THAT(Lines(*damaged), HasSubstr("(/outside): the extent at file offset 0"));
+  EXPECT_THAT(Lines(*damaged), HasSubstr("overlaps one of"));
+  MustRepair(rig_.device(), directory_);
+  const auto report = CheckVolume(rig_.device(), {});
+  EXPECT_TRUE(report->clean()) << Lines(*report);
+  const Files found = RepairRig::ReadAll(rig_.device());
+  EXPECT_EQ(found.at("/outside"), "");
+  EXPECT_EQ(found.at("/overlaps"), rig_.files().at("/db/1.sst").substr(0, 8192));
+  EXPECT_EQ(found.at("/db/1.sst"), "");
+  const bool rest_is_there = std::ranges::any_of(found, [&](const auto& file) {
+    return file.first.starts_with("/lost+found/") && file.second == rig_.files().at("/db/2.sst");
+  });
+  EXPECT_TRUE(rest_is_there || found.at("/db/2.sst") == rig_.files().at("/db/2.sst"));
+}
+
+TEST_F(RepairTest, WithoutAnySuperblockNothingIsDone) {
+  for (const ZoneId zone : rig_.superblock().metadata_zones) {
+    if (RepairRig::ContentOf(rig_.device(), zone).written == 0) continue;
+    rig_.Flip(zone, 100);
+    rig_.Flip(zone, 200);
+  }
+  const auto plan = PlanRepair(rig_.device());
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().text(), HasSubstr("no copy of the superblock is valid"));
+  const auto report = CheckVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_FALSE(report->clean());
+  EXPECT_EQ(report->findings.front().offset, DeviceOffset(0));
+}
+
+TEST_F(RepairTest, AFlippedBitInEveryCopyOfTheSuperblockIsPutRight) {
+  for (const ZoneId zone : rig_.superblock().metadata_zones) {
+    if (RepairRig::ContentOf(rig_.device(), zone).written != 0) rig_.Flip(zone, 100);
+  }
+  const auto report = CheckVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_THAT(Lines(*report), HasSubstr("has a single flipped bit"));
+  MustRepair(rig_.device(), directory_);
+  EXPECT_EQ(*ProbeSuperblock(rig_.device()), rig_.superblock());
+  EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
+  EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
+}
+
+// Both generations are needed, and the third metadata zone is gone.
+TEST_F(RepairTest, WhereThereIsNoRoomBesideTheOldStateTheCopyIsTheWayBackFromACrash) {
+  const LogSurvey survey = rig_.Survey();
+  ASSERT_EQ(survey.zones.size(), 3u);
+  for (const SurveyedFrame& frame : survey.generations.back().frames) {
+    if (frame.kind == FrameKind::kSnapshot) rig_.Flip(frame);
+  }
+  for (const ZoneInfo& zone : survey.zones) {
+    if (zone.WrittenBytes() == 0) {
+      ASSERT_TRUE(IsOk(rig_.device().SetCondition(zone.id, ZoneCondition::kOffline)));
+    }
+  }
+  const auto plan = PlanRepair(rig_.device());
+  ASSERT_TRUE(IsOk(plan));
+  EXPECT_TRUE(plan->in_place);
+  EXPECT_THAT(plan->steps, Contains(HasSubstr("the copy on the host is the only one")));
+  const auto before = RepairRig::AllZones(rig_.device());
+  const auto whole = rig_.device().Image(LossPolicy::KeepAll());
+  MustRepair(*whole, directory_);
+  for (std::uint64_t n = 0; n < whole->commands(); ++n) {
+    const auto cut = rig_.device().Image(LossPolicy::KeepAll());
+    cut->StopAfter(n);
+    const std::string copy = directory_.File(fmt::format("in-place-{}", n));
+    EXPECT_FALSE(CarryOut(*cut, *plan, copy));
+    const auto found = cut->Image(LossPolicy::Random(n));
+    ASSERT_TRUE(IsOk(UndoRepair(*found, copy))) << n;
+    ASSERT_EQ(RepairRig::AllZones(*found), before) << n;
+  }
+  const Files found = RepairRig::ReadAll(*whole);
+  for (const auto& [path, content] : rig_.files()) EXPECT_TRUE(found.at(path) == content) << path;
+}
+
+TEST_F(RepairTest, ADeviceWithoutZenfsIsNoRepair) {
+  CrashDevice empty(SmallGeometry());
+  EXPECT_EQ(CodeOf(PlanRepair(empty)), Code::kNotFound);
+}
+
+TEST_F(RepairTest, TheCopyNeverReplacesAFile) {
+  MetadataDamages().front().make(rig_);
+  const auto plan = PlanRepair(rig_.device());
+  const std::string file = directory_.File("taken");
+  ASSERT_TRUE(IsOk(CarryOut(rig_.device(), *plan, file)));
+  MetadataDamages().front().make(rig_);
+  const auto before = RepairRig::AllZones(rig_.device());
+  EXPECT_EQ(CodeOf(CarryOut(rig_.device(), *PlanRepair(rig_.device()), file)), Code::kExists);
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
+}
+
+TEST_F(RepairTest, ACopyOfAnotherVolumeIsRefused) {
+  MetadataDamages().front().make(rig_);
+  const std::string file = MustRepair(rig_.device(), directory_);
+  RepairRig other;
+  const auto before = RepairRig::AllZones(other.device());
+  EXPECT_EQ(CodeOf(UndoRepair(other.device(), file)), Code::kInvalidArgument);
+  EXPECT_EQ(RepairRig::AllZones(other.device()), before);
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,188 @@
+// A volume with a past (a file for each commit, logs, links, a directory, two generations of the metadata log), and ways
+// to damage it, for the tests of repair.
+#pragma once
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "metalog/log_survey.h"
+#include "metalog/metalog.h"
+#include "metalog/probe.h"
+#include "repair/repair.h"
+#include "testing/borrowed_device.h"
+#include "testing/crash_device.h"
+#include "testing/temp_directory.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+
+using Files = std::map<std::string, std::string>;  // path -> content
+
+struct ZoneContent {
+  std::uint64_t written = 0;
+  std::string bytes;
+  friend bool operator==(const ZoneContent&, const ZoneContent&) = default;
+};
+
+inline std::string TextOf(std::uint64_t seed, std::size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) text += fmt::format("{:08x} of {};", text.size(), seed);
+  text.resize(bytes);
+  return text;
+}
+
+class RepairRig {
+ public:
+  // A volume whose newest generation holds the last commits; `files()` is what is in it.
+  RepairRig() : device_(std::make_unique<CrashDevice>(SmallGeometry())) {
+    EXPECT_TRUE(IsOk(FormatVolume(*device_, {})));
+    superblock_ = *ProbeSuperblock(*device_);
+    Session([&](Volume& volume) {
+      EXPECT_TRUE(IsOk(volume.MakeDirectory("/db", false)));
+      for (int i = 0; i < 4; ++i) Put(volume, fmt::format("/db/{}.sst", i), TextOf(i, 100'000));
+      Put(volume, "/db/5.log", TextOf(5, 60'000));
+    });
+    Roll();
+    Session([&](Volume& volume) {
+      for (int i = 10; i < 16; ++i) Put(volume, fmt::format("/db/{}.sst", i), TextOf(i, 50'000));
+      EXPECT_TRUE(IsOk(volume.Link("/db/10.sst", "/other-name")));
+      files_["/other-name"] = files_["/db/10.sst"];
+      Put(volume, "/db/20.log", TextOf(20, 30'000));
+    });
+  }
+
+  CrashDevice& device() { return *device_; }
+  const Superblock& superblock() const { return superblock_; }
+  const Files& files() const { return files_; }
+  LogSurvey Survey() {
+    auto survey = SurveyLog(*device_, superblock_);
+    EXPECT_TRUE(IsOk(survey));
+    return survey ? *survey : LogSurvey();
+  }
+
+  void Session(const std::function<void(Volume&)>& work) {
+    auto volume = Volume::Mount(Borrow(*device_), {});
+    ASSERT_TRUE(IsOk(volume));
+    work(**volume);
+    ASSERT_TRUE(IsOk((*volume)->Unmount()));
+  }
+  void Roll() {
+    auto log = Metalog::Open(*device_, superblock_);
+    ASSERT_TRUE(IsOk(log));
+    ASSERT_TRUE(IsOk((*log)->Roll()));
+    (*log)->Stop();
+  }
+  void Put(Volume& volume, const std::string& path, const std::string& content) {
+    auto file = volume.Create(path);
+    ASSERT_TRUE(IsOk(file));
+    for (std::size_t at = 0; at < content.size(); at += 10'000) {  // a log of several frames
+      ASSERT_TRUE(IsOk((*file)->Append(AsBytes(content.substr(at, 10'000)))));
+      if (path.ends_with(".log")) {
+        ASSERT_TRUE(IsOk((*file)->Sync()));
+      }
+    }
+    ASSERT_TRUE(IsOk((*file)->Sync()));
+    ASSERT_TRUE(IsOk((*file)->Close()));
+    files_[path] = content;
+  }
+
+  // Rewrites a zone with `change` made to what stands in it; its write pointer stays.
+  void Rewrite(ZoneId zone, const std::function<void(std::string&)>& change) {
+    ZoneContent content = ContentOf(*device_, zone);
+    change(content.bytes);
+    ASSERT_TRUE(IsOk(device_->Reset(zone)));
+    AlignedBuffer buffer(content.bytes.size());
+    buffer.Append(AsBytes(content.bytes));
+    if (!content.bytes.empty()) {
+      ASSERT_TRUE(IsOk(device_->Write(device_->geometry().ZoneStart(zone), buffer.View())));
+    }
+    ASSERT_TRUE(IsOk(device_->Flush()));
+  }
+  void Flip(ZoneId zone, std::uint64_t at) {
+    Rewrite(zone, [at](std::string& bytes) { bytes.at(at) = static_cast<char>(bytes.at(at) ^ 0x10); });
+  }
+  // In the middle of the frame.
+  void Flip(const SurveyedFrame& frame) { Flip(frame.zone, frame.at + 70); }
+
+  static ZoneContent ContentOf(ZonedDevice& device, ZoneId zone) {
+    const auto report = device.Report(zone, 1);
+    EXPECT_TRUE(IsOk(report));
+    ZoneContent content{.written = report->front().WrittenBytes(), .bytes = {}};
+    AlignedBuffer buffer(content.written);
+    buffer.Resize(content.written);
+    if (content.written != 0) {
+      EXPECT_TRUE(IsOk(device.Read(device.geometry().ZoneStart(zone), buffer.Span())));
+    }
+    content.bytes = std::string(AsText(buffer.View()));
+    return content;
+  }
+  static std::vector<ZoneContent> AllZones(ZonedDevice& device) {
+    std::vector<ZoneContent> all;
+    for (std::uint32_t i = 0; i < device.geometry().zone_count; ++i)
+      all.push_back(ContentOf(device, ZoneId(i)));
+    return all;
+  }
+
+  // All files of the volume on `device`; what can't be read is "<error>".
+  static Files ReadAll(ZonedDevice& device, std::vector<std::string>* notices = nullptr) {
+    Files files;
+    auto volume = Volume::Mount(Borrow(device), {});
+    EXPECT_TRUE(IsOk(volume));
+    if (!volume) return files;
+    if (notices != nullptr) *notices = (*volume)->notices();
+    ReadBelow(**volume, "", files);
+    EXPECT_TRUE(IsOk((*volume)->Unmount()));
+    return files;
+  }
+
+ private:
+  static void ReadBelow(Volume& volume, const std::string& directory, Files& files) {
+    const auto list = volume.List(directory.empty() ? "/" : directory);
+    ASSERT_TRUE(IsOk(list));
+    for (const DirectoryEntry& entry : *list) {
+      const std::string path = directory + "/" + entry.name;
+      if (entry.stat.is_directory) {
+        ReadBelow(volume, path, files);
+        continue;
+      }
+      auto file = volume.OpenForRead(path);
+      ASSERT_TRUE(IsOk(file));
+      std::string content((*file)->size(), '\0');
+      const auto read = (*file)->Read(0, std::as_writable_bytes(std::span(content)));
+      files[path] = read && *read == content.size() ? content : "<error>";
+    }
+  }
+
+  std::unique_ptr<CrashDevice> device_;
+  Superblock superblock_;
+  Files files_;
+};
+
+// Repairs with the copy in a new file of `directory`; returns its name.
+inline std::string MustRepair(ZonedDevice& device, const TempDirectory& directory) {
+  static int count = 0;
+  const std::string file = directory.File(fmt::format("copy-{}.zmeta", ++count));
+  const auto plan = PlanRepair(device);
+  EXPECT_TRUE(IsOk(plan));
+  if (plan) {
+    EXPECT_TRUE(IsOk(CarryOut(device, *plan, file)));
+  }
+  return file;
+}
+
+// Damage to the metadata, and what of the files it may touch.
+struct Damage {
+  std::string name;
+  std::function<void(RepairRig&)> make;
+  std::vector<std::string> lost_names;  // files whose names are gone
+  std::string said_by_check;            // regular expression
+};
+const std::vector<Damage>& MetadataDamages();
+
+}  // namespace zenfs

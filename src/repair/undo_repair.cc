@@ -1,0 +1,106 @@
+// UndoRepair: the way back.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "metalog/log_survey.h"
+#include "metalog/probe.h"
+#include "repair/metadata_file.h"
+#include "repair/repair.h"
+
+namespace zenfs {
+namespace {
+
+bool IsBad(ZoneCondition condition) {
+  return condition == ZoneCondition::kOffline || condition == ZoneCondition::kReadOnly;
+}
+
+Status CheckSameVolume(const ZonedDevice& device, const Superblock& superblock, const MetadataCopy& copy) {
+  const Geometry& geometry = device.geometry();
+  std::vector<ZoneId> zones;
+  for (const CopiedZone& zone : copy.zones) zones.push_back(zone.zone);
+  if (superblock.uuid != copy.uuid || superblock.seed != copy.seed || superblock.metadata_zones != zones) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("the copy is of volume {}, and {} holds {}", copy.uuid.ToString(), device.name(),
+                            superblock.uuid.ToString()));
+  }
+  if (geometry.block_size != copy.block_size || geometry.zone_size != copy.zone_size ||
+      geometry.zone_count != copy.zone_count) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("the copy is of a device of another shape than {}", device.name()));
+  }
+  return {};
+}
+
+// A read-write mount commits before it does anything else, so a commit that neither the volume had nor the repair wrote
+// tells of one.
+Status RefuseIfMountedSince(ZonedDevice& device, const Superblock& superblock, const MetadataCopy& copy) {
+  ZENFS_ASSIGN_OR_RETURN(const LogSurvey survey, SurveyLog(device, superblock));
+  for (const SurveyedGeneration& generation : survey.generations) {
+    const std::uint64_t known =
+        generation.generation < copy.next_generation ? copy.highest_sequence : copy.repaired_sequence;
+    for (const SurveyedFrame& frame : generation.frames) {
+      if (frame.last_sequence <= known) continue;
+      return Fail(
+          Code::kReadOnly,
+          fmt::format(
+              "{} was mounted read-write since the copy was made (commit {} in zone {}): zones of data "
+              "may have been reset since, so the old metadata must not come back",
+              device.name(), frame.last_sequence, frame.zone.value));
+    }
+  }
+  return {};
+}
+
+Status CheckWritableZones(ZonedDevice& device, const MetadataCopy& copy) {
+  for (const CopiedZone& zone : copy.zones) {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(zone.zone, 1));
+    const ZoneCondition now = report.front().condition;
+    const bool was_bad = IsBad(ConditionOf(zone));
+    if (IsBad(now) && !was_bad) {
+      return Fail(Code::kReadOnly, fmt::format("{}: metadata zone {} is {} now, and can't be put back",
+                                               device.name(), zone.zone.value, ConditionName(now)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status UndoRepair(ZonedDevice& device, const std::string& file) {
+  ZENFS_ASSIGN_OR_RETURN(const MetadataCopy copy, VerifyMetadataFile(file));
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
+  ZENFS_RETURN_IF_ERROR(CheckSameVolume(device, superblock, copy));
+  if (device.mode() != OpenMode::kExclusive) {
+    return Fail(Code::kReadOnly, fmt::format("{} is open for reading only", device.name()));
+  }
+  ZENFS_RETURN_IF_ERROR(RefuseIfMountedSince(device, superblock, copy));
+  ZENFS_RETURN_IF_ERROR(CheckWritableZones(device, copy));
+  struct Place {
+    CopiedZone zone;
+    std::uint64_t offset = 0;
+  };
+  std::vector<Place> order;
+  std::uint64_t offset = kMetadataCopyHeadBytes;
+  for (const CopiedZone& zone : copy.zones) {
+    order.push_back({zone, offset});
+    offset += zone.bytes;
+  }
+  // Zones that will hold something first: so there is a superblock at every moment.
+  std::ranges::stable_partition(order, [](const Place& place) { return place.zone.bytes != 0; });
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const CopiedZone& zone = order[i].zone;
+    if (IsBad(ConditionOf(zone))) continue;
+    Status restored = RestoreZone(device, zone, file, order[i].offset);
+    if (!restored && restored.error().code() == Code::kBusy) {
+      // No slot: what the repair left active is finished, and is reset when its turn comes.
+      for (std::size_t j = i + 1; j < order.size(); ++j) IgnoreError(device.Finish(order[j].zone.zone));
+      restored = RestoreZone(device, zone, file, order[i].offset);
+    }
+    if (!restored) return Fail(restored.error().With(fmt::format("zone {}", zone.zone.value)));
+    ZENFS_RETURN_IF_ERROR(device.Flush());
+  }
+  return {};
+}
+
+}  // namespace zenfs
