@@ -160,9 +160,9 @@ class Survey {
 
 }  // namespace
 
-bool LogSurvey::EndsInRoll() const {
-  return !generations.empty() && !generations.back().frames.empty() &&
-         generations.back().frames.back().kind == FrameKind::kRollBegin;
+bool LogSurvey::EndsInRoll(std::uint64_t generation) const {
+  const auto it = std::ranges::find(generations, generation, &SurveyedGeneration::generation);
+  return it != generations.end() && !it->frames.empty() && it->frames.back().kind == FrameKind::kRollBegin;
 }
 
 std::uint64_t LogSurvey::HighestGeneration() const {

@@ -54,9 +54,8 @@ struct LogSurvey {
   std::vector<SurveyedGeneration> generations;  // oldest first
   std::vector<MetadataFlaw> flaws;              // by zone and place
 
-  // The newest generation ends in the announcement of a roll, and nothing of the next one is there: it never came to
-  // that, or it is gone.
-  bool EndsInRoll() const;
+  // The generation ends in the announcement of a roll: the next one never became complete, or it is gone.
+  bool EndsInRoll(std::uint64_t generation) const;
   // Of all that can be read; 0 if nothing can.
   std::uint64_t HighestGeneration() const;
   std::uint64_t HighestSequence() const;

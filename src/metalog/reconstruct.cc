@@ -113,6 +113,10 @@ class Reconstruction {
         best = base;
       }
     }
+    if (!best && !partial && !commits_.empty()) {  // commits alone
+      const std::uint64_t before = commits_.begin()->first - 1;
+      partial = Base{.sequence = before, .reaches = Reach(before), .whole = false};
+    }
     return best ? best : partial;
   }
 
@@ -202,7 +206,7 @@ Result<Reconstructed> Reconstruct(ZonedDevice& device, const Superblock& superbl
 std::string ReconstructionText(const Reconstructed& found) {
   std::string text =
       found.base_generation == 0
-          ? "it can be rebuilt from the first commit on"
+          ? fmt::format("it can be rebuilt from commit {} on", found.base_sequence + 1)
           : fmt::format("it can be rebuilt from {}the snapshot of generation {}, as of commit {},",
                         found.base_is_whole ? "" : "what is readable of ", found.base_generation,
                         found.base_sequence);

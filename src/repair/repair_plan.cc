@@ -71,12 +71,12 @@ class Planner {
                       "commits behind it, if "
                       "there were any, stood in a zone that is offline now",
                       replayed.sequence, replayed.generation));
-    } else if (survey_.EndsInRoll()) {
+    } else if (survey_.EndsInRoll(replayed.generation)) {
       lossy_ = true;
-      plan_.steps.push_back(fmt::format(
-          "go on from commit {} of generation {}: a roll of the metadata log had begun, and nothing "
-          "of the next generation is there; it never came to that, or it is gone",
-          replayed.sequence, replayed.generation));
+      plan_.steps.push_back(
+          fmt::format("go on from commit {} of generation {}: a roll of the metadata log had begun, and no "
+                      "next generation is complete; it never came to that, or it is gone",
+                      replayed.sequence, replayed.generation));
     }
     for (const MetadataFlaw& flaw : survey_.flaws) {
       const bool in_use = std::ranges::find(replayed.chain, flaw.zone) != replayed.chain.end();

@@ -66,7 +66,8 @@ TEST_P(DamagedMetadata, EveryFileIsThereAfterwardsUnderItsNameOrInLostAndFound) 
       continue;
     }
     const bool rescued = std::ranges::any_of(found, [&](const auto& file) {
-      return file.first.starts_with("/lost+found/") && file.second.find(content) != std::string::npos;
+      return (file.first == path || file.first.starts_with("/lost+found/")) &&
+             file.second.find(content) != std::string::npos;
     });
     EXPECT_TRUE(rescued) << path;
   }

@@ -51,7 +51,7 @@ const std::vector<Damage>& MetadataDamages() {
        "bytes of the metadata log of generation 2 can't be read[^]*commit \\d+ is lost"},
       {"LastCommit",
        [](RepairRig& rig) { rig.Flip(FramesOf(Newest(rig.Survey()), FrameKind::kCommit).back()); },
-       {},
+       {"/db/20.log"},
        "the metadata log of generation 2 ends in \\d+ bytes that can't be read"},
       {"NewestZoneOffline",
        [](RepairRig& rig) {

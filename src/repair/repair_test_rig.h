@@ -180,7 +180,7 @@ inline std::string MustRepair(ZonedDevice& device, const TempDirectory& director
 struct Damage {
   std::string name;
   std::function<void(RepairRig&)> make;
-  std::vector<std::string> lost_names;  // files whose names are gone
+  std::vector<std::string> lost_names;  // files that may be in /lost+found only
   std::string said_by_check;            // regular expression
 };
 const std::vector<Damage>& MetadataDamages();

@@ -18,7 +18,7 @@ void Add(CheckReport& out, Severity severity, std::string text, ZoneId zone, Dev
 // A roll had begun: the newest generation may be one that is not there any more.
 void AddDoubt(const LogSurvey& survey, std::uint64_t generation, const Geometry& geometry, CheckReport& out) {
   const auto offline = std::ranges::find(survey.flaws, MetadataFlaw::Kind::kOffline, &MetadataFlaw::kind);
-  const bool rolling = survey.EndsInRoll() || survey.HighestGeneration() > generation;
+  const bool rolling = survey.EndsInRoll(generation) || survey.HighestGeneration() > generation;
   if (rolling && offline != survey.flaws.end()) {
     Add(out, Severity::kError,
         fmt::format(
@@ -27,8 +27,9 @@ void AddDoubt(const LogSurvey& survey, std::uint64_t generation, const Geometry&
             "which gives those commits up",
             generation, offline->zone.value),
         offline->zone, geometry.ZoneStart(offline->zone));
-  } else if (survey.EndsInRoll()) {
-    const SurveyedFrame& last = survey.generations.back().frames.back();
+  } else if (survey.EndsInRoll(generation)) {
+    const SurveyedFrame& last =
+        std::ranges::find(survey.generations, generation, &SurveyedGeneration::generation)->frames.back();
     Add(out, Severity::kWarning,
         fmt::format("metadata zone {}, byte {}: a roll of the metadata log had begun behind commit {}, and "
                     "nothing of "
