@@ -116,7 +116,7 @@ Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const
         state);
     if (result || result.error().code() == Code::kNoSpace) break;
     // A lack of slots: zones that are finished hold none, and stay readable.
-    if (result.error().code() == Code::kBusy) zones.FinishAllBut({});
+    if (result.error().code() == Code::kBusy) zones.FinishSuperseded({}, 0);
   }
   return result;
 }
