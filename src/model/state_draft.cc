@@ -74,7 +74,9 @@ struct StateDraft::Applier {
     from.entries.erase(entry);
     const auto replaced = DirectoryOf(edit.to_parent).entries.find(edit.to_name);
     if (replaced != DirectoryOf(edit.to_parent).entries.end()) {
-      if (draft.files.contains(replaced->second)) {
+      if (replaced->second == id) {  // another name of the same file, which has one less then
+        DirectoryOf(edit.to_parent).entries.erase(replaced);
+      } else if (draft.files.contains(replaced->second)) {
         (*this)(UnlinkFile{edit.to_parent, edit.to_name});
       } else {
         (*this)(RemoveDirectory{edit.to_parent, edit.to_name});
@@ -103,6 +105,7 @@ struct StateDraft::Applier {
     std::erase_if(file.extents, [&](const Extent& e) { return e.file_offset >= edit.from_offset; });
     if (!file.extents.empty() && file.extents.back().end() > edit.from_offset) {
       file.extents.back().length = edit.from_offset - file.extents.back().file_offset;
+      file.extents.back().crc.reset();  // it was that of all bytes
     }
     for (const Extent& extent : edit.extents) file.extents.push_back(extent);
     std::ranges::sort(file.extents, {}, &Extent::file_offset);

@@ -43,6 +43,28 @@ TEST(StateDraft, WhatDoesNotFitIsToldAndTheRestIsDone) {
   EXPECT_GT(draft.next_id, 7u);
 }
 
+TEST(StateDraft, AnExtentThatIsCutHasNoChecksumAnyMore) {
+  StateDraft draft;
+  draft.Apply(
+      SetExtents{.id = FileId(7),
+                 .from_offset = 0,
+                 .extents = {{.file_offset = 0, .place = DeviceOffset(1 << 20), .length = 8192, .crc = 5}},
+                 .size = 8192});
+  draft.Apply(SetExtents{.id = FileId(7), .from_offset = 4096, .extents = {}, .size = 4096});
+  EXPECT_EQ(draft.files.at(FileId(7)).extents,
+            (std::vector<Extent>{{.file_offset = 0, .place = DeviceOffset(1 << 20), .length = 4096}}));
+}
+
+TEST(StateDraft, AFileRenamedOntoAnotherNameOfItStays) {
+  StateDraft draft;
+  draft.Apply(CreateFile{.id = FileId(5)});
+  draft.Apply(LinkFile{kRootDirectory, "a", FileId(5)});
+  draft.Apply(LinkFile{kRootDirectory, "b", FileId(5)});
+  EXPECT_THAT(draft.Apply(RenameEntry{kRootDirectory, "a", kRootDirectory, "b"}), IsEmpty());
+  EXPECT_TRUE(draft.files.contains(FileId(5)));
+  EXPECT_EQ(draft.directories.at(kRootDirectory).entries.size(), 1u);
+}
+
 TEST(StateDraft, ANameThatIsTakenLeadsToTheNewerFile) {
   StateDraft draft;
   draft.Apply(CreateFile{.id = FileId(5)});
