@@ -238,6 +238,7 @@ void MetalogImpl::Refuse(Batch& batch, const Error& error) {
 void MetalogImpl::RefuseLost(Batch& batch) {
   const std::uint64_t now = device_.errors().failed_flushes;
   std::erase_if(batch.members, [&](Member* member) {
+    mutex_.AssertHeld();
     const std::uint64_t then = member->failed_flushes;
     if (!member->flush_data_first || then == CommitOptions::kAnyFlushes || then == now) return false;
     unapplied_growth_ -= member->growth;

@@ -81,13 +81,14 @@ Status UndoRepair(ZonedDevice& device, const std::string& file) {
     std::uint64_t offset = 0;
   };
   std::vector<Place> order;
-  std::uint64_t offset = kMetadataCopyHeadBytes;
-  for (const CopiedZone& zone : copy.zones) {
-    order.push_back({zone, offset});
-    offset += zone.bytes;
-  }
   // Zones that will hold something first: so there is a superblock at every moment.
-  std::ranges::stable_partition(order, [](const Place& place) { return place.zone.bytes != 0; });
+  for (const bool holds_something : {true, false}) {
+    std::uint64_t offset = kMetadataCopyHeadBytes;
+    for (const CopiedZone& zone : copy.zones) {
+      if ((zone.bytes != 0) == holds_something) order.push_back({zone, offset});
+      offset += zone.bytes;
+    }
+  }
   for (std::size_t i = 0; i < order.size(); ++i) {
     const CopiedZone& zone = order[i].zone;
     if (IsBad(ConditionOf(zone))) continue;
