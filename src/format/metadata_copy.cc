@@ -12,7 +12,7 @@
 namespace zenfs {
 namespace {
 
-constexpr std::string_view kMagic = "ZNFSMETA";
+constexpr std::string_view kCopyMagic = "ZNFSMETA";
 constexpr std::size_t kCrcAt = 12;  // behind magic and version; covers what is behind it
 constexpr std::size_t kZonesAt = 128;
 constexpr std::size_t kZoneBytes = 32;
@@ -68,17 +68,17 @@ std::string EncodeMetadataCopy(const MetadataCopy& copy) {
     PutFixed(zones, std::uint64_t{0});
   }
   body.replace(kZonesAt - kCrcAt - sizeof(std::uint32_t), zones.size(), zones);
-  std::string head(kMagic);
+  std::string head(kCopyMagic);
   PutFixed(head, kMetadataCopyVersion);
   PutFixed(head, Crc32c(AsBytes(body)));
   return head + body;
 }
 
 Result<MetadataCopy> DecodeMetadataCopy(ByteView head) {
-  if (head.size() < kMetadataCopyHeadBytes || AsText(head.first(kMagic.size())) != kMagic) {
+  if (head.size() < kMetadataCopyHeadBytes || AsText(head.first(kCopyMagic.size())) != kCopyMagic) {
     return Fail(Code::kInvalidArgument, "this is not a copy of metadata that zenfs check --repair made");
   }
-  Decoder front(head.subspan(kMagic.size()));
+  Decoder front(head.subspan(kCopyMagic.size()));
   const auto version = front.Fixed<std::uint32_t>();
   const auto crc = front.Fixed<std::uint32_t>();
   const ByteView body =

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 
-class Survey {
+class SurveyOfZone {
  public:
-  Survey(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info)
+  SurveyOfZone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info)
       : device_(device),
         superblock_(superblock),
         layout_(device.geometry().block_size),
@@ -50,7 +50,7 @@ class Survey {
   void WalkFrames() {
     const FrameSeed seed =
         FrameSeed::Of(superblock_.seed, out_.zone, out_.header->generation, out_.header->salt);
-    ZoneSurvey::Gap gap;  // of no bytes: none
+    ZoneSurvey::Gap gap;                // of no bytes: none
     std::optional<std::uint64_t> next;  // ordinal; the zone's first one is not told by its header alone
     for (std::uint64_t at = layout_.frames_at; at < reader_.end();) {
       const std::uint64_t limit = reader_.end() - at;
@@ -110,7 +110,7 @@ class Survey {
 }  // namespace
 
 ZoneSurvey SurveyMetazone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info) {
-  return Survey(device, superblock, info).Run();
+  return SurveyOfZone(device, superblock, info).Run();
 }
 
 }  // namespace zenfs

@@ -11,14 +11,14 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kReadBytes = 1 << 20;
+constexpr std::uint64_t kScrubReadBytes = 1 << 20;
 // How often a file is read anew because it was changed meanwhile.
-constexpr int kTries = 8;
+constexpr int kScrubTries = 8;
 
 }  // namespace
 
 FileScrub::FileScrub(ScrubContext& context, FindNow find_now)
-    : context_(context), find_now_(std::move(find_now)), buffer_(kReadBytes) {}
+    : context_(context), find_now_(std::move(find_now)), buffer_(kScrubReadBytes) {}
 
 void FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames& names) {
   ScrubReport& out = context_.out;
@@ -27,7 +27,7 @@ void FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames& 
     SyncPoint::Reach("FileScrub:read");
     const std::shared_ptr<const FileRecord> now = outcome.findings.empty() ? record : find_now_(record->id);
     const bool same = now != nullptr && (now == record || *now == *record);
-    if (same || (now != nullptr && tries == kTries)) {
+    if (same || (now != nullptr && tries == kScrubTries)) {
       ++out.files;
       out.extents += record->extents.size();
       out.extent_bytes += record->ExtentsEnd();
@@ -38,10 +38,10 @@ void FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames& 
       out.findings.insert(out.findings.end(), outcome.findings.begin(), outcome.findings.end());
       return;
     }
-    if (now != nullptr && tries == kTries) {
+    if (now != nullptr && tries == kScrubTries) {
       out.findings.push_back({.severity = Severity::kNote,
                               .text = fmt::format("{}: was changed under each of {} tries to read it",
-                                                  names.Describe(record->id), kTries),
+                                                  names.Describe(record->id), kScrubTries),
                               .zone = std::nullopt,
                               .offset = std::nullopt,
                               .paths = names.PathsOf(record->id)});
@@ -73,7 +73,7 @@ void FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, const
   std::uint32_t crc = 0;
   std::vector<Unreadable> unreadable;
   for (std::uint64_t at = 0; at < length; at += buffer_.size()) {
-    buffer_.Resize(std::min(kReadBytes, length - at));
+    buffer_.Resize(std::min(kScrubReadBytes, length - at));
     if (context_.device.Read(extent.place + at, buffer_.Span())) {
       crc = Crc32c(buffer_.View(0, std::min<std::uint64_t>(buffer_.size(), extent.length - at)), crc);
     } else {
