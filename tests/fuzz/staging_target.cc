@@ -19,7 +19,8 @@ constexpr std::size_t kFileMax = std::size_t{1} << 20;
 // A file on the tmpfs for all inputs of this process.
 class File {
  public:
-  File() : path_(fmt::format("{}/fuzz-zenfs-{}", DefaultSharedMemoryDirectory(), ::getpid())) {
+  File() : path_(fmt::format("{}/{}{}", DefaultSharedMemoryDirectory(), kPrefix, ::getpid())) {
+    RemoveThoseOfTheDead();
     fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     Require(fd_ >= 0, "a file on a tmpfs can be made");
   }
@@ -33,6 +34,16 @@ class File {
   const std::string& path() const { return path_; }
 
  private:
+  static constexpr std::string_view kPrefix = "fuzz-zenfs-";
+
+  // A target that found something ended without its destructors.
+  static void RemoveThoseOfTheDead() {
+    for (const std::string& path : ListSharedMemory(DefaultSharedMemoryDirectory(), kPrefix)) {
+      const std::string process = path.substr(path.rfind('-') + 1);
+      if (::access(("/proc/" + process).c_str(), F_OK) != 0) ::unlink(path.c_str());
+    }
+  }
+
   std::string path_;
   int fd_ = -1;
 };
