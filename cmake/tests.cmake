@@ -7,6 +7,7 @@ function(zenfs_test_program name)
   endif()
   list(TRANSFORM ARG_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${ARG_FOLDER}/)
   add_executable(zenfs_${name}_test ${ARG_SOURCES})
+  set_target_properties(zenfs_${name}_test PROPERTIES UNITY_BUILD OFF)  # tests have file-local names of their own
   target_link_libraries(zenfs_${name}_test PRIVATE
     ${ARG_LINK} ${ZENFS_RAPIDCHECK} GTest::gmock_main GTest::gtest zenfs_flags)
   add_test(NAME ${name} COMMAND zenfs_${name}_test)

@@ -19,6 +19,7 @@ class VolumeFaultTest : public VolumeTest {
 
   // Mounted anew, through a device that can fail.
   explicit VolumeFaultTest(const EmulatorGeometry& geometry = SmallGeometry()) : VolumeTest(geometry) {
+    WaitForCommits(*volume_, 1 + 2);  // the mount's, those of the log's reserve, which the next mount takes over
     EXPECT_TRUE(IsOk(volume_->Unmount()));
     MountFaulty();
   }
@@ -45,6 +46,12 @@ class VolumeFaultTest : public VolumeTest {
   }
   void MountFaulty(const std::vector<Fault>& faults = {}, const MountOptions& options = {}) {
     ASSERT_TRUE(IsOk(TryMountFaulty(faults, options)));
+  }
+  // In a fresh mount: the log takes its first zone, and the commit that makes the reserve whole again is over, so that a
+  // fault is the test's alone.
+  void WarmUpLog() {
+    Put("warm-up.log", "x");
+    WaitForCommits(*volume_, 1 + 1 + 1);  // the mount's, the file's, the reservation's
   }
   // As after the death of the process or an unmount that could not write: whatever is on the device is mounted.
   void RemountHealthy() {

@@ -15,7 +15,7 @@ class FlushFaultTest : public VolumeFaultTest {
     // Writes what is not synced to the device early, so that a flush has something to lose.
     IgnoreError(volume_->Unmount());
     MountFaulty({}, {.plain_buffer_bytes = 4096});
-    Put("warm-up.log", "x");
+    WarmUpLog();
   }
   // A flush that fails for somebody else.
   void FailAFlush() {

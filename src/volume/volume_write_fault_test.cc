@@ -125,6 +125,7 @@ TEST_F(WriteFaultTest, LogThatNoZoneTakesFailsForGoodAndTheNextLogDoesNot) {
 }
 
 TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
+  WarmUpLog();
   Put("a.sst", Content('a'));
   Put("1.log", "log");
   FailWritesTo(ZonePhase::kMetadata);
