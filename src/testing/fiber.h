@@ -56,8 +56,8 @@ class Fiber {
   std::function<void()> body_;
   const void* sanitizer_bottom_ = nullptr;  // of the stack, as the address sanitizer knows it
   std::size_t sanitizer_size_ = 0;
-  void* sanitizer_thread_ = nullptr;  // the thread sanitizer's
-  bool owns_sanitizer_thread_ = false;
+  [[maybe_unused]] void* sanitizer_thread_ = nullptr;  // the thread sanitizer's
+  [[maybe_unused]] bool owns_sanitizer_thread_ = false;
   Fiber* arrived_from_ = nullptr;
 };
 

@@ -107,13 +107,10 @@ TEST(SimScheduler, AWaitEndsByNotificationOrDeadline) {
         changed.NotifyOne();
       });
       MutexLock lock(mutex);
-      EXPECT_FALSE([&] {
-        const Deadline soon = Deadline::After(std::chrono::milliseconds(1));
-        while (!flag) {
-          if (!changed.WaitUntil(mutex, soon)) return flag;
-        }
-        return flag;
-      }());
+      const Deadline soon = Deadline::After(std::chrono::milliseconds(1));
+      while (!flag && changed.WaitUntil(mutex, soon)) {
+      }
+      EXPECT_FALSE(flag);
       while (!flag) changed.Wait(mutex);
     });
   }

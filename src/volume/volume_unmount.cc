@@ -75,7 +75,8 @@ Status VolumeCore::SealAtTheEnd(bool forget_buffers) {
   if (forget_buffers) edits.push_back(SetBufferPlace{""});
   if (edits.empty()) return {};
   // A seal must not outlive the frames it vouches for.
-  ZENFS_RETURN_IF_ERROR(Commit(std::move(edits), {.flush_data_first = seals, .failed_flushes = failed_flushes}));
+  ZENFS_RETURN_IF_ERROR(
+      Commit(std::move(edits), {.flush_data_first = seals, .failed_flushes = failed_flushes}));
   return forget_buffers ? staging_->Remove() : Status();
 }
 
