@@ -52,7 +52,7 @@ class SimScheduler final : public Scheduler {
   std::uint64_t fingerprint() const { return fingerprint_; }
   std::uint64_t switches() const { return switches_; }
   // Adds what the simulated world saw to the fingerprint.
-  void Note(std::uint64_t value) { fingerprint_ = (fingerprint_ ^ value) * 0x100000001b3u; }
+  void Note(std::uint64_t value);
   // The one that runs, if any.
   static SimScheduler* Running() { return running_; }
 
@@ -66,7 +66,7 @@ class SimScheduler final : public Scheduler {
   void SleepUntil(std::chrono::steady_clock::time_point deadline) override;
   std::chrono::steady_clock::time_point SteadyNow() override;
   std::chrono::system_clock::time_point WallNow() override;
-  std::uint64_t RandomSeed() override { return random_.Next(); }
+  std::uint64_t RandomSeed() override;
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -86,6 +86,7 @@ class SimScheduler final : public Scheduler {
   bool JumpToNextDeadline();
   void Release(const void* mutex);
   void Take(const void* mutex);
+  Fiber& End(SimThread& thread);
   void Finish(SimThread& thread);
   std::string Describe() const;
   [[noreturn]] void Stuck(const std::string& why);

@@ -34,16 +34,19 @@ class VolumeFaultTest : public VolumeTest {
   [[nodiscard]] Status TryMountFaulty(const std::vector<Fault>& faults = {},
                                       const MountOptions& options = {}) {
     volume_.reset();
-    auto device = std::make_unique<FaultyDevice>(Borrow(*device_));
-    faulty_ = device.get();
+    MakeFaultyDevice();
     for (const Fault& fault : faults) faulty_->Inject(fault);
-    Result<std::shared_ptr<Volume>> volume = Volume::Mount(std::move(device), options);
+    Result<std::shared_ptr<Volume>> volume = Volume::Mount(Borrow(*faulty_), options);
     if (!volume) {
       faulty_ = nullptr;
       return Fail(volume.error());
     }
     volume_ = *std::move(volume);
     return {};
+  }
+  void MakeFaultyDevice() {
+    faulty_devices_.push_back(std::make_unique<FaultyDevice>(Borrow(*device_)));
+    faulty_ = faulty_devices_.back().get();
   }
   void MountFaulty(const std::vector<Fault>& faults = {}, const MountOptions& options = {}) {
     ASSERT_TRUE(IsOk(TryMountFaulty(faults, options)));
@@ -95,7 +98,9 @@ class VolumeFaultTest : public VolumeTest {
   }
   std::uint64_t ReadRetries() { return (*DecodeMetrics(volume_->metrics_page()))[Value::kReadRetries]; }
 
-  FaultyDevice* faulty_ = nullptr;  // the volume's; null when mounted without
+  FaultyDevice* faulty_ = nullptr;  // the one mounted last; null if that has failed
+  std::vector<std::unique_ptr<FaultyDevice>>
+      faulty_devices_;  // they outlive their mounts, and whoever looks at them
 };
 
 }  // namespace zenfs

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/thread.h"
 #include "crash/random_work.h"
 #include "crash/verify.h"
@@ -70,6 +71,7 @@ class World {
   std::shared_ptr<Volume> volume_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::set<ZoneId> protected_zones_;
+  Mutex steps_mutex_;    // leaf; of outcome_.steps, while the clients work
   std::string earlier_;  // what the clients of earlier rounds did
   bool unmounted_ = false;
 };
@@ -149,7 +151,10 @@ void World::WorkOf(std::uint32_t number) {
     const StepId id{round_number_, number, step};
     if (!selection_.Has(id)) continue;
     client.Reseed(StepSeed(plan_, id));
-    outcome_.steps.push_back(id);
+    {
+      MutexLock lock(steps_mutex_);
+      outcome_.steps.push_back(id);
+    }
     if (round().moves_one_in != 0 && client.random().OneIn(round().moves_one_in)) {
       client.EmptyZones();
     } else if (plan_.clients[number] == WorkKind::kDatabase) {
