@@ -255,6 +255,25 @@ TEST_F(VolumeFlushTest, BuffersThatAreGoneAreANoticeAndWhatWasSyncedIsThere) {
   EXPECT_NE(volume_->notices()[0].find(directory_), std::string::npos);
 }
 
+// A drive that is unplugged for a moment: its cache is gone, and with it the middle of what was flushed; the host and the
+// buffers with the end of it are still there.
+TEST_F(VolumeFlushTest, ADeviceThatLostItsCacheMountsWithWhatWasSyncedAndANotice) {
+  Open("1.log");
+  ASSERT_TRUE(IsOk(file_->Append(AsBytes("synced, "))));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  const std::string flushed(400'000, 'f');  // more than a buffer holds: its beginning goes to the device
+  ASSERT_TRUE(IsOk(AppendAndFlush(flushed)));
+  End();
+  Use(device_->Image(LossPolicy::LoseAll()));
+  ASSERT_TRUE(Mount());
+  EXPECT_EQ(Get("1.log"), "synced, ");
+  ASSERT_EQ(volume_->notices().size(), 1u);
+  EXPECT_NE(volume_->notices().front().find("1.log"), std::string::npos);
+  EXPECT_NE(volume_->notices().front().find("the device has lost them"), std::string::npos);
+  EXPECT_TRUE(IsOk(volume_->Unmount()));
+  EXPECT_TRUE(Buffers().empty());
+}
+
 TEST_F(VolumeFlushTest, DamagedBuffersKeepTheVolumeFromMountingUntilTheyAreGivenUp) {
   Open("1.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("synced")));

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "staging/staging_place.h"
+#include "volume/file_names.h"
 #include "volume/volume_core.h"
 
 namespace zenfs {
@@ -62,10 +63,13 @@ Status VolumeCore::BringBack(const State& state, std::unordered_map<FileId, Repl
 Status VolumeCore::BringBackOne(const State& state, const LeftBytes& piece, ReplayedLog& log) {
   const std::uint64_t have = log.index.end();
   const std::uint64_t end = piece.file_offset + piece.bytes.size();
-  if (end <= have) return {};  // reached the device before the process died
-  if (piece.file_offset > have) {
-    return Fail(Code::kCorruption, fmt::format("file {}: bytes {} to {} are neither there nor on the device",
-                                               piece.owner.value, have, piece.file_offset));
+  if (end <= have) return {};      // reached the device before the process died
+  if (piece.file_offset > have) {  // the device had them in its cache, and lost power
+    notices_.push_back(
+        fmt::format("{}: bytes {} to {} were flushed and not synced, and the device has lost them; with "
+                    "them go {} bytes that came behind",
+                    FileNames(state).Describe(piece.owner), have, piece.file_offset, piece.bytes.size()));
+    return {};
   }
   const ByteView bytes = piece.bytes.subspan(have - piece.file_offset);
   AlignedBuffer frame(RoundUp(kFrameHeaderBytes + bytes.size(), geometry_.block_size));

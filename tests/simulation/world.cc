@@ -57,6 +57,10 @@ class World {
   std::string CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& power_was_lost);
   std::string GoOn();
   MountOptions Options() const;
+  // Zones went bad; or the device lost what was flushed, and shared memory has what came behind it.
+  bool MayTell(bool power_was_lost) const {
+    return plan_.HasFaults() || (power_was_lost && shared_memory_.has_value());
+  }
   std::vector<const Model*> Models() const;
   std::string Histories() const;
   void Drop();
@@ -231,9 +235,9 @@ std::string World::Look(LossPolicy loss, const std::string& where) {
   const bool died = loss.kind == LossPolicy::Kind::kKeepAll;
   const auto image = device_->crash_device().Image(loss);
   if (shared_memory_) shared_memory_->Replace(left_in_memory_);
-  const std::string why = VerifyImage(
-      *image, died ? CrashKind::kProcessDied : CrashKind::kPowerLost, Models(),
-      {.mount = Options(), .allow_notices = plan_.HasFaults(), .allow_no_space = plan_.HasFaults()});
+  const std::string why =
+      VerifyImage(*image, died ? CrashKind::kProcessDied : CrashKind::kPowerLost, Models(),
+                  {.mount = Options(), .allow_notices = MayTell(!died), .allow_no_space = plan_.HasFaults()});
   return why.empty() ? why : fmt::format("{}, {}: {}", where, Describe(loss), why);
 }
 
@@ -289,7 +293,7 @@ std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& po
     const auto copy = image->Image(LossPolicy::KeepAll());
     const std::string why = VerifyImage(
         *copy, power_was_lost ? CrashKind::kPowerLost : CrashKind::kProcessDied, Models(),
-        {.mount = Options(), .allow_notices = plan_.HasFaults(), .allow_no_space = plan_.HasFaults()});
+        {.mount = Options(), .allow_notices = MayTell(power_was_lost), .allow_no_space = plan_.HasFaults()});
     if (!why.empty()) {
       return fmt::format("crash {} of a mount after {} commands, {}: {}", i + 1, stop, Describe(loss), why);
     }
