@@ -44,7 +44,9 @@ TEST_P(FailedWriteTest, OfDataRetiresTheZoneAndGoesToAnother) {
   EXPECT_EQ(Get("a.sst"), Content('a')) << "what was good there stays readable";
   const std::uint64_t written = ReportedBytes(zone);
   for (char c = 'c'; c < 'h'; ++c) ASSERT_TRUE(IsOk(WriteFile(std::string(1, c) + ".sst", Content(c))));
-  EXPECT_EQ(ReportedBytes(zone), written) << "not written again";
+  const ZoneInfo now = device_->Report(zone, 1)->front();
+  EXPECT_TRUE(now.condition == ZoneCondition::kFull || now.write_pointer.value == written)
+      << "finished in the background, perhaps; not written again, which would be far from filling it";
   RemountHealthy();
   for (char c = 'a'; c < 'h'; ++c) EXPECT_EQ(Get(std::string(1, c) + ".sst"), Content(c));
 }
