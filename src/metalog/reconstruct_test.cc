@@ -63,6 +63,19 @@ class ReconstructTest : public testing::Test {
   const Superblock superblock_ = SuperblockFor(device_->geometry(), kMetadataZones);
 };
 
+// Its checksum fits, and it says that it holds all commits there will ever be: to list them takes all memory.
+TEST_F(ReconstructTest, AFrameThatClaimsMoreCommitsThanItHasBytesIsPassedOver) {
+  Commit(100, 3);
+  LogSurvey survey = Survey();
+  for (SurveyedFrame& frame : survey.generations.back().frames) {
+    if (frame.kind == FrameKind::kCommit && frame.first_sequence == 3) frame.last_sequence = 50'000'000;
+  }
+  const auto found = Reconstruct(*device_, superblock_, survey);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->sequence, 2u);
+  EXPECT_TRUE(Has(*found, 101));
+}
+
 TEST_F(ReconstructTest, ASoundLogLosesNothing) {
   Commit(100, 5, true);
   Commit(200, 5);
