@@ -270,6 +270,7 @@ set(ZENFS_TESTS_volume
   volume/volume_cost_test.cc
   volume/volume_files_test.cc
   volume/volume_flush_kill_test.cc
+  volume/volume_flush_loss_test.cc
   volume/volume_flush_test.cc
   volume/volume_metrics_test.cc
   volume/volume_names_test.cc

@@ -1,5 +1,4 @@
 // Flush by shared memory: what was flushed survives the death of the process, and what mounts say of it.
-#include <fmt/format.h>
 #include <atomic>
 
 #include "base/sync_point.h"
@@ -254,33 +253,6 @@ TEST_F(VolumeFlushTest, BuffersThatAreGoneAreANoticeAndWhatWasSyncedIsThere) {
   EXPECT_EQ(Get("1.log"), "synced");
   ASSERT_EQ(volume_->notices().size(), 1u);
   EXPECT_NE(volume_->notices()[0].find(directory_), std::string::npos);
-}
-
-// A drive that is unplugged for a moment: its cache is gone, and with it the middle of what was flushed; the host and the
-// buffers with the end of it are still there.
-TEST_F(VolumeFlushTest, ADeviceThatLostItsCacheMountsWithWhatWasSyncedAndANotice) {
-  // How much of it the background has sent to the device is its affair: all of it sometimes, and then nothing is told.
-  bool told = false;
-  for (int i = 0; i < 50 && !told; ++i) {
-    const std::string name = fmt::format("{}.log", i);
-    Open(name);
-    ASSERT_TRUE(IsOk(file_->Append(AsBytes("synced, "))));
-    ASSERT_TRUE(IsOk(file_->Sync()));
-    ASSERT_TRUE(IsOk(AppendAndFlush(std::string(400'000, 'f'))));  // more than a buffer holds
-    ASSERT_TRUE(IsOk(AppendAndFlush("the end")));
-    End();
-    Use(device_->Image(LossPolicy::LoseAll()));
-    ASSERT_TRUE(Mount());
-    EXPECT_EQ(Get(name), "synced, ");
-    for (const std::string& notice : volume_->notices()) {
-      told = true;
-      EXPECT_NE(notice.find(name), std::string::npos) << notice;
-      EXPECT_NE(notice.find("the device has lost them"), std::string::npos) << notice;
-    }
-  }
-  EXPECT_TRUE(told);
-  EXPECT_TRUE(IsOk(volume_->Unmount()));
-  EXPECT_TRUE(Buffers().empty());
 }
 
 TEST_F(VolumeFlushTest, DamagedBuffersKeepTheVolumeFromMountingUntilTheyAreGivenUp) {

@@ -1,0 +1,37 @@
+// What was flushed and not synced, when the device loses it and the host does not.
+#include <fmt/format.h>
+
+#include "volume/volume_flush_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+// A drive that is unplugged for a moment: its cache is gone, and with it the middle of what was flushed; the host and the
+// buffers with the end of it are still there.
+TEST_F(VolumeFlushTest, ADeviceThatLostItsCacheMountsWithWhatWasSyncedAndANotice) {
+  // How much of it the background has sent to the device is its affair: all of it sometimes, and then nothing is told.
+  bool told = false;
+  for (int i = 0; i < 50 && !told; ++i) {
+    const std::string name = fmt::format("{}.log", i);
+    Open(name);
+    ASSERT_TRUE(IsOk(file_->Append(AsBytes("synced, "))));
+    ASSERT_TRUE(IsOk(file_->Sync()));
+    ASSERT_TRUE(IsOk(AppendAndFlush(std::string(400'000, 'f'))));  // more than a buffer holds
+    ASSERT_TRUE(IsOk(AppendAndFlush("the end")));
+    End();
+    Use(device_->Image(LossPolicy::LoseAll()));
+    ASSERT_TRUE(Mount());
+    EXPECT_EQ(Get(name), "synced, ");
+    for (const std::string& notice : volume_->notices()) {
+      told = true;
+      EXPECT_NE(notice.find(name), std::string::npos) << notice;
+      EXPECT_NE(notice.find("the device has lost them"), std::string::npos) << notice;
+    }
+  }
+  EXPECT_TRUE(told);
+  EXPECT_TRUE(IsOk(volume_->Unmount()));
+  EXPECT_TRUE(Buffers().empty());
+}
+
+}  // namespace
+}  // namespace zenfs
