@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 namespace zenfs {
-namespace {
 
 std::string_view SeverityName(Severity severity) {
   switch (severity) {
@@ -13,6 +12,8 @@ std::string_view SeverityName(Severity severity) {
   }
   return "error";
 }
+
+namespace {
 
 Json FindingJson(const Finding& finding) {
   Json json{{"severity", SeverityName(finding.severity)}, {"text", finding.text}};

@@ -2,21 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "cli/check_report.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
 namespace {
-
-std::string_view SeverityName(Severity severity) {
-  switch (severity) {
-    case Severity::kNote: return "note";
-    case Severity::kWarning: return "warning";
-    case Severity::kError: return "error";
-  }
-  return "error";
-}
 
 Json ToJson(const ScrubFinding& finding) {
   Json json{{"severity", SeverityName(finding.severity)}, {"text", finding.text}};
