@@ -27,6 +27,15 @@
 #endif
 #ifdef ZENFS_FIBER_TSAN
 #include <sanitizer/tsan_interface.h>
+
+// All fibers of a thread share its thread_local variables, which real threads never do: the functions that set theirs
+// up at the first use look as if they raced.
+extern "C" [[gnu::visibility("default")]] const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() {
+  return "race_top:SlotOfThisThread\n"
+         "race_top:thread_shard_internal\n"
+         "race_top:ThreadShard\n";
+}
 #endif
 
 namespace zenfs {
