@@ -4,6 +4,7 @@ function(zenfs_add_lab_programs)
   add_executable(zenfs_crash_load
     ${PROJECT_SOURCE_DIR}/tests/vm/programs/crash_load.cc
     ${PROJECT_SOURCE_DIR}/tests/vm/programs/acknowledged.cc)
+  set_target_properties(zenfs_crash_load PROPERTIES UNITY_BUILD OFF)  # both files have a Die() of their own
   target_link_libraries(zenfs_crash_load PRIVATE zenfs_rocksdb_plugin zenfs_flags)
   add_library(zenfs_device_trace SHARED ${PROJECT_SOURCE_DIR}/tests/vm/programs/device_trace.cc)
   set_target_properties(zenfs_device_trace PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

@@ -1,7 +1,8 @@
 # One test program per layer, from the *_test.cc beside the code, and one per suite under tests/.
-# Each program is one ctest entry, named after what it tests.
+# Each program is one ctest entry, named after what it tests. One that takes minutes is split into SHARDS, NAME.1 and so
+# on, for ctest to run beside each other; each shard has a report of its own.
 function(zenfs_test_program name)
-  cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "FOLDER;SHARDS" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_SOURCES)
     return()
   endif()
@@ -10,8 +11,17 @@ function(zenfs_test_program name)
   set_target_properties(zenfs_${name}_test PROPERTIES UNITY_BUILD OFF)  # tests have file-local names of their own
   target_link_libraries(zenfs_${name}_test PRIVATE
     ${ARG_LINK} ${ZENFS_RAPIDCHECK} GTest::gmock_main GTest::gtest zenfs_flags)
-  add_test(NAME ${name} COMMAND zenfs_${name}_test)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+  if(NOT ARG_SHARDS)
+    add_test(NAME ${name} COMMAND zenfs_${name}_test)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+    return()
+  endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}.${shard} COMMAND zenfs_${name}_test)
+    set_tests_properties(${name}.${shard} PROPERTIES TIMEOUT 900 ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-reports/zenfs_${name}.${shard}_test.xml")
+  endforeach()
 endfunction()
 
 # Helpers that tests share.
@@ -32,7 +42,7 @@ function(zenfs_add_tests)
   zenfs_test_program(timing FOLDER tests SOURCES ${ZENFS_TESTS_timing} LINK zenfs_emulator)
   zenfs_add_device_timing()
   zenfs_add_crash_model()
-  zenfs_test_program(crash FOLDER tests SOURCES ${ZENFS_TESTS_crash} LINK zenfs_crash_model)
+  zenfs_test_program(crash FOLDER tests SOURCES ${ZENFS_TESTS_crash} LINK zenfs_crash_model SHARDS 4)
   zenfs_add_simulator()
 endfunction()
 
@@ -58,6 +68,7 @@ function(zenfs_add_device_timing)
   set(sources ${ZENFS_DEVICE_TIMING_SOURCES})
   list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/tests/)
   add_executable(zenfs_device_timing ${sources})
+  set_target_properties(zenfs_device_timing PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(zenfs_device_timing PRIVATE
     zenfs_emulator CLI11::CLI11 nlohmann_json::nlohmann_json zenfs_flags)
   if(ZENFS_SANITIZE)
