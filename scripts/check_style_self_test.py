@@ -26,6 +26,11 @@ NAMED = {
     "tests/run_test.py": "def test_b():\n    pass\n",
 }
 
+MUTATION = """import collections
+Mutation = collections.namedtuple("Mutation", "name file old")
+MUTATIONS = (Mutation("one", "src/low/a.cc", "{}"),)
+"""
+
 # What is put into the good tree, and what a finding must then say.
 BAD = [
     (NAMED | {"docs/crash-tests.md": "[`A.Fails`](../src/low/a_test.cc)\n"}, "a_test.cc has no test A.Fails"),
@@ -34,6 +39,8 @@ BAD = [
     (NAMED | {"docs/failures.md": "| D2 | x |\n"}, "D2 names no test"),
     (NAMED | {"docs/failures.md": "| D2 | x | " + GOOD_NAMES}, "no comment above a test of D2 names it"),
     (NAMED | {"docs/device-assumptions.md": "| 1 | x | " + GOOD_NAMES}, "12 is missing"),
+    ({"tests/simulation/simulator/mutations.py": MUTATION.format("int gone;")}, "it replaces is 0 times in src/low/a.cc"),
+    ({"tests/simulation/simulator/mutations.py": MUTATION.format("n")}, "times in src/low/a.cc, not once"),
     ({"src/low/a.cc": "#include \"high/c.h\"\n", "src/high/c.h": "#pragma once\n"}, "low may not include high"),
     ({"src/low/a.cc": '#include "low/none.h"\n'}, "low/none.h does not exist"),
     ({"src/low/a.cc": "int x;\n" * 401}, "401 lines, at most 400"),

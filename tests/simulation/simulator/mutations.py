@@ -18,16 +18,19 @@ class Mutation:
 MUTATIONS = (
     Mutation("no-flush-before-roll-complete", "a generation is complete only when all of it is on stable media",
              "src/metalog/roll.cc",
-             '  ZENFS_RETURN_IF_ERROR(FlushDevice());\n  SyncPoint::Reach("metalog:before-complete");',
+             '  ZENFS_RETURN_IF_ERROR(FlushWrittenSince(run.failed_flushes));\n  SyncPoint::Reach("metalog:before-complete");',
              '  SyncPoint::Reach("metalog:before-complete");'),
     Mutation("no-flush-after-roll-complete", "commits go to a generation only when its completion is on stable media",
-             "src/metalog/roll.cc", "  if (done) done = FlushDevice();\n  if (done) return {};", "  if (done) return {};"),
+             "src/metalog/roll.cc", "  if (done) done = FlushWrittenSince(run.failed_flushes);\n  if (done) return {};",
+             "  if (done) return {};"),
     Mutation("last-commits-left-out-of-roll", "a generation has the commits that were made while it was written",
              "src/metalog/roll.cc", "  TakeLead(run);\n  return WritePending(run);", "  TakeLead(run);\n  return {};"),
     Mutation("commit-without-flush", "a commit is on stable media when it returns",
              "src/metalog/commit.cc",
-             "EncodeCommit(lists), batch.first_sequence, batch.last_sequence()));\n  return FlushDevice();",
-             "EncodeCommit(lists), batch.first_sequence, batch.last_sequence()));\n  return {};"),
+             "EncodeCommit(lists), batch.first_sequence, batch.last_sequence()));\n"
+             "  return FlushWrittenSince(failed_flushes);",
+             "EncodeCommit(lists), batch.first_sequence, batch.last_sequence()));\n"
+             "  static_cast<void>(failed_flushes);\n  return {};"),
     Mutation("data-not-flushed-before-commit", "data is on stable media before the commit that points to it is",
              "src/metalog/commit.cc", "batch.flush_data_first ? FlushDevice() : Status{};",
              "batch.flush_data_first ? Status{} : Status{};"),
@@ -45,7 +48,8 @@ MUTATIONS = (
     Mutation("no-seal", "frames behind the end that a mount found are dead for ever", "src/volume/volume_mount.cc",
              "    edits.push_back(std::move(seal));\n", ""),
     Mutation("mount-does-not-flush", "what a mount vouches for is on stable media first", "src/volume/volume_mount.cc",
-             "metalog_->Commit(std::move(edits), {.flush_data_first = true})", "metalog_->Commit(std::move(edits), {})"),
+             "metalog_->Commit(std::move(edits), {.flush_data_first = true, .failed_flushes = 0})",
+             "metalog_->Commit(std::move(edits), {})"),
     Mutation("ids-reused", "a mount starts above all ids that may have been used", "src/volume/volume_mount.cc",
              "  const std::uint64_t first_id = state.next_id();",
              "  std::uint64_t first_id = 2;\n"
@@ -69,7 +73,10 @@ MUTATIONS = (
              "  if (sink_ != nullptr) for (const Member* member : batch.members) sink_->OnCommitted(*member->edits);\n"
              "  std::vector<const std::string*> lists;"),
     Mutation("moved-without-flush", "only copies on stable media are pointed to", "src/volume/volume_reclaim.cc",
-             "Commit(std::move(edits), true)", "Commit(std::move(edits), false)"),
+             "{.flush_data_first = true, .failed_flushes = copying_since_.load()}", "{}"),
+    Mutation("failed-flush-forgotten", "a flush that works makes nothing durable that was written before one that failed",
+             "src/metalog/commit.cc", "device_.errors().failed_flushes == failed_flushes)\n    return {};",
+             "true)\n    return {};"),
     Mutation("flushed-bytes-forgotten", "what was flushed outlives the process", "src/volume/volume_mount.cc",
              "  ZENFS_RETURN_IF_ERROR(BringBack(state, replayed));", ""),
 )
