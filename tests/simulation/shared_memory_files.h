@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace zenfs {
 
@@ -16,7 +17,8 @@ class SharedMemoryFiles {
  public:
   using Contents = std::map<std::string, std::string>;  // by name
 
-  // A directory of its own on the host's tmpfs, removed with all that is in it.
+  // A directory of its own on the host's tmpfs, removed with all that is in it. One that a killed simulator left is
+  // removed here: a live one's is locked.
   [[nodiscard]] static Result<SharedMemoryFiles> Create();
   ~SharedMemoryFiles();
   SharedMemoryFiles(SharedMemoryFiles&& other) noexcept;
@@ -30,9 +32,11 @@ class SharedMemoryFiles {
   static void Tamper(Contents& contents, Random& random);
 
  private:
-  explicit SharedMemoryFiles(std::string directory) : directory_(std::move(directory)) {}
+  SharedMemoryFiles(std::string directory, UniqueFd lock)
+      : directory_(std::move(directory)), lock_(std::move(lock)) {}
 
   std::string directory_;
+  UniqueFd lock_;
 };
 
 }  // namespace zenfs
