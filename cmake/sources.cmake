@@ -146,6 +146,7 @@ set(ZENFS_TESTS_metalog
   metalog/metalog_group_test.cc
   metalog/metalog_roll_test.cc
   metalog/metalog_test.cc
+  metalog/metazones_test.cc
   metalog/probe_test.cc
   metalog/reconstruct_test.cc
 )

@@ -55,9 +55,8 @@ Status GenerationWriter::CloseZone() {
 Status GenerationWriter::BeginZone() {
   const ZoneId previous = chain_.empty() ? kNoZone : zone();
   if (!chain_.empty()) ZENFS_RETURN_IF_ERROR(CloseZone());
-  std::vector<ZoneId> keep = keep_;
-  keep.insert(keep.end(), chain_.begin(), chain_.end());
-  ZENFS_ASSIGN_OR_RETURN(const Metazones::Target target, zones_.Take(keep, chain_.empty() ? after_ : zone()));
+  ZENFS_ASSIGN_OR_RETURN(const Metazones::Target target,
+                         zones_.Take(keep_, chain_, chain_.empty() ? after_ : zone()));
   chain_.push_back(target.zone);
   seed_ = FrameSeed::Of(superblock_.seed, target.zone, generation_, salt_);
   capacity_ = target.capacity;

@@ -172,12 +172,17 @@ Status MetalogImpl::BeginWriting() {
   // What a roll left unfinished is judged once: it must not be found complete by a later mount.
   if (newer_traces_) zones_.ResetAllBut(chain);
   zones_.FinishSuperseded(chain, spare_slots_);
-  if (tail_is_clean) return {};
+  // The zones of the log outlive all others, which hold the copies that the mount believed.
+  const bool superblock_is_there = zones_.HoldSuperblock(chain);
+  if (tail_is_clean && superblock_is_there) return {};
   if (Status rolled = Roll(); !rolled) {
-    return Fail(Code::kReadOnly,
-                fmt::format("{}: the metadata log ends in a torn frame and cannot be moved to another "
-                            "zone ({}); mount read-only",
-                            device_.name(), rolled.error().ToString()));
+    return Fail(
+        Code::kReadOnly,
+        fmt::format("{}: {} and the metadata log cannot be moved to another zone ({}); mount read-only",
+                    device_.name(),
+                    superblock_is_there ? "the metadata log ends in a torn frame"
+                                        : "the superblock is damaged where the metadata log stands",
+                    rolled.error().ToString()));
   }
   return {};
 }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
+#include "base/aligned_buffer.h"
 #include "format/frame.h"
 
 namespace zenfs {
@@ -23,7 +25,7 @@ MetazoneLayout::MetazoneLayout(std::uint32_t block)
       frames_at(header_at + RoundUp(512, block)) {}
 
 Metazones::Metazones(ZonedDevice& device, const Superblock& superblock)
-    : device_(device), zones_(superblock.metadata_zones), layout_(device.geometry().block_size) {}
+    : device_(device), superblock_(superblock), layout_(device.geometry().block_size) {}
 
 void Metazones::Distrust(ZoneId zone, Trust trust) {
   MutexLock lock(mutex_);
@@ -55,9 +57,38 @@ Result<std::uint64_t> Metazones::MakeEmpty(ZoneId zone) {
   return after.front().capacity;
 }
 
+bool Metazones::HoldsSuperblock(ZoneId zone) const {
+  const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
+  AlignedBuffer buffer(layout_.header_at);
+  buffer.Resize(layout_.header_at);
+  if (!report || report->front().WrittenBytes() < buffer.size()) return false;
+  if (!device_.Read(device_.geometry().ZoneStart(zone), buffer.Span())) return false;
+  const Result<Superblock> copy = DecodeSuperblock(buffer.View());
+  return copy && *copy == superblock_;
+}
+
+bool Metazones::HoldSuperblock(std::span<const ZoneId> among) const {
+  return std::ranges::any_of(among, [this](ZoneId zone) { return HoldsSuperblock(zone); });
+}
+
+std::optional<ZoneId> Metazones::LastCopy(std::span<const ZoneId> keep) const {
+  if (HoldSuperblock(keep)) return std::nullopt;
+  for (const ZoneId zone : zones_) {
+    if (!Contains(keep, zone) && HoldsSuperblock(zone)) return zone;
+  }
+  return std::nullopt;
+}
+
 void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
+  const std::optional<ZoneId> last_copy = keep.empty() ? std::nullopt : LastCopy(keep);
   for (const ZoneId zone : zones_) {
     if (Contains(keep, zone)) continue;
+    if (zone == last_copy) {
+      // Nothing is written to it any more, and the device's active slots are counted out.
+      const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
+      if (report && IsActive(report->front().condition)) IgnoreError(device_.Finish(zone));
+      continue;
+    }
     // A bad zone is reset too, if it can be: it may still hold one of the device's active slots.
     if (!MakeEmpty(zone)) Distrust(zone, Trust::kBad);
   }
@@ -72,26 +103,31 @@ void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare
   }
   if (active.size() <= spare) return;
   for (const ZoneId zone : active) {
-    if (!device_.Finish(zone) && !MakeEmpty(zone)) Distrust(zone, Trust::kBad);
+    if (device_.Finish(zone)) continue;
+    if (LastCopy(keep) != zone && !MakeEmpty(zone)) Distrust(zone, Trust::kBad);
   }
 }
 
-Result<Metazones::Target> Metazones::Take(std::span<const ZoneId> keep, ZoneId after) {
-  const auto behind = std::ranges::upper_bound(zones_, after);
-  std::vector<ZoneId> order(behind, zones_.end());
-  order.insert(order.end(), zones_.begin(), behind);
+Result<Metazones::Target> Metazones::Take(std::span<const ZoneId> keep, std::span<const ZoneId> own,
+                                          ZoneId after) {
+  std::vector<ZoneId> order = zones_;
+  std::erase_if(order, [&](ZoneId zone) {
+    return Contains(keep, zone) || Contains(own, zone) || trust(zone) == Trust::kBad;
+  });
+  // What stands in `own` is not durable yet, so a copy there does not count.
+  const std::optional<ZoneId> last_copy = LastCopy(keep);
+  std::ranges::sort(order, {}, [&](ZoneId zone) {
+    return std::tuple(zone == last_copy, trust(zone), zone <= after, zone);
+  });
   std::string why = "all are in use";
-  for (const Trust wanted : {Trust::kGood, Trust::kEndedEarly}) {
-    for (const ZoneId zone : order) {
-      if (Contains(keep, zone) || trust(zone) != wanted) continue;
-      const Result<std::uint64_t> capacity = MakeEmpty(zone);
-      if (capacity && *capacity >= layout_.frames_at + kMinFrameBlocks * layout_.block_size) {
-        return Target{.zone = zone, .capacity = *capacity};
-      }
-      why = capacity ? fmt::format("zone {} holds only {} bytes", zone.value, *capacity)
-                     : capacity.error().ToString();
-      Distrust(zone, Trust::kBad);
+  for (const ZoneId zone : order) {
+    const Result<std::uint64_t> capacity = MakeEmpty(zone);
+    if (capacity && *capacity >= layout_.frames_at + kMinFrameBlocks * layout_.block_size) {
+      return Target{.zone = zone, .capacity = *capacity};
     }
+    why = capacity ? fmt::format("zone {} holds only {} bytes", zone.value, *capacity)
+                   : capacity.error().ToString();
+    Distrust(zone, Trust::kBad);
   }
   return Fail(Code::kNoSpace, fmt::format("no metadata zone is left to write to ({})", why));
 }

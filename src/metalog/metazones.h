@@ -1,11 +1,16 @@
 // The metadata zones of a volume as places to write a generation to: which may be used, and making them
 // empty.
 //
+// A copy of the superblock stands in each of them, and may be damaged in those that a generation is read from. So a zone
+// with a valid copy is not emptied while no zone that is kept has one: the last copy goes only when there is no other zone
+// to write the next one to.
+//
 // Threads: any; mutex_ is a leaf and not held during I/O. Take and ResetAllBut are called by one roll at a
 // time.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,24 +50,33 @@ class Metazones {
   std::uint32_t usable() const EXCLUDES(mutex_);
   const std::vector<ZoneId>& zones() const { return zones_; }
 
-  // Empties every zone that holds something and is not in `keep`. One that cannot be reset becomes bad; that
-  // is no error.
+  // Whether one of `among` has a valid copy of this volume's superblock.
+  bool HoldSuperblock(std::span<const ZoneId> among) const;
+
+  // Empties every zone that holds something and is not in `keep`, but for a last copy of the superblock, unless `keep` is
+  // empty. One that cannot be reset becomes bad; that is no error.
   void ResetAllBut(std::span<const ZoneId> keep) EXCLUDES(mutex_);
   // If more than `spare` zones that are not in `keep` are active, takes all of those out of the device's active zones;
   // they stay readable if the device can finish them.
   void FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare) EXCLUDES(mutex_);
 
-  // An empty zone that is not in `keep`: the next behind `after`, in a circle, if there is a choice.
-  // Errors: kNoSpace when none is left.
-  [[nodiscard]] Result<Target> Take(std::span<const ZoneId> keep, ZoneId after) EXCLUDES(mutex_);
+  // An empty zone that is neither in `keep` nor in `own`, which is what was written of a generation that is not complete:
+  // the next behind `after`, in a circle, if there is a choice. Errors: kNoSpace when none is left.
+  [[nodiscard]] Result<Target> Take(std::span<const ZoneId> keep, std::span<const ZoneId> own, ZoneId after)
+      EXCLUDES(mutex_);
 
  private:
   Trust trust(ZoneId zone) const EXCLUDES(mutex_);
+  // The zone outside `keep` that has a valid copy of the superblock, if none of `keep` has one; the first if there are
+  // several.
+  std::optional<ZoneId> LastCopy(std::span<const ZoneId> keep) const;
+  bool HoldsSuperblock(ZoneId zone) const;
   // The zone's capacity if it is, or could be made, empty.
   Result<std::uint64_t> MakeEmpty(ZoneId zone) EXCLUDES(mutex_);
 
   ZonedDevice& device_;
-  const std::vector<ZoneId> zones_;
+  const Superblock superblock_;
+  const std::vector<ZoneId>& zones_ = superblock_.metadata_zones;
   const MetazoneLayout layout_;
   mutable Mutex mutex_;
   std::map<ZoneId, Trust> trust_ GUARDED_BY(mutex_);

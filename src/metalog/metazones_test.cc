@@ -1,0 +1,122 @@
+// What becomes of the last valid copy of the superblock, when the one beside the current generation is damaged.
+#include "metalog/metazones.h"
+
+#include "base/aligned_buffer.h"
+#include "metalog/metalog_test_util.h"
+#include "metalog/probe.h"
+#include "testing/crash_device.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint32_t kZones = 3;
+constexpr ZoneId kCurrent{1};
+
+// Generation 1 in zone 0, generation 2 in zone 1.
+std::unique_ptr<CrashDevice> Rolled(std::uint32_t slots, std::uint32_t zones) {
+  EmulatorGeometry geometry = SmallGeometry(64 << 10, 5);
+  geometry.max_active = geometry.max_open = slots;
+  auto device = std::make_unique<CrashDevice>(geometry);
+  EXPECT_TRUE(Formatted(*device, zones));
+  const auto log = MustOpen(*device, zones);
+  EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId)));
+  EXPECT_TRUE(log->Roll());
+  EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId + 1)));
+  log->Stop();
+  return device;
+}
+
+// By more than can be found by the CRC.
+void DamageCurrentCopy(ZonedDevice& device) {
+  const auto report = device.Report(kCurrent, 1);
+  ASSERT_TRUE(report);
+  AlignedBuffer zone(report->front().WrittenBytes());
+  zone.Resize(zone.capacity());
+  const DeviceOffset start = device.geometry().ZoneStart(kCurrent);
+  ZENFS_ASSERT_OK(device.Read(start, zone.Span()));
+  std::ranges::fill(zone.Span().subspan(100, 100), std::byte{0x5a});
+  ZENFS_ASSERT_OK(device.Reset(kCurrent));
+  ZENFS_ASSERT_OK(device.Write(start, zone.View()));
+  ZENFS_ASSERT_OK(device.Flush());
+}
+
+class LastSuperblock : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  // A mount that rolls again by itself, and goes on; true if all of it succeeded.
+  static bool MountAndRoll(ZonedDevice& device) {
+    const auto log = Metalog::Open(device, SuperblockFor(device.geometry(), kZones));
+    return log && (*log)->Commit(CreateNamed(kFirstTestId + 2)) && (*log)->Roll();
+  }
+  static void ExpectVolume(CrashDevice& found, const std::string& where) {
+    const auto superblock = ProbeSuperblock(found);
+    ASSERT_TRUE(superblock) << where << ": " << superblock.error().ToString();
+    const auto log = Metalog::Open(found, *superblock);
+    ASSERT_TRUE(log) << where << ": " << log.error().ToString();
+    EXPECT_TRUE(HasFile((*log)->recovered(), kFirstTestId + 1)) << where;
+  }
+  static void ExpectVolumeAfterLossOfPower(const CrashDevice& device, const std::string& where) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const LossPolicy policy = seed == 0   ? LossPolicy::KeepAll()
+                                : seed == 1 ? LossPolicy::LoseAll()
+                                            : LossPolicy::Random(seed);
+      ExpectVolume(*device.Image(policy), fmt::format("{}, seed {}", where, seed));
+      if (HasFatalFailure()) return;
+    }
+  }
+};
+
+TEST_P(LastSuperblock, IsWrittenAnewByAMount) {
+  const auto device = Rolled(GetParam(), kZones);
+  DamageCurrentCopy(*device);
+  {
+    const auto log = MustOpen(*device, kZones);
+    EXPECT_EQ(log->stats().rolls, 1u);
+    ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 2)));
+  }
+  EXPECT_TRUE(ProbeSuperblock(*device));
+  const auto again = MustOpen(*device, kZones);
+  EXPECT_EQ(again->recovered().files().size(), 3u);
+  EXPECT_EQ(again->stats().rolls, 0u);
+}
+
+TEST_P(LastSuperblock, OutlivesALossOfPowerAtEachCommandOfAMount) {
+  const auto damaged = Rolled(GetParam(), kZones);
+  DamageCurrentCopy(*damaged);
+  bool finished = false;
+  for (std::uint64_t last = 0; !finished; ++last) {
+    const auto device = damaged->Image(LossPolicy::KeepAll());
+    device->StopAfter(last);
+    finished = MountAndRoll(*device);
+    ASSERT_TRUE(finished || device->stopped());
+    ExpectVolumeAfterLossOfPower(*device, fmt::format("after command {}", last));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(LastSuperblock, OutlivesARollOfALogWhoseCopyWasDamagedWhileItWasOpen) {
+  bool finished = false;
+  for (std::uint64_t last = 0; !finished; ++last) {
+    const auto device = Rolled(GetParam(), kZones);
+    {
+      const auto log = MustOpen(*device, kZones);
+      DamageCurrentCopy(*device);
+      device->StopAfter(device->commands() + last);
+      finished = log->Roll().has_value();
+    }
+    ExpectVolumeAfterLossOfPower(*device, fmt::format("after command {}", last));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// There is nowhere else to write the next one to; the old generation stays until the new one is complete.
+TEST_P(LastSuperblock, GivesWayWhereThereIsNoOtherZone) {
+  const auto device = Rolled(GetParam(), 2);
+  DamageCurrentCopy(*device);
+  EXPECT_EQ(MustOpen(*device, 2)->stats().rolls, 1u);
+  ExpectVolume(*device, "after the mount");
+}
+
+INSTANTIATE_TEST_SUITE_P(Slots, LastSuperblock, ::testing::Values(0u, 2u, 3u));
+
+}  // namespace
+}  // namespace zenfs
