@@ -1,21 +1,50 @@
 #include "format/superblock_correction.h"
 
+#include <bit>
+#include <cstring>
 #include <vector>
 
+#include "base/crc32c.h"
+
 namespace zenfs {
+namespace {
+
+constexpr std::size_t kSuperblockCrcAt = 8;
+constexpr std::size_t kSuperblockCoveredAt =
+    kSuperblockCrcAt + sizeof(std::uint32_t);         // by the CRC, from there to the end
+constexpr std::uint32_t kCrcPolynomial = 0x82f63b78;  // of CRC-32C, its lowest power first
+
+// The bit of a superblock that, turned round, makes CRCs meet that differ by `difference`.
+//
+// A CRC is linear: what a flipped bit changes it by depends on how many bits stand behind it and on nothing else. The last
+// bit changes it by the polynomial, and each one before it by a step of the division more.
+std::optional<std::size_t> FlippedBit(std::uint32_t difference) {
+  if (std::has_single_bit(difference))
+    return kSuperblockCrcAt * 8 + static_cast<unsigned>(std::countr_zero(difference));
+  std::uint32_t change = kCrcPolynomial;
+  for (std::size_t bit = kSuperblockBytes * 8; bit-- > kSuperblockCoveredAt * 8;) {
+    if (change == difference) return bit;
+    change = (change >> 1) ^ ((change & 1) != 0 ? kCrcPolynomial : 0);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<Superblock> CorrectSuperblock(ByteView bytes) {
   if (bytes.size() < kSuperblockBytes) return std::nullopt;
   std::vector<std::byte> block(bytes.begin(), bytes.begin() + kSuperblockBytes);
   const auto damaged = DecodeSuperblock(block);
   if (damaged || damaged.error().code() != Code::kCorruption) return std::nullopt;
-  for (std::size_t bit = 0; bit < kSuperblockBytes * 8; ++bit) {
-    const auto mask = static_cast<std::byte>(1u << (bit % 8));
-    block[bit / 8] ^= mask;
-    if (auto corrected = DecodeSuperblock(block)) return *std::move(corrected);
-    block[bit / 8] ^= mask;
-  }
-  return std::nullopt;
+  std::uint32_t stored = 0;
+  std::memcpy(&stored, block.data() + kSuperblockCrcAt, sizeof stored);
+  const std::uint32_t found = Crc32c(ByteView(block).subspan(kSuperblockCoveredAt));
+  const std::optional<std::size_t> bit = FlippedBit(stored ^ found);
+  if (!bit) return std::nullopt;
+  block[*bit / 8] ^= static_cast<std::byte>(1u << (*bit % 8));
+  auto corrected = DecodeSuperblock(block);
+  if (!corrected) return std::nullopt;
+  return *std::move(corrected);
 }
 
 }  // namespace zenfs
