@@ -160,7 +160,7 @@ class Check {
     std::uint64_t total = 0;
     for (const auto& [id, record] : context_.state.files()) total += record->ExtentsEnd();
     std::uint64_t done = 0;
-    AlignedBuffer buffer(kReadBytes);
+    AlignedBuffer buffer;  // as large as the extents ask for
     for (const auto& [id, record] : context_.state.files()) {
       for (const Extent& extent : record->extents) {
         if (!ReadExtent(*record, extent, buffer)) break;
@@ -174,8 +174,10 @@ class Check {
   bool ReadExtent(const FileRecord& file, const Extent& extent, AlignedBuffer& buffer) {
     if (!LiesInOneZone(extent, context_.device.geometry())) return true;  // CheckExtents has said it
     const std::uint64_t length = RoundUp(extent.length, context_.device.geometry().block_size);
+    const std::uint64_t piece = std::min(kReadBytes, length);
+    if (buffer.capacity() < piece) buffer = AlignedBuffer(piece);
     for (std::uint64_t at = 0; at < length; at += buffer.size()) {
-      buffer.Resize(std::min(kReadBytes, length - at));
+      buffer.Resize(std::min(piece, length - at));
       const Status read = context_.device.Read(extent.place + at, buffer.Span());
       if (read) continue;
       if (!still_there_(file)) return false;
