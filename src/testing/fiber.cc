@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ZENFS_FIBER_ASAN 1
@@ -23,6 +24,7 @@
 #endif
 
 #ifdef ZENFS_FIBER_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #ifdef ZENFS_FIBER_TSAN
@@ -43,6 +45,9 @@ namespace {
 
 // Sanitizers make frames several times as large.
 constexpr std::size_t kStackBytes = 512 << 10;
+constexpr std::size_t kStacksKept = 64;
+
+thread_local std::vector<std::unique_ptr<FiberStack>> kept;
 
 }  // namespace
 
@@ -57,14 +62,35 @@ FiberStack::FiberStack()
 
 FiberStack::~FiberStack() { munmap(memory_, total_bytes_); }
 
+std::unique_ptr<FiberStack> FiberStack::Take() {
+  std::unique_ptr<FiberStack> stack;
+  if (kept.empty()) {
+    stack = std::make_unique<FiberStack>();
+  } else {
+    stack = std::move(kept.back());
+    kept.pop_back();
+  }
+#ifdef ZENFS_FIBER_ASAN
+  // What the last fiber was left in the middle of is not the next one's.
+  __asan_unpoison_memory_region(stack->bottom(), stack->size());
+#endif
+  return stack;
+}
+
+void FiberStack::GiveBack([[maybe_unused]] std::unique_ptr<FiberStack> stack) {
+#ifndef ZENFS_FIBER_TSAN  // which takes the next fiber's use of the same memory for a race
+  if (kept.size() < kStacksKept) kept.push_back(std::move(stack));
+#endif
+}
+
 Fiber::Fiber() : began_(true) {
 #ifdef ZENFS_FIBER_TSAN
   sanitizer_thread_ = __tsan_get_current_fiber();
 #endif
 }
 
-Fiber::Fiber(std::unique_ptr<FiberStack> stack, std::function<void()> body)
-    : stack_(std::move(stack)),
+Fiber::Fiber(std::function<void()> body)
+    : stack_(FiberStack::Take()),
       body_(std::move(body)),
       sanitizer_bottom_(stack_->bottom()),
       sanitizer_size_(stack_->size()) {
@@ -76,6 +102,10 @@ Fiber::Fiber(std::unique_ptr<FiberStack> stack, std::function<void()> body)
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   makecontext(&context_, reinterpret_cast<void (*)()>(&Fiber::Enter), 2, static_cast<unsigned>(self >> 32),
               static_cast<unsigned>(self));
+#ifdef ZENFS_FIBER_ASAN
+  // The address sanitizer would take the red zones off a whole stack with each switch to it.
+  context_.uc_stack = {};
+#endif
 #ifdef ZENFS_FIBER_TSAN
   sanitizer_thread_ = __tsan_create_fiber(0);
   owns_sanitizer_thread_ = true;
@@ -83,6 +113,7 @@ Fiber::Fiber(std::unique_ptr<FiberStack> stack, std::function<void()> body)
 }
 
 Fiber::~Fiber() {
+  if (stack_ != nullptr) FiberStack::GiveBack(std::move(stack_));
 #ifdef ZENFS_FIBER_TSAN
   if (owns_sanitizer_thread_) __tsan_destroy_fiber(sanitizer_thread_);
 #endif

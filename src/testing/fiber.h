@@ -13,11 +13,16 @@
 
 namespace zenfs {
 
-// Memory for a stack, with a page in front of it that must not be touched.
+// Memory for a stack, with a page in front of it that must not be touched. Making one takes system calls, so those that are
+// given back are kept for the next fibers of the same thread of the operating system.
 class FiberStack {
  public:
   FiberStack();
   ~FiberStack();
+
+  static std::unique_ptr<FiberStack> Take();
+  static void GiveBack(std::unique_ptr<FiberStack> stack);
+
   FiberStack(const FiberStack&) = delete;
   FiberStack& operator=(const FiberStack&) = delete;
 
@@ -34,16 +39,15 @@ class Fiber {
  public:
   // What the calling thread runs already; it has the stack of that thread.
   Fiber();
-  // `body` begins with the first switch to the fiber and must never return: it switches away for the last time.
-  Fiber(std::unique_ptr<FiberStack> stack, std::function<void()> body);
+  // `body` begins with the first switch to the fiber and must never return: it switches away for the last time. The fiber
+  // is destroyed after that, or when nobody will switch to it any more.
+  explicit Fiber(std::function<void()> body);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
   // `from` is the fiber that runs. Returns when somebody switches back to it. `for_good`: nobody will.
   static void Switch(Fiber& from, Fiber& to, bool for_good = false);
-  // Of a fiber that was left for good, for the next one.
-  std::unique_ptr<FiberStack> TakeStack() { return std::move(stack_); }
 
  private:
   static void Enter(unsigned high, unsigned low);

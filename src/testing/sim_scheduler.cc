@@ -123,15 +123,8 @@ std::unique_ptr<Scheduler::ThreadHandle> SimScheduler::Start(std::function<void(
   SimThread& thread = *owned;
   thread.number = threads_.size();
   threads_.push_back(std::move(owned));
-  std::unique_ptr<FiberStack> stack;
-  if (stacks_.empty()) {
-    stack = std::make_unique<FiberStack>();
-  } else {
-    stack = std::move(stacks_.back());
-    stacks_.pop_back();
-  }
   SanitizerRelease(&thread);
-  thread.fiber = std::make_unique<Fiber>(std::move(stack), [this, &thread, body = std::move(body)] {
+  thread.fiber = std::make_unique<Fiber>([this, &thread, body = std::move(body)] {
     SanitizerAcquire(&thread);
     body();
     Fiber* self = nullptr;
@@ -163,13 +156,8 @@ Fiber& SimScheduler::End(SimThread& thread) {
   return *next.fiber;
 }
 
-// After the join nobody knows of the thread: its stack is for the next.
-void SimScheduler::Finish(SimThread& thread) {
-#if !defined(__SANITIZE_THREAD__)  // which takes the next fiber's use of the same memory for a race
-  stacks_.push_back(thread.fiber->TakeStack());
-#endif
-  threads_[thread.number] = nullptr;
-}
+// After the join nobody knows of the thread.
+void SimScheduler::Finish(SimThread& thread) { threads_[thread.number] = nullptr; }
 
 // --- who goes on ---
 
@@ -263,26 +251,32 @@ void SimScheduler::Lock(const void* mutex) {
   Take(mutex);
 }
 
+SimScheduler::SimThread* SimScheduler::OwnerOf(const void* mutex) const {
+  const auto lock = std::ranges::find(locked_, mutex, &Locked::mutex);
+  return lock == locked_.end() ? nullptr : lock->owner;
+}
+
 void SimScheduler::Take(const void* mutex) {
-  while (owners_.contains(mutex)) {
-    if (owners_[mutex] == current_) Stuck("a thread locks a mutex that it holds");
+  while (SimThread* const owner = OwnerOf(mutex)) {
+    if (owner == current_) Stuck("a thread locks a mutex that it holds");
     Block(mutex, Time::max());
   }
-  owners_[mutex] = current_;
+  locked_.push_back({mutex, current_});
   SanitizerAcquire(mutex);
 }
 
 bool SimScheduler::TryLock(const void* mutex) {
   const Unwatched unwatched;
   Step();
-  if (owners_.contains(mutex)) return false;
+  if (OwnerOf(mutex) != nullptr) return false;
   Take(mutex);
   return true;
 }
 
 void SimScheduler::Release(const void* mutex) {
   SanitizerRelease(mutex);
-  owners_.erase(mutex);
+  const auto lock = std::ranges::find(locked_, mutex, &Locked::mutex);
+  if (lock != locked_.end()) locked_.erase(lock);
   WakeAllOn(mutex);
 }
 
@@ -347,10 +341,9 @@ std::chrono::system_clock::time_point SimScheduler::WallNow() {
 std::string SimScheduler::Describe() const {
   std::string text;
   for (const SimThread* thread : waiting_) {
-    const auto owner = owners_.find(thread->waits_for);
-    text += fmt::format(
-        "; thread {} waits{}", thread->number,
-        owner == owners_.end() ? "" : fmt::format(" for a lock of thread {}", owner->second->number));
+    const SimThread* const owner = OwnerOf(thread->waits_for);
+    text += fmt::format("; thread {} waits{}", thread->number,
+                        owner == nullptr ? "" : fmt::format(" for a lock of thread {}", owner->number));
   }
   return text;
 }

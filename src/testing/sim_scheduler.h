@@ -17,7 +17,6 @@
 #include <deque>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/random.h"
@@ -72,6 +71,10 @@ class SimScheduler final : public Scheduler {
   using Time = std::chrono::steady_clock::time_point;
   struct SimThread;
   class Handle;
+  struct Locked {
+    const void* mutex = nullptr;
+    SimThread* owner = nullptr;
+  };
 
   // A point at which somebody else may go on.
   void Step();
@@ -86,6 +89,7 @@ class SimScheduler final : public Scheduler {
   bool JumpToNextDeadline();
   void Release(const void* mutex);
   void Take(const void* mutex);
+  SimThread* OwnerOf(const void* mutex) const;
   Fiber& End(SimThread& thread);
   void Finish(SimThread& thread);
   std::string Describe() const;
@@ -97,8 +101,7 @@ class SimScheduler final : public Scheduler {
   std::vector<std::unique_ptr<SimThread>> threads_;  // by number; those that ended and were joined are null
   std::vector<SimThread*> ready_;
   std::vector<SimThread*> waiting_;
-  std::unordered_map<const void*, SimThread*> owners_;  // of locked mutexes
-  std::vector<std::unique_ptr<FiberStack>> stacks_;     // to be used again
+  std::vector<Locked> locked_;  // few at any time
   SimThread* current_ = nullptr;
   std::unique_ptr<Fiber> outside_;
   std::uint64_t fingerprint_ = 0xcbf29ce484222325u;
