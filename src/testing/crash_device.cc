@@ -109,11 +109,15 @@ CrashDevice::Images CrashDevice::EnumerateImages(std::size_t limit) const {
 
 std::unique_ptr<CrashDevice> CrashDevice::ImageBy(LossPolicy policy) const {
   if (policy.kind == LossPolicy::Kind::kKeepAll) {
+    std::vector<ZoneHistory> zones = zones_;
+    if (dropped_) {
+      for (ZoneHistory& zone : zones) zone.LoseCache();
+    }
     std::vector<ZoneImage> images;
-    for (const ZoneHistory& zone : zones_) images.push_back(zone.live);
+    for (const ZoneHistory& zone : zones) images.push_back(zone.live);
     std::unique_ptr<CrashDevice> image(new CrashDevice(emulator_geometry_, std::move(images)));
     MutexLock lock(image->mutex_);
-    image->zones_ = zones_;  // unflushed commands stay so: the power may still go
+    image->zones_ = std::move(zones);  // unflushed commands stay so: the power may still go
     image->identity_ = identity_;
     return image;
   }
@@ -136,6 +140,22 @@ std::unique_ptr<CrashDevice> CrashDevice::ImageOf(const std::vector<ZoneLoss>& l
   std::unique_ptr<CrashDevice> image(new CrashDevice(emulator_geometry_, std::move(images)));
   image->identity_ = identity_;
   return image;
+}
+
+void CrashDevice::DropCache(std::uint64_t seed) {
+  MutexLock lock(mutex_);
+  Random random(seed);
+  for (ZoneHistory& zone : zones_) {
+    for (ZoneCommand& drop : RandomDrops(zone, geometry_.block_size, random)) {
+      zone.Add(std::move(drop));
+      dropped_ = true;
+    }
+  }
+}
+
+bool CrashDevice::dropped() const {
+  MutexLock lock(mutex_);
+  return dropped_;
 }
 
 Status CrashDevice::SetCondition(ZoneId zone, ZoneCondition condition) {

@@ -26,7 +26,7 @@ namespace zenfs {
 
 struct LossPolicy {
   enum class Kind {
-    kKeepAll,  // only the process died: everything is there, open zones are open
+    kKeepAll,  // only the process died: everything is there but what DropCache dropped; open zones are open
     kLoseAll,  // nothing unflushed survived
     kRandom,
   };
@@ -61,6 +61,11 @@ class CrashDevice final : public ZonedDevice {
   // otherwise `limit` images, not complete: nothing lost, everything lost, and random ones, the same in every
   // run.
   [[nodiscard]] Images EnumerateImages(std::size_t limit) const EXCLUDES(mutex_);
+
+  // A flush that fails, and loses some of what was not flushed: it is still read until power is lost or the process
+  // dies, and no later flush makes it durable. Does not count as a command.
+  void DropCache(std::uint64_t seed) EXCLUDES(mutex_);
+  bool dropped() const EXCLUDES(mutex_);
 
   // Makes `zone` read-only or offline, durably.
   [[nodiscard]] Status SetCondition(ZoneId zone, ZoneCondition condition) EXCLUDES(mutex_);
@@ -108,6 +113,7 @@ class CrashDevice final : public ZonedDevice {
   std::uint64_t commands_ GUARDED_BY(mutex_) = 0;
   std::optional<std::uint64_t> stop_after_ GUARDED_BY(mutex_);
   bool stopped_ GUARDED_BY(mutex_) = false;
+  bool dropped_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zenfs

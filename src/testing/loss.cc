@@ -41,6 +41,26 @@ BlockRef OldBlock(const ZoneImage& image, std::uint64_t block, std::uint32_t blo
   return std::make_shared<const Block>(std::move(noise));
 }
 
+BlockRef HoleAt(const ZoneImage& image, std::uint64_t block, Hole hole, std::uint32_t block_size,
+                Random& random) {
+  static const BlockRef kUnreadable = std::make_shared<const Block>(Block{{}, true});
+  switch (hole) {
+    case Hole::kZeros: return nullptr;
+    case Hole::kOldData: return OldBlock(image, block, block_size, random);
+    case Hole::kUnreadable: return kUnreadable;
+  }
+  return nullptr;
+}
+
+// What a block of a conventional zone held at the last flush.
+BlockRef BlockBefore(const ZoneHistory& history, std::uint64_t block) {
+  return block < history.durable.blocks.size() ? history.durable.blocks[block] : nullptr;
+}
+
+bool IsConventional(const ZoneImage& image) {
+  return image.state.condition == ZoneCondition::kNotWritePointer;
+}
+
 // Powered up again, no zone is open, and one without data is empty.
 void CloseOpenZone(MachineZone& state) {
   if (!IsActive(state.condition)) return;
@@ -82,20 +102,12 @@ std::vector<std::uint64_t> UnflushedBlocks(const ZoneHistory& history, std::size
 
 ZoneImage AfterLoss(const ZoneHistory& history, const ZoneLoss& loss, std::uint32_t block_size,
                     Random& random) {
-  static const BlockRef kUnreadable = std::make_shared<const Block>(Block{{}, true});
   ZoneImage image = history.durable;
   for (std::size_t i = 0; i < loss.cut; ++i) Apply(image, history.pending[i]);
-  const bool conventional = image.state.condition == ZoneCondition::kNotWritePointer;
+  const bool conventional = IsConventional(image);
   for (const auto& [block, hole] : loss.holes) {
-    if (conventional) {  // an overwrite that did not happen
-      image.blocks[block] = block < history.durable.blocks.size() ? history.durable.blocks[block] : nullptr;
-      continue;
-    }
-    switch (hole) {
-      case Hole::kZeros: image.blocks[block] = nullptr; break;
-      case Hole::kOldData: image.blocks[block] = OldBlock(image, block, block_size, random); break;
-      case Hole::kUnreadable: image.blocks[block] = kUnreadable; break;
-    }
+    image.blocks[block] = conventional ? BlockBefore(history, block)  // an overwrite that did not happen
+                                       : HoleAt(image, block, hole, block_size, random);
   }
   if (loss.written && *loss.written != image.state.written) {
     image.state = {ZoneCondition::kClosed, *loss.written};
@@ -124,6 +136,19 @@ ZoneLoss RandomLoss(const ZoneHistory& history, Random& random) {
     std::erase_if(loss.holes, [&](const auto& hole) { return hole.first >= *loss.written; });
   }
   return loss;
+}
+
+std::vector<ZoneCommand> RandomDrops(const ZoneHistory& history, std::uint32_t block_size, Random& random) {
+  std::vector<ZoneCommand> drops;
+  const std::uint64_t eighths = 1 + random.Below(8);  // of the blocks that go
+  for (const std::uint64_t block : UnflushedBlocks(history, history.pending.size())) {
+    if (random.Below(8) >= eighths) continue;
+    const auto hole = static_cast<Hole>(random.Below(3));
+    BlockRef content = IsConventional(history.live) ? BlockBefore(history, block)
+                                                    : HoleAt(history.live, block, hole, block_size, random);
+    drops.push_back({ZoneCommand::Kind::kDrop, block, {std::move(content)}, history.live.state});
+  }
+  return drops;
 }
 
 std::vector<ZoneLoss> EnumerateLosses(const ZoneHistory& history, std::size_t max_subset_blocks) {

@@ -34,6 +34,10 @@ struct ZoneLoss {
 
 [[nodiscard]] ZoneLoss RandomLoss(const ZoneHistory& history, Random& random);
 
+// What a flush that fails may lose for good: any of the unflushed blocks, each as a command of kind kDrop.
+[[nodiscard]] std::vector<ZoneCommand> RandomDrops(const ZoneHistory& history, std::uint32_t block_size,
+                                                   Random& random);
+
 // Every cut; at each every subset of missing blocks where there are at most `max_subset_blocks` that can be
 // missing, else none missing, all, each alone, and each prefix; every kind of hole; the highest and the
 // lowest write pointer.

@@ -186,6 +186,10 @@ Status SimDevice::Flush() {
   Linger();
   if (Meets(&SimFaults::flush_error))
     return Fail(Code::kIo, fmt::format("{}: injected fault: flush", name()), EIO);
+  if (Meets(&SimFaults::flush_loses)) {
+    device_->DropCache(Below(UINT64_MAX));
+    return Fail(Code::kIo, fmt::format("{}: injected fault: flush, the cache is lost", name()), EIO);
+  }
   Status status = device_->Flush();
   Note(kFlush, 0, status.has_value());
   Linger();

@@ -27,6 +27,7 @@ struct SimFaults {
   std::uint32_t write_unknown = 0;   // it was carried out, and is reported as failed (5)
   std::uint32_t append_twice = 0;    // what was repeated stands twice (5)
   std::uint32_t flush_error = 0;     // nothing was flushed
+  std::uint32_t flush_loses = 0;     // nothing was flushed, and some of it never will be
   std::uint32_t reset_error = 0;     // before or after it was carried out
   std::uint32_t finish_error = 0;    // the same
   std::uint32_t zone_full = 0;       // the zone of a write turns full first (4)

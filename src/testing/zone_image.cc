@@ -6,7 +6,8 @@ namespace zenfs {
 
 void Apply(ZoneImage& image, const ZoneCommand& command) {
   switch (command.kind) {
-    case ZoneCommand::Kind::kWrite: {
+    case ZoneCommand::Kind::kWrite:
+    case ZoneCommand::Kind::kDrop: {
       const std::uint64_t end = command.first_block + command.blocks.size();
       if (image.blocks.size() < end) image.blocks.resize(end);
       std::copy(command.blocks.begin(), command.blocks.end(),
@@ -23,14 +24,18 @@ void Apply(ZoneImage& image, const ZoneCommand& command) {
 }
 
 void ZoneHistory::Add(ZoneCommand command) {
-  Apply(live, command);
+  if (command.kind != ZoneCommand::Kind::kDrop) Apply(live, command);
   pending.push_back(std::move(command));
 }
 
 void ZoneHistory::Flush() {
-  if (pending.empty()) return;
-  durable = live;
+  for (const ZoneCommand& command : pending) Apply(durable, command);
   pending.clear();
+}
+
+void ZoneHistory::LoseCache() {
+  live = durable;
+  for (const ZoneCommand& command : pending) Apply(live, command);
 }
 
 }  // namespace zenfs

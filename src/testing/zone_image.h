@@ -30,10 +30,11 @@ struct ZoneCommand {
     kWrite,  // writes and appends
     kReset,
     kState,  // finish, open, close, and closed implicitly
+    kDrop,   // a flush failed and lost a block: reads find it in the cache until that is gone
   };
   Kind kind = Kind::kState;
-  std::uint64_t first_block = 0;  // kWrite
-  Blocks blocks;                  // kWrite
+  std::uint64_t first_block = 0;  // kWrite, kDrop
+  Blocks blocks;                  // kWrite; kDrop: what stands there instead
   MachineZone after;
 };
 
@@ -46,6 +47,8 @@ struct ZoneHistory {
   // Carries `command` out on the live image and keeps it as one that may be lost.
   void Add(ZoneCommand command);
   void Flush();
+  // The cache is gone, and nothing else: what was dropped shows.
+  void LoseCache();
 };
 
 void Apply(ZoneImage& image, const ZoneCommand& command);

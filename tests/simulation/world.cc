@@ -52,6 +52,8 @@ class World {
   std::string WhyClientsEnded();
   void End();
   std::string LookAtCrash();
+  bool NothingIsLost(LossPolicy loss) const;
+  void Take(std::unique_ptr<CrashDevice> device);
   std::string Look(LossPolicy loss, const std::string& where);
   std::string LookAtSharedMemory();
   std::string CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& power_was_lost);
@@ -127,7 +129,11 @@ std::string World::Mount() {
   device_->SetFaults(round_number_ == 0 ? SimFaults() : plan_.faults);
   auto mounted = MountBorrowed(*device_, Options());
   device_->SetFaults({});
-  if (!mounted && plan_.HasFaults()) mounted = MountBorrowed(*device_, Options());
+  if (!mounted && plan_.HasFaults()) {
+    // What a failed flush lost is to be seen: nobody could tell the next mount otherwise.
+    if (device_->crash_device().dropped()) Take(device_->crash_device().Image(LossPolicy::KeepAll()));
+    mounted = MountBorrowed(*device_, Options());
+  }
   if (!mounted) return "mount: " + mounted.error().ToString();
   volume_ = *std::move(mounted);
   return {};
@@ -230,9 +236,14 @@ std::string World::RunRound(std::uint32_t number) {
   return {};
 }
 
+// A drive that lost what it should have flushed is, for what may be left, one that lost power.
+bool World::NothingIsLost(LossPolicy loss) const {
+  return loss.kind == LossPolicy::Kind::kKeepAll && !device_->crash_device().dropped();
+}
+
 std::string World::Look(LossPolicy loss, const std::string& where) {
   ++outcome_.crashes;
-  const bool died = loss.kind == LossPolicy::Kind::kKeepAll;
+  const bool died = NothingIsLost(loss);
   const auto image = device_->crash_device().Image(loss);
   if (shared_memory_) shared_memory_->Replace(left_in_memory_);
   const std::string why =
@@ -301,17 +312,21 @@ std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& po
   return {};
 }
 
+void World::Take(std::unique_ptr<CrashDevice> device) {
+  device_ = std::make_unique<SimDevice>(std::move(device), plan_.seed + round_number_ + 1);
+  device_->Protect(protected_zones_);
+}
+
 std::string World::GoOn() {
   const LossPolicy loss =
       round().loss_seed % 3 == 0 ? LossPolicy::KeepAll() : LossPolicy::Random(round().loss_seed);
   auto image = device_->crash_device().Image(loss);
-  bool power_was_lost = loss.kind != LossPolicy::Kind::kKeepAll;
+  bool power_was_lost = !NothingIsLost(loss);
   if (std::string why = CrashRecoveries(image, power_was_lost); !why.empty()) return why;
   if (shared_memory_) shared_memory_->Replace(left_in_memory_);
   earlier_ += Histories();
   clients_.clear();
-  device_ = std::make_unique<SimDevice>(std::move(image), plan_.seed + round_number_ + 1);
-  device_->Protect(protected_zones_);
+  Take(std::move(image));
   return {};
 }
 
