@@ -27,12 +27,13 @@ MountOptions Options() {
 }
 
 std::string ReadAll(const FileHandle& file) {
-  std::string text(std::min<std::uint64_t>(file.size(), kReadMax), '\0');
+  const std::uint64_t size = file.size();  // a reader asks the device each time
+  std::string text(std::min<std::uint64_t>(size, kReadMax), '\0');
   const auto n = file.Read(0, std::as_writable_bytes(std::span(text)));
   if (!n) return "error";
   Require(*n <= text.size(), "no more is read than asked for");
   text.resize(*n);
-  return fmt::format("{}:{}", file.size(), text);
+  return fmt::format("{}:{}", size, text);
 }
 
 void CheckEntry(Volume& volume, const std::string& path) {

@@ -10,7 +10,7 @@ from .targets import TARGETS
 SECONDS_PER_INPUT = 25  # more is a hang; the host may be busy
 SANITIZERS = {
     # What makes the sanitizer fast: short stacks, little memory kept back. Leaks are looked for at the end.
-    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=0:malloc_context_size=4:quarantine_size_mb=8:"
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=0:malloc_context_size=1:quarantine_size_mb=8:"
                     "allocator_may_return_null=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
