@@ -341,6 +341,21 @@ TEST_F(MetalogDamageTest, OfflineSpareZoneDoesNotMatter) {
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 9)));
 }
 
+// Else an offline zone could hold what the roll wrote, for all that the next mount knows.
+TEST_F(MetalogDamageTest, ARollWithNowhereToGoDoesNotBegin) {
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(2), ZoneCondition::kOffline));
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(3), ZoneCondition::kReadOnly));
+  {
+    const auto log = MustOpen(*device_, kZones);
+    EXPECT_EQ(log->Roll().error().code(), Code::kNoSpace);
+    ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId)));
+  }
+  const auto log = Metalog::Open(*device_, SuperblockFor(device_->geometry(), kZones));
+  ASSERT_TRUE(log) << log.error().ToString();
+  EXPECT_FALSE(HasFile((*log)->recovered(), kFirstTestId));
+}
+
 // The newest generation is gone with its zone: the older one is intact, but was left behind.
 TEST_F(MetalogDamageTest, OlderGenerationIsNotWrittenWhenTheNewestMayBeOffline) {
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(1), ZoneCondition::kOffline));

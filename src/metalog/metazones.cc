@@ -39,6 +39,11 @@ std::uint32_t Metazones::usable() const {
   return static_cast<std::uint32_t>(zones_.size() - static_cast<std::size_t>(bad));
 }
 
+bool Metazones::HasOther(std::span<const ZoneId> keep) const {
+  return std::ranges::any_of(
+      zones_, [&](ZoneId zone) { return !Contains(keep, zone) && trust(zone) != Trust::kBad; });
+}
+
 Metazones::Trust Metazones::trust(ZoneId zone) const {
   MutexLock lock(mutex_);
   const auto found = trust_.find(zone);

@@ -48,6 +48,8 @@ class Metazones {
   void Distrust(ZoneId zone, Trust trust) EXCLUDES(mutex_);
   // Zones that are not bad.
   std::uint32_t usable() const EXCLUDES(mutex_);
+  // Whether there is one that is neither bad nor in `keep`.
+  bool HasOther(std::span<const ZoneId> keep) const EXCLUDES(mutex_);
   const std::vector<ZoneId>& zones() const { return zones_; }
 
   // Whether one of `among` has a valid copy of this volume's superblock.

@@ -98,8 +98,12 @@ void MetalogImpl::RunRoll() {
 }
 
 Status MetalogImpl::TryRoll(RollRun& run) {
-  ZENFS_RETURN_IF_ERROR(BeginRollInOldZone(run));
   zones_.ResetAllBut(run.current_chain);
+  // Nothing is announced that can't begin: with an offline zone the next mount would have to believe it.
+  if (!zones_.HasOther(run.current_chain)) {
+    return Fail(Code::kNoSpace, "no metadata zone is left to write to (none of the others can be emptied)");
+  }
+  ZENFS_RETURN_IF_ERROR(BeginRollInOldZone(run));
   GenerationWriter::Start start{.salt = RandomSeed(),
                                 .base_sequence = run.base_sequence,
                                 .keep = run.current_chain,
