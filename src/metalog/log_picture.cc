@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/aligned_buffer.h"
 #include "metalog/metazones.h"
-#include "metalog/zone_reader.h"
 
 namespace zenfs {
 namespace {
@@ -34,13 +34,13 @@ Result<LogPicture> TakeLogPicture(ZonedDevice& device, const Superblock& superbl
   const MetazoneLayout layout(device.geometry().block_size);
   LogPicture picture{.zones = {}, .heads = {}, .taken = SteadyNow()};
   ZENFS_ASSIGN_OR_RETURN(picture.zones, ReportZones(device, superblock.metadata_zones));
+  AlignedBuffer block(layout.frames_at - layout.header_at);
+  block.Resize(layout.frames_at - layout.header_at);
   for (const ZoneInfo& info : picture.zones) {
-    const std::uint64_t written = info.WrittenBytes();
     std::optional<LogHeader>& head = picture.heads.emplace_back();
-    if (written < layout.frames_at) continue;
-    ZoneReader reader(device, info.id, layout.frames_at);
-    head = FindLogHeader(reader.View(layout.header_at, layout.frames_at - layout.header_at), superblock.seed,
-                         info.id, layout.block_size);
+    if (info.WrittenBytes() < layout.frames_at) continue;
+    if (!device.Read(info.start + layout.header_at, block.Span())) continue;
+    head = FindLogHeader(block.View(), superblock.seed, info.id, layout.block_size);
   }
   return picture;
 }

@@ -139,11 +139,11 @@ class Survey {
 
   // As the device leaves what a Finish did not write.
   bool IsZeros(const MetadataFlaw& flaw) {
-    constexpr std::uint64_t kPiece = 1 << 20;
-    AlignedBuffer buffer(std::max<std::uint64_t>(kPiece, layout_.block_size));
+    constexpr std::uint64_t kPiece = 1 << 20;  // a multiple of the block size
+    AlignedBuffer buffer(std::min(kPiece, flaw.bytes));
     const std::uint64_t end = flaw.at + flaw.bytes;
     for (std::uint64_t at = flaw.at; at < end; at += buffer.size()) {
-      buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), end - at));
+      buffer.Resize(std::min(kPiece, end - at));
       const DeviceOffset from = device_.geometry().ZoneStart(flaw.zone) + at;
       if (!device_.Read(from, buffer.Span())) return false;
       if (std::ranges::any_of(buffer.View(), [](std::byte b) { return b != std::byte{0}; })) return false;

@@ -42,7 +42,7 @@ Result<Copy> CopyRange(const LogFoldEnv& env, const FramedFile& file, const Fram
                        std::uint64_t extents_end) {
   Copy copy;
   SinkCursor cursor;
-  AlignedBuffer buffer(kCopyBytes);
+  AlignedBuffer buffer(std::min(kCopyBytes, RoundUp(range.to - range.from, env.block_size)));
   for (std::uint64_t at = range.from; at < range.to;) {
     buffer.Resize(std::min(kCopyBytes, range.to - at));
     ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(at, buffer.Span()));
