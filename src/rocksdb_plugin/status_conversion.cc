@@ -45,8 +45,8 @@ IOStatus ToIOStatus(const Error& error, std::string_view doing, std::string_view
 }
 
 IOStatus ToWriteStatus(const Error& error, std::string_view doing, std::string_view path) {
-  IOStatus status = ToIOStatus(error, doing, path);
-  return error.code() == Code::kIo ? Retryable(std::move(status)) : status;
+  if (error.code() != Code::kIo && error.code() != Code::kBusy) return ToIOStatus(error, doing, path);
+  return Retryable(IOStatus::IOError(fmt::format("While {} {}", doing, path), error.ToString()));
 }
 
 IOStatus ToIOStatusOrNotFound(const Error& error, std::string_view doing, std::string_view path) {

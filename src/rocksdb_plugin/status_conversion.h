@@ -28,7 +28,8 @@ namespace zenfs {
 
 // As ToIOStatus, of a call that writes: an error of the device is worth a retry then. It stays with the file it met, but
 // the zone it met is given up, and another file goes elsewhere. RocksDB takes that for an error that DB::Resume may end;
-// without it only opening the database anew would help.
+// without it only opening the database anew would help. A device that stayed busy is such an error too: of a Busy RocksDB
+// takes no notice, and writes on in a log whose last record is not all there.
 [[nodiscard]] IOStatus ToWriteStatus(const Error& error, std::string_view doing, std::string_view path);
 
 [[nodiscard]] inline IOStatus ToWriteStatus(const Status& status, std::string_view doing,

@@ -67,6 +67,8 @@ TEST(StatusConversion, WriteThatFailedOnTheDeviceIsWorthRetryingElsewhere) {
   const auto convert = [](Code code) { return ToWriteStatus(Error(code, "t"), "syncing", "/x"); };
   EXPECT_TRUE(convert(Code::kIo).IsIOError());
   EXPECT_TRUE(convert(Code::kIo).GetRetryable());
+  EXPECT_TRUE(convert(Code::kBusy).IsIOError());
+  EXPECT_TRUE(convert(Code::kBusy).GetRetryable());
   EXPECT_FALSE(convert(Code::kReadOnly).GetRetryable());
   EXPECT_FALSE(convert(Code::kUnknownOutcome).GetRetryable());
   EXPECT_TRUE(ToWriteStatus(Status(), "syncing", "/x").ok());

@@ -46,7 +46,7 @@ IOStatus WritableFile::Append(const Slice& data, const IOOptions&,
     KnownCrc crc;
     const IOStatus readable = HandedOver(verification_info, crc);
     if (!readable.ok()) return readable;
-    return NothingLost(ToIOStatus(file_.handle->Append(Bytes(data), crc), "appending to", file_.path));
+    return NothingLost(ToWriteStatus(file_.handle->Append(Bytes(data), crc), "appending to", file_.path));
   });
 }
 
@@ -64,7 +64,7 @@ IOStatus WritableFile::PositionedAppend(const Slice& data, uint64_t offset, cons
     const IOStatus readable = HandedOver(verification_info, crc);
     if (!readable.ok()) return readable;
     return NothingLost(
-        ToIOStatus(file_.handle->PositionedAppend(Bytes(data), offset, crc), "writing to", file_.path));
+        ToWriteStatus(file_.handle->PositionedAppend(Bytes(data), offset, crc), "writing to", file_.path));
   });
 }
 
