@@ -173,6 +173,7 @@ set(ZENFS_SOURCES_wal
   wal/framed_file.cc
   wal/framed_file_read.cc
   wal/framed_file_rewrite.cc
+  wal/framed_file_send.cc
   wal/log_drain.cc
   wal/log_extent_sink.cc
   wal/log_replay.cc
@@ -187,6 +188,7 @@ set(ZENFS_SOURCES_wal
 set(ZENFS_TESTS_wal
   wal/frame_index_test.cc
   wal/framed_file_model_test.cc
+  wal/framed_file_retry_test.cc
   wal/framed_file_rewrite_test.cc
   wal/framed_file_test.cc
   wal/framed_file_threads_test.cc

@@ -4,8 +4,9 @@
 //
 // Durability, as RocksDB documents it: Flush makes what was appended survive the death of the process, Sync
 // the loss of power. For plain files (SST and the like, which are synced once) Flush does nothing; what
-// survives is what Sync or Close committed. Errors of writing are sticky and come back from every later
-// Append, Sync and Close.
+// survives is what Sync or Close committed. Of a plain file errors of writing are sticky and come back from every later
+// Append, Sync and Close. A framed file keeps what could not be written, and the next Flush, Sync or Close tries again, for
+// all of it; only an Append that failed is final, for appends (docs/faults.md).
 //
 // Threads: any, on one handle too. Concurrent Appends are each atomic, their order is not defined.
 #pragma once

@@ -1,5 +1,5 @@
 // Flushes of the device's cache that fail. What was written before may be lost although a later flush succeeds, so
-// nothing of it may ever be reported as durable.
+// nothing of it may ever be reported as durable, unless it was written anew.
 #include <gmock/gmock.h>
 
 #include "volume/volume_fault_test_rig.h"
@@ -26,13 +26,32 @@ class FlushFaultTest : public VolumeFaultTest {
   static std::string Content(char c) { return std::string(5 * 4096 + 100, c); }
 };
 
-TEST_F(FlushFaultTest, SyncOfALogWhoseFlushFailedFailsForGood) {
+TEST_F(FlushFaultTest, SyncOfALogWhoseFlushFailedIsMadeUpForByWritingItsFramesAnew) {
   const auto log = Create("1.log");
-  ASSERT_TRUE(IsOk(log->Append(AsBytes("lost"))));
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("in doubt"))));
   faulty_->Inject({.command = Command::kFlush, .kth = 2});  // the first is that of the file's creation
   ASSERT_FALSE(log->Sync());
-  EXPECT_FALSE(log->Sync()) << "the next flush succeeds and proves nothing";
-  EXPECT_FALSE(log->Append(AsBytes("more")));
+  const DeviceOffset in_doubt = PlaceOf("1.log");
+  ASSERT_TRUE(IsOk(log->Sync()));
+  EXPECT_NE(PlaceOf("1.log"), in_doubt)
+      << "the next flush succeeds and proves nothing of what was there before";
+  ASSERT_TRUE(IsOk(log->Append(AsBytes(", and more"))));
+  EXPECT_TRUE(IsOk(log->Close()));
+  EXPECT_TRUE(IsOk(WriteFile("2.log", "fine")));
+  RemountHealthy();
+  EXPECT_EQ(Get("1.log"), "in doubt, and more");
+}
+
+TEST_F(FlushFaultTest, LogOfWhichAFlushHasLostWhatOnlyTheDeviceHadStaysFailed) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("lost"))));
+  ASSERT_TRUE(IsOk(log->Flush())) << "to the device";
+  faulty_->Inject({.command = Command::kFlush});
+  ASSERT_FALSE(log->Sync());
+  faulty_->Inject({.command = Command::kRead, .times = kForEver, .bytes = BlockOf("1.log")});
+  const Status again = log->Sync();
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().text(), HasSubstr("bytes 0 to 4, which a flush may have lost"));
   EXPECT_FALSE(log->Close());
   EXPECT_TRUE(IsOk(WriteFile("2.log", "fine")));
 }
@@ -45,7 +64,11 @@ TEST_F(FlushFaultTest, SyncOfALogFailsThatAnothersFlushMayHaveLost) {
   const Status synced = log->Sync();
   ASSERT_FALSE(synced);
   EXPECT_THAT(synced.error().text(), HasSubstr("may be lost although a later one succeeds"));
-  EXPECT_FALSE(log->Sync());
+  const DeviceOffset in_doubt = PlaceOf("1.log");
+  ASSERT_TRUE(IsOk(log->Sync()));
+  EXPECT_NE(PlaceOf("1.log"), in_doubt);
+  RemountHealthy();
+  EXPECT_EQ(Get("1.log"), "written, ");
 }
 
 TEST_F(FlushFaultTest, LogWithoutUnsyncedFramesIsNotTouchedByAnothersFlush) {

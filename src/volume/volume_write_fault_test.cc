@@ -110,20 +110,39 @@ TEST_F(WriteFaultTest, DataThatNoZoneTakesFailsThatFileForGoodAndNoOther) {
   EXPECT_EQ(Get("b.sst"), Content('b'));
 }
 
-TEST_F(WriteFaultTest, LogThatNoZoneTakesFailsForGoodAndTheNextLogDoesNot) {
+TEST_F(WriteFaultTest, LogThatNoZoneTakesIsPlacedByTheNextSyncAndOtherLogsGoOn) {
   const auto log = Create("1.log");
   ASSERT_TRUE(IsOk(log->Append(AsBytes("synced"))));
   ASSERT_TRUE(IsOk(log->Sync()));
   for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kLog}) FailWritesTo(phase);
-  ASSERT_TRUE(IsOk(log->Append(AsBytes(", lost"))));
+  ASSERT_TRUE(IsOk(log->Append(AsBytes(", late"))));
+  const Status failed = log->Sync();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), Code::kIo);
+  EXPECT_THAT(failed.error().text(), HasSubstr("log zone "));
+  EXPECT_FALSE(log->Sync()) << "tried again, in vain";
+  EXPECT_EQ(Get("1.log"), "synced, late") << "kept in memory";
+  faulty_->ClearFaults();
+  EXPECT_TRUE(IsOk(WriteFile("2.log", "next")));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  ASSERT_TRUE(IsOk(log->Append(AsBytes(", more"))));
+  ASSERT_TRUE(IsOk(log->Close()));
+  RemountHealthy();
+  EXPECT_EQ(Get("1.log"), "synced, late, more");
+  EXPECT_EQ(Get("2.log"), "next");
+}
+
+TEST_F(WriteFaultTest, UnmountWritesWhatALogCouldNotPlace) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("synced"))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kLog}) FailWritesTo(phase);
+  ASSERT_TRUE(IsOk(log->Append(AsBytes(", late"))));
   EXPECT_FALSE(log->Sync());
   faulty_->ClearFaults();
-  EXPECT_FALSE(log->Sync());
-  EXPECT_FALSE(log->Append(AsBytes("more")));
-  EXPECT_TRUE(IsOk(WriteFile("2.log", "next")));
+  EXPECT_TRUE(IsOk(volume_->Unmount()));
   RemountHealthy();
-  EXPECT_THAT(Get("1.log"), testing::StartsWith("synced"));
-  EXPECT_EQ(Get("2.log"), "next");
+  EXPECT_EQ(Get("1.log"), "synced, late");
 }
 
 TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {

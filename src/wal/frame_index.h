@@ -31,6 +31,8 @@ class FrameIndex {
   void Append(const Piece& piece) { pieces_.push_back(piece); }
   // Drops all from `offset` on, cutting the piece that holds it.
   void CutAt(std::uint64_t offset);
+  // The bytes of piece `i` are now in another frame, as many of them.
+  void Replace(std::size_t i, const Piece& piece) { pieces_[i] = piece; }
   // Replaces all pieces that end at or before `offset` (a piece boundary) by `pieces`.
   void ReplaceBelow(std::uint64_t offset, std::vector<Piece> pieces);
 

@@ -1,7 +1,5 @@
 #include "wal/framed_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -84,9 +82,19 @@ std::uint64_t FramedFile::size() const {
 Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
   if (crc) ZENFS_RETURN_IF_ERROR(CheckHandoff(bytes.size(), Crc32c(bytes), crc));
   MutexLock lock(mutex_);
+  if (append_error_) append_error_ = AppendAll(bytes);
+  return append_error_;
+}
+
+Status FramedFile::AppendAll(ByteView bytes) {
   while (rewriting_) turn_.Wait(mutex_);
+  const std::uint64_t failures = failures_;
   while (!bytes.empty()) {
-    if (!error_) return error_;
+    if (!error_ && failures_ != failures) return error_;
+    if (!error_ && !busy_) {  // of before this call
+      ZENFS_RETURN_IF_ERROR(SendBuffer(false));
+      continue;
+    }
     if (active_.empty()) BeginBuffer();
     if (active_.room() == 0) {
       if (busy_) {
@@ -102,15 +110,14 @@ Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
       env_.drain->Hurry(id_);
     }
   }
-  return error_;
+  return {};
 }
 
 Status FramedFile::Flush() {
   {
     MutexLock lock(mutex_);
-    if (!error_) return error_;
-    const bool survives =
-        (active_.empty() || active_.survives_process()) && (flight_.empty() || flight_.survives_process());
+    const bool survives = error_.has_value() && (active_.empty() || active_.survives_process()) &&
+                          (flight_.empty() || flight_.survives_process());
     if (survives) return {};
   }
   return WriteOut();
@@ -119,10 +126,10 @@ Status FramedFile::Flush() {
 bool FramedFile::WriteOutOlderThan(SteadyTime before) {
   {
     MutexLock lock(mutex_);
-    if (active_.empty() || !error_) return false;
+    if (active_.empty() || !error_) return false;  // after an error: when somebody asks, not again and again
     if (active_since_ > before) return true;
   }
-  IgnoreError(WriteOut());  // sticky: whoever writes or syncs next is told
+  IgnoreError(WriteOut());  // whoever writes or syncs next makes up for it, or is told
   return false;
 }
 
@@ -140,70 +147,17 @@ Status FramedFile::Sync() { return WriteOutTo(size(), true); }
 Status FramedFile::WriteOutTo(std::uint64_t target, bool sync) {
   SyncPoint::Reach("FramedFile::WriteOutTo");
   MutexLock lock(mutex_);
+  const std::uint64_t failures = failures_;
   for (;;) {
-    if (!error_) return error_;
+    // An error of before this call is no answer: that frame is tried again. One of a try that this call waited for is.
+    if (!error_ && failures_ != failures) return error_;
     target = std::min(target, SizeLocked());  // the file may have been truncated while this waited
-    if ((sync ? stable_end_ : index_.end()) >= target) return {};
+    if (error_ && (sync ? stable_end_ : index_.end()) >= target) return {};
     if (busy_) {
       turn_.Wait(mutex_);
     } else {
       ZENFS_RETURN_IF_ERROR(SendBuffer(sync));
     }
-  }
-}
-
-// Takes the turn, sends what is in the active buffer (if anything) as a frame, publishes it, gives the turn
-// on.
-Status FramedFile::SendBuffer(bool sync) {
-  busy_ = true;
-  std::swap(active_, flight_);
-  const bool has_frame = !flight_.empty();
-  const FrameJob job{.kind = FrameKind::kLogData,
-                     .owner = id_.value,
-                     .sequence = next_sequence_,
-                     .file_offset = flight_.file_offset(),
-                     .stable_sequence = stable_sequence_,
-                     .header_bytes = kFrameHeaderBytes,
-                     .buffer = &flight_.whole(),
-                     .flush = sync};
-  const bool volatile_cache = env_.device->geometry().volatile_cache;
-  if (index_.end() == stable_end_) unstable_since_ = env_.device->errors().failed_flushes;
-  mutex_.Unlock();  // the caller holds it again when this returns
-  Result<std::vector<PlacedFrame>> placed = std::vector<PlacedFrame>();
-  Status flushed;
-  if (has_frame) {
-    placed = env_.log->Write(job);
-  } else if (sync && volatile_cache) {
-    flushed = env_.device->Flush();
-  }
-  mutex_.Lock();
-  if (!placed) {
-    error_ = Fail(placed.error());
-  } else if (!flushed) {
-    error_ = flushed;
-  } else {
-    Publish(*placed);
-    if (sync && volatile_cache && env_.device->errors().failed_flushes != unstable_since_) {
-      error_ = Fail(Code::kIo, fmt::format("file {}: bytes {} to {}: {}", id_.value, stable_end_,
-                                           index_.end(), kLostToAFlush));
-    } else if (sync || !volatile_cache) {
-      stable_sequence_ = next_sequence_ - 1;
-      stable_end_ = index_.end();
-    }
-    flight_.Clear();
-  }
-  busy_ = false;
-  turn_.NotifyAll();
-  return error_;
-}
-
-void FramedFile::Publish(std::vector<PlacedFrame>& placed) {
-  for (PlacedFrame& frame : placed) {
-    index_.Append(frame.ToPiece());
-    FileZone& zone = zones_[frame.pin.zone()];
-    zone.frames += {frame.device_bytes, frame.length};
-    if (!zone.pin.valid()) zone.pin = std::move(frame.pin);
-    next_sequence_ = frame.sequence + 1;
   }
 }
 

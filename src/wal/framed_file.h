@@ -9,8 +9,10 @@
 // index. A Flush does nothing where both buffers outlive the process (staging/), else it is a WriteOut. A buffer
 // outlives the process only if what stands before it in the file does.
 //
-// Errors are sticky: once a frame could not be placed, every later Append, WriteOut and Sync returns that
-// error.
+// After an error of a WriteOut or Sync the bytes are kept, and the next Flush, WriteOut, Sync or Append brings them to the
+// device before anything else (framed_file_send.cc): what could not be placed, and what a failed flush of the device may
+// have lost. It succeeds only if all is where it promises. An Append that failed is final: some of its bytes may have
+// been taken and its caller goes on elsewhere, so every later one fails too.
 //
 // Threads: any. No I/O happens while mutex_ is held; only the leaf locks of LogSpace and ZoneManager come
 // after it.
@@ -95,10 +97,12 @@ class FramedFile {
   struct FoldRange {
     std::uint64_t from = 0;
     std::uint64_t to = 0;
+    std::uint64_t failed_flushes =
+        0;  // of the device when it was chosen: what is read since may be lost otherwise
   };
   FoldRange RangeToFold(ZoneId zone) const EXCLUDES(mutex_);
-  // `extents` hold the bytes of `range`. Fails with kBusy if the range is no longer there (truncated
-  // meanwhile).
+  // `extents` hold the bytes of `range`, read since it was chosen. Fails with kBusy if the range is no longer there
+  // (truncated meanwhile), or if a failed flush of the device may have lost some of it before it was read.
   [[nodiscard]] Result<Rewrite> BeginFold(const FoldRange& range, std::vector<Extent> extents)
       EXCLUDES(mutex_);
   void EndFold(const Rewrite& rewrite, bool committed) EXCLUDES(mutex_);
@@ -118,8 +122,16 @@ class FramedFile {
   };
 
   [[nodiscard]] Status WriteOutTo(std::uint64_t target, bool sync) EXCLUDES(mutex_);
+  [[nodiscard]] Status AppendAll(ByteView bytes) REQUIRES(mutex_);
+  // In framed_file_send.cc.
   [[nodiscard]] Status SendBuffer(bool sync) REQUIRES(mutex_);
-  void Publish(std::vector<PlacedFrame>& placed) REQUIRES(mutex_);
+  [[nodiscard]] Status SendFlight(bool sync) REQUIRES(mutex_);
+  [[nodiscard]] Status PlaceAnew() REQUIRES(mutex_);
+  [[nodiscard]] Status PlaceAnew(const Piece& piece) REQUIRES(mutex_);
+  [[nodiscard]] Status PromiseStable() REQUIRES(mutex_);
+  // A flush has failed since the first frame behind stable_end_ was written.
+  bool MayHaveLost() const REQUIRES(mutex_);
+  void Publish(PlacedFrame frame) REQUIRES(mutex_);
   void BeginBuffer() REQUIRES(mutex_);
   std::uint64_t SizeLocked() const REQUIRES(mutex_);
   [[nodiscard]] Status PlanRead(std::uint64_t offset, ByteSpan into, ReadPlan& plan) const REQUIRES(mutex_);
@@ -146,12 +158,16 @@ class FramedFile {
   std::uint64_t unstable_since_ GUARDED_BY(mutex_) = 0;
   StagedBuffer active_ GUARDED_BY(mutex_);
   SteadyTime active_since_ GUARDED_BY(mutex_);  // when its first byte came
-  StagedBuffer flight_ GUARDED_BY(mutex_);      // its content is not changed while busy_
-  bool hurried_ GUARDED_BY(mutex_) = false;     // the drain has been asked to take the active buffer
-  bool busy_ GUARDED_BY(mutex_) = false;        // a frame is in flight, or a truncation under way
-  bool rewriting_ GUARDED_BY(mutex_) = false;   // a truncation is under way: appends wait
-  bool folding_ GUARDED_BY(mutex_) = false;     // a fold is under way: appends and frames go on
-  Status error_ GUARDED_BY(mutex_);
+  // Its content is not changed while busy_. After an error it is kept; its front may be in the index already.
+  StagedBuffer flight_ GUARDED_BY(mutex_);
+  bool hurried_ GUARDED_BY(mutex_) = false;    // the drain has been asked to take the active buffer
+  bool busy_ GUARDED_BY(mutex_) = false;       // a frame is in flight, or a truncation under way
+  bool rewriting_ GUARDED_BY(mutex_) = false;  // a truncation is under way: appends wait
+  bool folding_ GUARDED_BY(mutex_) = false;    // a fold is under way: appends and frames go on
+  Status error_ GUARDED_BY(mutex_);            // of the last try to send; not of what was made up for since
+  std::uint64_t failures_ GUARDED_BY(mutex_) = 0;  // tries to send that failed
+  bool doubtful_ GUARDED_BY(mutex_) = false;  // a failed flush may have lost the frames behind stable_end_
+  Status append_error_ GUARDED_BY(mutex_);    // of the first Append that failed
 };
 
 }  // namespace zenfs

@@ -22,7 +22,8 @@ Status FramedFile::PlanRead(std::uint64_t offset, ByteSpan into, ReadPlan& plan)
   if (offset >= size || into.empty()) return {};
   plan.total = std::min<std::uint64_t>(into.size(), size - offset);
   into = into.first(plan.total);
-  const std::uint64_t end = offset + plan.total;
+  // What is in both places after an error comes from the buffer.
+  const std::uint64_t end = std::min(offset + plan.total, flight_.empty() ? size : flight_.file_offset());
   for (std::size_t i = index_.Find(offset); i < index_.size() && index_[i].file_offset < end; ++i) {
     const Piece& piece = index_[i];
     const std::uint64_t from = std::max(offset, piece.file_offset);

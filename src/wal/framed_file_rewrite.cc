@@ -29,7 +29,7 @@ std::vector<LogWindow> FramedFile::WindowsUpTo(std::uint64_t end) const {
 
 std::optional<SealLog> FramedFile::SealOfOpenWindow() const {
   MutexLock lock(mutex_);
-  if (!error_ || busy_ || !active_.empty() || !flight_.empty()) return std::nullopt;
+  if (!error_ || busy_ || !active_.empty() || !flight_.empty() || MayHaveLost()) return std::nullopt;
   if (next_sequence_ == open_first_sequence_) return std::nullopt;
   return SealLog{
       .id = id_, .windows = WindowsUpTo(index_.end()), .next_sequence = next_sequence_, .size = index_.end()};
@@ -81,6 +81,7 @@ FramedFile::FoldRange FramedFile::RangeToFold(ZoneId zone) const {
     if (piece.sequence != 0 && geometry.ZoneOf(piece.place) == zone) range.to = piece.end();
   }
   if (range.to != 0) range.from = RoundDown(extents_end_, geometry.block_size);
+  range.failed_flushes = MayHaveLost() ? UINT64_MAX : env_.device->errors().failed_flushes;
   return range;
 }
 
@@ -90,8 +91,8 @@ Result<FramedFile::Rewrite> FramedFile::BeginFold(const FoldRange& range, std::v
   MutexLock lock(mutex_);
   while (rewriting_ || folding_) turn_.Wait(mutex_);
   const std::size_t last = range.to == 0 ? index_.size() : index_.Find(range.to - 1);
-  if (last == index_.size() || index_[last].end() != range.to || extents_end_ < range.from ||
-      extents_end_ >= range.to) {
+  if (range.failed_flushes != env_.device->errors().failed_flushes || last == index_.size() ||
+      index_[last].end() != range.to || extents_end_ < range.from || extents_end_ >= range.to) {
     return Fail(Code::kBusy, fmt::format("file {}: changed while it was folded", id_.value));
   }
   Rewrite rewrite{.end = range.to, .extents = std::move(extents)};

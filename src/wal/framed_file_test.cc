@@ -137,43 +137,6 @@ TEST(FramedFileTest, BytesAppendedWhileAFrameIsInFlightAreReadable) {
   EXPECT_EQ(WalRig::Content(*file), "in flight, being appended");
 }
 
-TEST(FramedFileTest, FrameThatCannotBePlacedIsAStickyError) {
-  WalRig rig(TestGeometry(8, 16));
-  rig.Mount();
-  const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "good"));
-  ASSERT_TRUE(file->Sync());
-  rig.device.Inject({.command = Command::kWrite, .times = 100});
-  ASSERT_TRUE(Append(*file, "bad"));
-  ASSERT_FALSE(file->Sync());
-  rig.device.ClearFaults();
-  EXPECT_EQ(Append(*file, "more").error().code(), Code::kIo);
-  EXPECT_EQ(file->WriteOut().error().code(), Code::kIo);
-  EXPECT_EQ(file->Sync().error().code(), Code::kIo);
-  EXPECT_EQ(file->BeginTruncate(0).error().code(), Code::kIo);
-  EXPECT_EQ(WalRig::Content(*file), "goodbad") << "what was appended stays readable";
-  EXPECT_EQ(rig.Recovered(file->id()), "good");
-}
-
-TEST(FramedFileTest, FailedFlushIsAStickyError) {
-  WalRig rig(TestGeometry(8, 16));
-  rig.Mount();
-  const auto file = rig.NewFile();
-  for (const bool written_before : {true, false}) {
-    const auto each = rig.NewFile();
-    ASSERT_TRUE(Append(*each, "abc"));
-    if (written_before) {
-      ASSERT_TRUE(each->WriteOut());
-    }
-    rig.device.Inject({.command = Command::kFlush});
-    EXPECT_FALSE(each->Sync());
-    EXPECT_FALSE(each->Sync());
-    EXPECT_FALSE(Append(*each, "d"));
-  }
-  EXPECT_TRUE(Append(*file, "other files go on"));
-  EXPECT_TRUE(file->Sync());
-}
-
 TEST(FramedFileTest, UnreadableBlockBetweenTwoFramesDoesNotHideThem) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();

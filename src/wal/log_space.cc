@@ -1,5 +1,9 @@
 #include "wal/log_space.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/sync_point.h"
@@ -51,8 +55,8 @@ void LogSpace::Stop() {
   worker_.Join();
 }
 
-Result<std::vector<PlacedFrame>> LogSpace::Write(const FrameJob& job) {
-  Waiting waiting{.job = &job};
+Status LogSpace::Place(const FrameJob& job, std::vector<PlacedFrame>& placed) {
+  Waiting waiting{.job = &job, .payload_placed = job.placed_before};
   MutexLock lock(mutex_);
   queue_.push_back(&waiting);
   SyncPoint::Reach("LogSpace::Queued");
@@ -70,18 +74,47 @@ Result<std::vector<PlacedFrame>> LogSpace::Write(const FrameJob& job) {
     for (Waiting* each : jobs) each->done = true;
     placed_.NotifyAll();
   }
-  lock.Unlock();
-  if (!waiting.status) {
-    if (job.kind == FrameKind::kLogData) {
-      for (PlacedFrame& frame : waiting.placed) {
-        const ZoneId zone = frame.pin.zone();
-        frame.pin = ZonePin();  // before the background thread looks whether the zone can go
-        RemoveLive(zone, {frame.device_bytes, frame.length});
-      }
+  std::ranges::move(waiting.placed, std::back_inserter(placed));
+  return waiting.status;
+}
+
+Result<std::vector<PlacedFrame>> LogSpace::Write(const FrameJob& job) {
+  std::vector<PlacedFrame> placed;
+  const Status status = Place(job, placed);
+  if (status) return placed;
+  if (job.kind == FrameKind::kLogData) {
+    for (PlacedFrame& frame : placed) {
+      const ZoneId zone = frame.pin.zone();
+      frame.pin = ZonePin();  // before the background thread looks whether the zone can go
+      RemoveLive(zone, {frame.device_bytes, frame.length});
     }
-    return Fail(waiting.status.error());
   }
-  return std::move(waiting.placed);
+  return Fail(status.error());
+}
+
+Status LogSpace::ReadFrame(std::uint64_t owner, const Piece& piece, AlignedBuffer& buffer) {
+  const ZoneId zone = env_.device->geometry().ZoneOf(piece.place);
+  FrameSeed seed;
+  {
+    MutexLock lock(mutex_);
+    const auto it = zones_.find(zone);
+    if (it == zones_.end()) return Fail(Code::kCorruption, fmt::format("zone {} is no log zone", zone.value));
+    const LogZone& reserved = it->second.reservation;
+    seed = FrameSeed::Of(env_.volume, zone, reserved.generation, reserved.salt);
+  }
+  buffer.Resize(piece.frame_bytes);
+  ZENFS_RETURN_IF_ERROR(
+      env_.device->Read(DeviceOffset(piece.place.value - kFrameHeaderBytes), buffer.Span()));
+  const ParsedFrame frame = ParseFrame(buffer.View(), seed, block_, piece.frame_bytes);
+  const FrameHeader& header = frame.header;
+  if (!frame.valid() || header.kind != FrameKind::kLogData || header.owner != owner ||
+      header.sequence != piece.sequence || header.file_offset != piece.file_offset ||
+      header.payload_bytes != piece.length) {
+    return Fail(Code::kCorruption, fmt::format("frame {} of file {} is not in log zone {} any more",
+                                               piece.sequence, owner, zone.value));
+  }
+  buffer.Resize(kFrameHeaderBytes + piece.length);
+  return {};
 }
 
 void LogSpace::AddLive(ZoneId zone, LiveFrames frames) {

@@ -12,7 +12,8 @@
 // Invariants
 //   a frame goes only into a zone whose reservation is durable; its CRC is seeded with that reservation
 //   live(zone) = bytes of frames that a live file points to; a zone is released only when it is 0
-//   a frame whose write failed is written again elsewhere with the same sequence: duplicates are legal
+//   a frame whose write failed is written again elsewhere with the same sequence: duplicates are legal. Frames of a file
+//   with the same sequence begin at the same byte and hold the same bytes, so the one that a mount takes hides nothing
 //
 // Threads: Write from any thread. No I/O and no commit happens while mutex_ is held; only the zone manager's
 // leaf lock comes after it.
@@ -59,6 +60,8 @@ struct FrameJob {
   AlignedBuffer* buffer = nullptr;  // size() = header_bytes + payload
   std::uint64_t epoch = 0;          // 0: that of this mount
   bool flush = false;               // the device's cache is flushed before Write returns
+  std::uint64_t placed_before = 0;  // so many bytes of the payload, from its front, are on the device already
+  bool unsplit = false;             // goes into one zone as a whole; it must have stood in one before
 };
 
 // A frame, or part of one, that is on the device. Keeps its zone from being reset.
@@ -129,6 +132,14 @@ class LogSpace {
 
   // Places the frame; the result has one element unless it was split. On an error nothing was placed.
   [[nodiscard]] Result<std::vector<PlacedFrame>> Write(const FrameJob& job) EXCLUDES(mutex_);
+  // The same for a caller who goes on where an error stopped it: adds to `placed` also then what was placed of the front,
+  // which is the caller's. What is left may be on the device all the same, so the next frame of this file has to be one
+  // that begins with it, with the next sequence. If all was placed the flush has failed.
+  [[nodiscard]] Status Place(const FrameJob& job, std::vector<PlacedFrame>& placed) EXCLUDES(mutex_);
+  // Reads a placed frame of `owner` back, with the header in front, into an empty `buffer` with room for all of
+  // frame_bytes. Errors: those of the read; kCorruption if another frame, or none, stands there.
+  [[nodiscard]] Status ReadFrame(std::uint64_t owner, const Piece& piece, AlignedBuffer& buffer)
+      EXCLUDES(mutex_);
 
   // A live file points to more, or fewer, frames in `zone`. Write has counted what it placed.
   void AddLive(ZoneId zone, LiveFrames frames) EXCLUDES(mutex_);
@@ -168,13 +179,14 @@ class LogSpace {
   // A job in the queue, on its caller's stack.
   struct Waiting {
     const FrameJob* job = nullptr;
-    std::uint64_t payload_placed = 0;
+    std::uint64_t payload_placed = 0;  // with what was there before
     std::uint64_t parts = 0;
     std::vector<PlacedFrame> placed;
     Status status;
     bool done = false;
 
     bool whole() const { return payload_placed + job->header_bytes == job->buffer->size(); }
+    bool settled() const { return whole() || !status; }
   };
   // What the leader takes to the device in one command.
   struct Batch {

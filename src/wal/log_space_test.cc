@@ -161,6 +161,67 @@ TEST(LogSpaceTest, PartsOfAFailedFrameDoNotKeepTheirZone) {
   }
 }
 
+TEST(LogSpaceTest, PlaceTellsWhatWasPlacedBeforeTheErrorAndGoesOnBehindIt) {
+  WalRig rig(TestGeometry(16, kBlocksAZone));
+  rig.Mount();
+  const std::string text = TestText(2 * PayloadOf(kBlocksAZone), 1);
+  TestJob job(5, 1, 0, text);
+  rig.device.Inject({.command = Command::kWrite, .kth = 2, .times = 3});
+  std::vector<PlacedFrame> placed;
+  ASSERT_FALSE(rig.log->Place(job.job, placed));
+  ASSERT_EQ(placed.size(), 1U);
+  TestJob again(5, 2, 0, text);
+  again.job.placed_before = placed.at(0).length;
+  ASSERT_TRUE(rig.log->Place(again.job, placed));
+  ASSERT_EQ(placed.size(), 2U);
+  EXPECT_EQ(placed.at(1).sequence, 2U);
+  EXPECT_EQ(TextAt(rig, placed.at(0)) + TextAt(rig, placed.at(1)), text);
+}
+
+TEST(LogSpaceTest, UnsplitFrameGoesToTheNextZoneAsAWhole) {
+  WalRig rig(TestGeometry(16, kBlocksAZone));
+  rig.Mount();
+  TestJob first(5, 1, 0, TestText(100, 1));
+  const auto a = MustWrite(rig, first);
+  TestJob whole(5, 2, 100, TestText(PayloadOf(kBlocksAZone), 2));
+  whole.job.unsplit = true;
+  const auto b = MustWrite(rig, whole);
+  ASSERT_EQ(b.size(), 1U);
+  EXPECT_NE(b.at(0).pin.zone(), a.at(0).pin.zone());
+  EXPECT_EQ(rig.ConditionOf(a.at(0).pin.zone()), ZoneCondition::kFull) << "gives its slot back";
+  TestJob too_large(5, 3, 0, TestText(PayloadOf(kBlocksAZone) + 1, 3));
+  too_large.job.unsplit = true;
+  EXPECT_EQ(rig.log->Write(too_large.job).error().code(), Code::kNoSpace);
+}
+
+TEST(LogSpaceTest, FrameIsReadBackOnlyIfItIsTheOneThatWasPlaced) {
+  WalRig rig(TestGeometry(16, kBlocksAZone));
+  rig.Mount();
+  TestJob job(5, 1, 70, TestText(5000, 1));
+  const auto placed = MustWrite(rig, job);
+  TestJob behind(5, 2, 5070, TestText(5000, 1));
+  MustWrite(rig, behind);
+  const Piece piece = placed.at(0).ToPiece();
+  const auto read = [&](std::uint64_t owner, const Piece& wanted) {
+    AlignedBuffer buffer(wanted.frame_bytes);
+    const Status status = rig.log->ReadFrame(owner, wanted, buffer);
+    if (!status) return std::string(CodeName(status.error().code()));
+    return std::string(AsText(buffer.View(kFrameHeaderBytes, buffer.size() - kFrameHeaderBytes)));
+  };
+  EXPECT_EQ(read(5, piece), TestText(5000, 1));
+  const std::string lost(CodeName(Code::kCorruption));
+  EXPECT_EQ(read(6, piece), lost);
+  Piece other = piece;
+  other.sequence = 2;
+  EXPECT_EQ(read(5, other), lost);
+  other = piece;
+  other.file_offset = 0;
+  EXPECT_EQ(read(5, other), lost);
+  other = piece;
+  other.place = piece.place + kTestBlock;
+  EXPECT_EQ(read(5, other), lost);
+}
+
 TEST(LogSpaceTest, FlushIsSentOnlyForThoseWhoAskAndOnlyWithAVolatileCache) {
   for (const bool is_volatile : {true, false}) {
     EmulatorOptions options;

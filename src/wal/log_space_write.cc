@@ -25,7 +25,7 @@ void LogSpace::Lead(std::deque<Waiting*> jobs) {
   const Status placed = PlaceAll(jobs);
   bool flush = false;
   for (Waiting* each : jobs) {
-    if (!each->whole()) each->status = placed;
+    if (!each->settled()) each->status = placed;
     flush = flush || (each->whole() && each->job->flush);
   }
   if (!flush || !env_.device->geometry().volatile_cache) return;
@@ -44,9 +44,10 @@ Status LogSpace::PlaceAll(const std::deque<Waiting*>& jobs) {
   const Deadline busy_until = Deadline::After(env_.space_wait);
   for (;;) {
     // Asked first: who just filled a zone must not wait for one that nobody needs yet.
-    if (std::ranges::all_of(jobs, &Waiting::whole)) return {};
+    if (std::ranges::all_of(jobs, &Waiting::settled)) return {};
     if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
     Batch batch = Collect(jobs);
+    if (batch.pieces.empty()) continue;  // whoever is left was refused
     const Status sent = Send(batch);
     if (sent) {
       ended = 0;
@@ -127,8 +128,18 @@ void LogSpace::AddPart(Batch& batch, Waiting& waiting) {
   const std::uint64_t done = waiting.payload_placed;
   const std::uint64_t left = job.buffer->size() - job.header_bytes - done;
   const std::uint64_t room = current_.room - batch.bytes;
-  if (left == 0) return;
+  if (waiting.settled()) return;
   if (room <= job.header_bytes) return AddFiller(batch, room);
+  if (job.unsplit && room < job.header_bytes + left) {
+    if (current_.at + batch.bytes != env_.device->geometry().ZoneStart(current_.zone)) {
+      return AddFiller(batch, room);
+    }
+    waiting.status =
+        Fail(Code::kNoSpace, fmt::format("log zone {}: too small for a frame of {} bytes that stood in "
+                                         "another",
+                                         current_.zone.value, job.header_bytes + left));
+    return;
+  }
   const std::uint64_t payload = std::min<std::uint64_t>(left, room - job.header_bytes);
   const std::uint64_t frame_bytes = job.header_bytes + payload;
   const std::uint64_t device_bytes = RoundUp(frame_bytes, block_);

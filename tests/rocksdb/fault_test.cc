@@ -145,13 +145,60 @@ TEST_F(FaultyDatabase, CompactionThatFailsIsMadeUpForByResume) {
   ExpectResumeBringsAllBack();
 }
 
-TEST_F(FaultyDatabase, WalThatNoZoneTakesIsMadeUpForByOpeningAnew) {
+TEST_F(FaultyDatabase, WalThatNoZoneTakesIsMadeUpForByResume) {
   PutAll(0, 300);
   FailWritesTo({ZonePhase::kEmpty, ZonePhase::kLog});
   EXPECT_TRUE(Put(1).IsIOError());
   EXPECT_FALSE(Put(2).ok());
+  EXPECT_FALSE(db_->Resume().ok()) << "while the device is as it was";
   ExpectAllThere();
+  ExpectResumeBringsAllBack();
+}
+
+TEST_F(FaultyDatabase, WalThatNoZoneTakesIsMadeUpForByOpeningAnewToo) {
+  PutAll(0, 300);
+  FailWritesTo({ZonePhase::kEmpty, ZonePhase::kLog});
+  EXPECT_TRUE(Put(1).IsIOError());
   ExpectOpeningAnewBringsAllBack();
+}
+
+// The first column family that Resume flushes may only be flushed if the log, which holds writes of the others, is synced.
+TEST_F(FaultyDatabase, WalOfSeveralColumnFamiliesIsMadeUpForByResume) {
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  ASSERT_STATUS_OK(db_->CreateColumnFamily(rocksdb::ColumnFamilyOptions(), "other", &other));
+  const auto put_other = [&](int i) {
+    rocksdb::WriteOptions options;
+    options.sync = true;
+    return db_->Put(options, other, KeyOf(i), "of another");
+  };
+  for (int i = 0; i < 100; ++i) ASSERT_STATUS_OK(put_other(i));
+  PutAll(0, 100);
+  FailWritesTo({ZonePhase::kEmpty, ZonePhase::kLog});
+  EXPECT_TRUE(put_other(100).IsIOError());
+  device_->ClearFaults();
+  ASSERT_STATUS_OK(db_->Resume());
+  ASSERT_STATUS_OK(put_other(101));
+  ExpectAllThere();
+  PutAll(100, 200);
+  for (const int i : {0, 99, 101}) {
+    std::string value;
+    EXPECT_STATUS_OK(db_->Get(rocksdb::ReadOptions(), other, KeyOf(i), &value)) << i;
+  }
+  ASSERT_STATUS_OK(db_->DropColumnFamily(other));
+  ASSERT_STATUS_OK(db_->DestroyColumnFamilyHandle(other));
+  Reopen();
+  ExpectAllThere();
+}
+
+TEST_F(FaultyDatabase, WritesBehindAResumeAreThereThoughTheyAreInNoTableYet) {
+  PutAll(0, 300);
+  FailWritesTo({ZonePhase::kEmpty, ZonePhase::kLog});
+  EXPECT_TRUE(Put(1).IsIOError());
+  device_->ClearFaults();
+  ASSERT_STATUS_OK(db_->Resume());
+  PutAll(900, 950);
+  Reopen();
+  ExpectAllThere();
 }
 
 TEST_F(FaultyDatabase, WalZoneThatFailsIsNotNoticed) {
@@ -173,7 +220,7 @@ TEST_F(FaultyDatabase, SyncWhoseCacheFlushFailedIsNotAcknowledged) {
   device_->Inject({.command = Command::kFlush});
   EXPECT_TRUE(Put(1).IsIOError());
   EXPECT_FALSE(Put(1).ok()) << "not by trying again, though that flush would succeed";
-  ExpectOpeningAnewBringsAllBack();
+  ExpectResumeBringsAllBack();
 }
 
 TEST_F(FaultyDatabase, MetadataZoneThatFailsCostsNothingThatWasAcknowledged) {

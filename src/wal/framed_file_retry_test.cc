@@ -1,0 +1,235 @@
+// A framed file after an error: what a later call makes up for, and what a mount finds at each moment of it.
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "device/guarded_device.h"
+#include "wal/wal_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using Command = FaultyDevice::Command;
+using When = FaultyDevice::When;
+
+constexpr std::uint64_t kForEver = FaultyDevice::kForEver;
+
+Status Append(FramedFile& file, std::string_view text) { return file.Append(AsBytes(text)); }
+
+TEST(FramedFileRetryTest, FrameThatCouldNotBePlacedGoesToTheDeviceWithTheNextSync) {
+  WalRig rig(TestGeometry(16, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "good"));
+  ASSERT_TRUE(file->Sync());
+  rig.device.Inject({.command = Command::kWrite, .times = 100});
+  ASSERT_TRUE(Append(*file, ", late"));
+  ASSERT_FALSE(file->Sync());
+  EXPECT_EQ(WalRig::Content(*file), "good, late") << "what was appended stays readable";
+  EXPECT_EQ(rig.Recovered(file->id()), "good");
+  EXPECT_FALSE(file->SealOfOpenWindow()) << "bytes are missing";
+  EXPECT_EQ(file->Sync().error().code(), Code::kIo) << "tried again, in vain";
+  rig.device.ClearFaults();
+  ASSERT_TRUE(file->Sync());
+  EXPECT_EQ(rig.Recovered(file->id()), "good, late");
+  ASSERT_TRUE(Append(*file, ", more"));
+  ASSERT_TRUE(file->Sync());
+  EXPECT_EQ(rig.Recovered(file->id()), "good, late, more");
+}
+
+TEST(FramedFileRetryTest, FlushAppendAndTruncationMakeUpForItToo) {
+  WalRig rig(TestGeometry(64, 16));
+  rig.Mount();
+  const std::function<void(FramedFile&)> calls[] = {[](FramedFile& file) { EXPECT_TRUE(file.Flush()); },
+                                                    [](FramedFile& file) { EXPECT_TRUE(file.WriteOut()); },
+                                                    [](FramedFile& file) {
+                                                      EXPECT_TRUE(Append(file, "e"));
+                                                      EXPECT_TRUE(file.WriteOut());
+                                                    },
+                                                    [&](FramedFile& file) {
+                                                      const auto rewrite = file.BeginTruncate(4);
+                                                      ASSERT_TRUE(rewrite);
+                                                      file.EndTruncate(
+                                                          *rewrite, rig.Commit(rewrite->edits).has_value());
+                                                    }};
+  for (const auto& call : calls) {
+    const auto file = rig.NewFile();
+    ASSERT_TRUE(Append(*file, "abcd"));
+    rig.device.Inject({.command = Command::kWrite, .times = 3});
+    ASSERT_FALSE(file->WriteOut());
+    call(*file);
+    EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
+  }
+}
+
+TEST(FramedFileRetryTest, AppendThatFailedIsFinalAndWhatWasTakenBeforeIsNot) {
+  WalRig rig(TestGeometry(32, 16));
+  rig.buffer_bytes = 8 << 10;
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "taken"));
+  rig.device.Inject({.command = Command::kWrite, .times = 100});
+  EXPECT_EQ(Append(*file, TestText(40'000, 1)).error().code(), Code::kIo);
+  rig.device.ClearFaults();
+  EXPECT_EQ(Append(*file, "more").error().code(), Code::kIo) << "it would stand behind half an append";
+  ASSERT_TRUE(file->Sync());
+  EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
+  EXPECT_EQ(rig.Recovered(file->id()).substr(0, 5), "taken");
+}
+
+TEST(FramedFileRetryTest, PartThatWasPlacedIsNotWrittenAgain) {
+  WalRig rig(TestGeometry(32, 4));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  const std::string text = TestText(5 * kTestBlock, 1);  // more than a zone
+  ASSERT_TRUE(Append(*file, text));
+  rig.device.Inject({.command = Command::kWrite, .kth = 2, .times = 3});
+  ASSERT_FALSE(file->Sync());
+  ASSERT_EQ(file->Pieces().size(), 1U);
+  const Piece first = file->Pieces().front();
+  EXPECT_EQ(WalRig::Content(*file), text);
+  EXPECT_EQ(rig.Recovered(file->id()), text.substr(0, first.length));
+  ASSERT_TRUE(Append(*file, "behind"));
+  ASSERT_TRUE(file->Sync());
+  EXPECT_EQ(file->Pieces().front().place, first.place);
+  EXPECT_EQ(rig.Recovered(file->id()), text + "behind");
+}
+
+// Zones of four blocks: the parts that failed and the parts of the next try end in different places. What a mount would
+// find is looked at before and after each try.
+TEST(FramedFileRetryTest, PartsThatLandedAllTheSameHideNothing) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed);
+    WalRig rig(TestGeometry(80, 4), 2);
+    rig.Mount();
+    const auto file = rig.NewFile();
+    const auto other = rig.NewFile();
+    std::string content;
+    for (int i = 0; i < 12; ++i) {
+      const std::string text = TestText(1 + random.Below(5 * kTestBlock), random.Next());
+      ASSERT_TRUE(Append(*file, text));
+      const std::string before = content;
+      content += text;
+      const When when = std::array{When::kBefore, When::kAfter, When::kPartly}[random.Below(3)];
+      rig.device.Inject({.command = Command::kWrite,
+                         .kth = 1 + random.Below(3),
+                         .times = 3 + random.Below(4),
+                         .when = when});
+      for (bool synced = false; !synced;) {
+        synced = file->Sync().has_value();
+        const std::string found = rig.Recovered(file->id());
+        ASSERT_TRUE(content.starts_with(found)) << "seed " << seed;
+        ASSERT_GE(found.size(), synced ? content.size() : before.size()) << "seed " << seed;
+        ASSERT_EQ(WalRig::Content(*file), content);
+        if (synced || !random.OneIn(2)) continue;
+        // Another file moves the place where the zone ends.
+        IgnoreError(Append(*other, TestText(random.Below(2 * kTestBlock), 1)));
+        IgnoreError(other->WriteOut());
+      }
+      rig.device.ClearFaults();
+    }
+  }
+}
+
+TEST(FramedFileRetryTest, FrameThatAFlushMayHaveLostIsWrittenAnewAsItWas) {
+  WalRig rig(TestGeometry(16, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "stable, "));
+  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, "written before, "));
+  ASSERT_TRUE(file->WriteOut());
+  ASSERT_TRUE(Append(*file, "in this sync"));
+  rig.device.Inject({.command = Command::kFlush});
+  ASSERT_FALSE(file->Sync());
+  const std::vector<Piece> before = file->Pieces();
+  ASSERT_EQ(before.size(), 3U);
+  ASSERT_TRUE(file->Sync());
+  const std::vector<Piece> after = file->Pieces();
+  ASSERT_EQ(after.size(), 3U);
+  EXPECT_EQ(after[0].place, before[0].place) << "nothing was in doubt there";
+  for (const std::size_t i : {1U, 2U}) {
+    EXPECT_NE(after[i].place, before[i].place);
+    EXPECT_EQ(after[i].sequence, before[i].sequence);
+    EXPECT_EQ(after[i].length, before[i].length);
+  }
+  EXPECT_EQ(rig.Recovered(file->id()), "stable, written before, in this sync");
+  ASSERT_TRUE(Append(*file, ", more"));
+  ASSERT_TRUE(file->Sync());
+  EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
+}
+
+TEST(FramedFileRetryTest, FrameThatIsWrittenAnewIsReadOnlyIfItIsNotInTheBuffer) {
+  WalRig rig(TestGeometry(16, 16));
+  rig.Mount();
+  for (const bool written_before : {false, true}) {
+    const auto file = rig.NewFile();
+    ASSERT_TRUE(Append(*file, "abc"));
+    if (written_before) {
+      ASSERT_TRUE(file->WriteOut());
+    }
+    rig.device.Inject({.command = Command::kFlush});
+    ASSERT_FALSE(file->Sync());
+    rig.device.Inject({.command = Command::kRead, .times = kForEver});
+    const Status again = file->Sync();
+    EXPECT_EQ(again.has_value(), !written_before);
+    if (!again) {
+      EXPECT_NE(again.error().text().find("which a flush may have lost"), std::string::npos);
+    }
+    rig.device.ClearFaults();
+    EXPECT_TRUE(file->Sync());
+    EXPECT_EQ(rig.Recovered(file->id()), "abc");
+  }
+}
+
+TEST(FramedFileRetryTest, WriteThatFailsWhileFramesAreWrittenAnewIsMadeUpForToo) {
+  for (std::uint64_t kth = 1; kth <= 3; ++kth) {
+    WalRig rig(TestGeometry(32, 4));
+    rig.Mount();
+    const auto file = rig.NewFile();
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(Append(*file, TestText(1 + 2 * kTestBlock, i)));
+      ASSERT_TRUE(file->WriteOut());
+    }
+    rig.device.Inject({.command = Command::kFlush});
+    ASSERT_FALSE(file->Sync());
+    rig.device.Inject({.command = Command::kWrite, .kth = kth, .times = 3, .when = When::kAfter});
+    ASSERT_FALSE(file->Sync());
+    EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
+    ASSERT_TRUE(file->Sync());
+    ASSERT_TRUE(Append(*file, "more"));
+    ASSERT_TRUE(file->Sync());
+    EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
+  }
+}
+
+TEST(FramedFileRetryTest, WhatAFlushMayHaveLostIsNotFolded) {
+  WalRig rig(TestGeometry(16, 16));
+  rig.Mount();
+  const auto guarded = GuardDevice(rig.device);  // counts the flushes that fail
+  FramedFile::Env env = rig.FileEnv();
+  env.device = guarded.get();
+  const FileId id = rig.NewFile()->id();
+  FramedFile file(env, id);
+  ASSERT_TRUE(Append(file, TestText(100, 1)));
+  ASSERT_TRUE(file.WriteOut());
+  const ZoneId zone = rig.ZoneOf(file.Pieces().front().place);
+  const FramedFile::FoldRange chosen_before = file.RangeToFold(zone);
+  rig.device.Inject({.command = Command::kFlush});
+  EXPECT_FALSE(guarded->Flush());  // for somebody else
+  const FramedFile::FoldRange chosen_after = file.RangeToFold(zone);
+  EXPECT_FALSE(file.SealOfOpenWindow());
+  EXPECT_EQ(file.BeginFold(chosen_before, {}).error().code(), Code::kBusy);
+  EXPECT_EQ(file.BeginFold(chosen_after, {}).error().code(), Code::kBusy);
+  EXPECT_FALSE(file.Sync()) << "told once";
+  ASSERT_TRUE(file.Sync());
+  EXPECT_EQ(file.BeginFold(chosen_before, {}).error().code(), Code::kBusy) << "read when it was in doubt";
+  EXPECT_EQ(file.BeginFold(chosen_after, {}).error().code(), Code::kBusy);
+  EXPECT_TRUE(file.SealOfOpenWindow());
+  const FramedFile::FoldRange sound = file.RangeToFold(rig.ZoneOf(file.Pieces().front().place));
+  const auto fold = file.BeginFold(sound, {});
+  ASSERT_TRUE(fold);
+  file.EndFold(*fold, false);
+}
+
+}  // namespace
+}  // namespace zenfs

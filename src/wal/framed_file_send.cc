@@ -1,0 +1,141 @@
+// How a framed file gets its bytes to the device, and how it goes on after an error.
+//
+// What may be left behind by a frame that failed: parts of it that were placed, which are published as any other frame,
+// and a part that may have landed all the same. That part has the next sequence and begins where the index ends. The
+// next frame has the same sequence and begins there too, so whichever of them a mount takes, the frame behind it fits.
+//
+// What a failed flush may have lost: frames behind stable_end_ that are published. The buffer, if it is theirs, or the
+// device, if the frame there is still whole, gives each of them back, and it is written again as it was: with its sequence
+// and in one piece, since the sequences behind it are taken.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "wal/framed_file.h"
+
+namespace zenfs {
+
+// Takes the turn, makes up for what an earlier error left behind, sends what is buffered (if anything) as a frame,
+// publishes it, gives the turn on.
+Status FramedFile::SendBuffer(bool sync) {
+  busy_ = true;
+  Status sent = doubtful_ ? PlaceAnew() : Status();
+  if (sent) {
+    if (flight_.empty()) std::swap(active_, flight_);
+    sent = SendFlight(sync);
+  }
+  error_ = std::move(sent);
+  if (!error_) ++failures_;
+  busy_ = false;
+  turn_.NotifyAll();
+  return error_;
+}
+
+Status FramedFile::SendFlight(bool sync) {
+  const bool has_frame = !flight_.empty();
+  const FrameJob job{.kind = FrameKind::kLogData,
+                     .owner = id_.value,
+                     .sequence = next_sequence_,
+                     .file_offset = flight_.file_offset(),
+                     .stable_sequence = stable_sequence_,
+                     .header_bytes = kFrameHeaderBytes,
+                     .buffer = &flight_.whole(),
+                     .flush = sync,
+                     .placed_before = has_frame ? index_.end() - flight_.file_offset() : 0};
+  if (index_.end() == stable_end_) unstable_since_ = env_.device->errors().failed_flushes;
+  mutex_.Unlock();  // the caller holds it again when this returns
+  std::vector<PlacedFrame> placed;
+  Status sent;
+  if (has_frame) {
+    sent = env_.log->Place(job, placed);
+  } else if (sync && env_.device->geometry().volatile_cache) {
+    sent = env_.device->Flush();
+  }
+  mutex_.Lock();
+  for (PlacedFrame& frame : placed) Publish(std::move(frame));
+  if (!sent) {
+    // All of it placed: it was the flush.
+    doubtful_ = !has_frame || index_.end() == flight_.end();
+    return sent;
+  }
+  if (sync || !env_.device->geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(PromiseStable());
+  flight_.Clear();
+  return {};
+}
+
+bool FramedFile::MayHaveLost() const {
+  return index_.end() != stable_end_ && env_.device->errors().failed_flushes != unstable_since_;
+}
+
+// A flush behind the last frame has succeeded.
+Status FramedFile::PromiseStable() {
+  if (MayHaveLost()) {
+    doubtful_ = true;
+    return Fail(Code::kIo, fmt::format("file {}: bytes {} to {}: {}", id_.value, stable_end_, index_.end(),
+                                       kLostToAFlush));
+  }
+  stable_sequence_ = next_sequence_ - 1;
+  stable_end_ = index_.end();
+  return {};
+}
+
+// What a truncation or a fold has committed meanwhile stands behind a flush of its own.
+Status FramedFile::PlaceAnew() {
+  while (folding_) turn_.Wait(mutex_);
+  const std::uint64_t failed_flushes = env_.device->errors().failed_flushes;
+  Status status;
+  for (std::uint64_t at = stable_end_; at < index_.end() && status;) {
+    const Piece piece = index_[index_.Find(at)];
+    at = piece.end();
+    if (piece.sequence >= open_first_sequence_) status = PlaceAnew(piece);
+  }
+  RecountZones();  // also of what was replaced before an error
+  if (!status) return status;
+  unstable_since_ = failed_flushes;
+  doubtful_ = false;
+  if (flight_.end() <= index_.end()) flight_.Clear();
+  return {};
+}
+
+Status FramedFile::PlaceAnew(const Piece& piece) {
+  AlignedBuffer buffer(piece.frame_bytes);
+  const bool buffered = !flight_.empty() && piece.file_offset >= flight_.file_offset();
+  if (buffered) {
+    buffer.Resize(kFrameHeaderBytes);
+    buffer.Append(flight_.payload().subspan(piece.file_offset - flight_.file_offset(), piece.length));
+  }
+  const FrameJob job{.kind = FrameKind::kLogData,
+                     .owner = id_.value,
+                     .sequence = piece.sequence,
+                     .file_offset = piece.file_offset,
+                     .stable_sequence = stable_sequence_,
+                     .header_bytes = kFrameHeaderBytes,
+                     .buffer = &buffer,
+                     .unsplit = true};
+  mutex_.Unlock();
+  std::vector<PlacedFrame> placed;
+  Status done = buffered ? Status() : env_.log->ReadFrame(id_.value, piece, buffer);
+  if (done) done = env_.log->Place(job, placed);
+  mutex_.Lock();
+  if (!done) {
+    return Fail(done.error().With(fmt::format("file {}: bytes {} to {}, which a flush may have lost",
+                                              id_.value, piece.file_offset, piece.end())));
+  }
+  Publish(std::move(placed.front()));
+  return {};
+}
+
+// A frame behind the last one, or one in place of one with its sequence.
+void FramedFile::Publish(PlacedFrame frame) {
+  FileZone& zone = zones_[frame.pin.zone()];
+  zone.frames += {frame.device_bytes, frame.length};
+  if (frame.sequence < next_sequence_) {
+    index_.Replace(index_.Find(frame.file_offset), frame.ToPiece());
+  } else {
+    index_.Append(frame.ToPiece());
+    next_sequence_ = frame.sequence + 1;
+  }
+  if (!zone.pin.valid()) zone.pin = std::move(frame.pin);
+}
+
+}  // namespace zenfs
