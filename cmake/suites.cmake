@@ -21,6 +21,7 @@ set(ZENFS_TESTS_crash
   crash/every_subset_group_test.cc
   crash/every_subset_test.cc
   crash/flush_kill_test.cc
+  crash/log_retry_test.cc
   crash/mkfs_crash_test.cc
   crash/ordering_test.cc
   crash/random_workload_test.cc

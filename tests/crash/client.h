@@ -4,6 +4,7 @@
 // Threads: none; a client for each thread, all on one volume.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,8 @@ class Client {
   Random& random() { return random_; }
   // From now on the dice fall as `seed` says, whatever was thrown before.
   void Reseed(std::uint64_t seed) { random_ = Random(seed); }
+  // From now on a Flush or Sync of a framed file that the device lets fail is made again, so often.
+  void RepeatWhatFails(int times) { repeats_ = times; }
   // Letters that tell where they come from.
   std::string Bytes(std::size_t count);
 
@@ -43,6 +46,8 @@ class Client {
   void Truncate(const std::string& handle, std::size_t size);
   void Flush(const std::string& handle);
   void Sync(const std::string& handle);
+  // A Sync that the device lets fail; it would be an error if it succeeded. The file can be used on.
+  void SyncInVain(const std::string& handle);
   void Close(const std::string& handle);
   bool IsOpen(const std::string& handle) const { return handles_.contains(handle); }
   const std::string& PathOf(const std::string& handle) const { return handles_.at(handle).path; }
@@ -85,11 +90,13 @@ class Client {
   bool Ok(const Status& status, const std::string& what);
   void Finish(const Status& status, const std::string& what);
   Handle* Open(const std::string& handle);
+  Status Repeated(const Handle& handle, const std::function<Status()>& call);
 
   std::shared_ptr<Volume> volume_;
   Model model_;
   Random random_;
   AlignedBuffer memory_;
+  int repeats_ = 0;
   std::map<std::string, Handle> handles_;
   std::string error_;
   std::optional<Code> error_code_;

@@ -146,6 +146,7 @@ std::string World::MeetClients() {
       if (!made) return "first directory: " + made.error().ToString();
     }
     clients_.push_back(std::make_unique<Client>(volume_, plan_.seed, Root(i)));
+    clients_.back()->RepeatWhatFails(2);
     if (round_number_ == 0) continue;
     clients_.back()->AdoptFound();
     if (clients_.back()->failed()) return clients_.back()->error();
