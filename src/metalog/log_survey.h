@@ -1,30 +1,21 @@
 // What stands in the metadata zones, damage and all: every frame that can still be read, of every generation, also
-// behind damage and in zones whose header is gone. For check and repair; a mount goes by metalog/generations.h.
+// behind damage and in zones whose header is gone (each by metalog/zone_survey.h). For check and repair; a mount goes by metalog/generations.h.
 //
 // Threads: functions on values, no state. Reads only.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "device/zoned_device.h"
-#include "format/frame.h"
 #include "format/superblock.h"
+#include "metalog/zone_survey.h"
 
 namespace zenfs {
-
-struct SurveyedFrame {
-  ZoneId zone;
-  std::uint64_t at = 0;     // bytes from the start of the zone
-  std::uint64_t bytes = 0;  // on the device
-  FrameKind kind = FrameKind::kCommit;
-  std::uint64_t ordinal = 0;  // in its generation
-  std::uint64_t first_sequence = 0;
-  std::uint64_t last_sequence = 0;
-};
 
 struct SurveyedGeneration {
   std::uint64_t generation = 0;

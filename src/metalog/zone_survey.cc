@@ -1,6 +1,7 @@
 #include "metalog/zone_survey.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "metalog/metazones.h"
 #include "metalog/zone_reader.h"
@@ -12,12 +13,14 @@ constexpr std::uint64_t kPieceBytes = 1 << 20;
 
 class SurveyOfZone {
  public:
-  SurveyOfZone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info)
+  SurveyOfZone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info,
+               std::set<GenerationKey> keys)
       : device_(device),
         superblock_(superblock),
         layout_(device.geometry().block_size),
         start_(info.start),
-        reader_(device, info.id, info.WrittenBytes()) {
+        reader_(device, info.id, info.WrittenBytes()),
+        keys_(std::move(keys)) {
     out_.zone = info.id;
     out_.written = info.WrittenBytes();
   }
@@ -27,7 +30,8 @@ class SurveyOfZone {
     if (out_.written < layout_.frames_at) return std::move(out_);
     out_.header = FindLogHeader(reader_.View(layout_.header_at, layout_.frames_at - layout_.header_at),
                                 superblock_.seed, out_.zone, layout_.block_size);
-    if (out_.header) WalkFrames();
+    if (out_.header) keys_ = {{out_.header->generation, out_.header->salt}};
+    WalkFrames();
     return std::move(out_);
   }
 
@@ -47,18 +51,37 @@ class SurveyOfZone {
     }
   }
 
-  void WalkFrames() {
-    const FrameSeed seed =
-        FrameSeed::Of(superblock_.seed, out_.zone, out_.header->generation, out_.header->salt);
-    ZoneSurvey::Gap gap;                // of no bytes: none
-    std::optional<std::uint64_t> next;  // ordinal; the zone's first one is not told by its header alone
-    for (std::uint64_t at = layout_.frames_at; at < reader_.end();) {
-      const std::uint64_t limit = reader_.end() - at;
+  // The frame at `at` by one of the keys; nothing if there is none.
+  std::optional<SurveyedFrame> FrameAt(std::uint64_t at) {
+    const std::uint64_t limit = reader_.end() - at;
+    for (const GenerationKey& key : keys_) {
+      const FrameSeed seed = FrameSeed::Of(superblock_.seed, out_.zone, key.generation, key.salt);
       ParsedFrame frame = ParseFrame(reader_.View(at, layout_.block_size), seed, layout_.block_size, limit);
+      if (frame.verdict == FrameVerdict::kNotAFrame) return std::nullopt;
       if (frame.verdict == FrameVerdict::kTooShort) {
         frame = ParseFrame(reader_.View(at, frame.needed), seed, layout_.block_size, limit);
       }
-      if (!frame.valid()) {
+      const FrameHeader& header = frame.header;
+      if (!frame.valid() || header.file_offset != key.generation) continue;
+      return SurveyedFrame{
+          .zone = out_.zone,
+          .at = at,
+          .bytes = header.BytesOnDevice(layout_.block_size),
+          .kind = header.kind,
+          .ordinal = header.epoch,
+          .first_sequence = header.sequence,
+          .last_sequence = header.kind == FrameKind::kCommit ? header.stable_sequence : header.sequence,
+          .of = key};
+    }
+    return std::nullopt;
+  }
+
+  void WalkFrames() {
+    ZoneSurvey::Gap gap;                // of no bytes: none
+    std::optional<std::uint64_t> next;  // ordinal; the zone's first one is not told by its header alone
+    for (std::uint64_t at = layout_.frames_at; at < reader_.end();) {
+      const std::optional<SurveyedFrame> frame = FrameAt(at);
+      if (!frame) {
         if (gap.bytes == 0) gap = ZoneSurvey::Gap{.at = at};
         Extend(gap, at);
         at += layout_.block_size;
@@ -66,15 +89,14 @@ class SurveyOfZone {
       }
       if (gap.bytes != 0) {
         gap.inside = true;
-        gap.last_frame = std::max(frame.header.epoch, std::uint64_t{1}) - 1;
+        gap.last_frame = std::max(frame->ordinal, std::uint64_t{1}) - 1;
         gap.first_frame = next.value_or(gap.last_frame);
         Add(gap);
         gap = {};
       }
-      ++out_.frames;
-      out_.complete = out_.complete || frame.header.kind == FrameKind::kRollComplete;
-      next = frame.header.epoch + 1;
-      at += frame.header.BytesOnDevice(layout_.block_size);
+      out_.frames.push_back(*frame);
+      next = frame->ordinal + 1;
+      at += frame->bytes;
     }
     if (gap.bytes != 0) Add(gap);
   }
@@ -104,13 +126,19 @@ class SurveyOfZone {
   const MetazoneLayout layout_;
   const DeviceOffset start_;
   ZoneReader reader_;
+  std::set<GenerationKey> keys_;
   ZoneSurvey out_;
 };
 
 }  // namespace
 
-ZoneSurvey SurveyMetazone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info) {
-  return SurveyOfZone(device, superblock, info).Run();
+bool ZoneSurvey::IsComplete() const {
+  return std::ranges::find(frames, FrameKind::kRollComplete, &SurveyedFrame::kind) != frames.end();
+}
+
+ZoneSurvey SurveyMetazone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info,
+                          const std::set<GenerationKey>& keys) {
+  return SurveyOfZone(device, superblock, info, keys).Run();
 }
 
 }  // namespace zenfs

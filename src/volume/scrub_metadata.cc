@@ -23,9 +23,9 @@ class MetadataScrub {
     Superblock(survey);
     if (!survey.header) return NoHeader(survey);
     if (survey.header->generation < generation_) return;  // superseded: nothing depends on it any more
-    context_.out.metadata_frames += survey.frames + 1;
+    context_.out.metadata_frames += survey.frames.size() + 1;
     for (const ZoneSurvey::Gap& gap : survey.gaps) Gap(survey, gap);
-    if (survey.header->generation > generation_ && survey.gaps.empty() && !survey.complete) {
+    if (survey.header->generation > generation_ && survey.gaps.empty() && !survey.IsComplete()) {
       Add(Severity::kNote, survey, layout_.header_at,
           fmt::format(
               "generation {} of the metadata log was begun there and is not complete; the next read-write "
@@ -68,7 +68,7 @@ class MetadataScrub {
           fmt::format("{} of generation {} of the metadata log is damaged: {} bytes there are no valid frame",
                       which, survey.header->generation, gap.bytes));
     }
-    if (gap.empty && !gap.unreadable) return;  // the zone was finished before it was full
+    if (gap.IsUnwritten()) return;  // the zone was finished before it was full
     const std::string what = gap.unreadable ? "can't be read" : "are no valid frame";
     if (survey.header->generation > generation_) {
       return Add(Severity::kError, survey, gap.at,
