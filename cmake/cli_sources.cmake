@@ -21,6 +21,7 @@ set(ZENFS_SOURCES_cli
   cli/exported_gauges.cc
   cli/exporter.cc
   cli/figures.cc
+  cli/findings.cc
   cli/fish_completion.cc
   cli/flags.cc
   cli/fs_info.cc

@@ -2,25 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "cli/check_report.h"
 #include "cli/device_option.h"
+#include "cli/findings.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
 namespace {
 
-Json ToJson(const ScrubFinding& finding) {
-  Json json{{"severity", SeverityName(finding.severity)}, {"text", finding.text}};
-  if (finding.zone) json["zone"] = finding.zone->value;
-  if (finding.offset) json["offset"] = finding.offset->value;
-  if (!finding.paths.empty()) json["paths"] = finding.paths;
-  return json;
-}
-
 Json ToJson(const ScrubReport& report) {
-  Json findings = Json::array();
-  for (const ScrubFinding& finding : report.findings) findings.push_back(ToJson(finding));
   return {{"clean", report.clean()},
           {"superblocks", report.superblocks},
           {"metadata_frames", report.metadata_frames},
@@ -30,7 +20,7 @@ Json ToJson(const ScrubReport& report) {
           {"extent_bytes", report.extent_bytes},
           {"extents_without_checksum", report.extents_without_checksum},
           {"bytes_without_checksum", report.bytes_without_checksum},
-          {"findings", std::move(findings)}};
+          {"findings", ToJson(report.findings)}};
 }
 
 class ScrubAction : public Action {
@@ -58,9 +48,7 @@ class ScrubAction : public Action {
 
  private:
   static void PrintText(const ScrubReport& report, Console& console) {
-    for (const ScrubFinding& finding : report.findings) {
-      console.Print(fmt::format("{}: {}\n", SeverityName(finding.severity), Printable(finding.text)));
-    }
+    PrintFindings(report.findings, console);
     console.Print(
         fmt::format("{}: {} superblocks, {} metadata frames, {} log frames, {} files, {} extents, {} MB\n",
                     report.clean() ? "Clean" : "DAMAGED", report.superblocks, report.metadata_frames,

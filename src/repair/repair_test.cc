@@ -131,9 +131,10 @@ TEST_F(RepairTest, ALostFrameAtTheEndOfALogIsAcknowledged) {
   ASSERT_TRUE(IsOk(damaged));
   EXPECT_FALSE(damaged->clean());
   EXPECT_THAT(Lines(*damaged), HasSubstr("(/db/20.log): bytes"));
-  const auto lost = std::ranges::find_if(damaged->findings, [](const Finding& f) { return !f.path.empty(); });
+  const auto lost =
+      std::ranges::find_if(damaged->findings, [](const Finding& f) { return !f.paths.empty(); });
   ASSERT_NE(lost, damaged->findings.end());
-  EXPECT_EQ(lost->path, "/db/20.log");
+  EXPECT_THAT(lost->paths, testing::ElementsAre("/db/20.log"));
   EXPECT_TRUE(lost->zone && lost->offset);
   MustRepair(rig_.device(), directory_);
   std::vector<std::string> notices;

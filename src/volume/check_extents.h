@@ -22,7 +22,7 @@ struct CheckContext {
 
   void Add(Severity severity, std::string text, std::optional<ZoneId> zone = std::nullopt,
            std::optional<DeviceOffset> offset = std::nullopt, FileId file = kNoFile) {
-    out.findings.push_back({severity, std::move(text), zone, offset, names.PathOf(file)});
+    out.findings.push_back({severity, std::move(text), zone, offset, names.PathsOf(file)});
   }
 };
 

@@ -12,7 +12,7 @@ namespace zenfs {
 namespace {
 
 void Add(CheckReport& out, Severity severity, std::string text, ZoneId zone, DeviceOffset offset) {
-  out.findings.push_back({severity, std::move(text), zone, offset, ""});
+  out.findings.push_back({severity, std::move(text), zone, offset});
 }
 
 // A roll had begun: the newest generation may be one that is not there any more.
@@ -66,7 +66,7 @@ Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock, std
 
 Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error& error, CheckReport& out) {
   ZENFS_ASSIGN_OR_RETURN(const LogSurvey survey, SurveyLog(device, superblock));
-  Finding whole{Severity::kError, error.ToString(), std::nullopt, std::nullopt, ""};
+  Finding whole{Severity::kError, error.ToString()};
   const auto first = std::ranges::find_if(
       survey.flaws, [](const MetadataFlaw& flaw) { return flaw.kind != MetadataFlaw::Kind::kTail; });
   if (first != survey.flaws.end()) {
@@ -83,7 +83,7 @@ Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error
   std::string hope = found ? fmt::format("of the metadata log, {}: zenfs check --repair does that",
                                          ReconstructionText(*found))
                            : found.error().ToString();
-  out.findings.push_back({Severity::kError, std::move(hope), std::nullopt, std::nullopt, ""});
+  out.findings.push_back({Severity::kError, std::move(hope)});
   return {};
 }
 
@@ -110,8 +110,7 @@ Result<CheckReport> ExplainSuperblocks(ZonedDevice& device, const Error& error) 
       {Severity::kError,
        fmt::format("no copy of the superblock is valid ({}): nothing on the device can be told from "
                    "chance without it; restore from a backup",
-                   error.ToString()),
-       std::nullopt, std::nullopt, ""});
+                   error.ToString())});
   return out;
 }
 

@@ -198,14 +198,6 @@ class Check {
   std::map<ZoneId, std::uint64_t> log_live_;
 };
 
-}  // namespace
-
-bool CheckReport::clean() const {
-  return std::ranges::none_of(findings, [](const Finding& f) { return f.severity == Severity::kError; });
-}
-
-namespace {
-
 // One look at the whole volume. `moved`: it was written meanwhile, so findings may be of the race.
 Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock, LogFollower& follower,
                               const CheckOptions& options, bool& moved) {
@@ -259,8 +251,7 @@ Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options
     if (!out.clean()) continue;
     out.findings.push_back({Severity::kNote,
                             "the volume was written while it was checked: what the notes say of single zones "
-                            "may be outdated",
-                            std::nullopt, std::nullopt, ""});
+                            "may be outdated"});
     return out;
   }
   return Fail(Code::kBusy,

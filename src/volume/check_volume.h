@@ -3,29 +3,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "device/zoned_device.h"
+#include "volume/finding.h"
 
 namespace zenfs {
-
-enum class Severity {
-  kNote,     // worth knowing, nothing is wrong
-  kWarning,  // space or speed is lost, no data
-  kError,    // an invariant is broken or data can't be reached
-};
-
-struct Finding {
-  Severity severity = Severity::kError;
-  std::string text;  // one sentence
-  std::optional<ZoneId> zone;
-  std::optional<DeviceOffset> offset;
-  std::string
-      path;  // of the file that it is about, or of the first of several; the text has all of its names
-};
 
 struct CheckReport {
   std::vector<Finding> findings;
@@ -35,7 +19,7 @@ struct CheckReport {
   std::uint64_t frames = 0;
   std::uint64_t bytes_live = 0;
 
-  bool clean() const;  // no finding of severity kError
+  bool clean() const { return !HasError(findings); }
 };
 
 struct CheckOptions {

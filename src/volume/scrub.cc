@@ -30,7 +30,7 @@ class Scrub {
     for (int i = 0; i < kLooksAgain && look.moved && !look.report.clean(); ++i) {
       SleepUntil(SteadyNow() + kBetweenLooks);
       ZENFS_ASSIGN_OR_RETURN(Look again, LookAtBothLogs());
-      std::erase_if(again.report.findings, [&](const ScrubFinding& finding) {
+      std::erase_if(again.report.findings, [&](const Finding& finding) {
         return std::ranges::find(look.report.findings, finding) == look.report.findings.end();
       });
       look = std::move(again);
@@ -65,10 +65,7 @@ class Scrub {
           {.severity = Severity::kError,
            .text = fmt::format("the files can't be looked at, because the metadata log "
                                "can't be replayed: {}",
-                               refreshed.error().ToString()),
-           .zone = std::nullopt,
-           .offset = std::nullopt,
-           .paths = {}});
+                               refreshed.error().ToString())});
       ZENFS_ASSIGN_OR_RETURN(picture, TakeLogPicture(device_, superblock_));
     }
     SyncPoint::Reach("ScrubVolume:reported");
@@ -133,10 +130,6 @@ class Scrub {
 };
 
 }  // namespace
-
-bool ScrubReport::clean() const {
-  return std::ranges::none_of(findings, [](const ScrubFinding& f) { return f.severity == Severity::kError; });
-}
 
 Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options) {
   const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(device);

@@ -10,23 +10,13 @@
 
 #include "base/status.h"
 #include "device/zoned_device.h"
-#include "volume/check_volume.h"
+#include "volume/finding.h"
 
 namespace zenfs {
 
-struct ScrubFinding {
-  Severity severity = Severity::kError;
-  std::string text;  // one sentence, with the paths of the file, the zone and the byte in it
-  std::optional<ZoneId> zone;
-  std::optional<DeviceOffset> offset;
-  std::vector<std::string> paths;  // of the file that is damaged, if it is one
-
-  friend bool operator==(const ScrubFinding&, const ScrubFinding&) = default;
-};
-
 // Counts are of what was read and found right or not.
 struct ScrubReport {
-  std::vector<ScrubFinding> findings;
+  std::vector<Finding> findings;
   std::uint64_t superblocks = 0;
   std::uint64_t metadata_frames = 0;
   std::uint64_t log_frames = 0;
@@ -36,7 +26,7 @@ struct ScrubReport {
   std::uint64_t extents_without_checksum = 0;  // of these: read, and nothing to hold against them
   std::uint64_t bytes_without_checksum = 0;
 
-  bool clean() const;  // no finding of severity kError
+  bool clean() const { return !HasError(findings); }
 };
 
 struct ScrubOptions {

@@ -20,8 +20,7 @@ struct ScrubContext {
     out.findings.push_back({.severity = severity,
                             .text = std::move(text),
                             .zone = zone,
-                            .offset = device.geometry().ZoneStart(zone) + at,
-                            .paths = {}});
+                            .offset = device.geometry().ZoneStart(zone) + at});
   }
 };
 

@@ -42,8 +42,6 @@ void FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames& 
       out.findings.push_back({.severity = Severity::kNote,
                               .text = fmt::format("{}: was changed under each of {} tries to read it",
                                                   names.Describe(record->id), kScrubTries),
-                              .zone = std::nullopt,
-                              .offset = std::nullopt,
                               .paths = names.PathsOf(record->id)});
       return;
     }

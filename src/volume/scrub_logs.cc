@@ -50,12 +50,10 @@ class LogScrub {
 
  private:
   void Add(const FileRecord& record, const Piece& lost, const Piece* before) {
-    ScrubFinding finding{
+    Finding finding{
         .severity = Severity::kError,
         .text = fmt::format("{}: bytes {} to {} are lost: frame {} of its log is missing or damaged",
                             names_.Describe(record.id), lost.file_offset, lost.end(), lost.sequence),
-        .zone = std::nullopt,
-        .offset = std::nullopt,
         .paths = names_.PathsOf(record.id)};
     bool sure = true;
     const Suspect* place = ByHeader(record.id, lost);

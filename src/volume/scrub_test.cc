@@ -127,11 +127,11 @@ class ScrubTest : public VolumeTest {
 
   static std::string Sentences(const ScrubReport& report) {
     std::string text;
-    for (const ScrubFinding& finding : report.findings) text += finding.text + "\n";
+    for (const Finding& finding : report.findings) text += finding.text + "\n";
     return text;
   }
-  static const ScrubFinding* ErrorIn(const ScrubReport& report, ZoneId zone, const std::string& path) {
-    const auto it = std::ranges::find_if(report.findings, [&](const ScrubFinding& finding) {
+  static const Finding* ErrorIn(const ScrubReport& report, ZoneId zone, const std::string& path) {
+    const auto it = std::ranges::find_if(report.findings, [&](const Finding& finding) {
       return finding.severity == Severity::kError && finding.zone == zone &&
              (path.empty() || std::ranges::find(finding.paths, path) != finding.paths.end());
     });
@@ -175,7 +175,7 @@ TEST_F(ScrubTest, AFlippedBitIsFoundWhereverItIsAndItsZoneAndFileAreNamed) {
         << where << " but found:\n"
         << Sentences(*report);
     if (target.path.empty()) continue;
-    for (const ScrubFinding& finding : report->findings) {
+    for (const Finding& finding : report->findings) {
       EXPECT_THAT(finding.paths, Contains(target.path)) << where << ": " << finding.text;
       EXPECT_THAT(finding.text, HasSubstr(target.path));
       EXPECT_LE(finding.offset->value, target.place.value) << where;
@@ -195,7 +195,7 @@ TEST_F(ScrubTest, AllThatIsDamagedIsReportedNotOnlyTheFirst) {
   ASSERT_TRUE(IsOk(report));
   EXPECT_EQ(paths.size(), 5u);
   for (const std::string& path : paths) {
-    EXPECT_TRUE(std::ranges::any_of(report->findings, [&](const ScrubFinding& finding) {
+    EXPECT_TRUE(std::ranges::any_of(report->findings, [&](const Finding& finding) {
       return std::ranges::find(finding.paths, path) != finding.paths.end();
     })) << path;
   }

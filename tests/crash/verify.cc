@@ -101,7 +101,7 @@ std::string FirstCheckError(ZonedDevice& image) {
 std::string FirstScrubError(ZonedDevice& image) {
   const auto report = ScrubVolume(image, {});
   if (!report) return report.error().ToString();
-  for (const ScrubFinding& finding : report->findings) {
+  for (const Finding& finding : report->findings) {
     if (finding.severity == Severity::kError) return finding.text;
   }
   return {};

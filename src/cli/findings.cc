@@ -1,0 +1,45 @@
+#include "cli/findings.h"
+
+#include <fmt/format.h>
+
+namespace zenfs {
+namespace {
+
+std::string_view NameOf(Severity severity) {
+  switch (severity) {
+    case Severity::kNote: return "note";
+    case Severity::kWarning: return "warning";
+    case Severity::kError: break;
+  }
+  return "error";
+}
+
+Json ToJson(const Finding& finding) {
+  Json json{{"severity", NameOf(finding.severity)}, {"text", finding.text}};
+  if (finding.zone) json["zone"] = finding.zone->value;
+  if (finding.offset) json["offset"] = finding.offset->value;
+  if (!finding.paths.empty()) json["paths"] = finding.paths;
+  return json;
+}
+
+std::string ToLine(const Finding& finding) {
+  std::string where;
+  if (finding.zone) where += fmt::format("zone {}", finding.zone->value);
+  if (finding.offset) where += fmt::format("{}offset {}", where.empty() ? "" : ", ", finding.offset->value);
+  return fmt::format("{}: {}{}\n", NameOf(finding.severity), Printable(finding.text),
+                     where.empty() ? "" : fmt::format(" ({})", where));
+}
+
+}  // namespace
+
+Json ToJson(const std::vector<Finding>& findings) {
+  Json json = Json::array();
+  for (const Finding& finding : findings) json.push_back(ToJson(finding));
+  return json;
+}
+
+void PrintFindings(const std::vector<Finding>& findings, Console& console) {
+  for (const Finding& finding : findings) console.Print(ToLine(finding));
+}
+
+}  // namespace zenfs
