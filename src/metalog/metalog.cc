@@ -172,6 +172,8 @@ Status MetalogImpl::BeginWriting() {
   // What a roll left unfinished is judged once: it must not be found complete by a later mount.
   if (newer_traces_) zones_.ResetAllBut(chain);
   zones_.FinishSuperseded(chain, spare_slots_);
+  if (const std::uint32_t slots = device_.geometry().max_active; slots != 0)
+    zones_.LimitOthers(slots - (finish_before_roll_ ? 1 : 2));
   // The zones of the log outlive all others, which hold the copies that the mount believed.
   const bool superblock_is_there = zones_.HoldSuperblock(chain);
   if (tail_is_clean && superblock_is_there) return {};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "base/aligned_buffer.h"
@@ -110,6 +111,20 @@ void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare
   for (const ZoneId zone : active) {
     if (device_.Finish(zone)) continue;
     if (LastCopy(keep) != zone && !MakeEmpty(zone)) Distrust(zone, Trust::kBad);
+  }
+}
+
+void Metazones::LimitOthers(std::size_t limit) {
+  Result<std::vector<ZoneInfo>> report = device_.Report(ZoneId(0), device_.geometry().zone_count);
+  if (!report) return;  // nothing is lost: a roll may find no slot
+  std::erase_if(*report, [this](const ZoneInfo& zone) {
+    return !IsActive(zone.condition) || Contains(zones_, zone.id);
+  });
+  std::ranges::sort(*report, std::greater(), &ZoneInfo::WrittenBytes);
+  std::size_t active = report->size();
+  for (const ZoneInfo& zone : *report) {
+    if (active <= limit) return;
+    if (device_.Finish(zone.id)) --active;
   }
 }
 

@@ -62,6 +62,10 @@ class Metazones {
   // they stay readable if the device can finish them.
   void FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare) EXCLUDES(mutex_);
 
+  // Finishes active zones that are not the metadata log's, the fullest first, until at most `limit` are active. For the
+  // time before anybody else writes: the power may have gone in the middle of a change, and left all slots to others.
+  void LimitOthers(std::size_t limit);
+
   // An empty zone that is neither in `keep` nor in `own`, which is what was written of a generation that is not complete:
   // the next behind `after`, in a circle, if there is a choice. Errors: kNoSpace when none is left.
   [[nodiscard]] Result<Target> Take(std::span<const ZoneId> keep, std::span<const ZoneId> own, ZoneId after)

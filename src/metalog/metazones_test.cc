@@ -118,5 +118,29 @@ TEST_P(LastSuperblock, GivesWayWhereThereIsNoOtherZone) {
 
 INSTANTIATE_TEST_SUITE_P(Slots, LastSuperblock, ::testing::Values(0u, 2u, 3u));
 
+// A roll finishes the zone that it leaves, data goes on in another zone, and power is lost: of the unflushed commands the
+// device kept those that leave all slots to data.
+TEST(MetazonesTest, ALogWhoseZoneIsFullMovesOnWhenDataHasAllSlots) {
+  for (const bool torn : {false, true}) {
+    EmulatorGeometry geometry = SmallGeometry(64 << 10, 5);
+    geometry.max_active = geometry.max_open = 2;
+    CrashDevice device(geometry);
+    ASSERT_TRUE(Formatted(device, kZones));
+    MustOpen(device, kZones)->Stop();
+    AlignedBuffer block(device.geometry().block_size);
+    block.Resize(block.capacity());
+    std::ranges::fill(block.Span(), std::byte{0x5a});
+    if (torn) {
+      ASSERT_TRUE(device.Append(ZoneId(0), block.View()));
+    }
+    ZENFS_ASSERT_OK(device.Finish(ZoneId(0)));
+    ASSERT_TRUE(device.Append(ZoneId(3), block.View()));
+    ASSERT_TRUE(device.Append(ZoneId(4), block.View()));
+    const auto log = Metalog::Open(device, SuperblockFor(device.geometry(), kZones));
+    ASSERT_TRUE(log) << log.error().ToString();
+    ZENFS_ASSERT_OK((*log)->Commit(CreateNamed(kFirstTestId)));
+  }
+}
+
 }  // namespace
 }  // namespace zenfs
