@@ -40,8 +40,20 @@ class MetadataScrub {
                  at);
   }
 
+  // A roll that failed, and a later one in another zone: power lost before this zone's reset was durable brings some of it
+  // back.
+  bool IsLeftOver(const ZoneSurvey& survey) const {
+    return survey.header && survey.header->generation < generation_ && !survey.IsComplete();
+  }
+
   void Superblock(const ZoneSurvey& survey) {
-    if (survey.superblock && (survey.header || !replayed_)) {
+    if (survey.superblock && IsLeftOver(survey)) {
+      Add(Severity::kWarning, survey, 0,
+          fmt::format(
+              "the copy of the superblock is damaged ({}), and nothing depends on it: generation {} of the "
+              "metadata log was never complete there; the next roll resets the zone",
+              survey.superblock->ToString(), survey.header->generation));
+    } else if (survey.superblock && (survey.header || !replayed_)) {
       Add(Severity::kError, survey, 0,
           fmt::format("the copy of the superblock is damaged: {}", survey.superblock->ToString()));
     } else if (survey.superblock_differs) {

@@ -8,6 +8,7 @@
 
 #include "format/frame.h"
 #include "testing/bit_rot.h"
+#include "testing/device_data.h"
 #include "testing/faulty_device.h"
 #include "volume/volume_test_util.h"
 
@@ -223,6 +224,26 @@ TEST_F(ScrubTest, BlocksThatCantBeReadAreNamedAndTheRestIsRead) {
   ASSERT_TRUE(IsOk(report));
   EXPECT_THAT(Sentences(*report), HasSubstr("/db/two.sst): bytes 0 to 12305 can't be read ("));
   EXPECT_EQ(report->files, 5u);
+}
+
+// What is left of a roll that failed before another one succeeded, when power was lost before its zone's reset was durable.
+TEST_F(ScrubTest, ATornCopyOfTheSuperblockInARollThatNeverWasIsNoDamage) {
+  Fill();
+  const auto old = std::ranges::min_element(metadata_zones_, {}, [this](ZoneId zone) {
+    const ZoneInfo info = device_->Report(zone, 1)->front();
+    return info.WrittenBytes() == 0 ? UINT64_MAX : HeaderAt(info.start + kBlock).file_offset;
+  });
+  const DeviceOffset start = device_->geometry().ZoneStart(*old);
+  auto begin = ReadBack(*device_, start, 2 * kBlock);
+  ASSERT_TRUE(begin);
+  std::ranges::fill(begin->Span().first(kBlock), std::byte{0});
+  ASSERT_TRUE(IsOk(device_->Reset(*old)));
+  ASSERT_TRUE(IsOk(device_->Write(start, begin->View())));
+  const auto report = ScrubVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  ASSERT_EQ(report->findings.size(), 1u) << Sentences(*report);
+  EXPECT_EQ(report->findings.front().severity, Severity::kWarning);
+  EXPECT_THAT(report->findings.front().text, HasSubstr("nothing depends on it"));
 }
 
 TEST_F(ScrubTest, FilesWithoutChecksumsAreReadAndCounted) {
