@@ -109,8 +109,9 @@ Status GenerationReader::Carry(const ParsedFrame& frame) {
 
 Status GenerationReader::CarryCommit(const ParsedFrame& frame) {
   if (frame.header.sequence != out_.sequence + 1) {
-    return Fail(
-        Corrupt(fmt::format("commits {} to {} are missing", out_.sequence + 1, frame.header.sequence - 1)));
+    return Fail(Corrupt(frame.header.sequence <= out_.sequence
+                            ? fmt::format("commit {} is there twice", frame.header.sequence)
+                            : "missing: " + CommitsText(out_.sequence + 1, frame.header.sequence - 1)));
   }
   const auto members = DecodeCommit(frame.payload);
   if (!members) return Fail(members.error());
@@ -145,11 +146,15 @@ Status GenerationReader::CheckTail(ZoneReader& reader) {
     if (!frame.valid() || frame.header.epoch < out_.frames) continue;
     const std::uint64_t last =
         frame.header.kind == FrameKind::kCommit ? frame.header.sequence - 1 : frame.header.sequence;
-    return Fail(
-        Corrupt(fmt::format("it cannot be read, but later frames can: commits {} to {} may be missing",
-                            out_.sequence + 1, last)));
+    return Fail(Corrupt("it cannot be read, but later frames can: " +
+                        (last > out_.sequence ? CommitsText(out_.sequence + 1, last) + " may be missing"
+                                              : std::string("no commit is missing between them"))));
   }
   return {};
+}
+
+std::string CommitsText(std::uint64_t first, std::uint64_t last) {
+  return first == last ? fmt::format("commit {}", first) : fmt::format("commits {} to {}", first, last);
 }
 
 }  // namespace zenfs

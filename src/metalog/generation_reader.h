@@ -28,6 +28,9 @@ struct MetazoneHead {
   LogHeader header;
 };
 
+// "commits 4 to 7", "commit 4"
+[[nodiscard]] std::string CommitsText(std::uint64_t first, std::uint64_t last);
+
 class GenerationReader {
  public:
   // `first`: the header of one of the generation's zones. The others must outlive the reader.

@@ -53,13 +53,15 @@ Status Generations::RefuseIfProven(std::span<const MetazoneHead> heads, const Ge
   for (const MetazoneHead& head : heads) {
     const auto found = SearchRollComplete(head.info, head.header.generation);
     if (found && found->generation == head.header.generation) {
+      const std::uint64_t first = reader.sequence() + 1;
+      const std::uint64_t last = found->complete.sequence;  // less than `first`: only the snapshot is damaged
       return Fail(
           Code::kCorruption,
-          fmt::format(
-              "{}: generation {} of the metadata log was complete up to commit {}, but {}: commits {} "
-              "to {} and all later ones may be missing",
-              device_.name(), found->generation, found->complete.sequence, reader.where_it_ended(),
-              reader.sequence() + 1, found->complete.sequence));
+          fmt::format("{}: generation {} of the metadata log was complete up to commit {}, but {}: {} may be "
+                      "missing",
+                      device_.name(), found->generation, last, reader.where_it_ended(),
+                      last < first ? fmt::format("what it begins with, and commits from {} on,", first)
+                                   : CommitsText(first, last) + " and all later ones"));
     }
   }
   return {};
