@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/sync_point.h"
 #include "format/edit_codec.h"
 #include "format/metalog_payload.h"
@@ -18,6 +19,9 @@ constexpr int kMaxTries = 4;
 // How long a leader waits for those who committed with it last time: never more than a quarter of a write.
 constexpr std::chrono::microseconds kMaxGather{500};
 constexpr int kGatherFraction = 4;
+// How long a commit waits for a device that has no slot for its zone: the limits are shared with its other users.
+constexpr std::chrono::seconds kSlotWait{30};
+constexpr std::chrono::milliseconds kBusyPause{5};
 
 }  // namespace
 
@@ -162,9 +166,16 @@ Status MetalogImpl::WriteBatch(const Batch& batch) {
     writer = current_.get();  // stays while this thread leads
   }
   const std::uint64_t failed_flushes = device_.errors().failed_flushes;
-  ZENFS_RETURN_IF_ERROR(
-      writer->Write(FrameKind::kCommit, EncodeCommit(lists), batch.first_sequence, batch.last_sequence()));
-  return FlushWrittenSince(failed_flushes);
+  const std::string payload = EncodeCommit(lists);
+  const Deadline deadline = Deadline::After(kSlotWait);
+  for (;;) {
+    const Status written =
+        writer->Write(FrameKind::kCommit, payload, batch.first_sequence, batch.last_sequence());
+    if (written) return FlushWrittenSince(failed_flushes);
+    // After a kBusy nothing was written, and the zone is as it was.
+    if (written.error().code() != Code::kBusy || deadline.Passed()) return written;
+    SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
+  }
 }
 
 // The batch is durable: in log order into the replica, to the sink, and back to the callers.

@@ -60,6 +60,16 @@ TEST_F(MetalogFaultTest, FailedWriteIsNotCommittedAndTheNextOneIs) {
   EXPECT_TRUE(HasFile(found, kFirstTestId + 21));
 }
 
+TEST_F(MetalogFaultTest, DeviceWithoutASlotIsWaitedFor) {
+  const std::uint64_t rolls = log_->stats().rolls;
+  const std::uint64_t writes = device_.count(Command::kWrite);
+  device_.Inject({.command = Command::kWrite, .times = 5, .code = Code::kBusy});
+  ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1)));
+  EXPECT_EQ(device_.count(Command::kWrite), writes + 5 + 1);
+  EXPECT_EQ(log_->stats().rolls, rolls) << "nothing was in doubt";
+  EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
+}
+
 TEST_F(MetalogFaultTest, FailedFlushBehindTheWriteIsFenced) {
   device_.Inject({.command = Command::kFlush});
   EXPECT_EQ(log_->Commit(CreateNamed(kFirstTestId + 1)).error().code(), Code::kIo);
