@@ -53,6 +53,12 @@ Result<std::vector<std::string>> LiveState::View::Damage() {
     if (record->shape == FileShape::kFramed) framed.push_back(id);
   }
   std::vector<std::string> damage;
+  for (const auto& [id, zone] : state().log_zones()) {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, owner_.device_.Report(id, 1));
+    if (report.front().condition == ZoneCondition::kOffline) {
+      damage.push_back(OfflineLogText(owner_.device_.name(), id));
+    }
+  }
   std::optional<FileNames> names;  // of a sound volume nobody asks
   for (const FileId id : framed) {
     ZENFS_ASSIGN_OR_RETURN(const auto file, owner_.FindLocked(id));

@@ -49,7 +49,7 @@ class LiveState {
     [[nodiscard]] Result<Entry> Resolve(std::string_view path) const;
     // Bytes that the file has, frames not yet sealed included. Errors: those of a report.
     [[nodiscard]] Result<std::uint64_t> SizeOf(const std::shared_ptr<const FileRecord>& record);
-    // What is lost of framed files, one sentence each.
+    // Log zones that are offline, and what is lost of framed files, one sentence each.
     [[nodiscard]] Result<std::vector<std::string>> Damage();
     std::uint64_t generation() const;  // of the metadata log
     std::uint64_t sequence() const;    // of the last commit

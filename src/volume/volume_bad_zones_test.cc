@@ -26,6 +26,11 @@ TEST_F(VolumeBadZones, AnOfflineZoneCostsItsFilesAndNoMount) {
     const auto beside = Volume::Mount(MakeReadOnlyView(emulator_), {.read_only = true});
     ASSERT_TRUE(IsOk(beside));
     EXPECT_EQ((*beside)->List("")->size(), 3u);
+    const std::vector<std::string> notices = (*beside)->notices();
+    ASSERT_EQ(notices.size(), 2u);
+    EXPECT_NE(notices[0].find("log zone " + std::to_string(log.value) + " is offline"), std::string::npos)
+        << notices[0];
+    EXPECT_NE(notices[1].find("(/lost.log): bytes 0 to 100000 are lost"), std::string::npos) << notices[1];
   }
   Mount();
   EXPECT_EQ(Get("kept.sst"), Noise(100'000, 3));

@@ -113,10 +113,7 @@ std::unordered_map<FileId, ReplayedLog> VolumeCore::ReplayLogs(const State& stat
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames;
   for (const auto& [id, zone] : state.log_zones()) {
     if (report[id.value].condition == ZoneCondition::kOffline) {
-      notices_.push_back(
-          fmt::format("{}: log zone {} is offline: what stands only there is lost, and logs that "
-                      "were written to it may end early",
-                      device_name_, id.value));
+      notices_.push_back(OfflineLogText(device_name_, id));
     }
     ScanLogZone(*device_, superblock_.seed, zone, report[id.value], [&](const ScannedFrame& frame) {
       const auto record = state.FindFile(FileId(frame.owner));

@@ -150,6 +150,13 @@ std::string DamageText(const LogDamage& damage, std::string_view file) {
                      damage.from, damage.to, damage.sequence);
 }
 
+std::string OfflineLogText(std::string_view device, ZoneId zone) {
+  return fmt::format(
+      "{}: log zone {} is offline: what stands only there is lost, and logs that were written to it "
+      "may end early",
+      device, zone.value);
+}
+
 ReplayedLog ReplayLog(const FileRecord& record, std::uint64_t epoch, std::vector<ScannedFrame> frames) {
   return Replay(record, epoch, std::move(frames)).Run();
 }

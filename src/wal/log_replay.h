@@ -30,6 +30,8 @@ struct LogDamage {
 };
 // One sentence. `file`: how to call the file, "file 7 (/a.log)".
 [[nodiscard]] std::string DamageText(const LogDamage& damage, std::string_view file);
+// One sentence on a log zone that is offline. `device`: its name.
+[[nodiscard]] std::string OfflineLogText(std::string_view device, ZoneId zone);
 
 struct ReplayedLog {
   FrameIndex index;                       // extents, then frames
