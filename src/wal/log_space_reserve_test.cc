@@ -242,6 +242,47 @@ TEST(LogSpaceReserveTest, ZoneThatCannotBeReadIsNotFoldedAgainAndAgain) {
   }
 }
 
+TEST(LogSpaceReserveTest, NothingIsFoldedOnceNothingCanBeCommittedAnyMore) {
+  for (const Code code : {Code::kIo, Code::kReadOnly}) {
+    WalRig rig(TestGeometry(8, kBlocksAZone), 1);
+    int asked = 0;
+    rig.fold = [&](ZoneId) -> Status {
+      ++asked;
+      return Fail(Code::kBusy, "not now");
+    };
+    rig.Mount(false);
+    TestJob job(5, 1, 0, "a");
+    const PlacedFrame small = std::move(rig.log->Write(job.job).value().front());
+    TestJob rest(6, 1, 0, TestText(kZonePayload - kTestBlock, 1));
+    PlacedFrame big = std::move(rig.log->Write(rest.job).value().front());
+    Drop(rig, big);
+    rig.FailReserves(100, code);
+    TestJob refused(5, 2, 1, "b");
+    EXPECT_EQ(rig.log->Write(refused.job).error().code(), code);
+    rig.log->FreeWhatCanBe();
+    EXPECT_EQ(asked, code == Code::kReadOnly ? 0 : 1) << CodeName(code);
+  }
+}
+
+TEST(LogSpaceReserveTest, WriterWithoutSpaceDoesNotWaitForAFoldOnceNothingCanBeCommittedAnyMore) {
+  WalRig rig(TestGeometry(4, kBlocksAZone), 1);
+  rig.fold = [](ZoneId) -> Status { return {}; };
+  rig.Mount(false);
+  std::vector<PlacedFrame> frames;
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) frames.push_back(FillZone(rig, sequence));
+  rig.FailReserves(100, Code::kReadOnly);
+  TestJob refused(5, 9, 0, "a");
+  EXPECT_EQ(rig.log->Write(refused.job).error().code(), Code::kReadOnly);
+  const auto last = rig.zones->LendLogZone(ZoneTestRig::Soon());
+  ASSERT_TRUE(last);
+  rig.log->Start();
+  const SteadyTime begun = SteadyNow();
+  TestJob job(5, 10, 0, "a");
+  EXPECT_EQ(rig.log->Write(job.job).error().code(), Code::kNoSpace);
+  EXPECT_LT(SteadyNow() - begun, std::chrono::seconds(4)) << "it waited for its deadline";
+  rig.zones->ReturnLogZone(*last);
+}
+
 TEST(LogSpaceReserveTest, WriterWithoutSpaceIsServedByAFold) {
   WalRig rig(TestGeometry(4, kBlocksAZone), 1);
   std::vector<PlacedFrame> halves;

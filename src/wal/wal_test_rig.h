@@ -108,7 +108,7 @@ class WalRig : public LogReservations {
       MutexLock lock(mutex_);
       if (reserves_to_fail_ != 0) {
         --reserves_to_fail_;
-        return Fail(Code::kIo, "the metadata log cannot be written");
+        return Fail(reserves_fail_with_, "the metadata log cannot be written");
       }
       ++reserved_;
     }
@@ -124,9 +124,10 @@ class WalRig : public LogReservations {
     changed_.NotifyAll();
     return {};
   }
-  void FailReserves(std::uint64_t times) {
+  void FailReserves(std::uint64_t times, Code code = Code::kIo) {
     MutexLock lock(mutex_);
     reserves_to_fail_ = times;
+    reserves_fail_with_ = code;
   }
   std::uint64_t reserved() const {
     MutexLock lock(mutex_);
@@ -241,6 +242,7 @@ class WalRig : public LogReservations {
   CondVar changed_;
   State state_ GUARDED_BY(mutex_);
   std::uint64_t reserves_to_fail_ GUARDED_BY(mutex_) = 0;
+  Code reserves_fail_with_ GUARDED_BY(mutex_) = Code::kIo;
   std::uint64_t reserved_ GUARDED_BY(mutex_) = 0;
   std::vector<ZoneId> released_ GUARDED_BY(mutex_);
 };
