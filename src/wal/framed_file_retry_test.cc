@@ -1,7 +1,10 @@
 // A framed file after an error: what a later call makes up for, and what a mount finds at each moment of it.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "base/random.h"
+#include "base/thread.h"
 #include "device/guarded_device.h"
 #include "wal/wal_test_rig.h"
 
@@ -229,6 +232,50 @@ TEST(FramedFileRetryTest, WhatAFlushMayHaveLostIsNotFolded) {
   const auto fold = file.BeginFold(sound, {});
   ASSERT_TRUE(fold);
   file.EndFold(*fold, false);
+}
+
+TEST(FramedFileRetryTest, SyncsOfSeveralThreadsThatSucceedAreTrueWhileTheDeviceFailsNowAndThen) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    WalRig rig(TestGeometry(200, 8), 2);
+    rig.Mount();
+    const auto file = rig.NewFile();
+    const std::string text = TestText(60'000, seed);
+    std::atomic<bool> done = false;
+    std::atomic<std::uint64_t> appended = 0;
+    std::vector<Thread> threads;
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      threads.emplace_back("syncer", [&, i] {
+        Random random(seed * 10 + i);
+        while (!done) {
+          const std::uint64_t before = appended;
+          if (!file->Sync()) continue;
+          const std::string found = rig.Recovered(file->id());
+          EXPECT_GE(found.size(), before);
+          EXPECT_TRUE(text.starts_with(found));
+        }
+      });
+    }
+    Random random(seed);
+    while (appended < text.size()) {
+      if (random.OneIn(4)) {
+        const bool write = random.OneIn(2);
+        rig.device.Inject({.command = write ? Command::kWrite : Command::kFlush,
+                           .times = write ? 3U : 1U,
+                           .when = random.OneIn(2) ? When::kBefore : When::kAfter});
+      }
+      const std::uint64_t length = std::min<std::uint64_t>(1 + random.Below(3000), text.size() - appended);
+      if (!Append(*file, std::string_view(text).substr(appended, length))) break;
+      appended += length;
+      if (random.OneIn(3)) IgnoreError(file->Sync());
+    }
+    done = true;
+    threads.clear();
+    rig.device.ClearFaults();
+    ASSERT_TRUE(file->Sync());
+    const std::string found = rig.Recovered(file->id());
+    EXPECT_GE(found.size(), appended);
+    EXPECT_TRUE(text.starts_with(found)) << "seed " << seed;
+  }
 }
 
 }  // namespace

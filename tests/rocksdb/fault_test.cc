@@ -54,7 +54,8 @@ class FaultyDatabase : public ::testing::Test {
     options.target_file_size_base = 1 << 20;
     options.level0_file_num_compaction_trigger = 4;
     options.compression = rocksdb::kNoCompression;
-    options.max_bgerror_resume_count = 0;  // the tests call Resume themselves
+    options.max_bgerror_resume_count = resumes_by_itself_;
+    options.bgerror_resume_retry_interval = 10'000;  // microseconds
     rocksdb::DB* db = nullptr;
     ASSERT_STATUS_OK(rocksdb::DB::Open(options, "db", &db));
     db_.reset(db);
@@ -124,6 +125,7 @@ class FaultyDatabase : public ::testing::Test {
   std::map<int, std::string> acknowledged_;
   std::map<int, std::vector<std::string>> doubtful_;  // refused, and perhaps there all the same
   std::uint64_t version_ = 0;
+  int resumes_by_itself_ = 0;  // else the tests call Resume themselves
 };
 
 TEST_F(FaultyDatabase, FlushThatFailsIsMadeUpForByResume) {
@@ -186,6 +188,21 @@ TEST_F(FaultyDatabase, WalOfSeveralColumnFamiliesIsMadeUpForByResume) {
   }
   ASSERT_STATUS_OK(db_->DropColumnFamily(other));
   ASSERT_STATUS_OK(db_->DestroyColumnFamilyHandle(other));
+  Reopen();
+  ExpectAllThere();
+}
+
+TEST_F(FaultyDatabase, WalThatNoZoneTakesIsMadeUpForByRocksDbItself) {
+  resumes_by_itself_ = 1'000'000;
+  Reopen();
+  PutAll(0, 300);
+  FailWritesTo({ZonePhase::kEmpty, ZonePhase::kLog});
+  EXPECT_TRUE(Put(1).IsIOError());
+  device_->ClearFaults();
+  const Deadline deadline = Deadline::After(std::chrono::seconds(60));
+  while (!Put(2).ok()) ASSERT_FALSE(deadline.Passed());
+  ExpectAllThere();
+  PutAll(900, 1000);
   Reopen();
   ExpectAllThere();
 }
