@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "repair/mend_names.h"
+#include "volume/places.h"
 
 namespace zenfs {
 namespace {
@@ -29,9 +30,7 @@ class Mender {
   void DropFalseLogZones() {
     for (auto it = draft_.log_zones.begin(); it != draft_.log_zones.end();) {
       const ZoneId zone = it->first;
-      const bool real = zone.value < rules_.report.size() && !IsMetadata(zone) &&
-                        rules_.report[zone.value].type == ZoneType::kSequentialRequired;
-      if (real) {
+      if (CanBeLogZone(zone, rules_.report, rules_.metadata_zones)) {
         ++it;
         continue;
       }

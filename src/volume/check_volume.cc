@@ -74,6 +74,14 @@ class Check {
         continue;
       }
       const ZoneInfo& info = context_.report[id.value];
+      if (!CanBeLogZone(id, context_.report, context_.superblock.metadata_zones)) {
+        context_.Add(
+            Severity::kError,
+            fmt::format("zone {} is reserved for the log, but can't be a log zone: it is {}", id.value,
+                        info.type == ZoneType::kSequentialRequired ? "a metadata zone" : TypeName(info.type)),
+            id, info.start);
+        continue;
+      }
       if (info.condition == ZoneCondition::kOffline) {
         context_.Add(Severity::kWarning,
                      fmt::format("log zone {} is offline; frames that stood in it are lost", id.value), id,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/bytes.h"
 
 namespace zenfs {
@@ -13,23 +15,32 @@ bool LiesInOneZone(const Extent& extent, const Geometry& geometry) {
   return extent.length <= geometry.zone_size - in_zone;
 }
 
-Status CheckPlaces(const State& state, const Geometry& geometry, const std::string& device) {
+bool CanBeLogZone(ZoneId zone, std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones) {
+  return zone.value < report.size() && report[zone.value].type == ZoneType::kSequentialRequired &&
+         std::ranges::find(metadata_zones, zone) == metadata_zones.end();
+}
+
+Status CheckPlaces(const State& state, const KnownZones& zones, const std::string& device) {
   constexpr std::string_view kAdvice = "run zenfs check, and restore from a backup";
+  const Geometry& geometry = zones.geometry;
   for (const auto& [id, zone] : state.log_zones()) {
-    if (id.value < geometry.zone_count) continue;
-    return Fail(
-        Code::kCorruption,
-        fmt::format("{}: the metadata log reserves zone {} for the log, and the device has {} zones; {}",
-                    device, id.value, geometry.zone_count, kAdvice));
+    if (CanBeLogZone(id, zones.report, zones.metadata_zones)) continue;
+    const std::string why = id.value < geometry.zone_count
+                                ? "which can't be a log zone"
+                                : fmt::format("and the device has {} zones", geometry.zone_count);
+    return Fail(Code::kCorruption, fmt::format("{}: the metadata log reserves zone {} for the log, {}; {}",
+                                               device, id.value, why, kAdvice));
   }
   for (const auto& [id, record] : state.files()) {
     for (const Extent& extent : record->extents) {
-      if (LiesInOneZone(extent, geometry)) continue;
+      const bool possible = LiesInOneZone(extent, geometry);
+      const auto& metadata = zones.metadata_zones;
+      if (possible && std::ranges::find(metadata, geometry.ZoneOf(extent.place)) == metadata.end()) continue;
       return Fail(
           Code::kCorruption,
-          fmt::format("{}: the metadata log has {} bytes of file {} at device byte {}, which is not within "
-                      "one zone; {}",
-                      device, extent.length, id.value, extent.place.value, kAdvice));
+          fmt::format("{}: the metadata log has {} bytes of file {} at device byte {}, which is {}; {}",
+                      device, extent.length, id.value, extent.place.value,
+                      possible ? "in a metadata zone" : "not within one zone", kAdvice));
     }
   }
   return {};

@@ -57,6 +57,23 @@ TEST_F(PlacesTest, LogZoneThatTheDeviceHasNotIsRefused) {
   ExpectRefusedAndFound("reserves zone 1073741824");
 }
 
+// Found by fuzzing: data was written there.
+TEST_F(PlacesTest, LogZoneThatIsAMetadataZoneIsRefused) {
+  Commit({ReserveLogZones{{{ZoneId(2), 1, 7}}}, RaiseCounters{0, 2}});
+  ExpectRefusedAndFound("reserves zone 2 for the log, which can't be a log zone");
+}
+
+TEST_F(PlacesTest, ExtentInAMetadataZoneIsRefused) {
+  CommitExtent(device_->geometry().ZoneStart(ZoneId(0)), 4096);
+  const auto mounted = Volume::Mount(Borrow(*device_), {});
+  ASSERT_FALSE(mounted);
+  EXPECT_EQ(mounted.error().code(), Code::kCorruption);
+  EXPECT_THAT(mounted.error().text(), HasSubstr("in a metadata zone"));
+  const auto report = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_FALSE(report->clean());
+}
+
 TEST_F(PlacesTest, ExtentBehindTheDeviceIsRefused) {
   CommitExtent(DeviceOffset(std::uint64_t{1} << 50), 4096);
   ExpectRefusedAndFound("not within one zone");

@@ -58,13 +58,13 @@ Status VolumeCore::Recover() {
   ZENFS_ASSIGN_OR_RETURN(metalog_, Metalog::Open(*device_, superblock_));
   metalog_->SetMetrics(&metrics_);
   const State& state = metalog_->recovered();
-  ZENFS_RETURN_IF_ERROR(CheckPlaces(state, geometry_, device_name_));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
+                         device_->Report(ZoneId(0), geometry_.zone_count));
+  ZENFS_RETURN_IF_ERROR(CheckPlaces(state, {geometry_, report, superblock_.metadata_zones}, device_name_));
   catalog_ = std::make_unique<Catalog>(state);
   epoch_ = state.epoch();
   ZENFS_RETURN_IF_ERROR(OpenLeft(state));
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry_));
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
-                         device_->Report(ZoneId(0), geometry_.zone_count));
   const ZoneManager::Options space = SpaceOptions(geometry_, superblock_.metadata_zones, plan);
   ZENFS_ASSIGN_OR_RETURN(zones_, ZoneManager::Create(*device_, plan, report, space));
   for (const auto& [id, zone] : state.log_zones()) zones_->AdoptLogZone(id);
