@@ -60,12 +60,14 @@ set(ZENFS_SOURCES_device
   device/paced_view.cc
   device/read_only_view.cc
   device/request_check.cc
+  device/shared_flush.cc
   device/zone_info.cc
 )
 set(ZENFS_TESTS_device
   device/checked_device_test.cc
   device/guarded_device_test.cc
   device/metered_device_test.cc
+  device/shared_flush_test.cc
   device/zone_info_test.cc
 )
 

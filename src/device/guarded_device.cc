@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "device/shared_flush.h"
 
 namespace zenfs {
 namespace {
@@ -43,11 +44,7 @@ class GuardedDevice final : public ZonedDevice {
   Status Finish(ZoneId zone) override { return device_.Finish(zone); }
   Status Open(ZoneId zone) override { return device_.Open(zone); }
   Status Close(ZoneId zone) override { return device_.Close(zone); }
-  Status Flush() override {
-    Status flushed = device_.Flush();
-    if (!flushed) failed_flushes_.fetch_add(1, std::memory_order_acq_rel);
-    return flushed;
-  }
+  Status Flush() override { return flush_.Run(); }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
   // What comes of a read that has been sent once and ended as `read`.
@@ -71,6 +68,11 @@ class GuardedDevice final : public ZonedDevice {
   ZonedDevice& device_;
   std::atomic<std::uint64_t> repeated_reads_{0};
   std::atomic<std::uint64_t> failed_flushes_{0};
+  SharedFlush flush_{[this] {
+    Status flushed = device_.Flush();
+    if (!flushed) failed_flushes_.fetch_add(1, std::memory_order_acq_rel);
+    return flushed;
+  }};
   std::atomic<std::uint32_t> in_vain_{0};  // reads in a row that failed for good
 };
 

@@ -8,7 +8,8 @@
 // Flushes
 //   A flush that failed is never repeated here, and is remembered: the device may have dropped what it could not keep,
 //   and then the next flush succeeds without it. Who makes data durable compares errors().failed_flushes from before
-//   the data was written with that after the flush; if they differ the data may be gone, whatever the flush says.
+//   the data was written with that after the flush; if they differ the data may be gone, whatever the flush says. Flushes
+//   do not overlap (device/shared_flush.h): one that failed is counted before the next begins.
 //
 // Threads: as the device.
 #pragma once
