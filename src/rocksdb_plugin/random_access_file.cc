@@ -35,7 +35,8 @@ IOStatus RandomAccessFile::ReadView(uint64_t offset, size_t n, Slice* result) co
   }
   const Result<ByteView> bytes = view->Read(offset, n);
   if (!bytes) return ToIOStatus(bytes.error(), "reading", file_.path);
-  *result = Slice(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  // An empty one points somewhere, too: RocksDB hands the pointer to memcmp.
+  *result = bytes->empty() ? Slice() : Slice(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   return IOStatus::OK();
 }
 

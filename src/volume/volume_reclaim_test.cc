@@ -177,6 +177,7 @@ TEST_F(Reclaim, ADirectWriterGoesOnBehindWhatWasMoved) {
 
 class ReclaimOfDamage : public Reclaim {
  protected:
+  ~ReclaimOfDamage() override { volume_.reset(); }  // which still writes to rot_
   void MountRotten() {
     ASSERT_TRUE(IsOk(volume_->Unmount()));
     Result<std::shared_ptr<Volume>> volume = Volume::Mount(Borrow(rot_), {});
