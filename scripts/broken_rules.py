@@ -15,8 +15,9 @@ def check(root, report):
         return
     lines = path.read_text(encoding="utf-8").split("\n")
     for mutation in runpy.run_path(str(path))["MUTATIONS"]:
-        source = root / mutation.file
-        times = source.read_text(encoding="utf-8").count(mutation.old) if source.exists() else 0
-        if times != 1:
-            line = next((n for n, text in enumerate(lines, 1) if f'"{mutation.name}"' in text), 1)
-            report(MUTATIONS, line, f"{mutation.name}: what it replaces is {times} times in {mutation.file}, not once")
+        for piece in mutation.pieces:
+            source = root / piece.file
+            times = source.read_text(encoding="utf-8").count(piece.old) if source.exists() else 0
+            if times != 1:
+                line = next((n for n, text in enumerate(lines, 1) if f'"{mutation.name}"' in text), 1)
+                report(MUTATIONS, line, f"{mutation.name}: what it replaces is {times} times in {piece.file}, not once")

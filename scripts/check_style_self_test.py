@@ -27,8 +27,9 @@ NAMED = {
 }
 
 MUTATION = """import collections
-Mutation = collections.namedtuple("Mutation", "name file old")
-MUTATIONS = (Mutation("one", "src/low/a.cc", "{}"),)
+Piece = collections.namedtuple("Piece", "file old")
+Mutation = collections.namedtuple("Mutation", "name pieces")
+MUTATIONS = (Mutation("one", [Piece("src/low/a.cc", "{}")]),)
 """
 
 # What is put into the good tree, and what a finding must then say.

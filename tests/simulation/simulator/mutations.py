@@ -1,18 +1,24 @@
 """Rules that ZenFS keeps, and how each is broken to see whether the simulator finds it.
 
-A mutation replaces one piece of one file. The piece must be there exactly once: a check of the style sees to that, so a
+A mutation replaces one piece of one file, or more where a rule is kept in several places. The piece must be there exactly once: a check of the style sees to that, so a
 change of the code can't leave a mutation behind that does nothing.
 """
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
-class Mutation:
-    name: str
-    rule: str  # that is broken
+class Piece:
     file: str
     old: str
     new: str
+
+
+class Mutation:
+    """`rule` is broken by one piece, given by its parts, and by `more` pieces."""
+
+    def __init__(self, name, rule, file, old, new, *more):
+        self.name, self.rule = name, rule
+        self.pieces = (Piece(file, old, new), *more)
 
 
 MUTATIONS = (
@@ -46,7 +52,9 @@ MUTATIONS = (
              "    edits.push_back(std::move(seal));\n", ""),
     Mutation("mount-does-not-flush", "what a mount vouches for is on stable media first", "src/volume/volume_mount.cc",
              "metalog_->Commit(std::move(edits), {.flush_data_first = true, .failed_flushes = 0})",
-             "metalog_->Commit(std::move(edits), {})"),
+             "metalog_->Commit(std::move(edits), {})",
+             Piece("src/metalog/metalog.cc",
+                   "  ZENFS_RETURN_IF_ERROR(FlushDevice());\n  std::vector<ZoneId> chain;", "  std::vector<ZoneId> chain;")),
     Mutation("ids-reused", "a mount starts above all ids that may have been used", "src/volume/volume_mount.cc",
              "  const std::uint64_t first_id = state.next_id();",
              "  std::uint64_t first_id = 2;\n"
