@@ -1,7 +1,9 @@
-// What becomes of the last valid copy of the superblock, when the one beside the current generation is damaged.
+// What becomes of the metadata zones that the current generation is not in: of the last valid copy of the superblock,
+// when the one beside the generation is damaged; of the active slots; of a header that nobody wrote.
 #include "metalog/metazones.h"
 
 #include "base/aligned_buffer.h"
+#include "metalog/generation_writer.h"
 #include "metalog/metalog_test_util.h"
 #include "metalog/probe.h"
 #include "testing/crash_device.h"
@@ -140,6 +142,22 @@ TEST(MetazonesTest, ALogWhoseZoneIsFullMovesOnWhenDataHasAllSlots) {
     ASSERT_TRUE(log) << log.error().ToString();
     ZENFS_ASSERT_OK((*log)->Commit(CreateNamed(kFirstTestId)));
   }
+}
+
+// A header with a CRC that fits, made by somebody else. Found by the fuzz target metadata.
+TEST(MetazonesTest, AGenerationWithoutASuccessorIsFollowedByNone) {
+  CrashDevice device(SmallGeometry(64 << 10, 5));
+  ASSERT_TRUE(Formatted(device, kZones));
+  const Superblock superblock = SuperblockFor(device.geometry(), kZones);
+  Metazones zones(device, superblock);
+  GenerationWriter forged(device, superblock, zones,
+                          {.generation = UINT64_MAX, .salt = 1, .keep = {ZoneId(0)}, .after = ZoneId(0)});
+  ZENFS_ASSERT_OK(forged.BeginZone());
+  const auto log = MustOpen(device, kZones);
+  EXPECT_FALSE(log->Roll());
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
+  log->Stop();
+  EXPECT_TRUE(HasFile(MustOpen(device, kZones)->recovered(), kFirstTestId));
 }
 
 }  // namespace
