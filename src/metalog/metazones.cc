@@ -85,14 +85,18 @@ std::optional<ZoneId> Metazones::LastCopy(std::span<const ZoneId> keep) const {
   return std::nullopt;
 }
 
+bool Metazones::HoldsSlot(ZoneId zone) const {
+  const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
+  return report && IsActive(report->front().condition);
+}
+
 void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
   const std::optional<ZoneId> last_copy = keep.empty() ? std::nullopt : LastCopy(keep);
   for (const ZoneId zone : zones_) {
     if (Contains(keep, zone)) continue;
     if (zone == last_copy) {
       // Nothing is written to it any more, and the device's active slots are counted out.
-      const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
-      if (report && IsActive(report->front().condition)) IgnoreError(device_.Finish(zone));
+      if (HoldsSlot(zone)) IgnoreError(device_.Finish(zone));
       continue;
     }
     // A bad zone is reset too, if it can be: it may still hold one of the device's active slots.
@@ -104,8 +108,7 @@ void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare
   std::vector<ZoneId> active;
   for (const ZoneId zone : zones_) {
     if (Contains(keep, zone)) continue;
-    const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
-    if (report && IsActive(report->front().condition)) active.push_back(zone);
+    if (HoldsSlot(zone)) active.push_back(zone);
   }
   if (active.size() <= spare) return;
   for (const ZoneId zone : active) {

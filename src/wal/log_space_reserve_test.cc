@@ -223,6 +223,16 @@ TEST(LogSpaceReserveTest, MostlyDeadZoneIsGivenToFoldAndReleased) {
   EXPECT_EQ(asked, 1);
 }
 
+// A full zone with one small frame that is live, of file 5; all else in it is dead.
+PlacedFrame LeaveOneFrameAlive(WalRig& rig) {
+  TestJob job(5, 1, 0, "a");
+  PlacedFrame small = std::move(rig.log->Write(job.job).value().front());
+  TestJob rest(6, 1, 0, TestText(kZonePayload - kTestBlock, 1));
+  PlacedFrame big = std::move(rig.log->Write(rest.job).value().front());
+  Drop(rig, big);
+  return small;
+}
+
 TEST(LogSpaceReserveTest, ZoneThatCannotBeReadIsNotFoldedAgainAndAgain) {
   for (const Code code : {Code::kIo, Code::kBusy}) {
     WalRig rig(TestGeometry(8, kBlocksAZone), 1);
@@ -232,11 +242,7 @@ TEST(LogSpaceReserveTest, ZoneThatCannotBeReadIsNotFoldedAgainAndAgain) {
       return Fail(code, "a frame can't be had");
     };
     rig.Mount(false);
-    TestJob job(5, 1, 0, "a");
-    const PlacedFrame small = std::move(rig.log->Write(job.job).value().front());
-    TestJob rest(6, 1, 0, TestText(kZonePayload - kTestBlock, 1));
-    PlacedFrame big = std::move(rig.log->Write(rest.job).value().front());
-    Drop(rig, big);
+    const PlacedFrame small = LeaveOneFrameAlive(rig);
     for (int i = 0; i < 3; ++i) rig.log->FreeWhatCanBe();
     EXPECT_EQ(asked, code == Code::kIo ? 1 : 3) << CodeName(code);
   }
@@ -251,11 +257,7 @@ TEST(LogSpaceReserveTest, NothingIsFoldedOnceNothingCanBeCommittedAnyMore) {
       return Fail(Code::kBusy, "not now");
     };
     rig.Mount(false);
-    TestJob job(5, 1, 0, "a");
-    const PlacedFrame small = std::move(rig.log->Write(job.job).value().front());
-    TestJob rest(6, 1, 0, TestText(kZonePayload - kTestBlock, 1));
-    PlacedFrame big = std::move(rig.log->Write(rest.job).value().front());
-    Drop(rig, big);
+    const PlacedFrame small = LeaveOneFrameAlive(rig);
     rig.FailReserves(100, code);
     TestJob refused(5, 2, 1, "b");
     EXPECT_EQ(rig.log->Write(refused.job).error().code(), code);
