@@ -58,20 +58,36 @@ void CheckLog(const FileRecord& record, const ReplayedLog& log) {
   Require(log.open_window->end == log.index.end(), "the open window ends with the file");
 }
 
-// Whether the frames of the current epoch stand in the file in the order of their numbers. No writer makes others; in those
-// which of two contradicting frames is taken may change with a seal.
-bool AreInOrder(std::vector<ScannedFrame> frames, std::uint64_t epoch) {
+// The frames of the epoch by number; of those with the same number the longest, which is the one that counts.
+std::vector<ScannedFrame> ByNumber(std::vector<ScannedFrame> frames, std::uint64_t epoch) {
   std::erase_if(frames, [&](const ScannedFrame& f) { return f.epoch != epoch; });
   std::ranges::sort(frames, [](const ScannedFrame& a, const ScannedFrame& b) {
     return std::tuple(a.sequence, b.length) < std::tuple(b.sequence, a.length);
   });
+  const auto twins = std::ranges::unique(frames, {}, &ScannedFrame::sequence);
+  frames.erase(twins.begin(), twins.end());
+  return frames;
+}
+
+// Whether the frames stand in the file in the order of their numbers. No writer makes others; in those which of two
+// contradicting frames is taken may change with a seal.
+bool AreInOrder(const std::vector<ScannedFrame>& frames) {
   return std::ranges::is_sorted(frames, {}, &ScannedFrame::file_offset);
+}
+
+// Whether no frame reaches into the next one. A writer that splits bytes anew leaves frames that do, with the same bytes in
+// both; from which of them the bytes are read may change with a seal.
+bool AreApart(const std::vector<ScannedFrame>& frames) {
+  return std::ranges::adjacent_find(frames, [](const ScannedFrame& a, const ScannedFrame& b) {
+           return a.file_offset + a.length > b.file_offset;
+         }) == frames.end();
 }
 
 // What a mount does with the tail of a log: it is sealed, and from then on the file is what it was.
 void CheckSeal(State state, const FileRecord& record, const ReplayedLog& log,
                std::vector<ScannedFrame> frames) {
-  if (!log.open_window || !AreInOrder(frames, state.epoch())) return;
+  const std::vector<ScannedFrame> current = ByNumber(frames, state.epoch());
+  if (!log.open_window || !AreInOrder(current)) return;
   SealLog seal{.id = record.id,
                .windows = record.windows,
                .next_sequence = log.open_window->last_sequence + 1,
@@ -85,6 +101,7 @@ void CheckSeal(State state, const FileRecord& record, const ReplayedLog& log,
   const ReplayedLog sealed = ReplayLog(*state.FindFile(record.id), state.epoch(), frames);
   Require(!sealed.open_window, "a sealed log has no tail");
   Require(sealed.index.end() == log.index.end(), "sealing keeps the length");
+  if (!AreApart(current)) return;
   std::vector<std::uint64_t> ends[2];
   for (const Piece& piece : log.index.pieces()) ends[0].push_back(piece.damaged ? 0 : piece.place.value);
   for (const Piece& piece : sealed.index.pieces()) ends[1].push_back(piece.damaged ? 0 : piece.place.value);
