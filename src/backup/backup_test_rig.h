@@ -16,8 +16,8 @@
 #include "backup/backup_destination.h"
 #include "backup/restore.h"
 #include "backup/volume_tree.h"
-#include "base/random.h"
 #include "testing/faulty_device.h"
+#include "testing/noise.h"
 #include "testing/switched_points.h"
 #include "testing/temp_directory.h"
 #include "volume/volume_test_util.h"
@@ -57,18 +57,12 @@ class BackupTest : protected BackupPoints, public VolumeTest {
   static std::map<std::string, std::string> Contents() {
     std::map<std::string, std::string> out;
     for (int i = 0; i < 3; ++i)
-      out["db/00001" + std::to_string(i) + ".sst"] = Bytes(ReadAhead::kChunk + 77777 * i, i);
-    out["db/000020.log"] = Bytes(70'000, 20);
+      out["db/00001" + std::to_string(i) + ".sst"] = Noise(ReadAhead::kChunk + 77777 * i, i);
+    out["db/000020.log"] = Noise(70'000, 20);
     out["db/CURRENT"] = "MANIFEST-000004\n";
-    out["db/sub/deep.sst"] = Bytes(4096, 5);
+    out["db/sub/deep.sst"] = Noise(4096, 5);
     out["empty.sst"] = "";
     out[std::string("odd \t%\xff name.sst")] = "odd";
-    return out;
-  }
-  static std::string Bytes(std::size_t size, std::uint64_t seed) {
-    std::string out(size, '\0');
-    Random random(seed);
-    for (char& c : out) c = static_cast<char>(random.Next());
     return out;
   }
 

@@ -1,10 +1,10 @@
 #include "volume/reader_volume.h"
+#include "testing/noise.h"
 
 #include <gmock/gmock.h>
 
 #include <functional>
 
-#include "base/random.h"
 #include "testing/faulty_device.h"
 #include "testing/switched_points.h"
 #include "volume/volume_test_util.h"
@@ -14,13 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string Noise(std::size_t bytes, std::uint64_t seed) {
-  Random random(seed);
-  std::string text(bytes, '\0');
-  for (char& c : text) c = static_cast<char>(random.Next());
-  return text;
-}
 
 // A writer, and a reader with a device of its own onto the same zones.
 class ReaderTest : protected SwitchedPoints, public VolumeTest {

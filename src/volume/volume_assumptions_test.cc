@@ -21,7 +21,7 @@ TEST_F(VolumeAssumptions, ZonesThatTurnFullUnderTheirWritersCostNothing) {
   std::string in_log;
   std::string in_table;
   for (int i = 0; i < 12; ++i) {
-    const std::string piece = VolumeOnADevice::Noise(20'000, i);
+    const std::string piece = Noise(20'000, i);
     ASSERT_TRUE(IsOk((*log)->Append(AsBytes(piece))));
     ASSERT_TRUE(IsOk((*log)->Sync())) << i;
     in_log += piece;

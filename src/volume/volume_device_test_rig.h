@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "base/random.h"
 #include "testing/faulty_device.h"
+#include "testing/noise.h"
 #include "testing/watched_device.h"
 #include "volume/volume_test_util.h"
 
@@ -76,12 +76,6 @@ class VolumeOnADevice : public testing::Test {
     EXPECT_TRUE(IsOk(layout));
     const auto& places = layout->extents.empty() ? layout->frames : layout->extents;
     return emulator_.geometry().ZoneOf(places.front().place);
-  }
-  static std::string Noise(std::size_t bytes, std::uint64_t seed) {
-    Random random(seed);
-    std::string text(bytes, '\0');
-    for (char& c : text) c = static_cast<char>(random.Next());
-    return text;
   }
   static Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
   static bool Await(const std::function<bool()>& condition) {

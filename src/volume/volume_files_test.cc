@@ -1,17 +1,10 @@
 #include <gmock/gmock.h>
 
-#include "base/random.h"
+#include "testing/noise.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {
 namespace {
-
-std::string Noise(std::size_t bytes, std::uint64_t seed) {
-  Random random(seed);
-  std::string text(bytes, '\0');
-  for (char& c : text) c = static_cast<char>(random.Next());
-  return text;
-}
 
 TEST_F(VolumeTest, SyncedPlainFileIsThereAfterRemount) {
   const std::string content = Noise(3'000'001, 1);

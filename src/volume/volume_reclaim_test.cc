@@ -9,17 +9,11 @@
 #include "base/thread.h"
 #include "testing/bit_rot.h"
 #include "testing/faulty_device.h"
+#include "testing/noise.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {
 namespace {
-
-std::string Noise(std::size_t bytes, std::uint64_t seed) {
-  Random random(seed);
-  std::string text(bytes, '\0');
-  for (char& c : text) c = static_cast<char>(random.Next());
-  return text;
-}
 
 class Reclaim : public VolumeTest {
  protected:

@@ -16,8 +16,6 @@ using When = FaultyDevice::When;
 
 constexpr std::uint64_t kForEver = FaultyDevice::kForEver;
 
-Status Append(FramedFile& file, std::string_view text) { return file.Append(AsBytes(text)); }
-
 TEST(FramedFileRetryTest, FrameThatCouldNotBePlacedGoesToTheDeviceWithTheNextSync) {
   WalRig rig(TestGeometry(16, 16));
   rig.Mount();

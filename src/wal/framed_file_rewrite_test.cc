@@ -14,8 +14,6 @@ namespace {
 
 using Command = FaultyDevice::Command;
 
-Status Append(FramedFile& file, std::string_view text) { return file.Append(AsBytes(text)); }
-
 Status Truncate(WalRig& rig, FramedFile& file, std::uint64_t size) {
   ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.BeginTruncate(size));
   const Status committed = rig.Commit(rewrite.edits);

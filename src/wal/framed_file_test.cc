@@ -13,8 +13,6 @@ namespace {
 
 using Command = FaultyDevice::Command;
 
-Status Append(FramedFile& file, std::string_view text) { return file.Append(AsBytes(text)); }
-
 TEST(FramedFileTest, UnsyncedBytesAreReadableAtOnceAndCostNoWrite) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();

@@ -28,6 +28,8 @@ inline std::string TestText(std::size_t size, std::uint64_t seed) {
   return text;
 }
 
+inline Status Append(FramedFile& file, std::string_view text) { return file.Append(AsBytes(text)); }
+
 // A frame to be placed, with the buffer it stands in.
 struct TestJob {
   TestJob(std::uint64_t owner, std::uint64_t sequence, std::uint64_t file_offset, std::string_view text,

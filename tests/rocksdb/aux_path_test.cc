@@ -23,8 +23,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
-const IOOptions kIo;
-
 // What another process is told that wants the lock on the file.
 bool AnotherProcessGetsLock(const std::string& path) {
   const pid_t child = fork();

@@ -18,9 +18,6 @@ namespace {
 
 using ::testing::IsEmpty;
 
-const IOOptions kIo;
-
-std::string KeyOf(int i) { return "key" + std::to_string(1'000'000 + i); }
 std::string ValueOf(int i, int version) {
   return TestBytes(800, static_cast<std::uint64_t>(i) * 1'000 + static_cast<std::uint64_t>(version));
 }

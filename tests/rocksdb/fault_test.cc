@@ -14,8 +14,6 @@ namespace {
 
 using Command = FaultyDevice::Command;
 
-std::string KeyOf(int i) { return "key" + std::to_string(1'000'000 + i); }
-
 // Remembers what was acknowledged: each of those writes must be there, whatever happened since.
 class FaultyDatabase : public ::testing::Test {
  protected:

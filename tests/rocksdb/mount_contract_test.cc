@@ -22,8 +22,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const IOOptions kIo;
-
 // The text with which RocksDB's own entry refuses `uri`; empty if it does not.
 std::string RefusalOf(const std::string& uri) {
   rocksdb::Env* env = rocksdb::Env::Default();

@@ -41,6 +41,11 @@ class TestVolume {
   std::filesystem::path directory_;
 };
 
+inline const IOOptions kIo;
+
+// Keys of the same length, in order.
+inline std::string KeyOf(int i) { return "key" + std::to_string(1'000'000 + i); }
+
 // Deterministic, incompressible bytes.
 std::string TestBytes(std::size_t size, std::uint64_t seed);
 
