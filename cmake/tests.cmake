@@ -6,9 +6,11 @@ function(zenfs_test_program name)
   if(NOT ARG_SOURCES)
     return()
   endif()
+  set(apart ${ZENFS_TESTS_APART})
+  list(TRANSFORM apart PREPEND ${PROJECT_SOURCE_DIR}/)
   list(TRANSFORM ARG_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${ARG_FOLDER}/)
   add_executable(zenfs_${name}_test ${ARG_SOURCES})
-  set_target_properties(zenfs_${name}_test PROPERTIES UNITY_BUILD OFF)  # tests have file-local names of their own
+  set_source_files_properties(${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_libraries(zenfs_${name}_test PRIVATE
     ${ARG_LINK} ${ZENFS_RAPIDCHECK} GTest::gmock_main GTest::gtest zenfs_flags)
   if(NOT ARG_SHARDS)
