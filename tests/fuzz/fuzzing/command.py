@@ -21,6 +21,8 @@ def parse(arguments):
     parser.add_argument("--runs", type=int, metavar="N", help="executions of each target")
     parser.add_argument("--target", nargs="+", action="extend", choices=TARGETS, metavar="NAME",
                         help=f"only these of: {', '.join(TARGETS)}")
+    parser.add_argument("--light", action="store_true",
+                        help="without the address sanitizer: more than twice as many executions a second")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="targets at a time (default 1)")
     parser.add_argument("--json", nargs="?", const="-", metavar="FILE",
                         help="what came out as JSON, into FILE or in place of the table")
@@ -33,16 +35,16 @@ def parse(arguments):
     return chosen
 
 
-def build(screen):
+def build(built, screen):
     """False if it failed."""
     if shutil.which("clang++-19") is None:
         screen.line("!!! fuzz: NOT RUN, there is no clang++-19 (scripts/setup installs it)")
         return False
-    if subprocess.run([places.SOURCE / "scripts" / "build", "fuzz", "zenfs_fuzzers"], check=False).returncode != 0:
+    if subprocess.run([places.SOURCE / "scripts" / "build", built.preset, "zenfs_fuzzers"], check=False).returncode != 0:
         screen.line("fuzz: the targets do not build")
         return False
-    shutil.rmtree(places.SEEDS, ignore_errors=True)
-    made = subprocess.run([places.BUILD / "zenfs_fuzz_seeds", places.SEEDS], check=False, stderr=subprocess.PIPE)
+    shutil.rmtree(built.seeds, ignore_errors=True)
+    made = subprocess.run([built.folder / "zenfs_fuzz_seeds", built.seeds], check=False, stderr=subprocess.PIPE)
     if made.returncode != 0:
         screen.line(f"fuzz: the seeds can't be made: {made.stderr.decode(errors='replace').strip()}")
     return made.returncode == 0
@@ -72,11 +74,12 @@ def report(runs):
 
 def main(arguments):
     chosen = parse(arguments)
+    built = places.Built("fuzz-light" if chosen.light else "fuzz")
     screen = Screen(sys.stderr if chosen.json == "-" else sys.stdout)
-    if not chosen.no_build and not build(screen):
+    if not chosen.no_build and not build(built, screen):
         return 2
     os.chdir(places.SOURCE)
-    runs = [Run(target, chosen.time, chosen.runs) for target in chosen.target or TARGETS]
+    runs = [Run(target, chosen.time, chosen.runs, built) for target in chosen.target or TARGETS]
     screen.line(HEADER)
     try:
         run_all(runs, chosen.jobs, screen)

@@ -19,27 +19,27 @@ WHY = re.compile(r"a property does not hold: .*|SUMMARY: .*|.*runtime error: .*"
 
 
 class Run:
-    def __init__(self, target, seconds, runs):
-        self.target, self.seconds_max, self.runs = target, seconds, runs
+    def __init__(self, target, seconds, runs, built):
+        self.target, self.seconds_max, self.runs, self.built = target, seconds, runs, built
         self.executions = self.edges = self.corpus = 0
         self.findings = []
         self.reason = ""
         self.process = None
-        self.log = places.LOGS / f"{target}.log"
+        self.log = built.logs / f"{target}.log"
         self.folder = places.FINDINGS / target
 
     def start(self):
-        for folder in (places.LOGS, self.folder, places.CORPUS / self.target):
+        for folder in (self.built.logs, self.folder, places.CORPUS / self.target):
             folder.mkdir(parents=True, exist_ok=True)
         self.known = set(self.folder.iterdir())
-        command = [places.PROGRAMS / self.target, f"-max_len={TARGETS[self.target]}", "-detect_leaks=0",
+        command = [self.program, f"-max_len={TARGETS[self.target]}", "-detect_leaks=0",
                    f"-timeout={SECONDS_PER_INPUT}", "-report_slow_units=1000", "-rss_limit_mb=3072", "-print_final_stats=1",
                    f"-artifact_prefix={self.folder}/"]
         if self.seconds_max:
             command.append(f"-max_total_time={self.seconds_max}")
         if self.runs:
             command.append(f"-runs={self.runs}")
-        command += [places.CORPUS / self.target, places.SEEDS / self.target]
+        command += [places.CORPUS / self.target, self.built.seeds / self.target]
         self.started = time.monotonic()
         self.seconds = 0.0
         with open(self.log, "wb") as log:
@@ -59,6 +59,10 @@ class Run:
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             self.process.wait()
+
+    @property
+    def program(self):
+        return self.built.programs / self.target
 
     @property
     def ok(self):

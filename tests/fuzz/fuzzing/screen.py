@@ -34,5 +34,5 @@ class Screen:
                 continue
             self.line(f"FAILED {run.target}: {run.reason}")
             for path in run.findings:
-                self.line(f"  replay it: {places.shown(places.PROGRAMS / run.target)} {places.shown(path)}")
+                self.line(f"  replay it: {places.shown(run.program)} {places.shown(path)}")
             self.line(f"  all it said: {places.shown(run.log)}")

@@ -1,7 +1,7 @@
 """Rules that ZenFS keeps, and how each is broken to see whether the simulator finds it.
 
-A mutation replaces one piece of one file, or more where a rule is kept in several places. The piece must be there exactly once: a check of the style sees to that, so a
-change of the code can't leave a mutation behind that does nothing.
+A mutation replaces one piece of one file, or more where a rule is kept in several places. The piece must be there exactly
+once: a check of the style sees to that, so a change of the code can't leave a mutation behind that does nothing.
 """
 import dataclasses
 
@@ -55,11 +55,8 @@ MUTATIONS = (
              "metalog_->Commit(std::move(edits), {})",
              Piece("src/metalog/metalog.cc",
                    "  ZENFS_RETURN_IF_ERROR(FlushDevice());\n  std::vector<ZoneId> chain;", "  std::vector<ZoneId> chain;")),
-    Mutation("ids-reused", "a mount starts above all ids that may have been used", "src/volume/volume_mount.cc",
-             "  const std::uint64_t first_id = state.next_id();",
-             "  std::uint64_t first_id = 2;\n"
-             "  for (const auto& [id, record] : state.files()) first_id = std::max(first_id, id.value + 1);\n"
-             "  for (const auto& [id, directory] : state.directories()) first_id = std::max(first_id, id.value + 1);"),
+    Mutation("ids-reused", "an id is never used again", "src/volume/id_allocator.h",
+             "return FileId(next_++);", "return FileId(limit_ - kBatch + next_++ % 24);"),
     Mutation("epoch-not-begun", "frames of a mount are told from those before it", "src/volume/volume_mount.cc",
              ".epoch = epoch_ + 1,\n                                                  .reserve_target",
              ".epoch = epoch_,\n                                                  .reserve_target"),
