@@ -7,13 +7,16 @@ namespace {
 
 constexpr std::size_t kTablesMax = 5;
 constexpr std::size_t kWalBytesMax = 12000;
+constexpr std::size_t kArchivedMax = 6;  // logs
 
 }  // namespace
 
-DatabaseWork::DatabaseWork(Client& client, const std::string& root) : client_(client), root_(root) {
+DatabaseWork::DatabaseWork(Client& client, const std::string& root)
+    : client_(client), root_(root), archives_(client.random().OneIn(2)) {
   for (const auto& [path, file] : client.model().Live()) {
+    if (file != nullptr && path.starts_with(ArchiveRoot())) archived_.push_back(path);
     if (file == nullptr || path.rfind('/') != root.size())
-      continue;  // directories, and what is in the checkpoint
+      continue;  // directories, and what is in the checkpoint or the archive
     const std::size_t digits = path.find_first_of("0123456789", root.size());  // 000012.log, MANIFEST-000013
     const std::uint64_t number = digits == path.npos ? 0 : std::strtoull(path.c_str() + digits, nullptr, 10);
     next_number_ = std::max(next_number_, number + 1);
@@ -70,6 +73,21 @@ void DatabaseWork::WriteTable() {
   tables_.push_back(table);
 }
 
+// A log that is no longer needed: kept for a while, as with WAL_ttl_seconds, or deleted. What is kept fills zones with
+// frames that live on, beside those of logs that don't.
+void DatabaseWork::GiveUp(const std::string& wal) {
+  if (!archives_) return client_.Unlink(wal);
+  if (!client_.model().durable().contains(ArchiveRoot())) client_.MakeDirectory(ArchiveRoot());
+  archived_.push_back(ArchiveRoot() + wal.substr(root_.size()));
+  client_.Rename(wal, archived_.back());
+  while (archived_.size() > kArchivedMax && !client_.failed()) {
+    const auto which =
+        archived_.begin() + static_cast<std::ptrdiff_t>(client_.random().Below(archived_.size()));
+    client_.Unlink(*which);
+    archived_.erase(which);
+  }
+}
+
 // The log is closed only when the table and its record are durable.
 void DatabaseWork::FlushMemtable() {
   const std::string next = Name(next_number_++, ".log");
@@ -77,7 +95,7 @@ void DatabaseWork::FlushMemtable() {
   WriteTable();
   Log("manifest", 60 + client_.random().Below(100));
   client_.Close("wal");
-  client_.Unlink(wal_);
+  GiveUp(wal_);
   client_.Close("next");
   client_.Reopen("wal", next);
   wal_ = next;

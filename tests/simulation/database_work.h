@@ -18,7 +18,9 @@ class DatabaseWork {
 
  private:
   std::string Name(std::uint64_t number, const char* suffix) const;
+  std::string ArchiveRoot() const { return root_ + "/archive"; }
   void Put();
+  void GiveUp(const std::string& wal);
   void FlushMemtable();
   void Compact();
   void NewManifest();
@@ -33,6 +35,8 @@ class DatabaseWork {
   std::string manifest_;
   std::deque<std::string> tables_;
   std::deque<std::string> old_;  // to be deleted
+  const bool archives_;
+  std::deque<std::string> archived_;
 };
 
 }  // namespace zenfs
