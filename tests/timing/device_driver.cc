@@ -82,4 +82,15 @@ Outcome DeviceDriver::Run(const Experiment& experiment, double seconds) {
   return std::move(*outcome);
 }
 
+double DeviceDriver::HostMicroseconds() {
+  const Experiment untimed{
+      .name = "host", .profile = Timing::kNone, .load = {.kind = Kind::kClose, .bytes = 0}, .expected = {}};
+  Outcome all;
+  for (int i = 0; i < 5; ++i) {
+    const Outcome outcome = Run(untimed, 0);
+    all.latencies_us.insert(all.latencies_us.end(), outcome.latencies_us.begin(), outcome.latencies_us.end());
+  }
+  return Compute(Statistic::kP50, untimed.load, all);
+}
+
 }  // namespace zenfs

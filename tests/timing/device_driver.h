@@ -20,6 +20,8 @@ class DeviceDriver final : public Driver {
   ~DeviceDriver() override;
 
   Outcome Run(const Experiment& experiment, double seconds) override;
+  // The median of closes on a device without a timing profile.
+  double HostMicroseconds() override;
 
   // CPU time that the last run's device took, of its length.
   double cpu_share() const { return cpu_share_; }

@@ -71,6 +71,8 @@ class Driver {
   // Runs the load for `seconds` of the device's time (resets, finishes, opens and closes a few times instead) and
   // returns what came after its start had passed.
   virtual Outcome Run(const Experiment& experiment, double seconds) = 0;
+  // What the host takes for a command that asks nothing of the device: a slow one is later than the drive by that.
+  virtual double HostMicroseconds() { return 0; }
 };
 
 }  // namespace zenfs
