@@ -17,6 +17,9 @@ struct MountOptions {
   // Key `flush_dir`: directory on a tmpfs for append buffers that survive the process; "auto": DefaultSharedMemory-
   // Directory; "none": Flush writes to the device.
   std::string flush_directory = "auto";
+  // How many files may have such a buffer at a time, 256 KiB each; the others' flushes write to the device. No key: enough
+  // for any database, and fewer where volumes are mounted by the thousand.
+  std::uint32_t append_buffers = 32;
   // Key `discard_unsynced`: mount although the append buffers of a mount that died can't be read, without what was
   // flushed and not synced then.
   bool discard_unsynced = false;

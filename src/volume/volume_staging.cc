@@ -116,6 +116,7 @@ Status VolumeCore::MakeStaging() {
                                .identity = device_->identity(),
                                .volume = superblock_.uuid,
                                .epoch = epoch_ + 1,
+                               .slots = options_.append_buffers,
                                .metrics_bytes = kMetricsPageBytes};
   Result<std::shared_ptr<StagingArea>> made = StagingArea::Create(options);
   if (!made) {

@@ -100,7 +100,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.geometry = DrawGeometry(random);
   plan.schedule = SimScheduler::Options::Draw(random);
   plan.faults = DrawFaults(random);
-  plan.shared_memory = random.OneIn(20);  // costs as much as ten without
+  plan.shared_memory = random.OneIn(10);  // costs as much as several without
   const std::uint64_t clients = 1 + random.Below(4);
   for (std::uint64_t i = 0; i < clients; ++i) {
     plan.clients.push_back(random.OneIn(3) ? WorkKind::kDatabase : WorkKind::kRandom);
