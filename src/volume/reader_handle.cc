@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/sync_point.h"
@@ -85,7 +86,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
   if (wanted > file->size()) {
     ZENFS_ASSIGN_OR_RETURN(file, Renew());
   }
-  const Deadline deadline = Deadline::After(LogFollower::kPatience);
+  std::optional<Deadline> deadline;  // from the first change on: one read may take long
   for (;;) {
     const std::uint64_t size = file->size();
     std::vector<ReadRequest> cut;
@@ -111,7 +112,9 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
     }
     SyncPoint::Reach("ReaderHandle::Read:changed");
     file = std::move(confirmed.file);
-    if (deadline.Passed()) {
+    if (!deadline) {
+      deadline = Deadline::After(LogFollower::kPatience);
+    } else if (deadline->Passed()) {
       return Fail(Code::kTimedOut,
                   fmt::format("{} (file {}): changed by its writer each time it was read, for "
                               "{} s; try again when less is written",

@@ -1,11 +1,13 @@
 #include "volume/reader_volume.h"
-#include "testing/noise.h"
 
 #include <gmock/gmock.h>
 
 #include <functional>
 
+#include "base/clock.h"
 #include "testing/faulty_device.h"
+#include "testing/noise.h"
+#include "testing/sim_scheduler.h"
 #include "testing/switched_points.h"
 #include "volume/volume_test_util.h"
 
@@ -213,6 +215,37 @@ TEST_F(ReaderTest, AFileTruncatedAndWrittenAgainDuringAReadIsReadAsItIsNow) {
     ASSERT_TRUE(IsOk(read));
     EXPECT_EQ(*read, old.substr(0, 100'000) + tail);
   }
+}
+
+// A host that stood still, on the simulated clock.
+TEST(SlowReaderTest, OneChangeDuringAReadThatTakesLongIsReadAgain) {
+  SimScheduler({.seed = 1}).Run([] {
+    const auto device = CreateMemoryDevice(SmallGeometry());
+    ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
+    const auto writer = Volume::Mount(Borrow(*device), {.flush_directory = "none"});
+    ASSERT_TRUE(IsOk(writer));
+    const auto log = (*writer)->Create("a.log");
+    ASSERT_TRUE(IsOk(log));
+    ASSERT_TRUE(IsOk((*log)->Append(AsBytes("before"))));
+    ASSERT_TRUE(IsOk((*log)->Sync()));
+    ASSERT_TRUE(IsOk((*log)->Close()));
+    const auto reader = Volume::Mount(MakeReadOnlyView(*device), {.read_only = true});
+    ASSERT_TRUE(IsOk(reader));
+    const auto file = (*reader)->OpenForRead("a.log");
+    ASSERT_TRUE(IsOk(file));
+    bool done = false;
+    const SyncPoint::Scope during([&](std::string_view name) {
+      if (name != "ReaderHandle::Read:planned" || std::exchange(done, true)) return;
+      EXPECT_TRUE(IsOk((*writer)->Truncate("a.log", 3)));
+      SleepUntil(SteadyNow() + std::chrono::seconds(60));
+    });
+    std::string content(6, '\0');
+    const auto n = (*file)->Read(0, std::as_writable_bytes(std::span(content)));
+    ASSERT_TRUE(IsOk(n));
+    EXPECT_EQ(content.substr(0, *n), "bef");
+    EXPECT_TRUE(done);
+    EXPECT_TRUE(IsOk((*writer)->Unmount()));
+  });
 }
 
 TEST_F(ReaderTest, ALogFoldedIntoExtentsDuringAReadIsReadFromThere) {
