@@ -21,7 +21,7 @@ function(zenfs_test_program name)
   foreach(shard RANGE 1 ${ARG_SHARDS})
     math(EXPR index "${shard} - 1")
     add_test(NAME ${name}.${shard} COMMAND zenfs_${name}_test)
-    set_tests_properties(${name}.${shard} PROPERTIES TIMEOUT 900 ENVIRONMENT
+    set_tests_properties(${name}.${shard} PROPERTIES TIMEOUT 1800 ENVIRONMENT
       "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-reports/zenfs_${name}.${shard}_test.xml")
   endforeach()
 endfunction()
