@@ -36,7 +36,8 @@ extern "C" [[gnu::visibility("default")]] const char* __tsan_default_suppression
 extern "C" const char* __tsan_default_suppressions() {
   return "race_top:SlotOfThisThread\n"
          "race_top:thread_shard_internal\n"
-         "race_top:ThreadShard\n";
+         "race_top:ThreadShard\n"
+         "race:CpuMeter::Span::SampledWeight\n";
 }
 #endif
 
