@@ -85,6 +85,11 @@ std::optional<ZoneId> Metazones::LastCopy(std::span<const ZoneId> keep) const {
   return std::nullopt;
 }
 
+bool Metazones::IsReadOnly(ZoneId zone) const {
+  const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
+  return report && report->front().condition == ZoneCondition::kReadOnly;
+}
+
 bool Metazones::HoldsSlot(ZoneId zone) const {
   const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
   return report && IsActive(report->front().condition);
@@ -97,6 +102,7 @@ void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
     if (zone == last_copy) {
       // Nothing is written to it any more, and the device's active slots are counted out.
       if (HoldsSlot(zone)) IgnoreError(device_.Finish(zone));
+      if (IsReadOnly(zone)) Distrust(zone, Trust::kBad);
       continue;
     }
     // A bad zone is reset too, if it can be: it may still hold one of the device's active slots.

@@ -2,6 +2,8 @@
 // when the one beside the generation is damaged; of the active slots; of a header that nobody wrote.
 #include "metalog/metazones.h"
 
+#include <gmock/gmock.h>
+
 #include "base/aligned_buffer.h"
 #include "metalog/generation_writer.h"
 #include "metalog/metalog_test_util.h"
@@ -116,6 +118,19 @@ TEST_P(LastSuperblock, GivesWayWhereThereIsNoOtherZone) {
   DamageCurrentCopy(*device);
   EXPECT_EQ(MustOpen(*device, 2)->stats().rolls, 1u);
   ExpectVolume(*device, "after the mount");
+}
+
+// What a roll announces a mount has to believe where another zone is offline. Found by the fuzz target image.
+TEST_P(LastSuperblock, InAReadOnlyZoneLeavesNoRollToBegin) {
+  const auto device = Rolled(GetParam(), kZones);
+  DamageCurrentCopy(*device);
+  ZENFS_ASSERT_OK(device->SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
+  ZENFS_ASSERT_OK(device->SetCondition(ZoneId(2), ZoneCondition::kOffline));
+  for (int mount = 0; mount < 2; ++mount) {
+    const auto log = Metalog::Open(*device, SuperblockFor(device->geometry(), kZones));
+    ASSERT_FALSE(log);
+    EXPECT_THAT(log.error().ToString(), ::testing::HasSubstr("cannot be moved to another zone"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Slots, LastSuperblock, ::testing::Values(0u, 2u, 3u));
