@@ -14,15 +14,16 @@ BOOT_SECONDS = 120  # for all that one boot does
 @dataclasses.dataclass(frozen=True)
 class Moment:
     """Of a crash: so many acknowledgements after the load of a boot began, or so many lines of the device's trace after its
-    mount began; then so many seconds."""
+    mount began; then so many seconds; then, if asked for, as soon as the device has something that it has not flushed."""
     of_load: bool
     count: int
     delay: float
+    unflushed: bool = False
 
     def __str__(self):
         after = f"{self.count} {'acknowledgements' if self.of_load else 'commands'}" if self.count else ""
         return (f"{after}{' and ' if after else ''}{1000 * self.delay:.0f} ms after the "
-                f"{'load' if self.of_load else 'mount'} began")
+                f"{'load' if self.of_load else 'mount'} began{', at something unflushed' if self.unflushed else ''}")
 
 
 def moments(random, count, *, most, traced):
@@ -34,6 +35,10 @@ def moments(random, count, *, most, traced):
             yield Moment(False, random.randint(1, 60), random.uniform(0, 0.01))
         else:
             yield Moment(False, 0, random.uniform(0, 1.5))
+
+
+def unflushed_moment(random):
+    return Moment(True, random.randint(5, 20), random.uniform(0, 0.1), unflushed=True)
 
 
 def job(device, *, turn, last, seed="0", acknowledgements="0", trace="", before=""):
@@ -63,6 +68,8 @@ class CrashLoad:
             self.until(turn, lambda: self.reached("mounting", turn))
             self.until(turn, lambda: self.commands() >= moment.count)
         time.sleep(moment.delay)
+        if moment.unflushed:
+            self.until(turn, self.has_unflushed)
         self.check_running(turn)
 
     def check_running(self, turn):
@@ -104,6 +111,10 @@ class CrashLoad:
     def commands(self):
         trace = self.guest.share / "trace"
         return trace.read_text().count("\n") if trace.exists() else 0
+
+    def has_unflushed(self):
+        trace = self.guest.share / "trace"
+        return trace.exists() and "write" in trace.read_text().rpartition("flushed")[2]
 
     def keys(self):
         """How many writes have been acknowledged as synced."""
