@@ -36,8 +36,11 @@ TEST(Mutex, TryLockFailsWhileHeld) {
   mutex.Lock();
   bool taken = true;
   Thread other("other", [&] {
-    taken = mutex.TryLock();
-    if (taken) mutex.Unlock();
+    if (mutex.TryLock()) {
+      mutex.Unlock();
+    } else {
+      taken = false;
+    }
   });
   other.Join();
   mutex.Unlock();

@@ -63,8 +63,10 @@ std::uint64_t Since(std::uint64_t later, std::uint64_t earlier) {
 
 std::uint64_t LatencyHistogram::Quantile(double quantile) const {
   if (count == 0) return 0;
-  const double wanted = std::ceil(std::clamp(quantile, 0.0, 1.0) * static_cast<double>(count));
-  const auto rank = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(wanted));
+  const auto all = static_cast<double>(count);  // may be rounded to what no integer of 64 bits holds
+  const double wanted = std::ceil(std::clamp(quantile, 0.0, 1.0) * all);
+  const std::uint64_t rank =
+      wanted >= all ? count : std::max(std::uint64_t{1}, static_cast<std::uint64_t>(wanted));
   std::uint64_t seen = 0;
   for (std::size_t b = 0; b < kLatencyBuckets; ++b) {
     seen += buckets[b];
