@@ -50,13 +50,13 @@ def crash_host(bench, name, device, before=""):
         return f"{len(plan)} crashes, {load.keys()} keys acknowledged, {bench.seed_text}"
 
 
-@case(host=True, needs=NEEDS)
+@case(host=True, needs=NEEDS, short=("6.12",))
 def host_crash(bench):
     "every synced key is there after crashes of the host, which leave the drive as it was"
     return crash_host(bench, "host crash", ON_BLOCK)
 
 
-@case(host=True, needs=NEEDS, short=False)
+@case(host=True, needs=NEEDS, short=())
 def host_crash_on_zonefs(bench):
     "the same through zonefs"
     return crash_host(bench, "host crash on zonefs", ON_ZONEFS, MOUNT_ZONEFS)
@@ -114,7 +114,7 @@ class PowerCuts:
             return load.keys()
 
 
-@case(host=True, needs=NEEDS)
+@case(host=True, needs=NEEDS, short=("6.1",))
 def power_cut(bench):
     "every synced key is there after losses of power, which take what the drive had not flushed"
     random, plan = plan_of(bench, "power cut", traced=True)

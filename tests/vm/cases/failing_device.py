@@ -55,14 +55,14 @@ def survive_bad_zones(device, disk, first):
         assert (one.status == 0) == (file not in damaged), f"{file['filename'][0]}: {one.err or 'is readable'}"
 
 
-@case(needs=PROGRAMS, seconds=240)
+@case(needs=PROGRAMS, seconds=240, short=("6.1",))
 def bad_zones_cost_only_their_files():
     "one zone turns read-only, one offline under load: no hang, no crash, check names the lost one, the rest is read"
     with null_blk("lab0", size=256, zone_size=ZONE, zone_max_open=14, zone_max_active=14) as disk:
         survive_bad_zones(volume.block(disk.name), disk, 0)
 
 
-@case(needs=PROGRAMS, seconds=240)
+@case(needs=PROGRAMS, seconds=240, short=("6.12",))
 def bad_zones_below_zonefs_cost_only_their_files():
     "the same below a zonefs"
     with null_blk("lab0", size=256, zone_size=ZONE, zone_max_open=14, zone_max_active=14) as disk:
@@ -98,7 +98,7 @@ def nvme_vanishes_under_load():
     assert not pathlib.Path("/dev", name).exists()
 
 
-@case(needs=PROGRAMS, seconds=240, alone=True, short=False)
+@case(needs=PROGRAMS, seconds=240, alone=True, short=())
 def zonefs_vanishes_under_load():
     "null_blk below a zonefs is switched off while db_bench writes: the same"
     with null_blk("lab0", size=256, zone_size=ZONE, zone_max_open=14, zone_max_active=14) as disk:

@@ -6,7 +6,7 @@ DRIVE = drives.LIMITED
 REPORT = f"blkzone report -c 1 /dev/$LAB_{DRIVE.serial.upper()}"
 
 
-@case(host=True, short=False)
+@case(host=True, short=())
 def bad_endings_are_told_apart(bench):
     "a job that fails, a kernel that panics, a guest that hangs, and one that goes off without a word"
     def ending_of(job, seconds=60, **options):
@@ -24,7 +24,7 @@ def bad_endings_are_told_apart(bench):
     assert "Show Blocked State" in console, "the console does not tell what was waited for"
 
 
-@case(host=True, short=False)
+@case(host=True, short=())
 def zones_survive_a_reset(bench):
     "a reset stops a guest in the middle: it comes up again, the same job runs, and the drive has kept its zones"
     write = f"dd if=/dev/zero of=/dev/$LAB_{DRIVE.serial.upper()} bs=4096 count=3 oflag=direct"
@@ -41,7 +41,7 @@ def zones_survive_a_reset(bench):
         assert "wptr 0x000018" in guest.output() and "(oi)" in guest.output(), guest.output()
 
 
-@case(host=True, short=False)
+@case(host=True, short=())
 def zones_are_empty_in_a_new_guest(bench):
     "what the emulation can't do: a new QEMU on the same image knows nothing of the zones, but has the bytes"
     device = f"/dev/$LAB_{DRIVE.serial.upper()}"

@@ -37,14 +37,14 @@ def live(first, second):
     assert content == second.scan(database), "the restored database has another content"
 
 
-@case(needs=PROGRAMS, seconds=240)
+@case(needs=PROGRAMS, seconds=240, short=("6.1",))
 def life_on_block_devices():
     "mkfs, db_bench fill, overwrite, read, list, df, check, backup, restore: NVMe to null_blk with conventional zones"
     with null_blk("lab0", size=256, zone_size=4, zone_nr_conv=2, zone_max_open=14, zone_max_active=14) as disk:
         live(volume.block(fresh(drives.MAIN.serial)), volume.block(disk.name))
 
 
-@case(needs=PROGRAMS, seconds=240)
+@case(needs=PROGRAMS, seconds=240, short=("6.12",))
 def life_on_zonefs():
     "the same, from zonefs on NVMe to zonefs on null_blk with conventional zones"
     with null_blk("lab0", size=256, zone_size=4, zone_nr_conv=2, zone_max_open=14, zone_max_active=14) as disk, \

@@ -5,6 +5,9 @@
         "libzbd, blkzone and what we asked QEMU for name the same zones"
         ...
 
+`short` names the kernel lines on which the short selection takes it: all; one, for what takes long and is the same on
+both; or none.
+
 The function runs inside a guest, as root, and fails by raising; its first line of documentation is what the case
 shows. Its module is loaded on the host too, to know the cases, so a module does nothing when it is loaded.
 """
@@ -22,7 +25,7 @@ class Case:
     name: str              # "zone-reports-agree"
     run: Callable
     shows: str
-    short: bool            # part of the selection that runs without --full
+    short: tuple           # kernel lines on which the selection that runs without --full has it
     kernels: tuple         # lines on which it runs
     alone: bool            # gets a guest of its own: it leaves the kernel or its devices in a bad state
     seconds: int           # after which it counts as hung
@@ -30,10 +33,11 @@ class Case:
     host: bool             # runs on the host and starts guests itself: run(lab), lab of lab/suite.py
 
 
-def case(*, short=True, kernels=KERNELS, alone=False, seconds=60, needs=(), host=False):
+def case(*, short=KERNELS, kernels=KERNELS, alone=False, seconds=60, needs=(), host=False):
     def declare(function):
         shows = (function.__doc__ or "").strip().split("\n")[0]
-        _declared.append(Case(function.__name__.replace("_", "-"), function, shows, short, tuple(kernels), alone,
+        short_on = tuple(line for line in kernels if line in short)
+        _declared.append(Case(function.__name__.replace("_", "-"), function, shows, short_on, tuple(kernels), alone,
                               seconds, tuple(needs), host))
         return function
     return declare

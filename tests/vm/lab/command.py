@@ -45,9 +45,14 @@ def selected(options):
     return [one for one in cases if one.short or options.full]
 
 
+def is_everywhere(options):
+    """Whether each case runs on every line that it is for, also where the short selection leaves one out."""
+    return bool(options.full or options.case or options.kernel)
+
+
 def show_list(cases):
     for one in cases:
-        print(f"{one.name:34} {'short' if one.short else 'full ':5}  {','.join(one.kernels):9}  {one.shows}")
+        print(f"{one.name:34} {','.join(one.short) or 'full':9}  {','.join(one.kernels):9}  {one.shows}")
 
 
 def find_kernels(lines, screen):
@@ -90,7 +95,7 @@ def work(options):
     found = find_kernels(options.kernel or kernels.LINES, screen)
     seed = random.getrandbits(32) if options.seed is None else options.seed
     suite = Suite(screen, guest_options, options.full, seed)
-    results = suite.run(cases, found, options.parallel)
+    results = suite.run(cases, found, options.parallel, is_everywhere(options))
     if options.json:
         write_json(options.json, results)
     failed = sum(not result.ok for result in results)

@@ -51,9 +51,12 @@ class Suite:
     def __init__(self, screen, guest_options, full, seed):
         self.screen, self.guest_options, self.full, self.seed = screen, guest_options, full, seed
 
-    def run(self, cases, kernels, parallel):
-        """The results of all cases on all kernels that they are for. At most `parallel` guests at a time."""
-        work = [boot for kernel in kernels for boot in self.boots(kernel, cases)]
+    def run(self, cases, kernels, parallel, everywhere):
+        """The results of all cases on all kernels that they are for, or only on those of the short selection. At most
+        `parallel` guests at a time."""
+        work = [boot for kernel in kernels
+                for boot in self.boots(kernel, [one for one in cases
+                                                if kernel.line in (one.kernels if everywhere else one.short)])]
         with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
             waiting = [pool.submit(one) for one in work]
             try:
@@ -65,12 +68,11 @@ class Suite:
 
     def boots(self, kernel, cases):
         """Functions that each run some cases, one guest at a time."""
-        mine = [one for one in cases if kernel.line in one.kernels]
-        shared = [one for one in mine if not one.alone and not one.host]
+        shared = [one for one in cases if not one.alone and not one.host]
         for first in range(0, len(shared), MOST_IN_ONE_BOOT):
             group = shared[first:first + MOST_IN_ONE_BOOT]
             yield lambda group=group, first=first: self.in_guest(kernel, group, f"shared-{first}")
-        for one in mine:
+        for one in cases:
             if one.host:
                 yield lambda one=one: [self.on_host(kernel, one)]
             elif one.alone:
