@@ -1,4 +1,4 @@
-# Fuzz targets (docs/fuzzing.md): build/fuzz/fuzz/NAME for each, and the program that writes their seeds. The whole
+# Fuzz targets (docs/fuzzing.md): build/asan/fuzz/NAME for each, and the program that writes their seeds. The whole
 # preset is instrumented; libFuzzer itself is linked to the targets only. A target links few layers: the fewer counters
 # there are, the less time libFuzzer takes to look at them after each input.
 #
@@ -22,11 +22,7 @@ function(zenfs_fuzz_library name)
 endfunction()
 
 function(zenfs_add_fuzzers)
-  # What is compared with what is no help where checksums are made to fit, and takes a fifth of the time.
-  target_compile_options(zenfs_flags INTERFACE -fno-sanitize-coverage=trace-cmp
-    -fsanitize-coverage-ignorelist=${PROJECT_SOURCE_DIR}/tests/fuzz/coverage_ignored.txt)
   zenfs_add_testing()
-  zenfs_add_cli_core()
   zenfs_fuzz_library(device LINK zenfs_format zenfs_testing
     SOURCES fuzz/image_device.cc fuzz/simulated.cc fuzz/zone_script.cc)
   zenfs_fuzz_library(volume LINK zenfs_volume zenfs_fuzz_device SOURCES fuzz/image_bases.cc fuzz/image_mutation.cc)

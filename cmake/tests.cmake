@@ -11,6 +11,8 @@ function(zenfs_test_program name)
   list(TRANSFORM ARG_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${ARG_FOLDER}/)
   add_executable(zenfs_${name}_test ${ARG_SOURCES})
   set_source_files_properties(${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set_target_properties(zenfs_${name}_test PROPERTIES UNITY_BUILD_BATCH_SIZE 12)
+  target_compile_options(zenfs_${name}_test PRIVATE ${ZENFS_TEST_FLAGS})
   target_link_libraries(zenfs_${name}_test PRIVATE
     ${ARG_LINK} ${ZENFS_RAPIDCHECK} GTest::gmock_main GTest::gtest zenfs_flags)
   if(NOT ARG_SHARDS)
@@ -28,6 +30,9 @@ endfunction()
 
 # Helpers that tests share.
 function(zenfs_add_testing)
+  if(TARGET zenfs_testing)
+    return()
+  endif()
   zenfs_layer(testing DEPENDS base device model emulator zonefs)
 endfunction()
 function(zenfs_add_tests)

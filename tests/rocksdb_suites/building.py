@@ -21,7 +21,7 @@ HELPERS = ("db/db_test_util.cc", "db/db_with_timestamp_test_util.cc", "monitorin
            "table/mock_table.cc", GTEST + "/gtest/gtest-all.cc")
 # As Debian builds the library: assertions on, run-time types, all compressions. What a definition switches on in a
 # header must be what it was there, or the layouts of classes differ.
-FLAGS = ("-std=c++17 -O1 -g0 -w -pipe -faligned-new -DROCKSDB_PLATFORM_POSIX -DROCKSDB_LIB_IO_POSIX -DOS_LINUX "
+FLAGS = ("-std=c++17 -O0 -g0 -w -pipe -faligned-new -DROCKSDB_PLATFORM_POSIX -DROCKSDB_LIB_IO_POSIX -DOS_LINUX "
          "-DROCKSDB_USE_RTTI -DGFLAGS=1 -DSNAPPY -DLZ4 -DZLIB -DBZIP2 -DZSTD -DROCKSDB_FALLOCATE_PRESENT "
          "-DROCKSDB_RANGESYNC_PRESENT -DROCKSDB_SCHED_GETCPU_PRESENT -DROCKSDB_AUXV_GETAUXVAL_PRESENT "
          "-DROCKSDB_PTHREAD_ADAPTIVE_MUTEX -DROCKSDB_BACKTRACE -DHAVE_FULLFSYNC=0 -I. -Iinclude -I" + GTEST).split()

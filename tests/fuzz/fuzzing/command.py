@@ -74,7 +74,7 @@ def report(runs):
 
 def main(arguments):
     chosen = parse(arguments)
-    built = places.Built("fuzz-light" if chosen.light else "fuzz")
+    built = places.Built("fuzz-light" if chosen.light else "asan")
     screen = Screen(sys.stderr if chosen.json == "-" else sys.stdout)
     if not chosen.no_build and not build(built, screen):
         return 2

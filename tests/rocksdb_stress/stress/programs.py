@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ import subprocess
 from stress.places import BUILD_ROOT, ROOT, StressError, rocksdb_directory
 
 # As Debian builds the library: with assertions, sync points and all compressions.
-FLAGS = ["-std=c++17", "-O2", "-w", "-DGFLAGS=1", "-DROCKSDB_PLATFORM_POSIX", "-DROCKSDB_LIB_IO_POSIX", "-DOS_LINUX",
+FLAGS = ["-std=c++17", "-O1", "-w", "-DGFLAGS=1", "-DROCKSDB_PLATFORM_POSIX", "-DROCKSDB_LIB_IO_POSIX", "-DOS_LINUX",
          "-DSNAPPY", "-DZSTD", "-DZLIB", "-DLZ4", "-DBZIP2"]
 LIBRARIES = ["-lrocksdb", "-lgflags", "-lzstd", "-lsnappy", "-lpthread"]
 SLOWEST = ("db_stress_test_base", "no_batched_ops_stress", "multi_ops_txns_stress")  # compiled first
@@ -82,9 +83,10 @@ def build_db_stress(version, screen):
 
 
 def sanitizer_runtime():
-    found = [subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
-             for name in ("libasan.so", "libubsan.so")]
-    return tuple(os.path.realpath(path) for path in found)
+    """Of Clang's address sanitizer, which has that of undefined behaviour in it."""
+    name = f"libclang_rt.asan-{platform.machine()}.so"
+    found = subprocess.run(["clang++-19", f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+    return (os.path.realpath(found.stdout.strip()),)
 
 
 def find_programs(binaries, sanitized, screen):
