@@ -1,6 +1,7 @@
-"""Runs programs on both candidates, two processes at a time at most, and compares case by case."""
+"""Runs programs on both candidates, several processes at a time, and compares case by case."""
 import concurrent.futures
 import dataclasses
+import os
 import threading
 
 from rocksdb_suites import gtest_program
@@ -9,6 +10,7 @@ from rocksdb_suites.differences import reason_for
 from rocksdb_suites.gtest_program import FAILED, PASSED, SKIPPED, Case
 from rocksdb_suites.places import SuiteError
 
+PROCESSES = 2 * (os.cpu_count() or 1)  # most cases wait more than they compute
 WHOLE = "(the volume afterwards)"  # in place of a case: what is wrong with the volume as a whole
 
 
@@ -136,7 +138,7 @@ class Runner:
 
     def run(self, programs, quick, done):
         """done(Result) is called for each program, in their order, as soon as it has ended."""
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
             jobs = []
             for program in programs:
                 count = program.quick if quick else program.parts
