@@ -102,3 +102,6 @@ set(ZENFS_TESTS_APART
   tests/crash/ordering_test.cc
   tests/crash/recorded_workload_test.cc
 )
+
+# Of a layer whose tests take minutes under a sanitizer.
+set(ZENFS_SHARDS_volume 3)
