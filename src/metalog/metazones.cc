@@ -85,14 +85,14 @@ std::optional<ZoneId> Metazones::LastCopy(std::span<const ZoneId> keep) const {
   return std::nullopt;
 }
 
-bool Metazones::IsReadOnly(ZoneId zone) const {
+std::optional<ZoneCondition> Metazones::Condition(ZoneId zone) const {
   const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
-  return report && report->front().condition == ZoneCondition::kReadOnly;
+  return report ? std::optional(report->front().condition) : std::nullopt;
 }
 
 bool Metazones::HoldsSlot(ZoneId zone) const {
-  const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
-  return report && IsActive(report->front().condition);
+  const auto condition = Condition(zone);
+  return condition && IsActive(*condition);
 }
 
 void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
@@ -101,8 +101,9 @@ void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
     if (Contains(keep, zone)) continue;
     if (zone == last_copy) {
       // Nothing is written to it any more, and the device's active slots are counted out.
-      if (HoldsSlot(zone)) IgnoreError(device_.Finish(zone));
-      if (IsReadOnly(zone)) Distrust(zone, Trust::kBad);
+      const auto condition = Condition(zone);
+      if (condition && IsActive(*condition)) IgnoreError(device_.Finish(zone));
+      if (condition == ZoneCondition::kReadOnly) Distrust(zone, Trust::kBad);
       continue;
     }
     // A bad zone is reset too, if it can be: it may still hold one of the device's active slots.

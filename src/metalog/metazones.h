@@ -77,7 +77,8 @@ class Metazones {
   // several.
   std::optional<ZoneId> LastCopy(std::span<const ZoneId> keep) const;
   bool HoldsSuperblock(ZoneId zone) const;
-  bool IsReadOnly(ZoneId zone) const;
+  // Nothing if the device does not tell.
+  std::optional<ZoneCondition> Condition(ZoneId zone) const;
   // One of the device's active slots, as far as it can be told.
   bool HoldsSlot(ZoneId zone) const;
   // The zone's capacity if it is, or could be made, empty.
