@@ -22,7 +22,6 @@ function(zenfs_fuzz_library name)
 endfunction()
 
 function(zenfs_add_fuzzers)
-  zenfs_add_testing()
   zenfs_fuzz_library(device LINK zenfs_format zenfs_testing
     SOURCES fuzz/image_device.cc fuzz/simulated.cc fuzz/zone_script.cc)
   zenfs_fuzz_library(volume LINK zenfs_volume zenfs_fuzz_device SOURCES fuzz/image_bases.cc fuzz/image_mutation.cc)

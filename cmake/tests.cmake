@@ -30,13 +30,9 @@ endfunction()
 
 # Helpers that tests share.
 function(zenfs_add_testing)
-  if(TARGET zenfs_testing)
-    return()
-  endif()
   zenfs_layer(testing DEPENDS base device model emulator zonefs)
 endfunction()
 function(zenfs_add_tests)
-  zenfs_add_testing()
   foreach(layer base model metrics device format staging zone metalog file wal catalog reclaim volume backup repair
                 host emulator block zonefs backends discovery testing)
     zenfs_test_program(${layer} FOLDER src SOURCES ${ZENFS_TESTS_${layer}}
