@@ -108,13 +108,16 @@ class CrashLoad:
     def acknowledgements(self):
         return sum(text.count("\n") for text in self.logs())
 
+    def trace(self):
+        """What the device has done in this boot; nothing before the first command."""
+        path = self.guest.share / "trace"
+        return path.read_text() if path.exists() else ""
+
     def commands(self):
-        trace = self.guest.share / "trace"
-        return trace.read_text().count("\n") if trace.exists() else 0
+        return self.trace().count("\n")
 
     def has_unflushed(self):
-        trace = self.guest.share / "trace"
-        return trace.exists() and "write" in trace.read_text().rpartition("flushed")[2]
+        return "write" in self.trace().rpartition("flushed")[2]
 
     def keys(self):
         """How many writes have been acknowledged as synced."""
