@@ -58,6 +58,10 @@ struct FrameHeader {
   friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
 };
 static_assert(sizeof(FrameHeader) == kFrameHeaderBytes);
+
+// No writer comes to such a sequence, ordinal, generation or offset: one that is read was never written, whatever its
+// checksum says. Below it, one more always fits 64 bits.
+inline constexpr std::uint64_t kNumbersEnd = std::uint64_t{1} << 63;
 static_assert(offsetof(FrameHeader, crc) == 4);
 static_assert(offsetof(FrameHeader, kind) == 8);
 static_assert(offsetof(FrameHeader, flags) == 10);

@@ -1,5 +1,6 @@
 #include "format/metalog_payload.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/coding.h"
@@ -26,6 +27,9 @@ Result<LogHeader> DecodeLogHeader(ByteView payload) {
   header.previous = ZoneId(in.Fixed<std::uint32_t>());
   header.base_sequence = in.Fixed<std::uint64_t>();
   if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a log header of impossible length");
+  if (std::max(header.generation, header.base_sequence) >= kNumbersEnd) {
+    return Fail(Code::kCorruption, "a log header with numbers that no volume comes to");
+  }
   return header;
 }
 

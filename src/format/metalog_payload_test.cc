@@ -40,6 +40,18 @@ TEST(MetalogPayload, LogHeaderIsFoundByItsOwnGeneration) {
   EXPECT_EQ(FindLogHeader(ByteView(frame).first(90), Volume(), kZone, kBlock), std::nullopt);
 }
 
+// The next generation and the next commit must have numbers too.
+TEST(MetalogPayload, LogHeaderWithTheLastNumbersIsRefused) {
+  LogHeader header = SomeHeader();
+  header.base_sequence = kNumbersEnd - 1;
+  EXPECT_TRUE(DecodeLogHeader(AsBytes(EncodeLogHeader(header))));
+  header.base_sequence = kNumbersEnd;
+  EXPECT_FALSE(DecodeLogHeader(AsBytes(EncodeLogHeader(header))));
+  header = SomeHeader();
+  header.generation = ~std::uint64_t{0};
+  EXPECT_FALSE(DecodeLogHeader(AsBytes(EncodeLogHeader(header))));
+}
+
 TEST(MetalogPayload, RollCompleteIsFoundByItsOwnSalt) {
   const RollComplete complete{.salt = 77, .frames = 5, .sequence = 100, .chain_index = 1};
   auto frame =

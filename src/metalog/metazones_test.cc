@@ -159,8 +159,9 @@ TEST(MetazonesTest, ALogWhoseZoneIsFullMovesOnWhenDataHasAllSlots) {
   }
 }
 
-// A header with a CRC that fits, made by somebody else. Found by the fuzz target metadata.
-TEST(MetazonesTest, AGenerationWithoutASuccessorIsFollowedByNone) {
+// A header with a CRC that fits, made by somebody else: a generation behind it would be older than all others. Found by
+// the fuzz target metadata.
+TEST(MetazonesTest, AHeaderOfTheLastGenerationThereIsCountsAsNone) {
   CrashDevice device(SmallGeometry(64 << 10, 5));
   ASSERT_TRUE(Formatted(device, kZones));
   const Superblock superblock = SuperblockFor(device.geometry(), kZones);
@@ -169,7 +170,7 @@ TEST(MetazonesTest, AGenerationWithoutASuccessorIsFollowedByNone) {
                           {.generation = UINT64_MAX, .salt = 1, .keep = {ZoneId(0)}, .after = ZoneId(0)});
   ZENFS_ASSERT_OK(forged.BeginZone());
   const auto log = MustOpen(device, kZones);
-  EXPECT_FALSE(log->Roll());
+  ZENFS_ASSERT_OK(log->Roll());
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
   log->Stop();
   EXPECT_TRUE(HasFile(MustOpen(device, kZones)->recovered(), kFirstTestId));

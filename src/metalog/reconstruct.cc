@@ -59,8 +59,6 @@ class Reconstruction {
     for (auto g = survey_.generations.rbegin(); g != survey_.generations.rend(); ++g) {
       for (const SurveyedFrame& frame : g->frames) {
         if (frame.kind != FrameKind::kCommit || frame.last_sequence > cutoff) continue;
-        // Each takes a byte at least: no writer made a frame that claims more.
-        if (frame.last_sequence - frame.first_sequence >= frame.bytes) continue;
         for (std::uint64_t s = frame.first_sequence; s <= frame.last_sequence; ++s) {
           commits_.try_emplace(s, Place{&*g, &frame});
         }

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
+#include <functional>
+#include <utility>
+
 #include "base/aligned_buffer.h"
 #include "metalog/metalog_test_util.h"
 
@@ -32,8 +36,8 @@ class ReconstructTest : public testing::Test {
   }
   Result<Reconstructed> Found() { return Reconstruct(*device_, superblock_, Survey()); }
 
-  // Flips a bit of each given frame of the newest generation.
-  void Flip(FrameKind kind, std::size_t which) {
+  // Changes a frame of the newest generation where it stands; its first block is handed over.
+  void Change(FrameKind kind, std::size_t which, const std::function<void(ByteSpan, FrameSeed)>& how) {
     const LogSurvey survey = Survey();
     for (const SurveyedFrame& frame : survey.generations.back().frames) {
       if (frame.kind != kind || which-- != 0) continue;
@@ -42,12 +46,26 @@ class ReconstructTest : public testing::Test {
       AlignedBuffer buffer(report->front().WrittenBytes());
       buffer.Resize(report->front().WrittenBytes());
       ZENFS_ASSERT_OK(device_->Read(report->front().start, buffer.Span()));
-      buffer.data()[frame.at + 66] ^= std::byte{1};
+      how(buffer.Span().subspan(frame.at, frame.bytes),
+          FrameSeed::Of(superblock_.seed, frame.zone, frame.of.generation, frame.of.salt));
       ZENFS_ASSERT_OK(device_->Reset(frame.zone));
       ZENFS_ASSERT_OK(device_->Write(report->front().start, buffer.View()));
       return;
     }
     FAIL() << "no such frame";
+  }
+  void Flip(FrameKind kind, std::size_t which) {
+    Change(kind, which, [](ByteSpan frame, FrameSeed) { frame[66] ^= std::byte{1}; });
+  }
+  // The frame says that it holds the commits `first` to `last`, and its checksum fits.
+  void Claim(std::size_t which, std::uint64_t first, std::uint64_t last) {
+    Change(FrameKind::kCommit, which, [&](ByteSpan frame, FrameSeed seed) {
+      FrameHeader header;
+      std::memcpy(&header, frame.data(), sizeof header);
+      header.sequence = first;
+      header.stable_sequence = last;
+      SealFrame(frame, header, seed);
+    });
   }
   void Drop(std::uint64_t generation) {
     const LogSurvey survey = Survey();
@@ -63,18 +81,30 @@ class ReconstructTest : public testing::Test {
   const Superblock superblock_ = SuperblockFor(device_->geometry(), kMetadataZones);
 };
 
-// Its checksum fits, and it says that it holds all commits there will ever be: to list them takes all memory.
-TEST_F(ReconstructTest, AFrameThatClaimsMoreCommitsThanItHasBytesIsPassedOver) {
+// A commit frame whose checksum fits, and that no writer can have made.
+class ImpossibleCommits : public ReconstructTest,
+                          public testing::WithParamInterface<std::pair<std::uint64_t, std::uint64_t>> {};
+
+TEST_P(ImpossibleCommits, ArePassedOver) {
   Commit(100, 3);
-  LogSurvey survey = Survey();
-  for (SurveyedFrame& frame : survey.generations.back().frames) {
-    if (frame.kind == FrameKind::kCommit && frame.first_sequence == 3) frame.last_sequence = 50'000'000;
-  }
-  const auto found = Reconstruct(*device_, superblock_, survey);
+  Claim(2, GetParam().first, GetParam().second);
+  const auto found = Found();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->sequence, 2u);
+  EXPECT_EQ(found->highest_sequence, 2u);
+  EXPECT_TRUE(found->end_is_unsure);
   EXPECT_TRUE(Has(*found, 101));
+  EXPECT_FALSE(Has(*found, 102));
 }
+
+constexpr std::uint64_t kHighest = ~std::uint64_t{0};
+INSTANTIATE_TEST_SUITE_P(Of, ImpossibleCommits,
+                         testing::Values(std::pair(3, 50'000'000),           // more than it has bytes
+                                         std::pair(kHighest, kHighest),      // the last number there is
+                                         std::pair(kHighest - 2, kHighest),  //
+                                         std::pair(std::uint64_t{1} << 63, std::uint64_t{1} << 63),
+                                         std::pair(0, 0),    // commits are counted from 1
+                                         std::pair(3, 2)));  // none
 
 TEST_F(ReconstructTest, ASoundLogLosesNothing) {
   Commit(100, 5, true);

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "base/random.h"
@@ -99,12 +98,6 @@ void MetalogImpl::RunRoll() {
 }
 
 Status MetalogImpl::TryRoll(RollRun& run) {
-  {
-    MutexLock lock(mutex_);
-    // No number of rolls gets there: it is in a header that nobody wrote. A next one would be older than all others.
-    if (last_generation_ == std::numeric_limits<std::uint64_t>::max())
-      return Fail(Code::kCorruption, "a metadata zone tells of a generation that has no successor");
-  }
   zones_.ResetAllBut(run.current_chain);
   // Nothing is announced that can't begin: with an offline zone the next mount would have to believe it.
   if (!zones_.HasOther(run.current_chain)) {

@@ -11,6 +11,14 @@ namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 
+// Whether a writer can have made it. Commits are counted from 1, and each takes a byte at least.
+bool IsPossible(const SurveyedFrame& frame) {
+  if (std::max({frame.ordinal, frame.last_sequence, frame.of.generation}) >= kNumbersEnd) return false;
+  if (frame.kind != FrameKind::kCommit) return true;
+  return frame.first_sequence != 0 && frame.first_sequence <= frame.last_sequence &&
+         frame.last_sequence - frame.first_sequence < frame.bytes;
+}
+
 class SurveyOfZone {
  public:
   SurveyOfZone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info,
@@ -63,7 +71,7 @@ class SurveyOfZone {
       }
       const FrameHeader& header = frame.header;
       if (!frame.valid() || header.file_offset != key.generation) continue;
-      return SurveyedFrame{
+      const SurveyedFrame surveyed{
           .zone = out_.zone,
           .at = at,
           .bytes = header.BytesOnDevice(layout_.block_size),
@@ -72,6 +80,7 @@ class SurveyOfZone {
           .first_sequence = header.sequence,
           .last_sequence = header.kind == FrameKind::kCommit ? header.stable_sequence : header.sequence,
           .of = key};
+      if (IsPossible(surveyed)) return surveyed;
     }
     return std::nullopt;
   }

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <tuple>
 
+#include "format/frame.h"
+
 namespace zenfs {
 namespace {
 
-// Whether a writer can have made it. Numbers begin with 1 and say what was durable before; nothing is at the end of 64
-// bits.
+// Whether a writer can have made it. Numbers begin with 1 and say what was durable before.
 bool IsPossible(const ScannedFrame& frame) {
-  constexpr std::uint64_t kMax = std::uint64_t{1} << 63;
-  return frame.sequence != 0 && frame.sequence < kMax && frame.stable_sequence < frame.sequence &&
-         frame.file_offset < kMax;
+  return frame.sequence != 0 && frame.sequence < kNumbersEnd && frame.stable_sequence < frame.sequence &&
+         frame.file_offset < kNumbersEnd;
 }
 
 class Replay {
