@@ -3,6 +3,7 @@
 set(ZENFS_SOURCES_base
   base/clock.cc
   base/checksum_handoff.cc
+  base/counted.cc
   base/crc32c.cc
   base/fmt_library.cc
   base/fork_guard.cc
@@ -16,6 +17,7 @@ set(ZENFS_SOURCES_base
 set(ZENFS_TESTS_base
   base/aligned_buffer_test.cc
   base/coding_test.cc
+  base/counted_test.cc
   base/crc32c_test.cc
   base/mutex_test.cc
   base/random_test.cc

@@ -8,6 +8,7 @@
 #include "backup/backup_destination.h"
 #include "backup/path_text.h"
 #include "backup/volume_tree.h"
+#include "base/counted.h"
 #include "catalog/path.h"
 
 namespace zenfs {
@@ -109,14 +110,13 @@ Status SourceReader::ReadBackup(const Manifest& manifest) {
   source_.identity += " " + manifest.header.backup.ToString();
   if (!manifest.complete) {
     if (!partial_) {
-      return Fail(
-          Code::kCorruption,
-          fmt::format("{} is an unfinished backup, {} files are in it; finish it with zenfs backup, or "
-                      "restore what is there with --partial",
-                      path_, manifest.files.size()));
+      return Fail(Code::kCorruption,
+                  fmt::format("{} is an unfinished backup of {} so far; finish it with zenfs backup, or "
+                              "restore what is there with --partial",
+                              path_, Counted(manifest.files.size(), "file")));
     }
-    source_.left_out.push_back(
-        fmt::format("{} is an unfinished backup, {} files are in it", path_, manifest.files.size()));
+    source_.left_out.push_back(fmt::format("{} is an unfinished backup of {} so far", path_,
+                                           Counted(manifest.files.size(), "file")));
   }
   for (const std::string& directory : manifest.directories) {
     source_.directories.push_back(JoinPath(into_, directory));

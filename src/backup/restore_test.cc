@@ -142,7 +142,7 @@ TEST_F(RestoreTest, AnUnfinishedBackupIsRefusedAndPartialTakesWhatIsWhole) {
   StartAfresh();
   const auto refused = Restore();
   ASSERT_EQ(CodeOf(refused), Code::kCorruption);
-  EXPECT_THAT(refused.error().text(), HasSubstr("unfinished backup, 3 files"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("unfinished backup of 3 files"));
   EXPECT_EQ(Restore({.partial = true})->files, 3u);
 }
 

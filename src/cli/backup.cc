@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
@@ -36,7 +37,7 @@ class BackupAction : public Action {
                          {"already_there", summary.already_there},
                          {"deleted_meanwhile", summary.deleted_meanwhile},
                          {"directories", summary.directories}},
-                    fmt::format("Backed up {} files, {} MB ({} already there)", summary.files,
+                    fmt::format("Backed up {}, {} MB ({} already there)", Counted(summary.files, "file"),
                                 WholeMegabytes(summary.bytes), summary.already_there));
     return 0;
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/findings.h"
 
 namespace zenfs {
@@ -18,9 +19,10 @@ Json ToJson(const CheckReport& report) {
 
 void PrintReport(const CheckReport& report, Console& console) {
   PrintFindings(report.findings, console);
-  console.Print(fmt::format("{}: {} files, {} directories, {} extents, {} frames, {} MB live\n",
-                            report.clean() ? "Clean" : "DAMAGED", report.files, report.directories,
-                            report.extents, report.frames, WholeMegabytes(report.bytes_live)));
+  console.Print(fmt::format(
+      "{}: {}, {}, {}, {}, {} MB live\n", report.clean() ? "Clean" : "DAMAGED", Counted(report.files, "file"),
+      Counted(report.directories, "directory", "directories"), Counted(report.extents, "extent"),
+      Counted(report.frames, "frame"), WholeMegabytes(report.bytes_live)));
 }
 
 }  // namespace zenfs

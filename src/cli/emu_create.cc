@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "backends/emulator/emulator.h"
+#include "base/counted.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
 
@@ -45,9 +46,10 @@ class EmuCreateAction : public Action {
       return Fail(Code::kExists, created.error().text() + " (--force replaces an emulated device)");
     }
     const std::uint64_t capacity = geometry_.capacity() * (geometry_.zones - geometry_.conventional);
-    console.Print(fmt::format("Emulated device created: {}, {} zones of {} ({} writable), {} MB in all.\n",
-                              Printable(path_), geometry_.zones, FormatSize(geometry_.zone_size),
-                              FormatSize(geometry_.capacity()), WholeMegabytes(capacity)));
+    console.Print(fmt::format("Emulated device created: {}, {} of {} ({} writable), {} MB in all.\n",
+                              Printable(path_), Counted(geometry_.zones, "zone"),
+                              FormatSize(geometry_.zone_size), FormatSize(geometry_.capacity()),
+                              WholeMegabytes(capacity)));
     return 0;
   }
 

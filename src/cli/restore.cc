@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
@@ -38,7 +39,7 @@ class RestoreAction : public Action {
                          {"already_there", summary->already_there},
                          {"left_out", summary->left_out},
                          {"directories", summary->directories}},
-                    fmt::format("Restored {} files, {} MB ({} already there)", summary->files,
+                    fmt::format("Restored {}, {} MB ({} already there)", Counted(summary->files, "file"),
                                 WholeMegabytes(summary->bytes), summary->already_there));
     return 0;
   }

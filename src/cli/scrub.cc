@@ -1,4 +1,5 @@
 #include "volume/scrub.h"
+#include "base/counted.h"
 
 #include <fmt/format.h>
 
@@ -49,13 +50,14 @@ class ScrubAction : public Action {
  private:
   static void PrintText(const ScrubReport& report, Console& console) {
     PrintFindings(report.findings, console);
-    console.Print(
-        fmt::format("{}: {} superblocks, {} metadata frames, {} log frames, {} files, {} extents, {} MB\n",
-                    report.clean() ? "Clean" : "DAMAGED", report.superblocks, report.metadata_frames,
-                    report.log_frames, report.files, report.extents, WholeMegabytes(report.extent_bytes)));
+    console.Print(fmt::format("{}: {}, {}, {}, {}, {}, {} MB\n", report.clean() ? "Clean" : "DAMAGED",
+                              Counted(report.superblocks, "superblock"),
+                              Counted(report.metadata_frames, "metadata frame"),
+                              Counted(report.log_frames, "log frame"), Counted(report.files, "file"),
+                              Counted(report.extents, "extent"), WholeMegabytes(report.extent_bytes)));
     if (report.extents_without_checksum == 0) return;
-    console.Print(fmt::format("{} extents of {} MB without checksum: they can be read, more can't be said\n",
-                              report.extents_without_checksum,
+    console.Print(fmt::format("{} of {} MB without checksum: what is there can be read, more can't be said\n",
+                              Counted(report.extents_without_checksum, "extent"),
                               WholeMegabytes(report.bytes_without_checksum)));
   }
 

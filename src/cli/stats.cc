@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/metrics_source.h"
@@ -20,8 +21,8 @@ std::string Ago(std::uint64_t seconds) {
 std::string HeadLine(const std::string& name, const MetricsSnapshot& metrics) {
   const std::uint64_t now = WallSeconds();
   const std::uint64_t mounted = std::min(now, metrics[Value::kMountTime]);
-  return fmt::format("{}: epoch {}, mounted {} ago, {} files open\n\n", Printable(name),
-                     metrics[Value::kEpoch], Ago(now - mounted), metrics[Value::kOpenFiles]);
+  return fmt::format("{}: epoch {}, mounted {} ago, {} open\n\n", Printable(name), metrics[Value::kEpoch],
+                     Ago(now - mounted), Counted(metrics[Value::kOpenFiles], "file"));
 }
 
 class StatsAction : public Action {

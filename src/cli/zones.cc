@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <fstream>
 
+#include "base/counted.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
@@ -31,9 +32,9 @@ std::string ToSvg(const Volume& volume) {
   const std::string& label = volume.superblock().label;
   return ZonesAsSvg(
       volume.Zones(), fmt::format("{}{}", volume.device_name(), label.empty() ? "" : " · " + label),
-      fmt::format("{} zones · {} MB live · {} MB reclaimable · {} MB free · {} MB in all",
-                  volume.geometry().zone_count, WholeMegabytes(space.live), WholeMegabytes(space.garbage),
-                  WholeMegabytes(space.free), WholeMegabytes(space.total)));
+      fmt::format("{} · {} MB live · {} MB reclaimable · {} MB free · {} MB in all",
+                  Counted(volume.geometry().zone_count, "zone"), WholeMegabytes(space.live),
+                  WholeMegabytes(space.garbage), WholeMegabytes(space.free), WholeMegabytes(space.total)));
 }
 
 Status WriteFile(const std::string& path, std::string_view text) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/counted.h"
 #include "metalog/footprint.h"
 #include "metalog/log_picture.h"
 #include "metalog/log_survey.h"
@@ -179,10 +180,11 @@ class Planner {
           "is through, the copy on the host is the only one, and --undo-repair brings it back");
     }
     plan_.steps.push_back(
-        fmt::format("write the {} files and {} directories as generation {} of the metadata log, then once "
+        fmt::format("write {} and {} as generation {} of the metadata log, then once "
                     "more as the next one, each with "
                     "a copy of the superblock, and reset the metadata zones that are damaged",
-                    plan_.state.files().size(), plan_.state.directories().size(), plan_.generation));
+                    Counted(plan_.state.files().size(), "file"),
+                    Counted(plan_.state.directories().size(), "directory", "directories"), plan_.generation));
     return {};
   }
 

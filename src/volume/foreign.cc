@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/aligned_buffer.h"
+#include "base/counted.h"
 
 namespace zenfs {
 namespace {
@@ -57,7 +58,9 @@ std::optional<std::string> FindForeignContent(ZonedDevice& device, std::span<con
   const auto written = std::ranges::count_if(report, [](const ZoneInfo& z) {
     return z.WrittenBytes() != 0 && z.condition != ZoneCondition::kReadOnly;
   });
-  if (written != 0) return fmt::format("data of an unknown kind in {} zones", written);
+  if (written != 0) {
+    return fmt::format("data of an unknown kind in {}", Counted(static_cast<std::uint64_t>(written), "zone"));
+  }
   return std::nullopt;
 }
 

@@ -39,7 +39,7 @@ TEST(FormatVolume, RefusesADeviceWithForeignData) {
   ASSERT_TRUE(IsOk(device->ZonedDevice::Write(device->geometry().ZoneStart(ZoneId(5)), block.View())));
   const auto refused = FormatVolume(*device, {});
   EXPECT_EQ(CodeOf(refused), Code::kExists);
-  EXPECT_NE(refused.error().text().find("data of an unknown kind in 1 zones"), std::string::npos);
+  EXPECT_NE(refused.error().text().find("data of an unknown kind in 1 zone,"), std::string::npos);
   ASSERT_TRUE(IsOk(FormatVolume(*device, {.force = true})));
   EXPECT_TRUE(IsOk(Volume::Mount(Borrow(*device), {})));
 }

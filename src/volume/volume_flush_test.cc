@@ -311,7 +311,7 @@ TEST_F(VolumeFlushTest, WhoOnlyLooksAtAVolumeWhoseWriterDiedIsToldOfTheBytesThat
   Die();
   ASSERT_EQ(Buffers().size(), 1u);
   const std::string path = Buffers()[0];
-  EXPECT_NE(told().find("8 bytes of 1 files"), std::string::npos) << told();
+  EXPECT_NE(told().find("8 bytes of 1 file "), std::string::npos) << told();
   EXPECT_NE(told().find(path), std::string::npos);
   std::filesystem::resize_file(path, 8192);
   EXPECT_NE(told().find("discard_unsynced"), std::string::npos) << "the next mount will be refused";

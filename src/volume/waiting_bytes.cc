@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/counted.h"
 #include "staging/left_behind.h"
 #include "staging/staging_place.h"
 
@@ -29,9 +30,9 @@ std::string DescribeWaitingBytes(const State& state, const Uuid& volume, const s
   }
   if (bytes == 0) return "";
   return fmt::format(
-      "the last writer died: {} bytes of {} files that were flushed and not synced wait in {}; the next "
+      "the last writer died: {} of {} that were flushed and not synced wait in {}; the next "
       "read-write mount on this host brings them to the device",
-      bytes, files.size(), left.memory.path());
+      Counted(bytes, "byte"), Counted(files.size(), "file"), left.memory.path());
 }
 
 }  // namespace zenfs
