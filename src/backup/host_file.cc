@@ -125,6 +125,7 @@ Result<std::vector<std::string>> ListHost(const std::string& directory) {
   if (dir == nullptr) return FailErrno(errno, fmt::format("{} could not be listed", directory));
   std::vector<std::string> names;
   errno = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this thread's
   while (const dirent* entry = ::readdir(dir.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);

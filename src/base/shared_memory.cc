@@ -167,7 +167,8 @@ Status SharedMemory::Unlink() {
 }
 
 std::string DefaultSharedMemoryDirectory() {
-  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  const char* const runtime =
+      std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe): nobody here sets it
   for (const char* directory : {"/dev/shm", runtime, "/run"}) {
     if (directory == nullptr || *directory != '/') continue;
     if (OpenTmpfsDirectory(directory) && access(directory, W_OK | X_OK) == 0) return directory;
@@ -179,6 +180,7 @@ std::vector<std::string> ListSharedMemory(const std::string& directory, std::str
   std::vector<std::string> paths;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(directory.c_str()), closedir);
   if (entries == nullptr) return paths;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this thread's
   while (const dirent* entry = readdir(entries.get())) {
     const std::string_view name = entry->d_name;
     if (name.starts_with(prefix)) paths.push_back(fmt::format("{}/{}", directory, name));

@@ -238,7 +238,7 @@ std::string NextStep(const std::vector<SeenDevice>& devices) {
 Json DeviceJson(const SeenDevice& device, const std::string& release) {
   const auto& [known, look] = device;
   const Geometry geometry = GeometryOf(device);
-  const auto or_null = [](bool there, auto value) { return there ? Json(value) : Json(nullptr); };
+  const auto or_null = [](bool there, const auto& value) { return there ? Json(value) : Json(nullptr); };
   const bool shape = geometry.zone_count > 0;
   Json holds{{"kind", KindName(look.contents.kind)}};
   if (look.contents.kind == Kind::kZenfs) {

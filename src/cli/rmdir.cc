@@ -39,7 +39,7 @@ class RmdirAction : public Action {
     ZENFS_ASSIGN_OR_RETURN(const VolumeTree tree, WalkVolume(volume, path));
     for (const VolumeFile& file : tree.files) ZENFS_RETURN_IF_ERROR(volume.Unlink(file.path));
     for (const std::string& directory : std::views::reverse(tree.directories)) {
-      ZENFS_RETURN_IF_ERROR(volume.RemoveDirectory(path + "/" + directory));
+      ZENFS_RETURN_IF_ERROR(volume.RemoveDirectory(fmt::format("{}/{}", path, directory)));
     }
     return {};
   }

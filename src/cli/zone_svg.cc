@@ -145,8 +145,10 @@ class SvgArtist {
   // From the bottom up: live, dead, not written.
   std::string Tile(std::size_t index) const {
     const ZoneStatus& zone = zones_[index];
-    const double x = kMargin + static_cast<double>(index % columns_) * (tile_ + gap_);
-    const double y = kHeader + 12 + static_cast<double>(index / columns_) * (Height() + gap_);
+    const std::size_t column = index % columns_;
+    const std::size_t row = index / columns_;
+    const double x = kMargin + static_cast<double>(column) * (tile_ + gap_);
+    const double y = kHeader + 12 + static_cast<double>(row) * (Height() + gap_);
     std::string out = fmt::format("<g class=\"zone\"><title>{}</title>", XmlText(TooltipOf(zone)));
     if (const auto whole = WholeContent(zone)) {
       out += Rect(ClassOf(*whole), x, y, tile_, Height());

@@ -287,7 +287,7 @@ void MetalogImpl::WakeNext() {
   if (!queue_.empty()) queue_.front()->wake.NotifyOne();
 }
 
-void MetalogImpl::GoReadOnly(Error why) {
+void MetalogImpl::GoReadOnly(const Error& why) {
   if (health_)
     health_ = Fail(why.code() == Code::kCorruption ? Code::kCorruption : Code::kReadOnly, why.text());
   while (!queue_.empty()) {

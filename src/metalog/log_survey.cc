@@ -138,7 +138,7 @@ Status ReadSurveyed(ZonedDevice& device, const Superblock& superblock, const Sur
 
 std::string FlawText(const MetadataFlaw& flaw) {
   const std::string of = flaw.generation == 0 ? "" : fmt::format(" of generation {}", flaw.generation);
-  const std::string where = fmt::format("metadata zone {}, byte {}", flaw.zone.value, flaw.at);
+  std::string where = fmt::format("metadata zone {}, byte {}", flaw.zone.value, flaw.at);
   switch (flaw.kind) {
     case MetadataFlaw::Kind::kSuperblock:
       return fmt::format("{}: the copy of the superblock that stands before the log{} is damaged", where, of);

@@ -100,7 +100,7 @@ class MetalogImpl final : public Metalog {
   void WakeNext() REQUIRES(mutex_);
   void CountWritten() REQUIRES(mutex_);
   void ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t growth) REQUIRES(mutex_);
-  void GoReadOnly(Error why) REQUIRES(mutex_);
+  void GoReadOnly(const Error& why) REQUIRES(mutex_);
   Status FlushDevice();
   Status FlushWrittenSince(std::uint64_t failed_flushes);
 

@@ -45,7 +45,7 @@ class SnapshotWriter {
 
 Status WriteSnapshot(GenerationWriter& writer, const State& state, std::uint64_t sequence) {
   SnapshotWriter snapshot(writer, sequence);
-  state.Describe([&snapshot](std::vector<Edit> chunk) { snapshot.Add(chunk); });
+  state.Describe([&snapshot](const std::vector<Edit>& chunk) { snapshot.Add(chunk); });
   return snapshot.Finish();
 }
 

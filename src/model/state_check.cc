@@ -29,8 +29,8 @@ class Checker {
 
  private:
   template <typename... Args>
-  void Add(std::vector<FileId> files, fmt::format_string<Args...> text, Args&&... args) {
-    findings_.push_back({.text = fmt::format(text, std::forward<Args>(args)...), .files = std::move(files)});
+  void Add(const std::vector<FileId>& files, fmt::format_string<Args...> text, Args&&... args) {
+    findings_.push_back({.text = fmt::format(text, std::forward<Args>(args)...), .files = files});
   }
 
   void CheckDirectories() {

@@ -32,7 +32,8 @@ class AuxFileSystem final : public rocksdb::FileSystemWrapper {
   std::string GetId() const override { return target()->GetId(); }
   std::string SerializeOptions(const rocksdb::ConfigOptions& config_options,
                                const std::string& header) const override {
-    return rocksdb::FileSystem::SerializeOptions(config_options, header);  // GetId says it all
+    // The wrapper's would add its target; GetId says it all. NOLINTNEXTLINE(bugprone-parent-virtual-call)
+    return rocksdb::FileSystem::SerializeOptions(config_options, header);
   }
 
   // --- opening files: aux_file_system_open.cc ---

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 namespace zenfs {
 
@@ -32,8 +31,7 @@ Result<std::unique_ptr<FileView>> FileView::Of(const FileHandle& file) {
     void* mapped =
         mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) {
-      return Fail(Code::kNoSpace,
-                  fmt::format("no addresses for {} bytes of a file: {}", size, std::strerror(errno)), errno);
+      return Fail(Code::kNoSpace, fmt::format("no addresses for {} bytes of a file", size), errno);
     }
     memory = {static_cast<std::byte*>(mapped), size};
   }

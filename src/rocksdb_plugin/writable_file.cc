@@ -44,7 +44,7 @@ IOStatus WritableFile::Append(const Slice& data, const IOOptions&,
                               const DataVerificationInfo& verification_info, IODebugContext*) {
   return Guarded([&] {
     KnownCrc crc;
-    const IOStatus readable = HandedOver(verification_info, crc);
+    IOStatus readable = HandedOver(verification_info, crc);
     if (!readable.ok()) return readable;
     return NothingLost(ToWriteStatus(file_.handle->Append(Bytes(data), crc), "appending to", file_.path));
   });
@@ -61,7 +61,7 @@ IOStatus WritableFile::PositionedAppend(const Slice& data, uint64_t offset, cons
                                         const DataVerificationInfo& verification_info, IODebugContext*) {
   return Guarded([&] {
     KnownCrc crc;
-    const IOStatus readable = HandedOver(verification_info, crc);
+    IOStatus readable = HandedOver(verification_info, crc);
     if (!readable.ok()) return readable;
     return NothingLost(
         ToWriteStatus(file_.handle->PositionedAppend(Bytes(data), offset, crc), "writing to", file_.path));

@@ -19,7 +19,7 @@ FileNames::FileNames(const std::function<const Directory*(FileId)>& find) {
     const Directory* directory = find(id);
     if (directory == nullptr) continue;
     for (const auto& [name, entry] : directory->entries) {
-      const std::string full = path + "/" + name;
+      const std::string full = fmt::format("{}/{}", path, name);
       paths_.emplace(entry, full);
       if (find(entry) != nullptr && visited.insert(entry).second) pending.emplace_back(entry, full);
     }

@@ -201,7 +201,7 @@ class LogSpace {
   };
 
   // The leader's work, in log_space_write.cc.
-  void Lead(std::deque<Waiting*> jobs) EXCLUDES(mutex_);
+  void Lead(const std::deque<Waiting*>& jobs) EXCLUDES(mutex_);
   [[nodiscard]] Status PlaceAll(const std::deque<Waiting*>& jobs) EXCLUDES(mutex_);
   [[nodiscard]] Status NextZone() EXCLUDES(mutex_);
   bool TakeReady() EXCLUDES(mutex_);

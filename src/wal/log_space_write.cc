@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kFoldWait{5};
 
 }  // namespace
 
-void LogSpace::Lead(std::deque<Waiting*> jobs) {
+void LogSpace::Lead(const std::deque<Waiting*>& jobs) {
   SyncPoint::Reach("LogSpace::Lead");
   const Status placed = PlaceAll(jobs);
   bool flush = false;

@@ -155,8 +155,8 @@ Status FileStore::Write(ZoneId zone, std::uint64_t offset, std::span<const ByteV
 Status FileStore::Discard(ZoneId zone) {
   if (hostsync_) {
     // The host must not lose the reset and keep the hole: the zone would come back with zeros in it.
-    const auto word = reinterpret_cast<std::uintptr_t>(&table_[zone.value]);
-    if (::msync(reinterpret_cast<void*>(RoundDown(word, 4096)), 4096, MS_SYNC) != 0) {
+    auto* const word = reinterpret_cast<std::byte*>(&table_[zone.value]);
+    if (::msync(word - reinterpret_cast<std::uintptr_t>(word) % 4096, 4096, MS_SYNC) != 0) {
       return HostError(errno, fmt::format("reset of zone {} in {}", zone.value, path_));
     }
   }

@@ -55,7 +55,7 @@ ZonedModel ReadModel(const fs::path& path) {
 
 std::string ReadHardware(const fs::path& disk) {
   const std::string vendor = Line(disk / "device" / "vendor");
-  const std::string model = Line(disk / "device" / "model");
+  std::string model = Line(disk / "device" / "model");
   // NVMe gives a PCI vendor number, which nobody reads.
   if (vendor.empty() || vendor.starts_with("0x")) return model;
   return model.empty() ? vendor : vendor + " " + model;
