@@ -150,8 +150,7 @@ std::string FlawText(const MetadataFlaw& flaw) {
     case MetadataFlaw::Kind::kTail:
       return fmt::format(
           "{}: the metadata log{} ends in {} bytes that can't be read: a commit that a loss of power cut "
-          "off, "
-          "or damage",
+          "off, or damage",
           where, of, flaw.bytes);
     case MetadataFlaw::Kind::kOffline:
       return fmt::format("metadata zone {} is offline; what it held is lost", flaw.zone.value);

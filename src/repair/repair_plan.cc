@@ -69,8 +69,7 @@ class Planner {
       lossy_ = true;
       plan_.steps.push_back(
           fmt::format("go on from commit {} of generation {}: a roll of the metadata log had begun, and "
-                      "commits behind it, if "
-                      "there were any, stood in a zone that is offline now",
+                      "commits behind it, if there were any, stood in a zone that is offline now",
                       replayed.sequence, replayed.generation));
     } else if (survey_.EndsInRoll(replayed.generation)) {
       lossy_ = true;
@@ -176,13 +175,12 @@ class Planner {
       plan_.keep.clear();
       plan_.steps.push_back(
           "reset the metadata zones that this comes from first, because the others have no room for it: "
-          "until the repair "
-          "is through, the copy on the host is the only one, and --undo-repair brings it back");
+          "until the repair is through, the copy on the host is the only one, and --undo-repair brings it "
+          "back");
     }
     plan_.steps.push_back(
-        fmt::format("write {} and {} as generation {} of the metadata log, then once "
-                    "more as the next one, each with "
-                    "a copy of the superblock, and reset the metadata zones that are damaged",
+        fmt::format("write {} and {} as generation {} of the metadata log, then once more as the next one, "
+                    "each with a copy of the superblock, and reset the metadata zones that are damaged",
                     Counted(plan_.state.files().size(), "file"),
                     Counted(plan_.state.directories().size(), "directory", "directories"), plan_.generation));
     return {};

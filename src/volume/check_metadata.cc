@@ -32,8 +32,7 @@ void AddDoubt(const LogSurvey& survey, std::uint64_t generation, const Geometry&
         std::ranges::find(survey.generations, generation, &SurveyedGeneration::generation)->frames.back();
     Add(out, Severity::kWarning,
         fmt::format("metadata zone {}, byte {}: a roll of the metadata log had begun behind commit {}, and "
-                    "nothing of "
-                    "the next generation is there: it never came to that, or it is gone",
+                    "nothing of the next generation is there: it never came to that, or it is gone",
                     last.zone.value, last.at, last.last_sequence),
         last.zone, geometry.ZoneStart(last.zone) + last.at);
   }
@@ -100,8 +99,7 @@ Result<CheckReport> ExplainSuperblocks(ZonedDevice& device, const Error& error) 
   if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(device)) {
     Add(out, Severity::kError,
         fmt::format("no copy of the superblock is valid, but that in metadata zone {} has a single flipped "
-                    "bit: zenfs "
-                    "check --repair puts it right",
+                    "bit: zenfs check --repair puts it right",
                     corrected->zone.value),
         corrected->zone, device.geometry().ZoneStart(corrected->zone));
     return out;
