@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "format/frame.h"
 #include "repair/mend_names.h"
 #include "volume/places.h"
 
@@ -135,7 +136,8 @@ class Mender {
                        extent.place.value);
   }
 
-  // What the extents and windows come to. A plain file has no windows; one inside the extents holds nothing more.
+  // What the extents and windows come to. A plain file has no windows; one inside the extents holds nothing more. A window
+  // may be of a later epoch than the draft's, when the commit that began that one is lost: MendLogs raises it.
   void FitSize(FileRecord& file) const {
     if (file.shape == FileShape::kPlain) file.windows.clear();
     std::uint64_t end = file.ExtentsEnd();
@@ -144,7 +146,7 @@ class Mender {
     std::erase_if(file.windows, [&](const LogWindow& window) {
       const bool possible = window.first_sequence > sequence &&
                             window.last_sequence >= window.first_sequence && window.end >= end &&
-                            window.epoch >= epoch && window.epoch <= draft_.epoch;
+                            window.epoch >= epoch && window.epoch < kNumbersEnd;
       if (possible) {
         sequence = window.last_sequence;
         epoch = window.epoch;

@@ -33,6 +33,11 @@ class LogMender {
         if (frame.epoch > draft_.epoch) later_epochs.insert(frame.epoch);
       }
     }
+    for (const auto& [id, file] : draft_.files) {
+      for (const LogWindow& window : file.windows) {
+        if (window.epoch > draft_.epoch) later_epochs.insert(window.epoch);
+      }
+    }
     if (!later_epochs.empty()) SealUpTo(later_epochs);
     for (auto& [id, file] : draft_.files) {
       if (file.shape == FileShape::kFramed) AcknowledgeLoss(file);
@@ -54,6 +59,8 @@ class LogMender {
     for (auto& [id, file] : draft_.files) {
       if (file.shape != FileShape::kFramed) continue;
       for (const std::uint64_t epoch : epochs) {
+        // Behind a sealed window nothing of an earlier epoch counts any more.
+        if (!file.windows.empty() && epoch < file.windows.back().epoch) continue;
         const ReplayedLog log = ReplayOf(file, epoch);
         if (!log.open_window) continue;
         file.windows.push_back(*log.open_window);
@@ -61,10 +68,10 @@ class LogMender {
         file.size = log.open_window->end;
       }
     }
-    steps_.push_back(
-        fmt::format("seal the logs up to epoch {}: frames of mounts were found whose commits are lost; the "
-                    "last known one was {}",
-                    *later.rbegin(), draft_.epoch));
+    steps_.push_back(fmt::format(
+        "seal the logs up to epoch {}: commits that began epochs are lost, and logs hold what was "
+        "written in them; the last known one was {}",
+        *later.rbegin(), draft_.epoch));
     draft_.epoch = *later.rbegin();
     draft_.buffer_place.clear();  // of a mount before those
   }
@@ -115,8 +122,7 @@ class LogMender {
     if (!draft_.buffer_place.empty()) {
       losses_.push_back(
           fmt::format("{}: bytes {} to {} are lost, unless a dead writer's append buffers bring them back; "
-                      "the file stays "
-                      "as it is until then",
+                      "the file stays as it is until then",
                       name, end, log.index.end()));
       return;
     }

@@ -232,6 +232,27 @@ TEST_F(RepairTest, AFlippedBitInEveryCopyOfTheSuperblockIsPutRight) {
   EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
 }
 
+// What a log's frames tell needs no commit but the one that reserved their zone.
+TEST_F(RepairTest, WhicheverCommitIsLostWhatWasSyncedToLogsIsFound) {
+  const auto frames = [](RepairRig& rig) { return rig.Survey().generations.back().frames; };
+  for (std::size_t i = 0; i < frames(rig_).size(); ++i) {
+    RepairRig rig;
+    const SurveyedFrame frame = frames(rig)[i];
+    if (frame.kind != FrameKind::kCommit) continue;
+    SCOPED_TRACE(fmt::format("commits {} to {}", frame.first_sequence, frame.last_sequence));
+    rig.Flip(frame);
+    MustRepair(rig.device(), directory_);
+    EXPECT_TRUE(CheckVolume(rig.device(), {})->clean());
+    const Files found = RepairRig::ReadAll(rig.device());
+    for (const char* log : {"/db/5.log", "/db/20.log"}) {
+      EXPECT_TRUE(std::ranges::any_of(found, [&](const auto& file) {
+        return (file.first == log || file.first.starts_with("/lost+found/")) &&
+               file.second == rig.files().at(log);
+      })) << log;
+    }
+  }
+}
+
 // Both generations are needed, and the third metadata zone is gone.
 TEST_F(RepairTest, WhereThereIsNoRoomBesideTheOldStateTheCopyIsTheWayBackFromACrash) {
   const LogSurvey survey = rig_.Survey();
