@@ -95,6 +95,10 @@ std::optional<FoundRollComplete> FindRollComplete(ByteView bytes, const Uuid& vo
   return FoundRollComplete{.complete = *complete, .generation = claimed->file_offset};
 }
 
+bool LooksLikeLogHeader(ByteView bytes) {
+  return Peek(bytes, FrameKind::kLogHeader, kLogHeaderBytes).has_value();
+}
+
 std::string EncodeCommit(std::span<const std::string* const> members) {
   std::string out;
   PutVarint(out, members.size());

@@ -59,6 +59,9 @@ struct FoundRollComplete {
 [[nodiscard]] std::optional<FoundRollComplete> FindRollComplete(ByteView bytes, const Uuid& volume,
                                                                 ZoneId zone, std::uint32_t block_size);
 
+// Whether a log header seems to stand there, of whatever volume: nothing is proven.
+[[nodiscard]] bool LooksLikeLogHeader(ByteView bytes);
+
 // A commit frame: varint count, then one list of edits for each grouped commit.
 // `members` are lists as EncodeEdits made them.
 [[nodiscard]] std::string EncodeCommit(std::span<const std::string* const> members);

@@ -13,8 +13,6 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x42533353464e455a;  // "ZENFS3SB" as bytes
-
 // As it stands on the medium; all integers little-endian. Whatever a later version changes, magic, crc,
 // version and the length stay where they are.
 struct Layout {
@@ -159,7 +157,7 @@ Status CheckSuperblock(const Superblock& s) {
 
 std::string EncodeSuperblock(const Superblock& s) {
   Layout layout{};
-  layout.magic = kMagic;
+  layout.magic = kSuperblockMagic;
   layout.version = kFormatVersion;
   std::memcpy(layout.uuid, s.uuid.bytes.data(), sizeof layout.uuid);
   std::memcpy(layout.seed, s.seed.bytes.data(), sizeof layout.seed);
@@ -191,12 +189,16 @@ Result<Superblock> DecodeSuperblock(ByteView bytes) {
   }
   std::uint64_t magic = 0;
   if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
-  if (magic != kMagic) return Fail(Code::kNotFound, "no ZenFS superblock");
+  // A block of something else comes so near by chance once in 2^57; then its CRC does not match either.
+  if (std::popcount(magic ^ kSuperblockMagic) > 1) return Fail(Code::kNotFound, "no ZenFS superblock");
   if (bytes.size() < kSuperblockBytes) return Fail(Code::kCorruption, "the superblock is cut short");
   Layout layout;
   std::memcpy(&layout, bytes.data(), sizeof layout);
   if (CrcOf(layout) != layout.crc) {
     return Fail(Code::kCorruption, "the superblock is damaged (its CRC does not match)");
+  }
+  if (magic != kSuperblockMagic) {
+    return Fail(Code::kCorruption, "the superblock is damaged (a bit of its magic is flipped)");
   }
   if (layout.version != kFormatVersion) {
     return Fail(Code::kNotSupported,

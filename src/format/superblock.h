@@ -15,6 +15,8 @@
 namespace zenfs {
 
 inline constexpr std::size_t kSuperblockBytes = 4096;
+// "ZENFS3SB" as bytes. No CRC covers it.
+inline constexpr std::uint64_t kSuperblockMagic = 0x42533353464e455a;
 inline constexpr std::uint32_t kFormatVersion = 3;
 inline constexpr std::size_t kMaxLabelBytes = 63;
 inline constexpr std::size_t kMaxMadeByBytes = 63;

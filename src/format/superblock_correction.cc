@@ -29,6 +29,12 @@ std::optional<std::size_t> FlippedBit(std::uint32_t difference) {
   return std::nullopt;
 }
 
+std::optional<Superblock> Decoded(ByteView block) {
+  auto superblock = DecodeSuperblock(block);
+  if (!superblock) return std::nullopt;
+  return *std::move(superblock);
+}
+
 }  // namespace
 
 std::optional<Superblock> CorrectSuperblock(ByteView bytes) {
@@ -36,15 +42,19 @@ std::optional<Superblock> CorrectSuperblock(ByteView bytes) {
   std::vector<std::byte> block(bytes.begin(), bytes.begin() + kSuperblockBytes);
   const auto damaged = DecodeSuperblock(block);
   if (damaged || damaged.error().code() != Code::kCorruption) return std::nullopt;
+  std::uint64_t magic = 0;  // no CRC covers it
+  std::memcpy(&magic, block.data(), sizeof magic);
+  if (magic != kSuperblockMagic) {
+    std::memcpy(block.data(), &kSuperblockMagic, sizeof kSuperblockMagic);
+    return Decoded(block);
+  }
   std::uint32_t stored = 0;
   std::memcpy(&stored, block.data() + kSuperblockCrcAt, sizeof stored);
   const std::uint32_t found = Crc32c(ByteView(block).subspan(kSuperblockCoveredAt));
   const std::optional<std::size_t> bit = FlippedBit(stored ^ found);
   if (!bit) return std::nullopt;
   block[*bit / 8] ^= static_cast<std::byte>(1u << (*bit % 8));
-  auto corrected = DecodeSuperblock(block);
-  if (!corrected) return std::nullopt;
-  return *std::move(corrected);
+  return Decoded(block);
 }
 
 }  // namespace zenfs

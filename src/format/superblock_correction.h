@@ -10,7 +10,7 @@
 
 namespace zenfs {
 
-// None when `bytes` are no superblock, sound, or damaged in more than a bit..
+// None when `bytes` are no superblock, sound, or damaged in more than a bit.
 [[nodiscard]] std::optional<Superblock> CorrectSuperblock(ByteView bytes);
 
 }  // namespace zenfs

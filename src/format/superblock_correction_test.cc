@@ -24,8 +24,8 @@ std::string WithFlips(std::initializer_list<std::size_t> bits) {
   return bytes;
 }
 
-TEST(SuperblockCorrection, OneFlippedBitBehindTheMagicIsPutRight) {
-  for (std::size_t bit = 64; bit < kSuperblockBytes * 8; bit += 7) {
+TEST(SuperblockCorrection, OneFlippedBitIsPutRight) {
+  for (std::size_t bit = 0; bit < kSuperblockBytes * 8; bit += bit < 128 ? 1 : 7) {
     EXPECT_EQ(CorrectSuperblock(AsBytes(WithFlips({bit}))), Example()) << bit;
   }
 }
@@ -33,6 +33,8 @@ TEST(SuperblockCorrection, OneFlippedBitBehindTheMagicIsPutRight) {
 TEST(SuperblockCorrection, TwoFlippedBitsAreNot) {
   EXPECT_FALSE(CorrectSuperblock(AsBytes(WithFlips({100, 9000}))));
   EXPECT_FALSE(CorrectSuperblock(AsBytes(WithFlips({200, 201}))));
+  EXPECT_FALSE(CorrectSuperblock(AsBytes(WithFlips({3, 9000}))));
+  EXPECT_FALSE(CorrectSuperblock(AsBytes(WithFlips({3, 40}))));
 }
 
 TEST(SuperblockCorrection, WhatIsSoundOrSomethingElseIsLeftAlone) {

@@ -40,6 +40,19 @@ int Weight(Code code) {
   }
 }
 
+// The copy at the front of a zone that has so much written. `buffer` has room for one.
+Result<Superblock> ReadCopy(ZonedDevice& device, const ZoneInfo& info, AlignedBuffer& buffer) {
+  ZENFS_RETURN_IF_ERROR(device.Read(info.start, buffer.Span()));
+  Result<Superblock> copy = DecodeSuperblock(buffer.View());
+  if (copy || copy.error().code() != Code::kNotFound) return copy;
+  // A volume whose superblock is gone must not be taken for a device without one, and made anew.
+  const MetazoneLayout layout(device.geometry().block_size);
+  if (info.WrittenBytes() < layout.frames_at) return copy;
+  ZoneReader behind(device, info.id, layout.frames_at);
+  if (!LooksLikeLogHeader(behind.View(layout.header_at, layout.block_size))) return copy;
+  return Fail(Code::kCorruption, "the superblock is gone; a metadata log of ZenFS stands behind its place");
+}
+
 }  // namespace
 
 Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
@@ -53,15 +66,8 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(zone, 1));
     if (report.front().type == ZoneType::kConventional) continue;
     ++looked_at;  // an offline zone counts: it is one of those that metadata can lie in
-    const std::uint64_t length = RoundUp(kSuperblockBytes, geometry.block_size);
-    if (report.front().WrittenBytes() < length) continue;
-    const ByteSpan into = buffer.Span().first(length);
-    Result<Superblock> found = Fail(Code::kNotFound, "");
-    if (Status read = device.Read(geometry.ZoneStart(zone), into); read) {
-      found = DecodeSuperblock(into);
-    } else {
-      found = Fail(read.error());
-    }
+    if (report.front().WrittenBytes() < buffer.size()) continue;
+    const Result<Superblock> found = ReadCopy(device, report.front(), buffer);
     if (found) {
       if (Status same = CheckGeometry(device, *found); !same) return Fail(same.error());
       if (std::ranges::find(found->metadata_zones, zone) != found->metadata_zones.end()) return found;
@@ -86,11 +92,8 @@ Result<std::vector<SuperblockCopy>> SurveySuperblocks(ZonedDevice& device) {
     if (looked_at == kMaxMetadataZones) break;
     if (info.type == ZoneType::kConventional) continue;
     ++looked_at;
-    const std::uint64_t length = RoundUp(kSuperblockBytes, geometry.block_size);
-    if (info.WrittenBytes() < length) continue;
-    const ByteSpan into = buffer.Span().first(length);
-    const Status read = device.Read(info.start, into);
-    copies.push_back({info.id, read ? DecodeSuperblock(into) : Fail(read.error())});
+    if (info.WrittenBytes() < buffer.size()) continue;
+    copies.push_back({info.id, ReadCopy(device, info, buffer)});
   }
   return copies;
 }

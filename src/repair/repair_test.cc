@@ -10,6 +10,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::string Lines(const CheckReport& report) {
   std::string lines;
@@ -230,6 +231,36 @@ TEST_F(RepairTest, AFlippedBitInEveryCopyOfTheSuperblockIsPutRight) {
   EXPECT_EQ(*ProbeSuperblock(rig_.device()), rig_.superblock());
   EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
   EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
+}
+
+// mkfs writes one copy; the magic tells a superblock from other data, and no CRC covers it.
+TEST_F(RepairTest, AFlippedBitInTheMagicOfTheOnlySuperblockIsPutRight) {
+  for (const ZoneId zone : rig_.superblock().metadata_zones) {
+    if (RepairRig::ContentOf(rig_.device(), zone).written != 0) rig_.Flip(zone, 5);
+  }
+  const auto report = CheckVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_THAT(Lines(*report), HasSubstr("has a single flipped bit"));
+  MustRepair(rig_.device(), directory_);
+  EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
+  EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
+}
+
+// With a metadata log behind its place, nobody is told to make a file system there.
+TEST_F(RepairTest, AVolumeWhoseSuperblockIsGoneIsNotTakenForAnEmptyDevice) {
+  for (const ZoneId zone : rig_.superblock().metadata_zones) {
+    rig_.Rewrite(zone, [](std::string& bytes) {
+      std::fill_n(bytes.begin(), std::min<std::size_t>(4096, bytes.size()), '\0');
+    });
+  }
+  const auto report = CheckVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_THAT(Lines(*report), HasSubstr("a metadata log of ZenFS stands behind its place"));
+  const auto mounted = Volume::Mount(Borrow(rig_.device()), {});
+  ASSERT_FALSE(mounted);
+  EXPECT_EQ(mounted.error().code(), Code::kCorruption);
+  EXPECT_THAT(mounted.error().ToString(), Not(HasSubstr("mkfs")));
+  EXPECT_EQ(PlanRepair(rig_.device()).error().code(), Code::kCorruption);
 }
 
 // What a log's frames tell needs no commit but the one that reserved their zone.
