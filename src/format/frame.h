@@ -58,10 +58,6 @@ struct FrameHeader {
   friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
 };
 static_assert(sizeof(FrameHeader) == kFrameHeaderBytes);
-
-// No writer comes to such a sequence, ordinal, generation or offset: one that is read was never written, whatever its
-// checksum says. Below it, one more always fits 64 bits.
-inline constexpr std::uint64_t kNumbersEnd = std::uint64_t{1} << 63;
 static_assert(offsetof(FrameHeader, crc) == 4);
 static_assert(offsetof(FrameHeader, kind) == 8);
 static_assert(offsetof(FrameHeader, flags) == 10);
@@ -73,6 +69,10 @@ static_assert(offsetof(FrameHeader, sequence) == 32);
 static_assert(offsetof(FrameHeader, file_offset) == 40);
 static_assert(offsetof(FrameHeader, epoch) == 48);
 static_assert(offsetof(FrameHeader, stable_sequence) == 56);
+
+// No writer comes to such a sequence, ordinal, generation or offset: one that is read was never written, whatever its
+// checksum says. Below it, one more always fits 64 bits.
+inline constexpr std::uint64_t kNumbersEnd = std::uint64_t{1} << 63;
 
 // What ties a frame to one life of one zone of one volume.
 struct FrameSeed {

@@ -106,6 +106,22 @@ class RepairTest : public testing::Test {
     rig_.Session([&](Volume& volume) { layout = *volume.Layout(path); });
     return layout;
   }
+  // Of the superblock, at that byte.
+  void FlipInEveryCopy(std::uint64_t at) {
+    for (const ZoneId zone : rig_.superblock().metadata_zones) {
+      if (RepairRig::ContentOf(rig_.device(), zone).written != 0) rig_.Flip(zone, at);
+    }
+  }
+  void ExpectAFlipIsPutRight(std::uint64_t at) {
+    FlipInEveryCopy(at);
+    const auto report = CheckVolume(rig_.device(), {});
+    ASSERT_TRUE(IsOk(report));
+    EXPECT_THAT(Lines(*report), HasSubstr("has a single flipped bit"));
+    MustRepair(rig_.device(), directory_);
+    EXPECT_EQ(*ProbeSuperblock(rig_.device()), rig_.superblock());
+    EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
+    EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
+  }
   void FlipAt(DeviceOffset place) {
     const ZoneId zone = rig_.device().geometry().ZoneOf(place);
     rig_.Flip(zone, place - rig_.device().geometry().ZoneStart(zone));
@@ -206,11 +222,8 @@ TEST_F(RepairTest, BrokenInvariantsAreMendedAndNothingSoundIsLost) {
 }
 
 TEST_F(RepairTest, WithoutAnySuperblockNothingIsDone) {
-  for (const ZoneId zone : rig_.superblock().metadata_zones) {
-    if (RepairRig::ContentOf(rig_.device(), zone).written == 0) continue;
-    rig_.Flip(zone, 100);
-    rig_.Flip(zone, 200);
-  }
+  FlipInEveryCopy(100);
+  FlipInEveryCopy(200);
   const auto plan = PlanRepair(rig_.device());
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().text(), HasSubstr("no copy of the superblock is valid"));
@@ -220,31 +233,10 @@ TEST_F(RepairTest, WithoutAnySuperblockNothingIsDone) {
   EXPECT_EQ(report->findings.front().offset, DeviceOffset(0));
 }
 
-TEST_F(RepairTest, AFlippedBitInEveryCopyOfTheSuperblockIsPutRight) {
-  for (const ZoneId zone : rig_.superblock().metadata_zones) {
-    if (RepairRig::ContentOf(rig_.device(), zone).written != 0) rig_.Flip(zone, 100);
-  }
-  const auto report = CheckVolume(rig_.device(), {});
-  ASSERT_TRUE(IsOk(report));
-  EXPECT_THAT(Lines(*report), HasSubstr("has a single flipped bit"));
-  MustRepair(rig_.device(), directory_);
-  EXPECT_EQ(*ProbeSuperblock(rig_.device()), rig_.superblock());
-  EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
-  EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
-}
+TEST_F(RepairTest, AFlippedBitInEveryCopyOfTheSuperblockIsPutRight) { ExpectAFlipIsPutRight(100); }
 
-// mkfs writes one copy; the magic tells a superblock from other data, and no CRC covers it.
-TEST_F(RepairTest, AFlippedBitInTheMagicOfTheOnlySuperblockIsPutRight) {
-  for (const ZoneId zone : rig_.superblock().metadata_zones) {
-    if (RepairRig::ContentOf(rig_.device(), zone).written != 0) rig_.Flip(zone, 5);
-  }
-  const auto report = CheckVolume(rig_.device(), {});
-  ASSERT_TRUE(IsOk(report));
-  EXPECT_THAT(Lines(*report), HasSubstr("has a single flipped bit"));
-  MustRepair(rig_.device(), directory_);
-  EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
-  EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
-}
+// Which tells a superblock from other data, and no CRC covers it.
+TEST_F(RepairTest, AFlippedBitInTheMagicOfEveryCopyIsPutRight) { ExpectAFlipIsPutRight(5); }
 
 // With a metadata log behind its place, nobody is told to make a file system there.
 TEST_F(RepairTest, AVolumeWhoseSuperblockIsGoneIsNotTakenForAnEmptyDevice) {
@@ -265,10 +257,9 @@ TEST_F(RepairTest, AVolumeWhoseSuperblockIsGoneIsNotTakenForAnEmptyDevice) {
 
 // What a log's frames tell needs no commit but the one that reserved their zone.
 TEST_F(RepairTest, WhicheverCommitIsLostWhatWasSyncedToLogsIsFound) {
-  const auto frames = [](RepairRig& rig) { return rig.Survey().generations.back().frames; };
   for (std::size_t i = 0;; ++i) {
     RepairRig rig;  // not always of as many commits: some share a frame
-    const auto all = frames(rig);
+    const auto all = rig.Survey().generations.back().frames;
     if (i >= all.size()) break;
     const SurveyedFrame& frame = all[i];
     if (frame.kind != FrameKind::kCommit) continue;
