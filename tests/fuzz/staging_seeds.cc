@@ -22,9 +22,10 @@ std::string Slot(std::uint8_t flags, std::uint64_t owner, std::uint64_t offset, 
   return out;
 }
 
-std::string Area(std::uint8_t flags, std::uint32_t slots, bool metrics) {
+std::string Area(std::uint8_t flags, std::uint32_t slots, bool metrics, std::uint64_t epoch = 0) {
   StagingHeader header{};
   header.slots = slots;
+  header.epoch = epoch;
   header.metrics_bytes = metrics ? 1 : 0;
   std::string out;
   PutRaw(out, flags);
@@ -53,6 +54,9 @@ void WriteStagingSeeds(SeedWriter& writer) {
   writer.Write("staging", "wrong-crc", Area(0, 1, false) + Slot(kCrcAsItIs, 2, 100, "flushed"));
   writer.Write("staging", "too-long", Area(0, 1, false) + Slot(kLengthAsItIs | kCrcAsItIs, 2, 1, "flushed"));
   writer.Write("staging", "other-mount", Area(kOtherEpoch, 1, false) + Slot(0, 2, 100, "flushed"));
+  // Found by chance once: the other mount had the number of ours.
+  writer.Write("staging", "other-mount-of-our-number",
+               Area(kOtherEpoch, 1, false, kStagingEpoch) + Slot(0, 2, 100, "flushed"));
   writer.Write("staging", "copied-device", Area(kOtherDevice, 1, false) + Slot(0, 2, 100, "flushed"));
   writer.Write("staging", "metrics", Area(0, 0, true) + MetricsPageText());
   writer.Write("staging", "as-it-is", Area(kHeaderAsItIs, 1, false));

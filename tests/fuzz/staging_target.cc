@@ -78,7 +78,11 @@ class Builder {
   void LayOut() {
     const std::uint64_t metrics = header_.metrics_bytes % 2 == 0 ? 0 : kMetricsPageBytes;
     LayOutStaging(header_, header_.slots % (kStagingSlotsMax + 1), kStagingBufferBytes, metrics);
-    if ((flags_ & kOtherEpoch) == 0) header_.epoch = kStagingEpoch;
+    if ((flags_ & kOtherEpoch) == 0) {
+      header_.epoch = kStagingEpoch;
+    } else if (header_.epoch == kStagingEpoch) {
+      ++header_.epoch;  // the input's number, but never ours
+    }
     std::memcpy(header_.volume, StagingVolume().bytes.data(), sizeof header_.volume);
     std::memset(header_.identity, 0, sizeof header_.identity);
     if ((flags_ & kOtherDevice) == 0)
