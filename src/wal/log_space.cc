@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/sync_point.h"
@@ -15,7 +16,17 @@ LogSpace::LogSpace(Env env) : env_(std::move(env)), block_(env_.device->geometry
 LogSpace::~LogSpace() { Stop(); }
 
 void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
-  MutexLock lock(mutex_);
+  std::optional<ZoneId> spare;
+  {
+    MutexLock lock(mutex_);
+    AddAdopted(zone, info);
+    if (env_.device->geometry().max_active != 0) spare = CloseSpare();
+  }
+  // One that can't be finished keeps its slot until it is dead.
+  if (spare) IgnoreError(env_.device->Finish(*spare));
+}
+
+void LogSpace::AddAdopted(const LogZone& zone, const ZoneInfo& info) {
   const std::uint64_t written = info.WrittenBytes();
   const bool writable = info.condition == ZoneCondition::kEmpty || IsActive(info.condition);
   Zone adopted{.reservation = zone, .capacity = info.capacity, .written = written};
@@ -28,6 +39,21 @@ void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
     ready_.push_back(zone.zone);
   }
   zones_.insert_or_assign(zone.zone, adopted);
+}
+
+// The one with less room of two partly written zones, which stand in front.
+std::optional<ZoneId> LogSpace::CloseSpare() {
+  const auto room = [this](ZoneId id) {
+    mutex_.AssertHeld();
+    const Zone& zone = zones_.at(id);
+    return zone.capacity - zone.written;
+  };
+  if (ready_.size() < 2 || zones_.at(ready_[1]).written == 0) return std::nullopt;
+  if (room(ready_[1]) > room(ready_[0])) std::swap(ready_[0], ready_[1]);
+  const ZoneId spare = ready_[1];
+  ready_.erase(ready_.begin() + 1);
+  zones_.at(spare).closed = true;
+  return spare;
 }
 
 void LogSpace::Start() {

@@ -25,6 +25,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/aligned_buffer.h"
@@ -120,7 +121,9 @@ class LogSpace {
 
   // --- mount, before Start ---
   // Write may be called, but no zone is released: files have not counted yet what is live.
-  // A zone that the metadata reserves. `info` as the device reports it now.
+  // A zone that the metadata reserves. `info` as the device reports it now. Of several that are partly written only the
+  // roomiest is written on where the device limits active zones: each holds a slot, and the log has one. The others are
+  // finished.
   void Adopt(const LogZone& zone, const ZoneInfo& info) EXCLUDES(mutex_);
   // All zones with live frames are pinned: for want of space Write may release others from here on.
   void MayRelease() EXCLUDES(mutex_);
@@ -211,6 +214,9 @@ class LogSpace {
   void AddFiller(Batch& batch, std::uint64_t room);
   [[nodiscard]] Status Send(Batch& batch) EXCLUDES(mutex_);
   [[nodiscard]] Status LeaveZone(const Error& error) EXCLUDES(mutex_);
+
+  void AddAdopted(const LogZone& zone, const ZoneInfo& info) REQUIRES(mutex_);
+  std::optional<ZoneId> CloseSpare() REQUIRES(mutex_);
 
   // The background thread's work, in log_space_worker.cc.
   void Work() EXCLUDES(mutex_);

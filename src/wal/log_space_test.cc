@@ -263,6 +263,28 @@ TEST(LogSpaceTest, PartlyWrittenZoneIsFilledFirstAfterAMount) {
   EXPECT_EQ(MustWrite(rig, second).at(0).payload, end);
 }
 
+// A zone that failed and could not be finished, and the one that took its place: data would find no slot beside both.
+TEST(LogSpaceTest, OfPartlyWrittenZonesOneStaysActiveAfterAMount) {
+  EmulatorGeometry geometry = TestGeometry(8, kBlocksAZone);
+  geometry.max_open = geometry.max_active = 4;
+  WalRig rig(geometry, 2);
+  rig.Mount();
+  std::set<ZoneId> zones;
+  for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) {
+    rig.device.Inject({.command = Command::kWrite, .times = sequence - 1});
+    rig.device.Inject({.command = Command::kFinish, .times = sequence - 1});
+    TestJob job(5, sequence, sequence * 100, TestText(100, sequence));
+    zones.insert(MustWrite(rig, job).at(0).pin.zone());
+  }
+  ASSERT_EQ(zones.size(), 2U);
+  for (const ZoneId zone : zones) ASSERT_TRUE(IsActive(rig.ConditionOf(zone)));
+  rig.device.ClearFaults();
+  rig.Mount(/*start_log=*/false);
+  EXPECT_EQ(std::ranges::count_if(zones, [&](ZoneId zone) { return IsActive(rig.ConditionOf(zone)); }), 1);
+  TestJob next(5, 3, 300, TestText(100, 3));
+  EXPECT_TRUE(zones.contains(MustWrite(rig, next).at(0).pin.zone()));
+}
+
 TEST(LogSpaceTest, RandomFramesNeverOverlapAndKeepTheirBytes) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);
