@@ -50,6 +50,8 @@ class [[nodiscard]] Error {
 
   // The same error with "context: " put before its text.
   Error With(std::string_view context) const;
+  // The same error with another code, for callers to whom the old one would say something else.
+  Error As(Code code) const { return Error(code, text_, os_errno_); }
 
  private:
   Code code_;

@@ -23,6 +23,16 @@ constexpr int kGatherFraction = 4;
 constexpr std::chrono::seconds kSlotWait{30};
 constexpr std::chrono::milliseconds kBusyPause{5};
 
+// Of a write: the zone was full, read-only or offline before it, so that only another zone is needed.
+bool TookNothing(Code code) {
+  return code == Code::kZoneFull || code == Code::kReadOnly || code == Code::kNotFound;
+}
+
+// What a caller is told whose commit is not there: the log goes on, whatever its zones are.
+Code Told(Code code) {
+  return code == Code::kBusy || code == Code::kNoSpace || code == Code::kShutdown ? code : Code::kIo;
+}
+
 }  // namespace
 
 Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) {
@@ -218,8 +228,7 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
   if (!roll_running_) StartRoll(0);
   SyncPoint::Reach("metalog:fenced");  // with the lock held
   const Status rolled = AwaitRoll();
-  const bool retry = rolled && error.code() == Code::kZoneFull && batch.members.front()->tries < kMaxTries;
-  if (retry) {
+  if (rolled && TookNothing(error.code()) && batch.members.front()->tries < kMaxTries) {
     for (auto member = batch.members.rbegin(); member != batch.members.rend(); ++member) {
       ++(*member)->tries;
       queue_.push_front(*member);
@@ -228,8 +237,7 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
     return;
   }
   if (rolled) {
-    const Code code = error.code() == Code::kUnknownOutcome ? Code::kIo : error.code();
-    Refuse(batch, Error(code, "not committed: " + error.text(), error.os_errno()));
+    Refuse(batch, error.With("not committed").As(Told(error.code())));
   } else {
     Refuse(batch, Error(Code::kUnknownOutcome,
                         fmt::format("the commit may or may not be there after a remount: {}; then: {}",
@@ -267,7 +275,8 @@ void MetalogImpl::WaitForRoom(Member& self) {
   // Nothing was written, so nothing is in doubt; the others may still fit.
   std::erase(queue_, &self);
   unapplied_growth_ -= self.growth;
-  Complete(self, Fail(rolled.error().With(device_.name() + ": no room in the metadata log")));
+  const Error& why = rolled.error();
+  Complete(self, Fail(why.With(device_.name() + ": no room in the metadata log").As(Told(why.code()))));
   WakeNext();
 }
 

@@ -14,14 +14,17 @@ using testing::HasSubstr;
 class WriteFaultTest : public VolumeFaultTest {
  protected:
   static std::string Content(char c) { return std::string(5 * 4096 + 100, c); }
-  void FailWritesTo(ZonePhase phase) {
+  void FailWritesTo(ZonePhase phase, Code code = Code::kIo) {
     for (const ZoneStatus& zone : volume_->Zones()) {
       if (zone.phase == phase)
-        faulty_->Inject({.command = Command::kWrite, .times = kForEver, .zone = zone.id});
+        faulty_->Inject({.command = Command::kWrite, .times = kForEver, .zone = zone.id, .code = code});
     }
   }
-  void FailWritesOfData() {
-    for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kActive}) FailWritesTo(phase);
+  void FailWritesOfData(Code code = Code::kIo) {
+    for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kActive}) FailWritesTo(phase, code);
+  }
+  void FailWritesOfLogs(Code code = Code::kIo) {
+    for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kLog}) FailWritesTo(phase, code);
   }
   std::uint64_t ReportedBytes(ZoneId zone) { return device_->Report(zone, 1)->front().write_pointer.value; }
   // Until resets and finishes that are under way have ended.
@@ -114,7 +117,7 @@ TEST_F(WriteFaultTest, LogThatNoZoneTakesIsPlacedByTheNextSyncAndOtherLogsGoOn) 
   const auto log = Create("1.log");
   ASSERT_TRUE(IsOk(log->Append(AsBytes("synced"))));
   ASSERT_TRUE(IsOk(log->Sync()));
-  for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kLog}) FailWritesTo(phase);
+  FailWritesOfLogs();
   ASSERT_TRUE(IsOk(log->Append(AsBytes(", late"))));
   const Status failed = log->Sync();
   ASSERT_FALSE(failed);
@@ -136,7 +139,7 @@ TEST_F(WriteFaultTest, UnmountWritesWhatALogCouldNotPlace) {
   const auto log = Create("1.log");
   ASSERT_TRUE(IsOk(log->Append(AsBytes("synced"))));
   ASSERT_TRUE(IsOk(log->Sync()));
-  for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kLog}) FailWritesTo(phase);
+  FailWritesOfLogs();
   ASSERT_TRUE(IsOk(log->Append(AsBytes(", late"))));
   EXPECT_FALSE(log->Sync());
   faulty_->ClearFaults();
@@ -174,8 +177,6 @@ TEST_P(EndedZoneTest, OfTheMetadataLogIsLeftForAnother) {
     if (!IsActive(device_->Report(zone, 1)->front().condition)) continue;
     ASSERT_TRUE(IsOk(device_->SetCondition(zone, GetParam())));
   }
-  // The first may be refused, because its outcome was unknown; none after it.
-  IgnoreError(volume_->MakeDirectory("perhaps", false));
   EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
   EXPECT_EQ(Get("a.sst"), Content('a'));
   EXPECT_TRUE(IsOk(volume_->health()));
@@ -204,11 +205,73 @@ TEST_P(EndedZoneTest, OfTheLogIsLeftForAnother) {
   }
 }
 
+TEST_P(EndedZoneTest, OfDataIsLeftForAnother) {
+  Put("a.sst", Content('a'));
+  const ZoneId zone = ZoneOf("a.sst");
+  ASSERT_TRUE(IsOk(device_->SetCondition(zone, GetParam())));
+  for (char c = 'b'; c < 'f'; ++c) ASSERT_TRUE(IsOk(WriteFile(std::string(1, c) + ".sst", Content(c))));
+  EXPECT_EQ(ReadFile("a.sst").has_value(), GetParam() != ZoneCondition::kOffline);
+  for (char c = 'b'; c < 'f'; ++c) {
+    EXPECT_EQ(Get(std::string(1, c) + ".sst"), Content(c));
+    EXPECT_NE(ZoneOf(std::string(1, c) + ".sst"), zone);
+  }
+  EXPECT_TRUE(IsOk(volume_->Unlink("a.sst"))) << "what is left is sound";
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EndedZoneTest,
                          testing::Values(ZoneCondition::kReadOnly, ZoneCondition::kOffline,
                                          ZoneCondition::kFull),
                          [](const auto& test) {
                            std::string name(ConditionName(test.param));
+                           std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
+                           return name;
+                         });
+
+// Whatever zones answer that take no write: the volume is neither read-only nor gone, and RocksDB resumes only after I/O
+// errors.
+class RefusedWriteTest : public WriteFaultTest, public testing::WithParamInterface<Code> {};
+
+TEST_P(RefusedWriteTest, OfDataByEveryZoneIsAnIoError) {
+  FailWritesOfData(GetParam());
+  EXPECT_EQ(CodeOf(WriteFile("lost.sst", Content('l'))), Code::kIo);
+  faulty_->ClearFaults();
+  EXPECT_TRUE(IsOk(WriteFile("a.sst", Content('a'))));
+}
+
+TEST_P(RefusedWriteTest, OfALogByEveryZoneIsAnIoErrorAndTheNextSyncSucceeds) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("late"))));
+  FailWritesOfLogs(GetParam());
+  EXPECT_EQ(CodeOf(log->Sync()), Code::kIo);
+  faulty_->ClearFaults();
+  EXPECT_TRUE(IsOk(log->Sync()));
+  EXPECT_EQ(Get("1.log"), "late");
+}
+
+TEST_P(RefusedWriteTest, OfTheMetadataLogIsAtMostAnIoErrorAndTheNextCommitSucceeds) {
+  for (const ZoneId zone : volume_->superblock().metadata_zones) {
+    if (!IsActive(device_->Report(zone, 1)->front().condition)) continue;
+    faulty_->Inject({.command = Command::kWrite, .zone = zone, .code = GetParam()});
+  }
+  if (const Status made = volume_->MakeDirectory("perhaps", false); !made) {
+    EXPECT_EQ(made.error().code(), Code::kIo);
+  }
+  EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
+}
+
+TEST_P(RefusedWriteTest, AFlushByTheDeviceIsAnIoErrorAndTheNextSyncSucceeds) {
+  const auto log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("late"))));
+  faulty_->Inject({.command = Command::kFlush, .code = GetParam()});
+  EXPECT_EQ(CodeOf(log->Sync()), Code::kIo);
+  EXPECT_TRUE(IsOk(log->Sync()));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RefusedWriteTest,
+                         testing::Values(Code::kReadOnly, Code::kNotFound, Code::kUnknownOutcome,
+                                         Code::kPermission),
+                         [](const auto& test) {
+                           std::string name(CodeName(test.param));
                            std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
                            return name;
                          });

@@ -57,7 +57,7 @@ Status LogSpace::PlaceAll(const std::deque<Waiting*>& jobs) {
       if (busy_until.Passed()) return sent;
       SleepUntil(std::min(busy_until.when(), SteadyNow() + kBusyPause));
     } else if (--tries_left == 0) {
-      return sent;
+      return Fail(sent.error().As(Code::kIo));  // zones may be read-only or gone; the volume is neither
     }
   }
 }

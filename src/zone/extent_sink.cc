@@ -59,7 +59,8 @@ class ZoneExtentSink : public ExtentSink {
         case Code::kInvalidArgument: return Fail(std::move(placed).error());
         default:
           ++failed;
-          if (!failure) failure = std::move(placed).error();
+          // Zones may be read-only or gone; the volume is neither.
+          if (!failure) failure = placed.error().As(Code::kIo);
       }
     }
     return Fail(std::move(*failure));
