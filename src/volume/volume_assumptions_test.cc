@@ -202,7 +202,7 @@ TEST_F(VolumeAssumptions, WritePointersOfFullZonesMayBeAnything) {
       }
       Put("2.sst", Noise(1 << 20, static_cast<int>(each)));
     }
-    Remount();
+    DieAndMount();
     EXPECT_GT(full, 1);
     EXPECT_TRUE(volume_->notices().empty());
     EXPECT_EQ(Get("1.log"), expected);

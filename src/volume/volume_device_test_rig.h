@@ -40,7 +40,13 @@ class VolumeOnADevice : public testing::Test {
     volume_.reset();
     Mount();
   }
-  // The volume goes without having been unmounted; what the device has completed is there.
+  // The process dies: nothing is unmounted, and what the device has completed is there.
+  void DieAndMount() {
+    faults_.Unplug();
+    volume_.reset();
+    faults_.ClearFaults();
+    Mount();
+  }
   void ExpectSound() {
     const auto report = CheckVolume(emulator_, {.read_data = true, .progress = {}});
     ASSERT_TRUE(IsOk(report));

@@ -65,6 +65,13 @@ class VolumeFaultTest : public VolumeTest {
     Mount();
   }
 
+  // The process dies: nothing is unmounted, and what the device has completed is there.
+  void Die() {
+    faulty_->Unplug();
+    volume_.reset();
+    faulty_ = nullptr;
+  }
+
   std::unique_ptr<FileHandle> Create(const std::string& path) {
     auto file = volume_->Create(path);
     EXPECT_TRUE(IsOk(file));
