@@ -40,6 +40,8 @@ BAD = [
     (NAMED | {"docs/failures.md": "| D2 | x |\n"}, "D2 names no test"),
     (NAMED | {"docs/failures.md": "| D2 | x | " + GOOD_NAMES}, "no comment above a test of D2 names it"),
     (NAMED | {"docs/device-assumptions.md": "| 1 | x | " + GOOD_NAMES}, "12 is missing"),
+    (NAMED | {"docs/faults.md": "| a write fails | nothing | W `A.Fails` |\n"}, "there is no test A.Fails"),
+    (NAMED | {"docs/faults.md": "| a write fails | nothing | W |\n"}, "the row names no test"),
     ({"tests/simulation/simulator/mutations.py": MUTATION.format("int gone;")}, "it replaces is 0 times in src/low/a.cc"),
     ({"tests/simulation/simulator/mutations.py": MUTATION.format("n")}, "times in src/low/a.cc, not once"),
     ({"src/low/a.cc": "#include \"high/c.h\"\n", "src/high/c.h": "#pragma once\n"}, "low may not include high"),

@@ -1,6 +1,7 @@
 """Holds the pages that name tests to it: what `scripts/check-style` asks of docs/failures.md and its neighbours.
 
-A test is named by a link to its file: [`Suite.Name`](../src/x_test.cc), [`test_name`](../tests/x_test.py).
+A test is named by a link to its file: [`Suite.Name`](../src/x_test.cc), [`test_name`](../tests/x_test.py). In
+docs/faults.md, whose rows name many of a few files, by its name alone.
 """
 import re
 
@@ -13,6 +14,7 @@ ROWS = ([f"D{n}" for n in range(1, 17)] + [f"R{n}" for n in range(1, 14) if n !=
         + [f"P{n}" for n in range(1, 6)])
 ASSUMPTIONS = "docs/device-assumptions.md"
 NUMBERED = 12  # of the device itself; those of kernels are tried in the lab
+FAULTS = "docs/faults.md"
 
 
 def line_of(test, path, text):
@@ -49,8 +51,38 @@ def check_rows(page, lines, tests_of, expected, report):
     return rows
 
 
+def tests_of_tree(root):
+    """Suites, tests and `Suite.Test`s of all *_test.cc files, and those files' names."""
+    names = set()
+    for folder in ("src", "tests"):
+        for path in (root / folder).rglob("*_test.cc"):
+            names |= {path.name, str(path.relative_to(root))}
+            for suite, test in re.findall(r"^(?:TEST|TEST_F|TEST_P)\((\w+),\s*(\w+)\)", path.read_text(encoding="utf-8"), re.M):
+                names |= {suite, test, f"{suite}.{test}"}
+    return names
+
+
+def check_faults(root, report):
+    """docs/faults.md names its tests without links, in the last column: of most rows several, of one file."""
+    page = root / FAULTS
+    if not page.exists():
+        return
+    known = tests_of_tree(root)
+    for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), 1):
+        cells = line.split("|")[1:-1]
+        if len(cells) < 3 or cells[-1].strip() in ("test", "---"):
+            continue
+        named = re.findall(r"`([^`]+)`", cells[-1])
+        if not named:
+            report(FAULTS, number, "the row names no test")
+        for test in named:
+            if test not in known:
+                report(FAULTS, number, f"there is no test {test}")
+
+
 def check(root, report):
     """Calls report(page, line, what) for each test that is named and does not exist, and each row without one."""
+    check_faults(root, report)
     for page in PAGES:
         path = root / page
         if not path.exists():
