@@ -31,7 +31,9 @@ set(ZENFS_TESTS_crash
 )
 set(ZENFS_SIMULATOR_SOURCES
   simulation/database_work.cc
+  simulation/excuses.cc
   simulation/main.cc
+  simulation/memory_pictures.cc
   simulation/plan.cc
   simulation/shared_memory_files.cc
   simulation/shrink.cc

@@ -26,9 +26,9 @@ void SimDevice::SetFaults(const SimFaults& faults) {
   faults_ = faults;
 }
 
-void SimDevice::Protect(std::set<ZoneId> zones) {
+void SimDevice::Spare(Spared zones) {
   MutexLock lock(mutex_);
-  protected_ = std::move(zones);
+  spared_ = std::move(zones);
 }
 
 std::uint64_t SimDevice::faults_met() const {
@@ -102,13 +102,21 @@ void SimDevice::ChangeZoneOf(ZoneId zone) {
     // A zone that can't be finished stays as it is.
     static_cast<void>(device_->Finish(zone).has_value());
   }
-  if (!Meets(&SimFaults::zone_read_only)) return;
+  if (Meets(&SimFaults::zone_read_only)) TurnBad(zone, ZoneCondition::kReadOnly);
+  if (!Meets(&SimFaults::zone_offline)) return;
+  const auto report = device_->Report(zone, 1);
+  // What was flushed must still be there.
+  if (report && report->front().condition == ZoneCondition::kEmpty) TurnBad(zone, ZoneCondition::kOffline);
+}
+
+void SimDevice::TurnBad(ZoneId zone, ZoneCondition condition) {
   {
     MutexLock lock(mutex_);
-    if (bad_zones_.size() >= faults_.zones_bad_max || protected_.contains(zone)) return;
+    if (bad_zones_.size() >= faults_.zones_bad_max || spared_.turning_bad.contains(zone)) return;
+    if (condition == ZoneCondition::kOffline && spared_.turning_offline.contains(zone)) return;
     bad_zones_.insert(zone);
   }
-  static_cast<void>(device_->SetCondition(zone, ZoneCondition::kReadOnly).has_value());
+  static_cast<void>(device_->SetCondition(zone, condition).has_value());
 }
 
 // A part of the blocks, as many as the dice say.
@@ -149,9 +157,6 @@ Result<DeviceOffset> SimDevice::Append(ZoneId zone, ByteView bytes) {
   Linger();
   ChangeZoneOf(zone);
   if (Meets(&SimFaults::write_error)) return Fail(Injected("append", zone));
-  if (Meets(&SimFaults::append_twice)) {
-    static_cast<void>(device_->Append(zone, bytes).has_value());
-  }
   auto place = device_->Append(zone, bytes);
   Note(kAppend, place ? place->value : 0, place.has_value());
   if (Meets(&SimFaults::write_unknown)) {

@@ -25,14 +25,14 @@ struct SimFaults {
   std::uint32_t write_error = 0;     // nothing was carried out
   std::uint32_t write_short = 0;     // some of the blocks were written
   std::uint32_t write_unknown = 0;   // it was carried out, and is reported as failed (5)
-  std::uint32_t append_twice = 0;    // what was repeated stands twice (5)
   std::uint32_t flush_error = 0;     // nothing was flushed
   std::uint32_t flush_loses = 0;     // nothing was flushed, and some of it never will be
   std::uint32_t reset_error = 0;     // before or after it was carried out
   std::uint32_t finish_error = 0;    // the same
   std::uint32_t zone_full = 0;       // the zone of a write turns full first (4)
   std::uint32_t zone_read_only = 0;  // the zone of a write turns read-only first (4)
-  std::uint32_t zones_bad_max = 0;   // of those that turn read-only, so many at most
+  std::uint32_t zone_offline = 0;    // the zone of a write turns offline first, if nothing is in it (4)
+  std::uint32_t zones_bad_max = 0;   // of those that turn read-only or offline, so many at most
   std::uint32_t latency_us_max = 0;  // of each command, drawn anew
 
   friend bool operator==(const SimFaults&, const SimFaults&) = default;
@@ -45,8 +45,12 @@ class SimDevice final : public ZonedDevice {
   CrashDevice& crash_device() { return *device_; }
   // From now on. Faults of commands under way are decided already.
   void SetFaults(const SimFaults& faults) EXCLUDES(mutex_);
-  // These never turn bad by themselves.
-  void Protect(std::set<ZoneId> zones) EXCLUDES(mutex_);
+  // What some zones are spared.
+  struct Spared {
+    std::set<ZoneId> turning_bad;
+    std::set<ZoneId> turning_offline;
+  };
+  void Spare(Spared zones) EXCLUDES(mutex_);
   // Commands that were told to fail, zones that were changed.
   std::uint64_t faults_met() const EXCLUDES(mutex_);
 
@@ -78,6 +82,7 @@ class SimDevice final : public ZonedDevice {
   void Linger() EXCLUDES(mutex_);
   Error Injected(const char* what, ZoneId zone) const;
   void ChangeZoneOf(ZoneId zone) EXCLUDES(mutex_);
+  void TurnBad(ZoneId zone, ZoneCondition condition) EXCLUDES(mutex_);
   Status WriteSome(DeviceOffset offset, std::span<const ByteView> pieces);
   Status Manage(Management command, ZoneId zone, std::uint32_t SimFaults::* rate, const char* what);
   void Note(std::uint64_t kind, std::uint64_t where, bool ok) const;
@@ -89,7 +94,7 @@ class SimDevice final : public ZonedDevice {
   std::uint64_t faults_met_ GUARDED_BY(mutex_) = 0;
   std::set<DeviceOffset> read_errors_ GUARDED_BY(mutex_);
   std::set<ZoneId> bad_zones_ GUARDED_BY(mutex_);
-  std::set<ZoneId> protected_ GUARDED_BY(mutex_);
+  Spared spared_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zenfs

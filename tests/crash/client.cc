@@ -151,6 +151,32 @@ void Client::Close(const std::string& handle) {
   if (!failed()) handles_.erase(handle);
 }
 
+void Client::Read(const std::string& path) {
+  const ModelFileRef file = failed() ? nullptr : model_.FindLive(path);
+  if (file == nullptr || file->live.empty()) return;
+  const auto open = volume_->OpenForRead(path);
+  if (!Ok(StatusOf(open), "open " + path + " to read")) return;
+  std::vector<AlignedBuffer> memory;
+  std::vector<ReadRequest> requests;
+  std::vector<std::string> expected;
+  for (int i = 0; i < 2; ++i) {
+    const std::uint64_t offset = random_.Below(file->live.size());
+    const std::uint64_t length = 1 + random_.Below(file->live.size() - offset);
+    expected.push_back(file->live.substr(offset, length));
+    memory.emplace_back(length);
+    requests.push_back({offset, memory.back().Whole().first(length), {}});
+  }
+  (*open)->ReadMany(requests);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const ReadRequest& request = requests[i];
+    const std::string what =
+        fmt::format("read {} bytes at {} of {}", expected[i].size(), request.offset, path);
+    if (!Ok(request.status, what)) return;
+    const std::string_view found = AsText(request.into);
+    if (found != expected[i]) error_ = what + ": " + DescribeMismatch(expected[i], std::string(found));
+  }
+}
+
 void Client::Log(const std::string& handle, int records, std::size_t count) {
   for (int i = 0; i < records && !failed(); ++i) {
     Append(handle, count);

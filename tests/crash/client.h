@@ -49,6 +49,8 @@ class Client {
   // A Sync that the device lets fail; it would be an error if it succeeded. The file can be used on.
   void SyncInVain(const std::string& handle);
   void Close(const std::string& handle);
+  // Two stretches of a file, by a handle of its own; fails if they are not what the model says.
+  void Read(const std::string& path);
   bool IsOpen(const std::string& handle) const { return handles_.contains(handle); }
   const std::string& PathOf(const std::string& handle) const { return handles_.at(handle).path; }
   std::size_t SizeOf(const std::string& handle) const { return handles_.at(handle).file->live.size(); }

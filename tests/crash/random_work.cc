@@ -17,7 +17,7 @@ void RandomWork::OnHandle(const Body& body) {
 }
 
 void RandomWork::Step() {
-  switch (client_.random().Below(20)) {
+  switch (client_.random().Below(23)) {
     case 0:
     case 1: return CreateOne();
     case 2: return ReopenOne();
@@ -41,6 +41,9 @@ void RandomWork::Step() {
     case 16: return RenameOne();
     case 17: return LinkOne();
     case 18: return client_.SyncDirectory(root_);
+    case 19:
+    case 20:
+    case 21: return ReadOne();
     default: return Directories();
   }
 }
@@ -75,6 +78,11 @@ void RandomWork::Write(const std::string& handle) {
 
 void RandomWork::Truncate(const std::string& handle) {
   client_.Truncate(handle, client_.random().Below(client_.SizeOf(handle) + 1));
+}
+
+void RandomWork::ReadOne() {
+  const std::string path = Name();
+  if (IsFile(path)) client_.Read(path);
 }
 
 void RandomWork::UnlinkOne() {

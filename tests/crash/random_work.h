@@ -27,6 +27,7 @@ class RandomWork {
   void ReopenOne();
   void Write(const std::string& handle);
   void Truncate(const std::string& handle);
+  void ReadOne();
   void UnlinkOne();
   void RenameOne();
   void LinkOne();

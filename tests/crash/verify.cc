@@ -115,6 +115,13 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
                         const VerifyOptions& options) {
   if (const std::string error = FirstCheckError(image); !error.empty()) return "check as found: " + error;
   auto mounted = MountBorrowed(image, options.mount);
+  if (!mounted && options.allow_no_space && mounted.error().code() == Code::kNoSpace &&
+      !options.mount.discard_unsynced) {
+    // Full of logs: what was only flushed waits in shared memory for room, and can be given up.
+    VerifyOptions without = options;
+    without.mount.discard_unsynced = true;
+    return VerifyImage(image, CrashKind::kPowerLost, models, without);
+  }
   if (!mounted) return "mount: " + mounted.error().ToString();
   std::shared_ptr<Volume> volume = *std::move(mounted);
   const auto found = Find(*volume);

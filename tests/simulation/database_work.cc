@@ -41,12 +41,16 @@ void DatabaseWork::Step() {
     return;
   }
   if (client_.SizeOf("wal") > kWalBytesMax) return FlushMemtable();
-  switch (client_.random().Below(24)) {
+  switch (client_.random().Below(28)) {
     case 0: return FlushMemtable();
     case 1: return Compact();
     case 2: return NewManifest();
     case 3: return client_.SyncDirectory(root_);
     case 4: return Checkpoint();
+    case 5:
+    case 6:
+    case 7:
+    case 8: return Read();
     default: return Put();
   }
 }
@@ -55,6 +59,12 @@ void DatabaseWork::Put() {
   client_.Append("wal", 20 + client_.random().Below(client_.random().OneIn(8) ? 5000 : 300));
   client_.Flush("wal");  // as RocksDB does after every record
   if (client_.random().OneIn(3)) client_.Sync("wal");
+}
+
+// A table mostly; a log or the MANIFEST as who follows the database from beside it.
+void DatabaseWork::Read() {
+  if (client_.random().OneIn(3)) return client_.Read(client_.random().OneIn(2) ? wal_ : manifest_);
+  if (!tables_.empty()) client_.Read(tables_[client_.random().Below(tables_.size())]);
 }
 
 void DatabaseWork::Log(const std::string& path, std::size_t bytes) {

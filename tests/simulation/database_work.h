@@ -20,6 +20,7 @@ class DatabaseWork {
   std::string Name(std::uint64_t number, const char* suffix) const;
   std::string ArchiveRoot() const { return root_ + "/archive"; }
   void Put();
+  void Read();
   void GiveUp(const std::string& wal);
   void FlushMemtable();
   void Compact();

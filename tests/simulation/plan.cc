@@ -13,13 +13,18 @@ struct FaultKind {
   const char* name;
   std::uint32_t SimFaults::* rate;
 };
-constexpr FaultKind kFaultKinds[] = {
-    {"read error", &SimFaults::read_error},        {"report error", &SimFaults::report_error},
-    {"write error", &SimFaults::write_error},      {"short write", &SimFaults::write_short},
-    {"write time-out", &SimFaults::write_unknown}, {"append twice", &SimFaults::append_twice},
-    {"flush error", &SimFaults::flush_error},      {"flush loses", &SimFaults::flush_loses},
-    {"reset error", &SimFaults::reset_error},      {"finish error", &SimFaults::finish_error},
-    {"zone turns full", &SimFaults::zone_full},    {"zone turns read-only", &SimFaults::zone_read_only}};
+constexpr FaultKind kFaultKinds[] = {{"read error", &SimFaults::read_error},
+                                     {"report error", &SimFaults::report_error},
+                                     {"write error", &SimFaults::write_error},
+                                     {"short write", &SimFaults::write_short},
+                                     {"write time-out", &SimFaults::write_unknown},
+                                     {"flush error", &SimFaults::flush_error},
+                                     {"flush loses", &SimFaults::flush_loses},
+                                     {"reset error", &SimFaults::reset_error},
+                                     {"finish error", &SimFaults::finish_error},
+                                     {"zone turns full", &SimFaults::zone_full},
+                                     {"zone turns read-only", &SimFaults::zone_read_only},
+                                     {"zone turns offline", &SimFaults::zone_offline}};
 
 template <typename T, std::size_t N>
 T OneOf(Random& random, const T (&choices)[N]) {

@@ -81,20 +81,4 @@ void SharedMemoryFiles::Replace(const Contents& contents) const {
   }
 }
 
-void SharedMemoryFiles::Tamper(Contents& contents, Random& random) {
-  for (auto& [name, bytes] : contents) {
-    if (bytes.empty()) continue;
-    if (random.OneIn(4)) {
-      bytes.resize(random.Below(bytes.size()));
-      continue;
-    }
-    const std::uint64_t places = 1 + random.Below(20);
-    // Most of a file is unused; its beginning is not.
-    const std::uint64_t within =
-        random.OneIn(2) ? bytes.size() : std::min<std::uint64_t>(bytes.size(), 16384);
-    for (std::uint64_t i = 0; i < places; ++i)
-      bytes[random.Below(within)] ^= static_cast<char>(1u << random.Below(8));
-  }
-}
-
 }  // namespace zenfs

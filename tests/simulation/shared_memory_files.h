@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 
-#include "base/random.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 
@@ -28,8 +27,6 @@ class SharedMemoryFiles {
   [[nodiscard]] Contents Read() const;
   // Afterwards there is this and nothing else.
   void Replace(const Contents& contents) const;
-  // As a careless or ill-meaning program on the host might leave them: cut, or with other bytes somewhere.
-  static void Tamper(Contents& contents, Random& random);
 
  private:
   SharedMemoryFiles(std::string directory, UniqueFd lock)

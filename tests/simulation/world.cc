@@ -11,12 +11,16 @@
 #include "crash/random_work.h"
 #include "crash/verify.h"
 #include "database_work.h"
+#include "excuses.h"
+#include "memory_pictures.h"
 #include "shared_memory_files.h"
 #include "testing/borrowed_device.h"
 #include "volume/format_volume.h"
 
 namespace zenfs {
 namespace {
+
+constexpr char kIdentity[] = "simulated";
 
 std::string Root(std::size_t client) { return fmt::format("t{}", client); }
 
@@ -44,13 +48,14 @@ class World {
   bool is_last_round() const { return round_number_ + 1 == plan_.rounds.size(); }
 
   std::string Start();
+  std::string LeaveForeignMemory();
   std::string RunRound(std::uint32_t number);
   std::string Mount();
   std::string MeetClients();
   void Work();
   void WorkOf(std::uint32_t client);
   std::string WhyClientsEnded();
-  void End();
+  std::string End();
   std::string LookAtCrash();
   bool NothingIsLost(LossPolicy loss) const;
   void Take(std::unique_ptr<CrashDevice> device);
@@ -73,10 +78,12 @@ class World {
   std::uint32_t round_number_ = 0;
   std::optional<SharedMemoryFiles> shared_memory_;
   SharedMemoryFiles::Contents left_in_memory_;
+  SharedMemoryFiles::Contents left_earlier_;  // by the round before
+  SharedMemoryFiles::Contents foreign_;       // by a mount of another volume
   std::unique_ptr<SimDevice> device_;
   std::shared_ptr<Volume> volume_;
   std::vector<std::unique_ptr<Client>> clients_;
-  std::set<ZoneId> protected_zones_;
+  SimDevice::Spared spared_;
   Mutex steps_mutex_;    // leaf; of outcome_.steps, while the clients work
   std::string earlier_;  // what the clients of earlier rounds did
   bool unmounted_ = false;
@@ -114,16 +121,37 @@ std::string World::Start() {
     auto files = SharedMemoryFiles::Create();
     if (!files) return files.error().ToString();
     shared_memory_.emplace(*std::move(files));
+    if (std::string why = LeaveForeignMemory(); !why.empty()) return why;
   }
   auto device = std::make_unique<CrashDevice>(plan_.geometry);
-  if (plan_.shared_memory) device->SetIdentity("simulated");
+  if (plan_.shared_memory) device->SetIdentity(kIdentity);
   device_ = std::make_unique<SimDevice>(std::move(device), plan_.seed);
   const auto formatted = FormatVolume(*device_, {});
   if (!formatted) return "mkfs: " + formatted.error().ToString();
-  // Of three metadata zones one may go: with a single one left there is nothing to move the log to.
-  protected_zones_ = {formatted->metadata_zones.begin() + 1, formatted->metadata_zones.end()};
-  device_->Protect(protected_zones_);
+  const std::vector<ZoneId>& metadata = formatted->metadata_zones;
+  // Of three metadata zones one may turn read-only: with a single one left there is nothing to move the log to. Of one
+  // that is offline nobody knows whether the newest commits were there, and after a crash in a roll a mount says so.
+  spared_ = {.turning_bad = {metadata.begin() + 1, metadata.end()},
+             .turning_offline = {metadata.begin(), metadata.end()}};
+  device_->Spare(spared_);
   return {};
+}
+
+// Somebody else's bytes, by a process that died, for a device that calls itself the same.
+std::string World::LeaveForeignMemory() {
+  CrashDevice device(plan_.geometry);
+  device.SetIdentity(kIdentity);
+  if (const Status made = Mkfs(device); !made) return "mkfs of another volume: " + made.error().ToString();
+  auto mounted = MountBorrowed(device, Options());
+  if (!mounted) return "mount of another volume: " + mounted.error().ToString();
+  Client client(*std::move(mounted), plan_.seed);
+  client.Create("log", "000001.log");
+  client.Append("log", 100);
+  client.Flush("log");
+  device.StopAfter(device.commands());
+  client.DropHandles();
+  foreign_ = shared_memory_->Read();
+  return client.error();
 }
 
 // A mount may fail for a fault. It must not for those that a mount before it met.
@@ -185,23 +213,27 @@ void World::Work() {
   }
 }
 
-// Only a crash, or a fault, is a reason.
+// Only a crash, or a fault, is a reason; for bytes that are not those of the model there is none.
 std::string World::WhyClientsEnded() {
   for (const auto& client : clients_) {
-    if (!client->failed() || device_->crash_device().stopped()) continue;
+    if (!client->failed()) continue;
+    if (!client->error_code()) return "wrong bytes: " + client->error();
+    if (device_->crash_device().stopped()) continue;
     if (client->error_code() == Code::kNoSpace) {
       ++outcome_.out_of_space;
-    } else if (!plan_.HasFaults() || !client->error_code()) {
-      return "a call fails, and nothing was wrong: " + client->error();
+    } else if (!MayFailWith(plan_.faults, *client->error_code())) {
+      return fmt::format("a call fails, and nothing was wrong ({}): {}", CodeName(*client->error_code()),
+                         client->error());
     }
   }
   return {};
 }
 
 // The round is over: cleanly, or because the process dies here.
-void World::End() {
+std::string World::End() {
   CrashDevice& device = device_->crash_device();
   unmounted_ = false;
+  std::string why;
   // A client that met a fault has a call of which nobody knows how it ended; an unmount would end it in its own way.
   const bool all_well = std::ranges::none_of(clients_, [](const auto& client) { return client->failed(); });
   if (round().unmounts && all_well && !device.stopped()) {
@@ -209,11 +241,19 @@ void World::End() {
     const Status unmounted = volume_->Unmount();
     unmounted_ = unmounted.has_value();
     for (const auto& client : clients_) client->Unmounted(unmounted);
+    if (!unmounted && !device.stopped() && unmounted.error().code() != Code::kNoSpace &&
+        !MayFailWith(plan_.faults, unmounted.error().code()))
+      why = fmt::format("an unmount fails, and nothing was wrong ({}): {}",
+                        CodeName(unmounted.error().code()), unmounted.error().ToString());
   }
   device.StopAfter(device.commands());
   for (const auto& client : clients_) client->DropHandles();
   volume_.reset();
-  if (shared_memory_) left_in_memory_ = shared_memory_->Read();
+  if (shared_memory_) {
+    left_earlier_ = std::move(left_in_memory_);
+    left_in_memory_ = shared_memory_->Read();
+  }
+  return why;
 }
 
 std::string World::RunRound(std::uint32_t number) {
@@ -230,7 +270,7 @@ std::string World::RunRound(std::uint32_t number) {
   Work();
   outcome_.last_round_commands = device.commands() - begin;
   if (std::string why = WhyClientsEnded(); !why.empty()) return where + why;
-  End();
+  if (std::string why = End(); !why.empty()) return where + why;
   outcome_.commands += device.commands();
   outcome_.faults += device_->faults_met();
   if (std::string why = LookAtCrash(); !why.empty()) return where + why;
@@ -268,9 +308,7 @@ std::string World::LookAtCrash() {
 // The host lost power, or somebody was at the files: what was flushed may be gone, what was synced not.
 std::string World::LookAtSharedMemory() {
   Random random(round().loss_seed);
-  for (const bool gone : {true, false}) {
-    SharedMemoryFiles::Contents contents = gone ? SharedMemoryFiles::Contents() : left_in_memory_;
-    SharedMemoryFiles::Tamper(contents, random);
+  for (const auto& [what, contents] : MemoryPictures(left_in_memory_, left_earlier_, foreign_, random)) {
     shared_memory_->Replace(contents);
     ++outcome_.crashes;
     const auto image = device_->crash_device().Image(LossPolicy::KeepAll());
@@ -278,15 +316,14 @@ std::string World::LookAtSharedMemory() {
     if (auto mounted = MountBorrowed(*image, options); mounted) {
       IgnoreError((*mounted)->Unmount());  // looked at below
     } else if (mounted.error().ToString().find(shared_memory_->directory()) == std::string::npos) {
-      return "shared memory that is gone or was changed: a mount fails and does not say where: " +
-             mounted.error().ToString();
+      return what + ": a mount fails and does not say where: " + mounted.error().ToString();
     }
     shared_memory_->Replace(contents);
     options.discard_unsynced = true;
     const std::string why =
         VerifyImage(*image, CrashKind::kPowerLost, Models(),
                     {.mount = options, .allow_notices = true, .allow_no_space = plan_.HasFaults()});
-    if (!why.empty()) return (gone ? "without its shared memory: " : "with changed shared memory: ") + why;
+    if (!why.empty()) return what + ": " + why;
   }
   return {};
 }
@@ -317,7 +354,7 @@ std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& po
 
 void World::Take(std::unique_ptr<CrashDevice> device) {
   device_ = std::make_unique<SimDevice>(std::move(device), plan_.seed + round_number_ + 1);
-  device_->Protect(protected_zones_);
+  device_->Spare(spared_);
 }
 
 std::string World::GoOn() {
