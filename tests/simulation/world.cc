@@ -249,10 +249,7 @@ std::string World::End() {
   device.StopAfter(device.commands());
   for (const auto& client : clients_) client->DropHandles();
   volume_.reset();
-  if (shared_memory_) {
-    left_earlier_ = std::move(left_in_memory_);
-    left_in_memory_ = shared_memory_->Read();
-  }
+  if (shared_memory_) left_in_memory_ = shared_memory_->Read();
   return why;
 }
 
@@ -363,7 +360,11 @@ std::string World::GoOn() {
   auto image = device_->crash_device().Image(loss);
   bool power_was_lost = !NothingIsLost(loss);
   if (std::string why = CrashRecoveries(image, power_was_lost); !why.empty()) return why;
-  if (shared_memory_) shared_memory_->Replace(left_in_memory_);
+  if (shared_memory_) {
+    left_earlier_ = left_in_memory_;
+    if (power_was_lost && round().loss_seed % 2 == 0) left_in_memory_.clear();  // it was a tmpfs
+    shared_memory_->Replace(left_in_memory_);
+  }
   earlier_ += Histories();
   clients_.clear();
   Take(std::move(image));

@@ -82,6 +82,10 @@ MUTATIONS = (
     Mutation("failed-flush-forgotten", "a flush that works makes nothing durable that was written before one that failed",
              "src/metalog/commit.cc", "device_.errors().failed_flushes == failed_flushes)\n    return {};",
              "true)\n    return {};"),
+    Mutation("reader-without-pins", "no zone is reset under a reader", "src/file/file_view.cc",
+             "FileView{extents_, pins_}", "FileView{extents_, {}}"),
+    Mutation("earlier-memory-taken", "only what the mount before left in shared memory is brought back",
+             "src/staging/left_behind.cc", "return header.epoch == whose.epoch &&", "return"),
     Mutation("flushed-bytes-forgotten", "what was flushed outlives the process", "src/volume/volume_mount.cc",
              "  ZENFS_RETURN_IF_ERROR(BringBack(state, replayed));", ""),
 )
