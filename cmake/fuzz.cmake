@@ -24,7 +24,8 @@ endfunction()
 function(zenfs_add_fuzzers)
   zenfs_fuzz_library(device LINK zenfs_format zenfs_testing
     SOURCES fuzz/image_device.cc fuzz/simulated.cc fuzz/zone_script.cc)
-  zenfs_fuzz_library(volume LINK zenfs_volume zenfs_fuzz_device SOURCES fuzz/image_bases.cc fuzz/image_mutation.cc)
+  zenfs_fuzz_library(volume LINK zenfs_volume zenfs_fuzz_device
+    SOURCES fuzz/image_bases.cc fuzz/image_mutation.cc fuzz/volume_look.cc)
 
   add_custom_target(zenfs_fuzzers)
   zenfs_fuzzer(superblock SOURCES fuzz/superblock_target.cc LINK zenfs_format)
@@ -36,7 +37,9 @@ function(zenfs_add_fuzzers)
   zenfs_fuzzer(uri SOURCES fuzz/uri_target.cc LINK zenfs_backends zenfs_volume)
   zenfs_fuzzer(command_line SOURCES fuzz/command_line_target.cc LINK zenfs_cli_core)
   zenfs_fuzzer(manifest SOURCES fuzz/manifest_target.cc LINK zenfs_backup)
+  zenfs_fuzzer(metadata_copy SOURCES fuzz/metadata_copy_target.cc LINK zenfs_format)
   zenfs_fuzzer(image SOURCES fuzz/image_target.cc LINK zenfs_fuzz_volume)
+  zenfs_fuzzer(repair SOURCES fuzz/repair_target.cc LINK zenfs_repair zenfs_fuzz_volume)
 
   set(seeds fuzz/seeds_main.cc fuzz/emulated_seeds.cc fuzz/format_seeds.cc fuzz/framed_seeds.cc
     fuzz/image_seeds.cc fuzz/metadata_seeds.cc fuzz/staging_seeds.cc fuzz/text_seeds.cc)

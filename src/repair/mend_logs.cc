@@ -104,6 +104,11 @@ class LogMender {
     file.size = file.windows.empty() ? file.ExtentsEnd() : file.windows.back().end;
   }
 
+  void NameLoss(const LogDamage& damage, std::string_view name) {
+    losses_.push_back(DamageText(damage, name) +
+                      "; the file stays as it is, because more stands behind them");
+  }
+
   void AcknowledgeLoss(FileRecord& file) {
     const ReplayedLog log = ReplayOf(file, draft_.epoch);
     if (log.damage.empty()) return;
@@ -113,10 +118,7 @@ class LogMender {
       end = damage->from;
     }
     for (const LogDamage& damage : log.damage) {
-      if (damage.from < end) {
-        losses_.push_back(DamageText(damage, name) +
-                          "; the file stays as it is, because more stands behind them");
-      }
+      if (damage.from < end) NameLoss(damage, name);
     }
     if (end == log.index.end()) return;
     if (!draft_.buffer_place.empty()) {
@@ -139,10 +141,12 @@ class LogMender {
       if (file.windows.empty()) continue;
       file.next_sequence = file.windows.back().last_sequence + 1;
       file.size = file.windows.back().end;
+      const ReplayedLog log = ReplayOf(file, draft_.epoch);
       const std::string path =
           PutIntoLostAndFound(draft_, std::move(file), fmt::format("{}.log", owner.value));
       steps_.push_back(fmt::format("put {} frames of file {}, which no commit that is left knows, at {}",
                                    frames.size(), owner.value, path));
+      for (const LogDamage& damage : log.damage) NameLoss(damage, path);
     }
   }
 

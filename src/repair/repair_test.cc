@@ -277,6 +277,39 @@ TEST_F(RepairTest, WhicheverCommitIsLostWhatWasSyncedToLogsIsFound) {
   }
 }
 
+// Of a log that no commit tells of any more a frame is damaged, too: what comes to /lost+found has a gap, and check goes on
+// to say so.
+TEST_F(RepairTest, WhatARepairCannotBringBackIsAmongItsLosses) {
+  bool rescued = false;
+  for (std::size_t i = 0;; ++i) {
+    RepairRig rig;
+    DeviceOffset place;
+    rig.SessionThatDies([&](Volume& volume) {
+      rig.Put(volume, "/db/30.log", TextOf(30, 30'000));
+      place = volume.Layout("/db/30.log")->frames.front().place;
+    });
+    const auto all = rig.Survey().generations.back().frames;
+    if (i >= all.size()) break;
+    if (all[i].kind != FrameKind::kCommit) continue;
+    const Geometry& geometry = rig.device().geometry();
+    const ZoneId zone = geometry.ZoneOf(place);
+    rig.Flip(zone, place - geometry.ZoneStart(zone));
+    rig.Flip(all[i]);
+    const auto plan = PlanRepair(rig.device());
+    ASSERT_TRUE(IsOk(plan));
+    MustRepair(rig.device(), directory_);
+    const auto report = CheckVolume(rig.device(), {});
+    ASSERT_TRUE(IsOk(report));
+    for (const Finding& finding : report->findings) {
+      if (finding.severity != Severity::kError) continue;
+      rescued = rescued || finding.text.find("lost+found") != std::string::npos;
+      EXPECT_THAT(plan->losses, Contains(HasSubstr(finding.text.substr(finding.text.find(": bytes")))))
+          << finding.text;
+    }
+  }
+  EXPECT_TRUE(rescued);
+}
+
 // Both generations are needed, and the third metadata zone is gone.
 TEST_F(RepairTest, WhereThereIsNoRoomBesideTheOldStateTheCopyIsTheWayBackFromACrash) {
   const LogSurvey survey = rig_.Survey();

@@ -72,6 +72,15 @@ class RepairRig {
     work(**volume);
     ASSERT_TRUE(IsOk((*volume)->Unmount()));
   }
+  // The process dies before the volume is unmounted.
+  void SessionThatDies(const std::function<void(Volume&)>& work) {
+    auto volume = Volume::Mount(Borrow(*device_), {});
+    ASSERT_TRUE(IsOk(volume));
+    work(**volume);
+    device_->StopAfter(device_->commands());
+    volume->reset();
+    device_ = device_->Image(LossPolicy::KeepAll());
+  }
   void Roll() {
     auto log = Metalog::Open(*device_, superblock_);
     ASSERT_TRUE(IsOk(log));

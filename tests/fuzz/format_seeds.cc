@@ -1,7 +1,8 @@
-// Seeds of the targets superblock and edits.
+// Seeds of the targets superblock, metadata_copy and edits.
 #include <fmt/format.h>
 
 #include "format/edit_codec.h"
+#include "format/metadata_copy.h"
 #include "format/superblock.h"
 #include "input.h"
 #include "seeds.h"
@@ -39,6 +40,24 @@ void WriteSuperblocks(SeedWriter& writer) {
   }
 }
 
+void WriteMetadataCopies(SeedWriter& writer) {
+  MetadataCopy copy{.uuid = Small().uuid,
+                    .seed = Small().seed,
+                    .block_size = 4096,
+                    .zone_size = 1 << 20,
+                    .zone_count = 40,
+                    .made_seconds = 1'700'000'000,
+                    .highest_sequence = 70,
+                    .next_generation = 8,
+                    .repaired_sequence = 71,
+                    .zones = {}};
+  writer.Write("metadata_copy", "empty", "\x01" + EncodeMetadataCopy(copy));
+  copy.zones = {{.zone = ZoneId(0), .condition = 4, .bytes = 8192, .crc = 7, .unreadable = 1},
+                {.zone = ZoneId(2), .condition = 7}};
+  writer.Write("metadata_copy", "two-zones", "\x01" + EncodeMetadataCopy(copy).substr(0, 256));
+  writer.Write("metadata_copy", "as-it-is", std::string(1, '\0') + EncodeMetadataCopy(copy));
+}
+
 void WriteWalks(SeedWriter& writer) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     EditWalk walk(seed);
@@ -57,6 +76,7 @@ void WriteWalks(SeedWriter& writer) {
 
 void WriteFormatSeeds(SeedWriter& writer) {
   WriteSuperblocks(writer);
+  WriteMetadataCopies(writer);
   WriteWalks(writer);
 }
 

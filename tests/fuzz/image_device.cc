@@ -74,6 +74,10 @@ ImageDevice::Image ImageDevice::Save() const {
     zone.state = machine_.state(ZoneId(i));
     const auto start = bytes_.begin() + static_cast<std::ptrdiff_t>(i * geometry_.zone_size);
     zone.bytes.assign(start, start + static_cast<std::ptrdiff_t>(zone.state.written * geometry_.block_size));
+    const std::uint64_t first_block = i * geometry_.zone_size / geometry_.block_size;
+    for (std::uint64_t block = 0; block < zone.state.written; ++block) {
+      if (broken_[first_block + block] != 0) zone.broken.push_back(block);
+    }
   }
   return image;
 }

@@ -1,4 +1,4 @@
-// Seeds of the target image: every volume as it is, and with each kind of change.
+// Seeds of the targets image and repair: every volume as it is, and with each kind of change.
 #include <fmt/format.h>
 
 #include "base/random.h"
@@ -24,12 +24,21 @@ std::vector<std::vector<Edit>> Commits() {
           {RenameEntry{kRootDirectory, "db", kRootDirectory, "moved"}}};
 }
 
+// Which volume it is.
 std::string Begin(std::size_t shape, std::size_t age) {
   std::string out;
   PutRaw(out, static_cast<std::uint8_t>(shape));
   PutRaw(out, static_cast<std::uint8_t>(age));
-  PutRaw(out, std::uint8_t{0});
   return out;
+}
+
+// The same mutations of it for both targets: the image is mounted; repaired; repaired and put back.
+void WriteEach(SeedWriter& writer, const std::string& name, const std::string& begin,
+               const std::string& mutations) {
+  const std::string none(1, '\0');
+  writer.Write("image", name, begin + none + mutations);
+  writer.Write("repair", name, begin + none + none + mutations);
+  writer.Write("repair", name + "-undo", begin + "\x01" + none + mutations);
 }
 
 void PutMutation(std::string& out, Mutation which, std::uint8_t zone, Random& random) {
@@ -48,22 +57,22 @@ void WriteImageSeeds(SeedWriter& writer) {
     for (std::size_t age = 0; age < bases[shape].ages.size(); ++age) {
       const std::string begin = Begin(shape, age);
       const std::string name = fmt::format("{}-{}", shape, age);
-      writer.Write("image", name, begin);
+      WriteEach(writer, name, begin, "");
       for (unsigned which = 0; which < static_cast<unsigned>(Mutation::kCount); ++which) {
-        std::string out = begin;
+        std::string out;
         PutMutation(out, static_cast<Mutation>(which), static_cast<std::uint8_t>(first + random.Below(9)),
                     random);
-        writer.Write("image", fmt::format("{}-change-{}", name, which), out);
+        WriteEach(writer, fmt::format("{}-change-{}", name, which), begin, out);
       }
       int number = 0;
       for (const std::vector<Edit>& edits : Commits()) {
         std::string list;
         EncodeEdits(edits, list);
-        std::string out = begin;
+        std::string out;
         PutRaw(out, static_cast<std::uint8_t>(Mutation::kCommit));
         PutRaw(out, static_cast<std::uint8_t>(first + number % 3));
         PutRaw(out, static_cast<std::uint16_t>(list.size()));
-        writer.Write("image", fmt::format("{}-commit-{}", name, number++), out + list);
+        WriteEach(writer, fmt::format("{}-commit-{}", name, number++), begin, out + list);
       }
     }
   }

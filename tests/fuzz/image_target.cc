@@ -4,68 +4,16 @@
 //   u8 shape, u8 age, u8 what is done, mutations
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "device/read_only_view.h"
 #include "image_mutation.h"
 #include "simulated.h"
 #include "testing/borrowed_device.h"
-#include "volume/check_volume.h"
-#include "volume/volume.h"
+#include "volume_look.h"
 
 namespace zenfs {
 namespace {
 
 enum Mode : std::uint8_t { kSkipReader = 1, kSkipWriter = 2 };
-constexpr std::size_t kReadMax = 64 << 10;  // of each file
-constexpr std::size_t kDepthMax = 8;
-
-using Contents = std::map<std::string, std::string>;  // by path; a directory ends with '/'
-
-MountOptions Options() {
-  return {.plain_buffer_bytes = 64 << 10, .flush_directory = "none", .space_wait = std::chrono::seconds(1)};
-}
-
-std::string ReadAll(const FileHandle& file) {
-  const std::uint64_t size = file.size();  // a reader asks the device each time
-  std::string text(std::min<std::uint64_t>(size, kReadMax), '\0');
-  const auto n = file.Read(0, std::as_writable_bytes(std::span(text)));
-  if (!n) return "error";
-  Require(*n <= text.size(), "no more is read than asked for");
-  text.resize(*n);
-  return fmt::format("{}:{}", size, text);
-}
-
-void CheckEntry(Volume& volume, const std::string& path) {
-  Require(volume.Stat(path).has_value(), "what is listed is there");
-  static_cast<void>(volume.Layout(path).has_value());
-}
-
-void Collect(Volume& volume, const std::string& directory, std::size_t depth, Contents& contents) {
-  const auto entries = volume.List(directory);
-  if (!entries || depth > kDepthMax) return;
-  for (const DirectoryEntry& entry : *entries) {
-    const std::string path = directory + "/" + entry.name;
-    if (!volume.read_only()) CheckEntry(volume, path);  // a reader asks the device each time
-    if (entry.stat.is_directory) {
-      contents[path + "/"] = "";
-      Collect(volume, path, depth + 1, contents);
-      continue;
-    }
-    const auto file = volume.OpenForRead(path);
-    contents[path] = file ? ReadAll(**file) : "error";
-  }
-}
-
-Contents Look(Volume& volume) {
-  static_cast<void>(volume.Space());
-  static_cast<void>(volume.Zones());
-  static_cast<void>(volume.notices());
-  Contents contents;
-  Collect(volume, "", 0, contents);
-  return contents;
-}
-
 // True if all of it succeeded.
 bool Write(Volume& volume) {
   const auto put = [&](const std::string& path, std::string_view text) -> Status {
@@ -98,16 +46,10 @@ class Workout {
   }
 
  private:
-  // The first thing that is wrong.
-  std::string Damage() {
-    const auto report = CheckVolume(device_, {.read_data = true, .progress = {}});
-    if (!report) return report.error().ToString();
-    const auto error = std::ranges::find(report->findings, Severity::kError, &Finding::severity);
-    return error == report->findings.end() ? "" : error->text;
-  }
+  std::string Damage() { return FirstDamage(device_, /*read_data=*/true); }
 
   void Read() {
-    auto volume = Volume::Mount(MakeReadOnlyView(device_), Options());
+    auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
     if (!volume) return;
     before_ = Look(**volume);
     static_cast<void>((*volume)->Unmount().has_value());
@@ -115,7 +57,7 @@ class Workout {
 
   // Whether there is anything to look at afterwards.
   bool Change() {
-    auto volume = Volume::Mount(Borrow(device_), Options());
+    auto volume = Volume::Mount(Borrow(device_), ImageMountOptions());
     if (!volume) return device_.changes() != 0;
     const Contents now = Look(**volume);
     if (clean_ && before_) Require(now == *before_, "a clean volume is mounted as it was read");
@@ -126,7 +68,7 @@ class Workout {
   }
 
   void CheckWritten() {
-    auto volume = Volume::Mount(MakeReadOnlyView(device_), Options());
+    auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
     Require(volume.has_value(),
             "a volume that was written is there: " + (volume ? std::string() : volume.error().ToString()));
     Contents now = Look(**volume);

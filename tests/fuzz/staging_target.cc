@@ -7,6 +7,7 @@
 #include "format/staging_layout.h"
 #include "input.h"
 #include "metrics/snapshot.h"
+#include "scratch_path.h"
 #include "staging/left_behind.h"
 #include "staging/staging_place.h"
 #include "staging_input.h"
@@ -19,33 +20,20 @@ constexpr std::size_t kFileMax = std::size_t{1} << 20;
 // A file on the tmpfs for all inputs of this process.
 class File {
  public:
-  File() : path_(fmt::format("{}/{}{}", DefaultSharedMemoryDirectory(), kPrefix, ::getpid())) {
-    RemoveThoseOfTheDead();
-    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  File() : fd_(::open(place_.path().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) {
     Require(fd_ >= 0, "a file on a tmpfs can be made");
   }
-  ~File() { ::unlink(path_.c_str()); }
 
   void Fill(ByteView bytes) {
     const bool sized = ::ftruncate(fd_, static_cast<off_t>(bytes.size())) == 0;
     Require(sized && ::pwrite(fd_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
             "the file can be written");
   }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return place_.path(); }
 
  private:
-  static constexpr std::string_view kPrefix = "fuzz-zenfs-";
-
-  // A target that found something ended without its destructors.
-  static void RemoveThoseOfTheDead() {
-    for (const std::string& path : ListSharedMemory(DefaultSharedMemoryDirectory(), kPrefix)) {
-      const std::string process = path.substr(path.rfind('-') + 1);
-      if (::access(("/proc/" + process).c_str(), F_OK) != 0) ::unlink(path.c_str());
-    }
-  }
-
-  std::string path_;
-  int fd_ = -1;
+  const ScratchPath place_;
+  const int fd_;
 };
 
 // Builds the memory that an input describes.

@@ -1,0 +1,166 @@
+// Repair: a valid image is changed as for the target image, scrubbed, repaired if a plan can be made, and then either used
+// or put back from the copy of its metadata, which may have been changed meanwhile.
+//
+//   u8 shape, u8 age, u8 what is done, u8 bytes of the copy to change, as many times u16 at and u8 with what, mutations
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "device/read_only_view.h"
+#include "image_mutation.h"
+#include "metadata_copy_head.h"
+#include "repair/repair.h"
+#include "scratch_path.h"
+#include "simulated.h"
+#include "testing/borrowed_device.h"
+#include "volume/scrub.h"
+#include "volume_look.h"
+
+namespace zenfs {
+namespace {
+
+enum Mode : std::uint8_t { kUndo = 1, kSkipScrub = 2, kFixHead = 4 };
+constexpr std::size_t kChangesMax = 8;
+
+struct Change {
+  std::uint16_t at = 0;
+  std::uint8_t with = 0;  // what the byte is combined with
+};
+
+struct Wish {
+  std::uint8_t mode = 0;
+  std::vector<Change> changes;  // to the copy of the metadata
+};
+
+Wish TakeWish(FuzzInput& input) {
+  Wish wish{.mode = input.Take<std::uint8_t>(), .changes = {}};
+  for (std::size_t n = input.Take<std::uint8_t>() % (kChangesMax + 1); n > 0; --n) {
+    const auto at = input.Take<std::uint16_t>();
+    wish.changes.push_back({at, input.Take<std::uint8_t>()});
+  }
+  return wish;
+}
+
+// Where the checksum of the head is fixed, what is changed in it gets to the decoder.
+void ChangeFile(const std::string& path, const Wish& wish) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  Require(fd >= 0, "the copy is there");
+  for (const Change& change : wish.changes) {
+    std::uint8_t byte = 0;
+    if (::pread(fd, &byte, 1, change.at) != 1) continue;
+    byte ^= change.with;
+    Require(::pwrite(fd, &byte, 1, change.at) == 1, "the copy can be written");
+  }
+  std::array<std::byte, kMetadataCopyHeadBytes> head;
+  if ((wish.mode & kFixHead) != 0 && ::pread(fd, head.data(), head.size(), 0) == std::ssize(head)) {
+    FixCopyCrc(head);
+    Require(::pwrite(fd, head.data(), head.size(), 0) == std::ssize(head), "the copy can be written");
+  }
+  ::close(fd);
+}
+
+class Workout {
+ public:
+  Workout(ImageDevice& device, const std::string& path) : device_(device), path_(path) {}
+
+  void Run(const Wish& wish) {
+    const bool clean = FirstDamage(device_, /*read_data=*/false).empty();
+    if ((wish.mode & kSkipScrub) == 0) static_cast<void>(ScrubVolume(device_, {}).has_value());
+    const auto plan = PlanRepair(device_);
+    Require(device_.changes() == 0, "who only looks changes nothing");
+    if (!plan || plan->nothing_to_do()) return;
+    // After a crash in a roll there is something to say, and to do, although nothing is damaged.
+    const std::optional<Contents> sound = clean ? Read() : std::nullopt;
+    const ImageDevice::Image before = device_.Save();
+    ::unlink(path_.c_str());  // of the input before
+    const Status done = CarryOut(device_, *plan, path_);
+    // What can't be brought back stays, and was named.
+    const bool whole = plan->losses.empty();
+    if (done) CheckRepaired(whole);
+    if (done && sound) CheckKept(*sound);
+    if ((wish.mode & kUndo) != 0) return Undo(wish, plan->superblock, before);
+    if (done) Use(whole);
+  }
+
+ private:
+  std::optional<Contents> Read() {
+    auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
+    if (!volume) return std::nullopt;
+    Contents contents = Look(**volume);
+    static_cast<void>((*volume)->Unmount().has_value());
+    return contents;
+  }
+
+  void RequireClean(const std::string& what) {
+    const std::string damage = FirstDamage(device_, /*read_data=*/false);
+    Require(damage.empty(), what + ": " + damage);
+  }
+
+  void CheckRepaired(bool whole) {
+    if (whole) RequireClean("what is repaired is clean");
+    const auto again = PlanRepair(device_);
+    Require(again.has_value() && again->nothing_to_do(), "what is repaired needs no repair");
+  }
+
+  // Beside it there may be more, in /lost+found.
+  void CheckKept(const Contents& sound) {
+    const std::optional<Contents> now = Read();
+    Require(now.has_value(), "what is repaired can be read");
+    for (const auto& [path, text] : sound) {
+      const auto it = now->find(path);
+      Require(it != now->end() && it->second == text, "a repair leaves alone what is sound: " + path);
+    }
+  }
+
+  void Use(bool whole) {
+    auto volume = Volume::Mount(Borrow(device_), ImageMountOptions());
+    if (!volume) return;  // a device may have become too bad for writing
+    static_cast<void>(Look(**volume));
+    static_cast<void>((*volume)->Unmount().has_value());
+    if (whole) RequireClean("what is repaired and used is clean");
+  }
+
+  void Undo(const Wish& wish, const Superblock& superblock, const ImageDevice::Image& before) {
+    if (!wish.changes.empty()) {
+      ChangeFile(path_, wish);
+      static_cast<void>(UndoRepair(device_, path_).has_value());
+      return;
+    }
+    if (!UndoRepair(device_, path_)) return;
+    const ImageDevice::Image after = device_.Save();
+    for (const ZoneId zone : superblock.metadata_zones)
+      CheckSame(before.zones[zone.value], after.zones[zone.value]);
+  }
+
+  static void CheckSame(const ImageDevice::Image::Zone& before, const ImageDevice::Image::Zone& after) {
+    const bool is_bad = before.state.condition == ZoneCondition::kOffline ||
+                        before.state.condition == ZoneCondition::kReadOnly;
+    if (is_bad || !before.broken.empty()) return;  // blocks that can't be read are zeros in the copy
+    Require(before.bytes == after.bytes, "what is undone is as it was");
+  }
+
+  ImageDevice& device_;
+  const std::string& path_;
+};
+
+}  // namespace
+}  // namespace zenfs
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace zenfs;
+  FuzzInput input(std::as_bytes(std::span(data, size)));
+  const auto& bases = ImageBases();
+  const std::size_t shape = input.Take<std::uint8_t>() % bases.size();
+  const ImageBase& base = bases[shape];
+  const ImageAge& age = base.ages[input.Take<std::uint8_t>() % base.ages.size()];
+  const Wish wish = TakeWish(input);
+  ImageDevice::Image image = age.image;
+  Mutate(base, age, input, image);
+  static const ScratchPath copy;
+  static std::map<std::size_t, ImageDevice> devices;
+  ImageDevice& device = devices.try_emplace(shape, base.geometry).first->second;
+  device.Load(image);
+  RunSimulated([&] { Workout(device, copy.path()).Run(wish); });
+  return 0;
+}

@@ -1,0 +1,39 @@
+// A place on a tmpfs for the one file that a target's inputs need.
+#pragma once
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "base/shared_memory.h"
+
+namespace zenfs {
+
+// Of this process; what stands there at its end is removed.
+class ScratchPath {
+ public:
+  ScratchPath() : path_(fmt::format("{}/{}{}", DefaultSharedMemoryDirectory(), kPrefix, ::getpid())) {
+    RemoveThoseOfTheDead();
+  }
+  ScratchPath(const ScratchPath&) = delete;
+  ScratchPath& operator=(const ScratchPath&) = delete;
+  ~ScratchPath() { ::unlink(path_.c_str()); }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  static constexpr std::string_view kPrefix = "fuzz-zenfs-";
+
+  // A target that found something ended without its destructors.
+  static void RemoveThoseOfTheDead() {
+    for (const std::string& path : ListSharedMemory(DefaultSharedMemoryDirectory(), kPrefix)) {
+      const std::string process = path.substr(path.rfind('-') + 1);
+      if (::access(("/proc/" + process).c_str(), F_OK) != 0) ::unlink(path.c_str());
+    }
+  }
+
+  const std::string path_;
+};
+
+}  // namespace zenfs

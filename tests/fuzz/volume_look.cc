@@ -1,0 +1,69 @@
+#include "volume_look.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "input.h"
+#include "volume/check_volume.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::size_t kReadMax = 64 << 10;  // of each file
+constexpr std::size_t kDepthMax = 8;
+
+std::string ReadAll(const FileHandle& file) {
+  const std::uint64_t size = file.size();  // a reader asks the device each time
+  std::string text(std::min<std::uint64_t>(size, kReadMax), '\0');
+  const auto n = file.Read(0, std::as_writable_bytes(std::span(text)));
+  if (!n) return "error";
+  Require(*n <= text.size(), "no more is read than asked for");
+  text.resize(*n);
+  return fmt::format("{}:{}", size, text);
+}
+
+void CheckEntry(Volume& volume, const std::string& path) {
+  Require(volume.Stat(path).has_value(), "what is listed is there");
+  static_cast<void>(volume.Layout(path).has_value());
+}
+
+void Collect(Volume& volume, const std::string& directory, std::size_t depth, Contents& contents) {
+  const auto entries = volume.List(directory);
+  if (!entries || depth > kDepthMax) return;
+  for (const DirectoryEntry& entry : *entries) {
+    const std::string path = directory + "/" + entry.name;
+    if (!volume.read_only()) CheckEntry(volume, path);  // a reader asks the device each time
+    if (entry.stat.is_directory) {
+      contents[path + "/"] = "";
+      Collect(volume, path, depth + 1, contents);
+      continue;
+    }
+    const auto file = volume.OpenForRead(path);
+    contents[path] = file ? ReadAll(**file) : "error";
+  }
+}
+
+}  // namespace
+
+Contents Look(Volume& volume) {
+  static_cast<void>(volume.Space());
+  static_cast<void>(volume.Zones());
+  static_cast<void>(volume.notices());
+  Contents contents;
+  Collect(volume, "", 0, contents);
+  return contents;
+}
+
+MountOptions ImageMountOptions() {
+  return {.plain_buffer_bytes = 64 << 10, .flush_directory = "none", .space_wait = std::chrono::seconds(1)};
+}
+
+std::string FirstDamage(ZonedDevice& device, bool read_data) {
+  const auto report = CheckVolume(device, {.read_data = read_data, .progress = {}});
+  if (!report) return report.error().ToString();
+  const auto error = std::ranges::find(report->findings, Severity::kError, &Finding::severity);
+  return error == report->findings.end() ? "" : error->text;
+}
+
+}  // namespace zenfs
