@@ -23,8 +23,9 @@ class LogMender {
 
   void Run() {
     for (const auto& [id, zone] : draft_.log_zones) {
-      ScanLogZone(rules_.device, rules_.seed, zone, rules_.report[id.value],
-                  [&](const ScannedFrame& frame) { frames_[FileId(frame.owner)].push_back(frame); });
+      ScanLogZone(rules_.device, rules_.seed, zone, rules_.report[id.value], [&](const ScannedFrame& frame) {
+        if (IsPossible(frame)) frames_[FileId(frame.owner)].push_back(frame);
+      });
     }
     std::set<std::uint64_t> later_epochs;
     for (const auto& [owner, frames] : frames_) {

@@ -5,16 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "format/frame.h"
-
 namespace zenfs {
 namespace {
-
-// Whether a writer can have made it. Numbers begin with 1 and say what was durable before.
-bool IsPossible(const ScannedFrame& frame) {
-  return frame.sequence != 0 && frame.sequence < kNumbersEnd && frame.stable_sequence < frame.sequence &&
-         frame.file_offset < kNumbersEnd;
-}
 
 class Replay {
  public:

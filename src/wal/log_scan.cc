@@ -47,6 +47,11 @@ class ZoneWindow {
 
 }  // namespace
 
+bool IsPossible(const ScannedFrame& frame) {
+  return frame.sequence != 0 && frame.stable_sequence < frame.sequence &&
+         std::max({frame.sequence, frame.file_offset, frame.owner, frame.epoch}) < kNumbersEnd;
+}
+
 std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
                           const std::function<void(const ScannedFrame&)>& found, std::uint64_t from,
                           const std::function<void(std::uint64_t, const ParsedFrame&)>& passed_over) {

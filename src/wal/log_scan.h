@@ -27,6 +27,9 @@ struct ScannedFrame {
   ZoneId zone;
 };
 
+// Whether a writer can have made it. Numbers begin with 1 and say what was durable before.
+[[nodiscard]] bool IsPossible(const ScannedFrame& frame);
+
 // Log-data frames of `zone`, in the order of their places, handed to `found`; frames of plain data are passed
 // over. `info` is the device's report of the zone. There are no errors: a zone that can't be read has no
 // frames. The scan begins at byte `from` of the zone, and returns the byte behind the last frame it found (or
