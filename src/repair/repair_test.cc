@@ -310,6 +310,18 @@ TEST_F(RepairTest, WhatARepairCannotBringBackIsAmongItsLosses) {
   EXPECT_TRUE(rescued);
 }
 
+// They say nothing of epochs and files that were, whatever their checksum says.
+TEST_F(RepairTest, FramesWithNumbersThatNoWriterComesToAreNotRescued) {
+  rig_.WriteFrame({.payload_bytes = 10, .owner = kNumbersEnd + 7, .sequence = 1, .epoch = kNumbersEnd + 5});
+  const auto frames = rig_.Survey().generations.back().frames;
+  const auto commit = std::ranges::find(frames, FrameKind::kCommit, &SurveyedFrame::kind);
+  ASSERT_NE(commit, frames.end());
+  rig_.Flip(*commit);
+  MustRepair(rig_.device(), directory_);
+  EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
+  EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
+}
+
 // Both generations are needed, and the third metadata zone is gone.
 TEST_F(RepairTest, WhereThereIsNoRoomBesideTheOldStateTheCopyIsTheWayBackFromACrash) {
   const LogSurvey survey = rig_.Survey();

@@ -27,6 +27,30 @@ SurveyedFrame CommitOf(RepairRig& rig, const std::string& name) {
 
 }  // namespace
 
+void RepairRig::WriteFrame(FrameHeader header) {
+  const auto log = Metalog::Open(*device_, superblock_);
+  ASSERT_TRUE(IsOk(log));
+  const auto room = [this](const auto& each) {
+    const ZoneInfo zone = device_->Report(each.first, 1)->front();
+    return zone.capacity - zone.WrittenBytes();
+  };
+  const auto zones = (*log)->recovered().log_zones();
+  (*log)->Stop();
+  ASSERT_FALSE(zones.empty());
+  const auto& [id, zone] = *std::ranges::max_element(zones, {}, room);
+  const std::uint32_t block = device_->geometry().block_size;
+  ASSERT_GE(room(std::pair(id, zone)), block);
+  header.kind = FrameKind::kLogData;
+  header.header_bytes = kFrameHeaderBytes;
+  AlignedBuffer buffer(block);
+  buffer.Resize(block);
+  std::ranges::fill(buffer.Span(), std::byte{0});
+  SealFrame(buffer.Span().first(kFrameHeaderBytes + header.payload_bytes), header,
+            FrameSeed::Of(superblock_.seed, id, zone.generation, zone.salt));
+  ASSERT_TRUE(IsOk(device_->Write(device_->Report(id, 1)->front().write_pointer, buffer.View())));
+  ASSERT_TRUE(IsOk(device_->Flush()));
+}
+
 const std::vector<Damage>& MetadataDamages() {
   static const std::vector<Damage> damages{
       {"Superblock",

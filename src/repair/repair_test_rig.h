@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "format/frame.h"
 #include "metalog/log_survey.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
@@ -81,6 +82,8 @@ class RepairRig {
     volume->reset();
     device_ = device_->Image(LossPolicy::KeepAll());
   }
+  // A frame of zeros, sealed as one of the log zone with most room, at the end of it.
+  void WriteFrame(FrameHeader header);
   void Roll() {
     auto log = Metalog::Open(*device_, superblock_);
     ASSERT_TRUE(IsOk(log));
