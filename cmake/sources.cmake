@@ -356,6 +356,7 @@ set(ZENFS_TESTS_repair
   repair/mend_test.cc
   repair/metadata_file_test.cc
   repair/repair_crash_test.cc
+  repair/repair_logs_test.cc
   repair/repair_test.cc
   repair/repair_test_rig.cc
 )

@@ -31,7 +31,7 @@ class LogMender {
     for (const auto& [owner, frames] : frames_) {
       draft_.next_id = std::max(draft_.next_id, owner.value + 1);
       for (const ScannedFrame& frame : frames) {
-        if (frame.epoch > draft_.epoch) later_epochs.insert(frame.epoch);
+        if (rules_.commits_are_lost && frame.epoch > draft_.epoch) later_epochs.insert(frame.epoch);
       }
     }
     for (const auto& [id, file] : draft_.files) {

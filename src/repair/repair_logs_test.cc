@@ -1,0 +1,96 @@
+// Logs of volumes that lost commits: what frames tell is taken, and nothing else.
+#include "repair/repair.h"
+#include "repair/repair_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+class RepairLogsTest : public testing::Test {
+ protected:
+  RepairRig rig_;
+  TempDirectory directory_;
+};
+
+// What a log's frames tell needs no commit but the one that reserved their zone.
+TEST_F(RepairLogsTest, WhicheverCommitIsLostWhatWasSyncedToLogsIsFound) {
+  for (std::size_t i = 0;; ++i) {
+    RepairRig rig;  // not always of as many commits: some share a frame
+    const auto all = rig.Survey().generations.back().frames;
+    if (i >= all.size()) break;
+    const SurveyedFrame& frame = all[i];
+    if (frame.kind != FrameKind::kCommit) continue;
+    SCOPED_TRACE(fmt::format("commits {} to {}", frame.first_sequence, frame.last_sequence));
+    rig.Flip(frame);
+    MustRepair(rig.device(), directory_);
+    EXPECT_TRUE(CheckVolume(rig.device(), {})->clean());
+    const Files found = RepairRig::ReadAll(rig.device());
+    for (const char* log : {"/db/5.log", "/db/20.log"}) {
+      EXPECT_TRUE(std::ranges::any_of(found, [&](const auto& file) {
+        return (file.first == log || file.first.starts_with("/lost+found/")) &&
+               file.second == rig.files().at(log);
+      })) << log;
+    }
+  }
+}
+
+// Of a log that no commit tells of any more a frame is damaged, too: what comes to /lost+found has a gap, and check goes on
+// to say so.
+TEST_F(RepairLogsTest, WhatARepairCannotBringBackIsAmongItsLosses) {
+  bool rescued = false;
+  for (std::size_t i = 0;; ++i) {
+    RepairRig rig;
+    DeviceOffset place;
+    rig.SessionThatDies([&](Volume& volume) {
+      rig.Put(volume, "/db/30.log", TextOf(30, 30'000));
+      place = volume.Layout("/db/30.log")->frames.front().place;
+    });
+    const auto all = rig.Survey().generations.back().frames;
+    if (i >= all.size()) break;
+    if (all[i].kind != FrameKind::kCommit) continue;
+    const Geometry& geometry = rig.device().geometry();
+    const ZoneId zone = geometry.ZoneOf(place);
+    rig.Flip(zone, place - geometry.ZoneStart(zone));
+    rig.Flip(all[i]);
+    const auto plan = PlanRepair(rig.device());
+    ASSERT_TRUE(IsOk(plan));
+    MustRepair(rig.device(), directory_);
+    const auto report = CheckVolume(rig.device(), {});
+    ASSERT_TRUE(IsOk(report));
+    for (const Finding& finding : report->findings) {
+      if (finding.severity != Severity::kError) continue;
+      rescued = rescued || finding.text.find("lost+found") != std::string::npos;
+      EXPECT_THAT(plan->losses, Contains(HasSubstr(finding.text.substr(finding.text.find(": bytes")))))
+          << finding.text;
+    }
+  }
+  EXPECT_TRUE(rescued);
+}
+
+// They say nothing of epochs and files that were, whatever their checksum says.
+TEST_F(RepairLogsTest, FramesWithNumbersThatNoWriterComesToAreNotRescued) {
+  rig_.WriteFrame({.payload_bytes = 10, .owner = kNumbersEnd + 7, .sequence = 1, .epoch = kNumbersEnd + 5});
+  const auto frames = rig_.Survey().generations.back().frames;
+  const auto commit = std::ranges::find(frames, FrameKind::kCommit, &SurveyedFrame::kind);
+  ASSERT_NE(commit, frames.end());
+  rig_.Flip(*commit);
+  MustRepair(rig_.device(), directory_);
+  EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
+  EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
+}
+
+// An epoch is durable before its first frame, so a frame of another than those known was not written by a mount.
+TEST_F(RepairLogsTest, WhereNoCommitIsLostNoLogIsSealedForAFrameOfALaterEpoch) {
+  std::uint64_t owner = 0;
+  rig_.Session([&](Volume& volume) { owner = volume.Stat("/db/20.log")->id.value; });
+  rig_.WriteFrame({.payload_bytes = 10, .owner = owner, .sequence = 100, .epoch = 1000});
+  EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
+  rig_.Flip(rig_.Survey().generations.back().frames.back().zone, 100);  // a copy of the superblock
+  MustRepair(rig_.device(), directory_);
+  EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
+}
+
+}  // namespace
+}  // namespace zenfs
