@@ -25,7 +25,7 @@ function(zenfs_add_fuzzers)
   zenfs_fuzz_library(device LINK zenfs_format zenfs_testing
     SOURCES fuzz/image_device.cc fuzz/simulated.cc fuzz/zone_script.cc)
   zenfs_fuzz_library(volume LINK zenfs_volume zenfs_fuzz_device
-    SOURCES fuzz/image_bases.cc fuzz/image_mutation.cc fuzz/volume_look.cc)
+    SOURCES fuzz/image_bases.cc fuzz/image_input.cc fuzz/image_mutation.cc fuzz/volume_look.cc)
 
   add_custom_target(zenfs_fuzzers)
   zenfs_fuzzer(superblock SOURCES fuzz/superblock_target.cc LINK zenfs_format)

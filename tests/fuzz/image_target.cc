@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "device/read_only_view.h"
-#include "image_mutation.h"
+#include "image_input.h"
 #include "simulated.h"
 #include "testing/borrowed_device.h"
 #include "volume_look.h"
@@ -14,6 +14,7 @@ namespace zenfs {
 namespace {
 
 enum Mode : std::uint8_t { kSkipReader = 1, kSkipWriter = 2 };
+
 // True if all of it succeeded.
 bool Write(Volume& volume) {
   const auto put = [&](const std::string& path, std::string_view text) -> Status {
@@ -94,16 +95,9 @@ class Workout {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace zenfs;
   FuzzInput input(std::as_bytes(std::span(data, size)));
-  const auto& bases = ImageBases();
-  const std::size_t shape = input.Take<std::uint8_t>() % bases.size();
-  const ImageBase& base = bases[shape];
-  const ImageAge& age = base.ages[input.Take<std::uint8_t>() % base.ages.size()];
+  ImageInput picked(input);
   const auto mode = input.Take<std::uint8_t>();
-  ImageDevice::Image image = age.image;
-  Mutate(base, age, input, image);
-  static std::map<std::size_t, ImageDevice> devices;
-  ImageDevice& device = devices.try_emplace(shape, base.geometry).first->second;
-  device.Load(image);
+  ImageDevice& device = picked.Load();
   RunSimulated([&] { Workout(device).Run(mode); });
   return 0;
 }

@@ -9,7 +9,7 @@
 #include <array>
 
 #include "device/read_only_view.h"
-#include "image_mutation.h"
+#include "image_input.h"
 #include "metadata_copy_head.h"
 #include "repair/repair.h"
 #include "scratch_path.h"
@@ -158,17 +158,10 @@ class Workout {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace zenfs;
   FuzzInput input(std::as_bytes(std::span(data, size)));
-  const auto& bases = ImageBases();
-  const std::size_t shape = input.Take<std::uint8_t>() % bases.size();
-  const ImageBase& base = bases[shape];
-  const ImageAge& age = base.ages[input.Take<std::uint8_t>() % base.ages.size()];
+  ImageInput picked(input);
   const Wish wish = TakeWish(input);
-  ImageDevice::Image image = age.image;
-  Mutate(base, age, input, image);
   static const ScratchPath copy;
-  static std::map<std::size_t, ImageDevice> devices;
-  ImageDevice& device = devices.try_emplace(shape, base.geometry).first->second;
-  device.Load(image);
+  ImageDevice& device = picked.Load();
   RunSimulated([&] { Workout(device, copy.path()).Run(wish); });
   return 0;
 }
