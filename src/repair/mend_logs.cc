@@ -41,7 +41,7 @@ class LogMender {
     }
     if (!later_epochs.empty()) SealUpTo(later_epochs);
     for (auto& [id, file] : draft_.files) {
-      if (file.shape == FileShape::kFramed) AcknowledgeLoss(file);
+      if (file.shape == FileShape::kFramed) AcknowledgeLoss(file, rules_.names.Describe(id));
     }
     if (rules_.commits_are_lost) RescueUnknown();
   }
@@ -105,21 +105,17 @@ class LogMender {
     file.size = file.windows.empty() ? file.ExtentsEnd() : file.windows.back().end;
   }
 
-  void NameLoss(const LogDamage& damage, std::string_view name) {
-    losses_.push_back(DamageText(damage, name) +
-                      "; the file stays as it is, because more stands behind them");
-  }
-
-  void AcknowledgeLoss(FileRecord& file) {
+  void AcknowledgeLoss(FileRecord& file, const std::string& name) {
     const ReplayedLog log = ReplayOf(file, draft_.epoch);
     if (log.damage.empty()) return;
-    const std::string name = rules_.names.Describe(file.id);
     std::uint64_t end = log.index.end();  // less what is lost at the very end
     for (auto damage = log.damage.rbegin(); damage != log.damage.rend() && damage->to == end; ++damage) {
       end = damage->from;
     }
     for (const LogDamage& damage : log.damage) {
-      if (damage.from < end) NameLoss(damage, name);
+      if (damage.from >= end) continue;
+      losses_.push_back(DamageText(damage, name) +
+                        "; the file stays as it is, because more stands behind them");
     }
     if (end == log.index.end()) return;
     if (!draft_.buffer_place.empty()) {
@@ -142,12 +138,11 @@ class LogMender {
       if (file.windows.empty()) continue;
       file.next_sequence = file.windows.back().last_sequence + 1;
       file.size = file.windows.back().end;
-      const ReplayedLog log = ReplayOf(file, draft_.epoch);
       const std::string path =
           PutIntoLostAndFound(draft_, std::move(file), fmt::format("{}.log", owner.value));
       steps_.push_back(fmt::format("put {} frames of file {}, which no commit that is left knows, at {}",
                                    frames.size(), owner.value, path));
-      for (const LogDamage& damage : log.damage) NameLoss(damage, path);
+      AcknowledgeLoss(draft_.files.at(owner), path);
     }
   }
 

@@ -81,6 +81,19 @@ TEST_F(RepairLogsTest, FramesWithNumbersThatNoWriterComesToAreNotRescued) {
   EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
 }
 
+// A frame without bytes far behind the end: nothing stands between.
+TEST_F(RepairLogsTest, WhatIsRescuedEndsWhereItsBytesDo) {
+  rig_.WriteFrame(
+      {.owner = 100'000, .sequence = 5, .file_offset = 1 << 30, .epoch = 1, .stable_sequence = 4});
+  const auto frames = rig_.Survey().generations.back().frames;
+  const auto commit = std::ranges::find(frames, FrameKind::kCommit, &SurveyedFrame::kind);
+  ASSERT_NE(commit, frames.end());
+  rig_.Flip(*commit);
+  MustRepair(rig_.device(), directory_);
+  EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
+  EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
+}
+
 // An epoch is durable before its first frame, so a frame of another than those known was not written by a mount.
 TEST_F(RepairLogsTest, WhereNoCommitIsLostNoLogIsSealedForAFrameOfALaterEpoch) {
   std::uint64_t owner = 0;
