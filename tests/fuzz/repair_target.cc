@@ -101,7 +101,8 @@ class Workout {
   void CheckRepaired(bool whole) {
     if (whole) RequireClean("what is repaired is clean");
     const auto again = PlanRepair(device_);
-    Require(again.has_value() && again->nothing_to_do(), "what is repaired needs no repair");
+    Require(again.has_value(), "what is repaired can be planned for");
+    if (!again->nothing_to_do()) Require(false, "what is repaired needs no repair: " + again->steps.front());
   }
 
   // Beside it there may be more, in /lost+found.
