@@ -249,7 +249,7 @@ TEST(FramedFileRetryTest, SyncsOfSeveralThreadsThatSucceedAreTrueWhileTheDeviceF
           if (!file->Sync()) continue;
           const std::string found = rig.Recovered(file->id());
           EXPECT_GE(found.size(), before);
-          EXPECT_TRUE(text.starts_with(found));
+          EXPECT_TRUE(text.starts_with(found)) << found.substr(0, 200);
         }
       });
     }

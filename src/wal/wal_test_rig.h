@@ -185,20 +185,24 @@ class WalRig : public LogReservations {
     return ReplayLog(*now.FindFile(id), now.epoch(), std::move(frames));
   }
   // The content that a read-only mount would find now; "damaged: ..." when it finds damage. Anew when zones
-  // were released meanwhile: a frame that stands twice may have been found where it is not live.
+  // were released meanwhile: a frame that stands twice may have been found where it is not live. And when damage was found
+  // while frames were written: one in a zone that was scanned by then may have been missed, and one behind it found.
   std::string Recovered(FileId id) {
     for (;;) {
       const State before = state();
+      const std::uint64_t writes = Count(FaultyDevice::Command::kWrite);
       ReplayedLog replayed = Replay(id);
       std::string content;
-      if (replayed.damage.empty()) {
+      const bool damaged = !replayed.damage.empty();
+      if (!damaged) {
         FramedFile::Env env = FileEnv();
         env.log = nullptr;
         content = Content(FramedFile(env, *before.FindFile(id), std::move(replayed)));
       } else {
         content = "damaged: " + DamageText(replayed.damage.front(), "file");
       }
-      if (state().log_zones() == before.log_zones()) return content;
+      const bool moved_on = damaged && Count(FaultyDevice::Command::kWrite) != writes;
+      if (!moved_on && state().log_zones() == before.log_zones()) return content;
     }
   }
   // Seals what is found and goes on with it, as a read-write mount does. After Mount.
