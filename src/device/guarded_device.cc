@@ -68,12 +68,12 @@ class GuardedDevice final : public ZonedDevice {
   ZonedDevice& device_;
   std::atomic<std::uint64_t> repeated_reads_{0};
   std::atomic<std::uint64_t> failed_flushes_{0};
-  SharedFlush flush_{[this] {
+  SharedFlush flush_{[this]() -> Status {
     const Status flushed = device_.Flush();
     if (flushed) return flushed;
     failed_flushes_.fetch_add(1, std::memory_order_acq_rel);
-    return Status(
-        Fail(flushed.error().As(Code::kIo)));  // timed out or refused: for what was written it is the same
+    // Timed out or refused: for what was written it is the same.
+    return Fail(flushed.error().As(Code::kIo));
   }};
   std::atomic<std::uint32_t> in_vain_{0};  // reads in a row that failed for good
 };

@@ -10,6 +10,17 @@ using ::testing::HasSubstr;
 
 class RepairLogsTest : public testing::Test {
  protected:
+  // The first of the newest generation, in one repair.
+  void ExpectALostCommitIsMended() {
+    const auto frames = rig_.Survey().generations.back().frames;
+    const auto commit = std::ranges::find(frames, FrameKind::kCommit, &SurveyedFrame::kind);
+    ASSERT_NE(commit, frames.end());
+    rig_.Flip(*commit);
+    MustRepair(rig_.device(), directory_);
+    EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
+    EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
+  }
+
   RepairRig rig_;
   TempDirectory directory_;
 };
@@ -50,9 +61,7 @@ TEST_F(RepairLogsTest, WhatARepairCannotBringBackIsAmongItsLosses) {
     const auto all = rig.Survey().generations.back().frames;
     if (i >= all.size()) break;
     if (all[i].kind != FrameKind::kCommit) continue;
-    const Geometry& geometry = rig.device().geometry();
-    const ZoneId zone = geometry.ZoneOf(place);
-    rig.Flip(zone, place - geometry.ZoneStart(zone));
+    rig.FlipAt(place);
     rig.Flip(all[i]);
     const auto plan = PlanRepair(rig.device());
     ASSERT_TRUE(IsOk(plan));
@@ -72,26 +81,14 @@ TEST_F(RepairLogsTest, WhatARepairCannotBringBackIsAmongItsLosses) {
 // They say nothing of epochs and files that were, whatever their checksum says.
 TEST_F(RepairLogsTest, FramesWithNumbersThatNoWriterComesToAreNotRescued) {
   rig_.WriteFrame({.payload_bytes = 10, .owner = kNumbersEnd + 7, .sequence = 1, .epoch = kNumbersEnd + 5});
-  const auto frames = rig_.Survey().generations.back().frames;
-  const auto commit = std::ranges::find(frames, FrameKind::kCommit, &SurveyedFrame::kind);
-  ASSERT_NE(commit, frames.end());
-  rig_.Flip(*commit);
-  MustRepair(rig_.device(), directory_);
-  EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
-  EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
+  ExpectALostCommitIsMended();
 }
 
 // A frame without bytes far behind the end: nothing stands between.
 TEST_F(RepairLogsTest, WhatIsRescuedEndsWhereItsBytesDo) {
   rig_.WriteFrame(
       {.owner = 100'000, .sequence = 5, .file_offset = 1 << 30, .epoch = 1, .stable_sequence = 4});
-  const auto frames = rig_.Survey().generations.back().frames;
-  const auto commit = std::ranges::find(frames, FrameKind::kCommit, &SurveyedFrame::kind);
-  ASSERT_NE(commit, frames.end());
-  rig_.Flip(*commit);
-  MustRepair(rig_.device(), directory_);
-  EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
-  EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
+  ExpectALostCommitIsMended();
 }
 
 // An epoch is durable before its first frame, so a frame of another than those known was not written by a mount.

@@ -122,10 +122,6 @@ class RepairTest : public testing::Test {
     EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
     EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
   }
-  void FlipAt(DeviceOffset place) {
-    const ZoneId zone = rig_.device().geometry().ZoneOf(place);
-    rig_.Flip(zone, place - rig_.device().geometry().ZoneStart(zone));
-  }
   RepairRig rig_;
   TempDirectory directory_;
 };
@@ -143,7 +139,7 @@ TEST_F(RepairTest, ASoundVolumeIsLeftAlone) {
 TEST_F(RepairTest, ALostFrameAtTheEndOfALogIsAcknowledged) {
   const FileLayout layout = LayoutOf("/db/20.log");
   ASSERT_GE(layout.frames.size(), 2u);
-  FlipAt(layout.frames.back().place);
+  rig_.FlipAt(layout.frames.back().place);
   const auto damaged = CheckVolume(rig_.device(), {});
   ASSERT_TRUE(IsOk(damaged));
   EXPECT_FALSE(damaged->clean());
@@ -169,7 +165,7 @@ TEST_F(RepairTest, ALostFrameAtTheEndOfALogIsAcknowledged) {
 TEST_F(RepairTest, ALostFrameInTheMiddleStaysNamedAndTheRestReadable) {
   const FileLayout layout = LayoutOf("/db/20.log");
   ASSERT_GE(layout.frames.size(), 3u);
-  FlipAt(layout.frames[1].place);
+  rig_.FlipAt(layout.frames[1].place);
   const auto plan = PlanRepair(rig_.device());
   ASSERT_TRUE(IsOk(plan));
   EXPECT_THAT(plan->steps, IsEmpty());

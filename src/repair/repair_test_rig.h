@@ -82,6 +82,11 @@ class RepairRig {
     volume->reset();
     device_ = device_->Image(LossPolicy::KeepAll());
   }
+  void FlipAt(DeviceOffset place) {
+    const Geometry& geometry = device_->geometry();
+    const ZoneId zone = geometry.ZoneOf(place);
+    Flip(zone, place - geometry.ZoneStart(zone));
+  }
   // A frame of zeros, sealed as one of the log zone with most room, at the end of it.
   void WriteFrame(FrameHeader header);
   void Roll() {

@@ -11,6 +11,13 @@ namespace {
 
 using testing::HasSubstr;
 
+// The letters and digits of it, as GoogleTest takes them.
+std::string TestName(std::string_view text) {
+  std::string name(text);
+  std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
+  return name;
+}
+
 class WriteFaultTest : public VolumeFaultTest {
  protected:
   static std::string Content(char c) { return std::string(5 * 4096 + 100, c); }
@@ -25,6 +32,11 @@ class WriteFaultTest : public VolumeFaultTest {
   }
   void FailWritesOfLogs(Code code = Code::kIo) {
     for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kLog}) FailWritesTo(phase, code);
+  }
+  std::vector<ZoneId> ActiveMetadataZones() {
+    std::vector<ZoneId> zones = volume_->superblock().metadata_zones;
+    std::erase_if(zones, [&](ZoneId zone) { return !IsActive(device_->Report(zone, 1)->front().condition); });
+    return zones;
   }
   std::uint64_t ReportedBytes(ZoneId zone) { return device_->Report(zone, 1)->front().write_pointer.value; }
   // Until resets and finishes that are under way have ended.
@@ -69,8 +81,7 @@ TEST_P(FailedWriteTest, OfALogGoesToAnotherZoneAndTheSyncSucceeds) {
 TEST_P(FailedWriteTest, OfTheMetadataLogMovesItToAnotherZone) {
   Put("a.sst", Content('a'));
   const std::uint64_t rolls = volume_->metalog_stats().rolls;
-  for (const ZoneId zone : volume_->superblock().metadata_zones) {
-    if (!IsActive(device_->Report(zone, 1)->front().condition)) continue;
+  for (const ZoneId zone : ActiveMetadataZones()) {
     faulty_->Inject({.command = Command::kWrite, .zone = zone, .when = GetParam()});
   }
   EXPECT_FALSE(volume_->MakeDirectory("refused", false));
@@ -173,8 +184,7 @@ class EndedZoneTest : public WriteFaultTest, public testing::WithParamInterface<
 
 TEST_P(EndedZoneTest, OfTheMetadataLogIsLeftForAnother) {
   Put("a.sst", Content('a'));
-  for (const ZoneId zone : volume_->superblock().metadata_zones) {
-    if (!IsActive(device_->Report(zone, 1)->front().condition)) continue;
+  for (const ZoneId zone : ActiveMetadataZones()) {
     ASSERT_TRUE(IsOk(device_->SetCondition(zone, GetParam())));
   }
   EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
@@ -221,11 +231,7 @@ TEST_P(EndedZoneTest, OfDataIsLeftForAnother) {
 INSTANTIATE_TEST_SUITE_P(All, EndedZoneTest,
                          testing::Values(ZoneCondition::kReadOnly, ZoneCondition::kOffline,
                                          ZoneCondition::kFull),
-                         [](const auto& test) {
-                           std::string name(ConditionName(test.param));
-                           std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
-                           return name;
-                         });
+                         [](const auto& test) { return TestName(ConditionName(test.param)); });
 
 // Whatever zones answer that take no write: the volume is neither read-only nor gone, and RocksDB resumes only after I/O
 // errors.
@@ -249,8 +255,7 @@ TEST_P(RefusedWriteTest, OfALogByEveryZoneIsAnIoErrorAndTheNextSyncSucceeds) {
 }
 
 TEST_P(RefusedWriteTest, OfTheMetadataLogIsAtMostAnIoErrorAndTheNextCommitSucceeds) {
-  for (const ZoneId zone : volume_->superblock().metadata_zones) {
-    if (!IsActive(device_->Report(zone, 1)->front().condition)) continue;
+  for (const ZoneId zone : ActiveMetadataZones()) {
     faulty_->Inject({.command = Command::kWrite, .zone = zone, .code = GetParam()});
   }
   if (const Status made = volume_->MakeDirectory("perhaps", false); !made) {
@@ -270,11 +275,7 @@ TEST_P(RefusedWriteTest, AFlushByTheDeviceIsAnIoErrorAndTheNextSyncSucceeds) {
 INSTANTIATE_TEST_SUITE_P(All, RefusedWriteTest,
                          testing::Values(Code::kReadOnly, Code::kNotFound, Code::kUnknownOutcome,
                                          Code::kPermission),
-                         [](const auto& test) {
-                           std::string name(CodeName(test.param));
-                           std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
-                           return name;
-                         });
+                         [](const auto& test) { return TestName(CodeName(test.param)); });
 
 TEST_F(WriteFaultTest, ResetThatFailsCostsTheZoneAndNoDelete) {
   Put("a.sst", std::string(768 << 10, 'a'));
