@@ -2,7 +2,9 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "base/clock.h"
 #include "base/scheduler.h"
@@ -39,6 +41,13 @@ std::uint64_t Random::Next() {
   state_[2] ^= t;
   state_[3] = std::rotl(state_[3], 45);
   return result;
+}
+
+void Random::Fill(ByteSpan bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = Next();
+    std::memcpy(&bytes[at], &word, std::min(sizeof word, bytes.size() - at));
+  }
 }
 
 }  // namespace zenfs

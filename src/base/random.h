@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "base/bytes.h"
+
 namespace zenfs {
 
 // From getrandom(2), or from the installed scheduler.
@@ -19,6 +21,8 @@ class Random {
   std::uint64_t Below(std::uint64_t bound) { return Next() % bound; }
   // True once in `n` on average.
   bool OneIn(std::uint64_t n) { return Below(n) == 0; }
+  // Bytes that do not compress.
+  void Fill(ByteSpan bytes);
 
  private:
   std::uint64_t state_[4];

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <set>
+#include <span>
+#include <vector>
 
 namespace zenfs {
 namespace {
@@ -26,6 +30,20 @@ TEST(Random, BelowReachesEveryValueAndNoOther) {
   for (int i = 0; i < 1000; ++i) seen.insert(random.Below(7));
   EXPECT_EQ(seen.size(), 7u);
   EXPECT_EQ(*seen.rbegin(), 6u);
+}
+
+TEST(Random, FillReachesEveryByteAndNoOther) {
+  for (std::size_t size = 0; size < 40; ++size) {
+    std::vector<std::byte> bytes(size + 1);
+    std::vector<bool> seen(size);
+    Random random(size);
+    for (int i = 0; i < 10; ++i) {
+      random.Fill(std::span(bytes).first(size));
+      for (std::size_t at = 0; at < size; ++at) seen[at] = seen[at] || bytes[at] != std::byte{0};
+    }
+    EXPECT_EQ(std::ranges::count(seen, false), 0) << size;
+    EXPECT_EQ(bytes[size], std::byte{0}) << size;
+  }
 }
 
 TEST(Random, SystemSeedsDiffer) { EXPECT_NE(RandomSeed(), RandomSeed()); }

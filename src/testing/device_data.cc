@@ -1,7 +1,6 @@
 #include "testing/device_data.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/random.h"
 
@@ -10,11 +9,7 @@ namespace zenfs {
 AlignedBuffer Pattern(std::size_t size, std::uint64_t seed) {
   AlignedBuffer buffer(size);
   buffer.Resize(size);
-  Random random(seed);
-  for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
-    const std::uint64_t word = random.Next();
-    std::memcpy(buffer.data() + at, &word, std::min(sizeof word, size - at));
-  }
+  Random(seed).Fill(buffer.Span());
   return buffer;
 }
 

@@ -37,7 +37,7 @@ BlockRef OldBlock(const ZoneImage& image, std::uint64_t block, std::uint32_t blo
   if (block < image.previous.size() && image.previous[block] != nullptr) return image.previous[block];
   Block noise;
   noise.bytes.resize(block_size);
-  for (std::byte& b : noise.bytes) b = static_cast<std::byte>(random.Next());
+  random.Fill(noise.bytes);
   return std::make_shared<const Block>(std::move(noise));
 }
 

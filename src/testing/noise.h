@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/random.h"
@@ -11,7 +12,7 @@ namespace zenfs {
 inline std::string Noise(std::size_t bytes, std::uint64_t seed) {
   Random random(seed);
   std::string text(bytes, '\0');
-  for (char& c : text) c = static_cast<char>(random.Next());
+  random.Fill(std::as_writable_bytes(std::span(text)));
   return text;
 }
 

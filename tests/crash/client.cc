@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/bytes.h"
 
@@ -29,8 +30,9 @@ std::string Client::History(std::size_t count) const {
 
 std::string Client::Bytes(std::size_t count) {
   std::string bytes = fmt::format("<{}>", random_.Next() % 100000);
-  while (bytes.size() < count) bytes.push_back(static_cast<char>('a' + random_.Below(26)));
+  const std::size_t head = std::min(bytes.size(), count);
   bytes.resize(count);
+  random_.Fill(std::as_writable_bytes(std::span(bytes)).subspan(head));
   return bytes;
 }
 

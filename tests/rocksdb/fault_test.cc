@@ -68,7 +68,7 @@ class FaultyDatabase : public ::testing::Test {
   rocksdb::Status Put(int i) {
     rocksdb::WriteOptions options;
     options.sync = true;
-    const std::string value = TestBytes(2000, ++version_);
+    const std::string value = Noise(2000, ++version_);
     const rocksdb::Status put = db_->Put(options, KeyOf(i), value);
     if (put.ok()) {
       acknowledged_[i] = value;

@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "backends/open_device.h"
-#include "base/random.h"
 #include "rocksdb/convenience.h"
 #include "volume/check_volume.h"
 
@@ -67,18 +66,6 @@ std::shared_ptr<rocksdb::FileSystem> TestVolume::Open(std::string_view options) 
   auto failure = ::testing::AssertionFailure();
   for (const Finding& finding : report->findings) failure << finding.text << "\n";
   return failure;
-}
-
-std::string TestBytes(std::size_t size, std::uint64_t seed) {
-  Random random(seed);
-  std::string bytes;
-  bytes.reserve(size + 8);
-  while (bytes.size() < size) {
-    const std::uint64_t value = random.Next();
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  bytes.resize(size);
-  return bytes;
 }
 
 std::string ReadWhole(rocksdb::FileSystem& fs, const std::string& path) {

@@ -11,6 +11,7 @@
 
 #include "backends/emulator/emulator.h"
 #include "rocksdb_plugin/rocksdb_version.h"
+#include "testing/noise.h"
 #include "volume/format_volume.h"
 
 namespace zenfs {
@@ -45,9 +46,6 @@ inline const IOOptions kIo;
 
 // Keys of the same length, in order.
 inline std::string KeyOf(int i) { return "key" + std::to_string(1'000'000 + i); }
-
-// Deterministic, incompressible bytes.
-std::string TestBytes(std::size_t size, std::uint64_t seed);
 
 // Through a new handle; the text of the error instead if there is one.
 std::string ReadWhole(rocksdb::FileSystem& fs, const std::string& path);
