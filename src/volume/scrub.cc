@@ -27,7 +27,7 @@ class Scrub {
 
   Result<ScrubReport> Run() {
     ZENFS_ASSIGN_OR_RETURN(Look look, LookAtBothLogs());
-    for (int i = 0; i < kLooksAgain && look.moved && !look.report.clean(); ++i) {
+    for (int i = 0; i < kLooksAgain && look.moved && !look.report.findings.empty(); ++i) {
       SleepUntil(SteadyNow() + kBetweenLooks);
       ZENFS_ASSIGN_OR_RETURN(Look again, LookAtBothLogs());
       std::erase_if(again.report.findings, [&](const Finding& finding) {

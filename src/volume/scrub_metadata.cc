@@ -22,7 +22,7 @@ class MetadataScrub {
     ++context_.out.superblocks;
     Superblock(survey);
     if (!survey.header) return NoHeader(survey);
-    if (survey.header->generation < generation_) return;  // superseded: nothing depends on it any more
+    if (survey.header->generation < generation_) return Superseded(survey);
     context_.out.metadata_frames += survey.frames.size() + 1;
     for (const ZoneSurvey::Gap& gap : survey.gaps) Gap(survey, gap);
     if (survey.header->generation > generation_ && survey.gaps.empty() && !survey.IsComplete()) {
@@ -70,18 +70,36 @@ class MetadataScrub {
             : "there is no valid log header");
   }
 
-  void Gap(const ZoneSurvey& survey, const ZoneSurvey::Gap& gap) {
-    if (gap.inside) {
-      const std::string which = gap.first_frame == gap.last_frame
-                                    ? fmt::format("frame {}", gap.last_frame)
-                                    : fmt::format("frames {} to {}", gap.first_frame, gap.last_frame);
-      return Add(
-          Severity::kError, survey, gap.at,
-          fmt::format("{} of generation {} of the metadata log is damaged: {} bytes there are no valid frame",
-                      which, survey.header->generation, gap.bytes));
+  // Nothing depends on it but a repair for which the generation in use is too far gone.
+  void Superseded(const ZoneSurvey& survey) {
+    for (const ZoneSurvey::Gap& gap : survey.gaps) {
+      if (gap.inside) {
+        Add(Severity::kWarning, survey, gap.at, Inside(survey, gap) + "; a newer generation is in use");
+      } else if (!gap.IsUnwritten()) {
+        Add(Severity::kNote, survey, gap.at,
+            fmt::format("{} bytes {}, behind the end of generation {} of the metadata log or in its last "
+                        "frame; a newer generation is in use",
+                        gap.bytes, WhatIsWrong(gap), survey.header->generation));
+      }
     }
+  }
+
+  static std::string Inside(const ZoneSurvey& survey, const ZoneSurvey::Gap& gap) {
+    const std::string which = gap.first_frame == gap.last_frame
+                                  ? fmt::format("frame {}", gap.last_frame)
+                                  : fmt::format("frames {} to {}", gap.first_frame, gap.last_frame);
+    return fmt::format(
+        "{} of generation {} of the metadata log is damaged: {} bytes there are no valid frame", which,
+        survey.header->generation, gap.bytes);
+  }
+  static const char* WhatIsWrong(const ZoneSurvey::Gap& gap) {
+    return gap.unreadable ? "can't be read" : "are no valid frame";
+  }
+
+  void Gap(const ZoneSurvey& survey, const ZoneSurvey::Gap& gap) {
+    if (gap.inside) return Add(Severity::kError, survey, gap.at, Inside(survey, gap));
     if (gap.IsUnwritten()) return;  // the zone was finished before it was full
-    const std::string what = gap.unreadable ? "can't be read" : "are no valid frame";
+    const char* const what = WhatIsWrong(gap);
     if (survey.header->generation > generation_) {
       return Add(Severity::kError, survey, gap.at,
                  fmt::format(

@@ -99,6 +99,9 @@ class ScrubTest : public VolumeTest {
           ASSERT_EQ(header.magic, kFrameMagic);
           generation = header.file_offset;
           if (adding && generation == newest) AddFrame(info.start + at, header);
+          if (adding && generation != newest) {
+            superseded_.push_back({"superseded frame", info.start + at + 25, ""});
+          }
           at += header.BytesOnDevice(kBlock);
         }
         newest = std::max(newest, generation);
@@ -142,6 +145,7 @@ class ScrubTest : public VolumeTest {
   BitRot rot_{*device_};
   std::vector<ZoneId> metadata_zones_;
   std::vector<Target> targets_;
+  std::vector<Target> superseded_;  // frames that only a repair would go back to
   std::map<FrameKind, int> kinds_;
 };
 
@@ -182,6 +186,23 @@ TEST_F(ScrubTest, AFlippedBitIsFoundWhereverItIsAndItsZoneAndFileAreNamed) {
       EXPECT_LE(finding.offset->value, target.place.value) << where;
     }
   }
+}
+
+TEST_F(ScrubTest, ADamagedFrameOfTheSupersededGenerationIsToldAndNoError) {
+  Fill();
+  ASSERT_GT(superseded_.size(), 3u);
+  std::map<Severity, int> found;
+  for (const Target& target : superseded_) {
+    rot_.Heal();
+    rot_.Flip(target.place);
+    const auto report = ScrubVolume(rot_, {});
+    ASSERT_TRUE(IsOk(report));
+    EXPECT_TRUE(report->clean()) << Sentences(*report);
+    ASSERT_EQ(report->findings.size(), 1u) << target.place.value << Sentences(*report);
+    EXPECT_EQ(report->findings[0].zone, device_->geometry().ZoneOf(target.place));
+    ++found[report->findings[0].severity];
+  }
+  EXPECT_EQ(found[Severity::kNote], 1) << "only the last frame of a zone may be one that was cut off";
 }
 
 TEST_F(ScrubTest, AllThatIsDamagedIsReportedNotOnlyTheFirst) {
