@@ -18,8 +18,9 @@ class RepairCrash : public testing::TestWithParam<Damage> {
         ASSERT_TRUE(found.contains(path) && found.at(path) == content) << path;
         continue;
       }
+      // Not by find(): it takes a memchr a byte, of which each is the whole rest for the thread sanitizer.
       const bool rescued = std::ranges::any_of(
-          found, [&](const auto& file) { return file.second.find(content) != std::string::npos; });
+          found, [&](const auto& file) { return !std::ranges::search(file.second, content).empty(); });
       ASSERT_TRUE(rescued) << path;
     }
   }

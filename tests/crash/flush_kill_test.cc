@@ -194,7 +194,7 @@ TEST_F(FlushKill, EveryFlushedByteSurvivesHundredsOfKills) {
   const char* const seed_text = std::getenv("ZENFS_TEST_SEED");
   const std::uint64_t seed = seed_text != nullptr ? std::strtoull(seed_text, nullptr, 10) : RandomSeed();
   Random random(seed);
-  const int kills = FullRun() ? kKills * 40 : kKills;
+  const int kills = FullRun() ? kKills * 10 : kKills;
   for (int number = 0; number < kills; ++number) {
     SCOPED_TRACE("kill " + std::to_string(number) + ", ZENFS_TEST_SEED=" + std::to_string(seed));
     WorkAndDie(random);

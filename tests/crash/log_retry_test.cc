@@ -56,7 +56,7 @@ class LogRetry : public testing::Test {
   }
   void Verify(const std::string& shape, const CutOperation& operation) {
     const SubsetCount count =
-        VerifyEverySubset(ShapeNamed(shape).geometry, operation, FullRun() ? ImagesOfACut() : 300);
+        VerifyEverySubset(ShapeNamed(shape).geometry, operation, FullRun() ? 5'000 : 300);
     EXPECT_EQ(count.error, "");
     EXPECT_GT(count.cuts, 4u);
     std::cout << operation.name << ": " << count.ToString() << "\n";

@@ -22,11 +22,11 @@ TEST_P(RecoveryCrash, ASecondCrashLosesNothingMore) {
     WorkloadRun whole = RunWorkload(GetParam().geometry, workload.work, UINT64_MAX);
     ASSERT_FALSE(whole.over()) << whole.WhyOver();
     const std::uint64_t total = whole.device->commands();
-    const std::uint64_t cuts = FullRun() ? 100 : 3;
+    const std::uint64_t cuts = FullRun() ? 30 : 3;
     for (std::uint64_t i = 1; i <= cuts; ++i) {
       WorkloadRun run = RunWorkload(GetParam().geometry, workload.work, total * i / (cuts + 1));
       if (run.client == nullptr) continue;
-      for (const LossPolicy loss : Losses(i, FullRun() ? 3 : 1)) {
+      for (const LossPolicy loss : Losses(i, FullRun() ? 2 : 1)) {
         const bool only_process = loss.kind == LossPolicy::Kind::kKeepAll;
         const auto first = run.device->Image(loss);
         const std::uint64_t commands = CommandsOfMount(*first);
