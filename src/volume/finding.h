@@ -26,8 +26,13 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
+// nullptr: there is none.
+[[nodiscard]] inline const Finding* FirstError(const std::vector<Finding>& findings) {
+  const auto it = std::ranges::find(findings, Severity::kError, &Finding::severity);
+  return it == findings.end() ? nullptr : &*it;
+}
 [[nodiscard]] inline bool HasError(const std::vector<Finding>& findings) {
-  return std::ranges::find(findings, Severity::kError, &Finding::severity) != findings.end();
+  return FirstError(findings) != nullptr;
 }
 
 }  // namespace zenfs

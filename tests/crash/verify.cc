@@ -92,19 +92,15 @@ Status Mkfs(ZonedDevice& device) {
 std::string FirstCheckError(ZonedDevice& image) {
   const auto report = CheckVolume(image, {.read_data = true, .progress = {}});
   if (!report) return report.error().ToString();
-  for (const Finding& finding : report->findings) {
-    if (finding.severity == Severity::kError) return finding.text;
-  }
-  return {};
+  const Finding* const error = FirstError(report->findings);
+  return error == nullptr ? "" : error->text;
 }
 
 std::string FirstScrubError(ZonedDevice& image) {
   const auto report = ScrubVolume(image, {});
   if (!report) return report.error().ToString();
-  for (const Finding& finding : report->findings) {
-    if (finding.severity == Severity::kError) return finding.text;
-  }
-  return {};
+  const Finding* const error = FirstError(report->findings);
+  return error == nullptr ? "" : error->text;
 }
 
 std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<const Model*>& models) {

@@ -62,8 +62,8 @@ MountOptions ImageMountOptions() {
 std::string FirstDamage(ZonedDevice& device, bool read_data) {
   const auto report = CheckVolume(device, {.read_data = read_data, .progress = {}});
   if (!report) return report.error().ToString();
-  const auto error = std::ranges::find(report->findings, Severity::kError, &Finding::severity);
-  return error == report->findings.end() ? "" : error->text;
+  const Finding* const error = FirstError(report->findings);
+  return error == nullptr ? "" : error->text;
 }
 
 }  // namespace zenfs
