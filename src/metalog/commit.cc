@@ -23,8 +23,9 @@ constexpr int kGatherFraction = 4;
 constexpr std::chrono::seconds kSlotWait{30};
 constexpr std::chrono::milliseconds kBusyPause{5};
 
-// Of a write: the zone was full, read-only or offline before it, so that only another zone is needed.
-bool TookNothing(Code code) {
+// Of a write: the zone takes none any more, another one will. What the zone has of this one is not known: it may have
+// ended with it. So it is written again only when a roll has left the zone behind.
+bool NeedsAnotherZone(Code code) {
   return code == Code::kZoneFull || code == Code::kReadOnly || code == Code::kNotFound;
 }
 
@@ -228,7 +229,7 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
   if (!roll_running_) StartRoll(0);
   SyncPoint::Reach("metalog:fenced");  // with the lock held
   const Status rolled = AwaitRoll();
-  if (rolled && TookNothing(error.code()) && batch.members.front()->tries < kMaxTries) {
+  if (rolled && NeedsAnotherZone(error.code()) && batch.members.front()->tries < kMaxTries) {
     for (auto member = batch.members.rbegin(); member != batch.members.rend(); ++member) {
       ++(*member)->tries;
       queue_.push_front(*member);

@@ -88,10 +88,11 @@ class Metalog {
   // Where rolls and what is written are counted from now on. Set once, before the first Commit. Not owned.
   virtual void SetMetrics(Metrics* metrics) = 0;
 
-  // Errors: kIo for data that a failed flush may have lost (nothing was written); any device error, after which the outcome is known to be "not committed" because the log has
-  // moved to another zone without it; kUnknownOutcome when that was impossible too, and from then on
-  // kReadOnly for every call; kNoSpace when the state would no longer fit the metadata zones; kShutdown after
-  // Stop.
+  // Errors: kIo for data that a failed flush may have lost (nothing was written), and for whatever the device answered,
+  // after which the outcome is known to be "not committed" because the log has moved to another zone without it (zones
+  // that end, turn read-only or go offline are left for others first); kBusy when the device's limits leave no zone to
+  // write to; kUnknownOutcome when moving on was impossible too, and from then on kReadOnly for every call; kNoSpace
+  // when the state would no longer fit the metadata zones; kShutdown after Stop.
   [[nodiscard]] virtual Status Commit(std::vector<Edit> edits, CommitOptions options = {}) = 0;
 
   // Rolls now and waits for it. For tests and for a mount that found a torn tail.

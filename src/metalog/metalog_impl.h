@@ -62,7 +62,7 @@ class MetalogImpl final : public Metalog {
     bool flush_data_first = false;
     std::uint64_t failed_flushes = CommitOptions::kAnyFlushes;
     std::uint64_t growth = 0;  // counted in unapplied_growth_
-    int tries = 0;             // device writes that ended in kZoneFull
+    int tries = 0;             // device writes that only needed another zone
     bool done = false;
     Status result;
     CondVar wake;

@@ -23,9 +23,8 @@ struct LogRules {
 
 // - A file whose last bytes are lost ends before them, so that no mount names them again: nothing else is lost by that.
 //   One that lost bytes in its middle stays as it is, and is named: cutting it would lose what is behind.
-// - Frames of a later epoch than the draft's, and all ids and epochs seen, move its counters, so that no frame can come
-//   back to life.
-// - Where commits are lost, frames of unknown files become files in /lost+found, which may be files that were deleted.
+// - All ids seen move the draft's counter. Where commits are lost, frames of a later epoch move its epoch, so that no frame
+//   can come back to life, and frames of unknown files become files in /lost+found, which may be files that were deleted.
 // Appends a sentence for each change to `steps`, and for each loss that stays to `losses`.
 void MendLogs(StateDraft& draft, const LogRules& rules, std::vector<std::string>& steps,
               std::vector<std::string>& losses);

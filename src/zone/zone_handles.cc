@@ -134,6 +134,8 @@ Result<ZoneWriter::Placed> ZoneManager::Write(ZoneWriter& writer, std::span<cons
     code = pool_.WriteFailed(writer.zone_, written.error().code(), info, SteadyNow());
     Announce();
   }
+  // Of a write that is in order, as was looked at above: the zone's write pointer stands elsewhere than it should.
+  if (code == Code::kInvalidArgument) code = Code::kIo;
   return Fail(Error(code,
                     fmt::format("writing {} bytes to zone {} at device offset {}: {}", length,
                                 writer.zone_.value, place.value, written.error().text()),
