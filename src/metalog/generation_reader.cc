@@ -93,6 +93,10 @@ Status GenerationReader::ReadZone(const MetazoneHead& head) {
 }
 
 Status GenerationReader::Carry(const ParsedFrame& frame) {
+  if (frame.header.kind != FrameKind::kCommit && frame.header.sequence != out_.sequence) {
+    return Fail(Corrupt(fmt::format("it claims to stand behind commit {}, but stands behind commit {}",
+                                    frame.header.sequence, out_.sequence)));
+  }
   switch (frame.header.kind) {
     case FrameKind::kSnapshot: {
       const auto edits = DecodeEdits(frame.payload);

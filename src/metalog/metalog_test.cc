@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "metalog/generation_writer.h"
+#include "metalog/log_survey.h"
 #include "metalog/metalog_test_util.h"
+#include "metalog/replay.h"
 #include "testing/edit_walk.h"
 
 namespace zenfs {
@@ -107,6 +110,33 @@ TEST_F(MetalogTest, UnknownReadOnlyFeatureForbidsWriting) {
   const auto log = Metalog::Open(*device_, newer);
   ASSERT_FALSE(log);
   EXPECT_EQ(log.error().code(), Code::kReadOnly);
+}
+
+// What reads the log for a mount and what surveys it for a check are of one mind about which frames there are.
+TEST_F(MetalogTest, AFrameThatStandsBehindOtherCommitsThanItClaimsIsDamage) {
+  const Superblock volume = superblock();
+  for (const FrameKind kind : {FrameKind::kSnapshot, FrameKind::kRollBegin}) {
+    ZENFS_ASSERT_OK(Formatted(*device_, kZones));
+    auto found = Replay(*device_, volume);
+    ASSERT_TRUE(found) << found.error().ToString();
+    Metazones zones(*device_, volume);
+    GenerationWriter writer(*device_, volume, zones,
+                            GenerationWriter::Resume{.generation = found->generation,
+                                                     .salt = found->salt,
+                                                     .chain = found->chain,
+                                                     .capacity = found->capacity,
+                                                     .position = found->position,
+                                                     .ordinal = found->frames});
+    const std::string nothing(1, '\0');  // a list of no edits
+    ZENFS_ASSERT_OK(writer.Write(kind, nothing, kNumbersEnd, kNumbersEnd));
+    const auto log = Metalog::Open(*device_, volume);
+    ASSERT_FALSE(log);
+    EXPECT_EQ(log.error().code(), Code::kCorruption);
+    EXPECT_THAT(log.error().text(), HasSubstr("it claims to stand behind commit 9223372036854775808"));
+    const auto survey = SurveyLog(*device_, volume);
+    ASSERT_TRUE(survey) << survey.error().ToString();
+    EXPECT_EQ(survey->flaws.size(), 1u);
+  }
 }
 
 // D8 of docs/failures.md.
