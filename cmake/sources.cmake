@@ -173,6 +173,7 @@ set(ZENFS_TESTS_file
 )
 
 set(ZENFS_SOURCES_wal
+  wal/epoch_witness.cc
   wal/frame_index.cc
   wal/framed_file.cc
   wal/framed_file_read.cc

@@ -73,6 +73,9 @@ static_assert(offsetof(FrameHeader, stable_sequence) == 56);
 // No writer comes to such a sequence, ordinal, generation or offset: one that is read was never written, whatever its
 // checksum says. Below it, one more always fits 64 bits.
 inline constexpr std::uint64_t kNumbersEnd = std::uint64_t{1} << 63;
+// What is not known from elsewhere is believed, and counted on from, only below this: what comes behind it is then possible,
+// too.
+inline constexpr std::uint64_t kCredibleEnd = kNumbersEnd / 2;
 
 // What ties a frame to one life of one zone of one volume.
 struct FrameSeed {

@@ -146,7 +146,7 @@ class Mender {
     std::erase_if(file.windows, [&](const LogWindow& window) {
       const bool possible = window.first_sequence > sequence &&
                             window.last_sequence >= window.first_sequence && window.end >= end &&
-                            window.epoch >= epoch && window.epoch < kNumbersEnd;
+                            window.epoch >= epoch && window.epoch < kCredibleEnd;
       if (possible) {
         sequence = window.last_sequence;
         epoch = window.epoch;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "repair/mend_names.h"
+#include "volume/places.h"
 #include "wal/log_replay.h"
 #include "wal/log_scan.h"
 
@@ -17,21 +18,16 @@ using Frames = std::vector<ScannedFrame>;
 
 class LogMender {
  public:
-  LogMender(StateDraft& draft, const LogRules& rules, std::vector<std::string>& steps,
+  LogMender(StateDraft& draft, LogFrames frames, const LogRules& rules, std::vector<std::string>& steps,
             std::vector<std::string>& losses)
-      : draft_(draft), rules_(rules), steps_(steps), losses_(losses) {}
+      : draft_(draft), frames_(std::move(frames.of)), rules_(rules), steps_(steps), losses_(losses) {}
 
   void Run() {
-    for (const auto& [id, zone] : draft_.log_zones) {
-      ScanLogZone(rules_.device, rules_.seed, zone, rules_.report[id.value], [&](const ScannedFrame& frame) {
-        if (IsPossible(frame)) frames_[FileId(frame.owner)].push_back(frame);
-      });
-    }
     std::set<std::uint64_t> later_epochs;
     for (const auto& [owner, frames] : frames_) {
       draft_.next_id = std::max(draft_.next_id, owner.value + 1);
       for (const ScannedFrame& frame : frames) {
-        if (rules_.commits_are_lost && frame.epoch > draft_.epoch) later_epochs.insert(frame.epoch);
+        if (frame.epoch > draft_.epoch) later_epochs.insert(frame.epoch);
       }
     }
     for (const auto& [id, file] : draft_.files) {
@@ -166,17 +162,31 @@ class LogMender {
   }
 
   StateDraft& draft_;
+  std::map<FileId, Frames> frames_;
   const LogRules& rules_;
   std::vector<std::string>& steps_;
   std::vector<std::string>& losses_;
-  std::map<FileId, Frames> frames_;
 };
 
 }  // namespace
 
-void MendLogs(StateDraft& draft, const LogRules& rules, std::vector<std::string>& steps,
+LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Superblock& superblock,
+                   std::span<const ZoneInfo> report) {
+  LogFrames frames;
+  for (const auto& [id, zone] : draft.log_zones) {
+    if (!CanBeLogZone(id, report, superblock.metadata_zones)) continue;
+    ScanLogZone(device, superblock.seed, zone, report[id.value], [&](const ScannedFrame& frame) {
+      if (!IsCredible(frame)) return;
+      frames.witness.See(frame);
+      frames.of[FileId(frame.owner)].push_back(frame);
+    });
+  }
+  return frames;
+}
+
+void MendLogs(StateDraft& draft, LogFrames frames, const LogRules& rules, std::vector<std::string>& steps,
               std::vector<std::string>& losses) {
-  LogMender(draft, rules, steps, losses).Run();
+  LogMender(draft, std::move(frames), rules, steps, losses).Run();
 }
 
 }  // namespace zenfs

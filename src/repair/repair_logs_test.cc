@@ -1,4 +1,5 @@
 // Logs of volumes that lost commits: what frames tell is taken, and nothing else.
+#include "device/read_only_view.h"
 #include "repair/repair.h"
 #include "repair/repair_test_rig.h"
 
@@ -19,6 +20,22 @@ class RepairLogsTest : public testing::Test {
     MustRepair(rig_.device(), directory_);
     EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
     EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
+  }
+
+  void ExpectOnlyARepairAllowsWriting(const std::string& why) {
+    const auto refused = Volume::Mount(Borrow(rig_.device()), {});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code(), Code::kCorruption);
+    EXPECT_THAT(refused.error().text(), HasSubstr(why));
+    EXPECT_TRUE(IsOk(Volume::Mount(MakeReadOnlyView(rig_.device()), {})));
+    const auto report = CheckVolume(rig_.device(), {});
+    ASSERT_TRUE(IsOk(report));
+    EXPECT_THAT(report->findings, Contains(testing::Field(&Finding::text, HasSubstr(why))));
+    EXPECT_FALSE(report->clean());
+    MustRepair(rig_.device(), directory_);
+    EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
+    EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
+    rig_.Session([](Volume&) {});
   }
 
   RepairRig rig_;
@@ -71,8 +88,9 @@ TEST_F(RepairLogsTest, WhatARepairCannotBringBackIsAmongItsLosses) {
     for (const Finding& finding : report->findings) {
       if (finding.severity != Severity::kError) continue;
       rescued = rescued || finding.text.find("lost+found") != std::string::npos;
-      EXPECT_THAT(plan->losses, Contains(HasSubstr(finding.text.substr(finding.text.find(": bytes")))))
-          << finding.text;
+      const std::size_t what = finding.text.find(": bytes");
+      ASSERT_NE(what, std::string::npos) << finding.text;
+      EXPECT_THAT(plan->losses, Contains(HasSubstr(finding.text.substr(what)))) << finding.text;
     }
   }
   EXPECT_TRUE(rescued);
@@ -91,14 +109,42 @@ TEST_F(RepairLogsTest, WhatIsRescuedEndsWhereItsBytesDo) {
   ExpectALostCommitIsMended();
 }
 
-// An epoch is durable before its first frame, so a frame of another than those known was not written by a mount.
-TEST_F(RepairLogsTest, WhereNoCommitIsLostNoLogIsSealedForAFrameOfALaterEpoch) {
+// An epoch is durable before its first frame: one of another than those known tells of commits that are gone, whether the
+// metadata log looks sound or not.
+TEST_F(RepairLogsTest, AFrameOfALaterEpochThanTheMetadataLogKnowsForbidsWritingUntilARepair) {
   std::uint64_t owner = 0;
   rig_.Session([&](Volume& volume) { owner = volume.Stat("/db/20.log")->id.value; });
   rig_.WriteFrame({.payload_bytes = 10, .owner = owner, .sequence = 100, .epoch = 1000});
+  ExpectOnlyARepairAllowsWriting("mount epoch 1000");
+  EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
+}
+
+// The last commit of a metadata log can't be told from one that a loss of power cut off, but by what came of it.
+TEST_F(RepairLogsTest, ALastCommitWhoseEpochWroteIsMissedAndWhatWasSyncedInItComesBack) {
+  const std::string path = "/db/20.log";
+  rig_.SessionThatDies([&](Volume& volume) {
+    auto file = volume.OpenForAppend(path, false);
+    ASSERT_TRUE(IsOk(file));
+    ASSERT_TRUE(IsOk((*file)->Append(AsBytes(std::string_view("synced later")))));
+    ASSERT_TRUE(IsOk((*file)->Sync()));
+  });
+  const SurveyedFrame last = rig_.Survey().generations.back().frames.back();
+  ASSERT_EQ(last.kind, FrameKind::kCommit);
+  rig_.Flip(last);
+  ExpectOnlyARepairAllowsWriting("the one that began that epoch among them");
+  Files files = rig_.files();
+  files[path] += "synced later";
+  EXPECT_EQ(RepairRig::ReadAll(rig_.device()), files);
+}
+
+// From numbers that high none would be left to count on.
+TEST_F(RepairLogsTest, NothingIsConcludedFromANumberBehindWhichFewAreLeft) {
+  std::uint64_t owner = 0;
+  rig_.Session([&](Volume& volume) { owner = volume.Stat("/db/20.log")->id.value; });
+  rig_.WriteFrame({.payload_bytes = 10, .owner = owner, .sequence = 100, .epoch = kNumbersEnd - 1});
   EXPECT_TRUE(PlanRepair(rig_.device())->nothing_to_do());
-  rig_.Flip(rig_.Survey().generations.back().frames.back().zone, 100);  // a copy of the superblock
-  MustRepair(rig_.device(), directory_);
+  EXPECT_TRUE(CheckVolume(rig_.device(), {})->clean());
+  rig_.Session([&](Volume& volume) { rig_.Put(volume, "/db/40.log", "after"); });
   EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
 }
 

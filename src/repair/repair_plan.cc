@@ -111,6 +111,8 @@ class Planner {
                            device_.Report(ZoneId(0), geometry.zone_count));
     ZENFS_ASSIGN_OR_RETURN(const SlotPlan slots, PlanSlots(geometry));
     const std::vector<ZoneId>& metadata_zones = plan_.superblock.metadata_zones;
+    LogFrames frames = ScanLogs(draft_, device_, plan_.superblock, report);
+    lossy_ = lossy_ || frames.witness.SawBehind(draft_.epoch);
     if (lossy_) {
       draft_.next_id += kLostNumbers;
       draft_.next_generation += kLostNumbers;
@@ -126,13 +128,8 @@ class Planner {
                  .metadata_zones = metadata_zones,
                  .log_carries_data = slots.log_carries_data},
                 names, plan_.steps);
-    MendLogs(draft_,
-             {.device = device_,
-              .seed = plan_.superblock.seed,
-              .report = report,
-              .names = names,
-              .commits_are_lost = lossy_},
-             plan_.steps, plan_.losses);
+    MendLogs(draft_, std::move(frames), {.names = names, .commits_are_lost = lossy_}, plan_.steps,
+             plan_.losses);
     NameLostExtents(report, names);
     if (lossy_) RescueOrphans(draft_, device_, report, metadata_zones, plan_.steps);
     Result<State> state = draft_.ToState();
@@ -161,6 +158,12 @@ class Planner {
       return flaw.kind == MetadataFlaw::Kind::kOffline || flaw.generation == 0;
     });
     plan_.generation = survey_.HighestGeneration() + 1 + (unread ? kLostGenerations : 0);
+    if (std::max(plan_.sequence, plan_.generation) >= kCredibleEnd) {
+      return Fail(Code::kCorruption,
+                  fmt::format("{}: the metadata log claims to be at generation {} and commit {}, where no "
+                              "writer comes to; restore from a backup",
+                              device_.name(), survey_.HighestGeneration(), plan_.highest_sequence));
+    }
     ZENFS_RETURN_IF_ERROR(KeepASuperblock());
     std::uint64_t room = 0;
     for (const ZoneInfo& zone : survey_.zones) {

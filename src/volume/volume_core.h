@@ -107,7 +107,8 @@ class VolumeCore final : public Volume,
  private:
   // Recovery.
   [[nodiscard]] Status SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, const State& state);
-  std::unordered_map<FileId, ReplayedLog> ReplayLogs(const State& state, std::span<const ZoneInfo> report);
+  [[nodiscard]] Result<std::unordered_map<FileId, ReplayedLog>> ReplayLogs(const State& state,
+                                                                           std::span<const ZoneInfo> report);
   // Append buffers in shared memory: volume_staging.cc.
   [[nodiscard]] Status OpenLeft(const State& state);
   [[nodiscard]] Status BringBack(const State& state, std::unordered_map<FileId, ReplayedLog>& replayed);

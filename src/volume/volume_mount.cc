@@ -19,6 +19,7 @@
 #include "volume/places.h"
 #include "volume/reader_volume.h"
 #include "volume/volume_core.h"
+#include "wal/epoch_witness.h"
 #include "wal/log_extent_sink.h"
 #include "wal/log_scan.h"
 
@@ -71,7 +72,7 @@ Status VolumeCore::Recover() {
   for (const auto& [id, record] : state.files()) {
     for (const Extent& extent : record->extents) zones_->AdoptExtent(extent, record->lifetime);
   }
-  std::unordered_map<FileId, ReplayedLog> replayed = ReplayLogs(state, report);
+  ZENFS_ASSIGN_OR_RETURN(auto replayed, ReplayLogs(state, report));
   {
     MutexLock lock(generation_mutex_);
     next_generation_ = state.next_generation();
@@ -108,17 +109,26 @@ Status VolumeCore::Recover() {
   return {};
 }
 
-std::unordered_map<FileId, ReplayedLog> VolumeCore::ReplayLogs(const State& state,
-                                                               std::span<const ZoneInfo> report) {
+Result<std::unordered_map<FileId, ReplayedLog>> VolumeCore::ReplayLogs(const State& state,
+                                                                       std::span<const ZoneInfo> report) {
+  EpochWitness witness;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames;
   for (const auto& [id, zone] : state.log_zones()) {
     if (report[id.value].condition == ZoneCondition::kOffline) {
       notices_.push_back(OfflineLogText(device_name_, id));
     }
     ScanLogZone(*device_, superblock_.seed, zone, report[id.value], [&](const ScannedFrame& frame) {
+      witness.See(frame);
       const auto record = state.FindFile(FileId(frame.owner));
       if (record != nullptr && record->shape == FileShape::kFramed) frames[record->id].push_back(frame);
     });
+  }
+  if (witness.SawBehind(state.epoch())) {
+    return Fail(
+        Code::kCorruption,
+        fmt::format("{}: {}; zenfs check --repair takes up what the log holds, a read-only mount (?ro) "
+                    "shows the volume without it",
+                    device_name_, witness.Text(state.epoch())));
   }
   std::unordered_map<FileId, ReplayedLog> replayed;
   for (const auto& [id, record] : state.files()) {

@@ -52,6 +52,11 @@ bool IsPossible(const ScannedFrame& frame) {
          std::max({frame.sequence, frame.file_offset, frame.owner, frame.epoch}) < kNumbersEnd;
 }
 
+bool IsCredible(const ScannedFrame& frame) {
+  return IsPossible(frame) &&
+         std::max({frame.sequence, frame.file_offset, frame.owner, frame.epoch}) < kCredibleEnd;
+}
+
 std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
                           const std::function<void(const ScannedFrame&)>& found, std::uint64_t from,
                           const std::function<void(std::uint64_t, const ParsedFrame&)>& passed_over) {

@@ -29,6 +29,8 @@ struct ScannedFrame {
 
 // Whether a writer can have made it. Numbers begin with 1 and say what was durable before.
 [[nodiscard]] bool IsPossible(const ScannedFrame& frame);
+// Whether something may be concluded from it that nothing else says, and counted on from.
+[[nodiscard]] bool IsCredible(const ScannedFrame& frame);
 
 // Log-data frames of `zone`, in the order of their places, handed to `found`; frames of plain data are passed
 // over. `info` is the device's report of the zone. There are no errors: a zone that can't be read has no
