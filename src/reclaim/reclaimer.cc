@@ -13,6 +13,9 @@ constexpr std::chrono::milliseconds kSoon{10};
 constexpr std::chrono::milliseconds kLater{200};
 constexpr std::chrono::milliseconds kLongestPause{50};
 constexpr int kPauseFactor = 3;
+// Whether the source can't be read, or a copy or a commit was refused, an error does not say: the first stays so, and each try
+// writes copies for nothing.
+constexpr int kTriesMax = 3;
 
 }  // namespace
 
@@ -60,7 +63,8 @@ void Reclaimer::Note(ZoneId zone, ReclaimUrgency urgency, const Status& emptied)
     // Trying on would fill the device with copies that nothing points to.
     case Code::kReadOnly:  // nothing can be committed any more
     case Code::kNoSpace: env_.zones->ReclaimFoundNothing(urgency); return;
-    default: failed_.insert(zone);
+    case Code::kCorruption: failed_.insert(zone); return;
+    default: (++tries_[zone] < kTriesMax ? busy_ : failed_).insert(zone);
   }
 }
 

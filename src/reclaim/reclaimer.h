@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "base/thread.h"
@@ -40,8 +41,9 @@ class Reclaimer {
   void Note(ZoneId zone, ReclaimUrgency urgency, const Status& emptied);
 
   const Env env_;
-  std::set<ZoneId> failed_;  // an error that trying again would not change
-  std::set<ZoneId> busy_;    // of the present round
+  std::map<ZoneId, int> tries_;  // that failed
+  std::set<ZoneId> failed_;      // trying again would not change it
+  std::set<ZoneId> busy_;        // of the present round
   std::atomic<bool> urgent_{false};
   Thread thread_;
 };

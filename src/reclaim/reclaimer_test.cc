@@ -95,14 +95,39 @@ TEST_F(ReclaimerTest, AZoneThatDoesNotGetEmptyIsTriedOnce) {
   EXPECT_EQ(calls, kZones - 1);
 }
 
-TEST_F(ReclaimerTest, AZoneThatFailsIsTriedOnce) {
+TEST_F(ReclaimerTest, AZoneThatFailsIsTriedThreeTimes) {
   std::atomic<std::uint32_t> calls = 0;
   RunningReclaimer running(*zones_, [&](ZoneId) -> Status {
     ++calls;
     return Fail(Code::kIo, "unreadable");
   });
   EXPECT_EQ(Acquire(Soon()).error().code(), Code::kNoSpace);
+  EXPECT_EQ(calls, 3 * (kZones - 1));
+}
+
+TEST_F(ReclaimerTest, AZoneThatIsDamagedIsTriedOnce) {
+  std::atomic<std::uint32_t> calls = 0;
+  RunningReclaimer running(*zones_, [&](ZoneId) -> Status {
+    ++calls;
+    return Fail(Code::kCorruption, "not what was written");
+  });
+  EXPECT_EQ(Acquire(Soon()).error().code(), Code::kNoSpace);
   EXPECT_EQ(calls, kZones - 1);
+}
+
+// A commit that met a metadata zone which failed: the next one succeeds.
+TEST_F(ReclaimerTest, AnErrorThatPassesCostsNoZone) {
+  std::atomic<std::uint32_t> calls = 0;
+  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
+    if (++calls <= kZones - 1) return Fail(Code::kIo, "not committed");
+    for (const Extent& extent : live_) {
+      if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
+    }
+    return {};
+  });
+  const auto writer = Acquire(Soon());
+  EXPECT_TRUE(writer) << writer.error().ToString();
+  EXPECT_GE(calls, kZones);
 }
 
 TEST_F(ReclaimerTest, NoRoomForCopiesIsNoSpaceUntilMoreDies) {

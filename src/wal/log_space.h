@@ -170,7 +170,7 @@ class LogSpace {
     LiveFrames live;
     bool closed = false;     // no frame goes here any more
     bool releasing = false;  // somebody is committing its release
-    bool stuck = false;      // holds what can't be read, so it can't be folded in this mount
+    int failed_folds = 0;    // at kFoldsMax it stays as it is in this mount
   };
   // Where the next frame goes. The leader's own, so it is used without the lock.
   struct Cursor {

@@ -17,6 +17,9 @@ constexpr std::uint64_t kFoldLivePercentShort = 75;
 // Zones are treated as short once log zones hold more than this share of the device in dead frames and padding: later
 // there might be no zone left to fold into.
 constexpr std::uint64_t kWastePercentMax = 25;
+// Folds of a zone that may fail: a copy or a commit that was refused may succeed the next time, what can't be read stays
+// unreadable, and each try writes copies for nothing.
+constexpr int kFoldsMax = 3;
 
 }  // namespace
 
@@ -132,7 +135,7 @@ void LogSpace::FoldMostlyDead(std::uint64_t live_percent_max) {
     MutexLock lock(mutex_);
     if (stopping_ || given_up_) return;
     for (const auto& [id, zone] : zones_) {
-      if (!zone.closed || zone.releasing || zone.stuck) continue;
+      if (!zone.closed || zone.releasing || zone.failed_folds >= kFoldsMax) continue;
       const std::uint64_t plain = env_.zones->Zone(id).live;  // where data shares the log's zones
       if (zone.live.device_bytes + plain == 0) continue;
       const std::uint64_t kept = plain + (fold_padding_ ? zone.live.payload : zone.live.device_bytes);
@@ -143,11 +146,12 @@ void LogSpace::FoldMostlyDead(std::uint64_t live_percent_max) {
   for (const ZoneId id : victims) {
     const Status folded = env_.fold(id);
     any = any || folded.has_value();  // a file that can't be folded now stays where it is
-    if (folded || (folded.error().code() != Code::kIo && folded.error().code() != Code::kCorruption))
-      continue;
-    // Not tried again and again: what can't be read now stays unreadable, and each try writes copies for nothing.
+    if (folded) continue;
+    const Code code = folded.error().code();
+    if (code != Code::kIo && code != Code::kCorruption) continue;
     MutexLock lock(mutex_);
-    if (const auto it = zones_.find(id); it != zones_.end()) it->second.stuck = true;
+    const auto it = zones_.find(id);
+    if (it != zones_.end()) it->second.failed_folds += code == Code::kCorruption ? kFoldsMax : 1;
   }
   if (any) ReleaseDead();
 }
