@@ -96,6 +96,7 @@ Status VolumeCore::Recover() {
   metalog_->SetSink(this);
   const bool brings_back = !left_.pieces.empty();
   ZENFS_RETURN_IF_ERROR(BringBack(state, replayed));
+  log_->FinishSpares();
   ZENFS_RETURN_IF_ERROR(SealLogs(replayed, state));
   ForgetLeft();
   metrics_.Set(Value::kEpoch, epoch_);

@@ -16,19 +16,9 @@ LogSpace::LogSpace(Env env) : env_(std::move(env)), block_(env_.device->geometry
 LogSpace::~LogSpace() { Stop(); }
 
 void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
-  std::optional<ZoneId> spare;
-  {
-    MutexLock lock(mutex_);
-    AddAdopted(zone, info);
-    if (env_.device->geometry().max_active != 0) spare = CloseSpare();
-  }
-  // One that can't be finished keeps its slot until it is dead.
-  if (spare) IgnoreError(env_.device->Finish(*spare));
-}
-
-void LogSpace::AddAdopted(const LogZone& zone, const ZoneInfo& info) {
   const std::uint64_t written = info.WrittenBytes();
   const bool writable = info.condition == ZoneCondition::kEmpty || IsActive(info.condition);
+  MutexLock lock(mutex_);
   Zone adopted{.reservation = zone, .capacity = info.capacity, .written = written};
   adopted.closed = !writable || written >= info.capacity;
   // A partly written zone holds an active slot until it is full, so it is filled before an empty one is
@@ -41,19 +31,33 @@ void LogSpace::AddAdopted(const LogZone& zone, const ZoneInfo& info) {
   zones_.insert_or_assign(zone.zone, adopted);
 }
 
-// The one with less room of two partly written zones, which stand in front.
-std::optional<ZoneId> LogSpace::CloseSpare() {
+void LogSpace::FinishSpares() {
+  if (env_.device->geometry().max_active == 0) return;
+  std::vector<ZoneId> spares;
+  {
+    MutexLock lock(mutex_);
+    spares = CloseSpares();
+  }
+  // One that can't be finished keeps its slot until it is dead.
+  for (const ZoneId zone : spares) IgnoreError(env_.device->Finish(zone));
+}
+
+std::vector<ZoneId> LogSpace::CloseSpares() {
   const auto room = [this](ZoneId id) {
     mutex_.AssertHeld();
     const Zone& zone = zones_.at(id);
-    return zone.capacity - zone.written;
+    return zone.written == 0 ? 0 : zone.capacity - zone.written;
   };
-  if (ready_.size() < 2 || zones_.at(ready_[1]).written == 0) return std::nullopt;
-  if (room(ready_[1]) > room(ready_[0])) std::swap(ready_[0], ready_[1]);
-  const ZoneId spare = ready_[1];
-  ready_.erase(ready_.begin() + 1);
-  zones_.at(spare).closed = true;
-  return spare;
+  std::vector<ZoneId> spares;
+  std::ranges::copy_if(ready_, std::back_inserter(spares), [&](ZoneId id) { return room(id) != 0; });
+  std::ranges::sort(spares, std::greater(), room);
+  const bool is_written_on = room_.load() != 0;  // what was brought back went on in another
+  if (!is_written_on && !spares.empty()) spares.erase(spares.begin());
+  for (const ZoneId spare : spares) {
+    std::erase(ready_, spare);
+    zones_.at(spare).closed = true;
+  }
+  return spares;
 }
 
 void LogSpace::Start() {

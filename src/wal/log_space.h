@@ -121,10 +121,11 @@ class LogSpace {
 
   // --- mount, before Start ---
   // Write may be called, but no zone is released: files have not counted yet what is live.
-  // A zone that the metadata reserves. `info` as the device reports it now. Of several that are partly written only the
-  // roomiest is written on where the device limits active zones: each holds a slot, and the log has one. The others are
-  // finished.
+  // A zone that the metadata reserves. `info` as the device reports it now.
   void Adopt(const LogZone& zone, const ZoneInfo& info) EXCLUDES(mutex_);
+  // Of several partly written zones only the roomiest is written on where the device limits active zones: each holds a slot,
+  // and the log has one. The others are finished. Once what a mount brings back is written: it may need their room.
+  void FinishSpares() EXCLUDES(mutex_);
   // All zones with live frames are pinned: for want of space Write may release others from here on.
   void MayRelease() EXCLUDES(mutex_);
   // Releases and folds on the caller's thread if log zones waste much of a device that is nearly full: what kept the
@@ -215,8 +216,7 @@ class LogSpace {
   [[nodiscard]] Status Send(Batch& batch) EXCLUDES(mutex_);
   [[nodiscard]] Status LeaveZone(const Error& error) EXCLUDES(mutex_);
 
-  void AddAdopted(const LogZone& zone, const ZoneInfo& info) REQUIRES(mutex_);
-  std::optional<ZoneId> CloseSpare() REQUIRES(mutex_);
+  std::vector<ZoneId> CloseSpares() REQUIRES(mutex_);
 
   // The background thread's work, in log_space_worker.cc.
   void Work() EXCLUDES(mutex_);

@@ -264,25 +264,55 @@ TEST(LogSpaceTest, PartlyWrittenZoneIsFilledFirstAfterAMount) {
 }
 
 // A zone that failed and could not be finished, and the one that took its place: data would find no slot beside both.
-TEST(LogSpaceTest, OfPartlyWrittenZonesOneStaysActiveAfterAMount) {
-  EmulatorGeometry geometry = TestGeometry(8, kBlocksAZone);
-  geometry.max_open = geometry.max_active = 4;
-  WalRig rig(geometry, 2);
-  rig.Mount();
-  std::set<ZoneId> zones;
-  for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) {
-    rig.device.Inject({.command = Command::kWrite, .times = sequence - 1});
-    rig.device.Inject({.command = Command::kFinish, .times = sequence - 1});
-    TestJob job(5, sequence, sequence * 100, TestText(100, sequence));
-    zones.insert(MustWrite(rig, job).at(0).pin.zone());
+class PartlyWrittenZones : public testing::Test {
+ protected:
+  PartlyWrittenZones() : rig_(Geometry(), 2) {
+    rig_.Mount();
+    for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) {
+      rig_.device.Inject({.command = Command::kWrite, .times = sequence - 1});
+      rig_.device.Inject({.command = Command::kFinish, .times = sequence - 1});
+      TestJob job(5, sequence, sequence * 100, TestText(100, sequence));
+      zones_.insert(MustWrite(rig_, job).at(0).pin.zone());
+    }
+    EXPECT_EQ(zones_.size(), 2U);
+    EXPECT_EQ(Active(), 2);
+    rig_.device.ClearFaults();
   }
-  ASSERT_EQ(zones.size(), 2U);
-  for (const ZoneId zone : zones) ASSERT_TRUE(IsActive(rig.ConditionOf(zone)));
-  rig.device.ClearFaults();
-  rig.Mount(/*start_log=*/false);
-  EXPECT_EQ(std::ranges::count_if(zones, [&](ZoneId zone) { return IsActive(rig.ConditionOf(zone)); }), 1);
+  static EmulatorGeometry Geometry() {
+    EmulatorGeometry geometry = TestGeometry(8, kBlocksAZone);
+    geometry.max_open = geometry.max_active = 4;
+    return geometry;
+  }
+  std::ptrdiff_t Active() {
+    return std::ranges::count_if(zones_, [&](ZoneId zone) { return IsActive(rig_.ConditionOf(zone)); });
+  }
+
+  WalRig rig_;
+  std::set<ZoneId> zones_;
+};
+
+TEST_F(PartlyWrittenZones, OneStaysActiveAfterAMount) {
+  rig_.Mount(/*start_log=*/false);
+  EXPECT_EQ(Active(), 1);
   TestJob next(5, 3, 300, TestText(100, 3));
-  EXPECT_TRUE(zones.contains(MustWrite(rig, next).at(0).pin.zone()));
+  EXPECT_TRUE(zones_.contains(MustWrite(rig_, next).at(0).pin.zone()));
+}
+
+// On a device that is full of logs there is no other zone for it.
+TEST_F(PartlyWrittenZones, AllAreThereForWhatAMountBringsBack) {
+  std::set<ZoneId> used;
+  rig_.bring_back = [&] {
+    rig_.FailReserves(1000);
+    std::uint64_t offset = 300;
+    for (std::uint64_t sequence = 3; used.size() < zones_.size(); ++sequence, offset += kTestBlock) {
+      TestJob job(5, sequence, offset, TestText(kTestBlock, sequence));
+      for (const PlacedFrame& part : MustWrite(rig_, job)) used.insert(part.pin.zone());
+      ASSERT_LT(sequence, 100U);
+    }
+  };
+  rig_.Mount(/*start_log=*/false);
+  EXPECT_EQ(used, zones_);
+  EXPECT_EQ(Active(), 1);
 }
 
 TEST(LogSpaceTest, RandomFramesNeverOverlapAndKeepTheirBytes) {

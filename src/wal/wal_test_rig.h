@@ -84,6 +84,8 @@ class WalRig : public LogReservations {
                                                    .space_wait = std::chrono::seconds(30),
                                                    .fold = fold});
     for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
+    if (bring_back) bring_back();
+    log->FinishSpares();
     ASSERT_TRUE(zones->Start());
     if (start_log) log->Start();
   }
@@ -237,7 +239,8 @@ class WalRig : public LogReservations {
   const Uuid volume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value();
   std::uint32_t reserved_for_log = 0;
   std::uint64_t buffer_bytes = 64 << 10;
-  std::function<Status(ZoneId)> fold;  // set before Mount
+  std::function<Status(ZoneId)> fold;  // set before Mount, as is
+  std::function<void()> bring_back;    // what is written while the files are not there yet
   std::unique_ptr<ZoneManager> zones;
   std::unique_ptr<LogSpace> log;
 
