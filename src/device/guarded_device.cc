@@ -30,7 +30,10 @@ class GuardedDevice final : public ZonedDevice {
             .failed_flushes = failed_flushes_.load(std::memory_order_acquire)};
   }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
-    return device_.Report(first, count);
+    const auto report = [&] { return device_.Report(first, count); };
+    Result<std::vector<ZoneInfo>> zones = report();
+    Repeat(zones, report);
+    return zones;
   }
   Status Read(DeviceOffset offset, ByteSpan into) override {
     return Settle(device_.Read(offset, into), offset, into);
@@ -49,21 +52,29 @@ class GuardedDevice final : public ZonedDevice {
 
   // What comes of a read that has been sent once and ended as `read`.
   Status Settle(Status read, DeviceOffset offset, ByteSpan into) {
-    for (int tried = 1; !read && tried < kReadTries; ++tried) {
-      if (!MayPass(read.error()) || in_vain_.load(std::memory_order_relaxed) >= kGiveUpAfter) break;
-      if (tried + 1 == kReadTries) SleepUntil(SteadyNow() + kReadPause);
+    Repeat(read, [&] {
       repeated_reads_.fetch_add(1, std::memory_order_relaxed);
-      read = device_.Read(offset, into);
-    }
-    if (!read) {
-      in_vain_.fetch_add(1, std::memory_order_relaxed);
-    } else if (in_vain_.load(std::memory_order_relaxed) != 0) {
-      in_vain_.store(0, std::memory_order_relaxed);
-    }
+      return device_.Read(offset, into);
+    });
     return read;
   }
 
  private:
+  // `result`: of the first try, then of the last.
+  template <typename Outcome, typename Again>
+  void Repeat(Outcome& result, const Again& again) {
+    for (int tried = 1; !result && tried < kReadTries; ++tried) {
+      if (!MayPass(result.error()) || in_vain_.load(std::memory_order_relaxed) >= kGiveUpAfter) break;
+      if (tried + 1 == kReadTries) SleepUntil(SteadyNow() + kReadPause);
+      result = again();
+    }
+    if (!result) {
+      in_vain_.fetch_add(1, std::memory_order_relaxed);
+    } else if (in_vain_.load(std::memory_order_relaxed) != 0) {
+      in_vain_.store(0, std::memory_order_relaxed);
+    }
+  }
+
   const std::unique_ptr<ZonedDevice> owned_;  // or null
   ZonedDevice& device_;
   std::atomic<std::uint64_t> repeated_reads_{0};
@@ -75,7 +86,7 @@ class GuardedDevice final : public ZonedDevice {
     // Timed out or refused: for what was written it is the same.
     return Fail(flushed.error().As(Code::kIo));
   }};
-  std::atomic<std::uint32_t> in_vain_{0};  // reads in a row that failed for good
+  std::atomic<std::uint32_t> in_vain_{0};  // reads and reports in a row that failed for good
 };
 
 class GuardedQueue final : public IoQueue {

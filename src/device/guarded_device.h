@@ -1,9 +1,9 @@
 // What every mount puts in front of its device against errors at run time; the one place where a command is repeated.
 //
-// Reads
-//   A read that fails with kIo, kBusy or kUnknownOutcome is sent again, at most kReadTries times in all, with a pause
-//   of kReadPause before the last; one of a queue is repeated by the Reap that delivers it. What a drive means to last
-//   (offline, gone, refused, timed out) is not repeated. After kGiveUpAfter reads in a row have failed for good, each is
+// Reads, and zone reports
+//   One that fails with kIo, kBusy or kUnknownOutcome is sent again, at most kReadTries times in all, with a pause
+//   of kReadPause before the last; a read of a queue is repeated by the Reap that delivers it. What a drive means to last
+//   (offline, gone, refused, timed out) is not repeated. After kGiveUpAfter in a row have failed for good, each is
 //   sent once until one succeeds, so a device that is gone is not asked again and again.
 // Flushes
 //   A flush that failed is never repeated here, and is remembered: the device may have dropped what it could not keep,

@@ -69,6 +69,15 @@ TEST_F(GuardedDeviceTest, DeviceThatFailsEveryReadIsNotAskedAgainAndAgain) {
   EXPECT_TRUE(Read()) << "one that succeeded brings the repeats back";
 }
 
+TEST_F(GuardedDeviceTest, ReportThatFailsOnceIsNotNoticed) {
+  faulty_.Inject({.command = Command::kReport, .times = 1});
+  EXPECT_TRUE(guarded_->Report(ZoneId(0), 1));
+  faulty_.Inject({.command = Command::kReport, .times = FaultyDevice::kForEver});
+  const std::uint64_t before = faulty_.count(Command::kReport);
+  EXPECT_FALSE(guarded_->Report(ZoneId(0), 1));
+  EXPECT_EQ(faulty_.count(Command::kReport), before + 3);
+}
+
 TEST_F(GuardedDeviceTest, ReadOfAQueueIsRepeatedWhenItIsReaped) {
   faulty_.Inject({.command = Command::kRead, .kth = 2, .times = 2});
   const auto queue = guarded_->CreateQueue(2);

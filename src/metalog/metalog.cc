@@ -182,8 +182,9 @@ Status MetalogImpl::BeginWriting() {
         Code::kReadOnly,
         fmt::format("{}: {} and the metadata log cannot be moved to another zone ({}); mount read-only",
                     device_.name(),
-                    superblock_is_there ? "the metadata log ends in a torn frame"
-                                        : "the superblock is damaged where the metadata log stands",
+                    superblock_is_there
+                        ? "the metadata log ends in a torn frame"
+                        : "no copy of the superblock can be read where the metadata log stands",
                     rolled.error().ToString()));
   }
   return {};

@@ -63,26 +63,31 @@ Result<std::uint64_t> Metazones::MakeEmpty(ZoneId zone) {
   return after.front().capacity;
 }
 
-bool Metazones::HoldsSuperblock(ZoneId zone) const {
+std::optional<bool> Metazones::HoldsSuperblock(ZoneId zone) const {
   const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
+  if (!report) return std::nullopt;
   AlignedBuffer buffer(layout_.header_at);
   buffer.Resize(layout_.header_at);
-  if (!report || report->front().WrittenBytes() < buffer.size()) return false;
-  if (!device_.Read(device_.geometry().ZoneStart(zone), buffer.Span())) return false;
+  if (report->front().WrittenBytes() < buffer.size()) return false;
+  if (!device_.Read(device_.geometry().ZoneStart(zone), buffer.Span())) return std::nullopt;
   const Result<Superblock> copy = DecodeSuperblock(buffer.View());
   return copy && *copy == superblock_;
 }
 
 bool Metazones::HoldSuperblock(std::span<const ZoneId> among) const {
-  return std::ranges::any_of(among, [this](ZoneId zone) { return HoldsSuperblock(zone); });
+  return std::ranges::any_of(among, [this](ZoneId zone) { return HoldsSuperblock(zone).value_or(false); });
 }
 
 std::optional<ZoneId> Metazones::LastCopy(std::span<const ZoneId> keep) const {
   if (HoldSuperblock(keep)) return std::nullopt;
+  std::optional<ZoneId> perhaps;
   for (const ZoneId zone : zones_) {
-    if (!Contains(keep, zone) && HoldsSuperblock(zone)) return zone;
+    if (Contains(keep, zone)) continue;
+    const std::optional<bool> holds = HoldsSuperblock(zone);
+    if (holds.value_or(false)) return zone;
+    if (!holds && !perhaps) perhaps = zone;
   }
-  return std::nullopt;
+  return perhaps;
 }
 
 std::optional<ZoneCondition> Metazones::Condition(ZoneId zone) const {

@@ -74,9 +74,10 @@ class Metazones {
  private:
   Trust trust(ZoneId zone) const EXCLUDES(mutex_);
   // The zone outside `keep` that has a valid copy of the superblock, if none of `keep` has one; the first if there are
-  // several.
+  // several. If no other has one, the first of which that can't be told.
   std::optional<ZoneId> LastCopy(std::span<const ZoneId> keep) const;
-  bool HoldsSuperblock(ZoneId zone) const;
+  // Nothing if it can't be told.
+  std::optional<bool> HoldsSuperblock(ZoneId zone) const;
   // Nothing if the device does not tell.
   std::optional<ZoneCondition> Condition(ZoneId zone) const;
   // One of the device's active slots, as far as it can be told.

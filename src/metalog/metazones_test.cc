@@ -9,6 +9,7 @@
 #include "metalog/metalog_test_util.h"
 #include "metalog/probe.h"
 #include "testing/crash_device.h"
+#include "testing/faulty_device.h"
 
 namespace zenfs {
 namespace {
@@ -130,6 +131,20 @@ TEST_P(LastSuperblock, InAReadOnlyZoneLeavesNoRollToBegin) {
     const auto log = Metalog::Open(*device, SuperblockFor(device->geometry(), kZones));
     ASSERT_FALSE(log);
     EXPECT_THAT(log.error().ToString(), ::testing::HasSubstr("cannot be moved to another zone"));
+  }
+}
+
+// Of which nobody knows is kept as one that is known to be there.
+TEST_P(LastSuperblock, OutlivesReportsAndReadsThatFail) {
+  for (const auto command : {FaultyDevice::Command::kReport, FaultyDevice::Command::kRead}) {
+    auto damaged = Rolled(GetParam(), kZones);
+    DamageCurrentCopy(*damaged);
+    FaultyDevice device(std::move(damaged));
+    Metazones zones(device, SuperblockFor(device.geometry(), kZones));
+    device.Inject({.command = command, .times = 1, .zone = ZoneId(0)});
+    zones.ResetAllBut({&kCurrent, 1});
+    device.ClearFaults();
+    EXPECT_TRUE(ProbeSuperblock(device));
   }
 }
 
