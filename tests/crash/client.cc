@@ -157,7 +157,8 @@ void Client::Read(const std::string& path) {
   const ModelFileRef file = failed() ? nullptr : model_.FindLive(path);
   if (file == nullptr || file->live.empty()) return;
   const auto open = volume_->OpenForRead(path);
-  if (!Ok(StatusOf(open), "open " + path + " to read")) return;
+  failed_to_read_ = !Ok(StatusOf(open), "open " + path + " to read");
+  if (failed_to_read_) return;
   std::vector<AlignedBuffer> memory;
   std::vector<ReadRequest> requests;
   std::vector<std::string> expected;
@@ -173,7 +174,8 @@ void Client::Read(const std::string& path) {
     const ReadRequest& request = requests[i];
     const std::string what =
         fmt::format("read {} bytes at {} of {}", expected[i].size(), request.offset, path);
-    if (!Ok(request.status, what)) return;
+    failed_to_read_ = !Ok(request.status, what);
+    if (failed_to_read_) return;
     const std::string_view found = AsText(request.into);
     if (found != expected[i]) error_ = what + ": " + DescribeMismatch(expected[i], std::string(found));
   }

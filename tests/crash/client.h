@@ -27,6 +27,8 @@ class Client {
   const std::string& error() const { return error_; }
   // Of the call that failed; none if it was the test's own comparison that did.
   std::optional<Code> error_code() const { return error_code_; }
+  // Whether that call only reads.
+  bool failed_to_read() const { return failed_to_read_; }
   // The calls that returned, one a line, the last of them at the end.
   std::string History(std::size_t count = 40) const;
   Random& random() { return random_; }
@@ -102,6 +104,7 @@ class Client {
   std::map<std::string, Handle> handles_;
   std::string error_;
   std::optional<Code> error_code_;
+  bool failed_to_read_ = false;
   std::vector<std::string> history_;
 };
 

@@ -7,5 +7,8 @@
 namespace zenfs {
 
 [[nodiscard]] bool MayFailWith(const SimFaults& faults, Code code);
+// A call that only reads.
+[[nodiscard]] bool MayReadFailWith(const SimFaults& faults, Code code);
+[[nodiscard]] bool MayMountFailWith(const SimFaults& faults, Code code);
 
 }  // namespace zenfs

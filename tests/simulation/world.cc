@@ -159,10 +159,15 @@ std::string World::Mount() {
   device_->SetFaults(round_number_ == 0 ? SimFaults() : plan_.faults);
   auto mounted = MountBorrowed(*device_, Options());
   device_->SetFaults({});
-  if (!mounted && plan_.HasFaults()) {
+  if (!mounted && plan_.HasFaults() && MayMountFailWith(plan_.faults, mounted.error().code())) {
     // What a failed flush lost is to be seen: nobody could tell the next mount otherwise.
     if (device_->crash_device().dropped()) Take(device_->crash_device().Image(LossPolicy::KeepAll()));
     mounted = MountBorrowed(*device_, Options());
+    if (!mounted && mounted.error().code() == Code::kNoSpace) {
+      MountOptions without = Options();  // full of logs, as VerifyImage takes it
+      without.discard_unsynced = true;
+      mounted = MountBorrowed(*device_, without);
+    }
   }
   if (!mounted) return "mount: " + mounted.error().ToString();
   volume_ = *std::move(mounted);
@@ -219,9 +224,10 @@ std::string World::WhyClientsEnded() {
     if (!client->failed()) continue;
     if (!client->error_code()) return "wrong bytes: " + client->error();
     if (device_->crash_device().stopped()) continue;
+    const auto may_fail = client->failed_to_read() ? MayReadFailWith : MayFailWith;
     if (client->error_code() == Code::kNoSpace) {
       ++outcome_.out_of_space;
-    } else if (!MayFailWith(plan_.faults, *client->error_code())) {
+    } else if (!may_fail(plan_.faults, *client->error_code())) {
       return fmt::format("a call fails, and nothing was wrong ({}): {}", CodeName(*client->error_code()),
                          client->error());
     }
