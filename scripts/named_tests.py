@@ -51,15 +51,47 @@ def check_rows(page, lines, tests_of, expected, report):
     return rows
 
 
-def tests_of_tree(root):
-    """Suites, tests and `Suite.Test`s of all *_test.cc files, and those files' names."""
+def tests_of(root, pattern):
+    """Suites, tests and `Suite.Test`s of the files that fit the pattern."""
     names = set()
-    for folder in ("src", "tests"):
-        for path in (root / folder).rglob("*_test.cc"):
-            names |= {path.name, str(path.relative_to(root))}
-            for suite, test in re.findall(r"^(?:TEST|TEST_F|TEST_P)\((\w+),\s*(\w+)\)", path.read_text(encoding="utf-8"), re.M):
-                names |= {suite, test, f"{suite}.{test}"}
+    for path in root.glob(pattern):
+        text = path.read_text(encoding="utf-8")
+        for suite, test in re.findall(r"^(?:TEST|TEST_F|TEST_P)\((\w+),\s*(\w+)\)", text, re.M):
+            names |= {suite, test, f"{suite}.{test}"}
     return names
+
+
+def files_by_letter(text):
+    """What the head of docs/faults.md says: `file` (LETTER). A file without a folder stands in that of the one before."""
+    files = {}
+    folder = ""
+    for file, letter in re.findall(r"`([\w/*]+_test\.cc)`\s+\(([A-Z]+)\)", text):
+        if "/" in file:
+            folder = file[:file.rindex("/") + 1]
+        files[letter] = file if "/" in file else folder + file
+    return files
+
+
+def check_segment(root, segment, files, report):
+    """`segment`: LETTER `Test`, `Test`, or `file`: `Test`, or `file`."""
+    named = re.findall(r"`([^`]+)`", segment)
+    letter = re.match(r"\s*([A-Z]+)\b", segment)
+    if letter:
+        if letter[1] not in files:
+            return report(f"the head of the page does not say what {letter[1]} is")
+        pattern = files[letter[1]]
+    elif named and named[0].endswith("_test.cc"):
+        pattern = named.pop(0)
+        if "/" not in pattern:
+            pattern = "**/" + pattern
+        if not any(root.glob(pattern)):
+            return report(f"there is no {pattern}")
+    else:
+        return report(f"it does not say in which file: {segment.strip()}")
+    known = tests_of(root, pattern)
+    for test in named:
+        if test not in known:
+            report(f"{pattern} has no test {test}")
 
 
 def check_faults(root, report):
@@ -67,17 +99,16 @@ def check_faults(root, report):
     page = root / FAULTS
     if not page.exists():
         return
-    known = tests_of_tree(root)
-    for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), 1):
+    text = page.read_text(encoding="utf-8")
+    files = files_by_letter(text)
+    for number, line in enumerate(text.split("\n"), 1):
         cells = line.split("|")[1:-1]
         if len(cells) < 3 or cells[-1].strip() in ("test", "---"):
             continue
-        named = re.findall(r"`([^`]+)`", cells[-1])
-        if not named:
+        if "`" not in cells[-1]:
             report(FAULTS, number, "the row names no test")
-        for test in named:
-            if test not in known:
-                report(FAULTS, number, f"there is no test {test}")
+        for segment in cells[-1].split(";"):
+            check_segment(root, segment, files, lambda what, line=number: report(FAULTS, line, what))
 
 
 def check(root, report):
