@@ -84,6 +84,28 @@ TEST_P(DamagedMetadata, UndoBringsTheMetadataBackBitForBit) {
   EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
 }
 
+// A device lets so many zones be active, and somebody else's may be all of them. Found by the fuzz target repair.
+TEST_P(DamagedMetadata, UndoFindsASlotWhereZonesOfDataHoldThemAll) {
+  const auto before = RepairRig::AllZones(rig_.device());
+  const std::string file = MustRepair(rig_.device(), directory_);
+  for (const ZoneId zone : rig_.superblock().metadata_zones) IgnoreError(rig_.device().Finish(zone));
+  std::vector<ZoneId> opened;
+  const auto report = rig_.device().Report(ZoneId(0), rig_.device().geometry().zone_count);
+  ASSERT_TRUE(IsOk(report));
+  for (const ZoneInfo& zone : *report) {
+    if (zone.condition == ZoneCondition::kEmpty && rig_.device().Open(zone.id)) opened.push_back(zone.id);
+  }
+  ASSERT_FALSE(opened.empty());
+  ASSERT_LT(rig_.device().geometry().max_active, 16U);
+  ASSERT_TRUE(IsOk(UndoRepair(rig_.device(), file)));
+  const auto after = RepairRig::AllZones(rig_.device());
+  for (const ZoneId zone : rig_.superblock().metadata_zones) {
+    EXPECT_EQ(after[zone.value], before[zone.value]) << zone.value;
+  }
+  // Zones of data may be full now.
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(after[i].bytes.starts_with(before[i].bytes));
+}
+
 TEST_P(DamagedMetadata, UndoIsRefusedOnceTheVolumeWasMounted) {
   const std::string file = MustRepair(rig_.device(), directory_);
   rig_.Session([](Volume&) {});

@@ -65,6 +65,20 @@ Status CheckWritableZones(ZonedDevice& device, const MetadataCopy& copy) {
   return {};
 }
 
+// Finishes the active zone of data that has least room; what is in it stays readable. False if there is none.
+bool FreeSlot(ZonedDevice& device, const MetadataCopy& copy) {
+  Result<std::vector<ZoneInfo>> report = device.Report(ZoneId(0), device.geometry().zone_count);
+  if (!report) return false;
+  std::erase_if(*report, [&](const ZoneInfo& zone) {
+    return !IsActive(zone.condition) ||
+           std::ranges::find(copy.zones, zone.id, &CopiedZone::zone) != copy.zones.end();
+  });
+  const auto fullest = std::ranges::max_element(*report, {}, &ZoneInfo::WrittenBytes);
+  return fullest != report->end() && device.Finish(fullest->id);
+}
+
+bool IsBusy(const Status& status) { return !status && status.error().code() == Code::kBusy; }
+
 }  // namespace
 
 Status UndoRepair(ZonedDevice& device, const std::string& file) {
@@ -93,9 +107,12 @@ Status UndoRepair(ZonedDevice& device, const std::string& file) {
     const CopiedZone& zone = order[i].zone;
     if (IsBad(ConditionOf(zone))) continue;
     Status restored = RestoreZone(device, zone, file, order[i].offset);
-    if (!restored && restored.error().code() == Code::kBusy) {
+    if (IsBusy(restored)) {
       // No slot: what the repair left active is finished, and is reset when its turn comes.
       for (std::size_t j = i + 1; j < order.size(); ++j) IgnoreError(device.Finish(order[j].zone.zone));
+      restored = RestoreZone(device, zone, file, order[i].offset);
+    }
+    while (IsBusy(restored) && FreeSlot(device, copy)) {
       restored = RestoreZone(device, zone, file, order[i].offset);
     }
     if (!restored) return Fail(restored.error().With(fmt::format("zone {}", zone.zone.value)));

@@ -126,10 +126,20 @@ class Workout {
 
   void Use(bool whole) {
     auto volume = Volume::Mount(Borrow(device_), ImageMountOptions());
-    if (!volume) return;  // a device may have become too bad for writing
+    if (!volume) return RequireExcuse(volume.error(), "what is repaired can be mounted");
     static_cast<void>(Look(**volume));
     static_cast<void>((*volume)->Unmount().has_value());
     if (whole) RequireClean("what is repaired and used is clean");
+  }
+
+  // Zones may have become too bad for writing, or too few.
+  void RequireExcuse(const Error& error, const std::string& what) {
+    const auto zones = device_.Report(ZoneId(0), device_.geometry().zone_count);
+    const bool all_good =
+        zones && std::ranges::none_of(*zones, [](const ZoneInfo& zone) {
+          return zone.condition == ZoneCondition::kOffline || zone.condition == ZoneCondition::kReadOnly;
+        });
+    Require(!all_good || error.code() == Code::kNoSpace, what + ": " + error.ToString());
   }
 
   void Undo(const Wish& wish, const Superblock& superblock, const ImageDevice::Image& before) {
@@ -138,7 +148,8 @@ class Workout {
       static_cast<void>(UndoRepair(device_, path_).has_value());
       return;
     }
-    if (!UndoRepair(device_, path_)) return;
+    if (const Status undone = UndoRepair(device_, path_); !undone)
+      return RequireExcuse(undone.error(), "a repair can be undone");
     const ImageDevice::Image after = device_.Save();
     for (const ZoneId zone : superblock.metadata_zones)
       CheckSame(before.zones[zone.value], after.zones[zone.value]);
