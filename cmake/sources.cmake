@@ -157,6 +157,7 @@ set(ZENFS_TESTS_metalog
 
 set(ZENFS_SOURCES_file
   file/extent_list.cc
+  file/extent_checksum.cc
   file/extent_reader.cc
   file/file_view.cc
   file/plain_file.cc
@@ -165,6 +166,7 @@ set(ZENFS_SOURCES_file
   file/tail_buffer.cc
 )
 set(ZENFS_TESTS_file
+  file/extent_checksum_test.cc
   file/extent_reader_test.cc
   file/plain_file_checksum_test.cc
   file/plain_file_model_test.cc

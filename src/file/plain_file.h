@@ -13,7 +13,7 @@
 // from its block-aligned offset on.
 //
 // Checksums: the bytes are summed once, as they come and before they are copied; each extent is committed with the CRC
-// of its file bytes. Of an extent that is cut, the part that stays keeps one if what goes is in the tail buffer.
+// of its file bytes. An extent that is cut keeps one, too (extent_checksum.h).
 //
 // Errors are sticky: once a device write has failed for good, or a flush behind it, every later Append, Drain and Close of this
 // file returns that error (rule 10). For want of a zone (kNoSpace, kTimedOut) nothing sticks: the call that

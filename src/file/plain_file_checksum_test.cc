@@ -72,17 +72,30 @@ TEST(PlainFileChecksumTest, RewrittenTailAndTruncationToTheTrueSizeKeepTheSum) {
   EXPECT_EQ(rig.ReadAll(), data);
 }
 
-TEST(PlainFileChecksumTest, TruncationIntoAnExtentLeavesItWithoutSum) {
-  PlainFileRig rig;
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(5 * kTestBlock, 1))));
+TEST(PlainFileChecksumTest, TruncationIntoAnExtentKeepsTheSumOfWhatStays) {
+  for (const bool reopened : {false, true}) {
+    PlainFileRig rig;
+    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(5 * kTestBlock, 1))));
+    ASSERT_TRUE(rig.Sync());
+    if (reopened) rig.Reopen();
+    ASSERT_TRUE(rig.file->Truncate(2 * kTestBlock + 1));
+    ASSERT_TRUE(rig.Sync());
+    ExpectAllSummed(rig);
+    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock, 2))));
+    ASSERT_TRUE(rig.Sync());
+    ExpectAllSummed(rig);
+  }
+}
+
+TEST(PlainFileChecksumTest, AppendThatFailedHalfWayCostsNoSum) {
+  PlainFileRig rig(4, 16);
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock, 1))));
   ASSERT_TRUE(rig.Sync());
-  ASSERT_TRUE(rig.file->Truncate(2 * kTestBlock + 1));
+  EXPECT_EQ(rig.file->Append(AsBytes(Pattern(80 * kTestBlock, 2))).error().code(), Code::kNoSpace);
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 3))));
   ASSERT_TRUE(rig.Sync());
-  EXPECT_EQ(rig.CheckSums().known, 0U);
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock, 2))));
-  ASSERT_TRUE(rig.Sync());
-  EXPECT_TRUE(rig.CheckSums().right);
-  EXPECT_EQ(rig.CheckSums().known, rig.committed_size - 2 * kTestBlock);
+  EXPECT_EQ(rig.committed_size, 3 * kTestBlock + 50);
+  ExpectAllSummed(rig);
 }
 
 TEST(PlainFileChecksumTest, LostCommitDoesNotCostTheSum) {

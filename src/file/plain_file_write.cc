@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/checksum_handoff.h"
+#include "file/extent_checksum.h"
+#include "file/extent_list.h"
 #include "file/plain_file.h"
 
 namespace zenfs {
@@ -228,11 +230,12 @@ void PlainFile::CutDevice(std::uint64_t end) {
   view_.Publish(map_.MakeView());
 }
 
-// Of what remains of the extent that holds `end`, if that can be told without reading.
+// Of what remains of the extent that holds `end`. Only for truncations and appends that failed half way something is
+// read: whatever else cuts an extent has the bytes behind `end` in the tail.
 KnownCrc PlainFile::CrcWhenCut(std::uint64_t end) const {
-  const auto extent = std::ranges::upper_bound(map_.extents(), end, {}, &Extent::end);
+  const auto extent = FindExtent(map_.extents(), end);
   if (extent == map_.extents().end() || extent->file_offset >= end || !extent->crc) return std::nullopt;
-  if (end < TailOffset() || extent->end() > size_) return std::nullopt;
+  if (end < TailOffset()) return CrcOfFront(*env_.device, *extent, end - extent->file_offset);
   const ByteView gone = tail_.View().subspan(end - TailOffset(), extent->end() - end);
   return Crc32cFront(*extent->crc, Crc32c(gone), gone.size());
 }

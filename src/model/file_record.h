@@ -31,7 +31,7 @@ enum class FileShape : std::uint8_t {
 // the block size; an extent never crosses a zone; length need not be a multiple (its last block is padded).
 //
 // `crc` is the CRC-32C of the file bytes, without padding, as they were when they were handed to ZenFS. Not known is
-// legal: of files that a ZenFS without checksums wrote, and of an extent that was cut by a truncation.
+// legal: of files that a ZenFS without checksums wrote, and of an extent that was cut where it could not be read.
 struct Extent {
   std::uint64_t file_offset = 0;
   DeviceOffset place;

@@ -267,14 +267,62 @@ TEST_F(ScrubTest, ATornCopyOfTheSuperblockInARollThatNeverWasIsNoDamage) {
   EXPECT_THAT(report->findings.front().text, HasSubstr("nothing depends on it"));
 }
 
+// As a truncation of what could not be read leaves them.
 TEST_F(ScrubTest, FilesWithoutChecksumsAreReadAndCounted) {
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  auto faulty = std::make_unique<FaultyDevice>(Borrow(*device_));
+  FaultyDevice& faults = *faulty;
+  auto volume = Volume::Mount(std::move(faulty), {});
+  ASSERT_TRUE(IsOk(volume));
+  volume_ = *std::move(volume);
   Put("cut.sst", Text(5 * kBlock, 1));
+  faults.Inject({.command = FaultyDevice::Command::kRead, .times = FaultyDevice::kForEver});
   ASSERT_TRUE(IsOk(volume_->Truncate("cut.sst", 2 * kBlock + 5)));
+  faults.ClearFaults();
   const auto report = ScrubVolume(*device_, {});
   ASSERT_TRUE(IsOk(report));
   EXPECT_TRUE(report->clean());
   EXPECT_EQ(report->extents_without_checksum, 1u);
   EXPECT_EQ(report->bytes_without_checksum, 2 * kBlock + 5u);
+}
+
+// Of a table, and of a log whose bytes were folded into extents.
+TEST_F(ScrubTest, ABitOfWhatATruncationLeftIsMissedNowhere) {
+  Put("cut.sst", Text(500'000, 1));
+  auto log = volume_->Create("cut.log");
+  ASSERT_TRUE(IsOk(log));
+  ASSERT_TRUE(IsOk((*log)->Append(AsBytes(Text(100'000, 2)))));
+  ASSERT_TRUE(IsOk((*log)->Sync()));
+  for (int i = 0; volume_->write_counters().folded == 0; ++i) {
+    ASSERT_LT(i, 500);
+    Put("other.log", Text(300'000, 3));
+  }
+  ASSERT_TRUE(IsOk((*log)->Truncate(2 * kBlock + 5)));
+  ASSERT_TRUE(IsOk((*log)->Close()));
+  log->reset();
+  ASSERT_TRUE(IsOk(volume_->Truncate("cut.sst", 300'001)));
+  const std::string expected = Text(100'000, 2).substr(0, 2 * kBlock + 5);
+  EXPECT_EQ(Get("cut.log"), expected);
+  Remount();
+  EXPECT_EQ(Get("cut.log"), expected);
+  for (const char* path : {"/cut.sst", "/cut.log"}) {
+    const auto layout = volume_->Layout(path);
+    ASSERT_TRUE(IsOk(layout));
+    ASSERT_FALSE(layout->extents.empty()) << path;
+    for (const Extent& extent : layout->extents) {
+      for (const std::uint64_t byte : {std::uint64_t{0}, extent.length - 1}) {
+        rot_.Heal();
+        rot_.Flip(extent.place + byte);
+        const auto report = ScrubVolume(rot_, {});
+        ASSERT_TRUE(IsOk(report));
+        EXPECT_EQ(report->bytes_without_checksum, 0u);
+        EXPECT_NE(ErrorIn(*report, device_->geometry().ZoneOf(extent.place), path), nullptr)
+            << path << ' ' << byte;
+      }
+    }
+  }
+  rot_.Heal();
+  EXPECT_TRUE(ScrubVolume(rot_, {})->clean());
 }
 
 TEST_F(ScrubTest, ReadsNoFasterThanAsked) {

@@ -1,6 +1,7 @@
 // Opening, creating and ending files.
 #include <fmt/format.h>
 
+#include "file/extent_checksum.h"
 #include "volume/volume_core.h"
 #include "volume/volume_handle.h"
 
@@ -242,12 +243,16 @@ Status VolumeCore::TruncateFramed(OpenFile& file, std::uint64_t size) {
   ZENFS_RETURN_IF_ERROR(EnsureCommitted(file));
   // Before the file is reserved: a fold that frees a log zone for these bytes may be waiting for the reservation.
   ZENFS_RETURN_IF_ERROR(file.framed->WriteOut());
+  std::shared_ptr<const FileRecord> record;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         catalog_->Begin([&](const CatalogView&, ReservationKeys& keys) -> Status {
+                         catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            keys.exclusive.push_back(file.id);
+                           record = view.state().FindFile(file.id);
                            return {};
                          }));
-  ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size));
+  const std::optional<Extent> front =
+      record == nullptr ? std::nullopt : FrontOfDivided(*device_, record->extents, size);
+  ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size, front));
   // The frames that stay are now vouched for by a window, so they must not be in the cache only.
   const Status committed =
       file.unlinked

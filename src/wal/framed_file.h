@@ -89,7 +89,9 @@ class FramedFile {
     std::uint64_t failed_flushes =
         0;  // truncate: of the device when the first frame that is not stable was written
   };
-  [[nodiscard]] Result<Rewrite> BeginTruncate(std::uint64_t size) EXCLUDES(mutex_);
+  // `front`: what stays of the committed extent that `size` divides; without it that extent loses its checksum.
+  [[nodiscard]] Result<Rewrite> BeginTruncate(std::uint64_t size, const std::optional<Extent>& front = {})
+      EXCLUDES(mutex_);
   void EndTruncate(const Rewrite& rewrite, bool committed) EXCLUDES(mutex_);
 
   // The part of the file that has to move so that no frame of it is left in `zone`: bytes [from, to), from

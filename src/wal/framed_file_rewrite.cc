@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "wal/framed_file.h"
 
@@ -35,7 +36,8 @@ std::optional<SealLog> FramedFile::SealOfOpenWindow() const {
       .id = id_, .windows = WindowsUpTo(index_.end()), .next_sequence = next_sequence_, .size = index_.end()};
 }
 
-Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size) {
+Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
+                                                      const std::optional<Extent>& front) {
   ZENFS_RETURN_IF_ERROR(WriteOut());
   MutexLock lock(mutex_);
   while (busy_ || folding_) turn_.Wait(mutex_);
@@ -52,7 +54,14 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size) {
   Rewrite rewrite{.end = size, .windows = WindowsUpTo(size), .open_first_sequence = next_sequence_};
   const std::uint64_t failed_flushes = env_.device->errors().failed_flushes;
   rewrite.failed_flushes = index_.end() == stable_end_ ? failed_flushes : unstable_since_;
-  if (size < extents_end_) rewrite.edits.push_back(SetExtents{id_, size, {}, size, WallSeconds()});
+  if (size < extents_end_) {
+    SetExtents cut{id_, size, {}, size, WallSeconds()};
+    if (front) {
+      cut.from_offset = front->file_offset;
+      cut.extents.push_back(*front);
+    }
+    rewrite.edits.push_back(std::move(cut));
+  }
   rewrite.edits.push_back(SealLog{id_, rewrite.windows, next_sequence_, size, WallSeconds()});
   busy_ = true;
   rewriting_ = true;

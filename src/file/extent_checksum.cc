@@ -1,0 +1,40 @@
+#include "file/extent_checksum.h"
+
+#include <algorithm>
+
+#include "base/aligned_buffer.h"
+#include "file/extent_list.h"
+#include "file/extent_reader.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kReadBytes = 256 << 10;  // at a time
+
+}  // namespace
+
+KnownCrc CrcOfFront(ZonedDevice& device, const Extent& extent, std::uint64_t length) {
+  if (!extent.crc || length == extent.length) return extent.crc;
+  const std::uint64_t from = extent.file_offset + length;
+  AlignedBuffer buffer(kReadBytes);
+  std::uint32_t gone = 0;
+  for (std::uint64_t at = from; at < extent.end(); at += buffer.size()) {
+    // Up to a multiple of what is read at a time: from then on in whole blocks, into place.
+    buffer.Resize(std::min(RoundDown(at, kReadBytes) + kReadBytes, extent.end()) - at);
+    if (!ReadExtents(device, std::span(&extent, 1), at, buffer.Span())) return std::nullopt;
+    gone = Crc32c(buffer.View(), gone);
+  }
+  return Crc32cFront(*extent.crc, gone, extent.end() - from);
+}
+
+std::optional<Extent> FrontOfDivided(ZonedDevice& device, std::span<const Extent> extents,
+                                     std::uint64_t end) {
+  const auto divided = FindExtent(extents, end);
+  if (divided == extents.end() || divided->file_offset >= end) return std::nullopt;
+  Extent front = *divided;
+  front.length = end - front.file_offset;
+  front.crc = CrcOfFront(device, *divided, front.length);
+  return front;
+}
+
+}  // namespace zenfs

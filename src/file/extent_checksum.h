@@ -1,0 +1,24 @@
+// The checksum of an extent that is cut.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "device/zoned_device.h"
+#include "model/file_record.h"
+
+namespace zenfs {
+
+// Of the first `length` bytes of `extent`, 0 < length <= extent.length: from the extent's own, and from what the device
+// has behind them, which is read for it. So it fits the bytes that stay exactly if the extent's fitted all of them:
+// damage that a scrub would have found before the cut, it finds behind it. Not known if the extent has no checksum, or
+// if what goes can't be read.
+//
+// Whoever can tell the checksum of what goes without reading, uses Crc32cFront.
+[[nodiscard]] KnownCrc CrcOfFront(ZonedDevice& device, const Extent& extent, std::uint64_t length);
+
+// What stays of the one of `extents` that a cut at file offset `end` divides, with its checksum as above.
+[[nodiscard]] std::optional<Extent> FrontOfDivided(ZonedDevice& device, std::span<const Extent> extents,
+                                                   std::uint64_t end);
+
+}  // namespace zenfs
