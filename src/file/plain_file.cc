@@ -56,6 +56,7 @@ Result<PlainFile::Drained> PlainFile::Drain() {
     if (extent.file_offset < changed_from_ && changed_from_ <= extent.end())
       drained.from_offset = extent.file_offset;
   }
+  if (moved_away_) drained.from_offset = 0;  // the committed extents are divided elsewhere
   drained.extents = ClipExtents(map_.extents(), drained.from_offset, size_);
   drained_ = view_.Get();
   changed_since_drain_ = kUnchanged;
@@ -67,6 +68,7 @@ void PlainFile::MarkCommitted(const Drained& drained) {
   if (!drained.changed) return;
   MutexLock lock(mutex_);
   changed_from_ = changed_since_drain_;
+  moved_away_ = false;
   wrote_since_commit_ = wrote_since_drain_;
   flushes_since_commit_ = flushes_since_drain_;
   drained_.reset();
@@ -80,22 +82,19 @@ void PlainFile::EndWriting() {
   tail_.Shrink();
 }
 
+// Changes that aren't committed may end, cut or continue extents where the moved ones are not divided, and neither list
+// has the checksums of such parts: they are committed first, as a whole.
 bool PlainFile::TryReplaceCommitted(const std::vector<Extent>& extents) {
+  moved_away_ = true;
   if (!mutex_.TryLock()) return false;
-  ReplaceCommitted(extents);
-  mutex_.Unlock();
-  return true;
-}
-
-void PlainFile::ReplaceCommitted(const std::vector<Extent>& extents) {
-  const std::uint64_t committed = std::min(changed_from_, map_.end());
-  if (ExtentsEnd(extents) < committed) return;  // not this file's state any more
-  std::vector<Extent> all = ClipExtents(extents, 0, committed);
-  for (const Extent& extent : ClipExtents(map_.extents(), committed, map_.end())) {
-    AppendExtent(all, extent, geometry_);
+  const bool unchanged = changed_from_ == kUnchanged;
+  if (unchanged) {
+    map_.Replace(extents);
+    view_.Publish(map_.MakeView());
+    moved_away_ = false;
   }
-  map_.Replace(std::move(all));
-  view_.Publish(map_.MakeView());
+  mutex_.Unlock();
+  return unchanged;
 }
 
 }  // namespace zenfs

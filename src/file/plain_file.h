@@ -103,7 +103,8 @@ class PlainFile {
 
   // After reclaim put extents elsewhere: readers move to the new places with their next read. `extents` is the
   // committed list. Called like a sync, one at a time, with no Drain waiting for its MarkCommitted. False if a writer is
-  // at work, perhaps waiting for space that only reclaim can make: nothing has changed then, to be tried again.
+  // at work, perhaps waiting for space that only reclaim can make, or if something is not committed: the file stays where
+  // it is, in zones that it pins, and what it commits next says so of all of it. To be tried again.
   [[nodiscard]] bool TryReplaceCommitted(const std::vector<Extent>& extents) EXCLUDES(mutex_);
 
  private:
@@ -142,7 +143,6 @@ class PlainFile {
   void SetSize(std::uint64_t size) REQUIRES(mutex_);
   void CutDevice(std::uint64_t end) REQUIRES(mutex_);
   KnownCrc CrcWhenCut(std::uint64_t end) const REQUIRES(mutex_);
-  void ReplaceCommitted(const std::vector<Extent>& extents) REQUIRES(mutex_);
   void NoteChange(std::uint64_t offset) REQUIRES(mutex_);
 
   // plain_file_read.cc
@@ -166,6 +166,8 @@ class PlainFile {
   // block size.
   std::uint64_t changed_from_ GUARDED_BY(mutex_) = kUnchanged;
   std::uint64_t changed_since_drain_ GUARDED_BY(mutex_) = kUnchanged;
+  // The committed extents lie elsewhere than the map says.
+  std::atomic<bool> moved_away_ = false;  // set and read by who may commit, one at a time
   bool wrote_since_commit_ GUARDED_BY(mutex_) = false;
   bool wrote_since_drain_ GUARDED_BY(mutex_) = false;
   // How many flushes of the device had failed before the first such write.

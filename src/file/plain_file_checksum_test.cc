@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "base/aligned_buffer.h"
 #include "file/plain_file_test_rig.h"
 
@@ -107,6 +109,33 @@ TEST(PlainFileChecksumTest, LostCommitDoesNotCostTheSum) {
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock, 3))));
   ASSERT_TRUE(rig.Sync());
   ExpectAllSummed(rig);
+}
+
+// A zone was emptied while the file was opened and changed: the committed extents are divided otherwise than the file's.
+TEST(PlainFileChecksumTest, FileThatChangedWhileItWasMovedKeepsItsSums) {
+  const std::function<Status(PlainFile&)> changes[] = {
+      [](PlainFile& file) { return file.Truncate(2 * kTestBlock + 1); },
+      [](PlainFile& file) { return file.Truncate(5 * kTestBlock); },
+      [](PlainFile& file) { return file.Append(AsBytes(Pattern(20 * kTestBlock, 2))); },
+  };
+  for (const auto& change : changes) {
+    PlainFileRig rig;
+    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(7 * kTestBlock + 9, 1))));
+    ASSERT_TRUE(rig.Sync());
+    ASSERT_TRUE(change(*rig.file));
+    const std::string content = rig.ReadAll();
+    EXPECT_FALSE(rig.file->TryReplaceCommitted(rig.Move(3 * kTestBlock)));
+    EXPECT_EQ(rig.ReadAll(), content);
+    EXPECT_FALSE(rig.Sync(true));
+    ASSERT_TRUE(rig.Sync());
+    ExpectAllSummed(rig);
+    EXPECT_TRUE(rig.file->TryReplaceCommitted(rig.committed));
+    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 3))));
+    ASSERT_TRUE(rig.Sync());
+    ExpectAllSummed(rig);
+    rig.Reopen();
+    EXPECT_EQ(rig.ReadAll(), content + Pattern(50, 3));
+  }
 }
 
 // --- sums that come with the bytes ---

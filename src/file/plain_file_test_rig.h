@@ -52,6 +52,29 @@ class PlainFileRig {
     return {};
   }
 
+  // What reclaim does: the committed bytes elsewhere, in extents that end where `divided` says and at the end. The file
+  // is not told.
+  std::vector<Extent> Move(std::uint64_t divided) {
+    std::vector<Extent> moved;
+    for (const auto& [from, to] : {std::pair{std::uint64_t{0}, divided}, {divided, committed_size}}) {
+      AlignedBuffer bytes(RoundUp(to - from, kTestBlock));
+      bytes.Resize(to - from);
+      EXPECT_TRUE(ReadExtents(zone_rig.device, committed, from, bytes.Span()));
+      const std::uint32_t crc = Crc32c(bytes.View());
+      bytes.PadTo(kTestBlock);
+      const ByteView piece = bytes.View();
+      SinkCursor cursor;
+      const auto placed =
+          zone_rig.sink->Write(cursor, Lifetime::kLong, std::span(&piece, 1), ZoneTestRig::Soon());
+      EXPECT_TRUE(placed && placed->length == piece.size()) << "zones are too small for this test";
+      if (!placed) return committed;
+      moved.push_back({from, placed->place, to - from, crc});
+    }
+    zone_rig.zones->AddLive(moved);
+    zone_rig.zones->RemoveLive(committed);
+    return committed = moved;
+  }
+
   std::string Read(std::uint64_t offset, std::size_t length) const {
     std::string text(length, '?');
     auto got = file->Read(offset, std::as_writable_bytes(std::span(text)));

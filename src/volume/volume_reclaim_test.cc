@@ -1,57 +1,13 @@
 // Space: what is dead is written again, whatever lives beside it; and moving the living changes nothing for anybody.
 #include <fmt/format.h>
 
-#include <atomic>
-#include <map>
-
 #include "base/random.h"
-#include "base/sync_point.h"
-#include "base/thread.h"
 #include "testing/bit_rot.h"
 #include "testing/faulty_device.h"
-#include "testing/noise.h"
-#include "volume/volume_test_util.h"
+#include "volume/volume_reclaim_test_rig.h"
 
 namespace zenfs {
 namespace {
-
-class Reclaim : public VolumeTest {
- protected:
-  explicit Reclaim(const EmulatorGeometry& geometry = SmallGeometry()) : VolumeTest(geometry) {}
-
-  // A file that the test remembers.
-  testing::AssertionResult Write(const std::string& name, std::size_t bytes, Lifetime lifetime) {
-    const std::string content = Noise(bytes, ++seed_);
-    auto file = volume_->Create(name, lifetime);
-    if (!file) return IsOk(file);
-    for (const Status& status : {(*file)->Append(AsBytes(content)), (*file)->Sync(), (*file)->Close()}) {
-      if (!status) return IsOk(status);
-    }
-    files_[name] = content;
-    return testing::AssertionSuccess();
-  }
-  void Delete(const std::string& name) {
-    ASSERT_TRUE(IsOk(volume_->Unlink(name)));
-    files_.erase(name);
-  }
-  void ExpectAllThere() {
-    for (const auto& [name, content] : files_) EXPECT_TRUE(Get(name) == content) << name;
-  }
-  ZoneId FirstZoneOf(const std::string& name) {
-    const auto layout = volume_->Layout(name);
-    EXPECT_TRUE(IsOk(layout));
-    return device_->geometry().ZoneOf(layout->extents.front().place);
-  }
-  // Fills zones with files of which every second one then dies.
-  void MakeHalfDeadZones(int files = 12) {
-    for (int i = 0; i < files; ++i)
-      ASSERT_TRUE(Write(fmt::format("{:02}.sst", i), 300'000, Lifetime::kMedium));
-    for (int i = 0; i < files; i += 2) Delete(fmt::format("{:02}.sst", i));
-  }
-
-  std::uint64_t seed_ = 0;
-  std::map<std::string, std::string> files_;
-};
 
 // S3: a fill, then overwrites with other lifetimes, at more than half live.
 TEST_F(Reclaim, OverwritesGoOnForEverWithTwoThirdsOfTheDeviceLive) {
@@ -217,47 +173,6 @@ TEST_F(Reclaim, MovedFilesKeepTheirChecksums) {
   EXPECT_EQ(before, Crc32c(AsBytes(files_["03.sst"])));
   ASSERT_TRUE(IsOk(volume_->EmptyZone(FirstZoneOf("03.sst"))));
   EXPECT_EQ(sum(), before);
-}
-
-// What happens to the file between its copy and the commit of it wins.
-TEST_F(Reclaim, AFileDeletedWhileItIsCopiedStaysDeleted) {
-  MakeHalfDeadZones();
-  const ZoneId zone = FirstZoneOf("03.sst");
-  bool deleted = false;
-  {
-    SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "reclaim:copied" || deleted) return;
-      deleted = true;
-      for (const auto& [file, content] : std::map(files_)) {
-        if (FirstZoneOf(file) == zone) Delete(file);
-      }
-    });
-    EXPECT_EQ(CodeOf(volume_->EmptyZone(zone)), Code::kBusy);
-  }
-  EXPECT_TRUE(deleted);
-  EXPECT_EQ(CodeOf(volume_->OpenForRead("03.sst")), Code::kNotFound);
-  ExpectAllThere();
-  Remount();
-  ExpectAllThere();
-}
-
-TEST_F(Reclaim, AFileRewrittenWhileItIsCopiedKeepsItsNewContent) {
-  MakeHalfDeadZones();
-  const ZoneId zone = FirstZoneOf("03.sst");
-  bool done = false;
-  {
-    SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "reclaim:copied" || done) return;
-      done = true;
-      ASSERT_TRUE(IsOk(volume_->Truncate("03.sst", 5000)));
-      files_["03.sst"].resize(5000);
-    });
-    IgnoreError(volume_->EmptyZone(zone));
-  }
-  EXPECT_TRUE(done);
-  ExpectAllThere();
-  Remount();
-  ExpectAllThere();
 }
 
 // The folded part of a log lies in extents like a table's.

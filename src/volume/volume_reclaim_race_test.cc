@@ -1,0 +1,85 @@
+// Files that are changed while they are moved.
+#include <map>
+#include <memory>
+
+#include "base/sync_point.h"
+#include "volume/scrub.h"
+#include "volume/volume_reclaim_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+// What happens to the file between its copy and the commit of it wins.
+TEST_F(Reclaim, AFileDeletedWhileItIsCopiedStaysDeleted) {
+  MakeHalfDeadZones();
+  const ZoneId zone = FirstZoneOf("03.sst");
+  bool deleted = false;
+  {
+    SyncPoint::Scope scope([&](std::string_view name) {
+      if (name != "reclaim:copied" || deleted) return;
+      deleted = true;
+      for (const auto& [file, content] : std::map(files_)) {
+        if (FirstZoneOf(file) == zone) Delete(file);
+      }
+    });
+    EXPECT_EQ(CodeOf(volume_->EmptyZone(zone)), Code::kBusy);
+  }
+  EXPECT_TRUE(deleted);
+  EXPECT_EQ(CodeOf(volume_->OpenForRead("03.sst")), Code::kNotFound);
+  ExpectAllThere();
+  Remount();
+  ExpectAllThere();
+}
+
+TEST_F(Reclaim, AFileRewrittenWhileItIsCopiedKeepsItsNewContent) {
+  MakeHalfDeadZones();
+  const ZoneId zone = FirstZoneOf("03.sst");
+  bool done = false;
+  {
+    SyncPoint::Scope scope([&](std::string_view name) {
+      if (name != "reclaim:copied" || done) return;
+      done = true;
+      ASSERT_TRUE(IsOk(volume_->Truncate("03.sst", 5000)));
+      files_["03.sst"].resize(5000);
+    });
+    IgnoreError(volume_->EmptyZone(zone));
+  }
+  EXPECT_TRUE(done);
+  ExpectAllThere();
+  Remount();
+  ExpectAllThere();
+}
+
+TEST_F(Reclaim, AFileCutWhileItsMoveIsCommittedKeepsItsChecksums) {
+  MakeHalfDeadZones();
+  const ZoneId zone = FirstZoneOf("03.sst");
+  std::map<std::string, std::unique_ptr<FileHandle>> writers;
+  for (const auto& [name, content] : files_)
+    if (FirstZoneOf(name) == zone) writers[name] = nullptr;
+  {
+    SyncPoint::Scope scope([&, copied = false](std::string_view point) mutable {
+      copied = copied || point == "reclaim:copied";
+      if (!copied || point != "metalog:write" || writers["03.sst"]) return;
+      for (auto& [name, writer] : writers) {
+        writer = *volume_->OpenForAppend(name, false);
+        ASSERT_TRUE(IsOk(writer->Truncate(5000)));
+        files_[name].resize(5000);
+      }
+    });
+    IgnoreError(volume_->EmptyZone(zone));
+  }
+  ASSERT_TRUE(writers["03.sst"]);
+  ExpectAllThere();
+  for (auto& [name, writer] : writers) ASSERT_TRUE(IsOk(writer->Close()));
+  writers.clear();
+  const auto report = ScrubVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_EQ(report->bytes_without_checksum, 0u);
+  Remount();
+  ExpectAllThere();
+  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  EXPECT_EQ(volume_->Zones()[zone.value].pins, 0u);
+}
+
+}  // namespace
+}  // namespace zenfs
