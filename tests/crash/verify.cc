@@ -96,11 +96,12 @@ std::string FirstCheckError(ZonedDevice& image) {
   return error == nullptr ? "" : error->text;
 }
 
-std::string FirstScrubError(ZonedDevice& image) {
+std::string FirstScrubError(ZonedDevice& image, bool allow_unsummed) {
   const auto report = ScrubVolume(image, {});
   if (!report) return report.error().ToString();
-  const Finding* const error = FirstError(report->findings);
-  return error == nullptr ? "" : error->text;
+  if (const Finding* const error = FirstError(report->findings); error != nullptr) return error->text;
+  if (allow_unsummed || report->bytes_without_checksum == 0) return "";
+  return fmt::format("{} bytes of files have no checksum", report->bytes_without_checksum);
 }
 
 std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<const Model*>& models) {
@@ -138,7 +139,7 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   volume.reset();
   if (const std::string error = FirstCheckError(image); !error.empty())
     return "check after recovery: " + error;
-  if (const std::string error = FirstScrubError(image); !error.empty())
+  if (const std::string error = FirstScrubError(image, options.allow_unsummed); !error.empty())
     return "scrub after recovery: " + error;
   if (std::string why = StillThere(*mounted_only, *found, options, "power lost right after recovery");
       !why.empty())

@@ -27,6 +27,7 @@ struct VerifyOptions {
   MountOptions mount;           // of the first mount
   bool allow_notices = false;   // zones went bad, which a mount may tell of
   bool allow_no_space = false;  // zones went bad or were left early
+  bool allow_unsummed = false;  // reads failed, perhaps of what a truncation cut off
 };
 [[nodiscard]] std::string VerifyImage(CrashDevice& image, CrashKind kind,
                                       const std::vector<const Model*>& models, const VerifyOptions& options);
@@ -37,8 +38,9 @@ struct VerifyOptions {
 
 // What is the first error in `image`, by CheckVolume; empty if there is none.
 [[nodiscard]] std::string FirstCheckError(ZonedDevice& image);
-// The first damage that a scrub finds, or "".
-[[nodiscard]] std::string FirstScrubError(ZonedDevice& image);
+// The first damage that a scrub finds; unless `allow_unsummed`, also that it could not find all, because bytes of files
+// have no checksum. Or "".
+[[nodiscard]] std::string FirstScrubError(ZonedDevice& image, bool allow_unsummed);
 
 // True when the environment asks for every case instead of a sample (ZENFS_FULL=1).
 [[nodiscard]] bool FullRun();

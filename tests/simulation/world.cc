@@ -68,6 +68,12 @@ class World {
   bool MayTell(bool power_was_lost) const {
     return plan_.HasFaults() || (power_was_lost && shared_memory_.has_value());
   }
+  VerifyOptions Allowed(const MountOptions& mount, bool notices) const {
+    return {.mount = mount,
+            .allow_notices = notices,
+            .allow_no_space = plan_.HasFaults(),
+            .allow_unsummed = MayReadFailWith(plan_.faults, Code::kIo)};
+  }
   std::vector<const Model*> Models() const;
   std::string Histories() const;
   void Drop();
@@ -292,9 +298,8 @@ std::string World::Look(LossPolicy loss, const std::string& where) {
   const bool died = NothingIsLost(loss);
   const auto image = device_->crash_device().Image(loss);
   if (shared_memory_) shared_memory_->Replace(left_in_memory_);
-  const std::string why =
-      VerifyImage(*image, died ? CrashKind::kProcessDied : CrashKind::kPowerLost, Models(),
-                  {.mount = Options(), .allow_notices = MayTell(!died), .allow_no_space = plan_.HasFaults()});
+  const std::string why = VerifyImage(*image, died ? CrashKind::kProcessDied : CrashKind::kPowerLost,
+                                      Models(), Allowed(Options(), MayTell(!died)));
   return why.empty() ? why : fmt::format("{}, {}: {}", where, Describe(loss), why);
 }
 
@@ -323,9 +328,7 @@ std::string World::LookAtSharedMemory() {
     }
     shared_memory_->Replace(contents);
     options.discard_unsynced = true;
-    const std::string why =
-        VerifyImage(*image, CrashKind::kPowerLost, Models(),
-                    {.mount = options, .allow_notices = true, .allow_no_space = plan_.HasFaults()});
+    const std::string why = VerifyImage(*image, CrashKind::kPowerLost, Models(), Allowed(options, true));
     if (!why.empty()) return what + ": " + why;
   }
   return {};
@@ -345,9 +348,9 @@ std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& po
     image = image->Image(loss);
     ++outcome_.crashes;
     const auto copy = image->Image(LossPolicy::KeepAll());
-    const std::string why = VerifyImage(
-        *copy, power_was_lost ? CrashKind::kPowerLost : CrashKind::kProcessDied, Models(),
-        {.mount = Options(), .allow_notices = MayTell(power_was_lost), .allow_no_space = plan_.HasFaults()});
+    const std::string why =
+        VerifyImage(*copy, power_was_lost ? CrashKind::kPowerLost : CrashKind::kProcessDied, Models(),
+                    Allowed(Options(), MayTell(power_was_lost)));
     if (!why.empty()) {
       return fmt::format("crash {} of a mount after {} commands, {}: {}", i + 1, stop, Describe(loss), why);
     }
