@@ -159,6 +159,7 @@ set(ZENFS_SOURCES_file
   file/extent_list.cc
   file/extent_checksum.cc
   file/extent_reader.cc
+  file/extent_splice.cc
   file/file_view.cc
   file/plain_file.cc
   file/plain_file_read.cc
@@ -168,6 +169,7 @@ set(ZENFS_SOURCES_file
 set(ZENFS_TESTS_file
   file/extent_checksum_test.cc
   file/extent_reader_test.cc
+  file/extent_splice_test.cc
   file/plain_file_checksum_test.cc
   file/plain_file_model_test.cc
   file/plain_file_test.cc

@@ -28,13 +28,13 @@ std::uint64_t PlainFile::size() const { return published_size_.load(std::memory_
 
 bool PlainFile::dirty() const {
   MutexLock lock(mutex_);
-  return !Clean() || changed_from_ != kUnchanged;
+  return !Clean() || changed_.any();
 }
 
 // What a flush that failed may have taken can't be written again: it is in no memory any more.
 Status PlainFile::CheckFlushes() {
   if (!wrote_since_commit_ || env_.device->errors().failed_flushes == flushes_since_commit_) return {};
-  failed_ = Error(Code::kIo, fmt::format("bytes from {} on: {}", changed_from_, kLostToAFlush));
+  failed_ = Error(Code::kIo, fmt::format("bytes from {} on: {}", changed_.from, kLostToAFlush));
   return Fail(*failed_);
 }
 
@@ -45,21 +45,21 @@ Result<PlainFile::Drained> PlainFile::Drain() {
   if (!Clean()) ZENFS_RETURN_IF_ERROR(WriteFront(tail_.size(), HeldBack(tail_.size())));
   Drained drained;
   drained.size = size_;
-  if (changed_from_ == kUnchanged) return drained;
+  if (!changed_.any()) return drained;
   drained.changed = true;
   drained.wrote_data = wrote_since_commit_;
   drained.failed_flushes = flushes_since_commit_;
-  drained.from_offset = changed_from_;
+  drained.from_offset = changed_.from;
   // From the beginning of the extent that the change goes on with: committed, it is one extent again, however
   // many syncs it took to write it. One that ends at the change may have been cut there; its checksum is new.
   for (const Extent& extent : map_.extents()) {
-    if (extent.file_offset < changed_from_ && changed_from_ <= extent.end())
+    if (extent.file_offset < changed_.from && changed_.from <= extent.end())
       drained.from_offset = extent.file_offset;
   }
   if (moved_away_) drained.from_offset = 0;  // the committed extents are divided elsewhere
   drained.extents = ClipExtents(map_.extents(), drained.from_offset, size_);
   drained_ = view_.Get();
-  changed_since_drain_ = kUnchanged;
+  changed_since_drain_ = {};
   wrote_since_drain_ = false;
   return drained;
 }
@@ -67,7 +67,7 @@ Result<PlainFile::Drained> PlainFile::Drain() {
 void PlainFile::MarkCommitted(const Drained& drained) {
   if (!drained.changed) return;
   MutexLock lock(mutex_);
-  changed_from_ = changed_since_drain_;
+  changed_ = changed_since_drain_;
   moved_away_ = false;
   wrote_since_commit_ = wrote_since_drain_;
   flushes_since_commit_ = flushes_since_drain_;
@@ -82,19 +82,24 @@ void PlainFile::EndWriting() {
   tail_.Shrink();
 }
 
-// Changes that aren't committed may end, cut or continue extents where the moved ones are not divided, and neither list
-// has the checksums of such parts: they are committed first, as a whole.
 bool PlainFile::TryReplaceCommitted(const std::vector<Extent>& extents) {
   moved_away_ = true;
   if (!mutex_.TryLock()) return false;
-  const bool unchanged = changed_from_ == kUnchanged;
-  if (unchanged) {
-    map_.Replace(extents);
-    view_.Publish(map_.MakeView());
-    moved_away_ = false;
-  }
+  ReplaceCommitted(extents);
+  moved_away_ = false;
   mutex_.Unlock();
-  return unchanged;
+  return true;
+}
+
+void PlainFile::ReplaceCommitted(const std::vector<Extent>& extents) {
+  if (changed_.any()) {
+    SplicedExtents spliced = SpliceExtents(extents, map_.extents(), changed_, geometry_);
+    changed_.before = spliced.before;
+    map_.Replace(std::move(spliced.all));
+  } else {
+    map_.Replace(extents);
+  }
+  view_.Publish(map_.MakeView());
 }
 
 }  // namespace zenfs

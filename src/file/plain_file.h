@@ -35,6 +35,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "file/extent_reader.h"
+#include "file/extent_splice.h"
 #include "file/file_view.h"
 #include "file/tail_buffer.h"
 #include "model/file_record.h"
@@ -103,13 +104,11 @@ class PlainFile {
 
   // After reclaim put extents elsewhere: readers move to the new places with their next read. `extents` is the
   // committed list. Called like a sync, one at a time, with no Drain waiting for its MarkCommitted. False if a writer is
-  // at work, perhaps waiting for space that only reclaim can make, or if something is not committed: the file stays where
-  // it is, in zones that it pins, and what it commits next says so of all of it. To be tried again.
+  // at work, perhaps waiting for space that only reclaim can make: the file stays where it is, in zones that it pins, and
+  // what it commits next says so of all of it. To be tried again.
   [[nodiscard]] bool TryReplaceCommitted(const std::vector<Extent>& extents) EXCLUDES(mutex_);
 
  private:
-  static constexpr std::uint64_t kUnchanged = ~std::uint64_t{0};
-
   // plain_file_write.cc
   Status Healthy() const REQUIRES(mutex_);
   Status CheckFlushes() REQUIRES(mutex_);
@@ -143,7 +142,8 @@ class PlainFile {
   void SetSize(std::uint64_t size) REQUIRES(mutex_);
   void CutDevice(std::uint64_t end) REQUIRES(mutex_);
   KnownCrc CrcWhenCut(std::uint64_t end) const REQUIRES(mutex_);
-  void NoteChange(std::uint64_t offset) REQUIRES(mutex_);
+  void ReplaceCommitted(const std::vector<Extent>& extents) REQUIRES(mutex_);
+  void NoteChange() REQUIRES(mutex_);
 
   // plain_file_read.cc
   struct DeviceRead {
@@ -162,10 +162,9 @@ class PlainFile {
   SinkCursor cursor_ GUARDED_BY(mutex_);
   std::optional<Error> failed_ GUARDED_BY(mutex_);
   std::uint64_t size_ GUARDED_BY(mutex_);
-  // From where on the committed extents, and those of the last Drain, differ from the map; multiples of the
-  // block size.
-  std::uint64_t changed_from_ GUARDED_BY(mutex_) = kUnchanged;
-  std::uint64_t changed_since_drain_ GUARDED_BY(mutex_) = kUnchanged;
+  // Where the map begins to differ from the committed extents, and from those of the last Drain.
+  ExtentChange changed_ GUARDED_BY(mutex_);
+  ExtentChange changed_since_drain_ GUARDED_BY(mutex_);
   // The committed extents lie elsewhere than the map says.
   std::atomic<bool> moved_away_ = false;  // set and read by who may commit, one at a time
   bool wrote_since_commit_ GUARDED_BY(mutex_) = false;

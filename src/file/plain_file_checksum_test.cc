@@ -1,6 +1,7 @@
 #include <functional>
 
 #include "base/aligned_buffer.h"
+#include "base/thread.h"
 #include "file/plain_file_test_rig.h"
 
 namespace zenfs {
@@ -124,18 +125,51 @@ TEST(PlainFileChecksumTest, FileThatChangedWhileItWasMovedKeepsItsSums) {
     ASSERT_TRUE(rig.Sync());
     ASSERT_TRUE(change(*rig.file));
     const std::string content = rig.ReadAll();
-    EXPECT_FALSE(rig.file->TryReplaceCommitted(rig.Move(3 * kTestBlock)));
+    EXPECT_TRUE(rig.file->TryReplaceCommitted(rig.Move(3 * kTestBlock)));
     EXPECT_EQ(rig.ReadAll(), content);
     EXPECT_FALSE(rig.Sync(true));
+    EXPECT_TRUE(rig.file->TryReplaceCommitted(rig.Move(kTestBlock)));
     ASSERT_TRUE(rig.Sync());
     ExpectAllSummed(rig);
-    EXPECT_TRUE(rig.file->TryReplaceCommitted(rig.committed));
     ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 3))));
     ASSERT_TRUE(rig.Sync());
     ExpectAllSummed(rig);
     rig.Reopen();
     EXPECT_EQ(rig.ReadAll(), content + Pattern(50, 3));
   }
+}
+
+// Told while its writer waits for space, say: it stays where it is, and what it commits next is divided its own way.
+TEST(PlainFileChecksumTest, FileThatCouldNotBeToldOfItsMoveKeepsItsSums) {
+  class Interrupted final : public ExtentSink {
+   public:
+    Interrupted(std::unique_ptr<ExtentSink> sink, std::function<void()> once)
+        : sink_(std::move(sink)), once_(std::move(once)) {}
+    Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
+                         Deadline deadline) override {
+      if (const auto interrupt = std::exchange(once_, nullptr)) interrupt();
+      return sink_->Write(cursor, lifetime, pieces, deadline);
+    }
+
+   private:
+    std::unique_ptr<ExtentSink> sink_;
+    std::function<void()> once_;
+  };
+  PlainFileRig rig;
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock + 9, 1))));
+  ASSERT_TRUE(rig.Sync());
+  bool told = true;
+  rig.zone_rig.sink = std::make_unique<Interrupted>(std::move(rig.zone_rig.sink), [&] {
+    Thread("mover", [&] { told = rig.file->TryReplaceCommitted(rig.Move(14 * kTestBlock)); }).Join();
+  });
+  rig.Reopen();
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 2))));
+  EXPECT_FALSE(told);
+  EXPECT_FALSE(rig.Sync(true));
+  ASSERT_TRUE(rig.Sync());
+  ExpectAllSummed(rig);
+  EXPECT_TRUE(rig.file->TryReplaceCommitted(rig.committed));
+  EXPECT_EQ(rig.ReadAll(), Pattern(20 * kTestBlock + 9, 1) + Pattern(20 * kTestBlock, 2));
 }
 
 // --- sums that come with the bytes ---

@@ -186,8 +186,8 @@ Status PlainFile::Place(std::uint64_t offset, std::span<const ByteView> pieces, 
     DropFront(rest, placed->length);
   }
   CutDevice(offset);
+  NoteChange();
   for (auto& [extent, pin] : all) map_.Append(extent, std::move(pin));
-  NoteChange(offset);
   view_.Publish(map_.MakeView());
   if (env_.padding != nullptr)
     env_.padding->fetch_add(RoundUp(content, geometry_.block_size) - content, std::memory_order_relaxed);
@@ -226,7 +226,7 @@ void PlainFile::SetSize(std::uint64_t size) {
 void PlainFile::CutDevice(std::uint64_t end) {
   if (map_.end() <= end) return;
   map_.Cut(end, CrcWhenCut(end));
-  NoteChange(RoundDown(end, geometry_.block_size));
+  NoteChange();
   view_.Publish(map_.MakeView());
 }
 
@@ -240,9 +240,16 @@ KnownCrc PlainFile::CrcWhenCut(std::uint64_t end) const {
   return Crc32cFront(*extent->crc, Crc32c(gone), gone.size());
 }
 
-void PlainFile::NoteChange(std::uint64_t offset) {
-  changed_from_ = std::min(changed_from_, offset);
-  changed_since_drain_ = std::min(changed_since_drain_, offset);
+// The map ends where what follows differs from what is committed.
+void PlainFile::NoteChange() {
+  const auto note = [&](ExtentChange& change) {
+    mutex_.AssertHeld();
+    if (map_.end() >= change.from) return;
+    change.from = map_.end();
+    change.before = map_.extents().empty() ? std::nullopt : std::optional(map_.extents().back());
+  };
+  note(changed_);
+  note(changed_since_drain_);
 }
 
 // Reads the last block back into the empty buffer.

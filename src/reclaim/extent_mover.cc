@@ -53,8 +53,8 @@ Status ExtentMover::MoveFile(const FileRecord& file, ZoneId zone, const Pause& p
     ZENFS_RETURN_IF_ERROR(CheckUnchanged(now, zone, copy.from));
     MovedExtents moved = ReplaceExtents(now, copy.from, copy.to, geometry);
     ZENFS_RETURN_IF_ERROR(env_.commit({std::move(moved.edit)}));
-    env_.moved(now, std::move(moved.all));
-    return {};
+    if (env_.moved(now, std::move(moved.all))) return {};
+    return Fail(Code::kBusy, fmt::format("file {}: was written to while it was moved", now.id.value));
   });
 }
 

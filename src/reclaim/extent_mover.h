@@ -40,8 +40,8 @@ class ExtentMover {
     // Commits after a flush of the device's cache.
     std::function<Status(std::vector<Edit>)> commit;
     // The file's extents are now these: for those who have it open. Called within with_file, while the copies and what
-    // they were copied from are pinned.
-    std::function<void(const FileRecord& before, std::vector<Extent> extents)> moved;
+    // they were copied from are pinned. False if one of those goes on where the file was, and may commit that again.
+    std::function<bool(const FileRecord& before, std::vector<Extent> extents)> moved;
   };
   // After each piece that was copied, with the time that took: to go slowly. May be empty.
   using Pause = std::function<void(std::chrono::nanoseconds)>;

@@ -52,9 +52,10 @@ void Reclaimer::Empty(const ReclaimNeed& need) {
 }
 
 void Reclaimer::Note(ZoneId zone, ReclaimUrgency urgency, const Status& emptied) {
+  const auto try_again = [&] { (++tries_[zone] < kTriesMax ? busy_ : failed_).insert(zone); };
   if (emptied) {
-    // Live data that no file owns: the accounting is wrong, and nothing can be done about it in this mount.
-    if (env_.zones->Zone(zone).live != 0) failed_.insert(zone);
+    // A writer committed what it had there; or no file owns it, and then the accounting is wrong for this mount.
+    if (env_.zones->Zone(zone).live != 0) try_again();
     return;
   }
   switch (emptied.error().code()) {
@@ -64,7 +65,7 @@ void Reclaimer::Note(ZoneId zone, ReclaimUrgency urgency, const Status& emptied)
     case Code::kReadOnly:  // nothing can be committed any more
     case Code::kNoSpace: env_.zones->ReclaimFoundNothing(urgency); return;
     case Code::kCorruption: failed_.insert(zone); return;
-    default: (++tries_[zone] < kTriesMax ? busy_ : failed_).insert(zone);
+    default: try_again();
   }
 }
 

@@ -132,8 +132,12 @@ class VolumeCore final : public Volume,
   ExtentMover::Env MoverEnv();
   [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause = {}) EXCLUDES(mover_mutex_);
   std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId zone) const;
+  // Nobody else changes or syncs it meanwhile; kBusy instead of waiting for who does, and when it is gone.
+  [[nodiscard]] Status WithFreeFile(FileId id, const std::function<Status(const FileRecord&)>& body);
   [[nodiscard]] Status WithUnwrittenFile(FileId id, const std::function<Status(const FileRecord&)>& body);
-  void TellMoved(const FileRecord& before, const std::vector<Extent>& extents);
+  // False if its writer is at work.
+  [[nodiscard]] bool TellMoved(const FileRecord& before, const std::vector<Extent>& extents);
+  void NoteUntold(FileId id) EXCLUDES(untold_mutex_);
   // True while files that are open have not been told where their extents are now.
   bool RetryTelling() EXCLUDES(untold_mutex_);
   PlainFile::Env PlainEnv();
@@ -196,10 +200,10 @@ class VolumeCore final : public Volume,
   std::unique_ptr<ExtentMover> mover_;
 
   Mutex mover_mutex_;  // held while a zone is emptied: before all that a commit takes
-  std::atomic<std::uint64_t> copying_since_{0};           // failed flushes when that began
-  Mutex untold_mutex_;                                    // leaf
-  std::vector<FileId> untold_ GUARDED_BY(untold_mutex_);  // moved while a writer held them
-  std::unique_ptr<Reclaimer> reclaimer_;                  // null: none, or not yet
+  std::atomic<std::uint64_t> copying_since_{0};        // failed flushes when that began
+  Mutex untold_mutex_;                                 // leaf
+  std::set<FileId> untold_ GUARDED_BY(untold_mutex_);  // moved while a writer held them
+  std::unique_ptr<Reclaimer> reclaimer_;               // null: none, or not yet
 
   Mutex generation_mutex_;  // before the metadata log: generations are committed in order
   std::uint64_t next_generation_ GUARDED_BY(generation_mutex_) = 1;

@@ -45,8 +45,12 @@ ExtentMover::Env VolumeCore::MoverEnv() {
                 return Commit(std::move(edits),
                               {.flush_data_first = true, .failed_flushes = copying_since_.load()});
               },
-          .moved = [this](const FileRecord& before,
-                          const std::vector<Extent>& extents) { TellMoved(before, extents); }};
+          .moved =
+              [this](const FileRecord& before, const std::vector<Extent>& extents) {
+                const bool told = TellMoved(before, extents);
+                if (!told) NoteUntold(before.id);
+                return told;
+              }};
 }
 
 Status VolumeCore::EmptyZone(ZoneId zone) {
@@ -104,8 +108,7 @@ std::vector<std::shared_ptr<const FileRecord>> VolumeCore::FilesIn(ZoneId zone) 
   return in;
 }
 
-// A file that is open for writing is left alone: its writer may hold it while it waits for the space that is being made.
-Status VolumeCore::WithUnwrittenFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
+Status VolumeCore::WithFreeFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
   std::shared_ptr<const FileRecord> record;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
                          catalog_->TryBegin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
@@ -115,39 +118,47 @@ Status VolumeCore::WithUnwrittenFile(FileId id, const std::function<Status(const
                            keys.exclusive.push_back(id);
                            return {};
                          }));
-  const std::shared_ptr<OpenFile> file = FindOpen(id);
-  if (file != nullptr && file->plain && file->writers.load() != 0) {
-    return Fail(Code::kBusy, fmt::format("file {} is being written", id.value));
-  }
   return body(*record);
 }
 
-void VolumeCore::TellMoved(const FileRecord& before, const std::vector<Extent>& extents) {
+// A file that is open for writing is left alone: its writer may hold it while it waits for the space that is being made.
+Status VolumeCore::WithUnwrittenFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
+  return WithFreeFile(id, [&](const FileRecord& record) -> Status {
+    const std::shared_ptr<OpenFile> file = FindOpen(id);
+    if (file != nullptr && file->plain && file->writers.load() != 0) {
+      return Fail(Code::kBusy, fmt::format("file {} is being written", id.value));
+    }
+    return body(record);
+  });
+}
+
+bool VolumeCore::TellMoved(const FileRecord& before, const std::vector<Extent>& extents) {
   if (before.shape == FileShape::kFramed) {
     if (const auto framed = logs_.Find(before.id)) framed->TakeMoved(extents);
-    return;
+    return true;
   }
   const std::shared_ptr<OpenFile> file = FindOpen(before.id);
-  if (file == nullptr || file->plain->TryReplaceCommitted(extents)) return;
+  return file == nullptr || file->plain->TryReplaceCommitted(extents);
+}
+
+void VolumeCore::NoteUntold(FileId id) {
   MutexLock lock(untold_mutex_);
-  untold_.push_back(before.id);
+  untold_.insert(id);
 }
 
 // Until it is told, a file reads what it held before, which its pins keep.
 bool VolumeCore::RetryTelling() {
-  std::vector<FileId> untold;
+  std::set<FileId> untold;
   {
     MutexLock lock(untold_mutex_);
     untold.swap(untold_);
   }
   for (const FileId id : untold) {
-    const Status told = WithUnwrittenFile(id, [&](const FileRecord& now) -> Status {
-      TellMoved(now, now.extents);
-      return {};
+    const Status told = WithFreeFile(id, [&](const FileRecord& now) -> Status {
+      if (TellMoved(now, now.extents)) return {};
+      return Fail(Code::kBusy, "its writer is at work");
     });
-    if (told || catalog_->FindFile(id) == nullptr) continue;
-    MutexLock lock(untold_mutex_);
-    untold_.push_back(id);
+    if (!told && catalog_->FindFile(id) != nullptr) NoteUntold(id);
   }
   MutexLock lock(untold_mutex_);
   return !untold_.empty();
