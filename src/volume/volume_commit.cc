@@ -10,7 +10,10 @@ namespace zenfs {
 
 Status VolumeCore::Commit(std::vector<Edit> edits, CommitOptions options) {
   Meter meter(metrics_, Operation::kMetaSync);
-  return meter.Done(metalog_->Commit(std::move(edits), options));
+  Status committed = metalog_->Commit(std::move(edits), options);
+  // The next mount may find it after all: what it points to, which its maker has pinned until here, must be there then.
+  if (!committed && committed.error().code() == Code::kUnknownOutcome) zones_->StopResets();
+  return meter.Done(std::move(committed));
 }
 
 void VolumeCore::OnCommitted(std::span<const Edit> edits) {

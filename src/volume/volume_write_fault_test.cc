@@ -4,6 +4,7 @@
 
 #include <cctype>
 
+#include "testing/noise.h"
 #include "volume/volume_fault_test_rig.h"
 
 namespace zenfs {
@@ -21,10 +22,11 @@ std::string TestName(std::string_view text) {
 class WriteFaultTest : public VolumeFaultTest {
  protected:
   static std::string Content(char c) { return std::string(5 * 4096 + 100, c); }
-  void FailWritesTo(ZonePhase phase, Code code = Code::kIo) {
+  void FailWritesTo(ZonePhase phase, Code code = Code::kIo, When when = When::kBefore) {
     for (const ZoneStatus& zone : volume_->Zones()) {
-      if (zone.phase == phase)
-        faulty_->Inject({.command = Command::kWrite, .times = kForEver, .zone = zone.id, .code = code});
+      if (zone.phase != phase) continue;
+      faulty_->Inject(
+          {.command = Command::kWrite, .times = kForEver, .zone = zone.id, .code = code, .when = when});
     }
   }
   void FailWritesOfData(Code code = Code::kIo) {
@@ -178,6 +180,24 @@ TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
   RemountHealthy();
   EXPECT_EQ(Get("a.sst"), Content('a'));
   EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
+}
+
+// The last zone of the metadata log takes the commit of a move and says that it didn't; the next mount finds it.
+TEST_F(WriteFaultTest, WhatACommitOfUnknownOutcomePointsToIsNotReset) {
+  WarmUpLog();
+  const std::string content = Noise(768 << 10, 1);  // a zone
+  Put("a.sst", content);
+  const auto zone_of_a = [this] {
+    return device_->geometry().ZoneOf(volume_->Layout("a.sst")->extents.front().place);
+  };
+  const ZoneId from = zone_of_a();
+  FailWritesTo(ZonePhase::kMetadata, Code::kIo, When::kAfter);
+  EXPECT_EQ(CodeOf(volume_->EmptyZone(from)), Code::kUnknownOutcome);
+  for (const ZoneStatus& zone : volume_->Zones())
+    EXPECT_NE(zone.phase, ZonePhase::kDead) << "zone " << zone.id.value << " is to be reset";
+  RemountHealthy();
+  EXPECT_NE(zone_of_a(), from) << "this was not about a commit that is there";
+  EXPECT_TRUE(Get("a.sst") == content);
 }
 
 class EndedZoneTest : public WriteFaultTest, public testing::WithParamInterface<ZoneCondition> {};

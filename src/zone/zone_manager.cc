@@ -206,6 +206,12 @@ void ZoneManager::RemoveLive(std::span<const Extent> extents) {
   Announce();
 }
 
+void ZoneManager::StopResets() {
+  MutexLock lock(mutex_);
+  pool_.StopResets();
+  Announce();
+}
+
 SpaceReport ZoneManager::Space() const {
   MutexLock lock(mutex_);
   return pool_.Space();

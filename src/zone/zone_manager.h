@@ -159,6 +159,10 @@ class ZoneManager {
   void AddLive(std::span<const Extent> extents) EXCLUDES(mutex_);
   void RemoveLive(std::span<const Extent> extents) EXCLUDES(mutex_);
 
+  // Dead zones stay as they are from here on; a reset that runs ends. For who no longer knows what is committed, and so
+  // what is dead: before its pins go.
+  void StopResets() EXCLUDES(mutex_);
+
   // --- readers ---
   [[nodiscard]] ZonePin Pin(ZoneId zone) EXCLUDES(mutex_);
 

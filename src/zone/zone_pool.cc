@@ -188,6 +188,7 @@ void ZonePool::Settle(ZoneId zone) {
 }
 
 void ZonePool::QueueReset(ZoneId zone) {
+  if (resets_stopped_) return;
   if (table_[zone].phase == ZonePhase::kActive) DropFromActive(zone);
   const bool from_log = table_[zone].from_log;
   table_.Change(zone, [](ZoneState& z) {
@@ -205,6 +206,26 @@ void ZonePool::QueueFinish(ZoneId zone) {
   jobs_.push_back({zone, ZoneJob::Kind::kFinish});
 }
 
+void ZonePool::UnqueueReset(ZoneId zone) {
+  --pending_resets_;
+  const ZoneState& was = table_[zone];
+  const bool active = was.holds_slot && was.room() != 0 && !was.from_log;
+  table_.Change(zone, [&](ZoneState& z) {
+    z.job = false;
+    z.phase = active ? ZonePhase::kActive : ZonePhase::kFull;
+  });
+  if (active) active_.push_back(zone);
+}
+
+void ZonePool::StopResets() {
+  resets_stopped_ = true;
+  std::erase_if(jobs_, [this](const ZoneJob& job) {
+    if (job.kind == ZoneJob::Kind::kFinish) return false;
+    UnqueueReset(job.zone);
+    return true;
+  });
+}
+
 std::optional<ZoneJob> ZonePool::NextJob() {
   while (!jobs_.empty()) {
     const ZoneJob job = jobs_.front();
@@ -213,15 +234,7 @@ std::optional<ZoneJob> ZonePool::NextJob() {
       job_running_ = true;
       return job;
     }
-    // Somebody pinned it, or live data came, since it was queued: it is in use again.
-    --pending_resets_;
-    const ZoneState& was = table_[job.zone];
-    const bool active = was.holds_slot && was.room() != 0 && !was.from_log;
-    table_.Change(job.zone, [&](ZoneState& z) {
-      z.job = false;
-      z.phase = active ? ZonePhase::kActive : ZonePhase::kFull;
-    });
-    if (active) active_.push_back(job.zone);
+    UnqueueReset(job.zone);  // somebody pinned it, or live data came, since it was queued: it is in use again
   }
   return std::nullopt;
 }

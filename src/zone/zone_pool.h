@@ -98,6 +98,8 @@ class ZonePool {
   void ReclaimFoundNothing(ReclaimUrgency urgency);
 
   // --- background work ---
+  // None is queued any more, and those that wait are not wanted.
+  void StopResets();
   bool HasJob() const { return !jobs_.empty(); }
   bool Idle() const { return jobs_.empty() && !job_running_; }
   // The next job that is still wanted; JobDone follows, then the next.
@@ -144,6 +146,7 @@ class ZonePool {
   void AdoptActive(std::vector<ZoneId> zones);
   void Settle(ZoneId zone);
   void QueueReset(ZoneId zone);
+  void UnqueueReset(ZoneId zone);
   void QueueFinish(ZoneId zone);
   void EndZone(ZoneId zone, ZonePhase phase, bool slot_free);
   void DropFromActive(ZoneId zone);
@@ -166,6 +169,7 @@ class ZonePool {
   std::size_t pending_resets_ = 0;  // queued and running
   bool job_running_ = false;
   bool started_ = false;
+  bool resets_stopped_ = false;
   std::uint32_t slots_used_ = 0;
   std::uint32_t writers_ = 0;
   std::uint64_t granted_ = 0;  // to all writers of data
