@@ -107,6 +107,13 @@ TEST_F(ReclaimerTest, AZoneThatIsDamagedIsTriedOnce) {
   EXPECT_EQ(TriesThatEnd(Fail(Code::kCorruption, "not what was written")), kZones - 1);
 }
 
+// Nothing is moved of files that are open for writing. They may be closed in time.
+TEST_F(ReclaimerTest, AWriterThatWaitedInVainForBusyZonesIsToldThatTheDeviceIsFull) {
+  RunningReclaimer running(*zones_, [](ZoneId) -> Status { return Fail(Code::kBusy, "being written"); });
+  const auto writer = Acquire(Deadline::After(std::chrono::milliseconds(50)));
+  EXPECT_EQ(writer ? Code::kBusy : writer.error().code(), Code::kNoSpace);
+}
+
 // A commit that met a metadata zone which failed: the next one succeeds.
 TEST_F(ReclaimerTest, AnErrorThatPassesCostsNoZone) {
   std::atomic<std::uint32_t> calls = 0;

@@ -106,7 +106,9 @@ Status ZoneManager::WaitFor(const ZonePool::Taken& taken, Deadline deadline,
     if (!pin_deadline) pin_deadline = Deadline::After(kPinGrace);
     if (pin_deadline->Passed()) return NoSpace();
   }
+  const bool reclaim = taken.outcome == ZonePool::Outcome::kWaitForReclaim;
   if (deadline.Passed()) {
+    if (reclaim) return NoSpace();  // what could be moved belongs to files that are being written
     return Fail(
         Code::kTimedOut,
         fmt::format("{}: no zone could be had in time; all are being written or reset", device_.name()));
@@ -116,7 +118,6 @@ Status ZoneManager::WaitFor(const ZonePool::Taken& taken, Deadline deadline,
     until = *pin_deadline;
   }
   if (taken.retry_at < until.when()) until = Deadline::After(taken.retry_at - SteadyNow());
-  const bool reclaim = taken.outcome == ZonePool::Outcome::kWaitForReclaim;
   if (reclaim) {
     pool_.WaitsForReclaim(true);
     need_.NotifyOne();

@@ -140,7 +140,8 @@ class ZoneManager {
   // The right to write a zone fit for `lifetime`, the claimed one if it still has room; moves the claim.
   // Waits while all zones are busy, resets are pending or reclaim can make room (which copies of its own do not wait
   // for). Errors: kNoSpace when no zone can be made free (if
-  // only open readers keep zones from being freed, after a grace of kPinGrace), kTimedOut at the deadline,
+  // only open readers keep zones from being freed, after a grace of kPinGrace; if only files that are open for writing
+  // do, at the deadline), kTimedOut at the deadline,
   // kShutdown after Stop, kReadOnly, kNotSupported when the plan has no zones for data
   // (SlotPlan::log_carries_data).
   static constexpr std::chrono::milliseconds kPinGrace{500};
