@@ -1,12 +1,13 @@
 // Named points in production code at which a test may hold a thread, so that a race is reproduced exactly
 // instead of by sleeping. Without a handler a point costs one relaxed load.
 //
-// Threads: handlers are set while no other thread passes points, and are called on the passing thread.
+// Threads: one handler at a time, set by one thread; it is called on each thread that passes a point.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <string_view>
+#include <thread>
 
 namespace zenfs {
 
@@ -15,16 +16,20 @@ class SyncPoint {
   using Handler = std::function<void(std::string_view name)>;
 
   static void Reach(std::string_view name) {
-    if (const Handler* handler = handler_.load(std::memory_order_acquire)) (*handler)(name);
+    if (handler_.load(std::memory_order_relaxed) == nullptr) return;
+    running_.fetch_add(1);  // before the look at the handler: who takes it away looks here afterwards
+    if (const Handler* handler = handler_.load()) (*handler)(name);
+    running_.fetch_sub(1);
   }
 
-  // Installs `handler` for the life of the object.
+  // Installs `handler` for the life of the object, whose end waits for threads that are in it.
   class Scope {
    public:
-    explicit Scope(Handler handler) : own_(std::move(handler)) {
-      handler_.store(&own_, std::memory_order_release);
+    explicit Scope(Handler handler) : own_(std::move(handler)) { handler_.store(&own_); }
+    ~Scope() {
+      handler_.store(nullptr);
+      while (running_.load() != 0) std::this_thread::yield();
     }
-    ~Scope() { handler_.store(nullptr, std::memory_order_release); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -34,6 +39,7 @@ class SyncPoint {
 
  private:
   static inline std::atomic<const Handler*> handler_{nullptr};
+  static inline std::atomic<int> running_{0};
 };
 
 }  // namespace zenfs

@@ -1,6 +1,7 @@
 // Files that are changed while they are moved.
 #include <map>
 #include <memory>
+#include <thread>
 
 #include "base/sync_point.h"
 #include "volume/scrub.h"
@@ -57,7 +58,9 @@ TEST_F(Reclaim, AFileCutWhileItsMoveIsCommittedKeepsItsChecksums) {
   for (const auto& [name, content] : files_)
     if (FirstZoneOf(name) == zone) writers[name] = nullptr;
   {
-    SyncPoint::Scope scope([&, copied = false](std::string_view point) mutable {
+    bool copied = false;
+    SyncPoint::Scope scope([&, mover = std::this_thread::get_id()](std::string_view point) {
+      if (std::this_thread::get_id() != mover) return;
       copied = copied || point == "reclaim:copied";
       if (!copied || point != "metalog:write" || writers["03.sst"]) return;
       for (auto& [name, writer] : writers) {
