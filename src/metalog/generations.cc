@@ -52,7 +52,7 @@ Result<Generations::Found> Generations::Read(const LogPicture& picture) {
 Status Generations::RefuseIfProven(std::span<const MetazoneHead> heads, const GenerationReader& reader) {
   for (const MetazoneHead& head : heads) {
     const auto found = SearchRollComplete(head.info, head.header.generation);
-    if (found && found->generation == head.header.generation) {
+    if (found && found->generation == head.header.generation && found->complete.salt == head.header.salt) {
       const std::uint64_t first = reader.sequence() + 1;
       const std::uint64_t last = found->complete.sequence;  // less than `first`: only the snapshot is damaged
       return Fail(

@@ -35,8 +35,8 @@ class Generations {
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  // generation, salt
 
-  // A generation that ends before its RollComplete never happened, unless a RollComplete stands further on:
-  // then it was complete once, and what is missing was lost.
+  // A generation that ends before its RollComplete never happened, unless its RollComplete (one of its salt: what was
+  // torn may show an earlier attempt's) stands further on: then it was complete once, and what is missing was lost.
   Status RefuseIfProven(std::span<const MetazoneHead> heads, const GenerationReader& reader);
   // Nor may it hold commits that the complete generation `older` has not: commits go to a new generation only once its
   // RollComplete is durable, which was lost then.

@@ -249,6 +249,41 @@ TEST(MetalogCrash, EverySubsetOfASnapshotOverSeveralZonesLeavesOneGenerationWhol
   RecordProperty("images", static_cast<int>(images_seen));
 }
 
+// Power lost at every command of a roll to a zone where a roll of the same generation stood before, which nobody took for
+// complete: its RollComplete was written and never flushed, and the zone reset. What the new one lost may show it.
+void RollOverAnEarlierAttempt(std::uint64_t files) {
+  CrashDevice before(SmallGeometry(kZoneBytes, 4));
+  const Superblock superblock = SuperblockFor(before.geometry(), kZones);
+  ZENFS_ASSERT_OK(Formatted(before, kZones));
+  ZENFS_ASSERT_OK(MustOpen(before, kZones)->Roll());
+  ZENFS_ASSERT_OK(before.Reset(ZoneId(1)));
+  {
+    const auto log = MustOpen(before, kZones);
+    ASSERT_EQ(log->stats().generation, 1u);
+    std::vector<Edit> edits{BeginEpoch{1}};
+    for (std::uint64_t i = 0; i < files; ++i)
+      std::ranges::move(CreateNamed(kFirstTestId + i), std::back_inserter(edits));
+    ZENFS_ASSERT_OK(log->Commit(std::move(edits)));
+  }
+  ZENFS_ASSERT_OK(before.Flush());
+  bool finished = false;
+  for (std::uint64_t last = 0; !finished; ++last) {
+    const auto device = before.Image(LossPolicy::KeepAll());
+    device->StopAfter(last);
+    if (const auto log = Metalog::Open(*device, superblock)) static_cast<void>((*log)->Roll());
+    finished = !device->stopped();
+    for (const auto& image : device->EnumerateImages(400).images) {
+      const auto log = Metalog::Open(*image, superblock);
+      ASSERT_TRUE(log) << "after command " << last << ": " << log.error().ToString();
+      EXPECT_EQ((*log)->recovered().files().size(), files) << "after command " << last;
+    }
+  }
+}
+
+TEST(MetalogCrash, ARollCompleteFromAnEarlierAttemptAtItsGenerationProvesNothing) {
+  RollOverAnEarlierAttempt(0);
+}
+
 // Power is lost again and again while the log recovers and goes on.
 TEST(MetalogCrash, RecoveryMayBeInterruptedToo) {
   const Workload workload(20);
