@@ -125,6 +125,7 @@ set(ZENFS_TESTS_zone
 
 set(ZENFS_SOURCES_metalog
   metalog/commit.cc
+  metalog/flush.cc
   metalog/follower.cc
   metalog/footprint.cc
   metalog/generation_reader.cc

@@ -8,6 +8,7 @@
 #include "base/sync_point.h"
 #include "format/edit_codec.h"
 #include "format/metalog_payload.h"
+#include "metalog/flush.h"
 #include "metalog/metalog_impl.h"
 
 namespace zenfs {
@@ -38,7 +39,7 @@ Code Told(Code code) {
 
 Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) {
   if (edits.empty()) {
-    return options.flush_data_first ? FlushWrittenSince(options.failed_flushes) : Status{};
+    return options.flush_data_first ? FlushWrittenSince(device_, options.failed_flushes) : Status{};
   }
   Member self;
   const Growth growth = GrowthOf(edits);
@@ -117,7 +118,7 @@ void MetalogImpl::Lead(Member& self) {
   }
   const SteadyTime begin = SteadyNow();
   mutex_.Unlock();
-  const Status flushed = batch.flush_data_first ? FlushDevice() : Status{};
+  const Status flushed = batch.flush_data_first ? FlushDevice(device_) : Status{};
   mutex_.Lock();
   if (flushed) RefuseLost(batch);
   if (flushed && batch.members.empty()) return ReleaseLead();
@@ -182,7 +183,7 @@ Status MetalogImpl::WriteBatch(const Batch& batch) {
   for (;;) {
     const Status written =
         writer->Write(FrameKind::kCommit, payload, batch.first_sequence, batch.last_sequence());
-    if (written) return FlushWrittenSince(failed_flushes);
+    if (written) return FlushWrittenSince(device_, failed_flushes);
     // After a kBusy nothing was written, and the zone is as it was.
     if (written.error().code() != Code::kBusy || deadline.Passed()) return written;
     SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
@@ -306,20 +307,6 @@ void MetalogImpl::GoReadOnly(const Error& why) {
     unapplied_growth_ -= member->growth;
     Complete(*member, health_);
   }
-}
-
-// For what was written while the device had that many failed flushes.
-Status MetalogImpl::FlushWrittenSince(std::uint64_t failed_flushes) {
-  ZENFS_RETURN_IF_ERROR(FlushDevice());
-  if (failed_flushes == CommitOptions::kAnyFlushes || device_.errors().failed_flushes == failed_flushes)
-    return {};
-  return Fail(Code::kIo, fmt::format("{}: what was written: {}", device_.name(), kLostToAFlush));
-}
-
-Status MetalogImpl::FlushDevice() {
-  if (!device_.geometry().volatile_cache) return {};
-  if (Status done = device_.Flush(); !done) return Fail(done.error().With(device_.name() + ": flush"));
-  return {};
 }
 
 }  // namespace zenfs

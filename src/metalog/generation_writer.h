@@ -43,7 +43,9 @@ class GenerationWriter {
   GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones, Start start);
   GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones, Resume resume);
 
-  // Begins the first or next zone of the chain. Errors: as the device's, kNoSpace when there is no zone.
+  // Begins the first or next zone of the chain. Its header is durable before anything is written behind it: where that
+  // is torn, what stood there before the zone was reset may show, and a header of those days would make it valid.
+  // Errors: as the device's, kNoSpace when there is no zone.
   [[nodiscard]] Status BeginZone();
 
   // Errors: kNoSpace when the frame does not fit (nothing was written), else the device's, after which the

@@ -42,8 +42,8 @@ class Generations {
   // RollComplete is durable, which was lost then.
   Status RefuseIfCommitted(std::span<const MetazoneHead> heads, const GenerationReader& reader,
                            const Replayed& older);
-  // A zone whose log header cannot be read may be a roll that was torn at its start, or a damaged newer
-  // generation.
+  // A zone whose log header cannot be read may be a roll that was torn at its start, and then nothing stands behind
+  // the header, or a damaged newer generation.
   Status RefuseIfHeadlessIsNewer(std::span<const ZoneInfo> headless, std::uint64_t generation);
   // A RollComplete of at least `min_generation` anywhere in the zone.
   std::optional<FoundRollComplete> SearchRollComplete(const ZoneInfo& info, std::uint64_t min_generation);

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "format/metalog_payload.h"
+#include "metalog/flush.h"
 #include "metalog/metalog_impl.h"
 #include "metalog/snapshot.h"
 
@@ -68,14 +69,14 @@ Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazo
                            .zones = zones.usable(),
                            .block_size = device.geometry().block_size};
   if (writer.room() < space.block_size + space.MinRoom()) ZENFS_RETURN_IF_ERROR(writer.BeginZone());
-  if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
+  ZENFS_RETURN_IF_ERROR(FlushDevice(device));
   const RollComplete complete{.salt = writer.salt(),
                               .frames = writer.frames(),
                               .sequence = sequence,
                               .chain_index = writer.chain_index()};
   ZENFS_RETURN_IF_ERROR(
       writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence, sequence));
-  if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
+  ZENFS_RETURN_IF_ERROR(FlushDevice(device));
   return {};
 }
 
@@ -88,7 +89,7 @@ Status Metalog::Format(ZonedDevice& device, const Superblock& superblock, std::s
   if (Status done = state.Apply(initial); !done) return Fail(Code::kInvalidArgument, done.error().text());
   Metazones zones(device, superblock);
   zones.ResetAllBut({});
-  if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
+  ZENFS_RETURN_IF_ERROR(FlushDevice(device));
   return WriteGeneration(device, superblock, zones,
                          {.generation = 1,
                           .salt = RandomSeed(),
@@ -102,7 +103,7 @@ Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const
                         const NewGeneration& wanted) {
   ZENFS_RETURN_IF_ERROR(CheckZones(device, superblock));
   // What was read may still stand in the device's cache only; from here on others build on it.
-  if (device.geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(device.Flush());
+  ZENFS_RETURN_IF_ERROR(FlushDevice(device));
   Metazones zones(device, superblock);
   Status result;
   for (std::size_t attempt = 0; attempt <= superblock.metadata_zones.size(); ++attempt) {
@@ -161,7 +162,7 @@ MetalogImpl::MetalogImpl(ZonedDevice& device, const Superblock& superblock, Repl
 
 Status MetalogImpl::BeginWriting() {
   // What was read may still stand in the device's cache only; from here on others build on it.
-  ZENFS_RETURN_IF_ERROR(FlushDevice());
+  ZENFS_RETURN_IF_ERROR(FlushDevice(device_));
   std::vector<ZoneId> chain;
   bool tail_is_clean = false;
   {

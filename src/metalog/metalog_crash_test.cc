@@ -284,6 +284,11 @@ TEST(MetalogCrash, ARollCompleteFromAnEarlierAttemptAtItsGenerationProvesNothing
   RollOverAnEarlierAttempt(0);
 }
 
+// The snapshot is larger than that of the earlier attempt: all of that, its RollComplete too, could show through what is torn.
+TEST(MetalogCrash, AnEarlierAttemptThatShowsThroughATornOneIsNotTakenForTheLog) {
+  RollOverAnEarlierAttempt(200);
+}
+
 // Power is lost again and again while the log recovers and goes on.
 TEST(MetalogCrash, RecoveryMayBeInterruptedToo) {
   const Workload workload(20);

@@ -113,7 +113,7 @@ class MetalogSlots : public ::testing::Test {
   void RollTwice(bool finish_fails) {
     const auto log = MustOpen(device_, kZones);
     device_.Inject({.command = Command::kWrite});            // the commit: the log is fenced and rolls
-    device_.Inject({.command = Command::kFlush, .kth = 2});  // behind the RollComplete: tried again elsewhere
+    device_.Inject({.command = Command::kFlush, .kth = 3});  // behind the RollComplete: tried again elsewhere
     device_.Inject({.command = Command::kReset, .times = 10});
     if (finish_fails) device_.Inject({.command = Command::kFinish, .times = 10});
     EXPECT_FALSE(log->Commit(CreateNamed(kFirstTestId)));

@@ -101,8 +101,6 @@ class MetalogImpl final : public Metalog {
   void CountWritten() REQUIRES(mutex_);
   void ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t growth) REQUIRES(mutex_);
   void GoReadOnly(const Error& why) REQUIRES(mutex_);
-  Status FlushDevice();
-  Status FlushWrittenSince(std::uint64_t failed_flushes);
 
   // roll.cc
   void StartRoll(std::uint64_t need) REQUIRES(mutex_);

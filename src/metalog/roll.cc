@@ -1,7 +1,7 @@
 // Rolling: the log moves to a new generation in other zones while commits go on in the old one.
 //
 //   1 reset the zones that no complete generation needs any more; say in the old zone that a roll begins
-//   2 superblock, header and the snapshot of state_ as of commit S, which is frozen meanwhile
+//   2 superblock and header, flush; the snapshot of state_ as of commit S, which is frozen meanwhile
 //   3 the commits after S, in rounds, the last one with the lead held so that none is added
 //   4 flush, RollComplete, flush: only now the new generation is the current one
 //
@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/sync_point.h"
 #include "format/metalog_payload.h"
+#include "metalog/flush.h"
 #include "metalog/metalog_impl.h"
 #include "metalog/snapshot.h"
 
@@ -139,7 +140,7 @@ Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
   if (writer != nullptr && writer->room() > 0)
     written = writer->Write(FrameKind::kRollBegin, {}, sequence, sequence);
   // Durable before the next frame, as every frame is: a mount takes a gap before a valid frame for damage.
-  if (written && writer != nullptr) written = FlushWrittenSince(failed_flushes);
+  if (written && writer != nullptr) written = FlushWrittenSince(device_, failed_flushes);
   if (written && writer != nullptr && finish_before_roll_) {
     // A device with two active zones has none to spare: the old one is full from here on, and still readable.
     // One that refuses is left as it is, and the roll finds no slot.
@@ -211,7 +212,7 @@ Status MetalogImpl::CompleteGeneration(RollRun& run) {
                   fmt::format("{} bytes do not fit metadata zone {}", run.need, writer.zone().value));
     }
   }
-  ZENFS_RETURN_IF_ERROR(FlushWrittenSince(run.failed_flushes));
+  ZENFS_RETURN_IF_ERROR(FlushWrittenSince(device_, run.failed_flushes));
   SyncPoint::Reach("metalog:before-complete");
   const std::uint64_t sequence = run.base_sequence + run.caught_up;
   const RollComplete complete{.salt = writer.salt(),
@@ -219,7 +220,7 @@ Status MetalogImpl::CompleteGeneration(RollRun& run) {
                               .sequence = sequence,
                               .chain_index = writer.chain_index()};
   Status done = writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence, sequence);
-  if (done) done = FlushWrittenSince(run.failed_flushes);
+  if (done) done = FlushWrittenSince(device_, run.failed_flushes);
   if (done) return {};
   // A mount may find this generation complete or not: the old one must not be written any more.
   zones_.Distrust(writer.zone(), Metazones::Trust::kBad);
