@@ -1,6 +1,7 @@
 // Opening, creating and ending files.
 #include <fmt/format.h>
 
+#include "base/sync_point.h"
 #include "file/extent_checksum.h"
 #include "volume/volume_core.h"
 #include "volume/volume_handle.h"
@@ -108,6 +109,7 @@ Result<std::shared_ptr<OpenFile>> VolumeCore::CreateFileAt(std::string_view path
                                                 .shape = file->shape,
                                                 .lifetime = lifetime,
                                                 .mtime_seconds = WallSeconds()});
+  SyncPoint::Reach("VolumeCore::CreateFileAt:replaced");
   if (replaced != kNoFile) MarkUnlinked(replaced);
   return file;
 }
@@ -216,17 +218,20 @@ void VolumeCore::IsCommitted(OpenFile& file) {
 Status VolumeCore::SyncPlain(OpenFile& file) {
   if (file.unlinked || (file.committed && !file.plain->dirty())) return {};
   std::vector<Edit> edits;
+  bool has_name = false;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
                          catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            edits.clear();
-                           if (const PendingFile* pending = view.FindPending(file.id)) {
+                           const PendingFile* pending = view.FindPending(file.id);
+                           has_name = pending != nullptr || view.state().FindFile(file.id) != nullptr;
+                           if (pending != nullptr) {
                              view.ReservePromotion(*pending, keys);
                              edits = view.PromotionOf(*pending);
                            }
                            keys.exclusive.push_back(file.id);
                            return {};
                          }));
-  if (file.unlinked) return {};  // while this waited for its turn
+  if (!has_name) return {};  // it lost its name while this waited for its turn, and need not be marked yet
   ZENFS_ASSIGN_OR_RETURN(const PlainFile::Drained drained, file.plain->Drain());
   if (drained.changed) {
     edits.push_back(SetExtents{file.id, drained.from_offset, drained.extents, drained.size, WallSeconds()});
@@ -255,7 +260,7 @@ Status VolumeCore::TruncateFramed(OpenFile& file, std::uint64_t size) {
   ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size, front));
   // The frames that stay are now vouched for by a window, so they must not be in the cache only.
   const Status committed =
-      file.unlinked
+      record == nullptr  // it has lost its name
           ? Status()
           : Commit(rewrite.edits, {.flush_data_first = true, .failed_flushes = rewrite.failed_flushes});
   file.framed->EndTruncate(rewrite, committed.has_value());

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "base/sync_point.h"
 #include "device/read_only_view.h"
 #include "testing/borrowed_device.h"
 #include "testing/faulty_device.h"
@@ -35,6 +36,31 @@ TEST_F(VolumeTest, RenameOfANeverSyncedFileTakesItsContentsAlong) {
   Remount();
   EXPECT_THAT(Names(""), ElementsAre("final"));
   EXPECT_EQ(Get("final"), "content and more");
+}
+
+// Between two steps of the Create that takes its name away it is neither waiting to be committed nor marked as nameless.
+TEST_F(VolumeTest, AFileThatLosesItsNameBeforeItWasEverDurableCanBeSyncedAndTruncatedMeanwhile) {
+  for (const std::string path : {"a.sst", "a.log"}) {
+    auto first = volume_->Create(path);
+    ASSERT_TRUE(IsOk(first));
+    ASSERT_TRUE(IsOk((*first)->Append(AsBytes("the first"))));
+    bool was_there = false;
+    {
+      SyncPoint::Scope scope([&](std::string_view name) {
+        if (name != "VolumeCore::CreateFileAt:replaced") return;
+        was_there = true;
+        EXPECT_TRUE(IsOk((*first)->Truncate(3))) << path;
+        EXPECT_TRUE(IsOk((*first)->Sync())) << path;
+      });
+      Put(path, "the second");
+    }
+    EXPECT_TRUE(was_there);
+    EXPECT_TRUE(IsOk((*first)->Sync()));
+    EXPECT_EQ(Get(path), "the second");
+  }
+  Remount();
+  EXPECT_EQ(Get("a.sst"), "the second");
+  EXPECT_EQ(Get("a.log"), "the second");
 }
 
 TEST_F(VolumeTest, RenamedDirectoryKeepsItsFiles) {
