@@ -172,6 +172,9 @@ Status VolumeCore::Unlink(std::string_view path) {
                          }));
   if (!entry.pending || entry.shadows) {
     ZENFS_RETURN_IF_ERROR(meter.Done(Commit({UnlinkFile{entry.parent, entry.name}})));
+  } else {
+    // Nothing to commit, unless a commit of the file has an unknown outcome: the next mount may find it.
+    ZENFS_RETURN_IF_ERROR(meter.Done(metalog_->health()));
   }
   if (entry.pending) {
     catalog_->DropPending(entry.id);

@@ -182,6 +182,18 @@ TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
   EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
 }
 
+// Nothing need be committed to delete a file that was never durable; but of this one nobody knows whether it is.
+TEST_F(WriteFaultTest, DeletingAFileWhoseFirstCommitHasAnUnknownOutcomeFails) {
+  WarmUpLog();
+  const std::unique_ptr<FileHandle> file = Create("a.sst");
+  ASSERT_TRUE(IsOk(file->Append(AsBytes(Content('a')))));
+  FailWritesTo(ZonePhase::kMetadata, Code::kIo, When::kAfter);
+  EXPECT_EQ(CodeOf(file->Sync()), Code::kUnknownOutcome);
+  EXPECT_EQ(CodeOf(volume_->Unlink("a.sst")), Code::kReadOnly);
+  RemountHealthy();
+  EXPECT_EQ(Get("a.sst"), Content('a')) << "this was not about a commit that is there";
+}
+
 // The last zone of the metadata log takes the commit of a move and says that it didn't; the next mount finds it.
 TEST_F(WriteFaultTest, WhatACommitOfUnknownOutcomePointsToIsNotReset) {
   WarmUpLog();
