@@ -13,6 +13,9 @@ set(ZENFS_CRASH_MODEL_SOURCES
   crash/found.cc
   crash/model.cc
   crash/random_work.cc
+  crash/shared_log.cc
+  crash/shared_names.cc
+  crash/shared_work.cc
   crash/verify.cc
   crash/workloads.cc
 )
@@ -28,8 +31,10 @@ set(ZENFS_TESTS_crash
   crash/recorded_workload_test.cc
   crash/recovery_crash_test.cc
   crash/seal_test.cc
+  crash/shared_names_test.cc
 )
 set(ZENFS_SIMULATOR_SOURCES
+  simulation/crowd.cc
   simulation/database_work.cc
   simulation/excuses.cc
   simulation/main.cc

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t kNever = UINT64_MAX;
 
-std::vector<const Model*> ModelsOf(const WorkloadRun& run) {
-  std::vector<const Model*> models;
+std::vector<const Expectation*> ModelsOf(const WorkloadRun& run) {
+  std::vector<const Expectation*> models;
   for (const auto& client : run.beside) models.push_back(&client->model());
   if (models.empty()) models.push_back(&run.client->model());
   return models;
@@ -18,7 +18,7 @@ std::vector<const Model*> ModelsOf(const WorkloadRun& run) {
 
 // The device as it is after `cut` commands of the operation; empty if all is well with every image of it.
 std::string VerifyCut(const WorkloadRun& run, std::size_t limit, SubsetCount& count) {
-  const std::vector<const Model*> models = ModelsOf(run);
+  const std::vector<const Expectation*> models = ModelsOf(run);
   auto [images, complete] = run.device->EnumerateImages(limit);
   ++count.cuts;
   count.complete += complete ? 1 : 0;

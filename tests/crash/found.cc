@@ -36,8 +36,9 @@ Status FindUnder(Volume& volume, const std::string& directory, FoundTree& found)
 Result<std::string> ReadWhole(Volume& volume, const std::string& path) {
   ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume.OpenForRead(path));
   // Where memory lies decides how it is read: in the simulator nothing may hang on that by chance.
-  AlignedBuffer content(file->size());
-  const auto read = file->Read(0, content.Whole().first(file->size()));
+  const std::uint64_t size = file->size();  // it may be growing
+  AlignedBuffer content(size);
+  const auto read = file->Read(0, content.Whole().first(size));
   if (!read) return Fail(read.error().With(path));
   return std::string(reinterpret_cast<const char*>(content.data()), *read);
 }

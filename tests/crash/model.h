@@ -16,15 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "found.h"
+#include "expectation.h"
 #include "model/file_record.h"
 
 namespace zenfs {
-
-enum class CrashKind {
-  kPowerLost,    // what is not flushed may be gone
-  kProcessDied,  // everything that was sent to the device is there
-};
 
 // Content that a file may have: any prefix of `content` of at least so many bytes.
 struct Variant {
@@ -43,12 +38,12 @@ struct ModelFile {
 using ModelFileRef = std::shared_ptr<ModelFile>;
 using Tree = std::map<std::string, ModelFileRef>;  // null: a directory
 
-class Model {
+class Model final : public Expectation {
  public:
   // Empty but for `root` itself, if it is not "".
   explicit Model(std::string root = "");
 
-  const std::string& root() const { return root_; }
+  const std::string& root() const override { return root_; }
   // What is seen through the volume while it is mounted.
   Tree Live() const;
   const Tree& durable() const { return durable_; }
@@ -73,8 +68,7 @@ class Model {
   void BeginUnmount(const std::vector<ModelFileRef>& open);
   void Done();
 
-  // Empty if `found` is allowed, else why not. `found` holds what is under root() and nothing else.
-  std::string WhyNot(const FoundTree& found, CrashKind kind) const;
+  std::string WhyNot(const FoundTree& found, CrashKind kind) const override;
   // From here on `found` is what must be there (after a mount: nothing that it showed may change any more).
   void Settle(const FoundTree& found);
 

@@ -20,8 +20,8 @@ struct Crowd {
   std::shared_ptr<Volume> volume;
   std::vector<std::unique_ptr<Client>> clients;
 
-  std::vector<const Model*> Models() const {
-    std::vector<const Model*> models;
+  std::vector<const Expectation*> Models() const {
+    std::vector<const Expectation*> models;
     for (const auto& client : clients) models.push_back(&client->model());
     return models;
   }

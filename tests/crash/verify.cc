@@ -28,14 +28,15 @@ Status WriteSomeMore(Volume& volume, const FoundTree& found) {
   return {};
 }
 
-std::string WhyNotAny(const FoundTree& found, CrashKind kind, const std::vector<const Model*>& models) {
-  for (const Model* model : models) {
+std::string WhyNotAny(const FoundTree& found, CrashKind kind,
+                      const std::vector<const Expectation*>& expected) {
+  for (const Expectation* each : expected) {
     FoundTree own;
     for (const auto& [path, entry] : found) {
-      const std::string& root = model->root();
+      const std::string& root = each->root();
       if (root.empty() || path == root || path.starts_with(root + "/")) own.emplace(path, entry);
     }
-    if (std::string why = model->WhyNot(own, kind); !why.empty()) return why;
+    if (std::string why = each->WhyNot(own, kind); !why.empty()) return why;
   }
   return {};
 }
@@ -104,11 +105,11 @@ std::string FirstScrubError(ZonedDevice& image, bool allow_unsummed) {
   return fmt::format("{} bytes of files have no checksum", report->bytes_without_checksum);
 }
 
-std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<const Model*>& models) {
-  return VerifyImage(image, kind, models, {});
+std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<const Expectation*>& expected) {
+  return VerifyImage(image, kind, expected, {});
 }
 
-std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<const Model*>& models,
+std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<const Expectation*>& expected,
                         const VerifyOptions& options) {
   if (const std::string error = FirstCheckError(image); !error.empty()) return "check as found: " + error;
   auto mounted = MountBorrowed(image, options.mount);
@@ -117,13 +118,13 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
     // Full of logs: what was only flushed waits in shared memory for room, and can be given up.
     VerifyOptions without = options;
     without.mount.discard_unsynced = true;
-    return VerifyImage(image, CrashKind::kPowerLost, models, without);
+    return VerifyImage(image, CrashKind::kPowerLost, expected, without);
   }
   if (!mounted) return "mount: " + mounted.error().ToString();
   std::shared_ptr<Volume> volume = *std::move(mounted);
   const auto found = Find(*volume);
   if (!found) return "read: " + found.error().ToString();
-  if (const std::string why = WhyNotAny(*found, kind, models); !why.empty()) return why;
+  if (const std::string why = WhyNotAny(*found, kind, expected); !why.empty()) return why;
   if (!options.allow_notices && !volume->notices().empty())
     return "a notice of damage: " + volume->notices().front();
 
@@ -149,11 +150,12 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   return StillThere(image, *after, options, "remounted");
 }
 
-std::string Verify(const CrashDevice& device, LossPolicy loss, const std::vector<const Model*>& models) {
+std::string Verify(const CrashDevice& device, LossPolicy loss,
+                   const std::vector<const Expectation*>& expected) {
   const auto image = device.Image(loss);
   const CrashKind kind =
       loss.kind == LossPolicy::Kind::kKeepAll ? CrashKind::kProcessDied : CrashKind::kPowerLost;
-  return VerifyImage(*image, kind, models);
+  return VerifyImage(*image, kind, expected);
 }
 
 std::vector<LossPolicy> Losses(std::uint64_t seed, int random) {

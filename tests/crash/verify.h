@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model.h"
+#include "expectation.h"
 #include "testing/crash_device.h"
 
 namespace zenfs {
@@ -15,13 +15,13 @@ namespace zenfs {
 [[nodiscard]] Status Mkfs(ZonedDevice& device);
 
 // Empty if all is well with what was found on `image`, else what is wrong:
-//   the volume mounts; what it shows is allowed by each of `models`; the check finds no error; what it showed
+//   the volume mounts; what it shows is allowed by each of `expected`; the check finds no error; what it showed
 //   stays so when power is lost again, and so does what is written and synced in between.
 [[nodiscard]] std::string Verify(const CrashDevice& device, LossPolicy loss,
-                                 const std::vector<const Model*>& models);
+                                 const std::vector<const Expectation*>& expected);
 // The same for an image that was made already; it is used up.
 [[nodiscard]] std::string VerifyImage(CrashDevice& image, CrashKind kind,
-                                      const std::vector<const Model*>& models);
+                                      const std::vector<const Expectation*>& expected);
 
 struct VerifyOptions {
   MountOptions mount;           // of the first mount
@@ -30,7 +30,8 @@ struct VerifyOptions {
   bool allow_unsummed = false;  // reads failed, perhaps of what a truncation cut off
 };
 [[nodiscard]] std::string VerifyImage(CrashDevice& image, CrashKind kind,
-                                      const std::vector<const Model*>& models, const VerifyOptions& options);
+                                      const std::vector<const Expectation*>& expected,
+                                      const VerifyOptions& options);
 
 // The loss policies that each crash is looked at with: all, nothing, and `random` seeds.
 [[nodiscard]] std::vector<LossPolicy> Losses(std::uint64_t seed, int random);

@@ -90,6 +90,7 @@ std::string Plan::Describe() const {
       "{} rounds",
       geometry.zones, geometry.zone_size / 1024, geometry.capacity() / 1024, geometry.block_size,
       geometry.max_open, geometry.max_active, geometry.conventional, clients.size(), rounds.size());
+  if (shared_names) text += "; shared names";
   if (shared_memory) text += "; shared memory";
   if (faults.latency_us_max != 0) text += fmt::format("; latency up to {} us", faults.latency_us_max);
   for (const FaultKind& kind : kFaultKinds) {
@@ -112,6 +113,7 @@ Plan DrawPlan(std::uint64_t seed) {
   }
   const std::uint64_t rounds = 1 + random.Below(4);
   for (std::uint64_t i = 0; i < rounds; ++i) plan.rounds.push_back(DrawRound(random));
+  plan.shared_names = clients > 1 && random.OneIn(3);
   return plan;
 }
 

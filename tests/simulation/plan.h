@@ -35,6 +35,7 @@ struct Plan {
   SimFaults faults;
   bool shared_memory = false;  // append buffers that outlive the process
   std::vector<WorkKind> clients;
+  bool shared_names = false;  // the clients work on some together, too
   std::vector<Round> rounds;
 
   bool HasFaults() const;

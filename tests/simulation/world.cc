@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "base/mutex.h"
-#include "base/thread.h"
-#include "crash/random_work.h"
 #include "crash/verify.h"
-#include "database_work.h"
+#include "crowd.h"
 #include "excuses.h"
 #include "memory_pictures.h"
 #include "shared_memory_files.h"
@@ -22,24 +18,16 @@ namespace {
 
 constexpr char kIdentity[] = "simulated";
 
-std::string Root(std::size_t client) { return fmt::format("t{}", client); }
-
-// Different for each step of a plan, and the same whichever other steps are carried out.
-std::uint64_t StepSeed(const Plan& plan, const StepId& id) {
-  Random mix(plan.seed ^ (std::uint64_t{id.round} << 48) ^ (std::uint64_t{id.client} << 32) ^ id.step);
-  return mix.Next();
-}
-
 class World {
  public:
   World(const Plan& plan, const Selection& selection, Outcome& outcome)
-      : plan_(plan), selection_(selection), outcome_(outcome) {}
+      : plan_(plan), selection_(selection), outcome_(outcome), crowd_(plan, selection, outcome) {}
 
   void Run() {
     std::string why = Start();
     for (std::uint32_t i = 0; i < plan_.rounds.size() && why.empty(); ++i) why = RunRound(i);
     outcome_.failure = std::move(why);
-    if (!outcome_.failure.empty()) outcome_.history = earlier_ + Histories();
+    if (!outcome_.failure.empty()) outcome_.history = earlier_ + crowd_.Histories();
     Drop();
   }
 
@@ -51,10 +39,6 @@ class World {
   std::string LeaveForeignMemory();
   std::string RunRound(std::uint32_t number);
   std::string Mount();
-  std::string MeetClients();
-  void Work();
-  void WorkOf(std::uint32_t client);
-  std::string WhyClientsEnded();
   std::string End();
   std::string LookAtCrash();
   bool NothingIsLost(LossPolicy loss) const;
@@ -74,8 +58,6 @@ class World {
             .allow_no_space = plan_.HasFaults(),
             .allow_unsummed = MayReadFailWith(plan_.faults, Code::kIo)};
   }
-  std::vector<const Model*> Models() const;
-  std::string Histories() const;
   void Drop();
 
   const Plan& plan_;
@@ -88,9 +70,8 @@ class World {
   SharedMemoryFiles::Contents foreign_;       // by a mount of another volume
   std::unique_ptr<SimDevice> device_;
   std::shared_ptr<Volume> volume_;
-  std::vector<std::unique_ptr<Client>> clients_;
+  Crowd crowd_;
   SimDevice::Spared spared_;
-  Mutex steps_mutex_;    // leaf; of outcome_.steps, while the clients work
   std::string earlier_;  // what the clients of earlier rounds did
   bool unmounted_ = false;
 };
@@ -103,22 +84,9 @@ MountOptions World::Options() const {
   return options;
 }
 
-std::vector<const Model*> World::Models() const {
-  std::vector<const Model*> models;
-  for (const auto& client : clients_) models.push_back(&client->model());
-  return models;
-}
-
-std::string World::Histories() const {
-  std::string text = fmt::format("\nround {}:", round_number_);
-  for (const auto& client : clients_) text += "\n" + client->model().root() + ":" + client->History(60);
-  return text;
-}
-
 // Handles go before the volume, and that before the device.
 void World::Drop() {
-  for (const auto& client : clients_) client->DropHandles();
-  clients_.clear();
+  crowd_.Leave();
   volume_.reset();
 }
 
@@ -180,86 +148,24 @@ std::string World::Mount() {
   return {};
 }
 
-std::string World::MeetClients() {
-  for (std::size_t i = 0; i < plan_.clients.size(); ++i) {
-    if (round_number_ == 0) {
-      const Status made = volume_->MakeDirectory(Root(i), false);
-      if (!made) return "first directory: " + made.error().ToString();
-    }
-    clients_.push_back(std::make_unique<Client>(volume_, plan_.seed, Root(i)));
-    clients_.back()->RepeatWhatFails(2);
-    if (round_number_ == 0) continue;
-    clients_.back()->AdoptFound();
-    if (clients_.back()->failed()) return clients_.back()->error();
-  }
-  return {};
-}
-
-void World::WorkOf(std::uint32_t number) {
-  Client& client = *clients_[number];
-  RandomWork random_work(client, Root(number));
-  DatabaseWork database_work(client, Root(number));
-  for (std::uint32_t step = 0; step < round().steps && !client.failed(); ++step) {
-    const StepId id{round_number_, number, step};
-    if (!selection_.Has(id)) continue;
-    client.Reseed(StepSeed(plan_, id));
-    {
-      MutexLock lock(steps_mutex_);
-      outcome_.steps.push_back(id);
-    }
-    if (round().moves_one_in != 0 && client.random().OneIn(round().moves_one_in)) {
-      client.EmptyZones();
-    } else if (plan_.clients[number] == WorkKind::kDatabase) {
-      database_work.Step();
-    } else {
-      random_work.Step();
-    }
-  }
-}
-
-void World::Work() {
-  std::vector<Thread> threads;
-  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    threads.emplace_back("client", [this, i] { WorkOf(i); });
-  }
-}
-
-// Only a crash, or a fault, is a reason; for bytes that are not those of the model there is none.
-std::string World::WhyClientsEnded() {
-  for (const auto& client : clients_) {
-    if (!client->failed()) continue;
-    if (!client->error_code()) return "wrong bytes: " + client->error();
-    if (device_->crash_device().stopped()) continue;
-    const auto may_fail = client->failed_to_read() ? MayReadFailWith : MayFailWith;
-    if (client->error_code() == Code::kNoSpace) {
-      ++outcome_.out_of_space;
-    } else if (!may_fail(plan_.faults, *client->error_code())) {
-      return fmt::format("a call fails, and nothing was wrong ({}): {}", CodeName(*client->error_code()),
-                         client->error());
-    }
-  }
-  return {};
-}
-
 // The round is over: cleanly, or because the process dies here.
 std::string World::End() {
   CrashDevice& device = device_->crash_device();
   unmounted_ = false;
   std::string why;
   // A client that met a fault has a call of which nobody knows how it ended; an unmount would end it in its own way.
-  const bool all_well = std::ranges::none_of(clients_, [](const auto& client) { return client->failed(); });
-  if (round().unmounts && all_well && !device.stopped()) {
-    for (const auto& client : clients_) client->BeginUnmount();
+  if (round().unmounts && crowd_.all_well() && !device.stopped()) {
+    crowd_.BeginUnmount();
     const Status unmounted = volume_->Unmount();
     unmounted_ = unmounted.has_value();
-    for (const auto& client : clients_) client->Unmounted(unmounted);
+    crowd_.Unmounted(unmounted);
     if (!unmounted && !device.stopped() && unmounted.error().code() != Code::kNoSpace &&
         !MayFailWith(plan_.faults, unmounted.error().code()))
       why = fmt::format("an unmount fails, and nothing was wrong ({}): {}",
                         CodeName(unmounted.error().code()), unmounted.error().ToString());
   }
   device.StopAfter(device.commands());
-  for (const auto& client : clients_) client->DropHandles();
+  crowd_.DropHandles();
   volume_.reset();
   if (shared_memory_) left_in_memory_ = shared_memory_->Read();
   return why;
@@ -269,16 +175,16 @@ std::string World::RunRound(std::uint32_t number) {
   round_number_ = number;
   const std::string where = fmt::format("round {}: ", number);
   if (std::string why = Mount(); !why.empty()) return where + why;
-  if (std::string why = MeetClients(); !why.empty()) return where + why;
+  if (std::string why = crowd_.Meet(volume_, number); !why.empty()) return where + why;
   CrashDevice& device = device_->crash_device();
   const std::uint64_t begin = device.commands();
   std::uint64_t crash_after = round().crash_after;
   if (is_last_round() && selection_.crash_after) crash_after = *selection_.crash_after;
   if (crash_after < UINT64_MAX / 2) device.StopAfter(begin + crash_after);
   device_->SetFaults(plan_.faults);
-  Work();
+  crowd_.Work();
   outcome_.last_round_commands = device.commands() - begin;
-  if (std::string why = WhyClientsEnded(); !why.empty()) return where + why;
+  if (std::string why = crowd_.WhyEnded(device.stopped()); !why.empty()) return where + why;
   if (std::string why = End(); !why.empty()) return where + why;
   outcome_.commands += device.commands();
   outcome_.faults += device_->faults_met();
@@ -299,7 +205,7 @@ std::string World::Look(LossPolicy loss, const std::string& where) {
   const auto image = device_->crash_device().Image(loss);
   if (shared_memory_) shared_memory_->Replace(left_in_memory_);
   const std::string why = VerifyImage(*image, died ? CrashKind::kProcessDied : CrashKind::kPowerLost,
-                                      Models(), Allowed(Options(), MayTell(!died)));
+                                      crowd_.Expectations(), Allowed(Options(), MayTell(!died)));
   return why.empty() ? why : fmt::format("{}, {}: {}", where, Describe(loss), why);
 }
 
@@ -328,7 +234,8 @@ std::string World::LookAtSharedMemory() {
     }
     shared_memory_->Replace(contents);
     options.discard_unsynced = true;
-    const std::string why = VerifyImage(*image, CrashKind::kPowerLost, Models(), Allowed(options, true));
+    const std::string why =
+        VerifyImage(*image, CrashKind::kPowerLost, crowd_.Expectations(), Allowed(options, true));
     if (!why.empty()) return what + ": " + why;
   }
   return {};
@@ -349,8 +256,8 @@ std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& po
     ++outcome_.crashes;
     const auto copy = image->Image(LossPolicy::KeepAll());
     const std::string why =
-        VerifyImage(*copy, power_was_lost ? CrashKind::kPowerLost : CrashKind::kProcessDied, Models(),
-                    Allowed(Options(), MayTell(power_was_lost)));
+        VerifyImage(*copy, power_was_lost ? CrashKind::kPowerLost : CrashKind::kProcessDied,
+                    crowd_.Expectations(), Allowed(Options(), MayTell(power_was_lost)));
     if (!why.empty()) {
       return fmt::format("crash {} of a mount after {} commands, {}: {}", i + 1, stop, Describe(loss), why);
     }
@@ -374,8 +281,8 @@ std::string World::GoOn() {
     if (power_was_lost && round().loss_seed % 2 == 0) left_in_memory_.clear();  // it was a tmpfs
     shared_memory_->Replace(left_in_memory_);
   }
-  earlier_ += Histories();
-  clients_.clear();
+  earlier_ += crowd_.Histories();
+  crowd_.Leave();
   Take(std::move(image));
   return {};
 }

@@ -88,4 +88,8 @@ MUTATIONS = (
              "src/staging/left_behind.cc", "return header.epoch == whose.epoch &&", "return"),
     Mutation("flushed-bytes-forgotten", "what was flushed outlives the process", "src/volume/volume_mount.cc",
              "  ZENFS_RETURN_IF_ERROR(BringBack(state, replayed));", ""),
+    Mutation("names-not-reserved", "two actions on one name go one after the other", "src/catalog/reservations.cc",
+             "Intersect(held.names, keys.names) || ", ""),
+    Mutation("names-asked-too-early", "whether a file has a name is known when its commit is made",
+             "src/volume/volume_files.cc", "  if (!has_name) return {};", "  if (file.unlinked) return {};"),
 )

@@ -1,5 +1,6 @@
 """A program that works in the background while something is done to its device."""
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import time
@@ -33,6 +34,7 @@ class Load:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             print(self.text()[-4000:])
+            print(stacks(self.process.pid), flush=True)
             raise AssertionError(f"the load hangs: it has not ended {seconds} s later") from None
         print(without_progress(self.text())[-4000:], f"exit status {status}", flush=True)
         assert status >= 0, f"the load was ended by signal {-status}"
@@ -40,6 +42,20 @@ class Load:
 
     def text(self):
         return self.output.read_text(errors="replace")
+
+
+def stacks(pid):
+    """Where each thread of a process that hangs is: in the kernel, and where there is a gdb, in the program."""
+    lines = []
+    for task in sorted(pathlib.Path("/proc", str(pid), "task").iterdir()):
+        state = next(line for line in (task / "status").read_text().splitlines() if line.startswith("State:"))
+        lines.append(f"thread {task.name} ({(task / 'comm').read_text().strip()}), {state}")
+        lines += [f"  {line}" for line in (task / "stack").read_text().splitlines()]
+    if shutil.which("gdb"):
+        gdb = subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all backtrace"], timeout=60,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        lines.append(gdb.stdout.decode(errors="replace"))
+    return "\n".join(lines)
 
 
 def written(device):

@@ -1,0 +1,225 @@
+#include "shared_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "base/aligned_buffer.h"
+#include "base/bytes.h"
+
+namespace zenfs {
+namespace {
+
+using Kind = SharedNames::Kind;
+
+constexpr std::size_t kLogBytesMax = 60000;
+
+// Of both shapes; the directory comes and goes.
+constexpr const char* kSharedNames[] = {"0.sst", "1.log", "2.sst", "d/3.sst", "d/4.log"};
+constexpr const char kDirectory[] = "d";
+
+std::string AnyName(Random& random) { return kSharedNames[random.Below(std::size(kSharedNames))]; }
+
+std::string Bytes(Random& random, std::size_t count) {
+  std::string bytes(count, '\0');
+  random.Fill(std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+// What names answer when others have changed them.
+bool IsAnswer(Code code) {
+  return code == Code::kNotFound || code == Code::kExists || code == Code::kNotEmpty;
+}
+
+}  // namespace
+
+std::string SharedWork::History(std::size_t count) const {
+  std::string text;
+  for (std::size_t i = history_.size() - std::min(count, history_.size()); i < history_.size(); ++i)
+    text += "\n  " + history_[i];
+  return text;
+}
+
+bool SharedWork::Ok(const Status& status, const std::string& what) {
+  if (failed()) return false;
+  history_.push_back(status ? what : what + ": " + status.error().ToString());
+  if (status) return true;
+  error_ = history_.back();
+  error_code_ = status.error().code();
+  return false;
+}
+
+void SharedWork::Wrong(const std::string& what, const std::string& why) {
+  history_.push_back(what + ": " + why);
+  error_ = history_.back();
+}
+
+Status SharedWork::Repeated(FileHandle& file, Status (FileHandle::*call)()) {
+  Status status = (file.*call)();
+  for (int i = 0; i < repeats_ && !status && status.error().code() == Code::kIo; ++i) {
+    if (file.shape() != FileShape::kFramed) break;
+    history_.push_back("  not done: " + status.error().ToString());
+    status = (file.*call)();
+  }
+  return status;
+}
+
+void SharedWork::DropHandles() { handle_.reset(); }
+
+void SharedWork::Step(Random& random) {
+  if (failed()) return;
+  switch (random.Below(16)) {
+    case 0:
+    case 1:
+    case 2: return Replace(random);
+    case 3:
+    case 4: return CreateOver(random);
+    case 5:
+    case 6:
+    case 7: return ChangeName(random);
+    case 8:
+    case 9: return Look(random);
+    case 10: return List();
+    case 11: return ReadLog();
+    default: return Log(random);
+  }
+}
+
+bool SharedWork::Answered(SharedNames::CallNumber call, const Status& status, const std::string& what) {
+  if (!status && !IsAnswer(status.error().code())) return Ok(status, what);
+  SharedNames::Answer answer;
+  if (!status) answer.error = status.error().code();
+  history_.push_back(answer.error ? fmt::format("{}: {}", what, CodeName(*answer.error)) : what);
+  const std::string why = names_.End(call, answer);
+  if (!why.empty()) Wrong(what, why);
+  return why.empty();
+}
+
+// True if the file was made; its name may lead elsewhere by then.
+bool SharedWork::WriteFile(const std::string& name, Random& random) {
+  const std::string path = Path(name);
+  std::string content = Bytes(random, 16 + random.Below(random.OneIn(3) ? 9000 : 300));
+  content.replace(0, 16, fmt::format("{:016x}", random.Next()));
+  const SharedNames::FileNumber file = names_.NewFile(content, ShapeForName(name));
+  const SharedNames::CallNumber create = names_.Begin({.kind = Kind::kCreate, .from = name, .file = file});
+  auto made = volume_->Create(path);
+  if (!Answered(create, made ? Status() : Status(Fail(made.error())), "create " + path) || !made)
+    return false;
+  if (Fill(**made, file, content, path)) return true;
+  left_open_ = *std::move(made);
+  return false;
+}
+
+bool SharedWork::Fill(FileHandle& file, SharedNames::FileNumber number, const std::string& content,
+                      const std::string& path) {
+  AlignedBuffer memory(content.size());
+  std::ranges::copy(AsBytes(content), memory.Whole().begin());
+  if (!Ok(file.Append(memory.Whole().first(content.size())), "write " + path)) return false;
+  names_.Appended(number);
+  const SharedNames::CallNumber sync = names_.Begin({.kind = Kind::kSync, .file = number});
+  if (!Answered(sync, Repeated(file, &FileHandle::Sync), "sync " + path)) return false;
+  return Ok(file.Close(), "close " + path);
+}
+
+bool SharedWork::Change(Kind kind, const std::string& from, const std::string& to) {
+  const auto carry = [&]() -> Status {
+    switch (kind) {
+      case Kind::kUnlink: return volume_->Unlink(Path(from));
+      case Kind::kLink: return volume_->Link(Path(from), Path(to));
+      case Kind::kRename: return volume_->Rename(Path(from), Path(to));
+      case Kind::kMakeDirectory: return volume_->MakeDirectory(Path(from), false);
+      default: return volume_->RemoveDirectory(Path(from));
+    }
+  };
+  constexpr const char* kVerbs[] = {"", "", "unlink", "link", "rename", "mkdir", "rmdir"};
+  const SharedNames::CallNumber call = names_.Begin({.kind = kind, .from = from, .to = to});
+  return Answered(
+      call, carry(),
+      fmt::format("{} {}{}{}", kVerbs[static_cast<int>(kind)], from, to.empty() ? "" : " to ", to));
+}
+
+void SharedWork::Replace(Random& random) {
+  const std::string name = fmt::format("new-{}", number_);
+  if (WriteFile(name, random)) Change(Kind::kRename, name, AnyName(random));
+}
+
+void SharedWork::CreateOver(Random& random) { WriteFile(AnyName(random), random); }
+
+void SharedWork::ChangeName(Random& random) {
+  const std::string from = AnyName(random);
+  switch (random.Below(6)) {
+    case 0: return static_cast<void>(Change(Kind::kUnlink, from));
+    case 1: return static_cast<void>(Change(Kind::kLink, from, AnyName(random)));
+    case 2:
+    case 3: return static_cast<void>(Change(Kind::kRename, from, AnyName(random)));
+    case 4: return static_cast<void>(Change(Kind::kMakeDirectory, kDirectory));
+    default: return static_cast<void>(Change(Kind::kRemoveDirectory, kDirectory));
+  }
+}
+
+void SharedWork::Look(Random& random) {
+  const std::string name = AnyName(random);
+  const std::string what = "look at " + name;
+  const SharedNames::CallNumber call = names_.Begin({.kind = Kind::kLook, .from = name});
+  const auto content = ReadWhole(*volume_, Path(name));
+  failed_to_read_ = !content && !IsAnswer(content.error().code());
+  if (failed_to_read_) return static_cast<void>(Ok(Fail(content.error()), what));
+  SharedNames::Answer answer;
+  if (content) answer.content = *content;
+  if (!content) answer.error = content.error().code();
+  history_.push_back(fmt::format("{}: {}", what, content ? content->substr(0, 16) : CodeName(*answer.error)));
+  if (const std::string why = names_.End(call, answer); !why.empty()) Wrong(what, why);
+}
+
+void SharedWork::List() {
+  const SharedNames::CallNumber call = names_.Begin({.kind = Kind::kList});
+  const auto entries = volume_->List(names_.root());
+  failed_to_read_ = !entries;
+  if (!Ok(entries ? Status() : Status(Fail(entries.error())), "list")) return;
+  SharedNames::Answer answer;
+  for (const DirectoryEntry& entry : *entries) answer.names.insert(entry.name);
+  if (const std::string why = names_.End(call, answer); !why.empty()) Wrong("list", why);
+}
+
+void SharedWork::Log(Random& random) {
+  if (handle_ == nullptr) {
+    auto opened = volume_->OpenForAppend(log_.path(), false);
+    if (!Ok(opened ? Status() : Status(Fail(opened.error())), "open the log")) return;
+    handle_ = *std::move(opened);
+  }
+  if (log_.size() < kLogBytesMax) {
+    const SharedLog::Record record =
+        log_.BeginAppend(Bytes(random, random.Below(random.OneIn(8) ? 6000 : 200)));
+    const std::string bytes = log_.BytesOf(record);
+    if (!Ok(handle_->Append(AsBytes(bytes)), fmt::format("append record {}", record))) return;
+    log_.Appended(record);
+  }
+  const SharedLog::Time begin = log_.Begin();
+  switch (random.Below(6)) {
+    case 0:
+    case 1:
+      if (Ok(Repeated(*handle_, &FileHandle::Sync), "sync the log")) log_.Synced(begin);
+      return;
+    case 2:
+    case 3:
+      if (Ok(Repeated(*handle_, &FileHandle::Flush), "flush the log")) log_.Flushed(begin);
+      return;
+    case 4:
+      if (!Ok(handle_->Close(), "close the log")) return;
+      log_.Flushed(begin);
+      return handle_.reset();
+    default: return;
+  }
+}
+
+void SharedWork::ReadLog() {
+  const SharedLog::Time begin = log_.Begin();
+  const auto content = ReadWhole(*volume_, log_.path());
+  failed_to_read_ = !content;
+  if (!Ok(content ? Status() : Status(Fail(content.error())), "read the log")) return;
+  if (const std::string why = log_.WhyNotRead(*content, begin); !why.empty()) Wrong("read the log", why);
+}
+
+}  // namespace zenfs

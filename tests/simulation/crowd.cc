@@ -1,0 +1,171 @@
+#include "crowd.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/thread.h"
+#include "crash/random_work.h"
+#include "database_work.h"
+#include "excuses.h"
+
+namespace zenfs {
+namespace {
+
+std::string Root(std::size_t client) { return fmt::format("t{}", client); }
+
+// Different for each step of a plan, and the same whichever other steps are carried out.
+std::uint64_t StepSeed(const Plan& plan, const StepId& id) {
+  Random mix(plan.seed ^ (std::uint64_t{id.round} << 48) ^ (std::uint64_t{id.client} << 32) ^ id.step);
+  return mix.Next();
+}
+
+Status MakeLog(Volume& volume, const std::string& path) {
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> log, volume.Create(path));
+  return log->Sync();
+}
+
+}  // namespace
+
+std::string Crowd::Meet(const std::shared_ptr<Volume>& volume, std::uint32_t round) {
+  round_number_ = round;
+  for (std::size_t i = 0; i < plan_.clients.size(); ++i) {
+    if (round == 0) {
+      const Status made = volume->MakeDirectory(Root(i), false);
+      if (!made) return "first directory: " + made.error().ToString();
+    }
+    clients_.push_back(std::make_unique<Client>(volume, plan_.seed, Root(i)));
+    clients_.back()->RepeatWhatFails(2);
+    if (plan_.shared_names) {
+      shared_.push_back(std::make_unique<SharedWork>(volume, names_, log_, i));
+      shared_.back()->RepeatWhatFails(2);
+    }
+    if (round == 0) continue;
+    clients_.back()->AdoptFound();
+    if (clients_.back()->failed()) return clients_.back()->error();
+  }
+  return plan_.shared_names ? MeetShared(*volume) : std::string();
+}
+
+std::string Crowd::MeetShared(Volume& volume) {
+  if (round_number_ == 0) {
+    for (const Expectation* shared :
+         {static_cast<const Expectation*>(&names_), static_cast<const Expectation*>(&log_)}) {
+      const Status made = volume.MakeDirectory(shared->root(), false);
+      if (!made) return "first shared directory: " + made.error().ToString();
+    }
+    const Status made = MakeLog(volume, log_.path());
+    return made ? std::string() : "shared log: " + made.error().ToString();
+  }
+  const auto names = Find(volume, names_.root());
+  if (!names) return names.error().ToString();
+  names_.Settle(*names);
+  const auto log = ReadWhole(volume, log_.path());
+  if (!log) return log.error().ToString();
+  log_.Settle(*log);
+  return {};
+}
+
+void Crowd::WorkOf(std::uint32_t number) {
+  Client& client = *clients_[number];
+  RandomWork random_work(client, Root(number));
+  DatabaseWork database_work(client, Root(number));
+  SharedWork* const shared = shared_.empty() ? nullptr : shared_[number].get();
+  for (std::uint32_t step = 0; step < round().steps && !client.failed(); ++step) {
+    const StepId id{round_number_, number, step};
+    if (!selection_.Has(id)) continue;
+    client.Reseed(StepSeed(plan_, id));
+    {
+      MutexLock lock(steps_mutex_);
+      outcome_.steps.push_back(id);
+    }
+    if (round().moves_one_in != 0 && client.random().OneIn(round().moves_one_in)) {
+      client.EmptyZones();
+    } else if (shared != nullptr && client.random().OneIn(2)) {
+      shared->Step(client.random());
+      if (shared->failed()) return;
+    } else if (plan_.clients[number] == WorkKind::kDatabase) {
+      database_work.Step();
+    } else {
+      random_work.Step();
+    }
+  }
+}
+
+void Crowd::Work() {
+  std::vector<Thread> threads;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    threads.emplace_back("client", [this, i] { WorkOf(i); });
+  }
+}
+
+// Only a crash, or a fault, is a reason; for bytes that are not those of the model there is none.
+std::string Crowd::WhyEnded(const std::string& error, std::optional<Code> code, bool read, bool crashed) {
+  if (error.empty()) return {};
+  if (!code) return "wrong: " + error;
+  if (crashed) return {};
+  const auto may_fail = read ? MayReadFailWith : MayFailWith;
+  if (*code == Code::kNoSpace) {
+    ++outcome_.out_of_space;
+  } else if (!may_fail(plan_.faults, *code)) {
+    return fmt::format("a call fails, and nothing was wrong ({}): {}", CodeName(*code), error);
+  }
+  return {};
+}
+
+std::string Crowd::WhyEnded(bool crashed) {
+  const auto why_one_ended = [&](const auto& one) {
+    return WhyEnded(one->error(), one->error_code(), one->failed_to_read(), crashed);
+  };
+  for (const auto& client : clients_) {
+    if (std::string why = why_one_ended(client); !why.empty()) return why;
+  }
+  for (const auto& shared : shared_) {
+    if (std::string why = why_one_ended(shared); !why.empty()) return why;
+  }
+  return {};
+}
+
+bool Crowd::all_well() const {
+  const auto is_well = [](const auto& one) { return !one->failed(); };
+  return std::ranges::all_of(clients_, is_well) && std::ranges::all_of(shared_, is_well);
+}
+
+void Crowd::BeginUnmount() {
+  for (const auto& client : clients_) client->BeginUnmount();
+  unmount_began_ = log_.Begin();
+}
+
+void Crowd::Unmounted(const Status& status) {
+  for (const auto& client : clients_) client->Unmounted(status);
+  for (const auto& shared : shared_) shared->DropHandles();
+  if (status) log_.Flushed(unmount_began_);
+}
+
+void Crowd::DropHandles() {
+  for (const auto& client : clients_) client->DropHandles();
+  for (const auto& shared : shared_) shared->DropHandles();
+}
+
+void Crowd::Leave() {
+  DropHandles();
+  clients_.clear();
+  shared_.clear();
+}
+
+std::vector<const Expectation*> Crowd::Expectations() const {
+  std::vector<const Expectation*> expected;
+  for (const auto& client : clients_) expected.push_back(&client->model());
+  if (!shared_.empty()) expected.insert(expected.end(), {&names_, &log_});
+  return expected;
+}
+
+std::string Crowd::Histories() const {
+  std::string text = fmt::format("\nround {}:", round_number_);
+  for (const auto& client : clients_) text += "\n" + client->model().root() + ":" + client->History(60);
+  for (std::size_t i = 0; i < shared_.size(); ++i)
+    text += fmt::format("\nshared, by {}:{}", Root(i), shared_[i]->History(60));
+  return text;
+}
+
+}  // namespace zenfs
