@@ -13,8 +13,8 @@ class Replay {
   Replay(const FileRecord& record, std::uint64_t epoch, std::vector<ScannedFrame> frames)
       : record_(record), epoch_(epoch), frames_(std::move(frames)) {
     std::erase_if(frames_, [](const ScannedFrame& frame) { return !IsPossible(frame); });
-    std::ranges::sort(frames_, [](const ScannedFrame& a, const ScannedFrame& b) {
-      return std::tuple(a.epoch, a.sequence, b.length) < std::tuple(b.epoch, b.sequence, a.length);
+    std::ranges::sort(frames_, {}, [](const ScannedFrame& frame) {
+      return std::tuple(frame.epoch, frame.sequence, frame.file_offset, frame.length);
     });
     for (const Extent& extent : record.extents) {
       out_.index.Append({.file_offset = extent.file_offset, .length = extent.length, .place = extent.place});
@@ -28,27 +28,29 @@ class Replay {
   }
 
  private:
-  const ScannedFrame* Find(std::uint64_t epoch, std::uint64_t sequence) const {
-    const auto key = std::pair(epoch, sequence);
-    const auto it = std::ranges::lower_bound(
-        frames_, key, {}, [](const ScannedFrame& f) { return std::pair(f.epoch, f.sequence); });
-    if (it == frames_.end() || std::pair(it->epoch, it->sequence) != key) return nullptr;
-    return &*it;
-  }
-
-  // The first frame of the window at or behind `sequence`.
+  // The first frame of the window at or behind `sequence`. Several may have one sequence, cut otherwise: of a write that was
+  // reported as failed and repeated; or because a mount brought back from shared memory what the device had lost, and used
+  // sequences again that frames beyond the gap have. They agree in the bytes. The one that reaches farthest of those that
+  // leave no gap is as good as any: what was written behind another begins where that one ends.
   const ScannedFrame* FindNext(std::uint64_t epoch, std::uint64_t sequence, std::uint64_t last) const {
-    const auto it =
-        std::ranges::lower_bound(frames_, std::pair(epoch, sequence), {},
-                                 [](const ScannedFrame& f) { return std::pair(f.epoch, f.sequence); });
-    if (it == frames_.end() || it->epoch != epoch || it->sequence > last) return nullptr;
-    return &*it;
+    const auto place = [](const ScannedFrame& f) { return std::pair(f.epoch, f.sequence); };
+    const auto first = std::ranges::lower_bound(frames_, std::pair(epoch, sequence), {}, place);
+    if (first == frames_.end() || first->epoch != epoch || first->sequence > last) return nullptr;
+    const ScannedFrame* best = &*first;  // of the lowest offset
+    for (auto it = first; it != frames_.end() && place(*it) == place(*first); ++it) {
+      if (it->file_offset <= out_.index.end() && End(*it) > End(*best)) best = &*it;
+    }
+    return best;
   }
+  const ScannedFrame* Find(std::uint64_t epoch, std::uint64_t sequence) const {
+    return FindNext(epoch, sequence, sequence);
+  }
+  static std::uint64_t End(const ScannedFrame& frame) { return frame.file_offset + frame.length; }
 
   // Bytes of `frame` from the end of the file so far, up to file offset `limit`.
   void Take(const ScannedFrame& frame, std::uint64_t limit) {
     const std::uint64_t from = out_.index.end();
-    const std::uint64_t to = std::min(frame.file_offset + frame.length, limit);
+    const std::uint64_t to = std::min(End(frame), limit);
     if (to <= from) return;
     out_.index.Append({.file_offset = from,
                        .length = to - from,
@@ -103,8 +105,8 @@ class Replay {
     if (stable > last) {
       const ScannedFrame* beyond = FindNext(epoch_, stable + 1, UINT64_MAX);
       const ScannedFrame* at = Find(epoch_, stable);
-      const std::uint64_t end = at != nullptr ? at->file_offset + at->length
-                                              : (beyond != nullptr ? beyond->file_offset : out_.index.end());
+      const std::uint64_t end =
+          at != nullptr ? End(*at) : (beyond != nullptr ? beyond->file_offset : out_.index.end());
       TakeRange(epoch_, last + 1, stable, end);
       last = TakeContiguous(stable);
     }

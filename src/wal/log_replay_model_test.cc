@@ -1,5 +1,5 @@
-// Random histories of one log (append, sync, loss of power, reseal, truncate, fold) against the bytes that
-// must be there.
+// Random histories of one log (append, sync, loss of power, what shared memory brings back, reseal, truncate, fold) against
+// the bytes that must be there.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -41,11 +41,15 @@ class History {
   }
 
   void AddFrame(std::uint64_t sequence, std::uint64_t file_offset, const std::string& bytes) {
+    AddFrame(sequence, file_offset, bytes, stable_sequence_);
+  }
+  void AddFrame(std::uint64_t sequence, std::uint64_t file_offset, const std::string& bytes,
+                std::uint64_t stable_sequence) {
     frames_.push_back({.owner = 5,
                        .epoch = epoch_,
                        .sequence = sequence,
                        .file_offset = file_offset,
-                       .stable_sequence = stable_sequence_,
+                       .stable_sequence = stable_sequence,
                        .length = bytes.size(),
                        .payload = DeviceOffset(medium_.size()),
                        .device_bytes = 4096,
@@ -60,12 +64,32 @@ class History {
   }
 
   // Any of the frames since the last flush may be gone.
-  void LosePower() {
+  void LoseFrames() {
     std::vector<ScannedFrame> kept;
     for (std::size_t i = 0; i < frames_.size(); ++i) {
       if (i < flushed_frames_ || !random_.OneIn(3)) kept.push_back(frames_[i]);
     }
     frames_ = std::move(kept);
+  }
+
+  // A mount finds in shared memory what the device has lost, and writes it behind what the device has: under sequences that
+  // frames beyond the gap have already, and cut otherwise.
+  void BringBack() {
+    const ReplayedLog log = ReplayLog(record_, epoch_, Shuffled());
+    std::uint64_t sequence = log.open_window ? log.open_window->last_sequence + 1 : record_.next_sequence;
+    for (std::size_t at = log.index.end(); at < content_.size();) {
+      const std::size_t length = 1 + random_.Below(content_.size() - at);
+      AddFrame(sequence++, at, content_.substr(at, length), 0);
+      at += length;
+    }
+  }
+
+  void LosePower() {
+    LoseFrames();
+    while (random_.OneIn(3)) {
+      BringBack();
+      if (random_.OneIn(3)) LoseFrames();
+    }
     const ReplayedLog log = ReplayLog(record_, epoch_, Shuffled());
     ASSERT_TRUE(log.damage.empty()) << DamageText(log.damage.front(), "file");
     const std::string found = Bytes(log);

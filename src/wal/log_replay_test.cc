@@ -188,6 +188,23 @@ TEST(LogReplayTest, RepeatedFrameThatWasSplitAgreesWithTheWhole) {
   }
 }
 
+// The device lost frame 1 of three. A mount wrote all of it again, from shared memory, as two: the second has the sequence of
+// one that is there still and ends earlier.
+TEST(LogReplayTest, OfFramesWithOneSequenceTheOneThatReachesFarthestIsTaken) {
+  ScannedFrame first = Frame(1);
+  first.length = 25;
+  ScannedFrame second = Frame(2);
+  second.file_offset = 25;
+  second.length = 5;
+  const std::vector<ScannedFrame> frames = {Frame(2), Frame(3), first, second};
+  const ReplayedLog open = ReplayLog(Record(), kEpoch, frames);
+  EXPECT_EQ(open.index.end(), 30U);
+  const ReplayedLog sealed = ReplayLog(Record({{kEpoch, 1, 2, 30}}, 3), kEpoch + 1, frames);
+  EXPECT_EQ(Shape(sealed), "1 2");
+  EXPECT_EQ(sealed.index.end(), 30U);
+  EXPECT_TRUE(sealed.damage.empty());
+}
+
 TEST(LogReplayTest, PartThatIsMissingBesideTheWholeIsNoDamage) {
   const FileRecord record = Record({{kEpoch, 1, 3, 20}}, 4);
   const ReplayedLog log = ReplayLog(record, kEpoch, {Frame(1), Frame(2)});
