@@ -131,6 +131,7 @@ set(ZENFS_SOURCES_metalog
   metalog/generation_reader.cc
   metalog/generation_writer.cc
   metalog/generations.cc
+  metalog/headless_zone.cc
   metalog/log_picture.cc
   metalog/log_survey.cc
   metalog/metalog.cc
@@ -147,6 +148,7 @@ set(ZENFS_TESTS_metalog
   metalog/follower_test.cc
   metalog/footprint_test.cc
   metalog/metalog_crash_test.cc
+  metalog/metalog_damage_test.cc
   metalog/metalog_fault_test.cc
   metalog/metalog_group_test.cc
   metalog/metalog_roll_test.cc

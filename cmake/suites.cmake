@@ -96,6 +96,7 @@ set(ZENFS_TESTS_APART
   src/catalog/reservations_test.cc
   src/cli/zone_svg_test.cc
   src/format/metalog_payload_test.cc
+  src/metalog/metalog_damage_test.cc
   src/metalog/metalog_fault_test.cc
   src/metalog/metalog_group_test.cc
   src/metalog/metalog_roll_test.cc

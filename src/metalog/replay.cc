@@ -5,30 +5,47 @@
 #include <algorithm>
 
 #include "metalog/generations.h"
+#include "metalog/headless_zone.h"
 
 namespace zenfs {
+namespace {
+
+// Why a metadata zone without a log header keeps a volume from being written, if it does. Until a roll begins nothing newer
+// can stand elsewhere, but where a commit says that it does.
+std::string WhyInDoubt(HeadlessZone zone, bool roll_was_under_way) {
+  if (zone == HeadlessZone::kNewerCommits)
+    return "holds what looks like one behind a header that can't be read";
+  if (zone == HeadlessZone::kUnreadable && roll_was_under_way) return "can't be read";
+  return {};
+}
+
+}  // namespace
 
 Result<Replayed> Replay(ZonedDevice& device, const Superblock& superblock) {
   ZENFS_ASSIGN_OR_RETURN(const LogPicture picture, TakeLogPicture(device, superblock));
   Generations generations(device, superblock);
   ZENFS_ASSIGN_OR_RETURN(const Generations::Found found, generations.Read(picture));
   Replayed replayed = found.reader->Take();
-  bool headless = false;
-  for (std::size_t i = 0; i < picture.zones.size(); ++i) {
-    headless = headless || (!picture.heads[i] && picture.zones[i].WrittenBytes() != 0);
-    if (picture.heads[i]) {
-      replayed.highest_generation = std::max(replayed.highest_generation, picture.heads[i]->generation);
-    }
-  }
-  replayed.newer_traces = found.newer_incomplete || headless;
   const bool roll_was_under_way = replayed.doubt.has_value() || found.newer_incomplete;
   replayed.doubt.reset();
-  const auto offline = std::ranges::find(picture.zones, ZoneCondition::kOffline, &ZoneInfo::condition);
-  if (offline != picture.zones.end() && roll_was_under_way) {
-    replayed.doubt = fmt::format(
-        "{}: a roll of the metadata log had begun and metadata zone {} is offline: newer commits than {} may "
-        "stand in it; mount read-only",
-        device.name(), offline->id.value, replayed.sequence);
+  replayed.newer_traces = found.newer_incomplete;
+  for (std::size_t i = 0; i < picture.zones.size(); ++i) {
+    const ZoneInfo& zone = picture.zones[i];
+    std::string why;
+    if (picture.heads[i]) {
+      replayed.highest_generation = std::max(replayed.highest_generation, picture.heads[i]->generation);
+    } else if (zone.condition == ZoneCondition::kOffline) {
+      if (roll_was_under_way) why = "is offline";
+    } else if (zone.WrittenBytes() != 0) {
+      replayed.newer_traces = true;
+      why = WhyInDoubt(JudgeHeadlessZone(device, zone, replayed.generation, replayed.sequence),
+                       roll_was_under_way);
+    }
+    if (why.empty()) continue;
+    replayed.doubt =
+        fmt::format("{}: {}metadata zone {} {}: newer commits than {} may stand in it; mount read-only",
+                    device.name(), roll_was_under_way ? "a roll of the metadata log had begun and " : "",
+                    zone.id.value, why, replayed.sequence);
   }
   return replayed;
 }

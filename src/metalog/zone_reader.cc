@@ -29,7 +29,9 @@ void ZoneReader::Fill(std::uint64_t offset, std::uint64_t bytes) {
   const std::uint32_t block = device_.geometry().block_size;
   for (std::uint64_t at = 0; at < bytes; at += block) {
     const ByteSpan into = buffer_.Span().subspan(at, block);
-    if (!device_.Read(from + at, into)) std::memset(into.data(), 0, into.size());
+    if (device_.Read(from + at, into)) continue;
+    met_unreadable_ = true;
+    std::memset(into.data(), 0, into.size());
   }
 }
 

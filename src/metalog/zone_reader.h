@@ -19,6 +19,8 @@ class ZoneReader {
   // Valid until the next call.
   ByteView View(std::uint64_t offset, std::uint64_t at_least);
   std::uint64_t end() const { return end_; }
+  // Some block so far came as zeros.
+  bool met_unreadable() const { return met_unreadable_; }
 
  private:
   void Fill(std::uint64_t offset, std::uint64_t bytes);
@@ -28,6 +30,7 @@ class ZoneReader {
   const std::uint64_t end_;
   AlignedBuffer buffer_;
   std::uint64_t buffer_offset_ = 0;
+  bool met_unreadable_ = false;
 };
 
 }  // namespace zenfs

@@ -67,10 +67,10 @@ class Planner {
     plan_.keep = replayed.chain;
     if (replayed.doubt) {
       lossy_ = true;
-      plan_.steps.push_back(
-          fmt::format("go on from commit {} of generation {}: a roll of the metadata log had begun, and "
-                      "commits behind it, if there were any, stood in a zone that is offline now",
-                      replayed.sequence, replayed.generation));
+      plan_.steps.push_back(fmt::format(
+          "go on from commit {} of generation {}: a roll of the metadata log had begun, and "
+          "commits behind it, if there were any, stood in a zone that is offline or can't be read now",
+          replayed.sequence, replayed.generation));
     } else if (survey_.EndsInRoll(replayed.generation)) {
       lossy_ = true;
       plan_.steps.push_back(

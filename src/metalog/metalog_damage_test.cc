@@ -1,0 +1,201 @@
+// Damage on the medium that a mount meets.
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "metalog/metalog_test_util.h"
+
+namespace zenfs {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint32_t kDamageZones = 4;
+
+// Lets a test make blocks unreadable.
+class UnreadableBlocks final : public ZonedDevice {
+ public:
+  explicit UnreadableBlocks(ZonedDevice& device, OpenMode mode = OpenMode::kReadOnly)
+      : device_(device), mode_(mode) {}
+  std::vector<std::uint64_t> bad;  // device offsets of blocks
+
+  const Geometry& geometry() const override { return device_.geometry(); }
+  const std::string& name() const override { return device_.name(); }
+  const std::string& identity() const override { return device_.identity(); }
+  OpenMode mode() const override { return mode_; }
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
+    return device_.Report(first, count);
+  }
+  Status Read(DeviceOffset offset, ByteSpan into) override {
+    for (const std::uint64_t block : bad) {
+      if (block >= offset.value && block < offset.value + into.size()) return Fail(Code::kIo, "unreadable");
+    }
+    return device_.Read(offset, into);
+  }
+  Status Write(DeviceOffset, std::span<const ByteView>) override { return Refused(); }
+  Result<DeviceOffset> Append(ZoneId, ByteView) override { return Fail(Code::kReadOnly, "written"); }
+  Status Reset(ZoneId) override { return Refused(); }
+  Status Finish(ZoneId) override { return Refused(); }
+  Status Open(ZoneId) override { return Refused(); }
+  Status Close(ZoneId) override { return Refused(); }
+  Status Flush() override { return Refused(); }
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override { return device_.CreateQueue(depth); }
+
+ private:
+  static Status Refused() {
+    ADD_FAILURE() << "a read-only log changed the device";
+    return Fail(Code::kReadOnly, "read-only");
+  }
+  ZonedDevice& device_;
+  const OpenMode mode_;
+};
+
+class MetalogDamageTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kBlock = 4096;
+
+  // Generation 1 in zone 0, generation 2 in zone 1: superblock, header, snapshot, RollComplete, five commits.
+  MetalogDamageTest() : device_(CreateMemoryDevice(SmallGeometry(256 << 10))) {
+    EXPECT_TRUE(Formatted(*device_, kDamageZones));
+    const auto log = MustOpen(*device_, kDamageZones);
+    EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId)));
+    EXPECT_TRUE(log->Roll());
+    for (std::uint64_t i = 1; i <= 5; ++i) EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId + i)));
+  }
+  Result<std::unique_ptr<Metalog>> OpenWithout(std::uint32_t zone, std::uint64_t block) {
+    return OpenWithout(zone, std::vector<std::uint64_t>{block});
+  }
+  Result<std::unique_ptr<Metalog>> OpenWithout(std::uint32_t zone, const std::vector<std::uint64_t>& blocks,
+                                               OpenMode mode = OpenMode::kReadOnly) {
+    UnreadableBlocks damaged(*device_, mode);
+    for (const std::uint64_t block : blocks)
+      damaged.bad.push_back(device_->geometry().ZoneStart(ZoneId(zone)).value + block * kBlock);
+    return Metalog::Open(damaged, SuperblockFor(device_->geometry(), kDamageZones));
+  }
+  void ExpectCorruption(std::uint64_t block, const std::string& text) {
+    const auto log = OpenWithout(1, block);
+    ASSERT_FALSE(log) << "block " << block;
+    EXPECT_EQ(log.error().code(), Code::kCorruption) << log.error().text();
+    EXPECT_THAT(log.error().text(), HasSubstr(text)) << "block " << block;
+  }
+
+  std::unique_ptr<EmulatorDevice> device_;
+};
+
+TEST_F(MetalogDamageTest, UndamagedLogOpensReadOnlyWithoutAWrite) {
+  UnreadableBlocks watched(*device_);
+  const auto log = Metalog::Open(watched, SuperblockFor(device_->geometry(), kDamageZones));
+  ASSERT_TRUE(log) << log.error().ToString();
+  EXPECT_EQ((*log)->recovered().files().size(), 6u);
+  EXPECT_EQ((*log)->Commit(CreateNamed(7)).error().code(), Code::kReadOnly);
+}
+
+TEST_F(MetalogDamageTest, ProvenGenerationThatCannotBeReadIsNotReplacedByAnOlderOne) {
+  ExpectCorruption(1, "its header cannot be read");
+  ExpectCorruption(2,
+                   "complete up to commit 1, but its frame 1 in zone 1 at byte 8192 cannot be read: what "
+                   "it begins with, and commits from 2 on, may be missing");
+}
+
+TEST_F(MetalogDamageTest, DamageBehindRollCompleteIsDetectedAndNamesTheCommits) {
+  ExpectCorruption(4, "later frames can: commit 2 may be missing");
+  ExpectCorruption(6, "later frames can: commit 4 may be missing");
+}
+
+// D4 of docs/failures.md.
+TEST_F(MetalogDamageTest, UnreadableLastFrameIsATornOne) {
+  const auto log = OpenWithout(1, 8);
+  ASSERT_TRUE(log) << log.error().ToString();
+  EXPECT_EQ((*log)->recovered().files().size(), 5u);
+}
+
+TEST_F(MetalogDamageTest, DamageInARetiredGenerationDoesNotMatter) {
+  for (std::uint64_t block = 0; block < 4; ++block) EXPECT_TRUE(OpenWithout(0, block)) << block;
+}
+
+TEST_F(MetalogDamageTest, OfflineSpareZoneDoesNotMatter) {
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(3), ZoneCondition::kOffline));
+  const auto log = MustOpen(*device_, kDamageZones);
+  ZENFS_ASSERT_OK(log->Roll());
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 9)));
+}
+
+// Else an offline zone could hold what the roll wrote, for all that the next mount knows.
+TEST_F(MetalogDamageTest, ARollWithNowhereToGoDoesNotBegin) {
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(2), ZoneCondition::kOffline));
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(3), ZoneCondition::kReadOnly));
+  {
+    const auto log = MustOpen(*device_, kDamageZones);
+    EXPECT_EQ(log->Roll().error().code(), Code::kNoSpace);
+    ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId)));
+  }
+  const auto log = Metalog::Open(*device_, SuperblockFor(device_->geometry(), kDamageZones));
+  ASSERT_TRUE(log) << log.error().ToString();
+  EXPECT_FALSE(HasFile((*log)->recovered(), kFirstTestId));
+}
+
+// The newest generation is gone with its zone: the older one is intact, but was left behind.
+TEST_F(MetalogDamageTest, OlderGenerationIsNotWrittenWhenTheNewestMayBeOffline) {
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(1), ZoneCondition::kOffline));
+  const auto log = Metalog::Open(*device_, SuperblockFor(device_->geometry(), kDamageZones));
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().code(), Code::kReadOnly);
+  EXPECT_THAT(log.error().text(), HasSubstr("zone 1 is offline"));
+}
+
+// Of zone 1 neither header nor RollComplete: nothing proves what it was, but that a roll had begun and that something stands
+// behind a header, which was durable before that.
+TEST_F(MetalogDamageTest, OlderGenerationIsNotWrittenWhenTheNewestMayBeUnreadable) {
+  const std::vector<std::uint64_t> cases[] = {
+      {1, 3}, {1, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 2, 3, 4, 5, 6, 7, 8}};
+  for (const std::vector<std::uint64_t>& blocks : cases) {
+    const auto log = OpenWithout(1, blocks, OpenMode::kExclusive);
+    ASSERT_FALSE(log) << blocks.size() << " blocks";
+    EXPECT_EQ(log.error().code(), Code::kReadOnly) << log.error().text();
+    EXPECT_THAT(log.error().text(), HasSubstr("metadata zone 1 ")) << blocks.size() << " blocks";
+    EXPECT_TRUE(OpenWithout(1, blocks)) << "what is left can be looked at";
+  }
+}
+
+TEST_F(MetalogDamageTest, SupersededGenerationMayBeUnreadableAltogether) {
+  std::vector<std::uint64_t> blocks(64);
+  std::iota(blocks.begin(), blocks.end(), 0);
+  EXPECT_TRUE(OpenWithout(0, blocks));
+}
+
+// A roll that was cut off behind its first write, of which a loss of power has left a hole.
+TEST_F(MetalogDamageTest, TornBeginningOfARollIsNoDoubt) {
+  const auto log = MustOpen(*device_, kDamageZones);
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 6)));
+  log->Stop();
+  UnreadableBlocks torn(*device_);
+  AlignedBuffer block(2 * kBlock);
+  block.Resize(2 * kBlock);
+  ZENFS_ASSERT_OK(device_->Write(device_->geometry().ZoneStart(ZoneId(2)), block.View()));
+  torn.bad.push_back(device_->geometry().ZoneStart(ZoneId(2)).value + kBlock);
+  const auto again = Metalog::Open(torn, SuperblockFor(device_->geometry(), kDamageZones));
+  ASSERT_TRUE(again) << again.error().ToString();
+  EXPECT_EQ((*again)->recovered().files().size(), 7u);
+}
+
+TEST_F(MetalogDamageTest, CurrentZoneThatTurnedReadOnlyIsLeft) {
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(1), ZoneCondition::kReadOnly));
+  const auto log = MustOpen(*device_, kDamageZones);
+  EXPECT_EQ(log->recovered().files().size(), 6u);
+  EXPECT_EQ(log->stats().generation, 3u);
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 9)));
+}
+
+// D11: the write pointer of a full zone may be reported beyond the capacity.
+TEST_F(MetalogDamageTest, CurrentZoneThatTurnedFullIsLeft) {
+  ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(1), ZoneCondition::kFull));
+  const auto log = MustOpen(*device_, kDamageZones);
+  EXPECT_EQ(log->recovered().files().size(), 6u);
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 9)));
+}
+
+}  // namespace
+}  // namespace zenfs
