@@ -89,6 +89,8 @@ Result<std::shared_ptr<OpenFile>> VolumeCore::CreateFileAt(std::string_view path
                            keys.shared.push_back(entry.parent);
                            return {};
                          }));
+  // Here, behind those who had the names: of what they did the outcome may be unknown.
+  ZENFS_RETURN_IF_ERROR(metalog_->health());
   auto file = std::make_shared<OpenFile>();
   file->id = id;
   file->shape = ShapeForName(entry.name);

@@ -173,7 +173,7 @@ TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
   EXPECT_THAT(refused.error().text(), HasSubstr("unmount, see to the device, and mount again"));
   EXPECT_EQ(volume_->health().error().code(), Code::kReadOnly);
   EXPECT_EQ(CodeOf(volume_->Unlink("a.sst")), Code::kReadOnly);
-  EXPECT_FALSE(WriteFile("b.sst", Content('b')));
+  EXPECT_EQ(CodeOf(volume_->Create("b.sst")), Code::kReadOnly);
   EXPECT_EQ(Get("a.sst"), Content('a'));
   EXPECT_EQ(Get("1.log"), "log");
   EXPECT_FALSE(volume_->Unmount()) << "says that it was read-only";
