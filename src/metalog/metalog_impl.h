@@ -153,8 +153,8 @@ class MetalogImpl final : public Metalog {
 
   bool roll_running_ GUARDED_BY(mutex_) = false;
   std::uint64_t roll_need_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t rolls_ended_ GUARDED_BY(mutex_) = 0;
-  Status last_roll_ GUARDED_BY(mutex_);
+  std::shared_ptr<std::optional<Status>> roll_result_
+      GUARDED_BY(mutex_);  // of the roll that runs, or ran last
   CondVar roll_ended_;
   Thread roll_thread_ GUARDED_BY(mutex_);
 

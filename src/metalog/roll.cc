@@ -48,15 +48,16 @@ struct MetalogImpl::RollRun {
 void MetalogImpl::StartRoll(std::uint64_t need) {
   roll_running_ = true;
   roll_need_ = need;
+  roll_result_ = std::make_shared<std::optional<Status>>();
   // The body of an earlier roll ended when it gave up roll_running_, so joining it does not block.
   roll_thread_ = Thread("zenfs-roll", [this] { RunRoll(); });
 }
 
-// Waits for the roll that is running and returns how it ended.
+// Waits for the roll that is running and returns how it ended, whatever became of later ones until this thread is woken.
 Status MetalogImpl::AwaitRoll() {
-  const std::uint64_t seen = rolls_ended_;
-  while (roll_running_ && rolls_ended_ == seen) roll_ended_.Wait(mutex_);
-  return last_roll_;
+  const std::shared_ptr<std::optional<Status>> result = roll_result_;
+  while (!result->has_value()) roll_ended_.Wait(mutex_);
+  return **result;
 }
 
 Status MetalogImpl::Roll() {
@@ -278,8 +279,7 @@ void MetalogImpl::FinishRoll(RollRun& run, const Status& result) {
                             "mount again"));
   }
   roll_running_ = false;
-  ++rolls_ended_;
-  last_roll_ = result;
+  *roll_result_ = result;
   roll_ended_.NotifyAll();
   if (run.holds_lead) leading_ = false;
   WakeNext();

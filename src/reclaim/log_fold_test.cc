@@ -188,7 +188,7 @@ TEST(LogFoldTest, FileTruncatedWhileItIsCopiedStaysWhatItIs) {
   for (const auto& file : {files.small, files.large}) {
     const auto truncate = file->BeginTruncate(100);
     ASSERT_TRUE(truncate);
-    file->EndTruncate(*truncate, rig.Commit(truncate->edits).has_value());
+    file->EndTruncate(*truncate, rig.Commit(truncate->edits));
   }
   rig.device.Release();
   folder.Join();

@@ -265,7 +265,7 @@ Status VolumeCore::TruncateFramed(OpenFile& file, std::uint64_t size) {
       record == nullptr  // it has lost its name
           ? Status()
           : Commit(rewrite.edits, {.flush_data_first = true, .failed_flushes = rewrite.failed_flushes});
-  file.framed->EndTruncate(rewrite, committed.has_value());
+  file.framed->EndTruncate(rewrite, committed);
   return committed;
 }
 

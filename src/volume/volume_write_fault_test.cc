@@ -194,6 +194,19 @@ TEST_F(WriteFaultTest, DeletingAFileWhoseFirstCommitHasAnUnknownOutcomeFails) {
   EXPECT_EQ(Get("a.sst"), Content('a')) << "this was not about a commit that is there";
 }
 
+// The next mount finds it shorter, and would look for more of it from there on.
+TEST_F(WriteFaultTest, LogWhoseTruncationHasAnUnknownOutcomeTakesNoMore) {
+  WarmUpLog();
+  const std::unique_ptr<FileHandle> log = Create("1.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("0123456789"))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  FailWritesTo(ZonePhase::kMetadata, Code::kIo, When::kAfter);
+  EXPECT_EQ(CodeOf(log->Truncate(4)), Code::kUnknownOutcome);
+  EXPECT_EQ(CodeOf(log->Append(AsBytes("more"))), Code::kUnknownOutcome);
+  RemountHealthy();
+  EXPECT_EQ(Get("1.log"), "0123") << "this was not about a commit that is there";
+}
+
 // The last zone of the metadata log takes the commit of a move and says that it didn't; the next mount finds it.
 TEST_F(WriteFaultTest, WhatACommitOfUnknownOutcomePointsToIsNotReset) {
   WarmUpLog();

@@ -92,7 +92,8 @@ class FramedFile {
   // `front`: what stays of the committed extent that `size` divides; without it that extent loses its checksum.
   [[nodiscard]] Result<Rewrite> BeginTruncate(std::uint64_t size, const std::optional<Extent>& front = {})
       EXCLUDES(mutex_);
-  void EndTruncate(const Rewrite& rewrite, bool committed) EXCLUDES(mutex_);
+  // Of a commit whose outcome is unknown the file takes no more: a mount that finds it would look for what follows at `size`.
+  void EndTruncate(const Rewrite& rewrite, const Status& committed) EXCLUDES(mutex_);
 
   // The part of the file that has to move so that no frame of it is left in `zone`: bytes [from, to), from
   // block-aligned. Empty (to == 0) when there is none.

@@ -75,7 +75,7 @@ class Work {
         file.content.size() - random_.Below(std::min<std::uint64_t>(file.content.size(), 9000) + 1);
     const auto rewrite = file.file->BeginTruncate(size);
     ASSERT_TRUE(rewrite);
-    file.file->EndTruncate(*rewrite, rig_.Commit(rewrite->edits).has_value());
+    file.file->EndTruncate(*rewrite, rig_.Commit(rewrite->edits));
     file.content.resize(size);
     ASSERT_EQ(rig_.Recovered(file.file->id()), file.content);
   }

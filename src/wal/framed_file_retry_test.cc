@@ -49,8 +49,7 @@ TEST(FramedFileRetryTest, FlushAppendAndTruncationMakeUpForItToo) {
                                                     [&](FramedFile& file) {
                                                       const auto rewrite = file.BeginTruncate(4);
                                                       ASSERT_TRUE(rewrite);
-                                                      file.EndTruncate(
-                                                          *rewrite, rig.Commit(rewrite->edits).has_value());
+                                                      file.EndTruncate(*rewrite, rig.Commit(rewrite->edits));
                                                     }};
   for (const auto& call : calls) {
     const auto file = rig.NewFile();

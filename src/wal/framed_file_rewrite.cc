@@ -68,13 +68,15 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
   return rewrite;
 }
 
-void FramedFile::EndTruncate(const Rewrite& rewrite, bool committed) {
+void FramedFile::EndTruncate(const Rewrite& rewrite, const Status& committed) {
   MutexLock lock(mutex_);
   if (committed) {
     index_.CutAt(rewrite.end);
     extents_end_ = std::min(extents_end_, rewrite.end);
     stable_end_ = rewrite.end;
     TakeOver(rewrite);
+  } else if (committed.error().code() == Code::kUnknownOutcome) {
+    append_error_ = Fail(committed.error().With(fmt::format("file {}: its truncation", id_.value)));
   }
   busy_ = false;
   rewriting_ = false;

@@ -17,7 +17,7 @@ using Command = FaultyDevice::Command;
 Status Truncate(WalRig& rig, FramedFile& file, std::uint64_t size) {
   ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.BeginTruncate(size));
   const Status committed = rig.Commit(rewrite.edits);
-  file.EndTruncate(rewrite, committed.has_value());
+  file.EndTruncate(rewrite, committed);
   return committed;
 }
 
@@ -122,7 +122,7 @@ TEST(FramedFileRewriteTest, TruncationThatWasNotCommittedChangesNothing) {
   ASSERT_TRUE(Append(*file, "abcdef"));
   const auto rewrite = file->BeginTruncate(2);
   ASSERT_TRUE(rewrite);
-  file->EndTruncate(*rewrite, false);
+  file->EndTruncate(*rewrite, Fail(Code::kIo, "not committed"));
   EXPECT_EQ(WalRig::Content(*file), "abcdef");
   ASSERT_TRUE(Append(*file, "g"));
   ASSERT_TRUE(file->Sync());
@@ -160,7 +160,7 @@ TEST(FramedFileRewriteTest, AppendsWaitForATruncationUnderWay) {
   ASSERT_TRUE(rewrite);
   Thread appender("appender", [&] { EXPECT_TRUE(Append(*file, "XY")); });
   ASSERT_TRUE(rig.Commit(rewrite->edits));
-  file->EndTruncate(*rewrite, true);
+  file->EndTruncate(*rewrite, {});
   appender.Join();
   EXPECT_EQ(WalRig::Content(*file), "abXY");
 }

@@ -178,7 +178,7 @@ TEST(FramedFileTest, ZoneIsNotResetWhileAReadOfItIsUnderWay) {
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   const auto truncate = file->BeginTruncate(0);
   ASSERT_TRUE(truncate);
-  file->EndTruncate(*truncate, rig.Commit(truncate->edits).has_value());
+  file->EndTruncate(*truncate, rig.Commit(truncate->edits));
   rig.log->FreeWhatCanBe();
   EXPECT_FALSE(rig.WasReleased(zone));
   rig.device.Release();
