@@ -8,6 +8,7 @@
 namespace zenfs {
 
 Json ToJson(const CheckReport& report) {
+  if (!report.has_state) return {{"clean", false}, {"findings", ToJson(report.findings)}};
   return {{"clean", report.clean()},
           {"files", report.files},
           {"directories", report.directories},
@@ -19,6 +20,7 @@ Json ToJson(const CheckReport& report) {
 
 void PrintReport(const CheckReport& report, Console& console) {
   PrintFindings(report.findings, console);
+  if (!report.has_state) return console.Print("DAMAGED: what the volume holds could not be read\n");
   console.Print(fmt::format(
       "{}: {}, {}, {}, {}, {} MB live\n", report.clean() ? "Clean" : "DAMAGED", Counted(report.files, "file"),
       Counted(report.directories, "directory", "directories"), Counted(report.extents, "extent"),

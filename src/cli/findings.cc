@@ -25,7 +25,8 @@ Json ToJson(const Finding& finding) {
 std::string ToLine(const Finding& finding) {
   std::string where;
   if (finding.zone) where += fmt::format("zone {}", finding.zone->value);
-  if (finding.offset) where += fmt::format("{}offset {}", where.empty() ? "" : ", ", finding.offset->value);
+  if (finding.offset)
+    where += fmt::format("{}device offset {}", where.empty() ? "" : ", ", finding.offset->value);
   return fmt::format("{}: {}{}\n", NameOf(finding.severity), Printable(finding.text),
                      where.empty() ? "" : fmt::format(" ({})", where));
 }

@@ -206,8 +206,8 @@ Result<Reconstructed> Reconstruct(ZonedDevice& device, const Superblock& superbl
 std::string ReconstructionText(const Reconstructed& found) {
   std::string text =
       found.base_generation == 0
-          ? fmt::format("it can be rebuilt from commit {} on", found.base_sequence + 1)
-          : fmt::format("it can be rebuilt from {}the snapshot of generation {}, as of commit {},",
+          ? fmt::format("the metadata log can be rebuilt from commit {} on", found.base_sequence + 1)
+          : fmt::format("the metadata log can be rebuilt from {}the snapshot of generation {}, as of commit {},",
                         found.base_is_whole ? "" : "what is readable of ", found.base_generation,
                         found.base_sequence);
   text += fmt::format(" up to commit {}", found.sequence);

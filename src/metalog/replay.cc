@@ -42,6 +42,7 @@ Result<Replayed> Replay(ZonedDevice& device, const Superblock& superblock) {
                        roll_was_under_way);
     }
     if (why.empty()) continue;
+    replayed.doubtful_zone = zone.id;
     replayed.doubt =
         fmt::format("{}: {}metadata zone {} {}: newer commits than {} may stand in it; mount read-only",
                     device.name(), roll_was_under_way ? "a roll of the metadata log had begun and " : "",

@@ -26,6 +26,7 @@ struct Replayed {
   bool newer_traces = false;             // of a generation that never became complete
   // Why this may not be the newest generation after all; then only a read-only mount is safe.
   std::optional<std::string> doubt;
+  ZoneId doubtful_zone{};  // where it may stand
 };
 
 // Errors: kCorruption when no generation is complete, or when one that was proven complete cannot be read.

@@ -183,7 +183,7 @@ class Planner {
     }
     plan_.steps.push_back(
         fmt::format("write {} and {} as generation {} of the metadata log, then once more as the next one, "
-                    "each with a copy of the superblock, and reset the metadata zones that are damaged",
+                    "each with a copy of the superblock, and reset all other metadata zones",
                     Counted(plan_.state.files().size(), "file"),
                     Counted(plan_.state.directories().size(), "directory", "directories"), plan_.generation));
     return {};

@@ -84,6 +84,17 @@ TEST_P(DamagedMetadata, UndoBringsTheMetadataBackBitForBit) {
   EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
 }
 
+// As a repair that had no room beside the old state, or an undo, may leave it when it is cut off.
+TEST_P(DamagedMetadata, UndoNeedsNoSuperblockOnTheDevice) {
+  const auto before = RepairRig::AllZones(rig_.device());
+  const std::string file = MustRepair(rig_.device(), directory_);
+  for (const ZoneId zone : rig_.superblock().metadata_zones)
+    IgnoreError(rig_.device().Reset(zone));  // one is offline
+  ASSERT_EQ(CodeOf(ProbeSuperblock(rig_.device())), Code::kNotFound);
+  ASSERT_TRUE(IsOk(UndoRepair(rig_.device(), file)));
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
+}
+
 // A device lets so many zones be active, and somebody else's may be all of them. Found by the fuzz target repair.
 TEST_P(DamagedMetadata, UndoFindsASlotWhereZonesOfDataHoldThemAll) {
   const auto before = RepairRig::AllZones(rig_.device());

@@ -89,6 +89,17 @@ const std::vector<Damage>& MetadataDamages() {
        {"/db/10.sst", "/db/11.sst", "/db/12.sst", "/db/13.sst", "/db/14.sst", "/db/15.sst", "/other-name",
         "/db/20.log"},
        "metadata zone \\d+ is offline"},
+      {"LogHeaderAndRollComplete",  // so that nothing proves which generation it was
+       [](RepairRig& rig) {
+         const SurveyedFrame complete = FramesOf(Newest(rig.Survey()), FrameKind::kRollComplete).front();
+         rig.Flip(complete);
+         rig.Flip(complete.zone, 4096 + 70);
+       },
+       {"/db/10.sst", "/db/11.sst", "/db/12.sst", "/db/13.sst", "/db/14.sst", "/db/15.sst", "/other-name",
+        "/db/20.log"},
+       "metadata zone \\d+ holds what looks like one behind a header that can't be read: newer commits than "
+       "\\d+ "
+       "may stand in it"},
       {"NewestZoneWiped",
        [](RepairRig& rig) { ASSERT_TRUE(IsOk(rig.device().Reset(Newest(rig.Survey()).frames.back().zone))); },
        {"/db/10.sst", "/db/11.sst", "/db/12.sst", "/db/13.sst", "/db/14.sst", "/db/15.sst", "/other-name",

@@ -32,6 +32,19 @@ Status CheckSameVolume(const ZonedDevice& device, const Superblock& superblock, 
   return {};
 }
 
+// That of the device; where it has none, as a repair or an undo that was cut off may leave it, what the copy says of it.
+Result<Superblock> SuperblockFor(ZonedDevice& device, const MetadataCopy& copy) {
+  Result<Superblock> probed = ProbeSuperblock(device);
+  if (probed) return probed;
+  const Code code = probed.error().code();
+  if (code != Code::kNotFound && code != Code::kCorruption && code != Code::kIo) return probed;
+  Superblock superblock;
+  superblock.uuid = copy.uuid;
+  superblock.seed = copy.seed;
+  for (const CopiedZone& zone : copy.zones) superblock.metadata_zones.push_back(zone.zone);
+  return superblock;
+}
+
 // A read-write mount commits before it does anything else, so a commit that neither the volume had nor the repair wrote
 // tells of one.
 Status RefuseIfMountedSince(ZonedDevice& device, const Superblock& superblock, const MetadataCopy& copy) {
@@ -83,7 +96,7 @@ bool IsBusy(const Status& status) { return !status && status.error().code() == C
 
 Status UndoRepair(ZonedDevice& device, const std::string& file) {
   ZENFS_ASSIGN_OR_RETURN(const MetadataCopy copy, VerifyMetadataFile(file));
-  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, SuperblockFor(device, copy));
   ZENFS_RETURN_IF_ERROR(CheckSameVolume(device, superblock, copy));
   if (device.mode() != OpenMode::kExclusive) {
     return Fail(Code::kReadOnly, fmt::format("{} is open for reading only", device.name()));

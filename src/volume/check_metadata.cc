@@ -7,6 +7,7 @@
 #include "metalog/log_survey.h"
 #include "metalog/probe.h"
 #include "metalog/reconstruct.h"
+#include "metalog/replay.h"
 
 namespace zenfs {
 namespace {
@@ -15,18 +16,15 @@ void Add(CheckReport& out, Severity severity, std::string text, ZoneId zone, Dev
   out.findings.push_back({severity, std::move(text), zone, offset});
 }
 
-// A roll had begun: the newest generation may be one that is not there any more.
-void AddDoubt(const LogSurvey& survey, std::uint64_t generation, const Geometry& geometry, CheckReport& out) {
-  const auto offline = std::ranges::find(survey.flaws, MetadataFlaw::Kind::kOffline, &MetadataFlaw::kind);
-  const bool rolling = survey.EndsInRoll(generation) || survey.HighestGeneration() > generation;
-  if (rolling && offline != survey.flaws.end()) {
-    Add(out, Severity::kError,
-        fmt::format(
-            "a roll of the metadata log had begun behind generation {}, and metadata zone {}, where newer "
-            "commits may stand, is offline: only a read-only mount is safe, or zenfs check --repair, "
-            "which gives those commits up",
-            generation, offline->zone.value),
-        offline->zone, geometry.ZoneStart(offline->zone));
+// The newest generation may be one that can't be read any more, or is not there.
+Status AddDoubt(ZonedDevice& device, const Superblock& superblock, const LogSurvey& survey,
+                std::uint64_t generation, CheckReport& out) {
+  const Geometry& geometry = device.geometry();
+  const Result<Replayed> replayed =
+      survey.flaws.empty() ? Fail(Code::kNotFound, "") : Replay(device, superblock);
+  if (replayed && replayed->doubt) {
+    Add(out, Severity::kError, *replayed->doubt + ", or let zenfs check --repair give those commits up",
+        replayed->doubtful_zone, geometry.ZoneStart(replayed->doubtful_zone));
   } else if (survey.EndsInRoll(generation)) {
     const SurveyedFrame& last =
         std::ranges::find(survey.generations, generation, &SurveyedGeneration::generation)->frames.back();
@@ -36,6 +34,7 @@ void AddDoubt(const LogSurvey& survey, std::uint64_t generation, const Geometry&
                     last.zone.value, last.at, last.last_sequence),
         last.zone, geometry.ZoneStart(last.zone) + last.at);
   }
+  return {};
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ void AddDoubt(const LogSurvey& survey, std::uint64_t generation, const Geometry&
 Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock, std::uint64_t generation,
                           std::span<const ZoneId> chain, CheckReport& out) {
   ZENFS_ASSIGN_OR_RETURN(const LogSurvey survey, SurveyLog(device, superblock));
-  AddDoubt(survey, generation, device.geometry(), out);
+  ZENFS_RETURN_IF_ERROR(AddDoubt(device, superblock, survey, generation, out));
   for (const MetadataFlaw& flaw : survey.flaws) {
     const DeviceOffset offset = device.geometry().ZoneStart(flaw.zone) + flaw.at;
     const bool in_use = std::ranges::find(chain, flaw.zone) != chain.end();
@@ -79,15 +78,19 @@ Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error
   }
   const Result<Reconstructed> found = Reconstruct(device, superblock, survey);
   if (!found && found.error().code() == Code::kNotSupported) return Fail(found.error());
-  std::string hope = found ? fmt::format("of the metadata log, {}: zenfs check --repair does that",
-                                         ReconstructionText(*found))
-                           : found.error().ToString();
-  out.findings.push_back({Severity::kError, std::move(hope)});
+  if (found) {
+    out.findings.push_back({Severity::kNote, fmt::format("zenfs check --repair can put that right: {}",
+                                                         ReconstructionText(*found))});
+  } else {
+    out.findings.push_back({Severity::kError, found.error().ToString()});
+  }
+  out.has_state = false;
   return {};
 }
 
 Result<CheckReport> ExplainSuperblocks(ZonedDevice& device, const Error& error) {
   CheckReport out;
+  out.has_state = false;
   ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, SurveySuperblocks(device));
   for (const SuperblockCopy& copy : copies) {
     // Zones of data and of logs hold no copy, and don't look like one.

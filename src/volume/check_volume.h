@@ -13,6 +13,7 @@ namespace zenfs {
 
 struct CheckReport {
   std::vector<Finding> findings;
+  bool has_state = true;  // else what the metadata say could not be found out, and the counts are of nothing
   std::uint64_t files = 0;
   std::uint64_t directories = 0;
   std::uint64_t extents = 0;

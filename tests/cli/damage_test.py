@@ -56,7 +56,7 @@ class Damage(CliCase):
                 self.fails(verb, f"--emu={self.image}", saying="superblock")
             outcome = self.zenfs("check", f"--emu={self.image}")
             self.assertEqual((outcome.status, outcome.err), (1, ""))
-            self.assertRegex(outcome.out, r"metadata zone \d+, byte 0: .*CRC.* \(zone \d+, offset \d+\)")
+            self.assertRegex(outcome.out, r"metadata zone \d+, byte 0: .*CRC.* \(zone \d+, device offset \d+\)")
             self.assertIn("no copy of the superblock is valid", outcome.out)
         with self.unchanged():  # it may be somebody's file system yet
             self.fails("mkfs", f"--emu={self.image}", saying="--force")
@@ -106,7 +106,7 @@ class Damage(CliCase):
         with self.unchanged():
             outcome = self.zenfs("check", f"--emu={self.image}")
             self.assertEqual((outcome.status, outcome.err), (1, ""))
-            self.assertRegex(outcome.out, r"the header of the metadata log.* can't be read \(zone \d+, offset \d+\)")
+            self.assertRegex(outcome.out, r"the header of the metadata log.* can't be read \(zone \d+, device offset \d+\)")
             self.assertIn("zenfs check --repair", outcome.out)
             self.assertIn("UUID", self.zenfs("fs-info", f"--emu={self.image}").out)
 
