@@ -126,7 +126,8 @@ class Replay {
   std::uint64_t StableSequence(std::uint64_t first) const {
     std::uint64_t stable = 0;
     for (const ScannedFrame& frame : frames_) {
-      if (frame.epoch == epoch_ && frame.sequence >= first) stable = std::max(stable, frame.stable_sequence);
+      if (frame.epoch == epoch_ && frame.sequence >= first && IsCredible(frame))
+        stable = std::max(stable, frame.stable_sequence);
     }
     return stable;
   }

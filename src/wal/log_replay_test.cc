@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "format/frame.h"
+
 namespace zenfs {
 namespace {
 
@@ -203,6 +205,13 @@ TEST(LogReplayTest, OfFramesWithOneSequenceTheOneThatReachesFarthestIsTaken) {
   EXPECT_EQ(Shape(sealed), "1 2");
   EXPECT_EQ(sealed.index.end(), 30U);
   EXPECT_TRUE(sealed.damage.empty());
+}
+
+// A repair takes no notice of such a frame, so a check must not call it damage. Found by the fuzz target repair.
+TEST(LogReplayTest, AFrameWithANumberThatNoWriterComesToProvesNoGap) {
+  const ReplayedLog log = ReplayLog(Record(), kEpoch, {Frame(kCredibleEnd + 1, /*stable=*/1)});
+  EXPECT_EQ(log.index.end(), 0U);
+  EXPECT_TRUE(log.damage.empty());
 }
 
 TEST(LogReplayTest, PartThatIsMissingBesideTheWholeIsNoDamage) {
