@@ -209,7 +209,9 @@ TEST(LogReplayTest, OfFramesWithOneSequenceTheOneThatReachesFarthestIsTaken) {
 
 // A repair takes no notice of such a frame, so a check must not call it damage. Found by the fuzz target repair.
 TEST(LogReplayTest, AFrameWithANumberThatNoWriterComesToProvesNoGap) {
-  const ReplayedLog log = ReplayLog(Record(), kEpoch, {Frame(kCredibleEnd + 1, /*stable=*/1)});
+  ScannedFrame frame = Frame(2, /*stable=*/1);
+  frame.sequence = kCredibleEnd;
+  const ReplayedLog log = ReplayLog(Record(), kEpoch, {frame});
   EXPECT_EQ(log.index.end(), 0U);
   EXPECT_TRUE(log.damage.empty());
 }
