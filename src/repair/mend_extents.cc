@@ -66,11 +66,14 @@ class Mender {
     const std::uint64_t limit =
         zone.condition == ZoneCondition::kOffline ? zone.capacity : zone.WrittenBytes();
     const std::uint64_t at = extent.place - zone.start;
-    if (at + extent.length > limit) {
-      return Fault{fmt::format("zone {} was written up to byte {} only", id.value, limit),
-                   limit > at ? limit - at : 0};
-    }
-    return Overlap(extent);
+    if (at + extent.length <= limit) return Overlap(extent);
+    Fault fault{fmt::format("zone {} was written up to byte {} only", id.value, limit),
+                limit > at ? limit - at : 0};
+    if (fault.usable == 0) return fault;
+    Extent written = extent;
+    written.length = fault.usable;
+    std::optional<Fault> overlap = Overlap(written);
+    return overlap ? overlap : fault;
   }
 
   std::optional<Fault> Overlap(const Extent& extent) const {

@@ -91,6 +91,15 @@ TEST_F(MendTest, OfAnExtentBeyondTheWritePointerTheWrittenPartStays) {
   EXPECT_THAT(steps_, ::testing::Contains(HasSubstr("file 5 (/5) at byte 8192")));
 }
 
+// Found by the fuzz target repair.
+TEST_F(MendTest, TheWrittenPartOfAnExtentEndsWhereANewerFileBegins) {
+  AddFile(5, {{0, Place(2, kZone / 2 - 12288), 20000}});
+  AddFile(6, {{0, Place(2, kZone / 2 - 8192), 4096}});
+  Mend();
+  EXPECT_EQ(File(5).size, 4096u);
+  EXPECT_EQ(File(6).size, 4096u);
+}
+
 TEST_F(MendTest, AByteOfTwoFilesGoesToTheNewer) {
   AddFile(5, {{0, Place(2, 0), 20000}});
   AddFile(6, {{0, Place(2, 8192), 4096}});
