@@ -63,6 +63,11 @@ void CrashDevice::StopAfter(std::uint64_t n) {
   stop_after_ = n;
 }
 
+void CrashDevice::OnStop(std::function<void()> call) {
+  MutexLock lock(mutex_);
+  on_stop_ = std::move(call);
+}
+
 std::uint64_t CrashDevice::commands() const {
   MutexLock lock(mutex_);
   return commands_;
@@ -251,7 +256,10 @@ Status CrashDevice::CheckPower() const {
 }
 
 Status CrashDevice::BeginChange() {
-  if (stop_after_ && commands_ >= *stop_after_) stopped_ = true;
+  if (stop_after_ && commands_ >= *stop_after_) {
+    stopped_ = true;
+    if (const auto call = std::exchange(on_stop_, nullptr)) call();
+  }
   return CheckPower();
 }
 

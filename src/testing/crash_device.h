@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,8 @@ class CrashDevice final : public ZonedDevice {
   // From the (n+1)-th state-changing command (write, append, reset, finish, open, close, flush) since the
   // device was made on, every command fails with kIo "power lost", reads and reports too.
   void StopAfter(std::uint64_t n) EXCLUDES(mutex_);
+  // Called once, by the first command that is not carried out, before it fails; it must not use the device.
+  void OnStop(std::function<void()> call) EXCLUDES(mutex_);
   // State-changing commands carried out so far; one that failed does not count.
   std::uint64_t commands() const EXCLUDES(mutex_);
   bool stopped() const EXCLUDES(mutex_);
@@ -113,6 +116,7 @@ class CrashDevice final : public ZonedDevice {
   std::uint64_t commands_ GUARDED_BY(mutex_) = 0;
   std::optional<std::uint64_t> stop_after_ GUARDED_BY(mutex_);
   bool stopped_ GUARDED_BY(mutex_) = false;
+  std::function<void()> on_stop_ GUARDED_BY(mutex_);
   bool dropped_ GUARDED_BY(mutex_) = false;
 };
 

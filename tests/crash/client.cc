@@ -44,8 +44,10 @@ ByteView Client::Aligned(const std::string& bytes) {
   return place;
 }
 
-bool Client::Ok(const Status& status, const std::string& what) {
+bool Client::Ok(const Status& returned, const std::string& what) {
   if (failed()) return false;
+  const Status status =
+      returned && dead_ && dead_() ? Fail(Code::kIo, "returned when the process was dead") : returned;
   history_.push_back(status ? what : what + ": " + status.error().ToString());
   if (!status) {
     error_ = history_.back();

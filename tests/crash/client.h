@@ -34,6 +34,8 @@ class Client {
   Random& random() { return random_; }
   // From now on the dice fall as `seed` says, whatever was thrown before.
   void Reseed(std::uint64_t seed) { random_ = Random(seed); }
+  // When `dead` says so the process has died: what still returns, returns to nobody.
+  void DiesWhen(std::function<bool()> dead) { dead_ = std::move(dead); }
   // From now on a Flush or Sync of a framed file that the device lets fail is made again, so often.
   void RepeatWhatFails(int times) { repeats_ = times; }
   // Letters that tell where they come from.
@@ -91,7 +93,7 @@ class Client {
   // The same bytes in memory of which the dice say whether a device can take it as it is.
   ByteView Aligned(const std::string& bytes);
   // `what` for the message. False when the client has failed, now or earlier.
-  bool Ok(const Status& status, const std::string& what);
+  bool Ok(const Status& returned, const std::string& what);
   void Finish(const Status& status, const std::string& what);
   Handle* Open(const std::string& handle);
   Status Repeated(const Handle& handle, const std::function<Status()>& call);
@@ -101,6 +103,7 @@ class Client {
   Random random_;
   AlignedBuffer memory_;
   int repeats_ = 0;
+  std::function<bool()> dead_;
   std::map<std::string, Handle> handles_;
   std::string error_;
   std::optional<Code> error_code_;

@@ -42,8 +42,10 @@ std::string SharedWork::History(std::size_t count) const {
   return text;
 }
 
-bool SharedWork::Ok(const Status& status, const std::string& what) {
+bool SharedWork::Ok(const Status& returned, const std::string& what) {
   if (failed()) return false;
+  const Status status =
+      returned && IsDead() ? Fail(Code::kIo, "returned when the process was dead") : returned;
   history_.push_back(status ? what : what + ": " + status.error().ToString());
   if (status) return true;
   error_ = history_.back();
@@ -88,6 +90,7 @@ void SharedWork::Step(Random& random) {
 }
 
 bool SharedWork::Answered(SharedNames::CallNumber call, const Status& status, const std::string& what) {
+  if (IsDead()) return Ok({}, what);
   if (!status && !IsAnswer(status.error().code())) return Ok(status, what);
   SharedNames::Answer answer;
   if (!status) answer.error = status.error().code();
@@ -164,6 +167,7 @@ void SharedWork::Look(Random& random) {
   const std::string what = "look at " + name;
   const SharedNames::CallNumber call = names_.Begin({.kind = Kind::kLook, .from = name});
   const auto content = ReadWhole(*volume_, Path(name));
+  if (IsDead()) return static_cast<void>(Ok({}, what));
   failed_to_read_ = !content && !IsAnswer(content.error().code());
   if (failed_to_read_) return static_cast<void>(Ok(Fail(content.error()), what));
   SharedNames::Answer answer;

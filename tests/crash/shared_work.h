@@ -1,7 +1,7 @@
 // What one of several threads does to names and to a log that all of them share.
 #pragma once
 
-#include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +29,7 @@ class SharedWork {
   // Of the call that failed; none if what it answered can't be.
   std::optional<Code> error_code() const { return error_code_; }
   bool failed_to_read() const { return failed_to_read_; }
+  void DiesWhen(std::function<bool()> dead) { dead_ = std::move(dead); }  // as of Client
   // A Flush or Sync that the device lets fail is made again, so often.
   void RepeatWhatFails(int times) { repeats_ = times; }
   std::string History(std::size_t count) const;
@@ -51,7 +52,8 @@ class SharedWork {
   void Log(Random& random);
   void ReadLog();
 
-  bool Ok(const Status& status, const std::string& what);
+  bool IsDead() const { return dead_ && dead_(); }
+  bool Ok(const Status& returned, const std::string& what);
   void Wrong(const std::string& what, const std::string& why);
   std::string Path(const std::string& name) const { return names_.root() + "/" + name; }
   Status Repeated(FileHandle& file, Status (FileHandle::*call)());
@@ -61,6 +63,7 @@ class SharedWork {
   SharedLog& log_;
   const std::size_t number_;
   int repeats_ = 0;
+  std::function<bool()> dead_;
   std::unique_ptr<FileHandle> handle_;  // of the log
   std::unique_ptr<FileHandle>
       left_open_;  // by a call that failed: a file that was never synced ends with its last handle

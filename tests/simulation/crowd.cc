@@ -27,7 +27,8 @@ Status MakeLog(Volume& volume, const std::string& path) {
 
 }  // namespace
 
-std::string Crowd::Meet(const std::shared_ptr<Volume>& volume, std::uint32_t round) {
+std::string Crowd::Meet(const std::shared_ptr<Volume>& volume, std::uint32_t round,
+                        const std::function<bool()>& dead) {
   round_number_ = round;
   for (std::size_t i = 0; i < plan_.clients.size(); ++i) {
     if (round == 0) {
@@ -36,9 +37,11 @@ std::string Crowd::Meet(const std::shared_ptr<Volume>& volume, std::uint32_t rou
     }
     clients_.push_back(std::make_unique<Client>(volume, plan_.seed, Root(i)));
     clients_.back()->RepeatWhatFails(2);
+    clients_.back()->DiesWhen(dead);
     if (plan_.shared_names) {
       shared_.push_back(std::make_unique<SharedWork>(volume, names_, log_, i));
       shared_.back()->RepeatWhatFails(2);
+      shared_.back()->DiesWhen(dead);
     }
     if (round == 0) continue;
     clients_.back()->AdoptFound();
@@ -105,7 +108,7 @@ std::string Crowd::WhyEnded(const std::string& error, std::optional<Code> code, 
   if (!code) return "wrong: " + error;
   if (crashed) return {};
   const auto may_fail = read ? MayReadFailWith : MayFailWith;
-  if (*code == Code::kNoSpace) {
+  if (*code == Code::kNoSpace && plan_.HasFaults()) {  // which take zones away
     ++outcome_.out_of_space;
   } else if (!may_fail(plan_.faults, *code)) {
     return fmt::format("a call fails, and nothing was wrong ({}): {}", CodeName(*code), error);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +26,9 @@ class Crowd {
 
   // The clients of a round, on a volume that has just been mounted: what it shows is certain from here on. Empty if all is
   // well.
-  std::string Meet(const std::shared_ptr<Volume>& volume, std::uint32_t round);
+  // From when `dead` says so on what they do counts for nothing.
+  std::string Meet(const std::shared_ptr<Volume>& volume, std::uint32_t round,
+                   const std::function<bool()>& dead);
   // Each client's steps, until all are done.
   void Work();
   // Empty if each has ended for a reason: a crash, or a fault.

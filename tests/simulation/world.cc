@@ -66,8 +66,9 @@ class World {
   std::uint32_t round_number_ = 0;
   std::optional<SharedMemoryFiles> shared_memory_;
   SharedMemoryFiles::Contents left_in_memory_;
-  SharedMemoryFiles::Contents left_earlier_;  // by the round before
-  SharedMemoryFiles::Contents foreign_;       // by a mount of another volume
+  std::optional<SharedMemoryFiles::Contents> at_death_;  // what there was when the device stopped
+  SharedMemoryFiles::Contents left_earlier_;             // by the round before
+  SharedMemoryFiles::Contents foreign_;                  // by a mount of another volume
   std::unique_ptr<SimDevice> device_;
   std::shared_ptr<Volume> volume_;
   Crowd crowd_;
@@ -159,15 +160,19 @@ std::string World::End() {
     const Status unmounted = volume_->Unmount();
     unmounted_ = unmounted.has_value();
     crowd_.Unmounted(unmounted);
-    if (!unmounted && !device.stopped() && unmounted.error().code() != Code::kNoSpace &&
+    if (!unmounted && !device.stopped() &&
+        !(unmounted.error().code() == Code::kNoSpace && plan_.HasFaults()) &&
         !MayFailWith(plan_.faults, unmounted.error().code()))
       why = fmt::format("an unmount fails, and nothing was wrong ({}): {}",
                         CodeName(unmounted.error().code()), unmounted.error().ToString());
   }
+  if (shared_memory_ && !unmounted_ && !device.stopped()) at_death_ = shared_memory_->Read();
+  device.OnStop(nullptr);
   device.StopAfter(device.commands());
   crowd_.DropHandles();
   volume_.reset();
-  if (shared_memory_) left_in_memory_ = shared_memory_->Read();
+  // A process that dies winds nothing up.
+  if (shared_memory_) left_in_memory_ = !unmounted_ && at_death_ ? *at_death_ : shared_memory_->Read();
   return why;
 }
 
@@ -175,12 +180,16 @@ std::string World::RunRound(std::uint32_t number) {
   round_number_ = number;
   const std::string where = fmt::format("round {}: ", number);
   if (std::string why = Mount(); !why.empty()) return where + why;
-  if (std::string why = crowd_.Meet(volume_, number); !why.empty()) return where + why;
+  if (std::string why = crowd_.Meet(volume_, number, [this] { return device_->crash_device().stopped(); });
+      !why.empty())
+    return where + why;
   CrashDevice& device = device_->crash_device();
   const std::uint64_t begin = device.commands();
   std::uint64_t crash_after = round().crash_after;
   if (is_last_round() && selection_.crash_after) crash_after = *selection_.crash_after;
   if (crash_after < UINT64_MAX / 2) device.StopAfter(begin + crash_after);
+  at_death_.reset();
+  if (shared_memory_) device.OnStop([this] { at_death_ = shared_memory_->Read(); });
   device_->SetFaults(plan_.faults);
   crowd_.Work();
   outcome_.last_round_commands = device.commands() - begin;
@@ -248,8 +257,11 @@ std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& po
     const std::uint64_t stop = random.Below(40);
     image->StopAfter(stop);
     if (shared_memory_) shared_memory_->Replace(left_in_memory_);
+    at_death_.reset();
+    if (shared_memory_) image->OnStop([this] { at_death_ = shared_memory_->Read(); });
     IgnoreError(MountBorrowed(*image, Options()));  // it may end before the crash, or not
-    if (shared_memory_) left_in_memory_ = shared_memory_->Read();
+    image->OnStop(nullptr);
+    if (shared_memory_) left_in_memory_ = at_death_ ? *at_death_ : shared_memory_->Read();
     const LossPolicy loss = random.OneIn(3) ? LossPolicy::KeepAll() : LossPolicy::Random(random.Next());
     power_was_lost = power_was_lost || loss.kind != LossPolicy::Kind::kKeepAll;
     image = image->Image(loss);

@@ -104,4 +104,6 @@ def try_one(mutants, mutation, seeds_max, jobs, screen):
     verdict = "found" if failure else "MISSED"
     screen.line(f"{verdict:8} {mutation.name:32} {totals.seeds:>7} {totals.crashes:>9} {result['seconds']:>5.0f} s  "
                 f"{mutation.rule}")
+    if failure:
+        screen.line(f"{'':8} seen as: {failure.what[:160]}")
     return result

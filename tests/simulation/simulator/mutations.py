@@ -45,7 +45,9 @@ MUTATIONS = (
     Mutation("crc-not-checked", "a frame counts only if its checksum fits", "src/format/frame.cc",
              "  if (crc != parsed.header.crc) return parsed;", "  static_cast<void>(crc);"),
     Mutation("seed-without-generation", "a frame from an earlier life of its zone never fits",
-             "src/format/frame.cc", "  put(&generation, sizeof generation);\n  put(&salt, sizeof salt);\n", ""),
+             "src/format/frame.cc", "  put(&generation, sizeof generation);\n  put(&salt, sizeof salt);\n",
+             "  const std::uint64_t none = 0;\n  put(&none, sizeof generation);\n  put(&none, sizeof salt);\n"
+             "  static_cast<void>(generation);\n  static_cast<void>(salt);\n"),
     Mutation("log-not-flushed", "a synced record of a log is on stable media", "src/wal/log_space_write.cc",
              "  if (!flush || !env_.device->geometry().volatile_cache) return;", "  return;"),
     Mutation("no-seal", "frames behind the end that a mount found are dead for ever", "src/volume/volume_mount.cc",
@@ -66,7 +68,11 @@ MUTATIONS = (
              "    ZENFS_RETURN_IF_ERROR(Commit({UnlinkFile{to.parent, to.name}}));\n"
              "  if (!same) edits.push_back(RenameEntry{from.parent, from.name, to.parent, to.name});"),
     Mutation("failed-commit-goes-on", "a commit of unknown outcome is fenced", "src/metalog/commit.cc",
-             "    Fence(batch, written.error());", "    Refuse(batch, written.error());\n    ReleaseLead();"),
+             "    Fence(batch, written.error());", "    Refuse(batch, written.error());\n    ReleaseLead();",
+             # It goes on behind whatever the zone took.
+             Piece("src/metalog/generation_writer.cc", "    const bool full = code == Code::kZoneFull;",
+                   "    const bool full = code == Code::kZoneFull;\n"
+                   "    if (const auto now = device_.Report(zone(), 1)) position_ = now->front().WrittenBytes();")),
     Mutation("live-log-zone-released", "a log zone is released only when no frame in it is live",
              "src/wal/log_space_worker.cc", "if (!zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;",
              "if (!zone.closed || zone.releasing) continue;",
@@ -76,7 +82,9 @@ MUTATIONS = (
     Mutation("dead-before-commit", "space is given up only when the commit that frees it is durable",
              "src/metalog/commit.cc", "  SyncPoint::Reach(\"metalog:write\");\n  std::vector<const std::string*> lists;",
              "  if (sink_ != nullptr) for (const Member* member : batch.members) sink_->OnCommitted(*member->edits);\n"
-             "  std::vector<const std::string*> lists;"),
+             "  std::vector<const std::string*> lists;",
+             Piece("src/metalog/commit.cc", "    for (const Member* member : batch.members) sink->OnCommitted(*member->edits);",
+                   "    static_cast<void>(sink);")),
     Mutation("moved-without-flush", "only copies on stable media are pointed to", "src/volume/volume_reclaim.cc",
              "{.flush_data_first = true, .failed_flushes = copying_since_.load()}", "{}"),
     Mutation("failed-flush-forgotten", "a flush that works makes nothing durable that was written before one that failed",
