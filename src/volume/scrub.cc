@@ -134,8 +134,13 @@ class Scrub {
 Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options) {
   const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(device);
   const std::unique_ptr<ZonedDevice> paced = MakePacedView(*view, options.bytes_per_second);
-  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(*paced));
-  return Scrub(*paced, superblock, options).Run();
+  Result<Superblock> superblock = ProbeSuperblock(*paced);
+  if (!superblock && superblock.error().code() == Code::kCorruption) {
+    // A single bit, which the look at the copies reports.
+    if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(*paced)) superblock = corrected->superblock;
+  }
+  if (!superblock) return Fail(superblock.error());
+  return Scrub(*paced, *superblock, options).Run();
 }
 
 }  // namespace zenfs
