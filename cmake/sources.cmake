@@ -296,6 +296,7 @@ set(ZENFS_TESTS_volume
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_roll_test.cc
+  volume/volume_two_hosts_test.cc
   volume/volume_write_fault_test.cc
 )
 

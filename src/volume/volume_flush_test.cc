@@ -1,4 +1,6 @@
 // Flush by shared memory: what was flushed survives the death of the process, and what mounts say of it.
+#include <sys/resource.h>
+
 #include <atomic>
 
 #include "base/sync_point.h"
@@ -338,6 +340,13 @@ TEST_F(VolumeFlushTest, ACopyOfTheDeviceMountsWithANoticeAndLeavesTheOriginalsBy
   EXPECT_EQ(Get("1.log"), "synced flushed");
 }
 
+// P5 of docs/failures.md.
+long VoluntarySwitches() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
 // P5: whoever appends does not wait for the device: what fills up is written by the drain's thread.
 TEST_F(VolumeFlushTest, AppendsAndFlushesSendNothingToTheDeviceOnTheirOwnThread) {
   ASSERT_TRUE(IsOk(volume_->Unmount()));
@@ -360,8 +369,11 @@ TEST_F(VolumeFlushTest, AppendsAndFlushesSendNothingToTheDeviceOnTheirOwnThread)
   is_appender = true;
   const std::string record(1000, 'r');
   constexpr std::uint64_t kHalfABuffer = 128 << 10;
+  long switches = 0;  // of this thread to another, because it waits
   for (int round = 1; round <= 30; ++round) {
+    const long before = VoluntarySwitches();
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(IsOk(AppendAndFlush(record)));
+    switches += VoluntarySwitches() - before;
     // So that what waits and what comes next have room in one buffer.
     const Deadline deadline = Deadline::After(std::chrono::seconds(30));
     while (volume_->write_counters().log_data + kHalfABuffer < file_->size() && !deadline.Passed()) {
@@ -371,6 +383,7 @@ TEST_F(VolumeFlushTest, AppendsAndFlushesSendNothingToTheDeviceOnTheirOwnThread)
   is_appender = false;
   EXPECT_EQ(own, 0u);
   EXPECT_GE(others, 10u);
+  EXPECT_LT(switches, 300) << "of 3,000 appends and flushes, one in ten waits";
   EXPECT_EQ(file_->size(), 16u + 30 * 100 * 1000);
   End();
 }

@@ -120,6 +120,11 @@ TEST_F(ReadFaultTest, PermanentErrorOfALogAtMountCostsOnlyThatLog) {
   const FaultyDevice::Bytes block = BlockOf("1.log");
   IgnoreError(volume_->Unmount());
   MountFaulty({{.command = Command::kRead, .times = kForEver, .bytes = block}});
+  EXPECT_THAT(volume_->notices(), Contains(HasSubstr("(/1.log): bytes 0 to ")));
+  const Status lost = ReadFile("1.log");
+  ASSERT_FALSE(lost) << "what was synced is not to be missed silently";
+  EXPECT_EQ(lost.error().code(), Code::kCorruption);
+  EXPECT_THAT(lost.error().text(), HasSubstr("bytes 0 to "));
   EXPECT_EQ(Get("2.log"), Content('2'));
   EXPECT_TRUE(IsOk(WriteFile("3.log", Content('3'))));
 }
