@@ -137,6 +137,17 @@ TEST_F(RepairLogsTest, ALastCommitWhoseEpochWroteIsMissedAndWhatWasSyncedInItCom
   EXPECT_EQ(RepairRig::ReadAll(rig_.device()), files);
 }
 
+// Found by the fuzz target repair.
+TEST_F(RepairLogsTest, APlaceOfAppendBuffersThatIsNoneForbidsWritingUntilARepair) {
+  {
+    const auto log = Metalog::Open(rig_.device(), rig_.superblock());
+    ASSERT_TRUE(IsOk(log));
+    ASSERT_TRUE(IsOk((*log)->Commit({SetBufferPlace{"nowhere"}})));
+  }
+  ExpectOnlyARepairAllowsWriting("\"nowhere\"");
+  EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
+}
+
 // From numbers that high none would be left to count on.
 TEST_F(RepairLogsTest, NothingIsConcludedFromANumberBehindWhichFewAreLeft) {
   std::uint64_t owner = 0;

@@ -16,6 +16,7 @@
 #include "repair/mend_names.h"
 #include "repair/orphans.h"
 #include "repair/repair.h"
+#include "staging/staging_place.h"
 #include "volume/file_names.h"
 #include "zone/slot_plan.h"
 
@@ -122,6 +123,12 @@ class Planner {
       return found == draft_.directories.end() ? nullptr : &found->second;
     });
     MendNames(draft_, plan_.steps);
+    if (!draft_.buffer_place.empty() && !StagingPlace::Parse(draft_.buffer_place)) {
+      plan_.steps.push_back(fmt::format(
+          "forget where the append buffers of the last mount are, because \"{}\" is no place of any",
+          draft_.buffer_place));
+      draft_.buffer_place.clear();
+    }
     MendExtents(draft_,
                 {.geometry = geometry,
                  .report = report,

@@ -13,6 +13,7 @@
 #include "device/read_only_view.h"
 #include "metalog/follower.h"
 #include "metalog/probe.h"
+#include "staging/staging_place.h"
 #include "volume/check_extents.h"
 #include "volume/check_metadata.h"
 #include "volume/places.h"
@@ -239,6 +240,13 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   };
   SyncPoint::Reach("CheckVolume:reported");
   ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, generation, chain, out));
+  if (!state.buffer_place().empty() && !StagingPlace::Parse(state.buffer_place())) {
+    out.findings.push_back(
+        {Severity::kError,
+         fmt::format("the append buffers of the last mount are said to be at \"{}\", which is no "
+                     "place of any: zenfs check --repair forgets it",
+                     state.buffer_place())});
+  }
   Check(device, superblock, state, report, options, still_there, out).Run(plan.log_carries_data);
   ZENFS_ASSIGN_OR_RETURN(const LogCheck log, CheckLog(device, superblock, picture));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, report_all());
