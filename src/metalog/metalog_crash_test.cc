@@ -1,10 +1,13 @@
 // Power lost at every command of a workload of commits and rolls, and what a mount then finds.
 #include <atomic>
+#include <utility>
 
 #include "base/sync_point.h"
 #include "base/thread.h"
 #include "metalog/metalog_test_util.h"
+#include "testing/borrowed_device.h"
 #include "testing/crash_device.h"
+#include "testing/faulty_device.h"
 
 namespace zenfs {
 namespace {
@@ -188,8 +191,9 @@ TEST(MetalogCrash, PowerLostBesideARollIsNotTakenForDamage) {
 
 INSTANTIATE_TEST_SUITE_P(ActiveZones, MetalogCrashTest, ::testing::Values(0u, 2u));
 
-// D3, D5: a snapshot that takes several zones, cut off after every command with every subset of what was not flushed.
-TEST(MetalogCrash, EverySubsetOfASnapshotOverSeveralZonesLeavesOneGenerationWhole) {
+// A snapshot that takes several zones, cut off after every command with every subset of what was not flushed. `in_doubt`: the
+// first RollComplete gets there and is reported as failed, so the roll tries again.
+void LoseSubsetsOfALargeRoll(bool in_doubt) {
   constexpr std::uint32_t kManyZones = 14;
   constexpr std::uint64_t kCommits = 3;
   // Of a cut; most have more, as each zone of the chain loses on its own.
@@ -228,10 +232,16 @@ TEST(MetalogCrash, EverySubsetOfASnapshotOverSeveralZonesLeavesOneGenerationWhol
     const auto device = before.Image(LossPolicy::KeepAll());
     device->StopAfter(last);
     {
-      const auto log = Metalog::Open(*device, superblock);
+      FaultyDevice faulty(Borrow(*device));
+      const auto log = Metalog::Open(faulty, superblock);
       ASSERT_TRUE(log || device->stopped());
+      bool injected = !in_doubt;
+      SyncPoint::Scope scope([&](std::string_view name) {
+        if (name != "metalog:before-complete" || std::exchange(injected, true)) return;
+        faulty.Inject({.command = FaultyDevice::Command::kWrite, .when = FaultyDevice::When::kAfter});
+      });
       if (log && (*log)->Roll()) {
-        EXPECT_GT((*log)->stats().generation, 1u);
+        EXPECT_GT((*log)->stats().generation, in_doubt ? 2u : 1u);
       }
     }
     finished = !device->stopped();
@@ -246,7 +256,16 @@ TEST(MetalogCrash, EverySubsetOfASnapshotOverSeveralZonesLeavesOneGenerationWhol
     }
   }
   EXPECT_GT(complete, 3u);
-  RecordProperty("images", static_cast<int>(images_seen));
+  testing::Test::RecordProperty("images", static_cast<int>(images_seen));
+}
+
+// D3, D5.
+TEST(MetalogCrash, EverySubsetOfASnapshotOverSeveralZonesLeavesOneGenerationWhole) {
+  LoseSubsetsOfALargeRoll(/*in_doubt=*/false);
+}
+
+TEST(MetalogCrash, EverySubsetOfARollBehindOneWhoseCompletionIsInDoubtLeavesOneGenerationWhole) {
+  LoseSubsetsOfALargeRoll(/*in_doubt=*/true);
 }
 
 // Power lost at every command of a roll to a zone where a roll of the same generation stood before, which nobody took for

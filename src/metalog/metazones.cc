@@ -8,6 +8,7 @@
 
 #include "base/aligned_buffer.h"
 #include "format/frame.h"
+#include "metalog/flush.h"
 
 namespace zenfs {
 namespace {
@@ -114,6 +115,10 @@ void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
     // A bad zone is reset too, if it can be: it may still hold one of the device's active slots.
     if (!MakeEmpty(zone)) Distrust(zone, Trust::kBad);
   }
+}
+
+bool Metazones::EmptyFirst(ZoneId zone, std::span<const ZoneId> keep) {
+  return LastCopy(keep) != zone && MakeEmpty(zone).has_value() && FlushDevice(device_).has_value();
 }
 
 void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare) {

@@ -58,6 +58,9 @@ class Metazones {
   // Empties every zone that holds something and is not in `keep`, but for a last copy of the superblock, unless `keep` is
   // empty. One that cannot be reset becomes bad; that is no error.
   void ResetAllBut(std::span<const ZoneId> keep) EXCLUDES(mutex_);
+  // Empties one zone, durably, before others are. False if that can't be, or if it would take the last copy of the superblock
+  // beside `keep`.
+  bool EmptyFirst(ZoneId zone, std::span<const ZoneId> keep) EXCLUDES(mutex_);
   // If more than `spare` zones that are not in `keep` are active, takes all of those out of the device's active zones;
   // they stay readable if the device can finish them.
   void FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare) EXCLUDES(mutex_);

@@ -38,7 +38,9 @@ struct MetalogImpl::RollRun {
   std::uint64_t need = 0;  // bytes that must be free behind the RollComplete
   bool holds_lead = false;
   bool announced = false;  // the old zone says that a roll begins
-  Footprint footprint;     // of the frozen state, measured anew
+  // Of an attempt whose RollComplete a mount may find or not: its zones, as long as that stands.
+  std::vector<ZoneId> in_doubt;
+  Footprint footprint;  // of the frozen state, measured anew
   std::unique_ptr<GenerationWriter> writer;
   std::uint64_t failed_flushes = 0;  // of the device when this attempt began to write
   std::size_t caught_up = 0;         // commits of pending_ that are written
@@ -100,15 +102,20 @@ void MetalogImpl::RunRoll() {
 }
 
 Status MetalogImpl::TryRoll(RollRun& run) {
-  zones_.ResetAllBut(run.current_chain);
+  std::vector<ZoneId> keep = run.current_chain;
+  // Taken apart zone by zone such a generation would be one that was complete and is damaged: its RollComplete goes first,
+  // durably, or all of it stays.
+  if (!run.in_doubt.empty() && zones_.EmptyFirst(run.in_doubt.back(), keep)) run.in_doubt.clear();
+  keep.insert(keep.end(), run.in_doubt.begin(), run.in_doubt.end());
+  zones_.ResetAllBut(keep);
   // Nothing is announced that can't begin: with an offline zone the next mount would have to believe it.
-  if (!zones_.HasOther(run.current_chain)) {
+  if (!zones_.HasOther(keep)) {
     return Fail(Code::kNoSpace, "no metadata zone is left to write to (none of the others can be emptied)");
   }
   ZENFS_RETURN_IF_ERROR(BeginRollInOldZone(run));
   GenerationWriter::Start start{.salt = RandomSeed(),
                                 .base_sequence = run.base_sequence,
-                                .keep = run.current_chain,
+                                .keep = std::move(keep),
                                 .after = run.current_zone};
   {
     MutexLock lock(mutex_);
@@ -225,6 +232,7 @@ Status MetalogImpl::CompleteGeneration(RollRun& run) {
   if (done) return {};
   // A mount may find this generation complete or not: the old one must not be written any more.
   zones_.Distrust(writer.zone(), Metazones::Trust::kBad);
+  run.in_doubt = writer.chain();
   MutexLock lock(mutex_);
   fenced_ = true;
   return done;
