@@ -207,9 +207,10 @@ std::string ReconstructionText(const Reconstructed& found) {
   std::string text =
       found.base_generation == 0
           ? fmt::format("the metadata log can be rebuilt from commit {} on", found.base_sequence + 1)
-          : fmt::format("the metadata log can be rebuilt from {}the snapshot of generation {}, as of commit {},",
-                        found.base_is_whole ? "" : "what is readable of ", found.base_generation,
-                        found.base_sequence);
+          : fmt::format(
+                "the metadata log can be rebuilt from {}the snapshot of generation {}, as of commit {},",
+                found.base_is_whole ? "" : "what is readable of ", found.base_generation,
+                found.base_sequence);
   text += fmt::format(" up to commit {}", found.sequence);
   if (!found.base_is_whole) text += "; names and files that the rest of the snapshot told of are lost";
   for (const CommitRange& range : found.lost) {

@@ -137,7 +137,8 @@ Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options
   Result<Superblock> superblock = ProbeSuperblock(*paced);
   if (!superblock && superblock.error().code() == Code::kCorruption) {
     // A single bit, which the look at the copies reports.
-    if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(*paced)) superblock = corrected->superblock;
+    if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(*paced))
+      superblock = corrected->superblock;
   }
   if (!superblock) return Fail(superblock.error());
   return Scrub(*paced, *superblock, options).Run();
