@@ -36,9 +36,10 @@ class Replay {
     const auto place = [](const ScannedFrame& f) { return std::pair(f.epoch, f.sequence); };
     const auto first = std::ranges::lower_bound(frames_, std::pair(epoch, sequence), {}, place);
     if (first == frames_.end() || first->epoch != epoch || first->sequence > last) return nullptr;
-    const ScannedFrame* best = &*first;  // of the lowest offset
+    const ScannedFrame* best = &*first;  // of the lowest offset, which is taken behind a gap, too
+    const std::uint64_t reach = std::max(out_.index.end(), first->file_offset);
     for (auto it = first; it != frames_.end() && place(*it) == place(*first); ++it) {
-      if (it->file_offset <= out_.index.end() && End(*it) > End(*best)) best = &*it;
+      if (it->file_offset <= reach && End(*it) > End(*best)) best = &*it;
     }
     return best;
   }
@@ -90,11 +91,11 @@ class Replay {
       Take(*frame, end);
       sequence = frame->sequence + 1;
     }
-    Lose(end, last);
   }
 
   void TakeSealed(const LogWindow& window) {
     TakeRange(window.epoch, window.first_sequence, window.last_sequence, window.end);
+    Lose(window.end, window.last_sequence);
   }
 
   // Up to the first gap; a gap below what was known to be stable when a later frame was sent is damage.
@@ -103,11 +104,14 @@ class Replay {
     std::uint64_t last = TakeContiguous(first - 1);
     const std::uint64_t stable = StableSequence(first);
     if (stable > last) {
-      const ScannedFrame* beyond = FindNext(epoch_, stable + 1, UINT64_MAX);
-      const ScannedFrame* at = Find(epoch_, stable);
-      const std::uint64_t end =
-          at != nullptr ? End(*at) : (beyond != nullptr ? beyond->file_offset : out_.index.end());
-      TakeRange(epoch_, last + 1, stable, end);
+      if (Find(epoch_, stable) != nullptr) {
+        TakeRange(epoch_, last + 1, stable, UINT64_MAX);
+      } else {
+        const ScannedFrame* beyond = FindNext(epoch_, stable + 1, UINT64_MAX);
+        const std::uint64_t end = beyond != nullptr ? beyond->file_offset : out_.index.end();
+        TakeRange(epoch_, last + 1, stable, end);
+        Lose(end, stable);
+      }
       last = TakeContiguous(stable);
     }
     if (last >= first) out_.open_window = LogWindow{epoch_, first, last, out_.index.end()};

@@ -58,14 +58,10 @@ void CheckLog(const FileRecord& record, const ReplayedLog& log) {
   Require(log.open_window->end == log.index.end(), "the open window ends with the file");
 }
 
-// The frames of the epoch by number; of those with the same number the longest, which is the one that counts.
+// The frames of the epoch that count, by number and place.
 std::vector<ScannedFrame> ByNumber(std::vector<ScannedFrame> frames, std::uint64_t epoch) {
-  std::erase_if(frames, [&](const ScannedFrame& f) { return f.epoch != epoch; });
-  std::ranges::sort(frames, [](const ScannedFrame& a, const ScannedFrame& b) {
-    return std::tuple(a.sequence, b.length) < std::tuple(b.sequence, a.length);
-  });
-  const auto twins = std::ranges::unique(frames, {}, &ScannedFrame::sequence);
-  frames.erase(twins.begin(), twins.end());
+  std::erase_if(frames, [&](const ScannedFrame& f) { return f.epoch != epoch || !IsPossible(f); });
+  std::ranges::sort(frames, {}, [](const ScannedFrame& f) { return std::tuple(f.sequence, f.file_offset); });
   return frames;
 }
 
