@@ -68,7 +68,10 @@ Status SharedWork::Repeated(FileHandle& file, Status (FileHandle::*call)()) {
   return status;
 }
 
-void SharedWork::DropHandles() { handle_.reset(); }
+void SharedWork::DropHandles() {
+  handle_.reset();
+  left_open_.reset();
+}
 
 void SharedWork::Step(Random& random) {
   if (failed()) return;
