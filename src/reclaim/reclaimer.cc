@@ -34,9 +34,12 @@ void Reclaimer::Run() {
 }
 
 void Reclaimer::Empty(const ReclaimNeed& need) {
-  std::set<ZoneId> skip = failed_;
-  skip.insert(busy_.begin(), busy_.end());
-  const std::optional<ZoneId> victim = ChooseVictim(env_.zones->Zones(), need, skip);
+  const std::vector<ZoneStatus> zones = env_.zones->Zones();
+  std::set<ZoneId> skip = busy_;
+  for (const auto& [zone, tries] : tries_) {
+    if (tries.failed >= kTriesMax && tries.life == zones[zone.value].life) skip.insert(zone);
+  }
+  const std::optional<ZoneId> victim = ChooseVictim(zones, need, skip);
   if (!victim) {
     if (busy_.empty()) {
       env_.zones->ReclaimFoundNothing(need.urgency);
@@ -47,24 +50,32 @@ void Reclaimer::Empty(const ReclaimNeed& need) {
     return;
   }
   urgent_.store(need.urgency == ReclaimUrgency::kUrgent, std::memory_order_relaxed);
-  Note(*victim, need.urgency, env_.empty_zone(*victim));
+  Note(zones[victim->value], need.urgency, env_.empty_zone(*victim));
   SyncPoint::Reach("reclaim:zone-done");
 }
 
-void Reclaimer::Note(ZoneId zone, ReclaimUrgency urgency, const Status& emptied) {
-  const auto try_again = [&] { (++tries_[zone] < kTriesMax ? busy_ : failed_).insert(zone); };
+int& Reclaimer::TriesOf(const ZoneStatus& zone) {
+  Tries& tries = tries_[zone.id];
+  if (tries.life != zone.life) tries = {.life = zone.life};
+  return tries.failed;
+}
+
+void Reclaimer::Note(const ZoneStatus& zone, ReclaimUrgency urgency, const Status& emptied) {
+  const auto try_again = [&] {
+    if (++TriesOf(zone) < kTriesMax) busy_.insert(zone.id);
+  };
   if (emptied) {
     // A writer committed what it had there; or no file owns it, and then the accounting is wrong for this mount.
-    if (env_.zones->Zone(zone).live != 0) try_again();
+    if (env_.zones->Zone(zone.id).live != 0) try_again();
     return;
   }
   switch (emptied.error().code()) {
     case Code::kBusy:
-    case Code::kTimedOut: busy_.insert(zone); return;
+    case Code::kTimedOut: busy_.insert(zone.id); return;
     // Trying on would fill the device with copies that nothing points to.
     case Code::kReadOnly:  // nothing can be committed any more
     case Code::kNoSpace: env_.zones->ReclaimFoundNothing(urgency); return;
-    case Code::kCorruption: failed_.insert(zone); return;
+    case Code::kCorruption: TriesOf(zone) = kTriesMax; return;
     default: try_again();
   }
 }

@@ -19,7 +19,8 @@ class Reclaimer {
   struct Env {
     ZoneManager* zones = nullptr;
     // Moves all live data out of the zone. kBusy, kTimedOut: try again soon. kNoSpace: there is no room for copies, or
-    // for their commit, until more data dies. Any other error: leave that zone alone from here on.
+    // for their commit, until more data dies. kCorruption: leave that zone alone until it was reset. Any other error: do
+    // that after a few tries.
     std::function<Status(ZoneId)> empty_zone;
     // Called between zones; true if it wants to be called again soon.
     std::function<bool()> finish_up;
@@ -38,12 +39,17 @@ class Reclaimer {
  private:
   void Run();
   void Empty(const ReclaimNeed& need);
-  void Note(ZoneId zone, ReclaimUrgency urgency, const Status& emptied);
+  void Note(const ZoneStatus& zone, ReclaimUrgency urgency, const Status& emptied);
+  // Of those that failed, leaving out the tries in earlier lives of zones.
+  int& TriesOf(const ZoneStatus& zone);
 
   const Env env_;
-  std::map<ZoneId, int> tries_;  // that failed
-  std::set<ZoneId> failed_;      // trying again would not change it
-  std::set<ZoneId> busy_;        // of the present round
+  struct Tries {
+    std::uint32_t life = 0;  // of the zone
+    int failed = 0;
+  };
+  std::map<ZoneId, Tries> tries_;
+  std::set<ZoneId> busy_;  // of the present round
   std::atomic<bool> urgent_{false};
   Thread thread_;
 };

@@ -107,6 +107,32 @@ TEST_F(ReclaimerTest, AZoneThatIsDamagedIsTriedOnce) {
   EXPECT_EQ(TriesThatEnd(Fail(Code::kCorruption, "not what was written")), kZones - 1);
 }
 
+TEST_F(ReclaimerTest, AZoneThatWasDamagedIsAsGoodAsAnyOnceItWasReset) {
+  std::atomic<std::uint32_t> calls = 0;
+  std::atomic<bool> sound = false;
+  RunningReclaimer running(*zones_, [&](ZoneId) -> Status {
+    ++calls;
+    if (!sound) return Fail(Code::kCorruption, "not what was written");
+    zones_->RemoveLive({&live_.back(), 1});
+    return {};
+  });
+  ASSERT_EQ(Acquire(Soon()).error().code(), Code::kNoSpace);
+  ASSERT_EQ(calls, kZones - 1);
+  // A zone dies and is reset, and the empty one is written. Then another does, and the first is written anew.
+  const ZoneId first = device_->geometry().ZoneOf(live_.front().place);
+  std::vector<Extent> garbage;
+  for (std::size_t dies = 0; dies < 2; ++dies) {
+    zones_->RemoveLive({&live_[dies], 1});
+    Fill(garbage, kBlocks / 2);
+    Fill(live_, kBlocks / 2);
+  }
+  ASSERT_EQ(device_->geometry().ZoneOf(garbage.back().place), first);
+  sound = true;
+  zones_->RemoveLive({&garbage.back(), 1});
+  EXPECT_TRUE(Acquire(Soon()));
+  EXPECT_EQ(calls, kZones);
+}
+
 // Nothing is moved of files that are open for writing. They may be closed in time.
 TEST_F(ReclaimerTest, AWriterThatWaitedInVainForBusyZonesIsToldThatTheDeviceIsFull) {
   RunningReclaimer running(*zones_, [](ZoneId) -> Status { return Fail(Code::kBusy, "being written"); });

@@ -38,7 +38,8 @@ ZoneStatus ZonePool::Zone(ZoneId zone) const {
           .live = z.live,
           .uncommitted = z.uncommitted,
           .age = filled_ - z.filled,
-          .pins = z.pins};
+          .pins = z.pins,
+          .life = z.life};
 }
 
 std::vector<ZoneStatus> ZonePool::Zones() const {
