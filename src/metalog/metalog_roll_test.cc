@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "metalog/metalog_test_util.h"
 #include "testing/faulty_device.h"
+#include "testing/sim_scheduler.h"
 
 namespace zenfs {
 namespace {
@@ -15,6 +16,28 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::uint32_t kZones = 3;
+
+// Two that ask for one each, the second of which fails. In many an order of threads it ends before who asked for the first
+// is awake.
+TEST(MetalogRoll, WhoWaitsForARollHasTheOutcomeOfThatOne) {
+  for (std::uint64_t seed = 1; seed <= 32; ++seed) {
+    FaultyDevice device(CreateMemoryDevice(SmallGeometry(256 << 10)));
+    ZENFS_ASSERT_OK(Formatted(device, kZones));
+    int failed = 0;
+    SimScheduler({.seed = seed, .switch_one_in = 1000}).Run([&] {
+      const auto log = MustOpen(device, kZones);
+      int snapshots = 0;
+      const SyncPoint::Scope during([&](std::string_view name) {
+        if (name == "metalog:snapshot-written" && ++snapshots == 2)
+          device.Inject({.times = FaultyDevice::kForEver});
+      });
+      const auto roll = [&] { failed += log->Roll() ? 0 : 1; };
+      const Thread first("first", roll);
+      const Thread second("second", roll);
+    });
+    EXPECT_EQ(failed, 1) << "seed " << seed;
+  }
+}
 
 TEST(MetalogRoll, StateSurvivesManyRolls) {
   const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
