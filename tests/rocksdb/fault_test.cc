@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "rocksdb/db.h"
+#include "rocksdb/sst_file_manager.h"
 #include "rocksdb_plugin/zenfs_file_system.h"
 #include "test_volume.h"
 #include "testing/faulty_device.h"
@@ -54,6 +55,7 @@ class FaultyDatabase : public ::testing::Test {
     options.compression = rocksdb::kNoCompression;
     options.max_bgerror_resume_count = resumes_by_itself_;
     options.bgerror_resume_retry_interval = 10'000;  // microseconds
+    options.sst_file_manager = space_guard_;
     rocksdb::DB* db = nullptr;
     ASSERT_STATUS_OK(rocksdb::DB::Open(options, "db", &db));
     db_.reset(db);
@@ -124,6 +126,7 @@ class FaultyDatabase : public ::testing::Test {
   std::map<int, std::vector<std::string>> doubtful_;  // refused, and perhaps there all the same
   std::uint64_t version_ = 0;
   int resumes_by_itself_ = 0;  // else the tests call Resume themselves
+  std::shared_ptr<rocksdb::SstFileManager> space_guard_;
 };
 
 TEST_F(FaultyDatabase, FlushThatFailsIsMadeUpForByResume) {
@@ -285,6 +288,52 @@ TEST_F(FaultyDatabase, UnreadableBlockCostsOnlyItsKeys) {
   for (int i = 200; i < 300; ++i) EXPECT_STATUS_OK(db_->Get(rocksdb::ReadOptions(), KeyOf(i), &value));
   PutAll(300, 400);
   device_->ClearFaults();
+}
+
+// The volume is read-only from then on, and mounted: what was acknowledged can be read, there and by a later mount.
+TEST_F(FaultyDatabase, WithoutAMetadataZoneLeftAllThatWasAcknowledgedCanBeRead) {
+  PutAll(0, 300);
+  FailWritesTo({ZonePhase::kMetadata});
+  EXPECT_TRUE(db_->Flush(rocksdb::FlushOptions()).IsIOError());
+  ExpectAllThere();
+  device_->ClearFaults();
+  EXPECT_FALSE(db_->Resume().ok()) << "nothing can be committed before another mount";
+  EXPECT_FALSE(mounted_->health());
+  ExpectAllThere();
+  Reopen();
+  ExpectAllThere();
+  PutAll(900, 1000);
+  Reopen();
+  ExpectAllThere();
+}
+
+// S2 of docs/failures.md: the guard resumes once there is more free space than its buffer.
+TEST_F(FaultyDatabase, RocksDbsGuardOfSpaceResumesOnceThereIsRoom) {
+  rocksdb::Status status;
+  space_guard_.reset(rocksdb::NewSstFileManager(env_.get(), nullptr, "", 0, true, &status));
+  ASSERT_STATUS_OK(status);
+  db_.reset();
+  OpenDatabase();
+  std::uint64_t free = 0;
+  ASSERT_STATUS_OK(env_->GetFreeSpace("/", &free));
+  constexpr std::uint64_t kLeft = 48 << 20;
+  ASSERT_GT(free, kLeft);
+  ASSERT_STATUS_OK(rocksdb::WriteStringToFile(env_.get(), Noise(free - kLeft, 1), "/ballast", true));
+  int i = 0;
+  while ((status = Put(i)).ok()) ASSERT_LT(++i, 100'000);
+  EXPECT_TRUE(status.IsNoSpace()) << status.ToString();
+  ASSERT_STATUS_OK(env_->GetFreeSpace("/", &free));
+  EXPECT_LT(free, 4u << 20) << "nobody got that";
+  ExpectAllThere();
+  ASSERT_STATUS_OK(env_->DeleteFile("/ballast"));
+  const Deadline deadline = Deadline::After(std::chrono::seconds(60));
+  while (!Put(0).ok()) ASSERT_FALSE(deadline.Passed());
+  PutAll(i, i + 1000);
+  ExpectAllThere();
+  db_.reset();
+  space_guard_.reset();  // before the environment that it works in
+  Reopen();
+  ExpectAllThere();
 }
 
 TEST_F(FaultyDatabase, DeviceThatIsGoneHoldsNobodyUp) {
