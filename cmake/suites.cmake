@@ -9,6 +9,7 @@ set(ZENFS_TESTS_conformance
 )
 # What is done on a volume and what may be left of it after a crash: for the crash tests and the simulator.
 set(ZENFS_CRASH_MODEL_SOURCES
+  crash/call_history.cc
   crash/client.cc
   crash/found.cc
   crash/model.cc

@@ -8,25 +8,8 @@
 #include "base/bytes.h"
 
 namespace zenfs {
-namespace {
-
-Status StatusOf(const Result<std::unique_ptr<FileHandle>>& result) {
-  if (!result) return Fail(result.error());
-  return {};
-}
-
-}  // namespace
-
 Client::Client(std::shared_ptr<Volume> volume, std::uint64_t seed, const std::string& root)
     : volume_(std::move(volume)), model_(root), random_(seed) {}
-
-std::string Client::History(std::size_t count) const {
-  std::string text;
-  for (std::size_t i = history_.size() - std::min(count, history_.size()); i < history_.size(); ++i) {
-    text += "\n  " + history_[i];
-  }
-  return text;
-}
 
 std::string Client::Bytes(std::size_t count) {
   std::string bytes = fmt::format("<{}>", random_.Next() % 100000);
@@ -44,18 +27,6 @@ ByteView Client::Aligned(const std::string& bytes) {
   return place;
 }
 
-bool Client::Ok(const Status& returned, const std::string& what) {
-  if (failed()) return false;
-  const Status status =
-      returned && dead_ && dead_() ? Fail(Code::kIo, "returned when the process was dead") : returned;
-  history_.push_back(status ? what : what + ": " + status.error().ToString());
-  if (!status) {
-    error_ = history_.back();
-    error_code_ = status.error().code();
-  }
-  return !failed();
-}
-
 void Client::Finish(const Status& status, const std::string& what) {
   if (Ok(status, what)) model_.Done();
 }
@@ -64,7 +35,7 @@ Client::Handle* Client::Open(const std::string& handle) {
   if (failed()) return nullptr;
   const auto it = handles_.find(handle);
   if (it == handles_.end()) {
-    error_ = "the test has no handle " + handle;
+    Right("the test has none", "handle " + handle);
     return nullptr;
   }
   return &it->second;
@@ -115,32 +86,22 @@ void Client::Flush(const std::string& handle) {
   Handle* h = Open(handle);
   if (h == nullptr) return;
   model_.BeginFlush(*h->file);
-  Finish(Repeated(*h, [&] { return h->open->Flush(); }), "flush " + h->path + " by " + handle);
+  Finish(Repeated(h->file->shape, [&] { return h->open->Flush(); }), "flush " + h->path + " by " + handle);
 }
 
 void Client::Sync(const std::string& handle) {
   Handle* h = Open(handle);
   if (h == nullptr) return;
   model_.BeginSync(*h->file);
-  Finish(Repeated(*h, [&] { return h->open->Sync(); }), "sync " + h->path + " by " + handle);
+  Finish(Repeated(h->file->shape, [&] { return h->open->Sync(); }), "sync " + h->path + " by " + handle);
 }
 
 void Client::SyncInVain(const std::string& handle) {
   Handle* h = Open(handle);
   if (h == nullptr) return;
-  history_.push_back("sync " + h->path + " in vain");
-  if (h->open->Sync()) error_ = history_.back() + ", and it succeeds";
-}
-
-// The model has no part in it: what a call that failed leaves is what it leaves when it is cut off.
-Status Client::Repeated(const Handle& handle, const std::function<Status()>& call) {
-  Status status = call();
-  for (int i = 0; i < repeats_ && !status && status.error().code() == Code::kIo; ++i) {
-    if (handle.file->shape != FileShape::kFramed) break;
-    history_.push_back("  not done: " + status.error().ToString());
-    status = call();
-  }
-  return status;
+  const std::string what = "sync " + h->path + " in vain";
+  Note(what);
+  if (h->open->Sync()) Right("it succeeds", what);
 }
 
 void Client::Close(const std::string& handle) {
@@ -159,8 +120,7 @@ void Client::Read(const std::string& path) {
   const ModelFileRef file = failed() ? nullptr : model_.FindLive(path);
   if (file == nullptr || file->live.empty()) return;
   const auto open = volume_->OpenForRead(path);
-  failed_to_read_ = !Ok(StatusOf(open), "open " + path + " to read");
-  if (failed_to_read_) return;
+  if (!OkToRead(StatusOf(open), "open " + path + " to read")) return;
   std::vector<AlignedBuffer> memory;
   std::vector<ReadRequest> requests;
   std::vector<std::string> expected;
@@ -176,10 +136,9 @@ void Client::Read(const std::string& path) {
     const ReadRequest& request = requests[i];
     const std::string what =
         fmt::format("read {} bytes at {} of {}", expected[i].size(), request.offset, path);
-    failed_to_read_ = !Ok(request.status, what);
-    if (failed_to_read_) return;
+    if (!OkToRead(request.status, what)) return;
     const std::string_view found = AsText(request.into);
-    if (found != expected[i]) error_ = what + ": " + DescribeMismatch(expected[i], std::string(found));
+    if (found != expected[i]) Right(DescribeMismatch(expected[i], std::string(found)), what);
   }
 }
 
@@ -255,19 +214,14 @@ void Client::Remounted(std::shared_ptr<Volume> volume) {
   volume_ = std::move(volume);
   if (failed()) return;
   const Result<FoundTree> found = Find(*volume_, model_.root());
-  if (!found) {
-    error_ = "after remount: " + found.error().ToString();
-    return;
-  }
-  if (const std::string why = model_.WhyNot(*found, CrashKind::kProcessDied); !why.empty()) {
-    error_ = "after remount: " + why;
-  }
+  if (!found) return static_cast<void>(Right(found.error().ToString(), "after remount"));
+  Right(model_.WhyNot(*found, CrashKind::kProcessDied), "after remount");
   model_.Settle(*found);
 }
 
 void Client::AdoptFound() {
   const Result<FoundTree> found = Find(*volume_, model_.root());
-  if (Ok(found ? Status() : Status(Fail(found.error())), "read everything")) model_.Settle(*found);
+  if (Ok(StatusOf(found), "read everything")) model_.Settle(*found);
 }
 
 // A zone whose data cannot be moved just now, or finds no room, is left as it is.
@@ -288,17 +242,17 @@ void Client::DropHandles() { handles_.clear(); }
 void Client::Compare() {
   if (failed()) return;
   const Result<FoundTree> found = Find(*volume_, model_.root());
-  if (!Ok(found ? Status() : Status(Fail(found.error())), "read everything")) return;
+  if (!Ok(StatusOf(found), "read everything")) return;
   const Tree live = model_.Live();
   for (const auto& [path, file] : live) {
     const auto it = found->find(path);
     if (it == found->end()) {
-      error_ = path + " is not shown";
+      Right("not shown", path);
     } else if (file != nullptr && it->second.content != file->live) {
-      error_ = path + ": shown " + DescribeMismatch(file->live, it->second.content);
+      Right("shown " + DescribeMismatch(file->live, it->second.content), path);
     }
   }
-  if (!failed() && live.size() != found->size()) error_ = "more is shown than there should be";
+  Right(live.size() != found->size() ? "more is shown than there should be" : "", "all files");
 }
 
 }  // namespace zenfs

@@ -1,43 +1,29 @@
-// Does one thing after the other on a mounted volume and keeps the model beside it. The first call that fails
-// is the last: from then on every call does nothing, as for a program whose machine lost power.
+// Does one thing after the other on a mounted volume and keeps the model beside it.
 //
 // Threads: none; a client for each thread, all on one volume.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/aligned_buffer.h"
 #include "base/random.h"
+#include "call_history.h"
 #include "model.h"
 #include "volume/volume.h"
 
 namespace zenfs {
 
-class Client {
+class Client final : public CallHistory {
  public:
   // `root` names the directory that this client keeps to, "" for the whole volume. It is there and empty.
   Client(std::shared_ptr<Volume> volume, std::uint64_t seed, const std::string& root = "");
 
   const Model& model() const { return model_; }
-  bool failed() const { return !error_.empty(); }
-  const std::string& error() const { return error_; }
-  // Of the call that failed; none if it was the test's own comparison that did.
-  std::optional<Code> error_code() const { return error_code_; }
-  // Whether that call only reads.
-  bool failed_to_read() const { return failed_to_read_; }
-  // The calls that returned, one a line, the last of them at the end.
-  std::string History(std::size_t count = 40) const;
   Random& random() { return random_; }
   // From now on the dice fall as `seed` says, whatever was thrown before.
   void Reseed(std::uint64_t seed) { random_ = Random(seed); }
-  // When `dead` says so the process has died: what still returns, returns to nobody.
-  void DiesWhen(std::function<bool()> dead) { dead_ = std::move(dead); }
-  // From now on a Flush or Sync of a framed file that the device lets fail is made again, so often.
-  void RepeatWhatFails(int times) { repeats_ = times; }
   // Letters that tell where they come from.
   std::string Bytes(std::size_t count);
 
@@ -92,23 +78,14 @@ class Client {
 
   // The same bytes in memory of which the dice say whether a device can take it as it is.
   ByteView Aligned(const std::string& bytes);
-  // `what` for the message. False when the client has failed, now or earlier.
-  bool Ok(const Status& returned, const std::string& what);
   void Finish(const Status& status, const std::string& what);
   Handle* Open(const std::string& handle);
-  Status Repeated(const Handle& handle, const std::function<Status()>& call);
 
   std::shared_ptr<Volume> volume_;
   Model model_;
   Random random_;
   AlignedBuffer memory_;
-  int repeats_ = 0;
-  std::function<bool()> dead_;
   std::map<std::string, Handle> handles_;
-  std::string error_;
-  std::optional<Code> error_code_;
-  bool failed_to_read_ = false;
-  std::vector<std::string> history_;
 };
 
 }  // namespace zenfs

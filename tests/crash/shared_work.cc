@@ -35,39 +35,6 @@ bool IsAnswer(Code code) {
 
 }  // namespace
 
-std::string SharedWork::History(std::size_t count) const {
-  std::string text;
-  for (std::size_t i = history_.size() - std::min(count, history_.size()); i < history_.size(); ++i)
-    text += "\n  " + history_[i];
-  return text;
-}
-
-bool SharedWork::Ok(const Status& returned, const std::string& what) {
-  if (failed()) return false;
-  const Status status =
-      returned && IsDead() ? Fail(Code::kIo, "returned when the process was dead") : returned;
-  history_.push_back(status ? what : what + ": " + status.error().ToString());
-  if (status) return true;
-  error_ = history_.back();
-  error_code_ = status.error().code();
-  return false;
-}
-
-void SharedWork::Wrong(const std::string& what, const std::string& why) {
-  history_.push_back(what + ": " + why);
-  error_ = history_.back();
-}
-
-Status SharedWork::Repeated(FileHandle& file, Status (FileHandle::*call)()) {
-  Status status = (file.*call)();
-  for (int i = 0; i < repeats_ && !status && status.error().code() == Code::kIo; ++i) {
-    if (file.shape() != FileShape::kFramed) break;
-    history_.push_back("  not done: " + status.error().ToString());
-    status = (file.*call)();
-  }
-  return status;
-}
-
 void SharedWork::DropHandles() {
   handle_.reset();
   left_open_.reset();
@@ -97,10 +64,8 @@ bool SharedWork::Answered(SharedNames::CallNumber call, const Status& status, co
   if (!status && !IsAnswer(status.error().code())) return Ok(status, what);
   SharedNames::Answer answer;
   if (!status) answer.error = status.error().code();
-  history_.push_back(answer.error ? fmt::format("{}: {}", what, CodeName(*answer.error)) : what);
-  const std::string why = names_.End(call, answer);
-  if (!why.empty()) Wrong(what, why);
-  return why.empty();
+  Note(answer.error ? fmt::format("{}: {}", what, CodeName(*answer.error)) : what);
+  return Right(names_.End(call, answer), what);
 }
 
 // True if the file was made; its name may lead elsewhere by then.
@@ -125,7 +90,7 @@ bool SharedWork::Fill(FileHandle& file, SharedNames::FileNumber number, const st
   if (!Ok(file.Append(memory.Whole().first(content.size())), "write " + path)) return false;
   names_.Appended(number);
   const SharedNames::CallNumber sync = names_.Begin({.kind = Kind::kSync, .file = number});
-  if (!Answered(sync, Repeated(file, &FileHandle::Sync), "sync " + path)) return false;
+  if (!Answered(sync, Repeated(file.shape(), [&] { return file.Sync(); }), "sync " + path)) return false;
   return Ok(file.Close(), "close " + path);
 }
 
@@ -171,29 +136,28 @@ void SharedWork::Look(Random& random) {
   const SharedNames::CallNumber call = names_.Begin({.kind = Kind::kLook, .from = name});
   const auto content = ReadWhole(*volume_, Path(name));
   if (IsDead()) return static_cast<void>(Ok({}, what));
-  failed_to_read_ = !content && !IsAnswer(content.error().code());
-  if (failed_to_read_) return static_cast<void>(Ok(Fail(content.error()), what));
+  if (!content && !IsAnswer(content.error().code()))
+    return static_cast<void>(OkToRead(StatusOf(content), what));
   SharedNames::Answer answer;
   if (content) answer.content = *content;
   if (!content) answer.error = content.error().code();
-  history_.push_back(fmt::format("{}: {}", what, content ? content->substr(0, 16) : CodeName(*answer.error)));
-  if (const std::string why = names_.End(call, answer); !why.empty()) Wrong(what, why);
+  Note(fmt::format("{}: {}", what, content ? content->substr(0, 16) : CodeName(*answer.error)));
+  Right(names_.End(call, answer), what);
 }
 
 void SharedWork::List() {
   const SharedNames::CallNumber call = names_.Begin({.kind = Kind::kList});
   const auto entries = volume_->List(names_.root());
-  failed_to_read_ = !entries;
-  if (!Ok(entries ? Status() : Status(Fail(entries.error())), "list")) return;
+  if (!OkToRead(StatusOf(entries), "list")) return;
   SharedNames::Answer answer;
   for (const DirectoryEntry& entry : *entries) answer.names.insert(entry.name);
-  if (const std::string why = names_.End(call, answer); !why.empty()) Wrong("list", why);
+  Right(names_.End(call, answer), "list");
 }
 
 void SharedWork::Log(Random& random) {
   if (handle_ == nullptr) {
     auto opened = volume_->OpenForAppend(log_.path(), false);
-    if (!Ok(opened ? Status() : Status(Fail(opened.error())), "open the log")) return;
+    if (!Ok(StatusOf(opened), "open the log")) return;
     handle_ = *std::move(opened);
   }
   if (log_.size() < kLogBytesMax) {
@@ -207,11 +171,12 @@ void SharedWork::Log(Random& random) {
   switch (random.Below(6)) {
     case 0:
     case 1:
-      if (Ok(Repeated(*handle_, &FileHandle::Sync), "sync the log")) log_.Synced(begin);
+      if (Ok(Repeated(handle_->shape(), [&] { return handle_->Sync(); }), "sync the log")) log_.Synced(begin);
       return;
     case 2:
     case 3:
-      if (Ok(Repeated(*handle_, &FileHandle::Flush), "flush the log")) log_.Flushed(begin);
+      if (Ok(Repeated(handle_->shape(), [&] { return handle_->Flush(); }), "flush the log"))
+        log_.Flushed(begin);
       return;
     case 4:
       if (!Ok(handle_->Close(), "close the log")) return;
@@ -224,9 +189,8 @@ void SharedWork::Log(Random& random) {
 void SharedWork::ReadLog() {
   const SharedLog::Time begin = log_.Begin();
   const auto content = ReadWhole(*volume_, log_.path());
-  failed_to_read_ = !content;
-  if (!Ok(content ? Status() : Status(Fail(content.error())), "read the log")) return;
-  if (const std::string why = log_.WhyNotRead(*content, begin); !why.empty()) Wrong("read the log", why);
+  if (!OkToRead(StatusOf(content), "read the log")) return;
+  Right(log_.WhyNotRead(*content, begin), "read the log");
 }
 
 }  // namespace zenfs

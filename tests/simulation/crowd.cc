@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/thread.h"
 #include "crash/random_work.h"
@@ -30,18 +31,20 @@ Status MakeLog(Volume& volume, const std::string& path) {
 std::string Crowd::Meet(const std::shared_ptr<Volume>& volume, std::uint32_t round,
                         const std::function<bool()>& dead) {
   round_number_ = round;
+  const auto begins = [&](CallHistory& one) {
+    one.RepeatWhatFails(2);
+    one.DiesWhen(dead);
+  };
   for (std::size_t i = 0; i < plan_.clients.size(); ++i) {
     if (round == 0) {
       const Status made = volume->MakeDirectory(Root(i), false);
       if (!made) return "first directory: " + made.error().ToString();
     }
     clients_.push_back(std::make_unique<Client>(volume, plan_.seed, Root(i)));
-    clients_.back()->RepeatWhatFails(2);
-    clients_.back()->DiesWhen(dead);
+    begins(*clients_.back());
     if (plan_.shared_names) {
       shared_.push_back(std::make_unique<SharedWork>(volume, names_, log_, i));
-      shared_.back()->RepeatWhatFails(2);
-      shared_.back()->DiesWhen(dead);
+      begins(*shared_.back());
     }
     if (round == 0) continue;
     clients_.back()->AdoptFound();
@@ -103,36 +106,35 @@ void Crowd::Work() {
 }
 
 // Only a crash, or a fault, is a reason; for bytes that are not those of the model there is none.
-std::string Crowd::WhyEnded(const std::string& error, std::optional<Code> code, bool read, bool crashed) {
-  if (error.empty()) return {};
-  if (!code) return "wrong: " + error;
+std::string Crowd::WhyEnded(const CallHistory& one, bool crashed) {
+  if (!one.failed()) return {};
+  const std::optional<Code> code = one.error_code();
+  if (!code) return "wrong: " + one.error();
   if (crashed) return {};
-  const auto may_fail = read ? MayReadFailWith : MayFailWith;
+  const auto may_fail = one.failed_to_read() ? MayReadFailWith : MayFailWith;
   if (*code == Code::kNoSpace && plan_.HasFaults()) {  // which take zones away
     ++outcome_.out_of_space;
   } else if (!may_fail(plan_.faults, *code)) {
-    return fmt::format("a call fails, and nothing was wrong ({}): {}", CodeName(*code), error);
+    return fmt::format("a call fails, and nothing was wrong ({}): {}", CodeName(*code), one.error());
   }
   return {};
+}
+
+std::vector<const CallHistory*> Crowd::Everybody() const {
+  std::vector<const CallHistory*> all;
+  for (const auto& client : clients_) all.push_back(client.get());
+  for (const auto& shared : shared_) all.push_back(shared.get());
+  return all;
 }
 
 std::string Crowd::WhyEnded(bool crashed) {
-  const auto why_one_ended = [&](const auto& one) {
-    return WhyEnded(one->error(), one->error_code(), one->failed_to_read(), crashed);
-  };
-  for (const auto& client : clients_) {
-    if (std::string why = why_one_ended(client); !why.empty()) return why;
-  }
-  for (const auto& shared : shared_) {
-    if (std::string why = why_one_ended(shared); !why.empty()) return why;
+  for (const CallHistory* one : Everybody()) {
+    if (std::string why = WhyEnded(*one, crashed); !why.empty()) return why;
   }
   return {};
 }
 
-bool Crowd::all_well() const {
-  const auto is_well = [](const auto& one) { return !one->failed(); };
-  return std::ranges::all_of(clients_, is_well) && std::ranges::all_of(shared_, is_well);
-}
+bool Crowd::all_well() const { return std::ranges::none_of(Everybody(), &CallHistory::failed); }
 
 void Crowd::BeginUnmount() {
   for (const auto& client : clients_) client->BeginUnmount();

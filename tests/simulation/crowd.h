@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +47,8 @@ class Crowd {
   const Round& round() const { return plan_.rounds[round_number_]; }
   std::string MeetShared(Volume& volume);
   void WorkOf(std::uint32_t client);
-  std::string WhyEnded(const std::string& error, std::optional<Code> code, bool read, bool crashed);
+  std::vector<const CallHistory*> Everybody() const;
+  std::string WhyEnded(const CallHistory& one, bool crashed);
 
   const Plan& plan_;
   const Selection& selection_;
