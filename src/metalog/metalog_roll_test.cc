@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "base/aligned_buffer.h"
@@ -23,10 +24,10 @@ TEST(MetalogRoll, WhoWaitsForARollHasTheOutcomeOfThatOne) {
   for (std::uint64_t seed = 1; seed <= 32; ++seed) {
     FaultyDevice device(CreateMemoryDevice(SmallGeometry(256 << 10)));
     ZENFS_ASSERT_OK(Formatted(device, kZones));
-    int failed = 0;
+    std::atomic<int> failed = 0;
     SimScheduler({.seed = seed, .switch_one_in = 1000}).Run([&] {
       const auto log = MustOpen(device, kZones);
-      int snapshots = 0;
+      std::atomic<int> snapshots = 0;
       const SyncPoint::Scope during([&](std::string_view name) {
         if (name == "metalog:snapshot-written" && ++snapshots == 2)
           device.Inject({.times = FaultyDevice::kForEver});
