@@ -230,7 +230,8 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
   if (!roll_running_) StartRoll(0);
   SyncPoint::Reach("metalog:fenced");  // with the lock held
   const Status rolled = AwaitRoll();
-  if (rolled && NeedsAnotherZone(error.code()) && batch.members.front()->tries < kMaxTries) {
+  // Before this thread woke the log may have failed at something else, which ended what was queued then.
+  if (rolled && health_ && NeedsAnotherZone(error.code()) && batch.members.front()->tries < kMaxTries) {
     for (auto member = batch.members.rbegin(); member != batch.members.rend(); ++member) {
       ++(*member)->tries;
       queue_.push_front(*member);

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "metalog/metalog_test_util.h"
 #include "testing/faulty_device.h"
+#include "testing/sim_scheduler.h"
 
 namespace zenfs {
 namespace {
@@ -71,6 +72,30 @@ TEST(MetalogGroup, CommitsQueuedBehindAWriteGoOutAsOne) {
   threads.clear();
   EXPECT_EQ(log->stats().commits, static_cast<std::uint64_t>(kThreads));
   EXPECT_EQ(log->stats().frames_written, 2u);
+}
+
+// The zone is full at the first write, and its commit is to be made again behind a roll. In many an order of threads the
+// other one's write, and the roll after it, fail before who waited for the first roll is awake. Found by the simulator.
+TEST(MetalogGroup, ACommitThatIsToBeMadeAgainReturnsThoughTheLogFailedMeanwhile) {
+  for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+    FaultyDevice device(CreateMemoryDevice(SmallGeometry(256 << 10)));
+    ZENFS_ASSERT_OK(Formatted(device, kZones));
+    SimScheduler({.seed = seed, .switch_one_in = 1000}).Run([&] {
+      const auto log = MustOpen(device, kZones);
+      std::atomic<int> writes = 0;
+      const SyncPoint::Scope during([&](std::string_view name) {
+        if (name != "metalog:write") return;
+        ++writes;
+        if (writes == 1) device.Inject({.code = Code::kZoneFull});
+        if (writes == 2) device.Inject({.times = FaultyDevice::kForEver});
+      });
+      const auto commit = [&](std::uint64_t id) {
+        return [&log, id] { EXPECT_FALSE(log->Commit(CreateNamed(id))); };
+      };
+      const Thread first("first", commit(kFirstTestId));
+      const Thread second("second", commit(kFirstTestId + 1));
+    });
+  }
 }
 
 // D1 of docs/failures.md.
