@@ -293,6 +293,7 @@ set(ZENFS_TESTS_volume
   volume/volume_flush_fault_test.cc
   volume/volume_gone_test.cc
   volume/volume_read_fault_test.cc
+  volume/volume_fold_test.cc
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_roll_test.cc

@@ -2,14 +2,15 @@
 
 namespace zenfs {
 
-Result<Catalog::Action> Catalog::Begin(const Planner& planner) {
+Result<Catalog::Action> Catalog::Begin(const Planner& planner, Deadline deadline) {
   MutexLock lock(mutex_);
   for (;;) {
     ReservationKeys keys;
     ZENFS_RETURN_IF_ERROR(planner(View(), keys));
-    // No deadline: whoever holds a reservation is inside a commit, which ends or fails by itself.
+    // Most need no deadline: whoever holds a reservation is inside a commit, which ends or fails by itself.
     if (!reservations_.Conflicts(keys)) return Action(this, reservations_.Add(std::move(keys)));
-    released_.Wait(mutex_);
+    if (!released_.WaitUntil(mutex_, deadline))
+      return Fail(Code::kBusy, "another action goes on for too long");
   }
 }
 

@@ -99,9 +99,10 @@ class Catalog {
   };
 
   // Validates and says what is touched; called under the lock, again after each wait, so it must set its
-  // outputs anew each time. Its error ends Begin.
+  // outputs anew each time. Its error ends Begin. kBusy when the deadline passed while another action was under way.
   using Planner = std::function<Status(const CatalogView&, ReservationKeys&)>;
-  [[nodiscard]] Result<Action> Begin(const Planner& planner) EXCLUDES(mutex_);
+  [[nodiscard]] Result<Action> Begin(const Planner& planner, Deadline deadline = Deadline::Never())
+      EXCLUDES(mutex_);
   // Fails with kBusy instead of waiting for another action.
   [[nodiscard]] Result<Action> TryBegin(const Planner& planner) EXCLUDES(mutex_);
 

@@ -7,6 +7,13 @@
 #include "volume/volume_core.h"
 
 namespace zenfs {
+namespace {
+
+// How long a fold waits for a log that somebody has reserved. Not for ever: who folds because there is no room may have
+// reserved it, syncing a file that takes the log's last name, and so may each of two for the other.
+constexpr std::chrono::seconds kFoldWait{1};
+
+}  // namespace
 
 Status VolumeCore::Commit(std::vector<Edit> edits, CommitOptions options) {
   Meter meter(metrics_, Operation::kMetaSync);
@@ -52,16 +59,18 @@ Status VolumeCore::FoldZone(ZoneId zone) {
       .block_size = geometry_.block_size,
       .with_file = [this](FileId id, const std::function<Status(const FileRecord&)>& body) -> Status {
         std::shared_ptr<const FileRecord> record;
-        ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                               catalog_->Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                                 record = view.state().FindFile(id);
-                                 if (record == nullptr) {
-                                   return Fail(Code::kBusy,
-                                               fmt::format("file {} is gone or not committed yet", id.value));
-                                 }
-                                 keys.exclusive.push_back(id);
-                                 return {};
-                               }));
+        ZENFS_ASSIGN_OR_RETURN(
+            const Catalog::Action action,
+            catalog_->Begin(
+                [&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                  record = view.state().FindFile(id);
+                  if (record == nullptr) {
+                    return Fail(Code::kBusy, fmt::format("file {} is gone or not committed yet", id.value));
+                  }
+                  keys.exclusive.push_back(id);
+                  return {};
+                },
+                Deadline::After(kFoldWait)));
         return body(*record);
       },
       .commit = [&](std::vector<Edit> edits) { return Commit(std::move(edits), copied); }};

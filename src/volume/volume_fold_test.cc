@@ -1,0 +1,32 @@
+// Logs that are folded into extents, so that their zones come free, while somebody is at work on them.
+#include "base/thread.h"
+#include "testing/noise.h"
+#include "volume/volume_fault_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+class FoldTest : public VolumeFaultTest {};
+
+// Who is short of space may have reserved the log itself, by syncing a file that takes its last name. Here somebody else
+// has, and waits for the device. Found by the simulator.
+TEST_F(FoldTest, AWriterThatIsShortOfSpaceDoesNotWaitForALogThatIsReserved) {
+  Put("1.log", Noise(300 << 10, 1));  // as much of its zone as is folded only in need
+  Put("2.log", Noise(600 << 10, 2));  // the rest of it, and more
+  ASSERT_TRUE(IsOk(volume_->Unlink("2.log")));
+  faulty_->Hold(Command::kFlush);
+  const Thread unlinks("unlinks", [this] { EXPECT_TRUE(IsOk(volume_->Unlink("1.log"))); });
+  ASSERT_TRUE(faulty_->WaitUntilHeld(1, Deadline::After(std::chrono::seconds(30))));
+  const auto table = Create("3.sst");
+  const std::string piece = Noise(1 << 20, 3);
+  Status written;
+  for (int i = 0; written; ++i) {
+    ASSERT_LT(i, 100);
+    written = table->Append(AsBytes(piece));
+  }
+  EXPECT_EQ(written.error().code(), Code::kNoSpace);
+  faulty_->Release();
+}
+
+}  // namespace
+}  // namespace zenfs
