@@ -9,17 +9,9 @@ Result<Catalog::Action> Catalog::Begin(const Planner& planner, Deadline deadline
     ZENFS_RETURN_IF_ERROR(planner(View(), keys));
     // Most need no deadline: whoever holds a reservation is inside a commit, which ends or fails by itself.
     if (!reservations_.Conflicts(keys)) return Action(this, reservations_.Add(std::move(keys)));
-    if (!released_.WaitUntil(mutex_, deadline))
-      return Fail(Code::kBusy, "another action goes on for too long");
+    if (deadline.Passed()) return Fail(Code::kBusy, "another action is under way");
+    static_cast<void>(released_.WaitUntil(mutex_, deadline));
   }
-}
-
-Result<Catalog::Action> Catalog::TryBegin(const Planner& planner) {
-  MutexLock lock(mutex_);
-  ReservationKeys keys;
-  ZENFS_RETURN_IF_ERROR(planner(View(), keys));
-  if (reservations_.Conflicts(keys)) return Fail(Code::kBusy, "another action is under way");
-  return Action(this, reservations_.Add(std::move(keys)));
 }
 
 void Catalog::End(Reservations::Ticket ticket) {

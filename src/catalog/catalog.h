@@ -99,12 +99,10 @@ class Catalog {
   };
 
   // Validates and says what is touched; called under the lock, again after each wait, so it must set its
-  // outputs anew each time. Its error ends Begin. kBusy when the deadline passed while another action was under way.
+  // outputs anew each time. Its error ends Begin. kBusy once the deadline has passed, if another action is under way.
   using Planner = std::function<Status(const CatalogView&, ReservationKeys&)>;
   [[nodiscard]] Result<Action> Begin(const Planner& planner, Deadline deadline = Deadline::Never())
       EXCLUDES(mutex_);
-  // Fails with kBusy instead of waiting for another action.
-  [[nodiscard]] Result<Action> TryBegin(const Planner& planner) EXCLUDES(mutex_);
 
   // Runs `look` under the lock. For reading only.
   void Look(const std::function<void(const CatalogView&)>& look) const EXCLUDES(mutex_);

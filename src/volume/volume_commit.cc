@@ -11,7 +11,7 @@ namespace {
 
 // How long a fold waits for a log that somebody has reserved. Not for ever: who folds because there is no room may have
 // reserved it, syncing a file that takes the log's last name, and so may each of two for the other.
-constexpr std::chrono::seconds kFoldWait{1};
+constexpr std::chrono::seconds kReservedLogWait{1};
 
 }  // namespace
 
@@ -57,22 +57,7 @@ Status VolumeCore::FoldZone(ZoneId zone) {
       .logs = &logs_,
       .sink = copy_sink_.get(),
       .block_size = geometry_.block_size,
-      .with_file = [this](FileId id, const std::function<Status(const FileRecord&)>& body) -> Status {
-        std::shared_ptr<const FileRecord> record;
-        ZENFS_ASSIGN_OR_RETURN(
-            const Catalog::Action action,
-            catalog_->Begin(
-                [&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                  record = view.state().FindFile(id);
-                  if (record == nullptr) {
-                    return Fail(Code::kBusy, fmt::format("file {} is gone or not committed yet", id.value));
-                  }
-                  keys.exclusive.push_back(id);
-                  return {};
-                },
-                Deadline::After(kFoldWait)));
-        return body(*record);
-      },
+      .with_file = [this](FileId id, const auto& body) { return WithFreeFile(id, kReservedLogWait, body); },
       .commit = [&](std::vector<Edit> edits) { return Commit(std::move(edits), copied); }};
   std::uint64_t moved = 0;
   const Status folded = FoldLogZone(env, zone, &moved);

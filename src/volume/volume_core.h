@@ -132,8 +132,9 @@ class VolumeCore final : public Volume,
   ExtentMover::Env MoverEnv();
   [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause = {}) EXCLUDES(mover_mutex_);
   std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId zone) const;
-  // Nobody else changes or syncs it meanwhile; kBusy instead of waiting for who does, and when it is gone.
-  [[nodiscard]] Status WithFreeFile(FileId id, const std::function<Status(const FileRecord&)>& body);
+  // Nobody else changes or syncs it meanwhile; kBusy if somebody does for longer than `wait`, and when it is gone.
+  [[nodiscard]] Status WithFreeFile(FileId id, std::chrono::nanoseconds wait,
+                                    const std::function<Status(const FileRecord&)>& body);
   [[nodiscard]] Status WithUnwrittenFile(FileId id, const std::function<Status(const FileRecord&)>& body);
   // False if its writer is at work.
   [[nodiscard]] bool TellMoved(const FileRecord& before, const std::vector<Extent>& extents);

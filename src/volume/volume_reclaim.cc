@@ -12,6 +12,8 @@ namespace {
 
 // Files looked at under one hold of the catalog's lock.
 constexpr std::size_t kBucketsALook = 4096;
+// What somebody changes just now is come back to.
+constexpr std::chrono::nanoseconds kNoWait{0};
 
 bool LiesIn(const FileRecord& file, ZoneId zone, const Geometry& geometry) {
   return std::ranges::any_of(file.extents,
@@ -108,22 +110,23 @@ std::vector<std::shared_ptr<const FileRecord>> VolumeCore::FilesIn(ZoneId zone) 
   return in;
 }
 
-Status VolumeCore::WithFreeFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
+Status VolumeCore::WithFreeFile(FileId id, std::chrono::nanoseconds wait,
+                                const std::function<Status(const FileRecord&)>& body) {
   std::shared_ptr<const FileRecord> record;
-  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         catalog_->TryBegin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                           record = view.state().FindFile(id);
-                           if (record == nullptr)
-                             return Fail(Code::kBusy, fmt::format("file {} is gone", id.value));
-                           keys.exclusive.push_back(id);
-                           return {};
-                         }));
+  const Catalog::Planner reserve = [&](const CatalogView& view, ReservationKeys& keys) -> Status {
+    record = view.state().FindFile(id);
+    if (record == nullptr)
+      return Fail(Code::kBusy, fmt::format("file {} is gone or not committed yet", id.value));
+    keys.exclusive.push_back(id);
+    return {};
+  };
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action, catalog_->Begin(reserve, Deadline::After(wait)));
   return body(*record);
 }
 
 // A file that is open for writing is left alone: its writer may hold it while it waits for the space that is being made.
 Status VolumeCore::WithUnwrittenFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
-  return WithFreeFile(id, [&](const FileRecord& record) -> Status {
+  return WithFreeFile(id, kNoWait, [&](const FileRecord& record) -> Status {
     const std::shared_ptr<OpenFile> file = FindOpen(id);
     if (file != nullptr && file->plain && file->writers.load() != 0) {
       return Fail(Code::kBusy, fmt::format("file {} is being written", id.value));
@@ -154,7 +157,7 @@ bool VolumeCore::RetryTelling() {
     untold.swap(untold_);
   }
   for (const FileId id : untold) {
-    const Status told = WithFreeFile(id, [&](const FileRecord& now) -> Status {
+    const Status told = WithFreeFile(id, kNoWait, [&](const FileRecord& now) -> Status {
       if (TellMoved(now, now.extents)) return {};
       return Fail(Code::kBusy, "its writer is at work");
     });

@@ -76,8 +76,7 @@ bool SharedWork::WriteFile(const std::string& name, Random& random) {
   const SharedNames::FileNumber file = names_.NewFile(content, ShapeForName(name));
   const SharedNames::CallNumber create = names_.Begin({.kind = Kind::kCreate, .from = name, .file = file});
   auto made = volume_->Create(path);
-  if (!Answered(create, made ? Status() : Status(Fail(made.error())), "create " + path) || !made)
-    return false;
+  if (!Answered(create, StatusOf(made), "create " + path) || !made) return false;
   if (Fill(**made, file, content, path)) return true;
   left_open_ = *std::move(made);
   return false;
