@@ -376,6 +376,7 @@ set(ZENFS_TESTS_repair
 set(ZENFS_SOURCES_testing
   testing/bit_rot.cc
   testing/borrowed_device.cc
+  testing/call_stack.cc
   testing/crash_device.cc
   testing/device_data.cc
   testing/faulty_device.cc

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "testing/call_stack.h"
+
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 extern "C" {
@@ -63,6 +65,7 @@ struct SimScheduler::SimThread {
   const void* waits_for = nullptr;
   Time deadline = Time::max();
   bool timed_out = false;
+  bool begun = false;
   bool done = false;
 };
 
@@ -126,6 +129,7 @@ std::unique_ptr<Scheduler::ThreadHandle> SimScheduler::Start(std::function<void(
   SanitizerRelease(&thread);
   thread.fiber = std::make_unique<Fiber>([this, &thread, body = std::move(body)] {
     SanitizerAcquire(&thread);
+    thread.begun = true;
     body();
     Fiber* self = nullptr;
     Fiber* next = nullptr;
@@ -193,6 +197,10 @@ void SimScheduler::SwitchTo(SimThread& thread) {
   ++switches_;
   Note(thread.number);
   Fiber::Switch(*from.fiber, *thread.fiber);
+  while (asked_ != nullptr) {
+    *asked_ = CallStack();
+    Fiber::Switch(*from.fiber, *current_->fiber);
+  }
 }
 
 bool SimScheduler::Block(const void* what, Time deadline) {
@@ -348,8 +356,25 @@ std::string SimScheduler::Describe() const {
   return text;
 }
 
+// Each thread tells where it stands itself: what the libraries know of unwinding is for the stack they are called on.
+std::vector<SimScheduler::StuckThread> SimScheduler::AskEach() {
+  std::vector<StuckThread> all;
+  for (const auto& thread : threads_) {
+    if (thread == nullptr || thread->done || !thread->begun) continue;
+    StuckThread& told = all.emplace_back(StuckThread{.number = thread->number, .stack = {}});
+    if (thread.get() == current_) {
+      told.stack = CallStack();
+      continue;
+    }
+    asked_ = &told.stack;
+    Fiber::Switch(*current_->fiber, *thread->fiber);
+    asked_ = nullptr;
+  }
+  return all;
+}
+
 void SimScheduler::Stuck(const std::string& why) {
-  if (options_.on_stuck) options_.on_stuck(why + Describe());
+  if (options_.on_stuck) options_.on_stuck(why + Describe(), AskEach());
   std::abort();
 }
 

@@ -8,13 +8,13 @@
 //   SimScheduler scheduler(SimScheduler::Options::Random(random));
 //   scheduler.Run([] { ... mounts, starts threads, ... });
 //
-// When all wait and nobody has a deadline, that is a deadlock: `on_stuck` is called with a description, and must not
-// return.
+// When all wait and nobody has a deadline, that is a deadlock: `on_stuck` is called with a description and with where each
+// thread stands, and must not return.
 //
 // Threads: Run is called from one thread; everything happens on it. One scheduler runs at a time in a process.
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +27,11 @@ namespace zenfs {
 
 class SimScheduler final : public Scheduler {
  public:
+  struct StuckThread {
+    std::size_t number = 0;
+    std::vector<std::uintptr_t> stack;  // testing/call_stack.h
+  };
+
   struct Options {
     std::uint64_t seed = 1;
     // Once in so many steps ...
@@ -35,7 +40,7 @@ class SimScheduler final : public Scheduler {
     std::uint64_t spurious_one_in = 200;  // ... a waiter wakes up for nothing
     // Virtual time after which a run counts as stuck.
     std::chrono::seconds time_max{7200};
-    std::function<void(const std::string& why)> on_stuck;
+    std::function<void(const std::string& why, const std::vector<StuckThread>& threads)> on_stuck;
 
     // A seed, and how often what happens, by `random`.
     static Options Draw(Random& random);
@@ -93,6 +98,7 @@ class SimScheduler final : public Scheduler {
   Fiber& End(SimThread& thread);
   void Finish(SimThread& thread);
   std::string Describe() const;
+  std::vector<StuckThread> AskEach();
   [[noreturn]] void Stuck(const std::string& why);
 
   const Options options_;
@@ -104,6 +110,8 @@ class SimScheduler final : public Scheduler {
   std::vector<Locked> locked_;  // few at any time
   SimThread* current_ = nullptr;
   std::unique_ptr<Fiber> outside_;
+  std::vector<std::uintptr_t>* asked_ =
+      nullptr;  // where the thread that is switched to puts its stack, to switch back
   std::uint64_t fingerprint_ = 0xcbf29ce484222325u;
   std::uint64_t switches_ = 0;
   static inline SimScheduler* running_ = nullptr;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "base/gate.h"
 #include "base/mutex.h"
 #include "base/thread.h"
+#include "testing/call_stack.h"
 
 namespace zenfs {
 namespace {
@@ -134,12 +136,44 @@ TEST(SimScheduler, AGateWaitsForThoseInside) {
   }
 }
 
+// Where it is called from.
+[[gnu::noinline]] std::uintptr_t LockBoth(Mutex& one, Mutex& two) {
+  MutexLock first(one);
+  MutexLock second(two);
+  return OffsetInProgram(__builtin_return_address(0));
+}
+[[gnu::noinline]] void LockBoth(Mutex& one, Mutex& two, std::uintptr_t& called_from) {
+  called_from = LockBoth(one, two);
+}
+
+TEST(SimSchedulerDeathTest, EachThreadOfADeadlockSaysWhereItStands) {
+  EXPECT_EXIT(
+      for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        std::uintptr_t called_from = 0;
+        SimScheduler::Options options = Seed(seed);
+        options.on_stuck = [&](const std::string&, const std::vector<SimScheduler::StuckThread>& threads) {
+          int there = 0;
+          for (const auto& thread : threads) there += std::ranges::count(thread.stack, called_from) != 0;
+          std::_Exit(threads.size() == 3 && there == 2 ? 3 : 4);
+        };
+        SimScheduler scheduler(options);
+        scheduler.Run([&] {
+          Mutex a;
+          Mutex b;
+          LockBoth(a, b, called_from);
+          Thread one("one", [&] { LockBoth(a, b, called_from); });
+          Thread two("two", [&] { LockBoth(b, a, called_from); });
+        });
+      },
+      testing::ExitedWithCode(3), "");
+}
+
 TEST(SimSchedulerDeathTest, ADeadlockIsFound) {
   // Which seeds deadlock is the scheduler's; that some of a hundred do is not.
   EXPECT_EXIT(
       for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         SimScheduler::Options options = Seed(seed);
-        options.on_stuck = [](const std::string& why) {
+        options.on_stuck = [](const std::string& why, const auto&) {
           EXPECT_GT(::write(STDERR_FILENO, why.data(), why.size()), 0);
           std::_Exit(3);
         };

@@ -14,7 +14,7 @@ constexpr std::uint64_t kSwitchOneIn = 64;
 void RunSimulated(const std::function<void()>& body) {
   SimScheduler::Options options;
   options.switch_one_in = kSwitchOneIn;
-  options.on_stuck = [](const std::string& why) { Require(false, why); };
+  options.on_stuck = [](const std::string& why, const auto&) { Require(false, why); };
   SimScheduler(std::move(options)).Run(body);
 }
 

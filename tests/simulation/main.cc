@@ -49,6 +49,10 @@ Json ToJson(std::uint64_t seed, const Outcome& outcome) {
     json["history"] = outcome.history;
     json["last_round_commands"] = outcome.last_round_commands;
     json["plan"] = DrawPlan(seed).Describe();
+    json["threads"] = Json::array();
+    for (const auto& thread : outcome.threads) {
+      json["threads"].push_back({{"thread", thread.number}, {"stack", thread.stack}});
+    }
   }
   return json;
 }

@@ -305,7 +305,10 @@ Outcome RunPlan(const Plan& plan, const Selection& selection,
                 const std::function<void(const Outcome&, const std::string&)>& on_stuck) {
   Outcome outcome;
   SimScheduler::Options schedule = plan.schedule;
-  schedule.on_stuck = [&](const std::string& why) { on_stuck(outcome, why); };
+  schedule.on_stuck = [&](const std::string& why, const std::vector<SimScheduler::StuckThread>& threads) {
+    outcome.threads = threads;
+    on_stuck(outcome, why);
+  };
   SimScheduler scheduler(schedule);
   scheduler.Run([&] { World(plan, selection, outcome).Run(); });
   outcome.fingerprint = scheduler.fingerprint();

@@ -24,6 +24,7 @@ struct Outcome {
   std::uint64_t fingerprint = 0;
   std::vector<StepId> steps;  // that were carried out
   std::uint64_t last_round_commands = 0;
+  std::vector<SimScheduler::StuckThread> threads;  // of a deadlock
 };
 
 // `on_stuck` is called for a deadlock, with the outcome so far and where it happened, and must not return.

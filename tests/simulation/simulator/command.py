@@ -64,7 +64,7 @@ def one_seed(program, options, screen):
         return 0
     failure = workers.Failure(options.seed, "the simulator dies; run it in a debugger")
     if outcome is not None:
-        failure = workers.Failure(options.seed, outcome["failure"], outcome["plan"])
+        failure = workers.Failure.said(program, outcome)
     screen.failure(failure, options.preset)
     if outcome is not None:
         screen.line(outcome["history"])

@@ -53,6 +53,8 @@ class Screen:
         self.line(f"FAILED seed {failure.seed}: {failure.what}")
         if failure.plan:
             self.line(f"  on {failure.plan}")
+        for line in failure.stacks:
+            self.line(f"  {line}")
         self.line(f"  again by: {replay_command(failure.seed, preset=preset)}")
 
     def shrunk(self, small, outcome, preset):

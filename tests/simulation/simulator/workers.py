@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import time
 
+from simulator.stacks import described
+
 HANGS_AFTER_SECONDS = 120  # without a word from one
 
 
@@ -31,11 +33,16 @@ class Failure:
     what: str
     plan: str = ""
     history: str = ""
+    stacks: list = dataclasses.field(default_factory=list)  # of a deadlock
+
+    @classmethod
+    def said(cls, program, line):
+        return cls(line["seed"], line["failure"], line["plan"], line["history"], described(program, line["threads"]))
 
 
 class Worker:
     def __init__(self, program, first, stride, count, seconds):
-        self.next_seed, self.stride = first, stride
+        self.program, self.next_seed, self.stride = program, first, stride
         self.errors = tempfile.TemporaryFile(mode="w+", errors="replace")
         arguments = [program, f"--first={first}", f"--stride={stride}", f"--count={count}"]
         if seconds:
@@ -106,7 +113,7 @@ def listen(worker, selector, totals):
     for line in lines:
         totals.add(line)
         if line.get("failure"):
-            return Failure(line["seed"], line["failure"], line["plan"], line["history"])
+            return Failure.said(worker.program, line)
         worker.next_seed = line["seed"] + worker.stride
     return None
 

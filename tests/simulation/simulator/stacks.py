@@ -1,0 +1,41 @@
+"""Where the threads of a deadlock stand, as people read it."""
+import re
+import shutil
+import subprocess
+
+# How a thread that waits gets from there to where it stands.
+BELOW = ("sim_scheduler.", "call_stack.", "fiber.", "mutex.h", "thread.")
+LIBRARY_FILES = ("invoke.h", "std_function.h")
+LIBRARY = re.compile(r"(void )?std::")
+
+
+def without_arguments(function):
+    """`f(int, g(*)(int)) const` is `f`."""
+    depth = 0
+    for at in range(function.rfind(")"), -1, -1):
+        depth += {")": 1, "(": -1}.get(function[at], 0)
+        if depth == 0:
+            return function[:at]
+    return function
+
+
+def frames(program, addresses):
+    """`function at file:line` for each, inlined ones before the one they are in; the addresses if binutils are missing."""
+    if not addresses or shutil.which("addr2line") is None:
+        return [hex(address) for address in addresses]
+    calls = [hex(address - 1) for address in addresses]  # an address is behind its call
+    said = subprocess.run(["addr2line", "-Cfpis", "-e", program, *calls], stdout=subprocess.PIPE, text=True, check=True)
+    told = []
+    for line in said.stdout.splitlines():
+        function, _, place = line.replace("(inlined by)", "").strip().rpartition(" at ")
+        if not LIBRARY.match(function) and not place.startswith(BELOW + LIBRARY_FILES):
+            told.append(f"{without_arguments(function)} at {place}")
+    return told
+
+
+def described(program, threads):
+    lines = []
+    for thread in threads:
+        lines.append(f"thread {thread['thread']}:")
+        lines += [f"  {frame}" for frame in frames(program, thread["stack"])]
+    return lines
