@@ -1,5 +1,6 @@
-# The list of sources, by layer; those of src/backends are in backend_sources.cmake, those of the
-# command in cli_sources.cmake. scripts/check-style fails on a file under src/ that none of them names.
+# The list of sources, by layer; those of src/backends are in backend_sources.cmake, those of the command in
+# cli_sources.cmake, those that tests share in testing_sources.cmake. scripts/check-style fails on a file under src/ that
+# none of them names.
 set(ZENFS_SOURCES_base
   base/clock.cc
   base/checksum_handoff.cc
@@ -60,6 +61,7 @@ set(ZENFS_SOURCES_device
   device/guarded_device.cc
   device/metered_device.cc
   device/paced_view.cc
+  device/presence.cc
   device/read_only_view.cc
   device/request_check.cc
   device/shared_flush.cc
@@ -298,6 +300,7 @@ set(ZENFS_TESTS_volume
   volume/volume_reclaim_test.cc
   volume/volume_roll_test.cc
   volume/volume_two_hosts_test.cc
+  volume/volume_unreadable_test.cc
   volume/volume_write_fault_test.cc
 )
 
@@ -368,31 +371,7 @@ set(ZENFS_TESTS_repair
   repair/metadata_file_test.cc
   repair/repair_crash_test.cc
   repair/repair_logs_test.cc
+  repair/repair_read_fault_test.cc
   repair/repair_test.cc
   repair/repair_test_rig.cc
-)
-
-# src/testing: helpers that tests share, never in a product
-set(ZENFS_SOURCES_testing
-  testing/bit_rot.cc
-  testing/borrowed_device.cc
-  testing/call_stack.cc
-  testing/crash_device.cc
-  testing/device_data.cc
-  testing/faulty_device.cc
-  testing/fiber.cc
-  testing/immediate_queue.cc
-  testing/loss.cc
-  testing/plain_zone_files.cc
-  testing/sim_device.cc
-  testing/sim_queue.cc
-  testing/sim_scheduler.cc
-  testing/temp_directory.cc
-  testing/watched_device.cc
-  testing/zone_image.cc
-)
-set(ZENFS_TESTS_testing
-  testing/crash_device_test.cc
-  testing/faulty_device_test.cc
-  testing/sim_scheduler_test.cc
 )

@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "device/guarded_device.h"
 #include "metalog/metalog.h"
 #include "repair/metadata_file.h"
 
 namespace zenfs {
+namespace {
 
-Status CarryOut(ZonedDevice& device, const RepairPlan& plan, const std::string& save_to) {
-  if (device.mode() != OpenMode::kExclusive) {
-    return Fail(Code::kReadOnly, fmt::format("{} is open for reading only", device.name()));
-  }
-  if (plan.nothing_to_do()) return {};
+Status CarryOutOn(ZonedDevice& device, const RepairPlan& plan, const std::string& save_to) {
   ZENFS_RETURN_IF_ERROR(SaveMetadata(device, plan.superblock,
                                      {.made_seconds = WallSeconds(),
                                       .highest_sequence = plan.highest_sequence,
@@ -30,6 +28,17 @@ Status CarryOut(ZonedDevice& device, const RepairPlan& plan, const std::string& 
   // Too few zones for a second generation are enough to be sound, if the device still does what it is told.
   if (!rolled && rolled.error().code() == Code::kNoSpace) return device.Flush();
   return rolled;
+}
+
+}  // namespace
+
+Status CarryOut(ZonedDevice& device, const RepairPlan& plan, const std::string& save_to) {
+  if (device.mode() != OpenMode::kExclusive) {
+    return Fail(Code::kReadOnly, fmt::format("{} is open for reading only", device.name()));
+  }
+  if (plan.nothing_to_do()) return {};
+  const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
+  return CarryOutOn(*guarded, plan, save_to);
 }
 
 }  // namespace zenfs

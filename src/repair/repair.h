@@ -9,6 +9,8 @@
 // What a crash leaves: until the new generation is durable, what was there before (the repair can be run again); from
 // then on the repaired volume. Zones of data are never reset or written. The exception is a plan that is `in_place`.
 //
+// A read that fails once is sent again (device/guarded_device.h).
+//
 // Threads: one at a time; nobody else writes the device meanwhile (it is open exclusively for CarryOut and UndoRepair).
 #pragma once
 
@@ -39,8 +41,8 @@ struct RepairPlan {
   bool nothing_to_do() const { return steps.empty(); }
 };
 
-// Errors: kCorruption when nothing valid is left to rebuild from (no superblock, no frame of the metadata log); those of
-// ProbeSuperblock; kReadOnly for feature bits that forbid writing; kBusy when somebody writes the volume meanwhile.
+// Errors: kIo when nothing of the device can be read; kCorruption when nothing valid is left to rebuild from (no superblock, no
+// frame of the metadata log); those of ProbeSuperblock; kReadOnly for feature bits that forbid writing; kBusy when somebody writes the volume meanwhile.
 [[nodiscard]] Result<RepairPlan> PlanRepair(ZonedDevice& device);
 
 // Does what `plan`, made of the same device just before, says. `save_to`: a new file on the host.

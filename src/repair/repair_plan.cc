@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "base/counted.h"
+#include "device/guarded_device.h"
+#include "device/presence.h"
 #include "metalog/footprint.h"
 #include "metalog/log_picture.h"
 #include "metalog/log_survey.h"
@@ -220,9 +222,7 @@ class Planner {
   RepairPlan plan_;
 };
 
-}  // namespace
-
-Result<RepairPlan> PlanRepair(ZonedDevice& device) {
+Result<RepairPlan> PlanFor(ZonedDevice& device) {
   Result<Superblock> superblock = ProbeSuperblock(device);
   if (!superblock) {
     const Code code = superblock.error().code();
@@ -240,6 +240,17 @@ Result<RepairPlan> PlanRepair(ZonedDevice& device) {
   }
   ZENFS_RETURN_IF_ERROR(CheckWritable(*superblock));
   return Planner(device, *std::move(superblock)).Run();
+}
+
+}  // namespace
+
+Result<RepairPlan> PlanRepair(ZonedDevice& device) {
+  // A read that fails once is no damage, and a device that is gone is no damaged volume.
+  const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
+  Result<RepairPlan> plan = PlanFor(*guarded);
+  if (!plan || !plan->losses.empty() || !plan->nothing_to_do())
+    ZENFS_RETURN_IF_ERROR(CheckPresence(*guarded));
+  return plan;
 }
 
 }  // namespace zenfs

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "device/guarded_device.h"
 #include "metalog/log_survey.h"
 #include "metalog/probe.h"
 #include "repair/metadata_file.h"
@@ -92,9 +93,7 @@ bool FreeSlot(ZonedDevice& device, const MetadataCopy& copy) {
 
 bool IsBusy(const Status& status) { return !status && status.error().code() == Code::kBusy; }
 
-}  // namespace
-
-Status UndoRepair(ZonedDevice& device, const std::string& file) {
+Status UndoOn(ZonedDevice& device, const std::string& file) {
   ZENFS_ASSIGN_OR_RETURN(const MetadataCopy copy, VerifyMetadataFile(file));
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, SuperblockFor(device, copy));
   ZENFS_RETURN_IF_ERROR(CheckSameVolume(device, superblock, copy));
@@ -132,6 +131,13 @@ Status UndoRepair(ZonedDevice& device, const std::string& file) {
     ZENFS_RETURN_IF_ERROR(device.Flush());
   }
   return {};
+}
+
+}  // namespace
+
+Status UndoRepair(ZonedDevice& device, const std::string& file) {
+  const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
+  return UndoOn(*guarded, file);
 }
 
 }  // namespace zenfs

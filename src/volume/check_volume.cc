@@ -10,6 +10,7 @@
 #include "base/aligned_buffer.h"
 #include "base/sync_point.h"
 #include "device/guarded_device.h"
+#include "device/presence.h"
 #include "device/read_only_view.h"
 #include "metalog/follower.h"
 #include "metalog/probe.h"
@@ -41,7 +42,8 @@ class Check {
         options_(options),
         still_there_(std::move(still_there)) {}
 
-  void Run(bool log_carries_data) {
+  // Errors: those of CheckPresence.
+  [[nodiscard]] Status Run(bool log_carries_data) {
     CheckState();
     context_.out.files = context_.state.files().size();
     context_.out.directories = context_.state.directories().size();
@@ -50,7 +52,7 @@ class Check {
     CheckLogs();
     CheckWaitingBytes();
     CheckZones();
-    if (options_.read_data) ReadData();
+    return options_.read_data ? ReadData() : Status();
   }
 
  private:
@@ -173,22 +175,24 @@ class Check {
     }
   }
 
-  void ReadData() {
+  Status ReadData() {
     std::uint64_t total = 0;
     for (const auto& [id, record] : context_.state.files()) total += record->ExtentsEnd();
     std::uint64_t done = 0;
     AlignedBuffer buffer;  // as large as the extents ask for
     for (const auto& [id, record] : context_.state.files()) {
       for (const Extent& extent : record->extents) {
-        if (!ReadExtent(*record, extent, buffer)) break;
+        ZENFS_ASSIGN_OR_RETURN(const bool is_there, ReadExtent(*record, extent, buffer));
+        if (!is_there) break;
         done += extent.length;
         if (options_.progress) options_.progress(done, total);
       }
     }
+    return {};
   }
 
   // False when the file is not there any more, or not as it was.
-  bool ReadExtent(const FileRecord& file, const Extent& extent, AlignedBuffer& buffer) {
+  Result<bool> ReadExtent(const FileRecord& file, const Extent& extent, AlignedBuffer& buffer) {
     if (!LiesInOneZone(extent, context_.device.geometry())) return true;  // CheckExtents has said it
     const std::uint64_t length = RoundUp(extent.length, context_.device.geometry().block_size);
     const std::uint64_t piece = std::min(kReadBytes, length);
@@ -197,6 +201,7 @@ class Check {
       buffer.Resize(std::min(piece, length - at));
       const Status read = context_.device.Read(extent.place + at, buffer.Span());
       if (read) continue;
+      ZENFS_RETURN_IF_ERROR(CheckPresence(context_.device));
       if (!still_there_(file)) return false;
       context_.Add(Severity::kError,
                    fmt::format("{}: bytes from {} can't be read: {}", names_.Describe(file.id),
@@ -247,7 +252,8 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
                      "place of any: zenfs check --repair forgets it",
                      state.buffer_place())});
   }
-  Check(device, superblock, state, report, options, still_there, out).Run(plan.log_carries_data);
+  ZENFS_RETURN_IF_ERROR(
+      Check(device, superblock, state, report, options, still_there, out).Run(plan.log_carries_data));
   ZENFS_ASSIGN_OR_RETURN(const LogCheck log, CheckLog(device, superblock, picture));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, report_all());
   moved =
@@ -264,6 +270,7 @@ Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options
   if (!probed) {
     const Code code = probed.error().code();
     if (code != Code::kCorruption && code != Code::kIo) return Fail(probed.error());
+    if (code == Code::kIo) ZENFS_RETURN_IF_ERROR(CheckPresence(*view));
     return ExplainSuperblocks(*view, probed.error());
   }
   const Superblock& superblock = *probed;
@@ -271,6 +278,7 @@ Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options
   for (int tries = 0; tries < kTries; ++tries) {
     bool moved = false;
     ZENFS_ASSIGN_OR_RETURN(CheckReport out, CheckOnce(*view, superblock, follower, options, moved));
+    if (!out.clean()) ZENFS_RETURN_IF_ERROR(CheckPresence(*view));
     if (!moved) return out;
     if (!out.clean()) continue;
     out.findings.push_back({Severity::kNote,

@@ -32,7 +32,8 @@ struct CheckOptions {
 // `device` may be open read-only, and written by another meanwhile: what looks wrong is then checked again.
 // Damage is reported as findings, also when no copy of the superblock is valid or the metadata log can't be replayed;
 // then they say what could be rebuilt and what would be lost. Errors (instead of a report) only when there is no ZenFS
-// to check at all, when it is of another version or another device, and kBusy or kTimedOut when a writer changes it each time too soon to tell damage from change.
+// to check at all, when it is of another version or another device, when nothing of the device can be read (any more), and
+// kBusy or kTimedOut when a writer changes it each time too soon to tell damage from change.
 [[nodiscard]] Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options);
 
 }  // namespace zenfs

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "base/sync_point.h"
+#include "device/guarded_device.h"
 #include "device/paced_view.h"
+#include "device/presence.h"
 #include "device/read_only_view.h"
 #include "metalog/follower.h"
 #include "metalog/probe.h"
@@ -35,7 +37,8 @@ class Scrub {
       });
       look = std::move(again);
     }
-    if (look.state) ReadFiles(*look.state, look.report);
+    if (!look.report.findings.empty()) ZENFS_RETURN_IF_ERROR(CheckPresence(device_));
+    if (look.state) ZENFS_RETURN_IF_ERROR(ReadFiles(*look.state, look.report));
     return std::move(look.report);
   }
 
@@ -79,14 +82,15 @@ class Scrub {
     return look;
   }
 
-  void ReadFiles(const State& state, ScrubReport& out) {
+  Status ReadFiles(const State& state, ScrubReport& out) {
     ScrubContext context{device_, superblock_, advance_, out};
     const FileNames names(state);
     FileScrub scrub(context, [this](FileId id) { return FindNow(id); });
     std::vector<std::shared_ptr<const FileRecord>> files;
     for (const auto& [id, record] : state.files()) files.push_back(record);
     std::ranges::sort(files, {}, [](const auto& record) { return record->id; });
-    for (const auto& record : files) scrub.File(record, names);
+    for (const auto& record : files) ZENFS_RETURN_IF_ERROR(scrub.File(record, names));
+    return {};
   }
 
   std::shared_ptr<const FileRecord> FindNow(FileId id) {
@@ -132,7 +136,8 @@ class Scrub {
 }  // namespace
 
 Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options) {
-  const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(device);
+  const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
+  const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(*guarded);
   const std::unique_ptr<ZonedDevice> paced = MakePacedView(*view, options.bytes_per_second);
   Result<Superblock> superblock = ProbeSuperblock(*paced);
   if (!superblock && superblock.error().code() == Code::kCorruption) {
@@ -140,7 +145,10 @@ Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options
     if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(*paced))
       superblock = corrected->superblock;
   }
-  if (!superblock) return Fail(superblock.error());
+  if (!superblock) {
+    if (superblock.error().code() == Code::kIo) ZENFS_RETURN_IF_ERROR(CheckPresence(*paced));
+    return Fail(superblock.error());
+  }
   return Scrub(*paced, *superblock, options).Run();
 }
 

@@ -38,7 +38,7 @@ struct ScrubOptions {
 // `device` may be open read-only, and written by another meanwhile: what looks damaged then is looked at again, and
 // counts if it stays so. Bytes behind the end of the metadata log are an error too: whether a commit was cut off there
 // or one that was complete is damaged can't be told. Damage is reported as findings. Errors (instead of a report):
-// those of ProbeSuperblock and of a zone report; kTimedOut beside a writer that leaves no moment to read the metadata.
+// those of ProbeSuperblock and of a zone report; kIo when nothing of the device can be read any more; kTimedOut beside a writer that leaves no moment to read the metadata.
 [[nodiscard]] Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options);
 
 }  // namespace zenfs

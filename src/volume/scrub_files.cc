@@ -6,6 +6,7 @@
 
 #include "base/crc32c.h"
 #include "base/sync_point.h"
+#include "device/presence.h"
 #include "volume/places.h"
 
 namespace zenfs {
@@ -20,10 +21,10 @@ constexpr int kScrubTries = 8;
 FileScrub::FileScrub(ScrubContext& context, FindNow find_now)
     : context_(context), find_now_(std::move(find_now)), buffer_(kScrubReadBytes) {}
 
-void FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames& names) {
+Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames& names) {
   ScrubReport& out = context_.out;
   for (int tries = 0; record != nullptr; ++tries) {
-    const Outcome outcome = Read(*record, names);
+    ZENFS_ASSIGN_OR_RETURN(const Outcome outcome, Read(*record, names));
     SyncPoint::Reach("FileScrub:read");
     const std::shared_ptr<const FileRecord> now = outcome.findings.empty() ? record : find_now_(record->id);
     const bool same = now != nullptr && (now == record || *now == *record);
@@ -36,23 +37,24 @@ void FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames& 
     }
     if (same) {
       out.findings.insert(out.findings.end(), outcome.findings.begin(), outcome.findings.end());
-      return;
+      return {};
     }
     if (now != nullptr && tries == kScrubTries) {
       out.findings.push_back({.severity = Severity::kNote,
                               .text = fmt::format("{}: was changed under each of {} tries to read it",
                                                   names.Describe(record->id), kScrubTries),
                               .paths = names.PathsOf(record->id)});
-      return;
+      return {};
     }
     record = now;
   }
+  return {};
 }
 
-FileScrub::Outcome FileScrub::Read(const FileRecord& record, const FileNames& names) {
+Result<FileScrub::Outcome> FileScrub::Read(const FileRecord& record, const FileNames& names) {
   Outcome outcome;
   for (const Extent& extent : record.extents) {
-    ReadExtent(record, extent, names, outcome);
+    ZENFS_RETURN_IF_ERROR(ReadExtent(record, extent, names, outcome));
     if (extent.crc) continue;
     ++outcome.extents_without_checksum;
     outcome.bytes_without_checksum += extent.length;
@@ -60,12 +62,13 @@ FileScrub::Outcome FileScrub::Read(const FileRecord& record, const FileNames& na
   return outcome;
 }
 
-void FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, const FileNames& names,
-                           Outcome& outcome) {
+Status FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, const FileNames& names,
+                             Outcome& outcome) {
   const Geometry& geometry = context_.device.geometry();
   if (!LiesInOneZone(extent, geometry)) {
-    return Add(record, extent.place, extent.file_offset, extent.end(), "can't be anywhere on this device",
-               names, outcome);
+    Add(record, extent.place, extent.file_offset, extent.end(), "can't be anywhere on this device", names,
+        outcome);
+    return {};
   }
   const std::uint64_t length = RoundUp(extent.length, geometry.block_size);
   std::uint32_t crc = 0;
@@ -75,6 +78,7 @@ void FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, const
     if (context_.device.Read(extent.place + at, buffer_.Span())) {
       crc = Crc32c(buffer_.View(0, std::min<std::uint64_t>(buffer_.size(), extent.length - at)), crc);
     } else {
+      ZENFS_RETURN_IF_ERROR(CheckPresence(context_.device));
       FindUnreadable(extent, at, unreadable);
     }
     context_.advance(buffer_.size());
@@ -84,9 +88,10 @@ void FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, const
         extent.file_offset + std::min(run.to, extent.length), fmt::format("can't be read ({})", run.error),
         names, outcome);
   }
-  if (!unreadable.empty() || crc == extent.crc.value_or(crc)) return;
+  if (!unreadable.empty() || crc == extent.crc.value_or(crc)) return {};
   Add(record, extent.place, extent.file_offset, extent.end(),
       "do not have the checksum with which they were written", names, outcome);
+  return {};
 }
 
 void FileScrub::FindUnreadable(const Extent& extent, std::uint64_t at, std::vector<Unreadable>& runs) {

@@ -22,7 +22,8 @@ class FileScrub {
 
   // Reads all extents of the file. What looks damaged counts if the file is the same behind it; else it is read anew,
   // as it is then.
-  void File(std::shared_ptr<const FileRecord> record, const FileNames& names);
+  // Errors: those of CheckPresence.
+  [[nodiscard]] Status File(std::shared_ptr<const FileRecord> record, const FileNames& names);
 
  private:
   struct Outcome {
@@ -30,8 +31,8 @@ class FileScrub {
     std::uint64_t extents_without_checksum = 0;
     std::uint64_t bytes_without_checksum = 0;
   };
-  Outcome Read(const FileRecord& record, const FileNames& names);
-  void ReadExtent(const FileRecord& record, const Extent& extent, const FileNames& names, Outcome& outcome);
+  Result<Outcome> Read(const FileRecord& record, const FileNames& names);
+  Status ReadExtent(const FileRecord& record, const Extent& extent, const FileNames& names, Outcome& outcome);
   struct Unreadable {  // bytes of an extent
     std::uint64_t from = 0;
     std::uint64_t to = 0;

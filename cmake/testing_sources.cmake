@@ -1,0 +1,24 @@
+# Sources of src/testing: helpers that tests share, never in a product. The rest is in sources.cmake.
+set(ZENFS_SOURCES_testing
+  testing/bit_rot.cc
+  testing/borrowed_device.cc
+  testing/call_stack.cc
+  testing/crash_device.cc
+  testing/device_data.cc
+  testing/faulty_device.cc
+  testing/fiber.cc
+  testing/immediate_queue.cc
+  testing/loss.cc
+  testing/plain_zone_files.cc
+  testing/sim_device.cc
+  testing/sim_queue.cc
+  testing/sim_scheduler.cc
+  testing/temp_directory.cc
+  testing/watched_device.cc
+  testing/zone_image.cc
+)
+set(ZENFS_TESTS_testing
+  testing/crash_device_test.cc
+  testing/faulty_device_test.cc
+  testing/sim_scheduler_test.cc
+)
