@@ -98,7 +98,7 @@ def nvme_vanishes_under_load():
     assert not pathlib.Path("/dev", name).exists()
 
 
-@case(needs=PROGRAMS, seconds=240, alone=True, short=())
+@case(needs=PROGRAMS, seconds=240, alone=True, short=("6.12",))
 def zonefs_vanishes_under_load():
     "null_blk below a zonefs is switched off while db_bench writes: the same"
     with null_blk("lab0", size=256, zone_size=ZONE, zone_max_open=14, zone_max_active=14) as disk:
