@@ -7,9 +7,9 @@ Result<Catalog::Action> Catalog::Begin(const Planner& planner, Deadline deadline
   for (;;) {
     ReservationKeys keys;
     ZENFS_RETURN_IF_ERROR(planner(View(), keys));
-    // Most need no deadline: whoever holds a reservation is inside a commit, which ends or fails by itself.
     if (!reservations_.Conflicts(keys)) return Action(this, reservations_.Add(std::move(keys)));
     if (deadline.Passed()) return Fail(Code::kBusy, "another action is under way");
+    // Most need no deadline: whoever holds a reservation is inside a commit, which ends or fails by itself.
     static_cast<void>(released_.WaitUntil(mutex_, deadline));
   }
 }

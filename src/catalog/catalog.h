@@ -99,8 +99,9 @@ class Catalog {
   };
 
   // Validates and says what is touched; called under the lock, again after each wait, so it must set its
-  // outputs anew each time. Its error ends Begin. kBusy once the deadline has passed, if another action is under way.
+  // outputs anew each time. Its error ends Begin.
   using Planner = std::function<Status(const CatalogView&, ReservationKeys&)>;
+  // Waits for actions that touch the same; kBusy once the deadline has passed and one is still under way.
   [[nodiscard]] Result<Action> Begin(const Planner& planner, Deadline deadline = Deadline::Never())
       EXCLUDES(mutex_);
 

@@ -42,7 +42,8 @@ struct RepairPlan {
 };
 
 // Errors: kIo when nothing of the device can be read; kCorruption when nothing valid is left to rebuild from (no superblock, no
-// frame of the metadata log); those of ProbeSuperblock; kReadOnly for feature bits that forbid writing; kBusy when somebody writes the volume meanwhile.
+// frame of the metadata log); those of ProbeSuperblock; kReadOnly for feature bits that forbid writing; kBusy when somebody
+// writes the volume meanwhile.
 [[nodiscard]] Result<RepairPlan> PlanRepair(ZonedDevice& device);
 
 // Does what `plan`, made of the same device just before, says. `save_to`: a new file on the host.

@@ -110,8 +110,8 @@ class SimScheduler final : public Scheduler {
   std::vector<Locked> locked_;  // few at any time
   SimThread* current_ = nullptr;
   std::unique_ptr<Fiber> outside_;
-  std::vector<std::uintptr_t>* asked_ =
-      nullptr;  // where the thread that is switched to puts its stack, to switch back
+  // Where a thread that is switched to puts its stack, and switches back; null but in AskEach.
+  std::vector<std::uintptr_t>* asked_ = nullptr;
   std::uint64_t fingerprint_ = 0xcbf29ce484222325u;
   std::uint64_t switches_ = 0;
   static inline SimScheduler* running_ = nullptr;

@@ -261,24 +261,18 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   return out;
 }
 
-}  // namespace
-
-Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options) {
-  const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
-  const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(*guarded);
-  const Result<Superblock> probed = ProbeSuperblock(*view);
+Result<CheckReport> CheckOnView(ZonedDevice& device, const CheckOptions& options) {
+  const Result<Superblock> probed = ProbeSuperblock(device);
   if (!probed) {
     const Code code = probed.error().code();
     if (code != Code::kCorruption && code != Code::kIo) return Fail(probed.error());
-    if (code == Code::kIo) ZENFS_RETURN_IF_ERROR(CheckPresence(*view));
-    return ExplainSuperblocks(*view, probed.error());
+    return ExplainSuperblocks(device, probed.error());
   }
   const Superblock& superblock = *probed;
-  LogFollower follower(*view, superblock);
+  LogFollower follower(device, superblock);
   for (int tries = 0; tries < kTries; ++tries) {
     bool moved = false;
-    ZENFS_ASSIGN_OR_RETURN(CheckReport out, CheckOnce(*view, superblock, follower, options, moved));
-    if (!out.clean()) ZENFS_RETURN_IF_ERROR(CheckPresence(*view));
+    ZENFS_ASSIGN_OR_RETURN(CheckReport out, CheckOnce(device, superblock, follower, options, moved));
     if (!moved) return out;
     if (!out.clean()) continue;
     out.findings.push_back({Severity::kNote,
@@ -290,6 +284,16 @@ Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options
               fmt::format("{}: the volume is being written, and was changed under each of {} tries "
                           "to check it; check it when its writer rests",
                           device.name(), kTries));
+}
+
+}  // namespace
+
+Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options) {
+  const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
+  const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(*guarded);
+  Result<CheckReport> report = CheckOnView(*view, options);
+  if (!report || !report->clean()) ZENFS_RETURN_IF_ERROR(CheckPresence(*view));
+  return report;
 }
 
 }  // namespace zenfs

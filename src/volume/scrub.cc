@@ -37,7 +37,6 @@ class Scrub {
       });
       look = std::move(again);
     }
-    if (!look.report.findings.empty()) ZENFS_RETURN_IF_ERROR(CheckPresence(device_));
     if (look.state) ZENFS_RETURN_IF_ERROR(ReadFiles(*look.state, look.report));
     return std::move(look.report);
   }
@@ -133,23 +132,26 @@ class Scrub {
   };
 };
 
+Result<ScrubReport> ScrubOnView(ZonedDevice& device, const ScrubOptions& options) {
+  Result<Superblock> superblock = ProbeSuperblock(device);
+  if (!superblock && superblock.error().code() == Code::kCorruption) {
+    // A single bit, which the look at the copies reports.
+    if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(device))
+      superblock = corrected->superblock;
+  }
+  if (!superblock) return Fail(superblock.error());
+  return Scrub(device, *superblock, options).Run();
+}
+
 }  // namespace
 
 Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options) {
   const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
   const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(*guarded);
   const std::unique_ptr<ZonedDevice> paced = MakePacedView(*view, options.bytes_per_second);
-  Result<Superblock> superblock = ProbeSuperblock(*paced);
-  if (!superblock && superblock.error().code() == Code::kCorruption) {
-    // A single bit, which the look at the copies reports.
-    if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(*paced))
-      superblock = corrected->superblock;
-  }
-  if (!superblock) {
-    if (superblock.error().code() == Code::kIo) ZENFS_RETURN_IF_ERROR(CheckPresence(*paced));
-    return Fail(superblock.error());
-  }
-  return Scrub(*paced, *superblock, options).Run();
+  Result<ScrubReport> report = ScrubOnView(*paced, options);
+  if (!report || !report->findings.empty()) ZENFS_RETURN_IF_ERROR(CheckPresence(*paced));
+  return report;
 }
 
 }  // namespace zenfs

@@ -3,9 +3,8 @@ import re
 import shutil
 import subprocess
 
-# How a thread that waits gets from there to where it stands.
-BELOW = ("sim_scheduler.", "call_stack.", "fiber.", "mutex.h", "thread.")
-LIBRARY_FILES = ("invoke.h", "std_function.h")
+# How a thread that waits gets from there to where it stands, and how the library calls a function.
+FILES_LEFT_OUT = ("sim_scheduler.", "call_stack.", "fiber.", "mutex.h", "thread.", "invoke.h", "std_function.h")
 LIBRARY = re.compile(r"(void )?std::")
 
 
@@ -28,7 +27,7 @@ def frames(program, addresses):
     told = []
     for line in said.stdout.splitlines():
         function, _, place = line.replace("(inlined by)", "").strip().rpartition(" at ")
-        if not LIBRARY.match(function) and not place.startswith(BELOW + LIBRARY_FILES):
+        if not LIBRARY.match(function) and not place.startswith(FILES_LEFT_OUT):
             told.append(f"{without_arguments(function)} at {place}")
     return told
 
