@@ -86,11 +86,11 @@ Status State::Applier::operator()(const SetExtents& edit) {
 Status State::Applier::operator()(const SealLog& edit) {
   FileRecord* file = Touch(edit.id);
   if (file == nullptr) return Fail(Code::kCorruption, "there is no such file");
-  if (file->shape != FileShape::kFramed) return Fail(Code::kCorruption, "the file is not framed");
   if (edit.next_sequence < file->next_sequence) {
     return Fail(Code::kCorruption, fmt::format("its next frame is {} already", file->next_sequence));
   }
   ZENFS_RETURN_IF_ERROR(CheckWindows(edit.windows, state_.epoch_, edit.next_sequence));
+  file->shape = FileShape::kFramed;
   file->windows = edit.windows;
   file->next_sequence = edit.next_sequence;
   file->size = edit.size;

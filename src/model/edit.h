@@ -79,7 +79,7 @@ struct SetExtents {
 };
 
 // Replaces the windows of a framed file: seals its open window, truncates it, or drops what was folded into
-// extents. Frames outside the windows with a sequence below `next_sequence` are dead from here on.
+// extents. A plain file becomes framed: its extents stay, and its windows follow them. Frames outside the windows with a sequence below `next_sequence` are dead from here on.
 struct SealLog {
   FileId id;
   std::vector<LogWindow> windows;

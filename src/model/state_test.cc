@@ -151,10 +151,19 @@ TEST_F(StateTest, SealedWindowsFollowOneAnotherAndTheExtents) {
   Refused({SealLog{kOther, {{1, 1, 20, 700}}, 20, 700}}, "impossible");
   Refused({SealLog{kOther, {{2, 1, 2, 700}}, 20, 700}}, "the epoch is 1");
   Refused({SealLog{kOther, {{1, 4, 5, 700}, {1, 5, 6, 800}}, 20, 800}}, "file order");
-  Refused({SealLog{kFile, {}, 2, 0}}, "not framed");
   Refused({SetExtents{kOther, 0, {At(0, 8192, 800)}, 900}}, "window inside its extents");
   // Folding the frames into an extent is one commit.
   Must({SetExtents{kOther, 0, {At(0, 8192, 900)}, 900}, SealLog{kOther, {}, 10, 900}});
+}
+
+TEST_F(StateTest, ASealMakesAPlainFileFramed) {
+  Must({SetExtents{kFile, 0, {At(0, 8192, 4097)}, 4097}});
+  Must({SealLog{kFile, {{1, 1, 2, 5000}}, 3, 5000}});
+  const auto file = state_.FindFile(kFile);
+  EXPECT_EQ(file->shape, FileShape::kFramed);
+  EXPECT_EQ(file->extents.size(), 1u);
+  EXPECT_EQ(file->size, 5000u);
+  EXPECT_EQ(file->next_sequence, 3u);
 }
 
 // R4 of docs/failures.md.

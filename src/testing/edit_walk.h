@@ -116,7 +116,7 @@ class EditWalk {
 
   std::vector<Edit> NewWindows() {
     const auto file = state_.FindFile(AnyFile());
-    if (file == nullptr || file->shape != FileShape::kFramed) return {};
+    if (file == nullptr) return {};
     SealLog edit{
         .id = file->id, .windows = file->windows, .next_sequence = file->next_sequence, .size = file->size};
     edit.windows.push_back({.epoch = state_.epoch(),
