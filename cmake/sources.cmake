@@ -83,6 +83,7 @@ set(ZENFS_SOURCES_format
   format/staging_layout.cc
   format/superblock.cc
   format/superblock_correction.cc
+  format/tail_record.cc
 )
 set(ZENFS_TESTS_format
   format/edit_codec_test.cc
@@ -91,6 +92,7 @@ set(ZENFS_TESTS_format
   format/metalog_payload_test.cc
   format/superblock_correction_test.cc
   format/superblock_test.cc
+  format/tail_record_test.cc
 )
 
 set(ZENFS_SOURCES_staging

@@ -26,9 +26,11 @@ std::uint32_t HeaderCrc(ByteView page) {
 }  // namespace
 
 std::uint32_t StagingSeed(const Uuid& volume, std::uint64_t epoch, std::uint64_t owner,
-                          std::uint64_t file_offset) {
-  const std::uint64_t numbers[] = {epoch, owner, file_offset};
-  return Crc32c(std::as_bytes(std::span(numbers)), Crc32c(std::as_bytes(std::span(volume.bytes))));
+                          std::uint64_t file_offset, std::uint64_t record_bytes) {
+  const std::uint64_t numbers[] = {epoch, owner, file_offset, record_bytes};
+  const std::size_t count = record_bytes == 0 ? 3 : 4;
+  return Crc32c(std::as_bytes(std::span(numbers).first(count)),
+                Crc32c(std::as_bytes(std::span(volume.bytes))));
 }
 
 void LayOutStaging(StagingHeader& header, std::uint32_t slots, std::uint64_t buffer_bytes,

@@ -44,12 +44,13 @@ static_assert(offsetof(StagingHeader, epoch) == 32);
 static_assert(offsetof(StagingHeader, metrics_offset) == 56);
 static_assert(offsetof(StagingHeader, identity) == 96);
 
-// Of one slot. `owner` and `file_offset` are written while `published` is 0 and belong to what it publishes next.
+// Of one slot. `owner`, `file_offset` and `record_bytes` are written while `published` is 0 and belong to what it publishes next.
 struct StagingControl {
   std::atomic<std::uint64_t> published;  // length << 32 | CRC, see PublishedWord; 0: nothing
   std::uint64_t owner;                   // file id
-  std::uint64_t file_offset;             // of the first byte
-  std::uint64_t reserved[5];
+  std::uint64_t file_offset;             // of the first byte behind the record
+  std::uint64_t record_bytes;            // of a TailRecord, in front of the file's bytes; 0 for a framed file
+  std::uint64_t reserved[4];
 };
 static_assert(sizeof(StagingControl) == 64);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -65,7 +66,7 @@ constexpr std::uint32_t PublishedCrc(std::uint64_t word) { return static_cast<st
 
 // What the CRC of a slot's bytes starts from: bytes that stand in another slot, mount or file don't fit.
 [[nodiscard]] std::uint32_t StagingSeed(const Uuid& volume, std::uint64_t epoch, std::uint64_t owner,
-                                        std::uint64_t file_offset);
+                                        std::uint64_t file_offset, std::uint64_t record_bytes = 0);
 
 // Where things are for `slots` buffers of `buffer_bytes` beside `metrics_bytes`; other fields are left alone.
 void LayOutStaging(StagingHeader& header, std::uint32_t slots, std::uint64_t buffer_bytes,

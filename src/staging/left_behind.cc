@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/crc32c.h"
 #include "format/staging_layout.h"
+#include "format/tail_record.h"
 #include "staging/staging_place.h"
 
 namespace zenfs {
@@ -30,28 +34,58 @@ bool IsUnfinished(ByteView memory) {
                              [](std::byte b) { return b == std::byte{0}; });
 }
 
+struct Found {
+  LeftBytes piece;
+  std::optional<std::uint64_t> order;  // of a plain file
+};
+
+Result<Found> ReadSlot(const StagingHeader& header, const WhoseBuffers& whose, ByteView memory,
+                       std::uint32_t slot, const StagingControl& control, std::uint64_t word) {
+  const std::uint64_t length = PublishedLength(word);
+  if (length == 0 || length > header.buffer_bytes - kStagingPayloadAt || control.record_bytes > length) {
+    return Fail(Code::kCorruption, fmt::format("slot {} claims {} bytes", slot, length));
+  }
+  const ByteView all =
+      memory.subspan(header.buffers_offset + slot * header.buffer_bytes + kStagingPayloadAt, length);
+  const std::uint32_t seed =
+      StagingSeed(whose.volume, header.epoch, control.owner, control.file_offset, control.record_bytes);
+  if (Crc32c(all, seed) != PublishedCrc(word)) {
+    return Fail(Code::kCorruption, fmt::format("the {} bytes of file {} in slot {} do not fit their checksum",
+                                               length, control.owner, slot));
+  }
+  Found found{.piece = {FileId(control.owner), control.file_offset, all.subspan(control.record_bytes)},
+              .order = {}};
+  if (control.record_bytes == 0) return found;
+  ZENFS_ASSIGN_OR_RETURN(TailRecord record, DecodeTailRecord(all.first(control.record_bytes)));
+  if (record.uncommitted &&
+      (record.uncommitted->id != found.piece.owner || record.uncommitted->size != found.piece.file_offset)) {
+    return Fail(Code::kCorruption,
+                fmt::format("the record in slot {} is not of file {}", slot, control.owner));
+  }
+  found.order = record.order;
+  found.piece.uncommitted = std::move(record.uncommitted);
+  return found;
+}
+
 Status CollectPieces(const StagingHeader& header, const WhoseBuffers& whose, LeftBehind& left) {
   const ByteView memory = left.memory.view();
+  std::map<FileId, Found> tails;
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
     const std::byte* const at = memory.data() + header.controls_offset + slot * sizeof(StagingControl);
     const auto& control = *reinterpret_cast<const StagingControl*>(at);
     const std::uint64_t word = control.published.load(std::memory_order_acquire);
     if (word == 0) continue;
-    const std::uint64_t length = PublishedLength(word);
-    if (length == 0 || length > header.buffer_bytes - kStagingPayloadAt) {
-      return Fail(Damaged(left.memory.path(), fmt::format("slot {} claims {} bytes", slot, length)));
+    Result<Found> found = ReadSlot(header, whose, memory, slot, control, word);
+    if (!found) return Fail(Damaged(left.memory.path(), found.error().ToString()));
+    if (!found->order) {
+      left.pieces.push_back(std::move(found->piece));
+      continue;
     }
-    const ByteView bytes =
-        memory.subspan(header.buffers_offset + slot * header.buffer_bytes + kStagingPayloadAt, length);
-    const std::uint32_t seed = StagingSeed(whose.volume, header.epoch, control.owner, control.file_offset);
-    if (Crc32c(bytes, seed) != PublishedCrc(word)) {
-      return Fail(
-          Damaged(left.memory.path(), fmt::format("the {} bytes of file {} in slot {} do not fit their "
-                                                  "checksum",
-                                                  length, control.owner, slot)));
-    }
-    left.pieces.push_back({FileId(control.owner), control.file_offset, bytes});
+    // A process that was killed while it wrote a new one leaves two.
+    const auto [it, is_first] = tails.try_emplace(found->piece.owner, *found);
+    if (!is_first && it->second.order < found->order) it->second = *std::move(found);
   }
+  for (auto& [owner, found] : tails) left.pieces.push_back(std::move(found.piece));
   std::ranges::sort(left.pieces, {},
                     [](const LeftBytes& p) { return std::tuple(p.owner.value, p.file_offset); });
   return {};

@@ -9,6 +9,7 @@
 #include "base/shared_memory.h"
 #include "base/status.h"
 #include "base/uuid.h"
+#include "model/edit.h"
 #include "model/units.h"
 
 namespace zenfs {
@@ -18,11 +19,15 @@ struct LeftBytes {
   FileId owner;
   std::uint64_t file_offset = 0;
   ByteView bytes;
+  // Of a plain file: what stands in front of them on the device and was not committed.
+  std::optional<SetExtents> uncommitted{};
+
+  std::uint64_t end() const { return file_offset + bytes.size(); }
 };
 
 struct LeftBehind {
   SharedMemory memory;            // what `pieces` point into; invalid if there was none
-  std::vector<LeftBytes> pieces;  // by owner and file offset
+  std::vector<LeftBytes> pieces;  // by owner and file offset; one of a plain file
   std::string notice;             // why flushed bytes may be missing, in a sentence; empty if none can be
 };
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -52,6 +54,10 @@ StagingArea::StagingArea(SharedMemory memory, const StagingHeader& header, const
 std::uint32_t StagingArea::TakeSlot() {
   if (retired() || free_count_.load(std::memory_order_relaxed) == 0) return kNoSlot;
   MutexLock lock(mutex_);
+  return TakeSlotLocked();
+}
+
+std::uint32_t StagingArea::TakeSlotLocked() {
   if (free_.empty()) return kNoSlot;
   const std::uint32_t slot = free_.back();
   free_.pop_back();
@@ -59,11 +65,55 @@ std::uint32_t StagingArea::TakeSlot() {
   return slot;
 }
 
+std::uint32_t StagingArea::TakeTailSlot(std::uint64_t owner) {
+  if (retired() || free_count_.load(std::memory_order_relaxed) == 0) return kNoSlot;
+  MutexLock lock(mutex_);
+  const std::uint32_t slot = TakeSlotLocked();
+  if (slot == kNoSlot) return slot;
+  tails_[slot] = {.owner = owner};
+  tail_count_.store(tails_.size(), std::memory_order_release);
+  return slot;
+}
+
 void StagingArea::ReturnSlot(std::uint32_t slot) {
   if (fork_guard_.InChild()) return;  // the memory is not there, and the lock may be held for ever
   MutexLock lock(mutex_);
+  ReturnSlotLocked(slot);
+}
+
+void StagingArea::ReturnSlotLocked(std::uint32_t slot) {
   free_.push_back(slot);
   free_count_.store(static_cast<std::uint32_t>(free_.size()), std::memory_order_relaxed);
+  if (tails_.erase(slot) != 0) tail_count_.store(tails_.size(), std::memory_order_release);
+}
+
+void StagingArea::GiveUpSlot(std::uint32_t slot, std::shared_ptr<const void> held) {
+  if (fork_guard_.InChild()) return;
+  MutexLock lock(mutex_);
+  if (Control(slot).published.load(std::memory_order_relaxed) == 0)
+    return ReturnSlotLocked(slot);  // forgotten
+  tails_[slot].given_up = true;
+  tails_[slot].held = std::move(held);
+}
+
+void StagingArea::Forget(std::uint64_t owner) {
+  if (tail_count_.load(std::memory_order_acquire) == 0) return;
+  std::vector<std::shared_ptr<const void>> held;  // let go of when the lock is not held any more
+  MutexLock lock(mutex_);
+  std::vector<std::uint32_t> unused;
+  for (auto& [slot, tail] : tails_) {
+    if (tail.owner != owner) continue;
+    Control(slot).published.store(0, std::memory_order_release);
+    if (!tail.given_up) continue;
+    unused.push_back(slot);
+    held.push_back(std::move(tail.held));
+  }
+  for (const std::uint32_t slot : unused) ReturnSlotLocked(slot);
+}
+
+bool StagingArea::HasGivenUp() const {
+  MutexLock lock(mutex_);
+  return std::ranges::any_of(tails_, [](const auto& entry) { return entry.second.given_up; });
 }
 
 StagingControl& StagingArea::Control(std::uint32_t slot) {

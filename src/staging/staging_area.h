@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,6 +50,10 @@ class StagingArea {
   // From now on no buffer survives the process, and who flushes writes to the device. True for the first caller.
   bool Retire() { return !retired_.exchange(true, std::memory_order_seq_cst); }
   bool retired() const { return retired_.load(std::memory_order_seq_cst); }
+  // Empties the tails (TakeTailSlot) that an earlier opening of the file `owner` left: the file is as it is committed.
+  void Forget(std::uint64_t owner) EXCLUDES(mutex_);
+  // True if tails were given up that nobody has forgotten.
+  bool HasGivenUp() const EXCLUDES(mutex_);
   // The file's name goes away. Buffers that are still held stay usable, as plain memory.
   [[nodiscard]] Status Remove() { return memory_.Unlink(); }
 
@@ -61,6 +66,12 @@ class StagingArea {
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
   std::uint32_t TakeSlot() EXCLUDES(mutex_);
   void ReturnSlot(std::uint32_t slot) EXCLUDES(mutex_);
+  // For bytes of one opening of a plain file, as long as they are not committed.
+  std::uint32_t TakeTailSlot(std::uint64_t owner) EXCLUDES(mutex_);
+  // Its holder goes away. Its bytes stay published.
+  void GiveUpSlot(std::uint32_t slot, std::shared_ptr<const void> held) EXCLUDES(mutex_);
+  std::uint32_t TakeSlotLocked() REQUIRES(mutex_);
+  void ReturnSlotLocked(std::uint32_t slot) REQUIRES(mutex_);
   StagingControl& Control(std::uint32_t slot);
   ByteSpan Buffer(std::uint32_t slot);
 
@@ -71,8 +82,15 @@ class StagingArea {
   const ForkGuard fork_guard_;
   std::atomic<bool> retired_{false};
   std::atomic<std::uint32_t> free_count_{0};
-  Mutex mutex_;  // leaf
+  mutable Mutex mutex_;  // leaf
   std::vector<std::uint32_t> free_ GUARDED_BY(mutex_);
+  struct Tail {
+    std::uint64_t owner;
+    bool given_up = false;
+    std::shared_ptr<const void> held{};
+  };
+  std::map<std::uint32_t, Tail> tails_ GUARDED_BY(mutex_);  // by slot
+  std::atomic<std::size_t> tail_count_{0};
 };
 
 }  // namespace zenfs

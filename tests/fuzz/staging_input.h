@@ -17,7 +17,8 @@ enum StagingFlags : std::uint8_t {
   kOtherDevice = 8,   // who looks is another device
   kOtherEpoch = 16,   // or another mount
 };
-enum StagingSlotFlags : std::uint8_t { kCrcAsItIs = 1, kLengthAsItIs = 2 };
+// kHasRecord: a byte follows the file offset, the length of the record.
+enum StagingSlotFlags : std::uint8_t { kCrcAsItIs = 1, kLengthAsItIs = 2, kHasRecord = 4 };
 
 inline Uuid StagingVolume() { return *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef"); }
 inline constexpr char kStagingIdentity[] = "fuzz:device";

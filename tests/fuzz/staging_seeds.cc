@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "format/staging_layout.h"
+#include "format/tail_record.h"
 #include "input.h"
 #include "metrics/metrics.h"
 #include "seeds.h"
@@ -10,16 +11,27 @@
 namespace zenfs {
 namespace {
 
-std::string Slot(std::uint8_t flags, std::uint64_t owner, std::uint64_t offset, std::string_view bytes) {
+std::string Slot(std::uint8_t flags, std::uint64_t owner, std::uint64_t offset, std::string_view bytes,
+                 std::uint8_t record_bytes = 0) {
   std::string out;
   PutRaw(out, flags);
   PutRaw(out, owner);
   PutRaw(out, offset);
+  if ((flags & kHasRecord) != 0) PutRaw(out, record_bytes);
   PutRaw(out, static_cast<std::uint32_t>(bytes.size()));
   PutRaw(out, std::uint32_t{0});
   PutRaw(out, static_cast<std::uint16_t>(bytes.size()));
   out += bytes;
   return out;
+}
+
+// Of a plain file: 4096 bytes in an extent, and some behind it.
+std::string Tail(std::uint64_t order) {
+  const Extent extent{.file_offset = 0, .place = DeviceOffset(1 << 20), .length = 4096, .crc = 7};
+  const std::string record = EncodeTailRecord(
+      {.order = order,
+       .uncommitted = SetExtents{.id = FileId(2), .from_offset = 0, .extents = {extent}, .size = 4096}});
+  return Slot(kHasRecord, 2, 4096, record + "flushed", static_cast<std::uint8_t>(record.size()));
 }
 
 std::string Area(std::uint8_t flags, std::uint32_t slots, bool metrics, std::uint64_t epoch = 0) {
@@ -51,6 +63,7 @@ void WriteStagingSeeds(SeedWriter& writer) {
   writer.Write(
       "staging", "two-files",
       Area(0, 3, false) + Slot(0, 2, 100, "flushed") + Slot(0, 1, 0, "bytes") + Slot(0, 2, 107, "more"));
+  writer.Write("staging", "tails", Area(0, 3, false) + Tail(1) + Tail(2) + Slot(0, 1, 0, "bytes"));
   writer.Write("staging", "wrong-crc", Area(0, 1, false) + Slot(kCrcAsItIs, 2, 100, "flushed"));
   writer.Write("staging", "too-long", Area(0, 1, false) + Slot(kLengthAsItIs | kCrcAsItIs, 2, 1, "flushed"));
   writer.Write("staging", "other-mount", Area(kOtherEpoch, 1, false) + Slot(0, 2, 100, "flushed"));

@@ -88,6 +88,7 @@ class Builder {
     const auto slot_flags = input_.Take<std::uint8_t>();
     const auto owner = input_.Take<std::uint64_t>();
     const auto file_offset = input_.Take<std::uint64_t>();
+    const std::uint64_t record_bytes = (slot_flags & kHasRecord) == 0 ? 0 : input_.Take<std::uint8_t>();
     auto length = input_.Take<std::uint32_t>();
     auto crc = input_.Take<std::uint32_t>();
     const ByteView bytes = input_.Bytes(input_.Take<std::uint16_t>());
@@ -98,9 +99,10 @@ class Builder {
     if ((slot_flags & kLengthAsItIs) == 0) length = static_cast<std::uint32_t>(n);
     if ((slot_flags & kCrcAsItIs) == 0) {
       const auto whole = ByteView(memory_).subspan(at, std::min<std::uint64_t>(length, room));
-      crc = Crc32c(whole, StagingSeed(StagingVolume(), header_.epoch, owner, file_offset));
+      crc = Crc32c(whole, StagingSeed(StagingVolume(), header_.epoch, owner, file_offset, record_bytes));
     }
-    const std::uint64_t control[] = {length == 0 ? 0 : PublishedWord(length, crc), owner, file_offset};
+    const std::uint64_t control[] = {length == 0 ? 0 : PublishedWord(length, crc), owner, file_offset,
+                                     record_bytes};
     std::memcpy(memory_.data() + header_.controls_offset + slot * sizeof(StagingControl), control,
                 sizeof control);
   }
@@ -115,7 +117,7 @@ void CheckPieces(const LeftBehind& left) {
   const ByteView memory = left.memory.view();
   for (std::size_t i = 0; i < left.pieces.size(); ++i) {
     const LeftBytes& piece = left.pieces[i];
-    Require(!piece.bytes.empty() && piece.bytes.data() >= memory.data() &&
+    Require(piece.bytes.data() >= memory.data() &&
                 piece.bytes.data() + piece.bytes.size() <= memory.data() + memory.size(),
             "what was left lies in the memory");
     if (i == 0) continue;

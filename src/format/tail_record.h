@@ -1,0 +1,27 @@
+// What stands in front of the flushed tail of a plain file in an append buffer: docs/format-shared-memory.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "model/edit.h"
+
+namespace zenfs {
+
+struct TailRecord {
+  // Of the records of one file the one with the highest order counts.
+  std::uint64_t order = 0;
+  // Extents that are on the device and not committed; the tail follows them. None: it follows the committed ones.
+  std::optional<SetExtents> uncommitted;
+
+  friend bool operator==(const TailRecord&, const TailRecord&) = default;
+};
+
+[[nodiscard]] std::string EncodeTailRecord(const TailRecord& record);
+// Takes any bytes. Errors: kCorruption for what EncodeTailRecord does not make, kNotSupported as DecodeEdits.
+[[nodiscard]] Result<TailRecord> DecodeTailRecord(ByteView bytes);
+
+}  // namespace zenfs
