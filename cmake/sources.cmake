@@ -168,6 +168,7 @@ set(ZENFS_SOURCES_file
   file/extent_reader.cc
   file/extent_splice.cc
   file/file_view.cc
+  file/flushed_tail.cc
   file/plain_file.cc
   file/plain_file_read.cc
   file/plain_file_write.cc
@@ -178,6 +179,7 @@ set(ZENFS_TESTS_file
   file/extent_reader_test.cc
   file/extent_splice_test.cc
   file/plain_file_checksum_test.cc
+  file/plain_file_flush_test.cc
   file/plain_file_model_test.cc
   file/plain_file_test.cc
   file/plain_file_threads_test.cc

@@ -11,20 +11,31 @@ namespace {
 
 constexpr std::uint64_t kReadBytes = 256 << 10;  // at a time
 
+// Of the bytes of `extent` from file offset `from` on. Not known if they can't be read.
+KnownCrc CrcFrom(ZonedDevice& device, const Extent& extent, std::uint64_t from) {
+  AlignedBuffer buffer(kReadBytes);
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = from; at < extent.end(); at += buffer.size()) {
+    // Up to a multiple of what is read at a time: from then on in whole blocks, into place.
+    buffer.Resize(std::min(RoundDown(at, kReadBytes) + kReadBytes, extent.end()) - at);
+    if (!ReadExtents(device, std::span(&extent, 1), at, buffer.Span())) return std::nullopt;
+    crc = Crc32c(buffer.View(), crc);
+  }
+  return crc;
+}
+
 }  // namespace
 
 KnownCrc CrcOfFront(ZonedDevice& device, const Extent& extent, std::uint64_t length) {
   if (!extent.crc || length == extent.length) return extent.crc;
   const std::uint64_t from = extent.file_offset + length;
-  AlignedBuffer buffer(kReadBytes);
-  std::uint32_t gone = 0;
-  for (std::uint64_t at = from; at < extent.end(); at += buffer.size()) {
-    // Up to a multiple of what is read at a time: from then on in whole blocks, into place.
-    buffer.Resize(std::min(RoundDown(at, kReadBytes) + kReadBytes, extent.end()) - at);
-    if (!ReadExtents(device, std::span(&extent, 1), at, buffer.Span())) return std::nullopt;
-    gone = Crc32c(buffer.View(), gone);
-  }
-  return Crc32cFront(*extent.crc, gone, extent.end() - from);
+  const KnownCrc gone = CrcFrom(device, extent, from);
+  if (!gone) return std::nullopt;
+  return Crc32cFront(*extent.crc, *gone, extent.end() - from);
+}
+
+bool FitsChecksum(ZonedDevice& device, const Extent& extent) {
+  return !extent.crc || CrcFrom(device, extent, extent.file_offset) == extent.crc;
 }
 
 std::optional<Extent> FrontOfDivided(ZonedDevice& device, std::span<const Extent> extents,

@@ -17,6 +17,9 @@ namespace zenfs {
 // Whoever can tell the checksum of what goes without reading, uses Crc32cFront.
 [[nodiscard]] KnownCrc CrcOfFront(ZonedDevice& device, const Extent& extent, std::uint64_t length);
 
+// Reads all of `extent`. True if it has no checksum; false if it can't be read.
+[[nodiscard]] bool FitsChecksum(ZonedDevice& device, const Extent& extent);
+
 // What stays of the one of `extents` that a cut at file offset `end` divides, with its checksum as above.
 [[nodiscard]] std::optional<Extent> FrontOfDivided(ZonedDevice& device, std::span<const Extent> extents,
                                                    std::uint64_t end);

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
 
 namespace zenfs {
 
@@ -13,6 +16,8 @@ PlainFile::PlainFile(const Env& env, std::vector<Extent> extents, std::uint64_t 
       geometry_(env.device->geometry()),
       lifetime_(lifetime),
       map_(*env.zones, geometry_, std::move(extents)),
+      flushed_(env.staging, env.id),
+      committed_size_(size),
       size_(size),
       published_size_(size),
       view_(map_.MakeView()) {}
@@ -38,6 +43,65 @@ Status PlainFile::CheckFlushes() {
   return Fail(*failed_);
 }
 
+// From the beginning of the extent that the change goes on with: committed, it is one extent again, however many syncs it
+// took to write it. One that ends at the change may have been cut there; its checksum is new.
+SetExtents PlainFile::Uncommitted() const {
+  SetExtents edit{
+      .id = env_.id, .from_offset = changed_.from, .size = map_.end(), .mtime_seconds = WallSeconds()};
+  for (const Extent& extent : map_.extents()) {
+    if (extent.file_offset < changed_.from && changed_.from <= extent.end())
+      edit.from_offset = extent.file_offset;
+  }
+  if (moved_away_) edit.from_offset = 0;  // the committed extents are divided elsewhere
+  edit.extents = ClipExtents(map_.extents(), edit.from_offset, map_.end());
+  return edit;
+}
+
+FlushedTail::Content PlainFile::ToFlush() const {
+  FlushedTail::Content content{.device_end = map_.end(),
+                               .uncommitted = {},
+                               .pins = view_.Get(),
+                               .tail_offset = TailOffset(),
+                               .tail = tail_.View()};
+  if (changed_.any()) content.uncommitted = Uncommitted();
+  return content;
+}
+
+// A mount takes what was flushed for newer than what is committed if it is longer. So a file that is not longer, but
+// changed, has to be committed.
+Result<bool> PlainFile::TryFlush() {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(Healthy());
+  if (Clean() && !changed_.any()) return true;
+  if (size_ <= committed_size_ || flushed_.comfortable_bytes() == 0) return false;
+  bool flushed = flushed_.Extend(TailOffset(), tail_.View());
+  if (!flushed) {
+    const std::size_t whole = tail_.size() - HeldBack(tail_.size());
+    if (size_ - map_.end() > flushed_.comfortable_bytes() && whole != 0)
+      ZENFS_RETURN_IF_ERROR(WriteFront(whole, 0));
+    flushed = flushed_.Keep(ToFlush());
+  }
+  if (flushed) flushed_since_drain_ = true;
+  return flushed;
+}
+
+// Behind a truncation. What was kept must not be longer than the file when that is committed.
+void PlainFile::CutFlushed() {
+  if (flushed_.empty() || size_ >= flushed_.end()) return;
+  if (size_ >= flushed_.device_end()) return flushed_.Cut(size_);
+  if (size_ <= committed_size_ || !flushed_.Keep(ToFlush())) flushed_.Clear();
+}
+
+bool PlainFile::HasFlushedBytes() const {
+  MutexLock lock(mutex_);
+  return !flushed_.empty();
+}
+
+void PlainFile::ForgetFlushedBytes() {
+  MutexLock lock(mutex_);
+  flushed_.Clear();
+}
+
 Result<PlainFile::Drained> PlainFile::Drain() {
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(Healthy());
@@ -49,18 +113,13 @@ Result<PlainFile::Drained> PlainFile::Drain() {
   drained.changed = true;
   drained.wrote_data = wrote_since_commit_;
   drained.failed_flushes = flushes_since_commit_;
-  drained.from_offset = changed_.from;
-  // From the beginning of the extent that the change goes on with: committed, it is one extent again, however
-  // many syncs it took to write it. One that ends at the change may have been cut there; its checksum is new.
-  for (const Extent& extent : map_.extents()) {
-    if (extent.file_offset < changed_.from && changed_.from <= extent.end())
-      drained.from_offset = extent.file_offset;
-  }
-  if (moved_away_) drained.from_offset = 0;  // the committed extents are divided elsewhere
-  drained.extents = ClipExtents(map_.extents(), drained.from_offset, size_);
+  SetExtents edit = Uncommitted();
+  drained.from_offset = edit.from_offset;
+  drained.extents = std::move(edit.extents);
   drained_ = view_.Get();
   changed_since_drain_ = {};
   wrote_since_drain_ = false;
+  flushed_since_drain_ = false;
   return drained;
 }
 
@@ -72,6 +131,8 @@ void PlainFile::MarkCommitted(const Drained& drained) {
   wrote_since_commit_ = wrote_since_drain_;
   flushes_since_commit_ = flushes_since_drain_;
   drained_.reset();
+  committed_size_ = drained.size;
+  if (!flushed_since_drain_) flushed_.Clear();
 }
 
 void PlainFile::EndWriting() {

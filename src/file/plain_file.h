@@ -37,6 +37,7 @@
 #include "file/extent_reader.h"
 #include "file/extent_splice.h"
 #include "file/file_view.h"
+#include "file/flushed_tail.h"
 #include "file/tail_buffer.h"
 #include "model/file_record.h"
 #include "zone/extent_sink.h"
@@ -52,7 +53,9 @@ class PlainFile {
     std::uint64_t buffer_bytes = 1 << 20;  // a multiple of the block size
     std::chrono::seconds space_wait{30};   // how long a write waits for a zone before kNoSpace/kTimedOut
     std::atomic<std::uint64_t>* padding =
-        nullptr;  // bytes written behind a file's end are added here, if given
+        nullptr;                           // bytes written behind a file's end are added here, if given
+    std::shared_ptr<StagingArea> staging;  // null: what is flushed has to be committed
+    FileId id;                             // names the file in `staging`
   };
 
   // What a Drain made durable-to-be: the argument of a SetExtents edit.
@@ -91,8 +94,19 @@ class PlainFile {
   // stays buffered.
   void EndWriting() EXCLUDES(mutex_);
 
+  // True if all of the file survives the death of the process now: what the metadata log does not have yet is on the
+  // device or in a shared buffer, which says where. The file's creation is committed. False: a sync has to do it. At most
+  // writes whole blocks of the buffer to the device.
+  [[nodiscard]] Result<bool> TryFlush() EXCLUDES(mutex_);
+  // True while something is in a shared buffer only.
+  bool HasFlushedBytes() const EXCLUDES(mutex_);
+  // The file has no name any more: its flushed bytes are nobody's.
+  void ForgetFlushedBytes() EXCLUDES(mutex_);
+
   [[nodiscard]] Result<Drained> Drain() EXCLUDES(mutex_);
   void MarkCommitted(const Drained& drained) EXCLUDES(mutex_);
+  // True if bytes of the file have gone to zones.
+  bool on_device() const { return view_.Get()->end() != 0; }
   // True when Drain would return changed == true.
   bool dirty() const EXCLUDES(mutex_);
 
@@ -112,6 +126,10 @@ class PlainFile {
   // plain_file_write.cc
   Status Healthy() const REQUIRES(mutex_);
   Status CheckFlushes() REQUIRES(mutex_);
+  // The edit that commits the extents as they are.
+  SetExtents Uncommitted() const REQUIRES(mutex_);
+  FlushedTail::Content ToFlush() const REQUIRES(mutex_);
+  void CutFlushed() REQUIRES(mutex_);
   void NoteWrite(std::uint64_t failed_flushes) REQUIRES(mutex_);
   bool Clean() const REQUIRES(mutex_) { return map_.end() == size_; }
   std::uint64_t TailOffset() const REQUIRES(mutex_) { return size_ - tail_.size(); }
@@ -159,6 +177,9 @@ class PlainFile {
   mutable Mutex mutex_;
   ExtentMap map_ GUARDED_BY(mutex_);
   TailBuffer tail_ GUARDED_BY(mutex_);
+  FlushedTail flushed_ GUARDED_BY(mutex_);
+  bool flushed_since_drain_ GUARDED_BY(mutex_) = false;
+  std::uint64_t committed_size_ GUARDED_BY(mutex_);
   SinkCursor cursor_ GUARDED_BY(mutex_);
   std::optional<Error> failed_ GUARDED_BY(mutex_);
   std::uint64_t size_ GUARDED_BY(mutex_);

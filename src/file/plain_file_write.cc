@@ -67,6 +67,7 @@ Status PlainFile::PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCr
   if (front.empty()) return {};
   CutDevice(TailOffset());
   tail_.Overwrite(offset - TailOffset(), front, front_crc);
+  flushed_.NoteChange();
   return AppendInspected(incoming);
 }
 
@@ -215,6 +216,7 @@ void PlainFile::TruncateLocked(std::uint64_t size) {
   CutDevice(size);  // first: what is cut off may be summed in the tail
   tail_.Cut(size > tail_offset ? std::min<std::uint64_t>(size - tail_offset, tail_.size()) : 0);
   SetSize(size);
+  CutFlushed();
 }
 
 void PlainFile::SetSize(std::uint64_t size) {
@@ -242,6 +244,7 @@ KnownCrc PlainFile::CrcWhenCut(std::uint64_t end) const {
 
 // The map ends where what follows differs from what is committed.
 void PlainFile::NoteChange() {
+  flushed_.NoteChange();
   const auto note = [&](ExtentChange& change) {
     mutex_.AssertHeld();
     if (map_.end() >= change.from) return;

@@ -1,0 +1,152 @@
+// What a plain file keeps in shared memory for the mount behind a death.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/random.h"
+#include "file/plain_file_test_rig.h"
+#include "staging/left_behind.h"
+#include "staging/staging_place.h"
+
+namespace zenfs {
+namespace {
+
+constexpr FileId kOwner(12);
+
+class PlainFileFlushTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a tmpfs that can be written to";
+    ASSERT_TRUE(std::filesystem::create_directory(directory_));
+    auto made = StagingArea::Create({.directory = directory_,
+                                     .identity = "file:1:2",
+                                     .volume = volume_,
+                                     .epoch = 7,
+                                     .slots = 3,
+                                     .buffer_bytes = 64 << 10});
+    ASSERT_TRUE(made) << made.error().ToString();
+    area_ = *std::move(made);
+    place_ = area_->place();
+    Open();
+  }
+  void TearDown() override {
+    rig_.file.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Open() {
+    rig_.file.reset();
+    rig_.file = std::make_unique<PlainFile>(PlainFile::Env{.device = &rig_.zone_rig.device,
+                                                           .zones = rig_.zone_rig.zones.get(),
+                                                           .sink = rig_.zone_rig.sink.get(),
+                                                           .buffer_bytes = 8 * kTestBlock,
+                                                           .staging = area_,
+                                                           .id = kOwner},
+                                            rig_.committed, rig_.committed_size, Lifetime::kMedium);
+  }
+  PlainFile& file() { return *rig_.file; }
+  ::testing::AssertionResult AppendAndFlush(const std::string& text) {
+    if (!file().Append(AsBytes(text))) return ::testing::AssertionFailure() << "append";
+    const Result<bool> flushed = file().TryFlush();
+    if (!flushed) return ::testing::AssertionFailure() << flushed.error().ToString();
+    if (!*flushed) return ::testing::AssertionFailure() << "nothing kept it";
+    return ::testing::AssertionSuccess();
+  }
+  // Up to where a mount finds the file; 0: nothing of it is in shared memory.
+  std::uint64_t EndBehindADeath() {
+    rig_.file.reset();
+    area_.reset();
+    const auto left = OpenLeftBehind({place_, "file:1:2", volume_, 7, BootId()});
+    EXPECT_TRUE(left) << left.error().ToString();
+    if (!left || left->pieces.empty()) return 0;
+    EXPECT_EQ(left->pieces.size(), 1u);
+    EXPECT_EQ(left->pieces[0].owner, kOwner);
+    return left->pieces[0].end();
+  }
+
+  const std::string directory_ =
+      DefaultSharedMemoryDirectory() + "/zenfs-test-" + std::to_string(RandomSeed());
+  const Uuid volume_ = Uuid::Generate();
+  std::shared_ptr<StagingArea> area_;
+  std::string place_;
+  PlainFileRig rig_;
+};
+
+TEST_F(PlainFileFlushTest, ASyncEmptiesTheBuffer) {
+  ASSERT_TRUE(AppendAndFlush("flushed"));
+  EXPECT_TRUE(file().HasFlushedBytes());
+  ASSERT_TRUE(rig_.Sync());
+  EXPECT_FALSE(file().HasFlushedBytes());
+  EXPECT_EQ(EndBehindADeath(), 0u);
+}
+
+TEST_F(PlainFileFlushTest, BytesThatAreFlushedWhileACommitIsUnderWayStay) {
+  ASSERT_TRUE(AppendAndFlush("flushed, "));
+  const auto drained = file().Drain();
+  ASSERT_TRUE(drained);
+  ASSERT_TRUE(AppendAndFlush("behind it"));
+  file().MarkCommitted(*drained);
+  EXPECT_EQ(EndBehindADeath(), 18u);
+}
+
+TEST_F(PlainFileFlushTest, ASyncThatFailsLeavesTheBytes) {
+  ASSERT_TRUE(AppendAndFlush("flushed"));
+  EXPECT_FALSE(rig_.Sync(true));
+  EXPECT_EQ(EndBehindADeath(), 7u);
+}
+
+TEST_F(PlainFileFlushTest, WhatWasCutOffIsNotFound) {
+  ASSERT_TRUE(AppendAndFlush(std::string(50'000, 'x')));
+  for (const std::uint64_t size : {49'999ul, 40'000ul, 8 * kTestBlock + 1, 100ul}) {
+    ASSERT_TRUE(file().Truncate(size));
+    ASSERT_TRUE(file().HasFlushedBytes());
+  }
+  EXPECT_EQ(EndBehindADeath(), 100u);
+}
+
+// Whoever opens the file again finds it as it is committed, and so must a mount.
+TEST_F(PlainFileFlushTest, AnOpeningForgetsWhatTheLastOneGaveUp) {
+  ASSERT_TRUE(AppendAndFlush("flushed"));
+  rig_.file.reset();
+  EXPECT_TRUE(area_->HasGivenUp());
+  area_->Forget(kOwner.value);
+  EXPECT_FALSE(area_->HasGivenUp());
+  Open();
+  EXPECT_EQ(EndBehindADeath(), 0u);
+}
+
+TEST_F(PlainFileFlushTest, AnOpeningForgetsWhatTheLastOneIsAboutToGiveUp) {
+  ASSERT_TRUE(AppendAndFlush("flushed"));
+  area_->Forget(kOwner.value);
+  rig_.file.reset();
+  EXPECT_FALSE(area_->HasGivenUp());
+  EXPECT_EQ(EndBehindADeath(), 0u);
+}
+
+// They belong to files that may be read again by the next mount.
+TEST_F(PlainFileFlushTest, ZonesOfFlushedExtentsStayPinnedWhenTheFileIsGivenUp) {
+  ASSERT_TRUE(AppendAndFlush(std::string(50'000, 'x')));
+  const auto pins = [&] {
+    std::uint64_t pinned = 0;
+    for (std::uint32_t zone = 0; zone < rig_.zone_rig.device.geometry().zone_count; ++zone)
+      pinned += rig_.zone_rig.zones->Zone(ZoneId(zone)).pins;
+    return pinned;
+  };
+  rig_.file.reset();
+  EXPECT_NE(pins(), 0u);
+  area_->Forget(kOwner.value);
+  EXPECT_EQ(pins(), 0u);
+}
+
+TEST_F(PlainFileFlushTest, WithoutAFreeBufferNothingIsKept) {
+  StagedBuffer taken[3];
+  for (StagedBuffer& buffer : taken) buffer.Begin(area_, 4096, 1, 0);
+  ASSERT_TRUE(file().Append(AsBytes(std::string("bytes"))));
+  const auto flushed = file().TryFlush();
+  ASSERT_TRUE(flushed);
+  EXPECT_FALSE(*flushed);
+}
+
+}  // namespace
+}  // namespace zenfs
