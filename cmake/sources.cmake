@@ -292,6 +292,8 @@ set(ZENFS_TESTS_volume
   volume/volume_files_test.cc
   volume/volume_flush_kill_test.cc
   volume/volume_flush_loss_test.cc
+  volume/volume_flush_plain_kill_test.cc
+  volume/volume_flush_plain_test.cc
   volume/volume_flush_test.cc
   volume/volume_metrics_test.cc
   volume/volume_mount_fault_test.cc

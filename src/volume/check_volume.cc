@@ -131,8 +131,9 @@ class Check {
 
   void CheckWaitingBytes() {
     const auto size_of = [this](FileId id) -> std::optional<std::uint64_t> {
-      const auto it = log_ends_.find(id);
-      return it == log_ends_.end() ? std::nullopt : std::optional(it->second);
+      if (const auto it = log_ends_.find(id); it != log_ends_.end()) return it->second;
+      const auto record = context_.state.FindFile(id);
+      return record == nullptr ? std::nullopt : std::optional(record->size);
     };
     std::string waiting =
         DescribeWaitingBytes(context_.state, context_.superblock.uuid, context_.device.identity(), size_of);

@@ -2,9 +2,8 @@
 // the same bytes, those not yet synced included. A file that is deleted or replaced while handles are open
 // lives on, nameless, until the last of them is destroyed.
 //
-// Durability, as RocksDB documents it: Flush makes what was appended survive the death of the process, Sync
-// the loss of power. For plain files (SST and the like, which are synced once) Flush does nothing; what
-// survives is what Sync or Close committed. Of a plain file errors of writing are sticky and come back from every later
+// Durability, as RocksDB documents it: Flush makes what was appended, and the file's name, survive the death of the process,
+// Sync the loss of power. Of a plain file errors of writing are sticky and come back from every later
 // Append, Sync and Close. A framed file keeps what could not be written, and the next Flush, Sync or Close tries again, for
 // all of it; only an Append that failed is final, for appends (docs/faults.md).
 //
@@ -41,7 +40,8 @@ class FileHandle {
   [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset) {
     return PositionedAppend(bytes, offset, std::nullopt);
   }
-  // To equal or shorter. Of a framed file durable at once, of a plain one with the next Sync or Close.
+  // To equal or shorter. Of a framed file durable at once, of a plain one with the next Sync or Close; the next Flush of more
+  // bytes makes it survive the process.
   [[nodiscard]] virtual Status Truncate(std::uint64_t size) = 0;
   [[nodiscard]] virtual Status Flush() = 0;
   [[nodiscard]] virtual Status Sync() = 0;

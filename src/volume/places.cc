@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "file/extent_checksum.h"
 
 namespace zenfs {
 
@@ -13,6 +14,15 @@ bool LiesInOneZone(const Extent& extent, const Geometry& geometry) {
   if (!IsMultiple(extent.place.value, geometry.block_size)) return false;
   const std::uint64_t in_zone = extent.place - geometry.ZoneStart(geometry.ZoneOf(extent.place));
   return extent.length <= geometry.zone_size - in_zone;
+}
+
+bool StandsOnDevice(ZonedDevice& device, std::span<const ZoneInfo> report, const Extent& extent) {
+  const Geometry& geometry = device.geometry();
+  if (!LiesInOneZone(extent, geometry)) return false;
+  const ZoneId zone = geometry.ZoneOf(extent.place);
+  const std::uint64_t in_zone = extent.place - geometry.ZoneStart(zone);
+  if (report[zone.value].WrittenBytes() < in_zone + extent.length) return false;
+  return !geometry.volatile_cache || FitsChecksum(device, extent);
 }
 
 bool CanBeLogZone(ZoneId zone, std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones) {

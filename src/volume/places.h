@@ -8,12 +8,17 @@
 #include "base/status.h"
 #include "device/geometry.h"
 #include "device/zone_info.h"
+#include "device/zoned_device.h"
 #include "model/state.h"
 
 namespace zenfs {
 
 // On a block boundary, and no byte of it in another zone than the first.
 [[nodiscard]] bool LiesInOneZone(const Extent& extent, const Geometry& geometry);
+
+// Whether `extent`, which no commit names yet, can be what its writer wrote: below the write pointer of its zone and, where a
+// volatile cache may have lost some of it, with the bytes that fit its checksum. `report`: of all zones.
+[[nodiscard]] bool StandsOnDevice(ZonedDevice& device, std::span<const ZoneInfo> report, const Extent& extent);
 
 // Whether the log may have been given the zone: one that exists, is written from its start, and is not the metadata log's.
 // `report`: of all zones.

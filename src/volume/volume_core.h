@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -24,6 +25,7 @@
 #include "staging/staging_area.h"
 #include "volume/id_allocator.h"
 #include "volume/open_file.h"
+#include "volume/places.h"
 #include "volume/volume.h"
 #include "wal/log_drain.h"
 #include "wal/log_space.h"
@@ -94,6 +96,8 @@ class VolumeCore final : public Volume,
   // Its creation was committed just now; the caller has reserved it.
   void IsCommitted(OpenFile& file);
   [[nodiscard]] Status SyncPlain(OpenFile& file);
+  // The plain file's name and bytes survive the death of the process when this returns.
+  [[nodiscard]] Status FlushPlain(OpenFile& file);
   [[nodiscard]] Status TruncateFramed(OpenFile& file, std::uint64_t size);
   void SetLifetime(OpenFile& file, Lifetime lifetime);
   void ReleasePath(const std::string& path) EXCLUDES(paths_mutex_);
@@ -111,14 +115,16 @@ class VolumeCore final : public Volume,
                                                                            std::span<const ZoneInfo> report);
   // Append buffers in shared memory: volume_staging.cc.
   [[nodiscard]] Status OpenLeft(const State& state);
+  [[nodiscard]] Result<std::optional<State>> CommitLeftExtents(const State& state, const KnownZones& zones);
+  std::set<FileId> PlainFilesToBringBack(const State& state) const;
   [[nodiscard]] Status BringBack(const State& state, std::unordered_map<FileId, ReplayedLog>& replayed);
   [[nodiscard]] Status BringBackOne(const State& state, const LeftBytes& piece, ReplayedLog& log);
   [[nodiscard]] Status MakeStaging();
   void ForgetLeft();
   // The counters as they are, for whoever asked for a file of them.
   [[nodiscard]] Status KeepMetrics();
-  // All bytes of all framed files are with the device when this succeeds.
-  [[nodiscard]] Status WriteOutLogs();
+  // Nothing that was flushed is in the buffers only when this succeeds.
+  [[nodiscard]] Status WriteOutFlushed();
   // The last commit of a mount; nothing else writes or commits any more.
   [[nodiscard]] Status SealAtTheEnd(bool forget_buffers);
   // Nothing is in the buffers any more when this succeeds, and the metadata log says so.
@@ -141,9 +147,11 @@ class VolumeCore final : public Volume,
   void NoteUntold(FileId id) EXCLUDES(untold_mutex_);
   // True while files that are open have not been told where their extents are now.
   bool RetryTelling() EXCLUDES(untold_mutex_);
-  PlainFile::Env PlainEnv();
+  PlainFile::Env PlainEnv(FileId id);
   FramedFile::Env FramedEnv();
 
+  // Counts a handle of each, so that none is opened anew meanwhile; the caller must Release it.
+  std::vector<std::shared_ptr<OpenFile>> AllOpen() EXCLUDES(files_mutex_);
   // These two and CreateFileAt count a handle, which the caller must make (MakeHandle).
   [[nodiscard]] Result<std::shared_ptr<OpenFile>> OpenExisting(std::string_view path) EXCLUDES(files_mutex_);
   std::shared_ptr<OpenFile> OpenById(const CatalogView& view, FileId id) EXCLUDES(files_mutex_);

@@ -8,13 +8,15 @@
 
 namespace zenfs {
 
-PlainFile::Env VolumeCore::PlainEnv() {
+PlainFile::Env VolumeCore::PlainEnv(FileId id) {
   return {.device = device_.get(),
           .zones = zones_.get(),
           .sink = sink_.get(),
           .buffer_bytes = options_.plain_buffer_bytes,
           .space_wait = options_.space_wait,
-          .padding = &plain_padding_};
+          .padding = &plain_padding_,
+          .staging = staging_,
+          .id = id};
 }
 
 FramedFile::Env VolumeCore::FramedEnv() {
@@ -30,6 +32,19 @@ std::shared_ptr<OpenFile> VolumeCore::FindOpen(FileId id) const {
   MutexLock lock(files_mutex_);
   const auto it = open_files_.find(id);
   return it == open_files_.end() ? nullptr : it->second.lock();
+}
+
+std::vector<std::shared_ptr<OpenFile>> VolumeCore::AllOpen() {
+  MutexLock lock(files_mutex_);
+  std::vector<std::shared_ptr<OpenFile>> open;
+  for (const auto& [id, weak] : open_files_) {
+    std::shared_ptr<OpenFile> file = weak.lock();
+    if (file == nullptr) continue;
+    ++file->handles;
+    metrics_.Change(Value::kOpenFiles, 1);
+    open.push_back(std::move(file));
+  }
+  return open;
 }
 
 // Called under the catalog's lock: the record is the newest, and what it points to can't be freed before the
@@ -50,7 +65,10 @@ std::shared_ptr<OpenFile> VolumeCore::OpenById(const CatalogView& view, FileId i
       file->framed = logs_.Find(id);
       if (file->framed == nullptr) return nullptr;
     } else {
-      file->plain = std::make_unique<PlainFile>(PlainEnv(), record->extents, record->size, record->lifetime);
+      // Its last writer was told that these could not be written.
+      if (staging_ != nullptr) staging_->Forget(id.value);
+      file->plain =
+          std::make_unique<PlainFile>(PlainEnv(id), record->extents, record->size, record->lifetime);
     }
     open_files_[id] = file;
   }
@@ -98,7 +116,7 @@ Result<std::shared_ptr<OpenFile>> VolumeCore::CreateFileAt(std::string_view path
   if (file->shape == FileShape::kFramed) {
     file->framed = std::make_shared<FramedFile>(FramedEnv(), id);
   } else {
-    file->plain = std::make_unique<PlainFile>(PlainEnv(), std::vector<Extent>(), 0, lifetime);
+    file->plain = std::make_unique<PlainFile>(PlainEnv(id), std::vector<Extent>(), 0, lifetime);
   }
   {
     MutexLock lock(files_mutex_);
@@ -177,10 +195,12 @@ void VolumeCore::Release(OpenFile& file) {
     if (--file.handles != 0) return;
     open_files_.erase(file.id);
   }
+  if (file.plain && file.unlinked) file.plain->ForgetFlushedBytes();
   if (!file.committed) catalog_->DropPending(file.id);
 }
 
 void VolumeCore::MarkUnlinked(FileId id) {
+  if (staging_ != nullptr) staging_->Forget(id.value);
   if (const std::shared_ptr<OpenFile> open = FindOpen(id)) open->unlinked = true;
 }
 
@@ -244,6 +264,21 @@ Status VolumeCore::SyncPlain(OpenFile& file) {
   if (drained.changed) file.plain->MarkCommitted(drained);
   file.committed = true;
   return {};
+}
+
+// The first flush of a file that is in memory only is a whole sync, because RocksDB flushes small files once, directly before
+// it syncs them: that sync then finds nothing left to do. Of a table that is being written only the name is committed.
+Status VolumeCore::FlushPlain(OpenFile& file) {
+  if (file.unlinked) return {};
+  if (file.plain->on_device()) ZENFS_RETURN_IF_ERROR(EnsureCommitted(file));
+  if (file.committed) {
+    ZENFS_ASSIGN_OR_RETURN(const bool flushed, file.plain->TryFlush());
+    if (flushed) return {};
+  }
+  Meter meter(metrics_, Operation::kNonWalSync);
+  Status synced = meter.Done(SyncPlain(file));
+  CountWritten();
+  return synced;
 }
 
 Status VolumeCore::TruncateFramed(OpenFile& file, std::uint64_t size) {

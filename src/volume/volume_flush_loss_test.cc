@@ -38,5 +38,25 @@ TEST_F(VolumeFlushTest, ADeviceThatLostItsCacheMountsWithWhatWasSyncedAndANotice
   EXPECT_TRUE(Buffers().empty());
 }
 
+// The extents of a table were flushed and not committed; the host's memory says where they are, but they are gone.
+TEST_F(VolumeFlushTest, ADeviceThatLostFlushedExtentsMountsWithWhatWasSyncedAndANotice) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    Open("1.sst");
+    ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(6000)))));
+    ASSERT_TRUE(IsOk(file_->Sync()));
+    ASSERT_TRUE(IsOk(AppendAndFlush(Text(1'200'000, 1))));
+    ASSERT_TRUE(IsOk(AppendAndFlush("the end")));
+    End();
+    Use(device_->Image(seed == 0 ? LossPolicy::LoseAll() : LossPolicy::Random(seed)));
+    ASSERT_TRUE(Mount()) << "seed " << seed;
+    const std::string whole = Text(6000) + Text(1'200'000, 1) + "the end";
+    const std::string found = Get("1.sst");
+    ASSERT_TRUE(found.size() >= 6000 && whole.starts_with(found)) << "seed " << seed << ": " << found.size();
+    EXPECT_EQ(volume_->notices().empty(), found.size() == whole.size()) << "seed " << seed;
+    ExpectSound();
+    ASSERT_TRUE(IsOk(volume_->Unlink("1.sst")));
+  }
+}
+
 }  // namespace
 }  // namespace zenfs

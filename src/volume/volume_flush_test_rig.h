@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/shared_memory.h"
 #include "testing/crash_device.h"
+#include "volume/check_volume.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {
@@ -79,6 +80,18 @@ class VolumeFlushTest : public testing::Test {
     std::string content((*file)->size(), '\0');
     EXPECT_TRUE(IsOk((*file)->Read(0, std::as_writable_bytes(std::span(content)))));
     return content;
+  }
+  // Letters that differ from block to block.
+  static std::string Text(std::size_t bytes, unsigned seed = 0) {
+    std::string text(bytes, ' ');
+    for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + (i / 100 + i % 7 + seed) % 26);
+    return text;
+  }
+  void ExpectSound() {
+    const auto report = CheckVolume(*device_, {.read_data = true, .progress = {}});
+    ASSERT_TRUE(IsOk(report));
+    for (const Finding& finding : report->findings)
+      EXPECT_NE(finding.severity, Severity::kError) << finding.text;
   }
   std::vector<std::string> Buffers() const { return ListSharedMemory(directory_, "zenfs-"); }
   std::uint64_t Commands() const { return device_->commands(); }

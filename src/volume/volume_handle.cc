@@ -110,7 +110,7 @@ Status VolumeHandle::Truncate(std::uint64_t size) {
 
 Status VolumeHandle::Flush() {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
-  if (file_->plain) return {};
+  if (file_->plain) return core_->FlushPlain(*file_);
   Meter meter(core_->metrics(), Operation::kWalFlush);
   ZENFS_RETURN_IF_ERROR(meter.Done(core_->EnsureCommitted(*file_)));
   return meter.Done(file_->framed->Flush());

@@ -58,13 +58,16 @@ VolumeCore::VolumeCore(std::unique_ptr<ZonedDevice> device, Superblock superbloc
 Status VolumeCore::Recover() {
   ZENFS_ASSIGN_OR_RETURN(metalog_, Metalog::Open(*device_, superblock_));
   metalog_->SetMetrics(&metrics_);
-  const State& state = metalog_->recovered();
+  const State& replayed_state = metalog_->recovered();
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                          device_->Report(ZoneId(0), geometry_.zone_count));
-  ZENFS_RETURN_IF_ERROR(CheckPlaces(state, {geometry_, report, superblock_.metadata_zones}, device_name_));
+  const KnownZones known{geometry_, report, superblock_.metadata_zones};
+  ZENFS_RETURN_IF_ERROR(CheckPlaces(replayed_state, known, device_name_));
+  epoch_ = replayed_state.epoch();
+  ZENFS_RETURN_IF_ERROR(OpenLeft(replayed_state));
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<State> extended, CommitLeftExtents(replayed_state, known));
+  const State& state = extended ? *extended : replayed_state;
   catalog_ = std::make_unique<Catalog>(state);
-  epoch_ = state.epoch();
-  ZENFS_RETURN_IF_ERROR(OpenLeft(state));
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry_));
   const ZoneManager::Options space = SpaceOptions(geometry_, superblock_.metadata_zones, plan);
   ZENFS_ASSIGN_OR_RETURN(zones_, ZoneManager::Create(*device_, plan, report, space));
@@ -112,6 +115,10 @@ Status VolumeCore::Recover() {
 
 Result<std::unordered_map<FileId, ReplayedLog>> VolumeCore::ReplayLogs(const State& state,
                                                                        std::span<const ZoneInfo> report) {
+  const std::set<FileId> tails = PlainFilesToBringBack(state);
+  const auto is_log = [&](const FileRecord& record) {
+    return record.shape == FileShape::kFramed || tails.contains(record.id);
+  };
   EpochWitness witness;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames;
   for (const auto& [id, zone] : state.log_zones()) {
@@ -121,7 +128,7 @@ Result<std::unordered_map<FileId, ReplayedLog>> VolumeCore::ReplayLogs(const Sta
     ScanLogZone(*device_, superblock_.seed, zone, report[id.value], [&](const ScannedFrame& frame) {
       witness.See(frame);
       const auto record = state.FindFile(FileId(frame.owner));
-      if (record != nullptr && record->shape == FileShape::kFramed) frames[record->id].push_back(frame);
+      if (record != nullptr && is_log(*record)) frames[record->id].push_back(frame);
     });
   }
   if (witness.SawBehind(state.epoch())) {
@@ -133,7 +140,7 @@ Result<std::unordered_map<FileId, ReplayedLog>> VolumeCore::ReplayLogs(const Sta
   }
   std::unordered_map<FileId, ReplayedLog> replayed;
   for (const auto& [id, record] : state.files()) {
-    if (record->shape != FileShape::kFramed) continue;
+    if (!is_log(*record)) continue;
     ReplayedLog log = ReplayLog(*record, state.epoch(), std::move(frames[id]));
     for (const LogDamage& lost : log.damage) {
       notices_.push_back(DamageText(lost, FileNames(state).Describe(id)));
@@ -171,7 +178,9 @@ Status VolumeCore::SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, c
   staging_named_ = Named::kYes;
   // From the records as they are now: sealed.
   for (auto& [id, log] : replayed) {
-    logs_.Add(std::make_shared<FramedFile>(FramedEnv(), *catalog_->FindFile(id), std::move(log)));
+    const auto record = catalog_->FindFile(id);
+    if (record->shape == FileShape::kPlain) continue;  // nothing was brought back
+    logs_.Add(std::make_shared<FramedFile>(FramedEnv(), *record, std::move(log)));
   }
   return {};
 }

@@ -1,15 +1,18 @@
 // Append buffers in shared memory, over the life of a mount: what a dead process left is brought to the device before
 // the logs are sealed; the next epoch gets buffers of its own; at the end they are emptied and forgotten.
 //
-//   old buffers open -> new buffers made -> a commit, so that zones may be reset
+//   old buffers open -> the extents that they name committed -> new buffers made -> a commit, so that zones may be reset
 //     -> the old bytes written as frames of the old epoch -> one commit: flush, seals, new epoch, place of the new buffers -> old buffers removed
 //
 // Killed before the second commit, the next mount finds the old buffers again and brings back what is still missing;
 // killed behind it, it finds the new ones.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "staging/staging_place.h"
 #include "volume/file_names.h"
+#include "volume/places.h"
 #include "volume/volume_core.h"
 
 namespace zenfs {
@@ -36,6 +39,48 @@ Status VolumeCore::OpenLeft(const State& state) {
   return {};
 }
 
+// A dead process had written them and told its buffers where. They are committed before anything else, so that all of the
+// mount finds them: in the state that is returned, if there are any.
+Result<std::optional<State>> VolumeCore::CommitLeftExtents(const State& state, const KnownZones& zones) {
+  std::vector<Edit> edits;
+  for (const LeftBytes& piece : left_.pieces) {
+    const auto record = piece.uncommitted ? state.FindFile(piece.owner) : nullptr;
+    if (record == nullptr || record->shape != FileShape::kPlain || piece.end() <= record->size) continue;
+    const auto is_there = [&](const Extent& extent) {
+      return StandsOnDevice(*device_, zones.report, extent);
+    };
+    // Else the device has lost some, and who brings back the bytes behind them says so.
+    if (std::ranges::all_of(piece.uncommitted->extents, is_there)) edits.emplace_back(*piece.uncommitted);
+  }
+  if (edits.empty()) return std::nullopt;
+  State extended = state;
+  Status sound = extended.Apply(edits);
+  if (sound) sound = CheckPlaces(extended, zones, device_name_);
+  if (const auto flaws = sound ? extended.Flaws() : std::vector<StateFlaw>(); !flaws.empty()) {
+    sound = Fail(Code::kCorruption, flaws.front().text);
+  }
+  if (!sound) {
+    return Fail(
+        sound.error().With(fmt::format("{}: extents that were flushed and not synced, from {} (mount with "
+                                       "discard_unsynced to give them up)",
+                                       device_name_, left_.memory.path())));
+  }
+  ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.flush_data_first = true, .failed_flushes = 0}));
+  return extended;
+}
+
+// Their bytes are written as frames, as those of logs are: the log has room when data has none, and one commit makes
+// them part of the file, which is framed from then on. A mount that was killed before it may have written some already.
+std::set<FileId> VolumeCore::PlainFilesToBringBack(const State& state) const {
+  std::set<FileId> files;
+  for (const LeftBytes& piece : left_.pieces) {
+    const auto record = state.FindFile(piece.owner);
+    if (record == nullptr || record->shape != FileShape::kPlain) continue;
+    if (piece.end() > record->size) files.insert(piece.owner);
+  }
+  return files;
+}
+
 Status VolumeCore::BringBack(const State& state, std::unordered_map<FileId, ReplayedLog>& replayed) {
   if (left_.pieces.empty()) return {};
   // If no log zone has room, dead ones must make some: mounts that die young never come to release any. Resets may
@@ -48,7 +93,8 @@ Status VolumeCore::BringBack(const State& state, std::unordered_map<FileId, Repl
   log_->MayRelease();
   for (const LeftBytes& piece : left_.pieces) {
     const auto log = replayed.find(piece.owner);
-    if (log == replayed.end()) continue;  // deleted, or never made durable, so never flushed
+    if (log == replayed.end())
+      continue;  // deleted, or never made durable, so never flushed; or committed since
     const Status brought = BringBackOne(state, piece, log->second);
     if (!brought) {
       return Fail(brought.error().With(
@@ -62,9 +108,8 @@ Status VolumeCore::BringBack(const State& state, std::unordered_map<FileId, Repl
 
 Status VolumeCore::BringBackOne(const State& state, const LeftBytes& piece, ReplayedLog& log) {
   const std::uint64_t have = log.index.end();
-  const std::uint64_t end = piece.file_offset + piece.bytes.size();
-  if (end <= have) return {};      // reached the device before the process died
-  if (piece.file_offset > have) {  // the device had them in its cache, and lost power
+  if (piece.end() <= have) return {};  // reached the device before the process died
+  if (piece.file_offset > have) {      // the device had them in its cache, and lost power
     notices_.push_back(
         fmt::format("{}: bytes {} to {} were flushed and not synced, and the device has lost them; with "
                     "them go {} bytes that came behind",
@@ -146,8 +191,20 @@ void VolumeCore::ForgetLeft() {
   SweepLeftBehind(directory, device_->identity(), staging_->path());
 }
 
-Status VolumeCore::WriteOutLogs() {
+Status VolumeCore::WriteOutFlushed() {
   Status first;  // all are tried: a file that can still be written must not wait for one that can't
+  for (const std::shared_ptr<OpenFile>& file : AllOpen()) {
+    const bool waits = file->plain && file->plain->HasFlushedBytes();
+    const Status written = waits ? SyncPlain(*file) : Status();
+    if (first && !written) first = written;
+    Release(*file);
+  }
+  if (first && staging_ != nullptr && staging_->HasGivenUp()) {
+    first = Fail(Code::kIo,
+                 fmt::format("{}: bytes that were flushed could not be written when their files were closed; "
+                             "they stay in {} for the next mount",
+                             device_name_, staging_->path()));
+  }
   for (const std::shared_ptr<FramedFile>& file : logs_.All()) {
     const Status written = file->WriteOut();
     if (first && !written) first = written;
@@ -156,7 +213,7 @@ Status VolumeCore::WriteOutLogs() {
 }
 
 Status VolumeCore::EndStaging() {
-  ZENFS_RETURN_IF_ERROR(WriteOutLogs());
+  ZENFS_RETURN_IF_ERROR(WriteOutFlushed());
   ZENFS_RETURN_IF_ERROR(Commit({SetBufferPlace{""}}));
   return staging_->Remove();
 }

@@ -22,21 +22,15 @@ Status VolumeCore::Unmount() {
   Status first;
   if (drain_ != nullptr) drain_->Stop();
   const bool staging_to_end = staging_ != nullptr && staging_->Retire();
-  std::vector<std::shared_ptr<OpenFile>> open;
-  {
-    MutexLock lock(files_mutex_);
-    for (const auto& [id, weak] : open_files_) {
-      if (std::shared_ptr<OpenFile> file = weak.lock()) open.push_back(std::move(file));
-    }
-  }
-  for (const std::shared_ptr<OpenFile>& file : open) {
+  for (const std::shared_ptr<OpenFile>& file : AllOpen()) {
     const Status status = WriteBack(*file);
     if (first && !status) first = status;
+    Release(*file);
   }
   // After a mount that failed, what the metadata log names may still be the last one's: it stays named.
   const bool mounted = staging_named_ == Named::kYes;
   if (staging_to_end && staging_named_ == Named::kNo) IgnoreError(staging_->Remove());
-  const Status written = mounted && staging_to_end ? WriteOutLogs() : Status();
+  const Status written = mounted && staging_to_end ? WriteOutFlushed() : Status();
   if (first && !written) first = written;
   if (mover_ != nullptr) mover_->Stop();
   if (log_ != nullptr) log_->Stop();

@@ -22,10 +22,9 @@ std::string DescribeWaitingBytes(const State& state, const Uuid& volume, const s
   std::uint64_t bytes = 0;
   std::set<FileId> files;
   for (const LeftBytes& piece : left.pieces) {
-    const std::uint64_t end = piece.file_offset + piece.bytes.size();
     const std::optional<std::uint64_t> have = size_of(piece.owner);
-    if (!have || end <= *have) continue;
-    bytes += end - std::max(*have, piece.file_offset);
+    if (!have || piece.end() <= *have) continue;
+    bytes += piece.end() - (piece.uncommitted ? *have : std::max(*have, piece.file_offset));
     files.insert(piece.owner);
   }
   if (bytes == 0) return "";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 namespace zenfs {
@@ -30,12 +31,14 @@ bool Allows(const Variant& variant, const std::string& found, CrashKind kind) {
   return found.size() >= least && variant.content.starts_with(found);
 }
 
-std::string WhyNotFile(const ModelFile& file, const std::string& found, CrashKind kind) {
+std::string WhyNotFile(const ModelFile& file, const FoundEntry& entry, CrashKind kind) {
+  const std::string& found = entry.content;
   std::string why;
   for (const Variant& variant : file.variants) {
-    if (Allows(variant, found, kind)) return {};
-    why += fmt::format("[{}, {} synced, {} flushed]", DescribeMismatch(variant.content, found),
-                       variant.synced, variant.flushed);
+    const bool right_shape = entry.shape == file.shape || variant.in_buffers;
+    if (right_shape && Allows(variant, found, kind)) return {};
+    why += fmt::format("[{}, {} synced, {} flushed{}]", DescribeMismatch(variant.content, found),
+                       variant.synced, variant.flushed, right_shape ? "" : ", has the wrong shape");
   }
   return why;
 }
@@ -49,12 +52,10 @@ std::string WhyNotTree(const Tree& tree, const FoundTree& found, CrashKind kind)
     const FoundEntry& entry = it->second;
     if (entry.is_directory != (file == nullptr)) return path + " is of the wrong kind";
     if (file == nullptr) continue;
-    if (entry.shape != file->shape) return path + " has the wrong shape";
     const auto [known, is_new] = ids.emplace(file.get(), entry.id);
     if (is_new && !seen.insert(entry.id).second) return path + " is linked to a file it should not be";
     if (known->second != entry.id) return path + " is no link to its file any more";
-    if (const std::string why = WhyNotFile(*file, entry.content, kind); !why.empty())
-      return path + ": " + why;
+    if (const std::string why = WhyNotFile(*file, entry, kind); !why.empty()) return path + ": " + why;
   }
   for (const auto& [path, entry] : found) {
     if (!tree.contains(path)) return path + " should not be there";
@@ -121,17 +122,39 @@ void Model::Overwrite(ModelFile& file, std::size_t offset, const std::string& by
 }
 
 void Model::BeginFlush(ModelFile& file) {
-  if (file.shape != FileShape::kFramed) return;
+  if (file.shape == FileShape::kPlain) return BeginFlushPlain(file);
   Change change{durable_, pending_};
   Variant then = file.variants.front();
   then.flushed = file.live.size();
   for (const auto& [path, each] : pending_) {
     if (each.get() != &file) continue;
-    then_[each] = then;
+    then_[each] = {then};
     Promote(change.durable, change.pending, ModelFileRef(each));
     return Begin(std::move(change));
   }
-  then_[ModelFileRef(&file, [](ModelFile*) {})] = then;
+  then_[ModelFileRef(&file, [](ModelFile*) {})] = {then};
+}
+
+// It may be a sync, or leave the bytes in shared memory: then a loss of power takes them, and leaves what there was before;
+// or, while a mount brings them back, some of them.
+void Model::BeginFlushPlain(ModelFile& file) {
+  Change change{durable_, pending_};
+  std::vector<Variant> then = file.variants;
+  Variant flushed = Variant::Exactly(file.live);
+  flushed.in_buffers = true;
+  for (Variant& before : then) {
+    before.flushed = std::string::npos;
+    flushed.synced = std::min(flushed.synced, before.synced);
+  }
+  then.push_back(flushed);
+  file.variants.push_back(then.back());
+  for (const auto& [path, each] : pending_) {
+    if (each.get() != &file) continue;
+    then_[each] = std::move(then);
+    Promote(change.durable, change.pending, ModelFileRef(each));
+    return Begin(std::move(change));
+  }
+  then_[ModelFileRef(&file, [](ModelFile*) {})] = std::move(then);
 }
 
 void Model::BeginSync(ModelFile& file) {
@@ -144,16 +167,23 @@ void Model::BeginSync(ModelFile& file) {
   Change change{durable_, pending_};
   for (const auto& [path, each] : pending_) {
     if (each.get() != &file) continue;
-    then_[each] = then;
+    then_[each] = {then};
     Promote(change.durable, change.pending, ModelFileRef(each));
     return Begin(std::move(change));
   }
-  then_[ModelFileRef(&file, [](ModelFile*) {})] = then;
+  then_[ModelFileRef(&file, [](ModelFile*) {})] = {then};
 }
 
 void Model::BeginTruncate(ModelFile& file, std::size_t size) {
   file.live.resize(size);
-  if (file.shape != FileShape::kFramed) return;
+  if (file.shape == FileShape::kPlain) {
+    for (Variant& variant : file.variants) {  // what is in shared memory is cut at once
+      if (variant.in_buffers && variant.flushed != std::string::npos) {
+        variant.flushed = std::min(variant.flushed, size);
+      }
+    }
+    return;
+  }
   BeginSync(file);
   file.variants.push_back(Variant::Exactly(file.live));
 }
@@ -232,11 +262,11 @@ void Model::BeginUnmount(const std::vector<ModelFileRef>& open) {
     if (file->shape == FileShape::kPlain) {
       if (IsPending(*file)) file->variants.clear();
       file->variants.push_back(Variant::Exactly(file->live));
-      then_[file] = Variant::Exactly(file->live);
+      then_[file] = {Variant::Exactly(file->live)};
     } else {
       Variant then = file->variants.front();
       then.flushed = file->live.size();
-      then_[file] = then;
+      then_[file] = {then};
     }
   }
   Change change{durable_, pending_};
@@ -255,7 +285,7 @@ void Model::Done() {
     durable_ = std::move(after_->durable);
     pending_ = std::move(after_->pending);
   }
-  for (const auto& [file, variant] : then_) file->variants = {variant};
+  for (auto& [file, variants] : then_) file->variants = std::move(variants);
   alternatives_.clear();
   after_.reset();
   then_.clear();

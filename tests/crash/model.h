@@ -26,8 +26,12 @@ struct Variant {
   std::string content;
   std::size_t synced = 0;   // least after the loss of power
   std::size_t flushed = 0;  // least after the death of the process
+  // Of a plain file: may have been in shared memory only. A mount that brings it back makes the file framed.
+  bool in_buffers = false;
 
-  static Variant Exactly(const std::string& content) { return {content, content.size(), content.size()}; }
+  static Variant Exactly(const std::string& content) {
+    return {.content = content, .synced = content.size(), .flushed = content.size()};
+  }
 };
 
 struct ModelFile {
@@ -78,6 +82,7 @@ class Model final : public Expectation {
     Tree pending;
   };
 
+  void BeginFlushPlain(ModelFile& file);
   bool IsPending(const ModelFile& file) const;
   void Promote(Tree& durable, Tree& pending, const ModelFileRef& file) const;
   void Begin(Change change);
@@ -85,9 +90,9 @@ class Model final : public Expectation {
   std::string root_;
   Tree durable_;
   Tree pending_;
-  std::vector<Tree> alternatives_;        // to durable_, while a call is under way
-  std::optional<Change> after_;           // that call's outcome
-  std::map<ModelFileRef, Variant> then_;  // the content that becomes certain with it
+  std::vector<Tree> alternatives_;                     // to durable_, while a call is under way
+  std::optional<Change> after_;                        // that call's outcome
+  std::map<ModelFileRef, std::vector<Variant>> then_;  // what the files' variants are then
 };
 
 }  // namespace zenfs

@@ -1,0 +1,112 @@
+// A death, of the process or of the power, after every single device command of a mount that brings back what was flushed
+// of files that are no logs, and of an unmount.
+#include "volume/volume_flush_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+class VolumeFlushPlainKillTest : public VolumeFlushTest {
+ protected:
+  void DieAtEachCommandOf(Status (Volume::*end)());
+};
+
+// The process dies once more while the next one brings the bytes back, after every device command of that mount.
+TEST_F(VolumeFlushPlainKillTest, AKillAtAnyCommandOfTheMountThatBringsBackLosesNothing) {
+  std::string expected[2];
+  for (std::uint64_t cut = 0;; ++cut) {
+    ASSERT_LT(cut, 100u);
+    for (int i = 0; i < 2; ++i) {
+      if (volume_->Stat(std::to_string(i) + ".blob")) {
+        ASSERT_TRUE(IsOk(volume_->Unlink(std::to_string(i) + ".blob")));
+      }
+      Open(std::to_string(i) + ".blob");
+      ASSERT_TRUE(IsOk(AppendAndFlush("committed, ")));
+      const std::string text = Text(i == 0 ? 200'000 : 300, static_cast<unsigned>(cut));
+      ASSERT_TRUE(IsOk(AppendAndFlush(text)));
+      expected[i] = "committed, " + text;
+    }
+    Die();
+    device_->StopAfter(cut);
+    const bool whole = Mount().operator bool() && !device_->stopped();
+    Die();
+    ExpectSound();
+    ASSERT_TRUE(Mount()) << "cut " << cut;
+    for (int i = 0; i < 2; ++i)
+      ASSERT_TRUE(Get(std::to_string(i) + ".blob") == expected[i]) << i << ", cut " << cut;
+    ASSERT_TRUE(volume_->notices().empty()) << "cut " << cut << ": " << volume_->notices().front();
+    if (whole) break;
+  }
+}
+
+// Power is lost, tmpfs and all, at every device command of such a mount: what was synced is there, what was
+// only flushed is a prefix.
+TEST_F(VolumeFlushPlainKillTest, APowerLossAtAnyCommandOfThatMountKeepsWhatWasSynced) {
+  const std::string synced = Text(6000);
+  const std::string flushed = Text(200'000, 3);
+  for (std::uint64_t cut = 0;; ++cut) {
+    ASSERT_LT(cut, 100u);
+    if (volume_->Stat("1.blob")) {
+      ASSERT_TRUE(IsOk(volume_->Unlink("1.blob")));
+    }
+    Open("1.blob");
+    ASSERT_TRUE(IsOk(file_->Append(AsBytes(synced))));
+    ASSERT_TRUE(IsOk(file_->Sync()));
+    ASSERT_TRUE(IsOk(AppendAndFlush(flushed)));
+    Die();
+    device_->StopAfter(cut);
+    const bool whole = Mount().operator bool() && !device_->stopped();
+    LosePower(LossPolicy::Random(cut));
+    ASSERT_TRUE(Mount()) << "cut " << cut;
+    const std::string found = Get("1.blob");
+    ASSERT_TRUE(found.starts_with(synced) && (synced + flushed).starts_with(found))
+        << "cut " << cut << ": " << found.size();
+    if (whole) {
+      ASSERT_TRUE(found == synced + flushed);
+      break;
+    }
+  }
+}
+
+// The process dies after every device command of what ends its mount.
+void VolumeFlushPlainKillTest::DieAtEachCommandOf(Status (Volume::*end)()) {
+  std::string expected[3];
+  for (std::uint64_t cut = 0;; ++cut) {
+    ASSERT_LT(cut, 100u);
+    std::vector<std::unique_ptr<FileHandle>> open;
+    for (int i = 0; i < 3; ++i) {
+      const std::string name = std::to_string(i) + ".blob";
+      if (volume_->Stat(name)) {
+        ASSERT_TRUE(IsOk(volume_->Unlink(name)));
+      }
+      Open(name);
+      expected[i].clear();
+      for (const std::string& text : {Text(10), Text(100 + cut), Text(i == 2 ? 200'000 : 10 + cut, 5)}) {
+        ASSERT_TRUE(IsOk(AppendAndFlush(text)));
+        expected[i] += text;
+      }
+      open.push_back(std::move(file_));
+    }
+    open.erase(open.begin());  // closed, so written; the others are still open
+    device_->StopAfter(Commands() + cut);
+    const bool whole = (volume_.get()->*end)().has_value() && !device_->stopped();
+    EXPECT_TRUE(!whole || Buffers().empty());
+    open.clear();
+    Die();
+    ASSERT_TRUE(Mount()) << "cut " << cut;
+    for (int i = 0; i < 3; ++i)
+      ASSERT_TRUE(Get(std::to_string(i) + ".blob") == expected[i]) << i << ", cut " << cut;
+    EXPECT_TRUE(volume_->notices().empty()) << "cut " << cut;
+    if (whole) break;
+  }
+}
+
+TEST_F(VolumeFlushPlainKillTest, AKillAtAnyCommandOfAnUnmountLosesNothing) {
+  DieAtEachCommandOf(&Volume::Unmount);
+}
+
+TEST_F(VolumeFlushPlainKillTest, AKillAtAnyCommandOfWhatIsDoneAtExitLosesNothing) {
+  DieAtEachCommandOf(&Volume::PrepareForExit);
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,321 @@
+// Flush of files that are no logs: their bytes and names survive the death of the process as those of logs do.
+#include <algorithm>
+#include <array>
+
+#include "testing/faulty_device.h"
+#include "volume/check_volume.h"
+#include "volume/volume_flush_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+class VolumeFlushPlainTest : public VolumeFlushTest {};
+
+// Whatever RocksDB and its tools may call a file.
+constexpr std::array kNames{"000012.sst",     "000013.blob", "trace",   "x.log.tmp",       "000014.dbtmp",
+                            "OPTIONS-000007", "IDENTITY",    "CURRENT", "000012.sst.trash"};
+
+TEST_F(VolumeFlushPlainTest, FlushedBytesAndTheNameSurviveTheProcess) {
+  for (const std::size_t size : {1ul, 16ul, 4096ul, 5000ul, 300'000ul, 1'500'000ul}) {
+    for (const std::string name : kNames) {
+      Open(name);
+      const std::string text = Text(size);
+      ASSERT_TRUE(IsOk(AppendAndFlush(text)));
+      Die();
+      ASSERT_TRUE(Mount());
+      ASSERT_TRUE(Get(name) == text) << name << ", " << size << " bytes";
+      ASSERT_TRUE(volume_->notices().empty());
+      ASSERT_TRUE(IsOk(volume_->Unlink(name)));
+    }
+  }
+}
+
+// Also where a buffer is full, and where whole buffers went to zones in between.
+TEST_F(VolumeFlushPlainTest, EachOfManyFlushesSurvivesTheProcess) {
+  std::string expected;
+  for (unsigned round = 0; round < 12; ++round) {
+    Open("1.blob");
+    for (unsigned i = 0; i < 20 + 13 * round; ++i) {
+      const std::string text = Text(i % 40 == 17 ? 300'000 : 3000 + i, i);
+      ASSERT_TRUE(IsOk(AppendAndFlush(text)));
+      expected += text;
+    }
+    ASSERT_TRUE(IsOk(file_->Append(AsBytes("not flushed"))));
+    Die();
+    ASSERT_TRUE(Mount()) << "round " << round;
+    const std::string found = Get("1.blob");  // once it is framed, what was not flushed may survive too
+    ASSERT_TRUE(found == expected || found == expected + "not flushed") << "round " << round;
+    ASSERT_TRUE(volume_->notices().empty());
+    expected = found;
+    if (round % 4 == 3) {
+      ASSERT_TRUE(IsOk(volume_->Unlink("1.blob")));
+      expected.clear();
+    }
+  }
+}
+
+TEST_F(VolumeFlushPlainTest, ManySmallFlushesWriteEachBlockOnce) {
+  Open("1.blob");
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(IsOk(AppendAndFlush(Text(3000))));
+  EXPECT_LE(volume_->write_counters().plain_data, 1000u * 3000 * 102 / 100);
+}
+
+TEST_F(VolumeFlushPlainTest, ASmallFlushSendsNothingToTheDevice) {
+  Open("1.blob");
+  ASSERT_TRUE(IsOk(AppendAndFlush("commits the file")));
+  device_->StopAfter(0);
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(IsOk(AppendAndFlush(Text(3000))));
+}
+
+// RocksDB flushes a table whenever its own buffer of a MiB is full.
+TEST_F(VolumeFlushPlainTest, FlushesOfATableThatIsBeingWrittenCommitItsNameAndNothingElse) {
+  std::string expected;
+  for (const std::string name : {"direct.sst", "unaligned.sst"}) {
+    Open(name);
+    const WriteCounters before = volume_->write_counters();
+    AlignedBuffer piece(1 << 20);
+    expected.clear();
+    for (unsigned i = 0; i < 4; ++i) {
+      const std::string text = Text((1 << 20) - (name == "direct.sst" ? 0 : 13), i);
+      piece.Clear();
+      piece.Append(AsBytes(text));
+      ASSERT_TRUE(IsOk(file_->Append(piece.View())));
+      ASSERT_TRUE(IsOk(file_->Flush()));
+      expected += text;
+    }
+    EXPECT_LE(volume_->write_counters().plain_data - before.plain_data, expected.size());
+    Die();
+    const auto committed = CheckVolume(*device_, {});
+    ASSERT_TRUE(IsOk(committed));
+    EXPECT_EQ(committed->files, 1u);
+    EXPECT_EQ(committed->extents, 0u);
+    ASSERT_TRUE(Mount());
+    EXPECT_TRUE(Get(name) == expected) << name;
+    EXPECT_TRUE(volume_->notices().empty());
+    LosePower(LossPolicy::LoseAll());
+    ASSERT_TRUE(Mount());
+    EXPECT_TRUE(Get(name) == expected) << name;
+    ExpectSound();
+    ASSERT_TRUE(IsOk(volume_->Unlink(name)));
+  }
+}
+
+// Small files are flushed once, directly before they are synced.
+TEST_F(VolumeFlushPlainTest, ASyncBehindTheFlushOfASmallFileFindsNothingToDo) {
+  for (const std::size_t size : {100ul, 200'000ul}) {
+    Open("1.sst");
+    const std::string text = Text(size);
+    ASSERT_TRUE(IsOk(AppendAndFlush(text)));
+    device_->StopAfter(0);
+    ASSERT_TRUE(IsOk(file_->Sync()));
+    ASSERT_TRUE(IsOk(file_->Flush()));
+    LosePower(LossPolicy::LoseAll());
+    ASSERT_TRUE(Mount());
+    EXPECT_TRUE(Get("1.sst") == text);
+    ASSERT_TRUE(IsOk(volume_->Unlink("1.sst")));
+  }
+}
+
+TEST_F(VolumeFlushPlainTest, ATruncationBehindAFlushStays) {
+  for (const std::size_t size : {0ul, 5ul, 6000ul, 6500ul, 6999ul, 100'000ul, 1'300'000ul, 1'400'000ul}) {
+    for (const int then : {0, 1, 2}) {
+      Open("1.sst");
+      const std::string text = Text(size < 7000 ? 7000 : 1'400'001);
+      ASSERT_TRUE(IsOk(file_->Append(AsBytes(text.substr(0, 6000)))));
+      ASSERT_TRUE(IsOk(file_->Sync()));
+      ASSERT_TRUE(IsOk(AppendAndFlush(text.substr(6000))));
+      ASSERT_TRUE(IsOk(file_->Truncate(size)));
+      std::string expected = text.substr(0, size);
+      if (then == 1) {
+        ASSERT_TRUE(IsOk(file_->Sync()));
+      }
+      if (then == 2) {
+        expected += "behind it";
+        ASSERT_TRUE(IsOk(AppendAndFlush("behind it")));
+      }
+      Die();
+      ASSERT_TRUE(Mount());
+      const std::string found = Get("1.sst");
+      // Without a flush or sync behind it the synced part may be there again.
+      EXPECT_TRUE(found == expected || (then == 0 && size < 6000 && found == text.substr(0, 6000)))
+          << size << ", " << then << ": " << found.size();
+      ASSERT_TRUE(IsOk(volume_->Unlink("1.sst")));
+    }
+  }
+}
+
+// As RocksDB's direct writer does with its last page.
+TEST_F(VolumeFlushPlainTest, ABlockThatIsWrittenAgainBehindAFlushSurvivesWithTheNextOne) {
+  Open("1.sst");
+  ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(8192)))));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  ASSERT_TRUE(IsOk(AppendAndFlush(Text(100, 1))));
+  ASSERT_TRUE(IsOk(file_->PositionedAppend(AsBytes(Text(4096, 2)), 8192)));
+  ASSERT_TRUE(IsOk(file_->Flush()));
+  Die();
+  ASSERT_TRUE(Mount());
+  EXPECT_TRUE(Get("1.sst") == Text(8192) + Text(4096, 2));
+}
+
+TEST_F(VolumeFlushPlainTest, ADeletedOrReplacedFileIsNotBroughtBack) {
+  for (const bool rename : {false, true}) {
+    for (const bool closed : {false, true}) {
+      Open("1.blob");
+      ASSERT_TRUE(IsOk(AppendAndFlush("commits it")));
+      ASSERT_TRUE(IsOk(AppendAndFlush(Text(5000))));
+      std::unique_ptr<FileHandle> old = std::move(file_);
+      Open("2.blob");
+      ASSERT_TRUE(IsOk(AppendAndFlush("other")));
+      ASSERT_TRUE(IsOk(rename ? volume_->Rename("2.blob", "1.blob") : volume_->Unlink("1.blob")));
+      if (closed) old.reset();
+      device_->StopAfter(0);
+      old.reset();
+      Die();
+      ASSERT_TRUE(Mount());
+      EXPECT_EQ(Get(rename ? "1.blob" : "2.blob"), "other");
+      EXPECT_EQ(volume_->List("")->size(), 1u);
+      EXPECT_TRUE(volume_->notices().empty());
+      ASSERT_TRUE(IsOk(volume_->Unlink(rename ? "1.blob" : "2.blob")));
+    }
+  }
+}
+
+TEST_F(VolumeFlushPlainTest, ARenamedFileKeepsItsFlushedBytes) {
+  Open("1.tmp");
+  ASSERT_TRUE(IsOk(AppendAndFlush("commits it, ")));
+  ASSERT_TRUE(IsOk(AppendAndFlush("flushed, ")));
+  ASSERT_TRUE(IsOk(volume_->Rename("1.tmp", "1")));
+  ASSERT_TRUE(IsOk(AppendAndFlush("renamed")));
+  Die();
+  ASSERT_TRUE(Mount());
+  EXPECT_EQ(Get("1"), "commits it, flushed, renamed");
+}
+
+// Its last close failed, and said so. Whoever opens it again goes on behind what is committed.
+TEST_F(VolumeFlushPlainTest, AFileThatIsOpenedAgainAfterAFailedCloseHasNoBytesOfBefore) {
+  auto faulty = std::make_unique<FaultyDevice>(Borrow(*device_));
+  FaultyDevice& faults = *faulty;
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  mounted_ = Volume::Mount(std::move(faulty), Options());
+  ASSERT_TRUE(IsOk(mounted_));
+  volume_ = *mounted_;
+  Open("1.blob");
+  ASSERT_TRUE(IsOk(AppendAndFlush("committed, ")));
+  ASSERT_TRUE(IsOk(AppendAndFlush(Text(5000))));
+  faults.Inject({.command = FaultyDevice::Command::kWrite, .times = 1000});
+  EXPECT_FALSE(file_->Close());
+  file_.reset();
+  faults.ClearFaults();
+  ASSERT_EQ(Get("1.blob"), "committed, ");
+  Open("1.blob");
+  ASSERT_TRUE(IsOk(AppendAndFlush("new")));
+  Die();
+  ASSERT_TRUE(Mount());
+  EXPECT_EQ(Get("1.blob"), "committed, new");
+}
+
+TEST_F(VolumeFlushPlainTest, WhatWasBroughtBackIsDurableAndTheFileCanBeUsedOn) {
+  Open("1.blob");
+  std::string expected = Text(9000);
+  ASSERT_TRUE(IsOk(AppendAndFlush(expected)));
+  for (unsigned i = 0; i < 10; ++i) {
+    ASSERT_TRUE(IsOk(AppendAndFlush(Text(3000, i))));
+    expected += Text(3000, i);
+  }
+  Die();
+  ASSERT_TRUE(Mount());
+  LosePower(LossPolicy::LoseAll());
+  ASSERT_TRUE(Mount());
+  ASSERT_TRUE(Get("1.blob") == expected);
+  Open("1.blob");
+  ASSERT_TRUE(IsOk(AppendAndFlush("more")));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  expected += "more";
+  ASSERT_TRUE(Get("1.blob") == expected);
+  ASSERT_TRUE(IsOk(file_->Truncate(20'000)));
+  ASSERT_TRUE(IsOk(file_->Close()));
+  file_.reset();
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  ExpectSound();
+  ASSERT_TRUE(Mount());
+  EXPECT_TRUE(Get("1.blob") == expected.substr(0, 20'000));
+}
+
+// Each flush that does not fit a shared buffer is a sync then.
+TEST_F(VolumeFlushPlainTest, WithoutSharedMemoryAFlushSurvivesToo) {
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  MountOptions options = Options();
+  options.flush_directory = "none";
+  mounted_ = Volume::Mount(Borrow(*device_), options);
+  ASSERT_TRUE(IsOk(mounted_));
+  volume_ = *mounted_;
+  std::string expected;
+  Open("1.blob");
+  for (unsigned i = 0; i < 10; ++i) {
+    ASSERT_TRUE(IsOk(AppendAndFlush(Text(3000, i))));
+    expected += Text(3000, i);
+  }
+  Die();
+  ASSERT_TRUE(Mount());
+  EXPECT_TRUE(Get("1.blob") == expected);
+}
+
+TEST_F(VolumeFlushPlainTest, MoreFilesThanBuffersKeepWhatTheyFlushed) {
+  std::vector<std::unique_ptr<FileHandle>> files;
+  std::vector<std::string> expected(45);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    Open(std::to_string(i) + (i % 3 == 0 ? ".log" : ".blob"));
+    files.push_back(std::move(file_));
+  }
+  for (unsigned round = 0; round < 4; ++round) {
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const std::string text = Text(500 + 37 * i, round);
+      ASSERT_TRUE(IsOk(files[i]->Append(AsBytes(text))));
+      ASSERT_TRUE(IsOk(files[i]->Flush()));
+      expected[i] += text;
+    }
+  }
+  device_->StopAfter(0);
+  files.clear();
+  Die();
+  ASSERT_TRUE(Mount());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_TRUE(Get(std::to_string(i) + (i % 3 == 0 ? ".log" : ".blob")) == expected[i]) << i;
+  }
+}
+
+// The room that the log keeps takes them, and no file grows.
+TEST_F(VolumeFlushPlainTest, ADeviceThatIsFullOfDataStillMounts) {
+  Open("1.blob");
+  ASSERT_TRUE(IsOk(AppendAndFlush("committed, ")));
+  std::unique_ptr<FileHandle> blob = std::move(file_);
+  Open("filler.sst");
+  const std::string block(64 << 10, 'f');
+  while (file_->Append(AsBytes(block)) && file_->Sync()) {
+  }
+  file_.reset();
+  const std::string text = Text(100'000);
+  ASSERT_TRUE(IsOk(blob->Append(AsBytes(text))));
+  ASSERT_TRUE(IsOk(blob->Flush()));
+  device_->StopAfter(0);
+  blob.reset();
+  Die();
+  ASSERT_TRUE(Mount());
+  EXPECT_TRUE(Get("1.blob") == "committed, " + text);
+}
+
+TEST_F(VolumeFlushPlainTest, CheckSaysHowManyBytesWait) {
+  Open("1.blob");
+  ASSERT_TRUE(IsOk(AppendAndFlush("committed")));
+  ASSERT_TRUE(IsOk(AppendAndFlush(Text(5000))));
+  Die();
+  const auto report = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  const auto waits = [](const Finding& finding) {
+    return finding.text.find("5000 bytes of 1 file that were flushed") != std::string::npos;
+  };
+  EXPECT_TRUE(std::ranges::any_of(report->findings, waits));
+}
+
+}  // namespace
+}  // namespace zenfs
