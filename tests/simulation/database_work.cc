@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t kTablesMax = 5;
 constexpr std::size_t kWalBytesMax = 12000;
+constexpr std::size_t kBlobBytesMax = 40000;
 constexpr std::size_t kArchivedMax = 6;  // logs
 
 }  // namespace
@@ -41,7 +42,7 @@ void DatabaseWork::Step() {
     return;
   }
   if (client_.SizeOf("wal") > kWalBytesMax) return FlushMemtable();
-  switch (client_.random().Below(28)) {
+  switch (client_.random().Below(31)) {
     case 0: return FlushMemtable();
     case 1: return Compact();
     case 2: return NewManifest();
@@ -51,6 +52,9 @@ void DatabaseWork::Step() {
     case 6:
     case 7:
     case 8: return Read();
+    case 9:
+    case 10:
+    case 11: return PutBlob();
     default: return Put();
   }
 }
@@ -59,6 +63,20 @@ void DatabaseWork::Put() {
   client_.Append("wal", 20 + client_.random().Below(client_.random().OneIn(8) ? 5000 : 300));
   client_.Flush("wal");  // as RocksDB does after every record
   if (client_.random().OneIn(3)) client_.Sync("wal");
+}
+
+// As the stacked BlobDB does: a file that is no log is flushed after every record.
+void DatabaseWork::PutBlob() {
+  if (blob_.empty()) {
+    blob_ = Name(next_number_++, ".blob");
+    client_.Create("blob", blob_);
+  }
+  client_.Append("blob", 30 + client_.random().Below(client_.random().OneIn(4) ? 9000 : 300));
+  client_.Flush("blob");
+  if (client_.failed() || client_.SizeOf("blob") < kBlobBytesMax) return;
+  client_.Close("blob");
+  old_.push_back(blob_);
+  blob_.clear();
 }
 
 // A table mostly; a log or the MANIFEST as who follows the database from beside it.
@@ -78,6 +96,7 @@ void DatabaseWork::WriteTable() {
   const std::uint64_t pieces = 1 + client_.random().Below(4);
   for (std::uint64_t i = 0; i < pieces; ++i) client_.Append("table", 500 + client_.random().Below(9000));
   if (client_.random().OneIn(2)) client_.RewriteTail("table", 100);  // as a direct writer does
+  client_.Flush("table");                                            // as RocksDB does before each sync
   client_.Sync("table");
   client_.Close("table");
   tables_.push_back(table);

@@ -20,6 +20,7 @@ class DatabaseWork {
   std::string Name(std::uint64_t number, const char* suffix) const;
   std::string ArchiveRoot() const { return root_ + "/archive"; }
   void Put();
+  void PutBlob();
   void Read();
   void GiveUp(const std::string& wal);
   void FlushMemtable();
@@ -34,6 +35,7 @@ class DatabaseWork {
   std::uint64_t next_number_ = 1;
   std::string wal_;
   std::string manifest_;
+  std::string blob_;
   std::deque<std::string> tables_;
   std::deque<std::string> old_;  // to be deleted
   const bool archives_;
