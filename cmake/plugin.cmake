@@ -63,9 +63,13 @@ function(zenfs_add_plugin_tests)
   # Killed by kill_test.cc while it writes.
   add_executable(zenfs_kill_writer ${PROJECT_SOURCE_DIR}/tests/rocksdb/kill_writer.cc)
   target_link_libraries(zenfs_kill_writer PRIVATE zenfs_rocksdb_plugin zenfs_flags)
+  # Kills itself; flush_kill_test.cc runs it.
+  add_executable(zenfs_flush_writer ${PROJECT_SOURCE_DIR}/tests/rocksdb/flush_writer.cc)
+  target_link_libraries(zenfs_flush_writer PRIVATE zenfs_rocksdb_plugin zenfs_flags)
   set(environment
     ZENFS=$<TARGET_FILE:zenfs_cli>
     ZENFS_KILL_WRITER=$<TARGET_FILE:zenfs_kill_writer>
+    ZENFS_FLUSH_WRITER=$<TARGET_FILE:zenfs_flush_writer>
     TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/rocksdb/thread_sanitizer.suppressions)
   # An hour for the 1,400 kills of ZENFS_FULL=1, which take twelve minutes on two processors that are shared.
   set_tests_properties(rocksdb PROPERTIES TIMEOUT 3600 ENVIRONMENT "${environment}")

@@ -54,6 +54,7 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/database_test.cc
   rocksdb/fault_test.cc
   rocksdb/file_contract_test.cc
+  rocksdb/flush_kill_test.cc
   rocksdb/kill_test.cc
   rocksdb/live_backup_test.cc
   rocksdb/mount_contract_test.cc
