@@ -7,6 +7,8 @@ set(ZENFS_SOURCES_base
   base/counted.cc
   base/crc32c.cc
   base/fmt_library.cc
+  base/descriptor_registry.cc
+  base/file_lock.cc
   base/fork_guard.cc
   base/mutex.cc
   base/random.cc
@@ -20,6 +22,7 @@ set(ZENFS_TESTS_base
   base/coding_test.cc
   base/counted_test.cc
   base/crc32c_test.cc
+  base/descriptor_registry_test.cc
   base/mutex_test.cc
   base/random_test.cc
   base/shared_memory_test.cc

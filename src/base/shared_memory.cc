@@ -15,7 +15,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/clock.h"
+#include "base/file_lock.h"
 
 namespace zenfs {
 namespace {
@@ -58,21 +58,12 @@ Status CheckPrivate(const struct stat& status, const std::string& path) {
   return {};
 }
 
-// Who only looks (MakerLives) has the lock for a moment; a maker has it for good.
-constexpr std::chrono::milliseconds kLookersTime{100};
-constexpr std::chrono::milliseconds kLockPause{5};
-
+// Others who only look (MakerLives) have the lock for a moment; its maker has it for good.
 Status LockWhole(const UniqueFd& fd, const std::string& path) {
-  const Deadline deadline = Deadline::After(kLookersTime);
-  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return FailErrno(errno, fmt::format("{}: can't be locked", path));
-    if (!deadline.Passed()) {
-      SleepUntil(SteadyNow() + kLockPause);
-      continue;
-    }
-    return Fail(Code::kBusy, fmt::format("{}: the process that made it is still running", path));
-  }
-  return {};
+  const int error = LockFile(fd.get());
+  if (error == 0) return {};
+  if (error != EWOULDBLOCK) return FailErrno(error, fmt::format("{}: can't be locked", path));
+  return Fail(Code::kBusy, fmt::format("{}: the process that made it is still running", path));
 }
 
 }  // namespace
@@ -81,7 +72,8 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
                                           std::uint64_t bytes) {
   ZENFS_ASSIGN_OR_RETURN(const UniqueFd at, OpenTmpfsDirectory(directory));
   const std::string path = directory + "/" + name;
-  UniqueFd fd(openat(at.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  UniqueFd fd = UniqueFd::Opened([&] { return openat(at.get(), name.c_str(), kFlags, 0600); });
   if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be created", path));
   SharedMemory made(std::move(fd), path);
   const Status ready = [&]() -> Status {
@@ -100,7 +92,8 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
 
 Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access) {
   const bool take_over = access == Access::kTakeOver;
-  UniqueFd fd(open(path.c_str(), (take_over ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  const int flags = (take_over ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  UniqueFd fd = UniqueFd::Opened([&] { return open(path.c_str(), flags); });
   if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be opened", path));
   struct stat status{};
   if (fstat(fd.get(), &status) != 0) return FailErrno(errno, fmt::format("{}: can't be looked at", path));

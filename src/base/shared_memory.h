@@ -34,8 +34,8 @@ class SharedMemory {
   [[nodiscard]] static Result<SharedMemory> Create(const std::string& directory, const std::string& name,
                                                    std::uint64_t bytes);
   // Errors: kNotFound, kPermission (also when it belongs to somebody else or others may write to it), kBusy when
-  // its maker lives (kTakeOver; looked at for a tenth of a second), kCorruption when it is no plain file with one name or its size is odd. The memory is
-  // empty (not valid) if its maker died before it had any.
+  // its maker lives (kTakeOver; asked again for 200 ms), kCorruption when it is no plain file with one name or its size
+  // is odd. The memory is empty (not valid) if its maker died before it had any.
   [[nodiscard]] static Result<SharedMemory> Open(const std::string& path, Access access);
 
   SharedMemory() = default;

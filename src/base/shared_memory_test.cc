@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/random.h"
+#include "testing/forked_child.h"
 
 namespace zenfs {
 namespace {
@@ -101,6 +102,15 @@ TEST_F(SharedMemoryTest, UnlinkLeavesAnotherFileOfThatNameAlone) {
   ASSERT_TRUE(other);
   ASSERT_TRUE(made->Unlink());
   EXPECT_EQ(access(Path("a").c_str(), F_OK), 0);
+}
+
+TEST_F(SharedMemoryTest, MakerIsGoneAlthoughAForkedChildOfItLives) {
+  auto made = SharedMemory::Create(own_, "a", kBytes);
+  ASSERT_TRUE(made);
+  const ForkedChild child;
+  *made = SharedMemory();
+  EXPECT_TRUE(SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver));
+  EXPECT_TRUE(child.alive());
 }
 
 TEST_F(SharedMemoryTest, AChildCanDestroyItsCopyWithoutHarm) {

@@ -15,6 +15,7 @@
 #include "rocksdb_plugin/registration.h"
 #include "rocksdb_plugin/zenfs_file_system.h"
 #include "test_volume.h"
+#include "testing/forked_child.h"
 
 namespace zenfs {
 namespace {
@@ -217,6 +218,47 @@ TEST(MountContract, ChildOfForkFailsCleanly) {
   EXPECT_EQ(ReadWhole(*fs, "/000001.log"), "parent");
   EXPECT_EQ(ReadWhole(*fs, "/file"), "content");
   EXPECT_EQ(ReadWhole(*fs, "/LOG").find("from the child"), std::string::npos);
+}
+
+TEST(MountContract, VolumeMountsAgainInThisProcessAlthoughAForkedChildLives) {
+  const TestVolume volume;
+  auto fs = volume.Open();
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/000001.log", "content"));
+  const ForkedChild child;
+  fs.reset();
+  fs = volume.Open();
+  ASSERT_NE(fs, nullptr);
+  EXPECT_EQ(ReadWhole(*fs, "/000001.log"), "content");
+  EXPECT_TRUE(child.alive());
+}
+
+// The killed process has a mounted volume, an open log with flushed bytes, and a child of fork() that outlives it.
+TEST(MountContract, VolumeOfAKilledProcessMountsAlthoughItsForkedChildLives) {
+  const TestVolume volume;
+  int survivor_pipe[2];
+  ASSERT_EQ(pipe(survivor_pipe), 0);
+  const pid_t writer = fork();
+  if (writer == 0) {
+    auto fs = volume.Open();
+    std::unique_ptr<rocksdb::FSWritableFile> log;
+    if (fs == nullptr || !fs->NewWritableFile("/000001.log", FileOptions(), &log, nullptr).ok()) _exit(1);
+    if (!log->Append("flushed", kIo, nullptr).ok() || !log->Flush(kIo, nullptr).ok()) _exit(1);
+    const pid_t survivor = fork();
+    while (survivor == 0) pause();
+    if (write(survivor_pipe[1], &survivor, sizeof(survivor)) != sizeof(survivor)) _exit(1);
+    while (true) pause();
+  }
+  pid_t survivor = 0;
+  close(survivor_pipe[1]);
+  ASSERT_EQ(read(survivor_pipe[0], &survivor, sizeof(survivor)), static_cast<ssize_t>(sizeof(survivor)));
+  kill(writer, SIGKILL);
+  ASSERT_EQ(waitpid(writer, nullptr, 0), writer);
+  auto fs = volume.Open();
+  EXPECT_EQ(kill(survivor, 0), 0);
+  kill(survivor, SIGKILL);
+  close(survivor_pipe[0]);
+  ASSERT_NE(fs, nullptr);
+  EXPECT_EQ(ReadWhole(*fs, "/000001.log"), "flushed");
 }
 
 }  // namespace

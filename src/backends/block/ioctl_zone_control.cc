@@ -65,7 +65,7 @@ class IoctlZoneControl final : public ZoneControl {
 }  // namespace
 
 std::unique_ptr<ZoneControl> OpenByIoctl(const std::string& path, int flags) {
-  UniqueFd fd(::open(path.c_str(), flags));
+  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), flags); });
   if (!fd.valid()) return nullptr;
   return std::make_unique<IoctlZoneControl>(std::move(fd));
 }

@@ -37,8 +37,12 @@ int ErrnoOf(int answer) {
 
 class LibzbdZoneControl final : public ZoneControl {
  public:
-  explicit LibzbdZoneControl(int fd) : fd_(fd) {}
-  ~LibzbdZoneControl() override { zbd_close(fd_); }
+  explicit LibzbdZoneControl(int fd) : fd_(fd) { DescriptorRegistry::Add(fd); }
+  ~LibzbdZoneControl() override {
+    const DescriptorRegistry::ForkBarrier barrier;
+    DescriptorRegistry::Remove(fd_);
+    zbd_close(fd_);
+  }
   LibzbdZoneControl(const LibzbdZoneControl&) = delete;
   LibzbdZoneControl& operator=(const LibzbdZoneControl&) = delete;
 
@@ -88,6 +92,7 @@ std::unique_ptr<ZoneControl> OpenByLibzbd(const std::string& path, int flags) {
   }
   // A library inside somebody's database does not write to its standard error.
   zbd_set_log_level(ZBD_LOG_NONE);
+  const DescriptorRegistry::ForkBarrier barrier;
   errno = 0;
   const int fd = zbd_open(path.c_str(), flags, nullptr);
   if (fd < 0) {

@@ -12,6 +12,7 @@
 #include "backends/block/zone_report.h"
 #include "backends/host/block_facts.h"
 #include "backends/host/scheduler.h"
+#include "base/file_lock.h"
 
 namespace zenfs {
 namespace {
@@ -70,8 +71,7 @@ Status OpenError(int error, const std::string& path, const BlockFacts& facts, Op
   return FailErrno(error, path);
 }
 
-std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags,
-                                         BlockOptions::ZoneCommands wish) {
+std::unique_ptr<ZoneControl> TryControl(const std::string& path, int flags, BlockOptions::ZoneCommands wish) {
   using enum BlockOptions::ZoneCommands;
   if (wish != kIoctl) {
     auto control = OpenByLibzbd(path, flags);
@@ -80,6 +80,17 @@ std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags,
     if (control != nullptr || wish == kLibzbd || !unknown) return control;
   }
   return OpenByIoctl(path, flags);  // the same commands, without the library
+}
+
+// Null with the errno set.
+std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags,
+                                         BlockOptions::ZoneCommands wish) {
+  std::unique_ptr<ZoneControl> control;
+  errno = RetryWhileBusy(EBUSY, [&] {
+    control = TryControl(path, flags, wish);
+    return control != nullptr ? 0 : errno;
+  });
+  return control;
 }
 
 Result<Geometry> CheckedGeometry(const std::string& path, const BlockFacts& facts,

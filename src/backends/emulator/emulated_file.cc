@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "backends/emulator/zone_word.h"
 #include "backends/host/lock_holder.h"
 #include "base/crc32c.h"
+#include "base/file_lock.h"
 
 namespace zenfs {
 namespace {
@@ -141,7 +141,7 @@ Result<UniqueFd> OpenFile(const std::string& path, OpenMode mode) {
   }
   ZENFS_RETURN_IF_ERROR(CheckRegular(st, path));
   const int access = mode == OpenMode::kExclusive ? O_RDWR : O_RDONLY;
-  UniqueFd fd(::open(path.c_str(), access | O_CLOEXEC | O_NONBLOCK));
+  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), access | O_CLOEXEC | O_NONBLOCK); });
   if (fd.valid()) return fd;
   const int error = errno;
   if (mode == OpenMode::kExclusive && (error == EACCES || error == EROFS || error == EPERM)) {
@@ -161,7 +161,8 @@ Result<HeaderBytes> ReadHeader(const UniqueFd& fd, const std::string& path) {
 
 // A file for the new device, locked and empty.
 Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), kFlags, 0644); });
   if (!fd.valid() && errno != EEXIST) return FailErrno(errno, fmt::format("create {}", path));
   if (fd.valid()) {
     ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
@@ -237,8 +238,9 @@ Status RenewDeviceUuid(const UniqueFd& fd, const EmulatedFileInfo& info, const s
 }
 
 Status LockEmulatedFile(const UniqueFd& fd, const std::string& path) {
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return {};
-  if (errno != EWOULDBLOCK) return FailErrno(errno, fmt::format("lock {}", path));
+  const int error = LockFile(fd.get());
+  if (error == 0) return {};
+  if (error != EWOULDBLOCK) return FailErrno(error, fmt::format("lock {}", path));
   return Fail(Code::kBusy,
               fmt::format("emulated device {} is in use by {}", path, DescribeLockHolder(fd.get())));
 }

@@ -109,10 +109,9 @@ std::uint64_t RunAndKill(const std::string& path, std::uint64_t seed, std::uint6
   int raw[2];
   EXPECT_EQ(::pipe2(raw, O_CLOEXEC), 0);
   const UniqueFd in(raw[0]);
-  UniqueFd out(raw[1]);
   const pid_t child = ::fork();
-  if (child == 0) Work(path, seed, out.get());
-  out = UniqueFd();
+  if (child == 0) Work(path, seed, raw[1]);
+  ::close(raw[1]);
   std::uint64_t finished = 0;
   char bytes[64];
   ssize_t n = 1;

@@ -16,6 +16,7 @@
 
 #include "backends/emulator/emulated_file_test_util.h"
 #include "testing/device_data.h"
+#include "testing/forked_child.h"
 #include "testing/temp_directory.h"
 
 namespace zenfs {
@@ -176,6 +177,18 @@ TEST_F(EmulatedFileTest, LockMessageNamesTheHolder) {
   EXPECT_NE(Open(), nullptr) << "a dead holder holds nothing";
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+// fork() without exec: the copies of the descriptor and of the mapping in the child must not count as a holder.
+TEST_F(EmulatedFileTest, DeviceOpensAgainAlthoughAForkedChildLives) {
+  Create();
+  auto device = Open();
+  ASSERT_NE(device, nullptr);
+  const ForkedChild child;
+  EXPECT_EQ(ErrorOfOpening().code(), Code::kBusy) << "the parent is still its holder";
+  device.reset();
+  EXPECT_NE(Open(), nullptr);
+  EXPECT_TRUE(child.alive());
 }
 
 TEST_F(EmulatedFileTest, ReaderSeesTheWriterLive) {

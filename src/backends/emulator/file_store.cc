@@ -39,6 +39,7 @@ FileStore::FileStore(std::string path, OpenedEmulatedFile file, bool hostsync)
     : path_(std::move(path)), file_(std::move(file)), hostsync_(hostsync) {}
 
 FileStore::~FileStore() {
+  if (fork_guard_.InChild()) return;  // nothing is mapped there, or something else
   if (table_ != nullptr) ::munmap(table_, file_.layout.table_bytes);
   if (durable_ != nullptr) ::munmap(durable_, file_.layout.table_bytes);
 }
@@ -64,6 +65,12 @@ Result<std::uint64_t*> FileStore::MapTable(std::uint64_t offset, int protection)
   void* table = ::mmap(nullptr, file_.layout.table_bytes, protection, MAP_SHARED, file_.fd.get(),
                        static_cast<off_t>(offset));
   if (table == MAP_FAILED) return FailErrno(errno, fmt::format("map the zone table of {}", path_));
+  // A child's copy would hold the open file, and with it the lock.
+  if (::madvise(table, file_.layout.table_bytes, MADV_DONTFORK) != 0) {
+    const int error = errno;
+    ::munmap(table, file_.layout.table_bytes);
+    return FailErrno(error, fmt::format("keep the zone table of {} from children", path_));
+  }
   return static_cast<std::uint64_t*>(table);
 }
 

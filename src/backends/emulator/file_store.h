@@ -15,6 +15,7 @@
 
 #include "backends/emulator/emulated_file.h"
 #include "backends/emulator/store.h"
+#include "base/fork_guard.h"
 
 namespace zenfs {
 
@@ -59,6 +60,7 @@ class FileStore final : public Store {
   const std::string path_;
   const OpenedEmulatedFile file_;
   const bool hostsync_;
+  const ForkGuard fork_guard_;
   std::uint64_t* table_ = nullptr;  // mapped, shared with readers in other processes; one word per zone
   // The same of blocks that are durable; nullptr without a volatile cache, and for readers, whom it does not concern.
   std::uint64_t* durable_ = nullptr;

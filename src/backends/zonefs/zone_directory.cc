@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -12,6 +11,7 @@
 
 #include "backends/host/failed_write.h"
 #include "backends/host/lock_holder.h"
+#include "base/file_lock.h"
 
 namespace zenfs {
 namespace {
@@ -63,7 +63,7 @@ ZoneAccess AccessOfMode(mode_t mode, mode_t granted) {
 }
 
 Result<std::unique_ptr<ZoneDirectory>> ZoneDirectory::Open(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (!fd.valid()) return FailErrno(errno, fmt::format("open {}", path));
   std::unique_ptr<ZoneDirectory> directory(new ZoneDirectory(path, std::move(fd)));
   ZENFS_ASSIGN_OR_RETURN(directory->count_, CountZones(path));
@@ -81,8 +81,9 @@ Result<std::unique_ptr<ZoneDirectory>> ZoneDirectory::Open(const std::string& pa
 }
 
 Status ZoneDirectory::Lock() const {
-  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return {};
-  if (errno != EWOULDBLOCK) return FailErrno(errno, fmt::format("lock {}", path_));
+  const int error = LockFile(fd_.get());
+  if (error == 0) return {};
+  if (error != EWOULDBLOCK) return FailErrno(error, fmt::format("lock {}", path_));
   return Fail(Code::kBusy, fmt::format("{} is in use by {}", path_, DescribeLockHolder(fd_.get())));
 }
 
@@ -119,7 +120,8 @@ Result<UniqueFd> ZoneDirectory::OpenToRead(ZoneId zone) const { return OpenZone(
 Result<UniqueFd> ZoneDirectory::OpenToWrite(ZoneId zone) const { return OpenZone(zone, O_WRONLY, "writing"); }
 
 Result<UniqueFd> ZoneDirectory::OpenZone(ZoneId zone, int access, const char* why) const {
-  UniqueFd fd(::openat(fd_.get(), Name(zone).c_str(), access | O_DIRECT | O_CLOEXEC | O_NOFOLLOW));
+  const int flags = access | O_DIRECT | O_CLOEXEC | O_NOFOLLOW;
+  UniqueFd fd = UniqueFd::Opened([&] { return ::openat(fd_.get(), Name(zone).c_str(), flags); });
   if (fd.valid()) return fd;
   return Fail(OpenError(errno, fmt::format("open {} for {}", Path(zone), why)));
 }

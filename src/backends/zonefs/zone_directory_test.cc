@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "testing/forked_child.h"
 #include "testing/temp_directory.h"
 #include "testing/unprivileged.h"
 
@@ -115,6 +116,15 @@ TEST_F(ZoneDirectoryTest, DeadZonesDoNotCountAsLackOfPermission) {
   Make("0", 0440);
   const auto zones = Open().value();
   EXPECT_TRUE(zones->CheckPermission(true));
+}
+
+TEST_F(ZoneDirectoryTest, LockEndsWithItsHolderAlthoughAForkedChildLives) {
+  auto zones = Open().value();
+  ASSERT_TRUE(zones->Lock());
+  const ForkedChild child;
+  zones.reset();
+  EXPECT_TRUE(Open().value()->Lock());
+  EXPECT_TRUE(child.alive());
 }
 
 }  // namespace
