@@ -28,10 +28,10 @@ KnownCrc CrcFrom(ZonedDevice& device, const Extent& extent, std::uint64_t from) 
 
 KnownCrc CrcOfFront(ZonedDevice& device, const Extent& extent, std::uint64_t length) {
   if (!extent.crc || length == extent.length) return extent.crc;
-  const std::uint64_t from = extent.file_offset + length;
-  const KnownCrc gone = CrcFrom(device, extent, from);
-  if (!gone) return std::nullopt;
-  return Crc32cFront(*extent.crc, *gone, extent.end() - from);
+  const std::uint64_t gone = extent.length - length;
+  if (gone > kReadForCutMax) return std::nullopt;
+  const KnownCrc gone_crc = CrcFrom(device, extent, extent.file_offset + length);
+  return gone_crc ? Crc32cFront(*extent.crc, *gone_crc, gone) : KnownCrc();
 }
 
 bool FitsChecksum(ZonedDevice& device, const Extent& extent) {

@@ -9,12 +9,16 @@
 
 namespace zenfs {
 
+// A cut that takes more than this from an extent reads nothing and leaves the rest without a checksum: a file that is
+// deleted piece by piece must not be read for it.
+inline constexpr std::uint64_t kReadForCutMax = 256 << 10;
+
 // Of the first `length` bytes of `extent`, 0 < length <= extent.length: from the extent's own, and from what the device
 // has behind them, which is read for it. So it fits the bytes that stay exactly if the extent's fitted all of them:
-// damage that a scrub would have found before the cut, it finds behind it. Not known if the extent has no checksum, or
-// if what goes can't be read.
+// damage that a scrub would have found before the cut, it finds behind it. Not known if the extent has no checksum, if more
+// than kReadForCutMax bytes go, or if they can't be read.
 //
-// Whoever can tell the checksum of what goes without reading, uses Crc32cFront.
+// Do not call this under a lock. Whoever can tell the checksum of what goes without reading, uses Crc32cFront.
 [[nodiscard]] KnownCrc CrcOfFront(ZonedDevice& device, const Extent& extent, std::uint64_t length);
 
 // Reads all of `extent`. True if it has no checksum; false if it can't be read.

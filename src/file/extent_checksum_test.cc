@@ -8,7 +8,7 @@ namespace {
 
 class ExtentChecksumTest : public testing::Test {
  protected:
-  static constexpr std::uint64_t kLength = 300 * kTestBlock + 777;  // more than is read at a time
+  static constexpr std::uint64_t kLength = 300 * kTestBlock + 777;  // more than is read for a cut
   static constexpr std::uint64_t kOffset = 7 * kTestBlock;          // of the extent in its file
 
   ExtentChecksumTest() {
@@ -32,14 +32,21 @@ class ExtentChecksumTest : public testing::Test {
 };
 
 TEST_F(ExtentChecksumTest, TheFrontOfAnExtentHasTheSumOfItsBytes) {
-  for (const std::uint64_t length : {std::uint64_t{1}, kTestBlock - 1, kTestBlock, 57 * kTestBlock + 1,
-                                     200 * kTestBlock, kLength - 778, kLength - 1, kLength}) {
+  for (const std::uint64_t length : {kLength - kReadForCutMax, 270 * kTestBlock + 1, 290 * kTestBlock,
+                                     kLength - 778, kLength - 1, kLength}) {
     EXPECT_EQ(CrcOfFront(rig_.device, extent_, length), Sum(length)) << length;
   }
 }
 
+TEST_F(ExtentChecksumTest, ACutThatTakesMuchReadsNothingAndLeavesNoSum) {
+  for (const std::uint64_t length : {std::uint64_t{1}, kTestBlock, kLength - kReadForCutMax - 1}) {
+    EXPECT_EQ(CrcOfFront(rig_.device, extent_, length), std::nullopt) << length;
+  }
+  EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
+}
+
 TEST_F(ExtentChecksumTest, DamageAnywhereInAnExtentIsDamageOfWhatStaysOfIt) {
-  const std::uint64_t length = 100 * kTestBlock + 5;
+  const std::uint64_t length = 250 * kTestBlock + 5;
   for (const std::uint64_t byte : {std::uint64_t{0}, length - 1, length, kLength - 1}) {
     rot_.Heal();
     rot_.Flip(extent_.place + byte);
@@ -51,9 +58,9 @@ TEST_F(ExtentChecksumTest, WhereWhatGoesCantBeReadNoSumIsMadeUp) {
   rig_.device.Inject(
       {.command = FaultyDevice::Command::kRead,
        .times = FaultyDevice::kForEver,
-       .bytes = FaultyDevice::Bytes{extent_.place + 250 * kTestBlock, extent_.place + 251 * kTestBlock}});
-  EXPECT_EQ(CrcOfFront(rig_.device, extent_, 10), std::nullopt);
-  EXPECT_EQ(CrcOfFront(rig_.device, extent_, 251 * kTestBlock), Sum(251 * kTestBlock)) << "it stays";
+       .bytes = FaultyDevice::Bytes{extent_.place + 280 * kTestBlock, extent_.place + 281 * kTestBlock}});
+  EXPECT_EQ(CrcOfFront(rig_.device, extent_, 270 * kTestBlock), std::nullopt);
+  EXPECT_EQ(CrcOfFront(rig_.device, extent_, 281 * kTestBlock), Sum(281 * kTestBlock)) << "it stays";
 }
 
 TEST_F(ExtentChecksumTest, AnExtentWithoutASumIsNotRead) {
@@ -66,8 +73,8 @@ TEST_F(ExtentChecksumTest, ACutBetweenExtentsDividesNone) {
   for (const std::uint64_t end : {std::uint64_t{0}, kOffset, kOffset + kLength, kOffset + kLength + 1}) {
     EXPECT_EQ(FrontOfDivided(rig_.device, std::span(&extent_, 1), end), std::nullopt) << end;
   }
-  EXPECT_EQ(FrontOfDivided(rig_.device, std::span(&extent_, 1), kOffset + 5),
-            (Extent{kOffset, extent_.place, 5, Sum(5)}));
+  EXPECT_EQ(FrontOfDivided(rig_.device, std::span(&extent_, 1), kOffset + kLength - 5),
+            (Extent{kOffset, extent_.place, kLength - 5, Sum(kLength - 5)}));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 // from its block-aligned offset on.
 //
 // Checksums: the bytes are summed once, as they come and before they are copied; each extent is committed with the CRC
-// of its file bytes. An extent that is cut keeps one, too (extent_checksum.h).
+// of its file bytes. An extent that is cut keeps one, too, unless that would take long reads (extent_checksum.h).
 //
 // Errors are sticky: once a device write has failed for good, or a flush behind it, every later Append, Drain and Close of this
 // file returns that error (rule 10). For want of a zone (kNoSpace, kTimedOut) nothing sticks: the call that
@@ -156,10 +156,22 @@ class PlainFile {
   Status WriteFront(std::size_t bytes, std::size_t kept) REQUIRES(mutex_);
   Status Place(std::uint64_t offset, std::span<const ByteView> pieces, std::uint64_t content,
                std::uint32_t crc) REQUIRES(mutex_);
-  void TruncateLocked(std::uint64_t size) REQUIRES(mutex_);
+  // What an append that fails half way leaves: the file as it was, with its checksums.
+  struct Rollback {
+    std::uint64_t size = 0;
+    std::uint64_t tail_offset = 0;
+    std::uint32_t tail_crc = 0;
+    std::uint64_t before_offset = 0;  // of the extent in front of the tail, if tail_offset is not 0
+    KnownCrc before = std::nullopt;   // its checksum, up to the tail
+  };
+  Rollback RollbackToHere() const REQUIRES(mutex_);
+  KnownCrc CrcAfter(const Rollback& rollback) const REQUIRES(mutex_);
+  Status CheckTruncate(std::uint64_t size) const REQUIRES(mutex_);
+  Result<std::optional<Extent>> FrontOfCut(std::uint64_t size) EXCLUDES(mutex_);
+  void TruncateLocked(std::uint64_t size, KnownCrc front) REQUIRES(mutex_);
   void SetSize(std::uint64_t size) REQUIRES(mutex_);
-  void CutDevice(std::uint64_t end) REQUIRES(mutex_);
-  KnownCrc CrcWhenCut(std::uint64_t end) const REQUIRES(mutex_);
+  void CutDevice(std::uint64_t end, KnownCrc front = std::nullopt) REQUIRES(mutex_);
+  KnownCrc CrcWhenCut(std::uint64_t end, KnownCrc front) const REQUIRES(mutex_);
   void ReplaceCommitted(const std::vector<Extent>& extents) REQUIRES(mutex_);
   void NoteChange() REQUIRES(mutex_);
 

@@ -3,6 +3,8 @@
 #include "base/aligned_buffer.h"
 #include "base/thread.h"
 #include "file/plain_file_test_rig.h"
+#include "testing/borrowed_device.h"
+#include "testing/watched_device.h"
 
 namespace zenfs {
 namespace {
@@ -90,15 +92,59 @@ TEST(PlainFileChecksumTest, TruncationIntoAnExtentKeepsTheSumOfWhatStays) {
   }
 }
 
-TEST(PlainFileChecksumTest, AppendThatFailedHalfWayCostsNoSum) {
-  PlainFileRig rig(4, 16);
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock, 1))));
+TEST(PlainFileChecksumTest, AppendThatFailedHalfWayCostsNoSumAndNoRead) {
+  for (const std::uint64_t size : {3 * kTestBlock, 3 * kTestBlock + 100, std::uint64_t{100}}) {
+    for (const bool synced : {true, false}) {
+      PlainFileRig rig(4, 16);
+      ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(size, 1))));
+      if (synced) {
+        ASSERT_TRUE(rig.Sync());
+      }
+      const std::uint64_t before = rig.zone_rig.device.count(FaultyDevice::Command::kRead);
+      EXPECT_EQ(rig.file->Append(AsBytes(Pattern(80 * kTestBlock, 2))).error().code(), Code::kNoSpace);
+      EXPECT_EQ(rig.zone_rig.device.count(FaultyDevice::Command::kRead), before);
+      ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 3))));
+      ASSERT_TRUE(rig.Sync());
+      EXPECT_EQ(rig.committed_size, size + 50);
+      EXPECT_EQ(rig.ReadAll(), Pattern(size, 1) + Pattern(50, 3));
+      ExpectAllSummed(rig);
+    }
+  }
+}
+
+// As RocksDB deletes a table at a limited rate: 64 MiB at a time.
+TEST(PlainFileChecksumTest, TruncationThatTakesMuchReadsNothing) {
+  constexpr std::uint64_t kBlocks = 300;  // more than kReadForCutMax
+  PlainFileRig rig(4, kBlocks, 64 * kTestBlock);
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kBlocks * kTestBlock, 1))));
   ASSERT_TRUE(rig.Sync());
-  EXPECT_EQ(rig.file->Append(AsBytes(Pattern(80 * kTestBlock, 2))).error().code(), Code::kNoSpace);
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 3))));
+  rig.Reopen();
+  const std::uint64_t before = rig.zone_rig.device.count(FaultyDevice::Command::kRead);
+  ASSERT_TRUE(rig.file->Truncate(200 * kTestBlock + 1));
+  ASSERT_TRUE(rig.file->Truncate(100 * kTestBlock));
   ASSERT_TRUE(rig.Sync());
-  EXPECT_EQ(rig.committed_size, 3 * kTestBlock + 50);
-  ExpectAllSummed(rig);
+  EXPECT_EQ(rig.zone_rig.device.count(FaultyDevice::Command::kRead), before);
+  EXPECT_EQ(rig.CheckSums().known, 0U);
+  EXPECT_EQ(rig.ReadAll(), Pattern(kBlocks * kTestBlock, 1).substr(0, 100 * kTestBlock));
+}
+
+// Appends and reads of the file go on meanwhile.
+TEST(PlainFileChecksumTest, TruncationReadsWithoutTheLock) {
+  PlainFileRig rig;
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(5 * kTestBlock, 1))));
+  ASSERT_TRUE(rig.Sync());
+  WatchedDevice watched(Borrow(rig.zone_rig.device));
+  bool free = false;
+  PlainFile file({&watched, rig.zone_rig.zones.get(), rig.zone_rig.sink.get(), 8 * kTestBlock}, rig.committed,
+                 rig.committed_size, Lifetime::kMedium);
+  const WatchedDevice::Watch watch(
+      watched, {.before_read = [&](DeviceOffset, std::size_t) -> Status {
+        Thread("other", [&] { free = file.TryReplaceCommitted(rig.committed); }).Join();
+        return {};
+      }});
+  ASSERT_TRUE(file.Truncate(2 * kTestBlock + 1));
+  EXPECT_TRUE(free) << "the lock was held during the read, or nothing was read";
+  EXPECT_EQ(file.size(), 2 * kTestBlock + 1);
 }
 
 TEST(PlainFileChecksumTest, LostCommitDoesNotCostTheSum) {

@@ -104,10 +104,30 @@ Result<PlainFile::Incoming> PlainFile::Inspect(ByteView bytes, KnownCrc crc) con
 
 Status PlainFile::AppendInspected(const Incoming& incoming) {
   if (incoming.bytes.empty()) return {};
-  const std::uint64_t old_size = size_;
+  const bool places = incoming.gather || incoming.bytes.size() > env_.buffer_bytes - tail_.size();
+  const Rollback rollback = places ? RollbackToHere() : Rollback{.size = size_};
   Status appended = incoming.gather ? AppendGathered(incoming) : AppendBuffered(incoming.bytes, incoming.crc);
-  if (!appended) TruncateLocked(old_size);
+  if (!appended) TruncateLocked(rollback.size, CrcAfter(rollback));
   return appended;
+}
+
+PlainFile::Rollback PlainFile::RollbackToHere() const {
+  Rollback rollback{.size = size_, .tail_offset = TailOffset(), .tail_crc = tail_.crc()};
+  if (rollback.tail_offset == 0) return rollback;
+  const auto extent = FindExtent(map_.extents(), rollback.tail_offset - 1);
+  rollback.before_offset = extent->file_offset;
+  rollback.before =
+      extent->end() == rollback.tail_offset ? extent->crc : CrcWhenCut(rollback.tail_offset, std::nullopt);
+  return rollback;
+}
+
+// What was placed began with the tail, in an extent of its own or joined with the one before.
+KnownCrc PlainFile::CrcAfter(const Rollback& rollback) const {
+  const auto extent = FindExtent(map_.extents(), rollback.size);
+  if (extent == map_.extents().end()) return std::nullopt;
+  if (extent->file_offset == rollback.tail_offset) return rollback.tail_crc;
+  if (extent->file_offset != rollback.before_offset || !rollback.before) return std::nullopt;
+  return Crc32cWhole(*rollback.before, rollback.tail_crc, rollback.size - rollback.tail_offset);
 }
 
 Status PlainFile::AppendGathered(const Incoming& incoming) {
@@ -202,18 +222,38 @@ void PlainFile::NoteWrite(std::uint64_t failed_flushes) {
 }
 
 Status PlainFile::Truncate(std::uint64_t size) {
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<Extent> front, FrontOfCut(size));
   MutexLock lock(mutex_);
-  ZENFS_RETURN_IF_ERROR(Healthy());
-  if (size > size_) {
-    return Fail(Code::kNotSupported, fmt::format("truncate to {} of a file of {} bytes", size, size_));
-  }
-  TruncateLocked(size);
+  ZENFS_RETURN_IF_ERROR(CheckTruncate(size));
+  const auto divided = FindExtent(map_.extents(), size);
+  const bool same = front && divided != map_.extents().end() && divided->file_offset == front->file_offset &&
+                    divided->place == front->place;
+  TruncateLocked(size, same ? front->crc : std::nullopt);
   return {};
 }
 
-void PlainFile::TruncateLocked(std::uint64_t size) {
+Status PlainFile::CheckTruncate(std::uint64_t size) const {
+  ZENFS_RETURN_IF_ERROR(Healthy());
+  if (size <= size_) return {};
+  return Fail(Code::kNotSupported, fmt::format("truncate to {} of a file of {} bytes", size, size_));
+}
+
+// What stays of the extent that a cut at `size` divides. Device reads for its checksum are made without the lock.
+Result<std::optional<Extent>> PlainFile::FrontOfCut(std::uint64_t size) {
+  std::shared_ptr<const FileView> view;  // pins the zone
+  {
+    MutexLock lock(mutex_);
+    ZENFS_RETURN_IF_ERROR(CheckTruncate(size));
+    if (size >= TailOffset()) return std::nullopt;  // the tail has what goes
+    view = view_.Get();
+  }
+  return FrontOfDivided(*env_.device, view->extents, size);
+}
+
+// `front`: of what stays of the extent that the cut divides, for a cut in front of the tail.
+void PlainFile::TruncateLocked(std::uint64_t size, KnownCrc front) {
   const std::uint64_t tail_offset = TailOffset();
-  CutDevice(size);  // first: what is cut off may be summed in the tail
+  CutDevice(size, front);  // first: what is cut off may be summed in the tail
   tail_.Cut(size > tail_offset ? std::min<std::uint64_t>(size - tail_offset, tail_.size()) : 0);
   SetSize(size);
   CutFlushed();
@@ -224,20 +264,19 @@ void PlainFile::SetSize(std::uint64_t size) {
   published_size_.store(size, std::memory_order_release);
 }
 
-// What is mapped from `end` on is not the file's any more.
-void PlainFile::CutDevice(std::uint64_t end) {
+// What is mapped from `end` on is not the file's any more. `front` as for CrcWhenCut.
+void PlainFile::CutDevice(std::uint64_t end, KnownCrc front) {
   if (map_.end() <= end) return;
-  map_.Cut(end, CrcWhenCut(end));
+  map_.Cut(end, CrcWhenCut(end, front));
   NoteChange();
   view_.Publish(map_.MakeView());
 }
 
-// Of what remains of the extent that holds `end`. Only for truncations and appends that failed half way something is
-// read: whatever else cuts an extent has the bytes behind `end` in the tail.
-KnownCrc PlainFile::CrcWhenCut(std::uint64_t end) const {
+// Of what remains of the extent that holds `end`: `front` if the tail does not have the bytes that go. Nothing is read.
+KnownCrc PlainFile::CrcWhenCut(std::uint64_t end, KnownCrc front) const {
   const auto extent = FindExtent(map_.extents(), end);
   if (extent == map_.extents().end() || extent->file_offset >= end || !extent->crc) return std::nullopt;
-  if (end < TailOffset()) return CrcOfFront(*env_.device, *extent, end - extent->file_offset);
+  if (end < TailOffset()) return front;
   const ByteView gone = tail_.View().subspan(end - TailOffset(), extent->end() - end);
   return Crc32cFront(*extent->crc, Crc32c(gone), gone.size());
 }

@@ -65,8 +65,8 @@ TEST_F(Reclaim, AFileCutWhileItsMoveIsCommittedKeepsItsChecksums) {
       if (!copied || point != "metalog:write" || writers["03.sst"]) return;
       for (auto& [name, writer] : writers) {
         writer = *volume_->OpenForAppend(name, false);
-        ASSERT_TRUE(IsOk(writer->Truncate(5000)));
-        files_[name].resize(5000);
+        ASSERT_TRUE(IsOk(writer->Truncate(100'000)));
+        files_[name].resize(100'000);
       }
     });
     IgnoreError(volume_->EmptyZone(zone));  // files behind the first are being written by then
