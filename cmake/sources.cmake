@@ -345,6 +345,7 @@ set(ZENFS_TESTS_rocksdb_plugin
 set(ZENFS_SOURCES_backup
   backup/backup.cc
   backup/backup_destination.cc
+  backup/content_mark.cc
   backup/host_file.cc
   backup/lifetime_hints.cc
   backup/manifest.cc

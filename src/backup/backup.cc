@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "backup/backup_destination.h"
+#include "backup/content_mark.h"
 #include "backup/volume_tree.h"
+#include "base/clock.h"
 #include "base/sync_point.h"
 
 namespace zenfs {
@@ -23,6 +25,7 @@ class BackupRun {
 
   Status Prepare();
   Status CopyAll();
+  Result<bool> IsUnchanged(const VolumeFile& file, const ManifestFile& known) const;
   Result<bool> IsThere(const VolumeFile& file, const ManifestFile& known) const;
   Status Process(std::size_t number);
   Result<bool> IsUnharmed(const VolumeFile& file);
@@ -69,11 +72,25 @@ Status BackupRun::Prepare() {
   return {};
 }
 
-Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& known) const {
+// Whether the volume's file is what was copied: by the checksums of its bytes, or else by where they lie. A plain file without
+// checksums may lie at the same place again, so its time has to be older than the copy, too.
+Result<bool> BackupRun::IsUnchanged(const VolumeFile& file, const ManifestFile& known) const {
   if (known.id != file.stat.id.value || known.size != file.stat.size ||
       known.mtime_seconds != file.stat.mtime_seconds) {
     return false;
   }
+
+  const auto layout = volume_.Layout(file.path);
+  if (!layout) return layout.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(layout.error());
+  const ContentMark mark = ContentMark::Of(*layout, known.size);
+  if (mark.sum) return *mark.sum == known.crc32c;
+  const bool sure = file.stat.shape == FileShape::kFramed || known.mtime_seconds < known.copied_seconds;
+  return mark.layout == known.layout && sure;
+}
+
+Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& known) const {
+  ZENFS_ASSIGN_OR_RETURN(const bool unchanged, IsUnchanged(file, known));
+  if (!unchanged) return false;
   ZENFS_ASSIGN_OR_RETURN(const HostStat copy, StatHost(destination_->PathOf(file.relative)));
   return copy.kind == HostStat::Kind::kFile && copy.size == known.size;
 }
@@ -182,6 +199,10 @@ Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const VolumeFile& file, FileI
 Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile& file) {
   const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
   SyncPoint::Reach("backup:open");
+  // Both before the file is looked at: a change from here on makes the next run copy it again.
+  const std::uint64_t begun = WallSeconds();
+  const auto layout = volume_.Layout(file.path);
+  if (!layout) return gone(layout.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(layout.error());
   const auto from = volume_.OpenForRead(file.path);
   if (!from) return gone(from.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(from.error());
   const auto stat = volume_.Stat(file.path);
@@ -194,12 +215,16 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
   const auto crc = CopyBytes(source, to, file.path, stat->mtime_seconds);
   if (!crc && gone(crc.error())) return WhatBecameOf(file, source.id(), crc.error());
   if (!crc) return Fail(crc.error());
-  ZENFS_RETURN_IF_ERROR(destination_->Accept(number, file.relative,
-                                             {.id = source.id().value,
-                                              .size = size,
-                                              .mtime_seconds = stat->mtime_seconds,
-                                              .crc32c = *crc,
-                                              .lifetime = stat->lifetime}));
+  ManifestFile line{.id = source.id().value,
+                    .size = size,
+                    .mtime_seconds = stat->mtime_seconds,
+                    .crc32c = *crc,
+                    .lifetime = stat->lifetime};
+  if (const ContentMark mark = ContentMark::Of(*layout, size); !mark.sum) {
+    line.layout = mark.layout;
+    line.copied_seconds = begun;
+  }
+  ZENFS_RETURN_IF_ERROR(destination_->Accept(number, file.relative, line));
   ++files_copied_;
   bytes_copied_ += size;
   return Outcome::kCopied;

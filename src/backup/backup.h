@@ -28,9 +28,9 @@ struct BackupSummary {
   std::uint64_t directories = 0;
 };
 
-// `volume` may be mounted read-only, beside a writer. What an earlier run has copied is taken as still right if
-// the file's id, size and time of change are the same (an id is never used twice) and the copy has its size;
-// with `verify` both are read.
+// `volume` may be mounted read-only, beside a writer. A file that an earlier run has copied is not copied again if its id,
+// size, time of change and content mark (content_mark.h) are the same and the copy has its size; with `verify` both are
+// read.
 //
 // Errors: those of reading and writing, kShutdown when stopped; once the directory has been changed, the text
 // says how much of the backup is there and how to go on.

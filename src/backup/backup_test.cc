@@ -6,6 +6,8 @@
 #include <csignal>
 
 #include "backup/backup_test_rig.h"
+#include "backup/content_mark.h"
+#include "base/clock.h"
 
 namespace zenfs {
 namespace {
@@ -108,6 +110,64 @@ TEST_F(BackupTest, ACompleteBackupIsBroughtUpToDateWithForceOnly) {
   EXPECT_EQ(HostText(Dest("db/CURRENT")), "MANIFEST-000005\n");
   EXPECT_EQ(HostText(Dest("db/new.sst")), "new");
   EXPECT_TRUE(ReadManifest(Dest())->complete);
+}
+
+// Within the second in which it was backed up, so its time says nothing; and of a log that was truncated and appended to.
+TEST_F(BackupTest, AFileRewrittenToTheSameSizeWithinTheSecondIsCopiedAgain) {
+  const WallClockOverride clock(1'700'000'000);
+  for (const char* const path : {"db/000011.sst", "db/000020.log", "db/CURRENT"}) {
+    if (!volume_->Stat("db")) Fill();
+    const std::string content = Noise(Contents()[path].size(), 77);
+    ASSERT_TRUE(IsOk(Backup({.force = true})));
+    auto file = volume_->OpenForAppend(path, false);
+    ASSERT_TRUE(IsOk(file));
+    ASSERT_TRUE(IsOk((*file)->Truncate(0)));
+    ASSERT_TRUE(IsOk((*file)->Append(AsBytes(content))));
+    ASSERT_TRUE(IsOk((*file)->Close()));
+    const auto summary = Backup({.force = true});
+    ASSERT_TRUE(IsOk(summary));
+    EXPECT_EQ(summary->files, 1u) << path;
+    EXPECT_TRUE(HostText(Dest(path)) == content) << path;
+  }
+}
+
+// Nothing but the layout tells of a file whose extents lost their checksums, so a time in the second of the copy counts for
+// nothing.
+TEST_F(BackupTest, AFileWithoutChecksumsIsCopiedAgainUnlessItsTimeIsOlderThanTheCopy) {
+  WallClockOverride clock(1'700'000'000);
+  const std::string content = Noise(3 << 20, 1);
+  Put("table.sst", content);
+  ASSERT_TRUE(IsOk(volume_->Truncate("table.sst", 4097)));
+  ASSERT_FALSE(ContentMark::Of(*volume_->Layout("table.sst"), 4097).sum) << "the test is about one without";
+  EXPECT_EQ(Backup()->files, 1u);
+  EXPECT_EQ(Backup({.force = true})->files, 1u);
+  clock.Set(1'700'000'001);
+  EXPECT_EQ(Backup({.force = true})->files, 1u);
+  EXPECT_EQ(Backup({.force = true})->files, 0u);
+  EXPECT_EQ(HostText(Dest("table.sst")), content.substr(0, 4097));
+}
+
+TEST_F(BackupTest, AFileThatReclaimMovedIsNotCopiedAgain) {
+  Fill();
+  ASSERT_TRUE(IsOk(Backup()));
+  const ZoneId zone = volume_->geometry().ZoneOf(volume_->Layout("db/000011.sst")->extents.front().place);
+  const Status emptied = volume_->EmptyZone(zone);
+  if (!emptied) GTEST_SKIP() << "the zone is not full: " << emptied.error().ToString();
+  EXPECT_EQ(Backup({.force = true})->files, 0u);
+}
+
+// As written before lines had "layout" and "copied".
+TEST_F(BackupTest, ALogThatAnEarlierVersionCopiedIsCopiedAgain) {
+  Fill();
+  ASSERT_TRUE(IsOk(Backup()));
+  const std::string path = Dest(std::string(kManifestFile));
+  std::string text = HostText(path);
+  const std::size_t from = text.find(",\"layout\"");
+  ASSERT_NE(from, std::string::npos);
+  text.erase(from, text.find('}', from) - from);
+  PutHost(path, text);
+  EXPECT_EQ(Backup({.force = true})->files, 1u);
+  EXPECT_EQ(Backup({.force = true})->files, 0u);
 }
 
 TEST_F(BackupTest, VerifyFindsADamagedCopyAndReplacesIt) {

@@ -80,7 +80,13 @@ bool TakeFile(const OrderedJson& json, Manifest& manifest) {
   const char* const end = crc_text->data() + crc_text->size();
   const auto parsed = std::from_chars(crc_text->data(), end, crc, 16);
   if (parsed.ec != std::errc() || parsed.ptr != end) return false;
-  manifest.files[*path] = {*id, *size, *mtime, crc, static_cast<Lifetime>(*lifetime)};
+  manifest.files[*path] = {.id = *id,
+                           .size = *size,
+                           .mtime_seconds = *mtime,
+                           .crc32c = crc,
+                           .lifetime = static_cast<Lifetime>(*lifetime),
+                           .layout = Get<std::uint64_t>(json, "layout").value_or(0),
+                           .copied_seconds = Get<std::uint64_t>(json, "copied").value_or(0)};
   return true;
 }
 
@@ -137,13 +143,18 @@ Result<Manifest> ParseManifest(std::string_view text) {
 }
 
 std::string ManifestLine(const std::string& path, const ManifestFile& file) {
-  return Line({{"type", "file"},
-               {"path", EncodePathText(path)},
-               {"size", file.size},
-               {"mtime", file.mtime_seconds},
-               {"crc32c", fmt::format("{:08x}", file.crc32c)},
-               {"lifetime", static_cast<int>(file.lifetime)},
-               {"id", file.id}});
+  OrderedJson json = {{"type", "file"},
+                      {"path", EncodePathText(path)},
+                      {"size", file.size},
+                      {"mtime", file.mtime_seconds},
+                      {"crc32c", fmt::format("{:08x}", file.crc32c)},
+                      {"lifetime", static_cast<int>(file.lifetime)},
+                      {"id", file.id}};
+  if (file.layout != 0) {
+    json["layout"] = file.layout;
+    json["copied"] = file.copied_seconds;
+  }
+  return Line(json);
 }
 
 std::string ManifestEndLine(const Manifest& manifest) {

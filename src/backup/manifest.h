@@ -37,6 +37,9 @@ struct ManifestFile {
   std::uint64_t mtime_seconds = 0;
   std::uint32_t crc32c = 0;
   Lifetime lifetime = Lifetime::kNotSet;
+  // Set if the volume had no checksum of all of it; 0 also in lines that an earlier version wrote.
+  std::uint64_t layout = 0;          // ContentMark::layout before it was read
+  std::uint64_t copied_seconds = 0;  // since 1970, before that
 
   friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
 };

@@ -2,6 +2,8 @@
 
 #include <sys/prctl.h>
 
+#include <atomic>
+#include <chrono>
 #include <ctime>
 #include <thread>
 
@@ -14,11 +16,27 @@ SteadyTime SteadyNow() {
   return std::chrono::steady_clock::now();
 }
 
+namespace {
+
+std::atomic<std::uint64_t> wall_override{0};  // 0: none
+
+}  // namespace
+
 std::uint64_t WallSeconds() {
-  Scheduler* s = Scheduler::Installed();
-  const auto now = s != nullptr ? s->WallNow() : std::chrono::system_clock::now();
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count());
+  if (const std::uint64_t seconds = wall_override.load(std::memory_order_relaxed)) return seconds;
+  if (Scheduler* s = Scheduler::Installed()) {
+    const auto since = s->WallNow().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count());
+  }
+  timespec ts{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &ts);
+  return static_cast<std::uint64_t>(ts.tv_sec);
+}
+
+WallClockOverride::~WallClockOverride() { wall_override.store(0, std::memory_order_relaxed); }
+
+void WallClockOverride::Set(std::uint64_t seconds) {
+  wall_override.store(seconds, std::memory_order_relaxed);
 }
 
 std::uint64_t ThreadCpuNanoseconds() {

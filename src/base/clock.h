@@ -9,7 +9,8 @@ namespace zenfs {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 [[nodiscard]] SteadyTime SteadyNow();
-// Seconds since 1970-01-01 UTC.
+// Seconds since 1970-01-01 UTC, by the clock that the kernel gives files their times by: a few milliseconds behind the
+// precise one, and cheap enough for each append.
 [[nodiscard]] std::uint64_t WallSeconds();
 // CPU time used by the calling thread, nanoseconds.
 [[nodiscard]] std::uint64_t ThreadCpuNanoseconds();
@@ -30,6 +31,17 @@ class Deadline {
  private:
   explicit Deadline(SteadyTime when) : when_(when) {}
   SteadyTime when_;
+};
+
+// For tests: while one lives, WallSeconds() is what it says. One at a time.
+class WallClockOverride {
+ public:
+  explicit WallClockOverride(std::uint64_t seconds) { Set(seconds); }
+  ~WallClockOverride();
+  WallClockOverride(const WallClockOverride&) = delete;
+  WallClockOverride& operator=(const WallClockOverride&) = delete;
+
+  void Set(std::uint64_t seconds);  // not 0
 };
 
 }  // namespace zenfs

@@ -154,11 +154,12 @@ Result<std::vector<DirectoryEntry>> ReaderVolume::List(std::string_view path) co
 Result<FileLayout> ReaderVolume::Layout(std::string_view path) const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter());
   ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const LiveFile> file, live_->Open(path));
-  FileLayout layout{.extents = file->record->extents, .frames = {}};
+  FileLayout layout{.extents = file->record->extents};
   if (file->log == nullptr) return layout;
   for (const Piece& piece : file->log->index.pieces()) {
     if (piece.sequence == 0 || piece.damaged) continue;
     layout.frames.push_back({piece.file_offset, piece.place, piece.length});
+    layout.last_sequence = std::max(layout.last_sequence, piece.sequence);
   }
   return layout;
 }

@@ -47,7 +47,8 @@ struct DirectoryEntry {
 // Where the bytes of a file lie, for dump and fs-info: extents, then frames of a framed file.
 struct FileLayout {
   std::vector<Extent> extents;
-  std::vector<Extent> frames;  // place is that of the payload, not block-aligned
+  std::vector<Extent> frames;       // place is that of the payload, not block-aligned
+  std::uint64_t last_sequence = 0;  // of these frames; never used twice in a file
 };
 
 struct WriteCounters {  // bytes handed to the device since mount, by cause

@@ -1,6 +1,8 @@
 // Looking at a volume: stat, list, layout, space, counters; and the locks on paths.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "volume/metrics_file.h"
 #include "volume/volume_core.h"
 
@@ -104,6 +106,7 @@ Result<FileLayout> VolumeCore::Layout(std::string_view path) const {
     for (const Piece& piece : framed->Pieces()) {
       if (piece.sequence != 0 && !piece.damaged) {
         layout.frames.push_back({piece.file_offset, piece.place, piece.length});
+        layout.last_sequence = std::max(layout.last_sequence, piece.sequence);
       }
     }
   }
