@@ -81,6 +81,7 @@ set(ZENFS_TESTS_device
 set(ZENFS_SOURCES_format
   format/edit_codec.cc
   format/frame.cc
+  format/frame_time.cc
   format/metadata_copy.cc
   format/metalog_payload.cc
   format/staging_layout.cc
@@ -91,6 +92,7 @@ set(ZENFS_SOURCES_format
 set(ZENFS_TESTS_format
   format/edit_codec_test.cc
   format/frame_test.cc
+  format/frame_time_test.cc
   format/metadata_copy_test.cc
   format/metalog_payload_test.cc
   format/superblock_correction_test.cc
@@ -308,6 +310,7 @@ set(ZENFS_TESTS_volume
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_roll_test.cc
+  volume/volume_times_test.cc
   volume/volume_two_hosts_test.cc
   volume/volume_unreadable_test.cc
   volume/volume_write_fault_test.cc

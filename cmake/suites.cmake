@@ -52,6 +52,7 @@ set(ZENFS_TESTS_live
 set(ZENFS_TESTS_rocksdb
   rocksdb/aux_path_test.cc
   rocksdb/database_test.cc
+  rocksdb/file_times_test.cc
   rocksdb/fault_test.cc
   rocksdb/file_contract_test.cc
   rocksdb/flush_kill_test.cc

@@ -22,7 +22,7 @@ bool FlushedTail::Keep(Content content) {
     next.Release();
     return false;
   }
-  next.Append(bytes);
+  next.Append(bytes, content.appended_seconds);
   std::swap(buffer_, next);
   next.Release();
   pins_ = std::move(content.pins);
@@ -30,11 +30,11 @@ bool FlushedTail::Keep(Content content) {
   return buffer_.survives_process();
 }
 
-bool FlushedTail::Extend(std::uint64_t tail_offset, ByteView tail) {
+bool FlushedTail::Extend(std::uint64_t tail_offset, ByteView tail, std::uint64_t appended_seconds) {
   if (buffer_.empty() || changed_) return false;
   const ByteView bytes = tail.subspan(buffer_.end() - tail_offset);
   if (bytes.size() > buffer_.room()) return false;
-  buffer_.Append(bytes);
+  buffer_.Append(bytes, appended_seconds);
   return buffer_.survives_process();
 }
 

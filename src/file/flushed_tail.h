@@ -39,12 +39,13 @@ class FlushedTail {
     std::shared_ptr<const void> pins;       // of their zones
     std::uint64_t tail_offset = 0;          // <= device_end
     ByteView tail;                          // up to the end of the file
+    std::uint64_t appended_seconds = 0;     // PlainFile::changed_seconds()
   };
   // Takes the whole file as it is. False: there is no buffer, or too little room; what was kept before stays then.
   [[nodiscard]] bool Keep(Content content);
   // Takes what was appended since: the file's end is `tail`, from `tail_offset` on. False if the file changed otherwise, too
-  // (NoteChange), or if nothing is kept yet, or if there is no room.
-  [[nodiscard]] bool Extend(std::uint64_t tail_offset, ByteView tail);
+  // (NoteChange), or if nothing is kept yet, or if there is no room. `appended_seconds` as above.
+  [[nodiscard]] bool Extend(std::uint64_t tail_offset, ByteView tail, std::uint64_t appended_seconds);
   // The file's extents are others now, or bytes that may be kept here were overwritten.
   void NoteChange() { changed_ = true; }
   // The file ends at `size` now, device_end() <= size < end().

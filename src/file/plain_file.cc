@@ -46,8 +46,10 @@ Status PlainFile::CheckFlushes() {
 // From the beginning of the extent that the change goes on with: committed, it is one extent again, however many syncs it
 // took to write it. One that ends at the change may have been cut there; its checksum is new.
 SetExtents PlainFile::Uncommitted() const {
-  SetExtents edit{
-      .id = env_.id, .from_offset = changed_.from, .size = map_.end(), .mtime_seconds = WallSeconds()};
+  SetExtents edit{.id = env_.id,
+                  .from_offset = changed_.from,
+                  .size = map_.end(),
+                  .mtime_seconds = changed_seconds() != 0 ? changed_seconds() : WallSeconds()};
   for (const Extent& extent : map_.extents()) {
     if (extent.file_offset < changed_.from && changed_.from <= extent.end())
       edit.from_offset = extent.file_offset;
@@ -62,7 +64,8 @@ FlushedTail::Content PlainFile::ToFlush() const {
                                .uncommitted = {},
                                .pins = view_.Get(),
                                .tail_offset = TailOffset(),
-                               .tail = tail_.View()};
+                               .tail = tail_.View(),
+                               .appended_seconds = changed_seconds()};
   if (changed_.any()) content.uncommitted = Uncommitted();
   return content;
 }
@@ -74,7 +77,7 @@ Result<bool> PlainFile::TryFlush() {
   ZENFS_RETURN_IF_ERROR(Healthy());
   if (Clean() && !changed_.any()) return true;
   if (size_ <= committed_size_ || flushed_.comfortable_bytes() == 0) return false;
-  bool flushed = flushed_.Extend(TailOffset(), tail_.View());
+  bool flushed = flushed_.Extend(TailOffset(), tail_.View(), changed_seconds());
   if (!flushed) {
     const std::size_t whole = tail_.size() - HeldBack(tail_.size());
     if (size_ - map_.end() > flushed_.comfortable_bytes() && whole != 0)
@@ -115,6 +118,7 @@ Result<PlainFile::Drained> PlainFile::Drain() {
   drained.failed_flushes = flushes_since_commit_;
   SetExtents edit = Uncommitted();
   drained.from_offset = edit.from_offset;
+  drained.mtime_seconds = edit.mtime_seconds;
   drained.extents = std::move(edit.extents);
   drained_ = view_.Get();
   changed_since_drain_ = {};

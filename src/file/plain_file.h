@@ -65,6 +65,7 @@ class PlainFile {
     std::uint64_t from_offset = 0;
     std::vector<Extent> extents;
     std::uint64_t size = 0;
+    std::uint64_t mtime_seconds = 0;   // PlainFile::changed_seconds(), or now
     std::uint64_t failed_flushes = 0;  // of the device when the first of that data was written
   };
 
@@ -111,6 +112,8 @@ class PlainFile {
   bool dirty() const EXCLUDES(mutex_);
 
   std::uint64_t size() const EXCLUDES(mutex_);
+  // When its bytes were last changed through this object, seconds since 1970; 0 if they were not.
+  std::uint64_t changed_seconds() const { return changed_seconds_.load(std::memory_order_relaxed); }
   // Reads at most into.size() bytes, fewer only at the end of the file; returns how many.
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const EXCLUDES(mutex_);
   // request.into is shortened to what was read.
@@ -149,6 +152,7 @@ class PlainFile {
     std::uint32_t held_back_crc = 0;
   };
   Result<Incoming> Inspect(ByteView bytes, KnownCrc crc) const REQUIRES(mutex_);
+  Status Changed(Status status, std::uint64_t bytes) REQUIRES(mutex_);
   Status AppendLocked(ByteView bytes, KnownCrc crc) REQUIRES(mutex_);
   Status AppendInspected(const Incoming& incoming) REQUIRES(mutex_);
   Status AppendBuffered(ByteView bytes, KnownCrc crc) REQUIRES(mutex_);
@@ -209,7 +213,8 @@ class PlainFile {
   std::shared_ptr<const FileView> drained_ GUARDED_BY(mutex_);
 
   std::atomic<std::uint64_t> published_size_;  // == size_
-  ViewSlots view_;                             // of map_
+  std::atomic<std::uint64_t> changed_seconds_ = 0;
+  ViewSlots view_;  // of map_
 };
 
 }  // namespace zenfs

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/checksum_handoff.h"
+#include "base/clock.h"
 #include "file/extent_checksum.h"
 #include "file/extent_list.h"
 #include "file/plain_file.h"
@@ -45,13 +46,19 @@ Status PlainFile::Healthy() const {
 Status PlainFile::Append(ByteView bytes, KnownCrc crc) {
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(Healthy());
-  return AppendLocked(bytes, crc);
+  return Changed(AppendLocked(bytes, crc), bytes.size());
+}
+
+// Takes the time of a call that changed something, `bytes` of the file.
+Status PlainFile::Changed(Status status, std::uint64_t bytes) {
+  if (status && bytes != 0) changed_seconds_.store(WallSeconds(), std::memory_order_relaxed);
+  return status;
 }
 
 Status PlainFile::PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc) {
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(Healthy());
-  if (offset == size_) return AppendLocked(bytes, crc);
+  if (offset == size_) return Changed(AppendLocked(bytes, crc), bytes.size());
   if (offset < size_ && tail_.empty()) ZENFS_RETURN_IF_ERROR(LoadTail());
   if (offset > size_ || offset < TailOffset()) {
     return Fail(Code::kInvalidArgument,
@@ -68,7 +75,7 @@ Status PlainFile::PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCr
   CutDevice(TailOffset());
   tail_.Overwrite(offset - TailOffset(), front, front_crc);
   flushed_.NoteChange();
-  return AppendInspected(incoming);
+  return Changed(AppendInspected(incoming), bytes.size());
 }
 
 Status PlainFile::AppendLocked(ByteView bytes, KnownCrc crc) {
@@ -228,8 +235,9 @@ Status PlainFile::Truncate(std::uint64_t size) {
   const auto divided = FindExtent(map_.extents(), size);
   const bool same = front && divided != map_.extents().end() && divided->file_offset == front->file_offset &&
                     divided->place == front->place;
+  const std::uint64_t gone = size_ - size;
   TruncateLocked(size, same ? front->crc : std::nullopt);
-  return {};
+  return Changed({}, gone);
 }
 
 Status PlainFile::CheckTruncate(std::uint64_t size) const {

@@ -41,7 +41,7 @@ struct FrameHeader {
   std::uint32_t magic = kFrameMagic;
   std::uint32_t crc = 0;  // CRC32C, seeded, over bytes [8, header_bytes + payload_bytes)
   FrameKind kind = FrameKind::kLogData;
-  std::uint16_t flags = 0;
+  std::uint16_t time = 0;                          // log data: frame_time.h; else 0
   std::uint32_t header_bytes = kFrameHeaderBytes;  // where the payload begins
   std::uint32_t payload_bytes = 0;                 // at most kMaxFramePayload
   std::uint32_t reserved = 0;
@@ -60,7 +60,7 @@ struct FrameHeader {
 static_assert(sizeof(FrameHeader) == kFrameHeaderBytes);
 static_assert(offsetof(FrameHeader, crc) == 4);
 static_assert(offsetof(FrameHeader, kind) == 8);
-static_assert(offsetof(FrameHeader, flags) == 10);
+static_assert(offsetof(FrameHeader, time) == 10);
 static_assert(offsetof(FrameHeader, header_bytes) == 12);
 static_assert(offsetof(FrameHeader, payload_bytes) == 16);
 static_assert(offsetof(FrameHeader, reserved) == 20);

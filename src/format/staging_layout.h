@@ -44,15 +44,19 @@ static_assert(offsetof(StagingHeader, epoch) == 32);
 static_assert(offsetof(StagingHeader, metrics_offset) == 56);
 static_assert(offsetof(StagingHeader, identity) == 96);
 
-// Of one slot. `owner`, `file_offset` and `record_bytes` are written while `published` is 0 and belong to what it publishes next.
+// Of one slot. `owner`, `file_offset` and `record_bytes` are written while `published` is 0 and belong to what it publishes next;
+// `appended_seconds` is written before each append is published.
 struct StagingControl {
   std::atomic<std::uint64_t> published;  // length << 32 | CRC, see PublishedWord; 0: nothing
   std::uint64_t owner;                   // file id
   std::uint64_t file_offset;             // of the first byte behind the record
   std::uint64_t record_bytes;            // of a TailRecord, in front of the file's bytes; 0 for a framed file
-  std::uint64_t reserved[4];
+  std::uint64_t appended_seconds;        // of the last append, since 1970; 0: not known
+  std::uint64_t reserved[3];
 };
 static_assert(sizeof(StagingControl) == 64);
+static_assert(offsetof(StagingControl, record_bytes) == 24);
+static_assert(offsetof(StagingControl, appended_seconds) == 32);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 // Bytes stand behind room for a frame header, so that they go to the device from where they are.

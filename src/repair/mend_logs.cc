@@ -63,6 +63,7 @@ class LogMender {
         file.windows.push_back(*log.open_window);
         file.next_sequence = log.open_window->last_sequence + 1;
         file.size = log.open_window->end;
+        file.mtime_seconds = log.mtime_seconds;
       }
     }
     steps_.push_back(fmt::format(
@@ -76,6 +77,7 @@ class LogMender {
   // Takes the end of `file` back to `end`, to the last frame before it.
   void CutLog(FileRecord& file, const ReplayedLog& log, std::uint64_t end) const {
     if (log.open_window) file.windows.push_back(*log.open_window);
+    file.mtime_seconds = log.mtime_seconds;
     std::uint64_t highest = file.next_sequence - 1;
     for (const LogWindow& window : file.windows) highest = std::max(highest, window.last_sequence);
     if (const auto found = frames_.find(file.id); found != frames_.end()) {

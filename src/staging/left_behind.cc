@@ -53,7 +53,10 @@ Result<Found> ReadSlot(const StagingHeader& header, const WhoseBuffers& whose, B
     return Fail(Code::kCorruption, fmt::format("the {} bytes of file {} in slot {} do not fit their checksum",
                                                length, control.owner, slot));
   }
-  Found found{.piece = {FileId(control.owner), control.file_offset, all.subspan(control.record_bytes)},
+  Found found{.piece = {.owner = FileId(control.owner),
+                        .file_offset = control.file_offset,
+                        .bytes = all.subspan(control.record_bytes),
+                        .appended_seconds = control.appended_seconds},
               .order = {}};
   if (control.record_bytes == 0) return found;
   ZENFS_ASSIGN_OR_RETURN(TailRecord record, DecodeTailRecord(all.first(control.record_bytes)));

@@ -19,6 +19,7 @@ struct LeftBytes {
   FileId owner;
   std::uint64_t file_offset = 0;
   ByteView bytes;
+  std::uint64_t appended_seconds = 0;  // of the last append to it, since 1970; 0: not known
   // Of a plain file: what stands in front of them on the device and was not committed.
   std::optional<SetExtents> uncommitted{};
 

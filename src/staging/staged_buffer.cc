@@ -83,11 +83,12 @@ std::uint32_t StagedBuffer::Seed() const {
                      record_bytes_);
 }
 
-std::size_t StagedBuffer::Append(ByteView bytes) {
+std::size_t StagedBuffer::Append(ByteView bytes, std::uint64_t seconds) {
   const std::size_t taken = buffer_.Append(bytes);
   if (slot_ == StagingArea::kNoSlot) return taken;
   crc_ = Crc32c(bytes.first(taken), crc_);
   SyncPoint::Reach("StagedBuffer::BeforePublish");
+  area_->Control(slot_).appended_seconds = seconds;
   Publish();
   return taken;
 }

@@ -33,8 +33,9 @@ class StagedBuffer {
   // is published with the first Append. False if no slot is free, or `record` is too long. Only on a new or released buffer.
   [[nodiscard]] bool BeginTail(const std::shared_ptr<StagingArea>& area, std::uint64_t owner,
                                std::uint64_t file_offset, ByteView record);
-  // As much of `bytes` as there is room for; returns how much that was.
-  std::size_t Append(ByteView bytes);
+  // As much of `bytes` as there is room for; returns how much that was. `seconds`: when they were appended to the file, since
+  // 1970.
+  std::size_t Append(ByteView bytes, std::uint64_t seconds);
   // Keeps the first `length` bytes, not 0 unless there is a record. A kill at any instruction leaves all or these.
   void Cut(std::uint64_t length);
   // Empties it. The memory stays.

@@ -46,7 +46,7 @@ class StagingTest : public testing::Test {
   StagedBuffer Buffer(std::uint64_t owner, std::uint64_t offset, std::string_view text) {
     StagedBuffer buffer;
     buffer.Begin(area_, kBufferBytes, owner, offset);
-    EXPECT_EQ(buffer.Append(AsBytes(text)), text.size());
+    EXPECT_EQ(buffer.Append(AsBytes(text), 7), text.size());
     return buffer;
   }
   WhoseBuffers Whose() const { return {place_(), "file:1:2", volume_, 7, BootId()}; }
@@ -72,7 +72,7 @@ TEST_F(StagingTest, WhatWasAppendedIsFoundAfterDeath) {
   KeepPlace();
   StagedBuffer buffer = Buffer(12, 100, "first");
   EXPECT_TRUE(buffer.survives_process());
-  buffer.Append(AsBytes(" second"));
+  buffer.Append(AsBytes(" second"), 8);
   Die(std::move(buffer));
   const auto left = OpenLeftBehind(Whose());
   ASSERT_TRUE(left) << left.error().ToString();
@@ -93,7 +93,7 @@ TEST_F(StagingTest, BytesThatWereNotPublishedAreNotFound) {
       // The bytes stand in the memory by now; a copy of the file is what a kill at this point leaves.
       std::filesystem::copy_file(path_(), path_() + "-copy");
     });
-    buffer.Append(AsBytes(" second"));
+    buffer.Append(AsBytes(" second"), 8);
   }
   std::filesystem::permissions(path_() + "-copy",
                                std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);

@@ -39,11 +39,23 @@ Result<Entry> LiveState::View::Resolve(std::string_view path) const {
 }
 
 Result<std::uint64_t> LiveState::View::SizeOf(const std::shared_ptr<const FileRecord>& record) {
-  owner_.mutex_.AssertHeld();
   if (record->shape == FileShape::kPlain) return record->size;
+  ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const ReplayedLog> log, TailOf(record));
+  return log->index.end();
+}
+
+Result<std::uint64_t> LiveState::View::MtimeOf(const std::shared_ptr<const FileRecord>& record) {
+  if (record->shape == FileShape::kPlain) return record->mtime_seconds;
+  ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const ReplayedLog> log, TailOf(record));
+  return log->mtime_seconds;
+}
+
+Result<std::shared_ptr<const ReplayedLog>> LiveState::View::TailOf(
+    const std::shared_ptr<const FileRecord>& record) {
+  owner_.mutex_.AssertHeld();
   if (!tails_are_new_) ZENFS_RETURN_IF_ERROR(owner_.tails_.Update(state()));
   tails_are_new_ = true;
-  return owner_.tails_.Log(record, state().epoch())->index.end();
+  return owner_.tails_.Log(record, state().epoch());
 }
 
 Result<std::vector<std::string>> LiveState::View::Damage() {

@@ -49,6 +49,8 @@ class LiveState {
     [[nodiscard]] Result<Entry> Resolve(std::string_view path) const;
     // Bytes that the file has, frames not yet sealed included. Errors: those of a report.
     [[nodiscard]] Result<std::uint64_t> SizeOf(const std::shared_ptr<const FileRecord>& record);
+    // When the last of them was appended, as far as the device tells; seconds since 1970. Errors: those of a report.
+    [[nodiscard]] Result<std::uint64_t> MtimeOf(const std::shared_ptr<const FileRecord>& record);
     // Log zones that are offline, and what is lost of framed files, one sentence each.
     [[nodiscard]] Result<std::vector<std::string>> Damage();
     std::uint64_t generation() const;  // of the metadata log
@@ -57,6 +59,8 @@ class LiveState {
    private:
     friend class LiveState;
     explicit View(LiveState& owner) : owner_(owner) {}
+    [[nodiscard]] Result<std::shared_ptr<const ReplayedLog>> TailOf(
+        const std::shared_ptr<const FileRecord>& record);
     LiveState& owner_;
     bool tails_are_new_ = false;
   };

@@ -23,6 +23,8 @@ struct OpenFile {
   int handles = 0;                     // all of them; guarded by the volume's files_mutex_
 
   std::uint64_t size() const { return plain ? plain->size() : framed->size(); }
+  // When it was last changed, if that is later than what is committed; else that or 0. Seconds since 1970.
+  std::uint64_t changed_seconds() const { return plain ? plain->changed_seconds() : framed->mtime_seconds(); }
 };
 
 }  // namespace zenfs

@@ -37,10 +37,11 @@ Result<FileStat> StatOf(LiveState::View& view, FileId id) {
   if (const Directory* directory = view.state().FindDirectory(id)) return StatOfDirectory(*directory);
   const auto record = view.state().FindFile(id);
   ZENFS_ASSIGN_OR_RETURN(const std::uint64_t size, view.SizeOf(record));
+  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t mtime_seconds, view.MtimeOf(record));
   return FileStat{.id = id,
                   .shape = record->shape,
                   .size = size,
-                  .mtime_seconds = record->mtime_seconds,
+                  .mtime_seconds = mtime_seconds,
                   .links = record->links,
                   .lifetime = record->lifetime};
 }

@@ -34,6 +34,8 @@ struct FileStat {
   bool is_directory = false;
   FileShape shape = FileShape::kPlain;
   std::uint64_t size = 0;
+  // Since 1970. When the file was last appended to or truncated, unsynced appends included; durable with them. A
+  // directory: when it was made.
   std::uint64_t mtime_seconds = 0;
   std::uint32_t links = 0;
   Lifetime lifetime = Lifetime::kNotSet;

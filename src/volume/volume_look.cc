@@ -42,7 +42,10 @@ FileStat VolumeCore::StatOf(const CatalogView& view, const Entry& entry) const {
     stat.links = record->links;
     stat.lifetime = record->lifetime;
     if (record->shape == FileShape::kFramed) {
-      if (const auto framed = logs_.Find(entry.id)) stat.size = framed->size();
+      if (const auto framed = logs_.Find(entry.id)) {
+        stat.size = framed->size();
+        stat.mtime_seconds = framed->mtime_seconds();
+      }
     }
   } else if (const PendingFile* pending = view.FindPending(entry.id)) {
     stat.shape = pending->shape;
@@ -50,7 +53,10 @@ FileStat VolumeCore::StatOf(const CatalogView& view, const Entry& entry) const {
     stat.links = 1;
     stat.lifetime = pending->lifetime;
   }
-  if (const std::shared_ptr<OpenFile> open = FindOpen(entry.id)) stat.size = open->size();
+  if (const std::shared_ptr<OpenFile> open = FindOpen(entry.id)) {
+    stat.size = open->size();
+    if (const std::uint64_t changed = open->changed_seconds()) stat.mtime_seconds = changed;
+  }
   return stat;
 }
 

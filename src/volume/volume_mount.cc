@@ -159,7 +159,7 @@ Status VolumeCore::SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, c
                  .windows = record->windows,
                  .next_sequence = log.open_window->last_sequence + 1,
                  .size = log.open_window->end,
-                 .mtime_seconds = record->mtime_seconds};
+                 .mtime_seconds = log.mtime_seconds};
     seal.windows.push_back(*log.open_window);
     edits.push_back(std::move(seal));
   }

@@ -83,7 +83,8 @@ Result<VolumeCore::Promotion> VolumeCore::DrainPending(const Entry& entry, std::
   ZENFS_ASSIGN_OR_RETURN(promotion.drained, promotion.file->plain->Drain());
   const PlainFile::Drained& drained = promotion.drained;
   if (drained.changed) {
-    edits.push_back(SetExtents{entry.id, drained.from_offset, drained.extents, drained.size, WallSeconds()});
+    edits.push_back(
+        SetExtents{entry.id, drained.from_offset, drained.extents, drained.size, drained.mtime_seconds});
   }
   return promotion;
 }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "format/frame_time.h"
 #include "staging/staging_place.h"
 #include "volume/file_names.h"
 #include "volume/places.h"
@@ -126,13 +127,16 @@ Status VolumeCore::BringBackOne(const State& state, const LeftBytes& piece, Repl
                                          .last_sequence = 0,
                                          .end = have});
   const std::uint64_t sequence = log.open_window ? window.last_sequence + 1 : window.first_sequence;
+  const std::uint16_t time =
+      piece.appended_seconds == 0 ? 0 : EncodeFrameTime(piece.appended_seconds, log.mtime_seconds);
   ZENFS_ASSIGN_OR_RETURN(std::vector<PlacedFrame> placed, log_->Write({.kind = FrameKind::kLogData,
                                                                        .owner = piece.owner.value,
                                                                        .sequence = sequence,
                                                                        .file_offset = have,
                                                                        .header_bytes = kFrameHeaderBytes,
                                                                        .buffer = &frame,
-                                                                       .epoch = state.epoch()}));
+                                                                       .epoch = state.epoch(),
+                                                                       .time = time}));
   for (PlacedFrame& part : placed) {
     const ZoneId zone = part.pin.zone();
     log.index.Append(part.ToPiece());
@@ -144,6 +148,7 @@ Status VolumeCore::BringBackOne(const State& state, const LeftBytes& piece, Repl
   }
   window.end = log.index.end();
   log.open_window = window;
+  log.mtime_seconds = DecodeFrameTime(time, log.mtime_seconds).value_or(log.mtime_seconds);
   return {};
 }
 

@@ -60,9 +60,7 @@ Status VolumeCore::SealAtTheEnd(bool forget_buffers) {
   std::vector<Edit> edits;
   for (const std::shared_ptr<FramedFile>& file : logs_.All()) {
     std::optional<SealLog> seal = file->SealOfOpenWindow();
-    const auto record = catalog_->FindFile(file->id());
-    if (!seal || record == nullptr) continue;
-    seal->mtime_seconds = record->mtime_seconds;
+    if (!seal || catalog_->FindFile(file->id()) == nullptr) continue;
     edits.push_back(*std::move(seal));
   }
   const bool seals = !edits.empty();

@@ -11,7 +11,8 @@ namespace zenfs {
 static_assert(kStagingPayloadAt == kFrameHeaderBytes,
               "a frame is sealed in front of the bytes, where they are");
 
-FramedFile::FramedFile(const Env& env, FileId id) : env_(env), id_(id) {}
+FramedFile::FramedFile(const Env& env, FileId id)
+    : env_(env), id_(id), mtime_seconds_(WallSeconds()), sent_seconds_(mtime_seconds_) {}
 
 FramedFile::FramedFile(const Env& env, const FileRecord& record, ReplayedLog replayed)
     : env_(env),
@@ -22,7 +23,9 @@ FramedFile::FramedFile(const Env& env, const FileRecord& record, ReplayedLog rep
       open_first_sequence_(record.next_sequence),
       next_sequence_(record.next_sequence),
       stable_sequence_(record.next_sequence - 1),
-      stable_end_(index_.end()) {
+      stable_end_(index_.end()),
+      mtime_seconds_(replayed.mtime_seconds),
+      sent_seconds_(replayed.mtime_seconds) {
   for (const auto& [zone, bytes] : replayed.zones) {
     zones_[zone] = {.pin = env_.zones->Pin(zone), .frames = {.device_bytes = bytes}};
   }
@@ -79,6 +82,11 @@ std::uint64_t FramedFile::size() const {
   return SizeLocked();
 }
 
+std::uint64_t FramedFile::mtime_seconds() const {
+  MutexLock lock(mutex_);
+  return mtime_seconds_;
+}
+
 Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
   if (crc) ZENFS_RETURN_IF_ERROR(CheckHandoff(bytes.size(), Crc32c(bytes), crc));
   MutexLock lock(mutex_);
@@ -89,6 +97,7 @@ Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
 Status FramedFile::AppendAll(ByteView bytes) {
   while (rewriting_) turn_.Wait(mutex_);
   const std::uint64_t failures = failures_;
+  if (!bytes.empty()) mtime_seconds_ = WallSeconds();
   while (!bytes.empty()) {
     if (!error_ && failures_ != failures) return error_;
     if (!error_ && !busy_) {  // of before this call
@@ -104,7 +113,7 @@ Status FramedFile::AppendAll(ByteView bytes) {
       }
       continue;
     }
-    bytes = bytes.subspan(active_.Append(bytes));
+    bytes = bytes.subspan(active_.Append(bytes, mtime_seconds_));
     if (!hurried_ && env_.drain != nullptr && active_.length() >= active_.capacity() / 2) {
       hurried_ = true;
       env_.drain->Hurry(id_);

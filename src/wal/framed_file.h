@@ -69,12 +69,13 @@ class FramedFile {
   void EndWriting() EXCLUDES(mutex_);
 
   std::uint64_t size() const EXCLUDES(mutex_);
+  // When it was last appended to, truncated or made; seconds since 1970.
+  std::uint64_t mtime_seconds() const EXCLUDES(mutex_);
   // Reads at most into.size() bytes, fewer only at the end of the file. Errors: kCorruption for lost bytes.
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const EXCLUDES(mutex_);
   std::vector<Piece> Pieces() const EXCLUDES(mutex_);
   // The edit that seals the open window, so that each of its frames is vouched for; for the end of a mount. The caller
-  // sets the time, and flushes the device before it commits. None if the window is empty, or if bytes of the file are
-  // not on the device.
+  // flushes the device before it commits. None if the window is empty, or if bytes of the file are not on the device.
   std::optional<SealLog> SealOfOpenWindow() const EXCLUDES(mutex_);
 
   // A change of the committed part, in three steps: Begin* computes the edits (a truncation holds writers
@@ -86,6 +87,7 @@ class FramedFile {
     std::vector<Extent> extents;  // fold: what holds the bytes now
     std::vector<LogWindow> windows;
     std::uint64_t open_first_sequence = 0;
+    std::uint64_t mtime_seconds = 0;
     std::uint64_t failed_flushes =
         0;  // truncate: of the device when the first frame that is not stable was written
   };
@@ -135,6 +137,8 @@ class FramedFile {
   // A flush has failed since the first frame behind stable_end_ was written.
   bool MayHaveLost() const REQUIRES(mutex_);
   void Publish(PlacedFrame frame) REQUIRES(mutex_);
+  std::uint16_t TimeToSend() const REQUIRES(mutex_);
+  void NoteSent(std::uint16_t time) REQUIRES(mutex_);
   void BeginBuffer() REQUIRES(mutex_);
   std::uint64_t SizeLocked() const REQUIRES(mutex_);
   [[nodiscard]] Status PlanRead(std::uint64_t offset, ByteSpan into, ReadPlan& plan) const REQUIRES(mutex_);
@@ -159,6 +163,9 @@ class FramedFile {
   std::uint64_t stable_end_ GUARDED_BY(mutex_) = 0;  // file offset
   // How many flushes of the device had failed before the first frame behind stable_end_ was written.
   std::uint64_t unstable_since_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t mtime_seconds_ GUARDED_BY(mutex_);
+  // What a mount after a crash would find: the time of the last frame, or of the last commit.
+  std::uint64_t sent_seconds_ GUARDED_BY(mutex_);
   StagedBuffer active_ GUARDED_BY(mutex_);
   SteadyTime active_since_ GUARDED_BY(mutex_);  // when its first byte came
   // Its content is not changed while busy_. After an error it is kept; its front may be in the index already.

@@ -32,8 +32,11 @@ std::optional<SealLog> FramedFile::SealOfOpenWindow() const {
   MutexLock lock(mutex_);
   if (!error_ || busy_ || !active_.empty() || !flight_.empty() || MayHaveLost()) return std::nullopt;
   if (next_sequence_ == open_first_sequence_) return std::nullopt;
-  return SealLog{
-      .id = id_, .windows = WindowsUpTo(index_.end()), .next_sequence = next_sequence_, .size = index_.end()};
+  return SealLog{.id = id_,
+                 .windows = WindowsUpTo(index_.end()),
+                 .next_sequence = next_sequence_,
+                 .size = index_.end(),
+                 .mtime_seconds = mtime_seconds_};
 }
 
 Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
@@ -51,18 +54,21 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
   if (old_size != index_.end()) {
     return Fail(Code::kBusy, fmt::format("file {}: appended to while it is truncated", id_.value));
   }
-  Rewrite rewrite{.end = size, .windows = WindowsUpTo(size), .open_first_sequence = next_sequence_};
+  Rewrite rewrite{.end = size,
+                  .windows = WindowsUpTo(size),
+                  .open_first_sequence = next_sequence_,
+                  .mtime_seconds = WallSeconds()};
   const std::uint64_t failed_flushes = env_.device->errors().failed_flushes;
   rewrite.failed_flushes = index_.end() == stable_end_ ? failed_flushes : unstable_since_;
   if (size < extents_end_) {
-    SetExtents cut{id_, size, {}, size, WallSeconds()};
+    SetExtents cut{id_, size, {}, size, rewrite.mtime_seconds};
     if (front) {
       cut.from_offset = front->file_offset;
       cut.extents.push_back(*front);
     }
     rewrite.edits.push_back(std::move(cut));
   }
-  rewrite.edits.push_back(SealLog{id_, rewrite.windows, next_sequence_, size, WallSeconds()});
+  rewrite.edits.push_back(SealLog{id_, rewrite.windows, next_sequence_, size, rewrite.mtime_seconds});
   busy_ = true;
   rewriting_ = true;
   return rewrite;
@@ -74,6 +80,7 @@ void FramedFile::EndTruncate(const Rewrite& rewrite, const Status& committed) {
     index_.CutAt(rewrite.end);
     extents_end_ = std::min(extents_end_, rewrite.end);
     stable_end_ = rewrite.end;
+    mtime_seconds_ = sent_seconds_ = rewrite.mtime_seconds;
     TakeOver(rewrite);
   } else if (committed.error().code() == Code::kUnknownOutcome) {
     append_error_ = Fail(committed.error().With(fmt::format("file {}: its truncation", id_.value)));
@@ -119,8 +126,9 @@ Result<FramedFile::Rewrite> FramedFile::BeginFold(const FoldRange& range, std::v
     rewrite.windows.front().first_sequence = next;
   }
   const std::uint64_t size = std::max(range.to, sealed_end);
-  rewrite.edits.push_back(SetExtents{id_, range.from, rewrite.extents, size, WallSeconds()});
-  rewrite.edits.push_back(SealLog{id_, rewrite.windows, rewrite.open_first_sequence, size, WallSeconds()});
+  // A fold changes no byte: the time stays that of what the device has.
+  rewrite.edits.push_back(SetExtents{id_, range.from, rewrite.extents, size, sent_seconds_});
+  rewrite.edits.push_back(SealLog{id_, rewrite.windows, rewrite.open_first_sequence, size, sent_seconds_});
   folding_ = true;
   return rewrite;
 }

@@ -11,6 +11,7 @@
 
 #include <utility>
 
+#include "format/frame_time.h"
 #include "wal/framed_file.h"
 
 namespace zenfs {
@@ -33,6 +34,7 @@ Status FramedFile::SendBuffer(bool sync) {
 
 Status FramedFile::SendFlight(bool sync) {
   const bool has_frame = !flight_.empty();
+  const std::uint16_t time = TimeToSend();
   const FrameJob job{.kind = FrameKind::kLogData,
                      .owner = id_.value,
                      .sequence = next_sequence_,
@@ -41,7 +43,8 @@ Status FramedFile::SendFlight(bool sync) {
                      .header_bytes = kFrameHeaderBytes,
                      .buffer = &flight_.whole(),
                      .flush = sync,
-                     .placed_before = has_frame ? index_.end() - flight_.file_offset() : 0};
+                     .placed_before = has_frame ? index_.end() - flight_.file_offset() : 0,
+                     .time = time};
   if (index_.end() == stable_end_) unstable_since_ = env_.device->errors().failed_flushes;
   mutex_.Unlock();  // the caller holds it again when this returns
   std::vector<PlacedFrame> placed;
@@ -53,6 +56,7 @@ Status FramedFile::SendFlight(bool sync) {
   }
   mutex_.Lock();
   for (PlacedFrame& frame : placed) Publish(std::move(frame));
+  if (!placed.empty()) NoteSent(time);
   if (!sent) {
     // All of it placed: it was the flush.
     doubtful_ = !has_frame || index_.end() == flight_.end();
@@ -111,6 +115,7 @@ Status FramedFile::PlaceAnew(const Piece& piece) {
                      .stable_sequence = stable_sequence_,
                      .header_bytes = kFrameHeaderBytes,
                      .buffer = &buffer,
+                     .time = TimeToSend(),
                      .unsplit = true};
   mutex_.Unlock();
   std::vector<PlacedFrame> placed;
@@ -123,6 +128,13 @@ Status FramedFile::PlaceAnew(const Piece& piece) {
   }
   Publish(std::move(placed.front()));
   return {};
+}
+
+std::uint16_t FramedFile::TimeToSend() const { return EncodeFrameTime(mtime_seconds_, sent_seconds_); }
+
+// As a reader will: the next time is told as a distance from it.
+void FramedFile::NoteSent(std::uint16_t time) {
+  sent_seconds_ = DecodeFrameTime(time, sent_seconds_).value_or(sent_seconds_);
 }
 
 // A frame behind the last one, or one in place of one with its sequence.

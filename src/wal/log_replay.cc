@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "format/frame_time.h"
+
 namespace zenfs {
 namespace {
 
@@ -16,6 +18,7 @@ class Replay {
     std::ranges::sort(frames_, {}, [](const ScannedFrame& frame) {
       return std::tuple(frame.epoch, frame.sequence, frame.file_offset, frame.length);
     });
+    out_.mtime_seconds = record.mtime_seconds;
     for (const Extent& extent : record.extents) {
       out_.index.Append({.file_offset = extent.file_offset, .length = extent.length, .place = extent.place});
     }
@@ -23,6 +26,7 @@ class Replay {
 
   ReplayedLog Run() {
     for (const LogWindow& window : record_.windows) TakeSealed(window);
+    sealed_ = false;
     TakeOpen();
     return std::move(out_);
   }
@@ -59,6 +63,8 @@ class Replay {
                        .sequence = frame.sequence,
                        .frame_bytes = frame.device_bytes});
     out_.zones[frame.zone] += frame.device_bytes;
+    if (sealed_) return;  // the record has a later time
+    out_.mtime_seconds = DecodeFrameTime(frame.time, out_.mtime_seconds).value_or(out_.mtime_seconds);
   }
 
   void Lose(std::uint64_t to, std::uint64_t sequence) {
@@ -139,6 +145,7 @@ class Replay {
   const FileRecord& record_;
   const std::uint64_t epoch_;
   std::vector<ScannedFrame> frames_;
+  bool sealed_ = true;  // what is taken is in sealed windows
   ReplayedLog out_;
 };
 

@@ -38,6 +38,8 @@ struct ReplayedLog {
   std::map<ZoneId, std::uint64_t> zones;  // device bytes of this file's frames, by zone
   std::optional<LogWindow> open_window;   // frames behind the last seal; to be sealed by a read-write mount
   std::vector<LogDamage> damage;          // the bytes in question can't be read
+  // Of the last append: what the last frame of the open window tells, or the record's. Seconds since 1970.
+  std::uint64_t mtime_seconds = 0;
 };
 
 // `frames`: all that carry the file's id as owner, in any order; those that no writer can have made are passed over. `epoch`: the volume's committed one.

@@ -82,6 +82,7 @@ std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone
              .sequence = frame.header.sequence,
              .file_offset = frame.header.file_offset,
              .stable_sequence = frame.header.stable_sequence,
+             .time = frame.header.time,
              .length = frame.header.payload_bytes,
              .payload = info.start + at + frame.header.header_bytes,
              .device_bytes = device_bytes,

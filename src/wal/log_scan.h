@@ -21,6 +21,7 @@ struct ScannedFrame {
   std::uint64_t sequence = 0;
   std::uint64_t file_offset = 0;
   std::uint64_t stable_sequence = 0;
+  std::uint16_t time = 0;    // FrameHeader::time
   std::uint64_t length = 0;  // payload
   DeviceOffset payload;
   std::uint64_t device_bytes = 0;

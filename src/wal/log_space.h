@@ -62,6 +62,7 @@ struct FrameJob {
   std::uint64_t epoch = 0;          // 0: that of this mount
   bool flush = false;               // the device's cache is flushed before Write returns
   std::uint64_t placed_before = 0;  // so many bytes of the payload, from its front, are on the device already
+  std::uint16_t time = 0;           // FrameHeader::time
   bool unsplit = false;             // goes into one zone as a whole; it must have stood in one before
 };
 

@@ -155,6 +155,7 @@ void LogSpace::AddPart(Batch& batch, Waiting& waiting) {
   const std::uint64_t sequence = job.sequence + waiting.parts;
   SealFrame(ByteSpan(buffer->data(), frame_bytes),
             FrameHeader{.kind = job.kind,
+                        .time = job.time,
                         .header_bytes = job.header_bytes,
                         .payload_bytes = static_cast<std::uint32_t>(payload),
                         .owner = job.owner,

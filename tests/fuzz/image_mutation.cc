@@ -120,7 +120,7 @@ class Mutator {
     FrameHeader header = HeaderAt(place.at);
     switch (field % 9) {
       case 0: header.kind = static_cast<FrameKind>(value % 9); break;
-      case 1: header.flags = static_cast<std::uint16_t>(value); break;
+      case 1: header.time = static_cast<std::uint16_t>(value); break;
       case 2:
         header.header_bytes = value % 2 == 0 ? kFrameHeaderBytes : static_cast<std::uint32_t>(block_);
         break;
