@@ -107,9 +107,9 @@ Cells CellsOf(const SeenDevice& device) {
           limit(geometry.max_open),
           limit(geometry.max_active),
           known.block ? known.block->scheduler.value_or("-") : "-",
-          !known_shape              ? "-"
-          : geometry.volatile_cache ? "volatile"
-                                    : "write-through",
+          !known_shape                ? "-"
+          : geometry.LosesUnflushed() ? "volatile"
+                                      : "write-through",
           Access(look),
           Holds(device)};
 }
@@ -261,7 +261,7 @@ Json DeviceJson(const SeenDevice& device, const std::string& release) {
           {"zone_capacity", or_null(look.zone_capacity > 0, look.zone_capacity)},
           {"max_open", or_null(shape, geometry.max_open)},
           {"max_active", or_null(shape, geometry.max_active)},
-          {"volatile_cache", or_null(shape, geometry.volatile_cache)},
+          {"volatile_cache", or_null(shape, geometry.LosesUnflushed())},
           {"scheduler", or_null(known.block && known.block->scheduler,
                                 known.block ? known.block->scheduler.value_or("") : "")},
           {"writes_in_order", !wrong},

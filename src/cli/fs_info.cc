@@ -41,7 +41,8 @@ void AddDevice(const ZonedDevice& device, Figures& figures) {
   figures.Add("Device", "device", device.name());
   figures.Add("Open zones at most", "max_open", g.max_open, FormatLimit(g.max_open));
   figures.Add("Active zones at most", "max_active", g.max_active, FormatLimit(g.max_active));
-  figures.Add("Volatile write cache", "volatile_cache", g.volatile_cache, g.volatile_cache ? "yes" : "no");
+  figures.Add("Volatile write cache", "volatile_cache", g.LosesUnflushed(),
+              g.LosesUnflushed() ? "yes" : "no");
 }
 
 void AddMounted(const Volume& volume, Figures& figures) {

@@ -6,7 +6,7 @@ import re
 import shutil
 import unittest
 
-from cli_case import UUID, CliCase
+from cli_case import SMALL, UUID, CliCase
 
 OTHER_UUID = "11111111-2222-4333-8444-555555555555"
 
@@ -53,6 +53,18 @@ class Devices(CliCase):
         self.assertEqual((device["max_open"], device["max_active"], device["scheduler"]), (8, 8, None))
         self.assertEqual(device["holds"], {"kind": "zenfs", "uuid": UUID, "label": "test"})
         self.assertTrue(device["readable"] and device["writable"] and device["writes_in_order"])
+
+    def test_all_verbs_agree_on_whether_there_is_a_volatile_cache(self):
+        for flags, has_cache in ((SMALL, False), (["--volatile-cache", *SMALL], True)):
+            self.make_device("--force", *flags)
+            self.ok("mkfs", f"--emu={self.image}")
+            self.assertIs(self.ok_json("emu", "info", self.image)["volatile_cache"], has_cache)
+            self.assertIs(self.ok_json("fs-info", f"--emu={self.image}")["volatile_cache"], has_cache)
+            device, = self.ok_json("devices", f"--emu={self.image}")["devices"]
+            self.assertIs(device["volatile_cache"], has_cache)
+            self.assertIn("volatile" if has_cache else "write-through", self.ok("devices", f"--emu={self.image}"))
+            power_cut = self.zenfs("emu", "power-cut", self.image)
+            self.assertEqual(power_cut.status, 0 if has_cache else 1)
 
     def test_what_is_no_device_is_a_row_with_the_reason(self):
         pathlib.Path(self.path("letter")).write_text("to my aunt")

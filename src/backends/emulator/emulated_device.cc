@@ -79,7 +79,7 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
                                const EmulatorOptions& options, std::unique_ptr<Store> store)
     : name_(std::move(name)),
       identity_(store->Identity()),
-      geometry_(ToDeviceGeometry(geometry, options.volatile_cache)),
+      geometry_(ToDeviceGeometry(geometry, options.volatile_cache, store->has_volatile_cache())),
       capacity_(geometry.capacity()),
       mode_(mode),
       options_(options),

@@ -37,7 +37,7 @@ struct EmulatorOptions {
   std::uint32_t management_us = 0;
   std::uint32_t flush_us = 0;
   bool hostsync = false;
-  bool volatile_cache = true;  // what geometry() says; of a file made with a volatile cache always true
+  bool volatile_cache = true;  // of geometry(); always true of a file made with a volatile cache
 
   std::uint32_t latency_us(EmulatorCommand command) const;
 };

@@ -50,14 +50,15 @@ Status Validate(const EmulatorGeometry& g) {
   return {};
 }
 
-Geometry ToDeviceGeometry(const EmulatorGeometry& g, bool volatile_cache) {
+Geometry ToDeviceGeometry(const EmulatorGeometry& g, bool volatile_cache, bool loses_unflushed) {
   return Geometry{.block_size = g.block_size,
                   .zone_size = g.zone_size,
                   .zone_count = g.zones,
                   .max_open = g.max_open,
                   .max_active = g.max_active,
                   .max_append_bytes = std::min(kMaxAppend, g.capacity()),
-                  .volatile_cache = volatile_cache};
+                  .volatile_cache = volatile_cache,
+                  .keeps_unflushed = !loses_unflushed};
 }
 
 }  // namespace zenfs

@@ -32,7 +32,9 @@ inline constexpr EmulatorGeometry kZn540Geometry{.zones = 904,
 // kInvalidArgument with the first thing that is wrong, in one line.
 [[nodiscard]] Status Validate(const EmulatorGeometry& geometry);
 
-// What the device tells of itself.
-[[nodiscard]] Geometry ToDeviceGeometry(const EmulatorGeometry& geometry, bool volatile_cache);
+// The geometry that the device reports. `volatile_cache`: it asks for flushes; `loses_unflushed`: it was made with a
+// volatile cache, so that CutPower takes what no flush made durable.
+[[nodiscard]] Geometry ToDeviceGeometry(const EmulatorGeometry& geometry, bool volatile_cache,
+                                        bool loses_unflushed = true);
 
 }  // namespace zenfs
