@@ -29,12 +29,28 @@ std::string_view CodeName(Code code) {
 }
 
 std::string Error::ToString() const {
-  if (os_errno_ == 0) return text_;
-  return text_ + ": " + std::generic_category().message(os_errno_);
+  std::string out = text_;
+  if (os_errno_ != 0) out += ": " + std::generic_category().message(os_errno_);
+  if (!advice_.empty()) out += "; " + advice_;
+  return out;
 }
 
 Error Error::With(std::string_view context) const {
-  return Error(code_, std::string(context) + ": " + text_, os_errno_);
+  Error error = *this;
+  error.text_ = std::string(context) + ": " + text_;
+  return error;
+}
+
+Error Error::As(Code code) const {
+  Error error = *this;
+  error.code_ = code;
+  return error;
+}
+
+Error Error::Advise(std::string advice) const {
+  Error error = *this;
+  error.advice_ = std::move(advice);
+  return error;
 }
 
 namespace {

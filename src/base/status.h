@@ -45,18 +45,21 @@ class [[nodiscard]] Error {
   int os_errno() const { return os_errno_; }
   const std::string& text() const { return text_; }
 
-  // "text: No such file or directory" where an errno is known, else the text alone.
+  // "text: No such file or directory; advice": the errno's words and the advice where there are any.
   std::string ToString() const;
 
   // The same error with "context: " put before its text.
   Error With(std::string_view context) const;
   // The same error with another code, for callers to whom the old one would say something else.
-  Error As(Code code) const { return Error(code, text_, os_errno_); }
+  Error As(Code code) const;
+  // The same error with what the user can do about it. ToString says it last, behind the cause.
+  Error Advise(std::string advice) const;
 
  private:
   Code code_;
   int os_errno_;
   std::string text_;
+  std::string advice_;
 };
 
 template <typename T>

@@ -31,6 +31,13 @@ TEST(Status, ContextStandsBeforeTheText) {
   EXPECT_THAT(error.ToString(), ::testing::StartsWith("emu:/x: write zone 3: "));
 }
 
+TEST(Status, AdviceStandsBehindTheCause) {
+  const Error error = ErrnoError(ENOENT, "/x").Advise("make one").With("open").As(Code::kIo);
+  EXPECT_EQ(error.ToString(), "open: /x: No such file or directory; make one");
+  EXPECT_EQ(error.code(), Code::kIo);
+  EXPECT_EQ(Error(Code::kBusy, "in use").Advise("end the other").ToString(), "in use; end the other");
+}
+
 TEST(Status, CommonErrnosHaveTheirCode) {
   EXPECT_EQ(ErrnoError(ENOENT, "").code(), Code::kNotFound);
   EXPECT_EQ(ErrnoError(EACCES, "").code(), Code::kPermission);

@@ -55,8 +55,8 @@ Result<std::string> TryListen(const std::string& text) {
   const int on = 1;
   if (fd.get() < 0 || setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
       bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(fd.get(), 1) != 0) {
-    return FailErrno(errno,
-                     fmt::format("can't listen on {}, choose another address with --listen=HOST:PORT", text));
+    return Fail(ErrnoError(errno, fmt::format("can't listen on {}", text))
+                    .Advise("choose another address with --listen=HOST:PORT"));
   }
   char numeric[NI_MAXHOST] = {};
   if (getnameinfo(found->ai_addr, found->ai_addrlen, numeric, sizeof(numeric), nullptr, 0, NI_NUMERICHOST) !=

@@ -61,12 +61,10 @@ Status OpenError(int error, const std::string& path, const BlockFacts& facts, Op
                 fmt::format("{} is in use{}", path, user.empty() ? " by somebody else" : ": " + user), error);
   }
   if (error == EACCES || error == EPERM) {
-    return Fail(
-        Code::kPermission,
-        fmt::format("{}: no permission to {} it; join the group of the device node or have it changed "
-                    "(packaging/udev/60-zenfs.rules shows how)",
-                    path, mode == OpenMode::kReadOnly ? "read" : "write"),
-        error);
+    return Fail(ErrnoError(error, fmt::format("{}: can't be opened to {} it", path,
+                                              mode == OpenMode::kReadOnly ? "read" : "write"))
+                    .Advise("join the group of the device node or have it changed "
+                            "(packaging/udev/60-zenfs.rules shows how)"));
   }
   return FailErrno(error, path);
 }

@@ -134,8 +134,8 @@ Result<UniqueFd> OpenFile(const std::string& path, OpenMode mode) {
   if (::stat(path.c_str(), &st) != 0) {
     const int error = errno;
     if (error == ENOENT) {
-      return FailErrno(error,
-                       fmt::format("no emulated device {}; make one with: zenfs emu create PATH", path));
+      return Fail(ErrnoError(error, fmt::format("emulated device {}", path))
+                      .Advise("make one with: zenfs emu create PATH"));
     }
     return FailErrno(error, fmt::format("emulated device {}", path));
   }

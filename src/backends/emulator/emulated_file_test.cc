@@ -100,7 +100,7 @@ TEST_F(EmulatedFileTest, BadGeometryCreatesNothing) {
 TEST_F(EmulatedFileTest, EachWrongFileHasItsOwnLine) {
   Error error = ErrorOfOpening();
   EXPECT_EQ(error.code(), Code::kNotFound);
-  EXPECT_THAT(error.text(), AllOf(HasSubstr(path), HasSubstr("zenfs emu create")));
+  EXPECT_THAT(error.ToString(), AllOf(HasSubstr(path), HasSubstr("zenfs emu create")));
   WriteFile(0, "");
   error = ErrorOfOpening();
   EXPECT_EQ(error.code(), Code::kInvalidArgument);

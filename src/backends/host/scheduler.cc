@@ -55,8 +55,8 @@ Status SetScheduler(const std::string& name, std::string_view scheduler, const s
       return Fail(Code::kNotSupported, fmt::format("{}: this kernel has no scheduler {} (try: modprobe {})",
                                                    name, scheduler, scheduler));
     default:
-      return FailErrno(error, fmt::format("{}: the scheduler can't be set to {}; as root: {}", name,
-                                          scheduler, SchedulerFix(name)));
+      return Fail(ErrnoError(error, fmt::format("{}: the scheduler can't be set to {}", name, scheduler))
+                      .Advise(fmt::format("as root: {}", SchedulerFix(name))));
   }
 }
 

@@ -125,7 +125,7 @@ TEST_F(SetSchedulerTest, WithoutPermissionTheLineHasTheCommand) {
   }
   ASSERT_FALSE(set);
   EXPECT_EQ(set.error().code(), Code::kPermission);
-  EXPECT_THAT(set.error().text(), HasSubstr("echo mq-deadline > /sys/block/sda/queue/scheduler"));
+  EXPECT_THAT(set.error().ToString(), HasSubstr("echo mq-deadline > /sys/block/sda/queue/scheduler"));
 }
 
 }  // namespace

@@ -93,12 +93,11 @@ Status ZoneDirectory::CheckPermission(bool write) const {
     if (zone.access != ZoneAccess::kWritable) continue;  // its bits tell of the zone
     const int wanted = write ? R_OK | W_OK : R_OK;
     if (::faccessat(fd_.get(), Name(ZoneId(i)).c_str(), wanted, AT_EACCESS) == 0) return {};
-    return FailErrno(
-        errno == EROFS ? EROFS : EACCES,
-        fmt::format(
-            "{}: this user may not {} it; owner, group and mode of all zones are given by mkzonefs -o "
-            "uid=UID,gid=GID,perm=660, or until the next mount by chown and chmod",
-            Path(ZoneId(i)), write ? "read and write" : "read"));
+    return Fail(ErrnoError(errno == EROFS ? EROFS : EACCES,
+                           fmt::format("{}: this user may not {} it", Path(ZoneId(i)),
+                                       write ? "read and write" : "read"))
+                    .Advise("owner, group and mode of all zones are given by mkzonefs -o "
+                            "uid=UID,gid=GID,perm=660, or until the next mount by chown and chmod"));
   }
   return {};  // nothing but dead zones: each will say so
 }

@@ -109,7 +109,7 @@ TEST_F(ZoneDirectoryTest, UserWithoutPermissionIsToldWhichFileAndWhatHelps) {
   if (refused) GTEST_SKIP() << "the files are this user's own";
   EXPECT_EQ(refused.error().code(), Code::kPermission);
   EXPECT_THAT(refused.error().text(), HasSubstr(directory.File("0")));
-  EXPECT_THAT(refused.error().text(), HasSubstr("mkzonefs -o"));
+  EXPECT_THAT(refused.error().ToString(), HasSubstr("mkzonefs -o"));
 }
 
 TEST_F(ZoneDirectoryTest, DeadZonesDoNotCountAsLackOfPermission) {

@@ -274,8 +274,8 @@ Status ZoneFileDevice::ExplainWrite(const FailedWrite& write, std::span<const By
   if (MayHaveLanded(write, info) && Holds(write.offset, pieces)) return {};
   const Error error = DescribeFailedWrite(name(), write, info);
   if (state.access != ZoneAccess::kWritable || !parts_.files->MountedReadOnly()) return Fail(error);
-  return Fail(write.os_errno == EROFS ? Code::kReadOnly : error.code(),
-              fmt::format("{}; {}", error.text(), kMountWentReadOnly), write.os_errno);
+  return Fail(error.As(write.os_errno == EROFS ? Code::kReadOnly : error.code())
+                  .Advise(std::string(kMountWentReadOnly)));
 }
 
 bool ZoneFileDevice::Holds(DeviceOffset offset, std::span<const ByteView> pieces) {

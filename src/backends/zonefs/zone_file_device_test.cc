@@ -143,7 +143,7 @@ TEST_F(ZoneFileDeviceTest, MountThatWentReadOnlyIsNamedWithItsCure) {
   files->mounted_read_only = true;
   const Status failed = Write(1, 0, 2);
   EXPECT_EQ(CodeOf(failed), Code::kIo);
-  EXPECT_THAT(failed.error().text(), HasSubstr("errors=repair"));
+  EXPECT_THAT(failed.error().ToString(), HasSubstr("errors=repair"));
 }
 
 TEST_F(ZoneFileDeviceTest, ReadOnlyZoneIsReadAndBeyondItsDataAreZeros) {
