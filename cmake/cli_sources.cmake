@@ -36,6 +36,7 @@ set(ZENFS_SOURCES_cli
   cli/man_page.cc
   cli/metrics_source.cc
   cli/mkfs.cc
+  cli/nearest_word.cc
   cli/number.cc
   cli/rename.cc
   cli/restore.cc
@@ -47,6 +48,7 @@ set(ZENFS_SOURCES_cli
   cli/terminal.cc
   cli/transfer_console.cc
   cli/two_names.cc
+  cli/usage_error.cc
   cli/verb_flags.cc
   cli/verb_table.cc
   cli/version.cc
@@ -59,6 +61,7 @@ set(ZENFS_SOURCES_cli
 )
 set(ZENFS_TESTS_cli
   cli/device_table_test.cc
+  cli/nearest_word_test.cc
   cli/number_test.cc
   cli/prometheus_families_test.cc
   cli/stats_table_test.cc

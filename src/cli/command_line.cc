@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cli/usage_error.h"
+
 namespace zenfs {
 namespace {
 
@@ -21,26 +23,28 @@ int Complain(Console& console, std::string_view verb, std::string_view what, int
   return status;
 }
 
-int ComplainOfUse(Console& console, const Verb& verb, std::string what) {
-  while (!what.empty() && (what.back() == '.' || what.back() == '\n')) what.pop_back();
+int ComplainOfUse(Console& console, const Verb& verb, const std::string& what) {
   return Complain(console, verb.name, fmt::format("{}; see 'zenfs {} --help'", what, verb.name),
                   verb.error_status);
 }
 
-std::string TextOfExtra(const std::string& extra, const std::vector<std::string>& typed) {
+// `extra` as it was typed, without its value.
+std::string AsTyped(const std::string& extra, const std::vector<std::string>& typed) {
   const auto same = [&](const std::string& word) {
     return Normalized(word) == extra || Normalized(word).starts_with(extra + "=");
   };
   const auto found = std::find_if(typed.begin(), typed.end(), same);
-  const std::string shown = found == typed.end() ? extra : found->substr(0, found->find('='));
-  if (shown.starts_with("-")) return fmt::format("unknown flag {}", shown);
-  return fmt::format("'{}' is one word too many", shown);
+  return found == typed.end() ? extra : found->substr(0, found->find('='));
 }
 
 std::expected<ParsedCommand, int> ParseVerb(const Verb& verb, const std::vector<std::string>& typed,
                                             Console& console) {
   ParsedCommand command{.verb = &verb, .app = MakeApp(verb), .action = nullptr};
   command.action = verb.make(*command.app);
+  for (CLI::Option* option : command.app->get_options({})) {
+    if (option->get_items_expected_max() == 0)
+      option->disable_flag_override();  // --json=no is no way to say no
+  }
   std::vector<std::string> words(typed.size());
   std::transform(typed.rbegin(), typed.rend(), words.begin(), Normalized);  // CLI11 takes them last to first
   try {
@@ -52,25 +56,15 @@ std::expected<ParsedCommand, int> ParseVerb(const Verb& verb, const std::vector<
     // A missing argument is often a mistyped one: name that first.
     const auto extras = command.app->remaining();
     return std::unexpected(
-        ComplainOfUse(console, verb, extras.empty() ? error.what() : TextOfExtra(extras.front(), typed)));
+        ComplainOfUse(console, verb,
+                      extras.empty() ? DescribeParseError(*command.app, error)
+                                     : DescribeExtraWord(*command.app, AsTyped(extras.front(), typed))));
   }
   if (const auto extras = command.app->remaining(); !extras.empty()) {
-    return std::unexpected(ComplainOfUse(console, verb, TextOfExtra(extras.front(), typed)));
+    return std::unexpected(
+        ComplainOfUse(console, verb, DescribeExtraWord(*command.app, AsTyped(extras.front(), typed))));
   }
   return command;
-}
-
-std::string TextOfUnknownVerb(const std::vector<std::string>& words) {
-  std::string second_words;
-  for (const Verb& verb : Verbs()) {
-    if (!verb.name.starts_with(words.front() + " ")) continue;
-    second_words +=
-        fmt::format("{}{}", second_words.empty() ? "" : " or ", verb.name.substr(words.front().size() + 1));
-  }
-  if (!second_words.empty()) {
-    return fmt::format("'{}' needs a second word: {}; see 'zenfs help'", words.front(), second_words);
-  }
-  return fmt::format("unknown verb '{}'; see 'zenfs help'", words.front());
 }
 
 }  // namespace
@@ -121,7 +115,7 @@ std::expected<ParsedCommand, int> ParseCommandLine(const std::vector<std::string
   if (rest.front() == "--help" || rest.front() == "-h") rest.front() = "help";
   if (rest.front() == "--version") rest.front() = "version";
   const FoundVerb found = FindVerb(rest);
-  if (found.verb == nullptr) return std::unexpected(Complain(console, "", TextOfUnknownVerb(rest), 1));
+  if (found.verb == nullptr) return std::unexpected(Complain(console, "", DescribeUnknownVerb(rest), 1));
   rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(found.words));
   return ParseVerb(*found.verb, rest, console);
 }

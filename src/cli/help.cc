@@ -1,8 +1,8 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "cli/command_line.h"
 #include "cli/man_page.h"
+#include "cli/usage_error.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
@@ -26,9 +26,13 @@ class HelpAction : public Action {
       return 0;
     }
     const FoundVerb found = FindVerb(verb_);
-    if (found.verb == nullptr || found.words != verb_.size()) {
+    if (found.verb != nullptr && found.words != verb_.size()) {
       return Fail(Code::kInvalidArgument,
-                  fmt::format("unknown verb '{}'; see 'zenfs help'", fmt::join(verb_, " ")));
+                  fmt::format("'{0}' is one word too many; 'zenfs help {1}' shows the flags of {1}",
+                              verb_.back(), found.verb->name));
+    }
+    if (found.verb == nullptr) {
+      return Fail(Code::kInvalidArgument, DescribeUnknownVerb(verb_));
     }
     console.Print(HelpOf(*found.verb));
     return 0;

@@ -81,7 +81,7 @@ class Emulator(CliCase):
         bad("--max-active=2", "max-active")
 
     def test_missing_path_and_missing_folder(self):
-        self.fails("emu", "create", saying=["path", "zenfs emu create --help"])
+        self.fails("emu", "create", saying=["PATH is missing", "zenfs emu create --help"])
         self.fails("emu", "create", self.dir + "/no/such/folder.img", saying=["/no/such/folder.img", "No such file"])
         self.fails("emu", "info", self.dir + "/none.img", saying=["none.img", "No such file"])
 

@@ -91,7 +91,7 @@ class Shells(CliCase):
 
     def test_unknown_shell(self):
         self.fails("completion", "tcsh", saying=["'tcsh'", "bash, zsh or fish"])
-        self.fails("completion", saying="shell")
+        self.fails("completion", saying="SHELL is missing: zenfs completion SHELL")
 
     # --- man ---
     def test_man_page_has_every_verb_and_flag(self):

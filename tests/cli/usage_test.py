@@ -31,11 +31,21 @@ class Usage(CliCase):
     def test_no_verb(self):
         self.fails(saying=["no verb given", "zenfs help"])
 
-    def test_unknown_verb(self):
-        self.fails("format", saying=["unknown verb 'format'", "zenfs help"])
+    def test_unknown_verb_is_named_with_the_nearest_one(self):
+        self.fails("format", saying=["unknown verb 'format'; see 'zenfs help'"])
+        self.fails("chek", saying=["unknown verb 'chek', did you mean 'check'?; see 'zenfs help'"])
         self.fails("help", "format", saying="unknown verb 'format'")
-        self.fails("emu", saying=["needs a second word", "create or clone or info or power-cut"])
-        self.fails("emu", "destroy", saying=["needs a second word", "create or clone or info or power-cut"])
+        self.fails("help", "bakup", saying="did you mean 'backup'?")
+        self.fails("help", "df", "stray", saying="'stray' is one word too many; 'zenfs help df' shows the flags of df")
+
+    def test_half_of_a_verb_is_told_what_it_lacks(self):
+        self.fails("emu", saying=["'emu' alone is no verb", "zenfs emu create", "zenfs emu power-cut"])
+        self.fails("emu", "--json", saying="'emu' alone is no verb")
+        self.fails("emu", "creat", "x", saying=["unknown verb 'emu creat', did you mean 'emu create'?"])
+        self.fails("emu", "destroy", saying=["unknown verb 'emu destroy'", "zenfs emu create"])
+
+    def test_a_flag_before_the_verb_is_told_the_order(self):
+        self.fails("--emu=x", "df", saying=["the verb comes first", "--emu=x", "zenfs VERB"])
 
     def test_unknown_flag_is_named_as_it_was_typed(self):
         self.fails("mkfs", "--emu=x", "--aux_dir=/tmp/a", saying=["unknown flag --aux_dir;", "zenfs mkfs --help"])
@@ -65,8 +75,29 @@ class Usage(CliCase):
         self.fails("check", status=2, saying="no device given")
         self.fails("check", "--emu=x", "--frobnicate", status=2, saying="unknown flag --frobnicate")
 
-    def test_missing_value(self):
-        self.fails("list", "--emu", saying=["--emu", "zenfs list --help"])
+    def test_missing_value_and_missing_flag(self):
+        self.fails("list", "--emu", saying=["--emu needs a value: --emu=PATH;", "zenfs list --help"])
+        self.fails("list", "--emu=", saying="--emu needs a value: --emu=PATH;")
+        self.fails("emu", "create", "x", "--zones", saying="--zones needs a value: --zones=N;")
+        self.fails("emu", "create", saying="PATH is missing: zenfs emu create PATH;")
+        self.fails("emu", "clone", "x", saying="DST is missing: zenfs emu clone SRC DST;")
+        self.fails("backup", "--emu=x", saying="--path=DIR is missing;")
+        self.fails("link", "--emu=x", saying="--src-file=VOLUME-PATH is missing;")
+
+    def test_flags_that_do_not_go_together(self):
+        self.fails("check", "--emu=x", "--repair", "--read-data", status=2,
+                   saying="--read-data and --repair exclude one another; give one of them;")
+        self.fails("check", "--emu=x", "--yes", status=2, saying="--yes goes only with --repair; give both;")
+        self.fails("emu", "create", "x", "--zones=3", "--zones=4", saying="--zones is given 2 times; give it once;")
+        self.fails("df", "--emu=x", "--json=no", saying="--json takes no value;")
+
+    def test_unknown_flag_is_told_the_nearest(self):
+        self.fails("mkfs", "--emu=x", "--forse", saying="unknown flag --forse, did you mean --force?;")
+        self.fails("mkfs", "--emu=x", "--finish_treshold=3", saying="did you mean --finish-threshold?;")
+
+    def test_cause_stands_before_advice(self):
+        line = self.fails("df", "--emu=/no/such", saying=["/no/such: No such file or directory; make one with: zenfs emu create"])
+        self.assertTrue(line.endswith("zenfs emu create PATH\n"), line)
 
     def test_dashes_and_underscores_are_the_same_in_flags(self):
         self.make_device("--zones=16", "--zone_size=2M", "--zone-capacity=1M", "--max_open=8", "--max-active=8")
