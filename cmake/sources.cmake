@@ -13,6 +13,7 @@ set(ZENFS_SOURCES_base
   base/mutex.cc
   base/random.cc
   base/shared_memory.cc
+  base/short_bytes.cc
   base/status.cc
   base/thread.cc
   base/uuid.cc
@@ -26,6 +27,7 @@ set(ZENFS_TESTS_base
   base/mutex_test.cc
   base/random_test.cc
   base/shared_memory_test.cc
+  base/short_bytes_test.cc
   base/status_test.cc
   base/uuid_test.cc
 )

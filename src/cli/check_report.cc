@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/counted.h"
+#include "base/short_bytes.h"
 #include "cli/findings.h"
 
 namespace zenfs {
@@ -14,7 +15,10 @@ Json ToJson(const CheckReport& report) {
           {"directories", report.directories},
           {"extents", report.extents},
           {"frames", report.frames},
-          {"live_bytes", report.bytes_live},
+          {"used_bytes", report.used_bytes()},
+          {"data_bytes", report.data_bytes},
+          {"log_bytes", report.log_bytes},
+          {"metadata_bytes", report.metadata_bytes},
           {"findings", ToJson(report.findings)}};
 }
 
@@ -22,9 +26,9 @@ void PrintReport(const CheckReport& report, Console& console) {
   PrintFindings(report.findings, console);
   if (!report.has_state) return console.Print("DAMAGED: what the volume holds could not be read\n");
   console.Print(fmt::format(
-      "{}: {}, {}, {}, {}, {} MB live\n", report.clean() ? "Clean" : "DAMAGED", Counted(report.files, "file"),
+      "{}: {}, {}, {}, {}, {} used\n", report.clean() ? "Clean" : "DAMAGED", Counted(report.files, "file"),
       Counted(report.directories, "directory", "directories"), Counted(report.extents, "extent"),
-      Counted(report.frames, "frame"), WholeMegabytes(report.bytes_live)));
+      Counted(report.frames, "frame"), ShortBytes(report.used_bytes())));
 }
 
 }  // namespace zenfs

@@ -6,8 +6,8 @@
 #include <array>
 
 #include "backends/host/scheduler.h"
+#include "base/short_bytes.h"
 #include "cli/number.h"
-#include "cli/stats_table.h"
 
 namespace zenfs {
 namespace {
@@ -100,7 +100,7 @@ Cells CellsOf(const SeenDevice& device) {
   return {Printable(known.uri.target),
           std::string(KindName(known)),
           known.block && !known.block->hardware.empty() ? Printable(known.block->hardware) : "-",
-          known_shape ? ShortBytes(static_cast<double>(geometry.size_bytes())) : "-",
+          known_shape ? ShortBytes(geometry.size_bytes()) : "-",
           known_shape ? fmt::to_string(geometry.zone_count) : "-",
           known_shape ? FormatSize(geometry.zone_size) : "-",
           look.zone_capacity > 0 ? FormatSize(look.zone_capacity) : "-",

@@ -7,11 +7,11 @@
 namespace zenfs {
 namespace {
 
-// Dead bytes that no reset can free yet, as percent of the live ones.
+// Dead bytes that no reset can free yet, as percent of the used ones.
 std::uint64_t SpaceAmplification(const SpaceReport& space) {
-  if (space.live == 0) return 0;
-  return static_cast<std::uint64_t>(100.0 * static_cast<double>(space.garbage) /
-                                    static_cast<double>(space.live));
+  if (space.used() == 0) return 0;
+  return static_cast<std::uint64_t>(100.0 * static_cast<double>(space.reclaimable()) /
+                                    static_cast<double>(space.used()));
 }
 
 class DfAction : public Action {
@@ -24,18 +24,20 @@ class DfAction : public Action {
     if (json_) {
       console.PrintJson(Json{{"total_bytes", space.total},
                              {"free_bytes", space.free},
-                             {"used_bytes", space.live},
-                             {"reclaimable_bytes", space.garbage},
-                             {"metadata_bytes", space.metadata},
-                             {"log_bytes", space.log},
-                             {"reclaim_bytes", space.reclaim},
+                             {"used_bytes", space.used()},
+                             {"reclaimable_bytes", space.reclaimable()},
+                             {"reserved_bytes", space.reserved()},
                              {"lost_bytes", space.lost},
+                             {"data_bytes", space.live},
+                             {"log_bytes", space.log_used},
+                             {"metadata_bytes", space.metadata_used},
+                             {"reclaim_bytes", space.reclaim},
                              {"space_amplification_percent", SpaceAmplification(space)}});
       return 0;
     }
     console.Print(fmt::format("Free: {} MB\nUsed: {} MB\nReclaimable: {} MB\nSpace amplification: {}%\n",
-                              WholeMegabytes(space.free), WholeMegabytes(space.live),
-                              WholeMegabytes(space.garbage), SpaceAmplification(space)));
+                              WholeMegabytes(space.free), WholeMegabytes(space.used()),
+                              WholeMegabytes(space.reclaimable()), SpaceAmplification(space)));
     return 0;
   }
 

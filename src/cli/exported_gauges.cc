@@ -13,10 +13,13 @@ constexpr ValueInfo kZoneGauges[] = {
     {"active_zones", "", "Zones that count against the device's limit of active ones, open ones among them"},
     {"resetable_zones", "", "Zones without live data that wait for their reset"},
     {"free_space_bytes", "bytes", "What can still be written, resets that are pending included"},
-    {"used_space_bytes", "bytes", "Data of files, with the padding of their last blocks"},
-    {"reclaimable_space_bytes", "bytes", "Dead bytes in zones that also hold live ones"},
+    {"used_space_bytes", "bytes",
+     "Data and logs of files as they stand on the device, with padding, and the metadata log"},
+    {"reclaimable_space_bytes", "bytes", "Dead bytes in zones that also hold live ones, and in log zones"},
+    {"reserved_space_bytes", "bytes",
+     "Room that data does not get: what is left in metadata and log zones, and what reclaim needs"},
     {"lost_space_bytes", "bytes", "What offline, read-only and failed zones cost"},
-    {"total_space_bytes", "bytes", "All of it, metadata and log zones included"},
+    {"total_space_bytes", "bytes", "The sum of free, used, reclaimable, reserved and lost space"},
 };
 static_assert(std::size(kZoneGauges) == kZoneGaugeCount);
 
@@ -38,8 +41,9 @@ Status ReadZones(const DeviceUri& uri, VolumeReading& reading, std::string& shar
                    count(report, [](const ZoneInfo& zone) { return IsActive(zone.condition); }),
                    count(zones, [](const ZoneStatus& zone) { return zone.phase == ZonePhase::kDead; }),
                    space.free,
-                   space.live,
-                   space.garbage,
+                   space.used(),
+                   space.reclaimable(),
+                   space.reserved(),
                    space.lost,
                    space.total};
   reading.readable = true;

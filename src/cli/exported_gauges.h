@@ -22,9 +22,10 @@ enum class ZoneGauge : std::uint8_t {
   kUsedSpace,
   kReclaimableSpace,
   kLostSpace,
+  kReservedSpace,
   kTotalSpace,
 };
-inline constexpr std::size_t kZoneGaugeCount = 8;
+inline constexpr std::size_t kZoneGaugeCount = 9;
 [[nodiscard]] std::span<const ValueInfo, kZoneGaugeCount> ZoneGauges();
 
 // What one scrape finds out about a volume.

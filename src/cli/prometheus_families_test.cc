@@ -18,7 +18,7 @@ using prometheus::MetricType;
 
 VolumeReading Reading(const std::string& device, bool up) {
   VolumeReading reading{.device = device, .readable = true, .up = up, .uuid = "u", .label = "l"};
-  reading.zones = {1, 2, 3, 4, 5, 6, 7, 8};
+  reading.zones = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   if (!up) return reading;
   Metrics metrics;
   for (const std::int64_t n : {100, 1'000, 1'100, 1'000'000}) {

@@ -1,8 +1,9 @@
 #include "volume/scrub.h"
-#include "base/counted.h"
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
+#include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/findings.h"
 #include "cli/flags.h"
@@ -19,6 +20,10 @@ Json ToJson(const ScrubReport& report) {
           {"files", report.files},
           {"extents", report.extents},
           {"extent_bytes", report.extent_bytes},
+          {"used_bytes", report.used_bytes()},
+          {"data_bytes", report.data_bytes},
+          {"log_bytes", report.log_bytes},
+          {"metadata_bytes", report.metadata_bytes},
           {"extents_without_checksum", report.extents_without_checksum},
           {"bytes_without_checksum", report.bytes_without_checksum},
           {"findings", ToJson(report.findings)}};
@@ -50,15 +55,15 @@ class ScrubAction : public Action {
  private:
   static void PrintText(const ScrubReport& report, Console& console) {
     PrintFindings(report.findings, console);
-    console.Print(fmt::format("{}: {}, {}, {}, {}, {}, {} MB\n", report.clean() ? "Clean" : "DAMAGED",
+    console.Print(fmt::format("{}: {}, {}, {}, {}, {}, {} used\n", report.clean() ? "Clean" : "DAMAGED",
                               Counted(report.superblocks, "superblock"),
                               Counted(report.metadata_frames, "metadata frame"),
                               Counted(report.log_frames, "log frame"), Counted(report.files, "file"),
-                              Counted(report.extents, "extent"), WholeMegabytes(report.extent_bytes)));
+                              Counted(report.extents, "extent"), ShortBytes(report.used_bytes())));
     if (report.extents_without_checksum == 0) return;
-    console.Print(fmt::format("{} of {} MB without checksum: what is there can be read, more can't be said\n",
+    console.Print(fmt::format("{} of {} without checksum: what is there can be read, more can't be said\n",
                               Counted(report.extents_without_checksum, "extent"),
-                              WholeMegabytes(report.bytes_without_checksum)));
+                              ShortBytes(report.bytes_without_checksum)));
   }
 
   DeviceOption device_;

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/short_bytes.h"
 #include "cli/number.h"
 
 namespace zenfs {
@@ -54,14 +55,6 @@ std::string ShortDuration(std::uint64_t nanoseconds) {
   if (value < 999.5e3) return Short(value / 1e3, "us");
   if (value < 999.5e6) return Short(value / 1e6, "ms");
   return Short(value / 1e9, "s");
-}
-
-std::string ShortBytes(double bytes) {
-  if (bytes < 1024) return fmt::format("{:.0f} B", bytes);
-  constexpr std::array<std::string_view, 5> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-  std::size_t unit = 0;
-  for (bytes /= 1024; bytes >= 999.5 && unit + 1 < kUnits.size(); bytes /= 1024) ++unit;
-  return Short(bytes, kUnits[unit]);
 }
 
 std::string StatsTable(const StatsView& view) {

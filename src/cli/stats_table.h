@@ -22,7 +22,5 @@ struct StatsView {
 
 // "812 ns", "1.25 us", "48.1 ms", "2.40 s"
 [[nodiscard]] std::string ShortDuration(std::uint64_t nanoseconds);
-// "812 B", "1.25 KiB", "48.1 MiB"
-[[nodiscard]] std::string ShortBytes(double bytes);
 
 }  // namespace zenfs

@@ -37,10 +37,7 @@ ZoneContent LiveContent(const ZoneStatus& zone) {
       std::min<std::size_t>(static_cast<std::size_t>(zone.lifetime), kLifetimeCount - 1));
 }
 
-std::uint64_t LiveBytes(const ZoneStatus& zone) {
-  const bool whole = zone.phase == ZonePhase::kMetadata || zone.phase == ZonePhase::kLog;
-  return whole ? zone.written : std::min(zone.live, zone.written);
-}
+std::uint64_t LiveBytes(const ZoneStatus& zone) { return std::min(zone.live, zone.written); }
 
 char PhaseLetter(ZonePhase phase) {
   switch (phase) {

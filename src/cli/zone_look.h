@@ -41,7 +41,7 @@ struct ZoneInk {
 [[nodiscard]] std::optional<ZoneContent> WholeContent(const ZoneStatus& zone);
 // What the live part of `zone` is.
 [[nodiscard]] ZoneContent LiveContent(const ZoneStatus& zone);
-// Metadata and log zones are not accounted byte by byte: all that is written counts as live.
+// Bytes to draw as live.
 [[nodiscard]] std::uint64_t LiveBytes(const ZoneStatus& zone);
 
 // ' ' for an empty zone.

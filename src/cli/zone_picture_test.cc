@@ -32,8 +32,8 @@ std::size_t LongestLine(const std::string& text) {
 }
 
 TEST(DrawZones, ShowsFillLiveShareAndLifetime) {
-  const std::vector<ZoneStatus> zones = {Zone(0, ZonePhase::kMetadata, 4, 0),
-                                         Zone(1, ZonePhase::kLog, 2, 0),
+  const std::vector<ZoneStatus> zones = {Zone(0, ZonePhase::kMetadata, 4, 4),
+                                         Zone(1, ZonePhase::kLog, 3, 2),
                                          Zone(2, ZonePhase::kFull, 8, 5, Lifetime::kMedium),
                                          Zone(3, ZonePhase::kActive, 3, 3, Lifetime::kShort),
                                          Zone(4, ZonePhase::kEmpty, 0, 0),
@@ -41,7 +41,7 @@ TEST(DrawZones, ShowsFillLiveShareAndLifetime) {
                                          Zone(6, ZonePhase::kConventional, 0, 0)};
   const std::string picture = DrawZones(zones, Plain(60));
   EXPECT_EQ(picture.substr(0, picture.find("\n\n")),
-            "0 M[MMMM....] 1 L[WW......] 2 F[mmmmm---] 3 A[sss.....]\n"
+            "0 M[MMMM....] 1 L[WW-.....] 2 F[mmmmm---] 3 A[sss.....]\n"
             "4  [........] 5 x[xxxxxxxx] 6 C[cccccccc]");
   EXPECT_NE(picture.find("s short"), std::string::npos);
   EXPECT_EQ(picture.find("e extreme"), std::string::npos) << "the legend names only what is drawn";

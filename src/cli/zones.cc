@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/counted.h"
+#include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
@@ -32,9 +33,9 @@ std::string ToSvg(const Volume& volume) {
   const std::string& label = volume.superblock().label;
   return ZonesAsSvg(
       volume.Zones(), fmt::format("{}{}", volume.device_name(), label.empty() ? "" : " · " + label),
-      fmt::format("{} · {} MB live · {} MB reclaimable · {} MB free · {} MB in all",
-                  Counted(volume.geometry().zone_count, "zone"), WholeMegabytes(space.live),
-                  WholeMegabytes(space.garbage), WholeMegabytes(space.free), WholeMegabytes(space.total)));
+      fmt::format("{} · {} used · {} reclaimable · {} free · {} in all",
+                  Counted(volume.geometry().zone_count, "zone"), ShortBytes(space.used()),
+                  ShortBytes(space.reclaimable()), ShortBytes(space.free), ShortBytes(space.total)));
 }
 
 Status WriteFile(const std::string& path, std::string_view text) {

@@ -62,7 +62,7 @@ void CheckExtents(CheckContext& context, bool log_carries_data) {
     const std::uint64_t end = RoundUp(placed.extent.place.value + placed.extent.length, block);
     if (end > occupied_to) occupier = placed.file;
     occupied_to = std::max(occupied_to, end);
-    context.out.bytes_live += RoundUp(placed.extent.length, block);
+    context.out.data_bytes += RoundUp(placed.extent.length, block);
   }
   context.out.extents = all.size();
 }

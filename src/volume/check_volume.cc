@@ -117,7 +117,7 @@ class Check {
       }
       for (const auto& [zone, bytes] : log.zones) {
         log_live_[zone] += bytes;
-        context_.out.bytes_live += bytes;
+        context_.out.log_bytes += bytes;
       }
       if (log.open_window) {
         context_.Add(
@@ -151,6 +151,7 @@ class Check {
       active += IsActive(zone.condition) ? 1 : 0;
       const bool metadata = std::ranges::find(context_.superblock.metadata_zones, zone.id) !=
                             context_.superblock.metadata_zones.end();
+      if (metadata) context_.out.metadata_bytes += zone.WrittenBytes();
       if (metadata || zone.WrittenBytes() == 0 || holds_extents.contains(zone.id)) continue;
       if (context_.state.log_zones().contains(zone.id)) {
         if (log_live_[zone.id] == 0) {

@@ -18,8 +18,12 @@ struct CheckReport {
   std::uint64_t directories = 0;
   std::uint64_t extents = 0;
   std::uint64_t frames = 0;
-  std::uint64_t bytes_live = 0;
+  // What is used of the device, as SpaceReport counts it (zone/space_report.h).
+  std::uint64_t data_bytes = 0;      // extents, with the padding of their last blocks
+  std::uint64_t log_bytes = 0;       // frames that files consist of
+  std::uint64_t metadata_bytes = 0;  // written in metadata zones
 
+  std::uint64_t used_bytes() const { return data_bytes + log_bytes + metadata_bytes; }
   bool clean() const { return !HasError(findings); }
 };
 

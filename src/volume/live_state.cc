@@ -58,6 +58,16 @@ Result<std::shared_ptr<const ReplayedLog>> LiveState::View::TailOf(
   return owner_.tails_.Log(record, state().epoch());
 }
 
+Result<std::map<ZoneId, std::uint64_t>> LiveState::View::FrameBytes() {
+  std::map<ZoneId, std::uint64_t> sums;
+  for (const auto& [id, record] : state().files()) {
+    if (record->shape != FileShape::kFramed) continue;
+    ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const ReplayedLog> log, TailOf(record));
+    for (const auto& [zone, bytes] : log->zones) sums[zone] += bytes;
+  }
+  return sums;
+}
+
 Result<std::vector<std::string>> LiveState::View::Damage() {
   owner_.mutex_.AssertHeld();
   std::vector<FileId> framed;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ class LiveState {
     [[nodiscard]] Result<std::uint64_t> SizeOf(const std::shared_ptr<const FileRecord>& record);
     // When the last of them was appended, as far as the device tells; seconds since 1970. Errors: those of a report.
     [[nodiscard]] Result<std::uint64_t> MtimeOf(const std::shared_ptr<const FileRecord>& record);
+    // Device bytes of the frames that framed files consist of, by zone. Errors: those of a report.
+    [[nodiscard]] Result<std::map<ZoneId, std::uint64_t>> FrameBytes();
     // Log zones that are offline, and what is lost of framed files, one sentence each.
     [[nodiscard]] Result<std::vector<std::string>> Damage();
     std::uint64_t generation() const;  // of the metadata log

@@ -1,5 +1,7 @@
 #include "volume/live_zones.h"
 
+#include <algorithm>
+
 #include "volume/log_reserve.h"
 
 namespace zenfs {
@@ -21,10 +23,29 @@ void CoverExtents(const Geometry& geometry, const State& state, std::vector<Zone
   }
 }
 
+// Log zones may carry extents too, on devices with few zones: they are in `live` already.
+void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, LiveZones& out) {
+  for (ZoneStatus& zone : out.zones) {
+    if (zone.phase == ZonePhase::kMetadata) {
+      zone.live = zone.written;
+      out.space.metadata_used += zone.written;
+    } else if (zone.phase == ZonePhase::kLog) {
+      const auto found = frame_bytes.find(zone.id);
+      const std::uint64_t frames = found == frame_bytes.end() ? 0 : found->second;
+      // The frames were counted before the report: a zone that was reset since holds none of them.
+      const std::uint64_t room = zone.written - std::min(zone.live, zone.written);
+      const std::uint64_t live = std::min(frames, room);
+      zone.live += live;
+      out.space.log_used += live;
+      out.space.log_garbage += room - live;
+    }
+  }
+}
+
 }  // namespace
 
-Result<std::unique_ptr<ZoneManager>> AccountLiveZones(ZonedDevice& device, const Superblock& superblock,
-                                                      const State& state) {
+Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superblock, const State& state,
+                                   const std::map<ZoneId, std::uint64_t>& frame_bytes) {
   const Geometry& geometry = device.geometry();
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry));
   ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
@@ -38,7 +59,9 @@ Result<std::unique_ptr<ZoneManager>> AccountLiveZones(ZonedDevice& device, const
     for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
   }
   ZENFS_RETURN_IF_ERROR(zones->Start());
-  return zones;
+  LiveZones out{.zones = zones->Zones(), .space = zones->Space()};
+  CountLogsAndMetadata(frame_bytes, out);
+  return out;
 }
 
 }  // namespace zenfs

@@ -6,7 +6,6 @@
 
 #include "metalog/probe.h"
 #include "staging/staging_place.h"
-#include "volume/live_zones.h"
 #include "volume/reader_handle.h"
 #include "volume/waiting_bytes.h"
 
@@ -165,11 +164,12 @@ Result<FileLayout> ReaderVolume::Layout(std::string_view path) const {
   return layout;
 }
 
-Result<std::unique_ptr<ZoneManager>> ReaderVolume::AccountZones() const {
+Result<LiveZones> ReaderVolume::AccountZones() const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter());
-  std::unique_ptr<ZoneManager> zones;
+  LiveZones zones;
   ZENFS_RETURN_IF_ERROR(live_->Look([&](LiveState::View& view) -> Status {
-    ZENFS_ASSIGN_OR_RETURN(zones, AccountLiveZones(*device_, superblock_, view.state()));
+    ZENFS_ASSIGN_OR_RETURN(const auto frame_bytes, view.FrameBytes());
+    ZENFS_ASSIGN_OR_RETURN(zones, AccountLiveZones(*device_, superblock_, view.state(), frame_bytes));
     return {};
   }));
   return zones;
@@ -177,12 +177,12 @@ Result<std::unique_ptr<ZoneManager>> ReaderVolume::AccountZones() const {
 
 SpaceReport ReaderVolume::Space() const {
   const auto zones = AccountZones();
-  return zones ? (*zones)->Space() : SpaceReport();
+  return zones ? zones->space : SpaceReport();
 }
 
 std::vector<ZoneStatus> ReaderVolume::Zones() const {
-  const auto zones = AccountZones();
-  return zones ? (*zones)->Zones() : std::vector<ZoneStatus>();
+  auto zones = AccountZones();
+  return zones ? std::move(zones->zones) : std::vector<ZoneStatus>();
 }
 
 std::uint64_t ReaderVolume::epoch() const {

@@ -12,6 +12,7 @@
 #include "base/fork_guard.h"
 #include "base/gate.h"
 #include "volume/live_state.h"
+#include "volume/live_zones.h"
 #include "volume/volume.h"
 
 namespace zenfs {
@@ -68,7 +69,7 @@ class ReaderVolume final : public Volume, public std::enable_shared_from_this<Re
 
  private:
   [[nodiscard]] Status Recover();
-  [[nodiscard]] Result<std::unique_ptr<ZoneManager>> AccountZones() const;
+  [[nodiscard]] Result<LiveZones> AccountZones() const;
 
   const Superblock superblock_;
   const Geometry geometry_;

@@ -23,9 +23,14 @@ struct ScrubReport {
   std::uint64_t files = 0;
   std::uint64_t extents = 0;
   std::uint64_t extent_bytes = 0;
+  // What is used of the device, as SpaceReport counts it (zone/space_report.h).
+  std::uint64_t data_bytes = 0;                // extents, with the padding of their last blocks
+  std::uint64_t log_bytes = 0;                 // frames that files consist of
+  std::uint64_t metadata_bytes = 0;            // written in metadata zones
   std::uint64_t extents_without_checksum = 0;  // of these: read, and nothing to hold against them
   std::uint64_t bytes_without_checksum = 0;
 
+  std::uint64_t used_bytes() const { return data_bytes + log_bytes + metadata_bytes; }
   bool clean() const { return !HasError(findings); }
 };
 

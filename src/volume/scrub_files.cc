@@ -32,6 +32,9 @@ Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames
       ++out.files;
       out.extents += record->extents.size();
       out.extent_bytes += record->ExtentsEnd();
+      for (const Extent& extent : record->extents) {
+        out.data_bytes += RoundUp(extent.length, context_.device.geometry().block_size);
+      }
       out.extents_without_checksum += outcome.extents_without_checksum;
       out.bytes_without_checksum += outcome.bytes_without_checksum;
     }

@@ -41,6 +41,7 @@ class LogScrub {
 
   void Judge(const FileRecord& record, std::uint64_t epoch) {
     const ReplayedLog log = ReplayLog(record, epoch, std::move(frames_[record.id]));
+    for (const auto& [zone, bytes] : log.zones) context_.out.log_bytes += bytes;
     const Piece* before = nullptr;
     for (const Piece& piece : log.index.pieces()) {
       if (piece.damaged) Add(record, piece, before);

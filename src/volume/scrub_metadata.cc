@@ -136,6 +136,7 @@ void ScrubMetadata(ScrubContext& context, const LogPicture& picture,
       continue;
     }
     if (info.WrittenBytes() == 0) continue;
+    context.out.metadata_bytes += info.WrittenBytes();
     scrub.Zone(SurveyMetazone(context.device, context.superblock, info));
     context.advance(info.WrittenBytes());
   }

@@ -21,6 +21,17 @@ struct SpaceReport {
   std::uint64_t garbage = 0;   // bytes not live (dead, or not committed yet) in zones that can't be reset yet
   std::uint64_t free = 0;
   std::uint64_t lost = 0;  // offline, read-only and retired zones' unwritten or dead part
+
+  // Parts of `metadata` and `log`, which only a read-only mount knows (volume/live_zones.h); 0 otherwise.
+  std::uint64_t metadata_used = 0;  // written in metadata zones
+  std::uint64_t log_used = 0;       // frames that files consist of
+  std::uint64_t log_garbage = 0;    // all else that is written in log zones
+
+  // What every verb and the exporter show; total = used + reclaimable + reserved + free + lost.
+  std::uint64_t used() const { return live + log_used + metadata_used; }
+  std::uint64_t reclaimable() const { return garbage + log_garbage; }
+  // Nothing is there, and data does not get it.
+  std::uint64_t reserved() const { return metadata - metadata_used + log - log_used - log_garbage + reclaim; }
 };
 
 enum class ZonePhase : std::uint8_t {
@@ -37,14 +48,14 @@ enum class ZonePhase : std::uint8_t {
 // "unusable", "conventional", "metadata", "log", "empty", "active", "full", "dead", "retired"
 [[nodiscard]] std::string_view PhaseName(ZonePhase phase);
 
-// One zone, for df, fs-info, `zenfs zones` and check.
+// One zone, for `zenfs zones` and check.
 struct ZoneStatus {
   ZoneId id;
   ZonePhase phase = ZonePhase::kEmpty;
   Lifetime lifetime = Lifetime::kNotSet;
   std::uint64_t capacity = 0;
   std::uint64_t written = 0;
-  std::uint64_t live = 0;
+  std::uint64_t live = 0;         // of a metadata or log zone only in a read-only mount (volume/live_zones.h)
   std::uint64_t uncommitted = 0;  // of the written bytes, those that a file may yet commit
   std::uint64_t age = 0;          // of a full zone: how many zones were filled since it was, in this mount
   std::uint32_t pins = 0;

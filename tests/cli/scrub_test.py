@@ -34,7 +34,7 @@ class Scrub(CliCase):
         out = self.scrubbed(status=0)
         self.assertEqual(out.count("\n"), 1, out)
         self.assertRegex(out, r"^Clean: (1 superblock|(?!1 )\d+ superblocks), (1 metadata frame|(?!1 )\d+ metadata frames), "
-                         r"(1 log frame|(?!1 )\d+ log frames), 3 files, 2 extents, 0 MB")
+                         r"(1 log frame|(?!1 )\d+ log frames), 3 files, 2 extents, [\d.]+ KiB used")
         report = json.loads(self.scrubbed("--json", status=0))
         self.assertTrue(report["clean"])
         self.assertEqual((report["files"], report["extent_bytes"], report["findings"]), (3, 50100, []))

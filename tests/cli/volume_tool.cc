@@ -5,10 +5,14 @@
 //   rename A B
 //                              fill P BYTES    writes P0, P1, ... of BYTES each until there is no space;
 //                              answers how many
+//                              append P TIMES BYTES SEED    appends and flushes so often, and keeps the file open
+//                              sync P | close P             of a file that append keeps open
+//                              truncate P BYTES
 //   volume_tool device PATH    write ZONE BYTES SEED
 //
 // The device is held until standard input ends, so that a test can see what a second writer is told.
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -61,7 +65,35 @@ Result<std::uint64_t> Fill(Volume& volume, const std::string& prefix, std::uint6
   }
 }
 
-Result<std::uint64_t> OnVolume(Volume& volume, std::istream& words) {
+using OpenFiles = std::map<std::string, std::unique_ptr<FileHandle>>;
+
+Status Append(Volume& volume, OpenFiles& open, const std::string& path, std::istream& words) {
+  std::uint64_t times = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t seed = 0;
+  if (!(words >> times >> bytes >> seed)) return Fail(Code::kInvalidArgument, "append P TIMES BYTES SEED");
+  std::unique_ptr<FileHandle>& file = open[path];
+  if (file == nullptr) {
+    ZENFS_ASSIGN_OR_RETURN(file, volume.OpenForAppend(path, true));
+  }
+  const auto data = Pattern(bytes, seed);
+  for (std::uint64_t i = 0; i < times; ++i) {
+    ZENFS_RETURN_IF_ERROR(file->Append(data));
+    ZENFS_RETURN_IF_ERROR(file->Flush());
+  }
+  return {};
+}
+
+Status SyncOrClose(OpenFiles& open, const std::string& path, bool close) {
+  const auto found = open.find(path);
+  if (found == open.end()) return Fail(Code::kNotFound, path + " is not open");
+  if (!close) return found->second->Sync();
+  const Status closed = found->second->Close();
+  open.erase(found);
+  return closed;
+}
+
+Result<std::uint64_t> OnVolume(Volume& volume, OpenFiles& open, std::istream& words) {
   std::string verb;
   std::string a;
   std::string b;
@@ -81,6 +113,12 @@ Result<std::uint64_t> OnVolume(Volume& volume, std::istream& words) {
     status = volume.Link(a, b);
   } else if (verb == "rename" && words >> b) {
     status = volume.Rename(a, b);
+  } else if (verb == "append") {
+    status = Append(volume, open, a, words);
+  } else if (verb == "sync" || verb == "close") {
+    status = SyncOrClose(open, a, verb == "close");
+  } else if (verb == "truncate" && words >> bytes) {
+    status = volume.Truncate(a, bytes);
   } else if (verb == "fill" && words >> bytes) {
     return Fill(volume, a, bytes);
   } else {
@@ -139,7 +177,9 @@ int Main(const std::string& mode, const std::string& path) {
     return 1;
   }
   Answer(0);
-  Serve([&](std::istream& words) { return OnVolume(**volume, words); });
+  OpenFiles open;
+  Serve([&](std::istream& words) { return OnVolume(**volume, open, words); });
+  open.clear();
   const Status unmounted = (*volume)->Unmount();
   if (!unmounted) Answer(Fail(unmounted.error()));
   return unmounted ? 0 : 1;
