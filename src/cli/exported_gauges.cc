@@ -47,7 +47,17 @@ Status ReadZones(const DeviceUri& uri, VolumeReading& reading, std::string& shar
                    space.lost,
                    space.total};
   reading.readable = true;
-  ZENFS_ASSIGN_OR_RETURN(shared_memory, SharedMemoryOf(*volume));
+  shared_memory = volume->shared_memory_path();
+  return {};
+}
+
+// kNotFound: the program that counted there is dead.
+Status ReadCounters(const std::string& shared_memory, VolumeReading& reading) {
+  const auto metrics = ReadSharedMetrics(shared_memory, true);
+  if (!metrics && metrics.error().code() == Code::kNotFound) return {};
+  if (!metrics) return Fail(metrics.error().With(reading.device));
+  reading.metrics = *metrics;
+  reading.up = true;
   return {};
 }
 
@@ -58,12 +68,9 @@ std::span<const ValueInfo, kZoneGaugeCount> ZoneGauges() { return kZoneGauges; }
 VolumeReading ReadVolume(const DeviceUri& uri) {
   VolumeReading reading{.device = uri.kind + ":" + uri.target};
   std::string shared_memory;
-  IgnoreError(ReadZones(uri, reading, shared_memory));  // the gauges say what could not be read
-  if (shared_memory.empty()) return reading;
-  if (const auto metrics = ReadSharedMetrics(shared_memory, true)) {
-    reading.metrics = *metrics;
-    reading.up = true;
-  }
+  Status status = ReadZones(uri, reading, shared_memory);
+  if (status && !shared_memory.empty()) status = ReadCounters(shared_memory, reading);
+  if (!status) reading.trouble = status.error();
   return reading;
 }
 

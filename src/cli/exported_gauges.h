@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ enum class ZoneGauge : std::uint8_t {
   kFreeSpace,
   kUsedSpace,
   kReclaimableSpace,
-  kLostSpace,
   kReservedSpace,
+  kLostSpace,
   kTotalSpace,
 };
 inline constexpr std::size_t kZoneGaugeCount = 9;
@@ -33,13 +34,15 @@ struct VolumeReading {
   std::string device;
   bool readable = false;  // it could be mounted read-only
   bool up = false;        // a program has it mounted for writing, and its counters could be read
+  // Why what is there could not be read, with what to do; none when no program has it mounted for writing.
+  std::optional<Error> trouble;
   std::string uuid;
   std::string label;
   std::array<std::uint64_t, kZoneGaugeCount> zones{};  // if readable
   MetricsSnapshot metrics;                             // if up
 };
 
-// Takes no lock and changes nothing. What fails is left out. Threads: any.
+// Takes no lock and changes nothing. What can't be read is left out, and `trouble` says why. Threads: any.
 [[nodiscard]] VolumeReading ReadVolume(const DeviceUri& uri);
 
 }  // namespace zenfs

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/mutex.h"
 #include "base/thread.h"
 #include "base/unique_fd.h"
 #include "cli/device_option.h"
@@ -69,21 +70,38 @@ Result<std::string> TryListen(const std::string& text) {
 
 class VolumeCollector : public prometheus::Collectable {
  public:
-  explicit VolumeCollector(std::vector<DeviceUri> uris) : uris_(std::move(uris)) {}
+  // `console` is the caller's, who leaves it alone while this serves.
+  VolumeCollector(std::vector<DeviceUri> uris, Console& console)
+      : uris_(std::move(uris)), console_(console), said_(uris_.size()) {}
 
   // From the server's threads, several at once. Their stacks are too small for a mount, so it has one of its own.
   std::vector<prometheus::MetricFamily> Collect() const override {
     std::vector<prometheus::MetricFamily> families;
     Thread("zenfs-scrape", [&] {
       std::vector<VolumeReading> readings;
-      for (const DeviceUri& uri : uris_) readings.push_back(ReadVolume(uri));
+      for (std::size_t i = 0; i < uris_.size(); ++i) {
+        readings.push_back(ReadVolume(uris_[i]));
+        Say(i, readings.back().trouble);
+      }
       families = FamiliesOf(readings);
     }).Join();
     return families;
   }
 
  private:
+  // A line when the trouble with a device begins or becomes another, not one a scrape.
+  void Say(std::size_t device, const std::optional<Error>& trouble) const EXCLUDES(mutex_) {
+    const std::string text = trouble ? trouble->ToString() : "";
+    MutexLock lock(mutex_);
+    if (said_[device] == text) return;
+    said_[device] = text;
+    if (!text.empty()) console_.PrintError(fmt::format("zenfs exporter: {}", Printable(text)));
+  }
+
   const std::vector<DeviceUri> uris_;
+  mutable Mutex mutex_;
+  Console& console_ GUARDED_BY(mutex_);
+  mutable std::vector<std::string> said_ GUARDED_BY(mutex_);  // of each device, what was said last
 };
 
 class ExporterAction : public Action {
@@ -102,7 +120,7 @@ class ExporterAction : public Action {
     sigemptyset(&ends);
     for (const int signal : {SIGTERM, SIGINT}) sigaddset(&ends, signal);
     pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-    const auto collector = std::make_shared<VolumeCollector>(std::move(uris));
+    const auto collector = std::make_shared<VolumeCollector>(std::move(uris), console);
     std::unique_ptr<prometheus::Exposer> server;
     try {
       server = std::make_unique<prometheus::Exposer>(address, 2);

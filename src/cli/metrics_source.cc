@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -44,6 +45,14 @@ Result<ByteView> PageIn(ByteView file) {
   return magic == kMetricsMagic ? file : file.subspan(kStagingHeaderBytes);
 }
 
+// The counters are in memory that belongs to the program's user alone.
+Error ExplainDenied(const Error& error, const std::string& path) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0 || info.st_uid == geteuid()) return error;
+  return error.Advise(fmt::format(
+      "run this as user {}, to whom the program that counts there belongs, or as root", info.st_uid));
+}
+
 }  // namespace
 
 Result<std::string> SharedMemoryOf(const Volume& volume) {
@@ -58,6 +67,9 @@ Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) 
   const Result<SharedMemory> memory = SharedMemory::Open(path, SharedMemory::Access::kRead);
   if (!memory && memory.error().code() == Code::kNotFound) {
     return Fail(Code::kNotFound, fmt::format("{} is gone: the program that counted there has ended", path));
+  }
+  if (!memory && memory.error().code() == Code::kPermission) {
+    return Fail(ExplainDenied(memory.error(), path));
   }
   if (!memory) return Fail(memory.error());
   if (living && !MakerLives(path)) {

@@ -14,7 +14,7 @@ namespace zenfs {
 [[nodiscard]] Result<std::string> SharedMemoryOf(const Volume& volume);
 
 // What the page in that file says now. With `living`, fails with kNotFound when the program that made it is dead, as it
-// does when the file is gone. Errors beside: those of SharedMemory::Open and DecodeMetrics, with the path.
+// does when the file is gone. kPermission says who may read it. Errors beside: those of SharedMemory::Open and DecodeMetrics, with the path.
 [[nodiscard]] Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living);
 
 }  // namespace zenfs

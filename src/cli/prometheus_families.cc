@@ -15,6 +15,9 @@ using prometheus::MetricType;
 constexpr ValueInfo kVolumeGauges[] = {
     {"up", "", "1 if a program has the volume mounted for writing and its counters could be read, else 0"},
     {"readable", "", "1 if the volume could be mounted read-only, else 0"},
+    {"denied", "",
+     "1 if the exporter's user may not read the device, or the counters of the program that writes to it, "
+     "else 0"},
     {"volume_info", "", "1; the labels uuid and label tell which volume the device holds"},
 };
 
@@ -121,7 +124,10 @@ std::vector<MetricFamily> FamiliesOf(std::span<const VolumeReading> readings) {
   builder.Gauge(kVolumeGauges[0], nullptr, [](const VolumeReading& reading) { return reading.up ? 1 : 0; });
   builder.Gauge(kVolumeGauges[1], nullptr,
                 [](const VolumeReading& reading) { return reading.readable ? 1 : 0; });
-  builder.Info(kVolumeGauges[2]);
+  builder.Gauge(kVolumeGauges[2], nullptr, [](const VolumeReading& reading) {
+    return reading.trouble && reading.trouble->code() == Code::kPermission ? 1 : 0;
+  });
+  builder.Info(kVolumeGauges[3]);
   for (std::size_t i = 0; i < kZoneGaugeCount; ++i) {
     builder.Gauge(ZoneGauges()[i], &VolumeReading::readable,
                   [i](const VolumeReading& reading) { return reading.zones[i]; });

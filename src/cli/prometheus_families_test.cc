@@ -50,8 +50,18 @@ TEST(FamiliesOf, AVolumeWithoutAWriterHasItsZonesOnly) {
 TEST(FamiliesOf, AVolumeThatCanNotBeReadSaysSo) {
   const std::vector<VolumeReading> readings = {VolumeReading{.device = "emu:a"}};
   const auto families = FamiliesOf(readings);
-  EXPECT_EQ(families.size(), 2u);
+  EXPECT_EQ(families.size(), 3u);
+  EXPECT_EQ(Find(families, "zenfs_denied")->metric.at(0).gauge.value, 0);
   EXPECT_EQ(Find(families, "zenfs_readable")->metric.at(0).gauge.value, 0);
+}
+
+TEST(FamiliesOf, ReadingThatWasDeniedIsNotOneWithoutAWriter) {
+  VolumeReading denied = Reading("emu:a", false);
+  denied.trouble = Error(Code::kPermission, "not for you");
+  const std::vector<VolumeReading> readings = {denied, Reading("emu:b", false)};
+  const auto families = FamiliesOf(readings);
+  EXPECT_EQ(Find(families, "zenfs_denied")->metric.at(0).gauge.value, 1);
+  EXPECT_EQ(Find(families, "zenfs_denied")->metric.at(1).gauge.value, 0);
 }
 
 TEST(FamiliesOf, VolumesAreToldApartByTheirDevice) {

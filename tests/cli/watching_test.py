@@ -18,8 +18,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 class Background:
     """The command running on, until the block ends or it is told to end."""
 
-    def __init__(self, *words):
-        self.process = subprocess.Popen([ZENFS, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def __init__(self, *words, program=ZENFS, **identity):
+        self.process = subprocess.Popen([program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **identity)
 
     def line(self):
         return self.process.stdout.readline()
@@ -177,7 +177,8 @@ class Exporter(CliCase):
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
 
     def exporter(self, *devices):
-        exporter = Background("exporter", *(devices or [f"--emu={self.image}"]), f"--listen={self.address}")
+        exporter = Background("exporter", *(devices or [f"--emu={self.image}"]), f"--listen={self.address}", program=self.program,
+                              **self.identity)
         self.assertEqual(exporter.line(), f"Serving http://{self.address}/metrics\n")
         return exporter
 
@@ -213,6 +214,24 @@ class Exporter(CliCase):
                 self.assertNotIn(f"zenfs_create_total{{{device}}}", metrics)
             self.assertEqual(exporter.end(), (0, "", ""))
 
+    def test_another_user_is_told_what_it_may_not_read(self):
+        device = f'device="emu:{self.image}"'
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.image, 0o644)
+        self.run_without_privileges()
+        with self.mounted():
+            refusal = self.zenfs("stats", f"--emu={self.image}")
+            self.assertEqual((refusal.status, refusal.err.count("\n")), (1, 1), refusal.err)
+            self.assertRegex(refusal.err, r": Permission denied; run this as user \d+, .* or as root\n$")
+            with self.exporter() as exporter:
+                for _ in range(3):
+                    metrics = self.scrape()
+                    self.assertEqual((metrics[f"zenfs_up{{{device}}}"], metrics[f"zenfs_denied{{{device}}}"]), (0, 1))
+                    self.assertEqual(metrics[f"zenfs_readable{{{device}}}"], 1)
+                status, _, err = exporter.end()
+                self.assertEqual(status, 0)
+                self.assertRegex(err, r"^zenfs exporter: .*: Permission denied; run this as user \d+, .* or as root\n$")
+
     def test_several_volumes(self):
         other = os.path.join(self.dir, "other.img")
         self.make_device(path=other)
@@ -220,7 +239,10 @@ class Exporter(CliCase):
             metrics = self.scrape()
             self.assertEqual(metrics[f'zenfs_readable{{device="emu:{self.image}"}}'], 1)
             self.assertEqual(metrics[f'zenfs_readable{{device="emu:{other}"}}'], 0, "there is no file system on it")
-            self.assertEqual(exporter.end(signal.SIGINT)[0], 0)
+            status, _, err = exporter.end(signal.SIGINT)
+            self.assertEqual(status, 0)
+            self.assertEqual(err.count("\n"), 1, "one line about the one that can't be read")
+            self.assertIn("other.img", err)
 
     def test_addresses_that_can_not_be_had(self):
         emu = f"--emu={self.image}"
