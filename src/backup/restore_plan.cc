@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backup/volume_tree.h"
+#include "base/short_bytes.h"
 #include "catalog/path.h"
 
 namespace zenfs {
@@ -40,8 +41,8 @@ Status CheckSpace(const Volume& volume, std::uint64_t needed, std::uint64_t repl
   const std::uint64_t free = space.free + space.garbage + space.log;
   if (needed <= free + replaced) return {};
   return Fail(Code::kNoSpace,
-              fmt::format("{} has {} MB free, and {} MB are to be restored; nothing was changed",
-                          volume.device_name(), (free + replaced) >> 20, (needed + (1 << 20) - 1) >> 20));
+              fmt::format("{} has room for {}, and {} are to be restored; nothing was changed",
+                          volume.device_name(), ShortBytes(free + replaced), ShortBytes(needed)));
 }
 
 }  // namespace

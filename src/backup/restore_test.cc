@@ -225,7 +225,7 @@ TEST_F(RestoreTest, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
   std::filesystem::resize_file(Dest("large.sst"), 64 << 20);
   const auto refused = Restore();
   ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
-  EXPECT_THAT(refused.error().text(), HasSubstr("64 MB are to be restored"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("64.0 MiB are to be restored"));
   EXPECT_THAT(Names(""), IsEmpty());
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/counted.h"
+#include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
@@ -37,8 +38,8 @@ class BackupAction : public Action {
                          {"already_there", summary.already_there},
                          {"deleted_meanwhile", summary.deleted_meanwhile},
                          {"directories", summary.directories}},
-                    fmt::format("Backed up {}, {} MB ({} already there)", Counted(summary.files, "file"),
-                                WholeMegabytes(summary.bytes), summary.already_there));
+                    fmt::format("Backed up {}, {} ({} already there)", Counted(summary.files, "file"),
+                                ShortBytes(summary.bytes), summary.already_there));
     return 0;
   }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/short_bytes.h"
+
 namespace zenfs {
 
 Console::Console(std::FILE* out, std::FILE* err)
@@ -42,7 +44,7 @@ void Console::PrintError(std::string_view line) {
 void Console::Progress(std::string_view what, std::uint64_t done, std::uint64_t of) {
   if (!error_terminal_.is_terminal) return;
   const std::string line =
-      of == 0 ? fmt::format("{}: {} MB", what, WholeMegabytes(done))
+      of == 0 ? fmt::format("{}: {}", what, ShortBytes(done))
               : fmt::format("{}: {:3.0f}%", what,
                             100.0 * static_cast<double>(std::min(done, of)) / static_cast<double>(of));
   (void)std::fprintf(err_, "\r%s\033[K", line.c_str());

@@ -48,7 +48,8 @@ class Console {
 // `text` with control characters as \xNN, so that a name from a device can't steer a terminal.
 [[nodiscard]] std::string Printable(std::string_view text);
 
-// "12 MB" counts binary megabytes, rounded down, as the older command does.
+// "12 MB" counts binary megabytes, rounded down, as the older command does: for the lines of mkfs and df that its users
+// parse. All others show ShortBytes.
 [[nodiscard]] constexpr std::uint64_t WholeMegabytes(std::uint64_t bytes) { return bytes >> 20; }
 
 }  // namespace zenfs

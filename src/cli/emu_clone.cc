@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "backends/emulator/emulated_clone.h"
+#include "base/short_bytes.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
 #include "metalog/metalog.h"
@@ -76,7 +77,7 @@ class EmuCloneAction : public Action {
  private:
   void Report(Console& console, const Result<Superblock>& superblock, const Uuid& uuid,
               std::uint64_t copied_bytes) const {
-    console.Print(fmt::format("Cloned: {}, {} MB copied.\n", Printable(to_), WholeMegabytes(copied_bytes)));
+    console.Print(fmt::format("Cloned: {}, {} copied.\n", Printable(to_), ShortBytes(copied_bytes)));
     if (!superblock) {
       console.Print(
           fmt::format("It is a plain copy, without a new UUID: {}\n", Printable(superblock.error().text())));

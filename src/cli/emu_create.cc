@@ -2,6 +2,7 @@
 
 #include "backends/emulator/emulator.h"
 #include "base/counted.h"
+#include "base/short_bytes.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
 
@@ -46,10 +47,10 @@ class EmuCreateAction : public Action {
       return Fail(Code::kExists, created.error().text() + " (--force replaces an emulated device)");
     }
     const std::uint64_t capacity = geometry_.capacity() * (geometry_.zones - geometry_.conventional);
-    console.Print(fmt::format("Emulated device created: {}, {} of {} ({} writable), {} MB in all.\n",
+    console.Print(fmt::format("Emulated device created: {}, {} of {} ({} writable), {} in all.\n",
                               Printable(path_), Counted(geometry_.zones, "zone"),
                               FormatSize(geometry_.zone_size), FormatSize(geometry_.capacity()),
-                              WholeMegabytes(capacity)));
+                              ShortBytes(capacity)));
     return 0;
   }
 

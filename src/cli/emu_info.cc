@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "backends/emulator/emulator.h"
+#include "base/short_bytes.h"
 #include "cli/figures.h"
 #include "cli/flags.h"
 #include "cli/number.h"
@@ -32,10 +33,9 @@ class EmuInfoAction : public Action {
     figures.Add("Active zones at most", "max_active", g.max_active, FormatLimit(g.max_active));
     figures.Add("Timing", "timing", std::string(TimingName(info.timing)));
     figures.Add("Volatile cache", "volatile_cache", info.volatile_cache, info.volatile_cache ? "yes" : "no");
-    figures.Add("Size of the file", "file_bytes", info.file_bytes,
-                fmt::format("{} MB", WholeMegabytes(info.file_bytes)));
+    figures.Add("Size of the file", "file_bytes", info.file_bytes, ShortBytes(info.file_bytes));
     figures.Add("On the host's disk", "allocated_bytes", info.allocated_bytes,
-                fmt::format("{} MB", WholeMegabytes(info.allocated_bytes)));
+                ShortBytes(info.allocated_bytes));
     figures.Print(console, json_);
     return 0;
   }

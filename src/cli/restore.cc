@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/counted.h"
+#include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
@@ -39,8 +40,8 @@ class RestoreAction : public Action {
                          {"already_there", summary->already_there},
                          {"left_out", summary->left_out},
                          {"directories", summary->directories}},
-                    fmt::format("Restored {}, {} MB ({} already there)", Counted(summary->files, "file"),
-                                WholeMegabytes(summary->bytes), summary->already_there));
+                    fmt::format("Restored {}, {} ({} already there)", Counted(summary->files, "file"),
+                                ShortBytes(summary->bytes), summary->already_there));
     return 0;
   }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/short_bytes.h"
+
 namespace zenfs {
 namespace {
 
@@ -31,20 +33,20 @@ void TransferConsole::OnProgress(std::uint64_t done, std::uint64_t of) {
   const double rate = static_cast<double>(done) / std::max(Seconds(), 1e-3);
   const std::string left =
       done == 0 ? "" : fmt::format(", {:.0f} s left", static_cast<double>(of - std::min(done, of)) / rate);
-  console_.Progress(fmt::format("{} {} of {} MB, {:.0f} MB/s{}", verb_, WholeMegabytes(done),
-                                WholeMegabytes(of), rate / kMegabyte, left),
-                    done, of);
+  console_.Progress(
+      fmt::format("{} {} of {}, {}/s{}", verb_, ShortBytes(done), ShortBytes(of), ShortBytes(rate), left),
+      done, of);
 }
 
 void TransferConsole::Summarize(Json counts, const std::string& text) {
   const double seconds = Seconds();
-  const double rate = counts["bytes"].get<double>() / kMegabyte / std::max(seconds, 1e-3);
+  const double rate = counts["bytes"].get<double>() / std::max(seconds, 1e-3);
   if (json_) {
     counts["seconds"] = seconds;
-    counts["megabytes_per_second"] = rate;
+    counts["megabytes_per_second"] = rate / kMegabyte;
     console_.PrintJson(counts);
   } else {
-    console_.Print(fmt::format("{}, {:.1f} s, {:.0f} MB/s\n", text, seconds, rate));
+    console_.Print(fmt::format("{}, {:.1f} s, {}/s\n", text, seconds, ShortBytes(rate)));
   }
 }
 

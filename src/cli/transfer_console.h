@@ -21,8 +21,8 @@ class TransferConsole : public TransferObserver {
   void OnNotice(const std::string& line) override;
   void OnProgress(std::uint64_t done, std::uint64_t of) override;
 
-  // Prints `counts` (files and bytes among them) with seconds and MB/s: all of it as JSON, or as "`text`, 1.2 s,
-  // 345 MB/s".
+  // Prints `counts` (files and bytes among them) with seconds and a rate: all of it as JSON, or as "`text`, 1.2 s,
+  // 345 MiB/s".
   void Summarize(Json counts, const std::string& text);
 
  private:

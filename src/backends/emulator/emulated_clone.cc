@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backends/host/lock_holder.h"
+#include "base/short_bytes.h"
 
 namespace zenfs {
 namespace {
@@ -120,8 +121,8 @@ Status EmulatedClone::CheckSpace(std::uint64_t needed) const {
   if (::fstatvfs(fd_.get(), &fs) != 0) return {};  // writing will tell
   const std::uint64_t free = static_cast<std::uint64_t>(fs.f_bavail) * fs.f_frsize;
   if (needed <= free) return {};
-  return Fail(Code::kNoSpace, fmt::format("the clone needs {} MB, and {} MB are free where {} would be",
-                                          needed >> 20, free >> 20, to_));
+  return Fail(Code::kNoSpace, fmt::format("the clone needs {}, and {} are free where {} would be",
+                                          ShortBytes(needed), ShortBytes(free), to_));
 }
 
 Status EmulatedClone::CopyData(const Progress& progress) {
