@@ -27,10 +27,11 @@ function(zenfs_add_cli)
   endif()
 endfunction()
 
-# The man page and the completions, printed by the command itself from its table of verbs.
+# The man page and the completions, printed by the command itself from its table of verbs as soon as it is linked: whatever
+# targets were built, an installation of the command has them.
 function(zenfs_cli_page file destination)
   set(page ${PROJECT_BINARY_DIR}/share/${file})
-  add_custom_command(OUTPUT ${page} DEPENDS zenfs_cli VERBATIM
+  add_custom_command(TARGET zenfs_cli POST_BUILD VERBATIM BYPRODUCTS ${page}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/share
     COMMAND zenfs_cli ${ARGN} > ${page})
   install(FILES ${page} DESTINATION ${destination})
@@ -41,9 +42,6 @@ function(zenfs_add_cli_pages)
   zenfs_cli_page(zenfs ${CMAKE_INSTALL_DATADIR}/bash-completion/completions completion bash)
   zenfs_cli_page(_zenfs ${CMAKE_INSTALL_DATADIR}/zsh/site-functions completion zsh)
   zenfs_cli_page(zenfs.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d completion fish)
-  set(share ${PROJECT_BINARY_DIR}/share)
-  add_custom_target(zenfs_cli_pages ALL
-    DEPENDS ${share}/zenfs.8 ${share}/zenfs ${share}/_zenfs ${share}/zenfs.fish)
 endfunction()
 
 # Unit tests of the parts, and golden tests of the whole command (tests/cli).

@@ -4,6 +4,7 @@ usage: install_test.py SOURCE_DIR BUILD_DIR
 """
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -54,6 +55,14 @@ class InstallTest(unittest.TestCase):
                      "share/fish/vendor_completions.d/zenfs.fish"):
             self.assertIn(file, installed)
         self.assertFalse([file for file in installed if file.endswith(".a")], "layers are no product")
+
+    def test_building_the_command_makes_all_pages_that_are_installed_with_it(self):
+        told = (BUILD / "cmake_install.cmake").read_text()
+        pages = re.findall(rf'FILES "{BUILD}/(share/[^"]+)"', told)
+        self.assertEqual(len(pages), 4, pages)
+        for page in pages:
+            made_by = run("ninja", "-C", BUILD, "-t", "query", page)
+            self.assertIn("EXECUTABLE_LINKER__zenfs_cli", made_by, f"{page} is missing after a build of the command alone")
 
     def test_nothing_that_is_installed_names_where_it_was_built(self):
         for path in self.library.parent.rglob("*zenfs*"):
