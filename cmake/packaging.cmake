@@ -42,6 +42,9 @@ function(zenfs_add_packaging)
       add_test(NAME install COMMAND ${Python3_EXECUTABLE} -B
         ${PROJECT_SOURCE_DIR}/tests/packaging/install_test.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
       set_tests_properties(install PROPERTIES TIMEOUT 300)
+      add_test(NAME readme COMMAND ${Python3_EXECUTABLE} -B
+        ${PROJECT_SOURCE_DIR}/tests/packaging/readme_test.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+      set_tests_properties(readme PROPERTIES TIMEOUT 300)
     endif()
   endif()
 endfunction()
