@@ -60,6 +60,9 @@ function(zenfs_add_plugin_tests)
   zenfs_test_program(rocksdb FOLDER tests SOURCES ${ZENFS_TESTS_rocksdb}
     LINK zenfs_rocksdb_plugin zenfs_testing)
 
+  zenfs_test_program(option_kills FOLDER tests SOURCES ${ZENFS_TESTS_option_kills}
+    LINK zenfs_rocksdb_plugin zenfs_testing)
+
   # Killed by kill_test.cc while it writes.
   add_executable(zenfs_kill_writer ${PROJECT_SOURCE_DIR}/tests/rocksdb/kill_writer.cc)
   target_link_libraries(zenfs_kill_writer PRIVATE zenfs_rocksdb_plugin zenfs_flags)
@@ -72,7 +75,7 @@ function(zenfs_add_plugin_tests)
     ZENFS_FLUSH_WRITER=$<TARGET_FILE:zenfs_flush_writer>
     TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/rocksdb/thread_sanitizer.suppressions)
   # An hour for the 1,400 kills of ZENFS_FULL=1, which take twelve minutes on two processors that are shared.
-  set_tests_properties(rocksdb PROPERTIES TIMEOUT 3600 ENVIRONMENT "${environment}")
+  set_tests_properties(rocksdb option_kills PROPERTIES TIMEOUT 3600 ENVIRONMENT "${environment}")
 
   include(lab)
   zenfs_add_lab_programs()

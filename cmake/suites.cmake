@@ -65,6 +65,14 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/test_volume.cc
   rocksdb/writer_process.cc
 )
+set(ZENFS_TESTS_option_kills
+  rocksdb/option_kill_cases.cc
+  rocksdb/option_kill_database.cc
+  rocksdb/option_kill_test.cc
+  rocksdb/option_kill_work.cc
+  rocksdb/option_kill_writer.cc
+  rocksdb/test_volume.cc
+)
 # The timing profiles: what both programs share, the tests of the model, and the program that measures in real time.
 set(ZENFS_TIMING_SOURCES
   timing/experiment.cc
