@@ -15,7 +15,9 @@ class EmuCreateAction : public Action {
     app.add_option("path", path_, "The file to make")->required()->type_name("PATH");
     app.add_option("--geometry", preset_, "The shape of a drive; flags beside it change single things")
         ->type_name("NAME")
-        ->check(CLI::IsMember({"zn540"}));
+        ->check([](const std::string& name) {
+          return name == "zn540" ? "" : fmt::format("there is no geometry {}; there is zn540", name);
+        });
     zones_ = AddCount(app, "--zones", geometry_.zones, "Number of zones");
     zone_size_ = AddSize(app, "--zone-size", geometry_.zone_size, "Distance between the starts of two zones")
                      ->default_str("16M");

@@ -57,9 +57,10 @@ class MkfsAction : public Action {
     }
     std::optional<MadeDirectory> aux;
     if (!aux_path_.empty()) {
-      ZENFS_ASSIGN_OR_RETURN(MadeDirectory made, MadeDirectory::Ensure(aux_path_));
-      options_.aux_path = made.path();
-      aux.emplace(std::move(made));
+      Result<MadeDirectory> made = MadeDirectory::Ensure(aux_path_);
+      if (!made) return Fail(made.error().With("--aux-path"));
+      options_.aux_path = made->path();
+      aux.emplace(std::move(*made));
     }
     ZENFS_ASSIGN_OR_RETURN(const FormatReport report, FormatVolume(*named.device, options_));
     if (aux) aux->Keep();

@@ -12,6 +12,8 @@
 namespace zenfs {
 namespace {
 
+constexpr std::string_view kOldGarbageCollection = "--enable-gc";  // a flag of the older ZenFS's mkfs
+
 // CLI11 puts the name of the option first in all of its texts, of a flag without the dashes in one of them.
 const CLI::Option* OptionIn(const CLI::App& app, const std::string& text) {
   const std::string name = text.substr(0, text.find_first_of(": "));
@@ -84,6 +86,9 @@ std::string DescribeExtraWord(const CLI::App& app, const std::string& shown) {
   }
   std::string typed = shown;
   std::replace(typed.begin(), typed.end(), '_', '-');
+  if (typed == kOldGarbageCollection) {
+    return fmt::format("{} is not needed: space is always reclaimed when it gets short; leave it out", shown);
+  }
   const std::string near = NearestWord(typed, flags);
   return fmt::format("unknown flag {}{}", shown, near.empty() ? "" : fmt::format(", did you mean {}?", near));
 }

@@ -77,7 +77,7 @@ class FileSystem(CliCase):
         aux = os.path.join(self.dir, "deep", "aux")
         with self.unchanged():
             self.fails("mkfs", f"--emu={self.image}", f"--aux_path={aux}", saying="--force")
-            self.fails("mkfs", f"--emu={self.image}", f"--aux_path={self.image}", "--force", saying="Not a directory")
+            self.fails("mkfs", f"--emu={self.image}", f"--aux_path={self.image}", "--force", saying=["--aux-path", "Not a directory"])
             long = self.dir + 9 * ("/" + "x" * 120)
             self.fails("mkfs", f"--emu={self.image}", f"--aux_path={long}", "--force", saying="1023 bytes")
         self.assertEqual(os.listdir(self.dir), ["device.img"])

@@ -91,6 +91,14 @@ class Usage(CliCase):
         self.fails("emu", "create", "x", "--zones=3", "--zones=4", saying="--zones is given 2 times; give it once;")
         self.fails("df", "--emu=x", "--json=no", saying="--json takes no value;")
 
+    def test_flag_of_the_older_command_is_told_what_became_of_it(self):
+        self.fails("mkfs", "--emu=x", "--enable_gc", saying="--enable_gc is not needed")
+
+    def test_sizes_in_messages_can_be_read(self):
+        self.fails("emu", "create", self.image, "--zone-size=16M", "--zone-capacity=1T",
+                   saying="zone capacity 1.00 TiB is above the zone size 16.0 MiB")
+        self.fails("emu", "create", self.image, "--geometry=zn541", saying="there is no geometry zn541; there is zn540")
+
     def test_unknown_flag_is_told_the_nearest(self):
         self.fails("mkfs", "--emu=x", "--forse", saying="unknown flag --forse, did you mean --force?;")
         self.fails("mkfs", "--emu=x", "--finish_treshold=3", saying="did you mean --finish-threshold?;")

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/bytes.h"
+#include "base/short_bytes.h"
 
 namespace zenfs {
 namespace {
@@ -29,11 +30,12 @@ Status Validate(const EmulatorGeometry& g) {
     return Bad(fmt::format("zone size {} is not a multiple of the block size {}", g.zone_size, g.block_size));
   }
   if (g.zone_size > kMaxDeviceSize / g.zones) {
-    return Bad(fmt::format("{} zones of {} bytes are more than the 64 PiB that can be emulated", g.zones,
-                           g.zone_size));
+    return Bad(fmt::format("{} zones of {} are more than the 64 PiB that can be emulated", g.zones,
+                           ShortBytes(g.zone_size)));
   }
   if (g.zone_capacity > g.zone_size) {
-    return Bad(fmt::format("zone capacity {} is above the zone size {}", g.zone_capacity, g.zone_size));
+    return Bad(fmt::format("zone capacity {} is above the zone size {}", ShortBytes(g.zone_capacity),
+                           ShortBytes(g.zone_size)));
   }
   if (!IsMultiple(g.zone_capacity, g.block_size)) {
     return Bad(fmt::format("zone capacity {} is not a multiple of the block size {}", g.zone_capacity,
