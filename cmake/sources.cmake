@@ -205,6 +205,7 @@ set(ZENFS_SOURCES_wal
   wal/log_scan.cc
   wal/log_space.cc
   wal/log_space_worker.cc
+  wal/log_admission.cc
   wal/log_space_write.cc
   wal/log_store.cc
   wal/log_tails.cc
@@ -309,6 +310,7 @@ set(ZENFS_TESTS_volume
   volume/volume_gone_test.cc
   volume/volume_read_fault_test.cc
   volume/volume_fold_test.cc
+  volume/volume_brim_test.cc
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_roll_test.cc

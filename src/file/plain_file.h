@@ -111,6 +111,8 @@ class PlainFile {
   // True when Drain would return changed == true.
   bool dirty() const EXCLUDES(mutex_);
 
+  // Whether some of what readers see of it stands in `zone`.
+  bool LiesIn(ZoneId zone) const;
   std::uint64_t size() const EXCLUDES(mutex_);
   // When its bytes were last changed through this object, seconds since 1970; 0 if they were not.
   std::uint64_t changed_seconds() const { return changed_seconds_.load(std::memory_order_relaxed); }

@@ -5,6 +5,12 @@
 
 namespace zenfs {
 
+bool PlainFile::LiesIn(ZoneId zone) const {
+  const std::shared_ptr<const FileView> view = view_.Get();
+  return std::ranges::any_of(view->extents,
+                             [&](const Extent& extent) { return geometry_.ZoneOf(extent.place) == zone; });
+}
+
 // Copies what is only in the buffer; says what is to be read from the device, without any lock.
 PlainFile::DeviceRead PlainFile::PrepareRead(std::uint64_t offset, ByteSpan into) const {
   DeviceRead read{view_.Get(), 0, 0};

@@ -103,6 +103,12 @@ Status MetalogImpl::CheckSpace(Growth growth, std::uint64_t bytes) const {
                           device_.name(), used, limit));
 }
 
+Status MetalogImpl::CheckRoom(std::uint64_t bytes) const {
+  MutexLock lock(mutex_);
+  if (!health_) return health_;
+  return CheckSpace(Growth::kGrows, bytes);
+}
+
 bool MetalogImpl::MayLead(const Member& member) const {
   return !leading_ && !roll_wants_lead_ && !fenced_ && !queue_.empty() && queue_.front() == &member;
 }

@@ -95,6 +95,10 @@ class Metalog {
   // when the state would no longer fit the metadata zones; kShutdown after Stop.
   [[nodiscard]] virtual Status Commit(std::vector<Edit> edits, CommitOptions options = {}) = 0;
 
+  // kNoSpace if a commit of so many bytes that makes the state larger would be refused now; for who would otherwise write
+  // data that the commit then can't name.
+  [[nodiscard]] virtual Status CheckRoom(std::uint64_t bytes) const = 0;
+
   // Rolls now and waits for it. For tests and for a mount that found a torn tail.
   [[nodiscard]] virtual Status Roll() = 0;
 

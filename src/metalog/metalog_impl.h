@@ -47,6 +47,7 @@ class MetalogImpl final : public Metalog {
   void SetSink(CommitSink* sink) override EXCLUDES(mutex_);
   void SetMetrics(Metrics* metrics) override EXCLUDES(mutex_);
   Status Commit(std::vector<Edit> edits, CommitOptions options) override EXCLUDES(mutex_);
+  Status CheckRoom(std::uint64_t bytes) const override EXCLUDES(mutex_);
   Status Roll() override EXCLUDES(mutex_);
   void Stop() override EXCLUDES(mutex_);
   Status health() const override EXCLUDES(mutex_);

@@ -12,17 +12,25 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
+// An extent that is no longer is read once and kept in memory until all of it has moved; most tables are shorter.
+constexpr std::uint64_t kWindowBytes = 8 << 20;
+// A commit of many small extents names each of them.
+constexpr std::size_t kExtentsACommit = 256;
 constexpr std::chrono::seconds kWaitForZone{5};
 
-std::vector<Extent> ExtentsIn(const FileRecord& file, ZoneId zone, const Geometry& geometry) {
-  std::vector<Extent> in;
-  for (const Extent& extent : file.extents) {
-    if (geometry.ZoneOf(extent.place) == zone) in.push_back(extent);
-  }
-  return in;
+bool Holds(const std::vector<Extent>& extents, const Extent& front) {
+  const auto it = FindExtent(extents, front.file_offset);
+  return it != extents.end() && it->file_offset == front.file_offset && it->place == front.place &&
+         it->length >= front.length;
 }
 
 }  // namespace
+
+ExtentMover::ExtentMover(Env env)
+    : env_(std::move(env)),
+      piece_{.capacity = kPieceBytes},
+      check_{.capacity = kPieceBytes},
+      window_{.capacity = kWindowBytes} {}
 
 Status ExtentMover::MoveOut(ZoneId zone, const Pause& pause) {
   const ZonePin pin = env_.zones->Pin(zone);  // not reset, and not used anew, while it is read
@@ -41,43 +49,105 @@ Status ExtentMover::MoveOut(ZoneId zone, const Pause& pause) {
   return damaged ? busy : damaged;
 }
 
-Status ExtentMover::MoveFile(const FileRecord& file, ZoneId zone, const Pause& pause) {
+Status ExtentMover::MoveFile(FileRecord file, ZoneId zone, const Pause& pause) {
+  sums_.clear();
+  for (;;) {
+    Copy copy = NextCopy(file, zone);
+    if (copy.from.empty()) return {};
+    ZENFS_RETURN_IF_ERROR(env_.may_commit(file.extents.size() + copy.from.size()));
+    const auto begins = FindExtent(file.extents, copy.from.front().file_offset);
+    if (begins->length > kPieceBytes && !sums_.contains(begins->file_offset)) {
+      ZENFS_RETURN_IF_ERROR(SumPieces(*begins, pause));
+    }
+    ZENFS_ASSIGN_OR_RETURN(file.extents, MoveCopy(file, copy, pause));
+  }
+}
+
+// The next extents in the zone that make up a piece, or the front of one that is longer.
+ExtentMover::Copy ExtentMover::NextCopy(const FileRecord& file, ZoneId zone) const {
   const Geometry& geometry = env_.device->geometry();
-  Copy copy{.from = ExtentsIn(file, zone, geometry), .to = {}, .pins = {}};
-  ZENFS_RETURN_IF_ERROR(
-      env_.with_file(file.id, [&](const FileRecord& now) { return CheckUnchanged(now, zone, copy.from); }));
-  for (const Extent& extent : copy.from)
-    ZENFS_RETURN_IF_ERROR(CopyExtent(extent, file.lifetime, copy, pause));
+  Copy copy;
+  std::uint64_t bytes = 0;
+  for (Extent extent : file.extents) {
+    if (geometry.ZoneOf(extent.place) != zone) continue;
+    if (bytes != 0 && (bytes + extent.length > kPieceBytes || copy.from.size() == kExtentsACommit)) break;
+    if (extent.length > kPieceBytes) {
+      extent.length = kPieceBytes;
+      extent.crc.reset();
+    }
+    bytes += extent.length;
+    copy.from.push_back(extent);
+  }
+  return copy;
+}
+
+Result<std::vector<Extent>> ExtentMover::MoveCopy(const FileRecord& file, Copy& copy, const Pause& pause) {
+  if (stopped_.load(std::memory_order_relaxed)) {
+    return Fail(Code::kShutdown, env_.device->name() + ": is being unmounted");
+  }
+  const auto check = [&](const FileRecord& now) -> Status {
+    for (const Extent& front : copy.from) {
+      if (Holds(now.extents, front)) continue;
+      return Fail(Code::kBusy, fmt::format("file {}: changed while it was moved", now.id.value));
+    }
+    return {};
+  };
+  const SteadyTime begin = SteadyNow();
+  ZENFS_RETURN_IF_ERROR(env_.with_file(file.id, check));
+  for (Extent& front : copy.from) {
+    ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, ReadFront(file, front));
+    ZENFS_RETURN_IF_ERROR(CopyFront(front, bytes, file.lifetime, copy));
+  }
+  if (pause) pause(SteadyNow() - begin);
   SyncPoint::Reach("reclaim:copied");
-  return env_.with_file(file.id, [&](const FileRecord& now) -> Status {
-    ZENFS_RETURN_IF_ERROR(CheckUnchanged(now, zone, copy.from));
-    MovedExtents moved = ReplaceExtents(now, copy.from, copy.to, geometry);
+  std::vector<Extent> extents;
+  const Status committed = env_.with_file(file.id, [&](const FileRecord& now) -> Status {
+    ZENFS_RETURN_IF_ERROR(check(now));
+    MovedExtents moved = ReplaceExtents(now, copy.from, copy.to, env_.device->geometry());
     ZENFS_RETURN_IF_ERROR(env_.commit({std::move(moved.edit)}));
+    extents = moved.all;
     if (env_.moved(now, std::move(moved.all))) return {};
     return Fail(Code::kBusy, fmt::format("file {}: was written to while it was moved", now.id.value));
   });
+  if (!committed) return Fail(committed.error());
+  return extents;
 }
 
-Status ExtentMover::CheckUnchanged(const FileRecord& now, ZoneId zone,
-                                   const std::vector<Extent>& from) const {
-  if (ExtentsIn(now, zone, env_.device->geometry()) == from) return {};
-  return Fail(Code::kBusy, fmt::format("file {}: changed while it was moved", now.id.value));
-}
-
-Status ExtentMover::CopyExtent(const Extent& extent, Lifetime lifetime, Copy& copy, const Pause& pause) {
-  std::uint32_t crc = 0;
-  for (std::uint64_t done = 0; done < extent.length;) {
-    if (stopped_.load(std::memory_order_relaxed)) {
-      return Fail(Code::kShutdown, env_.device->name() + ": is being unmounted");
-    }
+Status ExtentMover::SumPieces(const Extent& extent, const Pause& pause) {
+  const bool fits = extent.length <= kWindowBytes;
+  Buffer& buffer = fits ? window_ : piece_;
+  std::uint32_t whole = 0;
+  for (std::uint64_t at = 0; at < extent.length; at += kPieceBytes) {
     const SteadyTime begin = SteadyNow();
-    const std::uint64_t length = std::min(kPieceBytes, extent.length - done);
-    ZENFS_RETURN_IF_ERROR(
-        CopyPiece({extent.file_offset + done, extent.place + done, length}, lifetime, crc, copy));
-    done += length;
+    const std::uint64_t length = std::min(kPieceBytes, extent.length - at);
+    const std::uint64_t in_buffer = fits ? at : 0;
+    ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, Read(buffer, in_buffer, extent.place + at, length));
+    const std::uint32_t crc = Crc32c(bytes.first(length));
+    whole = Crc32cWhole(whole, crc, length);
+    sums_[extent.file_offset + at] = crc;
     if (pause) pause(SteadyNow() - begin);
   }
-  return crc == extent.crc.value_or(crc) ? Status() : Damaged(extent);
+  window_begin_ = fits ? std::optional(extent.place) : std::nullopt;
+  window_bytes_ = extent.length;
+  return whole == extent.crc.value_or(whole) ? Status() : Damaged(extent);
+}
+
+// The bytes of `front`, in whole blocks, so the padding of a file's last block goes with it. They are what the extent's
+// checksum says; `front` gets that of its own.
+Result<ByteView> ExtentMover::ReadFront(const FileRecord& file, Extent& front) {
+  const auto sum = sums_.find(front.file_offset);
+  if (sum != sums_.end() && window_begin_ && front.place.value >= window_begin_->value &&
+      front.place.value + front.length <= window_begin_->value + window_bytes_) {
+    front.crc = sum->second;
+    return window_.memory.View(front.place - *window_begin_,
+                               RoundUp(front.length, env_.device->geometry().block_size));
+  }
+  ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, Read(piece_, 0, front.place, front.length));
+  const KnownCrc expected = sum != sums_.end() ? KnownCrc(sum->second) : front.crc;
+  front.crc = Crc32c(bytes.first(front.length));
+  if (expected && *expected != *front.crc)
+    return Fail(Damaged(*FindExtent(file.extents, front.file_offset)).error());
+  return bytes;
 }
 
 Status ExtentMover::Damaged(const Extent& extent) const {
@@ -90,22 +160,26 @@ Status ExtentMover::Damaged(const Extent& extent) const {
                   env_.device->name(), zone.value, extent.place - geometry.ZoneStart(zone), extent.length));
 }
 
-// Whole blocks are copied, so the padding of a file's last block goes with it. `crc` goes on over the file's bytes.
-Status ExtentMover::CopyPiece(const Extent& piece, Lifetime lifetime, std::uint32_t& crc, Copy& copy) {
-  const Geometry& geometry = env_.device->geometry();
-  if (piece_.capacity() < kPieceBytes) piece_ = AlignedBuffer(kPieceBytes);
-  piece_.Resize(RoundUp(piece.length, geometry.block_size));
-  ZENFS_RETURN_IF_ERROR(env_.device->Read(piece.place, piece_.Span()));
-  for (std::uint64_t done = 0; done < piece.length;) {
-    const ByteView rest = piece_.View().subspan(done);
+// Reads whole blocks into `buffer`, at `at`.
+Result<ByteView> ExtentMover::Read(Buffer& buffer, std::uint64_t at, DeviceOffset place,
+                                   std::uint64_t length) {
+  const std::uint64_t bytes = RoundUp(length, env_.device->geometry().block_size);
+  if (buffer.memory.capacity() < buffer.capacity) buffer.memory = AlignedBuffer(buffer.capacity);
+  ZENFS_RETURN_IF_ERROR(env_.device->Read(place, buffer.memory.Whole().subspan(at, bytes)));
+  return buffer.memory.View(at, bytes);
+}
+
+Status ExtentMover::CopyFront(const Extent& front, ByteView bytes, Lifetime lifetime, Copy& copy) {
+  for (std::uint64_t done = 0; done < front.length;) {
+    const ByteView rest = bytes.subspan(done);
     ZENFS_ASSIGN_OR_RETURN(ExtentSink::Placed placed,
                            env_.sink->Write(cursors_[static_cast<std::size_t>(lifetime)], lifetime,
                                             {&rest, 1}, Deadline::After(kWaitForZone)));
     ZENFS_RETURN_IF_ERROR(Verify(placed.place, rest.first(placed.length)));
-    const std::uint64_t length = std::min(placed.length, piece.length - done);
-    const std::uint32_t own = Crc32c(rest.first(length));
-    crc = Crc32cWhole(crc, own, length);
-    copy.to.push_back({piece.file_offset + done, placed.place, length, own});
+    const std::uint64_t length = std::min(placed.length, front.length - done);
+    // Summed again only where a zone ends in the middle.
+    const KnownCrc crc = length == front.length ? front.crc : Crc32c(rest.first(length));
+    copy.to.push_back({front.file_offset + done, placed.place, length, crc});
     copy.pins.push_back(std::move(placed.pin));
     bytes_moved_.fetch_add(placed.length, std::memory_order_relaxed);
     done += placed.length;
@@ -114,10 +188,8 @@ Status ExtentMover::CopyPiece(const Extent& piece, Lifetime lifetime, std::uint3
 }
 
 Status ExtentMover::Verify(DeviceOffset place, ByteView written) {
-  if (check_.capacity() < kPieceBytes) check_ = AlignedBuffer(kPieceBytes);
-  check_.Resize(written.size());
-  ZENFS_RETURN_IF_ERROR(env_.device->Read(place, check_.Span()));
-  if (std::memcmp(check_.data(), written.data(), written.size()) == 0) return {};
+  ZENFS_ASSIGN_OR_RETURN(const ByteView copy, Read(check_, 0, place, written.size()));
+  if (std::memcmp(copy.data(), written.data(), written.size()) == 0) return {};
   const Geometry& geometry = env_.device->geometry();
   const ZoneId zone = geometry.ZoneOf(place);
   return Fail(Code::kCorruption,
@@ -132,12 +204,18 @@ MovedExtents ReplaceExtents(const FileRecord& file, const std::vector<Extent>& f
   auto copy = to.begin();
   auto original = from.begin();
   for (const Extent& extent : file.extents) {
-    if (original == from.end() || extent != *original) {
+    if (original == from.end() || extent.file_offset != original->file_offset) {
       AppendExtent(moved.all, extent, geometry);
       continue;
     }
+    while (copy != to.end() && copy->file_offset < original->end())
+      AppendExtent(moved.all, *copy++, geometry);
+    if (const std::uint64_t left = extent.length - original->length; left != 0) {
+      Extent rest{original->end(), extent.place + original->length, left};
+      if (extent.crc && original->crc) rest.crc = Crc32cBack(*extent.crc, *original->crc, left);
+      AppendExtent(moved.all, rest, geometry);
+    }
     ++original;
-    while (copy != to.end() && copy->file_offset < extent.end()) AppendExtent(moved.all, *copy++, geometry);
   }
   // What was in front of the first one may have been joined with it.
   std::uint64_t first = from.empty() ? 0 : from.front().file_offset;

@@ -6,7 +6,12 @@
 // damage. Copies carry checksums. The copies are made without holding anything up: a file that was
 // changed meanwhile keeps its old extents, and the copy becomes garbage.
 //
+// Copies are committed a piece at a time, so an attempt that ends early has wasted no more than one piece, and what was
+// committed before stays moved. An extent that is longer than a piece is read as a whole first, to hold it against its
+// checksum before the first piece of it moves.
+//
 //   with_file{ nobody writes it? } --> copy, compare --> with_file{ same extents as copied? --> commit --> moved }
+//        ^------------------------------------ next piece ------------------------------------------------+
 //
 // Threads: MoveOut from one thread at a time; Stop from any.
 #pragma once
@@ -14,7 +19,9 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/aligned_buffer.h"
@@ -39,6 +46,8 @@ class ExtentMover {
     std::function<Status(FileId, const std::function<Status(const FileRecord&)>& body)> with_file;
     // Commits after a flush of the device's cache.
     std::function<Status(std::vector<Edit>)> commit;
+    // kNoSpace if a commit of so many extents would be refused; asked before anything is copied.
+    std::function<Status(std::size_t)> may_commit;
     // The file's extents are now these: for those who have it open. Called within with_file, while the copies and what
     // they were copied from are pinned. False if one of those goes on where the file was, and may commit that again.
     std::function<bool(const FileRecord& before, std::vector<Extent> extents)> moved;
@@ -46,7 +55,7 @@ class ExtentMover {
   // After each piece that was copied, with the time that took: to go slowly. May be empty.
   using Pause = std::function<void(std::chrono::nanoseconds)>;
 
-  explicit ExtentMover(Env env) : env_(std::move(env)) {}
+  explicit ExtentMover(Env env);
 
   // OK when no committed file has an extent in `zone` any more. Errors: those of reading, writing, committing;
   // kCorruption when a copy did not read back as it was written, or a file's bytes are not what its checksums say (the
@@ -58,17 +67,25 @@ class ExtentMover {
   std::uint64_t bytes_moved() const { return bytes_moved_.load(std::memory_order_relaxed); }
 
  private:
+  struct Buffer {  // allocated with its first use
+    std::uint64_t capacity = 0;
+    AlignedBuffer memory{};
+  };
+  // What is committed together: fronts of extents, and their copies. Those of `from` have checksums once they are copied.
   struct Copy {
     std::vector<Extent> from;
     std::vector<Extent> to;
     std::vector<ZonePin> pins;
   };
-  // Within with_file.
-  [[nodiscard]] Status CheckUnchanged(const FileRecord& now, ZoneId zone,
-                                      const std::vector<Extent>& from) const;
-  [[nodiscard]] Status MoveFile(const FileRecord& file, ZoneId zone, const Pause& pause);
-  [[nodiscard]] Status CopyExtent(const Extent& extent, Lifetime lifetime, Copy& copy, const Pause& pause);
-  [[nodiscard]] Status CopyPiece(const Extent& piece, Lifetime lifetime, std::uint32_t& crc, Copy& copy);
+  [[nodiscard]] Status MoveFile(FileRecord file, ZoneId zone, const Pause& pause);
+  Copy NextCopy(const FileRecord& file, ZoneId zone) const;
+  // The extents of the file behind the commit.
+  [[nodiscard]] Result<std::vector<Extent>> MoveCopy(const FileRecord& file, Copy& copy, const Pause& pause);
+  [[nodiscard]] Status SumPieces(const Extent& extent, const Pause& pause);
+  [[nodiscard]] Result<ByteView> ReadFront(const FileRecord& file, Extent& front);
+  [[nodiscard]] Status CopyFront(const Extent& front, ByteView bytes, Lifetime lifetime, Copy& copy);
+  [[nodiscard]] Result<ByteView> Read(Buffer& buffer, std::uint64_t at, DeviceOffset place,
+                                      std::uint64_t length);
   [[nodiscard]] Status Damaged(const Extent& extent) const;
   [[nodiscard]] Status Verify(DeviceOffset place, ByteView written);
 
@@ -77,8 +94,14 @@ class ExtentMover {
   std::atomic<std::uint64_t> bytes_moved_{0};
   // Of MoveOut: a claim for each lifetime, so that copies keep to zones of their own while there are enough.
   std::array<SinkCursor, kLifetimeCount> cursors_;
-  AlignedBuffer piece_;
-  AlignedBuffer check_;
+  Buffer piece_;
+  Buffer check_;
+  Buffer window_;
+  // Of the extent that is being moved, if it is longer than a piece: the checksums of its pieces, by file offset, and where
+  // what stands in window_ begins, if it fits.
+  std::map<std::uint64_t, std::uint32_t> sums_;
+  std::optional<DeviceOffset> window_begin_;
+  std::uint64_t window_bytes_ = 0;
 };
 
 // `file`'s extents with those of `from` replaced by `to`, and the edit that makes them so.
@@ -86,7 +109,8 @@ struct MovedExtents {
   std::vector<Extent> all;
   SetExtents edit;
 };
-// `from` are whole extents of the file, `to` covers the same file bytes; both in file order.
+// `from` are extents of the file, or fronts of extents, with the checksums of their bytes; `to` covers the same file
+// bytes; both in file order.
 [[nodiscard]] MovedExtents ReplaceExtents(const FileRecord& file, const std::vector<Extent>& from,
                                           const std::vector<Extent>& to, const Geometry& geometry);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/crc32c.h"
 #include "model/state.h"
 
 namespace zenfs {
@@ -76,6 +77,23 @@ TEST(ReplaceExtents, OneExtentMayBecomeSeveral) {
   const std::vector<Extent> to{At(0, 5, 0, kBlock), At(1, 6, 0, 3 * kBlock + 5)};
   const MovedExtents moved = ReplaceExtents(file, file.extents, to, kGeometry);
   EXPECT_EQ(moved.all, to);
+  ExpectApplies(file, moved);
+}
+
+TEST(ReplaceExtents, AFrontIsReplacedAndTheRestKeepsAChecksum) {
+  const std::vector<std::byte> bytes(4 * kBlock + 5, std::byte{42});
+  const ByteView all(bytes);
+  Extent whole = At(0, 1, 0, all.size());
+  whole.crc = Crc32c(all);
+  const FileRecord file = File({whole});
+  Extent front = At(0, 1, 0, 3 * kBlock);
+  front.crc = Crc32c(all.first(front.length));
+  Extent copy = At(0, 5, 0, 3 * kBlock);
+  copy.crc = front.crc;
+  const MovedExtents moved = ReplaceExtents(file, {front}, {copy}, kGeometry);
+  Extent rest = At(3, 1, 3, kBlock + 5);
+  rest.crc = Crc32c(all.subspan(3 * kBlock));
+  EXPECT_EQ(moved.all, (std::vector<Extent>{copy, rest}));
   ExpectApplies(file, moved);
 }
 

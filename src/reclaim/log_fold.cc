@@ -9,6 +9,8 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kCopyBytes = 1 << 20;
+// A piece may end up in as many zones.
+constexpr std::size_t kExtentsACopy = 4;
 
 // Extents that hold file bytes [from, to), and the pins that keep them until they are committed.
 struct Copy {
@@ -71,8 +73,9 @@ void KeepChecksum(const FileRecord& record, Copy& copy, FramedFile::FoldRange& r
 
 Status FoldFile(const LogFoldEnv& env, FramedFile& file, const FileRecord& record, ZoneId zone,
                 std::uint64_t* bytes_moved) {
-  FramedFile::FoldRange range = file.RangeToFold(zone);
+  FramedFile::FoldRange range = file.RangeToFold(zone, kCopyBytes);
   if (range.to == 0) return {};
+  ZENFS_RETURN_IF_ERROR(env.may_commit(kExtentsACopy));
   const std::uint64_t bytes = range.to - range.from;
   ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(env, file, range, record.ExtentsEnd()));
   KeepChecksum(record, copy, range);
@@ -88,13 +91,16 @@ Status FoldFile(const LogFoldEnv& env, FramedFile& file, const FileRecord& recor
 Status FoldLogZone(const LogFoldEnv& env, ZoneId zone, std::uint64_t* bytes_moved) {
   Status busy;
   for (const std::shared_ptr<FramedFile>& file : env.logs->All()) {
-    if (file->RangeToFold(zone).to == 0) continue;
-    const Status folded = env.with_file(file->id(), [&](const FileRecord& record) {
-      return FoldFile(env, *file, record, zone, bytes_moved);
-    });
-    if (folded) continue;
-    if (folded.error().code() != Code::kBusy) return folded;
-    busy = folded;  // gone or truncated meanwhile: no reason not to empty the zone of the others
+    // Each turn moves at least one frame.
+    while (file->RangeToFold(zone).to != 0) {
+      const Status folded = env.with_file(file->id(), [&](const FileRecord& record) {
+        return FoldFile(env, *file, record, zone, bytes_moved);
+      });
+      if (folded) continue;
+      if (folded.error().code() != Code::kBusy) return folded;
+      busy = folded;  // gone or truncated meanwhile: no reason not to empty the zone of the others
+      break;
+    }
   }
   return busy;
 }

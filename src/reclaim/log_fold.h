@@ -3,7 +3,7 @@
 // first, so what remains in frames is always its tail.
 //
 // Rule 5 holds: a file points to the copy only after it has been written, flushed and committed; on any error
-// the frames stay what they are.
+// the frames stay what they are. Copies are committed a piece at a time, so an error wastes no more than a piece.
 #pragma once
 
 #include <functional>
@@ -23,6 +23,8 @@ struct LogFoldEnv {
   std::function<Status(FileId, const std::function<Status(const FileRecord&)>& body)> with_file;
   // Commits after a flush of the device's cache.
   std::function<Status(std::vector<Edit>)> commit;
+  // kNoSpace if a commit of so many more extents would be refused; asked before anything is copied.
+  std::function<Status(std::size_t)> may_commit;
 };
 
 // Returns OK when no committed file has frames in `zone` any more. Errors: those of reading, writing,

@@ -28,7 +28,8 @@ class FoldRig : public WalRig {
            .commit = [this](std::vector<Edit> edits) -> Status {
              if (fail_commits) return Fail(Code::kIo, "the metadata log cannot be written");
              return Commit(std::move(edits));
-           }};
+           },
+           .may_commit = [](std::size_t) { return Status(); }};
   }
   ~FoldRig() override { log->Stop(); }  // its thread calls this object
   // A file with so many synced bytes.
@@ -91,10 +92,12 @@ TEST(LogFoldTest, FileLargerThanOneCopyIsFoldedWhole) {
       .sink = sink.get(),
       .block_size = kTestBlock,
       .with_file = [&rig](FileId id, const auto& body) { return body(*rig.state().FindFile(id)); },
-      .commit = [&rig](std::vector<Edit> edits) { return rig.Commit(std::move(edits)); }};
+      .commit = [&rig](std::vector<Edit> edits) { return rig.Commit(std::move(edits)); },
+      .may_commit = [](std::size_t) { return Status(); }};
   std::uint64_t moved = 0;
   ASSERT_TRUE(FoldLogZone(env, last, &moved));
-  EXPECT_EQ(moved, text.size());
+  EXPECT_GE(moved, text.size());
+  EXPECT_LT(moved, text.size() + 4 * kTestBlock) << "only the last block of each piece is copied again";
   EXPECT_EQ(WalRig::Content(*file), text);
   EXPECT_EQ(rig.Recovered(file->id()), text);
   EXPECT_EQ(rig.state().FindFile(file->id())->ExtentsEnd(), text.size());

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/sync_point.h"
-#include "reclaim/victim.h"
 
 namespace zenfs {
 namespace {
@@ -19,6 +18,21 @@ constexpr int kTriesMax = 3;
 
 }  // namespace
 
+bool AnyGarbagePending(std::span<const ZoneStatus> zones, std::span<const LogZoneStatus> log_zones,
+                       std::uint32_t block_size) {
+  for (const ZoneStatus& zone : zones) {
+    if (zone.phase != ZonePhase::kFull && zone.phase != ZonePhase::kActive) continue;
+    if (zone.uncommitted == 0 && (zone.live != 0 || zone.pins == 0)) continue;
+    const std::uint64_t written = zone.phase == ZonePhase::kFull ? zone.capacity : zone.written;
+    if (written >= zone.live + zone.uncommitted + block_size) return true;
+  }
+  return std::ranges::any_of(log_zones, [&](const LogZoneStatus& zone) {
+    const ZoneStatus& status = zones[zone.zone.value];
+    return zone.closed &&
+           (zone.held || status.uncommitted != 0 || (zone.live.device_bytes == 0 && status.live == 0));
+  });
+}
+
 void Reclaimer::Start() {
   thread_ = Thread("zenfs-reclaim", [this] { Run(); });
 }
@@ -26,62 +40,104 @@ void Reclaimer::Start() {
 void Reclaimer::Run() {
   bool again = false;
   while (!env_.zones->stopped()) {
+    if (again && !come_back_) come_back_ = kLater;
     const std::optional<ReclaimNeed> need =
-        env_.zones->AwaitReclaimNeed(again ? Deadline::After(kLater) : Deadline::Never());
+        env_.zones->AwaitReclaimNeed(come_back_ ? Deadline::After(*come_back_) : Deadline::Never());
     again = env_.finish_up();
-    if (need) Empty(*need);
+    come_back_.reset();
+    if (need) Reclaim(*need);
   }
 }
 
-void Reclaimer::Empty(const ReclaimNeed& need) {
-  const std::vector<ZoneStatus> zones = env_.zones->Zones();
-  std::set<ZoneId> skip = busy_;
-  for (const auto& [zone, tries] : tries_) {
-    if (tries.failed >= kTriesMax && tries.life == zones[zone.value].life) skip.insert(zone);
-  }
-  const std::optional<ZoneId> victim = ChooseVictim(zones, need, skip);
+Reclaimer::Search Reclaimer::Look(ReclaimNeed& need) const {
+  Search search;
+  search.log = env_.log();
+  search.zones = env_.zones->Zones();
+  need.room = std::max(need.room, search.log.room);
+  search.victims = DataVictims(search.zones);
+  std::ranges::move(LogVictims(search.log.zones, search.log.files, search.zones, env_.block_size),
+                    std::back_inserter(search.victims));
+  return search;
+}
+
+void Reclaimer::Reclaim(ReclaimNeed need) {
+  if (refused_at_ != need.version) refused_.clear();
+  refused_at_ = need.version;
+  const Search search = Look(need);
+  const std::optional<Victim> victim = Choose(search, need);
   if (!victim) {
-    if (busy_.empty()) {
-      env_.zones->ReclaimFoundNothing(need.urgency);
-    } else {
-      SleepUntil(SteadyNow() + (need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater));
-    }
-    busy_.clear();
+    // The headroom may be whole again with a zone of the log, and then a victim may fit.
+    if (need.urgency == ReclaimUrgency::kUrgent && !need.headroom_whole() && env_.borrow()) return;
+    GiveVerdict(search, need);
     return;
   }
-  urgent_.store(need.urgency == ReclaimUrgency::kUrgent, std::memory_order_relaxed);
-  Note(zones[victim->value], need.urgency, env_.empty_zone(*victim));
+  hurried_.store(need.urgency >= ReclaimUrgency::kAhead, std::memory_order_relaxed);
+  Note(*victim, env_.empty(*victim));
   SyncPoint::Reach("reclaim:zone-done");
 }
 
-int& Reclaimer::TriesOf(const ZoneStatus& zone) {
-  Tries& tries = tries_[zone.id];
-  if (tries.life != zone.life) tries = {.life = zone.life};
+std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed& need) {
+  std::set<ZoneId> skip = busy_;
+  skip.insert(refused_.begin(), refused_.end());
+  for (const Victim& victim : search.victims) {
+    const auto it = tries_.find(victim.zone);
+    if (it == tries_.end() || it->second.life != victim.life) continue;
+    if (it->second.failed >= kTriesMax) skip.insert(victim.zone);
+  }
+  for (;;) {
+    const std::optional<Victim> victim = ChooseVictim(search.victims, need, skip, env_.block_size);
+    if (!victim || !env_.is_held(victim->zone)) return victim;
+    busy_.insert(victim->zone);
+    skip.insert(victim->zone);
+  }
+}
+
+void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
+  const bool pending = !busy_.empty() || AnyGarbagePending(search.zones, search.log.zones, env_.block_size);
+  if (pending) come_back_ = need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater;
+  env_.zones->SetVerdict({.version = need.version, .urgency = need.urgency, .pending = pending});
+  busy_.clear();
+}
+
+int& Reclaimer::TriesOf(const Victim& victim) {
+  Tries& tries = tries_[victim.zone];
+  if (tries.life != victim.life) tries = {.life = victim.life};
   return tries.failed;
 }
 
-void Reclaimer::Note(const ZoneStatus& zone, ReclaimUrgency urgency, const Status& emptied) {
+// A zone without live data, or one that was finished, which is emptied next.
+bool Reclaimer::IsEmptied(const Victim& victim) const {
+  const ZoneStatus zone = env_.zones->Zone(victim.zone);
+  if (victim.kind == Victim::Kind::kActive) return zone.phase != ZonePhase::kActive;
+  if (victim.kind == Victim::Kind::kData || zone.phase != ZonePhase::kLog) return zone.live == 0;
+  const LogView log = env_.log();
+  return std::ranges::none_of(log.zones, [&](const LogZoneStatus& each) {
+    return each.zone == victim.zone && (each.live.device_bytes != 0 || zone.live != 0);
+  });
+}
+
+void Reclaimer::Note(const Victim& victim, const Status& emptied) {
   const auto try_again = [&] {
-    if (++TriesOf(zone) < kTriesMax) busy_.insert(zone.id);
+    if (++TriesOf(victim) < kTriesMax) busy_.insert(victim.zone);
   };
   if (emptied) {
     // A writer committed what it had there; or no file owns it, and then the accounting is wrong for this mount.
-    if (env_.zones->Zone(zone.id).live != 0) try_again();
+    if (!IsEmptied(victim)) try_again();
     return;
   }
   switch (emptied.error().code()) {
     case Code::kBusy:
-    case Code::kTimedOut: busy_.insert(zone.id); return;
+    case Code::kTimedOut: busy_.insert(victim.zone); return;
     // Trying on would fill the device with copies that nothing points to.
     case Code::kReadOnly:  // nothing can be committed any more
-    case Code::kNoSpace: env_.zones->ReclaimFoundNothing(urgency); return;
-    case Code::kCorruption: TriesOf(zone) = kTriesMax; return;
+    case Code::kNoSpace: refused_.insert(victim.zone); return;
+    case Code::kCorruption: TriesOf(victim) = kTriesMax; return;
     default: try_again();
   }
 }
 
 void Reclaimer::Pause(std::chrono::nanoseconds piece) const {
-  if (urgent_.load(std::memory_order_relaxed)) return;
+  if (hurried_.load(std::memory_order_relaxed)) return;
   SleepUntil(SteadyNow() + std::min<std::chrono::nanoseconds>(piece * kPauseFactor, kLongestPause));
 }
 

@@ -1,5 +1,7 @@
-// Makes room when space gets short: one background thread empties zone after zone, the one with most to gain first.
-// While no writer waits it takes at most a quarter of the time, so that those who read and write go first.
+// The collector of garbage: one background thread makes room when space gets short, by emptying zones of data and of the
+// log, the one with most to gain first. Nobody else copies live data to make room; writers wait for this thread, or for
+// its verdict that nothing can be gained. While there is room for a few zones of data it takes at most a quarter of
+// the time, so that those who read and write go first. docs/space.md argues why it always makes progress.
 //
 // Threads: Start and Stop from one thread; the rest happens on the reclaimer's own.
 #pragma once
@@ -8,20 +10,35 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "base/thread.h"
+#include "reclaim/victim.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
 
 class Reclaimer {
  public:
+  struct LogView {
+    std::vector<LogZoneStatus> zones;
+    std::vector<FramesOfFile> files;
+    std::uint64_t room = 0;  // for copies, in the log and beside it, where the log carries data
+  };
   struct Env {
     ZoneManager* zones = nullptr;
+    std::uint32_t block_size = 4096;
+    // The log as it is. Releases the zones that are dead first.
+    std::function<LogView()> log;
     // Moves all live data out of the zone. kBusy, kTimedOut: try again soon. kNoSpace: there is no room for copies, or
     // for their commit, until more data dies. kCorruption: leave that zone alone until it was reset. Any other error: do
     // that after a few tries.
-    std::function<Status(ZoneId)> empty_zone;
+    std::function<Status(const Victim&)> empty;
+    // True if emptying the zone now would not free it: somebody writes a file that lies in it, or reads one that was
+    // deleted.
+    std::function<bool(ZoneId)> is_held;
+    // Takes an unused zone from the log for copies. False if it has none.
+    std::function<bool()> borrow;
     // Called between zones; true if it wants to be called again soon.
     std::function<bool()> finish_up;
   };
@@ -30,18 +47,28 @@ class Reclaimer {
   ~Reclaimer() { Join(); }
 
   void Start();
-  // Waits for the thread, which ends once the zone manager is stopped and what empty_zone is doing returns.
+  // Waits for the thread, which ends once the zone manager is stopped and what `empty` is doing returns.
   void Join() { thread_.Join(); }
 
-  // For empty_zone, an ExtentMover::Pause: waits if nobody is in a hurry.
+  // For `empty`, an ExtentMover::Pause: waits if nobody is in a hurry.
   void Pause(std::chrono::nanoseconds piece) const;
 
  private:
+  struct Search {
+    std::vector<ZoneStatus> zones;
+    LogView log;
+    std::vector<Victim> victims;
+  };
   void Run();
-  void Empty(const ReclaimNeed& need);
-  void Note(const ZoneStatus& zone, ReclaimUrgency urgency, const Status& emptied);
+  Search Look(ReclaimNeed& need) const;
+  void Reclaim(ReclaimNeed need);
+  // The best victim that is not held; one that is goes to busy_.
+  std::optional<Victim> Choose(const Search& search, const ReclaimNeed& need);
+  void GiveVerdict(const Search& search, const ReclaimNeed& need);
+  void Note(const Victim& victim, const Status& emptied);
+  bool IsEmptied(const Victim& victim) const;
   // Of those that failed, leaving out the tries in earlier lives of zones.
-  int& TriesOf(const ZoneStatus& zone);
+  int& TriesOf(const Victim& victim);
 
   const Env env_;
   struct Tries {
@@ -50,8 +77,18 @@ class Reclaimer {
   };
   std::map<ZoneId, Tries> tries_;
   std::set<ZoneId> busy_;  // of the present round
-  std::atomic<bool> urgent_{false};
+  // Those for which there was no room, for copies or for their commit; they are left alone until something changes.
+  std::set<ZoneId> refused_;
+  std::uint64_t refused_at_ = 0;  // version of the need
+  // When to look again at what was busy or pending at the last verdict.
+  std::optional<std::chrono::milliseconds> come_back_;
+  std::atomic<bool> hurried_{false};  // no pauses
   Thread thread_;
 };
+
+// Something dead that may be within reach later, without any change that is known now: it is uncommitted, pinned, or in
+// log zones that wait for their release.
+[[nodiscard]] bool AnyGarbagePending(std::span<const ZoneStatus> zones,
+                                     std::span<const LogZoneStatus> log_zones, std::uint32_t block_size);
 
 }  // namespace zenfs

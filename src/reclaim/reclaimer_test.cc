@@ -17,13 +17,20 @@ struct RunningReclaimer {
   RunningReclaimer(ZoneManager& zones, std::function<Status(ZoneId)> empty_zone)
       : zones_(zones),
         reclaimer_(
-            {.zones = &zones, .empty_zone = std::move(empty_zone), .finish_up = [] { return false; }}) {
+            {.zones = &zones,
+             .block_size = kTestBlock,
+             .log = [] { return Reclaimer::LogView(); },
+             .empty = [empty = std::move(empty_zone)](const Victim& victim) { return empty(victim.zone); },
+             .is_held = [this](ZoneId) { return held.load(); },
+             .borrow = [] { return false; },
+             .finish_up = [] { return false; }}) {
     reclaimer_.Start();
   }
   ~RunningReclaimer() {
     zones_.Stop();
     reclaimer_.Join();
   }
+  std::atomic<bool> held = false;  // all zones
   ZoneManager& zones_;
   Reclaimer reclaimer_;
 };
@@ -34,8 +41,8 @@ class ReclaimerTest : public ::testing::Test {
   ReclaimerTest() : device_(CreateMemoryDevice(TestGeometry(kZones, kBlocks, 0))) {
     const auto plan = PlanSlots(device_->geometry());
     auto report = device_->Report(ZoneId(0), kZones);
-    zones_ =
-        *ZoneManager::Create(*device_, *plan, *std::move(report), {.reserved_for_log = 0, .reclaims = true});
+    zones_ = *ZoneManager::Create(*device_, *plan, *std::move(report),
+                                  {.reserved_for_log = 0, .reclaims = true, .headroom = true});
     EXPECT_TRUE(zones_->Start());
     sink_ = MakeZoneExtentSink(*zones_);
     memory_ = AlignedBuffer(kBlocks * kTestBlock);
@@ -166,6 +173,35 @@ TEST_F(ReclaimerTest, NoRoomForCopiesIsNoSpaceUntilMoreDies) {
   EXPECT_EQ(Acquire(Soon()).error().code(), Code::kNoSpace);
   EXPECT_EQ(calls, before);
   zones_->RemoveLive({live_.data(), 1});  // all of that zone is dead now
+  EXPECT_TRUE(Acquire(Soon()));
+}
+
+// Moving what else is in such a zone would cost room and free nothing.
+TEST_F(ReclaimerTest, ZonesThatAreHeldAreWaitedForAndNotEmptied) {
+  std::atomic<std::uint32_t> calls = 0;
+  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
+    ++calls;
+    for (const Extent& extent : live_) {
+      if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
+    }
+    return {};
+  });
+  running.held = true;
+  const auto refused = Acquire(Deadline::After(std::chrono::milliseconds(50)));
+  EXPECT_EQ(refused ? Code::kBusy : refused.error().code(), Code::kNoSpace);
+  EXPECT_EQ(calls, 0U);
+  running.held = false;
+  EXPECT_TRUE(Acquire(Soon()));
+}
+
+// A reader that goes on for long keeps a dead zone; it may end.
+TEST_F(ReclaimerTest, AWriterWaitsForAZoneThatOnlyAReaderKeeps) {
+  RunningReclaimer running(*zones_, [&](ZoneId) -> Status { return Fail(Code::kCorruption, "damaged"); });
+  ZonePin reader = zones_->Pin(device_->geometry().ZoneOf(live_.front().place));
+  zones_->RemoveLive({live_.data(), 1});
+  const auto refused = Acquire(Deadline::After(std::chrono::milliseconds(50)));
+  EXPECT_EQ(refused ? Code::kBusy : refused.error().code(), Code::kNoSpace);
+  Thread ends("reader", [&] { reader = ZonePin(); });
   EXPECT_TRUE(Acquire(Soon()));
 }
 

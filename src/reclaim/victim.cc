@@ -1,36 +1,159 @@
 #include "reclaim/victim.h"
 
+#include <algorithm>
+#include <tuple>
+
+#include "base/bytes.h"
+
 namespace zenfs {
 namespace {
 
-// The dead share of a zone from which on it is emptied.
-constexpr std::uint64_t kGarbageDivisor = 2;
-constexpr std::uint64_t kGarbageDivisorUrgent = 64;
+// The share of a zone that must be gained: when nobody waits; when somebody will soon; when somebody does. Less than the
+// last only when nothing better is left.
+constexpr std::uint64_t kGainDivisorLow = 2;
+constexpr std::uint64_t kGainDivisorAhead = 8;
+constexpr std::uint64_t kGainDivisorUrgent = 64;
+constexpr std::uint64_t kNearlyDeadDivisor = 4;
+// Where the log carries data, each copy begins with a header of a block. How many there will be is not known here; zones
+// that hold little else than data and headers must not be copied again and again.
+constexpr std::uint64_t kHeadersDivisor = 8;
 
-double Score(const ZoneStatus& zone) {
-  const double dead = static_cast<double>(zone.capacity - zone.live);
-  const double cost = static_cast<double>(zone.capacity + zone.live);
-  return dead * static_cast<double>(1 + zone.age) / cost;
+double Score(const Victim& victim) {
+  const double cost = static_cast<double>(victim.capacity + victim.copies);
+  return static_cast<double>(victim.gain()) * static_cast<double>(1 + victim.age) / cost;
+}
+
+using Generations = std::map<ZoneId, std::uint64_t>;
+
+// Copies of one file's frames up to and with the last one in the zone of `generation`.
+std::uint64_t CopiesUpTo(const FramesOfFile& file, std::uint64_t generation, const Generations& generations,
+                         std::uint32_t block_size) {
+  std::uint64_t payload = 0;
+  for (const auto& [zone, frames] : file) {
+    const auto it = generations.find(zone);
+    if (it == generations.end() || it->second <= generation) payload += frames.payload;
+  }
+  return RoundUp(payload, block_size) + block_size;  // the last block of the extents is written again
+}
+
+// Emptying `zone` moves all frames of its files that stand in zones as old; `other` is empty then if all of it was theirs.
+bool IsEmptiedWith(const LogZoneStatus& other, const LogZoneStatus& zone, std::span<const FramesOfFile> files,
+                   std::span<const ZoneStatus> zones) {
+  if (other.zone == zone.zone) return true;
+  if (!other.closed || other.live.device_bytes == 0 || other.generation > zone.generation) return false;
+  if (zones[other.zone.value].live != 0) return false;
+  return std::ranges::all_of(files, [&](const FramesOfFile& file) {
+    return !file.contains(other.zone) || file.contains(zone.zone);
+  });
+}
+
+bool IsWorthIt(const Victim& victim, ReclaimUrgency urgency, std::uint32_t block_size) {
+  switch (urgency) {
+    case ReclaimUrgency::kTidy: return victim.nearly_dead;
+    case ReclaimUrgency::kLow:
+      return victim.nearly_dead ||
+             (victim.kind == Victim::Kind::kData && victim.gain() >= victim.capacity / kGainDivisorLow);
+    case ReclaimUrgency::kAhead:
+      return victim.nearly_dead || victim.gain() >= victim.capacity / kGainDivisorAhead;
+    case ReclaimUrgency::kUrgent: break;
+  }
+  return victim.gain() >= block_size;
+}
+
+// Lower is taken first: zones with next to no garbage, and those that are likely to die soon, only when no other is left.
+int Rank(const Victim& victim) {
+  const bool little = victim.gain() < victim.capacity / kGainDivisorUrgent;
+  return (little ? 2 : 0) + (victim.young ? 1 : 0);
 }
 
 }  // namespace
 
-std::optional<ZoneId> ChooseVictim(std::span<const ZoneStatus> zones, const ReclaimNeed& need,
-                                   const std::set<ZoneId>& skip) {
-  const std::uint64_t divisor =
-      need.urgency == ReclaimUrgency::kUrgent ? kGarbageDivisorUrgent : kGarbageDivisor;
-  std::optional<ZoneId> best;
-  double best_score = 0;
+std::vector<Victim> DataVictims(std::span<const ZoneStatus> zones) {
+  std::vector<Victim> victims;
   for (const ZoneStatus& zone : zones) {
-    if (zone.phase != ZonePhase::kFull || zone.live == 0 || zone.live > need.room) continue;
-    if (zone.capacity - zone.live < zone.capacity / divisor || zone.capacity == zone.live) continue;
-    if (zone.uncommitted != 0 || skip.contains(zone.id)) continue;
-    const double score = Score(zone);
-    if (best && score <= best_score) continue;
-    best = zone.id;
-    best_score = score;
+    const bool active = zone.phase == ZonePhase::kActive;
+    if ((zone.phase != ZonePhase::kFull && !active) || zone.live == 0 || zone.uncommitted != 0) continue;
+    if (zone.live >= (active ? zone.written : zone.capacity)) continue;
+    victims.push_back({.zone = zone.id,
+                       .kind = active ? Victim::Kind::kActive : Victim::Kind::kData,
+                       .capacity = zone.capacity,
+                       .copies = zone.live,
+                       .given_up = active ? zone.capacity - zone.written : 0,
+                       .age = active ? 0 : zone.age,
+                       .life = zone.life});
   }
-  return best;
+  return victims;
+}
+
+std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones, std::span<const FramesOfFile> files,
+                               std::span<const ZoneStatus> zones, std::uint32_t block_size) {
+  Generations generations;
+  std::uint64_t newest = 0;
+  for (const LogZoneStatus& zone : log_zones) {
+    generations.emplace(zone.zone, zone.generation);
+    newest = std::max(newest, zone.generation);
+  }
+  std::vector<Victim> victims;
+  for (const LogZoneStatus& zone : log_zones) {
+    const ZoneStatus& status = zones[zone.zone.value];
+    const std::uint64_t live = zone.live.device_bytes + status.live;
+    if (!zone.closed || zone.held || status.uncommitted != 0 || live == 0) continue;
+    const std::uint64_t plain = status.live + status.live / kHeadersDivisor;
+    Victim victim{.zone = zone.zone, .kind = Victim::Kind::kLog, .copies = plain};
+    for (const FramesOfFile& file : files) {
+      if (file.contains(zone.zone))
+        victim.copies += CopiesUpTo(file, zone.generation, generations, block_size);
+    }
+    for (const LogZoneStatus& other : log_zones) {
+      if (IsEmptiedWith(other, zone, files, zones)) victim.capacity += other.capacity;
+    }
+    victim.garbage = zone.capacity - std::min(zone.capacity, zone.live.payload + status.live);
+    victim.age = newest - zone.generation;
+    victim.life = status.life;
+    victim.nearly_dead =
+        live <= zone.written / kNearlyDeadDivisor || victim.copies <= zone.written / kNearlyDeadDivisor;
+    victim.young = zone.young;
+    victims.push_back(victim);
+  }
+  return victims;
+}
+
+namespace {
+
+std::optional<Victim> ChooseEnabler(std::span<const Victim> victims, const ReclaimNeed& need,
+                                    const std::set<ZoneId>& skip, std::uint32_t block_size) {
+  const auto has_garbage = [&](const Victim& victim) {
+    return victim.kind == Victim::Kind::kLog && !skip.contains(victim.zone) &&
+           victim.garbage >= std::max<std::uint64_t>(block_size, victim.capacity / kGainDivisorUrgent);
+  };
+  if (std::ranges::none_of(victims, has_garbage)) return std::nullopt;
+  std::optional<Victim> oldest;
+  for (const Victim& victim : victims) {
+    if (victim.kind != Victim::Kind::kLog || skip.contains(victim.zone)) continue;
+    // The copies of each file may take a block more than its frames.
+    if (victim.copies > need.room || victim.copies > victim.capacity + 2 * std::uint64_t{block_size})
+      continue;
+    if (!oldest || victim.age > oldest->age) oldest = victim;
+  }
+  return oldest;
+}
+
+}  // namespace
+
+std::optional<Victim> ChooseVictim(std::span<const Victim> victims, const ReclaimNeed& need,
+                                   const std::set<ZoneId>& skip, std::uint32_t block_size) {
+  std::optional<Victim> best;
+  const auto better = [&](const Victim& a, const Victim& b) {
+    if (!need.headroom_whole()) return std::tuple(a.copies, Rank(a)) < std::tuple(b.copies, Rank(b));
+    return std::tuple(Rank(a), -Score(a)) < std::tuple(Rank(b), -Score(b));
+  };
+  for (const Victim& victim : victims) {
+    if (skip.contains(victim.zone) || victim.copies + victim.given_up > need.room) continue;
+    if (!IsWorthIt(victim, need.urgency, block_size)) continue;
+    if (!best || better(victim, *best)) best = victim;
+  }
+  if (best || need.urgency != ReclaimUrgency::kUrgent) return best;
+  return ChooseEnabler(victims, need, skip, block_size);
 }
 
 }  // namespace zenfs

@@ -8,6 +8,7 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kCapacity = 1000;
+constexpr std::uint32_t kUnit = 10;
 
 ZoneStatus Full(std::uint32_t id, std::uint64_t live, std::uint64_t age = 0) {
   return {.id = ZoneId(id),
@@ -21,38 +22,142 @@ ZoneStatus Full(std::uint32_t id, std::uint64_t live, std::uint64_t age = 0) {
 constexpr ReclaimNeed kLow{ReclaimUrgency::kLow, kCapacity};
 constexpr ReclaimNeed kUrgent{ReclaimUrgency::kUrgent, kCapacity};
 
+std::optional<ZoneId> Choose(const std::vector<Victim>& victims, const ReclaimNeed& need,
+                             const std::set<ZoneId>& skip = {}) {
+  const auto victim = ChooseVictim(victims, need, skip, kUnit);
+  return victim ? std::optional(victim->zone) : std::nullopt;
+}
+std::optional<ZoneId> ChooseOf(const std::vector<ZoneStatus>& zones, const ReclaimNeed& need,
+                               const std::set<ZoneId>& skip = {}) {
+  return Choose(DataVictims(zones), need, skip);
+}
+
 TEST(Victim, TheZoneWithMostGarbageIsChosen) {
-  const std::vector<ZoneStatus> zones{Full(0, 400), Full(1, 100), Full(2, 300)};
-  EXPECT_EQ(ChooseVictim(zones, kLow, {}), ZoneId(1));
+  EXPECT_EQ(ChooseOf({Full(0, 400), Full(1, 100), Full(2, 300)}, kLow), ZoneId(1));
 }
 
 TEST(Victim, OfTwoAlikeTheOlderIsChosen) {
-  const std::vector<ZoneStatus> zones{Full(0, 400, 1), Full(1, 400, 9), Full(2, 400, 3)};
-  EXPECT_EQ(ChooseVictim(zones, kLow, {}), ZoneId(1));
+  EXPECT_EQ(ChooseOf({Full(0, 400, 1), Full(1, 400, 9), Full(2, 400, 3)}, kLow), ZoneId(1));
 }
 
 TEST(Victim, ZonesThatLiveByHalfAreMovedOnlyWhenWritersWait) {
   const std::vector<ZoneStatus> zones{Full(0, 501), Full(1, 980)};
-  EXPECT_EQ(ChooseVictim(zones, kLow, {}), std::nullopt);
-  EXPECT_EQ(ChooseVictim(zones, kUrgent, {}), ZoneId(0));
+  EXPECT_EQ(ChooseOf(zones, kLow), std::nullopt);
+  EXPECT_EQ(ChooseOf(zones, kUrgent), ZoneId(0));
 }
 
-TEST(Victim, AZoneWithNextToNoGarbageIsNeverChosen) {
-  const std::vector<ZoneStatus> zones{Full(0, kCapacity), Full(1, kCapacity - kCapacity / 64 + 1)};
-  EXPECT_EQ(ChooseVictim(zones, kUrgent, {}), std::nullopt);
+TEST(Victim, AZoneWithNextToNoGarbageIsChosenOnlyWhenNoOtherIsLeft) {
+  const ZoneStatus little = Full(1, kCapacity - kUnit, 99);
+  EXPECT_EQ(ChooseOf({Full(0, kCapacity), little, Full(2, 900)}, kUrgent), ZoneId(2));
+  EXPECT_EQ(ChooseOf({Full(0, kCapacity), little}, kUrgent), ZoneId(1));
+  EXPECT_EQ(ChooseOf({Full(0, kCapacity), Full(1, kCapacity - kUnit + 1)}, kUrgent), std::nullopt);
 }
 
 TEST(Victim, WhatLivesMustFitTheRoomThatThereIs) {
   const std::vector<ZoneStatus> zones{Full(0, 300), Full(1, 200)};
-  EXPECT_EQ(ChooseVictim(zones, {ReclaimUrgency::kUrgent, 199}, {}), std::nullopt);
-  EXPECT_EQ(ChooseVictim(zones, {ReclaimUrgency::kUrgent, 200}, {}), ZoneId(1));
+  EXPECT_EQ(ChooseOf(zones, {ReclaimUrgency::kUrgent, 199}), std::nullopt);
+  EXPECT_EQ(ChooseOf(zones, {ReclaimUrgency::kUrgent, 200}), ZoneId(1));
 }
 
-TEST(Victim, OnlyFullZonesThatAreNotSkippedAreChosen) {
-  std::vector<ZoneStatus> zones{Full(0, 300), Full(1, 200), Full(2, 100), Full(3, 0), Full(4, 50)};
-  zones[1].phase = ZonePhase::kActive;
-  zones[4].uncommitted = 1;
-  EXPECT_EQ(ChooseVictim(zones, kUrgent, {ZoneId(2)}), ZoneId(0));
+TEST(Victim, OnlyZonesWithSomethingLiveAndNothingUncommittedAreChosen) {
+  std::vector<ZoneStatus> zones{Full(0, 300), Full(1, 100), Full(2, 0), Full(3, 50)};
+  zones[3].uncommitted = 1;
+  EXPECT_EQ(ChooseOf(zones, kUrgent, {ZoneId(1)}), ZoneId(0));
+}
+
+TEST(Victim, AnActiveZoneCountsTheRoomThatItsFinishGivesUp) {
+  ZoneStatus active = Full(0, 100);
+  active.phase = ZonePhase::kActive;
+  active.written = 400;
+  EXPECT_EQ(ChooseOf({active}, kLow), std::nullopt);
+  EXPECT_EQ(ChooseOf({active}, kUrgent), ZoneId(0));
+  EXPECT_EQ(ChooseOf({active}, {ReclaimUrgency::kUrgent, 699}), std::nullopt) << "100 live, 600 given up";
+  EXPECT_EQ(ChooseOf({active}, {ReclaimUrgency::kUrgent, 700}), ZoneId(0));
+  active.live = 400;
+  EXPECT_EQ(ChooseOf({active}, kUrgent), std::nullopt) << "nothing in it is dead";
+}
+
+// What is left of an unfinished one fits, whatever it has taken.
+TEST(Victim, TheFewestCopiesComeFirstWhileTheHeadroomIsNotWhole) {
+  const std::vector<ZoneStatus> zones{Full(0, 200, 99), Full(1, 150)};
+  EXPECT_EQ(ChooseOf(zones, {ReclaimUrgency::kUrgent, kCapacity, kCapacity}), ZoneId(0));
+  EXPECT_EQ(ChooseOf(zones, {ReclaimUrgency::kUrgent, kCapacity - 1, kCapacity}), ZoneId(1));
+}
+
+class LogVictim : public ::testing::Test {
+ protected:
+  // In the order in which they were filled.
+  LogZoneStatus& Add(std::uint64_t payload, std::uint64_t device_bytes) {
+    const auto id = static_cast<std::uint32_t>(log_.size());
+    zones_.push_back({.id = ZoneId(id), .phase = ZonePhase::kLog, .capacity = kCapacity});
+    log_.push_back({.zone = ZoneId(id),
+                    .generation = 7 + id,
+                    .capacity = kCapacity,
+                    .written = kCapacity,
+                    .live = {.device_bytes = device_bytes, .payload = payload},
+                    .closed = true});
+    return log_.back();
+  }
+  std::vector<Victim> Victims() const { return LogVictims(log_, files_, zones_, kUnit); }
+
+  std::vector<ZoneStatus> zones_;
+  std::vector<LogZoneStatus> log_;
+  std::vector<FramesOfFile> files_;
+};
+
+TEST_F(LogVictim, OldFramesOfTheSameFileAreCopiedTooAndTheirZonesCount) {
+  Add(300, 1000);
+  Add(200, 1000);
+  files_ = {{{ZoneId(0), {1000, 300}}, {ZoneId(1), {1000, 200}}}};
+  const std::vector<Victim> victims = Victims();
+  ASSERT_EQ(victims.size(), 2u);
+  EXPECT_EQ(victims[0].copies, 300u + kUnit);
+  EXPECT_EQ(victims[0].capacity, kCapacity);
+  EXPECT_EQ(victims[1].copies, 500u + kUnit);
+  EXPECT_EQ(victims[1].capacity, 2 * kCapacity);
+}
+
+TEST_F(LogVictim, AnOlderZoneWithFramesOfAnotherFileIsNotEmptied) {
+  Add(300, 1000);
+  Add(200, 1000);
+  files_ = {{{ZoneId(0), {500, 100}}, {ZoneId(1), {1000, 200}}}, {{ZoneId(0), {500, 200}}}};
+  const std::vector<Victim> victims = Victims();
+  EXPECT_EQ(victims[1].copies, 300u + kUnit);
+  EXPECT_EQ(victims[1].capacity, kCapacity);
+}
+
+TEST_F(LogVictim, ZonesThatAreWrittenHeldOrDeadAreNone) {
+  Add(100, 100).closed = false;
+  Add(100, 100).held = true;
+  Add(0, 0);
+  files_ = {{{ZoneId(0), {100, 100}}}};
+  EXPECT_TRUE(Victims().empty());
+}
+
+TEST_F(LogVictim, OneThatIsLikelyToDieSoonComesLast) {
+  Add(300, 1000).young = true;
+  Add(600, 1000);
+  files_ = {{{ZoneId(0), {1000, 300}}}, {{ZoneId(1), {1000, 600}}}};
+  EXPECT_EQ(Choose(Victims(), kUrgent), ZoneId(1));
+  EXPECT_EQ(Choose(Victims(), kUrgent, {ZoneId(1)}), ZoneId(0));
+}
+
+TEST_F(LogVictim, OneThatIsNearlyDeadIsCleanedThoughSpaceIsNotShort) {
+  Add(300, 1000);
+  Add(100, 200);
+  files_ = {{{ZoneId(0), {1000, 300}}}, {{ZoneId(1), {200, 100}}}};
+  EXPECT_EQ(Choose(Victims(), {ReclaimUrgency::kTidy, kCapacity}), ZoneId(1));
+}
+
+// The second zone is nearly dead, but behind a whole zone of live frames of the same file.
+TEST_F(LogVictim, OldFramesAreMovedFirstWhereTheyStandBeforeGarbage) {
+  Add(990, 1000);
+  Add(20, 30);
+  files_ = {{{ZoneId(0), {1000, 990}}, {ZoneId(1), {30, 20}}}};
+  EXPECT_EQ(Choose(Victims(), kUrgent), ZoneId(0)) << "both do not fit at once";
+  log_[1].live = {.device_bytes = 1000, .payload = 995};
+  files_ = {{{ZoneId(0), {1000, 990}}, {ZoneId(1), {1000, 995}}}};
+  EXPECT_EQ(Choose(Victims(), kUrgent), std::nullopt) << "no garbage to come to";
 }
 
 }  // namespace

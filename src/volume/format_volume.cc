@@ -160,7 +160,7 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
   // As a mount in use will report it: less the log's current zone, what it has ready and what is kept for it and for
   // reclaim.
   const ZoneManager::Options space = SpaceOptions(geometry, result.metadata_zones, plan);
-  const std::size_t kept = space.log_in_use + space.reserved_for_log + (space.reclaims ? 1 : 0);
+  const std::size_t kept = space.log_in_use + space.reserved_for_log + (space.headroom ? 1 : 0);
   for (const ZoneInfo& zone : std::span(usable).subspan(result.metadata_zones.size() + kept)) {
     result.free_bytes += zone.capacity;
   }

@@ -18,7 +18,8 @@ inline std::uint32_t LogReserve(const Geometry& geometry, std::size_t metadata_z
   return plan.log_carries_data || others < kFewZones ? 1 : 2;
 }
 
-// Reclaim needs a zone to move into. A device with fewer zones for data than this can't spare one.
+// Reclaim needs a zone to move into. A device with fewer zones for data than this can't spare one: there it moves what
+// fits the room that happens to be left.
 inline constexpr std::uint32_t kFewestZonesToReclaim = 6;
 
 // What of a volume's zones is not for data. The same for who writes it and who only looks.
@@ -29,7 +30,8 @@ inline ZoneManager::Options SpaceOptions(const Geometry& geometry, const std::ve
   return {.metadata_zones = metadata_zones,
           .reserved_for_log = reserve,
           .log_in_use = 1 + reserve,
-          .reclaims = plan.data != 0 && others >= 1 + 2 * reserve + kFewestZonesToReclaim};
+          .reclaims = true,
+          .headroom = others >= 1 + 2 * reserve + kFewestZonesToReclaim};
 }
 
 }  // namespace zenfs

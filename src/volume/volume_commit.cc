@@ -9,9 +9,8 @@
 namespace zenfs {
 namespace {
 
-// How long a fold waits for a log that somebody has reserved. Not for ever: who folds because there is no room may have
-// reserved it, syncing a file that takes the log's last name, and so may each of two for the other.
-constexpr std::chrono::seconds kReservedLogWait{1};
+// Whoever has reserved a log may hold it while waiting for the room that cleaning is to make, so that does not wait.
+constexpr std::chrono::nanoseconds kReservedLogWait{0};
 
 }  // namespace
 
@@ -51,19 +50,20 @@ Result<LogZone> VolumeCore::Reserve(ZoneId zone) {
 
 Status VolumeCore::Release(ZoneId zone) { return Commit({ReleaseLogZones{{zone}}}); }
 
-Status VolumeCore::FoldZone(ZoneId zone) {
+Status VolumeCore::FoldZone(ZoneId zone, const ExtentMover::Pause& pause) {
   const CommitOptions copied{.flush_data_first = true, .failed_flushes = FailedFlushes()};
   const LogFoldEnv env{
       .logs = &logs_,
       .sink = copy_sink_.get(),
       .block_size = geometry_.block_size,
       .with_file = [this](FileId id, const auto& body) { return WithFreeFile(id, kReservedLogWait, body); },
-      .commit = [&](std::vector<Edit> edits) { return Commit(std::move(edits), copied); }};
+      .commit = [&](std::vector<Edit> edits) { return Commit(std::move(edits), copied); },
+      .may_commit = [this](std::size_t extents) { return MayCommitExtents(extents); }};
   std::uint64_t moved = 0;
   const Status folded = FoldLogZone(env, zone, &moved);
   folded_bytes_.fetch_add(moved, std::memory_order_relaxed);
   if (!folded || zones_->Zone(zone).live == 0) return folded;
-  return MoveOut(zone);  // plain data that shares the zone with the log
+  return MoveOut(zone, pause);  // plain data that shares the zone with the log
 }
 
 Status VolumeCore::health() const {

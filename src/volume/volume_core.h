@@ -132,10 +132,14 @@ class VolumeCore final : public Volume,
 
   [[nodiscard]] Status Commit(std::vector<Edit> edits, CommitOptions options = {});
   std::uint64_t FailedFlushes() const { return device_->errors().failed_flushes; }
-  [[nodiscard]] Status FoldZone(ZoneId zone) EXCLUDES(mover_mutex_);
+  [[nodiscard]] Status FoldZone(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
   // Reclaim: volume_reclaim.cc.
   void MakeReclaim(const SlotPlan& plan);
   ExtentMover::Env MoverEnv();
+  Reclaimer::LogView LookAtLog();
+  [[nodiscard]] Status EmptyVictim(const Victim& victim) EXCLUDES(mover_mutex_);
+  bool IsHeld(ZoneId zone) const EXCLUDES(files_mutex_);
+  [[nodiscard]] Status MayCommitExtents(std::size_t extents) const;
   [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause = {}) EXCLUDES(mover_mutex_);
   std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId zone) const;
   // Nobody else changes or syncs it meanwhile; kBusy if somebody does for longer than `wait`, and when it is gone.
@@ -196,9 +200,10 @@ class VolumeCore final : public Volume,
   std::unique_ptr<IdAllocator> ids_;
   std::unique_ptr<LogSpace> log_;
   std::unique_ptr<ExtentSink> raw_sink_;   // fails when there is no space
-  std::unique_ptr<ExtentSink> sink_;       // counts, and has the log free zones before it fails
+  std::unique_ptr<ExtentSink> sink_;       // counts
   std::unique_ptr<ExtentSink> copy_sink_;  // for data that is moved
-  std::shared_ptr<StagingArea> staging_;   // null: there is none
+  bool copies_go_to_log_ = false;
+  std::shared_ptr<StagingArea> staging_;  // null: there is none
   // Whether the metadata log names them. kPerhaps: its commit failed, and may be found by the next mount all the same.
   enum class Named { kNo, kPerhaps, kYes };
   Named staging_named_ = Named::kNo;
@@ -213,6 +218,7 @@ class VolumeCore final : public Volume,
   Mutex untold_mutex_;                                 // leaf
   std::set<FileId> untold_ GUARDED_BY(untold_mutex_);  // moved while a writer held them
   std::unique_ptr<Reclaimer> reclaimer_;               // null: none, or not yet
+  std::atomic<bool> logs_ready_{false};                // logs_ holds all framed files
 
   Mutex generation_mutex_;  // before the metadata log: generations are committed in order
   std::uint64_t next_generation_ GUARDED_BY(generation_mutex_) = 1;

@@ -239,6 +239,9 @@ void VolumeCore::IsCommitted(OpenFile& file) {
 
 Status VolumeCore::SyncPlain(OpenFile& file) {
   if (file.unlinked || (file.committed && !file.plain->dirty())) return {};
+  // A write that waits for space with the file reserved keeps reclaim from what the file replaces. So it waits before that;
+  // what is left then is the last block.
+  if (zones_->IsNearlyFull()) ZENFS_RETURN_IF_ERROR(file.plain->WriteOut());
   std::vector<Edit> edits;
   bool has_name = false;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,

@@ -8,9 +8,10 @@ namespace {
 
 class FoldTest : public VolumeFaultTest {};
 
-// Who is short of space may have reserved the log itself, by syncing a file that takes its last name. Here somebody else
-// has, and waits for the device. Found by the simulator.
-TEST_F(FoldTest, AWriterThatIsShortOfSpaceDoesNotWaitForALogThatIsReserved) {
+// A writer that is short of space may have reserved the log itself, by syncing a file that takes its last name. Here
+// somebody else has, and waits for the device: the log is not cleaned, and the writer waits no longer than it should.
+TEST_F(FoldTest, AWriterDoesNotWaitForALogThatIsReservedForLongerThanForSpace) {
+  MountFaulty({}, {.space_wait = std::chrono::seconds(1)});
   Put("1.log", Noise(300 << 10, 1));  // as much of its zone as is folded only in need
   Put("2.log", Noise(600 << 10, 2));  // the rest of it, and more
   ASSERT_TRUE(IsOk(volume_->Unlink("2.log")));

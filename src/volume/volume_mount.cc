@@ -87,11 +87,12 @@ Status VolumeCore::Recover() {
                                                   .epoch = epoch_ + 1,
                                                   .reserve_target = space.reserved_for_log,
                                                   .space_wait = options_.space_wait,
-                                                  .fold = [this](ZoneId zone) { return FoldZone(zone); }});
+                                                  .carries_data = plan.log_carries_data,
+                                                  .headroom = zones_->headroom()});
   for (const auto& [id, zone] : state.log_zones()) log_->Adopt(zone, report[id.value]);
-  raw_sink_ = plan.log_carries_data ? MakeLogExtentSink(*log_, *zones_, geometry_.block_size)
-                                    : MakeZoneExtentSink(*zones_);
-  sink_ = MakeCountingSink(*raw_sink_, plain_bytes_, [this] { log_->FreeWhatCanBe(); });
+  raw_sink_ =
+      plan.log_carries_data ? MakeLogExtentSink(*log_, geometry_.block_size) : MakeZoneExtentSink(*zones_);
+  sink_ = MakeCountingSink(*raw_sink_, plain_bytes_);
   MakeReclaim(plan);
   drain_ = std::make_unique<LogDrain>(logs_);
   // Before anything commits: nobody counts while the metrics move there.
@@ -106,10 +107,9 @@ Status VolumeCore::Recover() {
   metrics_.Set(Value::kMountTime, WallSeconds());
   ZENFS_RETURN_IF_ERROR(KeepMetrics());  // a file that can't be written is told now
   if (!brings_back) ZENFS_RETURN_IF_ERROR(zones_->Start());
-  log_->FreeWhatIsWasted();
   log_->Start();
   drain_->Start();
-  reclaimer_->Start();
+  if (!brings_back) reclaimer_->Start();
   return {};
 }
 
@@ -182,6 +182,7 @@ Status VolumeCore::SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, c
     if (record->shape == FileShape::kPlain) continue;  // nothing was brought back
     logs_.Add(std::make_shared<FramedFile>(FramedEnv(), *record, std::move(log)));
   }
+  logs_ready_ = true;
   return {};
 }
 

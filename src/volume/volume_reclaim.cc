@@ -23,17 +23,68 @@ bool LiesIn(const FileRecord& file, ZoneId zone, const Geometry& geometry) {
 }  // namespace
 
 void VolumeCore::MakeReclaim(const SlotPlan& plan) {
-  copy_sink_ = plan.log_carries_data
-                   ? MakeLogExtentSink(*log_, *zones_, geometry_.block_size, WritePurpose::kReclaim)
-                   : MakeZoneExtentSink(*zones_, WritePurpose::kReclaim);
+  copies_go_to_log_ = plan.log_carries_data;
+  copy_sink_ = copies_go_to_log_ ? MakeLogExtentSink(*log_, geometry_.block_size, WritePurpose::kReclaim)
+                                 : MakeZoneExtentSink(*zones_, WritePurpose::kReclaim);
   mover_ = std::make_unique<ExtentMover>(MoverEnv());
-  reclaimer_ = std::make_unique<Reclaimer>(Reclaimer::Env{
-      .zones = zones_.get(),
-      .empty_zone =
-          [this](ZoneId zone) {
-            return MoveOut(zone, [this](std::chrono::nanoseconds piece) { reclaimer_->Pause(piece); });
-          },
-      .finish_up = [this] { return RetryTelling(); }});
+  reclaimer_ = std::make_unique<Reclaimer>(
+      Reclaimer::Env{.zones = zones_.get(),
+                     .block_size = geometry_.block_size,
+                     .log = [this] { return LookAtLog(); },
+                     .empty = [this](const Victim& victim) { return EmptyVictim(victim); },
+                     .is_held = [this](ZoneId zone) { return IsHeld(zone); },
+                     .borrow = [this] { return log_->GiveBackReady(); },
+                     .finish_up = [this] { return RetryTelling(); }});
+}
+
+Reclaimer::LogView VolumeCore::LookAtLog() {
+  static_cast<void>(log_->ReleaseDead());
+  Reclaimer::LogView view;
+  if (copies_go_to_log_) view.room = log_->RoomForCopies();
+  if (!logs_ready_) return view;
+  view.zones = log_->Zones();
+  std::map<ZoneId, std::uint64_t> known;
+  for (const std::shared_ptr<FramedFile>& file : logs_.All()) {
+    FramesOfFile frames = file->FrameZones();
+    for (const auto& [zone, live] : frames) known[zone] += live.device_bytes;
+    if (!frames.empty()) view.files.push_back(std::move(frames));
+  }
+  for (LogZoneStatus& zone : view.zones) zone.held = zone.live.device_bytes > known[zone.zone];
+  return view;
+}
+
+Status VolumeCore::EmptyVictim(const Victim& victim) {
+  const ExtentMover::Pause pause = [this](std::chrono::nanoseconds piece) { reclaimer_->Pause(piece); };
+  switch (victim.kind) {
+    case Victim::Kind::kData: return MoveOut(victim.zone, pause);
+    case Victim::Kind::kActive:
+      if (zones_->FinishActive(victim.zone)) return {};
+      return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
+    case Victim::Kind::kLog: break;
+  }
+  log_->NoteCleaning(victim.zone);
+  const Status cleaned = FoldZone(victim.zone, pause);
+  static_cast<void>(log_->ReleaseDead());
+  return cleaned;
+}
+
+bool VolumeCore::IsHeld(ZoneId zone) const {
+  for (const std::shared_ptr<const FileRecord>& record : FilesIn(zone)) {
+    const std::shared_ptr<OpenFile> file = FindOpen(record->id);
+    if (file != nullptr && file->plain && file->writers.load() != 0) return true;
+  }
+  MutexLock lock(files_mutex_);
+  return std::ranges::any_of(open_files_, [zone](const auto& entry) {
+    const std::shared_ptr<OpenFile> file = entry.second.lock();
+    return file != nullptr && file->unlinked && file->plain && file->plain->LiesIn(zone);
+  });
+}
+
+// What such a commit takes at most, by the codec.
+Status VolumeCore::MayCommitExtents(std::size_t extents) const {
+  constexpr std::uint64_t kPerExtent = 40;
+  constexpr std::uint64_t kPerCommit = 256;
+  return metalog_->CheckRoom(2 * (kPerCommit + kPerExtent * extents));
 }
 
 ExtentMover::Env VolumeCore::MoverEnv() {
@@ -47,6 +98,7 @@ ExtentMover::Env VolumeCore::MoverEnv() {
                 return Commit(std::move(edits),
                               {.flush_data_first = true, .failed_flushes = copying_since_.load()});
               },
+          .may_commit = [this](std::size_t extents) { return MayCommitExtents(extents); },
           .moved =
               [this](const FileRecord& before, const std::vector<Extent>& extents) {
                 const bool told = TellMoved(before, extents);
@@ -127,6 +179,9 @@ Status VolumeCore::WithFreeFile(FileId id, std::chrono::nanoseconds wait,
 // A file that is open for writing is left alone: its writer may hold it while it waits for the space that is being made.
 Status VolumeCore::WithUnwrittenFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
   return WithFreeFile(id, kNoWait, [&](const FileRecord& record) -> Status {
+    if (record.shape == FileShape::kFramed && !logs_ready_) {
+      return Fail(Code::kBusy, fmt::format("file {} is being recovered", id.value));
+    }
     const std::shared_ptr<OpenFile> file = FindOpen(id);
     if (file != nullptr && file->plain && file->writers.load() != 0) {
       return Fail(Code::kBusy, fmt::format("file {} is being written", id.value));

@@ -105,7 +105,10 @@ class FramedFile {
     std::uint64_t failed_flushes =
         0;  // of the device when it was chosen: what is read since may be lost otherwise
   };
-  FoldRange RangeToFold(ZoneId zone) const EXCLUDES(mutex_);
+  // No more than the first `bytes` of it, up to the end of a frame, but at least one frame.
+  FoldRange RangeToFold(ZoneId zone, std::uint64_t bytes = UINT64_MAX) const EXCLUDES(mutex_);
+  // Its frames that are live, by log zone.
+  std::map<ZoneId, LiveFrames> FrameZones() const EXCLUDES(mutex_);
   // `extents` hold the bytes of `range`, read since it was chosen. Fails with kBusy if the range is no longer there
   // (truncated meanwhile), or if a failed flush of the device may have lost some of it before it was read.
   [[nodiscard]] Result<Rewrite> BeginFold(const FoldRange& range, std::vector<Extent> extents)

@@ -90,15 +90,29 @@ void FramedFile::EndTruncate(const Rewrite& rewrite, const Status& committed) {
   turn_.NotifyAll();
 }
 
-FramedFile::FoldRange FramedFile::RangeToFold(ZoneId zone) const {
+std::map<ZoneId, LiveFrames> FramedFile::FrameZones() const {
+  MutexLock lock(mutex_);
+  std::map<ZoneId, LiveFrames> frames;
+  for (const auto& [id, zone] : zones_) {
+    if (zone.frames.device_bytes != 0) frames.emplace(id, zone.frames);
+  }
+  return frames;
+}
+
+FramedFile::FoldRange FramedFile::RangeToFold(ZoneId zone, std::uint64_t bytes) const {
   MutexLock lock(mutex_);
   FoldRange range;
   const Geometry& geometry = env_.device->geometry();
+  const std::uint64_t from = RoundDown(extents_end_, geometry.block_size);
+  std::uint64_t first_part = 0;
   for (const Piece& piece : index_.pieces()) {
     if (piece.damaged) return {};
-    if (piece.sequence != 0 && geometry.ZoneOf(piece.place) == zone) range.to = piece.end();
+    if (piece.sequence == 0) continue;
+    if (first_part == 0 || piece.end() - from <= bytes) first_part = piece.end();
+    if (geometry.ZoneOf(piece.place) == zone) range.to = piece.end();
   }
-  if (range.to != 0) range.from = RoundDown(extents_end_, geometry.block_size);
+  range.to = std::min(range.to, first_part);
+  if (range.to != 0) range.from = from;
   range.failed_flushes = MayHaveLost() ? UINT64_MAX : env_.device->errors().failed_flushes;
   return range;
 }

@@ -179,7 +179,7 @@ TEST(FramedFileTest, ZoneIsNotResetWhileAReadOfItIsUnderWay) {
   const auto truncate = file->BeginTruncate(0);
   ASSERT_TRUE(truncate);
   file->EndTruncate(*truncate, rig.Commit(truncate->edits));
-  rig.log->FreeWhatCanBe();
+  rig.log->ReleaseDead();
   EXPECT_FALSE(rig.WasReleased(zone));
   rig.device.Release();
   reader.Join();

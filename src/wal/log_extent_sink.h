@@ -11,9 +11,8 @@
 namespace zenfs {
 
 // Writing data stops with kNoSpace while the log can still go on: what is kept for it is not handed to data, only to
-// copies that free a zone. `log` and `zones` outlive the sink.
-[[nodiscard]] std::unique_ptr<ExtentSink> MakeLogExtentSink(LogSpace& log, ZoneManager& zones,
-                                                            std::uint32_t block_size,
+// copies that free a zone. `log` outlives the sink.
+[[nodiscard]] std::unique_ptr<ExtentSink> MakeLogExtentSink(LogSpace& log, std::uint32_t block_size,
                                                             WritePurpose purpose = WritePurpose::kData);
 
 }  // namespace zenfs

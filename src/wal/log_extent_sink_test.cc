@@ -15,7 +15,7 @@ class SharedRig : public WalRig {
       : WalRig(TestGeometry(zones, blocks_a_zone, 3), 1) {
     reserved_for_log = 1;
     Mount();
-    sink = MakeLogExtentSink(*log, *this->zones, kTestBlock);
+    sink = MakeLogExtentSink(*log, kTestBlock);
   }
   ~SharedRig() override { log->Stop(); }  // its thread calls this object
   Result<ExtentSink::Placed> Write(std::uint64_t blocks, std::uint64_t seed) {
@@ -91,7 +91,7 @@ TEST(LogExtentSinkTest, DataStopsWithNoSpaceWhileTheLogGoesOn) {
   EXPECT_GE(live.size(), 6U);
   for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_TRUE(rig.LogWorks(i)) << i;
   rig.zones->RemoveLive(live);
-  rig.log->FreeWhatCanBe();
+  rig.log->ReleaseDead();
   ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
   EXPECT_TRUE(rig.Write(4, 1)) << "deleting made no room";
 }
@@ -101,12 +101,12 @@ TEST(LogExtentSinkTest, LiveDataKeepsTheLogZoneAndPinnedDataToo) {
   auto placed = rig.Write(3, 1);  // with its header the whole zone
   ASSERT_TRUE(placed);
   const ZoneId zone = rig.ZoneOf(placed->place);
-  rig.log->FreeWhatCanBe();
+  rig.log->ReleaseDead();
   EXPECT_FALSE(rig.WasReleased(zone)) << "not committed yet";
   const Extent extent{0, placed->place, placed->length};
   rig.zones->AddLive({&extent, 1});
   placed->pin = ZonePin();
-  rig.log->FreeWhatCanBe();
+  rig.log->ReleaseDead();
   EXPECT_FALSE(rig.WasReleased(zone));
   rig.zones->RemoveLive({&extent, 1});
   rig.log->Poke();

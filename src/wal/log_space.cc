@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/sync_point.h"
+#include "wal/log_admission.h"
 
 namespace zenfs {
 
@@ -29,6 +30,7 @@ void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
     ready_.push_back(zone.zone);
   }
   zones_.insert_or_assign(zone.zone, adopted);
+  newest_generation_ = std::max(newest_generation_, zone.generation);
 }
 
 void LogSpace::FinishSpares() {
@@ -80,12 +82,12 @@ void LogSpace::Stop() {
     MutexLock lock(mutex_);
     stopping_ = true;
     wake_.NotifyAll();
-    round_done_.NotifyAll();
   }
   worker_.Join();
 }
 
 Status LogSpace::Place(const FrameJob& job, std::vector<PlacedFrame>& placed) {
+  ZENFS_ASSIGN_OR_RETURN(const Admission admission, Admit(job));
   Waiting waiting{.job = &job, .payload_placed = job.placed_before};
   MutexLock lock(mutex_);
   queue_.push_back(&waiting);
@@ -157,7 +159,9 @@ void LogSpace::RemoveLive(ZoneId zone, LiveFrames frames) {
   const auto it = zones_.find(zone);
   if (it == zones_.end()) return;
   it->second.live -= frames;
-  if (!it->second.closed || it->second.live.device_bytes > it->second.written / 2) return;
+  if (!it->second.closed) return;
+  env_.zones->NoteChange();
+  if (it->second.live.device_bytes > it->second.written / 2) return;
   poked_ = true;
   wake_.NotifyOne();
 }

@@ -12,6 +12,8 @@
 // Invariants
 //   a frame goes only into a zone whose reservation is durable; its CRC is seeded with that reservation
 //   live(zone) = bytes of frames that a live file points to; a zone is released only when it is 0
+//   no frame but that of a copy takes of the headroom for copies: where zones are lent for frames only, the zone manager
+//   sees to it; where the log carries data too, Admit does, before a frame is queued behind others
 //   a frame whose write failed is written again elsewhere with the same sequence: duplicates are legal. Frames of a file
 //   with the same sequence begin at the same byte and hold the same bytes, so the one that a mount takes hides nothing
 //
@@ -64,6 +66,7 @@ struct FrameJob {
   std::uint64_t placed_before = 0;  // so many bytes of the payload, from its front, are on the device already
   std::uint16_t time = 0;           // FrameHeader::time
   bool unsplit = false;             // goes into one zone as a whole; it must have stood in one before
+  bool copy = false;                // of live data: may take of the headroom, and does not wait for reclaim
 };
 
 // A frame, or part of one, that is on the device. Keeps its zone from being reset.
@@ -103,6 +106,18 @@ struct LiveFrames {
   }
 };
 
+// A log zone as reclaim sees it.
+struct LogZoneStatus {
+  ZoneId zone;
+  std::uint64_t generation = 0;  // later zones have higher ones
+  std::uint64_t capacity = 0;
+  std::uint64_t written = 0;
+  LiveFrames live;
+  bool closed = false;  // no frame goes here any more
+  bool held = false;    // by frames of deleted files that are still open; set by who knows the files
+  bool young = false;   // zones that died by themselves did so at a higher age than this one has
+};
+
 class LogSpace {
  public:
   struct Env {
@@ -111,10 +126,10 @@ class LogSpace {
     LogReservations* reservations = nullptr;
     Uuid volume;
     std::uint64_t epoch = 0;
-    std::uint32_t reserve_target = 2;  // ready zones kept ahead of use
-    std::chrono::seconds space_wait{30};
-    // Asked to move the live frames out of a mostly dead zone; may be empty. Called on the background thread.
-    std::function<Status(ZoneId)> fold;
+    std::uint32_t reserve_target = 2;     // ready zones kept ahead of use
+    std::chrono::seconds space_wait{30};  // how long a write waits for a zone
+    bool carries_data = false;            // plain data goes into log zones too
+    std::uint64_t headroom = 0;           // with carries_data: bytes that only copies may take
   };
 
   explicit LogSpace(Env env);
@@ -129,10 +144,7 @@ class LogSpace {
   void FinishSpares() EXCLUDES(mutex_);
   // All zones with live frames are pinned: for want of space Write may release others from here on.
   void MayRelease() EXCLUDES(mutex_);
-  // Releases and folds on the caller's thread if log zones waste much of a device that is nearly full: what kept the
-  // background thread from it in lives before this one may do so again. When live frames are counted, before Start.
-  void FreeWhatIsWasted() EXCLUDES(mutex_);
-  // Starts the background thread, which keeps zones ready, releases dead ones and folds mostly dead ones.
+  // Starts the background thread, which keeps zones ready, releases dead ones and asks reclaim to clean mostly dead ones.
   void Start() EXCLUDES(mutex_);
 
   // Places the frame; the result has one element unless it was split. On an error nothing was placed.
@@ -150,8 +162,17 @@ class LogSpace {
   void AddLive(ZoneId zone, LiveFrames frames) EXCLUDES(mutex_);
   void RemoveLive(ZoneId zone, LiveFrames frames) EXCLUDES(mutex_);
 
-  // Releases and folds what can be, on the caller's thread: for a write that finds no space. Not from Write.
-  void FreeWhatCanBe() EXCLUDES(mutex_);
+  // --- reclaim ---
+  std::vector<LogZoneStatus> Zones() const EXCLUDES(mutex_);
+  // Releases zones without live frames, on the caller's thread. True if there were any.
+  bool ReleaseDead() EXCLUDES(mutex_);
+  // Reclaim is about to clean this zone: when it is released, that says nothing about how long frames live.
+  void NoteCleaning(ZoneId zone) EXCLUDES(mutex_);
+  // Gives a zone that was made ready and never written back to the zone manager, as headroom. False if there is none.
+  bool GiveBackReady() EXCLUDES(mutex_);
+  // Bytes that copies can have where the log carries data.
+  std::uint64_t RoomForCopies() const EXCLUDES(mutex_);
+
   // Something became free: look for zones to release.
   void Poke() EXCLUDES(mutex_);
   void Stop() EXCLUDES(mutex_);
@@ -172,7 +193,7 @@ class LogSpace {
     LiveFrames live;
     bool closed = false;     // no frame goes here any more
     bool releasing = false;  // somebody is committing its release
-    int failed_folds = 0;    // at kFoldsMax it stays as it is in this mount
+    bool cleaned = false;    // reclaim has moved frames out of it
   };
   // Where the next frame goes. The leader's own, so it is used without the lock.
   struct Cursor {
@@ -208,9 +229,9 @@ class LogSpace {
   // The leader's work, in log_space_write.cc.
   void Lead(const std::deque<Waiting*>& jobs) EXCLUDES(mutex_);
   [[nodiscard]] Status PlaceAll(const std::deque<Waiting*>& jobs) EXCLUDES(mutex_);
-  [[nodiscard]] Status NextZone() EXCLUDES(mutex_);
+  [[nodiscard]] Status NextZone(bool for_copy) EXCLUDES(mutex_);
   bool TakeReady() EXCLUDES(mutex_);
-  [[nodiscard]] Status WaitForReady(Error no_zone) EXCLUDES(mutex_);
+  [[nodiscard]] Status MayGoOn() EXCLUDES(mutex_);
   Batch Collect(const std::deque<Waiting*>& jobs);
   void AddPart(Batch& batch, Waiting& waiting);
   void AddFiller(Batch& batch, std::uint64_t room);
@@ -218,23 +239,27 @@ class LogSpace {
   [[nodiscard]] Status LeaveZone(const Error& error) EXCLUDES(mutex_);
 
   std::vector<ZoneId> CloseSpares() REQUIRES(mutex_);
+  std::uint64_t RoomInReady() const REQUIRES(mutex_);
+
+  // In log_admission.cc: bytes that a frame may write, given back when it is placed.
+  class Admission;
+  [[nodiscard]] Result<Admission> Admit(const FrameJob& job) EXCLUDES(mutex_);
+  bool HasRoomFor(const FrameJob& job, std::uint64_t bytes) REQUIRES(mutex_);
 
   // The background thread's work, in log_space_worker.cc.
   void Work() EXCLUDES(mutex_);
   [[nodiscard]] Status ReserveOne(Deadline deadline) EXCLUDES(mutex_);
-  bool IsWasteful() const REQUIRES(mutex_);
   void NoteRefusal(const Error& error) EXCLUDES(mutex_);
   void TopUp() EXCLUDES(mutex_);
-  void ReleaseDead() EXCLUDES(mutex_);
-  void FoldMostlyDead(std::uint64_t live_percent_max) EXCLUDES(mutex_);
+  bool IsWorthCleaning() const EXCLUDES(mutex_);
+  void NoteSurvival(const Zone& zone) REQUIRES(mutex_);
 
   const Env env_;
   const std::uint32_t block_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar placed_;  // for followers
   CondVar wake_;    // for the background thread
-  CondVar round_done_;
   std::deque<Waiting*> queue_ GUARDED_BY(mutex_);
   bool leading_ GUARDED_BY(mutex_) = false;
   std::map<ZoneId, Zone> zones_ GUARDED_BY(mutex_);
@@ -245,8 +270,11 @@ class LogSpace {
   bool poked_ GUARDED_BY(mutex_) = false;
   bool short_of_space_ GUARDED_BY(mutex_) = false;  // the last try to reserve a zone found none
   bool given_up_ GUARDED_BY(mutex_) = false;        // nothing can be committed any more
-  bool fold_padding_ GUARDED_BY(mutex_) = false;    // padding counts as dead when zones to fold are chosen
-  std::uint64_t rounds_ GUARDED_BY(mutex_) = 0;     // of the background thread
+  Status given_up_why_ GUARDED_BY(mutex_);
+  std::uint64_t admitted_ GUARDED_BY(mutex_) = 0;  // bytes of frames on their way, where the log carries data
+  std::uint64_t newest_generation_ GUARDED_BY(mutex_) = 0;
+  // How many zones were reserved, in the mean of the last ones, between a zone's reservation and its death.
+  std::uint64_t survival_ GUARDED_BY(mutex_) = 0;
 
   Cursor current_;  // of whoever leads
 

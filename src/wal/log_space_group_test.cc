@@ -134,7 +134,7 @@ TEST(LogSpaceGroupTest, ManyThreadsFillAndFreeZonesWithoutLosingCount) {
   }
   EXPECT_EQ(failures, 0);
   // All zones but the current one and those ready can go now.
-  rig.log->FreeWhatCanBe();
+  rig.log->ReleaseDead();
   rig.log->Stop();
   EXPECT_LE(rig.state().log_zones().size(), 4U);
   EXPECT_EQ(rig.zones->Check(), std::vector<std::string>());

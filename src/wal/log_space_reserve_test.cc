@@ -46,7 +46,7 @@ class HeldWorker {
             standing_ = true;
             standing_.notify_all();
             held_.wait(true);
-          } else if (name == "LogSpace::WaitForReady") {
+          } else if (name == "LogSpace::NextZone") {
             waiting_ = true;
             waiting_.notify_all();
           }
@@ -167,7 +167,7 @@ TEST(LogSpaceReserveTest, ZoneWithALiveFrameOrAReaderOrPlainDataIsNotReleased) {
   rig.zones->AddLive({&extent, 1});
   Drop(rig, read);
   Drop(rig, shared);
-  rig.log->FreeWhatCanBe();
+  rig.log->ReleaseDead();
   EXPECT_FALSE(rig.WasReleased(of_live));
   EXPECT_FALSE(rig.WasReleased(of_read));
   EXPECT_FALSE(rig.WasReleased(of_shared));
@@ -201,28 +201,6 @@ TEST(LogSpaceReserveTest, FullDeviceIsAnErrorAndNoHangAndDeletingMakesRoom) {
   EXPECT_TRUE(rig.log->Write(again.job));
 }
 
-TEST(LogSpaceReserveTest, MostlyDeadZoneIsGivenToFoldAndReleased) {
-  WalRig rig(TestGeometry(8, kBlocksAZone), 1);
-  std::optional<PlacedFrame> small;
-  std::atomic<int> asked = 0;
-  rig.fold = [&](ZoneId zone) -> Status {
-    ++asked;
-    EXPECT_EQ(zone, small->pin.zone());
-    Drop(rig, *small);
-    return {};
-  };
-  rig.Mount();
-  TestJob job(5, 1, 0, "a");
-  small = std::move(rig.log->Write(job.job).value().front());
-  const ZoneId zone = small->pin.zone();
-  TestJob rest(6, 1, 0, TestText(kZonePayload - kTestBlock, 1));
-  PlacedFrame big = std::move(rig.log->Write(rest.job).value().front());
-  Drop(rig, big);
-  EXPECT_TRUE(rig.WaitUntilReleased(zone));
-  rig.log->Stop();
-  EXPECT_EQ(asked, 1);
-}
-
 // A full zone with one small frame that is live, of file 5; all else in it is dead.
 PlacedFrame LeaveOneFrameAlive(WalRig& rig) {
   TestJob job(5, 1, 0, "a");
@@ -233,84 +211,81 @@ PlacedFrame LeaveOneFrameAlive(WalRig& rig) {
   return small;
 }
 
-TEST(LogSpaceReserveTest, ZoneThatCannotBeReadIsNotFoldedAgainAndAgain) {
-  constexpr int kRounds = 5;
-  const std::map<Code, int> tries{{Code::kIo, 3}, {Code::kCorruption, 1}, {Code::kBusy, kRounds}};
-  for (const auto& [code, expected] : tries) {
-    WalRig rig(TestGeometry(8, kBlocksAZone), 1);
-    int asked = 0;
-    rig.fold = [&, failure = code](ZoneId) -> Status {
-      ++asked;
-      return Fail(failure, "a frame can't be had");
-    };
-    rig.Mount(false);
-    const PlacedFrame small = LeaveOneFrameAlive(rig);
-    for (int i = 0; i < kRounds; ++i) rig.log->FreeWhatCanBe();
-    EXPECT_EQ(asked, expected) << CodeName(code);
-  }
+TEST(LogSpaceReserveTest, ReclaimIsAskedToCleanAMostlyDeadZone) {
+  WalRig rig(TestGeometry(8, kBlocksAZone), 1);
+  rig.reclaims = true;
+  rig.Mount();
+  const PlacedFrame small = LeaveOneFrameAlive(rig);
+  const auto need = rig.zones->AwaitReclaimNeed(ZoneTestRig::Soon());
+  ASSERT_TRUE(need);
+  EXPECT_EQ(need->urgency, ReclaimUrgency::kTidy);
+  const auto zones = rig.log->Zones();
+  const auto cleaned = std::ranges::find(zones, small.pin.zone(), &LogZoneStatus::zone);
+  ASSERT_NE(cleaned, zones.end());
+  EXPECT_TRUE(cleaned->closed);
+  EXPECT_EQ(cleaned->live.payload, 1U);
 }
 
-TEST(LogSpaceReserveTest, NothingIsFoldedOnceNothingCanBeCommittedAnyMore) {
-  for (const Code code : {Code::kIo, Code::kReadOnly}) {
-    WalRig rig(TestGeometry(8, kBlocksAZone), 1);
-    int asked = 0;
-    rig.fold = [&](ZoneId) -> Status {
-      ++asked;
-      return Fail(Code::kBusy, "not now");
-    };
-    rig.Mount(false);
-    const PlacedFrame small = LeaveOneFrameAlive(rig);
-    rig.FailReserves(100, code);
-    TestJob refused(5, 2, 1, "b");
-    EXPECT_EQ(rig.log->Write(refused.job).error().code(), code);
-    rig.log->FreeWhatCanBe();
-    EXPECT_EQ(asked, code == Code::kReadOnly ? 0 : 1) << CodeName(code);
-  }
+TEST(LogSpaceReserveTest, NothingIsReleasedOnceNothingCanBeCommittedAnyMore) {
+  WalRig rig(TestGeometry(8, kBlocksAZone), 1);
+  rig.Mount(false);
+  PlacedFrame frame = FillZone(rig, 1);
+  rig.FailReserves(100, Code::kReadOnly);
+  TestJob refused(5, 2, 1, "b");
+  EXPECT_EQ(rig.log->Write(refused.job).error().code(), Code::kReadOnly);
+  rig.log->MayRelease();
+  Drop(rig, frame);
+  EXPECT_FALSE(rig.log->ReleaseDead());
+  EXPECT_TRUE(rig.released().empty());
 }
 
-TEST(LogSpaceReserveTest, WriterWithoutSpaceDoesNotWaitForAFoldOnceNothingCanBeCommittedAnyMore) {
+TEST(LogSpaceReserveTest, WriterDoesNotWaitForAZoneOnceNothingCanBeCommittedAnyMore) {
   WalRig rig(TestGeometry(4, kBlocksAZone), 1);
-  rig.fold = [](ZoneId) -> Status { return {}; };
   rig.Mount(false);
   std::vector<PlacedFrame> frames;
   for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) frames.push_back(FillZone(rig, sequence));
   rig.FailReserves(100, Code::kReadOnly);
   TestJob refused(5, 9, 0, "a");
   EXPECT_EQ(rig.log->Write(refused.job).error().code(), Code::kReadOnly);
-  const auto last = rig.zones->LendLogZone(ZoneTestRig::Soon());
-  ASSERT_TRUE(last);
   rig.log->Start();
   const SteadyTime begun = SteadyNow();
   TestJob job(5, 10, 0, "a");
-  EXPECT_EQ(rig.log->Write(job.job).error().code(), Code::kNoSpace);
+  EXPECT_EQ(rig.log->Write(job.job).error().code(), Code::kReadOnly);
   EXPECT_LT(SteadyNow() - begun, std::chrono::seconds(4)) << "it waited for its deadline";
-  rig.zones->ReturnLogZone(*last);
 }
 
-TEST(LogSpaceReserveTest, WriterWithoutSpaceIsServedByAFold) {
+// A sync has the time that any write has: another writer's space may come.
+TEST(LogSpaceReserveTest, WriterThatWaitsIsServedWhenAZoneComesBack) {
   WalRig rig(TestGeometry(4, kBlocksAZone), 1);
-  std::vector<PlacedFrame> halves;
-  rig.fold = [&](ZoneId zone) -> Status {
-    for (PlacedFrame& half : halves) {
-      if (half.pin.valid() && half.pin.zone() == zone) Drop(rig, half);
-    }
-    return {};
-  };
+  rig.reclaims = true;
+  rig.Mount();
+  std::vector<PlacedFrame> frames;
+  for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) frames.push_back(FillZone(rig, sequence));
+  Thread writer("writer", [&] {
+    TestJob job(7, 1, 0, "a");
+    EXPECT_TRUE(rig.log->Write(job.job));
+  });
+  const auto need = rig.zones->AwaitReclaimNeed(ZoneTestRig::Soon());
+  ASSERT_TRUE(need);
+  EXPECT_EQ(need->urgency, ReclaimUrgency::kUrgent);
+  rig.zones->SetVerdict({.version = need->version, .urgency = need->urgency, .pending = true});
+  Drop(rig, frames[1]);
+  writer.Join();
+}
+
+TEST(LogSpaceReserveTest, ReadyZoneThatWasNeverWrittenCanBeGivenBack) {
+  WalRig rig(TestGeometry(8, kBlocksAZone), 2);
   rig.Mount(false);
-  for (std::uint64_t i = 0; i < 4; ++i) {  // each zone half dead: not worth a fold while there is space
-    TestJob live(5, i + 1, 0, TestText(2 * kTestBlock - kFrameHeaderBytes, i));
-    halves.push_back(std::move(rig.log->Write(live.job).value().front()));
-    TestJob dead(6, i + 1, 0, TestText(2 * kTestBlock - kFrameHeaderBytes, i));
-    PlacedFrame gone = std::move(rig.log->Write(dead.job).value().front());
-    Drop(rig, gone);
-  }
+  EXPECT_FALSE(rig.log->GiveBackReady()) << "there is none";
   rig.log->Start();
-  TestJob job(7, 1, 0, "a");
-  EXPECT_TRUE(rig.log->Write(job.job));
+  ASSERT_TRUE(rig.WaitUntilReserved(2));
+  EXPECT_TRUE(rig.log->GiveBackReady());
+  EXPECT_EQ(rig.released().size(), 1U);
 }
 
 TEST(LogSpaceReserveTest, StopEndsAWriteThatWaitsForSpace) {
   WalRig rig(TestGeometry(2, kBlocksAZone), 1);
+  rig.reclaims = true;  // whose verdict never comes
   rig.Mount(false);
   std::vector<PlacedFrame> frames;
   for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) frames.push_back(FillZone(rig, sequence));
@@ -326,7 +301,7 @@ TEST(LogSpaceReserveTest, StopEndsAWriteThatWaitsForSpace) {
   worker.WaitUntilAWriterWaits();
   Thread stopper("stopper", [&] { rig.log->Stop(); });
   writer.Join();
-  EXPECT_EQ(code, Code::kNoSpace);
+  EXPECT_EQ(code, Code::kShutdown);
   EXPECT_LT(SteadyNow() - begun, std::chrono::seconds(4)) << "it waited for its deadline";
   worker.LetGo();
   stopper.Join();

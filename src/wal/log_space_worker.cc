@@ -1,5 +1,4 @@
-// The background part of LogSpace: zones made ready ahead of use, dead ones released, mostly dead ones
-// emptied.
+// The background part of LogSpace: zones made ready ahead of use, dead ones released.
 #include <algorithm>
 
 #include "base/sync_point.h"
@@ -8,24 +7,19 @@
 namespace zenfs {
 namespace {
 
-// How soon to look again for an empty zone after there was none.
+// How long to wait for an empty zone before dead ones are looked for again.
 constexpr std::chrono::milliseconds kRetryAfter{200};
-// A zone is folded when at most this share of it is live; when zones are short, nearly any garbage will do, and the
-// padding of small records is garbage too.
-constexpr std::uint64_t kFoldLivePercent = 25;
-constexpr std::uint64_t kFoldLivePercentShort = 75;
-// Zones are treated as short once log zones hold more than this share of the device in dead frames and padding: later
-// there might be no zone left to fold into.
+// A zone is worth cleaning, though space is not short, when at most this share of it is live.
+constexpr std::uint64_t kLivePercent = 25;
+// Once log zones hold more than this share of the device in dead frames and padding, padding counts as dead too, and so
+// does less of it.
 constexpr std::uint64_t kWastePercentMax = 25;
-// Folds of a zone that may fail: a copy or a commit that was refused may succeed the next time, what can't be read stays
-// unreadable, and each try writes copies for nothing.
-constexpr int kFoldsMax = 3;
+constexpr std::uint64_t kLivePercentOfWaste = 75;
 
 }  // namespace
 
 void LogSpace::Work() {
   for (;;) {
-    std::uint64_t percent = 0;
     {
       MutexLock lock(mutex_);
       while (!stopping_ && (given_up_ || (!poked_ && ready_.size() >= env_.reserve_target)))
@@ -35,29 +29,38 @@ void LogSpace::Work() {
       }
       if (stopping_) return;
       poked_ = false;
-      fold_padding_ = short_of_space_ || IsWasteful();
-      percent = fold_padding_ ? kFoldLivePercentShort : kFoldLivePercent;
     }
     SyncPoint::Reach("LogSpace::Work");
     ReleaseDead();
-    FoldMostlyDead(percent);
+    if (IsWorthCleaning()) env_.zones->AskToTidy();
     TopUp();
-    MutexLock lock(mutex_);
-    ++rounds_;
-    round_done_.NotifyAll();
   }
 }
 
-bool LogSpace::IsWasteful() const {
+bool LogSpace::IsWorthCleaning() const {
+  const std::uint64_t total = env_.zones->Space().total;
+  MutexLock lock(mutex_);
   std::uint64_t waste = 0;
+  bool nearly_dead = false;
+  bool padded = false;
   for (const auto& [id, zone] : zones_) {
-    if (zone.closed) waste += zone.written - std::min(zone.written, zone.live.payload);
+    if (!zone.closed || zone.live.device_bytes == 0) continue;
+    waste += zone.written - std::min(zone.written, zone.live.payload);
+    nearly_dead = nearly_dead || zone.live.device_bytes * 100 <= zone.written * kLivePercent;
+    padded = padded || zone.live.payload * 100 <= zone.written * kLivePercentOfWaste;
   }
-  return waste * 100 > env_.zones->Space().total * kWastePercentMax;
+  return nearly_dead || (padded && waste * 100 > total * kWastePercentMax);
 }
 
 Status LogSpace::ReserveOne(Deadline deadline) {
-  ZENFS_ASSIGN_OR_RETURN(const ZoneId zone, env_.zones->LendLogZone(deadline));
+  bool borrow = env_.carries_data;  // Admit leaves the headroom whole
+  {
+    MutexLock lock(mutex_);
+    borrow = borrow || !started_;
+  }
+  using Headroom = ZoneManager::Headroom;
+  ZENFS_ASSIGN_OR_RETURN(const ZoneId zone,
+                         env_.zones->LendLogZone(deadline, borrow ? Headroom::kBorrow : Headroom::kLeave));
   Result<LogZone> reserved = env_.reservations->Reserve(zone);
   if (!reserved) {
     env_.zones->ReturnLogZone(zone);
@@ -67,16 +70,17 @@ Status LogSpace::ReserveOne(Deadline deadline) {
   const std::uint64_t capacity = env_.zones->Zone(zone).capacity;
   MutexLock lock(mutex_);
   zones_.insert_or_assign(zone, Zone{.reservation = *reserved, .capacity = capacity});
+  newest_generation_ = std::max(newest_generation_, reserved->generation);
   ready_.push_back(zone);
   return {};
 }
 
-// Once the metadata log is read-only no zone is reserved or released any more, and what folds copy is lost.
+// Once the metadata log is read-only no zone is reserved or released any more, and copies are lost.
 void LogSpace::NoteRefusal(const Error& error) {
   if (error.code() != Code::kReadOnly) return;
   MutexLock lock(mutex_);
   given_up_ = true;
-  round_done_.NotifyAll();
+  given_up_why_ = Fail(error);
 }
 
 void LogSpace::TopUp() {
@@ -88,30 +92,29 @@ void LogSpace::TopUp() {
         return;
       }
     }
-    // Waits for resets under way: only when there are none is space short, and folding worth its cost.
-    if (!ReserveOne(Deadline::After(kRetryAfter))) {
-      // No zone now; a sync that needs one reserves it itself, with a deadline and an error.
-      MutexLock lock(mutex_);
-      short_of_space_ = true;
-      return;
-    }
+    // If there is none now, a sync that needs one reserves it itself, with a deadline and an error.
+    if (ReserveOne(Deadline::After(kRetryAfter))) continue;
+    MutexLock lock(mutex_);
+    short_of_space_ = true;
+    return;
   }
 }
 
-void LogSpace::ReleaseDead() {
+bool LogSpace::ReleaseDead() {
   std::vector<ZoneId> dead;
   {
     MutexLock lock(mutex_);
-    if (!may_release_ || stopping_) return;
+    if (!may_release_ || stopping_ || given_up_) return false;
     for (auto& [id, zone] : zones_) {
       if (!zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;
-      // Plain data that shares the zone, and readers of frames that were folded, keep it too.
+      // Plain data that shares the zone, and readers of frames that were moved, keep it too.
       const ZoneStatus status = env_.zones->Zone(id);
       if (status.live != 0 || status.pins != 0) continue;
       zone.releasing = true;
       dead.push_back(id);
     }
   }
+  bool any = false;
   for (const ZoneId id : dead) {
     // If the commit fails the log is no longer written, and those who commit learn why.
     const Status released = env_.reservations->Release(id);
@@ -119,61 +122,70 @@ void LogSpace::ReleaseDead() {
     {
       MutexLock lock(mutex_);
       if (released) {
+        NoteSurvival(zones_.at(id));
         zones_.erase(id);
       } else {
         zones_.at(id).releasing = false;
       }
     }
     if (released) env_.zones->ReturnLogZone(id);
+    any = any || released;
   }
+  return any;
 }
 
-void LogSpace::FoldMostlyDead(std::uint64_t live_percent_max) {
-  if (!env_.fold) return;
-  std::vector<ZoneId> victims;
-  {
-    MutexLock lock(mutex_);
-    if (stopping_ || given_up_) return;
-    for (const auto& [id, zone] : zones_) {
-      if (!zone.closed || zone.releasing || zone.failed_folds >= kFoldsMax) continue;
-      const std::uint64_t plain = env_.zones->Zone(id).live;  // where data shares the log's zones
-      if (zone.live.device_bytes + plain == 0) continue;
-      const std::uint64_t kept = plain + (fold_padding_ ? zone.live.payload : zone.live.device_bytes);
-      if (kept * 100 <= zone.written * live_percent_max) victims.push_back(id);
-    }
-  }
-  bool any = false;
-  for (const ZoneId id : victims) {
-    const Status folded = env_.fold(id);
-    any = any || folded.has_value();  // a file that can't be folded now stays where it is
-    if (folded) continue;
-    const Code code = folded.error().code();
-    if (code != Code::kIo && code != Code::kCorruption) continue;
-    MutexLock lock(mutex_);
-    const auto it = zones_.find(id);
-    if (it != zones_.end()) it->second.failed_folds += code == Code::kCorruption ? kFoldsMax : 1;
-  }
-  if (any) ReleaseDead();
+void LogSpace::NoteSurvival(const Zone& zone) {
+  if (zone.cleaned) return;
+  const std::uint64_t age = newest_generation_ - zone.reservation.generation;
+  survival_ = (3 * survival_ + age) / 4;
 }
 
-void LogSpace::FreeWhatIsWasted() {
-  {
-    MutexLock lock(mutex_);
-    may_release_ = true;
-    // As long as there is room, a mount does not wait for what the background thread can do.
-    const SpaceReport space = env_.zones->Space();
-    if (!IsWasteful() || space.free > space.total / 8) return;
+std::vector<LogZoneStatus> LogSpace::Zones() const {
+  MutexLock lock(mutex_);
+  std::vector<LogZoneStatus> zones;
+  for (const auto& [id, zone] : zones_) {
+    if (zone.releasing) continue;
+    zones.push_back({.zone = id,
+                     .generation = zone.reservation.generation,
+                     .capacity = zone.capacity,
+                     .written = zone.written,
+                     .live = zone.live,
+                     .closed = zone.closed,
+                     .young = newest_generation_ - zone.reservation.generation < survival_});
   }
-  FreeWhatCanBe();
+  return zones;
 }
 
-void LogSpace::FreeWhatCanBe() {
+void LogSpace::NoteCleaning(ZoneId zone) {
+  MutexLock lock(mutex_);
+  if (const auto it = zones_.find(zone); it != zones_.end()) it->second.cleaned = true;
+}
+
+bool LogSpace::GiveBackReady() {
+  ZoneId zone;
   {
     MutexLock lock(mutex_);
-    fold_padding_ = true;
+    if (stopping_ || given_up_) return false;
+    const auto it = std::ranges::find_if(ready_, [&](ZoneId id) {
+      mutex_.AssertHeld();
+      return zones_.at(id).written == 0;
+    });
+    if (it == ready_.end()) return false;
+    zone = *it;
+    ready_.erase(it);
+    zones_.at(zone).releasing = true;
   }
-  ReleaseDead();
-  FoldMostlyDead(kFoldLivePercentShort);
+  const Status released = env_.reservations->Release(zone);
+  if (!released) NoteRefusal(released.error());
+  MutexLock lock(mutex_);
+  if (!released) {
+    zones_.at(zone).releasing = false;
+    ready_.push_back(zone);
+    return false;
+  }
+  zones_.erase(zone);
+  env_.zones->ReturnLogZone(zone);
+  return true;
 }
 
 }  // namespace zenfs

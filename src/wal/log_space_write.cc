@@ -15,8 +15,9 @@ constexpr int kZonesTried = 3;
 constexpr int kZonesEnded = 32;
 constexpr std::chrono::milliseconds kBusyPause{5};
 constexpr std::uint64_t kBatchBytesMax = 4 << 20;
-// How long a write without a zone waits for mostly dead zones to be emptied.
-constexpr std::chrono::seconds kFoldWait{5};
+// Copies have their headroom. Should they find none all the same, nobody else can make room while they wait.
+constexpr std::chrono::seconds kCopyWait{1};
+constexpr std::chrono::milliseconds kReserveSlice{200};
 
 }  // namespace
 
@@ -45,7 +46,10 @@ Status LogSpace::PlaceAll(const std::deque<Waiting*>& jobs) {
   for (;;) {
     // Asked first: who just filled a zone must not wait for one that nobody needs yet.
     if (std::ranges::all_of(jobs, &Waiting::settled)) return {};
-    if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
+    if (current_.room == 0) {
+      const bool for_copy = std::ranges::any_of(jobs, [](const Waiting* each) { return each->job->copy; });
+      ZENFS_RETURN_IF_ERROR(NextZone(for_copy));
+    }
     Batch batch = Collect(jobs);
     if (batch.pieces.empty()) continue;  // whoever is left was refused
     const Status sent = Send(batch);
@@ -78,38 +82,35 @@ bool LogSpace::TakeReady() {
   return true;
 }
 
-Status LogSpace::NextZone() {
+// Waits for reclaim in slices: the background thread may have got a zone meanwhile, or dead zones can be released. Two
+// refusals are an answer: what the first one met may have passed, a commit that found its zone full, for example.
+Status LogSpace::NextZone(bool for_copy) {
   if (TakeReady()) return {};
   reserve_waits_.fetch_add(1, std::memory_order_relaxed);
-  Status reserved = ReserveOne(Deadline::After(env_.space_wait));
-  if (!reserved) {
+  const Deadline deadline = Deadline::After(for_copy ? kCopyWait : env_.space_wait);
+  for (int refused = 0;;) {
+    SyncPoint::Reach("LogSpace::NextZone");
+    const Deadline slice = Deadline::After(kReserveSlice);
+    const Status reserved = ReserveOne(slice.when() < deadline.when() ? slice : deadline);
+    if (TakeReady()) return {};
+    ZENFS_RETURN_IF_ERROR(MayGoOn());
+    if (reserved) continue;  // given back as headroom
+    const bool in_time = reserved.error().code() != Code::kTimedOut;
+    if (!in_time && deadline.Passed()) {
+      return Fail(Code::kNoSpace,
+                  fmt::format("{}: no zone for the log became free within {} s; delete files to make room",
+                              env_.device->name(), env_.space_wait.count()));
+    }
+    if (in_time && ++refused == 2) return reserved;
     ReleaseDead();
-    reserved = ReserveOne(Deadline::After(env_.space_wait));
   }
-  if (!reserved) ZENFS_RETURN_IF_ERROR(WaitForReady(std::move(reserved).error()));
-  if (TakeReady()) return {};
-  return Fail(Code::kBusy, "a reserved log zone was taken away");  // only one leads, so nobody can
 }
 
-// Gives the background thread two rounds to empty a zone.
-Status LogSpace::WaitForReady(Error no_zone) {
-  if (no_zone.code() != Code::kNoSpace) return Fail(std::move(no_zone));
-  {
-    MutexLock lock(mutex_);
-    if (!started_) return Fail(std::move(no_zone));
-  }
-  const Deadline deadline = Deadline::After(std::min(env_.space_wait, kFoldWait));
-  SyncPoint::Reach("LogSpace::WaitForReady");
+Status LogSpace::MayGoOn() {
   MutexLock lock(mutex_);
-  const std::uint64_t begun = rounds_;
-  while (ready_.empty() && !stopping_ && !given_up_ && rounds_ < begun + 2) {
-    short_of_space_ = true;
-    poked_ = true;
-    wake_.NotifyOne();
-    if (!round_done_.WaitUntil(mutex_, deadline)) break;
-  }
-  if (!ready_.empty()) return {};
-  return Fail(std::move(no_zone));
+  if (given_up_) return given_up_why_;
+  if (!stopping_) return {};
+  return Fail(Code::kShutdown, env_.device->name() + ": is being unmounted");
 }
 
 LogSpace::Batch LogSpace::Collect(const std::deque<Waiting*>& jobs) {

@@ -65,10 +65,10 @@ class WalRig : public LogReservations {
     zones.reset();
     const auto report = device.Report(ZoneId(0), device.geometry().zone_count).value();
     const SlotPlan plan = PlanSlots(device.geometry()).value();
-    zones =
-        ZoneManager::Create(device, plan, report,
-                            {.metadata_zones = {}, .reserved_for_log = reserved_for_log, .read_only = false})
-            .value();
+    zones = ZoneManager::Create(
+                device, plan, report,
+                {.metadata_zones = {}, .reserved_for_log = reserved_for_log, .reclaims = reclaims})
+                .value();
     const State now = state();
     for (const auto& [id, zone] : now.log_zones()) zones->AdoptLogZone(id);
     for (const auto& [id, record] : now.files()) {
@@ -82,7 +82,7 @@ class WalRig : public LogReservations {
                                                    .epoch = now.epoch() + 1,
                                                    .reserve_target = reserve_target_,
                                                    .space_wait = std::chrono::seconds(30),
-                                                   .fold = fold});
+                                                   .carries_data = plan.log_carries_data});
     for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
     if (bring_back) bring_back();
     log->FinishSpares();
@@ -239,8 +239,8 @@ class WalRig : public LogReservations {
   const Uuid volume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value();
   std::uint32_t reserved_for_log = 0;
   std::uint64_t buffer_bytes = 64 << 10;
-  std::function<Status(ZoneId)> fold;  // set before Mount, as is
-  std::function<void()> bring_back;    // what is written while the files are not there yet
+  bool reclaims = false;             // the test answers AwaitReclaimNeed; set before Mount, as is
+  std::function<void()> bring_back;  // what is written while the files are not there yet
   std::unique_ptr<ZoneManager> zones;
   std::unique_ptr<LogSpace> log;
 

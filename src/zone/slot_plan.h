@@ -28,6 +28,9 @@ struct SlotPlan {
   bool roll_and_reclaim_share = false;
   bool finish_metadata_before_roll = false;
 
+  // Copies of live data may keep one zone more active, and one more open, than data.
+  bool reclaim_has_slot() const { return data != 0 && !roll_and_reclaim_share; }
+
   friend bool operator==(const SlotPlan&, const SlotPlan&) = default;
 };
 

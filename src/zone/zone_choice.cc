@@ -5,8 +5,9 @@
 //   4. an active zone of an acceptable lifetime that no other file claims
 //   5. an active zone that others claim: the best match, then the fewest claims
 //   6. any active zone with room
-//   7. wait, as long as a reset, a finish, a writer or reclaim may still make room; else no space
-// Before all that, data waits if it would take what reclaim needs to go on.
+//   7. copies of live data only: an empty zone that is kept for the log
+//   8. wait, as long as a reset, a finish, a writer or reclaim may still make room; else no space
+// Before all that, data waits if it would take of the headroom for copies.
 // An active zone is never given up for lack of a match: data of another lifetime goes in first.
 #include <algorithm>
 #include <tuple>
@@ -20,11 +21,16 @@ namespace {
 // The share of an active zone that must be written, and dead, for a reset to be worth it: with less, files that come
 // and go would have it reset again and again.
 constexpr std::uint64_t kWorthAReset = 16;
+// Reclaim goes at full speed once data can write less than so many zones: a compaction that has to wait for a whole
+// zone to be emptied loses more than what would have died in that zone meanwhile.
+constexpr std::uint64_t kZonesAhead = 1;
 
 }  // namespace
 
 ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now) {
-  if (writers_ >= std::max(setup_.plan.open_data, 1U)) return Untaken(Outcome::kWait);
+  const std::uint32_t writers_max = std::max(setup_.plan.open_data, 1U);
+  const bool own_writer = purpose == WritePurpose::kReclaim && setup_.plan.reclaim_has_slot();
+  if (writers_ >= writers_max + (own_writer ? 1 : 0)) return Untaken(Outcome::kWait);
   if (purpose == WritePurpose::kData && RoomForData() < setup_.geometry.block_size) return NoRoomForData();
   if (claim.held) {
     const ZoneState& z = table_[claim.zone];
@@ -40,7 +46,7 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
   if (found.free && found.free->match <= Match::kGood) {
     return Take(found.free->zone, claim, lifetime, purpose);
   }
-  if (MayOpenZone(now)) return Take(OpenEmpty(lifetime), claim, lifetime, purpose);
+  if (MayOpenZone(purpose, now)) return Take(OpenEmpty(lifetime), claim, lifetime, purpose);
   if (found.free && found.free->match == Match::kAcceptable) {
     return Take(found.free->zone, claim, lifetime, purpose);
   }
@@ -50,26 +56,38 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
     return Take(found.claimed->zone, claim, lifetime, purpose);
   }
   if (found.free) return Take(found.free->zone, claim, lifetime, purpose);
+  if (purpose == WritePurpose::kReclaim && HasSlot(purpose) && !empty_.empty() && now >= open_again_at_) {
+    return Take(OpenEmpty(lifetime), claim, lifetime, purpose);
+  }
   return NothingUsable(purpose, now);
+}
+
+// Zones in the pool are alike but for a few whose capacity the device changed.
+std::uint64_t ZonePool::MeanZone() const {
+  const std::size_t pool_zones = empty_.size() + pending_resets_;
+  return pool_zones == 0 ? 0 : table_.totals().pool / pool_zones;
+}
+
+// All that can be written without a reset, but for what data has been granted.
+std::uint64_t ZonePool::RoomForCopies() const {
+  const std::uint64_t room = table_.totals().room + empty_.size() * MeanZone();
+  return room - std::min(room, granted_);
 }
 
 // What can be written without a reset: in active zones, and in empty ones that the log does not keep.
 std::uint64_t ZonePool::RoomBesideLog() const {
-  const std::size_t pool_zones = empty_.size() + pending_resets_;
-  const std::uint64_t a_zone = pool_zones == 0 ? 0 : table_.totals().pool / pool_zones;
   const std::size_t spare = empty_.size() - std::min(empty_.size(), KeptForLog());
-  return table_.totals().room + spare * a_zone;
+  return table_.totals().room + spare * MeanZone();
 }
 
 // Of that, what data may take that was not granted yet.
 std::uint64_t ZonePool::RoomForData() const {
-  const std::uint64_t taken = setup_.reclaim_room + granted_;
-  const std::uint64_t room = setup_.reclaim_room == 0 ? ~std::uint64_t{0} : RoomBesideLog();
+  const std::uint64_t taken = setup_.headroom + granted_;
+  const std::uint64_t room = setup_.headroom == 0 ? ~std::uint64_t{0} : RoomBesideLog();
   return room - std::min(room, taken);
 }
 
 ZonePool::Taken ZonePool::NoRoomForData() {
-  if (granted_ != 0) return Untaken(Outcome::kWait);  // most writers take less than they were granted
   if (pending_resets_ == 0) {
     const std::vector<ZoneId> active = active_;
     for (const ZoneId zone : active) {
@@ -77,7 +95,7 @@ ZonePool::Taken ZonePool::NoRoomForData() {
       if (z.Unused() && !z.job && z.written >= z.capacity / kWorthAReset) QueueReset(zone);
     }
   }
-  return Idle() ? AfterReclaim(WritePurpose::kData) : Untaken(Outcome::kWait);
+  return AfterReclaim(WritePurpose::kData);
 }
 
 ZonePool::Candidates ZonePool::FindActive(Lifetime lifetime) const {
@@ -97,8 +115,13 @@ ZonePool::Candidates ZonePool::FindActive(Lifetime lifetime) const {
   return found;
 }
 
-bool ZonePool::MayOpenZone(SteadyTime now) const {
-  return slots_used_ < setup_.plan.data && HasSpare(empty_.size()) && now >= open_again_at_;
+bool ZonePool::HasSlot(WritePurpose purpose) const {
+  const bool own = purpose == WritePurpose::kReclaim && setup_.plan.reclaim_has_slot();
+  return slots_used_ < setup_.plan.data + (own ? 1 : 0);
+}
+
+bool ZonePool::MayOpenZone(WritePurpose purpose, SteadyTime now) const {
+  return HasSlot(purpose) && HasSpare(empty_.size()) && now >= open_again_at_;
 }
 
 ZoneId ZonePool::OpenEmpty(Lifetime lifetime) {
@@ -140,8 +163,10 @@ void ZonePool::Unclaim(Claim& claim) {
 
 // No active zone has room that could be had now or after a writer is done.
 ZonePool::Taken ZonePool::NothingUsable(WritePurpose purpose, SteadyTime now) const {
-  const bool slot_to_come = slots_used_ < setup_.plan.data || !Idle();
-  if (HasSpare(empty_.size() + pending_resets_) && slot_to_come && setup_.plan.data != 0) {
+  const bool slot_to_come = HasSlot(purpose) || !Idle();
+  const bool zone_to_come = purpose == WritePurpose::kReclaim ? empty_.size() + pending_resets_ != 0
+                                                              : HasSpare(empty_.size() + pending_resets_);
+  if (zone_to_come && slot_to_come && setup_.plan.data != 0) {
     Taken wait = Untaken(Outcome::kWait);
     if (now < open_again_at_) wait.retry_at = open_again_at_;
     return wait;
@@ -149,25 +174,42 @@ ZonePool::Taken ZonePool::NothingUsable(WritePurpose purpose, SteadyTime now) co
   return AfterReclaim(purpose);
 }
 
+// Copies do not wait for copies of their own.
 ZonePool::Taken ZonePool::AfterReclaim(WritePurpose purpose) const {
-  if (purpose == WritePurpose::kData && setup_.reclaim_room != 0 &&
-      found_nothing_ != ReclaimUrgency::kUrgent) {
-    return Untaken(Outcome::kWaitForReclaim);
+  if (setup_.reclaims && purpose == WritePurpose::kData) {
+    const bool nothing_comes = VerdictHolds(ReclaimUrgency::kUrgent) && !verdict_->pending && Idle();
+    // Most writers take less than they were granted.
+    if (!nothing_comes || granted_ != 0) return Untaken(Outcome::kWaitForReclaim);
+    return Untaken(Outcome::kNoSpace);
   }
+  if (!Idle() || (granted_ != 0 && purpose == WritePurpose::kData)) return Untaken(Outcome::kWait);
   return Untaken(table_.totals().pinned_dead != 0 ? Outcome::kWaitForPins : Outcome::kNoSpace);
 }
 
-std::optional<ReclaimNeed> ZonePool::NeedOfReclaim() const {
-  if (setup_.reclaim_room == 0 || found_nothing_ == ReclaimUrgency::kUrgent) return std::nullopt;
-  if (waiting_for_reclaim_ != 0) return ReclaimNeed{ReclaimUrgency::kUrgent, RoomBesideLog()};
-  if (found_nothing_ == ReclaimUrgency::kLow) return std::nullopt;
+std::optional<ReclaimUrgency> ZonePool::Urgency() const {
+  const std::uint64_t to_come = RoomForCopies() + pending_resets_ * MeanZone();
+  if (waiting_for_reclaim_ != 0 || to_come < setup_.headroom) return ReclaimUrgency::kUrgent;
+  const std::uint64_t for_data = RoomForData() + pending_resets_ * MeanZone();
+  if (setup_.headroom != 0 && for_data < kZonesAhead * setup_.headroom) return ReclaimUrgency::kAhead;
   const std::size_t few = KeptForLog() + std::max<std::size_t>(2, table_.size() / 32);
-  if (empty_.size() + pending_resets_ >= few) return std::nullopt;
-  return ReclaimNeed{ReclaimUrgency::kLow, RoomBesideLog()};
+  if (setup_.headroom != 0 && empty_.size() + pending_resets_ < few) return ReclaimUrgency::kLow;
+  if (tidy_asked_) return ReclaimUrgency::kTidy;
+  return std::nullopt;
 }
 
-void ZonePool::ReclaimFoundNothing(ReclaimUrgency urgency) {
-  if (found_nothing_ != ReclaimUrgency::kUrgent) found_nothing_ = urgency;
+bool ZonePool::VerdictHolds(ReclaimUrgency urgency) const {
+  return verdict_ && verdict_->version == version_ && verdict_->urgency >= urgency;
+}
+
+std::optional<ReclaimNeed> ZonePool::NeedOfReclaim() const {
+  if (!setup_.reclaims) return std::nullopt;
+  const std::optional<ReclaimUrgency> urgency = Urgency();
+  if (!urgency || VerdictHolds(*urgency)) return std::nullopt;
+  return ReclaimNeed{*urgency, RoomForCopies(), setup_.headroom, version_};
+}
+
+void ZonePool::ForgetPendingVerdict() {
+  if (verdict_ && verdict_->pending) verdict_.reset();
 }
 
 // With no empty zone left for data, the written part of a dead active zone is worth a reset; but not if the
@@ -190,15 +232,15 @@ void ZonePool::ResetDeadActives() {
   }
 }
 
-ZonePool::Taken ZonePool::TakeForLog() {
+// The log takes no more than the headroom leaves, and waits for reclaim as data does.
+ZonePool::Taken ZonePool::TakeForLog(bool borrow) {
   // Zones left active by an earlier mount sit in the slots of others until they are reset or finished.
-  if (slots_used_ > setup_.plan.data && !Idle()) return Untaken(Outcome::kWait);
-  if (empty_.empty()) {
+  const std::uint32_t slots = setup_.plan.data + (setup_.plan.reclaim_has_slot() ? 1 : 0);
+  if (slots_used_ > slots && !Idle()) return Untaken(Outcome::kWait);
+  const bool spares_headroom = borrow || RoomForCopies() >= setup_.headroom + MeanZone();
+  if (empty_.empty() || !spares_headroom) {
     if (pending_resets_ == 0) ResetDeadActives();
-    if (pending_resets_ != 0) return Untaken(Outcome::kWait);
-    // Not for reclaim: the log is asked for zones before there is one, while a volume is being mounted, and a sync does
-    // not wait for data to be moved.
-    return Untaken(table_.totals().pinned_dead != 0 ? Outcome::kWaitForPins : Outcome::kNoSpace);
+    return AfterReclaim(WritePurpose::kData);
   }
   const ZoneId zone = empty_.front();
   empty_.pop_front();

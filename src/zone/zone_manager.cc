@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/sync_point.h"
+
 namespace zenfs {
 
 Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, const SlotPlan& plan,
@@ -20,14 +22,19 @@ Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, co
                               device.name(), i, report[i].id.value, report[i].capacity, geometry.zone_size));
     }
   }
-  std::uint64_t reclaim_room = 0;
-  if (options.reclaims) {
+  std::uint64_t headroom = 0;
+  if (options.headroom) {
     for (const ZoneInfo& zone : report) {
-      if (zone.type == ZoneType::kSequentialRequired) reclaim_room = std::max(reclaim_room, zone.capacity);
+      if (zone.type == ZoneType::kSequentialRequired) headroom = std::max(headroom, zone.capacity);
     }
   }
-  const ZonePool::Setup setup{geometry,           plan,         options.reserved_for_log,
-                              options.log_in_use, reclaim_room, options.read_only};
+  const ZonePool::Setup setup{.geometry = geometry,
+                              .plan = plan,
+                              .reserved_for_log = options.reserved_for_log,
+                              .log_in_use = options.log_in_use,
+                              .headroom = headroom,
+                              .read_only = options.read_only,
+                              .reclaims = options.reclaims};
   return std::unique_ptr<ZoneManager>(new ZoneManager(device, setup, report, options.metadata_zones));
 }
 
@@ -99,26 +106,20 @@ std::unexpected<Error> ZoneManager::NoSpace() const {
                           device_.name(), space.live >> 20, space.garbage >> 20, space.log >> 20));
 }
 
-Status ZoneManager::WaitFor(const ZonePool::Taken& taken, Deadline deadline,
-                            std::optional<Deadline>& pin_deadline) {
+Status ZoneManager::WaitFor(const ZonePool::Taken& taken, Deadline deadline) {
   if (taken.outcome == ZonePool::Outcome::kNoSpace) return NoSpace();
-  if (taken.outcome == ZonePool::Outcome::kWaitForPins) {
-    if (!pin_deadline) pin_deadline = Deadline::After(kPinGrace);
-    if (pin_deadline->Passed()) return NoSpace();
-  }
   const bool reclaim = taken.outcome == ZonePool::Outcome::kWaitForReclaim;
   if (deadline.Passed()) {
-    if (reclaim) return NoSpace();  // what could be moved belongs to files that are being written
+    // Readers or writers of files keep zones from being freed.
+    if (reclaim || taken.outcome == ZonePool::Outcome::kWaitForPins) return NoSpace();
     return Fail(
         Code::kTimedOut,
         fmt::format("{}: no zone could be had in time; all are being written or reset", device_.name()));
   }
   Deadline until = deadline;
-  if (taken.outcome == ZonePool::Outcome::kWaitForPins && pin_deadline->when() < until.when()) {
-    until = *pin_deadline;
-  }
   if (taken.retry_at < until.when()) until = Deadline::After(taken.retry_at - SteadyNow());
   if (reclaim) {
+    SyncPoint::Reach("zones:wait-for-reclaim");  // with the lock held: a handler only notes it
     pool_.WaitsForReclaim(true);
     need_.NotifyOne();
   }
@@ -137,13 +138,46 @@ std::optional<ReclaimNeed> ZoneManager::AwaitReclaimNeed(Deadline deadline) {
   bool in_time = true;
   while (!stopped_ && in_time && !(need = pool_.NeedOfReclaim())) in_time = need_.WaitUntil(mutex_, deadline);
   reclaimer_waits_ = false;
+  if (!need) {
+    pool_.ForgetPendingVerdict();
+    need = pool_.NeedOfReclaim();
+  }
   return stopped_ ? std::nullopt : need;
 }
 
-void ZoneManager::ReclaimFoundNothing(ReclaimUrgency urgency) {
+void ZoneManager::SetVerdict(const ReclaimVerdict& verdict) {
   MutexLock lock(mutex_);
-  pool_.ReclaimFoundNothing(urgency);
+  pool_.SetVerdict(verdict);
   Announce();
+}
+
+void ZoneManager::AskToTidy() {
+  MutexLock lock(mutex_);
+  pool_.AskToTidy();
+  Announce();
+}
+
+void ZoneManager::NoteChange() {
+  MutexLock lock(mutex_);
+  pool_.NoteChange();
+  Announce();
+}
+
+bool ZoneManager::FinishActive(ZoneId zone) {
+  MutexLock lock(mutex_);
+  const bool finishes = pool_.FinishActive(zone);
+  Announce();
+  return finishes;
+}
+
+bool ZoneManager::IsNearlyFull() const {
+  MutexLock lock(mutex_);
+  return pool_.IsNearlyFull();
+}
+
+std::uint64_t ZoneManager::RoomForCopies() const {
+  MutexLock lock(mutex_);
+  return pool_.RoomForCopies();
 }
 
 bool ZoneManager::stopped() const {
@@ -159,7 +193,6 @@ Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime,
                 fmt::format("{} has too few open or active zones for zones of plain data", device_.name()));
   }
   MutexLock lock(mutex_);
-  std::optional<Deadline> pin_deadline;
   while (!stopped_) {
     claim.manager_ = this;
     const ZonePool::Taken taken = pool_.TakeForData(claim.held_, lifetime, purpose, SteadyNow());
@@ -172,20 +205,25 @@ Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime,
       writer.room_ = taken.room;
       return writer;
     }
-    ZENFS_RETURN_IF_ERROR(WaitFor(taken, deadline, pin_deadline));
+    ZENFS_RETURN_IF_ERROR(WaitFor(taken, deadline));
   }
   return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
 }
 
-Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline) {
+Status ZoneManager::AwaitReclaim(Deadline deadline) {
+  MutexLock lock(mutex_);
+  if (!stopped_) return WaitFor(pool_.AfterReclaim(WritePurpose::kData), deadline);
+  return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
+}
+
+Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, Headroom headroom) {
   if (setup_.read_only) return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
   MutexLock lock(mutex_);
-  std::optional<Deadline> pin_deadline;
   while (!stopped_) {
-    const ZonePool::Taken taken = pool_.TakeForLog();
+    const ZonePool::Taken taken = pool_.TakeForLog(headroom == Headroom::kBorrow);
     if (pool_.HasJob()) work_.NotifyOne();
     if (taken.outcome == ZonePool::Outcome::kTaken) return taken.zone;
-    ZENFS_RETURN_IF_ERROR(WaitFor(taken, deadline, pin_deadline));
+    ZENFS_RETURN_IF_ERROR(WaitFor(taken, deadline));
   }
   return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
 }

@@ -116,9 +116,10 @@ class ZoneManager {
     std::uint32_t reserved_for_log = 2;
     // Zones that the log always has lent. While it has fewer, as many more are kept for it.
     std::uint32_t log_in_use = 0;
-    // Somebody carries out what AwaitReclaimNeed asks for: the room of one zone is kept for that, and data that finds
-    // none waits for it.
+    // Somebody answers AwaitReclaimNeed: data and log that find no room wait for that.
     bool reclaims = false;
+    // The room of one zone is kept for copies of live data.
+    bool headroom = false;
     bool read_only = false;  // no thread, nothing is ever reset
   };
 
@@ -138,20 +139,22 @@ class ZoneManager {
 
   // --- writing data ---
   // The right to write a zone fit for `lifetime`, the claimed one if it still has room; moves the claim.
-  // Waits while all zones are busy, resets are pending or reclaim can make room (which copies of its own do not wait
-  // for). Errors: kNoSpace when no zone can be made free (if
-  // only open readers keep zones from being freed, after a grace of kPinGrace; if only files that are open for writing
-  // do, at the deadline), kTimedOut at the deadline,
-  // kShutdown after Stop, kReadOnly, kNotSupported when the plan has no zones for data
-  // (SlotPlan::log_carries_data).
-  static constexpr std::chrono::milliseconds kPinGrace{500};
+  // Waits while zones are busy, resets are pending, or reclaim has not found that nothing can be freed (copies of live
+  // data do not wait for reclaim). Errors: kNoSpace when nothing can be freed, and at the deadline when only readers or
+  // writers of files keep zones from being freed; kTimedOut at the deadline; kShutdown after Stop; kReadOnly;
+  // kNotSupported when the plan has no zones for data (SlotPlan::log_carries_data).
   [[nodiscard]] Result<ZoneWriter> AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
                                                WritePurpose purpose = WritePurpose::kData) EXCLUDES(mutex_);
 
   // --- lending zones to the log ---
-  // Takes an empty zone (also one of the reserve) out of the pool; it stays kLog until ReturnLogZone.
-  // Waits for pending resets. Errors: kNoSpace, kTimedOut, kShutdown.
-  [[nodiscard]] Result<ZoneId> LendLogZone(Deadline deadline) EXCLUDES(mutex_);
+  // Takes an empty zone (also one of the reserve) out of the pool; it stays kLog until ReturnLogZone. Waits like
+  // AcquireData, so that the headroom stays whole; a mount, which must write before reclaim can, may borrow of it.
+  // Errors: kNoSpace, kTimedOut, kShutdown.
+  enum class Headroom { kLeave, kBorrow };
+  [[nodiscard]] Result<ZoneId> LendLogZone(Deadline deadline, Headroom headroom = Headroom::kLeave)
+      EXCLUDES(mutex_);
+  // For data that the log carries: returns when room may have become free. Errors as those of AcquireData.
+  [[nodiscard]] Status AwaitReclaim(Deadline deadline) EXCLUDES(mutex_);
   // The release is committed and nothing live is in it: it is reset (or, if never written, empty at once)
   // when its last pin goes.
   void ReturnLogZone(ZoneId zone) EXCLUDES(mutex_);
@@ -168,12 +171,23 @@ class ZoneManager {
   [[nodiscard]] ZonePin Pin(ZoneId zone) EXCLUDES(mutex_);
 
   // --- reclaim; for one thread ---
-  // Waits until space is short, or `deadline`; what there is to reclaim is chosen from Zones(). Nothing at the deadline
-  // and after Stop (stopped()).
+  // Waits until space is short. What there is to reclaim is chosen from Zones(). At `deadline` a verdict that was pending
+  // is void, and the need, if there is one, is returned again. Nothing after Stop (stopped()).
   [[nodiscard]] std::optional<ReclaimNeed> AwaitReclaimNeed(Deadline deadline) EXCLUDES(mutex_);
-  // Of the last need: there is nothing to gain. It is not asked for again before more data dies or a zone is filled;
-  // if it was urgent, those who wait get kNoSpace.
-  void ReclaimFoundNothing(ReclaimUrgency urgency) EXCLUDES(mutex_);
+  // Nothing can be gained for a need. It is not returned again before room or liveness changes; if it was urgent and
+  // nothing is pending, those who wait get kNoSpace.
+  void SetVerdict(const ReclaimVerdict& verdict) EXCLUDES(mutex_);
+  // Log zones are worth cleaning even though space is not short.
+  void AskToTidy() EXCLUDES(mutex_);
+  // What is live in log zones has changed, or a file is free again: a verdict on them is void.
+  void NoteChange() EXCLUDES(mutex_);
+  // Finishes an active zone in the background, so that it can be emptied. False if it is being written or not active.
+  bool FinishActive(ZoneId zone) EXCLUDES(mutex_);
+  // Bytes that copies of live data can have now.
+  std::uint64_t RoomForCopies() const EXCLUDES(mutex_);
+  std::uint64_t headroom() const { return setup_.headroom; }
+  // Data may soon have to wait for reclaim.
+  bool IsNearlyFull() const EXCLUDES(mutex_);
   bool stopped() const EXCLUDES(mutex_);
 
   // --- looking ---
@@ -202,9 +216,8 @@ class ZoneManager {
   // Tells who may wait for what has just changed.
   void Announce() REQUIRES(mutex_);
   std::unexpected<Error> NoSpace() const REQUIRES(mutex_);
-  // Waits for a change as `taken` asks; `pin_deadline` is set at the first wait for pins.
-  Status WaitFor(const ZonePool::Taken& taken, Deadline deadline, std::optional<Deadline>& pin_deadline)
-      REQUIRES(mutex_);
+  // Waits for a change as `taken` asks.
+  Status WaitFor(const ZonePool::Taken& taken, Deadline deadline) REQUIRES(mutex_);
   Result<ZoneWriter::Placed> Write(ZoneWriter& writer, std::span<const ByteView> pieces) EXCLUDES(mutex_);
   void EndWriter(ZoneId zone) EXCLUDES(mutex_);
   void AddPin(ZoneId zone) EXCLUDES(mutex_);

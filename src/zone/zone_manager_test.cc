@@ -103,7 +103,7 @@ TEST(ZoneManagerTest, PinnedDeadZoneThatIsLetGoSavesAWaitingWriter) {
   ASSERT_TRUE(extents);
   ZonePin pin = rig.zones->Pin(rig.ZoneOf(extents->front()));
   rig.zones->RemoveLive(std::span(*extents).first(1));
-  auto refused = rig.Write(cursor, Lifetime::kShort, 1);
+  auto refused = rig.Write(cursor, Lifetime::kShort, 1, Deadline::After(std::chrono::milliseconds(20)));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::kNoSpace);
   pin = ZonePin();

@@ -145,7 +145,7 @@ Code ZonePool::WriteFailed(ZoneId zone, Code code, const std::optional<ZoneInfo>
 // The zone takes no more writes. Unless the device is known to have let go of it, a finish makes it do so.
 void ZonePool::EndZone(ZoneId zone, ZonePhase phase, bool slot_free) {
   DropFromActive(zone);
-  ReclaimMayGain();
+  NoteChange();
   ++filled_;
   table_.Change(zone, [&](ZoneState& z) {
     z.phase = phase;
@@ -163,6 +163,7 @@ void ZonePool::EndWriter(ZoneId zone) {
     z.granted = 0;
   });
   --writers_;
+  NoteChange();
   Settle(zone);
 }
 
@@ -199,6 +200,13 @@ void ZonePool::QueueReset(ZoneId zone) {
   });
   jobs_.push_back({zone, from_log ? ZoneJob::Kind::kResetIfWritten : ZoneJob::Kind::kReset});
   ++pending_resets_;
+}
+
+bool ZonePool::FinishActive(ZoneId zone) {
+  const ZoneState& z = table_[zone];
+  if (z.phase != ZonePhase::kActive || z.writer || z.job) return false;
+  EndZone(zone, ZonePhase::kFull, false);
+  return true;
 }
 
 void ZonePool::QueueFinish(ZoneId zone) {
@@ -261,6 +269,7 @@ void ZonePool::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
       z.from_log = false;
     }
   });
+  NoteChange();
   if (reset) --pending_resets_;
   if (reset && outcome.ok) empty_.push_back(job.zone);
   Settle(job.zone);
@@ -269,6 +278,7 @@ void ZonePool::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
 void ZonePool::ReturnLogZone(ZoneId zone) {
   if (!table_.Has(zone) || table_[zone].phase != ZonePhase::kLog) return;
   --log_zones_;
+  NoteChange();
   table_.Change(zone, [&](ZoneState& z) {
     z.phase = ZonePhase::kFull;
     z.from_log = true;
@@ -292,12 +302,12 @@ void ZonePool::AddLive(std::span<const Extent> extents) {
       // An extent that is committed anew, longer, counts here in full: never more than what there is.
       z.uncommitted -= std::min(bytes, z.uncommitted);
     });
-    if (settles) ReclaimMayGain();
+    if (settles) NoteChange();
   }
 }
 
 void ZonePool::RemoveLive(std::span<const Extent> extents) {
-  if (!extents.empty()) ReclaimMayGain();
+  if (!extents.empty()) NoteChange();
   for (const Extent& extent : extents) {
     const ZoneId zone = setup_.geometry.ZoneOf(extent.place);
     if (!table_.Has(zone)) continue;
@@ -316,11 +326,15 @@ void ZonePool::Pin(ZoneId zone) {
 }
 
 void ZonePool::Unpin(ZoneId zone) {
-  table_.Change(zone, [](ZoneState& z) {
-    --z.pins;
-    if (z.pins == 0) z.uncommitted = 0;  // given up
+  const ZoneState& z = table_[zone];
+  // Whoever pins a zone with live data only to read it, reclaim itself for one, changes nothing.
+  const bool changes = z.pins == 1 && (z.live == 0 || z.uncommitted != 0);
+  table_.Change(zone, [](ZoneState& s) {
+    --s.pins;
+    if (s.pins == 0) s.uncommitted = 0;  // given up
   });
-  if (table_[zone].pins == 0) Settle(zone);
+  if (changes) NoteChange();
+  if (z.pins == 0) Settle(zone);
 }
 
 void ZonePool::DropFromActive(ZoneId zone) { std::erase(active_, zone); }

@@ -5,7 +5,8 @@
 //   a slot is held by an active zone, or by one whose reset or finish is queued or running; by nothing else
 //   a zone in phase kDead has a reset queued or running
 //   TakeForData costs O(active zones); everything else O(1) but Start and Zones
-//   data is never granted the last reclaim_room bytes, so the live data of any one zone can always be moved
+//   neither data nor the log is granted the last `headroom` bytes, so the live data of any one zone can always be moved
+//   a verdict of no space holds only for the version of the pool that it was made of, and with no job under way
 //
 // Threads: none of its own; ZoneManager calls it under its mutex.
 #pragma once
@@ -38,8 +39,9 @@ class ZonePool {
     SlotPlan plan;
     std::uint32_t reserved_for_log = 0;
     std::uint32_t log_in_use = 0;
-    std::uint64_t reclaim_room = 0;  // 0: nobody reclaims
+    std::uint64_t headroom = 0;  // bytes that only copies may take
     bool read_only = false;
+    bool reclaims = false;  // somebody answers NeedOfReclaim
   };
 
   ZonePool(const Setup& setup, std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones);
@@ -59,8 +61,8 @@ class ZonePool {
   enum class Outcome {
     kTaken,
     kWait,            // for a writer, a job, or retry_at
-    kWaitForReclaim,  // until live data has been moved together
-    kWaitForPins,     // only zones that somebody still reads could be freed
+    kWaitForReclaim,  // until live data has been moved together, or reclaim has found that nothing can be
+    kWaitForPins,     // nobody reclaims, and only zones that somebody still reads could be freed
     kNoSpace,
   };
   struct Taken {
@@ -81,7 +83,8 @@ class ZonePool {
   void EndWriter(ZoneId zone);
 
   // --- log ---
-  Taken TakeForLog();
+  // `borrow`: the headroom may be taken too.
+  Taken TakeForLog(bool borrow);
   void ReturnLogZone(ZoneId zone);
 
   // --- accounting ---
@@ -94,8 +97,22 @@ class ZonePool {
   // Somebody begins, or ends, to wait for reclaim.
   void WaitsForReclaim(bool begins) { waiting_for_reclaim_ += begins ? 1 : -1; }
   std::optional<ReclaimNeed> NeedOfReclaim() const;
-  // Moving anything would gain nothing until more data dies or another zone is filled.
-  void ReclaimFoundNothing(ReclaimUrgency urgency);
+  std::uint64_t RoomForCopies() const;
+  bool IsNearlyFull() const { return setup_.headroom != 0 && RoomForData() < setup_.headroom; }
+  // What a writer that finds no room does: waits for reclaim, or, if reclaim has found nothing, gives up.
+  Taken AfterReclaim(WritePurpose purpose) const;
+  void SetVerdict(const ReclaimVerdict& verdict) {
+    verdict_ = verdict;
+    tidy_asked_ = false;
+  }
+  // What was pending may be free now.
+  void ForgetPendingVerdict();
+  // Log zones have become worth cleaning although space is not short.
+  void AskToTidy() { tidy_asked_ = true; }
+  // Something outside the pool changed that may make a victim.
+  void NoteChange() { ++version_; }
+  // Finishes an active zone, so that it can be a victim. False if it is being written or not active.
+  bool FinishActive(ZoneId zone);
 
   // --- background work ---
   // None is queued any more, and those that wait are not wanted.
@@ -132,12 +149,15 @@ class ZonePool {
     std::optional<Candidate> claimed;  // by other files
   };
   Candidates FindActive(Lifetime lifetime) const;
-  bool MayOpenZone(SteadyTime now) const;
+  bool HasSlot(WritePurpose purpose) const;
+  bool MayOpenZone(WritePurpose purpose, SteadyTime now) const;
   ZoneId OpenEmpty(Lifetime lifetime);
   Taken Take(ZoneId zone, Claim& claim, Lifetime lifetime, WritePurpose purpose);
   Taken NothingUsable(WritePurpose purpose, SteadyTime now) const;
   Taken NoRoomForData();
-  Taken AfterReclaim(WritePurpose purpose) const;
+  std::optional<ReclaimUrgency> Urgency() const;
+  bool VerdictHolds(ReclaimUrgency urgency) const;
+  std::uint64_t MeanZone() const;
   std::uint64_t RoomBesideLog() const;
   std::uint64_t RoomForData() const;
   static Taken Untaken(Outcome why) { return {why, {}, 0, 0, SteadyTime::max()}; }
@@ -150,7 +170,6 @@ class ZonePool {
   void QueueFinish(ZoneId zone);
   void EndZone(ZoneId zone, ZonePhase phase, bool slot_free);
   void DropFromActive(ZoneId zone);
-  void ReclaimMayGain() { found_nothing_.reset(); }
   void HoldSlot(ZoneState& state);
   void FreeSlot(ZoneState& state);
   // Data may have one of so many empty zones.
@@ -175,7 +194,9 @@ class ZonePool {
   std::uint64_t granted_ = 0;  // to all writers of data
   std::uint64_t filled_ = 0;   // zones filled in this mount
   int waiting_for_reclaim_ = 0;
-  std::optional<ReclaimUrgency> found_nothing_;  // at this urgency, and what is less urgent
+  std::uint64_t version_ = 0;  // raised by each change of room, or of what is live
+  std::optional<ReclaimVerdict> verdict_;
+  bool tidy_asked_ = false;
   SteadyTime open_again_at_ = SteadyTime::min();
 };
 

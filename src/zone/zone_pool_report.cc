@@ -21,7 +21,7 @@ SpaceReport ZonePool::Space() const {
   const std::uint64_t kept_bytes = pool_zones == 0 ? 0 : sum.pool / pool_zones * kept;
   report.log = sum.log + kept_bytes;
   const std::uint64_t room = sum.room + (sum.pool - kept_bytes);
-  report.reclaim = std::min(room, setup_.reclaim_room);
+  report.reclaim = std::min(room, setup_.headroom);
   report.free = room - report.reclaim;
   report.total = report.metadata + report.log + report.reclaim + report.live + report.garbage + report.free +
                  report.lost;

@@ -11,9 +11,8 @@ constexpr std::uint64_t kBlocksAZone = 16;
 
 // A pool over empty zones, with what a device would say played by hand.
 struct Bench {
-  explicit Bench(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve = 0,
-                 std::uint64_t reclaim_room = 0)
-      : pool(Make(zones, plan, reserve, reclaim_room)) {
+  explicit Bench(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve = 0, std::uint64_t headroom = 0)
+      : pool(Make(zones, plan, reserve, headroom)) {
     pool.Start();
   }
   static Geometry GeometryOf(std::uint32_t zones) {
@@ -22,8 +21,7 @@ struct Bench {
     geometry.zone_count = zones;
     return geometry;
   }
-  static ZonePool Make(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve,
-                       std::uint64_t reclaim_room) {
+  static ZonePool Make(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve, std::uint64_t headroom) {
     const Geometry geometry = GeometryOf(zones);
     std::vector<ZoneInfo> report;
     for (std::uint32_t i = 0; i < zones; ++i) {
@@ -33,7 +31,12 @@ struct Bench {
       info.capacity = geometry.zone_size;
       report.push_back(info);
     }
-    return ZonePool({geometry, plan, reserve, 0, reclaim_room, false}, report, {});
+    return ZonePool({.geometry = geometry,
+                     .plan = plan,
+                     .reserved_for_log = reserve,
+                     .headroom = headroom,
+                     .reclaims = headroom != 0},
+                    report, {});
   }
 
   ZonePool::Taken Take(ZonePool::Claim& claim, Lifetime lifetime) {
@@ -148,9 +151,9 @@ TEST(ZonePoolTest, ReserveOfTheLogIsNotGivenToData) {
   bench.Write(a, Lifetime::kShort, kBlocksAZone);
   EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, ZonePool::Outcome::kNoSpace);
   EXPECT_EQ(bench.pool.Space().free, 0U);
-  EXPECT_EQ(bench.pool.TakeForLog().outcome, ZonePool::Outcome::kTaken);
-  EXPECT_EQ(bench.pool.TakeForLog().outcome, ZonePool::Outcome::kTaken);
-  EXPECT_EQ(bench.pool.TakeForLog().outcome, ZonePool::Outcome::kNoSpace);
+  EXPECT_EQ(bench.pool.TakeForLog(false).outcome, ZonePool::Outcome::kTaken);
+  EXPECT_EQ(bench.pool.TakeForLog(false).outcome, ZonePool::Outcome::kTaken);
+  EXPECT_EQ(bench.pool.TakeForLog(false).outcome, ZonePool::Outcome::kNoSpace);
 }
 
 // S1 of docs/failures.md.
@@ -209,7 +212,7 @@ TEST(ZonePoolTest, NoZoneIsHandedOutWithoutRoom) {
   bench.pool.Unclaim(b);
   bench.pool.RemoveLive({{dead}});
   const ZonePool::Taken taken = bench.Take(d, Lifetime::kExtreme);
-  EXPECT_EQ(taken.outcome, ZonePool::Outcome::kWait) << "room " << taken.room;
+  EXPECT_EQ(taken.outcome, ZonePool::Outcome::kWaitForReclaim) << "room " << taken.room;
   EXPECT_TRUE(bench.pool.HasJob());
   EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
 }
@@ -253,7 +256,7 @@ TEST(ZonePoolTest, FailedResetRetiresTheZoneAndFreesItsSlot) {
 
 TEST(ZonePoolTest, LogZoneReturnedWhileReadKeepsNoSlot) {
   Bench bench(4, {.data = 1, .open_data = 1});
-  const ZoneId zone = bench.pool.TakeForLog().zone;
+  const ZoneId zone = bench.pool.TakeForLog(false).zone;
   bench.pool.Pin(zone);
   bench.pool.ReturnLogZone(zone);
   bench.RunJobs();
@@ -280,6 +283,33 @@ std::uint64_t VisitsOfOneLife(std::uint32_t zones) {
 }
 
 // P2 of docs/failures.md.
+// Reclaim pins what it reads: if that voided its own verdict it would search again and again without a pause.
+TEST(ZonePoolTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
+  Bench bench(3, {.data = 4, .open_data = 4}, 0, kBlocksAZone * kBlock);
+  ZonePool::Claim a;
+  const Extent live = bench.Write(a, Lifetime::kShort, 16);
+  const Extent dies = bench.Write(a, Lifetime::kShort, 16);
+  bench.pool.WaitsForReclaim(true);
+  const auto need = bench.pool.NeedOfReclaim();
+  ASSERT_TRUE(need);
+  bench.pool.SetVerdict({.version = need->version, .urgency = need->urgency});
+  EXPECT_FALSE(bench.pool.NeedOfReclaim());
+  bench.pool.Pin(ZoneAt(live));
+  bench.pool.Unpin(ZoneAt(live));
+  EXPECT_FALSE(bench.pool.NeedOfReclaim());
+  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kNoSpace);
+  bench.pool.Pin(ZoneAt(dies));
+  bench.pool.RemoveLive({{dies}});
+  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kWaitForReclaim);
+  const auto again = bench.pool.NeedOfReclaim();
+  ASSERT_TRUE(again);
+  bench.pool.SetVerdict({.version = again->version, .urgency = again->urgency, .pending = true});
+  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kWaitForReclaim);
+  bench.pool.Unpin(ZoneAt(dies));
+  EXPECT_TRUE(bench.pool.NeedOfReclaim()) << "what was pinned is free";
+  bench.pool.WaitsForReclaim(false);
+}
+
 TEST(ZonePoolTest, CostOfCreatingAndDeletingIsIndependentOfTheNumberOfZones) {
   EXPECT_EQ(VisitsOfOneLife(64), VisitsOfOneLife(100'000));
 }
