@@ -37,6 +37,7 @@ set(ZENFS_TESTS_crash
 set(ZENFS_SIMULATOR_SOURCES
   simulation/crowd.cc
   simulation/database_work.cc
+  simulation/fill_work.cc
   simulation/excuses.cc
   simulation/main.cc
   simulation/memory_pictures.cc

@@ -66,6 +66,7 @@ class Client final : public CallHistory {
   void Remounted(std::shared_ptr<Volume> volume);  // what it shows is compared, and becomes certain
   void AdoptFound();                               // what the volume shows becomes certain, whatever it is
   void DropHandles();
+  SpaceReport Space() const { return volume_->Space(); }
   // Fails if the volume does not show what the model says.
   void Compare();
 

@@ -130,7 +130,8 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
 
   const auto mounted_only = image.Image(LossPolicy::LoseAll());
   const Status more = WriteSomeMore(*volume, *found);
-  if (!more && !(options.allow_no_space && more.error().code() == Code::kNoSpace))
+  const bool may_be_full = options.allow_no_space || options.allow_full;
+  if (!more && !(may_be_full && more.error().code() == Code::kNoSpace))
     return "write on: " + more.error().ToString() + DescribeActive(image) + DescribeSpace(*volume);
   const auto after = Find(*volume);
   if (!after) return "read after writing on: " + after.error().ToString();

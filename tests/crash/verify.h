@@ -27,6 +27,7 @@ struct VerifyOptions {
   MountOptions mount;           // of the first mount
   bool allow_notices = false;   // zones went bad, which a mount may tell of
   bool allow_no_space = false;  // zones went bad or were left early
+  bool allow_full = false;      // the clients kept the device full: the mount succeeds, a write may not
   bool allow_unsummed = false;  // reads failed, perhaps of what a truncation cut off
 };
 [[nodiscard]] std::string VerifyImage(CrashDevice& image, CrashKind kind,

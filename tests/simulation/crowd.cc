@@ -9,6 +9,7 @@
 #include "crash/random_work.h"
 #include "database_work.h"
 #include "excuses.h"
+#include "fill_work.h"
 
 namespace zenfs {
 namespace {
@@ -19,6 +20,17 @@ std::string Root(std::size_t client) { return fmt::format("t{}", client); }
 std::uint64_t StepSeed(const Plan& plan, const StepId& id) {
   Random mix(plan.seed ^ (std::uint64_t{id.round} << 48) ^ (std::uint64_t{id.client} << 32) ^ id.step);
   return mix.Next();
+}
+
+constexpr std::uint32_t kFillsAStep = 4;
+
+// Whether garbage is no excuse: data has zones of its own, and one is kept for copies.
+bool ReclaimsAll(const EmulatorGeometry& geometry) {
+  constexpr std::uint32_t kFewSlots = 3;
+  constexpr std::uint32_t kFewZones = 24;
+  const auto limit = [](std::uint32_t slots) { return slots == 0 ? UINT32_MAX : slots; };
+  return std::min(limit(geometry.max_active), limit(geometry.max_open)) > kFewSlots &&
+         geometry.zones - geometry.conventional >= kFewZones;
 }
 
 Status MakeLog(Volume& volume, const std::string& path) {
@@ -76,6 +88,7 @@ void Crowd::WorkOf(std::uint32_t number) {
   Client& client = *clients_[number];
   RandomWork random_work(client, Root(number));
   DatabaseWork database_work(client, Root(number));
+  FillWork fill_work(client, Root(number), plan_.geometry.capacity() / 1500);
   SharedWork* const shared = shared_.empty() ? nullptr : shared_[number].get();
   for (std::uint32_t step = 0; step < round().steps && !client.failed(); ++step) {
     const StepId id{round_number_, number, step};
@@ -92,6 +105,9 @@ void Crowd::WorkOf(std::uint32_t number) {
       if (shared->failed()) return;
     } else if (plan_.clients[number] == WorkKind::kDatabase) {
       database_work.Step();
+    } else if (plan_.clients[number] == WorkKind::kFill) {
+      for (std::uint32_t i = 0; i < kFillsAStep && !client.failed(); ++i) fill_work.Step();
+      is_full_ = !ReclaimsAll(plan_.geometry) || !fill_work.HadGarbage(plan_.geometry.capacity());
     } else {
       random_work.Step();
     }
@@ -112,7 +128,8 @@ std::string Crowd::WhyEnded(const CallHistory& one, bool crashed) {
   if (!code) return "wrong: " + one.error();
   if (crashed) return {};
   const auto may_fail = one.failed_to_read() ? MayReadFailWith : MayFailWith;
-  if (*code == Code::kNoSpace && plan_.HasFaults()) {  // which take zones away
+  const bool may_be_full = plan_.HasFaults() || (plan_.Fills() && is_full_);  // faults take zones away
+  if (*code == Code::kNoSpace && may_be_full) {
     ++outcome_.out_of_space;
   } else if (!may_fail(plan_.faults, *code)) {
     return fmt::format("a call fails, and nothing was wrong ({}): {}", CodeName(*code), one.error());

@@ -60,6 +60,8 @@ class Crowd {
   std::vector<std::unique_ptr<SharedWork>> shared_;  // none, or one for each client
   SharedLog::Time unmount_began_ = 0;
   Mutex steps_mutex_;  // leaf; of outcome_.steps, while the clients work
+  bool is_full_ =
+      false;  // the client that fills the device had no garbage to speak of when it found no space
 };
 
 }  // namespace zenfs

@@ -90,6 +90,7 @@ std::string Plan::Describe() const {
       "{} rounds",
       geometry.zones, geometry.zone_size / 1024, geometry.capacity() / 1024, geometry.block_size,
       geometry.max_open, geometry.max_active, geometry.conventional, clients.size(), rounds.size());
+  if (Fills()) text += "; kept nearly full";
   if (shared_names) text += "; shared names";
   if (shared_memory) text += "; shared memory";
   if (faults.latency_us_max != 0) text += fmt::format("; latency up to {} us", faults.latency_us_max);
@@ -114,6 +115,13 @@ Plan DrawPlan(std::uint64_t seed) {
   const std::uint64_t rounds = 1 + random.Below(4);
   for (std::uint64_t i = 0; i < rounds; ++i) plan.rounds.push_back(DrawRound(random));
   plan.shared_names = clients > 1 && random.OneIn(3);
+  if (random.OneIn(6)) {
+    plan.clients = {WorkKind::kFill};
+    plan.shared_names = false;
+    for (Round& round : plan.rounds) {
+      if (round.crash_after != UINT64_MAX) round.crash_after += round.steps;  // mostly not before it is full
+    }
+  }
   return plan;
 }
 

@@ -15,6 +15,7 @@ namespace zenfs {
 enum class WorkKind {
   kRandom,    // any call on a few names, in any order
   kDatabase,  // what RocksDB does
+  kFill,      // what keeps the device nearly full; alone
 };
 
 // From a mount to a crash, or to a clean unmount.
@@ -39,6 +40,7 @@ struct Plan {
   std::vector<Round> rounds;
 
   bool HasFaults() const;
+  bool Fills() const { return clients.front() == WorkKind::kFill; }
   std::string Describe() const;  // one line
 };
 

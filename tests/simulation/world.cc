@@ -56,6 +56,7 @@ class World {
     return {.mount = mount,
             .allow_notices = notices,
             .allow_no_space = plan_.HasFaults(),
+            .allow_full = plan_.Fills(),
             .allow_unsummed = MayReadFailWith(plan_.faults, Code::kIo)};
   }
   void Drop();
@@ -163,7 +164,7 @@ std::string World::End() {
     unmounted_ = unmounted.has_value();
     crowd_.Unmounted(unmounted);
     if (!unmounted && !device.stopped() &&
-        !(unmounted.error().code() == Code::kNoSpace && plan_.HasFaults()) &&
+        !(unmounted.error().code() == Code::kNoSpace && (plan_.HasFaults() || plan_.Fills())) &&
         !MayFailWith(plan_.faults, unmounted.error().code()))
       why = fmt::format("an unmount fails, and nothing was wrong ({}): {}",
                         CodeName(unmounted.error().code()), unmounted.error().ToString());
