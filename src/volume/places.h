@@ -18,7 +18,8 @@ namespace zenfs {
 
 // Whether `extent`, which no commit names yet, can be what its writer wrote: below the write pointer of its zone and, where a
 // volatile cache may have lost some of it, with the bytes that fit its checksum. `report`: of all zones.
-[[nodiscard]] bool StandsOnDevice(ZonedDevice& device, std::span<const ZoneInfo> report, const Extent& extent);
+[[nodiscard]] bool StandsOnDevice(ZonedDevice& device, std::span<const ZoneInfo> report,
+                                  const Extent& extent);
 
 // Whether the log may have been given the zone: one that exists, is written from its start, and is not the metadata log's.
 // `report`: of all zones.
