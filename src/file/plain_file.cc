@@ -105,6 +105,12 @@ void PlainFile::ForgetFlushedBytes() {
   flushed_.Clear();
 }
 
+Status PlainFile::WriteAll() {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(Healthy());
+  return Clean() ? Status() : WriteFront(tail_.size(), HeldBack(tail_.size()));
+}
+
 Result<PlainFile::Drained> PlainFile::Drain() {
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(Healthy());

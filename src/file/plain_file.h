@@ -104,6 +104,8 @@ class PlainFile {
   // The file has no name any more: its flushed bytes are nobody's.
   void ForgetFlushedBytes() EXCLUDES(mutex_);
 
+  // What Drain writes, without collecting it: a Drain that follows finds nothing to write, unless there was an append.
+  [[nodiscard]] Status WriteAll() EXCLUDES(mutex_);
   [[nodiscard]] Result<Drained> Drain() EXCLUDES(mutex_);
   void MarkCommitted(const Drained& drained) EXCLUDES(mutex_);
   // True if bytes of the file have gone to zones.

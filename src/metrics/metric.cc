@@ -11,7 +11,7 @@ constexpr OperationInfo kOperations[] = {
     {"non_wal_write", "Appends to plain files (SST, blob)", kBytes},
     {"wal_flush", "Flushes of framed files"},
     {"wal_sync", "Syncs of framed files"},
-    {"non_wal_sync", "Syncs of plain files"},
+    {"non_wal_sync", "Syncs of plain files, and flushes that had to be one"},
     {"read", "Reads of files", kBytes},
     {"open", "Files opened that were there"},
     {"create", "Files created"},

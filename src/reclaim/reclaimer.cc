@@ -93,7 +93,8 @@ std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed&
 }
 
 void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
-  const bool pending = !busy_.empty() || AnyGarbagePending(search.zones, search.log.zones, env_.block_size);
+  const bool any = !busy_.empty() || AnyGarbagePending(search.zones, search.log.zones, env_.block_size);
+  const bool pending = any && env_.can_commit();
   if (pending) come_back_ = need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater;
   env_.zones->SetVerdict({.version = need.version, .urgency = need.urgency, .pending = pending});
   busy_.clear();

@@ -39,6 +39,8 @@ class Reclaimer {
     std::function<bool(ZoneId)> is_held;
     // Takes an unused zone from the log for copies. False if it has none.
     std::function<bool()> borrow;
+    // False once nothing can be committed any more: then nothing that is pending comes into reach.
+    std::function<bool()> can_commit;
     // Called between zones; true if it wants to be called again soon.
     std::function<bool()> finish_up;
   };

@@ -23,6 +23,7 @@ struct RunningReclaimer {
              .empty = [empty = std::move(empty_zone)](const Victim& victim) { return empty(victim.zone); },
              .is_held = [this](ZoneId) { return held.load(); },
              .borrow = [] { return false; },
+             .can_commit = [this] { return can_commit.load(); },
              .finish_up = [] { return false; }}) {
     reclaimer_.Start();
   }
@@ -31,6 +32,7 @@ struct RunningReclaimer {
     reclaimer_.Join();
   }
   std::atomic<bool> held = false;  // all zones
+  std::atomic<bool> can_commit = true;
   ZoneManager& zones_;
   Reclaimer reclaimer_;
 };
@@ -192,6 +194,15 @@ TEST_F(ReclaimerTest, ZonesThatAreHeldAreWaitedForAndNotEmptied) {
   EXPECT_EQ(calls, 0U);
   running.held = false;
   EXPECT_TRUE(Acquire(Soon()));
+}
+
+TEST_F(ReclaimerTest, NobodyWaitsForWhatIsBusyOnceNothingCanBeCommitted) {
+  RunningReclaimer running(*zones_, [](ZoneId) -> Status { return Fail(Code::kBusy, "being written"); });
+  running.can_commit = false;
+  const SteadyTime begin = SteadyNow();
+  const auto refused = Acquire(Soon());
+  EXPECT_EQ(refused ? Code::kBusy : refused.error().code(), Code::kNoSpace);
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(30)) << "it waited for its deadline";
 }
 
 // A reader that goes on for long keeps a dead zone; it may end.

@@ -239,9 +239,8 @@ void VolumeCore::IsCommitted(OpenFile& file) {
 
 Status VolumeCore::SyncPlain(OpenFile& file) {
   if (file.unlinked || (file.committed && !file.plain->dirty())) return {};
-  // A write that waits for space with the file reserved keeps reclaim from what the file replaces. So it waits before that;
-  // what is left then is the last block.
-  if (zones_->IsNearlyFull()) ZENFS_RETURN_IF_ERROR(file.plain->WriteOut());
+  // Before the file is reserved: a write that waits for space with the reservation keeps reclaim from what the file replaces.
+  ZENFS_RETURN_IF_ERROR(file.plain->WriteAll());
   std::vector<Edit> edits;
   bool has_name = false;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,

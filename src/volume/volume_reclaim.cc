@@ -34,6 +34,7 @@ void VolumeCore::MakeReclaim(const SlotPlan& plan) {
                      .empty = [this](const Victim& victim) { return EmptyVictim(victim); },
                      .is_held = [this](ZoneId zone) { return IsHeld(zone); },
                      .borrow = [this] { return log_->GiveBackReady(); },
+                     .can_commit = [this] { return metalog_->health().has_value(); },
                      .finish_up = [this] { return RetryTelling(); }});
 }
 

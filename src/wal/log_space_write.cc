@@ -90,10 +90,10 @@ Status LogSpace::NextZone(bool for_copy) {
   const Deadline deadline = Deadline::After(for_copy ? kCopyWait : env_.space_wait);
   for (int refused = 0;;) {
     SyncPoint::Reach("LogSpace::NextZone");
+    ZENFS_RETURN_IF_ERROR(MayGoOn());
     const Deadline slice = Deadline::After(kReserveSlice);
     const Status reserved = ReserveOne(slice.when() < deadline.when() ? slice : deadline);
     if (TakeReady()) return {};
-    ZENFS_RETURN_IF_ERROR(MayGoOn());
     if (reserved) continue;  // given back as headroom
     const bool in_time = reserved.error().code() != Code::kTimedOut;
     if (!in_time && deadline.Passed()) {

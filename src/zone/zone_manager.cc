@@ -170,11 +170,6 @@ bool ZoneManager::FinishActive(ZoneId zone) {
   return finishes;
 }
 
-bool ZoneManager::IsNearlyFull() const {
-  MutexLock lock(mutex_);
-  return pool_.IsNearlyFull();
-}
-
 std::uint64_t ZoneManager::RoomForCopies() const {
   MutexLock lock(mutex_);
   return pool_.RoomForCopies();

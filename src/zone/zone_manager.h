@@ -186,8 +186,6 @@ class ZoneManager {
   // Bytes that copies of live data can have now.
   std::uint64_t RoomForCopies() const EXCLUDES(mutex_);
   std::uint64_t headroom() const { return setup_.headroom; }
-  // Data may soon have to wait for reclaim.
-  bool IsNearlyFull() const EXCLUDES(mutex_);
   bool stopped() const EXCLUDES(mutex_);
 
   // --- looking ---

@@ -98,7 +98,6 @@ class ZonePool {
   void WaitsForReclaim(bool begins) { waiting_for_reclaim_ += begins ? 1 : -1; }
   std::optional<ReclaimNeed> NeedOfReclaim() const;
   std::uint64_t RoomForCopies() const;
-  bool IsNearlyFull() const { return setup_.headroom != 0 && RoomForData() < setup_.headroom; }
   // What a writer that finds no room does: waits for reclaim, or, if reclaim has found nothing, gives up.
   Taken AfterReclaim(WritePurpose purpose) const;
   void SetVerdict(const ReclaimVerdict& verdict) {

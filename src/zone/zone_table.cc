@@ -22,7 +22,7 @@ void ZoneTable::Count(const ZoneState& state, int sign) {
     }
     case ZonePhase::kFull:
       add(totals_.garbage, capacity - live);
-      if (live == 0 && state.pins != 0) add(totals_.pinned_dead, 1);
+      if (live == 0 && state.pins != 0 && state.uncommitted < capacity) add(totals_.pinned_dead, 1);
       break;
     case ZonePhase::kConventional: return;
     case ZonePhase::kUnusable:

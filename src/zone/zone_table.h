@@ -50,7 +50,8 @@ class ZoneTable {
     std::uint64_t room = 0;  // in active zones
     std::uint64_t pool = 0;  // empty zones and those being reset
     std::uint64_t lost = 0;
-    std::uint64_t pinned_dead = 0;  // zones, full and without live data, that only a pin keeps from a reset
+    std::uint64_t pinned_dead =
+        0;  // full zones with nothing live, and not all of it uncommitted, that a pin keeps from a reset
   };
 
   explicit ZoneTable(std::size_t count) : zones_(count) {}
