@@ -50,7 +50,7 @@ Reclaimer::LogView VolumeCore::LookAtLog() {
     for (const auto& [zone, live] : frames) known[zone] += live.device_bytes;
     if (!frames.empty()) view.files.push_back(std::move(frames));
   }
-  for (LogZoneStatus& zone : view.zones) zone.held = zone.live.device_bytes > known[zone.zone];
+  for (LogZoneStatus& zone : view.zones) zone.held = zone.held || zone.live.device_bytes > known[zone.zone];
   return view;
 }
 

@@ -114,8 +114,9 @@ struct LogZoneStatus {
   std::uint64_t written = 0;
   LiveFrames live;
   bool closed = false;  // no frame goes here any more
-  bool held = false;    // by frames of deleted files that are still open; set by who knows the files
-  bool young = false;   // zones that died by themselves did so at a higher age than this one has
+  bool held =
+      false;  // it is being released; or frames of deleted files that are still open keep it, if who knows says so
+  bool young = false;  // zones that died by themselves did so at a higher age than this one has
 };
 
 class LogSpace {
@@ -232,6 +233,7 @@ class LogSpace {
   [[nodiscard]] Status NextZone(bool for_copy) EXCLUDES(mutex_);
   bool TakeReady() EXCLUDES(mutex_);
   [[nodiscard]] Status MayGoOn() EXCLUDES(mutex_);
+  bool AnyInTransit() const EXCLUDES(mutex_);
   Batch Collect(const std::deque<Waiting*>& jobs);
   void AddPart(Batch& batch, Waiting& waiting);
   void AddFiller(Batch& batch, std::uint64_t room);
@@ -249,6 +251,7 @@ class LogSpace {
   // The background thread's work, in log_space_worker.cc.
   void Work() EXCLUDES(mutex_);
   [[nodiscard]] Status ReserveOne(Deadline deadline) EXCLUDES(mutex_);
+  [[nodiscard]] Status LendAndReserve(Deadline deadline) EXCLUDES(mutex_);
   void NoteRefusal(const Error& error) EXCLUDES(mutex_);
   void TopUp() EXCLUDES(mutex_);
   bool IsWorthCleaning() const EXCLUDES(mutex_);
@@ -269,6 +272,7 @@ class LogSpace {
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool poked_ GUARDED_BY(mutex_) = false;
   bool short_of_space_ GUARDED_BY(mutex_) = false;  // the last try to reserve a zone found none
+  int in_transit_ GUARDED_BY(mutex_) = 0;           // tries to reserve or release a zone that are under way
   bool given_up_ GUARDED_BY(mutex_) = false;        // nothing can be committed any more
   Status given_up_why_ GUARDED_BY(mutex_);
   std::uint64_t admitted_ GUARDED_BY(mutex_) = 0;  // bytes of frames on their way, where the log carries data

@@ -53,6 +53,17 @@ bool LogSpace::IsWorthCleaning() const {
 }
 
 Status LogSpace::ReserveOne(Deadline deadline) {
+  {
+    MutexLock lock(mutex_);
+    ++in_transit_;
+  }
+  Status reserved = LendAndReserve(deadline);
+  MutexLock lock(mutex_);
+  --in_transit_;
+  return reserved;
+}
+
+Status LogSpace::LendAndReserve(Deadline deadline) {
   bool borrow = env_.carries_data;  // Admit leaves the headroom whole
   {
     MutexLock lock(mutex_);
@@ -113,6 +124,7 @@ bool LogSpace::ReleaseDead() {
       zone.releasing = true;
       dead.push_back(id);
     }
+    in_transit_ += static_cast<int>(dead.size());
   }
   bool any = false;
   for (const ZoneId id : dead) {
@@ -130,6 +142,8 @@ bool LogSpace::ReleaseDead() {
     }
     if (released) env_.zones->ReturnLogZone(id);
     any = any || released;
+    MutexLock lock(mutex_);
+    --in_transit_;
   }
   return any;
 }
@@ -144,13 +158,13 @@ std::vector<LogZoneStatus> LogSpace::Zones() const {
   MutexLock lock(mutex_);
   std::vector<LogZoneStatus> zones;
   for (const auto& [id, zone] : zones_) {
-    if (zone.releasing) continue;
     zones.push_back({.zone = id,
                      .generation = zone.reservation.generation,
                      .capacity = zone.capacity,
                      .written = zone.written,
                      .live = zone.live,
                      .closed = zone.closed,
+                     .held = zone.releasing,
                      .young = newest_generation_ - zone.reservation.generation < survival_});
   }
   return zones;

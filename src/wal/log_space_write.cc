@@ -101,9 +101,18 @@ Status LogSpace::NextZone(bool for_copy) {
                   fmt::format("{}: no zone for the log became free within {} s; delete files to make room",
                               env_.device->name(), env_.space_wait.count()));
     }
+    if (ReleaseDead()) continue;
+    if (in_time && AnyInTransit() && !deadline.Passed()) {  // by another thread
+      SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
+      continue;
+    }
     if (in_time && ++refused == 2) return reserved;
-    ReleaseDead();
   }
+}
+
+bool LogSpace::AnyInTransit() const {
+  MutexLock lock(mutex_);
+  return in_transit_ != 0;
 }
 
 Status LogSpace::MayGoOn() {

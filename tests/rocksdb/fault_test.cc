@@ -35,7 +35,6 @@ class FaultyDatabase : public ::testing::Test {
     device_ = device.get();
     MountOptions options;
     options.flush_directory = "none";
-    options.space_wait = std::chrono::seconds(1);  // a test that fills the device waits no longer
     auto mounted = Volume::Mount(std::move(device), options);
     ASSERT_TRUE(mounted) << mounted.error().ToString();
     mounted_ = *std::move(mounted);
