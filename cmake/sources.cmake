@@ -129,6 +129,7 @@ set(ZENFS_TESTS_zone
   zone/placement_test.cc
   zone/slot_plan_test.cc
   zone/zone_failure_test.cc
+  zone/zone_headroom_test.cc
   zone/zone_manager_test.cc
   zone/zone_pool_test.cc
   zone/zone_sharing_test.cc

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "zone/zone_pool.h"
 
@@ -149,6 +150,7 @@ ZonePool::Taken ZonePool::Take(ZoneId zone, Claim& claim, Lifetime lifetime, Wri
     if (!claim.held) ++z.claims;
   });
   ++writers_;
+  ZENFS_ASSERT(purpose == WritePurpose::kReclaim || setup_.headroom == 0 || HeadroomIsFree());
   const ZoneState& z = table_[zone];
   claim = {zone, z.life, true};
   return {Outcome::kTaken, zone, z.written, room, {}};
@@ -246,6 +248,7 @@ ZonePool::Taken ZonePool::TakeForLog(bool borrow) {
   empty_.pop_front();
   table_.Change(zone, [](ZoneState& z) { z.phase = ZonePhase::kLog; });
   ++log_zones_;
+  ZENFS_ASSERT(borrow || HeadroomIsFree());
   return {Outcome::kTaken, zone, 0, table_[zone].capacity, {}};
 }
 

@@ -157,6 +157,8 @@ class ZonePool {
   std::optional<ReclaimUrgency> Urgency() const;
   bool VerdictHolds(ReclaimUrgency urgency) const;
   std::uint64_t MeanZone() const;
+  // True if copies can still take the headroom. A block of tolerance: zones may differ in capacity, see MeanZone.
+  bool HeadroomIsFree() const { return RoomForCopies() + setup_.geometry.block_size >= setup_.headroom; }
   std::uint64_t RoomBesideLog() const;
   std::uint64_t RoomForData() const;
   static Taken Untaken(Outcome why) { return {why, {}, 0, 0, SteadyTime::max()}; }

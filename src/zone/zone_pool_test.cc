@@ -1,80 +1,18 @@
-#include "zone/zone_pool.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+
+#include "zone/zone_pool_bench.h"
 
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kBlock = 4096;
-constexpr std::uint64_t kBlocksAZone = 16;
+constexpr std::uint64_t kBlock = PoolBench::kBlock;
+constexpr std::uint64_t kBlocksAZone = PoolBench::kBlocksAZone;
 
-// A pool over empty zones, with what a device would say played by hand.
-struct Bench {
-  explicit Bench(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve = 0, std::uint64_t headroom = 0)
-      : pool(Make(zones, plan, reserve, headroom)) {
-    pool.Start();
-  }
-  static Geometry GeometryOf(std::uint32_t zones) {
-    Geometry geometry;
-    geometry.zone_size = kBlocksAZone * kBlock;
-    geometry.zone_count = zones;
-    return geometry;
-  }
-  static ZonePool Make(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve, std::uint64_t headroom) {
-    const Geometry geometry = GeometryOf(zones);
-    std::vector<ZoneInfo> report;
-    for (std::uint32_t i = 0; i < zones; ++i) {
-      ZoneInfo info;
-      info.id = ZoneId(i);
-      info.start = info.write_pointer = geometry.ZoneStart(ZoneId(i));
-      info.capacity = geometry.zone_size;
-      report.push_back(info);
-    }
-    return ZonePool({.geometry = geometry,
-                     .plan = plan,
-                     .reserved_for_log = reserve,
-                     .headroom = headroom,
-                     .reclaims = headroom != 0},
-                    report, {});
-  }
-
-  ZonePool::Taken Take(ZonePool::Claim& claim, Lifetime lifetime) {
-    return pool.TakeForData(claim, lifetime, WritePurpose::kData, SteadyTime{});
-  }
-  // Takes a zone, writes up to `blocks`, commits them, and returns the extent.
-  Extent Write(ZonePool::Claim& claim, Lifetime lifetime, std::uint64_t blocks) {
-    const ZonePool::Taken taken = Take(claim, lifetime);
-    EXPECT_EQ(taken.outcome, ZonePool::Outcome::kTaken);
-    const std::uint64_t bytes = std::min(taken.room, blocks * kBlock);
-    const Extent extent{0, DeviceOffset(taken.zone.value * kBlocksAZone * kBlock + taken.written), bytes};
-    pool.Wrote(taken.zone, bytes);
-    pool.EndWriter(taken.zone);
-    pool.AddLive({{extent}});
-    pool.Unpin(taken.zone);
-    return extent;
-  }
-  void RunJobs(bool ok = true) {
-    while (const auto job = pool.NextJob()) {
-      ZoneInfo info;
-      info.id = job->zone;
-      info.capacity = kBlocksAZone * kBlock;
-      info.condition = !ok                                   ? ZoneCondition::kReadOnly
-                       : job->kind == ZoneJob::Kind::kFinish ? ZoneCondition::kFull
-                                                             : ZoneCondition::kEmpty;
-      pool.JobDone(*job, {ok, info});
-    }
-  }
-
-  ZonePool pool;
-};
-
-ZoneId ZoneAt(const Extent& extent) {
-  return ZoneId(static_cast<std::uint32_t>(extent.place.value / (kBlocksAZone * kBlock)));
-}
+ZoneId ZoneAt(const Extent& extent) { return PoolBench::ZoneAt(extent); }
 
 TEST(ZonePoolTest, FilesOfOneLifetimeFillOneZoneAfterTheOther) {
-  Bench bench(8, {.data = 4, .open_data = 4});
+  PoolBench bench(8, {.data = 4, .open_data = 4});
   ZonePool::Claim a, b;
   const ZoneId first = ZoneAt(bench.Write(a, Lifetime::kMedium, 4));
   bench.pool.Unclaim(a);
@@ -82,7 +20,7 @@ TEST(ZonePoolTest, FilesOfOneLifetimeFillOneZoneAfterTheOther) {
 }
 
 TEST(ZonePoolTest, OtherLifetimesGetZonesOfTheirOwnWhileThereAreSlots) {
-  Bench bench(8, {.data = 3, .open_data = 3});
+  PoolBench bench(8, {.data = 3, .open_data = 3});
   ZonePool::Claim a, b, c;
   const ZoneId medium = ZoneAt(bench.Write(a, Lifetime::kMedium, 1));
   bench.pool.Unclaim(a);
@@ -95,7 +33,7 @@ TEST(ZonePoolTest, OtherLifetimesGetZonesOfTheirOwnWhileThereAreSlots) {
 }
 
 TEST(ZonePoolTest, ClaimedZoneIsLeftToItsFileWhileThereAreSlots) {
-  Bench bench(8, {.data = 2, .open_data = 2});
+  PoolBench bench(8, {.data = 2, .open_data = 2});
   ZonePool::Claim a, b, c;
   const ZoneId first = ZoneAt(bench.Write(a, Lifetime::kMedium, 1));
   const ZoneId second = ZoneAt(bench.Write(b, Lifetime::kMedium, 1));
@@ -108,7 +46,7 @@ TEST(ZonePoolTest, ClaimedZoneIsLeftToItsFileWhileThereAreSlots) {
 }
 
 TEST(ZonePoolTest, UnclaimedAcceptableZoneComesBeforeSharing) {
-  Bench bench(8, {.data = 2, .open_data = 2});
+  PoolBench bench(8, {.data = 2, .open_data = 2});
   ZonePool::Claim a, b, c;
   const ZoneId claimed = ZoneAt(bench.Write(a, Lifetime::kMedium, 1));
   const ZoneId shorter = ZoneAt(bench.Write(b, Lifetime::kShort, 1));
@@ -118,7 +56,7 @@ TEST(ZonePoolTest, UnclaimedAcceptableZoneComesBeforeSharing) {
 }
 
 TEST(ZonePoolTest, SharingComesBeforeAPoorMatch) {
-  Bench bench(8, {.data = 2, .open_data = 2});
+  PoolBench bench(8, {.data = 2, .open_data = 2});
   ZonePool::Claim a, b, c;
   const ZoneId shorter = ZoneAt(bench.Write(a, Lifetime::kShort, 1));
   ZoneAt(bench.Write(b, Lifetime::kExtreme, 1));
@@ -127,14 +65,14 @@ TEST(ZonePoolTest, SharingComesBeforeAPoorMatch) {
 }
 
 TEST(ZonePoolTest, ClaimOnAFullZoneIsDropped) {
-  Bench bench(8, {.data = 2, .open_data = 2});
+  PoolBench bench(8, {.data = 2, .open_data = 2});
   ZonePool::Claim a;
   const ZoneId first = ZoneAt(bench.Write(a, Lifetime::kShort, kBlocksAZone));
   EXPECT_NE(ZoneAt(bench.Write(a, Lifetime::kShort, 1)), first);
 }
 
 TEST(ZonePoolTest, BusyClaimedZoneIsWaitedFor) {
-  Bench bench(8, {.data = 3, .open_data = 3});
+  PoolBench bench(8, {.data = 3, .open_data = 3});
   ZonePool::Claim a;
   bench.Write(a, Lifetime::kShort, 1);
   const ZonePool::Taken mine = bench.Take(a, Lifetime::kShort);
@@ -145,7 +83,7 @@ TEST(ZonePoolTest, BusyClaimedZoneIsWaitedFor) {
 }
 
 TEST(ZonePoolTest, ReserveOfTheLogIsNotGivenToData) {
-  Bench bench(4, {.data = 4, .open_data = 4}, 2);
+  PoolBench bench(4, {.data = 4, .open_data = 4}, 2);
   ZonePool::Claim a;
   bench.Write(a, Lifetime::kShort, kBlocksAZone);
   bench.Write(a, Lifetime::kShort, kBlocksAZone);
@@ -158,7 +96,7 @@ TEST(ZonePoolTest, ReserveOfTheLogIsNotGivenToData) {
 
 // S1 of docs/failures.md.
 TEST(ZonePoolTest, HalfEmptyZoneOfAnotherLifetimeIsUsedBeforeNoSpace) {
-  Bench bench(2, {.data = 4, .open_data = 4});
+  PoolBench bench(2, {.data = 4, .open_data = 4});
   ZonePool::Claim a, b, c;
   bench.Write(a, Lifetime::kExtreme, kBlocksAZone / 2);
   bench.Write(b, Lifetime::kShort, kBlocksAZone);
@@ -167,7 +105,7 @@ TEST(ZonePoolTest, HalfEmptyZoneOfAnotherLifetimeIsUsedBeforeNoSpace) {
 }
 
 TEST(ZonePoolTest, DeadZoneMoreThanHalfWrittenIsResetAtOnce) {
-  Bench bench(4, {.data = 1, .open_data = 1});
+  PoolBench bench(4, {.data = 1, .open_data = 1});
   ZonePool::Claim a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone / 2 + 1);
   bench.pool.RemoveLive({{extent}});
@@ -179,7 +117,7 @@ TEST(ZonePoolTest, DeadZoneMoreThanHalfWrittenIsResetAtOnce) {
 }
 
 TEST(ZonePoolTest, DeadZoneHardlyWrittenIsUsedByAnyLifetime) {
-  Bench bench(4, {.data = 4, .open_data = 4});
+  PoolBench bench(4, {.data = 4, .open_data = 4});
   ZonePool::Claim a, b;
   const Extent extent = bench.Write(a, Lifetime::kShort, 2);
   bench.pool.RemoveLive({{extent}});
@@ -190,7 +128,7 @@ TEST(ZonePoolTest, DeadZoneHardlyWrittenIsUsedByAnyLifetime) {
 }
 
 TEST(ZonePoolTest, PinnedDeadZoneIsNotResetUntilTheLastPinGoes) {
-  Bench bench(4, {.data = 1, .open_data = 1});
+  PoolBench bench(4, {.data = 1, .open_data = 1});
   ZonePool::Claim a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone);
   bench.pool.Pin(ZoneAt(extent));
@@ -204,7 +142,7 @@ TEST(ZonePoolTest, PinnedDeadZoneIsNotResetUntilTheLastPinGoes) {
 
 // The reset of a dead active zone takes its room away: what is left may be no more than reclaim needs.
 TEST(ZonePoolTest, NoZoneIsHandedOutWithoutRoom) {
-  Bench bench(3, {.data = 4, .open_data = 4}, 0, kBlocksAZone * kBlock);
+  PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kBlocksAZone * kBlock);
   ZonePool::Claim a, b, c, d;
   bench.Write(a, Lifetime::kShort, 12);
   const Extent dead = bench.Write(b, Lifetime::kMedium, 4);
@@ -218,7 +156,7 @@ TEST(ZonePoolTest, NoZoneIsHandedOutWithoutRoom) {
 }
 
 TEST(ZonePoolTest, ZonePinnedWhileItsResetIsQueuedIsKept) {
-  Bench bench(4, {.data = 2, .open_data = 2});
+  PoolBench bench(4, {.data = 2, .open_data = 2});
   ZonePool::Claim a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone - 1);
   bench.pool.RemoveLive({{extent}});
@@ -231,7 +169,7 @@ TEST(ZonePoolTest, ZonePinnedWhileItsResetIsQueuedIsKept) {
 }
 
 TEST(ZonePoolTest, MoreDyingThanLivedKeepsTheZoneForGood) {
-  Bench bench(4, {.data = 2, .open_data = 2});
+  PoolBench bench(4, {.data = 2, .open_data = 2});
   ZonePool::Claim a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone);
   bench.pool.RemoveLive({{extent, extent}});
@@ -243,7 +181,7 @@ TEST(ZonePoolTest, MoreDyingThanLivedKeepsTheZoneForGood) {
 }
 
 TEST(ZonePoolTest, FailedResetRetiresTheZoneAndFreesItsSlot) {
-  Bench bench(4, {.data = 1, .open_data = 1});
+  PoolBench bench(4, {.data = 1, .open_data = 1});
   ZonePool::Claim a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone - 1);
   bench.pool.RemoveLive({{extent}});
@@ -255,7 +193,7 @@ TEST(ZonePoolTest, FailedResetRetiresTheZoneAndFreesItsSlot) {
 }
 
 TEST(ZonePoolTest, LogZoneReturnedWhileReadKeepsNoSlot) {
-  Bench bench(4, {.data = 1, .open_data = 1});
+  PoolBench bench(4, {.data = 1, .open_data = 1});
   const ZoneId zone = bench.pool.TakeForLog(false).zone;
   bench.pool.Pin(zone);
   bench.pool.ReturnLogZone(zone);
@@ -269,7 +207,7 @@ TEST(ZonePoolTest, LogZoneReturnedWhileReadKeepsNoSlot) {
 
 // What one operation looks at must not grow with the number of zones.
 std::uint64_t VisitsOfOneLife(std::uint32_t zones) {
-  Bench bench(zones, {.data = 4, .open_data = 4}, 2);
+  PoolBench bench(zones, {.data = 4, .open_data = 4}, 2);
   const std::uint64_t before = bench.pool.table().visits();
   for (int i = 0; i < 100; ++i) {
     ZonePool::Claim claim;
@@ -283,33 +221,6 @@ std::uint64_t VisitsOfOneLife(std::uint32_t zones) {
 }
 
 // P2 of docs/failures.md.
-// Reclaim pins what it reads: if that voided its own verdict it would search again and again without a pause.
-TEST(ZonePoolTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
-  Bench bench(3, {.data = 4, .open_data = 4}, 0, kBlocksAZone * kBlock);
-  ZonePool::Claim a;
-  const Extent live = bench.Write(a, Lifetime::kShort, 16);
-  const Extent dies = bench.Write(a, Lifetime::kShort, 16);
-  bench.pool.WaitsForReclaim(true);
-  const auto need = bench.pool.NeedOfReclaim();
-  ASSERT_TRUE(need);
-  bench.pool.SetVerdict({.version = need->version, .urgency = need->urgency});
-  EXPECT_FALSE(bench.pool.NeedOfReclaim());
-  bench.pool.Pin(ZoneAt(live));
-  bench.pool.Unpin(ZoneAt(live));
-  EXPECT_FALSE(bench.pool.NeedOfReclaim());
-  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kNoSpace);
-  bench.pool.Pin(ZoneAt(dies));
-  bench.pool.RemoveLive({{dies}});
-  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kWaitForReclaim);
-  const auto again = bench.pool.NeedOfReclaim();
-  ASSERT_TRUE(again);
-  bench.pool.SetVerdict({.version = again->version, .urgency = again->urgency, .pending = true});
-  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kWaitForReclaim);
-  bench.pool.Unpin(ZoneAt(dies));
-  EXPECT_TRUE(bench.pool.NeedOfReclaim()) << "what was pinned is free";
-  bench.pool.WaitsForReclaim(false);
-}
-
 TEST(ZonePoolTest, CostOfCreatingAndDeletingIsIndependentOfTheNumberOfZones) {
   EXPECT_EQ(VisitsOfOneLife(64), VisitsOfOneLife(100'000));
 }
@@ -320,7 +231,7 @@ TEST(ZonePoolTest, InvariantsHoldUnderRandomUse) {
   EXPECT_TRUE(rc::check([] {
     const auto slots = *rc::gen::inRange<std::uint32_t>(1, 5);
     const auto reserve = *rc::gen::inRange<std::uint32_t>(0, 3);
-    Bench bench(*rc::gen::inRange<std::uint32_t>(4, 12), {.data = slots, .open_data = slots}, reserve);
+    PoolBench bench(*rc::gen::inRange<std::uint32_t>(4, 12), {.data = slots, .open_data = slots}, reserve);
     struct File {
       ZonePool::Claim claim;
       Lifetime lifetime;

@@ -1,0 +1,106 @@
+// Room that only copies may take, and when a writer is told that there is no space.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <deque>
+
+#include "zone/zone_pool_bench.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kHeadroom = PoolBench::kBlocksAZone * PoolBench::kBlock;
+
+// Reclaim pins what it reads: if that voided its own verdict it would search again and again without a pause.
+TEST(ZoneHeadroomTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
+  PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kHeadroom);
+  ZonePool::Claim a;
+  const Extent live = bench.Write(a, Lifetime::kShort, 16);
+  const Extent dies = bench.Write(a, Lifetime::kShort, 16);
+  bench.pool.WaitsForReclaim(true);
+  const auto need = bench.pool.NeedOfReclaim();
+  ASSERT_TRUE(need);
+  bench.pool.SetVerdict({.version = need->version, .urgency = need->urgency});
+  EXPECT_FALSE(bench.pool.NeedOfReclaim());
+  bench.pool.Pin(PoolBench::ZoneAt(live));
+  bench.pool.Unpin(PoolBench::ZoneAt(live));
+  EXPECT_FALSE(bench.pool.NeedOfReclaim());
+  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kNoSpace);
+  bench.pool.Pin(PoolBench::ZoneAt(dies));
+  bench.pool.RemoveLive({{dies}});
+  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kWaitForReclaim);
+  const auto again = bench.pool.NeedOfReclaim();
+  ASSERT_TRUE(again);
+  bench.pool.SetVerdict({.version = again->version, .urgency = again->urgency, .pending = true});
+  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kWaitForReclaim);
+  bench.pool.Unpin(PoolBench::ZoneAt(dies));
+  EXPECT_TRUE(bench.pool.NeedOfReclaim()) << "what was pinned is free";
+  bench.pool.WaitsForReclaim(false);
+}
+
+// One file of data, one log and the collector take zones and give them back in any order.
+class RandomTakers {
+ public:
+  RandomTakers(std::uint32_t zones, std::uint32_t slots, std::uint32_t reserve)
+      : bench_(zones, {.data = slots, .open_data = slots}, reserve, kHeadroom) {}
+
+  void Step() {
+    switch (*rc::gen::inRange(0, 7)) {
+      case 0: Kill(); break;
+      case 1: bench_.RunJobs(); break;
+      case 2: ReturnLogZone(); break;
+      case 3: TakeForLog(); break;
+      case 4: Write(WritePurpose::kReclaim); break;
+      default: Write(WritePurpose::kData);
+    }
+    RC_ASSERT(bench_.pool.Check() == std::vector<std::string>{});
+  }
+
+ private:
+  void Kill() {
+    if (live_.empty()) return;
+    bench_.pool.RemoveLive({{live_.front()}});
+    live_.pop_front();
+  }
+  void ReturnLogZone() {
+    if (log_.empty()) return;
+    bench_.pool.ReturnLogZone(log_.front());
+    log_.pop_front();
+  }
+  void TakeForLog() {
+    const ZonePool::Taken taken = bench_.pool.TakeForLog(false);
+    if (taken.outcome != ZonePool::Outcome::kTaken) return;
+    log_.push_back(taken.zone);
+    RC_ASSERT(bench_.pool.RoomForCopies() >= kHeadroom);
+  }
+  void Write(WritePurpose purpose) {
+    ZonePool::Claim& claim = purpose == WritePurpose::kData ? data_ : copies_;
+    const ZonePool::Taken taken =
+        bench_.pool.TakeForData(claim, Lifetime(*rc::gen::inRange(0, kLifetimeCount)), purpose, SteadyTime{});
+    if (taken.outcome != ZonePool::Outcome::kTaken) return;
+    if (purpose == WritePurpose::kData) RC_ASSERT(bench_.pool.RoomForCopies() >= kHeadroom);
+    const std::uint64_t blocks = *rc::gen::inRange<std::uint64_t>(1, PoolBench::kBlocksAZone + 1);
+    const std::uint64_t bytes = std::min(taken.room, blocks * PoolBench::kBlock);
+    live_.push_back({0, DeviceOffset(taken.zone.value * kHeadroom + taken.written), bytes});
+    bench_.pool.Wrote(taken.zone, bytes);
+    bench_.pool.EndWriter(taken.zone);
+    bench_.pool.AddLive({{live_.back()}});
+    bench_.pool.Unpin(taken.zone);
+  }
+
+  PoolBench bench_;
+  ZonePool::Claim data_, copies_;
+  std::deque<Extent> live_;
+  std::deque<ZoneId> log_;
+};
+
+TEST(ZoneHeadroomTest, NeitherDataNorTheLogIsGrantedTheHeadroom) {
+  EXPECT_TRUE(rc::check([] {
+    RandomTakers takers(*rc::gen::inRange<std::uint32_t>(4, 12), *rc::gen::inRange<std::uint32_t>(1, 5),
+                        *rc::gen::inRange<std::uint32_t>(0, 3));
+    for (int step = *rc::gen::inRange(10, 150); step > 0; --step) takers.Step();
+  }));
+}
+
+}  // namespace
+}  // namespace zenfs
