@@ -36,13 +36,14 @@ int ShiftOf(char suffix) {
 }  // namespace
 
 Result<std::uint64_t> ParseSize(std::string_view text) {
-  const int shift = text.empty() ? 0 : ShiftOf(text.back());
-  const auto digits = Digits(shift == 0 ? text : text.substr(0, text.size() - 1));
+  const std::string_view number = text.ends_with("iB") ? text.substr(0, text.size() - 2) : text;
+  const int shift = number.empty() ? 0 : ShiftOf(number.back());
+  const bool unit_missing = shift == 0 && number.size() != text.size();
+  const auto digits = unit_missing ? std::nullopt : Digits(number.substr(0, number.size() - (shift != 0)));
   if (!digits) {
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format("'{}' is not a size: give bytes, or a number with K, M, G or T for powers of 1024",
-                    Printable(text)));
+    return Fail(Code::kInvalidArgument, fmt::format("'{}' is not a size: give bytes, or a number with K, M, "
+                                                    "G or T (or KiB, MiB, GiB, TiB) for powers of 1024",
+                                                    Printable(text)));
   }
   if (*digits > (kMaxSize >> shift)) {
     return Fail(Code::kInvalidArgument, fmt::format("'{}' is too large: at most 65536T", Printable(text)));

@@ -11,7 +11,8 @@ namespace zenfs {
 
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 56;  // bytes; keeps every sum within 63 bits
 
-// "4096", "16M", "1g": digits, then at most one of K, M, G, T in either case for powers of 1024.
+// "4096", "16M", "1g", "32MiB": digits, then at most one of K, M, G, T in either case for powers of 1024, then perhaps
+// "iB", so that what FormatSize prints can be typed without its space.
 // Errors: kInvalidArgument; the text quotes the input and says what is accepted.
 [[nodiscard]] Result<std::uint64_t> ParseSize(std::string_view text);
 

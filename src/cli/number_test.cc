@@ -12,11 +12,13 @@ TEST(ParseSize, TakesBytesAndBinarySuffixes) {
   EXPECT_EQ(ParseSize("16m").value(), 16u << 20);
   EXPECT_EQ(ParseSize("3G").value(), std::uint64_t{3} << 30);
   EXPECT_EQ(ParseSize("65536T").value(), kMaxSize);
+  EXPECT_EQ(ParseSize("32MiB").value(), 32u << 20);
+  EXPECT_EQ(ParseSize("4KiB").value(), 4096u);
 }
 
 TEST(ParseSize, RefusesEverythingElse) {
-  for (const char* text :
-       {"", "K", "-1", "+1", " 1", "1 ", "1.5G", "0x10", "16MB", "16MiB", "16KK", "1e3", "16Q"}) {
+  for (const char* text : {"", "K", "-1", "+1", " 1", "1 ", "1.5G", "0x10", "16MB", "16iB", "16KKiB", "iB",
+                           "16KK", "1e3", "16Q"}) {
     const auto size = ParseSize(text);
     ASSERT_FALSE(size.has_value()) << text;
     EXPECT_EQ(size.error().code(), Code::kInvalidArgument);
