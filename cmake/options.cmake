@@ -9,6 +9,7 @@ option(ZENFS_TESTS "Build the tests" ${zenfs_everything})
 option(ZENFS_BENCH "Build the benchmarks" OFF)
 option(ZENFS_FUZZ "Also build the fuzz targets (Clang with -fsanitize=fuzzer-no-link; preset asan)" OFF)
 option(ZENFS_LIBZBD "Manage the zones of block devices by libzbd; OFF: by the kernel's ioctls alone" ON)
+option(ZENFS_ASSERTIONS "Check invariants (base/assert.h) also in builds with NDEBUG" OFF)
 option(ZENFS_WERROR "Treat warnings as errors" ON)
 # Templates of libraries are most of what the command and the tests give the compiler to do, and little of it is ever run.
 set(ZENFS_CLI_FLAGS "" CACHE STRING "Compiler options of the command alone, e.g. -O1; what it calls is in the layers")
@@ -31,6 +32,9 @@ target_compile_options(zenfs_flags INTERFACE -Wall -Wextra -Wnon-virtual-dtor
   -Wno-missing-field-initializers)  # designated initialisers name what matters
 if(ZENFS_WERROR)
   target_compile_options(zenfs_flags INTERFACE -Werror)
+endif()
+if(ZENFS_ASSERTIONS)
+  target_compile_definitions(zenfs_flags INTERFACE ZENFS_ASSERTIONS)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(zenfs_flags INTERFACE -Wshadow=local)

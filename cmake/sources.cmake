@@ -20,6 +20,7 @@ set(ZENFS_SOURCES_base
 )
 set(ZENFS_TESTS_base
   base/aligned_buffer_test.cc
+  base/assert_test.cc
   base/coding_test.cc
   base/counted_test.cc
   base/crc32c_test.cc

@@ -39,7 +39,8 @@ class Mutants:
         bring_up_to_date(ROOT, self.tree)
         if not (self.build / "build.ninja").exists():
             launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-            self.must(["cmake", "-S", self.tree, "-B", self.build, "--preset", "release", "-DZENFS_WERROR=OFF", *launcher])
+            self.must(["cmake", "-S", self.tree, "-B", self.build, "--preset", "release", "-DZENFS_WERROR=OFF",
+                       "-DZENFS_ASSERTIONS=ON", *launcher])
         self.must(self.ninja())
 
     def ninja(self):
