@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -58,12 +59,16 @@ Status CheckPrivate(const struct stat& status, const std::string& path) {
   return {};
 }
 
+Error InUse(const std::string& path) {
+  return Error(Code::kBusy, fmt::format("{}: the process that made it is still running", path));
+}
+
 // Others who only look (MakerLives) have the lock for a moment; its maker has it for good.
 Status LockWhole(const UniqueFd& fd, const std::string& path) {
   const int error = LockFile(fd.get());
   if (error == 0) return {};
   if (error != EWOULDBLOCK) return FailErrno(error, fmt::format("{}: can't be locked", path));
-  return Fail(Code::kBusy, fmt::format("{}: the process that made it is still running", path));
+  return Fail(InUse(path));
 }
 
 }  // namespace
@@ -81,7 +86,7 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
     if (fallocate(made.fd_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
       return FailErrno(errno, fmt::format("{}: {} bytes of shared memory can't be had", path, bytes));
     }
-    return made.Map(bytes, true);
+    return made.Map(bytes, MAP_SHARED);
   }();
   if (!ready) {
     IgnoreError(made.Unlink());  // nobody has seen it
@@ -90,7 +95,7 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
   return made;
 }
 
-Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access) {
+Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access, std::uint64_t bytes_max) {
   const bool take_over = access == Access::kTakeOver;
   const int flags = (take_over ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   UniqueFd fd = UniqueFd::Opened([&] { return open(path.c_str(), flags); });
@@ -100,10 +105,26 @@ Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access) 
   ZENFS_RETURN_IF_ERROR(CheckPrivate(status, path));
   SharedMemory opened(std::move(fd), path);
   if (take_over) ZENFS_RETURN_IF_ERROR(LockWhole(opened.fd_, path));
-  if (status.st_size != 0) {
-    ZENFS_RETURN_IF_ERROR(opened.Map(static_cast<std::uint64_t>(status.st_size), take_over));
-  }
+  if (access == Access::kReadDead && opened.MakerLives()) return Fail(InUse(path));
+  if (status.st_size != 0) ZENFS_RETURN_IF_ERROR(opened.Load(status, bytes_max));
   return opened;
+}
+
+Status SharedMemory::Load(const struct stat& status, std::uint64_t bytes_max) {
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size <= bytes_max && static_cast<std::uint64_t>(status.st_blocks) * 512 < size) {
+    return Fail(Code::kCorruption, fmt::format("{}: has holes where bytes were", path_));
+  }
+  ZENFS_RETURN_IF_ERROR(Map(std::min(size, bytes_max), MAP_PRIVATE | MAP_ANONYMOUS));
+  for (ByteSpan rest = memory_; !rest.empty();) {
+    const ssize_t n =
+        pread(fd_.get(), rest.data(), rest.size(), static_cast<off_t>(rest.data() - memory_.data()));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FailErrno(errno, fmt::format("{}: can't be read", path_));
+    if (n == 0) return Fail(Code::kCorruption, fmt::format("{}: was shortened while it was read", path_));
+    rest = rest.subspan(static_cast<std::size_t>(n));
+  }
+  return {};
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
@@ -123,9 +144,9 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 
 SharedMemory::~SharedMemory() { Unmap(); }
 
-Status SharedMemory::Map(std::uint64_t bytes, bool writable) {
-  void* const at =
-      mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd_.get(), 0);
+Status SharedMemory::Map(std::uint64_t bytes, int flags) {
+  const int fd = (flags & MAP_ANONYMOUS) != 0 ? -1 : fd_.get();
+  void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (at == MAP_FAILED) return FailErrno(errno, fmt::format("{}: can't be mapped into memory", path_));
   memory_ = ByteSpan(static_cast<std::byte*>(at), bytes);
   if (madvise(at, bytes, MADV_DONTFORK) != 0) {

@@ -1,14 +1,20 @@
-// Memory that outlives the process: a private file on tmpfs, mapped. The kernel keeps what was stored in it when a
-// process is killed at any instruction; it is lost with the host's power, or when the tmpfs is unmounted.
+// Memory that outlives the process: a private file on tmpfs, mapped by its maker. The kernel keeps what was stored in it
+// when a process is killed at any instruction; it is lost with the host's power, or when the tmpfs is unmounted.
 //
 // Such a file lies in a directory that everybody may write to, so nothing about it is taken on trust: it is created
 // with O_EXCL and O_NOFOLLOW, mode 0600; opening checks type, owner, mode and link count. All of its pages are
 // allocated before it is mapped: a full tmpfs is an error of Create, never a SIGBUS later. The maker holds a lock on
 // it (flock) until it dies, so that nobody takes over what is still being used. Children of fork() do not get the
-// mapping (MADV_DONTFORK): a child must not touch it.
+// memory (MADV_DONTFORK): a child must not touch it.
+//
+// Only the maker maps the file. A mapping of a file dies by SIGBUS once somebody shortens the file, and only the file's
+// user and root can shorten it: the maker trusts both, but root must not die by the files of others. So those who open
+// a file get a copy of its bytes, read with pread into memory of their own.
 //
 // Threads: any after construction; what is stored in it is the user's business.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <string>
@@ -25,23 +31,28 @@ namespace zenfs {
 class SharedMemory {
  public:
   enum class Access {
-    kRead,      // beside its maker if need be
-    kTakeOver,  // for reading and writing once its maker is dead
+    kRead,      // beside its maker if need be: bytes that it changes meanwhile are old or new
+    kReadDead,  // once its maker is dead
+    kTakeOver,  // as the one holder, once its maker is dead
   };
 
   // A new file `directory`/`name`, `bytes` long (a multiple of 4096), all zeros. Errors: kExists, kNoSpace when the
   // tmpfs is too full, kPermission, kNotFound (directory), kInvalidArgument when the directory is not on a tmpfs.
   [[nodiscard]] static Result<SharedMemory> Create(const std::string& directory, const std::string& name,
                                                    std::uint64_t bytes);
+  // A copy of the first `bytes_max` bytes of the file as it is now, or of all. The copy takes no more memory than
+  // the file does: a whole file that has holes is refused.
   // Errors: kNotFound, kPermission (also when it belongs to somebody else or others may write to it), kBusy when
-  // its maker lives (kTakeOver; asked again for 200 ms), kCorruption when it is no plain file with one name or its size
-  // is odd. The memory is empty (not valid) if its maker died before it had any.
-  [[nodiscard]] static Result<SharedMemory> Open(const std::string& path, Access access);
+  // its maker lives (kReadDead; kTakeOver, which asks again for 200 ms), kCorruption when it is no plain file with one
+  // name, its size is odd, or it has holes or is shortened meanwhile. The memory is empty (not valid) if its maker died
+  // before it had any.
+  [[nodiscard]] static Result<SharedMemory> Open(const std::string& path, Access access,
+                                                 std::uint64_t bytes_max = UINT64_MAX);
 
   SharedMemory() = default;
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
-  // Unmaps; the file stays. In a child of fork() nothing happens.
+  // Gives the memory back; the file stays. In a child of fork() nothing happens.
   ~SharedMemory();
 
   bool valid() const { return !memory_.empty(); }
@@ -53,12 +64,14 @@ class SharedMemory {
   // lock, for which Open(kTakeOver) waits.
   bool MakerLives() const;
 
-  // Takes the file's name away, unless another file has that name by now. The memory stays mapped.
+  // Takes the file's name away, unless another file has that name by now. The memory stays.
   [[nodiscard]] Status Unlink();
 
  private:
   SharedMemory(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  [[nodiscard]] Status Map(std::uint64_t bytes, bool writable);
+  // Of the file, or of its own (`flags` of mmap).
+  [[nodiscard]] Status Map(std::uint64_t bytes, int flags);
+  [[nodiscard]] Status Load(const struct stat& status, std::uint64_t bytes_max);
   void Unmap();
 
   UniqueFd fd_;

@@ -57,9 +57,10 @@ TEST_F(SharedMemoryTest, NobodyTakesOverWhatIsInUse) {
   auto made = SharedMemory::Create(own_, "a", kBytes);
   ASSERT_TRUE(made);
   EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver)), Code::kBusy);
+  EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kReadDead)), Code::kBusy);
+  made->memory()[17] = std::byte{42};
   auto reader = SharedMemory::Open(Path("a"), SharedMemory::Access::kRead);
   ASSERT_TRUE(reader);
-  made->memory()[17] = std::byte{42};
   EXPECT_EQ(reader->view()[17], std::byte{42});
 }
 
@@ -92,6 +93,31 @@ TEST_F(SharedMemoryTest, AFullTmpfsIsAnErrorAndLeavesNothing) {
   const auto made = SharedMemory::Create(own_, "a", std::uint64_t{1} << 50);
   EXPECT_EQ(CodeOf(made), Code::kNoSpace) << made.error().ToString();
   EXPECT_TRUE(ListSharedMemory(own_, "a").empty());
+}
+
+TEST_F(SharedMemoryTest, AFileThatIsShortenedBehindItsReaderDoesNotKillIt) {
+  for (const auto access : {SharedMemory::Access::kRead, SharedMemory::Access::kTakeOver}) {
+    {
+      auto made = SharedMemory::Create(own_, "a", kBytes);
+      ASSERT_TRUE(made);
+      made->memory()[kBytes - 1] = std::byte{42};
+    }
+    auto opened = SharedMemory::Open(Path("a"), access);
+    ASSERT_TRUE(opened) << opened.error().ToString();
+    ASSERT_EQ(truncate(Path("a").c_str(), 0), 0);
+    ASSERT_EQ(opened->view().size(), kBytes);
+    EXPECT_EQ(opened->view()[kBytes - 1], std::byte{42});
+    ASSERT_TRUE(opened->Unlink());
+  }
+}
+
+TEST_F(SharedMemoryTest, AFileThatClaimsMoreThanItHoldsIsRefused) {
+  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes));
+  ASSERT_EQ(truncate(Path("a").c_str(), off_t{1} << 40), 0);
+  EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kRead)), Code::kCorruption);
+  const auto start = SharedMemory::Open(Path("a"), SharedMemory::Access::kRead, kBytes);
+  ASSERT_TRUE(start) << start.error().ToString();
+  EXPECT_EQ(start->view().size(), kBytes);
 }
 
 TEST_F(SharedMemoryTest, UnlinkLeavesAnotherFileOfThatNameAlone) {

@@ -64,7 +64,8 @@ Result<std::string> SharedMemoryOf(const Volume& volume) {
 }
 
 Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) {
-  const Result<SharedMemory> memory = SharedMemory::Open(path, SharedMemory::Access::kRead);
+  const Result<SharedMemory> memory =
+      SharedMemory::Open(path, SharedMemory::Access::kRead, kStagingHeaderBytes + kMetricsPageBytes);
   if (!memory && memory.error().code() == Code::kNotFound) {
     return Fail(Code::kNotFound, fmt::format("{} is gone: the program that counted there has ended", path));
   }

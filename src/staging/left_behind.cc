@@ -139,8 +139,8 @@ LeftBehind LookAtLeftBehind(const WhoseBuffers& whose) {
   LeftBehind left;
   const auto place = StagingPlace::Parse(whose.place);
   if (!place || place->boot != whose.boot) return left;
-  Result<SharedMemory> opened = SharedMemory::Open(place->path, SharedMemory::Access::kRead);
-  if (!opened || opened->MakerLives()) return left;
+  Result<SharedMemory> opened = SharedMemory::Open(place->path, SharedMemory::Access::kReadDead);
+  if (!opened) return left;
   left.memory = *std::move(opened);
   const Result<StagingHeader> header = ReadStagingHeader(left.memory.view());
   if (header && header->identity != whose.identity) return left;  // the original's
