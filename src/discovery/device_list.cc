@@ -1,14 +1,18 @@
 #include "discovery/device_list.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+
+#include "base/unique_fd.h"
 
 namespace zenfs {
 namespace {
@@ -21,6 +25,7 @@ bool IsPrefix(std::string_view part) {
 }
 
 constexpr std::size_t kFileBytesMax = 1 << 20;
+const dev_t kNullDevice = makedev(1, 3);  // /dev/null
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody here sets it
@@ -70,15 +75,23 @@ Result<std::string> ReadText(const std::string& path) {
   if (::stat(path.c_str(), &st) != 0) return FailErrno(errno, fmt::format("{}: the list of devices", path));
   if (S_ISDIR(st.st_mode))
     return Fail(Code::kIsADirectory, path + ": a list of devices is a file, not a directory");
-  if (S_ISFIFO(st.st_mode))
-    return Fail(Code::kInvalidArgument, path + ": a list of devices is a file, not a pipe");
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
+  if (S_ISCHR(st.st_mode) && st.st_rdev == kNullDevice) return "";  // how a shell says that there is none
+  // A terminal or a pipe would be waited for. It may take the file's place behind the look at it, hence O_NONBLOCK.
+  if (!S_ISREG(st.st_mode))
+    return Fail(Code::kInvalidArgument,
+                path + ": a list of devices is a regular file, not a device or a pipe");
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: the list of devices", path));
   std::string text(kFileBytesMax + 1, '\0');
-  if (!file || !(file.read(text.data(), static_cast<std::streamsize>(text.size())), !file.bad())) {
-    return FailErrno(errno == 0 ? EIO : errno, fmt::format("{}: the list of devices", path));
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t n = ::read(fd.get(), text.data() + size, text.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FailErrno(errno, fmt::format("{}: the list of devices", path));
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
   }
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  text.resize(size);
   if (text.size() <= kFileBytesMax) return text;
   return Fail(Code::kInvalidArgument, fmt::format("{}: too long for a list of devices", path));
 }

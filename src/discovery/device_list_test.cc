@@ -1,13 +1,17 @@
 #include "discovery/device_list.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
+#include "base/unique_fd.h"
 #include "testing/temp_directory.h"
 
 namespace zenfs {
@@ -75,7 +79,8 @@ TEST_F(DeviceFileTest, WhatIsNoTextFileIsAProblem) {
   };
   EXPECT_THAT(problem(file_), AllOf(HasSubstr(file_), HasSubstr("No such file")));
   EXPECT_THAT(problem(directory_.path()), HasSubstr("directory"));
-  EXPECT_THAT(problem("/dev/zero"), HasSubstr("too long"));
+  std::filesystem::resize_file((std::ofstream(file_), file_), (1 << 20) + 1);
+  EXPECT_THAT(problem(file_), HasSubstr("too long"));
   EXPECT_EQ(problem("/dev/null"), "");
 }
 
@@ -124,6 +129,20 @@ TEST(DeviceListPlacesTest, NearestFileIsTaken) {
   EXPECT_EQ(ListPlaces::OfEnvironment().file, directory.File("config/zenfs/devices"));
   const Variable file("ZENFS_DEVICES_FILE", "/no/such/file");
   EXPECT_EQ(ListPlaces::OfEnvironment().file, "/no/such/file");
+}
+
+TEST(DeviceListPlaceTest, WhatIsNoRegularFileIsNotWaitedFor) {
+  const UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_TRUE(terminal.valid() && ::grantpt(terminal.get()) == 0 && ::unlockpt(terminal.get()) == 0);
+  char other_end[64];
+  ASSERT_EQ(::ptsname_r(terminal.get(), other_end, sizeof other_end), 0);
+  for (const std::string path : {"/dev/zero", "/dev/full", static_cast<const char*>(other_end)}) {
+    const ListedDevices listed = ReadDeviceLists({.variable = "", .file = path});
+    EXPECT_THAT(listed.devices, IsEmpty());
+    ASSERT_EQ(listed.problems.size(), 1u);
+    EXPECT_EQ(listed.problems[0].ToString(),
+              path + ": a list of devices is a regular file, not a device or a pipe");
+  }
 }
 
 }  // namespace
