@@ -30,6 +30,7 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/emulator.cc
   backends/emulator/emulator_geometry.cc
   backends/emulator/file_store.cc
+  backends/emulator/image_file.cc
   backends/emulator/memory_store.cc
   backends/emulator/power_cut.cc
   backends/emulator/power_loss.cc
@@ -50,6 +51,7 @@ set(ZENFS_TESTS_emulator
   backends/emulator/power_cut_test.cc
   backends/emulator/power_loss_test.cc
   backends/emulator/timed_device_test.cc
+  backends/emulator/vanishing_file_test.cc
   backends/emulator/volatile_cache_test.cc
   backends/emulator/write_drain_test.cc
   backends/emulator/zone_machine_property_test.cc

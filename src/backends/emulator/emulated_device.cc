@@ -13,6 +13,7 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kClockSeed = 1;    // the same drive each time
+constexpr std::uint32_t kLocksMax = 4096;  // a device may claim more zones than memory should be spent on
 constexpr std::uint64_t kSoon = 64 << 10;  // bytes that are moved before two readings of the CPU clock pay
 
 }  // namespace
@@ -84,7 +85,8 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
       mode_(mode),
       options_(options),
       store_(std::move(store)),
-      zone_locks_(std::make_unique<Mutex[]>(geometry.zones)),
+      lock_count_(std::min(geometry.zones, kLocksMax)),
+      zone_locks_(std::make_unique<Mutex[]>(lock_count_)),
       machine_(geometry),
       cache_(store_->has_volatile_cache() ? std::make_unique<VolatileCache>(*store_, geometry.zones)
                                           : nullptr),
@@ -97,7 +99,7 @@ Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
   std::unique_ptr<EmulatedDevice> device(
       new EmulatedDevice(std::move(name), geometry, mode, options, std::move(store)));
   MutexLock lock(device->mutex_);
-  for (std::uint32_t i = 0; i < geometry.zones; ++i) ZENFS_RETURN_IF_ERROR(device->Refresh(ZoneId(i)));
+  ZENFS_RETURN_IF_ERROR(device->Refresh(ZoneId(0), geometry.zones));
   return device;
 }
 
@@ -105,12 +107,10 @@ Result<std::vector<ZoneInfo>> EmulatedDevice::Report(ZoneId first, std::uint32_t
   ZENFS_RETURN_IF_ERROR(CheckZoneRange(name_, geometry_, first, count));
   std::vector<ZoneInfo> zones;
   zones.reserve(count);
+  ZENFS_RETURN_IF_ERROR(store_->Check());
   MutexLock lock(mutex_);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const ZoneId zone(first.value + i);
-    if (mode_ == OpenMode::kReadOnly) ZENFS_RETURN_IF_ERROR(Refresh(zone));
-    zones.push_back(machine_.Info(zone));
-  }
+  if (mode_ == OpenMode::kReadOnly) ZENFS_RETURN_IF_ERROR(Refresh(first, count));
+  for (std::uint32_t i = 0; i < count; ++i) zones.push_back(machine_.Info(ZoneId(first.value + i)));
   return zones;
 }
 
@@ -165,12 +165,10 @@ Status EmulatedDevice::Flush() {
   const Status status = store_->Sync();
   if (status) command.Count(0);
   command.WaitUntilDue();
+  if (!HasCache() || !status) return status;
   // Only now: power that fails before a flush is acknowledged may take what it was to make durable.
-  if (HasCache() && status) {
-    MutexLock lock(mutex_);
-    cache_->EndFlush(marks, machine_);
-  }
-  return status;
+  MutexLock lock(mutex_);
+  return cache_->EndFlush(marks, machine_);
 }
 
 std::unique_ptr<IoQueue> EmulatedDevice::CreateQueue(std::size_t depth) {
@@ -232,7 +230,7 @@ Status EmulatedDevice::DoRead(DeviceOffset offset, ByteSpan into) {
   std::uint64_t stored = 0;
   {
     MutexLock lock(mutex_);
-    if (mode_ == OpenMode::kReadOnly) ZENFS_RETURN_IF_ERROR(Refresh(zone));
+    if (mode_ == OpenMode::kReadOnly) ZENFS_RETURN_IF_ERROR(Refresh(zone, 1));
     const auto blocks =
         machine_.CheckRead(zone, in_zone / geometry_.block_size, into.size() / geometry_.block_size);
     if (!blocks) return Fail(blocks.error().With(name_));
@@ -251,17 +249,16 @@ Status EmulatedDevice::DoWrite(DeviceOffset offset, std::span<const ByteView> pi
   const ZoneId zone = geometry_.ZoneOf(offset);
   const std::uint64_t in_zone = offset - geometry_.ZoneStart(zone);
   const std::uint64_t blocks = bytes / geometry_.block_size;
-  MutexLock zone_lock(zone_locks_[zone.value]);
+  MutexLock zone_lock(LockOf(zone));
   {
     MutexLock lock(mutex_);
     const Status begun = machine_.BeginWrite(zone, in_zone / geometry_.block_size, blocks);
-    SaveChanges();
+    ZENFS_RETURN_IF_ERROR(SaveChanges());
     if (!begun) return Fail(begun.error().With(name_));
   }
   ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, pieces));
   MutexLock lock(mutex_);
-  Commit(zone, blocks);
-  return {};
+  return Commit(zone, blocks);
 }
 
 Result<DeviceOffset> EmulatedDevice::DoAppend(ZoneId zone, ByteView bytes) {
@@ -273,18 +270,18 @@ Result<DeviceOffset> EmulatedDevice::DoAppend(ZoneId zone, ByteView bytes) {
                                                     name_, bytes.size(), geometry_.max_append_bytes));
   }
   const std::uint64_t blocks = bytes.size() / geometry_.block_size;
-  MutexLock zone_lock(zone_locks_[zone.value]);
+  MutexLock zone_lock(LockOf(zone));
   std::uint64_t in_zone = 0;
   {
     MutexLock lock(mutex_);
     const auto block = machine_.BeginAppend(zone, blocks);
-    SaveChanges();
+    ZENFS_RETURN_IF_ERROR(SaveChanges());
     if (!block) return Fail(block.error().With(name_));
     in_zone = *block * geometry_.block_size;
   }
   ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, std::span(&bytes, 1)));
   MutexLock lock(mutex_);
-  Commit(zone, blocks);
+  ZENFS_RETURN_IF_ERROR(Commit(zone, blocks));
   return geometry_.ZoneStart(zone) + in_zone;
 }
 
@@ -295,17 +292,17 @@ Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
   TimedCommand timed;
   Status status;
   {
-    MutexLock zone_lock(zone_locks_[zone.value]);
+    MutexLock zone_lock(LockOf(zone));
     bool emptied = false;
     {
       MutexLock lock(mutex_);
       timed = Timed(kind, zone);
       status = (machine_.*ManagementOf(kind))(zone);
-      SaveChanges();
+      if (const Status saved = SaveChanges(); !saved) status = saved;
       emptied = !machine_.changed().empty() && machine_.state(zone).condition == ZoneCondition::kEmpty;
-      if (emptied && HasCache()) cache_->Reset(zone);  // in this order: file_store.h
+      if (status && emptied && HasCache()) status = cache_->Reset(zone);  // in this order: file_store.h
     }
-    if (emptied) status = store_->Discard(zone);
+    if (status && emptied) status = store_->Discard(zone);
   }
   if (status) {
     command.Count(0);
@@ -359,32 +356,42 @@ Status EmulatedDevice::SetCondition(ZoneId zone, ZoneCondition condition) {
   ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(machine_.SetCondition(zone, condition));
-  SaveChanges();
-  return {};
+  return SaveChanges();
 }
 
 Status EmulatedDevice::CheckWritableDevice() const {
-  if (mode_ == OpenMode::kExclusive) return {};
+  if (mode_ == OpenMode::kExclusive) return store_->Check();
   return Fail(Code::kReadOnly, fmt::format("{} is open read-only", name_));
 }
 
-Status EmulatedDevice::Refresh(ZoneId zone) {
-  ZENFS_ASSIGN_OR_RETURN(const MachineZone state, store_->LoadState(zone));
-  const Status restored = machine_.Restore(zone, state);
-  if (!restored) return Fail(restored.error().With(name_));
-  // What the process before this one wrote may still be in the cache.
-  if (HasCache() && mode_ == OpenMode::kExclusive) cache_->Wrote(zone, state.written);
+Status EmulatedDevice::Refresh(ZoneId first, std::uint32_t count) {
+  std::array<MachineZone, 256> states;
+  for (std::uint32_t at = first.value, end = at + count; at < end;) {
+    const std::span some(states.data(), std::min<std::size_t>(states.size(), end - at));
+    ZENFS_RETURN_IF_ERROR(store_->LoadStates(ZoneId(at), some));
+    for (const MachineZone& state : some) {
+      const ZoneId zone(at++);
+      const Status restored = machine_.Restore(zone, state);
+      if (!restored) return Fail(restored.error().With(name_));
+      // What the process before this one wrote may still be in the cache.
+      if (HasCache() && mode_ == OpenMode::kExclusive) cache_->Wrote(zone, state.written);
+    }
+  }
   return {};
 }
 
-void EmulatedDevice::SaveChanges() {
-  for (const ZoneId zone : machine_.changed()) store_->SaveState(zone, machine_.state(zone));
+Status EmulatedDevice::SaveChanges() {
+  for (const ZoneId zone : machine_.changed()) {
+    ZENFS_RETURN_IF_ERROR(store_->SaveState(zone, machine_.state(zone)));
+  }
+  return {};
 }
 
-void EmulatedDevice::Commit(ZoneId zone, std::uint64_t blocks) {
+Status EmulatedDevice::Commit(ZoneId zone, std::uint64_t blocks) {
   machine_.CommitWrite(zone, blocks);
-  SaveChanges();
+  ZENFS_RETURN_IF_ERROR(SaveChanges());
   if (HasCache()) cache_->Wrote(zone, machine_.state(zone).written);
+  return {};
 }
 
 }  // namespace zenfs

@@ -1,8 +1,8 @@
 // The zoned device over a ZoneMachine and a Store.
 //
 // Threads: any. A zone's lock keeps its commands that change it apart (so appends of several threads follow
-// one another); the machine's lock, taken inside it, is a leaf and never held over I/O. Latencies pass
-// outside of both. Reads take the machine's lock only. The lock of the clock is another leaf, taken by itself; a device
+// one another); the machine's lock, taken inside it, is a leaf, held over the saving and loading of states but over no
+// data, so that states are saved in the order in which they change. Latencies pass outside of both. Reads take the machine's lock only. The lock of the clock is another leaf, taken by itself; a device
 // without a timing profile has no clock, takes no such lock and asks for no time.
 //
 // A command is carried out at once, and acknowledged when the clock says: what it changed is seen by others before.
@@ -75,9 +75,10 @@ class EmulatedDevice final : public EmulatorDevice {
   bool Waits(EmulatorCommand kind) const { return clock_ != nullptr || options_.latency_us(kind) != 0; }
   bool HasCache() const { return cache_ != nullptr; }
   Status CheckWritableDevice() const;
-  Status Refresh(ZoneId zone) REQUIRES(mutex_);
-  void SaveChanges() REQUIRES(mutex_);
-  void Commit(ZoneId zone, std::uint64_t blocks) REQUIRES(mutex_);
+  Mutex& LockOf(ZoneId zone) const { return zone_locks_[zone.value % lock_count_]; }
+  Status Refresh(ZoneId first, std::uint32_t count) REQUIRES(mutex_);
+  Status SaveChanges() REQUIRES(mutex_);
+  Status Commit(ZoneId zone, std::uint64_t blocks) REQUIRES(mutex_);
 
   const std::string name_;
   const std::string identity_;
@@ -86,7 +87,8 @@ class EmulatedDevice final : public EmulatorDevice {
   const OpenMode mode_;
   const EmulatorOptions options_;
   const std::unique_ptr<Store> store_;
-  const std::unique_ptr<Mutex[]> zone_locks_;  // one per zone; before mutex_
+  const std::uint32_t lock_count_;
+  const std::unique_ptr<Mutex[]> zone_locks_;  // of zones, of several each on a device of many; before mutex_
   Mutex mutex_;                                // leaf
   ZoneMachine machine_ GUARDED_BY(mutex_);
   const std::unique_ptr<VolatileCache> cache_ PT_GUARDED_BY(mutex_);      // nullptr: no volatile cache

@@ -196,7 +196,6 @@ Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry&
     const std::vector<std::byte> zeros(layout.table_bytes);
     ZENFS_RETURN_IF_ERROR(WriteAll(fd, layout.durable_offset, zeros, path));
   }
-  // The words are stored through a mapping later, where a host without space would answer with a signal.
   if (::fsync(fd.get()) != 0) return FailErrno(errno, fmt::format("write {}", path));
   if (::ftruncate(fd.get(), static_cast<off_t>(layout.file_bytes)) != 0) {
     return FailErrno(errno, fmt::format("make {} {} bytes long", path, layout.file_bytes));

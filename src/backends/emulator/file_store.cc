@@ -1,54 +1,28 @@
 #include "backends/emulator/file_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <limits.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <cerrno>
-#include <vector>
 
 #include "backends/emulator/zone_word.h"
 
 namespace zenfs {
-namespace {
-
-static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free, "a zone word must change in one store");
-
-// The device's own error, whatever ailed the host: a zoned device has no "no space left", and the code must
-// not look as if the zones had run out.
-std::unexpected<Error> HostError(int os_errno, std::string text) {
-  return Fail(Code::kIo, std::move(text), os_errno);
-}
-
-void DropFront(std::vector<iovec>& vectors, std::size_t& first, std::size_t done) {
-  while (first < vectors.size() && done >= vectors[first].iov_len) done -= vectors[first++].iov_len;
-  if (first == vectors.size()) return;
-  vectors[first].iov_base = static_cast<char*>(vectors[first].iov_base) + done;
-  vectors[first].iov_len -= done;
-}
-
-}  // namespace
 
 FileStore::FileStore(std::string path, OpenedEmulatedFile file, bool hostsync)
-    : path_(std::move(path)), file_(std::move(file)), hostsync_(hostsync) {}
-
-FileStore::~FileStore() {
-  if (fork_guard_.InChild()) return;  // nothing is mapped there, or something else
-  if (table_ != nullptr) ::munmap(table_, file_.layout.table_bytes);
-  if (durable_ != nullptr) ::munmap(durable_, file_.layout.table_bytes);
-}
+    : info_(std::move(file.info)),
+      layout_(file.layout),
+      file_(std::move(path), std::move(file.fd), file.layout.file_bytes),
+      hostsync_(hostsync) {}
 
 Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& path, OpenMode mode, bool hostsync) {
   ZENFS_ASSIGN_OR_RETURN(OpenedEmulatedFile file, OpenAndCheckEmulatedFile(path, mode));
   std::unique_ptr<FileStore> store(new FileStore(path, std::move(file), hostsync));
-  ZENFS_RETURN_IF_ERROR(store->MapTables(mode));
   if (mode != OpenMode::kExclusive) return store;
+  ZENFS_RETURN_IF_ERROR(store->TakeTables());
   ZENFS_RETURN_IF_ERROR(store->FinishResets());
   ZENFS_RETURN_IF_ERROR(store->CheckDurable());
   ZENFS_RETURN_IF_ERROR(store->GiveBackEmptyZones());
@@ -57,45 +31,42 @@ Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& path, Open
 
 std::string FileStore::Identity() const {
   struct stat status{};
-  if (::fstat(file_.fd.get(), &status) != 0) return "";
+  if (::fstat(file_.fd(), &status) != 0) return "";
   return fmt::format("file:{:x}:{}", status.st_dev, status.st_ino);
 }
 
-Result<std::uint64_t*> FileStore::MapTable(std::uint64_t offset, int protection) const {
-  void* table = ::mmap(nullptr, file_.layout.table_bytes, protection, MAP_SHARED, file_.fd.get(),
-                       static_cast<off_t>(offset));
-  if (table == MAP_FAILED) return FailErrno(errno, fmt::format("map the zone table of {}", path_));
-  // A child's copy would hold the open file, and with it the lock.
-  if (::madvise(table, file_.layout.table_bytes, MADV_DONTFORK) != 0) {
-    const int error = errno;
-    ::munmap(table, file_.layout.table_bytes);
-    return FailErrno(error, fmt::format("keep the zone table of {} from children", path_));
-  }
-  return static_cast<std::uint64_t*>(table);
+// A copy of the file may have holes in its tables (cp --sparse=always), for which a full host has no space later.
+Status FileStore::TakeTables() {
+  const std::uint64_t tables = has_volatile_cache() ? 2 : 1;  // one behind the other
+  ZENFS_RETURN_IF_ERROR(file_.Allocate(layout_.table_offset, tables * layout_.table_bytes));
+  words_.resize(geometry().zones);
+  ZENFS_RETURN_IF_ERROR(ReadWords(layout_.table_offset, 0, words_));
+  if (!has_volatile_cache()) return {};
+  durable_.resize(geometry().zones);
+  return ReadWords(layout_.durable_offset, 0, durable_);
 }
 
-Status FileStore::MapTables(OpenMode mode) {
-  const int protection = mode == OpenMode::kExclusive ? PROT_READ | PROT_WRITE : PROT_READ;
-  ZENFS_ASSIGN_OR_RETURN(table_, MapTable(file_.layout.table_offset, protection));
-  if (!has_volatile_cache() || mode != OpenMode::kExclusive) return {};
-  ZENFS_ASSIGN_OR_RETURN(durable_, MapTable(file_.layout.durable_offset, protection));
-  return {};
+Status FileStore::ReadWords(std::uint64_t table, std::uint32_t first, std::span<std::uint64_t> into) const {
+  const std::span bytes(reinterpret_cast<std::byte*>(into.data()), into.size_bytes());
+  const Status read = file_.Read(table + first * sizeof(std::uint64_t), bytes);
+  return read ? read : Fail(read.error().With("zone table"));
 }
 
 // A dead process may have stored that a zone is empty, and no more. A count that no zone can have stays, to be found.
 Status FileStore::FinishResets() {
-  if (durable_ == nullptr) return {};
+  if (durable_.empty()) return {};
   for (std::uint32_t i = 0; i < geometry().zones; ++i) {
     const ZoneId zone(i);
     ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(zone));
     const bool possible = LoadDurable(zone) <= geometry().capacity() / geometry().block_size;
-    if (state.condition == ZoneCondition::kEmpty && possible && LoadDurable(zone) != 0) SaveDurable(zone, 0);
+    if (state.condition != ZoneCondition::kEmpty || !possible || LoadDurable(zone) == 0) continue;
+    ZENFS_RETURN_IF_ERROR(SaveDurable(zone, 0));
   }
   return {};
 }
 
 Status FileStore::CheckDurable() const {
-  if (durable_ == nullptr) return {};
+  if (durable_.empty()) return {};
   for (std::uint32_t i = 0; i < geometry().zones; ++i) {
     const ZoneId zone(i);
     ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(zone));
@@ -104,7 +75,7 @@ Status FileStore::CheckDurable() const {
         Code::kCorruption,
         fmt::format("{}: the entry of zone {} in the table of the cache is damaged: {} durable blocks "
                     "of {} written",
-                    path_, zone.value, LoadDurable(zone), state.written));
+                    file_.path(), zone.value, LoadDurable(zone), state.written));
   }
   return {};
 }
@@ -115,7 +86,7 @@ Status FileStore::GiveBackEmptyZones() {
     ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(ZoneId(i)));
     if (state.condition != ZoneCondition::kEmpty) continue;
     const auto start = static_cast<off_t>(FileOffset(ZoneId(i)));
-    const off_t data = ::lseek(file_.fd.get(), start, SEEK_DATA);
+    const off_t data = ::lseek(file_.fd(), start, SEEK_DATA);
     if (data < 0) return {};  // ENXIO: no data from here on. A host without SEEK_DATA: nothing to know
     if (data < start + static_cast<off_t>(geometry().zone_size)) ZENFS_RETURN_IF_ERROR(Discard(ZoneId(i)));
   }
@@ -123,64 +94,32 @@ Status FileStore::GiveBackEmptyZones() {
 }
 
 Status FileStore::Read(ZoneId zone, std::uint64_t offset, ByteSpan into) {
-  std::uint64_t at = FileOffset(zone) + offset;
-  while (!into.empty()) {
-    const ssize_t n = ::pread(file_.fd.get(), into.data(), into.size(), static_cast<off_t>(at));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0)
-      return HostError(errno, fmt::format("read of zone {} at {} from {}", zone.value, offset, path_));
-    if (n == 0) {
-      return Fail(Code::kIo, fmt::format("{} ends at {}: it was cut off while in use", path_, at));
-    }
-    into = into.subspan(static_cast<std::size_t>(n));
-    at += static_cast<std::uint64_t>(n);
-  }
-  return {};
+  const Status read = file_.Read(FileOffset(zone) + offset, into);
+  if (read) return read;
+  return Fail(read.error().With(fmt::format("read of zone {} at {}", zone.value, offset)));
 }
 
 Status FileStore::Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) {
-  std::vector<iovec> vectors;
-  vectors.reserve(pieces.size());
-  for (const ByteView piece : pieces) {
-    vectors.push_back({const_cast<std::byte*>(piece.data()), piece.size()});
-  }
-  std::uint64_t at = FileOffset(zone) + offset;
-  std::size_t first = 0;
-  DropFront(vectors, first, 0);
-  while (first < vectors.size()) {
-    const int count = static_cast<int>(std::min<std::size_t>(vectors.size() - first, IOV_MAX));
-    const ssize_t n = ::pwritev(file_.fd.get(), &vectors[first], count, static_cast<off_t>(at));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0)
-      return HostError(errno, fmt::format("write of zone {} at {} to {}", zone.value, offset, path_));
-    at += static_cast<std::uint64_t>(n);
-    DropFront(vectors, first, static_cast<std::size_t>(n));
-  }
-  return {};
+  const Status written = file_.Write(FileOffset(zone) + offset, pieces);
+  if (written) return written;
+  return Fail(written.error().With(fmt::format("write of zone {} at {}", zone.value, offset)));
 }
 
 Status FileStore::Discard(ZoneId zone) {
-  if (hostsync_) {
-    // The host must not lose the reset and keep the hole: the zone would come back with zeros in it.
-    auto* const word = reinterpret_cast<std::byte*>(&table_[zone.value]);
-    if (::msync(word - reinterpret_cast<std::uintptr_t>(word) % 4096, 4096, MS_SYNC) != 0) {
-      return HostError(errno, fmt::format("reset of zone {} in {}", zone.value, path_));
-    }
-  }
-  if (Punch(FileOffset(zone), geometry().zone_size)) return {};
-  if (errno == EOPNOTSUPP) return {};  // a host that can't: the space stays taken, no more
-  return HostError(errno, fmt::format("giving back zone {} of {}", zone.value, path_));
-}
-
-bool FileStore::Punch(std::uint64_t at, std::uint64_t bytes) const {
-  return ::fallocate(file_.fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
-                     static_cast<off_t>(bytes)) == 0;
+  // The host must not lose the reset and keep the hole: the zone would come back with zeros in it.
+  if (hostsync_) ZENFS_RETURN_IF_ERROR(file_.Sync());
+  const int error = file_.Punch(FileOffset(zone), geometry().zone_size);
+  if (error == 0 || error == EOPNOTSUPP) return {};  // a host that can't: the space stays taken, no more
+  return Fail(Code::kIo, fmt::format("giving back zone {} of {}", zone.value, file_.path()), error);
 }
 
 Status FileStore::Zero(ZoneId zone, std::uint64_t offset, std::uint64_t bytes) {
-  if (bytes == 0 || Punch(FileOffset(zone) + offset, bytes)) return {};
-  if (errno != EOPNOTSUPP) {
-    return HostError(errno, fmt::format("making {} bytes of zone {} of {} zeros", bytes, zone.value, path_));
+  const int error = bytes == 0 ? 0 : file_.Punch(FileOffset(zone) + offset, bytes);
+  if (error == 0) return {};
+  if (error != EOPNOTSUPP) {
+    return Fail(Code::kIo,
+                fmt::format("making {} bytes of zone {} of {} zeros", bytes, zone.value, file_.path()),
+                error);
   }
   const std::vector<std::byte> zeros(geometry().block_size);
   for (const std::uint64_t end = offset + bytes; offset < end; offset += zeros.size()) {
@@ -190,29 +129,42 @@ Status FileStore::Zero(ZoneId zone, std::uint64_t offset, std::uint64_t bytes) {
   return {};
 }
 
-void FileStore::SaveState(ZoneId zone, MachineZone state) {
-  std::atomic_ref(table_[zone.value]).store(PackZone(state), std::memory_order_release);
+Status FileStore::SaveState(ZoneId zone, MachineZone state) {
+  words_[zone.value] = PackZone(state);
+  return file_.WriteWord(layout_.table_offset + zone.value * sizeof(std::uint64_t), words_[zone.value]);
 }
 
-Result<MachineZone> FileStore::LoadState(ZoneId zone) const {
-  const std::uint64_t word = std::atomic_ref(table_[zone.value]).load(std::memory_order_acquire);
-  const auto state = UnpackZone(word);
-  if (state) return *state;
-  return Fail(Code::kCorruption, fmt::format("{}: the entry of zone {} in the zone table is damaged: {:#x}",
-                                             path_, zone.value, word));
+Status FileStore::LoadStates(ZoneId first, std::span<MachineZone> into) const {
+  std::array<std::uint64_t, 256> read;
+  for (std::size_t done = 0; done < into.size();) {
+    const std::uint32_t at = first.value + static_cast<std::uint32_t>(done);
+    const std::size_t some = std::min(read.size(), into.size() - done);
+    const std::span words(read.data(), some);
+    if (words_.empty()) {
+      ZENFS_RETURN_IF_ERROR(ReadWords(layout_.table_offset, at, words));
+    } else {
+      std::copy_n(words_.begin() + at, some, words.begin());
+    }
+    for (std::size_t i = 0; i < some; ++i) {
+      const auto state = UnpackZone(words[i]);
+      if (!state) {
+        return Fail(Code::kCorruption,
+                    fmt::format("{}: the entry of zone {} in the zone table is damaged: {:#x}", file_.path(),
+                                at + i, words[i]));
+      }
+      into[done++] = *state;
+    }
+  }
+  return {};
 }
 
-void FileStore::SaveDurable(ZoneId zone, std::uint64_t blocks) {
-  std::atomic_ref(durable_[zone.value]).store(blocks, std::memory_order_release);
+Status FileStore::SaveDurable(ZoneId zone, std::uint64_t blocks) {
+  durable_[zone.value] = blocks;
+  return file_.WriteWord(layout_.durable_offset + zone.value * sizeof(std::uint64_t), blocks);
 }
 
-std::uint64_t FileStore::LoadDurable(ZoneId zone) const {
-  return std::atomic_ref(durable_[zone.value]).load(std::memory_order_acquire);
-}
+std::uint64_t FileStore::LoadDurable(ZoneId zone) const { return durable_[zone.value]; }
 
-Status FileStore::Sync() {
-  if (!hostsync_ || ::fdatasync(file_.fd.get()) == 0) return {};
-  return HostError(errno, fmt::format("flush of {}", path_));
-}
+Status FileStore::Sync() { return hostsync_ ? file_.Sync() : Status{}; }
 
 }  // namespace zenfs

@@ -8,37 +8,41 @@
 // Of a device with a volatile cache, also: durable blocks of an empty zone. A reset stores the zone word, then the count
 // of durable blocks; the other order would let a loss of power take flushed blocks of a zone whose reset was not carried
 // out. The next exclusive open finishes that too.
+//
+// Whoever has the device for writing keeps both tables in memory, and writes each word that changes; the tables get their
+// space on the host when the file is opened. Readers in other processes read the words anew each time.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backends/emulator/emulated_file.h"
+#include "backends/emulator/image_file.h"
 #include "backends/emulator/store.h"
-#include "base/fork_guard.h"
 
 namespace zenfs {
 
 class FileStore final : public Store {
  public:
-  // Takes the opened, locked file. kCorruption if a zone word is impossible.
+  // kCorruption if a zone word is impossible; kIo with ENOSPC if the host has no space for the tables (kExclusive).
   [[nodiscard]] static Result<std::unique_ptr<FileStore>> Open(const std::string& path, OpenMode mode,
                                                                bool hostsync);
-  ~FileStore() override;
 
-  const EmulatorGeometry& geometry() const { return file_.info.geometry; }
-  Timing timing() const { return file_.info.timing; }
+  const EmulatorGeometry& geometry() const { return info_.geometry; }
+  Timing timing() const { return info_.timing; }
 
   Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) override;
   Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) override;
   Status Discard(ZoneId zone) override;
-  void SaveState(ZoneId zone, MachineZone state) override;
-  Result<MachineZone> LoadState(ZoneId zone) const override;
-  bool has_volatile_cache() const override { return file_.info.volatile_cache; }
-  void SaveDurable(ZoneId zone, std::uint64_t blocks) override;
+  Status SaveState(ZoneId zone, MachineZone state) override;
+  Status LoadStates(ZoneId first, std::span<MachineZone> into) const override;
+  bool has_volatile_cache() const override { return info_.volatile_cache; }
+  Status SaveDurable(ZoneId zone, std::uint64_t blocks) override;
   std::uint64_t LoadDurable(ZoneId zone) const override;
   // Device and inode of the host's file: `mv` keeps it, a copy has another.
   std::string Identity() const override;
+  Status Check() const override { return file_.Check(); }
   Status Sync() override;
 
   // Makes the bytes zeros, and gives back their space where the host can. They lie within one zone.
@@ -47,23 +51,21 @@ class FileStore final : public Store {
  private:
   FileStore(std::string path, OpenedEmulatedFile file, bool hostsync);
 
-  Result<std::uint64_t*> MapTable(std::uint64_t offset, int protection) const;
-  Status MapTables(OpenMode mode);
+  Status TakeTables();
+  Status ReadWords(std::uint64_t table, std::uint32_t first, std::span<std::uint64_t> into) const;
   Status FinishResets();
   Status CheckDurable() const;
   Status GiveBackEmptyZones();
-  bool Punch(std::uint64_t at, std::uint64_t bytes) const;  // false with the errno
   std::uint64_t FileOffset(ZoneId zone) const {
-    return file_.layout.data_offset + zone.value * file_.info.geometry.zone_size;
+    return layout_.data_offset + zone.value * info_.geometry.zone_size;
   }
 
-  const std::string path_;
-  const OpenedEmulatedFile file_;
+  const EmulatedFileInfo info_;
+  const EmulatedLayout layout_;
+  ImageFile file_;
   const bool hostsync_;
-  const ForkGuard fork_guard_;
-  std::uint64_t* table_ = nullptr;  // mapped, shared with readers in other processes; one word per zone
-  // The same of blocks that are durable; nullptr without a volatile cache, and for readers, whom it does not concern.
-  std::uint64_t* durable_ = nullptr;
+  std::vector<std::uint64_t> words_;    // of the zone table; empty for readers
+  std::vector<std::uint64_t> durable_;  // of the other one; empty without a volatile cache, and for readers
 };
 
 }  // namespace zenfs

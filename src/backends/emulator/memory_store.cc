@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-
-#include "backends/emulator/zone_word.h"
 
 namespace zenfs {
 
 MemoryStore::MemoryStore(const EmulatorGeometry& geometry)
     : geometry_(geometry), states_(geometry.zones), zones_(geometry.zones) {
   const ZoneMachine fresh(geometry);
-  for (std::uint32_t i = 0; i < geometry.zones; ++i) SaveState(ZoneId(i), fresh.state(ZoneId(i)));
+  for (std::uint32_t i = 0; i < geometry.zones; ++i) states_[i] = fresh.state(ZoneId(i));
 }
 
 Status MemoryStore::Read(ZoneId zone, std::uint64_t offset, ByteSpan into) {
@@ -41,12 +40,14 @@ Status MemoryStore::Discard(ZoneId zone) {
   return {};
 }
 
-void MemoryStore::SaveState(ZoneId zone, MachineZone state) {
-  states_[zone.value].store(PackZone(state), std::memory_order_release);
+Status MemoryStore::SaveState(ZoneId zone, MachineZone state) {
+  states_[zone.value] = state;
+  return {};
 }
 
-Result<MachineZone> MemoryStore::LoadState(ZoneId zone) const {
-  return UnpackZone(states_[zone.value].load(std::memory_order_acquire)).value();
+Status MemoryStore::LoadStates(ZoneId first, std::span<MachineZone> into) const {
+  std::copy_n(states_.begin() + first.value, into.size(), into.begin());
+  return {};
 }
 
 MemoryStore::Block MemoryStore::Find(ZoneId zone) const {

@@ -1,7 +1,6 @@
 // Blocks in memory, allocated zone by zone at the first write.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -17,8 +16,8 @@ class MemoryStore final : public Store {
   Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) override;
   Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) override;
   Status Discard(ZoneId zone) override;
-  void SaveState(ZoneId zone, MachineZone state) override;
-  Result<MachineZone> LoadState(ZoneId zone) const override;
+  Status SaveState(ZoneId zone, MachineZone state) override;
+  Status LoadStates(ZoneId first, std::span<MachineZone> into) const override;
   std::string Identity() const override { return ""; }
   Status Sync() override { return {}; }
 
@@ -30,7 +29,7 @@ class MemoryStore final : public Store {
   Block FindOrAllocate(ZoneId zone) EXCLUDES(mutex_);
 
   const EmulatorGeometry geometry_;
-  std::vector<std::atomic<std::uint64_t>> states_;
+  std::vector<MachineZone> states_;
   mutable Mutex mutex_;  // leaf
   std::vector<Block> zones_ GUARDED_BY(mutex_);
 };

@@ -56,8 +56,8 @@ class PowerCut {
       ZENFS_RETURN_IF_ERROR(store_.Zero(zone, hole.first * block, hole.count * block));
     }
     ZENFS_RETURN_IF_ERROR(machine_.Restore(zone, after.state));
-    store_.SaveState(zone, after.state);
-    store_.SaveDurable(zone, after.state.written);
+    ZENFS_RETURN_IF_ERROR(store_.SaveState(zone, after.state));
+    ZENFS_RETURN_IF_ERROR(store_.SaveDurable(zone, after.state.written));
     const std::uint64_t gone = before.written - after.state.written;
     return store_.Zero(zone, after.state.written * block, gone * block);
   }

@@ -1,8 +1,8 @@
 // Where the blocks and the zone states of an emulated device live. Knows no rules: it keeps what it is told
 // to.
 //
-// Threads: every call from any thread; accesses to the same blocks are kept apart by the caller. Offsets and
-// lengths are bytes within a zone.
+// Threads: every call from any thread; accesses to the same blocks are kept apart by the caller, and so are all calls that
+// save or load states and durable blocks. Offsets and lengths are bytes within a zone.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,27 @@ class Store {
   // Gives the space of the zone back. Called after the zone's state says that nothing is in it.
   [[nodiscard]] virtual Status Discard(ZoneId zone) = 0;
 
-  // One atomic store; survives the death of the process.
-  virtual void SaveState(ZoneId zone, MachineZone state) = 0;
-  // kCorruption if what stands there is no state.
-  [[nodiscard]] virtual Result<MachineZone> LoadState(ZoneId zone) const = 0;
+  // Changes as a whole; survives the death of the process when it returns. Behind an error the state that is saved is the
+  // old or the new one, and the store is gone: each Check fails.
+  [[nodiscard]] virtual Status SaveState(ZoneId zone, MachineZone state) = 0;
+  // Of the zones from `first` on; each is right at some moment. kCorruption if what stands there is no state.
+  [[nodiscard]] virtual Status LoadStates(ZoneId first, std::span<MachineZone> into) const = 0;
+  [[nodiscard]] Result<MachineZone> LoadState(ZoneId zone) const {
+    MachineZone state;
+    ZENFS_RETURN_IF_ERROR(LoadStates(zone, std::span(&state, 1)));
+    return state;
+  }
 
   // Whether the store keeps count of the durable blocks of each zone: those that a loss of the device's power leaves
   // alone. The next two are for such stores only.
   virtual bool has_volatile_cache() const { return false; }
-  // One atomic store; survives the death of the process.
-  virtual void SaveDurable(ZoneId /*zone*/, std::uint64_t /*blocks*/) {}
+  // As SaveState.
+  [[nodiscard]] virtual Status SaveDurable(ZoneId /*zone*/, std::uint64_t /*blocks*/) { return {}; }
   virtual std::uint64_t LoadDurable(ZoneId /*zone*/) const { return 0; }
+
+  // kIo when the store is gone: nothing it says counts any more, and nothing must be written to it. Called before each
+  // command that writes.
+  [[nodiscard]] virtual Status Check() const { return {}; }
 
   // See ZonedDevice::identity.
   virtual std::string Identity() const = 0;

@@ -8,9 +8,9 @@ void VolatileCache::Wrote(ZoneId zone, std::uint64_t written) {
   zones_.push_back(zone);
 }
 
-void VolatileCache::Reset(ZoneId zone) {
-  store_.SaveDurable(zone, 0);
+Status VolatileCache::Reset(ZoneId zone) {
   ++lives_[zone.value];
+  return store_.SaveDurable(zone, 0);
 }
 
 std::vector<VolatileCache::Mark> VolatileCache::BeginFlush(const ZoneMachine& machine) const {
@@ -20,17 +20,19 @@ std::vector<VolatileCache::Mark> VolatileCache::BeginFlush(const ZoneMachine& ma
   return marks;
 }
 
-void VolatileCache::EndFlush(std::span<const Mark> marks, const ZoneMachine& machine) {
+Status VolatileCache::EndFlush(std::span<const Mark> marks, const ZoneMachine& machine) {
   for (const Mark& mark : marks) {
     if (mark.life != lives_[mark.zone.value]) continue;
     // A flush that began later may have been quicker.
-    if (mark.blocks > store_.LoadDurable(mark.zone)) store_.SaveDurable(mark.zone, mark.blocks);
+    if (mark.blocks <= store_.LoadDurable(mark.zone)) continue;
+    ZENFS_RETURN_IF_ERROR(store_.SaveDurable(mark.zone, mark.blocks));
   }
   std::erase_if(zones_, [&](ZoneId zone) {
     if (store_.LoadDurable(zone) != machine.state(zone).written) return false;
     contains_[zone.value] = false;
     return true;
   });
+  return {};
 }
 
 }  // namespace zenfs

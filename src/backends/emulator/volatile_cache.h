@@ -21,16 +21,16 @@ class VolatileCache {
     std::uint64_t life;
   };
 
-  // The store keeps count of durable blocks, and outlives this.
+  // Errors are the store's. The store keeps count of durable blocks, and outlives this.
   VolatileCache(Store& store, std::uint32_t zones) : store_(store), contains_(zones), lives_(zones) {}
 
   // So many blocks are written in the zone, found at the opening of the device or by a write that is complete.
   void Wrote(ZoneId zone, std::uint64_t written);
   // Its word says that it is empty.
-  void Reset(ZoneId zone);
+  [[nodiscard]] Status Reset(ZoneId zone);
 
   [[nodiscard]] std::vector<Mark> BeginFlush(const ZoneMachine& machine) const;
-  void EndFlush(std::span<const Mark> marks, const ZoneMachine& machine);
+  [[nodiscard]] Status EndFlush(std::span<const Mark> marks, const ZoneMachine& machine);
 
  private:
   Store& store_;

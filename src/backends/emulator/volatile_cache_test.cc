@@ -130,7 +130,7 @@ class OverlappingFlushes : public VolatileCacheTest {
   }
   void Reset(std::uint32_t zone) {
     ASSERT_TRUE(machine.Reset(ZoneId(zone)));
-    cache->Reset(ZoneId(zone));
+    EXPECT_TRUE(cache->Reset(ZoneId(zone)));
   }
 
   ZoneMachine machine{kGeometry};
@@ -144,9 +144,9 @@ TEST_F(OverlappingFlushes, WhatIsWrittenMeanwhileWaitsForTheNextFlush) {
   Write(1, 2);
   Write(2, 1);
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
-  cache->EndFlush(flush, machine);
+  EXPECT_TRUE(cache->EndFlush(flush, machine));
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
-  cache->EndFlush(cache->BeginFlush(machine), machine);
+  EXPECT_TRUE(cache->EndFlush(cache->BeginFlush(machine), machine));
   EXPECT_THAT(Durable(path), ElementsAre(0, 5, 1, 0));
   EXPECT_TRUE(cache->BeginFlush(machine).empty()) << "nothing is left to look at";
 }
@@ -155,9 +155,9 @@ TEST_F(OverlappingFlushes, LaterFlushCoversWhatTheEarlierHasNotEndedWith) {
   Write(1, 3);
   const auto earlier = cache->BeginFlush(machine);
   const auto later = cache->BeginFlush(machine);
-  cache->EndFlush(later, machine);
+  EXPECT_TRUE(cache->EndFlush(later, machine));
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
-  cache->EndFlush(earlier, machine);
+  EXPECT_TRUE(cache->EndFlush(earlier, machine));
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
 }
 
@@ -165,8 +165,8 @@ TEST_F(OverlappingFlushes, EarlierFlushThatEndsLastTakesNothingBack) {
   Write(1, 3);
   const auto earlier = cache->BeginFlush(machine);
   Write(1, 2);
-  cache->EndFlush(cache->BeginFlush(machine), machine);
-  cache->EndFlush(earlier, machine);
+  EXPECT_TRUE(cache->EndFlush(cache->BeginFlush(machine), machine));
+  EXPECT_TRUE(cache->EndFlush(earlier, machine));
   EXPECT_THAT(Durable(path), ElementsAre(0, 5, 0, 0));
 }
 
@@ -175,9 +175,9 @@ TEST_F(OverlappingFlushes, ResetMeanwhileLeavesNothingDurableOfTheNewLife) {
   const auto flush = cache->BeginFlush(machine);
   Reset(1);
   Write(1, 6);
-  cache->EndFlush(flush, machine);
+  EXPECT_TRUE(cache->EndFlush(flush, machine));
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
-  cache->EndFlush(cache->BeginFlush(machine), machine);
+  EXPECT_TRUE(cache->EndFlush(cache->BeginFlush(machine), machine));
   EXPECT_THAT(Durable(path), ElementsAre(0, 6, 0, 0));
 }
 
