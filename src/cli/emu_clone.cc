@@ -46,6 +46,7 @@ class EmuCloneAction : public Action {
   explicit EmuCloneAction(CLI::App& app) {
     app.add_option("source", from_, "The file of the device to copy")->required()->type_name("SRC");
     app.add_option("target", to_, "The file to make")->required()->type_name("DST");
+    AddFileMode(app, mode_, "600");
     app.add_flag("--force", force_, "Replace an emulated device that is there already");
   }
 
@@ -53,7 +54,7 @@ class EmuCloneAction : public Action {
     const auto progress = [&](std::uint64_t done, std::uint64_t of) {
       console.Progress("copying", done, of);
     };
-    auto clone = EmulatedClone::Begin(from_, to_, force_, progress);
+    auto clone = EmulatedClone::Begin(from_, to_, force_, progress, mode_.value_or(kEmulatedFileMode));
     console.EndProgress();
     if (!clone) {
       if (force_ || clone.error().code() != Code::kExists) return Fail(clone.error());
@@ -91,6 +92,7 @@ class EmuCloneAction : public Action {
 
   std::string from_;
   std::string to_;
+  std::optional<mode_t> mode_;
   bool force_ = false;
 };
 

@@ -34,6 +34,7 @@ class EmuCreateAction : public Action {
         ->default_str("none");
     app.add_flag("--volatile-cache", volatile_cache_,
                  "Let it lose what was not flushed, when zenfs emu power-cut cuts its power");
+    AddFileMode(app, mode_, "600");
     app.add_flag("--force", force_, "Replace an emulated device that is there already");
   }
 
@@ -43,8 +44,8 @@ class EmuCreateAction : public Action {
     if (block_size_ > UINT32_MAX) return Fail(Code::kInvalidArgument, "the block size is above 65536");
     geometry_.block_size = static_cast<std::uint32_t>(block_size_);
     ZENFS_RETURN_IF_ERROR(Validate(geometry_));
-    if (const Status created = CreateEmulatedFile(path_, geometry_, force_, timing, volatile_cache_);
-        !created) {
+    const Status created = CreateEmulatedFile(path_, geometry_, force_, timing, volatile_cache_, mode_);
+    if (!created) {
       if (force_ || created.error().code() != Code::kExists) return Fail(created.error());
       return Fail(Code::kExists, created.error().text() + " (--force replaces an emulated device)");
     }
@@ -73,6 +74,7 @@ class EmuCreateAction : public Action {
   CLI::Option* zone_capacity_ = nullptr;
   EmulatorGeometry geometry_;
   std::uint64_t block_size_ = 4096;
+  std::optional<mode_t> mode_;
   bool volatile_cache_ = false;
   bool force_ = false;
 };

@@ -1,5 +1,8 @@
 #include "cli/flags.h"
 
+#include <charconv>
+#include <system_error>
+
 namespace zenfs {
 
 CLI::Option* AddSize(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help) {
@@ -9,6 +12,22 @@ CLI::Option* AddSize(CLI::App& app, const std::string& name, std::uint64_t& valu
     value = *size;
   };
   return app.add_option_function<std::string>(name, store, help)->type_name("SIZE");
+}
+
+CLI::Option* AddFileMode(CLI::App& app, std::optional<mode_t>& mode, const std::string& shown) {
+  auto store = [&mode](const std::string& text) {
+    mode_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value, 8);
+    if (error != std::errc() || stop != end || value > 0777) {
+      throw CLI::ValidationError("--mode", text + " is no mode of a file; give three octal digits, like 640");
+    }
+    mode = value;
+  };
+  return app
+      .add_option_function<std::string>("--mode", store, "Permissions of the file, as chmod takes them")
+      ->type_name("OCTAL")
+      ->default_str(shown);
 }
 
 CLI::Option* AddJobs(CLI::App& app, unsigned& jobs) {

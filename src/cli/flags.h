@@ -1,9 +1,12 @@
 // Flags that several verbs have, declared in one way.
 #pragma once
 
+#include <sys/types.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "cli/number.h"
@@ -25,6 +28,9 @@ CLI::Option* AddCount(CLI::App& app, const std::string& name, T& value, const st
       ->type_name("N")
       ->default_str(std::to_string(value));
 }
+
+// Permissions of a file that the verb makes, in octal digits as chmod(1) takes them; `shown`: what it gets without the flag.
+CLI::Option* AddFileMode(CLI::App& app, std::optional<mode_t>& mode, const std::string& shown);
 
 // Files at once, of a verb that copies.
 CLI::Option* AddJobs(CLI::App& app, unsigned& jobs);

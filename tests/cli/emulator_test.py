@@ -39,6 +39,24 @@ class Emulator(CliCase):
         self.assertEqual(shape("--zone-size=64M"), (904, 64, 64, 14, "none"))
         self.fails("emu", "create", self.image, "--force", "--geometry=pm1731a", saying="zn540")
 
+    def test_only_its_user_may_read_a_device_unless_asked_otherwise(self):
+        def mode(path):
+            return oct(os.stat(path).st_mode & 0o7777)
+
+        copy = os.path.join(self.dir, "b.img")
+        self.make_device()
+        self.assertEqual(mode(self.image), "0o600")
+        os.chmod(self.image, 0o644)
+        self.clone()
+        self.assertEqual(mode(self.copy), "0o600")
+        self.ok("emu", "create", self.image, "--force", *SMALL)
+        self.assertEqual(mode(self.image), "0o644")
+        self.ok("emu", "create", self.image, "--force", "--mode=640", *SMALL)
+        self.assertEqual(mode(self.image), "0o640")
+        self.ok("emu", "clone", self.image, copy, "--mode=0660")
+        self.assertEqual(mode(copy), "0o660")
+        self.fails("emu", "create", self.dir + "/c.img", "--mode=648", saying=["648", "three octal digits"])
+
     def test_the_file_is_sparse(self):
         self.make_device("--zones=64", "--zone-size=1G")
         info = self.ok_json("emu", "info", self.image)

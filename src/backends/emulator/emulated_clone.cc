@@ -90,26 +90,25 @@ EmulatedClone::~EmulatedClone() {
 }
 
 Result<std::unique_ptr<EmulatedClone>> EmulatedClone::Begin(const std::string& from, const std::string& to,
-                                                            bool overwrite, const Progress& progress) {
+                                                            bool overwrite, const Progress& progress,
+                                                            mode_t mode) {
   ZENFS_ASSIGN_OR_RETURN(OpenedEmulatedFile source, OpenAndCheckEmulatedFile(from, OpenMode::kReadOnly));
   ZENFS_RETURN_IF_ERROR(LockAgainstWriters(source.fd, from));
   ZENFS_ASSIGN_OR_RETURN(UniqueFd replaced, LockReplaced(to, overwrite, source.fd.get()));
   std::unique_ptr<EmulatedClone> clone(new EmulatedClone(std::move(source), to, std::move(replaced)));
-  ZENFS_RETURN_IF_ERROR(clone->MakeTemporary());
+  ZENFS_RETURN_IF_ERROR(clone->MakeTemporary(mode));
   ZENFS_RETURN_IF_ERROR(clone->CopyData(progress));
   ZENFS_RETURN_IF_ERROR(RenewDeviceUuid(clone->fd_, clone->from_.info, clone->temporary_));
   return clone;
 }
 
-Status EmulatedClone::MakeTemporary() {
+Status EmulatedClone::MakeTemporary(mode_t mode) {
   std::string name = to_ + ".XXXXXX";
   fd_ = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
   if (!fd_.valid()) return FailErrno(errno, fmt::format("create a file beside {}", to_));
   temporary_ = std::move(name);
-  struct stat st{};
-  if (::fstat(from_.fd.get(), &st) != 0) return FailErrno(errno, "examine the device to be cloned");
+  ZENFS_RETURN_IF_ERROR(SetFileMode(fd_, mode, temporary_));
   const auto length = static_cast<off_t>(from_.layout.file_bytes);
-  if (::fchmod(fd_.get(), st.st_mode & 0777) != 0) return FailErrno(errno, fmt::format("create {}", to_));
   if (::ftruncate(fd_.get(), length) != 0) {
     return FailErrno(errno, fmt::format("make {} {} bytes long", to_, length));
   }

@@ -21,13 +21,15 @@ class EmulatedClone {
 
   // Locks `from` and copies it: shares its blocks where the host's file system can, else copies what is not a
   // hole. The copy is another device, with a UUID of its own in the file's header. With `overwrite` it may
-  // take the place of an emulated device that nobody has open, or of an empty file; never of anything else.
+  // take the place of an emulated device that nobody has open, or of an empty file; never of anything else. `mode`: the
+  // permissions of the copy, whatever the umask; it holds all that the original does.
   // Errors: those of opening `from`; kBusy when a writer has `from` open, or somebody `to` (the text names the
   // holder); kExists; kInvalidArgument when both are one file, or `to` is something else; kNoSpace, found
   // before anything is copied where that is possible; and others of the host.
   [[nodiscard]] static Result<std::unique_ptr<EmulatedClone>> Begin(const std::string& from,
                                                                     const std::string& to, bool overwrite,
-                                                                    const Progress& progress = {});
+                                                                    const Progress& progress = {},
+                                                                    mode_t mode = kEmulatedFileMode);
   ~EmulatedClone();  // without Finish: the copy is removed
   EmulatedClone(const EmulatedClone&) = delete;
   EmulatedClone& operator=(const EmulatedClone&) = delete;
@@ -46,7 +48,7 @@ class EmulatedClone {
  private:
   EmulatedClone(OpenedEmulatedFile from, std::string to, UniqueFd replaced);
 
-  Status MakeTemporary();
+  Status MakeTemporary(mode_t mode);
   Status CheckSpace(std::uint64_t needed) const;
   Status CopyData(const Progress& progress);
   Status CopyRange(std::uint64_t start, std::uint64_t end, const Progress& progress);

@@ -159,13 +159,20 @@ Result<HeaderBytes> ReadHeader(const UniqueFd& fd, const std::string& path) {
   return bytes;
 }
 
+// Of a file that was made just now, and is no use to anybody.
+Status Discarded(Status failure, const std::string& path) {
+  ::unlink(path.c_str());
+  return failure;
+}
+
 // A file for the new device, locked and empty.
 Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
-  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), kFlags, 0644); });
+  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), kFlags, kEmulatedFileMode); });
   if (!fd.valid() && errno != EEXIST) return FailErrno(errno, fmt::format("create {}", path));
   if (fd.valid()) {
-    ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
+    const Status locked = LockEmulatedFile(fd, path);
+    if (!locked) return Fail(Discarded(locked, path).error());
     return fd;
   }
   if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it is left as it is", path));
@@ -244,13 +251,18 @@ Status LockEmulatedFile(const UniqueFd& fd, const std::string& path) {
               fmt::format("emulated device {} is in use by {}", path, DescribeLockHolder(fd.get())));
 }
 
+Status SetFileMode(const UniqueFd& fd, mode_t mode, const std::string& path) {
+  if (::fchmod(fd.get(), mode) == 0) return {};
+  return FailErrno(errno, fmt::format("set the permissions of {} to {:o}", path, mode));
+}
+
 Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry, bool overwrite,
-                          Timing timing, bool volatile_cache) {
+                          Timing timing, bool volatile_cache, std::optional<mode_t> mode) {
   ZENFS_RETURN_IF_ERROR(Validate(geometry));
   ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, MakeEmptyFile(path, overwrite));
-  const Status filled = Fill(fd, path, geometry, timing, volatile_cache);
-  if (!filled) ::unlink(path.c_str());  // ours, locked, and useless
-  return filled;
+  Status made = mode ? SetFileMode(fd, *mode, path) : Status{};
+  if (made) made = Fill(fd, path, geometry, timing, volatile_cache);
+  return made ? made : Discarded(std::move(made), path);
 }
 
 Result<OpenedEmulatedFile> OpenAndCheckEmulatedFile(const std::string& path, OpenMode mode) {

@@ -67,12 +67,16 @@ struct OpenedEmulatedFile {
 // Opens, locks (kExclusive) and checks everything but the zone words. Errors as OpenEmulatedFile.
 [[nodiscard]] Result<OpenedEmulatedFile> OpenAndCheckEmulatedFile(const std::string& path, OpenMode mode);
 
-// Takes the exclusive lock that lives as long as the open file. kBusy with the holder in the text.
+// Takes the exclusive lock that lives as long as the open file. kBusy with the holder in the text. Whoever may read the file
+// can hold its lock: no lock of Linux asks for more (a read lock of fcntl(2) too keeps a write lock away).
 [[nodiscard]] Status LockEmulatedFile(const UniqueFd& fd, const std::string& path);
 
 // Gives the device in the open file another UUID, as a copy of a device needs one. `info` is its own.
 [[nodiscard]] Status RenewDeviceUuid(const UniqueFd& fd, const EmulatedFileInfo& info,
                                      const std::string& path);
+
+// Gives the file these permissions, whatever the umask.
+[[nodiscard]] Status SetFileMode(const UniqueFd& fd, mode_t mode, const std::string& path);
 
 // Writes all of it, or fails with the errno in an Error of the code that fits.
 [[nodiscard]] Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes,

@@ -9,6 +9,8 @@
 // keeps count of what a Flush has made durable, and CutPower (power_cut.h) loses the rest.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -69,11 +71,15 @@ class EmulatorDevice : public ZonedDevice {
 
 // Makes an emulated device of empty zones in a new file. With `overwrite` also in place of an existing
 // emulated device that nobody has open, or of an empty file; never of anything else. `timing` is recorded in it, and so
-// is `volatile_cache`: whether the device can lose what was not flushed.
+// is `volatile_cache`: whether the device can lose what was not flushed. A failure leaves no file behind.
+// `mode`: the file's permissions, whatever the umask. Unset: those of a file that is replaced, else kEmulatedFileMode.
 // Errors: kExists, kInvalidArgument, kBusy (with the holder), kNoSpace and others of the host.
 [[nodiscard]] Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry,
                                         bool overwrite, Timing timing = Timing::kNone,
-                                        bool volatile_cache = false);
+                                        bool volatile_cache = false, std::optional<mode_t> mode = {});
+
+// It holds a database, and who may read it may also keep others from opening it (LockEmulatedFile): its user's alone.
+inline constexpr mode_t kEmulatedFileMode = 0600;
 
 struct EmulatedFileInfo {
   EmulatorGeometry geometry;

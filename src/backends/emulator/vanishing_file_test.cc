@@ -30,6 +30,12 @@ std::uint64_t LengthOf(const std::string& path) {
   return static_cast<std::uint64_t>(st.st_size);
 }
 
+mode_t ModeOf(const std::string& path) {
+  struct stat st{};
+  EXPECT_EQ(::stat(path.c_str(), &st), 0);
+  return st.st_mode & 07777;
+}
+
 void PunchTable(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::fallocate(fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kEmulatedHeaderBytes, 4096), 0);
@@ -182,6 +188,18 @@ TEST(UnwritableTableTest, MakesTheDeviceGoneUntilItIsOpenedAgain) {
   device = Open(path);
   EXPECT_EQ(ReportOf(*device, ZoneId(1)).condition, ZoneCondition::kEmpty);
   EXPECT_TRUE(device->Finish(ZoneId(1)));
+}
+
+TEST(EmulatedFileModeTest, OnlyItsUserMayReadANewDevice) {
+  const TempDirectory directory;
+  const std::string path = directory.File("a.img");
+  const mode_t umask_before = ::umask(0);
+  ASSERT_TRUE(CreateEmulatedFile(path, kEight, false));
+  ::umask(umask_before);
+  EXPECT_EQ(ModeOf(path), 0600u);
+  ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
+  ASSERT_TRUE(CreateEmulatedFile(path, kEight, true));
+  EXPECT_EQ(ModeOf(path), 0640u) << "a file that is replaced keeps its permissions";
 }
 
 }  // namespace
