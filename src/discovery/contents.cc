@@ -57,17 +57,22 @@ Contents ContentsOf(ZonedDevice& device) {
   return {.kind = Contents::Kind::kUnreadable, .why = superblock.error()};
 }
 
+// A device may claim any number of zones, so they are reported some at a time.
 void AddZones(ZonedDevice& device, DeviceLook& look) {
-  const auto zones = device.Report(ZoneId(0), device.geometry().zone_count);
-  if (!zones) return;  // what can't be reported stays unknown
+  constexpr std::uint32_t kAtOnce = 4096;
+  const std::uint32_t count = device.geometry().zone_count;
   bool written = false;
-  for (const ZoneInfo& zone : *zones) {
-    if (zone.type == ZoneType::kConventional) {
-      ++look.conventional;
-      continue;
+  for (std::uint32_t first = 0; first < count; first += kAtOnce) {
+    const auto zones = device.Report(ZoneId(first), std::min(kAtOnce, count - first));
+    if (!zones) return;  // what can't be reported stays unknown
+    for (const ZoneInfo& zone : *zones) {
+      if (zone.type == ZoneType::kConventional) {
+        ++look.conventional;
+        continue;
+      }
+      look.zone_capacity = std::max(look.zone_capacity, zone.capacity);
+      written |= zone.WrittenBytes() > 0;
     }
-    look.zone_capacity = std::max(look.zone_capacity, zone.capacity);
-    written |= zone.WrittenBytes() > 0;
   }
   if (look.contents.kind == Contents::Kind::kOther && !written) look.contents.kind = Contents::Kind::kNothing;
 }

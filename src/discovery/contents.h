@@ -47,7 +47,7 @@ struct DeviceLook {
   bool writable = false;
 };
 
-// Beyond Probe, one report of all zones.
+// Beyond Probe, a report of all zones.
 [[nodiscard]] DeviceLook Examine(const KnownDevice& known);
 
 }  // namespace zenfs

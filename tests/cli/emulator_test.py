@@ -1,6 +1,8 @@
 """zenfs emu create and info: the shape asked for, or one line that says what is wrong with it."""
 import os
 import pathlib
+import struct
+import subprocess
 import unittest
 
 from cli_case import SMALL, CliCase, Image, VolumeTool
@@ -56,6 +58,24 @@ class Emulator(CliCase):
         self.ok("emu", "clone", self.image, copy, "--mode=0660")
         self.assertEqual(mode(copy), "0o660")
         self.fails("emu", "create", self.dir + "/c.img", "--mode=648", saying=["648", "three octal digits"])
+
+    def test_an_image_that_claims_many_zones_costs_little_memory(self):
+        self.make_device("--zones=1048576", "--zone-size=64K")  # as many as there may be
+        self.assertLess(self.memory_of_looking(), 512 << 20)
+        image, zones, data = Image(self.image), 1 << 24, 130 << 20
+        image.edit_header(20, struct.pack("<IQQ", zones, 65536, 65536))
+        image.edit_header(64, struct.pack("<Q", data))
+        os.truncate(self.image, data + zones * 65536)
+        self.assertLess(self.memory_of_looking(), 512 << 20)
+        self.fails("emu", "info", self.image, saying="16777216 zones: an emulated device has 1 to 1048576")
+
+    def memory_of_looking(self):
+        """The most that `zenfs devices` has in memory, in bytes."""
+        with subprocess.Popen([self.program, "devices"], env=os.environ | {"ZENFS_DEVICES": self.image},
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as looking:
+            _, status, usage = os.wait4(looking.pid, 0)
+            looking.returncode = os.waitstatus_to_exitcode(status)
+        return usage.ru_maxrss << 10
 
     def test_the_file_is_sparse(self):
         self.make_device("--zones=64", "--zone-size=1G")

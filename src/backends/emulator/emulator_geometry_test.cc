@@ -20,7 +20,7 @@ TEST(EmulatorGeometryTest, EachMistakeIsNamed) {
       {{.zones = 0}, "0 zones"},
       {{.zone_size = 0}, "zone size 0"},
       {{.zone_size = 4097}, "zone size 4097"},
-      {{.zones = 1u << 24, .zone_size = std::uint64_t{1} << 40}, "64 PiB"},
+      {{.zones = 1u << 20, .zone_size = std::uint64_t{1} << 40}, "64 PiB"},
       {{.zone_capacity = 17u << 20}, "above the zone size"},
       {{.zone_capacity = 4097}, "capacity 4097"},
       {{.zones = 4, .conventional = 4}, "4 conventional zones"},

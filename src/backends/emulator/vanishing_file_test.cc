@@ -202,5 +202,16 @@ TEST(EmulatedFileModeTest, OnlyItsUserMayReadANewDevice) {
   EXPECT_EQ(ModeOf(path), 0640u) << "a file that is replaced keeps its permissions";
 }
 
+TEST(ManyZonesTest, ImageThatClaimsMoreThanADriveHasIsRefused) {
+  const TempDirectory directory;
+  const std::string path = directory.File("a.img");
+  ASSERT_TRUE(CreateEmulatedFile(path, {.zones = 8, .zone_size = 512, .block_size = 512}, false));
+  ChangeHeader(path, [](EmulatedFileHeader& header) { header.zones = 1u << 24; });
+  const auto device = OpenEmulatedFile(path, OpenMode::kReadOnly);
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code(), Code::kCorruption);
+  EXPECT_THAT(device.error().text(), HasSubstr("16777216 zones: an emulated device has 1 to 1048576"));
+}
+
 }  // namespace
 }  // namespace zenfs
