@@ -155,8 +155,8 @@ Status EmulatedDevice::Open(ZoneId zone) { return Manage(TimedCommand::Kind::kOp
 Status EmulatedDevice::Close(ZoneId zone) { return Manage(TimedCommand::Kind::kClose, zone); }
 
 Status EmulatedDevice::Flush() {
-  ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   Command command(*this, EmulatorCommand::kFlush);
+  ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   std::vector<VolatileCache::Mark> marks;
   if (HasCache()) {
     MutexLock lock(mutex_);
@@ -286,9 +286,9 @@ Result<DeviceOffset> EmulatedDevice::DoAppend(ZoneId zone, ByteView bytes) {
 }
 
 Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
+  Command command(*this, EmulatorCommand::kManagement);
   ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   ZENFS_RETURN_IF_ERROR(CheckZoneId(name_, geometry_, zone));
-  Command command(*this, EmulatorCommand::kManagement);
   TimedCommand timed;
   Status status;
   {
