@@ -179,7 +179,7 @@ TEST_F(EmulatedFileTest, LockMessageNamesTheHolder) {
   ::close(ready[1]);
 }
 
-// fork() without exec: the copies of the descriptor and of the mapping in the child must not count as a holder.
+// fork() without exec: the copy of the descriptor in the child must not count as a holder.
 TEST_F(EmulatedFileTest, DeviceOpensAgainAlthoughAForkedChildLives) {
   Create();
   auto device = Open();
