@@ -112,7 +112,12 @@ Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access, 
 
 Status SharedMemory::Load(const struct stat& status, std::uint64_t bytes_max) {
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size <= bytes_max && static_cast<std::uint64_t>(status.st_blocks) * 512 < size) {
+  const bool whole = size <= bytes_max;
+  if (whole && size > kWholeBytesMax) {
+    return Fail(Code::kCorruption,
+                fmt::format("{}: has {} bytes, more than {}", path_, size, kWholeBytesMax));
+  }
+  if (whole && static_cast<std::uint64_t>(status.st_blocks) * 512 < size) {
     return Fail(Code::kCorruption, fmt::format("{}: has holes where bytes were", path_));
   }
   ZENFS_RETURN_IF_ERROR(Map(std::min(size, bytes_max), MAP_PRIVATE | MAP_ANONYMOUS));

@@ -40,14 +40,16 @@ class SharedMemory {
   // tmpfs is too full, kPermission, kNotFound (directory), kInvalidArgument when the directory is not on a tmpfs.
   [[nodiscard]] static Result<SharedMemory> Create(const std::string& directory, const std::string& name,
                                                    std::uint64_t bytes);
-  // A copy of the first `bytes_max` bytes of the file as it is now, or of all. The copy takes no more memory than
-  // the file does: a whole file that has holes is refused.
+  // A copy of the first `bytes_max` bytes of the file as it is now, or of all. A whole file that has holes or more than
+  // kWholeBytesMax is refused: the copy takes no more memory than the file does, and a bounded amount of it.
   // Errors: kNotFound, kPermission (also when it belongs to somebody else or others may write to it), kBusy when
   // its maker lives (kReadDead; kTakeOver, which asks again for 200 ms), kCorruption when it is no plain file with one
-  // name, its size is odd, or it has holes or is shortened meanwhile. The memory is empty (not valid) if its maker died
+  // name, its size is odd or too large, or it has holes or is shortened meanwhile. The memory is empty (not valid) if its maker died
   // before it had any.
   [[nodiscard]] static Result<SharedMemory> Open(const std::string& path, Access access,
                                                  std::uint64_t bytes_max = UINT64_MAX);
+
+  static constexpr std::uint64_t kWholeBytesMax = 256u << 20;  // many times what a mount makes
 
   SharedMemory() = default;
   SharedMemory(SharedMemory&& other) noexcept;
