@@ -3,7 +3,7 @@
 #
 #   zenfs_layer(<name> DEPENDS <layer>... LIBRARIES <library>...)
 #
-# takes its sources from ZENFS_SOURCES_<name> in cmake/sources.cmake or cmake/backend_sources.cmake.
+# takes its sources from ZENFS_SOURCES_<name> in cmake/sources.cmake, cmake/backend_sources.cmake or cmake/backup_sources.cmake.
 function(zenfs_layer name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
   set(sources ${ZENFS_SOURCES_${name}})
@@ -38,7 +38,7 @@ function(zenfs_add_layers)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/volume/format_volume.cc PROPERTIES
     COMPILE_DEFINITIONS ZENFS_VERSION="${PROJECT_VERSION}")
   zenfs_layer(backup DEPENDS base model catalog volume LIBRARIES nlohmann_json::nlohmann_json)
-  zenfs_layer(repair DEPENDS base device format metalog model staging wal zone volume backup)
+  zenfs_layer(repair DEPENDS base device format metalog model staging wal zone volume)
   zenfs_layer(host DEPENDS base device model LIBRARIES ${ZENFS_URING})
   zenfs_layer(emulator DEPENDS base device model host)
   zenfs_layer(block DEPENDS base device model host LIBRARIES ${ZENFS_ZBD})

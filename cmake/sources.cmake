@@ -1,6 +1,6 @@
-# The list of sources, by layer; those of src/backends are in backend_sources.cmake, those of the command in
-# cli_sources.cmake, those that tests share in testing_sources.cmake. scripts/check-style fails on a file under src/ that
-# none of them names.
+# The list of sources, by layer; those of src/backends are in backend_sources.cmake, those of src/backup and src/repair in
+# backup_sources.cmake, those of the command in cli_sources.cmake, those that tests share in testing_sources.cmake.
+# scripts/check-style fails on a file under src/ that none of them names.
 set(ZENFS_SOURCES_base
   base/clock.cc
   base/checksum_handoff.cc
@@ -10,6 +10,8 @@ set(ZENFS_SOURCES_base
   base/descriptor_registry.cc
   base/file_lock.cc
   base/fork_guard.cc
+  base/host_directory.cc
+  base/host_file.cc
   base/mutex.cc
   base/random.cc
   base/shared_memory.cc
@@ -25,6 +27,7 @@ set(ZENFS_TESTS_base
   base/counted_test.cc
   base/crc32c_test.cc
   base/descriptor_registry_test.cc
+  base/host_directory_test.cc
   base/mutex_test.cc
   base/random_test.cc
   base/shared_memory_test.cc
@@ -349,48 +352,4 @@ set(ZENFS_TESTS_rocksdb_plugin
   rocksdb_plugin/open_metadata_test.cc
   rocksdb_plugin/rocksdb_version_test.cc
   rocksdb_plugin/status_conversion_test.cc
-)
-
-set(ZENFS_SOURCES_backup
-  backup/backup.cc
-  backup/backup_destination.cc
-  backup/content_mark.cc
-  backup/host_file.cc
-  backup/lifetime_hints.cc
-  backup/manifest.cc
-  backup/path_text.cc
-  backup/read_ahead.cc
-  backup/restore.cc
-  backup/restore_plan.cc
-  backup/restore_record.cc
-  backup/restore_source.cc
-  backup/transfer.cc
-  backup/volume_tree.cc
-)
-set(ZENFS_TESTS_backup
-  backup/backup_test.cc
-  backup/lifetime_hints_test.cc
-  backup/manifest_test.cc
-  backup/restore_test.cc
-  backup/transfer_test.cc
-)
-
-set(ZENFS_SOURCES_repair
-  repair/mend_extents.cc
-  repair/mend_logs.cc
-  repair/mend_names.cc
-  repair/metadata_file.cc
-  repair/orphans.cc
-  repair/repair.cc
-  repair/repair_plan.cc
-  repair/undo_repair.cc
-)
-set(ZENFS_TESTS_repair
-  repair/mend_test.cc
-  repair/metadata_file_test.cc
-  repair/repair_crash_test.cc
-  repair/repair_logs_test.cc
-  repair/repair_read_fault_test.cc
-  repair/repair_test.cc
-  repair/repair_test_rig.cc
 )

@@ -55,7 +55,8 @@ Status BackupRun::Prepare() {
   ManifestHeader source;
   source.volume = volume_.superblock().uuid;
   source.path = path;
-  ZENFS_ASSIGN_OR_RETURN(destination_, BackupDestination::Open(options_.destination, options_.force, source));
+  ZENFS_ASSIGN_OR_RETURN(destination_, BackupDestination::Open(options_.destination, options_.force, source,
+                                                               options_.file_mode));
   std::uint64_t bytes = 0;
   for (const VolumeFile& file : tree_.files) {
     const auto known = destination_->known().find(file.relative);
@@ -91,7 +92,7 @@ Result<bool> BackupRun::IsUnchanged(const VolumeFile& file, const ManifestFile& 
 Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& known) const {
   ZENFS_ASSIGN_OR_RETURN(const bool unchanged, IsUnchanged(file, known));
   if (!unchanged) return false;
-  ZENFS_ASSIGN_OR_RETURN(const HostStat copy, StatHost(destination_->PathOf(file.relative)));
+  ZENFS_ASSIGN_OR_RETURN(const HostStat copy, destination_->directory().Stat(file.relative));
   return copy.kind == HostStat::Kind::kFile && copy.size == known.size;
 }
 
@@ -135,7 +136,7 @@ Status BackupRun::Process(std::size_t number) {
       return {};
     }
     transfer_.Notice(fmt::format("{} is not what the volume holds, and is copied again",
-                                 destination_->PathOf(file.relative)));
+                                 destination_->directory().PathOf(file.relative)));
     ZENFS_RETURN_IF_ERROR(destination_->Forget(file.relative));
     transfer_.Expect(2 * file.stat.size, 0);
   }
@@ -145,7 +146,7 @@ Status BackupRun::Process(std::size_t number) {
 // Both sides have the checksum that was noted. What can't be read in the copy is harm; in the volume, an error.
 Result<bool> BackupRun::IsUnharmed(const VolumeFile& file) {
   const ManifestFile& known = kept_.at(file.relative);
-  const auto copy = HostFile::OpenForRead(destination_->PathOf(file.relative));
+  const auto copy = destination_->directory().OpenForRead(file.relative);
   if (!copy) return false;
   copy->DropCache();
   const auto crc = ChecksumOfCopy(*copy, known.size);

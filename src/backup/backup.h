@@ -7,17 +7,19 @@
 #include <string>
 
 #include "backup/transfer.h"
+#include "base/host_directory.h"
 #include "volume/volume.h"
 
 namespace zenfs {
 
 struct BackupOptions {
-  std::string destination;                  // a directory; made if only it, not its parent, is missing
-  std::string path;                         // what to back up; "" is all. Of a directory: what is in it
-  bool force = false;                       // also into a directory that is not empty
-  bool verify = false;                      // also read again, on both sides, what an earlier run has copied
-  unsigned jobs = 4;                        // files at once
-  const std::atomic<bool>* stop = nullptr;  // becomes true to end the run; may be null
+  std::string destination;  // a directory; made if only it, not its parent, is missing
+  std::string path;         // what to back up; "" is all. Of a directory: what is in it
+  bool force = false;       // also into a directory that is not empty
+  bool verify = false;      // also read again, on both sides, what an earlier run has copied
+  mode_t file_mode = HostDirectory::kFileMode;  // of what it makes; directories get x where this has r
+  unsigned jobs = 4;                            // files at once
+  const std::atomic<bool>* stop = nullptr;      // becomes true to end the run; may be null
 };
 
 struct BackupSummary {

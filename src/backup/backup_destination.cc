@@ -1,6 +1,5 @@
 #include "backup/backup_destination.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 
@@ -16,38 +15,43 @@ bool IsOurs(std::string_view name) {
   return name == kManifestFile || name == kHintsFile || name == kBackupStaging;
 }
 
-Status CheckIsDirectory(const std::string& path) {
-  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, StatHostTarget(path));
-  if (stat.kind == HostStat::Kind::kMissing) return MakeHostDirectory(path);
-  if (stat.kind == HostStat::Kind::kDirectory) return {};
-  return Fail(Code::kNotADirectory, fmt::format("{} is a file; name a directory for the backup", path));
-}
+// Below the directory. The names in it are the numbers of files, and two more.
+std::string StagingPath(std::string_view name) { return fmt::format("{}/{}", kBackupStaging, name); }
+
+// A directory can be entered by those who can read it.
+mode_t DirectoryMode(mode_t file_mode) { return file_mode | ((file_mode & 0444) >> 2); }
 
 }  // namespace
 
 Result<std::unique_ptr<BackupDestination>> BackupDestination::Open(const std::string& path, bool force,
-                                                                   const ManifestHeader& source) {
-  ZENFS_RETURN_IF_ERROR(CheckIsDirectory(path));
-  UniqueFd lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+                                                                   const ManifestHeader& source,
+                                                                   mode_t file_mode) {
+  auto directory = HostDirectory::OpenOrMake(path, DirectoryMode(file_mode));
+  if (!directory && directory.error().code() == Code::kNotADirectory) {
+    return Fail(directory.error().Advise("name a directory for the backup"));
+  }
+  if (!directory) return Fail(directory.error());
+  if (::flock(directory->descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return Fail(Code::kBusy, fmt::format("another backup is being written to {}", path));
   }
-  std::unique_ptr<BackupDestination> destination(new BackupDestination(path, std::move(lock)));
+  std::unique_ptr<BackupDestination> destination(new BackupDestination(*std::move(directory), file_mode));
   ZENFS_RETURN_IF_ERROR(destination->Look(force, source));
   return destination;
 }
 
-BackupDestination::~BackupDestination() { IgnoreError(RemoveHostDirectory(TemporaryPath(""))); }
+BackupDestination::~BackupDestination() {
+  IgnoreError(directory_.RemoveDirectory(std::string(kBackupStaging)));
+}
 
 // A `known_` that is not of this source is forgotten.
 Status BackupDestination::Look(bool force, const ManifestHeader& source) {
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListHost(path_));
-  auto found = ReadManifest(path_);
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory_.List(""));
+  auto found = ReadManifest(directory_);
   if (found && found->header.SameSource(source)) {
     if (found->complete && !force) {
-      return Fail(Code::kExists,
-                  fmt::format("{} holds a complete backup of this; --force brings it up to date", path_));
+      return Fail(
+          Code::kExists,
+          fmt::format("{} holds a complete backup of this; --force brings it up to date", directory_.path()));
     }
     known_ = *std::move(found);
     return {};
@@ -60,7 +64,7 @@ Status BackupDestination::Look(bool force, const ManifestHeader& source) {
     return Fail(Code::kExists,
                 fmt::format("{} holds a backup of something else; name another directory, or --force to "
                             "replace files of the same names",
-                            path_));
+                            directory_.path()));
   }
   if (found.error().code() != Code::kNotFound) {
     return Fail(Error(found.error().code(),
@@ -70,29 +74,50 @@ Status BackupDestination::Look(bool force, const ManifestHeader& source) {
   if (std::any_of(names.begin(), names.end(), foreign)) {
     return Fail(Code::kExists, fmt::format("{} is not empty; name another directory, or --force to replace "
                                            "files of the same names",
-                                           path_));
+                                           directory_.path()));
   }
   return {};
 }
 
-std::string BackupDestination::TemporaryPath(std::string_view name) const {
-  const std::string directory = fmt::format("{}/{}", path_, kBackupStaging);
-  return name.empty() ? directory : fmt::format("{}/{}", directory, name);
+Status BackupDestination::MakeDirectory(const std::string& relative) const {
+  return directory_.MakeDirectory(relative, DirectoryMode(file_mode_));
 }
 
-Status BackupDestination::ClearStaging() {
-  ZENFS_RETURN_IF_ERROR(MakeHostDirectory(TemporaryPath("")));
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> left, ListHost(TemporaryPath("")));
-  for (const std::string& name : left) ZENFS_RETURN_IF_ERROR(RemoveHostFile(TemporaryPath(name)));
+Status BackupDestination::ClearStaging() const {
+  const std::string staging(kBackupStaging);
+  ZENFS_RETURN_IF_ERROR(MakeDirectory(staging));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> left, directory_.List(staging));
+  for (const std::string& name : left) ZENFS_RETURN_IF_ERROR(directory_.RemoveFile(StagingPath(name)));
   return {};
 }
 
-Status BackupDestination::WriteManifest(const Manifest& manifest) {
-  const std::string temporary = TemporaryPath("manifest");
-  const Status written =
-      ReplaceHostFile(PathOf(std::string(kManifestFile)), temporary, ManifestText(manifest));
-  if (!written) IgnoreError(RemoveHostFile(temporary));  // the next run removes it, if this can't
+// Returns the file, so that lines go to this one whatever becomes of its name.
+Result<HostFile> BackupDestination::WriteManifest(const Manifest& manifest) const {
+  const std::string temporary = StagingPath("manifest");
+  auto written =
+      directory_.Replace(std::string(kManifestFile), temporary, ManifestText(manifest), file_mode_);
+  if (!written) IgnoreError(directory_.RemoveFile(temporary));  // the next run removes it, if this can't
   return written;
+}
+
+// A link on the way to one of them is better told of before the end line goes.
+Status BackupDestination::CheckStale(const std::set<std::string>& paths) const {
+  for (const auto& [path, file] : known_.files) {
+    if (!paths.contains(path)) ZENFS_RETURN_IF_ERROR(directory_.Stat(path));
+  }
+  return {};
+}
+
+Status BackupDestination::RemoveStale(const std::set<std::string>& directories,
+                                      const std::set<std::string>& paths) const {
+  for (const auto& [path, file] : known_.files) {
+    if (!paths.contains(path)) ZENFS_RETURN_IF_ERROR(directory_.RemoveFile(path));
+  }
+  for (auto it = known_.directories.rbegin(); it != known_.directories.rend(); ++it) {
+    // One that has something of somebody else's in it stays.
+    if (!directories.contains(*it)) IgnoreError(directory_.RemoveDirectory(*it));
+  }
+  return {};
 }
 
 Status BackupDestination::Begin(std::set<std::string> directories, std::map<std::string, ManifestFile> kept,
@@ -104,42 +129,34 @@ Status BackupDestination::Begin(std::set<std::string> directories, std::map<std:
                                            "volume first (zenfs rename)",
                                            *clash));
   }
+  ZENFS_RETURN_IF_ERROR(CheckStale(paths));
   ZENFS_RETURN_IF_ERROR(ClearStaging());
   // The end line goes before anything else changes.
   known_.complete = false;
   ZENFS_RETURN_IF_ERROR(WriteManifest(known_));
   begun_ = true;
-  for (const auto& [path, file] : known_.files) {
-    if (!paths.contains(path)) ZENFS_RETURN_IF_ERROR(RemoveHostFile(PathOf(path)));
-  }
-  for (auto it = known_.directories.rbegin(); it != known_.directories.rend(); ++it) {
-    // One that has something of somebody else's in it stays.
-    if (!directories.contains(*it)) IgnoreError(RemoveHostDirectory(PathOf(*it)));
-  }
-  for (const std::string& directory : directories) {
-    ZENFS_RETURN_IF_ERROR(MakeHostDirectory(PathOf(directory)));
-  }
+  ZENFS_RETURN_IF_ERROR(RemoveStale(directories, paths));
+  for (const std::string& directory : directories) ZENFS_RETURN_IF_ERROR(MakeDirectory(directory));
   MutexLock lock(mutex_);
   manifest_.header = known_.header;
   manifest_.directories = std::move(directories);
   manifest_.files = std::move(kept);
-  ZENFS_RETURN_IF_ERROR(WriteManifest(manifest_));
-  ZENFS_ASSIGN_OR_RETURN(HostFile lines, HostFile::OpenForAppend(PathOf(std::string(kManifestFile))));
+  ZENFS_ASSIGN_OR_RETURN(HostFile lines, WriteManifest(manifest_));
   lines_ = std::make_unique<HostFile>(std::move(lines));
   return {};
 }
 
 Result<HostFile> BackupDestination::CreateTemporary(std::size_t number) const {
-  return HostFile::Create(TemporaryPath(std::to_string(number)));
+  return directory_.Create(StagingPath(std::to_string(number)), file_mode_);
 }
 
 void BackupDestination::DropTemporary(std::size_t number) const {
   // The next run removes it, if this can't.
-  IgnoreError(RemoveHostFile(TemporaryPath(std::to_string(number))));
+  IgnoreError(directory_.RemoveFile(StagingPath(std::to_string(number))));
 }
 
 Status BackupDestination::Accept(std::size_t number, const std::string& relative, const ManifestFile& file) {
-  ZENFS_RETURN_IF_ERROR(RenameHost(TemporaryPath(std::to_string(number)), PathOf(relative)));
+  ZENFS_RETURN_IF_ERROR(directory_.Rename(StagingPath(std::to_string(number)), relative));
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(lines_->Append(AsBytes(ManifestLine(relative, file))));
   manifest_.files[relative] = file;
@@ -147,16 +164,28 @@ Status BackupDestination::Accept(std::size_t number, const std::string& relative
 }
 
 Status BackupDestination::Forget(const std::string& relative) {
-  ZENFS_RETURN_IF_ERROR(
-      RemoveHostFile(PathOf(relative)));  // its line stays for now, and has no file any more
+  // Its line stays for now, and has no file any more.
+  ZENFS_RETURN_IF_ERROR(directory_.RemoveFile(relative));
   MutexLock lock(mutex_);
   manifest_.files.erase(relative);
   return {};
 }
 
+// Another program may have moved a directory away while files were put into it.
+Status BackupDestination::CheckIsWhole(const Manifest& manifest) const {
+  ZENFS_RETURN_IF_ERROR(directory_.CheckStillNamed());
+  for (const auto& [path, file] : manifest.files) {
+    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, directory_.Stat(path));
+    if (stat.kind == HostStat::Kind::kFile && stat.size == file.size) continue;
+    return Fail(Code::kCorruption,
+                fmt::format("{} was removed or changed by another program", directory_.PathOf(path)));
+  }
+  return {};
+}
+
 Status BackupDestination::Finish(const LifetimeHints& hints) {
   ZENFS_RETURN_IF_ERROR(
-      ReplaceHostFile(PathOf(std::string(kHintsFile)), TemporaryPath("hints"), hints.Text()));
+      directory_.Replace(std::string(kHintsFile), StagingPath("hints"), hints.Text(), file_mode_));
   Manifest manifest;
   {
     MutexLock lock(mutex_);
@@ -164,13 +193,14 @@ Status BackupDestination::Finish(const LifetimeHints& hints) {
     manifest = manifest_;
   }
   for (const std::string& directory : manifest.directories) {
-    ZENFS_RETURN_IF_ERROR(SyncHostDirectory(PathOf(directory)));
+    ZENFS_RETURN_IF_ERROR(directory_.Sync(directory));
   }
-  ZENFS_RETURN_IF_ERROR(SyncHostDirectory(path_));
+  ZENFS_RETURN_IF_ERROR(directory_.Sync(""));
+  ZENFS_RETURN_IF_ERROR(CheckIsWhole(manifest));
   manifest.complete = true;
   ZENFS_RETURN_IF_ERROR(WriteManifest(manifest));
   ZENFS_RETURN_IF_ERROR(ClearStaging());
-  return RemoveHostDirectory(TemporaryPath(""));
+  return directory_.RemoveDirectory(std::string(kBackupStaging));
 }
 
 std::size_t BackupDestination::files() const {

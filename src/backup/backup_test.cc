@@ -48,7 +48,7 @@ TEST_F(BackupTest, ADirectoryThatHoldsOtherThingsIsLeftAloneWithoutForce) {
   Fill();
   PutHost(Dest("mine"), "precious");
   EXPECT_EQ(CodeOf(Backup()), Code::kExists);
-  EXPECT_THAT(*ListHost(Dest()), ElementsAre("mine"));
+  EXPECT_THAT(*HostDirectory::Open(Dest())->List(""), ElementsAre("mine"));
   ASSERT_TRUE(IsOk(Backup({.force = true})));
   EXPECT_EQ(HostText(Dest("mine")), "precious");
   ExpectBackupIsWhole();
@@ -70,7 +70,7 @@ TEST_F(BackupTest, AFailedReadLeavesAPartialBackupThatGoesOn) {
   const auto failed = Backup({.jobs = 1});
   ASSERT_EQ(CodeOf(failed), Code::kIo);
   EXPECT_THAT(failed.error().text(), HasSubstr("incomplete backup"));
-  const auto partial = ReadManifest(Dest());
+  const auto partial = ReadManifest(*HostDirectory::Open(Dest()));
   ASSERT_TRUE(IsOk(partial));
   EXPECT_FALSE(partial->complete);
   EXPECT_GT(partial->files.size(), 0u);
@@ -89,7 +89,7 @@ TEST_F(BackupTest, AFileInAZoneThatWentOfflineIsNotTakenForDeleted) {
   FaultyDevice* const faulty = MountFaulty();
   faulty->Inject({.command = FaultyDevice::Command::kRead, .times = 1000, .code = Code::kNotFound});
   EXPECT_EQ(CodeOf(Backup()), Code::kNotFound);
-  EXPECT_FALSE(ReadManifest(Dest())->complete);
+  EXPECT_FALSE(ReadManifest(*HostDirectory::Open(Dest()))->complete);
   faulty->ClearFaults();
 }
 
@@ -97,7 +97,7 @@ TEST_F(BackupTest, ACompleteBackupIsBroughtUpToDateWithForceOnly) {
   Fill();
   ASSERT_TRUE(IsOk(Backup()));
   EXPECT_EQ(CodeOf(Backup()), Code::kExists);
-  EXPECT_TRUE(ReadManifest(Dest())->complete);
+  EXPECT_TRUE(ReadManifest(*HostDirectory::Open(Dest()))->complete);
 
   ASSERT_TRUE(IsOk(volume_->Unlink("db/000010.sst")));
   Put("db/CURRENT", "MANIFEST-000005\n");
@@ -109,7 +109,7 @@ TEST_F(BackupTest, ACompleteBackupIsBroughtUpToDateWithForceOnly) {
   EXPECT_FALSE(std::filesystem::exists(Dest("db/000010.sst")));
   EXPECT_EQ(HostText(Dest("db/CURRENT")), "MANIFEST-000005\n");
   EXPECT_EQ(HostText(Dest("db/new.sst")), "new");
-  EXPECT_TRUE(ReadManifest(Dest())->complete);
+  EXPECT_TRUE(ReadManifest(*HostDirectory::Open(Dest()))->complete);
 }
 
 // Within the second in which it was backed up, so its time says nothing; and of a log that was truncated and appended to.
@@ -198,7 +198,7 @@ TEST_F(BackupTest, ACopyThatReadsBackOtherwiseIsAnError) {
   const auto failed = Backup({.path = "db/000010.sst"});
   EXPECT_EQ(CodeOf(failed), Code::kCorruption);
   EXPECT_FALSE(std::filesystem::exists(Dest("000010.sst")));
-  EXPECT_FALSE(ReadManifest(Dest())->complete);
+  EXPECT_FALSE(ReadManifest(*HostDirectory::Open(Dest()))->complete);
 }
 
 TEST_F(BackupTest, WhatAWriterDeletesMeanwhileIsLeftOutWithANotice) {
@@ -211,7 +211,7 @@ TEST_F(BackupTest, WhatAWriterDeletesMeanwhileIsLeftOutWithANotice) {
   EXPECT_EQ(summary->deleted_meanwhile, 1u);
   EXPECT_THAT(observer_.notices, ElementsAre(HasSubstr("db/000012.sst was deleted meanwhile")));
   EXPECT_EQ(summary->files, Contents().size() - 1);
-  EXPECT_EQ(ReadManifest(Dest())->files.size(), Contents().size() - 1);
+  EXPECT_EQ(ReadManifest(*HostDirectory::Open(Dest()))->files.size(), Contents().size() - 1);
 }
 
 TEST_F(BackupTest, WhatAWriterReplacesMeanwhileIsCopiedAsItIsNow) {
@@ -236,7 +236,7 @@ TEST_F(BackupTest, StopLeavesAPartialBackup) {
   const auto stopped = Backup({.jobs = 1, .stop = &stop});
   ASSERT_EQ(CodeOf(stopped), Code::kShutdown);
   EXPECT_THAT(stopped.error().text(), HasSubstr("interrupted"));
-  EXPECT_EQ(ReadManifest(Dest())->files.size(), 2u);
+  EXPECT_EQ(ReadManifest(*HostDirectory::Open(Dest()))->files.size(), 2u);
   stop = false;
   EXPECT_EQ(Backup({.stop = &stop})->already_there, 2u);
   ExpectBackupIsWhole();
@@ -297,7 +297,7 @@ TEST_F(BackupTest, TwoBackupsDoNotGoToOneDirectoryAtOnce) {
 TEST_F(BackupTest, AFileWithTheNameOfTheRecordIsRefused) {
   Put(std::string(kManifestFile), "mine");
   EXPECT_EQ(CodeOf(Backup()), Code::kExists);
-  EXPECT_THAT(*ListHost(Dest()), IsEmpty());
+  EXPECT_THAT(*HostDirectory::Open(Dest())->List(""), IsEmpty());
 }
 
 TEST_F(BackupTest, ADamagedRecordIsNamedAndForceBeginsAnew) {

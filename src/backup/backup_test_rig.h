@@ -119,7 +119,7 @@ class BackupTest : protected BackupPoints, public VolumeTest {
     for (const auto& [path, content] : Contents()) EXPECT_EQ(HostText(Dest(path)), content) << path;
     EXPECT_TRUE(std::filesystem::is_directory(Dest("empty directory")));
     EXPECT_FALSE(std::filesystem::exists(Dest(std::string(kBackupStaging))));
-    const auto manifest = ReadManifest(Dest());
+    const auto manifest = ReadManifest(*HostDirectory::Open(Dest()));
     ASSERT_TRUE(IsOk(manifest));
     EXPECT_TRUE(manifest->complete);
     EXPECT_EQ(manifest->files.size(), Contents().size());

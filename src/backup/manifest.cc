@@ -174,13 +174,15 @@ std::string ManifestText(const Manifest& manifest) {
   return text;
 }
 
-Result<Manifest> ReadManifest(const std::string& directory) {
-  const std::string path = fmt::format("{}/{}", directory, kManifestFile);
-  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, StatHost(path));
-  if (stat.kind == HostStat::Kind::kMissing) {
+Result<Manifest> ReadManifest(const HostDirectory& directory) {
+  const std::string name(kManifestFile);
+  const std::string path = directory.PathOf(name);
+  const auto file = directory.OpenForRead(name);
+  if (!file && file.error().code() == Code::kNotFound) {
     return Fail(Code::kNotFound, fmt::format("{} is not there", path));
   }
-  ZENFS_ASSIGN_OR_RETURN(const std::string text, ReadHostFile(path, kMaxManifestBytes));
+  if (!file) return Fail(file.error());
+  ZENFS_ASSIGN_OR_RETURN(const std::string text, file->ReadAll(kMaxManifestBytes));
   auto manifest = ParseManifest(text);
   if (!manifest) return Fail(manifest.error().With(path));
   return manifest;

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "backup/host_file.h"
+#include "base/host_directory.h"
 #include "base/status.h"
 #include "base/uuid.h"
 #include "model/lifetime.h"
@@ -61,7 +61,8 @@ struct Manifest {
 [[nodiscard]] std::string ManifestLine(const std::string& path, const ManifestFile& file);
 [[nodiscard]] std::string ManifestEndLine(const Manifest& manifest);
 
-// Reads the manifest in `directory`. Errors: kNotFound when there is none, else those of ParseManifest.
-[[nodiscard]] Result<Manifest> ReadManifest(const std::string& directory);
+// Reads the manifest in `directory`. Errors: kNotFound if there is none; kInvalidArgument if it is a link, a pipe or anything
+// else than a regular file, or too large; else those of ParseManifest.
+[[nodiscard]] Result<Manifest> ReadManifest(const HostDirectory& directory);
 
 }  // namespace zenfs

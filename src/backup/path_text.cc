@@ -39,16 +39,6 @@ std::optional<std::string> DecodePathText(std::string_view text) {
   return out;
 }
 
-bool IsInnerPath(std::string_view path) {
-  if (path.find('\0') != std::string_view::npos) return false;
-  for (;;) {
-    const std::string_view part = path.substr(0, path.find('/'));
-    if (part.empty() || part == "." || part == "..") return false;
-    if (part.size() == path.size()) return true;
-    path.remove_prefix(part.size() + 1);
-  }
-}
-
 std::string JoinPath(std::string_view directory, std::string_view name) {
   const bool slash = directory.empty() || directory.ends_with('/');
   return fmt::format("{}{}{}", directory, slash ? "" : "/", name);

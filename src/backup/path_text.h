@@ -12,10 +12,6 @@ namespace zenfs {
 // Nothing for a '%' without two hexadecimal digits behind it.
 [[nodiscard]] std::optional<std::string> DecodePathText(std::string_view text);
 
-// Whether `path` names something below the directory it is appended to: components that are not empty, "." or
-// "..", without NUL. A manifest is input: it must not reach out of its directory.
-[[nodiscard]] bool IsInnerPath(std::string_view path);
-
 // "a" and "b" to "a/b"; "b" for an empty "a", "/b" for "/".
 [[nodiscard]] std::string JoinPath(std::string_view directory, std::string_view name);
 

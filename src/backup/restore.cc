@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
-#include "backup/host_file.h"
 #include "backup/restore_plan.h"
 #include "backup/restore_record.h"
 #include "backup/restore_source.h"
@@ -34,7 +34,7 @@ class RestoreRun {
   Volume& volume_;
   const RestoreOptions& options_;
   Transfer transfer_;
-  RestoreSource source_;
+  std::optional<RestoreSource> source_;  // set by Run
   std::unique_ptr<RestoreRecord> record_;
   RestorePlan plan_;
   std::vector<std::atomic<bool>> damaged_;  // by number in plan_.work; only with `partial`
@@ -46,25 +46,25 @@ class RestoreRun {
 Result<RestoreSummary> RestoreRun::Run() {
   ZENFS_ASSIGN_OR_RETURN(source_,
                          OpenRestoreSource(options_.source, options_.restore_path, options_.partial));
-  ZENFS_ASSIGN_OR_RETURN(record_, RestoreRecord::Open(volume_, source_.identity));
+  ZENFS_ASSIGN_OR_RETURN(record_, RestoreRecord::Open(volume_, source_->identity));
   ZENFS_ASSIGN_OR_RETURN(plan_,
-                         PlanRestore(volume_, source_, *record_, options_.restore_path, options_.force));
-  for (std::string& line : source_.left_out) transfer_.Notice(fmt::format("not restored: {}", line));
+                         PlanRestore(volume_, *source_, *record_, options_.restore_path, options_.force));
+  for (std::string& line : source_->left_out) transfer_.Notice(fmt::format("not restored: {}", line));
   ZENFS_RETURN_IF_ERROR(CheckSource());
   if (const Status restored = RestoreAll(); !restored) {
     return Fail(Error(restored.error().code(),
                       fmt::format("{}; {} of {} files are restored, each of them whole; run the same command "
                                   "again to go on",
                                   restored.error().ToString(), plan_.already_there + same_ + files_,
-                                  source_.items.size())));
+                                  source_->items.size())));
   }
   const auto damaged =
       std::count_if(damaged_.begin(), damaged_.end(), [](const auto& is) { return is.load(); });
   return RestoreSummary{.files = files_,
                         .bytes = bytes_,
                         .already_there = plan_.already_there + same_,
-                        .left_out = source_.left_out.size() + static_cast<std::uint64_t>(damaged),
-                        .directories = source_.directories.size()};
+                        .left_out = source_->left_out.size() + static_cast<std::uint64_t>(damaged),
+                        .directories = source_->directories.size()};
 }
 
 // Reads everything that has a checksum to be held against, before the volume is changed.
@@ -96,7 +96,7 @@ Status RestoreRun::CheckItem(std::size_t number) {
 }
 
 Result<std::uint32_t> RestoreRun::ChecksumOf(const RestoreItem& item) {
-  ZENFS_ASSIGN_OR_RETURN(const HostFile file, HostFile::OpenForRead(item.host_path));
+  ZENFS_ASSIGN_OR_RETURN(const HostFile file, source_->directory.OpenForRead(item.relative));
   return transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return file.Read(offset, into); },
                         item.size, item.host_path, {});
 }
@@ -172,7 +172,7 @@ Status RestoreRun::Write(const RestoreItem& item, const std::string& staging) {
 // Synced and closed. Returns the id.
 Result<std::uint64_t> RestoreRun::WriteBytes(const RestoreItem& item, const std::string& staging,
                                              std::uint32_t& crc) {
-  ZENFS_ASSIGN_OR_RETURN(const HostFile from, HostFile::OpenForRead(item.host_path));
+  ZENFS_ASSIGN_OR_RETURN(const HostFile from, source_->directory.OpenForRead(item.relative));
   ZENFS_ASSIGN_OR_RETURN(const auto to, volume_.Create(staging, item.lifetime));
   const auto append = [&](ByteView chunk) -> Status {
     if (const Status appended = to->Append(chunk); !appended) {

@@ -28,22 +28,28 @@ std::string AbsolutePath(const std::string& path) {
 
 class SourceReader {
  public:
-  SourceReader(std::string path, const std::string& restore_path, bool partial)
-      : path_(std::move(path)), into_(NormalizePath(restore_path)), partial_(partial) {}
+  SourceReader(HostDirectory directory, const std::string& path, const std::string& restore_path,
+               bool partial)
+      : into_(NormalizePath(restore_path)), partial_(partial), source_{.directory = std::move(directory)} {
+    source_.identity = fmt::format("{} to /{}", AbsolutePath(path), into_);
+  }
 
-  Result<RestoreSource> Read();
+  // `name`: the one file to restore; empty for all.
+  Result<RestoreSource> Read(const std::string& name);
 
  private:
-  Status ReadFile();
+  Status ReadDirectory();
+  Status ReadFile(const std::string& name);
   Status ReadBackup(const Manifest& manifest);
   Status ReadTree(const std::string& relative);
-  Status ReadHints(const std::string& directory);
-  Status AddFile(const std::string& directory, const std::string& relative, const ManifestFile* listed);
+  Status ReadHints();
+  Status AddFile(const std::string& relative, const ManifestFile* listed);
   Status CheckName(const std::string& relative) const;
   Status LeaveOut(Code code, std::string what);
   Status RefuseDamage() const;
 
-  const std::string path_;
+  const HostDirectory& directory() const { return source_.directory; }
+
   const std::string into_;
   const bool partial_;
   LifetimeHints hints_;
@@ -51,32 +57,27 @@ class SourceReader {
   Code first_code_ = Code::kCorruption;
 };
 
-Result<RestoreSource> SourceReader::Read() {
-  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, StatHostTarget(path_));
-  if (stat.kind == HostStat::Kind::kMissing) {
-    return Fail(Code::kNotFound, fmt::format("{}: no such file or directory", path_));
-  }
-  source_.identity = fmt::format("{} to /{}", AbsolutePath(path_), into_);
-  if (stat.kind != HostStat::Kind::kDirectory) {
-    ZENFS_RETURN_IF_ERROR(ReadFile());
-  } else if (const auto manifest = ReadManifest(path_)) {
-    ZENFS_RETURN_IF_ERROR(ReadBackup(*manifest));
-  } else if (manifest.error().code() == Code::kNotFound) {
-    ZENFS_RETURN_IF_ERROR(ReadHints(path_));
-    ZENFS_RETURN_IF_ERROR(ReadTree(""));
-  } else if (!partial_) {
-    return Fail(Error(manifest.error().code(),
-                      fmt::format("the backup's own record can't be used ({}); --partial restores the files "
-                                  "unchecked",
-                                  manifest.error().ToString())));
-  } else {
-    source_.left_out.push_back(fmt::format(
-        "the backup's own record can't be used, files are not checked ({})", manifest.error().ToString()));
-    ZENFS_RETURN_IF_ERROR(ReadHints(path_));
-    ZENFS_RETURN_IF_ERROR(ReadTree(""));
-  }
+Result<RestoreSource> SourceReader::Read(const std::string& name) {
+  ZENFS_RETURN_IF_ERROR(name.empty() ? ReadDirectory() : ReadFile(name));
   if (!partial_) ZENFS_RETURN_IF_ERROR(RefuseDamage());
   return std::move(source_);
+}
+
+Status SourceReader::ReadDirectory() {
+  const auto manifest = ReadManifest(directory());
+  if (manifest) return ReadBackup(*manifest);
+  if (manifest.error().code() != Code::kNotFound) {
+    if (!partial_) {
+      return Fail(Error(manifest.error().code(),
+                        fmt::format("the backup's own record can't be used ({}); --partial restores the "
+                                    "files unchecked",
+                                    manifest.error().ToString())));
+    }
+    source_.left_out.push_back(fmt::format(
+        "the backup's own record can't be used, files are not checked ({})", manifest.error().ToString()));
+  }
+  ZENFS_RETURN_IF_ERROR(ReadHints());
+  return ReadTree("");
 }
 
 Status SourceReader::RefuseDamage() const {
@@ -93,17 +94,14 @@ Status SourceReader::LeaveOut(Code code, std::string what) {
 }
 
 // The backup it lies in, if it does, knows more of it.
-Status SourceReader::ReadFile() {
-  const std::size_t slash = path_.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-  const std::string name = slash == std::string::npos ? path_ : path_.substr(slash + 1);
-  if (const auto manifest = ReadManifest(directory)) {
+Status SourceReader::ReadFile(const std::string& name) {
+  if (const auto manifest = ReadManifest(directory())) {
     if (const auto listed = manifest->files.find(name); listed != manifest->files.end()) {
-      return AddFile(directory, name, &listed->second);
+      return AddFile(name, &listed->second);
     }
   }
-  ZENFS_RETURN_IF_ERROR(ReadHints(directory));
-  return AddFile(directory, name, nullptr);
+  ZENFS_RETURN_IF_ERROR(ReadHints());
+  return AddFile(name, nullptr);
 }
 
 Status SourceReader::ReadBackup(const Manifest& manifest) {
@@ -113,37 +111,38 @@ Status SourceReader::ReadBackup(const Manifest& manifest) {
       return Fail(Code::kCorruption,
                   fmt::format("{} is an unfinished backup of {} so far; finish it with zenfs backup, or "
                               "restore what is there with --partial",
-                              path_, Counted(manifest.files.size(), "file")));
+                              directory().path(), Counted(manifest.files.size(), "file")));
     }
-    source_.left_out.push_back(fmt::format("{} is an unfinished backup of {} so far", path_,
+    source_.left_out.push_back(fmt::format("{} is an unfinished backup of {} so far", directory().path(),
                                            Counted(manifest.files.size(), "file")));
   }
   for (const std::string& directory : manifest.directories) {
     source_.directories.push_back(JoinPath(into_, directory));
   }
   for (const auto& [relative, listed] : manifest.files) {
-    ZENFS_RETURN_IF_ERROR(AddFile(path_, relative, &listed));
+    ZENFS_RETURN_IF_ERROR(AddFile(relative, &listed));
   }
   return {};
 }
 
-Status SourceReader::ReadHints(const std::string& directory) {
-  const std::string path = fmt::format("{}/{}", directory, kHintsFile);
-  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, StatHost(path));
+Status SourceReader::ReadHints() {
+  const std::string name(kHintsFile);
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, directory().Stat(name));
   if (stat.kind != HostStat::Kind::kFile) return {};
-  ZENFS_ASSIGN_OR_RETURN(const std::string text, ReadHostFile(path, kMaxHintsBytes));
+  ZENFS_ASSIGN_OR_RETURN(const HostFile file, directory().OpenForRead(name));
+  ZENFS_ASSIGN_OR_RETURN(const std::string text, file.ReadAll(kMaxHintsBytes));
   hints_ = LifetimeHints::Parse(text);
   return {};
 }
 
 Status SourceReader::ReadTree(const std::string& relative) {
-  ZENFS_ASSIGN_OR_RETURN(const auto names, ListHost(relative.empty() ? path_ : JoinPath(path_, relative)));
+  ZENFS_ASSIGN_OR_RETURN(const auto names, directory().List(relative));
   for (const std::string& name : names) {
     if (relative.empty() && IsBackupsOwn(name)) continue;
     const std::string below = JoinPath(relative, name);
-    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, StatHost(JoinPath(path_, below)));
+    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, directory().Stat(below));
     if (stat.kind != HostStat::Kind::kDirectory) {
-      ZENFS_RETURN_IF_ERROR(AddFile(path_, below, nullptr));
+      ZENFS_RETURN_IF_ERROR(AddFile(below, nullptr));
       continue;
     }
     if (const Status fits = CheckName(below); !fits) {
@@ -171,10 +170,14 @@ Status SourceReader::CheckName(const std::string& relative) const {
   return {};
 }
 
-Status SourceReader::AddFile(const std::string& directory, const std::string& relative,
-                             const ManifestFile* listed) {
-  const std::string host_path = JoinPath(directory, relative);
-  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, StatHost(host_path));
+Status SourceReader::AddFile(const std::string& relative, const ManifestFile* listed) {
+  const std::string host_path = directory().PathOf(relative);
+  const auto looked = directory().Stat(relative);
+  if (!looked && looked.error().code() == Code::kNotADirectory) {
+    return LeaveOut(Code::kNotSupported,
+                    fmt::format("{} can't be reached: {}", host_path, looked.error().text()));
+  }
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, looked);
   if (stat.kind == HostStat::Kind::kMissing) {
     return LeaveOut(Code::kCorruption, fmt::format("{} is missing", host_path));
   }
@@ -191,7 +194,8 @@ Status SourceReader::AddFile(const std::string& directory, const std::string& re
   if (const Status fits = CheckName(relative); !fits) {
     return LeaveOut(Code::kInvalidArgument, fits.error().text());
   }
-  RestoreItem item{.host_path = host_path,
+  RestoreItem item{.relative = relative,
+                   .host_path = host_path,
                    .destination = JoinPath(into_, relative),
                    .size = stat.size,
                    .mtime_ns = stat.mtime_ns,
@@ -217,7 +221,16 @@ std::uint64_t RestoreSource::bytes() const {
 
 Result<RestoreSource> OpenRestoreSource(const std::string& path, const std::string& restore_path,
                                         bool partial) {
-  return SourceReader(path, restore_path, partial).Read();
+  auto directory = HostDirectory::Open(path);
+  std::string name;
+  if (!directory && directory.error().code() == Code::kNotADirectory) {
+    directory = HostDirectory::OpenParentOf(path, name);
+  }
+  if (!directory && directory.error().code() == Code::kNotFound) {
+    return Fail(Code::kNotFound, fmt::format("{}: no such file or directory", path));
+  }
+  if (!directory) return Fail(directory.error());
+  return SourceReader(*std::move(directory), path, restore_path, partial).Read(name);
 }
 
 }  // namespace zenfs

@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/host_directory.h"
 #include "base/status.h"
 #include "model/lifetime.h"
 
 namespace zenfs {
 
 struct RestoreItem {
-  std::string host_path;
+  std::string relative;     // below the source's directory
+  std::string host_path;    // the whole path, for people
   std::string destination;  // in the volume, normalised
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;            // of the host's file
@@ -21,6 +23,7 @@ struct RestoreItem {
 };
 
 struct RestoreSource {
+  HostDirectory directory;  // that all items are below
   std::string
       identity;  // the same for the same backup and destination: what may resume an interrupted restore
   std::vector<RestoreItem> items;
@@ -33,8 +36,9 @@ struct RestoreSource {
 // `path` is a directory, whose content goes below `restore_path`, or a file, which goes into `restore_path`
 // under its own name. Takes lifetimes from the manifest, else from write_lifetime_hints.dat. With a manifest
 // what it lists is restored and nothing else.
+// No symbolic link below the directory is followed, and no pipe or device opened.
 // Errors: kNotFound; kCorruption for an unfinished backup, one with files missing or of another size;
-// kNotSupported for symbolic links and special files where there is no manifest. With `partial` none of these
+// kNotSupported for symbolic links and special files. With `partial` none of these
 // but kNotFound: what is affected is left out.
 [[nodiscard]] Result<RestoreSource> OpenRestoreSource(const std::string& path,
                                                       const std::string& restore_path, bool partial);

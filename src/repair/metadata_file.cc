@@ -5,20 +5,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backup/host_file.h"
 #include "base/aligned_buffer.h"
 #include "base/crc32c.h"
+#include "base/host_directory.h"
 
 namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
-
-std::string DirectoryOf(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // The first `bytes` of a zone in pieces; zeros for blocks that can't be read, of which it returns the number.
 Result<std::uint32_t> ReadZone(ZonedDevice& device, ZoneId zone, std::uint64_t bytes,
@@ -42,17 +36,18 @@ Result<std::uint32_t> ReadZone(ZonedDevice& device, ZoneId zone, std::uint64_t b
   return unreadable;
 }
 
-Status WriteFile(ZonedDevice& device, const MetadataCopy& copy, HostFile& file) {
+Status WriteFile(ZonedDevice& device, const MetadataCopy& copy, const HostDirectory& directory,
+                 HostFile& file) {
   ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(EncodeMetadataCopy(copy))));
   for (const CopiedZone& zone : copy.zones) {
     ZENFS_RETURN_IF_ERROR(
         ReadZone(device, zone.zone, zone.bytes, [&](ByteView piece) { return file.Append(piece); }));
   }
   ZENFS_RETURN_IF_ERROR(file.Sync());
-  ZENFS_RETURN_IF_ERROR(SyncHostDirectory(DirectoryOf(file.path())));
+  ZENFS_RETURN_IF_ERROR(directory.Sync(""));
   file.DropCache();
   // What can't be read back is no way back; a device that reads otherwise the second time shows here too.
-  ZENFS_ASSIGN_OR_RETURN(const MetadataCopy back, VerifyMetadataFile(file.path()));
+  ZENFS_ASSIGN_OR_RETURN(const MetadataCopy back, VerifyMetadataFile(file));
   if (back == copy) return {};
   return Fail(Code::kCorruption, fmt::format("{} holds something else than was written", file.path()));
 }
@@ -80,14 +75,22 @@ Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataC
                            }));
     numbers.zones.push_back(zone);
   }
-  ZENFS_ASSIGN_OR_RETURN(HostFile file, HostFile::CreateNew(path));
-  Status written = WriteFile(device, numbers, file);
-  if (!written) IgnoreError(RemoveHostFile(path));  // the first error is the one to tell
+  std::string name;
+  ZENFS_ASSIGN_OR_RETURN(const HostDirectory directory, HostDirectory::OpenParentOf(path, name));
+  ZENFS_ASSIGN_OR_RETURN(HostFile file, directory.CreateNew(name, HostDirectory::kFileMode));
+  Status written = WriteFile(device, numbers, directory, file);
+  if (!written) IgnoreError(directory.RemoveFile(name));  // the first error is the one to tell
   return written;
 }
 
-Result<MetadataCopy> VerifyMetadataFile(const std::string& path) {
-  ZENFS_ASSIGN_OR_RETURN(const HostFile file, HostFile::OpenForRead(path));
+Result<HostFile> OpenMetadataFile(const std::string& path) {
+  std::string name;
+  ZENFS_ASSIGN_OR_RETURN(const HostDirectory directory, HostDirectory::OpenParentOf(path, name));
+  return directory.OpenForRead(name);
+}
+
+Result<MetadataCopy> VerifyMetadataFile(const HostFile& file) {
+  const std::string& path = file.path();
   std::vector<std::byte> buffer(kPieceBytes);
   const ByteSpan head(buffer.data(), kMetadataCopyHeadBytes);
   ZENFS_ASSIGN_OR_RETURN(const std::size_t got, file.Read(0, head));
@@ -111,23 +114,26 @@ Result<MetadataCopy> VerifyMetadataFile(const std::string& path) {
     }
     offset += zone.bytes;
   }
-  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, StatHostTarget(path));
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, file.Stat());
   if (stat.size != offset) {
     return Fail(Code::kCorruption, fmt::format("{} has {} bytes, not {}", path, stat.size, offset));
   }
   return *copy;
 }
 
-Status RestoreZone(ZonedDevice& device, const CopiedZone& zone, const std::string& path,
-                   std::uint64_t offset) {
-  ZENFS_ASSIGN_OR_RETURN(const HostFile file, HostFile::OpenForRead(path));
+Status RestoreZone(ZonedDevice& device, const CopiedZone& zone, const HostFile& file, std::uint64_t offset) {
   ZENFS_RETURN_IF_ERROR(device.Reset(zone.zone));
   AlignedBuffer buffer(std::max<std::uint64_t>(kPieceBytes, device.geometry().block_size));
+  std::uint32_t crc = 0;
   for (std::uint64_t at = 0; at < zone.bytes; at += buffer.size()) {
     buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), zone.bytes - at));
     ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(offset + at, buffer.Span()));
-    if (n != buffer.size()) return Fail(Code::kCorruption, fmt::format("{} became shorter", path));
+    if (n != buffer.size()) return Fail(Code::kCorruption, fmt::format("{} became shorter", file.path()));
+    crc = Crc32c(buffer.View(), crc);
     ZENFS_RETURN_IF_ERROR(device.Write(device.geometry().ZoneStart(zone.zone) + at, buffer.View()));
+  }
+  if (crc != zone.crc) {
+    return Fail(Code::kCorruption, fmt::format("{} was changed by another program meanwhile", file.path()));
   }
   if (zone.bytes == 0) return {};
   if (ConditionOf(zone) == ZoneCondition::kFull) {

@@ -93,7 +93,9 @@ bool FreeSlot(ZonedDevice& device, const MetadataCopy& copy) {
 
 bool IsBusy(const Status& status) { return !status && status.error().code() == Code::kBusy; }
 
-Status UndoOn(ZonedDevice& device, const std::string& file) {
+Status UndoOn(ZonedDevice& device, const std::string& path) {
+  // The one file from here on, whatever becomes of its name.
+  ZENFS_ASSIGN_OR_RETURN(const HostFile file, OpenMetadataFile(path));
   ZENFS_ASSIGN_OR_RETURN(const MetadataCopy copy, VerifyMetadataFile(file));
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, SuperblockFor(device, copy));
   ZENFS_RETURN_IF_ERROR(CheckSameVolume(device, superblock, copy));

@@ -98,6 +98,20 @@ class Backup(BackupCase):
         again = json.loads(self.backup("--json", "--force", "--verify"))
         self.assertEqual((again["files"], again["already_there"]), (0, len(FILES)))
 
+    def test_a_link_in_the_backup_is_named_and_not_followed(self):
+        self.fill()
+        self.backup()
+        outside = os.path.join(self.dir, "outside")
+        os.rename(os.path.join(self.dest, "db"), outside)
+        os.symlink(outside, os.path.join(self.dest, "db"))
+        before = tree(outside)
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("unlink db/CURRENT"), "ok 0")
+        for verb in ("backup", "restore"):
+            self.fails(verb, f"--emu={self.image}", f"--path={self.dest}", "--force",
+                       saying=os.path.join(self.dest, "db") + " is a symbolic link")
+        self.assertEqual(tree(outside), before)
+
     def test_part_of_the_volume(self):
         self.fill()
         self.backup("--backup_path=db/old/")
@@ -237,6 +251,7 @@ class Restore(BackupCase):
         self.make_second()
         for path in (self.dir, self.dest, self.second):
             os.chmod(path, 0o777)
+        subprocess.run(["chmod", "-R", "a+rX", self.dest], check=True)
         self.run_without_privileges()
         refused = lambda *saying: self.fails("restore", f"--emu={self.second}", f"--path={self.dest}", saying=saying)
         for name in ("db/000015.sst", "zenfs_backup.jsonl"):

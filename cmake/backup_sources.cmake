@@ -1,0 +1,45 @@
+# Sources of src/backup and src/repair, which only the command needs. The rest is in sources.cmake.
+set(ZENFS_SOURCES_backup
+  backup/backup.cc
+  backup/backup_destination.cc
+  backup/content_mark.cc
+  backup/lifetime_hints.cc
+  backup/manifest.cc
+  backup/path_text.cc
+  backup/read_ahead.cc
+  backup/restore.cc
+  backup/restore_plan.cc
+  backup/restore_record.cc
+  backup/restore_source.cc
+  backup/transfer.cc
+  backup/volume_tree.cc
+)
+set(ZENFS_TESTS_backup
+  backup/backup_test.cc
+  backup/directory_race_test.cc
+  backup/hostile_directory_test.cc
+  backup/lifetime_hints_test.cc
+  backup/manifest_test.cc
+  backup/restore_test.cc
+  backup/transfer_test.cc
+)
+
+set(ZENFS_SOURCES_repair
+  repair/mend_extents.cc
+  repair/mend_logs.cc
+  repair/mend_names.cc
+  repair/metadata_file.cc
+  repair/orphans.cc
+  repair/repair.cc
+  repair/repair_plan.cc
+  repair/undo_repair.cc
+)
+set(ZENFS_TESTS_repair
+  repair/mend_test.cc
+  repair/metadata_file_test.cc
+  repair/repair_crash_test.cc
+  repair/repair_logs_test.cc
+  repair/repair_read_fault_test.cc
+  repair/repair_test.cc
+  repair/repair_test_rig.cc
+)

@@ -1,0 +1,312 @@
+#include "base/host_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <memory>
+
+namespace zenfs {
+namespace {
+
+constexpr int kStep = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kListing = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kAttempts = 10;  // how often somebody else may take a name that we have just removed
+
+std::atomic<int> without_openat2{0};
+
+// An invalid descriptor with errno set if the kernel lacks the call or refuses the path.
+UniqueFd OpenBeneath(int directory, const std::string& relative) {
+  struct open_how how{};
+  how.flags = kStep;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, directory, relative.c_str(), &how, sizeof how)));
+}
+
+Result<HostStat> StatAt(int directory, const std::string& name, const std::string& path) {
+  struct stat st{};
+  if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return HostStat::From(st);
+  if (errno == ENOENT) return HostStat{};
+  return FailErrno(errno, path);
+}
+
+// Of something that has the place of a directory.
+Error NotADirectoryError(int directory, const std::string& name, const std::string& path) {
+  const Result<HostStat> stat = StatAt(directory, name, path);
+  const bool link = stat && stat->kind == HostStat::Kind::kSymlink;
+  return {Code::kNotADirectory, link ? fmt::format("{} is a symbolic link, which is not followed", path)
+                                     : fmt::format("{} is not a directory", path)};
+}
+
+bool IsMissing(const Error& error) { return error.code() == Code::kNotFound; }
+
+// The mode is exact, whatever the umask.
+Status SetMode(int fd, mode_t mode, mode_t made_with, const std::string& path) {
+  if (mode == made_with || ::fchmod(fd, mode) == 0) return {};
+  return FailErrno(errno, fmt::format("{} could not get the mode {:o}", path, mode));
+}
+
+}  // namespace
+
+bool IsInnerPath(std::string_view path) {
+  if (path.find('\0') != std::string_view::npos) return false;
+  for (;;) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    if (part.empty() || part == "." || part == "..") return false;
+    if (part.size() == path.size()) return true;
+    path.remove_prefix(part.size() + 1);
+  }
+}
+
+HostDirectory::WithoutOpenat2ForTests::WithoutOpenat2ForTests() { ++without_openat2; }
+HostDirectory::WithoutOpenat2ForTests::~WithoutOpenat2ForTests() { --without_openat2; }
+
+// --- opening ---
+
+Result<HostDirectory> HostDirectory::Open(const std::string& path) { return OpenWith(path, O_RDONLY); }
+
+Result<HostDirectory> HostDirectory::OpenWith(const std::string& path, int access) {
+  // No fork() in between: a backup holds its lock by this descriptor.
+  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), access | O_DIRECTORY | O_CLOEXEC); });
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
+  return HostDirectory(std::move(fd), path);
+}
+
+Result<HostDirectory> HostDirectory::OpenOrMake(const std::string& path, mode_t mode) {
+  Result<HostDirectory> opened = Open(path);
+  if (opened || !IsMissing(opened.error())) return opened;
+  const bool made = ::mkdir(path.c_str(), kDirectoryMode) == 0;
+  if (!made && errno != EEXIST) return FailErrno(errno, fmt::format("{} could not be made", path));
+  opened = Open(path);
+  if (opened && made) {
+    ZENFS_RETURN_IF_ERROR(SetMode(opened->fd_.get(), mode, kDirectoryMode, path));
+  }
+  return opened;
+}
+
+Result<HostDirectory> HostDirectory::OpenParentOf(const std::string& path, std::string& name) {
+  const std::size_t slash = path.rfind('/');
+  name = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (!IsInnerPath(name)) return Fail(Code::kInvalidArgument, fmt::format("{} does not name a file", path));
+  // It may be one that can be entered and not listed.
+  if (slash == std::string::npos) return OpenWith(".", O_PATH);
+  return OpenWith(slash == 0 ? "/" : path.substr(0, slash), O_PATH);
+}
+
+Result<UniqueFd> HostDirectory::OpenBelow(const std::string& relative) const {
+  if (without_openat2 == 0) {
+    UniqueFd fd = OpenBeneath(fd_.get(), relative);
+    if (fd.valid()) return fd;
+  }
+  // ENOSYS or EPERM: the kernel or its filter has no such call. Any other error comes again, with the component's name.
+  return WalkBelow(relative);
+}
+
+Result<UniqueFd> HostDirectory::WalkBelow(const std::string& relative) const {
+  UniqueFd at;
+  int directory = fd_.get();
+  for (std::size_t begin = 0; begin < relative.size();) {
+    const std::size_t end = std::min(relative.find('/', begin), relative.size());
+    const std::string name = relative.substr(begin, end - begin);
+    UniqueFd next(::openat(directory, name.c_str(), kStep));
+    if (!next.valid()) {
+      const int error = errno;
+      const std::string path = PathOf(std::string_view(relative).substr(0, end));
+      if (error == ENOTDIR || error == ELOOP) return Fail(NotADirectoryError(directory, name, path));
+      return FailErrno(error, path);
+    }
+    at = std::move(next);
+    directory = at.get();
+    begin = end + 1;
+  }
+  return at;
+}
+
+Result<HostDirectory::Parent> HostDirectory::ParentOf(const std::string& relative) const {
+  if (!IsInnerPath(relative)) {
+    return Fail(Code::kInvalidArgument, fmt::format("'{}' is no path below {}", relative, path_));
+  }
+  // As the kernel has it for one call; so a tree that somebody made endlessly deep has an end.
+  if (relative.size() >= PATH_MAX) return FailErrno(ENAMETOOLONG, PathOf(relative.substr(0, 100)) + "...");
+  const std::size_t slash = relative.rfind('/');
+  if (slash == std::string::npos) return Parent{.opened = UniqueFd(), .fd = fd_.get(), .name = relative};
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd opened, OpenBelow(relative.substr(0, slash)));
+  const int fd = opened.get();
+  return Parent{.opened = std::move(opened), .fd = fd, .name = relative.substr(slash + 1)};
+}
+
+Result<UniqueFd> HostDirectory::OpenForListing(const std::string& relative) const {
+  UniqueFd fd;
+  if (relative.empty()) {
+    fd = UniqueFd(::openat(fd_.get(), ".", kListing));
+  } else {
+    ZENFS_ASSIGN_OR_RETURN(const Parent parent, ParentOf(relative));
+    fd = UniqueFd(::openat(parent.fd, parent.name.c_str(), kListing));
+    if (!fd.valid() && (errno == ENOTDIR || errno == ELOOP)) {
+      return Fail(NotADirectoryError(parent.fd, parent.name, PathOf(relative)));
+    }
+  }
+  if (!fd.valid()) return FailErrno(errno, PathOf(relative));
+  return fd;
+}
+
+// --- looking ---
+
+std::string HostDirectory::PathOf(std::string_view relative) const {
+  if (relative.empty()) return path_;
+  if (path_ == ".") return std::string(relative);
+  return fmt::format("{}{}{}", path_, path_.ends_with('/') ? "" : "/", relative);
+}
+
+Status HostDirectory::CheckStillNamed() const {
+  struct stat held{};
+  struct stat named{};
+  if (::fstat(fd_.get(), &held) != 0) return FailErrno(errno, path_);
+  const bool found = ::stat(path_.c_str(), &named) == 0;
+  if (found && held.st_dev == named.st_dev && held.st_ino == named.st_ino) return {};
+  return Fail(Code::kNotFound, fmt::format("{} was moved or replaced by another program", path_));
+}
+
+Result<HostStat> HostDirectory::Stat(const std::string& relative) const {
+  const Result<Parent> parent = ParentOf(relative);
+  if (!parent) return IsMissing(parent.error()) ? Result<HostStat>(HostStat{}) : Fail(parent.error());
+  return StatAt(parent->fd, parent->name, PathOf(relative));
+}
+
+Result<HostStat> HostDirectory::Stat() const {
+  struct stat st{};
+  if (::fstat(fd_.get(), &st) != 0) return FailErrno(errno, path_);
+  return HostStat::From(st);
+}
+
+Result<std::vector<std::string>> HostDirectory::List(const std::string& relative) const {
+  ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, OpenForListing(relative));
+  const int own = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);  // closedir closes it
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(own < 0 ? nullptr : ::fdopendir(own), ::closedir);
+  if (dir == nullptr) {
+    const int error = errno;
+    if (own >= 0) ::close(own);
+    return FailErrno(error, fmt::format("{} could not be listed", PathOf(relative)));
+  }
+  std::vector<std::string> names;
+  errno = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this thread's
+  while (const dirent* entry = ::readdir(dir.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return FailErrno(errno, fmt::format("{} could not be listed", PathOf(relative)));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// --- files ---
+
+Result<HostFile> HostDirectory::OpenForRead(const std::string& relative) const {
+  const std::string path = PathOf(relative);
+  const auto refuse = [&](const HostStat& stat) {
+    const bool link = stat.kind == HostStat::Kind::kSymlink;
+    return Fail(Code::kInvalidArgument, fmt::format("{} is {}, not a regular file", path,
+                                                    link ? "a symbolic link" : "a directory or device"));
+  };
+  ZENFS_ASSIGN_OR_RETURN(const Parent parent, ParentOf(relative));
+  // Opening a device may have effects of its own, so it is not even tried.
+  ZENFS_ASSIGN_OR_RETURN(const HostStat before, StatAt(parent.fd, parent.name, path));
+  if (before.kind != HostStat::Kind::kFile && before.kind != HostStat::Kind::kMissing) return refuse(before);
+  // O_NONBLOCK: should a pipe have taken the name since, opening it must not wait for a writer.
+  UniqueFd fd(::openat(parent.fd, parent.name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
+  HostFile file(std::move(fd), path);
+  ZENFS_ASSIGN_OR_RETURN(const HostStat opened, file.Stat());
+  if (opened.kind != HostStat::Kind::kFile) return refuse(opened);
+  (void)::posix_fadvise(file.fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);  // a refusal changes nothing
+  return file;
+}
+
+Result<HostFile> HostDirectory::CreateNew(const std::string& relative, mode_t mode) const {
+  const std::string path = PathOf(relative);
+  ZENFS_ASSIGN_OR_RETURN(const Parent parent, ParentOf(relative));
+  // O_EXCL: neither a link nor a file that is there already is opened. Append writes at the end (O_APPEND).
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+  UniqueFd fd(::openat(parent.fd, parent.name.c_str(), kFlags, kFileMode));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be created", path));
+  ZENFS_RETURN_IF_ERROR(SetMode(fd.get(), mode, kFileMode, path));
+  return HostFile(std::move(fd), path);
+}
+
+Result<HostFile> HostDirectory::Create(const std::string& relative, mode_t mode) const {
+  for (int attempt = 1;; ++attempt) {
+    Result<HostFile> file = CreateNew(relative, mode);
+    if (file || file.error().code() != Code::kExists || attempt == kAttempts) return file;
+    ZENFS_RETURN_IF_ERROR(RemoveFile(relative));
+  }
+}
+
+Result<HostFile> HostDirectory::Replace(const std::string& relative, const std::string& temporary,
+                                        std::string_view text, mode_t mode) const {
+  ZENFS_ASSIGN_OR_RETURN(HostFile file, Create(temporary, mode));
+  ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(text)));
+  ZENFS_RETURN_IF_ERROR(file.Sync());
+  ZENFS_RETURN_IF_ERROR(Rename(temporary, relative));
+  const std::size_t slash = relative.rfind('/');
+  ZENFS_RETURN_IF_ERROR(Sync(slash == std::string::npos ? "" : relative.substr(0, slash)));
+  file.path_ = PathOf(relative);
+  return file;
+}
+
+// --- names ---
+
+Status HostDirectory::MakeDirectory(const std::string& relative, mode_t mode) const {
+  const std::string path = PathOf(relative);
+  ZENFS_ASSIGN_OR_RETURN(const Parent parent, ParentOf(relative));
+  const bool made = ::mkdirat(parent.fd, parent.name.c_str(), kDirectoryMode) == 0;
+  if (!made) {
+    if (errno != EEXIST) return FailErrno(errno, fmt::format("{} could not be made", path));
+    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, StatAt(parent.fd, parent.name, path));
+    if (stat.kind == HostStat::Kind::kDirectory) return {};
+    return Fail(NotADirectoryError(parent.fd, parent.name, path));
+  }
+  if (mode == kDirectoryMode) return {};
+  ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, OpenForListing(relative));
+  return SetMode(fd.get(), mode, kDirectoryMode, path);
+}
+
+Status HostDirectory::Rename(const std::string& from, const std::string& to) const {
+  ZENFS_ASSIGN_OR_RETURN(const Parent old_parent, ParentOf(from));
+  ZENFS_ASSIGN_OR_RETURN(const Parent new_parent, ParentOf(to));
+  if (::renameat(old_parent.fd, old_parent.name.c_str(), new_parent.fd, new_parent.name.c_str()) == 0)
+    return {};
+  return FailErrno(errno, fmt::format("{} could not get its name", PathOf(to)));
+}
+
+Status HostDirectory::RemoveFile(const std::string& relative) const {
+  const Result<Parent> parent = ParentOf(relative);
+  if (!parent) return IsMissing(parent.error()) ? Status() : Fail(parent.error());
+  if (::unlinkat(parent->fd, parent->name.c_str(), 0) == 0 || errno == ENOENT) return {};
+  return FailErrno(errno, fmt::format("{} could not be removed", PathOf(relative)));
+}
+
+Status HostDirectory::RemoveDirectory(const std::string& relative) const {
+  const Result<Parent> parent = ParentOf(relative);
+  if (!parent) return IsMissing(parent.error()) ? Status() : Fail(parent.error());
+  if (::unlinkat(parent->fd, parent->name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  return FailErrno(errno, fmt::format("{} could not be removed", PathOf(relative)));
+}
+
+Status HostDirectory::Sync(const std::string& relative) const {
+  ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, OpenForListing(relative));
+  // Some network file systems don't sync directories, and say EINVAL.
+  if (::fsync(fd.get()) != 0 && errno != EINVAL) {
+    return FailErrno(errno, fmt::format("{} could not be synced", PathOf(relative)));
+  }
+  return {};
+}
+
+}  // namespace zenfs

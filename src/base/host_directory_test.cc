@@ -1,0 +1,193 @@
+#include "base/host_directory.h"
+
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "testing/temp_directory.h"
+
+namespace zenfs {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+template <typename T>
+Code HostCodeOf(const Result<T>& result) {
+  return result ? Code::kShutdown : result.error().code();  // none of the calls returns this one
+}
+
+// Both ways to walk a path.
+class HostDirectoryTest : public testing::TestWithParam<bool> {
+ protected:
+  HostDirectoryTest() {
+    if (!GetParam()) walk_.emplace();
+    fs::create_directories(top_ + "/a/b");
+    fs::create_directories(outside_ + "/b");
+    Put(top_ + "/a/b/file", "inside");
+    Put(outside_ + "/b/file", "outside");
+    auto opened = HostDirectory::Open(top_);
+    EXPECT_TRUE(opened.has_value());
+    directory_.emplace(*std::move(opened));
+  }
+  static void Put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+  static std::string Text(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static mode_t ModeOf(const std::string& path) {
+    struct stat st{};
+    EXPECT_EQ(::lstat(path.c_str(), &st), 0) << path;
+    return st.st_mode & 07777;
+  }
+  void Divert() {
+    fs::rename(top_ + "/a", top_ + "/moved");
+    fs::create_directory_symlink(outside_, top_ + "/a");
+  }
+
+  std::optional<HostDirectory::WithoutOpenat2ForTests> walk_;
+  TempDirectory temporary_;
+  const std::string top_ = temporary_.File("top");
+  const std::string outside_ = temporary_.File("outside");
+  std::optional<HostDirectory> directory_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, HostDirectoryTest, testing::Values(true, false),
+                         [](const auto& way) { return way.param ? "Openat2" : "ByComponent"; });
+
+TEST_P(HostDirectoryTest, NothingIsReachedThroughALink) {
+  Divert();
+  const HostDirectory& d = *directory_;
+  const std::vector<Code> codes = {HostCodeOf(d.Stat("a/b/file")),
+                                   HostCodeOf(d.OpenForRead("a/b/file")),
+                                   HostCodeOf(d.List("a")),
+                                   HostCodeOf(d.List("a/b")),
+                                   HostCodeOf(d.Create("a/b/file", 0600)),
+                                   HostCodeOf(d.CreateNew("a/b/new", 0600)),
+                                   HostCodeOf(d.Replace("a/b/file", "temporary", "text", 0600)),
+                                   HostCodeOf(d.MakeDirectory("a", 0700)),
+                                   HostCodeOf(d.MakeDirectory("a/c", 0700)),
+                                   HostCodeOf(d.Rename("moved/b/file", "a/b/file")),
+                                   HostCodeOf(d.Rename("a/b/file", "moved/b/file")),
+                                   HostCodeOf(d.RemoveFile("a/b/file")),
+                                   HostCodeOf(d.RemoveDirectory("a")),
+                                   HostCodeOf(d.RemoveDirectory("a/b")),
+                                   HostCodeOf(d.Sync("a/b"))};
+  EXPECT_THAT(codes, testing::Each(Code::kNotADirectory));
+  const auto refused = d.Stat("a/b/file");
+  EXPECT_EQ(refused.error().text(), top_ + "/a is a symbolic link, which is not followed");
+  EXPECT_EQ(Text(outside_ + "/b/file"), "outside");
+  EXPECT_EQ(std::distance(fs::directory_iterator(outside_ + "/b"), {}), 1);
+  EXPECT_EQ(Text(top_ + "/moved/b/file"), "inside");
+}
+
+TEST_P(HostDirectoryTest, ALinkItselfIsSeenRemovedAndReplaced) {
+  fs::create_symlink(outside_ + "/b/file", top_ + "/link");
+  EXPECT_EQ(directory_->Stat("link")->kind, HostStat::Kind::kSymlink);
+  EXPECT_EQ(HostCodeOf(directory_->OpenForRead("link")), Code::kInvalidArgument);
+  EXPECT_EQ(HostCodeOf(directory_->CreateNew("link", 0600)), Code::kExists);
+  auto created = directory_->Create("link", 0600);
+  ASSERT_TRUE(created.has_value());
+  ASSERT_TRUE(created->Append(AsBytes("new")).has_value());
+  EXPECT_EQ(Text(top_ + "/link"), "new");
+  EXPECT_EQ(Text(outside_ + "/b/file"), "outside");
+  fs::create_symlink(outside_ + "/b/file", top_ + "/other");
+  ASSERT_TRUE(directory_->RemoveFile("other").has_value());
+  EXPECT_TRUE(fs::exists(outside_ + "/b/file"));
+}
+
+TEST_P(HostDirectoryTest, PathsThatLeadOutAreRefused) {
+  for (const std::string path :
+       {"", "..", "../outside/b/file", "a/../../outside", "/etc/passwd", "a//b", "./a", "a/"}) {
+    EXPECT_EQ(HostCodeOf(directory_->Stat(path)), Code::kInvalidArgument) << path;
+    EXPECT_EQ(HostCodeOf(directory_->RemoveFile(path)), Code::kInvalidArgument) << path;
+  }
+  EXPECT_EQ(HostCodeOf(directory_->Stat(std::string("a\0b", 3))), Code::kInvalidArgument);
+}
+
+TEST_P(HostDirectoryTest, TheDirectoryThatWasOpenedStaysTheOneWhateverBecomesOfItsName) {
+  EXPECT_TRUE(directory_->CheckStillNamed().has_value());
+  fs::rename(top_, temporary_.File("moved"));
+  fs::create_directory_symlink(outside_, top_);
+  ASSERT_TRUE(directory_->Create("new", 0600).has_value());
+  EXPECT_TRUE(fs::exists(temporary_.File("moved/new")));
+  EXPECT_FALSE(fs::exists(outside_ + "/new"));
+  const Status moved = directory_->CheckStillNamed();
+  ASSERT_FALSE(moved.has_value());
+  EXPECT_THAT(moved.error().text(), HasSubstr(top_ + " was moved or replaced"));
+}
+
+TEST_P(HostDirectoryTest, PipesSocketsAndDevicesAreNotOpened) {
+  ASSERT_EQ(::mkfifo((top_ + "/pipe").c_str(), 0600), 0);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  std::ranges::copy(top_ + "/socket", address.sun_path);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ::close(socket);
+  for (const char* name : {"pipe", "socket", "a"}) {
+    const auto refused = directory_->OpenForRead(name);
+    ASSERT_EQ(HostCodeOf(refused), Code::kInvalidArgument) << name;
+    EXPECT_THAT(refused.error().text(), HasSubstr(top_ + "/" + name + " is a directory or device"));
+  }
+  const auto devices = HostDirectory::Open("/dev");
+  ASSERT_TRUE(devices.has_value());
+  EXPECT_EQ(HostCodeOf(devices->OpenForRead("null")), Code::kInvalidArgument);
+  EXPECT_EQ(HostCodeOf(HostDirectory::Open(top_ + "/pipe")), Code::kNotADirectory);
+}
+
+TEST_P(HostDirectoryTest, ModesAreThoseThatWereAskedForWhateverTheUmask) {
+  const mode_t before = ::umask(0077);
+  ASSERT_TRUE(directory_->CreateNew("a/private", 0600).has_value());
+  ASSERT_TRUE(directory_->Replace("a/shared", "a/temporary", "text", 0640).has_value());
+  ASSERT_TRUE(directory_->MakeDirectory("a/own", 0700).has_value());
+  ASSERT_TRUE(directory_->MakeDirectory("a/group", 0750).has_value());
+  ASSERT_TRUE(HostDirectory::OpenOrMake(top_ + "/made", 0755).has_value());
+  ::umask(before);
+  EXPECT_EQ(ModeOf(top_ + "/a/private"), 0600u);
+  EXPECT_EQ(ModeOf(top_ + "/a/shared"), 0640u);
+  EXPECT_EQ(ModeOf(top_ + "/a/own"), 0700u);
+  EXPECT_EQ(ModeOf(top_ + "/a/group"), 0750u);
+  EXPECT_EQ(ModeOf(top_ + "/made"), 0755u);
+  ASSERT_TRUE(directory_->MakeDirectory("a/group", 0700).has_value());
+  EXPECT_EQ(ModeOf(top_ + "/a/group"), 0750u);
+}
+
+TEST_P(HostDirectoryTest, MissingNamesAreNoErrorOfALookOrARemoval) {
+  EXPECT_EQ(directory_->Stat("no/such/file")->kind, HostStat::Kind::kMissing);
+  EXPECT_TRUE(directory_->RemoveFile("no/such/file").has_value());
+  EXPECT_TRUE(directory_->RemoveDirectory("no/such").has_value());
+  EXPECT_EQ(HostCodeOf(directory_->OpenForRead("no/such/file")), Code::kNotFound);
+  EXPECT_EQ(HostCodeOf(directory_->Stat(std::string(5000, 'x'))), Code::kIo);
+}
+
+TEST_P(HostDirectoryTest, AFileThatIsReplacedTakesWhatIsAppendedLater) {
+  auto file = directory_->Replace("a/text", "temporary", "one", 0600);
+  ASSERT_TRUE(file.has_value());
+  EXPECT_EQ(file->path(), top_ + "/a/text");
+  fs::rename(top_ + "/a/text", top_ + "/a/renamed");
+  ASSERT_TRUE(file->Append(AsBytes("two")).has_value());
+  EXPECT_EQ(Text(top_ + "/a/renamed"), "onetwo");
+  EXPECT_THAT(*directory_->List("a"), ElementsAre("b", "renamed"));
+  EXPECT_THAT(*directory_->List(""), ElementsAre("a"));
+}
+
+TEST_P(HostDirectoryTest, ThePathOfAFileMayGoThroughLinksAboveIt) {
+  fs::create_directory_symlink(top_ + "/a", temporary_.File("way"));
+  std::string name;
+  const auto parent = HostDirectory::OpenParentOf(temporary_.File("way/b"), name);
+  ASSERT_TRUE(parent.has_value());
+  EXPECT_EQ(name, "b");
+  EXPECT_EQ(parent->Stat("b")->kind, HostStat::Kind::kDirectory);
+  EXPECT_EQ(HostCodeOf(HostDirectory::OpenParentOf("a/", name)), Code::kInvalidArgument);
+  EXPECT_EQ(HostCodeOf(HostDirectory::OpenParentOf("a/..", name)), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace zenfs

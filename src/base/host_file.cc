@@ -1,0 +1,89 @@
+#include "base/host_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <span>
+
+namespace zenfs {
+
+HostStat HostStat::From(const struct stat& st) {
+  HostStat out;
+  if (S_ISREG(st.st_mode)) {
+    out.kind = HostStat::Kind::kFile;
+  } else if (S_ISDIR(st.st_mode)) {
+    out.kind = HostStat::Kind::kDirectory;
+  } else if (S_ISLNK(st.st_mode)) {
+    out.kind = HostStat::Kind::kSymlink;
+  } else {
+    out.kind = HostStat::Kind::kSpecial;
+  }
+  out.size = static_cast<std::uint64_t>(st.st_size);
+  out.mtime_ns = std::int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec;
+  out.owner = st.st_uid;
+  out.mode = st.st_mode & 07777;
+  return out;
+}
+
+Result<std::size_t> HostFile::Read(std::uint64_t offset, ByteSpan into) const {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t n =
+        ::pread(fd_.get(), into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
+    if (n == 0) break;
+    if (n > 0) {
+      done += static_cast<std::size_t>(n);
+    } else if (errno != EINTR) {
+      return FailErrno(errno, fmt::format("{} could not be read at offset {}", path_, offset + done));
+    }
+  }
+  return done;
+}
+
+Result<std::string> HostFile::ReadAll(std::uint64_t max_bytes) const {
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, Stat());
+  if (stat.size > max_bytes) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{} has {} bytes; more than {} can't be right", path_, stat.size, max_bytes));
+  }
+  std::string text(stat.size, '\0');
+  ZENFS_ASSIGN_OR_RETURN(const std::size_t n, Read(0, std::as_writable_bytes(std::span(text))));
+  text.resize(n);
+  return text;
+}
+
+Status HostFile::Append(ByteView bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (n >= 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    } else if (errno != EINTR) {
+      return FailErrno(errno, fmt::format("{} could not be written", path_));
+    }
+  }
+  return {};
+}
+
+Status HostFile::SetModified(std::uint64_t mtime_seconds) {
+  const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
+                             {.tv_sec = static_cast<time_t>(mtime_seconds), .tv_nsec = 0}};
+  if (::futimens(fd_.get(), times) != 0) return FailErrno(errno, path_);
+  return {};
+}
+
+Status HostFile::Sync() {
+  if (::fsync(fd_.get()) != 0) return FailErrno(errno, fmt::format("{} could not be synced", path_));
+  return {};
+}
+
+Result<HostStat> HostFile::Stat() const {
+  struct stat st{};
+  if (::fstat(fd_.get(), &st) != 0) return FailErrno(errno, path_);
+  return HostStat::From(st);
+}
+
+void HostFile::DropCache() const { (void)::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED); }
+
+}  // namespace zenfs

@@ -1,0 +1,53 @@
+// An open regular file on the host. HostDirectory (base/host_directory.h) opens it. Every error names the path.
+//
+// Threads: a HostFile is used by one thread at a time.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+
+namespace zenfs {
+
+struct HostStat {
+  enum class Kind { kMissing, kFile, kDirectory, kSymlink, kSpecial };
+
+  static HostStat From(const struct stat& st);
+
+  Kind kind = Kind::kMissing;
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;  // since 1970
+  uid_t owner = 0;
+  mode_t mode = 0;  // permissions, without the type
+};
+
+class HostFile {
+ public:
+  // Reads into.size() bytes, fewer only at the end of the file; returns how many.
+  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const;
+  // Errors: kInvalidArgument if the file is larger than `max_bytes`.
+  [[nodiscard]] Result<std::string> ReadAll(std::uint64_t max_bytes) const;
+  [[nodiscard]] Status Append(ByteView bytes);
+  [[nodiscard]] Status SetModified(std::uint64_t mtime_seconds);
+  [[nodiscard]] Status Sync();
+  [[nodiscard]] Result<HostStat> Stat() const;
+  // Later reads come from the medium, if the host's file system has one and the file is synced.
+  void DropCache() const;
+
+  // The name that it was opened by.
+  const std::string& path() const { return path_; }
+
+ private:
+  friend class HostDirectory;
+  HostFile(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+  UniqueFd fd_;
+  std::string path_;
+};
+
+}  // namespace zenfs
