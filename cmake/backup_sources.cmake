@@ -4,6 +4,7 @@ set(ZENFS_SOURCES_backup
   backup/backup_destination.cc
   backup/content_mark.cc
   backup/lifetime_hints.cc
+  backup/line_reader.cc
   backup/manifest.cc
   backup/path_text.cc
   backup/read_ahead.cc
@@ -19,6 +20,7 @@ set(ZENFS_TESTS_backup
   backup/directory_race_test.cc
   backup/hostile_directory_test.cc
   backup/lifetime_hints_test.cc
+  backup/line_reader_test.cc
   backup/manifest_test.cc
   backup/restore_test.cc
   backup/transfer_test.cc

@@ -1,6 +1,7 @@
 // Backup and restore in a directory that somebody else changes: links, pipes and absurd manifests in it. Nothing outside of
 // the directory is read, changed or removed.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/sysmacros.h>
 
 #include "backup/hostile_directory_rig.h"
@@ -92,6 +93,32 @@ TEST_F(HostileDirectoryTest, AManifestThatIsALinkOrAPipeIsNotTaken) {
   ASSERT_TRUE(IsOk(Backup({.force = true})));
   ExpectBackupIsWhole();
   ExpectOutsideIsUntouched();
+}
+
+// Once larger than any manifest, once with a line that never ends.
+TEST_F(HostileDirectoryTest, AManifestThatClaimsAnySizeCostsLittleMemoryAndIsNamed) {
+  Fill();
+  ASSERT_TRUE(IsOk(Backup()));
+  const std::string manifest = Dest(std::string(kManifestFile));
+  const std::string hints = Dest(std::string(kHintsFile));
+  rusage before{};
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &before), 0);
+  fs::resize_file(manifest, std::uint64_t{4} << 30);
+  const auto refused = Backup();
+  EXPECT_EQ(CodeOf(refused), Code::kCorruption);
+  EXPECT_THAT(refused.error().text(), HasSubstr("has 4294967296 bytes; no backup's record"));
+  EXPECT_FALSE(Restore().has_value());
+  fs::resize_file(manifest, std::uint64_t{1} << 30);
+  EXPECT_EQ(CodeOf(Backup()), Code::kCorruption);
+  const auto endless = Restore();
+  EXPECT_EQ(CodeOf(endless), Code::kCorruption);
+  EXPECT_THAT(endless.error().text(), HasSubstr("has more than 65536 bytes"));
+  fs::remove(manifest);
+  fs::resize_file(hints, std::uint64_t{4} << 30);
+  EXPECT_EQ(CodeOf(Restore()), Code::kCorruption);
+  rusage after{};
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &after), 0);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 100'000) << "in KiB";
 }
 
 TEST_F(HostileDirectoryTest, WhatIsMadeIsPrivateUnlessAModeIsGiven) {

@@ -11,16 +11,20 @@ LifetimeHints LifetimeHints::Parse(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(line.size() == text.size() ? line.size() : line.size() + 1);
-    const std::size_t tab = line.rfind('\t');
-    if (tab == std::string_view::npos) continue;
-    const std::string_view number = line.substr(tab + 1);
-    int value = -1;
-    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) continue;
-    if (value < 0 || value >= kLifetimeCount) continue;
-    hints.Add(line.substr(0, tab), static_cast<Lifetime>(value));
+    hints.TakeLine(line);
   }
   return hints;
+}
+
+void LifetimeHints::TakeLine(std::string_view line) {
+  const std::size_t tab = line.rfind('\t');
+  if (tab == std::string_view::npos) return;
+  const std::string_view number = line.substr(tab + 1);
+  int value = -1;
+  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) return;
+  if (value < 0 || value >= kLifetimeCount) return;
+  Add(line.substr(0, tab), static_cast<Lifetime>(value));
 }
 
 void LifetimeHints::Add(std::string_view path, Lifetime lifetime) {

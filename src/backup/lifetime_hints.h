@@ -17,6 +17,7 @@ class LifetimeHints {
  public:
   // Takes what can be understood: lines without a tab or with a number that is no lifetime are passed over.
   static LifetimeHints Parse(std::string_view text);
+  void TakeLine(std::string_view line);  // without its line feed
 
   // A name with a line end can't be said in this file and is left out.
   void Add(std::string_view path, Lifetime lifetime);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "backup/line_reader.h"
 #include "backup/path_text.h"
 
 namespace zenfs {
@@ -13,7 +14,6 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 32;
 constexpr std::string_view kHeaderType = "zenfs-backup";
 
 std::string Line(const OrderedJson& json) { return json.dump() + "\n"; }
@@ -119,6 +119,21 @@ Status TakeLine(std::string_view line, bool first, Manifest& manifest) {
   return {};
 }
 
+Result<Manifest> ParseLines(LineReader& lines) {
+  Manifest manifest;
+  bool has_header = false;
+  for (;;) {
+    ZENFS_ASSIGN_OR_RETURN(const auto line, lines.Next());
+    if (!line || !line->ended) break;  // torn
+    if (const Status taken = TakeLine(line->text, !has_header, manifest); !taken) {
+      return Fail(taken.error().With(fmt::format("line {}", lines.number())));
+    }
+    has_header = true;
+  }
+  if (!has_header) return Fail(Code::kCorruption, "it is empty");
+  return manifest;
+}
+
 }  // namespace
 
 std::uint64_t Manifest::bytes() const {
@@ -128,18 +143,8 @@ std::uint64_t Manifest::bytes() const {
 }
 
 Result<Manifest> ParseManifest(std::string_view text) {
-  Manifest manifest;
-  std::size_t number = 0;
-  for (; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) break;  // torn
-    if (const Status taken = TakeLine(text.substr(0, end), number == 0, manifest); !taken) {
-      return Fail(taken.error().With(fmt::format("line {}", number + 1)));
-    }
-    text.remove_prefix(end + 1);
-  }
-  if (number == 0) return Fail(Code::kCorruption, "it is empty");
-  return manifest;
+  LineReader lines = LineReader::Of(text);
+  return ParseLines(lines);
 }
 
 std::string ManifestLine(const std::string& path, const ManifestFile& file) {
@@ -182,8 +187,13 @@ Result<Manifest> ReadManifest(const HostDirectory& directory) {
     return Fail(Code::kNotFound, fmt::format("{} is not there", path));
   }
   if (!file) return Fail(file.error());
-  ZENFS_ASSIGN_OR_RETURN(const std::string text, file->ReadAll(kMaxManifestBytes));
-  auto manifest = ParseManifest(text);
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, file->Stat());
+  if (stat.size > kMaxManifestBytes) {
+    return Fail(Code::kCorruption, fmt::format("{} has {} bytes; no backup's record has more than {}", path,
+                                               stat.size, kMaxManifestBytes));
+  }
+  LineReader lines([&](std::uint64_t offset, ByteSpan into) { return file->Read(offset, into); });
+  auto manifest = ParseLines(lines);
   if (!manifest) return Fail(manifest.error().With(path));
   return manifest;
 }

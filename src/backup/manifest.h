@@ -21,6 +21,7 @@ namespace zenfs {
 
 inline constexpr std::string_view kManifestFile = "zenfs_backup.jsonl";
 inline constexpr int kManifestVersion = 1;
+inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 30;  // some ten million files
 
 struct ManifestHeader {
   Uuid backup;       // of this directory: the same through all its resumed runs
@@ -54,15 +55,16 @@ struct Manifest {
 };
 
 // Takes any bytes. A last line that was torn (no line end) is passed over, as what a crash leaves.
-// Errors: kCorruption naming the line, also when the end line counts other than what is there; kNotSupported
-// for a later version.
+// Errors: kCorruption naming the line, also when it is longer than LineReader takes or the end line counts other than what
+// is there; kNotSupported for a later version.
 [[nodiscard]] Result<Manifest> ParseManifest(std::string_view text);
 [[nodiscard]] std::string ManifestText(const Manifest& manifest);
 [[nodiscard]] std::string ManifestLine(const std::string& path, const ManifestFile& file);
 [[nodiscard]] std::string ManifestEndLine(const Manifest& manifest);
 
-// Reads the manifest in `directory`. Errors: kNotFound if there is none; kInvalidArgument if it is a link, a pipe or anything
-// else than a regular file, or too large; else those of ParseManifest.
+// Reads the manifest in `directory`, with memory for what its lines say. Errors: kNotFound if there is none;
+// kInvalidArgument if it is a link, a pipe or anything else than a regular file; kCorruption if it is larger than
+// kMaxManifestBytes; else those of ParseManifest.
 [[nodiscard]] Result<Manifest> ReadManifest(const HostDirectory& directory);
 
 }  // namespace zenfs

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backup/line_reader.h"
 #include "backup/path_text.h"
 #include "backup/volume_tree.h"
 
@@ -11,8 +12,6 @@ namespace zenfs {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::uint64_t kMaxLogBytes = std::uint64_t{1} << 32;
 
 std::string LineText(const std::string& destination, const RestoreRecord::Line& line) {
   return Json{{"path", EncodePathText(destination)},
@@ -38,18 +37,26 @@ bool TakeLine(const Json& json, std::map<std::string, RestoreRecord::Line>& line
   return true;
 }
 
+// A line that a crash cut short is passed over: its file has no name yet.
+Result<std::map<std::string, RestoreLine>> ParseRecord(LineReader& text, std::string_view identity) {
+  std::map<std::string, RestoreLine> lines;
+  for (;;) {
+    ZENFS_ASSIGN_OR_RETURN(const auto line, text.Next());
+    if (!line) return lines;
+    if (text.number() != 1) {
+      TakeLine(Json::parse(line->text, nullptr, false), lines);
+    } else if (line->text != identity) {
+      return lines;
+    }
+  }
+}
+
 }  // namespace
 
-// A line that a crash cut short is passed over: its file has no name yet.
-std::map<std::string, RestoreLine> ParseRestoreRecord(std::string_view text, std::string_view identity) {
-  std::map<std::string, RestoreLine> lines;
-  for (bool first = true; !text.empty(); first = false) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (first && line != identity) return {};
-    if (!first) TakeLine(Json::parse(line, nullptr, false), lines);
-  }
-  return lines;
+Result<std::map<std::string, RestoreLine>> ParseRestoreRecord(std::string_view text,
+                                                              std::string_view identity) {
+  LineReader lines = LineReader::Of(text);
+  return ParseRecord(lines, identity);
 }
 
 Result<std::unique_ptr<RestoreRecord>> RestoreRecord::Open(Volume& volume, const std::string& identity) {
@@ -61,10 +68,15 @@ Result<std::unique_ptr<RestoreRecord>> RestoreRecord::Open(Volume& volume, const
 Status RestoreRecord::Read() {
   const auto log = volume_.OpenForRead(kRestoreRecord);
   if (!log) return log.error().code() == Code::kNotFound ? Status() : Fail(log.error());
-  if ((*log)->size() > kMaxLogBytes) return {};
-  std::string text((*log)->size(), '\0');
-  ZENFS_ASSIGN_OR_RETURN(const std::size_t n, (*log)->Read(0, std::as_writable_bytes(std::span(text))));
-  lines_ = ParseRestoreRecord(std::string_view(text).substr(0, n), identity_);
+  LineReader text([&](std::uint64_t offset, ByteSpan into) { return (*log)->Read(offset, into); });
+  auto lines = ParseRecord(text, identity_);
+  if (!lines) {
+    return Fail(lines.error()
+                    .With(kRestoreRecord)
+                    .Advise(fmt::format("zenfs delete --path={} forgets the restore that was cut off",
+                                        kRestoreRecord)));
+  }
+  lines_ = *std::move(lines);
   return {};
 }
 

@@ -27,9 +27,9 @@ struct RestoreLine {
 };
 
 // The lines of a record by destination; none if it is another restore's. Takes any bytes: what is no whole line is passed
-// over, as what a crash leaves.
-[[nodiscard]] std::map<std::string, RestoreLine> ParseRestoreRecord(std::string_view text,
-                                                                    std::string_view identity);
+// over, as what a crash leaves. Errors: kCorruption for a line that is longer than LineReader takes.
+[[nodiscard]] Result<std::map<std::string, RestoreLine>> ParseRestoreRecord(std::string_view text,
+                                                                            std::string_view identity);
 
 class RestoreRecord {
  public:

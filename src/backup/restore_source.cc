@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backup/backup_destination.h"
+#include "backup/line_reader.h"
 #include "backup/path_text.h"
 #include "backup/volume_tree.h"
 #include "base/counted.h"
@@ -14,7 +15,6 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kMaxHintsBytes = std::uint64_t{1} << 32;
 constexpr std::size_t kMaxNameBytes = 255;
 
 bool IsBackupsOwn(std::string_view name) {
@@ -130,9 +130,13 @@ Status SourceReader::ReadHints() {
   ZENFS_ASSIGN_OR_RETURN(const HostStat stat, directory().Stat(name));
   if (stat.kind != HostStat::Kind::kFile) return {};
   ZENFS_ASSIGN_OR_RETURN(const HostFile file, directory().OpenForRead(name));
-  ZENFS_ASSIGN_OR_RETURN(const std::string text, file.ReadAll(kMaxHintsBytes));
-  hints_ = LifetimeHints::Parse(text);
-  return {};
+  LineReader lines([&](std::uint64_t offset, ByteSpan into) { return file.Read(offset, into); });
+  for (;;) {
+    const auto line = lines.Next();
+    if (!line) return Fail(line.error().With(file.path()));
+    if (!*line) return {};
+    hints_.TakeLine((*line)->text);
+  }
 }
 
 Status SourceReader::ReadTree(const std::string& relative) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <span>
 
 namespace zenfs {
 
@@ -40,18 +39,6 @@ Result<std::size_t> HostFile::Read(std::uint64_t offset, ByteSpan into) const {
     }
   }
   return done;
-}
-
-Result<std::string> HostFile::ReadAll(std::uint64_t max_bytes) const {
-  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, Stat());
-  if (stat.size > max_bytes) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("{} has {} bytes; more than {} can't be right", path_, stat.size, max_bytes));
-  }
-  std::string text(stat.size, '\0');
-  ZENFS_ASSIGN_OR_RETURN(const std::size_t n, Read(0, std::as_writable_bytes(std::span(text))));
-  text.resize(n);
-  return text;
 }
 
 Status HostFile::Append(ByteView bytes) {

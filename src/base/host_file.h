@@ -30,8 +30,6 @@ class HostFile {
  public:
   // Reads into.size() bytes, fewer only at the end of the file; returns how many.
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const;
-  // Errors: kInvalidArgument if the file is larger than `max_bytes`.
-  [[nodiscard]] Result<std::string> ReadAll(std::uint64_t max_bytes) const;
   [[nodiscard]] Status Append(ByteView bytes);
   [[nodiscard]] Status SetModified(std::uint64_t mtime_seconds);
   [[nodiscard]] Status Sync();

@@ -2,6 +2,7 @@
 #include "backup/manifest.h"
 #include "backup/path_text.h"
 #include "backup/restore_record.h"
+#include "base/host_directory.h"
 #include "input.h"
 
 namespace zenfs {

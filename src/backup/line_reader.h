@@ -1,0 +1,48 @@
+// Reads a text line by line, with memory for the longest line only. So a file that claims any size, a sparse one too, costs
+// no more than what is kept of its lines.
+//
+// Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+namespace zenfs {
+
+class LineReader {
+ public:
+  // A path of 4096 bytes takes three times that in a manifest.
+  static constexpr std::size_t kMaxLineBytes = 64 << 10;
+  // Reads into.size() bytes at `offset`, fewer only at the end.
+  using Reader = std::function<Result<std::size_t>(std::uint64_t offset, ByteSpan into)>;
+
+  struct Line {
+    std::string_view text;  // without its line feed; valid until the next call
+    bool ended = false;     // false: the last line, without a line feed
+  };
+
+  explicit LineReader(Reader read) : read_(std::move(read)) {}
+  // The lines of `text`, which outlives the object.
+  static LineReader Of(std::string_view text);
+
+  // Nothing at the end. Errors: those of the reader; kCorruption for a line of more than kMaxLineBytes.
+  [[nodiscard]] Result<std::optional<Line>> Next();
+  // Of the line that was returned last; the first is 1.
+  std::uint64_t number() const { return number_; }
+
+ private:
+  const Reader read_;
+  std::string buffer_;
+  std::size_t begin_ = 0;  // of what was not returned yet
+  std::uint64_t offset_ = 0;
+  std::uint64_t number_ = 0;
+  bool at_end_ = false;
+};
+
+}  // namespace zenfs
