@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "base/counted.h"
 #include "base/short_bytes.h"
 #include "cli/device_option.h"
@@ -12,6 +14,17 @@
 
 namespace zenfs {
 namespace {
+
+// The owner always keeps rw: the next run has to write in these directories.
+Result<mode_t> ParseMode(const std::string& text) {
+  mode_t mode = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, mode, 8);
+  if (parsed.ec == std::errc() && parsed.ptr == end && mode <= 0777 && (mode & 0600) == 0600) return mode;
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("'{}' is no mode of a file: octal, from 600 to 777, with 6 or 7 for the owner", text));
+}
 
 class BackupAction : public Action {
  public:
@@ -24,6 +37,7 @@ class BackupAction : public Action {
     app.add_flag("--force", options_.force,
                  "Also into a directory that is not empty; brings a backup up to date");
     app.add_flag("--verify", options_.verify, "Also read again what an earlier run has copied");
+    AddMode(app);
     AddJobs(app, options_.jobs);
     AddJson(app, json_);
   }
@@ -44,6 +58,18 @@ class BackupAction : public Action {
   }
 
  private:
+  void AddMode(CLI::App& app) {
+    const auto store = [this](const std::string& text) {
+      const auto mode = ParseMode(text);
+      if (!mode) throw CLI::ValidationError("--mode", mode.error().text());
+      options_.file_mode = *mode;
+    };
+    app.add_option_function<std::string>(
+           "--mode", store, "Mode of the files it makes, octal; directories get x where this has r")
+        ->type_name("MODE")
+        ->default_str("600");
+  }
+
   DeviceOption device_;
   BackupOptions options_;
   bool json_ = false;

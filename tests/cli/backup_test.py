@@ -98,6 +98,17 @@ class Backup(BackupCase):
         again = json.loads(self.backup("--json", "--force", "--verify"))
         self.assertEqual((again["files"], again["already_there"]), (0, len(FILES)))
 
+    def test_only_the_owner_may_read_a_backup_unless_a_mode_is_given(self):
+        self.fill()
+        mode = lambda *path: oct(os.stat(os.path.join(self.dest, *path)).st_mode & 0o7777)
+        self.backup()
+        self.assertEqual([mode(), mode("db"), mode("db", "CURRENT"), mode("zenfs_backup.jsonl")], ["0o700", "0o700", "0o600", "0o600"])
+        shutil.rmtree(self.dest)
+        self.backup("--mode=0644")
+        self.assertEqual([mode(), mode("db"), mode("db", "CURRENT"), mode("zenfs_backup.jsonl")], ["0o755", "0o755", "0o644", "0o644"])
+        for wrong in ("rw", "400", "1777", "-600", "", "68"):
+            self.fails("backup", f"--emu={self.image}", f"--path={self.dest}", f"--mode={wrong}", saying="--mode")
+
     def test_a_link_in_the_backup_is_named_and_not_followed(self):
         self.fill()
         self.backup()
