@@ -261,6 +261,7 @@ set(ZENFS_TESTS_reclaim
 )
 
 set(ZENFS_SOURCES_volume
+  volume/aux_marker.cc
   volume/check_extents.cc
   volume/check_metadata.cc
   volume/check_volume.cc
@@ -292,6 +293,7 @@ set(ZENFS_SOURCES_volume
   volume/waiting_bytes.cc
 )
 set(ZENFS_TESTS_volume
+  volume/aux_marker_test.cc
   volume/check_volume_test.cc
   volume/format_volume_test.cc
   volume/metrics_file_test.cc

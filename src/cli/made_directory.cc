@@ -1,6 +1,7 @@
 #include "cli/made_directory.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,15 +18,21 @@ Result<MadeDirectory> MadeDirectory::Ensure(const std::string& path) {
   if (path.empty() || error) return Fail(Code::kInvalidArgument, fmt::format("'{}' is no directory", path));
   if (!absolute.has_filename() && absolute.has_relative_path()) absolute = absolute.parent_path();
   MadeDirectory directory;
-  directory.path_ = absolute.string();
   fs::path at = absolute.root_path();
   for (const fs::path& part : absolute.relative_path()) {
     at /= part;
     if (fs::is_directory(at, error)) continue;
-    if (fs::create_directory(at, error)) directory.made_.push_back(at.string());
-    if (error == std::errc::file_exists) return FailErrno(ENOTDIR, at.string());
-    if (error) return FailErrno(error.value(), fmt::format("create directory {}", at.string()));
+    // Not writable by others, whatever the umask: the plugin would refuse it.
+    if (::mkdir(at.c_str(), 0755) == 0) {
+      directory.made_.push_back(at.string());
+    } else if (errno == EEXIST) {
+      return FailErrno(ENOTDIR, at.string());
+    } else {
+      return FailErrno(errno, fmt::format("create directory {}", at.string()));
+    }
   }
+  directory.path_ = fs::canonical(absolute, error).string();
+  if (error) return FailErrno(error.value(), absolute.string());
   return directory;
 }
 

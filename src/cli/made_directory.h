@@ -18,7 +18,7 @@ class MadeDirectory {
   MadeDirectory& operator=(MadeDirectory&&) = delete;
 
   void Keep() { made_.clear(); }
-  const std::string& path() const { return path_; }  // absolute, no '/' at its end, symbolic links as given
+  const std::string& path() const { return path_; }  // absolute, no '/' at its end, symbolic links resolved
 
  private:
   MadeDirectory() = default;

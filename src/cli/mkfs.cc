@@ -8,6 +8,7 @@
 #include "cli/made_directory.h"
 #include "cli/verbs.h"
 #include "discovery/resolve.h"
+#include "volume/aux_marker.h"
 #include "volume/format_volume.h"
 
 namespace zenfs {
@@ -55,15 +56,7 @@ class MkfsAction : public Action {
     for (const std::string& notice : named.device->notices()) {
       console.PrintError(fmt::format("zenfs mkfs: note: {}", Printable(notice)));
     }
-    std::optional<MadeDirectory> aux;
-    if (!aux_path_.empty()) {
-      Result<MadeDirectory> made = MadeDirectory::Ensure(aux_path_);
-      if (!made) return Fail(made.error().With("--aux-path"));
-      options_.aux_path = made->path();
-      aux.emplace(std::move(*made));
-    }
-    ZENFS_ASSIGN_OR_RETURN(const FormatReport report, FormatVolume(*named.device, options_));
-    if (aux) aux->Keep();
+    ZENFS_ASSIGN_OR_RETURN(const FormatReport report, Format(*named.device));
     if (json_) {
       Json zones = Json::array();
       for (const ZoneId zone : report.metadata_zones) zones.push_back(zone.value);
@@ -95,6 +88,20 @@ class MkfsAction : public Action {
                     "host (packaging/udev/60-zenfs.rules keeps it)",
                     disk->name, kOrderedScheduler, *disk->scheduler));
     return OpenNamedDevice(uri, OpenMode::kExclusive);
+  }
+
+  Result<FormatReport> Format(ZonedDevice& device) {
+    if (aux_path_.empty()) return FormatVolume(device, options_);
+    Result<MadeDirectory> aux = MadeDirectory::Ensure(aux_path_);
+    if (!aux) return Fail(aux.error().With("--aux-path"));
+    options_.aux_path = aux->path();
+    if (!options_.uuid) options_.uuid = Uuid::Generate();
+    Result<AuxMarker> marker = AuxMarker::Prepare(aux->path(), *options_.uuid);
+    if (!marker) return Fail(marker.error().With("--aux-path"));
+    ZENFS_ASSIGN_OR_RETURN(FormatReport report, FormatVolume(device, options_));
+    aux->Keep();
+    ZENFS_RETURN_IF_ERROR(marker->Keep());
+    return report;
   }
 
   DeviceOption device_;

@@ -4,6 +4,12 @@
 // What is /a/b/LOG on the volume is DIR/a/b/LOG on the host. DIR itself is never made here: where it is
 // missing, it is lost (a mount that is not there, say), and every answer is an error that names it.
 //
+// Others may have put something there. So before each call it is looked whether every directory on the way is one of root's
+// or of this process's user, and the file a regular one; a symbolic link is neither. The call itself then goes by the path,
+// as RocksDB has no other. In directories that pass (IsOwnDirectory in volume/aux_marker.h) nobody else can exchange what is
+// there in between; in one with the sticky bit others can still add a name, against which the kernel has
+// fs.protected_symlinks.
+//
 // Threads: any; no state but the path. Paths are the volume's unless they are called host paths.
 #pragma once
 
@@ -27,10 +33,16 @@ class AuxDirectory {
   // Where the file or directory stands on the host.
   std::string HostPath(std::string_view path) const;
 
-  // IOError naming the directory when it is missing, no directory or not readable.
+  // IOError naming the directory when it is missing, a symbolic link, no directory, not readable, or others may put something in
+  // it in place of what is there.
   [[nodiscard]] IOStatus Check() const;
-  // `status` of a call to the host, unless that failed because the aux directory itself is lost.
-  [[nodiscard]] IOStatus OrLost(IOStatus status) const;
+  // `call()`, to the host about `host_path`, if that may be used; IOError naming what forbids it. An error of the call is
+  // told as one of the aux directory if that is lost.
+  template <typename Call>
+  [[nodiscard]] IOStatus On(const std::string& host_path, const Call& call) const {
+    IOStatus safe = CheckPath(host_path);
+    return safe.ok() ? OrLost(call()) : safe;
+  }
 
   // Makes what is missing below DIR of the directory that the file stands in.
   [[nodiscard]] IOStatus MakeParent(std::string_view path) const;
@@ -42,6 +54,11 @@ class AuxDirectory {
   [[nodiscard]] IOStatus RemoveDirectory(const std::string& directory) const;
 
  private:
+  // Nothing on the way to `host_path`, which is below the directory, is a link or somebody else's.
+  [[nodiscard]] IOStatus CheckPath(const std::string& host_path) const;
+  // `status` of a call to the host, unless that failed because the aux directory itself is lost.
+  [[nodiscard]] IOStatus OrLost(IOStatus status) const;
+
   const std::string host_path_;
   const std::shared_ptr<rocksdb::FileSystem> host_;
 };

@@ -47,7 +47,7 @@ IOStatus AuxFileSystem::FileExists(const std::string& fname, const IOOptions& op
   return Guarded([&] {
     const auto host = OnHost(fname);
     if (!host) return target()->FileExists(fname, options, dbg);
-    return aux_.OrLost(aux_.host().FileExists(*host, options, dbg));
+    return aux_.On(*host, [&] { return aux_.host().FileExists(*host, options, dbg); });
   });
 }
 
@@ -79,8 +79,9 @@ IOStatus AuxFileSystem::GetChildrenFileAttributes(const std::string& dir, const 
     status = aux_.List(dir, &names);
     for (std::string& name : names) {
       rocksdb::FileAttributes attributes{};
+      const std::string host = aux_.HostPath(dir) + "/" + name;
       const IOStatus sized =
-          aux_.host().GetFileSize(aux_.HostPath(dir) + "/" + name, options, &attributes.size_bytes, dbg);
+          aux_.On(host, [&] { return aux_.host().GetFileSize(host, options, &attributes.size_bytes, dbg); });
       if (!sized.ok()) continue;  // deleted since
       attributes.name = std::move(name);
       const auto same = [&](const rocksdb::FileAttributes& other) { return other.name == attributes.name; };
@@ -96,7 +97,7 @@ IOStatus AuxFileSystem::DeleteFile(const std::string& fname, const IOOptions& op
     const auto host = OnHost(fname);
     if (!host) return target()->DeleteFile(fname, options, dbg);
     IOStatus may = CheckMayWrite(fname);
-    return may.ok() ? aux_.OrLost(aux_.host().DeleteFile(*host, options, dbg)) : may;
+    return may.ok() ? aux_.On(*host, [&] { return aux_.host().DeleteFile(*host, options, dbg); }) : may;
   });
 }
 
@@ -106,7 +107,7 @@ IOStatus AuxFileSystem::Truncate(const std::string& fname, size_t size, const IO
     const auto host = OnHost(fname);
     if (!host) return target()->Truncate(fname, size, options, dbg);
     IOStatus may = CheckMayWrite(fname);
-    return may.ok() ? aux_.OrLost(aux_.host().Truncate(*host, size, options, dbg)) : may;
+    return may.ok() ? aux_.On(*host, [&] { return aux_.host().Truncate(*host, size, options, dbg); }) : may;
   });
 }
 
@@ -118,7 +119,7 @@ IOStatus AuxFileSystem::SyncFile(const std::string& fname, const FileOptions& fi
     if (!host) return target()->SyncFile(fname, file_opts, io_opts, use_fsync, dbg);
     IOStatus may = CheckMayWrite(fname);
     if (!may.ok()) return may;
-    return aux_.OrLost(aux_.host().SyncFile(*host, file_opts, io_opts, use_fsync, dbg));
+    return aux_.On(*host, [&] { return aux_.host().SyncFile(*host, file_opts, io_opts, use_fsync, dbg); });
   });
 }
 #endif
@@ -142,7 +143,7 @@ IOStatus AuxFileSystem::GetFileSize(const std::string& fname, const IOOptions& o
   return Guarded([&] {
     const auto host = OnHost(fname);
     if (!host) return target()->GetFileSize(fname, options, file_size, dbg);
-    return aux_.OrLost(aux_.host().GetFileSize(*host, options, file_size, dbg));
+    return aux_.On(*host, [&] { return aux_.host().GetFileSize(*host, options, file_size, dbg); });
   });
 }
 
@@ -151,7 +152,8 @@ IOStatus AuxFileSystem::GetFileModificationTime(const std::string& fname, const 
   return Guarded([&] {
     const auto host = OnHost(fname);
     if (!host) return target()->GetFileModificationTime(fname, options, file_mtime, dbg);
-    return aux_.OrLost(aux_.host().GetFileModificationTime(*host, options, file_mtime, dbg));
+    return aux_.On(*host,
+                   [&] { return aux_.host().GetFileModificationTime(*host, options, file_mtime, dbg); });
   });
 }
 
@@ -175,7 +177,7 @@ IOStatus AuxFileSystem::RenameFile(const std::string& src, const std::string& ta
     if (!host) return target()->RenameFile(src, target_name, options, dbg);
     status = PrepareNew(target_name);
     if (!status.ok()) return status;
-    return aux_.OrLost(aux_.host().RenameFile(*host, *OnHost(target_name), options, dbg));
+    return aux_.On(*host, [&] { return aux_.host().RenameFile(*host, *OnHost(target_name), options, dbg); });
   });
 }
 
@@ -203,7 +205,7 @@ IOStatus AuxFileSystem::LinkFile(const std::string& src, const std::string& targ
     if (!host) return target()->LinkFile(src, target_name, options, dbg);
     status = PrepareNew(target_name);
     if (!status.ok()) return status;
-    return aux_.OrLost(aux_.host().LinkFile(*host, *OnHost(target_name), options, dbg));
+    return aux_.On(*host, [&] { return aux_.host().LinkFile(*host, *OnHost(target_name), options, dbg); });
   });
 }
 
@@ -212,7 +214,7 @@ IOStatus AuxFileSystem::NumFileLinks(const std::string& fname, const IOOptions& 
   return Guarded([&] {
     const auto host = OnHost(fname);
     if (!host) return target()->NumFileLinks(fname, options, count, dbg);
-    return aux_.OrLost(aux_.host().NumFileLinks(*host, options, count, dbg));
+    return aux_.On(*host, [&] { return aux_.host().NumFileLinks(*host, options, count, dbg); });
   });
 }
 
@@ -222,7 +224,8 @@ IOStatus AuxFileSystem::AreFilesSame(const std::string& first, const std::string
     const auto one = OnHost(first);
     const auto other = OnHost(second);
     if (!one && !other) return target()->AreFilesSame(first, second, options, res, dbg);
-    if (one && other) return aux_.OrLost(aux_.host().AreFilesSame(*one, *other, options, res, dbg));
+    if (one && other)
+      return aux_.On(*one, [&] { return aux_.host().AreFilesSame(*one, *other, options, res, dbg); });
     *res = false;
     IOStatus status = FileExists(first, options, dbg);
     return status.ok() ? FileExists(second, options, dbg) : status;
@@ -234,7 +237,7 @@ IOStatus AuxFileSystem::IsDirectory(const std::string& path, const IOOptions& op
   return Guarded([&] {
     const auto host = OnHost(path);
     if (!host) return target()->IsDirectory(path, options, is_dir, dbg);
-    return aux_.OrLost(aux_.host().IsDirectory(*host, options, is_dir, dbg));
+    return aux_.On(*host, [&] { return aux_.host().IsDirectory(*host, options, is_dir, dbg); });
   });
 }
 

@@ -10,7 +10,7 @@ IOStatus AuxFileSystem::NewSequentialFile(const std::string& fname, const FileOp
   return Guarded([&] {
     const auto host = OnHost(fname);
     if (!host) return target()->NewSequentialFile(fname, file_opts, result, dbg);
-    return aux_.OrLost(aux_.host().NewSequentialFile(*host, file_opts, result, dbg));
+    return aux_.On(*host, [&] { return aux_.host().NewSequentialFile(*host, file_opts, result, dbg); });
   });
 }
 
@@ -20,7 +20,7 @@ IOStatus AuxFileSystem::NewRandomAccessFile(const std::string& fname, const File
   return Guarded([&] {
     const auto host = OnHost(fname);
     if (!host) return target()->NewRandomAccessFile(fname, file_opts, result, dbg);
-    return aux_.OrLost(aux_.host().NewRandomAccessFile(*host, file_opts, result, dbg));
+    return aux_.On(*host, [&] { return aux_.host().NewRandomAccessFile(*host, file_opts, result, dbg); });
   });
 }
 
@@ -32,7 +32,7 @@ IOStatus AuxFileSystem::NewWritableFile(const std::string& fname, const FileOpti
     if (!host) return target()->NewWritableFile(fname, file_opts, result, dbg);
     IOStatus ready = PrepareNew(fname);
     if (!ready.ok()) return ready;
-    return aux_.OrLost(aux_.host().NewWritableFile(*host, file_opts, result, dbg));
+    return aux_.On(*host, [&] { return aux_.host().NewWritableFile(*host, file_opts, result, dbg); });
   });
 }
 
@@ -44,7 +44,7 @@ IOStatus AuxFileSystem::ReopenWritableFile(const std::string& fname, const FileO
     if (!host) return target()->ReopenWritableFile(fname, file_opts, result, dbg);
     IOStatus ready = PrepareNew(fname);
     if (!ready.ok()) return ready;
-    return aux_.OrLost(aux_.host().ReopenWritableFile(*host, file_opts, result, dbg));
+    return aux_.On(*host, [&] { return aux_.host().ReopenWritableFile(*host, file_opts, result, dbg); });
   });
 }
 
@@ -64,7 +64,7 @@ IOStatus AuxFileSystem::NewLogger(const std::string& fname, const IOOptions& io_
     if (!host) return target()->NewLogger(fname, io_opts, result, dbg);
     IOStatus ready = PrepareNew(fname);
     if (!ready.ok()) return ready;
-    IOStatus made = aux_.OrLost(aux_.host().NewLogger(*host, io_opts, result, dbg));
+    IOStatus made = aux_.On(*host, [&] { return aux_.host().NewLogger(*host, io_opts, result, dbg); });
     if (made.ok()) LogNotices(*volume_, **result);
     return made;
   });
@@ -78,8 +78,8 @@ IOStatus AuxFileSystem::LockFile(const std::string& fname, const IOOptions& opti
     if (!host) return target()->LockFile(fname, options, lock, dbg);
     IOStatus ready = PrepareNew(fname);
     if (!ready.ok()) return ready;
-    IOStatus locked = aux_.host().LockFile(*host, options, lock, dbg);
-    if (!locked.ok()) return aux_.OrLost(std::move(locked));
+    IOStatus locked = aux_.On(*host, [&] { return aux_.host().LockFile(*host, options, lock, dbg); });
+    if (!locked.ok()) return locked;
     MutexLock hold(mutex_);
     host_locks_.insert(*lock);
     return locked;

@@ -10,7 +10,8 @@
 namespace zenfs {
 
 // Mounts the volume; if it has an aux directory, the file system is one that keeps LOG and LOCK there.
-// Errors: those of MountUri; kIo naming the aux directory when that can't be used. Threads: any.
+// Errors: those of MountUri; kPermission if neither this host nor the URI has consented to the aux directory that the
+// superblock names; kIo naming the aux directory if that can't be used. Threads: any.
 [[nodiscard]] Result<std::unique_ptr<rocksdb::FileSystem>> FileSystemOfUri(const std::string& uri);
 
 }  // namespace zenfs

@@ -25,6 +25,9 @@ struct MountOptions {
   bool discard_unsynced = false;
   // Key `metrics_file`: a file of the host that holds the counters of this mount when it has ended; empty: none.
   std::string metrics_file;
+  // Key `aux_path`: the caller's consent that RocksDB's LOG and LOCK are kept in this directory of the host, if the superblock
+  // names it (volume/aux_marker.h). The mount itself has no use for it.
+  std::string aux_path;
   std::chrono::seconds space_wait{30};  // key `space_wait_s`: how long a write waits for a zone
 
   friend bool operator==(const MountOptions&, const MountOptions&) = default;

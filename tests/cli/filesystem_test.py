@@ -62,7 +62,9 @@ class FileSystem(CliCase):
         self.make_device()
         aux = os.path.join(self.dir, "deep", "aux")
         self.ok("mkfs", f"--emu={self.image}", f"--aux_path={aux}/")
-        self.assertTrue(os.path.isdir(aux))
+        with open(os.path.join(aux, ".zenfs_aux")) as file:
+            self.assertEqual(file.read(), self.ok_json("fs-info", f"--emu={self.image}")["uuid"] + "\n")
+        self.assertEqual(os.listdir(aux), [".zenfs_aux"])
         self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["aux_path"], aux)
         self.assertRegex(self.ok("fs-info", f"--emu={self.image}"), f"Aux directory: +{aux}\n")
         clone = os.path.join(self.dir, "clone.img")

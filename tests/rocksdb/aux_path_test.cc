@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "test_volume.h"
+#include "volume/aux_marker.h"
 
 namespace zenfs {
 namespace {
@@ -49,7 +51,7 @@ class AuxPath : public ::testing::Test {
     EXPECT_TRUE(volume.CheckIsClean());
   }
   void Mount(std::string_view options = "") {
-    fs = volume.Open(options);
+    fs = volume.Open(options.empty() ? consent : consent + "," + std::string(options));
     ASSERT_NE(fs, nullptr);
     env = rocksdb::NewCompositeEnv(fs);
   }
@@ -94,6 +96,7 @@ class AuxPath : public ::testing::Test {
 
   TestVolume volume;
   std::string aux = volume.directory() + "/aux";
+  std::string consent = "aux_path:" + aux;
   std::shared_ptr<rocksdb::FileSystem> fs;
   std::unique_ptr<rocksdb::Env> env;
   std::unique_ptr<rocksdb::DB> db;
@@ -173,13 +176,14 @@ TEST_F(AuxPath, LostAuxDirectoryIsNamedWhenTheVolumeIsOpened) {
   Unmount();
   std::filesystem::remove_all(aux);
   std::shared_ptr<rocksdb::FileSystem> result;
-  const rocksdb::Status refused = volume.TryOpen(volume.uri(), &result);
+  const rocksdb::Status refused = volume.TryOpen(volume.uri(consent), &result);
   EXPECT_FALSE(refused.ok());
   EXPECT_THAT(refused.ToString(), HasSubstr("aux directory " + aux));
   EXPECT_THAT(refused.ToString(), HasSubstr("No such file or directory"));
   rocksdb::Env* found = nullptr;
   std::shared_ptr<rocksdb::Env> guard;
-  EXPECT_FALSE(rocksdb::Env::CreateFromUri(rocksdb::ConfigOptions(), volume.uri(), "", &found, &guard).ok());
+  EXPECT_FALSE(
+      rocksdb::Env::CreateFromUri(rocksdb::ConfigOptions(), volume.uri(consent), "", &found, &guard).ok());
   std::filesystem::create_directory(aux);  // an empty one will do
   Mount();
   OpenDb();
@@ -211,6 +215,81 @@ TEST_F(AuxPath, AuxDirectoryLostWhileInUseIsAnErrorAndNeverAnEmptyListing) {
   EXPECT_FALSE(std::filesystem::exists(aux)) << "it must not be made in passing";
   std::filesystem::rename(aux + ".gone", aux);
   OpenDb();
+}
+
+TEST_F(AuxPath, ImageFromElsewhereMakesNoFileOnThisHostUnasked) {
+  Unmount();
+  std::shared_ptr<rocksdb::FileSystem> result;
+  const rocksdb::Status refused = volume.TryOpen(volume.uri(), &result);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.ToString(), HasSubstr("add aux_path:" + aux + " to the options of the URI"));
+  EXPECT_THAT(HostNames(""), IsEmpty());
+  const rocksdb::Status other = volume.TryOpen(volume.uri("aux_path:/elsewhere"), &result);
+  EXPECT_THAT(other.ToString(), HasSubstr("is " + aux + ", not /elsewhere"));
+  EXPECT_FALSE(volume.TryOpen(volume.uri("aux_path:relative"), &result).ok());
+  EXPECT_FALSE(volume.TryOpen(volume.uri("ro"), &result).ok());
+}
+
+TEST_F(AuxPath, MarkerThatMkfsLeavesIsTheConsentForItsVolumeOnly) {
+  Unmount();
+  const Uuid uuid = Uuid::Generate();
+  auto marker = AuxMarker::Prepare(aux, uuid);
+  ASSERT_TRUE(marker.has_value());
+  volume.Format({.uuid = uuid, .aux_path = aux, .force = true});
+  ASSERT_TRUE(marker->Keep().has_value());
+  std::shared_ptr<rocksdb::FileSystem> result;
+  ASSERT_STATUS_OK(volume.TryOpen(volume.uri(), &result));
+  std::vector<std::string> names;
+  ASSERT_STATUS_OK(result->GetChildren("/", kIo, &names, nullptr));
+  EXPECT_THAT(names, IsEmpty());
+  result.reset();
+  volume.Format({.aux_path = aux, .force = true});  // another volume
+  EXPECT_FALSE(volume.TryOpen(volume.uri(), &result).ok());
+}
+
+TEST_F(AuxPath, LinksAndPipesInItAreNotFollowed) {
+  ASSERT_STATUS_OK(fs->CreateDir("/db", kIo, nullptr));
+  ASSERT_STATUS_OK(fs->CreateDir("/pipe", kIo, nullptr));
+  const std::string outside = volume.directory() + "/outside";
+  std::filesystem::create_directories(outside);
+  std::ofstream(outside + "/LOG") << "precious";
+  for (const std::string link : {"/db", "/db/LOG"}) {
+    std::filesystem::remove_all(aux + "/db");
+    std::filesystem::create_directories(std::filesystem::path(aux + link).parent_path());
+    std::filesystem::create_symlink(link == "/db" ? outside : outside + "/LOG", aux + link);
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    std::shared_ptr<rocksdb::Logger> logger;
+    rocksdb::FileLock* lock = nullptr;
+    for (const IOStatus& status :
+         {fs->NewWritableFile("/db/LOG", FileOptions(), &file, nullptr),
+          fs->NewLogger("/db/LOG", kIo, &logger, nullptr), fs->Truncate("/db/LOG", 0, kIo, nullptr)}) {
+      EXPECT_TRUE(status.IsIOError());
+      EXPECT_THAT(status.ToString(), HasSubstr(aux + link + " is a symbolic link"));
+    }
+    if (link == "/db") {
+      EXPECT_TRUE(fs->DeleteFile("/db/LOG", kIo, nullptr).IsIOError());
+      EXPECT_TRUE(fs->LockFile("/db/LOCK", kIo, &lock, nullptr).IsIOError());
+      EXPECT_TRUE(fs->RenameFile("/db/LOG", "/db/LOG.old.1", kIo, nullptr).IsIOError());
+    }
+    EXPECT_THAT(ReadWhole(*fs, "/db/LOG"), Not(HasSubstr("precious")));
+  }
+  std::ifstream file(outside + "/LOG");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "precious");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(outside), {}), 1);
+  std::filesystem::create_directory(aux + "/pipe");
+  ASSERT_EQ(mkfifo((aux + "/pipe/LOG").c_str(), 0600), 0);
+  EXPECT_THAT(ReadWhole(*fs, "/pipe/LOG"), HasSubstr("no regular file"));
+}
+
+TEST_F(AuxPath, DirectoryThatOthersMayWriteIsRefused) {
+  Unmount();
+  std::shared_ptr<rocksdb::FileSystem> result;
+  std::filesystem::permissions(aux, std::filesystem::perms::all);
+  EXPECT_THAT(volume.TryOpen(volume.uri(consent), &result).ToString(), HasSubstr("writable by all"));
+  std::filesystem::permissions(aux, std::filesystem::perms::owner_all);
+  std::filesystem::rename(aux, aux + ".there");
+  std::filesystem::create_directory_symlink(aux + ".there", aux);
+  EXPECT_THAT(volume.TryOpen(volume.uri(consent), &result).ToString(), HasSubstr("symbolic link"));
 }
 
 TEST_F(AuxPath, DirectoriesOfTheVolumeAreTheTruth) {

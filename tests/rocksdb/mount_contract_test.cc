@@ -84,7 +84,7 @@ TEST(MountContract, WhatTheMountHasToSayHeadsTheLogOfADatabase) {
     rlimit less = before;
     less.rlim_cur = 8 << 20;  // the metadata are below that in the device's file
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
-    const auto fs = volume.Open();
+    const auto fs = volume.Open(aux_path.empty() ? "" : "aux_path:" + aux);
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
     std::signal(SIGXFSZ, old_handler);
     ASSERT_NE(fs, nullptr);
