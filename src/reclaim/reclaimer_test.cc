@@ -14,8 +14,9 @@ constexpr std::uint32_t kZones = 12;
 constexpr std::uint64_t kBlocks = 64;  // a zone
 
 struct RunningReclaimer {
-  RunningReclaimer(ZoneManager& zones, std::function<Status(ZoneId)> empty_zone)
-      : zones_(zones),
+  RunningReclaimer(ZoneManager& zones, std::function<Status(ZoneId)> empty_zone, bool all_held = false)
+      : held(all_held),
+        zones_(zones),
         reclaimer_(
             {.zones = &zones,
              .block_size = kTestBlock,
@@ -31,7 +32,7 @@ struct RunningReclaimer {
     zones_.Stop();
     reclaimer_.Join();
   }
-  std::atomic<bool> held = false;  // all zones
+  std::atomic<bool> held;  // all zones
   std::atomic<bool> can_commit = true;
   ZoneManager& zones_;
   Reclaimer reclaimer_;
@@ -181,14 +182,16 @@ TEST_F(ReclaimerTest, NoRoomForCopiesIsNoSpaceUntilMoreDies) {
 // Moving what else is in such a zone would cost room and free nothing.
 TEST_F(ReclaimerTest, ZonesThatAreHeldAreWaitedForAndNotEmptied) {
   std::atomic<std::uint32_t> calls = 0;
-  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
-    ++calls;
-    for (const Extent& extent : live_) {
-      if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
-    }
-    return {};
-  });
-  running.held = true;
+  RunningReclaimer running(
+      *zones_,
+      [&](ZoneId zone) -> Status {
+        ++calls;
+        for (const Extent& extent : live_) {
+          if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
+        }
+        return {};
+      },
+      true);
   const auto refused = Acquire(Deadline::After(std::chrono::milliseconds(50)));
   EXPECT_EQ(refused ? Code::kBusy : refused.error().code(), Code::kNoSpace);
   EXPECT_EQ(calls, 0U);
