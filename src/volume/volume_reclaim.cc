@@ -70,14 +70,11 @@ Status VolumeCore::EmptyVictim(const Victim& victim) {
 }
 
 bool VolumeCore::IsHeld(ZoneId zone) const {
-  for (const std::shared_ptr<const FileRecord>& record : FilesIn(zone)) {
-    const std::shared_ptr<OpenFile> file = FindOpen(record->id);
-    if (file != nullptr && file->plain && file->writers.load() != 0) return true;
-  }
   MutexLock lock(files_mutex_);
   return std::ranges::any_of(open_files_, [zone](const auto& entry) {
     const std::shared_ptr<OpenFile> file = entry.second.lock();
-    return file != nullptr && file->unlinked && file->plain && file->plain->LiesIn(zone);
+    if (file == nullptr || !file->plain) return false;
+    return (file->unlinked || file->writers.load() != 0) && file->plain->LiesIn(zone);
   });
 }
 

@@ -33,12 +33,20 @@ class ZoneExtentSink : public ExtentSink {
 
   Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
                        Deadline deadline) override {
+    Result<Placed> placed = WritePromised(cursor, lifetime, pieces, deadline);
+    if (!placed) zones_.TakeBackPromise(cursor.claim);
+    return placed;
+  }
+
+ private:
+  Result<Placed> WritePromised(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
+                               Deadline deadline) {
     std::uint64_t total = 0;
     for (const ByteView piece : pieces) total += piece.size();
     std::optional<Error> failure;  // the device's first, which says more than that no zone was left
     int ended = 0;
     for (int failed = 0; failed < kZonesTried;) {
-      auto writer = zones_.AcquireData(cursor.claim, lifetime, deadline, purpose_);
+      auto writer = zones_.AcquireData(cursor.claim, lifetime, deadline, purpose_, total);
       if (!writer) return Fail(failure ? std::move(*failure) : std::move(writer).error());
       const std::uint64_t length = std::min(total, writer->room());
       auto placed = writer->Write(FirstBytes(pieces, length));
@@ -66,7 +74,6 @@ class ZoneExtentSink : public ExtentSink {
     return Fail(std::move(*failure));
   }
 
- private:
   ZoneManager& zones_;
   const WritePurpose purpose_;
 };

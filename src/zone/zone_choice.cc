@@ -11,6 +11,7 @@
 // An active zone is never given up for lack of a match: data of another lifetime goes in first.
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/bytes.h"
@@ -28,21 +29,27 @@ constexpr std::uint64_t kZonesAhead = 1;
 
 }  // namespace
 
-ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now) {
+ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now,
+                                      std::uint64_t wanted) {
   const std::uint32_t writers_max = std::max(setup_.plan.open_data, 1U);
   const bool own_writer = purpose == WritePurpose::kReclaim && setup_.plan.reclaim_has_slot();
   if (writers_ >= writers_max + (own_writer ? 1 : 0)) return Untaken(Outcome::kWait);
-  if (purpose == WritePurpose::kData && RoomForData() < setup_.geometry.block_size) return NoRoomForData();
+  const bool data = purpose == WritePurpose::kData;
+  if (data && (!Promise(claim, wanted) || RoomFor(claim) < setup_.geometry.block_size)) {
+    const Taken none = NoRoomForData();
+    // Too little for all of it, and no more to come: what there is gets used.
+    if (none.outcome != Outcome::kNoSpace || RoomFor(claim) < setup_.geometry.block_size) return none;
+  }
   if (claim.held) {
     const ZoneState& z = table_[claim.zone];
     if (z.life == claim.life && z.phase == ZonePhase::kActive) {
       if (z.writer) return Untaken(Outcome::kWait);
       return Take(claim.zone, claim, lifetime, purpose);
     }
-    Unclaim(claim);
+    LeaveZone(claim);
   }
   ResetOneIfShort();  // which takes the room of that zone away for now
-  if (purpose == WritePurpose::kData && RoomForData() < setup_.geometry.block_size) return NoRoomForData();
+  if (data && RoomFor(claim) < setup_.geometry.block_size) return NoRoomForData();
   const Candidates found = FindActive(lifetime);
   if (found.free && found.free->match <= Match::kGood) {
     return Take(found.free->zone, claim, lifetime, purpose);
@@ -63,16 +70,31 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
   return NothingUsable(purpose, now);
 }
 
+bool ZonePool::Promise(Claim& claim, std::uint64_t wanted) {
+  const std::uint64_t want =
+      std::min(wanted, setup_.headroom);  // without a headroom nothing is short before it is gone
+  const std::uint64_t least = std::max<std::uint64_t>(want, setup_.geometry.block_size);
+  if (claim.promised >= least) return true;
+  if (claim.promised + RoomFor({}) < least) return claim.promised != 0;
+  if (want > claim.promised) promised_ += want - std::exchange(claim.promised, want);
+  return true;
+}
+
+void ZonePool::TakeBackPromise(Claim& claim) {
+  promised_ -= std::exchange(claim.promised, 0);
+  NoteChange();
+}
+
 // Zones in the pool are alike but for a few whose capacity the device changed.
 std::uint64_t ZonePool::MeanZone() const {
   const std::size_t pool_zones = empty_.size() + pending_resets_;
   return pool_zones == 0 ? 0 : table_.totals().pool / pool_zones;
 }
 
-// All that can be written without a reset, but for what data has been granted.
+// All that can be written without a reset, but for what data has been granted or promised.
 std::uint64_t ZonePool::RoomForCopies() const {
   const std::uint64_t room = table_.totals().room + empty_.size() * MeanZone();
-  return room - std::min(room, granted_);
+  return room - std::min(room, granted_ + promised_);
 }
 
 // What can be written without a reset: in active zones, and in empty ones that the log does not keep.
@@ -81,11 +103,13 @@ std::uint64_t ZonePool::RoomBesideLog() const {
   return table_.totals().room + spare * MeanZone();
 }
 
-// Of that, what data may take that was not granted yet.
-std::uint64_t ZonePool::RoomForData() const {
-  const std::uint64_t taken = setup_.headroom + granted_;
-  const std::uint64_t room = setup_.headroom == 0 ? ~std::uint64_t{0} : RoomBesideLog();
-  return room - std::min(room, taken);
+// Of that, what a writer of data may take: what was promised to it, or what nobody was granted or promised. Zones that
+// failed since may have taken of what was promised.
+std::uint64_t ZonePool::RoomFor(const Claim& claim) const {
+  if (setup_.headroom == 0) return ~std::uint64_t{0};
+  const std::uint64_t room = RoomBesideLog();
+  const std::uint64_t free = room - std::min(room, setup_.headroom + granted_ + promised_ - claim.promised);
+  return claim.promised != 0 ? std::min(free, claim.promised) : free;
 }
 
 ZonePool::Taken ZonePool::NoRoomForData() {
@@ -140,8 +164,12 @@ ZoneId ZonePool::OpenEmpty(Lifetime lifetime) {
 ZonePool::Taken ZonePool::Take(ZoneId zone, Claim& claim, Lifetime lifetime, WritePurpose purpose) {
   std::uint64_t room = table_[zone].room();
   if (purpose == WritePurpose::kData) {
-    room = std::min(room, RoundDown(RoomForData(), setup_.geometry.block_size));
+    const std::uint64_t allowed = RoundDown(RoomFor(claim), setup_.geometry.block_size);
+    room = std::min(room, allowed);
     granted_ += room;
+    const std::uint64_t left = claim.promised == 0 ? 0 : allowed - room;
+    promised_ -= claim.promised - left;
+    claim.promised = left;
   }
   table_.Change(zone, [&](ZoneState& z) {
     if (z.Unused()) z.lifetime = lifetime;
@@ -152,15 +180,20 @@ ZonePool::Taken ZonePool::Take(ZoneId zone, Claim& claim, Lifetime lifetime, Wri
   ++writers_;
   ZENFS_ASSERT(purpose == WritePurpose::kReclaim || setup_.headroom == 0 || HeadroomIsFree());
   const ZoneState& z = table_[zone];
-  claim = {zone, z.life, true};
+  claim = {zone, z.life, true, claim.promised};
   return {Outcome::kTaken, zone, z.written, room, {}};
 }
 
-void ZonePool::Unclaim(Claim& claim) {
+void ZonePool::LeaveZone(Claim& claim) {
   if (claim.held && table_[claim.zone].life == claim.life) {
     table_.Change(claim.zone, [](ZoneState& z) { --z.claims; });
   }
-  claim = {};
+  claim = {.promised = claim.promised};
+}
+
+void ZonePool::Unclaim(Claim& claim) {
+  LeaveZone(claim);
+  if (claim.promised != 0) TakeBackPromise(claim);
 }
 
 // No active zone has room that could be had now or after a writer is done.
@@ -181,17 +214,18 @@ ZonePool::Taken ZonePool::AfterReclaim(WritePurpose purpose) const {
   if (setup_.reclaims && purpose == WritePurpose::kData) {
     const bool nothing_comes = VerdictHolds(ReclaimUrgency::kUrgent) && !verdict_->pending && Idle();
     // Most writers take less than they were granted.
-    if (!nothing_comes || granted_ != 0) return Untaken(Outcome::kWaitForReclaim);
+    if (!nothing_comes || granted_ + promised_ != 0) return Untaken(Outcome::kWaitForReclaim);
     return Untaken(Outcome::kNoSpace);
   }
-  if (!Idle() || (granted_ != 0 && purpose == WritePurpose::kData)) return Untaken(Outcome::kWait);
+  if (!Idle() || (granted_ + promised_ != 0 && purpose == WritePurpose::kData))
+    return Untaken(Outcome::kWait);
   return Untaken(table_.totals().pinned_dead != 0 ? Outcome::kWaitForPins : Outcome::kNoSpace);
 }
 
 std::optional<ReclaimUrgency> ZonePool::Urgency() const {
   const std::uint64_t to_come = RoomForCopies() + pending_resets_ * MeanZone();
   if (waiting_for_reclaim_ != 0 || to_come < setup_.headroom) return ReclaimUrgency::kUrgent;
-  const std::uint64_t for_data = RoomForData() + pending_resets_ * MeanZone();
+  const std::uint64_t for_data = RoomFor({}) + pending_resets_ * MeanZone();
   if (setup_.headroom != 0 && for_data < kZonesAhead * setup_.headroom) return ReclaimUrgency::kAhead;
   const std::size_t few = KeptForLog() + std::max<std::size_t>(2, table_.size() / 32);
   if (setup_.headroom != 0 && empty_.size() + pending_resets_ < few) return ReclaimUrgency::kLow;

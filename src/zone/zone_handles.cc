@@ -60,9 +60,11 @@ ZoneClaim::~ZoneClaim() {
 }
 
 void ZoneManager::Unclaim(ZonePool::Claim& claim) {
-  if (!claim.held) return;
+  if (!claim.held && claim.promised == 0) return;
   MutexLock lock(mutex_);
+  const bool promised = claim.promised != 0;
   pool_.Unclaim(claim);
+  if (promised) Announce();
 }
 
 // --- ZoneWriter ---

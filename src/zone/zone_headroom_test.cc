@@ -38,6 +38,54 @@ TEST(ZoneHeadroomTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
   bench.pool.WaitsForReclaim(false);
 }
 
+// A write that waits with a part of it written keeps that zone from being reset, in which all else may be dead.
+TEST(ZoneHeadroomTest, AWriteIsGrantedNothingUntilThereIsRoomForAllOfIt) {
+  PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kHeadroom);
+  ZonePool::Claim filler, a, b;
+  bench.Write(filler, Lifetime::kShort, 16);
+  bench.Write(filler, Lifetime::kShort, 13);  // three blocks are left beside the headroom
+  bench.pool.WaitsForReclaim(true);
+  const auto take = [&](ZonePool::Claim& claim, std::uint64_t blocks) {
+    return bench.pool.TakeForData(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
+                                  blocks * PoolBench::kBlock);
+  };
+  EXPECT_EQ(take(a, 4).outcome, ZonePool::Outcome::kWaitForReclaim);
+  const ZonePool::Taken taken = take(b, 2);
+  ASSERT_EQ(taken.outcome, ZonePool::Outcome::kTaken);
+  EXPECT_EQ(taken.room, 2 * PoolBench::kBlock);
+  bench.pool.EndWriter(taken.zone);
+  const auto need = bench.pool.NeedOfReclaim();
+  ASSERT_TRUE(need);
+  bench.pool.SetVerdict({.version = need->version, .urgency = need->urgency});
+  EXPECT_EQ(take(a, 4).room, 3 * PoolBench::kBlock) << "no more can come: what there is gets used";
+  bench.pool.WaitsForReclaim(false);
+}
+
+// Its first zone ends in the middle, and others take what they can.
+TEST(ZoneHeadroomTest, WhatWasPromisedIsNotGivenToOthers) {
+  PoolBench bench(4, {.data = 4, .open_data = 4}, 0, kHeadroom);
+  ZonePool::Claim filler, a, b;
+  bench.Write(filler, Lifetime::kShort, 16);
+  bench.Write(filler, Lifetime::kShort, 14);
+  const auto take = [&](ZonePool::Claim& claim, std::uint64_t blocks) {
+    return bench.pool.TakeForData(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
+                                  blocks * PoolBench::kBlock);
+  };
+  bench.pool.Unclaim(filler);
+  ZonePool::Taken taken = take(a, 10);
+  ASSERT_EQ(taken.outcome, ZonePool::Outcome::kTaken);
+  ASSERT_EQ(taken.room, 2 * PoolBench::kBlock);
+  bench.pool.Wrote(taken.zone, taken.room);
+  bench.pool.EndWriter(taken.zone);
+  EXPECT_EQ(take(b, 9).outcome, ZonePool::Outcome::kWaitForReclaim) << "18 blocks less the 10 promised";
+  taken = take(a, 8);
+  ASSERT_EQ(taken.outcome, ZonePool::Outcome::kTaken);
+  EXPECT_EQ(taken.room, 8 * PoolBench::kBlock);
+  bench.pool.EndWriter(taken.zone);
+  bench.pool.Unclaim(a);
+  EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
+}
+
 // One file of data, one log and the collector take zones and give them back in any order.
 class RandomTakers {
  public:
@@ -76,7 +124,8 @@ class RandomTakers {
   void Write(WritePurpose purpose) {
     ZonePool::Claim& claim = purpose == WritePurpose::kData ? data_ : copies_;
     const ZonePool::Taken taken =
-        bench_.pool.TakeForData(claim, Lifetime(*rc::gen::inRange(0, kLifetimeCount)), purpose, SteadyTime{});
+        bench_.pool.TakeForData(claim, Lifetime(*rc::gen::inRange(0, kLifetimeCount)), purpose, SteadyTime{},
+                                PoolBench::kBlock * *rc::gen::inRange<std::uint64_t>(0, 24));
     if (taken.outcome != ZonePool::Outcome::kTaken) return;
     if (purpose == WritePurpose::kData) RC_ASSERT(bench_.pool.RoomForCopies() >= kHeadroom);
     const std::uint64_t blocks = *rc::gen::inRange<std::uint64_t>(1, PoolBench::kBlocksAZone + 1);

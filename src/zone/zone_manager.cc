@@ -180,8 +180,15 @@ bool ZoneManager::stopped() const {
   return stopped_;
 }
 
+void ZoneManager::TakeBackPromise(ZoneClaim& claim) {
+  if (claim.held_.promised == 0) return;
+  MutexLock lock(mutex_);
+  pool_.TakeBackPromise(claim.held_);
+  Announce();
+}
+
 Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
-                                            WritePurpose purpose) {
+                                            WritePurpose purpose, std::uint64_t wanted) {
   if (setup_.read_only) return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
   if (setup_.plan.data == 0) {
     return Fail(Code::kNotSupported,
@@ -190,7 +197,7 @@ Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime,
   MutexLock lock(mutex_);
   while (!stopped_) {
     claim.manager_ = this;
-    const ZonePool::Taken taken = pool_.TakeForData(claim.held_, lifetime, purpose, SteadyNow());
+    const ZonePool::Taken taken = pool_.TakeForData(claim.held_, lifetime, purpose, SteadyNow(), wanted);
     if (pool_.HasJob()) work_.NotifyOne();
     if (taken.outcome == ZonePool::Outcome::kTaken) {
       ZoneWriter writer;

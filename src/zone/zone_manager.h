@@ -143,8 +143,13 @@ class ZoneManager {
   // data do not wait for reclaim). Errors: kNoSpace when nothing can be freed, and at the deadline when only readers or
   // writers of files keep zones from being freed; kTimedOut at the deadline; kShutdown after Stop; kReadOnly;
   // kNotSupported when the plan has no zones for data (SlotPlan::log_carries_data).
+  // `wanted`: bytes that are to be written, here and in further zones. If it is given, data waits until there is room for
+  // all of it, which is then promised to the claim, and not when a part of it is written.
   [[nodiscard]] Result<ZoneWriter> AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
-                                               WritePurpose purpose = WritePurpose::kData) EXCLUDES(mutex_);
+                                               WritePurpose purpose = WritePurpose::kData,
+                                               std::uint64_t wanted = 0) EXCLUDES(mutex_);
+  // What was promised and will not be written.
+  void TakeBackPromise(ZoneClaim& claim) EXCLUDES(mutex_);
 
   // --- lending zones to the log ---
   // Takes an empty zone (also one of the reserve) out of the pool; it stays kLog until ReturnLogZone. Waits like

@@ -57,6 +57,7 @@ class ZonePool {
     ZoneId zone;
     std::uint32_t life = 0;
     bool held = false;
+    std::uint64_t promised = 0;  // room that no other writer of data gets
   };
   enum class Outcome {
     kTaken,
@@ -72,9 +73,13 @@ class ZonePool {
     std::uint64_t room = 0;
     SteadyTime retry_at = SteadyTime::max();
   };
-  // Chooses a zone, moves the claim there and gives out its writer.
-  Taken TakeForData(Claim& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now);
+  // Chooses a zone, moves the claim there and gives out its writer. Data that is to write `wanted` bytes, in several zones
+  // perhaps, is promised room for all of them first (at most a zone's), so that it does not wait with a part written.
+  Taken TakeForData(Claim& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now,
+                    std::uint64_t wanted = 0);
+  // Gives up the zone and what was promised.
   void Unclaim(Claim& claim);
+  void TakeBackPromise(Claim& claim);
   // The writer wrote `bytes`, which the caller gets pinned.
   void Wrote(ZoneId zone, std::uint64_t bytes);
   // The writer's write failed with `code`; `info` is the zone as reported afterwards. Returns the code for
@@ -152,6 +157,9 @@ class ZonePool {
   bool MayOpenZone(WritePurpose purpose, SteadyTime now) const;
   ZoneId OpenEmpty(Lifetime lifetime);
   Taken Take(ZoneId zone, Claim& claim, Lifetime lifetime, WritePurpose purpose);
+  // False if there is no room for what is wanted and nothing was promised before.
+  bool Promise(Claim& claim, std::uint64_t wanted);
+  void LeaveZone(Claim& claim);
   Taken NothingUsable(WritePurpose purpose, SteadyTime now) const;
   Taken NoRoomForData();
   std::optional<ReclaimUrgency> Urgency() const;
@@ -160,7 +168,7 @@ class ZonePool {
   // True if copies can still take the headroom. A block of tolerance: zones may differ in capacity, see MeanZone.
   bool HeadroomIsFree() const { return RoomForCopies() + setup_.geometry.block_size >= setup_.headroom; }
   std::uint64_t RoomBesideLog() const;
-  std::uint64_t RoomForData() const;
+  std::uint64_t RoomFor(const Claim& claim) const;
   static Taken Untaken(Outcome why) { return {why, {}, 0, 0, SteadyTime::max()}; }
   void ResetOneIfShort();
 
@@ -192,8 +200,9 @@ class ZonePool {
   bool resets_stopped_ = false;
   std::uint32_t slots_used_ = 0;
   std::uint32_t writers_ = 0;
-  std::uint64_t granted_ = 0;  // to all writers of data
-  std::uint64_t filled_ = 0;   // zones filled in this mount
+  std::uint64_t granted_ = 0;   // to all writers of data
+  std::uint64_t promised_ = 0;  // beside that, to claims
+  std::uint64_t filled_ = 0;    // zones filled in this mount
   int waiting_for_reclaim_ = 0;
   std::uint64_t version_ = 0;  // raised by each change of room, or of what is live
   std::optional<ReclaimVerdict> verdict_;

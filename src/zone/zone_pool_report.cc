@@ -83,6 +83,7 @@ std::vector<std::string> ZonePool::Check() const {
   expect(slots == slots_used_, "the count of slots is wrong");
   expect(writers == writers_, "the count of writers is wrong");
   expect(granted == granted_, "the sum of what writers may write is wrong");
+  expect(promised_ == 0 || setup_.headroom != 0, "room is promised although there is enough");
   return broken;
 }
 

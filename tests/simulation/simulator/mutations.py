@@ -105,4 +105,10 @@ MUTATIONS = (
              "Intersect(held.names, keys.names) || ", ""),
     Mutation("names-asked-too-early", "whether a file has a name is known when its commit is made",
              "src/volume/volume_files.cc", "  if (!has_name) return {};", "  if (file.unlinked) return {};"),
+    Mutation("data-takes-headroom", "data never takes the room that copies need", "src/zone/zone_choice.cc",
+             "room - std::min(room, setup_.headroom + granted_ + promised_ - claim.promised);",
+             "room - std::min(room, granted_ + promised_ - claim.promised);"),
+    Mutation("log-takes-headroom", "the log never takes the room that copies need", "src/zone/zone_choice.cc",
+             "const bool spares_headroom = borrow || RoomForCopies() >= setup_.headroom + MeanZone();",
+             "const bool spares_headroom = true;\n  static_cast<void>(borrow);"),
 )
