@@ -85,7 +85,7 @@ Status VolumeCore::Recover() {
                                                   .reservations = this,
                                                   .volume = superblock_.seed,
                                                   .epoch = epoch_ + 1,
-                                                  .reserve_target = space.reserved_for_log,
+                                                  .reserve_target = space.log_in_use - 1,
                                                   .space_wait = options_.space_wait,
                                                   .carries_data = plan.log_carries_data,
                                                   .headroom = zones_->headroom()});
