@@ -98,6 +98,7 @@ class CheckedDevice final : public ZonedDevice {
   const Geometry& geometry() const override { return device_->geometry(); }
   const std::string& name() const override { return device_->name(); }
   const std::string& identity() const override { return device_->identity(); }
+  std::optional<std::uint32_t> owner() const override { return device_->owner(); }
   std::vector<std::string> notices() const override { return device_->notices(); }
   std::uint64_t emulation_cpu_ns() const override { return device_->emulation_cpu_ns(); }
   DeviceErrors errors() const override { return device_->errors(); }

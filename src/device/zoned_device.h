@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -87,6 +88,8 @@ class ZonedDevice {
   // Tells this device from every other one, a copy of all its bytes included, for as long as the host runs; empty if
   // it can't be found again once it is closed (a device in memory).
   virtual const std::string& identity() const = 0;
+  // The user that the device's node or file belongs to, who can change every byte of it; none of a device in memory.
+  virtual std::optional<std::uint32_t> owner() const { return std::nullopt; }
   // What works and is not as it should be, a line each for a person; whoever mounts the device passes it on.
   virtual std::vector<std::string> notices() const { return {}; }
 

@@ -22,6 +22,7 @@ class BitRot final : public ZonedDevice {
   const Geometry& geometry() const override { return device_.geometry(); }
   const std::string& name() const override { return device_.name(); }
   const std::string& identity() const override { return device_.identity(); }
+  std::optional<std::uint32_t> owner() const override { return device_.owner(); }
   OpenMode mode() const override { return device_.mode(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     return device_.Report(first, count);

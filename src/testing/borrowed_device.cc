@@ -10,6 +10,7 @@ class BorrowedDevice final : public ZonedDevice {
   const Geometry& geometry() const override { return device_.geometry(); }
   const std::string& name() const override { return device_.name(); }
   const std::string& identity() const override { return device_.identity(); }
+  std::optional<std::uint32_t> owner() const override { return device_.owner(); }
   std::vector<std::string> notices() const override { return device_.notices(); }
   OpenMode mode() const override { return device_.mode(); }
   std::uint64_t emulation_cpu_ns() const override { return device_.emulation_cpu_ns(); }

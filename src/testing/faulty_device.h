@@ -64,6 +64,7 @@ class FaultyDevice final : public ZonedDevice {
   const Geometry& geometry() const override { return device_->geometry(); }
   const std::string& name() const override { return device_->name(); }
   const std::string& identity() const override { return device_->identity(); }
+  std::optional<std::uint32_t> owner() const override { return device_->owner(); }
   std::vector<std::string> notices() const override { return notices_; }
   // What the device has to say from now on. Before it is shared.
   void SetNotices(std::vector<std::string> notices) { notices_ = std::move(notices); }

@@ -57,6 +57,7 @@ class SimDevice final : public ZonedDevice {
   const Geometry& geometry() const override { return device_->geometry(); }
   const std::string& name() const override { return device_->name(); }
   const std::string& identity() const override { return device_->identity(); }
+  std::optional<std::uint32_t> owner() const override { return device_->owner(); }
   OpenMode mode() const override { return device_->mode(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;

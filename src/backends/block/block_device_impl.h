@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backends/block/zone_control.h"
@@ -19,6 +20,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   struct Parts {
     std::string name;
     std::string identity;
+    std::optional<std::uint32_t> owner{};
     Geometry geometry;
     OpenMode mode = OpenMode::kReadOnly;
     std::unique_ptr<ZoneControl> control;
@@ -35,6 +37,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   const std::string& name() const override { return parts_.name; }
   OpenMode mode() const override { return parts_.mode; }
   const std::string& identity() const override { return parts_.identity; }
+  std::optional<std::uint32_t> owner() const override { return parts_.owner; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;

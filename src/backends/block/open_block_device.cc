@@ -149,6 +149,8 @@ Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, Op
   parts.zones = std::make_unique<ZoneFacts>(zones);
   parts.name = "dev:" + facts.name;
   parts.identity = "dev:" + facts.identity;
+  struct stat node_status{};
+  if (::fstat(parts.control->fd(), &node_status) == 0) parts.owner = node_status.st_uid;
   parts.mode = mode;
   parts.longest_write = LongestWrite(facts, release);
   parts.io_uring = options.io_uring;

@@ -35,6 +35,12 @@ std::string FileStore::Identity() const {
   return fmt::format("file:{:x}:{}", status.st_dev, status.st_ino);
 }
 
+std::optional<std::uint32_t> FileStore::Owner() const {
+  struct stat status{};
+  if (::fstat(file_.fd(), &status) != 0) return std::nullopt;
+  return status.st_uid;
+}
+
 // A copy of the file may have holes in its tables (cp --sparse=always), for which a full host has no space later.
 Status FileStore::TakeTables() {
   const std::uint64_t tables = has_volatile_cache() ? 2 : 1;  // one behind the other

@@ -43,6 +43,7 @@ class FileStore final : public Store {
   // Device and inode of the host's file: `mv` keeps it, a copy has another.
   std::string Identity() const override;
   Status Check() const override { return file_.Check(); }
+  std::optional<std::uint32_t> Owner() const override;
   Status Sync() override;
 
   // Makes the bytes zeros, and gives back their space where the host can. They lie within one zone.

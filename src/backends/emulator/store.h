@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -52,6 +53,8 @@ class Store {
 
   // See ZonedDevice::identity.
   virtual std::string Identity() const = 0;
+  // See ZonedDevice::owner.
+  virtual std::optional<std::uint32_t> Owner() const { return std::nullopt; }
 
   // All of the above is on the host's stable media when this returns, if the store was asked to care.
   [[nodiscard]] virtual Status Sync() = 0;

@@ -128,6 +128,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenZonefs(const std::string& mountpoint, O
   const dev_t device = directory->device();
   const auto facts = ReadBlockFacts(device);
   parts.identity = "zonefs:" + (facts ? facts->identity : fmt::format("{}:{}", major(device), minor(device)));
+  parts.owner = directory->owner();
   parts.volatile_cache = !facts || facts->volatile_cache;
   const std::string disk = facts ? facts->name : "";
   const ZonefsLimits limits = ReadZonefsLimits(disk, facts ? &*facts : nullptr);

@@ -24,6 +24,8 @@ class ZoneDirectory final : public ZoneFiles {
   [[nodiscard]] Status Lock() const;
 
   dev_t device() const { return device_; }
+  // Of the zone files.
+  uid_t owner() const { return owner_; }
   // The permission bits that any zone file has.
   mode_t granted() const { return granted_; }
   // Whether this process may read, or read and write, the files by their owner, group and bits. kPermission, naming the
@@ -47,6 +49,7 @@ class ZoneDirectory final : public ZoneFiles {
   const std::string path_;
   const UniqueFd fd_;
   dev_t device_ = 0;
+  uid_t owner_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t block_size_ = 0;
   mode_t granted_ = 0;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
   struct Parts {
     std::string name;
     std::string identity;
+    std::optional<std::uint32_t> owner{};
     OpenMode mode = OpenMode::kReadOnly;
     std::unique_ptr<ZoneFiles> files;
     ZoneWriters::Limits limits;
@@ -43,6 +45,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
   const std::string& name() const override { return parts_.name; }
   OpenMode mode() const override { return parts_.mode; }
   const std::string& identity() const override { return parts_.identity; }
+  std::optional<std::uint32_t> owner() const override { return parts_.owner; }
   std::vector<std::string> notices() const override { return parts_.notices; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
