@@ -113,6 +113,7 @@ set(ZENFS_SOURCES_staging
   staging/staging_place.cc
 )
 set(ZENFS_TESTS_staging
+  staging/left_behind_trust_test.cc
   staging/staging_test.cc
 )
 
@@ -305,6 +306,7 @@ set(ZENFS_TESTS_volume
   volume/volume_bad_zones_test.cc
   volume/volume_cost_test.cc
   volume/volume_files_test.cc
+  volume/volume_flush_foreign_test.cc
   volume/volume_flush_kill_test.cc
   volume/volume_flush_loss_test.cc
   volume/volume_flush_plain_kill_test.cc

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/file_lock.h"
+#include "base/sync_point.h"
 
 namespace zenfs {
 namespace {
@@ -42,12 +43,12 @@ Result<UniqueFd> OpenTmpfsDirectory(const std::string& directory) {
 }
 
 // The descriptor is all that the checks look at: the name may point elsewhere at any time.
-Status CheckPrivate(const struct stat& status, const std::string& path) {
+Status CheckPrivate(const struct stat& status, const std::string& path,
+                    const std::vector<std::uint32_t>& trusted) {
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
     return Fail(Code::kCorruption, fmt::format("{}: is not a plain file with one name", path));
   }
-  const bool ours = status.st_uid == geteuid() || geteuid() == 0;
-  if (!ours || (status.st_mode & 0077) != 0) {
+  if (!IsTrustedOwner(status.st_uid, trusted) || (status.st_mode & 0077) != 0) {
     return Fail(Code::kPermission,
                 fmt::format("{}: belongs to user {} with mode {:o}, expected this user's own with mode 600",
                             path, status.st_uid, status.st_mode & 07777));
@@ -81,8 +82,14 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
   UniqueFd fd = UniqueFd::Opened([&] { return openat(at.get(), name.c_str(), kFlags, 0600); });
   if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be created", path));
   SharedMemory made(std::move(fd), path);
+  SyncPoint::Reach("SharedMemory::Create:named");
   const Status ready = [&]() -> Status {
     ZENFS_RETURN_IF_ERROR(LockWhole(made.fd_, path));
+    // Whoever removes a file holds its lock (Open), so from here on it keeps its name.
+    struct stat status{};
+    if (fstat(made.fd_.get(), &status) != 0 || status.st_nlink == 0) {
+      return Fail(Code::kBusy, fmt::format("{}: was removed while it was made", path));
+    }
     if (fallocate(made.fd_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
       return FailErrno(errno, fmt::format("{}: {} bytes of shared memory can't be had", path, bytes));
     }
@@ -95,14 +102,15 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
   return made;
 }
 
-Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access, std::uint64_t bytes_max) {
+Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access,
+                                        const std::vector<std::uint32_t>& trusted, std::uint64_t bytes_max) {
   const bool take_over = access == Access::kTakeOver;
   const int flags = (take_over ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   UniqueFd fd = UniqueFd::Opened([&] { return open(path.c_str(), flags); });
   if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be opened", path));
   struct stat status{};
   if (fstat(fd.get(), &status) != 0) return FailErrno(errno, fmt::format("{}: can't be looked at", path));
-  ZENFS_RETURN_IF_ERROR(CheckPrivate(status, path));
+  ZENFS_RETURN_IF_ERROR(CheckPrivate(status, path, trusted));
   SharedMemory opened(std::move(fd), path);
   if (take_over) ZENFS_RETURN_IF_ERROR(LockWhole(opened.fd_, path));
   if (access == Access::kReadDead && opened.MakerLives()) return Fail(InUse(path));
@@ -185,12 +193,28 @@ Status SharedMemory::Unlink() {
   return FailErrno(errno, fmt::format("{}: can't be removed", path_));
 }
 
-std::string DefaultSharedMemoryDirectory() {
+bool IsTrustedOwner(std::uint32_t owner, const std::vector<std::uint32_t>& trusted) {
+  return owner == 0 || owner == geteuid() || std::ranges::find(trusted, owner) != trusted.end();
+}
+
+std::optional<std::uint32_t> OwnerOfName(const std::string& path) {
+  struct stat status{};
+  if (lstat(path.c_str(), &status) != 0) return std::nullopt;
+  return status.st_uid;
+}
+
+std::vector<std::string> SharedMemoryDirectories() {
   const char* const runtime =
       std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe): nobody here sets it
-  for (const char* directory : {"/dev/shm", runtime, "/run"}) {
-    if (directory == nullptr || *directory != '/') continue;
-    if (OpenTmpfsDirectory(directory) && access(directory, W_OK | X_OK) == 0) return directory;
+  std::vector<std::string> directories{"/dev/shm"};
+  if (runtime != nullptr && *runtime == '/') directories.emplace_back(runtime);
+  directories.emplace_back("/run");
+  return directories;
+}
+
+std::string DefaultSharedMemoryDirectory() {
+  for (const std::string& directory : SharedMemoryDirectories()) {
+    if (OpenTmpfsDirectory(directory) && access(directory.c_str(), W_OK | X_OK) == 0) return directory;
   }
   return "";
 }

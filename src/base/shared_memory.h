@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,16 +38,19 @@ class SharedMemory {
   };
 
   // A new file `directory`/`name`, `bytes` long (a multiple of 4096), all zeros. Errors: kExists, kNoSpace when the
-  // tmpfs is too full, kPermission, kNotFound (directory), kInvalidArgument when the directory is not on a tmpfs.
+  // tmpfs is too full, kPermission, kNotFound (directory), kInvalidArgument when the directory is not on a tmpfs, kBusy
+  // when another process removed the file before it was locked.
   [[nodiscard]] static Result<SharedMemory> Create(const std::string& directory, const std::string& name,
                                                    std::uint64_t bytes);
   // A copy of the first `bytes_max` bytes of the file as it is now, or of all. A whole file that has holes or more than
   // kWholeBytesMax is refused: the copy takes no more memory than the file does, and a bounded amount of it.
+  // `trusted`: users whose files count, beside root's and those of this process's own user.
   // Errors: kNotFound, kPermission (also when it belongs to somebody else or others may write to it), kBusy when
   // its maker lives (kReadDead; kTakeOver, which asks again for 200 ms), kCorruption when it is no plain file with one
-  // name, its size is odd or too large, or it has holes or is shortened meanwhile. The memory is empty (not valid) if its maker died
-  // before it had any.
+  // name, its size is odd or too large, or it has holes or is shortened meanwhile. The memory is empty (not valid) if its
+  // maker died before it had any.
   [[nodiscard]] static Result<SharedMemory> Open(const std::string& path, Access access,
+                                                 const std::vector<std::uint32_t>& trusted = {},
                                                  std::uint64_t bytes_max = UINT64_MAX);
 
   static constexpr std::uint64_t kWholeBytesMax = 256u << 20;  // many times what a mount makes
@@ -82,8 +86,16 @@ class SharedMemory {
   ForkGuard fork_guard_;
 };
 
-// Where such files go when nobody says: the first of /dev/shm, $XDG_RUNTIME_DIR and /run that is a tmpfs which this
-// process may write to; empty if there is none.
+// Whether a file of `owner` counts where `trusted` are the users to trust beside root and this process's own.
+[[nodiscard]] bool IsTrustedOwner(std::uint32_t owner, const std::vector<std::uint32_t>& trusted);
+
+// The user whom the file belongs to that has this name, whatever kind of file it is; a symbolic link is not followed.
+// Needs no permission on the file itself. Nothing if there is none, or it can't be told.
+[[nodiscard]] std::optional<std::uint32_t> OwnerOfName(const std::string& path);
+
+// Where such files may be when nobody says: /dev/shm, $XDG_RUNTIME_DIR and /run, those that there are.
+[[nodiscard]] std::vector<std::string> SharedMemoryDirectories();
+// The first of them that is a tmpfs which this process may write to; empty if there is none.
 [[nodiscard]] std::string DefaultSharedMemoryDirectory();
 
 // Files in `directory` whose names begin with `prefix`, as paths; those that can't be listed are none.

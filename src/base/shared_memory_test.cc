@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/random.h"
+#include "base/sync_point.h"
 #include "testing/forked_child.h"
 
 namespace zenfs {
@@ -51,6 +52,28 @@ TEST_F(SharedMemoryTest, WhatADeadProcessStoredIsThere) {
   EXPECT_EQ(AsText(found->view().subspan(5000, 7)), "flushed");
   ASSERT_TRUE(found->Unlink());
   EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kRead)), Code::kNotFound);
+}
+
+// Who cleans up may see the file before its maker has locked it.
+TEST_F(SharedMemoryTest, AFileThatIsRemovedWhileItIsMadeIsNotUsed) {
+  const SyncPoint::Scope scope([&](std::string_view name) {
+    if (name == "SharedMemory::Create:named") unlink(Path("a").c_str());
+  });
+  EXPECT_EQ(CodeOf(SharedMemory::Create(own_, "a", kBytes)), Code::kBusy);
+}
+
+TEST_F(SharedMemoryTest, FilesOfOtherUsersAreOpenedOnlyIfTheyAreTrusted) {
+  if (geteuid() != 0) GTEST_SKIP() << "this test needs root, to give a file to another user";
+  constexpr uid_t kOther = 65534;
+  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes));
+  EXPECT_EQ(OwnerOfName(Path("a")), 0u);
+  ASSERT_EQ(chown(Path("a").c_str(), kOther, kOther), 0);
+  EXPECT_EQ(OwnerOfName(Path("a")), kOther);
+  for (const auto access : {SharedMemory::Access::kRead, SharedMemory::Access::kTakeOver}) {
+    EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), access)), Code::kPermission);
+    EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), access, {kOther + 1})), Code::kPermission);
+    EXPECT_TRUE(SharedMemory::Open(Path("a"), access, {kOther}));
+  }
 }
 
 TEST_F(SharedMemoryTest, NobodyTakesOverWhatIsInUse) {

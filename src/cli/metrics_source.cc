@@ -25,7 +25,7 @@ namespace {
 // The maker holds a lock on the file until it dies. The kernel's list is asked first: trying the lock would for a moment
 // keep a mount from taking the file over. It does not show the locks of another container; then it has to be tried.
 bool MakerLives(const std::string& path) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info = {};
   if (fd.get() < 0 || fstat(fd.get(), &info) != 0) return false;
   std::stringstream locks;
@@ -64,8 +64,11 @@ Result<std::string> SharedMemoryOf(const Volume& volume) {
 }
 
 Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) {
+  // Figures of any user may be shown to those who may read them.
+  std::vector<std::uint32_t> owners;
+  if (const auto owner = OwnerOfName(path)) owners.push_back(*owner);
   const Result<SharedMemory> memory =
-      SharedMemory::Open(path, SharedMemory::Access::kRead, kStagingHeaderBytes + kMetricsPageBytes);
+      SharedMemory::Open(path, SharedMemory::Access::kRead, owners, kStagingHeaderBytes + kMetricsPageBytes);
   if (!memory && memory.error().code() == Code::kNotFound) {
     return Fail(Code::kNotFound, fmt::format("{} is gone: the program that counted there has ended", path));
   }

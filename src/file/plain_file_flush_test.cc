@@ -28,6 +28,7 @@ class PlainFileFlushTest : public testing::Test {
     ASSERT_TRUE(made) << made.error().ToString();
     area_ = *std::move(made);
     place_ = area_->place();
+    key_ = area_->PlaceEdit().key;
     Open();
   }
   void TearDown() override {
@@ -57,7 +58,7 @@ class PlainFileFlushTest : public testing::Test {
   std::uint64_t EndBehindADeath() {
     rig_.file.reset();
     area_.reset();
-    const auto left = OpenLeftBehind({place_, "file:1:2", volume_, 7, BootId()});
+    const auto left = OpenLeftBehind({place_, "file:1:2", volume_, 7, BootId(), key_});
     EXPECT_TRUE(left) << left.error().ToString();
     if (!left || left->pieces.empty()) return 0;
     EXPECT_EQ(left->pieces.size(), 1u);
@@ -70,6 +71,7 @@ class PlainFileFlushTest : public testing::Test {
   const Uuid volume_ = Uuid::Generate();
   std::shared_ptr<StagingArea> area_;
   std::string place_;
+  std::string key_;
   PlainFileRig rig_;
 };
 

@@ -24,7 +24,8 @@ enum class Tag : std::uint64_t {
   kBeginEpoch = 12,
   kRaiseCounters = 13,
   kSetBufferPlace = 14,
-  kSetSummedExtents = 15,  // SetExtents with a checksum of at least one extent
+  kSetSummedExtents = 15,     // SetExtents with a checksum of at least one extent
+  kSetKeyedBufferPlace = 16,  // SetBufferPlace with a key
 };
 
 constexpr std::size_t kMinEditBytes = 2;
@@ -137,7 +138,10 @@ struct Encoder {
   }
   Tag operator()(const SetBufferPlace& e) {
     Put(e.place);
-    return Tag::kSetBufferPlace;
+    if (e.key.empty()) return Tag::kSetBufferPlace;
+    Put(e.key);
+    Put(e.maker);
+    return Tag::kSetKeyedBufferPlace;
   }
 };
 
@@ -150,7 +154,8 @@ class Body {
 
   std::uint64_t Number() { return in_.Varint(); }
   FileId Id() { return FileId(in_.Varint()); }
-  ZoneId Zone() { return ZoneId(static_cast<std::uint32_t>(Below(std::uint64_t{1} << 32))); }
+  ZoneId Zone() { return ZoneId(User()); }
+  std::uint32_t User() { return static_cast<std::uint32_t>(Below(std::uint64_t{1} << 32)); }
   // Of an extent: 0 says that it is not known.
   KnownCrc Crc() {
     const std::uint64_t value = Below((std::uint64_t{1} << 32) + 1);
@@ -164,9 +169,9 @@ class Body {
     if (!IsValidName(name)) ok_ = false;
     return ok_ ? std::string(name) : std::string();
   }
-  std::string Text(std::size_t max_bytes) {
+  std::string Text(std::size_t min_bytes, std::size_t max_bytes) {
     const std::string_view text = in_.String();
-    if (text.size() > max_bytes) ok_ = false;
+    if (text.size() < min_bytes || text.size() > max_bytes) ok_ = false;
     return ok_ ? std::string(text) : std::string();
   }
   template <typename Read>
@@ -250,7 +255,9 @@ Result<Edit> DecodeBody(Tag tag, Body& in) {
     case Tag::kBeginEpoch: return BeginEpoch{in.Number()};
     case Tag::kRaiseCounters: return RaiseCounters{in.Number(), in.Number()};
     case Tag::kSetSummedExtents: return DecodeSetExtents(in, true);
-    case Tag::kSetBufferPlace: return SetBufferPlace{in.Text(kMaxPlaceBytes)};
+    case Tag::kSetBufferPlace: return SetBufferPlace{in.Text(0, kMaxPlaceBytes)};
+    case Tag::kSetKeyedBufferPlace:
+      return SetBufferPlace{in.Text(0, kMaxPlaceBytes), in.Text(kBufferKeyBytes, kBufferKeyBytes), in.User()};
   }
   return Fail(Code::kNotSupported,
               fmt::format("edit with unknown tag {}: written by a newer ZenFS, use that one",

@@ -33,12 +33,13 @@ std::vector<Edit> OneOfEach() {
           ReleaseLogZones{{ZoneId(1), ZoneId(2)}},
           BeginEpoch{kLarge},
           RaiseCounters{7, kLarge},
-          SetBufferPlace{std::string(kMaxPlaceBytes, 'p')}};
+          SetBufferPlace{std::string(kMaxPlaceBytes, 'p')},
+          SetBufferPlace{std::string(kMaxPlaceBytes, 'p'), std::string(kBufferKeyBytes, '\xff'), 0xffffffff}};
 }
 
 TEST(EditCodec, EveryKindSurvives) {
   const std::vector<Edit> edits = OneOfEach();
-  ASSERT_EQ(edits.size(), std::variant_size_v<Edit> + 1);  // extents have two forms
+  ASSERT_EQ(edits.size(), std::variant_size_v<Edit> + 2);  // extents and places have two forms
   const auto decoded = DecodeEdits(AsBytes(Encoded(edits)));
   ASSERT_TRUE(decoded) << decoded.error().ToString();
   EXPECT_EQ(*decoded, edits);

@@ -37,12 +37,14 @@ struct StagingHeader {
   std::uint64_t buffers_offset;
   std::uint64_t buffer_bytes;            // each; a multiple of 4096
   char identity[kStagingIdentityBytes];  // of the device, zero-padded
+  std::uint8_t key[16];                  // as the metadata log has it; zeros: made by a program without keys
 };
-static_assert(sizeof(StagingHeader) == 352);
+static_assert(sizeof(StagingHeader) == 368);
 static_assert(offsetof(StagingHeader, volume) == 16);
 static_assert(offsetof(StagingHeader, epoch) == 32);
 static_assert(offsetof(StagingHeader, metrics_offset) == 56);
 static_assert(offsetof(StagingHeader, identity) == 96);
+static_assert(offsetof(StagingHeader, key) == 352);
 
 // Of one slot. `owner`, `file_offset` and `record_bytes` are written while `published` is 0 and belong to what it publishes next;
 // `appended_seconds` is written before each append is published.

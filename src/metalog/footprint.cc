@@ -8,7 +8,8 @@ namespace zenfs {
 namespace {
 
 // Upper bounds of what State::Describe and the codec make of each thing, for ids below 2^42.
-constexpr std::uint64_t kBase = 64 + 8 + kMaxPlaceBytes;  // counters, and the place of the append buffers
+// Counters, and the append buffers: place, key and maker.
+constexpr std::uint64_t kBase = 64 + 8 + kMaxPlaceBytes + 8 + kBufferKeyBytes;
 constexpr std::uint64_t kPerFile = 28;
 constexpr std::uint64_t kPerName = 24;       // and the name itself
 constexpr std::uint64_t kPerDirectory = 32;  // and the name itself

@@ -60,7 +60,11 @@ Status State::Applier::operator()(const SetBufferPlace& edit) {
   if (edit.place.size() > kMaxPlaceBytes) {
     return Fail(Code::kCorruption, fmt::format("a place of append buffers of {} bytes", edit.place.size()));
   }
-  state_.buffer_place_ = edit.place;
+  const bool has_key = !edit.key.empty();
+  if (has_key ? edit.key.size() != kBufferKeyBytes || edit.place.empty() : edit.maker != 0) {
+    return Fail(Code::kCorruption, "a key of append buffers without buffers, or of a wrong size");
+  }
+  state_.buffers_ = edit;
   return {};
 }
 

@@ -134,6 +134,10 @@ struct RaiseCounters {
 // none, as after a clean unmount. The text is staging's; the state only carries it.
 struct SetBufferPlace {
   std::string place;  // at most kMaxPlaceBytes
+  // kBufferKeyBytes random bytes that the header of the buffers repeats: nobody who can read neither the device nor the
+  // buffers can make a file that passes for them. Empty: a program without keys made the buffers, or there are none.
+  std::string key{};
+  std::uint32_t maker = 0;  // the user who made the buffers, if there is a key
   friend bool operator==(const SetBufferPlace&, const SetBufferPlace&) = default;
 };
 
@@ -143,6 +147,7 @@ using Edit = std::variant<CreateFile, CreateDirectory, LinkFile, UnlinkFile, Ren
 
 inline constexpr std::size_t kMaxNameBytes = 255;
 inline constexpr std::size_t kMaxPlaceBytes = 512;
+inline constexpr std::size_t kBufferKeyBytes = 16;
 
 // What may stand as a name in a directory: 1 to kMaxNameBytes bytes, no '/', no NUL, not "." and not "..".
 [[nodiscard]] bool IsValidName(std::string_view name);

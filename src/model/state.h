@@ -72,7 +72,8 @@ class State {
   std::uint64_t epoch() const { return epoch_; }
   std::uint64_t next_id() const { return next_id_; }
   std::uint64_t next_generation() const { return next_generation_; }
-  const std::string& buffer_place() const { return buffer_place_; }
+  const SetBufferPlace& buffers() const { return buffers_; }
+  const std::string& buffer_place() const { return buffers_.place; }
 
   // Visits edits that rebuild this state when applied, in that order, to an empty one; each call is a chunk
   // of at most a few hundred bytes per file that may stand in a frame of its own except that a file and its
@@ -96,7 +97,7 @@ class State {
   std::uint64_t epoch_ = 0;
   std::uint64_t next_id_ = 2;
   std::uint64_t next_generation_ = 1;
-  std::string buffer_place_;
+  SetBufferPlace buffers_;
 };
 
 }  // namespace zenfs

@@ -37,7 +37,7 @@ void DescribeContents(const FileRecord& file, const Visit& visit) {
 void State::Describe(const std::function<void(std::vector<Edit>)>& visit) const {
   std::vector<Edit> counters{RaiseCounters{.next_id = next_id_, .next_generation = next_generation_}};
   if (epoch_ != 0) counters.push_back(BeginEpoch{epoch_});
-  if (!buffer_place_.empty()) counters.push_back(SetBufferPlace{buffer_place_});
+  if (!buffers_.place.empty()) counters.push_back(buffers_);
   visit(std::move(counters));
 
   ReserveLogZones reserved;

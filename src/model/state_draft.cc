@@ -147,7 +147,7 @@ struct StateDraft::Applier {
     return {};
   }
   std::string operator()(const SetBufferPlace& edit) {
-    draft.buffer_place = edit.place;
+    draft.buffers = edit;
     return {};
   }
 };
@@ -160,7 +160,7 @@ StateDraft::StateDraft(const State& state)
       epoch(state.epoch()),
       next_id(state.next_id()),
       next_generation(state.next_generation()),
-      buffer_place(state.buffer_place()) {
+      buffers(state.buffers()) {
   for (const auto& [id, record] : state.files()) files.emplace(id, *record);
 }
 
@@ -180,7 +180,7 @@ std::string StateDraft::FreeName(FileId directory, const std::string& wanted) co
 Result<State> StateDraft::ToState() const {
   std::vector<Edit> edits{RaiseCounters{.next_id = next_id, .next_generation = next_generation}};
   if (epoch != 0) edits.push_back(BeginEpoch{epoch});
-  if (!buffer_place.empty()) edits.push_back(SetBufferPlace{buffer_place});
+  if (!buffers.place.empty()) edits.push_back(buffers);
   ReserveLogZones reserved;
   for (const auto& [id, zone] : log_zones) reserved.zones.push_back(zone);
   if (!reserved.zones.empty()) edits.push_back(std::move(reserved));

@@ -39,7 +39,7 @@ class StateDraft {
   std::uint64_t epoch = 0;
   std::uint64_t next_id = 2;
   std::uint64_t next_generation = 1;
-  std::string buffer_place;
+  SetBufferPlace buffers;
 
  private:
   struct Applier;

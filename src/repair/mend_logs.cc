@@ -71,7 +71,7 @@ class LogMender {
         "written in them; the last known one was {}",
         *later.rbegin(), draft_.epoch));
     draft_.epoch = *later.rbegin();
-    draft_.buffer_place.clear();  // of a mount before those
+    draft_.buffers = {};  // of a mount before those
   }
 
   // Takes the end of `file` back to `end`, to the last frame before it.
@@ -116,7 +116,7 @@ class LogMender {
                         "; the file stays as it is, because more stands behind them");
     }
     if (end == log.index.end()) return;
-    if (!draft_.buffer_place.empty()) {
+    if (!draft_.buffers.place.empty()) {
       losses_.push_back(
           fmt::format("{}: bytes {} to {} are lost, unless a dead writer's append buffers bring them back; "
                       "the file stays as it is until then",

@@ -125,11 +125,11 @@ class Planner {
       return found == draft_.directories.end() ? nullptr : &found->second;
     });
     MendNames(draft_, plan_.steps);
-    if (!draft_.buffer_place.empty() && !StagingPlace::Parse(draft_.buffer_place)) {
+    if (!draft_.buffers.place.empty() && !StagingPlace::Parse(draft_.buffers.place)) {
       plan_.steps.push_back(fmt::format(
           "forget where the append buffers of the last mount are, because \"{}\" is no place of any",
-          draft_.buffer_place));
-      draft_.buffer_place.clear();
+          draft_.buffers.place));
+      draft_.buffers = {};
     }
     MendExtents(draft_,
                 {.geometry = geometry,

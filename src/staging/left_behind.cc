@@ -23,9 +23,39 @@ Error Damaged(const std::string& path, const std::string& what) {
   return Error(Code::kCorruption, fmt::format("{}: {}; {}", path, what, kAdvice));
 }
 
-bool IsOfMount(const StagingHeader& header, const WhoseBuffers& whose) {
-  return header.epoch == whose.epoch &&
-         std::memcmp(header.volume, whose.volume.bytes.data(), sizeof(header.volume)) == 0;
+Status CheckIsOfMount(const StagingHeader& header, const WhoseBuffers& whose, const std::string& path) {
+  if (header.epoch != whose.epoch ||
+      std::memcmp(header.volume, whose.volume.bytes.data(), sizeof(header.volume)) != 0) {
+    return Fail(Damaged(path, "belongs to another mount"));
+  }
+  std::uint8_t key[sizeof(header.key)] = {};
+  std::memcpy(key, whose.key.data(), std::min(whose.key.size(), sizeof(key)));
+  if (std::memcmp(header.key, key, sizeof(key)) == 0) return {};
+  return Fail(
+      Damaged(path, "does not carry the key that the device holds, so the last mount did not make it"));
+}
+
+// The file is there and could not be opened, and belongs to somebody who could not have made it: the user, else nothing.
+std::optional<std::uint32_t> ForeignOwner(const std::string& path, const WhoseBuffers& whose) {
+  const std::optional<std::uint32_t> owner = OwnerOfName(path);
+  return owner && !IsTrustedOwner(*owner, whose.owners) ? owner : std::nullopt;
+}
+
+std::string ForeignNotice(const std::string& path, std::uint32_t owner) {
+  return fmt::format(
+      "{}: belongs to user {}, who does not own the device and did not make the append buffers of the last "
+      "mount: ignored. These are gone: what was flushed and not synced then may be missing",
+      path, owner);
+}
+
+Error CannotOpen(const Error& error, const std::string& path, const WhoseBuffers& whose) {
+  const std::string text = fmt::format("append buffers of the last mount: {}", error.ToString());
+  if (!ForeignOwner(path, whose)) return Error(error.code(), fmt::format("{}; {}", text, kAdvice));
+  return Error(
+      error.code(),
+      fmt::format("{}. If that user had mounted the device: mount it as that user once, or give the file "
+                  "to root (chown); else {}",
+                  text, kAdvice));
 }
 
 // Its maker died before it wrote the header, so before anybody was told of it.
@@ -105,7 +135,8 @@ Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose) {
                 fmt::format("\"{}\" is no place of append buffers; {}", whose.place, kAdvice));
   }
   if (place->boot != whose.boot) return left;  // gone with the power
-  Result<SharedMemory> opened = SharedMemory::Open(place->path, SharedMemory::Access::kTakeOver);
+  Result<SharedMemory> opened =
+      SharedMemory::Open(place->path, SharedMemory::Access::kTakeOver, whose.owners);
   if (!opened && opened.error().code() == Code::kNotFound) {
     left.notice = fmt::format(
         "the last mount did not end cleanly and its append buffers {} are gone: what was flushed and not "
@@ -115,8 +146,10 @@ Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose) {
     return left;
   }
   if (!opened) {
-    return Fail(Error(opened.error().code(), fmt::format("append buffers of the last mount: {}; {}",
-                                                         opened.error().ToString(), kAdvice)));
+    const auto foreign = ForeignOwner(place->path, whose);
+    if (!foreign || whose.key.empty()) return Fail(CannotOpen(opened.error(), place->path, whose));
+    left.notice = ForeignNotice(place->path, *foreign);
+    return left;
   }
   left.memory = *std::move(opened);
   const Result<StagingHeader> header = ReadStagingHeader(left.memory.view());
@@ -130,7 +163,7 @@ Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose) {
     left.memory = SharedMemory();
     return left;
   }
-  if (!IsOfMount(*header, whose)) return Fail(Damaged(place->path, "belongs to another mount"));
+  ZENFS_RETURN_IF_ERROR(CheckIsOfMount(*header, whose, place->path));
   ZENFS_RETURN_IF_ERROR(CollectPieces(*header, whose, left));
   return left;
 }
@@ -139,19 +172,19 @@ LeftBehind LookAtLeftBehind(const WhoseBuffers& whose) {
   LeftBehind left;
   const auto place = StagingPlace::Parse(whose.place);
   if (!place || place->boot != whose.boot) return left;
-  Result<SharedMemory> opened = SharedMemory::Open(place->path, SharedMemory::Access::kReadDead);
+  Result<SharedMemory> opened =
+      SharedMemory::Open(place->path, SharedMemory::Access::kReadDead, whose.owners);
+  if (!opened && !whose.key.empty()) {
+    if (const auto foreign = ForeignOwner(place->path, whose))
+      left.notice = ForeignNotice(place->path, *foreign);
+  }
   if (!opened) return left;
   left.memory = *std::move(opened);
   const Result<StagingHeader> header = ReadStagingHeader(left.memory.view());
   if (header && header->identity != whose.identity) return left;  // the original's
-  Status whole;
-  if (!header) {
-    whole = Fail(Damaged(place->path, header.error().ToString()));
-  } else if (!IsOfMount(*header, whose)) {
-    whole = Fail(Damaged(place->path, "belongs to another mount"));
-  } else {
-    whole = CollectPieces(*header, whose, left);
-  }
+  Status whole = header ? CheckIsOfMount(*header, whose, place->path)
+                        : Status(Fail(Damaged(place->path, header.error().ToString())));
+  if (whole) whole = CollectPieces(*header, whose, left);
   if (!whole) {
     left.notice = whole.error().ToString();
     left.pieces.clear();  // some, in no order
@@ -159,10 +192,11 @@ LeftBehind LookAtLeftBehind(const WhoseBuffers& whose) {
   return left;
 }
 
-void SweepLeftBehind(const std::string& directory, const std::string& identity, const std::string& keep) {
+void SweepLeftBehind(const std::string& directory, const std::string& identity, const std::string& keep,
+                     const std::vector<std::uint32_t>& owners) {
   for (const std::string& path : ListSharedMemory(directory, StagingNamePrefix(identity))) {
     if (path == keep) continue;
-    Result<SharedMemory> opened = SharedMemory::Open(path, SharedMemory::Access::kTakeOver);
+    Result<SharedMemory> opened = SharedMemory::Open(path, SharedMemory::Access::kTakeOver, owners);
     if (!opened) continue;  // not ours to remove
     const Result<StagingHeader> header = ReadStagingHeader(opened->view());
     // Identities share a prefix only by accident, but then it is another device's.

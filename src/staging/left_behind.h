@@ -38,11 +38,16 @@ struct WhoseBuffers {
   Uuid volume;
   std::uint64_t epoch = 0;  // of the mount that died
   std::string boot;         // of the host as it runs now
+  std::string key{};        // as the metadata log has it; empty: a program without keys made the buffers
+  // Users whose files count, beside root's and those of this process's own: who made the buffers, and the owner of the
+  // device. A file of anybody else can't be the one that was made.
+  std::vector<std::uint32_t> owners{};
 };
 
 // Opens and checks all; changes nothing. Nothing was left when the place is empty or of another boot of the host. A
-// file that is gone, or belongs to another device (this one is a copy), is a notice. Errors: all that keeps a file
-// which is there from being read in full: kPermission, kBusy (its process lives), kCorruption; each names the path.
+// file that is gone, belongs to another user, or belongs to another device (this one is a copy), is a notice. Errors:
+// all that keeps a file which is there from being read in full: kPermission, kBusy (its process lives), kCorruption; each
+// names the path. So are files of other users where there is no key: an older program did not say who had made them.
 [[nodiscard]] Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose);
 
 // For one who only looks at a volume: what waits for its next read-write mount. Nothing while its writer lives, or if
@@ -53,6 +58,8 @@ struct WhoseBuffers {
 // Removes files in `directory` that mounts of this device left between making and committing them, finished or not, but
 // for `keep`.
 // The caller holds the device, so no mount of it is alive.
-void SweepLeftBehind(const std::string& directory, const std::string& identity, const std::string& keep);
+// Files of users other than `owners`, root and this process's own stay.
+void SweepLeftBehind(const std::string& directory, const std::string& identity, const std::string& keep,
+                     const std::vector<std::uint32_t>& owners);
 
 }  // namespace zenfs

@@ -10,10 +10,19 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "model/edit.h"
 #include "staging/staging_place.h"
 
 namespace zenfs {
+namespace {
+
+// Not Random, whose numbers follow from one another.
+void MakeKey(StagingHeader& header) {
+  const std::uint64_t words[] = {RandomSeed(), RandomSeed()};
+  static_assert(sizeof(words) == sizeof(header.key) && sizeof(words) == kBufferKeyBytes);
+  std::memcpy(header.key, words, sizeof(words));
+}
+
+}  // namespace
 
 Result<std::shared_ptr<StagingArea>> StagingArea::Create(const Options& options) {
   StagingHeader header{};
@@ -27,14 +36,20 @@ Result<std::shared_ptr<StagingArea>> StagingArea::Create(const Options& options)
                 fmt::format("{}: a device with a too long identity", options.identity));
   }
   std::memcpy(header.identity, options.identity.data(), options.identity.size());
+  MakeKey(header);
   const std::string name = fmt::format("{}{:016x}", StagingNamePrefix(options.identity), RandomSeed());
   std::string place = StagingPlace{.boot = BootId(), .path = options.directory + "/" + name}.ToText();
   if (place.size() > kMaxPlaceBytes) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: the path of this directory is too long", options.directory));
   }
-  ZENFS_ASSIGN_OR_RETURN(SharedMemory memory,
-                         SharedMemory::Create(options.directory, name, StagingBytes(header)));
+  Result<SharedMemory> made = SharedMemory::Create(options.directory, name, StagingBytes(header));
+  // Somebody cleans up there (zenfs buffers --remove).
+  if (!made && made.error().code() == Code::kBusy) {
+    made = SharedMemory::Create(options.directory, name, StagingBytes(header));
+  }
+  if (!made) return Fail(made.error());
+  SharedMemory memory = *std::move(made);
   SealStagingHeader(memory.memory(), header);
   return std::shared_ptr<StagingArea>(
       new StagingArea(std::move(memory), header, options.volume, std::move(place)));
@@ -42,13 +57,23 @@ Result<std::shared_ptr<StagingArea>> StagingArea::Create(const Options& options)
 
 StagingArea::StagingArea(SharedMemory memory, const StagingHeader& header, const Uuid& volume,
                          std::string place)
-    : memory_(std::move(memory)), header_(header), volume_(volume), place_(std::move(place)) {
+    : memory_(std::move(memory)),
+      header_(header),
+      volume_(volume),
+      place_(std::move(place)),
+      maker_(geteuid()) {
   MutexLock lock(mutex_);
   for (std::uint32_t slot = header.slots; slot-- > 0;) {
     new (&Control(slot)) StagingControl{};
     free_.push_back(slot);
   }
   free_count_.store(header.slots, std::memory_order_relaxed);
+}
+
+SetBufferPlace StagingArea::PlaceEdit() const {
+  return {.place = place_,
+          .key = std::string(reinterpret_cast<const char*>(header_.key), sizeof(header_.key)),
+          .maker = maker_};
 }
 
 std::uint32_t StagingArea::TakeSlot() {

@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "base/uuid.h"
 #include "format/staging_layout.h"
+#include "model/edit.h"
 
 namespace zenfs {
 
@@ -43,6 +44,8 @@ class StagingArea {
 
   // The text that the metadata log keeps: this boot of the host, and the file's path.
   const std::string& place() const { return place_; }
+  // What the mount commits before it uses a buffer: place, key and maker.
+  SetBufferPlace PlaceEdit() const;
   const std::string& path() const { return memory_.path(); }
   std::uint64_t buffer_bytes() const { return header_.buffer_bytes; }
   ByteSpan metrics() { return memory_.memory().subspan(header_.metrics_offset, header_.metrics_bytes); }
@@ -79,6 +82,7 @@ class StagingArea {
   const StagingHeader header_;
   const Uuid volume_;
   const std::string place_;
+  const std::uint32_t maker_;  // user id
   const ForkGuard fork_guard_;
   std::atomic<bool> retired_{false};
   std::atomic<std::uint32_t> free_count_{0};

@@ -1,72 +1,13 @@
-#include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "base/random.h"
 #include "base/sync_point.h"
-#include "staging/left_behind.h"
-#include "staging/staged_buffer.h"
-#include "staging/staging_place.h"
+#include "staging/staging_test_rig.h"
 
 namespace zenfs {
 namespace {
-
-constexpr std::uint64_t kBufferBytes = 64 << 10;
-
-class StagingTest : public testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a tmpfs that can be written to";
-    ASSERT_TRUE(std::filesystem::create_directory(directory_));
-    area_ = Make();
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  std::shared_ptr<StagingArea> Make(std::uint64_t epoch = 7) {
-    auto made = StagingArea::Create({.directory = directory_,
-                                     .identity = "file:1:2",
-                                     .volume = volume_,
-                                     .epoch = epoch,
-                                     .slots = 2,
-                                     .buffer_bytes = kBufferBytes});
-    EXPECT_TRUE(made) << made.error().ToString();
-    return *std::move(made);
-  }
-  // As if the process had died: buffers that are not empty are simply not there any more.
-  void Die(StagedBuffer buffer) {
-    {
-      const StagedBuffer gone = std::move(buffer);
-    }
-    area_.reset();
-  }
-  StagedBuffer Buffer(std::uint64_t owner, std::uint64_t offset, std::string_view text) {
-    StagedBuffer buffer;
-    buffer.Begin(area_, kBufferBytes, owner, offset);
-    EXPECT_EQ(buffer.Append(AsBytes(text), 7), text.size());
-    return buffer;
-  }
-  WhoseBuffers Whose() const { return {place_(), "file:1:2", volume_, 7, BootId()}; }
-  void Overwrite(std::uint64_t at, char byte) {
-    std::fstream file(path_(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<std::streamoff>(at));
-    file.put(byte);
-  }
-  std::string place_() const { return kept_place_.empty() ? area_->place() : kept_place_; }
-  std::string path_() const { return StagingPlace::Parse(place_())->path; }
-  void KeepPlace() { kept_place_ = area_->place(); }
-
-  const std::string directory_ =
-      DefaultSharedMemoryDirectory() + "/zenfs-test-" + std::to_string(RandomSeed());
-  const Uuid volume_ = Uuid::Generate();
-  std::shared_ptr<StagingArea> area_;
-  std::string kept_place_;
-};
-
-Code CodeOf(const Result<LeftBehind>& left) { return left ? Code::kShutdown : left.error().code(); }
 
 TEST_F(StagingTest, WhatWasAppendedIsFoundAfterDeath) {
   KeepPlace();
@@ -270,7 +211,7 @@ TEST_F(StagingTest, ASweepRemovesOnlyWhatMountsOfThisDeviceLeft) {
   const std::string stale = Make(8)->path();
   const auto living = Make(9);
   std::ofstream(directory_ + "/other") << "x";
-  SweepLeftBehind(directory_, "file:1:2", kept);
+  SweepLeftBehind(directory_, "file:1:2", kept, {});
   EXPECT_TRUE(std::filesystem::exists(kept));
   EXPECT_TRUE(std::filesystem::exists(living->path()));
   EXPECT_TRUE(std::filesystem::exists(directory_ + "/other"));
@@ -285,7 +226,7 @@ TEST_F(StagingTest, ASweepRemovesWhatWasNeverFinished) {
   std::filesystem::resize_file(directory_ + "/" + prefix + "no-size", 0);
   auto living = SharedMemory::Create(directory_, prefix + "living", 8192);
   ASSERT_TRUE(living);
-  SweepLeftBehind(directory_, "file:1:2", area_->path());
+  SweepLeftBehind(directory_, "file:1:2", area_->path(), {});
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/" + prefix + "no-header"));
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/" + prefix + "no-size"));
   EXPECT_TRUE(std::filesystem::exists(living->path()));
@@ -299,7 +240,7 @@ TEST_F(StagingTest, ASweepLeavesWhatItDoesNotKnow) {
     ASSERT_TRUE(made);
     made->memory()[0] = std::byte{'?'};
   }
-  SweepLeftBehind(directory_, "file:1:2", area_->path());
+  SweepLeftBehind(directory_, "file:1:2", area_->path(), {});
   EXPECT_TRUE(std::filesystem::exists(directory_ + "/" + name));
 }
 

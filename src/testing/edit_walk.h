@@ -70,11 +70,19 @@ class EditWalk {
       case 9: return NewWindows();
       case 10: return LogZones();
       default:
-        if (random_.OneIn(4)) return {SetBufferPlace{std::string(random_.Below(40), 'p')}};
+        if (random_.OneIn(4)) return {Buffers()};
         return {random_.OneIn(2)
                     ? Edit(BeginEpoch{state_.epoch() + 1 + random_.Below(3)})
                     : Edit(SetLifetime{AnyFile(), static_cast<Lifetime>(random_.Below(kLifetimeCount))})};
     }
+  }
+
+  SetBufferPlace Buffers() {
+    SetBufferPlace buffers{std::string(random_.Below(40), 'p')};
+    if (buffers.place.empty() || random_.OneIn(2)) return buffers;
+    buffers.key.assign(kBufferKeyBytes, static_cast<char>(random_.Next()));
+    buffers.maker = static_cast<std::uint32_t>(random_.Next());
+    return buffers;
   }
 
   std::vector<Edit> NewFile() {

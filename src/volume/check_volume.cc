@@ -136,7 +136,7 @@ class Check {
       return record == nullptr ? std::nullopt : std::optional(record->size);
     };
     std::string waiting =
-        DescribeWaitingBytes(context_.state, context_.superblock.uuid, context_.device.identity(), size_of);
+        DescribeWaitingBytes(context_.state, context_.superblock.uuid, context_.device, size_of);
     if (!waiting.empty()) context_.Add(Severity::kNote, std::move(waiting));
   }
 

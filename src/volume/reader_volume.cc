@@ -76,7 +76,7 @@ Status ReaderVolume::Recover() {
       const Result<std::uint64_t> size = view.SizeOf(record);
       return size ? std::optional(*size) : std::nullopt;
     };
-    std::string waiting = DescribeWaitingBytes(view.state(), superblock_.uuid, device_->identity(), size_of);
+    std::string waiting = DescribeWaitingBytes(view.state(), superblock_.uuid, *device_, size_of);
     if (!waiting.empty()) notices_.push_back(std::move(waiting));
     return {};
   });
@@ -198,14 +198,17 @@ std::uint64_t ReaderVolume::epoch() const {
 
 std::string ReaderVolume::shared_memory_path() const {
   const Result<Gate::Entry> gate = Enter();
-  std::string text;
-  if (!gate) return text;
+  WhoseBuffers whose;
+  if (!gate) return "";
   IgnoreError(live_->Look([&](LiveState::View& view) -> Status {  // health() tells why
-    text = view.state().buffer_place();
+    whose = BuffersOf(view.state(), superblock_.uuid, *device_);
     return {};
   }));
-  const auto place = StagingPlace::Parse(text);
-  return place && place->boot == BootId() ? place->path : "";
+  const auto place = StagingPlace::Parse(whose.place);
+  if (!place || place->boot != whose.boot) return "";
+  const auto owner = OwnerOfName(place->path);
+  const bool foreign = owner && !whose.key.empty() && !IsTrustedOwner(*owner, whose.owners);
+  return foreign ? "" : place->path;
 }
 
 MetalogStats ReaderVolume::metalog_stats() const {

@@ -207,8 +207,9 @@ class VolumeCore final : public Volume,
   // Whether the metadata log names them. kPerhaps: its commit failed, and may be found by the next mount all the same.
   enum class Named { kNo, kPerhaps, kYes };
   Named staging_named_ = Named::kNo;
-  LeftBehind left_;                 // while the volume is being mounted
-  std::vector<ZonePin> left_pins_;  // of what was brought back, until its files hold it
+  LeftBehind left_;                           // while the volume is being mounted
+  std::vector<std::uint32_t> buffer_owners_;  // users whose append buffers count, see WhoseBuffers
+  std::vector<ZonePin> left_pins_;            // of what was brought back, until its files hold it
   LogStore logs_;
   std::unique_ptr<LogDrain> drain_;
   std::unique_ptr<ExtentMover> mover_;

@@ -171,7 +171,7 @@ Status VolumeCore::SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, c
       first_id, first_id + IdAllocator::kBatch,
       [this](std::uint64_t next_id) { return Commit({RaiseCounters{next_id, 0}}); });
   if (staging_ != nullptr || !state.buffer_place().empty()) {
-    edits.push_back(SetBufferPlace{staging_ == nullptr ? "" : staging_->place()});
+    edits.push_back(staging_ == nullptr ? SetBufferPlace{""} : staging_->PlaceEdit());
   }
   staging_named_ = Named::kPerhaps;
   ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.flush_data_first = true, .failed_flushes = 0}));

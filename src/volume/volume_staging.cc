@@ -15,15 +15,14 @@
 #include "volume/file_names.h"
 #include "volume/places.h"
 #include "volume/volume_core.h"
+#include "volume/waiting_bytes.h"
 
 namespace zenfs {
 
 Status VolumeCore::OpenLeft(const State& state) {
-  Result<LeftBehind> left = OpenLeftBehind({.place = state.buffer_place(),
-                                            .identity = device_->identity(),
-                                            .volume = superblock_.uuid,
-                                            .epoch = state.epoch(),
-                                            .boot = BootId()});
+  const WhoseBuffers whose = BuffersOf(state, superblock_.uuid, *device_);
+  buffer_owners_ = whose.owners;
+  Result<LeftBehind> left = OpenLeftBehind(whose);
   if (!left && !options_.discard_unsynced) return Fail(left.error().With(device_name_));
   if (!left) {
     notices_.push_back(
@@ -194,7 +193,7 @@ void VolumeCore::ForgetLeft() {
   left_ = LeftBehind();
   if (staging_ == nullptr) return;
   const std::string directory = staging_->path().substr(0, staging_->path().rfind('/'));
-  SweepLeftBehind(directory, device_->identity(), staging_->path());
+  SweepLeftBehind(directory, device_->identity(), staging_->path(), buffer_owners_);
 }
 
 Status VolumeCore::WriteOutFlushed() {

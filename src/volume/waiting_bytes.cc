@@ -11,14 +11,21 @@
 
 namespace zenfs {
 
-std::string DescribeWaitingBytes(const State& state, const Uuid& volume, const std::string& identity,
-                                 const std::function<std::optional<std::uint64_t>(FileId)>& size_of) {
-  const LeftBehind left = LookAtLeftBehind({.place = state.buffer_place(),
-                                            .identity = identity,
-                                            .volume = volume,
-                                            .epoch = state.epoch(),
-                                            .boot = BootId()});
-  if (!left.notice.empty()) return left.notice;
+WhoseBuffers BuffersOf(const State& state, const Uuid& volume, const ZonedDevice& device) {
+  const SetBufferPlace& buffers = state.buffers();
+  WhoseBuffers whose{.place = buffers.place,
+                     .identity = device.identity(),
+                     .volume = volume,
+                     .epoch = state.epoch(),
+                     .boot = BootId(),
+                     .key = buffers.key};
+  if (const auto owner = device.owner()) whose.owners.push_back(*owner);
+  if (!buffers.key.empty()) whose.owners.push_back(buffers.maker);
+  return whose;
+}
+
+WaitingBytes CountWaitingBytes(const LeftBehind& left,
+                               const std::function<std::optional<std::uint64_t>(FileId)>& size_of) {
   std::uint64_t bytes = 0;
   std::set<FileId> files;
   for (const LeftBytes& piece : left.pieces) {
@@ -27,11 +34,19 @@ std::string DescribeWaitingBytes(const State& state, const Uuid& volume, const s
     bytes += piece.end() - (piece.uncommitted ? *have : std::max(*have, piece.file_offset));
     files.insert(piece.owner);
   }
-  if (bytes == 0) return "";
+  return {.bytes = bytes, .files = files.size()};
+}
+
+std::string DescribeWaitingBytes(const State& state, const Uuid& volume, const ZonedDevice& device,
+                                 const std::function<std::optional<std::uint64_t>(FileId)>& size_of) {
+  const LeftBehind left = LookAtLeftBehind(BuffersOf(state, volume, device));
+  if (!left.notice.empty()) return left.notice;
+  const WaitingBytes waiting = CountWaitingBytes(left, size_of);
+  if (waiting.bytes == 0) return "";
   return fmt::format(
       "the last writer died: {} of {} that were flushed and not synced wait in {}; the next "
       "read-write mount on this host brings them to the device",
-      Counted(bytes, "byte"), Counted(files.size(), "file"), left.memory.path());
+      Counted(waiting.bytes, "byte"), Counted(waiting.files, "file"), left.memory.path());
 }
 
 }  // namespace zenfs

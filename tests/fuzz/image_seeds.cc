@@ -13,6 +13,7 @@ std::vector<std::vector<Edit>> Commits() {
   return {{BeginEpoch{1000}},
           {RaiseCounters{5000, 5000}},
           {SetBufferPlace{"boot /dev/shm/fuzz"}},
+          {SetBufferPlace{"boot /dev/shm/fuzz", std::string(kBufferKeyBytes, 'k'), 1000}},
           {ReserveLogZones{{{ZoneId(9), 400, 4}}}, RaiseCounters{0, 401}},
           {ReleaseLogZones{{ZoneId(5)}}},
           {RaiseCounters{2001, 0}, CreateFile{.id = FileId(2000), .shape = FileShape::kFramed},

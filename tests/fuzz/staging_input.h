@@ -16,6 +16,8 @@ enum StagingFlags : std::uint8_t {
   kWrongSize = 4,     // the file has the size that the input says
   kOtherDevice = 8,   // who looks is another device
   kOtherEpoch = 16,   // or another mount
+  kOtherKey = 32,     // the header has the key of the input, else ours
+  kOtherUser = 64,    // the file belongs to another user, where this process is root
 };
 // kHasRecord: a byte follows the file offset, the length of the record.
 enum StagingSlotFlags : std::uint8_t { kCrcAsItIs = 1, kLengthAsItIs = 2, kHasRecord = 4 };

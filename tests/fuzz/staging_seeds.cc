@@ -71,6 +71,8 @@ void WriteStagingSeeds(SeedWriter& writer) {
   writer.Write("staging", "other-mount-of-our-number",
                Area(kOtherEpoch, 1, false, kStagingEpoch) + Slot(0, 2, 100, "flushed"));
   writer.Write("staging", "copied-device", Area(kOtherDevice, 1, false) + Slot(0, 2, 100, "flushed"));
+  writer.Write("staging", "forged", Area(kOtherKey, 1, false) + Slot(0, 2, 100, "flushed"));
+  writer.Write("staging", "other-user", Area(kOtherUser, 1, false) + Slot(0, 2, 100, "flushed"));
   writer.Write("staging", "metrics", Area(0, 0, true) + MetricsPageText());
   writer.Write("staging", "as-it-is", Area(kHeaderAsItIs, 1, false));
   writer.Write("staging", "layout", Area(kLayoutAsItIs, 1, false));

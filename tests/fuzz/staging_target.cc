@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/random.h"
 #include "format/staging_layout.h"
 #include "input.h"
 #include "metrics/snapshot.h"
@@ -24,7 +25,11 @@ class File {
     Require(fd_ >= 0, "a file on a tmpfs can be made");
   }
 
-  void Fill(ByteView bytes) {
+  void Fill(ByteView bytes, bool other_user) {
+    const uid_t owner = other_user ? kOther : geteuid();
+    if (owner != owner_)
+      Require(::fchown(fd_, owner, static_cast<gid_t>(-1)) == 0, "root can give files away");
+    owner_ = owner;
     const bool sized = ::ftruncate(fd_, static_cast<off_t>(bytes.size())) == 0;
     Require(sized && ::pwrite(fd_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
             "the file can be written");
@@ -32,9 +37,21 @@ class File {
   const std::string& path() const { return place_.path(); }
 
  private:
+  static constexpr uid_t kOther = 65534;
   const ScratchPath place_;
   const int fd_;
+  uid_t owner_ = geteuid();
 };
+
+// Another one in each process, so that no input knows it.
+const std::string& Key() {
+  static const std::string key = [] {
+    const std::uint64_t words[] = {RandomSeed(), RandomSeed()};
+    static_assert(sizeof words == kBufferKeyBytes);
+    return std::string(reinterpret_cast<const char*>(words), sizeof words);
+  }();
+  return key;
+}
 
 // Builds the memory that an input describes.
 class Builder {
@@ -49,6 +66,7 @@ class Builder {
     header_ = input_.Take<StagingHeader>();
     const bool as_it_is = (flags_ & (kHeaderAsItIs | kLayoutAsItIs)) != 0;
     if (!as_it_is) LayOut();
+    if ((flags_ & (kHeaderAsItIs | kOtherKey)) == 0) std::memcpy(header_.key, Key().data(), Key().size());
     std::uint64_t bytes = as_it_is ? kStagingHeaderBytes + extra * 4 : StagingBytes(header_);
     if ((flags_ & kWrongSize) != 0) bytes = extra * 16;
     memory_.assign(std::min<std::uint64_t>(std::max<std::uint64_t>(bytes, 1), kFileMax), std::byte{0});
@@ -135,21 +153,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static File file;
   FuzzInput input(std::as_bytes(std::span(data, size)));
   Builder builder(input);
-  file.Fill(builder.Build());
+  const bool other_user = (builder.flags() & kOtherUser) != 0 && geteuid() == 0;
+  file.Fill(builder.Build(), other_user);
   const WhoseBuffers whose{.place = StagingPlace{.boot = "boot", .path = file.path()}.ToText(),
                            .identity = kStagingIdentity,
                            .volume = StagingVolume(),
                            .epoch = kStagingEpoch,
-                           .boot = "boot"};
+                           .boot = "boot",
+                           .key = Key()};
   std::size_t pieces = 0;
   {
     const auto left = OpenLeftBehind(whose);
+    Require(!other_user || (left && !left->notice.empty()), "the file of another user is in nobody's way");
     if (left) {
       CheckPieces(*left);
       pieces = left->pieces.size();
       Require((builder.flags() & (kOtherDevice | kOtherEpoch)) == 0 || pieces == 0 ||
                   (builder.flags() & (kHeaderAsItIs | kLayoutAsItIs)) != 0,
               "what belongs to others is not taken");
+      Require(pieces == 0 || (!other_user && (builder.flags() & (kHeaderAsItIs | kOtherKey)) == 0),
+              "who does not know the key, or is another user, gets nothing in");
       const auto header = left->memory.valid() ? ReadStagingHeader(left->memory.view())
                                                : Fail(Code::kCorruption, "nothing is there");
       if (header) {

@@ -1,0 +1,86 @@
+// Whose append buffers count: their owner, and the key that the device holds.
+#include <unistd.h>
+
+#include "staging/staging_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+using LeftBehindTrustTest = StagingTest;
+
+TEST_F(LeftBehindTrustTest, EachMountsBuffersHaveAKeyOfTheirOwn) {
+  const SetBufferPlace first = area_->PlaceEdit();
+  EXPECT_EQ(first.key.size(), kBufferKeyBytes);
+  EXPECT_EQ(first.maker, geteuid());
+  EXPECT_NE(Make(8)->PlaceEdit().key, first.key);
+}
+
+TEST_F(LeftBehindTrustTest, BuffersWithAnotherKeyThanTheDeviceHoldsAreRefused) {
+  KeepPlace();
+  Die(Buffer(1, 0, "forged"));
+  ForgeKey('k');
+  const auto left = OpenLeftBehind(Whose());
+  ASSERT_EQ(CodeOf(left), Code::kCorruption);
+  EXPECT_NE(left.error().text().find("key"), std::string::npos) << left.error().text();
+  EXPECT_NE(LookAtLeftBehind(Whose()).notice, "");
+  EXPECT_TRUE(LookAtLeftBehind(Whose()).pieces.empty());
+}
+
+TEST_F(LeftBehindTrustTest, BuffersOfAProgramWithoutKeysAreFound) {
+  KeepPlace();
+  Die(Buffer(1, 0, "old"));
+  ForgeKey('\0');
+  WhoseBuffers whose = Whose();
+  EXPECT_EQ(CodeOf(OpenLeftBehind(whose)), Code::kCorruption);
+  whose.key.clear();
+  const auto left = OpenLeftBehind(whose);
+  ASSERT_TRUE(left) << left.error().ToString();
+  ASSERT_EQ(left->pieces.size(), 1u);
+  EXPECT_EQ(AsText(left->pieces[0].bytes), "old");
+}
+
+TEST_F(LeftBehindTrustTest, AnotherUsersFileIsANoticeUnlessThatUserIsTrusted) {
+  if (geteuid() != 0) GTEST_SKIP() << "this test needs root, to give a file to another user";
+  KeepPlace();
+  Die(Buffer(1, 0, "abc"));
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(chown(path_().c_str(), kNobody, kNobody), 0);
+  WhoseBuffers whose = Whose();
+  auto left = OpenLeftBehind(whose);
+  ASSERT_TRUE(left) << left.error().ToString();
+  EXPECT_TRUE(left->pieces.empty());
+  EXPECT_NE(left->notice.find("belongs to user 65534"), std::string::npos) << left->notice;
+  EXPECT_NE(LookAtLeftBehind(whose).notice, "");
+
+  whose.owners = {kNobody};
+  left = OpenLeftBehind(whose);
+  ASSERT_TRUE(left) << left.error().ToString();
+  EXPECT_EQ(left->pieces.size(), 1u);
+}
+
+// Where nothing says who made the buffers, another user may have: a database's, say.
+TEST_F(LeftBehindTrustTest, AnotherUsersFileWithoutAKeyIsRefusedWithAWayToKeepIt) {
+  if (geteuid() != 0) GTEST_SKIP() << "this test needs root, to give a file to another user";
+  KeepPlace();
+  Die(Buffer(1, 0, "abc"));
+  ForgeKey('\0');
+  ASSERT_EQ(chown(path_().c_str(), 65534, 65534), 0);
+  WhoseBuffers whose = Whose();
+  whose.key.clear();
+  const auto left = OpenLeftBehind(whose);
+  ASSERT_EQ(CodeOf(left), Code::kPermission);
+  EXPECT_NE(left.error().text().find("chown"), std::string::npos) << left.error().text();
+}
+
+TEST_F(LeftBehindTrustTest, ASweepLeavesFilesOfOtherUsers) {
+  if (geteuid() != 0) GTEST_SKIP() << "this test needs root, to give a file to another user";
+  const std::string foreign = Make(8)->path();
+  ASSERT_EQ(chown(foreign.c_str(), 65534, 65534), 0);
+  SweepLeftBehind(directory_, "file:1:2", area_->path(), {});
+  EXPECT_TRUE(std::filesystem::exists(foreign));
+  SweepLeftBehind(directory_, "file:1:2", area_->path(), {65534});
+  EXPECT_FALSE(std::filesystem::exists(foreign));
+}
+
+}  // namespace
+}  // namespace zenfs
