@@ -46,6 +46,7 @@ set(ZENFS_SOURCES_cli
   cli/stats.cc
   cli/stats_table.cc
   cli/terminal.cc
+  cli/text_table.cc
   cli/transfer_console.cc
   cli/two_names.cc
   cli/usage_error.cc

@@ -8,30 +8,27 @@
 #include "backends/host/scheduler.h"
 #include "base/short_bytes.h"
 #include "cli/number.h"
+#include "cli/text_table.h"
 
 namespace zenfs {
 namespace {
 
 using Kind = Contents::Kind;
 
-struct Column {
-  std::string_view title;
-  bool right = false;  // numbers
-};
-constexpr std::array<Column, 13> kColumns = {{{"device"},
-                                              {"kind"},
-                                              {"model"},
-                                              {"size", true},
-                                              {"zones", true},
-                                              {"zone size", true},
-                                              {"capacity", true},
-                                              {"open", true},
-                                              {"active", true},
-                                              {"scheduler"},
-                                              {"cache"},
-                                              {"access"},
-                                              {"holds"}}};
-using Cells = std::array<std::string, kColumns.size()>;
+constexpr std::array<TextColumn, 13> kColumns = {{{"device"},
+                                                  {"kind"},
+                                                  {"model"},
+                                                  {"size", true},
+                                                  {"zones", true},
+                                                  {"zone size", true},
+                                                  {"capacity", true},
+                                                  {"open", true},
+                                                  {"active", true},
+                                                  {"scheduler"},
+                                                  {"cache"},
+                                                  {"access"},
+                                                  {"holds"}}};
+using Cells = std::vector<std::string>;
 
 std::string_view KindName(const KnownDevice& known) {
   if (known.uri.kind == "dev") return "block";
@@ -114,40 +111,6 @@ Cells CellsOf(const SeenDevice& device) {
           Holds(device)};
 }
 
-std::string Table(const std::vector<Cells>& rows, int columns) {
-  Cells titles;
-  std::array<std::size_t, kColumns.size()> widths{};
-  std::size_t whole = 0;
-  for (std::size_t i = 0; i < kColumns.size(); ++i) {
-    titles[i] = kColumns[i].title;
-    widths[i] = titles[i].size();
-    for (const Cells& row : rows) widths[i] = std::max(widths[i], row[i].size());
-    whole += widths[i] + 2;
-  }
-  std::string out;
-  if (whole > static_cast<std::size_t>(columns) + 2) {
-    for (const Cells& row : rows) {
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        out += fmt::format("{}{:<11}{}\n", i == 0 ? "" : "  ", titles[i], row[i]);
-      }
-      out += "\n";
-    }
-    return out;
-  }
-  const auto add = [&](const Cells& row) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += kColumns[i].right ? fmt::format("{:>{}}  ", row[i], widths[i])
-                                : fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  };
-  add(titles);
-  for (const Cells& row : rows) add(row);
-  return out + "\n";
-}
-
 bool NeedsScheduler(const KnownDevice& known, const std::string& release) {
   return known.block && known.block->model == ZonedModel::kHostManaged &&
          !KeepsWritesInOrder(*known.block, release);
@@ -201,7 +164,7 @@ std::string DeviceTable(const std::vector<SeenDevice>& devices, const std::strin
     notes += NotesOf(device, release);
   }
   notes += Denied(devices);
-  return Table(rows, columns) + (notes.empty() ? "" : notes + "\n");
+  return TextTable(kColumns, rows, columns) + (notes.empty() ? "" : notes + "\n");
 }
 
 std::string NextStep(const std::vector<SeenDevice>& devices) {
