@@ -2,6 +2,8 @@
 set(ZENFS_SOURCES_cli
   cli/backup.cc
   cli/bash_completion.cc
+  cli/buffer_list.cc
+  cli/buffers.cc
   cli/check.cc
   cli/check_repair.cc
   cli/check_report.cc

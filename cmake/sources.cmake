@@ -282,6 +282,7 @@ set(ZENFS_SOURCES_volume
   volume/scrub_files.cc
   volume/scrub_logs.cc
   volume/scrub_metadata.cc
+  volume/shared_buffers.cc
   volume/volume_commit.cc
   volume/volume_files.cc
   volume/volume_handle.cc

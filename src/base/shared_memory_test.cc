@@ -140,7 +140,7 @@ TEST_F(SharedMemoryTest, AFileThatClaimsMoreThanItHoldsIsRefused) {
     ASSERT_EQ(truncate(Path("a").c_str(), bytes), 0);
     EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kRead)), Code::kCorruption);
   }
-  const auto start = SharedMemory::Open(Path("a"), SharedMemory::Access::kRead, kBytes);
+  const auto start = SharedMemory::Open(Path("a"), SharedMemory::Access::kRead, {}, kBytes);
   ASSERT_TRUE(start) << start.error().ToString();
   EXPECT_EQ(start->view().size(), kBytes);
 }

@@ -13,6 +13,7 @@ std::span<const Verb> Verbs() {
       {"zones", "Draw the zones: what is in each, and how much of it is live", MakeZones},
       {"stats", "Show what a mounted file system does: counts, bytes, latencies", MakeStats},
       {"exporter", "Serve the figures of file systems to Prometheus", MakeExporter},
+      {"buffers", "List what mounts keep in shared memory, and remove what dead ones left", MakeBuffers},
       {"check", "Verify every invariant, and repair if asked to; exit 0 clean, 1 findings, 2 not checked",
        MakeCheck, kCheckImpossible},
       {"scrub", "Read everything and verify all checksums; exit 0 clean, 1 findings, 2 not scrubbed",

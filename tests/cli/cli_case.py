@@ -31,8 +31,8 @@ class Outcome:
 class VolumeTool:
     """Holds a device (`mode` "device") or a mounted volume ("mount") and works on it."""
 
-    def __init__(self, mode, path):
-        self.process = subprocess.Popen([VOLUME_TOOL, mode, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, mode, path, *flush_dir, **identity):
+        self.process = subprocess.Popen([VOLUME_TOOL, mode, path, *flush_dir], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **identity)
         self.answer = self.process.stdout.readline().strip()
 
     def request(self, line):

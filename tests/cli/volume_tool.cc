@@ -1,7 +1,8 @@
 // Puts an emulated device into a state that a test of the command wants to see. Reads one request a line from
 // standard input, answers each with one line: "ok", "ok NUMBER" or "error CODE: text".
 //
-//   volume_tool mount PATH     mkdir P | write P BYTES SEED | verify P BYTES SEED | unlink P | link A B |
+//   volume_tool mount PATH [FLUSH_DIR]
+//                              mkdir P | write P BYTES SEED | verify P BYTES SEED | unlink P | link A B |
 //   rename A B
 //                              fill P BYTES    writes P0, P1, ... of BYTES each until there is no space;
 //                              answers how many
@@ -161,7 +162,7 @@ int Serve(Handler handler) {
   return 0;
 }
 
-int Main(const std::string& mode, const std::string& path) {
+int Main(const std::string& mode, const std::string& path, const MountOptions& options) {
   auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
   if (!device) {
     Answer(Fail(device.error()));
@@ -171,7 +172,7 @@ int Main(const std::string& mode, const std::string& path) {
     Answer(0);
     return Serve([&](std::istream& words) { return OnDevice(**device, words); });
   }
-  auto volume = Volume::Mount(std::move(*device), MountOptions{});
+  auto volume = Volume::Mount(std::move(*device), options);
   if (!volume) {
     Answer(Fail(volume.error()));
     return 1;
@@ -189,6 +190,8 @@ int Main(const std::string& mode, const std::string& path) {
 }  // namespace zenfs
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  return zenfs::Main(argv[1], argv[2]);
+  if (argc != 3 && argc != 4) return 2;
+  zenfs::MountOptions options;
+  if (argc == 4) options.flush_directory = argv[3];
+  return zenfs::Main(argv[1], argv[2], options);
 }
