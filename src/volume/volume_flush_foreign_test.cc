@@ -40,10 +40,8 @@ class VolumeFlushForeignTest : public VolumeFlushTest {
   }
   // Makes the file anew, as another user would who could read it.
   static void TakeOverName(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    const std::string bytes(std::istreambuf_iterator<char>(in), {});
-    std::filesystem::remove(path);
-    std::ofstream(path, std::ios::binary) << bytes;
+    std::filesystem::copy_file(path, path + "-copy");
+    std::filesystem::rename(path + "-copy", path);
     ASSERT_EQ(chmod(path.c_str(), 0600), 0);
     ASSERT_EQ(chown(path.c_str(), kOther, kOther), 0);
   }
@@ -86,6 +84,23 @@ TEST_F(VolumeFlushForeignTest, APipeOfAnotherUserDoesNotRefuseTheMount) {
   ASSERT_EQ(mkfifo(path.c_str(), 0666), 0);
   ASSERT_EQ(lchown(path.c_str(), kOther, kOther), 0);
   ExpectIgnored();
+}
+
+TEST_F(VolumeFlushForeignTest, AKillAtAnyCommandOfAMountThatIgnoresAFileKeepsWhatWasSynced) {
+  bool whole = false;
+  for (std::uint64_t cut = 0; !whole; ++cut) {
+    ASSERT_LT(cut, 100u);
+    TakeOverName(DieWithFlushedBytes());
+    device_->StopAfter(cut);
+    whole = Mount() && !device_->stopped();
+    Die();
+    ASSERT_TRUE(Mount()) << "cut " << cut;
+    ASSERT_EQ(Get("a.log"), "synced ") << "cut " << cut;
+    ASSERT_TRUE(IsOk(volume_->Unlink("a.log")));
+    for (const std::string& path : Buffers()) {
+      if (OwnerOfName(path) == kOther) std::filesystem::remove(path);
+    }
+  }
 }
 
 // A database has a user of its own, in the group of the device; root looks after it.
@@ -132,7 +147,19 @@ void TakeKeyOut(const std::string& path) {
   file.write(reinterpret_cast<const char*>(page.data()), std::ssize(page));
 }
 
-using VolumeFlushKeyTest = VolumeFlushTest;
+class VolumeFlushKeyTest : public VolumeFlushTest {
+ protected:
+  // The mount dies as one of a program without keys would.
+  void DieWithoutKey() {
+    Die();
+    TakeKeyOut(Buffers().at(0));
+    const auto superblock = ProbeSuperblock(*device_);
+    ASSERT_TRUE(IsOk(superblock));
+    const auto log = Metalog::Open(*device_, *superblock);
+    ASSERT_TRUE(IsOk(log));
+    ASSERT_TRUE(IsOk((*log)->Commit({SetBufferPlace{(*log)->recovered().buffer_place()}})));
+  }
+};
 
 TEST_F(VolumeFlushKeyTest, AForgerWhoDoesNotKnowTheKeyIsRefused) {
   Open("a.log");
@@ -148,18 +175,27 @@ TEST_F(VolumeFlushKeyTest, AForgerWhoDoesNotKnowTheKeyIsRefused) {
 TEST_F(VolumeFlushKeyTest, WhatAProgramWithoutKeysHadFlushedComesBack) {
   Open("a.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
-  Die();
-  TakeKeyOut(Buffers().at(0));
-  {
-    const auto superblock = ProbeSuperblock(*device_);
-    ASSERT_TRUE(IsOk(superblock));
-    const auto log = Metalog::Open(*device_, *superblock);
-    ASSERT_TRUE(IsOk(log));
-    ASSERT_TRUE(IsOk((*log)->Commit({SetBufferPlace{(*log)->recovered().buffer_place()}})));
-  }
+  DieWithoutKey();
   ASSERT_TRUE(Mount());
   EXPECT_EQ(Get("a.log"), "flushed");
   EXPECT_TRUE(volume_->notices().empty());
+}
+
+TEST_F(VolumeFlushKeyTest, AKillAtAnyCommandOfTheFirstMountWithKeysLosesNothing) {
+  bool whole = false;
+  for (std::uint64_t cut = 0; !whole; ++cut) {
+    ASSERT_LT(cut, 100u);
+    Open("a.log");
+    ASSERT_TRUE(IsOk(file_->Truncate(0)));
+    ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
+    DieWithoutKey();
+    device_->StopAfter(cut);
+    whole = Mount() && !device_->stopped();
+    Die();
+    ASSERT_TRUE(Mount()) << "cut " << cut;
+    ASSERT_EQ(Get("a.log"), "flushed") << "cut " << cut;
+    ASSERT_TRUE(volume_->notices().empty()) << "cut " << cut << ": " << volume_->notices().front();
+  }
 }
 
 }  // namespace
