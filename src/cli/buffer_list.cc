@@ -114,6 +114,7 @@ void PresentDevices::AskItsDevice(ListedBuffers& listed) const {
   for (const Present& present : devices_) {
     if (found.identity.empty() || present.device->identity() != found.identity) continue;
     listed.device = present.name;
+    if (found.in_use) return;
     const auto needed = BytesNeededBy(*present.device, found);
     if (!needed) {
       listed.standing = Standing::kUnclear;

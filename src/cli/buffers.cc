@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <limits>
 
 #include "base/clock.h"
@@ -36,7 +37,8 @@ class BuffersAction : public Action {
     const KnownDevices known = asked_.Find();
     const PresentDevices devices(known);
     std::vector<ListedBuffers> list;
-    for (SharedBuffers& found : Find()) list.push_back(devices.Judge(std::move(found)));
+    ZENFS_ASSIGN_OR_RETURN(std::vector<SharedBuffers> all, Find());
+    for (SharedBuffers& found : all) list.push_back(devices.Judge(std::move(found)));
     for (const auto* problems : {&known.problems, &devices.not_read()}) {
       for (const Error& problem : *problems) {
         console.PrintError(fmt::format("zenfs buffers: {}", Printable(problem.ToString())));
@@ -57,7 +59,12 @@ class BuffersAction : public Action {
   }
 
  private:
-  std::vector<SharedBuffers> Find() const {
+  Result<std::vector<SharedBuffers>> Find() const {
+    for (const std::string& directory : directories_) {
+      std::error_code error;
+      if (std::filesystem::is_directory(directory, error)) continue;
+      return Fail(Code::kNotFound, fmt::format("--dir={}: is no directory that can be seen", directory));
+    }
     if (paths_.empty()) {
       return FindSharedBuffers(directories_.empty() ? SharedMemoryDirectories() : directories_);
     }

@@ -109,6 +109,11 @@ std::vector<SharedBuffers> FindSharedBuffers(const std::vector<std::string>& dir
 }
 
 Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const SharedBuffers& found) {
+  // Spares replays for what anybody may have put there: without a header the name alone can tell.
+  const bool may_be_its = found.finished
+                              ? found.identity == device.identity()
+                              : BaseName(found.path).starts_with(StagingNamePrefix(device.identity()));
+  if (!may_be_its) return std::nullopt;
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
   LiveState live(device, superblock);
   std::optional<std::uint64_t> needed;

@@ -40,8 +40,8 @@ struct SharedBuffers {
 [[nodiscard]] SharedBuffers LookAtSharedBuffers(const std::string& path);
 
 // How many bytes the device lacks of what was flushed into `found`; nothing if the metadata of the device does not
-// name these buffers, so that no mount will look at them. `device` has their identity and is open for reading. If the
-// buffers are damaged, all that they hold counts. Errors: those of reading superblock and metadata log.
+// name these buffers, so that no mount will look at them. `device` is open for reading. If the buffers are damaged, all
+// that they hold counts. Errors: those of reading superblock and metadata log.
 [[nodiscard]] Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device,
                                                                  const SharedBuffers& found);
 

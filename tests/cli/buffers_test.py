@@ -67,6 +67,7 @@ class Listed(BuffersCase):
     def test_none(self):
         self.assertIn("No append buffers", self.ok("buffers", f"--dir={self.shared}"))
         self.assertEqual(self.rows(), {})
+        self.fails("buffers", f"--dir={self.shared}/none", saying=["--dir", "none"])
 
     def test_of_a_mount_that_lives(self):
         with self.mount() as tool:
@@ -232,6 +233,13 @@ class OfOthers(BuffersCase):
         self.assertEqual(said.status, 0, said.err)
         self.assertRegex(said.err, r"note: .*belongs to user 65534.*may be missing\n$")
         self.assertEqual(self.ok_json("list", self.emu)["entries"][0]["size"], 0)
+
+    def test_their_figures_are_not_taken_for_those_of_the_mount(self):
+        path = self.die("append a.log 1 1000 1")
+        self.fails("stats", self.emu, saying="is dead")
+        os.chown(path, 65534, 65534)
+        self.fails("stats", self.emu, saying="no program on this host has it mounted")
+        self.assertEqual(self.ok_json("stats", f"--page={path}")["values"]["epoch"], 1)
 
     def test_a_mount_takes_what_belongs_to_the_owner_of_the_device(self):
         path = self.die("append a.log 1 1000 1")
