@@ -43,7 +43,7 @@ class File {
   uid_t owner_ = geteuid();
 };
 
-// Another one in each process, so that no input knows it.
+// Another one in each process, so that no seed knows it.
 const std::string& Key() {
   static const std::string key = [] {
     const std::uint64_t words[] = {RandomSeed(), RandomSeed()};
@@ -66,7 +66,7 @@ class Builder {
     header_ = input_.Take<StagingHeader>();
     const bool as_it_is = (flags_ & (kHeaderAsItIs | kLayoutAsItIs)) != 0;
     if (!as_it_is) LayOut();
-    if ((flags_ & (kHeaderAsItIs | kOtherKey)) == 0) std::memcpy(header_.key, Key().data(), Key().size());
+    SetKey();
     std::uint64_t bytes = as_it_is ? kStagingHeaderBytes + extra * 4 : StagingBytes(header_);
     if ((flags_ & kWrongSize) != 0) bytes = extra * 16;
     memory_.assign(std::min<std::uint64_t>(std::max<std::uint64_t>(bytes, 1), kFileMax), std::byte{0});
@@ -81,6 +81,14 @@ class Builder {
   }
 
  private:
+  void SetKey() {
+    if ((flags_ & (kHeaderAsItIs | kOtherKey)) == 0) {
+      std::memcpy(header_.key, Key().data(), Key().size());
+    } else if (std::memcmp(header_.key, Key().data(), Key().size()) == 0) {
+      header_.key[0] ^= 1;  // the fuzzer sees what is compared
+    }
+  }
+
   void LayOut() {
     const std::uint64_t metrics = header_.metrics_bytes % 2 == 0 ? 0 : kMetricsPageBytes;
     LayOutStaging(header_, header_.slots % (kStagingSlotsMax + 1), kStagingBufferBytes, metrics);
