@@ -33,6 +33,7 @@ set(ZENFS_TESTS_base
   base/shared_memory_test.cc
   base/short_bytes_test.cc
   base/status_test.cc
+  base/thread_test.cc
   base/uuid_test.cc
 )
 
@@ -324,6 +325,7 @@ set(ZENFS_TESTS_volume
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_roll_test.cc
+  volume/volume_threads_test.cc
   volume/volume_times_test.cc
   volume/volume_two_hosts_test.cc
   volume/volume_unreadable_test.cc

@@ -12,7 +12,8 @@ ReadAhead::ReadAhead(Reader read, std::uint64_t size, std::string name)
   slots_[0].buffer = AlignedBuffer(std::min<std::uint64_t>(size_, kChunk));
   if (size_ <= kChunk) return;
   slots_[1].buffer = AlignedBuffer(kChunk);
-  thread_ = Thread("zenfs-ahead", [this] { ReadAll(); });
+  if (Result<Thread> started = Thread::Start("zenfs-ahead", [this] { ReadAll(); }))
+    thread_ = *std::move(started);
 }
 
 ReadAhead::~ReadAhead() {
@@ -53,8 +54,8 @@ void ReadAhead::ReadAll() {
 Result<ByteView> ReadAhead::Next() {
   if (!thread_.joinable()) {
     if (handed_out_ == size_) return ByteView();
-    ZENFS_RETURN_IF_ERROR(Fill(0, slots_[0].buffer));
-    handed_out_ = size_;
+    ZENFS_RETURN_IF_ERROR(Fill(handed_out_, slots_[0].buffer));
+    handed_out_ += slots_[0].buffer.size();
     return slots_[0].buffer.View();
   }
   MutexLock lock(mutex_);

@@ -1,6 +1,7 @@
 // Reads a file front to back in large aligned chunks; the next chunk is read while the caller works on the last.
 //
-// Threads: Next is called by one thread. A file of more than one chunk has a thread of its own that reads.
+// Threads: Next is called by one thread. A file of more than one chunk has a thread of its own that reads; if the host
+// refuses that thread, Next reads.
 #pragma once
 
 #include <cstdint>

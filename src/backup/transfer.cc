@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/crc32c.h"
-#include "base/thread.h"
 
 namespace zenfs {
 namespace {
@@ -20,13 +19,10 @@ Status Transfer::Run(std::size_t count, unsigned jobs, const std::function<Statu
   ZENFS_RETURN_IF_ERROR(CheckGoingOn());
   next_ = 0;
   const auto threads = static_cast<unsigned>(std::min<std::size_t>(std::max(jobs, 1u), count));
-  {
-    MutexLock lock(mutex_);
-    working_ = threads;
-  }
-  std::vector<Thread> workers;
-  for (unsigned i = 0; i < threads; ++i) {
-    workers.emplace_back("zenfs-copy", [this, count, &work] { Work(count, work); });
+  const std::vector<Thread> workers = StartWorkers(threads, [this, count, &work] { Work(count, work); });
+  if (workers.empty() && threads != 0) {
+    NoteWorker(1);
+    Work(count, work);
   }
   for (bool ended = false; !ended;) {
     {
@@ -39,9 +35,28 @@ Status Transfer::Run(std::size_t count, unsigned jobs, const std::function<Statu
     }
     Report();
   }
-  workers.clear();
   MutexLock lock(mutex_);
   return error_;
+}
+
+// As many as the host allows.
+std::vector<Thread> Transfer::StartWorkers(unsigned count, const std::function<void()>& body) {
+  std::vector<Thread> workers;
+  while (workers.size() < count) {
+    NoteWorker(1);  // before it may end
+    Result<Thread> started = Thread::Start("zenfs-copy", body);
+    if (!started) {
+      NoteWorker(-1);
+      break;
+    }
+    workers.push_back(*std::move(started));
+  }
+  return workers;
+}
+
+void Transfer::NoteWorker(int change) {
+  MutexLock lock(mutex_);
+  working_ += change;
 }
 
 void Transfer::Work(std::size_t count, const std::function<Status(std::size_t)>& work) {

@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "base/thread.h"
 
 namespace zenfs {
 
@@ -32,7 +33,8 @@ class Transfer {
   // `stop`, if given, ends the work when it becomes true. Both outlive the object.
   Transfer(TransferObserver& observer, const std::atomic<bool>* stop);
 
-  // Calls work(0) ... work(count - 1), `jobs` of them at a time. Returns the first error; after it no further
+  // Calls work(0) ... work(count - 1), `jobs` of them at a time, or as many as the host allows threads for,
+  // at least one. Returns the first error; after it no further
   // work is begun. Errors of its own: kShutdown when it was stopped.
   [[nodiscard]] Status Run(std::size_t count, unsigned jobs, const std::function<Status(std::size_t)>& work)
       EXCLUDES(mutex_);
@@ -56,6 +58,9 @@ class Transfer {
 
  private:
   void Work(std::size_t count, const std::function<Status(std::size_t)>& work) EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<Thread> StartWorkers(unsigned count, const std::function<void()>& body)
+      EXCLUDES(mutex_);
+  void NoteWorker(int change) EXCLUDES(mutex_);
   void Report() EXCLUDES(mutex_);
 
   TransferObserver& observer_;
@@ -70,7 +75,7 @@ class Transfer {
   CondVar changed_;
   std::vector<std::string> paths_ GUARDED_BY(mutex_);
   std::vector<std::string> notices_ GUARDED_BY(mutex_);
-  unsigned working_ GUARDED_BY(mutex_) = 0;
+  int working_ GUARDED_BY(mutex_) = 0;
   Status error_ GUARDED_BY(mutex_);
 };
 

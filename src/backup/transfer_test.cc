@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/crc32c.h"
+#include "testing/refused_threads.h"
 
 namespace zenfs {
 namespace {
@@ -46,6 +47,36 @@ TEST_F(TransferTest, EveryPieceOfWorkIsDoneOnceAndSaid) {
   }));
   for (const auto& count : calls) EXPECT_EQ(count, 1);
   EXPECT_THAT(paths_, UnorderedElementsAre("0", "50"));
+}
+
+TEST_F(TransferTest, AllWorkIsDoneByTheThreadsThatTheHostAllows) {
+  for (int first = 1; first <= 5; ++first) {
+    const RefusedThreads refused(first, RefusedThreads::kForEver);
+    Transfer transfer(*this, nullptr);
+    paths_.clear();
+    std::vector<std::atomic<int>> calls(100);
+    ASSERT_TRUE(transfer.Run(100, 4, [&](std::size_t i) -> Status {
+      ++calls[i];
+      if (i % 50 == 0) transfer.Say(std::to_string(i));
+      return {};
+    }));
+    for (const auto& count : calls) EXPECT_EQ(count, 1);
+    EXPECT_THAT(paths_, UnorderedElementsAre("0", "50"));
+  }
+}
+
+TEST_F(TransferTest, FileIsReadWithoutAThreadThatReadsAhead) {
+  const RefusedThreads refused(1, RefusedThreads::kForEver);
+  Transfer transfer(*this, nullptr);
+  const std::string content = Content(5 * ReadAhead::kChunk + 3);
+  std::string out;
+  const auto crc = transfer.Pump(Source(content), content.size(), "x", [&](ByteView chunk) -> Status {
+    out += AsText(chunk);
+    return {};
+  });
+  ASSERT_TRUE(crc);
+  EXPECT_EQ(*crc, Crc32c(AsBytes(content)));
+  EXPECT_EQ(out, content);
 }
 
 TEST_F(TransferTest, TheFirstErrorEndsTheWork) {

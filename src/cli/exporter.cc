@@ -76,19 +76,26 @@ class VolumeCollector : public prometheus::Collectable {
 
   // From the server's threads, several at once. Their stacks are too small for a mount, so it has one of its own.
   std::vector<prometheus::MetricFamily> Collect() const override {
-    std::vector<prometheus::MetricFamily> families;
-    Thread("zenfs-scrape", [&] {
-      std::vector<VolumeReading> readings;
-      for (std::size_t i = 0; i < uris_.size(); ++i) {
-        readings.push_back(ReadVolume(uris_[i]));
-        Say(i, readings.back().trouble);
-      }
-      families = FamiliesOf(readings);
-    }).Join();
-    return families;
+    std::vector<VolumeReading> readings;
+    Result<Thread> reader = Thread::Start("zenfs-scrape", [&] {
+      for (const DeviceUri& uri : uris_) readings.push_back(ReadVolume(uri));
+    });
+    if (reader) reader->Join();
+    if (!reader) readings = Unread(reader.error());
+    for (std::size_t i = 0; i < readings.size(); ++i) Say(i, readings[i].trouble);
+    return FamiliesOf(readings);
   }
 
  private:
+  std::vector<VolumeReading> Unread(const Error& why) const {
+    std::vector<VolumeReading> readings;
+    for (const DeviceUri& uri : uris_) {
+      VolumeReading& reading = readings.emplace_back();
+      reading.device = uri.kind + ":" + uri.target;
+      reading.trouble = why.With(reading.device);
+    }
+    return readings;
+  }
   // A line when the trouble with a device begins or becomes another, not one a scrape.
   void Say(std::size_t device, const std::optional<Error>& trouble) const EXCLUDES(mutex_) {
     const std::string text = trouble ? trouble->ToString() : "";

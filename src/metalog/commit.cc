@@ -138,7 +138,9 @@ void MetalogImpl::Lead(Member& self) {
     ReleaseLead();
   } else if (written) {
     Publish(batch);
-    if (!roll_running_ && !finish_before_roll_ && current_->room() < roll_at_room_) StartRoll(0);
+    if (!roll_running_ && !finish_before_roll_ && current_->room() < roll_at_room_) {
+      IgnoreError(StartRoll(0));  // tried again after the next commit; one that finds no room rolls itself
+    }
     ReleaseLead();
   } else {
     Fence(batch, written.error());
@@ -233,9 +235,8 @@ void MetalogImpl::ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t g
 void MetalogImpl::Fence(Batch& batch, const Error& error) {
   fenced_ = true;
   ReleaseLead();
-  if (!roll_running_) StartRoll(0);
   SyncPoint::Reach("metalog:fenced");  // with the lock held
-  const Status rolled = AwaitRoll();
+  const Status rolled = RollAndWait(0);
   // Before this thread woke the log may have failed at something else, which ended what was queued then.
   if (rolled && health_ && NeedsAnotherZone(error.code()) && batch.members.front()->tries < kMaxTries) {
     for (auto member = batch.members.rbegin(); member != batch.members.rend(); ++member) {
@@ -278,8 +279,7 @@ void MetalogImpl::RefuseLost(Batch& batch) {
 
 // The commit at the head of the queue does not fit the current zone.
 void MetalogImpl::WaitForRoom(Member& self) {
-  if (!roll_running_) StartRoll(kFrameHeaderBytes + kMaxCountBytes + self.encoded.size());
-  const Status rolled = AwaitRoll();
+  const Status rolled = RollAndWait(kFrameHeaderBytes + kMaxCountBytes + self.encoded.size());
   if (rolled || self.done) return;
   // Nothing was written, so nothing is in doubt; the others may still fit.
   std::erase(queue_, &self);

@@ -5,7 +5,8 @@
 //   leader   whoever set leading_: the only one that writes to the current generation. A committing thread
 //   for
 //            one batch, or the roll for its last round.
-//   roll     the one thread while roll_running_: the only one that takes and resets metadata zones.
+//   roll     the one thread while roll_running_: the only one that takes and resets metadata zones. A thread of its own,
+//            or one that waits for the roll if the host refuses that thread.
 //
 // Invariants
 //   a member in queue_ has not been written; one whose Commit returned OK is durable and in state_ or
@@ -104,8 +105,9 @@ class MetalogImpl final : public Metalog {
   void GoReadOnly(const Error& why) REQUIRES(mutex_);
 
   // roll.cc
-  void StartRoll(std::uint64_t need) REQUIRES(mutex_);
-  Status AwaitRoll() REQUIRES(mutex_);
+  Status StartRoll(std::uint64_t need) REQUIRES(mutex_);
+  void NoteRollRunning(std::uint64_t need) REQUIRES(mutex_);
+  Status RollAndWait(std::uint64_t need) REQUIRES(mutex_);
   void RunRoll() EXCLUDES(mutex_);
   Status TryRoll(RollRun& run) EXCLUDES(mutex_);
   Status BeginRollInOldZone(RollRun& run) EXCLUDES(mutex_);

@@ -47,16 +47,32 @@ struct MetalogImpl::RollRun {
   std::uint64_t bytes_written = 0;   // by attempts that failed
 };
 
-void MetalogImpl::StartRoll(std::uint64_t need) {
+// Nothing is changed if the thread can't be started.
+Status MetalogImpl::StartRoll(std::uint64_t need) {
+  // The thread waits for mutex_. The body of an earlier roll ended when it gave up roll_running_, so joining it does not
+  // block.
+  ZENFS_ASSIGN_OR_RETURN(roll_thread_, Thread::Start("zenfs-roll", [this] { RunRoll(); }));
+  NoteRollRunning(need);
+  return {};
+}
+
+void MetalogImpl::NoteRollRunning(std::uint64_t need) {
   roll_running_ = true;
   roll_need_ = need;
   roll_result_ = std::make_shared<std::optional<Status>>();
-  // The body of an earlier roll ended when it gave up roll_running_, so joining it does not block.
-  roll_thread_ = Thread("zenfs-roll", [this] { RunRoll(); });
 }
 
-// Waits for the roll that is running and returns how it ended, whatever became of later ones until this thread is woken.
-Status MetalogImpl::AwaitRoll() {
+// Waits for the roll that is running, or rolls, and returns how that roll ended, whatever became of later ones until this
+// thread is woken. If the host refuses a thread the roll runs in this one, which must not lead then.
+Status MetalogImpl::RollAndWait(std::uint64_t need) {
+  if (!roll_running_ && !StartRoll(need)) {
+    NoteRollRunning(need);
+    const std::shared_ptr<std::optional<Status>> result = roll_result_;
+    mutex_.Unlock();
+    RunRoll();
+    mutex_.Lock();
+    return **result;
+  }
   const std::shared_ptr<std::optional<Status>> result = roll_result_;
   while (!result->has_value()) roll_ended_.Wait(mutex_);
   return **result;
@@ -69,8 +85,7 @@ Status MetalogImpl::Roll() {
     return Fail(Code::kReadOnly, device_.name() + ": the metadata log was opened read-only");
   while (roll_running_) roll_ended_.Wait(mutex_);
   if (stopping_) return Fail(Code::kShutdown, device_.name() + ": the metadata log was stopped");
-  StartRoll(0);
-  return AwaitRoll();
+  return RollAndWait(0);
 }
 
 void MetalogImpl::RunRoll() {

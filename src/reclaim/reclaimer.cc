@@ -33,8 +33,9 @@ bool AnyGarbagePending(std::span<const ZoneStatus> zones, std::span<const LogZon
   });
 }
 
-void Reclaimer::Start() {
-  thread_ = Thread("zenfs-reclaim", [this] { Run(); });
+Status Reclaimer::Start() {
+  ZENFS_ASSIGN_OR_RETURN(thread_, Thread::Start("zenfs-reclaim", [this] { Run(); }));
+  return {};
 }
 
 void Reclaimer::Run() {

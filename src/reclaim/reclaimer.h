@@ -48,7 +48,8 @@ class Reclaimer {
   explicit Reclaimer(Env env) : env_(std::move(env)) {}
   ~Reclaimer() { Join(); }
 
-  void Start();
+  // Errors: those of Thread::Start.
+  [[nodiscard]] Status Start();
   // Waits for the thread, which ends once the zone manager is stopped and what `empty` is doing returns.
   void Join() { thread_.Join(); }
 

@@ -26,7 +26,7 @@ struct RunningReclaimer {
              .borrow = [] { return false; },
              .can_commit = [this] { return can_commit.load(); },
              .finish_up = [] { return false; }}) {
-    reclaimer_.Start();
+    EXPECT_TRUE(reclaimer_.Start());
   }
   ~RunningReclaimer() {
     zones_.Stop();

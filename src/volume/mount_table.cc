@@ -71,17 +71,20 @@ MountTable& Table() {
 
 // At exit(): a program may end without unmounting, and what it appended should not wait on the host for the next mount.
 // In a thread of its own and for a bounded time, because other threads may be stuck with the volume: then the append
-// buffers stay, and the next mount brings them back; the thread is not joined then, as the process ends.
+// buffers stay, and the next mount brings them back; the thread is not joined then, as the process ends. The same holds if
+// the host refuses the thread: in this one the work might never return.
 class LastWords {
  public:
   void Run() EXCLUDES(mutex_) {
     if (fork_guard_.InChild()) return;
-    speaker_ = Thread("zenfs-exit", [this] {
+    Result<Thread> started = Thread::Start("zenfs-exit", [this] {
       for (const auto& volume : Table().Mounted()) IgnoreError(volume->PrepareForExit());
       MutexLock lock(mutex_);
       done_ = true;
       changed_.NotifyAll();
     });
+    if (!started) return;
+    speaker_ = *std::move(started);
     const Deadline deadline = Deadline::After(kTimeToSpeak);
     MutexLock lock(mutex_);
     while (!done_ && changed_.WaitUntil(mutex_, deadline)) {

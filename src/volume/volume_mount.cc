@@ -107,9 +107,9 @@ Status VolumeCore::Recover() {
   metrics_.Set(Value::kMountTime, WallSeconds());
   ZENFS_RETURN_IF_ERROR(KeepMetrics());  // a file that can't be written is told now
   if (!brings_back) ZENFS_RETURN_IF_ERROR(zones_->Start());
-  log_->Start();
-  drain_->Start();
-  if (!brings_back) reclaimer_->Start();
+  ZENFS_RETURN_IF_ERROR(log_->Start());
+  ZENFS_RETURN_IF_ERROR(drain_->Start());
+  if (!brings_back) ZENFS_RETURN_IF_ERROR(reclaimer_->Start());
   return {};
 }
 

@@ -91,7 +91,7 @@ Status VolumeCore::BringBack(const State& state, std::unordered_map<FileId, Repl
   ZENFS_RETURN_IF_ERROR(Commit({RaiseCounters{0, state.next_generation()}}));
   ZENFS_RETURN_IF_ERROR(zones_->Start());
   log_->MayRelease();
-  reclaimer_->Start();  // there may be no room without it
+  ZENFS_RETURN_IF_ERROR(reclaimer_->Start());  // there may be no room without it
   for (const LeftBytes& piece : left_.pieces) {
     const auto log = replayed.find(piece.owner);
     if (log == replayed.end())

@@ -134,7 +134,7 @@ class Work {
     rig_.Mount(false);
     for (const auto& [id, content] : written)
       files_[id] = {rig_.Reopen(id, std::move(replayed[id])), content};
-    rig_.log->Start();
+    ASSERT_TRUE(rig_.log->Start());
   }
 
   Random random_;

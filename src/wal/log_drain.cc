@@ -12,8 +12,9 @@ constexpr std::chrono::milliseconds kLookEvery{250};
 
 }  // namespace
 
-void LogDrain::Start() {
-  worker_ = Thread("zenfs-drain", [this] { Work(); });
+Status LogDrain::Start() {
+  ZENFS_ASSIGN_OR_RETURN(worker_, Thread::Start("zenfs-drain", [this] { Work(); }));
+  return {};
 }
 
 void LogDrain::Stop() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/status.h"
 #include "base/thread.h"
 #include "model/units.h"
 
@@ -27,7 +28,8 @@ class LogDrain {
   explicit LogDrain(LogStore& logs) : logs_(logs) {}
   ~LogDrain() { Stop(); }
 
-  void Start();
+  // Errors: those of Thread::Start.
+  [[nodiscard]] Status Start();
   void Stop() EXCLUDES(mutex_);
 
   // A file has begun to buffer bytes. Costs one load while the thread knows that anyway.

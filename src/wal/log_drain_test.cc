@@ -45,7 +45,7 @@ TEST_F(LogDrainTest, OldBytesAreWrittenWhileAnotherFileKeepsTheDrainBusy) {
   });
   ASSERT_TRUE(idle->Append(AsBytes("a line")));
   drain_.Hurry(busy->id());
-  drain_.Start();
+  ASSERT_TRUE(drain_.Start());
   EXPECT_TRUE(WaitUntilWritten(*idle));
   drain_.Stop();
 }

@@ -62,14 +62,13 @@ std::vector<ZoneId> LogSpace::CloseSpares() {
   return spares;
 }
 
-void LogSpace::Start() {
-  {
-    MutexLock lock(mutex_);
-    started_ = true;
-    may_release_ = true;
-    poked_ = true;  // zones whose last log went away before the mount are released first
-  }
-  worker_ = Thread("zenfs-log", [this] { Work(); });
+Status LogSpace::Start() {
+  MutexLock lock(mutex_);  // the thread waits for it
+  ZENFS_ASSIGN_OR_RETURN(worker_, Thread::Start("zenfs-log", [this] { Work(); }));
+  started_ = true;
+  may_release_ = true;
+  poked_ = true;  // zones whose last log went away before the mount are released first
+  return {};
 }
 
 void LogSpace::MayRelease() {

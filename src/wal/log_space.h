@@ -146,7 +146,8 @@ class LogSpace {
   // All zones with live frames are pinned: for want of space Write may release others from here on.
   void MayRelease() EXCLUDES(mutex_);
   // Starts the background thread, which keeps zones ready, releases dead ones and asks reclaim to clean mostly dead ones.
-  void Start() EXCLUDES(mutex_);
+  // Errors: those of Thread::Start; then Write still reserves what it needs itself.
+  [[nodiscard]] Status Start() EXCLUDES(mutex_);
 
   // Places the frame; the result has one element unless it was split. On an error nothing was placed.
   [[nodiscard]] Result<std::vector<PlacedFrame>> Write(const FrameJob& job) EXCLUDES(mutex_);

@@ -81,7 +81,7 @@ TEST(LogSpaceReserveTest, DryReserveCostsTheWriterOneReservationAndIsCounted) {
   rig.Mount(false);
   {
     HeldWorker worker;
-    rig.log->Start();
+    EXPECT_TRUE(rig.log->Start());
     worker.WaitUntilStanding();
     TestJob job(5, 1, 0, "a");
     ASSERT_TRUE(rig.log->Write(job.job));
@@ -247,7 +247,7 @@ TEST(LogSpaceReserveTest, WriterDoesNotWaitForAZoneOnceNothingCanBeCommittedAnyM
   rig.FailReserves(100, Code::kReadOnly);
   TestJob refused(5, 9, 0, "a");
   EXPECT_EQ(rig.log->Write(refused.job).error().code(), Code::kReadOnly);
-  rig.log->Start();
+  EXPECT_TRUE(rig.log->Start());
   const SteadyTime begun = SteadyNow();
   TestJob job(5, 10, 0, "a");
   EXPECT_EQ(rig.log->Write(job.job).error().code(), Code::kReadOnly);
@@ -277,7 +277,7 @@ TEST(LogSpaceReserveTest, ReadyZoneThatWasNeverWrittenCanBeGivenBack) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 2);
   rig.Mount(false);
   EXPECT_FALSE(rig.log->GiveBackReady()) << "there is none";
-  rig.log->Start();
+  EXPECT_TRUE(rig.log->Start());
   ASSERT_TRUE(rig.WaitUntilReserved(2));
   EXPECT_TRUE(rig.log->GiveBackReady());
   EXPECT_EQ(rig.released().size(), 1U);
@@ -290,7 +290,7 @@ TEST(LogSpaceReserveTest, StopEndsAWriteThatWaitsForSpace) {
   std::vector<PlacedFrame> frames;
   for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) frames.push_back(FillZone(rig, sequence));
   HeldWorker worker;
-  rig.log->Start();
+  EXPECT_TRUE(rig.log->Start());
   worker.WaitUntilStanding();
   std::optional<Code> code;
   const SteadyTime begun = SteadyNow();

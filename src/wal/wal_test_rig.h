@@ -87,7 +87,9 @@ class WalRig : public LogReservations {
     if (bring_back) bring_back();
     log->FinishSpares();
     ASSERT_TRUE(zones->Start());
-    if (start_log) log->Start();
+    if (start_log) {
+      ASSERT_TRUE(log->Start());
+    }
   }
 
   // --- the metadata ---

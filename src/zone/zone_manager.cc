@@ -55,11 +55,11 @@ void ZoneManager::AdoptExtent(const Extent& extent, Lifetime lifetime) {
 }
 
 Status ZoneManager::Start() {
-  {
-    MutexLock lock(mutex_);
-    pool_.Start();
+  MutexLock lock(mutex_);  // the thread waits for it until the pool has started
+  if (!setup_.read_only) {
+    ZENFS_ASSIGN_OR_RETURN(thread_, Thread::Start("zenfs-zones", [this] { RunJobs(); }));
   }
-  if (!setup_.read_only) thread_ = Thread("zenfs-zones", [this] { RunJobs(); });
+  pool_.Start();
   return {};
 }
 

@@ -135,6 +135,7 @@ class ZoneManager {
   void AdoptExtent(const Extent& extent, Lifetime lifetime) EXCLUDES(mutex_);
   // Every non-empty data zone nobody spoke for is garbage: queued for reset, before anything is written.
   // Partly written live zones are adopted as active; those beyond plan.data are finished in the background.
+  // Errors: those of Thread::Start; then nothing was started.
   [[nodiscard]] Status Start() EXCLUDES(mutex_);
 
   // --- writing data ---

@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "base/shared_memory.h"
 #include "base/sync_point.h"
+#include "testing/refused_threads.h"
 #include "verify.h"
 #include "volume/check_volume.h"
 #include "volume/format_volume.h"
@@ -213,12 +214,30 @@ TEST_F(FlushKill, EveryFlushedByteSurvivesHundredsOfKills) {
   }
 }
 
-// A program that ends with exit() and never unmounts: its appends, flushed or not, are with the device, and nothing of
-// the mount stays on the host.
-TEST_F(FlushKill, AProcessThatExitsWithoutUnmountingLeavesNothingBehind) {
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
+// A program that ends with exit() and never unmounts; at its end the host refuses `threads_refused` threads.
+class FlushExit : public FlushKill {
+ protected:
+  void AppendAndExit(int threads_refused) {
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child == 0) RunChild(threads_refused);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  // Of what the child appended, what the next mount finds. The mount has nothing to tell.
+  std::uint64_t SizeAfterMount() {
+    auto volume = Mount();
+    EXPECT_TRUE(volume) << volume.error().ToString();
+    if (!volume) return 0;
+    EXPECT_TRUE((*volume)->notices().empty());
+    const auto stat = (*volume)->Stat("0.log");
+    EXPECT_TRUE(stat);
+    return stat ? stat->size : 0;
+  }
+
+ private:
+  [[noreturn]] void RunChild(int threads_refused) {
     MountOptions options;
     options.flush_directory = directory_;
     auto mounted =
@@ -230,18 +249,22 @@ TEST_F(FlushKill, AProcessThatExitsWithoutUnmountingLeavesNothingBehind) {
     if (!file) _exit(2);
     if (!(*file)->Append(AsBytes("flushed ")) || !(*file)->Flush()) _exit(3);
     if (!(*file)->Append(AsBytes("and not"))) _exit(4);
+    const RefusedThreads refused(1, threads_refused);
     std::exit(0);
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+};
+
+// Its appends, flushed or not, are with the device, and nothing of the mount stays on the host.
+TEST_F(FlushExit, AProcessThatExitsWithoutUnmountingLeavesNothingBehind) {
+  AppendAndExit(0);
   EXPECT_TRUE(ListSharedMemory(directory_, "zenfs-").empty());
-  auto volume = Mount();
-  ASSERT_TRUE(volume) << volume.error().ToString();
-  EXPECT_TRUE((*volume)->notices().empty());
-  const auto stat = (*volume)->Stat("0.log");
-  ASSERT_TRUE(stat);
-  EXPECT_EQ(stat->size, 15u);
+  EXPECT_EQ(SizeAfterMount(), 15u);
+}
+
+TEST_F(FlushExit, AppendsOfAProcessThatExitsWithoutAThreadForItComeBackWithTheNextMount) {
+  AppendAndExit(1);
+  EXPECT_EQ(SizeAfterMount(), 15u);
+  EXPECT_TRUE(ListSharedMemory(directory_, "zenfs-").empty());
 }
 
 }  // namespace
