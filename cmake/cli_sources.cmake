@@ -43,6 +43,7 @@ set(ZENFS_SOURCES_cli
   cli/rename.cc
   cli/restore.cc
   cli/rmdir.cc
+  cli/scrape_server.cc
   cli/scrub.cc
   cli/prometheus_families.cc
   cli/stats.cc

@@ -2,7 +2,6 @@
 // simply found as it is.
 #include <fmt/format.h>
 #include <netdb.h>
-#include <prometheus/exposer.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "cli/device_option.h"
 #include "cli/number.h"
 #include "cli/prometheus_families.h"
+#include "cli/scrape_server.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
@@ -128,13 +128,7 @@ class ExporterAction : public Action {
     for (const int signal : {SIGTERM, SIGINT}) sigaddset(&ends, signal);
     pthread_sigmask(SIG_BLOCK, &ends, nullptr);
     const auto collector = std::make_shared<VolumeCollector>(std::move(uris), console);
-    std::unique_ptr<prometheus::Exposer> server;
-    try {
-      server = std::make_unique<prometheus::Exposer>(address, 2);
-    } catch (const std::exception& error) {
-      return Fail(Code::kIo, fmt::format("can't listen on {}: {}", address, error.what()));
-    }
-    server->RegisterCollectable(collector);
+    ZENFS_ASSIGN_OR_RETURN(const auto server, ScrapeServer::Start(address, collector));
     console.Print(fmt::format("Serving http://{}/metrics\n", address));
     ZENFS_RETURN_IF_ERROR(console.Flush());
     int received = 0;

@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -243,6 +244,51 @@ class Exporter(CliCase):
             self.assertEqual(status, 0)
             self.assertEqual(err.count("\n"), 1, "one line about the one that can't be read")
             self.assertIn("other.img", err)
+
+    def idle_clients(self, count, sent):
+        """Connections on which `sent` has arrived, and nothing else comes."""
+        host, port = self.address.split(":")
+        clients = []
+        for _ in range(count):
+            clients.append(socket.create_connection((host, int(port)), timeout=30))
+            self.addCleanup(clients[-1].close)
+            clients[-1].sendall(sent)
+        return clients
+
+    def scrape_takes(self, seconds):
+        begin = time.monotonic()
+        self.assertIn("zenfs_readable", "".join(self.scrape()))
+        self.assertLess(time.monotonic() - begin, seconds)
+
+    def test_clients_that_send_nothing_hold_nobody_up(self):
+        with self.exporter():
+            for sent in (b"", b"GET /metrics HTTP/1.1\r\nHost: x\r\n",
+                         b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx",
+                         b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n"):
+                clients = self.idle_clients(12, sent)
+                self.scrape_takes(1)
+                for client in clients:
+                    client.close()
+
+    def test_clients_that_send_a_byte_at_a_time_hold_nobody_up(self):
+        with self.exporter():
+            clients = self.idle_clients(8, b"GET /metrics HTTP/1.1\r\nX: ")
+            clients += self.idle_clients(8, b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
+            ends = time.monotonic() + 5
+            while clients and time.monotonic() < ends:
+                for client in list(clients):
+                    try:
+                        client.sendall(b"x")
+                    except OSError:
+                        clients.remove(client)
+                time.sleep(0.1)
+                self.scrape_takes(1)
+            self.assertEqual(len(clients), 0, "clients that are still served")
+
+    def test_more_clients_than_are_served_at_a_time_cost_seconds_at_most(self):
+        with self.exporter():
+            self.idle_clients(40, b"")
+            self.scrape_takes(5)
 
     def test_addresses_that_can_not_be_had(self):
         emu = f"--emu={self.image}"
