@@ -56,7 +56,7 @@ function(zenfs_add_cli_tests)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py damage_test.py repair_test.py scrub_test.py names_test.py
-          backup_test.py watching_test.py space_test.py shell_test.py devices_test.py
+          backup_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
           buffers_test.py)
     string(REPLACE _test.py "" name cli_${suite})
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cli/${suite})

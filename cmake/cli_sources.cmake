@@ -45,6 +45,7 @@ set(ZENFS_SOURCES_cli
   cli/rmdir.cc
   cli/scrape_server.cc
   cli/scrub.cc
+  cli/printable.cc
   cli/prometheus_families.cc
   cli/stats.cc
   cli/stats_table.cc
@@ -67,6 +68,7 @@ set(ZENFS_TESTS_cli
   cli/device_table_test.cc
   cli/nearest_word_test.cc
   cli/number_test.cc
+  cli/printable_test.cc
   cli/prometheus_families_test.cc
   cli/stats_table_test.cc
   cli/zone_picture_test.cc

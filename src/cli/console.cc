@@ -15,20 +15,20 @@ Console::Console(std::FILE* out, std::FILE* err)
       terminal_(Terminal::Of(fileno(out))),
       error_terminal_(Terminal::Of(fileno(err))) {}
 
-void Console::Print(std::string_view text) {
+void Console::Print(std::string_view text) { PrintStyled(PrintableLines(text)); }
+
+void Console::PrintStyled(std::string_view text) {
   EndProgress();
   if (std::fwrite(text.data(), 1, text.size(), out_) != text.size() && write_errno_ == 0)
     write_errno_ = errno;
 }
 
-void Console::PrintJson(const Json& json) {
-  Print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-}
+void Console::PrintJson(const Json& json) { Print(JsonText(json, 2) + "\n"); }
 
 bool Console::Ask(std::string_view question) {
   EndProgress();
   std::fflush(out_);  // what is asked about comes first
-  fmt::print(err_, "{} [y/N] ", question);
+  fmt::print(err_, "{} [y/N] ", Printable(question));
   std::fflush(err_);
   char line[16] = {};
   return std::fgets(line, sizeof line, stdin) != nullptr && (line[0] == 'y' || line[0] == 'Y');
@@ -36,9 +36,9 @@ bool Console::Ask(std::string_view question) {
 
 void Console::PrintError(std::string_view line) {
   EndProgress();
+  const std::string text = Printable(line) + "\n";
   // An error about standard error has nowhere left to go.
-  (void)std::fwrite(line.data(), 1, line.size(), err_);
-  (void)std::fputc('\n', err_);
+  (void)std::fwrite(text.data(), 1, text.size(), err_);
 }
 
 void Console::Progress(std::string_view what, std::uint64_t done, std::uint64_t of) {
@@ -47,7 +47,7 @@ void Console::Progress(std::string_view what, std::uint64_t done, std::uint64_t 
       of == 0 ? fmt::format("{}: {}", what, ShortBytes(done))
               : fmt::format("{}: {:3.0f}%", what,
                             100.0 * static_cast<double>(std::min(done, of)) / static_cast<double>(of));
-  (void)std::fprintf(err_, "\r%s\033[K", line.c_str());
+  (void)std::fprintf(err_, "\r%s\033[K", Printable(line).c_str());
   (void)std::fflush(err_);
   progress_shown_ = true;
 }
@@ -64,20 +64,6 @@ Status Console::Flush() {
   if (std::fflush(out_) != 0 && write_errno_ == 0) write_errno_ = errno;
   if (write_errno_ != 0) return FailErrno(write_errno_, "the output could not be written in full");
   return {};
-}
-
-std::string Printable(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 }  // namespace zenfs

@@ -1,28 +1,29 @@
-// Where a verb writes. Results go to standard output, errors and progress to standard error.
+// Where a verb writes. Results go to standard output, errors and progress to standard error. All text is made harmless for
+// a terminal here (cli/printable.h). A name in a text of several lines still goes through Printable, for its line ends.
 //
 // Threads: one at a time.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/status.h"
+#include "cli/printable.h"
 #include "cli/terminal.h"
 
 namespace zenfs {
-
-using Json = nlohmann::ordered_json;
 
 class Console {
  public:
   // The streams are the caller's.
   Console(std::FILE* out, std::FILE* err);
 
-  void Print(std::string_view text);  // as it is, no line end added
-  void PrintJson(const Json& json);   // indented, with a line end; bytes that are not UTF-8 are replaced
+  void Print(std::string_view text);  // no line end added
+  void PrintJson(const Json& json);   // indented, with a line end
   void PrintError(std::string_view line);
+  // As it is: only for text with terminal sequences of the command's own and nothing that others wrote.
+  void PrintStyled(std::string_view text);
 
   // One line that overwrites itself; nothing when standard error is not a terminal. `of` 0: not known.
   void Progress(std::string_view what, std::uint64_t done, std::uint64_t of);
@@ -44,9 +45,6 @@ class Console {
   bool progress_shown_ = false;
   int write_errno_ = 0;
 };
-
-// `text` with control characters as \xNN, so that a name from a device can't steer a terminal.
-[[nodiscard]] std::string Printable(std::string_view text);
 
 // "12 MB" counts binary megabytes, rounded down, as the older command does: for the lines of mkfs and df that its users
 // parse. All others show ShortBytes.

@@ -12,7 +12,7 @@ void Figures::Add(std::string title, const std::string& key, Json value, std::st
 }
 
 void Figures::Add(std::string title, const std::string& key, Json value) {
-  std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
+  std::string shown = value.is_string() ? value.get<std::string>() : JsonText(value, -1);
   Add(std::move(title), key, std::move(value), std::move(shown));
 }
 

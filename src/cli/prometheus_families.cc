@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "cli/number.h"
+#include "cli/printable.h"
 
 namespace zenfs {
 namespace {
@@ -27,7 +28,7 @@ constexpr unsigned kLastPower = 34;
 
 ClientMetric For(const VolumeReading& reading) {
   ClientMetric metric;
-  metric.label = {{"device", reading.device}};
+  metric.label = {{"device", Printable(reading.device)}};  // a byte that is not UTF-8 costs the scrape
   return metric;
 }
 
@@ -74,7 +75,7 @@ class Builder {
   void Info(const ValueInfo& info) {
     Add(info.name, info.help, MetricType::Gauge, &VolumeReading::readable,
         [](const VolumeReading& reading, ClientMetric& metric) {
-          metric.label.push_back({"label", reading.label});
+          metric.label.push_back({"label", Printable(reading.label)});
           metric.label.push_back({"uuid", reading.uuid});
           metric.gauge.value = 1;
         });

@@ -70,7 +70,7 @@ class StatsAction : public Action {
     }
     last_ = now;
     last_time_ = time;
-    if (json_) return StatsJson(view).dump() + "\n";
+    if (json_) return JsonText(StatsJson(view), -1) + "\n";
     return HeadLine(name_, now) + StatsTable(view);
   }
 

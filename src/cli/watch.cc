@@ -50,10 +50,10 @@ Status WatchOption::Run(Console& console, std::string_view between,
   for (bool first = true;; first = false) {
     ZENFS_ASSIGN_OR_RETURN(const std::string text, draw());
     if (in_place) {
-      console.Print((first ? "\033[2J" : "") + InPlace(text));
+      console.PrintStyled((first ? "\033[2J" : "") + InPlace(text));
     } else {
       if (!first) console.Print(between);
-      console.Print(text);
+      console.PrintStyled(text);
     }
     ZENFS_RETURN_IF_ERROR(console.Flush());
     next += interval_;

@@ -18,7 +18,7 @@ class WatchOption {
 
   bool given() const { return option_->count() > 0; }
 
-  // Shows what `draw` returns until it fails or the output can't be written, and returns that error. On a terminal each
+  // Shows what `draw` returns, as it is (Console::PrintStyled), until it fails or the output can't be written, and returns that error. On a terminal each
   // takes the place of the one before; elsewhere each is followed by `between`.
   [[nodiscard]] Status Run(Console& console, std::string_view between,
                            const std::function<Result<std::string>()>& draw) const;

@@ -32,7 +32,8 @@ std::string ToSvg(const Volume& volume) {
   const SpaceReport space = volume.Space();
   const std::string& label = volume.superblock().label;
   return ZonesAsSvg(
-      volume.Zones(), fmt::format("{}{}", volume.device_name(), label.empty() ? "" : " · " + label),
+      volume.Zones(),
+      fmt::format("{}{}", Printable(volume.device_name()), label.empty() ? "" : " · " + Printable(label)),
       fmt::format("{} · {} used · {} reclaimable · {} free · {} in all",
                   Counted(volume.geometry().zone_count, "zone"), ShortBytes(space.used()),
                   ShortBytes(space.reclaimable()), ShortBytes(space.free), ShortBytes(space.total)));
@@ -70,7 +71,7 @@ class ZonesAction : public Action {
     } else if (json_) {
       console.PrintJson(ToJson(volume->Zones()));
     } else {
-      console.Print(DrawZones(volume->Zones(), console.terminal()));
+      console.PrintStyled(DrawZones(volume->Zones(), console.terminal()));
     }
     return 0;
   }
