@@ -23,11 +23,11 @@ namespace {
 
 constexpr unsigned kLimit = 15;  // seconds
 
-// From now on io_uring_enter(2) is EPERM, as in a program that goes into a sandbox once its files are open.
-bool ForbidEntering() {
+// From now on the system call is EPERM.
+bool Forbid(unsigned call) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the number of the call
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_enter, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
@@ -35,6 +35,9 @@ bool ForbidEntering() {
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
+
+// As in a program that goes into a sandbox once its files are open.
+bool ForbidEntering() { return Forbid(SYS_io_uring_enter); }
 
 class FileTarget final : public IoTarget {
  public:
@@ -78,6 +81,42 @@ TEST_F(RingStallTest, WriteGoesOnPlainlyWhenRingsAreForbiddenUnderIt) {
     if (!ForbidEntering()) Leave(false);
     const bool written = WriteByRing(rings_, file_.get(), 0, std::span(&piece, 1)).Moved(piece.size());
     Leave(written && FileHolds(file_.get(), piece) && rings_.Lend(1) == nullptr);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+// seccomp, as in containers; kernel.io_uring_disabled has the same error.
+TEST_F(RingStallTest, WriteGoesPlainlyWhereNoRingCanBeMade) {
+  const auto run = [&] {
+    ::alarm(kLimit);
+    const ByteView piece = data_.View();
+    if (!Forbid(SYS_io_uring_setup)) Leave(false);
+    RingPool rings;
+    const bool written = WriteByRing(rings, file_.get(), 0, std::span(&piece, 1)).Moved(piece.size());
+    FileTarget target(file_.get());
+    AlignedBuffer found(piece.size());
+    found.Resize(piece.size());
+    IoRequest request{.offset = DeviceOffset(0), .read_into = found.Span()};
+    const auto queue = CreateKernelQueue(target, rings, 1);
+    queue->Submit(&request);
+    std::vector<IoRequest*> done;
+    queue->Reap(1, done);
+    Leave(written && request.status && SameBytes(found.View(), piece) && rings.Lend(1) == nullptr);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+// Kernels before 5.12 count a ring's memory as locked; the limit binds who has no privileges.
+TEST_F(RingStallTest, WriteGoesOnWithoutLockedMemory) {
+  const auto run = [&] {
+    ::alarm(kLimit);
+    const ByteView piece = data_.View();
+    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+    constexpr uid_t kNobody = 65534;
+    if (::setrlimit(RLIMIT_MEMLOCK, &none) != 0 || (::geteuid() == 0 && ::setuid(kNobody) != 0)) Leave(false);
+    RingPool rings;
+    const bool written = WriteByRing(rings, file_.get(), 0, std::span(&piece, 1)).Moved(piece.size());
+    Leave(written && FileHolds(file_.get(), piece));
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
