@@ -62,6 +62,19 @@ function(zenfs_add_cli_tests)
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cli/${suite})
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300)
   endforeach()
+  zenfs_add_host_faults()
   add_test(NAME style_check_self_test
     COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/check-style --self-test)
+endfunction()
+
+# The command on a host whose calls fail: a library that is preloaded into it makes them.
+function(zenfs_add_host_faults)
+  add_library(zenfs_fail_calls MODULE ${PROJECT_SOURCE_DIR}/tests/hostfaults/fail_calls.cc)
+  set_target_properties(zenfs_fail_calls PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(zenfs_fail_calls PRIVATE ${CMAKE_DL_LIBS} zenfs_flags)
+  zenfs_test_program(hostfaults FOLDER tests SOURCES ${ZENFS_TESTS_hostfaults} LINK zenfs_testing)
+  set_target_properties(zenfs_hostfaults_test PROPERTIES UNITY_BUILD OFF)
+  target_compile_definitions(zenfs_hostfaults_test PRIVATE
+    FAIL_CALLS="$<TARGET_FILE:zenfs_fail_calls>" ZENFS_COMMAND="$<TARGET_FILE:zenfs_cli>")
+  add_dependencies(zenfs_hostfaults_test zenfs_fail_calls zenfs_cli)
 endfunction()

@@ -50,6 +50,10 @@ set(ZENFS_TESTS_live
   live/live_readers_test.cc
   live/live_writer.cc
 )
+set(ZENFS_TESTS_hostfaults
+  hostfaults/faulty_command.cc
+  hostfaults/host_faults_test.cc
+)
 set(ZENFS_TESTS_rocksdb
   rocksdb/aux_path_test.cc
   rocksdb/database_test.cc
