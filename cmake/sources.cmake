@@ -315,6 +315,7 @@ set(ZENFS_TESTS_volume
   volume/volume_flush_plain_test.cc
   volume/volume_flush_test.cc
   volume/volume_metrics_test.cc
+  volume/volume_memory_test.cc
   volume/volume_mount_fault_test.cc
   volume/volume_names_test.cc
   volume/volume_flush_fault_test.cc

@@ -4,7 +4,7 @@
 
 namespace zenfs {
 
-Status SharedFlush::Run() {
+Status SharedFlush::Run() noexcept {
   MutexLock lock(mutex_);
   if (next_ == nullptr) next_ = std::make_shared<Group>();
   const std::shared_ptr<Group> mine = next_;

@@ -21,7 +21,7 @@ class SharedFlush {
   explicit SharedFlush(std::function<Status()> flush) : flush_(std::move(flush)) {}
 
   // What came of a flush that began after this was called.
-  [[nodiscard]] Status Run() EXCLUDES(mutex_);
+  [[nodiscard]] Status Run() noexcept EXCLUDES(mutex_);  // others wait for the one that flushes
 
  private:
   // Those who are served by one flush.

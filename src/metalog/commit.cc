@@ -37,7 +37,7 @@ Code Told(Code code) {
 
 }  // namespace
 
-Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) {
+Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) noexcept {
   if (edits.empty()) {
     return options.flush_data_first ? FlushWrittenSince(device_, options.failed_flushes) : Status{};
   }

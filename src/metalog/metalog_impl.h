@@ -15,6 +15,9 @@
 //   it
 //            any more; only a completed roll lifts this, and one that fails makes the log read-only
 //
+// Commit and Roll are noexcept: if memory runs out (std::bad_alloc) while a thread has a role, the process ends. Otherwise
+// others would wait for that role for ever.
+//
 // Edits are not validated before they are written: the catalog applies them to a State of its own first,
 // which is the same code. An edit that contradicts the replica all the same is a bug; the log then stops
 // (read-only, kCorruption), since replay would stop there too.
@@ -47,9 +50,9 @@ class MetalogImpl final : public Metalog {
   const State& recovered() const override { return recovered_; }
   void SetSink(CommitSink* sink) override EXCLUDES(mutex_);
   void SetMetrics(Metrics* metrics) override EXCLUDES(mutex_);
-  Status Commit(std::vector<Edit> edits, CommitOptions options) override EXCLUDES(mutex_);
+  Status Commit(std::vector<Edit> edits, CommitOptions options) noexcept override EXCLUDES(mutex_);
   Status CheckRoom(std::uint64_t bytes) const override EXCLUDES(mutex_);
-  Status Roll() override EXCLUDES(mutex_);
+  Status Roll() noexcept override EXCLUDES(mutex_);
   void Stop() override EXCLUDES(mutex_);
   Status health() const override EXCLUDES(mutex_);
   MetalogStats stats() const override EXCLUDES(mutex_);

@@ -78,7 +78,7 @@ Status MetalogImpl::RollAndWait(std::uint64_t need) {
   return **result;
 }
 
-Status MetalogImpl::Roll() {
+Status MetalogImpl::Roll() noexcept {
   MutexLock lock(mutex_);
   if (!health_) return health_;
   if (current_ == nullptr)

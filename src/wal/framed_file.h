@@ -132,7 +132,7 @@ class FramedFile {
   [[nodiscard]] Status WriteOutTo(std::uint64_t target, bool sync) EXCLUDES(mutex_);
   [[nodiscard]] Status AppendAll(ByteView bytes) REQUIRES(mutex_);
   // In framed_file_send.cc.
-  [[nodiscard]] Status SendBuffer(bool sync) REQUIRES(mutex_);
+  [[nodiscard]] Status SendBuffer(bool sync) noexcept REQUIRES(mutex_);  // others wait for the turn
   [[nodiscard]] Status SendFlight(bool sync) REQUIRES(mutex_);
   [[nodiscard]] Status PlaceAnew() REQUIRES(mutex_);
   [[nodiscard]] Status PlaceAnew(const Piece& piece) REQUIRES(mutex_);

@@ -18,7 +18,7 @@ namespace zenfs {
 
 // Takes the turn, makes up for what an earlier error left behind, sends what is buffered (if anything) as a frame,
 // publishes it, gives the turn on.
-Status FramedFile::SendBuffer(bool sync) {
+Status FramedFile::SendBuffer(bool sync) noexcept {
   busy_ = true;
   Status sent = doubtful_ ? PlaceAnew() : Status();
   if (sent) {

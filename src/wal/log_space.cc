@@ -85,7 +85,7 @@ void LogSpace::Stop() {
   worker_.Join();
 }
 
-Status LogSpace::Place(const FrameJob& job, std::vector<PlacedFrame>& placed) {
+Status LogSpace::Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept {
   ZENFS_ASSIGN_OR_RETURN(const Admission admission, Admit(job));
   Waiting waiting{.job = &job, .payload_placed = job.placed_before};
   MutexLock lock(mutex_);

@@ -154,7 +154,8 @@ class LogSpace {
   // The same for a caller who goes on where an error stopped it: adds to `placed` also then what was placed of the front,
   // which is the caller's. What is left may be on the device all the same, so the next frame of this file has to be one
   // that begins with it, with the next sequence. If all was placed the flush has failed.
-  [[nodiscard]] Status Place(const FrameJob& job, std::vector<PlacedFrame>& placed) EXCLUDES(mutex_);
+  // If memory runs out the process ends: others wait for the leader.
+  [[nodiscard]] Status Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept EXCLUDES(mutex_);
   // Reads a placed frame of `owner` back, with the header in front, into an empty `buffer` with room for all of
   // frame_bytes. Errors: those of the read; kCorruption if another frame, or none, stands there.
   [[nodiscard]] Status ReadFrame(std::uint64_t owner, const Piece& piece, AlignedBuffer& buffer)
