@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/caught.h"
+
 namespace zenfs {
 
 ReadAhead::ReadAhead(Reader read, std::uint64_t size, std::string name)
@@ -41,7 +43,7 @@ void ReadAhead::ReadAll() {
     while (slots_[slot].full && !stop_) changed_.Wait(mutex_);
     if (stop_) return;
     lock.Unlock();
-    Status status = Fill(offset, slots_[slot].buffer);
+    Status status = Caught([&] { return Fill(offset, slots_[slot].buffer); });
     lock.Lock();
     const bool failed = !status;
     slots_[slot].status = std::move(status);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/caught.h"
 #include "base/clock.h"
 #include "base/crc32c.h"
 
@@ -63,7 +64,7 @@ void Transfer::Work(std::size_t count, const std::function<Status(std::size_t)>&
   for (;;) {
     Status status = CheckGoingOn();
     const std::size_t i = status ? next_.fetch_add(1) : count;
-    if (status && i < count) status = work(i);
+    if (status && i < count) status = Caught([&] { return work(i); });
     if (status && i < count) continue;
     MutexLock lock(mutex_);
     if (!status && !failed_) {  // what other threads fail with after this is only that they were stopped

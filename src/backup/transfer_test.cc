@@ -65,6 +65,18 @@ TEST_F(TransferTest, AllWorkIsDoneByTheThreadsThatTheHostAllows) {
   }
 }
 
+TEST_F(TransferTest, WorkThatFindsNoMemoryIsAnError) {
+  Transfer transfer(*this, nullptr);
+  const Status status = transfer.Run(3, 2, [](std::size_t) -> Status { throw std::bad_alloc(); });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().text(), "out of memory");
+  const ReadAhead::Reader no_memory = [](std::uint64_t, ByteSpan) -> Result<std::size_t> {
+    throw std::bad_alloc();
+  };
+  const auto crc = transfer.Pump(no_memory, 5 * ReadAhead::kChunk, "x", {});
+  ASSERT_FALSE(crc);
+}
+
 TEST_F(TransferTest, FileIsReadWithoutAThreadThatReadsAhead) {
   const RefusedThreads refused(1, RefusedThreads::kForEver);
   Transfer transfer(*this, nullptr);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/caught.h"
 #include "cli/usage_error.h"
 
 namespace zenfs {
@@ -124,7 +125,8 @@ int RunCommandLine(const std::vector<std::string>& words, Console& console) {
   const auto command = ParseCommandLine(words, console);
   if (!command) return command.error();
   const Verb& verb = *command->verb;
-  const Result<int> status = command->action->Run(console);
+  // An exception is an error like others, so that the exit status is that of the verb.
+  const Result<int> status = Caught([&] { return command->action->Run(console); });
   if (!status) return Complain(console, verb.name, status.error().ToString(), verb.error_status);
   if (const Status flushed = console.Flush(); !flushed) {
     return Complain(console, verb.name, flushed.error().ToString(), verb.error_status);

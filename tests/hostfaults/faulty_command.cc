@@ -65,6 +65,10 @@ class MappedPlan {
     const rlimit limit{*fault.open_files_max, *fault.open_files_max};
     ::setrlimit(RLIMIT_NOFILE, &limit);
   }
+  if (fault.address_space_max) {
+    const rlimit limit{*fault.address_space_max, *fault.address_space_max};
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
   ::execve(ZENFS_COMMAND, arguments.data(), const_cast<char**>(environment));
   ::_exit(127);
 }

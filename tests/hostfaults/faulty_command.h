@@ -20,6 +20,7 @@ struct HostFault {
   std::uint64_t first = 0;  // call, from 1; 0: none
   std::uint64_t times = 1;
   std::optional<rlim_t> open_files_max;
+  std::optional<rlim_t> address_space_max;  // bytes
 };
 
 struct Ran {
