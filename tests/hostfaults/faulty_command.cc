@@ -53,7 +53,7 @@ class MappedPlan {
   const int to_out = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int to_err = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (::dup2(null, 0) < 0 || ::dup2(to_out, 1) < 0 || ::dup2(to_err, 2) < 0) ::_exit(126);
-  for (const int fd : {null, to_out, to_err}) ::close(fd);
+  ::close_range(3, ~0u, 0);  // those of whoever runs the tests too, for the limit of descriptors counts them
   std::vector<char*> arguments = {const_cast<char*>("zenfs")};
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
