@@ -69,7 +69,11 @@ class BuffersAction : public Action {
       return FindSharedBuffers(directories_.empty() ? SharedMemoryDirectories() : directories_);
     }
     std::vector<SharedBuffers> found;
-    for (const std::string& path : paths_) found.push_back(LookAtSharedBuffers(path));
+    for (const std::string& path : paths_) {
+      found.push_back(LookAtSharedBuffers(path));
+      const std::optional<Error>& problem = found.back().problem;
+      if (problem && problem->code() == Code::kNotFound) return Fail(*problem);
+    }
     return found;
   }
 

@@ -73,6 +73,7 @@ class HostileNames(CliCase):
         self.run_verb(b"zones", emu, b"--svg=-")
         self.run_verb(b"ls-uuid", status=None)
         self.run_verb(b"devices", status=None)
+        self.run_verb(b"buffers", emu)
         self.run_verb(b"link", emu, b"--src-file=" + name, b"--dest-file=linked" + ALL)
         self.run_verb(b"rename", emu, b"--src-file=linked" + ALL, b"--dest-file=renamed" + ALL)
         self.run_verb(b"delete", emu, b"--path=renamed" + ALL)
@@ -100,6 +101,7 @@ class HostileNames(CliCase):
                       [b"list", b"--" + none], [b"list", emu, none], [b"zones", emu, b"--watch=" + none], [b"zones", emu, b"--svg=" + self.place],
                       [b"emu", b"create", self.device], [b"emu", b"create", none, b"--zones=" + none], [b"emu", b"info", none],
                       [b"emu", b"clone", none, none], [b"emu", b"power-cut", none], [b"completion", none], [b"help", none],
+                      [b"buffers", b"--dir=" + none], [b"buffers", none],
                       [b"backup", emu, b"--path=x", b"--jobs=" + none]):
             self.fails(*words)
 
