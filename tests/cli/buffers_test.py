@@ -172,7 +172,7 @@ class Removed(BuffersCase):
         path = os.path.join(self.shared, "zenfs-0123456789abcdef-0123456789abcdef")
         for size in [0, 8192]:
             with open(path, "wb") as file:
-                file.truncate(size)
+                file.write(bytes(size))
             os.chmod(path, 0o600)
             self.assertEqual(self.row()["state"], "left over")
             self.assertEqual([row["path"] for row in self.remove()], [path])
