@@ -35,7 +35,7 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
   const bool own_writer = purpose == WritePurpose::kReclaim && setup_.plan.reclaim_has_slot();
   if (writers_ >= writers_max + (own_writer ? 1 : 0)) return Untaken(Outcome::kWait);
   const bool data = purpose == WritePurpose::kData;
-  if (data && (!Promise(claim, wanted) || RoomFor(claim) < setup_.geometry.block_size)) {
+  if (data && !Promise(claim, wanted)) {
     const Taken none = NoRoomForData();
     // Too little for all of it, and no more to come: what there is gets used.
     if (none.outcome != Outcome::kNoSpace || RoomFor(claim) < setup_.geometry.block_size) return none;
@@ -49,7 +49,10 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
     LeaveZone(claim);
   }
   ResetOneIfShort();  // which takes the room of that zone away for now
-  if (data && RoomFor(claim) < setup_.geometry.block_size) return NoRoomForData();
+  if (data && RoomFor(claim) < setup_.geometry.block_size) {
+    promised_ -= std::exchange(claim.promised, 0);
+    return NoRoomForData();
+  }
   const Candidates found = FindActive(lifetime);
   if (found.free && found.free->match <= Match::kGood) {
     return Take(found.free->zone, claim, lifetime, purpose);
@@ -67,10 +70,15 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
   if (purpose == WritePurpose::kReclaim && HasSlot(purpose) && !empty_.empty() && now >= open_again_at_) {
     return Take(OpenEmpty(lifetime), claim, lifetime, purpose);
   }
-  return NothingUsable(purpose, now);
+  const Taken none = NothingUsable(claim, purpose, now);
+  // Two that wait for each other's promise would wait for ever.
+  if (none.outcome == Outcome::kWaitForReclaim) promised_ -= std::exchange(claim.promised, 0);
+  return none;
 }
 
 bool ZonePool::Promise(Claim& claim, std::uint64_t wanted) {
+  // What was promised before may be gone: a zone failed, or the log keeps one more.
+  if (RoomFor(claim) < setup_.geometry.block_size) promised_ -= std::exchange(claim.promised, 0);
   const std::uint64_t want =
       std::min(wanted, setup_.headroom);  // without a headroom nothing is short before it is gone
   const std::uint64_t least = std::max<std::uint64_t>(want, setup_.geometry.block_size);
@@ -197,7 +205,7 @@ void ZonePool::Unclaim(Claim& claim) {
 }
 
 // No active zone has room that could be had now or after a writer is done.
-ZonePool::Taken ZonePool::NothingUsable(WritePurpose purpose, SteadyTime now) const {
+ZonePool::Taken ZonePool::NothingUsable(const Claim& claim, WritePurpose purpose, SteadyTime now) const {
   const bool slot_to_come = HasSlot(purpose) || !Idle();
   const bool zone_to_come = purpose == WritePurpose::kReclaim ? empty_.size() + pending_resets_ != 0
                                                               : HasSpare(empty_.size() + pending_resets_);
@@ -206,19 +214,19 @@ ZonePool::Taken ZonePool::NothingUsable(WritePurpose purpose, SteadyTime now) co
     if (now < open_again_at_) wait.retry_at = open_again_at_;
     return wait;
   }
-  return AfterReclaim(purpose);
+  return AfterReclaim(purpose, claim.promised);
 }
 
 // Copies do not wait for copies of their own.
-ZonePool::Taken ZonePool::AfterReclaim(WritePurpose purpose) const {
+ZonePool::Taken ZonePool::AfterReclaim(WritePurpose purpose, std::uint64_t own_promise) const {
+  const std::uint64_t with_others = granted_ + promised_ - own_promise;
   if (setup_.reclaims && purpose == WritePurpose::kData) {
     const bool nothing_comes = VerdictHolds(ReclaimUrgency::kUrgent) && !verdict_->pending && Idle();
     // Most writers take less than they were granted.
-    if (!nothing_comes || granted_ + promised_ != 0) return Untaken(Outcome::kWaitForReclaim);
+    if (!nothing_comes || with_others != 0) return Untaken(Outcome::kWaitForReclaim);
     return Untaken(Outcome::kNoSpace);
   }
-  if (!Idle() || (granted_ + promised_ != 0 && purpose == WritePurpose::kData))
-    return Untaken(Outcome::kWait);
+  if (!Idle() || (with_others != 0 && purpose == WritePurpose::kData)) return Untaken(Outcome::kWait);
   return Untaken(table_.totals().pinned_dead != 0 ? Outcome::kWaitForPins : Outcome::kNoSpace);
 }
 

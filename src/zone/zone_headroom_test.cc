@@ -86,6 +86,41 @@ TEST(ZoneHeadroomTest, WhatWasPromisedIsNotGivenToOthers) {
   EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
 }
 
+// A promise that can't be kept any more, because the log keeps one more zone, is void; a writer never waits for its own.
+TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
+  PoolBench bench(4, {.data = 4, .open_data = 4}, 0, kHeadroom);
+  ZonePool::Claim filler, a;
+  bench.Write(filler, Lifetime::kShort, 16);
+  bench.Write(filler, Lifetime::kShort, 14);
+  bench.pool.Unclaim(filler);
+  const auto take = [&](std::uint64_t blocks) {
+    return bench.pool.TakeForData(a, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
+                                  blocks * PoolBench::kBlock);
+  };
+  const ZonePool::Taken taken = take(16);
+  ASSERT_EQ(taken.room, 2 * PoolBench::kBlock);
+  bench.pool.Wrote(taken.zone, taken.room);
+  bench.pool.EndWriter(taken.zone);
+  bench.pool.AddLive({{{0, DeviceOffset(taken.zone.value * kHeadroom + taken.written), taken.room}}});
+  bench.pool.Unpin(taken.zone);
+  ZonePool::Claim copies;  // take one of the two empty zones, which is more than the headroom has
+  ZoneInfo failed;
+  const ZonePool::Taken lost =
+      bench.pool.TakeForData(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
+  ASSERT_EQ(lost.outcome, ZonePool::Outcome::kTaken);
+  failed.id = lost.zone;
+  failed.condition = ZoneCondition::kReadOnly;
+  IgnoreError(Result<Code>(bench.pool.WriteFailed(lost.zone, Code::kIo, failed, SteadyTime{})));
+  bench.pool.EndWriter(lost.zone);
+  bench.RunJobs();
+  bench.pool.WaitsForReclaim(true);
+  const auto need = bench.pool.NeedOfReclaim();
+  ASSERT_TRUE(need);
+  bench.pool.SetVerdict({.version = need->version, .urgency = need->urgency});
+  EXPECT_EQ(take(14).outcome, ZonePool::Outcome::kNoSpace);
+  bench.pool.WaitsForReclaim(false);
+}
+
 // One file of data, one log and the collector take zones and give them back in any order.
 class RandomTakers {
  public:

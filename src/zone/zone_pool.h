@@ -104,7 +104,8 @@ class ZonePool {
   std::optional<ReclaimNeed> NeedOfReclaim() const;
   std::uint64_t RoomForCopies() const;
   // What a writer that finds no room does: waits for reclaim, or, if reclaim has found nothing, gives up.
-  Taken AfterReclaim(WritePurpose purpose) const;
+  // `own_promise`: what the writer was promised, which it does not wait for.
+  Taken AfterReclaim(WritePurpose purpose, std::uint64_t own_promise = 0) const;
   void SetVerdict(const ReclaimVerdict& verdict) {
     verdict_ = verdict;
     tidy_asked_ = false;
@@ -160,7 +161,7 @@ class ZonePool {
   // False if there is no room for what is wanted and nothing was promised before.
   bool Promise(Claim& claim, std::uint64_t wanted);
   void LeaveZone(Claim& claim);
-  Taken NothingUsable(WritePurpose purpose, SteadyTime now) const;
+  Taken NothingUsable(const Claim& claim, WritePurpose purpose, SteadyTime now) const;
   Taken NoRoomForData();
   std::optional<ReclaimUrgency> Urgency() const;
   bool VerdictHolds(ReclaimUrgency urgency) const;
