@@ -44,6 +44,7 @@ set(ZENFS_SOURCES_model
   model/edit.cc
   model/file_record.cc
   model/lifetime.cc
+  model/number_limits.cc
   model/state.cc
   model/state_check.cc
   model/state_describe.cc
@@ -318,6 +319,7 @@ set(ZENFS_TESTS_volume
   volume/volume_memory_test.cc
   volume/volume_mount_fault_test.cc
   volume/volume_names_test.cc
+  volume/volume_numbers_test.cc
   volume/volume_flush_fault_test.cc
   volume/volume_gone_test.cc
   volume/volume_read_fault_test.cc

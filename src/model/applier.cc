@@ -4,7 +4,17 @@
 
 #include <algorithm>
 
+#include "model/number_limits.h"
+
 namespace zenfs {
+namespace {
+
+Status CheckNumber(std::string_view what, std::uint64_t number) {
+  if (number < kStateNumbersEnd) return {};
+  return Fail(Code::kCorruption, fmt::format("no writer counts to {} {}", what, number));
+}
+
+}  // namespace
 
 bool State::Applier::IsFile(FileId id) const { return touched_.contains(id) || state_.files_.contains(id); }
 
@@ -43,6 +53,7 @@ Status State::Applier::operator()(const ReleaseLogZones& edit) {
 }
 
 Status State::Applier::operator()(const BeginEpoch& edit) {
+  ZENFS_RETURN_IF_ERROR(CheckNumber("epoch", edit.epoch));
   if (edit.epoch <= state_.epoch_) {
     return Fail(Code::kCorruption, fmt::format("the epoch is {} already", state_.epoch_));
   }
@@ -51,6 +62,8 @@ Status State::Applier::operator()(const BeginEpoch& edit) {
 }
 
 Status State::Applier::operator()(const RaiseCounters& edit) {
+  ZENFS_RETURN_IF_ERROR(CheckNumber("id", edit.next_id));
+  ZENFS_RETURN_IF_ERROR(CheckNumber("generation", edit.next_generation));
   state_.next_id_ = std::max(state_.next_id_, edit.next_id);
   state_.next_generation_ = std::max(state_.next_generation_, edit.next_generation);
   return {};
@@ -82,6 +95,8 @@ Status State::Applier::CheckTouched(const Touched& touched) const {
     return Fail(Code::kCorruption, fmt::format("file {} has size {}, but its extents and windows end at {}",
                                                file.id.value, file.size, end));
   }
+  ZENFS_RETURN_IF_ERROR(CheckNumber("size", file.size));
+  ZENFS_RETURN_IF_ERROR(CheckNumber("frame", file.next_sequence));
   if (!file.windows.empty() && file.windows.front().end < file.ExtentsEnd()) {
     return Fail(Code::kCorruption, fmt::format("file {} has a window inside its extents", file.id.value));
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/number_limits.h"
 #include "model/state.h"
 
 namespace zenfs {
@@ -16,6 +17,7 @@ class Checker {
     CheckDirectories();
     for (const auto& [id, file] : state_.files()) CheckFile(id, *file);
     CheckOverlaps();
+    if (auto flaw = FindNumberFrom(state_, kStateNumbersCredible)) findings_.push_back(*std::move(flaw));
     for (const auto& [id, zone] : state_.log_zones()) {
       if (zone.generation >= state_.next_generation() || zone.zone != id) {
         Add({}, "log zone {} has generation {}, but the next one is {}", id.value, zone.generation,

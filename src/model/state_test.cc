@@ -180,6 +180,15 @@ TEST_F(StateTest, OverlappingExtentsAreFoundByCheck) {
   EXPECT_THAT(state_.Check(), ::testing::ElementsAre("files 2 and 3 both claim device byte 12287"));
 }
 
+TEST_F(StateTest, NumbersThatNoWriterCountsToAreRefused) {
+  constexpr std::uint64_t kTooFar = std::uint64_t{1} << 63;
+  Refused({BeginEpoch{kTooFar}}, "no writer");
+  Refused({RaiseCounters{kTooFar, 0}}, "no writer");
+  Refused({RaiseCounters{0, kTooFar}}, "no writer");
+  Refused({SealLog{.id = kOther, .windows = {}, .next_sequence = kTooFar}}, "no writer");
+  Refused({SealLog{kOther, {{1, 1, 2, kTooFar}}, 20, kTooFar}}, "no writer");
+}
+
 TEST_F(StateTest, CountersOnlyRise) {
   Must({RaiseCounters{.next_id = 5, .next_generation = 20}});
   EXPECT_EQ(state_.next_id(), 100u);

@@ -13,6 +13,7 @@
 #include "metalog/probe.h"
 #include "metalog/reconstruct.h"
 #include "metalog/replay.h"
+#include "model/number_limits.h"
 #include "repair/mend_extents.h"
 #include "repair/mend_logs.h"
 #include "repair/mend_names.h"
@@ -172,6 +173,10 @@ class Planner {
                   fmt::format("{}: the metadata log claims to be at generation {} and commit {}, where no "
                               "writer comes to; restore from a backup",
                               device_.name(), survey_.HighestGeneration(), plan_.highest_sequence));
+    }
+    if (const auto flaw = FindNumberFrom(plan_.state, kStateNumbersStart)) {
+      return Fail(Code::kCorruption,
+                  fmt::format("{}: {}; restore from a backup", device_.name(), flaw->text));
     }
     ZENFS_RETURN_IF_ERROR(KeepASuperblock());
     std::uint64_t room = 0;

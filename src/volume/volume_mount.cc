@@ -12,6 +12,7 @@
 #include "device/guarded_device.h"
 #include "device/metered_device.h"
 #include "metalog/probe.h"
+#include "model/number_limits.h"
 #include "reclaim/log_fold.h"
 #include "volume/counting_sink.h"
 #include "volume/file_names.h"
@@ -63,6 +64,10 @@ Status VolumeCore::Recover() {
                          device_->Report(ZoneId(0), geometry_.zone_count));
   const KnownZones known{geometry_, report, superblock_.metadata_zones};
   ZENFS_RETURN_IF_ERROR(CheckPlaces(replayed_state, known, device_name_));
+  if (const auto flaw = FindNumberFrom(replayed_state, kStateNumbersStart)) {
+    return Fail(Code::kCorruption,
+                fmt::format("{}: {}; a read-only mount (?ro) shows the volume", device_name_, flaw->text));
+  }
   epoch_ = replayed_state.epoch();
   ZENFS_RETURN_IF_ERROR(OpenLeft(replayed_state));
   ZENFS_ASSIGN_OR_RETURN(const std::optional<State> extended, CommitLeftExtents(replayed_state, known));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/aligned_buffer.h"
+#include "model/number_limits.h"
 
 namespace zenfs {
 namespace {
@@ -44,6 +45,9 @@ class ZoneWindow {
   AlignedBuffer buffer_;
   std::uint64_t begin_ = 0;
 };
+
+// The state never comes to a number whose frames would be passed over here.
+static_assert(kStateNumbersEnd == kNumbersEnd && kStateNumbersCredible == kCredibleEnd);
 
 }  // namespace
 

@@ -7,25 +7,12 @@
 #include "metalog/probe.h"
 #include "metalog/replay.h"
 #include "simulated.h"
+#include "state_checks.h"
 
 namespace zenfs {
 namespace {
 
 enum Mode : std::uint8_t { kFollow = 1, kWrite = 2 };
-
-// A snapshot of what was replayed can be written and read, as the next roll does.
-void CheckState(const State& state) {
-  State rebuilt;
-  Status applied;
-  state.Describe([&](std::vector<Edit> edits) {
-    if (applied) applied = rebuilt.Apply(edits);
-  });
-  Require(applied.has_value() && rebuilt == state, "a snapshot rebuilds what was replayed");
-  for (const std::string& finding : state.Check()) {
-    Require(finding.find("both claim") != std::string::npos,
-            "what was replayed keeps the invariants: " + finding);
-  }
-}
 
 // Who followed from an earlier moment on has the same state as who replays anew.
 void CheckFollower(ImageDevice& device, const Superblock& superblock, const ImageDevice::Image& image,

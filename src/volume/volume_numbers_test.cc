@@ -1,0 +1,64 @@
+// Metadata with numbers so high that the frames of a writer that counted on from there would not be read.
+#include "format/frame.h"
+#include "metalog/metalog.h"
+#include "metalog/probe.h"
+#include "volume/check_volume.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+namespace {
+
+class VolumeNumbersTest : public VolumeTest {
+ protected:
+  // A file /a.log, and `edits` of somebody else.
+  void Commit(std::vector<Edit> edits) {
+    Put("a.log", "synced");
+    ASSERT_TRUE(IsOk(volume_->Unmount()));
+    volume_.reset();
+    const auto superblock = ProbeSuperblock(*device_);
+    ASSERT_TRUE(IsOk(superblock));
+    const auto log = Metalog::Open(*device_, *superblock);
+    ASSERT_TRUE(IsOk(log));
+    EXPECT_TRUE(IsOk((*log)->Commit(std::move(edits))));
+    (*log)->Stop();
+  }
+
+  // A damaged volume can't pass what VolumeTest asks of every one at the end.
+  void ExpectRefused() {
+    const auto mounted = Volume::Mount(Borrow(*device_), {});
+    ASSERT_FALSE(mounted.has_value());
+    EXPECT_EQ(mounted.error().code(), Code::kCorruption) << mounted.error().ToString();
+    const auto report = CheckVolume(*device_, {});
+    ASSERT_TRUE(IsOk(report));
+    EXPECT_FALSE(report->clean());
+    ASSERT_TRUE(IsOk(FormatVolume(*device_, {.force = true})));
+  }
+};
+
+TEST_F(VolumeNumbersTest, NoMountGoesOnFromAnEpochThatNoWriterComesTo) {
+  Commit({BeginEpoch{kCredibleEnd}});
+  ExpectRefused();
+}
+
+// Else the mount would bring the epoch to where it counts as damage.
+TEST_F(VolumeNumbersTest, NoMountMakesASoundVolumeOneThatNoWriterComesTo) {
+  Commit({BeginEpoch{kCredibleEnd - 1}});
+  const auto mounted = Volume::Mount(Borrow(*device_), {});
+  ASSERT_FALSE(mounted.has_value());
+  EXPECT_EQ(mounted.error().code(), Code::kCorruption) << mounted.error().ToString();
+  ExpectSound();
+  ASSERT_TRUE(IsOk(FormatVolume(*device_, {.force = true})));
+}
+
+TEST_F(VolumeNumbersTest, NoMountGoesOnFromAFileIdThatNoWriterComesTo) {
+  Commit({RaiseCounters{kCredibleEnd, 0}});
+  ExpectRefused();
+}
+
+TEST_F(VolumeNumbersTest, NoMountGoesOnFromAGenerationThatNoWriterComesTo) {
+  Commit({RaiseCounters{0, kCredibleEnd}});
+  ExpectRefused();
+}
+
+}  // namespace
+}  // namespace zenfs
