@@ -321,6 +321,7 @@ set(ZENFS_TESTS_volume
   volume/volume_names_test.cc
   volume/volume_numbers_test.cc
   volume/volume_flush_fault_test.cc
+  volume/volume_flush_forged_test.cc
   volume/volume_gone_test.cc
   volume/volume_read_fault_test.cc
   volume/volume_fold_test.cc

@@ -39,6 +39,25 @@ Status VolumeCore::OpenLeft(const State& state) {
   return {};
 }
 
+namespace {
+
+// Who resets a log zone does not look for extents in it, unless the log carries data on this device.
+Status CheckNotInLogZones(std::span<const Edit> edits, const State& state, const Geometry& geometry) {
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry));
+  if (plan.log_carries_data) return {};
+  for (const Edit& edit : edits) {
+    for (const Extent& extent : std::get<SetExtents>(edit).extents) {
+      const ZoneId zone = geometry.ZoneOf(extent.place);
+      if (!state.log_zones().contains(zone)) continue;
+      return Fail(Code::kCorruption, fmt::format("an extent at device byte {} lies in log zone {}",
+                                                 extent.place.value, zone.value));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 // A dead process had written them and told its buffers where. They are committed before anything else, so that all of the
 // mount finds them: in the state that is returned, if there are any.
 Result<std::optional<State>> VolumeCore::CommitLeftExtents(const State& state, const KnownZones& zones) {
@@ -56,6 +75,7 @@ Result<std::optional<State>> VolumeCore::CommitLeftExtents(const State& state, c
   State extended = state;
   Status sound = extended.Apply(edits);
   if (sound) sound = CheckPlaces(extended, zones, device_name_);
+  if (sound) sound = CheckNotInLogZones(edits, state, geometry_);
   if (const auto flaws = sound ? extended.Flaws() : std::vector<StateFlaw>(); !flaws.empty()) {
     sound = Fail(Code::kCorruption, flaws.front().text);
   }

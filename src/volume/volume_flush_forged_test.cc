@@ -1,0 +1,79 @@
+// Append buffers that somebody changed who may write to them: the next mount takes nothing over that damages the volume.
+#include <cstring>
+#include <fstream>
+
+#include "base/crc32c.h"
+#include "format/staging_layout.h"
+#include "format/tail_record.h"
+#include "metalog/probe.h"
+#include "metalog/replay.h"
+#include "volume/volume_flush_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+class VolumeFlushForgedTest : public VolumeFlushTest {
+ protected:
+  // Says in the first slot of the file of buffers that `record` and a byte behind it were flushed.
+  void Forge(const Uuid& volume, const TailRecord& record) {
+    const std::vector<std::string> paths = Buffers();
+    ASSERT_EQ(paths.size(), 1u);
+    std::fstream file(paths.front(), std::ios::binary | std::ios::in | std::ios::out);
+    std::string bytes(std::istreambuf_iterator<char>(file), {});
+    const auto header = ReadStagingHeader(AsBytes(bytes));
+    ASSERT_TRUE(IsOk(header));
+    const std::string text = EncodeTailRecord(record);
+    const std::string all = text + "x";
+    const std::uint64_t owner = record.uncommitted->id.value;
+    const std::uint64_t offset = record.uncommitted->size;
+    const std::uint32_t crc =
+        Crc32c(AsBytes(all), StagingSeed(volume, header->epoch, owner, offset, text.size()));
+    const std::uint64_t control[] = {PublishedWord(static_cast<std::uint32_t>(all.size()), crc), owner,
+                                     offset, text.size()};
+    bytes.replace(header->controls_offset, header->slots * sizeof(StagingControl),
+                  std::string(header->slots * sizeof(StagingControl), '\0'));
+    std::memcpy(bytes.data() + header->controls_offset, control, sizeof control);
+    std::memcpy(bytes.data() + header->buffers_offset + kStagingPayloadAt, all.data(), all.size());
+    file.seekp(0);
+    file << bytes << std::flush;
+    ASSERT_TRUE(file.good());
+  }
+};
+
+// The log would reset the zone once its own frames are dead.
+TEST_F(VolumeFlushForgedTest, NoExtentInALogZoneIsTakenOver) {
+  Open("1.log");
+  ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(5000)))));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  Open("2.sst");
+  ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
+  const auto stat = volume_->Stat("2.sst");
+  ASSERT_TRUE(IsOk(stat));
+  const Uuid volume = volume_->superblock().uuid;
+  Die();
+  const auto superblock = ProbeSuperblock(*device_);
+  ASSERT_TRUE(IsOk(superblock));
+  const auto replayed = Replay(*device_, *superblock);
+  ASSERT_TRUE(IsOk(replayed));
+  const auto report = device_->Report(ZoneId(0), device_->geometry().zone_count);
+  ASSERT_TRUE(IsOk(report));
+  DeviceOffset place;
+  for (const auto& [zone, reserved] : replayed->state.log_zones()) {
+    if ((*report)[zone.value].WrittenBytes() != 0) place = (*report)[zone.value].start;
+  }
+  ASSERT_NE(place.value, 0u) << "nothing was written to the log";
+  const Extent extent{.file_offset = 0, .place = place, .length = 4096, .crc = std::nullopt};
+  Forge(volume,
+        {.order = 9,
+         .uncommitted = SetExtents{.id = stat->id, .from_offset = 0, .extents = {extent}, .size = 4096}});
+  ASSERT_FALSE(Mount());
+  EXPECT_EQ(mounted_.error().code(), Code::kCorruption);
+  EXPECT_NE(mounted_.error().text().find("discard_unsynced"), std::string::npos) << mounted_.error().text();
+  ExpectSound();
+  discard_ = true;
+  ASSERT_TRUE(Mount());
+  EXPECT_EQ(Get("1.log"), Text(5000));
+}
+
+}  // namespace
+}  // namespace zenfs
