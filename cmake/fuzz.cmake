@@ -25,12 +25,14 @@ function(zenfs_add_fuzzers)
   zenfs_fuzz_library(device LINK zenfs_format zenfs_testing
     SOURCES fuzz/image_device.cc fuzz/simulated.cc fuzz/zone_script.cc)
   zenfs_fuzz_library(volume LINK zenfs_volume zenfs_fuzz_device
-    SOURCES fuzz/image_bases.cc fuzz/image_input.cc fuzz/image_mutation.cc fuzz/volume_look.cc)
+    SOURCES fuzz/edit_script.cc fuzz/image_bases.cc fuzz/image_input.cc fuzz/image_mutation.cc
+      fuzz/volume_look.cc fuzz/volume_workout.cc)
 
   add_custom_target(zenfs_fuzzers)
   zenfs_fuzzer(superblock SOURCES fuzz/superblock_target.cc LINK zenfs_format)
   zenfs_fuzzer(edits SOURCES fuzz/edits_target.cc LINK zenfs_metalog)
   zenfs_fuzzer(metadata SOURCES fuzz/metadata_target.cc LINK zenfs_metalog zenfs_fuzz_device)
+  zenfs_fuzzer(commits SOURCES fuzz/commits_target.cc fuzz/edit_mutator.cc LINK zenfs_fuzz_volume)
   zenfs_fuzzer(framed SOURCES fuzz/framed_target.cc LINK zenfs_wal zenfs_fuzz_device)
   zenfs_fuzzer(staging SOURCES fuzz/staging_target.cc LINK zenfs_staging zenfs_metrics)
   zenfs_fuzzer(emulated SOURCES fuzz/emulated_target.cc LINK zenfs_emulator)
@@ -41,8 +43,9 @@ function(zenfs_add_fuzzers)
   zenfs_fuzzer(image SOURCES fuzz/image_target.cc LINK zenfs_fuzz_volume)
   zenfs_fuzzer(repair SOURCES fuzz/repair_target.cc LINK zenfs_repair zenfs_fuzz_volume)
 
-  set(seeds fuzz/seeds_main.cc fuzz/emulated_seeds.cc fuzz/format_seeds.cc fuzz/framed_seeds.cc
-    fuzz/image_seeds.cc fuzz/metadata_seeds.cc fuzz/staging_seeds.cc fuzz/text_seeds.cc)
+  set(seeds fuzz/seeds_main.cc fuzz/commits_seeds.cc
+    fuzz/emulated_seeds.cc fuzz/format_seeds.cc fuzz/framed_seeds.cc fuzz/image_seeds.cc fuzz/metadata_seeds.cc
+    fuzz/staging_seeds.cc fuzz/text_seeds.cc)
   list(TRANSFORM seeds PREPEND ${PROJECT_SOURCE_DIR}/tests/)
   add_executable(zenfs_fuzz_seeds ${seeds})
   target_link_libraries(zenfs_fuzz_seeds PRIVATE

@@ -58,18 +58,26 @@ void WriteMetadataCopies(SeedWriter& writer) {
   writer.Write("metadata_copy", "as-it-is", std::string(1, '\0') + EncodeMetadataCopy(copy));
 }
 
+void PutList(std::string& out, const std::vector<Edit>& edits) {
+  std::string list;
+  EncodeEdits(edits, list);
+  PutRaw(out, static_cast<std::uint16_t>(list.size()));
+  out += list;
+}
+
 void WriteWalks(SeedWriter& writer) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     EditWalk walk(seed);
     std::string out;
     for (std::uint64_t commits = 4 * seed; commits > 0; --commits) {
-      std::string list;
-      EncodeEdits(walk.Next(), list);
-      PutRaw(out, static_cast<std::uint16_t>(list.size()));
-      out += list;
+      PutList(out, walk.Next());
     }
     writer.Write("edits", fmt::format("walk-{}", seed), out);
   }
+  std::string zones;
+  PutList(zones, {ReserveLogZones{{{ZoneId(3), 1, 7}, {ZoneId(4), 2, 8}}}, RaiseCounters{0, 3}});
+  PutList(zones, {ReleaseLogZones{{ZoneId(3)}}});
+  writer.Write("edits", "log-zones", zones);
 }
 
 }  // namespace

@@ -21,6 +21,13 @@ std::vector<std::vector<Edit>> Commits() {
           {RaiseCounters{2001, 0}, CreateFile{.id = FileId(2000)},
            LinkFile{.parent = kRootDirectory, .name = "x.sst", .id = FileId(2000)},
            SetExtents{.id = FileId(2000), .extents = {{0, DeviceOffset(7 * 65536), 4096}}, .size = 4096}},
+          {RaiseCounters{2001, 0}, CreateFile{.id = FileId(2000), .shape = FileShape::kFramed},
+           LinkFile{.parent = kRootDirectory, .name = "y.log", .id = FileId(2000)},
+           SealLog{.id = FileId(2000), .windows = {{1, 1, 3, 100}}, .next_sequence = 4, .size = 100},
+           SetLifetime{FileId(2000), Lifetime::kLong}},
+          {RaiseCounters{2001, 0}, CreateDirectory{FileId(2000), kRootDirectory, "new"}},
+          {RaiseCounters{2001, 0}, CreateDirectory{FileId(2000), kRootDirectory, "new"},
+           RemoveDirectory{kRootDirectory, "new"}},
           {UnlinkFile{kRootDirectory, "MANIFEST-1"}},
           {RenameEntry{kRootDirectory, "db", kRootDirectory, "moved"}}};
 }

@@ -21,12 +21,13 @@ class SeedWriter {
 };
 
 // One for each group of targets, in the file beside it.
-void WriteFormatSeeds(SeedWriter& writer);    // superblock, metadata_copy, edits
-void WriteMetadataSeeds(SeedWriter& writer);  // metadata
-void WriteFramedSeeds(SeedWriter& writer);    // framed
-void WriteStagingSeeds(SeedWriter& writer);   // staging
-void WriteEmulatedSeeds(SeedWriter& writer);  // emulated
-void WriteTextSeeds(SeedWriter& writer);      // uri, command_line, manifest
-void WriteImageSeeds(SeedWriter& writer);     // image, repair
+void WriteFormatSeeds(SeedWriter& writer);           // superblock, metadata_copy, edits
+void WriteMetadataSeeds(SeedWriter& writer);         // metadata
+void WriteCommitsSeeds(SeedWriter& writer);          // commits
+void WriteFramedSeeds(SeedWriter& writer);           // framed
+void WriteStagingSeeds(SeedWriter& writer);          // staging
+void WriteEmulatedSeeds(SeedWriter& writer);         // emulated
+void WriteTextSeeds(SeedWriter& writer);             // uri, command_line, manifest
+void WriteImageSeeds(SeedWriter& writer);            // image, repair
 
 }  // namespace zenfs

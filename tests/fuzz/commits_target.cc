@@ -1,0 +1,210 @@
+// The metadata log of a volume with lists of edits of every kind in it, as commits behind what is there or as a generation
+// of their own, all of them encoded and sealed by the production code: replayed, followed, checked and mounted.
+//
+//   u8 shape, u8 age, u8 mode, u8 lists of a snapshot, u8 commits before it is complete, records (edit_script.h)
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "edit_script.h"
+#include "format/edit_codec.h"
+#include "format/metalog_payload.h"
+#include "image_bases.h"
+#include "metalog/follower.h"
+#include "metalog/generation_writer.h"
+#include "metalog/replay.h"
+#include "simulated.h"
+#include "state_checks.h"
+#include "volume_workout.h"
+
+namespace zenfs {
+namespace {
+
+enum CommitsMode : std::uint8_t {
+  kNoReader = VolumeWorkout::kSkipReader,
+  kNoWriter = VolumeWorkout::kSkipWriter,
+  kOnlyLog = 4,        // neither checked nor mounted
+  kFollowed = 8,       // by one who has seen what stood there before
+  kGeneration = 16,    // a snapshot and commits in another zone
+  kFromNothing = 32,   // the snapshot says nothing of what there is
+  kNeverComplete = 64  // the process died during the roll
+};
+
+constexpr std::size_t kListsMax = 24;
+constexpr std::uint64_t kSalt = 0x5a17;
+
+// Writes lists into the log, and knows what must come out.
+class Writer {
+ public:
+  Writer(ImageDevice& device, const ImageBase& base, const Replayed& before)
+      : device_(device), base_(base), before_(before), expected_(before.state), sequence_(before.sequence) {}
+
+  void Run(FuzzInput& input, std::uint8_t mode, std::size_t snapshots, std::size_t early) {
+    Metazones zones(device_, base_.superblock);
+    GenerationWriter writer = Begin(zones, (mode & kGeneration) != 0);
+    const bool from_nothing = (mode & kGeneration) != 0 && (mode & kFromNothing) != 0;
+    if (from_nothing) expected_ = State();
+    EditScript script(base_.geometry, expected_);
+    if ((mode & kGeneration) != 0) {
+      if (!writer.BeginZone()) return;
+      if (!from_nothing) PutSnapshotOfAll(writer);
+      for (std::size_t i = 0; i < snapshots; ++i) PutSnapshot(writer, script, input);
+      for (std::size_t i = 0; i < early; ++i) PutCommits(writer, script, input);
+      complete_ = (mode & kNeverComplete) == 0 && PutComplete(writer);
+    }
+    for (std::size_t i = 0; complete_ && i < kListsMax && !input.AtEnd(); ++i)
+      PutCommits(writer, script, input);
+  }
+
+  bool complete() const { return complete_; }
+  // Whether all that was written fits together.
+  bool fits() const { return fits_; }
+  const State& expected() const { return expected_; }
+
+ private:
+  GenerationWriter Begin(Metazones& zones, bool generation) {
+    if (generation) {
+      return {device_, base_.superblock, zones,
+              GenerationWriter::Start{.generation = before_.highest_generation + 1,
+                                      .salt = kSalt,
+                                      .base_sequence = before_.sequence,
+                                      .keep = before_.chain,
+                                      .after = before_.chain.back()}};
+    }
+    return {device_, base_.superblock, zones,
+            GenerationWriter::Resume{.generation = before_.generation,
+                                     .salt = before_.salt,
+                                     .chain = before_.chain,
+                                     .capacity = before_.capacity,
+                                     .position = before_.position,
+                                     .ordinal = before_.frames}};
+  }
+
+  void PutSnapshotOfAll(GenerationWriter& writer) {
+    before_.state.Describe([&](std::vector<Edit> edits) {
+      std::string list;
+      EncodeEdits(edits, list);
+      if (!writer.Write(FrameKind::kSnapshot, list, sequence_, sequence_)) fits_ = false;
+    });
+  }
+  void PutSnapshot(GenerationWriter& writer, EditScript& script, FuzzInput& input) {
+    std::uint8_t flags = 0;
+    std::string list;
+    EncodeEdits(script.Next(input, flags), list);
+    if (writer.Write(FrameKind::kSnapshot, list, sequence_, sequence_)) Expect({list});
+  }
+
+  // A frame of commits.
+  void PutCommits(GenerationWriter& writer, EditScript& script, FuzzInput& input) {
+    std::vector<std::string> lists;
+    for (std::uint8_t flags = kJoin; (flags & kJoin) != 0 && lists.size() < kListsMax && !input.AtEnd();) {
+      EncodeEdits(script.Next(input, flags), lists.emplace_back());
+    }
+    if (lists.empty()) return;
+    std::vector<const std::string*> members;
+    for (const std::string& list : lists) members.push_back(&list);
+    const std::uint64_t last = sequence_ + lists.size();
+    if (!writer.Write(FrameKind::kCommit, EncodeCommit(members), sequence_ + 1, last)) return;
+    sequence_ = last;
+    Expect(lists);
+  }
+
+  bool PutComplete(GenerationWriter& writer) {
+    const RollComplete complete{.salt = writer.salt(),
+                                .frames = writer.frames(),
+                                .sequence = sequence_,
+                                .chain_index = writer.chain_index()};
+    return writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence_, sequence_)
+        .has_value();
+  }
+
+  void Expect(const std::vector<std::string>& lists) {
+    static const bool tell = std::getenv("ZENFS_FUZZ_TELL") != nullptr;
+    for (const std::string& list : lists) {
+      const auto edits = DecodeEdits(AsBytes(list));
+      if (tell) Tell(edits);
+      fits_ = fits_ && edits && expected_.Apply(*edits);
+    }
+  }
+
+  // For a person who replays a finding.
+  static void Tell(const Result<std::vector<Edit>>& edits) {
+    if (!edits) std::fprintf(stderr, "list: %s\n", edits.error().ToString().c_str());
+    if (!edits) return;
+    std::fprintf(stderr, "list:\n");
+    for (const Edit& edit : *edits) std::fprintf(stderr, "  %s\n", EditText(edit).c_str());
+  }
+
+  ImageDevice& device_;
+  const ImageBase& base_;
+  const Replayed& before_;
+  State expected_;
+  std::uint64_t sequence_;
+  bool complete_ = true;
+  bool fits_ = true;
+};
+
+// What is written to, and what the log held before.
+struct Volumes {
+  std::map<std::size_t, ImageDevice> devices;                      // by shape
+  std::map<std::pair<std::size_t, std::size_t>, Replayed> before;  // by shape and age
+};
+
+Volumes& AllVolumes() {
+  static Volumes all = [] {
+    Volumes made;
+    const auto& bases = ImageBases();
+    for (std::size_t shape = 0; shape < bases.size(); ++shape) {
+      ImageDevice& device = made.devices.try_emplace(shape, bases[shape].geometry).first->second;
+      for (std::size_t age = 0; age < bases[shape].ages.size(); ++age) {
+        device.Load(bases[shape].ages[age].image);
+        made.before.emplace(std::pair(shape, age), *Replay(device, bases[shape].superblock));
+      }
+    }
+    return made;
+  }();
+  return all;
+}
+
+void CheckReplay(ImageDevice& device, const Superblock& superblock, const Writer& writer) {
+  const auto replayed = Replay(device, superblock);
+  if (replayed) CheckState(replayed->state);
+  if (!writer.complete()) return;
+  Require(replayed.has_value() == writer.fits(),
+          "a log is replayed if its lists fit: " + (replayed ? "" : replayed.error().ToString()));
+  if (replayed) Require(replayed->state == writer.expected(), "what was committed is replayed");
+}
+
+// `follower` has seen what stood there before.
+void CheckFollower(ImageDevice& device, const Superblock& superblock, LogFollower& follower) {
+  const auto now = follower.Refresh();
+  const auto replayed = Replay(device, superblock);
+  if (now && replayed)
+    Require(follower.state() == replayed->state, "following and replaying come to the same");
+}
+
+}  // namespace
+}  // namespace zenfs
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace zenfs;
+  FuzzInput input(std::as_bytes(std::span(data, size)));
+  const std::size_t shape = input.Take<std::uint8_t>() % ImageBases().size();
+  const ImageBase& base = ImageBases()[shape];
+  const std::size_t age = input.Take<std::uint8_t>() % base.ages.size();
+  const auto mode = input.Take<std::uint8_t>();
+  const std::size_t snapshots = input.Take<std::uint8_t>() % 8;
+  const std::size_t early = input.Take<std::uint8_t>() % 4;
+  ImageDevice& device = AllVolumes().devices.at(shape);
+  Writer writer(device, base, AllVolumes().before.at({shape, age}));
+  device.Load(base.ages[age].image);
+  RunSimulated([&] {
+    LogFollower follower(device, base.superblock, std::chrono::seconds(1));
+    const bool followed = (mode & kFollowed) != 0 && follower.Refresh();
+    writer.Run(input, mode, snapshots, early);
+    CheckReplay(device, base.superblock, writer);
+    if (followed) CheckFollower(device, base.superblock, follower);
+    if ((mode & kOnlyLog) == 0) VolumeWorkout(device).Run(mode & (kNoReader | kNoWriter));
+  });
+  return 0;
+}

@@ -1,0 +1,76 @@
+#include "volume_workout.h"
+
+#include "device/read_only_view.h"
+#include "input.h"
+#include "testing/borrowed_device.h"
+
+namespace zenfs {
+namespace {
+
+// True if all of it succeeded.
+bool Write(Volume& volume) {
+  const auto put = [&](const std::string& path, std::string_view text) -> Status {
+    ZENFS_ASSIGN_OR_RETURN(const auto file, volume.Create(path));
+    ZENFS_RETURN_IF_ERROR(file->Append(AsBytes(text)));
+    ZENFS_RETURN_IF_ERROR(file->Sync());
+    ZENFS_RETURN_IF_ERROR(file->Append(AsBytes(text)));
+    return file->Close();
+  };
+  const Status plain = put("fuzz.tmp", "plain");
+  const Status framed = put("fuzz.log", "framed");
+  const Status renamed = volume.Rename("fuzz.tmp", "fuzz.sst");
+  return plain && framed && renamed;
+}
+
+}  // namespace
+
+void VolumeWorkout::Run(std::uint8_t mode) {
+  const std::uint64_t changes = device_.changes();
+  clean_ = Damage().empty();
+  if ((mode & kSkipReader) == 0) Read();
+  Require(device_.changes() == changes, "who only looks changes nothing");
+  if ((mode & kSkipWriter) != 0 || !Change()) return;
+  if (clean_) {
+    const std::string damage = Damage();
+    Require(damage.empty(), "a clean volume stays clean: " + damage);
+  }
+  if (written_) CheckWritten();
+}
+
+std::string VolumeWorkout::Damage() { return FirstDamage(device_, /*read_data=*/true); }
+
+void VolumeWorkout::Read() {
+  auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
+  if (!volume) return;
+  before_ = Look(**volume);
+  static_cast<void>((*volume)->Unmount().has_value());
+}
+
+bool VolumeWorkout::Change() {
+  const std::uint64_t changes = device_.changes();
+  auto volume = Volume::Mount(Borrow(device_), ImageMountOptions());
+  if (!volume) return device_.changes() != changes;
+  const Contents now = Look(**volume);
+  if (clean_ && before_) Require(now == *before_, "a clean volume is mounted as it was read");
+  written_ = Write(**volume);
+  const Status unmounted = (*volume)->Unmount();
+  written_ = written_ && unmounted;
+  return true;
+}
+
+void VolumeWorkout::CheckWritten() {
+  auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
+  Require(volume.has_value(),
+          "a volume that was written is there: " + (volume ? std::string() : volume.error().ToString()));
+  Contents now = Look(**volume);
+  Require(now["/fuzz.sst"] == "10:plainplain" && now["/fuzz.log"] == "12:framedframed",
+          "what was written is there");
+  static_cast<void>((*volume)->Unmount().has_value());
+  if (!clean_ || !before_) return;
+  for (const auto& [path, text] : *before_) {
+    const bool ours = path == "/fuzz.sst" || path == "/fuzz.log" || path == "/fuzz.tmp";
+    Require(ours || now[path] == text, "what was there is there still: " + path);
+  }
+}
+
+}  // namespace zenfs
