@@ -35,6 +35,7 @@ function(zenfs_add_fuzzers)
   zenfs_fuzzer(commits SOURCES fuzz/commits_target.cc fuzz/edit_mutator.cc LINK zenfs_fuzz_volume)
   zenfs_fuzzer(framed SOURCES fuzz/framed_target.cc LINK zenfs_wal zenfs_fuzz_device)
   zenfs_fuzzer(staging SOURCES fuzz/staging_target.cc LINK zenfs_staging zenfs_metrics)
+  zenfs_fuzzer(buffers SOURCES fuzz/buffers_target.cc fuzz/buffers_base.cc LINK zenfs_fuzz_volume)
   zenfs_fuzzer(emulated SOURCES fuzz/emulated_target.cc LINK zenfs_emulator)
   zenfs_fuzzer(uri SOURCES fuzz/uri_target.cc LINK zenfs_backends zenfs_volume)
   zenfs_fuzzer(command_line SOURCES fuzz/command_line_target.cc LINK zenfs_cli_core)
@@ -43,7 +44,7 @@ function(zenfs_add_fuzzers)
   zenfs_fuzzer(image SOURCES fuzz/image_target.cc LINK zenfs_fuzz_volume)
   zenfs_fuzzer(repair SOURCES fuzz/repair_target.cc LINK zenfs_repair zenfs_fuzz_volume)
 
-  set(seeds fuzz/seeds_main.cc fuzz/commits_seeds.cc
+  set(seeds fuzz/seeds_main.cc fuzz/buffers_seeds.cc fuzz/commits_seeds.cc
     fuzz/emulated_seeds.cc fuzz/format_seeds.cc fuzz/framed_seeds.cc fuzz/image_seeds.cc fuzz/metadata_seeds.cc
     fuzz/staging_seeds.cc fuzz/text_seeds.cc)
   list(TRANSFORM seeds PREPEND ${PROJECT_SOURCE_DIR}/tests/)

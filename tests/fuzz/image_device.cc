@@ -30,10 +30,11 @@ MachineZone Possible(MachineZone state, std::uint64_t capacity) {
 
 }  // namespace
 
-ImageDevice::ImageDevice(const EmulatorGeometry& geometry, OpenMode mode)
+ImageDevice::ImageDevice(const EmulatorGeometry& geometry, OpenMode mode, std::string identity)
     : shape_(geometry),
       geometry_(ToDeviceGeometry(geometry, true)),
       mode_(mode),
+      identity_(std::move(identity)),
       machine_(geometry),
       bytes_(geometry_.size_bytes()),
       broken_(geometry_.size_bytes() / geometry.block_size) {}

@@ -16,7 +16,9 @@ namespace zenfs {
 
 class ImageDevice final : public ZonedDevice {
  public:
-  explicit ImageDevice(const EmulatorGeometry& geometry, OpenMode mode = OpenMode::kExclusive);
+  // Without an `identity` a mount has no append buffers.
+  explicit ImageDevice(const EmulatorGeometry& geometry, OpenMode mode = OpenMode::kExclusive,
+                       std::string identity = "");
 
   // The contents and states of all zones.
   struct Image {

@@ -26,6 +26,7 @@ void WriteMetadataSeeds(SeedWriter& writer);         // metadata
 void WriteCommitsSeeds(SeedWriter& writer);          // commits
 void WriteFramedSeeds(SeedWriter& writer);           // framed
 void WriteStagingSeeds(SeedWriter& writer);          // staging
+void WriteBuffersSeeds(SeedWriter& writer);          // buffers
 void WriteEmulatedSeeds(SeedWriter& writer);         // emulated
 void WriteTextSeeds(SeedWriter& writer);             // uri, command_line, manifest
 void WriteImageSeeds(SeedWriter& writer);            // image, repair

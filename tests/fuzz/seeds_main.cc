@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   zenfs::WriteCommitsSeeds(writer);
   zenfs::WriteFramedSeeds(writer);
   zenfs::WriteStagingSeeds(writer);
+  zenfs::WriteBuffersSeeds(writer);
   zenfs::WriteEmulatedSeeds(writer);
   zenfs::WriteTextSeeds(writer);
   zenfs::WriteImageSeeds(writer);

@@ -7,6 +7,7 @@ TARGETS = {
     "commits": 512,
     "framed": 2048,
     "staging": 1024,
+    "buffers": 512,
     "emulated": 512,
     "uri": 256,
     "command_line": 192,
