@@ -40,11 +40,13 @@ function(zenfs_add_fuzzers)
   zenfs_fuzzer(uri SOURCES fuzz/uri_target.cc LINK zenfs_backends zenfs_volume)
   zenfs_fuzzer(command_line SOURCES fuzz/command_line_target.cc LINK zenfs_cli_core)
   zenfs_fuzzer(manifest SOURCES fuzz/manifest_target.cc LINK zenfs_backup)
+  zenfs_fuzzer(backup_directory SOURCES fuzz/backup_directory_target.cc fuzz/backup_tree.cc
+    LINK zenfs_backup zenfs_fuzz_volume)
   zenfs_fuzzer(metadata_copy SOURCES fuzz/metadata_copy_target.cc LINK zenfs_format)
   zenfs_fuzzer(image SOURCES fuzz/image_target.cc LINK zenfs_fuzz_volume)
   zenfs_fuzzer(repair SOURCES fuzz/repair_target.cc LINK zenfs_repair zenfs_fuzz_volume)
 
-  set(seeds fuzz/seeds_main.cc fuzz/buffers_seeds.cc fuzz/commits_seeds.cc
+  set(seeds fuzz/seeds_main.cc fuzz/backup_directory_seeds.cc fuzz/buffers_seeds.cc fuzz/commits_seeds.cc
     fuzz/emulated_seeds.cc fuzz/format_seeds.cc fuzz/framed_seeds.cc fuzz/image_seeds.cc fuzz/metadata_seeds.cc
     fuzz/staging_seeds.cc fuzz/text_seeds.cc)
   list(TRANSFORM seeds PREPEND ${PROJECT_SOURCE_DIR}/tests/)

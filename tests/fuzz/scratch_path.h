@@ -1,9 +1,10 @@
-// A place on a tmpfs for the one file that a target's inputs need.
+// A place on a tmpfs for the one file or directory that a target's inputs need.
 #pragma once
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 
 #include "base/shared_memory.h"
@@ -18,18 +19,23 @@ class ScratchPath {
   }
   ScratchPath(const ScratchPath&) = delete;
   ScratchPath& operator=(const ScratchPath&) = delete;
-  ~ScratchPath() { ::unlink(path_.c_str()); }
+  ~ScratchPath() { Remove(path_); }
 
   const std::string& path() const { return path_; }
 
  private:
   static constexpr std::string_view kPrefix = "fuzz-zenfs-";
 
+  static void Remove(const std::string& path) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+
   // A target that found something ended without its destructors.
   static void RemoveThoseOfTheDead() {
     for (const std::string& path : ListSharedMemory(DefaultSharedMemoryDirectory(), kPrefix)) {
       const std::string process = path.substr(path.rfind('-') + 1);
-      if (::access(("/proc/" + process).c_str(), F_OK) != 0) ::unlink(path.c_str());
+      if (::access(("/proc/" + process).c_str(), F_OK) != 0) Remove(path);
     }
   }
 

@@ -29,6 +29,7 @@ void WriteStagingSeeds(SeedWriter& writer);          // staging
 void WriteBuffersSeeds(SeedWriter& writer);          // buffers
 void WriteEmulatedSeeds(SeedWriter& writer);         // emulated
 void WriteTextSeeds(SeedWriter& writer);             // uri, command_line, manifest
+void WriteBackupDirectorySeeds(SeedWriter& writer);  // backup_directory
 void WriteImageSeeds(SeedWriter& writer);            // image, repair
 
 }  // namespace zenfs

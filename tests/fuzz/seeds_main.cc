@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   zenfs::WriteBuffersSeeds(writer);
   zenfs::WriteEmulatedSeeds(writer);
   zenfs::WriteTextSeeds(writer);
+  zenfs::WriteBackupDirectorySeeds(writer);
   zenfs::WriteImageSeeds(writer);
   return 0;
 }

@@ -3,7 +3,7 @@ import sys
 
 from . import places
 
-HEADER = f"{'target':14} {'executions':>12} {'exec/s':>8} {'edges':>7} {'corpus':>7} {'findings':>9} {'seconds':>8}"
+HEADER = f"{'target':16} {'executions':>12} {'exec/s':>8} {'edges':>7} {'corpus':>7} {'findings':>9} {'seconds':>8}"
 
 
 class Screen:
@@ -25,7 +25,7 @@ class Screen:
 
     def row(self, run):
         count = len(run.findings) or int(not run.ok)
-        self.line(f"{run.target:14} {run.executions:12,} {run.per_second:8,} {run.edges:7,} {run.corpus:7,} {count:9} "
+        self.line(f"{run.target:16} {run.executions:12,} {run.per_second:8,} {run.edges:7,} {run.corpus:7,} {count:9} "
                   f"{run.seconds:8.0f}")
 
     def failures(self, runs):

@@ -12,6 +12,7 @@ TARGETS = {
     "uri": 256,
     "command_line": 192,
     "manifest": 512,
+    "backup_directory": 256,
     "metadata_copy": 4097,
     "image": 512,
     "repair": 512,

@@ -1,0 +1,218 @@
+// The directory of a backup as anybody may leave it: links, pipes, devices, names, and a manifest that fits them or does not.
+// A volume is backed up into it, and restored from it.
+//
+//   u8 mode, u8 more mode, u8 manifest, u8 n, n bytes of the manifest, entries (backup_tree.h)
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "backup/backup.h"
+#include "backup/backup_destination.h"
+#include "backup/restore.h"
+#include "backup_tree.h"
+#include "base/crc32c.h"
+#include "image_bases.h"
+#include "simulated.h"
+#include "testing/borrowed_device.h"
+#include "volume_look.h"
+
+namespace zenfs {
+namespace {
+
+enum DirectoryMode : std::uint8_t {
+  kEmptyAtFirst = 1,  // else there is a backup
+  kForce = 2,
+  kPartial = 4,
+  kVerify = 8,
+  kRestoreFirst = 16,
+  kOneStep = 32,
+  kBelow = 64,    // restored into a directory of the volume
+  kOneFile = 128  // restored: what one of the entries named
+};
+enum MoreMode : std::uint8_t { kWalks = 1, kOtherShape = 2 };
+
+// A line of the manifest for each of them, or for none.
+std::vector<std::string> TreeNames() {
+  return {"db/000001.sst",
+          "db/000002.log",
+          "db/sub/000003.sst",
+          "db/sub/link",
+          "db/CURRENT",
+          "MANIFEST-1",
+          std::string(kManifestFile),
+          std::string(kHintsFile),
+          std::string(kBackupStaging) + "/0",
+          std::string(kBackupStaging) + "/manifest"};
+}
+constexpr std::size_t kFilesOfVolume = 6;  // the first of TreeNames
+
+struct SilentObserver : TransferObserver {
+  void OnPath(const std::string&) override {}
+  void OnNotice(const std::string&) override {}
+  void OnProgress(std::uint64_t done, std::uint64_t of) override {
+    Require(done <= of, "no more is done than there is");
+  }
+};
+
+std::string ReadVolume(const FileHandle& file) {
+  std::string text(std::min<std::uint64_t>(file.size(), 16 << 10), '\0');
+  const auto n = file.Read(0, std::as_writable_bytes(std::span(text)));
+  text.resize(n ? *n : 0);
+  return text;
+}
+
+class DirectoryRun {
+ public:
+  DirectoryRun(BackupTree& tree, std::uint8_t mode) : tree_(tree), mode_(mode) {}
+
+  void Run(Volume& volume) {
+    for (int step = 0; step < (Has(kOneStep) ? 1 : 2); ++step) {
+      if (Has(kRestoreFirst) == (step == 0)) {
+        Restore(volume);
+      } else {
+        Backup(volume);
+      }
+      tree_.RequireOutsideIsUntouched();
+    }
+  }
+
+ private:
+  bool Has(DirectoryMode flag) const { return (mode_ & flag) != 0; }
+
+  void Backup(Volume& volume) {
+    SilentObserver observer;
+    const auto done = RunBackup(
+        volume,
+        {.destination = tree_.path(), .path = "", .force = Has(kForce), .verify = Has(kVerify), .jobs = 2},
+        observer);
+    if (!done) return;
+    const auto directory = HostDirectory::Open(tree_.path());
+    Require(directory.has_value(), "a backup is there");
+    const auto manifest = ReadManifest(*directory);
+    Require(manifest && manifest->complete, "a backup that succeeded is complete");
+    for (const auto& [path, file] : manifest->files) {
+      std::string text;
+      Require(tree_.Read(path, text), "a backup consists of files: " + path);
+      const auto source = volume.OpenForRead(path);
+      Require(source.has_value(), "what is in a backup is in the volume: " + path);
+      Require(file.size != text.size() || text == ReadVolume(**source) || !Has(kVerify),
+              "a backup that is verified is what the volume holds: " + path);
+    }
+  }
+
+  void Restore(Volume& volume) {
+    SilentObserver observer;
+    RestoreOptions options{.source = tree_.path(), .force = Has(kForce), .partial = Has(kPartial), .jobs = 2};
+    if (Has(kBelow)) options.restore_path = "below/it";
+    if (Has(kOneFile)) options.source += "/db/000001.sst";
+    const auto done = RunRestore(volume, options, observer);
+    if (!done || Has(kPartial) || Has(kOneFile)) return;
+    for (std::size_t i = 0; i < kFilesOfVolume; ++i) {
+      const std::string name = TreeNames()[i];
+      std::string text;
+      const auto file = volume.OpenForRead(Has(kBelow) ? options.restore_path + "/" + name : name);
+      // A manifest may not list it.
+      if (file && Has(kBelow)) {
+        Require(tree_.Read(name, text) && ReadVolume(**file) == text,
+                "what was restored is what the file says: " + name);
+      }
+    }
+  }
+
+  BackupTree& tree_;
+  const std::uint8_t mode_;
+};
+
+// What stands in every input's directory that begins with a backup.
+struct RealBackup {
+  std::map<std::string, std::string> files;
+  Manifest manifest;
+};
+
+const ImageBase& VolumeBase() { return ImageBases().front(); }
+
+void WithVolume(ImageDevice& device, const std::function<void(Volume&)>& body) {
+  device.Load(VolumeBase().ages[2].image);
+  RunSimulated([&] {
+    auto volume = Volume::Mount(Borrow(device), ImageMountOptions());
+    Require(volume.has_value(), "a sound volume mounts");
+    body(**volume);
+    const Status unmounted = (*volume)->Unmount();
+    Require(unmounted.has_value(), "it unmounts");
+  });
+}
+
+RealBackup MakeRealBackup(BackupTree& tree, ImageDevice& device) {
+  RealBackup real;
+  WithVolume(device, [&](Volume& volume) {
+    SilentObserver observer;
+    const auto made = RunBackup(volume, {.destination = tree.path(), .path = ""}, observer);
+    Require(made.has_value(), "a backup can be made: " + (made ? "" : made.error().ToString()));
+    const auto manifest = ReadManifest(*HostDirectory::Open(tree.path()));
+    real.manifest = *manifest;
+  });
+  for (const std::string& name : TreeNames()) {
+    if (std::string text; tree.Read(name, text)) real.files[name] = text;
+  }
+  return real;
+}
+
+// What the manifest says of the tree as it is, or as it is not.
+void PutManifest(BackupTree& tree, const RealBackup& real, std::uint8_t how, ByteView bytes) {
+  const std::string name(kManifestFile);
+  Manifest manifest = real.manifest;
+  switch (how % 8) {
+    case 0: return;
+    case 1: tree.Put(name, AsText(bytes)); return;
+    case 2: manifest.complete = false; break;
+    case 3: {  // with sizes and checksums of what is there
+      manifest.files.clear();
+      for (const std::string& path : TreeNames()) {
+        std::string text;
+        if (tree.Read(path, text))
+          manifest.files[path] = {.id = 9, .size = text.size(), .crc32c = Crc32c(AsBytes(text))};
+      }
+      break;
+    }
+    case 4:  // of all that it must not name
+      for (const std::string& path : TreeNames()) manifest.files[path] = {.id = 9, .size = 8};
+      break;
+    case 5: manifest.header.volume = Uuid(); break;
+    case 6:
+      for (auto& [path, file] : manifest.files) file.size += 1;
+      break;
+    default:
+      manifest.directories.insert({"db/CURRENT/below", "new/deep", std::string(kBackupStaging)});
+      break;
+  }
+  std::string text = ManifestText(manifest);
+  // And somewhere in it, other bytes.
+  if (!bytes.empty() && how >= 128) text.insert(how * 7 % text.size(), AsText(bytes));
+  tree.Put(name, text);
+}
+
+}  // namespace
+}  // namespace zenfs
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace zenfs;
+  constexpr std::size_t kEntriesMax = 12;
+  static BackupTree tree(TreeNames());
+  static ImageDevice device(VolumeBase().geometry);
+  static const RealBackup real = MakeRealBackup(tree, device);
+  FuzzInput input(std::as_bytes(std::span(data, size)));
+  const auto mode = input.Take<std::uint8_t>();
+  const auto more = input.Take<std::uint8_t>();
+  const auto how = input.Take<std::uint8_t>();
+  const ByteView manifest = input.Bytes(input.Take<std::uint8_t>());
+  tree.Clear();
+  if ((mode & kEmptyAtFirst) == 0) {
+    for (const auto& [path, text] : real.files) tree.Put(path, text);
+  }
+  PutManifest(tree, real, how, manifest);
+  for (std::size_t i = 0; i < kEntriesMax && !input.AtEnd(); ++i) tree.Carry(input);
+  std::optional<HostDirectory::WithoutOpenat2ForTests> walks;
+  if ((more & kWalks) != 0) walks.emplace();
+  WithVolume(device, [&](Volume& volume) { DirectoryRun(tree, mode).Run(volume); });
+  return 0;
+}
