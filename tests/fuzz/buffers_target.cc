@@ -184,6 +184,7 @@ class Takeover {
     MountOptions options = ImageMountOptions();
     auto volume = Volume::Mount(Borrow(device_), options);
     if (!volume) {
+      if (Tells()) std::fprintf(stderr, "refused: %s\n", volume.error().ToString().c_str());
       Require(volume.error().ToString().find("discard_unsynced") != std::string::npos,
               "who can't take buffers over says what to do: " + volume.error().ToString());
       options.discard_unsynced = true;
@@ -191,6 +192,7 @@ class Takeover {
       Require(volume.has_value(), "buffers can be given up: " + (volume ? "" : volume.error().ToString()));
     }
     const Contents first = Look(**volume);
+    if (Tells()) Tell(**volume, first);
     CheckSynced(first);
     const Status unmounted = (*volume)->Unmount();
     Require(unmounted.has_value(), "it unmounts: " + (unmounted ? "" : unmounted.error().ToString()));
@@ -199,6 +201,16 @@ class Takeover {
     Require(again.has_value(), "it mounts again: " + (again ? "" : again.error().ToString()));
     Require(Look(**again) == first, "what was brought back stays");
     static_cast<void>((*again)->Unmount().has_value());
+  }
+
+  void Tell(Volume& volume, const Contents& now) const {
+    for (const std::string& notice : volume.notices()) std::fprintf(stderr, "notice: %s\n", notice.c_str());
+    for (const auto& [path, content] : now) {
+      const auto before = base_.synced.find(path);
+      if (before == base_.synced.end() || before->second == content) continue;
+      std::fprintf(stderr, "%s: %zu bytes, %zu before\n", path.c_str(), TextOf(content).size(),
+                   TextOf(before->second).size());
+    }
   }
 
   static std::string_view TextOf(std::string_view content) { return content.substr(content.find(':') + 1); }

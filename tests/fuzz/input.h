@@ -21,6 +21,12 @@ inline void Require(bool holds, std::string_view what) {
   std::abort();
 }
 
+// Whether a person replays a finding, and wants to read what the input means (ZENFS_FUZZ_TELL=1).
+inline bool Tells() {
+  static const bool tells = std::getenv("ZENFS_FUZZ_TELL") != nullptr;
+  return tells;
+}
+
 // Takes things off the front of an input. What is not there reads as zeros, so that every input means something.
 class FuzzInput {
  public:
