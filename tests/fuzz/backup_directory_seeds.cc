@@ -30,12 +30,17 @@ void WriteBackupDirectorySeeds(SeedWriter& writer) {
       writer.Write("backup_directory", fmt::format("manifest-{}-{}", mode, how),
                    DirectoryInput(mode, how % 2, how));
     }
+    for (const std::uint8_t what : {0, 192}) {
+      const auto link = static_cast<std::uint8_t>(TreeEntry::kLink);
+      writer.Write("backup_directory", fmt::format("outside-{}-{}", mode, what),
+                   DirectoryInput(mode, 0, 5) + Entry(link, 0, what));
+    }
     for (std::uint8_t kind = 0; kind < static_cast<std::uint8_t>(TreeEntry::kCount); ++kind) {
       for (std::uint8_t name = 0; name < kNames; ++name) {
         ++number;
         const auto what = static_cast<std::uint8_t>(number % 8 + (number % 3 == 0 ? 192 : 0));
         writer.Write("backup_directory", fmt::format("entry-{}-{}-{}", mode, kind, name),
-                     DirectoryInput(mode, number % 2, 0) + Entry(kind, name, what));
+                     DirectoryInput(mode, number % 2, number % 4 == 0 ? 5 : 0) + Entry(kind, name, what));
       }
     }
   }

@@ -56,7 +56,7 @@ BackupTree::BackupTree(std::vector<std::string> names)
   const std::string outside = place_.path() + "/outside";
   for (const std::string& name : names_) {
     fs::create_directories(fs::path(outside + "/" + name).parent_path());
-    WriteNew(outside + "/" + name, "outside " + name);
+    WriteNew(outside + "/" + name, OutsideText(name));
   }
   for (const char* const name : {"0", "1", "manifest"}) WriteNew(outside + "/" + name, name);
   outside_ = Outside();

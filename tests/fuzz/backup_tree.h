@@ -37,6 +37,8 @@ class BackupTree {
   BackupTree& operator=(const BackupTree&) = delete;
 
   const std::string& path() const { return path_; }
+  // What the file of that name says that stands outside.
+  static std::string OutsideText(const std::string& name) { return "outside " + name; }
 
   // Empties the directory.
   void Clear();
