@@ -110,7 +110,4 @@ MUTATIONS = (
     Mutation("data-takes-headroom", "data never takes the room that copies need", "src/zone/zone_choice.cc",
              "room - std::min(room, setup_.headroom + granted_ + promised_ - claim.promised);",
              "room - std::min(room, granted_ + promised_ - claim.promised);"),
-    Mutation("log-takes-headroom", "the log never takes the room that copies need", "src/zone/zone_choice.cc",
-             "const bool spares_headroom = borrow || RoomForCopies() >= setup_.headroom + MeanZone();",
-             "const bool spares_headroom = true;\n  static_cast<void>(borrow);"),
 )
