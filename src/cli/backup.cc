@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "base/counted.h"
 #include "base/short_bytes.h"
 #include "cli/device_option.h"
@@ -17,10 +15,8 @@ namespace {
 
 // The owner always keeps rw: the next run has to write in these directories.
 Result<mode_t> ParseMode(const std::string& text) {
-  mode_t mode = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, mode, 8);
-  if (parsed.ec == std::errc() && parsed.ptr == end && mode <= 0777 && (mode & 0600) == 0600) return mode;
+  const auto mode = ParseFileMode(text);
+  if (mode && (*mode & 0600) == 0600) return *mode;
   return Fail(
       Code::kInvalidArgument,
       fmt::format("'{}' is no mode of a file: octal, from 600 to 777, with 6 or 7 for the owner", text));

@@ -14,15 +14,20 @@ CLI::Option* AddSize(CLI::App& app, const std::string& name, std::uint64_t& valu
   return app.add_option_function<std::string>(name, store, help)->type_name("SIZE");
 }
 
+std::optional<mode_t> ParseFileMode(std::string_view text) {
+  mode_t mode = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, mode, 8);
+  if (error != std::errc() || stop != end || mode > 0777) return std::nullopt;
+  return mode;
+}
+
 CLI::Option* AddFileMode(CLI::App& app, std::optional<mode_t>& mode, const std::string& shown) {
   auto store = [&mode](const std::string& text) {
-    mode_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value, 8);
-    if (error != std::errc() || stop != end || value > 0777) {
+    mode = ParseFileMode(text);
+    if (!mode) {
       throw CLI::ValidationError("--mode", text + " is no mode of a file; give three octal digits, like 640");
     }
-    mode = value;
   };
   return app
       .add_option_function<std::string>("--mode", store, "Permissions of the file, as chmod takes them")

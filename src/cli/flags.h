@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/number.h"
 
@@ -28,6 +29,9 @@ CLI::Option* AddCount(CLI::App& app, const std::string& name, T& value, const st
       ->type_name("N")
       ->default_str(std::to_string(value));
 }
+
+// Octal digits as chmod(1) takes them, up to 777; nothing for any other text.
+[[nodiscard]] std::optional<mode_t> ParseFileMode(std::string_view text);
 
 // Permissions of a file that the verb makes, in octal digits as chmod(1) takes them; `shown`: what it gets without the flag.
 CLI::Option* AddFileMode(CLI::App& app, std::optional<mode_t>& mode, const std::string& shown);
