@@ -286,17 +286,16 @@ Status HostDirectory::Rename(const std::string& from, const std::string& to) con
   return FailErrno(errno, fmt::format("{} could not get its name", PathOf(to)));
 }
 
-Status HostDirectory::RemoveFile(const std::string& relative) const {
-  const Result<Parent> parent = ParentOf(relative);
-  if (!parent) return IsMissing(parent.error()) ? Status() : Fail(parent.error());
-  if (::unlinkat(parent->fd, parent->name.c_str(), 0) == 0 || errno == ENOENT) return {};
-  return FailErrno(errno, fmt::format("{} could not be removed", PathOf(relative)));
-}
+Status HostDirectory::RemoveFile(const std::string& relative) const { return Remove(relative, 0); }
 
 Status HostDirectory::RemoveDirectory(const std::string& relative) const {
+  return Remove(relative, AT_REMOVEDIR);
+}
+
+Status HostDirectory::Remove(const std::string& relative, int flags) const {
   const Result<Parent> parent = ParentOf(relative);
   if (!parent) return IsMissing(parent.error()) ? Status() : Fail(parent.error());
-  if (::unlinkat(parent->fd, parent->name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  if (::unlinkat(parent->fd, parent->name.c_str(), flags) == 0 || errno == ENOENT) return {};
   return FailErrno(errno, fmt::format("{} could not be removed", PathOf(relative)));
 }
 

@@ -95,6 +95,7 @@ class HostDirectory {
   [[nodiscard]] Result<UniqueFd> OpenBelow(const std::string& relative) const;
   [[nodiscard]] Result<UniqueFd> WalkBelow(const std::string& relative) const;
   [[nodiscard]] Result<UniqueFd> OpenForListing(const std::string& relative) const;
+  [[nodiscard]] Status Remove(const std::string& relative, int flags) const;
 
   UniqueFd fd_;
   std::string path_;

@@ -24,6 +24,14 @@ void DropFront(std::vector<iovec>& vectors, std::size_t& first, std::size_t done
   vectors[first].iov_len -= done;
 }
 
+// 0 or the errno.
+int Fallocate(int fd, int mode, std::uint64_t at, std::uint64_t bytes) {
+  while (::fallocate(fd, mode, static_cast<off_t>(at), static_cast<off_t>(bytes)) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Status ImageFile::Shortened() const {
@@ -87,24 +95,13 @@ Status ImageFile::WriteWord(std::uint64_t at, std::uint64_t word) {
 }
 
 Status ImageFile::Allocate(std::uint64_t at, std::uint64_t bytes) {
-  int error = 0;
-  do
-    error =
-        ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(bytes)) == 0
-            ? 0
-            : errno;
-  while (error == EINTR);
+  const int error = Fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, at, bytes);
   if (error == 0 || error == EOPNOTSUPP || error == ENOSYS) return {};
   return HostError(error, fmt::format("the zone table of {} can't be given its space on the host", path_));
 }
 
 int ImageFile::Punch(std::uint64_t at, std::uint64_t bytes) {
-  constexpr int kMode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-  int error = 0;
-  do
-    error = ::fallocate(fd_.get(), kMode, static_cast<off_t>(at), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
-  while (error == EINTR);
-  return error;
+  return Fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, bytes);
 }
 
 Status ImageFile::Sync() {
