@@ -33,27 +33,8 @@ class TransferTest : public testing::Test, public TransferObserver {
   }
 
   std::vector<std::string> paths_;
-  std::vector<std::string> notices_;
-  std::uint64_t done_ = 0;
-};
-
-TEST_F(TransferTest, EveryPieceOfWorkIsDoneOnceAndSaid) {
-  Transfer transfer(*this, nullptr);
-  std::vector<std::atomic<int>> calls(100);
-  ASSERT_TRUE(transfer.Run(100, 4, [&](std::size_t i) -> Status {
-    ++calls[i];
-    if (i % 50 == 0) transfer.Say(std::to_string(i));
-    return {};
-  }));
-  for (const auto& count : calls) EXPECT_EQ(count, 1);
-  EXPECT_THAT(paths_, UnorderedElementsAre("0", "50"));
-}
-
-TEST_F(TransferTest, AllWorkIsDoneByTheThreadsThatTheHostAllows) {
-  for (int first = 1; first <= 5; ++first) {
-    const RefusedThreads refused(first, RefusedThreads::kForEver);
+  void ExpectAllIsDoneOnceAndSaid() {
     Transfer transfer(*this, nullptr);
-    paths_.clear();
     std::vector<std::atomic<int>> calls(100);
     ASSERT_TRUE(transfer.Run(100, 4, [&](std::size_t i) -> Status {
       ++calls[i];
@@ -62,6 +43,19 @@ TEST_F(TransferTest, AllWorkIsDoneByTheThreadsThatTheHostAllows) {
     }));
     for (const auto& count : calls) EXPECT_EQ(count, 1);
     EXPECT_THAT(paths_, UnorderedElementsAre("0", "50"));
+  }
+
+  std::vector<std::string> notices_;
+  std::uint64_t done_ = 0;
+};
+
+TEST_F(TransferTest, EveryPieceOfWorkIsDoneOnceAndSaid) { ExpectAllIsDoneOnceAndSaid(); }
+
+TEST_F(TransferTest, AllWorkIsDoneByTheThreadsThatTheHostAllows) {
+  for (int first = 1; first <= 5; ++first) {
+    const RefusedThreads refused(first, RefusedThreads::kForEver);
+    paths_.clear();
+    ExpectAllIsDoneOnceAndSaid();
   }
 }
 
