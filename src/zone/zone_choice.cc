@@ -50,7 +50,7 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
   }
   ResetOneIfShort();  // which takes the room of that zone away for now
   if (data && RoomFor(claim) < setup_.geometry.block_size) {
-    promised_ -= std::exchange(claim.promised, 0);
+    VoidPromise(claim);
     return NoRoomForData();
   }
   const Candidates found = FindActive(lifetime);
@@ -72,13 +72,13 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
   }
   const Taken none = NothingUsable(claim, purpose, now);
   // Two that wait for each other's promise would wait for ever.
-  if (none.outcome == Outcome::kWaitForReclaim) promised_ -= std::exchange(claim.promised, 0);
+  if (none.outcome == Outcome::kWaitForReclaim) VoidPromise(claim);
   return none;
 }
 
 bool ZonePool::Promise(Claim& claim, std::uint64_t wanted) {
   // What was promised before may be gone: a zone failed, or the log keeps one more.
-  if (RoomFor(claim) < setup_.geometry.block_size) promised_ -= std::exchange(claim.promised, 0);
+  if (RoomFor(claim) < setup_.geometry.block_size) VoidPromise(claim);
   const std::uint64_t want =
       std::min(wanted, setup_.headroom);  // without a headroom nothing is short before it is gone
   const std::uint64_t least = std::max<std::uint64_t>(want, setup_.geometry.block_size);
@@ -89,7 +89,7 @@ bool ZonePool::Promise(Claim& claim, std::uint64_t wanted) {
 }
 
 void ZonePool::TakeBackPromise(Claim& claim) {
-  promised_ -= std::exchange(claim.promised, 0);
+  VoidPromise(claim);
   NoteChange();
 }
 
@@ -186,7 +186,7 @@ ZonePool::Taken ZonePool::Take(ZoneId zone, Claim& claim, Lifetime lifetime, Wri
     if (!claim.held) ++z.claims;
   });
   ++writers_;
-  ZENFS_ASSERT(purpose == WritePurpose::kReclaim || setup_.headroom == 0 || HeadroomIsFree());
+  ZENFS_ASSERT(purpose == WritePurpose::kReclaim || HeadroomIsFree());
   const ZoneState& z = table_[zone];
   claim = {zone, z.life, true, claim.promised};
   return {Outcome::kTaken, zone, z.written, room, {}};

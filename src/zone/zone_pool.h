@@ -14,6 +14,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -160,6 +161,7 @@ class ZonePool {
   Taken Take(ZoneId zone, Claim& claim, Lifetime lifetime, WritePurpose purpose);
   // False if there is no room for what is wanted and nothing was promised before.
   bool Promise(Claim& claim, std::uint64_t wanted);
+  void VoidPromise(Claim& claim) { promised_ -= std::exchange(claim.promised, 0); }
   void LeaveZone(Claim& claim);
   Taken NothingUsable(const Claim& claim, WritePurpose purpose, SteadyTime now) const;
   Taken NoRoomForData();
