@@ -1,9 +1,10 @@
 #include "volume/aux_marker.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <span>
+
+#include "base/shared_memory.h"
 
 namespace zenfs {
 namespace {
@@ -12,7 +13,7 @@ constexpr std::size_t kUuidText = 36;
 
 std::string TemporaryMarker() { return std::string(kAuxMarker) + ".new"; }
 
-bool IsOwn(const HostStat& stat) { return stat.owner == 0 || stat.owner == ::geteuid(); }
+bool IsOwn(const HostStat& stat) { return IsTrustedOwner(stat.owner, {}); }
 
 }  // namespace
 
