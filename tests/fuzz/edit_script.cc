@@ -43,7 +43,7 @@ class Maker {
       case EditKind::kRaiseCounters:
         return {
             RaiseCounters{Number(state_.next_id(), record_.n), Number(state_.next_generation(), record_.m)}};
-      case EditKind::kSetBufferPlace: return {SetBufferPlace{AnyPlace()}};
+      case EditKind::kSetBufferPlace: return {SetBufferPlace{AnyPlace(), AnyKey(), AnyMaker()}};
       case EditKind::kCount: break;
     }
     return {};
@@ -106,6 +106,14 @@ class Maker {
       default: return "boot";
     }
   }
+
+  bool HasKey() const { return record_.b % 2 != 0; }
+  std::string AnyKey() const {
+    if (!HasKey()) return "";
+    return std::string(kBufferKeyBytes - (Has(kWild) ? record_.b / 2 % 2 : 0), static_cast<char>(record_.n));
+  }
+  // Only buffers with a key have one.
+  std::uint32_t AnyMaker() const { return HasKey() || Has(kWild) ? record_.m : 0; }
 
   // --- edits ---
   std::vector<Edit> NewFile() const {
