@@ -33,7 +33,7 @@ SteadyTime IdealWritableFile::SendRest() {
 IOStatus IdealWritableFile::Write(const Slice& data, uint64_t offset) {
   return Guarded([&] {
     const Status written = file_->Write(offset, std::as_bytes(std::span(data.data(), data.size())));
-    if (!written) return ToIOStatus(written, "writing", path_);
+    if (!written.ok()) return ToIOStatus(written, "writing", path_);
     if (const auto before = Send(data.size())) drive_->WaitUntil(*before);
     return IOStatus::OK();
   });

@@ -17,7 +17,9 @@ using testing::Pair;
 
 class OpenDeviceTest : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(CreateEmulatedFile(path, {.zones = 4, .zone_size = 65536}, false)); }
+  void SetUp() override {
+    ASSERT_TRUE(CreateEmulatedFile(path, {.zones = 4, .zone_size = 65536}, false).ok());
+  }
   Result<std::unique_ptr<ZonedDevice>> Open(const std::string& options,
                                             OpenMode mode = OpenMode::kExclusive) {
     return OpenDevice(ParseDeviceUri("zenfs://emu:" + path + "?" + options).value(), mode, &unclaimed);
@@ -44,15 +46,15 @@ TEST_F(OpenDeviceTest, OptionsOfOthersAreHandedBack) {
 TEST_F(OpenDeviceTest, LatencyIsThatOfEveryCommand) {
   const auto device = Open("latency_us:3000").value();
   const SteadyTime start = SteadyNow();
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(4096, 1).View()));
-  ASSERT_TRUE(device->Flush());
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(4096, 1).View()).ok());
+  ASSERT_TRUE(device->Flush().ok());
   EXPECT_GE(SteadyNow() - start, std::chrono::microseconds(6000));
 }
 
 TEST_F(OpenDeviceTest, WriteLatencyIsThatOfWritesAlone) {
   const auto device = Open("latency_us:9000000,write_us:3000").value();
   const SteadyTime start = SteadyNow();
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(4096, 1).View()));
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(4096, 1).View()).ok());
   EXPECT_GE(SteadyNow() - start, std::chrono::microseconds(3000));
   EXPECT_LT(SteadyNow() - start, std::chrono::seconds(9));
   EXPECT_THAT(Open("write_us:soon").error().text(), HasSubstr("write_us:soon"));
@@ -61,8 +63,8 @@ TEST_F(OpenDeviceTest, WriteLatencyIsThatOfWritesAlone) {
 TEST_F(OpenDeviceTest, FlushLatencyIsThatOfFlushesAlone) {
   const auto device = Open("latency_us:9000000,write_us:0,flush_us:3000").value();
   const SteadyTime start = SteadyNow();
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(4096, 1).View()));
-  ASSERT_TRUE(device->Flush());
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(4096, 1).View()).ok());
+  ASSERT_TRUE(device->Flush().ok());
   EXPECT_GE(SteadyNow() - start, std::chrono::microseconds(3000));
   EXPECT_LT(SteadyNow() - start, std::chrono::seconds(9));
   EXPECT_THAT(Open("flush_us:soon").error().text(), HasSubstr("flush_us:soon"));

@@ -99,7 +99,7 @@ Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& know
 Result<BackupSummary> BackupRun::Run() {
   ZENFS_RETURN_IF_ERROR(Prepare());
   const std::size_t kept = kept_.size();
-  if (const Status copied = CopyAll(); !copied) {
+  if (const Status copied = CopyAll(); !copied.ok()) {
     if (!destination_->begun()) return Fail(copied.error());
     return Fail(Error(copied.error().code(),
                       fmt::format("{}; {} is an incomplete backup, {} of {} files are in it; run the same "

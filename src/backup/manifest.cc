@@ -125,7 +125,7 @@ Result<Manifest> ParseLines(LineReader& lines) {
   for (;;) {
     ZENFS_ASSIGN_OR_RETURN(const auto line, lines.Next());
     if (!line || !line->ended) break;  // torn
-    if (const Status taken = TakeLine(line->text, !has_header, manifest); !taken) {
+    if (const Status taken = TakeLine(line->text, !has_header, manifest); !taken.ok()) {
       return Fail(taken.error().With(fmt::format("line {}", lines.number())));
     }
     has_header = true;

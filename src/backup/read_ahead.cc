@@ -45,7 +45,7 @@ void ReadAhead::ReadAll() {
     lock.Unlock();
     Status status = Caught([&] { return Fill(offset, slots_[slot].buffer); });
     lock.Lock();
-    const bool failed = !status;
+    const bool failed = !status.ok();
     slots_[slot].status = std::move(status);
     slots_[slot].full = true;
     changed_.NotifyAll();

@@ -51,7 +51,7 @@ Result<RestoreSummary> RestoreRun::Run() {
                          PlanRestore(volume_, *source_, *record_, options_.restore_path, options_.force));
   for (std::string& line : source_->left_out) transfer_.Notice(fmt::format("not restored: {}", line));
   ZENFS_RETURN_IF_ERROR(CheckSource());
-  if (const Status restored = RestoreAll(); !restored) {
+  if (const Status restored = RestoreAll(); !restored.ok()) {
     return Fail(Error(restored.error().code(),
                       fmt::format("{}; {} of {} files are restored, each of them whole; run the same command "
                                   "again to go on",
@@ -125,7 +125,7 @@ Status RestoreRun::Process(std::size_t number) {
     return {};
   }
   const std::string staging = RestoreRecord::StagingPath(number, item.destination);
-  if (Status written = Write(item, staging); !written) {
+  if (Status written = Write(item, staging); !written.ok()) {
     IgnoreError(volume_.Unlink(staging));  // the next run removes it, if this can't
     return written;
   }
@@ -175,7 +175,7 @@ Result<std::uint64_t> RestoreRun::WriteBytes(const RestoreItem& item, const std:
   ZENFS_ASSIGN_OR_RETURN(const HostFile from, source_->directory.OpenForRead(item.relative));
   ZENFS_ASSIGN_OR_RETURN(const auto to, volume_.Create(staging, item.lifetime));
   const auto append = [&](ByteView chunk) -> Status {
-    if (const Status appended = to->Append(chunk); !appended) {
+    if (const Status appended = to->Append(chunk); !appended.ok()) {
       return Fail(appended.error().With(item.destination));
     }
     return {};

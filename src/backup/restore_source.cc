@@ -149,7 +149,7 @@ Status SourceReader::ReadTree(const std::string& relative) {
       ZENFS_RETURN_IF_ERROR(AddFile(below, nullptr));
       continue;
     }
-    if (const Status fits = CheckName(below); !fits) {
+    if (const Status fits = CheckName(below); !fits.ok()) {
       ZENFS_RETURN_IF_ERROR(LeaveOut(Code::kInvalidArgument, fits.error().text()));
       continue;
     }
@@ -195,7 +195,7 @@ Status SourceReader::AddFile(const std::string& relative, const ManifestFile* li
     return LeaveOut(Code::kCorruption,
                     fmt::format("{} has {} bytes, the backup had {}", host_path, stat.size, listed->size));
   }
-  if (const Status fits = CheckName(relative); !fits) {
+  if (const Status fits = CheckName(relative); !fits.ok()) {
     return LeaveOut(Code::kInvalidArgument, fits.error().text());
   }
   RestoreItem item{.relative = relative,

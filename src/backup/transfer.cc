@@ -37,7 +37,7 @@ Status Transfer::Run(std::size_t count, unsigned jobs, const std::function<Statu
     Report();
   }
   MutexLock lock(mutex_);
-  return error_;
+  return status_;
 }
 
 // As many as the host allows.
@@ -63,13 +63,13 @@ void Transfer::NoteWorker(int change) {
 void Transfer::Work(std::size_t count, const std::function<Status(std::size_t)>& work) {
   for (;;) {
     Status status = CheckGoingOn();
-    const std::size_t i = status ? next_.fetch_add(1) : count;
-    if (status && i < count) status = Caught([&] { return work(i); });
-    if (status && i < count) continue;
+    const std::size_t i = status.ok() ? next_.fetch_add(1) : count;
+    if (status.ok() && i < count) status = Caught([&] { return work(i); });
+    if (status.ok() && i < count) continue;
     MutexLock lock(mutex_);
-    if (!status && !failed_) {  // what other threads fail with after this is only that they were stopped
+    if (!status.ok() && !failed_) {  // what other threads fail with after this is only that they were stopped
       failed_ = true;
-      error_ = std::move(status);
+      status_ = std::move(status);
     }
     --working_;
     changed_.NotifyAll();

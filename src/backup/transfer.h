@@ -76,7 +76,7 @@ class Transfer {
   std::vector<std::string> paths_ GUARDED_BY(mutex_);
   std::vector<std::string> notices_ GUARDED_BY(mutex_);
   int working_ GUARDED_BY(mutex_) = 0;
-  Status error_ GUARDED_BY(mutex_);
+  Status status_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zenfs

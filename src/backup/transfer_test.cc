@@ -36,11 +36,14 @@ class TransferTest : public testing::Test, public TransferObserver {
   void ExpectAllIsDoneOnceAndSaid() {
     Transfer transfer(*this, nullptr);
     std::vector<std::atomic<int>> calls(100);
-    ASSERT_TRUE(transfer.Run(100, 4, [&](std::size_t i) -> Status {
-      ++calls[i];
-      if (i % 50 == 0) transfer.Say(std::to_string(i));
-      return {};
-    }));
+    ASSERT_TRUE(transfer
+                    .Run(100, 4,
+                         [&](std::size_t i) -> Status {
+                           ++calls[i];
+                           if (i % 50 == 0) transfer.Say(std::to_string(i));
+                           return {};
+                         })
+                    .ok());
     for (const auto& count : calls) EXPECT_EQ(count, 1);
     EXPECT_THAT(paths_, UnorderedElementsAre("0", "50"));
   }
@@ -62,7 +65,7 @@ TEST_F(TransferTest, AllWorkIsDoneByTheThreadsThatTheHostAllows) {
 TEST_F(TransferTest, WorkThatFindsNoMemoryIsAnError) {
   Transfer transfer(*this, nullptr);
   const Status status = transfer.Run(3, 2, [](std::size_t) -> Status { throw std::bad_alloc(); });
-  ASSERT_FALSE(status);
+  ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().text(), "out of memory");
   const ReadAhead::Reader no_memory = [](std::uint64_t, ByteSpan) -> Result<std::size_t> {
     throw std::bad_alloc();
@@ -93,7 +96,7 @@ TEST_F(TransferTest, TheFirstErrorEndsTheWork) {
     if (i == 5) return Fail(Code::kIo, "five");
     return transfer.CheckGoingOn();
   });
-  ASSERT_FALSE(status);
+  ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().text(), "five");
   EXPECT_LT(calls, 1'000'000);
 }

@@ -19,9 +19,9 @@ using testing::HasSubstr;
 
 namespace fs = std::filesystem;
 
-template <typename T>
-Code HostCodeOf(const Result<T>& result) {
-  return result ? Code::kShutdown : result.error().code();  // none of the calls returns this one
+template <typename Outcome>
+Code HostCodeOf(const Outcome& result) {
+  return result.ok() ? Code::kShutdown : result.error().code();  // none of the calls returns this one
 }
 
 // Both ways to walk a path.
@@ -95,11 +95,11 @@ TEST_P(HostDirectoryTest, ALinkItselfIsSeenRemovedAndReplaced) {
   EXPECT_EQ(HostCodeOf(directory_->CreateNew("link", 0600)), Code::kExists);
   auto created = directory_->Create("link", 0600);
   ASSERT_TRUE(created.has_value());
-  ASSERT_TRUE(created->Append(AsBytes("new")).has_value());
+  ASSERT_TRUE(created->Append(AsBytes("new")).ok());
   EXPECT_EQ(Text(top_ + "/link"), "new");
   EXPECT_EQ(Text(outside_ + "/b/file"), "outside");
   fs::create_symlink(outside_ + "/b/file", top_ + "/other");
-  ASSERT_TRUE(directory_->RemoveFile("other").has_value());
+  ASSERT_TRUE(directory_->RemoveFile("other").ok());
   EXPECT_TRUE(fs::exists(outside_ + "/b/file"));
 }
 
@@ -113,14 +113,14 @@ TEST_P(HostDirectoryTest, PathsThatLeadOutAreRefused) {
 }
 
 TEST_P(HostDirectoryTest, TheDirectoryThatWasOpenedStaysTheOneWhateverBecomesOfItsName) {
-  EXPECT_TRUE(directory_->CheckStillNamed().has_value());
+  EXPECT_TRUE(directory_->CheckStillNamed().ok());
   fs::rename(top_, temporary_.File("moved"));
   fs::create_directory_symlink(outside_, top_);
   ASSERT_TRUE(directory_->Create("new", 0600).has_value());
   EXPECT_TRUE(fs::exists(temporary_.File("moved/new")));
   EXPECT_FALSE(fs::exists(outside_ + "/new"));
   const Status moved = directory_->CheckStillNamed();
-  ASSERT_FALSE(moved.has_value());
+  ASSERT_FALSE(moved.ok());
   EXPECT_THAT(moved.error().text(), HasSubstr(top_ + " was moved or replaced"));
 }
 
@@ -146,8 +146,8 @@ TEST_P(HostDirectoryTest, ModesAreThoseThatWereAskedForWhateverTheUmask) {
   const mode_t before = ::umask(0077);
   ASSERT_TRUE(directory_->CreateNew("a/private", 0600).has_value());
   ASSERT_TRUE(directory_->Replace("a/shared", "a/temporary", "text", 0640).has_value());
-  ASSERT_TRUE(directory_->MakeDirectory("a/own", 0700).has_value());
-  ASSERT_TRUE(directory_->MakeDirectory("a/group", 0750).has_value());
+  ASSERT_TRUE(directory_->MakeDirectory("a/own", 0700).ok());
+  ASSERT_TRUE(directory_->MakeDirectory("a/group", 0750).ok());
   ASSERT_TRUE(HostDirectory::OpenOrMake(top_ + "/made", 0755).has_value());
   ::umask(before);
   EXPECT_EQ(ModeOf(top_ + "/a/private"), 0600u);
@@ -155,14 +155,14 @@ TEST_P(HostDirectoryTest, ModesAreThoseThatWereAskedForWhateverTheUmask) {
   EXPECT_EQ(ModeOf(top_ + "/a/own"), 0700u);
   EXPECT_EQ(ModeOf(top_ + "/a/group"), 0750u);
   EXPECT_EQ(ModeOf(top_ + "/made"), 0755u);
-  ASSERT_TRUE(directory_->MakeDirectory("a/group", 0700).has_value());
+  ASSERT_TRUE(directory_->MakeDirectory("a/group", 0700).ok());
   EXPECT_EQ(ModeOf(top_ + "/a/group"), 0750u);
 }
 
 TEST_P(HostDirectoryTest, MissingNamesAreNoErrorOfALookOrARemoval) {
   EXPECT_EQ(directory_->Stat("no/such/file")->kind, HostStat::Kind::kMissing);
-  EXPECT_TRUE(directory_->RemoveFile("no/such/file").has_value());
-  EXPECT_TRUE(directory_->RemoveDirectory("no/such").has_value());
+  EXPECT_TRUE(directory_->RemoveFile("no/such/file").ok());
+  EXPECT_TRUE(directory_->RemoveDirectory("no/such").ok());
   EXPECT_EQ(HostCodeOf(directory_->OpenForRead("no/such/file")), Code::kNotFound);
   EXPECT_EQ(HostCodeOf(directory_->Stat(std::string(5000, 'x'))), Code::kIo);
 }
@@ -172,7 +172,7 @@ TEST_P(HostDirectoryTest, AFileThatIsReplacedTakesWhatIsAppendedLater) {
   ASSERT_TRUE(file.has_value());
   EXPECT_EQ(file->path(), top_ + "/a/text");
   fs::rename(top_ + "/a/text", top_ + "/a/renamed");
-  ASSERT_TRUE(file->Append(AsBytes("two")).has_value());
+  ASSERT_TRUE(file->Append(AsBytes("two")).ok());
   EXPECT_EQ(Text(top_ + "/a/renamed"), "onetwo");
   EXPECT_THAT(*directory_->List("a"), ElementsAre("b", "renamed"));
   EXPECT_THAT(*directory_->List(""), ElementsAre("a"));

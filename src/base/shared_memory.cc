@@ -95,7 +95,7 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
     }
     return made.Map(bytes, MAP_SHARED);
   }();
-  if (!ready) {
+  if (!ready.ok()) {
     IgnoreError(made.Unlink());  // nobody has seen it
     return Fail(ready.error());
   }

@@ -50,7 +50,7 @@ TEST_F(SharedMemoryTest, WhatADeadProcessStoredIsThere) {
   auto found = SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver);
   ASSERT_TRUE(found) << found.error().ToString();
   EXPECT_EQ(AsText(found->view().subspan(5000, 7)), "flushed");
-  ASSERT_TRUE(found->Unlink());
+  ASSERT_TRUE(found->Unlink().ok());
   EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kRead)), Code::kNotFound);
 }
 
@@ -130,7 +130,7 @@ TEST_F(SharedMemoryTest, AFileThatIsShortenedBehindItsReaderDoesNotKillIt) {
     ASSERT_EQ(truncate(Path("a").c_str(), 0), 0);
     ASSERT_EQ(opened->view().size(), kBytes);
     EXPECT_EQ(opened->view()[kBytes - 1], std::byte{42});
-    ASSERT_TRUE(opened->Unlink());
+    ASSERT_TRUE(opened->Unlink().ok());
   }
 }
 
@@ -151,7 +151,7 @@ TEST_F(SharedMemoryTest, UnlinkLeavesAnotherFileOfThatNameAlone) {
   ASSERT_EQ(rename(Path("a").c_str(), Path("b").c_str()), 0);
   auto other = SharedMemory::Create(own_, "a", kBytes);
   ASSERT_TRUE(other);
-  ASSERT_TRUE(made->Unlink());
+  ASSERT_TRUE(made->Unlink().ok());
   EXPECT_EQ(access(Path("a").c_str(), F_OK), 0);
 }
 

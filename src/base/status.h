@@ -8,6 +8,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,9 +63,33 @@ class [[nodiscard]] Error {
   std::string advice_;
 };
 
+// Success, or an Error. There is no conversion to bool, so that every test reads as what it asks: status.ok().
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(std::unexpected<Error> failure) : failure_(std::move(failure).error()) {}
+
+  bool ok() const { return !failure_.has_value(); }
+  // Only of a status that is not ok().
+  const Error& error() const& { return *failure_; }
+  Error&& error() && { return *std::move(failure_); }
+
+  // Keeps the first failure of several steps: takes over `next` if nothing has failed yet.
+  void Update(Status next) {
+    if (ok()) *this = std::move(next);
+  }
+
+ private:
+  std::optional<Error> failure_;
+};
+
+// A value, or an Error.
 template <typename T>
-using Result = std::expected<T, Error>;
-using Status = std::expected<void, Error>;
+class [[nodiscard]] Result : public std::expected<T, Error> {
+ public:
+  using std::expected<T, Error>::expected;
+  bool ok() const { return this->has_value(); }
+};
 
 inline std::unexpected<Error> Fail(Code code, std::string text, int os_errno = 0) {
   return std::unexpected<Error>(Error(code, std::move(text), os_errno));
@@ -78,8 +103,9 @@ inline std::unexpected<Error> FailErrno(int os_errno, std::string text) {
 }
 
 // Marks a result whose failure is deliberately without consequence; the comment at the call says why.
+inline void IgnoreError(const Status&) {}
 template <typename T>
-void IgnoreError(const std::expected<T, Error>&) {}
+void IgnoreError(const Result<T>&) {}
 
 }  // namespace zenfs
 
@@ -87,15 +113,16 @@ void IgnoreError(const std::expected<T, Error>&) {}
 #define ZENFS_CONCAT(a, b) ZENFS_CONCAT_INNER(a, b)
 
 // Returns the error of `expr` (a Status or Result) from the enclosing function.
-#define ZENFS_RETURN_IF_ERROR(expr)                                                                          \
-  do {                                                                                                       \
-    if (auto zenfs_status_ = (expr); !zenfs_status_) return ::zenfs::Fail(std::move(zenfs_status_).error()); \
+#define ZENFS_RETURN_IF_ERROR(expr)                           \
+  do {                                                        \
+    if (auto zenfs_status_ = (expr); !zenfs_status_.ok())     \
+      return ::zenfs::Fail(std::move(zenfs_status_).error()); \
   } while (false)
 
 // ZENFS_ASSIGN_OR_RETURN(auto x, F()): x = the value of F(), or its error is returned.
 #define ZENFS_ASSIGN_OR_RETURN(lhs, expr) \
   ZENFS_ASSIGN_OR_RETURN_IMPL(ZENFS_CONCAT(zenfs_result_, __LINE__), lhs, expr)
-#define ZENFS_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr)       \
-  auto tmp = (expr);                                      \
-  if (!tmp) return ::zenfs::Fail(std::move(tmp).error()); \
+#define ZENFS_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr)            \
+  auto tmp = (expr);                                           \
+  if (!tmp.ok()) return ::zenfs::Fail(std::move(tmp).error()); \
   lhs = std::move(*tmp)

@@ -15,10 +15,13 @@ constexpr FileId kFile{11};
 // /dir (10), /dir/file (11), /top (12)
 State SomeState() {
   State state;
-  EXPECT_TRUE(state.Apply(std::vector<Edit>{
-      RaiseCounters{100, 0}, CreateDirectory{kDir, kRootDirectory, "dir", 1}, CreateFile{kFile},
-      LinkFile{kDir, "file", kFile}, CreateFile{FileId(12), FileShape::kFramed},
-      LinkFile{kRootDirectory, "top", FileId(12)}}));
+  EXPECT_TRUE(
+      state
+          .Apply(std::vector<Edit>{RaiseCounters{100, 0}, CreateDirectory{kDir, kRootDirectory, "dir", 1},
+                                   CreateFile{kFile}, LinkFile{kDir, "file", kFile},
+                                   CreateFile{FileId(12), FileShape::kFramed},
+                                   LinkFile{kRootDirectory, "top", FileId(12)}})
+          .ok());
   return state;
 }
 

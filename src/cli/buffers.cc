@@ -116,8 +116,8 @@ class BuffersAction : public Action {
     Status first;
     for (const ListedBuffers* listed : chosen) {
       const Status removed = RemoveSharedBuffers(listed->found);
-      if (!removed) {
-        if (first) {
+      if (!removed.ok()) {
+        if (first.ok()) {
           first = removed;
         } else {
           console.PrintError(fmt::format("zenfs buffers: {}", Printable(removed.error().ToString())));
@@ -130,7 +130,7 @@ class BuffersAction : public Action {
                                 ShortBytes(listed->found.size), GivenUp(*listed)));
     }
     if (json_) console.PrintJson(Json{{"removed", std::move(rows)}});
-    if (!first) return Fail(first.error());
+    if (!first.ok()) return Fail(first.error());
     if (!json_ && chosen.empty()) {
       console.Print(fmt::format("Nothing is left over; {} kept.\n", Counted(list.size(), "file")));
     }

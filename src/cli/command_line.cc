@@ -128,7 +128,7 @@ int RunCommandLine(const std::vector<std::string>& words, Console& console) {
   // An exception is an error like others, so that the exit status is that of the verb.
   const Result<int> status = Caught([&] { return command->action->Run(console); });
   if (!status) return Complain(console, verb.name, status.error().ToString(), verb.error_status);
-  if (const Status flushed = console.Flush(); !flushed) {
+  if (const Status flushed = console.Flush(); !flushed.ok()) {
     return Complain(console, verb.name, flushed.error().ToString(), verb.error_status);
   }
   return *status;

@@ -14,7 +14,7 @@ class DeleteAction : public Action {
   Result<int> Run(Console& console) override {
     ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite(console));
     const Status deleted = volume->Unlink(path_);
-    if (!deleted && deleted.error().code() == Code::kIsADirectory) {
+    if (!deleted.ok() && deleted.error().code() == Code::kIsADirectory) {
       return Fail(deleted.error().Advise("zenfs rmdir removes directories"));
     }
     ZENFS_RETURN_IF_ERROR(deleted);

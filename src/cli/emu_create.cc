@@ -45,7 +45,7 @@ class EmuCreateAction : public Action {
     geometry_.block_size = static_cast<std::uint32_t>(block_size_);
     ZENFS_RETURN_IF_ERROR(Validate(geometry_));
     const Status created = CreateEmulatedFile(path_, geometry_, force_, timing, volatile_cache_, mode_);
-    if (!created) {
+    if (!created.ok()) {
       if (force_ || created.error().code() != Code::kExists) return Fail(created.error());
       return Fail(Code::kExists, created.error().text() + " (--force replaces an emulated device)");
     }

@@ -69,8 +69,8 @@ VolumeReading ReadVolume(const DeviceUri& uri) {
   VolumeReading reading{.device = uri.kind + ":" + uri.target};
   std::string shared_memory;
   Status status = ReadZones(uri, reading, shared_memory);
-  if (status && !shared_memory.empty()) status = ReadCounters(shared_memory, reading);
-  if (!status) reading.trouble = status.error();
+  if (status.ok() && !shared_memory.empty()) status = ReadCounters(shared_memory, reading);
+  if (!status.ok()) reading.trouble = status.error();
   return reading;
 }
 

@@ -22,7 +22,7 @@ class RmdirAction : public Action {
     const std::string path = NormalizePath(path_);
     if (force_) ZENFS_RETURN_IF_ERROR(Empty(*volume, path));
     const Status removed = volume->RemoveDirectory(path);
-    if (!removed && removed.error().code() == Code::kNotEmpty) {
+    if (!removed.ok() && removed.error().code() == Code::kNotEmpty) {
       return Fail(Code::kNotEmpty, removed.error().text() + "; --force removes it with all that is in it");
     }
     ZENFS_RETURN_IF_ERROR(removed);

@@ -79,7 +79,7 @@ class CheckedQueue final : public IoQueue {
     const Geometry& g = device_.geometry();
     for (std::size_t i = before; i < done.size(); ++i) {
       IoRequest& request = *done[i];
-      if (request.kind != IoRequest::Kind::kAppend || !request.status) continue;
+      if (request.kind != IoRequest::Kind::kAppend || !request.status.ok()) continue;
       request.status = CheckPlace(device_.name(), g, g.ZoneOf(request.offset), request.placed_at,
                                   request.write_from.size());
     }

@@ -66,7 +66,7 @@ TEST(CheckedDeviceTest, HonestDeviceIsAcceptedAndPassedThrough) {
   ASSERT_TRUE(device) << device.error().text();
   EXPECT_EQ((*device)->name(), "liar");
   EXPECT_EQ((*device)->Report(ZoneId(1), 2)->at(1).id, ZoneId(2));
-  EXPECT_TRUE((*device)->Flush());
+  EXPECT_TRUE((*device)->Flush().ok());
 }
 
 TEST(CheckedDeviceTest, ImpossibleGeometryIsRefused) {
@@ -153,7 +153,7 @@ TEST(CheckedDeviceTest, QueuedAppendThatLandedOutsideItsZoneIsRefused) {
   said.place = DeviceOffset(kZoneSize + 4096);
   queue->Submit(&request);
   queue->Reap(1, done);
-  EXPECT_TRUE(request.status);
+  EXPECT_TRUE(request.status.ok());
 }
 
 }  // namespace

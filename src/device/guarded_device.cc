@@ -64,12 +64,12 @@ class GuardedDevice final : public ZonedDevice {
   // `result`: of the first try, then of the last.
   template <typename Outcome, typename Again>
   void Repeat(Outcome& result, const Again& again) {
-    for (int tried = 1; !result && tried < kReadTries; ++tried) {
+    for (int tried = 1; !result.ok() && tried < kReadTries; ++tried) {
       if (!MayPass(result.error()) || in_vain_.load(std::memory_order_relaxed) >= kGiveUpAfter) break;
       if (tried + 1 == kReadTries) SleepUntil(SteadyNow() + kReadPause);
       result = again();
     }
-    if (!result) {
+    if (!result.ok()) {
       in_vain_.fetch_add(1, std::memory_order_relaxed);
     } else if (in_vain_.load(std::memory_order_relaxed) != 0) {
       in_vain_.store(0, std::memory_order_relaxed);
@@ -82,7 +82,7 @@ class GuardedDevice final : public ZonedDevice {
   std::atomic<std::uint64_t> failed_flushes_{0};
   SharedFlush flush_{[this]() -> Status {
     const Status flushed = device_.Flush();
-    if (flushed) return flushed;
+    if (flushed.ok()) return flushed;
     failed_flushes_.fetch_add(1, std::memory_order_acq_rel);
     // Timed out or refused: for what was written it is the same.
     return Fail(flushed.error().As(Code::kIo));

@@ -19,14 +19,14 @@ class GuardedDeviceTest : public testing::Test {
     written_.Append(AsBytes(std::string(2 * block_, 'x')));
     into_ = AlignedBuffer(2 * block_);
     into_.Resize(2 * block_);
-    EXPECT_TRUE(guarded_->Write(DeviceOffset(0), written_.View()));
+    EXPECT_TRUE(guarded_->Write(DeviceOffset(0), written_.View()).ok());
   }
 
   void FailReads(std::uint64_t times, Code code = Code::kIo) {
     faulty_.ClearFaults();
     faulty_.Inject({.command = Command::kRead, .times = times, .code = code});
   }
-  bool Read() { return guarded_->Read(DeviceOffset(0), into_.Span()).has_value(); }
+  bool Read() { return guarded_->Read(DeviceOffset(0), into_.Span()).ok(); }
   std::uint64_t Sent() const { return faulty_.count(Command::kRead); }
   std::uint64_t Repeated() const { return guarded_->errors().repeated_reads; }
 
@@ -90,24 +90,24 @@ TEST_F(GuardedDeviceTest, ReadOfAQueueIsRepeatedWhenItIsReaped) {
   std::vector<IoRequest*> done;
   queue->Reap(2, done);
   ASSERT_EQ(done.size(), 2U);
-  for (const IoRequest& request : requests) EXPECT_TRUE(request.status);
+  for (const IoRequest& request : requests) EXPECT_TRUE(request.status.ok());
   EXPECT_TRUE(std::ranges::equal(into_.View(), written_.View()));
   EXPECT_EQ(Repeated(), 2U);
 }
 
 TEST_F(GuardedDeviceTest, WriteIsNeverRepeated) {
   faulty_.Inject({.command = Command::kWrite});
-  EXPECT_FALSE(guarded_->Write(DeviceOffset(2 * block_), written_.View()));
+  EXPECT_FALSE(guarded_->Write(DeviceOffset(2 * block_), written_.View()).ok());
   EXPECT_EQ(faulty_.count(Command::kWrite), 2U);
 }
 
 TEST_F(GuardedDeviceTest, FlushThatFailedIsRememberedAndNotRepeated) {
-  EXPECT_TRUE(guarded_->Flush());
+  EXPECT_TRUE(guarded_->Flush().ok());
   EXPECT_EQ(guarded_->errors().failed_flushes, 0U);
   faulty_.Inject({.command = Command::kFlush});
-  EXPECT_FALSE(guarded_->Flush());
+  EXPECT_FALSE(guarded_->Flush().ok());
   EXPECT_EQ(faulty_.count(Command::kFlush), 2U);
-  EXPECT_TRUE(guarded_->Flush());
+  EXPECT_TRUE(guarded_->Flush().ok());
   EXPECT_EQ(guarded_->errors().failed_flushes, 1U);
 }
 

@@ -43,7 +43,7 @@ class MeteredQueue final : public IoQueue {
  private:
   void Reaped(const IoRequest& request, SteadyTime now) {
     const Operation operation = OperationOf(request.kind);
-    if (request.status) {
+    if (request.status.ok()) {
       const bool read = request.kind == IoRequest::Kind::kRead;
       metrics_.CountBytes(operation, read ? request.read_into.size() : request.write_from.size());
     } else {
@@ -104,7 +104,7 @@ class MeteredDevice final : public ZonedDevice {
     const std::uint64_t room = RoomOf(zone);
     Meter meter(metrics_, Operation::kZoneFinish);
     Status finished = meter.Done(device_->Finish(zone));
-    if (finished) metrics_.Change(Value::kFinishedBytes, static_cast<std::int64_t>(room));
+    if (finished.ok()) metrics_.Change(Value::kFinishedBytes, static_cast<std::int64_t>(room));
     return finished;
   }
   Status Open(ZoneId zone) override { return device_->Open(zone); }

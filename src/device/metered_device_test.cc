@@ -44,14 +44,14 @@ class MeteredDeviceTest : public testing::Test {
 
 TEST_F(MeteredDeviceTest, EveryKindOfCommandIsCounted) {
   const std::array<ByteView, 2> pieces = {buffer_.View().first(kBlock), buffer_.View().first(2 * kBlock)};
-  ASSERT_TRUE(device_->Write(Start(1), pieces));
+  ASSERT_TRUE(device_->Write(Start(1), pieces).ok());
   ASSERT_TRUE(device_->Append(ZoneId(2), buffer_.View().first(kBlock)));
   into_.Append(buffer_.View());
-  ASSERT_TRUE(device_->Read(Start(1), into_.Span().first(3 * kBlock)));
-  ASSERT_TRUE(device_->Flush());
-  ASSERT_TRUE(device_->Finish(ZoneId(1)));
-  ASSERT_TRUE(device_->Reset(ZoneId(1)));
-  ASSERT_TRUE(device_->Reset(ZoneId(2)));
+  ASSERT_TRUE(device_->Read(Start(1), into_.Span().first(3 * kBlock)).ok());
+  ASSERT_TRUE(device_->Flush().ok());
+  ASSERT_TRUE(device_->Finish(ZoneId(1)).ok());
+  ASSERT_TRUE(device_->Reset(ZoneId(1)).ok());
+  ASSERT_TRUE(device_->Reset(ZoneId(2)).ok());
   Expect(Operation::kZoneWrite, 1, 0, 3 * kBlock);
   Expect(Operation::kZoneAppend, 1, 0, kBlock);
   Expect(Operation::kDeviceRead, 1, 0, 3 * kBlock);
@@ -64,8 +64,8 @@ TEST_F(MeteredDeviceTest, EveryKindOfCommandIsCounted) {
 TEST_F(MeteredDeviceTest, AFailedCommandIsAnErrorWithoutBytes) {
   faulty_->Inject({.command = FaultyDevice::Command::kWrite});
   faulty_->Inject({.command = FaultyDevice::Command::kReset});
-  EXPECT_FALSE(device_->Write(Start(1), buffer_.View()));
-  EXPECT_FALSE(device_->Reset(ZoneId(1)));
+  EXPECT_FALSE(device_->Write(Start(1), buffer_.View()).ok());
+  EXPECT_FALSE(device_->Reset(ZoneId(1)).ok());
   Expect(Operation::kZoneWrite, 1, 1, 0);
   Expect(Operation::kZoneReset, 1, 1, 0);
 }
@@ -88,7 +88,7 @@ TEST_F(MeteredDeviceTest, QueuedCommandsAreCountedWithTheirLatency) {
   queue->Submit(&requests[2]);
   queue->Reap(1, done);
   ASSERT_EQ(done.size(), 4u);
-  EXPECT_FALSE(requests[2].status);
+  EXPECT_FALSE(requests[2].status.ok());
   EXPECT_EQ(queue->in_flight(), 0u);
   Expect(Operation::kZoneWrite, 1, 0, 4 * kBlock);
   Expect(Operation::kZoneAppend, 1, 0, kBlock);
@@ -99,7 +99,7 @@ TEST_F(MeteredDeviceTest, ACommandIsTimedUntilItIsDone) {
   faulty_->Hold(FaultyDevice::Command::kFlush);
   std::chrono::nanoseconds held{0};
   {
-    Thread flusher("flush", [this] { EXPECT_TRUE(device_->Flush()); });
+    Thread flusher("flush", [this] { EXPECT_TRUE(device_->Flush().ok()); });
     ASSERT_TRUE(faulty_->WaitUntilHeld(1, Deadline::After(std::chrono::seconds(30))));
     const SteadyTime begin = SteadyNow();
     EXPECT_EQ(Figures(Operation::kDeviceFlush).latency.count, 0u);

@@ -29,7 +29,7 @@ Status CheckPresence(ZonedDevice& device) {
   std::optional<Error> first;
   for (std::size_t i = 0; i < asked; ++i) {
     const Status read = device.Read(written[i * written.size() / asked], block.Span());
-    if (read) return {};
+    if (read.ok()) return {};
     if (!first) first = read.error();
   }
   if (!first) return {};

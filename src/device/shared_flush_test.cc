@@ -57,9 +57,9 @@ TEST_F(SharedFlushTest, ThoseWhoAskMeanwhileShareTheNextAndNotTheOneThatFails) {
     threads.emplace_back("second", [&] { second = flush_.Run(); });
     threads.emplace_back("third", [&] { third = flush_.Run(); });
   }
-  EXPECT_FALSE(first);
-  EXPECT_TRUE(second);
-  EXPECT_TRUE(third);
+  EXPECT_FALSE(first.ok());
+  EXPECT_TRUE(second.ok());
+  EXPECT_TRUE(third.ok());
   MutexLock lock(mutex_);
   EXPECT_EQ(flushes_, 2);
 }
@@ -69,9 +69,9 @@ TEST_F(SharedFlushTest, OneBehindTheOtherEachHasItsOwn) {
     MutexLock lock(mutex_);
     asked_ = 2;
   }
-  EXPECT_FALSE(flush_.Run());
-  EXPECT_TRUE(flush_.Run());
-  EXPECT_TRUE(flush_.Run());
+  EXPECT_FALSE(flush_.Run().ok());
+  EXPECT_TRUE(flush_.Run().ok());
+  EXPECT_TRUE(flush_.Run().ok());
   MutexLock lock(mutex_);
   EXPECT_EQ(flushes_, 3);
 }

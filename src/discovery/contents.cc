@@ -38,7 +38,7 @@ bool HoldsZonefs(ZonedDevice& device) {
   if (!first) return false;
   const bool written = first->front().WrittenBytes() >= block.size();
   if (!written && first->front().type != ZoneType::kConventional) return false;
-  if (!device.Read(DeviceOffset(0), block.Span())) return false;
+  if (!device.Read(DeviceOffset(0), block.Span()).ok()) return false;
   return std::memcmp(block.data(), kZonefsMagic.data(), kZonefsMagic.size()) == 0;
 }
 

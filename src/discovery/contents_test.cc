@@ -53,7 +53,7 @@ TEST_F(ContentsTest, ZenfsInsideOfAZonefsIsNotMistakenForOne) {
                                                    .metadata_zones = {ZoneId(0), ZoneId(1)}});
   AlignedBuffer block(4096);
   block.Append(AsBytes(superblock));
-  ASSERT_TRUE((*device)->Write(DeviceOffset(1 << 20), block.View()));
+  ASSERT_TRUE((*device)->Write(DeviceOffset(1 << 20), block.View()).ok());
   EXPECT_EQ(Probe(Emulated(path)).kind, Kind::kZonefs);
 }
 

@@ -24,7 +24,7 @@ class DiscoveryTest : public testing::Test {
   std::string MakeDevice(const std::string& name, std::uint32_t conventional = 0) {
     const EmulatorGeometry geometry{.zones = 8, .zone_size = 1 << 20, .conventional = conventional};
     const Status made = CreateEmulatedFile(directory_.File(name), geometry, false);
-    EXPECT_TRUE(made) << made.error().ToString();
+    EXPECT_TRUE(made.ok()) << made.error().ToString();
     return directory_.File(name);
   }
   // With a ZenFS on it.
@@ -40,7 +40,7 @@ class DiscoveryTest : public testing::Test {
                                 .zone_count = geometry.zone_count,
                                 .metadata_zones = {ZoneId(0), ZoneId(1)}};
     const Status made = Metalog::Format(**device, superblock, {});
-    EXPECT_TRUE(made) << made.error().ToString();
+    EXPECT_TRUE(made.ok()) << made.error().ToString();
     return path;
   }
   // With these bytes at the start of its first zone.
@@ -49,7 +49,7 @@ class DiscoveryTest : public testing::Test {
     AlignedBuffer block(4096);
     block.Append(AsBytes(bytes));
     block.PadTo(4096);
-    EXPECT_TRUE((*device)->Write(DeviceOffset(0), block.View()));
+    EXPECT_TRUE((*device)->Write(DeviceOffset(0), block.View()).ok());
   }
   static KnownDevice Emulated(const std::string& path) {
     return {.uri = {.kind = "emu", .target = path, .options = {}}, .block = {}, .used_by = {}};

@@ -78,7 +78,7 @@ Result<DeviceUri> ResolveUri(const DeviceUri& uri, const SearchPlaces& places) {
     }
     ++search.looked_at;
     if (contents.kind != Contents::Kind::kZenfs || contents.uuid != *uuid) continue;
-    if (Status added = AddHolder(holder, device, contents); !added) {
+    if (Status added = AddHolder(holder, device, contents); !added.ok()) {
       return Fail(added.error().With("uuid:" + uuid->ToString()));
     }
   }

@@ -18,7 +18,7 @@ KnownCrc CrcFrom(ZonedDevice& device, const Extent& extent, std::uint64_t from) 
   for (std::uint64_t at = from; at < extent.end(); at += buffer.size()) {
     // Up to a multiple of what is read at a time: from then on in whole blocks, into place.
     buffer.Resize(std::min(RoundDown(at, kReadBytes) + kReadBytes, extent.end()) - at);
-    if (!ReadExtents(device, std::span(&extent, 1), at, buffer.Span())) return std::nullopt;
+    if (!ReadExtents(device, std::span(&extent, 1), at, buffer.Span()).ok()) return std::nullopt;
     crc = Crc32c(buffer.View(), crc);
   }
   return crc;

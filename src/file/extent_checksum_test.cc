@@ -15,13 +15,14 @@ class ExtentChecksumTest : public testing::Test {
     AlignedBuffer blocks(kLength);
     blocks.Append(AsBytes(content_));
     blocks.PadTo(kTestBlock);
-    EXPECT_TRUE(rig_.device.Write(DeviceOffset(0), blocks.View()));
+    EXPECT_TRUE(rig_.device.Write(DeviceOffset(0), blocks.View()).ok());
   }
   std::uint32_t Sum(std::uint64_t length) const { return Crc32c(AsBytes(content_).first(length)); }
   // As a scrub: of what the device has.
   std::uint32_t SumOnDevice(std::uint64_t length) {
     std::string text(length, '?');
-    EXPECT_TRUE(ReadExtents(rot_, std::span(&extent_, 1), kOffset, std::as_writable_bytes(std::span(text))));
+    EXPECT_TRUE(
+        ReadExtents(rot_, std::span(&extent_, 1), kOffset, std::as_writable_bytes(std::span(text))).ok());
     return Crc32c(AsBytes(text));
   }
 

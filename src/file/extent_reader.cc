@@ -77,8 +77,8 @@ class Planner {
 };
 
 void Complete(const Geometry& geometry, Command& command) {
-  if (!command.io.status) {
-    if (!command.owner->status) return;  // the first error of a request is told
+  if (!command.io.status.ok()) {
+    if (!command.owner->status.ok()) return;  // the first error of a request is told
     command.owner->status = Fail(command.io.status.error().With(fmt::format(
         "reading {} bytes at file offset {} from zone {} at device offset {}", command.io.read_into.size(),
         command.file_offset, geometry.ZoneOf(command.io.offset).value, command.io.offset.value)));
@@ -105,7 +105,7 @@ void ReadExtentsMany(ZonedDevice& device, std::span<const Extent> extents, std::
   for (ReadRequest& request : requests) {
     const std::size_t before = commands.size();
     request.status = planner.Plan(extents, request, commands);
-    if (!request.status) commands.resize(before);
+    if (!request.status.ok()) commands.resize(before);
   }
   if (commands.size() == 1) {
     commands[0].io.status = device.Read(commands[0].io.offset, commands[0].io.read_into);

@@ -25,7 +25,7 @@ class ExtentReaderTest : public testing::Test {
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       std::memset(buffer.data() + i * kTestBlock, blocks[i], kTestBlock);
     }
-    ASSERT_TRUE(rig_.device.Write(place, buffer.View()));
+    ASSERT_TRUE(rig_.device.Write(place, buffer.View()).ok());
   }
   static std::string Expected(std::uint64_t offset, std::size_t length) {
     std::string text;
@@ -40,19 +40,20 @@ class ExtentReaderTest : public testing::Test {
 // D14 of docs/failures.md.
 TEST_F(ExtentReaderTest, UnalignedReadAcrossExtentsIsPutTogether) {
   std::string text(3 * kTestBlock + 50, '?');
-  ASSERT_TRUE(ReadExtents(rig_.device, extents_, kTestBlock + 7, std::as_writable_bytes(std::span(text))));
+  ASSERT_TRUE(
+      ReadExtents(rig_.device, extents_, kTestBlock + 7, std::as_writable_bytes(std::span(text))).ok());
   EXPECT_EQ(text, Expected(kTestBlock + 7, text.size()));
 }
 
 TEST_F(ExtentReaderTest, AlignedReadIsOneCommandInPlace) {
   AlignedBuffer into(2 * kTestBlock);
-  ASSERT_TRUE(ReadExtents(rig_.device, extents_, 2 * kTestBlock, into.Whole()));
+  ASSERT_TRUE(ReadExtents(rig_.device, extents_, 2 * kTestBlock, into.Whole()).ok());
   EXPECT_EQ(AsText(into.Whole()), Expected(2 * kTestBlock, 2 * kTestBlock));
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 1U);
 }
 
 TEST_F(ExtentReaderTest, NothingToReadSendsNothing) {
-  ASSERT_TRUE(ReadExtents(rig_.device, extents_, 0, {}));
+  ASSERT_TRUE(ReadExtents(rig_.device, extents_, 0, {}).ok());
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
 }
 
@@ -60,7 +61,7 @@ TEST_F(ExtentReaderTest, RangeOutsideTheExtentsIsCorruption) {
   std::string text(101, '?');
   const Status status =
       ReadExtents(rig_.device, extents_, 4 * kTestBlock, std::as_writable_bytes(std::span(text)));
-  ASSERT_FALSE(status);
+  ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kCorruption);
 }
 
@@ -72,12 +73,12 @@ TEST_F(ExtentReaderTest, EachRequestHasItsOwnStatus) {
   rig_.device.Inject(
       {FaultyDevice::Command::kRead, 1, 100, ZoneId(1), Code::kIo, FaultyDevice::When::kBefore});
   ReadExtentsMany(rig_.device, extents_, requests);
-  EXPECT_TRUE(requests[0].status);
+  EXPECT_TRUE(requests[0].status.ok());
   EXPECT_EQ(first, Expected(0, 10));
-  ASSERT_FALSE(requests[1].status);
+  ASSERT_FALSE(requests[1].status.ok());
   EXPECT_EQ(requests[1].status.error().code(), Code::kIo);
   EXPECT_NE(requests[1].status.error().text().find("file offset 8192 from zone 1"), std::string::npos);
-  ASSERT_FALSE(requests[2].status);
+  ASSERT_FALSE(requests[2].status.ok());
   EXPECT_EQ(requests[2].status.error().code(), Code::kCorruption);
 }
 

@@ -18,8 +18,8 @@ void ExpectAllSummed(PlainFileRig& rig) {
 TEST(PlainFileChecksumTest, SumIsThatOfTheFilesBytesWithoutPadding) {
   PlainFileRig rig;
   const std::string data = Pattern(2 * kTestBlock + 100, 1);
-  ASSERT_TRUE(rig.file->Append(AsBytes(data)));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   ASSERT_EQ(rig.committed.size(), 1U);
   EXPECT_EQ(rig.committed[0].crc, Crc32c(AsBytes(data)));
 }
@@ -29,8 +29,8 @@ TEST(PlainFileChecksumTest, ExtentThatGrewOverManySyncsHasOneSum) {
   std::string data;
   for (int i = 0; i < 20; ++i) {
     const std::string more = Pattern(i % 3 == 0 ? 3 * kTestBlock : 777, i);
-    ASSERT_TRUE(rig.file->Append(AsBytes(more)));
-    ASSERT_TRUE(rig.Sync());
+    ASSERT_TRUE(rig.file->Append(AsBytes(more)).ok());
+    ASSERT_TRUE(rig.Sync().ok());
     data += more;
     ExpectAllSummed(rig);
   }
@@ -40,18 +40,18 @@ TEST(PlainFileChecksumTest, ExtentThatGrewOverManySyncsHasOneSum) {
 
 TEST(PlainFileChecksumTest, AppendAfterReopenKeepsTheSumOfWhatStandsBefore) {
   PlainFileRig rig;
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock + 5, 1))));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock + 5, 1))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   rig.Reopen();
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock, 2))));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock, 2))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   ExpectAllSummed(rig);
 }
 
 TEST(PlainFileChecksumTest, WriteOverTheEndOfAZoneIsSummedInBothParts) {
   PlainFileRig rig(32, 4, 8 * kTestBlock);
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(11 * kTestBlock + 17, 1))));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(11 * kTestBlock + 17, 1))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   EXPECT_GE(rig.committed.size(), 3U);
   ExpectAllSummed(rig);
 }
@@ -63,15 +63,15 @@ TEST(PlainFileChecksumTest, RewrittenTailAndTruncationToTheTrueSizeKeepTheSum) {
   AlignedBuffer buffer(16 * kTestBlock);
   buffer.Append(AsBytes(data).first(5 * kTestBlock + 10));
   buffer.PadTo(kTestBlock);
-  ASSERT_TRUE(rig.file->PositionedAppend(buffer.View(), 0));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->PositionedAppend(buffer.View(), 0).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   ExpectAllSummed(rig);
   buffer.Clear();
   buffer.Append(AsBytes(data).subspan(5 * kTestBlock));
   buffer.PadTo(kTestBlock);
-  ASSERT_TRUE(rig.file->PositionedAppend(buffer.View(), 5 * kTestBlock));
-  ASSERT_TRUE(rig.file->Truncate(data.size()));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->PositionedAppend(buffer.View(), 5 * kTestBlock).ok());
+  ASSERT_TRUE(rig.file->Truncate(data.size()).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   ExpectAllSummed(rig);
   rig.Reopen();
   EXPECT_EQ(rig.ReadAll(), data);
@@ -80,14 +80,14 @@ TEST(PlainFileChecksumTest, RewrittenTailAndTruncationToTheTrueSizeKeepTheSum) {
 TEST(PlainFileChecksumTest, TruncationIntoAnExtentKeepsTheSumOfWhatStays) {
   for (const bool reopened : {false, true}) {
     PlainFileRig rig;
-    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(5 * kTestBlock, 1))));
-    ASSERT_TRUE(rig.Sync());
+    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(5 * kTestBlock, 1))).ok());
+    ASSERT_TRUE(rig.Sync().ok());
     if (reopened) rig.Reopen();
-    ASSERT_TRUE(rig.file->Truncate(2 * kTestBlock + 1));
-    ASSERT_TRUE(rig.Sync());
+    ASSERT_TRUE(rig.file->Truncate(2 * kTestBlock + 1).ok());
+    ASSERT_TRUE(rig.Sync().ok());
     ExpectAllSummed(rig);
-    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock, 2))));
-    ASSERT_TRUE(rig.Sync());
+    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock, 2))).ok());
+    ASSERT_TRUE(rig.Sync().ok());
     ExpectAllSummed(rig);
   }
 }
@@ -96,15 +96,15 @@ TEST(PlainFileChecksumTest, AppendThatFailedHalfWayCostsNoSumAndNoRead) {
   for (const std::uint64_t size : {3 * kTestBlock, 3 * kTestBlock + 100, std::uint64_t{100}}) {
     for (const bool synced : {true, false}) {
       PlainFileRig rig(4, 16);
-      ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(size, 1))));
+      ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(size, 1))).ok());
       if (synced) {
-        ASSERT_TRUE(rig.Sync());
+        ASSERT_TRUE(rig.Sync().ok());
       }
       const std::uint64_t before = rig.zone_rig.device.count(FaultyDevice::Command::kRead);
       EXPECT_EQ(rig.file->Append(AsBytes(Pattern(80 * kTestBlock, 2))).error().code(), Code::kNoSpace);
       EXPECT_EQ(rig.zone_rig.device.count(FaultyDevice::Command::kRead), before);
-      ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 3))));
-      ASSERT_TRUE(rig.Sync());
+      ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 3))).ok());
+      ASSERT_TRUE(rig.Sync().ok());
       EXPECT_EQ(rig.committed_size, size + 50);
       EXPECT_EQ(rig.ReadAll(), Pattern(size, 1) + Pattern(50, 3));
       ExpectAllSummed(rig);
@@ -116,13 +116,13 @@ TEST(PlainFileChecksumTest, AppendThatFailedHalfWayCostsNoSumAndNoRead) {
 TEST(PlainFileChecksumTest, TruncationThatTakesMuchReadsNothing) {
   constexpr std::uint64_t kBlocks = 300;  // more than kReadForCutMax
   PlainFileRig rig(4, kBlocks, 64 * kTestBlock);
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kBlocks * kTestBlock, 1))));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kBlocks * kTestBlock, 1))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   rig.Reopen();
   const std::uint64_t before = rig.zone_rig.device.count(FaultyDevice::Command::kRead);
-  ASSERT_TRUE(rig.file->Truncate(200 * kTestBlock + 1));
-  ASSERT_TRUE(rig.file->Truncate(100 * kTestBlock));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Truncate(200 * kTestBlock + 1).ok());
+  ASSERT_TRUE(rig.file->Truncate(100 * kTestBlock).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   EXPECT_EQ(rig.zone_rig.device.count(FaultyDevice::Command::kRead), before);
   EXPECT_EQ(rig.CheckSums().known, 0U);
   EXPECT_EQ(rig.ReadAll(), Pattern(kBlocks * kTestBlock, 1).substr(0, 100 * kTestBlock));
@@ -131,8 +131,8 @@ TEST(PlainFileChecksumTest, TruncationThatTakesMuchReadsNothing) {
 // Appends and reads of the file go on meanwhile.
 TEST(PlainFileChecksumTest, TruncationReadsWithoutTheLock) {
   PlainFileRig rig;
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(5 * kTestBlock, 1))));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(5 * kTestBlock, 1))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   WatchedDevice watched(Borrow(rig.zone_rig.device));
   bool free = false;
   PlainFile file({&watched, rig.zone_rig.zones.get(), rig.zone_rig.sink.get(), 8 * kTestBlock}, rig.committed,
@@ -142,19 +142,19 @@ TEST(PlainFileChecksumTest, TruncationReadsWithoutTheLock) {
         Thread("other", [&] { free = file.TryReplaceCommitted(rig.committed); }).Join();
         return {};
       }});
-  ASSERT_TRUE(file.Truncate(2 * kTestBlock + 1));
+  ASSERT_TRUE(file.Truncate(2 * kTestBlock + 1).ok());
   EXPECT_TRUE(free) << "the lock was held during the read, or nothing was read";
   EXPECT_EQ(file.size(), 2 * kTestBlock + 1);
 }
 
 TEST(PlainFileChecksumTest, LostCommitDoesNotCostTheSum) {
   PlainFileRig rig;
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock + 5, 1))));
-  ASSERT_TRUE(rig.Sync());
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 2))));
-  EXPECT_FALSE(rig.Sync(true));
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock, 3))));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock + 5, 1))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 2))).ok());
+  EXPECT_FALSE(rig.Sync(true).ok());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock, 3))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   ExpectAllSummed(rig);
 }
 
@@ -167,18 +167,18 @@ TEST(PlainFileChecksumTest, FileThatChangedWhileItWasMovedKeepsItsSums) {
   };
   for (const auto& change : changes) {
     PlainFileRig rig;
-    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(7 * kTestBlock + 9, 1))));
-    ASSERT_TRUE(rig.Sync());
-    ASSERT_TRUE(change(*rig.file));
+    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(7 * kTestBlock + 9, 1))).ok());
+    ASSERT_TRUE(rig.Sync().ok());
+    ASSERT_TRUE(change(*rig.file).ok());
     const std::string content = rig.ReadAll();
     EXPECT_TRUE(rig.file->TryReplaceCommitted(rig.Move(3 * kTestBlock)));
     EXPECT_EQ(rig.ReadAll(), content);
-    EXPECT_FALSE(rig.Sync(true));
+    EXPECT_FALSE(rig.Sync(true).ok());
     EXPECT_TRUE(rig.file->TryReplaceCommitted(rig.Move(kTestBlock)));
-    ASSERT_TRUE(rig.Sync());
+    ASSERT_TRUE(rig.Sync().ok());
     ExpectAllSummed(rig);
-    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 3))));
-    ASSERT_TRUE(rig.Sync());
+    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(50, 3))).ok());
+    ASSERT_TRUE(rig.Sync().ok());
     ExpectAllSummed(rig);
     rig.Reopen();
     EXPECT_EQ(rig.ReadAll(), content + Pattern(50, 3));
@@ -202,17 +202,17 @@ TEST(PlainFileChecksumTest, FileThatCouldNotBeToldOfItsMoveKeepsItsSums) {
     std::function<void()> once_;
   };
   PlainFileRig rig;
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock + 9, 1))));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock + 9, 1))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   bool told = true;
   rig.zone_rig.sink = std::make_unique<Interrupted>(std::move(rig.zone_rig.sink), [&] {
     Thread("mover", [&] { told = rig.file->TryReplaceCommitted(rig.Move(14 * kTestBlock)); }).Join();
   });
   rig.Reopen();
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 2))));
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 2))).ok());
   EXPECT_FALSE(told);
-  EXPECT_FALSE(rig.Sync(true));
-  ASSERT_TRUE(rig.Sync());
+  EXPECT_FALSE(rig.Sync(true).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   ExpectAllSummed(rig);
   EXPECT_TRUE(rig.file->TryReplaceCommitted(rig.committed));
   EXPECT_EQ(rig.ReadAll(), Pattern(20 * kTestBlock + 9, 1) + Pattern(20 * kTestBlock, 2));
@@ -224,15 +224,15 @@ TEST(PlainFileChecksumTest, BytesWithAnotherSumAreRefusedAndNothingOfThemIsKept)
   const std::string first = Pattern(3 * kTestBlock / 2, 1);
   for (const std::size_t length : {std::size_t{1}, std::size_t{100}, 3 * kTestBlock, 20 * kTestBlock}) {
     PlainFileRig rig;
-    ASSERT_TRUE(rig.file->Append(AsBytes(first), Crc32c(AsBytes(first))));
+    ASSERT_TRUE(rig.file->Append(AsBytes(first), Crc32c(AsBytes(first))).ok());
     AlignedBuffer bytes(RoundUp(length, kTestBlock));
     bytes.Append(AsBytes(Pattern(length, 2)));
     const Status appended = rig.file->Append(bytes.View(), Crc32c(bytes.View()) + 1);
-    ASSERT_FALSE(appended);
+    ASSERT_FALSE(appended.ok());
     EXPECT_EQ(appended.error().code(), Code::kCorruption);
     EXPECT_EQ(rig.ReadAll(), first);
-    EXPECT_TRUE(rig.file->Append(bytes.View(), Crc32c(bytes.View()))) << "the error is not the file's";
-    ASSERT_TRUE(rig.Sync());
+    EXPECT_TRUE(rig.file->Append(bytes.View(), Crc32c(bytes.View())).ok()) << "the error is not the file's";
+    ASSERT_TRUE(rig.Sync().ok());
     EXPECT_EQ(rig.ReadAll(), first + Pattern(length, 2));
     ExpectAllSummed(rig);
   }
@@ -243,13 +243,14 @@ TEST(PlainFileChecksumTest, OverwritingWithAnotherSumChangesNothing) {
     PlainFileRig rig;
     const std::string first = Pattern(kTestBlock + 50, 1);
     const std::string second = Pattern(length, 2);
-    ASSERT_TRUE(rig.file->Append(AsBytes(first)));
-    ASSERT_TRUE(rig.Sync());
-    EXPECT_FALSE(rig.file->PositionedAppend(AsBytes(second), kTestBlock, Crc32c(AsBytes(second)) ^ 0x80));
+    ASSERT_TRUE(rig.file->Append(AsBytes(first)).ok());
+    ASSERT_TRUE(rig.Sync().ok());
+    EXPECT_FALSE(
+        rig.file->PositionedAppend(AsBytes(second), kTestBlock, Crc32c(AsBytes(second)) ^ 0x80).ok());
     EXPECT_EQ(rig.ReadAll(), first);
     EXPECT_FALSE(rig.file->dirty());
-    ASSERT_TRUE(rig.file->PositionedAppend(AsBytes(second), kTestBlock, Crc32c(AsBytes(second))));
-    ASSERT_TRUE(rig.Sync());
+    ASSERT_TRUE(rig.file->PositionedAppend(AsBytes(second), kTestBlock, Crc32c(AsBytes(second))).ok());
+    ASSERT_TRUE(rig.Sync().ok());
     std::string expected = first;
     expected.replace(kTestBlock, std::min(length, expected.size() - kTestBlock), second);
     EXPECT_EQ(rig.ReadAll(), expected);

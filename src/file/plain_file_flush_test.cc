@@ -48,7 +48,7 @@ class PlainFileFlushTest : public testing::Test {
   }
   PlainFile& file() { return *rig_.file; }
   ::testing::AssertionResult AppendAndFlush(const std::string& text) {
-    if (!file().Append(AsBytes(text))) return ::testing::AssertionFailure() << "append";
+    if (!file().Append(AsBytes(text)).ok()) return ::testing::AssertionFailure() << "append";
     const Result<bool> flushed = file().TryFlush();
     if (!flushed) return ::testing::AssertionFailure() << flushed.error().ToString();
     if (!*flushed) return ::testing::AssertionFailure() << "nothing kept it";
@@ -78,7 +78,7 @@ class PlainFileFlushTest : public testing::Test {
 TEST_F(PlainFileFlushTest, ASyncEmptiesTheBuffer) {
   ASSERT_TRUE(AppendAndFlush("flushed"));
   EXPECT_TRUE(file().HasFlushedBytes());
-  ASSERT_TRUE(rig_.Sync());
+  ASSERT_TRUE(rig_.Sync().ok());
   EXPECT_FALSE(file().HasFlushedBytes());
   EXPECT_EQ(EndBehindADeath(), 0u);
 }
@@ -94,14 +94,14 @@ TEST_F(PlainFileFlushTest, BytesThatAreFlushedWhileACommitIsUnderWayStay) {
 
 TEST_F(PlainFileFlushTest, ASyncThatFailsLeavesTheBytes) {
   ASSERT_TRUE(AppendAndFlush("flushed"));
-  EXPECT_FALSE(rig_.Sync(true));
+  EXPECT_FALSE(rig_.Sync(true).ok());
   EXPECT_EQ(EndBehindADeath(), 7u);
 }
 
 TEST_F(PlainFileFlushTest, WhatWasCutOffIsNotFound) {
   ASSERT_TRUE(AppendAndFlush(std::string(50'000, 'x')));
   for (const std::uint64_t size : {49'999ul, 40'000ul, 8 * kTestBlock + 1, 100ul}) {
-    ASSERT_TRUE(file().Truncate(size));
+    ASSERT_TRUE(file().Truncate(size).ok());
     ASSERT_TRUE(file().HasFlushedBytes());
   }
   EXPECT_EQ(EndBehindADeath(), 100u);
@@ -144,7 +144,7 @@ TEST_F(PlainFileFlushTest, ZonesOfFlushedExtentsStayPinnedWhenTheFileIsGivenUp) 
 TEST_F(PlainFileFlushTest, WithoutAFreeBufferNothingIsKept) {
   StagedBuffer taken[3];
   for (StagedBuffer& buffer : taken) buffer.Begin(area_, 4096, 1, 0);
-  ASSERT_TRUE(file().Append(AsBytes(std::string("bytes"))));
+  ASSERT_TRUE(file().Append(AsBytes(std::string("bytes"))).ok());
   const auto flushed = file().TryFlush();
   ASSERT_TRUE(flushed);
   EXPECT_FALSE(*flushed);

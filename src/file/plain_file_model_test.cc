@@ -15,7 +15,7 @@ class ModelRun {
       case 2: return Sync(true);
       case 3: return Truncate();
       case 4: return RewriteTail();
-      case 5: RC_ASSERT(rig_.file->WriteOut().has_value()); return;
+      case 5: RC_ASSERT(rig_.file->WriteOut().ok()); return;
       case 6: return AppendAligned();
       case 7: rig_.file->EndWriting(); return;
       case 8: return ReadMany();
@@ -42,7 +42,7 @@ class ModelRun {
     Check();
     rig_.file.reset();
     rig_.zone_rig.zones->RemoveLive(rig_.committed);
-    RC_ASSERT(rig_.zone_rig.zones->Drain(ZoneTestRig::Soon()).has_value());
+    RC_ASSERT(rig_.zone_rig.zones->Drain(ZoneTestRig::Soon()).ok());
     RC_ASSERT(rig_.zone_rig.zones->Check() == std::vector<std::string>{});
     RC_ASSERT(rig_.zone_rig.zones->Space().free == 64 * 8 * kTestBlock);
   }
@@ -53,22 +53,22 @@ class ModelRun {
   }
   void Append() {
     const std::string bytes = Some(*rc::gen::element<std::size_t>(10, 5000, 12 * kTestBlock));
-    RC_ASSERT(rig_.file->Append(AsBytes(bytes)).has_value());
+    RC_ASSERT(rig_.file->Append(AsBytes(bytes)).ok());
     content_ += bytes;
   }
   void AppendWithChecksum() {
     const std::string bytes = Some(*rc::gen::element<std::size_t>(10, 5000, 12 * kTestBlock));
     const std::uint32_t crc = Crc32c(AsBytes(bytes));
-    RC_ASSERT(!rig_.file->Append(AsBytes(bytes), crc ^ 1).has_value());
+    RC_ASSERT(!rig_.file->Append(AsBytes(bytes), crc ^ 1).ok());
     RC_ASSERT(rig_.file->size() == content_.size());
-    RC_ASSERT(rig_.file->Append(AsBytes(bytes), crc).has_value());
+    RC_ASSERT(rig_.file->Append(AsBytes(bytes), crc).ok());
     content_ += bytes;
   }
   void AppendAligned() {
     const std::string bytes = Some(20 * kTestBlock);
     AlignedBuffer buffer(bytes.size() + 1);
     buffer.Append(AsBytes(bytes));
-    RC_ASSERT(rig_.file->PositionedAppend(buffer.View(), content_.size()).has_value());
+    RC_ASSERT(rig_.file->PositionedAppend(buffer.View(), content_.size()).ok());
     content_ += bytes;
   }
   void RewriteTail() {
@@ -76,17 +76,17 @@ class ModelRun {
     const std::size_t from = *rc::gen::inRange(RoundDown(content_.size(), kTestBlock), content_.size());
     const std::string bytes = Some(2 * kTestBlock);
     const std::uint32_t crc = Crc32c(AsBytes(bytes));
-    RC_ASSERT(!rig_.file->PositionedAppend(AsBytes(bytes), from, crc ^ 1).has_value());
-    RC_ASSERT(rig_.file->PositionedAppend(AsBytes(bytes), from, crc).has_value());
+    RC_ASSERT(!rig_.file->PositionedAppend(AsBytes(bytes), from, crc ^ 1).ok());
+    RC_ASSERT(rig_.file->PositionedAppend(AsBytes(bytes), from, crc).ok());
     content_.replace(from, std::min(bytes.size(), content_.size() - from), bytes);
   }
   void Truncate() {
     const std::size_t size = *rc::gen::inRange<std::size_t>(0, content_.size() + 1);
-    RC_ASSERT(rig_.file->Truncate(size).has_value());
+    RC_ASSERT(rig_.file->Truncate(size).ok());
     content_.resize(size);
   }
   void Sync(bool lose) {
-    const bool synced = rig_.Sync(lose).has_value();
+    const bool synced = rig_.Sync(lose).ok();
     RC_ASSERT(lose || synced);
     if (synced) committed_ = content_;
     RC_ASSERT(rig_.file->dirty() != synced);
@@ -108,7 +108,7 @@ class ModelRun {
     }
     rig_.file->ReadMany(requests);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      RC_ASSERT(requests[i].status.has_value());
+      RC_ASSERT(requests[i].status.ok());
       const std::size_t at = std::min<std::size_t>(requests[i].offset, content_.size());
       RC_ASSERT(AsText(requests[i].into) == content_.substr(at, lengths[i]));
     }

@@ -9,8 +9,8 @@ using Command = FaultyDevice::Command;
 
 TEST(PlainFileTest, UnsyncedBytesAreReadableAtOnce) {
   PlainFileRig rig;
-  ASSERT_TRUE(rig.file->Append(AsBytes("hello ")));
-  ASSERT_TRUE(rig.file->Append(AsBytes("world")));
+  ASSERT_TRUE(rig.file->Append(AsBytes("hello ")).ok());
+  ASSERT_TRUE(rig.file->Append(AsBytes("world")).ok());
   EXPECT_EQ(rig.ReadAll(), "hello world");
   EXPECT_EQ(rig.Read(4, 3), "o w");
   EXPECT_EQ(rig.Read(11, 5), "");
@@ -28,10 +28,10 @@ TEST(PlainFileTest, NewFileHasNothingToCommit) {
 TEST(PlainFileTest, SyncedBytesSurviveReopenAndUnsyncedDont) {
   PlainFileRig rig;
   const std::string data = Pattern(3 * kTestBlock + 100, 1);
-  ASSERT_TRUE(rig.file->Append(AsBytes(data)));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   EXPECT_FALSE(rig.file->dirty());
-  ASSERT_TRUE(rig.file->Append(AsBytes("lost")));
+  ASSERT_TRUE(rig.file->Append(AsBytes("lost")).ok());
   rig.Reopen();
   EXPECT_EQ(rig.ReadAll(), data);
 }
@@ -39,12 +39,12 @@ TEST(PlainFileTest, SyncedBytesSurviveReopenAndUnsyncedDont) {
 TEST(PlainFileTest, AppendAfterReopenContinuesInsideTheLastBlock) {
   PlainFileRig rig;
   const std::string data = Pattern(5000, 1), more = Pattern(9000, 2);
-  ASSERT_TRUE(rig.file->Append(AsBytes(data)));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   rig.Reopen();
-  ASSERT_TRUE(rig.file->Append(AsBytes(more)));
+  ASSERT_TRUE(rig.file->Append(AsBytes(more)).ok());
   EXPECT_EQ(rig.ReadAll(), data + more);
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.Sync().ok());
   rig.Reopen();
   EXPECT_EQ(rig.ReadAll(), data + more);
 }
@@ -52,16 +52,16 @@ TEST(PlainFileTest, AppendAfterReopenContinuesInsideTheLastBlock) {
 // P3 of docs/failures.md.
 TEST(PlainFileTest, ContiguousWritesBecomeOneExtent) {
   PlainFileRig rig(32, 64);
-  for (int i = 0; i < 6; ++i) ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(8 * kTestBlock, i))));
-  ASSERT_TRUE(rig.Sync());
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(8 * kTestBlock, i))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   EXPECT_EQ(rig.committed.size(), 1U);
 }
 
 TEST(PlainFileTest, RewrittenTailReplacesTheOldBlock) {
   PlainFileRig rig;
   for (int i = 0; i < 10; ++i) {
-    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(100, i))));
-    ASSERT_TRUE(rig.Sync());
+    ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(100, i))).ok());
+    ASSERT_TRUE(rig.Sync().ok());
   }
   EXPECT_EQ(rig.zone_rig.zones->Space().live, kTestBlock);
   rig.Reopen();
@@ -81,14 +81,14 @@ TEST(PlainFileTest, RocksDbDirectWriterSequenceIsKept) {
     buffer.Clear();
     buffer.Append(AsBytes(data).subspan(flushed, n));
     buffer.PadTo(kTestBlock);
-    ASSERT_TRUE(rig.file->PositionedAppend(buffer.View(), flushed));
+    ASSERT_TRUE(rig.file->PositionedAppend(buffer.View(), flushed).ok());
     if (flushed == 30 * kTestBlock) {
-      ASSERT_TRUE(rig.Sync());  // in mid-file, with the padded page
+      ASSERT_TRUE(rig.Sync().ok());  // in mid-file, with the padded page
     }
     flushed += RoundDown(n, kTestBlock);
   }
-  ASSERT_TRUE(rig.file->Truncate(data.size()));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Truncate(data.size()).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   EXPECT_EQ(rig.ReadAll(), data);
   rig.Reopen();
   EXPECT_EQ(rig.ReadAll(), data);
@@ -101,13 +101,13 @@ TEST(PlainFileTest, LargeAlignedAppendIsOneGatheredDeviceWriteWithTheHeldBackBlo
   AlignedBuffer buffer(16 * kTestBlock);
   const std::string first = Pattern(16 * kTestBlock, 1), second = Pattern(16 * kTestBlock, 2);
   buffer.Append(AsBytes(first));
-  ASSERT_TRUE(rig.file->Append(buffer.View()));
+  ASSERT_TRUE(rig.file->Append(buffer.View()).ok());
   buffer.Clear();
   buffer.Append(AsBytes(second));
-  ASSERT_TRUE(rig.file->Append(buffer.View()));
+  ASSERT_TRUE(rig.file->Append(buffer.View()).ok());
   EXPECT_EQ(rig.zone_rig.device.count(Command::kWrite), 2U);
   EXPECT_EQ(rig.ReadAll(), first + second);
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.Sync().ok());
   EXPECT_EQ(rig.zone_rig.device.count(Command::kWrite), 3U);
   EXPECT_EQ(rig.ReadAll(), first + second);
 }
@@ -115,24 +115,24 @@ TEST(PlainFileTest, LargeAlignedAppendIsOneGatheredDeviceWriteWithTheHeldBackBlo
 TEST(PlainFileTest, WriteOutKeepsTheLastBlockInTheBuffer) {
   PlainFileRig rig;
   const std::string data = Pattern(3 * kTestBlock, 1);
-  ASSERT_TRUE(rig.file->Append(AsBytes(data)));
-  ASSERT_TRUE(rig.file->WriteOut());
-  ASSERT_TRUE(rig.file->WriteOut());
+  ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
+  ASSERT_TRUE(rig.file->WriteOut().ok());
+  ASSERT_TRUE(rig.file->WriteOut().ok());
   EXPECT_EQ(rig.zone_rig.device.count(Command::kWrite), 1U);
-  ASSERT_TRUE(rig.file->PositionedAppend(AsBytes(Pattern(kTestBlock, 5)), 2 * kTestBlock));
+  ASSERT_TRUE(rig.file->PositionedAppend(AsBytes(Pattern(kTestBlock, 5)), 2 * kTestBlock).ok());
   EXPECT_EQ(rig.ReadAll(), data.substr(0, 2 * kTestBlock) + Pattern(kTestBlock, 5));
 }
 
 TEST(PlainFileTest, PositionedAppendElsewhereIsRefusedWithBothOffsets) {
   PlainFileRig rig;
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 1))));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 1))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   const auto behind = rig.file->PositionedAppend(AsBytes("x"), 20 * kTestBlock + 1);
-  ASSERT_FALSE(behind);
+  ASSERT_FALSE(behind.ok());
   EXPECT_EQ(behind.error().code(), Code::kInvalidArgument);
   EXPECT_NE(behind.error().text().find("81921"), std::string::npos);
   EXPECT_NE(behind.error().text().find("81920"), std::string::npos);
-  EXPECT_FALSE(rig.file->PositionedAppend(AsBytes("x"), 0));
+  EXPECT_FALSE(rig.file->PositionedAppend(AsBytes("x"), 0).ok());
 }
 
 TEST(PlainFileTest, LongerTruncateIsNotSupported) {
@@ -143,16 +143,16 @@ TEST(PlainFileTest, LongerTruncateIsNotSupported) {
 TEST(PlainFileTest, TruncateIntoCommittedBytesThenAppend) {
   PlainFileRig rig;
   std::string data = Pattern(6 * kTestBlock, 1);
-  ASSERT_TRUE(rig.file->Append(AsBytes(data)));
-  ASSERT_TRUE(rig.Sync());
-  ASSERT_TRUE(rig.file->Truncate(2 * kTestBlock + 5));
+  ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
+  ASSERT_TRUE(rig.Sync().ok());
+  ASSERT_TRUE(rig.file->Truncate(2 * kTestBlock + 5).ok());
   EXPECT_TRUE(rig.file->dirty());
   data.resize(2 * kTestBlock + 5);
   EXPECT_EQ(rig.ReadAll(), data);
-  ASSERT_TRUE(rig.file->Append(AsBytes("more")));
+  ASSERT_TRUE(rig.file->Append(AsBytes("more")).ok());
   data += "more";
   EXPECT_EQ(rig.ReadAll(), data);
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.Sync().ok());
   rig.Reopen();
   EXPECT_EQ(rig.ReadAll(), data);
   EXPECT_EQ(rig.zone_rig.zones->Space().live, 3 * kTestBlock);
@@ -160,19 +160,19 @@ TEST(PlainFileTest, TruncateIntoCommittedBytesThenAppend) {
 
 TEST(PlainFileTest, TruncateToNothingFreesEverything) {
   PlainFileRig rig;
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 1))));
-  ASSERT_TRUE(rig.Sync());
-  ASSERT_TRUE(rig.file->Truncate(0));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 1))).ok());
+  ASSERT_TRUE(rig.Sync().ok());
+  ASSERT_TRUE(rig.file->Truncate(0).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   EXPECT_EQ(rig.zone_rig.zones->Space().live, 0U);
-  ASSERT_TRUE(rig.zone_rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zone_rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.zone_rig.zones->Space().garbage, 0U);
 }
 
 // D12 of docs/failures.md.
 TEST(PlainFileTest, DeviceErrorSticksToTheFile) {
   PlainFileRig rig;
-  ASSERT_TRUE(rig.file->Append(AsBytes("abc")));
+  ASSERT_TRUE(rig.file->Append(AsBytes("abc")).ok());
   rig.zone_rig.device.Inject({Command::kWrite, 1, 3, {}, Code::kIo, FaultyDevice::When::kBefore});
   EXPECT_EQ(rig.file->Drain().error().code(), Code::kIo);
   rig.zone_rig.device.ClearFaults();
@@ -184,9 +184,9 @@ TEST(PlainFileTest, DeviceErrorSticksToTheFile) {
 TEST(PlainFileTest, OneFailedZoneIsNotSeenByTheCaller) {
   PlainFileRig rig;
   const std::string data = Pattern(5 * kTestBlock, 4);
-  ASSERT_TRUE(rig.file->Append(AsBytes(data)));
+  ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
   rig.zone_rig.device.Inject({Command::kWrite, 1, 1, {}, Code::kIo, FaultyDevice::When::kAfter});
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.Sync().ok());
   rig.Reopen();
   EXPECT_EQ(rig.ReadAll(), data);
 }
@@ -197,14 +197,14 @@ TEST(PlainFileTest, FullDeviceLosesNothingAndWritingGoesOnWhenThereIsRoom) {
   auto filler = rig.zone_rig.WriteLive(other, Lifetime::kMedium, 48);
   ASSERT_TRUE(filler);
   const std::string data = Pattern(10 * kTestBlock + 9, 1), more = Pattern(30 * kTestBlock, 2);
-  ASSERT_TRUE(rig.file->Append(AsBytes(data)));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   EXPECT_EQ(rig.file->Append(AsBytes(more)).error().code(), Code::kNoSpace);
   EXPECT_EQ(rig.ReadAll(), data);
   rig.zone_rig.zones->RemoveLive(*filler);
-  ASSERT_TRUE(rig.file->Append(AsBytes(more)));
+  ASSERT_TRUE(rig.file->Append(AsBytes(more)).ok());
   EXPECT_EQ(rig.ReadAll(), data + more);
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.Sync().ok());
   rig.Reopen();
   EXPECT_EQ(rig.ReadAll(), data + more);
 }
@@ -212,36 +212,36 @@ TEST(PlainFileTest, FullDeviceLosesNothingAndWritingGoesOnWhenThereIsRoom) {
 TEST(PlainFileTest, FailedCommitIsMadeUpForByTheNext) {
   PlainFileRig rig;
   const std::string a = Pattern(5000, 1), b = Pattern(7000, 2);
-  ASSERT_TRUE(rig.file->Append(AsBytes(a)));
-  ASSERT_FALSE(rig.Sync(true));
+  ASSERT_TRUE(rig.file->Append(AsBytes(a)).ok());
+  ASSERT_FALSE(rig.Sync(true).ok());
   EXPECT_TRUE(rig.file->dirty());
-  ASSERT_TRUE(rig.file->Append(AsBytes(b)));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(b)).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   rig.Reopen();
   EXPECT_EQ(rig.ReadAll(), a + b);
 }
 
 TEST(PlainFileTest, WhatACommitInFlightNamesStaysPinnedThoughTheTailMovedOn) {
   PlainFileRig rig(8, 4, 2 * kTestBlock);
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(4 * kTestBlock - 10, 1))));
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(4 * kTestBlock - 10, 1))).ok());
   auto drained = rig.file->Drain();
   ASSERT_TRUE(drained && drained->changed);
   const ZoneId named = rig.zone_rig.ZoneOf(drained->extents.back());
-  ASSERT_TRUE(rig.file->Truncate(0));
-  ASSERT_TRUE(rig.zone_rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.file->Truncate(0).ok());
+  ASSERT_TRUE(rig.zone_rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_NE(rig.zone_rig.StatusOf(named).pins, 0U);
   EXPECT_EQ(rig.zone_rig.device.count(Command::kReset), 0U);
   rig.file->MarkCommitted(*drained);
-  ASSERT_TRUE(rig.zone_rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zone_rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.zone_rig.StatusOf(named).pins, 0U);
 }
 
 TEST(PlainFileTest, AppendBetweenDrainAndCommitStaysDirty) {
   PlainFileRig rig;
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(100, 1))));
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(100, 1))).ok());
   auto drained = rig.file->Drain();
   ASSERT_TRUE(drained);
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 2))));
+  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 2))).ok());
   rig.file->MarkCommitted(*drained);
   EXPECT_TRUE(rig.file->dirty());
   auto next = rig.file->Drain();
@@ -253,15 +253,15 @@ TEST(PlainFileTest, AppendBetweenDrainAndCommitStaysDirty) {
 TEST(PlainFileTest, MovedExtentsAreReadFromTheirNewPlace) {
   PlainFileRig rig;
   const std::string data = Pattern(3 * kTestBlock, 1);
-  ASSERT_TRUE(rig.file->Append(AsBytes(data)));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   AlignedBuffer copy(3 * kTestBlock);
   copy.Append(AsBytes(Pattern(3 * kTestBlock, 9)));  // told apart from the original
   const ByteView bytes = copy.View();
   SinkCursor cursor;
   auto placed = rig.zone_rig.sink->Write(cursor, Lifetime::kLong, std::span(&bytes, 1), ZoneTestRig::Soon());
   ASSERT_TRUE(placed);
-  ASSERT_TRUE(rig.file->Append(AsBytes("tail")));
+  ASSERT_TRUE(rig.file->Append(AsBytes("tail")).ok());
   ASSERT_TRUE(rig.file->TryReplaceCommitted({{0, placed->place, 3 * kTestBlock}}));
   EXPECT_EQ(rig.ReadAll(), Pattern(3 * kTestBlock, 9) + "tail");
 }
@@ -269,14 +269,14 @@ TEST(PlainFileTest, MovedExtentsAreReadFromTheirNewPlace) {
 TEST(PlainFileTest, EndOfWritingGivesBackTheClaim) {
   PlainFileRig rig;
   const std::string data = Pattern(5000, 1);
-  ASSERT_TRUE(rig.file->Append(AsBytes(data)));
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
+  ASSERT_TRUE(rig.Sync().ok());
   rig.file->EndWriting();
   SinkCursor other;
   auto placed = rig.zone_rig.Write(other, Lifetime::kMedium, 1);
   ASSERT_TRUE(placed);
   EXPECT_EQ(placed->pin.zone(), rig.zone_rig.ZoneOf(rig.committed.back()));
-  ASSERT_TRUE(rig.file->Append(AsBytes("more")));
+  ASSERT_TRUE(rig.file->Append(AsBytes("more")).ok());
   EXPECT_EQ(rig.ReadAll(), data + "more");
 }
 

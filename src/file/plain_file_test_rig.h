@@ -59,7 +59,7 @@ class PlainFileRig {
     for (const auto& [from, to] : {std::pair{std::uint64_t{0}, divided}, {divided, committed_size}}) {
       AlignedBuffer bytes(RoundUp(to - from, kTestBlock));
       bytes.Resize(to - from);
-      EXPECT_TRUE(ReadExtents(zone_rig.device, committed, from, bytes.Span()));
+      EXPECT_TRUE(ReadExtents(zone_rig.device, committed, from, bytes.Span()).ok());
       const std::uint32_t crc = Crc32c(bytes.View());
       bytes.PadTo(kTestBlock);
       const ByteView piece = bytes.View();
@@ -96,7 +96,8 @@ class PlainFileRig {
       sums.known += extent.length;
       std::string text(extent.length, '?');
       EXPECT_TRUE(ReadExtents(zone_rig.device, std::span(&extent, 1), extent.file_offset,
-                              std::as_writable_bytes(std::span(text))));
+                              std::as_writable_bytes(std::span(text)))
+                      .ok());
       sums.right = sums.right && Crc32c(AsBytes(text)) == *extent.crc;
     }
     return sums;

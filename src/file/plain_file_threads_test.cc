@@ -34,9 +34,9 @@ TEST(PlainFileThreadsTest, ReadersBesideAWriterSeeOnlyRightBytes) {
   while (rig.file->size() < kTotal) {
     std::string bytes(1 + random.Below(6 * kTestBlock), '\0');
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = ByteAt(rig.file->size() + i);
-    ASSERT_TRUE(rig.file->Append(AsBytes(bytes)));
+    ASSERT_TRUE(rig.file->Append(AsBytes(bytes)).ok());
     if (random.OneIn(4)) {
-      ASSERT_TRUE(rig.Sync());
+      ASSERT_TRUE(rig.Sync().ok());
     }
   }
   done = true;
@@ -50,17 +50,17 @@ TEST(PlainFileThreadsTest, AppendsBesideSyncsAreAllCommittedInTheEnd) {
   {
     std::atomic<bool> done{false};
     Thread syncer("syncer", [&] {
-      while (!done) ASSERT_TRUE(rig.Sync());
+      while (!done) ASSERT_TRUE(rig.Sync().ok());
     });
     for (int i = 0; i < 300; ++i) {
       const std::string bytes =
           Pattern(1 + static_cast<std::size_t>(i) * 37 % 5000, static_cast<std::uint64_t>(i));
       expected += bytes;
-      EXPECT_TRUE(rig.file->Append(AsBytes(bytes)));
+      EXPECT_TRUE(rig.file->Append(AsBytes(bytes)).ok());
     }
     done = true;
   }
-  ASSERT_TRUE(rig.Sync());
+  ASSERT_TRUE(rig.Sync().ok());
   rig.Reopen();
   EXPECT_EQ(rig.ReadAll(), expected);
 }

@@ -51,7 +51,7 @@ Status PlainFile::Append(ByteView bytes, KnownCrc crc) {
 
 // Takes the time of a call that changed something, `bytes` of the file.
 Status PlainFile::Changed(Status status, std::uint64_t bytes) {
-  if (status && bytes != 0) changed_seconds_.store(WallSeconds(), std::memory_order_relaxed);
+  if (status.ok() && bytes != 0) changed_seconds_.store(WallSeconds(), std::memory_order_relaxed);
   return status;
 }
 
@@ -114,7 +114,7 @@ Status PlainFile::AppendInspected(const Incoming& incoming) {
   const bool places = incoming.gather || incoming.bytes.size() > env_.buffer_bytes - tail_.size();
   const Rollback rollback = places ? RollbackToHere() : Rollback{.size = size_};
   Status appended = incoming.gather ? AppendGathered(incoming) : AppendBuffered(incoming.bytes, incoming.crc);
-  if (!appended) TruncateLocked(rollback.size, CrcAfter(rollback));
+  if (!appended.ok()) TruncateLocked(rollback.size, CrcAfter(rollback));
   return appended;
 }
 

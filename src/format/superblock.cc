@@ -235,7 +235,7 @@ Result<Superblock> DecodeSuperblock(ByteView bytes) {
   for (std::uint32_t i = 0; i < layout.metadata_zone_count; ++i) {
     s.metadata_zones.push_back(ZoneId(layout.metadata_zones[i]));
   }
-  if (Status fits = CheckSuperblock(s); !fits) return Fail(Code::kCorruption, fits.error().text());
+  if (Status fits = CheckSuperblock(s); !fits.ok()) return Fail(Code::kCorruption, fits.error().text());
   return s;
 }
 

@@ -83,7 +83,7 @@ TEST(SuperblockFormat, UnknownReadOnlyFeatureOnlyForbidsWriting) {
   ASSERT_TRUE(decoded);
   EXPECT_EQ(CheckWritable(*decoded).error().code(), Code::kReadOnly);
   EXPECT_THAT(CheckWritable(*decoded).error().text(), HasSubstr("feature bits 1 "));
-  EXPECT_TRUE(CheckWritable(*DecodeSuperblock(AsBytes(With(32, std::uint64_t{2})))));
+  EXPECT_TRUE(CheckWritable(*DecodeSuperblock(AsBytes(With(32, std::uint64_t{2})))).ok());
 }
 
 TEST(SuperblockFormat, FieldsThatContradictOneAnotherAreRefused) {
@@ -107,7 +107,7 @@ TEST(SuperblockFormat, FieldsThatContradictOneAnotherAreRefused) {
 TEST(SuperblockFormat, CloneDiffersInUuidAndAuxPathOnly) {
   std::string bytes = With(2000, std::uint64_t{42});  // of a newer program
   const Uuid fresh = Uuid::Generate();
-  ASSERT_TRUE(MakeClone(std::as_writable_bytes(std::span(bytes)), fresh));
+  ASSERT_TRUE(MakeClone(std::as_writable_bytes(std::span(bytes)), fresh).ok());
   Superblock expected = Sample();
   expected.uuid = fresh;
   expected.aux_path.clear();

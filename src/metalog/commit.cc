@@ -69,7 +69,7 @@ Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) noexc
 }
 
 Status MetalogImpl::Admit(Member& member) {
-  if (!health_) return health_;
+  if (!health_.ok()) return health_;
   if (current_ == nullptr) {
     return Fail(Code::kReadOnly, fmt::format("{}: the metadata log was opened read-only", device_.name()));
   }
@@ -105,7 +105,7 @@ Status MetalogImpl::CheckSpace(Growth growth, std::uint64_t bytes) const {
 
 Status MetalogImpl::CheckRoom(std::uint64_t bytes) const {
   MutexLock lock(mutex_);
-  if (!health_) return health_;
+  if (!health_.ok()) return health_;
   return CheckSpace(Growth::kGrows, bytes);
 }
 
@@ -126,17 +126,17 @@ void MetalogImpl::Lead(Member& self) {
   mutex_.Unlock();
   const Status flushed = batch.flush_data_first ? FlushDevice(device_) : Status{};
   mutex_.Lock();
-  if (flushed) RefuseLost(batch);
-  if (flushed && batch.members.empty()) return ReleaseLead();
+  if (flushed.ok()) RefuseLost(batch);
+  if (flushed.ok() && batch.members.empty()) return ReleaseLead();
   mutex_.Unlock();
-  const Status written = flushed ? WriteBatch(batch) : Status{};
+  const Status written = flushed.ok() ? WriteBatch(batch) : Status{};
   mutex_.Lock();
   last_write_time_ = SteadyNow() - begin;
   last_batch_members_ = batch.members.size();
-  if (!flushed) {  // nothing was written, so nothing is in doubt
+  if (!flushed.ok()) {  // nothing was written, so nothing is in doubt
     Refuse(batch, flushed.error());
     ReleaseLead();
-  } else if (written) {
+  } else if (written.ok()) {
     Publish(batch);
     if (!roll_running_ && !finish_before_roll_ && current_->room() < roll_at_room_) {
       IgnoreError(StartRoll(0));  // tried again after the next commit; one that finds no room rolls itself
@@ -191,7 +191,7 @@ Status MetalogImpl::WriteBatch(const Batch& batch) {
   for (;;) {
     const Status written =
         writer->Write(FrameKind::kCommit, payload, batch.first_sequence, batch.last_sequence());
-    if (written) return FlushWrittenSince(device_, failed_flushes);
+    if (written.ok()) return FlushWrittenSince(device_, failed_flushes);
     // After a kBusy nothing was written, and the zone is as it was.
     if (written.error().code() != Code::kBusy || deadline.Passed()) return written;
     SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
@@ -222,7 +222,7 @@ void MetalogImpl::Publish(Batch& batch) {
 void MetalogImpl::ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t growth) {
   Effects effects;
   unapplied_growth_ -= growth;
-  if (Status done = state_.Apply(edits, &effects); !done) {
+  if (Status done = state_.Apply(edits, &effects); !done.ok()) {
     GoReadOnly(
         done.error().With(device_.name() + ": a commit contradicts the metadata log's own state (a bug)"));
     return;
@@ -238,7 +238,8 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
   SyncPoint::Reach("metalog:fenced");  // with the lock held
   const Status rolled = RollAndWait(0);
   // Before this thread woke the log may have failed at something else, which ended what was queued then.
-  if (rolled && health_ && NeedsAnotherZone(error.code()) && batch.members.front()->tries < kMaxTries) {
+  if (rolled.ok() && health_.ok() && NeedsAnotherZone(error.code()) &&
+      batch.members.front()->tries < kMaxTries) {
     for (auto member = batch.members.rbegin(); member != batch.members.rend(); ++member) {
       ++(*member)->tries;
       queue_.push_front(*member);
@@ -246,7 +247,7 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
     WakeNext();
     return;
   }
-  if (rolled) {
+  if (rolled.ok()) {
     Refuse(batch, error.With("not committed").As(Told(error.code())));
   } else {
     Refuse(batch, Error(Code::kUnknownOutcome,
@@ -280,7 +281,7 @@ void MetalogImpl::RefuseLost(Batch& batch) {
 // The commit at the head of the queue does not fit the current zone.
 void MetalogImpl::WaitForRoom(Member& self) {
   const Status rolled = RollAndWait(kFrameHeaderBytes + kMaxCountBytes + self.encoded.size());
-  if (rolled || self.done) return;
+  if (rolled.ok() || self.done) return;
   // Nothing was written, so nothing is in doubt; the others may still fit.
   std::erase(queue_, &self);
   unapplied_growth_ -= self.growth;
@@ -306,7 +307,7 @@ void MetalogImpl::WakeNext() {
 }
 
 void MetalogImpl::GoReadOnly(const Error& why) {
-  if (health_)
+  if (health_.ok())
     health_ = Fail(why.code() == Code::kCorruption ? Code::kCorruption : Code::kReadOnly, why.text());
   while (!queue_.empty()) {
     Member* member = queue_.front();

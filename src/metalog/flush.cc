@@ -8,7 +8,7 @@ namespace zenfs {
 
 Status FlushDevice(ZonedDevice& device) {
   if (!device.geometry().volatile_cache) return {};
-  if (Status done = device.Flush(); !done) return Fail(done.error().With(device.name() + ": flush"));
+  if (Status done = device.Flush(); !done.ok()) return Fail(done.error().With(device.name() + ": flush"));
   return {};
 }
 

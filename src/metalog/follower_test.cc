@@ -21,7 +21,7 @@ class FollowerTest : public testing::Test {
         reader_device_(MakeReadOnlyView(*device_)),
         superblock_(SuperblockFor(device_->geometry(), kMetazones)),
         follower_(reader_device_, superblock_) {
-    EXPECT_TRUE(Formatted(*device_, kMetazones));
+    EXPECT_TRUE(Formatted(*device_, kMetazones).ok());
     writer_ = MustOpen(*device_, kMetazones);
   }
   ~FollowerTest() override { writer_->Stop(); }

@@ -26,7 +26,7 @@ RC_GTEST_PROP(FootprintProperty, IsAnUpperBoundThatStaysClose, (std::uint64_t se
   for (int i = 0; i < 100; ++i) {
     const std::vector<Edit> edits = walk.Next();
     Effects effects;
-    RC_ASSERT(state.Apply(edits, &effects).has_value());
+    RC_ASSERT(state.Apply(edits, &effects).ok());
     footprint.Apply(edits, effects, state);
     RC_ASSERT(footprint.bytes() >= SnapshotBytes(state));
   }

@@ -101,7 +101,7 @@ Status GenerationReader::Carry(const ParsedFrame& frame) {
     case FrameKind::kSnapshot: {
       const auto edits = DecodeEdits(frame.payload);
       if (!edits) return Fail(edits.error());
-      if (Status done = out_.state.Apply(*edits); !done) return Fail(Corrupt(done.error().text()));
+      if (Status done = out_.state.Apply(*edits); !done.ok()) return Fail(Corrupt(done.error().text()));
       return {};
     }
     case FrameKind::kCommit: return CarryCommit(frame);
@@ -121,7 +121,7 @@ Status GenerationReader::CarryCommit(const ParsedFrame& frame) {
   if (!members) return Fail(members.error());
   for (const std::vector<Edit>& edits : *members) {
     ++out_.sequence;
-    if (Status done = out_.state.Apply(edits); !done) {
+    if (Status done = out_.state.Apply(edits); !done.ok()) {
       return Fail(Corrupt(fmt::format("commit {}: {}", out_.sequence, done.error().text())));
     }
   }

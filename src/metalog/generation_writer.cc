@@ -104,7 +104,7 @@ std::uint64_t GenerationWriter::Build(std::size_t at, FrameKind kind, std::strin
 
 Status GenerationWriter::Send(std::uint64_t bytes) {
   const DeviceOffset to = device_.geometry().ZoneStart(zone()) + position_;
-  if (Status written = device_.Write(to, buffer_.View(0, bytes)); !written) {
+  if (Status written = device_.Write(to, buffer_.View(0, bytes)); !written.ok()) {
     const Code code = written.error().code();
     const bool full = code == Code::kZoneFull;
     // kBusy is a lack of slots, not a fault of the zone.

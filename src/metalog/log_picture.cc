@@ -39,7 +39,7 @@ Result<LogPicture> TakeLogPicture(ZonedDevice& device, const Superblock& superbl
   for (const ZoneInfo& info : picture.zones) {
     std::optional<LogHeader>& head = picture.heads.emplace_back();
     if (info.WrittenBytes() < layout.frames_at) continue;
-    if (!device.Read(info.start + layout.header_at, block.Span())) continue;
+    if (!device.Read(info.start + layout.header_at, block.Span()).ok()) continue;
     head = FindLogHeader(block.View(), superblock.seed, info.id, layout.block_size);
   }
   return picture;

@@ -86,7 +86,8 @@ Status Metalog::Format(ZonedDevice& device, const Superblock& superblock, std::s
   ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));
   ZENFS_RETURN_IF_ERROR(CheckZones(device, superblock));
   State state;
-  if (Status done = state.Apply(initial); !done) return Fail(Code::kInvalidArgument, done.error().text());
+  if (Status done = state.Apply(initial); !done.ok())
+    return Fail(Code::kInvalidArgument, done.error().text());
   Metazones zones(device, superblock);
   zones.ResetAllBut({});
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
@@ -115,7 +116,7 @@ Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const
          .keep = wanted.keep,
          .after = wanted.keep.empty() ? superblock.metadata_zones.back() : wanted.keep.back()},
         state);
-    if (result || result.error().code() == Code::kNoSpace) break;
+    if (result.ok() || result.error().code() == Code::kNoSpace) break;
     // A lack of slots: zones that are finished hold none, and stay readable.
     if (result.error().code() == Code::kBusy) zones.FinishSuperseded({}, 0);
   }
@@ -178,7 +179,7 @@ Status MetalogImpl::BeginWriting() {
   // The zones of the log outlive all others, which hold the copies that the mount believed.
   const bool superblock_is_there = zones_.HoldSuperblock(chain);
   if (tail_is_clean && superblock_is_there) return {};
-  if (Status rolled = Roll(); !rolled) {
+  if (Status rolled = Roll(); !rolled.ok()) {
     return Fail(
         Code::kReadOnly,
         fmt::format("{}: {} and the metadata log cannot be moved to another zone ({}); mount read-only",

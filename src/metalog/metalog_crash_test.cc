@@ -20,7 +20,7 @@ class Workload {
  public:
   explicit Workload(std::uint64_t commits) {
     State state;
-    EXPECT_TRUE(state.Apply(InitialEdits()));
+    EXPECT_TRUE(state.Apply(InitialEdits()).ok());
     states_.push_back(state);
     for (std::uint64_t i = 0; i < commits; ++i) {
       const std::uint64_t id = kFirstTestId + i;
@@ -28,7 +28,7 @@ class Workload {
       // Every commit has a part that would be seen if it were torn: a rename over an existing name.
       edits.push_back(RenameEntry{kRootDirectory, fmt::format("file-{}", id), kRootDirectory,
                                   i % 3 == 0 ? "CURRENT" : fmt::format("f{}", i % 20)});
-      EXPECT_TRUE(state.Apply(edits));
+      EXPECT_TRUE(state.Apply(edits).ok());
       commits_.push_back(std::move(edits));
       states_.push_back(state);
     }
@@ -47,8 +47,8 @@ std::size_t RunUntilError(ZonedDevice& device, const Workload& workload) {
   auto log = Metalog::Open(device, SuperblockFor(device.geometry(), kZones));
   if (!log) return 0;
   for (std::size_t i = 0; i < workload.size(); ++i) {
-    if (i % 5 == 4 && !(*log)->Roll()) return i;
-    if (!(*log)->Commit(workload.commit(i))) return i;
+    if (i % 5 == 4 && !(*log)->Roll().ok()) return i;
+    if (!(*log)->Commit(workload.commit(i)).ok()) return i;
   }
   return workload.size();
 }
@@ -66,7 +66,7 @@ class HeldRoll {
   bool Finish() {
     Raise(released_);
     roller_.Join();
-    return done_.has_value();
+    return done_.ok();
   }
 
  private:
@@ -92,11 +92,11 @@ std::size_t RunWithCommitsBesideRolls(ZonedDevice& device, const Workload& workl
   if (!log) return 0;
   for (std::size_t i = 0; i < workload.size(); ++i) {
     if (i % 3 != 1) {
-      if (!(*log)->Commit(workload.commit(i))) return i;
+      if (!(*log)->Commit(workload.commit(i)).ok()) return i;
       continue;
     }
     HeldRoll roll(**log);
-    const bool committed = (*log)->Commit(workload.commit(i)).has_value();
+    const bool committed = (*log)->Commit(workload.commit(i)).ok();
     const bool rolled = roll.Finish();
     if (!committed) return i;
     if (!rolled) return i + 1;
@@ -207,7 +207,7 @@ void LoseSubsetsOfALargeRoll(bool in_doubt) {
   CrashDevice before(geometry);
   ZENFS_ASSERT_OK(Formatted(before, kManyZones));
   State expected;
-  ASSERT_TRUE(expected.Apply(InitialEdits()));
+  ASSERT_TRUE(expected.Apply(InitialEdits()).ok());
   {
     const auto log = MustOpen(before, kManyZones);
     for (std::uint64_t i = 0; i < kCommits; ++i) {  // about 30 KiB each
@@ -220,7 +220,7 @@ void LoseSubsetsOfALargeRoll(bool in_doubt) {
         large.size += 4096;
       }
       edits.emplace_back(std::move(large));
-      ASSERT_TRUE(expected.Apply(edits));
+      ASSERT_TRUE(expected.Apply(edits).ok());
       ZENFS_ASSERT_OK(log->Commit(std::move(edits)));
     }
   }
@@ -240,7 +240,7 @@ void LoseSubsetsOfALargeRoll(bool in_doubt) {
         if (name != "metalog:before-complete" || std::exchange(injected, true)) return;
         faulty.Inject({.command = FaultyDevice::Command::kWrite, .when = FaultyDevice::When::kAfter});
       });
-      if (log && (*log)->Roll()) {
+      if (log && (*log)->Roll().ok()) {
         EXPECT_GT((*log)->stats().generation, in_doubt ? 2u : 1u);
       }
     }
@@ -324,9 +324,9 @@ TEST(MetalogCrash, RecoveryMayBeInterruptedToo) {
         ASSERT_GE(next, durable) << "seed " << seed;
         ASSERT_TRUE((*log)->recovered() == workload.after(next)) << "seed " << seed;
         durable = next;  // what a mount has shown stays
-        while (next < workload.size() && (*log)->Commit(workload.commit(next))) {
+        while (next < workload.size() && (*log)->Commit(workload.commit(next)).ok()) {
           durable = ++next;
-          if (random.OneIn(4) && !(*log)->Roll()) break;
+          if (random.OneIn(4) && !(*log)->Roll().ok()) break;
         }
       } else {
         ASSERT_TRUE(device->stopped()) << "seed " << seed << ": " << log.error().ToString();

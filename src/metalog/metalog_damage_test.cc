@@ -58,11 +58,11 @@ class MetalogDamageTest : public ::testing::Test {
 
   // Generation 1 in zone 0, generation 2 in zone 1: superblock, header, snapshot, RollComplete, five commits.
   MetalogDamageTest() : device_(CreateMemoryDevice(SmallGeometry(256 << 10))) {
-    EXPECT_TRUE(Formatted(*device_, kDamageZones));
+    EXPECT_TRUE(Formatted(*device_, kDamageZones).ok());
     const auto log = MustOpen(*device_, kDamageZones);
-    EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId)));
-    EXPECT_TRUE(log->Roll());
-    for (std::uint64_t i = 1; i <= 5; ++i) EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId + i)));
+    EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId)).ok());
+    EXPECT_TRUE(log->Roll().ok());
+    for (std::uint64_t i = 1; i <= 5; ++i) EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId + i)).ok());
   }
   Result<std::unique_ptr<Metalog>> OpenWithout(std::uint32_t zone, std::uint64_t block) {
     return OpenWithout(zone, std::vector<std::uint64_t>{block});

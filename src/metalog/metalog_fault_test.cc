@@ -24,9 +24,9 @@ constexpr std::uint32_t kZones = 4;
 class MetalogFaultTest : public ::testing::Test {
  protected:
   MetalogFaultTest() : device_(CreateMemoryDevice(SmallGeometry(256 << 10))) {
-    EXPECT_TRUE(Formatted(device_, kZones));
+    EXPECT_TRUE(Formatted(device_, kZones).ok());
     log_ = MustOpen(device_, kZones);
-    EXPECT_TRUE(log_->Commit(CreateNamed(kFirstTestId)));
+    EXPECT_TRUE(log_->Commit(CreateNamed(kFirstTestId)).ok());
   }
   // What a mount finds.
   State Found() {
@@ -46,7 +46,7 @@ TEST_F(MetalogFaultTest, FailedWriteIsNotCommittedAndTheNextOneIs) {
     const std::uint64_t id = kFirstTestId + (when == When::kBefore ? 10 : 20);
     device_.Inject({.command = Command::kWrite, .when = when});
     const Status failed = log_->Commit(CreateNamed(id));
-    ASSERT_FALSE(failed);
+    ASSERT_FALSE(failed.ok());
     EXPECT_EQ(failed.error().code(), Code::kIo);
     EXPECT_THAT(failed.error().text(), HasSubstr("not committed"));
     ZENFS_ASSERT_OK(log_->Commit(CreateNamed(id + 1)));
@@ -91,7 +91,7 @@ TEST_F(MetalogFaultTest, FailedFlushOfTheDataNeedsNoRoll) {
 TEST_F(MetalogFaultTest, DeviceThatFailsForGoodMakesTheLogReadOnly) {
   device_.Inject({.command = Command::kWrite, .times = 1000});
   const Status unknown = log_->Commit(CreateNamed(kFirstTestId + 1));
-  ASSERT_FALSE(unknown);
+  ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code(), Code::kUnknownOutcome);
   EXPECT_EQ(log_->Commit(CreateNamed(kFirstTestId + 2)).error().code(), Code::kReadOnly);
   EXPECT_EQ(log_->health().error().code(), Code::kReadOnly);
@@ -102,7 +102,7 @@ TEST_F(MetalogFaultTest, DeviceThatFailsForGoodMakesTheLogReadOnly) {
 // wait for ever.
 class MetalogSlots : public ::testing::Test {
  protected:
-  MetalogSlots() : device_(CreateMemoryDevice(FourSlots())) { EXPECT_TRUE(Formatted(device_, kZones)); }
+  MetalogSlots() : device_(CreateMemoryDevice(FourSlots())) { EXPECT_TRUE(Formatted(device_, kZones).ok()); }
 
   static EmulatorGeometry FourSlots() {
     EmulatorGeometry geometry = SmallGeometry(256 << 10);
@@ -116,7 +116,7 @@ class MetalogSlots : public ::testing::Test {
     device_.Inject({.command = Command::kFlush, .kth = 3});  // behind the RollComplete: tried again elsewhere
     device_.Inject({.command = Command::kReset, .times = 10});
     if (finish_fails) device_.Inject({.command = Command::kFinish, .times = 10});
-    EXPECT_FALSE(log->Commit(CreateNamed(kFirstTestId)));
+    EXPECT_FALSE(log->Commit(CreateNamed(kFirstTestId)).ok());
     ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 1)));
   }
   std::ptrdiff_t active() {
@@ -162,11 +162,11 @@ TEST_F(MetalogFaultTest, FailedRollLeavesTheOldGenerationInUse) {
   for (std::uint32_t zone = 1; zone < kZones; ++zone) {
     device_.Inject({.command = Command::kWrite, .times = 1000, .zone = ZoneId(zone)});
   }
-  EXPECT_FALSE(log_->Roll());
-  EXPECT_TRUE(log_->health());
+  EXPECT_FALSE(log_->Roll().ok());
+  EXPECT_TRUE(log_->health().ok());
   // There is no second zone any more to roll to: what is left is kept for taking away.
   const Status grows = log_->Commit(CreateNamed(kFirstTestId + 1));
-  ASSERT_FALSE(grows);
+  ASSERT_FALSE(grows.ok());
   EXPECT_EQ(grows.error().code(), Code::kNoSpace);
   EXPECT_THAT(grows.error().text(), HasSubstr("only 1 of 4 metadata zones can be written"));
   ZENFS_ASSERT_OK(log_->Commit(UnlinkNamed(kFirstTestId)));
@@ -202,7 +202,7 @@ TEST_F(MetalogFaultTest, SnapshotThatAnothersFailedFlushMayHaveLostIsWrittenAnew
     const SyncPoint::Scope scope([&](std::string_view name) {
       if (name != "metalog:snapshot-written" || std::exchange(failed, true)) return;
       device_.Inject({.command = Command::kFlush});
-      EXPECT_FALSE(guarded->Flush());
+      EXPECT_FALSE(guarded->Flush().ok());
     });
     ZENFS_ASSERT_OK(log_->Roll());
   }
@@ -218,10 +218,10 @@ TEST_F(MetalogFaultTest, CommitOfDataThatAFailedFlushMayHaveLostIsRefused) {
   log_ = MustOpen(*guarded, kZones);
   const std::uint64_t before = guarded->errors().failed_flushes;
   device_.Inject({.command = Command::kFlush});
-  EXPECT_FALSE(guarded->Flush());
+  EXPECT_FALSE(guarded->Flush().ok());
   const Status refused =
       log_->Commit(CreateNamed(kFirstTestId + 1), {.flush_data_first = true, .failed_flushes = before});
-  ASSERT_FALSE(refused);
+  ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().text(), HasSubstr("may be lost although a later one succeeds"));
   ZENFS_ASSERT_OK(
       log_->Commit(CreateNamed(kFirstTestId + 2), {.flush_data_first = true, .failed_flushes = before + 1}));

@@ -26,7 +26,7 @@ void CommitFromManyThreads(Metalog& log, int commits_each, std::atomic<int>& fai
           const std::vector<Edit> unlink = UnlinkNamed(id - 1);
           edits.insert(edits.end(), unlink.begin(), unlink.end());
         }
-        if (!log.Commit(std::move(edits))) ++failures;
+        if (!log.Commit(std::move(edits)).ok()) ++failures;
       }
     });
   }
@@ -62,7 +62,7 @@ TEST(MetalogGroup, CommitsQueuedBehindAWriteGoOutAsOne) {
   });
   std::vector<Thread> threads;
   const auto start = [&](std::uint64_t id) {
-    threads.emplace_back("committer", [&log, id] { EXPECT_TRUE(log->Commit(CreateNamed(id))); });
+    threads.emplace_back("committer", [&log, id] { EXPECT_TRUE(log->Commit(CreateNamed(id)).ok()); });
   };
   start(kFirstTestId);
   ASSERT_TRUE(device.WaitUntilHeld(1, Deadline::After(std::chrono::seconds(30))));
@@ -90,7 +90,7 @@ TEST(MetalogGroup, ACommitThatIsToBeMadeAgainReturnsThoughTheLogFailedMeanwhile)
         if (writes == 2) device.Inject({.times = FaultyDevice::kForEver});
       });
       const auto commit = [&](std::uint64_t id) {
-        return [&log, id] { EXPECT_FALSE(log->Commit(CreateNamed(id))); };
+        return [&log, id] { EXPECT_FALSE(log->Commit(CreateNamed(id)).ok()); };
       };
       const Thread first("first", commit(kFirstTestId));
       const Thread second("second", commit(kFirstTestId + 1));

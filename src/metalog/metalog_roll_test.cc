@@ -32,7 +32,7 @@ TEST(MetalogRoll, WhoWaitsForARollHasTheOutcomeOfThatOne) {
         if (name == "metalog:snapshot-written" && ++snapshots == 2)
           device.Inject({.times = FaultyDevice::kForEver});
       });
-      const auto roll = [&] { failed += log->Roll() ? 0 : 1; };
+      const auto roll = [&] { failed += log->Roll().ok() ? 0 : 1; };
       const Thread first("first", roll);
       const Thread second("second", roll);
     });
@@ -82,7 +82,7 @@ TEST(MetalogRoll, CommitsMadeWhileTheSnapshotIsWrittenAreKept) {
     std::uint64_t id = kFirstTestId;
     SyncPoint::Scope scope([&](std::string_view name) {
       if (name != "metalog:snapshot-written" && name != "metalog:caught-up") return;
-      for (int i = 0; i < 5; ++i) EXPECT_TRUE(log->Commit(CreateNamed(++id)));
+      for (int i = 0; i < 5; ++i) EXPECT_TRUE(log->Commit(CreateNamed(++id)).ok());
     });
     ZENFS_ASSERT_OK(log->Roll());
     ZENFS_ASSERT_OK(log->Commit(CreateNamed(++id)));
@@ -167,11 +167,11 @@ TEST(MetalogRoll, FullMetadataIsNoSpaceAndDeletingMakesRoom) {
   {
     const auto log = MustOpen(*device, kZones);
     Status status;
-    while (status && created < 100'000) {
+    while (status.ok() && created < 100'000) {
       status = log->Commit(CreateNamed(kFirstTestId + created));
-      if (status) ++created;
+      if (status.ok()) ++created;
     }
-    ASSERT_FALSE(status);
+    ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code(), Code::kNoSpace);
     EXPECT_THAT(status.error().text(), HasSubstr("metadata zones are full"));
     EXPECT_GT(created, 100u);
@@ -206,7 +206,7 @@ TEST(MetalogRoll, SnapshotDoesNotStallCommits) {
   const auto log = MustOpen(device, kZones);
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
   device.Hold(FaultyDevice::Command::kWrite, ZoneId(1));  // where the next generation goes
-  Thread roll("roll", [&log] { EXPECT_TRUE(log->Roll()); });
+  Thread roll("roll", [&log] { EXPECT_TRUE(log->Roll().ok()); });
   ASSERT_TRUE(device.WaitUntilHeld(1, Deadline::After(std::chrono::seconds(30))));
   for (std::uint64_t i = 1; i < 20; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
   device.Release();

@@ -19,7 +19,7 @@ class MetalogTest : public ::testing::Test {
  protected:
   MetalogTest() : device_(CreateMemoryDevice(SmallGeometry(1 << 20))) {
     const Status done = Formatted(*device_, kZones);
-    EXPECT_TRUE(done) << done.error().ToString();
+    EXPECT_TRUE(done.ok()) << done.error().ToString();
   }
   Superblock superblock() const { return SuperblockFor(device_->geometry(), kZones); }
   std::unique_ptr<Metalog> Open() { return MustOpen(*device_, kZones); }
@@ -62,7 +62,7 @@ TEST_F(MetalogTest, RandomHistoryIsReplayedExactly) {
   State expected = log->recovered();
   for (int i = 0; i < 600; ++i) {
     const std::vector<Edit> edits = walk.Next();
-    ASSERT_TRUE(expected.Apply(edits));
+    ASSERT_TRUE(expected.Apply(edits).ok());
     ZENFS_ASSERT_OK(log->Commit(edits));
     if (i % 150 == 149) {
       log.reset();
@@ -74,7 +74,7 @@ TEST_F(MetalogTest, RandomHistoryIsReplayedExactly) {
 
 class RecordingSink : public CommitSink {
  public:
-  void OnCommitted(std::span<const Edit> edits) override { EXPECT_TRUE(state.Apply(edits)); }
+  void OnCommitted(std::span<const Edit> edits) override { EXPECT_TRUE(state.Apply(edits).ok()); }
   State state;
 };
 

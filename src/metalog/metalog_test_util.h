@@ -63,10 +63,10 @@ inline std::unique_ptr<Metalog> MustOpen(ZonedDevice& device, std::uint32_t meta
 
 inline bool HasFile(const State& state, std::uint64_t id) { return state.FindFile(FileId(id)) != nullptr; }
 
-#define ZENFS_ASSERT_OK(expr)                               \
-  do {                                                      \
-    const auto zenfs_ok_ = (expr);                          \
-    ASSERT_TRUE(zenfs_ok_) << zenfs_ok_.error().ToString(); \
+#define ZENFS_ASSERT_OK(expr)                                    \
+  do {                                                           \
+    const auto zenfs_ok_ = (expr);                               \
+    ASSERT_TRUE(zenfs_ok_.ok()) << zenfs_ok_.error().ToString(); \
   } while (false)
 
 }  // namespace zenfs

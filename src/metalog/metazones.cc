@@ -70,7 +70,7 @@ std::optional<bool> Metazones::HoldsSuperblock(ZoneId zone) const {
   AlignedBuffer buffer(layout_.header_at);
   buffer.Resize(layout_.header_at);
   if (report->front().WrittenBytes() < buffer.size()) return false;
-  if (!device_.Read(device_.geometry().ZoneStart(zone), buffer.Span())) return std::nullopt;
+  if (!device_.Read(device_.geometry().ZoneStart(zone), buffer.Span()).ok()) return std::nullopt;
   const Result<Superblock> copy = DecodeSuperblock(buffer.View());
   return copy && *copy == superblock_;
 }
@@ -118,7 +118,7 @@ void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
 }
 
 bool Metazones::EmptyFirst(ZoneId zone, std::span<const ZoneId> keep) {
-  return LastCopy(keep) != zone && MakeEmpty(zone).has_value() && FlushDevice(device_).has_value();
+  return LastCopy(keep) != zone && MakeEmpty(zone).has_value() && FlushDevice(device_).ok();
 }
 
 void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare) {
@@ -129,7 +129,7 @@ void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare
   }
   if (active.size() <= spare) return;
   for (const ZoneId zone : active) {
-    if (device_.Finish(zone)) continue;
+    if (device_.Finish(zone).ok()) continue;
     if (LastCopy(keep) != zone && !MakeEmpty(zone)) Distrust(zone, Trust::kBad);
   }
 }
@@ -144,7 +144,7 @@ void Metazones::LimitOthers(std::size_t limit) {
   std::size_t active = report->size();
   for (const ZoneInfo& zone : *report) {
     if (active <= limit) return;
-    if (device_.Finish(zone.id)) --active;
+    if (device_.Finish(zone.id).ok()) --active;
   }
 }
 

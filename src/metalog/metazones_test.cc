@@ -22,11 +22,11 @@ std::unique_ptr<CrashDevice> Rolled(std::uint32_t slots, std::uint32_t zones) {
   EmulatorGeometry geometry = SmallGeometry(64 << 10, 5);
   geometry.max_active = geometry.max_open = slots;
   auto device = std::make_unique<CrashDevice>(geometry);
-  EXPECT_TRUE(Formatted(*device, zones));
+  EXPECT_TRUE(Formatted(*device, zones).ok());
   const auto log = MustOpen(*device, zones);
-  EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId)));
-  EXPECT_TRUE(log->Roll());
-  EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId + 1)));
+  EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId)).ok());
+  EXPECT_TRUE(log->Roll().ok());
+  EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId + 1)).ok());
   log->Stop();
   return device;
 }
@@ -50,7 +50,7 @@ class LastSuperblock : public ::testing::TestWithParam<std::uint32_t> {
   // A mount that rolls again by itself, and goes on; true if all of it succeeded.
   static bool MountAndRoll(ZonedDevice& device) {
     const auto log = Metalog::Open(device, SuperblockFor(device.geometry(), kZones));
-    return log && (*log)->Commit(CreateNamed(kFirstTestId + 2)) && (*log)->Roll();
+    return log && (*log)->Commit(CreateNamed(kFirstTestId + 2)).ok() && (*log)->Roll().ok();
   }
   static void ExpectVolume(CrashDevice& found, const std::string& where) {
     const auto superblock = ProbeSuperblock(found);
@@ -106,7 +106,7 @@ TEST_P(LastSuperblock, OutlivesARollOfALogWhoseCopyWasDamagedWhileItWasOpen) {
       const auto log = MustOpen(*device, kZones);
       DamageCurrentCopy(*device);
       device->StopAfter(device->commands() + last);
-      finished = log->Roll().has_value();
+      finished = log->Roll().ok();
     }
     ExpectVolumeAfterLossOfPower(*device, fmt::format("after command {}", last));
     if (HasFatalFailure()) return;
@@ -157,7 +157,7 @@ TEST(MetazonesTest, ALogWhoseZoneIsFullMovesOnWhenDataHasAllSlots) {
     EmulatorGeometry geometry = SmallGeometry(64 << 10, 5);
     geometry.max_active = geometry.max_open = 2;
     CrashDevice device(geometry);
-    ASSERT_TRUE(Formatted(device, kZones));
+    ASSERT_TRUE(Formatted(device, kZones).ok());
     MustOpen(device, kZones)->Stop();
     AlignedBuffer block(device.geometry().block_size);
     block.Resize(block.capacity());
@@ -178,7 +178,7 @@ TEST(MetazonesTest, ALogWhoseZoneIsFullMovesOnWhenDataHasAllSlots) {
 // the fuzz target metadata.
 TEST(MetazonesTest, AHeaderOfTheLastGenerationThereIsCountsAsNone) {
   CrashDevice device(SmallGeometry(64 << 10, 5));
-  ASSERT_TRUE(Formatted(device, kZones));
+  ASSERT_TRUE(Formatted(device, kZones).ok());
   const Superblock superblock = SuperblockFor(device.geometry(), kZones);
   Metazones zones(device, superblock);
   GenerationWriter forged(device, superblock, zones,

@@ -69,7 +69,7 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
     if (report.front().WrittenBytes() < buffer.size()) continue;
     const Result<Superblock> found = ReadCopy(device, report.front(), buffer);
     if (found) {
-      if (Status same = CheckGeometry(device, *found); !same) return Fail(same.error());
+      if (Status same = CheckGeometry(device, *found); !same.ok()) return Fail(same.error());
       if (std::ranges::find(found->metadata_zones, zone) != found->metadata_zones.end()) return found;
       continue;  // a copy that lies where its volume has no metadata is left from an earlier one
     }

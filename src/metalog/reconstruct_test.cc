@@ -20,7 +20,7 @@ constexpr std::uint32_t kMetadataZones = 3;
 
 class ReconstructTest : public testing::Test {
  protected:
-  ReconstructTest() { EXPECT_TRUE(Formatted(*device_, kMetadataZones)); }
+  ReconstructTest() { EXPECT_TRUE(Formatted(*device_, kMetadataZones).ok()); }
 
   // Ids from `first` on, a commit each; then, if asked for, a roll.
   void Commit(std::uint64_t first, std::uint64_t count, bool roll = false) {

@@ -65,7 +65,7 @@ void MetalogImpl::NoteRollRunning(std::uint64_t need) {
 // Waits for the roll that is running, or rolls, and returns how that roll ended, whatever became of later ones until this
 // thread is woken. If the host refuses a thread the roll runs in this one, which must not lead then.
 Status MetalogImpl::RollAndWait(std::uint64_t need) {
-  if (!roll_running_ && !StartRoll(need)) {
+  if (!roll_running_ && !StartRoll(need).ok()) {
     NoteRollRunning(need);
     const std::shared_ptr<std::optional<Status>> result = roll_result_;
     mutex_.Unlock();
@@ -80,7 +80,7 @@ Status MetalogImpl::RollAndWait(std::uint64_t need) {
 
 Status MetalogImpl::Roll() noexcept {
   MutexLock lock(mutex_);
-  if (!health_) return health_;
+  if (!health_.ok()) return health_;
   if (current_ == nullptr)
     return Fail(Code::kReadOnly, device_.name() + ": the metadata log was opened read-only");
   while (roll_running_) roll_ended_.Wait(mutex_);
@@ -105,12 +105,12 @@ void MetalogImpl::RunRoll() {
   Status result;
   for (std::size_t attempt = 0; attempt <= zones_.zones().size(); ++attempt) {
     result = TryRoll(run);
-    if (result || result.error().code() == Code::kNoSpace) break;
+    if (result.ok() || result.error().code() == Code::kNoSpace) break;
     if (run.writer != nullptr) run.bytes_written += run.writer->bytes_written();
     if (result.error().code() == Code::kBusy) FreeSlot(run);
   }
   // Where a superseded zone may not be active it was not finished before if its tail was torn or it was fenced.
-  if (result) zones_.FinishSuperseded(run.writer->chain(), spare_slots_);
+  if (result.ok()) zones_.FinishSuperseded(run.writer->chain(), spare_slots_);
   if (meter) result = meter->Done(std::move(result));
   meter.reset();  // once the roll is finished the metrics may go away
   FinishRoll(run, result);
@@ -163,8 +163,8 @@ Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
   if (writer != nullptr && writer->room() > 0)
     written = writer->Write(FrameKind::kRollBegin, {}, sequence, sequence);
   // Durable before the next frame, as every frame is: a mount takes a gap before a valid frame for damage.
-  if (written && writer != nullptr) written = FlushWrittenSince(device_, failed_flushes);
-  if (written && writer != nullptr && finish_before_roll_) {
+  if (written.ok() && writer != nullptr) written = FlushWrittenSince(device_, failed_flushes);
+  if (written.ok() && writer != nullptr && finish_before_roll_) {
     // A device with two active zones has none to spare: the old one is full from here on, and still readable.
     // One that refuses is left as it is, and the roll finds no slot.
     static_cast<void>(device_.Finish(run.current_zone));
@@ -172,7 +172,7 @@ Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
   }
   run.announced = true;
   MutexLock lock(mutex_);
-  if (!written) fenced_ = true;        // nothing is lost, but where the zone ends is unknown
+  if (!written.ok()) fenced_ = true;   // nothing is lost, but where the zone ends is unknown
   if (finish_before_roll_) return {};  // nothing could be committed meanwhile: the lead is kept
   run.holds_lead = false;
   ReleaseLead();
@@ -188,7 +188,7 @@ void MetalogImpl::FreeSlot(RollRun& run) {
     MutexLock lock(mutex_);
     writer = current_.get();
   }
-  if (device_.Finish(run.current_zone)) writer->EndZone();
+  if (device_.Finish(run.current_zone).ok()) writer->EndZone();
 }
 
 Status MetalogImpl::CatchUp(RollRun& run) {
@@ -243,8 +243,8 @@ Status MetalogImpl::CompleteGeneration(RollRun& run) {
                               .sequence = sequence,
                               .chain_index = writer.chain_index()};
   Status done = writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence, sequence);
-  if (done) done = FlushWrittenSince(device_, run.failed_flushes);
-  if (done) return {};
+  if (done.ok()) done = FlushWrittenSince(device_, run.failed_flushes);
+  if (done.ok()) return {};
   // A mount may find this generation complete or not: the old one must not be written any more.
   zones_.Distrust(writer.zone(), Metazones::Trust::kBad);
   run.in_doubt = writer.chain();
@@ -267,7 +267,7 @@ void MetalogImpl::TakeLead(RollRun& run) {
 void MetalogImpl::Thaw() {
   frozen_ = false;
   for (const Pending& commit : pending_) {
-    if (!health_) break;
+    if (!health_.ok()) break;
     ApplyToReplica(*commit.edits, commit.growth);
   }
   pending_.clear();
@@ -277,7 +277,7 @@ void MetalogImpl::FinishRoll(RollRun& run, const Status& result) {
   std::unique_ptr<GenerationWriter> old;  // destroyed without the lock
   MutexLock lock(mutex_);
   stats_.bytes_written += run.bytes_written;
-  if (result) {
+  if (result.ok()) {
     old = std::exchange(current_, std::move(run.writer));
     stats_.bytes_written += old->bytes_written();
     ++stats_.rolls;
@@ -294,7 +294,7 @@ void MetalogImpl::FinishRoll(RollRun& run, const Status& result) {
     roll_at_room_ /= 2;
   }
   Thaw();
-  if (!result && (fenced_ || !tail_is_clean_)) {
+  if (!result.ok() && (fenced_ || !tail_is_clean_)) {
     GoReadOnly(
         result.error().With(device_.name() +
                             ": the volume is read-only from here on, because the metadata log has no zone "

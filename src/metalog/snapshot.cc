@@ -16,15 +16,15 @@ class SnapshotWriter {
   SnapshotWriter(GenerationWriter& writer, std::uint64_t sequence) : writer_(writer), sequence_(sequence) {}
 
   void Add(const std::vector<Edit>& chunk) {
-    if (!status_) return;
+    if (!status_.ok()) return;
     EditListBuilder alone;
     alone.Add(chunk);
     if (!list_.empty() && list_.size() + alone.size() > Limit()) status_ = Flush();
-    if (status_ && alone.size() > writer_.PayloadRoom(0)) status_ = writer_.BeginZone();
-    if (status_) list_.Add(chunk);
+    if (status_.ok() && alone.size() > writer_.PayloadRoom(0)) status_ = writer_.BeginZone();
+    if (status_.ok()) list_.Add(chunk);
   }
   Status Finish() {
-    if (status_ && !list_.empty()) status_ = Flush();
+    if (status_.ok() && !list_.empty()) status_ = Flush();
     return status_;
   }
 

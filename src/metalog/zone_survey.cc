@@ -47,7 +47,7 @@ class SurveyOfZone {
   void LookAtSuperblock() {
     AlignedBuffer buffer(RoundUp(kSuperblockBytes, layout_.block_size));
     buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), out_.written));
-    if (const Status read = device_.Read(start_, buffer.Span()); !read) {
+    if (const Status read = device_.Read(start_, buffer.Span()); !read.ok()) {
       out_.superblock = read.error();
       return;
     }
@@ -125,7 +125,7 @@ class SurveyOfZone {
     AlignedBuffer piece(std::min(kPieceBytes, gap.bytes));
     for (std::uint64_t done = 0; done < gap.bytes; done += piece.size()) {
       piece.Resize(std::min(kPieceBytes, gap.bytes - done));
-      if (!device_.Read(start_ + gap.at + done, piece.Span())) return false;
+      if (!device_.Read(start_ + gap.at + done, piece.Span()).ok()) return false;
     }
     return true;
   }

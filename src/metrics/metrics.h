@@ -89,7 +89,7 @@ class Meter {
   // `result` as it is (a Status or Result): a failure is counted as one, else `bytes` are.
   template <typename R>
   [[nodiscard]] R Done(R result, std::uint64_t bytes = 0) {
-    if (!result) {
+    if (!result.ok()) {
       Failed();
     } else if (bytes != 0) {
       metrics_.CountBytes(operation_, bytes);

@@ -73,7 +73,7 @@ TEST(Meter, CountsTimesAndTellsErrors) {
   }
   {
     Meter meter(metrics, Operation::kRead);
-    EXPECT_FALSE(meter.Done(Status(Fail(Code::kIo, "no")), 100));
+    EXPECT_FALSE(meter.Done(Status(Fail(Code::kIo, "no")), 100).ok());
   }
   const MetricsSnapshot snapshot = SnapshotOf(metrics);
   const OperationFigures& read = snapshot[Operation::kRead];

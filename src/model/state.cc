@@ -16,7 +16,7 @@ State::State() {
 Status State::Apply(std::span<const Edit> edits, Effects* effects) {
   Applier applier(*this, effects);
   for (const Edit& edit : edits) {
-    if (Status done = std::visit(applier, edit); !done) return Fail(done.error().With(EditText(edit)));
+    if (Status done = std::visit(applier, edit); !done.ok()) return Fail(done.error().With(EditText(edit)));
   }
   return applier.Finish();
 }

@@ -18,7 +18,7 @@ RC_GTEST_PROP(StateDraftProperty, EditsThatFitDoWhatTheyDoToAState, (std::uint64
   StateDraft draft;
   for (int i = 0; i < 80; ++i) {
     const std::vector<Edit> edits = walk.Next();
-    RC_ASSERT(state.Apply(edits).has_value());
+    RC_ASSERT(state.Apply(edits).ok());
     for (const Edit& edit : edits) RC_ASSERT(draft.Apply(edit) == "");
   }
   const Result<State> from_edits = draft.ToState();

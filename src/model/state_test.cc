@@ -33,14 +33,14 @@ class StateTest : public ::testing::Test {
   Effects Must(const std::vector<Edit>& edits) {
     Effects effects;
     const Status done = state_.Apply(edits, &effects);
-    EXPECT_TRUE(done) << done.error().ToString();
+    EXPECT_TRUE(done.ok()) << done.error().ToString();
     EXPECT_THAT(state_.Check(), IsEmpty());
     return effects;
   }
   void Refused(const std::vector<Edit>& edits, const std::string& why) {
     State copy = state_;
     const Status done = copy.Apply(edits);
-    ASSERT_FALSE(done) << why;
+    ASSERT_FALSE(done.ok()) << why;
     EXPECT_EQ(done.error().code(), Code::kCorruption);
     EXPECT_THAT(done.error().text(), HasSubstr(why));
   }
@@ -175,8 +175,10 @@ TEST_F(StateTest, RecordsHeldByReadersDoNotChange) {
 }
 
 TEST_F(StateTest, OverlappingExtentsAreFoundByCheck) {
-  ASSERT_TRUE(state_.Apply(std::vector<Edit>{SetExtents{kFile, 0, {At(0, 8192, 4096)}, 4096},
-                                             SetExtents{kOther, 0, {At(0, 12287, 4096)}, 4096}}));
+  ASSERT_TRUE(state_
+                  .Apply(std::vector<Edit>{SetExtents{kFile, 0, {At(0, 8192, 4096)}, 4096},
+                                           SetExtents{kOther, 0, {At(0, 12287, 4096)}, 4096}})
+                  .ok());
   EXPECT_THAT(state_.Check(), ::testing::ElementsAre("files 2 and 3 both claim device byte 12287"));
 }
 
@@ -204,7 +206,7 @@ State Rebuilt(const State& state) {
   State copy;
   state.Describe([&](std::vector<Edit> edits) {
     const Status done = copy.Apply(edits);
-    RC_ASSERT(done.has_value());
+    RC_ASSERT(done.ok());
   });
   return copy;
 }
@@ -214,7 +216,7 @@ RC_GTEST_PROP(StateProperty, DescriptionRebuildsAnEqualState, (std::uint64_t see
   State state;
   for (int i = 0; i < 80; ++i) {
     const std::vector<Edit> edits = walk.Next();
-    RC_ASSERT(state.Apply(edits).has_value());
+    RC_ASSERT(state.Apply(edits).ok());
   }
   RC_ASSERT(state == walk.state());
   RC_ASSERT(state.Check().empty());
@@ -232,7 +234,7 @@ RC_GTEST_PROP(StateProperty, EffectsAccountForEveryLiveByte, (std::uint64_t seed
   };
   for (int i = 0; i < 80; ++i) {
     Effects effects;
-    RC_ASSERT(state.Apply(walk.Next(), &effects).has_value());
+    RC_ASSERT(state.Apply(walk.Next(), &effects).ok());
     live += sum(effects.gained) - sum(effects.lost);
   }
   std::int64_t expected = 0;

@@ -37,7 +37,7 @@ Status ExtentMover::MoveOut(ZoneId zone, const Pause& pause) {
   Status busy, damaged;
   for (const std::shared_ptr<const FileRecord>& file : env_.files_in(zone)) {
     const Status moved = MoveFile(*file, zone, pause);
-    if (moved) continue;
+    if (moved.ok()) continue;
     switch (moved.error().code()) {
       case Code::kBusy: busy = moved; break;  // no reason not to empty the zone of the others
       case Code::kCorruption:
@@ -46,7 +46,7 @@ Status ExtentMover::MoveOut(ZoneId zone, const Pause& pause) {
       default: return moved;
     }
   }
-  return damaged ? busy : damaged;
+  return damaged.ok() ? busy : damaged;
 }
 
 Status ExtentMover::MoveFile(FileRecord file, ZoneId zone, const Pause& pause) {
@@ -109,7 +109,7 @@ Result<std::vector<Extent>> ExtentMover::MoveCopy(const FileRecord& file, Copy& 
     if (env_.moved(now, std::move(moved.all))) return {};
     return Fail(Code::kBusy, fmt::format("file {}: was written to while it was moved", now.id.value));
   });
-  if (!committed) return Fail(committed.error());
+  if (!committed.ok()) return Fail(committed.error());
   return extents;
 }
 

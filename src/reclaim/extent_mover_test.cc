@@ -26,11 +26,13 @@ FileRecord File(std::vector<Extent> extents) {
 void ExpectApplies(const FileRecord& file, const MovedExtents& moved) {
   State state;
   ASSERT_TRUE(
-      state.Apply(std::vector<Edit>{RaiseCounters{.next_id = 100, .next_generation = 1},
-                                    CreateFile{.id = file.id}, LinkFile{kRootDirectory, "f", file.id},
-                                    SetExtents{file.id, 0, file.extents, file.size, file.mtime_seconds}}));
+      state
+          .Apply(std::vector<Edit>{RaiseCounters{.next_id = 100, .next_generation = 1},
+                                   CreateFile{.id = file.id}, LinkFile{kRootDirectory, "f", file.id},
+                                   SetExtents{file.id, 0, file.extents, file.size, file.mtime_seconds}})
+          .ok());
   const Status applied = state.Apply(std::vector<Edit>{moved.edit});
-  ASSERT_TRUE(applied) << applied.error().ToString();
+  ASSERT_TRUE(applied.ok()) << applied.error().ToString();
   EXPECT_EQ(state.FindFile(file.id)->extents, moved.all);
   EXPECT_EQ(state.FindFile(file.id)->size, file.size);
   EXPECT_EQ(state.FindFile(file.id)->mtime_seconds, file.mtime_seconds);

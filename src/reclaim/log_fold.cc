@@ -81,8 +81,8 @@ Status FoldFile(const LogFoldEnv& env, FramedFile& file, const FileRecord& recor
   KeepChecksum(record, copy, range);
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
   const Status committed = env.commit(rewrite.edits);
-  file.EndFold(rewrite, committed.has_value());
-  if (committed) *bytes_moved += bytes;
+  file.EndFold(rewrite, committed.ok());
+  if (committed.ok()) *bytes_moved += bytes;
   return committed;
 }
 
@@ -96,7 +96,7 @@ Status FoldLogZone(const LogFoldEnv& env, ZoneId zone, std::uint64_t* bytes_move
       const Status folded = env.with_file(file->id(), [&](const FileRecord& record) {
         return FoldFile(env, *file, record, zone, bytes_moved);
       });
-      if (folded) continue;
+      if (folded.ok()) continue;
       if (folded.error().code() != Code::kBusy) return folded;
       busy = folded;  // gone or truncated meanwhile: no reason not to empty the zone of the others
       break;

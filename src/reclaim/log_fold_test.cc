@@ -36,8 +36,8 @@ class FoldRig : public WalRig {
   std::shared_ptr<FramedFile> Stored(std::size_t size, std::uint64_t seed) {
     auto file = NewFile();
     logs.Add(file);
-    EXPECT_TRUE(file->Append(AsBytes(TestText(size, seed))));
-    EXPECT_TRUE(file->Sync());
+    EXPECT_TRUE(file->Append(AsBytes(TestText(size, seed))).ok());
+    EXPECT_TRUE(file->Sync().ok());
     return file;
   }
   ZoneId FirstZoneOf(const FramedFile& file) const { return ZoneOf(file.Pieces().front().place); }
@@ -63,14 +63,14 @@ TEST(LogFoldTest, FoldedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
   FoldRig rig;
   const TwoFiles files(rig);
   rig.Stored(30'000, 3);  // goes on in the next zone
-  ASSERT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved));
+  ASSERT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved).ok());
   for (const auto& file : rig.logs.All()) EXPECT_EQ(file->RangeToFold(files.zone).to, 0U);
   EXPECT_GE(rig.moved, 25'000U);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
   EXPECT_EQ(WalRig::Content(*files.large), TestText(20'000, 2));
   EXPECT_TRUE(rig.WaitUntilReleased(files.zone));
   rig.log->Stop();
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ConditionOf(files.zone), ZoneCondition::kEmpty);
   EXPECT_EQ(rig.Recovered(files.small->id()), TestText(5000, 1));
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
@@ -84,8 +84,8 @@ TEST(LogFoldTest, FileLargerThanOneCopyIsFoldedWhole) {
   const auto file = rig.NewFile();
   logs.Add(file);
   const std::string text = TestText(2'900'001, 7);
-  ASSERT_TRUE(file->Append(AsBytes(text)));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(file->Append(AsBytes(text)).ok());
+  ASSERT_TRUE(file->Sync().ok());
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
   const LogFoldEnv env{
       .logs = &logs,
@@ -95,7 +95,7 @@ TEST(LogFoldTest, FileLargerThanOneCopyIsFoldedWhole) {
       .commit = [&rig](std::vector<Edit> edits) { return rig.Commit(std::move(edits)); },
       .may_commit = [](std::size_t) { return Status(); }};
   std::uint64_t moved = 0;
-  ASSERT_TRUE(FoldLogZone(env, last, &moved));
+  ASSERT_TRUE(FoldLogZone(env, last, &moved).ok());
   EXPECT_GE(moved, text.size());
   EXPECT_LT(moved, text.size() + 4 * kTestBlock) << "only the last block of each piece is copied again";
   EXPECT_EQ(WalRig::Content(*file), text);
@@ -109,7 +109,7 @@ TEST(LogFoldTest, FoldedPartsHaveChecksumsAlsoWhereTheyWereCut) {
   const auto file = rig.Stored(5000, 1);
   std::string text = TestText(5000, 1);
   for (std::uint64_t round = 0; round < 3; ++round) {
-    ASSERT_TRUE(FoldLogZone(rig.env, rig.ZoneOf(file->Pieces().back().place), &rig.moved));
+    ASSERT_TRUE(FoldLogZone(rig.env, rig.ZoneOf(file->Pieces().back().place), &rig.moved).ok());
     std::uint64_t summed = 0;
     for (const Extent& extent : rig.state().FindFile(file->id())->extents) {
       ASSERT_TRUE(extent.crc);
@@ -117,8 +117,8 @@ TEST(LogFoldTest, FoldedPartsHaveChecksumsAlsoWhereTheyWereCut) {
       summed += extent.length;
     }
     EXPECT_EQ(summed, text.size());
-    ASSERT_TRUE(file->Append(AsBytes(TestText(6000, round))));
-    ASSERT_TRUE(file->Sync());
+    ASSERT_TRUE(file->Append(AsBytes(TestText(6000, round))).ok());
+    ASSERT_TRUE(file->Sync().ok());
     text += TestText(6000, round);
     EXPECT_EQ(WalRig::Content(*file), text);
     EXPECT_EQ(rig.Recovered(file->id()), text);
@@ -129,7 +129,7 @@ TEST(LogFoldTest, ZoneWithoutLiveFramesCostsNothing) {
   FoldRig rig;
   rig.Stored(5000, 1);
   const std::uint64_t reads = rig.Count(Command::kRead);
-  ASSERT_TRUE(FoldLogZone(rig.env, ZoneId(31), &rig.moved));
+  ASSERT_TRUE(FoldLogZone(rig.env, ZoneId(31), &rig.moved).ok());
   EXPECT_EQ(rig.moved, 0U);
   EXPECT_EQ(rig.Count(Command::kRead), reads);
 }
@@ -164,7 +164,7 @@ TEST(LogFoldTest, FailedCommitLeavesTheFramesAndALaterFoldSucceeds) {
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
   EXPECT_EQ(WalRig::Content(*files.large), TestText(20'000, 2));
   rig.fail_commits = false;
-  ASSERT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved));
+  ASSERT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved).ok());
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
@@ -172,7 +172,7 @@ TEST(LogFoldTest, FileDeletedMeanwhileDoesNotKeepTheOthersFromBeingFolded) {
   FoldRig rig;
   const TwoFiles files(rig);
   // Deleted, and still open: gone for the catalog, while its object is in the store's list that fold took.
-  ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}));
+  ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}).ok());
   EXPECT_EQ(FoldLogZone(rig.env, files.zone, &rig.moved).error().code(), Code::kBusy);
   EXPECT_EQ(files.large->RangeToFold(files.zone).to, 0U);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
@@ -185,7 +185,7 @@ TEST(LogFoldTest, FileTruncatedWhileItIsCopiedStaysWhatItIs) {
   std::optional<Code> code;
   Thread folder("folder", [&] {
     const Status folded = FoldLogZone(rig.env, files.zone, &rig.moved);
-    if (!folded) code = folded.error().code();
+    if (!folded.ok()) code = folded.error().code();
   });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   for (const auto& file : {files.small, files.large}) {
@@ -204,11 +204,11 @@ TEST(LogFoldTest, AppendsGoOnWhileTheFileIsFolded) {
   FoldRig rig;
   const TwoFiles files(rig);
   rig.device.Hold(Command::kRead);
-  Thread folder("folder", [&] { EXPECT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved)); });
+  Thread folder("folder", [&] { EXPECT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved).ok()); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   for (const auto& file : {files.small, files.large}) {
-    ASSERT_TRUE(file->Append(AsBytes("more")));
-    ASSERT_TRUE(file->Sync());
+    ASSERT_TRUE(file->Append(AsBytes("more")).ok());
+    ASSERT_TRUE(file->Sync().ok());
   }
   rig.device.Release();
   folder.Join();

@@ -122,7 +122,7 @@ void Reclaimer::Note(const Victim& victim, const Status& emptied) {
   const auto try_again = [&] {
     if (++TriesOf(victim) < kTriesMax) busy_.insert(victim.zone);
   };
-  if (emptied) {
+  if (emptied.ok()) {
     // A writer committed what it had there; or no file owns it, and then the accounting is wrong for this mount.
     if (!IsEmptied(victim)) try_again();
     return;

@@ -26,7 +26,7 @@ struct RunningReclaimer {
              .borrow = [] { return false; },
              .can_commit = [this] { return can_commit.load(); },
              .finish_up = [] { return false; }}) {
-    EXPECT_TRUE(reclaimer_.Start());
+    EXPECT_TRUE(reclaimer_.Start().ok());
   }
   ~RunningReclaimer() {
     zones_.Stop();
@@ -46,7 +46,7 @@ class ReclaimerTest : public ::testing::Test {
     auto report = device_->Report(ZoneId(0), kZones);
     zones_ = *ZoneManager::Create(*device_, *plan, *std::move(report),
                                   {.reserved_for_log = 0, .reclaims = true, .headroom = true});
-    EXPECT_TRUE(zones_->Start());
+    EXPECT_TRUE(zones_->Start().ok());
     sink_ = MakeZoneExtentSink(*zones_);
     memory_ = AlignedBuffer(kBlocks * kTestBlock);
     for (std::uint32_t zone = 0; zone + 1 < kZones; ++zone) {

@@ -23,10 +23,10 @@ Result<std::uint32_t> ReadZone(ZonedDevice& device, ZoneId zone, std::uint64_t b
   for (std::uint64_t at = 0; at < bytes; at += buffer.size()) {
     buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), bytes - at));
     const DeviceOffset from = device.geometry().ZoneStart(zone) + at;
-    if (!device.Read(from, buffer.Span())) {
+    if (!device.Read(from, buffer.Span()).ok()) {
       for (std::uint64_t done = 0; done < buffer.size(); done += block) {
         const ByteSpan one = buffer.Span().subspan(done, block);
-        if (device.Read(from + done, one)) continue;
+        if (device.Read(from + done, one).ok()) continue;
         std::memset(one.data(), 0, one.size());
         ++unreadable;
       }
@@ -79,7 +79,7 @@ Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataC
   ZENFS_ASSIGN_OR_RETURN(const HostDirectory directory, HostDirectory::OpenParentOf(path, name));
   ZENFS_ASSIGN_OR_RETURN(HostFile file, directory.CreateNew(name, HostDirectory::kFileMode));
   Status written = WriteFile(device, numbers, directory, file);
-  if (!written) IgnoreError(directory.RemoveFile(name));  // the first error is the one to tell
+  if (!written.ok()) IgnoreError(directory.RemoveFile(name));  // the first error is the one to tell
   return written;
 }
 

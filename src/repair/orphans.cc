@@ -31,7 +31,7 @@ std::uint64_t EndOfData(ZonedDevice& device, const ZoneInfo& zone, Range range) 
     const std::uint64_t bytes = std::min<std::uint64_t>(buffer.capacity(), range.end - range.begin);
     const std::uint64_t from = range.end - bytes;
     buffer.Resize(bytes);
-    if (!device.Read(zone.start + from, buffer.Span())) return range.end;
+    if (!device.Read(zone.start + from, buffer.Span()).ok()) return range.end;
     for (std::uint64_t at = bytes; at > 0; at -= block) {
       if (!IsZeros(buffer.View(at - block, block))) return from + at;
     }

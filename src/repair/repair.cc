@@ -26,7 +26,7 @@ Status CarryOutOn(ZonedDevice& device, const RepairPlan& plan, const std::string
   const Status rolled = log->Roll();
   log->Stop();
   // Too few zones for a second generation are enough to be sound, if the device still does what it is told.
-  if (!rolled && rolled.error().code() == Code::kNoSpace) return device.Flush();
+  if (!rolled.ok() && rolled.error().code() == Code::kNoSpace) return device.Flush();
   return rolled;
 }
 

@@ -40,7 +40,7 @@ TEST_P(RepairCrash, LeavesTheOldStateOrTheNewOne) {
     const auto plan = PlanRepair(*cut);
     ASSERT_TRUE(IsOk(plan));
     cut->StopAfter(n);
-    EXPECT_FALSE(CarryOut(*cut, *plan, directory_.File(fmt::format("cut-{}", n))));
+    EXPECT_FALSE(CarryOut(*cut, *plan, directory_.File(fmt::format("cut-{}", n))).ok());
     for (const LossPolicy loss : {LossPolicy::KeepAll(), LossPolicy::LoseAll(), LossPolicy::Random(n)}) {
       const auto found = cut->Image(loss);
       SCOPED_TRACE(
@@ -60,7 +60,7 @@ TEST_P(RepairCrash, AnUndoThatWasCutOffIsRunAgain) {
   for (std::uint64_t n = 0; n < whole->commands(); ++n) {
     const auto cut = repaired->Image(LossPolicy::KeepAll());
     cut->StopAfter(n);
-    EXPECT_FALSE(UndoRepair(*cut, copy));
+    EXPECT_FALSE(UndoRepair(*cut, copy).ok());
     for (const LossPolicy loss : {LossPolicy::KeepAll(), LossPolicy::LoseAll(), LossPolicy::Random(n)}) {
       const auto found = cut->Image(loss);
       SCOPED_TRACE(fmt::format("cut after {} of {} commands, loss {}", n, whole->commands(),

@@ -104,7 +104,8 @@ TEST_P(DamagedMetadata, UndoFindsASlotWhereZonesOfDataHoldThemAll) {
   const auto report = rig_.device().Report(ZoneId(0), rig_.device().geometry().zone_count);
   ASSERT_TRUE(IsOk(report));
   for (const ZoneInfo& zone : *report) {
-    if (zone.condition == ZoneCondition::kEmpty && rig_.device().Open(zone.id)) opened.push_back(zone.id);
+    if (zone.condition == ZoneCondition::kEmpty && rig_.device().Open(zone.id).ok())
+      opened.push_back(zone.id);
   }
   ASSERT_FALSE(opened.empty());
   ASSERT_LT(rig_.device().geometry().max_active, 16U);
@@ -122,7 +123,7 @@ TEST_P(DamagedMetadata, UndoIsRefusedOnceTheVolumeWasMounted) {
   rig_.Session([](Volume&) {});
   const auto before = RepairRig::AllZones(rig_.device());
   const Status undone = UndoRepair(rig_.device(), file);
-  ASSERT_FALSE(undone);
+  ASSERT_FALSE(undone.ok());
   EXPECT_EQ(undone.error().code(), Code::kReadOnly);
   EXPECT_THAT(undone.error().text(), HasSubstr("mounted read-write since"));
   EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
@@ -307,7 +308,7 @@ TEST_F(RepairTest, WhereThereIsNoRoomBesideTheOldStateTheCopyIsTheWayBackFromACr
     const auto cut = rig_.device().Image(LossPolicy::KeepAll());
     cut->StopAfter(n);
     const std::string copy = directory_.File(fmt::format("in-place-{}", n));
-    EXPECT_FALSE(CarryOut(*cut, *plan, copy));
+    EXPECT_FALSE(CarryOut(*cut, *plan, copy).ok());
     const auto found = cut->Image(LossPolicy::Random(n));
     ASSERT_TRUE(IsOk(UndoRepair(*found, copy))) << n;
     ASSERT_EQ(RepairRig::AllZones(*found), before) << n;

@@ -88,10 +88,10 @@ bool FreeSlot(ZonedDevice& device, const MetadataCopy& copy) {
            std::ranges::find(copy.zones, zone.id, &CopiedZone::zone) != copy.zones.end();
   });
   const auto fullest = std::ranges::max_element(*report, {}, &ZoneInfo::WrittenBytes);
-  return fullest != report->end() && device.Finish(fullest->id);
+  return fullest != report->end() && device.Finish(fullest->id).ok();
 }
 
-bool IsBusy(const Status& status) { return !status && status.error().code() == Code::kBusy; }
+bool IsBusy(const Status& status) { return !status.ok() && status.error().code() == Code::kBusy; }
 
 Status UndoOn(ZonedDevice& device, const std::string& path) {
   // The one file from here on, whatever becomes of its name.
@@ -129,7 +129,7 @@ Status UndoOn(ZonedDevice& device, const std::string& path) {
     while (IsBusy(restored) && FreeSlot(device, copy)) {
       restored = RestoreZone(device, zone, file, order[i].offset);
     }
-    if (!restored) return Fail(restored.error().With(fmt::format("zone {}", zone.zone.value)));
+    if (!restored.ok()) return Fail(restored.error().With(fmt::format("zone {}", zone.zone.value)));
     ZENFS_RETURN_IF_ERROR(device.Flush());
   }
   return {};

@@ -60,7 +60,7 @@ IOStatus RandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, const
     file_.handle->ReadMany(requests);
     for (std::size_t i = 0; i < requests.size(); ++i) {
       owners[i]->status = ToIOStatus(requests[i].status, "reading", file_.path);
-      if (requests[i].status) owners[i]->result = Slice(owners[i]->scratch, requests[i].into.size());
+      if (requests[i].status.ok()) owners[i]->result = Slice(owners[i]->scratch, requests[i].into.size());
     }
     return IOStatus::OK();
   });

@@ -23,7 +23,7 @@ namespace zenfs {
 
 [[nodiscard]] inline IOStatus ToIOStatus(const Status& status, std::string_view doing,
                                          std::string_view path) {
-  return status ? IOStatus::OK() : ToIOStatus(status.error(), doing, path);
+  return status.ok() ? IOStatus::OK() : ToIOStatus(status.error(), doing, path);
 }
 
 // As ToIOStatus, of a call that writes: an error of the device is worth a retry then. It stays with the file it met, but
@@ -34,7 +34,7 @@ namespace zenfs {
 
 [[nodiscard]] inline IOStatus ToWriteStatus(const Status& status, std::string_view doing,
                                             std::string_view path) {
-  return status ? IOStatus::OK() : ToWriteStatus(status.error(), doing, path);
+  return status.ok() ? IOStatus::OK() : ToWriteStatus(status.error(), doing, path);
 }
 
 // As ToIOStatus, but NotFound where RocksDB's contract asks for it: the name, or a directory above it, is not

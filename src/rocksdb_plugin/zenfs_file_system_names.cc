@@ -91,8 +91,8 @@ IOStatus ZenFileSystem::RenameFile(const std::string& src, const std::string& ta
                                    IODebugContext*) {
   return Guarded([&] {
     const Status renamed = volume_->Rename(src, target);
-    return renamed ? IOStatus::OK()
-                   : ToWriteStatus(renamed.error(), fmt::format("renaming {} to", src), target);
+    return renamed.ok() ? IOStatus::OK()
+                        : ToWriteStatus(renamed.error(), fmt::format("renaming {} to", src), target);
   });
 }
 
@@ -100,7 +100,8 @@ IOStatus ZenFileSystem::LinkFile(const std::string& src, const std::string& targ
                                  IODebugContext*) {
   return Guarded([&] {
     const Status linked = volume_->Link(src, target);
-    return linked ? IOStatus::OK() : ToWriteStatus(linked.error(), fmt::format("linking {} as", src), target);
+    return linked.ok() ? IOStatus::OK()
+                       : ToWriteStatus(linked.error(), fmt::format("linking {} as", src), target);
   });
 }
 

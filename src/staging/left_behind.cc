@@ -184,8 +184,8 @@ LeftBehind LookAtLeftBehind(const WhoseBuffers& whose) {
   if (header && header->identity != whose.identity) return left;  // the original's
   Status whole = header ? CheckIsOfMount(*header, whose, place->path)
                         : Status(Fail(Damaged(place->path, header.error().ToString())));
-  if (whole) whole = CollectPieces(*header, whose, left);
-  if (!whole) {
+  if (whole.ok()) whole = CollectPieces(*header, whose, left);
+  if (!whole.ok()) {
     left.notice = whole.error().ToString();
     left.pieces.clear();  // some, in no order
   }

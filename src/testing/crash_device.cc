@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/assert.h"
 #include "device/request_check.h"
 #include "testing/immediate_queue.h"
 
@@ -53,7 +54,8 @@ CrashDevice::CrashDevice(const EmulatorGeometry& geometry, std::vector<ZoneImage
   MutexLock lock(mutex_);
   for (std::uint32_t i = 0; i < geometry.zones; ++i) {
     // A state that the machine does not know is a mistake in the loss policies.
-    machine_.Restore(ZoneId(i), images[i].state).value();
+    if (!machine_.Restore(ZoneId(i), images[i].state).ok())
+      FailAssertion("CrashDevice: impossible zone state\n");
     zones_.push_back({images[i], {}, images[i]});
   }
 }

@@ -43,9 +43,9 @@ std::string Describe(CrashDevice& device, std::uint32_t zone) {
 
 TEST(CrashDeviceTest, FlushedDataSurvivesEveryLoss) {
   CrashDevice device(Small());
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2));
-  ASSERT_TRUE(device.Flush());
-  ASSERT_TRUE(WriteBlocks(device, 0, 2, 2, 2));
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(WriteBlocks(device, 0, 2, 2, 2).ok());
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const auto found = device.Image(seed == 0 ? LossPolicy::LoseAll() : LossPolicy::Random(seed));
     ASSERT_GE(Written(*found, 0), 2u);
@@ -56,12 +56,12 @@ TEST(CrashDeviceTest, FlushedDataSurvivesEveryLoss) {
 
 TEST(CrashDeviceTest, LoseAllLosesWhatWasNotFlushedAndClosesZones) {
   CrashDevice device(Small());
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2));
-  ASSERT_TRUE(device.Open(ZoneId(1)));
-  ASSERT_TRUE(device.Flush());
-  ASSERT_TRUE(WriteBlocks(device, 0, 2, 1));
-  ASSERT_TRUE(device.Reset(ZoneId(1)));
-  ASSERT_TRUE(device.Finish(ZoneId(1)));
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2).ok());
+  ASSERT_TRUE(device.Open(ZoneId(1)).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(WriteBlocks(device, 0, 2, 1).ok());
+  ASSERT_TRUE(device.Reset(ZoneId(1)).ok());
+  ASSERT_TRUE(device.Finish(ZoneId(1)).ok());
   const auto found = device.Image(LossPolicy::LoseAll());
   EXPECT_EQ(Written(*found, 0), 2u);
   EXPECT_EQ(ReportOf(*found, ZoneId(0)).condition, ZoneCondition::kClosed);
@@ -70,7 +70,7 @@ TEST(CrashDeviceTest, LoseAllLosesWhatWasNotFlushedAndClosesZones) {
 
 TEST(CrashDeviceTest, KeepAllKeepsEverythingAndStillMayLoseItLater) {
   CrashDevice device(Small());
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2));
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2).ok());
   const auto found = device.Image(LossPolicy::KeepAll());
   EXPECT_EQ(Describe(*found, 0), Describe(device, 0));
   EXPECT_EQ(ReportOf(*found, ZoneId(0)).condition, ZoneCondition::kImplicitlyOpen);
@@ -79,48 +79,48 @@ TEST(CrashDeviceTest, KeepAllKeepsEverythingAndStillMayLoseItLater) {
 
 TEST(CrashDeviceTest, LostResetBringsTheOldDataBack) {
   CrashDevice device(Small());
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 6));
-  ASSERT_TRUE(device.Flush());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 6).ok());
+  ASSERT_TRUE(device.Flush().ok());
   const std::string before = Describe(device, 0);
-  ASSERT_TRUE(device.Reset(ZoneId(0)));
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1, 2));
+  ASSERT_TRUE(device.Reset(ZoneId(0)).ok());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1, 2).ok());
   EXPECT_EQ(Describe(*device.Image(LossPolicy::LoseAll()), 0), before);
 }
 
 TEST(CrashDeviceTest, ImagesAreIndependentOfTheDevice) {
   CrashDevice device(Small());
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1));
-  ASSERT_TRUE(device.Flush());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1).ok());
+  ASSERT_TRUE(device.Flush().ok());
   const auto found = device.Image(LossPolicy::LoseAll());
-  ASSERT_TRUE(WriteBlocks(*found, 0, 1, 1, 7));
+  ASSERT_TRUE(WriteBlocks(*found, 0, 1, 1, 7).ok());
   EXPECT_EQ(found->commands(), 1u);
   EXPECT_EQ(Written(device, 0), 1u);
-  ASSERT_TRUE(device.Reset(ZoneId(0)));
+  ASSERT_TRUE(device.Reset(ZoneId(0)).ok());
   EXPECT_EQ(Written(*found, 0), 2u);
 }
 
 TEST(CrashDeviceTest, StopsAfterTheChosenCommand) {
   CrashDevice device(Small());
   device.StopAfter(2);
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1));
-  ASSERT_TRUE(device.Flush());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1).ok());
+  ASSERT_TRUE(device.Flush().ok());
   EXPECT_TRUE(ReadBack(device, DeviceOffset(0), kBlock)) << "the power goes with the next change";
   const Status status = WriteBlocks(device, 0, 1, 1);
-  ASSERT_FALSE(status);
+  ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kIo);
   EXPECT_THAT(status.error().text(), HasSubstr("power lost"));
   EXPECT_TRUE(device.stopped());
   EXPECT_FALSE(ReadBack(device, DeviceOffset(0), kBlock));
   EXPECT_FALSE(device.Report(ZoneId(0), 1));
-  EXPECT_FALSE(device.Flush());
+  EXPECT_FALSE(device.Flush().ok());
   EXPECT_EQ(device.commands(), 2u);
   EXPECT_EQ(Written(*device.Image(LossPolicy::LoseAll()), 0), 1u);
 }
 
 TEST(CrashDeviceTest, EnumerationGivesEveryCutAndEveryTear) {
   CrashDevice device(Small());
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1, 1));
-  ASSERT_TRUE(WriteBlocks(device, 0, 1, 2, 2));
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1, 1).ok());
+  ASSERT_TRUE(WriteBlocks(device, 0, 1, 2, 2).ok());
   const auto found = device.EnumerateImages(1000);
   ASSERT_TRUE(found.complete);
   std::set<std::string> outcomes;
@@ -140,7 +140,7 @@ TEST(CrashDeviceTest, EnumerationGivesEveryCutAndEveryTear) {
 TEST(CrashDeviceTest, TooManyCombinationsGiveASampleOfTheAskedSize) {
   CrashDevice device(Small());
   for (std::uint32_t zone = 0; zone < 2; ++zone) {
-    for (std::uint64_t b = 0; b < 5; ++b) ASSERT_TRUE(WriteBlocks(device, zone, b, 1));
+    for (std::uint64_t b = 0; b < 5; ++b) ASSERT_TRUE(WriteBlocks(device, zone, b, 1).ok());
   }
   const auto found = device.EnumerateImages(20);
   EXPECT_FALSE(found.complete);
@@ -149,10 +149,10 @@ TEST(CrashDeviceTest, TooManyCombinationsGiveASampleOfTheAskedSize) {
 
 TEST(CrashDeviceTest, HoleShowsDataFromBeforeTheReset) {
   CrashDevice device(Small());
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2, 1));
-  ASSERT_TRUE(device.Reset(ZoneId(0)));
-  ASSERT_TRUE(device.Flush());
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2, 2));
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2, 1).ok());
+  ASSERT_TRUE(device.Reset(ZoneId(0)).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 2, 2).ok());
   std::set<std::string> outcomes;
   for (const auto& image : device.EnumerateImages(1000).images) outcomes.insert(Describe(*image, 0));
   const AlignedBuffer old = Pattern(2 * kBlock, 1), fresh = Pattern(2 * kBlock, 2);
@@ -162,11 +162,11 @@ TEST(CrashDeviceTest, HoleShowsDataFromBeforeTheReset) {
 
 TEST(CrashDeviceTest, NoImageExceedsTheActiveLimit) {
   CrashDevice device(Small());
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1));
-  ASSERT_TRUE(WriteBlocks(device, 1, 0, 1));
-  ASSERT_TRUE(device.Flush());
-  ASSERT_TRUE(device.Finish(ZoneId(0)));
-  ASSERT_TRUE(WriteBlocks(device, 2, 0, 1));
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1).ok());
+  ASSERT_TRUE(WriteBlocks(device, 1, 0, 1).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(device.Finish(ZoneId(0)).ok());
+  ASSERT_TRUE(WriteBlocks(device, 2, 0, 1).ok());
   const auto found = device.EnumerateImages(1000);
   ASSERT_TRUE(found.complete);
   for (const auto& image : found.images) {
@@ -178,9 +178,9 @@ TEST(CrashDeviceTest, NoImageExceedsTheActiveLimit) {
 
 // The device on which a flush lost block 1 of zone 0, but not the flushed block 0; the first seed that does.
 void DropBlockOne(CrashDevice& device) {
-  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1));
-  ASSERT_TRUE(device.Flush());
-  ASSERT_TRUE(WriteBlocks(device, 0, 1, 1, 2));
+  ASSERT_TRUE(WriteBlocks(device, 0, 0, 1).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(WriteBlocks(device, 0, 1, 1, 2).ok());
   for (std::uint64_t seed = 0; !device.dropped(); ++seed) device.DropCache(seed);
 }
 
@@ -188,8 +188,8 @@ TEST(CrashDeviceTest, WhatAFailedFlushDroppedIsReadUntilTheCacheIsGone) {
   CrashDevice device(Small());
   const std::string before = [&] {
     CrashDevice well(Small());
-    EXPECT_TRUE(WriteBlocks(well, 0, 0, 1));
-    EXPECT_TRUE(WriteBlocks(well, 0, 1, 1, 2));
+    EXPECT_TRUE(WriteBlocks(well, 0, 0, 1).ok());
+    EXPECT_TRUE(WriteBlocks(well, 0, 1, 1, 2).ok());
     return Describe(well, 0);
   }();
   ASSERT_NO_FATAL_FAILURE(DropBlockOne(device));
@@ -200,8 +200,8 @@ TEST(CrashDeviceTest, WhatAFailedFlushDroppedIsReadUntilTheCacheIsGone) {
 TEST(CrashDeviceTest, NoLaterFlushMakesDurableWhatWasDropped) {
   CrashDevice device(Small());
   ASSERT_NO_FATAL_FAILURE(DropBlockOne(device));
-  ASSERT_TRUE(WriteBlocks(device, 0, 2, 1, 3));
-  ASSERT_TRUE(device.Flush());
+  ASSERT_TRUE(WriteBlocks(device, 0, 2, 1, 3).ok());
+  ASSERT_TRUE(device.Flush().ok());
   const auto found = device.Image(LossPolicy::LoseAll());
   ASSERT_EQ(Written(*found, 0), 3u);
   const auto block = [&](std::uint64_t n) { return ReadBack(*found, DeviceOffset(n * kBlock), kBlock); };
@@ -212,7 +212,7 @@ TEST(CrashDeviceTest, NoLaterFlushMakesDurableWhatWasDropped) {
 
 TEST(CrashDeviceTest, SameSeedGivesTheSameImage) {
   CrashDevice device(Small());
-  for (std::uint64_t b = 0; b < 5; ++b) ASSERT_TRUE(WriteBlocks(device, 0, b, 1, b));
+  for (std::uint64_t b = 0; b < 5; ++b) ASSERT_TRUE(WriteBlocks(device, 0, b, 1, b).ok());
   std::set<std::string> outcomes;
   for (std::uint64_t seed = 1; seed < 60; ++seed) {
     const std::string once = Describe(*device.Image(LossPolicy::Random(seed)), 0);

@@ -28,7 +28,7 @@ class EditWalk {
       const State before = state_;
       for (std::uint64_t n = 1 + random_.Below(3); n > 0; --n) Extend(edits);
       // What is right in steps may be refused as one commit: a file created and unlinked in it, say.
-      if (!edits.empty() && whole.Apply(edits)) return edits;
+      if (!edits.empty() && whole.Apply(edits).ok()) return edits;
       state_ = before;
     }
   }
@@ -40,7 +40,7 @@ class EditWalk {
     std::vector<Edit> step = Step();
     if (step.empty()) return;
     State next = state_;
-    if (!next.Apply(step)) return;  // a step that happens to be impossible here is not taken
+    if (!next.Apply(step).ok()) return;  // a step that happens to be impossible here is not taken
     state_ = std::move(next);
     edits.insert(edits.end(), step.begin(), step.end());
   }

@@ -26,9 +26,9 @@ class FaultyDeviceTest : public testing::Test {
 };
 
 TEST_F(FaultyDeviceTest, WithoutFaultsEverythingPassesAndIsCounted) {
-  ASSERT_TRUE(WriteNext(0));
+  ASSERT_TRUE(WriteNext(0).ok());
   ASSERT_TRUE(device.Append(ZoneId(0), Pattern(kBlock, 2).View()));
-  ASSERT_TRUE(device.Flush());
+  ASSERT_TRUE(device.Flush().ok());
   EXPECT_TRUE(SameBytes(ReadBack(device, DeviceOffset(kBlock), kBlock)->View(), Pattern(kBlock, 2).View()));
   EXPECT_EQ(device.count(Command::kWrite), 1u);
   EXPECT_EQ(device.count(Command::kAppend), 1u);
@@ -38,12 +38,12 @@ TEST_F(FaultyDeviceTest, WithoutFaultsEverythingPassesAndIsCounted) {
 
 TEST_F(FaultyDeviceTest, TheKthCommandFailsAndIsNotCarriedOut) {
   device.Inject({.command = Command::kWrite, .kth = 2, .code = Code::kZoneFull});
-  ASSERT_TRUE(WriteNext(0));
+  ASSERT_TRUE(WriteNext(0).ok());
   const Status status = WriteNext(0);
-  ASSERT_FALSE(status);
+  ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kZoneFull);
   EXPECT_EQ(ReportOf(*memory, ZoneId(0)).WrittenBytes(), kBlock);
-  EXPECT_TRUE(WriteNext(0));
+  EXPECT_TRUE(WriteNext(0).ok());
 }
 
 TEST_F(FaultyDeviceTest, FaultAfterTheCommandReportsFailureOfWhatHappened) {
@@ -55,11 +55,11 @@ TEST_F(FaultyDeviceTest, FaultAfterTheCommandReportsFailureOfWhatHappened) {
 
 TEST_F(FaultyDeviceTest, FaultOfAZoneLeavesOthersAlone) {
   device.Inject({.command = Command::kWrite, .times = 100, .zone = ZoneId(1)});
-  EXPECT_TRUE(WriteNext(0));
-  EXPECT_FALSE(WriteNext(1));
-  EXPECT_FALSE(WriteNext(1));
+  EXPECT_TRUE(WriteNext(0).ok());
+  EXPECT_FALSE(WriteNext(1).ok());
+  EXPECT_FALSE(WriteNext(1).ok());
   device.ClearFaults();
-  EXPECT_TRUE(WriteNext(1));
+  EXPECT_TRUE(WriteNext(1).ok());
 }
 
 TEST_F(FaultyDeviceTest, QueuedCommandsMeetTheSameFaults) {
@@ -72,13 +72,13 @@ TEST_F(FaultyDeviceTest, QueuedCommandsMeetTheSameFaults) {
   std::vector<IoRequest*> done;
   queue->Reap(2, done);
   EXPECT_EQ(done.size(), 2u);
-  EXPECT_TRUE(first.status);
-  EXPECT_FALSE(second.status);
+  EXPECT_TRUE(first.status.ok());
+  EXPECT_FALSE(second.status.ok());
 }
 
 TEST_F(FaultyDeviceTest, GateHoldsCommandsUntilReleased) {
   device.Hold(Command::kWrite, ZoneId(1));
-  ASSERT_TRUE(WriteNext(0)) << "another zone passes";
+  ASSERT_TRUE(WriteNext(0).ok()) << "another zone passes";
   Status status = Fail(Code::kShutdown, "not yet");
   Thread writer("writer", [&] {
     const AlignedBuffer data = Pattern(kBlock, 1);
@@ -88,21 +88,21 @@ TEST_F(FaultyDeviceTest, GateHoldsCommandsUntilReleased) {
   EXPECT_EQ(ReportOf(*memory, ZoneId(1)).condition, ZoneCondition::kEmpty);
   device.Release();
   writer.Join();
-  EXPECT_TRUE(status);
+  EXPECT_TRUE(status.ok());
   EXPECT_EQ(ReportOf(*memory, ZoneId(1)).WrittenBytes(), kBlock);
 }
 
 TEST_F(FaultyDeviceTest, FaultOfARangeMeetsOnlyWhatTouchesIt) {
-  ASSERT_TRUE(WriteNext(0));
-  ASSERT_TRUE(WriteNext(0));
+  ASSERT_TRUE(WriteNext(0).ok());
+  ASSERT_TRUE(WriteNext(0).ok());
   device.Inject({.command = Command::kRead,
                  .times = FaultyDevice::kForEver,
                  .bytes = FaultyDevice::Bytes{DeviceOffset(kBlock), DeviceOffset(kBlock + 1)}});
   AlignedBuffer into(2 * kBlock);
   into.Resize(2 * kBlock);
-  EXPECT_TRUE(device.Read(DeviceOffset(0), into.Span().first(kBlock)));
-  EXPECT_FALSE(device.Read(DeviceOffset(kBlock), into.Span().first(kBlock)));
-  EXPECT_FALSE(device.Read(DeviceOffset(0), into.Span()));
+  EXPECT_TRUE(device.Read(DeviceOffset(0), into.Span().first(kBlock)).ok());
+  EXPECT_FALSE(device.Read(DeviceOffset(kBlock), into.Span().first(kBlock)).ok());
+  EXPECT_FALSE(device.Read(DeviceOffset(0), into.Span()).ok());
 }
 
 TEST_F(FaultyDeviceTest, ChanceIsTheSameForTheSameSeed) {
@@ -110,7 +110,7 @@ TEST_F(FaultyDeviceTest, ChanceIsTheSameForTheSameSeed) {
     device.ClearFaults();
     device.Inject({.command = Command::kFlush, .times = FaultyDevice::kForEver, .one_in = 3, .seed = seed});
     std::string all;
-    for (int i = 0; i < 60; ++i) all += device.Flush() ? '.' : 'x';
+    for (int i = 0; i < 60; ++i) all += device.Flush().ok() ? '.' : 'x';
     return all;
   };
   const std::string first = failures(7);
@@ -123,14 +123,14 @@ TEST_F(FaultyDeviceTest, ChanceIsTheSameForTheSameSeed) {
 TEST_F(FaultyDeviceTest, PartOfAWriteIsThereAndTheWriteHasFailed) {
   device.Inject({.command = Command::kWrite, .when = FaultyDevice::When::kPartly});
   const AlignedBuffer data = Pattern(3 * kBlock, 1);
-  EXPECT_FALSE(device.Write(DeviceOffset(0), data.View()));
+  EXPECT_FALSE(device.Write(DeviceOffset(0), data.View()).ok());
   EXPECT_EQ(ReportOf(*memory, ZoneId(0)).WrittenBytes(), kBlock);
 }
 
 TEST_F(FaultyDeviceTest, UnpluggedDeviceAnswersNothing) {
   device.Unplug();
-  EXPECT_FALSE(WriteNext(0));
-  EXPECT_FALSE(device.Flush());
+  EXPECT_FALSE(WriteNext(0).ok());
+  EXPECT_FALSE(device.Flush().ok());
   EXPECT_EQ(device.Report(ZoneId(0), 1).error().os_errno(), ENODEV);
 }
 

@@ -91,7 +91,7 @@ Status SimDevice::Read(DeviceOffset offset, ByteSpan into) {
   Linger();
   if (MeetsReadError(offset)) return Fail(Injected("read", geometry().ZoneOf(offset)));
   Status status = device_->Read(offset, into);
-  Note(kRead, offset.value, status.has_value());
+  Note(kRead, offset.value, status.ok());
   Linger();
   return status;
 }
@@ -100,7 +100,7 @@ Status SimDevice::Read(DeviceOffset offset, ByteSpan into) {
 void SimDevice::ChangeZoneOf(ZoneId zone) {
   if (Meets(&SimFaults::zone_full)) {
     // A zone that can't be finished stays as it is.
-    static_cast<void>(device_->Finish(zone).has_value());
+    static_cast<void>(device_->Finish(zone).ok());
   }
   if (Meets(&SimFaults::zone_read_only)) TurnBad(zone, ZoneCondition::kReadOnly);
   if (!Meets(&SimFaults::zone_offline)) return;
@@ -116,7 +116,7 @@ void SimDevice::TurnBad(ZoneId zone, ZoneCondition condition) {
     if (condition == ZoneCondition::kOffline && spared_.turning_offline.contains(zone)) return;
     bad_zones_.insert(zone);
   }
-  static_cast<void>(device_->SetCondition(zone, condition).has_value());
+  static_cast<void>(device_->SetCondition(zone, condition).ok());
 }
 
 // A part of the blocks, as many as the dice say.
@@ -140,11 +140,11 @@ Status SimDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
   ChangeZoneOf(zone);
   if (Meets(&SimFaults::write_error)) return Fail(Injected("write", zone));
   if (Meets(&SimFaults::write_short)) {
-    static_cast<void>(WriteSome(offset, pieces).has_value());
+    static_cast<void>(WriteSome(offset, pieces).ok());
     return Fail(Injected("short write", zone));
   }
   Status status = device_->Write(offset, pieces);
-  Note(kWrite, offset.value, status.has_value());
+  Note(kWrite, offset.value, status.ok());
   if (Meets(&SimFaults::write_unknown)) {
     return Fail(Code::kUnknownOutcome,
                 fmt::format("{}: injected time-out of a write to zone {}", name(), zone.value));
@@ -172,8 +172,8 @@ Status SimDevice::Manage(Management command, ZoneId zone, std::uint32_t SimFault
   const bool fails = rate != nullptr && Meets(rate);
   if (fails && Below(2) == 0) return Fail(Injected(what, zone));
   Status status = ((*device_).*command)(zone);
-  Note(kManage, zone.value, status.has_value());
-  if (fails && status) return Fail(Injected(what, zone));
+  Note(kManage, zone.value, status.ok());
+  if (fails && status.ok()) return Fail(Injected(what, zone));
   Linger();
   return status;
 }
@@ -196,7 +196,7 @@ Status SimDevice::Flush() {
     return Fail(Code::kIo, fmt::format("{}: injected fault: flush, the cache is lost", name()), EIO);
   }
   Status status = device_->Flush();
-  Note(kFlush, 0, status.has_value());
+  Note(kFlush, 0, status.ok());
   Linger();
   return status;
 }

@@ -26,13 +26,13 @@ class AuxMarkerTest : public testing::Test {
 
 TEST_F(AuxMarkerTest, NamesTheVolumeThatWasMadeLast) {
   EXPECT_EQ(MarkedVolume(directory_.path()), std::nullopt);
-  ASSERT_TRUE(Mark(Uuid::Generate()).has_value());
-  ASSERT_TRUE(Mark(volume_).has_value());
+  ASSERT_TRUE(Mark(Uuid::Generate()).ok());
+  ASSERT_TRUE(Mark(volume_).ok());
   EXPECT_EQ(MarkedVolume(directory_.path()), volume_);
 }
 
 TEST_F(AuxMarkerTest, OneThatIsNotKeptLeavesWhatWasThere) {
-  ASSERT_TRUE(Mark(volume_).has_value());
+  ASSERT_TRUE(Mark(volume_).ok());
   {
     ASSERT_TRUE(AuxMarker::Prepare(directory_.path(), Uuid::Generate()).has_value());
   }

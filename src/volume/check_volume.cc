@@ -202,7 +202,7 @@ class Check {
     for (std::uint64_t at = 0; at < length; at += buffer.size()) {
       buffer.Resize(std::min(piece, length - at));
       const Status read = context_.device.Read(extent.place + at, buffer.Span());
-      if (read) continue;
+      if (read.ok()) continue;
       ZENFS_RETURN_IF_ERROR(CheckPresence(context_.device));
       if (!still_there_(file)) return false;
       context_.Add(Severity::kError,

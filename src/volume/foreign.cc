@@ -51,7 +51,7 @@ std::optional<std::string> FindForeignContent(ZonedDevice& device, std::span<con
       first.type == ZoneType::kConventional ? first.capacity : first.WrittenBytes();
   AlignedBuffer head(kLookAt);
   head.Resize(RoundDown(std::min<std::uint64_t>(readable, kLookAt), device.geometry().block_size));
-  if (!head.empty() && device.Read(first.start, head.Span())) {
+  if (!head.empty() && device.Read(first.start, head.Span()).ok()) {
     if (auto named = NameSignature(head.View())) return named;
   }
   // What a read-only zone holds can be asked of nobody, and is not for mkfs to lose.

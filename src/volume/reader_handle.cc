@@ -65,7 +65,7 @@ void ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> request
   if (file.log == nullptr) {
     ReadExtentsMany(volume_->device(), file.record->extents, requests);
     for (ReadRequest& request : requests) {
-      if (request.status) continue;
+      if (request.status.ok()) continue;
       request.status = Fail(request.status.error().With(fmt::format("{} (file {})", path_, id_.value)));
     }
     return;
@@ -134,7 +134,7 @@ Result<std::size_t> ReaderHandle::Read(std::uint64_t offset, ByteSpan into) cons
 void ReaderHandle::ReadMany(std::span<ReadRequest> requests) const {
   const Result<Gate::Entry> entry = volume_->Enter();
   const Status read = entry ? ReadConfirmed(requests) : Fail(entry.error());
-  if (read) return;
+  if (read.ok()) return;
   for (ReadRequest& request : requests) {
     request.status = read;
     request.into = request.into.first(0);

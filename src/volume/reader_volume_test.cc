@@ -384,7 +384,7 @@ TEST_F(ReaderTest, SpaceAndZonesAreThoseOfTheWriter) {
 TEST_F(ReaderTest, HandlesOutliveTheUnmountAndFailCleanly) {
   Put("a.sst", "bytes");
   const auto file = Open("a.sst");
-  reader_->Unmount().value();
+  ASSERT_TRUE(IsOk(reader_->Unmount()));
   EXPECT_EQ(CodeOf(file->Read(0, {})), Code::kShutdown);
   EXPECT_EQ(CodeOf(reader_->List("")), Code::kShutdown);
   EXPECT_EQ(file->size(), 5u);

@@ -78,7 +78,7 @@ Status FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, con
   std::vector<Unreadable> unreadable;
   for (std::uint64_t at = 0; at < length; at += buffer_.size()) {
     buffer_.Resize(std::min(kScrubReadBytes, length - at));
-    if (context_.device.Read(extent.place + at, buffer_.Span())) {
+    if (context_.device.Read(extent.place + at, buffer_.Span()).ok()) {
       crc = Crc32c(buffer_.View(0, std::min<std::uint64_t>(buffer_.size(), extent.length - at)), crc);
     } else {
       ZENFS_RETURN_IF_ERROR(CheckPresence(context_.device));
@@ -101,7 +101,7 @@ void FileScrub::FindUnreadable(const Extent& extent, std::uint64_t at, std::vect
   const std::uint32_t block = context_.device.geometry().block_size;
   for (const std::uint64_t end = at + buffer_.size(); at < end; at += block) {
     const Status read = context_.device.Read(extent.place + at, buffer_.Span().first(block));
-    if (read) continue;
+    if (read.ok()) continue;
     if (runs.empty() || runs.back().to != at) runs.push_back({at, at, read.error().ToString()});
     runs.back().to = at + block;
   }

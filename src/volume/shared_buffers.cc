@@ -135,7 +135,7 @@ Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const Sh
       if (!size) sized = Fail(size.error());
       return size ? *size : 0;
     });
-    if (sized) needed = waiting.bytes;
+    if (sized.ok()) needed = waiting.bytes;
     return sized;
   }));
   return needed;

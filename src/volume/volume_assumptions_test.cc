@@ -381,8 +381,8 @@ TEST_F(SmrDisk, ConventionalZonesAreLeftAloneAndSyncsOfManyThreadsShareAFlush) {
     for (auto& log : logs) {
       threads.emplace_back("writer", [&log] {
         for (int i = 0; i < kSyncs; ++i) {
-          EXPECT_TRUE(log->Append(AsBytes("record")));
-          EXPECT_TRUE(log->Sync());
+          EXPECT_TRUE(log->Append(AsBytes("record")).ok());
+          EXPECT_TRUE(log->Sync().ok());
         }
       });
     }

@@ -95,8 +95,8 @@ TEST_F(VolumeBadZones, AnErrorOfAHandleThatNobodyClosedIsCountedAndToldOrMadeUpF
     failing = false;
     EXPECT_EQ(errors(), before + 1);
     const bool made_up_for = (*other)->shape() == FileShape::kFramed;
-    EXPECT_EQ((*other)->Sync().has_value(), made_up_for) << name;
-    EXPECT_EQ((*other)->Close().has_value(), made_up_for) << name;
+    EXPECT_EQ((*other)->Sync().ok(), made_up_for) << name;
+    EXPECT_EQ((*other)->Close().ok(), made_up_for) << name;
   }
   Remount();
   EXPECT_EQ(Get("b.log"), "synced, not synced");

@@ -18,15 +18,15 @@ Status VolumeCore::Commit(std::vector<Edit> edits, CommitOptions options) {
   Meter meter(metrics_, Operation::kMetaSync);
   Status committed = metalog_->Commit(std::move(edits), options);
   // The next mount may find it after all: what it points to, which its maker has pinned until here, must be there then.
-  if (!committed && committed.error().code() == Code::kUnknownOutcome) zones_->StopResets();
+  if (!committed.ok() && committed.error().code() == Code::kUnknownOutcome) zones_->StopResets();
   return meter.Done(std::move(committed));
 }
 
 void VolumeCore::OnCommitted(std::span<const Edit> edits) {
   const Result<Effects> effects = catalog_->Apply(edits);
   if (!effects) {
-    MutexLock lock(broken_mutex_);
-    broken_ =
+    MutexLock lock(health_mutex_);
+    health_ =
         Fail(effects.error().With("an action was committed that contradicts the catalog; the volume is "
                                   "read-only from here on, please report this"));
     return;
@@ -62,14 +62,14 @@ Status VolumeCore::FoldZone(ZoneId zone, const ExtentMover::Pause& pause) {
   std::uint64_t moved = 0;
   const Status folded = FoldLogZone(env, zone, &moved);
   folded_bytes_.fetch_add(moved, std::memory_order_relaxed);
-  if (!folded || zones_->Zone(zone).live == 0) return folded;
+  if (!folded.ok() || zones_->Zone(zone).live == 0) return folded;
   return MoveOut(zone, pause);  // plain data that shares the zone with the log
 }
 
 Status VolumeCore::health() const {
   {
-    MutexLock lock(broken_mutex_);
-    if (!broken_) return broken_;
+    MutexLock lock(health_mutex_);
+    if (!health_.ok()) return health_;
   }
   return metalog_->health();
 }
@@ -84,8 +84,8 @@ Result<Gate::Entry> VolumeCore::Enter(bool writing) const {
   Gate::Entry entry = gate_.Enter();
   if (!entry) return Fail(Code::kShutdown, fmt::format("{}: the volume is unmounted", device_name_));
   if (writing) {
-    MutexLock lock(broken_mutex_);
-    if (!broken_) return Fail(broken_.error());
+    MutexLock lock(health_mutex_);
+    if (!health_.ok()) return Fail(health_.error());
   }
   return entry;
 }

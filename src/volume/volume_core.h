@@ -75,7 +75,7 @@ class VolumeCore final : public Volume,
   MetalogStats metalog_stats() const override;
   WriteCounters write_counters() const override;
   ByteView metrics_page() const override { return metrics_.page(); }
-  std::vector<std::string> notices() const override EXCLUDES(broken_mutex_);
+  std::vector<std::string> notices() const override EXCLUDES(health_mutex_);
   Status health() const override;
 
   // --- CommitSink ---
@@ -230,9 +230,9 @@ class VolumeCore final : public Volume,
   Mutex paths_mutex_;  // leaf
   std::set<std::string> locked_paths_ GUARDED_BY(paths_mutex_);
 
-  mutable Mutex broken_mutex_;  // leaf
-  Status broken_ GUARDED_BY(broken_mutex_);
-  std::vector<std::string> damage_ GUARDED_BY(broken_mutex_);  // found since the mount
+  mutable Mutex health_mutex_;  // leaf
+  Status health_ GUARDED_BY(health_mutex_);
+  std::vector<std::string> damage_ GUARDED_BY(health_mutex_);  // found since the mount
 };
 
 }  // namespace zenfs

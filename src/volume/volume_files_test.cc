@@ -151,14 +151,14 @@ TEST_F(VolumeTest, SyncOfAnSstCostsOneCommitAndOfAWalNone) {
 TEST_F(VolumeTest, FullDeviceSaysNoSpaceLosesNothingAndGoesOnAfterDeletes) {
   std::vector<std::string> names;
   Status status;
-  for (int i = 0; status && i < 200; ++i) {
+  for (int i = 0; status.ok() && i < 200; ++i) {
     const std::string name = "f" + std::to_string(i) + ".sst";
     auto file = volume_->Create(name);
     ASSERT_TRUE(IsOk(file));
     status = (*file)->Append(AsBytes(Noise(500'000, i)));
-    if (status) status = (*file)->Sync();
+    if (status.ok()) status = (*file)->Sync();
     IgnoreError((*file)->Close());
-    if (status) names.push_back(name);
+    if (status.ok()) names.push_back(name);
   }
   ASSERT_EQ(CodeOf(status), Code::kNoSpace);
   EXPECT_GT(names.size(), 20u);

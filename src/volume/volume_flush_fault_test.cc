@@ -20,7 +20,7 @@ class FlushFaultTest : public VolumeFaultTest {
   // A flush that fails for somebody else.
   void FailAFlush() {
     faulty_->Inject({.command = Command::kFlush});
-    EXPECT_FALSE(WriteFile("other.log", "other"));
+    EXPECT_FALSE(WriteFile("other.log", "other").ok());
     faulty_->ClearFaults();
   }
   static std::string Content(char c) { return std::string(5 * 4096 + 100, c); }
@@ -30,7 +30,7 @@ TEST_F(FlushFaultTest, SyncOfALogWhoseFlushFailedIsMadeUpForByWritingItsFramesAn
   const auto log = Create("1.log");
   ASSERT_TRUE(IsOk(log->Append(AsBytes("in doubt"))));
   faulty_->Inject({.command = Command::kFlush, .kth = 2});  // the first is that of the file's creation
-  ASSERT_FALSE(log->Sync());
+  ASSERT_FALSE(log->Sync().ok());
   const DeviceOffset in_doubt = PlaceOf("1.log");
   ASSERT_TRUE(IsOk(log->Sync()));
   EXPECT_NE(PlaceOf("1.log"), in_doubt)
@@ -47,12 +47,12 @@ TEST_F(FlushFaultTest, LogOfWhichAFlushHasLostWhatOnlyTheDeviceHadStaysFailed) {
   ASSERT_TRUE(IsOk(log->Append(AsBytes("lost"))));
   ASSERT_TRUE(IsOk(log->Flush())) << "to the device";
   faulty_->Inject({.command = Command::kFlush});
-  ASSERT_FALSE(log->Sync());
+  ASSERT_FALSE(log->Sync().ok());
   faulty_->Inject({.command = Command::kRead, .times = kForEver, .bytes = BlockOf("1.log")});
   const Status again = log->Sync();
-  ASSERT_FALSE(again);
+  ASSERT_FALSE(again.ok());
   EXPECT_THAT(again.error().text(), HasSubstr("bytes 0 to 4, which a flush may have lost"));
-  EXPECT_FALSE(log->Close());
+  EXPECT_FALSE(log->Close().ok());
   EXPECT_TRUE(IsOk(WriteFile("2.log", "fine")));
 }
 
@@ -62,7 +62,7 @@ TEST_F(FlushFaultTest, SyncOfALogFailsThatAnothersFlushMayHaveLost) {
   ASSERT_TRUE(IsOk(log->Flush())) << "to the device";
   FailAFlush();
   const Status synced = log->Sync();
-  ASSERT_FALSE(synced);
+  ASSERT_FALSE(synced.ok());
   EXPECT_THAT(synced.error().text(), HasSubstr("may be lost although a later one succeeds"));
   const DeviceOffset in_doubt = PlaceOf("1.log");
   ASSERT_TRUE(IsOk(log->Sync()));
@@ -87,18 +87,18 @@ TEST_F(FlushFaultTest, LogIsNotCutToWhatAFlushMayHaveLost) {
   ASSERT_TRUE(IsOk(log->Append(AsBytes("written and cut"))));
   ASSERT_TRUE(IsOk(log->Flush()));
   FailAFlush();
-  EXPECT_FALSE(log->Truncate(7));
+  EXPECT_FALSE(log->Truncate(7).ok());
 }
 
 TEST_F(FlushFaultTest, SyncOfAPlainFileWhoseFlushFailedFailsForGood) {
   const auto file = Create("a.sst");
   ASSERT_TRUE(IsOk(file->Append(AsBytes(Content('a')))));
   faulty_->Inject({.command = Command::kFlush});
-  ASSERT_FALSE(file->Sync());
+  ASSERT_FALSE(file->Sync().ok());
   const Status again = file->Sync();
-  ASSERT_FALSE(again);
+  ASSERT_FALSE(again.ok());
   EXPECT_THAT(again.error().text(), HasSubstr("may be lost although a later one succeeds"));
-  EXPECT_FALSE(file->Close());
+  EXPECT_FALSE(file->Close().ok());
   EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
   RemountHealthy();
   EXPECT_EQ(Get("b.sst"), Content('b'));
@@ -109,8 +109,8 @@ TEST_F(FlushFaultTest, SyncOfAPlainFileFailsThatAnothersFlushMayHaveLost) {
   const auto file = Create("a.sst");
   ASSERT_TRUE(IsOk(file->Append(AsBytes(Content('a')))));
   FailAFlush();
-  EXPECT_FALSE(file->Sync());
-  EXPECT_FALSE(file->Close());
+  EXPECT_FALSE(file->Sync().ok());
+  EXPECT_FALSE(file->Close().ok());
 }
 
 TEST_F(FlushFaultTest, PlainFileThatWasSyncedBeforeGoesOn) {
@@ -128,14 +128,14 @@ TEST_F(FlushFaultTest, RenameDoesNotPublishWhatAFlushMayHaveLost) {
   const auto file = Create("a.tmp");
   ASSERT_TRUE(IsOk(file->Append(AsBytes(Content('a')))));
   FailAFlush();
-  EXPECT_FALSE(volume_->Rename("a.tmp", "a.sst"));
+  EXPECT_FALSE(volume_->Rename("a.tmp", "a.sst").ok());
   EXPECT_EQ(CodeOf(volume_->Stat("a.sst")), Code::kNotFound);
 }
 
 TEST_F(FlushFaultTest, FlushThatFailsBehindACommitMovesTheLogAndIsToldOnce) {
   const std::uint64_t rolls = volume_->metalog_stats().rolls;
   faulty_->Inject({.command = Command::kFlush});
-  EXPECT_FALSE(volume_->MakeDirectory("refused", false));
+  EXPECT_FALSE(volume_->MakeDirectory("refused", false).ok());
   EXPECT_EQ(volume_->metalog_stats().rolls, rolls + 1);
   EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
   RemountHealthy();

@@ -58,7 +58,7 @@ void VolumeFlushKillTest::DieAtEachCommandOf(Status (Volume::*end)()) {
     }
     open.erase(open.begin());  // closed, so written; the others are still open
     device_->StopAfter(Commands() + cut);
-    const bool whole = (volume_.get()->*end)().has_value() && !device_->stopped();
+    const bool whole = (volume_.get()->*end)().ok() && !device_->stopped();
     EXPECT_TRUE(!whole || Buffers().empty());
     open.clear();
     Die();
@@ -91,7 +91,7 @@ TEST_F(VolumeFlushKillTest, WithoutSpaceToBringBackTheMountIsRefusedAndWhatWasSy
   for (const std::string name : {"filler.sst", "filler.log"}) {
     Open(name);
     const std::string block(64 << 10, 'f');
-    while (file_->Append(AsBytes(block)) && file_->Sync()) {
+    while (file_->Append(AsBytes(block)).ok() && file_->Sync().ok()) {
     }
     file_.reset();
   }
@@ -127,7 +127,7 @@ TEST_F(VolumeFlushKillTest, DeadLogZonesMakeRoomForWhatIsBroughtBack) {
   }
   Open("filler.log");
   const std::string block(64 << 10, 'f');
-  while (file_->Append(AsBytes(block)) && file_->Sync()) {
+  while (file_->Append(AsBytes(block)).ok() && file_->Sync().ok()) {
   }
   file_.reset();
   const std::string flushed(120'000, 'f');

@@ -88,7 +88,7 @@ void VolumeFlushPlainKillTest::DieAtEachCommandOf(Status (Volume::*end)()) {
     }
     open.erase(open.begin());  // closed, so written; the others are still open
     device_->StopAfter(Commands() + cut);
-    const bool whole = (volume_.get()->*end)().has_value() && !device_->stopped();
+    const bool whole = (volume_.get()->*end)().ok() && !device_->stopped();
     EXPECT_TRUE(!whole || Buffers().empty());
     open.clear();
     Die();

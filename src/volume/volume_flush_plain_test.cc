@@ -203,7 +203,7 @@ TEST_F(VolumeFlushPlainTest, AFileThatIsOpenedAgainAfterAFailedCloseHasNoBytesOf
   ASSERT_TRUE(IsOk(AppendAndFlush("committed, ")));
   ASSERT_TRUE(IsOk(AppendAndFlush(Text(5000))));
   faults.Inject({.command = FaultyDevice::Command::kWrite, .times = 1000});
-  EXPECT_FALSE(file_->Close());
+  EXPECT_FALSE(file_->Close().ok());
   file_.reset();
   faults.ClearFaults();
   ASSERT_EQ(Get("1.blob"), "committed, ");
@@ -291,7 +291,7 @@ TEST_F(VolumeFlushPlainTest, ADeviceThatIsFullOfDataStillMounts) {
   std::unique_ptr<FileHandle> blob = std::move(file_);
   Open("filler.sst");
   const std::string block(64 << 10, 'f');
-  while (file_->Append(AsBytes(block)) && file_->Sync()) {
+  while (file_->Append(AsBytes(block)).ok() && file_->Sync().ok()) {
   }
   file_.reset();
   const std::string text = Text(100'000);

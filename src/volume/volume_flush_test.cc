@@ -110,7 +110,7 @@ TEST_F(VolumeFlushTest, BytesBehindAFrameThatDiedWithTheProcessDoNotKeepTheVolum
         EXPECT_TRUE(IsOk(file_->Append(AsBytes("behind it"))));
         device_->StopAfter(0);
       });
-      EXPECT_FALSE(file_->Flush());
+      EXPECT_FALSE(file_->Flush().ok());
     }
     others.clear();
     Die();
@@ -150,7 +150,7 @@ TEST_F(VolumeFlushTest, AFlushWaitsForAFrameInFlightThatWouldDieWithTheProcess) 
   });
   ASSERT_TRUE(IsOk(file_->Append(AsBytes(std::string(200'000, 'x')))));  // wakes the drain
   in_flight.wait(false);
-  EXPECT_FALSE(file_->Flush()) << "it did not wait for the write, which fails";
+  EXPECT_FALSE(file_->Flush().ok()) << "it did not wait for the write, which fails";
   let_go();
   End();
 }

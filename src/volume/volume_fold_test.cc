@@ -21,7 +21,7 @@ TEST_F(FoldTest, AWriterDoesNotWaitForALogThatIsReservedForLongerThanForSpace) {
   const auto table = Create("3.sst");
   const std::string piece = Noise(1 << 20, 3);
   Status written;
-  for (int i = 0; written; ++i) {
+  for (int i = 0; written.ok(); ++i) {
     ASSERT_LT(i, 100);
     written = table->Append(AsBytes(piece));
   }

@@ -31,29 +31,29 @@ TEST_F(DeviceGoneTest, EveryCallEndsWithAnError) {
   ASSERT_TRUE(IsOk(log->Append(AsBytes("unsynced"))));
   faulty_->Unplug();
   InTime("reads", [&] {
-    EXPECT_FALSE(ReadFile("a.sst"));
-    EXPECT_FALSE(ReadFile("1.log"));
+    EXPECT_FALSE(ReadFile("a.sst").ok());
+    EXPECT_FALSE(ReadFile("1.log").ok());
   });
   InTime("syncs", [&] {
-    EXPECT_FALSE(plain->Sync());
-    EXPECT_FALSE(log->Sync());
-    EXPECT_FALSE(log->Flush());
+    EXPECT_FALSE(plain->Sync().ok());
+    EXPECT_FALSE(log->Sync().ok());
+    EXPECT_FALSE(log->Flush().ok());
   });
   InTime("names", [&] {
-    EXPECT_FALSE(volume_->MakeDirectory("d", false));
-    EXPECT_FALSE(volume_->Rename("a.sst", "c.sst"));
-    EXPECT_FALSE(volume_->Unlink("a.sst"));
-    EXPECT_FALSE(volume_->SyncDirectory(""));
-    EXPECT_FALSE(WriteFile("d.sst", Content('d')));
-    EXPECT_FALSE(WriteFile("3.log", "log"));
+    EXPECT_FALSE(volume_->MakeDirectory("d", false).ok());
+    EXPECT_FALSE(volume_->Rename("a.sst", "c.sst").ok());
+    EXPECT_FALSE(volume_->Unlink("a.sst").ok());
+    EXPECT_FALSE(volume_->SyncDirectory("").ok());
+    EXPECT_FALSE(WriteFile("d.sst", Content('d')).ok());
+    EXPECT_FALSE(WriteFile("3.log", "log").ok());
   });
   InTime("closes", [&] {
-    EXPECT_FALSE(plain->Close());
-    EXPECT_FALSE(log->Close());
+    EXPECT_FALSE(plain->Close().ok());
+    EXPECT_FALSE(log->Close().ok());
   });
   EXPECT_TRUE(IsOk(volume_->Stat("a.sst"))) << "what is in memory is told";
   InTime("the process's end", [&] { IgnoreError(volume_->PrepareForExit()); });
-  InTime("unmount", [&] { EXPECT_FALSE(volume_->Unmount()); });
+  InTime("unmount", [&] { EXPECT_FALSE(volume_->Unmount().ok()); });
   InTime("destructor", [&] { volume_.reset(); });
   Mount();  // it is back
   EXPECT_EQ(Get("a.sst"), Content('a'));
@@ -89,7 +89,7 @@ TEST_F(DeviceGoneTest, ThreadsThatWaitForCommandsAreReleasedWithErrors) {
   faulty_->Unplug();
   faulty_->Release();
   InTime("threads", [&] { threads.clear(); });
-  for (const Status& end : ends) EXPECT_FALSE(end);
+  for (const Status& end : ends) EXPECT_FALSE(end.ok());
 }
 
 TEST_F(DeviceGoneTest, MountFailsAtOnce) {
@@ -115,11 +115,11 @@ TEST_F(DeviceGoneTest, FailedUnmountWithOpenHandlesGivesTheDeviceBack) {
   ASSERT_TRUE(IsOk(created));
   ASSERT_TRUE(IsOk((*created)->Append(AsBytes(Content('b')))));
   faulty_->Unplug();
-  EXPECT_FALSE((*shared)->Unmount());
+  EXPECT_FALSE((*shared)->Unmount().ok());
   (*shared).reset();
   shared = MountShared("volume_gone_test", {}, open);
   ASSERT_TRUE(IsOk(shared)) << "the handle that is still open is of the mount before";
-  EXPECT_FALSE((*created)->Append(AsBytes("more")));
+  EXPECT_FALSE((*created)->Append(AsBytes("more")).ok());
   EXPECT_TRUE(IsOk((*shared)->MakeDirectory("d", false)));
   created->reset();
   EXPECT_TRUE(IsOk((*shared)->Unmount()));
@@ -138,8 +138,8 @@ TEST_F(DeviceFullTest, OneErrorForDataWhileLogsAndNamesGoOnAndDeletingHelps) {
   const std::string piece(512 << 10, 'f');
   Status written;
   int files = 0;
-  for (; written && files < 200; ++files) written = WriteFile(fmt::format("{}.sst", files), piece);
-  ASSERT_FALSE(written);
+  for (; written.ok() && files < 200; ++files) written = WriteFile(fmt::format("{}.sst", files), piece);
+  ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code(), Code::kNoSpace);
   EXPECT_THAT(written.error().text(), testing::HasSubstr("delete files to make room"));
   EXPECT_TRUE(IsOk(WriteFile("1.log", "a log")));
@@ -154,8 +154,8 @@ TEST_F(DeviceFullTest, LogThatFindsNoZoneFailsAndTheNextSucceedsAfterADelete) {
   const std::string piece(256 << 10, 'l');
   Status written;
   int files = 0;
-  for (; written && files < 400; ++files) written = WriteFile(fmt::format("{}.log", files), piece);
-  ASSERT_FALSE(written);
+  for (; written.ok() && files < 400; ++files) written = WriteFile(fmt::format("{}.log", files), piece);
+  ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code(), Code::kNoSpace);
   for (int i = 0; i < files / 2; ++i) EXPECT_TRUE(IsOk(volume_->Unlink(fmt::format("{}.log", i))));
   EXPECT_TRUE(IsOk(WriteFile("again.log", piece)));

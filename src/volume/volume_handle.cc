@@ -55,10 +55,10 @@ void VolumeHandle::ReadManyPlain(std::span<ReadRequest> requests) const {
   const std::chrono::nanoseconds together = SteadyNow() - begin;
   Metrics& metrics = core_->metrics();
   for (ReadRequest& request : requests) {
-    if (!request.status) request.status = Fail(OfFile(request.status.error(), file_->id));
+    if (!request.status.ok()) request.status = Fail(OfFile(request.status.error(), file_->id));
     metrics.Count(Operation::kRead);
     metrics.Time(Operation::kRead, together);
-    if (request.status) {
+    if (request.status.ok()) {
       metrics.CountBytes(Operation::kRead, request.into.size());
     } else {
       metrics.CountError(Operation::kRead);

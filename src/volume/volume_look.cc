@@ -161,7 +161,7 @@ Status VolumeCore::KeepMetrics() {
   if (options_.metrics_file.empty()) return {};
   CountWritten();
   const Status written = WriteMetricsFile(options_.metrics_file, metrics_.page());
-  if (!written) return Fail(written.error().With(fmt::format("{}: option metrics_file", device_name_)));
+  if (!written.ok()) return Fail(written.error().With(fmt::format("{}: option metrics_file", device_name_)));
   return {};
 }
 

@@ -43,7 +43,7 @@ TEST_P(MountFaultTest, EachMayFailAndNothingIsMissing) {
   for (const When when : {When::kBefore, When::kAfter}) {
     for (std::uint64_t kth = 1; kth <= commands + 1; ++kth) {
       LeaveWork();
-      if (!TryMountFaulty({{.command = GetParam(), .kth = kth, .when = when}})) MountFaulty();
+      if (!TryMountFaulty({{.command = GetParam(), .kth = kth, .when = when}}).ok()) MountFaulty();
       faulty_->ClearFaults();  // it may not have come so far
       ExpectAll();
     }
@@ -54,7 +54,7 @@ TEST_P(MountFaultTest, EachMayFailAndNothingIsMissing) {
 
 TEST_P(MountFaultTest, WhereAllFailNothingIsMountedAndTheNextMountFindsEverything) {
   LeaveWork();
-  EXPECT_FALSE(TryMountFaulty({{.command = GetParam(), .times = kForEver}}));
+  EXPECT_FALSE(TryMountFaulty({{.command = GetParam(), .times = kForEver}}).ok());
   MountFaulty();
   ExpectAll();
 }

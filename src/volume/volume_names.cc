@@ -268,7 +268,7 @@ Status VolumeCore::SyncDirectory(std::string_view path) {
   });
   // All other changes of names were durable when they returned.
   for (const std::shared_ptr<OpenFile>& file : pending) {
-    if (status && file != nullptr) status = EnsureCommitted(*file);
+    if (status.ok() && file != nullptr) status = EnsureCommitted(*file);
   }
   return meter.Done(std::move(status));
 }

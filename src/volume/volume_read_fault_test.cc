@@ -91,7 +91,7 @@ TEST_F(ReadFaultTest, PermanentErrorCostsOnlyItsFileAndNamesThePlace) {
   faulty_->Inject({.command = Command::kRead, .times = kForEver, .bytes = BlockOf("a.sst")});
   const std::uint64_t before = faulty_->count(Command::kRead);
   const Status read = ReadFile("a.sst");
-  ASSERT_FALSE(read);
+  ASSERT_FALSE(read.ok());
   EXPECT_LE(faulty_->count(Command::kRead), before + 4) << "no loop";
   EXPECT_EQ(read.error().code(), Code::kIo);
   EXPECT_THAT(read.error().text(), HasSubstr(fmt::format("file {}: ", id.value)));
@@ -107,7 +107,7 @@ TEST_F(ReadFaultTest, PermanentErrorOfALogNamesThePlace) {
   Put("2.log", Content('2'));
   faulty_->Inject({.command = Command::kRead, .times = kForEver, .bytes = BlockOf("1.log")});
   const Status read = ReadFile("1.log");
-  ASSERT_FALSE(read);
+  ASSERT_FALSE(read.ok());
   EXPECT_THAT(read.error().text(), HasSubstr(fmt::format("file {}: ", volume_->Stat("1.log")->id.value)));
   EXPECT_THAT(read.error().text(), HasSubstr(fmt::format("zone {} at device offset {}", ZoneOf("1.log").value,
                                                          BlockOf("1.log").from.value)));
@@ -122,7 +122,7 @@ TEST_F(ReadFaultTest, PermanentErrorOfALogAtMountCostsOnlyThatLog) {
   MountFaulty({{.command = Command::kRead, .times = kForEver, .bytes = block}});
   EXPECT_THAT(volume_->notices(), Contains(HasSubstr("(/1.log): bytes 0 to ")));
   const Status lost = ReadFile("1.log");
-  ASSERT_FALSE(lost) << "what was synced is not to be missed silently";
+  ASSERT_FALSE(lost.ok()) << "what was synced is not to be missed silently";
   EXPECT_EQ(lost.error().code(), Code::kCorruption);
   EXPECT_THAT(lost.error().text(), HasSubstr("bytes 0 to "));
   EXPECT_EQ(Get("2.log"), Content('2'));
@@ -135,7 +135,7 @@ TEST_F(ReadFaultTest, ZoneThatGoesOfflineCostsOnlyTheFilesInIt) {
   const ZoneId lost = ZoneOf("a.sst");
   ASSERT_TRUE(IsOk(device_->SetCondition(lost, ZoneCondition::kOffline)));
   const Status read = ReadFile("a.sst");
-  ASSERT_FALSE(read);
+  ASSERT_FALSE(read.ok());
   EXPECT_THAT(read.error().text(), HasSubstr(fmt::format("zone {}", lost.value)));
   EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
   EXPECT_NE(ZoneOf("b.sst"), lost);

@@ -34,7 +34,7 @@ void VolumeCore::MakeReclaim(const SlotPlan& plan) {
                      .empty = [this](const Victim& victim) { return EmptyVictim(victim); },
                      .is_held = [this](ZoneId zone) { return IsHeld(zone); },
                      .borrow = [this] { return log_->GiveBackReady(); },
-                     .can_commit = [this] { return metalog_->health().has_value(); },
+                     .can_commit = [this] { return metalog_->health().ok(); },
                      .finish_up = [this] { return RetryTelling(); }});
 }
 
@@ -120,8 +120,8 @@ Status VolumeCore::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
   MutexLock lock(mover_mutex_);
   copying_since_ = FailedFlushes();
   Status moved = mover_->MoveOut(zone, pause);
-  if (!moved && moved.error().code() == Code::kCorruption) {
-    MutexLock leaf(broken_mutex_);
+  if (!moved.ok() && moved.error().code() == Code::kCorruption) {
+    MutexLock leaf(health_mutex_);
     std::string text = moved.error().ToString();
     if (std::ranges::find(damage_, text) == damage_.end()) damage_.push_back(std::move(text));
   }
@@ -129,7 +129,7 @@ Status VolumeCore::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
 }
 
 std::vector<std::string> VolumeCore::notices() const {
-  MutexLock lock(broken_mutex_);
+  MutexLock lock(health_mutex_);
   std::vector<std::string> all = notices_;
   all.insert(all.end(), damage_.begin(), damage_.end());
   return all;
@@ -214,7 +214,7 @@ bool VolumeCore::RetryTelling() {
       if (TellMoved(now, now.extents)) return {};
       return Fail(Code::kBusy, "its writer is at work");
     });
-    if (!told && catalog_->FindFile(id) != nullptr) NoteUntold(id);
+    if (!told.ok() && catalog_->FindFile(id) != nullptr) NoteUntold(id);
   }
   MutexLock lock(untold_mutex_);
   return !untold_.empty();

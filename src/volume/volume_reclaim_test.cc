@@ -54,7 +54,7 @@ TEST_F(Reclaim, NothingIsMovedForTheSakeOfAFileThatIsBeingWritten) {
   const std::string piece = Noise(64 << 10, 1);
   const SteadyTime begin = SteadyNow();
   Status appended;
-  while (appended) {
+  while (appended.ok()) {
     moved_before_it_failed = volume_->write_counters().reclaimed;
     appended = (*file)->Append(AsBytes(piece));
   }
@@ -280,21 +280,21 @@ class ReclaimFaults : public testing::Test {
 // D9 of docs/failures.md.
 TEST_F(ReclaimFaults, AnUnreadableSourceStaysWhatItIs) {
   device_.Inject({.command = FaultyDevice::Command::kRead, .times = 100, .zone = zone_});
-  EXPECT_FALSE(volume_->EmptyZone(zone_));
+  EXPECT_FALSE(volume_->EmptyZone(zone_).ok());
   EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
 }
 
 // D9: a copy that can't be written, or does not read back, is no copy.
 TEST_F(ReclaimFaults, ACopyThatCannotBeWrittenLeavesTheFileAsItWas) {
   device_.Inject({.command = FaultyDevice::Command::kWrite, .times = 1000});
-  EXPECT_FALSE(volume_->EmptyZone(zone_));
+  EXPECT_FALSE(volume_->EmptyZone(zone_).ok());
   EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
 }
 
 // D9 of docs/failures.md.
 TEST_F(ReclaimFaults, ACopyThatIsNotFlushedLeavesTheFileAsItWas) {
   device_.Inject({.command = FaultyDevice::Command::kFlush, .times = 1});
-  EXPECT_FALSE(volume_->EmptyZone(zone_));
+  EXPECT_FALSE(volume_->EmptyZone(zone_).ok());
   EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
 }
 

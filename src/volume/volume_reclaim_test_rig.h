@@ -21,7 +21,7 @@ class Reclaim : public VolumeTest {
     auto file = volume_->Create(name, lifetime);
     if (!file) return IsOk(file);
     for (const Status& status : {(*file)->Append(AsBytes(content)), (*file)->Sync(), (*file)->Close()}) {
-      if (!status) return IsOk(status);
+      if (!status.ok()) return IsOk(status);
     }
     files_[name] = content;
     return testing::AssertionSuccess();

@@ -74,12 +74,12 @@ Result<std::optional<State>> VolumeCore::CommitLeftExtents(const State& state, c
   if (edits.empty()) return std::nullopt;
   State extended = state;
   Status sound = extended.Apply(edits);
-  if (sound) sound = CheckPlaces(extended, zones, device_name_);
-  if (sound) sound = CheckNotInLogZones(edits, state, geometry_);
-  if (const auto flaws = sound ? extended.Flaws() : std::vector<StateFlaw>(); !flaws.empty()) {
+  if (sound.ok()) sound = CheckPlaces(extended, zones, device_name_);
+  if (sound.ok()) sound = CheckNotInLogZones(edits, state, geometry_);
+  if (const auto flaws = sound.ok() ? extended.Flaws() : std::vector<StateFlaw>(); !flaws.empty()) {
     sound = Fail(Code::kCorruption, flaws.front().text);
   }
-  if (!sound) {
+  if (!sound.ok()) {
     return Fail(
         sound.error().With(fmt::format("{}: extents that were flushed and not synced, from {} (mount with "
                                        "discard_unsynced to give them up)",
@@ -117,7 +117,7 @@ Status VolumeCore::BringBack(const State& state, std::unordered_map<FileId, Repl
     if (log == replayed.end())
       continue;  // deleted, or never made durable, so never flushed; or committed since
     const Status brought = BringBackOne(state, piece, log->second);
-    if (!brought) {
+    if (!brought.ok()) {
       return Fail(brought.error().With(
           fmt::format("{}: bringing back what was flushed and not synced, from {} (mount with "
                       "discard_unsynced to give it up)",
@@ -220,19 +220,17 @@ Status VolumeCore::WriteOutFlushed() {
   Status first;  // all are tried: a file that can still be written must not wait for one that can't
   for (const std::shared_ptr<OpenFile>& file : AllOpen()) {
     const bool waits = file->plain && file->plain->HasFlushedBytes();
-    const Status written = waits ? SyncPlain(*file) : Status();
-    if (first && !written) first = written;
+    first.Update(waits ? SyncPlain(*file) : Status());
     Release(*file);
   }
-  if (first && staging_ != nullptr && staging_->HasGivenUp()) {
+  if (first.ok() && staging_ != nullptr && staging_->HasGivenUp()) {
     first = Fail(Code::kIo,
                  fmt::format("{}: bytes that were flushed could not be written when their files were closed; "
                              "they stay in {} for the next mount",
                              device_name_, staging_->path()));
   }
   for (const std::shared_ptr<FramedFile>& file : logs_.All()) {
-    const Status written = file->WriteOut();
-    if (first && !written) first = written;
+    first.Update(file->WriteOut());
   }
   return first;
 }
@@ -249,7 +247,7 @@ Status VolumeCore::PrepareForExit() {
   Status first;
   if (staging_ != nullptr && staging_->Retire()) first = EndStaging();
   const Status kept = KeepMetrics();
-  return first ? kept : first;
+  return first.ok() ? kept : first;
 }
 
 std::string VolumeCore::shared_memory_path() const { return staging_ == nullptr ? "" : staging_->path(); }

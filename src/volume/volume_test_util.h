@@ -21,16 +21,17 @@ inline EmulatorGeometry SmallGeometry() {
   return {.zones = 40, .zone_size = 1 << 20, .zone_capacity = 768 << 10, .max_open = 14, .max_active = 14};
 }
 
-template <typename T>
-testing::AssertionResult IsOk(const std::expected<T, Error>& result) {
-  if (result) return testing::AssertionSuccess();
+// Of a Status or a Result.
+template <typename Outcome>
+testing::AssertionResult IsOk(const Outcome& result) {
+  if (result.ok()) return testing::AssertionSuccess();
   return testing::AssertionFailure() << CodeName(result.error().code()) << ": " << result.error().ToString();
 }
 
-template <typename T>
-Code CodeOf(const std::expected<T, Error>& result) {
-  EXPECT_FALSE(result.has_value()) << "succeeded";
-  return result ? Code::kIo : result.error().code();
+template <typename Outcome>
+Code CodeOf(const Outcome& result) {
+  EXPECT_FALSE(result.ok()) << "succeeded";
+  return result.ok() ? Code::kIo : result.error().code();
 }
 
 // What a mount starts in the background is over when its commits are made: a log zone, say, is lent before its

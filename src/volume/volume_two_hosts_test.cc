@@ -7,7 +7,7 @@ namespace {
 // What a host does that takes the device for its own; what comes of it is not defined.
 void Work(Volume& host, int round) {
   const auto file = host.Create(std::to_string(round) + (round % 2 == 0 ? ".log" : ".sst"));
-  if (!file || !(*file)->Append(AsBytes(Noise(5'000, round))) || !(*file)->Sync()) return;
+  if (!file || !(*file)->Append(AsBytes(Noise(5'000, round))).ok() || !(*file)->Sync().ok()) return;
   IgnoreError((*file)->Close());
   if (round % 8 == 7) IgnoreError(host.Unlink(std::to_string(round - 7) + ".log"));
 }

@@ -23,33 +23,30 @@ Status VolumeCore::Unmount() {
   if (drain_ != nullptr) drain_->Stop();
   const bool staging_to_end = staging_ != nullptr && staging_->Retire();
   for (const std::shared_ptr<OpenFile>& file : AllOpen()) {
-    const Status status = WriteBack(*file);
-    if (first && !status) first = status;
+    first.Update(WriteBack(*file));
     Release(*file);
   }
   // After a mount that failed, what the metadata log names may still be the last one's: it stays named.
   const bool mounted = staging_named_ == Named::kYes;
   if (staging_to_end && staging_named_ == Named::kNo) IgnoreError(staging_->Remove());
   const Status written = mounted && staging_to_end ? WriteOutFlushed() : Status();
-  if (first && !written) first = written;
+  first.Update(written);
   if (mover_ != nullptr) mover_->Stop();
   if (log_ != nullptr) log_->Stop();
   if (zones_ != nullptr) {
     // So that who deletes and then asks how much is free hears of it.
-    if (first) IgnoreError(zones_->Drain(Deadline::After(kLastResets)));
+    if (first.ok()) IgnoreError(zones_->Drain(Deadline::After(kLastResets)));
     zones_->Stop();
   }
   if (reclaimer_ != nullptr) reclaimer_->Join();
-  if (mounted && written) {  // nobody else commits any more
-    const Status sealed = SealAtTheEnd(staging_to_end);
-    if (first && !sealed) first = sealed;
+  if (mounted && written.ok()) {  // nobody else commits any more
+    first.Update(SealAtTheEnd(staging_to_end));
   }
   if (metalog_ != nullptr) {
-    if (first) first = metalog_->health();
+    if (first.ok()) first = metalog_->health();
     metalog_->Stop();
   }
-  const Status kept = KeepMetrics();
-  if (first && !kept) first = kept;
+  first.Update(KeepMetrics());
   device_.reset();
   metrics_.MoveHome();  // nobody counts any more, and the shared page may go
   return first;

@@ -86,7 +86,7 @@ TEST_P(FailedWriteTest, OfTheMetadataLogMovesItToAnotherZone) {
   for (const ZoneId zone : ActiveMetadataZones()) {
     faulty_->Inject({.command = Command::kWrite, .zone = zone, .when = GetParam()});
   }
-  EXPECT_FALSE(volume_->MakeDirectory("refused", false));
+  EXPECT_FALSE(volume_->MakeDirectory("refused", false).ok());
   EXPECT_EQ(volume_->metalog_stats().rolls, rolls + 1);
   EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
   EXPECT_EQ(CodeOf(volume_->Stat("refused")), Code::kNotFound);
@@ -112,13 +112,13 @@ TEST_F(WriteFaultTest, DataThatNoZoneTakesFailsThatFileForGoodAndNoOther) {
   ASSERT_TRUE(IsOk(lost->Append(AsBytes(Content('l')))));
   FailWritesOfData();
   const Status failed = lost->Sync();
-  ASSERT_FALSE(failed);
+  ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().code(), Code::kIo);
   EXPECT_THAT(failed.error().text(), HasSubstr("to zone "));
   faulty_->ClearFaults();
-  EXPECT_FALSE(lost->Sync());
-  EXPECT_FALSE(lost->Append(AsBytes("more")));
-  EXPECT_FALSE(lost->Close());
+  EXPECT_FALSE(lost->Sync().ok());
+  EXPECT_FALSE(lost->Append(AsBytes("more")).ok());
+  EXPECT_FALSE(lost->Close().ok());
   EXPECT_EQ(Get("a.sst"), Content('a'));
   EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
   RemountHealthy();
@@ -133,10 +133,10 @@ TEST_F(WriteFaultTest, LogThatNoZoneTakesIsPlacedByTheNextSyncAndOtherLogsGoOn) 
   FailWritesOfLogs();
   ASSERT_TRUE(IsOk(log->Append(AsBytes(", late"))));
   const Status failed = log->Sync();
-  ASSERT_FALSE(failed);
+  ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().code(), Code::kIo);
   EXPECT_THAT(failed.error().text(), HasSubstr("log zone "));
-  EXPECT_FALSE(log->Sync()) << "tried again, in vain";
+  EXPECT_FALSE(log->Sync().ok()) << "tried again, in vain";
   EXPECT_EQ(Get("1.log"), "synced, late") << "kept in memory";
   faulty_->ClearFaults();
   EXPECT_TRUE(IsOk(WriteFile("2.log", "next")));
@@ -154,7 +154,7 @@ TEST_F(WriteFaultTest, UnmountWritesWhatALogCouldNotPlace) {
   ASSERT_TRUE(IsOk(log->Sync()));
   FailWritesOfLogs();
   ASSERT_TRUE(IsOk(log->Append(AsBytes(", late"))));
-  EXPECT_FALSE(log->Sync());
+  EXPECT_FALSE(log->Sync().ok());
   faulty_->ClearFaults();
   EXPECT_TRUE(IsOk(volume_->Unmount()));
   RemountHealthy();
@@ -168,7 +168,7 @@ TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
   FailWritesTo(ZonePhase::kMetadata);
   EXPECT_EQ(CodeOf(volume_->MakeDirectory("first", false)), Code::kUnknownOutcome);
   const Status refused = volume_->MakeDirectory("second", false);
-  ASSERT_FALSE(refused);
+  ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kReadOnly);
   EXPECT_THAT(refused.error().text(), HasSubstr("unmount, see to the device, and mount again"));
   EXPECT_EQ(volume_->health().error().code(), Code::kReadOnly);
@@ -176,7 +176,7 @@ TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
   EXPECT_EQ(CodeOf(volume_->Create("b.sst")), Code::kReadOnly);
   EXPECT_EQ(Get("a.sst"), Content('a'));
   EXPECT_EQ(Get("1.log"), "log");
-  EXPECT_FALSE(volume_->Unmount()) << "says that it was read-only";
+  EXPECT_FALSE(volume_->Unmount().ok()) << "says that it was read-only";
   RemountHealthy();
   EXPECT_EQ(Get("a.sst"), Content('a'));
   EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
@@ -253,7 +253,7 @@ TEST_P(EndedZoneTest, OfTheLogIsLeftForAnother) {
   ASSERT_TRUE(IsOk(other->Sync()));
   EXPECT_EQ(ReadAll(*other), "other");
   if (GetParam() == ZoneCondition::kOffline) {
-    EXPECT_FALSE(ReadFile("1.log")) << "its first bytes are gone";
+    EXPECT_FALSE(ReadFile("1.log").ok()) << "its first bytes are gone";
     ASSERT_TRUE(IsOk(volume_->Unlink("1.log")));
   } else {
     EXPECT_EQ(ReadAll(*log), "first, second");
@@ -265,7 +265,7 @@ TEST_P(EndedZoneTest, OfDataIsLeftForAnother) {
   const ZoneId zone = ZoneOf("a.sst");
   ASSERT_TRUE(IsOk(device_->SetCondition(zone, GetParam())));
   for (char c = 'b'; c < 'f'; ++c) ASSERT_TRUE(IsOk(WriteFile(std::string(1, c) + ".sst", Content(c))));
-  EXPECT_EQ(ReadFile("a.sst").has_value(), GetParam() != ZoneCondition::kOffline);
+  EXPECT_EQ(ReadFile("a.sst").ok(), GetParam() != ZoneCondition::kOffline);
   for (char c = 'b'; c < 'f'; ++c) {
     EXPECT_EQ(Get(std::string(1, c) + ".sst"), Content(c));
     EXPECT_NE(ZoneOf(std::string(1, c) + ".sst"), zone);

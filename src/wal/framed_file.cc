@@ -43,7 +43,7 @@ FramedFile::~FramedFile() {
   {
     MutexLock lock(mutex_);
     // Without an error these are bytes that nobody can ask for again. With one they may be the only copy.
-    if (error_) {
+    if (send_status_.ok()) {
       active_.Clear();
       flight_.Clear();
     }
@@ -90,8 +90,8 @@ std::uint64_t FramedFile::mtime_seconds() const {
 Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
   if (crc) ZENFS_RETURN_IF_ERROR(CheckHandoff(bytes.size(), Crc32c(bytes), crc));
   MutexLock lock(mutex_);
-  if (append_error_) append_error_ = AppendAll(bytes);
-  return append_error_;
+  if (append_status_.ok()) append_status_ = AppendAll(bytes);
+  return append_status_;
 }
 
 Status FramedFile::AppendAll(ByteView bytes) {
@@ -99,8 +99,8 @@ Status FramedFile::AppendAll(ByteView bytes) {
   const std::uint64_t failures = failures_;
   if (!bytes.empty()) mtime_seconds_ = WallSeconds();
   while (!bytes.empty()) {
-    if (!error_ && failures_ != failures) return error_;
-    if (!error_ && !busy_) {  // of before this call
+    if (!send_status_.ok() && failures_ != failures) return send_status_;
+    if (!send_status_.ok() && !busy_) {  // of before this call
       ZENFS_RETURN_IF_ERROR(SendBuffer(false));
       continue;
     }
@@ -125,7 +125,7 @@ Status FramedFile::AppendAll(ByteView bytes) {
 Status FramedFile::Flush() {
   {
     MutexLock lock(mutex_);
-    const bool survives = error_.has_value() && (active_.empty() || active_.survives_process()) &&
+    const bool survives = send_status_.ok() && (active_.empty() || active_.survives_process()) &&
                           (flight_.empty() || flight_.survives_process());
     if (survives) return {};
   }
@@ -135,7 +135,8 @@ Status FramedFile::Flush() {
 bool FramedFile::WriteOutOlderThan(SteadyTime before) {
   {
     MutexLock lock(mutex_);
-    if (active_.empty() || !error_) return false;  // after an error: when somebody asks, not again and again
+    if (active_.empty() || !send_status_.ok())
+      return false;  // after an error: when somebody asks, not again and again
     if (active_since_ > before) return true;
   }
   IgnoreError(WriteOut());  // whoever writes or syncs next makes up for it, or is told
@@ -159,9 +160,9 @@ Status FramedFile::WriteOutTo(std::uint64_t target, bool sync) {
   const std::uint64_t failures = failures_;
   for (;;) {
     // An error of before this call is no answer: that frame is tried again. One of a try that this call waited for is.
-    if (!error_ && failures_ != failures) return error_;
+    if (!send_status_.ok() && failures_ != failures) return send_status_;
     target = std::min(target, SizeLocked());  // the file may have been truncated while this waited
-    if (error_ && (sync ? stable_end_ : index_.end()) >= target) return {};
+    if (send_status_.ok() && (sync ? stable_end_ : index_.end()) >= target) return {};
     if (busy_) {
       turn_.Wait(mutex_);
     } else {

@@ -177,10 +177,10 @@ class FramedFile {
   bool busy_ GUARDED_BY(mutex_) = false;       // a frame is in flight, or a truncation under way
   bool rewriting_ GUARDED_BY(mutex_) = false;  // a truncation is under way: appends wait
   bool folding_ GUARDED_BY(mutex_) = false;    // a fold is under way: appends and frames go on
-  Status error_ GUARDED_BY(mutex_);            // of the last try to send; not of what was made up for since
+  Status send_status_ GUARDED_BY(mutex_);      // of the last try to send; not of what was made up for since
   std::uint64_t failures_ GUARDED_BY(mutex_) = 0;  // tries to send that failed
   bool doubtful_ GUARDED_BY(mutex_) = false;  // a failed flush may have lost the frames behind stable_end_
-  Status append_error_ GUARDED_BY(mutex_);    // of the first Append that failed
+  Status append_status_ GUARDED_BY(mutex_);   // of the first Append that failed
 };
 
 }  // namespace zenfs

@@ -29,9 +29,9 @@ class Work {
       case 4: return Remount();
       case 5: return Read(it->second);
       case 6:
-      case 7: ASSERT_TRUE(it->second.file->Sync()); return;
+      case 7: ASSERT_TRUE(it->second.file->Sync().ok()); return;
       case 8:
-      case 9: ASSERT_TRUE(it->second.file->WriteOut()); return;
+      case 9: ASSERT_TRUE(it->second.file->WriteOut().ok()); return;
       case 10:
         rig_.device.Inject(
             {.command = FaultyDevice::Command::kWrite,
@@ -60,7 +60,7 @@ class Work {
   }
   void Append(File& file) {
     const std::string text = TestText(1 + random_.Below(random_.OneIn(5) ? 9000 : 700), random_.Next());
-    ASSERT_TRUE(file.file->Append(AsBytes(text)));
+    ASSERT_TRUE(file.file->Append(AsBytes(text)).ok());
     file.content += text;
   }
   void Read(const File& file) {
@@ -107,11 +107,11 @@ class Work {
     const auto rewrite = file.file->BeginFold(range, extents);
     ASSERT_TRUE(rewrite) << rewrite.error().ToString();
     const bool commit = !random_.OneIn(5);
-    file.file->EndFold(*rewrite, commit && rig_.Commit(rewrite->edits));
+    file.file->EndFold(*rewrite, commit && rig_.Commit(rewrite->edits).ok());
     ASSERT_EQ(WalRig::Content(*file.file), file.content);
   }
   void Delete(FileId id) {
-    ASSERT_TRUE(rig_.Commit({UnlinkFile{kRootDirectory, std::to_string(id.value)}}));
+    ASSERT_TRUE(rig_.Commit({UnlinkFile{kRootDirectory, std::to_string(id.value)}}).ok());
     files_.erase(id);
     Create();
   }
@@ -134,7 +134,7 @@ class Work {
     rig_.Mount(false);
     for (const auto& [id, content] : written)
       files_[id] = {rig_.Reopen(id, std::move(replayed[id])), content};
-    ASSERT_TRUE(rig_.log->Start());
+    ASSERT_TRUE(rig_.log->Start().ok());
   }
 
   Random random_;

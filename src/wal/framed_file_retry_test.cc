@@ -20,42 +20,43 @@ TEST(FramedFileRetryTest, FrameThatCouldNotBePlacedGoesToTheDeviceWithTheNextSyn
   WalRig rig(TestGeometry(16, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "good"));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, "good").ok());
+  ASSERT_TRUE(file->Sync().ok());
   rig.device.Inject({.command = Command::kWrite, .times = 100});
-  ASSERT_TRUE(Append(*file, ", late"));
-  ASSERT_FALSE(file->Sync());
+  ASSERT_TRUE(Append(*file, ", late").ok());
+  ASSERT_FALSE(file->Sync().ok());
   EXPECT_EQ(WalRig::Content(*file), "good, late") << "what was appended stays readable";
   EXPECT_EQ(rig.Recovered(file->id()), "good");
   EXPECT_FALSE(file->SealOfOpenWindow()) << "bytes are missing";
   EXPECT_EQ(file->Sync().error().code(), Code::kIo) << "tried again, in vain";
   rig.device.ClearFaults();
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(rig.Recovered(file->id()), "good, late");
-  ASSERT_TRUE(Append(*file, ", more"));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, ", more").ok());
+  ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(rig.Recovered(file->id()), "good, late, more");
 }
 
 TEST(FramedFileRetryTest, FlushAppendAndTruncationMakeUpForItToo) {
   WalRig rig(TestGeometry(64, 16));
   rig.Mount();
-  const std::function<void(FramedFile&)> calls[] = {[](FramedFile& file) { EXPECT_TRUE(file.Flush()); },
-                                                    [](FramedFile& file) { EXPECT_TRUE(file.WriteOut()); },
-                                                    [](FramedFile& file) {
-                                                      EXPECT_TRUE(Append(file, "e"));
-                                                      EXPECT_TRUE(file.WriteOut());
-                                                    },
-                                                    [&](FramedFile& file) {
-                                                      const auto rewrite = file.BeginTruncate(4);
-                                                      ASSERT_TRUE(rewrite);
-                                                      file.EndTruncate(*rewrite, rig.Commit(rewrite->edits));
-                                                    }};
+  const std::function<void(FramedFile&)> calls[] = {
+      [](FramedFile& file) { EXPECT_TRUE(file.Flush().ok()); },
+      [](FramedFile& file) { EXPECT_TRUE(file.WriteOut().ok()); },
+      [](FramedFile& file) {
+        EXPECT_TRUE(Append(file, "e").ok());
+        EXPECT_TRUE(file.WriteOut().ok());
+      },
+      [&](FramedFile& file) {
+        const auto rewrite = file.BeginTruncate(4);
+        ASSERT_TRUE(rewrite);
+        file.EndTruncate(*rewrite, rig.Commit(rewrite->edits));
+      }};
   for (const auto& call : calls) {
     const auto file = rig.NewFile();
-    ASSERT_TRUE(Append(*file, "abcd"));
+    ASSERT_TRUE(Append(*file, "abcd").ok());
     rig.device.Inject({.command = Command::kWrite, .times = 3});
-    ASSERT_FALSE(file->WriteOut());
+    ASSERT_FALSE(file->WriteOut().ok());
     call(*file);
     EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
   }
@@ -66,12 +67,12 @@ TEST(FramedFileRetryTest, AppendThatFailedIsFinalAndWhatWasTakenBeforeIsNot) {
   rig.buffer_bytes = 8 << 10;
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "taken"));
+  ASSERT_TRUE(Append(*file, "taken").ok());
   rig.device.Inject({.command = Command::kWrite, .times = 100});
   EXPECT_EQ(Append(*file, TestText(40'000, 1)).error().code(), Code::kIo);
   rig.device.ClearFaults();
   EXPECT_EQ(Append(*file, "more").error().code(), Code::kIo) << "it would stand behind half an append";
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
   EXPECT_EQ(rig.Recovered(file->id()).substr(0, 5), "taken");
 }
@@ -81,15 +82,15 @@ TEST(FramedFileRetryTest, PartThatWasPlacedIsNotWrittenAgain) {
   rig.Mount();
   const auto file = rig.NewFile();
   const std::string text = TestText(5 * kTestBlock, 1);  // more than a zone
-  ASSERT_TRUE(Append(*file, text));
+  ASSERT_TRUE(Append(*file, text).ok());
   rig.device.Inject({.command = Command::kWrite, .kth = 2, .times = 3});
-  ASSERT_FALSE(file->Sync());
+  ASSERT_FALSE(file->Sync().ok());
   ASSERT_EQ(file->Pieces().size(), 1U);
   const Piece first = file->Pieces().front();
   EXPECT_EQ(WalRig::Content(*file), text);
   EXPECT_EQ(rig.Recovered(file->id()), text.substr(0, first.length));
-  ASSERT_TRUE(Append(*file, "behind"));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, "behind").ok());
+  ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(file->Pieces().front().place, first.place);
   EXPECT_EQ(rig.Recovered(file->id()), text + "behind");
 }
@@ -106,7 +107,7 @@ TEST(FramedFileRetryTest, PartsThatLandedAllTheSameHideNothing) {
     std::string content;
     for (int i = 0; i < 12; ++i) {
       const std::string text = TestText(1 + random.Below(5 * kTestBlock), random.Next());
-      ASSERT_TRUE(Append(*file, text));
+      ASSERT_TRUE(Append(*file, text).ok());
       const std::string before = content;
       content += text;
       const When when = std::array{When::kBefore, When::kAfter, When::kPartly}[random.Below(3)];
@@ -115,7 +116,7 @@ TEST(FramedFileRetryTest, PartsThatLandedAllTheSameHideNothing) {
                          .times = 3 + random.Below(4),
                          .when = when});
       for (bool synced = false; !synced;) {
-        synced = file->Sync().has_value();
+        synced = file->Sync().ok();
         const std::string found = rig.Recovered(file->id());
         ASSERT_TRUE(content.starts_with(found)) << "seed " << seed;
         ASSERT_GE(found.size(), synced ? content.size() : before.size()) << "seed " << seed;
@@ -134,16 +135,16 @@ TEST(FramedFileRetryTest, FrameThatAFlushMayHaveLostIsWrittenAnewAsItWas) {
   WalRig rig(TestGeometry(16, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "stable, "));
-  ASSERT_TRUE(file->Sync());
-  ASSERT_TRUE(Append(*file, "written before, "));
-  ASSERT_TRUE(file->WriteOut());
-  ASSERT_TRUE(Append(*file, "in this sync"));
+  ASSERT_TRUE(Append(*file, "stable, ").ok());
+  ASSERT_TRUE(file->Sync().ok());
+  ASSERT_TRUE(Append(*file, "written before, ").ok());
+  ASSERT_TRUE(file->WriteOut().ok());
+  ASSERT_TRUE(Append(*file, "in this sync").ok());
   rig.device.Inject({.command = Command::kFlush});
-  ASSERT_FALSE(file->Sync());
+  ASSERT_FALSE(file->Sync().ok());
   const std::vector<Piece> before = file->Pieces();
   ASSERT_EQ(before.size(), 3U);
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(file->Sync().ok());
   const std::vector<Piece> after = file->Pieces();
   ASSERT_EQ(after.size(), 3U);
   EXPECT_EQ(after[0].place, before[0].place) << "nothing was in doubt there";
@@ -153,8 +154,8 @@ TEST(FramedFileRetryTest, FrameThatAFlushMayHaveLostIsWrittenAnewAsItWas) {
     EXPECT_EQ(after[i].length, before[i].length);
   }
   EXPECT_EQ(rig.Recovered(file->id()), "stable, written before, in this sync");
-  ASSERT_TRUE(Append(*file, ", more"));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, ", more").ok());
+  ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
 }
 
@@ -163,20 +164,20 @@ TEST(FramedFileRetryTest, FrameThatIsWrittenAnewIsReadOnlyIfItIsNotInTheBuffer) 
   rig.Mount();
   for (const bool written_before : {false, true}) {
     const auto file = rig.NewFile();
-    ASSERT_TRUE(Append(*file, "abc"));
+    ASSERT_TRUE(Append(*file, "abc").ok());
     if (written_before) {
-      ASSERT_TRUE(file->WriteOut());
+      ASSERT_TRUE(file->WriteOut().ok());
     }
     rig.device.Inject({.command = Command::kFlush});
-    ASSERT_FALSE(file->Sync());
+    ASSERT_FALSE(file->Sync().ok());
     rig.device.Inject({.command = Command::kRead, .times = kForEver});
     const Status again = file->Sync();
-    EXPECT_EQ(again.has_value(), !written_before);
-    if (!again) {
+    EXPECT_EQ(again.ok(), !written_before);
+    if (!again.ok()) {
       EXPECT_NE(again.error().text().find("which a flush may have lost"), std::string::npos);
     }
     rig.device.ClearFaults();
-    EXPECT_TRUE(file->Sync());
+    EXPECT_TRUE(file->Sync().ok());
     EXPECT_EQ(rig.Recovered(file->id()), "abc");
   }
 }
@@ -187,17 +188,17 @@ TEST(FramedFileRetryTest, WriteThatFailsWhileFramesAreWrittenAnewIsMadeUpForToo)
     rig.Mount();
     const auto file = rig.NewFile();
     for (std::uint64_t i = 0; i < 3; ++i) {
-      ASSERT_TRUE(Append(*file, TestText(1 + 2 * kTestBlock, i)));
-      ASSERT_TRUE(file->WriteOut());
+      ASSERT_TRUE(Append(*file, TestText(1 + 2 * kTestBlock, i)).ok());
+      ASSERT_TRUE(file->WriteOut().ok());
     }
     rig.device.Inject({.command = Command::kFlush});
-    ASSERT_FALSE(file->Sync());
+    ASSERT_FALSE(file->Sync().ok());
     rig.device.Inject({.command = Command::kWrite, .kth = kth, .times = 3, .when = When::kAfter});
-    ASSERT_FALSE(file->Sync());
+    ASSERT_FALSE(file->Sync().ok());
     EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
-    ASSERT_TRUE(file->Sync());
-    ASSERT_TRUE(Append(*file, "more"));
-    ASSERT_TRUE(file->Sync());
+    ASSERT_TRUE(file->Sync().ok());
+    ASSERT_TRUE(Append(*file, "more").ok());
+    ASSERT_TRUE(file->Sync().ok());
     EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
   }
 }
@@ -210,18 +211,18 @@ TEST(FramedFileRetryTest, WhatAFlushMayHaveLostIsNotFolded) {
   env.device = guarded.get();
   const FileId id = rig.NewFile()->id();
   FramedFile file(env, id);
-  ASSERT_TRUE(Append(file, TestText(100, 1)));
-  ASSERT_TRUE(file.WriteOut());
+  ASSERT_TRUE(Append(file, TestText(100, 1)).ok());
+  ASSERT_TRUE(file.WriteOut().ok());
   const ZoneId zone = rig.ZoneOf(file.Pieces().front().place);
   const FramedFile::FoldRange chosen_before = file.RangeToFold(zone);
   rig.device.Inject({.command = Command::kFlush});
-  EXPECT_FALSE(guarded->Flush());  // for somebody else
+  EXPECT_FALSE(guarded->Flush().ok());  // for somebody else
   const FramedFile::FoldRange chosen_after = file.RangeToFold(zone);
   EXPECT_FALSE(file.SealOfOpenWindow());
   EXPECT_EQ(file.BeginFold(chosen_before, {}).error().code(), Code::kBusy);
   EXPECT_EQ(file.BeginFold(chosen_after, {}).error().code(), Code::kBusy);
-  EXPECT_FALSE(file.Sync()) << "told once";
-  ASSERT_TRUE(file.Sync());
+  EXPECT_FALSE(file.Sync().ok()) << "told once";
+  ASSERT_TRUE(file.Sync().ok());
   EXPECT_EQ(file.BeginFold(chosen_before, {}).error().code(), Code::kBusy) << "read when it was in doubt";
   EXPECT_EQ(file.BeginFold(chosen_after, {}).error().code(), Code::kBusy);
   EXPECT_TRUE(file.SealOfOpenWindow());
@@ -245,7 +246,7 @@ TEST(FramedFileRetryTest, SyncsOfSeveralThreadsThatSucceedAreTrueWhileTheDeviceF
         Random random(seed * 10 + i);
         while (!done) {
           const std::uint64_t before = appended;
-          if (!file->Sync()) continue;
+          if (!file->Sync().ok()) continue;
           const std::string found = rig.Recovered(file->id());
           EXPECT_GE(found.size(), before);
           EXPECT_TRUE(text.starts_with(found)) << found.substr(0, 200);
@@ -261,14 +262,14 @@ TEST(FramedFileRetryTest, SyncsOfSeveralThreadsThatSucceedAreTrueWhileTheDeviceF
                            .when = random.OneIn(2) ? When::kBefore : When::kAfter});
       }
       const std::uint64_t length = std::min<std::uint64_t>(1 + random.Below(3000), text.size() - appended);
-      if (!Append(*file, std::string_view(text).substr(appended, length))) break;
+      if (!Append(*file, std::string_view(text).substr(appended, length)).ok()) break;
       appended += length;
       if (random.OneIn(3)) IgnoreError(file->Sync());
     }
     done = true;
     threads.clear();
     rig.device.ClearFaults();
-    ASSERT_TRUE(file->Sync());
+    ASSERT_TRUE(file->Sync().ok());
     const std::string found = rig.Recovered(file->id());
     EXPECT_GE(found.size(), appended);
     EXPECT_TRUE(text.starts_with(found)) << "seed " << seed;

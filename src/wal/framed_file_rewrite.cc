@@ -30,7 +30,8 @@ std::vector<LogWindow> FramedFile::WindowsUpTo(std::uint64_t end) const {
 
 std::optional<SealLog> FramedFile::SealOfOpenWindow() const {
   MutexLock lock(mutex_);
-  if (!error_ || busy_ || !active_.empty() || !flight_.empty() || MayHaveLost()) return std::nullopt;
+  if (!send_status_.ok() || busy_ || !active_.empty() || !flight_.empty() || MayHaveLost())
+    return std::nullopt;
   if (next_sequence_ == open_first_sequence_) return std::nullopt;
   return SealLog{.id = id_,
                  .windows = WindowsUpTo(index_.end()),
@@ -44,7 +45,7 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
   ZENFS_RETURN_IF_ERROR(WriteOut());
   MutexLock lock(mutex_);
   while (busy_ || folding_) turn_.Wait(mutex_);
-  if (!error_) return Fail(error_.error());
+  if (!send_status_.ok()) return Fail(send_status_.error());
   const std::uint64_t old_size = SizeLocked();
   if (size > old_size) {
     return Fail(Code::kNotSupported,
@@ -76,14 +77,14 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
 
 void FramedFile::EndTruncate(const Rewrite& rewrite, const Status& committed) {
   MutexLock lock(mutex_);
-  if (committed) {
+  if (committed.ok()) {
     index_.CutAt(rewrite.end);
     extents_end_ = std::min(extents_end_, rewrite.end);
     stable_end_ = rewrite.end;
     mtime_seconds_ = sent_seconds_ = rewrite.mtime_seconds;
     TakeOver(rewrite);
   } else if (committed.error().code() == Code::kUnknownOutcome) {
-    append_error_ = Fail(committed.error().With(fmt::format("file {}: its truncation", id_.value)));
+    append_status_ = Fail(committed.error().With(fmt::format("file {}: its truncation", id_.value)));
   }
   busy_ = false;
   rewriting_ = false;

@@ -53,7 +53,7 @@ Status Fold(WalRig& rig, FramedFile& file, ZoneId zone) {
   const Copy copy = CopyOut(rig, file, range);
   ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
   const Status committed = rig.Commit(rewrite.edits);
-  file.EndFold(rewrite, committed.has_value());
+  file.EndFold(rewrite, committed.ok());
   return committed;
 }
 
@@ -65,8 +65,8 @@ TEST(FramedFileRewriteTest, TruncatingAtEveryBoundaryKeepsWhatIsBeforeAndAppends
     for (const std::size_t length : {100, 5000, 1, 9000, 30, 4032}) {
       const std::string part = TestText(length, length);
       text += part;
-      EXPECT_TRUE(Append(*file, part));
-      EXPECT_TRUE(file->WriteOut());
+      EXPECT_TRUE(Append(*file, part).ok());
+      EXPECT_TRUE(file->WriteOut().ok());
     }
     return std::pair(file, text);
   };
@@ -84,13 +84,13 @@ TEST(FramedFileRewriteTest, TruncatingAtEveryBoundaryKeepsWhatIsBeforeAndAppends
     SCOPED_TRACE(size);
     WalRig rig(TestGeometry(16, 4));
     auto [file, text] = fill(rig);
-    ASSERT_TRUE(Truncate(rig, *file, size));
+    ASSERT_TRUE(Truncate(rig, *file, size).ok());
     EXPECT_EQ(file->size(), size);
     text.resize(size);
     EXPECT_EQ(WalRig::Content(*file), text);
     EXPECT_EQ(rig.Recovered(file->id()), text);
-    ASSERT_TRUE(Append(*file, "new bytes"));
-    ASSERT_TRUE(file->Sync());
+    ASSERT_TRUE(Append(*file, "new bytes").ok());
+    ASSERT_TRUE(file->Sync().ok());
     EXPECT_EQ(WalRig::Content(*file), text + "new bytes");
     EXPECT_EQ(rig.Recovered(file->id()), text + "new bytes");
   }
@@ -100,8 +100,8 @@ TEST(FramedFileRewriteTest, TruncationWritesOutWhatIsBufferedFirst) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "0123456789"));
-  ASSERT_TRUE(Truncate(rig, *file, 4));
+  ASSERT_TRUE(Append(*file, "0123456789").ok());
+  ASSERT_TRUE(Truncate(rig, *file, 4).ok());
   EXPECT_EQ(WalRig::Content(*file), "0123");
   EXPECT_EQ(rig.Recovered(file->id()), "0123");
 }
@@ -110,22 +110,22 @@ TEST(FramedFileRewriteTest, TruncationBeyondTheEndIsRefused) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "abc"));
+  ASSERT_TRUE(Append(*file, "abc").ok());
   EXPECT_EQ(file->BeginTruncate(4).error().code(), Code::kNotSupported);
-  EXPECT_TRUE(Append(*file, "d"));
+  EXPECT_TRUE(Append(*file, "d").ok());
 }
 
 TEST(FramedFileRewriteTest, TruncationThatWasNotCommittedChangesNothing) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "abcdef"));
+  ASSERT_TRUE(Append(*file, "abcdef").ok());
   const auto rewrite = file->BeginTruncate(2);
   ASSERT_TRUE(rewrite);
   file->EndTruncate(*rewrite, Fail(Code::kIo, "not committed"));
   EXPECT_EQ(WalRig::Content(*file), "abcdef");
-  ASSERT_TRUE(Append(*file, "g"));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, "g").ok());
+  ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(rig.Recovered(file->id()), "abcdefg");
 }
 
@@ -133,7 +133,7 @@ TEST(FramedFileRewriteTest, SyncOfBytesThatWereTruncatedMeanwhileReturns) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, TestText(100, 1)));
+  ASSERT_TRUE(Append(*file, TestText(100, 1)).ok());
   std::atomic<bool> there = false, go = false;
   std::atomic<int> passed = 0;
   SyncPoint::Scope scope([&](std::string_view name) {
@@ -142,9 +142,9 @@ TEST(FramedFileRewriteTest, SyncOfBytesThatWereTruncatedMeanwhileReturns) {
     there.notify_all();
     go.wait(false);
   });
-  Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync()); });
+  Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync().ok()); });
   there.wait(false);
-  ASSERT_TRUE(Truncate(rig, *file, 50));
+  ASSERT_TRUE(Truncate(rig, *file, 50).ok());
   go = true;
   go.notify_all();
   syncer.Join();
@@ -155,11 +155,11 @@ TEST(FramedFileRewriteTest, AppendsWaitForATruncationUnderWay) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "abcdef"));
+  ASSERT_TRUE(Append(*file, "abcdef").ok());
   const auto rewrite = file->BeginTruncate(2);
   ASSERT_TRUE(rewrite);
-  Thread appender("appender", [&] { EXPECT_TRUE(Append(*file, "XY")); });
-  ASSERT_TRUE(rig.Commit(rewrite->edits));
+  Thread appender("appender", [&] { EXPECT_TRUE(Append(*file, "XY").ok()); });
+  ASSERT_TRUE(rig.Commit(rewrite->edits).ok());
   file->EndTruncate(*rewrite, {});
   appender.Join();
   EXPECT_EQ(WalRig::Content(*file), "abXY");
@@ -170,10 +170,10 @@ TEST(FramedFileRewriteTest, FoldedFileReadsTheSameAndItsZoneIsReleased) {
   rig.Mount();
   const auto file = rig.NewFile();
   const std::string text = TestText(10 * kTestBlock, 3);
-  ASSERT_TRUE(Append(*file, text));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, text).ok());
+  ASSERT_TRUE(file->Sync().ok());
   const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
-  ASSERT_TRUE(Fold(rig, *file, zone));
+  ASSERT_TRUE(Fold(rig, *file, zone).ok());
   EXPECT_EQ(file->RangeToFold(zone).to, 0U);
   EXPECT_TRUE(rig.WaitUntilReleased(zone));
   EXPECT_EQ(WalRig::Content(*file), text);
@@ -189,14 +189,14 @@ TEST(FramedFileRewriteTest, SecondFoldBeginsInTheUnfinishedBlockOfTheFirst) {
   for (std::uint64_t i = 0; i < 30; ++i) {
     const std::string part = TestText(1500, i);
     text += part;
-    ASSERT_TRUE(Append(*file, part));
-    ASSERT_TRUE(file->WriteOut());
+    ASSERT_TRUE(Append(*file, part).ok());
+    ASSERT_TRUE(file->WriteOut().ok());
   }
   for (int round = 0; round < 4; ++round) {
     const std::vector<Piece> pieces = file->Pieces();
     const auto oldest = std::ranges::find_if(pieces, [](const Piece& p) { return p.sequence != 0; });
     ASSERT_NE(oldest, pieces.end());
-    ASSERT_TRUE(Fold(rig, *file, rig.ZoneOf(oldest->place)));
+    ASSERT_TRUE(Fold(rig, *file, rig.ZoneOf(oldest->place)).ok());
     EXPECT_EQ(WalRig::Content(*file), text);
     EXPECT_EQ(rig.Recovered(file->id()), text);
   }
@@ -207,8 +207,8 @@ TEST(FramedFileRewriteTest, FoldThatWasNotCommittedChangesNothing) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, TestText(5000, 3)));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, TestText(5000, 3)).ok());
+  ASSERT_TRUE(file->Sync().ok());
   const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
   const auto range = file->RangeToFold(zone);
   const Copy copy = CopyOut(rig, *file, range);
@@ -225,25 +225,25 @@ TEST(FramedFileRewriteTest, FoldDoesNotWaitForAFrameThatIsInFlight) {
   rig.Mount();
   const auto file = rig.NewFile();
   const std::string text = TestText(4 * kTestBlock - kFrameHeaderBytes, 3);
-  ASSERT_TRUE(Append(*file, text));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, text).ok());
+  ASSERT_TRUE(file->Sync().ok());
   const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
   const auto range = file->RangeToFold(zone);
   const Copy copy = CopyOut(rig, *file, range);
-  ASSERT_TRUE(Append(*file, "in flight"));
+  ASSERT_TRUE(Append(*file, "in flight").ok());
   rig.device.Hold(Command::kWrite);
-  Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync()); });
+  Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync().ok()); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   const auto rewrite =
       file->BeginFold(range, copy.extents);  // the frame may be waiting for the zone that this frees
   ASSERT_TRUE(rewrite);
-  ASSERT_TRUE(Append(*file, ", appended"));
-  ASSERT_TRUE(rig.Commit(rewrite->edits));
+  ASSERT_TRUE(Append(*file, ", appended").ok());
+  ASSERT_TRUE(rig.Commit(rewrite->edits).ok());
   file->EndFold(*rewrite, true);
   EXPECT_EQ(WalRig::Content(*file), text + "in flight, appended");
   rig.device.Release();
   syncer.Join();
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(WalRig::Content(*file), text + "in flight, appended");
   EXPECT_EQ(rig.Recovered(file->id()), text + "in flight, appended");
   EXPECT_TRUE(rig.WaitUntilReleased(zone));
@@ -253,13 +253,13 @@ TEST(FramedFileRewriteTest, FoldOfARangeThatWasTruncatedMeanwhileIsRefused) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, TestText(5000, 3)));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, TestText(5000, 3)).ok());
+  ASSERT_TRUE(file->Sync().ok());
   const auto range = file->RangeToFold(rig.ZoneOf(file->Pieces().front().place));
   const Copy copy = CopyOut(rig, *file, range);
-  ASSERT_TRUE(Truncate(rig, *file, 100));
+  ASSERT_TRUE(Truncate(rig, *file, 100).ok());
   EXPECT_EQ(file->BeginFold(range, copy.extents).error().code(), Code::kBusy);
-  EXPECT_TRUE(Append(*file, "goes on"));
+  EXPECT_TRUE(Append(*file, "goes on").ok());
 }
 
 TEST(SealAtTheEndTest, SealVouchesForEveryFrame) {
@@ -267,15 +267,15 @@ TEST(SealAtTheEndTest, SealVouchesForEveryFrame) {
   rig.Mount();
   const auto file = rig.NewFile();
   EXPECT_FALSE(file->SealOfOpenWindow()) << "there is nothing to seal";
-  ASSERT_TRUE(Append(*file, "one"));
+  ASSERT_TRUE(Append(*file, "one").ok());
   EXPECT_FALSE(file->SealOfOpenWindow()) << "bytes are not on the device";
-  ASSERT_TRUE(file->Sync());
-  ASSERT_TRUE(Append(*file, "two"));
+  ASSERT_TRUE(file->Sync().ok());
+  ASSERT_TRUE(Append(*file, "two").ok());
   EXPECT_FALSE(file->SealOfOpenWindow()) << "bytes are not on the device";
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(file->Sync().ok());
   const auto seal = file->SealOfOpenWindow();
   ASSERT_TRUE(seal);
-  ASSERT_TRUE(rig.Commit({*seal}));
+  ASSERT_TRUE(rig.Commit({*seal}).ok());
   const auto record = rig.state().FindFile(file->id());
   EXPECT_EQ(record->size, 6U);
   EXPECT_EQ(record->windows, (std::vector<LogWindow>{{rig.state().epoch(), 1, 2, 6}}));
@@ -287,11 +287,11 @@ TEST(SealAtTheEndTest, FileThatCouldNotBeWrittenIsLeftToTheNextMount) {
   WalRig rig(TestGeometry(16, 8));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "one"));
-  ASSERT_TRUE(file->Sync());
-  ASSERT_TRUE(Append(*file, "two"));
+  ASSERT_TRUE(Append(*file, "one").ok());
+  ASSERT_TRUE(file->Sync().ok());
+  ASSERT_TRUE(Append(*file, "two").ok());
   rig.device.Inject({.command = Command::kWrite, .times = 1000});
-  EXPECT_FALSE(file->Sync());
+  EXPECT_FALSE(file->Sync().ok());
   rig.device.ClearFaults();
   EXPECT_FALSE(file->SealOfOpenWindow());
 }

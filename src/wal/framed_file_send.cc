@@ -21,15 +21,15 @@ namespace zenfs {
 Status FramedFile::SendBuffer(bool sync) noexcept {
   busy_ = true;
   Status sent = doubtful_ ? PlaceAnew() : Status();
-  if (sent) {
+  if (sent.ok()) {
     if (flight_.empty()) std::swap(active_, flight_);
     sent = SendFlight(sync);
   }
-  error_ = std::move(sent);
-  if (!error_) ++failures_;
+  send_status_ = std::move(sent);
+  if (!send_status_.ok()) ++failures_;
   busy_ = false;
   turn_.NotifyAll();
-  return error_;
+  return send_status_;
 }
 
 Status FramedFile::SendFlight(bool sync) {
@@ -57,7 +57,7 @@ Status FramedFile::SendFlight(bool sync) {
   mutex_.Lock();
   for (PlacedFrame& frame : placed) Publish(std::move(frame));
   if (!placed.empty()) NoteSent(time);
-  if (!sent) {
+  if (!sent.ok()) {
     // All of it placed: it was the flush.
     doubtful_ = !has_frame || index_.end() == flight_.end();
     return sent;
@@ -88,13 +88,13 @@ Status FramedFile::PlaceAnew() {
   while (folding_) turn_.Wait(mutex_);
   const std::uint64_t failed_flushes = env_.device->errors().failed_flushes;
   Status status;
-  for (std::uint64_t at = stable_end_; at < index_.end() && status;) {
+  for (std::uint64_t at = stable_end_; at < index_.end() && status.ok();) {
     const Piece piece = index_[index_.Find(at)];
     at = piece.end();
     if (piece.sequence >= open_first_sequence_) status = PlaceAnew(piece);
   }
   RecountZones();  // also of what was replaced before an error
-  if (!status) return status;
+  if (!status.ok()) return status;
   unstable_since_ = failed_flushes;
   doubtful_ = false;
   if (flight_.end() <= index_.end()) flight_.Clear();
@@ -120,9 +120,9 @@ Status FramedFile::PlaceAnew(const Piece& piece) {
   mutex_.Unlock();
   std::vector<PlacedFrame> placed;
   Status done = buffered ? Status() : env_.log->ReadFrame(id_.value, piece, buffer);
-  if (done) done = env_.log->Place(job, placed);
+  if (done.ok()) done = env_.log->Place(job, placed);
   mutex_.Lock();
-  if (!done) {
+  if (!done.ok()) {
     return Fail(done.error().With(fmt::format("file {}: bytes {} to {}, which a flush may have lost",
                                               id_.value, piece.file_offset, piece.end())));
   }

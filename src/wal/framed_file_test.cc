@@ -17,8 +17,8 @@ TEST(FramedFileTest, UnsyncedBytesAreReadableAtOnceAndCostNoWrite) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "hello "));
-  ASSERT_TRUE(Append(*file, "world"));
+  ASSERT_TRUE(Append(*file, "hello ").ok());
+  ASSERT_TRUE(Append(*file, "world").ok());
   EXPECT_EQ(file->size(), 11U);
   EXPECT_EQ(WalRig::Content(*file), "hello world");
   EXPECT_EQ(rig.Count(Command::kWrite), 0U);
@@ -30,9 +30,9 @@ TEST(FramedFileTest, ReadGivesWhatIsThereAndNothingBeyondTheEnd) {
   const auto file = rig.NewFile();
   const std::string text = TestText(30'000, 1);
   for (std::size_t at = 0; at < text.size(); at += 3000) {
-    ASSERT_TRUE(Append(*file, std::string_view(text).substr(at, 3000)));
+    ASSERT_TRUE(Append(*file, std::string_view(text).substr(at, 3000)).ok());
     if (at % 9000 == 0) {
-      ASSERT_TRUE(file->WriteOut());  // so that the end is still in the buffer
+      ASSERT_TRUE(file->WriteOut().ok());  // so that the end is still in the buffer
     }
   }
   for (std::size_t offset = 0; offset < text.size() + 10; offset += 997) {
@@ -51,9 +51,9 @@ TEST(FramedFileTest, WriteOutIsOneDeviceWriteAndNoFlush) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "abc"));
-  ASSERT_TRUE(file->WriteOut());
-  ASSERT_TRUE(file->WriteOut());
+  ASSERT_TRUE(Append(*file, "abc").ok());
+  ASSERT_TRUE(file->WriteOut().ok());
+  ASSERT_TRUE(file->WriteOut().ok());
   EXPECT_EQ(rig.Count(Command::kWrite), 1U);
   EXPECT_EQ(rig.Count(Command::kFlush), 0U);
   EXPECT_EQ(rig.Recovered(file->id()), "abc");
@@ -68,14 +68,14 @@ TEST(FramedFileTest, SyncFlushesOnlyAVolatileCacheAndOnlyWhatIsNotStableYet) {
     rig.Mount();
     const auto file = rig.NewFile();
     const std::uint64_t one = is_volatile ? 1 : 0;
-    ASSERT_TRUE(Append(*file, "abc"));
-    ASSERT_TRUE(file->Sync());
+    ASSERT_TRUE(Append(*file, "abc").ok());
+    ASSERT_TRUE(file->Sync().ok());
     EXPECT_EQ(rig.Count(Command::kFlush), one);
-    ASSERT_TRUE(file->Sync());
+    ASSERT_TRUE(file->Sync().ok());
     EXPECT_EQ(rig.Count(Command::kFlush), one) << "nothing was appended since";
-    ASSERT_TRUE(Append(*file, "def"));
-    ASSERT_TRUE(file->WriteOut());
-    ASSERT_TRUE(file->Sync());
+    ASSERT_TRUE(Append(*file, "def").ok());
+    ASSERT_TRUE(file->WriteOut().ok());
+    ASSERT_TRUE(file->Sync().ok());
     EXPECT_EQ(rig.Count(Command::kFlush), 2 * one);
     EXPECT_EQ(rig.Count(Command::kWrite), 2U);
   }
@@ -87,9 +87,9 @@ TEST(FramedFileTest, AppendLargerThanTheBufferIsAllThere) {
   rig.Mount();
   const auto file = rig.NewFile();
   const std::string text = TestText(300'000, 4);
-  ASSERT_TRUE(Append(*file, text));
+  ASSERT_TRUE(Append(*file, text).ok());
   EXPECT_EQ(WalRig::Content(*file), text);
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(WalRig::Content(*file), text);
   EXPECT_EQ(rig.Recovered(file->id()), text);
 }
@@ -98,7 +98,7 @@ TEST(FramedFileTest, ConcurrentSyncsShareAFrameAndAFlush) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "first "));
+  ASSERT_TRUE(Append(*file, "first ").ok());
   rig.device.Hold(Command::kFlush);
   std::atomic<int> entered = 0;
   SyncPoint::Scope scope([&](std::string_view name) {
@@ -107,10 +107,10 @@ TEST(FramedFileTest, ConcurrentSyncsShareAFrameAndAFlush) {
     entered.notify_all();
   });
   std::vector<Thread> threads;
-  threads.emplace_back("syncer", [&] { EXPECT_TRUE(file->Sync()); });
+  threads.emplace_back("syncer", [&] { EXPECT_TRUE(file->Sync().ok()); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
-  ASSERT_TRUE(Append(*file, "second"));
-  for (int i = 0; i < 6; ++i) threads.emplace_back("syncer", [&] { EXPECT_TRUE(file->Sync()); });
+  ASSERT_TRUE(Append(*file, "second").ok());
+  for (int i = 0; i < 6; ++i) threads.emplace_back("syncer", [&] { EXPECT_TRUE(file->Sync().ok()); });
   for (int n = entered; n < 7; n = entered) entered.wait(n);
   rig.device.Release();
   threads.clear();
@@ -123,11 +123,11 @@ TEST(FramedFileTest, BytesAppendedWhileAFrameIsInFlightAreReadable) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();
   const auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "in flight, "));
+  ASSERT_TRUE(Append(*file, "in flight, ").ok());
   rig.device.Hold(Command::kWrite);
-  Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync()); });
+  Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync().ok()); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
-  ASSERT_TRUE(Append(*file, "being appended"));
+  ASSERT_TRUE(Append(*file, "being appended").ok());
   EXPECT_EQ(file->size(), 25U);
   EXPECT_EQ(WalRig::Content(*file), "in flight, being appended");
   rig.device.Release();
@@ -140,12 +140,12 @@ TEST(FramedFileTest, UnreadableBlockBetweenTwoFramesDoesNotHideThem) {
   rig.Mount();
   const auto file = rig.NewFile();
   const auto other = rig.NewFile();
-  ASSERT_TRUE(Append(*file, "one"));
-  ASSERT_TRUE(file->WriteOut());
-  ASSERT_TRUE(Append(*other, "between"));
-  ASSERT_TRUE(other->WriteOut());
-  ASSERT_TRUE(Append(*file, "two"));
-  ASSERT_TRUE(file->WriteOut());
+  ASSERT_TRUE(Append(*file, "one").ok());
+  ASSERT_TRUE(file->WriteOut().ok());
+  ASSERT_TRUE(Append(*other, "between").ok());
+  ASSERT_TRUE(other->WriteOut().ok());
+  ASSERT_TRUE(Append(*file, "two").ok());
+  ASSERT_TRUE(file->WriteOut().ok());
   rig.device.Inject({.command = Command::kRead, .times = 1});  // the read that spans all three
   EXPECT_EQ(WalRig::Content(*file), "onetwo");
   rig.device.Inject({.command = Command::kRead, .times = 10});
@@ -156,8 +156,8 @@ TEST(FramedFileTest, DeletedFileGivesItsZonesBack) {
   WalRig rig(TestGeometry(8, 4));
   rig.Mount();
   auto file = rig.NewFile();
-  ASSERT_TRUE(Append(*file, TestText(6 * kTestBlock, 1)));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, TestText(6 * kTestBlock, 1)).ok());
+  ASSERT_TRUE(file->Sync().ok());
   const ZoneId first = rig.ZoneOf(file->Pieces().front().place);
   EXPECT_FALSE(rig.WasReleased(first));
   file.reset();
@@ -169,8 +169,8 @@ TEST(FramedFileTest, ZoneIsNotResetWhileAReadOfItIsUnderWay) {
   rig.Mount();
   auto file = rig.NewFile();
   const std::string text = TestText(4 * kTestBlock - kFrameHeaderBytes, 1);
-  ASSERT_TRUE(Append(*file, text));
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(Append(*file, text).ok());
+  ASSERT_TRUE(file->Sync().ok());
   const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
   rig.device.Hold(Command::kRead);
   std::string got;

@@ -47,7 +47,7 @@ void FoldOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
     ++wrong;
     return;
   }
-  file.EndFold(*rewrite, rig.Commit(rewrite->edits).has_value());
+  file.EndFold(*rewrite, rig.Commit(rewrite->edits).ok());
 }
 
 // R4 of docs/failures.md.
@@ -73,7 +73,7 @@ TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndFoldsSeeOnlyRightBytes) 
     });
   }
   threads.emplace_back("syncer", [&] {
-    while (!done) wrong += !file->Sync();
+    while (!done) wrong += !file->Sync().ok();
   });
   threads.emplace_back("folder", [&] {
     while (!done) FoldOldest(rig, *file, wrong);
@@ -82,16 +82,16 @@ TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndFoldsSeeOnlyRightBytes) 
   std::uint64_t size = 0;
   while (size < 600'000) {
     const std::string bytes = BytesFrom(size, 1 + random.Below(3000));
-    ASSERT_TRUE(file->Append(AsBytes(bytes)));
+    ASSERT_TRUE(file->Append(AsBytes(bytes)).ok());
     size += bytes.size();
     if (random.OneIn(8)) {
-      ASSERT_TRUE(file->WriteOut());
+      ASSERT_TRUE(file->WriteOut().ok());
     }
   }
   done = true;
   threads.clear();
   EXPECT_EQ(wrong, 0);
-  ASSERT_TRUE(file->Sync());
+  ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(WalRig::Content(*file), BytesFrom(0, size));
   EXPECT_EQ(rig.Recovered(file->id()), BytesFrom(0, size));
   EXPECT_EQ(rig.zones->Check(), std::vector<std::string>());
@@ -119,12 +119,12 @@ TEST(FramedFileThreadsTest, ManyThreadsOnManyFilesWithDeletesLoseNothing) {
           if (at > 40'000) {  // as a WAL that is not needed any more
             wrong += WalRig::Content(*file) != BytesFrom(0, at);
             const FileId old = file->id();
-            wrong += !rig.Commit({UnlinkFile{kRootDirectory, std::to_string(old.value)}});
+            wrong += !rig.Commit({UnlinkFile{kRootDirectory, std::to_string(old.value)}}).ok();
             file = rig.NewFile();
             continue;
           }
-          wrong += !file->Append(AsBytes(BytesFrom(at, 1 + random.Below(4000))));
-          if (random.OneIn(2)) wrong += !file->Sync();
+          wrong += !file->Append(AsBytes(BytesFrom(at, 1 + random.Below(4000)))).ok();
+          if (random.OneIn(2)) wrong += !file->Sync().ok();
         }
       });
     }

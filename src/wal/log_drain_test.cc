@@ -43,9 +43,9 @@ TEST_F(LogDrainTest, OldBytesAreWrittenWhileAnotherFileKeepsTheDrainBusy) {
   const SyncPoint::Scope scope([&](std::string_view name) {
     if (name == "FramedFile::WriteOutTo") drain_.Hurry(busy->id());
   });
-  ASSERT_TRUE(idle->Append(AsBytes("a line")));
+  ASSERT_TRUE(idle->Append(AsBytes("a line")).ok());
   drain_.Hurry(busy->id());
-  ASSERT_TRUE(drain_.Start());
+  ASSERT_TRUE(drain_.Start().ok());
   EXPECT_TRUE(WaitUntilWritten(*idle));
   drain_.Stop();
 }

@@ -30,12 +30,12 @@ class ZoneWindow {
     if (bytes > buffer_.capacity()) buffer_ = AlignedBuffer(bytes);
     buffer_.Resize(bytes);
     begin_ = at;
-    if (device_.Read(start_ + at, buffer_.Span())) return;
+    if (device_.Read(start_ + at, buffer_.Span()).ok()) return;
     // An unreadable block is an invalid frame, not the end of the log (device-assumptions 1).
     const std::uint32_t block = device_.geometry().block_size;
     for (std::uint64_t done = 0; done < bytes; done += block) {
       const ByteSpan one(buffer_.data() + done, block);
-      if (!device_.Read(start_ + at + done, one)) std::memset(one.data(), 0, one.size());
+      if (!device_.Read(start_ + at + done, one).ok()) std::memset(one.data(), 0, one.size());
     }
   }
 

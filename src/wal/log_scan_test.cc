@@ -43,7 +43,7 @@ class FrameWriter {
     Raw(buffer.View());
   }
   void Raw(ByteView bytes) {
-    ASSERT_TRUE(device_.Write(device_.geometry().ZoneStart(kZone) + written_, bytes));
+    ASSERT_TRUE(device_.Write(device_.geometry().ZoneStart(kZone) + written_, bytes).ok());
     written_ += bytes.size();
   }
   std::uint64_t written() const { return written_; }
@@ -198,7 +198,7 @@ TEST(LogScanTest, WhateverALossOfPowerLeavesFlushedFramesAreFoundAndNoOthersInve
   CrashDevice device(TestGeometry(4, 16));
   FrameWriter writer(device);
   writer.Write(1, 5000);
-  ASSERT_TRUE(device.Flush());
+  ASSERT_TRUE(device.Flush().ok());
   writer.Write(2, 100);
   writer.Write(3, 5000);
   const CrashDevice::Images found = device.EnumerateImages(300);

@@ -112,7 +112,7 @@ Status LogSpace::Place(const FrameJob& job, std::vector<PlacedFrame>& placed) no
 Result<std::vector<PlacedFrame>> LogSpace::Write(const FrameJob& job) {
   std::vector<PlacedFrame> placed;
   const Status status = Place(job, placed);
-  if (status) return placed;
+  if (status.ok()) return placed;
   if (job.kind == FrameKind::kLogData) {
     for (PlacedFrame& frame : placed) {
       const ZoneId zone = frame.pin.zone();

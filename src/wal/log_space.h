@@ -215,7 +215,7 @@ class LogSpace {
     bool done = false;
 
     bool whole() const { return payload_placed + job->header_bytes == job->buffer->size(); }
-    bool settled() const { return whole() || !status; }
+    bool settled() const { return whole() || !status.ok(); }
   };
   // What the leader takes to the device in one command.
   struct Batch {
@@ -275,8 +275,7 @@ class LogSpace {
   bool poked_ GUARDED_BY(mutex_) = false;
   bool short_of_space_ GUARDED_BY(mutex_) = false;  // the last try to reserve a zone found none
   int in_transit_ GUARDED_BY(mutex_) = 0;           // tries to reserve or release a zone that are under way
-  bool given_up_ GUARDED_BY(mutex_) = false;        // nothing can be committed any more
-  Status given_up_why_ GUARDED_BY(mutex_);
+  Status health_ GUARDED_BY(mutex_);                // not ok: nothing can be committed any more
   std::uint64_t admitted_ GUARDED_BY(mutex_) = 0;  // bytes of frames on their way, where the log carries data
   std::uint64_t newest_generation_ GUARDED_BY(mutex_) = 0;
   // How many zones were reserved, in the mean of the last ones, between a zone's reservation and its death.

@@ -81,7 +81,7 @@ TEST(LogSpaceReserveTest, DryReserveCostsTheWriterOneReservationAndIsCounted) {
   rig.Mount(false);
   {
     HeldWorker worker;
-    EXPECT_TRUE(rig.log->Start());
+    EXPECT_TRUE(rig.log->Start().ok());
     worker.WaitUntilStanding();
     TestJob job(5, 1, 0, "a");
     ASSERT_TRUE(rig.log->Write(job.job));
@@ -129,7 +129,7 @@ TEST(LogSpaceReserveTest, ReservationThatCannotBeCommittedGivesItsZoneBack) {
   EXPECT_EQ(failed.error().code(), Code::kIo);
   rig.log->Stop();
   EXPECT_EQ(LogZonesInThePool(rig), 0U);
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.zones->Zones().size(), 8U);
   for (const ZoneStatus& zone : rig.zones->Zones()) EXPECT_EQ(zone.phase, ZonePhase::kEmpty) << zone.id.value;
 }
@@ -150,7 +150,7 @@ TEST(LogSpaceReserveTest, DeadZoneIsReleasedAndReset) {
   Drop(rig, frame);
   ASSERT_TRUE(rig.WaitUntilReleased(zone));
   rig.log->Stop();
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ConditionOf(zone), ZoneCondition::kEmpty);
   EXPECT_EQ(rig.state().log_zones().count(zone), 0U);
 }
@@ -247,7 +247,7 @@ TEST(LogSpaceReserveTest, WriterDoesNotWaitForAZoneOnceNothingCanBeCommittedAnyM
   rig.FailReserves(100, Code::kReadOnly);
   TestJob refused(5, 9, 0, "a");
   EXPECT_EQ(rig.log->Write(refused.job).error().code(), Code::kReadOnly);
-  EXPECT_TRUE(rig.log->Start());
+  EXPECT_TRUE(rig.log->Start().ok());
   const SteadyTime begun = SteadyNow();
   TestJob job(5, 10, 0, "a");
   EXPECT_EQ(rig.log->Write(job.job).error().code(), Code::kReadOnly);
@@ -277,7 +277,7 @@ TEST(LogSpaceReserveTest, ReadyZoneThatWasNeverWrittenCanBeGivenBack) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 2);
   rig.Mount(false);
   EXPECT_FALSE(rig.log->GiveBackReady()) << "there is none";
-  EXPECT_TRUE(rig.log->Start());
+  EXPECT_TRUE(rig.log->Start().ok());
   ASSERT_TRUE(rig.WaitUntilReserved(2));
   EXPECT_TRUE(rig.log->GiveBackReady());
   EXPECT_EQ(rig.released().size(), 1U);
@@ -290,7 +290,7 @@ TEST(LogSpaceReserveTest, StopEndsAWriteThatWaitsForSpace) {
   std::vector<PlacedFrame> frames;
   for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) frames.push_back(FillZone(rig, sequence));
   HeldWorker worker;
-  EXPECT_TRUE(rig.log->Start());
+  EXPECT_TRUE(rig.log->Start().ok());
   worker.WaitUntilStanding();
   std::optional<Code> code;
   const SteadyTime begun = SteadyNow();

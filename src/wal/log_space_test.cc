@@ -102,7 +102,7 @@ TEST(LogSpaceTest, ZonesThatTheDeviceEndsAreNoError) {
   rig.Mount();
   TestJob first(5, 1, 0, TestText(100, 1));
   const auto a = MustWrite(rig, first);
-  ASSERT_TRUE(rig.emulator.SetCondition(a[0].pin.zone(), ZoneCondition::kFull));
+  ASSERT_TRUE(rig.emulator.SetCondition(a[0].pin.zone(), ZoneCondition::kFull).ok());
   rig.device.Inject({.command = Command::kWrite, .kth = 2, .times = 4, .code = Code::kZoneFull});
   TestJob second(5, 2, 100, TestText(200, 2));
   const auto b = MustWrite(rig, second);
@@ -168,11 +168,11 @@ TEST(LogSpaceTest, PlaceTellsWhatWasPlacedBeforeTheErrorAndGoesOnBehindIt) {
   TestJob job(5, 1, 0, text);
   rig.device.Inject({.command = Command::kWrite, .kth = 2, .times = 3});
   std::vector<PlacedFrame> placed;
-  ASSERT_FALSE(rig.log->Place(job.job, placed));
+  ASSERT_FALSE(rig.log->Place(job.job, placed).ok());
   ASSERT_EQ(placed.size(), 1U);
   TestJob again(5, 2, 0, text);
   again.job.placed_before = placed.at(0).length;
-  ASSERT_TRUE(rig.log->Place(again.job, placed));
+  ASSERT_TRUE(rig.log->Place(again.job, placed).ok());
   ASSERT_EQ(placed.size(), 2U);
   EXPECT_EQ(placed.at(1).sequence, 2U);
   EXPECT_EQ(TextAt(rig, placed.at(0)) + TextAt(rig, placed.at(1)), text);
@@ -205,7 +205,7 @@ TEST(LogSpaceTest, FrameIsReadBackOnlyIfItIsTheOneThatWasPlaced) {
   const auto read = [&](std::uint64_t owner, const Piece& wanted) {
     AlignedBuffer buffer(wanted.frame_bytes);
     const Status status = rig.log->ReadFrame(owner, wanted, buffer);
-    if (!status) return std::string(CodeName(status.error().code()));
+    if (!status.ok()) return std::string(CodeName(status.error().code()));
     return std::string(AsText(buffer.View(kFrameHeaderBytes, buffer.size() - kFrameHeaderBytes)));
   };
   EXPECT_EQ(read(5, piece), TestText(5000, 1));

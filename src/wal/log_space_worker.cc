@@ -22,7 +22,7 @@ void LogSpace::Work() {
   for (;;) {
     {
       MutexLock lock(mutex_);
-      while (!stopping_ && (given_up_ || (!poked_ && ready_.size() >= env_.reserve_target)))
+      while (!stopping_ && (!health_.ok() || (!poked_ && ready_.size() >= env_.reserve_target)))
         wake_.Wait(mutex_);
       if (!stopping_ && !poked_ && short_of_space_) {
         static_cast<void>(wake_.WaitUntil(mutex_, Deadline::After(kRetryAfter)));
@@ -90,8 +90,7 @@ Status LogSpace::LendAndReserve(Deadline deadline) {
 void LogSpace::NoteRefusal(const Error& error) {
   if (error.code() != Code::kReadOnly) return;
   MutexLock lock(mutex_);
-  given_up_ = true;
-  given_up_why_ = Fail(error);
+  health_ = Fail(error);
 }
 
 void LogSpace::TopUp() {
@@ -104,7 +103,7 @@ void LogSpace::TopUp() {
       }
     }
     // If there is none now, a sync that needs one reserves it itself, with a deadline and an error.
-    if (ReserveOne(Deadline::After(kRetryAfter))) continue;
+    if (ReserveOne(Deadline::After(kRetryAfter)).ok()) continue;
     MutexLock lock(mutex_);
     short_of_space_ = true;
     return;
@@ -115,7 +114,7 @@ bool LogSpace::ReleaseDead() {
   std::vector<ZoneId> dead;
   {
     MutexLock lock(mutex_);
-    if (!may_release_ || stopping_ || given_up_) return false;
+    if (!may_release_ || stopping_ || !health_.ok()) return false;
     for (auto& [id, zone] : zones_) {
       if (!zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;
       // Plain data that shares the zone, and readers of frames that were moved, keep it too.
@@ -130,18 +129,18 @@ bool LogSpace::ReleaseDead() {
   for (const ZoneId id : dead) {
     // If the commit fails the log is no longer written, and those who commit learn why.
     const Status released = env_.reservations->Release(id);
-    if (!released) NoteRefusal(released.error());
+    if (!released.ok()) NoteRefusal(released.error());
     {
       MutexLock lock(mutex_);
-      if (released) {
+      if (released.ok()) {
         NoteSurvival(zones_.at(id));
         zones_.erase(id);
       } else {
         zones_.at(id).releasing = false;
       }
     }
-    if (released) env_.zones->ReturnLogZone(id);
-    any = any || released;
+    if (released.ok()) env_.zones->ReturnLogZone(id);
+    any = any || released.ok();
     MutexLock lock(mutex_);
     --in_transit_;
   }
@@ -179,7 +178,7 @@ bool LogSpace::GiveBackReady() {
   ZoneId zone;
   {
     MutexLock lock(mutex_);
-    if (stopping_ || given_up_) return false;
+    if (stopping_ || !health_.ok()) return false;
     const auto it = std::ranges::find_if(ready_, [&](ZoneId id) {
       mutex_.AssertHeld();
       return zones_.at(id).written == 0;
@@ -190,9 +189,9 @@ bool LogSpace::GiveBackReady() {
     zones_.at(zone).releasing = true;
   }
   const Status released = env_.reservations->Release(zone);
-  if (!released) NoteRefusal(released.error());
+  if (!released.ok()) NoteRefusal(released.error());
   MutexLock lock(mutex_);
-  if (!released) {
+  if (!released.ok()) {
     zones_.at(zone).releasing = false;
     ready_.push_back(zone);
     return false;

@@ -32,10 +32,10 @@ void LogSpace::Lead(const std::deque<Waiting*>& jobs) {
   if (!flush || !env_.device->geometry().volatile_cache) return;
   // Also for what was placed before another's frame failed: those who waited for it return without an error.
   const Status flushed = env_.device->Flush();
-  if (flushed) return;
+  if (flushed.ok()) return;
   // The frames are placed but not stable; only those who asked for that have to know.
   for (Waiting* each : jobs) {
-    if (each->job->flush && each->status) each->status = flushed;
+    if (each->job->flush && each->status.ok()) each->status = flushed;
   }
 }
 
@@ -53,7 +53,7 @@ Status LogSpace::PlaceAll(const std::deque<Waiting*>& jobs) {
     Batch batch = Collect(jobs);
     if (batch.pieces.empty()) continue;  // whoever is left was refused
     const Status sent = Send(batch);
-    if (sent) {
+    if (sent.ok()) {
       ended = 0;
     } else if (sent.error().code() == Code::kZoneFull) {
       if (++ended == kZonesEnded) return Fail(Code::kIo, sent.error().text());
@@ -94,7 +94,7 @@ Status LogSpace::NextZone(bool for_copy) {
     const Deadline slice = Deadline::After(kReserveSlice);
     const Status reserved = ReserveOne(slice.when() < deadline.when() ? slice : deadline);
     if (TakeReady()) return {};
-    if (reserved) continue;  // given back as headroom
+    if (reserved.ok()) continue;  // given back as headroom
     const bool in_time = reserved.error().code() != Code::kTimedOut;
     if (!in_time && deadline.Passed()) {
       return Fail(Code::kNoSpace,
@@ -117,7 +117,7 @@ bool LogSpace::AnyInTransit() const {
 
 Status LogSpace::MayGoOn() {
   MutexLock lock(mutex_);
-  if (given_up_) return given_up_why_;
+  if (!health_.ok()) return health_;
   if (!stopping_) return {};
   return Fail(Code::kShutdown, env_.device->name() + ": is being unmounted");
 }
@@ -199,7 +199,7 @@ Status LogSpace::Send(Batch& batch) {
   // Pinned first: nothing may take the zone between the write and the moment a file points to it.
   const ZonePin pin = env_.zones->Pin(current_.zone);
   const Status written = env_.device->Write(current_.at, batch.pieces);
-  if (!written) return LeaveZone(written.error());
+  if (!written.ok()) return LeaveZone(written.error());
   MutexLock lock(mutex_);
   Zone& zone = zones_.at(current_.zone);
   zone.written += batch.bytes;

@@ -19,7 +19,7 @@ TEST(LogStoreTest, FileIsFoundUntilItIsRemovedAndLivesAsLongAsItsHandles) {
   store.Remove(id);
   EXPECT_EQ(store.Find(id), nullptr);
   EXPECT_TRUE(store.All().empty());
-  ASSERT_TRUE(file->Append(AsBytes("still open")));
+  ASSERT_TRUE(file->Append(AsBytes("still open")).ok());
   EXPECT_EQ(WalRig::Content(*file), "still open");
   store.Remove(id);  // nothing
 }

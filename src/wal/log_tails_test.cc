@@ -13,12 +13,12 @@ class LogTailsTest : public testing::Test {
 
   std::shared_ptr<const ReplayedLog> Look(FileId id) {
     const State now = rig_.state();
-    EXPECT_TRUE(tails_.Update(now));
+    EXPECT_TRUE(tails_.Update(now).ok());
     return tails_.Log(now.FindFile(id), now.epoch());
   }
   static void Write(FramedFile& file, const std::string& text) {
-    ASSERT_TRUE(file.Append(AsBytes(text)));
-    ASSERT_TRUE(file.Sync());
+    ASSERT_TRUE(file.Append(AsBytes(text)).ok());
+    ASSERT_TRUE(file.Sync().ok());
   }
 
   WalRig rig_{TestGeometry(40, 64)};
@@ -43,11 +43,11 @@ TEST_F(LogTailsTest, NothingNewIsTheSameObjectAndNoRead) {
   const auto file = rig_.NewFile();
   Write(*file, "bytes");
   const State now = rig_.state();
-  ASSERT_TRUE(tails_.Update(now));
+  ASSERT_TRUE(tails_.Update(now).ok());
   const auto record = now.FindFile(file->id());
   const auto log = tails_.Log(record, now.epoch());
   const std::uint64_t before = rig_.Count(FaultyDevice::Command::kRead);
-  ASSERT_TRUE(tails_.Update(now));
+  ASSERT_TRUE(tails_.Update(now).ok());
   EXPECT_EQ(tails_.Log(record, now.epoch()), log);
   EXPECT_EQ(rig_.Count(FaultyDevice::Command::kRead), before);
 }
@@ -62,8 +62,8 @@ TEST_F(LogTailsTest, AReleasedZoneTakesItsFramesAlong) {
   std::vector<ZoneId> zones;
   for (const auto& [zone, reserved] : without.log_zones()) zones.push_back(zone);
   const std::vector<Edit> release{ReleaseLogZones{zones}};
-  ASSERT_TRUE(without.Apply(release));
-  ASSERT_TRUE(tails_.Update(without));
+  ASSERT_TRUE(without.Apply(release).ok());
+  ASSERT_TRUE(tails_.Update(without).ok());
   EXPECT_EQ(tails_.Log(record, without.epoch())->index.end(), 0u);
   EXPECT_EQ(Look(id)->index.end(), 5000u);  // reserved again, as far as the state says: read again
 }
@@ -91,10 +91,10 @@ TEST_F(LogTailsTest, AGapThatComesFromReportsAtDifferentTimesIsClosedByTheNextLo
   // Zones from the second on first, as a report that began too early for the first would have it.
   State later = now;
   const std::vector<Edit> hide{ReleaseLogZones{{rig_.ZoneOf(file->Pieces().front().place)}}};
-  ASSERT_TRUE(later.Apply(hide));
-  ASSERT_TRUE(tails_.Update(later));
+  ASSERT_TRUE(later.Apply(hide).ok());
+  ASSERT_TRUE(tails_.Update(later).ok());
   EXPECT_FALSE(tails_.Log(record, now.epoch())->damage.empty());
-  ASSERT_TRUE(tails_.Update(now));
+  ASSERT_TRUE(tails_.Update(now).ok());
   const auto log = tails_.Log(record, now.epoch());
   EXPECT_TRUE(log->damage.empty());
   EXPECT_EQ(log->index.end(), size);

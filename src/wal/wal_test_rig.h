@@ -74,7 +74,7 @@ class WalRig : public LogReservations {
     for (const auto& [id, record] : now.files()) {
       for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
     }
-    ASSERT_TRUE(Commit({BeginEpoch{now.epoch() + 1}}));
+    ASSERT_TRUE(Commit({BeginEpoch{now.epoch() + 1}}).ok());
     log = std::make_unique<LogSpace>(LogSpace::Env{.device = &device,
                                                    .zones = zones.get(),
                                                    .reservations = this,
@@ -86,9 +86,9 @@ class WalRig : public LogReservations {
     for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
     if (bring_back) bring_back();
     log->FinishSpares();
-    ASSERT_TRUE(zones->Start());
+    ASSERT_TRUE(zones->Start().ok());
     if (start_log) {
-      ASSERT_TRUE(log->Start());
+      ASSERT_TRUE(log->Start().ok());
     }
   }
 
@@ -97,7 +97,7 @@ class WalRig : public LogReservations {
     Effects effects;
     MutexLock lock(mutex_);
     const Status applied = state_.Apply(edits, &effects);
-    EXPECT_TRUE(applied) << applied.error().ToString();
+    EXPECT_TRUE(applied.ok()) << applied.error().ToString();
     if (zones != nullptr) {
       zones->AddLive(effects.gained);
       zones->RemoveLive(effects.lost);
@@ -173,7 +173,8 @@ class WalRig : public LogReservations {
     const FileId id(next_id_.fetch_add(1));
     EXPECT_TRUE(
         Commit({RaiseCounters{id.value + 1, 0}, CreateFile{id, FileShape::kFramed, Lifetime::kShort, 1},
-                LinkFile{kRootDirectory, std::to_string(id.value), id}}));
+                LinkFile{kRootDirectory, std::to_string(id.value), id}})
+            .ok());
     return std::make_shared<FramedFile>(FileEnv(), id);
   }
   // What a mount would find now.
@@ -216,7 +217,7 @@ class WalRig : public LogReservations {
       SealLog seal{id, record->windows, replayed.open_window->last_sequence + 1, replayed.open_window->end,
                    1};
       seal.windows.push_back(*replayed.open_window);
-      EXPECT_TRUE(Commit({seal}));
+      EXPECT_TRUE(Commit({seal}).ok());
     }
     return std::make_shared<FramedFile>(FileEnv(), *state().FindFile(id), std::move(replayed));
   }

@@ -9,7 +9,7 @@ using When = FaultyDevice::When;
 
 // Every slot, writer, pin and byte is accounted for, and the device is still usable to its last zone.
 void ExpectNothingLeaked(ZoneTestRig& rig, std::uint64_t usable_blocks) {
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   rig.ExpectSound();
   EXPECT_EQ(rig.ActiveOnDevice(), 0U);
   for (const ZoneStatus& zone : rig.zones->Zones()) EXPECT_EQ(zone.pins, 0U) << zone.id.value;
@@ -37,7 +37,7 @@ TEST_P(WriteFailureTest, AnotherZoneIsWrittenAndNothingLeaks) {
     EXPECT_EQ(rig.device.count(Command::kWrite), GetParam().fault.times + 1);
   }
   std::uint64_t retired = 0;
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   for (const ZoneStatus& zone : rig.zones->Zones()) retired += zone.phase == ZonePhase::kRetired;
   EXPECT_EQ(retired, GetParam().fault.code == Code::kBusy && GetParam().fault.when == When::kBefore
                          ? 0U
@@ -89,7 +89,7 @@ TEST(ZoneFailureTest, ZoneEndedByTheDeviceIsFullNotAnError) {
   auto first = rig.WriteLive(cursor, Lifetime::kShort, 2);
   ASSERT_TRUE(first);
   const ZoneId zone = rig.ZoneOf(first->front());
-  ASSERT_TRUE(rig.emulator.SetCondition(zone, ZoneCondition::kFull));
+  ASSERT_TRUE(rig.emulator.SetCondition(zone, ZoneCondition::kFull).ok());
   auto second = rig.WriteLive(cursor, Lifetime::kShort, 2);
   ASSERT_TRUE(second);
   EXPECT_NE(rig.ZoneOf(second->front()), zone);
@@ -162,7 +162,7 @@ TEST(ZoneFailureTest, ResetThatFailsCostsThatZoneOnly) {
   rig.device.Inject({Command::kReset, 1, 1, bad, Code::kIo, When::kBefore});
   rig.zones->RemoveLive(*extents);
   cursor = {};
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.StatusOf(bad).phase, ZonePhase::kRetired);
   EXPECT_EQ(rig.zones->Space().lost, 8 * kTestBlock);
   ExpectNothingLeaked(rig, 56);
@@ -192,11 +192,11 @@ TEST(ZoneFailureTest, ZoneWhoseFinishIsRefusedIsResetWhenItIsDead) {
   rig.device.Inject({Command::kWrite, 1, 1, {}, Code::kZoneFull, When::kBefore});
   rig.device.Inject({Command::kFinish, 1, 1, {}, Code::kBusy, When::kBefore});
   ASSERT_TRUE(rig.WriteLive(cursor, Lifetime::kMedium, 1));
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kFinish), 1U);
   EXPECT_EQ(rig.StatusOf(zone).phase, ZonePhase::kFull);
   rig.zones->RemoveLive(*live);
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.StatusOf(zone).phase, ZonePhase::kEmpty);
 }
 

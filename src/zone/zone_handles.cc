@@ -119,7 +119,7 @@ Result<ZoneWriter::Placed> ZoneManager::Write(ZoneWriter& writer, std::span<cons
   }
   const DeviceOffset place = writer.place_;
   Status written = device_.Write(place, pieces);
-  if (written) {
+  if (written.ok()) {
     writer.place_ = place + length;
     writer.room_ -= length;
     MutexLock lock(mutex_);

@@ -23,8 +23,8 @@ ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
     outcome.ok = outcome.info && !IsActive(outcome.info->condition);
     if (outcome.ok) return outcome;
     const Status finished = device.Finish(job.zone);
-    outcome.ok = finished.has_value();
-    outcome.refused = !finished && finished.error().code() == Code::kBusy;
+    outcome.ok = finished.ok();
+    outcome.refused = !finished.ok() && finished.error().code() == Code::kBusy;
     outcome.info = ReportOne(device, job.zone);
     return outcome;
   }
@@ -34,7 +34,7 @@ ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
     outcome.ok = IsEmpty(outcome.info);
     if (outcome.ok) return outcome;
   }
-  const bool sent = device.Reset(job.zone).has_value();
+  const bool sent = device.Reset(job.zone).ok();
   // A reset may change the zone's capacity (device assumption 4), and one that failed may have been carried
   // out all the same (5): the report decides.
   outcome.info = ReportOne(device, job.zone);

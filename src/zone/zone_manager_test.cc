@@ -17,7 +17,7 @@ TEST(ZoneManagerTest, WrittenDataStandsWhereTheWriterSaid) {
   ASSERT_TRUE(placed);
   EXPECT_EQ(placed->length, 3 * kTestBlock);
   AlignedBuffer back(3 * kTestBlock);
-  ASSERT_TRUE(rig.device.Read(placed->place, back.Whole()));
+  ASSERT_TRUE(rig.device.Read(placed->place, back.Whole()).ok());
   EXPECT_TRUE(std::ranges::equal(back.Whole(), rig.Bytes(3)));
   EXPECT_EQ(rig.StatusOf(placed->pin.zone()).pins, 1U);
   rig.ExpectSound();
@@ -67,10 +67,10 @@ TEST(ZoneManagerTest, ZoneIsResetOnlyWhenItsLastPinGoes) {
   ZonePin copy = pin;
   rig.zones->RemoveLive(*extents);
   pin = ZonePin();
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 0U);
   copy = ZonePin();
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 1U);
   EXPECT_EQ(rig.StatusOf(rig.ZoneOf(extents->front())).phase, ZonePhase::kEmpty);
 }
@@ -136,10 +136,10 @@ TEST(ZoneManagerTest, LentLogZoneComesBackEmptyWithoutAResetIfNeverWritten) {
   const auto written = rig.zones->LendLogZone(ZoneTestRig::Soon());
   ASSERT_TRUE(untouched && written);
   EXPECT_EQ(rig.zones->Space().log, 16 * kTestBlock);
-  ASSERT_TRUE(rig.device.Write(rig.device.geometry().ZoneStart(*written), rig.Bytes(1)));
+  ASSERT_TRUE(rig.device.Write(rig.device.geometry().ZoneStart(*written), rig.Bytes(1)).ok());
   rig.zones->ReturnLogZone(*untouched);
   rig.zones->ReturnLogZone(*written);
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 1U);
   EXPECT_EQ(rig.zones->Space().free, 32 * kTestBlock);
   rig.ExpectSound();
@@ -158,7 +158,7 @@ TEST(ZoneManagerTest, LifetimesAndRoomSurviveARemount) {
   rig.Create();
   rig.zones->AdoptExtent(shorter->front(), Lifetime::kShort);
   rig.zones->AdoptExtent(extreme->front(), Lifetime::kExtreme);
-  ASSERT_TRUE(rig.zones->Start());
+  ASSERT_TRUE(rig.zones->Start().ok());
   auto again = rig.Write(a, Lifetime::kExtreme, 1);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->pin.zone(), rig.ZoneOf(extreme->front()));
@@ -177,7 +177,7 @@ TEST(ZoneManagerTest, ZonesNobodySpokeForAreResetAfterAMount) {
   cursor = {};
   rig.Mount();
   EXPECT_EQ(rig.zones->Space().free, 64 * kTestBlock);
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 0U);
   rig.ExpectSound();
 }
@@ -185,14 +185,14 @@ TEST(ZoneManagerTest, ZonesNobodySpokeForAreResetAfterAMount) {
 TEST(ZoneManagerTest, NoZoneIsOpenedWhileDeadOnesOfTheLastMountFillTheSlots) {
   ZoneTestRig rig(TestGeometry(16, 8, 6));  // two slots for data
   for (std::uint32_t zone = 0; zone < 6; ++zone) {
-    ASSERT_TRUE(rig.device.Write(rig.device.geometry().ZoneStart(ZoneId(zone)), rig.Bytes(1)));
+    ASSERT_TRUE(rig.device.Write(rig.device.geometry().ZoneStart(ZoneId(zone)), rig.Bytes(1)).ok());
   }
   ASSERT_EQ(rig.ActiveOnDevice(), 6U);
   rig.Mount();
   SinkCursor cursor;
   ASSERT_TRUE(rig.WriteLive(cursor, Lifetime::kShort, 4));  // would be refused by the device otherwise
   EXPECT_LE(rig.ActiveOnDevice(), 6U);
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 1U);
 }
 
@@ -201,13 +201,13 @@ TEST(ZoneManagerTest, MoreLiveActiveZonesThanThePlanAreFinishedInTheBackground) 
   std::vector<Extent> extents;
   for (std::uint32_t zone = 0; zone < 4; ++zone) {
     const DeviceOffset place = rig.device.geometry().ZoneStart(ZoneId(zone));
-    ASSERT_TRUE(rig.device.Write(place, rig.Bytes(zone + 1)));
+    ASSERT_TRUE(rig.device.Write(place, rig.Bytes(zone + 1)).ok());
     extents.push_back({0, place, (zone + 1) * kTestBlock});
   }
   rig.Create();
   for (const Extent& extent : extents) rig.zones->AdoptExtent(extent, Lifetime::kLong);
-  ASSERT_TRUE(rig.zones->Start());
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Start().ok());
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 2U);
   EXPECT_EQ(rig.StatusOf(ZoneId(0)).phase, ZonePhase::kActive);  // the emptier ones are kept
   EXPECT_EQ(rig.StatusOf(ZoneId(3)).phase, ZonePhase::kFull);
@@ -217,12 +217,12 @@ TEST(ZoneManagerTest, MoreLiveActiveZonesThanThePlanAreFinishedInTheBackground) 
 // R8 of docs/failures.md.
 TEST(ZoneManagerTest, OfflineAndReadOnlyZonesAreCountedAndLeftAlone) {
   ZoneTestRig rig(TestGeometry(8, 8));
-  ASSERT_TRUE(rig.device.Write(DeviceOffset(0), rig.Bytes(4)));
-  ASSERT_TRUE(rig.emulator.SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
-  ASSERT_TRUE(rig.emulator.SetCondition(ZoneId(1), ZoneCondition::kOffline));
+  ASSERT_TRUE(rig.device.Write(DeviceOffset(0), rig.Bytes(4)).ok());
+  ASSERT_TRUE(rig.emulator.SetCondition(ZoneId(0), ZoneCondition::kReadOnly).ok());
+  ASSERT_TRUE(rig.emulator.SetCondition(ZoneId(1), ZoneCondition::kOffline).ok());
   rig.Create();
   rig.zones->AdoptExtent({0, DeviceOffset(0), 3 * kTestBlock}, Lifetime::kLong);
-  ASSERT_TRUE(rig.zones->Start());
+  ASSERT_TRUE(rig.zones->Start().ok());
   EXPECT_EQ(rig.StatusOf(ZoneId(0)).phase, ZonePhase::kRetired);
   EXPECT_EQ(rig.StatusOf(ZoneId(1)).phase, ZonePhase::kUnusable);
   EXPECT_EQ(rig.zones->Space().live, 3 * kTestBlock);
@@ -234,17 +234,17 @@ TEST(ZoneManagerTest, OfflineAndReadOnlyZonesAreCountedAndLeftAlone) {
 
 TEST(ZoneManagerTest, ReadOnlyManagerChangesNothing) {
   ZoneTestRig rig(TestGeometry(8, 8));
-  ASSERT_TRUE(rig.device.Write(DeviceOffset(0), rig.Bytes(4)));
+  ASSERT_TRUE(rig.device.Write(DeviceOffset(0), rig.Bytes(4)).ok());
   ZoneManager::Options options;
   options.read_only = true;
   auto zones = ZoneManager::Create(rig.device, PlanSlots(rig.device.geometry()).value(),
                                    rig.device.Report(ZoneId(0), 8).value(), options);
   ASSERT_TRUE(zones);
-  ASSERT_TRUE((*zones)->Start());
+  ASSERT_TRUE((*zones)->Start().ok());
   ZoneClaim claim;
   EXPECT_EQ((*zones)->AcquireData(claim, Lifetime::kShort, ZoneTestRig::Soon()).error().code(),
             Code::kReadOnly);
-  ASSERT_TRUE((*zones)->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE((*zones)->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 0U);
 }
 

@@ -51,7 +51,7 @@ void WriteFromThreads(ZoneTestRig& rig, int threads, int files_a_thread, int rou
     }
   }
   EXPECT_EQ(failed, 0);
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()));
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   rig.ExpectSound();
   EXPECT_EQ(rig.zones->Space().live, 0U);
   EXPECT_EQ(rig.zones->Space().garbage, 0U);
@@ -117,7 +117,7 @@ TEST(ZoneSharingTest, OverwritesAfterAFillAndRemountsNeverRunOutOfFreeSpace) {
       for (const File& file : files) {
         for (const Extent& extent : file.extents) rig.zones->AdoptExtent(extent, file.lifetime);
       }
-      ASSERT_TRUE(rig.zones->Start());
+      ASSERT_TRUE(rig.zones->Start().ok());
     }
     File& file = files[random.Below(files.size())];
     rig.zones->RemoveLive(file.extents);

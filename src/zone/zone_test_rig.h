@@ -47,7 +47,7 @@ class ZoneTestRig {
   }
   void Mount(std::uint32_t metadata_zones = 0, std::uint32_t reserved_for_log = 0) {
     Create(metadata_zones, reserved_for_log);
-    ASSERT_TRUE(zones->Start());
+    ASSERT_TRUE(zones->Start().ok());
   }
 
   Result<ExtentSink::Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::uint64_t blocks,

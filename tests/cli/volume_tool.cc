@@ -57,9 +57,9 @@ Result<std::uint64_t> Fill(Volume& volume, const std::string& prefix, std::uint6
   for (std::uint64_t count = 0;; ++count) {
     const std::string path = prefix + std::to_string(count);
     const Status written = WriteFile(volume, path, bytes, count);
-    if (written) continue;
+    if (written.ok()) continue;
     if (written.error().code() != Code::kNoSpace) return Fail(written.error());
-    if (const Status gone = volume.Unlink(path); !gone && gone.error().code() != Code::kNotFound) {
+    if (const Status gone = volume.Unlink(path); !gone.ok() && gone.error().code() != Code::kNotFound) {
       return Fail(gone.error());
     }
     return count;
@@ -182,8 +182,8 @@ int Main(const std::string& mode, const std::string& path, const MountOptions& o
   Serve([&](std::istream& words) { return OnVolume(**volume, open, words); });
   open.clear();
   const Status unmounted = (*volume)->Unmount();
-  if (!unmounted) Answer(Fail(unmounted.error()));
-  return unmounted ? 0 : 1;
+  if (!unmounted.ok()) Answer(Fail(unmounted.error()));
+  return unmounted.ok() ? 0 : 1;
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <filesystem>
 
 #include "backend_under_test.h"
@@ -38,7 +40,7 @@ class InMemory final : public DeviceFixture {
 class EmulatedFile final : public DeviceFixture {
  public:
   explicit EmulatedFile(const EmulatorGeometry& geometry) {
-    CreateEmulatedFile(directory_.File("device.img"), geometry, false).value();
+    EXPECT_TRUE(CreateEmulatedFile(directory_.File("device.img"), geometry, false).ok());
   }
   Result<std::unique_ptr<ZonedDevice>> Open(OpenMode mode) override {
     DeviceOptions unclaimed;

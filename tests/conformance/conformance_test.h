@@ -62,9 +62,9 @@ class ConformanceTest : public testing::TestWithParam<BackendUnderTest> {
 };
 
 // The test fails with `expected`; any success or other code is a failure of the test.
-template <typename T>
-testing::AssertionResult FailsWith(const std::expected<T, Error>& result, Code expected) {
-  if (result) return testing::AssertionFailure() << "it succeeded";
+template <typename Outcome>
+testing::AssertionResult FailsWith(const Outcome& result, Code expected) {
+  if (result.ok()) return testing::AssertionFailure() << "it succeeded";
   if (result.error().code() == expected) return testing::AssertionSuccess();
   return testing::AssertionFailure() << CodeName(result.error().code()) << ": " << result.error().ToString();
 }

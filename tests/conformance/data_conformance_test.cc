@@ -34,8 +34,8 @@ TEST_P(Data, ReportGivesTheAskedRangeAndRefusesMore) {
 }
 
 TEST_P(Data, WrittenBlocksAreReadBackAndMoveThePointer) {
-  ASSERT_TRUE(WriteBlocks(2, 0, 3, 1));
-  ASSERT_TRUE(WriteBlocks(2, 3, 2, 2));
+  ASSERT_TRUE(WriteBlocks(2, 0, 3, 1).ok());
+  ASSERT_TRUE(WriteBlocks(2, 3, 2, 2).ok());
   EXPECT_TRUE(Holds(2, 0, Pattern(3 * block, 1)));
   EXPECT_TRUE(Holds(2, 3, Pattern(2 * block, 2)));
   EXPECT_EQ(Zone(2).write_pointer, At(2, 5));
@@ -47,7 +47,7 @@ TEST_P(Data, PiecesAreWrittenOneBehindTheOther) {
   std::vector<ByteView> pieces;
   for (std::uint64_t i = 0; i < 12; ++i) buffers.push_back(Pattern((1 + i % 3) * block, i));
   for (const AlignedBuffer& buffer : buffers) pieces.push_back(buffer.View());
-  ASSERT_TRUE(device->Write(At(1), pieces));
+  ASSERT_TRUE(device->Write(At(1), pieces).ok());
   EXPECT_EQ(WrittenBlocks(1), 24u);
   std::uint64_t at = 0;
   for (const AlignedBuffer& buffer : buffers) {
@@ -57,7 +57,7 @@ TEST_P(Data, PiecesAreWrittenOneBehindTheOther) {
 }
 
 TEST_P(Data, WriteElsewhereThanThePointerIsRefused) {
-  ASSERT_TRUE(WriteBlocks(1, 0, 3));
+  ASSERT_TRUE(WriteBlocks(1, 0, 3).ok());
   EXPECT_TRUE(FailsWith(WriteBlocks(1, 2, 1), Code::kInvalidArgument));
   EXPECT_TRUE(FailsWith(WriteBlocks(1, 4, 1), Code::kInvalidArgument));
   EXPECT_TRUE(FailsWith(WriteBlocks(2, 1, 1), Code::kInvalidArgument));
@@ -67,9 +67,9 @@ TEST_P(Data, WriteElsewhereThanThePointerIsRefused) {
 
 TEST_P(Data, ZoneIsFullAtItsCapacityAndTakesNoMore) {
   const std::uint64_t capacity = CapacityBlocks(1);
-  ASSERT_TRUE(WriteBlocks(1, 0, capacity - 1));
+  ASSERT_TRUE(WriteBlocks(1, 0, capacity - 1).ok());
   EXPECT_TRUE(FailsWith(WriteBlocks(1, capacity - 1, 2), Code::kZoneFull));
-  ASSERT_TRUE(WriteBlocks(1, capacity - 1, 1, 2));
+  ASSERT_TRUE(WriteBlocks(1, capacity - 1, 1, 2).ok());
   EXPECT_EQ(Condition(1), ZoneCondition::kFull);
   if (capacity * block < device->geometry().zone_size) {  // else that is the next zone
     EXPECT_TRUE(FailsWith(WriteBlocks(1, capacity, 1), Code::kZoneFull));
@@ -95,7 +95,7 @@ TEST_P(Data, AppendReturnsWhereItPutTheData) {
 TEST_P(Data, AppendThatDoesNotFitIsZoneFull) {
   if (device->geometry().max_append_bytes == 0) GTEST_SKIP() << "the device offers no append";
   const std::uint64_t capacity = CapacityBlocks(1);
-  ASSERT_TRUE(WriteBlocks(1, 0, capacity - 1));
+  ASSERT_TRUE(WriteBlocks(1, 0, capacity - 1).ok());
   EXPECT_TRUE(FailsWith(device->Append(ZoneId(1), Pattern(2 * block, 1).View()), Code::kZoneFull));
   ASSERT_TRUE(device->Append(ZoneId(1), Pattern(block, 1).View()));
   EXPECT_TRUE(FailsWith(device->Append(ZoneId(1), Pattern(block, 1).View()), Code::kZoneFull));
@@ -109,7 +109,7 @@ TEST_P(Data, AppendLongerThanTheDeviceTakesIsRefused) {
 }
 
 TEST_P(Data, ReadsBeyondThePointerAndTheZoneFail) {
-  ASSERT_TRUE(WriteBlocks(1, 0, 3));
+  ASSERT_TRUE(WriteBlocks(1, 0, 3).ok());
   if (GetParam().refuses_unwritten) {
     EXPECT_FALSE(ReadBack(*device, At(1, 2), 2 * block));
     EXPECT_FALSE(ReadBack(*device, At(2), block));
@@ -119,7 +119,7 @@ TEST_P(Data, ReadsBeyondThePointerAndTheZoneFail) {
 }
 
 TEST_P(Data, MisalignedRequestsAreRefused) {
-  ASSERT_TRUE(WriteBlocks(1, 0, 2));
+  ASSERT_TRUE(WriteBlocks(1, 0, 2).ok());
   AlignedBuffer data = Filled(4);
   const auto read = [&](std::uint64_t offset, std::size_t from, std::size_t size) {
     return device->Read(At(1) + offset, data.Span().subspan(from, size));
@@ -137,10 +137,10 @@ TEST_P(Data, MisalignedRequestsAreRefused) {
 TEST_P(Data, RequestsToZonesThatAreNotThereAreRefused) {
   const ZoneId beyond(device->geometry().zone_count);
   const AlignedBuffer data = Filled(1);
-  EXPECT_FALSE(device->Write(device->geometry().ZoneStart(beyond), data.View()));
+  EXPECT_FALSE(device->Write(device->geometry().ZoneStart(beyond), data.View()).ok());
   EXPECT_FALSE(device->Append(beyond, data.View()));
-  EXPECT_FALSE(device->Reset(beyond));
-  EXPECT_FALSE(device->Finish(beyond));
+  EXPECT_FALSE(device->Reset(beyond).ok());
+  EXPECT_FALSE(device->Finish(beyond).ok());
 }
 
 TEST_P(Data, WritersOfDifferentZonesDoNotMeet) {
@@ -150,7 +150,7 @@ TEST_P(Data, WritersOfDifferentZonesDoNotMeet) {
     writers.emplace_back("writer", [&, zone] {
       for (std::uint64_t i = 0; i < steps; ++i) {
         const Status status = WriteBlocks(zone, 2 * i, 2, zone * 1000 + i);
-        EXPECT_TRUE(status) << status.error().ToString();
+        EXPECT_TRUE(status.ok()) << status.error().ToString();
       }
     });
   }

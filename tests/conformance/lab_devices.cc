@@ -54,7 +54,7 @@ std::unique_ptr<DeviceFixture> MakeLabDevice(const DeviceWish& wish, const std::
   DeviceUri uri = *parsed;
   if (uri.kind != kind) return nullptr;
   auto device = std::make_unique<LabDevice>(std::move(uri), opener);
-  if (const Status emptied = device->EmptyAllZones(); !emptied) {
+  if (const Status emptied = device->EmptyAllZones(); !emptied.ok()) {
     // zonefs of Linux 6.1 without io_uring
     if (emptied.error().code() == Code::kNotSupported) return nullptr;
     throw std::runtime_error(emptied.error().ToString());

@@ -9,18 +9,18 @@ using enum ZoneCondition;
 using Persistence = ConformanceTest;
 
 TEST_P(Persistence, ZonesAndDataAreFoundAgain) {
-  ASSERT_TRUE(WriteBlocks(1, 0, 5, 3));
-  ASSERT_TRUE(WriteBlocks(2, 0, 2, 4));
-  ASSERT_TRUE(device->Finish(ZoneId(2)));
-  ASSERT_TRUE(WriteBlocks(3, 0, 2));
-  ASSERT_TRUE(device->Reset(ZoneId(3)));
+  ASSERT_TRUE(WriteBlocks(1, 0, 5, 3).ok());
+  ASSERT_TRUE(WriteBlocks(2, 0, 2, 4).ok());
+  ASSERT_TRUE(device->Finish(ZoneId(2)).ok());
+  ASSERT_TRUE(WriteBlocks(3, 0, 2).ok());
+  ASSERT_TRUE(device->Reset(ZoneId(3)).ok());
   Reopen();
   EXPECT_EQ(WrittenBlocks(1), 5u);
   EXPECT_TRUE(Holds(1, 0, Pattern(5 * block, 3)));
   EXPECT_EQ(Condition(2), kFull);
   EXPECT_TRUE(Holds(2, 0, Pattern(2 * block, 4)));
   EXPECT_EQ(Condition(3), kEmpty);
-  EXPECT_TRUE(WriteBlocks(1, 5, 1));
+  EXPECT_TRUE(WriteBlocks(1, 5, 1).ok());
 }
 
 TEST_P(Persistence, GeometryIsTheSameAgain) {
@@ -35,7 +35,7 @@ TEST_P(Persistence, GeometryIsTheSameAgain) {
 }
 
 TEST_P(Persistence, ReadOnlyDeviceReadsAndRefusesEveryChange) {
-  ASSERT_TRUE(WriteBlocks(1, 0, 3));
+  ASSERT_TRUE(WriteBlocks(1, 0, 3).ok());
   Reopen(OpenMode::kReadOnly);
   EXPECT_EQ(device->mode(), OpenMode::kReadOnly);
   EXPECT_TRUE(Holds(1, 0, Pattern(3 * block, 1)));

@@ -23,7 +23,7 @@ class Queue : public ConformanceTest {
 };
 
 TEST_P(Queue, ReadsInFlightEachFillTheirBuffer) {
-  ASSERT_TRUE(WriteBlocks(1, 0, 16));
+  ASSERT_TRUE(WriteBlocks(1, 0, 16).ok());
   std::vector<AlignedBuffer> buffers;
   std::vector<IoRequest> requests(16);
   for (std::uint64_t i = 0; i < requests.size(); ++i) {
@@ -34,7 +34,7 @@ TEST_P(Queue, ReadsInFlightEachFillTheirBuffer) {
   Run(requests);
   const AlignedBuffer expected = Pattern(16 * block, 1);
   for (std::uint64_t i = 0; i < requests.size(); ++i) {
-    EXPECT_TRUE(requests[i].status);
+    EXPECT_TRUE(requests[i].status.ok());
     EXPECT_TRUE(SameBytes(buffers[i].View(), expected.View((15 - i) * block, block)));
   }
 }
@@ -47,7 +47,7 @@ TEST_P(Queue, WritesToDifferentZonesInFlight) {
   }
   Run(requests);
   for (std::uint32_t i = 0; i < requests.size(); ++i) {
-    EXPECT_TRUE(requests[i].status);
+    EXPECT_TRUE(requests[i].status.ok());
     EXPECT_TRUE(Holds(i, 0, data));
   }
 }
@@ -63,7 +63,7 @@ TEST_P(Queue, AppendsToOneZoneInFlightEachHaveTheirPlace) {
   Run(requests);
   std::set<DeviceOffset> places;
   for (std::uint64_t i = 0; i < requests.size(); ++i) {
-    ASSERT_TRUE(requests[i].status);
+    ASSERT_TRUE(requests[i].status.ok());
     EXPECT_TRUE(Holds(3, (requests[i].placed_at - At(3)) / block, buffers[i]));
     places.insert(requests[i].placed_at);
   }
@@ -77,9 +77,9 @@ TEST_P(Queue, ErrorsAreDeliveredByReapWithTheirRequest) {
   requests[1] = {.kind = IoRequest::Kind::kWrite, .offset = At(6, 4), .write_from = buffer.View()};
   requests[2] = {.kind = IoRequest::Kind::kWrite, .offset = At(7), .write_from = buffer.View()};
   Run(requests);
-  EXPECT_TRUE(!requests[0].status || !GetParam().refuses_unwritten);
-  EXPECT_FALSE(requests[1].status);
-  EXPECT_TRUE(requests[2].status);
+  EXPECT_TRUE(!requests[0].status.ok() || !GetParam().refuses_unwritten);
+  EXPECT_FALSE(requests[1].status.ok());
+  EXPECT_TRUE(requests[2].status.ok());
 }
 
 TEST_P(Queue, ReapOfAnEmptyQueueReturns) {

@@ -15,9 +15,9 @@ std::string CallHistory::History(std::size_t count) const {
 bool CallHistory::Ok(const Status& returned, const std::string& what) {
   if (failed()) return false;
   const Status status =
-      returned && IsDead() ? Fail(Code::kIo, "returned when the process was dead") : returned;
-  Note(status ? what : what + ": " + status.error().ToString());
-  if (status) return true;
+      returned.ok() && IsDead() ? Fail(Code::kIo, "returned when the process was dead") : returned;
+  Note(status.ok() ? what : what + ": " + status.error().ToString());
+  if (status.ok()) return true;
   error_ = history_.back();
   error_code_ = status.error().code();
   return false;
@@ -39,7 +39,7 @@ bool CallHistory::Right(const std::string& why, const std::string& what) {
 
 Status CallHistory::Repeated(FileShape shape, const std::function<Status()>& call) {
   Status status = call();
-  for (int i = 0; i < repeats_ && !status && status.error().code() == Code::kIo; ++i) {
+  for (int i = 0; i < repeats_ && !status.ok() && status.error().code() == Code::kIo; ++i) {
     if (shape != FileShape::kFramed) break;
     Note("  not done: " + status.error().ToString());
     status = call();

@@ -101,7 +101,7 @@ void Client::SyncInVain(const std::string& handle) {
   if (h == nullptr) return;
   const std::string what = "sync " + h->path + " in vain";
   Note(what);
-  if (h->open->Sync()) Right("it succeeds", what);
+  if (h->open->Sync().ok()) Right("it succeeds", what);
 }
 
 void Client::Close(const std::string& handle) {
@@ -231,8 +231,8 @@ void Client::EmptyZones() {
     if (zone.phase != ZonePhase::kFull || zone.live == 0) continue;
     const Status emptied = volume_->EmptyZone(zone.id);
     const bool may_fail =
-        !emptied && (emptied.error().code() == Code::kBusy || emptied.error().code() == Code::kNoSpace ||
-                     emptied.error().code() == Code::kInvalidArgument);
+        !emptied.ok() && (emptied.error().code() == Code::kBusy || emptied.error().code() == Code::kNoSpace ||
+                          emptied.error().code() == Code::kInvalidArgument);
     Ok(may_fail ? Status() : emptied, fmt::format("empty zone {}", zone.id.value));
   }
 }

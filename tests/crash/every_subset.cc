@@ -42,7 +42,7 @@ SubsetCount VerifyEverySubset(const EmulatorGeometry& geometry, const CutOperati
   SubsetCount count;
   for (std::uint64_t cut = 0;; ++cut) {
     WorkloadRun run = RunWorkload(geometry, operation.before, kNever);
-    if (!run.over() && !run.device->Flush()) run.error = "flush";
+    if (!run.over() && !run.device->Flush().ok()) run.error = "flush";
     if (run.over()) {
       count.error = "before the operation: " + run.WhyOver();
       return count;

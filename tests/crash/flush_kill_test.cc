@@ -67,7 +67,7 @@ class FlushKill : public testing::Test {
     ASSERT_TRUE(std::filesystem::create_directory(directory_));
     const EmulatorGeometry geometry{
         .zones = 64, .zone_size = 1 << 20, .zone_capacity = 768 << 10, .max_open = 14, .max_active = 14};
-    ASSERT_TRUE(CreateEmulatedFile(image_, geometry, false));
+    ASSERT_TRUE(CreateEmulatedFile(image_, geometry, false).ok());
     auto device = OpenEmulatedFile(image_, OpenMode::kExclusive);
     ASSERT_TRUE(device);
     ASSERT_TRUE(FormatVolume(**device, {}));
@@ -179,11 +179,11 @@ class FlushKill : public testing::Test {
       if (HasFatalFailure()) return;
       if (told_->appended[log].load() < (4 << 20) && !random.OneIn(IsPlain(log) ? 3 : 30)) continue;
       const Status removed = (*volume)->Unlink(LogName(log));
-      ASSERT_TRUE(removed || removed.error().code() == Code::kNotFound) << removed.error().ToString();
+      ASSERT_TRUE(removed.ok() || removed.error().code() == Code::kNotFound) << removed.error().ToString();
       told_->appended[log].store(0);
       told_->flushed[log].store(0);
     }
-    ASSERT_TRUE((*volume)->Unmount());
+    ASSERT_TRUE((*volume)->Unmount().ok());
   }
 
   const std::string directory_ =
@@ -247,8 +247,8 @@ class FlushExit : public FlushKill {
     const std::shared_ptr<Volume> volume = *mounted;
     const auto file = volume->OpenForAppend("0.log", true);
     if (!file) _exit(2);
-    if (!(*file)->Append(AsBytes("flushed ")) || !(*file)->Flush()) _exit(3);
-    if (!(*file)->Append(AsBytes("and not"))) _exit(4);
+    if (!(*file)->Append(AsBytes("flushed ")).ok() || !(*file)->Flush().ok()) _exit(3);
+    if (!(*file)->Append(AsBytes("and not")).ok()) _exit(4);
     const RefusedThreads refused(1, threads_refused);
     std::exit(0);
   }

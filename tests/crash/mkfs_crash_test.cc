@@ -36,11 +36,11 @@ std::string NothingOrEmpty(CrashDevice& image) {
 TEST(MkfsCrash, LeavesNothingOrAMountableFileSystem) {
   for (const DeviceShape& shape : DeviceShapes()) {
     CrashDevice whole(shape.geometry);
-    ASSERT_TRUE(Mkfs(whole));
+    ASSERT_TRUE(Mkfs(whole).ok());
     for (std::uint64_t cut = 0; cut <= whole.commands(); ++cut) {
       CrashDevice device(shape.geometry);
       device.StopAfter(cut);
-      const bool done = Mkfs(device).has_value();
+      const bool done = Mkfs(device).ok();
       auto [images, complete] = device.EnumerateImages(60);
       for (std::size_t i = 0; i < images.size(); ++i) {
         const std::string where = fmt::format("{}, after command {}, image {}", shape.name, cut, i);
@@ -63,8 +63,8 @@ class ReplacedFileSystem {
       : old_(RunWorkload(ShapeNamed("Plenty").geometry, work, UINT64_MAX)) {
     EXPECT_FALSE(old_.over()) << old_.WhyOver();
     old_.client->DropHandles();
-    EXPECT_TRUE(old_.volume->Unmount());
-    EXPECT_TRUE(old_.device->Flush());
+    EXPECT_TRUE(old_.volume->Unmount().ok());
+    EXPECT_TRUE(old_.device->Flush().ok());
   }
 
   static Result<FormatReport> MkfsForce(ZonedDevice& device) {

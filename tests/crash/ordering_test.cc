@@ -107,10 +107,10 @@ TEST(Ordering, FramesBeyondAGapStayDeadWhenTheGapIsFilledAgain) {
     // The missing frame is written again, of the same length; with power lost at once, and after a sync.
     const std::unique_ptr<FileHandle> log = *volume->OpenForAppend("log.log", false);
     const std::string again(100, '#');
-    ASSERT_TRUE(log->Append(AsBytes(again)));
-    ASSERT_TRUE(log->Flush());
+    ASSERT_TRUE(log->Append(AsBytes(again)).ok());
+    ASSERT_TRUE(log->Flush().ok());
     auto [second, all] = image->EnumerateImages(50);
-    ASSERT_TRUE(log->Sync());
+    ASSERT_TRUE(log->Sync().ok());
     const auto synced = image->Image(LossPolicy::LoseAll());
     for (const auto& each : second) {
       const std::string content = *ReadWhole(**MountBorrowed(*each), "log.log");

@@ -39,12 +39,12 @@ std::string Root(std::size_t thread) { return fmt::format("t{}", thread); }
 std::string Start(Crowd& crowd, const EmulatorGeometry& geometry, std::size_t threads, std::uint64_t seed,
                   std::uint64_t commands) {
   crowd.device = std::make_unique<CrashDevice>(geometry);
-  if (const Status formatted = Mkfs(*crowd.device); !formatted) return formatted.error().ToString();
+  if (const Status formatted = Mkfs(*crowd.device); !formatted.ok()) return formatted.error().ToString();
   auto mounted = MountBorrowed(*crowd.device);
   if (!mounted) return mounted.error().ToString();
   crowd.volume = *std::move(mounted);
   for (std::size_t i = 0; i < threads; ++i) {
-    if (const Status made = crowd.volume->MakeDirectory(Root(i), false); !made)
+    if (const Status made = crowd.volume->MakeDirectory(Root(i), false); !made.ok())
       return made.error().ToString();
     crowd.clients.push_back(std::make_unique<Client>(crowd.volume, seed * 16 + i, Root(i)));
   }

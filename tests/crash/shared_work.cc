@@ -61,9 +61,9 @@ void SharedWork::Step(Random& random) {
 
 bool SharedWork::Answered(SharedNames::CallNumber call, const Status& status, const std::string& what) {
   if (IsDead()) return Ok({}, what);
-  if (!status && !IsAnswer(status.error().code())) return Ok(status, what);
+  if (!status.ok() && !IsAnswer(status.error().code())) return Ok(status, what);
   SharedNames::Answer answer;
-  if (!status) answer.error = status.error().code();
+  if (!status.ok()) answer.error = status.error().code();
   Note(answer.error ? fmt::format("{}: {}", what, CodeName(*answer.error)) : what);
   return Right(names_.End(call, answer), what);
 }

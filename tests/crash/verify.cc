@@ -131,12 +131,12 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   const auto mounted_only = image.Image(LossPolicy::LoseAll());
   const Status more = WriteSomeMore(*volume, *found);
   const bool may_be_full = options.allow_no_space || options.allow_full;
-  if (!more && !(may_be_full && more.error().code() == Code::kNoSpace))
+  if (!more.ok() && !(may_be_full && more.error().code() == Code::kNoSpace))
     return "write on: " + more.error().ToString() + DescribeActive(image) + DescribeSpace(*volume);
   const auto after = Find(*volume);
   if (!after) return "read after writing on: " + after.error().ToString();
   const auto lost = image.Image(LossPolicy::LoseAll());
-  if (const Status unmounted = volume->Unmount(); !unmounted)
+  if (const Status unmounted = volume->Unmount(); !unmounted.ok())
     return "unmount: " + unmounted.error().ToString();
   volume.reset();
   if (const std::string error = FirstCheckError(image); !error.empty())

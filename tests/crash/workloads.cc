@@ -279,7 +279,7 @@ WorkloadRun RunWorkload(const EmulatorGeometry& geometry, const Workload& work, 
   WorkloadRun run;
   run.device = std::make_unique<CrashDevice>(geometry);
   run.device->StopAfter(stop_after);
-  if (const Status formatted = Mkfs(*run.device); !formatted) {
+  if (const Status formatted = Mkfs(*run.device); !formatted.ok()) {
     run.error = "mkfs: " + formatted.error().ToString();
     return run;
   }

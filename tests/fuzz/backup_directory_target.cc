@@ -141,7 +141,7 @@ void WithVolume(ImageDevice& device, const std::function<void(Volume&)>& body) {
     Require(volume.has_value(), "a sound volume mounts");
     body(**volume);
     const Status unmounted = (*volume)->Unmount();
-    Require(unmounted.has_value(), "it unmounts");
+    Require(unmounted.ok(), "it unmounts");
   });
 }
 

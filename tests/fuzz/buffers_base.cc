@@ -26,7 +26,7 @@ T Sure(Result<T> result) {
   Require(result.has_value(), result ? "" : result.error().ToString());
   return *std::move(result);
 }
-void Sure(const Status& status) { Require(status.has_value(), status ? "" : status.error().ToString()); }
+void Sure(const Status& status) { Require(status.ok(), status.ok() ? "" : status.error().ToString()); }
 
 // Synced bytes, and flushed ones behind them.
 std::unique_ptr<FileHandle> PutBoth(Volume& volume, const std::string& path, std::size_t synced) {

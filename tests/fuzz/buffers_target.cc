@@ -177,7 +177,7 @@ class Takeover {
     auto reader = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
     Require(reader.has_value(), "a reader needs no buffers: " + (reader ? "" : reader.error().ToString()));
     Require(Look(**reader) == base_.synced, "a reader sees what is on the device");
-    static_cast<void>((*reader)->Unmount().has_value());
+    static_cast<void>((*reader)->Unmount().ok());
   }
 
   void Take() {
@@ -195,12 +195,12 @@ class Takeover {
     if (Tells()) Tell(**volume, first);
     CheckSynced(first);
     const Status unmounted = (*volume)->Unmount();
-    Require(unmounted.has_value(), "it unmounts: " + (unmounted ? "" : unmounted.error().ToString()));
+    Require(unmounted.ok(), "it unmounts: " + (unmounted.ok() ? "" : unmounted.error().ToString()));
     volume->reset();
     auto again = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
     Require(again.has_value(), "it mounts again: " + (again ? "" : again.error().ToString()));
     Require(Look(**again) == first, "what was brought back stays");
-    static_cast<void>((*again)->Unmount().has_value());
+    static_cast<void>((*again)->Unmount().ok());
   }
 
   void Tell(Volume& volume, const Contents& now) const {

@@ -45,7 +45,7 @@ class Writer {
     if (from_nothing) expected_ = State();
     EditScript script(base_.geometry, expected_);
     if ((mode & kGeneration) != 0) {
-      if (!writer.BeginZone()) return;
+      if (!writer.BeginZone().ok()) return;
       if (!from_nothing) PutSnapshotOfAll(writer);
       for (std::size_t i = 0; i < snapshots; ++i) PutSnapshot(writer, script, input);
       for (std::size_t i = 0; i < early; ++i) PutCommits(writer, script, input);
@@ -83,14 +83,14 @@ class Writer {
     before_.state.Describe([&](std::vector<Edit> edits) {
       std::string list;
       EncodeEdits(edits, list);
-      if (!writer.Write(FrameKind::kSnapshot, list, sequence_, sequence_)) fits_ = false;
+      if (!writer.Write(FrameKind::kSnapshot, list, sequence_, sequence_).ok()) fits_ = false;
     });
   }
   void PutSnapshot(GenerationWriter& writer, EditScript& script, FuzzInput& input) {
     std::uint8_t flags = 0;
     std::string list;
     EncodeEdits(script.Next(input, flags), list);
-    if (writer.Write(FrameKind::kSnapshot, list, sequence_, sequence_)) Expect({list});
+    if (writer.Write(FrameKind::kSnapshot, list, sequence_, sequence_).ok()) Expect({list});
   }
 
   // A frame of commits.
@@ -103,7 +103,7 @@ class Writer {
     std::vector<const std::string*> members;
     for (const std::string& list : lists) members.push_back(&list);
     const std::uint64_t last = sequence_ + lists.size();
-    if (!writer.Write(FrameKind::kCommit, EncodeCommit(members), sequence_ + 1, last)) return;
+    if (!writer.Write(FrameKind::kCommit, EncodeCommit(members), sequence_ + 1, last).ok()) return;
     sequence_ = last;
     Expect(lists);
   }
@@ -113,15 +113,14 @@ class Writer {
                                 .frames = writer.frames(),
                                 .sequence = sequence_,
                                 .chain_index = writer.chain_index()};
-    return writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence_, sequence_)
-        .has_value();
+    return writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence_, sequence_).ok();
   }
 
   void Expect(const std::vector<std::string>& lists) {
     for (const std::string& list : lists) {
       const auto edits = DecodeEdits(AsBytes(list));
       if (Tells()) Tell(edits);
-      fits_ = fits_ && edits && expected_.Apply(*edits);
+      fits_ = fits_ && edits && expected_.Apply(*edits).ok();
     }
   }
 

@@ -260,7 +260,7 @@ std::vector<Edit> EditScript::Next(FuzzInput& input, std::uint8_t& flags) {
     const std::vector<Edit> made = Maker(geometry_, state, record).Make();
     edits.insert(edits.end(), made.begin(), made.end());
     State next = state_;
-    if (next.Apply(edits)) {
+    if (next.Apply(edits).ok()) {
       state = std::move(next);
     } else if ((flags & kKeep) == 0) {
       edits.resize(edits.size() - made.size());

@@ -30,7 +30,7 @@ void CheckDescription(const State& state) {
     const auto decoded = DecodeEdits(AsBytes(encoded));
     if (!decoded) why = decoded.error().ToString();
     const Status applied = decoded ? rebuilt.Apply(*decoded) : Status();
-    if (!applied && why.empty()) why = applied.error().ToString();
+    if (!applied.ok() && why.empty()) why = applied.error().ToString();
   });
   Require(why.empty(), "a snapshot can be read: " + why);
   Require(rebuilt == state, "a snapshot rebuilds its state");
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CheckCodec(*edits);
     State next = state;
     Effects effects;
-    if (!next.Apply(*edits, &effects)) continue;
+    if (!next.Apply(*edits, &effects).ok()) continue;
     footprint.Apply(*edits, effects, next);
     static_cast<void>(GrowthOf(*edits));
     state = std::move(next);

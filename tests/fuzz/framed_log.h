@@ -32,7 +32,7 @@ inline ZoneScript FramedScript(State& state) {
               [&state](ByteView bytes) {
                 const auto edits = DecodeEdits(bytes);
                 State next = state;
-                if (edits && next.Apply(*edits)) state = std::move(next);
+                if (edits && next.Apply(*edits).ok()) state = std::move(next);
               }};
 }
 

@@ -93,7 +93,7 @@ void CheckSeal(State state, const FileRecord& record, const ReplayedLog& log,
   std::erase_if(frames,
                 [&](const ScannedFrame& f) { return f.epoch > state.epoch(); });  // nobody has written yet
   const std::vector<Edit> edits{seal, BeginEpoch{state.epoch() + 1}};
-  Require(state.Apply(edits).has_value(), "a tail can be sealed");
+  Require(state.Apply(edits).ok(), "a tail can be sealed");
   const ReplayedLog sealed = ReplayLog(*state.FindFile(record.id), state.epoch(), frames);
   Require(!sealed.open_window, "a sealed log has no tail");
   Require(sealed.index.end() == log.index.end(), "sealing keeps the length");

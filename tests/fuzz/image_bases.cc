@@ -30,7 +30,7 @@ T Must(Result<T> result) {
   Require(result.has_value(), result ? "" : result.error().ToString());
   return *std::move(result);
 }
-void Must(const Status& status) { Require(status.has_value(), status ? "" : status.error().ToString()); }
+void Must(const Status& status) { Require(status.ok(), status.ok() ? "" : status.error().ToString()); }
 
 std::string Text(std::size_t size, char first) {
   std::string text(size, '\0');

@@ -57,7 +57,7 @@ void ImageDevice::LoadZone(ZoneId id, const Image::Zone& zone) {
     if (block < capacity) blocks[static_cast<std::ptrdiff_t>(block)] = 1;
   }
   Status restored = machine_.Restore(id, state);
-  if (!restored) std::abort();  // Possible is wrong
+  if (!restored.ok()) std::abort();  // Possible is wrong
 }
 
 void ImageDevice::Load(const Image& image) {

@@ -12,13 +12,13 @@ namespace {
 void WriteLog(SeedWriter& writer, std::uint64_t seed, int commits, int roll_every) {
   const Superblock superblock = MetadataSuperblock();
   ImageDevice device(MetadataGeometry());
-  if (!Metalog::Format(device, superblock, {})) std::abort();
+  if (!Metalog::Format(device, superblock, {}).ok()) std::abort();
   const auto log = Metalog::Open(device, superblock);
   if (!log) std::abort();
   EditWalk walk(seed);
   for (int i = 0; i < commits; ++i) {
-    if (!(*log)->Commit(walk.Next())) std::abort();
-    if (i % roll_every == roll_every - 1 && !(*log)->Roll()) std::abort();
+    if (!(*log)->Commit(walk.Next()).ok()) std::abort();
+    if (i % roll_every == roll_every - 1 && !(*log)->Roll().ok()) std::abort();
   }
   (*log)->Stop();
   const std::string script = ScriptOf(MetadataScript(superblock), device.Save());

@@ -42,9 +42,9 @@ void CheckWriting(ImageDevice& device, const Superblock& superblock, const State
   State expected = before;
   const std::vector<Edit> edits{SetBufferPlace{"fuzz /place"}};
   const Status committed = log.Commit(edits);
-  if (committed) Require(expected.Apply(edits).has_value(), "a commit applies");
-  static_cast<void>(log.Roll().has_value());
-  const bool unknown = !committed && committed.error().code() == Code::kUnknownOutcome;
+  if (committed.ok()) Require(expected.Apply(edits).ok(), "a commit applies");
+  static_cast<void>(log.Roll().ok());
+  const bool unknown = !committed.ok() && committed.error().code() == Code::kUnknownOutcome;
   log.Stop();
   opened->reset();
   const auto again = Replay(device, superblock);

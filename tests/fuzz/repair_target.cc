@@ -78,10 +78,10 @@ class Workout {
     const Status done = CarryOut(device_, *plan, path_);
     // What can't be brought back stays, and was named.
     const bool whole = plan->losses.empty();
-    if (done) CheckRepaired(whole);
-    if (done && sound) CheckKept(*sound, TakesLaterEpochs(*plan));
+    if (done.ok()) CheckRepaired(whole);
+    if (done.ok() && sound) CheckKept(*sound, TakesLaterEpochs(*plan));
     if ((wish.mode & kUndo) != 0) return Undo(wish, plan->superblock, before);
-    if (done) Use(whole);
+    if (done.ok()) Use(whole);
   }
 
  private:
@@ -89,7 +89,7 @@ class Workout {
     auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
     if (!volume) return std::nullopt;
     Contents contents = Look(**volume);
-    static_cast<void>((*volume)->Unmount().has_value());
+    static_cast<void>((*volume)->Unmount().ok());
     return contents;
   }
 
@@ -128,7 +128,7 @@ class Workout {
     auto volume = Volume::Mount(Borrow(device_), ImageMountOptions());
     if (!volume) return RequireExcuse(volume.error(), "what is repaired can be mounted");
     static_cast<void>(Look(**volume));
-    static_cast<void>((*volume)->Unmount().has_value());
+    static_cast<void>((*volume)->Unmount().ok());
     if (whole) RequireClean("what is repaired and used is clean");
   }
 
@@ -145,10 +145,10 @@ class Workout {
   void Undo(const Wish& wish, const Superblock& superblock, const ImageDevice::Image& before) {
     if (!wish.changes.empty()) {
       ChangeFile(path_, wish);
-      static_cast<void>(UndoRepair(device_, path_).has_value());
+      static_cast<void>(UndoRepair(device_, path_).ok());
       return;
     }
-    if (const Status undone = UndoRepair(device_, path_); !undone)
+    if (const Status undone = UndoRepair(device_, path_); !undone.ok())
       return RequireExcuse(undone.error(), "a repair can be undone");
     const ImageDevice::Image after = device_.Save();
     for (const ZoneId zone : superblock.metadata_zones)

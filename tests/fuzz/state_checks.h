@@ -23,9 +23,9 @@ inline void CheckState(const State& state) {
   State rebuilt;
   Status applied;
   state.Describe([&](std::vector<Edit> edits) {
-    if (applied) applied = rebuilt.Apply(edits);
+    if (applied.ok()) applied = rebuilt.Apply(edits);
   });
-  Require(applied.has_value() && rebuilt == state, "a snapshot rebuilds what was replayed");
+  Require(applied.ok() && rebuilt == state, "a snapshot rebuilds what was replayed");
   CheckInvariants(state);
 }
 

@@ -19,7 +19,7 @@ bool Write(Volume& volume) {
   const Status plain = put("fuzz.tmp", "plain");
   const Status framed = put("fuzz.log", "framed");
   const Status renamed = volume.Rename("fuzz.tmp", "fuzz.sst");
-  return plain && framed && renamed;
+  return plain.ok() && framed.ok() && renamed.ok();
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ void VolumeWorkout::Read() {
   auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
   if (!volume) return;
   before_ = Look(**volume);
-  static_cast<void>((*volume)->Unmount().has_value());
+  static_cast<void>((*volume)->Unmount().ok());
 }
 
 bool VolumeWorkout::Change() {
@@ -54,7 +54,7 @@ bool VolumeWorkout::Change() {
   if (clean_ && before_) Require(now == *before_, "a clean volume is mounted as it was read");
   written_ = Write(**volume);
   const Status unmounted = (*volume)->Unmount();
-  written_ = written_ && unmounted;
+  written_ = written_ && unmounted.ok();
   return true;
 }
 
@@ -65,7 +65,7 @@ void VolumeWorkout::CheckWritten() {
   Contents now = Look(**volume);
   Require(now["/fuzz.sst"] == "10:plainplain" && now["/fuzz.log"] == "12:framedframed",
           "what was written is there");
-  static_cast<void>((*volume)->Unmount().has_value());
+  static_cast<void>((*volume)->Unmount().ok());
   if (!clean_ || !before_) return;
   for (const auto& [path, text] : *before_) {
     const bool ours = path == "/fuzz.sst" || path == "/fuzz.log" || path == "/fuzz.tmp";

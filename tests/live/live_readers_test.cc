@@ -36,7 +36,7 @@ class LiveReaders : public testing::Test {
     RecordProperty("seed", std::to_string(seed_));
     const EmulatorGeometry geometry{
         .zones = 48, .zone_size = 1 << 20, .zone_capacity = 768 << 10, .max_open = 14, .max_active = 14};
-    EXPECT_TRUE(CreateEmulatedFile(path(), geometry, false));
+    EXPECT_TRUE(CreateEmulatedFile(path(), geometry, false).ok());
     auto device = OpenEmulatedFile(path(), OpenMode::kExclusive);
     EXPECT_TRUE(device && FormatVolume(**device, {}));
   }

@@ -42,7 +42,7 @@ class Work {
   // What another step took away, or has not made yet; a truncation to more than there is; live data beside
   // so much dead data that the device is full.
   static Status Forgive(Status status) {
-    if (status) return status;
+    if (status.ok()) return status;
     const Code code = status.error().code();
     return code == Code::kNotFound || code == Code::kNotSupported || code == Code::kNoSpace ? Status()
                                                                                             : status;
@@ -129,7 +129,7 @@ LiveWriter::LiveWriter(const std::string& path, std::uint64_t seed) {
     ::close(told[0]);
     ::close(stop[1]);
     const Status written = Write(path, seed, told[1], stop[0]);
-    if (written) ::_exit(0);
+    if (written.ok()) ::_exit(0);
     const std::string text = "the writer failed: " + written.error().ToString() + "\n";
     if (::write(STDERR_FILENO, text.data(), text.size()) < 0) ::_exit(kFailed + 1);
     ::_exit(kFailed);

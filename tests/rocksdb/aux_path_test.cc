@@ -236,7 +236,7 @@ TEST_F(AuxPath, MarkerThatMkfsLeavesIsTheConsentForItsVolumeOnly) {
   auto marker = AuxMarker::Prepare(aux, uuid);
   ASSERT_TRUE(marker.has_value());
   volume.Format({.uuid = uuid, .aux_path = aux, .force = true});
-  ASSERT_TRUE(marker->Keep().has_value());
+  ASSERT_TRUE(marker->Keep().ok());
   std::shared_ptr<rocksdb::FileSystem> result;
   ASSERT_STATUS_OK(volume.TryOpen(volume.uri(), &result));
   std::vector<std::string> names;

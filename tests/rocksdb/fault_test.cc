@@ -298,7 +298,7 @@ TEST_F(FaultyDatabase, WithoutAMetadataZoneLeftAllThatWasAcknowledgedCanBeRead) 
   ExpectAllThere();
   device_->ClearFaults();
   EXPECT_FALSE(db_->Resume().ok()) << "nothing can be committed before another mount";
-  EXPECT_FALSE(mounted_->health());
+  EXPECT_FALSE(mounted_->health().ok());
   ExpectAllThere();
   Reopen();
   ExpectAllThere();

@@ -22,6 +22,6 @@ zenfs::Status MakeVolume(const char* path) {
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const zenfs::Status made = MakeVolume(argv[1]);
-  if (!made) std::fprintf(stderr, "make_volume: %s\n", made.error().ToString().c_str());
-  return made ? 0 : 1;
+  if (!made.ok()) std::fprintf(stderr, "make_volume: %s\n", made.error().ToString().c_str());
+  return made.ok() ? 0 : 1;
 }

@@ -155,7 +155,7 @@ TEST(MountContract, WrongUrisAreRefusedWithTheReason) {
 TEST(MountContract, DeviceWithoutFileSystemIsRefused) {
   const TestVolume volume;
   const std::string blank = volume.directory() + "/blank.img";
-  ASSERT_TRUE(CreateEmulatedFile(blank, EmulatorGeometry{}, false));
+  ASSERT_TRUE(CreateEmulatedFile(blank, EmulatorGeometry{}, false).ok());
   EXPECT_THAT(RefusalOf("zenfs://emu:" + blank), HasSubstr(blank));
 }
 

@@ -24,7 +24,7 @@ TestVolume::TestVolume(const EmulatorGeometry& geometry) {
   std::string pattern = std::filesystem::temp_directory_path() / "zenfs-rocksdb-test-XXXXXX";
   directory_ = mkdtemp(pattern.data());
   const Status created = CreateEmulatedFile(device_path(), geometry, /*overwrite=*/false);
-  EXPECT_TRUE(created) << created.error().ToString();
+  EXPECT_TRUE(created.ok()) << created.error().ToString();
   Format(FormatOptions{});
 }
 

@@ -50,7 +50,7 @@ std::string Crowd::Meet(const std::shared_ptr<Volume>& volume, std::uint32_t rou
   for (std::size_t i = 0; i < plan_.clients.size(); ++i) {
     if (round == 0) {
       const Status made = volume->MakeDirectory(Root(i), false);
-      if (!made) return "first directory: " + made.error().ToString();
+      if (!made.ok()) return "first directory: " + made.error().ToString();
     }
     clients_.push_back(std::make_unique<Client>(volume, plan_.seed, Root(i)));
     begins(*clients_.back());
@@ -70,10 +70,10 @@ std::string Crowd::MeetShared(Volume& volume) {
     for (const Expectation* shared :
          {static_cast<const Expectation*>(&names_), static_cast<const Expectation*>(&log_)}) {
       const Status made = volume.MakeDirectory(shared->root(), false);
-      if (!made) return "first shared directory: " + made.error().ToString();
+      if (!made.ok()) return "first shared directory: " + made.error().ToString();
     }
     const Status made = MakeLog(volume, log_.path());
-    return made ? std::string() : "shared log: " + made.error().ToString();
+    return made.ok() ? std::string() : "shared log: " + made.error().ToString();
   }
   const auto names = Find(volume, names_.root());
   if (!names) return names.error().ToString();
@@ -161,7 +161,7 @@ void Crowd::BeginUnmount() {
 void Crowd::Unmounted(const Status& status) {
   for (const auto& client : clients_) client->Unmounted(status);
   for (const auto& shared : shared_) shared->DropHandles();
-  if (status) log_.Flushed(unmount_began_);
+  if (status.ok()) log_.Flushed(unmount_began_);
 }
 
 void Crowd::DropHandles() {

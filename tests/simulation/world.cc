@@ -119,7 +119,8 @@ std::string World::Start() {
 std::string World::LeaveForeignMemory() {
   CrashDevice device(plan_.geometry);
   device.SetIdentity(kIdentity);
-  if (const Status made = Mkfs(device); !made) return "mkfs of another volume: " + made.error().ToString();
+  if (const Status made = Mkfs(device); !made.ok())
+    return "mkfs of another volume: " + made.error().ToString();
   auto mounted = MountBorrowed(device, Options());
   if (!mounted) return "mount of another volume: " + mounted.error().ToString();
   Client client(*std::move(mounted), plan_.seed);
@@ -161,9 +162,9 @@ std::string World::End() {
   if (round().unmounts && crowd_.all_well() && !device.stopped()) {
     crowd_.BeginUnmount();
     const Status unmounted = volume_->Unmount();
-    unmounted_ = unmounted.has_value();
+    unmounted_ = unmounted.ok();
     crowd_.Unmounted(unmounted);
-    if (!unmounted && !device.stopped() &&
+    if (!unmounted.ok() && !device.stopped() &&
         !(unmounted.error().code() == Code::kNoSpace && (plan_.HasFaults() || plan_.Fills())) &&
         !MayFailWith(plan_.faults, unmounted.error().code()))
       why = fmt::format("an unmount fails, and nothing was wrong ({}): {}",

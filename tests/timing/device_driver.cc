@@ -19,7 +19,7 @@ namespace {
 using Kind = TimedCommand::Kind;
 
 void Must(const Status& status) {
-  if (status) return;
+  if (status.ok()) return;
   fmt::print(stderr, "zenfs_device_timing: {}\n", status.error().ToString());
   std::exit(2);
 }

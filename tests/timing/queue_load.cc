@@ -104,7 +104,7 @@ class QueueLoad {
   }
 
   Status Completed(Sender& sender, SteadyTime now) {
-    if (!sender.request.status) return sender.request.status;
+    if (!sender.request.status.ok()) return sender.request.status;
     const bool counts = now >= begin_ && now < end_;
     if (&sender == &background_) {
       background_in_flight_ = false;

@@ -44,7 +44,7 @@ ZoneManager::~ZoneManager() { stop_.store(true, std::memory_order_relaxed); }
 void ZoneManager::Run() {
   SteadyTime next = SteadyNow();
   for (std::uint32_t turn = 0; !stop_.load(std::memory_order_relaxed); ++turn) {
-    if (!Next(turn)) return;
+    if (!Next(turn).ok()) return;
     if (load_.resets_per_second == 0) continue;
     next += std::chrono::nanoseconds(std::lround(1e9 / load_.resets_per_second));
     SleepUntil(next);

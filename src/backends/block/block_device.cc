@@ -50,7 +50,7 @@ Result<DeviceOffset> BlockDevice::Append(ZoneId zone, ByteView bytes) {
 
 Status BlockDevice::Reset(ZoneId zone) {
   Status status = Manage(&ZoneControl::Reset, "reset", zone);
-  if (status) parts_.zones->SetPointer(zone, 0);
+  if (status.ok()) parts_.zones->SetPointer(zone, 0);
   return status;
 }
 Status BlockDevice::Finish(ZoneId zone) { return Manage(&ZoneControl::Finish, "finish", zone); }

@@ -101,7 +101,7 @@ class BlockCommandTest : public testing::Test {
   static DeviceOffset At(std::uint32_t zone, std::uint64_t block) {
     return DeviceOffset(zone * kZone + block * kBlock);
   }
-  static Code CodeOf(const Status& status) { return status ? Code::kExists : status.error().code(); }
+  static Code CodeOf(const Status& status) { return status.ok() ? Code::kExists : status.error().code(); }
 
   TempDirectory directory;
   FakeKernel kernel;
@@ -127,10 +127,10 @@ TEST_P(BlockSettleTest, FailedWriteWhoseBytesAreThereSucceeds) {
   const AlignedBuffer data = Pattern(4 * kBlock, 1);
   Land(At(1, 2), data);
   kernel.zones[1] = Sequential(1, kImplicitlyOpen, 6);
-  EXPECT_TRUE(Write(At(1, 2), data));
+  EXPECT_TRUE(Write(At(1, 2), data).ok());
   kernel.zones[1] = Sequential(1, kFull, 16);
   Land(At(1, 6), Pattern(6 * kBlock, 2));
-  EXPECT_TRUE(Write(At(1, 6), Pattern(6 * kBlock, 2))) << "and filled the zone";
+  EXPECT_TRUE(Write(At(1, 6), Pattern(6 * kBlock, 2)).ok()) << "and filled the zone";
 }
 
 TEST_P(BlockSettleTest, FailedWriteWithOtherBytesInItsPlaceFails) {
@@ -151,10 +151,10 @@ TEST_P(BlockSettleTest, BytesOfAnEarlierWriteAreNotTakenForThoseOfALaterOne) {
 
 TEST_P(BlockSettleTest, FailedFirstWriteAfterAResetMayHaveLanded) {
   OpenFailing();
-  ASSERT_TRUE(device->Reset(ZoneId(1)));
+  ASSERT_TRUE(device->Reset(ZoneId(1)).ok());
   const AlignedBuffer data = Pattern(2 * kBlock, 1);
   Land(At(1, 0), data);
-  EXPECT_TRUE(Write(At(1, 0), data));
+  EXPECT_TRUE(Write(At(1, 0), data).ok());
 }
 
 TEST_P(BlockSettleTest, FailedWriteWithoutAReportHasAnUnknownOutcome) {
@@ -167,7 +167,7 @@ TEST_P(BlockSettleTest, FailedWriteWithoutAReportHasAnUnknownOutcome) {
 
 TEST_P(BlockSettleTest, WriteBeyondTheCapacityIsRefusedBeforeItIsSent) {
   Open(O_RDWR);
-  EXPECT_TRUE(Write(At(1, 2), Pattern(10 * kBlock, 1)));
+  EXPECT_TRUE(Write(At(1, 2), Pattern(10 * kBlock, 1)).ok());
   EXPECT_EQ(CodeOf(Write(At(3, 0), Pattern(kCapacity + kBlock, 1))), Code::kZoneFull);
   EXPECT_EQ(CodeOf(Write(At(1, 12), Pattern(kBlock, 1))), Code::kZoneFull);
   EXPECT_EQ(CodeOf(Write(At(1, 13), Pattern(kBlock, 1))), Code::kZoneFull);
@@ -178,12 +178,12 @@ TEST_P(BlockSettleTest, WriteBeyondTheCapacityIsRefusedBeforeItIsSent) {
 TEST_P(BlockSettleTest, CapacityIsThatOfTheLatestReport) {
   Open(O_RDWR);
   kernel.zones[3].info.capacity = 3 * kBlock;  // a reset changed it
-  ASSERT_TRUE(device->Reset(ZoneId(3)));
+  ASSERT_TRUE(device->Reset(ZoneId(3)).ok());
   ASSERT_TRUE(device->Report(ZoneId(3), 1));
   EXPECT_EQ(CodeOf(Write(At(3, 0), Pattern(4 * kBlock, 1))), Code::kZoneFull);
   kernel.zones[3].info.capacity = 14 * kBlock;
   ASSERT_TRUE(device->Report(ZoneId(3), 1));
-  EXPECT_TRUE(Write(At(3, 0), Pattern(14 * kBlock, 1)));
+  EXPECT_TRUE(Write(At(3, 0), Pattern(14 * kBlock, 1)).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(By, BlockSettleTest, testing::Bool(),
@@ -191,12 +191,12 @@ INSTANTIATE_TEST_SUITE_P(By, BlockSettleTest, testing::Bool(),
 
 TEST_F(BlockCommandTest, LastZoneIsManagedAndReadToItsEnd) {
   Open(O_RDWR);
-  ASSERT_TRUE(device->Reset(ZoneId(4)));
-  ASSERT_TRUE(device->Finish(ZoneId(1)));
+  ASSERT_TRUE(device->Reset(ZoneId(4)).ok());
+  ASSERT_TRUE(device->Finish(ZoneId(1)).ok());
   EXPECT_THAT(kernel.commands, ElementsAre("reset 262144+16384", "finish 65536+65536"));
   Land(At(4, 0), Pattern(kRunt, 1));
   AlignedBuffer into = Pattern(kRunt + kBlock, 2);
-  EXPECT_TRUE(device->Read(At(4, 0), into.Span().first(kRunt)));
+  EXPECT_TRUE(device->Read(At(4, 0), into.Span().first(kRunt)).ok());
   EXPECT_EQ(CodeOf(device->Read(At(4, 0), into.Span())), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(device->Read(At(1, 15), into.Span())), Code::kInvalidArgument) << "into the next zone";
 }
@@ -221,10 +221,10 @@ TEST_F(BlockCommandTest, NothingIsChangedThroughADeviceThatIsOpenReadOnly) {
 TEST_F(BlockCommandTest, FlushThatTheKernelRefusesFails) {
   std::filesystem::create_symlink("/dev/null", directory.File("disk"));  // knows no flush
   Open(O_RDWR);
-  EXPECT_FALSE(device->Flush());
+  EXPECT_FALSE(device->Flush().ok());
   std::filesystem::remove(directory.File("disk"));
   Open(O_RDWR);
-  EXPECT_TRUE(device->Flush());
+  EXPECT_TRUE(device->Flush().ok());
 }
 
 TEST_F(BlockCommandTest, FailedCommandSaysWhatBecameOfTheZone) {

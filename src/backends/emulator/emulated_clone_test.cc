@@ -25,11 +25,11 @@ class EmulatedCloneTest : public testing::Test {
  protected:
   void SetUp() override {
     const EmulatorGeometry geometry{.zones = 8, .zone_size = 4u << 20, .conventional = 1};
-    ASSERT_TRUE(CreateEmulatedFile(from, geometry, false));
+    ASSERT_TRUE(CreateEmulatedFile(from, geometry, false).ok());
     const auto device = Open(from);
-    ASSERT_TRUE(device->Write(device->geometry().ZoneStart(ZoneId(0)) + 5 * kBlock, data.View()));
-    ASSERT_TRUE(device->Write(device->geometry().ZoneStart(ZoneId(3)), data.View()));
-    ASSERT_TRUE(device->Finish(ZoneId(6)));
+    ASSERT_TRUE(device->Write(device->geometry().ZoneStart(ZoneId(0)) + 5 * kBlock, data.View()).ok());
+    ASSERT_TRUE(device->Write(device->geometry().ZoneStart(ZoneId(3)), data.View()).ok());
+    ASSERT_TRUE(device->Finish(ZoneId(6)).ok());
   }
   static std::unique_ptr<EmulatorDevice> Open(const std::string& path) {
     auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
@@ -42,7 +42,7 @@ class EmulatedCloneTest : public testing::Test {
   }
   Error ErrorOfCloning(bool overwrite = false) {
     const Status status = Clone(overwrite);
-    return status ? Error(Code::kZoneFull, "it was cloned") : status.error();
+    return status.ok() ? Error(Code::kZoneFull, "it was cloned") : status.error();
   }
   std::size_t FilesInDirectory() const {
     return std::distance(std::filesystem::directory_iterator(directory.path()), {});
@@ -55,7 +55,7 @@ class EmulatedCloneTest : public testing::Test {
 };
 
 TEST_F(EmulatedCloneTest, HoldsTheSameInAnotherDevice) {
-  ASSERT_TRUE(Clone());
+  ASSERT_TRUE(Clone().ok());
   const auto one = Open(from);
   const auto other = Open(to);
   const auto zones = one->Report(ZoneId(0), 8);
@@ -75,7 +75,7 @@ TEST_F(EmulatedCloneTest, HoldsTheSameInAnotherDevice) {
 }
 
 TEST_F(EmulatedCloneTest, StaysSparse) {
-  ASSERT_TRUE(Clone());
+  ASSERT_TRUE(Clone().ok());
   const auto info = ReadEmulatedFileInfo(to);
   EXPECT_EQ(info->file_bytes, ReadEmulatedFileInfo(from)->file_bytes);
   EXPECT_LT(info->allocated_bytes, 2u << 20);
@@ -105,14 +105,14 @@ TEST_F(EmulatedCloneTest, CloneGivenUpLeavesNothing) {
 }
 
 TEST_F(EmulatedCloneTest, ExistingDeviceIsReplacedOnlyOnRequestAndWhenFree) {
-  ASSERT_TRUE(CreateEmulatedFile(to, {.zones = 4, .zone_size = 4u << 20}, false));
+  ASSERT_TRUE(CreateEmulatedFile(to, {.zones = 4, .zone_size = 4u << 20}, false).ok());
   EXPECT_EQ(ErrorOfCloning().code(), Code::kExists);
   {
     const auto holder = Open(to);
     EXPECT_EQ(ErrorOfCloning(/*overwrite=*/true).code(), Code::kBusy);
   }
   EXPECT_EQ(ReadEmulatedFileInfo(to)->geometry.zones, 4u);
-  ASSERT_TRUE(Clone(/*overwrite=*/true));
+  ASSERT_TRUE(Clone(/*overwrite=*/true).ok());
   EXPECT_EQ(ReadEmulatedFileInfo(to)->geometry.zones, 8u);
   EXPECT_EQ(FilesInDirectory(), 2u);
 }

@@ -117,7 +117,7 @@ Result<std::vector<ZoneInfo>> EmulatedDevice::Report(ZoneId first, std::uint32_t
 Status EmulatedDevice::Read(DeviceOffset offset, ByteSpan into) {
   Command command(*this, EmulatorCommand::kRead, into.size());
   const Status status = DoRead(offset, into);
-  if (status) {
+  if (status.ok()) {
     command.Count(into.size());
     command.Take({TimedCommand::Kind::kRead, geometry_.ZoneOf(offset), into.size()});
   }
@@ -130,7 +130,7 @@ Status EmulatedDevice::Write(DeviceOffset offset, std::span<const ByteView> piec
   for (const ByteView piece : pieces) bytes += piece.size();
   Command command(*this, EmulatorCommand::kWrite, bytes);
   const Status status = DoWrite(offset, pieces, bytes);
-  if (status) {
+  if (status.ok()) {
     command.Count(bytes);
     command.Take({TimedCommand::Kind::kWrite, geometry_.ZoneOf(offset), bytes});
   }
@@ -163,9 +163,9 @@ Status EmulatedDevice::Flush() {
     marks = cache_->BeginFlush(machine_);
   }
   const Status status = store_->Sync();
-  if (status) command.Count(0);
+  if (status.ok()) command.Count(0);
   command.WaitUntilDue();
-  if (!HasCache() || !status) return status;
+  if (!HasCache() || !status.ok()) return status;
   // Only now: power that fails before a flush is acknowledged may take what it was to make durable.
   MutexLock lock(mutex_);
   return cache_->EndFlush(marks, machine_);
@@ -180,7 +180,7 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
     case IoRequest::Kind::kRead: {
       Command command(*this, EmulatorCommand::kRead, request.read_into.size());
       request.status = DoRead(request.offset, request.read_into);
-      if (request.status) {
+      if (request.status.ok()) {
         command.Count(request.read_into.size());
         command.Take({TimedCommand::Kind::kRead, geometry_.ZoneOf(request.offset), request.read_into.size()});
       }
@@ -189,7 +189,7 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
     case IoRequest::Kind::kWrite: {
       Command command(*this, EmulatorCommand::kWrite, request.write_from.size());
       request.status = DoWrite(request.offset, std::span(&request.write_from, 1), request.write_from.size());
-      if (request.status) {
+      if (request.status.ok()) {
         command.Count(request.write_from.size());
         command.Take(
             {TimedCommand::Kind::kWrite, geometry_.ZoneOf(request.offset), request.write_from.size()});
@@ -254,7 +254,7 @@ Status EmulatedDevice::DoWrite(DeviceOffset offset, std::span<const ByteView> pi
     MutexLock lock(mutex_);
     const Status begun = machine_.BeginWrite(zone, in_zone / geometry_.block_size, blocks);
     ZENFS_RETURN_IF_ERROR(SaveChanges());
-    if (!begun) return Fail(begun.error().With(name_));
+    if (!begun.ok()) return Fail(begun.error().With(name_));
   }
   ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, pieces));
   MutexLock lock(mutex_);
@@ -298,22 +298,22 @@ Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
       MutexLock lock(mutex_);
       timed = Timed(kind, zone);
       status = (machine_.*ManagementOf(kind))(zone);
-      if (const Status saved = SaveChanges(); !saved) status = saved;
+      if (const Status saved = SaveChanges(); !saved.ok()) status = saved;
       emptied = !machine_.changed().empty() && machine_.state(zone).condition == ZoneCondition::kEmpty;
-      if (status && emptied && HasCache()) status = cache_->Reset(zone);  // in this order: file_store.h
+      if (status.ok() && emptied && HasCache()) status = cache_->Reset(zone);  // in this order: file_store.h
     }
-    if (status && emptied) status = store_->Discard(zone);
+    if (status.ok() && emptied) status = store_->Discard(zone);
   }
-  if (status) {
+  if (status.ok()) {
     command.Count(0);
     command.Take(timed);
   }
-  if (status && kind == TimedCommand::Kind::kFinish) {
+  if (status.ok() && kind == TimedCommand::Kind::kFinish) {
     command.WaitUntilFinished(zone);
   } else {
     command.WaitUntilDue();
   }
-  return status ? Status{} : Fail(status.error().With(name_));
+  return status.ok() ? Status{} : Fail(status.error().With(name_));
 }
 
 // What the command will have to do, before it changes the zone. A zone that was finished is padded to its capacity,
@@ -372,7 +372,7 @@ Status EmulatedDevice::Refresh(ZoneId first, std::uint32_t count) {
     for (const MachineZone& state : some) {
       const ZoneId zone(at++);
       const Status restored = machine_.Restore(zone, state);
-      if (!restored) return Fail(restored.error().With(name_));
+      if (!restored.ok()) return Fail(restored.error().With(name_));
       // What the process before this one wrote may still be in the cache.
       if (HasCache() && mode_ == OpenMode::kExclusive) cache_->Wrote(zone, state.written);
     }

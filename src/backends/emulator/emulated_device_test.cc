@@ -22,13 +22,13 @@ TEST(EmulatedDeviceTest, CommandTakesItsLatency) {
   const auto device = CreateMemoryDevice(Small(), {.write_us = 3000});
   const AlignedBuffer data = Pattern(kBlock, 1);
   const SteadyTime start = SteadyNow();
-  ASSERT_TRUE(device->Write(DeviceOffset(0), data.View()));
+  ASSERT_TRUE(device->Write(DeviceOffset(0), data.View()).ok());
   EXPECT_GE(SteadyNow() - start, microseconds(3000));
 }
 
 TEST(EmulatedDeviceTest, LatenciesOfCommandsInFlightOverlap) {
   const auto device = CreateMemoryDevice(Small(), {.read_us = 50'000});
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(kBlock, 1).View()));
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(kBlock, 1).View()).ok());
   std::vector<AlignedBuffer> buffers;
   std::vector<IoRequest> requests(32);
   const auto queue = device->CreateQueue(requests.size());
@@ -51,7 +51,7 @@ TEST(EmulatedDeviceTest, LatenciesOfCommandsInFlightOverlap) {
 TEST(EmulatedDeviceTest, CommandsCompleteInTheOrderInWhichTheyAreDue) {
   const auto device = CreateMemoryDevice(Small(), {.read_us = 40'000, .append_us = 1});
   const AlignedBuffer data = Pattern(kBlock, 1);
-  ASSERT_TRUE(device->Write(DeviceOffset(0), data.View()));
+  ASSERT_TRUE(device->Write(DeviceOffset(0), data.View()).ok());
   AlignedBuffer buffer(kBlock);
   IoRequest slow{.kind = IoRequest::Kind::kRead, .read_into = buffer.Whole()};
   IoRequest fast{.kind = IoRequest::Kind::kAppend, .write_from = data.View()};
@@ -67,12 +67,12 @@ TEST(EmulatedDeviceTest, CommandsCompleteInTheOrderInWhichTheyAreDue) {
 
 TEST(EmulatedDeviceTest, MeterCountsWhatSucceeded) {
   const auto device = CreateMemoryDevice(Small());
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(2 * kBlock, 1).View()));
-  ASSERT_FALSE(device->Write(DeviceOffset(0), Pattern(kBlock, 1).View()));
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(2 * kBlock, 1).View()).ok());
+  ASSERT_FALSE(device->Write(DeviceOffset(0), Pattern(kBlock, 1).View()).ok());
   ASSERT_TRUE(device->Append(ZoneId(1), Pattern(kBlock, 1).View()));
   ASSERT_TRUE(ReadBack(*device, DeviceOffset(0), kBlock));
-  ASSERT_TRUE(device->Reset(ZoneId(0)));
-  ASSERT_TRUE(device->Flush());
+  ASSERT_TRUE(device->Reset(ZoneId(0)).ok());
+  ASSERT_TRUE(device->Flush().ok());
   const EmulatorMeter meter = device->meter();
   EXPECT_EQ(meter.of(EmulatorCommand::kWrite).commands, 1u);
   EXPECT_EQ(meter.of(EmulatorCommand::kWrite).bytes, 2 * kBlock);
@@ -85,10 +85,10 @@ TEST(EmulatedDeviceTest, MeterCountsWhatSucceeded) {
 
 TEST(EmulatedDeviceTest, FinishedZoneReadsAsZerosBehindItsDataEvenAfterAnOldLife) {
   const auto device = CreateMemoryDevice(Small());
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(48 * kBlock, 1).View()));
-  ASSERT_TRUE(device->Reset(ZoneId(0)));
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(kBlock, 2).View()));
-  ASSERT_TRUE(device->Finish(ZoneId(0)));
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(48 * kBlock, 1).View()).ok());
+  ASSERT_TRUE(device->Reset(ZoneId(0)).ok());
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(kBlock, 2).View()).ok());
+  ASSERT_TRUE(device->Finish(ZoneId(0)).ok());
   const auto found = ReadBack(*device, DeviceOffset(0), 48 * kBlock);
   ASSERT_TRUE(found);
   EXPECT_TRUE(SameBytes(found->View(0, kBlock), Pattern(kBlock, 2).View()));
@@ -99,11 +99,11 @@ TEST(EmulatedDeviceTest, ZonesFailAndEndOnDemand) {
   const auto device = CreateMemoryDevice(Small());
   const AlignedBuffer data = Pattern(kBlock, 1);
   for (const std::uint32_t zone : {0, 1, 2}) {
-    ASSERT_TRUE(device->Write(device->geometry().ZoneStart(ZoneId(zone)), data.View()));
+    ASSERT_TRUE(device->Write(device->geometry().ZoneStart(ZoneId(zone)), data.View()).ok());
   }
-  ASSERT_TRUE(device->SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
-  ASSERT_TRUE(device->SetCondition(ZoneId(1), ZoneCondition::kOffline));
-  ASSERT_TRUE(device->SetCondition(ZoneId(2), ZoneCondition::kFull));
+  ASSERT_TRUE(device->SetCondition(ZoneId(0), ZoneCondition::kReadOnly).ok());
+  ASSERT_TRUE(device->SetCondition(ZoneId(1), ZoneCondition::kOffline).ok());
+  ASSERT_TRUE(device->SetCondition(ZoneId(2), ZoneCondition::kFull).ok());
   EXPECT_TRUE(SameBytes(ReadBack(*device, DeviceOffset(0), kBlock)->View(), data.View()));
   EXPECT_EQ(device->Append(ZoneId(0), data.View()).error().code(), Code::kReadOnly);
   EXPECT_EQ(device->Reset(ZoneId(0)).error().code(), Code::kReadOnly);
@@ -120,20 +120,20 @@ TEST(EmulatedDeviceTest, VolatileCacheIsWhatTheOptionSays) {
 
 TEST(EmulatedDeviceTest, ResetUnderAReadFreesNothingThatIsLookedAt) {
   const auto device = CreateMemoryDevice(Small());
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(48 * kBlock, 1).View()));
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(48 * kBlock, 1).View()).ok());
   std::atomic<bool> stop = false;
   Thread reader("reader", [&] {
     AlignedBuffer into(48 * kBlock);
     while (!stop) {
       const Status status = device->Read(DeviceOffset(0), into.Whole());
-      if (!status) {
+      if (!status.ok()) {
         EXPECT_EQ(status.error().code(), Code::kInvalidArgument);
       }
     }
   });
   for (int life = 0; life < 200; ++life) {
-    ASSERT_TRUE(device->Reset(ZoneId(0)));
-    ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(48 * kBlock, 2).View()));
+    ASSERT_TRUE(device->Reset(ZoneId(0)).ok());
+    ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(48 * kBlock, 2).View()).ok());
   }
   stop = true;
 }

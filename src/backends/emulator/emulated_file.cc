@@ -95,7 +95,7 @@ Result<EmulatedFileInfo> DecodeHeader(const HeaderBytes& bytes, const std::strin
   info.model.assign(header.model, ::strnlen(header.model, sizeof header.model));
   info.version = header.version;
   info.volatile_cache = header.version == kEmulatedCacheVersion;
-  if (Status valid = Validate(info.geometry); !valid) {
+  if (Status valid = Validate(info.geometry); !valid.ok()) {
     return Fail(Code::kCorruption, fmt::format("{}: the header of this emulated device is damaged: {}", path,
                                                valid.error().text()));
   }
@@ -172,7 +172,7 @@ Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
   if (!fd.valid() && errno != EEXIST) return FailErrno(errno, fmt::format("create {}", path));
   if (fd.valid()) {
     const Status locked = LockEmulatedFile(fd, path);
-    if (!locked) return Fail(Discarded(locked, path).error());
+    if (!locked.ok()) return Fail(Discarded(locked, path).error());
     return fd;
   }
   if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it is left as it is", path));
@@ -261,8 +261,8 @@ Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geome
   ZENFS_RETURN_IF_ERROR(Validate(geometry));
   ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, MakeEmptyFile(path, overwrite));
   Status made = mode ? SetFileMode(fd, *mode, path) : Status{};
-  if (made) made = Fill(fd, path, geometry, timing, volatile_cache);
-  return made ? made : Discarded(std::move(made), path);
+  if (made.ok()) made = Fill(fd, path, geometry, timing, volatile_cache);
+  return made.ok() ? made : Discarded(std::move(made), path);
 }
 
 Result<OpenedEmulatedFile> OpenAndCheckEmulatedFile(const std::string& path, OpenMode mode) {

@@ -83,15 +83,15 @@ AlignedBuffer BlockOf(std::uint32_t zone, std::uint64_t life, std::uint64_t bloc
 
 bool CarryOut(ZonedDevice& device, const Plan::Step& step) {
   const ZoneId zone(step.zone);
-  if (step.kind == Plan::Step::Kind::kFlush) return device.Flush().has_value();
-  if (step.kind == Plan::Step::Kind::kReset) return device.Reset(zone).has_value();
-  if (step.kind == Plan::Step::Kind::kFinish) return device.Finish(zone).has_value();
+  if (step.kind == Plan::Step::Kind::kFlush) return device.Flush().ok();
+  if (step.kind == Plan::Step::Kind::kReset) return device.Reset(zone).ok();
+  if (step.kind == Plan::Step::Kind::kFinish) return device.Finish(zone).ok();
   std::vector<AlignedBuffer> blocks;
   std::vector<ByteView> pieces;
   for (std::uint64_t b = 0; b < step.count; ++b)
     blocks.push_back(BlockOf(step.zone, step.life, step.first + b));
   for (const AlignedBuffer& block : blocks) pieces.push_back(block.View());
-  return device.Write(device.geometry().ZoneStart(zone) + step.first * kBlock, pieces).has_value();
+  return device.Write(device.geometry().ZoneStart(zone) + step.first * kBlock, pieces).ok();
 }
 
 // Tells each finished command with one byte, until it is killed.
@@ -174,7 +174,7 @@ TEST(EmulatedFileKillTest, KilledAnywhereItIsFoundBetweenTwoCommands) {
   Random random(7);
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const std::string path = directory.File("a.img");
-    ASSERT_TRUE(CreateEmulatedFile(path, Small(), true));
+    ASSERT_TRUE(CreateEmulatedFile(path, Small(), true).ok());
     const std::uint64_t finished = RunAndKill(path, seed, 1 + random.Below(60));
     const auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
     ASSERT_TRUE(device) << device.error().ToString();
@@ -192,7 +192,7 @@ TEST(EmulatedFileKillTest, KilledAnywhereAndWithItsPowerCutItHoldsWhatWasFlushed
   Random random(8);
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const std::string path = directory.File("a.img");
-    ASSERT_TRUE(CreateEmulatedFile(path, Small(), true, Timing::kNone, /*volatile_cache=*/true));
+    ASSERT_TRUE(CreateEmulatedFile(path, Small(), true, Timing::kNone, /*volatile_cache=*/true).ok());
     const std::uint64_t finished = RunAndKill(path, seed, 1 + random.Below(60));
     const auto cut = CutPower(path, seed);
     ASSERT_TRUE(cut) << cut.error().ToString();

@@ -31,7 +31,7 @@ class EmulatedFileTest : public testing::Test {
   static EmulatorGeometry Small() {
     return {.zones = 8, .zone_size = 4u << 20, .zone_capacity = 3u << 20, .max_open = 3, .max_active = 4};
   }
-  void Create() { ASSERT_TRUE(CreateEmulatedFile(path, Small(), false)); }
+  void Create() { ASSERT_TRUE(CreateEmulatedFile(path, Small(), false).ok()); }
   std::unique_ptr<EmulatorDevice> Open(OpenMode mode = OpenMode::kExclusive) {
     auto device = OpenEmulatedFile(path, mode);
     EXPECT_TRUE(device) << device.error().ToString();
@@ -43,7 +43,7 @@ class EmulatedFileTest : public testing::Test {
   }
   void WriteFile(std::uint64_t offset, std::string_view bytes) {
     const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-    ASSERT_TRUE(WriteAll(fd, offset, AsBytes(bytes), path));
+    ASSERT_TRUE(WriteAll(fd, offset, AsBytes(bytes), path).ok());
   }
   std::uint64_t Allocated() { return ReadEmulatedFileInfo(path)->allocated_bytes; }
 
@@ -69,17 +69,17 @@ TEST_F(EmulatedFileTest, ExistingFileIsLeftAlone) {
   const Status again = CreateEmulatedFile(path, Small(), false);
   EXPECT_EQ(again.error().code(), Code::kExists);
   EXPECT_EQ(ReadEmulatedFileInfo(path)->uuid, before);
-  EXPECT_TRUE(CreateEmulatedFile(path, Small(), true));
+  EXPECT_TRUE(CreateEmulatedFile(path, Small(), true).ok());
   EXPECT_NE(ReadEmulatedFileInfo(path)->uuid, before);
 }
 
 TEST_F(EmulatedFileTest, OnlyEmulatedDevicesAndEmptyFilesAreOverwritten) {
   WriteFile(0, "somebody's thesis");
   const Status status = CreateEmulatedFile(path, Small(), true);
-  ASSERT_FALSE(status);
+  ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().text(), HasSubstr("not an emulated device"));
   EXPECT_EQ(::truncate(path.c_str(), 0), 0);
-  EXPECT_TRUE(CreateEmulatedFile(path, Small(), true));
+  EXPECT_TRUE(CreateEmulatedFile(path, Small(), true).ok());
   EXPECT_EQ(CreateEmulatedFile(directory.path(), Small(), true).error().code(), Code::kInvalidArgument);
 }
 
@@ -87,7 +87,7 @@ TEST_F(EmulatedFileTest, DeviceInUseIsNotOverwritten) {
   Create();
   const auto device = Open();
   EXPECT_EQ(CreateEmulatedFile(path, Small(), true).error().code(), Code::kBusy);
-  EXPECT_TRUE(device->Flush());
+  EXPECT_TRUE(device->Flush().ok());
 }
 
 TEST_F(EmulatedFileTest, BadGeometryCreatesNothing) {
@@ -121,11 +121,11 @@ TEST_F(EmulatedFileTest, DamageIsFound) {
   WriteFile(40, "x");
   EXPECT_EQ(ErrorOfOpening().code(), Code::kCorruption);
   EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("CRC"));
-  ASSERT_TRUE(CreateEmulatedFile(path, Small(), true)) << "a damaged device may be overwritten";
+  ASSERT_TRUE(CreateEmulatedFile(path, Small(), true).ok()) << "a damaged device may be overwritten";
   ASSERT_EQ(::truncate(path.c_str(), 5 << 20), 0);
   EXPECT_EQ(ErrorOfOpening().code(), Code::kCorruption);
   EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("cut off"));
-  ASSERT_TRUE(CreateEmulatedFile(path, Small(), true));
+  ASSERT_TRUE(CreateEmulatedFile(path, Small(), true).ok());
   WriteFile(kEmulatedHeaderBytes + 3 * 8, "\x07");
   EXPECT_EQ(ErrorOfOpening().code(), Code::kCorruption);
   EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("zone 3"));
@@ -197,10 +197,10 @@ TEST_F(EmulatedFileTest, ReaderSeesTheWriterLive) {
   const auto reader = Open(OpenMode::kReadOnly);
   const AlignedBuffer data = Pattern(2 * kBlock, 1);
   EXPECT_FALSE(ReadBack(*reader, DeviceOffset(0), kBlock));
-  ASSERT_TRUE(writer->Write(DeviceOffset(0), data.View()));
+  ASSERT_TRUE(writer->Write(DeviceOffset(0), data.View()).ok());
   EXPECT_EQ(ReportOf(*reader, ZoneId(0)).WrittenBytes(), 2 * kBlock);
   EXPECT_TRUE(SameBytes(ReadBack(*reader, DeviceOffset(0), 2 * kBlock)->View(), data.View()));
-  ASSERT_TRUE(writer->Reset(ZoneId(0)));
+  ASSERT_TRUE(writer->Reset(ZoneId(0)).ok());
   EXPECT_EQ(ReportOf(*reader, ZoneId(0)).condition, ZoneCondition::kEmpty);
 }
 
@@ -208,9 +208,9 @@ TEST_F(EmulatedFileTest, ResetGivesSpaceBackToTheHost) {
   Create();
   const auto device = Open();
   const std::uint64_t before = Allocated();
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(3u << 20, 1).View()));
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(3u << 20, 1).View()).ok());
   EXPECT_GE(Allocated(), before + (3u << 20));
-  ASSERT_TRUE(device->Reset(ZoneId(0)));
+  ASSERT_TRUE(device->Reset(ZoneId(0)).ok());
   EXPECT_LE(Allocated(), before + 2 * kBlock);
 }
 
@@ -218,7 +218,7 @@ TEST_F(EmulatedFileTest, SpaceOfAResetCutShortIsGivenBackAtTheNextOpen) {
   Create();
   {
     const auto device = Open();
-    ASSERT_TRUE(device->Write(DeviceOffset(4u << 20), Pattern(3u << 20, 1).View()));
+    ASSERT_TRUE(device->Write(DeviceOffset(4u << 20), Pattern(3u << 20, 1).View()).ok());
   }
   const std::uint64_t full = Allocated();
   WriteFile(kEmulatedHeaderBytes + 8,
@@ -240,11 +240,11 @@ TEST_F(EmulatedFileTest, HostThatCannotTakeTheDataIsAnIoErrorAndMovesNothing) {
   const Status status = device->Write(DeviceOffset(4u << 20), Pattern(kBlock, 1).View());
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, ignored);
-  ASSERT_FALSE(status);
+  ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kIo);
   EXPECT_EQ(status.error().os_errno(), EFBIG);
   EXPECT_EQ(ReportOf(*device, ZoneId(1)).WrittenBytes(), 0u);
-  EXPECT_TRUE(device->Write(DeviceOffset(4u << 20), Pattern(kBlock, 1).View()));
+  EXPECT_TRUE(device->Write(DeviceOffset(4u << 20), Pattern(kBlock, 1).View()).ok());
 }
 
 // Runs as somebody who may not write the file; root may write everything, so it becomes somebody else first.
@@ -269,15 +269,15 @@ TEST_F(EmulatedFileTest, FileWithoutWritePermissionOpensReadOnlyOnly) {
 TEST_F(EmulatedFileTest, HostsyncFlushesAndResets) {
   Create();
   const auto device = OpenEmulatedFile(path, OpenMode::kExclusive, {.hostsync = true}).value();
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(kBlock, 1).View()));
-  EXPECT_TRUE(device->Flush());
-  EXPECT_TRUE(device->Reset(ZoneId(0)));
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(kBlock, 1).View()).ok());
+  EXPECT_TRUE(device->Flush().ok());
+  EXPECT_TRUE(device->Reset(ZoneId(0)).ok());
   EXPECT_EQ(ReportOf(*device, ZoneId(0)).condition, ZoneCondition::kEmpty);
 }
 
 TEST_F(EmulatedFileTest, FailedZonesStayFailed) {
   Create();
-  ASSERT_TRUE(Open()->SetCondition(ZoneId(2), ZoneCondition::kOffline));
+  ASSERT_TRUE(Open()->SetCondition(ZoneId(2), ZoneCondition::kOffline).ok());
   EXPECT_EQ(ReportOf(*Open(), ZoneId(2)).condition, ZoneCondition::kOffline);
 }
 

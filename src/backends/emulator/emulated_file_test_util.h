@@ -26,7 +26,7 @@ inline void ChangeHeader(const std::string& path, auto change) {
   std::memcpy(raw.data(), &header, sizeof header);
   header.crc = Crc32c(AsBytes(raw));
   std::memcpy(raw.data(), &header, sizeof header);
-  ASSERT_TRUE(WriteAll(fd, 0, AsBytes(raw), path));
+  ASSERT_TRUE(WriteAll(fd, 0, AsBytes(raw), path).ok());
 }
 
 }  // namespace zenfs

@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(EmulatorGeometryTest, DefaultIsValid) {
-  EXPECT_TRUE(Validate(EmulatorGeometry{}));
+  EXPECT_TRUE(Validate(EmulatorGeometry{}).ok());
   EXPECT_EQ(ToDeviceGeometry(EmulatorGeometry{}, true).size_bytes(), 1u << 30);
 }
 
@@ -29,15 +29,15 @@ TEST(EmulatorGeometryTest, EachMistakeIsNamed) {
   };
   for (const auto& [geometry, text] : mistakes) {
     const Status status = Validate(geometry);
-    ASSERT_FALSE(status) << text;
+    ASSERT_FALSE(status.ok()) << text;
     EXPECT_EQ(status.error().code(), Code::kInvalidArgument);
     EXPECT_THAT(status.error().text(), HasSubstr(text));
   }
 }
 
 TEST(EmulatorGeometryTest, NoLimitsIsValid) {
-  EXPECT_TRUE(Validate({.max_open = 0, .max_active = 0}));
-  EXPECT_TRUE(Validate({.max_open = 14, .max_active = 0}));
+  EXPECT_TRUE(Validate({.max_open = 0, .max_active = 0}).ok());
+  EXPECT_TRUE(Validate({.max_open = 14, .max_active = 0}).ok());
 }
 
 TEST(EmulatorGeometryTest, ConventionalZonesHaveTheWholeSize) {

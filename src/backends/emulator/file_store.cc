@@ -55,7 +55,7 @@ Status FileStore::TakeTables() {
 Status FileStore::ReadWords(std::uint64_t table, std::uint32_t first, std::span<std::uint64_t> into) const {
   const std::span bytes(reinterpret_cast<std::byte*>(into.data()), into.size_bytes());
   const Status read = file_.Read(table + first * sizeof(std::uint64_t), bytes);
-  return read ? read : Fail(read.error().With("zone table"));
+  return read.ok() ? read : Fail(read.error().With("zone table"));
 }
 
 // A dead process may have stored that a zone is empty, and no more. A count that no zone can have stays, to be found.
@@ -101,13 +101,13 @@ Status FileStore::GiveBackEmptyZones() {
 
 Status FileStore::Read(ZoneId zone, std::uint64_t offset, ByteSpan into) {
   const Status read = file_.Read(FileOffset(zone) + offset, into);
-  if (read) return read;
+  if (read.ok()) return read;
   return Fail(read.error().With(fmt::format("read of zone {} at {}", zone.value, offset)));
 }
 
 Status FileStore::Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) {
   const Status written = file_.Write(FileOffset(zone) + offset, pieces);
-  if (written) return written;
+  if (written.ok()) return written;
   return Fail(written.error().With(fmt::format("write of zone {} at {}", zone.value, offset)));
 }
 

@@ -27,7 +27,7 @@ constexpr EmulatorGeometry kGeometry{.zones = kZones,
 
 class PowerCutTest : public testing::Test {
  protected:
-  void Create() { ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, true, Timing::kNone, true)); }
+  void Create() { ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, true, Timing::kNone, true).ok()); }
   std::unique_ptr<EmulatorDevice> Open() {
     auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
     EXPECT_TRUE(device) << device.error().ToString();
@@ -83,7 +83,7 @@ TEST_F(PowerCutTest, FlushedBlocksAreNeverLost) {
       const auto device = Open();
       Write(*device, 1, 0, 5);
       Write(*device, 2, 0, kCapacity);
-      ASSERT_TRUE(device->Flush());
+      ASSERT_TRUE(device->Flush().ok());
       Write(*device, 1, 5, 7);
     }
     const PowerCutLosses lost = Cut(seed);
@@ -164,8 +164,8 @@ TEST_F(PowerCutTest, OpenZonesAreFoundClosed) {
   {
     const auto device = Open();
     Write(*device, 1, 0, 2);
-    ASSERT_TRUE(device->Open(ZoneId(2)));
-    ASSERT_TRUE(device->Flush());
+    ASSERT_TRUE(device->Open(ZoneId(2)).ok());
+    ASSERT_TRUE(device->Flush().ok());
   }
   EXPECT_EQ(Cut(1).zones_at_risk, 0u);
   const auto device = Open();
@@ -180,9 +180,9 @@ TEST_F(PowerCutTest, ResetsAndFinishesOfFlushedZonesStay) {
       const auto device = Open();
       Write(*device, 1, 0, 4);
       Write(*device, 2, 0, 4);
-      ASSERT_TRUE(device->Flush());
-      ASSERT_TRUE(device->Reset(ZoneId(1)));
-      ASSERT_TRUE(device->Finish(ZoneId(2)));
+      ASSERT_TRUE(device->Flush().ok());
+      ASSERT_TRUE(device->Reset(ZoneId(1)).ok());
+      ASSERT_TRUE(device->Finish(ZoneId(2)).ok());
     }
     Cut(seed);
     const auto device = Open();
@@ -242,7 +242,7 @@ TEST_F(PowerCutTest, DeviceInUseIsRefused) {
 }
 
 TEST_F(PowerCutTest, DeviceWithoutAVolatileCacheIsRefusedAndLeftAlone) {
-  ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, true));
+  ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, true).ok());
   Write(*Open(), 1, 0, 10);
   const auto cut = CutPower(path, 1);
   ASSERT_FALSE(cut);
@@ -257,8 +257,8 @@ TEST_F(PowerCutTest, FailedZonesStayFailed) {
     const auto device = Open();
     Write(*device, 1, 0, 4);
     Write(*device, 2, 0, 4);
-    ASSERT_TRUE(device->SetCondition(ZoneId(1), ZoneCondition::kOffline));
-    ASSERT_TRUE(device->SetCondition(ZoneId(2), ZoneCondition::kReadOnly));
+    ASSERT_TRUE(device->SetCondition(ZoneId(1), ZoneCondition::kOffline).ok());
+    ASSERT_TRUE(device->SetCondition(ZoneId(2), ZoneCondition::kReadOnly).ok());
   }
   Cut(3);
   const auto device = Open();

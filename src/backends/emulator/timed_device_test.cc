@@ -28,7 +28,7 @@ std::unique_ptr<EmulatorDevice> Device(Timing timing) {
 template <typename Command>
 nanoseconds TimeOf(Command command) {
   const SteadyTime begin = SteadyNow();
-  EXPECT_TRUE(command());
+  EXPECT_TRUE(command().ok());
   return SteadyNow() - begin;
 }
 
@@ -69,7 +69,7 @@ TEST(TimedDeviceTest, QueueHoldsBackWhatIsNotDue) {
   queue->Reap(requests.size(), done);
   EXPECT_GE(SteadyNow() - begin, microseconds(25 + 2 * 450)) << "each of the 16 units has two pages";
   ASSERT_EQ(done.size(), requests.size());
-  for (const IoRequest& request : requests) EXPECT_TRUE(request.status);
+  for (const IoRequest& request : requests) EXPECT_TRUE(request.status.ok());
 }
 
 TEST(TimedDeviceTest, ThreadsShareOneDrive) {
@@ -82,7 +82,7 @@ TEST(TimedDeviceTest, ThreadsShareOneDrive) {
       threads.emplace_back("writer", [&, zone] {
         const DeviceOffset start = device->geometry().ZoneStart(ZoneId(zone));
         for (std::uint64_t at = 0; at < 16 * kMib; at += data.size()) {
-          EXPECT_TRUE(device->Write(start + at, data.View()));
+          EXPECT_TRUE(device->Write(start + at, data.View()).ok());
         }
       });
     }
@@ -97,7 +97,7 @@ TEST(TimedDeviceTest, WhatIsRefusedTakesNoTimeOfTheDrive) {
   nanoseconds best = nanoseconds::max();
   for (int i = 0; i < 20; ++i) {
     const SteadyTime begin = SteadyNow();
-    EXPECT_FALSE(device->Write(DeviceOffset(kBlock), data.View())) << "not at the write pointer";
+    EXPECT_FALSE(device->Write(DeviceOffset(kBlock), data.View()).ok()) << "not at the write pointer";
     best = std::min(best, SteadyNow() - begin);
   }
   EXPECT_LT(best, microseconds(475));
@@ -106,7 +106,7 @@ TEST(TimedDeviceTest, WhatIsRefusedTakesNoTimeOfTheDrive) {
 TEST(TimedDeviceTest, FileAsksForItsTimingUnlessAnotherIsChosen) {
   const TempDirectory directory;
   const std::string path = directory.File("a.img");
-  ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, false, Timing::kBufferless));
+  ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, false, Timing::kBufferless).ok());
   EXPECT_EQ(ReadEmulatedFileInfo(path)->timing, Timing::kBufferless);
   const AlignedBuffer block = Pattern(kBlock, 1);
   {
@@ -125,11 +125,11 @@ TEST(TimedDeviceTest, FileAsksForItsTimingUnlessAnotherIsChosen) {
 
 TEST(TimedDeviceTest, CloneAsksForTheSameTiming) {
   const TempDirectory directory;
-  ASSERT_TRUE(CreateEmulatedFile(directory.File("a.img"), kGeometry, false, Timing::kZn540));
+  ASSERT_TRUE(CreateEmulatedFile(directory.File("a.img"), kGeometry, false, Timing::kZn540).ok());
   {
     const auto clone = EmulatedClone::Begin(directory.File("a.img"), directory.File("b.img"), false, {});
     ASSERT_TRUE(clone) << clone.error().text();
-    ASSERT_TRUE((*clone)->Finish());
+    ASSERT_TRUE((*clone)->Finish().ok());
   }
   EXPECT_EQ(ReadEmulatedFileInfo(directory.File("b.img"))->timing, Timing::kZn540);
 }

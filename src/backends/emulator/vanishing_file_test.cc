@@ -49,9 +49,11 @@ std::unique_ptr<EmulatorDevice> Open(const std::string& path, OpenMode mode = Op
 
 class ShortenedFileTest : public testing::TestWithParam<bool> {
  protected:
-  void SetUp() override { ASSERT_TRUE(CreateEmulatedFile(path, kEight, false, Timing::kNone, GetParam())); }
+  void SetUp() override {
+    ASSERT_TRUE(CreateEmulatedFile(path, kEight, false, Timing::kNone, GetParam()).ok());
+  }
   void ExpectGone(const Status& status) {
-    ASSERT_FALSE(status);
+    ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code(), Code::kIo) << status.error().ToString();
     EXPECT_THAT(status.error().text(), HasSubstr("cut off while in use: this device is gone"));
   }
@@ -66,9 +68,9 @@ class ShortenedFileTest : public testing::TestWithParam<bool> {
 
 TEST_P(ShortenedFileTest, IsGoneForItsWriterAndDoesNotGrowAgain) {
   for (const off_t length : {off_t{5} << 20, off_t{4096}, off_t{0}}) {
-    ASSERT_TRUE(CreateEmulatedFile(path, kEight, true, Timing::kNone, GetParam()));
+    ASSERT_TRUE(CreateEmulatedFile(path, kEight, true, Timing::kNone, GetParam()).ok());
     const auto device = Open(path);
-    ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(kPageBytes, 1).View()));
+    ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(kPageBytes, 1).View()).ok());
     ASSERT_EQ(::truncate(path.c_str(), length), 0);
     ExpectGone(device->Open(ZoneId(5)));
     ExpectGone(device->Write(DeviceOffset(kPageBytes), Pattern(kPageBytes, 2).View()));
@@ -93,7 +95,7 @@ TEST_P(ShortenedFileTest, StaysGoneWhenItGetsItsLengthBack) {
 
 TEST_P(ShortenedFileTest, IsGoneForItsReader) {
   const auto reader = Open(path, OpenMode::kReadOnly);
-  ASSERT_TRUE(Open(path)->Write(DeviceOffset(0), Pattern(kPageBytes, 1).View()));
+  ASSERT_TRUE(Open(path)->Write(DeviceOffset(0), Pattern(kPageBytes, 1).View()).ok());
   ASSERT_EQ(::truncate(path.c_str(), 0), 0);
   AlignedBuffer into = Pattern(kPageBytes, 2);
   ExpectGone(Reported(*reader));
@@ -107,7 +109,7 @@ TEST(SparseTableTest, GetsItsSpaceWhenTheDeviceIsOpenedForWriting) {
   const TempDirectory directory;
   const std::string path = directory.File("a.img");
   for (const bool volatile_cache : {false, true}) {
-    ASSERT_TRUE(CreateEmulatedFile(path, kManyConventional, true, Timing::kNone, volatile_cache));
+    ASSERT_TRUE(CreateEmulatedFile(path, kManyConventional, true, Timing::kNone, volatile_cache).ok());
     PunchTable(path);
     const auto device = Open(path);
     ASSERT_NE(device, nullptr);
@@ -129,7 +131,7 @@ class FullHostTest : public testing::Test {
 };
 
 TEST_F(FullHostTest, SparseTableIsAnErrorOfOpening) {
-  ASSERT_TRUE(CreateEmulatedFile(path, kManyConventional, false));
+  ASSERT_TRUE(CreateEmulatedFile(path, kManyConventional, false).ok());
   PunchTable(path);
   host.FillUp();
   const auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
@@ -142,18 +144,18 @@ TEST_F(FullHostTest, SparseTableIsAnErrorOfOpening) {
 }
 
 TEST_F(FullHostTest, ZonesChangeStateAndOnlyDataHasNoRoom) {
-  ASSERT_TRUE(CreateEmulatedFile(path, kEight, false));
+  ASSERT_TRUE(CreateEmulatedFile(path, kEight, false).ok());
   const auto device = Open(path);
-  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(kPageBytes, 1).View()));
+  ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(kPageBytes, 1).View()).ok());
   host.FillUp();
   const Status status = device->Write(DeviceOffset(kPageBytes), Pattern(16 * kPageBytes, 1).View());
-  ASSERT_FALSE(status);
+  ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kIo);
   EXPECT_EQ(status.error().os_errno(), ENOSPC);
   EXPECT_EQ(ReportOf(*device, ZoneId(0)).WrittenBytes(), kPageBytes);
-  EXPECT_TRUE(device->Finish(ZoneId(1)));
-  EXPECT_TRUE(device->Reset(ZoneId(0)));
-  EXPECT_TRUE(device->Flush());
+  EXPECT_TRUE(device->Finish(ZoneId(1)).ok());
+  EXPECT_TRUE(device->Reset(ZoneId(0)).ok());
+  EXPECT_TRUE(device->Flush().ok());
 }
 
 TEST_F(FullHostTest, CreatingADeviceLeavesNothingBehind) {
@@ -166,7 +168,7 @@ TEST_F(FullHostTest, CreatingADeviceLeavesNothingBehind) {
 TEST(UnwritableTableTest, MakesTheDeviceGoneUntilItIsOpenedAgain) {
   const TempDirectory directory;
   const std::string path = directory.File("a.img");
-  ASSERT_TRUE(CreateEmulatedFile(path, kEight, false));
+  ASSERT_TRUE(CreateEmulatedFile(path, kEight, false).ok());
   auto device = Open(path);
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
@@ -176,36 +178,36 @@ TEST(UnwritableTableTest, MakesTheDeviceGoneUntilItIsOpenedAgain) {
   const Status status = device->Finish(ZoneId(1));
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, ignored);
-  ASSERT_FALSE(status);
+  ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kIo);
   EXPECT_EQ(status.error().os_errno(), EFBIG);
   for (const Status& later :
        {device->Flush(), device->Write(DeviceOffset(0), Pattern(kPageBytes, 1).View())}) {
-    ASSERT_FALSE(later);
+    ASSERT_FALSE(later.ok());
     EXPECT_THAT(later.error().text(), HasSubstr("gone until it is opened again"));
   }
   device.reset();
   device = Open(path);
   EXPECT_EQ(ReportOf(*device, ZoneId(1)).condition, ZoneCondition::kEmpty);
-  EXPECT_TRUE(device->Finish(ZoneId(1)));
+  EXPECT_TRUE(device->Finish(ZoneId(1)).ok());
 }
 
 TEST(EmulatedFileModeTest, OnlyItsUserMayReadANewDevice) {
   const TempDirectory directory;
   const std::string path = directory.File("a.img");
   const mode_t umask_before = ::umask(0);
-  ASSERT_TRUE(CreateEmulatedFile(path, kEight, false));
+  ASSERT_TRUE(CreateEmulatedFile(path, kEight, false).ok());
   ::umask(umask_before);
   EXPECT_EQ(ModeOf(path), 0600u);
   ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
-  ASSERT_TRUE(CreateEmulatedFile(path, kEight, true));
+  ASSERT_TRUE(CreateEmulatedFile(path, kEight, true).ok());
   EXPECT_EQ(ModeOf(path), 0640u) << "a file that is replaced keeps its permissions";
 }
 
 TEST(ManyZonesTest, ImageThatClaimsMoreThanADriveHasIsRefused) {
   const TempDirectory directory;
   const std::string path = directory.File("a.img");
-  ASSERT_TRUE(CreateEmulatedFile(path, {.zones = 8, .zone_size = 512, .block_size = 512}, false));
+  ASSERT_TRUE(CreateEmulatedFile(path, {.zones = 8, .zone_size = 512, .block_size = 512}, false).ok());
   ChangeHeader(path, [](EmulatedFileHeader& header) { header.zones = 1u << 24; });
   const auto device = OpenEmulatedFile(path, OpenMode::kReadOnly);
   ASSERT_FALSE(device);

@@ -30,7 +30,7 @@ constexpr EmulatorGeometry kGeometry{
 class VolatileCacheTest : public testing::Test {
  protected:
   void Create(bool volatile_cache = true) {
-    ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, true, Timing::kNone, volatile_cache));
+    ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, true, Timing::kNone, volatile_cache).ok());
   }
   std::unique_ptr<EmulatorDevice> Open() {
     auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
@@ -52,7 +52,7 @@ class VolatileCacheTest : public testing::Test {
   }
   void Put(std::uint64_t at, std::string_view bytes) {
     const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    ASSERT_TRUE(WriteAll(fd, at, AsBytes(bytes), path));
+    ASSERT_TRUE(WriteAll(fd, at, AsBytes(bytes), path).ok());
   }
   void PutWord(std::uint64_t at, std::uint64_t word) {
     Put(at, std::string_view(reinterpret_cast<const char*>(&word), sizeof word));
@@ -95,11 +95,11 @@ TEST_F(VolatileCacheTest, FlushMakesDurableWhatWasWrittenBeforeIt) {
   Write(*device, 1, 3);
   Write(*device, 2, 5);
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
-  ASSERT_TRUE(device->Flush());
+  ASSERT_TRUE(device->Flush().ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 5, 0));
   Write(*device, 1, 2);
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 5, 0));
-  ASSERT_TRUE(device->Flush());
+  ASSERT_TRUE(device->Flush().ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 5, 5, 0));
 }
 
@@ -107,7 +107,7 @@ TEST_F(VolatileCacheTest, FlushOfADeviceMakesNothingDurableBeforeItsEnd) {
   Create();
   const auto device = OpenEmulatedFile(path, OpenMode::kExclusive, {.flush_us = 500000}).value();
   Write(*device, 1, 3);
-  Thread flush("flush", [&] { EXPECT_TRUE(device->Flush()); });
+  Thread flush("flush", [&] { EXPECT_TRUE(device->Flush().ok()); });
   while (device->meter().of(EmulatorCommand::kFlush).commands == 0) {  // it has begun, and waits for its time
   }
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
@@ -129,8 +129,8 @@ class OverlappingFlushes : public VolatileCacheTest {
     cache->Wrote(ZoneId(zone), machine.state(ZoneId(zone)).written);
   }
   void Reset(std::uint32_t zone) {
-    ASSERT_TRUE(machine.Reset(ZoneId(zone)));
-    EXPECT_TRUE(cache->Reset(ZoneId(zone)));
+    ASSERT_TRUE(machine.Reset(ZoneId(zone)).ok());
+    EXPECT_TRUE(cache->Reset(ZoneId(zone)).ok());
   }
 
   ZoneMachine machine{kGeometry};
@@ -144,9 +144,9 @@ TEST_F(OverlappingFlushes, WhatIsWrittenMeanwhileWaitsForTheNextFlush) {
   Write(1, 2);
   Write(2, 1);
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
-  EXPECT_TRUE(cache->EndFlush(flush, machine));
+  EXPECT_TRUE(cache->EndFlush(flush, machine).ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
-  EXPECT_TRUE(cache->EndFlush(cache->BeginFlush(machine), machine));
+  EXPECT_TRUE(cache->EndFlush(cache->BeginFlush(machine), machine).ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 5, 1, 0));
   EXPECT_TRUE(cache->BeginFlush(machine).empty()) << "nothing is left to look at";
 }
@@ -155,9 +155,9 @@ TEST_F(OverlappingFlushes, LaterFlushCoversWhatTheEarlierHasNotEndedWith) {
   Write(1, 3);
   const auto earlier = cache->BeginFlush(machine);
   const auto later = cache->BeginFlush(machine);
-  EXPECT_TRUE(cache->EndFlush(later, machine));
+  EXPECT_TRUE(cache->EndFlush(later, machine).ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
-  EXPECT_TRUE(cache->EndFlush(earlier, machine));
+  EXPECT_TRUE(cache->EndFlush(earlier, machine).ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
 }
 
@@ -165,8 +165,8 @@ TEST_F(OverlappingFlushes, EarlierFlushThatEndsLastTakesNothingBack) {
   Write(1, 3);
   const auto earlier = cache->BeginFlush(machine);
   Write(1, 2);
-  EXPECT_TRUE(cache->EndFlush(cache->BeginFlush(machine), machine));
-  EXPECT_TRUE(cache->EndFlush(earlier, machine));
+  EXPECT_TRUE(cache->EndFlush(cache->BeginFlush(machine), machine).ok());
+  EXPECT_TRUE(cache->EndFlush(earlier, machine).ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 5, 0, 0));
 }
 
@@ -175,9 +175,9 @@ TEST_F(OverlappingFlushes, ResetMeanwhileLeavesNothingDurableOfTheNewLife) {
   const auto flush = cache->BeginFlush(machine);
   Reset(1);
   Write(1, 6);
-  EXPECT_TRUE(cache->EndFlush(flush, machine));
+  EXPECT_TRUE(cache->EndFlush(flush, machine).ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
-  EXPECT_TRUE(cache->EndFlush(cache->BeginFlush(machine), machine));
+  EXPECT_TRUE(cache->EndFlush(cache->BeginFlush(machine), machine).ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 6, 0, 0));
 }
 
@@ -185,7 +185,7 @@ TEST_F(VolatileCacheTest, FlushAfterAReopeningCoversWhatTheLastHolderWrote) {
   Create();
   Write(*Open(), 3, 4);
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
-  ASSERT_TRUE(Open()->Flush());
+  ASSERT_TRUE(Open()->Flush().ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 4));
 }
 
@@ -194,8 +194,8 @@ TEST_F(VolatileCacheTest, FilledAndFinishedZonesAreMadeDurableToo) {
   const auto device = Open();
   Write(*device, 0, 16);
   Write(*device, 1, 2);
-  ASSERT_TRUE(device->Finish(ZoneId(1)));
-  ASSERT_TRUE(device->Flush());
+  ASSERT_TRUE(device->Finish(ZoneId(1)).ok());
+  ASSERT_TRUE(device->Flush().ok());
   EXPECT_THAT(Durable(path), ElementsAre(16, 2, 0, 0));
 }
 
@@ -203,12 +203,12 @@ TEST_F(VolatileCacheTest, NothingOfAResetZoneIsDurableUntilTheNextFlush) {
   Create();
   const auto device = Open();
   Write(*device, 1, 6);
-  ASSERT_TRUE(device->Flush());
-  ASSERT_TRUE(device->Reset(ZoneId(1)));
+  ASSERT_TRUE(device->Flush().ok());
+  ASSERT_TRUE(device->Reset(ZoneId(1)).ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
   Write(*device, 1, 2);
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
-  ASSERT_TRUE(device->Flush());
+  ASSERT_TRUE(device->Flush().ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 2, 0, 0));
 }
 
@@ -217,7 +217,7 @@ TEST_F(VolatileCacheTest, ResetCutShortIsFinishedByTheNextOpen) {
   {
     const auto device = Open();
     Write(*device, 1, 6);
-    ASSERT_TRUE(device->Flush());
+    ASSERT_TRUE(device->Flush().ok());
   }
   PutWord(kEmulatedHeaderBytes + 8, 0x1);  // the zone word said empty, then: killed
   EXPECT_NE(Open(), nullptr);
@@ -227,10 +227,10 @@ TEST_F(VolatileCacheTest, ResetCutShortIsFinishedByTheNextOpen) {
 TEST_F(VolatileCacheTest, ConventionalZonesHaveNoCountOfTheirOwn) {
   EmulatorGeometry geometry = kGeometry;
   geometry.conventional = 1;
-  ASSERT_TRUE(CreateEmulatedFile(path, geometry, true, Timing::kNone, true));
+  ASSERT_TRUE(CreateEmulatedFile(path, geometry, true, Timing::kNone, true).ok());
   const auto device = Open();
-  ASSERT_TRUE(device->Write(DeviceOffset(7 * kBlock), Pattern(kBlock, 1).View()));
-  ASSERT_TRUE(device->Flush());
+  ASSERT_TRUE(device->Write(DeviceOffset(7 * kBlock), Pattern(kBlock, 1).View()).ok());
+  ASSERT_TRUE(device->Flush().ok());
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
 }
 
@@ -263,11 +263,11 @@ TEST_F(VolatileCacheTest, CloneKeepsTheCacheAndWhatIsDurable) {
   {
     const auto device = Open();
     Write(*device, 1, 3);
-    ASSERT_TRUE(device->Flush());
+    ASSERT_TRUE(device->Flush().ok());
     Write(*device, 1, 2);
   }
   const std::string to = directory.File("b.img");
-  ASSERT_TRUE(EmulatedClone::Begin(path, to, false).value()->Finish());
+  ASSERT_TRUE(EmulatedClone::Begin(path, to, false).value()->Finish().ok());
   EXPECT_TRUE(ReadEmulatedFileInfo(to)->volatile_cache);
   EXPECT_NE(ReadEmulatedFileInfo(to)->uuid, ReadEmulatedFileInfo(path)->uuid);
   EXPECT_THAT(Durable(to), ElementsAre(0, 3, 0, 0));

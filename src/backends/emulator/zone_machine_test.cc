@@ -44,10 +44,10 @@ class Transition : public testing::TestWithParam<Row> {};
 TEST_P(Transition, IsTheSpecifications) {
   const Row& row = GetParam();
   ZoneMachine machine(Small());
-  ASSERT_TRUE(machine.Restore(ZoneId(1), row.before));
+  ASSERT_TRUE(machine.Restore(ZoneId(1), row.before).ok());
   const Status status = row.command(machine);
-  EXPECT_EQ(status.has_value(), !row.error.has_value());
-  if (!status && row.error) {
+  EXPECT_EQ(status.ok(), !row.error.has_value());
+  if (!status.ok() && row.error) {
     EXPECT_EQ(CodeOf(status), *row.error) << status.error().text();
   }
   EXPECT_EQ(machine.state(ZoneId(1)).condition, row.after);
@@ -95,10 +95,10 @@ INSTANTIATE_TEST_SUITE_P(Zone, Transition, testing::ValuesIn(Rows()), [](const a
 
 TEST(ZoneMachineTest, WriteMovesThePointerAndFillsAtCapacity) {
   ZoneMachine machine(Small());
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5));
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   EXPECT_EQ(machine.state(ZoneId(1)), (MachineZone{kImplicitlyOpen, 5}));
   EXPECT_EQ(machine.Info(ZoneId(1)).write_pointer, DeviceOffset(16 * 4096 + 5 * 4096));
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 5, kCapacity - 5));
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 5, kCapacity - 5).ok());
   EXPECT_EQ(machine.state(ZoneId(1)).condition, kFull);
   EXPECT_EQ(machine.active_count(), 0u);
   EXPECT_EQ(machine.Info(ZoneId(1)).write_pointer,
@@ -107,7 +107,7 @@ TEST(ZoneMachineTest, WriteMovesThePointerAndFillsAtCapacity) {
 
 TEST(ZoneMachineTest, WriteElsewhereThanThePointerIsRefused) {
   ZoneMachine machine(Small());
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5));
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(1), 4, 1)), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(1), 6, 1)), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(2), 1, 1)), Code::kInvalidArgument);
@@ -115,7 +115,7 @@ TEST(ZoneMachineTest, WriteElsewhereThanThePointerIsRefused) {
 
 TEST(ZoneMachineTest, WriteOverTheCapacityIsZoneFullAndChangesNothing) {
   ZoneMachine machine(Small());
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5));
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(1), 5, kCapacity - 4)), Code::kZoneFull);
   EXPECT_EQ(machine.BeginAppend(ZoneId(1), kCapacity - 4).error().code(), Code::kZoneFull);
   EXPECT_EQ(machine.state(ZoneId(1)).written, 5u);
@@ -130,17 +130,17 @@ TEST(ZoneMachineTest, AppendReturnsThePlace) {
 
 TEST(ZoneMachineTest, UncommittedWriteLeavesThePointer) {
   ZoneMachine machine(Small());
-  ASSERT_TRUE(machine.BeginWrite(ZoneId(1), 0, 5));
+  ASSERT_TRUE(machine.BeginWrite(ZoneId(1), 0, 5).ok());
   EXPECT_EQ(machine.state(ZoneId(1)), (MachineZone{kImplicitlyOpen, 0}));
-  EXPECT_TRUE(machine.BeginWrite(ZoneId(1), 0, 5));
+  EXPECT_TRUE(machine.BeginWrite(ZoneId(1), 0, 5).ok());
 }
 
 TEST(ZoneMachineTest, ImplicitlyOpenZoneWrittenLongestAgoGivesUpItsSlot) {
   ZoneMachine machine(Small(2, 0));
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 1));
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(2), 0, 1));
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 1, 1));
-  ASSERT_TRUE(machine.Open(ZoneId(3)));
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 1).ok());
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(2), 0, 1).ok());
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 1, 1).ok());
+  ASSERT_TRUE(machine.Open(ZoneId(3)).ok());
   EXPECT_EQ(machine.changed(), (std::vector{ZoneId(2), ZoneId(3)}));
   EXPECT_EQ(machine.state(ZoneId(1)).condition, kImplicitlyOpen);
   EXPECT_EQ(machine.state(ZoneId(2)).condition, kClosed);
@@ -149,37 +149,37 @@ TEST(ZoneMachineTest, ImplicitlyOpenZoneWrittenLongestAgoGivesUpItsSlot) {
 
 TEST(ZoneMachineTest, ExplicitlyOpenZonesKeepTheirSlots) {
   ZoneMachine machine(Small(2, 0));
-  ASSERT_TRUE(machine.Open(ZoneId(1)));
-  ASSERT_TRUE(machine.Open(ZoneId(2)));
+  ASSERT_TRUE(machine.Open(ZoneId(1)).ok());
+  ASSERT_TRUE(machine.Open(ZoneId(2)).ok());
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(3), 0, 1)), Code::kBusy);
   EXPECT_EQ(CodeOf(machine.Open(ZoneId(3))), Code::kBusy);
-  ASSERT_TRUE(machine.Close(ZoneId(1)));
-  EXPECT_TRUE(machine.Open(ZoneId(3)));
+  ASSERT_TRUE(machine.Close(ZoneId(1)).ok());
+  EXPECT_TRUE(machine.Open(ZoneId(3)).ok());
 }
 
 TEST(ZoneMachineTest, ActiveLimitIsBusyAndClosingDoesNotHelp) {
   ZoneMachine machine(Small(2, 3));
-  for (std::uint32_t i = 1; i <= 3; ++i) ASSERT_TRUE(WriteBlocks(machine, ZoneId(i), 0, 1));
+  for (std::uint32_t i = 1; i <= 3; ++i) ASSERT_TRUE(WriteBlocks(machine, ZoneId(i), 0, 1).ok());
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(4), 0, 1)), Code::kBusy);
-  ASSERT_TRUE(machine.Close(ZoneId(3)));
+  ASSERT_TRUE(machine.Close(ZoneId(3)).ok());
   EXPECT_EQ(CodeOf(machine.Open(ZoneId(4))), Code::kBusy);
-  EXPECT_TRUE(WriteBlocks(machine, ZoneId(1), 1, 1)) << "a closed zone is active already";
-  ASSERT_TRUE(machine.Finish(ZoneId(2)));
-  EXPECT_TRUE(machine.Open(ZoneId(4)));
+  EXPECT_TRUE(WriteBlocks(machine, ZoneId(1), 1, 1).ok()) << "a closed zone is active already";
+  ASSERT_TRUE(machine.Finish(ZoneId(2)).ok());
+  EXPECT_TRUE(machine.Open(ZoneId(4)).ok());
 }
 
 TEST(ZoneMachineTest, FinishOfAnEmptyZoneNeedsNoSlot) {
   ZoneMachine machine(Small(2, 2));
-  ASSERT_TRUE(machine.Open(ZoneId(1)));
-  ASSERT_TRUE(machine.Open(ZoneId(2)));
-  EXPECT_TRUE(machine.Finish(ZoneId(3)));
+  ASSERT_TRUE(machine.Open(ZoneId(1)).ok());
+  ASSERT_TRUE(machine.Open(ZoneId(2)).ok());
+  EXPECT_TRUE(machine.Finish(ZoneId(3)).ok());
   EXPECT_EQ(machine.state(ZoneId(3)).condition, kFull);
 }
 
 TEST(ZoneMachineTest, ZoneThatLostItsSlotDuringAWriteStaysClosed) {
   ZoneMachine machine(Small(1, 0));
-  ASSERT_TRUE(machine.BeginWrite(ZoneId(1), 0, 3));
-  ASSERT_TRUE(machine.BeginWrite(ZoneId(2), 0, 3));
+  ASSERT_TRUE(machine.BeginWrite(ZoneId(1), 0, 3).ok());
+  ASSERT_TRUE(machine.BeginWrite(ZoneId(2), 0, 3).ok());
   machine.CommitWrite(ZoneId(1), 3);
   EXPECT_EQ(machine.state(ZoneId(1)), (MachineZone{kClosed, 3}));
   machine.CommitWrite(ZoneId(2), 3);
@@ -188,7 +188,7 @@ TEST(ZoneMachineTest, ZoneThatLostItsSlotDuringAWriteStaysClosed) {
 
 TEST(ZoneMachineTest, ReadsEndAtTheWritePointer) {
   ZoneMachine machine(Small());
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5));
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 0, 5).value(), 5u);
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 4, 2).error().code(), Code::kInvalidArgument);
   EXPECT_EQ(machine.CheckRead(ZoneId(2), 0, 1).error().code(), Code::kInvalidArgument);
@@ -196,8 +196,8 @@ TEST(ZoneMachineTest, ReadsEndAtTheWritePointer) {
 
 TEST(ZoneMachineTest, FinishedZoneReadsAsZerosBehindItsData) {
   ZoneMachine machine(Small());
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5));
-  ASSERT_TRUE(machine.Finish(ZoneId(1)));
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
+  ASSERT_TRUE(machine.Finish(ZoneId(1)).ok());
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 4, 4).value(), 1u);
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 6, 4).value(), 0u);
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 6, kCapacity - 5).error().code(), Code::kInvalidArgument);
@@ -205,19 +205,19 @@ TEST(ZoneMachineTest, FinishedZoneReadsAsZerosBehindItsData) {
 
 TEST(ZoneMachineTest, FailedZonesAreReadableOnlyIfNotOffline) {
   ZoneMachine machine(Small());
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5));
-  ASSERT_TRUE(machine.SetCondition(ZoneId(1), kReadOnly));
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
+  ASSERT_TRUE(machine.SetCondition(ZoneId(1), kReadOnly).ok());
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 0, 5).value(), 5u);
   EXPECT_EQ(machine.active_count(), 0u);
-  ASSERT_TRUE(machine.SetCondition(ZoneId(1), kOffline));
+  ASSERT_TRUE(machine.SetCondition(ZoneId(1), kOffline).ok());
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 0, 5).error().code(), Code::kNotFound);
   EXPECT_EQ(CodeOf(machine.SetCondition(ZoneId(1), kEmpty)), Code::kInvalidArgument);
 }
 
 TEST(ZoneMachineTest, ConventionalZoneIsWrittenAnywhereAndNotManaged) {
   ZoneMachine machine(Small());
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(0), 15, 1));
-  ASSERT_TRUE(WriteBlocks(machine, ZoneId(0), 3, 2));
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(0), 15, 1).ok());
+  ASSERT_TRUE(WriteBlocks(machine, ZoneId(0), 3, 2).ok());
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(0), 15, 2)), Code::kZoneFull);
   EXPECT_EQ(machine.CheckRead(ZoneId(0), 0, 16).value(), 16u);
   EXPECT_EQ(machine.BeginAppend(ZoneId(0), 1).error().code(), Code::kInvalidArgument);
@@ -241,10 +241,10 @@ TEST(ZoneMachineTest, ImpossibleStatesAreNotRestored) {
   for (const MachineZone state : {MachineZone{kEmpty, 1}, MachineZone{kClosed, kCapacity},
                                   MachineZone{kFull, kCapacity + 1}, MachineZone{kNotWritePointer, 0}}) {
     const Status status = machine.Restore(ZoneId(1), state);
-    ASSERT_FALSE(status);
+    ASSERT_FALSE(status.ok());
     EXPECT_EQ(CodeOf(status), Code::kCorruption);
   }
-  EXPECT_FALSE(machine.Restore(ZoneId(0), MachineZone{kEmpty, 0}));
+  EXPECT_FALSE(machine.Restore(ZoneId(0), MachineZone{kEmpty, 0}).ok());
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST_F(RingStallTest, WriteGoesPlainlyWhereNoRingCanBeMade) {
     queue->Submit(&request);
     std::vector<IoRequest*> done;
     queue->Reap(1, done);
-    Leave(written && request.status && SameBytes(found.View(), piece) && rings.Lend(1) == nullptr);
+    Leave(written && request.status.ok() && SameBytes(found.View(), piece) && rings.Lend(1) == nullptr);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
@@ -135,7 +135,7 @@ TEST_F(RingStallTest, WriteThatNeedsARingFailsWithoutOne) {
     queue->Submit(&request);
     std::vector<IoRequest*> done;
     queue->Reap(1, done);
-    Leave(lent && outcome.os_errno == EAGAIN && outcome.bytes == 0 && !request.status &&
+    Leave(lent && outcome.os_errno == EAGAIN && outcome.bytes == 0 && !request.status.ok() &&
           request.status.error().os_errno() == EAGAIN && ::lseek(file_.get(), 0, SEEK_END) == 0);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
@@ -159,7 +159,7 @@ TEST_F(RingStallTest, QueueEndsAllItTookWhenRingsAreForbiddenUnderIt) {
       good = done.size() == 6 && queue->in_flight() == 0;
       for (std::size_t i = 6; i < 9; ++i) queue->Submit(&requests[i]);
     }  // its end waits for the rest
-    for (const IoRequest& request : requests) good = good && request.status.has_value();
+    for (const IoRequest& request : requests) good = good && request.status.ok();
     Leave(good && FileHolds(file_.get(), data_.View()) && rings_.Lend(1) == nullptr);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");

@@ -55,26 +55,26 @@ BlockFacts WithScheduler(std::optional<std::string> scheduler) {
 }
 
 TEST(WriteOrderTest, OldKernelsNeedMqDeadline) {
-  EXPECT_TRUE(CheckWriteOrder("dev:x", WithScheduler("mq-deadline"), "6.1.0"));
+  EXPECT_TRUE(CheckWriteOrder("dev:x", WithScheduler("mq-deadline"), "6.1.0").ok());
   const Status none = CheckWriteOrder("dev:x", WithScheduler("none"), "6.1.0");
-  ASSERT_FALSE(none);
+  ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code(), Code::kInvalidArgument);
   EXPECT_THAT(none.error().text(), AllOf(HasSubstr("dev:x"), HasSubstr("'none'"),
                                          HasSubstr("echo mq-deadline > /sys/block/nvme0n1/queue/scheduler")));
 }
 
 TEST(WriteOrderTest, KernelsThatPlugZoneWritesTakeAnyScheduler) {
-  EXPECT_TRUE(CheckWriteOrder("dev:x", WithScheduler("none"), "6.10.0"));
+  EXPECT_TRUE(CheckWriteOrder("dev:x", WithScheduler("none"), "6.10.0").ok());
   EXPECT_EQ(LongestWrite(WithScheduler(std::nullopt), "6.10.0"), kLongestCall);
 }
 
 TEST(WriteOrderTest, WithoutASchedulerWritesAreNoLongerThanACommand) {
-  EXPECT_TRUE(CheckWriteOrder("dev:x", WithScheduler(std::nullopt), "6.1.0"));
+  EXPECT_TRUE(CheckWriteOrder("dev:x", WithScheduler(std::nullopt), "6.1.0").ok());
   EXPECT_EQ(LongestWrite(WithScheduler(std::nullopt), "6.1.0"), 33u * 4096);
   EXPECT_EQ(LongestWrite(WithScheduler("mq-deadline"), "6.1.0"), kLongestCall);
   BlockFacts mapped = WithScheduler("none");
   mapped.schedulers = {"none"};
-  EXPECT_TRUE(CheckWriteOrder("dev:x", mapped, "6.1.0"));
+  EXPECT_TRUE(CheckWriteOrder("dev:x", mapped, "6.1.0").ok());
   EXPECT_EQ(LongestWrite(mapped, "6.1.0"), 33u * 4096);
 }
 
@@ -102,7 +102,7 @@ class SetSchedulerTest : public testing::Test {
 
 TEST_F(SetSchedulerTest, IsWrittenToTheQueue) {
   const Status set = SetScheduler("sda", kOrderedScheduler, directory_.path());
-  ASSERT_TRUE(set) << set.error().ToString();
+  ASSERT_TRUE(set.ok()) << set.error().ToString();
   std::string text;
   std::getline(std::ifstream(file_), text);
   EXPECT_EQ(text, "mq-deadline");
@@ -110,7 +110,7 @@ TEST_F(SetSchedulerTest, IsWrittenToTheQueue) {
 
 TEST_F(SetSchedulerTest, WhereThereIsNoneIsNotFound) {
   const Status set = SetScheduler("dm-0", kOrderedScheduler, directory_.path());
-  ASSERT_FALSE(set);
+  ASSERT_FALSE(set.ok());
   EXPECT_EQ(set.error().code(), Code::kNotFound);
   EXPECT_THAT(set.error().text(), HasSubstr("dm-0 has no scheduler"));
 }
@@ -123,7 +123,7 @@ TEST_F(SetSchedulerTest, WithoutPermissionTheLineHasTheCommand) {
     const Unprivileged nobody;
     set = SetScheduler("sda", kOrderedScheduler, directory_.path());
   }
-  ASSERT_FALSE(set);
+  ASSERT_FALSE(set.ok());
   EXPECT_EQ(set.error().code(), Code::kPermission);
   EXPECT_THAT(set.error().ToString(), HasSubstr("echo mq-deadline > /sys/block/sda/queue/scheduler"));
 }

@@ -75,7 +75,7 @@ Status CheckForWriting(const std::string& name, const std::string& path, const Z
   }
   ZENFS_RETURN_IF_ERROR(directory.CheckPermission(true));
   Status locked = directory.Lock();
-  return locked ? Status{} : Fail(locked.error().With(name));
+  return locked.ok() ? Status{} : Fail(locked.error().With(name));
 }
 
 // Linux 6.1 as Debian has it fails every synchronous direct write to a zone file ("Corrupted write pointer") and then

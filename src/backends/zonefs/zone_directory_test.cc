@@ -80,7 +80,7 @@ TEST_F(ZoneDirectoryTest, ModesTellDeadZones) {
 
 TEST_F(ZoneDirectoryTest, TruncateNeedsNoDescriptorAndNoPath) {
   const auto zones = Open().value();
-  ASSERT_TRUE(zones->Truncate(ZoneId(1), 0));
+  ASSERT_TRUE(zones->Truncate(ZoneId(1), 0).ok());
   EXPECT_EQ(zones->Look(ZoneId(1))->size, 0u);
   std::filesystem::create_directory(directory.File("moved"));
   const TempDirectory elsewhere;
@@ -92,13 +92,13 @@ TEST_F(ZoneDirectoryTest, TruncateNeedsNoDescriptorAndNoPath) {
 TEST_F(ZoneDirectoryTest, OneHolderAtATime) {
   auto first = Open().value();
   const auto second = Open().value();
-  ASSERT_TRUE(first->Lock());
+  ASSERT_TRUE(first->Lock().ok());
   const Status busy = second->Lock();
-  ASSERT_FALSE(busy);
+  ASSERT_FALSE(busy.ok());
   EXPECT_EQ(busy.error().code(), Code::kBusy);
   EXPECT_THAT(busy.error().text(), HasSubstr(directory.path()));
   first.reset();
-  EXPECT_TRUE(second->Lock());
+  EXPECT_TRUE(second->Lock().ok());
 }
 
 TEST_F(ZoneDirectoryTest, UserWithoutPermissionIsToldWhichFileAndWhatHelps) {
@@ -106,7 +106,7 @@ TEST_F(ZoneDirectoryTest, UserWithoutPermissionIsToldWhichFileAndWhatHelps) {
   const auto zones = Open();
   ASSERT_TRUE(zones) << zones.error().ToString();
   const Status refused = (*zones)->CheckPermission(true);
-  if (refused) GTEST_SKIP() << "the files are this user's own";
+  if (refused.ok()) GTEST_SKIP() << "the files are this user's own";
   EXPECT_EQ(refused.error().code(), Code::kPermission);
   EXPECT_THAT(refused.error().text(), HasSubstr(directory.File("0")));
   EXPECT_THAT(refused.error().ToString(), HasSubstr("mkzonefs -o"));
@@ -115,15 +115,15 @@ TEST_F(ZoneDirectoryTest, UserWithoutPermissionIsToldWhichFileAndWhatHelps) {
 TEST_F(ZoneDirectoryTest, DeadZonesDoNotCountAsLackOfPermission) {
   Make("0", 0440);
   const auto zones = Open().value();
-  EXPECT_TRUE(zones->CheckPermission(true));
+  EXPECT_TRUE(zones->CheckPermission(true).ok());
 }
 
 TEST_F(ZoneDirectoryTest, LockEndsWithItsHolderAlthoughAForkedChildLives) {
   auto zones = Open().value();
-  ASSERT_TRUE(zones->Lock());
+  ASSERT_TRUE(zones->Lock().ok());
   const ForkedChild child;
   zones.reset();
-  EXPECT_TRUE(Open().value()->Lock());
+  EXPECT_TRUE(Open().value()->Lock().ok());
   EXPECT_TRUE(child.alive());
 }
 

@@ -118,7 +118,7 @@ Status ZoneFileDevice::Finish(ZoneId zone) {
     if (state.access != ZoneAccess::kWritable || !holds_data) break;
     const ByteView zeros = Zeros().first(std::min<std::uint64_t>(kBriefBytes, state.capacity - state.size));
     const Status filled = Write(geometry_.ZoneStart(zone) + state.size, std::span(&zeros, 1));
-    if (filled) continue;
+    if (filled.ok()) continue;
     if (filled.error().code() == Code::kBusy) break;  // no zone more may be open; a truncation needs none
     return filled;
   }

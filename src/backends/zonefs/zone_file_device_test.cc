@@ -52,7 +52,7 @@ class ZoneFileDeviceTest : public testing::Test {
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
   void SetMode(std::uint32_t zone, mode_t mode) { ::chmod(files->Path(ZoneId(zone)).c_str(), mode); }
-  static Code CodeOf(const Status& status) { return status ? Code::kExists : status.error().code(); }
+  static Code CodeOf(const Status& status) { return status.ok() ? Code::kExists : status.error().code(); }
   ZoneCondition Condition(std::uint32_t zone) { return ReportOf(*device, ZoneId(zone)).condition; }
 
   TempDirectory directory;
@@ -71,9 +71,9 @@ TEST_F(ZoneFileDeviceTest, GeometryIsThatOfTheFiles) {
 }
 
 TEST_F(ZoneFileDeviceTest, ZoneThatIsReadIsFilledInsteadOfTruncated) {
-  ASSERT_TRUE(Write(1, 0, 3, 5));
+  ASSERT_TRUE(Write(1, 0, 3, 5).ok());
   ASSERT_TRUE(ReadBack(*device, At(1), kBlock));
-  ASSERT_TRUE(device->Finish(ZoneId(1)));
+  ASSERT_TRUE(device->Finish(ZoneId(1)).ok());
   EXPECT_EQ(files->truncates, 0);
   EXPECT_EQ(Condition(1), kFull);
   EXPECT_EQ(files->OpenForWriting(), "");
@@ -82,22 +82,22 @@ TEST_F(ZoneFileDeviceTest, ZoneThatIsReadIsFilledInsteadOfTruncated) {
 }
 
 TEST_F(ZoneFileDeviceTest, ZoneThatNobodyReadsIsTruncated) {
-  ASSERT_TRUE(Write(1, 0, 3));
-  ASSERT_TRUE(Write(2, 0, 3));
+  ASSERT_TRUE(Write(1, 0, 3).ok());
+  ASSERT_TRUE(Write(2, 0, 3).ok());
   ASSERT_TRUE(ReadBack(*device, At(2), kBlock));
-  ASSERT_TRUE(device->Finish(ZoneId(1)));
+  ASSERT_TRUE(device->Finish(ZoneId(1)).ok());
   EXPECT_EQ(files->truncates, 1);
   EXPECT_FALSE(ReadBack(*device, At(3), kBlock));
-  ASSERT_TRUE(device->Finish(ZoneId(3))) << "empty, and a read of it found nothing";
+  ASSERT_TRUE(device->Finish(ZoneId(3)).ok()) << "empty, and a read of it found nothing";
   EXPECT_EQ(files->truncates, 2);
 }
 
 TEST_F(ZoneFileDeviceTest, ZoneThatCanNotBeOpenedForFillingIsTruncated) {
-  ASSERT_TRUE(Write(1, 0, 3));
-  ASSERT_TRUE(device->Open(ZoneId(2)));
-  ASSERT_TRUE(device->Open(ZoneId(3)));
+  ASSERT_TRUE(Write(1, 0, 3).ok());
+  ASSERT_TRUE(device->Open(ZoneId(2)).ok());
+  ASSERT_TRUE(device->Open(ZoneId(3)).ok());
   ASSERT_TRUE(ReadBack(*device, At(1), kBlock));
-  EXPECT_TRUE(device->Finish(ZoneId(1)));
+  EXPECT_TRUE(device->Finish(ZoneId(1)).ok());
   EXPECT_EQ(files->truncates, 1);
   EXPECT_EQ(Condition(1), kFull);
 }
@@ -109,13 +109,13 @@ TEST_F(ZoneFileDeviceTest, FailedWriteOfWhichNothingIsThereLeavesTheZoneUsable) 
   EXPECT_THAT(failed.error().text(), HasSubstr("nothing of it was written"));
   EXPECT_EQ(Condition(1), kEmpty);
   files->writes_fail = false;
-  EXPECT_TRUE(Write(1, 0, 2));
+  EXPECT_TRUE(Write(1, 0, 2).ok());
 }
 
 TEST_F(ZoneFileDeviceTest, FailedWriteThatIsThereAfterAllIsASuccess) {
   files->writes_fail = true;
   Land(1, Pattern(2 * kBlock, 7));
-  EXPECT_TRUE(Write(1, 0, 2, 7)) << "the driver repeated it, and the second time was an error";
+  EXPECT_TRUE(Write(1, 0, 2, 7).ok()) << "the driver repeated it, and the second time was an error";
   EXPECT_EQ(ReportOf(*device, ZoneId(1)).WrittenBytes(), 2 * kBlock);
   Land(2, Pattern(2 * kBlock, 8));
   const Status other = Write(2, 0, 2, 9);
@@ -125,8 +125,8 @@ TEST_F(ZoneFileDeviceTest, FailedWriteThatIsThereAfterAllIsASuccess) {
 }
 
 TEST_F(ZoneFileDeviceTest, FailedWriteFindsOutWhatBecameOfTheZone) {
-  ASSERT_TRUE(Write(1, 0, 1));
-  ASSERT_TRUE(device->Close(ZoneId(1)));
+  ASSERT_TRUE(Write(1, 0, 1).ok());
+  ASSERT_TRUE(device->Close(ZoneId(1)).ok());
   files->writes_fail = true;
   Land(1, Pattern(kCapacity - kBlock, 1));
   EXPECT_EQ(CodeOf(Write(1, 1, 2)), Code::kZoneFull);
@@ -147,7 +147,7 @@ TEST_F(ZoneFileDeviceTest, MountThatWentReadOnlyIsNamedWithItsCure) {
 }
 
 TEST_F(ZoneFileDeviceTest, ReadOnlyZoneIsReadAndBeyondItsDataAreZeros) {
-  ASSERT_TRUE(Write(1, 0, 2, 4));
+  ASSERT_TRUE(Write(1, 0, 2, 4).ok());
   SetMode(1, 0440);
   EXPECT_EQ(Condition(1), kReadOnly);
   const auto found = ReadBack(*device, At(1), 3 * kBlock);
@@ -160,18 +160,18 @@ TEST_F(ZoneFileDeviceTest, ReaderSeesTheProgressOfAWriterElsewhere) {
   std::unique_ptr<ZonedDevice> reader;
   Open(OpenMode::kReadOnly, reader);
   EXPECT_FALSE(ReadBack(*reader, At(1), kBlock));
-  ASSERT_TRUE(Write(1, 0, 2, 4));
+  ASSERT_TRUE(Write(1, 0, 2, 4).ok());
   EXPECT_TRUE(SameBytes(ReadBack(*reader, At(1), 2 * kBlock)->View(), Pattern(2 * kBlock, 4).View()));
   EXPECT_EQ(ReportOf(*reader, ZoneId(1)).write_pointer, At(1, 2));
-  ASSERT_TRUE(device->Reset(ZoneId(1)));
+  ASSERT_TRUE(device->Reset(ZoneId(1)).ok());
   EXPECT_FALSE(ReadBack(*reader, At(1), kBlock));
 }
 
 TEST_F(ZoneFileDeviceTest, FlushGoesThroughAFileThatTakesIt) {
-  EXPECT_TRUE(device->Flush());
+  EXPECT_TRUE(device->Flush().ok());
   SetMode(0, 0440);
-  ASSERT_TRUE(Write(1, 0, 1));
-  EXPECT_TRUE(device->Flush());
+  ASSERT_TRUE(Write(1, 0, 1).ok());
+  EXPECT_TRUE(device->Flush().ok());
 }
 
 TEST_F(ZoneFileDeviceTest, QueuedWriteFreesItsZoneBeforeItIsReaped) {
@@ -183,7 +183,7 @@ TEST_F(ZoneFileDeviceTest, QueuedWriteFreesItsZoneBeforeItIsReaped) {
     writes[i] = {.kind = IoRequest::Kind::kWrite, .offset = At(i), .write_from = data.View()};
     queue->Submit(&writes[i]);
     queue->Reap(1, done);
-    EXPECT_TRUE(writes[i].status) << writes[i].status.error().ToString();
+    EXPECT_TRUE(writes[i].status.ok()) << writes[i].status.error().ToString();
   }
   EXPECT_EQ(files->OpenForWriting(), "");
   EXPECT_EQ(done.size(), 3u);
@@ -191,7 +191,7 @@ TEST_F(ZoneFileDeviceTest, QueuedWriteFreesItsZoneBeforeItIsReaped) {
 
 TEST_F(ZoneFileDeviceTest, FlushThatTheKernelRefusesFails) {
   files->flushes_fail = true;
-  EXPECT_FALSE(device->Flush());
+  EXPECT_FALSE(device->Flush().ok());
 }
 
 TEST_F(ZoneFileDeviceTest, ZoneGoesOnWhereAWriteThatFailedHalfwayLeftIt) {
@@ -201,9 +201,9 @@ TEST_F(ZoneFileDeviceTest, ZoneGoesOnWhereAWriteThatFailedHalfwayLeftIt) {
   EXPECT_EQ(CodeOf(failed), Code::kIo);
   files->writes_fail = false;
   EXPECT_EQ(ReportOf(*device, ZoneId(1)).write_pointer, At(1, 2));
-  ASSERT_TRUE(device->Close(ZoneId(1)));
+  ASSERT_TRUE(device->Close(ZoneId(1)).ok());
   EXPECT_EQ(CodeOf(Write(1, 0, 4)), Code::kInvalidArgument);
-  EXPECT_TRUE(Write(1, 2, 2));
+  EXPECT_TRUE(Write(1, 2, 2).ok());
 }
 
 TEST_F(ZoneFileDeviceTest, WriteOfUnknownOutcomeDoesNotBlockItsZone) {
@@ -212,16 +212,16 @@ TEST_F(ZoneFileDeviceTest, WriteOfUnknownOutcomeDoesNotBlockItsZone) {
   EXPECT_EQ(CodeOf(Write(1, 0, 4)), Code::kUnknownOutcome);
   std::filesystem::rename(directory.File("away"), files->Path(ZoneId(1)));
   files->writes_fail = false;
-  ASSERT_TRUE(device->Reset(ZoneId(1)));
-  EXPECT_TRUE(Write(1, 0, 4));
+  ASSERT_TRUE(device->Reset(ZoneId(1)).ok());
+  EXPECT_TRUE(Write(1, 0, 4).ok());
 }
 
 TEST_F(ZoneFileDeviceTest, ZoneWhoseResetFailedAndWasCarriedOutIsWrittenFromItsStart) {
-  ASSERT_TRUE(Write(1, 0, 4));
+  ASSERT_TRUE(Write(1, 0, 4).ok());
   files->truncates_lie = true;
   EXPECT_EQ(CodeOf(device->Reset(ZoneId(1))), Code::kIo);
   EXPECT_EQ(Condition(1), kEmpty);
-  EXPECT_TRUE(Write(1, 0, 2));
+  EXPECT_TRUE(Write(1, 0, 2).ok());
 }
 
 TEST_F(ZoneFileDeviceTest, WriteTakesTheDescriptorsOfReadersWhenTheProcessHasNoneLeft) {
@@ -232,7 +232,7 @@ TEST_F(ZoneFileDeviceTest, WriteTakesTheDescriptorsOfReadersWhenTheProcessHasNon
                                                  PlainZoneFiles::Shape{.zones = 4, .capacity = kCapacity});
   parts.io_uring = false;
   device = ZoneFileDevice::Create(std::move(parts)).value();
-  ASSERT_TRUE(Write(0, 0, 1));
+  ASSERT_TRUE(Write(0, 0, 1).ok());
   ASSERT_TRUE(ReadBack(*device, At(0), kBlock));
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -245,10 +245,10 @@ TEST_F(ZoneFileDeviceTest, WriteTakesTheDescriptorsOfReadersWhenTheProcessHasNon
   const Status written = Write(1, 0, 1);
   const Status none_left = Write(2, 0, 1);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_TRUE(written) << written.error().ToString();
-  ASSERT_FALSE(none_left);
+  EXPECT_TRUE(written.ok()) << written.error().ToString();
+  ASSERT_FALSE(none_left.ok());
   EXPECT_EQ(none_left.error().os_errno(), EMFILE);
-  EXPECT_TRUE(Write(2, 0, 1)) << "the zone is as it was";
+  EXPECT_TRUE(Write(2, 0, 1).ok()) << "the zone is as it was";
 }
 
 }  // namespace

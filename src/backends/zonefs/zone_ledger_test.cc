@@ -19,7 +19,7 @@ class ZoneLedgerTest : public testing::Test {
     zones[7].access = ZoneAccess::kOffline;
     return ZoneLedger("zonefs:/z", max_active, std::move(zones));
   }
-  static Code CodeOf(const Status& status) { return status ? Code::kExists : status.error().code(); }
+  static Code CodeOf(const Status& status) { return status.ok() ? Code::kExists : status.error().code(); }
 
   ZoneLedger ledger = Make();
 };
@@ -30,7 +30,7 @@ TEST_F(ZoneLedgerTest, WrittenZonesAreActiveFromTheStart) {
 }
 
 TEST_F(ZoneLedgerTest, WriteMustBeAtTheWritePointerAndFit) {
-  EXPECT_TRUE(ledger.CheckWrite(ZoneId(0), 4096, kCapacity - 4096));
+  EXPECT_TRUE(ledger.CheckWrite(ZoneId(0), 4096, kCapacity - 4096).ok());
   EXPECT_EQ(CodeOf(ledger.CheckWrite(ZoneId(0), 0, 4096)), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(ledger.CheckWrite(ZoneId(0), 8192, 4096)), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(ledger.CheckWrite(ZoneId(0), 4096, 0)), Code::kInvalidArgument);
@@ -54,7 +54,7 @@ TEST_F(ZoneLedgerTest, ZoneBeingWrittenTakesNoSecondWriteAndIsNotLetGoOf) {
   EXPECT_EQ(CodeOf(ledger.CheckCommand("reset of", kZone)), Code::kBusy);
   EXPECT_EQ(ledger.Dispensable(), std::nullopt);
   ledger.EndWrite(kZone);
-  EXPECT_TRUE(ledger.CheckWrite(kZone, 0, 4096));
+  EXPECT_TRUE(ledger.CheckWrite(kZone, 0, 4096).ok());
   EXPECT_EQ(ledger.Dispensable(), kZone);
 }
 
@@ -81,13 +81,13 @@ TEST_F(ZoneLedgerTest, LimitOfActiveZonesCountsOnlyNewOnes) {
   limited.Hold(kZone);
   limited.SetSize(kZone, 4096);
   EXPECT_EQ(CodeOf(limited.CheckHold(ZoneId(3))), Code::kBusy);
-  EXPECT_TRUE(limited.CheckHold(ZoneId(0))) << "it is active already";
+  EXPECT_TRUE(limited.CheckHold(ZoneId(0)).ok()) << "it is active already";
   limited.SetSize(ZoneId(1), kCapacity);
-  EXPECT_TRUE(limited.CheckHold(ZoneId(3)));
+  EXPECT_TRUE(limited.CheckHold(ZoneId(3)).ok());
   limited.Hold(ZoneId(3));
   EXPECT_EQ(CodeOf(limited.CheckHold(ZoneId(4))), Code::kBusy);
   limited.SetSize(ZoneId(0), 0);
-  EXPECT_TRUE(limited.CheckHold(ZoneId(4)));
+  EXPECT_TRUE(limited.CheckHold(ZoneId(4)).ok());
 }
 
 TEST_F(ZoneLedgerTest, ZoneThatDiesIsActiveNoMore) {
@@ -96,11 +96,11 @@ TEST_F(ZoneLedgerTest, ZoneThatDiesIsActiveNoMore) {
 }
 
 TEST_F(ZoneLedgerTest, OnlyOpenOrWrittenZonesCanBeClosed) {
-  EXPECT_TRUE(ledger.CheckClose(ZoneId(0)));
+  EXPECT_TRUE(ledger.CheckClose(ZoneId(0)).ok());
   EXPECT_EQ(CodeOf(ledger.CheckClose(kZone)), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(ledger.CheckClose(ZoneId(5))), Code::kInvalidArgument);
   ledger.Hold(kZone);
-  EXPECT_TRUE(ledger.CheckClose(kZone));
+  EXPECT_TRUE(ledger.CheckClose(kZone).ok());
   EXPECT_EQ(CodeOf(ledger.CheckOpen(ZoneId(5))), Code::kInvalidArgument);
 }
 

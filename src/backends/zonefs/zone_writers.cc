@@ -94,9 +94,9 @@ Status ZoneWriters::Finish(ZoneId zone) {
     if (ledger_.state(zone).size >= capacity) return {};
   }
   Status done = Truncate(zone, "finish of", capacity);
-  if (!done && done.error().code() == Code::kBusy) {  // some devices open a zone in order to finish it
+  if (!done.ok() && done.error().code() == Code::kBusy) {  // some devices open a zone in order to finish it
     MutexLock opening(opening_);
-    while (!done && done.error().code() == Code::kBusy && CloseOne()) {
+    while (!done.ok() && done.error().code() == Code::kBusy && CloseOne()) {
       done = Truncate(zone, "finish of", capacity);
     }
   }
@@ -176,7 +176,7 @@ void ZoneWriters::Drop(ZoneId zone) {
 
 Status ZoneWriters::Truncate(ZoneId zone, std::string_view command, std::uint64_t size) {
   const Status done = files_.Truncate(zone, size);
-  if (!done) return Fail(Explain(zone, command, done.error()));
+  if (!done.ok()) return Fail(Explain(zone, command, done.error()));
   MutexLock lock(mutex_);
   ledger_.SetSize(zone, size);
   return {};

@@ -36,7 +36,7 @@ class ZoneWritersTest : public testing::Test {
   ZoneCondition Condition(std::uint32_t zone) {
     return writers.Info(ZoneId(zone), DeviceOffset(0), kCapacity, files.Look(ZoneId(zone)).value()).condition;
   }
-  static Code CodeOf(const Status& status) { return status ? Code::kExists : status.error().code(); }
+  static Code CodeOf(const Status& status) { return status.ok() ? Code::kExists : status.error().code(); }
 
   TempDirectory directory;
   PlainZoneFiles files{directory.path(), {.zones = 8, .capacity = kCapacity, .max_open = 3}};
@@ -46,86 +46,86 @@ class ZoneWritersTest : public testing::Test {
 using enum ZoneCondition;
 
 TEST_F(ZoneWritersTest, WritingOneZoneTooManyClosesTheOneWrittenLongestAgo) {
-  for (std::uint32_t zone : {0, 1, 2, 0, 3}) ASSERT_TRUE(Write(zone));
+  for (std::uint32_t zone : {0, 1, 2, 0, 3}) ASSERT_TRUE(Write(zone).ok());
   EXPECT_EQ(files.OpenForWriting(), "0 2 3");
   EXPECT_EQ(Condition(1), kClosed);
   EXPECT_EQ(Condition(0), kImplicitlyOpen);
-  ASSERT_TRUE(Write(1));
+  ASSERT_TRUE(Write(1).ok());
   EXPECT_EQ(files.OpenForWriting(), "0 1 3");
 }
 
 TEST_F(ZoneWritersTest, ZoneThatIsBeingWrittenKeepsItsDescriptor) {
   ASSERT_TRUE(writers.BeginWrite(ZoneId(0), 0, 4096));
   ASSERT_TRUE(writers.BeginWrite(ZoneId(1), 0, 4096));
-  ASSERT_TRUE(Write(2));
-  ASSERT_TRUE(Write(3));
+  ASSERT_TRUE(Write(2).ok());
+  ASSERT_TRUE(Write(3).ok());
   EXPECT_EQ(files.OpenForWriting(), "0 1 3");
   ASSERT_TRUE(writers.BeginWrite(ZoneId(3), 4096, 4096));
   EXPECT_EQ(CodeOf(Write(4)), Code::kBusy) << "all three are being written";
   writers.EndWrite(ZoneId(1), 4096);
-  EXPECT_TRUE(Write(4));
+  EXPECT_TRUE(Write(4).ok());
   EXPECT_EQ(files.OpenForWriting(), "0 3 4");
 }
 
 TEST_F(ZoneWritersTest, ZonesOpenedExplicitlyStayOpen) {
-  for (std::uint32_t zone : {0, 1, 2}) ASSERT_TRUE(writers.Open(ZoneId(zone)));
+  for (std::uint32_t zone : {0, 1, 2}) ASSERT_TRUE(writers.Open(ZoneId(zone)).ok());
   EXPECT_EQ(CodeOf(Write(3)), Code::kBusy);
   EXPECT_EQ(CodeOf(writers.Open(ZoneId(3))), Code::kBusy);
-  ASSERT_TRUE(writers.Close(ZoneId(1)));
+  ASSERT_TRUE(writers.Close(ZoneId(1)).ok());
   EXPECT_EQ(Condition(1), kEmpty);
-  EXPECT_TRUE(Write(3));
+  EXPECT_TRUE(Write(3).ok());
   EXPECT_EQ(files.OpenForWriting(), "0 2 3");
 }
 
 TEST_F(ZoneWritersTest, LimitOfActiveZonesHoldsBeforeAFileIsOpened) {
-  for (std::uint32_t zone = 0; zone < 5; ++zone) ASSERT_TRUE(Write(zone));
+  for (std::uint32_t zone = 0; zone < 5; ++zone) ASSERT_TRUE(Write(zone).ok());
   EXPECT_EQ(CodeOf(Write(5)), Code::kBusy);
   EXPECT_EQ(CodeOf(writers.Open(ZoneId(5))), Code::kBusy);
   EXPECT_EQ(files.OpenForWriting(), "2 3 4") << "nothing was closed in vain";
-  ASSERT_TRUE(writers.Finish(ZoneId(0)));
-  EXPECT_TRUE(Write(5));
+  ASSERT_TRUE(writers.Finish(ZoneId(0)).ok());
+  EXPECT_TRUE(Write(5).ok());
 }
 
 TEST_F(ZoneWritersTest, FullZoneIsLetGoOf) {
-  ASSERT_TRUE(Write(0, 7));
+  ASSERT_TRUE(Write(0, 7).ok());
   EXPECT_EQ(files.OpenForWriting(), "0");
-  ASSERT_TRUE(Write(0));
+  ASSERT_TRUE(Write(0).ok());
   EXPECT_EQ(files.OpenForWriting(), "");
   EXPECT_EQ(Condition(0), kFull);
 }
 
 TEST_F(ZoneWritersTest, ResetAndFinishLetGoAndSetTheSize) {
-  ASSERT_TRUE(Write(0));
-  ASSERT_TRUE(Write(1));
-  ASSERT_TRUE(writers.Reset(ZoneId(0)));
-  ASSERT_TRUE(writers.Finish(ZoneId(1)));
+  ASSERT_TRUE(Write(0).ok());
+  ASSERT_TRUE(Write(1).ok());
+  ASSERT_TRUE(writers.Reset(ZoneId(0)).ok());
+  ASSERT_TRUE(writers.Finish(ZoneId(1)).ok());
   EXPECT_EQ(files.OpenForWriting(), "");
   EXPECT_EQ(files.Look(ZoneId(0))->size, 0u);
   EXPECT_EQ(files.Look(ZoneId(1))->size, kCapacity);
-  EXPECT_TRUE(writers.Finish(ZoneId(1))) << "once more";
+  EXPECT_TRUE(writers.Finish(ZoneId(1)).ok()) << "once more";
   EXPECT_EQ(files.truncates, 2);
-  EXPECT_TRUE(Write(0));
+  EXPECT_TRUE(Write(0).ok());
 }
 
 TEST_F(ZoneWritersTest, FinishThatNeedsAnOpenZoneGetsOne) {
-  for (std::uint32_t zone : {0, 1, 2, 3}) ASSERT_TRUE(Write(zone));
+  for (std::uint32_t zone : {0, 1, 2, 3}) ASSERT_TRUE(Write(zone).ok());
   files.finish_opens = true;
-  EXPECT_TRUE(writers.Finish(ZoneId(0)));
+  EXPECT_TRUE(writers.Finish(ZoneId(0)).ok());
   EXPECT_EQ(files.OpenForWriting(), "2 3");
-  ASSERT_TRUE(Write(4));
-  ASSERT_TRUE(writers.Open(ZoneId(2)));
-  ASSERT_TRUE(writers.Open(ZoneId(3)));
-  ASSERT_TRUE(writers.Open(ZoneId(4)));
+  ASSERT_TRUE(Write(4).ok());
+  ASSERT_TRUE(writers.Open(ZoneId(2)).ok());
+  ASSERT_TRUE(writers.Open(ZoneId(3)).ok());
+  ASSERT_TRUE(writers.Open(ZoneId(4)).ok());
   EXPECT_EQ(CodeOf(writers.Finish(ZoneId(1))), Code::kBusy) << "nothing else can be closed";
 }
 
 TEST_F(ZoneWritersTest, LimitOfOthersIsMetByClosingOwnZones) {
   const auto strangers = files.OpenToWrite(ZoneId(7));
   ASSERT_TRUE(strangers);
-  for (std::uint32_t zone : {0, 1, 2}) ASSERT_TRUE(Write(zone));
+  for (std::uint32_t zone : {0, 1, 2}) ASSERT_TRUE(Write(zone).ok());
   EXPECT_EQ(files.OpenForWriting(), "1 2 7");
-  ASSERT_TRUE(writers.Open(ZoneId(1)));
-  ASSERT_TRUE(writers.Open(ZoneId(2)));
+  ASSERT_TRUE(writers.Open(ZoneId(1)).ok());
+  ASSERT_TRUE(writers.Open(ZoneId(2)).ok());
   EXPECT_EQ(CodeOf(Write(0)), Code::kBusy);
 }
 
@@ -134,7 +134,7 @@ TEST_F(ZoneWritersTest, FailedFirstWriteLeavesTheZoneEmptyAndClosed) {
   writers.FailWrite(ZoneId(0), files.Look(ZoneId(0)).value());
   EXPECT_EQ(files.OpenForWriting(), "");
   EXPECT_EQ(Condition(0), kEmpty);
-  ASSERT_TRUE(writers.Open(ZoneId(0)));
+  ASSERT_TRUE(writers.Open(ZoneId(0)).ok());
   ASSERT_TRUE(writers.BeginWrite(ZoneId(0), 0, 4096));
   writers.FailWrite(ZoneId(0), files.Look(ZoneId(0)).value());
   EXPECT_EQ(Condition(0), kExplicitlyOpen) << "that was asked for";
@@ -142,7 +142,7 @@ TEST_F(ZoneWritersTest, FailedFirstWriteLeavesTheZoneEmptyAndClosed) {
 
 TEST_F(ZoneWritersTest, FailedCommandTellsOfADeadZoneAndOfAMountThatWentReadOnly) {
   files.truncates_fail = true;
-  ASSERT_TRUE(Write(0));
+  ASSERT_TRUE(Write(0).ok());
   EXPECT_EQ(CodeOf(writers.Reset(ZoneId(0))), Code::kIo);
   EXPECT_EQ(writers.Known(ZoneId(0)).size, 4096u);
   files.mounted_read_only = true;
@@ -166,10 +166,10 @@ TEST_F(ZoneWritersTest, ManyWritersNeverHoldMoreThanTheLimit) {
         // Five zones are shared out so that no two threads have the same; any may lose its descriptor to another.
         const std::uint32_t zone = t == 2 ? 4 : 2 * t + i % 2;
         if (writers.Known(ZoneId(zone)).size == kCapacity) {
-          ASSERT_TRUE(writers.Reset(ZoneId(zone)));
+          ASSERT_TRUE(writers.Reset(ZoneId(zone)).ok());
         }
         const Status status = Write(zone);
-        ASSERT_TRUE(status) << status.error().ToString();
+        ASSERT_TRUE(status.ok()) << status.error().ToString();
         ++written;
       }
     });
