@@ -227,7 +227,6 @@ set(ZENFS_TESTS_wal
   wal/framed_file_test.cc
   wal/framed_file_threads_test.cc
   wal/log_drain_test.cc
-  wal/log_extent_sink_test.cc
   wal/log_replay_model_test.cc
   wal/log_replay_test.cc
   wal/log_scan_test.cc
@@ -305,6 +304,7 @@ set(ZENFS_TESTS_volume
   volume/reader_volume_test.cc
   volume/scrub_live_test.cc
   volume/scrub_test.cc
+  volume/slot_limits_test.cc
   volume/volume_assumptions_test.cc
   volume/volume_bad_zones_test.cc
   volume/volume_cost_test.cc

@@ -42,7 +42,7 @@ struct RunningReclaimer {
 class ReclaimerTest : public ::testing::Test {
  protected:
   ReclaimerTest() : device_(CreateMemoryDevice(TestGeometry(kZones, kBlocks, 0))) {
-    const auto plan = PlanSlots(device_->geometry());
+    const auto plan = PlanSlots(device_->geometry(), device_->name());
     auto report = device_->Report(ZoneId(0), kZones);
     zones_ = *ZoneManager::Create(*device_, *plan, *std::move(report),
                                   {.reserved_for_log = 0, .reclaims = true, .headroom = true});

@@ -113,7 +113,7 @@ class Planner {
     const Geometry& geometry = device_.geometry();
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                            device_.Report(ZoneId(0), geometry.zone_count));
-    ZENFS_ASSIGN_OR_RETURN(const SlotPlan slots, PlanSlots(geometry));
+    ZENFS_ASSIGN_OR_RETURN(const SlotPlan slots, PlanSlots(geometry, device_.name()));
     const std::vector<ZoneId>& metadata_zones = plan_.superblock.metadata_zones;
     LogFrames frames = ScanLogs(draft_, device_, plan_.superblock, report);
     lossy_ = lossy_ || frames.witness.SawBehind(draft_.epoch);
@@ -228,6 +228,7 @@ class Planner {
 };
 
 Result<RepairPlan> PlanFor(ZonedDevice& device) {
+  ZENFS_RETURN_IF_ERROR(PlanSlots(device.geometry(), device.name()));
   Result<Superblock> superblock = ProbeSuperblock(device);
   if (!superblock) {
     const Code code = superblock.error().code();

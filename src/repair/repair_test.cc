@@ -95,6 +95,14 @@ TEST_P(DamagedMetadata, UndoNeedsNoSuperblockOnTheDevice) {
   EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
 }
 
+TEST_P(DamagedMetadata, RepairRefusesADeviceWithThreeSlots) {
+  const auto before = RepairRig::AllZones(rig_.device());
+  const auto with_three = BorrowWithSlots(rig_.device(), 3, 3);
+  const Result<RepairPlan> plan = PlanRepair(*with_three);
+  EXPECT_EQ(CodeOf(plan), Code::kNotSupported);
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
+}
+
 // A device lets so many zones be active, and somebody else's may be all of them. Found by the fuzz target repair.
 TEST_P(DamagedMetadata, UndoFindsASlotWhereZonesOfDataHoldThemAll) {
   const auto before = RepairRig::AllZones(rig_.device());

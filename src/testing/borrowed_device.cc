@@ -5,9 +5,9 @@ namespace {
 
 class BorrowedDevice final : public ZonedDevice {
  public:
-  explicit BorrowedDevice(ZonedDevice& device) : device_(device) {}
+  BorrowedDevice(ZonedDevice& device, const Geometry& geometry) : device_(device), geometry_(geometry) {}
 
-  const Geometry& geometry() const override { return device_.geometry(); }
+  const Geometry& geometry() const override { return geometry_; }
   const std::string& name() const override { return device_.name(); }
   const std::string& identity() const override { return device_.identity(); }
   std::optional<std::uint32_t> owner() const override { return device_.owner(); }
@@ -33,10 +33,21 @@ class BorrowedDevice final : public ZonedDevice {
 
  private:
   ZonedDevice& device_;
+  const Geometry geometry_;
 };
 
 }  // namespace
 
-std::unique_ptr<ZonedDevice> Borrow(ZonedDevice& device) { return std::make_unique<BorrowedDevice>(device); }
+std::unique_ptr<ZonedDevice> Borrow(ZonedDevice& device) {
+  return std::make_unique<BorrowedDevice>(device, device.geometry());
+}
+
+std::unique_ptr<ZonedDevice> BorrowWithSlots(ZonedDevice& device, std::uint32_t max_open,
+                                             std::uint32_t max_active) {
+  Geometry geometry = device.geometry();
+  geometry.max_open = max_open;
+  geometry.max_active = max_active;
+  return std::make_unique<BorrowedDevice>(device, geometry);
+}
 
 }  // namespace zenfs

@@ -2,6 +2,7 @@
 // again.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "device/zoned_device.h"
@@ -10,5 +11,8 @@ namespace zenfs {
 
 // Passes everything on to `device`, which must outlive the result and all its queues.
 [[nodiscard]] std::unique_ptr<ZonedDevice> Borrow(ZonedDevice& device);
+// The same, but the geometry of the result has these limits of open and active zones.
+[[nodiscard]] std::unique_ptr<ZonedDevice> BorrowWithSlots(ZonedDevice& device, std::uint32_t max_open,
+                                                           std::uint32_t max_active);
 
 }  // namespace zenfs

@@ -239,7 +239,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   const std::uint64_t generation = follower.generation();
   const auto report_all = [&] { return device.Report(ZoneId(0), device.geometry().zone_count); };
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, report_all());
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry()));
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry(), device.name()));
   const auto still_there = [&](const FileRecord& file) {
     if (!follower.Refresh()) return true;
     const auto now = follower.state().FindFile(file.id);
@@ -271,6 +271,7 @@ Result<CheckReport> CheckOnView(ZonedDevice& device, const CheckOptions& options
     return ExplainSuperblocks(device, probed.error());
   }
   const Superblock& superblock = *probed;
+  ZENFS_RETURN_IF_ERROR(PlanSlots(device.geometry(), device.name()));
   LogFollower follower(device, superblock);
   for (int tries = 0; tries < kTries; ++tries) {
     bool moved = false;

@@ -132,7 +132,7 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
   const std::vector<ZoneInfo> usable = UsableZones(report);
   ZENFS_RETURN_IF_ERROR(CheckSize(device, usable));
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry));
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry, device.name()));
   FormatReport result;
   ZENFS_ASSIGN_OR_RETURN(result.metadata_zones,
                          ChooseMetadataZones(device, report, usable, options.metadata_zones));

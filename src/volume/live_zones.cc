@@ -47,7 +47,7 @@ void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, Li
 Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superblock, const State& state,
                                    const std::map<ZoneId, std::uint64_t>& frame_bytes) {
   const Geometry& geometry = device.geometry();
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry));
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry, device.name()));
   ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
   CoverExtents(geometry, state, report);
   ZoneManager::Options options = SpaceOptions(geometry, superblock.metadata_zones, plan);

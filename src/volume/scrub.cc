@@ -14,6 +14,7 @@
 #include "volume/scrub_files.h"
 #include "volume/scrub_logs.h"
 #include "volume/scrub_metadata.h"
+#include "zone/slot_plan.h"
 
 namespace zenfs {
 namespace {
@@ -140,6 +141,7 @@ Result<ScrubReport> ScrubOnView(ZonedDevice& device, const ScrubOptions& options
       superblock = corrected->superblock;
   }
   if (!superblock) return Fail(superblock.error());
+  ZENFS_RETURN_IF_ERROR(PlanSlots(device.geometry(), device.name()));
   return Scrub(device, *superblock, options).Run();
 }
 

@@ -72,7 +72,7 @@ class PathLock {
 class Volume {
  public:
   // Takes the device. Recovery seals logs, so that what this mount shows can never change behind its back,
-  // and returns when that is durable. Errors: those of ProbeSuperblock, Metalog::Open and PlanSlots; kReadOnly
+  // and returns when that is durable. Errors: those of PlanSlots, ProbeSuperblock and Metalog::Open; kReadOnly
   // for read-only-compatible bits.
   // A device that was opened read-only is mounted read-only, beside a writer if there is one: each call sees
   // what is committed when it is made, and the frames on the device (volume/reader_volume.h).

@@ -279,7 +279,7 @@ class FewerOpenThanActive : public VolumeOnADevice {
  protected:
   static EmulatorGeometry Shape() {
     EmulatorGeometry geometry = SmallGeometry();
-    geometry.max_open = 3;
+    geometry.max_open = 4;
     geometry.max_active = 9;
     return geometry;
   }

@@ -120,11 +120,6 @@ INSTANTIATE_TEST_SUITE_P(FewSlots, OverwritesGoOn,
                          testing::Combine(kSmallSizes, testing::Values(4, 5, 6), testing::Values(66, 80),
                                           testing::Bool()),
                          NameOf);
-// Data in the log's zones takes a header of a block for each piece.
-INSTANTIATE_TEST_SUITE_P(SharedZones, OverwritesGoOn,
-                         testing::Combine(kSmallSizes, testing::Values(2, 3), testing::Values(66),
-                                          testing::Bool()),
-                         NameOf);
 
 // Before, each record that is synced takes a block, the logs take what the mover counted on, and no zone can be emptied any
 // more: not even by a mount.

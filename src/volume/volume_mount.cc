@@ -28,6 +28,7 @@ namespace zenfs {
 Result<std::shared_ptr<Volume>> Volume::Mount(std::unique_ptr<ZonedDevice> device,
                                               const MountOptions& options) {
   device = GuardDevice(std::move(device));
+  ZENFS_RETURN_IF_ERROR(PlanSlots(device->geometry(), device->name()));
   if (device->mode() == OpenMode::kReadOnly) return ReaderVolume::Mount(std::move(device));
   ZENFS_ASSIGN_OR_RETURN(Superblock superblock, ProbeSuperblock(*device));
   const std::uint64_t unknown = superblock.read_only_compatible & ~kKnownReadOnlyCompatible;
@@ -73,7 +74,7 @@ Status VolumeCore::Recover() {
   ZENFS_ASSIGN_OR_RETURN(const std::optional<State> extended, CommitLeftExtents(replayed_state, known));
   const State& state = extended ? *extended : replayed_state;
   catalog_ = std::make_unique<Catalog>(state);
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry_));
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry_, device_name_));
   const ZoneManager::Options space = SpaceOptions(geometry_, superblock_.metadata_zones, plan);
   ZENFS_ASSIGN_OR_RETURN(zones_, ZoneManager::Create(*device_, plan, report, space));
   for (const auto& [id, zone] : state.log_zones()) zones_->AdoptLogZone(id);

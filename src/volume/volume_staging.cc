@@ -43,7 +43,7 @@ namespace {
 
 // Who resets a log zone does not look for extents in it, unless the log carries data on this device.
 Status CheckNotInLogZones(std::span<const Edit> edits, const State& state, const Geometry& geometry) {
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry));
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry, ""));
   if (plan.log_carries_data) return {};
   for (const Edit& edit : edits) {
     for (const Extent& extent : std::get<SetExtents>(edit).extents) {

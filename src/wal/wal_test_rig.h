@@ -64,7 +64,7 @@ class WalRig : public LogReservations {
     log.reset();
     zones.reset();
     const auto report = device.Report(ZoneId(0), device.geometry().zone_count).value();
-    const SlotPlan plan = PlanSlots(device.geometry()).value();
+    const SlotPlan plan = PlanSlots(device.geometry(), device.name()).value();
     zones = ZoneManager::Create(
                 device, plan, report,
                 {.metadata_zones = {}, .reserved_for_log = reserved_for_log, .reclaims = reclaims})

@@ -5,20 +5,20 @@
 //   6 or more                                      own       own   own  own       limit - 4
 //   5                                              own       shared one    own    2
 //   4                                              own       shared one    own    1
-//   3                                              own       own   log and data share one
-//   2                                              shared    -     log and data share one
-//   below 2                                        refused
+//   below 4                                        refused
 //
-// "shared" with a limit of 2: the old metadata zone is finished before the next one is opened.
+// No drive on the market has fewer than four: NVMe ZNS drives have 14 and more, SMR disks 128.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/status.h"
 #include "device/geometry.h"
 
 namespace zenfs {
 
+inline constexpr std::uint32_t kFewestSlots = 4;
 inline constexpr std::uint32_t kUnlimitedDataSlots = 32;
 
 struct SlotPlan {
@@ -34,7 +34,7 @@ struct SlotPlan {
   friend bool operator==(const SlotPlan&, const SlotPlan&) = default;
 };
 
-// Errors: kNotSupported when a limit is below 2, with the limit and the reason.
-[[nodiscard]] Result<SlotPlan> PlanSlots(const Geometry& geometry);
+// Errors: kNotSupported if a limit is below kFewestSlots; the message has the limits, and `device` as its name.
+[[nodiscard]] Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device);
 
 }  // namespace zenfs

@@ -9,7 +9,7 @@ Result<SlotPlan> Plan(std::uint32_t max_open, std::uint32_t max_active) {
   Geometry geometry;
   geometry.max_open = max_open;
   geometry.max_active = max_active;
-  return PlanSlots(geometry);
+  return PlanSlots(geometry, "dev");
 }
 
 TEST(SlotPlanTest, NoLimitGivesDataItsMaximum) {
@@ -26,21 +26,16 @@ TEST(SlotPlanTest, RollAndReclaimShareWithFiveAndFour) {
   EXPECT_EQ(Plan(4, 4).value(), (SlotPlan{.data = 1, .open_data = 1, .roll_and_reclaim_share = true}));
 }
 
-TEST(SlotPlanTest, TheLogCarriesDataWithThreeAndTwo) {
-  EXPECT_TRUE(Plan(3, 3)->log_carries_data);
-  EXPECT_FALSE(Plan(3, 3)->finish_metadata_before_roll);
-  EXPECT_EQ(Plan(3, 3)->data, 0U);
-  EXPECT_TRUE(Plan(2, 2)->log_carries_data);
-  EXPECT_TRUE(Plan(2, 2)->finish_metadata_before_roll);
-}
-
 // R7 of docs/failures.md.
-TEST(SlotPlanTest, BelowTwoIsRefusedWithTheLimit) {
-  for (const auto& plan : {Plan(1, 14), Plan(14, 1), Plan(1, 0), Plan(0, 1)}) {
+TEST(SlotPlanTest, BelowFourIsRefusedWithTheLimits) {
+  for (const auto& plan : {Plan(3, 14), Plan(14, 3), Plan(3, 3), Plan(2, 2), Plan(1, 0), Plan(0, 1)}) {
     ASSERT_FALSE(plan);
     EXPECT_EQ(plan.error().code(), Code::kNotSupported);
-    EXPECT_NE(plan.error().text().find("at least 2"), std::string::npos);
   }
+  EXPECT_EQ(
+      Plan(3, 0).error().text(),
+      "dev: the device allows 3 open and 0 active zones at once (0: no limit), and ZenFS needs at least 4 "
+      "of each");
 }
 
 TEST(SlotPlanTest, LowerOpenLimitBoundsWritersNotActiveZones) {

@@ -237,7 +237,7 @@ TEST(ZoneManagerTest, ReadOnlyManagerChangesNothing) {
   ASSERT_TRUE(rig.device.Write(DeviceOffset(0), rig.Bytes(4)).ok());
   ZoneManager::Options options;
   options.read_only = true;
-  auto zones = ZoneManager::Create(rig.device, PlanSlots(rig.device.geometry()).value(),
+  auto zones = ZoneManager::Create(rig.device, PlanSlots(rig.device.geometry(), rig.device.name()).value(),
                                    rig.device.Report(ZoneId(0), 8).value(), options);
   ASSERT_TRUE(zones);
   ASSERT_TRUE((*zones)->Start().ok());
@@ -250,7 +250,7 @@ TEST(ZoneManagerTest, ReadOnlyManagerChangesNothing) {
 
 TEST(ZoneManagerTest, ReportThatDoesNotCoverTheDeviceIsRefused) {
   ZoneTestRig rig(TestGeometry(8, 8));
-  auto zones = ZoneManager::Create(rig.device, PlanSlots(rig.device.geometry()).value(),
+  auto zones = ZoneManager::Create(rig.device, PlanSlots(rig.device.geometry(), rig.device.name()).value(),
                                    rig.device.Report(ZoneId(1), 7).value(), {});
   ASSERT_FALSE(zones);
   EXPECT_EQ(zones.error().code(), Code::kInvalidArgument);

@@ -33,7 +33,7 @@ class ZoneTestRig {
   // A manager over the present state of the device; adopt what is live, then Start.
   void Create(std::uint32_t metadata_zones = 0, std::uint32_t reserved_for_log = 0) {
     zones.reset();
-    auto plan = PlanSlots(device.geometry());
+    auto plan = PlanSlots(device.geometry(), device.name());
     ASSERT_TRUE(plan);
     ZoneManager::Options options;
     for (std::uint32_t i = 0; i < metadata_zones; ++i) options.metadata_zones.push_back(ZoneId(i));

@@ -47,9 +47,10 @@ class FileSystem(CliCase):
         self.ok("emu", "create", self.image, "--force", "--zones=64", "--zone-size=8K")
         with self.unchanged():
             self.fails("mkfs", f"--emu={self.image}", saying="zone")
-        self.ok("emu", "create", self.image, "--force", "--zones=16", "--zone-size=2M", "--max-open=1", "--max-active=1")
+        self.ok("emu", "create", self.image, "--force", "--zones=16", "--zone-size=2M", "--max-open=3", "--max-active=5")
         with self.unchanged():
-            self.fails("mkfs", f"--emu={self.image}", saying=["1", "zones"])
+            self.fails("mkfs", f"--emu={self.image}",
+                       saying=[self.image, "allows 3 open and 5 active zones", "needs at least 4 of each"])
 
     def test_mkfs_bad_values(self):
         self.make_device()

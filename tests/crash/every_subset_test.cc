@@ -221,7 +221,7 @@ std::vector<Case> Cases() {
   for (const CutOperation& operation :
        {SyncOfATable(), SyncOfALog(), SyncOfADirectory(), RenameOver(), Truncation(), UnmountAndMount()}) {
     for (const DeviceShape& shape : DeviceShapes()) {
-      const bool always = shape.name == "Plenty" || shape.name == "TwoActive" || shape.name == "SmallBlocks";
+      const bool always = shape.name == "Plenty" || shape.name == "FourActive" || shape.name == "SmallBlocks";
       if (always || FullRun()) cases.push_back({operation, shape});
     }
   }

@@ -152,7 +152,7 @@ TEST(Ordering, CurrentIsTheOldOneOrTheNewOneWhereverARenameIsCutOff) {
     run.client->Append("unsynced", 16);
     run.client->Rename("2.dbtmp", "CURRENT");
   };
-  for (const char* name : {"Plenty", "TwoActive"}) {
+  for (const char* name : {"Plenty", "FourActive"}) {
     const EmulatorGeometry geometry = ShapeNamed(name).geometry;
     const WorkloadRun whole = RunWorkload(geometry, work, kNever);
     ASSERT_FALSE(whole.over()) << whole.WhyOver();

@@ -85,7 +85,7 @@ TEST_P(SealOfLogs, KeepsWhatWasSyncedAndWhatAMountHasShown) {
   std::cout << "Seal_" << GetParam().name << ": " << sealing.count.ToString() << "\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Crash, SealOfLogs, testing::Values(ShapeNamed("Plenty"), ShapeNamed("TwoActive")),
+INSTANTIATE_TEST_SUITE_P(Crash, SealOfLogs, testing::Values(ShapeNamed("Plenty"), ShapeNamed("FourActive")),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace

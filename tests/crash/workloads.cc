@@ -236,15 +236,13 @@ std::vector<DeviceShape> DeviceShapes() {
                                      {"SixActive", shape(24, 512 * kKiB, 384 * kKiB, 6)},
                                      {"FiveActive", shape(28, 256 * kKiB, 192 * kKiB, 5)},
                                      {"FourActive", shape(24, 256 * kKiB, 256 * kKiB, 4)},
-                                     {"ThreeActive", shape(28, 256 * kKiB, 256 * kKiB, 3)},
-                                     {"TwoActive", shape(32, 256 * kKiB, 256 * kKiB, 2)},
                                      {"TinyZones", shape(60, 64 * kKiB, 64 * kKiB, 8)},
                                      {"NoLimits", shape(24, 1024 * kKiB, 768 * kKiB, 0)},
                                      {"Conventional", shape(32, 256 * kKiB, 256 * kKiB, 10)},
                                      {"SmallBlocks", shape(32, 128 * kKiB, 128 * kKiB, 0)}};
-  shapes[8].geometry.conventional = 4;
-  shapes[9].geometry.block_size = 512;
-  shapes[9].geometry.max_open = 7;
+  shapes[6].geometry.conventional = 4;
+  shapes[7].geometry.block_size = 512;
+  shapes[7].geometry.max_open = 7;
   return shapes;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<EmulatorGeometry> Shapes() {
   return {{.zones = 12, .zone_size = 64 << 10, .max_open = 0, .max_active = 0},
-          {.zones = 12, .zone_size = 64 << 10, .max_open = 2, .max_active = 3, .block_size = 512},
+          {.zones = 12, .zone_size = 64 << 10, .max_open = 4, .max_active = 5, .block_size = 512},
           {.zones = 20,
            .zone_size = 128 << 10,
            .zone_capacity = 96 << 10,

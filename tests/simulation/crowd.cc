@@ -24,13 +24,10 @@ std::uint64_t StepSeed(const Plan& plan, const StepId& id) {
 
 constexpr std::uint32_t kFillsAStep = 4;
 
-// Whether garbage is no excuse: data has zones of its own, and one is kept for copies.
+// Whether garbage is no excuse: a zone is kept for copies.
 bool ReclaimsAll(const EmulatorGeometry& geometry) {
-  constexpr std::uint32_t kFewSlots = 3;
   constexpr std::uint32_t kFewZones = 24;
-  const auto limit = [](std::uint32_t slots) { return slots == 0 ? UINT32_MAX : slots; };
-  return std::min(limit(geometry.max_active), limit(geometry.max_open)) > kFewSlots &&
-         geometry.zones - geometry.conventional >= kFewZones;
+  return geometry.zones - geometry.conventional >= kFewZones;
 }
 
 Status MakeLog(Volume& volume, const std::string& path) {

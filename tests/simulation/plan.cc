@@ -6,6 +6,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "zone/slot_plan.h"
+
 namespace zenfs {
 namespace {
 
@@ -40,14 +42,14 @@ EmulatorGeometry DrawGeometry(Random& random) {
   if (geometry.zone_size > (64u << 10) && random.OneIn(2))
     geometry.zone_capacity = geometry.zone_size / 4 * 3;
   geometry.zones = static_cast<std::uint32_t>((5u << 20) / geometry.zone_capacity + 8 + random.Below(16));
-  geometry.max_active = OneOf(random, {2u, 2u, 3u, 3u, 4u, 5u, 6u, 8u, 14u, 0u});
+  geometry.max_active = OneOf(random, {4u, 4u, 4u, 5u, 5u, 6u, 6u, 8u, 14u, 0u});
   geometry.max_open = geometry.max_active;
-  // Never below what the slots are divided by: two.
-  if (geometry.max_active > 2 && random.OneIn(3)) {
-    geometry.max_open = 2 + static_cast<std::uint32_t>(random.Below(geometry.max_active - 1));
+  if (geometry.max_active > kFewestSlots && random.OneIn(3)) {
+    geometry.max_open =
+        kFewestSlots + static_cast<std::uint32_t>(random.Below(geometry.max_active - kFewestSlots + 1));
   }
   if (geometry.max_active == 0 && random.OneIn(2))
-    geometry.max_open = 2 + static_cast<std::uint32_t>(random.Below(12));
+    geometry.max_open = kFewestSlots + static_cast<std::uint32_t>(random.Below(10));
   if (random.OneIn(6)) geometry.conventional = static_cast<std::uint32_t>(1 + random.Below(4));
   geometry.zones += geometry.conventional;
   return geometry;

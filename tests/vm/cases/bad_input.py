@@ -69,7 +69,7 @@ def store(place):
 @case(needs=ZENFS)
 def zonefs_mounts_are_judged():
     "zonefs without explicit-open: one warning; mounted read-only: refused to writers, read by others; none: refused"
-    device = fresh(drives.LIMITED.serial)
+    device = fresh(drives.MAIN.serial)
     with zonefs.mounted(device, options="errors=repair") as place:
         volume.zonefs(place).zenfs("mkfs")
         done = store(place)

@@ -26,7 +26,7 @@ def do_as_told(line):
 @case(needs=ZENFS)
 def missing_explicit_open_can_be_cured_in_place():
     "the warning of a mount without explicit-open names a remount, after which there is none"
-    with zonefs.mounted(fresh(drives.LIMITED.serial), options="errors=repair") as place:
+    with zonefs.mounted(fresh(drives.MAIN.serial), options="errors=repair") as place:
         volume.zonefs(place).zenfs("mkfs")
         file = pathlib.Path("/run/tmp/file")
         file.write_bytes(b"some bytes")
@@ -64,7 +64,7 @@ def zonefs_that_nobody_may_write_is_refused():
 @case(needs=ZENFS, kernels=("6.1",))
 def old_zonefs_without_io_uring_is_refused():
     "where the kernel's zonefs is broken for plain writes and io_uring is refused: one line, before anything is written"
-    device = fresh(drives.LIMITED.serial)
+    device = fresh(drives.MAIN.serial)
     with zonefs.mounted(device) as place:
         line = one_line(volume.zonefs(place).attempt("mkfs", before=refusal.of_call(refusal.IO_URING_SETUP)), 1)
         assert "io_uring" in line, line
