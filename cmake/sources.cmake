@@ -208,12 +208,10 @@ set(ZENFS_SOURCES_wal
   wal/framed_file_rewrite.cc
   wal/framed_file_send.cc
   wal/log_drain.cc
-  wal/log_extent_sink.cc
   wal/log_replay.cc
   wal/log_scan.cc
   wal/log_space.cc
   wal/log_space_worker.cc
-  wal/log_admission.cc
   wal/log_space_write.cc
   wal/log_store.cc
   wal/log_tails.cc

@@ -32,7 +32,7 @@ enum class FrameKind : std::uint16_t {
   kCommit = 3,        // metadata log: grouped commits
   kRollComplete = 4,  // metadata log: all before it is durable, this generation is the current one
   kLogData = 5,       // log zone: bytes of a framed file
-  kPlainData = 6,     // shared zone: bytes of a plain file, at a block boundary
+  kPlainData = 6,     // no longer written: bytes of a plain file between the frames of logs
   kRollBegin = 7,     // metadata log: from here on a newer generation may stand in another zone
 };
 
@@ -42,7 +42,7 @@ struct FrameHeader {
   std::uint32_t crc = 0;  // CRC32C, seeded, over bytes [8, header_bytes + payload_bytes)
   FrameKind kind = FrameKind::kLogData;
   std::uint16_t time = 0;                          // log data: frame_time.h; else 0
-  std::uint32_t header_bytes = kFrameHeaderBytes;  // where the payload begins
+  std::uint32_t header_bytes = kFrameHeaderBytes;  // where the payload begins; a block for kPlainData
   std::uint32_t payload_bytes = 0;                 // at most kMaxFramePayload
   std::uint32_t reserved = 0;
   std::uint64_t owner = 0;            // file id; metadata log: 0

@@ -26,10 +26,8 @@ bool AnyGarbagePending(std::span<const ZoneStatus> zones, std::span<const LogZon
     const std::uint64_t written = zone.phase == ZonePhase::kFull ? zone.capacity : zone.written;
     if (written >= zone.live + zone.uncommitted + block_size) return true;
   }
-  return std::ranges::any_of(log_zones, [&](const LogZoneStatus& zone) {
-    const ZoneStatus& status = zones[zone.zone.value];
-    return zone.closed &&
-           (zone.held || status.uncommitted != 0 || (zone.live.device_bytes == 0 && status.live == 0));
+  return std::ranges::any_of(log_zones, [](const LogZoneStatus& zone) {
+    return zone.closed && (zone.held || zone.live.device_bytes == 0);
   });
 }
 
@@ -50,21 +48,20 @@ void Reclaimer::Run() {
   }
 }
 
-Reclaimer::Search Reclaimer::Look(ReclaimNeed& need) const {
+Reclaimer::Search Reclaimer::Look() const {
   Search search;
   search.log = env_.log();
   search.zones = env_.zones->Zones();
-  need.room = std::max(need.room, search.log.room);
   search.victims = DataVictims(search.zones);
   std::ranges::move(LogVictims(search.log.zones, search.log.files, search.zones, env_.block_size),
                     std::back_inserter(search.victims));
   return search;
 }
 
-void Reclaimer::Reclaim(ReclaimNeed need) {
+void Reclaimer::Reclaim(const ReclaimNeed& need) {
   if (refused_at_ != need.version) refused_.clear();
   refused_at_ = need.version;
-  const Search search = Look(need);
+  const Search search = Look();
   const std::optional<Victim> victim = Choose(search, need);
   if (!victim) {
     // The headroom may be whole again with a zone of the log, and then a victim may fit.
@@ -114,7 +111,7 @@ bool Reclaimer::IsEmptied(const Victim& victim) const {
   if (victim.kind == Victim::Kind::kData || zone.phase != ZonePhase::kLog) return zone.live == 0;
   const LogView log = env_.log();
   return std::ranges::none_of(log.zones, [&](const LogZoneStatus& each) {
-    return each.zone == victim.zone && (each.live.device_bytes != 0 || zone.live != 0);
+    return each.zone == victim.zone && each.live.device_bytes != 0;
   });
 }
 

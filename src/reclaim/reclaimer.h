@@ -23,7 +23,6 @@ class Reclaimer {
   struct LogView {
     std::vector<LogZoneStatus> zones;
     std::vector<FramesOfFile> files;
-    std::uint64_t room = 0;  // for copies, in the log and beside it, where the log carries data
   };
   struct Env {
     ZoneManager* zones = nullptr;
@@ -63,8 +62,8 @@ class Reclaimer {
     std::vector<Victim> victims;
   };
   void Run();
-  Search Look(ReclaimNeed& need) const;
-  void Reclaim(ReclaimNeed need);
+  Search Look() const;
+  void Reclaim(const ReclaimNeed& need);
   // The best victim that is not held; one that is goes to busy_.
   std::optional<Victim> Choose(const Search& search, const ReclaimNeed& need);
   void GiveVerdict(const Search& search, const ReclaimNeed& need);

@@ -14,9 +14,6 @@ constexpr std::uint64_t kGainDivisorLow = 2;
 constexpr std::uint64_t kGainDivisorAhead = 8;
 constexpr std::uint64_t kGainDivisorUrgent = 64;
 constexpr std::uint64_t kNearlyDeadDivisor = 4;
-// Where the log carries data, each copy begins with a header of a block. How many there will be is not known here; zones
-// that hold little else than data and headers must not be copied again and again.
-constexpr std::uint64_t kHeadersDivisor = 8;
 
 double Score(const Victim& victim) {
   const double cost = static_cast<double>(victim.capacity + victim.copies);
@@ -37,11 +34,10 @@ std::uint64_t CopiesUpTo(const FramesOfFile& file, std::uint64_t generation, con
 }
 
 // Emptying `zone` moves all frames of its files that stand in zones as old; `other` is empty then if all of it was theirs.
-bool IsEmptiedWith(const LogZoneStatus& other, const LogZoneStatus& zone, std::span<const FramesOfFile> files,
-                   std::span<const ZoneStatus> zones) {
+bool IsEmptiedWith(const LogZoneStatus& other, const LogZoneStatus& zone,
+                   std::span<const FramesOfFile> files) {
   if (other.zone == zone.zone) return true;
   if (!other.closed || other.live.device_bytes == 0 || other.generation > zone.generation) return false;
-  if (zones[other.zone.value].live != 0) return false;
   return std::ranges::all_of(files, [&](const FramesOfFile& file) {
     return !file.contains(other.zone) || file.contains(zone.zone);
   });
@@ -95,21 +91,19 @@ std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones, std::sp
   }
   std::vector<Victim> victims;
   for (const LogZoneStatus& zone : log_zones) {
-    const ZoneStatus& status = zones[zone.zone.value];
-    const std::uint64_t live = zone.live.device_bytes + status.live;
-    if (!zone.closed || zone.held || status.uncommitted != 0 || live == 0) continue;
-    const std::uint64_t plain = status.live + status.live / kHeadersDivisor;
-    Victim victim{.zone = zone.zone, .kind = Victim::Kind::kLog, .copies = plain};
+    const std::uint64_t live = zone.live.device_bytes;
+    if (!zone.closed || zone.held || live == 0) continue;
+    Victim victim{.zone = zone.zone, .kind = Victim::Kind::kLog};
     for (const FramesOfFile& file : files) {
       if (file.contains(zone.zone))
         victim.copies += CopiesUpTo(file, zone.generation, generations, block_size);
     }
     for (const LogZoneStatus& other : log_zones) {
-      if (IsEmptiedWith(other, zone, files, zones)) victim.capacity += other.capacity;
+      if (IsEmptiedWith(other, zone, files)) victim.capacity += other.capacity;
     }
-    victim.garbage = zone.capacity - std::min(zone.capacity, zone.live.payload + status.live);
+    victim.garbage = zone.capacity - std::min(zone.capacity, zone.live.payload);
     victim.age = newest - zone.generation;
-    victim.life = status.life;
+    victim.life = zones[zone.zone.value].life;
     victim.nearly_dead =
         live <= zone.written / kNearlyDeadDivisor || victim.copies <= zone.written / kNearlyDeadDivisor;
     victim.young = zone.young;

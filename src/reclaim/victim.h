@@ -45,7 +45,7 @@ using FramesOfFile = std::map<ZoneId, LiveFrames>;
 [[nodiscard]] std::vector<Victim> DataVictims(std::span<const ZoneStatus> zones);
 
 // Closed log zones. A file's frames are moved from its first one on, so emptying a zone may take copies of frames in older
-// zones too; `plain` is what data keeps live there.
+// zones too.
 [[nodiscard]] std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones,
                                              std::span<const FramesOfFile> files,
                                              std::span<const ZoneStatus> zones, std::uint32_t block_size);

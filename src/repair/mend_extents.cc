@@ -61,8 +61,7 @@ class Mender {
     const ZoneInfo& zone = rules_.report[id.value];
     if (zone.type == ZoneType::kConventional || IsMetadata(id))
       return Fault{fmt::format("zone {} holds no file data", id.value)};
-    if (!rules_.log_carries_data && draft_.log_zones.contains(id))
-      return Fault{fmt::format("zone {} is a log zone", id.value)};
+    if (draft_.log_zones.contains(id)) return Fault{fmt::format("zone {} is a log zone", id.value)};
     const std::uint64_t limit =
         zone.condition == ZoneCondition::kOffline ? zone.capacity : zone.WrittenBytes();
     const std::uint64_t at = extent.place - zone.start;

@@ -17,7 +17,6 @@ struct ExtentRules {
   Geometry geometry;
   std::span<const ZoneInfo> report;  // of all zones
   std::span<const ZoneId> metadata_zones;
-  bool log_carries_data = false;  // extents may lie in log zones
 };
 
 // A file ends before the first of its extents that can't be; what is sound behind it goes to /lost+found as a file of

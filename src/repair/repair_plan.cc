@@ -113,7 +113,6 @@ class Planner {
     const Geometry& geometry = device_.geometry();
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                            device_.Report(ZoneId(0), geometry.zone_count));
-    ZENFS_ASSIGN_OR_RETURN(const SlotPlan slots, PlanSlots(geometry, device_.name()));
     const std::vector<ZoneId>& metadata_zones = plan_.superblock.metadata_zones;
     LogFrames frames = ScanLogs(draft_, device_, plan_.superblock, report);
     lossy_ = lossy_ || frames.witness.SawBehind(draft_.epoch);
@@ -132,12 +131,8 @@ class Planner {
           draft_.buffers.place));
       draft_.buffers = {};
     }
-    MendExtents(draft_,
-                {.geometry = geometry,
-                 .report = report,
-                 .metadata_zones = metadata_zones,
-                 .log_carries_data = slots.log_carries_data},
-                names, plan_.steps);
+    MendExtents(draft_, {.geometry = geometry, .report = report, .metadata_zones = metadata_zones}, names,
+                plan_.steps);
     MendLogs(draft_, std::move(frames), {.names = names, .commits_are_lost = lossy_}, plan_.steps,
              plan_.losses);
     NameLostExtents(report, names);

@@ -12,7 +12,7 @@ struct Placed {
   Extent extent;
 };
 
-void CheckOne(CheckContext& context, const Placed& placed, bool log_carries_data) {
+void CheckOne(CheckContext& context, const Placed& placed) {
   const Geometry& geometry = context.device.geometry();
   const Extent& extent = placed.extent;
   const auto complain = [&](std::optional<ZoneId> zone, std::string what) {
@@ -36,12 +36,12 @@ void CheckOne(CheckContext& context, const Placed& placed, bool log_carries_data
   if (std::ranges::find(context.superblock.metadata_zones, id) != context.superblock.metadata_zones.end()) {
     complain(id, "lies in a metadata zone");
   }
-  if (!log_carries_data && context.state.log_zones().contains(id)) complain(id, "lies in a log zone");
+  if (context.state.log_zones().contains(id)) complain(id, "lies in a log zone");
 }
 
 }  // namespace
 
-void CheckExtents(CheckContext& context, bool log_carries_data) {
+void CheckExtents(CheckContext& context) {
   std::vector<Placed> all;
   for (const auto& [id, record] : context.state.files()) {
     for (const Extent& extent : record->extents) all.push_back({id, extent});
@@ -51,7 +51,7 @@ void CheckExtents(CheckContext& context, bool log_carries_data) {
   std::uint64_t occupied_to = 0;
   FileId occupier;
   for (const Placed& placed : all) {
-    CheckOne(context, placed, log_carries_data);
+    CheckOne(context, placed);
     if (placed.extent.place.value < occupied_to) {
       context.Add(Severity::kError,
                   fmt::format("{}: the extent at file offset {} overlaps one of {}",

@@ -26,7 +26,6 @@ struct CheckContext {
   }
 };
 
-// `log_carries_data`: extents may lie in log zones.
-void CheckExtents(CheckContext& context, bool log_carries_data);
+void CheckExtents(CheckContext& context);
 
 }  // namespace zenfs

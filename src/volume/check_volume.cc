@@ -43,11 +43,11 @@ class Check {
         still_there_(std::move(still_there)) {}
 
   // Errors: those of CheckPresence.
-  [[nodiscard]] Status Run(bool log_carries_data) {
+  [[nodiscard]] Status Run() {
     CheckState();
     context_.out.files = context_.state.files().size();
     context_.out.directories = context_.state.directories().size();
-    CheckExtents(context_, log_carries_data);
+    CheckExtents(context_);
     CheckLogZones();
     CheckLogs();
     CheckWaitingBytes();
@@ -239,7 +239,6 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   const std::uint64_t generation = follower.generation();
   const auto report_all = [&] { return device.Report(ZoneId(0), device.geometry().zone_count); };
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, report_all());
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry(), device.name()));
   const auto still_there = [&](const FileRecord& file) {
     if (!follower.Refresh()) return true;
     const auto now = follower.state().FindFile(file.id);
@@ -254,8 +253,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
                      "place of any: zenfs check --repair forgets it",
                      state.buffer_place())});
   }
-  ZENFS_RETURN_IF_ERROR(
-      Check(device, superblock, state, report, options, still_there, out).Run(plan.log_carries_data));
+  ZENFS_RETURN_IF_ERROR(Check(device, superblock, state, report, options, still_there, out).Run());
   ZENFS_ASSIGN_OR_RETURN(const LogCheck log, CheckLog(device, superblock, picture));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, report_all());
   moved =

@@ -132,7 +132,7 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
   const std::vector<ZoneInfo> usable = UsableZones(report);
   ZENFS_RETURN_IF_ERROR(CheckSize(device, usable));
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry, device.name()));
+  ZENFS_RETURN_IF_ERROR(PlanSlots(geometry, device.name()));
   FormatReport result;
   ZENFS_ASSIGN_OR_RETURN(result.metadata_zones,
                          ChooseMetadataZones(device, report, usable, options.metadata_zones));
@@ -159,7 +159,7 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
   ZENFS_RETURN_IF_ERROR(Metalog::Format(device, superblock, {}));
   // As a mount in use will report it: less the log's current zone, what it has ready and what is kept for it and for
   // reclaim.
-  const ZoneManager::Options space = SpaceOptions(geometry, result.metadata_zones, plan);
+  const ZoneManager::Options space = SpaceOptions(geometry, result.metadata_zones);
   const std::size_t kept = space.log_in_use + space.reserved_for_log + (space.headroom ? 1 : 0);
   for (const ZoneInfo& zone : std::span(usable).subspan(result.metadata_zones.size() + kept)) {
     result.free_bytes += zone.capacity;

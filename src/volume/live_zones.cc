@@ -23,7 +23,6 @@ void CoverExtents(const Geometry& geometry, const State& state, std::vector<Zone
   }
 }
 
-// Log zones may carry extents too, on devices with few zones: they are in `live` already.
 void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, LiveZones& out) {
   for (ZoneStatus& zone : out.zones) {
     if (zone.phase == ZonePhase::kMetadata) {
@@ -33,11 +32,9 @@ void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, Li
       const auto found = frame_bytes.find(zone.id);
       const std::uint64_t frames = found == frame_bytes.end() ? 0 : found->second;
       // The frames were counted before the report: a zone that was reset since holds none of them.
-      const std::uint64_t room = zone.written - std::min(zone.live, zone.written);
-      const std::uint64_t live = std::min(frames, room);
-      zone.live += live;
-      out.space.log_used += live;
-      out.space.log_garbage += room - live;
+      zone.live = std::min(frames, zone.written);
+      out.space.log_used += zone.live;
+      out.space.log_garbage += zone.written - zone.live;
     }
   }
 }
@@ -50,7 +47,7 @@ Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superb
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry, device.name()));
   ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
   CoverExtents(geometry, state, report);
-  ZoneManager::Options options = SpaceOptions(geometry, superblock.metadata_zones, plan);
+  ZoneManager::Options options = SpaceOptions(geometry, superblock.metadata_zones);
   options.read_only = true;
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
                          ZoneManager::Create(device, plan, std::move(report), std::move(options)));

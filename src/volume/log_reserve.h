@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "device/geometry.h"
-#include "zone/slot_plan.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
@@ -14,10 +13,9 @@ namespace zenfs {
 inline constexpr std::uint32_t kFewZones = 16;
 
 // Zones that the log keeps ready beside the one it writes. Devices with few zones can't afford two.
-inline std::uint32_t ReadyLogZones(const Geometry& geometry, std::size_t metadata_zones,
-                                   const SlotPlan& plan) {
+inline std::uint32_t ReadyLogZones(const Geometry& geometry, std::size_t metadata_zones) {
   const auto others = geometry.zone_count - static_cast<std::uint32_t>(metadata_zones);
-  return plan.log_carries_data || others < kFewZones ? 1 : 2;
+  return others < kFewZones ? 1 : 2;
 }
 
 inline constexpr std::uint32_t kKeptForLog = 1;
@@ -27,9 +25,9 @@ inline constexpr std::uint32_t kKeptForLog = 1;
 inline constexpr std::uint32_t kFewestZonesToReclaim = 6;
 
 // What of a volume's zones is not for data. The same for who writes it and who only looks.
-inline ZoneManager::Options SpaceOptions(const Geometry& geometry, const std::vector<ZoneId>& metadata_zones,
-                                         const SlotPlan& plan) {
-  const std::uint32_t log_in_use = 1 + ReadyLogZones(geometry, metadata_zones.size(), plan);
+inline ZoneManager::Options SpaceOptions(const Geometry& geometry,
+                                         const std::vector<ZoneId>& metadata_zones) {
+  const std::uint32_t log_in_use = 1 + ReadyLogZones(geometry, metadata_zones.size());
   const auto others = geometry.zone_count - static_cast<std::uint32_t>(metadata_zones.size());
   return {.metadata_zones = metadata_zones,
           .reserved_for_log = kKeptForLog,

@@ -7,8 +7,7 @@ namespace {
 
 constexpr std::string_view kThreeOfEach =
     "emu:memory: the device allows 3 open and 3 active zones at once (0: no limit), and ZenFS needs at least "
-    "4 of "
-    "each";
+    "4 of each";
 
 std::uint64_t CommandsThatChange(const EmulatorDevice& device) {
   return device.meter().of(EmulatorCommand::kWrite).commands +

@@ -50,7 +50,7 @@ Result<LogZone> VolumeCore::Reserve(ZoneId zone) {
 
 Status VolumeCore::Release(ZoneId zone) { return Commit({ReleaseLogZones{{zone}}}); }
 
-Status VolumeCore::FoldZone(ZoneId zone, const ExtentMover::Pause& pause) {
+Status VolumeCore::FoldZone(ZoneId zone) {
   const CommitOptions copied{.flush_data_first = true, .failed_flushes = FailedFlushes()};
   const LogFoldEnv env{
       .logs = &logs_,
@@ -62,8 +62,7 @@ Status VolumeCore::FoldZone(ZoneId zone, const ExtentMover::Pause& pause) {
   std::uint64_t moved = 0;
   const Status folded = FoldLogZone(env, zone, &moved);
   folded_bytes_.fetch_add(moved, std::memory_order_relaxed);
-  if (!folded.ok() || zones_->Zone(zone).live == 0) return folded;
-  return MoveOut(zone, pause);  // plain data that shares the zone with the log
+  return folded;
 }
 
 Status VolumeCore::health() const {

@@ -132,9 +132,9 @@ class VolumeCore final : public Volume,
 
   [[nodiscard]] Status Commit(std::vector<Edit> edits, CommitOptions options = {});
   std::uint64_t FailedFlushes() const { return device_->errors().failed_flushes; }
-  [[nodiscard]] Status FoldZone(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
+  [[nodiscard]] Status FoldZone(ZoneId zone);
   // Reclaim: volume_reclaim.cc.
-  void MakeReclaim(const SlotPlan& plan);
+  void MakeReclaim();
   ExtentMover::Env MoverEnv();
   Reclaimer::LogView LookAtLog();
   [[nodiscard]] Status EmptyVictim(const Victim& victim) EXCLUDES(mover_mutex_);
@@ -202,8 +202,7 @@ class VolumeCore final : public Volume,
   std::unique_ptr<ExtentSink> raw_sink_;   // fails when there is no space
   std::unique_ptr<ExtentSink> sink_;       // counts
   std::unique_ptr<ExtentSink> copy_sink_;  // for data that is moved
-  bool copies_go_to_log_ = false;
-  std::shared_ptr<StagingArea> staging_;  // null: there is none
+  std::shared_ptr<StagingArea> staging_;   // null: there is none
   // Whether the metadata log names them. kPerhaps: its commit failed, and may be found by the next mount all the same.
   enum class Named { kNo, kPerhaps, kYes };
   Named staging_named_ = Named::kNo;

@@ -21,7 +21,6 @@
 #include "volume/reader_volume.h"
 #include "volume/volume_core.h"
 #include "wal/epoch_witness.h"
-#include "wal/log_extent_sink.h"
 #include "wal/log_scan.h"
 
 namespace zenfs {
@@ -75,7 +74,7 @@ Status VolumeCore::Recover() {
   const State& state = extended ? *extended : replayed_state;
   catalog_ = std::make_unique<Catalog>(state);
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry_, device_name_));
-  const ZoneManager::Options space = SpaceOptions(geometry_, superblock_.metadata_zones, plan);
+  const ZoneManager::Options space = SpaceOptions(geometry_, superblock_.metadata_zones);
   ZENFS_ASSIGN_OR_RETURN(zones_, ZoneManager::Create(*device_, plan, report, space));
   for (const auto& [id, zone] : state.log_zones()) zones_->AdoptLogZone(id);
   for (const auto& [id, record] : state.files()) {
@@ -92,14 +91,11 @@ Status VolumeCore::Recover() {
                                                   .volume = superblock_.seed,
                                                   .epoch = epoch_ + 1,
                                                   .reserve_target = space.log_in_use - 1,
-                                                  .space_wait = options_.space_wait,
-                                                  .carries_data = plan.log_carries_data,
-                                                  .headroom = zones_->headroom()});
+                                                  .space_wait = options_.space_wait});
   for (const auto& [id, zone] : state.log_zones()) log_->Adopt(zone, report[id.value]);
-  raw_sink_ =
-      plan.log_carries_data ? MakeLogExtentSink(*log_, geometry_.block_size) : MakeZoneExtentSink(*zones_);
+  raw_sink_ = MakeZoneExtentSink(*zones_);
   sink_ = MakeCountingSink(*raw_sink_, plain_bytes_);
-  MakeReclaim(plan);
+  MakeReclaim();
   drain_ = std::make_unique<LogDrain>(logs_);
   // Before anything commits: nobody counts while the metrics move there.
   ZENFS_RETURN_IF_ERROR(MakeStaging());

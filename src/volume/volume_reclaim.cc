@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "volume/volume_core.h"
-#include "wal/log_extent_sink.h"
 
 namespace zenfs {
 namespace {
@@ -22,10 +21,8 @@ bool LiesIn(const FileRecord& file, ZoneId zone, const Geometry& geometry) {
 
 }  // namespace
 
-void VolumeCore::MakeReclaim(const SlotPlan& plan) {
-  copies_go_to_log_ = plan.log_carries_data;
-  copy_sink_ = copies_go_to_log_ ? MakeLogExtentSink(*log_, geometry_.block_size, WritePurpose::kReclaim)
-                                 : MakeZoneExtentSink(*zones_, WritePurpose::kReclaim);
+void VolumeCore::MakeReclaim() {
+  copy_sink_ = MakeZoneExtentSink(*zones_, WritePurpose::kReclaim);
   mover_ = std::make_unique<ExtentMover>(MoverEnv());
   reclaimer_ = std::make_unique<Reclaimer>(
       Reclaimer::Env{.zones = zones_.get(),
@@ -41,7 +38,6 @@ void VolumeCore::MakeReclaim(const SlotPlan& plan) {
 Reclaimer::LogView VolumeCore::LookAtLog() {
   static_cast<void>(log_->ReleaseDead());
   Reclaimer::LogView view;
-  if (copies_go_to_log_) view.room = log_->RoomForCopies();
   if (!logs_ready_) return view;
   view.zones = log_->Zones();
   std::map<ZoneId, std::uint64_t> known;
@@ -55,16 +51,16 @@ Reclaimer::LogView VolumeCore::LookAtLog() {
 }
 
 Status VolumeCore::EmptyVictim(const Victim& victim) {
-  const ExtentMover::Pause pause = [this](std::chrono::nanoseconds piece) { reclaimer_->Pause(piece); };
   switch (victim.kind) {
-    case Victim::Kind::kData: return MoveOut(victim.zone, pause);
+    case Victim::Kind::kData:
+      return MoveOut(victim.zone, [this](std::chrono::nanoseconds piece) { reclaimer_->Pause(piece); });
     case Victim::Kind::kActive:
       if (zones_->FinishActive(victim.zone)) return {};
       return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
     case Victim::Kind::kLog: break;
   }
   log_->NoteCleaning(victim.zone);
-  const Status cleaned = FoldZone(victim.zone, pause);
+  const Status cleaned = FoldZone(victim.zone);
   static_cast<void>(log_->ReleaseDead());
   return cleaned;
 }

@@ -41,10 +41,8 @@ Status VolumeCore::OpenLeft(const State& state) {
 
 namespace {
 
-// Who resets a log zone does not look for extents in it, unless the log carries data on this device.
+// What is taken from a file that others could write must not lie where frames are.
 Status CheckNotInLogZones(std::span<const Edit> edits, const State& state, const Geometry& geometry) {
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry, ""));
-  if (plan.log_carries_data) return {};
   for (const Edit& edit : edits) {
     for (const Extent& extent : std::get<SetExtents>(edit).extents) {
       const ZoneId zone = geometry.ZoneOf(extent.place);
@@ -149,11 +147,9 @@ Status VolumeCore::BringBackOne(const State& state, const LeftBytes& piece, Repl
   const std::uint64_t sequence = log.open_window ? window.last_sequence + 1 : window.first_sequence;
   const std::uint16_t time =
       piece.appended_seconds == 0 ? 0 : EncodeFrameTime(piece.appended_seconds, log.mtime_seconds);
-  ZENFS_ASSIGN_OR_RETURN(std::vector<PlacedFrame> placed, log_->Write({.kind = FrameKind::kLogData,
-                                                                       .owner = piece.owner.value,
+  ZENFS_ASSIGN_OR_RETURN(std::vector<PlacedFrame> placed, log_->Write({.owner = piece.owner.value,
                                                                        .sequence = sequence,
                                                                        .file_offset = have,
-                                                                       .header_bytes = kFrameHeaderBytes,
                                                                        .buffer = &frame,
                                                                        .epoch = state.epoch(),
                                                                        .time = time}));

@@ -35,12 +35,10 @@ Status FramedFile::SendBuffer(bool sync) noexcept {
 Status FramedFile::SendFlight(bool sync) {
   const bool has_frame = !flight_.empty();
   const std::uint16_t time = TimeToSend();
-  const FrameJob job{.kind = FrameKind::kLogData,
-                     .owner = id_.value,
+  const FrameJob job{.owner = id_.value,
                      .sequence = next_sequence_,
                      .file_offset = flight_.file_offset(),
                      .stable_sequence = stable_sequence_,
-                     .header_bytes = kFrameHeaderBytes,
                      .buffer = &flight_.whole(),
                      .flush = sync,
                      .placed_before = has_frame ? index_.end() - flight_.file_offset() : 0,
@@ -108,12 +106,10 @@ Status FramedFile::PlaceAnew(const Piece& piece) {
     buffer.Resize(kFrameHeaderBytes);
     buffer.Append(flight_.payload().subspan(piece.file_offset - flight_.file_offset(), piece.length));
   }
-  const FrameJob job{.kind = FrameKind::kLogData,
-                     .owner = id_.value,
+  const FrameJob job{.owner = id_.value,
                      .sequence = piece.sequence,
                      .file_offset = piece.file_offset,
                      .stable_sequence = stable_sequence_,
-                     .header_bytes = kFrameHeaderBytes,
                      .buffer = &buffer,
                      .time = TimeToSend(),
                      .unsplit = true};

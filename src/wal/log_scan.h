@@ -33,8 +33,8 @@ struct ScannedFrame {
 // Whether something may be concluded from it that nothing else says, and counted on from.
 [[nodiscard]] bool IsCredible(const ScannedFrame& frame);
 
-// Log-data frames of `zone`, in the order of their places, handed to `found`; frames of plain data are passed
-// over. `info` is the device's report of the zone. There are no errors: a zone that can't be read has no
+// Log-data frames of `zone`, in the order of their places, handed to `found`; others, which earlier versions wrote, are
+// passed over. `info` is the device's report of the zone. There are no errors: a zone that can't be read has no
 // frames. The scan begins at byte `from` of the zone, and returns the byte behind the last frame it found (or
 // `from`): who calls again with that, once the zone has grown, finds each frame once. `passed_over`, if given, gets the
 // blocks that are no frame, with the byte in the zone, and what they look like: of a damaged frame, the header as read.

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/sync_point.h"
-#include "wal/log_admission.h"
 
 namespace zenfs {
 
@@ -86,7 +85,6 @@ void LogSpace::Stop() {
 }
 
 Status LogSpace::Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept {
-  ZENFS_ASSIGN_OR_RETURN(const Admission admission, Admit(job));
   Waiting waiting{.job = &job, .payload_placed = job.placed_before};
   MutexLock lock(mutex_);
   queue_.push_back(&waiting);
@@ -113,12 +111,10 @@ Result<std::vector<PlacedFrame>> LogSpace::Write(const FrameJob& job) {
   std::vector<PlacedFrame> placed;
   const Status status = Place(job, placed);
   if (status.ok()) return placed;
-  if (job.kind == FrameKind::kLogData) {
-    for (PlacedFrame& frame : placed) {
-      const ZoneId zone = frame.pin.zone();
-      frame.pin = ZonePin();  // before the background thread looks whether the zone can go
-      RemoveLive(zone, {frame.device_bytes, frame.length});
-    }
+  for (PlacedFrame& frame : placed) {
+    const ZoneId zone = frame.pin.zone();
+    frame.pin = ZonePin();  // before the background thread looks whether the zone can go
+    RemoveLive(zone, {frame.device_bytes, frame.length});
   }
   return Fail(status.error());
 }

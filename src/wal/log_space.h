@@ -12,8 +12,6 @@
 // Invariants
 //   a frame goes only into a zone whose reservation is durable; its CRC is seeded with that reservation
 //   live(zone) = bytes of frames that a live file points to; a zone is released only when it is 0
-//   no frame but that of a copy takes of the headroom for copies: where zones are lent for frames only, the zone manager
-//   sees to it; where the log carries data too, Admit does, before a frame is queued behind others
 //   a frame whose write failed is written again elsewhere with the same sequence: duplicates are legal. Frames of a file
 //   with the same sequence begin at the same byte and hold the same bytes, so the one that a mount takes hides nothing
 //
@@ -51,22 +49,19 @@ class LogReservations {
   [[nodiscard]] virtual Status Release(ZoneId zone) = 0;
 };
 
-// A frame to be placed. `buffer` holds room for the header at its front (header_bytes) and the payload behind
-// it; it belongs to the caller, who waits for Write.
+// A frame of log data to be placed. `buffer` holds room for the header at its front (kFrameHeaderBytes) and the payload
+// behind it; it belongs to the caller, who waits for Write.
 struct FrameJob {
-  FrameKind kind = FrameKind::kLogData;
   std::uint64_t owner = 0;
   std::uint64_t sequence = 0;  // of the first part
   std::uint64_t file_offset = 0;
   std::uint64_t stable_sequence = 0;
-  std::uint32_t header_bytes = 0;   // kFrameHeaderBytes, or a block for payloads that must stay aligned
-  AlignedBuffer* buffer = nullptr;  // size() = header_bytes + payload
+  AlignedBuffer* buffer = nullptr;  // size() = kFrameHeaderBytes + payload
   std::uint64_t epoch = 0;          // 0: that of this mount
   bool flush = false;               // the device's cache is flushed before Write returns
   std::uint64_t placed_before = 0;  // so many bytes of the payload, from its front, are on the device already
   std::uint16_t time = 0;           // FrameHeader::time
   bool unsplit = false;             // goes into one zone as a whole; it must have stood in one before
-  bool copy = false;                // of live data: may take of the headroom, and does not wait for reclaim
 };
 
 // A frame, or part of one, that is on the device. Keeps its zone from being reset.
@@ -129,8 +124,6 @@ class LogSpace {
     std::uint64_t epoch = 0;
     std::uint32_t reserve_target = 2;     // ready zones kept ahead of use
     std::chrono::seconds space_wait{30};  // how long a write waits for a zone
-    bool carries_data = false;            // plain data goes into log zones too
-    std::uint64_t headroom = 0;           // with carries_data: bytes that only copies may take
   };
 
   explicit LogSpace(Env env);
@@ -173,15 +166,10 @@ class LogSpace {
   void NoteCleaning(ZoneId zone) EXCLUDES(mutex_);
   // Gives a zone that was made ready and never written back to the zone manager, as headroom. False if there is none.
   bool GiveBackReady() EXCLUDES(mutex_);
-  // Bytes that copies can have where the log carries data.
-  std::uint64_t RoomForCopies() const EXCLUDES(mutex_);
 
   // Something became free: look for zones to release.
   void Poke() EXCLUDES(mutex_);
   void Stop() EXCLUDES(mutex_);
-
-  // What the current zone had room for a moment ago, with headers and padding.
-  std::uint64_t room() const { return room_.load(std::memory_order_relaxed); }
 
   std::uint64_t reserve_waits() const { return reserve_waits_.load(std::memory_order_relaxed); }
   std::uint64_t payload_bytes() const { return payload_bytes_.load(std::memory_order_relaxed); }
@@ -214,7 +202,7 @@ class LogSpace {
     Status status;
     bool done = false;
 
-    bool whole() const { return payload_placed + job->header_bytes == job->buffer->size(); }
+    bool whole() const { return payload_placed + kFrameHeaderBytes == job->buffer->size(); }
     bool settled() const { return whole() || !status.ok(); }
   };
   // What the leader takes to the device in one command.
@@ -232,7 +220,7 @@ class LogSpace {
   // The leader's work, in log_space_write.cc.
   void Lead(const std::deque<Waiting*>& jobs) EXCLUDES(mutex_);
   [[nodiscard]] Status PlaceAll(const std::deque<Waiting*>& jobs) EXCLUDES(mutex_);
-  [[nodiscard]] Status NextZone(bool for_copy) EXCLUDES(mutex_);
+  [[nodiscard]] Status NextZone() EXCLUDES(mutex_);
   bool TakeReady() EXCLUDES(mutex_);
   [[nodiscard]] Status MayGoOn() EXCLUDES(mutex_);
   bool AnyInTransit() const EXCLUDES(mutex_);
@@ -243,12 +231,6 @@ class LogSpace {
   [[nodiscard]] Status LeaveZone(const Error& error) EXCLUDES(mutex_);
 
   std::vector<ZoneId> CloseSpares() REQUIRES(mutex_);
-  std::uint64_t RoomInReady() const REQUIRES(mutex_);
-
-  // In log_admission.cc: bytes that a frame may write, given back when it is placed.
-  class Admission;
-  [[nodiscard]] Result<Admission> Admit(const FrameJob& job) EXCLUDES(mutex_);
-  bool HasRoomFor(const FrameJob& job, std::uint64_t bytes) REQUIRES(mutex_);
 
   // The background thread's work, in log_space_worker.cc.
   void Work() EXCLUDES(mutex_);
@@ -276,7 +258,6 @@ class LogSpace {
   bool short_of_space_ GUARDED_BY(mutex_) = false;  // the last try to reserve a zone found none
   int in_transit_ GUARDED_BY(mutex_) = 0;           // tries to reserve or release a zone that are under way
   Status health_ GUARDED_BY(mutex_);                // not ok: nothing can be committed any more
-  std::uint64_t admitted_ GUARDED_BY(mutex_) = 0;  // bytes of frames on their way, where the log carries data
   std::uint64_t newest_generation_ GUARDED_BY(mutex_) = 0;
   // How many zones were reserved, in the mean of the last ones, between a zone's reservation and its death.
   std::uint64_t survival_ GUARDED_BY(mutex_) = 0;

@@ -64,10 +64,10 @@ Status LogSpace::ReserveOne(Deadline deadline) {
 }
 
 Status LogSpace::LendAndReserve(Deadline deadline) {
-  bool borrow = env_.carries_data;  // Admit leaves the headroom whole
+  bool borrow = false;
   {
     MutexLock lock(mutex_);
-    borrow = borrow || !started_;
+    borrow = !started_;
   }
   using Headroom = ZoneManager::Headroom;
   ZENFS_ASSIGN_OR_RETURN(const ZoneId zone,
@@ -117,9 +117,7 @@ bool LogSpace::ReleaseDead() {
     if (!may_release_ || stopping_ || !health_.ok()) return false;
     for (auto& [id, zone] : zones_) {
       if (!zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;
-      // Plain data that shares the zone, and readers of frames that were moved, keep it too.
-      const ZoneStatus status = env_.zones->Zone(id);
-      if (status.live != 0 || status.pins != 0) continue;
+      if (env_.zones->Zone(id).pins != 0) continue;  // of readers of frames that were moved
       zone.releasing = true;
       dead.push_back(id);
     }

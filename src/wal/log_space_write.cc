@@ -15,8 +15,6 @@ constexpr int kZonesTried = 3;
 constexpr int kZonesEnded = 32;
 constexpr std::chrono::milliseconds kBusyPause{5};
 constexpr std::uint64_t kBatchBytesMax = 4 << 20;
-// Copies have their headroom. Should they find none all the same, nobody else can make room while they wait.
-constexpr std::chrono::seconds kCopyWait{1};
 constexpr std::chrono::milliseconds kReserveSlice{200};
 
 }  // namespace
@@ -46,10 +44,7 @@ Status LogSpace::PlaceAll(const std::deque<Waiting*>& jobs) {
   for (;;) {
     // Asked first: who just filled a zone must not wait for one that nobody needs yet.
     if (std::ranges::all_of(jobs, &Waiting::settled)) return {};
-    if (current_.room == 0) {
-      const bool for_copy = std::ranges::any_of(jobs, [](const Waiting* each) { return each->job->copy; });
-      ZENFS_RETURN_IF_ERROR(NextZone(for_copy));
-    }
+    if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
     Batch batch = Collect(jobs);
     if (batch.pieces.empty()) continue;  // whoever is left was refused
     const Status sent = Send(batch);
@@ -84,10 +79,10 @@ bool LogSpace::TakeReady() {
 
 // Waits for reclaim in slices: the background thread may have got a zone meanwhile, or dead zones can be released. Two
 // refusals are an answer: what the first one met may have passed, a commit that found its zone full, for example.
-Status LogSpace::NextZone(bool for_copy) {
+Status LogSpace::NextZone() {
   if (TakeReady()) return {};
   reserve_waits_.fetch_add(1, std::memory_order_relaxed);
-  const Deadline deadline = Deadline::After(for_copy ? kCopyWait : env_.space_wait);
+  const Deadline deadline = Deadline::After(env_.space_wait);
   for (int refused = 0;;) {
     SyncPoint::Reach("LogSpace::NextZone");
     ZENFS_RETURN_IF_ERROR(MayGoOn());
@@ -136,37 +131,36 @@ LogSpace::Batch LogSpace::Collect(const std::deque<Waiting*>& jobs) {
 void LogSpace::AddPart(Batch& batch, Waiting& waiting) {
   const FrameJob& job = *waiting.job;
   const std::uint64_t done = waiting.payload_placed;
-  const std::uint64_t left = job.buffer->size() - job.header_bytes - done;
+  const std::uint64_t left = job.buffer->size() - kFrameHeaderBytes - done;
   const std::uint64_t room = current_.room - batch.bytes;
   if (waiting.settled()) return;
-  if (room <= job.header_bytes) return AddFiller(batch, room);
-  if (job.unsplit && room < job.header_bytes + left) {
+  if (job.unsplit && room < kFrameHeaderBytes + left) {
     if (current_.at + batch.bytes != env_.device->geometry().ZoneStart(current_.zone)) {
       return AddFiller(batch, room);
     }
     waiting.status =
         Fail(Code::kNoSpace, fmt::format("log zone {}: too small for a frame of {} bytes that stood in "
                                          "another",
-                                         current_.zone.value, job.header_bytes + left));
+                                         current_.zone.value, kFrameHeaderBytes + left));
     return;
   }
-  const std::uint64_t payload = std::min<std::uint64_t>(left, room - job.header_bytes);
-  const std::uint64_t frame_bytes = job.header_bytes + payload;
+  const std::uint64_t payload = std::min<std::uint64_t>(left, room - kFrameHeaderBytes);
+  const std::uint64_t frame_bytes = kFrameHeaderBytes + payload;
   const std::uint64_t device_bytes = RoundUp(frame_bytes, block_);
   AlignedBuffer* buffer = job.buffer;
   if (done != 0) {  // the header of a later part would overwrite what stands before it
     buffer = &batch.copies.emplace_back(device_bytes);
-    buffer->Resize(job.header_bytes);
-    buffer->Append(job.buffer->View(job.header_bytes + done, payload));
+    buffer->Resize(kFrameHeaderBytes);
+    buffer->Append(job.buffer->View(kFrameHeaderBytes + done, payload));
   }
   // Behind the payload, without a change of the buffer's size, which its file may look at meanwhile. A part
   // that is not the last ends on a block boundary.
   if (device_bytes != frame_bytes) std::memset(buffer->data() + frame_bytes, 0, device_bytes - frame_bytes);
   const std::uint64_t sequence = job.sequence + waiting.parts;
   SealFrame(ByteSpan(buffer->data(), frame_bytes),
-            FrameHeader{.kind = job.kind,
+            FrameHeader{.kind = FrameKind::kLogData,
                         .time = job.time,
-                        .header_bytes = job.header_bytes,
+                        .header_bytes = kFrameHeaderBytes,
                         .payload_bytes = static_cast<std::uint32_t>(payload),
                         .owner = job.owner,
                         .sequence = sequence,
@@ -178,15 +172,14 @@ void LogSpace::AddPart(Batch& batch, Waiting& waiting) {
                          {.sequence = sequence,
                           .file_offset = job.file_offset + done,
                           .length = payload,
-                          .payload = current_.at + batch.bytes + job.header_bytes,
+                          .payload = current_.at + batch.bytes + kFrameHeaderBytes,
                           .device_bytes = device_bytes,
                           .pin = {}}});
   batch.pieces.push_back(ByteView(buffer->data(), device_bytes));
   batch.bytes += device_bytes;
 }
 
-// Only a payload that must stay aligned needs this: no block would be left behind its header block. A scan
-// passes over the zeros.
+// For an unsplit frame, which does not fit what is left of the zone. A scan passes over the zeros.
 void LogSpace::AddFiller(Batch& batch, std::uint64_t room) {
   AlignedBuffer& filler = batch.copies.emplace_back(room);
   std::memset(filler.data(), 0, room);
@@ -217,9 +210,7 @@ Status LogSpace::Send(Batch& batch) {
     part.waiting->payload_placed += part.frame.length;
     part.waiting->parts += 1;
     payload += part.frame.length;
-    // Plain data is counted by the extents that point to it.
-    if (part.waiting->job->kind == FrameKind::kLogData)
-      zone.live += {part.frame.device_bytes, part.frame.length};
+    zone.live += {part.frame.device_bytes, part.frame.length};
     part.waiting->placed.push_back(std::move(part.frame));
   }
   payload_bytes_.fetch_add(payload, std::memory_order_relaxed);

@@ -37,12 +37,8 @@ struct TestJob {
       : buffer(kFrameHeaderBytes + text.size()) {
     buffer.Resize(kFrameHeaderBytes);
     buffer.Append(AsBytes(text));
-    job = {.owner = owner,
-           .sequence = sequence,
-           .file_offset = file_offset,
-           .header_bytes = kFrameHeaderBytes,
-           .buffer = &buffer,
-           .flush = flush};
+    job = {
+        .owner = owner, .sequence = sequence, .file_offset = file_offset, .buffer = &buffer, .flush = flush};
   }
   AlignedBuffer buffer;
   FrameJob job;
@@ -81,8 +77,7 @@ class WalRig : public LogReservations {
                                                    .volume = volume,
                                                    .epoch = now.epoch() + 1,
                                                    .reserve_target = reserve_target_,
-                                                   .space_wait = std::chrono::seconds(30),
-                                                   .carries_data = plan.log_carries_data});
+                                                   .space_wait = std::chrono::seconds(30)});
     for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
     if (bring_back) bring_back();
     log->FinishSpares();

@@ -1,5 +1,4 @@
-// Where a plain file's blocks go. Two kinds: zones of their own (ZoneExtentSink) and, on devices with three
-// or fewer slots, frames in the log's zones (wal/).
+// Where a plain file's blocks go: into zones that hold nothing but data.
 #pragma once
 
 #include <memory>

@@ -22,14 +22,12 @@ inline constexpr std::uint32_t kFewestSlots = 4;
 inline constexpr std::uint32_t kUnlimitedDataSlots = 32;
 
 struct SlotPlan {
-  std::uint32_t data = 0;         // zones that plain files may keep active at once
-  std::uint32_t open_data = 0;    // of these, being written at the same moment
-  bool log_carries_data = false;  // plain data goes into log zones as frames
+  std::uint32_t data = 0;       // zones that plain files may keep active at once
+  std::uint32_t open_data = 0;  // of these, being written at the same moment
   bool roll_and_reclaim_share = false;
-  bool finish_metadata_before_roll = false;
 
   // Copies of live data may keep one zone more active, and one more open, than data.
-  bool reclaim_has_slot() const { return data != 0 && !roll_and_reclaim_share; }
+  bool reclaim_has_slot() const { return !roll_and_reclaim_share; }
 
   friend bool operator==(const SlotPlan&, const SlotPlan&) = default;
 };

@@ -31,9 +31,8 @@ constexpr std::uint64_t kZonesAhead = 1;
 
 ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now,
                                       std::uint64_t wanted) {
-  const std::uint32_t writers_max = std::max(setup_.plan.open_data, 1U);
   const bool own_writer = purpose == WritePurpose::kReclaim && setup_.plan.reclaim_has_slot();
-  if (writers_ >= writers_max + (own_writer ? 1 : 0)) return Untaken(Outcome::kWait);
+  if (writers_ >= setup_.plan.open_data + (own_writer ? 1 : 0)) return Untaken(Outcome::kWait);
   const bool data = purpose == WritePurpose::kData;
   if (data && !Promise(claim, wanted)) {
     const Taken none = NoRoomForData();
@@ -209,7 +208,7 @@ ZonePool::Taken ZonePool::NothingUsable(const Claim& claim, WritePurpose purpose
   const bool slot_to_come = HasSlot(purpose) || !Idle();
   const bool zone_to_come = purpose == WritePurpose::kReclaim ? empty_.size() + pending_resets_ != 0
                                                               : HasSpare(empty_.size() + pending_resets_);
-  if (zone_to_come && slot_to_come && setup_.plan.data != 0) {
+  if (zone_to_come && slot_to_come) {
     Taken wait = Untaken(Outcome::kWait);
     if (now < open_again_at_) wait.retry_at = open_again_at_;
     return wait;

@@ -170,11 +170,6 @@ bool ZoneManager::FinishActive(ZoneId zone) {
   return finishes;
 }
 
-std::uint64_t ZoneManager::RoomForCopies() const {
-  MutexLock lock(mutex_);
-  return pool_.RoomForCopies();
-}
-
 bool ZoneManager::stopped() const {
   MutexLock lock(mutex_);
   return stopped_;
@@ -190,10 +185,6 @@ void ZoneManager::TakeBackPromise(ZoneClaim& claim) {
 Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
                                             WritePurpose purpose, std::uint64_t wanted) {
   if (setup_.read_only) return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
-  if (setup_.plan.data == 0) {
-    return Fail(Code::kNotSupported,
-                fmt::format("{} has too few open or active zones for zones of plain data", device_.name()));
-  }
   MutexLock lock(mutex_);
   while (!stopped_) {
     claim.manager_ = this;
@@ -209,12 +200,6 @@ Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime,
     }
     ZENFS_RETURN_IF_ERROR(WaitFor(taken, deadline));
   }
-  return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
-}
-
-Status ZoneManager::AwaitReclaim(Deadline deadline) {
-  MutexLock lock(mutex_);
-  if (!stopped_) return WaitFor(pool_.AfterReclaim(WritePurpose::kData), deadline);
   return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
 }
 

@@ -142,8 +142,7 @@ class ZoneManager {
   // The right to write a zone fit for `lifetime`, the claimed one if it still has room; moves the claim.
   // Waits while zones are busy, resets are pending, or reclaim has not found that nothing can be freed (copies of live
   // data do not wait for reclaim). Errors: kNoSpace when nothing can be freed, and at the deadline when only readers or
-  // writers of files keep zones from being freed; kTimedOut at the deadline; kShutdown after Stop; kReadOnly;
-  // kNotSupported when the plan has no zones for data (SlotPlan::log_carries_data).
+  // writers of files keep zones from being freed; kTimedOut at the deadline; kShutdown after Stop; kReadOnly.
   // `wanted`: bytes that are to be written, here and in further zones. If it is given, data waits until there is room for
   // all of it, which is then promised to the claim, and not when a part of it is written.
   [[nodiscard]] Result<ZoneWriter> AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
@@ -159,8 +158,6 @@ class ZoneManager {
   enum class Headroom { kLeave, kBorrow };
   [[nodiscard]] Result<ZoneId> LendLogZone(Deadline deadline, Headroom headroom = Headroom::kLeave)
       EXCLUDES(mutex_);
-  // For data that the log carries: returns when room may have become free. Errors as those of AcquireData.
-  [[nodiscard]] Status AwaitReclaim(Deadline deadline) EXCLUDES(mutex_);
   // The release is committed and nothing live is in it: it is reset (or, if never written, empty at once)
   // when its last pin goes.
   void ReturnLogZone(ZoneId zone) EXCLUDES(mutex_);
@@ -189,9 +186,6 @@ class ZoneManager {
   void NoteChange() EXCLUDES(mutex_);
   // Finishes an active zone in the background, so that it can be emptied. False if it is being written or not active.
   bool FinishActive(ZoneId zone) EXCLUDES(mutex_);
-  // Bytes that copies of live data can have now.
-  std::uint64_t RoomForCopies() const EXCLUDES(mutex_);
-  std::uint64_t headroom() const { return setup_.headroom; }
   bool stopped() const EXCLUDES(mutex_);
 
   // --- looking ---

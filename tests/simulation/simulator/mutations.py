@@ -77,8 +77,8 @@ MUTATIONS = (
              "src/wal/log_space_worker.cc", "if (!zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;",
              "if (!zone.closed || zone.releasing) continue;",
              # The files that have frames there pin it, too.
-             Piece("src/wal/log_space_worker.cc", "if (status.live != 0 || status.pins != 0) continue;",
-                   "if (status.live != 0) continue;")),
+             Piece("src/wal/log_space_worker.cc",
+                   "      if (env_.zones->Zone(id).pins != 0) continue;  // of readers of frames that were moved\n", "")),
     Mutation("dead-before-commit", "space is given up only when the commit that frees it is durable",
              "src/metalog/commit.cc", "  SyncPoint::Reach(\"metalog:write\");\n  std::vector<const std::string*> lists;",
              "  if (sink_ != nullptr) for (const Member* member : batch.members) sink_->OnCommitted(*member->edits);\n"
