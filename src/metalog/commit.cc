@@ -138,7 +138,7 @@ void MetalogImpl::Lead(Member& self) {
     ReleaseLead();
   } else if (written.ok()) {
     Publish(batch);
-    if (!roll_running_ && !finish_before_roll_ && current_->room() < roll_at_room_) {
+    if (!roll_running_ && current_->room() < roll_at_room_) {
       IgnoreError(StartRoll(0));  // tried again after the next commit; one that finds no room rolls itself
     }
     ReleaseLead();

@@ -45,15 +45,11 @@ std::uint64_t SmallestZone(ZonedDevice& device, const Superblock& superblock) {
   return smallest > layout.frames_at ? smallest - layout.frames_at : 0;
 }
 
-bool HasTooFewSlots(const Geometry& geometry) {
-  constexpr std::uint32_t kTooFew = 2;
-  const auto tight = [](std::uint32_t limit) { return limit != 0 && limit <= kTooFew; };
-  return tight(geometry.max_active) || tight(geometry.max_open);
-}
+// Zones that the metadata log may have active: the current one, and that of a roll.
+constexpr std::uint32_t kSlots = 2;
 
 // How many zones of superseded generations may be active: zone/slot_plan.h counts on it.
 std::size_t SpareSlots(const Geometry& geometry) {
-  if (HasTooFewSlots(geometry)) return 0;
   const bool limited = geometry.max_active != 0 || geometry.max_open != 0;
   return limited ? 1 : kMaxMetadataZones;
 }
@@ -137,7 +133,6 @@ MetalogImpl::MetalogImpl(ZonedDevice& device, const Superblock& superblock, Repl
     : device_(device),
       superblock_(superblock),
       layout_(device.geometry().block_size),
-      finish_before_roll_(HasTooFewSlots(device.geometry())),
       spare_slots_(SpareSlots(device.geometry())),
       read_only_device_(device.mode() == OpenMode::kReadOnly),
       zones_(device, superblock_),
@@ -175,7 +170,7 @@ Status MetalogImpl::BeginWriting() {
   if (newer_traces_) zones_.ResetAllBut(chain);
   zones_.FinishSuperseded(chain, spare_slots_);
   if (const std::uint32_t slots = device_.geometry().max_active; slots != 0)
-    zones_.LimitOthers(slots - (finish_before_roll_ ? 1 : 2));
+    zones_.LimitOthers(slots - kSlots);
   // The zones of the log outlive all others, which hold the copies that the mount believed.
   const bool superblock_is_there = zones_.HoldSuperblock(chain);
   if (tail_is_clean && superblock_is_there) return {};

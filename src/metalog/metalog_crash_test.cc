@@ -189,7 +189,7 @@ TEST(MetalogCrash, PowerLostBesideARollIsNotTakenForDamage) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(ActiveZones, MetalogCrashTest, ::testing::Values(0u, 2u));
+INSTANTIATE_TEST_SUITE_P(ActiveZones, MetalogCrashTest, ::testing::Values(0u, 4u));
 
 // A snapshot that takes several zones, cut off after every command with every subset of what was not flushed. `in_doubt`: the
 // first RollComplete gets there and is reported as failed, so the roll tries again.

@@ -126,7 +126,6 @@ class MetalogImpl final : public Metalog {
   ZonedDevice& device_;
   const Superblock superblock_;
   const MetazoneLayout layout_;
-  const bool finish_before_roll_;  // the device has too few slots for two active metadata zones
   const std::size_t spare_slots_;  // for zones of superseded generations
   const bool read_only_device_;
   Metazones zones_;

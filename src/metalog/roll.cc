@@ -109,7 +109,6 @@ void MetalogImpl::RunRoll() {
     if (run.writer != nullptr) run.bytes_written += run.writer->bytes_written();
     if (result.error().code() == Code::kBusy) FreeSlot(run);
   }
-  // Where a superseded zone may not be active it was not finished before if its tail was torn or it was fenced.
   if (result.ok()) zones_.FinishSuperseded(run.writer->chain(), spare_slots_);
   if (meter) result = meter->Done(std::move(result));
   meter.reset();  // once the roll is finished the metrics may go away
@@ -164,16 +163,9 @@ Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
     written = writer->Write(FrameKind::kRollBegin, {}, sequence, sequence);
   // Durable before the next frame, as every frame is: a mount takes a gap before a valid frame for damage.
   if (written.ok() && writer != nullptr) written = FlushWrittenSince(device_, failed_flushes);
-  if (written.ok() && writer != nullptr && finish_before_roll_) {
-    // A device with two active zones has none to spare: the old one is full from here on, and still readable.
-    // One that refuses is left as it is, and the roll finds no slot.
-    static_cast<void>(device_.Finish(run.current_zone));
-    writer->EndZone();
-  }
   run.announced = true;
   MutexLock lock(mutex_);
-  if (!written.ok()) fenced_ = true;   // nothing is lost, but where the zone ends is unknown
-  if (finish_before_roll_) return {};  // nothing could be committed meanwhile: the lead is kept
+  if (!written.ok()) fenced_ = true;  // nothing is lost, but where the zone ends is unknown
   run.holds_lead = false;
   ReleaseLead();
   return {};
