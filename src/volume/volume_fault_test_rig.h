@@ -19,8 +19,8 @@ class VolumeFaultTest : public VolumeTest {
 
   // Mounted anew, through a device that can fail.
   explicit VolumeFaultTest(const EmulatorGeometry& geometry = SmallGeometry()) : VolumeTest(geometry) {
-    WaitForCommits(*volume_,
-                   1 + 2);  // the mount's, those of the log's reserve, which the next mount takes over
+    // The mount's, and that of the log zone made ready, which the next mount takes over.
+    WaitForCommits(*volume_, 1 + 1);
     EXPECT_TRUE(IsOk(volume_->Unmount()));
     MountFaulty();
   }

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 TEST_F(VolumeTest, RenameOverAnExistingFileReplacesItInOneCommit) {
   Put("CURRENT", "old");
   Put("000001.dbtmp", "new");
-  WaitForCommits(*volume_, 1 + 2 + 2);  // the mount's, those of the log's reserve, the files'
+  WaitForCommits(*volume_, 1 + 1 + 2);  // the mount's, that of the log zone made ready, the files'
   const std::uint64_t before = volume_->metalog_stats().commits;
   ASSERT_TRUE(IsOk(volume_->Rename("000001.dbtmp", "CURRENT")));
   EXPECT_EQ(volume_->metalog_stats().commits, before + 1);

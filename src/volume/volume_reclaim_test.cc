@@ -250,7 +250,7 @@ class ReclaimFaults : public testing::Test {
     zone_ = device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place);
     WaitForCommits(
         *volume_,
-        1 + 4 + 2);  // the mount's, the files', those of the log's reserve: a fault is the test's alone
+        1 + 4 + 1);  // the mount's, the files', that of the log zone made ready: a fault is the test's alone
   }
   ~ReclaimFaults() override {
     device_.ClearFaults();

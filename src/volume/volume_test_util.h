@@ -105,11 +105,11 @@ class VolumeTest : public testing::Test {
     return names;
   }
 
-  // Until the log has its first zone and the two it keeps ready, and their reservations are committed, so that
+  // Until the log has its first zone and the one it keeps ready, and their reservations are committed, so that
   // none is committed beside the test.
   void WaitForLogReserve() {
     Put("warm-up.log", "x");
-    WaitForCommits(*volume_, 1 + 1 + 3);  // the mount's, the file's, the reservations'
+    WaitForCommits(*volume_, 1 + 1 + 2);  // the mount's, the file's, the reservations'
   }
 
   std::unique_ptr<EmulatorDevice> device_;

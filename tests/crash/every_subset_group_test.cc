@@ -35,7 +35,7 @@ class EverySubsetOfAGroup : protected SwitchedPoints, public testing::Test {
       run.client->Create("w", "w.log");
       run.client->Log("w", 1, 10);
       constexpr std::uint64_t kCommits =
-          1 + 2 * kWriters + 1 + 3;  // mount, directories and files, w.log, reservations
+          1 + 2 * kWriters + 1 + 2;  // mount, directories and files, w.log, reservations
       if (!run.over() && !Await(run, [&] { return run.volume->metalog_stats().commits >= kCommits; })) {
         run.error = "the log has no reserve";
       }
