@@ -341,7 +341,7 @@ set(ZENFS_SOURCES_rocksdb_plugin
   rocksdb_plugin/directory_handle.cc
   rocksdb_plugin/environments.cc
   rocksdb_plugin/file_system_of_uri.cc
-  rocksdb_plugin/file_view.cc
+  rocksdb_plugin/mapped_file.cc
   rocksdb_plugin/logger.cc
   rocksdb_plugin/mount_uri.cc
   rocksdb_plugin/mounted_file.cc

@@ -16,24 +16,24 @@ RandomAccessFile::RandomAccessFile(MountedFile file, const FileOptions& options)
 IOStatus RandomAccessFile::Read(uint64_t offset, size_t n, const IOOptions&, Slice* result, char* scratch,
                                 IODebugContext*) const {
   return Guarded([&] {
-    if (scratch == nullptr || mapped_) return ReadView(offset, n, result);
+    if (scratch == nullptr || mapped_) return ReadMapped(offset, n, result);
     return ReadInto(file_, offset, n, result, scratch);
   });
 }
 
-IOStatus RandomAccessFile::ReadView(uint64_t offset, size_t n, Slice* result) const {
+IOStatus RandomAccessFile::ReadMapped(uint64_t offset, size_t n, Slice* result) const {
   *result = Slice();
-  FileView* view = nullptr;
+  MappedFile* map = nullptr;
   {
-    MutexLock lock(view_mutex_);
-    if (view_ == nullptr) {
-      auto made = FileView::Of(*file_.handle);
+    MutexLock lock(map_mutex_);
+    if (map_ == nullptr) {
+      auto made = MappedFile::Of(*file_.handle);
       if (!made) return ToIOStatus(made.error(), "reading", file_.path);
-      view_ = std::move(*made);
+      map_ = std::move(*made);
     }
-    view = view_.get();
+    map = map_.get();
   }
-  const Result<ByteView> bytes = view->Read(offset, n);
+  const Result<ByteView> bytes = map->Read(offset, n);
   if (!bytes) return ToIOStatus(bytes.error(), "reading", file_.path);
   // An empty one points somewhere, too: RocksDB hands the pointer to memcmp.
   *result = bytes->empty() ? Slice() : Slice(reinterpret_cast<const char*>(bytes->data()), bytes->size());
@@ -50,7 +50,7 @@ IOStatus RandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, const
     for (FSReadRequest& request : std::span(reqs, num_reqs)) {
       request.result = Slice();
       if (request.scratch == nullptr || mapped_) {
-        request.status = ReadView(request.offset, request.len, &request.result);
+        request.status = ReadMapped(request.offset, request.len, &request.result);
         continue;
       }
       requests.push_back(

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/mutex.h"
-#include "rocksdb_plugin/file_view.h"
+#include "rocksdb_plugin/mapped_file.h"
 #include "rocksdb_plugin/mounted_file.h"
 
 namespace zenfs {
@@ -40,13 +40,13 @@ class RandomAccessFile final : public rocksdb::FSRandomAccessFile {
   IOStatus InvalidateCache(size_t offset, size_t length) override;
 
  private:
-  IOStatus ReadView(uint64_t offset, size_t n, Slice* result) const EXCLUDES(view_mutex_);
+  IOStatus ReadMapped(uint64_t offset, size_t n, Slice* result) const EXCLUDES(map_mutex_);
 
   MountedFile file_;
   const bool direct_;
   const bool mapped_;
-  mutable Mutex view_mutex_;  // leaf: held while the view is made, not while it is read
-  mutable std::unique_ptr<FileView> view_ GUARDED_BY(view_mutex_);  // made at the first read that needs it
+  mutable Mutex map_mutex_;  // leaf: held while the map is made, not while it is read
+  mutable std::unique_ptr<MappedFile> map_ GUARDED_BY(map_mutex_);  // made at the first read that needs it
 };
 
 }  // namespace zenfs

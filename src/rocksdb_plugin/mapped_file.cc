@@ -1,4 +1,4 @@
-#include "rocksdb_plugin/file_view.h"
+#include "rocksdb_plugin/mapped_file.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -14,16 +14,16 @@ constexpr std::size_t kPiece = 256 << 10;
 
 }  // namespace
 
-FileView::FileView(const FileHandle& file, ByteSpan memory)
+MappedFile::MappedFile(const FileHandle& file, ByteSpan memory)
     : file_(file),
       memory_(memory),
       loaded_(std::make_unique<std::atomic<bool>[]>((memory.size() + kPiece - 1) / kPiece)) {}
 
-FileView::~FileView() {
+MappedFile::~MappedFile() {
   if (!memory_.empty()) munmap(memory_.data(), memory_.size());
 }
 
-Result<std::unique_ptr<FileView>> FileView::Of(const FileHandle& file) {
+Result<std::unique_ptr<MappedFile>> MappedFile::Of(const FileHandle& file) {
   const std::uint64_t size = file.size();
   ByteSpan memory;
   if (size != 0) {
@@ -35,10 +35,10 @@ Result<std::unique_ptr<FileView>> FileView::Of(const FileHandle& file) {
     }
     memory = {static_cast<std::byte*>(mapped), size};
   }
-  return std::unique_ptr<FileView>(new FileView(file, memory));
+  return std::unique_ptr<MappedFile>(new MappedFile(file, memory));
 }
 
-Result<ByteView> FileView::Read(std::uint64_t offset, std::size_t n) {
+Result<ByteView> MappedFile::Read(std::uint64_t offset, std::size_t n) {
   if (offset >= memory_.size() || n == 0) return ByteView();
   const std::size_t length = std::min<std::uint64_t>(n, memory_.size() - offset);
   const std::size_t last = (offset + length - 1) / kPiece;
@@ -48,7 +48,7 @@ Result<ByteView> FileView::Read(std::uint64_t offset, std::size_t n) {
   return memory_.subspan(offset, length);
 }
 
-Status FileView::Load(std::size_t piece) {
+Status MappedFile::Load(std::size_t piece) {
   MutexLock lock(mutex_);
   if (loaded_[piece].load(std::memory_order_relaxed)) return {};
   const std::size_t start = piece * kPiece;

@@ -1,11 +1,11 @@
 // The bytes of a file at fixed places in memory, for readers that bring no memory along: RocksDB with
 // allow_mmap_reads, its PlainTable and cuckoo tables, which take pointers and keep them while the file is open.
 //
-// Zones can't be mapped into memory. A view reserves addresses for the whole file and reads pieces of 256 KiB
-// as they are touched; they stay until the view is destroyed, so at worst the file is in memory once.
+// Zones can't be mapped into memory. A MappedFile reserves addresses for the whole file and reads pieces of 256 KiB
+// as they are touched; they stay until it is destroyed, so at worst the file is in memory once.
 //
-// The view is of the file's size when it was made: RocksDB opens a table when it is complete.
-// Threads: any. The pointers are valid as long as the view.
+// It has the size that the file had when it was made: RocksDB opens a table when it is complete.
+// Threads: any. The pointers are valid as long as the MappedFile.
 #pragma once
 
 #include <atomic>
@@ -19,20 +19,20 @@
 
 namespace zenfs {
 
-class FileView {
+class MappedFile {
  public:
-  // `file` outlives the view. Errors: kNoSpace when the process has no addresses left.
-  [[nodiscard]] static Result<std::unique_ptr<FileView>> Of(const FileHandle& file);
-  ~FileView();
-  FileView(const FileView&) = delete;
-  FileView& operator=(const FileView&) = delete;
+  // `file` outlives the map. Errors: kNoSpace when the process has no addresses left.
+  [[nodiscard]] static Result<std::unique_ptr<MappedFile>> Of(const FileHandle& file);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
 
-  // [offset, offset + n), fewer only at the end of the view. Errors: those of FileHandle::Read; the pieces
+  // [offset, offset + n), fewer only at the end of the map. Errors: those of FileHandle::Read; the pieces
   // are read anew by the next call.
   [[nodiscard]] Result<ByteView> Read(std::uint64_t offset, std::size_t n);
 
  private:
-  FileView(const FileHandle& file, ByteSpan memory);
+  MappedFile(const FileHandle& file, ByteSpan memory);
   Status Load(std::size_t piece) EXCLUDES(mutex_);
 
   const FileHandle& file_;
