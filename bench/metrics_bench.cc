@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "metrics/metrics.h"
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 
 namespace zenfs {
 namespace {

@@ -7,7 +7,7 @@ set(ZENFS_SOURCES_host
   backends/host/lock_holder.cc
   backends/host/plain_io.cc
   backends/host/ring_pool.cc
-  backends/host/scheduler.cc
+  backends/host/io_scheduler.cc
 )
 set(ZENFS_TESTS_host
   backends/host/block_facts_test.cc
@@ -15,7 +15,7 @@ set(ZENFS_TESTS_host
   backends/host/kernel_queue_test.cc
   backends/host/lock_holder_test.cc
   backends/host/ring_stall_test.cc
-  backends/host/scheduler_test.cc
+  backends/host/io_scheduler_test.cc
 )
 
 # src/backends/emulator

@@ -9,8 +9,8 @@ endfunction()
 
 # The ideal file system (docs/bench.md): libideal.so, for the RocksDB that the plugin is built for, and its test.
 function(zenfs_add_ideal)
-  set(sources bench/ideal/drive.cc bench/ideal/file_system.cc bench/ideal/memory_file.cc bench/ideal/readable_file.cc
-    bench/ideal/writable_file.cc src/rocksdb_plugin/rocksdb_version.cc src/rocksdb_plugin/status_conversion.cc)
+  set(sources bench/ideal/drive.cc bench/ideal/file_system.cc bench/ideal/memory_file.cc bench/ideal/ideal_readable_file.cc
+    bench/ideal/ideal_writable_file.cc src/rocksdb_plugin/rocksdb_version.cc src/rocksdb_plugin/status_conversion.cc)
   list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/)
   add_library(zenfs_ideal_file_system OBJECT ${sources})
   target_include_directories(zenfs_ideal_file_system PUBLIC ${PROJECT_SOURCE_DIR}/bench)

@@ -58,7 +58,7 @@ set(ZENFS_TESTS_model
 set(ZENFS_SOURCES_metrics
   metrics/metric.cc
   metrics/metrics.cc
-  metrics/snapshot.cc
+  metrics/metrics_snapshot.cc
   metrics/thread_shard.cc
 )
 set(ZENFS_TESTS_metrics
@@ -159,7 +159,7 @@ set(ZENFS_SOURCES_metalog
   metalog/reconstruct.cc
   metalog/replay.cc
   metalog/roll.cc
-  metalog/snapshot.cc
+  metalog/state_snapshot.cc
   metalog/zone_reader.cc
   metalog/zone_survey.cc
 )

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-#include "readable_file.h"
+#include "ideal_readable_file.h"
+#include "ideal_writable_file.h"
 #include "rocksdb_plugin/status_conversion.h"
-#include "writable_file.h"
 
 namespace zenfs {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/host/scheduler.h"
+#include "backends/host/io_scheduler.h"
 #include "base/short_bytes.h"
 #include "cli/number.h"
 #include "cli/text_table.h"

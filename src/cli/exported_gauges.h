@@ -11,7 +11,7 @@
 #include "backends/device_uri.h"
 #include "base/status.h"
 #include "metrics/metric.h"
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 
 namespace zenfs {
 

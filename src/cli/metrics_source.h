@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 #include "volume/volume.h"
 
 namespace zenfs {

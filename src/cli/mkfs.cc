@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "backends/host/scheduler.h"
+#include "backends/host/io_scheduler.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/made_directory.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/console.h"
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 
 namespace zenfs {
 

@@ -7,7 +7,7 @@
 #include "backends/emulator/emulator.h"
 #include "base/aligned_buffer.h"
 #include "base/thread.h"
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 #include "testing/faulty_device.h"
 
 namespace zenfs {

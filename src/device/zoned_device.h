@@ -9,7 +9,7 @@
 // its completion has returned; that goes for Reset, Finish, Open and Close as much as for data.
 //
 // Threads: every call may come from any thread. Writes to one zone must not overlap in time (the caller holds
-// the right to write a zone, zone/zone_writer.h); Appends may. An IoQueue belongs to one thread at a time.
+// the right to write a zone, ZoneWriter of zone/zone_manager.h); Appends may. An IoQueue belongs to one thread at a time.
 //
 // Errors, beside kIo with the errno: kZoneFull when the zone ended (or the device ended it early: legal at
 // any time, device-assumptions 4), kReadOnly and kNotFound for read-only and offline zones, kInvalidArgument

@@ -18,7 +18,7 @@
 #include "format/metalog_payload.h"
 #include "metalog/flush.h"
 #include "metalog/metalog_impl.h"
-#include "metalog/snapshot.h"
+#include "metalog/state_snapshot.h"
 
 namespace zenfs {
 namespace {

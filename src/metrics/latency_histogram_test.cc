@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "metrics/metrics.h"
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 
 namespace zenfs {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/aligned_buffer.h"
 #include "metrics/metrics.h"
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 
 namespace zenfs {
 namespace {

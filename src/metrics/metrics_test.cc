@@ -8,7 +8,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "base/thread.h"
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 
 namespace zenfs {
 namespace {

@@ -112,7 +112,7 @@ TEST_F(MetadataFileTest, ARestoredZoneIsAsItWas) {
   ASSERT_TRUE(IsOk(copy));
   std::uint64_t offset = kMetadataCopyHeadBytes;
   for (const CopiedZone& zone : copy->zones) {
-    const ZoneContent before = RepairRig::ContentOf(rig_.device(), zone.zone);
+    const ZoneBytes before = RepairRig::ContentOf(rig_.device(), zone.zone);
     ASSERT_TRUE(IsOk(rig_.device().Reset(zone.zone)));
     ASSERT_TRUE(IsOk(RestoreZone(rig_.device(), zone, *OpenMetadataFile(file_), offset)));
     EXPECT_EQ(RepairRig::ContentOf(rig_.device(), zone.zone), before);

@@ -25,10 +25,10 @@ namespace zenfs {
 
 using Files = std::map<std::string, std::string>;  // path -> content
 
-struct ZoneContent {
+struct ZoneBytes {
   std::uint64_t written = 0;
   std::string bytes;
-  friend bool operator==(const ZoneContent&, const ZoneContent&) = default;
+  friend bool operator==(const ZoneBytes&, const ZoneBytes&) = default;
 };
 
 inline std::string TextOf(std::uint64_t seed, std::size_t bytes) {
@@ -111,7 +111,7 @@ class RepairRig {
 
   // Rewrites a zone with `change` made to what stands in it; its write pointer stays.
   void Rewrite(ZoneId zone, const std::function<void(std::string&)>& change) {
-    ZoneContent content = ContentOf(*device_, zone);
+    ZoneBytes content = ContentOf(*device_, zone);
     change(content.bytes);
     ASSERT_TRUE(IsOk(device_->Reset(zone)));
     AlignedBuffer buffer(content.bytes.size());
@@ -127,10 +127,10 @@ class RepairRig {
   // In the middle of the frame.
   void Flip(const SurveyedFrame& frame) { Flip(frame.zone, frame.at + 70); }
 
-  static ZoneContent ContentOf(ZonedDevice& device, ZoneId zone) {
+  static ZoneBytes ContentOf(ZonedDevice& device, ZoneId zone) {
     const auto report = device.Report(zone, 1);
     EXPECT_TRUE(IsOk(report));
-    ZoneContent content{.written = report->front().WrittenBytes(), .bytes = {}};
+    ZoneBytes content{.written = report->front().WrittenBytes(), .bytes = {}};
     AlignedBuffer buffer(content.written);
     buffer.Resize(content.written);
     if (content.written != 0) {
@@ -139,8 +139,8 @@ class RepairRig {
     content.bytes = std::string(AsText(buffer.View()));
     return content;
   }
-  static std::vector<ZoneContent> AllZones(ZonedDevice& device) {
-    std::vector<ZoneContent> all;
+  static std::vector<ZoneBytes> AllZones(ZonedDevice& device) {
+    std::vector<ZoneBytes> all;
     for (std::uint32_t i = 0; i < device.geometry().zone_count; ++i)
       all.push_back(ContentOf(device, ZoneId(i)));
     return all;

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 #include "volume/volume_device_test_rig.h"
 
 namespace zenfs {

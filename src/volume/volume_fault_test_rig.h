@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 #include "testing/faulty_device.h"
 #include "volume/volume_test_util.h"
 

@@ -1,5 +1,5 @@
 // What a volume counts of its own work.
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {

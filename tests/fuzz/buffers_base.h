@@ -18,9 +18,9 @@ struct BuffersBase {
   StagingHeader header;  // as it stood in that file
   ImageDevice::Image image;
   State state;
-  std::map<FileId, std::string> paths;  // of all files, as Contents has them
+  std::map<FileId, std::string> paths;  // of all files, as VolumeContents has them
   std::map<FileId, std::uint64_t> sizes;
-  Contents synced;  // without what was in the buffers
+  VolumeContents synced;  // without what was in the buffers
 };
 
 // A name that the device has in all processes of this target, and in no other.

@@ -191,7 +191,7 @@ class Takeover {
       volume = Volume::Mount(Borrow(device_), options);
       Require(volume.has_value(), "buffers can be given up: " + (volume ? "" : volume.error().ToString()));
     }
-    const Contents first = Look(**volume);
+    const VolumeContents first = Look(**volume);
     if (Tells()) Tell(**volume, first);
     CheckSynced(first);
     const Status unmounted = (*volume)->Unmount();
@@ -203,7 +203,7 @@ class Takeover {
     static_cast<void>((*again)->Unmount().ok());
   }
 
-  void Tell(Volume& volume, const Contents& now) const {
+  void Tell(Volume& volume, const VolumeContents& now) const {
     for (const std::string& notice : volume.notices()) std::fprintf(stderr, "notice: %s\n", notice.c_str());
     for (const auto& [path, content] : now) {
       const auto before = base_.synced.find(path);
@@ -216,7 +216,7 @@ class Takeover {
   static std::string_view TextOf(std::string_view content) { return content.substr(content.find(':') + 1); }
 
   // Buffers only add to files, but for those whose extents they tell.
-  void CheckSynced(const Contents& now) const {
+  void CheckSynced(const VolumeContents& now) const {
     std::set<std::string> replaced;
     for (const FileId id : replaced_) replaced.insert(base_.paths.at(id));
     for (const auto& [path, content] : base_.synced) {

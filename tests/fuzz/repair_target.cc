@@ -72,7 +72,7 @@ class Workout {
     Require(device_.changes() == 0, "who only looks changes nothing");
     if (!plan || plan->nothing_to_do()) return;
     // After a crash in a roll there is something to say, and to do, although nothing is damaged.
-    const std::optional<Contents> sound = clean ? Read() : std::nullopt;
+    const std::optional<VolumeContents> sound = clean ? Read() : std::nullopt;
     const ImageDevice::Image before = device_.Save();
     ::unlink(path_.c_str());  // of the input before
     const Status done = CarryOut(device_, *plan, path_);
@@ -85,10 +85,10 @@ class Workout {
   }
 
  private:
-  std::optional<Contents> Read() {
+  std::optional<VolumeContents> Read() {
     auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
     if (!volume) return std::nullopt;
-    Contents contents = Look(**volume);
+    VolumeContents contents = Look(**volume);
     static_cast<void>((*volume)->Unmount().ok());
     return contents;
   }
@@ -113,8 +113,8 @@ class Workout {
   }
 
   // Beside it there may be more, in /lost+found.
-  void CheckKept(const Contents& sound, bool logs_may_differ) {
-    const std::optional<Contents> now = Read();
+  void CheckKept(const VolumeContents& sound, bool logs_may_differ) {
+    const std::optional<VolumeContents> now = Read();
     Require(now.has_value(), "what is repaired can be read");
     for (const auto& [path, text] : sound) {
       const auto it = now->find(path);

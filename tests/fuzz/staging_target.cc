@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "format/staging_layout.h"
 #include "input.h"
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 #include "scratch_path.h"
 #include "staging/left_behind.h"
 #include "staging/staging_place.h"

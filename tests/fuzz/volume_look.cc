@@ -28,7 +28,7 @@ void CheckEntry(Volume& volume, const std::string& path) {
   static_cast<void>(volume.Layout(path).has_value());
 }
 
-void Collect(Volume& volume, const std::string& directory, std::size_t depth, Contents& contents) {
+void Collect(Volume& volume, const std::string& directory, std::size_t depth, VolumeContents& contents) {
   const auto entries = volume.List(directory);
   if (!entries || depth > kDepthMax) return;
   for (const DirectoryEntry& entry : *entries) {
@@ -46,11 +46,11 @@ void Collect(Volume& volume, const std::string& directory, std::size_t depth, Co
 
 }  // namespace
 
-Contents Look(Volume& volume) {
+VolumeContents Look(Volume& volume) {
   static_cast<void>(volume.Space());
   static_cast<void>(volume.Zones());
   static_cast<void>(volume.notices());
-  Contents contents;
+  VolumeContents contents;
   Collect(volume, "", 0, contents);
   return contents;
 }

@@ -9,13 +9,13 @@
 
 namespace zenfs {
 
-using Contents = std::map<std::string, std::string>;  // by path; a directory ends with '/'
+using VolumeContents = std::map<std::string, std::string>;  // by path; a directory ends with '/'
 
 // In simulated time, with small buffers.
 [[nodiscard]] MountOptions ImageMountOptions();
 
 // Reads all that the volume lists, a part of each file.
-[[nodiscard]] Contents Look(Volume& volume);
+[[nodiscard]] VolumeContents Look(Volume& volume);
 
 // The first error that a check of the device finds, or why it can't check; empty if there is none.
 [[nodiscard]] std::string FirstDamage(ZonedDevice& device, bool read_data);

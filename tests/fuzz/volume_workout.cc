@@ -50,7 +50,7 @@ bool VolumeWorkout::Change() {
   const std::uint64_t changes = device_.changes();
   auto volume = Volume::Mount(Borrow(device_), ImageMountOptions());
   if (!volume) return device_.changes() != changes;
-  const Contents now = Look(**volume);
+  const VolumeContents now = Look(**volume);
   if (clean_ && before_) Require(now == *before_, "a clean volume is mounted as it was read");
   written_ = Write(**volume);
   const Status unmounted = (*volume)->Unmount();
@@ -62,7 +62,7 @@ void VolumeWorkout::CheckWritten() {
   auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
   Require(volume.has_value(),
           "a volume that was written is there: " + (volume ? std::string() : volume.error().ToString()));
-  Contents now = Look(**volume);
+  VolumeContents now = Look(**volume);
   Require(now["/fuzz.sst"] == "10:plainplain" && now["/fuzz.log"] == "12:framedframed",
           "what was written is there");
   static_cast<void>((*volume)->Unmount().ok());

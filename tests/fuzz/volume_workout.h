@@ -28,7 +28,7 @@ class VolumeWorkout {
   ImageDevice& device_;
   bool clean_ = false;
   bool written_ = false;
-  std::optional<Contents> before_;  // of a read-only mount that succeeded
+  std::optional<VolumeContents> before_;  // of a read-only mount that succeeded
 };
 
 }  // namespace zenfs

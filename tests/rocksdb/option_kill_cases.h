@@ -9,10 +9,10 @@
 namespace zenfs {
 
 // When the writer may call a write acknowledged: from then on the death of the process must not lose it.
-enum class Acknowledged {
-  kByTheWrite,      // RocksDB flushes its log after each write
-  kByFlushWal,      // manual_wal_flush: a later FlushWAL
-  kByMemtableFlush  // no log: a later Flush of all column families
+enum class AcknowledgedBy {
+  kTheWrite,      // RocksDB flushes its log after each write
+  kFlushWal,      // manual_wal_flush: a later FlushWAL
+  kMemtableFlush  // no log: a later Flush of all column families
 };
 
 struct OptionKillCase {
@@ -20,7 +20,7 @@ struct OptionKillCase {
   // `root`: the directory for all that the database keeps outside its own directory.
   void (*adjust)(rocksdb::Options& options, const std::string& root);
   int families = 1;
-  Acknowledged acknowledged = Acknowledged::kByTheWrite;
+  AcknowledgedBy acknowledged = AcknowledgedBy::kTheWrite;
 };
 
 [[nodiscard]] std::span<const OptionKillCase> OptionKillCases();

@@ -99,7 +99,7 @@ class KilledWriter {
 
 // How many writes of a thread may be in the database beyond the last one that it acknowledged.
 long InFlight(const OptionKillCase& kill_case) {
-  return kill_case.acknowledged == Acknowledged::kByTheWrite ? 1 : kWritesBetweenFlushes;
+  return kill_case.acknowledged == AcknowledgedBy::kTheWrite ? 1 : kWritesBetweenFlushes;
 }
 
 // `kept` is what must be there: the last write of each thread that was acknowledged, or was found after the kill before.
@@ -138,7 +138,7 @@ void KillAgainAndAgain(const OptionKillCase& kill_case, const std::string& place
   for (int i = 0; i < (IsFullRun() ? kKillsOfAFullRun : kKills); ++i) {
     SCOPED_TRACE("kill " + std::to_string(i));
     KilledWriter writer(kill_case, place);
-    const bool flushes_rarely = kill_case.acknowledged != Acknowledged::kByTheWrite;
+    const bool flushes_rarely = kill_case.acknowledged != AcknowledgedBy::kTheWrite;
     const std::uint64_t lines = random.Below(flushes_rarely ? 20 : kWritesBeforeAKill);
     ASSERT_TRUE(writer.KillAfter(lines)) << "the writer ended by itself, see its message above";
     const LastNumbers acknowledged = writer.acknowledged();

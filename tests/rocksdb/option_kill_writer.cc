@@ -39,16 +39,16 @@ class Writer {
     if (status.ok()) status = batch.Put(CounterKey(thread), std::to_string(number));
     if (!status.ok()) return status;
     rocksdb::WriteOptions options;
-    options.disableWAL = case_.acknowledged == Acknowledged::kByMemtableFlush;
+    options.disableWAL = case_.acknowledged == AcknowledgedBy::kMemtableFlush;
     options.sync = !options.disableWAL && number % kSyncEvery == 0;
     return database_.db().Write(options, &batch);
   }
 
   rocksdb::Status Acknowledge(int thread, long number) {
-    if (case_.acknowledged != Acknowledged::kByTheWrite) {
+    if (case_.acknowledged != AcknowledgedBy::kTheWrite) {
       if (number % kWritesBetweenFlushes != 0) return rocksdb::Status::OK();
       const rocksdb::Status status =
-          case_.acknowledged == Acknowledged::kByFlushWal
+          case_.acknowledged == AcknowledgedBy::kFlushWal
               ? database_.db().FlushWAL(number % (2 * kWritesBetweenFlushes) == 0)
               : database_.db().Flush(rocksdb::FlushOptions(), database_.families());
       if (!status.ok()) return status;

@@ -63,10 +63,10 @@ std::unique_ptr<EmulatorDevice> DeviceDriver::Make(const Experiment& experiment)
   return std::move(*device);
 }
 
-Outcome DeviceDriver::Run(const Experiment& experiment, double seconds) {
+LoadOutcome DeviceDriver::Run(const Experiment& experiment, double seconds) {
   const std::unique_ptr<EmulatorDevice> device = Make(experiment);
   const SteadyTime begin = SteadyNow();
-  Result<Outcome> outcome;
+  Result<LoadOutcome> outcome;
   switch (experiment.load.kind) {
     case Kind::kRead:
     case Kind::kWrite:
@@ -85,9 +85,9 @@ Outcome DeviceDriver::Run(const Experiment& experiment, double seconds) {
 double DeviceDriver::HostMicroseconds() {
   const Experiment untimed{
       .name = "host", .profile = Timing::kNone, .load = {.kind = Kind::kClose, .bytes = 0}, .expected = {}};
-  Outcome all;
+  LoadOutcome all;
   for (int i = 0; i < 5; ++i) {
-    const Outcome outcome = Run(untimed, 0);
+    const LoadOutcome outcome = Run(untimed, 0);
     all.latencies_us.insert(all.latencies_us.end(), outcome.latencies_us.begin(), outcome.latencies_us.end());
   }
   return Compute(Statistic::kP50, untimed.load, all);

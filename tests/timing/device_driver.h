@@ -19,7 +19,7 @@ class DeviceDriver final : public Driver {
   explicit DeviceDriver(std::string directory);
   ~DeviceDriver() override;
 
-  Outcome Run(const Experiment& experiment, double seconds) override;
+  LoadOutcome Run(const Experiment& experiment, double seconds) override;
   // The median of closes on a device without a timing profile.
   double HostMicroseconds() override;
 

@@ -48,7 +48,7 @@ std::string UnitOf(Statistic statistic) {
   return "";
 }
 
-double Compute(Statistic statistic, const Load& load, Outcome& outcome) {
+double Compute(Statistic statistic, const Load& load, LoadOutcome& outcome) {
   const auto commands = static_cast<double>(outcome.latencies_us.size());
   const double mib = commands * static_cast<double>(load.bytes) / static_cast<double>(kMib);
   switch (statistic) {

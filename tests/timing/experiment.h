@@ -28,7 +28,7 @@ struct Load {
   bool finishing = false;        // zones with one block in them, one after another
 };
 
-struct Outcome {
+struct LoadOutcome {
   std::vector<double> latencies_us;
   double seconds = 0;
   std::uint64_t background_bytes = 0;
@@ -46,9 +46,9 @@ enum class Statistic {
 };
 std::string NameOf(Statistic statistic);
 std::string UnitOf(Statistic statistic);
-double Compute(Statistic statistic, const Load& load, Outcome& outcome);
+double Compute(Statistic statistic, const Load& load, LoadOutcome& outcome);
 
-struct Expectation {
+struct DriveFigure {
   Statistic statistic;
   double value;  // measured on the drive
 };
@@ -57,7 +57,7 @@ struct Experiment {
   std::string name;
   Timing profile;
   Load load;
-  std::vector<Expectation> expected;
+  std::vector<DriveFigure> expected;
 };
 
 // All of device-timing's tables, row by row.
@@ -70,7 +70,7 @@ class Driver {
   virtual ~Driver() = default;
   // Runs the load for `seconds` of the device's time (resets, finishes, opens and closes a few times instead) and
   // returns what came after its start had passed.
-  virtual Outcome Run(const Experiment& experiment, double seconds) = 0;
+  virtual LoadOutcome Run(const Experiment& experiment, double seconds) = 0;
   // What the host takes for a command that asks nothing of the device: a slow one is later than the drive by that.
   virtual double HostMicroseconds() { return 0; }
 };

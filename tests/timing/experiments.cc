@@ -68,7 +68,7 @@ void Reads(std::vector<Experiment>& all) {
   struct Row {
     std::uint64_t kib;
     std::uint32_t in_flight;
-    std::vector<Expectation> expected;
+    std::vector<DriveFigure> expected;
   };
   const Row rows[] = {
       {4, 1, {{kMean, 72.6}, {kP99, 81}}},

@@ -39,7 +39,7 @@ struct Settings {
 
 struct Figure {
   const Experiment* experiment;
-  Expectation expected;
+  DriveFigure expected;
   double value = 0;
   bool checked = true;
   double host_us = 0;  // how much later than the drive the host may be
@@ -85,13 +85,13 @@ bool IsAlone(const Experiment& experiment, Statistic statistic) {
 
 bool RunOne(const Settings& settings, Driver& driver, double host_us, const Experiment& experiment) {
   std::vector<Figure> figures;
-  for (const Expectation& expected : experiment.expected) {
+  for (const DriveFigure& expected : experiment.expected) {
     figures.push_back({&experiment, expected, NAN, IsChecked(settings, expected.statistic),
                        IsAlone(experiment, expected.statistic) ? host_us : 0});
   }
   const auto fits = [&figures] { return std::ranges::all_of(figures, &Figure::fits); };
   for (unsigned attempt = 0; attempt < settings.attempts && (attempt == 0 || !fits()); ++attempt) {
-    Outcome outcome = driver.Run(experiment, settings.seconds);
+    LoadOutcome outcome = driver.Run(experiment, settings.seconds);
     for (Figure& figure : figures) {
       const double value = Compute(figure.expected.statistic, experiment.load, outcome);
       const double off = std::abs(value / figure.expected.value - 1);

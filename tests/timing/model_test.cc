@@ -13,8 +13,8 @@ TEST_P(Model, ReproducesWhatWasMeasured) {
   constexpr double kSeconds = 2;
   const Experiment& experiment = GetParam();
   for (const std::uint64_t seed : {1, 2, 3}) {
-    Outcome outcome = VirtualDriver(seed).Run(experiment, kSeconds);
-    for (const Expectation& expected : experiment.expected) {
+    LoadOutcome outcome = VirtualDriver(seed).Run(experiment, kSeconds);
+    for (const DriveFigure& expected : experiment.expected) {
       const double value = Compute(expected.statistic, experiment.load, outcome);
       EXPECT_NEAR(value / expected.value, 1, kTolerance)
           << experiment.name << ", " << NameOf(expected.statistic) << ": " << value << ", measured was "

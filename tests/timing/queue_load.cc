@@ -40,8 +40,8 @@ class QueueLoad {
     std::ranges::fill(buffer_.Whole(), std::byte{0x5a});
   }
 
-  Result<Outcome> Go() {
-    std::optional<ZoneManager> manager;
+  Result<LoadOutcome> Go() {
+    std::optional<ZoneLoad> manager;
     if (load_.finishing || load_.resets_per_second > 0) manager.emplace(device_, load_);
     for (std::uint32_t i = 0; i < senders_.size(); ++i) {
       senders_[i].request.tag = &senders_[i];
@@ -130,12 +130,12 @@ class QueueLoad {
   const SteadyTime begin_;
   const SteadyTime end_;
   std::vector<IoRequest*> done_;
-  Outcome outcome_;
+  LoadOutcome outcome_;
 };
 
 }  // namespace
 
-Result<Outcome> RunQueueLoad(ZonedDevice& device, const Load& load, double seconds) {
+Result<LoadOutcome> RunQueueLoad(ZonedDevice& device, const Load& load, double seconds) {
   return QueueLoad(device, load, seconds).Go();
 }
 

@@ -7,6 +7,6 @@
 namespace zenfs {
 
 // What completes in the first moments is not counted, nor what is in flight at the end.
-[[nodiscard]] Result<Outcome> RunQueueLoad(ZonedDevice& device, const Load& load, double seconds);
+[[nodiscard]] Result<LoadOutcome> RunQueueLoad(ZonedDevice& device, const Load& load, double seconds);
 
 }  // namespace zenfs

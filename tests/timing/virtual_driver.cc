@@ -25,7 +25,7 @@ class VirtualRun {
         clock_(MakeDeviceClock(experiment.profile, kZones, seed)),
         end_(kBegin + kStart + Seconds(seconds)) {}
 
-  Outcome Go(double seconds) {
+  LoadOutcome Go(double seconds) {
     const std::uint32_t senders = load_.in_flight;
     background_ = senders;
     resetter_ = senders + 1;
@@ -90,12 +90,12 @@ class VirtualRun {
   std::uint32_t resetter_ = 0;
   std::uint32_t finisher_ = 0;
   std::uint32_t finishing_ = 0;  // the zone; 0: none yet
-  Outcome outcome_;
+  LoadOutcome outcome_;
 };
 
-Outcome Manage(const Experiment& experiment, std::uint64_t seed) {
+LoadOutcome Manage(const Experiment& experiment, std::uint64_t seed) {
   const Load& load = experiment.load;
-  Outcome outcome;
+  LoadOutcome outcome;
   const auto clock = MakeDeviceClock(experiment.profile, kZones, seed);
   SteadyTime now = kBegin;
   for (std::uint32_t i = 0; i < kManagementCommands; ++i) {
@@ -112,7 +112,7 @@ Outcome Manage(const Experiment& experiment, std::uint64_t seed) {
 
 }  // namespace
 
-Outcome VirtualDriver::Run(const Experiment& experiment, double seconds) {
+LoadOutcome VirtualDriver::Run(const Experiment& experiment, double seconds) {
   switch (experiment.load.kind) {
     case Kind::kRead:
     case Kind::kWrite:

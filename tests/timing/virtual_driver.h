@@ -8,7 +8,7 @@ namespace zenfs {
 class VirtualDriver final : public Driver {
  public:
   explicit VirtualDriver(std::uint64_t seed) : seed_(seed) {}
-  Outcome Run(const Experiment& experiment, double seconds) override;
+  LoadOutcome Run(const Experiment& experiment, double seconds) override;
 
  private:
   const std::uint64_t seed_;

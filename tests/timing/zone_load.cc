@@ -22,8 +22,8 @@ Status Manage(ZonedDevice& device, Kind kind, ZoneId zone) {
 
 }  // namespace
 
-Result<Outcome> ManageZones(ZonedDevice& device, const Load& load) {
-  Outcome outcome;
+Result<LoadOutcome> ManageZones(ZonedDevice& device, const Load& load) {
+  LoadOutcome outcome;
   // A finish of much is long, and the same each time.
   const std::uint32_t commands = load.kind == Kind::kFinish && load.bytes != 0 ? 1 : kManagedZones;
   for (std::uint32_t i = 0; i < commands; ++i) {
@@ -36,12 +36,12 @@ Result<Outcome> ManageZones(ZonedDevice& device, const Load& load) {
   return outcome;
 }
 
-ZoneManager::ZoneManager(ZonedDevice& device, const Load& load)
+ZoneLoad::ZoneLoad(ZonedDevice& device, const Load& load)
     : device_(device), load_(load), thread_("zone-manager", [this] { Run(); }) {}
 
-ZoneManager::~ZoneManager() { stop_.store(true, std::memory_order_relaxed); }
+ZoneLoad::~ZoneLoad() { stop_.store(true, std::memory_order_relaxed); }
 
-void ZoneManager::Run() {
+void ZoneLoad::Run() {
   SteadyTime next = SteadyNow();
   for (std::uint32_t turn = 0; !stop_.load(std::memory_order_relaxed); ++turn) {
     if (!Next(turn).ok()) return;
@@ -52,7 +52,7 @@ void ZoneManager::Run() {
 }
 
 // Out of zones, it fails.
-Status ZoneManager::Next(std::uint32_t turn) {
+Status ZoneLoad::Next(std::uint32_t turn) {
   if (load_.finishing) {
     if (turn == kFinishZones) return Fail(Code::kNoSpace, "all zones are finished");
     return device_.Finish(ZoneId(kFirstFinishZone + turn));

@@ -20,13 +20,13 @@ inline constexpr std::uint32_t kFirstFinishZone = 300;
 inline constexpr std::uint32_t kBackgroundZone = 400;
 
 // A few of the load's commands, one after another.
-[[nodiscard]] Result<Outcome> ManageZones(ZonedDevice& device, const Load& load);
+[[nodiscard]] Result<LoadOutcome> ManageZones(ZonedDevice& device, const Load& load);
 
 // Resets or finishes beside another load, in a thread of its own, until it is destroyed.
-class ZoneManager {
+class ZoneLoad {
  public:
-  ZoneManager(ZonedDevice& device, const Load& load);
-  ~ZoneManager();
+  ZoneLoad(ZonedDevice& device, const Load& load);
+  ~ZoneLoad();
 
  private:
   void Run();

@@ -5,7 +5,7 @@
 // The zones are those of the device, conventional ones included, at the device's own offsets.
 //
 // Order of writes: one write of a zone is under way at a time (device/zoned_device.h). The kernel may cut a long one
-// into several commands; host/scheduler.h says when those stay in order, and what is refused.
+// into several commands; host/io_scheduler.h says when those stay in order, and what is refused.
 //
 // A write that fails is settled before it is reported: the zone's report tells whether the device has it after all (a
 // command that the driver repeated, device-assumptions 5: then it is read back, compared, and a success), the zone is

@@ -11,7 +11,7 @@
 #include "backends/block/device_users.h"
 #include "backends/block/zone_report.h"
 #include "backends/host/block_facts.h"
-#include "backends/host/scheduler.h"
+#include "backends/host/io_scheduler.h"
 #include "base/file_lock.h"
 
 namespace zenfs {

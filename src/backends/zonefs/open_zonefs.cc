@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "backends/host/block_facts.h"
-#include "backends/host/scheduler.h"
+#include "backends/host/io_scheduler.h"
 #include "backends/zonefs/explicit_open.h"
 #include "backends/zonefs/zone_directory.h"
 #include "backends/zonefs/zone_file_device.h"

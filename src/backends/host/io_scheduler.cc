@@ -1,4 +1,4 @@
-#include "backends/host/scheduler.h"
+#include "backends/host/io_scheduler.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

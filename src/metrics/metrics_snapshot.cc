@@ -1,4 +1,4 @@
-#include "metrics/snapshot.h"
+#include "metrics/metrics_snapshot.h"
 
 #include <fmt/format.h>
 

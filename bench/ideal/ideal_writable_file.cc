@@ -1,4 +1,4 @@
-#include "writable_file.h"
+#include "ideal_writable_file.h"
 
 #include <utility>
 

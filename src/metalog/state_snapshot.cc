@@ -1,4 +1,4 @@
-#include "metalog/snapshot.h"
+#include "metalog/state_snapshot.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "backends/host/scheduler.h"
+#include "backends/host/io_scheduler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

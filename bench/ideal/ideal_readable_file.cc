@@ -1,4 +1,4 @@
-#include "readable_file.h"
+#include "ideal_readable_file.h"
 
 #include <algorithm>
 #include <span>
