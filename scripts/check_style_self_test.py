@@ -8,11 +8,16 @@ GOOD = {
     "cmake/sources.cmake": "set(X base/clock.cc low/a.cc high/b.cc high/b_test.cc)\nadd(tests/run_test.py)\n",
     "src/base/clock.cc": "#include <ctime>\nlong Now() { return time(nullptr); }\n",
     "src/low/a.h": "#pragma once\nint A();\n",
-    "src/low/a.cc": '#include "low/a.h"\n// std::mutex is named in a comment, time() too\n'
+    "src/low/a.cc": '#include "low/a.h"\n#include "low/first.h"\n#include "low/second.h"\n// std::mutex is named in a comment, time() too\n'
                     'const char* k = "std::cout << rand()";\nint A() { return 1\'000\'000; }\n',
     "src/high/b.cc": '#include "low/a.h"\nint B() { return runtime(3) + x.time() + A(); }\n',
     "src/high/b_test.cc": '#include "low/a.h"\nint T() { return A(); }\n',
-    "tests/run_test.py": "pass\n",
+    "src/low/first.h": "#pragma once\n#define USE_A {\n// See docs/page.md, low/a.h, linux/fs.h and docs/NAME.md.\n"
+                       "namespace zenfs {\nclass B;\nclass [[nodiscard]] A final : public B {\n  struct Own {};\n};\n"
+                       "namespace inner {\nstruct C {};\n}  // namespace inner\n}  // namespace zenfs\n",
+    "src/low/second.h": "#pragma once\nnamespace zenfs {\nclass A;\nclass A::Part {\n  struct Own {};\n};\nstruct C {};\n"
+                        "A Make(struct A* a) {\n}\ntemplate <>\nstruct B<A> {};\nusing base::B;\n}  // namespace zenfs\n",
+    "tests/run_test.py": "\"\"\"docs/page.md says more\"\"\"\n",
     "docs/page.md": "# A page\n\n[here](#a-page) and [there](../README.md) and [out](https://example.org/x)\n",
     "README.md": "# Read me\n\n[docs](docs/page.md#a-page)\n\n```\n[not a link](nowhere.md)\n```\n",
 }
@@ -31,6 +36,8 @@ Piece = collections.namedtuple("Piece", "file old")
 Mutation = collections.namedtuple("Mutation", "name pieces")
 MUTATIONS = (Mutation("one", [Piece("src/low/a.cc", "{}")]),)
 """
+
+SECOND = "#pragma once\nnamespace zenfs {{\n{}\n}}\n"
 
 # What is put into the good tree, and what a finding must then say.
 BAD = [
@@ -55,6 +62,19 @@ BAD = [
     ({"src/low/new.cc": "int x;\n"}, "no target builds it"),
     ({"src/low/lonely.h": "#pragma once\n"}, "nobody includes it"),
     ({"src/low/a.h": "int A();\n"}, "without #pragma once"),
+    ({"src/low/second.h": SECOND.format("class A final {\n};")}, "src/low/first.h has a type A in the same namespace"),
+    ({"src/low/second.h": SECOND.format('class CAPABILITY("x") A : B {\n};')}, "has a type A in the same namespace"),
+    ({"src/low/second.h": SECOND.format("template <typename T>\nstruct A {\n};")}, "has a type A in the same namespace"),
+    ({"src/low/second.h": SECOND.format("enum class A : int {\n};")}, "has a type A in the same namespace"),
+    ({"src/low/second.h": SECOND.format("using A = int;")}, "has a type A in the same namespace"),
+    ({"src/low/second.h": SECOND.format("namespace inner {\nstruct C {};\n}")}, "has a type C in the same namespace"),
+    ({"tests/low/a.h": "#pragma once\n"}, "src/low/a.h has the same name"),
+    ({"src/low/a.cc": "// docs/gone.md says why\n"}, "there is no docs/gone.md"),
+    ({"src/low/a.cc": 'const char* k = "see docs/gone.md";\n'}, "there is no docs/gone.md"),
+    ({"src/low/a.cc": "int a;  // as in low/gone.h\n"}, "there is no low/gone.h"),
+    ({"src/low/a.cc": "// the files of src/gone\n"}, "there is no src/gone"),
+    ({"tests/run_test.py": "# tests/gone.py\n"}, "there is no tests/gone.py"),
+    ({"tests/run_test.py": '"""What tests/gone.py does not."""\n'}, "there is no tests/gone.py"),
     ({"tests/other_test.py": "pass\n"}, "ctest does not run it"),
     ({"docs/page.md": "# A page\n\n[gone](nowhere.md)\n"}, "dead link: nowhere.md"),
     ({"docs/page.md": "# A page\n\n[gone](#no-such)\n"}, "no heading #no-such"),

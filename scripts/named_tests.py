@@ -1,6 +1,6 @@
 """Holds the pages that name tests to it: what `scripts/check-style` asks of docs/failures.md and its neighbours.
 
-A test is named by a link to its file: [`Suite.Name`](../src/x_test.cc), [`test_name`](../tests/x_test.py). In
+A test is named by a link to its file: [`Suite.Name`](../src/NAME_test.cc), [`test_name`](../tests/NAME_test.py). In
 docs/faults.md, whose rows name many of a few files, by its name alone.
 """
 import re
