@@ -63,8 +63,6 @@ function(zenfs_add_cli_tests)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300)
   endforeach()
   zenfs_add_host_faults()
-  add_test(NAME style_check_self_test
-    COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/check-style --self-test)
 endfunction()
 
 # The command on a host whose calls fail: a library that is preloaded into it makes them.

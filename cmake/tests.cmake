@@ -47,6 +47,15 @@ function(zenfs_add_tests)
   zenfs_add_crash_model()
   zenfs_test_program(crash FOLDER tests SOURCES ${ZENFS_TESTS_crash} LINK zenfs_crash_model SHARDS 8)
   zenfs_add_simulator()
+  zenfs_add_tool_tests()
+endfunction()
+
+# The tests of what tests: the style check, and what the tools share.
+function(zenfs_add_tool_tests)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME style_check_self_test
+    COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/check-style --self-test)
+  add_test(NAME tooling COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/tooling/tooling_test.py)
 endfunction()
 
 function(zenfs_add_crash_model)

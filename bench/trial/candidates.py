@@ -8,7 +8,9 @@ import pathlib
 import shutil
 import uuid
 
-from trial.places import GIB, MIB, BenchError, check_room, is_tmpfs
+from tooling.places import ToolError
+
+from trial.places import GIB, MIB, check_room, is_tmpfs
 from trial.zenfs_command import bytes_by_cause
 
 PROFILES = ("none", "zn540", "bufferless")
@@ -75,7 +77,7 @@ class PosixCandidate:
 
     def check(self, data_bytes):
         if not self.directory.is_dir() or not os.access(self.directory, os.W_OK):
-            raise BenchError(f"{self.name}: {self.directory} is not a directory that can be written to")
+            raise ToolError(f"{self.name}: {self.directory} is not a directory that can be written to")
         check_room(self.directory, room_needed(data_bytes), self.name)
 
     def make(self, _data_bytes):
@@ -155,16 +157,16 @@ class NamedCandidate:
     def check(self, data_bytes):
         """Whatever is wrong with the volume is told before anything is measured. Nothing is made or formatted here."""
         if "=" in self.uri or ";" in self.uri:
-            raise BenchError(f"{self.name}: the URI must have no '=' and no ';': {self.uri}")
+            raise ToolError(f"{self.name}: the URI must have no '=' and no ';': {self.uri}")
         if "ro" in self.uri.partition("?")[2].split(","):
-            raise BenchError(f"{self.name}: {self.uri} is read-only, and a benchmark writes; leave 'ro' away")
+            raise ToolError(f"{self.name}: {self.uri} is read-only, and a benchmark writes; leave 'ro' away")
         try:
             free = self.programs.zenfs.json("df", f"--uri={self.uri}")["free_bytes"]
-        except BenchError as error:
-            raise BenchError(f"{self.name}: {self.uri} can't be used: {error} (a benchmark never formats a device: "
+        except ToolError as error:
+            raise ToolError(f"{self.name}: {self.uri} can't be used: {error} (a benchmark never formats a device: "
                              "see zenfs mkfs)") from error
         if free < room_needed(data_bytes):
-            raise BenchError(f"{self.name}: {self.uri} has {free / GIB:.1f} GiB free and {room_needed(data_bytes) / GIB:.1f} GiB "
+            raise ToolError(f"{self.name}: {self.uri} has {free / GIB:.1f} GiB free and {room_needed(data_bytes) / GIB:.1f} GiB "
                              "may be needed; take a smaller --num")
 
     def make(self, _data_bytes):

@@ -1,20 +1,23 @@
 """The command line of scripts/bench."""
 import argparse
-import json
 import os
 import pathlib
 import shlex
 import shutil
-import signal
 import sys
 import tempfile
 import time
 
+from tooling import command
+from tooling.command import at_least_one
+from tooling.places import BUILD_ROOT, ToolError
+from tooling.report import write_json
+from tooling.screen import Screen
+
 from trial import candidates, ideal, machine, programs, results, sets, summary, table
 from trial.page import Page
-from trial.places import BUILD, BenchError, is_tmpfs
+from trial.places import is_tmpfs
 from trial.run import Run
-from trial.terminal import Screen
 
 DEFAULT = ("posix-tmpfs", "zenfs-none", "zenfs-zn540", "ideal-zn540")
 PROG = "bench"
@@ -29,9 +32,9 @@ def parse(arguments):
     parser.add_argument("--candidate", action="append", metavar="NAME[=URI]", default=[],
                         help="one of --list, or NAME=zenfs://..., NAME=posix:DIRECTORY (repeatable; the first is what the "
                         f"others are compared with; default: {' '.join(DEFAULT)})")
-    parser.add_argument("--repetitions", type=positive, default=3, metavar="N", help="of each case (default 3)")
-    parser.add_argument("--num", type=positive, metavar="N", help="keys of each case, in place of what the set says")
-    parser.add_argument("--seconds", type=positive, default=5, metavar="S", help="of each read phase (default 5)")
+    parser.add_argument("--repetitions", type=at_least_one, default=3, metavar="N", help="of each case (default 3)")
+    parser.add_argument("--num", type=at_least_one, metavar="N", help="keys of each case, in place of what the set says")
+    parser.add_argument("--seconds", type=at_least_one, default=5, metavar="S", help="of each read phase (default 5)")
     parser.add_argument("--place", metavar="DIR", default=os.environ.get("ZENFS_BENCH_DIR", "/dev/shm"),
                         help="a tmpfs for everything in memory (default $ZENFS_BENCH_DIR or /dev/shm)")
     parser.add_argument("--disk", metavar="DIR", default="/var/tmp", help="of the candidate posix-disk (default /var/tmp)")
@@ -40,19 +43,12 @@ def parse(arguments):
     parser.add_argument("--db-bench", metavar="FILE", help="this db_bench instead")
     parser.add_argument("--build", metavar="DIR", help="zenfs, libzenfs.so and libideal.so as they are there, and build nothing")
     parser.add_argument("--no-build", action="store_true", help="measure what was built the last time")
-    parser.add_argument("--patience", type=positive, default=600, metavar="S",
+    parser.add_argument("--patience", type=at_least_one, default=600, metavar="S",
                         help="a phase that has not ended by then has failed (default 600)")
     parser.add_argument("--out", metavar="DIR", help="for results.json and index.html (default: below build/bench)")
     parser.add_argument("--json", metavar="FILE", help="results.json there too; with --list the list, '-' for the output")
     parser.add_argument("--page", metavar="RESULTS", help="draw index.html beside this results.json anew, and run nothing")
     return parser.parse_args(arguments)
-
-
-def positive(text):
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
 
 
 def builtin(found, options, place):
@@ -74,19 +70,19 @@ def chosen_candidates(options, found, place):
         if not given and name in makers:
             chosen.append(makers[name]())
         elif not given:
-            raise BenchError(f"there is no candidate '{name}'; --list shows them, NAME=URI adds one")
+            raise ToolError(f"there is no candidate '{name}'; --list shows them, NAME=URI adds one")
         elif name in makers or not name:
-            raise BenchError(f"--candidate {text}: give it a name of its own before the '='")
+            raise ToolError(f"--candidate {text}: give it a name of its own before the '='")
         elif uri.startswith("posix:"):
             chosen.append(candidates.PosixCandidate(name, uri.removeprefix("posix:")))
         elif uri.startswith("zenfs://"):
             chosen.append(candidates.NamedCandidate(found, name, uri, place))
         else:
-            raise BenchError(f"--candidate {text}: neither zenfs://... nor posix:DIRECTORY")
+            raise ToolError(f"--candidate {text}: neither zenfs://... nor posix:DIRECTORY")
     names = [one.name for one in chosen]
     for name in names:
         if names.count(name) > 1:
-            raise BenchError(f"candidate '{name}' is given twice")
+            raise ToolError(f"candidate '{name}' is given twice")
     return chosen
 
 
@@ -94,7 +90,7 @@ def chosen_cases(options):
     names = list(dict.fromkeys(options.sets or ["quick"]))
     for name in names:
         if name not in sets.ALL:
-            raise BenchError(f"there is no set '{name}'; --list shows them")
+            raise ToolError(f"there is no set '{name}'; --list shows them")
     cases = [case for name in names for case in sets.with_keys(sets.ALL[name][1](), options.num)]
     return names, "; ".join(sets.ALL[name][0] for name in names), cases
 
@@ -106,11 +102,7 @@ def show_list(options):
                        for name, (title, make) in sets.ALL.items()],
               "candidates": [{"name": name, "description": make().description} for name, make in makers.items()]}
     if options.json:
-        text = json.dumps(listed, indent=1) + "\n"
-        if options.json == "-":
-            sys.stdout.write(text)
-        else:
-            pathlib.Path(options.json).write_text(text)
+        write_json(options.json, listed)
         return 0
     print("sets")
     for one in listed["sets"]:
@@ -140,11 +132,11 @@ def document(run, names, title, cases, started, seconds):
 
 def out_folder(options, names, started):
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(started))
-    folder = pathlib.Path(options.out) if options.out else BUILD / "bench" / f"{'+'.join(names)}-{stamp}"
+    folder = pathlib.Path(options.out) if options.out else BUILD_ROOT / "bench" / f"{'+'.join(names)}-{stamp}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BenchError(f"--out: {error}") from error
+        raise ToolError(f"--out: {error}") from error
     return folder
 
 
@@ -161,7 +153,7 @@ def programs_of(options, screen):
 def measure(options, screen):
     names, title, cases = chosen_cases(options)
     if not pathlib.Path(options.place).is_dir() or not is_tmpfs(options.place):
-        raise BenchError(f"--place: {options.place} is not on a tmpfs; a disk below an emulated device would be measured instead")
+        raise ToolError(f"--place: {options.place} is not on a tmpfs; a disk below an emulated device would be measured instead")
     started = time.time()
     folder = out_folder(options, names, started)
     found = programs_of(options, screen)
@@ -193,27 +185,19 @@ def redraw(path):
     try:
         page = Page(results.read(path)).render()
     except (OSError, ValueError) as error:
-        raise BenchError(f"--page: {path}: {error}") from error
+        raise ToolError(f"--page: {path}: {error}") from error
     (path.parent / "index.html").write_text(page)
     print(path.parent / "index.html")
     return 0
 
 
-def interrupt(*_):
-    raise KeyboardInterrupt
-
-
 def main(arguments):
-    signal.signal(signal.SIGTERM, interrupt)
     options = parse(arguments)
-    screen = Screen()
-    try:
+    screen = Screen(sys.stderr)
+
+    def work():
         if options.list:
             return show_list(options)
         return redraw(options.page) if options.page else measure(options, screen)
-    except BenchError as error:
-        screen.line(f"{PROG}: {error}")
-        return 2
-    except KeyboardInterrupt:
-        screen.line(f"{PROG}: interrupted; what was made for it is removed")
-        return 130
+
+    return command.run(PROG, work, screen.line)

@@ -1,5 +1,5 @@
 """One phase of one case on one place: its figures."""
-from trial import process
+from tooling import process
 from trial.sets import KEY_BYTES, live_keys
 
 

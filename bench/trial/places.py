@@ -1,15 +1,11 @@
-"""Where things are, and the one kind of error that a person is told without a stack."""
+"""Room on the host's file systems."""
 import os
 import pathlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("BUILD_ROOT", ROOT / "build")).absolute()
+from tooling.places import ToolError
+
 MIB = 1 << 20
 GIB = 1 << 30
-
-
-class BenchError(Exception):
-    """One line: what, where, what to do."""
 
 
 def free_bytes(directory):
@@ -43,5 +39,5 @@ def check_room(directory, needed, what):
     if is_tmpfs(directory):
         free = min(free, available_memory())
     if free < needed:
-        raise BenchError(f"{what}: {directory} has room for {free / GIB:.1f} GiB and {needed / GIB:.1f} GiB may be needed; "
+        raise ToolError(f"{what}: {directory} has room for {free / GIB:.1f} GiB and {needed / GIB:.1f} GiB may be needed; "
                          "take a smaller --num or another --place")

@@ -4,7 +4,8 @@ import pathlib
 import re
 import subprocess
 
-from trial.places import BUILD, ROOT, BenchError
+from tooling.places import BUILD_ROOT, ROOT, ToolError
+
 from trial.zenfs_command import Zenfs
 
 DEBIAN = "7.8.3"
@@ -31,7 +32,7 @@ class Programs:
                   self.ideal: "ideal" in kinds}
         for path, is_needed in needed.items():
             if is_needed and not path.exists():
-                raise BenchError(f"{path} is missing; leave --no-build away")
+                raise ToolError(f"{path} is missing; leave --no-build away")
 
 
 def call(words, what):
@@ -39,18 +40,18 @@ def call(words, what):
         done = subprocess.run([str(word) for word in words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, check=False)
     except OSError as error:
-        raise BenchError(f"{what}: {error}") from error
+        raise ToolError(f"{what}: {error}") from error
     if done.returncode != 0:
-        raise BenchError(f"{what} failed:\n" + "\n".join(done.stdout.splitlines()[-25:]))
+        raise ToolError(f"{what} failed:\n" + "\n".join(done.stdout.splitlines()[-25:]))
     return done.stdout
 
 
 def build_folder(rocksdb):
-    return BUILD / ("release" if rocksdb == DEBIAN else f"rocksdb-{rocksdb}")
+    return BUILD_ROOT / ("release" if rocksdb == DEBIAN else f"rocksdb-{rocksdb}")
 
 
 def db_bench_path(rocksdb):
-    return pathlib.Path("/usr/bin/db_bench") if rocksdb == DEBIAN else BUILD / "rocksdb" / rocksdb / "db_bench"
+    return pathlib.Path("/usr/bin/db_bench") if rocksdb == DEBIAN else BUILD_ROOT / "rocksdb" / rocksdb / "db_bench"
 
 
 def find(rocksdb, build=None):
@@ -58,16 +59,16 @@ def find(rocksdb, build=None):
     if build:
         folder = pathlib.Path(build).absolute()
         return Programs(rocksdb, db_bench_path(rocksdb), folder, folder / "zenfs")
-    return Programs(rocksdb, db_bench_path(rocksdb), build_folder(rocksdb), BUILD / "release" / "zenfs")
+    return Programs(rocksdb, db_bench_path(rocksdb), build_folder(rocksdb), BUILD_ROOT / "release" / "zenfs")
 
 
 def build(rocksdb, screen):
     """All that is measured, in release builds; what is there already is only looked at."""
     screen.working("building")
     call(["scripts/setup"], "scripts/setup")
-    build_targets(BUILD / "release", [], ["zenfs_cli"] + (LIBRARIES if rocksdb == DEBIAN else []))
+    build_targets(BUILD_ROOT / "release", [], ["zenfs_cli"] + (LIBRARIES if rocksdb == DEBIAN else []))
     if rocksdb != DEBIAN:
-        sdk = BUILD / "rocksdb" / rocksdb
+        sdk = BUILD_ROOT / "rocksdb" / rocksdb
         screen.working(f"getting RocksDB {rocksdb}")
         call(["scripts/rocksdb-sdk", rocksdb], f"scripts/rocksdb-sdk {rocksdb}")
         screen.working(f"building db_bench {rocksdb}")
@@ -80,7 +81,7 @@ def build(rocksdb, screen):
 def build_ycsb(rocksdb):
     """The folder of the client."""
     if rocksdb == DEBIAN:
-        raise BenchError(f"the set ycsb needs RocksDB {RELEASE}: there is no Java for {DEBIAN}")
+        raise ToolError(f"the set ycsb needs RocksDB {RELEASE}: there is no Java for {DEBIAN}")
     return pathlib.Path(call(["scripts/java-project", "bench/ycsb"], "scripts/java-project").strip().splitlines()[-1])
 
 
@@ -107,7 +108,7 @@ def build_db_bench(sdk, target):
     for name, _, process in running:
         output, _ = process.communicate()
         if process.returncode != 0:
-            raise BenchError(f"compiling {name} failed:\n" + "\n".join(output.splitlines()[-25:]))
+            raise ToolError(f"compiling {name} failed:\n" + "\n".join(output.splitlines()[-25:]))
     fresh = target.with_suffix(".new")
     call(["c++", *[thing for _, thing, _ in running], "-o", fresh, f"-L{library.parent}", f"-l:{library.name}",
           f"-Wl,-rpath,{library.parent}", "-lgflags", "-lpthread", "-ldl"], "linking db_bench")

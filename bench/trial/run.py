@@ -1,9 +1,10 @@
 """The order of it all: each case by turns on each candidate, A B C A B C, so that what the machine does meanwhile hits
 all of them alike."""
+from tooling.places import ToolError
+
 from trial import measure
 from trial.db_bench import DbBench
-from trial.places import BenchError
-from trial.process import ProcessFailed
+from tooling.process import ProcessFailed
 from trial.sets import case_bytes
 from trial.ycsb import Ycsb
 
@@ -59,7 +60,7 @@ class Run:
         except ProcessFailed as failed:
             self.failed(case, phase, candidate, failed.reason, failed.tail)
             return False
-        except (BenchError, OSError, ValueError, KeyError) as error:
+        except (ToolError, OSError, ValueError, KeyError) as error:
             self.failed(case, phase, candidate, f"its figures can't be had: {error}", "")
             return False
         self.samples.append({"case": case.name, "phase": phase.name, "candidate": candidate.name,
@@ -76,7 +77,7 @@ class Run:
     def remove(self, place, candidate):
         try:
             place.remove()
-        except (BenchError, OSError) as error:
+        except (ToolError, OSError) as error:
             self.screen.line(f"bench: {candidate.name}: {place.db} is left behind: {error}")
             self.failures.append({"case": "", "phase": "", "candidate": candidate.name, "tail": "",
                                   "reason": f"{place.db} is left behind: {error}"})

@@ -2,9 +2,10 @@
 import json
 import sys
 
+from tooling.places import ROOT
+
 from trial.db_bench_output import Histogram, Result
-from trial.places import ROOT
-from trial.process import ProcessFailed
+from tooling.process import ProcessFailed
 
 PERCENTILES = {"p50_us": "p50", "p99_us": "p99", "p99.9_us": "p99.9", "p99.99_us": "p99.99"}
 WRITES = {"INSERT", "UPDATE"}  # a READ-MODIFY-WRITE is counted as its UPDATE, too

@@ -2,7 +2,8 @@
 import json
 import subprocess
 
-from trial.places import BenchError
+from tooling.places import ToolError
+
 
 
 class Zenfs:
@@ -14,9 +15,9 @@ class Zenfs:
             done = subprocess.run([self.program, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                   timeout=120, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise BenchError(f"zenfs {words[0]}: {error}") from error
+            raise ToolError(f"zenfs {words[0]}: {error}") from error
         if done.returncode != 0:
-            raise BenchError((done.stderr.strip() or done.stdout.strip()).splitlines()[-1])
+            raise ToolError((done.stderr.strip() or done.stdout.strip()).splitlines()[-1])
         return done.stdout
 
     def json(self, *words):

@@ -2,9 +2,11 @@
 import argparse
 import sys
 
+from tooling import command
+from tooling.places import ToolError
+
 from . import sdk
 from .releases import RELEASES, describe
-from .run import Failed
 
 
 def parsed(arguments, usage):
@@ -24,21 +26,21 @@ def shown(directory, part):
         return directory
     place = directory / part
     if not place.exists():
-        raise Failed(f"there is no {part} of RocksDB {directory.name}")
+        raise ToolError(f"there is no {part} of RocksDB {directory.name}")
     return next(file for file in place.iterdir() if file.suffix in (".jar", ".so")) if part in ("jar", "lib") else place
+
+
+def get(options):
+    if options.list:
+        for release in RELEASES.values():
+            print(f"{release.name:14}  {describe(release)}")
+    for version in options.versions:
+        if version not in RELEASES:
+            raise ToolError(f"RocksDB {version} can't be had; {', '.join(RELEASES)} can")
+        print(shown(sdk.make(RELEASES[version]), options.part), flush=True)
+    return 0
 
 
 def main(arguments, usage):
     options = parsed(arguments, usage)
-    if options.list:
-        for release in RELEASES.values():
-            print(f"{release.name:14}  {describe(release)}")
-    try:
-        for version in options.versions:
-            if version not in RELEASES:
-                raise Failed(f"RocksDB {version} can't be had; {', '.join(RELEASES)} can")
-            print(shown(sdk.make(RELEASES[version]), options.part), flush=True)
-    except Failed as failure:
-        print(f"rocksdb-sdk: {failure}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run("rocksdb-sdk", lambda: get(options), could_not_run=1)

@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 
-from .run import Failed, run
+from tooling.places import ToolError
+
+from .run import run
 
 # Name, version, features that some release of librocksdb-sys asks for.
 EMPTY_PACKAGES = (
@@ -63,7 +65,7 @@ def fetch_source(release, work, to):
     """The tree of `release` into the new directory `to`, with `work` for what cargo needs."""
     what = f"the source of RocksDB {release.version}"
     if shutil.which("cargo") is None:
-        raise Failed(f"can't get {what}: there is no cargo (scripts/setup installs it)")
+        raise ToolError(f"can't get {what}: there is no cargo (scripts/setup installs it)")
     home = work / "cargo"
     scratch = work / "scratch"
     write_scratch_package(scratch, release.crate)
@@ -71,5 +73,5 @@ def fetch_source(release, work, to):
     run(command, what, work / "cargo.log", cwd=scratch, env={**os.environ, **environment, "CARGO_HOME": str(home)})
     found = list(home.glob(f"registry/src/*/librocksdb-sys-{release.crate}+{release.version}/rocksdb"))
     if len(found) != 1:
-        raise Failed(f"can't get {what}: librocksdb-sys {release.crate} carries no RocksDB {release.version}")
+        raise ToolError(f"can't get {what}: librocksdb-sys {release.crate} carries no RocksDB {release.version}")
     shutil.move(found[0], to)

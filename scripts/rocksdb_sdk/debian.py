@@ -4,7 +4,9 @@ import re
 import shutil
 import subprocess
 
-from .run import TREE, Failed, run
+from tooling.places import ROOT, ToolError
+
+from .run import run
 
 
 def link_installed(release, to):
@@ -13,7 +15,7 @@ def link_installed(release, to):
     library = re.search(r"^.*/librocksdb\.so$", paths, re.M)
     header = re.search(r"^(.*/rocksdb)/version\.h$", paths, re.M)
     if not library or not header:
-        raise Failed(f"RocksDB {release.version} is Debian's librocksdb-dev, which is not installed (scripts/setup "
+        raise ToolError(f"RocksDB {release.version} is Debian's librocksdb-dev, which is not installed (scripts/setup "
                      "installs it)")
     (to / "include").mkdir()
     (to / "include" / "rocksdb").symlink_to(header[1])
@@ -35,7 +37,7 @@ def fetch_plugin_of_mariadb(work, to):
                              check=False).stdout
     server = re.search(r"Depends: (libmariadbd\d\S*)", depends)
     if not server:
-        raise Failed("can't get MariaDB's library: this machine's package sources name no libmariadbd")
+        raise ToolError("can't get MariaDB's library: this machine's package sources name no libmariadbd")
     unpacked = work / "packages"
     fetch_packages(["mariadb-plugin-rocksdb", server[1]], work, unpacked)
     to.mkdir()
@@ -47,9 +49,9 @@ def fetch_plugin_of_mariadb(work, to):
 def fetch_headers_of_mariadb(release, work, to):
     """The headers of the RocksDB in MariaDB's source package, into the new directory `to`."""
     tree = work / "mariadb"
-    run([str(TREE / "scripts" / "debian-source"), "mariadb", str(tree)], f"the headers of RocksDB {release.version}",
+    run([str(ROOT / "scripts" / "debian-source"), "mariadb", str(tree)], f"the headers of RocksDB {release.version}",
         work / "debian-source.log", cwd=work)
     found = sorted(pathlib.Path(tree).glob("**/storage/rocksdb/rocksdb/include"))
     if not found:
-        raise Failed(f"MariaDB's source package has no storage/rocksdb/rocksdb/include: see {work}")
+        raise ToolError(f"MariaDB's source package has no storage/rocksdb/rocksdb/include: see {work}")
     shutil.copytree(found[0], to)

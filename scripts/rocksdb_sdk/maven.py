@@ -1,7 +1,9 @@
 """RocksDB's release library out of the jar of rocksdbjni, by Maven."""
 import zipfile
 
-from .run import Failed, run
+from tooling.places import ToolError
+
+from .run import run
 
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 LIBRARY = "librocksdbjni-linux64.so"
@@ -17,7 +19,7 @@ def fetch_jar(release, work, to):
         f"rocksdbjni {release.version}", work / "maven.log", cwd=work)
     jars = list(to.glob("*.jar"))
     if len(jars) != 1:
-        raise Failed(f"can't get rocksdbjni {release.version}: maven left {len(jars)} jars in {to}")
+        raise ToolError(f"can't get rocksdbjni {release.version}: maven left {len(jars)} jars in {to}")
     return jars[0]
 
 
@@ -26,6 +28,6 @@ def take_library(jar, to):
     to.mkdir()
     with zipfile.ZipFile(jar) as archive:
         if LIBRARY not in archive.namelist():
-            raise Failed(f"{jar} holds no {LIBRARY}")
+            raise ToolError(f"{jar} holds no {LIBRARY}")
         archive.extract(LIBRARY, to)
     (to / LIBRARY).chmod(0o755)

@@ -1,32 +1,21 @@
 """Running the clients of package registries: quiet, and one line when they fail."""
-import os
-import pathlib
 import shutil
 import subprocess
 
-TREE = pathlib.Path(__file__).resolve().parents[2]
-
-
-class Failed(Exception):
-    """The text is for the person who called."""
-
-
-def build_root():
-    """Where everything is built: ${BUILD_ROOT:-build}, absolute."""
-    return (TREE / os.environ.get("BUILD_ROOT", "build")).resolve()
+from tooling.places import ToolError
 
 
 def run(command, what, log, **keywords):
-    """Runs `command`, its output into the file `log`. Failed says that `what` failed and how it ended."""
+    """Runs `command`, its output into the file `log`. ToolError says that `what` failed and how it ended."""
     program = command[0]
     if shutil.which(program) is None:
-        raise Failed(f"can't get {what}: there is no {program} (scripts/setup installs it)")
+        raise ToolError(f"can't get {what}: there is no {program} (scripts/setup installs it)")
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "w", encoding="utf-8") as output:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False,
                               **keywords)
     if done.returncode != 0:
-        raise Failed(f"can't get {what}: {program} failed: {gist_of(log)}; all it said is in {log}")
+        raise ToolError(f"can't get {what}: {program} failed: {gist_of(log)}; all it said is in {log}")
 
 
 def gist_of(log):

@@ -5,9 +5,10 @@ import re
 import shutil
 import sys
 
+from tooling.places import BUILD_ROOT, ToolError
+
 from . import crate, debian, maven
 from .releases import DEBIAN, MARIADB, MAVEN, describe
-from .run import Failed, build_root
 
 MADE_AS = 1  # raise it when a directory made by an older form of this program won't do any more
 
@@ -40,14 +41,14 @@ def fill(directory, work, release):
         maven.take_library(maven.fetch_jar(release, work, directory / "jar"), directory / "lib")
     found = version_of(directory / "include")
     if found != release.version:
-        raise Failed(f"the headers that came for RocksDB {release.version} are of {found}")
+        raise ToolError(f"the headers that came for RocksDB {release.version} are of {found}")
     (directory / "sdk.json").write_text(json.dumps(
         {"made_as": MADE_AS, "version": release.version, "from": describe(release)}, indent=2) + "\n")
 
 
 def make(release):
     """The directory of `release`, made unless it is there. Safe beside other calls, in other processes too."""
-    root = build_root() / "rocksdb"
+    root = BUILD_ROOT / "rocksdb"
     root.mkdir(parents=True, exist_ok=True)
     directory = root / release.name
     with open(root / f".{release.name}.lock", "w", encoding="utf-8") as lock:
@@ -63,7 +64,7 @@ def make(release):
         try:
             fill(partial, work, release)
         except OSError as error:
-            raise Failed(f"can't make {directory}: {error}") from error
+            raise ToolError(f"can't make {directory}: {error}") from error
         shutil.rmtree(work)
         partial.rename(directory)
     return directory

@@ -5,9 +5,9 @@ import tempfile
 import unittest
 
 from trial_case import results, sample
+from tooling.process import ProcessFailed
 from trial import db_bench_output, numbers_text, results as document, sets, summary, ycsb
 from trial.candidates import Place
-from trial.process import ProcessFailed
 from trial.zenfs_command import bytes_by_cause
 
 OUTPUT = """RocksDB:    version 11.8.1

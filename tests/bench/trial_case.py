@@ -3,7 +3,7 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 
 
 def sample(case, phase, candidate, repetition, rate, **more):

@@ -11,7 +11,8 @@ import shlex
 import shutil
 import subprocess
 
-from rocksdb_suites.places import ROOT, SuiteError, installed_rocksdb, suites_directory
+from tooling.places import ToolError, installed_rocksdb, rocksdb_directory, rocksdb_source
+
 
 GTEST = "third-party/gtest-1.8.1/fused-src"
 # Only what the library does not hold itself: a global object defined in both would be destroyed twice.
@@ -34,20 +35,15 @@ class Builder:
     def __init__(self, say):
         self.say = say
         self.package, self.version = installed_rocksdb()
-        self.source = suites_directory() / "source"
-        self.place = suites_directory() / "suites"
+        self.source = rocksdb_directory() / "source"
+        self.place = rocksdb_directory() / "suites"
         self.compiler = shlex.split(os.environ.get("CXX", "g++"))
         self.cache = ["ccache"] if shutil.which("ccache") else []
 
     def prepare(self):
         """Gets the source, and drops what was built for another library or with other flags."""
         self.say(f"getting the source of RocksDB {self.package}")
-        done = subprocess.run([ROOT / "scripts" / "debian-source", f"rocksdb={self.package}", self.source],
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise SuiteError(done.stderr.strip())
-        if f" {self.package} " not in done.stdout:
-            raise SuiteError(f"{self.source} is not the source of the installed librocksdb {self.package}; remove it")
+        rocksdb_source(self.source)
         key = hashlib.sha256(" ".join([self.package, *FLAGS, *HELPERS, *LIBRARIES]).encode()).hexdigest()
         stamp = self.place / "built-with"
         if not stamp.exists() or stamp.read_text() != key:
@@ -60,7 +56,7 @@ class Builder:
         """The source of the test `name`, relative to the tree."""
         listed = re.findall(rf"^\s*(\S*\b{name}\.cc)\s", (self.source / "src.mk").read_text(), re.M)
         if not listed:
-            raise SuiteError(f"RocksDB {self.version} has no test {name}")
+            raise ToolError(f"RocksDB {self.version} has no test {name}")
         return listed[0]
 
     def run(self, command, what):
@@ -68,7 +64,7 @@ class Builder:
         if done.returncode != 0:
             lines = (done.stderr or done.stdout).strip().splitlines()
             reason = next((line for line in lines if "error" in line or "undefined" in line), "no reason given")
-            raise SuiteError(f"{what} can't be built: {reason}")
+            raise ToolError(f"{what} can't be built: {reason}")
 
     def compile(self, path):
         built = self.place / "objects" / (str(path).replace("/", "__") + ".o")

@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import tempfile
 
-from rocksdb_suites.places import BUILD, SuiteError
+from tooling.places import BUILD_ROOT, ToolError
+
 
 # Far more space than any of the tests uses at a time; the file is sparse. The limits are those of a common drive.
 DEVICE = ("--zones=4096", "--zone-size=16M", "--zone-capacity=16M", "--max-open=14", "--max-active=14")
@@ -73,20 +74,20 @@ class Zenfs(Posix):
 
     @staticmethod
     def command(*arguments, check=True):
-        done = subprocess.run([BUILD / "release" / "zenfs", *arguments], capture_output=True, text=True, check=False)
+        done = subprocess.run([BUILD_ROOT / "release" / "zenfs", *arguments], capture_output=True, text=True, check=False)
         if check and done.returncode != 0:
-            raise SuiteError(f"zenfs {arguments[0]}: {done.stderr.strip() or done.stdout.strip()}")
+            raise ToolError(f"zenfs {arguments[0]}: {done.stderr.strip() or done.stdout.strip()}")
         return done
 
     def environment(self):
         uri = f"zenfs://emu:{self.device}?flush_dir:{self.shared}"
-        libraries = [str(BUILD / "release" / "libzenfs.so")]
+        libraries = [str(BUILD_ROOT / "release" / "libzenfs.so")]
         selection = {}
         if self.program.way in ("uri", "both"):
             selection["TEST_FS_URI"] = uri
         if self.program.way in ("default", "both"):
             selection["ZENFS_DEFAULT_FS_URI"] = uri
-            libraries.insert(0, str(BUILD / "release" / "libzenfs_default_env.so"))
+            libraries.insert(0, str(BUILD_ROOT / "release" / "libzenfs_default_env.so"))
         return super().environment() | selection | {"LD_PRELOAD": " ".join(libraries)}
 
     def verdict(self):

@@ -3,14 +3,15 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
-import subprocess
-import sys
+
+from tooling import command
+from tooling.places import ToolError
+from tooling.places import build as build_zenfs
+from tooling.screen import Screen
 
 from rocksdb_suites import differences, programs, report
 from rocksdb_suites.building import Builder
-from rocksdb_suites.places import ROOT, SuiteError
 from rocksdb_suites.running import Runner, not_run
-from rocksdb_suites.screen import Screen
 
 
 def parse(arguments):
@@ -21,7 +22,7 @@ def parse(arguments):
     parser.add_argument("--quick", action="store_true", help="a selection that takes minutes")
     parser.add_argument("--list", action="store_true", help="say which programs there are, and run none")
     parser.add_argument("--build-only", action="store_true", help="build the programs, run none")
-    parser.add_argument("--json", metavar="FILE", help="also write the results there")
+    command.add_json(parser)
     parser.add_argument("--markdown", metavar="FILE", help="also write the tables of docs/rocksdb-suites.md there")
     parser.add_argument("--posix", metavar="DIRECTORY", type=lambda text: pathlib.Path(text).resolve(),
                         help="where the tests put their files when they run on POSIX (default: /dev/shm)")
@@ -37,9 +38,7 @@ def show_list(selected):
 
 def build(builder, selected, screen):
     screen.working("building libzenfs.so")
-    if subprocess.run([ROOT / "scripts" / "build", "release", "zenfs_cli", "zenfs_plugin", "zenfs_default_env"],
-                      stdout=subprocess.DEVNULL, check=False).returncode != 0:
-        raise SuiteError("ZenFS does not build")
+    build_zenfs("release", "zenfs_cli", "zenfs_plugin", "zenfs_default_env")
     builder.prepare()
     builder.archive()
     return build_programs(builder, selected, screen)
@@ -54,7 +53,7 @@ def build_programs(builder, selected, screen):
             screen.working(f"building {program.name} ({number + 1} of {len(built)})")
             try:
                 future.result()
-            except SuiteError as error:
+            except ToolError as error:
                 unbuilt[program.name] = str(error)
     return unbuilt
 
@@ -95,11 +94,5 @@ def run(options, screen):
 
 
 def main(arguments):
-    screen = Screen()
-    try:
-        return run(parse(arguments), screen)
-    except (SuiteError, OSError) as error:
-        print(f"rocksdb-tests: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    options = parse(arguments)
+    return command.run("rocksdb-tests", lambda: run(options, Screen()))

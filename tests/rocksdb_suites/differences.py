@@ -2,7 +2,8 @@
 import dataclasses
 import fnmatch
 
-from rocksdb_suites.places import HERE, SuiteError
+from tooling.places import ROOT, ToolError
+
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,13 +26,13 @@ def parse(text):
         elif line:
             words = line.split(None, 1)
             if len(words) != 2 or not reason:
-                raise SuiteError(f"differences.txt:{number}: not 'PROGRAM CASE' below a reason")
+                raise ToolError(f"differences.txt:{number}: not 'PROGRAM CASE' below a reason")
             differences.append(Difference(*words, reason))
     return differences
 
 
 def listed():
-    return parse((HERE / "differences.txt").read_text())
+    return parse((ROOT / "tests" / "rocksdb_suites" / "differences.txt").read_text())
 
 
 def reason_for(differences, program, case):

@@ -12,7 +12,9 @@ import signal
 import subprocess
 import time
 
-from rocksdb_suites.places import SuiteError
+from tooling.places import ToolError
+from tooling.process import kill_all_of
+
 
 PASSED, FAILED, SKIPPED, DIED, HUNG = "passed", "failed", "skipped", "died", "hung"
 # Anywhere in a line: what a case prints need not end with a newline.
@@ -34,7 +36,7 @@ def list_cases(program, environment):
     done = subprocess.run([program, "--gtest_list_tests"], env=environment, capture_output=True, text=True, timeout=120,
                           errors="replace", check=False)
     if done.returncode != 0:
-        raise SuiteError(f"{program.name} does not list its cases: {(done.stderr or done.stdout).strip()[-300:]}")
+        raise ToolError(f"{program.name} does not list its cases: {(done.stderr or done.stdout).strip()[-300:]}")
     cases, suite = [], ""
     for line in done.stdout.splitlines():
         name = line.partition("#")[0].rstrip()
@@ -82,13 +84,6 @@ class Output:
         self.current, self.since = None, time.monotonic()
 
 
-def kill(process):
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
 def no_core():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -112,7 +107,7 @@ def run_once(command, environment, directory, output, seconds):
                         output.end(HUNG, f"no end after {seconds} s")
                     return f"killed after {seconds} s without progress"
         finally:
-            kill(process)
+            kill_all_of(process)
         status = process.wait()
     if output.current:
         output.end(DIED, f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}")

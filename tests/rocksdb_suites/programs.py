@@ -1,7 +1,8 @@
 """Which of RocksDB's test programs are run, and how: read from programs.txt."""
 import dataclasses
 
-from rocksdb_suites.places import HERE, SuiteError
+from tooling.places import ROOT, ToolError
+
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,12 +30,12 @@ def parse(text):
                 raise ValueError
             programs.append(Program(name, way, **values))
         except (ValueError, TypeError):
-            raise SuiteError(f"programs.txt:{number}: not NAME uri|default|both [parts=N] [quick=N] [seconds=N]") from None
+            raise ToolError(f"programs.txt:{number}: not NAME uri|default|both [parts=N] [quick=N] [seconds=N]") from None
     return programs
 
 
 def all_programs():
-    return parse((HERE / "programs.txt").read_text())
+    return parse((ROOT / "tests" / "rocksdb_suites" / "programs.txt").read_text())
 
 
 def select(programs, names, quick):
@@ -45,5 +46,5 @@ def select(programs, names, quick):
     by_name |= {name.removesuffix("_test"): program for name, program in by_name.items()}
     unknown = [name for name in names if name not in by_name]
     if unknown:
-        raise SuiteError(f"there is no program '{unknown[0]}'; --list shows them")
+        raise ToolError(f"there is no program '{unknown[0]}'; --list shows them")
     return [by_name[name] for name in dict.fromkeys(names)]

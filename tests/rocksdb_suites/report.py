@@ -1,6 +1,7 @@
 """The table that a person reads, the same for docs/rocksdb-suites.md, and the results as JSON."""
 import dataclasses
-import json
+
+from tooling import report
 
 SHOWN = 5
 HEAD = ("program", "cases", "POSIX", "ZenFS", "skipped", "differences")
@@ -80,8 +81,6 @@ def failures(result):
 
 def write_json(file, results, complete):
     """An incomplete run counts as one failure more, so that a run that was cut off does not pass."""
-    with open(file, "w") as out:
-        json.dump({"complete": complete, "cases_passed": total(results)[2],
-                   "failures": sum(failures(result) for result in results) + (not complete),
-                   "programs": [dataclasses.asdict(result) for result in results]}, out, indent=1)
-        out.write("\n")
+    report.write_json(file, {"complete": complete, "cases_passed": total(results)[2],
+                             "failures": sum(failures(result) for result in results) + (not complete),
+                             "programs": [dataclasses.asdict(result) for result in results]})

@@ -4,11 +4,12 @@ import dataclasses
 import os
 import threading
 
+from tooling.places import ToolError
+
 from rocksdb_suites import gtest_program
 from rocksdb_suites.candidates import Posix, Zenfs
 from rocksdb_suites.differences import reason_for
 from rocksdb_suites.gtest_program import FAILED, PASSED, SKIPPED, Case
-from rocksdb_suites.places import SuiteError
 
 PROCESSES = 2 * (os.cpu_count() or 1)  # most cases wait more than they compute
 WHOLE = "(the volume afterwards)"  # in place of a case: what is wrong with the volume as a whole
@@ -151,7 +152,7 @@ class Runner:
                         for name, future in parts:
                             results[name] |= future.result()
                         done(self.result(program, results, len(parts) // 2))
-                    except SuiteError as error:
+                    except ToolError as error:
                         done(not_run(program.name, str(error)))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)

@@ -7,13 +7,15 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS.parent / "scripts")]
+
+from tooling.places import BUILD_ROOT, ToolError  # noqa: E402
+from tooling.screen import Screen  # noqa: E402
 
 from rocksdb_suites import command, differences, gtest_program, programs, report, running  # noqa: E402
 from rocksdb_suites.candidates import Zenfs  # noqa: E402
 from rocksdb_suites.gtest_program import Case  # noqa: E402
-from rocksdb_suites.places import BUILD, SuiteError  # noqa: E402
-from rocksdb_suites.screen import Screen  # noqa: E402
 
 FAKE = pathlib.Path(__file__).resolve().parent / "fake_tests.py"
 
@@ -28,7 +30,7 @@ def run_fake(cases, part=(0, 1), seconds=60):
 class FakeBuilder:
     def program(self, name):
         if name == "b":
-            raise SuiteError("b can't be built: undefined reference")
+            raise ToolError("b can't be built: undefined reference")
 
 
 class BuildTest(unittest.TestCase):
@@ -127,8 +129,8 @@ class ComparisonTest(unittest.TestCase):
 
 class DeviceTest(unittest.TestCase):
     def test_program_that_did_not_write_the_device_is_found_out(self):
-        if not (BUILD / "release" / "zenfs").exists():
-            self.skipTest(f"there is no {BUILD}/release/zenfs")
+        if not (BUILD_ROOT / "release" / "zenfs").exists():
+            self.skipTest(f"there is no {BUILD_ROOT}/release/zenfs")
         with tempfile.TemporaryDirectory() as work:
             with Zenfs(pathlib.Path(work), None, programs.Program("p_test", "uri")) as device:
                 self.assertIn("was not written", device.verdict())
@@ -143,9 +145,9 @@ class ListTest(unittest.TestCase):
         self.assertLessEqual({one.program for one in differences.listed()}, set(names))
 
     def test_odd_lines_are_refused_with_their_number(self):
-        with self.assertRaisesRegex(SuiteError, "programs.txt:2"):
+        with self.assertRaisesRegex(ToolError, "programs.txt:2"):
             programs.parse("a_test uri\nb_test file\n")
-        with self.assertRaisesRegex(SuiteError, "differences.txt:1"):
+        with self.assertRaisesRegex(ToolError, "differences.txt:1"):
             differences.parse("a_test A.One\n")
 
 

@@ -1,11 +1,14 @@
 """scripts/fuzz: builds the targets, makes seeds, runs each target, says what came out."""
 import argparse
-import json
 import os
 import shutil
 import subprocess
 import sys
 import time
+
+from tooling.command import add_json_or_table, at_least_one, run
+from tooling.places import ROOT, ToolError, build
+from tooling.report import STANDARD_OUTPUT, counts, write_json
 
 from . import places
 from .run import Run
@@ -17,37 +20,30 @@ def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="fuzz", description="Fuzzes ZenFS with libFuzzer and the sanitizers (docs/fuzzing.md). "
         "Exit status 1 if anything was found, 2 if it could not run.")
-    parser.add_argument("--time", type=int, metavar="SECONDS", help="for each target (default 60, without --runs)")
-    parser.add_argument("--runs", type=int, metavar="N", help="executions of each target")
+    parser.add_argument("--time", type=at_least_one, metavar="SECONDS", help="for each target (default 60, without --runs)")
+    parser.add_argument("--runs", type=at_least_one, metavar="N", help="executions of each target")
     parser.add_argument("--target", nargs="+", action="extend", choices=TARGETS, metavar="NAME",
                         help=f"only these of: {', '.join(TARGETS)}")
     parser.add_argument("--light", action="store_true",
                         help="without the address sanitizer: more than twice as many executions a second")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="targets at a time (default 1)")
-    parser.add_argument("--json", nargs="?", const="-", metavar="FILE",
-                        help="what came out as JSON, into FILE or in place of the table")
+    parser.add_argument("--jobs", type=at_least_one, default=1, metavar="N", help="targets at a time (default 1)")
+    add_json_or_table(parser)
     parser.add_argument("--no-build", action="store_true", help="the targets are built, and their seeds made")
     chosen = parser.parse_args(arguments)
     if chosen.time is None and chosen.runs is None:
         chosen.time = 60
-    if min(chosen.jobs, chosen.time or 1, chosen.runs or 1) < 1:
-        parser.error("--time, --runs and --jobs are at least 1")
     return chosen
 
 
-def build(built, screen):
-    """False if it failed."""
+def make(built):
+    """The targets and their seeds."""
     if shutil.which("clang++-19") is None:
-        screen.line("!!! fuzz: NOT RUN, there is no clang++-19 (scripts/setup installs it)")
-        return False
-    if subprocess.run([places.SOURCE / "scripts" / "build", built.preset, "zenfs_fuzzers"], check=False).returncode != 0:
-        screen.line("fuzz: the targets do not build")
-        return False
+        raise ToolError("NOT RUN, there is no clang++-19 (scripts/setup installs it)")
+    build(built.preset, "zenfs_fuzzers")
     shutil.rmtree(built.seeds, ignore_errors=True)
     made = subprocess.run([built.folder / "zenfs_fuzz_seeds", built.seeds], check=False, stderr=subprocess.PIPE)
     if made.returncode != 0:
-        screen.line(f"fuzz: the seeds can't be made: {made.stderr.decode(errors='replace').strip()}")
-    return made.returncode == 0
+        raise ToolError(f"the seeds can't be made: {made.stderr.decode(errors='replace').strip()}")
 
 
 def run_all(runs, jobs, screen):
@@ -61,37 +57,32 @@ def run_all(runs, jobs, screen):
             for run in [run for run in working if run.over()]:
                 working.remove(run)
                 screen.row(run)
-            screen.working(working)
+            screen.progress(working)
     finally:
         for run in working:
             run.stop()
 
 
 def report(runs):
-    failed = sum(not run.ok for run in runs)
-    return {"passed": len(runs) - failed, "failed": failed, "targets": [run.as_json() for run in runs]}
+    return {**counts(runs, lambda run: run.ok), "targets": [run.as_json() for run in runs]}
+
+
+def fuzz(chosen, screen):
+    built = places.Built("fuzz-light" if chosen.light else "asan")
+    if not chosen.no_build:
+        make(built)
+    os.chdir(ROOT)
+    runs = [Run(target, chosen.time, chosen.runs, built) for target in chosen.target or TARGETS]
+    screen.line(HEADER)
+    run_all(runs, chosen.jobs, screen)
+    screen.failures(runs)
+    result = report(runs)
+    write_json(chosen.json, result)
+    screen.line(f"{result['passed']} targets found nothing, {result['failed']} did")
+    return 1 if result["failed"] else 0
 
 
 def main(arguments):
     chosen = parse(arguments)
-    built = places.Built("fuzz-light" if chosen.light else "asan")
-    screen = Screen(sys.stderr if chosen.json == "-" else sys.stdout)
-    if not chosen.no_build and not build(built, screen):
-        return 2
-    os.chdir(places.SOURCE)
-    runs = [Run(target, chosen.time, chosen.runs, built) for target in chosen.target or TARGETS]
-    screen.line(HEADER)
-    try:
-        run_all(runs, chosen.jobs, screen)
-    except KeyboardInterrupt:
-        screen.line("interrupted")
-        return 2
-    screen.failures(runs)
-    result = report(runs)
-    if chosen.json == "-":
-        print(json.dumps(result, indent=2))
-    elif chosen.json:
-        with open(chosen.json, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=2)
-    screen.line(f"{result['passed']} targets found nothing, {result['failed']} did")
-    return 1 if result["failed"] else 0
+    screen = Screen(sys.stderr if chosen.json == STANDARD_OUTPUT else sys.stdout)
+    return run("fuzz", lambda: fuzz(chosen, screen), screen.line)

@@ -1,27 +1,13 @@
 """What a person sees: a row a target, on a terminal also how far the others are; at the end how to replay a finding."""
-import sys
-
-from . import places
+from tooling import screen
+from tooling.places import shown
 
 HEADER = f"{'target':16} {'executions':>12} {'exec/s':>8} {'edges':>7} {'corpus':>7} {'findings':>9} {'seconds':>8}"
 
 
-class Screen:
-    def __init__(self, stream=sys.stdout):
-        self.stream = stream
-        self.live = stream.isatty()
-
-    def _write(self, text):
-        self.stream.write(("\r\033[K" if self.live else "") + text)
-        self.stream.flush()
-
-    def line(self, text):
-        self._write(text + "\n")
-
-    def working(self, runs):
-        if self.live:
-            parts = [f"{run.target} {run.executions:,} ({run.per_second:,}/s)" for run in runs]
-            self._write("... " + ", ".join(parts)[:150])
+class Screen(screen.Screen):
+    def progress(self, runs):
+        self.working(", ".join(f"{run.target} {run.executions:,} ({run.per_second:,}/s)" for run in runs)[:150])
 
     def row(self, run):
         count = len(run.findings) or int(not run.ok)
@@ -34,5 +20,5 @@ class Screen:
                 continue
             self.line(f"FAILED {run.target}: {run.reason}")
             for path in run.findings:
-                self.line(f"  replay it: {places.shown(run.program)} {places.shown(path)}")
-            self.line(f"  all it said: {places.shown(run.log)}")
+                self.line(f"  replay it: {shown(run.program)} {shown(path)}")
+            self.line(f"  all it said: {shown(run.log)}")

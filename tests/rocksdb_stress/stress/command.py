@@ -1,14 +1,13 @@
 """The command line of scripts/rocksdb-stress."""
 import argparse
 import dataclasses
-import json
-import pathlib
 import random
-import signal
-import sys
+
+from tooling import command
+from tooling.places import ToolError
+from tooling.report import counts, write_json
 
 from stress import kinds
-from stress.places import StressError
 from stress.programs import find_programs
 from stress.run import Plan, Run
 from stress.screen import Screen
@@ -32,7 +31,7 @@ def parse(arguments):
     parser.add_argument("--posix", action="store_true", help="the same on the host's files, without ZenFS: is a failure "
                         "RocksDB's own?")
     parser.add_argument("--sanitized", action="store_true", help="the binaries were built by scripts/build asan")
-    parser.add_argument("--json", metavar="FILE", help="also write the results there")
+    command.add_json(parser)
     return parser.parse_args(arguments)
 
 
@@ -41,7 +40,7 @@ def selected(options):
         return [kind for kind in kinds.KINDS if (kind.short or options.full) and not (options.posix and kind.must_fail)]
     for name in options.kind:
         if kinds.named(name) is None:
-            raise StressError(f"there is no kind '{name}'; --list shows them")
+            raise ToolError(f"there is no kind '{name}'; --list shows them")
     return [kinds.named(name) for name in options.kind]
 
 
@@ -61,11 +60,8 @@ def again(options, kind, seed):
     return " ".join(words + ([f"--binaries={options.binaries}"] if options.binaries else []))
 
 
-def write_json(path, results):
-    failed = sum(not result.ok for result in results)
-    pathlib.Path(path).write_text(json.dumps({
-        "results": [dataclasses.asdict(result) for result in results], "passed": len(results) - failed,
-        "failed": failed}, indent=1) + "\n")
+def report(results):
+    return {"results": [dataclasses.asdict(result) for result in results], **counts(results, lambda result: result.ok)}
 
 
 def work(options):
@@ -83,28 +79,16 @@ def work(options):
             seed = seeds.getrandbits(31)
             if options.seed is not None and round_number == 0 and options.kind and len(chosen) == 1:
                 seed = options.seed  # the one that a failed run named
-            if options.seconds and results and screen.elapsed() >= options.seconds:
+            if options.seconds and results and screen.seconds() >= options.seconds:
                 break
             plan = Plan(options.duration, options.interval, seed, options.posix)
             results.append(Run(programs, kind, plan, screen, again(options, kind, seed)).carry_out())
             screen.result(results[-1])
-            if options.json:
-                write_json(options.json, results)
+            write_json(options.json, report(results))
     screen.total(results)
     return 1 if any(not result.ok for result in results) else 0
 
 
-def interrupt(*_):
-    raise KeyboardInterrupt
-
-
 def main(arguments):
-    signal.signal(signal.SIGTERM, interrupt)
-    try:
-        return work(parse(arguments))
-    except StressError as error:
-        print(f"rocksdb-stress: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("rocksdb-stress: interrupted", file=sys.stderr)
-        return 130
+    options = parse(arguments)
+    return command.run("rocksdb-stress", lambda: work(options))

@@ -6,7 +6,9 @@ import shutil
 import subprocess
 import tempfile
 
-from stress.places import SHARED_MEMORY, StressError
+from tooling.places import ToolError
+
+SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 # db_stress writes little: small zones make it fill, finish and reset them, and few active ones make files share them.
 # Space of zones that are partly live is not reclaimed, so there is far more of it than a run has live data. The file is
@@ -41,7 +43,7 @@ class Device:
     def zenfs(self, *arguments):
         done = subprocess.run([self.programs.zenfs, *arguments], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise StressError(f"zenfs {' '.join(arguments)}: {done.stderr.strip()}")
+            raise ToolError(f"zenfs {' '.join(arguments)}: {done.stderr.strip()}")
 
     def flags(self, loses_memory):
         """Of db_stress. `loses_memory`: the mount must not mind that the buffers of the one before it are gone."""

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-from stress.places import BUILD_ROOT, ROOT, StressError, rocksdb_directory
+from tooling.places import BUILD_ROOT, ToolError, installed_rocksdb, rocksdb_directory, rocksdb_source
 
 # As Debian builds the library: with assertions, sync points and all compressions.
 FLAGS = ["-std=c++17", "-O1", "-w", "-DGFLAGS=1", "-DROCKSDB_PLATFORM_POSIX", "-DROCKSDB_LIB_IO_POSIX", "-DOS_LINUX",
@@ -27,25 +27,6 @@ class Programs:
     runtime: tuple = ()  # what has to be preloaded before the plugin: a sanitizer's libraries
 
 
-def installed_version():
-    """Of librocksdb-dev: 7.8.3 of 7.8.3-2."""
-    found = subprocess.run(["dpkg-query", "-W", "-f=${Version}", "librocksdb-dev"], capture_output=True, text=True,
-                           check=False)
-    if found.returncode != 0 or not found.stdout:
-        raise StressError("librocksdb-dev is not installed (scripts/setup installs it)")
-    return re.sub(r"^\d+:|-[^-]*$", "", found.stdout.strip())
-
-
-def get_source(version, directory):
-    if (directory / "tools" / "db_crashtest.py").exists():
-        return
-    done = subprocess.run([ROOT / "scripts" / "debian-source", f"rocksdb={version}", directory], capture_output=True,
-                          text=True, check=False)
-    if done.returncode != 0:
-        reason = (done.stderr.strip() or "no reason given").splitlines()[-1]
-        raise StressError(f"RocksDB's source can't be had: {reason}")
-
-
 def sources_of(source):
     listed = (source / "db_stress_tool" / "CMakeLists.txt").read_text()
     return sorted(re.findall(r"\b(\w+)\.cc\b", listed), key=lambda name: (name not in SLOWEST, name))
@@ -54,14 +35,14 @@ def sources_of(source):
 def run_compiler(command, what):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise StressError(f"{what} does not compile:\n{done.stderr[-3000:]}")
+        raise ToolError(f"{what} does not compile:\n{done.stderr[-3000:]}")
 
 
 def build_db_stress(version, screen):
     """The program, built anew only when the version or the way to build it has changed."""
     directory = rocksdb_directory(version)
     source, objects, program = directory / "source", directory / "stress-objects", directory / "db_stress"
-    get_source(version, source)
+    rocksdb_source(source)
     names = sources_of(source)
     compiler = [*(["ccache"] if shutil.which("ccache") else []), "g++", *FLAGS, f"-I{source}", f"-I{source}/include"]
     wanted = hashlib.sha256(repr((version, compiler, LIBRARIES, names)).encode()).hexdigest()
@@ -91,17 +72,17 @@ def sanitizer_runtime():
 
 def find_programs(binaries, sanitized, screen):
     """`binaries`: a directory that has zenfs, libzenfs.so and perhaps db_stress; None: what scripts/build made."""
-    version = installed_version()
+    version = installed_rocksdb()[1]
     place = pathlib.Path(binaries).resolve() if binaries else BUILD_ROOT / ("asan" if sanitized else "release")
     for name in ("zenfs", "libzenfs.so"):
         if not (place / name).exists():
-            raise StressError(f"there is no {place / name}; scripts/build {'asan' if sanitized else 'release'} makes it")
+            raise ToolError(f"there is no {place / name}; scripts/build {'asan' if sanitized else 'release'} makes it")
     for tool in ("stdbuf", "env"):
         if shutil.which(tool) is None:
-            raise StressError(f"there is no {tool}; it is part of coreutils")
+            raise ToolError(f"there is no {tool}; it is part of coreutils")
     source = rocksdb_directory(version) / "source"
     if (place / "db_stress").exists():
-        get_source(version, source)
+        rocksdb_source(source)
         db_stress = place / "db_stress"
     else:
         db_stress = build_db_stress(version, screen)

@@ -3,14 +3,15 @@ import dataclasses
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
 
+from tooling.places import BUILD_ROOT, ROOT
+from tooling.process import kill_all_of
+
 from stress import output
 from stress.device import Device, HostFiles
-from stress.places import BUILD_ROOT, ROOT
 
 PLAIN_OPERATIONS_PER_SECOND = 600  # of a thread; sets how long db_stress alone takes, roughly
 FOUND_FAULT = "erification failed"  # in what db_stress says when the database is not as expected
@@ -145,8 +146,7 @@ class Run:
                 return "hung"
             finally:
                 if session.poll() is None:
-                    os.killpg(session.pid, signal.SIGKILL)
-                    session.wait()
+                    kill_all_of(session)
 
     def judge(self, status, events):
         result, failed = self.result, ""

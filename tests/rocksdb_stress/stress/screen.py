@@ -1,6 +1,5 @@
 """What a person sees: a line a run; on a terminal also what is being done."""
-import sys
-import time
+from tooling import screen
 
 COLUMNS = "{:8} {:18} {:>6} {:>6} {:>9} {:>9} {:>11} {:>7}  {}"
 
@@ -10,24 +9,7 @@ def figures(result):
             f"{result.seconds:.0f} s")
 
 
-class Screen:
-    def __init__(self, stream=sys.stdout):
-        self.stream = stream
-        self.live = stream.isatty()
-        self.started = time.monotonic()
-
-    def elapsed(self):
-        return time.monotonic() - self.started
-
-    def working(self, what):
-        if self.live:
-            self.stream.write(f"\r\033[K... {what} ({self.elapsed():.0f} s)")
-            self.stream.flush()
-
-    def line(self, text):
-        self.stream.write(("\r\033[K" if self.live else "") + text + "\n")
-        self.stream.flush()
-
+class Screen(screen.Screen):
     def head(self):
         self.line(COLUMNS.format("", "kind", "runs", "kills", "mounts", "verified", "operations", "time", "seed"))
 

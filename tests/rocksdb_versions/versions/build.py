@@ -1,11 +1,10 @@
 """The plugin and the program, compiled for one RocksDB."""
 import dataclasses
 import pathlib
-import shutil
 
 from rocksdb_sdk import sdk
 from rocksdb_sdk.releases import RELEASES
-from rocksdb_sdk.run import TREE, build_root
+from tooling.places import BUILD_ROOT, ROOT, compiler_cache
 
 INSTALLED = "7.8.3"
 TARGETS = ("zenfs_plugin", "zenfs_rocksdb_smoke")
@@ -24,21 +23,20 @@ class Built:
 
 def configure_and_build(steps, directory, *flags):
     # The layers below the adapter are the same for all RocksDBs of one ABI: ccache need not see where they are built.
-    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
     if not (directory / "build.ninja").exists():
-        steps.run("cmake", "cmake", "--preset", "release", "-S", TREE, "-B", directory, *launcher, *flags)
+        steps.run("cmake", "cmake", "--preset", "release", "-S", ROOT, "-B", directory, *compiler_cache(), *flags)
     steps.run("the build", "ninja", "-C", directory, *TARGETS, CCACHE_NOHASHDIR="true")
 
 
 def build(version, steps):
-    """Errors: StepFailed; Failed of rocksdb_sdk."""
+    """Errors: StepFailed; ToolError of rocksdb_sdk."""
     host = sdk.make(RELEASES[version])
     library = next((host / "lib").glob("*.so"))
     if version == INSTALLED:
-        directory = build_root() / "release"
+        directory = BUILD_ROOT / "release"
         configure_and_build(steps, directory)
     else:
-        directory = build_root() / f"rocksdb-{version}"
+        directory = BUILD_ROOT / f"rocksdb-{version}"
         configure_and_build(steps, directory, f"-DZENFS_ROCKSDB={host}")
     symbols = library.read_bytes()
     return Built(version=RELEASES[version].version, plugin=directory / "libzenfs.so",

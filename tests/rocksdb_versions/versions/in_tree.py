@@ -3,12 +3,12 @@ import argparse
 import json
 import re
 import shutil
-import sys
 import tempfile
 
 from rocksdb_sdk import sdk
 from rocksdb_sdk.releases import RELEASES
-from rocksdb_sdk.run import TREE, Failed, build_root
+from tooling import command
+from tooling.places import BUILD_ROOT, ROOT, ToolError, compiler_cache
 
 from .smoke import Device
 from .steps import StepFailed, Steps
@@ -23,7 +23,7 @@ PRINT_SOURCES = "OBJ_DIR = .\ninclude plugin/zenfs/zenfs.mk\nall: ; @echo $(zenf
 
 def lay_out(release):
     """RocksDB's source with a copy of this checkout as plugin/zenfs: make puts objects beside the sources."""
-    tree = build_root() / "rocksdb-tree" / release.version
+    tree = BUILD_ROOT / "rocksdb-tree" / release.version
     if not (tree / "CMakeLists.txt").exists():
         partial = tree.with_name(tree.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
@@ -31,9 +31,9 @@ def lay_out(release):
         partial.rename(tree)
     plugin = tree / "plugin" / "zenfs"
     for folder in ("src", "cmake"):  # times are kept, so that only what changed is compiled again
-        shutil.copytree(TREE / folder, plugin / folder, dirs_exist_ok=True)
+        shutil.copytree(ROOT / folder, plugin / folder, dirs_exist_ok=True)
     for file in ("CMakeLists.txt", "zenfs.mk"):
-        shutil.copy2(TREE / file, plugin / file)
+        shutil.copy2(ROOT / file, plugin / file)
     return tree
 
 
@@ -44,7 +44,7 @@ def sources_of_plugin(steps):
               "  endif()", "endforeach()"]
     with tempfile.NamedTemporaryFile("w", suffix=".cmake") as file:
         # Included files are found beside the tree's root.
-        file.write("\n".join(line.replace("include(cmake/", f"include({TREE}/cmake/") for line in script))
+        file.write("\n".join(line.replace("include(cmake/", f"include({ROOT}/cmake/") for line in script))
         file.flush()
         told = steps.run("cmake -P", "sh", "-c", f"cmake -P {file.name} 2>&1")
     lists = dict(line.split("=", 1) for line in told.splitlines() if line.startswith("ZENFS_SOURCES_"))
@@ -57,17 +57,13 @@ def expect_same(what, found, expected):
         raise StepFailed(f"{what}: too many {sorted(found - expected)}, missing {sorted(expected - found)}")
 
 
-def launcher():
-    return ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-
-
 def configure(steps, tree):
     """By RocksDB's CMake. The build directory; the objects of our files in it, by source."""
     directory = tree.with_name(tree.name + "-cmake")
     steps.run("cmake", "cmake", "-G", "Ninja", "-S", tree, "-B", directory, "-DROCKSDB_PLUGINS=zenfs",
               "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_FLAGS_RELEASE={QUICKLY}", "-DPORTABLE=1", "-DWITH_TESTS=OFF",
               "-DWITH_BENCHMARK_TOOLS=OFF", "-DROCKSDB_BUILD_SHARED=OFF", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
-              *launcher())
+              *compiler_cache())
     objects = {}
     for command in json.loads((directory / "compile_commands.json").read_text()):
         source = command["file"].removeprefix(f"{tree}/")
@@ -102,7 +98,7 @@ def make(steps, tree, *targets):
 
 def open_database(steps, ldb, name):
     """By a program of RocksDB's own, with nothing preloaded."""
-    zenfs = build_root() / "release" / "zenfs"
+    zenfs = BUILD_ROOT / "release" / "zenfs"
     with tempfile.TemporaryDirectory(prefix="zenfs-in-tree-") as directory:
         device = Device(steps, zenfs, directory, name)
         uri = f"--fs_uri={device.uri}"
@@ -113,7 +109,7 @@ def open_database(steps, ldb, name):
 
 
 def check_fully(steps, tree, directory):
-    steps.run("the build of zenfs", TREE / "scripts" / "build", "release", "zenfs_cli")
+    steps.run("the build of zenfs", ROOT / "scripts" / "build", "release", "zenfs_cli")
     steps.run("ninja", "ninja", "-C", directory, "ldb", patience=WHOLE, CCACHE_NOHASHDIR="true")
     open_database(steps, directory / "tools" / "ldb", "cmake.img")
     make(steps, tree, "ldb")
@@ -128,19 +124,19 @@ def main(arguments, usage):
     parser.add_argument("--full", action="store_true")
     parser.add_argument("version", nargs="?", metavar="VERSION", default="11.8.1")
     options = parser.parse_args(arguments)
-    log = build_root() / "test-logs" / f"rocksdb-in-tree-{options.version}.log"
+    log = BUILD_ROOT / "test-logs" / f"rocksdb-in-tree-{options.version}.log"
+    return command.run("rocksdb-in-tree", lambda: check(options, log), could_not_run=1)
+
+
+def check(options, log):
     release = RELEASES.get(options.version)
-    try:
-        if release is None or not release.crate:
-            raise Failed(f"there is no source tree of RocksDB {options.version}: see scripts/rocksdb-sdk --list")
-        steps = Steps(log)
-        tree = lay_out(release)
-        directory = check_cheaply(steps, tree)
-        if options.full:
-            check_fully(steps, tree, directory)
-    except (StepFailed, Failed) as failure:
-        print(f"rocksdb-in-tree: {failure}; see {log}", file=sys.stderr)
-        return 1
+    if release is None or not release.crate:
+        raise ToolError(f"there is no source tree of RocksDB {options.version}: see scripts/rocksdb-sdk --list")
+    steps = Steps(log)
+    tree = lay_out(release)
+    directory = check_cheaply(steps, tree)
+    if options.full:
+        check_fully(steps, tree, directory)
     how = "ldb opens a database in zones" if options.full else "sources, registration, and what knows RocksDB compiles"
     print(f"RocksDB {options.version} with ZenFS in its tree, by CMake and by make: {how}")
     return 0

@@ -4,11 +4,13 @@ import pathlib
 import subprocess
 
 
+from tooling.places import ToolError
+
 PATIENCE = 1800  # seconds that a command may take
 
 
-class StepFailed(Exception):
-    """The text is for the person who called."""
+class StepFailed(ToolError):
+    """A command failed: the text says which, and how."""
 
 
 class Steps:
@@ -35,11 +37,14 @@ class Steps:
                                       check=False, timeout=patience)
             except subprocess.TimeoutExpired as expired:
                 log.write((expired.stdout or b"").decode(errors="replace"))
-                raise StepFailed(f"{what} had not ended after {patience} s") from None
+                raise self.failed(f"{what} had not ended after {patience} s") from None
             log.write(done.stdout)
         if done.returncode != status:
-            raise StepFailed(f"{what} ended with {done.returncode}: {self.last_line()}")
+            raise self.failed(f"{what} ended with {done.returncode}: {self.last_line()}")
         return done.stdout
+
+    def failed(self, reason):
+        return StepFailed(f"{reason}; see {self.log}")
 
     def last_line(self):
         lines = [line.strip() for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines()]

@@ -1,14 +1,13 @@
 """The command line of scripts/simulate."""
 import argparse
 import dataclasses
-import json
 import os
-import pathlib
-import signal
-import sys
+
+from tooling import command
+from tooling.places import build
+from tooling.report import counts, write_json
 
 from simulator import mutants, workers
-from simulator.places import SimulationError, build
 from simulator.screen import Screen
 
 
@@ -30,13 +29,8 @@ def parse(arguments):
     parser.add_argument("--mutants", nargs="*", metavar="NAME", help="break each of the rules in "
                         "tests/simulation/simulator/mutations.py once, or only those named, and count the seeds until the "
                         "simulator finds it")
-    parser.add_argument("--json", metavar="FILE", help="also write the results there")
+    command.add_json(parser)
     return parser.parse_args(arguments)
-
-
-def write_json(path, content):
-    if path:
-        pathlib.Path(path).write_text(json.dumps(content, indent=1) + "\n")
 
 
 def shrink(program, seed, options, screen):
@@ -90,25 +84,13 @@ def work(options):
     screen = Screen()
     if options.mutants is not None:
         results = mutants.run(options.mutants, options.seeds or 20000, options.jobs, screen)
-        write_json(options.json, {"passed": sum(it["found"] for it in results),
-                                  "failed": sum(not it["found"] for it in results), "mutants": results})
+        write_json(options.json, {**counts(results, lambda it: it["found"]), "mutants": results})
         return 0 if all(it["found"] for it in results) else 1
     screen.working("building")
-    program = build(options.preset)
+    program = build(options.preset, "zenfs_simulate") / "zenfs_simulate"
     return one_seed(program, options, screen) if options.seed is not None else many_seeds(program, options, screen)
 
 
-def interrupt(*_):
-    raise KeyboardInterrupt
-
-
 def main(arguments):
-    signal.signal(signal.SIGTERM, interrupt)
-    try:
-        return work(parse(arguments))
-    except SimulationError as error:
-        print(f"simulate: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("simulate: interrupted", file=sys.stderr)
-        return 130
+    options = parse(arguments)
+    return command.run("simulate", lambda: work(options))

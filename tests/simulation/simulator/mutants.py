@@ -5,9 +5,10 @@ import shutil
 import subprocess
 import time
 
+from tooling.places import BUILD_ROOT, ROOT, ToolError, compiler_cache
+
 from simulator import workers
 from simulator.mutations import MUTATIONS
-from simulator.places import BUILD_ROOT, ROOT, SimulationError
 
 LEFT_OUT = {".git", "build", "__pycache__", "docs"}
 SECONDS_MAX = 600  # for one mutant
@@ -38,9 +39,8 @@ class Mutants:
         self.tree.mkdir(parents=True, exist_ok=True)
         bring_up_to_date(ROOT, self.tree)
         if not (self.build / "build.ninja").exists():
-            launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
             self.must(["cmake", "-S", self.tree, "-B", self.build, "--preset", "release", "-DZENFS_WERROR=OFF",
-                       "-DZENFS_ASSERTIONS=ON", *launcher])
+                       "-DZENFS_ASSERTIONS=ON", *compiler_cache()])
         self.must(self.ninja())
 
     def ninja(self):
@@ -51,14 +51,14 @@ class Mutants:
         done = subprocess.run(command, cwd=self.tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True)
         if done.returncode != 0:
-            raise SimulationError(f"{' '.join(map(str, command))} fails:\n{done.stdout[-3000:]}")
+            raise ToolError(f"{' '.join(map(str, command))} fails:\n{done.stdout[-3000:]}")
 
     def make(self, mutation):
         for piece in mutation.pieces:
             path = self.tree / piece.file
             text = path.read_text()
             if text.count(piece.old) != 1:
-                raise SimulationError(f"mutation {mutation.name}: what it replaces is {text.count(piece.old)} times in "
+                raise ToolError(f"mutation {mutation.name}: what it replaces is {text.count(piece.old)} times in "
                                       f"{piece.file}, not once; mend tests/simulation/simulator/mutations.py")
             path.write_text(text.replace(piece.old, piece.new))
         self.must(self.ninja())
@@ -72,7 +72,7 @@ def chosen(names):
     known = {mutation.name: mutation for mutation in MUTATIONS}
     for name in names:
         if name not in known:
-            raise SimulationError(f"there is no mutation '{name}'; there are: {', '.join(known)}")
+            raise ToolError(f"there is no mutation '{name}'; there are: {', '.join(known)}")
     return [known[name] for name in names] or list(MUTATIONS)
 
 

@@ -1,7 +1,8 @@
 """What a person sees: on a terminal how far the simulator is, and in the end one line, or the failure and how to get it
 again."""
-import sys
 import time
+
+from tooling import screen
 
 
 def thousands(number):
@@ -16,33 +17,16 @@ def replay_command(seed, steps="", crash_after=None, preset="release"):
     return " ".join(words)
 
 
-class Screen:
-    def __init__(self, stream=sys.stdout):
-        self.stream = stream
-        self.live = stream.isatty()
-        self.started = time.monotonic()
-        self.shown = 0
-
-    def seconds(self):
-        return time.monotonic() - self.started
+class Screen(screen.Screen):
+    shown = 0  # when progress was shown last
 
     def progress(self, totals):
-        if not self.live or time.monotonic() - self.shown < 0.5:
+        if time.monotonic() - self.shown < 0.5:
             return
         self.shown = time.monotonic()
         rate = totals.crashes / max(self.seconds(), 0.1)
-        self.stream.write(f"\r\033[K{thousands(totals.seeds)} seeds, {thousands(totals.crashes)} crashes "
-                          f"({rate:.0f}/s), {thousands(totals.faults)} faults, {self.seconds():.0f} s")
-        self.stream.flush()
-
-    def working(self, what):
-        if self.live:
-            self.stream.write(f"\r\033[K... {what}")
-            self.stream.flush()
-
-    def line(self, text=""):
-        self.stream.write(("\r\033[K" if self.live else "") + text + "\n")
-        self.stream.flush()
+        self.live_line(f"{thousands(totals.seeds)} seeds, {thousands(totals.crashes)} crashes "
+                       f"({rate:.0f}/s), {thousands(totals.faults)} faults, {self.seconds():.0f} s")
 
     def totals(self, totals):
         self.line(f"{thousands(totals.seeds)} seeds in {self.seconds():.0f} s: {thousands(totals.crashes)} crashes after "

@@ -11,7 +11,8 @@ import sys
 import time
 import traceback
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+VM = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(VM), str(VM.parents[1] / "scripts")]
 
 from lab.case import all_cases  # noqa: E402
 

@@ -1,15 +1,15 @@
 """The command line of scripts/vm-test."""
 import argparse
-import json
 import os
 import pathlib
 import random
-import signal
-import sys
+
+from tooling import command
+from tooling.places import ToolError
+from tooling.report import counts, write_json
 
 from lab import kernels
 from lab.case import all_cases
-from lab.places import LabError
 from lab.screen import Screen
 from lab.shell_job import shell_job
 from lab.suite import Suite, check_binaries
@@ -23,7 +23,7 @@ def parse(arguments):
     parser.add_argument("--kernel", choices=kernels.LINES, action="append", help="only this kernel line (repeatable)")
     parser.add_argument("--case", metavar="NAME", action="append", help="only this case (repeatable)")
     parser.add_argument("--list", action="store_true", help="say which cases there are, and run none")
-    parser.add_argument("--json", metavar="FILE", help="also write the results there")
+    command.add_json(parser)
     parser.add_argument("--verbose", action="store_true", help="show what every case printed, not only those that fail")
     parser.add_argument("--parallel", type=int, choices=(1, 2), default=1, help="guests at a time (default 1)")
     parser.add_argument("--accelerator", choices=("tcg", "kvm"), default="tcg", help="kvm where it works (default tcg)")
@@ -40,7 +40,7 @@ def selected(options):
     if options.case:
         unknown = set(options.case) - {one.name for one in cases}
         if unknown:
-            raise LabError(f"there is no case '{sorted(unknown)[0]}'; --list shows them")
+            raise ToolError(f"there is no case '{sorted(unknown)[0]}'; --list shows them")
         return [one for one in cases if one.name in options.case]
     return [one for one in cases if one.short or options.full]
 
@@ -64,21 +64,20 @@ def find_kernels(lines, screen):
             found.append(kernels.get(line))
         except kernels.NoSuchLine as none:
             screen.line(f"!!! {line}: NOT RUN: {none}")
-        except LabError as error:
+        except ToolError as error:
             screen.line(f"!!! {line}: NOT RUN: {error}")
             failed.append(error)
     if failed and (os.environ.get("CI") == "true" or not found):
         raise failed[0]
     if not found:
-        raise LabError("there is no kernel to run")
+        raise ToolError("there is no kernel to run")
     return found
 
 
-def write_json(path, results):
+def report(results):
     found = [{"case": result.case, "kernel": result.kernel, "passed": result.ok, "seconds": result.seconds,
               "reason": result.reason} for result in results]
-    pathlib.Path(path).write_text(json.dumps({"results": found, "passed": sum(one.ok for one in results),
-                                              "failed": sum(not one.ok for one in results)}, indent=1) + "\n")
+    return {"results": found, **counts(results, lambda result: result.ok)}
 
 
 def work(options):
@@ -96,24 +95,12 @@ def work(options):
     seed = random.getrandbits(32) if options.seed is None else options.seed
     suite = Suite(screen, guest_options, options.full, seed)
     results = suite.run(cases, found, options.parallel, is_everywhere(options))
-    if options.json:
-        write_json(options.json, results)
-    failed = sum(not result.ok for result in results)
-    screen.line(f"{len(results) - failed} passed, {failed} failed")
-    return 1 if failed or not results else 0
-
-
-def interrupt(*_):
-    raise KeyboardInterrupt
+    found = report(results)
+    write_json(options.json, found)
+    screen.line(f"{found['passed']} passed, {found['failed']} failed")
+    return 1 if found["failed"] or not results else 0
 
 
 def main(arguments):
-    signal.signal(signal.SIGTERM, interrupt)
-    try:
-        return work(parse(arguments))
-    except LabError as error:
-        print(f"vm-test: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("vm-test: interrupted", file=sys.stderr)
-        return 130
+    options = parse(arguments)
+    return command.run("vm-test", lambda: work(options))

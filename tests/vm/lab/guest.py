@@ -22,9 +22,11 @@ import socket
 import subprocess
 import time
 
+from tooling.places import ToolError
+
 from lab import initramfs
 from lab.monitor import Monitor
-from lab.places import BINARIES, VM, LabError
+from lab.places import BINARIES, VM
 
 QEMU = "qemu-system-x86_64"
 SUCCESS_BASE = 16  # as in guest/init
@@ -82,7 +84,7 @@ class Guest:
         """Boots. `job` is the text of a script, or the path of one."""
         assert self.process is None, "this guest runs already"
         if not shutil.which(QEMU):
-            raise LabError(f"{QEMU} is missing: install qemu-system-x86 (scripts/setup does)")
+            raise ToolError(f"{QEMU} is missing: install qemu-system-x86 (scripts/setup does)")
         self.share.mkdir(parents=True, exist_ok=True)
         for name in ("rc", "boots", "output", "dmesg"):
             (self.share / name).unlink(missing_ok=True)

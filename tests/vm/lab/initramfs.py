@@ -11,8 +11,10 @@ import shutil
 import subprocess
 import tempfile
 
+from tooling.places import ToolError
+
 from lab.kernels import with_sbin
-from lab.places import CACHE, VM, LabError
+from lab.places import CACHE, VM
 
 INIT = VM / "guest" / "init"
 BUSYBOX = pathlib.Path("/bin/busybox")
@@ -27,7 +29,7 @@ MODULES = ("virtio_pci virtio_blk 9p 9pnet_virtio pvpanic_pci pvpanic_mmio nvme 
 def get(kernel):
     """The path of the initramfs for `kernel`, made if need be."""
     if not BUSYBOX.exists():
-        raise LabError(f"{BUSYBOX} is missing: install busybox-static (scripts/setup does)")
+        raise ToolError(f"{BUSYBOX} is missing: install busybox-static (scripts/setup does)")
     inputs = hashlib.sha256(INIT.read_bytes() + BUSYBOX.read_bytes() + " ".join(MODULES).encode())
     packed = CACHE / f"initramfs-{kernel.version}-{inputs.hexdigest()[:12]}.gz"
     if not packed.exists():

@@ -12,13 +12,15 @@ import shutil
 import subprocess
 import tempfile
 
-from lab.places import CACHE, LabError
+from tooling.places import ToolError
+
+from lab.places import CACHE
 
 LINES = ("6.1", "6.12")
 XZ_MAGIC = bytes.fromhex("fd377a585a00")
 
 
-class NoSuchLine(LabError):
+class NoSuchLine(ToolError):
     """This release of Debian has no kernel of that line; nothing that a user could do about it."""
 
 
@@ -57,11 +59,11 @@ def absent(line):
     """Says whether it is the release that has no such kernel, or apt that has no lists."""
     known = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True)
     if "Depends:" not in known.stdout:
-        return LabError(f"apt knows no kernel package at all, so none of the {line} line; run apt-get update")
+        return ToolError(f"apt knows no kernel package at all, so none of the {line} line; run apt-get update")
     release = os_release()
     if line == "6.1" and release != "12":
         return NoSuchLine(f"Debian {release} has no kernel of the {line} line; those cases can run on Debian 12 only")
-    return LabError(f"apt knows no kernel package of the {line} line; run apt-get update, with the security suite in "
+    return ToolError(f"apt knows no kernel package of the {line} line; run apt-get update, with the security suite in "
                     "the list of sources")
 
 
@@ -78,7 +80,7 @@ def download(package):
         packages = list(pathlib.Path(work).glob("*.deb"))
         if done.returncode != 0 or not packages:
             lines = [line for line in done.stderr.splitlines() if line.startswith("E:")] or ["no file came"]
-            raise LabError(f"apt-get download {package}: {lines[0]}; if its lists are old, run apt-get update")
+            raise ToolError(f"apt-get download {package}: {lines[0]}; if its lists are old, run apt-get update")
         tree = pathlib.Path(work) / "tree"
         subprocess.run(["dpkg", "-x", packages[0], tree], check=True)
         if not (tree / "lib").exists():  # a merged /usr
@@ -113,7 +115,7 @@ def opened(line, tree):
 def module_version(tree):
     versions = [path.name for path in (tree / "lib" / "modules").iterdir()]
     if len(versions) != 1:
-        raise LabError(f"{tree}: {len(versions)} kernel versions in lib/modules, expected one; delete that folder")
+        raise ToolError(f"{tree}: {len(versions)} kernel versions in lib/modules, expected one; delete that folder")
     return versions[0]
 
 

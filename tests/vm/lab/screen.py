@@ -1,30 +1,13 @@
 """What a person sees: one line a result; on a terminal also what is being done; at the end what failed, and why."""
-import sys
-import threading
-import time
+from tooling import screen
 
 WIDTH = 34
 
 
-class Screen:
-    """Threads: any; one line at a time."""
-
-    def __init__(self, verbose=False, stream=sys.stdout):
-        self.verbose, self.stream = verbose, stream
-        self.live = stream.isatty()
-        self.lock = threading.Lock()
-        self.started = time.monotonic()
-
-    def working(self, what):
-        if self.live:
-            with self.lock:
-                self.stream.write(f"\r\033[K... {what} ({time.monotonic() - self.started:.0f} s)")
-                self.stream.flush()
-
-    def line(self, text):
-        with self.lock:
-            self.stream.write(("\r\033[K" if self.live else "") + text + "\n")
-            self.stream.flush()
+class Screen(screen.Screen):
+    def __init__(self, verbose=False):
+        super().__init__()
+        self.verbose = verbose
 
     def result(self, result):
         verdict = "passed" if result.ok else "FAILED"

@@ -3,9 +3,11 @@ import shutil
 import sys
 import time
 
+from tooling.places import ToolError
+
 from lab import drives
 from lab.guest import Guest
-from lab.places import RUNS, LabError
+from lab.places import RUNS
 
 
 class Follower:
@@ -27,7 +29,7 @@ class Follower:
 def shell_job(script, kernel, seconds, guest_options):
     """Runs it and returns its exit status; 1 if the guest hung or panicked. The share is kept until the next time."""
     if not script.is_file():
-        raise LabError(f"{script}: no such file")
+        raise ToolError(f"{script}: no such file")
     text = script.read_text(encoding="utf-8")
     directory = RUNS / "shell-job"
     shutil.rmtree(directory, ignore_errors=True)

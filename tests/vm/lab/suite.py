@@ -6,9 +6,11 @@ import shutil
 import time
 import traceback
 
+from tooling.places import ToolError
+
 from lab.boot import Boot, Result
 from lab.guest import Guest
-from lab.places import BINARIES, RUNS, LabError
+from lab.places import BINARIES, RUNS
 
 MOST_IN_ONE_BOOT = 40
 
@@ -17,7 +19,7 @@ def check_binaries(cases):
     """Before anything boots: a case that can't find its program says nothing about ZenFS."""
     for name in sorted({name for one in cases for name in one.needs}):
         if not (BINARIES / name).exists():
-            raise LabError(f"{BINARIES / name} is missing: run scripts/build release")
+            raise ToolError(f"{BINARIES / name} is missing: run scripts/build release")
 
 
 class Bench:
@@ -110,7 +112,7 @@ class Suite:
         try:
             summary = one.run(bench)
             shutil.rmtree(directory, ignore_errors=True)
-        except LabError:
+        except ToolError:
             raise
         except Exception as error:
             reason, evidence = str(error).split("\n")[0] or type(error).__name__, traceback.format_exc()
