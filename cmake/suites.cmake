@@ -9,42 +9,44 @@ set(ZENFS_TESTS_conformance
 )
 # What is done on a volume and what may be left of it after a crash: for the crash tests and the simulator.
 set(ZENFS_CRASH_MODEL_SOURCES
-  crash/call_history.cc
-  crash/client.cc
-  crash/found.cc
-  crash/model.cc
-  crash/random_work.cc
-  crash/shared_log.cc
-  crash/shared_names.cc
-  crash/shared_work.cc
-  crash/verify.cc
-  crash/workloads.cc
+  simulation/crash/call_history.cc
+  simulation/crash/client.cc
+  simulation/crash/found.cc
+  simulation/crash/model.cc
+  simulation/crash/random_work.cc
+  simulation/crash/shared_log.cc
+  simulation/crash/shared_names.cc
+  simulation/crash/shared_work.cc
+  simulation/crash/verify.cc
+  simulation/crash/workloads.cc
 )
 set(ZENFS_TESTS_crash
-  crash/every_subset.cc
-  crash/every_subset_group_test.cc
-  crash/every_subset_test.cc
-  crash/flush_kill_test.cc
-  crash/log_retry_test.cc
-  crash/mkfs_crash_test.cc
-  crash/ordering_test.cc
-  crash/random_workload_test.cc
-  crash/recorded_workload_test.cc
-  crash/recovery_crash_test.cc
-  crash/seal_test.cc
-  crash/shared_names_test.cc
+  simulation/crash/every_subset.cc
+  simulation/crash/every_subset_group_test.cc
+  simulation/crash/every_subset_test.cc
+  simulation/crash/flush_kill_test.cc
+  simulation/crash/log_retry_test.cc
+  simulation/crash/mkfs_crash_test.cc
+  simulation/crash/ordering_test.cc
+  simulation/crash/random_workload_test.cc
+  simulation/crash/recorded_workload_test.cc
+  simulation/crash/recovery_crash_test.cc
+  simulation/crash/seal_test.cc
+  simulation/crash/shared_names_test.cc
 )
 set(ZENFS_SIMULATOR_SOURCES
   simulation/crowd.cc
   simulation/database_work.cc
   simulation/fill_work.cc
-  simulation/excuses.cc
   simulation/main.cc
-  simulation/memory_pictures.cc
   simulation/plan.cc
-  simulation/shared_memory_files.cc
   simulation/shrink.cc
   simulation/world.cc
+  simulation/world/excuses.cc
+  simulation/world/memory_pictures.cc
+  simulation/world/shared_memory_files.cc
+  simulation/world/sim_device.cc
+  simulation/world/sim_queue.cc
 )
 set(ZENFS_TESTS_live
   live/live_readers_test.cc
@@ -123,8 +125,8 @@ set(ZENFS_TESTS_APART
   src/testing/faulty_device_test.cc
   src/wal/log_space_test.cc
   src/zone/zone_pool_test.cc
-  tests/crash/ordering_test.cc
-  tests/crash/recorded_workload_test.cc
+  tests/simulation/crash/ordering_test.cc
+  tests/simulation/crash/recorded_workload_test.cc
 )
 
 # Of a layer whose tests take minutes under a sanitizer.

@@ -10,8 +10,6 @@ set(ZENFS_SOURCES_testing
   testing/immediate_queue.cc
   testing/loss.cc
   testing/plain_zone_files.cc
-  testing/sim_device.cc
-  testing/sim_queue.cc
   testing/sim_scheduler.cc
   testing/temp_directory.cc
   testing/watched_device.cc

@@ -62,7 +62,7 @@ function(zenfs_add_crash_model)
   set(sources ${ZENFS_CRASH_MODEL_SOURCES})
   list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/tests/)
   add_library(zenfs_crash_model STATIC ${sources})
-  target_include_directories(zenfs_crash_model PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+  target_include_directories(zenfs_crash_model PUBLIC ${PROJECT_SOURCE_DIR}/tests/simulation)
   target_link_libraries(zenfs_crash_model PUBLIC zenfs_testing zenfs_volume zenfs_flags)
 endfunction()
 

@@ -8,8 +8,8 @@
 #include "base/thread.h"
 #include "crash/random_work.h"
 #include "database_work.h"
-#include "excuses.h"
 #include "fill_work.h"
+#include "world/excuses.h"
 
 namespace zenfs {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "testing/sim_device.h"
 #include "testing/sim_scheduler.h"
+#include "world/sim_device.h"
 
 namespace zenfs {
 

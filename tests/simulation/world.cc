@@ -7,11 +7,11 @@
 
 #include "crash/verify.h"
 #include "crowd.h"
-#include "excuses.h"
-#include "memory_pictures.h"
-#include "shared_memory_files.h"
 #include "testing/borrowed_device.h"
 #include "volume/format_volume.h"
+#include "world/excuses.h"
+#include "world/memory_pictures.h"
+#include "world/shared_memory_files.h"
 
 namespace zenfs {
 namespace {

@@ -1,4 +1,4 @@
-#include "excuses.h"
+#include "world/excuses.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "shared_memory_files.h"
+#include "world/shared_memory_files.h"
 
 namespace zenfs {
 

@@ -1,9 +1,9 @@
-#include "testing/sim_queue.h"
+#include "world/sim_queue.h"
 
 #include <algorithm>
 
 #include "testing/immediate_queue.h"
-#include "testing/sim_device.h"
+#include "world/sim_device.h"
 
 namespace zenfs {
 

@@ -1,4 +1,4 @@
-#include "shared_memory_files.h"
+#include "world/shared_memory_files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

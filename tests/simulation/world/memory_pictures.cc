@@ -1,4 +1,4 @@
-#include "memory_pictures.h"
+#include "world/memory_pictures.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/status.h"
-#include "testing/sim_device.h"
+#include "world/sim_device.h"
 
 namespace zenfs {
 

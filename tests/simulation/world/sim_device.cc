@@ -1,4 +1,4 @@
-#include "testing/sim_device.h"
+#include "world/sim_device.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "testing/sim_queue.h"
 #include "testing/sim_scheduler.h"
+#include "world/sim_queue.h"
 
 namespace zenfs {
 namespace {
