@@ -47,27 +47,12 @@ class VolumeOnADevice : public testing::Test {
     faults_.ClearFaults();
     Mount();
   }
-  void ExpectSound() {
-    const auto report = CheckVolume(emulator_, {.read_data = true, .progress = {}});
-    ASSERT_TRUE(IsOk(report));
-    for (const Finding& finding : report->findings) {
-      EXPECT_NE(finding.severity, Severity::kError) << finding.text;
-    }
-  }
+  void ExpectSound() { zenfs::ExpectSound(emulator_, {.read_data = true, .progress = {}}); }
 
   Status TryPut(const std::string& path, const std::string& content) {
-    ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume_->Create(path));
-    ZENFS_RETURN_IF_ERROR(file->Append(AsBytes(content)));
-    ZENFS_RETURN_IF_ERROR(file->Sync());
-    return file->Close();
+    return PutFile(*volume_, path, content);
   }
-  Result<std::string> TryGet(const std::string& path) {
-    ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume_->OpenForRead(path));
-    std::string content(file->size(), '\0');
-    ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file->Read(0, std::as_writable_bytes(std::span(content))));
-    content.resize(n);
-    return content;
-  }
+  Result<std::string> TryGet(const std::string& path) { return GetFile(*volume_, path); }
   void Put(const std::string& path, const std::string& content) {
     ASSERT_TRUE(IsOk(TryPut(path, content))) << path;
   }

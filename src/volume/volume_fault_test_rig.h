@@ -91,17 +91,11 @@ class VolumeFaultTest : public VolumeTest {
     return {from, from + block};
   }
   Status ReadFile(const std::string& path) {
-    ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume_->OpenForRead(path));
-    std::string content(file->size(), '\0');
-    ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file->Read(0, std::as_writable_bytes(std::span(content))));
-    EXPECT_EQ(n, content.size());
-    return {};
+    const Result<std::string> content = GetFile(*volume_, path);
+    return content ? Status() : Fail(content.error());
   }
   Status WriteFile(const std::string& path, const std::string& content) {
-    ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume_->Create(path));
-    ZENFS_RETURN_IF_ERROR(file->Append(AsBytes(content)));
-    ZENFS_RETURN_IF_ERROR(file->Sync());
-    return file->Close();
+    return PutFile(*volume_, path, content);
   }
   std::uint64_t ReadRetries() { return (*DecodeMetrics(volume_->metrics_page()))[Value::kReadRetries]; }
 

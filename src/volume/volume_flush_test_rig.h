@@ -74,12 +74,9 @@ class VolumeFlushTest : public testing::Test {
     return file_->Flush();
   }
   std::string Get(const std::string& path) {
-    auto file = volume_->OpenForRead(path);
-    EXPECT_TRUE(IsOk(file)) << path;
-    if (!file) return "<missing>";
-    std::string content((*file)->size(), '\0');
-    EXPECT_TRUE(IsOk((*file)->Read(0, std::as_writable_bytes(std::span(content)))));
-    return content;
+    const Result<std::string> content = GetFile(*volume_, path);
+    EXPECT_TRUE(IsOk(content)) << path;
+    return content.value_or("<missing>");
   }
   // Letters that differ from block to block.
   static std::string Text(std::size_t bytes, unsigned seed = 0) {
@@ -87,12 +84,7 @@ class VolumeFlushTest : public testing::Test {
     for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + (i / 100 + i % 7 + seed) % 26);
     return text;
   }
-  void ExpectSound() {
-    const auto report = CheckVolume(*device_, {.read_data = true, .progress = {}});
-    ASSERT_TRUE(IsOk(report));
-    for (const Finding& finding : report->findings)
-      EXPECT_NE(finding.severity, Severity::kError) << finding.text;
-  }
+  void ExpectSound() { zenfs::ExpectSound(*device_, {.read_data = true, .progress = {}}); }
   std::vector<std::string> Buffers() const { return ListSharedMemory(directory_, "zenfs-"); }
   std::uint64_t Commands() const { return device_->commands(); }
 

@@ -255,20 +255,12 @@ class ReclaimFaults : public testing::Test {
   ~ReclaimFaults() override {
     device_.ClearFaults();
     for (int i = 0; i < 4; ++i) {
-      auto file = volume_->OpenForRead(fmt::format("{}.sst", i));
-      EXPECT_TRUE(IsOk(file));
-      EXPECT_TRUE(VolumeTestRead(**file) == content_) << i;
+      const Result<std::string> content = GetFile(*volume_, fmt::format("{}.sst", i));
+      EXPECT_TRUE(IsOk(content));
+      EXPECT_TRUE(content && *content == content_) << i;
     }
     EXPECT_TRUE(IsOk(volume_->Unmount()));
-    const auto report = CheckVolume(device_, {});
-    EXPECT_TRUE(IsOk(report));
-    for (const Finding& finding : report->findings)
-      EXPECT_NE(finding.severity, Severity::kError) << finding.text;
-  }
-  static std::string VolumeTestRead(const FileHandle& file) {
-    std::string content(file.size(), '\0');
-    EXPECT_TRUE(IsOk(file.Read(0, std::as_writable_bytes(std::span(content)))));
-    return content;
+    ExpectSound(device_);
   }
 
   const std::string content_ = Noise(250'000, 3);

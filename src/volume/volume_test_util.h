@@ -44,6 +44,35 @@ inline void WaitForCommits(const Volume& volume, std::uint64_t count) {
   ASSERT_EQ(volume.metalog_stats().commits, count);
 }
 
+// A new file, synced and closed.
+inline Status PutFile(Volume& volume, const std::string& path, std::string_view content) {
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume.Create(path));
+  ZENFS_RETURN_IF_ERROR(file->Append(AsBytes(content)));
+  ZENFS_RETURN_IF_ERROR(file->Sync());
+  return file->Close();
+}
+
+inline Result<std::string> ContentOf(const FileHandle& file) {
+  std::string content(file.size(), '\0');
+  ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(0, std::as_writable_bytes(std::span(content))));
+  EXPECT_EQ(n, content.size());
+  return content;
+}
+
+inline Result<std::string> GetFile(Volume& volume, const std::string& path) {
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume.OpenForRead(path));
+  return ContentOf(*file);
+}
+
+// No check finds an error; notes and warnings may be.
+inline void ExpectSound(ZonedDevice& device, const CheckOptions& options = {}) {
+  const Result<CheckReport> report = CheckVolume(device, options);
+  ASSERT_TRUE(IsOk(report));
+  for (const Finding& finding : report->findings) {
+    EXPECT_NE(finding.severity, Severity::kError) << finding.text;
+  }
+}
+
 class VolumeTest : public testing::Test {
  protected:
   explicit VolumeTest(const EmulatorGeometry& geometry = SmallGeometry(), const EmulatorOptions& options = {})
@@ -70,32 +99,20 @@ class VolumeTest : public testing::Test {
     Mount();
   }
 
-  void ExpectSound() {
-    const Result<CheckReport> report = CheckVolume(*device_, {});
-    ASSERT_TRUE(IsOk(report));
-    for (const Finding& finding : report->findings) {
-      EXPECT_NE(finding.severity, Severity::kError) << finding.text;
-    }
-  }
+  void ExpectSound() { zenfs::ExpectSound(*device_); }
 
   void Put(const std::string& path, const std::string& content) {
-    auto file = volume_->Create(path);
-    ASSERT_TRUE(IsOk(file));
-    ASSERT_TRUE(IsOk((*file)->Append(AsBytes(content))));
-    ASSERT_TRUE(IsOk((*file)->Sync()));
-    ASSERT_TRUE(IsOk((*file)->Close()));
+    ASSERT_TRUE(IsOk(PutFile(*volume_, path, content))) << path;
   }
   static std::string ReadAll(const FileHandle& file) {
-    std::string content(file.size(), '\0');
-    const auto n = file.Read(0, std::as_writable_bytes(std::span(content)));
-    EXPECT_TRUE(IsOk(n));
-    EXPECT_EQ(n ? *n : 0, content.size());
-    return content;
+    const Result<std::string> content = ContentOf(file);
+    EXPECT_TRUE(IsOk(content));
+    return content.value_or("<unreadable>");
   }
   std::string Get(const std::string& path) {
-    auto file = volume_->OpenForRead(path);
-    EXPECT_TRUE(IsOk(file)) << path;
-    return file ? ReadAll(**file) : "<missing>";
+    const Result<std::string> content = GetFile(*volume_, path);
+    EXPECT_TRUE(IsOk(content)) << path;
+    return content.value_or("<missing>");
   }
   std::vector<std::string> Names(const std::string& path) {
     std::vector<std::string> names;
