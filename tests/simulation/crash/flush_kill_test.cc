@@ -4,6 +4,7 @@
 // The process dies at a random moment, or at a named point of the code on the way from append to device. It tells how
 // far it got through memory that it shares with the test.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -13,6 +14,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <new>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "backends/emulator/emulator.h"
 #include "base/clock.h"
@@ -31,6 +35,7 @@ namespace {
 
 constexpr int kLogs = 4;
 constexpr std::uint64_t kLogBytesMax = 6 << 20;  // all logs together fit the device
+constexpr std::uint64_t kAppendBytesMax = 400'000;
 
 #if defined(ZENFS_SANITIZED)  // makes each mount slow, and looks at the same code every time
 constexpr int kKills = 100;
@@ -50,10 +55,20 @@ char ByteAt(int log, std::uint64_t offset) {
   return static_cast<char>((offset * 31 + offset / 257 + static_cast<std::uint64_t>(log) * 101) % 251);
 }
 
-std::string Bytes(int log, std::uint64_t from, std::uint64_t length) {
-  std::string text(length, '\0');
-  for (std::uint64_t i = 0; i < length; ++i) text[i] = ByteAt(log, from + i);
-  return text;
+// All that a log may ever hold. Made once: thousands of mounts compare with it.
+const std::string& ContentOf(int log) {
+  static const std::vector<std::string> contents = [] {
+    std::vector<std::string> made(kLogs, std::string(kLogBytesMax + kAppendBytesMax, '\0'));
+    for (int each = 0; each < kLogs; ++each) {
+      for (std::uint64_t i = 0; i < made[each].size(); ++i) made[each][i] = ByteAt(each, i);
+    }
+    return made;
+  }();
+  return contents[log];
+}
+
+std::string_view Bytes(int log, std::uint64_t from, std::uint64_t length) {
+  return std::string_view(ContentOf(log)).substr(from, length);
 }
 
 // Two are framed, two plain until the first kill.
@@ -75,6 +90,7 @@ class FlushKill : public testing::Test {
         mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(memory, MAP_FAILED);
     told_ = new (memory) Told;
+    ContentOf(0);  // before the first fork
   }
   void TearDown() override {
     munmap(told_, sizeof(Told));
@@ -98,10 +114,11 @@ class FlushKill : public testing::Test {
     }
     for (;;) {
       const int log = static_cast<int>(random.Below(kLogs));
-      const std::uint64_t length = random.OneIn(20) ? 1 + random.Below(400'000) : 1 + random.Below(300);
+      const std::uint64_t length =
+          random.OneIn(20) ? 1 + random.Below(kAppendBytesMax) : 1 + random.Below(300);
       const std::uint64_t from = told_->appended[log].load();
       if (from > kLogBytesMax) kill(getpid(), SIGKILL);  // a busy host is late to do it
-      const std::string bytes = Bytes(log, from, length);
+      const std::string_view bytes = Bytes(log, from, length);
       told_->appended[log].store(from + length);
       ZENFS_RETURN_IF_ERROR(files[log]->Append(AsBytes(bytes)));
       if (!random.OneIn(5)) {
@@ -135,8 +152,7 @@ class FlushKill : public testing::Test {
     }
     ASSERT_GT(child, 0);
     if (!at_a_point) {
-      while (told_->steps.load() < steps && waitpid(child, nullptr, WNOHANG) == 0) {
-      }
+      while (told_->steps.load() < steps && waitpid(child, nullptr, WNOHANG) == 0) sched_yield();
       const SteadyTime until = SteadyNow() + std::chrono::microseconds(microseconds);
       while (SteadyNow() < until) {
       }
