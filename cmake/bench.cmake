@@ -24,10 +24,10 @@ function(zenfs_add_ideal)
   target_link_libraries(zenfs_ideal PRIVATE zenfs_ideal_file_system zenfs_flags)
   target_link_options(zenfs_ideal PRIVATE
     -Wl,--no-as-needed -Wl,-z,nodelete -Wl,--version-script=${exports})
+endfunction()
 
-  if(ZENFS_TESTS)
-    zenfs_test_program(ideal FOLDER tests SOURCES bench/ideal_test.cc LINK zenfs_ideal_file_system)
-  endif()
+function(zenfs_add_ideal_test)
+  zenfs_test_program(ideal FOLDER tests SOURCES bench/ideal_test.cc LINK zenfs_ideal_file_system)
 endfunction()
 
 function(zenfs_add_benches)
@@ -44,10 +44,8 @@ endfunction()
 
 # scripts/bench, with a db_bench that only pretends.
 function(zenfs_add_trial_tests)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   foreach(suite figures_test.py page_test.py run_test.py)
     string(REPLACE _test.py "" name bench_${suite})
-    add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/bench/${suite})
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT ZENFS=$<TARGET_FILE:zenfs_cli> TIMEOUT 300)
+    zenfs_python_test(${name} tests/bench/${suite} ENVIRONMENT ZENFS=$<TARGET_FILE:zenfs_cli>)
   endforeach()
 endfunction()

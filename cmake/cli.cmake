@@ -20,11 +20,7 @@ function(zenfs_add_cli)
   set_target_properties(zenfs_cli PROPERTIES OUTPUT_NAME zenfs)
   target_link_libraries(zenfs_cli PRIVATE zenfs_cli_core zenfs_flags)
   install(TARGETS zenfs_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-
   zenfs_add_cli_pages()
-  if(ZENFS_TESTS)
-    zenfs_add_cli_tests()
-  endif()
 endfunction()
 
 # The man page and the completions, printed by the command itself from its table of verbs as soon as it is linked: whatever
@@ -46,21 +42,18 @@ endfunction()
 
 # Unit tests of the parts, and golden tests of the whole command (tests/cli).
 function(zenfs_add_cli_tests)
-  include(tests)
   zenfs_test_program(cli FOLDER src SOURCES ${ZENFS_TESTS_cli} LINK zenfs_cli_core)
   target_compile_definitions(zenfs_cli_test PRIVATE ZENFS_DOCS="${PROJECT_SOURCE_DIR}/docs")
   add_executable(zenfs_volume_tool ${PROJECT_SOURCE_DIR}/tests/cli/volume_tool.cc)
   set_target_properties(zenfs_volume_tool PROPERTIES OUTPUT_NAME volume_tool)
   target_link_libraries(zenfs_volume_tool PRIVATE zenfs_volume zenfs_backends zenfs_flags)
 
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py damage_test.py repair_test.py scrub_test.py names_test.py
           backup_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
           buffers_test.py)
     string(REPLACE _test.py "" name cli_${suite})
-    add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cli/${suite})
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300)
+    zenfs_python_test(${name} tests/cli/${suite} ENVIRONMENT ${environment})
   endforeach()
   zenfs_add_host_faults()
 endfunction()

@@ -4,12 +4,10 @@ function(zenfs_add_lab_programs)
   add_executable(zenfs_crash_load
     ${PROJECT_SOURCE_DIR}/tests/vm/programs/crash_load.cc
     ${PROJECT_SOURCE_DIR}/tests/vm/programs/acknowledged.cc)
-  set_target_properties(zenfs_crash_load PROPERTIES UNITY_BUILD OFF)  # both files have a Die() of their own
   target_link_libraries(zenfs_crash_load PRIVATE zenfs_rocksdb_plugin zenfs_flags)
   add_library(zenfs_device_trace SHARED ${PROJECT_SOURCE_DIR}/tests/vm/programs/device_trace.cc)
   set_target_properties(zenfs_device_trace PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_libraries(zenfs_device_trace PRIVATE zenfs_base ${CMAKE_DL_LIBS} zenfs_flags)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  add_test(NAME drive_log COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/vm/drive_log_test.py)
-  add_test(NAME lab_load COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/vm/load_test.py)
+  zenfs_python_test(drive_log tests/vm/drive_log_test.py)
+  zenfs_python_test(lab_load tests/vm/load_test.py)
 endfunction()

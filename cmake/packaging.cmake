@@ -32,19 +32,15 @@ endfunction()
 
 function(zenfs_add_packaging)
   zenfs_add_package_files()
-  set(rules ${PROJECT_SOURCE_DIR}/packaging/udev/60-zenfs.rules)
-  install(FILES ${rules} DESTINATION lib/udev/rules.d)
-  if(ZENFS_TESTS)
-    find_package(Python3 REQUIRED COMPONENTS Interpreter)
-    add_test(NAME udev_rules COMMAND ${Python3_EXECUTABLE} -B
-      ${PROJECT_SOURCE_DIR}/tests/packaging/udev_rules_test.py ${rules})
-    if(NOT ZENFS_SANITIZE)  # whose runtime the consumers are not linked with
-      add_test(NAME install COMMAND ${Python3_EXECUTABLE} -B
-        ${PROJECT_SOURCE_DIR}/tests/packaging/install_test.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-      set_tests_properties(install PROPERTIES TIMEOUT 300)
-      add_test(NAME readme COMMAND ${Python3_EXECUTABLE} -B
-        ${PROJECT_SOURCE_DIR}/tests/packaging/readme_test.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-      set_tests_properties(readme PROPERTIES TIMEOUT 300)
-    endif()
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/udev/60-zenfs.rules DESTINATION lib/udev/rules.d)
+endfunction()
+
+function(zenfs_add_packaging_tests)
+  zenfs_python_test(udev_rules tests/packaging/udev_rules_test.py
+    ARGUMENTS ${PROJECT_SOURCE_DIR}/packaging/udev/60-zenfs.rules)
+  if(NOT ZENFS_SANITIZE)  # whose runtime the consumers are not linked with
+    set(trees ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+    zenfs_python_test(install tests/packaging/install_test.py ARGUMENTS ${trees})
+    zenfs_python_test(readme tests/packaging/readme_test.py ARGUMENTS ${trees})
   endif()
 endfunction()

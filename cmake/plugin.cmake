@@ -28,11 +28,7 @@ function(zenfs_add_plugin)
   if(ZENFS_ROCKSDB)  # Java has to share its librocksdbjni with us: one beside us comes before any other (examples/java)
     set_target_properties(zenfs_plugin PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
   endif()
-
   zenfs_add_smoke_program()
-  if(ZENFS_TESTS)
-    zenfs_add_plugin_tests()
-  endif()
 endfunction()
 
 # A user's program, for scripts/rocksdb-versions: compiled as those of that RocksDB are.
@@ -54,7 +50,6 @@ endfunction()
 
 # The adapter alone; the file system and databases, linked with it; programs that exist already, under a preload.
 function(zenfs_add_plugin_tests)
-  include(tests)
   zenfs_test_program(rocksdb_plugin FOLDER src SOURCES ${ZENFS_TESTS_rocksdb_plugin}
     LINK zenfs_rocksdb_plugin zenfs_testing)
   zenfs_test_program(rocksdb FOLDER tests SOURCES ${ZENFS_TESTS_rocksdb}
@@ -77,7 +72,6 @@ function(zenfs_add_plugin_tests)
   # An hour for the 1,400 kills of ZENFS_FULL=1, which take twelve minutes on two processors that are shared.
   set_tests_properties(rocksdb option_kills PROPERTIES TIMEOUT 3600 ENVIRONMENT "${environment}")
 
-  include(lab)
   zenfs_add_lab_programs()
 
   # Helpers of preload_test.py: one makes a volume, the other knows ZenFS only through dlopen.
@@ -92,17 +86,14 @@ function(zenfs_add_plugin_tests)
   set_target_properties(zenfs_default_env PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_libraries(zenfs_default_env PRIVATE zenfs_rocksdb ${CMAKE_DL_LIBS} zenfs_flags)
 
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  add_test(NAME rocksdb_suites
-    COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/rocksdb_suites/suites_test.py)
-  set_tests_properties(rocksdb_suites PROPERTIES TIMEOUT 300)
-  add_test(NAME stress_verdicts COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/rocksdb_stress/stress_test.py)
-  add_test(NAME preload COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/rocksdb/preload_test.py)
+  zenfs_python_test(rocksdb_suites tests/rocksdb_suites/suites_test.py)
+  zenfs_python_test(stress_verdicts tests/rocksdb_stress/stress_test.py)
   set(environment
     LIBZENFS=$<TARGET_FILE:zenfs_plugin>
     MAKE_VOLUME=$<TARGET_FILE:zenfs_make_volume>
     KILL_WRITER=$<TARGET_FILE:zenfs_kill_writer>
     LOAD_AT_RUN_TIME=$<TARGET_FILE:zenfs_load_at_run_time>
     SANITIZE=${ZENFS_SANITIZE})
-  set_tests_properties(preload PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 600 SKIP_RETURN_CODE 77)
+  zenfs_python_test(preload tests/rocksdb/preload_test.py ENVIRONMENT ${environment})
+  set_tests_properties(preload PROPERTIES TIMEOUT 600)
 endfunction()

@@ -98,36 +98,5 @@ set(ZENFS_DEVICE_TIMING_SOURCES
   timing/zone_load.cc
 )
 
-# Tests with local names that another of the same program has: where a preset takes several sources at once, these are
-# taken alone. A new test better has names of its own.
-set(ZENFS_TESTS_APART
-  src/backends/emulator/emulated_file_kill_test.cc
-  src/backends/emulator/emulated_file_test.cc
-  src/backends/emulator/emulated_device_test.cc
-  src/backends/emulator/power_cut_test.cc
-  src/backends/emulator/timed_device_test.cc
-  src/backends/emulator/volatile_cache_test.cc
-  src/backends/emulator/zone_machine_test.cc
-  src/backends/host/ring_stall_test.cc
-  src/backends/zonefs/zone_file_device_test.cc
-  src/backends/zonefs/zone_ledger_test.cc
-  src/catalog/reservations_test.cc
-  src/cli/zone_svg_test.cc
-  src/format/metalog_payload_test.cc
-  src/metalog/metalog_damage_test.cc
-  src/metalog/metalog_fault_test.cc
-  src/metalog/metalog_group_test.cc
-  src/metalog/metalog_roll_test.cc
-  src/metalog/metalog_test.cc
-  src/metalog/metazones_test.cc
-  src/metalog/probe_test.cc
-  src/metalog/reconstruct_test.cc
-  src/testing/faulty_device_test.cc
-  src/wal/log_space_test.cc
-  src/zone/zone_pool_test.cc
-  tests/simulation/crash/ordering_test.cc
-  tests/simulation/crash/recorded_workload_test.cc
-)
-
 # Of a layer whose tests take minutes under a sanitizer.
 set(ZENFS_SHARDS_volume 3)

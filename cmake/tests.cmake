@@ -6,11 +6,8 @@ function(zenfs_test_program name)
   if(NOT ARG_SOURCES)
     return()
   endif()
-  set(apart ${ZENFS_TESTS_APART})
-  list(TRANSFORM apart PREPEND ${PROJECT_SOURCE_DIR}/)
   list(TRANSFORM ARG_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${ARG_FOLDER}/)
   add_executable(zenfs_${name}_test ${ARG_SOURCES})
-  set_source_files_properties(${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_target_properties(zenfs_${name}_test PROPERTIES UNITY_BUILD_BATCH_SIZE 12)
   target_compile_options(zenfs_${name}_test PRIVATE ${ZENFS_TEST_FLAGS})
   target_link_libraries(zenfs_${name}_test PRIVATE
@@ -26,6 +23,13 @@ function(zenfs_test_program name)
     set_tests_properties(${name}.${shard} PROPERTIES TIMEOUT 3600 ENVIRONMENT
       "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-reports/zenfs_${name}.${shard}_test.xml")
   endforeach()
+endfunction()
+
+# A test in Python: SCRIPT is below the root of the tree.
+function(zenfs_python_test name script)
+  cmake_parse_arguments(ARG "" "" "ARGUMENTS;ENVIRONMENT" ${ARGN})
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/${script} ${ARG_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT "${ARG_ENVIRONMENT}")
 endfunction()
 
 # Helpers that tests share.
@@ -52,10 +56,8 @@ endfunction()
 
 # The tests of what tests: the style check, and what the tools share.
 function(zenfs_add_tool_tests)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  add_test(NAME style_check_self_test
-    COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/check-style --self-test)
-  add_test(NAME tooling COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/tooling/tooling_test.py)
+  zenfs_python_test(style_check_self_test scripts/check-style ARGUMENTS --self-test)
+  zenfs_python_test(tooling tests/tooling/tooling_test.py)
 endfunction()
 
 function(zenfs_add_crash_model)

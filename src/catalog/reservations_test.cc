@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zenfs {
+namespace zenfs::reservations_test {
 namespace {
 
 using Names = std::vector<std::pair<FileId, std::string>>;
@@ -48,4 +48,4 @@ TEST(ReservationsTest, NoKeysConflictWithNothing) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::reservations_test

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace zenfs {
+namespace zenfs::zone_svg_test {
 namespace {
 
 ZoneStatus Zone(std::uint32_t id, ZonePhase phase, std::uint64_t written, std::uint64_t live) {
@@ -62,4 +62,4 @@ TEST(ZonesAsSvg, ManyZonesStayAPicture) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::zone_svg_test

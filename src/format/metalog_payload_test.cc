@@ -6,7 +6,7 @@
 
 #include "format/edit_codec.h"
 
-namespace zenfs {
+namespace zenfs::metalog_payload_test {
 namespace {
 
 constexpr std::uint32_t kBlock = 4096;
@@ -93,4 +93,4 @@ TEST(MetalogPayload, OtherLengthsAreRefused) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::metalog_payload_test

@@ -7,7 +7,7 @@
 #include "base/aligned_buffer.h"
 #include "metalog/metalog_test_util.h"
 
-namespace zenfs {
+namespace zenfs::metalog_damage_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -198,4 +198,4 @@ TEST_F(MetalogDamageTest, CurrentZoneThatTurnedFullIsLeft) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::metalog_damage_test

@@ -12,7 +12,7 @@
 #include "testing/crash_device.h"
 #include "testing/faulty_device.h"
 
-namespace zenfs {
+namespace zenfs::metalog_fault_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -253,4 +253,4 @@ TEST(MetalogDamage, TornTailIsTheEndOfTheLog) {  // D4
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::metalog_fault_test

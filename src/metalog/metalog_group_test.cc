@@ -7,7 +7,7 @@
 #include "testing/faulty_device.h"
 #include "testing/sim_scheduler.h"
 
-namespace zenfs {
+namespace zenfs::metalog_group_test {
 namespace {
 
 constexpr std::uint32_t kZones = 3;
@@ -116,4 +116,4 @@ TEST(MetalogGroup, NothingIsLostWhenManyThreadsCommitAndTheLogRolls) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::metalog_group_test

@@ -9,7 +9,7 @@
 #include "testing/faulty_device.h"
 #include "testing/sim_scheduler.h"
 
-namespace zenfs {
+namespace zenfs::metalog_roll_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -193,4 +193,4 @@ TEST(MetalogRoll, SnapshotDoesNotStallCommits) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::metalog_roll_test

@@ -8,7 +8,7 @@
 #include "metalog/replay.h"
 #include "testing/edit_walk.h"
 
-namespace zenfs {
+namespace zenfs::metalog_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -172,4 +172,4 @@ TEST(MetalogFormat, OlderLogInTheSameZonesIsForgotten) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::metalog_test

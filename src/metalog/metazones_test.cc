@@ -11,7 +11,7 @@
 #include "testing/crash_device.h"
 #include "testing/faulty_device.h"
 
-namespace zenfs {
+namespace zenfs::metazones_test {
 namespace {
 
 constexpr std::uint32_t kZones = 3;
@@ -193,4 +193,4 @@ TEST(MetazonesTest, AHeaderOfTheLastGenerationThereIsCountsAsNone) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::metazones_test

@@ -7,7 +7,7 @@
 #include "base/aligned_buffer.h"
 #include "metalog/metalog_test_util.h"
 
-namespace zenfs {
+namespace zenfs::probe_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST(Probe, ConventionalZonesAreSkipped) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::probe_test

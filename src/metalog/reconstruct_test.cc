@@ -9,7 +9,7 @@
 #include "base/aligned_buffer.h"
 #include "metalog/metalog_test_util.h"
 
-namespace zenfs {
+namespace zenfs::reconstruct_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -192,4 +192,4 @@ TEST_F(ReconstructTest, AMountRefusesToGoBackBehindCommitsOfANewerGeneration) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::reconstruct_test

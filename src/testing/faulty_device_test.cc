@@ -7,7 +7,7 @@
 #include "testing/borrowed_device.h"
 #include "testing/device_data.h"
 
-namespace zenfs {
+namespace zenfs::faulty_device_test {
 namespace {
 
 using Command = FaultyDevice::Command;
@@ -135,4 +135,4 @@ TEST_F(FaultyDeviceTest, UnpluggedDeviceAnswersNothing) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::faulty_device_test

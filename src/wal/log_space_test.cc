@@ -9,7 +9,7 @@
 #include "testing/device_data.h"
 #include "wal/wal_test_rig.h"
 
-namespace zenfs {
+namespace zenfs::log_space_test {
 namespace {
 
 using Command = FaultyDevice::Command;
@@ -351,4 +351,4 @@ TEST(LogSpaceTest, RandomFramesNeverOverlapAndKeepTheirBytes) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::log_space_test

@@ -3,7 +3,7 @@
 
 #include "zone/zone_pool_bench.h"
 
-namespace zenfs {
+namespace zenfs::zone_pool_test {
 namespace {
 
 constexpr std::uint64_t kBlock = PoolBench::kBlock;
@@ -299,4 +299,4 @@ TEST(ZonePoolTest, InvariantsHoldUnderRandomUse) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::zone_pool_test

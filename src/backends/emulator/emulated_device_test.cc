@@ -8,7 +8,7 @@
 #include "base/thread.h"
 #include "testing/device_data.h"
 
-namespace zenfs {
+namespace zenfs::emulated_device_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -139,4 +139,4 @@ TEST(EmulatedDeviceTest, ResetUnderAReadFreesNothingThatIsLookedAt) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::emulated_device_test

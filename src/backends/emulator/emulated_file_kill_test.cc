@@ -17,7 +17,7 @@
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
 
-namespace zenfs {
+namespace zenfs::emulated_file_kill_test {
 namespace {
 
 constexpr std::uint32_t kBlock = 4096;
@@ -210,4 +210,4 @@ TEST(EmulatedFileKillTest, KilledAnywhereAndWithItsPowerCutItHoldsWhatWasFlushed
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::emulated_file_kill_test

@@ -19,7 +19,7 @@
 #include "testing/forked_child.h"
 #include "testing/temp_directory.h"
 
-namespace zenfs {
+namespace zenfs::emulated_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -282,4 +282,4 @@ TEST_F(EmulatedFileTest, FailedZonesStayFailed) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::emulated_file_test

@@ -11,7 +11,7 @@
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
 
-namespace zenfs {
+namespace zenfs::power_cut_test {
 namespace {
 
 using testing::HasSubstr;
@@ -267,4 +267,4 @@ TEST_F(PowerCutTest, FailedZonesStayFailed) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::power_cut_test

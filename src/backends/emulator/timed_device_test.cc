@@ -11,7 +11,7 @@
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
 
-namespace zenfs {
+namespace zenfs::timed_device_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -135,4 +135,4 @@ TEST(TimedDeviceTest, CloneAsksForTheSameTiming) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::timed_device_test

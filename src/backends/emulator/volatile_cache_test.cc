@@ -17,7 +17,7 @@
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
 
-namespace zenfs {
+namespace zenfs::volatile_cache_test {
 namespace {
 
 using testing::ElementsAre;
@@ -282,4 +282,4 @@ TEST_F(VolatileCacheTest, HostsyncIsRefused) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::volatile_cache_test

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-namespace zenfs {
+namespace zenfs::zone_machine_test {
 namespace {
 
 using enum ZoneCondition;
@@ -248,4 +248,4 @@ TEST(ZoneMachineTest, ImpossibleStatesAreNotRestored) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::zone_machine_test

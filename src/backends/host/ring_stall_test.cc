@@ -18,7 +18,7 @@
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
 
-namespace zenfs {
+namespace zenfs::ring_stall_test {
 namespace {
 
 constexpr unsigned kLimit = 15;  // seconds
@@ -190,4 +190,4 @@ TEST_F(RingStallTest, ShortageOfDescriptorsDoesNotRefuseRingsForGood) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::ring_stall_test

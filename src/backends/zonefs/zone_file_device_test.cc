@@ -13,7 +13,7 @@
 #include "testing/plain_zone_files.h"
 #include "testing/temp_directory.h"
 
-namespace zenfs {
+namespace zenfs::zone_file_device_test {
 namespace {
 
 using enum ZoneCondition;
@@ -252,4 +252,4 @@ TEST_F(ZoneFileDeviceTest, WriteTakesTheDescriptorsOfReadersWhenTheProcessHasNon
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::zone_file_device_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zenfs {
+namespace zenfs::zone_ledger_test {
 namespace {
 
 constexpr std::uint64_t kCapacity = 48 * 4096;
@@ -126,4 +126,4 @@ TEST_F(ZoneLedgerTest, ConditionFollowsFromTheFileAndWhatIsHeld) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::zone_ledger_test

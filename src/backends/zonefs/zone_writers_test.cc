@@ -9,7 +9,7 @@
 #include "testing/plain_zone_files.h"
 #include "testing/temp_directory.h"
 
-namespace zenfs {
+namespace zenfs::zone_writers_test {
 namespace {
 
 using testing::HasSubstr;
@@ -179,4 +179,4 @@ TEST_F(ZoneWritersTest, ManyWritersNeverHoldMoreThanTheLimit) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::zone_writers_test

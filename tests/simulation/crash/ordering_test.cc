@@ -8,7 +8,7 @@
 #include "verify.h"
 #include "workloads.h"
 
-namespace zenfs {
+namespace zenfs::ordering_test {
 namespace {
 
 constexpr std::uint64_t kNever = UINT64_MAX;
@@ -222,4 +222,4 @@ TEST(Ordering, SyncedFramesSurviveWithoutAMetadataCommit) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::ordering_test

@@ -7,7 +7,7 @@
 #include "verify.h"
 #include "workloads.h"
 
-namespace zenfs {
+namespace zenfs::recorded_workload_test {
 namespace {
 
 constexpr std::uint64_t kNever = UINT64_MAX;
@@ -66,4 +66,4 @@ INSTANTIATE_TEST_SUITE_P(Crash, RecordedWorkload, testing::ValuesIn(Cases()), []
 });
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::recorded_workload_test

@@ -18,7 +18,7 @@ long LastOf(const std::string& path) {
   return last;
 }
 
-[[noreturn]] void Die(const std::string& path) {
+[[noreturn]] void EndWithErrno(const std::string& path) {
   std::perror(path.c_str());
   std::exit(2);
 }
@@ -30,7 +30,7 @@ Acknowledged::Acknowledged(const std::string& folder) {
     const std::string path = fmt::format("{}/acknowledged.{}", folder, i);
     last_[i] = LastOf(path);
     files_[i] = UniqueFd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    if (!files_[i].valid()) Die(path);
+    if (!files_[i].valid()) EndWithErrno(path);
   }
 }
 
@@ -38,7 +38,7 @@ void Acknowledged::Record(int thread, long number) {
   const auto i = static_cast<std::size_t>(thread);
   const std::string line = fmt::format("{}\n", number);
   if (write(files_[i].get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    Die("acknowledged");
+    EndWithErrno("acknowledged");
   last_[i] = number;
 }
 
