@@ -1,4 +1,4 @@
-# ZenFS in RocksDB's own tree, as plugin/zenfs: make ROCKSDB_PLUGINS=zenfs ... (docs/rocksdb.md).
+# ZenFS in RocksDB's own tree, as plugin/zenfs: make ROCKSDB_PLUGINS=zenfs ... (docs/use/rocksdb.md).
 # RocksDB's make reads all of this. Its CMake gets sources and flags from CMakeLists.txt beside this file, and looks here
 # by regular expression for lines that assign sources, function and libraries with a plain equals sign between blanks: the
 # function must stay such a line, the sources must not become one, or they would be compiled twice.

@@ -7,7 +7,7 @@ function(zenfs_bench name)
   set_target_properties(zenfs_${name}_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 endfunction()
 
-# The ideal file system (docs/bench.md): libideal.so, for the RocksDB that the plugin is built for, and its test.
+# The ideal file system (docs/use/bench.md): libideal.so, for the RocksDB that the plugin is built for, and its test.
 function(zenfs_add_ideal)
   set(sources bench/ideal/drive.cc bench/ideal/file_system.cc bench/ideal/memory_file.cc bench/ideal/ideal_readable_file.cc
     bench/ideal/ideal_writable_file.cc src/rocksdb_plugin/rocksdb_version.cc src/rocksdb_plugin/status_conversion.cc)

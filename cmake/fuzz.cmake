@@ -1,4 +1,4 @@
-# Fuzz targets (docs/fuzzing.md): build/asan/fuzz/NAME for each, and the program that writes their seeds. The whole
+# Fuzz targets (docs/testing/fuzzing.md): build/asan/fuzz/NAME for each, and the program that writes their seeds. The whole
 # preset is instrumented; libFuzzer itself is linked to the targets only. A target links few layers: the fewer counters
 # there are, the less time libFuzzer takes to look at them after each input.
 #

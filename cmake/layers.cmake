@@ -1,4 +1,4 @@
-# One target per layer folder. A layer links only the layers that docs/architecture.md allows it, so a
+# One target per layer folder. A layer links only the layers that docs/internals/architecture.md allows it, so a
 # forbidden call does not link; scripts/check-style refuses a forbidden include.
 #
 #   zenfs_layer(<name> DEPENDS <layer>... LIBRARIES <library>...)

@@ -24,9 +24,9 @@ GOOD = {
 
 LONG_FUNCTION = "int F(int a) {\n" + "  a += 1;\n" * 70 + "  return a;\n}\n"
 
-GOOD_NAMES = "[`A.Works`](../src/low/a_test.cc) and [`test_b`](../tests/run_test.py)\n"
+GOOD_NAMES = "[`A.Works`](../../src/low/a_test.cc) and [`test_b`](../../tests/run_test.py)\n"
 NAMED = {
-    "src/low/a_test.cc": "// D1 of docs/failures.md.\nTEST(A, Works) {}\n",
+    "src/low/a_test.cc": "// D1 of docs/internals/failures.md.\nTEST(A, Works) {}\n",
     "cmake/sources.cmake": GOOD["cmake/sources.cmake"] + "set(Y low/a_test.cc)\n",
     "tests/run_test.py": "def test_b():\n    pass\n",
 }
@@ -41,18 +41,18 @@ SECOND = "#pragma once\nnamespace zenfs {{\n{}\n}}\n"
 
 # What is put into the good tree, and what a finding must then say.
 BAD = [
-    (NAMED | {"docs/crash-tests.md": "[`A.Fails`](../src/low/a_test.cc)\n"}, "a_test.cc has no test A.Fails"),
-    (NAMED | {"docs/crash-tests.md": "[`test_c`](../tests/run_test.py)\n"}, "run_test.py has no test test_c"),
-    (NAMED | {"docs/failures.md": "| D1 | x | " + GOOD_NAMES}, "D2 is missing"),
-    (NAMED | {"docs/failures.md": "| D2 | x |\n"}, "D2 names no test"),
-    (NAMED | {"docs/failures.md": "| D2 | x | " + GOOD_NAMES}, "no comment above a test of D2 names it"),
-    (NAMED | {"docs/device-assumptions.md": "| 1 | x | " + GOOD_NAMES}, "12 is missing"),
-    (NAMED | {"docs/faults.md": "`src/low/a_test.cc` (W)\n| a write fails | nothing | W `A.Fails` |\n"},
+    (NAMED | {"docs/testing/crash-tests.md": "[`A.Fails`](../../src/low/a_test.cc)\n"}, "a_test.cc has no test A.Fails"),
+    (NAMED | {"docs/testing/crash-tests.md": "[`test_c`](../../tests/run_test.py)\n"}, "run_test.py has no test test_c"),
+    (NAMED | {"docs/internals/failures.md": "| D1 | x | " + GOOD_NAMES}, "D2 is missing"),
+    (NAMED | {"docs/internals/failures.md": "| D2 | x |\n"}, "D2 names no test"),
+    (NAMED | {"docs/internals/failures.md": "| D2 | x | " + GOOD_NAMES}, "no comment above a test of D2 names it"),
+    (NAMED | {"docs/internals/device-assumptions.md": "| 1 | x | " + GOOD_NAMES}, "12 is missing"),
+    (NAMED | {"docs/internals/faults.md": "`src/low/a_test.cc` (W)\n| a write fails | nothing | W `A.Fails` |\n"},
      "src/low/a_test.cc has no test A.Fails"),
-    (NAMED | {"docs/faults.md": "`src/low/b_test.cc` (W)\n| a write fails | nothing | W `A.Works` |\n"},
+    (NAMED | {"docs/internals/faults.md": "`src/low/b_test.cc` (W)\n| a write fails | nothing | W `A.Works` |\n"},
      "src/low/b_test.cc has no test A.Works"),
-    (NAMED | {"docs/faults.md": "| a write fails | nothing | W `A.Works` |\n"}, "does not say what W is"),
-    (NAMED | {"docs/faults.md": "| a write fails | nothing | W |\n"}, "the row names no test"),
+    (NAMED | {"docs/internals/faults.md": "| a write fails | nothing | W `A.Works` |\n"}, "does not say what W is"),
+    (NAMED | {"docs/internals/faults.md": "| a write fails | nothing | W |\n"}, "the row names no test"),
     ({"tests/simulation/simulator/mutations.py": MUTATION.format("int gone;")}, "it replaces is 0 times in src/low/a.cc"),
     ({"tests/simulation/simulator/mutations.py": MUTATION.format("n")}, "times in src/low/a.cc, not once"),
     ({"src/low/a.cc": "#include \"high/c.h\"\n", "src/high/c.h": "#pragma once\n"}, "low may not include high"),

@@ -1,20 +1,20 @@
-"""Holds the pages that name tests to it: what `scripts/check-style` asks of docs/failures.md and its neighbours.
+"""Holds the pages that name tests to it: what `scripts/check-style` asks of docs/internals/failures.md and its neighbours.
 
-A test is named by a link to its file: [`Suite.Name`](../src/NAME_test.cc), [`test_name`](../tests/NAME_test.py). In
-docs/faults.md, whose rows name many of a few files, by its name alone.
+A test is named by a link to its file: [`Suite.Name`](../../src/x_test.cc), [`test_name`](../../tests/x_test.py). In
+docs/internals/faults.md, whose rows name many of a few files, by its name alone.
 """
 import re
 
-PAGES = ("docs/failures.md", "docs/device-assumptions.md", "docs/crash-tests.md")
-NAMED = re.compile(r"\[`([\w/]+(?:\.\w+)?)`\]\(\.\./([\w/.-]+_test\.(?:cc|py))\)")
+PAGES = ("docs/internals/failures.md", "docs/internals/device-assumptions.md", "docs/testing/crash-tests.md")
+NAMED = re.compile(r"\[`([\w/]+(?:\.\w+)?)`\]\((?:\.\./)+([\w/.-]+_test\.(?:cc|py))\)")
 
-FAILURES = "docs/failures.md"
+FAILURES = "docs/internals/failures.md"
 # Of the older ZenFS, as they were numbered when they were found.
 ROWS = ([f"D{n}" for n in range(1, 17)] + [f"R{n}" for n in range(1, 14) if n != 5] + [f"S{n}" for n in range(1, 4)]
         + [f"P{n}" for n in range(1, 6)])
-ASSUMPTIONS = "docs/device-assumptions.md"
+ASSUMPTIONS = "docs/internals/device-assumptions.md"
 NUMBERED = 12  # of the device itself; those of kernels are tried in the lab
-FAULTS = "docs/faults.md"
+FAULTS = "docs/internals/faults.md"
 
 
 def line_of(test, path, text):
@@ -62,7 +62,7 @@ def tests_of(root, pattern):
 
 
 def files_by_letter(text):
-    """What the head of docs/faults.md says: `file` (LETTER). A file without a folder stands in that of the one before."""
+    """What the head of docs/internals/faults.md says: `file` (LETTER). A file without a folder is in the last folder."""
     files = {}
     folder = ""
     for file, letter in re.findall(r"`([\w/*]+_test\.cc)`\s+\(([A-Z]+)\)", text):
@@ -95,7 +95,7 @@ def check_segment(root, segment, files, report):
 
 
 def check_faults(root, report):
-    """docs/faults.md names its tests without links, in the last column: of most rows several, of one file."""
+    """docs/internals/faults.md names its tests without links, in the last column: of most rows several, of one file."""
     page = root / FAULTS
     if not page.exists():
         return

@@ -1,6 +1,6 @@
 // The limit for a file system on a drive: RocksDB's own one for names, locks and logs, which cost no device time, and
 // for the content of files memory that takes the times of a drive. No layer of ZenFS is in it but the clock of the
-// timing profile (docs/bench.md).
+// timing profile (docs/use/bench.md).
 //
 // Paths are those of the host, and should lie on a tmpfs. URI: ideal://PROFILE[?FILE], where FILE gets the counters.
 //

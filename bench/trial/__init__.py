@@ -1,1 +1,1 @@
-"""What scripts/bench is made of; docs/bench.md tells how to use it and what its results mean."""
+"""What scripts/bench is made of; docs/use/bench.md tells how to use it and what its results mean."""

@@ -26,7 +26,7 @@ PROG = "bench"
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog=PROG, formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Measures ZenFS against other places for a RocksDB database; docs/bench.md tells the rest.")
+        description="Measures ZenFS against other places for a RocksDB database; docs/use/bench.md tells the rest.")
     parser.add_argument("sets", nargs="*", metavar="SET", help="what to run (default: quick); --list shows them")
     parser.add_argument("--list", action="store_true", help="say which sets and candidates there are, and run none")
     parser.add_argument("--candidate", action="append", metavar="NAME[=URI]", default=[],

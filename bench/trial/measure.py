@@ -27,7 +27,7 @@ def space_figures(case, place, writes):
 
 
 def figures(case, phase, place, finished, result, writes):
-    """A sample: see docs/bench.md. `writes` are those of this and all earlier phases on the place."""
+    """A sample: see docs/use/bench.md. `writes` are those of this and all earlier phases on the place."""
     emulation = place.emulation_cpu_seconds()
     device_bytes = place.device_bytes(finished)
     main = result.histograms[0] if result.histograms else None

@@ -1,4 +1,4 @@
-"""The one document that a run leaves: docs/bench.md describes it, check() holds it to that."""
+"""The one document that a run leaves: docs/use/bench.md describes it, check() holds it to that."""
 import json
 import numbers
 import pathlib

@@ -18,7 +18,7 @@ namespace zenfs {
 // emu:  latency_us:N   every command takes N microseconds (at most 10 seconds)
 //       write_us:N     the same for writes and appends alone; the later of the two options counts for them
 //       flush_us:N     the same for flushes
-//       timing:NAME    the times of a drive: none, zn540 or bufferless (docs/timing.md), whatever the file asks for
+//       timing:NAME    the times of a drive: none, zn540 or bufferless (docs/use/timing.md), whatever the file asks for
 //       hostsync       a flush is an fdatasync of the file
 //
 // Errors: kInvalidArgument for a bad value, else those of the backend.

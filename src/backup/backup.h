@@ -1,5 +1,5 @@
 // Copies files of a volume into a directory of the host, each verified, so that an interrupted run goes on where
-// it stopped. docs/format-backup.md has what comes out.
+// it stopped. docs/formats/backup.md has what comes out.
 #pragma once
 
 #include <atomic>

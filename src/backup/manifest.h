@@ -1,5 +1,5 @@
 // The record that a backup keeps of itself, `zenfs_backup.jsonl`: what was copied, with checksums, and whether
-// all of it was. docs/format-backup.md has the fields.
+// all of it was. docs/formats/backup.md has the fields.
 //
 // Invariant: a file's line is written after the file has its name and its bytes were read back, and the end line
 // after everything else is on stable media. So what a manifest says of a file is true unless the file was

@@ -1,7 +1,7 @@
 // Mutex, scoped lock and condition variable that Clang's thread-safety analysis understands and that a
 // simulator can schedule (see base/scheduler.h).
 //
-// Every Mutex has a place in the lock-order table of docs/architecture.md, or says at its declaration that it
+// Every Mutex has a place in the lock-order table of docs/internals/architecture.md, or says at its declaration that it
 // is a leaf (nothing is locked or called while it is held).
 #pragma once
 

@@ -171,7 +171,7 @@ TEST(CatalogTest, PlannersErrorEndsBeginAndReservesNothing) {
   }));
 }
 
-// P4 of docs/failures.md.
+// P4 of docs/internals/failures.md.
 TEST(CatalogTest, ActionsOnOtherNamesGoSideBySide) {
   Catalog catalog(SomeState());
   const auto a = catalog.Begin(Names(kDir, "a"));
@@ -180,7 +180,7 @@ TEST(CatalogTest, ActionsOnOtherNamesGoSideBySide) {
   EXPECT_TRUE(a && b && c);
 }
 
-// R2 of docs/failures.md.
+// R2 of docs/internals/failures.md.
 TEST(CatalogTest, SecondActionOnANameWaitsAndSeesWhatTheFirstDid) {
   Catalog catalog(SomeState());
   Catalog::Action first = std::move(catalog.Begin(Names(kDir, "new"))).value();

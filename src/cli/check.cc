@@ -12,9 +12,10 @@ class CheckAction : public Action {
  public:
   explicit CheckAction(CLI::App& app) : device_(app) {
     CLI::Option* read_data = app.add_flag("--read-data", read_data_, "Also read every byte of every file");
-    CLI::Option* repair = app.add_flag("--repair", repair_,
-                                       "Rebuild what can be; says what it will do and asks (docs/repair.md)")
-                              ->excludes(read_data);
+    CLI::Option* repair =
+        app.add_flag("--repair", repair_,
+                     "Rebuild what can be; says what it will do and asks (docs/use/repair.md)")
+            ->excludes(read_data);
     app.add_flag("--dry-run", request_.dry_run, "With --repair: only say what it would do")->needs(repair);
     app.add_flag("--yes", request_.yes, "With --repair: do not ask")->needs(repair);
     app.add_option("--save", request_.save_to,

@@ -143,12 +143,12 @@ std::string Denied(const std::vector<SeenDevice>& devices) {
     list += fmt::format("{}{}", list.empty() ? "" : ", ", Printable(device.known.uri.target));
   }
   if (!nodes.empty()) {
-    nodes += ": no permission; join the group of the device node, or have it changed (docs/devices.md)\n";
+    nodes += ": no permission; join the group of the device node, or have it changed (docs/use/devices.md)\n";
   }
   if (!mounts.empty()) {
     mounts +=
         ": no permission; its zones belong to whom mkzonefs was told, -o uid=UID,gid=GID,perm=660 "
-        "(docs/devices.md)\n";
+        "(docs/use/devices.md)\n";
   }
   return nodes + mounts;
 }
@@ -186,7 +186,7 @@ std::string NextStep(const std::vector<SeenDevice>& devices) {
   if (const auto* denied = first([](const SeenDevice& d) {
         return DeniedToRead(d.look.contents) || (d.look.contents.kind == Kind::kNothing && !d.look.writable);
       })) {
-    return fmt::format("Next: get permission for {}, as root or by a udev rule (docs/devices.md)\n",
+    return fmt::format("Next: get permission for {}, as root or by a udev rule (docs/use/devices.md)\n",
                        Printable(denied->known.uri.target));
   }
   if (const auto* other = first(of_kind(Kind::kOther))) {

@@ -102,7 +102,7 @@ TEST(FamiliesOf, HistogramsAreCumulativeInMicroseconds) {
   EXPECT_TRUE(std::isinf(histogram.bucket.back().upper_bound));
 }
 
-// docs/metrics.md has a row for each metric, word for word, and none for any other.
+// docs/use/metrics.md has a row for each metric, word for word, and none for any other.
 TEST(MetricsPage, ThePageInTheDocumentationListsEveryMetric) {
   std::set<std::string> expected;
   for (const OperationInfo& info : Operations()) {
@@ -118,7 +118,7 @@ TEST(MetricsPage, ThePageInTheDocumentationListsEveryMetric) {
   add(Values());
   add(ZoneGauges());
   add(VolumeGauges());
-  std::ifstream page(ZENFS_DOCS "/metrics.md");
+  std::ifstream page(ZENFS_DOCS "/use/metrics.md");
   ASSERT_TRUE(page.is_open());
   std::set<std::string> found;
   for (std::string line; std::getline(page, line);) {

@@ -35,7 +35,7 @@ TEST(ZoneInfoTest, NothingIsWrittenWhereNothingCanBeRead) {
   EXPECT_EQ(Zone(kNotWritePointer, 4096).WrittenBytes(), 0u);
 }
 
-// D11 of docs/failures.md.
+// D11 of docs/internals/failures.md.
 TEST(ZoneInfoTest, WritePointerBeyondTheCapacityIsClipped) {
   EXPECT_EQ(Zone(kClosed, 16384).WrittenBytes(), 12288u);
 }

@@ -37,7 +37,7 @@ class ExtentReaderTest : public testing::Test {
   std::vector<Extent> extents_;
 };
 
-// D14 of docs/failures.md.
+// D14 of docs/internals/failures.md.
 TEST_F(ExtentReaderTest, UnalignedReadAcrossExtentsIsPutTogether) {
   std::string text(3 * kTestBlock + 50, '?');
   ASSERT_TRUE(

@@ -49,7 +49,7 @@ TEST(PlainFileTest, AppendAfterReopenContinuesInsideTheLastBlock) {
   EXPECT_EQ(rig.ReadAll(), data + more);
 }
 
-// P3 of docs/failures.md.
+// P3 of docs/internals/failures.md.
 TEST(PlainFileTest, ContiguousWritesBecomeOneExtent) {
   PlainFileRig rig(32, 64);
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(8 * kTestBlock, i))).ok());
@@ -95,7 +95,7 @@ TEST(PlainFileTest, RocksDbDirectWriterSequenceIsKept) {
   EXPECT_EQ(rig.zone_rig.zones->Space().live, RoundUp(data.size(), kTestBlock));
 }
 
-// P5 of docs/failures.md.
+// P5 of docs/internals/failures.md.
 TEST(PlainFileTest, LargeAlignedAppendIsOneGatheredDeviceWriteWithTheHeldBackBlock) {
   PlainFileRig rig(8, 256, 16 * kTestBlock);
   AlignedBuffer buffer(16 * kTestBlock);
@@ -169,7 +169,7 @@ TEST(PlainFileTest, TruncateToNothingFreesEverything) {
   EXPECT_EQ(rig.zone_rig.zones->Space().garbage, 0U);
 }
 
-// D12 of docs/failures.md.
+// D12 of docs/internals/failures.md.
 TEST(PlainFileTest, DeviceErrorSticksToTheFile) {
   PlainFileRig rig;
   ASSERT_TRUE(rig.file->Append(AsBytes("abc")).ok());

@@ -9,7 +9,7 @@ namespace {
 
 char ByteAt(std::uint64_t offset) { return static_cast<char>('a' + (offset * 7 + offset / 251) % 26); }
 
-// R4 of docs/failures.md.
+// R4 of docs/internals/failures.md.
 TEST(PlainFileThreadsTest, ReadersBesideAWriterSeeOnlyRightBytes) {
   PlainFileRig rig(64, 32, 8 * kTestBlock);
   constexpr std::uint64_t kTotal = 200 * kTestBlock;

@@ -1,4 +1,4 @@
-// Edits as bytes: what the metadata log's snapshots and commits are made of. docs/format-metadata-log.md has
+// Edits as bytes: what the metadata log's snapshots and commits are made of. docs/formats/metadata-log.md has
 // the grammar.
 //
 //   list := varint count, count * edit          edit := varint tag, varint length, body

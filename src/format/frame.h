@@ -1,5 +1,5 @@
 // The frame: how everything but the superblock and plain file data stands on the medium. The metadata log and
-// the log zones use the same one; docs/format-frame.md has the layout, the example and the downsides.
+// the log zones use the same one; docs/formats/frame.md has the layout, the example and the downsides.
 //
 //   [header 64 bytes][zeros up to header_bytes][payload][zeros up to the next block]
 //

@@ -66,7 +66,7 @@ TEST(Frame, LayoutIsTheDocumentedOne) {
   EXPECT_EQ(AsText(ByteView(frame).subspan(64, 3)), "abc");
 }
 
-// D15 of docs/failures.md.
+// D15 of docs/internals/failures.md.
 TEST(Frame, FrameOfAnotherLifeNeverMatches) {
   const Uuid uuid = *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef");
   Uuid other = uuid;
@@ -85,7 +85,7 @@ TEST(Frame, FrameOfAnotherLifeNeverMatches) {
   }
 }
 
-// D15 of docs/failures.md.
+// D15 of docs/internals/failures.md.
 TEST(Frame, EverySingleBitFlipIsRefused) {
   std::vector<std::byte> frame = Sealed("a small payload");
   const std::size_t covered = kFrameHeaderBytes + 15;
@@ -112,7 +112,7 @@ TEST(Frame, TruncatedFrameSaysHowMuchIsNeeded) {
   }
 }
 
-// D15 of docs/failures.md.
+// D15 of docs/internals/failures.md.
 TEST(Frame, ImpossibleLengthsAreDamage) {
   const auto with = [](auto change) {
     FrameHeader header = HeaderFor("");

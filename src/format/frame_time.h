@@ -1,5 +1,5 @@
 // The time of a log frame, in the 16 bits of its header that are free: when its file was last appended to before it was
-// sent. Enough to give a log its time after a crash; docs/format-frame.md has the layout.
+// sent. Enough to give a log its time after a crash; docs/formats/frame.md has the layout.
 //
 // 16 bits hold no date, so a time is told as a distance from an anchor that writer and reader both know: the time of the
 // frame before it, or that of the file's record for the first one.

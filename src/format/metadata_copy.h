@@ -1,4 +1,4 @@
-// The head of a file on the host that holds a copy of a volume's metadata zones; docs/format-metadata-copy.md has the
+// The head of a file on the host that holds a copy of a volume's metadata zones; docs/formats/metadata-copy.md has the
 // layout, an example and the downsides. Behind the head stand the written parts of the zones, one after the other.
 //
 // Threads: functions on values, no state.

@@ -1,4 +1,4 @@
-// Payloads of the metadata log's own frames; docs/format-metadata-log.md has them in their places.
+// Payloads of the metadata log's own frames; docs/formats/metadata-log.md has them in their places.
 // Errors of all decoders: kCorruption; kNotSupported for edits with an unknown tag.
 #pragma once
 

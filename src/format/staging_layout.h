@@ -1,4 +1,4 @@
-// How append buffers stand in shared memory: docs/format-shared-memory.md. The bytes never leave the host, but what
+// How append buffers stand in shared memory: docs/formats/shared-memory.md. The bytes never leave the host, but what
 // reads them is another process, perhaps of another version, after this one was killed at any instruction.
 //
 //   [header 4096][metrics page][slot controls, 64 bytes each][buffers, one per slot]

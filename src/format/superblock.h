@@ -1,5 +1,5 @@
 // The superblock: what a device must say before anything else on it is believed. A copy stands in the first
-// 4096 bytes of every metadata zone in use; docs/format-superblock.md has the layout.
+// 4096 bytes of every metadata zone in use; docs/formats/superblock.md has the layout.
 #pragma once
 
 #include <array>

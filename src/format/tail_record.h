@@ -1,4 +1,4 @@
-// What stands in front of the flushed tail of a plain file in an append buffer: docs/format-shared-memory.md.
+// What stands in front of the flushed tail of a plain file in an append buffer: docs/formats/shared-memory.md.
 #pragma once
 
 #include <cstdint>

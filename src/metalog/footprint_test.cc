@@ -36,7 +36,7 @@ RC_GTEST_PROP(FootprintProperty, IsAnUpperBoundThatStaysClose, (std::uint64_t se
   RC_ASSERT(fresh.bytes() <= 256 + 4 * SnapshotBytes(state));
 }
 
-// D5 of docs/failures.md.
+// D5 of docs/internals/failures.md.
 TEST(MetalogSpace, TwoSnapshotsAlwaysFit) {
   for (const std::uint64_t zone : {56u << 10, 1u << 20, 1u << 30}) {
     for (std::uint32_t zones = 2; zones < 10; ++zones) {

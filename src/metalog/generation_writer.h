@@ -1,5 +1,5 @@
 // Writes one generation of the metadata log: a chain of zones, each with superblock and log header, then
-// frames whose ordinals run through the whole chain. docs/format-metadata-log.md has the order of the frames.
+// frames whose ordinals run through the whole chain. docs/formats/metadata-log.md has the order of the frames.
 //
 // Invariants
 //   position() is where the next frame goes; a write that failed leaves it, and the zone is then not written

@@ -1,5 +1,5 @@
 // Finds the newest complete generation of the metadata log and replays it; called again, only what is new.
-// Internal to metalog/. docs/format-metadata-log.md, "Mount", has the rules.
+// Internal to metalog/. docs/formats/metadata-log.md, "Mount", has the rules.
 //
 // Threads: one at a time.
 #pragma once

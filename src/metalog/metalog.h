@@ -1,7 +1,7 @@
 // The metadata log: Commit(edits) is all or nothing, durable when it returns, and grouped across threads.
 //
-// The log lives in the metadata zones named by the superblock. Rules 1 to 4 of docs/architecture.md are kept
-// here and nowhere else; docs/format-metadata-log.md has the bytes.
+// The log lives in the metadata zones named by the superblock. Rules 1 to 4 of docs/internals/architecture.md are kept
+// here and nowhere else; docs/formats/metadata-log.md has the bytes.
 //
 // Life of a generation:
 //

@@ -104,7 +104,7 @@ TEST_F(MetalogDamageTest, DamageBehindRollCompleteIsDetectedAndNamesTheCommits) 
   ExpectCorruption(6, "later frames can: commit 4 may be missing");
 }
 
-// D4 of docs/failures.md.
+// D4 of docs/internals/failures.md.
 TEST_F(MetalogDamageTest, UnreadableLastFrameIsATornOne) {
   const auto log = OpenWithout(1, 8);
   ASSERT_TRUE(log) << log.error().ToString();

@@ -157,7 +157,7 @@ TEST_F(MetalogFaultTest, TargetThatFailsIsReplacedByAnother) {
   EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
 }
 
-// D6 of docs/failures.md.
+// D6 of docs/internals/failures.md.
 TEST_F(MetalogFaultTest, FailedRollLeavesTheOldGenerationInUse) {
   for (std::uint32_t zone = 1; zone < kZones; ++zone) {
     device_.Inject({.command = Command::kWrite, .times = 1000, .zone = ZoneId(zone)});

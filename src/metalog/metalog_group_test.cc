@@ -98,7 +98,7 @@ TEST(MetalogGroup, ACommitThatIsToBeMadeAgainReturnsThoughTheLogFailedMeanwhile)
   }
 }
 
-// D1 of docs/failures.md.
+// D1 of docs/internals/failures.md.
 TEST(MetalogGroup, NothingIsLostWhenManyThreadsCommitAndTheLogRolls) {
   const auto device = CreateMemoryDevice(SmallGeometry(256 << 10));
   ZENFS_ASSERT_OK(Formatted(*device, kZones));

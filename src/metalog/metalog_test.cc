@@ -48,7 +48,7 @@ TEST_F(MetalogTest, CommittedEditsAreThereAfterReopening) {
   EXPECT_EQ(log->stats().sequence, 51u);
 }
 
-// D3 of docs/failures.md.
+// D3 of docs/internals/failures.md.
 TEST_F(MetalogTest, CleanReopeningDoesNotWrite) {
   ZENFS_ASSERT_OK(Open()->Commit(CreateNamed(kFirstTestId)));
   const std::uint64_t before = device_->meter().of(EmulatorCommand::kWrite).commands;
@@ -139,7 +139,7 @@ TEST_F(MetalogTest, AFrameThatStandsBehindOtherCommitsThanItClaimsIsDamage) {
   }
 }
 
-// D8 of docs/failures.md.
+// D8 of docs/internals/failures.md.
 TEST_F(MetalogTest, FlushGoesBeforeTheEditsThatNeedIt) {
   const auto log = Open();
   const std::uint64_t before = device_->meter().of(EmulatorCommand::kFlush).commands;

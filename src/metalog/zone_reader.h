@@ -1,6 +1,6 @@
 // Reads one zone from front to back in large pieces. Blocks that the device cannot read come as zeros, which
 // are never a valid frame: after a loss of power an unreadable block is a hole like any other
-// (docs/device-assumptions.md, 1).
+// (docs/internals/device-assumptions.md, 1).
 //
 // Threads: one at a time.
 #pragma once

@@ -1,5 +1,5 @@
 // What is measured: the closed lists of operations and values, with their names. The page, `zenfs stats`, the exporter
-// and docs/metrics.md all go by these tables.
+// and docs/use/metrics.md all go by these tables.
 //
 // Names have the prefix zenfs_ when they are shown. Those of wal_write, non_wal_write, wal_sync, non_wal_sync, read,
 // zone_write, meta_sync and roll are the ones that the older ZenFS had for the same thing, and latencies are shown in

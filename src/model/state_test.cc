@@ -166,7 +166,7 @@ TEST_F(StateTest, ASealMakesAPlainFileFramed) {
   EXPECT_EQ(file->next_sequence, 3u);
 }
 
-// R4 of docs/failures.md.
+// R4 of docs/internals/failures.md.
 TEST_F(StateTest, RecordsHeldByReadersDoNotChange) {
   const auto before = state_.FindFile(kFile);
   Must({SetExtents{kFile, 0, {At(0, 8192, 4096)}, 4096}});

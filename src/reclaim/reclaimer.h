@@ -1,7 +1,7 @@
 // The collector of garbage: one background thread makes room when space gets short, by emptying zones of data and of the
 // log, the one with most to gain first. Nobody else copies live data to make room; writers wait for this thread, or for
 // its verdict that nothing can be gained. While there is room for a few zones of data it takes at most a quarter of
-// the time, so that those who read and write go first. docs/space.md argues why it always makes progress.
+// the time, so that those who read and write go first. docs/internals/space.md argues why it always makes progress.
 //
 // Threads: Start and Stop from one thread; the rest happens on the reclaimer's own.
 #pragma once

@@ -1,5 +1,5 @@
 // A copy of a volume's metadata zones in a file on the host: the way back from a repair
-// (docs/format-metadata-copy.md).
+// (docs/formats/metadata-copy.md).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The append buffers of one mount, in shared memory (base/shared_memory.h): what makes Flush survive the death of the
-// process without a device write. docs/architecture.md, "Flush", has the protocol.
+// process without a device write. docs/internals/architecture.md, "Flush", has the protocol.
 //
 //   Create -> [place committed to the metadata log] -> Take/StagedBuffer ... -> Retire -> [all written out]
 //          -> [empty place committed] -> Remove

@@ -1,4 +1,4 @@
-// What the loss of power may do to the unflushed commands of one zone, by docs/device-assumptions.md 1 to 3:
+// What the loss of power may do to the unflushed commands of one zone, by docs/internals/device-assumptions.md 1 to 3:
 // those behind a cut never happened; of the blocks written since the last reset before the cut any may be
 // missing; the write pointer stands anywhere at or above the highest block that is there.
 #pragma once

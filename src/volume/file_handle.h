@@ -5,7 +5,7 @@
 // Durability, as RocksDB documents it: Flush makes what was appended, and the file's name, survive the death of the process,
 // Sync the loss of power. Of a plain file errors of writing are sticky and come back from every later
 // Append, Sync and Close. A framed file keeps what could not be written, and the next Flush, Sync or Close tries again, for
-// all of it; only an Append that failed is final, for appends (docs/faults.md).
+// all of it; only an Append that failed is final, for appends (docs/internals/faults.md).
 //
 // Threads: any, on one handle too. Concurrent Appends are each atomic, their order is not defined.
 #pragma once

@@ -13,7 +13,7 @@ std::uint64_t Changes(const EmulatorDevice& device) {
   return commands;
 }
 
-// R11 of docs/failures.md.
+// R11 of docs/internals/failures.md.
 TEST(FormatVolume, RefusesAnExistingFileSystemWithoutTouchingIt) {
   const auto device = CreateMemoryDevice(SmallGeometry());
   const auto first = FormatVolume(*device, {});
@@ -28,7 +28,7 @@ TEST(FormatVolume, RefusesAnExistingFileSystemWithoutTouchingIt) {
   EXPECT_NE(forced->uuid, first->uuid);
 }
 
-// R11 of docs/failures.md.
+// R11 of docs/internals/failures.md.
 TEST(FormatVolume, RefusesADeviceWithForeignData) {
   const auto device = CreateMemoryDevice(SmallGeometry());
   AlignedBuffer block(4096);
@@ -76,7 +76,7 @@ TEST(FormatVolume, SaysWhatATooSmallDeviceLacks) {
   EXPECT_NE(small.error().text().find("at least 64 KiB"), std::string::npos);
 }
 
-// S2 of docs/failures.md.
+// S2 of docs/internals/failures.md.
 TEST(FormatVolume, FreeBytesAreWhatAMountReports) {
   for (const std::uint32_t zones : {10u, 20u, 40u, 100u}) {
     EmulatorGeometry geometry = SmallGeometry();

@@ -1,5 +1,5 @@
-// What may not be assumed of a device (docs/device-assumptions.md), done to a whole volume. The numbers are those of that
-// page.
+// What may not be assumed of a device (docs/internals/device-assumptions.md), done to a whole volume. The numbers are
+// those of that page.
 #include <algorithm>
 #include <atomic>
 #include <set>

@@ -28,7 +28,7 @@ class CostByZones : public VolumeCost, public testing::WithParamInterface<std::u
   CostByZones() : VolumeCost(GetParam()) {}
 };
 
-// P2 of docs/failures.md.
+// P2 of docs/internals/failures.md.
 TEST_P(CostByZones, CreatingAndDeletingTakesTheSameCommandsHoweverManyZonesThereAre) {
   WaitForLogReserve();
   const std::uint64_t reports = faults_.count(Command::kReport);

@@ -48,7 +48,7 @@ TEST_F(VolumeTest, ReopenForAppendKeepsTheContents) {
   }
 }
 
-// R1 of docs/failures.md.
+// R1 of docs/internals/failures.md.
 TEST_F(VolumeTest, ReopeningAFileThatIsBeingWrittenDoesNotHang) {
   auto first = volume_->Create("a.sst");
   ASSERT_TRUE(IsOk(first));
@@ -75,7 +75,7 @@ TEST_F(VolumeTest, DeletedFileLivesUntilItsLastHandleIsGone) {
   }
 }
 
-// R3 of docs/failures.md.
+// R3 of docs/internals/failures.md.
 TEST_F(VolumeTest, WritingToADeletedFileWorksAndLeavesNothing) {
   for (const char* name : {"a.log", "b.sst"}) {
     auto file = volume_->Create(name);
@@ -173,7 +173,7 @@ TEST_F(VolumeTest, FullDeviceSaysNoSpaceLosesNothingAndGoesOnAfterDeletes) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(Get("again" + std::to_string(i) + ".sst"), Noise(500'000, i));
 }
 
-// S2 of docs/failures.md.
+// S2 of docs/internals/failures.md.
 TEST_F(VolumeTest, FreeSpaceOfTheReportCanReallyBeWritten) {
   const std::uint64_t free = volume_->Space().free;
   auto file = volume_->Create("big.sst");
@@ -210,7 +210,7 @@ TEST_F(VolumeTest, WalTrafficOfManyTimesTheDeviceNeedsNoMoreThanItsLiveLogs) {
   EXPECT_EQ(Get("MANIFEST-000001"), expected);
 }
 
-// R6 of docs/failures.md.
+// R6 of docs/internals/failures.md.
 TEST_F(VolumeTest, SixtyFourFilesAreWrittenInTurnsOnFourteenZones) {
   std::vector<std::unique_ptr<FileHandle>> files;
   std::vector<std::string> expected(64);
@@ -273,7 +273,7 @@ class FewSlots : public VolumeTest, public testing::WithParamInterface<std::uint
   FewSlots() : VolumeTest(Limited()) {}
 };
 
-// R7 of docs/failures.md.
+// R7 of docs/internals/failures.md.
 TEST_P(FewSlots, ManyWritersOfLogsAndPlainFilesFinish) {
   std::vector<std::unique_ptr<FileHandle>> files;
   std::vector<std::string> expected(12);

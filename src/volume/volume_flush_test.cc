@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-// P5 of docs/failures.md.
+// P5 of docs/internals/failures.md.
 TEST_F(VolumeFlushTest, FlushSendsNothingToTheDevice) {
   Open("1.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("commits the file")));
@@ -20,7 +20,7 @@ TEST_F(VolumeFlushTest, FlushSendsNothingToTheDevice) {
   EXPECT_EQ(volume_->write_counters().log_data, 0u);
 }
 
-// D7 of docs/failures.md.
+// D7 of docs/internals/failures.md.
 TEST_F(VolumeFlushTest, FlushedBytesSurviveTheProcessAndUnflushedOnesAreAPrefix) {
   Open("1.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("one ")));
@@ -340,7 +340,7 @@ TEST_F(VolumeFlushTest, ACopyOfTheDeviceMountsWithANoticeAndLeavesTheOriginalsBy
   EXPECT_EQ(Get("1.log"), "synced flushed");
 }
 
-// P5 of docs/failures.md.
+// P5 of docs/internals/failures.md.
 long VoluntarySwitches() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);

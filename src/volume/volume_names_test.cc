@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// D2 of docs/failures.md.
+// D2 of docs/internals/failures.md.
 TEST_F(VolumeTest, RenameOverAnExistingFileReplacesItInOneCommit) {
   Put("CURRENT", "old");
   Put("000001.dbtmp", "new");
@@ -79,7 +79,7 @@ TEST_F(VolumeTest, RenamedDirectoryKeepsItsFiles) {
   EXPECT_THAT(Names("a"), IsEmpty());
 }
 
-// D10 of docs/failures.md.
+// D10 of docs/internals/failures.md.
 TEST_F(VolumeTest, FailedRenameAndFailedLinkAreErrors) {
   Put("file", "x");
   ASSERT_TRUE(IsOk(volume_->MakeDirectory("dir", false)));

@@ -269,7 +269,7 @@ class ReclaimFaults : public testing::Test {
   ZoneId zone_;
 };
 
-// D9 of docs/failures.md.
+// D9 of docs/internals/failures.md.
 TEST_F(ReclaimFaults, AnUnreadableSourceStaysWhatItIs) {
   device_.Inject({.command = FaultyDevice::Command::kRead, .times = 100, .zone = zone_});
   EXPECT_FALSE(volume_->EmptyZone(zone_).ok());
@@ -283,7 +283,7 @@ TEST_F(ReclaimFaults, ACopyThatCannotBeWrittenLeavesTheFileAsItWas) {
   EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
 }
 
-// D9 of docs/failures.md.
+// D9 of docs/internals/failures.md.
 TEST_F(ReclaimFaults, ACopyThatIsNotFlushedLeavesTheFileAsItWas) {
   device_.Inject({.command = FaultyDevice::Command::kFlush, .times = 1});
   EXPECT_FALSE(volume_->EmptyZone(zone_).ok());

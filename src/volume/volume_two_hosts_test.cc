@@ -1,4 +1,4 @@
-// Two hosts that mount one device, which nothing keeps them from (docs/device-assumptions.md, 9).
+// Two hosts that mount one device, which nothing keeps them from (docs/internals/device-assumptions.md, 9).
 #include "volume/volume_device_test_rig.h"
 
 namespace zenfs {

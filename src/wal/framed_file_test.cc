@@ -59,7 +59,7 @@ TEST(FramedFileTest, WriteOutIsOneDeviceWriteAndNoFlush) {
   EXPECT_EQ(rig.Recovered(file->id()), "abc");
 }
 
-// D8 of docs/failures.md.
+// D8 of docs/internals/failures.md.
 TEST(FramedFileTest, SyncFlushesOnlyAVolatileCacheAndOnlyWhatIsNotStableYet) {
   for (const bool is_volatile : {true, false}) {
     EmulatorOptions options;

@@ -50,7 +50,7 @@ void FoldOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
   file.EndFold(*rewrite, rig.Commit(rewrite->edits).ok());
 }
 
-// R4 of docs/failures.md.
+// R4 of docs/internals/failures.md.
 TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndFoldsSeeOnlyRightBytes) {
   WalRig rig(TestGeometry(64, 8), 2);
   rig.buffer_bytes = 16 << 10;

@@ -137,7 +137,7 @@ TEST(LogScanTest, FrameInsideAPayloadIsNotFound) {
   EXPECT_EQ(Sequences(Scan(*device)), (std::vector<std::uint64_t>{1}));
 }
 
-// D15 of docs/failures.md.
+// D15 of docs/internals/failures.md.
 TEST(LogScanTest, TornAndForeignBlocksBetweenFramesArePassedOver) {
   const auto device = CreateMemoryDevice(BigZones());
   FrameWriter writer(*device);

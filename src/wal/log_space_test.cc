@@ -79,7 +79,7 @@ TEST(LogSpaceTest, BufferIsLeftAtItsSize) {
   EXPECT_EQ(AsText(job.buffer.View(kFrameHeaderBytes, 100)), TestText(100, 1));
 }
 
-// D13 of docs/failures.md.
+// D13 of docs/internals/failures.md.
 TEST(LogSpaceTest, FailedZoneIsLeftAndTheFrameStandsInTheNext) {
   WalRig rig(TestGeometry(8, kBlocksAZone));
   rig.Mount();

@@ -25,7 +25,7 @@ struct WriteFault {
 
 class WriteFailureTest : public testing::TestWithParam<WriteFault> {};
 
-// D13 of docs/failures.md.
+// D13 of docs/internals/failures.md.
 TEST_P(WriteFailureTest, AnotherZoneIsWrittenAndNothingLeaks) {
   ZoneTestRig rig(TestGeometry(8, 8, 5));
   rig.Mount();
@@ -69,7 +69,7 @@ TEST(ZoneFailureTest, DeviceThatRefusesEverywhereIsToldAfterAFewZones) {
   ExpectNothingLeaked(rig, 13 * 8);
 }
 
-// D13 of docs/failures.md.
+// D13 of docs/internals/failures.md.
 TEST(ZoneFailureTest, ReportFailingAfterAFailedWriteStillReturnsEverything) {
   ZoneTestRig rig(TestGeometry(8, 8, 5));
   rig.Mount();
@@ -151,7 +151,7 @@ TEST(ZoneFailureTest, DeviceThatEndsEveryZoneIsToldBeforeItWearsThemOut) {
   ExpectNothingLeaked(rig, 64);
 }
 
-// R9 of docs/failures.md.
+// R9 of docs/internals/failures.md.
 TEST(ZoneFailureTest, ResetThatFailsCostsThatZoneOnly) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();

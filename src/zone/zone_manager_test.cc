@@ -145,7 +145,7 @@ TEST(ZoneManagerTest, LentLogZoneComesBackEmptyWithoutAResetIfNeverWritten) {
   rig.ExpectSound();
 }
 
-// S1 of docs/failures.md.
+// S1 of docs/internals/failures.md.
 TEST(ZoneManagerTest, LifetimesAndRoomSurviveARemount) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
@@ -214,7 +214,7 @@ TEST(ZoneManagerTest, MoreLiveActiveZonesThanThePlanAreFinishedInTheBackground) 
   rig.ExpectSound();
 }
 
-// R8 of docs/failures.md.
+// R8 of docs/internals/failures.md.
 TEST(ZoneManagerTest, OfflineAndReadOnlyZonesAreCountedAndLeftAlone) {
   ZoneTestRig rig(TestGeometry(8, 8));
   ASSERT_TRUE(rig.device.Write(DeviceOffset(0), rig.Bytes(4)).ok());

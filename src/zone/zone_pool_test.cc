@@ -94,7 +94,7 @@ TEST(ZonePoolTest, ReserveOfTheLogIsNotGivenToData) {
   EXPECT_EQ(bench.pool.TakeForLog(false).outcome, ZonePool::Outcome::kNoSpace);
 }
 
-// S1 of docs/failures.md.
+// S1 of docs/internals/failures.md.
 TEST(ZonePoolTest, HalfEmptyZoneOfAnotherLifetimeIsUsedBeforeNoSpace) {
   PoolBench bench(2, {.data = 4, .open_data = 4});
   ZonePool::Claim a, b, c;
@@ -220,7 +220,7 @@ std::uint64_t VisitsOfOneLife(std::uint32_t zones) {
   return bench.pool.table().visits() - before;
 }
 
-// P2 of docs/failures.md.
+// P2 of docs/internals/failures.md.
 TEST(ZonePoolTest, CostOfCreatingAndDeletingIsIndependentOfTheNumberOfZones) {
   EXPECT_EQ(VisitsOfOneLife(64), VisitsOfOneLife(100'000));
 }

@@ -9,7 +9,7 @@
 namespace zenfs {
 namespace {
 
-// R6 of docs/failures.md.
+// R6 of docs/internals/failures.md.
 TEST(ZoneSharingTest, SixtyFourFilesInTurnsByOneThreadDontHang) {
   ZoneTestRig rig(TestGeometry(64, 64, 14));
   rig.Mount(2, 2);
@@ -73,7 +73,17 @@ TEST_P(FewSlotsTest, ManyWritersShareWhatThereIs) {
 
 INSTANTIATE_TEST_SUITE_P(Limits, FewSlotsTest, testing::Values(4U, 5U, 6U, 0U));
 
-// S1 of docs/failures.md.
+TEST(ZoneSharingTest, WithTwoOrThreeSlotsPlainZonesAreRefusedAtOnce) {
+  for (const std::uint32_t limit : {2U, 3U}) {
+    ZoneTestRig rig(TestGeometry(8, 8, limit));
+    rig.Mount(2, 2);
+    SinkCursor cursor;
+    EXPECT_EQ(rig.Write(cursor, Lifetime::kShort, 1).error().code(), Code::kNotSupported);
+    EXPECT_TRUE(rig.zones->LendLogZone(ZoneTestRig::Soon()));
+  }
+}
+
+// S1 of docs/internals/failures.md.
 TEST(ZoneSharingTest, EveryBlockCanBeWrittenByMixedLifetimesBeforeNoSpace) {
   ZoneTestRig rig(TestGeometry(20, 32, 14));
   rig.Mount(2, 2);
@@ -91,7 +101,7 @@ TEST(ZoneSharingTest, EveryBlockCanBeWrittenByMixedLifetimesBeforeNoSpace) {
   EXPECT_EQ(written, promised);
 }
 
-// S3 of docs/failures.md.
+// S3 of docs/internals/failures.md.
 TEST(ZoneSharingTest, OverwritesAfterAFillAndRemountsNeverRunOutOfFreeSpace) {
   ZoneTestRig rig(TestGeometry(24, 32, 14));
   struct File {

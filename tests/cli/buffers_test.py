@@ -11,7 +11,7 @@ from cli_case import CliCase, VolumeTool, crc32c
 
 SHARED = "/dev/shm"
 HEADER = 4096
-KEY = slice(352, 368)  # docs/format-shared-memory.md
+KEY = slice(352, 368)  # docs/formats/shared-memory.md
 
 
 class BuffersCase(CliCase):

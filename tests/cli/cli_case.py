@@ -144,7 +144,7 @@ class Unchanged:
             raise AssertionError("the device was changed")
 
 
-# --- damage: docs/format-emulated-device.md and docs/format-superblock.md say where things are ---
+# --- damage: docs/formats/emulated-device.md and docs/formats/superblock.md say where things are ---
 def crc32c(data):
     table = []
     for n in range(256):

@@ -81,7 +81,7 @@ class Devices(CliCase):
         self.run_without_privileges()
         out = self.ok("devices", f"--emu={self.image}")
         self.assertIn("no permission", out)
-        self.assertIn("docs/devices.md", out)
+        self.assertIn("docs/use/devices.md", out)
         holds = self.ok_json("devices", f"--emu={self.image}")["devices"][0]["holds"]
         self.assertEqual(holds["kind"], "unreadable")
         self.assertIn("Permission denied", holds["why"])

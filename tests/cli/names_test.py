@@ -108,7 +108,7 @@ class Names(CliCase):
 
     @staticmethod
     def process_of(path):
-        """docs/format-shared-memory.md; 0 for somebody else's."""
+        """docs/formats/shared-memory.md; 0 for somebody else's."""
         try:
             with open(path, "rb") as file:
                 return struct.unpack_from("<I", file.read(64), 48)[0]

@@ -1,4 +1,4 @@
-// The head of a copy of the metadata (docs/format-metadata-copy.md), for inputs that get past its checksum.
+// The head of a copy of the metadata (docs/formats/metadata-copy.md), for inputs that get past its checksum.
 #pragma once
 
 #include <cstring>

@@ -10,7 +10,7 @@
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kCrcAt = 8;  // docs/format-superblock.md; it covers all behind it
+constexpr std::size_t kCrcAt = 8;  // docs/formats/superblock.md; it covers all behind it
 
 using Image = std::array<std::byte, kSuperblockBytes>;
 

@@ -193,7 +193,7 @@ const Command kCommands[] = {
      },
      [](Place& place) {
        std::fstream image(place.image(), std::ios::binary | std::ios::in | std::ios::out);
-       std::uint64_t data = 0;  // docs/format-emulated-device.md
+       std::uint64_t data = 0;  // docs/formats/emulated-device.md
        constexpr std::streamoff kDataOffset = 64;
        constexpr std::uint64_t kFirstFrame = 4096;
        image.seekg(kDataOffset).read(reinterpret_cast<char*>(&data), sizeof(data));
@@ -221,7 +221,7 @@ class HostFaults : public testing::TestWithParam<std::size_t> {
     const Ran ran = place_.Run(command().words(place_), fault);
     SCOPED_TRACE(fmt::format("{}: call {} with errno {}: {}", command().name, fault.first, fault.error,
                              ran.ToString()));
-    // A thread of the volume that finds no memory ends the process (docs/faults.md).
+    // A thread of the volume that finds no memory ends the process (docs/internals/faults.md).
     if (!fault.address_space_max || ran.signal != SIGABRT) {
       EXPECT_EQ(ran.signal, 0);
       EXPECT_EQ(ran.errors.size(), ran.ok() ? 0u : 1u) << ran.out;

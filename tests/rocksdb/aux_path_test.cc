@@ -170,7 +170,7 @@ TEST_F(AuxPath, DestroyedDatabaseLeavesNothingOnEitherSide) {
   EXPECT_THAT(HostNames(""), IsEmpty());
 }
 
-// D16 of docs/failures.md.
+// D16 of docs/internals/failures.md.
 TEST_F(AuxPath, LostAuxDirectoryIsNamedWhenTheVolumeIsOpened) {
   OpenDb();
   Unmount();
@@ -189,7 +189,7 @@ TEST_F(AuxPath, LostAuxDirectoryIsNamedWhenTheVolumeIsOpened) {
   OpenDb();
 }
 
-// D16 of docs/failures.md.
+// D16 of docs/internals/failures.md.
 TEST_F(AuxPath, AuxDirectoryLostWhileInUseIsAnErrorAndNeverAnEmptyListing) {
   OpenDb();
   db.reset();

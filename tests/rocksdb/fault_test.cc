@@ -307,7 +307,7 @@ TEST_F(FaultyDatabase, WithoutAMetadataZoneLeftAllThatWasAcknowledgedCanBeRead) 
   ExpectAllThere();
 }
 
-// S2 of docs/failures.md: the guard resumes once there is more free space than its buffer.
+// S2 of docs/internals/failures.md: the guard resumes once there is more free space than its buffer.
 TEST_F(FaultyDatabase, RocksDbsGuardOfSpaceResumesOnceThereIsRoom) {
   rocksdb::Status status;
   space_guard_.reset(rocksdb::NewSstFileManager(env_.get(), nullptr, "", 0, true, &status));

@@ -46,7 +46,7 @@ TEST_P(BothShapes, ReadsAreShortOnlyAtTheEnd) {
   EXPECT_EQ(ReadAt(*file, 1'000'000, 10), "");
 }
 
-// R13 of docs/failures.md.
+// R13 of docs/internals/failures.md.
 TEST_P(BothShapes, SkipPastTheEndStopsThere) {
   ASSERT_STATUS_OK(WriteWhole(*fs_, GetParam(), "0123456789"));
   auto file = OpenSequential(GetParam());
@@ -70,7 +70,7 @@ TEST_P(BothShapes, ReopenedFileKeepsItsContents) {
   EXPECT_EQ(ReadWhole(*fs_, GetParam()), "first,second");
 }
 
-// R1 of docs/failures.md.
+// R1 of docs/internals/failures.md.
 TEST_P(BothShapes, ReopeningAFileOpenForWritingDoesNotBlock) {
   auto first = Create(GetParam());
   ASSERT_STATUS_OK(first->Append("a", io_, nullptr));
@@ -92,7 +92,7 @@ TEST_P(BothShapes, DeletedFileIsReadableUntilItsHandleCloses) {
   EXPECT_EQ(ReadAt(*reader, 0, bytes.size()), bytes);
 }
 
-// R3 of docs/failures.md.
+// R3 of docs/internals/failures.md.
 TEST_P(BothShapes, DeletedOpenFileCanStillBeWritten) {
   auto file = Create(GetParam());
   ASSERT_STATUS_OK(file->Append("before", io_, nullptr));
@@ -103,7 +103,7 @@ TEST_P(BothShapes, DeletedOpenFileCanStillBeWritten) {
   EXPECT_TRUE(fs_->FileExists(GetParam(), io_, nullptr).IsNotFound());
 }
 
-// R2 of docs/failures.md.
+// R2 of docs/internals/failures.md.
 TEST_P(BothShapes, OpeningWhileTheNameIsDeletedAndMadeAgainGivesAFileOrAnError) {
   std::atomic<bool> done{false};
   Thread churn("churn", [&] {

@@ -78,7 +78,7 @@ bool IsFullRun() {
 
 TEST(Kill, EverySyncedKeySurvives) { KillAgainAndAgain("sync", IsFullRun() ? 400 : 40); }
 
-// D7 of docs/failures.md.
+// D7 of docs/internals/failures.md.
 TEST(Kill, EveryKeyThatWasNotSyncedSurvivesTheProcess) {
   KillAgainAndAgain("flush", IsFullRun() ? 1000 : 60);
 }

@@ -137,7 +137,7 @@ TEST_F(NameContract, RenamedDirectoryTakesItsFilesAlong) {
   EXPECT_FALSE(Exists("/db/checkpoint.tmp"));
 }
 
-// D10 of docs/failures.md.
+// D10 of docs/internals/failures.md.
 TEST_F(NameContract, FailedRenamesAndLinksAreErrorsAndChangeNothing) {
   MakeFile("/a", "a");
   MakeFile("/b", "b");

@@ -52,7 +52,7 @@ TEST_F(FileContract, ReusedFileIsEmptyUnderItsNewName) {
 }
 
 // As RocksDB's WritableFileWriter does it: whole buffers, the padded last page again, then the true size.
-// D14 of docs/failures.md.
+// D14 of docs/internals/failures.md.
 TEST_F(FileContract, DirectWriterRewritesItsLastBlockAndTruncates) {
   FileOptions direct;
   direct.use_direct_writes = true;
@@ -100,7 +100,7 @@ TEST_F(FileContract, LogsAreNeverDirect) {
   EXPECT_FALSE(fs_->OptimizeForManifestWrite(direct).use_direct_writes);
 }
 
-// R6 of docs/failures.md.
+// R6 of docs/internals/failures.md.
 TEST_F(FileContract, SixtyFourFilesOpenForWritingOnFourteenZones) {
   constexpr std::size_t kFiles = 64;
   std::vector<std::unique_ptr<FSWritableFile>> files;

@@ -1,4 +1,4 @@
-// The numbers are medians over the raw data that were published with the measurements (docs/timing.md names them).
+// The numbers are medians over the raw data that were published with the measurements (docs/use/timing.md names them).
 #include <fmt/format.h>
 
 #include "experiment.h"

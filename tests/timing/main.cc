@@ -1,5 +1,5 @@
 // zenfs_device_timing: drives an emulated device with a timing profile and compares what comes out with what was measured
-// on drives (docs/timing.md).
+// on drives (docs/use/timing.md).
 //
 //   --seconds S     of each load (0.15)
 //   --attempts N    a load that is off is run again, at most so often; each figure's nearest attempt counts (5)

@@ -1,5 +1,5 @@
 // The time of a drive that acknowledges a write when it is in the drive's buffer: profile zn540. BufferedProfile holds
-// all its numbers; docs/timing.md says where they come from and what they give.
+// all its numbers; docs/use/timing.md says where they come from and what they give.
 //
 // A write or append starts when the controller takes it (one per interval) and the last write of its zone has been
 // acknowledged, and is acknowledged some microseconds later, which grow with its size. Its bytes go into the buffer,

@@ -1,5 +1,5 @@
 // The time of a drive without a write buffer: profile bufferless. A write is acknowledged when the flash has been
-// programmed. BufferlessProfile holds all its numbers (docs/timing.md).
+// programmed. BufferlessProfile holds all its numbers (docs/use/timing.md).
 //
 // The pages of a write or append go to the program units in turn. A unit takes the bytes of its next page while it
 // programs the one before, and programs one at a time. Writes of one zone follow one another, appends do not. The pages

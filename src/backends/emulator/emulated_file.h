@@ -1,4 +1,4 @@
-// The format of an emulated device's file: docs/format-emulated-device.md. Opening, checking and locking it.
+// The format of an emulated device's file: docs/formats/emulated-device.md. Opening, checking and locking it.
 #pragma once
 
 #include <cstddef>

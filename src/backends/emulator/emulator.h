@@ -1,7 +1,7 @@
 // A zoned device without hardware: in memory, or in one sparse file that survives the process and a kill -9.
 //
 // What it promises is the interface of device/zoned_device.h and the state machine of zone_machine.h. It
-// adds: latencies, fixed ones for each kind of command or those of a drive (docs/timing.md), a meter, and zones that
+// adds: latencies, fixed ones for each kind of command or those of a drive (docs/use/timing.md), a meter, and zones that
 // fail when a test asks for it.
 //
 // An emulated file survives processes, not the host's loss of power, unless `hostsync` makes every Flush an

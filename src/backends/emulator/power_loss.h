@@ -1,6 +1,6 @@
-// What a loss of power does to one zone of a device with a volatile cache, by docs/device-assumptions.md, line 1: of the
-// blocks that were not flushed any may be gone, and the write pointer stands anywhere between those that were flushed
-// and those that were written. Resets stay; a block that is gone reads as zeros.
+// What a loss of power does to one zone of a device with a volatile cache, by docs/internals/device-assumptions.md,
+// line 1: of the blocks that were not flushed any may be gone, and the write pointer stands anywhere between those that
+// were flushed and those that were written. Resets stay; a block that is gone reads as zeros.
 //
 // Pure: no I/O, no locks. Units: blocks, counted from the start of the zone.
 #pragma once

@@ -1,4 +1,4 @@
-// The timing profiles of an emulated device, by name. What they are: docs/timing.md.
+// The timing profiles of an emulated device, by name. What they are: docs/use/timing.md.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The state of a zone in one word, so that it changes in one store and no death of the process can leave half
-// of it. Part of the format of emulated files (docs/format-emulated-device.md).
+// of it. Part of the format of emulated files (docs/formats/emulated-device.md).
 //
 //   bits 0..7   condition, in the numbers of the NVMe ZNS specification (conventional: 0)
 //   bits 8..63  blocks written

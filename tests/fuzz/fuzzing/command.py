@@ -18,7 +18,7 @@ from .targets import TARGETS
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog="fuzz", description="Fuzzes ZenFS with libFuzzer and the sanitizers (docs/fuzzing.md). "
+        prog="fuzz", description="Fuzzes ZenFS with libFuzzer and the sanitizers (docs/testing/fuzzing.md). "
         "Exit status 1 if anything was found, 2 if it could not run.")
     parser.add_argument("--time", type=at_least_one, metavar="SECONDS", help="for each target (default 60, without --runs)")
     parser.add_argument("--runs", type=at_least_one, metavar="N", help="executions of each target")

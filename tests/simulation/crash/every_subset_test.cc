@@ -233,7 +233,7 @@ std::vector<Case> Cases() {
 
 class EverySubset : public testing::TestWithParam<Case> {};
 
-// D2, D8 of docs/failures.md.
+// D2, D8 of docs/internals/failures.md.
 TEST_P(EverySubset, LosesNothingDurable) {
   const SubsetCount count =
       VerifyEverySubset(GetParam().shape.geometry, GetParam().operation, ImagesOfACut());

@@ -208,7 +208,7 @@ class FlushKill : public testing::Test {
   Told* told_ = nullptr;
 };
 
-// D7 of docs/failures.md.
+// D7 of docs/internals/failures.md.
 TEST_F(FlushKill, EveryFlushedByteSurvivesHundredsOfKills) {
   const char* const seed_text = std::getenv("ZENFS_TEST_SEED");
   const std::uint64_t seed = seed_text != nullptr ? std::strtoull(seed_text, nullptr, 10) : RandomSeed();

@@ -121,7 +121,7 @@ TEST(Ordering, FramesBeyondAGapStayDeadWhenTheGapIsFilledAgain) {
   EXPECT_GT(with_gap, 3u);
 }
 
-// D3 of docs/failures.md.
+// D3 of docs/internals/failures.md.
 TEST(Ordering, ARollTakesEffectWithItsCompletionOnly) {
   // Commits until the metadata log has rolled twice, and a few more.
   const Workload work = [](WorkloadRun& run) {
@@ -140,7 +140,7 @@ TEST(Ordering, ARollTakesEffectWithItsCompletionOnly) {
   EXPECT_EQ(CutEverywhere(geometry, work, first, total, FullRun() ? 40 : 8), "");
 }
 
-// D2 of docs/failures.md.
+// D2 of docs/internals/failures.md.
 TEST(Ordering, CurrentIsTheOldOneOrTheNewOneWhereverARenameIsCutOff) {
   const Workload work = [](WorkloadRun& run) {
     run.client->WriteFile("CURRENT", 16);

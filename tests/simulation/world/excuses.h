@@ -1,4 +1,5 @@
-// Which errors a caller may see for which faults of the device, by docs/faults.md. A full device is for the caller to know.
+// Which errors a caller may see for which faults of the device, by docs/internals/faults.md. A full device is for the
+// caller to know.
 #pragma once
 
 #include "base/status.h"

@@ -1,8 +1,8 @@
 // A device in the simulator: a CrashDevice that also is slow, fails, changes its zones by itself and lets commands
 // overtake one another, all by a seed.
 //
-// What goes wrong is legal for a device (docs/device-assumptions.md, "Number" below) and loses nothing that was flushed;
-// so whatever was synced must still be there.
+// What goes wrong is legal for a device (docs/internals/device-assumptions.md, "Number" below) and loses nothing that
+// was flushed; so whatever was synced must still be there.
 //
 // Threads: those of a SimScheduler.
 #pragma once

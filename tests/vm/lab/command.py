@@ -18,7 +18,7 @@ from lab.suite import Suite, check_binaries
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="vm-test", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Runs ZenFS on real kernels with real zoned devices, in QEMU; docs/lab.md says how.")
+        description="Runs ZenFS on real kernels with real zoned devices, in QEMU; docs/testing/lab.md says how.")
     parser.add_argument("--full", action="store_true", help="all cases; without it a selection that takes minutes")
     parser.add_argument("--kernel", choices=kernels.LINES, action="append", help="only this kernel line (repeatable)")
     parser.add_argument("--case", metavar="NAME", action="append", help="only this case (repeatable)")
