@@ -41,8 +41,8 @@ SECOND = "#pragma once\nnamespace zenfs {{\n{}\n}}\n"
 
 # What is put into the good tree, and what a finding must then say.
 BAD = [
-    (NAMED | {"docs/testing/crash-tests.md": "[`A.Fails`](../../src/low/a_test.cc)\n"}, "a_test.cc has no test A.Fails"),
-    (NAMED | {"docs/testing/crash-tests.md": "[`test_c`](../../tests/run_test.py)\n"}, "run_test.py has no test test_c"),
+    (NAMED | {"docs/testing/crashes.md": "[`A.Fails`](../../src/low/a_test.cc)\n"}, "a_test.cc has no test A.Fails"),
+    (NAMED | {"docs/testing/crashes.md": "[`test_c`](../../tests/run_test.py)\n"}, "run_test.py has no test test_c"),
     (NAMED | {"docs/internals/failures.md": "| D1 | x | " + GOOD_NAMES}, "D2 is missing"),
     (NAMED | {"docs/internals/failures.md": "| D2 | x |\n"}, "D2 names no test"),
     (NAMED | {"docs/internals/failures.md": "| D2 | x | " + GOOD_NAMES}, "no comment above a test of D2 names it"),

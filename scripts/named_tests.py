@@ -5,7 +5,7 @@ docs/internals/faults.md, whose rows name many of a few files, by its name alone
 """
 import re
 
-PAGES = ("docs/internals/failures.md", "docs/internals/device-assumptions.md", "docs/testing/crash-tests.md")
+PAGES = ("docs/internals/failures.md", "docs/internals/device-assumptions.md", "docs/testing/crashes.md")
 NAMED = re.compile(r"\[`([\w/]+(?:\.\w+)?)`\]\((?:\.\./)+([\w/.-]+_test\.(?:cc|py))\)")
 
 FAILURES = "docs/internals/failures.md"

@@ -17,13 +17,13 @@ from rocksdb_suites.running import Runner, not_run
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="rocksdb-tests", description="Runs RocksDB's own tests on POSIX and on ZenFS, and says where they differ; "
-        "docs/testing/rocksdb-suites.md says more.")
+        "docs/testing/rocksdb.md says more.")
     parser.add_argument("names", metavar="PROGRAM", nargs="*", help="only these, with or without _test")
     parser.add_argument("--quick", action="store_true", help="a selection that takes minutes")
     parser.add_argument("--list", action="store_true", help="say which programs there are, and run none")
     parser.add_argument("--build-only", action="store_true", help="build the programs, run none")
     parser.add_argument("--json", metavar="FILE", help="also write the results there")
-    parser.add_argument("--markdown", metavar="FILE", help="also write the tables of docs/testing/rocksdb-suites.md there")
+    parser.add_argument("--markdown", metavar="FILE", help="also write the tables of docs/testing/rocksdb.md there")
     parser.add_argument("--posix", metavar="DIRECTORY", type=lambda text: pathlib.Path(text).resolve(),
                         help="where the tests put their files when they run on POSIX (default: /dev/shm)")
     return parser.parse_args(arguments)

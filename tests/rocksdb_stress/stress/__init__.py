@@ -1,1 +1,1 @@
-"""RocksDB's db_stress and db_crashtest.py on ZenFS; docs/testing/stress.md says how. Started by scripts/rocksdb-stress."""
+"""RocksDB's db_stress and db_crashtest.py on ZenFS; docs/testing/rocksdb.md says how. Started by scripts/rocksdb-stress."""

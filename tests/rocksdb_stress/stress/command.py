@@ -16,7 +16,7 @@ from stress.screen import Screen
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="rocksdb-stress", description="RocksDB's db_stress and db_crashtest.py on ZenFS, each run on a fresh "
-        "emulated device: killed, mounted again, verified; docs/testing/stress.md says more.")
+        "emulated device: killed, mounted again, verified; docs/testing/rocksdb.md says more.")
     parser.add_argument("--kind", metavar="NAME", action="append", help="only this kind (repeatable)")
     parser.add_argument("--full", action="store_true", help="all kinds; without it a selection that takes a minute")
     parser.add_argument("--list", action="store_true", help="say which kinds there are, and run none")

@@ -14,7 +14,7 @@ from simulator.screen import Screen
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="simulate", description="ZenFS on a simulated device, with threads, faults and crashes as a seed decides: "
-        "after each crash the volume must mount, show what it promised, and be sound. docs/testing/simulation.md says more.")
+        "after each crash the volume must mount, show what it promised, and be sound. docs/testing/crashes.md says more.")
     parser.add_argument("--seeds", metavar="N", type=int, help="so many seeds (default: as many as the time allows)")
     parser.add_argument("--time", metavar="S", type=int, help="begin no seed after so many seconds (default 60, without "
                         "--seeds)")
