@@ -23,7 +23,7 @@ def parse(arguments):
     parser.add_argument("--list", action="store_true", help="say which programs there are, and run none")
     parser.add_argument("--build-only", action="store_true", help="build the programs, run none")
     parser.add_argument("--json", metavar="FILE", help="also write the results there")
-    parser.add_argument("--markdown", metavar="FILE", help="also write the tables of docs/testing/rocksdb.md there")
+    parser.add_argument("--markdown", metavar="FILE", help="also write tables of all programs and differences there")
     parser.add_argument("--posix", metavar="DIRECTORY", type=lambda text: pathlib.Path(text).resolve(),
                         help="where the tests put their files when they run on POSIX (default: /dev/shm)")
     return parser.parse_args(arguments)

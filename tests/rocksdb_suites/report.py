@@ -1,4 +1,4 @@
-"""The table that a person reads, the same for docs/testing/rocksdb.md, and the results as JSON."""
+"""The table that a person reads, the same as Markdown, and the results as JSON."""
 import dataclasses
 
 from tooling import report
@@ -55,7 +55,7 @@ def total(results):
 
 
 def markdown(results):
-    """The tables of docs/testing/rocksdb.md."""
+    """Tables of all programs and differences; docs/testing/rocksdb.md has a summary."""
     lines = ["| program | cases | passed on POSIX | passed on ZenFS | skipped by themselves | |", "|---|--:|--:|--:|--:|---|"]
     lines += ["| " + " | ".join(row(result)) + " |" for result in results]
     lines += ["| **all** | " + " | ".join(f"**{number}**" for number in total(results)) + " | |", ""]
