@@ -1,6 +1,6 @@
 """Holds the pages that name tests to it: what `scripts/check-style` asks of docs/internals/failures.md and its neighbours.
 
-A test is named by a link to its file: [`Suite.Name`](../../src/x_test.cc), [`test_name`](../../tests/x_test.py). In
+A test is named by a link to its file, with the suite and the name of the test as its text, for the languages C++ and Python. In
 docs/internals/faults.md, whose rows name many of a few files, by its name alone.
 """
 import re

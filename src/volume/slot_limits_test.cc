@@ -21,7 +21,7 @@ void ExpectRefused(const Result<T>& result, std::string_view text) {
   EXPECT_EQ(result ? "" : result.error().text(), text);
 }
 
-// R7 of docs/failures.md.
+// R7 of docs/internals/failures.md.
 TEST(SlotLimits, MkfsRefusesADeviceWithThreeSlotsWithoutTouchingIt) {
   EmulatorGeometry geometry = SmallGeometry();
   geometry.max_open = geometry.max_active = 3;

@@ -26,17 +26,9 @@ TEST(SlotPlanTest, RollAndReclaimShareWithFiveAndFour) {
   EXPECT_EQ(Plan(4, 4).value(), (SlotPlan{.data = 1, .open_data = 1, .roll_and_reclaim_share = true}));
 }
 
-TEST(SlotPlanTest, TheLogCarriesDataWithThreeAndTwo) {
-  EXPECT_TRUE(Plan(3, 3)->log_carries_data);
-  EXPECT_FALSE(Plan(3, 3)->finish_metadata_before_roll);
-  EXPECT_EQ(Plan(3, 3)->data, 0U);
-  EXPECT_TRUE(Plan(2, 2)->log_carries_data);
-  EXPECT_TRUE(Plan(2, 2)->finish_metadata_before_roll);
-}
-
 // R7 of docs/internals/failures.md.
-TEST(SlotPlanTest, BelowTwoIsRefusedWithTheLimit) {
-  for (const auto& plan : {Plan(1, 14), Plan(14, 1), Plan(1, 0), Plan(0, 1)}) {
+TEST(SlotPlanTest, BelowFourIsRefusedWithTheLimits) {
+  for (const auto& plan : {Plan(3, 14), Plan(14, 3), Plan(3, 3), Plan(2, 2), Plan(1, 0), Plan(0, 1)}) {
     ASSERT_FALSE(plan);
     EXPECT_EQ(plan.error().code(), Code::kNotSupported);
   }

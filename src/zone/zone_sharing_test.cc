@@ -73,16 +73,6 @@ TEST_P(FewSlotsTest, ManyWritersShareWhatThereIs) {
 
 INSTANTIATE_TEST_SUITE_P(Limits, FewSlotsTest, testing::Values(4U, 5U, 6U, 0U));
 
-TEST(ZoneSharingTest, WithTwoOrThreeSlotsPlainZonesAreRefusedAtOnce) {
-  for (const std::uint32_t limit : {2U, 3U}) {
-    ZoneTestRig rig(TestGeometry(8, 8, limit));
-    rig.Mount(2, 2);
-    SinkCursor cursor;
-    EXPECT_EQ(rig.Write(cursor, Lifetime::kShort, 1).error().code(), Code::kNotSupported);
-    EXPECT_TRUE(rig.zones->LendLogZone(ZoneTestRig::Soon()));
-  }
-}
-
 // S1 of docs/internals/failures.md.
 TEST(ZoneSharingTest, EveryBlockCanBeWrittenByMixedLifetimesBeforeNoSpace) {
   ZoneTestRig rig(TestGeometry(20, 32, 14));

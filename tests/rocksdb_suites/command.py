@@ -22,7 +22,7 @@ def parse(arguments):
     parser.add_argument("--quick", action="store_true", help="a selection that takes minutes")
     parser.add_argument("--list", action="store_true", help="say which programs there are, and run none")
     parser.add_argument("--build-only", action="store_true", help="build the programs, run none")
-    parser.add_argument("--json", metavar="FILE", help="also write the results there")
+    command.add_json(parser)
     parser.add_argument("--markdown", metavar="FILE", help="also write tables of all programs and differences there")
     parser.add_argument("--posix", metavar="DIRECTORY", type=lambda text: pathlib.Path(text).resolve(),
                         help="where the tests put their files when they run on POSIX (default: /dev/shm)")
