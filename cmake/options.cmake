@@ -14,6 +14,7 @@ option(ZENFS_WERROR "Treat warnings as errors" ON)
 # Templates of libraries are most of what the command and the tests give the compiler to do, and little of it is ever run.
 set(ZENFS_CLI_FLAGS "" CACHE STRING "Compiler options of the command alone, e.g. -O1; what it calls is in the layers")
 set(ZENFS_TEST_FLAGS "" CACHE STRING "Compiler options of the test programs alone, e.g. -O0")
+option(ZENFS_PRECOMPILE "Compile each file of layers and plugin by itself, the headers of libraries once" OFF)
 set(ZENFS_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
 
 set(CMAKE_CXX_STANDARD 23)

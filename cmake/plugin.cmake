@@ -12,6 +12,7 @@ function(zenfs_add_plugin)
     set_target_properties(zenfs_rocksdb_plugin PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
   target_compile_definitions(zenfs_rocksdb_plugin PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
+  zenfs_precompile(zenfs_rocksdb_plugin)
 
   # Named as needed whatever the linker thinks: every process under a preload loads this library, and without
   # librocksdb in it would die of undefined symbols. Never unloaded: RocksDB keeps pointers to our factories.

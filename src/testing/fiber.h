@@ -54,8 +54,8 @@ class Fiber {
   void Arrived(void* fake_stack);
 
   ucontext_t context_{};
-  jmp_buf jump_{};
-  bool began_ = false;
+  [[maybe_unused]] jmp_buf jump_{};
+  [[maybe_unused]] bool began_ = false;
   std::unique_ptr<FiberStack> stack_;
   std::function<void()> body_;
   const void* sanitizer_bottom_ = nullptr;  // of the stack, as the address sanitizer knows it
