@@ -109,6 +109,9 @@ BAD = [
     ("std::fprintf(stderr, a)", "Console"),
     ("fmt::print(a)", "Console"),
     ("strcpy(a, b)", "std::string"),
+    ("} Status error_; {", "name a Status for what it tells of"),
+    ("} mutable Status broken_ GUARDED_BY(mutex_); {", "name a Status for what it tells of"),
+    ("} Status append_error_ = {}; {", "name a Status for what it tells of"),
     ("sprintf(a, b)", "std::string"),
 ]]
 
