@@ -63,7 +63,7 @@ def uuid_names_a_volume_wherever_it_is():
     "ls-uuid lists the volumes of NVMe, null_blk and zonefs, and uuid: opens each of them"
     for drive in DRIVES:
         fresh(drive.serial)
-    with null_blk("lab0", size=32, zone_size=1) as disk, zonefs.mounted(nvme("limited")) as place:
+    with null_blk("lab0", size=32, zone_size=1) as disk, zonefs.mounted(nvme("main")) as place:
         volumes = [volume.block(nvme("plain")), volume.block(disk.name), volume.zonefs(place)]
         for number, one in enumerate(volumes):
             one.zenfs("mkfs", f"--label=number-{number}")
