@@ -7,9 +7,9 @@
 //   sent once until one succeeds, so a device that is gone is not asked again and again.
 // Flushes
 //   A flush that failed is never repeated here, and is remembered: the device may have dropped what it could not keep,
-//   and then the next flush succeeds without it. Who makes data durable compares errors().failed_flushes from before
-//   the data was written with that after the flush; if they differ the data may be gone, whatever the flush says. Flushes
-//   do not overlap (device/shared_flush.h): one that failed is counted before the next begins.
+//   and then the next flush succeeds without it. A caller that makes data durable asks for that with a FlushMark
+//   (device/flush_mark.h). Flushes do not overlap (device/shared_flush.h): a flush that failed is counted before the next
+//   begins.
 //
 // Threads: as the device.
 #pragma once

@@ -4,6 +4,7 @@
 
 #include "backends/emulator/emulator.h"
 #include "base/aligned_buffer.h"
+#include "device/flush_mark.h"
 #include "testing/faulty_device.h"
 
 namespace zenfs {
@@ -109,6 +110,19 @@ TEST_F(GuardedDeviceTest, FlushThatFailedIsRememberedAndNotRepeated) {
   EXPECT_EQ(faulty_.count(Command::kFlush), 2U);
   EXPECT_TRUE(guarded_->Flush().ok());
   EXPECT_EQ(guarded_->errors().failed_flushes, 1U);
+}
+
+TEST_F(GuardedDeviceTest, MarkRemembersAFailedFlushAcrossFlushesThatSucceed) {
+  const FlushMark before = FlushMark::Now(*guarded_);
+  EXPECT_TRUE(guarded_->Flush().ok());
+  EXPECT_FALSE(before.FlushFailedSince(*guarded_));
+  faulty_.Inject({.command = Command::kFlush});
+  EXPECT_FALSE(guarded_->Flush().ok());
+  const FlushMark after = FlushMark::Now(*guarded_);
+  EXPECT_TRUE(guarded_->Flush().ok());
+  EXPECT_TRUE(before.FlushFailedSince(*guarded_));
+  EXPECT_TRUE(FlushMark::AtOpen().FlushFailedSince(*guarded_));
+  EXPECT_FALSE(after.FlushFailedSince(*guarded_));
 }
 
 }  // namespace

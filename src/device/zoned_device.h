@@ -72,11 +72,6 @@ struct DeviceErrors {
   std::uint64_t failed_flushes = 0;
 };
 
-// What is told of data that was written before a flush that failed.
-inline constexpr const char* kLostToAFlush =
-    "a flush of the device's cache failed after they were written, so they may be lost although a later one "
-    "succeeds";
-
 class ZonedDevice {
  public:
   virtual ~ZonedDevice() = default;

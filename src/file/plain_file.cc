@@ -38,7 +38,7 @@ bool PlainFile::dirty() const {
 
 // What a flush that failed may have taken can't be written again: it is in no memory any more.
 Status PlainFile::CheckFlushes() {
-  if (!wrote_since_commit_ || env_.device->errors().failed_flushes == flushes_since_commit_) return {};
+  if (!written_since_commit_ || !written_since_commit_->FlushFailedSince(*env_.device)) return {};
   failed_ = Error(Code::kIo, fmt::format("bytes from {} on: {}", changed_.from, kLostToAFlush));
   return Fail(*failed_);
 }
@@ -120,15 +120,14 @@ Result<PlainFile::Drained> PlainFile::Drain() {
   drained.size = size_;
   if (!changed_.any()) return drained;
   drained.changed = true;
-  drained.wrote_data = wrote_since_commit_;
-  drained.failed_flushes = flushes_since_commit_;
+  drained.data_since = written_since_commit_;
   SetExtents edit = Uncommitted();
   drained.from_offset = edit.from_offset;
   drained.mtime_seconds = edit.mtime_seconds;
   drained.extents = std::move(edit.extents);
   drained_ = view_.Get();
   changed_since_drain_ = {};
-  wrote_since_drain_ = false;
+  written_since_drain_.reset();
   flushed_since_drain_ = false;
   return drained;
 }
@@ -138,8 +137,7 @@ void PlainFile::MarkCommitted(const Drained& drained) {
   MutexLock lock(mutex_);
   changed_ = changed_since_drain_;
   moved_away_ = false;
-  wrote_since_commit_ = wrote_since_drain_;
-  flushes_since_commit_ = flushes_since_drain_;
+  written_since_commit_ = written_since_drain_;
   drained_.reset();
   committed_size_ = drained.size;
   if (!flushed_since_drain_) flushed_.Clear();

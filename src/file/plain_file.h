@@ -5,7 +5,7 @@
 //
 // Sync, as the volume does it (one at a time for each file: the catalog's reservation of it sees to that):
 //   auto p = file.Drain();          // pads and writes the tail; p describes what changed
-//   log.Commit(SetExtents{p...}, {.flush_data_first = p.wrote_data, .failed_flushes = p.failed_flushes});
+//   log.Commit(SetExtents{p...}, {.data_since = p.data_since});
 //   file.MarkCommitted(p);          // or nothing: a failed commit leaves it to the next Drain
 //
 // The padded tail block is written again at the same file offset by the next Drain if the file grew; since a
@@ -34,6 +34,7 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
+#include "device/flush_mark.h"
 #include "file/extent_reader.h"
 #include "file/extent_splice.h"
 #include "file/file_view.h"
@@ -60,13 +61,12 @@ class PlainFile {
 
   // What a Drain made durable-to-be: the argument of a SetExtents edit.
   struct Drained {
-    bool changed = false;     // false: nothing to commit
-    bool wrote_data = false;  // device data was written since the last MarkCommitted
+    bool changed = false;                 // false: nothing to commit
+    std::optional<FlushMark> data_since;  // before the first write since MarkCommitted; none: no write
     std::uint64_t from_offset = 0;
     std::vector<Extent> extents;
     std::uint64_t size = 0;
-    std::uint64_t mtime_seconds = 0;   // PlainFile::changed_seconds(), or now
-    std::uint64_t failed_flushes = 0;  // of the device when the first of that data was written
+    std::uint64_t mtime_seconds = 0;  // PlainFile::changed_seconds(), or now
   };
 
   // `extents`, `size` as committed (empty for a new file). Pins their zones. `env` parts outlive the file.
@@ -137,7 +137,7 @@ class PlainFile {
   SetExtents Uncommitted() const REQUIRES(mutex_);
   FlushedTail::Content ToFlush() const REQUIRES(mutex_);
   void CutFlushed() REQUIRES(mutex_);
-  void NoteWrite(std::uint64_t failed_flushes) REQUIRES(mutex_);
+  void NoteWrite(FlushMark mark) REQUIRES(mutex_);
   bool Clean() const REQUIRES(mutex_) { return map_.end() == size_; }
   std::uint64_t TailOffset() const REQUIRES(mutex_) { return size_ - tail_.size(); }
   // What stays in the buffer when so much is written: the last block, full or not, because a direct writer
@@ -208,11 +208,9 @@ class PlainFile {
   ExtentChange changed_since_drain_ GUARDED_BY(mutex_);
   // The committed extents lie elsewhere than the map says.
   std::atomic<bool> moved_away_ = false;  // set and read by who may commit, one at a time
-  bool wrote_since_commit_ GUARDED_BY(mutex_) = false;
-  bool wrote_since_drain_ GUARDED_BY(mutex_) = false;
-  // How many flushes of the device had failed before the first such write.
-  std::uint64_t flushes_since_commit_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t flushes_since_drain_ GUARDED_BY(mutex_) = 0;
+  // When the first device write since the last MarkCommitted, or Drain, began; none: nothing was written.
+  std::optional<FlushMark> written_since_commit_ GUARDED_BY(mutex_);
+  std::optional<FlushMark> written_since_drain_ GUARDED_BY(mutex_);
   // Pins what a commit in flight may name, until MarkCommitted or the next Drain.
   std::shared_ptr<const FileView> drained_ GUARDED_BY(mutex_);
 

@@ -247,7 +247,7 @@ TEST(PlainFileTest, AppendBetweenDrainAndCommitStaysDirty) {
   auto next = rig.file->Drain();
   ASSERT_TRUE(next);
   EXPECT_EQ(next->from_offset, 0U);  // the tail block was written again
-  EXPECT_TRUE(next->wrote_data);
+  EXPECT_TRUE(next->data_since.has_value());
 }
 
 TEST(PlainFileTest, MovedExtentsAreReadFromTheirNewPlace) {

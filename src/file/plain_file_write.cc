@@ -196,7 +196,7 @@ Status PlainFile::Place(std::uint64_t offset, std::span<const ByteView> pieces, 
   const Deadline deadline = Deadline::After(env_.space_wait);
   std::vector<ByteView> rest(pieces.begin(), pieces.end());
   std::vector<std::pair<Extent, ZonePin>> all;
-  const std::uint64_t failed_flushes = env_.device->errors().failed_flushes;
+  const FlushMark mark = FlushMark::Now(*env_.device);
   for (std::uint64_t done = 0; done < content;) {
     auto placed = env_.sink->Write(cursor_, lifetime(), rest, deadline);
     if (!placed) {
@@ -209,7 +209,7 @@ Status PlainFile::Place(std::uint64_t offset, std::span<const ByteView> pieces, 
     const std::uint32_t own = behind == 0 ? crc : CrcOfFirst(rest, length);
     if (behind != 0) crc = Crc32cBack(crc, own, behind);
     all.emplace_back(Extent{offset + done, placed->place, length, own}, std::move(placed->pin));
-    NoteWrite(failed_flushes);
+    NoteWrite(mark);
     done += placed->length;
     DropFront(rest, placed->length);
   }
@@ -222,10 +222,9 @@ Status PlainFile::Place(std::uint64_t offset, std::span<const ByteView> pieces, 
   return {};
 }
 
-void PlainFile::NoteWrite(std::uint64_t failed_flushes) {
-  if (!wrote_since_commit_) flushes_since_commit_ = failed_flushes;
-  if (!wrote_since_drain_) flushes_since_drain_ = failed_flushes;
-  wrote_since_commit_ = wrote_since_drain_ = true;
+void PlainFile::NoteWrite(FlushMark mark) {
+  if (!written_since_commit_) written_since_commit_ = mark;
+  if (!written_since_drain_) written_since_drain_ = mark;
 }
 
 Status PlainFile::Truncate(std::uint64_t size) {

@@ -39,14 +39,13 @@ Code Told(Code code) {
 
 Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) noexcept {
   if (edits.empty()) {
-    return options.flush_data_first ? FlushWrittenSince(device_, options.failed_flushes) : Status{};
+    return options.data_since ? FlushWrittenSince(device_, *options.data_since) : Status{};
   }
   Member self;
   const Growth growth = GrowthOf(edits);
   self.edits = std::make_shared<const std::vector<Edit>>(std::move(edits));
   EncodeEdits(*self.edits, self.encoded);
-  self.flush_data_first = options.flush_data_first;
-  self.failed_flushes = options.failed_flushes;
+  self.data_since = options.data_since;
   self.growth = growth == Growth::kShrinks ? 0 : 2 * self.encoded.size();
 
   MutexLock lock(mutex_);
@@ -169,7 +168,7 @@ MetalogImpl::Batch MetalogImpl::TakeBatch() {
     Member* next = queue_.front();
     bytes += next->encoded.size();
     if (bytes > (batch.members.empty() ? room : limit)) break;
-    batch.flush_data_first |= next->flush_data_first;
+    batch.flush_data_first |= next->data_since.has_value();
     batch.members.push_back(next);
     queue_.pop_front();
   }
@@ -185,13 +184,13 @@ Status MetalogImpl::WriteBatch(const Batch& batch) {
     MutexLock lock(mutex_);
     writer = current_.get();  // stays while this thread leads
   }
-  const std::uint64_t failed_flushes = device_.errors().failed_flushes;
+  const FlushMark mark = FlushMark::Now(device_);
   const std::string payload = EncodeCommit(lists);
   const Deadline deadline = Deadline::After(kSlotWait);
   for (;;) {
     const Status written =
         writer->Write(FrameKind::kCommit, payload, batch.first_sequence, batch.last_sequence());
-    if (written.ok()) return FlushWrittenSince(device_, failed_flushes);
+    if (written.ok()) return FlushWrittenSince(device_, mark);
     // After a kBusy nothing was written, and the zone is as it was.
     if (written.error().code() != Code::kBusy || deadline.Passed()) return written;
     SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
@@ -266,11 +265,9 @@ void MetalogImpl::Refuse(Batch& batch, const Error& error) {
 
 // Those whose data a failed flush may have taken: the flush that went before says nothing of it.
 void MetalogImpl::RefuseLost(Batch& batch) {
-  const std::uint64_t now = device_.errors().failed_flushes;
   std::erase_if(batch.members, [&](Member* member) {
     mutex_.AssertHeld();
-    const std::uint64_t then = member->failed_flushes;
-    if (!member->flush_data_first || then == CommitOptions::kAnyFlushes || then == now) return false;
+    if (!member->data_since || !member->data_since->FlushFailedSince(device_)) return false;
     unapplied_growth_ -= member->growth;
     Complete(*member, Fail(Code::kIo, fmt::format("{}: not committed, for the bytes it is about: {}",
                                                   device_.name(), kLostToAFlush)));

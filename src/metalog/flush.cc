@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "metalog/metalog.h"
-
 namespace zenfs {
 
 Status FlushDevice(ZonedDevice& device) {
@@ -12,10 +10,9 @@ Status FlushDevice(ZonedDevice& device) {
   return {};
 }
 
-Status FlushWrittenSince(ZonedDevice& device, std::uint64_t failed_flushes) {
+Status FlushWrittenSince(ZonedDevice& device, FlushMark mark) {
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
-  if (failed_flushes == CommitOptions::kAnyFlushes || device.errors().failed_flushes == failed_flushes)
-    return {};
+  if (!mark.FlushFailedSince(device)) return {};
   return Fail(Code::kIo, fmt::format("{}: what was written: {}", device.name(), kLostToAFlush));
 }
 

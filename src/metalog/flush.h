@@ -1,11 +1,10 @@
-// What makes writes durable, told of flushes that failed meanwhile. Internal to metalog/.
+// Makes writes durable, and fails if an earlier flush may have lost them. Internal to metalog/.
 //
 // Threads: functions on values, no state.
 #pragma once
 
-#include <cstdint>
-
 #include "base/status.h"
+#include "device/flush_mark.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
@@ -13,8 +12,7 @@ namespace zenfs {
 // Nothing is sent to a device without a volatile cache. Errors: the device's.
 [[nodiscard]] Status FlushDevice(ZonedDevice& device);
 
-// For what was written while the device had that many failed flushes (errors().failed_flushes, asked before the write;
-// CommitOptions::kAnyFlushes: not asked). Errors: the device's; kIo if a flush failed since, which may have taken it.
-[[nodiscard]] Status FlushWrittenSince(ZonedDevice& device, std::uint64_t failed_flushes);
+// Makes durable what was written since `mark`. Errors: the device's; kIo if a flush failed since, which may have lost it.
+[[nodiscard]] Status FlushWrittenSince(ZonedDevice& device, FlushMark mark);
 
 }  // namespace zenfs

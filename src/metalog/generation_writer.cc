@@ -79,10 +79,10 @@ Status GenerationWriter::WriteHead(ZoneId zone, ZoneId previous) {
   const FrameSeed seed = FrameSeed::Of(superblock_.seed, zone, generation_, 0);
   Build(layout_.header_at, FrameKind::kLogHeader, EncodeLogHeader(header), seed, base_sequence_,
         base_sequence_);
-  const std::uint64_t failed_flushes = device_.errors().failed_flushes;
+  const FlushMark mark = FlushMark::Now(device_);
   ZENFS_RETURN_IF_ERROR(Send(layout_.frames_at));
   ++ordinal_;
-  return FlushWrittenSince(device_, failed_flushes);
+  return FlushWrittenSince(device_, mark);
 }
 
 std::uint64_t GenerationWriter::Build(std::size_t at, FrameKind kind, std::string_view payload,

@@ -15,11 +15,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "device/flush_mark.h"
 #include "device/zoned_device.h"
 #include "format/superblock.h"
 #include "metrics/metrics.h"
@@ -35,14 +37,10 @@ class CommitSink {
 };
 
 struct CommitOptions {
-  // The device's cache must be flushed before the edits are written, because they point at data that was
-  // written and not flushed. Grouped commits share that flush.
-  bool flush_data_first = false;
-  // With flush_data_first: errors().failed_flushes of the device from before the first of that data was written. If
-  // another flush failed since, the data may be lost whatever this one says, and the commit fails with kIo.
-  std::uint64_t failed_flushes = kAnyFlushes;
-
-  static constexpr std::uint64_t kAnyFlushes = ~std::uint64_t{0};  // not asked
+  // Set if the edits point at data that was written and not flushed; taken before the first of that data was written.
+  // The device's cache is then flushed before the edits are written. Grouped commits share that flush. If a flush failed
+  // since the mark, the data may be lost, and the commit fails with kIo.
+  std::optional<FlushMark> data_since;
 };
 
 // What the log did since it was opened, for `zenfs fs-info`, statistics and tests.

@@ -81,11 +81,13 @@ TEST_F(MetalogFaultTest, FailedFlushBehindTheWriteIsFenced) {
 
 TEST_F(MetalogFaultTest, FailedFlushOfTheDataNeedsNoRoll) {
   device_.Inject({.command = Command::kFlush});
-  EXPECT_EQ(
-      log_->Commit(CreateNamed(kFirstTestId + 1), CommitOptions{.flush_data_first = true}).error().code(),
-      Code::kIo);
+  EXPECT_EQ(log_->Commit(CreateNamed(kFirstTestId + 1), CommitOptions{.data_since = FlushMark::AtOpen()})
+                .error()
+                .code(),
+            Code::kIo);
   EXPECT_EQ(log_->stats().rolls, 0u);
-  ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1), CommitOptions{.flush_data_first = true}));
+  ZENFS_ASSERT_OK(
+      log_->Commit(CreateNamed(kFirstTestId + 1), CommitOptions{.data_since = FlushMark::AtOpen()}));
 }
 
 TEST_F(MetalogFaultTest, DeviceThatFailsForGoodMakesTheLogReadOnly) {
@@ -216,15 +218,13 @@ TEST_F(MetalogFaultTest, CommitOfDataThatAFailedFlushMayHaveLostIsRefused) {
   log_.reset();
   const auto guarded = GuardDevice(device_);
   log_ = MustOpen(*guarded, kZones);
-  const std::uint64_t before = guarded->errors().failed_flushes;
+  const FlushMark before = FlushMark::Now(*guarded);
   device_.Inject({.command = Command::kFlush});
   EXPECT_FALSE(guarded->Flush().ok());
-  const Status refused =
-      log_->Commit(CreateNamed(kFirstTestId + 1), {.flush_data_first = true, .failed_flushes = before});
+  const Status refused = log_->Commit(CreateNamed(kFirstTestId + 1), {.data_since = before});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().text(), HasSubstr("may be lost although a later one succeeds"));
-  ZENFS_ASSERT_OK(
-      log_->Commit(CreateNamed(kFirstTestId + 2), {.flush_data_first = true, .failed_flushes = before + 1}));
+  ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 2), {.data_since = FlushMark::Now(*guarded)}));
   const State found = Found();
   EXPECT_FALSE(HasFile(found, kFirstTestId + 1));
   EXPECT_TRUE(HasFile(found, kFirstTestId + 2));

@@ -64,8 +64,7 @@ class MetalogImpl final : public Metalog {
   struct Member {
     Edits edits;
     std::string encoded;
-    bool flush_data_first = false;
-    std::uint64_t failed_flushes = CommitOptions::kAnyFlushes;
+    std::optional<FlushMark> data_since;
     std::uint64_t growth = 0;  // counted in unapplied_growth_
     int tries = 0;             // device writes that only needed another zone
     bool done = false;

@@ -143,7 +143,7 @@ TEST_F(MetalogTest, AFrameThatStandsBehindOtherCommitsThanItClaimsIsDamage) {
 TEST_F(MetalogTest, FlushGoesBeforeTheEditsThatNeedIt) {
   const auto log = Open();
   const std::uint64_t before = device_->meter().of(EmulatorCommand::kFlush).commands;
-  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId), CommitOptions{.flush_data_first = true}));
+  ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId), CommitOptions{.data_since = FlushMark::AtOpen()}));
   EXPECT_EQ(device_->meter().of(EmulatorCommand::kFlush).commands, before + 2);
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 1)));
   EXPECT_EQ(device_->meter().of(EmulatorCommand::kFlush).commands, before + 3);

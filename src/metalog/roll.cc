@@ -42,9 +42,9 @@ struct MetalogImpl::RollRun {
   std::vector<ZoneId> in_doubt;
   Footprint footprint;  // of the frozen state, measured anew
   std::unique_ptr<GenerationWriter> writer;
-  std::uint64_t failed_flushes = 0;  // of the device when this attempt began to write
-  std::size_t caught_up = 0;         // commits of pending_ that are written
-  std::uint64_t bytes_written = 0;   // by attempts that failed
+  FlushMark written_since = FlushMark::AtOpen();  // when this attempt began to write
+  std::size_t caught_up = 0;                      // commits of pending_ that are written
+  std::uint64_t bytes_written = 0;                // by attempts that failed
 };
 
 // Nothing is changed if the thread can't be started.
@@ -136,7 +136,7 @@ Status MetalogImpl::TryRoll(RollRun& run) {
     start.generation = ++last_generation_;
   }
   run.caught_up = 0;
-  run.failed_flushes = device_.errors().failed_flushes;
+  run.written_since = FlushMark::Now(device_);
   run.writer = std::make_unique<GenerationWriter>(device_, superblock_, zones_, std::move(start));
   ZENFS_RETURN_IF_ERROR(run.writer->BeginZone());
   ZENFS_RETURN_IF_ERROR(WriteSnapshot(*run.writer, *run.frozen, run.base_sequence));
@@ -157,12 +157,12 @@ Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
     if (!fenced_ && tail_is_clean_) writer = current_.get();
     sequence = stats_.sequence;
   }
-  const std::uint64_t failed_flushes = device_.errors().failed_flushes;
+  const FlushMark mark = FlushMark::Now(device_);
   Status written;
   if (writer != nullptr && writer->room() > 0)
     written = writer->Write(FrameKind::kRollBegin, {}, sequence, sequence);
   // Durable before the next frame, as every frame is: a mount takes a gap before a valid frame for damage.
-  if (written.ok() && writer != nullptr) written = FlushWrittenSince(device_, failed_flushes);
+  if (written.ok() && writer != nullptr) written = FlushWrittenSince(device_, mark);
   run.announced = true;
   MutexLock lock(mutex_);
   if (!written.ok()) fenced_ = true;  // nothing is lost, but where the zone ends is unknown
@@ -227,7 +227,7 @@ Status MetalogImpl::CompleteGeneration(RollRun& run) {
                   fmt::format("{} bytes do not fit metadata zone {}", run.need, writer.zone().value));
     }
   }
-  ZENFS_RETURN_IF_ERROR(FlushWrittenSince(device_, run.failed_flushes));
+  ZENFS_RETURN_IF_ERROR(FlushWrittenSince(device_, run.written_since));
   SyncPoint::Reach("metalog:before-complete");
   const std::uint64_t sequence = run.base_sequence + run.caught_up;
   const RollComplete complete{.salt = writer.salt(),
@@ -235,7 +235,7 @@ Status MetalogImpl::CompleteGeneration(RollRun& run) {
                               .sequence = sequence,
                               .chain_index = writer.chain_index()};
   Status done = writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence, sequence);
-  if (done.ok()) done = FlushWrittenSince(device_, run.failed_flushes);
+  if (done.ok()) done = FlushWrittenSince(device_, run.written_since);
   if (done.ok()) return {};
   // A mount may find this generation complete or not: the old one must not be written any more.
   zones_.Distrust(writer.zone(), Metazones::Trust::kBad);

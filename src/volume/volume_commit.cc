@@ -51,7 +51,7 @@ Result<LogZone> VolumeCore::Reserve(ZoneId zone) {
 Status VolumeCore::Release(ZoneId zone) { return Commit({ReleaseLogZones{{zone}}}); }
 
 Status VolumeCore::FoldZone(ZoneId zone) {
-  const CommitOptions copied{.flush_data_first = true, .failed_flushes = FailedFlushes()};
+  const CommitOptions copied{.data_since = FlushMark::Now(*device_)};
   const LogFoldEnv env{
       .logs = &logs_,
       .sink = copy_sink_.get(),

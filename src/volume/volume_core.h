@@ -17,6 +17,7 @@
 #include "base/gate.h"
 #include "base/mutex.h"
 #include "catalog/catalog.h"
+#include "device/flush_mark.h"
 #include "metalog/metalog.h"
 #include "metrics/metrics.h"
 #include "reclaim/extent_mover.h"
@@ -131,7 +132,6 @@ class VolumeCore final : public Volume,
   [[nodiscard]] Status EndStaging();
 
   [[nodiscard]] Status Commit(std::vector<Edit> edits, CommitOptions options = {});
-  std::uint64_t FailedFlushes() const { return device_->errors().failed_flushes; }
   [[nodiscard]] Status FoldZone(ZoneId zone);
   // Reclaim: volume_reclaim.cc.
   void MakeReclaim();
@@ -170,9 +170,7 @@ class VolumeCore final : public Volume,
     std::shared_ptr<OpenFile> file;  // null: the file is committed already
     PlainFile::Drained drained;
 
-    CommitOptions options() const {
-      return {.flush_data_first = drained.wrote_data, .failed_flushes = drained.failed_flushes};
-    }
+    CommitOptions options() const { return {.data_since = drained.data_since}; }
   };
   // Adds to `edits`, which hold the file's creation, its content so far; the file is reserved by the caller.
   [[nodiscard]] Result<Promotion> DrainPending(const Entry& entry, std::vector<Edit>& edits);
@@ -214,11 +212,11 @@ class VolumeCore final : public Volume,
   std::unique_ptr<ExtentMover> mover_;
 
   Mutex mover_mutex_;  // held while a zone is emptied: before all that a commit takes
-  std::atomic<std::uint64_t> copying_since_{0};        // failed flushes when that began
-  Mutex untold_mutex_;                                 // leaf
-  std::set<FileId> untold_ GUARDED_BY(untold_mutex_);  // moved while a writer held them
-  std::unique_ptr<Reclaimer> reclaimer_;               // null: none, or not yet
-  std::atomic<bool> logs_ready_{false};                // logs_ holds all framed files
+  std::atomic<FlushMark> copying_since_{FlushMark::AtOpen()};  // when that began
+  Mutex untold_mutex_;                                         // leaf
+  std::set<FileId> untold_ GUARDED_BY(untold_mutex_);          // moved while a writer held them
+  std::unique_ptr<Reclaimer> reclaimer_;                       // null: none, or not yet
+  std::atomic<bool> logs_ready_{false};                        // logs_ holds all framed files
 
   Mutex generation_mutex_;  // before the metadata log: generations are committed in order
   std::uint64_t next_generation_ GUARDED_BY(generation_mutex_) = 1;

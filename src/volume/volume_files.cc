@@ -262,8 +262,7 @@ Status VolumeCore::SyncPlain(OpenFile& file) {
         SetExtents{file.id, drained.from_offset, drained.extents, drained.size, drained.mtime_seconds});
   }
   if (edits.empty()) return {};
-  ZENFS_RETURN_IF_ERROR(Commit(
-      std::move(edits), {.flush_data_first = drained.wrote_data, .failed_flushes = drained.failed_flushes}));
+  ZENFS_RETURN_IF_ERROR(Commit(std::move(edits), {.data_since = drained.data_since}));
   if (drained.changed) file.plain->MarkCommitted(drained);
   file.committed = true;
   return {};
@@ -299,10 +298,9 @@ Status VolumeCore::TruncateFramed(OpenFile& file, std::uint64_t size) {
       record == nullptr ? std::nullopt : FrontOfDivided(*device_, record->extents, size);
   ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size, front));
   // The frames that stay are now vouched for by a window, so they must not be in the cache only.
-  const Status committed =
-      record == nullptr  // it has lost its name
-          ? Status()
-          : Commit(rewrite.edits, {.flush_data_first = true, .failed_flushes = rewrite.failed_flushes});
+  const Status committed = record == nullptr  // it has lost its name
+                               ? Status()
+                               : Commit(rewrite.edits, {.data_since = rewrite.unstable_since});
   file.framed->EndTruncate(rewrite, committed);
   return committed;
 }

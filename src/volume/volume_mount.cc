@@ -176,7 +176,7 @@ Status VolumeCore::SealLogs(std::unordered_map<FileId, ReplayedLog>& replayed, c
     edits.push_back(staging_ == nullptr ? SetBufferPlace{""} : staging_->PlaceEdit());
   }
   staging_named_ = Named::kPerhaps;
-  ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.flush_data_first = true, .failed_flushes = 0}));
+  ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.data_since = FlushMark::AtOpen()}));
   staging_named_ = Named::kYes;
   // From the records as they are now: sealed.
   for (auto& [id, log] : replayed) {

@@ -89,8 +89,7 @@ ExtentMover::Env VolumeCore::MoverEnv() {
           .with_file = [this](FileId id, const auto& body) { return WithUnwrittenFile(id, body); },
           .commit =
               [this](std::vector<Edit> edits) {
-                return Commit(std::move(edits),
-                              {.flush_data_first = true, .failed_flushes = copying_since_.load()});
+                return Commit(std::move(edits), {.data_since = copying_since_.load()});
               },
           .may_commit = [this](std::size_t extents) { return MayCommitExtents(extents); },
           .moved =
@@ -114,7 +113,7 @@ Status VolumeCore::EmptyZone(ZoneId zone) {
 
 Status VolumeCore::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
   MutexLock lock(mover_mutex_);
-  copying_since_ = FailedFlushes();
+  copying_since_ = FlushMark::Now(*device_);
   Status moved = mover_->MoveOut(zone, pause);
   if (!moved.ok() && moved.error().code() == Code::kCorruption) {
     MutexLock leaf(health_mutex_);

@@ -83,7 +83,7 @@ Result<std::optional<State>> VolumeCore::CommitLeftExtents(const State& state, c
                                        "discard_unsynced to give them up)",
                                        device_name_, left_.memory.path())));
   }
-  ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.flush_data_first = true, .failed_flushes = 0}));
+  ZENFS_RETURN_IF_ERROR(metalog_->Commit(std::move(edits), {.data_since = FlushMark::AtOpen()}));
   return extended;
 }
 

@@ -53,7 +53,7 @@ Status VolumeCore::Unmount() {
 }
 
 Status VolumeCore::SealAtTheEnd(bool forget_buffers) {
-  const std::uint64_t failed_flushes = FailedFlushes();
+  const FlushMark mark = FlushMark::Now(*device_);
   std::vector<Edit> edits;
   for (const std::shared_ptr<FramedFile>& file : logs_.All()) {
     std::optional<SealLog> seal = file->SealOfOpenWindow();
@@ -64,8 +64,7 @@ Status VolumeCore::SealAtTheEnd(bool forget_buffers) {
   if (forget_buffers) edits.push_back(SetBufferPlace{""});
   if (edits.empty()) return {};
   // A seal must not outlive the frames it vouches for.
-  ZENFS_RETURN_IF_ERROR(
-      Commit(std::move(edits), {.flush_data_first = seals, .failed_flushes = failed_flushes}));
+  ZENFS_RETURN_IF_ERROR(Commit(std::move(edits), {.data_since = seals ? std::optional(mark) : std::nullopt}));
   return forget_buffers ? staging_->Remove() : Status();
 }
 

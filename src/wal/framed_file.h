@@ -25,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "device/flush_mark.h"
 #include "model/edit.h"
 #include "staging/staged_buffer.h"
 #include "wal/frame_index.h"
@@ -88,8 +89,7 @@ class FramedFile {
     std::vector<LogWindow> windows;
     std::uint64_t open_first_sequence = 0;
     std::uint64_t mtime_seconds = 0;
-    std::uint64_t failed_flushes =
-        0;  // truncate: of the device when the first frame that is not stable was written
+    FlushMark unstable_since = FlushMark::AtOpen();  // truncate: as UnstableSince()
   };
   // `front`: what stays of the committed extent that `size` divides; without it that extent loses its checksum.
   [[nodiscard]] Result<Rewrite> BeginTruncate(std::uint64_t size, const std::optional<Extent>& front = {})
@@ -102,8 +102,8 @@ class FramedFile {
   struct FoldRange {
     std::uint64_t from = 0;
     std::uint64_t to = 0;
-    std::uint64_t failed_flushes =
-        0;  // of the device when it was chosen: what is read since may be lost otherwise
+    // As UnstableSince() when it was chosen. If a flush fails after it, what was read may be lost.
+    FlushMark unstable_since = FlushMark::AtOpen();
   };
   // No more than the first `bytes` of it, up to the end of a frame, but at least one frame.
   FoldRange RangeToFold(ZoneId zone, std::uint64_t bytes = UINT64_MAX) const EXCLUDES(mutex_);
@@ -137,8 +137,10 @@ class FramedFile {
   [[nodiscard]] Status PlaceAnew() REQUIRES(mutex_);
   [[nodiscard]] Status PlaceAnew(const Piece& piece) REQUIRES(mutex_);
   [[nodiscard]] Status PromiseStable() REQUIRES(mutex_);
+  // When the first frame behind stable_end_ was written; now if there is none.
+  FlushMark UnstableSince() const REQUIRES(mutex_);
   // A flush has failed since the first frame behind stable_end_ was written.
-  bool MayHaveLost() const REQUIRES(mutex_);
+  bool MayHaveLost() const REQUIRES(mutex_) { return UnstableSince().FlushFailedSince(*env_.device); }
   void Publish(PlacedFrame frame) REQUIRES(mutex_);
   std::uint16_t TimeToSend() const REQUIRES(mutex_);
   void NoteSent(std::uint16_t time) REQUIRES(mutex_);
@@ -164,8 +166,8 @@ class FramedFile {
   std::uint64_t next_sequence_ GUARDED_BY(mutex_) = 1;        // of the next frame
   std::uint64_t stable_sequence_ GUARDED_BY(mutex_) = 0;
   std::uint64_t stable_end_ GUARDED_BY(mutex_) = 0;  // file offset
-  // How many flushes of the device had failed before the first frame behind stable_end_ was written.
-  std::uint64_t unstable_since_ GUARDED_BY(mutex_) = 0;
+  // When the first frame behind stable_end_ was written, if there is one.
+  FlushMark unstable_since_ GUARDED_BY(mutex_) = FlushMark::AtOpen();
   std::uint64_t mtime_seconds_ GUARDED_BY(mutex_);
   // What a mount after a crash would find: the time of the last frame, or of the last commit.
   std::uint64_t sent_seconds_ GUARDED_BY(mutex_);

@@ -58,9 +58,8 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
   Rewrite rewrite{.end = size,
                   .windows = WindowsUpTo(size),
                   .open_first_sequence = next_sequence_,
-                  .mtime_seconds = WallSeconds()};
-  const std::uint64_t failed_flushes = env_.device->errors().failed_flushes;
-  rewrite.failed_flushes = index_.end() == stable_end_ ? failed_flushes : unstable_since_;
+                  .mtime_seconds = WallSeconds(),
+                  .unstable_since = UnstableSince()};
   if (size < extents_end_) {
     SetExtents cut{id_, size, {}, size, rewrite.mtime_seconds};
     if (front) {
@@ -114,7 +113,7 @@ FramedFile::FoldRange FramedFile::RangeToFold(ZoneId zone, std::uint64_t bytes) 
   }
   range.to = std::min(range.to, first_part);
   if (range.to != 0) range.from = from;
-  range.failed_flushes = MayHaveLost() ? UINT64_MAX : env_.device->errors().failed_flushes;
+  range.unstable_since = UnstableSince();
   return range;
 }
 
@@ -124,7 +123,7 @@ Result<FramedFile::Rewrite> FramedFile::BeginFold(const FoldRange& range, std::v
   MutexLock lock(mutex_);
   while (rewriting_ || folding_) turn_.Wait(mutex_);
   const std::size_t last = range.to == 0 ? index_.size() : index_.Find(range.to - 1);
-  if (range.failed_flushes != env_.device->errors().failed_flushes || last == index_.size() ||
+  if (range.unstable_since.FlushFailedSince(*env_.device) || last == index_.size() ||
       index_[last].end() != range.to || extents_end_ < range.from || extents_end_ >= range.to) {
     return Fail(Code::kBusy, fmt::format("file {}: changed while it was folded", id_.value));
   }

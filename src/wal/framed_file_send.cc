@@ -43,7 +43,7 @@ Status FramedFile::SendFlight(bool sync) {
                      .flush = sync,
                      .placed_before = has_frame ? index_.end() - flight_.file_offset() : 0,
                      .time = time};
-  if (index_.end() == stable_end_) unstable_since_ = env_.device->errors().failed_flushes;
+  unstable_since_ = UnstableSince();
   mutex_.Unlock();  // the caller holds it again when this returns
   std::vector<PlacedFrame> placed;
   Status sent;
@@ -65,8 +65,8 @@ Status FramedFile::SendFlight(bool sync) {
   return {};
 }
 
-bool FramedFile::MayHaveLost() const {
-  return index_.end() != stable_end_ && env_.device->errors().failed_flushes != unstable_since_;
+FlushMark FramedFile::UnstableSince() const {
+  return index_.end() == stable_end_ ? FlushMark::Now(*env_.device) : unstable_since_;
 }
 
 // A flush behind the last frame has succeeded.
@@ -84,7 +84,7 @@ Status FramedFile::PromiseStable() {
 // What a truncation or a fold has committed meanwhile stands behind a flush of its own.
 Status FramedFile::PlaceAnew() {
   while (folding_) turn_.Wait(mutex_);
-  const std::uint64_t failed_flushes = env_.device->errors().failed_flushes;
+  const FlushMark mark = FlushMark::Now(*env_.device);
   Status status;
   for (std::uint64_t at = stable_end_; at < index_.end() && status.ok();) {
     const Piece piece = index_[index_.Find(at)];
@@ -93,7 +93,7 @@ Status FramedFile::PlaceAnew() {
   }
   RecountZones();  // also of what was replaced before an error
   if (!status.ok()) return status;
-  unstable_since_ = failed_flushes;
+  unstable_since_ = mark;
   doubtful_ = false;
   if (flight_.end() <= index_.end()) flight_.Clear();
   return {};
