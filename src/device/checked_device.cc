@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "device/forwarding_device.h"
+
 namespace zenfs {
 namespace {
 
@@ -91,21 +93,12 @@ class CheckedQueue final : public IoQueue {
   const std::unique_ptr<IoQueue> queue_;
 };
 
-class CheckedDevice final : public ZonedDevice {
+class CheckedDevice final : public ForwardingDevice {
  public:
-  explicit CheckedDevice(std::unique_ptr<ZonedDevice> device) : device_(std::move(device)) {}
-
-  const Geometry& geometry() const override { return device_->geometry(); }
-  const std::string& name() const override { return device_->name(); }
-  const std::string& identity() const override { return device_->identity(); }
-  std::optional<std::uint32_t> owner() const override { return device_->owner(); }
-  std::vector<std::string> notices() const override { return device_->notices(); }
-  std::uint64_t emulation_cpu_ns() const override { return device_->emulation_cpu_ns(); }
-  DeviceErrors errors() const override { return device_->errors(); }
-  OpenMode mode() const override { return device_->mode(); }
+  explicit CheckedDevice(std::unique_ptr<ZonedDevice> device) : ForwardingDevice(std::move(device)) {}
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
-    ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> zones, device_->Report(first, count));
+    ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> zones, inner().Report(first, count));
     if (zones.size() != count) {
       return Contradiction(fmt::format("{}: a report of {} zones from zone {} has {}", name(), count,
                                        first.value, zones.size()));
@@ -115,27 +108,14 @@ class CheckedDevice final : public ZonedDevice {
     }
     return zones;
   }
-  Status Read(DeviceOffset offset, ByteSpan into) override { return device_->Read(offset, into); }
-  using ZonedDevice::Write;
-  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override {
-    return device_->Write(offset, pieces);
-  }
   Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override {
-    ZENFS_ASSIGN_OR_RETURN(const DeviceOffset place, device_->Append(zone, bytes));
+    ZENFS_ASSIGN_OR_RETURN(const DeviceOffset place, inner().Append(zone, bytes));
     ZENFS_RETURN_IF_ERROR(CheckPlace(name(), geometry(), zone, place, bytes.size()));
     return place;
   }
-  Status Reset(ZoneId zone) override { return device_->Reset(zone); }
-  Status Finish(ZoneId zone) override { return device_->Finish(zone); }
-  Status Open(ZoneId zone) override { return device_->Open(zone); }
-  Status Close(ZoneId zone) override { return device_->Close(zone); }
-  Status Flush() override { return device_->Flush(); }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {
-    return std::make_unique<CheckedQueue>(*device_, device_->CreateQueue(depth));
+    return std::make_unique<CheckedQueue>(inner(), inner().CreateQueue(depth));
   }
-
- private:
-  const std::unique_ptr<ZonedDevice> device_;
 };
 
 }  // namespace

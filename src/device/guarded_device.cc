@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "device/forwarding_device.h"
 #include "device/shared_flush.h"
 
 namespace zenfs {
@@ -14,40 +15,23 @@ bool MayPass(const Error& error) {
   return error.code() == Code::kIo || error.code() == Code::kBusy || error.code() == Code::kUnknownOutcome;
 }
 
-class GuardedDevice final : public ZonedDevice {
+class GuardedDevice final : public ForwardingDevice {
  public:
-  GuardedDevice(std::unique_ptr<ZonedDevice> owned, ZonedDevice& device)
-      : owned_(std::move(owned)), device_(device) {}
+  using ForwardingDevice::ForwardingDevice;
 
-  const Geometry& geometry() const override { return device_.geometry(); }
-  const std::string& name() const override { return device_.name(); }
-  const std::string& identity() const override { return device_.identity(); }
-  std::optional<std::uint32_t> owner() const override { return device_.owner(); }
-  std::vector<std::string> notices() const override { return device_.notices(); }
-  std::uint64_t emulation_cpu_ns() const override { return device_.emulation_cpu_ns(); }
-  OpenMode mode() const override { return device_.mode(); }
   DeviceErrors errors() const override {
     return {.repeated_reads = repeated_reads_.load(std::memory_order_relaxed),
             .failed_flushes = failed_flushes_.load(std::memory_order_acquire)};
   }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
-    const auto report = [&] { return device_.Report(first, count); };
+    const auto report = [&] { return inner().Report(first, count); };
     Result<std::vector<ZoneInfo>> zones = report();
     Repeat(zones, report);
     return zones;
   }
   Status Read(DeviceOffset offset, ByteSpan into) override {
-    return Settle(device_.Read(offset, into), offset, into);
+    return Settle(inner().Read(offset, into), offset, into);
   }
-  using ZonedDevice::Write;
-  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override {
-    return device_.Write(offset, pieces);
-  }
-  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override { return device_.Append(zone, bytes); }
-  Status Reset(ZoneId zone) override { return device_.Reset(zone); }
-  Status Finish(ZoneId zone) override { return device_.Finish(zone); }
-  Status Open(ZoneId zone) override { return device_.Open(zone); }
-  Status Close(ZoneId zone) override { return device_.Close(zone); }
   Status Flush() override { return flush_.Run(); }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
@@ -55,7 +39,7 @@ class GuardedDevice final : public ZonedDevice {
   Status Settle(Status read, DeviceOffset offset, ByteSpan into) {
     Repeat(read, [&] {
       repeated_reads_.fetch_add(1, std::memory_order_relaxed);
-      return device_.Read(offset, into);
+      return inner().Read(offset, into);
     });
     return read;
   }
@@ -76,12 +60,10 @@ class GuardedDevice final : public ZonedDevice {
     }
   }
 
-  const std::unique_ptr<ZonedDevice> owned_;  // or null
-  ZonedDevice& device_;
   std::atomic<std::uint64_t> repeated_reads_{0};
   std::atomic<std::uint64_t> failed_flushes_{0};
   SharedFlush flush_{[this]() -> Status {
-    const Status flushed = device_.Flush();
+    const Status flushed = inner().Flush();
     if (flushed.ok()) return flushed;
     failed_flushes_.fetch_add(1, std::memory_order_acq_rel);
     // Timed out or refused: for what was written it is the same.
@@ -113,18 +95,17 @@ class GuardedQueue final : public IoQueue {
 };
 
 std::unique_ptr<IoQueue> GuardedDevice::CreateQueue(std::size_t depth) {
-  return std::make_unique<GuardedQueue>(*this, device_.CreateQueue(depth));
+  return std::make_unique<GuardedQueue>(*this, inner().CreateQueue(depth));
 }
 
 }  // namespace
 
 std::unique_ptr<ZonedDevice> GuardDevice(std::unique_ptr<ZonedDevice> device) {
-  ZonedDevice& guarded = *device;
-  return std::make_unique<GuardedDevice>(std::move(device), guarded);
+  return std::make_unique<GuardedDevice>(std::move(device));
 }
 
 std::unique_ptr<ZonedDevice> GuardDevice(ZonedDevice& device) {
-  return std::make_unique<GuardedDevice>(nullptr, device);
+  return std::make_unique<GuardedDevice>(device);
 }
 
 }  // namespace zenfs

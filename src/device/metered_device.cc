@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/forwarding_device.h"
+
 namespace zenfs {
 namespace {
 
@@ -63,26 +65,15 @@ class MeteredQueue final : public IoQueue {
   std::vector<std::pair<const IoRequest*, SteadyTime>> begun_;  // as many as are in flight
 };
 
-class MeteredDevice final : public ZonedDevice {
+class MeteredDevice final : public ForwardingDevice {
  public:
   MeteredDevice(std::unique_ptr<ZonedDevice> device, Metrics& metrics)
-      : device_(std::move(device)), metrics_(metrics) {}
+      : ForwardingDevice(std::move(device)), metrics_(metrics) {}
 
-  const Geometry& geometry() const override { return device_->geometry(); }
-  const std::string& name() const override { return device_->name(); }
-  const std::string& identity() const override { return device_->identity(); }
-  std::optional<std::uint32_t> owner() const override { return device_->owner(); }
-  std::vector<std::string> notices() const override { return device_->notices(); }
-  std::uint64_t emulation_cpu_ns() const override { return device_->emulation_cpu_ns(); }
-  DeviceErrors errors() const override { return device_->errors(); }
-  OpenMode mode() const override { return device_->mode(); }
-  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
-    return device_->Report(first, count);
-  }
   Status Read(DeviceOffset offset, ByteSpan into) override {
     Meter meter(metrics_, Operation::kDeviceRead);
-    Status read = device_->Read(offset, into);
-    NoteRepeatedReads(*device_, metrics_);
+    Status read = inner().Read(offset, into);
+    NoteRepeatedReads(inner(), metrics_);
     return meter.Done(std::move(read), into.size());
   }
   using ZonedDevice::Write;
@@ -90,43 +81,40 @@ class MeteredDevice final : public ZonedDevice {
     std::uint64_t bytes = 0;
     for (const ByteView piece : pieces) bytes += piece.size();
     Meter meter(metrics_, Operation::kZoneWrite);
-    return meter.Done(device_->Write(offset, pieces), bytes);
+    return meter.Done(inner().Write(offset, pieces), bytes);
   }
   Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override {
     Meter meter(metrics_, Operation::kZoneAppend);
-    return meter.Done(device_->Append(zone, bytes), bytes.size());
+    return meter.Done(inner().Append(zone, bytes), bytes.size());
   }
   Status Reset(ZoneId zone) override {
     Meter meter(metrics_, Operation::kZoneReset);
-    return meter.Done(device_->Reset(zone));
+    return meter.Done(inner().Reset(zone));
   }
   Status Finish(ZoneId zone) override {
     const std::uint64_t room = RoomOf(zone);
     Meter meter(metrics_, Operation::kZoneFinish);
-    Status finished = meter.Done(device_->Finish(zone));
+    Status finished = meter.Done(inner().Finish(zone));
     if (finished.ok()) metrics_.Change(Value::kFinishedBytes, static_cast<std::int64_t>(room));
     return finished;
   }
-  Status Open(ZoneId zone) override { return device_->Open(zone); }
-  Status Close(ZoneId zone) override { return device_->Close(zone); }
   Status Flush() override {
     Meter meter(metrics_, Operation::kDeviceFlush);
-    return meter.Done(device_->Flush());
+    return meter.Done(inner().Flush());
   }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {
-    return std::make_unique<MeteredQueue>(*device_, device_->CreateQueue(depth), metrics_);
+    return std::make_unique<MeteredQueue>(inner(), inner().CreateQueue(depth), metrics_);
   }
 
  private:
   // What can still be written there; nothing if the device does not tell.
   std::uint64_t RoomOf(ZoneId zone) {
-    const Result<std::vector<ZoneInfo>> report = device_->Report(zone, 1);
+    const Result<std::vector<ZoneInfo>> report = inner().Report(zone, 1);
     if (!report || report->empty()) return 0;
     const ZoneInfo& info = report->front();
     return info.capacity - std::min(info.capacity, info.WrittenBytes());
   }
 
-  const std::unique_ptr<ZonedDevice> device_;
   Metrics& metrics_;
 };
 

@@ -1,5 +1,7 @@
 #include "device/read_only_view.h"
 
+#include "device/forwarding_device.h"
+
 namespace zenfs {
 namespace {
 
@@ -25,22 +27,11 @@ class ReadOnlyQueue final : public IoQueue {
   std::vector<IoRequest*> refused_;
 };
 
-class ReadOnlyView final : public ZonedDevice {
+class ReadOnlyView final : public ForwardingDevice {
  public:
-  explicit ReadOnlyView(ZonedDevice& device) : device_(device) {}
+  explicit ReadOnlyView(ZonedDevice& device) : ForwardingDevice(device) {}
 
-  const Geometry& geometry() const override { return device_.geometry(); }
-  const std::string& name() const override { return device_.name(); }
-  const std::string& identity() const override { return device_.identity(); }
-  std::optional<std::uint32_t> owner() const override { return device_.owner(); }
-  std::vector<std::string> notices() const override { return device_.notices(); }
-  std::uint64_t emulation_cpu_ns() const override { return device_.emulation_cpu_ns(); }
-  DeviceErrors errors() const override { return device_.errors(); }
   OpenMode mode() const override { return OpenMode::kReadOnly; }
-  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
-    return device_.Report(first, count);
-  }
-  Status Read(DeviceOffset offset, ByteSpan into) override { return device_.Read(offset, into); }
   Status Write(DeviceOffset, std::span<const ByteView>) override { return Refuse("write"); }
   Result<DeviceOffset> Append(ZoneId, ByteView) override { return Fail(Refuse("append").error()); }
   Status Reset(ZoneId) override { return Refuse("reset"); }
@@ -49,15 +40,13 @@ class ReadOnlyView final : public ZonedDevice {
   Status Close(ZoneId) override { return Refuse("close"); }
   Status Flush() override { return Refuse("flush"); }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {
-    return std::make_unique<ReadOnlyQueue>(device_.CreateQueue(depth));
+    return std::make_unique<ReadOnlyQueue>(inner().CreateQueue(depth));
   }
 
  private:
   Status Refuse(const char* what) const {
-    return Fail(Code::kReadOnly, device_.name() + ": " + what + " on a device that is open read-only");
+    return Fail(Code::kReadOnly, inner().name() + ": " + what + " on a device that is open read-only");
   }
-
-  ZonedDevice& device_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "device/forwarding_device.h"
 #include "metalog/metalog_test_util.h"
 
 namespace zenfs::metalog_damage_test {
@@ -15,24 +16,18 @@ using ::testing::HasSubstr;
 constexpr std::uint32_t kDamageZones = 4;
 
 // Lets a test make blocks unreadable.
-class UnreadableBlocks final : public ZonedDevice {
+class UnreadableBlocks final : public ForwardingDevice {
  public:
   explicit UnreadableBlocks(ZonedDevice& device, OpenMode mode = OpenMode::kReadOnly)
-      : device_(device), mode_(mode) {}
+      : ForwardingDevice(device), mode_(mode) {}
   std::vector<std::uint64_t> bad;  // device offsets of blocks
 
-  const Geometry& geometry() const override { return device_.geometry(); }
-  const std::string& name() const override { return device_.name(); }
-  const std::string& identity() const override { return device_.identity(); }
   OpenMode mode() const override { return mode_; }
-  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
-    return device_.Report(first, count);
-  }
   Status Read(DeviceOffset offset, ByteSpan into) override {
     for (const std::uint64_t block : bad) {
       if (block >= offset.value && block < offset.value + into.size()) return Fail(Code::kIo, "unreadable");
     }
-    return device_.Read(offset, into);
+    return inner().Read(offset, into);
   }
   Status Write(DeviceOffset, std::span<const ByteView>) override { return Refused(); }
   Result<DeviceOffset> Append(ZoneId, ByteView) override { return Fail(Code::kReadOnly, "written"); }
@@ -41,14 +36,12 @@ class UnreadableBlocks final : public ZonedDevice {
   Status Open(ZoneId) override { return Refused(); }
   Status Close(ZoneId) override { return Refused(); }
   Status Flush() override { return Refused(); }
-  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override { return device_.CreateQueue(depth); }
 
  private:
   static Status Refused() {
     ADD_FAILURE() << "a read-only log changed the device";
     return Fail(Code::kReadOnly, "read-only");
   }
-  ZonedDevice& device_;
   const OpenMode mode_;
 };
 

@@ -5,7 +5,7 @@
 namespace zenfs {
 
 Status BitRot::Read(DeviceOffset offset, ByteSpan into) {
-  ZENFS_RETURN_IF_ERROR(device_.Read(offset, into));
+  ZENFS_RETURN_IF_ERROR(inner().Read(offset, into));
   const auto end = bits_.lower_bound(offset.value + into.size());
   for (auto it = bits_.lower_bound(offset.value); it != end; ++it) {
     into[it->first - offset.value] ^= std::byte{it->second};

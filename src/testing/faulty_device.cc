@@ -21,7 +21,7 @@ Error Injected(const FaultyDevice::Fault& fault, std::optional<ZoneId> zone) {
 
 }  // namespace
 
-FaultyDevice::FaultyDevice(std::unique_ptr<ZonedDevice> device) : device_(std::move(device)) {}
+FaultyDevice::FaultyDevice(std::unique_ptr<ZonedDevice> device) : ForwardingDevice(std::move(device)) {}
 
 void FaultyDevice::Inject(const Fault& fault) {
   MutexLock lock(mutex_);
@@ -109,11 +109,11 @@ Return FaultyDevice::Run(Command command, const Target& target, Do carry_out) {
 
 Result<std::vector<ZoneInfo>> FaultyDevice::Report(ZoneId first, std::uint32_t count) {
   return Run<Result<std::vector<ZoneInfo>>>(Command::kReport, {.zone = first},
-                                            [&] { return device_->Report(first, count); });
+                                            [&] { return inner().Report(first, count); });
 }
 Status FaultyDevice::Read(DeviceOffset offset, ByteSpan into) {
   return Run<Status>(Command::kRead, TargetOf(offset, into.size()),
-                     [&] { return device_->Read(offset, into); });
+                     [&] { return inner().Read(offset, into); });
 }
 Status FaultyDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
   std::uint64_t length = 0;
@@ -122,10 +122,10 @@ Status FaultyDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces
   const std::optional<Fault> fault = Enter(Command::kWrite, target);
   if (fault && fault->when == When::kPartly && !pieces.empty()) {
     // What comes of the part is of no account: the write as a whole is reported as failed.
-    IgnoreError(device_->Write(offset, pieces.front().first(geometry().block_size)));
+    IgnoreError(inner().Write(offset, pieces.front().first(geometry().block_size)));
   }
   if (fault && fault->when != When::kAfter) return Fail(Injected(*fault, target.zone));
-  Status written = device_->Write(offset, pieces);
+  Status written = inner().Write(offset, pieces);
   if (fault) return Fail(Injected(*fault, target.zone));
   return written;
 }
@@ -133,22 +133,22 @@ Result<DeviceOffset> FaultyDevice::Append(ZoneId zone, ByteView bytes) {
   const Target target{
       .zone = zone,
       .bytes = Bytes{geometry().ZoneStart(zone), geometry().ZoneStart(zone) + geometry().zone_size}};
-  return Run<Result<DeviceOffset>>(Command::kAppend, target, [&] { return device_->Append(zone, bytes); });
+  return Run<Result<DeviceOffset>>(Command::kAppend, target, [&] { return inner().Append(zone, bytes); });
 }
 Status FaultyDevice::Reset(ZoneId zone) {
-  return Run<Status>(Command::kReset, {.zone = zone}, [&] { return device_->Reset(zone); });
+  return Run<Status>(Command::kReset, {.zone = zone}, [&] { return inner().Reset(zone); });
 }
 Status FaultyDevice::Finish(ZoneId zone) {
-  return Run<Status>(Command::kFinish, {.zone = zone}, [&] { return device_->Finish(zone); });
+  return Run<Status>(Command::kFinish, {.zone = zone}, [&] { return inner().Finish(zone); });
 }
 Status FaultyDevice::Open(ZoneId zone) {
-  return Run<Status>(Command::kOpen, {.zone = zone}, [&] { return device_->Open(zone); });
+  return Run<Status>(Command::kOpen, {.zone = zone}, [&] { return inner().Open(zone); });
 }
 Status FaultyDevice::Close(ZoneId zone) {
-  return Run<Status>(Command::kClose, {.zone = zone}, [&] { return device_->Close(zone); });
+  return Run<Status>(Command::kClose, {.zone = zone}, [&] { return inner().Close(zone); });
 }
 Status FaultyDevice::Flush() {
-  return Run<Status>(Command::kFlush, {}, [&] { return device_->Flush(); });
+  return Run<Status>(Command::kFlush, {}, [&] { return inner().Flush(); });
 }
 std::unique_ptr<IoQueue> FaultyDevice::CreateQueue(std::size_t) {
   return std::make_unique<ImmediateQueue>(*this);

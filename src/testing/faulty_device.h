@@ -14,11 +14,11 @@
 
 #include "base/mutex.h"
 #include "base/random.h"
-#include "device/zoned_device.h"
+#include "device/forwarding_device.h"
 
 namespace zenfs {
 
-class FaultyDevice final : public ZonedDevice {
+class FaultyDevice final : public ForwardingDevice {
  public:
   enum class Command { kReport, kRead, kWrite, kAppend, kReset, kFinish, kOpen, kClose, kFlush };
   enum class When {
@@ -61,14 +61,9 @@ class FaultyDevice final : public ZonedDevice {
   [[nodiscard]] bool WaitUntilHeld(std::size_t count, Deadline deadline) EXCLUDES(mutex_);
   void Release() EXCLUDES(mutex_);
 
-  const Geometry& geometry() const override { return device_->geometry(); }
-  const std::string& name() const override { return device_->name(); }
-  const std::string& identity() const override { return device_->identity(); }
-  std::optional<std::uint32_t> owner() const override { return device_->owner(); }
   std::vector<std::string> notices() const override { return notices_; }
   // What the device has to say from now on. Before it is shared.
   void SetNotices(std::vector<std::string> notices) { notices_ = std::move(notices); }
-  OpenMode mode() const override { return device_->mode(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
   using ZonedDevice::Write;
@@ -106,7 +101,6 @@ class FaultyDevice final : public ZonedDevice {
   template <typename Return, typename Do>
   Return Run(Command command, const Target& target, Do carry_out);
 
-  const std::unique_ptr<ZonedDevice> device_;
   mutable Mutex mutex_;  // leaf
   CondVar changed_;
   std::vector<Planned> faults_ GUARDED_BY(mutex_);

@@ -43,7 +43,7 @@ WatchedDevice::Watch::~Watch() {
 
 Result<std::vector<ZoneInfo>> WatchedDevice::Report(ZoneId first, std::uint32_t count) {
   const Use hooks(*this);
-  Result<std::vector<ZoneInfo>> report = device_->Report(first, count);
+  Result<std::vector<ZoneInfo>> report = inner().Report(first, count);
   if (report && hooks->reported) hooks->reported(*report);
   return report;
 }
@@ -51,7 +51,7 @@ Result<std::vector<ZoneInfo>> WatchedDevice::Report(ZoneId first, std::uint32_t 
 Status WatchedDevice::Read(DeviceOffset offset, ByteSpan into) {
   const Use hooks(*this);
   if (hooks->before_read) ZENFS_RETURN_IF_ERROR(hooks->before_read(offset, into.size()));
-  ZENFS_RETURN_IF_ERROR(device_->Read(offset, into));
+  ZENFS_RETURN_IF_ERROR(inner().Read(offset, into));
   if (hooks->was_read) hooks->was_read(offset, into);
   return {};
 }
@@ -61,7 +61,7 @@ Status WatchedDevice::Write(DeviceOffset offset, std::span<const ByteView> piece
   std::size_t bytes = 0;
   for (const ByteView piece : pieces) bytes += piece.size();
   if (hooks->before_write) ZENFS_RETURN_IF_ERROR(hooks->before_write(offset, bytes));
-  return device_->Write(offset, pieces);
+  return inner().Write(offset, pieces);
 }
 
 Result<DeviceOffset> WatchedDevice::Append(ZoneId zone, ByteView bytes) {
@@ -69,13 +69,13 @@ Result<DeviceOffset> WatchedDevice::Append(ZoneId zone, ByteView bytes) {
   if (hooks->before_write) {
     ZENFS_RETURN_IF_ERROR(hooks->before_write(geometry().ZoneStart(zone), bytes.size()));
   }
-  return device_->Append(zone, bytes);
+  return inner().Append(zone, bytes);
 }
 
 Status WatchedDevice::Reset(ZoneId zone) {
   const Use hooks(*this);
   if (hooks->before_reset) ZENFS_RETURN_IF_ERROR(hooks->before_reset(zone));
-  return device_->Reset(zone);
+  return inner().Reset(zone);
 }
 
 std::unique_ptr<IoQueue> WatchedDevice::CreateQueue(std::size_t) {

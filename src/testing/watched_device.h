@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "device/zoned_device.h"
+#include "device/forwarding_device.h"
 
 namespace zenfs {
 
-class WatchedDevice final : public ZonedDevice {
+class WatchedDevice final : public ForwardingDevice {
  public:
   // Those that are not set do nothing. An error from a hook that stands before its command is the command's; it is then
   // not carried out.
@@ -27,7 +27,7 @@ class WatchedDevice final : public ZonedDevice {
     std::function<Status(ZoneId)> before_reset;
   };
 
-  explicit WatchedDevice(std::unique_ptr<ZonedDevice> device) : device_(std::move(device)) {}
+  explicit WatchedDevice(std::unique_ptr<ZonedDevice> device) : ForwardingDevice(std::move(device)) {}
 
   // While it lives commands pass its hooks; when it has been destroyed none of them is running any more. One at a time,
   // and the device outlives it.
@@ -42,27 +42,17 @@ class WatchedDevice final : public ZonedDevice {
     WatchedDevice& device_;
   };
 
-  const Geometry& geometry() const override { return device_->geometry(); }
-  const std::string& name() const override { return device_->name(); }
-  const std::string& identity() const override { return device_->identity(); }
-  std::optional<std::uint32_t> owner() const override { return device_->owner(); }
-  OpenMode mode() const override { return device_->mode(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
   using ZonedDevice::Write;
   Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override;
   Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override;
   Status Reset(ZoneId zone) override;
-  Status Finish(ZoneId zone) override { return device_->Finish(zone); }
-  Status Open(ZoneId zone) override { return device_->Open(zone); }
-  Status Close(ZoneId zone) override { return device_->Close(zone); }
-  Status Flush() override { return device_->Flush(); }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
   class Use;  // the hooks, for one command
 
-  const std::unique_ptr<ZonedDevice> device_;
   Mutex mutex_;  // leaf
   CondVar unused_;
   Hooks hooks_ GUARDED_BY(mutex_);  // unchanged while they are in use

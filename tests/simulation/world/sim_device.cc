@@ -19,7 +19,7 @@ enum Kind : std::uint64_t { kReport, kRead, kWrite, kAppend, kManage, kFlush };
 }  // namespace
 
 SimDevice::SimDevice(std::unique_ptr<CrashDevice> device, std::uint64_t seed)
-    : device_(std::move(device)), random_(seed) {}
+    : ForwardingDevice(*device), device_(std::move(device)), random_(seed) {}
 
 void SimDevice::SetFaults(const SimFaults& faults) {
   MutexLock lock(mutex_);

@@ -14,6 +14,7 @@
 
 #include "base/mutex.h"
 #include "base/random.h"
+#include "device/forwarding_device.h"
 #include "testing/crash_device.h"
 
 namespace zenfs {
@@ -38,7 +39,7 @@ struct SimFaults {
   friend bool operator==(const SimFaults&, const SimFaults&) = default;
 };
 
-class SimDevice final : public ZonedDevice {
+class SimDevice final : public ForwardingDevice {
  public:
   SimDevice(std::unique_ptr<CrashDevice> device, std::uint64_t seed);
 
@@ -54,11 +55,6 @@ class SimDevice final : public ZonedDevice {
   // Commands that were told to fail, zones that were changed.
   std::uint64_t faults_met() const EXCLUDES(mutex_);
 
-  const Geometry& geometry() const override { return device_->geometry(); }
-  const std::string& name() const override { return device_->name(); }
-  const std::string& identity() const override { return device_->identity(); }
-  std::optional<std::uint32_t> owner() const override { return device_->owner(); }
-  OpenMode mode() const override { return device_->mode(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
   using ZonedDevice::Write;

@@ -1,0 +1,59 @@
+// Passes every call on to another device. Decorators derive from it and override only the calls that they change.
+//
+// A call that is added to ZonedDevice is forwarded by every decorator that does not override it, so a decorator that
+// refuses calls has to override the new one too.
+//
+// Ownership: made from a pointer, it owns the other device. Made from a reference, the caller keeps the other device alive.
+// Threads: as the other device.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+class ForwardingDevice : public ZonedDevice {
+ public:
+  explicit ForwardingDevice(std::unique_ptr<ZonedDevice> device)
+      : owned_(std::move(device)), inner_(*owned_) {}
+  explicit ForwardingDevice(ZonedDevice& device) : inner_(device) {}
+
+  const Geometry& geometry() const override { return inner_.geometry(); }
+  const std::string& name() const override { return inner_.name(); }
+  OpenMode mode() const override { return inner_.mode(); }
+  const std::string& identity() const override { return inner_.identity(); }
+  std::optional<std::uint32_t> owner() const override { return inner_.owner(); }
+  std::vector<std::string> notices() const override { return inner_.notices(); }
+  std::uint64_t emulation_cpu_ns() const override { return inner_.emulation_cpu_ns(); }
+  DeviceErrors errors() const override { return inner_.errors(); }
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
+    return inner_.Report(first, count);
+  }
+  Status Read(DeviceOffset offset, ByteSpan into) override { return inner_.Read(offset, into); }
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override {
+    return inner_.Write(offset, pieces);
+  }
+  Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override { return inner_.Append(zone, bytes); }
+  Status Reset(ZoneId zone) override { return inner_.Reset(zone); }
+  Status Finish(ZoneId zone) override { return inner_.Finish(zone); }
+  Status Open(ZoneId zone) override { return inner_.Open(zone); }
+  Status Close(ZoneId zone) override { return inner_.Close(zone); }
+  Status Flush() override { return inner_.Flush(); }
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override { return inner_.CreateQueue(depth); }
+
+ protected:
+  ZonedDevice& inner() const { return inner_; }
+
+ private:
+  const std::unique_ptr<ZonedDevice> owned_;  // or null
+  ZonedDevice& inner_;
+};
+
+}  // namespace zenfs
