@@ -56,7 +56,7 @@ std::string BenchDirectory() {
 }
 
 void Must(const Status& status) {
-  if (status) return;
+  if (status.ok()) return;
   std::fprintf(stderr, "zenfs_core_bench: %s\n", status.error().ToString().c_str());
   std::exit(1);
 }

@@ -35,7 +35,7 @@ T Must(Result<T> result) {
   std::exit(1);
 }
 void Must(const Status& status) {
-  if (!status) Must<int>(Fail(status.error()));
+  if (!status.ok()) Must<int>(Fail(status.error()));
 }
 
 double Microseconds(SteadyTime from, SteadyTime to) {

@@ -81,7 +81,7 @@ void BatchOfReads(benchmark::State& state, How how) {
     done.clear();
     while (queue->in_flight() != 0) queue->Reap(queue->in_flight(), done);
     for (const IoRequest& request : requests) {
-      if (!request.status) state.SkipWithError("a read failed");
+      if (!request.status.ok()) state.SkipWithError("a read failed");
     }
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(depth));
