@@ -202,7 +202,10 @@ set(ZENFS_TESTS_file
 
 set(ZENFS_SOURCES_wal
   wal/epoch_witness.cc
+  wal/frame_batch.cc
   wal/frame_index.cc
+  wal/frame_read.cc
+  wal/frame_writer.cc
   wal/framed_file.cc
   wal/framed_file_read.cc
   wal/framed_file_rewrite.cc
@@ -211,10 +214,10 @@ set(ZENFS_SOURCES_wal
   wal/log_replay.cc
   wal/log_scan.cc
   wal/log_space.cc
-  wal/log_space_worker.cc
-  wal/log_space_write.cc
   wal/log_store.cc
   wal/log_tails.cc
+  wal/log_zone_supply.cc
+  wal/log_zones.cc
   wal/piece_reader.cc
 )
 set(ZENFS_TESTS_wal

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "wal/log_space.h"
+#include "wal/log_zones.h"
 #include "zone/reclaim_need.h"
 #include "zone/space_report.h"
 

@@ -55,7 +55,7 @@ class StagedBuffer {
   std::size_t capacity() const { return buffer_.capacity(); }
   // Whether what is in here outlives the process.
   bool survives_process() const { return slot_ != StagingArea::kNoSlot && !area_->retired(); }
-  // Header room and payload, for LogSpace::Write.
+  // Header room and payload, for FrameWriter::Write.
   AlignedBuffer& whole() { return buffer_; }
 
  private:

@@ -37,7 +37,7 @@ void VolumeCore::OnCommitted(std::span<const Edit> edits) {
     MarkUnlinked(id);
     logs_.Remove(id);
   }
-  if (!effects->lost.empty() && log_ != nullptr) log_->Poke();
+  if (!effects->lost.empty() && log_ != nullptr) log_->zones().Wake();
 }
 
 Result<LogZone> VolumeCore::Reserve(ZoneId zone) {

@@ -138,7 +138,7 @@ TEST_F(VolumeFlushKillTest, DeadLogZonesMakeRoomForWhatIsBroughtBack) {
   {
     std::atomic<bool> dead = false;
     const SyncPoint::Scope scope([&](std::string_view name) {
-      if (name == "LogSpace::Work") dead.wait(false);
+      if (name == "LogZoneSupply::Work") dead.wait(false);
     });
     EXPECT_TRUE(IsOk(volume_->Unlink("filler.log")));
     device_->StopAfter(0);
@@ -160,7 +160,7 @@ TEST_F(VolumeFlushKillTest, LivesTooShortForTheBackgroundThreadDoNotFillTheDevic
   for (int life = 0; life < 150; ++life) {
     std::atomic<bool> dead = false;
     const SyncPoint::Scope scope([&](std::string_view name) {
-      if (name == "LogSpace::Work") dead.wait(false);
+      if (name == "LogZoneSupply::Work") dead.wait(false);
     });
     if (life != 0) {
       ASSERT_TRUE(Mount()) << "life " << life;

@@ -106,7 +106,7 @@ TEST_F(VolumeFlushTest, BytesBehindAFrameThatDiedWithTheProcessDoNotKeepTheVolum
     if (!has_one_buffer) others.pop_back();                    // there is a buffer from now on
     {
       const SyncPoint::Scope scope([&](std::string_view name) {
-        if (name != "LogSpace::Lead") return;
+        if (name != "FrameWriter::Lead") return;
         EXPECT_TRUE(IsOk(file_->Append(AsBytes("behind it"))));
         device_->StopAfter(0);
       });
@@ -142,7 +142,7 @@ TEST_F(VolumeFlushTest, AFlushWaitsForAFrameInFlightThatWouldDieWithTheProcess) 
   const SyncPoint::Scope scope([&](std::string_view name) {
     if (is_flusher) {
       if (name == "FramedFile::WriteOutTo") let_go();
-    } else if (name == "LogSpace::Lead") {
+    } else if (name == "FrameWriter::Lead") {
       in_flight = true;
       in_flight.notify_all();
       go.wait(false);

@@ -152,9 +152,9 @@ void VolumeCore::CountWritten() {
   if (mover_ != nullptr) metrics_.RaiseTo(Value::kReclaimedBytes, mover_->bytes_moved());
   metrics_.RaiseTo(Value::kEmulationCpu, device_->emulation_cpu_ns());
   if (log_ == nullptr) return;
-  metrics_.RaiseTo(Value::kWalBytes, log_->payload_bytes());
-  metrics_.RaiseTo(Value::kWalPaddingBytes, log_->padding_bytes());
-  metrics_.RaiseTo(Value::kWalReserveWaits, log_->reserve_waits());
+  metrics_.RaiseTo(Value::kWalBytes, log_->writer().payload_bytes());
+  metrics_.RaiseTo(Value::kWalPaddingBytes, log_->writer().padding_bytes());
+  metrics_.RaiseTo(Value::kWalReserveWaits, log_->writer().reserve_waits());
 }
 
 Status VolumeCore::KeepMetrics() {
@@ -172,9 +172,9 @@ WriteCounters VolumeCore::write_counters() const {
   if (mover_ != nullptr) counters.reclaimed = mover_->bytes_moved();
   counters.metadata = metalog_->stats().bytes_written;
   if (log_ != nullptr) {
-    counters.log_data = log_->payload_bytes();
-    counters.log_padding = log_->padding_bytes();
-    counters.log_reserve_waits = log_->reserve_waits();
+    counters.log_data = log_->writer().payload_bytes();
+    counters.log_padding = log_->writer().padding_bytes();
+    counters.log_reserve_waits = log_->writer().reserve_waits();
   }
   return counters;
 }

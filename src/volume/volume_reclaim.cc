@@ -30,16 +30,16 @@ void VolumeCore::MakeReclaim() {
                      .log = [this] { return LookAtLog(); },
                      .empty = [this](const Victim& victim) { return EmptyVictim(victim); },
                      .is_held = [this](ZoneId zone) { return IsHeld(zone); },
-                     .borrow = [this] { return log_->GiveBackReady(); },
+                     .borrow = [this] { return log_->supply().GiveBackReady(); },
                      .can_commit = [this] { return metalog_->health().ok(); },
                      .finish_up = [this] { return RetryTelling(); }});
 }
 
 Reclaimer::LogView VolumeCore::LookAtLog() {
-  static_cast<void>(log_->ReleaseDead());
+  static_cast<void>(log_->supply().ReleaseDead());
   Reclaimer::LogView view;
   if (!logs_ready_) return view;
-  view.zones = log_->Zones();
+  view.zones = log_->zones().Zones();
   std::map<ZoneId, std::uint64_t> known;
   for (const std::shared_ptr<FramedFile>& file : logs_.All()) {
     FramesOfFile frames = file->FrameZones();
@@ -59,9 +59,9 @@ Status VolumeCore::EmptyVictim(const Victim& victim) {
       return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
     case Victim::Kind::kLog: break;
   }
-  log_->NoteCleaning(victim.zone);
+  log_->zones().NoteCleaning(victim.zone);
   const Status cleaned = FoldZone(victim.zone);
-  static_cast<void>(log_->ReleaseDead());
+  static_cast<void>(log_->supply().ReleaseDead());
   return cleaned;
 }
 

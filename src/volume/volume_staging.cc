@@ -147,18 +147,18 @@ Status VolumeCore::BringBackOne(const State& state, const LeftBytes& piece, Repl
   const std::uint64_t sequence = log.open_window ? window.last_sequence + 1 : window.first_sequence;
   const std::uint16_t time =
       piece.appended_seconds == 0 ? 0 : EncodeFrameTime(piece.appended_seconds, log.mtime_seconds);
-  ZENFS_ASSIGN_OR_RETURN(std::vector<PlacedFrame> placed, log_->Write({.owner = piece.owner.value,
-                                                                       .sequence = sequence,
-                                                                       .file_offset = have,
-                                                                       .buffer = &frame,
-                                                                       .epoch = state.epoch(),
-                                                                       .time = time}));
+  ZENFS_ASSIGN_OR_RETURN(std::vector<PlacedFrame> placed, log_->writer().Write({.owner = piece.owner.value,
+                                                                                .sequence = sequence,
+                                                                                .file_offset = have,
+                                                                                .buffer = &frame,
+                                                                                .epoch = state.epoch(),
+                                                                                .time = time}));
   for (PlacedFrame& part : placed) {
     const ZoneId zone = part.pin.zone();
     log.index.Append(part.ToPiece());
     log.zones[zone] += part.device_bytes;
     // Its file will count it, with all that was found.
-    log_->RemoveLive(zone, {part.device_bytes, part.length});
+    log_->zones().RemoveLive(zone, {part.device_bytes, part.length});
     left_pins_.push_back(std::move(part.pin));
     window.last_sequence = part.sequence;
   }

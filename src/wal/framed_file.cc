@@ -34,7 +34,7 @@ FramedFile::FramedFile(const Env& env, const FileRecord& record, ReplayedLog rep
     zones_[env_.device->geometry().ZoneOf(piece.place)].frames.payload += piece.length;
   }
   for (const auto& [id, zone] : zones_) {
-    if (env_.log != nullptr) env_.log->AddLive(id, zone.frames);
+    if (env_.log != nullptr) env_.log->zones().AddLive(id, zone.frames);
   }
   for (const Extent& extent : record.extents) PinZoneOf(extent.place);
 }
@@ -51,7 +51,7 @@ FramedFile::~FramedFile() {
   if (env_.log == nullptr) return;
   for (auto& [id, zone] : zones_) {
     zone.pin = ZonePin();  // before the log looks whether the zone can go
-    if (zone.frames.device_bytes != 0) env_.log->RemoveLive(id, zone.frames);
+    if (zone.frames.device_bytes != 0) env_.log->zones().RemoveLive(id, zone.frames);
   }
 }
 

@@ -200,8 +200,8 @@ void FramedFile::RecountZones() {
     const auto it = zones_.find(id);
     zone.pin = ZonePin();
     // In this order: nothing may take the zone in between.
-    if (it != zones_.end()) env_.log->AddLive(id, it->second.frames);
-    env_.log->RemoveLive(id, zone.frames);
+    if (it != zones_.end()) env_.log->zones().AddLive(id, it->second.frames);
+    env_.log->zones().RemoveLive(id, zone.frames);
   }
 }
 

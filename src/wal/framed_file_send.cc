@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "format/frame_time.h"
+#include "wal/frame_read.h"
 #include "wal/framed_file.h"
 
 namespace zenfs {
@@ -48,7 +49,7 @@ Status FramedFile::SendFlight(bool sync) {
   std::vector<PlacedFrame> placed;
   Status sent;
   if (has_frame) {
-    sent = env_.log->Place(job, placed);
+    sent = env_.log->writer().Place(job, placed);
   } else if (sync && env_.device->geometry().volatile_cache) {
     sent = env_.device->Flush();
   }
@@ -115,8 +116,8 @@ Status FramedFile::PlaceAnew(const Piece& piece) {
                      .unsplit = true};
   mutex_.Unlock();
   std::vector<PlacedFrame> placed;
-  Status done = buffered ? Status() : env_.log->ReadFrame(id_.value, piece, buffer);
-  if (done.ok()) done = env_.log->Place(job, placed);
+  Status done = buffered ? Status() : ReadFrame(*env_.device, env_.log->zones(), id_.value, piece, buffer);
+  if (done.ok()) done = env_.log->writer().Place(job, placed);
   mutex_.Lock();
   if (!done.ok()) {
     return Fail(done.error().With(fmt::format("file {}: bytes {} to {}, which a flush may have lost",

@@ -179,12 +179,12 @@ TEST(FramedFileTest, ZoneIsNotResetWhileAReadOfItIsUnderWay) {
   const auto truncate = file->BeginTruncate(0);
   ASSERT_TRUE(truncate);
   file->EndTruncate(*truncate, rig.Commit(truncate->edits));
-  rig.log->ReleaseDead();
+  rig.log->supply().ReleaseDead();
   EXPECT_FALSE(rig.WasReleased(zone));
   rig.device.Release();
   reader.Join();
   EXPECT_EQ(got, text);
-  rig.log->Poke();
+  rig.log->zones().Wake();
   EXPECT_TRUE(rig.WaitUntilReleased(zone));
 }
 

@@ -19,10 +19,10 @@ class HeldLeader {
  public:
   explicit HeldLeader(int followers)
       : scope_([this, followers](std::string_view name) {
-          if (name == "LogSpace::Queued") {
+          if (name == "FrameWriter::Queued") {
             ++queued_;
             queued_.notify_all();
-          } else if (name == "LogSpace::Lead" && !led_.exchange(true)) {
+          } else if (name == "FrameWriter::Lead" && !led_.exchange(true)) {
             leading_ = true;
             leading_.notify_all();
             for (int n = queued_; n < 1 + followers; n = queued_) queued_.wait(n);
@@ -53,7 +53,7 @@ TEST(LogSpaceGroupTest, FramesThatWaitGoOutInOneDeviceWriteAndOneFlush) {
       threads.emplace_back("writer", [&rig, &failures, i] {
         TestJob job(static_cast<std::uint64_t>(10 + i), 1, 0, TestText(300, static_cast<std::uint64_t>(i)),
                     true);
-        const auto placed = rig.log->Write(job.job);
+        const auto placed = rig.log->writer().Write(job.job);
         if (!placed || placed->size() != 1) ++failures;
       });
       if (i == 0) leader.WaitUntilLeading();
@@ -76,17 +76,17 @@ TEST(LogSpaceGroupTest, FrameThatWasPlacedBeforeAnothersFailureIsFlushedAllTheSa
     HeldLeader leader(2);
     Thread a("writer", [&] {
       TestJob job(10, 1, 0, TestText(3 * kTestBlock - kFrameHeaderBytes, 1));
-      EXPECT_TRUE(rig.log->Write(job.job));
+      EXPECT_TRUE(rig.log->writer().Write(job.job));
     });
     leader.WaitUntilLeading();
     Thread b("writer", [&] {
       TestJob job(11, 1, 0, TestText(100, 2), true);
-      second = rig.log->Write(job.job).has_value();
+      second = rig.log->writer().Write(job.job).has_value();
     });
     leader.WaitUntilQueued(2);
     Thread c("writer", [&] {
       TestJob job(12, 1, 0, TestText(100, 3), true);
-      third = rig.log->Write(job.job).has_value();
+      third = rig.log->writer().Write(job.job).has_value();
     });
     a.Join();
     b.Join();
@@ -111,7 +111,7 @@ TEST(LogSpaceGroupTest, ManyThreadsFillAndFreeZonesWithoutLosingCount) {
         for (std::uint64_t i = 1; i <= 150; ++i) {
           TestJob job(static_cast<std::uint64_t>(t) + 10, i * 8, i, TestText(1 + random.Below(6000), i),
                       random.OneIn(3));
-          auto placed = rig.log->Write(job.job);
+          auto placed = rig.log->writer().Write(job.job);
           if (!placed) {
             ++failures;
             break;
@@ -121,20 +121,20 @@ TEST(LogSpaceGroupTest, ManyThreadsFillAndFreeZonesWithoutLosingCount) {
             const ZoneId zone = kept.front().pin.zone();
             const LiveFrames frames{kept.front().device_bytes, kept.front().length};
             kept.erase(kept.begin());
-            rig.log->RemoveLive(zone, frames);
+            rig.log->zones().RemoveLive(zone, frames);
           }
         }
         for (PlacedFrame& frame : kept) {
           const ZoneId zone = frame.pin.zone();
           frame.pin = ZonePin();
-          rig.log->RemoveLive(zone, {frame.device_bytes, frame.length});
+          rig.log->zones().RemoveLive(zone, {frame.device_bytes, frame.length});
         }
       });
     }
   }
   EXPECT_EQ(failures, 0);
   // All zones but the current one and those ready can go now.
-  rig.log->ReleaseDead();
+  rig.log->supply().ReleaseDead();
   rig.log->Stop();
   EXPECT_LE(rig.state().log_zones().size(), 4U);
   EXPECT_EQ(rig.zones->Check(), std::vector<std::string>());

@@ -19,7 +19,7 @@ constexpr std::size_t kZonePayload = kBlocksAZone * kTestBlock - kFrameHeaderByt
 // Fills one zone. Returns its frame.
 PlacedFrame FillZone(WalRig& rig, std::uint64_t sequence) {
   TestJob job(5, sequence, 0, TestText(kZonePayload, sequence));
-  auto placed = rig.log->Write(job.job);
+  auto placed = rig.log->writer().Write(job.job);
   EXPECT_TRUE(placed) << placed.error().ToString();
   EXPECT_EQ(placed->size(), 1U);
   return std::move(placed->front());
@@ -28,7 +28,7 @@ PlacedFrame FillZone(WalRig& rig, std::uint64_t sequence) {
 void Drop(WalRig& rig, PlacedFrame& frame) {
   const ZoneId zone = frame.pin.zone();
   frame.pin = ZonePin();
-  rig.log->RemoveLive(zone, {frame.device_bytes, frame.length});
+  rig.log->zones().RemoveLive(zone, {frame.device_bytes, frame.length});
 }
 
 std::size_t LogZonesInThePool(const WalRig& rig) {
@@ -42,11 +42,11 @@ class HeldWorker {
  public:
   HeldWorker()
       : scope_([this](std::string_view name) {
-          if (name == "LogSpace::Work") {
+          if (name == "LogZoneSupply::Work") {
             standing_ = true;
             standing_.notify_all();
             held_.wait(true);
-          } else if (name == "LogSpace::NextZone") {
+          } else if (name == "FrameWriter::NextZone") {
             waiting_ = true;
             waiting_.notify_all();
           }
@@ -71,8 +71,8 @@ TEST(LogSpaceReserveTest, ZonesAreReservedAheadOfUse) {
   rig.Mount();
   ASSERT_TRUE(rig.WaitUntilReserved(3));
   TestJob job(5, 1, 0, "a");
-  ASSERT_TRUE(rig.log->Write(job.job));
-  EXPECT_EQ(rig.log->reserve_waits(), 0U);
+  ASSERT_TRUE(rig.log->writer().Write(job.job));
+  EXPECT_EQ(rig.log->writer().reserve_waits(), 0U);
   ASSERT_TRUE(rig.WaitUntilReserved(4)) << "one of them is in use";
 }
 
@@ -84,12 +84,12 @@ TEST(LogSpaceReserveTest, DryReserveCostsTheWriterOneReservationAndIsCounted) {
     EXPECT_TRUE(rig.log->Start().ok());
     worker.WaitUntilStanding();
     TestJob job(5, 1, 0, "a");
-    ASSERT_TRUE(rig.log->Write(job.job));
-    EXPECT_EQ(rig.log->reserve_waits(), 1U);
+    ASSERT_TRUE(rig.log->writer().Write(job.job));
+    EXPECT_EQ(rig.log->writer().reserve_waits(), 1U);
     EXPECT_EQ(rig.reserved(), 1U);
     TestJob next(5, 2, 1, "b");
-    ASSERT_TRUE(rig.log->Write(next.job));
-    EXPECT_EQ(rig.log->reserve_waits(), 1U);
+    ASSERT_TRUE(rig.log->writer().Write(next.job));
+    EXPECT_EQ(rig.log->writer().reserve_waits(), 1U);
     worker.LetGo();
     rig.log->Stop();
   }
@@ -100,7 +100,7 @@ TEST(LogSpaceReserveTest, FrameThatFillsTheLastZoneDoesNotWaitForAnother) {
   rig.Mount(false);
   const PlacedFrame first = FillZone(rig, 1);
   const PlacedFrame last = FillZone(rig, 2);
-  EXPECT_EQ(rig.log->reserve_waits(), 2U) << "one for each zone that was needed";
+  EXPECT_EQ(rig.log->writer().reserve_waits(), 2U) << "one for each zone that was needed";
 }
 
 // Nobody has counted yet what is live in the zones that a mount finds.
@@ -113,7 +113,7 @@ TEST(LogSpaceReserveTest, WithoutSpaceBeforeTheStartNothingThatWasAdoptedIsRelea
   }
   rig.Mount(false);
   TestJob job(5, 3, 0, "brought back");
-  const auto placed = rig.log->Write(job.job);
+  const auto placed = rig.log->writer().Write(job.job);
   ASSERT_FALSE(placed);
   EXPECT_EQ(placed.error().code(), Code::kNoSpace);
   EXPECT_TRUE(rig.released().empty());
@@ -124,7 +124,7 @@ TEST(LogSpaceReserveTest, ReservationThatCannotBeCommittedGivesItsZoneBack) {
   rig.FailReserves(1'000'000);
   rig.Mount();
   TestJob job(5, 1, 0, "a");
-  const auto failed = rig.log->Write(job.job);
+  const auto failed = rig.log->writer().Write(job.job);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code(), Code::kIo);
   rig.log->Stop();
@@ -139,7 +139,7 @@ TEST(LogSpaceReserveTest, OneReservationThatFailsIsTriedAgain) {
   rig.Mount(false);
   rig.FailReserves(1);
   TestJob job(5, 1, 0, "a");
-  EXPECT_TRUE(rig.log->Write(job.job));
+  EXPECT_TRUE(rig.log->writer().Write(job.job));
 }
 
 TEST(LogSpaceReserveTest, DeadZoneIsReleasedAndReset) {
@@ -163,11 +163,11 @@ TEST(LogSpaceReserveTest, ZoneWithALiveFrameOrAReaderIsNotReleased) {
   const ZoneId of_live = live.pin.zone(), of_read = read.pin.zone();
   ZonePin reader = read.pin;
   Drop(rig, read);
-  rig.log->ReleaseDead();
+  rig.log->supply().ReleaseDead();
   EXPECT_FALSE(rig.WasReleased(of_live));
   EXPECT_FALSE(rig.WasReleased(of_read));
   reader = ZonePin();
-  rig.log->Poke();
+  rig.log->zones().Wake();
   EXPECT_TRUE(rig.WaitUntilReleased(of_read));
   EXPECT_FALSE(rig.WasReleased(of_live));
 }
@@ -204,20 +204,20 @@ TEST(LogSpaceReserveTest, FullDeviceIsAnErrorAndNoHangAndDeletingMakesRoom) {
   std::vector<PlacedFrame> frames;
   for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) frames.push_back(FillZone(rig, sequence));
   TestJob job(5, 9, 0, "a");
-  const auto failed = rig.log->Write(job.job);
+  const auto failed = rig.log->writer().Write(job.job);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code(), Code::kNoSpace);
   Drop(rig, frames[1]);
   TestJob again(5, 9, 0, "a");
-  EXPECT_TRUE(rig.log->Write(again.job));
+  EXPECT_TRUE(rig.log->writer().Write(again.job));
 }
 
 // A full zone with one small frame that is live, of file 5; all else in it is dead.
 PlacedFrame LeaveOneFrameAlive(WalRig& rig) {
   TestJob job(5, 1, 0, "a");
-  PlacedFrame small = std::move(rig.log->Write(job.job).value().front());
+  PlacedFrame small = std::move(rig.log->writer().Write(job.job).value().front());
   TestJob rest(6, 1, 0, TestText(kZonePayload - kTestBlock, 1));
-  PlacedFrame big = std::move(rig.log->Write(rest.job).value().front());
+  PlacedFrame big = std::move(rig.log->writer().Write(rest.job).value().front());
   Drop(rig, big);
   return small;
 }
@@ -230,7 +230,7 @@ TEST(LogSpaceReserveTest, ReclaimIsAskedToCleanAMostlyDeadZone) {
   const auto need = rig.zones->AwaitReclaimNeed(ZoneTestRig::Soon());
   ASSERT_TRUE(need);
   EXPECT_EQ(need->urgency, ReclaimUrgency::kTidy);
-  const auto zones = rig.log->Zones();
+  const auto zones = rig.log->zones().Zones();
   const auto cleaned = std::ranges::find(zones, small.pin.zone(), &LogZoneStatus::zone);
   ASSERT_NE(cleaned, zones.end());
   EXPECT_TRUE(cleaned->closed);
@@ -243,10 +243,10 @@ TEST(LogSpaceReserveTest, NothingIsReleasedOnceNothingCanBeCommittedAnyMore) {
   PlacedFrame frame = FillZone(rig, 1);
   rig.FailReserves(100, Code::kReadOnly);
   TestJob refused(5, 2, 1, "b");
-  EXPECT_EQ(rig.log->Write(refused.job).error().code(), Code::kReadOnly);
+  EXPECT_EQ(rig.log->writer().Write(refused.job).error().code(), Code::kReadOnly);
   rig.log->MayRelease();
   Drop(rig, frame);
-  EXPECT_FALSE(rig.log->ReleaseDead());
+  EXPECT_FALSE(rig.log->supply().ReleaseDead());
   EXPECT_TRUE(rig.released().empty());
 }
 
@@ -257,11 +257,11 @@ TEST(LogSpaceReserveTest, WriterDoesNotWaitForAZoneOnceNothingCanBeCommittedAnyM
   for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) frames.push_back(FillZone(rig, sequence));
   rig.FailReserves(100, Code::kReadOnly);
   TestJob refused(5, 9, 0, "a");
-  EXPECT_EQ(rig.log->Write(refused.job).error().code(), Code::kReadOnly);
+  EXPECT_EQ(rig.log->writer().Write(refused.job).error().code(), Code::kReadOnly);
   EXPECT_TRUE(rig.log->Start().ok());
   const SteadyTime begun = SteadyNow();
   TestJob job(5, 10, 0, "a");
-  EXPECT_EQ(rig.log->Write(job.job).error().code(), Code::kReadOnly);
+  EXPECT_EQ(rig.log->writer().Write(job.job).error().code(), Code::kReadOnly);
   EXPECT_LT(SteadyNow() - begun, std::chrono::seconds(4)) << "it waited for its deadline";
 }
 
@@ -274,7 +274,7 @@ TEST(LogSpaceReserveTest, WriterThatWaitsIsServedWhenAZoneComesBack) {
   for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) frames.push_back(FillZone(rig, sequence));
   Thread writer("writer", [&] {
     TestJob job(7, 1, 0, "a");
-    EXPECT_TRUE(rig.log->Write(job.job));
+    EXPECT_TRUE(rig.log->writer().Write(job.job));
   });
   const auto need = rig.zones->AwaitReclaimNeed(ZoneTestRig::Soon());
   ASSERT_TRUE(need);
@@ -287,10 +287,10 @@ TEST(LogSpaceReserveTest, WriterThatWaitsIsServedWhenAZoneComesBack) {
 TEST(LogSpaceReserveTest, ReadyZoneThatWasNeverWrittenCanBeGivenBack) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 2);
   rig.Mount(false);
-  EXPECT_FALSE(rig.log->GiveBackReady()) << "there is none";
+  EXPECT_FALSE(rig.log->supply().GiveBackReady()) << "there is none";
   EXPECT_TRUE(rig.log->Start().ok());
   ASSERT_TRUE(rig.WaitUntilReserved(2));
-  EXPECT_TRUE(rig.log->GiveBackReady());
+  EXPECT_TRUE(rig.log->supply().GiveBackReady());
   EXPECT_EQ(rig.released().size(), 1U);
 }
 
@@ -307,7 +307,7 @@ TEST(LogSpaceReserveTest, StopEndsAWriteThatWaitsForSpace) {
   const SteadyTime begun = SteadyNow();
   Thread writer("writer", [&] {
     TestJob job(5, 9, 0, "a");
-    code = rig.log->Write(job.job).error().code();
+    code = rig.log->writer().Write(job.job).error().code();
   });
   worker.WaitUntilAWriterWaits();
   Thread stopper("stopper", [&] { rig.log->Stop(); });

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "testing/device_data.h"
+#include "wal/frame_read.h"
 #include "wal/wal_test_rig.h"
 
 namespace zenfs::log_space_test {
@@ -17,7 +18,7 @@ using Command = FaultyDevice::Command;
 constexpr std::size_t kBlocksAZone = 8;
 
 std::vector<PlacedFrame> MustWrite(WalRig& rig, TestJob& job) {
-  auto placed = rig.log->Write(job.job);
+  auto placed = rig.log->writer().Write(job.job);
   EXPECT_TRUE(placed) << placed.error().ToString();
   return placed ? std::move(*placed) : std::vector<PlacedFrame>();
 }
@@ -45,8 +46,8 @@ TEST(LogSpaceTest, FramesStandOneBehindTheOtherAndAreFoundByAScan) {
   EXPECT_EQ(b[0].device_bytes, 2 * kTestBlock);
   EXPECT_EQ(TextAt(rig, a[0]), TestText(100, 1));
   EXPECT_EQ(TextAt(rig, b[0]), TestText(5000, 2));
-  EXPECT_EQ(rig.log->payload_bytes(), 5100U);
-  EXPECT_EQ(rig.log->payload_bytes() + rig.log->padding_bytes(), 3 * kTestBlock);
+  EXPECT_EQ(rig.log->writer().payload_bytes(), 5100U);
+  EXPECT_EQ(rig.log->writer().payload_bytes() + rig.log->writer().padding_bytes(), 3 * kTestBlock);
 }
 
 TEST(LogSpaceTest, FrameSplitAtTheZoneEndFillsTheZoneToItsLastBlock) {
@@ -113,11 +114,11 @@ TEST(LogSpaceTest, DeviceThatEndsEveryZoneIsToldBeforeItWearsThemOut) {
   WalRig rig(TestGeometry(8, kBlocksAZone));
   rig.Mount();
   rig.device.Inject({.command = Command::kWrite, .times = 20'000, .code = Code::kZoneFull});
-  const auto placed = rig.log->Write(TestJob(1, 1, 0, TestText(100, 1)).job);
+  const auto placed = rig.log->writer().Write(TestJob(1, 1, 0, TestText(100, 1)).job);
   ASSERT_FALSE(placed);
   EXPECT_LT(rig.device.count(Command::kWrite), 100U);
   rig.device.ClearFaults();
-  EXPECT_TRUE(rig.log->Write(TestJob(1, 2, 0, TestText(100, 1)).job));
+  EXPECT_TRUE(rig.log->writer().Write(TestJob(1, 2, 0, TestText(100, 1)).job));
 }
 
 TEST(LogSpaceTest, DeviceWithoutASlotIsWaitedForAndTheZoneIsKept) {
@@ -137,7 +138,7 @@ TEST(LogSpaceTest, ErrorOfEveryZoneReachesTheWriterAndLeavesNothingLive) {
   rig.Mount();
   rig.device.Inject({.command = Command::kWrite, .times = 100});
   TestJob job(5, 1, 0, TestText(100, 1));
-  const auto failed = rig.log->Write(job.job);
+  const auto failed = rig.log->writer().Write(job.job);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code(), Code::kIo);
   EXPECT_NE(failed.error().text().find("log zone"), std::string::npos) << failed.error().text();
@@ -151,7 +152,7 @@ TEST(LogSpaceTest, PartsOfAFailedFrameDoNotKeepTheirZone) {
   rig.Mount();
   rig.device.Inject({.command = Command::kWrite, .kth = 2, .times = 100});
   TestJob job(5, 1, 0, TestText(2 * PayloadOf(kBlocksAZone), 1));  // the first part fills a zone
-  ASSERT_FALSE(rig.log->Write(job.job));
+  ASSERT_FALSE(rig.log->writer().Write(job.job));
   rig.device.ClearFaults();
   const State state = rig.state();
   for (const auto& [zone, reservation] : state.log_zones()) {
@@ -168,11 +169,11 @@ TEST(LogSpaceTest, PlaceTellsWhatWasPlacedBeforeTheErrorAndGoesOnBehindIt) {
   TestJob job(5, 1, 0, text);
   rig.device.Inject({.command = Command::kWrite, .kth = 2, .times = 3});
   std::vector<PlacedFrame> placed;
-  ASSERT_FALSE(rig.log->Place(job.job, placed).ok());
+  ASSERT_FALSE(rig.log->writer().Place(job.job, placed).ok());
   ASSERT_EQ(placed.size(), 1U);
   TestJob again(5, 2, 0, text);
   again.job.placed_before = placed.at(0).length;
-  ASSERT_TRUE(rig.log->Place(again.job, placed).ok());
+  ASSERT_TRUE(rig.log->writer().Place(again.job, placed).ok());
   ASSERT_EQ(placed.size(), 2U);
   EXPECT_EQ(placed.at(1).sequence, 2U);
   EXPECT_EQ(TextAt(rig, placed.at(0)) + TextAt(rig, placed.at(1)), text);
@@ -191,7 +192,7 @@ TEST(LogSpaceTest, UnsplitFrameGoesToTheNextZoneAsAWhole) {
   EXPECT_EQ(rig.ConditionOf(a.at(0).pin.zone()), ZoneCondition::kFull) << "gives its slot back";
   TestJob too_large(5, 3, 0, TestText(PayloadOf(kBlocksAZone) + 1, 3));
   too_large.job.unsplit = true;
-  EXPECT_EQ(rig.log->Write(too_large.job).error().code(), Code::kNoSpace);
+  EXPECT_EQ(rig.log->writer().Write(too_large.job).error().code(), Code::kNoSpace);
 }
 
 TEST(LogSpaceTest, FrameIsReadBackOnlyIfItIsTheOneThatWasPlaced) {
@@ -204,7 +205,7 @@ TEST(LogSpaceTest, FrameIsReadBackOnlyIfItIsTheOneThatWasPlaced) {
   const Piece piece = placed.at(0).ToPiece();
   const auto read = [&](std::uint64_t owner, const Piece& wanted) {
     AlignedBuffer buffer(wanted.frame_bytes);
-    const Status status = rig.log->ReadFrame(owner, wanted, buffer);
+    const Status status = ReadFrame(rig.device, rig.log->zones(), owner, wanted, buffer);
     if (!status.ok()) return std::string(CodeName(status.error().code()));
     return std::string(AsText(buffer.View(kFrameHeaderBytes, buffer.size() - kFrameHeaderBytes)));
   };
@@ -243,7 +244,7 @@ TEST(LogSpaceTest, FailedFlushIsTheErrorOfThoseWhoAskedForIt) {
   rig.Mount();
   rig.device.Inject({.command = Command::kFlush});
   TestJob job(5, 1, 0, "a", true);
-  const auto failed = rig.log->Write(job.job);
+  const auto failed = rig.log->writer().Write(job.job);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code(), Code::kIo);
 }
@@ -258,7 +259,7 @@ TEST(LogSpaceTest, PartlyWrittenZoneIsFilledFirstAfterAMount) {
     end = a.at(0).payload + kTestBlock;
   }
   rig.Mount();
-  rig.log->AddLive(rig.ZoneOf(end), {kTestBlock, 1});
+  rig.log->zones().AddLive(rig.ZoneOf(end), {kTestBlock, 1});
   TestJob second(5, 2, 100, TestText(100, 2));
   EXPECT_EQ(MustWrite(rig, second).at(0).payload, end);
 }

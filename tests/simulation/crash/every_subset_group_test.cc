@@ -80,7 +80,7 @@ class EverySubsetOfAGroup : protected SwitchedPoints, public testing::Test {
 // D8 of docs/internals/failures.md.
 TEST_F(EverySubsetOfAGroup, OfFramesInOneWriteLosesNothingSynced) {
   // A frame and its flush for the first, two frames in one write and their flush for the others.
-  EXPECT_EQ(Verify(Group("1.log", 200, "LogSpace::Queued", "LogSpace::Lead")), 4u);
+  EXPECT_EQ(Verify(Group("1.log", 200, "FrameWriter::Queued", "FrameWriter::Lead")), 4u);
 }
 
 TEST_F(EverySubsetOfAGroup, OfCommitsInOneFrameLosesNothingSynced) {

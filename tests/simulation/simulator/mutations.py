@@ -48,7 +48,7 @@ MUTATIONS = (
              "src/format/frame.cc", "  put(&generation, sizeof generation);\n  put(&salt, sizeof salt);\n",
              "  const std::uint64_t none = 0;\n  put(&none, sizeof generation);\n  put(&none, sizeof salt);\n"
              "  static_cast<void>(generation);\n  static_cast<void>(salt);\n"),
-    Mutation("log-not-flushed", "a synced record of a log is on stable media", "src/wal/log_space_write.cc",
+    Mutation("log-not-flushed", "a synced record of a log is on stable media", "src/wal/frame_writer.cc",
              "  if (!flush || !env_.device->geometry().volatile_cache) return;", "  return;"),
     Mutation("no-seal", "frames behind the end that a mount found are dead for ever", "src/volume/volume_mount.cc",
              "    edits.push_back(std::move(seal));\n", ""),
@@ -74,11 +74,10 @@ MUTATIONS = (
                    "    const bool full = code == Code::kZoneFull;\n"
                    "    if (const auto now = device_.Report(zone(), 1)) position_ = now->front().WrittenBytes();")),
     Mutation("live-log-zone-released", "a log zone is released only when no frame in it is live",
-             "src/wal/log_space_worker.cc", "if (!zone.closed || zone.live.device_bytes != 0 || zone.releasing) continue;",
-             "if (!zone.closed || zone.releasing) continue;",
+             "src/wal/log_zones.cc", "if (zone.state != State::kClosed || zone.live.device_bytes != 0 || zone.releasing) continue;",
+             "if (zone.state != State::kClosed || zone.releasing) continue;",
              # The files that have frames there pin it, too.
-             Piece("src/wal/log_space_worker.cc",
-                   "      if (env_.zones->Zone(id).pins != 0) continue;  // of readers of frames that were moved\n", "")),
+             Piece("src/wal/log_zones.cc", "    if (manager_.Zone(id).pins != 0) continue;  // of readers of frames that were moved\n", "")),
     Mutation("dead-before-commit", "space is given up only when the commit that frees it is durable",
              "src/metalog/commit.cc", "  SyncPoint::Reach(\"metalog:write\");\n  std::vector<const std::string*> lists;",
              "  if (sink_ != nullptr) for (const Member* member : batch.members) sink_->OnCommitted(*member->edits);\n"

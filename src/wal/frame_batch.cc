@@ -1,0 +1,100 @@
+#include "wal/frame_batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/bytes.h"
+#include "format/frame.h"
+
+namespace zenfs {
+
+void FrameBatch::Add(QueuedFrame& queued) {
+  const FrameJob& job = *queued.job;
+  const std::uint64_t done = queued.payload_placed;
+  const std::uint64_t left = job.buffer->size() - kFrameHeaderBytes - done;
+  const std::uint64_t room = cursor_.room - bytes_;
+  if (queued.settled()) return;
+  if (room <= kFrameHeaderBytes) return AddFiller(room);
+  if (job.unsplit && room < kFrameHeaderBytes + left) {
+    if (cursor_.at + bytes_ != geometry_.ZoneStart(cursor_.zone)) return AddFiller(room);
+    queued.status =
+        Fail(Code::kNoSpace, fmt::format("log zone {}: too small for a frame of {} bytes that stood in "
+                                         "another",
+                                         cursor_.zone.value, kFrameHeaderBytes + left));
+    return;
+  }
+  const std::uint64_t payload = std::min<std::uint64_t>(left, room - kFrameHeaderBytes);
+  const std::uint64_t frame_bytes = kFrameHeaderBytes + payload;
+  const std::uint64_t device_bytes = RoundUp(frame_bytes, geometry_.block_size);
+  AlignedBuffer& buffer = BufferOf(queued, payload, device_bytes);
+  // Behind the payload, without a change of the buffer's size, which its file may look at meanwhile. A part
+  // that is not the last ends on a block boundary.
+  if (device_bytes != frame_bytes) std::memset(buffer.data() + frame_bytes, 0, device_bytes - frame_bytes);
+  const std::uint64_t sequence = job.sequence + queued.parts;
+  SealFrame(ByteSpan(buffer.data(), frame_bytes),
+            FrameHeader{.kind = FrameKind::kLogData,
+                        .time = job.time,
+                        .header_bytes = kFrameHeaderBytes,
+                        .payload_bytes = static_cast<std::uint32_t>(payload),
+                        .owner = job.owner,
+                        .sequence = sequence,
+                        .file_offset = job.file_offset + done,
+                        .epoch = job.epoch != 0 ? job.epoch : epoch_,
+                        .stable_sequence = job.stable_sequence},
+            cursor_.seed);
+  parts_.push_back({&queued,
+                    {.sequence = sequence,
+                     .file_offset = job.file_offset + done,
+                     .length = payload,
+                     .payload = cursor_.at + bytes_ + kFrameHeaderBytes,
+                     .device_bytes = device_bytes,
+                     .pin = {}}});
+  pieces_.push_back(ByteView(buffer.data(), device_bytes));
+  bytes_ += device_bytes;
+}
+
+// Where the next part of the job stands, with room for its header.
+AlignedBuffer& FrameBatch::BufferOf(const QueuedFrame& queued, std::uint64_t payload,
+                                    std::uint64_t device_bytes) {
+  const FrameJob& job = *queued.job;
+  if (queued.payload_placed == 0) return *job.buffer;
+  AlignedBuffer& copy = copies_.emplace_back(device_bytes);
+  copy.Resize(kFrameHeaderBytes);
+  copy.Append(job.buffer->View(kFrameHeaderBytes + queued.payload_placed, payload));
+  return copy;
+}
+
+// Fills the rest of the zone with zeros, which a scan passes over: a frame that is not split may not fit there.
+void FrameBatch::AddFiller(std::uint64_t room) {
+  AlignedBuffer& filler = copies_.emplace_back(room);
+  std::memset(filler.data(), 0, room);
+  filler.Resize(room);
+  pieces_.push_back(filler.View());
+  bytes_ += room;
+}
+
+LiveFrames FrameBatch::live() const {
+  LiveFrames live;
+  for (const Part& part : parts_) live += {part.frame.device_bytes, part.frame.length};
+  return live;
+}
+
+std::uint64_t FrameBatch::payload_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.frame.length;
+  return bytes;
+}
+
+void FrameBatch::Deliver(const ZonePin& pin) {
+  for (Part& part : parts_) {
+    part.frame.pin = pin;
+    part.queued->payload_placed += part.frame.length;
+    part.queued->parts += 1;
+    part.queued->placed.push_back(std::move(part.frame));
+  }
+}
+
+}  // namespace zenfs

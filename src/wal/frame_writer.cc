@@ -1,0 +1,169 @@
+#include "wal/frame_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/sync_point.h"
+
+namespace zenfs {
+namespace {
+
+// A zone that fails is left for the next; as many are tried before the error reaches the files.
+constexpr int kZonesTried = 3;
+// Zones that the device ends before they took a frame are left for the next; so many in a row are a failure.
+constexpr int kZonesEnded = 32;
+constexpr std::chrono::milliseconds kBusyPause{5};
+constexpr std::uint64_t kBatchBytesMax = 4 << 20;
+constexpr std::chrono::milliseconds kReserveSlice{200};
+
+}  // namespace
+
+Status FrameWriter::Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept {
+  QueuedFrame queued{.job = &job, .payload_placed = job.placed_before};
+  MutexLock lock(mutex_);
+  queue_.push_back(&queued);
+  SyncPoint::Reach("FrameWriter::Queued");
+  while (!queued.done) {
+    if (leading_) {
+      placed_.Wait(mutex_);
+      continue;
+    }
+    leading_ = true;
+    std::deque<QueuedFrame*> jobs = std::exchange(queue_, {});
+    lock.Unlock();
+    Lead(jobs);
+    lock.Lock();
+    leading_ = false;
+    for (QueuedFrame* each : jobs) each->done = true;
+    placed_.NotifyAll();
+  }
+  std::ranges::move(queued.placed, std::back_inserter(placed));
+  return queued.status;
+}
+
+Result<std::vector<PlacedFrame>> FrameWriter::Write(const FrameJob& job) {
+  std::vector<PlacedFrame> placed;
+  const Status status = Place(job, placed);
+  if (status.ok()) return placed;
+  for (PlacedFrame& frame : placed) {
+    const ZoneId zone = frame.pin.zone();
+    frame.pin = ZonePin();  // before the background thread looks whether the zone can go
+    env_.log_zones->RemoveLive(zone, {frame.device_bytes, frame.length});
+  }
+  return Fail(status.error());
+}
+
+void FrameWriter::Lead(const std::deque<QueuedFrame*>& jobs) {
+  SyncPoint::Reach("FrameWriter::Lead");
+  const Status placed = PlaceAll(jobs);
+  bool flush = false;
+  for (QueuedFrame* each : jobs) {
+    if (!each->settled()) each->status = placed;
+    flush = flush || (each->whole() && each->job->flush);
+  }
+  if (!flush || !env_.device->geometry().volatile_cache) return;
+  // Also for what was placed before another's frame failed: those who waited for it return without an error.
+  const Status flushed = env_.device->Flush();
+  if (flushed.ok()) return;
+  // The frames are placed but not stable; only those who asked for that have to know.
+  for (QueuedFrame* each : jobs) {
+    if (each->job->flush && each->status.ok()) each->status = flushed;
+  }
+}
+
+Status FrameWriter::PlaceAll(const std::deque<QueuedFrame*>& jobs) {
+  int tries_left = kZonesTried;
+  int ended = 0;
+  const Deadline busy_until = Deadline::After(env_.space_wait);
+  for (;;) {
+    // Asked first: who just filled a zone must not wait for one that nobody needs yet.
+    if (std::ranges::all_of(jobs, &QueuedFrame::settled)) return {};
+    if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
+    FrameBatch batch(current_, env_.device->geometry(), env_.epoch);
+    for (QueuedFrame* each : jobs) {
+      if (batch.bytes() >= std::min(current_.room, kBatchBytesMax)) break;
+      batch.Add(*each);
+    }
+    if (batch.empty()) continue;  // whoever is left was refused
+    const Status sent = Send(batch);
+    if (sent.ok()) {
+      ended = 0;
+    } else if (sent.error().code() == Code::kZoneFull) {
+      if (++ended == kZonesEnded) return Fail(Code::kIo, sent.error().text());
+    } else if (sent.error().code() == Code::kBusy) {  // the device's limits are shared with its other users
+      if (busy_until.Passed()) return sent;
+      SleepUntil(std::min(busy_until.when(), SteadyNow() + kBusyPause));
+    } else if (--tries_left == 0) {
+      return Fail(sent.error().As(Code::kIo));  // zones may be read-only or gone; the volume is neither
+    }
+  }
+}
+
+bool FrameWriter::TakeReady() {
+  const std::optional<LogCursor> next = env_.log_zones->TakeReady();
+  if (!next) return false;
+  current_ = *next;
+  return true;
+}
+
+// Waits for reclaim in slices: the background thread may have got a zone meanwhile, or dead zones can be released. Two
+// refusals are an answer: what the first one met may have passed, a commit that found its zone full, for example.
+Status FrameWriter::NextZone() {
+  if (TakeReady()) return {};
+  reserve_waits_.fetch_add(1, std::memory_order_relaxed);
+  const Deadline deadline = Deadline::After(env_.space_wait);
+  for (int refused = 0;;) {
+    SyncPoint::Reach("FrameWriter::NextZone");
+    ZENFS_RETURN_IF_ERROR(env_.log_zones->MayGoOn());
+    const Deadline slice = Deadline::After(kReserveSlice);
+    const Status reserved = env_.supply->ReserveOne(slice.when() < deadline.when() ? slice : deadline);
+    if (TakeReady()) return {};
+    if (reserved.ok()) continue;  // given back as headroom
+    const bool in_time = reserved.error().code() != Code::kTimedOut;
+    if (!in_time && deadline.Passed()) {
+      return Fail(Code::kNoSpace,
+                  fmt::format("{}: no zone for the log became free within {} s; delete files to make room",
+                              env_.device->name(), env_.space_wait.count()));
+    }
+    if (env_.supply->ReleaseDead()) continue;
+    if (in_time && env_.supply->AnyInTransit() && !deadline.Passed()) {  // by another thread
+      SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
+      continue;
+    }
+    if (in_time && ++refused == 2) return reserved;
+  }
+}
+
+Status FrameWriter::Send(FrameBatch& batch) {
+  // Pinned first: nothing may take the zone between the write and the moment a file points to it.
+  const ZonePin pin = env_.zones->Pin(current_.zone);
+  const Status written = env_.device->Write(current_.at, batch.pieces());
+  if (!written.ok()) return LeaveZone(written.error());
+  env_.log_zones->NoteWritten(current_.zone, batch.bytes(), batch.live());
+  current_.at = current_.at + batch.bytes();
+  current_.room -= batch.bytes();
+  const std::uint64_t payload = batch.payload_bytes();
+  payload_bytes_.fetch_add(payload, std::memory_order_relaxed);
+  padding_bytes_.fetch_add(batch.bytes() - payload, std::memory_order_relaxed);
+  batch.Deliver(pin);
+  return {};
+}
+
+// What was placed of the batch that failed, if anything, is a duplicate of what goes to the next zone.
+Status FrameWriter::LeaveZone(const Error& error) {
+  Error told = error.With(fmt::format("log zone {}", current_.zone.value));
+  if (error.code() == Code::kBusy)
+    return Fail(std::move(told));  // nothing was written, the zone is as it was
+  // Where it can still be done: a zone left open would keep the one slot that the next zone needs.
+  if (error.code() != Code::kZoneFull) IgnoreError(env_.device->Finish(current_.zone));
+  current_.room = 0;
+  env_.log_zones->Close(current_.zone);
+  return Fail(std::move(told));
+}
+
+}  // namespace zenfs
