@@ -90,12 +90,15 @@ std::uint64_t FramedFile::mtime_seconds() const {
 Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
   if (crc) ZENFS_RETURN_IF_ERROR(CheckHandoff(bytes.size(), Crc32c(bytes), crc));
   MutexLock lock(mutex_);
-  if (append_status_.ok()) append_status_ = AppendAll(bytes);
+  while (append_status_.ok() && rewriting_) {
+    SyncPoint::Reach("FramedFile::AwaitTruncation");  // with the lock held: a handler only counts
+    turn_.Wait(mutex_);
+  }
+  if (append_status_.ok()) append_status_.Update(AppendAll(bytes));
   return append_status_;
 }
 
 Status FramedFile::AppendAll(ByteView bytes) {
-  while (rewriting_) turn_.Wait(mutex_);
   const std::uint64_t failures = failures_;
   if (!bytes.empty()) mtime_seconds_ = WallSeconds();
   while (!bytes.empty()) {

@@ -165,6 +165,27 @@ TEST(FramedFileRewriteTest, AppendsWaitForATruncationUnderWay) {
   EXPECT_EQ(WalRig::Content(*file), "abXY");
 }
 
+TEST(FramedFileRewriteTest, AppendThatWaitedForATruncationOfUnknownOutcomeFailsAsAllLaterOnes) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "abcdef").ok());
+  const auto rewrite = file->BeginTruncate(2);
+  ASSERT_TRUE(rewrite);
+  std::atomic<bool> waits = false;
+  SyncPoint::Scope scope([&](std::string_view name) {
+    if (name != "FramedFile::AwaitTruncation") return;
+    waits = true;
+    waits.notify_all();
+  });
+  Thread appender("appender", [&] { EXPECT_FALSE(Append(*file, "XY").ok()); });
+  waits.wait(false);
+  file->EndTruncate(*rewrite, Fail(Code::kUnknownOutcome, "the commit may be there or not"));
+  appender.Join();
+  EXPECT_FALSE(Append(*file, "Z").ok());
+  EXPECT_EQ(WalRig::Content(*file), "abcdef");
+}
+
 TEST(FramedFileRewriteTest, FoldedFileReadsTheSameAndItsZoneIsReleased) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
