@@ -202,6 +202,7 @@ set(ZENFS_TESTS_file
 
 set(ZENFS_SOURCES_wal
   wal/epoch_witness.cc
+  wal/file_zones.cc
   wal/frame_batch.cc
   wal/frame_index.cc
   wal/frame_read.cc
@@ -225,6 +226,7 @@ set(ZENFS_TESTS_wal
   wal/framed_file_model_test.cc
   wal/framed_file_retry_test.cc
   wal/framed_file_rewrite_test.cc
+  wal/framed_file_state_test.cc
   wal/framed_file_test.cc
   wal/framed_file_threads_test.cc
   wal/log_drain_test.cc

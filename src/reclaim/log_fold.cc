@@ -80,8 +80,8 @@ Status FoldFile(const LogFoldEnv& env, FramedFile& file, const FileRecord& recor
   ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(env, file, range, record.ExtentsEnd()));
   KeepChecksum(record, copy, range);
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
-  const Status committed = env.commit(rewrite.edits);
-  file.EndFold(rewrite, committed.ok());
+  const Status committed = env.commit(rewrite.edits());
+  rewrite.End(committed);
   if (committed.ok()) *bytes_moved += bytes;
   return committed;
 }

@@ -189,9 +189,9 @@ TEST(LogFoldTest, FileTruncatedWhileItIsCopiedStaysWhatItIs) {
   });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   for (const auto& file : {files.small, files.large}) {
-    const auto truncate = file->BeginTruncate(100);
+    auto truncate = file->BeginTruncate(100);
     ASSERT_TRUE(truncate);
-    file->EndTruncate(*truncate, rig.Commit(truncate->edits));
+    truncate->End(rig.Commit(truncate->edits()));
   }
   rig.device.Release();
   folder.Join();

@@ -296,12 +296,12 @@ Status VolumeCore::TruncateFramed(OpenFile& file, std::uint64_t size) {
                          }));
   const std::optional<Extent> front =
       record == nullptr ? std::nullopt : FrontOfDivided(*device_, record->extents, size);
-  ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size, front));
+  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size, front));
   // The frames that stay are now vouched for by a window, so they must not be in the cache only.
   const Status committed = record == nullptr  // it has lost its name
                                ? Status()
-                               : Commit(rewrite.edits, {.data_since = rewrite.unstable_since});
-  file.framed->EndTruncate(rewrite, committed);
+                               : Commit(rewrite.edits(), {.data_since = rewrite.unstable_since()});
+  rewrite.End(committed);
   return committed;
 }
 

@@ -7,17 +7,29 @@
 #include "base/sync_point.h"
 
 namespace zenfs {
+namespace {
+
+FileZones MakeZones(const FramedFile::Env& env) {
+  return {env.device->geometry(), *env.zones, env.log == nullptr ? nullptr : &env.log->zones()};
+}
+
+}  // namespace
 
 static_assert(kStagingPayloadAt == kFrameHeaderBytes,
               "a frame is sealed in front of the bytes, where they are");
 
 FramedFile::FramedFile(const Env& env, FileId id)
-    : env_(env), id_(id), mtime_seconds_(WallSeconds()), sent_seconds_(mtime_seconds_) {}
+    : env_(env),
+      id_(id),
+      zones_(MakeZones(env)),
+      mtime_seconds_(WallSeconds()),
+      sent_seconds_(mtime_seconds_) {}
 
 FramedFile::FramedFile(const Env& env, const FileRecord& record, ReplayedLog replayed)
     : env_(env),
       id_(record.id),
       index_(std::move(replayed.index)),
+      zones_(MakeZones(env)),
       windows_(record.windows),
       extents_end_(record.ExtentsEnd()),
       open_first_sequence_(record.next_sequence),
@@ -26,39 +38,16 @@ FramedFile::FramedFile(const Env& env, const FileRecord& record, ReplayedLog rep
       stable_end_(index_.end()),
       mtime_seconds_(replayed.mtime_seconds),
       sent_seconds_(replayed.mtime_seconds) {
-  for (const auto& [zone, bytes] : replayed.zones) {
-    zones_[zone] = {.pin = env_.zones->Pin(zone), .frames = {.device_bytes = bytes}};
-  }
-  for (const Piece& piece : index_.pieces()) {
-    if (piece.damaged || piece.sequence == 0) continue;
-    zones_[env_.device->geometry().ZoneOf(piece.place)].frames.payload += piece.length;
-  }
-  for (const auto& [id, zone] : zones_) {
-    if (env_.log != nullptr) env_.log->zones().AddLive(id, zone.frames);
-  }
-  for (const Extent& extent : record.extents) PinZoneOf(extent.place);
+  zones_.Adopt(replayed.zones, index_.pieces());
+  for (const Extent& extent : record.extents) zones_.Pin(extent.place);
 }
 
 FramedFile::~FramedFile() {
-  {
-    MutexLock lock(mutex_);
-    // Without an error these are bytes that nobody can ask for again. With one they may be the only copy.
-    if (send_status_.ok()) {
-      active_.Clear();
-      flight_.Clear();
-    }
-  }
-  if (env_.log == nullptr) return;
-  for (auto& [id, zone] : zones_) {
-    zone.pin = ZonePin();  // before the log looks whether the zone can go
-    if (zone.frames.device_bytes != 0) env_.log->zones().RemoveLive(id, zone.frames);
-  }
-}
-
-void FramedFile::PinZoneOf(DeviceOffset place) {
-  const ZoneId zone = env_.device->geometry().ZoneOf(place);
-  FileZone& entry = zones_[zone];
-  if (!entry.pin.valid()) entry.pin = env_.zones->Pin(zone);
+  MutexLock lock(mutex_);
+  // Without an error these are bytes that nobody can ask for again. With one they may be the only copy.
+  if (!state_.sound()) return;
+  active_.Clear();
+  flight_.Clear();
 }
 
 void FramedFile::BeginBuffer() {
@@ -67,7 +56,7 @@ void FramedFile::BeginBuffer() {
   if (behind_a_gap) active_.Release();
   active_.Begin(behind_a_gap ? nullptr : env_.staging, env_.buffer_bytes, id_.value, SizeLocked());
   active_since_ = SteadyNow();
-  hurried_ = false;
+  drain_asked_ = false;
   if (env_.drain != nullptr) env_.drain->NoteBuffered();
 }
 
@@ -90,35 +79,35 @@ std::uint64_t FramedFile::mtime_seconds() const {
 Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
   if (crc) ZENFS_RETURN_IF_ERROR(CheckHandoff(bytes.size(), Crc32c(bytes), crc));
   MutexLock lock(mutex_);
-  while (append_status_.ok() && rewriting_) {
+  while (state_.appends().ok() && state_.truncating()) {
     SyncPoint::Reach("FramedFile::AwaitTruncation");  // with the lock held: a handler only counts
     turn_.Wait(mutex_);
   }
-  if (append_status_.ok()) append_status_.Update(AppendAll(bytes));
-  return append_status_;
+  if (state_.appends().ok()) state_.CloseAppends(AppendAll(bytes));
+  return state_.appends();
 }
 
 Status FramedFile::AppendAll(ByteView bytes) {
-  const std::uint64_t failures = failures_;
+  const std::uint64_t failed_sends = state_.failed_sends();
   if (!bytes.empty()) mtime_seconds_ = WallSeconds();
   while (!bytes.empty()) {
-    if (!send_status_.ok() && failures_ != failures) return send_status_;
-    if (!send_status_.ok() && !busy_) {  // of before this call
+    if (state_.SendFailedSince(failed_sends)) return state_.sent();
+    if (!state_.sound() && state_.free()) {  // an error of before this call
       ZENFS_RETURN_IF_ERROR(SendBuffer(false));
       continue;
     }
     if (active_.empty()) BeginBuffer();
     if (active_.room() == 0) {
-      if (busy_) {
-        turn_.Wait(mutex_);
-      } else {
+      if (state_.free()) {
         ZENFS_RETURN_IF_ERROR(SendBuffer(false));
+      } else {
+        turn_.Wait(mutex_);
       }
       continue;
     }
     bytes = bytes.subspan(active_.Append(bytes, mtime_seconds_));
-    if (!hurried_ && env_.drain != nullptr && active_.length() >= active_.capacity() / 2) {
-      hurried_ = true;
+    if (!drain_asked_ && env_.drain != nullptr && active_.length() >= active_.capacity() / 2) {
+      drain_asked_ = true;
       env_.drain->Hurry(id_);
     }
   }
@@ -128,7 +117,7 @@ Status FramedFile::AppendAll(ByteView bytes) {
 Status FramedFile::Flush() {
   {
     MutexLock lock(mutex_);
-    const bool survives = send_status_.ok() && (active_.empty() || active_.survives_process()) &&
+    const bool survives = state_.sound() && (active_.empty() || active_.survives_process()) &&
                           (flight_.empty() || flight_.survives_process());
     if (survives) return {};
   }
@@ -138,7 +127,7 @@ Status FramedFile::Flush() {
 bool FramedFile::WriteOutOlderThan(SteadyTime before) {
   {
     MutexLock lock(mutex_);
-    if (active_.empty() || !send_status_.ok())
+    if (active_.empty() || !state_.sound())
       return false;  // after an error: when somebody asks, not again and again
     if (active_since_ > before) return true;
   }
@@ -148,7 +137,8 @@ bool FramedFile::WriteOutOlderThan(SteadyTime before) {
 
 void FramedFile::EndWriting() {
   MutexLock lock(mutex_);
-  if (busy_ || !active_.empty()) return;  // a new writer is at it already, or an error keeps the bytes
+  if (!state_.free() || !active_.empty())
+    return;  // a new writer is at it already, or an error keeps the bytes
   active_.Release();
   if (flight_.empty()) flight_.Release();
 }
@@ -160,16 +150,15 @@ Status FramedFile::Sync() { return WriteOutTo(size(), true); }
 Status FramedFile::WriteOutTo(std::uint64_t target, bool sync) {
   SyncPoint::Reach("FramedFile::WriteOutTo");
   MutexLock lock(mutex_);
-  const std::uint64_t failures = failures_;
+  const std::uint64_t failed_sends = state_.failed_sends();
   for (;;) {
-    // An error of before this call is no answer: that frame is tried again. One of a try that this call waited for is.
-    if (!send_status_.ok() && failures_ != failures) return send_status_;
+    if (state_.SendFailedSince(failed_sends)) return state_.sent();
     target = std::min(target, SizeLocked());  // the file may have been truncated while this waited
-    if (send_status_.ok() && (sync ? stable_end_ : index_.end()) >= target) return {};
-    if (busy_) {
-      turn_.Wait(mutex_);
-    } else {
+    if (state_.sound() && (sync ? stable_end_ : index_.end()) >= target) return {};
+    if (state_.free()) {
       ZENFS_RETURN_IF_ERROR(SendBuffer(sync));
+    } else {
+      turn_.Wait(mutex_);
     }
   }
 }

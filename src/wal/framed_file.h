@@ -14,8 +14,9 @@
 // have lost. It succeeds only if all is where it promises. An Append that failed is final: some of its bytes may have
 // been taken and its caller goes on elsewhere, so every later one fails too.
 //
-// Threads: any. No I/O happens while mutex_ is held; only the leaf locks of LogSpace and ZoneManager come
-// after it.
+// What the file is doing, and what an error has left to be done, is in framed_file_state.h.
+//
+// Threads: any. No I/O happens while mutex_ is held; only the locks of LogZones and ZoneManager come after it.
 #pragma once
 
 #include <map>
@@ -28,7 +29,9 @@
 #include "device/flush_mark.h"
 #include "model/edit.h"
 #include "staging/staged_buffer.h"
+#include "wal/file_zones.h"
 #include "wal/frame_index.h"
+#include "wal/framed_file_state.h"
 #include "wal/log_drain.h"
 #include "wal/log_replay.h"
 #include "wal/log_space.h"
@@ -79,23 +82,41 @@ class FramedFile {
   // flushes the device before it commits. None if the window is empty, or if bytes of the file are not on the device.
   std::optional<SealLog> SealOfOpenWindow() const EXCLUDES(mutex_);
 
-  // A change of the committed part, in three steps: Begin* computes the edits (a truncation holds writers
-  // off, a fold does not), the caller commits, End* takes over the outcome. End must follow every successful
-  // Begin.
-  struct Rewrite {
-    std::vector<Edit> edits;      // to be committed together
-    std::uint64_t end = 0;        // truncate: new size; fold: end of the folded part
-    std::vector<Extent> extents;  // fold: what holds the bytes now
-    std::vector<LogWindow> windows;
-    std::uint64_t open_first_sequence = 0;
-    std::uint64_t mtime_seconds = 0;
-    FlushMark unstable_since = FlushMark::AtOpen();  // truncate: as UnstableSince()
+  // A change of the committed part that is under way. The caller commits its edits and says with End how that ended. A
+  // truncation holds writers off as long as it lives, a fold does not. The file must outlive it.
+  class Rewrite {
+   public:
+    Rewrite(Rewrite&& other) noexcept;
+    Rewrite& operator=(Rewrite&&) = delete;
+    // Without End: nothing was committed, and the file is as before.
+    ~Rewrite();
+
+    // To be committed together.
+    const std::vector<Edit>& edits() const { return edits_; }
+    // Of a truncation: the mark for that commit, which vouches for the frames that stay.
+    FlushMark unstable_since() const { return unstable_since_; }
+    // Once. After a truncation of unknown outcome every append fails: a mount that finds the truncation would look for
+    // the bytes at its end.
+    void End(const Status& committed);
+
+   private:
+    friend class FramedFile;
+    enum class Kind { kTruncation, kFold };
+    Rewrite(FramedFile& file, Kind kind) : file_(&file), kind_(kind) {}
+
+    FramedFile* file_;  // null: ended, or moved from
+    Kind kind_;
+    std::vector<Edit> edits_;
+    std::uint64_t end_ = 0;        // truncation: new size; fold: end of the folded part
+    std::vector<Extent> extents_;  // fold: what holds the bytes now
+    std::vector<LogWindow> windows_;
+    std::uint64_t open_first_sequence_ = 0;
+    std::uint64_t mtime_seconds_ = 0;
+    FlushMark unstable_since_ = FlushMark::AtOpen();  // truncation: as UnstableSince()
   };
   // `front`: what stays of the committed extent that `size` divides; without it that extent loses its checksum.
   [[nodiscard]] Result<Rewrite> BeginTruncate(std::uint64_t size, const std::optional<Extent>& front = {})
       EXCLUDES(mutex_);
-  // Of a commit whose outcome is unknown the file takes no more: a mount that finds it would look for what follows at `size`.
-  void EndTruncate(const Rewrite& rewrite, const Status& committed) EXCLUDES(mutex_);
 
   // The part of the file that has to move so that no frame of it is left in `zone`: bytes [from, to), from
   // block-aligned. Empty (to == 0) when there is none.
@@ -113,15 +134,10 @@ class FramedFile {
   // (truncated meanwhile), or if a failed flush of the device may have lost some of it before it was read.
   [[nodiscard]] Result<Rewrite> BeginFold(const FoldRange& range, std::vector<Extent> extents)
       EXCLUDES(mutex_);
-  void EndFold(const Rewrite& rewrite, bool committed) EXCLUDES(mutex_);
-  // Reclaim has put the committed extents elsewhere; `extents` are all of them. Not between Begin and End of a rewrite.
+  // Reclaim has put the committed extents elsewhere; `extents` are all of them. Not while a Rewrite lives.
   void TakeMoved(const std::vector<Extent>& extents) EXCLUDES(mutex_);
 
  private:
-  struct FileZone {
-    ZonePin pin;
-    LiveFrames frames;  // counted as live in the log
-  };
   // Device reads that a Read comes down to, collected under the lock and done without it.
   struct ReadPlan {
     std::vector<PieceRead> parts;
@@ -141,16 +157,17 @@ class FramedFile {
   FlushMark UnstableSince() const REQUIRES(mutex_);
   // A flush has failed since the first frame behind stable_end_ was written.
   bool MayHaveLost() const REQUIRES(mutex_) { return UnstableSince().FlushFailedSince(*env_.device); }
-  void Publish(PlacedFrame frame) REQUIRES(mutex_);
+  void Publish(const PlacedFrame& frame) REQUIRES(mutex_);
   std::uint16_t TimeToSend() const REQUIRES(mutex_);
   void NoteSent(std::uint16_t time) REQUIRES(mutex_);
   void BeginBuffer() REQUIRES(mutex_);
   std::uint64_t SizeLocked() const REQUIRES(mutex_);
   [[nodiscard]] Status PlanRead(std::uint64_t offset, ByteSpan into, ReadPlan& plan) const REQUIRES(mutex_);
   static void CopyBuffered(const StagedBuffer& buffer, std::uint64_t offset, ByteSpan into);
-  void PinZoneOf(DeviceOffset place) REQUIRES(mutex_);
-  void RecountZones() REQUIRES(mutex_);
+  void RecountZones() REQUIRES(mutex_) { zones_.Recount(index_.pieces()); }
   std::vector<LogWindow> WindowsUpTo(std::uint64_t end) const REQUIRES(mutex_);
+  void EndTruncation(const Rewrite& rewrite, const Status& committed) EXCLUDES(mutex_);
+  void EndFold(const Rewrite& rewrite, const Status& committed) EXCLUDES(mutex_);
   void TakeOver(const Rewrite& rewrite) REQUIRES(mutex_);
 
   const Env env_;
@@ -159,7 +176,7 @@ class FramedFile {
   mutable Mutex mutex_;
   CondVar turn_;
   FrameIndex index_ GUARDED_BY(mutex_);
-  std::map<ZoneId, FileZone> zones_ GUARDED_BY(mutex_);
+  FileZones zones_ GUARDED_BY(mutex_);
   std::vector<LogWindow> windows_ GUARDED_BY(mutex_);         // committed
   std::uint64_t extents_end_ GUARDED_BY(mutex_) = 0;          // committed
   std::uint64_t open_first_sequence_ GUARDED_BY(mutex_) = 1;  // committed as next_sequence
@@ -172,17 +189,11 @@ class FramedFile {
   // What a mount after a crash would find: the time of the last frame, or of the last commit.
   std::uint64_t sent_seconds_ GUARDED_BY(mutex_);
   StagedBuffer active_ GUARDED_BY(mutex_);
-  SteadyTime active_since_ GUARDED_BY(mutex_);  // when its first byte came
-  // Its content is not changed while busy_. After an error it is kept; its front may be in the index already.
+  SteadyTime active_since_ GUARDED_BY(mutex_);   // when its first byte came
+  bool drain_asked_ GUARDED_BY(mutex_) = false;  // to take the active buffer
+  // Its content is not changed during a send. After an error it is kept; its front may be in the index already.
   StagedBuffer flight_ GUARDED_BY(mutex_);
-  bool hurried_ GUARDED_BY(mutex_) = false;    // the drain has been asked to take the active buffer
-  bool busy_ GUARDED_BY(mutex_) = false;       // a frame is in flight, or a truncation under way
-  bool rewriting_ GUARDED_BY(mutex_) = false;  // a truncation is under way: appends wait
-  bool folding_ GUARDED_BY(mutex_) = false;    // a fold is under way: appends and frames go on
-  Status send_status_ GUARDED_BY(mutex_);      // of the last try to send; not of what was made up for since
-  std::uint64_t failures_ GUARDED_BY(mutex_) = 0;  // tries to send that failed
-  bool doubtful_ GUARDED_BY(mutex_) = false;  // a failed flush may have lost the frames behind stable_end_
-  Status append_status_ GUARDED_BY(mutex_);   // of the first Append that failed
+  FramedFileState state_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zenfs

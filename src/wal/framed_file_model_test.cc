@@ -73,9 +73,9 @@ class Work {
   void Truncate(File& file) {
     const std::uint64_t size =
         file.content.size() - random_.Below(std::min<std::uint64_t>(file.content.size(), 9000) + 1);
-    const auto rewrite = file.file->BeginTruncate(size);
+    auto rewrite = file.file->BeginTruncate(size);
     ASSERT_TRUE(rewrite);
-    file.file->EndTruncate(*rewrite, rig_.Commit(rewrite->edits));
+    rewrite->End(rig_.Commit(rewrite->edits()));
     file.content.resize(size);
     ASSERT_EQ(rig_.Recovered(file.file->id()), file.content);
   }
@@ -104,10 +104,10 @@ class Work {
       at += extents.back().length;
       rest = rest.subspan(placed->length);
     }
-    const auto rewrite = file.file->BeginFold(range, extents);
+    auto rewrite = file.file->BeginFold(range, extents);
     ASSERT_TRUE(rewrite) << rewrite.error().ToString();
     const bool commit = !random_.OneIn(5);
-    file.file->EndFold(*rewrite, commit && rig_.Commit(rewrite->edits).ok());
+    if (commit) rewrite->End(rig_.Commit(rewrite->edits()));
     ASSERT_EQ(WalRig::Content(*file.file), file.content);
   }
   void Delete(FileId id) {

@@ -34,7 +34,7 @@ Status FramedFile::PlanRead(std::uint64_t offset, ByteSpan into, ReadPlan& plan)
     }
     plan.parts.push_back({piece.place + (from - piece.file_offset), into.subspan(from - offset, to - from)});
     const ZoneId zone = env_.device->geometry().ZoneOf(piece.place);
-    if (plan.pins.empty() || plan.pins.back().zone() != zone) plan.pins.push_back(zones_.at(zone).pin);
+    if (plan.pins.empty() || plan.pins.back().zone() != zone) plan.pins.push_back(zones_.PinOf(zone));
   }
   CopyBuffered(flight_, offset, into);
   CopyBuffered(active_, offset, into);

@@ -48,9 +48,9 @@ TEST(FramedFileRetryTest, FlushAppendAndTruncationMakeUpForItToo) {
         EXPECT_TRUE(file.WriteOut().ok());
       },
       [&](FramedFile& file) {
-        const auto rewrite = file.BeginTruncate(4);
+        auto rewrite = file.BeginTruncate(4);
         ASSERT_TRUE(rewrite);
-        file.EndTruncate(*rewrite, rig.Commit(rewrite->edits));
+        rewrite->End(rig.Commit(rewrite->edits()));
       }};
   for (const auto& call : calls) {
     const auto file = rig.NewFile();
@@ -227,9 +227,9 @@ TEST(FramedFileRetryTest, WhatAFlushMayHaveLostIsNotFolded) {
   EXPECT_EQ(file.BeginFold(chosen_after, {}).error().code(), Code::kBusy);
   EXPECT_TRUE(file.SealOfOpenWindow());
   const FramedFile::FoldRange sound = file.RangeToFold(rig.ZoneOf(file.Pieces().front().place));
-  const auto fold = file.BeginFold(sound, {});
+  auto fold = file.BeginFold(sound, {});
   ASSERT_TRUE(fold);
-  file.EndFold(*fold, false);
+  fold->End(Fail(Code::kIo, "not committed"));
 }
 
 TEST(FramedFileRetryTest, SyncsOfSeveralThreadsThatSucceedAreTrueWhileTheDeviceFailsNowAndThen) {

@@ -30,7 +30,7 @@ std::vector<LogWindow> FramedFile::WindowsUpTo(std::uint64_t end) const {
 
 std::optional<SealLog> FramedFile::SealOfOpenWindow() const {
   MutexLock lock(mutex_);
-  if (!send_status_.ok() || busy_ || !active_.empty() || !flight_.empty() || MayHaveLost())
+  if (!state_.sound() || !state_.free() || !active_.empty() || !flight_.empty() || MayHaveLost())
     return std::nullopt;
   if (next_sequence_ == open_first_sequence_) return std::nullopt;
   return SealLog{.id = id_,
@@ -40,12 +40,36 @@ std::optional<SealLog> FramedFile::SealOfOpenWindow() const {
                  .mtime_seconds = mtime_seconds_};
 }
 
+FramedFile::Rewrite::Rewrite(Rewrite&& other) noexcept
+    : file_(std::exchange(other.file_, nullptr)),
+      kind_(other.kind_),
+      edits_(std::move(other.edits_)),
+      end_(other.end_),
+      extents_(std::move(other.extents_)),
+      windows_(std::move(other.windows_)),
+      open_first_sequence_(other.open_first_sequence_),
+      mtime_seconds_(other.mtime_seconds_),
+      unstable_since_(other.unstable_since_) {}
+
+FramedFile::Rewrite::~Rewrite() {
+  if (file_ != nullptr) End(Fail(Code::kShutdown, "not committed"));
+}
+
+void FramedFile::Rewrite::End(const Status& committed) {
+  FramedFile& file = *std::exchange(file_, nullptr);
+  if (kind_ == Kind::kTruncation) {
+    file.EndTruncation(*this, committed);
+  } else {
+    file.EndFold(*this, committed);
+  }
+}
+
 Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
                                                       const std::optional<Extent>& front) {
   ZENFS_RETURN_IF_ERROR(WriteOut());
   MutexLock lock(mutex_);
-  while (busy_ || folding_) turn_.Wait(mutex_);
-  if (!send_status_.ok()) return Fail(send_status_.error());
+  while (!state_.free() || state_.folding()) turn_.Wait(mutex_);
+  if (!state_.sound()) return Fail(state_.sent().error());
   const std::uint64_t old_size = SizeLocked();
   if (size > old_size) {
     return Fail(Code::kNotSupported,
@@ -55,48 +79,43 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
   if (old_size != index_.end()) {
     return Fail(Code::kBusy, fmt::format("file {}: appended to while it is truncated", id_.value));
   }
-  Rewrite rewrite{.end = size,
-                  .windows = WindowsUpTo(size),
-                  .open_first_sequence = next_sequence_,
-                  .mtime_seconds = WallSeconds(),
-                  .unstable_since = UnstableSince()};
+  state_.BeginTruncation();
+  Rewrite rewrite(*this, Rewrite::Kind::kTruncation);
+  rewrite.end_ = size;
+  rewrite.windows_ = WindowsUpTo(size);
+  rewrite.open_first_sequence_ = next_sequence_;
+  rewrite.mtime_seconds_ = WallSeconds();
+  rewrite.unstable_since_ = UnstableSince();
   if (size < extents_end_) {
-    SetExtents cut{id_, size, {}, size, rewrite.mtime_seconds};
+    SetExtents cut{id_, size, {}, size, rewrite.mtime_seconds_};
     if (front) {
       cut.from_offset = front->file_offset;
       cut.extents.push_back(*front);
     }
-    rewrite.edits.push_back(std::move(cut));
+    rewrite.edits_.push_back(std::move(cut));
   }
-  rewrite.edits.push_back(SealLog{id_, rewrite.windows, next_sequence_, size, rewrite.mtime_seconds});
-  busy_ = true;
-  rewriting_ = true;
+  rewrite.edits_.push_back(SealLog{id_, rewrite.windows_, next_sequence_, size, rewrite.mtime_seconds_});
   return rewrite;
 }
 
-void FramedFile::EndTruncate(const Rewrite& rewrite, const Status& committed) {
+void FramedFile::EndTruncation(const Rewrite& rewrite, const Status& committed) {
   MutexLock lock(mutex_);
   if (committed.ok()) {
-    index_.CutAt(rewrite.end);
-    extents_end_ = std::min(extents_end_, rewrite.end);
-    stable_end_ = rewrite.end;
-    mtime_seconds_ = sent_seconds_ = rewrite.mtime_seconds;
+    index_.CutAt(rewrite.end_);
+    extents_end_ = std::min(extents_end_, rewrite.end_);
+    stable_end_ = rewrite.end_;
+    mtime_seconds_ = sent_seconds_ = rewrite.mtime_seconds_;
     TakeOver(rewrite);
   } else if (committed.error().code() == Code::kUnknownOutcome) {
-    append_status_ = Fail(committed.error().With(fmt::format("file {}: its truncation", id_.value)));
+    state_.CloseAppends(Fail(committed.error().With(fmt::format("file {}: its truncation", id_.value))));
   }
-  busy_ = false;
-  rewriting_ = false;
+  state_.EndTruncation();
   turn_.NotifyAll();
 }
 
 std::map<ZoneId, LiveFrames> FramedFile::FrameZones() const {
   MutexLock lock(mutex_);
-  std::map<ZoneId, LiveFrames> frames;
-  for (const auto& [id, zone] : zones_) {
-    if (zone.frames.device_bytes != 0) frames.emplace(id, zone.frames);
-  }
-  return frames;
+  return zones_.Frames();
 }
 
 FramedFile::FoldRange FramedFile::RangeToFold(ZoneId zone, std::uint64_t bytes) const {
@@ -121,50 +140,52 @@ FramedFile::FoldRange FramedFile::RangeToFold(ZoneId zone, std::uint64_t bytes) 
 // log zone that folding frees.
 Result<FramedFile::Rewrite> FramedFile::BeginFold(const FoldRange& range, std::vector<Extent> extents) {
   MutexLock lock(mutex_);
-  while (rewriting_ || folding_) turn_.Wait(mutex_);
+  while (state_.truncating() || state_.folding()) turn_.Wait(mutex_);
   const std::size_t last = range.to == 0 ? index_.size() : index_.Find(range.to - 1);
   if (range.unstable_since.FlushFailedSince(*env_.device) || last == index_.size() ||
       index_[last].end() != range.to || extents_end_ < range.from || extents_end_ >= range.to) {
     return Fail(Code::kBusy, fmt::format("file {}: changed while it was folded", id_.value));
   }
-  Rewrite rewrite{.end = range.to, .extents = std::move(extents)};
+  state_.BeginFold();
+  Rewrite rewrite(*this, Rewrite::Kind::kFold);
+  rewrite.end_ = range.to;
+  rewrite.extents_ = std::move(extents);
   for (const LogWindow& window : windows_) {
     if (window.end <= range.to) continue;
-    rewrite.windows.push_back(window);
+    rewrite.windows_.push_back(window);
   }
   const std::uint64_t next = index_[last].sequence + 1;
   const std::uint64_t sealed_end = windows_.empty() ? extents_end_ : windows_.back().end;
-  rewrite.open_first_sequence = std::max(open_first_sequence_, range.to > sealed_end ? next : 0);
+  rewrite.open_first_sequence_ = std::max(open_first_sequence_, range.to > sealed_end ? next : 0);
   // The first window that stays begins behind the folded part if that ends inside it.
-  if (!rewrite.windows.empty() && next > rewrite.windows.front().first_sequence) {
-    rewrite.windows.front().first_sequence = next;
+  if (!rewrite.windows_.empty() && next > rewrite.windows_.front().first_sequence) {
+    rewrite.windows_.front().first_sequence = next;
   }
   const std::uint64_t size = std::max(range.to, sealed_end);
   // A fold changes no byte: the time stays that of what the device has.
-  rewrite.edits.push_back(SetExtents{id_, range.from, rewrite.extents, size, sent_seconds_});
-  rewrite.edits.push_back(SealLog{id_, rewrite.windows, rewrite.open_first_sequence, size, sent_seconds_});
-  folding_ = true;
+  rewrite.edits_.push_back(SetExtents{id_, range.from, rewrite.extents_, size, sent_seconds_});
+  rewrite.edits_.push_back(SealLog{id_, rewrite.windows_, rewrite.open_first_sequence_, size, sent_seconds_});
   return rewrite;
 }
 
-void FramedFile::EndFold(const Rewrite& rewrite, bool committed) {
+void FramedFile::EndFold(const Rewrite& rewrite, const Status& committed) {
   MutexLock lock(mutex_);
-  if (committed) {
+  if (committed.ok()) {
     std::vector<Piece> pieces;
-    const std::uint64_t from = rewrite.extents.front().file_offset;
+    const std::uint64_t from = rewrite.extents_.front().file_offset;
     for (const Piece& piece : index_.pieces()) {  // earlier extents, cut where the new ones begin
       if (piece.file_offset >= from) break;
       pieces.push_back(piece);
       pieces.back().length = std::min(piece.end(), from) - piece.file_offset;
     }
-    for (const Extent& extent : rewrite.extents) {
+    for (const Extent& extent : rewrite.extents_) {
       pieces.push_back({.file_offset = extent.file_offset, .length = extent.length, .place = extent.place});
     }
-    index_.ReplaceBelow(rewrite.end, std::move(pieces));
-    extents_end_ = rewrite.end;
+    index_.ReplaceBelow(rewrite.end_, std::move(pieces));
+    extents_end_ = rewrite.end_;
     TakeOver(rewrite);
   }
-  folding_ = false;
+  state_.EndFold();
   turn_.NotifyAll();
 }
 
@@ -179,30 +200,9 @@ void FramedFile::TakeMoved(const std::vector<Extent>& extents) {
 }
 
 void FramedFile::TakeOver(const Rewrite& rewrite) {
-  windows_ = rewrite.windows;
-  open_first_sequence_ = rewrite.open_first_sequence;
+  windows_ = rewrite.windows_;
+  open_first_sequence_ = rewrite.open_first_sequence_;
   RecountZones();
-}
-
-// Frame bytes and pins anew from the index. A piece's frame counts whole, with header and padding, as it did
-// when it was placed.
-void FramedFile::RecountZones() {
-  const Geometry& geometry = env_.device->geometry();
-  std::map<ZoneId, FileZone> old = std::exchange(zones_, {});
-  for (const Piece& piece : index_.pieces()) {
-    if (piece.damaged) continue;
-    PinZoneOf(piece.place);
-    if (piece.sequence != 0) {
-      zones_[geometry.ZoneOf(piece.place)].frames += {piece.frame_bytes, piece.length};
-    }
-  }
-  for (auto& [id, zone] : old) {
-    const auto it = zones_.find(id);
-    zone.pin = ZonePin();
-    // In this order: nothing may take the zone in between.
-    if (it != zones_.end()) env_.log->zones().AddLive(id, it->second.frames);
-    env_.log->zones().RemoveLive(id, zone.frames);
-  }
 }
 
 }  // namespace zenfs

@@ -15,9 +15,9 @@ namespace {
 using Command = FaultyDevice::Command;
 
 Status Truncate(WalRig& rig, FramedFile& file, std::uint64_t size) {
-  ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.BeginTruncate(size));
-  const Status committed = rig.Commit(rewrite.edits);
-  file.EndTruncate(rewrite, committed);
+  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginTruncate(size));
+  const Status committed = rig.Commit(rewrite.edits());
+  rewrite.End(committed);
   return committed;
 }
 
@@ -51,9 +51,9 @@ Status Fold(WalRig& rig, FramedFile& file, ZoneId zone) {
   const FramedFile::FoldRange range = file.RangeToFold(zone);
   if (range.to == 0) return {};
   const Copy copy = CopyOut(rig, file, range);
-  ZENFS_ASSIGN_OR_RETURN(const FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
-  const Status committed = rig.Commit(rewrite.edits);
-  file.EndFold(rewrite, committed.ok());
+  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
+  const Status committed = rig.Commit(rewrite.edits());
+  rewrite.End(committed);
   return committed;
 }
 
@@ -120,12 +120,28 @@ TEST(FramedFileRewriteTest, TruncationThatWasNotCommittedChangesNothing) {
   rig.Mount();
   const auto file = rig.NewFile();
   ASSERT_TRUE(Append(*file, "abcdef").ok());
-  const auto rewrite = file->BeginTruncate(2);
+  auto rewrite = file->BeginTruncate(2);
   ASSERT_TRUE(rewrite);
-  file->EndTruncate(*rewrite, Fail(Code::kIo, "not committed"));
+  rewrite->End(Fail(Code::kIo, "not committed"));
   EXPECT_EQ(WalRig::Content(*file), "abcdef");
   ASSERT_TRUE(Append(*file, "g").ok());
   ASSERT_TRUE(file->Sync().ok());
+  EXPECT_EQ(rig.Recovered(file->id()), "abcdefg");
+}
+
+TEST(FramedFileRewriteTest, RewriteThatIsNotEndedChangesNothingAndHoldsNobodyUp) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  const auto file = rig.NewFile();
+  ASSERT_TRUE(Append(*file, "abcdef").ok());
+  ASSERT_TRUE(file->BeginTruncate(2).ok());
+  ASSERT_TRUE(Append(*file, "g").ok());
+  ASSERT_TRUE(file->Sync().ok());
+  const auto range = file->RangeToFold(rig.ZoneOf(file->Pieces().front().place));
+  const Copy copy = CopyOut(rig, *file, range);
+  ASSERT_TRUE(file->BeginFold(range, copy.extents).ok());
+  ASSERT_TRUE(Truncate(rig, *file, 7).ok());
+  EXPECT_EQ(WalRig::Content(*file), "abcdefg");
   EXPECT_EQ(rig.Recovered(file->id()), "abcdefg");
 }
 
@@ -156,11 +172,11 @@ TEST(FramedFileRewriteTest, AppendsWaitForATruncationUnderWay) {
   rig.Mount();
   const auto file = rig.NewFile();
   ASSERT_TRUE(Append(*file, "abcdef").ok());
-  const auto rewrite = file->BeginTruncate(2);
+  auto rewrite = file->BeginTruncate(2);
   ASSERT_TRUE(rewrite);
   Thread appender("appender", [&] { EXPECT_TRUE(Append(*file, "XY").ok()); });
-  ASSERT_TRUE(rig.Commit(rewrite->edits).ok());
-  file->EndTruncate(*rewrite, {});
+  ASSERT_TRUE(rig.Commit(rewrite->edits()).ok());
+  rewrite->End({});
   appender.Join();
   EXPECT_EQ(WalRig::Content(*file), "abXY");
 }
@@ -170,7 +186,7 @@ TEST(FramedFileRewriteTest, AppendThatWaitedForATruncationOfUnknownOutcomeFailsA
   rig.Mount();
   const auto file = rig.NewFile();
   ASSERT_TRUE(Append(*file, "abcdef").ok());
-  const auto rewrite = file->BeginTruncate(2);
+  auto rewrite = file->BeginTruncate(2);
   ASSERT_TRUE(rewrite);
   std::atomic<bool> waits = false;
   SyncPoint::Scope scope([&](std::string_view name) {
@@ -180,7 +196,7 @@ TEST(FramedFileRewriteTest, AppendThatWaitedForATruncationOfUnknownOutcomeFailsA
   });
   Thread appender("appender", [&] { EXPECT_FALSE(Append(*file, "XY").ok()); });
   waits.wait(false);
-  file->EndTruncate(*rewrite, Fail(Code::kUnknownOutcome, "the commit may be there or not"));
+  rewrite->End(Fail(Code::kUnknownOutcome, "the commit may be there or not"));
   appender.Join();
   EXPECT_FALSE(Append(*file, "Z").ok());
   EXPECT_EQ(WalRig::Content(*file), "abcdef");
@@ -233,9 +249,9 @@ TEST(FramedFileRewriteTest, FoldThatWasNotCommittedChangesNothing) {
   const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
   const auto range = file->RangeToFold(zone);
   const Copy copy = CopyOut(rig, *file, range);
-  const auto rewrite = file->BeginFold(range, copy.extents);
+  auto rewrite = file->BeginFold(range, copy.extents);
   ASSERT_TRUE(rewrite);
-  file->EndFold(*rewrite, false);
+  rewrite->End(Fail(Code::kIo, "not committed"));
   EXPECT_NE(file->RangeToFold(zone).to, 0U);
   EXPECT_EQ(WalRig::Content(*file), TestText(5000, 3));
   EXPECT_EQ(rig.Recovered(file->id()), TestText(5000, 3));
@@ -255,12 +271,12 @@ TEST(FramedFileRewriteTest, FoldDoesNotWaitForAFrameThatIsInFlight) {
   rig.device.Hold(Command::kWrite);
   Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync().ok()); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
-  const auto rewrite =
+  auto rewrite =
       file->BeginFold(range, copy.extents);  // the frame may be waiting for the zone that this frees
   ASSERT_TRUE(rewrite);
   ASSERT_TRUE(Append(*file, ", appended").ok());
-  ASSERT_TRUE(rig.Commit(rewrite->edits).ok());
-  file->EndFold(*rewrite, true);
+  ASSERT_TRUE(rig.Commit(rewrite->edits()).ok());
+  rewrite->End({});
   EXPECT_EQ(WalRig::Content(*file), text + "in flight, appended");
   rig.device.Release();
   syncer.Join();

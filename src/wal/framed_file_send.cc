@@ -20,17 +20,15 @@ namespace zenfs {
 // Takes the turn, makes up for what an earlier error left behind, sends what is buffered (if anything) as a frame,
 // publishes it, gives the turn on.
 Status FramedFile::SendBuffer(bool sync) noexcept {
-  busy_ = true;
-  Status sent = doubtful_ ? PlaceAnew() : Status();
+  state_.BeginSend();
+  Status sent = state_.doubtful() ? PlaceAnew() : Status();
   if (sent.ok()) {
     if (flight_.empty()) std::swap(active_, flight_);
     sent = SendFlight(sync);
   }
-  send_status_ = std::move(sent);
-  if (!send_status_.ok()) ++failures_;
-  busy_ = false;
+  state_.EndSend(sent);
   turn_.NotifyAll();
-  return send_status_;
+  return sent;
 }
 
 Status FramedFile::SendFlight(bool sync) {
@@ -54,11 +52,14 @@ Status FramedFile::SendFlight(bool sync) {
     sent = env_.device->Flush();
   }
   mutex_.Lock();
-  for (PlacedFrame& frame : placed) Publish(std::move(frame));
+  for (const PlacedFrame& frame : placed) Publish(frame);
   if (!placed.empty()) NoteSent(time);
   if (!sent.ok()) {
-    // All of it placed: it was the flush.
-    doubtful_ = !has_frame || index_.end() == flight_.end();
+    if (has_frame && index_.end() != flight_.end()) {
+      state_.FrameFailed();
+    } else {
+      state_.FlushFailed();  // all of it is placed
+    }
     return sent;
   }
   if (sync || !env_.device->geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(PromiseStable());
@@ -73,7 +74,7 @@ FlushMark FramedFile::UnstableSince() const {
 // A flush behind the last frame has succeeded.
 Status FramedFile::PromiseStable() {
   if (MayHaveLost()) {
-    doubtful_ = true;
+    state_.FlushFailed();
     return Fail(Code::kIo, fmt::format("file {}: bytes {} to {}: {}", id_.value, stable_end_, index_.end(),
                                        kLostToAFlush));
   }
@@ -84,7 +85,7 @@ Status FramedFile::PromiseStable() {
 
 // What a truncation or a fold has committed meanwhile stands behind a flush of its own.
 Status FramedFile::PlaceAnew() {
-  while (folding_) turn_.Wait(mutex_);
+  while (state_.folding()) turn_.Wait(mutex_);
   const FlushMark mark = FlushMark::Now(*env_.device);
   Status status;
   for (std::uint64_t at = stable_end_; at < index_.end() && status.ok();) {
@@ -95,7 +96,7 @@ Status FramedFile::PlaceAnew() {
   RecountZones();  // also of what was replaced before an error
   if (!status.ok()) return status;
   unstable_since_ = mark;
-  doubtful_ = false;
+  state_.PlacedAnew();
   if (flight_.end() <= index_.end()) flight_.Clear();
   return {};
 }
@@ -123,7 +124,7 @@ Status FramedFile::PlaceAnew(const Piece& piece) {
     return Fail(done.error().With(fmt::format("file {}: bytes {} to {}, which a flush may have lost",
                                               id_.value, piece.file_offset, piece.end())));
   }
-  Publish(std::move(placed.front()));
+  Publish(placed.front());
   return {};
 }
 
@@ -135,16 +136,14 @@ void FramedFile::NoteSent(std::uint16_t time) {
 }
 
 // A frame behind the last one, or one in place of one with its sequence.
-void FramedFile::Publish(PlacedFrame frame) {
-  FileZone& zone = zones_[frame.pin.zone()];
-  zone.frames += {frame.device_bytes, frame.length};
+void FramedFile::Publish(const PlacedFrame& frame) {
+  zones_.Add(frame);
   if (frame.sequence < next_sequence_) {
     index_.Replace(index_.Find(frame.file_offset), frame.ToPiece());
   } else {
     index_.Append(frame.ToPiece());
     next_sequence_ = frame.sequence + 1;
   }
-  if (!zone.pin.valid()) zone.pin = std::move(frame.pin);
 }
 
 }  // namespace zenfs

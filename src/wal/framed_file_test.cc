@@ -176,9 +176,9 @@ TEST(FramedFileTest, ZoneIsNotResetWhileAReadOfItIsUnderWay) {
   std::string got;
   Thread reader("reader", [&] { got = WalRig::Content(*file); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
-  const auto truncate = file->BeginTruncate(0);
+  auto truncate = file->BeginTruncate(0);
   ASSERT_TRUE(truncate);
-  file->EndTruncate(*truncate, rig.Commit(truncate->edits));
+  truncate->End(rig.Commit(truncate->edits()));
   rig.log->supply().ReleaseDead();
   EXPECT_FALSE(rig.WasReleased(zone));
   rig.device.Release();

@@ -42,12 +42,12 @@ void FoldOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
     at += extents.back().length;
     rest = rest.subspan(placed->length);
   }
-  const auto rewrite = file.BeginFold(range, extents);
+  auto rewrite = file.BeginFold(range, extents);
   if (!rewrite) {
     ++wrong;
     return;
   }
-  file.EndFold(*rewrite, rig.Commit(rewrite->edits).ok());
+  rewrite->End(rig.Commit(rewrite->edits()));
 }
 
 // R4 of docs/internals/failures.md.

@@ -1,0 +1,70 @@
+#include "wal/framed_file_state.h"
+
+#include <gtest/gtest.h>
+
+namespace zenfs {
+namespace {
+
+const Status kFailed = Fail(Code::kIo, "failed");
+
+TEST(FramedFileStateTest, ErrorStaysUntilASendSucceeds) {
+  FramedFileState state;
+  const std::uint64_t before = state.failed_sends();
+  state.BeginSend();
+  state.FrameFailed();
+  state.EndSend(kFailed);
+  EXPECT_TRUE(state.free());
+  EXPECT_FALSE(state.sound());
+  EXPECT_TRUE(state.SendFailedSince(before)) << "for those who waited";
+  EXPECT_FALSE(state.SendFailedSince(state.failed_sends())) << "for those who come now";
+  state.BeginSend();
+  EXPECT_FALSE(state.sound()) << "not before it has ended";
+  state.EndSend({});
+  EXPECT_TRUE(state.sound());
+  EXPECT_FALSE(state.SendFailedSince(before));
+}
+
+TEST(FramedFileStateTest, FramesThatAFlushMayHaveLostArePlacedAnewBeforeTheNextSend) {
+  FramedFileState state;
+  state.BeginSend();
+  state.FlushFailed();
+  state.EndSend(kFailed);
+  EXPECT_TRUE(state.doubtful());
+  state.BeginSend();
+  state.EndSend(kFailed);
+  EXPECT_TRUE(state.doubtful()) << "placing them anew failed, too";
+  state.BeginSend();
+  state.PlacedAnew();
+  EXPECT_FALSE(state.doubtful());
+  EXPECT_FALSE(state.sound());
+  state.EndSend({});
+  EXPECT_TRUE(state.sound());
+}
+
+TEST(FramedFileStateTest, FoldGoesOnBesideASend) {
+  FramedFileState state;
+  state.BeginSend();
+  state.BeginFold();
+  state.EndSend({});
+  EXPECT_TRUE(state.free());
+  EXPECT_TRUE(state.folding());
+  state.EndFold();
+  state.BeginTruncation();
+  EXPECT_TRUE(state.truncating());
+  EXPECT_FALSE(state.free());
+  state.EndTruncation();
+  EXPECT_TRUE(state.free());
+}
+
+TEST(FramedFileStateTest, AppendsStayClosedForTheFirstReason) {
+  FramedFileState state;
+  state.CloseAppends({});
+  EXPECT_TRUE(state.appends().ok());
+  state.CloseAppends(Fail(Code::kUnknownOutcome, "first"));
+  state.CloseAppends({});
+  state.CloseAppends(kFailed);
+  EXPECT_EQ(state.appends().error().code(), Code::kUnknownOutcome);
+}
+
+}  // namespace
+}  // namespace zenfs
