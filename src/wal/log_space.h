@@ -1,4 +1,4 @@
-// The log of a mounted volume: makes its parts over one device, and starts and stops them together.
+// The log of a mounted volume, made of three parts over one device.
 //
 //   FrameWriter  --zones-->  LogZones  <--reservations, releases--  LogZoneSupply
 //

@@ -1,7 +1,8 @@
-// Supplies the log with zones: reserves zones ahead of use, and releases those that hold no live frame any more.
+// Keeps the log supplied with zones.
 //
-// A thread does that in the background, "zenfs-log". Who can't wait for the thread calls the same functions: the writer of
-// frames without a zone (ReserveOne, ReleaseDead), and reclaim (ReleaseDead, GiveBackReady).
+// A background thread, "zenfs-log", reserves zones ahead of use, releases those that hold no live frame any more, and asks
+// reclaim to clean those that hold little. Callers that can't wait for the thread do the same themselves: the leader of
+// FrameWriter if no zone is ready (ReserveOne, ReleaseDead), and reclaim (ReleaseDead, GiveBackReady).
 //
 // Ownership: owns the thread. What Env names outlives it.
 // Threads: any. Holds no lock of its own; a reservation or release is one commit (row 8 of the lock order), which is made

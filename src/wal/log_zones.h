@@ -9,15 +9,15 @@
 //                                                  |
 //                       EndRelease: the entry goes, or stays in its state if the commit failed
 //
-// Who writes frames takes the zones from here (frame_writer.h); who reserves and releases them enters that here
-// (log_zone_supply.h).
+// FrameWriter takes the zones from here and says how far they are written. LogZoneSupply enters reservations and releases.
+// Framed files count here which of their frames are live.
 //
 // Ownership: holds no zone by itself. A zone is lent by the zone manager from before Add until after EndRelease.
 // Threads: any. mutex_ is held for no I/O and no commit; only the zone manager's leaf lock comes after it.
 //
 // Invariants
 //   each zone in the account has a durable reservation; a frame's CRC is seeded with that reservation
-//   at most one zone is kCurrent
+//   at most one zone is kCurrent; it is not given to be released
 //   live(zone) = bytes of the frames that live files point to; TakeDead gives a zone only when it is 0 and nobody pins it
 //
 // Errors: none of its own. It remembers what ended the log for good (NoteRefusal) and says so (MayGoOn).
