@@ -279,6 +279,7 @@ set(ZENFS_SOURCES_volume
   volume/metrics_file.cc
   volume/mount_options.cc
   volume/mount_table.cc
+  volume/path_locks.cc
   volume/places.cc
   volume/reader_handle.cc
   volume/reader_volume.cc
@@ -303,6 +304,7 @@ set(ZENFS_TESTS_volume
   volume/check_volume_test.cc
   volume/format_volume_test.cc
   volume/metrics_file_test.cc
+  volume/path_locks_test.cc
   volume/places_test.cc
   volume/reader_volume_test.cc
   volume/scrub_live_test.cc

@@ -26,6 +26,7 @@
 #include "staging/staging_area.h"
 #include "volume/id_allocator.h"
 #include "volume/open_file.h"
+#include "volume/path_locks.h"
 #include "volume/places.h"
 #include "volume/volume.h"
 #include "wal/log_drain.h"
@@ -101,7 +102,6 @@ class VolumeCore final : public Volume,
   [[nodiscard]] Status FlushPlain(OpenFile& file);
   [[nodiscard]] Status TruncateFramed(OpenFile& file, std::uint64_t size);
   void SetLifetime(OpenFile& file, Lifetime lifetime);
-  void ReleasePath(const std::string& path) EXCLUDES(paths_mutex_);
   // Hands what the file has buffered to the device and commits its existence and size; nothing if it has no name.
   [[nodiscard]] Status WriteBack(OpenFile& file);
   // A writing handle goes away.
@@ -224,8 +224,7 @@ class VolumeCore final : public Volume,
   mutable Mutex files_mutex_;  // after the catalog's
   std::unordered_map<FileId, std::weak_ptr<OpenFile>> open_files_ GUARDED_BY(files_mutex_);
 
-  Mutex paths_mutex_;  // leaf
-  std::set<std::string> locked_paths_ GUARDED_BY(paths_mutex_);
+  PathLocks path_locks_;
 
   mutable Mutex health_mutex_;  // leaf
   Status health_ GUARDED_BY(health_mutex_);

@@ -1,4 +1,4 @@
-// Looking at a volume: stat, list, layout, space, counters; and the locks on paths.
+// Looking at a volume: stat, list, layout, space, counters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,20 +7,6 @@
 #include "volume/volume_core.h"
 
 namespace zenfs {
-namespace {
-
-class HeldPath final : public PathLock {
- public:
-  HeldPath(std::shared_ptr<VolumeCore> core, std::string path)
-      : core_(std::move(core)), path_(std::move(path)) {}
-  ~HeldPath() override { core_->ReleasePath(path_); }
-
- private:
-  const std::shared_ptr<VolumeCore> core_;
-  const std::string path_;
-};
-
-}  // namespace
 
 FileShape ShapeForName(std::string_view name) {
   const bool framed =
@@ -121,22 +107,10 @@ Result<FileLayout> VolumeCore::Layout(std::string_view path) const {
 
 Result<std::unique_ptr<PathLock>> VolumeCore::Lock(std::string_view path) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter(true));
-  std::string normal = NormalizePath(path);
-  {
-    MutexLock lock(paths_mutex_);
-    if (!locked_paths_.insert(normal).second) {
-      return Fail(Code::kBusy, fmt::format("{}: lock is held by this process already", path));
-    }
-  }
-  auto held = std::make_unique<HeldPath>(shared_from_this(), std::move(normal));
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<PathLock> lock, path_locks_.Take(path));
   ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, OpenForAppend(path, true));
   ZENFS_RETURN_IF_ERROR(file->Close());
-  return held;
-}
-
-void VolumeCore::ReleasePath(const std::string& path) {
-  MutexLock lock(paths_mutex_);
-  locked_paths_.erase(path);
+  return lock;
 }
 
 SpaceReport VolumeCore::Space() const { return zones_->Space(); }
