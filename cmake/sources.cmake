@@ -266,44 +266,60 @@ set(ZENFS_TESTS_reclaim
 )
 
 set(ZENFS_SOURCES_volume
+  volume/append_buffers.cc
   volume/aux_marker.cc
   volume/check_extents.cc
   volume/check_metadata.cc
   volume/check_volume.cc
+  volume/commit_effects.cc
+  volume/commit_path.cc
   volume/counting_sink.cc
   volume/file_names.cc
+  volume/file_opener.cc
+  volume/file_sync.cc
   volume/foreign.cc
   volume/format_volume.cc
   volume/live_state.cc
   volume/live_zones.cc
+  volume/log_recovery.cc
+  volume/log_zone_reservations.cc
   volume/metrics_file.cc
   volume/mount_options.cc
   volume/mount_table.cc
+  volume/mounted_volume.cc
+  volume/name_plans.cc
+  volume/namespace.cc
+  volume/namespace_view.cc
+  volume/open_file_factory.cc
+  volume/open_file_table.cc
+  volume/orphaned_buffers.cc
   volume/path_locks.cc
   volume/places.cc
   volume/reader_handle.cc
   volume/reader_volume.cc
+  volume/recovery.cc
+  volume/relocation.cc
   volume/scrub.cc
   volume/scrub_files.cc
   volume/scrub_logs.cc
   volume/scrub_metadata.cc
   volume/shared_buffers.cc
-  volume/volume_commit.cc
-  volume/volume_files.cc
   volume/volume_handle.cc
-  volume/volume_look.cc
   volume/volume_mount.cc
-  volume/volume_names.cc
-  volume/volume_reclaim.cc
-  volume/volume_staging.cc
-  volume/volume_unmount.cc
+  volume/volume_parts.cc
+  volume/volume_shutdown.cc
   volume/waiting_bytes.cc
+  volume/write_accounting.cc
 )
 set(ZENFS_TESTS_volume
   volume/aux_marker_test.cc
   volume/check_volume_test.cc
+  volume/commit_effects_test.cc
+  volume/commit_path_test.cc
   volume/format_volume_test.cc
   volume/metrics_file_test.cc
+  volume/name_plans_test.cc
+  volume/open_file_table_test.cc
   volume/path_locks_test.cc
   volume/places_test.cc
   volume/reader_volume_test.cc

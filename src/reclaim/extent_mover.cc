@@ -26,16 +26,19 @@ bool Holds(const std::vector<Extent>& extents, const Extent& front) {
 
 }  // namespace
 
-ExtentMover::ExtentMover(Env env)
-    : env_(std::move(env)),
+ExtentMover::ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& sink, MovableFiles& files)
+    : device_(device),
+      zones_(zones),
+      sink_(sink),
+      files_(files),
       piece_{.capacity = kPieceBytes},
       check_{.capacity = kPieceBytes},
       window_{.capacity = kWindowBytes} {}
 
 Status ExtentMover::MoveOut(ZoneId zone, const Pause& pause) {
-  const ZonePin pin = env_.zones->Pin(zone);  // not reset, and not used anew, while it is read
+  const ZonePin pin = zones_.Pin(zone);  // not reset, and not used anew, while it is read
   Status busy, damaged;
-  for (const std::shared_ptr<const FileRecord>& file : env_.files_in(zone)) {
+  for (const std::shared_ptr<const FileRecord>& file : files_.FilesIn(zone)) {
     const Status moved = MoveFile(*file, zone, pause);
     if (moved.ok()) continue;
     switch (moved.error().code()) {
@@ -54,7 +57,7 @@ Status ExtentMover::MoveFile(FileRecord file, ZoneId zone, const Pause& pause) {
   for (;;) {
     Copy copy = NextCopy(file, zone);
     if (copy.from.empty()) return {};
-    ZENFS_RETURN_IF_ERROR(env_.may_commit(file.extents.size() + copy.from.size()));
+    ZENFS_RETURN_IF_ERROR(files_.CheckRoomForExtents(file.extents.size() + copy.from.size()));
     const auto begins = FindExtent(file.extents, copy.from.front().file_offset);
     if (begins->length > kPieceBytes && !sums_.contains(begins->file_offset)) {
       ZENFS_RETURN_IF_ERROR(SumPieces(*begins, pause));
@@ -65,7 +68,7 @@ Status ExtentMover::MoveFile(FileRecord file, ZoneId zone, const Pause& pause) {
 
 // The next extents in the zone that make up a piece, or the front of one that is longer.
 ExtentMover::Copy ExtentMover::NextCopy(const FileRecord& file, ZoneId zone) const {
-  const Geometry& geometry = env_.device->geometry();
+  const Geometry& geometry = device_.geometry();
   Copy copy;
   std::uint64_t bytes = 0;
   for (Extent extent : file.extents) {
@@ -83,7 +86,7 @@ ExtentMover::Copy ExtentMover::NextCopy(const FileRecord& file, ZoneId zone) con
 
 Result<std::vector<Extent>> ExtentMover::MoveCopy(const FileRecord& file, Copy& copy, const Pause& pause) {
   if (stopped_.load(std::memory_order_relaxed)) {
-    return Fail(Code::kShutdown, env_.device->name() + ": is being unmounted");
+    return Fail(Code::kShutdown, device_.name() + ": is being unmounted");
   }
   const auto check = [&](const FileRecord& now) -> Status {
     for (const Extent& front : copy.from) {
@@ -93,7 +96,7 @@ Result<std::vector<Extent>> ExtentMover::MoveCopy(const FileRecord& file, Copy& 
     return {};
   };
   const SteadyTime begin = SteadyNow();
-  ZENFS_RETURN_IF_ERROR(env_.with_file(file.id, check));
+  ZENFS_RETURN_IF_ERROR(files_.WithFile(file.id, check));
   for (Extent& front : copy.from) {
     ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, ReadFront(file, front));
     ZENFS_RETURN_IF_ERROR(CopyFront(front, bytes, file.lifetime, copy));
@@ -101,12 +104,12 @@ Result<std::vector<Extent>> ExtentMover::MoveCopy(const FileRecord& file, Copy& 
   if (pause) pause(SteadyNow() - begin);
   SyncPoint::Reach("reclaim:copied");
   std::vector<Extent> extents;
-  const Status committed = env_.with_file(file.id, [&](const FileRecord& now) -> Status {
+  const Status committed = files_.WithFile(file.id, [&](const FileRecord& now) -> Status {
     ZENFS_RETURN_IF_ERROR(check(now));
-    MovedExtents moved = ReplaceExtents(now, copy.from, copy.to, env_.device->geometry());
-    ZENFS_RETURN_IF_ERROR(env_.commit({std::move(moved.edit)}));
-    extents = moved.all;
-    if (env_.moved(now, std::move(moved.all))) return {};
+    MovedExtents moved = ReplaceExtents(now, copy.from, copy.to, device_.geometry());
+    ZENFS_RETURN_IF_ERROR(files_.CommitMoved({std::move(moved.edit)}));
+    extents = std::move(moved.all);
+    if (files_.NoteMoved(now, extents)) return {};
     return Fail(Code::kBusy, fmt::format("file {}: was written to while it was moved", now.id.value));
   });
   if (!committed.ok()) return Fail(committed.error());
@@ -140,7 +143,7 @@ Result<ByteView> ExtentMover::ReadFront(const FileRecord& file, Extent& front) {
       front.place.value + front.length <= window_begin_->value + window_bytes_) {
     front.crc = sum->second;
     return window_.memory.View(front.place - *window_begin_,
-                               RoundUp(front.length, env_.device->geometry().block_size));
+                               RoundUp(front.length, device_.geometry().block_size));
   }
   ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, Read(piece_, 0, front.place, front.length));
   const KnownCrc expected = sum != sums_.end() ? KnownCrc(sum->second) : front.crc;
@@ -151,21 +154,21 @@ Result<ByteView> ExtentMover::ReadFront(const FileRecord& file, Extent& front) {
 }
 
 Status ExtentMover::Damaged(const Extent& extent) const {
-  const Geometry& geometry = env_.device->geometry();
+  const Geometry& geometry = device_.geometry();
   const ZoneId zone = geometry.ZoneOf(extent.place);
   return Fail(
       Code::kCorruption,
       fmt::format("{}: zone {} at byte {}: the {} bytes there do not have the checksum with which they were "
                   "written; they are not moved",
-                  env_.device->name(), zone.value, extent.place - geometry.ZoneStart(zone), extent.length));
+                  device_.name(), zone.value, extent.place - geometry.ZoneStart(zone), extent.length));
 }
 
 // Reads whole blocks into `buffer`, at `at`.
 Result<ByteView> ExtentMover::Read(Buffer& buffer, std::uint64_t at, DeviceOffset place,
                                    std::uint64_t length) {
-  const std::uint64_t bytes = RoundUp(length, env_.device->geometry().block_size);
+  const std::uint64_t bytes = RoundUp(length, device_.geometry().block_size);
   if (buffer.memory.capacity() < buffer.capacity) buffer.memory = AlignedBuffer(buffer.capacity);
-  ZENFS_RETURN_IF_ERROR(env_.device->Read(place, buffer.memory.Whole().subspan(at, bytes)));
+  ZENFS_RETURN_IF_ERROR(device_.Read(place, buffer.memory.Whole().subspan(at, bytes)));
   return buffer.memory.View(at, bytes);
 }
 
@@ -173,8 +176,8 @@ Status ExtentMover::CopyFront(const Extent& front, ByteView bytes, Lifetime life
   for (std::uint64_t done = 0; done < front.length;) {
     const ByteView rest = bytes.subspan(done);
     ZENFS_ASSIGN_OR_RETURN(ExtentSink::Placed placed,
-                           env_.sink->Write(cursors_[static_cast<std::size_t>(lifetime)], lifetime,
-                                            {&rest, 1}, Deadline::After(kWaitForZone)));
+                           sink_.Write(cursors_[static_cast<std::size_t>(lifetime)], lifetime, {&rest, 1},
+                                       Deadline::After(kWaitForZone)));
     ZENFS_RETURN_IF_ERROR(Verify(placed.place, rest.first(placed.length)));
     const std::uint64_t length = std::min(placed.length, front.length - done);
     // Summed again only where a zone ends in the middle.
@@ -190,12 +193,12 @@ Status ExtentMover::CopyFront(const Extent& front, ByteView bytes, Lifetime life
 Status ExtentMover::Verify(DeviceOffset place, ByteView written) {
   ZENFS_ASSIGN_OR_RETURN(const ByteView copy, Read(check_, 0, place, written.size()));
   if (std::memcmp(copy.data(), written.data(), written.size()) == 0) return {};
-  const Geometry& geometry = env_.device->geometry();
+  const Geometry& geometry = device_.geometry();
   const ZoneId zone = geometry.ZoneOf(place);
   return Fail(Code::kCorruption,
               fmt::format("{}: zone {} at byte {}: {} bytes that were moved there read back differently; the "
                           "original stays in use",
-                          env_.device->name(), zone.value, place - geometry.ZoneStart(zone), written.size()));
+                          device_.name(), zone.value, place - geometry.ZoneStart(zone), written.size()));
 }
 
 MovedExtents ReplaceExtents(const FileRecord& file, const std::vector<Extent>& from,

@@ -10,8 +10,8 @@
 // committed before stays moved. An extent that is longer than a piece is read as a whole first, to hold it against its
 // checksum before the first piece of it moves.
 //
-//   with_file{ nobody writes it? } --> copy, compare --> with_file{ same extents as copied? --> commit --> moved }
-//        ^------------------------------------ next piece ------------------------------------------------+
+//   WithFile{ nobody writes it? } --> copy, compare --> WithFile{ same extents as copied? --> commit --> NoteMoved }
+//        ^------------------------------------ next piece -----------------------------------------------+
 //
 // Threads: MoveOut from one thread at a time; Stop from any.
 #pragma once
@@ -33,29 +33,32 @@
 
 namespace zenfs {
 
+// The committed files, as the mover finds and changes them.
+class MovableFiles {
+ public:
+  virtual ~MovableFiles() = default;
+
+  // Committed files that have extents in the zone.
+  virtual std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId zone) const = 0;
+  // Runs `body` on the file as it is committed, while nobody else changes it. Must not wait for anybody who may wait for
+  // space. Errors: those of `body`; kBusy if the file is in use, or gone.
+  [[nodiscard]] virtual Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) = 0;
+  // Commits after a flush of the device's cache.
+  [[nodiscard]] virtual Status CommitMoved(std::vector<Edit> edits) = 0;
+  // kNoSpace if a commit of so many extents would be refused; asked before anything is copied.
+  [[nodiscard]] virtual Status CheckRoomForExtents(std::size_t extents) const = 0;
+  // The file's extents are now these, which whoever has it open should know. Called within WithFile, while the copies and
+  // what they were copied from are pinned. False if a writer goes on where the file was, and may commit that again.
+  virtual bool NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) = 0;
+};
+
 class ExtentMover {
  public:
-  struct Env {
-    ZonedDevice* device = nullptr;
-    ZoneManager* zones = nullptr;
-    ExtentSink* sink = nullptr;  // for WritePurpose::kReclaim
-    // Committed files that have extents in the zone.
-    std::function<std::vector<std::shared_ptr<const FileRecord>>(ZoneId)> files_in;
-    // Runs `body` on the file as it is committed, while nobody else changes it. Must not wait for somebody who may
-    // wait for space; kBusy then, and when the file is gone.
-    std::function<Status(FileId, const std::function<Status(const FileRecord&)>& body)> with_file;
-    // Commits after a flush of the device's cache.
-    std::function<Status(std::vector<Edit>)> commit;
-    // kNoSpace if a commit of so many extents would be refused; asked before anything is copied.
-    std::function<Status(std::size_t)> may_commit;
-    // The file's extents are now these: for those who have it open. Called within with_file, while the copies and what
-    // they were copied from are pinned. False if one of those goes on where the file was, and may commit that again.
-    std::function<bool(const FileRecord& before, std::vector<Extent> extents)> moved;
-  };
   // After each piece that was copied, with the time that took: to go slowly. May be empty.
   using Pause = std::function<void(std::chrono::nanoseconds)>;
 
-  explicit ExtentMover(Env env);
+  // All of them outlive it. `sink` is one for WritePurpose::kReclaim.
+  ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& sink, MovableFiles& files);
 
   // OK when no committed file has an extent in `zone` any more. Errors: those of reading, writing, committing;
   // kCorruption when a copy did not read back as it was written, or a file's bytes are not what its checksums say (the
@@ -89,7 +92,10 @@ class ExtentMover {
   [[nodiscard]] Status Damaged(const Extent& extent) const;
   [[nodiscard]] Status Verify(DeviceOffset place, ByteView written);
 
-  const Env env_;
+  ZonedDevice& device_;
+  ZoneManager& zones_;
+  ExtentSink& sink_;
+  MovableFiles& files_;
   std::atomic<bool> stopped_{false};
   std::atomic<std::uint64_t> bytes_moved_{0};
   // Of MoveOut: a claim for each lifetime, so that copies keep to zones of their own while there are enough.

@@ -26,7 +26,7 @@ Status WritePiece(const LogFoldEnv& env, SinkCursor& cursor, ByteView bytes, std
   while (!bytes.empty()) {
     ZENFS_ASSIGN_OR_RETURN(
         ExtentSink::Placed placed,
-        env.sink->Write(cursor, Lifetime::kNotSet, {&bytes, 1}, Deadline::After(std::chrono::seconds(1))));
+        env.sink.Write(cursor, Lifetime::kNotSet, {&bytes, 1}, Deadline::After(std::chrono::seconds(1))));
     const std::uint64_t length = std::min(placed.length, file_end - file_offset);
     copy.extents.push_back({.file_offset = file_offset,
                             .place = placed.place,
@@ -75,12 +75,12 @@ Status FoldFile(const LogFoldEnv& env, FramedFile& file, const FileRecord& recor
                 std::uint64_t* bytes_moved) {
   FramedFile::FoldRange range = file.RangeToFold(zone, kCopyBytes);
   if (range.to == 0) return {};
-  ZENFS_RETURN_IF_ERROR(env.may_commit(kExtentsACopy));
+  ZENFS_RETURN_IF_ERROR(env.files.CheckRoomForExtents(kExtentsACopy));
   const std::uint64_t bytes = range.to - range.from;
   ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(env, file, range, record.ExtentsEnd()));
   KeepChecksum(record, copy, range);
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
-  const Status committed = env.commit(rewrite.edits());
+  const Status committed = env.files.CommitFolded(rewrite.edits());
   rewrite.End(committed);
   if (committed.ok()) *bytes_moved += bytes;
   return committed;
@@ -90,10 +90,10 @@ Status FoldFile(const LogFoldEnv& env, FramedFile& file, const FileRecord& recor
 
 Status FoldLogZone(const LogFoldEnv& env, ZoneId zone, std::uint64_t* bytes_moved) {
   Status busy;
-  for (const std::shared_ptr<FramedFile>& file : env.logs->All()) {
+  for (const std::shared_ptr<FramedFile>& file : env.logs.All()) {
     // Each turn moves at least one frame.
     while (file->RangeToFold(zone).to != 0) {
-      const Status folded = env.with_file(file->id(), [&](const FileRecord& record) {
+      const Status folded = env.files.WithFile(file->id(), [&](const FileRecord& record) {
         return FoldFile(env, *file, record, zone, bytes_moved);
       });
       if (folded.ok()) continue;

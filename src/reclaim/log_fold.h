@@ -15,16 +15,25 @@
 
 namespace zenfs {
 
-struct LogFoldEnv {
-  LogStore* logs = nullptr;
-  ExtentSink* sink = nullptr;
-  std::uint32_t block_size = 4096;
-  // Runs `body` on the file as it is committed, while no other action changes it; fails if the file is gone.
-  std::function<Status(FileId, const std::function<Status(const FileRecord&)>& body)> with_file;
+// The committed framed files, as a fold changes them.
+class FoldableFiles {
+ public:
+  virtual ~FoldableFiles() = default;
+
+  // Runs `body` on the file as it is committed, while no other action changes it. Errors: those of `body`; kBusy if the
+  // file is in use, or gone.
+  [[nodiscard]] virtual Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) = 0;
   // Commits after a flush of the device's cache.
-  std::function<Status(std::vector<Edit>)> commit;
+  [[nodiscard]] virtual Status CommitFolded(std::vector<Edit> edits) = 0;
   // kNoSpace if a commit of so many more extents would be refused; asked before anything is copied.
-  std::function<Status(std::size_t)> may_commit;
+  [[nodiscard]] virtual Status CheckRoomForExtents(std::size_t extents) const = 0;
+};
+
+struct LogFoldEnv {
+  LogStore& logs;
+  ExtentSink& sink;
+  std::uint32_t block_size = 4096;
+  FoldableFiles& files;
 };
 
 // Returns OK when no committed file has frames in `zone` any more. Errors: those of reading, writing,

@@ -12,24 +12,31 @@ namespace {
 
 using Command = FaultyDevice::Command;
 
+class RigFiles final : public FoldableFiles {
+ public:
+  explicit RigFiles(WalRig& rig) : rig_(rig) {}
+  Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) override {
+    const auto record = rig_.state().FindFile(id);
+    if (record == nullptr) return Fail(Code::kBusy, "the file is gone");
+    return body(*record);
+  }
+  Status CommitFolded(std::vector<Edit> edits) override {
+    if (fail_commits) return Fail(Code::kIo, "the metadata log cannot be written");
+    return rig_.Commit(std::move(edits));
+  }
+  Status CheckRoomForExtents(std::size_t) const override { return {}; }
+
+  bool fail_commits = false;
+
+ private:
+  WalRig& rig_;
+};
+
 class FoldRig : public WalRig {
  public:
   FoldRig() : WalRig(TestGeometry(32, 8)) {
     Mount();
     sink = MakeZoneExtentSink(*zones);
-    env = {.logs = &logs,
-           .sink = sink.get(),
-           .block_size = kTestBlock,
-           .with_file = [this](FileId id, const std::function<Status(const FileRecord&)>& body) -> Status {
-             const auto record = state().FindFile(id);
-             if (record == nullptr) return Fail(Code::kBusy, "the file is gone");
-             return body(*record);
-           },
-           .commit = [this](std::vector<Edit> edits) -> Status {
-             if (fail_commits) return Fail(Code::kIo, "the metadata log cannot be written");
-             return Commit(std::move(edits));
-           },
-           .may_commit = [](std::size_t) { return Status(); }};
   }
   ~FoldRig() override { log->Stop(); }  // its thread calls this object
   // A file with so many synced bytes.
@@ -40,12 +47,14 @@ class FoldRig : public WalRig {
     EXPECT_TRUE(file->Sync().ok());
     return file;
   }
+  Status Fold(ZoneId zone) {
+    return FoldLogZone({.logs = logs, .sink = *sink, .block_size = kTestBlock, .files = files}, zone, &moved);
+  }
   ZoneId FirstZoneOf(const FramedFile& file) const { return ZoneOf(file.Pieces().front().place); }
 
   LogStore logs;
   std::unique_ptr<ExtentSink> sink;
-  LogFoldEnv env;
-  bool fail_commits = false;
+  RigFiles files{*this};
   std::uint64_t moved = 0;
 };
 
@@ -63,7 +72,7 @@ TEST(LogFoldTest, FoldedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
   FoldRig rig;
   const TwoFiles files(rig);
   rig.Stored(30'000, 3);  // goes on in the next zone
-  ASSERT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved).ok());
+  ASSERT_TRUE(rig.Fold(files.zone).ok());
   for (const auto& file : rig.logs.All()) EXPECT_EQ(file->RangeToFold(files.zone).to, 0U);
   EXPECT_GE(rig.moved, 25'000U);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
@@ -87,13 +96,8 @@ TEST(LogFoldTest, FileLargerThanOneCopyIsFoldedWhole) {
   ASSERT_TRUE(file->Append(AsBytes(text)).ok());
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
-  const LogFoldEnv env{
-      .logs = &logs,
-      .sink = sink.get(),
-      .block_size = kTestBlock,
-      .with_file = [&rig](FileId id, const auto& body) { return body(*rig.state().FindFile(id)); },
-      .commit = [&rig](std::vector<Edit> edits) { return rig.Commit(std::move(edits)); },
-      .may_commit = [](std::size_t) { return Status(); }};
+  RigFiles files(rig);
+  const LogFoldEnv env{.logs = logs, .sink = *sink, .block_size = kTestBlock, .files = files};
   std::uint64_t moved = 0;
   ASSERT_TRUE(FoldLogZone(env, last, &moved).ok());
   EXPECT_GE(moved, text.size());
@@ -109,7 +113,7 @@ TEST(LogFoldTest, FoldedPartsHaveChecksumsAlsoWhereTheyWereCut) {
   const auto file = rig.Stored(5000, 1);
   std::string text = TestText(5000, 1);
   for (std::uint64_t round = 0; round < 3; ++round) {
-    ASSERT_TRUE(FoldLogZone(rig.env, rig.ZoneOf(file->Pieces().back().place), &rig.moved).ok());
+    ASSERT_TRUE(rig.Fold(rig.ZoneOf(file->Pieces().back().place)).ok());
     std::uint64_t summed = 0;
     for (const Extent& extent : rig.state().FindFile(file->id())->extents) {
       ASSERT_TRUE(extent.crc);
@@ -129,7 +133,7 @@ TEST(LogFoldTest, ZoneWithoutLiveFramesCostsNothing) {
   FoldRig rig;
   rig.Stored(5000, 1);
   const std::uint64_t reads = rig.Count(Command::kRead);
-  ASSERT_TRUE(FoldLogZone(rig.env, ZoneId(31), &rig.moved).ok());
+  ASSERT_TRUE(rig.Fold(ZoneId(31)).ok());
   EXPECT_EQ(rig.moved, 0U);
   EXPECT_EQ(rig.Count(Command::kRead), reads);
 }
@@ -138,7 +142,7 @@ TEST(LogFoldTest, FailedWriteLeavesTheFramesWhatTheyAre) {
   FoldRig rig;
   const TwoFiles files(rig);
   rig.device.Inject({.command = Command::kWrite, .times = 100});
-  EXPECT_EQ(FoldLogZone(rig.env, files.zone, &rig.moved).error().code(), Code::kIo);
+  EXPECT_EQ(rig.Fold(files.zone).error().code(), Code::kIo);
   rig.device.ClearFaults();
   EXPECT_EQ(rig.moved, 0U);
   EXPECT_NE(files.small->RangeToFold(files.zone).to, 0U);
@@ -151,7 +155,7 @@ TEST(LogFoldTest, FailedReadLeavesTheFramesWhatTheyAre) {
   FoldRig rig;
   const TwoFiles files(rig);
   rig.device.Inject({.command = Command::kRead, .times = 100});
-  EXPECT_EQ(FoldLogZone(rig.env, files.zone, &rig.moved).error().code(), Code::kIo);
+  EXPECT_EQ(rig.Fold(files.zone).error().code(), Code::kIo);
   rig.device.ClearFaults();
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
@@ -159,12 +163,12 @@ TEST(LogFoldTest, FailedReadLeavesTheFramesWhatTheyAre) {
 TEST(LogFoldTest, FailedCommitLeavesTheFramesAndALaterFoldSucceeds) {
   FoldRig rig;
   const TwoFiles files(rig);
-  rig.fail_commits = true;
-  EXPECT_EQ(FoldLogZone(rig.env, files.zone, &rig.moved).error().code(), Code::kIo);
+  rig.files.fail_commits = true;
+  EXPECT_EQ(rig.Fold(files.zone).error().code(), Code::kIo);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
   EXPECT_EQ(WalRig::Content(*files.large), TestText(20'000, 2));
-  rig.fail_commits = false;
-  ASSERT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved).ok());
+  rig.files.fail_commits = false;
+  ASSERT_TRUE(rig.Fold(files.zone).ok());
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
@@ -173,7 +177,7 @@ TEST(LogFoldTest, FileDeletedMeanwhileDoesNotKeepTheOthersFromBeingFolded) {
   const TwoFiles files(rig);
   // Deleted, and still open: gone for the catalog, while its object is in the store's list that fold took.
   ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}).ok());
-  EXPECT_EQ(FoldLogZone(rig.env, files.zone, &rig.moved).error().code(), Code::kBusy);
+  EXPECT_EQ(rig.Fold(files.zone).error().code(), Code::kBusy);
   EXPECT_EQ(files.large->RangeToFold(files.zone).to, 0U);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
 }
@@ -184,7 +188,7 @@ TEST(LogFoldTest, FileTruncatedWhileItIsCopiedStaysWhatItIs) {
   rig.device.Hold(Command::kRead);
   std::optional<Code> code;
   Thread folder("folder", [&] {
-    const Status folded = FoldLogZone(rig.env, files.zone, &rig.moved);
+    const Status folded = rig.Fold(files.zone);
     if (!folded.ok()) code = folded.error().code();
   });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
@@ -204,7 +208,7 @@ TEST(LogFoldTest, AppendsGoOnWhileTheFileIsFolded) {
   FoldRig rig;
   const TwoFiles files(rig);
   rig.device.Hold(Command::kRead);
-  Thread folder("folder", [&] { EXPECT_TRUE(FoldLogZone(rig.env, files.zone, &rig.moved).ok()); });
+  Thread folder("folder", [&] { EXPECT_TRUE(rig.Fold(files.zone).ok()); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   for (const auto& file : {files.small, files.large}) {
     ASSERT_TRUE(file->Append(AsBytes("more")).ok());

@@ -38,11 +38,11 @@ Status Reclaimer::Start() {
 
 void Reclaimer::Run() {
   bool again = false;
-  while (!env_.zones->stopped()) {
+  while (!zones_.stopped()) {
     if (again && !come_back_) come_back_ = kLater;
     const std::optional<ReclaimNeed> need =
-        env_.zones->AwaitReclaimNeed(come_back_ ? Deadline::After(*come_back_) : Deadline::Never());
-    again = env_.finish_up();
+        zones_.AwaitReclaimNeed(come_back_ ? Deadline::After(*come_back_) : Deadline::Never());
+    again = target_.FinishUp();
     come_back_.reset();
     if (need) Reclaim(*need);
   }
@@ -50,10 +50,10 @@ void Reclaimer::Run() {
 
 Reclaimer::Search Reclaimer::Look() const {
   Search search;
-  search.log = env_.log();
-  search.zones = env_.zones->Zones();
+  search.log = target_.LookAtLog();
+  search.zones = zones_.Zones();
   search.victims = DataVictims(search.zones);
-  std::ranges::move(LogVictims(search.log.zones, search.log.files, search.zones, env_.block_size),
+  std::ranges::move(LogVictims(search.log.zones, search.log.files, search.zones, block_size_),
                     std::back_inserter(search.victims));
   return search;
 }
@@ -65,12 +65,12 @@ void Reclaimer::Reclaim(const ReclaimNeed& need) {
   const std::optional<Victim> victim = Choose(search, need);
   if (!victim) {
     // The headroom may be whole again with a zone of the log, and then a victim may fit.
-    if (need.urgency == ReclaimUrgency::kUrgent && !need.headroom_whole() && env_.borrow()) return;
+    if (need.urgency == ReclaimUrgency::kUrgent && !need.headroom_whole() && target_.BorrowLogZone()) return;
     GiveVerdict(search, need);
     return;
   }
   hurried_.store(need.urgency >= ReclaimUrgency::kAhead, std::memory_order_relaxed);
-  Note(*victim, env_.empty(*victim));
+  Note(*victim, target_.Empty(*victim, [this](std::chrono::nanoseconds piece) { Pause(piece); }));
   SyncPoint::Reach("reclaim:zone-done");
 }
 
@@ -83,18 +83,18 @@ std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed&
     if (it->second.failed >= kTriesMax) skip.insert(victim.zone);
   }
   for (;;) {
-    const std::optional<Victim> victim = ChooseVictim(search.victims, need, skip, env_.block_size);
-    if (!victim || !env_.is_held(victim->zone)) return victim;
+    const std::optional<Victim> victim = ChooseVictim(search.victims, need, skip, block_size_);
+    if (!victim || !target_.IsHeld(victim->zone)) return victim;
     busy_.insert(victim->zone);
     skip.insert(victim->zone);
   }
 }
 
 void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
-  const bool any = !busy_.empty() || AnyGarbagePending(search.zones, search.log.zones, env_.block_size);
-  const bool pending = any && env_.can_commit();
+  const bool any = !busy_.empty() || AnyGarbagePending(search.zones, search.log.zones, block_size_);
+  const bool pending = any && target_.CanCommit();
   if (pending) come_back_ = need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater;
-  env_.zones->SetVerdict({.version = need.version, .urgency = need.urgency, .pending = pending});
+  zones_.SetVerdict({.version = need.version, .urgency = need.urgency, .pending = pending});
   busy_.clear();
 }
 
@@ -106,10 +106,10 @@ int& Reclaimer::TriesOf(const Victim& victim) {
 
 // A zone without live data, or one that was finished, which is emptied next.
 bool Reclaimer::IsEmptied(const Victim& victim) const {
-  const ZoneStatus zone = env_.zones->Zone(victim.zone);
+  const ZoneStatus zone = zones_.Zone(victim.zone);
   if (victim.kind == Victim::Kind::kActive) return zone.phase != ZonePhase::kActive;
   if (victim.kind == Victim::Kind::kData || zone.phase != ZonePhase::kLog) return zone.live == 0;
-  const LogView log = env_.log();
+  const ReclaimTarget::LogView log = target_.LookAtLog();
   return std::ranges::none_of(log.zones, [&](const LogZoneStatus& each) {
     return each.zone == victim.zone && each.live.device_bytes != 0;
   });

@@ -7,12 +7,12 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <map>
 #include <set>
 #include <vector>
 
 #include "base/thread.h"
+#include "reclaim/reclaim_target.h"
 #include "reclaim/victim.h"
 #include "zone/zone_manager.h"
 
@@ -20,48 +20,25 @@ namespace zenfs {
 
 class Reclaimer {
  public:
-  struct LogView {
-    std::vector<LogZoneStatus> zones;
-    std::vector<FramesOfFile> files;
-  };
-  struct Env {
-    ZoneManager* zones = nullptr;
-    std::uint32_t block_size = 4096;
-    // The log as it is. Releases the zones that are dead first.
-    std::function<LogView()> log;
-    // Moves all live data out of the zone. kBusy, kTimedOut: try again soon. kNoSpace: there is no room for copies, or
-    // for their commit, until more data dies. kCorruption: leave that zone alone until it was reset. Any other error: do
-    // that after a few tries.
-    std::function<Status(const Victim&)> empty;
-    // True if emptying the zone now would not free it: somebody writes a file that lies in it, or reads one that was
-    // deleted.
-    std::function<bool(ZoneId)> is_held;
-    // Takes an unused zone from the log for copies. False if it has none.
-    std::function<bool()> borrow;
-    // False once nothing can be committed any more: then nothing that is pending comes into reach.
-    std::function<bool()> can_commit;
-    // Called between zones; true if it wants to be called again soon.
-    std::function<bool()> finish_up;
-  };
-
-  explicit Reclaimer(Env env) : env_(std::move(env)) {}
+  // Both outlive it.
+  Reclaimer(ZoneManager& zones, std::uint32_t block_size, ReclaimTarget& target)
+      : zones_(zones), block_size_(block_size), target_(target) {}
   ~Reclaimer() { Join(); }
 
   // Errors: those of Thread::Start.
   [[nodiscard]] Status Start();
-  // Waits for the thread, which ends once the zone manager is stopped and what `empty` is doing returns.
+  // Waits for the thread, which ends once the zone manager is stopped and the target's Empty returns.
   void Join() { thread_.Join(); }
-
-  // For `empty`, an ExtentMover::Pause: waits if nobody is in a hurry.
-  void Pause(std::chrono::nanoseconds piece) const;
 
  private:
   struct Search {
     std::vector<ZoneStatus> zones;
-    LogView log;
+    ReclaimTarget::LogView log;
     std::vector<Victim> victims;
   };
   void Run();
+  // Between pieces: waits, unless space is needed now.
+  void Pause(std::chrono::nanoseconds piece) const;
   Search Look() const;
   void Reclaim(const ReclaimNeed& need);
   // The best victim that is not held; one that is goes to busy_.
@@ -72,7 +49,9 @@ class Reclaimer {
   // Of those that failed, leaving out the tries in earlier lives of zones.
   int& TriesOf(const Victim& victim);
 
-  const Env env_;
+  ZoneManager& zones_;
+  const std::uint32_t block_size_;
+  ReclaimTarget& target_;
   struct Tries {
     std::uint32_t life = 0;  // of the zone
     int failed = 0;

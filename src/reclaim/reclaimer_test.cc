@@ -13,27 +13,32 @@ namespace {
 constexpr std::uint32_t kZones = 12;
 constexpr std::uint64_t kBlocks = 64;  // a zone
 
-struct RunningReclaimer {
+class RunningReclaimer final : public ReclaimTarget {
+ public:
   RunningReclaimer(ZoneManager& zones, std::function<Status(ZoneId)> empty_zone, bool all_held = false)
       : held(all_held),
+        empty_zone_(std::move(empty_zone)),
         zones_(zones),
-        reclaimer_(
-            {.zones = &zones,
-             .block_size = kTestBlock,
-             .log = [] { return Reclaimer::LogView(); },
-             .empty = [empty = std::move(empty_zone)](const Victim& victim) { return empty(victim.zone); },
-             .is_held = [this](ZoneId) { return held.load(); },
-             .borrow = [] { return false; },
-             .can_commit = [this] { return can_commit.load(); },
-             .finish_up = [] { return false; }}) {
+        reclaimer_(zones, kTestBlock, *this) {
     EXPECT_TRUE(reclaimer_.Start().ok());
   }
-  ~RunningReclaimer() {
+  ~RunningReclaimer() override {
     zones_.Stop();
     reclaimer_.Join();
   }
+
+  LogView LookAtLog() override { return {}; }
+  Status Empty(const Victim& victim, const ExtentMover::Pause&) override { return empty_zone_(victim.zone); }
+  bool IsHeld(ZoneId) const override { return held; }
+  bool BorrowLogZone() override { return false; }
+  bool CanCommit() const override { return can_commit; }
+  bool FinishUp() override { return false; }
+
   std::atomic<bool> held;  // all zones
   std::atomic<bool> can_commit = true;
+
+ private:
+  const std::function<Status(ZoneId)> empty_zone_;
   ZoneManager& zones_;
   Reclaimer reclaimer_;
 };

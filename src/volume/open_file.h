@@ -1,4 +1,4 @@
-// A file that is open: shared by all its handles, and by the volume while it lasts.
+// A file that is open. Shared by all its handles; OpenFileTable finds it.
 //
 // Threads: any but where said; the flags only ever go from false to true.
 #pragma once
@@ -20,7 +20,7 @@ struct OpenFile {
   std::atomic<bool> committed{false};  // the metadata log knows it
   std::atomic<bool> unlinked{false};   // it has no name any more: nothing of it is committed again
   std::atomic<int> writers{0};         // handles open for writing
-  int handles = 0;                     // all of them; guarded by the volume's files_mutex_
+  int handles = 0;                     // all of them; guarded by the OpenFileTable's mutex
 
   std::uint64_t size() const { return plain ? plain->size() : framed->size(); }
   // When it was last changed, if that is later than what is committed; else that or 0. Seconds since 1970.

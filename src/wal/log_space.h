@@ -51,6 +51,7 @@ class LogSpace {
   LogZones& zones() { return zones_; }
   LogZoneSupply& supply() { return supply_; }
   FrameWriter& writer() { return writer_; }
+  const FrameWriter& writer() const { return writer_; }
 
  private:
   ZonedDevice& device_;

@@ -1,0 +1,28 @@
+#include "volume/commit_effects.h"
+
+namespace zenfs {
+
+void CommitEffects::OnCommitted(std::span<const Edit> edits) {
+  const Result<Effects> effects = catalog_.Apply(edits);
+  if (!effects) {
+    MutexLock lock(mutex_);
+    health_ =
+        Fail(effects.error().With("an action was committed that contradicts the catalog; the volume is "
+                                  "read-only from here on, please report this"));
+    return;
+  }
+  zones_.AddLive(effects->gained);
+  zones_.RemoveLive(effects->lost);
+  for (const FileId id : effects->removed) {
+    files_.MarkUnlinked(id);
+    logs_.Remove(id);
+  }
+  if (!effects->lost.empty()) log_.zones().Wake();
+}
+
+Status CommitEffects::health() const {
+  MutexLock lock(mutex_);
+  return health_;
+}
+
+}  // namespace zenfs

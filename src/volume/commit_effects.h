@@ -1,0 +1,38 @@
+// Carries out, in log order, what each commit means for names, live bytes and open files.
+//
+// Threads: OnCommitted is called by the metadata log, one call at a time; health from any thread. Takes the locks of the
+// catalog, the zone manager, the open files and the logs, one after the other. mutex_ is a leaf lock.
+#pragma once
+
+#include "base/mutex.h"
+#include "catalog/catalog.h"
+#include "metalog/metalog.h"
+#include "volume/open_file_table.h"
+#include "wal/log_space.h"
+#include "wal/log_store.h"
+#include "zone/zone_manager.h"
+
+namespace zenfs {
+
+class CommitEffects final : public CommitSink {
+ public:
+  // All of them outlive it.
+  CommitEffects(Catalog& catalog, ZoneManager& zones, OpenFileTable& files, LogStore& logs, LogSpace& log)
+      : catalog_(catalog), zones_(zones), files_(files), logs_(logs), log_(log) {}
+
+  void OnCommitted(std::span<const Edit> edits) override EXCLUDES(mutex_);
+
+  // Not OK once a commit contradicted the catalog: the volume must not write any more.
+  Status health() const EXCLUDES(mutex_);
+
+ private:
+  Catalog& catalog_;
+  ZoneManager& zones_;
+  OpenFileTable& files_;
+  LogStore& logs_;
+  LogSpace& log_;
+  mutable Mutex mutex_;
+  Status health_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

@@ -1,0 +1,62 @@
+// What a commit does to names, files and zones once it is durable.
+#include "volume/commit_effects.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "wal/wal_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+class CommitEffectsTest : public testing::Test {
+ protected:
+  static constexpr FileId kFile{2};
+
+  CommitEffectsTest() {
+    rig_.Mount(false);
+    effects_.emplace(catalog_, *rig_.zones, files_, logs_, *rig_.log);
+    effects_->OnCommitted(std::vector<Edit>{RaiseCounters{100, 0}, CreateFile{.id = kFile},
+                                            LinkFile{kRootDirectory, "file", kFile}});
+  }
+
+  WalRig rig_{TestGeometry(8, 16)};
+  Catalog catalog_{State()};
+  Metrics metrics_;
+  AppendBuffers buffers_;
+  OpenFileTable files_{metrics_, buffers_};
+  LogStore logs_;
+  std::optional<CommitEffects> effects_;
+};
+
+TEST_F(CommitEffectsTest, AFileThatLosesItsLastNameIsMarkedForThoseWhoHaveItOpen) {
+  const auto file = std::make_shared<OpenFile>();
+  file->id = kFile;
+  files_.Add(file);
+  effects_->OnCommitted(std::vector<Edit>{LinkFile{kRootDirectory, "other", kFile}});
+  effects_->OnCommitted(std::vector<Edit>{UnlinkFile{kRootDirectory, "file"}});
+  EXPECT_FALSE(file->unlinked);
+  effects_->OnCommitted(std::vector<Edit>{UnlinkFile{kRootDirectory, "other"}});
+  EXPECT_TRUE(file->unlinked);
+  EXPECT_EQ(catalog_.FindFile(kFile), nullptr);
+  EXPECT_TRUE(effects_->health().ok());
+}
+
+TEST_F(CommitEffectsTest, ExtentsThatAreCommittedAreLiveUntilTheyAreReplaced) {
+  const Extent extent{0, DeviceOffset(3 * 16 * kTestBlock), 2 * kTestBlock};
+  effects_->OnCommitted(std::vector<Edit>{SetExtents{kFile, 0, {extent}, extent.length, 1}});
+  EXPECT_EQ(rig_.zones->Zone(ZoneId(3)).live, extent.length);
+  effects_->OnCommitted(std::vector<Edit>{SetExtents{kFile, 0, {}, 0, 1}});
+  EXPECT_EQ(rig_.zones->Zone(ZoneId(3)).live, 0U);
+}
+
+TEST_F(CommitEffectsTest, ACommitThatContradictsTheCatalogEndsWriting) {
+  effects_->OnCommitted(std::vector<Edit>{UnlinkFile{kRootDirectory, "no such name"}});
+  ASSERT_FALSE(effects_->health().ok());
+  EXPECT_NE(effects_->health().error().ToString().find("contradicts the catalog"), std::string::npos);
+  EXPECT_NE(catalog_.FindFile(kFile), nullptr);
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,64 @@
+#include "volume/log_recovery.h"
+
+#include <fmt/format.h>
+
+#include "volume/file_names.h"
+#include "wal/epoch_witness.h"
+#include "wal/log_scan.h"
+
+namespace zenfs {
+
+Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std::span<const ZoneInfo> report,
+                                 const std::set<FileId>& plain_tails) {
+  const auto is_log = [&](const FileRecord& record) {
+    return record.shape == FileShape::kFramed || plain_tails.contains(record.id);
+  };
+  EpochWitness witness;
+  std::unordered_map<FileId, std::vector<ScannedFrame>> frames;
+  for (const auto& [id, zone] : state.log_zones()) {
+    if (report[id.value].condition == ZoneCondition::kOffline) {
+      device.notices.push_back(OfflineLogText(device.name, id));
+    }
+    ScanLogZone(*device.device, device.superblock.seed, zone, report[id.value],
+                [&](const ScannedFrame& frame) {
+                  witness.See(frame);
+                  const auto record = state.FindFile(FileId(frame.owner));
+                  if (record != nullptr && is_log(*record)) frames[record->id].push_back(frame);
+                });
+  }
+  if (witness.SawBehind(state.epoch())) {
+    return Fail(
+        Code::kCorruption,
+        fmt::format("{}: {}; zenfs check --repair takes up what the log holds, a read-only mount (?ro) "
+                    "shows the volume without it",
+                    device.name, witness.Text(state.epoch())));
+  }
+  RecoveredLogs replayed;
+  for (const auto& [id, record] : state.files()) {
+    if (!is_log(*record)) continue;
+    ReplayedLog log = ReplayLog(*record, state.epoch(), std::move(frames[id]));
+    for (const LogDamage& lost : log.damage) {
+      device.notices.push_back(DamageText(lost, FileNames(state).Describe(id)));
+    }
+    replayed.emplace(id, std::move(log));
+  }
+  return replayed;
+}
+
+std::vector<Edit> SealEdits(const RecoveredLogs& logs, const State& state) {
+  std::vector<Edit> edits;
+  for (const auto& [id, log] : logs) {
+    if (!log.open_window) continue;
+    const auto record = state.FindFile(id);
+    SealLog seal{.id = id,
+                 .windows = record->windows,
+                 .next_sequence = log.open_window->last_sequence + 1,
+                 .size = log.open_window->end,
+                 .mtime_seconds = log.mtime_seconds};
+    seal.windows.push_back(*log.open_window);
+    edits.push_back(std::move(seal));
+  }
+  return edits;
+}
+
+}  // namespace zenfs

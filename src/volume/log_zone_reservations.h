@@ -1,0 +1,28 @@
+// Commits which zones belong to the log: each time under a generation that was never used before.
+//
+// Threads: any. mutex_ is held during the commit of a reservation, so that generations are committed in order; it comes
+// before the metadata log.
+#pragma once
+
+#include "base/mutex.h"
+#include "volume/commit_path.h"
+#include "wal/log_space.h"
+
+namespace zenfs {
+
+class LogZoneReservations final : public LogReservations {
+ public:
+  // Generations from `next` on are free. `commits` outlives it.
+  LogZoneReservations(CommitPath& commits, std::uint64_t next) : commits_(commits), next_generation_(next) {}
+
+  // Errors: those of CommitPath::Commit.
+  [[nodiscard]] Result<LogZone> Reserve(ZoneId zone) override EXCLUDES(mutex_);
+  [[nodiscard]] Status Release(ZoneId zone) override { return commits_.Commit({ReleaseLogZones{{zone}}}); }
+
+ private:
+  CommitPath& commits_;
+  Mutex mutex_;
+  std::uint64_t next_generation_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

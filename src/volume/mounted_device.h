@@ -1,0 +1,44 @@
+// The device of a read-write mount, with what is known of the mount before anything is read from the metadata log.
+//
+// Threads: constant but for `metrics`, which has rules of its own; for `notices`, which the mounting thread adds to until
+// the mount is done; and for `device`, which the unmount gives back when nobody else is inside the volume.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/metered_device.h"
+#include "format/superblock.h"
+#include "metrics/metrics.h"
+#include "volume/metrics_file.h"
+#include "volume/mount_options.h"
+
+namespace zenfs {
+
+struct MountedDevice {
+  MountedDevice(std::unique_ptr<ZonedDevice> unmetered, Superblock its_superblock, const MountOptions& asked)
+      : superblock(std::move(its_superblock)),
+        options(asked),
+        device(MeterDevice(std::move(unmetered), metrics)),
+        geometry(device->geometry()),
+        name(device->name()),
+        notices(device->notices()) {}
+
+  // Writes the counters to the file that the option metrics_file names, if it does.
+  [[nodiscard]] Status KeepMetrics() const {
+    if (options.metrics_file.empty()) return {};
+    const Status written = WriteMetricsFile(options.metrics_file, metrics.page());
+    return written.ok() ? Status() : Fail(written.error().With(name + ": option metrics_file"));
+  }
+
+  const Superblock superblock;
+  const MountOptions options;
+  Metrics metrics;
+  std::unique_ptr<ZonedDevice> device;  // null once unmounted
+  const Geometry geometry;
+  const std::string name;
+  std::vector<std::string> notices;  // found by the mount, see Volume::notices
+};
+
+}  // namespace zenfs

@@ -1,0 +1,171 @@
+#include "volume/name_plans.h"
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "catalog/path.h"
+
+namespace zenfs {
+namespace {
+
+void ReserveName(const Entry& entry, ReservationKeys& keys) {
+  keys.names.emplace_back(entry.parent, entry.name);
+  keys.shared.push_back(entry.parent);
+}
+
+// Reserves the file's name too. The edits that create it, if it is pending.
+std::vector<Edit> ReserveSource(const CatalogView& view, const Entry& entry, ReservationKeys& keys) {
+  ReserveName(entry, keys);
+  const PendingFile* pending = entry.pending ? view.FindPending(entry.id) : nullptr;
+  if (pending == nullptr) return {};
+  view.ReservePromotion(*pending, keys);
+  return view.PromotionOf(*pending);
+}
+
+bool IsEmptyDirectory(const CatalogView& view, FileId id) {
+  const Directory* directory = view.state().FindDirectory(id);
+  return directory != nullptr && directory->entries.empty() && view.PendingIn(id).empty();
+}
+
+bool IsInside(const State& state, FileId directory, FileId ancestor) {
+  for (;;) {
+    if (directory == ancestor) return true;
+    if (directory == kRootDirectory) return false;
+    directory = state.FindDirectory(directory)->parent;
+  }
+}
+
+// Whether `from` may be renamed to `to`. Reserves what that touches beyond the two names.
+Status CheckRename(const CatalogView& view, const Entry& from, const Entry& to, std::string_view from_path,
+                   std::string_view to_path, ReservationKeys& keys) {
+  if (from.kind == Entry::Kind::kMissing) return Fail(NoSuchFile(from_path));
+  if (from.name.empty() || to.name.empty()) {
+    return Fail(Code::kInvalidArgument, "the root directory cannot be renamed or replaced");
+  }
+  if (from.kind == Entry::Kind::kDirectory) {
+    if (to.kind == Entry::Kind::kFile) {
+      return Fail(Code::kNotADirectory, fmt::format("{}: a file cannot be replaced by a directory", to_path));
+    }
+    if (IsInside(view.state(), to.parent, from.id)) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("{}: cannot be moved into itself, to {}", from_path, to_path));
+    }
+    // Two renames of directories could together make a cycle in the tree, so only one runs at a time.
+    keys.exclusive.push_back(kNoFile);
+    if (to.kind == Entry::Kind::kDirectory) {
+      if (!IsEmptyDirectory(view, to.id)) {
+        return Fail(Code::kNotEmpty, fmt::format("{}: directory not empty", to_path));
+      }
+      keys.exclusive.push_back(to.id);
+    }
+  } else if (to.kind == Entry::Kind::kDirectory) {
+    return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", to_path));
+  } else if (to.kind == Entry::Kind::kFile && to.id != from.id) {
+    keys.exclusive.push_back(to.id);
+    if (const auto shadowed = view.state().FindEntry(to.parent, to.name)) keys.exclusive.push_back(*shadowed);
+  }
+  return {};
+}
+
+}  // namespace
+
+Error NoSuchFile(std::string_view path) {
+  return Error(Code::kNotFound, fmt::format("{}: no such file or directory", path));
+}
+
+Result<TwoNamePlan> PlanRename(const CatalogView& view, std::string_view from, std::string_view to,
+                               ReservationKeys& keys) {
+  TwoNamePlan plan;
+  ZENFS_ASSIGN_OR_RETURN(plan.from, view.Resolve(from));
+  ZENFS_ASSIGN_OR_RETURN(plan.to, view.Resolve(to));
+  ZENFS_RETURN_IF_ERROR(CheckRename(view, plan.from, plan.to, from, to, keys));
+  plan.creation = ReserveSource(view, plan.from, keys);
+  ReserveName(plan.to, keys);
+  return plan;
+}
+
+Result<TwoNamePlan> PlanLink(const CatalogView& view, std::string_view existing, std::string_view new_name,
+                             ReservationKeys& keys) {
+  TwoNamePlan plan;
+  ZENFS_ASSIGN_OR_RETURN(plan.from, view.Resolve(existing));
+  ZENFS_ASSIGN_OR_RETURN(plan.to, view.Resolve(new_name));
+  if (plan.from.kind == Entry::Kind::kMissing) return Fail(NoSuchFile(existing));
+  if (plan.from.kind == Entry::Kind::kDirectory) {
+    return Fail(Code::kIsADirectory, fmt::format("{}: a directory cannot be linked", existing));
+  }
+  if (plan.to.kind != Entry::Kind::kMissing) {
+    return Fail(Code::kExists, fmt::format("{}: already exists", new_name));
+  }
+  plan.creation = ReserveSource(view, plan.from, keys);
+  ReserveName(plan.to, keys);
+  return plan;
+}
+
+Result<Entry> PlanCreate(const CatalogView& view, std::string_view path, ReservationKeys& keys) {
+  ZENFS_ASSIGN_OR_RETURN(Entry entry, view.Resolve(path));
+  if (entry.kind == Entry::Kind::kDirectory) {
+    return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
+  }
+  ReserveName(entry, keys);
+  return entry;
+}
+
+Result<Entry> PlanUnlink(const CatalogView& view, std::string_view path, ReservationKeys& keys) {
+  ZENFS_ASSIGN_OR_RETURN(Entry entry, view.Resolve(path));
+  if (entry.kind == Entry::Kind::kMissing) return Fail(NoSuchFile(path));
+  if (entry.kind == Entry::Kind::kDirectory) {
+    return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
+  }
+  ReserveName(entry, keys);
+  keys.exclusive.push_back(entry.id);
+  if (const auto id = view.state().FindEntry(entry.parent, entry.name)) keys.exclusive.push_back(*id);
+  return entry;
+}
+
+Result<std::vector<Edit>> PlanMakeDirectory(const CatalogView& view, std::string_view path, bool parents,
+                                            const std::vector<FileId>& ids, ReservationKeys& keys) {
+  const std::vector<std::string_view> parts = SplitPath(path);
+  std::vector<Edit> edits;
+  FileId parent = kRootDirectory;
+  std::string so_far;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    so_far.append(so_far.empty() ? "" : "/").append(parts[i]);
+    if (!edits.empty()) {  // below one that is made here
+      edits.push_back(CreateDirectory{ids[i], parent, std::string(parts[i]), WallSeconds()});
+      parent = ids[i];
+      continue;
+    }
+    ZENFS_ASSIGN_OR_RETURN(const Entry entry, view.Resolve(so_far));
+    if (entry.kind == Entry::Kind::kFile) {
+      return Fail(i + 1 == parts.size() ? Code::kExists : Code::kNotADirectory,
+                  fmt::format("{}: is a file", so_far));
+    }
+    if (entry.kind == Entry::Kind::kMissing) {
+      if (!parents && i + 1 < parts.size()) return Fail(NoSuchFile(so_far));
+      ReserveName(entry, keys);
+      edits.push_back(CreateDirectory{ids[i], entry.parent, entry.name, WallSeconds()});
+    }
+    parent = entry.kind == Entry::Kind::kMissing ? ids[i] : entry.id;
+  }
+  if (edits.empty() && !parents) return Fail(Code::kExists, fmt::format("{}: already exists", path));
+  return edits;
+}
+
+Result<Entry> PlanRemoveDirectory(const CatalogView& view, std::string_view path, ReservationKeys& keys) {
+  ZENFS_ASSIGN_OR_RETURN(Entry entry, view.Resolve(path));
+  if (entry.kind == Entry::Kind::kMissing) return Fail(NoSuchFile(path));
+  if (entry.kind == Entry::Kind::kFile) {
+    return Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
+  }
+  if (entry.id == kRootDirectory) {
+    return Fail(Code::kInvalidArgument, "the root directory cannot be removed");
+  }
+  if (!IsEmptyDirectory(view, entry.id)) {
+    return Fail(Code::kNotEmpty, fmt::format("{}: directory not empty", path));
+  }
+  ReserveName(entry, keys);
+  keys.exclusive.push_back(entry.id);
+  return entry;
+}
+
+}  // namespace zenfs

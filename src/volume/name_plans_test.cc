@@ -1,0 +1,134 @@
+// What an action on names may do, and what it reserves and commits, without a device.
+#include "volume/name_plans.h"
+
+#include <gmock/gmock.h>
+
+namespace zenfs {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// /dir (10), /dir/inner (11, a directory), /dir/file (12), /top (13); not committed: /new (14).
+class NamePlansTest : public testing::Test {
+ protected:
+  static constexpr FileId kDir{10};
+  static constexpr FileId kInner{11};
+  static constexpr FileId kFile{12};
+  static constexpr FileId kTop{13};
+  static constexpr FileId kPending{14};
+
+  NamePlansTest() : catalog_(Committed()) {
+    catalog_.AddPending({.id = kPending, .parent = kRootDirectory, .name = "new"});
+  }
+  static State Committed() {
+    State state;
+    EXPECT_TRUE(
+        state
+            .Apply(std::vector<Edit>{RaiseCounters{100, 0}, CreateDirectory{kDir, kRootDirectory, "dir", 1},
+                                     CreateDirectory{kInner, kDir, "inner", 1}, CreateFile{.id = kFile},
+                                     LinkFile{kDir, "file", kFile}, CreateFile{.id = kTop},
+                                     LinkFile{kRootDirectory, "top", kTop}})
+            .ok());
+    return state;
+  }
+
+  // What `plan`, one of the functions, answers for these arguments.
+  template <typename Plan, typename... Arguments>
+  auto Ask(const Plan& plan, const Arguments&... arguments) {
+    decltype(plan(std::declval<const CatalogView&>(), arguments..., keys_)) result =
+        Fail(Code::kIo, "not asked");
+    keys_ = {};
+    catalog_.Look([&](const CatalogView& view) { result = plan(view, arguments..., keys_); });
+    return result;
+  }
+  template <typename Plan, typename... Arguments>
+  Code CodeOf(const Plan& plan, const Arguments&... arguments) {
+    const auto result = Ask(plan, arguments...);
+    EXPECT_FALSE(result.ok()) << "it was planned";
+    return result.ok() ? Code::kIo : result.error().code();
+  }
+
+  Catalog catalog_;
+  ReservationKeys keys_;
+};
+
+TEST_F(NamePlansTest, ARenameOverAFileReservesBothNamesAndTheFileThatGoes) {
+  const auto plan = Ask(PlanRename, "/top", "/dir/file");
+  ASSERT_TRUE(plan.ok());
+  EXPECT_FALSE(plan->same());
+  EXPECT_THAT(plan->creation, IsEmpty());
+  EXPECT_THAT(keys_.names, Contains(std::pair(kRootDirectory, std::string("top"))));
+  EXPECT_THAT(keys_.names, Contains(std::pair(kDir, std::string("file"))));
+  EXPECT_THAT(keys_.exclusive, Each(kFile));
+}
+
+TEST_F(NamePlansTest, ARenameOrLinkOfAPendingFileBeginsWithItsCreation) {
+  const auto renamed = Ask(PlanRename, "/new", "/dir/file");
+  ASSERT_TRUE(renamed.ok());
+  ASSERT_FALSE(renamed->creation.empty());
+  EXPECT_EQ(std::get<CreateFile>(renamed->creation.front()).id, kPending);
+  const auto linked = Ask(PlanLink, "/new", "/other");
+  ASSERT_TRUE(linked.ok());
+  EXPECT_FALSE(linked->creation.empty());
+}
+
+TEST_F(NamePlansTest, ARenameToTheSameFileChangesNothing) {
+  const auto plan = Ask(PlanRename, "/top", "/dir/../top");
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->same());
+}
+
+TEST_F(NamePlansTest, DirectoriesAreRenamedOneAtATimeAndNeverIntoThemselves) {
+  ASSERT_TRUE(Ask(PlanRename, "/dir/inner", "/moved").ok());
+  EXPECT_THAT(keys_.exclusive, Contains(kNoFile));
+  EXPECT_EQ(CodeOf(PlanRename, "/dir", "/dir/inner/dir"), Code::kInvalidArgument);
+}
+
+TEST_F(NamePlansTest, ARenameReplacesOnlyWhatIsOfTheSameKindAndEmpty) {
+  EXPECT_EQ(CodeOf(PlanRename, "/none", "/top"), Code::kNotFound);
+  EXPECT_EQ(CodeOf(PlanRename, "/", "/top"), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf(PlanRename, "/dir/inner", "/top"), Code::kNotADirectory);
+  EXPECT_EQ(CodeOf(PlanRename, "/top", "/dir"), Code::kIsADirectory);
+  EXPECT_EQ(CodeOf(PlanRename, "/dir/inner", "/dir"), Code::kNotEmpty);
+}
+
+TEST_F(NamePlansTest, ALinkNeedsAFileAndAFreeName) {
+  EXPECT_EQ(CodeOf(PlanLink, "/none", "/x"), Code::kNotFound);
+  EXPECT_EQ(CodeOf(PlanLink, "/dir", "/x"), Code::kIsADirectory);
+  EXPECT_EQ(CodeOf(PlanLink, "/top", "/new"), Code::kExists);
+}
+
+TEST_F(NamePlansTest, AnUnlinkReservesTheFileAndTheOneThatItShadows) {
+  catalog_.AddPending({.id = FileId(15), .parent = kRootDirectory, .name = "top"});
+  ASSERT_TRUE(Ask(PlanUnlink, "/top").ok());
+  EXPECT_THAT(keys_.exclusive, ElementsAre(FileId(15), kTop));
+  EXPECT_EQ(CodeOf(PlanUnlink, "/none"), Code::kNotFound);
+  EXPECT_EQ(CodeOf(PlanUnlink, "/dir"), Code::kIsADirectory);
+}
+
+TEST_F(NamePlansTest, MissingParentsAreMadeOnlyIfAskedFor) {
+  const std::vector<FileId> ids{FileId(20), FileId(21), FileId(22)};
+  const auto edits = Ask(PlanMakeDirectory, "/dir/a/b", true, ids);
+  ASSERT_TRUE(edits.ok());
+  ASSERT_EQ(edits->size(), 2U);
+  EXPECT_EQ(std::get<CreateDirectory>((*edits)[0]).parent, kDir);
+  EXPECT_EQ(std::get<CreateDirectory>((*edits)[1]).parent, FileId(21));
+  EXPECT_EQ(CodeOf(PlanMakeDirectory, "/dir/a/b", false, ids), Code::kNotFound);
+  EXPECT_EQ(CodeOf(PlanMakeDirectory, "/dir", false, ids), Code::kExists);
+  EXPECT_THAT(*Ask(PlanMakeDirectory, "/dir", true, ids), IsEmpty());
+}
+
+TEST_F(NamePlansTest, OnlyAnEmptyDirectoryIsRemoved) {
+  EXPECT_TRUE(Ask(PlanRemoveDirectory, "/dir/inner").ok());
+  EXPECT_EQ(CodeOf(PlanRemoveDirectory, "/dir"), Code::kNotEmpty);
+  EXPECT_EQ(CodeOf(PlanRemoveDirectory, "/"), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf(PlanRemoveDirectory, "/top"), Code::kNotADirectory);
+  catalog_.AddPending({.id = FileId(16), .parent = kInner, .name = "young"});
+  EXPECT_EQ(CodeOf(PlanRemoveDirectory, "/dir/inner"), Code::kNotEmpty);
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,59 @@
+// The names of a mounted volume: links, renames, deletions and directories. New files: FileOpener.
+//
+// An action validates and reserves what it touches (name_plans.h, Catalog::Begin), commits one frame, and is applied by
+// CommitEffects; then its reservation is dropped. The change is durable when a function returns OK.
+//
+// Errors: those of the plan, of CommitPath::Commit, and of writing what a pending file has buffered.
+// Threads: any. Waits for the reservation of names and files in the catalog.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "volume/file_sync.h"
+#include "volume/id_allocator.h"
+#include "volume/name_plans.h"
+#include "volume/open_file_table.h"
+
+namespace zenfs {
+
+class Namespace {
+ public:
+  struct Uses {
+    Catalog& catalog;
+    CommitPath& commits;
+    IdAllocator& ids;
+    OpenFileTable& files;
+    FileSync& sync;
+    Metrics& metrics;
+  };
+  // `uses` outlives it.
+  explicit Namespace(const Uses& uses) : uses_(uses) {}
+
+  [[nodiscard]] Status Unlink(std::string_view path);
+  [[nodiscard]] Status Link(std::string_view existing, std::string_view new_name);
+  [[nodiscard]] Status Rename(std::string_view from, std::string_view to);
+  [[nodiscard]] Status MakeDirectory(std::string_view path, bool parents);
+  [[nodiscard]] Status RemoveDirectory(std::string_view path);
+  // Commits the directory's pending files.
+  [[nodiscard]] Status SyncDirectory(std::string_view path);
+
+ private:
+  // A pending file on its way to being committed together with another change of its name.
+  struct Promotion {
+    std::shared_ptr<OpenFile> file;  // null: the file is committed already
+    PlainFile::Drained drained;
+
+    CommitOptions options() const { return {.data_since = drained.data_since}; }
+  };
+  // Writes out the file's content so far and adds it to `edits`, which hold the file's creation. The file is reserved by
+  // the caller.
+  [[nodiscard]] Result<Promotion> DrainPending(const Entry& entry, std::vector<Edit>& edits);
+  void Promoted(const Promotion& promotion);
+  // The pending file has lost its name, or was replaced, before it was ever committed.
+  void DropPending(FileId id);
+
+  const Uses uses_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,37 @@
+// Files and directories of a mounted volume as a caller looks at them: with what is appended and not committed yet.
+//
+// Errors: those of CatalogView::Resolve, kNotFound, and those named.
+// Threads: any. Takes the catalog's lock, and under it those of the open files and the logs.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "volume/open_file_table.h"
+#include "volume/volume.h"
+#include "wal/log_store.h"
+
+namespace zenfs {
+
+class NamespaceView {
+ public:
+  // All of them outlive it.
+  NamespaceView(const Catalog& catalog, const OpenFileTable& files, const LogStore& logs)
+      : catalog_(catalog), files_(files), logs_(logs) {}
+
+  [[nodiscard]] Result<FileStat> Stat(std::string_view path) const;
+  // Sorted by name. Errors: kNotADirectory.
+  [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path) const;
+  // As committed, and the frames behind that. Errors: kIsADirectory.
+  [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const;
+
+ private:
+  FileStat StatOf(const CatalogView& view, const Entry& entry) const;
+
+  const Catalog& catalog_;
+  const OpenFileTable& files_;
+  const LogStore& logs_;
+};
+
+}  // namespace zenfs

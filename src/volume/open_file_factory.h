@@ -1,0 +1,50 @@
+// Makes the OpenFile of a file, with the content object that fits its shape.
+//
+// Threads: any. Takes the locks of LogStore, StagingArea and ZoneManager, one after the other.
+#pragma once
+
+#include <memory>
+
+#include "volume/append_buffers.h"
+#include "volume/mount_options.h"
+#include "volume/open_file.h"
+#include "volume/write_accounting.h"
+#include "wal/log_drain.h"
+#include "wal/log_store.h"
+
+namespace zenfs {
+
+class OpenFileFactory {
+ public:
+  struct Uses {
+    ZonedDevice& device;
+    ZoneManager& zones;
+    ExtentSink& sink;  // for plain data
+    LogSpace& log;
+    LogDrain& drain;
+    LogStore& logs;
+    AppendBuffers& buffers;
+    WrittenBytes& written;
+  };
+  // `uses` outlives it and the files. `epoch`: of this mount.
+  OpenFileFactory(const Uses& uses, const MountOptions& options, std::uint64_t epoch)
+      : uses_(uses), options_(options), epoch_(epoch) {}
+
+  // A file that is committed. The caller sees to it that nothing it names is freed meanwhile. Null if it is framed and
+  // has lost its last name.
+  std::shared_ptr<OpenFile> Committed(const FileRecord& record) const;
+  // A new, empty file.
+  std::shared_ptr<OpenFile> New(FileId id, FileShape shape, Lifetime lifetime) const;
+  // A framed file as the mount found it; `record` is sealed.
+  std::shared_ptr<FramedFile> RecoveredLog(const FileRecord& record, ReplayedLog replayed) const;
+
+ private:
+  PlainFile::Env PlainEnv(FileId id) const;
+  FramedFile::Env FramedEnv() const;
+
+  const Uses uses_;
+  const MountOptions options_;
+  const std::uint64_t epoch_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,53 @@
+// The files of a mount that are open, by id.
+//
+// A file is here while it has handles. Every function that returns a file counts a handle of it, but for Find; whoever got
+// one must call Release.
+//
+// Ownership: handles own their files, the table only finds them.
+// Threads: any. mutex_ comes after the catalog's; below it are the locks that the making of a file takes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "metrics/metrics.h"
+#include "volume/append_buffers.h"
+#include "volume/open_file.h"
+
+namespace zenfs {
+
+class OpenFileTable {
+ public:
+  // `metrics` counts the handles; flushed bytes of files that are deleted are forgotten in `buffers`. Both outlive the table.
+  OpenFileTable(Metrics& metrics, AppendBuffers& buffers) : metrics_(metrics), buffers_(buffers) {}
+
+  // Null if the file is not open.
+  std::shared_ptr<OpenFile> Find(FileId id) const EXCLUDES(mutex_);
+  // Keeps all files open until they are released, so that none is opened anew meanwhile.
+  std::vector<std::shared_ptr<OpenFile>> All() EXCLUDES(mutex_);
+  // The open file, or what `make` returns, which is called with the lock held. Null if that is.
+  using Make = std::function<std::shared_ptr<OpenFile>()>;
+  std::shared_ptr<OpenFile> Open(FileId id, const Make& make) EXCLUDES(mutex_);
+  // A file that was never open before.
+  void Add(const std::shared_ptr<OpenFile>& file) EXCLUDES(mutex_);
+  // A handle is gone. True if it was the last one.
+  [[nodiscard]] bool Release(OpenFile& file) EXCLUDES(mutex_);
+
+  // The file has lost its last name.
+  void MarkUnlinked(FileId id) EXCLUDES(mutex_);
+  // True if reclaim can't free the zone for now: a plain file that is being written, or was deleted, lies in it.
+  bool HoldsZone(ZoneId zone) const EXCLUDES(mutex_);
+
+ private:
+  void CountHandle(OpenFile& file) REQUIRES(mutex_);
+
+  Metrics& metrics_;
+  AppendBuffers& buffers_;
+  mutable Mutex mutex_;
+  std::unordered_map<FileId, std::weak_ptr<OpenFile>> files_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zenfs

@@ -1,0 +1,80 @@
+#include "volume/open_file_table.h"
+
+#include <gtest/gtest.h>
+
+#include "metrics/metrics_snapshot.h"
+
+namespace zenfs {
+namespace {
+
+class OpenFileTableTest : public testing::Test {
+ protected:
+  static constexpr FileId kFile{7};
+  static std::shared_ptr<OpenFile> NewFile() {
+    auto file = std::make_shared<OpenFile>();
+    file->id = kFile;
+    return file;
+  }
+
+  Metrics metrics_;
+  AppendBuffers buffers_;
+  OpenFileTable table_{metrics_, buffers_};
+};
+
+TEST_F(OpenFileTableTest, AFileThatIsOpenIsNotMadeASecondTime) {
+  const auto first = table_.Open(kFile, [] { return NewFile(); });
+  const auto second = table_.Open(kFile, []() -> std::shared_ptr<OpenFile> {
+    ADD_FAILURE() << "it is open";
+    return nullptr;
+  });
+  EXPECT_EQ(first, second);
+  EXPECT_FALSE(table_.Release(*first));
+  EXPECT_EQ(table_.Find(kFile), first);
+  EXPECT_TRUE(table_.Release(*second));
+  EXPECT_EQ(table_.Find(kFile), nullptr);
+}
+
+TEST_F(OpenFileTableTest, AFileThatCannotBeMadeIsNotOpen) {
+  EXPECT_EQ(table_.Open(kFile, [] { return nullptr; }), nullptr);
+  EXPECT_EQ(table_.Find(kFile), nullptr);
+  EXPECT_TRUE(table_.All().empty());
+}
+
+TEST_F(OpenFileTableTest, AFileStaysOpenForWhoeverListedAllOfThem) {
+  const auto file = NewFile();
+  table_.Add(file);
+  const auto all = table_.All();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_FALSE(table_.Release(*file));
+  EXPECT_EQ(table_.Find(kFile), file);
+  EXPECT_TRUE(table_.Release(*all.front()));
+  EXPECT_EQ(table_.Find(kFile), nullptr);
+}
+
+TEST_F(OpenFileTableTest, AFileThatLosesItsNameStaysOpenAndKnowsIt) {
+  const auto file = NewFile();
+  table_.Add(file);
+  table_.MarkUnlinked(kFile);
+  table_.MarkUnlinked(FileId(8));  // nobody has it open
+  EXPECT_TRUE(file->unlinked);
+  EXPECT_EQ(table_.Find(kFile), file);
+  EXPECT_TRUE(table_.Release(*file));
+}
+
+TEST_F(OpenFileTableTest, EachHandleIsCountedOnce) {
+  const auto open_files = [this] {
+    const auto snapshot = DecodeMetrics(metrics_.page());
+    EXPECT_TRUE(snapshot);
+    return snapshot ? (*snapshot)[Value::kOpenFiles] : 99;
+  };
+  const auto file = NewFile();
+  table_.Add(file);
+  EXPECT_EQ(table_.Open(kFile, [] { return nullptr; }), file);
+  EXPECT_EQ(table_.All().size(), 1U);
+  EXPECT_EQ(open_files(), 3U);
+  for (int handle = 0; handle < 3; ++handle) EXPECT_EQ(table_.Release(*file), handle == 2);
+  EXPECT_EQ(open_files(), 0U);
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,159 @@
+#include "volume/recovery.h"
+
+#include <fmt/format.h>
+
+#include "model/number_limits.h"
+#include "volume/log_recovery.h"
+#include "volume/log_reserve.h"
+#include "volume/orphaned_buffers.h"
+#include "volume/places.h"
+
+namespace zenfs {
+namespace {
+
+// What the metadata log says must be possible on this device.
+Status CheckReplayed(const MountedDevice& device, const State& state, const KnownZones& known) {
+  ZENFS_RETURN_IF_ERROR(CheckPlaces(state, known, device.name));
+  if (const auto flaw = FindNumberFrom(state, kStateNumbersStart)) {
+    return Fail(Code::kCorruption,
+                fmt::format("{}: {}; a read-only mount (?ro) shows the volume", device.name, flaw->text));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<ZoneManager>> AccountZones(MountedDevice& device, const State& state,
+                                                  const SlotPlan& plan, const ZoneManager::Options& space,
+                                                  const std::vector<ZoneInfo>& report) {
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
+                         ZoneManager::Create(*device.device, plan, report, space));
+  for (const auto& [id, zone] : state.log_zones()) zones->AdoptLogZone(id);
+  for (const auto& [id, record] : state.files()) {
+    for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
+  }
+  return zones;
+}
+
+// Log zones may all be full, because mounts that die young never release any. So dead zones are released and reset first,
+// which needs a commit before it. The frames that were found are not counted as live yet, so their zones are pinned.
+Status ReplayOrphans(OrphanedBuffers& orphans, const State& state, VolumeParts& parts, RecoveredLogs& logs,
+                     std::vector<ZonePin>& pins) {
+  if (orphans.empty()) return {};
+  for (const auto& [id, log] : logs) {
+    for (const auto& [zone, bytes] : log.zones) pins.push_back(parts.zones->Pin(zone));
+  }
+  ZENFS_RETURN_IF_ERROR(parts.commits.Commit({RaiseCounters{0, state.next_generation()}}));
+  ZENFS_RETURN_IF_ERROR(parts.zones->Start());
+  parts.log.MayRelease();
+  ZENFS_RETURN_IF_ERROR(parts.reclaimer.Start());  // without it there may be no room
+  return orphans.Replay(state, parts.log, logs, pins);
+}
+
+// The commit that makes this a mount: it seals the logs, begins the epoch and names the append buffers.
+Status CommitMount(VolumeParts& parts, const State& state, const RecoveredLogs& logs) {
+  std::vector<Edit> edits = SealEdits(logs, state);
+  edits.push_back(BeginEpoch{parts.epoch});
+  edits.push_back(RaiseCounters{state.next_id() + IdAllocator::kBatch, state.next_generation()});
+  if (auto name = parts.buffers->Name(state.buffer_place())) edits.push_back(*std::move(name));
+  return parts.metalog->Commit(std::move(edits), {.data_since = FlushMark::AtOpen()});
+}
+
+// From the records as they are now: sealed.
+void OpenLogs(VolumeParts& parts, RecoveredLogs& logs) {
+  for (auto& [id, log] : logs) {
+    const auto record = parts.catalog.FindFile(id);
+    if (record->shape == FileShape::kPlain) continue;  // nothing was brought back
+    parts.logs.Add(parts.factory.RecoveredLog(*record, std::move(log)));
+  }
+  parts.relocation.LogsAreRecovered();
+}
+
+Status MakeMount(VolumeParts& parts, const State& state, const std::vector<ZoneInfo>& report,
+                 OrphanedBuffers& orphans, RecoveredLogs& logs, std::vector<ZonePin>& pins) {
+  for (const auto& [id, zone] : state.log_zones()) parts.log.Adopt(zone, report[id.value]);
+  ZENFS_RETURN_IF_ERROR(ReplayOrphans(orphans, state, parts, logs, pins));
+  parts.log.FinishSpares();
+  ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs));
+  OpenLogs(parts, logs);
+  return {};
+}
+
+// A volume whose first commit is made. From here on only an unmount may end it.
+struct Mounted {
+  std::unique_ptr<VolumeParts> parts;
+  bool resets_run = false;  // the zone manager and the collector were started already
+};
+
+Result<Mounted> Recover(MountedDevice& device) {
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<Metalog> metalog, Metalog::Open(*device.device, device.superblock));
+  metalog->SetMetrics(&device.metrics);
+  const State& replayed = metalog->recovered();
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
+                         device.device->Report(ZoneId(0), device.geometry.zone_count));
+  const KnownZones known{device.geometry, report, device.superblock.metadata_zones};
+  ZENFS_RETURN_IF_ERROR(CheckReplayed(device, replayed, known));
+  ZENFS_ASSIGN_OR_RETURN(OrphanedBuffers orphans, OrphanedBuffers::Open(device, replayed));
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<State> extended,
+                         orphans.CommitExtents(*metalog, replayed, known));
+  // The metadata log keeps `replayed` as it is.
+  const State& state = extended ? *extended : replayed;
+
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry, device.name));
+  const ZoneManager::Options space = SpaceOptions(device.geometry, device.superblock.metadata_zones);
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
+                         AccountZones(device, state, plan, space, report));
+  ZENFS_ASSIGN_OR_RETURN(RecoveredLogs logs, ReplayLogs(device, state, report, orphans.PlainFiles(state)));
+  // After every other step that may fail before the parts exist. No thread counts while the metrics move there.
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<AppendBuffers> buffers,
+                         AppendBuffers::Make({.device_name = device.name,
+                                              .identity = device.device->identity(),
+                                              .volume = device.superblock.uuid,
+                                              .epoch = state.epoch() + 1},
+                                             device.options, device.metrics, device.notices));
+  Mounted mounted{.resets_run = !orphans.empty()};
+  mounted.parts = std::make_unique<VolumeParts>(device,
+                                                VolumeParts::Base{.metalog = std::move(metalog),
+                                                                  .zones = std::move(zones),
+                                                                  .buffers = std::move(buffers),
+                                                                  .log_reserve_target = space.log_in_use - 1},
+                                                state);
+  // Frames are counted as live when OpenLogs opens their files. If MakeMount fails before that, these pins keep the zones
+  // from being reset until everything is stopped.
+  std::vector<ZonePin> pins;
+  if (const Status made = MakeMount(*mounted.parts, state, report, orphans, logs, pins); !made.ok()) {
+    mounted.parts->Abandon();
+    return Fail(made.error());
+  }
+  orphans.Remove(*mounted.parts->buffers);
+  return mounted;
+}
+
+Status StartThreads(VolumeParts& parts, bool resets_run) {
+  if (!resets_run) ZENFS_RETURN_IF_ERROR(parts.zones->Start());
+  ZENFS_RETURN_IF_ERROR(parts.log.Start());
+  ZENFS_RETURN_IF_ERROR(parts.drain.Start());
+  if (!resets_run) ZENFS_RETURN_IF_ERROR(parts.reclaimer.Start());
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<MountedVolume>> RecoverVolume(std::unique_ptr<ZonedDevice> unmetered,
+                                                     Superblock superblock, const MountOptions& options) {
+  auto device = std::make_unique<MountedDevice>(std::move(unmetered), std::move(superblock), options);
+  Result<Mounted> mounted = Recover(*device);
+  if (!mounted) {
+    device->metrics.RaiseTo(Value::kEmulationCpu, device->device->emulation_cpu_ns());
+    IgnoreError(device->KeepMetrics());  // the error that matters is that of the mount
+    return Fail(mounted.error());
+  }
+  VolumeParts& parts = *mounted->parts;
+  device->metrics.Set(Value::kEpoch, parts.epoch);
+  device->metrics.Set(Value::kMountTime, WallSeconds());
+  auto volume = std::make_shared<MountedVolume>(std::move(device), std::move(mounted->parts));
+  // An error from here on ends in an unmount, by the volume's destructor.
+  ZENFS_RETURN_IF_ERROR(volume->KeepMetrics());  // if the file can't be written, the user learns it now
+  ZENFS_RETURN_IF_ERROR(StartThreads(parts, mounted->resets_run));
+  return volume;
+}
+
+}  // namespace zenfs

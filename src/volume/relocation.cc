@@ -1,0 +1,216 @@
+#include "volume/relocation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "reclaim/log_fold.h"
+
+namespace zenfs {
+namespace {
+
+// Files looked at under one hold of the catalog's lock.
+constexpr std::size_t kBucketsALook = 4096;
+// A file that is in use is tried again later. Whoever has reserved it may hold it while waiting for the room that this
+// makes.
+constexpr std::chrono::nanoseconds kNoWait{0};
+
+bool LiesIn(const FileRecord& file, ZoneId zone, const Geometry& geometry) {
+  return std::ranges::any_of(file.extents,
+                             [&](const Extent& extent) { return geometry.ZoneOf(extent.place) == zone; });
+}
+
+}  // namespace
+
+Relocation::Relocation(const Uses& uses) : uses_(uses), mover_(uses.device, uses.zones, uses.sink, *this) {}
+
+ReclaimTarget::LogView Relocation::LookAtLog() {
+  static_cast<void>(uses_.log.supply().ReleaseDead());
+  LogView view;
+  if (!logs_recovered_) return view;
+  view.zones = uses_.log.zones().Zones();
+  std::map<ZoneId, std::uint64_t> known;
+  for (const std::shared_ptr<FramedFile>& file : uses_.logs.All()) {
+    FramesOfFile frames = file->FrameZones();
+    for (const auto& [zone, live] : frames) known[zone] += live.device_bytes;
+    if (!frames.empty()) view.files.push_back(std::move(frames));
+  }
+  for (LogZoneStatus& zone : view.zones) zone.held = zone.held || zone.live.device_bytes > known[zone.zone];
+  return view;
+}
+
+Status Relocation::Empty(const Victim& victim, const ExtentMover::Pause& pause) {
+  switch (victim.kind) {
+    case Victim::Kind::kData: return MoveOut(victim.zone, pause);
+    case Victim::Kind::kActive:
+      if (uses_.zones.FinishActive(victim.zone)) return {};
+      return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
+    case Victim::Kind::kLog: break;
+  }
+  uses_.log.zones().NoteCleaning(victim.zone);
+  const Status cleaned = FoldZone(victim.zone);
+  static_cast<void>(uses_.log.supply().ReleaseDead());
+  return cleaned;
+}
+
+Status Relocation::EmptyZone(ZoneId zone) {
+  const bool exists = zone.value < uses_.device.geometry().zone_count;
+  const ZoneStatus status = exists ? uses_.zones.Zone(zone) : ZoneStatus{};
+  // Not an active zone: the copies could go to its own end.
+  if (status.phase != ZonePhase::kFull && status.phase != ZonePhase::kRetired) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: zone {} is not a full zone of file data", uses_.device.name(), zone.value));
+  }
+  return MoveOut(zone, {});
+}
+
+Status Relocation::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
+  MutexLock lock(mover_mutex_);
+  copying_since_ = FlushMark::Now(uses_.device);
+  Status moved = mover_.MoveOut(zone, pause);
+  if (!moved.ok() && moved.error().code() == Code::kCorruption) {
+    MutexLock leaf(mutex_);
+    std::string text = moved.error().ToString();
+    if (std::ranges::find(damage_, text) == damage_.end()) damage_.push_back(std::move(text));
+  }
+  return moved;
+}
+
+class Relocation::Fold final : public FoldableFiles {
+ public:
+  explicit Fold(Relocation& relocation)
+      : relocation_(relocation), before_(FlushMark::Now(relocation.uses_.device)) {}
+
+  Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) override {
+    return relocation_.WithReservedFile(id, body);
+  }
+  Status CommitFolded(std::vector<Edit> edits) override {
+    return relocation_.uses_.commits.Commit(std::move(edits), {.data_since = before_});
+  }
+  Status CheckRoomForExtents(std::size_t extents) const override {
+    return relocation_.CheckRoomForExtents(extents);
+  }
+
+ private:
+  Relocation& relocation_;
+  const FlushMark before_;  // anything was copied
+};
+
+Status Relocation::FoldZone(ZoneId zone) {
+  Fold files(*this);
+  const LogFoldEnv env{.logs = uses_.logs,
+                       .sink = uses_.sink,
+                       .block_size = uses_.device.geometry().block_size,
+                       .files = files};
+  std::uint64_t moved = 0;
+  const Status folded = FoldLogZone(env, zone, &moved);
+  uses_.written.folded.fetch_add(moved, std::memory_order_relaxed);
+  return folded;
+}
+
+std::vector<std::string> Relocation::damage() const {
+  MutexLock lock(mutex_);
+  return damage_;
+}
+
+// In parts, so that nobody who opens or names a file waits for a walk over all of them. A file that comes meanwhile is
+// not in a full zone, or is looked for again; one that was seen twice because the table grew is moved once.
+std::vector<std::shared_ptr<const FileRecord>> Relocation::FilesIn(ZoneId zone) const {
+  const Geometry& geometry = uses_.device.geometry();
+  std::vector<std::shared_ptr<const FileRecord>> in;
+  std::size_t buckets = 0;
+  for (std::size_t bucket = 0; bucket == 0 || bucket < buckets;) {
+    uses_.catalog.Look([&](const CatalogView& view) {
+      const auto& files = view.state().files();
+      if (files.bucket_count() != buckets) {
+        buckets = files.bucket_count();
+        bucket = 0;
+        in.clear();
+      }
+      const std::size_t end = std::min(buckets, bucket + kBucketsALook);
+      for (; bucket < end; ++bucket) {
+        for (auto it = files.begin(bucket); it != files.end(bucket); ++it) {
+          if (LiesIn(*it->second, zone, geometry)) in.push_back(it->second);
+        }
+      }
+    });
+    if (buckets == 0) break;
+  }
+  return in;
+}
+
+Status Relocation::WithReservedFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
+  std::shared_ptr<const FileRecord> record;
+  const Catalog::Planner reserve = [&](const CatalogView& view, ReservationKeys& keys) -> Status {
+    record = view.state().FindFile(id);
+    if (record == nullptr)
+      return Fail(Code::kBusy, fmt::format("file {} is gone or not committed yet", id.value));
+    keys.exclusive.push_back(id);
+    return {};
+  };
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         uses_.catalog.Begin(reserve, Deadline::After(kNoWait)));
+  return body(*record);
+}
+
+// A file that is open for writing is left alone: its writer may hold it while it waits for the space that is being made.
+Status Relocation::WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
+  return WithReservedFile(id, [&](const FileRecord& record) -> Status {
+    if (record.shape == FileShape::kFramed && !logs_recovered_) {
+      return Fail(Code::kBusy, fmt::format("file {} is being recovered", id.value));
+    }
+    const std::shared_ptr<OpenFile> file = uses_.files.Find(id);
+    if (file != nullptr && file->plain && file->writers.load() != 0) {
+      return Fail(Code::kBusy, fmt::format("file {} is being written", id.value));
+    }
+    return body(record);
+  });
+}
+
+Status Relocation::CommitMoved(std::vector<Edit> edits) {
+  return uses_.commits.Commit(std::move(edits), {.data_since = copying_since_.load()});
+}
+
+Status Relocation::CheckRoomForExtents(std::size_t extents) const {
+  return uses_.commits.CheckRoomForExtents(extents);
+}
+
+bool Relocation::NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) {
+  const bool told = Tell(before, extents);
+  if (!told) AddPending(before.id);
+  return told;
+}
+
+bool Relocation::Tell(const FileRecord& before, const std::vector<Extent>& extents) {
+  if (before.shape == FileShape::kFramed) {
+    if (const auto framed = uses_.logs.Find(before.id)) framed->TakeMoved(extents);
+    return true;
+  }
+  const std::shared_ptr<OpenFile> file = uses_.files.Find(before.id);
+  return file == nullptr || file->plain->TryReplaceCommitted(extents);
+}
+
+void Relocation::AddPending(FileId id) {
+  MutexLock lock(mutex_);
+  pending_.insert(id);
+}
+
+bool Relocation::FinishUp() {
+  std::set<FileId> pending;
+  {
+    MutexLock lock(mutex_);
+    pending.swap(pending_);
+  }
+  for (const FileId id : pending) {
+    const Status told = WithReservedFile(id, [&](const FileRecord& now) -> Status {
+      if (Tell(now, now.extents)) return {};
+      return Fail(Code::kBusy, "its writer is at work");
+    });
+    if (!told.ok() && uses_.catalog.FindFile(id) != nullptr) AddPending(id);
+  }
+  MutexLock lock(mutex_);
+  return !pending_.empty();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,112 @@
+#include "volume/volume_parts.h"
+
+#include "volume/counting_sink.h"
+#include "zone/extent_sink.h"
+
+namespace zenfs {
+namespace {
+
+// What a device needs for the resets of some hundred zones; the next mount makes those that are left over.
+constexpr std::chrono::seconds kLastResets{1};
+
+}  // namespace
+
+VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
+    : device(mounted),
+      epoch(state.epoch() + 1),
+      metalog(std::move(base.metalog)),
+      zones(std::move(base.zones)),
+      buffers(std::move(base.buffers)),
+      catalog(state),
+      files(device.metrics, *buffers),
+      commits(*metalog, *zones, device.metrics),
+      reservations(commits, state.next_generation()),
+      log({.device = device.device.get(),
+           .zones = zones.get(),
+           .reservations = &reservations,
+           .volume = device.superblock.seed,
+           .epoch = epoch,
+           .reserve_target = base.log_reserve_target,
+           .space_wait = device.options.space_wait}),
+      effects(catalog, *zones, files, logs, log),
+      ids(state.next_id(), state.next_id() + IdAllocator::kBatch,
+          [this](std::uint64_t next_id) { return commits.Commit({RaiseCounters{next_id, 0}}); }),
+      plain_sink(MakeZoneExtentSink(*zones)),
+      counting_sink(MakeCountingSink(*plain_sink, written.plain)),
+      copy_sink(MakeZoneExtentSink(*zones, WritePurpose::kReclaim)),
+      drain(logs),
+      relocation({.device = *device.device,
+                  .zones = *zones,
+                  .catalog = catalog,
+                  .commits = commits,
+                  .files = files,
+                  .logs = logs,
+                  .log = log,
+                  .sink = *copy_sink,
+                  .written = written}),
+      reclaimer(*zones, device.geometry.block_size, relocation),
+      accounting({.device = *device.device,
+                  .metalog = *metalog,
+                  .log = log,
+                  .mover = relocation.mover(),
+                  .written = written},
+                 device.metrics),
+      factory({.device = *device.device,
+               .zones = *zones,
+               .sink = *counting_sink,
+               .log = log,
+               .drain = drain,
+               .logs = logs,
+               .buffers = *buffers,
+               .written = written},
+              device.options, epoch),
+      sync({.device = *device.device,
+            .catalog = catalog,
+            .commits = commits,
+            .logs = logs,
+            .drain = drain,
+            .accounting = accounting,
+            .metrics = device.metrics}),
+      opener({.catalog = catalog,
+              .commits = commits,
+              .ids = ids,
+              .files = files,
+              .factory = factory,
+              .metrics = device.metrics}),
+      names({.catalog = catalog,
+             .commits = commits,
+             .ids = ids,
+             .files = files,
+             .sync = sync,
+             .metrics = device.metrics}),
+      view(catalog, files, logs),
+      shutdown({.device = *device.device,
+                .catalog = catalog,
+                .commits = commits,
+                .files = files,
+                .logs = logs,
+                .buffers = *buffers,
+                .opener = opener,
+                .sync = sync}) {
+  metalog->SetSink(&effects);
+}
+
+void VolumeParts::StopMoving(bool finish_resets) {
+  drain.Stop();
+  relocation.Stop();
+  log.Stop();
+  // Whoever deletes files and then asks how much is free should see their zones as free.
+  if (finish_resets) IgnoreError(zones->Drain(Deadline::After(kLastResets)));
+  zones->Stop();
+  reclaimer.Join();
+}
+
+void VolumeParts::Abandon() {
+  buffers->Abandon();
+  StopMoving(true);
+  metalog->Stop();
+  accounting.Publish();
+  device.metrics.MoveHome();  // nobody counts any more
+}
+
+}  // namespace zenfs

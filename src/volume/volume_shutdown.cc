@@ -1,0 +1,51 @@
+#include "volume/volume_shutdown.h"
+
+namespace zenfs {
+
+Status VolumeShutdown::WriteBackOpenFiles() {
+  Status first;
+  for (const std::shared_ptr<OpenFile>& file : uses_.files.All()) {
+    first.Update(uses_.sync.WriteBack(*file));
+    uses_.opener.Release(*file);
+  }
+  return first;
+}
+
+Status VolumeShutdown::WriteOutFlushed() {
+  Status first;
+  for (const std::shared_ptr<OpenFile>& file : uses_.files.All()) {
+    const bool waits = file->plain && file->plain->HasFlushedBytes();
+    first.Update(waits ? uses_.sync.SyncPlain(*file) : Status());
+    uses_.opener.Release(*file);
+  }
+  if (first.ok()) first = uses_.buffers.CheckNothingGivenUp(uses_.device.name());
+  for (const std::shared_ptr<FramedFile>& file : uses_.logs.All()) {
+    first.Update(file->WriteOut());
+  }
+  return first;
+}
+
+Status VolumeShutdown::EndBuffers() {
+  ZENFS_RETURN_IF_ERROR(WriteOutFlushed());
+  ZENFS_RETURN_IF_ERROR(uses_.commits.Commit({SetBufferPlace{""}}));
+  return uses_.buffers.Remove();
+}
+
+Status VolumeShutdown::SealLogs(bool forget_buffers) {
+  const FlushMark mark = FlushMark::Now(uses_.device);
+  std::vector<Edit> edits;
+  for (const std::shared_ptr<FramedFile>& file : uses_.logs.All()) {
+    std::optional<SealLog> seal = file->SealOfOpenWindow();
+    if (!seal || uses_.catalog.FindFile(file->id()) == nullptr) continue;
+    edits.push_back(*std::move(seal));
+  }
+  const bool seals = !edits.empty();
+  if (forget_buffers) edits.push_back(SetBufferPlace{""});
+  if (edits.empty()) return {};
+  // A seal must not outlive the frames it vouches for.
+  ZENFS_RETURN_IF_ERROR(
+      uses_.commits.Commit(std::move(edits), {.data_since = seals ? std::optional(mark) : std::nullopt}));
+  return forget_buffers ? uses_.buffers.Remove() : Status();
+}
+
+}  // namespace zenfs

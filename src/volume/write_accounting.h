@@ -1,0 +1,46 @@
+// How many bytes a mount has handed to its device, by cause.
+//
+// Threads: any; Publish takes no lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "metalog/metalog.h"
+#include "metrics/metrics.h"
+#include "reclaim/extent_mover.h"
+#include "volume/volume.h"
+#include "wal/log_space.h"
+
+namespace zenfs {
+
+// Counted by whoever writes these bytes.
+struct WrittenBytes {
+  std::atomic<std::uint64_t> plain{0};
+  std::atomic<std::uint64_t> plain_padding{0};
+  std::atomic<std::uint64_t> folded{0};
+};
+
+// Puts these together with what the log, the mover and the metadata log count themselves.
+class WriteAccounting {
+ public:
+  struct Sources {
+    const ZonedDevice& device;  // used by Publish only
+    const Metalog& metalog;
+    const LogSpace& log;
+    const ExtentMover& mover;
+    const WrittenBytes& written;
+  };
+  // All of them outlive it, but for the device, which outlives the last Publish.
+  WriteAccounting(const Sources& sources, Metrics& metrics) : sources_(sources), metrics_(metrics) {}
+
+  // Copies the counts to the metrics page.
+  void Publish() const;
+  WriteCounters Counters() const;
+
+ private:
+  const Sources sources_;
+  Metrics& metrics_;
+};
+
+}  // namespace zenfs
