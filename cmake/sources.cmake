@@ -312,6 +312,7 @@ set(ZENFS_SOURCES_volume
   volume/write_accounting.cc
 )
 set(ZENFS_TESTS_volume
+  volume/append_buffers_test.cc
   volume/aux_marker_test.cc
   volume/check_volume_test.cc
   volume/commit_effects_test.cc
