@@ -27,19 +27,19 @@ set(ZENFS_TESTS_backup
 )
 
 set(ZENFS_SOURCES_repair
-  repair/mend_extents.cc
-  repair/mend_logs.cc
-  repair/mend_names.cc
   repair/metadata_file.cc
   repair/orphans.cc
   repair/repair.cc
+  repair/repair_extents.cc
+  repair/repair_logs.cc
+  repair/repair_names.cc
   repair/repair_plan.cc
   repair/undo_repair.cc
 )
 set(ZENFS_TESTS_repair
-  repair/mend_test.cc
   repair/metadata_file_test.cc
   repair/repair_crash_test.cc
+  repair/repair_draft_test.cc
   repair/repair_logs_test.cc
   repair/repair_read_fault_test.cc
   repair/repair_test.cc

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 
-// The first `bytes` of a zone in pieces; zeros for blocks that can't be read, of which it returns the number.
+// Reads the first `bytes` of a zone in pieces and passes them on. Blocks that can't be read are
+// zeros; returns their number.
 Result<std::uint32_t> ReadZone(ZonedDevice& device, ZoneId zone, std::uint64_t bytes,
                                const std::function<Status(ByteView)>& use) {
   const std::uint32_t block = device.geometry().block_size;
@@ -46,10 +47,12 @@ Status WriteFile(ZonedDevice& device, const MetadataCopy& copy, const HostDirect
   ZENFS_RETURN_IF_ERROR(file.Sync());
   ZENFS_RETURN_IF_ERROR(directory.Sync(""));
   file.DropCache();
-  // What can't be read back is no way back; a device that reads otherwise the second time shows here too.
+  // A copy that can't be read back is useless. This also finds a device that returns other data on
+  // the second read.
   ZENFS_ASSIGN_OR_RETURN(const MetadataCopy back, VerifyMetadataFile(file));
   if (back == copy) return {};
-  return Fail(Code::kCorruption, fmt::format("{} holds something else than was written", file.path()));
+  return Fail(Code::kCorruption,
+              fmt::format("{}: reading it back gave other bytes than were written", file.path()));
 }
 
 }  // namespace
@@ -79,7 +82,7 @@ Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataC
   ZENFS_ASSIGN_OR_RETURN(const HostDirectory directory, HostDirectory::OpenParentOf(path, name));
   ZENFS_ASSIGN_OR_RETURN(HostFile file, directory.CreateNew(name, HostDirectory::kFileMode));
   Status written = WriteFile(device, numbers, directory, file);
-  if (!written.ok()) IgnoreError(directory.RemoveFile(name));  // the first error is the one to tell
+  if (!written.ok()) IgnoreError(directory.RemoveFile(name));  // report the first error
   return written;
 }
 
@@ -108,9 +111,9 @@ Result<MetadataCopy> VerifyMetadataFile(const HostFile& file) {
       at += n;
     }
     if (crc != zone.crc) {
-      return Fail(Code::kCorruption,
-                  fmt::format("{}: what it has of zone {} is damaged (the CRC does not match)", path,
-                              zone.zone.value));
+      return Fail(
+          Code::kCorruption,
+          fmt::format("{}: its copy of zone {} is damaged (the CRC does not match)", path, zone.zone.value));
     }
     offset += zone.bytes;
   }

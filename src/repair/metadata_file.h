@@ -1,4 +1,4 @@
-// A copy of a volume's metadata zones in a file on the host: the way back from a repair
+// A copy of a volume's metadata zones in a file on the host. It allows a repair to be undone
 // (docs/formats/metadata-copy.md).
 #pragma once
 
@@ -12,24 +12,27 @@
 
 namespace zenfs {
 
-// Writes the written parts of all metadata zones, and `numbers` (its zones are filled in), to a new file that only its owner
-// may read, durably, and reads it back. Blocks that the device can't read are zeros in it. Errors: kExists; those of the host, and then no file
-// is left.
+// Writes `numbers`, with its zones filled in, and the written parts of all metadata zones to a new
+// file on the host. The file is readable by its owner only; it is durable on return and has been
+// read back. Blocks that the device can't read are zeros in it. Errors: kExists; errors of the
+// host, and then no file is left.
 [[nodiscard]] Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataCopy numbers,
                                   const std::string& path);
 
-// Opens such a file. Its directory is the user's, so links in it are followed; the file itself must be no link. Errors: those
-// of HostDirectory.
+// Opens such a file. Follows symbolic links in the directory part, which the user chose; the file
+// itself must not be a link. Errors: those of HostDirectory.
 [[nodiscard]] Result<HostFile> OpenMetadataFile(const std::string& path);
 
-// Reads the head of such a file and verifies all of it. Errors: those of DecodeMetadataCopy, kCorruption, with the path.
+// Reads the head of such a file and verifies the whole file. Errors: those of DecodeMetadataCopy;
+// kCorruption. They name the path.
 [[nodiscard]] Result<MetadataCopy> VerifyMetadataFile(const HostFile& file);
 
 static_assert(static_cast<std::uint32_t>(ZoneCondition::kOffline) == kHighestCondition);
 [[nodiscard]] ZoneCondition ConditionOf(const CopiedZone& zone);
 
-// Makes `zone` hold what the file has of it. `offset`: where in the file. Errors: the device's, the host's; kCorruption if the
-// file was changed since it was verified.
+// Makes `zone` hold the bytes that the file has for it, which begin at `offset` (bytes) in the
+// file. Errors: those of the device and of the host; kCorruption if the file changed after it was
+// verified.
 [[nodiscard]] Status RestoreZone(ZonedDevice& device, const CopiedZone& zone, const HostFile& file,
                                  std::uint64_t offset);
 

@@ -60,7 +60,7 @@ TEST_F(MetadataFileTest, DamageInTheHeadOrAZoneIsFound) {
   FlipByte(kMetadataCopyHeadBytes + 5000);
   const auto damaged = Verify();
   ASSERT_FALSE(damaged);
-  EXPECT_THAT(damaged.error().text(), HasSubstr("what it has of zone 0 is damaged"));
+  EXPECT_THAT(damaged.error().text(), HasSubstr("its copy of zone 0 is damaged"));
 }
 
 TEST_F(MetadataFileTest, AFileOfAnotherLengthIsRefused) {

@@ -7,7 +7,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
-#include "repair/mend_names.h"
+#include "repair/repair_names.h"
 
 namespace zenfs {
 namespace {
@@ -23,7 +23,8 @@ bool IsZeros(ByteView bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-// Where the last block that is not zeros ends; what can't be read is not zeros.
+// Returns the end of the last block that is not all zeros. A block that can't be read counts as not
+// all zeros.
 std::uint64_t EndOfData(ZonedDevice& device, const ZoneInfo& zone, Range range) {
   const std::uint32_t block = device.geometry().block_size;
   AlignedBuffer buffer(std::max<std::uint64_t>(kReadBytes, block));

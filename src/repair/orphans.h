@@ -1,4 +1,5 @@
-// Data that no file points to, made files, so that the next mount does not reset the zones that hold it.
+// Creates files from unreferenced data, so that the next mount does not reset the zones that hold
+// it.
 #pragma once
 
 #include <span>
@@ -10,9 +11,10 @@
 
 namespace zenfs {
 
-// For a draft that lacks commits: each written stretch of a zone that no extent covers becomes a plain file
-// /lost+found/zone-N-OFFSET (bytes from the start of the zone). Zones reserved for the log, metadata zones and stretches
-// of zeros are passed over. Some of these files are what was deleted; only who knows the data can tell.
+// For a draft that lacks commits. Each written range of a zone that no extent covers becomes a
+// plain file /lost+found/zone-N-OFFSET, with OFFSET in bytes from the start of the zone. Skips
+// zones reserved for the log, metadata zones, and ranges of zeros. Some of these files may hold
+// deleted data; only somebody who knows the data can tell.
 void RescueOrphans(StateDraft& draft, ZonedDevice& device, std::span<const ZoneInfo> report,
                    std::span<const ZoneId> metadata_zones, std::vector<std::string>& steps);
 

@@ -20,12 +20,12 @@ Status CarryOutOn(ZonedDevice& device, const RepairPlan& plan, const std::string
   ZENFS_RETURN_IF_ERROR(
       Metalog::Rebuild(device, plan.superblock, plan.state,
                        {.generation = plan.generation, .sequence = plan.sequence, .keep = plan.keep}));
-  // From here on the volume is repaired. Moving the log once more resets every other zone, damaged ones too, and leaves
-  // a second generation to fall back to.
+  // From here on the volume is repaired. A second log switch resets every other zone, damaged ones
+  // too, and leaves a second generation to fall back to.
   ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<Metalog> log, Metalog::Open(device, plan.superblock));
   const Status rolled = log->Roll();
   log->Stop();
-  // Too few zones for a second generation are enough to be sound, if the device still does what it is told.
+  // With too few zones for a second generation the volume is still sound, if the flush succeeds.
   if (!rolled.ok() && rolled.error().code() == Code::kNoSpace) return device.Flush();
   return rolled;
 }

@@ -1,4 +1,4 @@
-// Power is lost at every command of a repair, and of its undoing.
+// Cuts the power at every command of a repair and of its undo.
 #include <cstring>
 
 #include "repair/repair_test_rig.h"
@@ -8,7 +8,8 @@ namespace {
 
 class RepairCrash : public testing::TestWithParam<Damage> {
  protected:
-  // What was there before, or the repaired volume: either way one more repair, if it asks for one, leads to every file.
+  // The device holds the old or the repaired volume. In both cases every file can be read, after
+  // one more repair if needed.
   void ExpectEveryFile(ZonedDevice& device) const {
     const auto plan = PlanRepair(device);
     ASSERT_TRUE(IsOk(plan));
@@ -20,7 +21,8 @@ class RepairCrash : public testing::TestWithParam<Damage> {
         ASSERT_TRUE(found.contains(path) && found.at(path) == content) << path;
         continue;
       }
-      // Not by std::string::find() or std::search(): with a sanitizer each byte costs more than all else here.
+      // Not std::string::find() or std::search(): with a sanitizer they take more time than the
+      // rest of the test.
       const bool rescued = std::ranges::any_of(found, [&](const auto& file) {
         return memmem(file.second.data(), file.second.size(), content.data(), content.size()) != nullptr;
       });

@@ -1,4 +1,5 @@
-// Logs of volumes that lost commits: what frames tell is taken, and nothing else.
+// Repairs the logs of volumes that lost commits: the repair uses what the frames prove, and nothing
+// else.
 #include "device/read_only_view.h"
 #include "repair/repair.h"
 #include "repair/repair_test_rig.h"
@@ -11,8 +12,8 @@ using ::testing::HasSubstr;
 
 class RepairLogsTest : public testing::Test {
  protected:
-  // The first of the newest generation, in one repair.
-  void ExpectALostCommitIsMended() {
+  // Damages the first commit of the newest generation and repairs it in one run.
+  void ExpectALostCommitIsRepaired() {
     const auto frames = rig_.Survey().generations.back().frames;
     const auto commit = std::ranges::find(frames, FrameKind::kCommit, &SurveyedFrame::kind);
     ASSERT_NE(commit, frames.end());
@@ -42,10 +43,10 @@ class RepairLogsTest : public testing::Test {
   TempDirectory directory_;
 };
 
-// What a log's frames tell needs no commit but the one that reserved their zone.
+// The frames of a log need no commit except the one that reserved their zone.
 TEST_F(RepairLogsTest, WhicheverCommitIsLostWhatWasSyncedToLogsIsFound) {
   for (std::size_t i = 0;; ++i) {
-    RepairRig rig;  // not always of as many commits: some share a frame
+    RepairRig rig;  // the number of frames varies: some commits share one
     const auto all = rig.Survey().generations.back().frames;
     if (i >= all.size()) break;
     const SurveyedFrame& frame = all[i];
@@ -64,8 +65,8 @@ TEST_F(RepairLogsTest, WhicheverCommitIsLostWhatWasSyncedToLogsIsFound) {
   }
 }
 
-// Of a log that no commit tells of any more a frame is damaged, too: what comes to /lost+found has a gap, and check goes on
-// to say so.
+// A frame is damaged, too, in a log that no commit names any more. The file in /lost+found has a
+// gap, and check continues to report it.
 TEST_F(RepairLogsTest, WhatARepairCannotBringBackIsAmongItsLosses) {
   bool rescued = false;
   for (std::size_t i = 0;; ++i) {
@@ -96,21 +97,21 @@ TEST_F(RepairLogsTest, WhatARepairCannotBringBackIsAmongItsLosses) {
   EXPECT_TRUE(rescued);
 }
 
-// They say nothing of epochs and files that were, whatever their checksum says.
+// A valid checksum does not make the numbers of a frame credible.
 TEST_F(RepairLogsTest, FramesWithNumbersThatNoWriterComesToAreNotRescued) {
   rig_.WriteFrame({.payload_bytes = 10, .owner = kNumbersEnd + 7, .sequence = 1, .epoch = kNumbersEnd + 5});
-  ExpectALostCommitIsMended();
+  ExpectALostCommitIsRepaired();
 }
 
-// A frame without bytes far behind the end: nothing stands between.
+// A frame without bytes far beyond the end, with a gap before it.
 TEST_F(RepairLogsTest, WhatIsRescuedEndsWhereItsBytesDo) {
   rig_.WriteFrame(
       {.owner = 100'000, .sequence = 5, .file_offset = 1 << 30, .epoch = 1, .stable_sequence = 4});
-  ExpectALostCommitIsMended();
+  ExpectALostCommitIsRepaired();
 }
 
-// An epoch is durable before its first frame: one of another than those known tells of commits that are gone, whether the
-// metadata log looks sound or not.
+// An epoch is durable before its first frame. A frame of an unknown epoch proves that commits are
+// lost, even if the metadata log looks sound.
 TEST_F(RepairLogsTest, AFrameOfALaterEpochThanTheMetadataLogKnowsForbidsWritingUntilARepair) {
   std::uint64_t owner = 0;
   rig_.Session([&](Volume& volume) { owner = volume.Stat("/db/20.log")->id.value; });
@@ -119,7 +120,8 @@ TEST_F(RepairLogsTest, AFrameOfALaterEpochThanTheMetadataLogKnowsForbidsWritingU
   EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
 }
 
-// The last commit of a metadata log can't be told from one that a loss of power cut off, but by what came of it.
+// A damaged last commit looks like one that a power loss cut off; only its effects prove that it
+// was durable.
 TEST_F(RepairLogsTest, ALastCommitWhoseEpochWroteIsMissedAndWhatWasSyncedInItComesBack) {
   const std::string path = "/db/20.log";
   rig_.SessionThatDies([&](Volume& volume) {
@@ -148,7 +150,7 @@ TEST_F(RepairLogsTest, APlaceOfAppendBuffersThatIsNoneForbidsWritingUntilARepair
   EXPECT_EQ(RepairRig::ReadAll(rig_.device()), rig_.files());
 }
 
-// From numbers that high none would be left to count on.
+// From numbers this high on, too few are left to count.
 TEST_F(RepairLogsTest, NothingIsConcludedFromANumberBehindWhichFewAreLeft) {
   std::uint64_t owner = 0;
   rig_.Session([&](Volume& volume) { owner = volume.Stat("/db/20.log")->id.value; });

@@ -1,4 +1,4 @@
-// PlanRepair: what is wrong, what will be done about it, and the state that comes of it.
+// PlanRepair: finds the damage, plans the steps, and computes the state of the repaired volume.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 #include "metalog/reconstruct.h"
 #include "metalog/replay.h"
 #include "model/number_limits.h"
-#include "repair/mend_extents.h"
-#include "repair/mend_logs.h"
-#include "repair/mend_names.h"
 #include "repair/orphans.h"
 #include "repair/repair.h"
+#include "repair/repair_extents.h"
+#include "repair/repair_logs.h"
+#include "repair/repair_names.h"
 #include "staging/staging_place.h"
 #include "volume/file_names.h"
 #include "zone/slot_plan.h"
@@ -26,22 +26,23 @@
 namespace zenfs {
 namespace {
 
-// Of ids and log-zone generations that lost commits may have handed out.
+// The number of ids and of log-zone generations that lost commits may have used.
 constexpr std::uint64_t kLostNumbers = 1 << 20;
-// Generations that a roll may have tried to write in a zone that can't be read now.
+// The number of generations that a log switch may have tried to write in a zone that can't be read
+// now.
 constexpr std::uint64_t kLostGenerations = kMaxMetadataZones + 1;
 
 class Planner {
  public:
-  // `corrected`: the zone whose copy of the superblock had to be put right, if no copy is valid.
+  // `corrected`: the zone whose copy of the superblock was corrected, if no copy is valid.
   Planner(ZonedDevice& device, Superblock superblock, std::optional<ZoneId> corrected = std::nullopt)
       : device_(device) {
     plan_.superblock = std::move(superblock);
     if (!corrected) return;
-    plan_.steps.push_back(fmt::format(
-        "put a flipped bit in the superblock right that stands in metadata zone {}, byte 0; the log "
-        "behind it proves that it was this one",
-        corrected->value));
+    plan_.steps.push_back(
+        fmt::format("correct a flipped bit in the superblock in metadata zone {}, byte 0; the log behind it "
+                    "proves the correction",
+                    corrected->value));
   }
 
   Result<RepairPlan> Run() {
@@ -54,7 +55,7 @@ class Planner {
     } else {
       ZENFS_RETURN_IF_ERROR(PlanForDamaged(replayed.error()));
     }
-    ZENFS_RETURN_IF_ERROR(MendState());
+    ZENFS_RETURN_IF_ERROR(RepairState());
     ZENFS_ASSIGN_OR_RETURN(const LogPicture after, TakeLogPicture(device_, plan_.superblock));
     if (!SameLog(before, after)) {
       return Fail(Code::kBusy,
@@ -71,16 +72,16 @@ class Planner {
     plan_.keep = replayed.chain;
     if (replayed.doubt) {
       lossy_ = true;
-      plan_.steps.push_back(fmt::format(
-          "go on from commit {} of generation {}: a roll of the metadata log had begun, and "
-          "commits behind it, if there were any, stood in a zone that is offline or can't be read now",
-          replayed.sequence, replayed.generation));
+      plan_.steps.push_back(
+          fmt::format("continue from commit {} of generation {}: a roll of the metadata log had begun, and "
+                      "commits after it, if any, are in a zone that is offline or can't be read now",
+                      replayed.sequence, replayed.generation));
     } else if (survey_.EndsInRoll(replayed.generation)) {
       lossy_ = true;
-      plan_.steps.push_back(
-          fmt::format("go on from commit {} of generation {}: a roll of the metadata log had begun, and no "
-                      "next generation is complete; it never came to that, or it is gone",
-                      replayed.sequence, replayed.generation));
+      plan_.steps.push_back(fmt::format(
+          "continue from commit {} of generation {}: a roll of the metadata log had begun, and no "
+          "next generation is complete: it was never completed, or it is lost",
+          replayed.sequence, replayed.generation));
     }
     for (const MetadataFlaw& flaw : survey_.flaws) {
       const bool in_use = std::ranges::find(replayed.chain, flaw.zone) != replayed.chain.end();
@@ -88,9 +89,9 @@ class Planner {
       if (flaw.kind == MetadataFlaw::Kind::kTail && flaw.zone == replayed.chain.back()) {
         lossy_ = true;
         plan_.steps.push_back(
-            fmt::format("take commit {} for the last one: {}", replayed.sequence, FlawText(flaw)));
+            fmt::format("treat commit {} as the last one: {}", replayed.sequence, FlawText(flaw)));
       } else if (flaw.kind == MetadataFlaw::Kind::kSuperblock) {
-        plan_.steps.push_back(fmt::format("write all copies of the superblock anew: {}", FlawText(flaw)));
+        plan_.steps.push_back(fmt::format("rewrite all copies of the superblock: {}", FlawText(flaw)));
       }
     }
   }
@@ -103,13 +104,13 @@ class Planner {
     plan_.steps.push_back(
         fmt::format("rebuild the metadata log ({}): {}", error.ToString(), ReconstructionText(found)));
     for (const std::string& misfit : found.misfits) {
-      plan_.steps.push_back(fmt::format("leave out what does not fit without the lost commits: {}", misfit));
+      plan_.steps.push_back(fmt::format("leave out what depends on the lost commits: {}", misfit));
     }
     draft_ = std::move(found.draft);
     return {};
   }
 
-  Status MendState() {
+  Status RepairState() {
     const Geometry& geometry = device_.geometry();
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                            device_.Report(ZoneId(0), geometry.zone_count));
@@ -124,21 +125,22 @@ class Planner {
       const auto found = draft_.directories.find(id);
       return found == draft_.directories.end() ? nullptr : &found->second;
     });
-    MendNames(draft_, plan_.steps);
+    RepairNames(draft_, plan_.steps);
     if (!draft_.buffers.place.empty() && !StagingPlace::Parse(draft_.buffers.place)) {
-      plan_.steps.push_back(fmt::format(
-          "forget where the append buffers of the last mount are, because \"{}\" is no place of any",
-          draft_.buffers.place));
+      plan_.steps.push_back(
+          fmt::format("forget where the append buffers of the last mount are, because \"{}\" names no file "
+                      "of append buffers",
+                      draft_.buffers.place));
       draft_.buffers = {};
     }
-    MendExtents(draft_, {.geometry = geometry, .report = report, .metadata_zones = metadata_zones}, names,
-                plan_.steps);
-    MendLogs(draft_, std::move(frames), {.names = names, .commits_are_lost = lossy_}, plan_.steps,
-             plan_.losses);
+    RepairExtents(draft_, {.geometry = geometry, .report = report, .metadata_zones = metadata_zones}, names,
+                  plan_.steps);
+    RepairLogs(draft_, std::move(frames), {.names = names, .commits_are_lost = lossy_}, plan_.steps,
+               plan_.losses);
     NameLostExtents(report, names);
     if (lossy_) RescueOrphans(draft_, device_, report, metadata_zones, plan_.steps);
     Result<State> state = draft_.ToState();
-    if (!state) return Fail(state.error().With(device_.name() + ": the metadata can't be mended"));
+    if (!state) return Fail(state.error().With(device_.name() + ": the metadata can't be repaired"));
     plan_.state = *std::move(state);
     return {};
   }
@@ -157,7 +159,7 @@ class Planner {
 
   Status PlanGeneration() {
     plan_.highest_sequence = std::max(survey_.HighestSequence(), plan_.sequence);
-    // Above every commit there was, so that none of the old ones can be taken for one behind the snapshot.
+    // Above every earlier commit, so that no old commit is replayed after the snapshot.
     plan_.sequence = plan_.highest_sequence + 1;
     const bool unread = std::ranges::any_of(survey_.flaws, [](const MetadataFlaw& flaw) {
       return flaw.kind == MetadataFlaw::Kind::kOffline || flaw.generation == 0;
@@ -165,8 +167,8 @@ class Planner {
     plan_.generation = survey_.HighestGeneration() + 1 + (unread ? kLostGenerations : 0);
     if (std::max(plan_.sequence, plan_.generation) >= kCredibleEnd) {
       return Fail(Code::kCorruption,
-                  fmt::format("{}: the metadata log claims to be at generation {} and commit {}, where no "
-                              "writer comes to; restore from a backup",
+                  fmt::format("{}: the metadata log claims generation {} and commit {}, numbers that no "
+                              "writer reaches; restore from a backup",
                               device_.name(), survey_.HighestGeneration(), plan_.highest_sequence));
     }
     if (const auto flaw = FindNumberFrom(plan_.state, kStateNumbersStart)) {
@@ -198,7 +200,7 @@ class Planner {
     return {};
   }
 
-  // A crash in the middle must leave one.
+  // A crash in the middle must leave a superblock.
   Status KeepASuperblock() {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, SurveySuperblocks(device_));
     std::vector<ZoneId> valid;
@@ -218,7 +220,7 @@ class Planner {
   ZonedDevice& device_;
   LogSurvey survey_;
   StateDraft draft_;
-  bool lossy_ = false;  // commits are lost, or may be
+  bool lossy_ = false;  // commits are or may be lost
   RepairPlan plan_;
 };
 
@@ -228,16 +230,15 @@ Result<RepairPlan> PlanFor(ZonedDevice& device) {
   if (!superblock) {
     const Code code = superblock.error().code();
     if (code != Code::kCorruption && code != Code::kIo) return Fail(superblock.error());
-    // What is right but for a bit is as good as valid.
+    // A superblock with one flipped bit can be corrected, and is then as good as a valid one.
     Result<SuperblockCopy> corrected = CorrectedSuperblock(device);
     if (corrected) {
       ZENFS_RETURN_IF_ERROR(CheckWritable(*corrected->superblock));
       return Planner(device, *std::move(corrected->superblock), corrected->zone).Run();
     }
-    return Fail(Code::kCorruption,
-                fmt::format("{}: no copy of the superblock is valid, and without one nothing can be "
-                            "rebuilt; restore from a backup ({})",
-                            device.name(), superblock.error().ToString()));
+    return Fail(Code::kCorruption, fmt::format("{}: no copy of the superblock is valid, and nothing can be "
+                                               "rebuilt without one; restore from a backup ({})",
+                                               device.name(), superblock.error().ToString()));
   }
   ZENFS_RETURN_IF_ERROR(CheckWritable(*superblock));
   return Planner(device, *std::move(superblock)).Run();
@@ -246,7 +247,7 @@ Result<RepairPlan> PlanFor(ZonedDevice& device) {
 }  // namespace
 
 Result<RepairPlan> PlanRepair(ZonedDevice& device) {
-  // A read that fails once is no damage, and a device that is gone is no damaged volume.
+  // A read that fails once is not damage, and a device that is gone is not a damaged volume.
   const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
   Result<RepairPlan> plan = PlanFor(*guarded);
   if (!plan || !plan->losses.empty() || !plan->nothing_to_do())

@@ -1,4 +1,5 @@
-// Reads that fail while a repair is planned and done: once, which is no damage, and for good, which is no volume's.
+// Reads that fail during a repair. A read that fails once is not damage; a device on which all
+// reads fail is not a damaged volume.
 #include "repair/repair_test_rig.h"
 #include "testing/faulty_device.h"
 

@@ -80,11 +80,11 @@ TEST_P(DamagedMetadata, UndoBringsTheMetadataBackBitForBit) {
   EXPECT_NE(RepairRig::AllZones(rig_.device()), before);
   ASSERT_TRUE(IsOk(UndoRepair(rig_.device(), file)));
   EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
-  ASSERT_TRUE(IsOk(UndoRepair(rig_.device(), file)));  // again: nothing else comes of it
+  ASSERT_TRUE(IsOk(UndoRepair(rig_.device(), file)));  // a second undo changes nothing
   EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
 }
 
-// As a repair that had no room beside the old state, or an undo, may leave it when it is cut off.
+// A repair or an undo that was interrupted may leave the device without a superblock.
 TEST_P(DamagedMetadata, UndoNeedsNoSuperblockOnTheDevice) {
   const auto before = RepairRig::AllZones(rig_.device());
   const std::string file = MustRepair(rig_.device(), directory_);
@@ -103,7 +103,8 @@ TEST_P(DamagedMetadata, RepairRefusesADeviceWithThreeSlots) {
   EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
 }
 
-// A device lets so many zones be active, and somebody else's may be all of them. Found by the fuzz target repair.
+// The device limits active zones, and data zones may take all of them. Found by the fuzz target
+// repair.
 TEST_P(DamagedMetadata, UndoFindsASlotWhereZonesOfDataHoldThemAll) {
   const auto before = RepairRig::AllZones(rig_.device());
   const std::string file = MustRepair(rig_.device(), directory_);
@@ -122,7 +123,7 @@ TEST_P(DamagedMetadata, UndoFindsASlotWhereZonesOfDataHoldThemAll) {
   for (const ZoneId zone : rig_.superblock().metadata_zones) {
     EXPECT_EQ(after[zone.value], before[zone.value]) << zone.value;
   }
-  // Zones of data may be full now.
+  // Data zones may be full now.
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(after[i].bytes.starts_with(before[i].bytes));
 }
 
@@ -142,13 +143,14 @@ INSTANTIATE_TEST_SUITE_P(Repair, DamagedMetadata, testing::ValuesIn(MetadataDama
 
 class RepairTest : public testing::Test {
  protected:
-  // A zone that holds frames of `path`, with the places of its frames (bytes from the start of the zone).
+  // Returns a zone that holds frames of `path`, and where its frames begin (bytes from the start of
+  // the zone).
   FileLayout LayoutOf(const std::string& path) {
     FileLayout layout;
     rig_.Session([&](Volume& volume) { layout = *volume.Layout(path); });
     return layout;
   }
-  // Of the superblock, at that byte.
+  // Flips a bit of byte `at` in every copy of the superblock.
   void FlipInEveryCopy(std::uint64_t at) {
     for (const ZoneId zone : rig_.superblock().metadata_zones) {
       if (RepairRig::ContentOf(rig_.device(), zone).written != 0) rig_.Flip(zone, at);
@@ -227,7 +229,7 @@ TEST_F(RepairTest, AnExtentInAnOfflineZoneIsNamedAndTheFileStays) {
   EXPECT_THAT(plan->losses, Contains(HasSubstr(fmt::format("zone {} is offline", zone.value))));
 }
 
-TEST_F(RepairTest, BrokenInvariantsAreMendedAndNothingSoundIsLost) {
+TEST_F(RepairTest, BrokenInvariantsAreRepairedAndNothingSoundIsLost) {
   const FileLayout layout = LayoutOf("/db/1.sst");
   const Extent taken = layout.extents.front();
   auto log = Metalog::Open(rig_.device(), rig_.superblock());
@@ -273,10 +275,10 @@ TEST_F(RepairTest, WithoutAnySuperblockNothingIsDone) {
 
 TEST_F(RepairTest, AFlippedBitInEveryCopyOfTheSuperblockIsPutRight) { ExpectAFlipIsPutRight(100); }
 
-// Which tells a superblock from other data, and no CRC covers it.
+// The magic identifies a superblock, and no CRC covers it.
 TEST_F(RepairTest, AFlippedBitInTheMagicOfEveryCopyIsPutRight) { ExpectAFlipIsPutRight(5); }
 
-// With a metadata log behind its place, nobody is told to make a file system there.
+// If a metadata log follows the missing superblock, no message suggests to make a file system.
 TEST_F(RepairTest, AVolumeWhoseSuperblockIsGoneIsNotTakenForAnEmptyDevice) {
   for (const ZoneId zone : rig_.superblock().metadata_zones) {
     rig_.Rewrite(zone, [](std::string& bytes) {
@@ -293,7 +295,7 @@ TEST_F(RepairTest, AVolumeWhoseSuperblockIsGoneIsNotTakenForAnEmptyDevice) {
   EXPECT_EQ(PlanRepair(rig_.device()).error().code(), Code::kCorruption);
 }
 
-// Both generations are needed, and the third metadata zone is gone.
+// Both generations are needed, and the third metadata zone is offline.
 TEST_F(RepairTest, WhereThereIsNoRoomBesideTheOldStateTheCopyIsTheWayBackFromACrash) {
   const LogSurvey survey = rig_.Survey();
   ASSERT_EQ(survey.zones.size(), 3u);

@@ -13,7 +13,7 @@ std::vector<SurveyedFrame> FramesOf(const SurveyedGeneration& generation, FrameK
   return frames;
 }
 
-// The commit that gave the file its name: in the newest generation, the frame that holds the name.
+// The commit that gave the file its name: the frame in the newest generation that holds the name.
 SurveyedFrame CommitOf(RepairRig& rig, const std::string& name) {
   const LogSurvey survey = rig.Survey();
   for (const SurveyedFrame& frame : FramesOf(Newest(survey), FrameKind::kCommit)) {
@@ -89,7 +89,7 @@ const std::vector<Damage>& MetadataDamages() {
        {"/db/10.sst", "/db/11.sst", "/db/12.sst", "/db/13.sst", "/db/14.sst", "/db/15.sst", "/other-name",
         "/db/20.log"},
        "metadata zone \\d+ is offline"},
-      {"LogHeaderAndRollComplete",  // so that nothing proves which generation it was
+      {"LogHeaderAndRollComplete",  // nothing proves its generation
        [](RepairRig& rig) {
          const SurveyedFrame complete = FramesOf(Newest(rig.Survey()), FrameKind::kRollComplete).front();
          rig.Flip(complete);

@@ -1,5 +1,5 @@
-// A volume with a past (a file for each commit, logs, links, a directory, two generations of the metadata log), and ways
-// to damage it, for the tests of repair.
+// A volume with history (a file for each commit, logs, links, a directory, two generations of the
+// metadata log), and ways to damage it, for the tests of repair.
 #pragma once
 
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ inline std::string TextOf(std::uint64_t seed, std::size_t bytes) {
 
 class RepairRig {
  public:
-  // A volume whose newest generation holds the last commits; `files()` is what is in it.
+  // A volume whose newest generation holds the last commits. `files()` returns its contents.
   RepairRig() : device_(std::make_unique<CrashDevice>(SmallGeometry())) {
     EXPECT_TRUE(IsOk(FormatVolume(*device_, {})));
     superblock_ = *ProbeSuperblock(*device_);
@@ -87,7 +87,7 @@ class RepairRig {
     const ZoneId zone = geometry.ZoneOf(place);
     Flip(zone, place - geometry.ZoneStart(zone));
   }
-  // A frame of zeros, sealed as one of the log zone with most room, at the end of it.
+  // Writes a valid frame of zeros at the end of the log zone with the most room.
   void WriteFrame(FrameHeader header);
   void Roll() {
     auto log = Metalog::Open(*device_, superblock_);
@@ -109,7 +109,7 @@ class RepairRig {
     files_[path] = content;
   }
 
-  // Rewrites a zone with `change` made to what stands in it; its write pointer stays.
+  // Rewrites a zone with `change` applied to its bytes. Its write pointer is the same afterwards.
   void Rewrite(ZoneId zone, const std::function<void(std::string&)>& change) {
     ZoneBytes content = ContentOf(*device_, zone);
     change(content.bytes);
@@ -124,7 +124,7 @@ class RepairRig {
   void Flip(ZoneId zone, std::uint64_t at) {
     Rewrite(zone, [at](std::string& bytes) { bytes.at(at) = static_cast<char>(bytes.at(at) ^ 0x10); });
   }
-  // In the middle of the frame.
+  // Flips a bit in the middle of the frame.
   void Flip(const SurveyedFrame& frame) { Flip(frame.zone, frame.at + 70); }
 
   static ZoneBytes ContentOf(ZonedDevice& device, ZoneId zone) {
@@ -146,7 +146,7 @@ class RepairRig {
     return all;
   }
 
-  // All files of the volume on `device`; what can't be read is "<error>".
+  // All files of the volume on `device`. The content of a file that can't be read is "<error>".
   static Files ReadAll(ZonedDevice& device, std::vector<std::string>* notices = nullptr) {
     Files files;
     auto volume = Volume::Mount(Borrow(device), {});
@@ -181,7 +181,7 @@ class RepairRig {
   Files files_;
 };
 
-// Repairs with the copy in a new file of `directory`; returns its name.
+// Repairs the volume, with the copy in a new file of `directory`. Returns the path of that file.
 inline std::string MustRepair(ZonedDevice& device, const TempDirectory& directory) {
   static int count = 0;
   const std::string file = directory.File(fmt::format("copy-{}.zmeta", ++count));
@@ -193,7 +193,7 @@ inline std::string MustRepair(ZonedDevice& device, const TempDirectory& director
   return file;
 }
 
-// Damage to the metadata, and what of the files it may touch.
+// Damage to the metadata, and the files that it may affect.
 struct Damage {
   std::string name;
   std::function<void(RepairRig&)> make;

@@ -1,4 +1,4 @@
-// UndoRepair: the way back.
+// UndoRepair: restores the metadata zones from the copy on the host.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,8 @@ Status CheckSameVolume(const ZonedDevice& device, const Superblock& superblock, 
   return {};
 }
 
-// That of the device; where it has none, as a repair or an undo that was cut off may leave it, what the copy says of it.
+// The superblock of the device. If an interrupted repair or undo left none, the one that the copy
+// describes.
 Result<Superblock> SuperblockFor(ZonedDevice& device, const MetadataCopy& copy) {
   Result<Superblock> probed = ProbeSuperblock(device);
   if (probed) return probed;
@@ -46,8 +47,8 @@ Result<Superblock> SuperblockFor(ZonedDevice& device, const MetadataCopy& copy) 
   return superblock;
 }
 
-// A read-write mount commits before it does anything else, so a commit that neither the volume had nor the repair wrote
-// tells of one.
+// A read-write mount commits before it does anything else. A commit that neither the old volume nor
+// the repair wrote therefore proves such a mount.
 Status RefuseIfMountedSince(ZonedDevice& device, const Superblock& superblock, const MetadataCopy& copy) {
   ZENFS_ASSIGN_OR_RETURN(const LogSurvey survey, SurveyLog(device, superblock));
   for (const SurveyedGeneration& generation : survey.generations) {
@@ -79,7 +80,8 @@ Status CheckWritableZones(ZonedDevice& device, const MetadataCopy& copy) {
   return {};
 }
 
-// Finishes the active zone of data that has least room; what is in it stays readable. False if there is none.
+// Finishes the active data zone with the least room; its data stays readable. Returns false if
+// there is none.
 bool FreeSlot(ZonedDevice& device, const MetadataCopy& copy) {
   Result<std::vector<ZoneInfo>> report = device.Report(ZoneId(0), device.geometry().zone_count);
   if (!report) return false;
@@ -94,7 +96,7 @@ bool FreeSlot(ZonedDevice& device, const MetadataCopy& copy) {
 bool IsBusy(const Status& status) { return !status.ok() && status.error().code() == Code::kBusy; }
 
 Status UndoOn(ZonedDevice& device, const std::string& path) {
-  // The one file from here on, whatever becomes of its name.
+  // The path is opened once: later changes of the name do not matter.
   ZENFS_ASSIGN_OR_RETURN(const HostFile file, OpenMetadataFile(path));
   ZENFS_ASSIGN_OR_RETURN(const MetadataCopy copy, VerifyMetadataFile(file));
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, SuperblockFor(device, copy));
@@ -109,7 +111,7 @@ Status UndoOn(ZonedDevice& device, const std::string& path) {
     std::uint64_t offset = 0;
   };
   std::vector<Place> order;
-  // Zones that will hold something first: so there is a superblock at every moment.
+  // Restore zones with contents first, so that a superblock exists at every moment.
   for (const bool holds_something : {true, false}) {
     std::uint64_t offset = kMetadataCopyHeadBytes;
     for (const CopiedZone& zone : copy.zones) {
@@ -122,7 +124,7 @@ Status UndoOn(ZonedDevice& device, const std::string& path) {
     if (IsBad(ConditionOf(zone))) continue;
     Status restored = RestoreZone(device, zone, file, order[i].offset);
     if (IsBusy(restored)) {
-      // No slot: what the repair left active is finished, and is reset when its turn comes.
+      // No free slot: finish zones that the repair left active; they are reset in their turn.
       for (std::size_t j = i + 1; j < order.size(); ++j) IgnoreError(device.Finish(order[j].zone.zone));
       restored = RestoreZone(device, zone, file, order[i].offset);
     }

@@ -1,4 +1,4 @@
-#include "repair/mend_logs.h"
+#include "repair/repair_logs.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "repair/mend_names.h"
+#include "repair/repair_names.h"
 #include "volume/places.h"
 #include "wal/log_replay.h"
 #include "wal/log_scan.h"
@@ -16,10 +16,10 @@ namespace {
 
 using Frames = std::vector<ScannedFrame>;
 
-class LogMender {
+class LogRepairer {
  public:
-  LogMender(StateDraft& draft, LogFrames frames, const LogRules& rules, std::vector<std::string>& steps,
-            std::vector<std::string>& losses)
+  LogRepairer(StateDraft& draft, LogFrames frames, const LogRules& rules, std::vector<std::string>& steps,
+              std::vector<std::string>& losses)
       : draft_(draft), frames_(std::move(frames.of)), rules_(rules), steps_(steps), losses_(losses) {}
 
   void Run() {
@@ -48,15 +48,16 @@ class LogMender {
     return ReplayLog(file, epoch, found == frames_.end() ? Frames() : found->second);
   }
 
-  // Commits that began epochs are lost. What was found of the last known epoch and of the later ones is sealed, as the
-  // mounts in between did, and the next mount begins a higher one.
+  // The commits that began the later epochs are lost. Seals the frames found of the last known
+  // epoch and of the later ones, as the mounts in between did, so that the next mount begins a
+  // higher epoch.
   void SealUpTo(const std::set<std::uint64_t>& later) {
     std::vector<std::uint64_t> epochs{draft_.epoch};
     epochs.insert(epochs.end(), later.begin(), later.end());
     for (auto& [id, file] : draft_.files) {
       if (file.shape != FileShape::kFramed) continue;
       for (const std::uint64_t epoch : epochs) {
-        // Behind a sealed window nothing of an earlier epoch counts any more.
+        // After a sealed window, frames of an earlier epoch are dead.
         if (!file.windows.empty() && epoch < file.windows.back().epoch) continue;
         const ReplayedLog log = ReplayOf(file, epoch);
         if (!log.open_window) continue;
@@ -71,10 +72,10 @@ class LogMender {
         "written in them; the last known one was {}",
         *later.rbegin(), draft_.epoch));
     draft_.epoch = *later.rbegin();
-    draft_.buffers = {};  // of a mount before those
+    draft_.buffers = {};  // they belong to a mount before those epochs
   }
 
-  // Takes the end of `file` back to `end`, to the last frame before it.
+  // Moves the end of `file` back to `end`, and its last window to the last frame before that.
   void CutLog(FileRecord& file, const ReplayedLog& log, std::uint64_t end) const {
     if (log.open_window) file.windows.push_back(*log.open_window);
     file.mtime_seconds = log.mtime_seconds;
@@ -106,7 +107,7 @@ class LogMender {
   void AcknowledgeLoss(FileRecord& file, const std::string& name) {
     const ReplayedLog log = ReplayOf(file, draft_.epoch);
     if (log.damage.empty()) return;
-    std::uint64_t end = log.index.end();  // less what is lost at the very end
+    std::uint64_t end = log.index.end();  // without the bytes lost at the end
     for (auto damage = log.damage.rbegin(); damage != log.damage.rend() && damage->to == end; ++damage) {
       end = damage->from;
     }
@@ -144,7 +145,7 @@ class LogMender {
     }
   }
 
-  // The frames in file order, one window for each epoch.
+  // The windows of the frames in file order, one for each epoch. Sorts `frames`.
   static std::vector<LogWindow> WindowsOf(Frames& frames) {
     std::ranges::sort(frames, {}, [](const ScannedFrame& f) { return std::pair(f.epoch, f.sequence); });
     std::vector<LogWindow> windows;
@@ -152,8 +153,7 @@ class LogMender {
     std::uint64_t sequence = 0;
     for (const ScannedFrame& frame : frames) {
       const std::uint64_t frame_end = frame.file_offset + frame.length;
-      if (frame.sequence <= sequence || frame_end < end)
-        continue;  // written twice, or of before a truncation
+      if (frame.sequence <= sequence || frame_end < end) continue;  // written twice, or before a truncation
       if (windows.empty() || windows.back().epoch != frame.epoch) {
         windows.push_back({frame.epoch, frame.sequence, frame.sequence, frame_end});
       }
@@ -186,9 +186,9 @@ LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Superbloc
   return frames;
 }
 
-void MendLogs(StateDraft& draft, LogFrames frames, const LogRules& rules, std::vector<std::string>& steps,
-              std::vector<std::string>& losses) {
-  LogMender(draft, std::move(frames), rules, steps, losses).Run();
+void RepairLogs(StateDraft& draft, LogFrames frames, const LogRules& rules, std::vector<std::string>& steps,
+                std::vector<std::string>& losses) {
+  LogRepairer(draft, std::move(frames), rules, steps, losses).Run();
 }
 
 }  // namespace zenfs

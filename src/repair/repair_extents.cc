@@ -1,4 +1,4 @@
-#include "repair/mend_extents.h"
+#include "repair/repair_extents.h"
 
 #include <fmt/format.h>
 
@@ -8,15 +8,16 @@
 
 #include "base/bytes.h"
 #include "format/frame.h"
-#include "repair/mend_names.h"
+#include "repair/repair_names.h"
 #include "volume/places.h"
 
 namespace zenfs {
 namespace {
 
-class Mender {
+class ExtentRepairer {
  public:
-  Mender(StateDraft& draft, const ExtentRules& rules, const FileNames& names, std::vector<std::string>& steps)
+  ExtentRepairer(StateDraft& draft, const ExtentRules& rules, const FileNames& names,
+                 std::vector<std::string>& steps)
       : draft_(draft), rules_(rules), names_(names), steps_(steps) {}
 
   void Run() {
@@ -24,7 +25,7 @@ class Mender {
     std::vector<FileId> newest_first;
     for (const auto& [id, file] : draft_.files) newest_first.push_back(id);
     std::ranges::reverse(newest_first);
-    for (const FileId id : newest_first) MendFile(id);
+    for (const FileId id : newest_first) RepairFile(id);
   }
 
  private:
@@ -45,16 +46,16 @@ class Mender {
     return std::ranges::find(rules_.metadata_zones, zone) != rules_.metadata_zones.end();
   }
 
-  // Why the extent can't be, and how many of its bytes can; none: it can.
+  // Why the extent is invalid, and how many of its bytes are usable. No fault: the extent is valid.
   struct Fault {
     std::string why;
     std::uint64_t usable = 0;
   };
   std::optional<Fault> FaultOf(const Extent& extent, std::uint64_t expected_offset) const {
     if (extent.file_offset != expected_offset)
-      return Fault{fmt::format("nothing is known of its bytes from {} on", expected_offset)};
+      return Fault{fmt::format("its bytes from {} on are in no extent", expected_offset)};
     if (extent.length == 0 || extent.place.value >= rules_.geometry.size_bytes())
-      return Fault{"it lies behind the end of the device"};
+      return Fault{"it lies beyond the end of the device"};
     if (!IsMultiple(extent.place.value, rules_.geometry.block_size))
       return Fault{"it does not begin on a block boundary"};
     const ZoneId id = rules_.geometry.ZoneOf(extent.place);
@@ -91,7 +92,7 @@ class Mender {
                                   owner};
   }
 
-  void MendFile(FileId id) {
+  void RepairFile(FileId id) {
     FileRecord& file = draft_.files.at(id);
     std::vector<Extent> kept;
     std::uint64_t end = 0;
@@ -127,19 +128,21 @@ class Mender {
     const std::uint64_t said = file.size;
     FitSize(file);
     if (file.size != said) {
-      steps_.push_back(fmt::format("set the size of {} to the {} bytes that it has; it said {}",
+      steps_.push_back(fmt::format("set the size of {} to the {} bytes that it has; the recorded size was {}",
                                    names_.Describe(id), file.size, said));
     }
   }
 
   std::string PlaceText(const Extent& extent) const {
-    return fmt::format(" (its extent at file offset {} is said to stand at zone {}, device byte {})",
+    return fmt::format(" (its extent at file offset {} is recorded in zone {}, device byte {})",
                        extent.file_offset, extent.place.value / rules_.geometry.zone_size,
                        extent.place.value);
   }
 
-  // What the extents and windows come to. A plain file has no windows; one inside the extents holds nothing more. A window
-  // may be of a later epoch than the draft's, when the commit that began that one is lost: MendLogs raises it.
+  // Sets the size that the extents and windows give, and drops impossible windows. A plain file has
+  // no windows. A window that ends inside the extents holds nothing more. A window may have a later
+  // epoch than the draft if the commit that began that epoch is lost; RepairLogs then raises the
+  // draft's epoch.
   void FitSize(FileRecord& file) const {
     if (file.shape == FileShape::kPlain) file.windows.clear();
     std::uint64_t end = file.ExtentsEnd();
@@ -160,7 +163,7 @@ class Mender {
     file.size = end;
   }
 
-  // The sound ones among `extents`, as plain files without gaps.
+  // Puts the valid extents among `extents` into plain files without gaps.
   void Rescue(FileId of, Lifetime lifetime, const std::vector<Extent>& extents) {
     std::vector<Extent> run;
     std::uint64_t from = 0;
@@ -207,9 +210,9 @@ class Mender {
 
 }  // namespace
 
-void MendExtents(StateDraft& draft, const ExtentRules& rules, const FileNames& names,
-                 std::vector<std::string>& steps) {
-  Mender(draft, rules, names, steps).Run();
+void RepairExtents(StateDraft& draft, const ExtentRules& rules, const FileNames& names,
+                   std::vector<std::string>& steps) {
+  ExtentRepairer(draft, rules, names, steps).Run();
 }
 
 }  // namespace zenfs

@@ -1,9 +1,9 @@
-// Drafts with broken invariants, mended by the parts of a repair.
+// Repairs drafts with broken invariants, with the parts of a repair.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "repair/mend_extents.h"
-#include "repair/mend_names.h"
+#include "repair/repair_extents.h"
+#include "repair/repair_names.h"
 
 namespace zenfs {
 namespace {
@@ -15,10 +15,10 @@ using ::testing::SizeIs;
 constexpr std::uint32_t kBlock = 4096;
 constexpr std::uint64_t kZone = 1 << 20;
 
-// 10 zones, written up to half; 0 and 1 hold metadata, 9 is empty.
-class MendTest : public testing::Test {
+// 10 zones, written up to the middle. Zones 0 and 1 hold metadata; zone 9 is empty.
+class RepairDraftTest : public testing::Test {
  protected:
-  MendTest() {
+  RepairDraftTest() {
     for (std::uint32_t i = 0; i < 10; ++i) {
       ZoneInfo info{.id = ZoneId(i),
                     .condition = ZoneCondition::kClosed,
@@ -37,23 +37,23 @@ class MendTest : public testing::Test {
     const std::uint64_t size = extents.empty() ? 0 : extents.back().end();
     draft_.Apply(SetExtents{.id = FileId(id), .from_offset = 0, .extents = std::move(extents), .size = size});
   }
-  void Mend() {
+  void Repair() {
     const FileNames names([this](FileId id) -> const Directory* {
       const auto found = draft_.directories.find(id);
       return found == draft_.directories.end() ? nullptr : &found->second;
     });
-    MendNames(draft_, steps_);
-    MendExtents(draft_,
-                {.geometry = {.block_size = kBlock, .zone_size = kZone, .zone_count = 10},
-                 .report = report_,
-                 .metadata_zones = metadata_zones_},
-                names, steps_);
+    RepairNames(draft_, steps_);
+    RepairExtents(draft_,
+                  {.geometry = {.block_size = kBlock, .zone_size = kZone, .zone_count = 10},
+                   .report = report_,
+                   .metadata_zones = metadata_zones_},
+                  names, steps_);
     const auto state = draft_.ToState();
     ASSERT_TRUE(state) << state.error().ToString();
     EXPECT_THAT(state->Check(), IsEmpty());
   }
   const FileRecord& File(std::uint64_t id) { return draft_.files.at(FileId(id)); }
-  // Of the only file in /lost+found.
+  // The only file in /lost+found.
   const FileRecord& Rescued() {
     const auto& entries = draft_.directories.at(LostAndFound(draft_)).entries;
     EXPECT_THAT(entries, SizeIs(1));
@@ -66,80 +66,80 @@ class MendTest : public testing::Test {
   std::vector<std::string> steps_;
 };
 
-TEST_F(MendTest, WhatIsSoundStaysAsItIs) {
+TEST_F(RepairDraftTest, WhatIsSoundStaysAsItIs) {
   AddFile(5, {{0, Place(2, 0), 8192}, {8192, Place(3, 0), 100}});
   AddFile(6, {{0, Place(2, 8192), 4096}});
-  Mend();
+  Repair();
   EXPECT_THAT(steps_, IsEmpty());
 }
 
-TEST_F(MendTest, AFileEndsBeforeAnExtentThatCantBe) {
+TEST_F(RepairDraftTest, AFileEndsBeforeAnExtentThatCantBe) {
   for (const DeviceOffset place : {Place(10, 0), Place(1, 0), Place(9, 0), DeviceOffset(Place(4, 100))}) {
     draft_ = StateDraft();
     AddFile(5, {{0, Place(2, 0), 8192}, {8192, place, 4096}, {12288, Place(3, 0), 5000}});
-    Mend();
+    Repair();
     EXPECT_EQ(File(5).size, 8192u);
     EXPECT_EQ(Rescued().size, 5000u);
     EXPECT_EQ(Rescued().extents.front().place, Place(3, 0));
   }
 }
 
-TEST_F(MendTest, OfAnExtentBeyondTheWritePointerTheWrittenPartStays) {
+TEST_F(RepairDraftTest, OfAnExtentBeyondTheWritePointerTheWrittenPartStays) {
   AddFile(5, {{0, Place(2, kZone / 2 - 8192), 20000}});
-  Mend();
+  Repair();
   EXPECT_EQ(File(5).size, 8192u);
   EXPECT_THAT(steps_, ::testing::Contains(HasSubstr("file 5 (/5) at byte 8192")));
 }
 
 // Found by the fuzz target repair.
-TEST_F(MendTest, TheWrittenPartOfAnExtentEndsWhereANewerFileBegins) {
+TEST_F(RepairDraftTest, TheWrittenPartOfAnExtentEndsWhereANewerFileBegins) {
   AddFile(5, {{0, Place(2, kZone / 2 - 12288), 20000}});
   AddFile(6, {{0, Place(2, kZone / 2 - 8192), 4096}});
-  Mend();
+  Repair();
   EXPECT_EQ(File(5).size, 4096u);
   EXPECT_EQ(File(6).size, 4096u);
 }
 
-TEST_F(MendTest, AByteOfTwoFilesGoesToTheNewer) {
+TEST_F(RepairDraftTest, AByteOfTwoFilesGoesToTheNewer) {
   AddFile(5, {{0, Place(2, 0), 20000}});
   AddFile(6, {{0, Place(2, 8192), 4096}});
-  Mend();
+  Repair();
   EXPECT_EQ(File(5).size, 8192u);
   EXPECT_EQ(File(6).size, 4096u);
 }
 
-TEST_F(MendTest, AGapEndsTheFileAndTheRestIsRescued) {
+TEST_F(RepairDraftTest, AGapEndsTheFileAndTheRestIsRescued) {
   AddFile(5, {{0, Place(2, 0), 4096}, {8192, Place(3, 0), 4096}});
-  Mend();
+  Repair();
   EXPECT_EQ(File(5).size, 4096u);
   EXPECT_EQ(Rescued().extents, (std::vector<Extent>{{0, Place(3, 0), 4096}}));
 }
 
-TEST_F(MendTest, LogZonesThatCantBeAreForgotten) {
+TEST_F(RepairDraftTest, LogZonesThatCantBeAreForgotten) {
   draft_.log_zones = {
       {ZoneId(1), {ZoneId(1), 0, 7}}, {ZoneId(5), {ZoneId(5), 0, 7}}, {ZoneId(77), {ZoneId(77), 0, 7}}};
-  Mend();
+  Repair();
   EXPECT_THAT(draft_.log_zones, SizeIs(1));
   EXPECT_TRUE(draft_.log_zones.contains(ZoneId(5)));
 }
 
-TEST_F(MendTest, FilesAndDirectoriesWithoutANameGetOne) {
+TEST_F(RepairDraftTest, FilesAndDirectoriesWithoutANameGetOne) {
   draft_.Apply(CreateFile{FileId(5)});
-  draft_.Apply(LinkFile{FileId(40), "below", FileId(6)});  // of a directory that nobody made
+  draft_.Apply(LinkFile{FileId(40), "below", FileId(6)});  // in a directory that does not exist
   draft_.Apply(CreateFile{FileId(6)});
   draft_.directories.at(kRootDirectory).entries.emplace("nowhere", FileId(99));
-  Mend();
+  Repair();
   const auto& entries = draft_.directories.at(LostAndFound(draft_)).entries;
   EXPECT_EQ(entries.at("file-5"), FileId(5));
   EXPECT_EQ(draft_.directories.at(entries.at("directory-40")).entries.at("below"), FileId(6));
   EXPECT_FALSE(draft_.directories.at(kRootDirectory).entries.contains("nowhere"));
 }
 
-TEST_F(MendTest, AFileOfThatNameIsNotReplacedByLostAndFound) {
+TEST_F(RepairDraftTest, AFileOfThatNameIsNotReplacedByLostAndFound) {
   AddFile(5, {});
   draft_.Apply(RenameEntry{kRootDirectory, "5", kRootDirectory, kLostAndFound});
   draft_.Apply(CreateFile{FileId(6)});
-  Mend();
+  Repair();
   EXPECT_EQ(draft_.directories.at(kRootDirectory).entries.at(kLostAndFound), FileId(5));
   EXPECT_TRUE(draft_.directories.at(LostAndFound(draft_)).entries.contains("file-6"));
 }

@@ -1,4 +1,4 @@
-#include "repair/mend_names.h"
+#include "repair/repair_names.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-// What can be reached from the root, each directory by one way only; any further way is cut.
+// Returns the ids reachable from the root. Keeps one path to each directory and removes the others.
 std::set<FileId> Reach(StateDraft& draft, std::vector<std::string>& steps) {
   std::set<FileId> seen{kRootDirectory};
   std::deque<FileId> pending{kRootDirectory};
@@ -23,8 +23,9 @@ std::set<FileId> Reach(StateDraft& draft, std::vector<std::string>& steps) {
       const bool file = draft.files.contains(id) && child == draft.directories.end();
       const bool directory = child != draft.directories.end() && seen.insert(id).second;
       if ((!file && !directory) || !IsValidName(name)) {
-        steps.push_back(fmt::format("take the name \"{}\" out of directory {}: {}", name, parent.id.value,
-                                    file || directory ? "it is not a possible name" : "it leads nowhere"));
+        steps.push_back(
+            fmt::format("take the name \"{}\" out of directory {}: {}", name, parent.id.value,
+                        file || directory ? "it is not a valid name" : "it names no file or directory"));
         if (directory) seen.erase(id);
         entry = parent.entries.erase(entry);
         continue;
@@ -49,7 +50,7 @@ FileId LostAndFound(StateDraft& draft) {
   if (const auto entry = root.entries.find(kLostAndFound); entry != root.entries.end()) {
     if (draft.directories.contains(entry->second)) return entry->second;
   }
-  for (const auto& [name, id] : root.entries) {  // one that an earlier repair made
+  for (const auto& [name, id] : root.entries) {  // made by an earlier repair
     if (name.starts_with(fmt::format("{}.", kLostAndFound)) && draft.directories.contains(id)) return id;
   }
   const FileId id = draft.NewId();
@@ -72,9 +73,9 @@ std::string PutIntoLostAndFound(StateDraft& draft, FileRecord file, const std::s
   return fmt::format("/{}/{}", directory.name, free);
 }
 
-void MendNames(StateDraft& draft, std::vector<std::string>& steps) {
+void RepairNames(StateDraft& draft, std::vector<std::string>& steps) {
   std::set<FileId> seen = Reach(draft, steps);
-  // Directories first: what lies below one that is put back has its name again.
+  // Directories first: files below a directory that is put back have their names again.
   std::vector<FileId> lost;
   for (const auto& [id, directory] : draft.directories) {
     if (seen.contains(id)) continue;
@@ -92,7 +93,7 @@ void MendNames(StateDraft& draft, std::vector<std::string>& steps) {
         fmt::format("put directory {}, which has no name, at /{}/{}", id.value, kLostAndFound, name));
   }
   seen = Reach(draft, steps);
-  // Rings of directories that are each other's parents.
+  // Removes directories that are reachable only from each other (cycles).
   std::erase_if(draft.directories, [&](const auto& directory) { return !seen.contains(directory.first); });
   std::vector<FileRecord> nameless;
   for (const auto& [id, file] : draft.files) {

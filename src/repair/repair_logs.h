@@ -1,0 +1,45 @@
+// Repairs framed files from the frames in the log zones: accepts a loss at the end of a file, and
+// turns frames of unknown files into files in /lost+found.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/zoned_device.h"
+#include "format/superblock.h"
+#include "model/state_draft.h"
+#include "volume/file_names.h"
+#include "wal/epoch_witness.h"
+#include "wal/log_scan.h"
+
+namespace zenfs {
+
+// The frames in the log zones, by the file that owns them.
+struct LogFrames {
+  std::map<FileId, std::vector<ScannedFrame>> of;
+  EpochWitness witness;
+};
+// Scans the zones that `draft` has reserved and that can be log zones.
+[[nodiscard]] LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Superblock& superblock,
+                                 std::span<const ZoneInfo> report);
+
+struct LogRules {
+  const FileNames& names;
+  bool commits_are_lost = false;  // frames may belong to files that the lost commits created
+};
+
+// - A file whose last bytes are lost ends before them, so that later mounts do not report them
+//   again. Nothing else is lost by that. A file that lost bytes in its middle stays as it is and is
+//   named in `losses`: to cut it would lose the bytes after the gap.
+// - The draft's id counter moves above all ids seen, and its epoch to the highest epoch of any
+//   frame, so that no dead frame becomes live again.
+// - If commits are lost, frames of unknown files become files in /lost+found. Some of these may be
+//   files that were deleted.
+//
+// Appends a sentence to `steps` for each change, and to `losses` for each loss that stays.
+void RepairLogs(StateDraft& draft, LogFrames frames, const LogRules& rules, std::vector<std::string>& steps,
+                std::vector<std::string>& losses);
+
+}  // namespace zenfs
