@@ -35,7 +35,8 @@ Status CheckIsOfMount(const StagingHeader& header, const WhoseBuffers& whose, co
       Damaged(path, "does not carry the key that the device holds, so the last mount did not make it"));
 }
 
-// The file is there and could not be opened, and belongs to somebody who could not have made it: the user, else nothing.
+// The owner of a file that exists but could not be opened, if that user cannot have made it.
+// Otherwise nothing.
 std::optional<std::uint32_t> ForeignOwner(const std::string& path, const WhoseBuffers& whose) {
   const std::optional<std::uint32_t> owner = OwnerOfName(path);
   return owner && !IsTrustedOwner(*owner, whose.owners) ? owner : std::nullopt;
@@ -58,7 +59,7 @@ Error CannotOpen(const Error& error, const std::string& path, const WhoseBuffers
                   text, kAdvice));
 }
 
-// Its maker died before it wrote the header, so before anybody was told of it.
+// True if the process died before it wrote the header. No place of such a file was ever committed.
 bool IsUnfinished(ByteView memory) {
   return std::ranges::all_of(memory.first(std::min(memory.size(), kStagingHeaderBytes)),
                              [](std::byte b) { return b == std::byte{0}; });
@@ -66,7 +67,7 @@ bool IsUnfinished(ByteView memory) {
 
 struct Found {
   LeftBytes piece;
-  std::optional<std::uint64_t> order;  // of a plain file
+  std::optional<std::uint64_t> order;  // plain files only
 };
 
 Result<Found> ReadSlot(const StagingHeader& header, const WhoseBuffers& whose, ByteView memory,
@@ -114,7 +115,8 @@ Status CollectPieces(const StagingHeader& header, const WhoseBuffers& whose, Lef
       left.pieces.push_back(std::move(found->piece));
       continue;
     }
-    // A process that was killed while it wrote a new one leaves two.
+    // Two tails of one file remain if the process was killed while it wrote a new one; the later
+    // one counts.
     const auto [it, is_first] = tails.try_emplace(found->piece.owner, *found);
     if (!is_first && it->second.order < found->order) it->second = *std::move(found);
   }
@@ -132,9 +134,9 @@ Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose) {
   const auto place = StagingPlace::Parse(whose.place);
   if (!place) {
     return Fail(Code::kCorruption,
-                fmt::format("\"{}\" is no place of append buffers; {}", whose.place, kAdvice));
+                fmt::format("\"{}\" is not a valid place of append buffers; {}", whose.place, kAdvice));
   }
-  if (place->boot != whose.boot) return left;  // gone with the power
+  if (place->boot != whose.boot) return left;  // lost at the reboot
   Result<SharedMemory> opened =
       SharedMemory::Open(place->path, SharedMemory::Access::kTakeOver, whose.owners);
   if (!opened && opened.error().code() == Code::kNotFound) {
@@ -181,13 +183,13 @@ LeftBehind LookAtLeftBehind(const WhoseBuffers& whose) {
   if (!opened) return left;
   left.memory = *std::move(opened);
   const Result<StagingHeader> header = ReadStagingHeader(left.memory.view());
-  if (header && header->identity != whose.identity) return left;  // the original's
+  if (header && header->identity != whose.identity) return left;  // belongs to the original device
   Status whole = header ? CheckIsOfMount(*header, whose, place->path)
                         : Status(Fail(Damaged(place->path, header.error().ToString())));
   if (whole.ok()) whole = CollectPieces(*header, whose, left);
   if (!whole.ok()) {
     left.notice = whole.error().ToString();
-    left.pieces.clear();  // some, in no order
+    left.pieces.clear();  // incomplete and unsorted
   }
   return left;
 }
@@ -197,9 +199,10 @@ void SweepLeftBehind(const std::string& directory, const std::string& identity, 
   for (const std::string& path : ListSharedMemory(directory, StagingNamePrefix(identity))) {
     if (path == keep) continue;
     Result<SharedMemory> opened = SharedMemory::Open(path, SharedMemory::Access::kTakeOver, owners);
-    if (!opened) continue;  // not ours to remove
+    if (!opened) continue;  // may not be removed
     const Result<StagingHeader> header = ReadStagingHeader(opened->view());
-    // Identities share a prefix only by accident, but then it is another device's.
+    // Different identities can have the same prefix by accident; the file then belongs to another
+    // device.
     if (header ? header->identity == identity : IsUnfinished(opened->view())) IgnoreError(opened->Unlink());
   }
 }

@@ -1,4 +1,4 @@
-// What a process that died left in its append buffers, for the mount that comes after it.
+// Reads the append buffers of a process that died, for the next mount.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace zenfs {
 
-// Bytes of one file from `file_offset` on, in the shared memory.
+// Bytes of one file from `file_offset` on. They are in the shared memory.
 struct LeftBytes {
   FileId owner;
   std::uint64_t file_offset = 0;
   ByteView bytes;
-  std::uint64_t appended_seconds = 0;  // of the last append to it, since 1970; 0: not known
-  // Of a plain file: what stands in front of them on the device and was not committed.
+  std::uint64_t appended_seconds = 0;  // of the last append to the file, since 1970; 0: unknown
+  // Plain files only: extents before `bytes` that are on the device and were not committed.
   std::optional<SetExtents> uncommitted{};
 
   std::uint64_t end() const { return file_offset + bytes.size(); }
 };
 
 struct LeftBehind {
-  SharedMemory memory;            // what `pieces` point into; invalid if there was none
-  std::vector<LeftBytes> pieces;  // by owner and file offset; one of a plain file
-  std::string notice;             // why flushed bytes may be missing, in a sentence; empty if none can be
+  SharedMemory memory;            // `pieces` point into it; invalid if there was none
+  std::vector<LeftBytes> pieces;  // by owner and file offset; at most one per plain file
+  std::string notice;             // one sentence: why flushed bytes may be missing; empty if all are there
 };
 
 struct WhoseBuffers {
@@ -39,26 +39,27 @@ struct WhoseBuffers {
   std::uint64_t epoch = 0;  // of the mount that died
   std::string boot;         // of the host as it runs now
   std::string key{};        // as the metadata log has it; empty: a program without keys made the buffers
-  // Users whose files count, beside root's and those of this process's own: who made the buffers, and the owner of the
-  // device. A file of anybody else can't be the one that was made.
+  // Users whose files are accepted, beside root and the user of this process: the maker of the
+  // buffers and the owner of the device. Files of other users are ignored.
   std::vector<std::uint32_t> owners{};
 };
 
-// Opens and checks all; changes nothing. Nothing was left when the place is empty or of another boot of the host. A
-// file that is gone, belongs to another user, or belongs to another device (this one is a copy), is a notice. Errors:
-// all that keeps a file which is there from being read in full: kPermission, kBusy (its process lives), kCorruption; each
-// names the path. So are files of other users where there is no key: an older program did not say who had made them.
+// Opens and checks the append buffers of the mount that `whose` describes; changes nothing. Returns
+// nothing if the place is empty or from an earlier boot of the host. A notice is given for a file
+// that is gone, belongs to another user, or belongs to another device (this device is a copy).
+// Errors: kPermission, kBusy (its process lives) and kCorruption if the file exists and can't be
+// read in full; each names the path. A file of another user is an error if there is no key, because
+// an older program did not record who made the file.
 [[nodiscard]] Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose);
 
-// For one who only looks at a volume: what waits for its next read-write mount. Nothing while its writer lives, or if
-// that can't be told. A file that keeps the next mount from taking it over is a notice, without
-// pieces.
+// For a read-only look at a volume: the buffers that the next read-write mount will take over.
+// Empty while the writer lives, or if that is unknown. A file that the next mount cannot take over
+// gives a notice and no pieces.
 [[nodiscard]] LeftBehind LookAtLeftBehind(const WhoseBuffers& whose);
 
-// Removes files in `directory` that mounts of this device left between making and committing them, finished or not, but
-// for `keep`.
-// The caller holds the device, so no mount of it is alive.
-// Files of users other than `owners`, root and this process's own stay.
+// Removes files in `directory` that mounts of this device created, finished or not, and did not
+// commit. Keeps the file `keep`, and files of users other than `owners`, root and the user of this
+// process. The caller holds the device, so no mount of it is alive.
 void SweepLeftBehind(const std::string& directory, const std::string& identity, const std::string& keep,
                      const std::vector<std::uint32_t>& owners);
 

@@ -1,4 +1,4 @@
-// Whose append buffers count: their owner, and the key that the device holds.
+// Which append buffers a mount accepts: by their owner, and by the key on the device.
 #include <unistd.h>
 
 #include "staging/staging_test_rig.h"
@@ -58,7 +58,7 @@ TEST_F(LeftBehindTrustTest, AnotherUsersFileIsANoticeUnlessThatUserIsTrusted) {
   EXPECT_EQ(left->pieces.size(), 1u);
 }
 
-// Where nothing says who made the buffers, another user may have: a database's, say.
+// Without a record of the maker, the file may belong to another user, such as a database's user.
 TEST_F(LeftBehindTrustTest, AnotherUsersFileWithoutAKeyIsRefusedWithAWayToKeepIt) {
   if (geteuid() != 0) GTEST_SKIP() << "this test needs root, to give a file to another user";
   KeepPlace();

@@ -96,7 +96,8 @@ std::size_t StagedBuffer::Append(ByteView bytes, std::uint64_t seconds) {
 void StagedBuffer::Publish() {
   area_->Control(slot_).published.store(PublishedWord(static_cast<std::uint32_t>(Published().size()), crc_),
                                         std::memory_order_release);
-  // What comes next must not be stored before this is; a kill sees stores in program order.
+  // Later stores must not move before this one. A killed process leaves its stores in program
+  // order.
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
@@ -111,7 +112,8 @@ void StagedBuffer::Cut(std::uint64_t length) {
 void StagedBuffer::Clear() {
   if (slot_ != StagingArea::kNoSlot && !area_->fork_guard_.InChild()) {
     area_->Control(slot_).published.store(0, std::memory_order_release);
-    // What comes next into this slot must not be stored before this is; a kill sees stores in program order.
+    // Later stores to this slot must not move before this one. A killed process leaves its stores
+    // in program order.
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   buffer_.Clear();

@@ -1,12 +1,13 @@
-// Bytes appended to one file that are not on the device yet, behind room for a frame header. In a slot of a StagingArea
-// if one is free, else in memory of its own.
+// Bytes appended to one file that are not on the device yet, after room for a frame header. They
+// are in a slot of a StagingArea if one is free, otherwise in private memory.
 //
 // Invariants
-//   what Append has taken is published before it returns: length and CRC go into the slot's control with one store
-//   behind the bytes, so a process that is killed at any instruction leaves the bytes up to some Append, exactly
-//   Clear takes back what was published before the memory is used for other bytes
+//   Append publishes its bytes before it returns: after the bytes, one store writes length and CRC to the
+//   control of the slot. If the process is killed at any instruction, exactly the bytes up to some Append remain.
+//   Clear withdraws the published bytes before the memory is used for other bytes.
 //
-// Threads: one at a time; another may read bytes below size() that were there when it last synchronised.
+// Threads: one at a time. Another thread may read bytes below size() that were there when it last
+// synchronised.
 #pragma once
 
 #include <cstdint>
@@ -22,28 +23,31 @@ class StagedBuffer {
   StagedBuffer() = default;
   StagedBuffer(StagedBuffer&& other) noexcept;
   StagedBuffer& operator=(StagedBuffer&& other) noexcept;
-  // What is still published stays so, for the next mount to find: the slot is not used again.
+  // Bytes that are still published stay published for the next mount; the slot is not used again.
   ~StagedBuffer();
 
-  // Makes an empty buffer ready for bytes of `owner` from `file_offset` on; takes memory, or a slot that has become
-  // free, if there is none. `area` may be null. Only while empty().
+  // Prepares an empty buffer for bytes of `owner` from `file_offset` on. If it has no memory yet,
+  // takes a free slot of `area`, or allocates `memory_bytes`. `area` may be null. Only while
+  // empty().
   void Begin(const std::shared_ptr<StagingArea>& area, std::uint64_t memory_bytes, std::uint64_t owner,
              std::uint64_t file_offset);
-  // The same for a plain file, in a slot that StagingArea::Forget knows of and behind `record` (format/tail_record.h), which
-  // is published with the first Append. False if no slot is free, or `record` is too long. Only on a new or released buffer.
+  // The same for a plain file, in a tail slot, which StagingArea::Forget can empty. The bytes
+  // follow `record` (format/tail_record.h), which is published with the first Append. Returns false
+  // if no slot is free or `record` is too long. Only on a new or released buffer.
   [[nodiscard]] bool BeginTail(const std::shared_ptr<StagingArea>& area, std::uint64_t owner,
                                std::uint64_t file_offset, ByteView record);
-  // As much of `bytes` as there is room for; returns how much that was. `seconds`: when they were appended to the file, since
-  // 1970.
+  // Appends as many of `bytes` as fit and returns their number. `seconds`: time of the append to
+  // the file, since 1970.
   std::size_t Append(ByteView bytes, std::uint64_t seconds);
-  // Keeps the first `length` bytes, not 0 unless there is a record. A kill at any instruction leaves all or these.
+  // Keeps the first `length` bytes; 0 only if there is a record. A kill at any instruction leaves
+  // all bytes or these.
   void Cut(std::uint64_t length);
-  // Empties it. The memory stays.
+  // Empties the buffer and keeps its memory.
   void Clear();
-  // Empties it and gives the memory back.
+  // Empties the buffer and frees its memory.
   void Release();
-  // Lets go of a slot of BeginTail. What is in it stays published until StagingArea::Forget, which lets go of `held`, or
-  // for the next mount.
+  // Detaches the buffer from its tail slot. The bytes stay published until StagingArea::Forget,
+  // which also releases `held`, or for the next mount.
   void GiveUp(std::shared_ptr<const void> held);
 
   bool empty() const { return buffer_.size() <= kStagingPayloadAt; }
@@ -53,9 +57,9 @@ class StagedBuffer {
   std::uint64_t end() const { return file_offset_ + length(); }
   ByteView payload() const { return buffer_.View(PayloadAt(), length()); }
   std::size_t capacity() const { return buffer_.capacity(); }
-  // Whether what is in here outlives the process.
+  // True if the buffered bytes survive the death of the process.
   bool survives_process() const { return slot_ != StagingArea::kNoSlot && !area_->retired(); }
-  // Header room and payload, for FrameWriter::Write.
+  // Header room and payload, to pass to FrameWriter::Write.
   AlignedBuffer& whole() { return buffer_; }
 
  private:
@@ -72,7 +76,7 @@ class StagedBuffer {
   AlignedBuffer buffer_;
   std::uint64_t file_offset_ = 0;
   std::uint64_t record_bytes_ = 0;
-  std::uint32_t crc_ = 0;  // of what is published
+  std::uint32_t crc_ = 0;  // of the published bytes
 };
 
 }  // namespace zenfs

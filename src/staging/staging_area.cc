@@ -15,7 +15,7 @@
 namespace zenfs {
 namespace {
 
-// Not Random, whose numbers follow from one another.
+// Not from Random, whose numbers are predictable.
 void MakeKey(StagingHeader& header) {
   const std::uint64_t words[] = {RandomSeed(), RandomSeed()};
   static_assert(sizeof(words) == sizeof(header.key) && sizeof(words) == kBufferKeyBytes);
@@ -44,7 +44,7 @@ Result<std::shared_ptr<StagingArea>> StagingArea::Create(const Options& options)
                 fmt::format("{}: the path of this directory is too long", options.directory));
   }
   Result<SharedMemory> made = SharedMemory::Create(options.directory, name, StagingBytes(header));
-  // Somebody cleans up there (zenfs buffers --remove).
+  // `zenfs buffers --remove` holds the lock of this directory.
   if (!made && made.error().code() == Code::kBusy) {
     made = SharedMemory::Create(options.directory, name, StagingBytes(header));
   }
@@ -101,7 +101,7 @@ std::uint32_t StagingArea::TakeTailSlot(std::uint64_t owner) {
 }
 
 void StagingArea::ReturnSlot(std::uint32_t slot) {
-  if (fork_guard_.InChild()) return;  // the memory is not there, and the lock may be held for ever
+  if (fork_guard_.InChild()) return;  // the child has no mapping, and the lock may be held for ever
   MutexLock lock(mutex_);
   ReturnSlotLocked(slot);
 }
@@ -116,14 +116,14 @@ void StagingArea::GiveUpSlot(std::uint32_t slot, std::shared_ptr<const void> hel
   if (fork_guard_.InChild()) return;
   MutexLock lock(mutex_);
   if (Control(slot).published.load(std::memory_order_relaxed) == 0)
-    return ReturnSlotLocked(slot);  // forgotten
+    return ReturnSlotLocked(slot);  // Forget has emptied it
   tails_[slot].given_up = true;
   tails_[slot].held = std::move(held);
 }
 
 void StagingArea::Forget(std::uint64_t owner) {
   if (tail_count_.load(std::memory_order_acquire) == 0) return;
-  std::vector<std::shared_ptr<const void>> held;  // let go of when the lock is not held any more
+  std::vector<std::shared_ptr<const void>> held;  // destroyed after the lock is released
   MutexLock lock(mutex_);
   std::vector<std::uint32_t> unused;
   for (auto& [slot, tail] : tails_) {

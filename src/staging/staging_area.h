@@ -1,11 +1,12 @@
-// The append buffers of one mount, in shared memory (base/shared_memory.h): what makes Flush survive the death of the
-// process without a device write. docs/internals/architecture.md, "Flush", has the protocol.
+// The append buffers of one mount, in shared memory (base/shared_memory.h). They let Flush survive
+// the death of the process without a device write. docs/internals/architecture.md, "Flush",
+// describes the protocol.
 //
 //   Create -> [place committed to the metadata log] -> Take/StagedBuffer ... -> Retire -> [all written out]
 //          -> [empty place committed] -> Remove
 //
-// A buffer that is taken while the area is retired or full is plain memory: its user must write to the device what it
-// wants to survive (StagedBuffer::survives_process tells).
+// If the area is retired or full, a buffer uses private memory. Its user must then write to the
+// device what has to survive (StagedBuffer::survives_process).
 //
 // Threads: any; the free list is atomic.
 #pragma once
@@ -30,7 +31,7 @@ class StagingArea {
  public:
   struct Options {
     std::string directory;  // on a tmpfs
-    std::string identity;   // of the device, not empty
+    std::string identity;   // of the device; not empty
     Uuid volume;
     std::uint64_t epoch = 0;
     std::uint32_t slots = 32;
@@ -42,22 +43,24 @@ class StagingArea {
   [[nodiscard]] static Result<std::shared_ptr<StagingArea>> Create(const Options& options);
   ~StagingArea() = default;
 
-  // The text that the metadata log keeps: this boot of the host, and the file's path.
+  // The text in the metadata log: the boot id of the host and the path of the file.
   const std::string& place() const { return place_; }
-  // What the mount commits before it uses a buffer: place, key and maker.
+  // The edit that the mount commits before it uses a buffer: place, key and maker.
   SetBufferPlace PlaceEdit() const;
   const std::string& path() const { return memory_.path(); }
   std::uint64_t buffer_bytes() const { return header_.buffer_bytes; }
   ByteSpan metrics() { return memory_.memory().subspan(header_.metrics_offset, header_.metrics_bytes); }
 
-  // From now on no buffer survives the process, and who flushes writes to the device. True for the first caller.
+  // From now on no buffer survives the process, so that Flush writes to the device. True for the
+  // first caller.
   bool Retire() { return !retired_.exchange(true, std::memory_order_seq_cst); }
   bool retired() const { return retired_.load(std::memory_order_seq_cst); }
-  // Empties the tails (TakeTailSlot) that an earlier opening of the file `owner` left: the file is as it is committed.
+  // Empties the tail slots (TakeTailSlot) of earlier openings of the file `owner`: its committed
+  // state counts now.
   void Forget(std::uint64_t owner) EXCLUDES(mutex_);
-  // True if tails were given up that nobody has forgotten.
+  // True if a tail was given up and not forgotten yet.
   bool HasGivenUp() const EXCLUDES(mutex_);
-  // The file's name goes away. Buffers that are still held stay usable, as plain memory.
+  // Removes the name of the file. Buffers that are still in use stay usable, as private memory.
   [[nodiscard]] Status Remove() { return memory_.Unlink(); }
 
  private:
@@ -65,13 +68,13 @@ class StagingArea {
 
   StagingArea(SharedMemory memory, const StagingHeader& header, const Uuid& volume, std::string place);
 
-  // The number of a free slot, or nothing.
+  // Returns the number of a free slot, or kNoSlot.
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
   std::uint32_t TakeSlot() EXCLUDES(mutex_);
   void ReturnSlot(std::uint32_t slot) EXCLUDES(mutex_);
-  // For bytes of one opening of a plain file, as long as they are not committed.
+  // Takes a slot for the uncommitted bytes of one opening of a plain file.
   std::uint32_t TakeTailSlot(std::uint64_t owner) EXCLUDES(mutex_);
-  // Its holder goes away. Its bytes stay published.
+  // The holder of the slot goes away. Its bytes stay published.
   void GiveUpSlot(std::uint32_t slot, std::shared_ptr<const void> held) EXCLUDES(mutex_);
   std::uint32_t TakeSlotLocked() REQUIRES(mutex_);
   void ReturnSlotLocked(std::uint32_t slot) REQUIRES(mutex_);

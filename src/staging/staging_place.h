@@ -1,4 +1,4 @@
-// Where on the host the append buffers of a mount are, as the metadata log keeps it.
+// The place of a mount's append buffers on the host, as recorded in the metadata log.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,19 @@
 namespace zenfs {
 
 struct StagingPlace {
-  std::string boot;  // a tmpfs does not outlive it
+  std::string boot;  // boot id; a tmpfs is lost at a reboot
   std::string path;  // of the file
 
   std::string ToText() const;  // "BOOT PATH"
-  // Nothing if `text` is not what ToText makes.
+  // Returns nothing if ToText cannot have made `text`.
   static std::optional<StagingPlace> Parse(std::string_view text);
 };
 
-// The kernel's name for this run of the host (proc(5), /proc/sys/kernel/random/boot_id); "unknown" if it tells none.
+// The boot id of the running kernel (proc(5), /proc/sys/kernel/random/boot_id); "unknown" if it
+// can't be read.
 [[nodiscard]] std::string BootId();
 
-// Names of all files of append buffers that belong to a device begin with this.
+// The names of all files of append buffers of a device begin with this.
 [[nodiscard]] std::string StagingNamePrefix(std::string_view identity);
 
 }  // namespace zenfs

@@ -31,7 +31,7 @@ TEST_F(StagingTest, BytesThatWereNotPublishedAreNotFound) {
   {
     const SyncPoint::Scope scope([&](std::string_view name) {
       if (name != "StagedBuffer::BeforePublish") return;
-      // The bytes stand in the memory by now; a copy of the file is what a kill at this point leaves.
+      // The bytes are in the memory now. A copy of the file is what a kill at this point leaves.
       std::filesystem::copy_file(path_(), path_() + "-copy");
     });
     buffer.Append(AsBytes(" second"), 8);
@@ -218,7 +218,8 @@ TEST_F(StagingTest, ASweepRemovesOnlyWhatMountsOfThisDeviceLeft) {
   EXPECT_FALSE(std::filesystem::exists(stale));
 }
 
-// Killed while the file was being made: nobody was told of it, so nothing is in it.
+// The process was killed while it created the file: the place was never committed, so no bytes are
+// in it.
 TEST_F(StagingTest, ASweepRemovesWhatWasNeverFinished) {
   const std::string prefix = StagingNamePrefix("file:1:2");
   ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-header", 8192));
@@ -232,7 +233,7 @@ TEST_F(StagingTest, ASweepRemovesWhatWasNeverFinished) {
   EXPECT_TRUE(std::filesystem::exists(living->path()));
 }
 
-// Something that this program did not make, or can't read, is not its to remove.
+// A sweep must not remove a file that this program did not make or cannot read.
 TEST_F(StagingTest, ASweepLeavesWhatItDoesNotKnow) {
   const std::string name = StagingNamePrefix("file:1:2") + "unknown";
   {

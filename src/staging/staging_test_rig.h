@@ -1,4 +1,5 @@
-// What the tests of append buffers share: an area in a directory of its own, and the death of its process.
+// Shared by the tests of append buffers: an area in its own directory, and the death of its
+// process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ class StagingTest : public testing::Test {
     EXPECT_TRUE(made) << made.error().ToString();
     return *std::move(made);
   }
-  // As if the process had died: buffers that are not empty are simply not there any more.
+  // Simulates the death of the process: buffers that are not empty vanish.
   void Die(StagedBuffer buffer) {
     {
       const StagedBuffer gone = std::move(buffer);
@@ -63,7 +64,7 @@ class StagingTest : public testing::Test {
     kept_place_ = area_->place();
     kept_key_ = area_->PlaceEdit().key;
   }
-  // The header gets this key, and a checksum that fits.
+  // Puts this key and a valid checksum into the header.
   void ForgeKey(char byte) {
     const auto opened = SharedMemory::Open(path_(), SharedMemory::Access::kRead);
     ASSERT_TRUE(opened);
