@@ -16,7 +16,7 @@ double TimeAt(double mib_per_second, std::uint64_t bytes) {
   return AsDouble(bytes) / (mib_per_second * kMib) * 1e9;
 }
 
-// Between the points by straight lines, outside of them as at the nearest one.
+// Linear interpolation between the points; outside of them, the value of the nearest point.
 double Interpolate(std::span<const BufferedProfile::Point> points, double x) {
   if (x <= points.front().x) return points.front().y;
   for (std::size_t i = 1; i < points.size(); ++i) {
@@ -72,11 +72,11 @@ double BufferedClock::Write(const TimedCommand& command, double now) {
 
   const double work = DrainWork(command.bytes);
   drain_.Buffer(work);
-  ProgrammingShare(now);  // forgets what is old
+  ProgrammingShare(now);  // decays old work
   programmed_ += work;
 
   double acknowledged = start + WriteLatency(command.bytes) + (append ? AppendExtra(command.bytes) : 0);
-  if (last_acknowledged_ > start) acknowledged += profile_.company_ns;
+  if (last_acknowledged_ > start) acknowledged += profile_.concurrent_ns;
   acknowledged = std::max(acknowledged, RoomInBuffer(command.bytes));
   last_acknowledged_ = std::max(last_acknowledged_, acknowledged);
   if (!append) zone_free = acknowledged;
@@ -96,7 +96,7 @@ double BufferedClock::WriteLatency(std::uint64_t bytes) {
   return median + (profile_.write_spread_ns + profile_.write_spread_ns_per_kib * kib) * spread;
 }
 
-// When the drive lets a write go on that has put `bytes` into the buffer.
+// Returns when the drive lets a write continue that has put `bytes` into the buffer.
 double BufferedClock::RoomInBuffer(std::uint64_t bytes) {
   ++writes_since_look_;
   bytes_since_look_ += bytes;
@@ -142,7 +142,7 @@ double BufferedClock::DrainWork(std::uint64_t bytes) const {
   return TimeAt(profile_.drain_mib_per_second, bytes);
 }
 
-// How likely a read meets a die that is programming.
+// The probability that a read meets a die that is programming.
 double BufferedClock::ProgrammingShare(double now) {
   if (now > programmed_as_of_) {
     programmed_ *= std::exp((programmed_as_of_ - now) / profile_.program_memory_ns);

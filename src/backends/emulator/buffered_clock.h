@@ -1,13 +1,15 @@
-// The time of a drive that acknowledges a write when it is in the drive's buffer: profile zn540. BufferedProfile holds
-// all its numbers; docs/use/timing.md says where they come from and what they give.
+// Models the time of a drive that acknowledges a write once it is in the drive's buffer: profile
+// zn540. BufferedProfile holds all its numbers; docs/use/timing.md says where they come from and
+// what they result in.
 //
-// A write or append starts when the controller takes it (one per interval) and the last write of its zone has been
-// acknowledged, and is acknowledged some microseconds later, which grow with its size. Its bytes go into the buffer,
-// which empties at the speed of the flash (WriteDrain). How full the buffer is, the drive looks at with every 13th
-// write; if it is too full, all writes wait until it has room again.
+// A write or append starts when the controller takes it (one per interval) and the last write of
+// its zone has been acknowledged. It is acknowledged some microseconds later, depending on its
+// size. Its bytes go into the buffer, which drains at the speed of the flash (WriteDrain). The
+// drive looks at the level of the buffer at every 13th write; if it is too high, all writes wait
+// until there is room again.
 //
-// A read waits for its die, one of 32: for reads before it there, and, as often as the dies are programming, for the
-// end of a program operation.
+// A read waits for its die, one of 32: for earlier reads of that die, and, as often as dies are
+// programming, for the end of a program operation.
 #pragma once
 
 #include <array>
@@ -20,26 +22,27 @@
 
 namespace zenfs {
 
-// Times are nanoseconds.
+// All times are in nanoseconds.
 struct BufferedProfile {
-  // One of several straight pieces: `y` at `x`.
+  // A point of a piecewise linear function: the value `y` at `x`.
   struct Point {
     double x;
     double y;
   };
 
-  // Acknowledgement of a write: its median. Up to so many bytes the first, from there base and slope.
+  // Median time to the acknowledgement of a write: constant up to short_write_bytes, above that
+  // base and slope.
   std::uint64_t short_write_bytes = 8 << 10;
   double short_write_ns = 10'500;
   double write_base_ns = 8'200;
   double write_ns_per_kib = 440;
   double short_append_extra_ns = 3'600;
   double append_extra_ns = 4'300;
-  double company_ns = 2'700;     // while another write is on its way
-  double write_spread_ns = 600;  // mean of what varies, distributed exponentially about its median
+  double concurrent_ns = 2'700;  // added while another write is in flight
+  double write_spread_ns = 600;  // mean of the exponential spread around the median
   double write_spread_ns_per_kib = 35;
   double write_interval_ns = 5'376;            // 186,000 commands a second
-  std::uint64_t small_append_bytes = 8 << 10;  // appends below it:
+  std::uint64_t small_append_bytes = 8 << 10;  // below this size, appends have this interval:
   double small_append_interval_ns = 7'576;     // 132,000 a second
 
   double drain_mib_per_second = 1'147;
@@ -49,27 +52,28 @@ struct BufferedProfile {
 
   double read_base_ns = 63'000;
   double read_ns_per_kib = 2'420;
-  double read_spread_ns = 8'500;    // evenly to both sides
-  double read_interval_ns = 2'288;  // 437,000 commands a second, and no less than
+  double read_spread_ns = 8'500;    // uniform, to both sides
+  double read_interval_ns = 2'288;  // 437,000 commands a second, and at least base and slope:
   double read_interval_base_ns = 300;
   double read_interval_ns_per_kib = 372.5;  // 2.56 GiB/s
   std::uint32_t dies = 32;
-  double die_busy_ns = 65'000;   // of one read
-  double read_stall_ns = 6'000;  // what a read takes from the drain when it meets a die that is programming
-  // How long a read waits for a die that is programming: quantiles of it.
+  double die_busy_ns = 65'000;   // per read
+  double read_stall_ns = 6'000;  // how long a read that meets a programming die stops the drain
+  // How long a read waits for a die that is programming, as quantiles.
   std::array<Point, 5> program_wait = {
       {{0, 68'000}, {0.77, 141'000}, {0.885, 180'000}, {0.943, 232'000}, {1, 300'000}}};
-  double program_memory_ns = 5'000'000;  // over how long the share of programming dies is averaged
-  double finish_program_share = 0.32;    // of the dies, while zones are finished
+  double program_memory_ns = 5'000'000;  // time constant for the average share of programming dies
+  double finish_program_share = 0.32;    // share of programming dies while zones are finished
 
-  // Finish: the lesser of two lines.
+  // Time of a finish: the smaller of two linear functions.
   double finish_nothing_ns = 14'000;
   double finish_base_ns = 6'300'000;
   double finish_mib_per_second = 1'197;
   double finish_little_base_ns = 2'600'000;
   double finish_little_mib_per_second = 600;
 
-  // Reset, by MiB that the zone holds. Of all but reset_idle_ns, the share is exclusive on the drain.
+  // Time of a reset, by MiB in the zone. The drain stands still for the given share of it, without
+  // reset_idle_ns.
   std::array<Point, 5> reset = {
       {{0, 1'600'000}, {64.62, 5'100'000}, {269.25, 7'800'000}, {538.5, 11'200'000}, {1077, 15'500'000}}};
   double reset_idle_ns = 1'600'000;
@@ -103,7 +107,7 @@ class BufferedClock final : public DeviceClock {
   const BufferedProfile profile_;
   Random random_;
   WriteDrain drain_;
-  std::optional<SteadyTime> origin_;  // time 0; the first command's
+  std::optional<SteadyTime> origin_;  // time 0: when the first command was sent
 
   double next_write_ = 0;
   double last_acknowledged_ = 0;
@@ -114,12 +118,12 @@ class BufferedClock final : public DeviceClock {
 
   double next_read_ = 0;
   std::vector<double> die_free_;
-  double programmed_ = 0;  // recent work of the drain, that of long ago forgotten
+  double programmed_ = 0;  // recent work of the drain, with exponential decay
   double programmed_as_of_ = 0;
 
   struct FinishTail {
     ZoneId zone;
-    double after_drain;  // what a finish takes beside its programming
+    double after_drain;  // time of a finish beyond its programming
   };
   std::vector<FinishTail> finish_tails_;
 };

@@ -42,7 +42,7 @@ SteadyTime BufferlessClock::Read(std::uint64_t bytes, SteadyTime start) {
     SteadyTime begin = std::max(start, unit.read);
     if (unit.programmed > begin) {
       begin += (unit.programmed - begin) % profile_.program;  // the page that is being programmed
-      unit.programmed += profile_.read;                       // those behind it wait
+      unit.programmed += profile_.read;                       // the pages after it wait
     }
     unit.read = begin + profile_.read;
     done = std::max(done, unit.read);

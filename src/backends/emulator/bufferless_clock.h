@@ -1,10 +1,11 @@
-// The time of a drive without a write buffer: profile bufferless. A write is acknowledged when the flash has been
-// programmed. BufferlessProfile holds all its numbers (docs/use/timing.md).
+// Models the time of a drive without a write buffer: profile bufferless. A write is acknowledged
+// when the flash has been programmed. BufferlessProfile holds all its numbers (docs/use/timing.md).
 //
-// The pages of a write or append go to the program units in turn. A unit takes the bytes of its next page while it
-// programs the one before, and programs one at a time. Writes of one zone follow one another, appends do not. The pages
-// of a read go to the units in turn as well; a read waits there for reads before it and for the page that is being
-// programmed, and goes before those that wait to be.
+// The pages of a write or append go to the program units in turn. A unit takes the bytes of its
+// next page while it programs the previous one, and programs one page at a time. Writes of one zone
+// run one after the other; appends do not. The pages of a read go to the units in turn as well. A
+// read waits there for earlier reads and for the page that is being programmed, and goes before the
+// pages that wait.
 #pragma once
 
 #include <vector>
@@ -18,8 +19,7 @@ struct BufferlessProfile {
   std::uint64_t page_bytes = 16 << 10;
   std::chrono::nanoseconds transfer{25'000};  // of a page to its unit
   std::chrono::nanoseconds program{450'000};
-  std::chrono::nanoseconds read{
-      134'200};  // of a page, or any part of it: 1 GiB in pieces of 4 KiB takes 2.2 s
+  std::chrono::nanoseconds read{134'200};  // of a page or a part of it: 1 GiB in pieces of 4 KiB takes 2.2 s
   std::chrono::nanoseconds open{9'400};
   std::chrono::nanoseconds close{10'700};
 };
@@ -28,15 +28,15 @@ class BufferlessClock final : public DeviceClock {
  public:
   BufferlessClock(const BufferlessProfile& profile, std::uint32_t zones);
 
-  // Resets and finishes take no time: nothing is known of them.
+  // Resets and finishes take no time: no measurement of them is known.
   SteadyTime Completion(const TimedCommand& command, SteadyTime sent) override;
   SteadyTime FinishCompletion(ZoneId, SteadyTime due) override { return due; }
 
  private:
   struct Unit {
-    SteadyTime register_free{};  // when the page that is transferred last begins to be programmed
-    SteadyTime programmed{};     // the last of its pages
-    SteadyTime read{};           // its last read
+    SteadyTime register_free{};  // when programming of the last transferred page begins
+    SteadyTime programmed{};     // when its last page is programmed
+    SteadyTime read{};           // when its last read ends
   };
 
   SteadyTime Program(std::uint64_t bytes, SteadyTime start);

@@ -1,8 +1,8 @@
-// The CPU time of the callers' threads inside an emulated device.
+// Measures the CPU time of the callers' threads inside an emulated device.
 //
-// To ask the kernel for a thread's CPU time costs more than a small read of the device. Commands that end soon are
-// therefore sampled: one in kSampled is metered and counts for all; which one is random, so that no pattern of
-// commands hides from it.
+// Asking the kernel for a thread's CPU time costs more than a small read of the device. Short
+// commands are therefore sampled: one of kSampled is measured and counts for all. The choice is
+// random, so that no pattern of commands avoids the sample.
 //
 // Threads: any.
 #pragma once
@@ -19,7 +19,7 @@ class CpuMeter {
  public:
   static constexpr std::uint64_t kSampled = 16;
 
-  // Meters from its construction to its end. The meter must live longer.
+  // Measures from its construction to its end. The meter must outlive it.
   class Span {
    public:
     Span(CpuMeter& meter, bool ends_soon) : meter_(meter), weight_(ends_soon ? SampledWeight() : 1) {
@@ -45,7 +45,7 @@ class CpuMeter {
   };
 
   std::uint64_t nanoseconds() const { return nanoseconds_.load(); }
-  // How many times it was metered.
+  // The number of measured spans.
   std::uint64_t spans() const { return spans_.load(); }
 
  private:

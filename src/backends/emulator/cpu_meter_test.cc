@@ -5,7 +5,7 @@
 namespace zenfs {
 namespace {
 
-// Until the thread has used that much.
+// Runs until the thread has used that much CPU time.
 void UseCpu(std::uint64_t nanoseconds) {
   const std::uint64_t start = ThreadCpuNanoseconds();
   while (ThreadCpuNanoseconds() - start < nanoseconds) {
@@ -31,7 +31,7 @@ TEST(CpuMeterTest, SampledSpansCountForAll) {
     UseCpu(2'000);
   }
   const std::uint64_t used = ThreadCpuNanoseconds() - before;
-  // Six deviations of the binomial distribution of what is sampled, about a sixth.
+  // Six standard deviations of the binomial distribution, about a sixth of the mean.
   EXPECT_NEAR(static_cast<double>(meter.spans()), kSpans / CpuMeter::kSampled, 210);
   EXPECT_NEAR(static_cast<double>(meter.nanoseconds()), static_cast<double>(used),
               0.25 * static_cast<double>(used));

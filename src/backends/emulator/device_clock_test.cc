@@ -1,4 +1,4 @@
-// What holds of the profiles beyond the figures that tests/timing compares with measurements.
+// Properties of the profiles, beyond the figures that tests/timing compares with measurements.
 #include "backends/emulator/device_clock.h"
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kStepBytes = 8 << 20;  // between two reports of progress
 
-// Keeps writers away: they ask for the exclusive lock.
+// Keeps writers out: they need the exclusive lock.
 Status LockAgainstWriters(const UniqueFd& fd, const std::string& path) {
   if (::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return {};
   if (errno != EWOULDBLOCK) return FailErrno(errno, fmt::format("lock {}", path));
@@ -37,7 +37,7 @@ bool SameFile(int one, int other) {
   return ::fstat(one, &a) == 0 && ::fstat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// What stands under the name of the copy and may be replaced, locked; not valid when there is nothing.
+// Opens and locks the file that the copy will replace. Invalid if there is none.
 Result<UniqueFd> LockReplaced(const std::string& path, bool overwrite, int from) {
   struct stat st{};
   if (::lstat(path.c_str(), &st) != 0) {
@@ -62,7 +62,7 @@ bool CantCopyInKernel(int error) {
   return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
 }
 
-// Up to `bytes` at `at`; returns how many.
+// Copies up to `bytes` at `at`. Returns the number of bytes copied.
 Result<std::uint64_t> CopyByHand(int from, int to, std::uint64_t at, std::uint64_t bytes,
                                  const std::string& path) {
   std::vector<std::byte> buffer(std::min<std::uint64_t>(bytes, 1 << 20));
@@ -117,7 +117,7 @@ Status EmulatedClone::MakeTemporary(mode_t mode) {
 
 Status EmulatedClone::CheckSpace(std::uint64_t needed) const {
   struct statvfs fs{};
-  if (::fstatvfs(fd_.get(), &fs) != 0) return {};  // writing will tell
+  if (::fstatvfs(fd_.get(), &fs) != 0) return {};  // a lack of space will show when writing
   const std::uint64_t free = static_cast<std::uint64_t>(fs.f_bavail) * fs.f_frsize;
   if (needed <= free) return {};
   return Fail(Code::kNoSpace, fmt::format("the clone needs {}, and {} are free where {} would be",
@@ -130,7 +130,7 @@ Status EmulatedClone::CopyData(const Progress& progress) {
   const std::uint64_t length = from_.layout.file_bytes;
   for (std::uint64_t at = 0; at < length;) {
     const off_t data = ::lseek(from_.fd.get(), static_cast<off_t>(at), SEEK_DATA);
-    if (data < 0 && errno == ENXIO) return {};  // holes to the end
+    if (data < 0 && errno == ENXIO) return {};  // only holes up to the end
     const off_t hole = data < 0 ? -1 : ::lseek(from_.fd.get(), data, SEEK_HOLE);
     if (hole < 0) return FailErrno(errno, fmt::format("look for data behind {} of the device", at));
     const std::uint64_t end = std::min(static_cast<std::uint64_t>(hole), length);
@@ -175,7 +175,7 @@ Status EmulatedClone::Finish() {
   if (replaced_.valid()) {
     result = ::rename(temporary_.c_str(), to_.c_str());
   } else {
-    // Another process may have made a file of this name meanwhile.
+    // Another process may have created a file of this name meanwhile.
     result = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, to_.c_str(), RENAME_NOREPLACE);
     if (result != 0 && errno == EINVAL) result = ::rename(temporary_.c_str(), to_.c_str());
   }

@@ -1,8 +1,9 @@
-// A copy of an emulated device's file, made under a temporary name and put in its place when it is complete.
+// A copy of an emulated device's file. It is made under a temporary name and renamed when it is
+// complete.
 //
-// While a clone is being made the original may be read, but not written: it is locked against writers. A clone
-// that is given up is removed; one whose process is killed leaves a file named like the target with six more
-// characters, which nobody opens.
+// During the copy the original can be read, but not written: it is locked against writers. A clone
+// that is abandoned is removed. If its process is killed, a file remains whose name is that of the
+// target and six more characters; nobody opens it.
 //
 // Threads: one at a time.
 #pragma once
@@ -19,13 +20,14 @@ class EmulatedClone {
  public:
   using Progress = std::function<void(std::uint64_t done, std::uint64_t of)>;
 
-  // Locks `from` and copies it: shares its blocks where the host's file system can, else copies what is not a
-  // hole. The copy is another device, with a UUID of its own in the file's header. With `overwrite` it may
-  // take the place of an emulated device that nobody has open, or of an empty file; never of anything else. `mode`: the
-  // permissions of the copy, whatever the umask; it holds all that the original does.
-  // Errors: those of opening `from`; kBusy when a writer has `from` open, or somebody `to` (the text names the
-  // holder); kExists; kInvalidArgument when both are one file, or `to` is something else; kNoSpace, found
-  // before anything is copied where that is possible; and others of the host.
+  // Locks `from` and copies it: shares its blocks if the host's file system can, otherwise copies
+  // everything except holes. The copy is another device, with its own UUID in the header of the
+  // file. With `overwrite` it may replace an emulated device that nobody has open, or an empty
+  // file, and nothing else. `mode`: the permissions of the copy, whatever the umask; it holds all
+  // data of the original. Errors: those of opening `from`; kBusy if a writer has `from` open, or
+  // anybody has `to` open (the text names the holder); kExists; kInvalidArgument if both are the
+  // same file, or `to` is something else; kNoSpace, found before the copy starts if possible; other
+  // errors of the host.
   [[nodiscard]] static Result<std::unique_ptr<EmulatedClone>> Begin(const std::string& from,
                                                                     const std::string& to, bool overwrite,
                                                                     const Progress& progress = {},
@@ -34,15 +36,15 @@ class EmulatedClone {
   EmulatedClone(const EmulatedClone&) = delete;
   EmulatedClone& operator=(const EmulatedClone&) = delete;
 
-  // The bytes at the start of a zone of the copy, and their replacement: an emulated device itself can't be
-  // written there again. `bytes` must not reach beyond the zone.
+  // Reads and replaces the bytes at the start of a zone of the copy. An emulated device cannot
+  // rewrite them. `bytes` must not extend beyond the zone.
   [[nodiscard]] Status ReadStart(ZoneId zone, ByteSpan bytes) const;
   [[nodiscard]] Status ReplaceStart(ZoneId zone, ByteView bytes);
 
-  // Makes the copy durable and gives it its name. Once.
+  // Makes the copy durable and gives it its name. Call it once.
   [[nodiscard]] Status Finish();
 
-  // What the copy takes of the original that was not a hole; 0 when the blocks are shared.
+  // Bytes copied, without holes; 0 if the blocks are shared.
   std::uint64_t copied_bytes() const { return copied_bytes_; }
 
  private:
@@ -58,8 +60,8 @@ class EmulatedClone {
 
   const OpenedEmulatedFile from_;
   const std::string to_;
-  const UniqueFd replaced_;  // what the copy will take the place of, locked; not valid when there is nothing
-  std::string temporary_;    // empty: not made yet, or it has its name
+  const UniqueFd replaced_;  // the file that the copy replaces, locked; invalid if there is none
+  std::string temporary_;    // empty: not created yet, or renamed already
   UniqueFd fd_;
   std::uint64_t copied_bytes_ = 0;
 };

@@ -136,7 +136,7 @@ TEST_F(EmulatedCloneTest, FileMadeMeanwhileIsKept) {
   EXPECT_EQ(FilesInDirectory(), 2u);
 }
 
-// A limit on the size of files stands in for a host that has no room.
+// A limit on the file size simulates a host without space.
 TEST_F(EmulatedCloneTest, HostThatHasNoRoomIsNamedAndNothingIsLeft) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);

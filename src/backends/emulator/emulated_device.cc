@@ -12,31 +12,31 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kClockSeed = 1;    // the same drive each time
-constexpr std::uint32_t kLocksMax = 4096;  // a device may claim more zones than memory should be spent on
-constexpr std::uint64_t kSoon = 64 << 10;  // bytes that are moved before two readings of the CPU clock pay
+constexpr std::uint64_t kClockSeed = 1;    // the same random numbers each time
+constexpr std::uint32_t kLocksMax = 4096;  // limits the memory for devices of many zones
+constexpr std::uint64_t kSoon = 64 << 10;  // bytes; below this, reading the CPU clock twice costs too much
 
 }  // namespace
 
-// Lives as long as the command: knows when it is due, adds it to the counters if it succeeded, and its CPU
+// Exists while a command runs. Knows when it is due, counts it if it succeeds, and counts its CPU
 // time in any case.
 class EmulatedDevice::Command {
  public:
-  // Moves bytes.
+  // A command that transfers data.
   Command(EmulatedDevice& device, EmulatorCommand kind, std::uint64_t bytes)
       : Command(device, kind, bytes <= kSoon && !device.Waits(kind)) {}
   Command(EmulatedDevice& device, EmulatorCommand kind) : Command(device, kind, false) {}
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  // The epoch for a command without latency: due at once.
+  // The clock's epoch for a command without latency, which is due at once.
   SteadyTime due() const { return due_; }
   void Count(std::uint64_t bytes) {
     AtomicKind& kind = device_.kinds_[static_cast<std::size_t>(kind_)];
     ++kind.commands;
     kind.bytes += bytes;
   }
-  // It has been carried out, and takes the time of the profile. One that fails is due at once.
+  // The command succeeded: it takes the time of the profile. A command that fails is due at once.
   void Take(const TimedCommand& timed) {
     if (device_.clock_ == nullptr) return;
     MutexLock lock(device_.clock_mutex_);
@@ -45,7 +45,7 @@ class EmulatedDevice::Command {
   void WaitUntilDue() const {
     if (due_ != SteadyTime{}) WaitPrecisely(due_);
   }
-  // The due of a finish moves while it waits.
+  // The due time of a finish can move while it waits.
   void WaitUntilFinished(ZoneId zone) {
     WaitUntilDue();
     if (device_.clock_ == nullptr) return;
@@ -166,7 +166,8 @@ Status EmulatedDevice::Flush() {
   if (status.ok()) command.Count(0);
   command.WaitUntilDue();
   if (!HasCache() || !status.ok()) return status;
-  // Only now: power that fails before a flush is acknowledged may take what it was to make durable.
+  // Not earlier: a power cut before the flush is acknowledged may lose the blocks that it was to
+  // make durable.
   MutexLock lock(mutex_);
   return cache_->EndFlush(marks, machine_);
 }
@@ -300,7 +301,7 @@ Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
       status = (machine_.*ManagementOf(kind))(zone);
       if (const Status saved = SaveChanges(); !saved.ok()) status = saved;
       emptied = !machine_.changed().empty() && machine_.state(zone).condition == ZoneCondition::kEmpty;
-      if (status.ok() && emptied && HasCache()) status = cache_->Reset(zone);  // in this order: file_store.h
+      if (status.ok() && emptied && HasCache()) status = cache_->Reset(zone);  // order: file_store.h
     }
     if (status.ok() && emptied) status = store_->Discard(zone);
   }
@@ -316,8 +317,8 @@ Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
   return status.ok() ? Status{} : Fail(status.error().With(name_));
 }
 
-// What the command will have to do, before it changes the zone. A zone that was finished is padded to its capacity,
-// unless it was finished empty.
+// The work of the command, computed before it changes the zone. The part of a zone that a finish
+// padded counts as written, unless the zone was empty.
 TimedCommand EmulatedDevice::Timed(TimedCommand::Kind kind, ZoneId zone) const {
   const MachineZone state = machine_.state(zone);
   const std::uint64_t written = state.written * geometry_.block_size;
@@ -337,7 +338,7 @@ EmulatedDevice::Management EmulatedDevice::ManagementOf(TimedCommand::Kind kind)
     case TimedCommand::Kind::kFinish:
     case TimedCommand::Kind::kRead:
     case TimedCommand::Kind::kWrite:
-    case TimedCommand::Kind::kAppend: break;  // the last three are no management
+    case TimedCommand::Kind::kAppend: break;  // the last three are not management commands
   }
   return &ZoneMachine::Finish;
 }
@@ -373,7 +374,7 @@ Status EmulatedDevice::Refresh(ZoneId first, std::uint32_t count) {
       const ZoneId zone(at++);
       const Status restored = machine_.Restore(zone, state);
       if (!restored.ok()) return Fail(restored.error().With(name_));
-      // What the process before this one wrote may still be in the cache.
+      // Blocks that the previous process wrote may still be in the cache.
       if (HasCache() && mode_ == OpenMode::kExclusive) cache_->Wrote(zone, state.written);
     }
   }

@@ -1,11 +1,14 @@
-// The zoned device over a ZoneMachine and a Store.
+// The zoned device on top of a ZoneMachine and a Store.
 //
-// Threads: any. A zone's lock keeps its commands that change it apart (so appends of several threads follow
-// one another); the machine's lock, taken inside it, is a leaf, held over the saving and loading of states but over no
-// data, so that states are saved in the order in which they change. Latencies pass outside of both. Reads take the machine's lock only. The lock of the clock is another leaf, taken by itself; a device
-// without a timing profile has no clock, takes no such lock and asks for no time.
+// Threads: any. The lock of a zone serializes the commands that change it, so appends of several
+// threads run one after the other. The lock of the machine is taken inside it and is a leaf. It is
+// held while states are saved and loaded, so that they are saved in the order in which they change,
+// but not while data is transferred. Latencies pass outside of both locks. Reads take only the lock
+// of the machine. The lock of the clock is another leaf, taken alone. A device without a timing
+// profile has no clock and takes no such lock.
 //
-// A command is carried out at once, and acknowledged when the clock says: what it changed is seen by others before.
+// A command takes effect at once and is acknowledged when the clock says, so others see its effect
+// before it is acknowledged.
 #pragma once
 
 #include <atomic>
@@ -54,9 +57,10 @@ class EmulatedDevice final : public EmulatorDevice {
   EmulatorMeter meter() const override;
   Status SetCondition(ZoneId zone, ZoneCondition condition) override;
 
-  // Carries `request` out at once, without its latency; returns when it is to complete. For the queue.
+  // For the queue: executes `request` at once, without its latency. Returns when it is due to
+  // complete.
   SteadyTime Start(IoRequest& request);
-  // Waits, on the meter.
+  // Waits until `when`; the wait counts as CPU time of the device.
   void WaitUntil(SteadyTime when);
 
  private:
@@ -72,7 +76,7 @@ class EmulatedDevice final : public EmulatorDevice {
   Result<DeviceOffset> DoAppend(ZoneId zone, ByteView bytes) EXCLUDES(mutex_);
   Status Manage(TimedCommand::Kind kind, ZoneId zone) EXCLUDES(mutex_);
   TimedCommand Timed(TimedCommand::Kind kind, ZoneId zone) const REQUIRES(mutex_);
-  // Whether commands of the kind take a time of the device.
+  // True if commands of this kind take device time.
   bool Waits(EmulatorCommand kind) const { return clock_ != nullptr || options_.latency_us(kind) != 0; }
   bool HasCache() const { return cache_ != nullptr; }
   Status CheckWritableDevice() const;
@@ -89,8 +93,9 @@ class EmulatedDevice final : public EmulatorDevice {
   const EmulatorOptions options_;
   const std::unique_ptr<Store> store_;
   const std::uint32_t lock_count_;
-  const std::unique_ptr<Mutex[]> zone_locks_;  // of zones, of several each on a device of many; before mutex_
-  Mutex mutex_;                                // leaf
+  // One per zone, on large devices one per several zones. Taken before mutex_.
+  const std::unique_ptr<Mutex[]> zone_locks_;
+  Mutex mutex_;  // leaf
   ZoneMachine machine_ GUARDED_BY(mutex_);
   const std::unique_ptr<VolatileCache> cache_ PT_GUARDED_BY(mutex_);      // nullptr: no volatile cache
   Mutex clock_mutex_;                                                     // leaf

@@ -1,4 +1,4 @@
-// What the emulator adds to the interface; the interface itself is tested by tests/conformance.
+// Tests what the emulator adds to the interface. tests/conformance tests the interface itself.
 #include <gtest/gtest.h>
 
 #include <atomic>

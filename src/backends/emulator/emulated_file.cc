@@ -159,13 +159,13 @@ Result<HeaderBytes> ReadHeader(const UniqueFd& fd, const std::string& path) {
   return bytes;
 }
 
-// Of a file that was made just now, and is no use to anybody.
+// Removes a file that was just created and is unusable.
 Status Discarded(Status failure, const std::string& path) {
   ::unlink(path.c_str());
   return failure;
 }
 
-// A file for the new device, locked and empty.
+// Creates or opens the file for the new device: locked and empty.
 Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
   UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), kFlags, kEmulatedFileMode); });
@@ -189,7 +189,7 @@ Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
   return fd;
 }
 
-// The full length comes last: until then the file counts as cut off, whenever this process dies.
+// Sets the full length last. If the process dies before that, the file counts as cut off.
 Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry& geometry, Timing timing,
             bool volatile_cache) {
   const EmulatedLayout layout = LayoutOf(geometry, volatile_cache);

@@ -1,4 +1,5 @@
-// The format of an emulated device's file: docs/formats/emulated-device.md. Opening, checking and locking it.
+// The format of an emulated device's file (docs/formats/emulated-device.md): opens, checks and
+// locks it.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +13,15 @@
 namespace zenfs {
 
 inline constexpr char kEmulatedFileMagic[8] = {'Z', 'E', 'N', 'F', 'S', 'E', 'M', 'U'};
-// A device with a volatile cache has another version, so that a program that would not keep its second table refuses it.
+// A device with a volatile cache has another version, so that programs that do not know its second
+// table refuse it.
 inline constexpr std::uint32_t kEmulatedFileVersion = 1;
 inline constexpr std::uint32_t kEmulatedCacheVersion = 2;
 inline constexpr std::uint64_t kEmulatedHeaderBytes = 4096;
 inline constexpr std::uint64_t kEmulatedDataAlignment = 2u << 20;
 
-// The first bytes of the file, little-endian, followed by zeros up to kEmulatedHeaderBytes. Every version
-// keeps magic, version and crc where they are, and what the crc covers.
+// The first bytes of the file, little-endian, followed by zeros up to kEmulatedHeaderBytes. Every
+// version keeps magic, version and crc at these offsets, and the bytes that the crc covers.
 struct EmulatedFileHeader {
   char magic[8];
   std::uint32_t version;
@@ -36,7 +38,7 @@ struct EmulatedFileHeader {
   std::uint64_t data_offset;
   std::uint8_t uuid[16];
   char model[32];                // zero-padded
-  std::uint64_t durable_offset;  // version 2; before it zero
+  std::uint64_t durable_offset;  // since version 2; zero before
 };
 static_assert(sizeof(EmulatedFileHeader) == 128);
 static_assert(offsetof(EmulatedFileHeader, version) == 8);
@@ -47,11 +49,12 @@ static_assert(offsetof(EmulatedFileHeader, uuid) == 72);
 static_assert(offsetof(EmulatedFileHeader, model) == 88);
 static_assert(offsetof(EmulatedFileHeader, durable_offset) == 120);
 
-// Where the parts of a file are.
+// The offsets and sizes of the parts of a file.
 struct EmulatedLayout {
   std::uint64_t table_offset = 0;  // one 64-bit zone word per zone
   std::uint64_t table_bytes = 0;   // a multiple of 4096
-  // With a volatile cache a second table of as many bytes: how many blocks of each zone are durable. 0: there is none.
+  // With a volatile cache: a second table of the same size, with the number of durable blocks of
+  // each zone. 0: none.
   std::uint64_t durable_offset = 0;
   std::uint64_t data_offset = 0;  // zone n begins at data_offset + n * zone_size
   std::uint64_t file_bytes = 0;
@@ -64,21 +67,23 @@ struct OpenedEmulatedFile {
   EmulatedLayout layout;
 };
 
-// Opens, locks (kExclusive) and checks everything but the zone words. Errors as OpenEmulatedFile.
+// Opens, locks (kExclusive) and checks all but the zone words. Errors: those of OpenEmulatedFile.
 [[nodiscard]] Result<OpenedEmulatedFile> OpenAndCheckEmulatedFile(const std::string& path, OpenMode mode);
 
-// Takes the exclusive lock that lives as long as the open file. kBusy with the holder in the text. Whoever may read the file
-// can hold its lock: no lock of Linux asks for more (a read lock of fcntl(2) too keeps a write lock away).
+// Takes the exclusive lock, which lasts as long as the open file. kBusy names the holder. Anybody
+// who may read the file can hold this lock: no lock of Linux needs more (a read lock of fcntl(2)
+// also blocks a write lock).
 [[nodiscard]] Status LockEmulatedFile(const UniqueFd& fd, const std::string& path);
 
-// Gives the device in the open file another UUID, as a copy of a device needs one. `info` is its own.
+// Gives the device in the open file a new UUID, which every copy of a device needs. `info`
+// describes that file.
 [[nodiscard]] Status RenewDeviceUuid(const UniqueFd& fd, const EmulatedFileInfo& info,
                                      const std::string& path);
 
-// Gives the file these permissions, whatever the umask.
+// Sets the permissions of the file, whatever the umask.
 [[nodiscard]] Status SetFileMode(const UniqueFd& fd, mode_t mode, const std::string& path);
 
-// Writes all of it, or fails with the errno in an Error of the code that fits.
+// Writes all bytes, or returns the errno in an Error with the matching code.
 [[nodiscard]] Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes,
                               const std::string& path);
 

@@ -1,6 +1,7 @@
-// A process that writes to an emulated file is killed at any moment. What is found must be the state after
-// some whole number of its commands, at least those that it had finished, and every block below a write
-// pointer must hold what was written there. If the device then loses its power, the same holds for what was flushed.
+// Kills a process at any moment while it writes to an emulated file. The state found must be the
+// state after some number of complete commands, including all that were reported complete, and
+// every block below a write pointer must hold its data. If the device then loses its power, the
+// same holds for flushed blocks.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -32,7 +33,7 @@ EmulatorGeometry Small() {
           .max_active = 0};
 }
 
-// The same commands for a seed, for the child that carries them out and the parent that foresees them.
+// The commands for a seed. The child executes them; the parent predicts their results.
 struct Plan {
   struct Step {
     enum class Kind { kWrite, kReset, kFinish, kFlush } kind;
@@ -94,7 +95,7 @@ bool CarryOut(ZonedDevice& device, const Plan::Step& step) {
   return device.Write(device.geometry().ZoneStart(zone) + step.first * kBlock, pieces).ok();
 }
 
-// Tells each finished command with one byte, until it is killed.
+// Reports each complete command with one byte, until it is killed.
 [[noreturn]] void Work(const std::string& path, std::uint64_t seed, int progress) {
   const auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
   Plan plan(seed);
@@ -103,8 +104,8 @@ bool CarryOut(ZonedDevice& device, const Plan::Step& step) {
   ::_exit(1);
 }
 
-// Lets the child finish `commands` commands and then kills it wherever it is; returns how many it had
-// finished.
+// Lets the child complete `commands` commands, then kills it at any point. Returns the number of
+// complete commands.
 std::uint64_t RunAndKill(const std::string& path, std::uint64_t seed, std::uint64_t commands) {
   int raw[2];
   EXPECT_EQ(::pipe2(raw, O_CLOEXEC), 0);
@@ -130,7 +131,7 @@ std::array<Plan::Zone, kZones> Found(ZonedDevice& device, const std::array<Plan:
   for (std::uint32_t i = 0; i < kZones; ++i) {
     const ZoneInfo info = ReportOf(device, ZoneId(i));
     found[i].full = info.condition == ZoneCondition::kFull;
-    // Of a full zone the pointer is not told; the data are looked at below.
+    // A full zone reports no write pointer; its data is checked below.
     found[i].written = found[i].full ? expected[i].written : info.WrittenBytes() / kBlock;
     found[i].life = expected[i].life;
     found[i].flushed = expected[i].flushed;
@@ -153,7 +154,7 @@ bool IsZero(ByteView bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte(0); });
 }
 
-// Whether the zone may be what a loss of power left of `expected`.
+// True if a power loss may have left the zone, which was as in `expected`, in this state.
 bool IsLeftOf(ZonedDevice& device, std::uint32_t zone, const Plan::Zone& expected) {
   const ZoneInfo info = ReportOf(device, ZoneId(zone));
   const bool full = info.condition == ZoneCondition::kFull;
@@ -180,7 +181,7 @@ TEST(EmulatedFileKillTest, KilledAnywhereItIsFoundBetweenTwoCommands) {
     ASSERT_TRUE(device) << device.error().ToString();
     Plan plan(seed);
     for (std::uint64_t i = 0; i < finished; ++i) plan.Next();
-    // One command may have been carried out without being told.
+    // One command may have been executed without being reported.
     if (Found(**device, plan.zones) != plan.zones) plan.Next();
     ASSERT_EQ(Found(**device, plan.zones), plan.zones) << "seed " << seed << ", " << finished << " commands";
     ASSERT_NO_FATAL_FAILURE(ExpectData(**device, plan.zones)) << "seed " << seed;

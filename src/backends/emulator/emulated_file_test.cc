@@ -1,5 +1,5 @@
-// The file of an emulated device: creating, bad input, locking, space. What every device does is tested by
-// tests/conformance.
+// The file of an emulated device: creation, bad input, locking, space. tests/conformance tests what
+// every device does.
 #include "backends/emulator/emulated_file.h"
 
 #include <fcntl.h>
@@ -179,7 +179,7 @@ TEST_F(EmulatedFileTest, LockMessageNamesTheHolder) {
   ::close(ready[1]);
 }
 
-// fork() without exec: the copy of the descriptor in the child must not count as a holder.
+// fork() without exec: the child's copy of the descriptor must not count as a holder.
 TEST_F(EmulatedFileTest, DeviceOpensAgainAlthoughAForkedChildLives) {
   Create();
   auto device = Open();
@@ -228,7 +228,7 @@ TEST_F(EmulatedFileTest, SpaceOfAResetCutShortIsGivenBackAtTheNextOpen) {
   EXPECT_EQ(ReportOf(*device, ZoneId(1)).condition, ZoneCondition::kEmpty);
 }
 
-// A limit on the file size stands in for a full host: pwrite fails alike, only with another errno.
+// A limit on the file size simulates a full host: pwrite fails in the same way, with another errno.
 TEST_F(EmulatedFileTest, HostThatCannotTakeTheDataIsAnIoErrorAndMovesNothing) {
   Create();
   const auto device = Open();
@@ -247,7 +247,8 @@ TEST_F(EmulatedFileTest, HostThatCannotTakeTheDataIsAnIoErrorAndMovesNothing) {
   EXPECT_TRUE(device->Write(DeviceOffset(4u << 20), Pattern(kBlock, 1).View()).ok());
 }
 
-// Runs as somebody who may not write the file; root may write everything, so it becomes somebody else first.
+// Runs as a user who may not write the file. Root may write everything, so the test changes to
+// another user first.
 TEST_F(EmulatedFileTest, FileWithoutWritePermissionOpensReadOnlyOnly) {
   Create();
   ASSERT_EQ(::chmod(path.c_str(), 0444), 0);

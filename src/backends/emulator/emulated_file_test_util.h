@@ -1,4 +1,4 @@
-// What the tests of emulated files share.
+// Helpers for the tests of emulated files.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 namespace zenfs {
 
-// Rewrites the header with a right CRC.
+// Rewrites the header with a valid CRC.
 inline void ChangeHeader(const std::string& path, auto change) {
   const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   std::string raw(kEmulatedHeaderBytes, '\0');

@@ -20,7 +20,7 @@ void EmulatedQueue::Submit(IoRequest* request) {
 void EmulatedQueue::Reap(std::size_t min_count, std::vector<IoRequest*>& done) {
   if (waiting_.empty()) return;
   const std::size_t wanted = std::min(min_count, waiting_.size());
-  if (waiting_.back().due == SteadyTime{}) {  // without latencies, and so without asking for the time
+  if (waiting_.back().due == SteadyTime{}) {  // without latencies: completes without reading the clock
     for (const Entry& entry : waiting_) done.push_back(entry.request);
     waiting_.clear();
     return;

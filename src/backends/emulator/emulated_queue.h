@@ -1,5 +1,5 @@
-// The queue of an emulated device. A command is carried out when it is submitted and completes when its
-// latency has passed, so latencies of commands in flight overlap. Starts no thread.
+// The queue of an emulated device. A command is executed when it is submitted and completes when
+// its latency has passed, so latencies of commands in flight overlap. Starts no thread.
 #pragma once
 
 #include <vector>
@@ -27,7 +27,7 @@ class EmulatedQueue final : public IoQueue {
   };
 
   EmulatedDevice& device_;
-  std::vector<Entry> waiting_;  // by due, equal ones in order of submission
+  std::vector<Entry> waiting_;  // sorted by due time, then by submission
 };
 
 }  // namespace zenfs

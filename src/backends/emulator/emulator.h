@@ -1,12 +1,14 @@
-// A zoned device without hardware: in memory, or in one sparse file that survives the process and a kill -9.
+// A zoned device without hardware: in memory, or in one sparse file that survives the process and a
+// kill -9.
 //
-// What it promises is the interface of device/zoned_device.h and the state machine of zone_machine.h. It
-// adds: latencies, fixed ones for each kind of command or those of a drive (docs/use/timing.md), a meter, and zones that
-// fail when a test asks for it.
+// It implements the interface of device/zoned_device.h and the state machine of zone_machine.h. It
+// also has latencies, fixed for each kind of command or those of a drive (docs/use/timing.md),
+// counters, and zones that fail on demand of a test.
 //
-// An emulated file survives processes, not the host's loss of power, unless `hostsync` makes every Flush an
-// fdatasync of the file. The device's own loss of power is another matter: a file that was made with a volatile cache
-// keeps count of what a Flush has made durable, and CutPower (power_cut.h) loses the rest.
+// An emulated file survives the death of processes. It survives a power loss of the host only with
+// `hostsync`, which makes every Flush an fdatasync of the file. A power loss of the device is
+// simulated: a file with a volatile cache records which blocks a Flush has made durable, and
+// CutPower (power_cut.h) removes the others.
 #pragma once
 
 #include <sys/types.h>
@@ -28,31 +30,34 @@ enum class EmulatorCommand { kRead, kWrite, kAppend, kManagement, kFlush };
 inline constexpr std::size_t kEmulatorCommands = 5;
 
 struct EmulatorOptions {
-  // Whose times the commands take; unset: those that the file asks for, of a device in memory none. Each open device
-  // has a clock of its own: two processes that have one file open do not slow each other down.
+  // The timing profile. Unset: the profile of the file; none for a device in memory. Each open
+  // device has its own clock: two processes that have the same file open do not slow each other
+  // down.
   std::optional<Timing> timing;
-  // Microseconds from the start of a command to its completion; a command that takes the host longer is not
-  // made to wait. Commands of an IoQueue overlap. Where there is a profile too, the later of the two counts.
+  // Microseconds from the start of a command to its completion. If the host takes longer, the
+  // command does not wait. Commands of an IoQueue overlap. With a profile as well, the later
+  // completion counts.
   std::uint32_t read_us = 0;
   std::uint32_t write_us = 0;
   std::uint32_t append_us = 0;
   std::uint32_t management_us = 0;
   std::uint32_t flush_us = 0;
   bool hostsync = false;
-  bool volatile_cache = true;  // of geometry(); always true of a file made with a volatile cache
+  bool volatile_cache = true;  // in geometry(); always true for a file with a volatile cache
 
   std::uint32_t latency_us(EmulatorCommand command) const;
 };
 
-// What the device has done, and what it cost the host; figures about the software above leave cpu_ns out.
+// Counters of the device's work and of its cost on the host. Subtract cpu_ns to measure the
+// software above.
 struct EmulatorMeter {
   struct Kind {
-    std::uint64_t commands = 0;  // carried out without an error
+    std::uint64_t commands = 0;  // that succeeded
     std::uint64_t bytes = 0;
   };
   std::array<Kind, kEmulatorCommands> kinds{};
   std::uint64_t cpu_ns = 0;   // CPU time of the callers' threads spent inside the device, waiting included
-  std::uint64_t metered = 0;  // how many commands cpu_ns comes from: short ones are sampled (cpu_meter.h)
+  std::uint64_t metered = 0;  // commands measured for cpu_ns: short ones are sampled (cpu_meter.h)
 
   const Kind& of(EmulatorCommand command) const { return kinds[static_cast<std::size_t>(command)]; }
 };
@@ -61,7 +66,7 @@ class EmulatorDevice : public ZonedDevice {
  public:
   virtual EmulatorMeter meter() const = 0;
   std::uint64_t emulation_cpu_ns() const final { return meter().cpu_ns; }
-  // Lets a zone fail (kReadOnly, kOffline) or end early (kFull), as a controller may at any time.
+  // Makes a zone fail (kReadOnly, kOffline) or end early (kFull), as a controller may at any time.
   [[nodiscard]] virtual Status SetCondition(ZoneId zone, ZoneCondition condition) = 0;
 };
 
@@ -69,16 +74,18 @@ class EmulatorDevice : public ZonedDevice {
 [[nodiscard]] std::unique_ptr<EmulatorDevice> CreateMemoryDevice(const EmulatorGeometry& geometry,
                                                                  const EmulatorOptions& options = {});
 
-// Makes an emulated device of empty zones in a new file. With `overwrite` also in place of an existing
-// emulated device that nobody has open, or of an empty file; never of anything else. `timing` is recorded in it, and so
-// is `volatile_cache`: whether the device can lose what was not flushed. A failure leaves no file behind.
-// `mode`: the file's permissions, whatever the umask. Unset: those of a file that is replaced, else kEmulatedFileMode.
-// Errors: kExists, kInvalidArgument, kBusy (with the holder), kNoSpace and others of the host.
+// Creates an emulated device of empty zones in a new file. With `overwrite` it may also replace an
+// existing emulated device that nobody has open, or an empty file, and nothing else. The file
+// records `timing` and `volatile_cache`: whether a power loss may lose blocks that were not
+// flushed. After a failure no file remains. `mode`: the file's permissions, whatever the umask.
+// Unset: those of the replaced file, else kEmulatedFileMode. Errors: kExists, kInvalidArgument,
+// kBusy (with the holder), kNoSpace and others of the host.
 [[nodiscard]] Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry,
                                         bool overwrite, Timing timing = Timing::kNone,
                                         bool volatile_cache = false, std::optional<mode_t> mode = {});
 
-// It holds a database, and who may read it may also keep others from opening it (LockEmulatedFile): its user's alone.
+// For its user only: the file holds a database, and anybody who may read it can lock others out
+// (LockEmulatedFile).
 inline constexpr mode_t kEmulatedFileMode = 0600;
 
 struct EmulatedFileInfo {
@@ -87,17 +94,17 @@ struct EmulatedFileInfo {
   Uuid uuid;
   std::string model;
   std::uint32_t version = 0;
-  bool volatile_cache = false;        // it can lose what was not flushed
+  bool volatile_cache = false;        // a power loss may lose blocks that were not flushed
   std::uint64_t file_bytes = 0;       // as `ls` shows
-  std::uint64_t allocated_bytes = 0;  // as `du` shows: what it takes of the host's disk
+  std::uint64_t allocated_bytes = 0;  // as `du` shows: space on the host's disk
 };
 
-// Takes no lock. Errors as OpenEmulatedFile.
+// Takes no lock. Errors: those of OpenEmulatedFile.
 [[nodiscard]] Result<EmulatedFileInfo> ReadEmulatedFileInfo(const std::string& path);
 
-// kExclusive locks the file against other processes and devices (kBusy names the holder); kReadOnly takes no
-// lock, works without write permission and sees what a writer beside it does.
-// Errors: kNotFound, kInvalidArgument (not an emulated device), kCorruption (damaged or cut off),
+// kExclusive locks the file against other processes and devices (kBusy names the holder). kReadOnly
+// takes no lock, needs no write permission, and sees the changes of a concurrent writer. Errors:
+// kNotFound, kInvalidArgument (not an emulated device), kCorruption (damaged or cut off),
 // kNotSupported (made by a newer version), kPermission, kReadOnly.
 [[nodiscard]] Result<std::unique_ptr<EmulatorDevice>> OpenEmulatedFile(const std::string& path, OpenMode mode,
                                                                        const EmulatorOptions& options = {});

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kMaxAppend = 1u << 20;
 constexpr std::uint64_t kMaxDeviceSize = std::uint64_t{1} << 56;  // 64 PiB; keeps every sum within 63 bits
-// Ten times what the largest drives have. Whoever opens a device keeps some 24 bytes of each zone, and a small file can
-// claim any number of zones.
+// Ten times the zones of the largest drives. An open device needs about 24 bytes of memory per
+// zone, and a small file can claim any number of zones.
 constexpr std::uint32_t kMaxZones = 1u << 20;
 
 std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }

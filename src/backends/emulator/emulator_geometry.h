@@ -1,4 +1,4 @@
-// The shape of an emulated device, as a person chooses it.
+// The shape of an emulated device, as a user chooses it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct EmulatorGeometry {
   std::uint64_t zone_capacity = 0;      // bytes; 0: zone_size. Conventional zones always have zone_size
   std::uint32_t max_open = 14;          // 0: no limit
   std::uint32_t max_active = 14;        // 0: no limit
-  std::uint32_t conventional = 0;       // so many zones from the first on have no write pointer
+  std::uint32_t conventional = 0;       // number of zones without write pointer, from the first on
   std::uint32_t block_size = 4096;      // bytes
 
   std::uint64_t capacity() const { return zone_capacity == 0 ? zone_size : zone_capacity; }
@@ -22,18 +22,19 @@ struct EmulatorGeometry {
   friend bool operator==(const EmulatorGeometry&, const EmulatorGeometry&) = default;
 };
 
-// The shape of the drive that the timing profile zn540 is of: 904 zones of 2 GiB with 1077 MiB to be written in each.
+// The shape of the drive that the profile zn540 models: 904 zones of 2 GiB with a capacity of 1077
+// MiB.
 inline constexpr EmulatorGeometry kZn540Geometry{.zones = 904,
                                                  .zone_size = std::uint64_t{2048} << 20,
                                                  .zone_capacity = std::uint64_t{1077} << 20,
                                                  .max_open = 14,
                                                  .max_active = 14};
 
-// kInvalidArgument with the first thing that is wrong, in one line.
+// kInvalidArgument with the first fault, in one line.
 [[nodiscard]] Status Validate(const EmulatorGeometry& geometry);
 
-// The geometry that the device reports. `volatile_cache`: it asks for flushes; `loses_unflushed`: it was made with a
-// volatile cache, so that CutPower takes what no flush made durable.
+// The geometry that the device reports. `volatile_cache`: it needs flushes. `loses_unflushed`: it
+// was made with a volatile cache, so that CutPower removes blocks that were not flushed.
 [[nodiscard]] Geometry ToDeviceGeometry(const EmulatorGeometry& geometry, bool volatile_cache,
                                         bool loses_unflushed = true);
 

@@ -41,9 +41,10 @@ std::optional<std::uint32_t> FileStore::Owner() const {
   return status.st_uid;
 }
 
-// A copy of the file may have holes in its tables (cp --sparse=always), for which a full host has no space later.
+// A copy of the file may have holes in its tables (cp --sparse=always), for which a full host would
+// have no space later.
 Status FileStore::TakeTables() {
-  const std::uint64_t tables = has_volatile_cache() ? 2 : 1;  // one behind the other
+  const std::uint64_t tables = has_volatile_cache() ? 2 : 1;  // the second follows the first
   ZENFS_RETURN_IF_ERROR(file_.Allocate(layout_.table_offset, tables * layout_.table_bytes));
   words_.resize(geometry().zones);
   ZENFS_RETURN_IF_ERROR(ReadWords(layout_.table_offset, 0, words_));
@@ -58,7 +59,8 @@ Status FileStore::ReadWords(std::uint64_t table, std::uint32_t first, std::span<
   return read.ok() ? read : Fail(read.error().With("zone table"));
 }
 
-// A dead process may have stored that a zone is empty, and no more. A count that no zone can have stays, to be found.
+// A process that died during a reset may have stored only that the zone is empty. An impossible
+// count is kept, so that it is reported.
 Status FileStore::FinishResets() {
   if (durable_.empty()) return {};
   for (std::uint32_t i = 0; i < geometry().zones; ++i) {
@@ -86,14 +88,14 @@ Status FileStore::CheckDurable() const {
   return {};
 }
 
-// The space that the resets of a dead process left.
+// Frees the space of zones that a dead process has reset.
 Status FileStore::GiveBackEmptyZones() {
   for (std::uint32_t i = 0; i < geometry().zones; ++i) {
     ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(ZoneId(i)));
     if (state.condition != ZoneCondition::kEmpty) continue;
     const auto start = static_cast<off_t>(FileOffset(ZoneId(i)));
     const off_t data = ::lseek(file_.fd(), start, SEEK_DATA);
-    if (data < 0) return {};  // ENXIO: no data from here on. A host without SEEK_DATA: nothing to know
+    if (data < 0) return {};  // ENXIO: no data from here on. Without SEEK_DATA the host can't tell
     if (data < start + static_cast<off_t>(geometry().zone_size)) ZENFS_RETURN_IF_ERROR(Discard(ZoneId(i)));
   }
   return {};
@@ -112,10 +114,11 @@ Status FileStore::Write(ZoneId zone, std::uint64_t offset, std::span<const ByteV
 }
 
 Status FileStore::Discard(ZoneId zone) {
-  // The host must not lose the reset and keep the hole: the zone would come back with zeros in it.
+  // The host must not lose the reset and keep the hole: the zone would then be readable again, as
+  // zeros.
   if (hostsync_) ZENFS_RETURN_IF_ERROR(file_.Sync());
   const int error = file_.Punch(FileOffset(zone), geometry().zone_size);
-  if (error == 0 || error == EOPNOTSUPP) return {};  // a host that can't: the space stays taken, no more
+  if (error == 0 || error == EOPNOTSUPP) return {};  // EOPNOTSUPP: only the space stays allocated
   return Fail(Code::kIo, fmt::format("giving back zone {} of {}", zone.value, file_.path()), error);
 }
 

@@ -1,16 +1,17 @@
 // Blocks and zone words in an emulated device's file.
 //
-// What a kill -9 at any instruction may leave: data of a write whose zone word did not follow (behind the
-// write pointer, never readable), and space of a reset zone that was not given back yet (given back at the
-// next exclusive open). So the order is: data, then the word; at a reset, the word, then the hole. The other
-// order would show the zone with its old write pointer and zeros below it, a state no device can be in.
+// A kill -9 at any instruction may leave data of a write whose zone word was not stored (beyond the
+// write pointer, so unreadable), and space of a reset zone that was not freed (the next exclusive
+// open frees it). Therefore a write stores the data before the word, and a reset stores the word
+// before the hole. The other order would show the zone with its old write pointer and zeros below
+// it, which no device does.
 //
-// Of a device with a volatile cache, also: durable blocks of an empty zone. A reset stores the zone word, then the count
-// of durable blocks; the other order would let a loss of power take flushed blocks of a zone whose reset was not carried
-// out. The next exclusive open finishes that too.
+// With a volatile cache, a kill may also leave durable blocks in an empty zone. A reset stores the
+// zone word, then the number of durable blocks. In the other order, a power loss could take flushed
+// blocks of a zone whose reset did not happen. The next exclusive open completes such a reset.
 //
-// Whoever has the device for writing keeps both tables in memory, and writes each word that changes; the tables get their
-// space on the host when the file is opened. Readers in other processes read the words anew each time.
+// A writer keeps both tables in memory and writes each word that changes. The tables get their
+// space on the host when the file is opened. Readers in other processes read the words each time.
 #pragma once
 
 #include <memory>
@@ -40,13 +41,13 @@ class FileStore final : public Store {
   bool has_volatile_cache() const override { return info_.volatile_cache; }
   Status SaveDurable(ZoneId zone, std::uint64_t blocks) override;
   std::uint64_t LoadDurable(ZoneId zone) const override;
-  // Device and inode of the host's file: `mv` keeps it, a copy has another.
+  // Device and inode number of the host's file: they survive `mv`; a copy has others.
   std::string Identity() const override;
   Status Check() const override { return file_.Check(); }
   std::optional<std::uint32_t> Owner() const override;
   Status Sync() override;
 
-  // Makes the bytes zeros, and gives back their space where the host can. They lie within one zone.
+  // Makes the bytes zeros, and frees their space if the host can. They must lie in one zone.
   [[nodiscard]] Status Zero(ZoneId zone, std::uint64_t offset, std::uint64_t bytes);
 
  private:
@@ -65,8 +66,8 @@ class FileStore final : public Store {
   const EmulatedLayout layout_;
   ImageFile file_;
   const bool hostsync_;
-  std::vector<std::uint64_t> words_;    // of the zone table; empty for readers
-  std::vector<std::uint64_t> durable_;  // of the other one; empty without a volatile cache, and for readers
+  std::vector<std::uint64_t> words_;    // the zone table; empty for readers
+  std::vector<std::uint64_t> durable_;  // the durable blocks; empty without a volatile cache and for readers
 };
 
 }  // namespace zenfs

@@ -24,7 +24,7 @@ void DropFront(std::vector<iovec>& vectors, std::size_t& first, std::size_t done
   vectors[first].iov_len -= done;
 }
 
-// 0 or the errno.
+// Returns 0 or the errno.
 int Fallocate(int fd, int mode, std::uint64_t at, std::uint64_t bytes) {
   while (::fallocate(fd, mode, static_cast<off_t>(at), static_cast<off_t>(bytes)) != 0) {
     if (errno != EINTR) return errno;
@@ -47,7 +47,7 @@ Status ImageFile::Check() const {
                             "is opened again",
                             path_));
   }
-  // Cheaper than fstat. Nothing here uses the position of the file.
+  // Faster than fstat. Nothing here uses the file position.
   const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
   if (end < 0) return HostError(errno, fmt::format("look for the end of {}", path_));
   return static_cast<std::uint64_t>(end) < bytes_ ? Shortened() : Status{};

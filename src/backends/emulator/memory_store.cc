@@ -59,7 +59,8 @@ MemoryStore::Block MemoryStore::FindOrAllocate(ZoneId zone) {
   MutexLock lock(mutex_);
   Block& block = zones_[zone.value];
   if (block == nullptr) {
-    // calloc leaves large blocks to the kernel's zero pages: what is not written costs nothing.
+    // calloc takes large blocks from the kernel's zero pages, so parts that are not written cost
+    // nothing.
     block = Block(static_cast<std::byte*>(std::calloc(1, geometry_.capacity_of(zone))), &std::free);
   }
   return block;

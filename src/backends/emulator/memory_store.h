@@ -1,4 +1,4 @@
-// Blocks in memory, allocated zone by zone at the first write.
+// Blocks in memory, allocated per zone at its first write.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class MemoryStore final : public Store {
   Status Sync() override { return {}; }
 
  private:
-  // Shared with the reads in progress, so that a reset under a read frees nothing that is still looked at.
+  // Shared with reads in progress, so that a reset frees no memory that a read still uses.
   using Block = std::shared_ptr<std::byte>;
 
   Block Find(ZoneId zone) const EXCLUDES(mutex_);

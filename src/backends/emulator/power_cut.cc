@@ -17,9 +17,9 @@ class PowerCut {
 
   Result<PowerCutLosses> CarryOut() {
     ZENFS_RETURN_IF_ERROR(LoadStates());
-    // One fate for all zones half of the time, else to each its own.
+    // Half of the time all zones have the same outcome, otherwise each zone its own.
     if (random_.OneIn(2)) fate_ = RandomPowerLoss(random_);
-    // From anywhere on, so that it is not always the same zones that get the last free places among the active ones.
+    // Starts at a random zone, so that not always the same zones get the last free active slots.
     const auto first = static_cast<std::uint32_t>(random_.Below(zones_));
     for (std::uint32_t i = 0; i < zones_; ++i) ZENFS_RETURN_IF_ERROR(Cut(ZoneId((first + i) % zones_)));
     return losses_;
@@ -48,8 +48,9 @@ class PowerCut {
     return Store(zone, before, after);
   }
 
-  // Dead in between, the zone has lost a part: first holes below its pointer, then the pointer, and then what is left
-  // counts as durable. The blocks behind the pointer are given back last; nobody can read them.
+  // If the process dies in between, the zone has lost a part of its blocks. The order is: holes
+  // below the pointer, the pointer, the count of durable blocks. The space beyond the pointer is
+  // freed last; nobody can read it.
   Status Store(ZoneId zone, MachineZone before, const ZoneAfterPowerLoss& after) {
     const std::uint64_t block = store_.geometry().block_size;
     for (const LostBlocks& hole : after.holes) {
@@ -71,7 +72,7 @@ class PowerCut {
 
   FileStore& store_;
   const std::uint32_t zones_;
-  ZoneMachine machine_;  // keeps count of the active zones
+  ZoneMachine machine_;  // counts the active zones
   Random random_;
   std::optional<PowerLoss> fate_;
   PowerCutLosses losses_;

@@ -41,7 +41,7 @@ class PowerCutTest : public testing::Test {
   static AlignedBuffer Data(std::uint32_t zone, std::uint64_t block) {
     return Pattern(kBlock, zone * kCapacity + block);
   }
-  // From the zone's write pointer, which the caller knows, on.
+  // Writes at the write pointer of the zone, which the caller gives as `first`.
   static void Write(ZonedDevice& device, std::uint32_t zone, std::uint64_t first, std::uint64_t count) {
     for (std::uint64_t block = first; block < first + count; ++block) {
       ASSERT_TRUE(device.Append(ZoneId(zone), Data(zone, block).View()));
@@ -53,7 +53,8 @@ class PowerCutTest : public testing::Test {
   static std::uint64_t Written(ZonedDevice& device, std::uint32_t zone) {
     return ReportOf(device, ZoneId(zone)).WrittenBytes() / kBlock;
   }
-  // 'd' for a block that holds its data, '0' for zeros, '?' for anything else, of those that can be read.
+  // One character for each readable block: 'd' if it holds its data, '0' for zeros, '?' for
+  // anything else.
   static std::string Blocks(ZonedDevice& device, std::uint32_t zone) {
     std::string found;
     for (std::uint64_t block = 0; block < kCapacity; ++block) {

@@ -3,7 +3,8 @@
 namespace zenfs {
 namespace {
 
-// Each block alone, with one chance for all of them: rare holes and rare survivors are both worth a look.
+// Loses each block independently, with one probability for all: tests need both rare holes and rare
+// survivors.
 std::vector<LostBlocks> RandomHoles(std::uint64_t first, std::uint64_t end, Random& random) {
   constexpr std::uint64_t kOneIn[] = {0, 16, 4, 2};
   const std::uint64_t one_in = kOneIn[random.Below(4)];

@@ -1,6 +1,7 @@
-// What a loss of power does to one zone of a device with a volatile cache, by docs/internals/device-assumptions.md,
-// line 1: of the blocks that were not flushed any may be gone, and the write pointer stands anywhere between those that
-// were flushed and those that were written. Resets stay; a block that is gone reads as zeros.
+// Computes the effect of a power loss on one zone of a device with a volatile cache, after
+// docs/internals/device-assumptions.md, line 1. Any block that was not flushed may be lost, and the
+// write pointer is anywhere between the flushed and the written blocks. Resets stay. A lost block
+// reads as zeros.
 //
 // Pure: no I/O, no locks. Units: blocks, counted from the start of the zone.
 #pragma once
@@ -13,7 +14,8 @@
 
 namespace zenfs {
 
-// How much goes at once. Everything and nothing are outcomes of their own, since chance would never come by them.
+// How many of the blocks are lost. kEverything and kNothing are separate because random choices
+// would never produce them.
 enum class PowerLoss { kEverything, kNothing, kSome };
 
 struct LostBlocks {
@@ -25,17 +27,17 @@ struct LostBlocks {
 
 struct ZoneAfterPowerLoss {
   MachineZone state;
-  std::vector<LostBlocks> holes;  // below state.written, ascending, none next to another
-  std::uint64_t lost = 0;         // blocks in holes, and those that the write pointer went back by
+  std::vector<LostBlocks> holes;  // below state.written, ascending, not adjacent
+  std::uint64_t lost = 0;         // blocks in holes, and blocks that the write pointer moved back over
 };
 
-// `durable` <= `before.written`, a zone with a write pointer and not offline. An open zone is found closed, or empty if
-// nothing is left in it. `may_become_active`: whether a full zone that loses blocks may be found closed; else it is full
-// with fewer blocks written.
+// Requires `durable` <= `before.written` and a zone with a write pointer that is not offline. An
+// open zone becomes closed, or empty if no block is left. `may_become_active`: whether a full zone
+// that loses blocks may become closed; otherwise it stays full, with fewer blocks written.
 [[nodiscard]] ZoneAfterPowerLoss LosePower(MachineZone before, std::uint64_t durable, PowerLoss loss,
                                            bool may_become_active, Random& random);
 
-// What the device as a whole is in for: for all of its zones the same, or for each something else.
+// A random outcome for the device: the same for all zones, or a different one for each.
 [[nodiscard]] PowerLoss RandomPowerLoss(Random& random);
 
 }  // namespace zenfs

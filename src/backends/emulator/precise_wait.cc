@@ -5,10 +5,10 @@
 namespace zenfs {
 namespace {
 
-// How late a sharpened sleep ends on an idle host, in nine cases of ten (measured on two virtual cores: 3 us at the
-// median, 5 us there). The rest is spun.
+// How late a sharpened sleep ends on an idle host in nine of ten cases (measured on two virtual
+// cores; the median is 3 us). The thread spins for the rest.
 constexpr std::chrono::microseconds kSleepIsLateBy{5};
-// Going to sleep and coming back costs about as much CPU time as spinning so long.
+// A sleep and wake-up cost about as much CPU time as spinning this long.
 constexpr std::chrono::microseconds kShortestSleep{4};
 
 void SharpenOnce() {
@@ -21,7 +21,7 @@ void SharpenOnce() {
 }  // namespace
 
 void WaitPrecisely(SteadyTime when) {
-  if (Scheduler::Installed() != nullptr) {  // its time passes only in waits: spinning would never end
+  if (Scheduler::Installed() != nullptr) {  // simulated time passes only in waits, not while spinning
     SleepUntil(when);
     return;
   }

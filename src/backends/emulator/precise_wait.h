@@ -5,8 +5,8 @@
 
 namespace zenfs {
 
-// Returns at `when` or as soon after it as the host can, never before: sleeps until shortly before, then spins. Sleeps
-// of a thread that has waited here end within microseconds from then on (SharpenSleep).
+// Returns at `when` or as soon after it as the host can, never before: sleeps until shortly before,
+// then spins. It calls SharpenSleep, so later sleeps of this thread end within microseconds, too.
 void WaitPrecisely(SteadyTime when);
 
 }  // namespace zenfs

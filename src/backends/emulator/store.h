@@ -1,8 +1,7 @@
-// Where the blocks and the zone states of an emulated device live. Knows no rules: it keeps what it is told
-// to.
+// Stores the blocks and the zone states of an emulated device. Enforces no rules of zones.
 //
-// Threads: every call from any thread; accesses to the same blocks are kept apart by the caller, and so are all calls that
-// save or load states and durable blocks. Offsets and lengths are bytes within a zone.
+// Threads: any. The caller serializes accesses to the same blocks, and all calls that save or load
+// states and durable blocks. Offsets and lengths are in bytes within a zone.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +20,19 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // What was never written, or was discarded, reads as zeros.
+  // Bytes that were never written, or were discarded, read as zeros.
   [[nodiscard]] virtual Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) = 0;
-  // The pieces one behind the other. Survives the death of the process when it returns. kIo with the errno,
-  // also for a host that has no space left: a zoned device does not know that error.
+  // Writes the pieces contiguously. They survive the death of the process on return. kIo with the
+  // errno, also if the host has no space left: a zoned device has no such error.
   [[nodiscard]] virtual Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) = 0;
-  // Gives the space of the zone back. Called after the zone's state says that nothing is in it.
+  // Frees the space of the zone. Called after the saved state says that the zone is empty.
   [[nodiscard]] virtual Status Discard(ZoneId zone) = 0;
 
-  // Changes as a whole; survives the death of the process when it returns. Behind an error the state that is saved is the
-  // old or the new one, and the store is gone: each Check fails.
+  // Atomic; survives the death of the process on return. After an error the saved state is the old
+  // or the new one, and the store is unusable: every Check fails.
   [[nodiscard]] virtual Status SaveState(ZoneId zone, MachineZone state) = 0;
-  // Of the zones from `first` on; each is right at some moment. kCorruption if what stands there is no state.
+  // Loads the states of the zones from `first` on. Each was valid at some moment. kCorruption if a
+  // word is no valid state.
   [[nodiscard]] virtual Status LoadStates(ZoneId first, std::span<MachineZone> into) const = 0;
   [[nodiscard]] Result<MachineZone> LoadState(ZoneId zone) const {
     MachineZone state;
@@ -40,15 +40,15 @@ class Store {
     return state;
   }
 
-  // Whether the store keeps count of the durable blocks of each zone: those that a loss of the device's power leaves
-  // alone. The next two are for such stores only.
+  // Whether the store records the number of durable blocks of each zone, which a power loss of the
+  // device does not take. The next two functions are for such stores only.
   virtual bool has_volatile_cache() const { return false; }
-  // As SaveState.
+  // Like SaveState.
   [[nodiscard]] virtual Status SaveDurable(ZoneId /*zone*/, std::uint64_t /*blocks*/) { return {}; }
   virtual std::uint64_t LoadDurable(ZoneId /*zone*/) const { return 0; }
 
-  // kIo when the store is gone: nothing it says counts any more, and nothing must be written to it. Called before each
-  // command that writes.
+  // kIo if the store is unusable: its data is no longer valid and nothing may be written to it.
+  // Called before each command that writes.
   [[nodiscard]] virtual Status Check() const { return {}; }
 
   // See ZonedDevice::identity.
@@ -56,7 +56,8 @@ class Store {
   // See ZonedDevice::owner.
   virtual std::optional<std::uint32_t> Owner() const { return std::nullopt; }
 
-  // All of the above is on the host's stable media when this returns, if the store was asked to care.
+  // Makes all of the above durable on the host's stable media, if the store was opened with that
+  // option.
   [[nodiscard]] virtual Status Sync() = 0;
 };
 

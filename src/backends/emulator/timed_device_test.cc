@@ -1,5 +1,5 @@
-// Devices with a timing profile, in real time. A wait never ends early: that is asserted strictly. How late it ends is
-// the host's doing; tests/timing measures it.
+// Devices with a timing profile, in real time. Asserts that no wait ends early. How late waits end
+// depends on the host; tests/timing measures it.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -87,7 +87,7 @@ TEST(TimedDeviceTest, ThreadsShareOneDrive) {
       });
     }
   }
-  // The buffer, and what goes on between two looks at it.
+  // The size of the buffer, and the bytes written between two looks at it.
   EXPECT_GE(std::chrono::duration<double>(SteadyNow() - begin).count(), (64.0 - 4 - 2.5) / 1147);
 }
 

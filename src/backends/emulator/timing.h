@@ -1,4 +1,4 @@
-// The timing profiles of an emulated device, by name. What they are: docs/use/timing.md.
+// The timing profiles of an emulated device, by name. docs/use/timing.md describes them.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace zenfs {
 // The numbers are part of the format of emulated files.
 enum class Timing : std::uint32_t {
   kNone = 0,        // as fast as the host
-  kZn540 = 1,       // a drive with a write buffer, after measurements of a WD Ultrastar DC ZN540
-  kBufferless = 2,  // a drive that acknowledges a write when the flash has been programmed
+  kZn540 = 1,       // a drive with a write buffer, from measurements of a WD Ultrastar DC ZN540
+  kBufferless = 2,  // a drive that acknowledges a write after the flash is programmed
 };
 
 [[nodiscard]] std::string_view TimingName(Timing timing);
-// kInvalidArgument, naming those there are.
+// kInvalidArgument for an unknown name; the text lists the known ones.
 [[nodiscard]] Result<Timing> ParseTiming(std::string_view name);
-// Nothing for a number that no profile has.
+// Returns nothing for a number without a profile.
 [[nodiscard]] std::optional<Timing> TimingOfNumber(std::uint32_t number);
 
 }  // namespace zenfs

@@ -1,4 +1,5 @@
-// The file of an emulated device is shortened while in use, or has no room on a full host: errors, and no signal.
+// The file of an emulated device is shortened while in use, or the host has no space: errors, and
+// no signal.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@ using testing::HasSubstr;
 
 constexpr std::uint32_t kPageBytes = 4096;
 constexpr EmulatorGeometry kEight{.zones = 8, .zone_size = 1u << 20};
-// The words of the first page of its table are zeros, which cp --sparse=always makes a hole.
+// The words of the first page of its table are zeros; cp --sparse=always turns the page into a
+// hole.
 constexpr EmulatorGeometry kManyConventional{.zones = 1024, .zone_size = 65536, .conventional = 600};
 
 std::uint64_t LengthOf(const std::string& path) {
@@ -164,7 +166,7 @@ TEST_F(FullHostTest, CreatingADeviceLeavesNothingBehind) {
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
 }
 
-// A limit on the size of files makes the host refuse the write of a word.
+// A limit on the file size makes the host refuse the write of a word.
 TEST(UnwritableTableTest, MakesTheDeviceGoneUntilItIsOpenedAgain) {
   const TempDirectory directory;
   const std::string path = directory.File("a.img");

@@ -9,21 +9,22 @@ void VolatileCache::Wrote(ZoneId zone, std::uint64_t written) {
 }
 
 Status VolatileCache::Reset(ZoneId zone) {
-  ++lives_[zone.value];
+  ++incarnations_[zone.value];
   return store_.SaveDurable(zone, 0);
 }
 
 std::vector<VolatileCache::Mark> VolatileCache::BeginFlush(const ZoneMachine& machine) const {
   std::vector<Mark> marks;
   marks.reserve(zones_.size());
-  for (const ZoneId zone : zones_) marks.push_back({zone, machine.state(zone).written, lives_[zone.value]});
+  for (const ZoneId zone : zones_)
+    marks.push_back({zone, machine.state(zone).written, incarnations_[zone.value]});
   return marks;
 }
 
 Status VolatileCache::EndFlush(std::span<const Mark> marks, const ZoneMachine& machine) {
   for (const Mark& mark : marks) {
-    if (mark.life != lives_[mark.zone.value]) continue;
-    // A flush that began later may have been quicker.
+    if (mark.incarnation != incarnations_[mark.zone.value]) continue;
+    // A flush that began later may have completed first.
     if (mark.blocks <= store_.LoadDurable(mark.zone)) continue;
     ZENFS_RETURN_IF_ERROR(store_.SaveDurable(mark.zone, mark.blocks));
   }

@@ -1,8 +1,9 @@
-// What a device with a volatile cache knows of its cache: which zones have blocks that no flush has made durable, so that a
-// flush looks at these alone, and which life of a zone a flush began in, so that it does not speak for a later one.
+// Tracks the volatile cache of a device: which zones have blocks that no flush has made durable, so
+// that a flush looks only at these zones; and the incarnation of each zone, so that a flush that
+// began before a reset makes nothing after it durable.
 //
-// Threads: none of its own; the caller locks. Flushes may overlap: each covers all that was written when it began, also
-// what one before it has not ended with.
+// Threads: none of its own; the caller locks. Flushes may overlap: each covers all blocks that were
+// written when it began, also those of an earlier flush that has not ended.
 #pragma once
 
 #include <span>
@@ -14,19 +15,21 @@ namespace zenfs {
 
 class VolatileCache {
  public:
-  // What a flush covers of a zone: so many blocks of its present life, which the next reset ends.
+  // The blocks of a zone that a flush covers, in its present incarnation, which ends at the next
+  // reset.
   struct Mark {
     ZoneId zone;
     std::uint64_t blocks;
-    std::uint64_t life;
+    std::uint64_t incarnation;
   };
 
-  // Errors are the store's. The store keeps count of durable blocks, and outlives this.
-  VolatileCache(Store& store, std::uint32_t zones) : store_(store), contains_(zones), lives_(zones) {}
+  // Errors are those of the store. The store records the durable blocks, and outlives this.
+  VolatileCache(Store& store, std::uint32_t zones) : store_(store), contains_(zones), incarnations_(zones) {}
 
-  // So many blocks are written in the zone, found at the opening of the device or by a write that is complete.
+  // The zone has this many written blocks: found when the device is opened, or after a completed
+  // write.
   void Wrote(ZoneId zone, std::uint64_t written);
-  // Its word says that it is empty.
+  // Call it after the saved state says that the zone is empty.
   [[nodiscard]] Status Reset(ZoneId zone);
 
   [[nodiscard]] std::vector<Mark> BeginFlush(const ZoneMachine& machine) const;
@@ -34,9 +37,9 @@ class VolatileCache {
 
  private:
   Store& store_;
-  std::vector<ZoneId> zones_;  // that have more written than durable, and some that were reset since
+  std::vector<ZoneId> zones_;  // with more written than durable blocks; some may have been reset since
   std::vector<bool> contains_;
-  std::vector<std::uint64_t> lives_;
+  std::vector<std::uint64_t> incarnations_;
 };
 
 }  // namespace zenfs

@@ -108,14 +108,14 @@ TEST_F(VolatileCacheTest, FlushOfADeviceMakesNothingDurableBeforeItsEnd) {
   const auto device = OpenEmulatedFile(path, OpenMode::kExclusive, {.flush_us = 500000}).value();
   Write(*device, 1, 3);
   Thread flush("flush", [&] { EXPECT_TRUE(device->Flush().ok()); });
-  while (device->meter().of(EmulatorCommand::kFlush).commands == 0) {  // it has begun, and waits for its time
+  while (device->meter().of(EmulatorCommand::kFlush).commands == 0) {  // begun; waits for its latency
   }
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
   flush.Join();
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
 }
 
-// Flushes that overlap, in the hands of the test.
+// Overlapping flushes, whose begin and end the test controls.
 class OverlappingFlushes : public VolatileCacheTest {
  protected:
   void SetUp() override {
@@ -244,7 +244,7 @@ TEST_F(VolatileCacheTest, MoreDurableThanWrittenIsDamage) {
               HasSubstr("zone 2 in the table of the cache is damaged: 4 durable blocks of 3"));
   PutWord(table + 2 * 8, 3);
   EXPECT_NE(Open(), nullptr);
-  PutWord(table + 3 * 8, 17);  // an empty zone, and more than a reset can have left
+  PutWord(table + 3 * 8, 17);  // an empty zone with more durable blocks than a reset can leave
   EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("zone 3 in the table of the cache is damaged: 17"));
 }
 

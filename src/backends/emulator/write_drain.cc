@@ -6,7 +6,7 @@
 namespace zenfs {
 namespace {
 
-constexpr double kNothing = 1;  // less work than that is done: what rounding leaves over
+constexpr double kNothing = 1;  // less remaining work than this is a rounding error: done
 constexpr double kForEver = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -15,7 +15,8 @@ void WriteDrain::Advance(double now) {
   while (as_of_ < now) Step(now);
 }
 
-// Goes on to the next moment at which something ends, at most to `until`, which is later than as_of_.
+// Advances to the next moment at which something ends, at most to `until`, which is later than
+// as_of_.
 void WriteDrain::Step(double until) {
   if (stalled_ > 0) {
     const double step = std::min(stalled_, until - as_of_);

@@ -1,8 +1,8 @@
-// What programs the flash of a drive, as a fluid: the write buffer and the zones that are being finished share its
-// capacity evenly; resets and reads take it away from all of them for a while.
+// Models the programming of a drive's flash as a fluid: the write buffer and the zones that are
+// being finished share its bandwidth equally; resets and reads stop all of them for a while.
 //
-// Units: nanoseconds, times as well as work. Work is the time that the drain needs for it when it does nothing else.
-// Pure; the caller locks.
+// Units: nanoseconds, for times and for work. Work is the time that the drain needs for it if it
+// does nothing else. Pure; the caller locks.
 #pragma once
 
 #include <vector>
@@ -13,11 +13,11 @@ namespace zenfs {
 
 class WriteDrain {
  public:
-  // What was told until then goes on until `now`. A `now` in the past changes nothing.
+  // Continues the present work until `now`. A `now` in the past changes nothing.
   void Advance(double now);
 
   void Buffer(double work) { buffered_ += work; }
-  // Nothing else is programmed for so long.
+  // Programs nothing else for this long.
   void Stall(double work) { stalled_ += work; }
   void BeginFinish(ZoneId zone, double work) { finishes_.push_back({zone, work}); }
 
@@ -25,8 +25,8 @@ class WriteDrain {
   bool finishing() const { return !finishes_.empty(); }
   bool Finishes(ZoneId zone) const;
 
-  // If nothing more comes: when the buffer holds no more than `level`, and when the finish of `zone` has been
-  // programmed. Now or in the past if that is so already.
+  // If no more work comes: when the buffer holds at most `level`, and when the finish of `zone` is
+  // programmed. Now or a time in the past if that is already so.
   double BufferFallsTo(double level) const;
   double FinishEnds(ZoneId zone) const;
 
@@ -42,7 +42,7 @@ class WriteDrain {
   double as_of_ = 0;
   double stalled_ = 0;
   double buffered_ = 0;
-  std::vector<Finish> finishes_;  // in the order in which they began
+  std::vector<Finish> finishes_;  // in order of their begin
 };
 
 }  // namespace zenfs

@@ -70,7 +70,8 @@ ZoneInfo ZoneMachine::Info(ZoneId zone) const {
     case ZoneCondition::kFull:
     case ZoneCondition::kReadOnly:
     case ZoneCondition::kOffline:
-      // Undefined: reported where no user can take it for a place to write or read (device-assumptions 6).
+      // The pointer is undefined: report a value that nobody can use as a place to write or read
+      // (device-assumptions 6).
       info.write_pointer = info.start + geometry_.zone_size;
       break;
   }
@@ -130,8 +131,8 @@ void ZoneMachine::CommitWrite(ZoneId zone, std::uint64_t count) {
   z.state.written += count;
   z.last_written = ++tick_;
   changed_.push_back(zone);
-  // The zone may have lost its open slot since BeginWrite; it is then closed, and its pointer moves alike.
-  // One that failed meanwhile stays failed.
+  // The zone may have lost its open slot since BeginWrite. It is then closed, and its pointer moves
+  // in the same way. A zone that failed meanwhile stays failed.
   if (z.state.written == CapacityBlocks(zone) && IsActive(z.state.condition)) Set(zone, ZoneCondition::kFull);
 }
 
@@ -226,7 +227,7 @@ Status ZoneMachine::CheckZone(ZoneId zone) const {
   return Invalid(fmt::format("zone {} of a device with {} zones", zone.value, geometry_.zones));
 }
 
-// Entry of every zone management command.
+// Called at the start of every zone management command.
 Status ZoneMachine::BeginManagement(ZoneId zone) {
   changed_.clear();
   ZENFS_RETURN_IF_ERROR(CheckZone(zone));
@@ -260,8 +261,8 @@ Status ZoneMachine::CheckWritable(ZoneId zone, std::uint64_t block, std::uint64_
   return {};
 }
 
-// An open slot, and for an empty zone an active one. Takes the open slot of an implicitly open zone if all
-// are taken; the caller then sets the condition.
+// Takes an open slot and, for an empty zone, an active one. If all open slots are taken, takes that
+// of an implicitly open zone. The caller then sets the condition.
 Status ZoneMachine::TakeOpenSlot(ZoneId zone) {
   const bool needs_active = zones_[zone.value].state.condition == ZoneCondition::kEmpty;
   if (needs_active && geometry_.max_active != 0 && active_count() >= geometry_.max_active) {

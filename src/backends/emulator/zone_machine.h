@@ -32,17 +32,17 @@ namespace zenfs {
 
 struct MachineZone {
   ZoneCondition condition = ZoneCondition::kEmpty;
-  std::uint64_t written = 0;  // blocks; what was written before a zone was finished or failed is kept
+  std::uint64_t written = 0;  // blocks; keeps its value when the zone is finished or fails
 
   friend bool operator==(const MachineZone&, const MachineZone&) = default;
 };
 
 class ZoneMachine {
  public:
-  // All zones empty. `geometry` must be valid.
+  // All zones are empty. `geometry` must be valid.
   explicit ZoneMachine(const EmulatorGeometry& geometry);
 
-  // Replaces the state of a zone, without regard to limits. kCorruption if no such state can be.
+  // Replaces the state of a zone without checking limits. kCorruption if the state is impossible.
   [[nodiscard]] Status Restore(ZoneId zone, MachineZone state);
 
   MachineZone state(ZoneId zone) const { return zones_[zone.value].state; }
@@ -50,14 +50,14 @@ class ZoneMachine {
   std::uint32_t open_count() const { return explicitly_open_ + implicitly_open_; }
   std::uint32_t active_count() const { return open_count() + closed_; }
 
-  // How many of the `count` blocks come from the medium; the rest (behind what was written of a full or
-  // read-only zone) read as zeros.
+  // Returns how many of the `count` blocks come from the medium. The others (beyond the written
+  // part of a full or read-only zone) read as zeros.
   [[nodiscard]] Result<std::uint64_t> CheckRead(ZoneId zone, std::uint64_t block, std::uint64_t count) const;
 
-  // A write is begun, its data moved by the caller, and then committed; a begun write that is not committed
-  // leaves the zone open and the write pointer where it was. One write at a time per zone.
+  // A write: BeginWrite, then the caller transfers the data, then CommitWrite. Without CommitWrite
+  // the zone stays open and its write pointer does not move. One write at a time per zone.
   [[nodiscard]] Status BeginWrite(ZoneId zone, std::uint64_t block, std::uint64_t count);
-  // Returns the block that the data goes to.
+  // Returns the block at which the data must be written.
   [[nodiscard]] Result<std::uint64_t> BeginAppend(ZoneId zone, std::uint64_t count);
   void CommitWrite(ZoneId zone, std::uint64_t count);
 
@@ -66,11 +66,12 @@ class ZoneMachine {
   [[nodiscard]] Status Open(ZoneId zone);
   [[nodiscard]] Status Close(ZoneId zone);
 
-  // The device's own doing: a zone fails (kReadOnly, kOffline), or the controller ends it (kFull).
+  // A change by the device itself: a zone fails (kReadOnly, kOffline), or the controller ends it
+  // (kFull).
   [[nodiscard]] Status SetCondition(ZoneId zone, ZoneCondition condition);
 
-  // The zones whose state the last command changed, in the order in which it did: a zone that gave up its
-  // open slot comes before the one that got it, so that storing them one by one keeps the limits.
+  // The zones whose state the last command changed, in that order. A zone that lost its open slot
+  // comes before the zone that got it, so that the limits hold if the states are stored one by one.
   const std::vector<ZoneId>& changed() const { return changed_; }
 
  private:

@@ -1,4 +1,4 @@
-// Random commands against the invariants that zone_machine.h states.
+// Random commands against the invariants in zone_machine.h.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -83,8 +83,8 @@ RC_GTEST_PROP(ZoneMachineProperty, LimitsHoldAndCountsMatch, ()) {
     CheckInvariants(machine, geometry);
     for (std::uint32_t i = 0; i < kZones; ++i) {
       const bool changed = !(machine.state(ZoneId(i)) == before.state(ZoneId(i)));
-      if (!status.ok()) RC_ASSERT(!changed);  // what fails changes nothing
-      // Another zone changes only by giving up its open slot.
+      if (!status.ok()) RC_ASSERT(!changed);  // a failed command changes nothing
+      // Another zone changes only if it loses its open slot.
       if (changed && ZoneId(i) != zone)
         RC_ASSERT(machine.state(ZoneId(i)).condition == ZoneCondition::kClosed);
     }

@@ -30,7 +30,7 @@ Status WriteBlocks(ZoneMachine& machine, ZoneId zone, std::uint64_t block, std::
   return {};
 }
 
-// Zone 1 in every condition it can have, with what each command makes of it.
+// Zone 1 in every possible condition, and the effect of each command on it.
 struct Row {
   MachineZone before;
   std::function<Status(ZoneMachine&)> command;

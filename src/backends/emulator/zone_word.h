@@ -1,5 +1,5 @@
-// The state of a zone in one word, so that it changes in one store and no death of the process can leave half
-// of it. Part of the format of emulated files (docs/formats/emulated-device.md).
+// The state of a zone in one word. One store changes it, so the death of a process cannot leave
+// half of a change. Part of the format of emulated files (docs/formats/emulated-device.md).
 //
 //   bits 0..7   condition, in the numbers of the NVMe ZNS specification (conventional: 0)
 //   bits 8..63  blocks written
@@ -27,7 +27,7 @@ constexpr std::uint64_t PackZone(MachineZone state) {
   return state.written << 8 | code;
 }
 
-// Nothing for a word with a condition that does not exist.
+// Returns nothing for a word with an unknown condition.
 constexpr std::optional<MachineZone> UnpackZone(std::uint64_t word) {
   const std::uint64_t written = word >> 8;
   switch (word & 0xff) {
