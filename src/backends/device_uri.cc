@@ -100,7 +100,7 @@ std::string Canonical(const DeviceUri& uri) {
     // weakly_canonical leaves a relative path relative when no part of it exists.
     path = std::filesystem::absolute(uri.target, error).lexically_normal();
   }
-  if (!path.has_filename()) path = path.parent_path();  // "a/b/.." has become "a/"
+  if (!path.has_filename()) path = path.parent_path();  // "a/b/.." became "a/"
   return uri.kind + ":" + (path.empty() ? uri.target : path.string());
 }
 

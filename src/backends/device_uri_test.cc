@@ -83,7 +83,7 @@ TEST(DeviceUriTest, SpellingsOfOneDeviceAreEqual) {
   const auto canonical = [](const std::string& text) { return Canonical(ParseDeviceUri(text).value()); };
   EXPECT_EQ(canonical("emu:" + directory.File("d/../a.img")), canonical("zenfs://emu:" + target + "?ro"));
   EXPECT_EQ(canonical("emu:" + directory.File("./a.img")), canonical("emu:" + target));
-  std::filesystem::create_directory(target);  // now it exists; links lead to it
+  std::filesystem::create_directory(target);  // now it exists, behind links
   EXPECT_EQ(canonical("emu:" + directory.File("link")), canonical("emu:" + target));
   EXPECT_NE(canonical("emu:" + directory.File("b.img")), canonical("emu:" + target));
   EXPECT_EQ(canonical("emu:no-such.img"),

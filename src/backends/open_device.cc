@@ -35,7 +35,7 @@ Result<bool> ParseIo(std::string_view value) {
   return Fail(Code::kInvalidArgument, fmt::format("option io:{} is neither io:uring nor io:plain", value));
 }
 
-// What the kernel's devices have in common: everything but `io` goes to `unclaimed`.
+// Parses `io`, the common option of the kernel's devices. All other options go to `unclaimed`.
 Result<bool> TakeIo(const DeviceUri& uri, DeviceOptions* unclaimed) {
   bool io_uring = true;
   for (const auto& [key, value] : uri.options) {

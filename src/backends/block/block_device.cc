@@ -59,7 +59,7 @@ Status BlockDevice::Close(ZoneId zone) { return Manage(&ZoneControl::Close, "clo
 
 Status BlockDevice::Flush() {
   ZENFS_RETURN_IF_ERROR(CheckWritable());
-  // The kernel sends a flush only where the cache is volatile, and knows best whether it is.
+  // The kernel sends a flush only if the cache is volatile.
   if (::fdatasync(parts_.control->fd()) == 0) return {};
   return FailErrno(errno, fmt::format("{}: flush of its write cache failed", name()));
 }

@@ -1,15 +1,18 @@
-// A zoned block device of the kernel's: NVMe ZNS drive, SMR disk, null_blk, device mapper over one of them. Zones are
-// managed by libzbd or the kernel's ioctls (block/zone_control.h); data goes through O_DIRECT reads and writes and
-// io_uring. Offers no zone append: the kernel has none for user space on a block device.
+// A zoned block device of the kernel: NVMe ZNS drive, SMR disk, null_blk, or a device mapper target
+// over one of them. libzbd or the kernel's ioctls manage the zones (block/zone_control.h); data
+// goes through O_DIRECT reads and writes and io_uring. There is no zone append: the kernel does not
+// offer it to user space on a block device.
 //
-// The zones are those of the device, conventional ones included, at the device's own offsets.
+// The zones are those of the device, conventional zones included, at the offsets of the device.
 //
-// Order of writes: one write of a zone is under way at a time (device/zoned_device.h). The kernel may cut a long one
-// into several commands; host/io_scheduler.h says when those stay in order, and what is refused.
+// Order of writes: at most one write per zone is in flight (device/zoned_device.h). The kernel may
+// split a long write into several commands; host/io_scheduler.h says when these stay in order, and
+// which devices are refused.
 //
-// A write that fails is settled before it is reported: the zone's report tells whether the device has it after all (a
-// command that the driver repeated, device-assumptions 5: then it is read back, compared, and a success), the zone is
-// full, read-only or offline, or nothing of it is there.
+// After a failed write, the report of the zone decides the result. If all bytes may be on the
+// device (the driver repeated a command that had succeeded, device-assumptions 5), they are read
+// back and compared, and equal bytes mean success. Otherwise the zone is full, read-only or
+// offline, or nothing was written.
 #pragma once
 
 #include <memory>
@@ -21,20 +24,22 @@ namespace zenfs {
 
 struct BlockOptions {
   enum class ZoneCommands { kDefault, kLibzbd, kIoctl };
-  ZoneCommands zone_commands = ZoneCommands::kDefault;  // kDefault: libzbd where it was built in
-  bool io_uring = true;                                 // false: preadv2 and pwritev2 alone
+  ZoneCommands zone_commands = ZoneCommands::kDefault;  // kDefault: libzbd if built in
+  bool io_uring = true;                                 // false: only preadv2 and pwritev2
 };
 
-// `node` is a path, or a name under /dev. kExclusive opens with O_EXCL: nobody on this host who does the same, mounts it
-// or maps it can have it meanwhile. kReadOnly asks for read permission only.
+// `node` is a path, or a name under /dev. kExclusive opens with O_EXCL: nobody else on this host
+// can mount or map the device or open it in the same way meanwhile. kReadOnly needs only permission
+// to read.
 //
-// Errors: kNotFound: no such device. kInvalidArgument, each naming what the device is: not a block device, a partition,
-// not zoned, host-aware; a scheduler that does not keep writes in order (the text has the fix). kBusy: somebody has it.
-// kPermission. kNotSupported: libzbd was asked for and not built in.
+// Errors: kNotFound: no such device. kInvalidArgument: not a block device, a partition, not zoned,
+// host-aware, or a scheduler that does not keep writes in order (the text has the fix). kBusy: in
+// use. kPermission. kNotSupported: libzbd was requested and is not built in.
 [[nodiscard]] Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, OpenMode mode,
                                                                    const BlockOptions& options);
 
-// "/dev/nvme0n1" for "nvme0n1", "mapper/x" and "/dev/nvme0n1"; symbolic links resolved where it exists.
+// "/dev/nvme0n1" for "nvme0n1", "mapper/x" and "/dev/nvme0n1"; resolves symbolic links if the node
+// exists.
 [[nodiscard]] std::string BlockNodePath(const std::string& node);
 
 }  // namespace zenfs

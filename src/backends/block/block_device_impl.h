@@ -1,4 +1,5 @@
-// The device behind block/block_device.h; its own header so that opening and using stand in files of their own.
+// The implementation of block/block_device.h. A header of its own, because opening and using are
+// separate files.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@
 
 namespace zenfs {
 
-// Threads: as ZonedDevice. Holds no lock: what changes is in the kernel.
+// Threads: as ZonedDevice. Needs no lock: its changing state is in the kernel.
 class BlockDevice final : public ZonedDevice, private IoTarget {
  public:
   struct Parts {
@@ -25,7 +26,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
     OpenMode mode = OpenMode::kReadOnly;
     std::unique_ptr<ZoneControl> control;
     std::unique_ptr<ZoneFacts> zones;
-    std::uint64_t longest_write = kLongestCall;  // bytes the kernel does not cut
+    std::uint64_t longest_write = kLongestCall;  // bytes that the kernel does not split
     bool io_uring = true;
   };
 

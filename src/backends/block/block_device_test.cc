@@ -1,4 +1,5 @@
-// What is refused before a zoned device is there to be opened; the rest is the conformance suite's, on real kernels.
+// Errors when opening a device that is no zoned device. The conformance suite tests the rest on
+// real kernels.
 #include "backends/block/block_device.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// What a block device makes of the answers of a kernel that a test can give: its data is a file, its zones are what the
-// test says. A device whose writes fail has that file open for reading only.
+// Tests how a block device handles the answers of a simulated kernel: its data is a file, and the
+// test sets its zones. A device whose writes fail has that file open for reading only.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ constexpr std::uint64_t kZone = 16 * kBlock;
 constexpr std::uint64_t kCapacity = 12 * kBlock;
 constexpr std::uint64_t kRunt = 4 * kBlock;  // length of the last zone
 
-// The zones as a test wants them; the commands that came are kept as text, "reset 65536+65536".
+// The zones that a test sets. Commands are recorded as text: "reset 65536+65536".
 struct FakeKernel {
   std::vector<ReportedZone> zones;
   std::vector<std::string> commands;
@@ -40,7 +40,7 @@ class FakeControl final : public ZoneControl {
   int fd() const override { return fd_.get(); }
   int Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
     if (kernel_.report_error != 0) return kernel_.report_error;
-    // One at a time: how many come in an answer is the kernel's choice.
+    // One zone per answer: the kernel may return fewer than requested.
     zones[0] = kernel_.zones.at(start / kZone);
     count = 1;
     return 0;
@@ -69,7 +69,8 @@ ReportedZone Sequential(std::uint32_t zone, ZoneCondition condition, std::uint64
           .length = kZone};
 }
 
-// Zone 0 is conventional, as is zone 2; zone 1 has 2 blocks written, zone 3 none, zone 4 is the short last one.
+// Zones 0 and 2 are conventional, zone 1 has 2 written blocks, zone 3 none, and zone 4 is the short
+// last one.
 class BlockCommandTest : public testing::Test {
  protected:
   BlockCommandTest() {
@@ -110,7 +111,7 @@ class BlockCommandTest : public testing::Test {
 
 class BlockSettleTest : public BlockCommandTest, public testing::WithParamInterface<bool> {
  protected:
-  // Through a queue or not: one is as good as the other.
+  // Writes through a queue or directly. Both have the same result.
   Status Write(DeviceOffset at, const AlignedBuffer& bytes) {
     if (!GetParam()) return device->Write(at, bytes.View());
     IoRequest request{.kind = IoRequest::Kind::kWrite, .offset = at, .write_from = bytes.View()};
@@ -177,7 +178,7 @@ TEST_P(BlockSettleTest, WriteBeyondTheCapacityIsRefusedBeforeItIsSent) {
 
 TEST_P(BlockSettleTest, CapacityIsThatOfTheLatestReport) {
   Open(O_RDWR);
-  kernel.zones[3].info.capacity = 3 * kBlock;  // a reset changed it
+  kernel.zones[3].info.capacity = 3 * kBlock;  // changed by a reset
   ASSERT_TRUE(device->Reset(ZoneId(3)).ok());
   ASSERT_TRUE(device->Report(ZoneId(3), 1));
   EXPECT_EQ(CodeOf(Write(At(3, 0), Pattern(4 * kBlock, 1))), Code::kZoneFull);
@@ -219,7 +220,7 @@ TEST_F(BlockCommandTest, NothingIsChangedThroughADeviceThatIsOpenReadOnly) {
 }
 
 TEST_F(BlockCommandTest, FlushThatTheKernelRefusesFails) {
-  std::filesystem::create_symlink("/dev/null", directory.File("disk"));  // knows no flush
+  std::filesystem::create_symlink("/dev/null", directory.File("disk"));  // does not support a flush
   Open(O_RDWR);
   EXPECT_FALSE(device->Flush().ok());
   std::filesystem::remove(directory.File("disk"));

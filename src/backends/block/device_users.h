@@ -1,4 +1,4 @@
-// Who uses a block device, for the message to the one who can't have it.
+// Describes who uses a block device, for the error message of an open that fails.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace zenfs {
 
-// "mounted at /mnt", "part of dm-0", "open in process 1234 (db_bench)", or "" where the kernel shows none of it (another
-// user's process, another namespace). `root` stands before /proc in tests.
+// "mounted at /mnt", "part of dm-0", "open in process 1234 (db_bench)", or "" if the kernel shows
+// none of it (a process of another user, another namespace). Tests pass a directory as `root`,
+// which replaces / in the path of /proc.
 [[nodiscard]] std::string DescribeDeviceUsers(const BlockFacts& facts, const std::string& root = "");
 
 }  // namespace zenfs

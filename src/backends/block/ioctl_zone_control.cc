@@ -14,8 +14,8 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kSector = 512;      // the ioctls count in these
-constexpr std::size_t kReportLimit = 4096;  // zones a call; 256 KiB of reports
+constexpr std::uint64_t kSector = 512;      // unit of the ioctls, in bytes
+constexpr std::size_t kReportLimit = 4096;  // zones per call; 256 KiB of reports
 
 class IoctlZoneControl final : public ZoneControl {
  public:
@@ -25,7 +25,7 @@ class IoctlZoneControl final : public ZoneControl {
 
   int Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
     const std::size_t wanted = std::min(zones.size(), kReportLimit);
-    // As 64-bit words, because the kernel's structures hold such.
+    // An array of 64-bit words, for the alignment of the kernel's structures.
     std::vector<std::uint64_t> memory((sizeof(blk_zone_report) + wanted * sizeof(blk_zone)) /
                                       sizeof(std::uint64_t));
     auto* const report = reinterpret_cast<blk_zone_report*>(memory.data());

@@ -1,4 +1,5 @@
-// From the kernel's numbers for zone types and conditions (linux/blkzoned.h, used by libzbd too) to ours.
+// Converts the kernel's numbers for zone types and conditions (linux/blkzoned.h, also used by
+// libzbd) to ours.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 namespace zenfs {
 
 struct KernelZone {
-  std::uint64_t start = 0;  // bytes, as all of these
+  std::uint64_t start = 0;  // in bytes, like the other members
   std::uint64_t length = 0;
   std::uint64_t capacity = 0;
   std::uint64_t write_pointer = 0;
@@ -16,7 +17,7 @@ struct KernelZone {
   unsigned condition = 0;
 };
 
-// A condition that this program does not know counts as offline: such a zone is neither read nor written.
+// An unknown condition counts as offline, so that the zone is neither read nor written.
 [[nodiscard]] ReportedZone FromKernel(const KernelZone& zone);
 
 }  // namespace zenfs

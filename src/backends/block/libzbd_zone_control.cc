@@ -18,17 +18,18 @@ namespace zenfs {
 #ifdef ZENFS_LIBZBD
 namespace {
 
-constexpr std::size_t kReportLimit = 4096;  // zones a call
-// Far enough from the 1024 of its table that descriptors opened meanwhile by other threads don't reach it.
+constexpr std::size_t kReportLimit = 4096;  // zones per call
+// Well below the 1024 entries of libzbd's table, so that descriptors that other threads open
+// meanwhile do not exceed it.
 constexpr int kDescriptorLimit = 768;
 
-// The kernel gives the lowest number that is free.
+// True if the kernel's next descriptor, which is the lowest free number, is below the limit.
 bool NextDescriptorIsLow() {
   const UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   return next.valid() && next.get() < kDescriptorLimit;
 }
 
-// libzbd answers -1 or a negative errno, and leaves errno as the kernel set it.
+// libzbd returns -1 or a negative errno, and leaves errno as the kernel set it.
 int ErrnoOf(int answer) {
   if (answer == 0) return 0;
   if (answer < -1) return -answer;
@@ -90,7 +91,7 @@ std::unique_ptr<ZoneControl> OpenByLibzbd(const std::string& path, int flags) {
     errno = ENOTSUP;
     return nullptr;
   }
-  // A library inside somebody's database does not write to its standard error.
+  // As a library inside another program, do not write to its standard error.
   zbd_set_log_level(ZBD_LOG_NONE);
   const DescriptorRegistry::ForkBarrier barrier;
   errno = 0;

@@ -35,7 +35,7 @@ Result<BlockFacts> FactsOf(const std::string& path) {
   return ReadBlockFacts(node.st_rdev);
 }
 
-// Only host-managed disks keep the rules that everything above relies on.
+// Only host-managed disks enforce the rules that the layers above rely on.
 Status CheckModel(const std::string& path, const BlockFacts& facts) {
   if (facts.partition) {
     return Bad(fmt::format("{} is a partition; zones belong to the whole device, {}", path, facts.disk));
@@ -73,14 +73,15 @@ std::unique_ptr<ZoneControl> TryControl(const std::string& path, int flags, Bloc
   using enum BlockOptions::ZoneCommands;
   if (wish != kIoctl) {
     auto control = OpenByLibzbd(path, flags);
-    // A node that is not called as in sysfs is none to libzbd, as those under /dev/mapper without udev.
+    // libzbd does not accept a node with another name than in sysfs, as under /dev/mapper without
+    // udev.
     const bool unknown = errno == ENOTSUP || errno == ENOENT || errno == ENXIO;
     if (control != nullptr || wish == kLibzbd || !unknown) return control;
   }
   return OpenByIoctl(path, flags);  // the same commands, without the library
 }
 
-// Null with the errno set.
+// Returns null and sets errno on failure.
 std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags,
                                          BlockOptions::ZoneCommands wish) {
   std::unique_ptr<ZoneControl> control;
@@ -121,7 +122,7 @@ Result<Geometry> CheckedGeometry(const std::string& path, const BlockFacts& fact
 }  // namespace
 
 std::string BlockNodePath(const std::string& node) {
-  const std::filesystem::path path = std::filesystem::path("/dev") / node;  // an absolute node stays as it is
+  const std::filesystem::path path = std::filesystem::path("/dev") / node;  // or `node`, if absolute
   std::error_code error;
   const std::filesystem::path resolved = std::filesystem::canonical(path, error);
   return error ? path.string() : resolved.string();

@@ -1,5 +1,6 @@
-// The five calls that manage the zones of a block device, and the open device that they go to. Two implementations:
-// libzbd, and the kernel's ioctls (linux/blkzoned.h) for builds that must do without an LGPL-3.0 library.
+// An open block device and the five calls that manage its zones. There are two implementations:
+// with libzbd, and with the kernel's ioctls (linux/blkzoned.h) for builds without an LGPL-3.0
+// library.
 //
 // Units: bytes. Commands return 0 or an errno. Threads: safe from any thread.
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace zenfs {
 
-// A zone as the kernel reports it.
+// A zone in the kernel's report.
 struct ReportedZone {
   ZoneInfo info;             // without its id
   std::uint64_t length = 0;  // bytes; the last zone of a device may be shorter than the others
@@ -23,11 +24,11 @@ class ZoneControl {
  public:
   virtual ~ZoneControl() = default;
 
-  // The open device, for its data. Closed with this object.
+  // The file descriptor for data. Closed with this object.
   virtual int fd() const = 0;
 
-  // Fills `zones` from the zone at `start` on; `count` gets how many there are, fewer than asked for where the device
-  // ends or the kernel gives them in parts.
+  // Fills `zones` from the zone at `start` on. Sets `count` to the number of zones filled; it is
+  // less than zones.size() at the end of the device, or if the kernel returns its report in parts.
   [[nodiscard]] virtual int Report(std::uint64_t start, std::span<ReportedZone> zones,
                                    std::size_t& count) = 0;
   [[nodiscard]] virtual int Reset(std::uint64_t start, std::uint64_t length) = 0;
@@ -36,10 +37,12 @@ class ZoneControl {
   [[nodiscard]] virtual int Close(std::uint64_t start, std::uint64_t length) = 0;
 };
 
-// Open the zoned device `path` with the flags of open(2); nullptr and errno set if that fails.
+// Opens the zoned device `path` with the flags of open(2). Returns nullptr and sets errno on
+// failure.
 [[nodiscard]] std::unique_ptr<ZoneControl> OpenByIoctl(const std::string& path, int flags);
-// nullptr and ENOTSUP where libzbd is not built in, or this process has so many files open that libzbd would crash: it
-// keeps descriptors in a table of 1024 and does not look at its end (seen with 2.0.4).
+// Returns nullptr and sets ENOTSUP if libzbd is not built in, or if this process has so many open
+// files that libzbd would crash: it keeps descriptors in a table of 1024 and does not check its
+// bounds (seen with 2.0.4).
 [[nodiscard]] std::unique_ptr<ZoneControl> OpenByLibzbd(const std::string& path, int flags);
 
 }  // namespace zenfs

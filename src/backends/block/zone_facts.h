@@ -1,4 +1,4 @@
-// What a device keeps in mind of each zone, so that a command is checked without asking the device again.
+// Caches facts about each zone, so that commands are checked without a report from the device.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,8 @@
 
 namespace zenfs {
 
-// Threads: safe; a zone's capacity follows the latest report of it, its write pointer the one who writes it.
+// Threads: safe. The latest report sets the capacity of a zone; the writer of a zone sets its write
+// pointer.
 class ZoneFacts {
  public:
   explicit ZoneFacts(std::span<const ReportedZone> zones);
@@ -24,7 +25,8 @@ class ZoneFacts {
   void SetCapacity(ZoneId zone, std::uint64_t capacity) {
     zones_[zone.value].capacity.store(capacity, std::memory_order_relaxed);
   }
-  // Where the last write or reset by this object left the write pointer, bytes from the zone's start.
+  // The write pointer after the last write or reset by this object, in bytes from the start of the
+  // zone.
   std::uint64_t pointer(ZoneId zone) const {
     return zones_[zone.value].pointer.load(std::memory_order_relaxed);
   }

@@ -1,4 +1,4 @@
-// Reports longer than the kernel gives in one call.
+// Reports of more zones than the kernel returns in one call.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace zenfs {
 
-// Exactly `count` zones of `zone_size` from `first` on. Errors: kIo and its like with the errno; kCorruption if the
-// device reports fewer.
+// Returns exactly `count` zones of `zone_size` bytes from `first` on. Errors: by the errno, such as
+// kIo; kCorruption if the device reports fewer zones.
 [[nodiscard]] Result<std::vector<ReportedZone>> ReportZones(ZoneControl& control, const std::string& device,
                                                             std::uint64_t zone_size, ZoneId first,
                                                             std::uint32_t count);

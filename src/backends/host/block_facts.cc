@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kSector = 512;     // sysfs counts in these, whatever the device's blocks are
-constexpr std::uint64_t kHostPage = 4096;  // the least that a segment of a command holds
+constexpr std::uint64_t kSector = 512;     // unit of sysfs, whatever the device's block size
+constexpr std::uint64_t kHostPage = 4096;  // the least bytes in a segment of a command
 
-// The first line, without white space around it; "" if there is none.
+// The first line without surrounding white space; "" if there is none.
 std::string Line(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -36,7 +36,7 @@ std::uint64_t Number(const fs::path& path) {
   return number;
 }
 
-// "none [mq-deadline] kyber"
+// Parses a line like "none [mq-deadline] kyber".
 void ReadSchedulers(const fs::path& path, BlockFacts& facts) {
   std::istringstream words(Line(path));
   for (std::string word; words >> word;) {
@@ -56,7 +56,7 @@ ZonedModel ReadModel(const fs::path& path) {
 std::string ReadHardware(const fs::path& disk) {
   const std::string vendor = Line(disk / "device" / "vendor");
   std::string model = Line(disk / "device" / "model");
-  // NVMe gives a PCI vendor number, which nobody reads.
+  // For NVMe, sysfs has a numeric PCI vendor id, which is of no use to people.
   if (vendor.empty() || vendor.starts_with("0x")) return model;
   return model.empty() ? vendor : vendor + " " + model;
 }
@@ -77,8 +77,8 @@ std::uint64_t LongestCommand(const fs::path& queue) {
   return by_segments == 0 ? by_size : std::min(by_size, by_segments);
 }
 
-// The disks that a mapped disk or a multipath head hands its commands to. A head does not link its paths everywhere:
-// "nvme4n1" of a subsystem has "nvme4c7n1" below the subsystem's link to each controller.
+// The disks below a mapped disk or a multipath head. Not every head has links to its paths: for
+// "nvme4n1" of a subsystem, "nvme4c7n1" is below the subsystem's link to each controller.
 std::vector<fs::path> DisksBelow(const fs::path& disk) {
   std::vector<fs::path> below;
   std::error_code none;
@@ -101,7 +101,8 @@ std::vector<fs::path> DisksBelow(const fs::path& disk) {
 
 BlockFacts ReadFacts(const fs::path& directory);
 
-// Before Linux 6.10 mapped disks and multipath heads show no limits of zones; those of the disks below hold all the same.
+// Before Linux 6.10 mapped disks and multipath heads show no limits on zones. The limits of the
+// disks below apply.
 void ReadLimits(const fs::path& disk, BlockFacts& facts) {
   facts.max_open = static_cast<std::uint32_t>(Number(disk / "queue" / "max_open_zones"));
   facts.max_active = static_cast<std::uint32_t>(Number(disk / "queue" / "max_active_zones"));
@@ -165,7 +166,7 @@ Result<BlockFacts> ReadBlockFacts(const std::string& name, const std::string& sy
 
 std::vector<BlockFacts> ZonedBlockDevices(const std::string& sysfs) {
   std::vector<BlockFacts> devices;
-  std::error_code none;  // no /sys: no devices to speak of
+  std::error_code none;  // no /sys: no devices
   for (const auto& entry : fs::directory_iterator(fs::path(sysfs) / "block", none)) {
     if (ReadModel(entry.path() / "queue" / "zoned") == ZonedModel::kNotZoned) continue;
     if (Line(entry.path() / "hidden") == "1") continue;

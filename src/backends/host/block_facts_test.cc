@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A tree as /sys, with the links that the kernel makes.
+// A directory tree like /sys, with the kernel's symbolic links.
 class BlockFactsTest : public testing::Test {
  protected:
   void Put(const std::string& path, const std::string& text) { tree_.Put(path, text); }

@@ -1,4 +1,4 @@
-// What a write that the kernel reports as failed has come to, told from the zone's report.
+// Determines from the zone's report what happened to a write that the kernel reported as failed.
 //
 // Threads: no state.
 #pragma once
@@ -14,20 +14,23 @@ namespace zenfs {
 struct FailedWrite {
   DeviceOffset offset;
   std::uint64_t length = 0;  // bytes
-  DeviceOffset pointer;      // the zone's write pointer before it
-  int os_errno = 0;          // 0: the kernel wrote less than asked and gave no reason
+  DeviceOffset pointer;      // the zone's write pointer before the write
+  int os_errno = 0;          // 0: a short write without an error
 };
 
-// Whether the write pointer stands as if all of `write` had been carried out: the driver may have repeated a command
-// that had landed, which then fails (device-assumptions 5). Only the bytes themselves can tell.
+// True if the write pointer is where it would be after a complete write. The driver may have
+// repeated a command that had succeeded, and the repetition failed (device-assumptions 5). Then
+// compare the bytes.
 [[nodiscard]] bool MayHaveLanded(const FailedWrite& write, const ZoneInfo& zone);
 
-// The error of a write that has not landed. `zone` is reported after it. Errors: kBusy, kZoneFull, kReadOnly, kNotFound
-// (offline), kInvalidArgument (not at the write pointer), kIo.
+// The error for a write whose data is not on the device. `zone` was reported after the write.
+// Errors: kBusy, kZoneFull, kReadOnly, kNotFound (offline), kInvalidArgument (not at the write
+// pointer), kIo.
 [[nodiscard]] Error DescribeFailedWrite(const std::string& device, const FailedWrite& write,
                                         const ZoneInfo& zone);
 
-// A limit of open or active zones was reached (block layer: BLK_STS_ZONE_OPEN_RESOURCE, BLK_STS_ZONE_ACTIVE_RESOURCE).
+// True for a limit of open or active zones (block layer: BLK_STS_ZONE_OPEN_RESOURCE,
+// BLK_STS_ZONE_ACTIVE_RESOURCE).
 [[nodiscard]] bool IsZoneLimit(int os_errno);
 
 }  // namespace zenfs

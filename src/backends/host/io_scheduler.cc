@@ -14,7 +14,7 @@
 namespace zenfs {
 namespace {
 
-// Also the pieces into which a long write is cut.
+// True if the pieces of a split write also stay in order.
 bool KeepsPiecesInOrder(const BlockFacts& facts, const std::string& release) {
   return KernelPlugsZoneWrites(release) || facts.scheduler == kOrderedScheduler;
 }

@@ -41,7 +41,7 @@ TEST(SchedulerTest, KernelsThatPlugZoneWritesNeedNone) {
 TEST(SchedulerTest, DevicesWithoutSchedulerHaveNothingToSet) {
   EXPECT_TRUE(KeepsWritesInOrder(DiskWith(std::nullopt), kOld));
   BlockFacts mapped = DiskWith("none");
-  mapped.schedulers = {"none"};  // as device mapper on Linux 6.1
+  mapped.schedulers = {"none"};  // like device mapper on Linux 6.1
   EXPECT_TRUE(KeepsWritesInOrder(mapped, kOld));
 }
 

@@ -18,7 +18,7 @@ std::uint64_t Length(const IoRequest& request) {
   return IsRead(request) ? request.read_into.size() : request.write_from.size();
 }
 
-// Carries out what is left of `request` after `moved` bytes.
+// Executes the rest of `request` after `moved` bytes, by system calls.
 IoOutcome RunPlainly(const IoRequest& request, const IoPlace& place, std::uint64_t moved,
                      const RingPool& rings) {
   const std::uint64_t offset = place.offset + moved;
@@ -34,7 +34,7 @@ IoOutcome RunPlainly(const IoRequest& request, const IoPlace& place, std::uint64
   return {.bytes = moved + rest.bytes, .os_errno = rest.os_errno};
 }
 
-// Without a ring: a command is done when Submit returns.
+// A queue without a ring: a command is complete when Submit returns.
 class PlainQueue final : public IoQueue {
  public:
   PlainQueue(IoTarget& target, const RingPool& rings) : target_(target), rings_(rings) {}
@@ -57,7 +57,7 @@ class PlainQueue final : public IoQueue {
   std::vector<IoRequest*> done_;
 };
 
-// A command on its way through the ring; short ones go round again for the rest.
+// A command in flight in the ring. A short one is submitted again for the rest.
 struct Flight {
   IoRequest* request;
   IoPlace place;
@@ -106,7 +106,7 @@ class RingQueue final : public IoQueue {
   std::size_t in_flight() const override { return in_flight_; }
 
  private:
-  // Starts what was submitted and waits until `min` of those under way have ended.
+  // Starts the submitted commands and waits until at least `min` commands in flight have completed.
   void Enter(std::size_t min) {
     const std::size_t under_way = flights_.size() - free_.size();
     if (under_way == 0) return;
@@ -119,7 +119,8 @@ class RingQueue final : public IoQueue {
     }
   }
 
-  // The kernel takes no more from the ring. What it has taken will end; the rest goes without.
+  // The kernel accepts no more entries from the ring. The commands that it has taken will complete;
+  // the others are executed by system calls.
   void GoOnPlainly() {
     if (prepared_.empty()) return;
     broken_ = true;
@@ -141,7 +142,7 @@ class RingQueue final : public IoQueue {
     Prepare(flight);
   }
 
-  // There is always an entry free: the ring is at least as deep as there are flights.
+  // An entry is always free: the ring has at least as many entries as there are flights.
   void Prepare(Flight* flight) {
     const IoRequest& request = *flight->request;
     if (broken_) return End(flight, RunPlainly(request, flight->place, flight->moved, rings_));
@@ -195,10 +196,10 @@ class RingQueue final : public IoQueue {
   std::vector<Flight> flights_;
   std::vector<Flight*> free_;
   std::deque<Flight*> prepared_;    // in the ring, not yet taken by the kernel
-  RingStall stall_;                 // of Enter
-  bool broken_ = false;             // the kernel takes nothing from the ring
-  std::deque<IoRequest*> waiting_;  // more than the ring takes at once
-  std::vector<IoRequest*> done_;    // ended and not yet reaped
+  RingStall stall_;                 // used by Enter
+  bool broken_ = false;             // the kernel accepts no entries from the ring
+  std::deque<IoRequest*> waiting_;  // requests for which the ring has no room yet
+  std::vector<IoRequest*> done_;    // completed and not yet reaped
   std::size_t in_flight_ = 0;
 };
 

@@ -1,8 +1,8 @@
-// The IoQueue of the devices that the kernel drives. Commands go through an io_uring, or, where the kernel refuses
-// one, are carried out one by one as they are submitted.
+// The IoQueue for devices of the kernel. Commands go through an io_uring. If the kernel refuses
+// one, each command is executed when it is submitted.
 //
-// Submit only puts a command into the submission ring; all of them start together at the next Reap, with one system
-// call (device/zoned_device.h allows that).
+// Submit only puts a command into the submission ring. The next Reap starts all of them with one
+// system call, which device/zoned_device.h allows.
 #pragma once
 
 #include <memory>
@@ -13,28 +13,28 @@
 
 namespace zenfs {
 
-// Where a request's bytes lie for the kernel.
+// Where the kernel finds the bytes of a request.
 struct IoPlace {
   int fd = -1;
-  std::uint64_t offset = 0;              // bytes in the file or block device
-  std::uint64_t longest = kLongestCall;  // bytes in one command
-  std::shared_ptr<const void>
-      keep;  // held until the request is done: what keeps `fd` open, if it may be closed
+  std::uint64_t offset = 0;              // bytes from the start of the file or block device
+  std::uint64_t longest = kLongestCall;  // bytes per command
+  std::shared_ptr<const void> keep;  // keeps `fd` open until the request is done, if somebody may close it
 };
 
 // The device behind a queue.
 //
-// Threads: called by the thread that has the queue.
+// Threads: called by the thread that uses the queue.
 class IoTarget {
  public:
   virtual ~IoTarget() = default;
-  // Checks `request` as the synchronous call would; a queued append is the device's to refuse.
+  // Checks `request` as the synchronous call would. The device refuses queued appends if it does
+  // not support them.
   [[nodiscard]] virtual Result<IoPlace> Place(const IoRequest& request) = 0;
-  // The kernel has answered: the request's status. A short outcome is an error.
+  // Returns the status of a request after the kernel's answer. A short outcome is an error.
   [[nodiscard]] virtual Status Settle(const IoRequest& request, const IoOutcome& outcome) = 0;
 };
 
-// `target` and `rings` outlive the queue.
+// `target` and `rings` must outlive the queue.
 [[nodiscard]] std::unique_ptr<IoQueue> CreateKernelQueue(IoTarget& target, RingPool& rings,
                                                          std::size_t depth);
 

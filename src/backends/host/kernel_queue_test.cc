@@ -1,4 +1,4 @@
-// The queue over a plain file: with io_uring, and as where the kernel refuses it.
+// Tests the queue on a plain file, with io_uring and without it.
 #include "backends/host/kernel_queue.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 namespace zenfs {
 namespace {
 
-// Requests go to the file at their own offsets; those at kRefused are not let through.
+// Requests go to the file at their own offsets; the target refuses those at kRefused.
 class FileTarget final : public IoTarget {
  public:
   static constexpr std::uint64_t kRefused = 1'000'000;
@@ -164,7 +164,7 @@ TEST(WriteTest, ManyPiecesAreWrittenOneBehindTheOtherByBoth) {
   std::vector<AlignedBuffer> buffers;
   std::vector<ByteView> pieces;
   std::vector<std::byte> expected;
-  for (std::uint64_t i = 0; i < 150; ++i) {  // more than one system call takes
+  for (std::uint64_t i = 0; i < 150; ++i) {  // more than fit into one system call
     buffers.push_back(Pattern(i % 5 == 0 ? 0 : 512, i));
     pieces.push_back(buffers.back().View());
     expected.insert(expected.end(), pieces.back().begin(), pieces.back().end());
@@ -190,8 +190,9 @@ TEST(WriteTest, ErrorSaysHowMuchWasWrittenBefore) {
   EXPECT_EQ(WriteByRing(rings, -1, 0, std::span(&piece, 1)).bytes, 0u);
 }
 
-// Calls that write which this process has made; nothing where the kernel does not count them. Without streams: the
-// sanitizer of undefined behaviour looks at objects with virtual functions by calls that write.
+// The number of write system calls of this process; nothing if the kernel does not count them. Uses
+// no streams: the undefined behaviour sanitizer checks objects with virtual functions by write
+// calls.
 std::optional<std::uint64_t> WritingCalls() {
   const UniqueFd fd(::open("/proc/self/io", O_RDONLY | O_CLOEXEC));
   std::array<char, 512> text{};

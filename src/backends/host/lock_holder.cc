@@ -40,7 +40,7 @@ std::vector<std::string_view> Words(std::string_view line) {
 }  // namespace
 
 int FindFlockHolder(std::string_view proc_locks, unsigned major, unsigned minor, unsigned long long inode) {
-  // 1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF        (a line with "->" is one who waits)
+  // 1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF        (a line with "->" is a waiting process)
   const std::string place = fmt::format("{:02x}:{:02x}:{}", major, minor, inode);
   while (!proc_locks.empty()) {
     const std::size_t end = std::min(proc_locks.find('\n'), proc_locks.size());

@@ -1,4 +1,4 @@
-// Who holds the lock on a file, for the message to the one who did not get it.
+// Describes the holder of a file lock, for the error message of a process that did not get it.
 #pragma once
 
 #include <string>
@@ -6,11 +6,13 @@
 
 namespace zenfs {
 
-// "process 1234 (db_bench)" for the holder of a flock(2) lock on the open file `fd`, "this process (1234)",
-// or "another process" where the kernel does not show it (another pid namespace, some network file systems).
+// "process 1234 (db_bench)" for the holder of a flock(2) lock on the open file `fd`, "this process
+// (1234)", or "another process" if the kernel does not show it (another pid namespace, some network
+// file systems).
 [[nodiscard]] std::string DescribeLockHolder(int fd);
 
-// The pid of the flock holder of the given device and inode in the text of /proc/locks; 0 if there is none.
+// The pid of the flock holder of the given device and inode, from the text of /proc/locks; 0 if
+// there is none.
 [[nodiscard]] int FindFlockHolder(std::string_view proc_locks, unsigned major, unsigned minor,
                                   unsigned long long inode);
 

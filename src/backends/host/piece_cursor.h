@@ -1,4 +1,4 @@
-// Walks the pieces of a write as the kernel takes them: some at a time, ending anywhere.
+// Iterates over the pieces of a write while the kernel takes them in parts that may end anywhere.
 #pragma once
 
 #include <sys/uio.h>
@@ -14,13 +14,14 @@ namespace zenfs {
 
 class PieceCursor {
  public:
-  static constexpr std::size_t kVectors = 64;  // a call; far below IOV_MAX, and enough for every caller
+  static constexpr std::size_t kVectors = 64;  // per call; far below IOV_MAX, and enough for every caller
 
   explicit PieceCursor(std::span<const ByteView> pieces) : pieces_(pieces) { Settle(); }
 
   bool AtEnd() const { return pieces_.empty(); }
 
-  // What comes next, at most kVectors pieces and `longest` bytes; valid until the next call. Not at the end.
+  // The next part: at most kVectors pieces and `longest` bytes. Valid until the next call. Not
+  // allowed at the end.
   std::span<const iovec> Next(std::uint64_t longest) {
     std::size_t count = 0;
     while (count < std::min(pieces_.size(), kVectors) && longest != 0) {
@@ -31,7 +32,7 @@ class PieceCursor {
     }
     return std::span(vectors_).first(count);
   }
-  // The kernel has taken `bytes` of what Next gave.
+  // The kernel has taken `bytes` of the part that Next returned.
   void Advance(std::uint64_t bytes) {
     in_first_ += bytes;
     Settle();
@@ -46,7 +47,7 @@ class PieceCursor {
   }
 
   std::span<const ByteView> pieces_;
-  std::uint64_t in_first_ = 0;  // bytes of pieces_[0] that are taken
+  std::uint64_t in_first_ = 0;  // bytes of pieces_[0] already taken
   std::array<iovec, kVectors> vectors_;
 };
 

@@ -1,5 +1,5 @@
-// Reads and writes by the system calls that every kernel and every container allows: preadv2(2), pwritev2(2).
-// Interrupted and short ones go on where they stopped.
+// Reads and writes by system calls that every kernel and container allows: preadv2(2), pwritev2(2).
+// Interrupted and short calls continue where they stopped.
 //
 // Threads: no state.
 #pragma once
@@ -13,14 +13,15 @@
 namespace zenfs {
 
 [[nodiscard]] IoOutcome ReadPlainly(int fd, std::uint64_t offset, ByteSpan into);
-// The pieces one behind the other, at most `longest` bytes a call, each call sent when the one before is done.
+// Writes the pieces contiguously, at most `longest` bytes per call. Each call is sent after the
+// previous one has completed.
 [[nodiscard]] IoOutcome WritePlainly(int fd, std::uint64_t offset, std::span<const ByteView> pieces,
                                      std::uint64_t longest = kLongestCall);
 
-// Whether the bytes at `offset` are those of the pieces, one behind the other; false also if they can't be read.
+// True if the bytes at `offset` equal the concatenated pieces. False also if they can't be read.
 [[nodiscard]] bool HoldsPlainly(int fd, std::uint64_t offset, std::span<const ByteView> pieces);
 
-// Bytes in all of the pieces.
+// Total length of the pieces in bytes.
 [[nodiscard]] std::uint64_t TotalBytes(std::span<const ByteView> pieces);
 
 }  // namespace zenfs

@@ -19,24 +19,25 @@ void Destroy(io_uring* ring) {
   delete ring;
 }
 
-// 0, or the -errno of a kernel that refuses.
+// Returns 0, or -errno if the kernel refuses.
 int MakeRing(unsigned depth, io_uring*& made) {
   auto ring = std::make_unique<io_uring>();
-  // COOP_TASKRUN (Linux 5.19) spares the interrupt of a thread that will enter the kernel to reap anyway; the flag
-  // tells a poll when it must.
+  // COOP_TASKRUN (Linux 5.19) saves the interrupt of a thread that will enter the kernel to reap
+  // anyway. TASKRUN_FLAG tells a polling thread when it must enter.
   int error = io_uring_queue_init(depth, ring.get(), IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
   if (error == -EINVAL) error = io_uring_queue_init(depth, ring.get(), 0);
   if (error == 0) made = ring.release();
   return error;
 }
 
-// What another moment may have enough of.
+// True if the resource is only temporarily short.
 bool IsShortage(int error) {
   return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EAGAIN;
 }
 
-// Sends the one command that was prepared, waits for it and returns its result; nothing if the kernel does not take it.
-// An interrupted wait goes on: once it is taken, the kernel has the caller's buffer until the command has ended.
+// Submits the one prepared command, waits for it and returns its result; nothing if the kernel does
+// not accept it. An interrupted wait continues: the kernel uses the caller's buffer until the
+// command completes.
 std::optional<int> RunOne(io_uring* ring) {
   io_uring_cqe* cqe = nullptr;
   RingStall stall;
@@ -55,7 +56,7 @@ io_uring* PrepareWrite(io_uring* ring, int fd, std::span<const iovec> pieces, st
   return ring;
 }
 
-// Bytes or -errno, as a command's.
+// Returns bytes or -errno, like a command.
 int WriteOnce(int fd, std::span<const iovec> pieces, std::uint64_t offset) {
   const ssize_t n =
       ::pwritev2(fd, pieces.data(), static_cast<int>(pieces.size()), static_cast<off_t>(offset), 0);
@@ -68,7 +69,8 @@ bool RingStall::TryAgain(int answer) {
   constexpr std::chrono::milliseconds kPause{1};
   if (!until_) until_ = Deadline::After(kPatience);
   const bool passing = answer == -EINTR || answer == -EAGAIN || answer == -EBUSY || answer == -ENOMEM;
-  // A pause also where it will not pass: who waits for what the kernel has taken comes round.
+  // Pause even if the stall may be permanent: a caller that waits for accepted commands calls
+  // again.
   if (answer != -EINTR) SleepUntil(SteadyNow() + kPause);
   return passing && !until_->Passed();
 }

@@ -1,7 +1,8 @@
-// The io_uring instances of a device. Making one costs several system calls and mappings, so they are lent and
-// come back; at most kIdleLimit wait to be lent again.
+// The io_uring instances of a device. Creating one costs several system calls and mappings, so they
+// are lent and returned. At most kIdleLimit returned rings are kept.
 //
-// Threads: safe from any thread; mutex_ is a leaf lock. A lent ring belongs to one thread at a time.
+// Threads: safe from any thread; mutex_ is a leaf lock. A lent ring belongs to one thread at a
+// time.
 #pragma once
 
 #include <atomic>
@@ -26,8 +27,8 @@ class RingPool {
   static constexpr std::size_t kIdleLimit = 16;
   static constexpr unsigned kDepthMax = 1024;
 
-  // Puts a ring with nothing in flight back. One that holds commands which the kernel did not take (RingStall) is
-  // thrown away instead, and none is lent after it.
+  // Returns a ring without commands in flight to the pool. If it still holds commands that the
+  // kernel did not accept (RingStall), the ring is destroyed and the pool lends no more rings.
   class Return {
    public:
     explicit Return(RingPool* pool = nullptr) : pool_(pool) {}
@@ -36,12 +37,12 @@ class RingPool {
    private:
     RingPool* pool_;
   };
-  using Lease = std::unique_ptr<io_uring, Return>;  // the pool outlives it
+  using Lease = std::unique_ptr<io_uring, Return>;  // must not outlive the pool
 
   enum class Use {
-    kForbidden,  // never lends one, for callers that were told to do without
+    kForbidden,  // never lends a ring; by option of the user
     kAllowed,
-    kNeeded,  // writes by other means do harm: without a ring they fail with EAGAIN
+    kNeeded,  // writes without a ring do harm, so they fail with EAGAIN
   };
   explicit RingPool(Use use = Use::kAllowed)
       : needed_(use == Use::kNeeded), refused_(use == Use::kForbidden) {}
@@ -49,9 +50,9 @@ class RingPool {
   RingPool(const RingPool&) = delete;
   RingPool& operator=(const RingPool&) = delete;
 
-  // A ring for at least `depth` (at most kDepthMax) commands in flight; nullptr where the kernel refuses io_uring: once
-  // and for all if it is not built in or forbidden (seccomp, kernel.io_uring_disabled), this time only if the process
-  // is short of descriptors or memory.
+  // A ring for at least `depth` (at most kDepthMax) commands in flight; nullptr if the kernel
+  // refuses io_uring. A refusal is final if io_uring is not built in or forbidden (seccomp,
+  // kernel.io_uring_disabled), and temporary if descriptors or memory are short.
   [[nodiscard]] Lease Lend(std::size_t depth);
   bool needed() const { return needed_; }
 
@@ -69,21 +70,22 @@ class RingPool {
   std::vector<Idle> idle_ GUARDED_BY(mutex_);
 };
 
-// How long the kernel may answer "try again" to a command without an end of it.
+// Decides how long the kernel may answer "try again" to a command.
 //
-// A wait of the kernel's for memory passes; a system call that was forbidden after the ring was made does not.
+// A shortage of memory in the kernel passes. A system call that was forbidden after the ring was
+// created stays forbidden.
 class RingStall {
  public:
   static constexpr std::chrono::seconds kPatience{1};
 
-  // After an answer of -errno: true if the same is to be tried again, a moment later.
+  // Call it after an answer of -errno. Returns true if the call should be repeated a moment later.
   [[nodiscard]] bool TryAgain(int answer);
 
  private:
   std::optional<Deadline> until_;
 };
 
-// As WritePlainly, by a ring; where there is none plainly.
+// Like WritePlainly, but by a ring if there is one.
 [[nodiscard]] IoOutcome WriteByRing(RingPool& rings, int fd, std::uint64_t offset,
                                     std::span<const ByteView> pieces, std::uint64_t longest = kLongestCall);
 

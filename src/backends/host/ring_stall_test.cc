@@ -1,5 +1,6 @@
-// Rings that the kernel serves no longer, or not now. Each test forbids or takes away something for good, so it runs in
-// a process of its own, with an alarm against waiting for ever.
+// Rings that the kernel no longer serves, permanently or for a moment. Each test forbids or removes
+// something for the rest of its process, so it runs in its own process, with an alarm in case it
+// hangs.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -23,10 +24,10 @@ namespace {
 
 constexpr unsigned kLimit = 15;  // seconds
 
-// From now on the system call is EPERM.
+// From now on the system call fails with EPERM.
 bool Forbid(unsigned call) {
   sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the number of the call
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the system call number
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -36,7 +37,7 @@ bool Forbid(unsigned call) {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// As in a program that goes into a sandbox once its files are open.
+// Simulates a program that enters a sandbox after opening its files.
 bool ForbidEntering() { return Forbid(SYS_io_uring_enter); }
 
 class FileTarget final : public IoTarget {
@@ -85,7 +86,7 @@ TEST_F(RingStallTest, WriteGoesOnPlainlyWhenRingsAreForbiddenUnderIt) {
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
-// seccomp, as in containers; kernel.io_uring_disabled has the same error.
+// seccomp, as in containers. kernel.io_uring_disabled gives the same error.
 TEST_F(RingStallTest, WriteGoesPlainlyWhereNoRingCanBeMade) {
   const auto run = [&] {
     ::alarm(kLimit);
@@ -106,7 +107,8 @@ TEST_F(RingStallTest, WriteGoesPlainlyWhereNoRingCanBeMade) {
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
-// Kernels before 5.12 count a ring's memory as locked; the limit binds who has no privileges.
+// Kernels before 5.12 count a ring's memory as locked memory. The limit applies to unprivileged
+// users.
 TEST_F(RingStallTest, WriteGoesOnWithoutLockedMemory) {
   const auto run = [&] {
     ::alarm(kLimit);
@@ -158,7 +160,7 @@ TEST_F(RingStallTest, QueueEndsAllItTookWhenRingsAreForbiddenUnderIt) {
       queue->Reap(6, done);
       good = done.size() == 6 && queue->in_flight() == 0;
       for (std::size_t i = 6; i < 9; ++i) queue->Submit(&requests[i]);
-    }  // its end waits for the rest
+    }  // the destructor waits for the rest
     for (const IoRequest& request : requests) good = good && request.status.ok();
     Leave(good && FileHolds(file_.get(), data_.View()) && rings_.Lend(1) == nullptr);
   };
@@ -177,7 +179,7 @@ TEST(RingPatienceTest, CommandIsNotTriedAgainForEver) {
 TEST_F(RingStallTest, ShortageOfDescriptorsDoesNotRefuseRingsForGood) {
   const auto run = [&] {
     ::alarm(kLimit);
-    const auto busy = rings_.Lend(1);  // what the pool has idle
+    const auto busy = rings_.Lend(1);  // takes the idle ring
     rlimit before{};
     if (::getrlimit(RLIMIT_NOFILE, &before) != 0) Leave(false);
     const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};

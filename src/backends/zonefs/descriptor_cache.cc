@@ -32,7 +32,7 @@ DescriptorCache::Descriptor DescriptorCache::Find(ZoneId zone) {
 }
 
 DescriptorCache::Descriptor DescriptorCache::Insert(ZoneId zone, Descriptor opened) {
-  Entries evicted;  // closed when the lock is free
+  Entries evicted;  // closed after the lock is released
   MutexLock lock(mutex_);
   if (const auto place = places_.find(zone); place != places_.end()) return place->second->descriptor;
   entries_.push_front({zone, opened});

@@ -1,6 +1,7 @@
-// Files that stay open for reading: the ones used last, at most so many.
+// A bounded cache of files open for reading; the least recently used is evicted.
 //
-// A descriptor that was handed out stays open as long as somebody has it, whether or not the cache still does.
+// A descriptor that was handed out stays open as long as somebody holds it, even after its
+// eviction.
 //
 // Threads: safe from any thread. mutex_ is a leaf lock; files are opened and closed outside of it.
 #pragma once
@@ -19,7 +20,7 @@
 
 namespace zenfs {
 
-// The process, or the host, has no descriptor left to open a file with.
+// True if the process or the host has no more descriptors.
 [[nodiscard]] inline bool IsOutOfDescriptors(const Error& error) {
   return error.os_errno() == EMFILE || error.os_errno() == ENFILE;
 }
@@ -29,14 +30,14 @@ class DescriptorCache {
   using Descriptor = std::shared_ptr<const UniqueFd>;
   using Opener = std::function<Result<UniqueFd>(ZoneId)>;
 
-  // `bound` is at least 1. `open` is called from any thread.
+  // `bound` is at least 1. `open` may be called from any thread.
   DescriptorCache(std::size_t bound, Opener open);
 
-  // The file of `zone`, open. Errors: those of the opener. When the process has no descriptors left, the cache gives
-  // all of its own back and tries once more.
+  // The open file of `zone`. Errors: those of the opener. If the process has no descriptors left,
+  // the cache is cleared and the open is retried once.
   [[nodiscard]] Result<Descriptor> Get(ZoneId zone) EXCLUDES(mutex_);
 
-  // Forgets all files, so that those that nobody has are closed.
+  // Removes all files from the cache. Files that nobody holds are closed.
   void Clear() EXCLUDES(mutex_);
 
   std::size_t size() const EXCLUDES(mutex_);
@@ -46,10 +47,11 @@ class DescriptorCache {
     ZoneId zone;
     Descriptor descriptor;
   };
-  using Entries = std::list<Entry>;  // the one used last in front
+  using Entries = std::list<Entry>;  // most recently used first
 
   Descriptor Find(ZoneId zone) EXCLUDES(mutex_);
-  // `opened`, or what somebody else has put there meanwhile.
+  // Inserts `opened`, unless another thread has inserted a descriptor meanwhile. Returns the cached
+  // one.
   Descriptor Insert(ZoneId zone, Descriptor opened) EXCLUDES(mutex_);
 
   const std::size_t bound_;

@@ -21,7 +21,7 @@ std::optional<bool> IsExplicitOpen(const ZoneFiles& files, const ActiveCount& ac
   if (!zone) return std::nullopt;
   const Result<UniqueFd> fd = files.OpenToWrite(*zone);
   if (!fd) {
-    // Only an open that is to open the zone can meet a limit.
+    // Only an open that also opens the zone can exceed a limit.
     if (fd.error().code() == Code::kBusy) return true;
     return std::nullopt;
   }

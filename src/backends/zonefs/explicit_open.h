@@ -1,4 +1,5 @@
-// Whether a zonefs was mounted with the option explicit-open, which /proc/mounts does not show.
+// Finds out whether a zonefs was mounted with the option explicit-open, which /proc/mounts does not
+// show.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,12 @@
 
 namespace zenfs {
 
-// Tells the number of active zone files; zonefs_limits.h.
+// Returns the number of active zone files (zonefs_limits.h).
 using ActiveCount = std::function<std::optional<std::uint32_t>()>;
 
-// Opens an empty zone for writing and sees whether zonefs counts it as active, which it does only if the open file is
-// an open zone. The zone is empty and closed again afterwards. Nothing where it can't be told: no count, no empty zone,
-// `max_active` zones active already (0: no limit).
+// Opens an empty zone for writing and checks whether zonefs counts it as active; it does so only
+// with explicit-open. The zone is empty and closed again on return. Returns nothing if the test is
+// impossible: no count, no empty zone, or `max_active` zones are active already (0: no limit).
 [[nodiscard]] std::optional<bool> IsExplicitOpen(const ZoneFiles& files, const ActiveCount& active,
                                                  std::uint32_t max_active);
 

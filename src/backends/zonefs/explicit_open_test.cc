@@ -14,7 +14,7 @@ namespace {
 class ExplicitOpenTest : public testing::Test {
  protected:
   void Write(std::uint32_t zone) { std::ofstream(files.Path(ZoneId(zone))) << "x"; }
-  // What zonefs tells: 5 zones are active, and under explicit-open those that are open.
+  // The count that zonefs reports: 5 active zones and, with explicit-open, the open ones.
   ActiveCount CountOf(bool explicit_open) {
     return
         [this, explicit_open] { return 5u + (explicit_open && !files.OpenForWriting().empty() ? 1u : 0u); };

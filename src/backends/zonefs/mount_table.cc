@@ -12,7 +12,8 @@
 namespace zenfs {
 namespace {
 
-// The kernel writes space, tab, newline and backslash of a path as a backslash and three octal digits (proc(5)).
+// The kernel writes space, tab, newline and backslash in a path as a backslash and three octal
+// digits (proc(5)).
 std::string Unescape(std::string_view text) {
   std::string plain;
   while (!text.empty()) {

@@ -23,7 +23,7 @@ constexpr std::uint64_t kZonefsMagic = 0x5a4f4653;
 
 std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
 
-// "; zonefs is mounted at /mnt/z", or how to mount one.
+// A hint for the message: "; zonefs is mounted at /mnt/z", or how to mount one.
 std::string WhereInstead() {
   std::string list;
   for (const ZonefsMount& mount : ZonefsMounts()) {
@@ -33,7 +33,8 @@ std::string WhereInstead() {
   return "; mount one with: mount -t zonefs -o explicit-open,errors=repair /dev/NAME MOUNTPOINT";
 }
 
-// The mount point, absolute and without links. kNotFound, and kInvalidArgument if it is no zonefs.
+// The mount point, absolute and without symbolic links. Errors: kNotFound; kInvalidArgument if it
+// is not a zonefs.
 Result<std::string> FindMountpoint(const std::string& mountpoint) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::canonical(mountpoint, error);
@@ -57,7 +58,7 @@ Result<std::unique_ptr<ZoneDirectory>> OpenDirectory(const std::string& name, co
   return Bad(fmt::format("{}: this zonefs has no sequential zones (no directory seq at its root)", name));
 }
 
-// What only a holder that writes has to ask.
+// Checks that only matter for writing.
 Status CheckForWriting(const std::string& name, const std::string& path, const ZoneDirectory& directory) {
   if (directory.MountedReadOnly()) {
     return Fail(Code::kReadOnly,
@@ -78,8 +79,8 @@ Status CheckForWriting(const std::string& name, const std::string& path, const Z
   return locked.ok() ? Status{} : Fail(locked.error().With(name));
 }
 
-// Linux 6.1 as Debian has it fails every synchronous direct write to a zone file ("Corrupted write pointer") and then
-// makes the mount read-only. Those of io_uring take another way and are sound.
+// Debian's Linux 6.1 fails every synchronous direct write to a zone file ("Corrupted write
+// pointer") and then makes the mount read-only. Writes through io_uring take another path and work.
 bool SpoilsPlainWrites(const std::string& release) { return release.starts_with("6.1."); }
 
 Status CheckWrites(const std::string& name, bool io_uring, const std::string& release) {
@@ -93,11 +94,11 @@ Status CheckWrites(const std::string& name, bool io_uring, const std::string& re
                   name, release, io_uring ? "this host refuses" : "io:plain rules out"));
 }
 
-// What works and is not as it should be.
+// Notices about a mount that works, but not as it should.
 std::vector<std::string> Notices(const std::string& name, const std::string& path, const ZoneFiles& files,
                                  const ZonefsLimits& limits, const std::string& disk) {
   std::vector<std::string> notices;
-  // Without limits zonefs ignores the option.
+  // zonefs ignores the option if the device has no limits.
   const bool limited = limits.kept_by_zonefs && (limits.max_open != 0 || limits.max_active != 0);
   const auto active = [&disk] { return ActiveZoneFiles(disk); };
   if (limited && IsExplicitOpen(files, active, limits.max_active) == false) {

@@ -16,7 +16,7 @@ Error ErrorOf(const std::string& mountpoint) {
   return device ? Error(Code::kExists, "opened") : device.error();
 }
 
-// What a host without zonefs can show; the rest is proven in the lab of real kernels.
+// Only cases that need no zonefs; the tests on real kernels cover the rest.
 TEST(OpenZonefsTest, MissingDirectoryIsNotFoundByName) {
   const TempDirectory directory;
   const Error error = ErrorOf(directory.File("none"));

@@ -22,7 +22,7 @@ constexpr std::uint64_t kStatBlock = 512;  // bytes, the unit of st_blocks
 
 std::string Name(ZoneId zone) { return fmt::format("{}", zone.value); }
 
-// How many files there are, named 0, 1, 2, ... without a gap.
+// The number of files, which must be named 0, 1, 2, ... without a gap.
 Result<std::uint32_t> CountZones(const std::string& path) {
   std::uint64_t count = 0;
   std::uint64_t highest = 0;
@@ -48,7 +48,8 @@ Result<std::uint32_t> CountZones(const std::string& path) {
   return static_cast<std::uint32_t>(count);
 }
 
-// Limits are told in three ways: by zonefs (explicit-open), and by the block layer for open and for active zones.
+// Three errors report a limit: one of zonefs (explicit-open), and those of the block layer for open
+// and for active zones.
 Error OpenError(int error, std::string text) {
   if (error != EBUSY && !IsZoneLimit(error)) return ErrnoError(error, std::move(text));
   return Error(Code::kBusy, text + ": the limit of open or active zones is reached", error);
@@ -91,7 +92,7 @@ Status ZoneDirectory::Lock() const {
 Status ZoneDirectory::CheckPermission(bool write) const {
   for (std::uint32_t i = 0; i < count_; ++i) {
     ZENFS_ASSIGN_OR_RETURN(const ZoneFileState zone, Look(ZoneId(i)));
-    if (zone.access != ZoneAccess::kWritable) continue;  // its bits tell of the zone
+    if (zone.access != ZoneAccess::kWritable) continue;  // its bits are those of the failed zone
     const int wanted = write ? R_OK | W_OK : R_OK;
     if (::faccessat(fd_.get(), Name(ZoneId(i)).c_str(), wanted, AT_EACCESS) == 0) return {};
     return Fail(ErrnoError(errno == EROFS ? EROFS : EACCES,
@@ -100,7 +101,7 @@ Status ZoneDirectory::CheckPermission(bool write) const {
                     .Advise("owner, group and mode of all zones are given by mkzonefs -o "
                             "uid=UID,gid=GID,perm=660, or until the next mount by chown and chmod"));
   }
-  return {};  // nothing but dead zones: each will say so
+  return {};  // all zones have failed; each will report it
 }
 
 std::string ZoneDirectory::Path(ZoneId zone) const { return fmt::format("{}/{}", path_, zone.value); }
@@ -129,11 +130,12 @@ Result<UniqueFd> ZoneDirectory::OpenZone(ZoneId zone, int access, const char* wh
 Status ZoneDirectory::Truncate(ZoneId zone, std::uint64_t size) const {
   const std::string text = fmt::format("truncate {} to {}", Path(zone), size);
   const auto length = static_cast<off_t>(size);
-  // Not through a descriptor, which would open the zone for it; and not by the path of the mount point, where something
-  // else may be mounted meanwhile.
+  // Truncate by path: a descriptor would open the zone. Not by the path of the mount point, where
+  // another file system may be mounted meanwhile.
   if (::truncate(fmt::format("/proc/self/fd/{}/{}", fd_.get(), zone.value).c_str(), length) == 0) return {};
   if (errno != ENOENT && errno != EACCES) return Fail(OpenError(errno, text));
-  ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, OpenToWrite(zone));  // there is no /proc, or it is not ours
+  // Without /proc, or with that of another pid namespace.
+  ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, OpenToWrite(zone));
   if (::ftruncate(fd.get(), length) == 0) return {};
   return Fail(OpenError(errno, text));
 }

@@ -1,4 +1,4 @@
-// The directory seq/ of a mounted zonefs: its files 0, 1, 2, ... are the zones.
+// The directory seq/ of a mounted zonefs. Its files 0, 1, 2, ... are the zones.
 #pragma once
 
 #include <sys/types.h>
@@ -9,27 +9,27 @@
 
 namespace zenfs {
 
-// What the mode of a zone file says, where `granted` are the permission bits that any zone file of the mount has: zonefs
-// takes the bits for writing from a zone that the device made read-only and all bits from one that is offline. Root
-// may pass over the bits, so that an open tells nothing.
+// The access that the mode of a zone file allows. `granted`: the permission bits that any zone file
+// of the mount has. zonefs clears the write bits of a read-only zone, and all bits of an offline
+// zone. Root can ignore the bits, so an open does not reveal the condition.
 [[nodiscard]] ZoneAccess AccessOfMode(mode_t mode, mode_t granted);
 
 class ZoneDirectory final : public ZoneFiles {
  public:
-  // `path` is the directory, absolute. Errors: kInvalidArgument if its files are not the zones 0 to count - 1, at least
-  // one; else by the errno.
+  // `path`: the directory, absolute. Errors: kInvalidArgument if its files are not the zones 0 to
+  // count - 1, with count at least 1; otherwise by the errno.
   [[nodiscard]] static Result<std::unique_ptr<ZoneDirectory>> Open(const std::string& path);
 
-  // One holder on this host, until the directory is closed. kBusy with the holder in the text.
+  // Locks the directory until it is closed: one holder per host. kBusy names the holder.
   [[nodiscard]] Status Lock() const;
 
   dev_t device() const { return device_; }
-  // Of the zone files.
+  // User id of the owner of the zone files.
   uid_t owner() const { return owner_; }
   // The permission bits that any zone file has.
   mode_t granted() const { return granted_; }
-  // Whether this process may read, or read and write, the files by their owner, group and bits. kPermission, naming the
-  // first file that it may not.
+  // Checks by owner, group and bits whether this process may read, or read and write, the files.
+  // kPermission names the first file that it may not.
   [[nodiscard]] Status CheckPermission(bool write) const;
 
   std::uint32_t count() const override { return count_; }

@@ -29,7 +29,7 @@ TEST(ZoneAccessTest, BitsThatNobodyHasTellNothing) {
   EXPECT_EQ(AccessOfMode(0100000, 0440), ZoneAccess::kOffline);
 }
 
-// A directory of plain files: a file system of the host's, not zonefs.
+// A directory of plain files on a file system of the host, not on zonefs.
 class ZoneDirectoryTest : public testing::Test {
  protected:
   ZoneDirectoryTest() {

@@ -13,7 +13,7 @@
 namespace zenfs {
 namespace {
 
-// The longest write that a read of its zone may have to wait for.
+// The longest write that may delay reads of its zone.
 constexpr std::size_t kBriefBytes = 128u << 10;
 
 ByteView Zeros() {
@@ -89,8 +89,9 @@ Status ZoneFileDevice::Read(DeviceOffset offset, ByteSpan into) {
 
 Status ZoneFileDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
   ZENFS_ASSIGN_OR_RETURN(const IoPlace place, PlaceWrite(offset, pieces));
-  // A plain write holds the lock of its file until the device has it, and reads of the zone wait as long. io_uring holds
-  // it only while the write is sent, but hands it to a thread of its own, which a short one would feel.
+  // A plain write holds the lock of its file until the device has completed it, and reads of the
+  // zone wait that long. io_uring holds the lock only while it sends the write, but passes it to
+  // another thread, which costs a short write too much time.
   const bool plainly = parts_.plain_writes && TotalBytes(pieces) <= kBriefBytes;
   return SettleWrite(offset, pieces,
                      plainly ? WritePlainly(place.fd, place.offset, pieces, place.longest)
@@ -119,7 +120,7 @@ Status ZoneFileDevice::Finish(ZoneId zone) {
     const ByteView zeros = Zeros().first(std::min<std::uint64_t>(kBriefBytes, state.capacity - state.size));
     const Status filled = Write(geometry_.ZoneStart(zone) + state.size, std::span(&zeros, 1));
     if (filled.ok()) continue;
-    if (filled.error().code() == Code::kBusy) break;  // no zone more may be open; a truncation needs none
+    if (filled.error().code() == Code::kBusy) break;  // no open zone is available; a truncation needs none
     return filled;
   }
   return writers_.Finish(zone);
@@ -135,8 +136,8 @@ Status ZoneFileDevice::Close(ZoneId zone) {
   return writers_.Close(zone);
 }
 
-// An fsync of any sequential zone file is a flush of the device's cache and nothing else; only the file of a dead zone
-// refuses it (fs/zonefs/file.c).
+// An fsync of any sequential zone file only flushes the cache of the device. Only the file of a
+// failed zone refuses it (fs/zonefs/file.c).
 Status ZoneFileDevice::Flush() {
   ZENFS_RETURN_IF_ERROR(CheckWritable());
   const std::uint32_t first = flush_zone_.load(std::memory_order_relaxed);
@@ -218,7 +219,8 @@ Status ZoneFileDevice::SettleRead(DeviceOffset offset, ByteSpan into, const IoOu
   }
   if (outcome.os_errno != 0) return FailErrno(outcome.os_errno, text);
   if (now && now->condition == ZoneCondition::kReadOnly) {
-    // Nothing tells its write pointer to those above; what was never written reads as zeros, as in a full zone.
+    // No caller learns the write pointer of this zone. Unwritten bytes read as zeros, as in a full
+    // zone.
     std::memset(into.data() + outcome.bytes, 0, into.size() - outcome.bytes);
     return {};
   }
@@ -234,11 +236,12 @@ Result<IoPlace> ZoneFileDevice::PlaceWrite(DeviceOffset offset, std::span<const 
   const ZoneId zone = geometry_.ZoneOf(offset);
   Result<int> fd = writers_.BeginWrite(zone, at, TotalBytes(pieces));
   if (!fd && IsOutOfDescriptors(fd.error())) {
-    readers_.Clear();  // a read can wait for its file to be opened again, a write must not be lost for it
+    readers_.Clear();  // reads can reopen their files; the write must not fail
     fd = writers_.BeginWrite(zone, at, TotalBytes(pieces));
   }
   if (!fd) return Fail(fd.error());
-  // The writers keep it open until the end of the write; nothing else may, or the zone would stay open with it.
+  // The writers keep the file open until the write ends. No other holder may: it would keep the
+  // zone open.
   return IoPlace{.fd = *fd, .offset = at, .longest = parts_.longest_write, .keep = {}};
 }
 
@@ -252,7 +255,7 @@ Status ZoneFileDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView
     return {};
   }
   const Result<ZoneFileState> state =
-      parts_.files->Look(zone);  // zonefs has asked the device and corrected it
+      parts_.files->Look(zone);  // makes zonefs correct the size from a report
   if (!state) {
     writers_.FailWrite(zone, writers_.Known(zone));
     return Fail(

@@ -1,7 +1,9 @@
-// The device over zone files: every request is checked against what is known of its zone before a file is touched.
+// The device on zone files. It checks every request against the known state of the zone before it
+// uses a file.
 //
-// Threads: as ZonedDevice. Reads take no lock but that of the cache of descriptors for a moment, so that they wait for
-// no writer; the kernel alone tells where the zone ends. What is written and managed goes through ZoneWriters.
+// Threads: as ZonedDevice. Reads hold only the lock of the descriptor cache for a moment, so they
+// never wait for a writer; the kernel alone knows where the zone ends. Writes and zone commands go
+// through ZoneWriters.
 #pragma once
 
 #include <atomic>
@@ -33,12 +35,12 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
     std::uint64_t longest_write = kLongestCall;  // bytes
     bool io_uring = true;
     bool plain_writes =
-        true;  // false: a write without io_uring would do harm and fails (RingPool::Use::kNeeded)
-    std::size_t descriptors = 256;  // open for reading
+        true;  // false: writes without io_uring do harm, so they fail (RingPool::Use::kNeeded)
+    std::size_t descriptors = 256;  // files open for reading
     std::vector<std::string> notices;
   };
 
-  // Looks at every file. Errors: those of the files.
+  // Reads the state of every file. Errors: those of the files.
   [[nodiscard]] static Result<std::unique_ptr<ZonedDevice>> Create(Parts parts);
 
   const Geometry& geometry() const override { return geometry_; }
@@ -54,7 +56,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
   Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override;
   Result<DeviceOffset> Append(ZoneId zone, ByteView bytes) override;
   Status Reset(ZoneId zone) override;
-  // Fills a zone that was read lately instead of truncating its file; see zonefs_device.h.
+  // Fills a recently read zone with zeros instead of truncating its file; see zonefs_device.h.
   Status Finish(ZoneId zone) override;
   Status Open(ZoneId zone) override;
   Status Close(ZoneId zone) override;
@@ -73,7 +75,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
   Status SettleRead(DeviceOffset offset, ByteSpan into, const IoOutcome& outcome);
   Result<IoPlace> PlaceWrite(DeviceOffset offset, std::span<const ByteView> pieces);
   Status SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, const IoOutcome& outcome);
-  // What a write has come to that the kernel reports as failed; nothing if the zone holds all of it.
+  // The error of a write that the kernel reported as failed; OK if the zone holds all of it.
   Status ExplainWrite(const FailedWrite& write, std::span<const ByteView> pieces, const ZoneFileState& state);
   bool Holds(DeviceOffset offset, std::span<const ByteView> pieces);
   Result<ZoneInfo> Look(ZoneId zone) const;
@@ -88,7 +90,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
   DescriptorCache readers_;
   RecentReads reads_;
   RingPool rings_;
-  std::atomic<std::uint32_t> flush_zone_{0};  // its file served the last flush
+  std::atomic<std::uint32_t> flush_zone_{0};  // the last flush used its file
 };
 
 }  // namespace zenfs

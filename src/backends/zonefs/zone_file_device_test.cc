@@ -22,7 +22,7 @@ using testing::HasSubstr;
 constexpr std::uint64_t kBlock = 4096;
 constexpr std::uint64_t kCapacity = 64 * kBlock;
 
-// Over plain files; tests/conformance holds the same device to the contract of all devices.
+// On plain files. tests/conformance checks the same device against the contract of all devices.
 class ZoneFileDeviceTest : public testing::Test {
  protected:
   ZoneFileDeviceTest() {
@@ -46,7 +46,7 @@ class ZoneFileDeviceTest : public testing::Test {
   Status Write(std::uint32_t zone, std::uint64_t block, std::uint64_t blocks, std::uint64_t seed = 1) {
     return device->Write(At(zone, block), Pattern(blocks * kBlock, seed).View());
   }
-  // Bytes in a zone's file, behind the device's back.
+  // Puts bytes into the file of a zone without the device's knowledge.
   void Land(std::uint32_t zone, const AlignedBuffer& bytes) {
     std::ofstream(files->Path(ZoneId(zone)), std::ios::app | std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));

@@ -112,7 +112,7 @@ ZoneCondition ZoneLedger::ConditionOf(ZoneId zone, const ZoneFileState& state) c
   if (state.access == ZoneAccess::kReadOnly) return ZoneCondition::kReadOnly;
   if (state.size >= state.capacity) return ZoneCondition::kFull;
   if (z.explicitly_open) return ZoneCondition::kExplicitlyOpen;
-  if (state.size == 0) return ZoneCondition::kEmpty;  // held for its first write, which is not there yet
+  if (state.size == 0) return ZoneCondition::kEmpty;  // held for its first write, which has not completed
   return z.held ? ZoneCondition::kImplicitlyOpen : ZoneCondition::kClosed;
 }
 
@@ -121,7 +121,7 @@ bool ZoneLedger::IsActive(const Zone& zone) {
   return s.access == ZoneAccess::kWritable && s.size < s.capacity && (s.size != 0 || zone.held);
 }
 
-// Every change that may make a zone active, or end that, goes through here.
+// Every change that can make a zone active or inactive goes through this function.
 template <typename Change>
 void ZoneLedger::Update(ZoneId zone, Change change) {
   Zone& z = zones_[zone.value];

@@ -1,13 +1,15 @@
-// What the holder of a zonefs knows of its zones: sizes, which are held open for writing, and whether one more may be.
-// Pure bookkeeping, so that everything that zonefs would answer by going read-only is refused before it is sent.
+// The known state of the zones of a zonefs: their sizes, which are held open for writing, and
+// whether one more may be. No I/O. It refuses every command that would make zonefs go read-only,
+// before the command is sent.
 //
 // A zone is
-//   held    if a descriptor for writing is open: an open zone under the mount option explicit-open
-//   active  if it is writable, not full, and written in part or held
+//    held    if a descriptor for writing is open: an open zone with the mount option explicit-open
+//    active  if it is writable, not full, and partly written or held
 //
-// Invariants: held and not explicitly opened zones may be let go of for others, unless a write is under way.
+// Invariants: a held zone that was not opened explicitly may be released for another zone, unless a
+// write is in flight.
 //
-// Threads: none; zone_writers.h locks it.
+// Threads: no locks; zone_writers.h locks it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@ namespace zenfs {
 
 class ZoneLedger {
  public:
-  // `name` is the device's, for messages. `max_active` 0: no limit.
+  // `name`: the name of the device, for messages. `max_active` 0: no limit.
   ZoneLedger(std::string name, std::uint32_t max_active, std::vector<ZoneFileState> zones);
 
   const ZoneFileState& state(ZoneId zone) const { return zones_[zone.value].state; }
@@ -32,30 +34,32 @@ class ZoneLedger {
   bool IsHeld(ZoneId zone) const { return zones_[zone.value].held; }
   bool IsExplicit(ZoneId zone) const { return zones_[zone.value].explicitly_open; }
 
-  // Whether a write of `bytes` at `at`, both from the start of the zone, is in order. Errors: kInvalidArgument (not at
-  // the write pointer, nothing to write), kZoneFull, kReadOnly, kNotFound (offline), kBusy (another write is under way).
+  // Checks a write of `bytes` at `at` (from the start of the zone). Errors: kInvalidArgument (not
+  // at the write pointer, nothing to write), kZoneFull, kReadOnly, kNotFound (offline), kBusy
+  // (another write is in flight).
   [[nodiscard]] Status CheckWrite(ZoneId zone, std::uint64_t at, std::uint64_t bytes) const;
-  // Whether `command` may be carried out at all. Errors: kReadOnly, kNotFound, kBusy as above.
+  // Checks whether `command` is possible in the zone's condition. Errors: kReadOnly, kNotFound,
+  // kBusy as above.
   [[nodiscard]] Status CheckCommand(std::string_view command, ZoneId zone) const;
-  // CheckCommand, and kInvalidArgument for a full zone.
+  // As CheckCommand; also kInvalidArgument for a full zone.
   [[nodiscard]] Status CheckOpen(ZoneId zone) const;
-  // CheckCommand, and kInvalidArgument for a full zone and for an empty one that is not open.
+  // As CheckCommand; also kInvalidArgument for a full zone and for an empty zone that is not open.
   [[nodiscard]] Status CheckClose(ZoneId zone) const;
-  // Whether `zone` may be held: kBusy if it would be one active zone too many.
+  // Checks whether `zone` may be held. kBusy if it would exceed the limit of active zones.
   [[nodiscard]] Status CheckHold(ZoneId zone) const;
 
-  // The held zone used longest ago that may be let go of.
+  // The least recently used held zone that may be released.
   std::optional<ZoneId> Dispensable() const;
 
   void Hold(ZoneId zone);
-  void LetGo(ZoneId zone);  // also forgets that it was opened explicitly
+  void LetGo(ZoneId zone);  // also clears the mark of an explicit open
   void SetExplicit(ZoneId zone);
   void BeginWrite(ZoneId zone);
   void EndWrite(ZoneId zone);
   void SetSize(ZoneId zone, std::uint64_t size);
   void SetState(ZoneId zone, const ZoneFileState& state);
 
-  // The condition of a zone whose file says `state`, by what is held.
+  // The condition of a zone whose file has `state`; whether it is open depends on what is held.
   ZoneCondition ConditionOf(ZoneId zone, const ZoneFileState& state) const;
 
  private:
@@ -75,7 +79,7 @@ class ZoneLedger {
   const std::string name_;
   const std::uint32_t max_active_;
   std::vector<Zone> zones_;
-  std::vector<ZoneId> held_;  // in no order
+  std::vector<ZoneId> held_;  // unsorted
   std::uint32_t active_ = 0;
   std::uint64_t tick_ = 0;
 };

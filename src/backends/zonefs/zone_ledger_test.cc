@@ -10,7 +10,7 @@ constexpr ZoneId kZone{2};
 
 class ZoneLedgerTest : public testing::Test {
  protected:
-  // Zones 0 and 1 are written in part, 5 is full, 6 read-only, 7 offline, all others empty.
+  // Zones 0 and 1 are partly written, 5 is full, 6 read-only, 7 offline, all others empty.
   static ZoneLedger Make(std::uint32_t max_active = 0) {
     std::vector<ZoneFileState> zones(8, {.size = 0, .capacity = kCapacity});
     zones[0].size = zones[1].size = 4096;

@@ -77,7 +77,7 @@ Status ZoneWriters::Close(ZoneId zone) {
 Status ZoneWriters::Reset(ZoneId zone) {
   {
     MutexLock opening(opening_);
-    UniqueFd closed;  // before the reset: zonefs would open a zone again that is open when it is reset
+    UniqueFd closed;  // before the reset: zonefs would reopen an open zone after its reset
     MutexLock lock(mutex_);
     ZENFS_RETURN_IF_ERROR(ledger_.CheckCommand("reset of", zone));
     closed = Take(zone);
@@ -94,7 +94,7 @@ Status ZoneWriters::Finish(ZoneId zone) {
     if (ledger_.state(zone).size >= capacity) return {};
   }
   Status done = Truncate(zone, "finish of", capacity);
-  if (!done.ok() && done.error().code() == Code::kBusy) {  // some devices open a zone in order to finish it
+  if (!done.ok() && done.error().code() == Code::kBusy) {  // some devices open a zone to finish it
     MutexLock opening(opening_);
     while (!done.ok() && done.error().code() == Code::kBusy && CloseOne()) {
       done = Truncate(zone, "finish of", capacity);
@@ -124,7 +124,8 @@ ZoneInfo ZoneWriters::Info(ZoneId zone, DeviceOffset start, std::uint64_t zone_s
     MutexLock lock(mutex_);
     info.condition = ledger_.ConditionOf(zone, state);
   }
-  // Where the pointer is undefined: a place that nobody can take for one to read or write (device-assumptions 6).
+  // An undefined pointer: report a value that nobody can use as a place to read or write
+  // (device-assumptions 6).
   const bool defined = info.condition == ZoneCondition::kEmpty || IsActive(info.condition);
   info.write_pointer = start + (defined ? state.size : zone_size);
   return info;
@@ -144,7 +145,7 @@ Status ZoneWriters::Hold(ZoneId zone) {
                                          name_, zone.value, bound));
   }
   Result<UniqueFd> opened = files_.OpenToWrite(zone);
-  // The limits are the device's, and others may use it too.
+  // The limits are those of the device, which others may use too.
   while (!opened && opened.error().code() == Code::kBusy && CloseOne()) opened = files_.OpenToWrite(zone);
   if (!opened) return Fail(Explain(zone, "open of", opened.error()));
   MutexLock lock(mutex_);
@@ -187,7 +188,8 @@ Error ZoneWriters::Explain(ZoneId zone, std::string_view command, const Error& e
   const Result<ZoneFileState> now = files_.Look(zone);
   if (!now) return error.With(text);
   {
-    // The size too: a reset that is reported as failed may have been carried out, and the next write goes by it.
+    // Learn the size too: a reset that is reported as failed may have happened, and the next write
+    // depends on the size.
     MutexLock lock(mutex_);
     ledger_.SetState(zone, *now);
   }

@@ -23,7 +23,7 @@ class ZoneWritersTest : public testing::Test {
     for (std::uint32_t i = 0; i < files.count(); ++i) zones.push_back(files.Look(ZoneId(i)).value());
     return zones;
   }
-  // A write of `blocks` at the write pointer, as the device would do it.
+  // Writes `blocks` at the write pointer, as the device would.
   Status Write(std::uint32_t zone, std::uint64_t blocks = 1) {
     const std::uint64_t at = writers.Known(ZoneId(zone)).size;
     ZENFS_ASSIGN_OR_RETURN(const int fd, writers.BeginWrite(ZoneId(zone), at, blocks * 4096));
@@ -163,7 +163,8 @@ TEST_F(ZoneWritersTest, ManyWritersNeverHoldMoreThanTheLimit) {
   for (std::uint32_t t = 0; t < 3; ++t) {
     threads.emplace_back("writer", [&, t] {
       for (std::uint32_t i = 0; i < 40; ++i) {
-        // Five zones are shared out so that no two threads have the same; any may lose its descriptor to another.
+        // Distributes five zones so that no two threads use the same one. Any zone may lose its
+        // descriptor to another.
         const std::uint32_t zone = t == 2 ? 4 : 2 * t + i % 2;
         if (writers.Known(ZoneId(zone)).size == kCapacity) {
           ASSERT_TRUE(writers.Reset(ZoneId(zone)).ok());

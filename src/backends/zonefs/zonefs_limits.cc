@@ -19,7 +19,8 @@ ZonefsLimits ReadZonefsLimits(const std::string& disk, const BlockFacts* facts, 
   const auto open = ReadNumber(disk, "max_wro_seq_files", sysfs);
   const auto active = ReadNumber(disk, "max_active_seq_files", sysfs);
   if (open && active) {
-    // 0 may also be what an older kernel says of a disk over others; host/block_facts.h looks below it.
+    // Older kernels report 0 for a disk over others; host/block_facts.h then has the limits of the
+    // disks below.
     const auto known = [](std::uint32_t said, std::uint32_t found) { return said != 0 ? said : found; };
     return {.max_open = known(*open, facts == nullptr ? 0 : facts->max_open),
             .max_active = known(*active, facts == nullptr ? 0 : facts->max_active),

@@ -1,4 +1,4 @@
-// How many zones may be open and active, as the kernel tells it of a zonefs under /sys/fs/zonefs (Linux 5.19).
+// How many zones of a zonefs may be open and active, from /sys/fs/zonefs (Linux 5.19).
 //
 // Threads: no state.
 #pragma once
@@ -12,22 +12,24 @@
 namespace zenfs {
 
 struct ZonefsLimits {
-  // Assumed of both where nobody tells: no zoned drive known to us allows fewer, and more would do no harm but to fail.
+  // Assumed if neither limit is known: no zoned drive known to us allows fewer. If it is too high,
+  // writes fail and do no harm.
   static constexpr std::uint32_t kDefault = 14;
 
   std::uint32_t max_open = kDefault;  // zones; 0: no limit
   std::uint32_t max_active = kDefault;
   bool known = false;
-  bool kept_by_zonefs = true;  // false: zonefs knows of none, and so ignores explicit-open
+  bool kept_by_zonefs = true;  // false: zonefs has no limits and ignores explicit-open
 };
 
-// From zonefs itself, else from `facts` of the block device (nullptr: none could be read), else the default. `disk` is
-// the kernel's name of the block device, "nvme0n1"; `sysfs` is for tests.
+// Reads the limits from zonefs, otherwise from `facts` of the block device (nullptr: unknown),
+// otherwise the default. `disk`: the kernel's name of the block device, "nvme0n1". Tests pass
+// another `sysfs`.
 [[nodiscard]] ZonefsLimits ReadZonefsLimits(const std::string& disk, const BlockFacts* facts,
                                             const std::string& sysfs = "/sys");
 
-// Zone files that zonefs counts as active now: written in part, or open for writing under the mount option
-// explicit-open. Nothing where the kernel does not tell.
+// The number of zone files that zonefs counts as active now: partly written, or open for writing
+// with the mount option explicit-open. Nothing if the kernel does not report it.
 [[nodiscard]] std::optional<std::uint32_t> ActiveZoneFiles(const std::string& disk,
                                                            const std::string& sysfs = "/sys");
 
