@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-constexpr int kReplacedAtMost = 10;  // times a writer may replace a file while we try to read it
+constexpr int kReplacedAtMost = 10;  // how often a writer may replace a file while it is read
 
 class BackupRun {
  public:
@@ -41,8 +41,8 @@ class BackupRun {
   Transfer transfer_;
   VolumeTree tree_;
   std::unique_ptr<BackupDestination> destination_;
-  std::map<std::string, ManifestFile> kept_;  // of the earlier run
-  std::vector<const VolumeFile*> work_;       // what is to be copied, or verified
+  std::map<std::string, ManifestFile> kept_;  // copied by the earlier run
+  std::vector<const VolumeFile*> work_;       // files to copy or verify
   std::atomic<std::uint64_t> files_copied_{0};
   std::atomic<std::uint64_t> bytes_copied_{0};
   std::atomic<std::uint64_t> found_unharmed_{0};
@@ -73,8 +73,9 @@ Status BackupRun::Prepare() {
   return {};
 }
 
-// Whether the volume's file is what was copied: by the checksums of its bytes, or else by where they lie. A plain file without
-// checksums may lie at the same place again, so its time has to be older than the copy, too.
+// True if the volume's file is what was copied, by the checksums of its bytes or else by their
+// places. A plain file without checksums may be written to the same place again, so its mtime must
+// also be older than the copy.
 Result<bool> BackupRun::IsUnchanged(const VolumeFile& file, const ManifestFile& known) const {
   if (known.id != file.stat.id.value || known.size != file.stat.size ||
       known.mtime_seconds != file.stat.mtime_seconds) {
@@ -143,7 +144,8 @@ Status BackupRun::Process(std::size_t number) {
   return CopyUntilItStays(number, file);
 }
 
-// Both sides have the checksum that was noted. What can't be read in the copy is harm; in the volume, an error.
+// True if both sides have the recorded checksum. A read error of the copy means harmed; a read
+// error of the volume is an error.
 Result<bool> BackupRun::IsUnharmed(const VolumeFile& file) {
   const ManifestFile& known = kept_.at(file.relative);
   const auto copy = destination_->directory().OpenForRead(file.relative);
@@ -153,7 +155,7 @@ Result<bool> BackupRun::IsUnharmed(const VolumeFile& file) {
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
   if (!crc || *crc != known.crc32c) return false;
   const auto from = volume_.OpenForRead(file.path);
-  if (!from) return false;  // copying tells what is wrong with it
+  if (!from) return false;  // copying reports what is wrong with it
   const auto source =
       transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return (*from)->Read(offset, into); },
                      known.size, file.path, {});
@@ -186,8 +188,8 @@ Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file) {
                                        file.path));
 }
 
-// Of a file that could not be read because it is not there any more. A zone that went offline says the same of
-// its bytes: only what has lost its name was deleted.
+// Decides about a file that could not be read. Only a file without a name was deleted; bytes in an
+// offline zone give the same read error.
 Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const VolumeFile& file, FileId id,
                                                    const Error& error) const {
   const auto stat = volume_.Stat(file.path);
@@ -200,7 +202,8 @@ Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const VolumeFile& file, FileI
 Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile& file) {
   const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
   SyncPoint::Reach("backup:open");
-  // Both before the file is looked at: a change from here on makes the next run copy it again.
+  // Both are taken before the file is looked at, so that the next run copies a file that changes
+  // from here on.
   const std::uint64_t begun = WallSeconds();
   const auto layout = volume_.Layout(file.path);
   if (!layout) return gone(layout.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(layout.error());
@@ -231,7 +234,7 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
   return Outcome::kCopied;
 }
 
-// To stable media, and read back from there.
+// Syncs the bytes to stable media and reads them back.
 Result<std::uint32_t> BackupRun::CopyBytes(const FileHandle& from, HostFile& to, const std::string& path,
                                            std::uint64_t mtime_seconds) {
   const std::uint64_t size = from.size();

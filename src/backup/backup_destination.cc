@@ -15,10 +15,10 @@ bool IsOurs(std::string_view name) {
   return name == kManifestFile || name == kHintsFile || name == kBackupStaging;
 }
 
-// Below the directory. The names in it are the numbers of files, and two more.
+// Path below the directory. Names in it are the numbers of files, and two more.
 std::string StagingPath(std::string_view name) { return fmt::format("{}/{}", kBackupStaging, name); }
 
-// A directory can be entered by those who can read it.
+// Whoever can read a directory can also enter it.
 mode_t DirectoryMode(mode_t file_mode) { return file_mode | ((file_mode & 0444) >> 2); }
 
 }  // namespace
@@ -43,7 +43,7 @@ BackupDestination::~BackupDestination() {
   IgnoreError(directory_.RemoveDirectory(std::string(kBackupStaging)));
 }
 
-// A `known_` that is not of this source is forgotten.
+// Drops `known_` if it is of another source.
 Status BackupDestination::Look(bool force, const ManifestHeader& source) {
   ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory_.List(""));
   auto found = ReadManifest(directory_);
@@ -91,16 +91,16 @@ Status BackupDestination::ClearStaging() const {
   return {};
 }
 
-// Returns the file, so that lines go to this one whatever becomes of its name.
+// Returns the open file, so that lines go to this file even if its name changes.
 Result<HostFile> BackupDestination::WriteManifest(const Manifest& manifest) const {
   const std::string temporary = StagingPath("manifest");
   auto written =
       directory_.Replace(std::string(kManifestFile), temporary, ManifestText(manifest), file_mode_);
-  if (!written) IgnoreError(directory_.RemoveFile(temporary));  // the next run removes it, if this can't
+  if (!written) IgnoreError(directory_.RemoveFile(temporary));  // if this fails, the next run removes it
   return written;
 }
 
-// A link on the way to one of them is better told of before the end line goes.
+// Report a symbolic link on the way to one of them before the end line is removed.
 Status BackupDestination::CheckStale(const std::set<std::string>& paths) const {
   for (const auto& [path, file] : known_.files) {
     if (!paths.contains(path)) ZENFS_RETURN_IF_ERROR(directory_.Stat(path));
@@ -114,7 +114,7 @@ Status BackupDestination::RemoveStale(const std::set<std::string>& directories,
     if (!paths.contains(path)) ZENFS_RETURN_IF_ERROR(directory_.RemoveFile(path));
   }
   for (auto it = known_.directories.rbegin(); it != known_.directories.rend(); ++it) {
-    // One that has something of somebody else's in it stays.
+    // A directory that contains files of somebody else stays.
     if (!directories.contains(*it)) IgnoreError(directory_.RemoveDirectory(*it));
   }
   return {};
@@ -131,7 +131,7 @@ Status BackupDestination::Begin(std::set<std::string> directories, std::map<std:
   }
   ZENFS_RETURN_IF_ERROR(CheckStale(paths));
   ZENFS_RETURN_IF_ERROR(ClearStaging());
-  // The end line goes before anything else changes.
+  // Remove the end line before anything else changes.
   known_.complete = false;
   ZENFS_RETURN_IF_ERROR(WriteManifest(known_));
   begun_ = true;
@@ -151,7 +151,7 @@ Result<HostFile> BackupDestination::CreateTemporary(std::size_t number) const {
 }
 
 void BackupDestination::DropTemporary(std::size_t number) const {
-  // The next run removes it, if this can't.
+  // If this fails, the next run removes it.
   IgnoreError(directory_.RemoveFile(StagingPath(std::to_string(number))));
 }
 
@@ -164,7 +164,7 @@ Status BackupDestination::Accept(std::size_t number, const std::string& relative
 }
 
 Status BackupDestination::Forget(const std::string& relative) {
-  // Its line stays for now, and has no file any more.
+  // Its line stays for now, without a file.
   ZENFS_RETURN_IF_ERROR(directory_.RemoveFile(relative));
   MutexLock lock(mutex_);
   manifest_.files.erase(relative);

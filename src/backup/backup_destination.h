@@ -1,13 +1,16 @@
-// The directory on the host that a backup goes to: what is in it already, and the order in which it changes.
+// The destination directory of a backup on the host: its present content, and the order of its
+// changes.
 //
-//   empty, or new ----Begin----> partial --Accept each file--> partial --Finish--> complete
-//   partial, complete (--force) -^  (its end line goes first)
+//    empty, or new ----Begin----> partial --Accept each file--> partial --Finish--> complete
+//    partial, complete (--force) -^  (its end line is removed first)
 //
-// Invariants: a file has its own name only when it is whole and read back; the manifest says "complete" only
-// while it is. Until then files are in kBackupStaging, in the same directory. Others may write in the directory: nothing
-// outside of it is changed, and a file that was there is replaced, never written.
+// Invariants: a file gets its own name only after it is complete and read back; the manifest says
+// "complete" only while the backup is complete. Unfinished files are in kBackupStaging, in the same
+// directory. Others may write in the directory: nothing outside of it is changed, and an existing
+// file is replaced, never overwritten.
 //
-// Threads: CreateTemporary, DropTemporary, Accept and Forget by any; all else by one, not beside them.
+// Threads: any for CreateTemporary, DropTemporary, Accept and Forget; all other functions by one
+// thread, not concurrently.
 #pragma once
 
 #include <map>
@@ -27,42 +30,42 @@ inline constexpr std::string_view kBackupStaging = ".zenfs_backup";
 
 class BackupDestination {
  public:
-  // Looks, locks, and makes the directory if there is none (its parent must be there); changes nothing in it. Files are made
-  // with `file_mode`, directories with the same and x where it has r.
-  // Errors: kExists when it holds something and `force` is not set, unless that is an unfinished backup of the
-  // same source; kBusy when another backup goes there; kNotADirectory.
+  // Opens, checks and locks the directory, or creates it if it is missing and its parent exists;
+  // changes nothing in it. Files get `file_mode`; directories get the same, with x where it has r.
+  // Errors: kExists if it is not empty and `force` is not set, unless it holds an unfinished backup
+  // of the same source; kBusy if another backup uses it; kNotADirectory.
   [[nodiscard]] static Result<std::unique_ptr<BackupDestination>> Open(const std::string& path, bool force,
                                                                        const ManifestHeader& source,
                                                                        mode_t file_mode);
-  ~BackupDestination();  // leaves no empty staging directory behind
+  ~BackupDestination();  // removes an empty staging directory
 
-  // What an earlier run, finished or not, has of the same source; empty if there is none.
+  // The files of the same source that an earlier run, finished or not, has copied.
   const std::map<std::string, ManifestFile>& known() const { return known_.files; }
 
-  // Writes the manifest of an unfinished backup that has `kept` and makes the directories. Files of the earlier
-  // run that are not in `paths` are removed. Errors: kNotADirectory before anything is changed if one of them is below a
-  // symbolic link.
+  // Writes the manifest of an unfinished backup with the files `kept`, and creates the directories.
+  // Removes files of the earlier run that are not in `paths`. Errors: kNotADirectory, before
+  // anything is changed, if one of them is below a symbolic link.
   [[nodiscard]] Status Begin(std::set<std::string> directories, std::map<std::string, ManifestFile> kept,
                              const std::set<std::string>& paths);
 
   const HostDirectory& directory() const { return directory_; }
-  // `number` tells the temporaries of one run apart.
+  // `number` distinguishes the temporaries of one run.
   [[nodiscard]] Result<HostFile> CreateTemporary(std::size_t number) const;
   void DropTemporary(std::size_t number) const;
-  // The temporary, synced and verified, gets its name and its line.
+  // Gives the temporary, which is synced and verified, its name and its line in the manifest.
   [[nodiscard]] Status Accept(std::size_t number, const std::string& relative, const ManifestFile& file)
       EXCLUDES(mutex_);
 
-  // A file of the earlier run that turned out to be damaged.
+  // Removes a file of the earlier run that is damaged.
   [[nodiscard]] Status Forget(const std::string& relative) EXCLUDES(mutex_);
 
-  // Everything is on stable media when this returns, and the manifest says that the backup is complete. Errors: kNotFound
+  // Makes everything durable and marks the backup as complete in the manifest. Errors: kNotFound
   // and kCorruption if another program has moved the directory or files of the backup meanwhile.
   [[nodiscard]] Status Finish(const LifetimeHints& hints) EXCLUDES(mutex_);
 
-  // False while the directory's files and manifest are those that were there before.
+  // False while the directory still has its earlier files and manifest.
   bool begun() const { return begun_; }
-  // Whole files so far.
+  // Number of complete files so far.
   std::size_t files() const EXCLUDES(mutex_);
 
  private:
@@ -80,10 +83,10 @@ class BackupDestination {
 
   const HostDirectory directory_;  // locked
   const mode_t file_mode_;
-  Manifest known_;  // of the earlier run; its header is that of this one too
+  Manifest known_;  // of the earlier run; both runs have the same header
   bool begun_ = false;
 
-  mutable Mutex mutex_;  // held while one line is written
+  mutable Mutex mutex_;  // held during the write of a line
   Manifest manifest_ GUARDED_BY(mutex_);
   std::unique_ptr<HostFile> lines_ GUARDED_BY(mutex_);
 };

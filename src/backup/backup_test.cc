@@ -112,7 +112,8 @@ TEST_F(BackupTest, ACompleteBackupIsBroughtUpToDateWithForceOnly) {
   EXPECT_TRUE(ReadManifest(*HostDirectory::Open(Dest()))->complete);
 }
 
-// Within the second in which it was backed up, so its time says nothing; and of a log that was truncated and appended to.
+// The file is rewritten within the second of its backup, so its mtime says nothing. Also for a log
+// that was truncated and appended to.
 TEST_F(BackupTest, AFileRewrittenToTheSameSizeWithinTheSecondIsCopiedAgain) {
   const WallClockOverride clock(1'700'000'000);
   for (const char* const path : {"db/000011.sst", "db/000020.log", "db/CURRENT"}) {
@@ -131,8 +132,8 @@ TEST_F(BackupTest, AFileRewrittenToTheSameSizeWithinTheSecondIsCopiedAgain) {
   }
 }
 
-// Nothing but the layout tells of a file whose extents lost their checksums, so a time in the second of the copy counts for
-// nothing.
+// Only the layout identifies a file whose extents have no checksums, so an mtime in the second of
+// the copy does not count as unchanged.
 TEST_F(BackupTest, AFileWithoutChecksumsIsCopiedAgainUnlessItsTimeIsOlderThanTheCopy) {
   WallClockOverride clock(1'700'000'000);
   const std::string content = Noise(3 << 20, 1);
@@ -156,7 +157,7 @@ TEST_F(BackupTest, AFileThatReclaimMovedIsNotCopiedAgain) {
   EXPECT_EQ(Backup({.force = true})->files, 0u);
 }
 
-// As written before lines had "layout" and "copied".
+// As an earlier version wrote it, without "layout" and "copied".
 TEST_F(BackupTest, ALogThatAnEarlierVersionCopiedIsCopiedAgain) {
   Fill();
   ASSERT_TRUE(IsOk(Backup()));

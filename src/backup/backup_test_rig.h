@@ -1,5 +1,5 @@
-// What the tests of backup and restore share: a volume in memory with files in it, a directory on the host, and
-// an observer that remembers what it was told.
+// Shared by the tests of backup and restore: a volume in memory with files in it, a directory on
+// the host, and an observer that records its calls.
 #pragma once
 
 #include <fcntl.h>
@@ -46,14 +46,14 @@ inline void PutHost(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }
 
-// Before the volume and its threads, which pass points too.
+// Declared before the volume and its threads, which also pass points.
 struct BackupPoints {
   SwitchedPoints points_;
 };
 
 class BackupTest : protected BackupPoints, public VolumeTest {
  protected:
-  // Names and contents of the volume's files; three of them larger than a chunk.
+  // Names and contents of the volume's files. Three of them are larger than a chunk.
   static std::map<std::string, std::string> Contents() {
     std::map<std::string, std::string> out;
     for (int i = 0; i < 3; ++i)
@@ -79,7 +79,7 @@ class BackupTest : protected BackupPoints, public VolumeTest {
     }
   }
 
-  // The commands pass through what is returned, which belongs to the volume.
+  // All commands go through the returned device, which the volume owns.
   FaultyDevice* MountFaulty(std::chrono::seconds space_wait = std::chrono::seconds(1)) {
     EXPECT_TRUE(IsOk(volume_->Unmount()));
     volume_.reset();
@@ -93,7 +93,7 @@ class BackupTest : protected BackupPoints, public VolumeTest {
     return faulty;
   }
 
-  // An empty volume in place of the one there is.
+  // Replaces the volume by an empty one.
   void StartAfresh() {
     ASSERT_TRUE(IsOk(volume_->Unmount()));
     volume_.reset();

@@ -5,7 +5,7 @@
 namespace zenfs {
 namespace {
 
-// FNV-1a, a number at a time.
+// FNV-1a over 64-bit numbers.
 class Hash {
  public:
   void Add(std::uint64_t number) {

@@ -1,4 +1,4 @@
-// What tells, without reading a file, whether it still holds what it held before.
+// Identifies the content of a file without reading it.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,16 @@
 namespace zenfs {
 
 struct ContentMark {
-  // Of all bytes of the file, if the metadata has checksums of all of them. Then nothing else is needed.
+  // Checksum of the whole file, if the metadata has checksums of all its bytes. Then it decides
+  // alone.
   KnownCrc sum;
-  // A hash of where the bytes lie and of the number of the last frame; never 0. It differs after each change of a log, as the
-  // numbers of frames are not used twice; and of a plain file unless zones were reset in between and written
-  // alike. It may also differ without a change, after reclaim has moved bytes.
+  // A hash of the places of the bytes and the number of the last frame; never 0. It differs after
+  // each change of a log, because frame numbers are not used twice. It differs after each change of
+  // a plain file, unless zones were reset in between and written in the same way. Reclaim may
+  // change it without a change of the file, because it moves bytes.
   std::uint64_t layout = 0;
 
-  // `size`: of the file, as it is to be compared.
+  // `size`: the size of the file to compare, in bytes.
   static ContentMark Of(const FileLayout& layout, std::uint64_t size);
 };
 

@@ -1,5 +1,5 @@
-// Backup and restore beside a program that exchanges directories and files for links, pipes and other files at any moment.
-// A second of each; a minute in all with ZENFS_FULL=1.
+// Backup and restore beside a program that replaces directories and files by links, pipes and other
+// files at any moment. Each runs for a second; for a minute in all with ZENFS_FULL=1.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ std::chrono::milliseconds HowLong() {
   return std::chrono::seconds(full != nullptr && *full == '1' ? 30 : 1);
 }
 
-// Exchanges what is in `top` until it is destroyed; then the last exchange may stay.
+// Swaps entries of `top` until it is destroyed; the last swap may stay.
 class Swapper {
  public:
   struct Options {
@@ -48,7 +48,7 @@ class Swapper {
   std::uint64_t swaps() const { return swaps_; }
 
  private:
-  // All is well most of the time, so that runs get as far as any place before something is exchanged.
+  // Mostly leaves things as they are, so that runs reach every place before a swap.
   void Run() EXCLUDES(mutex_) {
     while (Pause(10'000)) {
       for (std::uint64_t i = 1 + random_.Below(3); i != 0; --i) Swap();
@@ -57,7 +57,7 @@ class Swapper {
     }
   }
 
-  // For a random time of up to `most` microseconds. False: it is to end.
+  // Pauses for a random time of up to `most` microseconds. Returns false if the thread must end.
   bool Pause(std::uint64_t most) EXCLUDES(mutex_) {
     const Deadline end = Deadline::After(std::chrono::microseconds(random_.Below(most)));
     MutexLock lock(mutex_);
@@ -66,7 +66,7 @@ class Swapper {
     return !stop_;
   }
 
-  // Never through one of its own links.
+  // Never change anything through one of its own links.
   bool MayTouch(const std::string& name) const {
     std::error_code error;
     for (fs::path at = fs::path(name).parent_path(); !at.empty(); at = at.parent_path()) {
@@ -82,7 +82,7 @@ class Swapper {
     const std::string target = options_.outside + "/" + name;
     std::error_code error;
     if (!away_.insert(name).second) return;
-    ::rename(path.c_str(), AwayPath(name).c_str());  // or there was nothing
+    ::rename(path.c_str(), AwayPath(name).c_str());  // fails if there was nothing
     ++swaps_;
     switch (random_.Below(options_.hard_links ? 6 : 5)) {
       case 0:
@@ -113,7 +113,7 @@ class Swapper {
 
   const Options options_;
   Random random_;
-  std::set<std::string> away_;  // names that something else has
+  std::set<std::string> away_;  // names that are swapped
   std::atomic<std::uint64_t> swaps_{0};
   Mutex mutex_;  // leaf
   CondVar changed_;
@@ -147,7 +147,7 @@ TEST_F(DirectoryRaceTest, ABackupChangesNothingOutside) {
     const Swapper swapper(options);
     const Deadline end = Deadline::After(HowLong());
     for (; !end.Passed(); ++runs) {
-      // So that each run has a file to copy, one to remove, and some to keep.
+      // Each run has a file to copy, one to remove, and some to keep.
       Put("db/CURRENT", "MANIFEST-" + std::to_string(runs));
       if (runs % 2 == 0) Put("db/sub/deep.sst", std::to_string(runs));
       if (runs % 2 == 1) IgnoreError(volume_->Unlink("db/sub/deep.sst"));
@@ -159,7 +159,7 @@ TEST_F(DirectoryRaceTest, ABackupChangesNothingOutside) {
   RecordProperty("runs", std::to_string(runs));
   RecordProperty("succeeded", std::to_string(succeeded));
   EXPECT_GT(runs, 0u);
-  // All is well again when nobody interferes.
+  // Without interference the run succeeds.
   fs::remove_all(Dest());
   for (const char* const path : {"db/CURRENT", "db/sub/deep.sst"}) Put(path, Contents()[path]);
   ASSERT_TRUE(IsOk(Backup()));

@@ -1,5 +1,5 @@
-// What the tests share in which somebody else changes the directory of a backup: files outside of it, under the same names,
-// that must stay as they are.
+// Shared by tests in which somebody else changes the directory of a backup: files of the same names
+// outside of it, which must stay unchanged.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ namespace zenfs {
 
 class HostileDirectoryTest : public BackupTest {
  protected:
-  // The files of the volume with other contents, and what a backup makes for itself.
+  // Creates the volume's files with other contents, and the files that a backup creates for itself.
   void MakeOutside() {
     for (const auto& [path, content] : Contents()) PutHost(Outside(path), "outside " + path);
     PutHost(Outside("0"), "outside 0");
@@ -30,13 +30,13 @@ class HostileDirectoryTest : public BackupTest {
     }
     return found;
   }
-  // So that a failure can be read.
+  // Shortens a text for a readable failure.
   static std::string Short(const std::string& text) {
     if (text.size() < 100) return text;
     return std::to_string(text.size()) + " bytes with CRC " + std::to_string(Crc32c(AsBytes(text)));
   }
   void ExpectOutsideIsUntouched() const { EXPECT_EQ(OutsideFiles(), before_); }
-  // Puts a link to what has the same name outside in place of `below`.
+  // Replaces `below` by a link to the entry of the same name outside.
   void Divert(const std::string& below) {
     std::filesystem::remove_all(Dest(below));
     std::filesystem::create_symlink(Outside(below), Dest(below));

@@ -1,5 +1,5 @@
-// Backup and restore in a directory that somebody else changes: links, pipes and absurd manifests in it. Nothing outside of
-// the directory is read, changed or removed.
+// Backup and restore in a directory that somebody else changes: with links, pipes and absurd
+// manifests. Nothing outside of the directory is read, changed or removed.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
@@ -95,7 +95,7 @@ TEST_F(HostileDirectoryTest, AManifestThatIsALinkOrAPipeIsNotTaken) {
   ExpectOutsideIsUntouched();
 }
 
-// Once larger than any manifest, once with a line that never ends.
+// Two cases: larger than any manifest, and a line that never ends.
 TEST_F(HostileDirectoryTest, AManifestThatClaimsAnySizeCostsLittleMemoryAndIsNamed) {
   Fill();
   ASSERT_TRUE(IsOk(Backup()));
@@ -175,7 +175,7 @@ TEST_F(HostileDirectoryTest, PipesAndDevicesInPlaceOfFilesAreRefusedByARestoreAn
   ASSERT_EQ(::mkfifo(Dest("db/CURRENT").c_str(), 0600), 0);
   const bool device =
       ::mknod(Dest("db/000020.log").c_str(), S_IFCHR | 0600, makedev(1, 5)) == 0;  // endless zeros
-  if (!device) {                                                                   // only root makes those
+  if (!device) {                                                                   // only root can create it
     ASSERT_EQ(::mkfifo(Dest("db/000020.log").c_str(), 0600), 0);
   }
   for (const char* const path : {"db/CURRENT", "db/000020.log"}) {
@@ -195,7 +195,7 @@ TEST_F(HostileDirectoryTest, ARestoreTakesNothingFromBelowALink) {
   ASSERT_TRUE(IsOk(Backup()));
   StartAfresh();
   fs::create_directories(Outside());
-  fs::rename(Dest("db"), Outside("db"));  // the very files, so that all checksums are right
+  fs::rename(Dest("db"), Outside("db"));  // the same files, so that all checksums match
   fs::create_directory_symlink(Outside("db"), Dest("db"));
   const auto refused = Restore();
   EXPECT_FALSE(refused.has_value());

@@ -1,5 +1,5 @@
-// Reads a text line by line, with memory for the longest line only. So a file that claims any size, a sparse one too, costs
-// no more than what is kept of its lines.
+// Reads a text line by line, with memory for the longest line only. A file that claims a huge size,
+// or is sparse, needs no more memory than the lines that the caller keeps.
 //
 // Threads: one.
 #pragma once
@@ -17,9 +17,9 @@ namespace zenfs {
 
 class LineReader {
  public:
-  // A path of 4096 bytes takes three times that in a manifest.
+  // A path of 4096 bytes can take three times that in a manifest.
   static constexpr std::size_t kMaxLineBytes = 64 << 10;
-  // Reads into.size() bytes at `offset`, fewer only at the end.
+  // Reads into.size() bytes at `offset`; fewer only at the end.
   using Reader = std::function<Result<std::size_t>(std::uint64_t offset, ByteSpan into)>;
 
   struct Line {
@@ -28,18 +28,19 @@ class LineReader {
   };
 
   explicit LineReader(Reader read) : read_(std::move(read)) {}
-  // The lines of `text`, which outlives the object.
+  // Reads the lines of `text`, which must outlive the object.
   static LineReader Of(std::string_view text);
 
-  // Nothing at the end. Errors: those of the reader; kCorruption for a line of more than kMaxLineBytes.
+  // Returns nothing at the end. Errors: those of the reader; kCorruption for a line of more than
+  // kMaxLineBytes.
   [[nodiscard]] Result<std::optional<Line>> Next();
-  // Of the line that was returned last; the first is 1.
+  // The number of the line returned last; the first is 1.
   std::uint64_t number() const { return number_; }
 
  private:
   const Reader read_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // of what was not returned yet
+  std::size_t begin_ = 0;  // start of the bytes not returned yet
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
   bool at_end_ = false;

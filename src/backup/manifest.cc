@@ -27,7 +27,7 @@ OrderedJson HeaderJson(const ManifestHeader& header) {
           {"started", header.started_seconds}};
 }
 
-// The value of a member, or nothing where it is missing or of another type.
+// The value of a member; nothing if it is missing or of another type.
 template <typename T>
 std::optional<T> Get(const OrderedJson& json, const char* key) {
   const auto it = json.find(key);
@@ -44,7 +44,7 @@ std::optional<std::string> GetPath(const OrderedJson& json) {
   return text ? DecodePathText(*text) : std::nullopt;
 }
 
-// A path below a directory, and not out of it again.
+// A relative path that does not lead out of its directory.
 std::optional<std::string> GetInnerPath(const OrderedJson& json) {
   auto path = GetPath(json);
   if (!path || !IsInnerPath(*path)) return std::nullopt;
@@ -124,7 +124,7 @@ Result<Manifest> ParseLines(LineReader& lines) {
   bool has_header = false;
   for (;;) {
     ZENFS_ASSIGN_OR_RETURN(const auto line, lines.Next());
-    if (!line || !line->ended) break;  // torn
+    if (!line || !line->ended) break;  // cut short by a crash
     if (const Status taken = TakeLine(line->text, !has_header, manifest); !taken.ok()) {
       return Fail(taken.error().With(fmt::format("line {}", lines.number())));
     }

@@ -1,9 +1,10 @@
-// The record that a backup keeps of itself, `zenfs_backup.jsonl`: what was copied, with checksums, and whether
-// all of it was. docs/formats/backup.md has the fields.
+// The record of a backup, `zenfs_backup.jsonl`: the copied files, with checksums, and whether all
+// were copied. docs/formats/backup.md describes the fields.
 //
-// Invariant: a file's line is written after the file has its name and its bytes were read back, and the end line
-// after everything else is on stable media. So what a manifest says of a file is true unless the file was
-// changed afterwards, and a backup without an end line is a partial one.
+// Invariant: the line of a file is written after the file has its name and its bytes were read
+// back. The end line is written after everything else is on stable media. A manifest is therefore
+// right about a file unless the file was changed afterwards, and a backup without an end line is
+// partial.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +22,26 @@ namespace zenfs {
 
 inline constexpr std::string_view kManifestFile = "zenfs_backup.jsonl";
 inline constexpr int kManifestVersion = 1;
-inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 30;  // some ten million files
+inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 30;  // for about ten million files
 
 struct ManifestHeader {
-  Uuid backup;       // of this directory: the same through all its resumed runs
-  Uuid volume;       // where the files are from
-  std::string path;  // what of it was backed up, normalised; "" is all
+  Uuid backup;       // of this directory: the same in all its runs
+  Uuid volume;       // the source of the files
+  std::string path;  // the path that was backed up, normalised; "" is all
   std::uint64_t started_seconds = 0;
 
   bool SameSource(const ManifestHeader& other) const { return volume == other.volume && path == other.path; }
 };
 
 struct ManifestFile {
-  std::uint64_t id = 0;  // in the volume it is from
+  std::uint64_t id = 0;  // id in the source volume
   std::uint64_t size = 0;
   std::uint64_t mtime_seconds = 0;
   std::uint32_t crc32c = 0;
   Lifetime lifetime = Lifetime::kNotSet;
-  // Set if the volume had no checksum of all of it; 0 also in lines that an earlier version wrote.
+  // Set if the volume had no checksum of the whole file; also 0 in lines of an earlier version.
   std::uint64_t layout = 0;          // ContentMark::layout before it was read
-  std::uint64_t copied_seconds = 0;  // since 1970, before that
+  std::uint64_t copied_seconds = 0;  // before it was read, since 1970
 
   friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
 };
@@ -54,17 +55,17 @@ struct Manifest {
   std::uint64_t bytes() const;
 };
 
-// Takes any bytes. A last line that was torn (no line end) is passed over, as what a crash leaves.
-// Errors: kCorruption naming the line, also when it is longer than LineReader takes or the end line counts other than what
-// is there; kNotSupported for a later version.
+// Takes any bytes. Ignores a last line without a line end, as a crash leaves it. Errors:
+// kCorruption, naming the line, also if the line is too long for LineReader or the counts in the
+// end line are wrong; kNotSupported for a later version.
 [[nodiscard]] Result<Manifest> ParseManifest(std::string_view text);
 [[nodiscard]] std::string ManifestText(const Manifest& manifest);
 [[nodiscard]] std::string ManifestLine(const std::string& path, const ManifestFile& file);
 [[nodiscard]] std::string ManifestEndLine(const Manifest& manifest);
 
-// Reads the manifest in `directory`, with memory for what its lines say. Errors: kNotFound if there is none;
-// kInvalidArgument if it is a link, a pipe or anything else than a regular file; kCorruption if it is larger than
-// kMaxManifestBytes; else those of ParseManifest.
+// Reads the manifest in `directory`, with memory for its contents only. Errors: kNotFound if there
+// is none; kInvalidArgument if it is not a regular file (a link, a pipe); kCorruption if it is
+// larger than kMaxManifestBytes; otherwise those of ParseManifest.
 [[nodiscard]] Result<Manifest> ReadManifest(const HostDirectory& directory);
 
 }  // namespace zenfs

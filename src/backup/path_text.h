@@ -1,5 +1,5 @@
-// Paths in a manifest: any bytes, written so that every JSON reader gives them back. Control characters, '%' and
-// bytes from 0x7f on are %XX, as in a URL (RFC 3986, section 2.1); all others stand for themselves.
+// Paths in a manifest: any bytes, encoded so that every JSON reader returns them unchanged. Control
+// characters, '%' and bytes from 0x7f on are %XX, as in a URL (RFC 3986, section 2.1).
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 namespace zenfs {
 
 [[nodiscard]] std::string EncodePathText(std::string_view path);
-// Nothing for a '%' without two hexadecimal digits behind it.
+// Returns nothing for a '%' without two hexadecimal digits after it.
 [[nodiscard]] std::optional<std::string> DecodePathText(std::string_view text);
 
-// "a" and "b" to "a/b"; "b" for an empty "a", "/b" for "/".
+// Joins "a" and "b" to "a/b"; returns "b" for an empty "a", "/b" for "/".
 [[nodiscard]] std::string JoinPath(std::string_view directory, std::string_view name);
 
 }  // namespace zenfs

@@ -1,7 +1,8 @@
-// Reads a file front to back in large aligned chunks; the next chunk is read while the caller works on the last.
+// Reads a file from start to end in large aligned chunks. The next chunk is read while the caller
+// processes the last one.
 //
-// Threads: Next is called by one thread. A file of more than one chunk has a thread of its own that reads; if the host
-// refuses that thread, Next reads.
+// Threads: Next is called by one thread. A file of more than one chunk has its own reading thread;
+// if the host refuses that thread, Next reads.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,16 @@ namespace zenfs {
 class ReadAhead {
  public:
   static constexpr std::size_t kChunk = 1 << 20;
-  // Reads into.size() bytes at `offset`, fewer only at the end; called by one thread at a time.
+  // Reads into.size() bytes at `offset`, fewer only at the end. Called by one thread at a time.
   using Reader = std::function<Result<std::size_t>(std::uint64_t offset, ByteSpan into)>;
 
-  // What `read` uses outlives this object. `name` is for the error of a file that ends before `size`.
+  // Whatever `read` uses must outlive this object. `name` is for the error of a file that ends
+  // before `size`.
   ReadAhead(Reader read, std::uint64_t size, std::string name);
   ~ReadAhead();
 
-  // The next bytes, valid until the next call; empty when `size` bytes have been handed out.
-  // Errors: those of `read`, and kIo when the file is shorter than it was.
+  // Returns the next bytes, valid until the next call; empty after `size` bytes. Errors: those of
+  // `read`; kIo if the file is shorter than `size`.
   [[nodiscard]] Result<ByteView> Next() EXCLUDES(mutex_);
 
  private:
@@ -48,7 +50,7 @@ class ReadAhead {
 
   Mutex mutex_;  // leaf
   CondVar changed_;
-  Slot slots_[2];  // a slot's buffer belongs to the caller while it is full, else to the reader
+  Slot slots_[2];  // the caller owns a slot's buffer while it is full, otherwise the reader
   bool stop_ GUARDED_BY(mutex_) = false;
   Thread thread_;
 };

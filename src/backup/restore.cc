@@ -37,7 +37,7 @@ class RestoreRun {
   std::optional<RestoreSource> source_;  // set by Run
   std::unique_ptr<RestoreRecord> record_;
   RestorePlan plan_;
-  std::vector<std::atomic<bool>> damaged_;  // by number in plan_.work; only with `partial`
+  std::vector<std::atomic<bool>> damaged_;  // by index in plan_.work; only with `partial`
   std::atomic<std::uint64_t> files_{0};
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> same_{0};
@@ -67,10 +67,10 @@ Result<RestoreSummary> RestoreRun::Run() {
                         .directories = source_->directories.size()};
 }
 
-// Reads everything that has a checksum to be held against, before the volume is changed.
+// Reads and verifies all files with a known checksum, before the volume is changed.
 Status RestoreRun::CheckSource() {
   damaged_ = std::vector<std::atomic<bool>>(plan_.work.size());
-  for (const RestoreItem* item : plan_.work) {  // reading here, writing, reading back
+  for (const RestoreItem* item : plan_.work) {  // read here, write, read back
     transfer_.Expect((item->crc32c ? 3 : 2) * item->size, item->size);
   }
   return transfer_.Run(plan_.work.size(), options_.jobs,
@@ -126,7 +126,7 @@ Status RestoreRun::Process(std::size_t number) {
   }
   const std::string staging = RestoreRecord::StagingPath(number, item.destination);
   if (Status written = Write(item, staging); !written.ok()) {
-    IgnoreError(volume_.Unlink(staging));  // the next run removes it, if this can't
+    IgnoreError(volume_.Unlink(staging));  // if this fails, the next run removes it
     return written;
   }
   ++files_;
@@ -135,7 +135,7 @@ Status RestoreRun::Process(std::size_t number) {
   return {};
 }
 
-// With `force`: what is there has the same bytes.
+// With `force`: true if the existing file has the same bytes.
 Result<bool> RestoreRun::IsTheSame(const RestoreItem& item) {
   const auto there = volume_.OpenForRead(item.destination);
   if (!there) return there.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(there.error());
@@ -143,7 +143,7 @@ Result<bool> RestoreRun::IsTheSame(const RestoreItem& item) {
   transfer_.Expect((item.crc32c ? 1 : 2) * item.size, 0);
   const auto crc = ChecksumOf(**there, item.destination);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
-  if (!crc) return false;  // it can't be read: better replaced
+  if (!crc) return false;  // unreadable: replace it
   if (item.crc32c) return *crc == *item.crc32c;
   ZENFS_ASSIGN_OR_RETURN(const std::uint32_t source, ChecksumOf(item));
   return *crc == source;
@@ -169,7 +169,7 @@ Status RestoreRun::Write(const RestoreItem& item, const std::string& staging) {
   return volume_.Rename(staging, item.destination);
 }
 
-// Synced and closed. Returns the id.
+// Writes, syncs and closes the file. Returns its id.
 Result<std::uint64_t> RestoreRun::WriteBytes(const RestoreItem& item, const std::string& staging,
                                              std::uint32_t& crc) {
   ZENFS_ASSIGN_OR_RETURN(const HostFile from, source_->directory.OpenForRead(item.relative));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kNamedAtMost = 3;
 
-// Nothing: there is no such name.
+// Returns nothing if there is no such name.
 Result<std::optional<FileStat>> Look(const Volume& volume, const std::string& path) {
   auto stat = volume.Stat(path);
   if (stat) return *stat;
@@ -36,7 +36,8 @@ Status RefuseCollisions(const std::vector<std::string>& collisions) {
 }
 
 Status CheckSpace(const Volume& volume, std::uint64_t needed, std::uint64_t replaced) {
-  // Generously: garbage may be freed meanwhile, and the log's zones have room for files that are logs.
+  // An optimistic check: garbage may be freed meanwhile, and log zones have room for files that are
+  // logs.
   const SpaceReport space = volume.Space();
   const std::uint64_t free = space.free + space.garbage + space.log;
   if (needed <= free + replaced) return {};

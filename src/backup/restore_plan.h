@@ -1,4 +1,4 @@
-// What a restore will do to a volume, decided before it does anything.
+// The steps of a restore, planned before it changes anything.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@
 namespace zenfs {
 
 struct RestorePlan {
-  std::vector<const RestoreItem*> work;  // into the source's items
-  std::vector<std::string> directories;  // to be made, if they are not there
-  std::uint64_t already_there = 0;       // put there by an interrupted run of the same restore
+  std::vector<const RestoreItem*> work;  // pointers to the source's items
+  std::vector<std::string> directories;  // to create if they do not exist
+  std::uint64_t already_there = 0;       // files from an interrupted run of the same restore
 };
 
-// Changes nothing. Errors: kExists naming the first files that are there already and how many there are, without
-// `force`; kIsADirectory and kNotADirectory for names of the other kind; kNoSpace if the bytes can't fit.
+// Changes nothing. Errors: kExists, without `force`, with the first existing files and their
+// number; kIsADirectory and kNotADirectory for names of the other kind; kNoSpace if the bytes can't
+// fit.
 [[nodiscard]] Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& source,
                                               const RestoreRecord& record, const std::string& restore_path,
                                               bool force);

@@ -37,7 +37,7 @@ bool TakeLine(const Json& json, std::map<std::string, RestoreRecord::Line>& line
   return true;
 }
 
-// A line that a crash cut short is passed over: its file has no name yet.
+// Ignores a line that a crash cut short: its file has no name yet.
 Result<std::map<std::string, RestoreLine>> ParseRecord(LineReader& text, std::string_view identity) {
   std::map<std::string, RestoreLine> lines;
   for (;;) {

@@ -1,9 +1,9 @@
-// What a restore notes in the volume, so that an interrupted one can go on: kRestoreRecord, a log that says whose
-// it is, and a line for each file, written before the file gets its name; and kRestoreStaging, a directory of
-// files without their names. The file that a line
-// names has the id of the line exactly if it was put there by that restore, whole and verified.
+// The record that a restore keeps in the volume, so that an interrupted restore can continue.
+// kRestoreRecord is a log that identifies the restore and has a line for each file, written before
+// the file gets its name. kRestoreStaging is a directory of files without their names. If the file
+// named in a line has the id in that line, this restore created it, complete and verified.
 //
-// Threads: Add by any; all else by one, not beside it.
+// Threads: any for Add; all other functions by one thread, not concurrently.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,17 @@
 
 namespace zenfs {
 
-// What the record says of one file.
+// The line of one file.
 struct RestoreLine {
   std::uint64_t id = 0;
   std::uint64_t size = 0;
-  std::int64_t mtime_ns = 0;  // of the host's file
+  std::int64_t mtime_ns = 0;  // mtime of the host's file
   std::uint32_t crc32c = 0;
 };
 
-// The lines of a record by destination; none if it is another restore's. Takes any bytes: what is no whole line is passed
-// over, as what a crash leaves. Errors: kCorruption for a line that is longer than LineReader takes.
+// Returns the lines of a record by destination; none if the record is of another restore. Takes any
+// bytes: incomplete lines, as after a crash, are ignored. Errors: kCorruption for a line that is
+// too long for LineReader.
 [[nodiscard]] Result<std::map<std::string, RestoreLine>> ParseRestoreRecord(std::string_view text,
                                                                             std::string_view identity);
 
@@ -35,22 +36,23 @@ class RestoreRecord {
  public:
   using Line = RestoreLine;
 
-  // Reads what an interrupted restore of `identity` left, changing nothing. What another one left is ignored.
+  // Reads what an interrupted restore of `identity` left, and changes nothing. Ignores remains of
+  // other restores.
   [[nodiscard]] static Result<std::unique_ptr<RestoreRecord>> Open(Volume& volume,
                                                                    const std::string& identity);
 
-  // Whether that restore has put `item` there already.
+  // True if that restore has already created `item`.
   [[nodiscard]] bool Has(const RestoreItem& item) const;
 
-  // Makes the staging directory, or empties the one that is there, and opens the record.
+  // Creates or empties the staging directory, and opens the record.
   [[nodiscard]] Status Begin() EXCLUDES(mutex_);
-  // Where file `number` of this run is written until it gets its name, which is `name`'s: the volume picks the
-  // shape of a file by its name.
+  // The path at which file `number` of this run is written until it gets its name `name`. The
+  // volume chooses the shape of a file by its name.
   static std::string StagingPath(std::size_t number, std::string_view name);
-  // Durable when it returns.
+  // Durable on return.
   [[nodiscard]] Status Add(const std::string& destination, const Line& line) EXCLUDES(mutex_);
-  // The restore is complete: nothing is left of either. The record goes last, so that a crash leaves a restore
-  // that goes on, or a complete one.
+  // Ends the restore: removes the staging directory, then the record. After a crash, the restore
+  // can be continued or is complete.
   [[nodiscard]] Status End() EXCLUDES(mutex_);
 
  private:
@@ -61,7 +63,7 @@ class RestoreRecord {
   Volume& volume_;
   const std::string identity_;
   std::map<std::string, Line> lines_;
-  Mutex mutex_;  // held while a line is written and synced
+  Mutex mutex_;  // held during the write and sync of a line
   std::unique_ptr<FileHandle> log_ GUARDED_BY(mutex_);
 };
 

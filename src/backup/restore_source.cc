@@ -93,7 +93,7 @@ Status SourceReader::LeaveOut(Code code, std::string what) {
   return {};
 }
 
-// The backup it lies in, if it does, knows more of it.
+// If the file is part of a backup, the manifest knows its attributes.
 Status SourceReader::ReadFile(const std::string& name) {
   if (const auto manifest = ReadManifest(directory())) {
     if (const auto listed = manifest->files.find(name); listed != manifest->files.end()) {

@@ -1,4 +1,5 @@
-// What a restore reads: a backup with a manifest, one by the older ZenFS, any directory, or one file.
+// The source of a restore: a backup with a manifest, one by the older ZenFS, any directory, or one
+// file.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +14,31 @@
 namespace zenfs {
 
 struct RestoreItem {
-  std::string relative;     // below the source's directory
-  std::string host_path;    // the whole path, for people
-  std::string destination;  // in the volume, normalised
+  std::string relative;     // path below the source's directory
+  std::string host_path;    // full path, for messages
+  std::string destination;  // path in the volume, normalised
   std::uint64_t size = 0;
-  std::int64_t mtime_ns = 0;            // of the host's file
-  std::optional<std::uint32_t> crc32c;  // known where there is a manifest
+  std::int64_t mtime_ns = 0;            // mtime of the host's file
+  std::optional<std::uint32_t> crc32c;  // known if there is a manifest
   Lifetime lifetime = Lifetime::kNotSet;
 };
 
 struct RestoreSource {
-  HostDirectory directory;  // that all items are below
-  std::string
-      identity;  // the same for the same backup and destination: what may resume an interrupted restore
+  HostDirectory directory;  // all items are below it
+  std::string identity;  // equal for the same backup and destination: decides whether a restore may continue
   std::vector<RestoreItem> items;
-  std::vector<std::string> directories;  // in the volume, each before what is in it
-  std::vector<std::string> left_out;     // with `partial`: a line for each thing that can't be restored
+  std::vector<std::string> directories;  // in the volume; parents first
+  std::vector<std::string> left_out;     // with `partial`: one line for each entry that can't be restored
 
   std::uint64_t bytes() const;
 };
 
-// `path` is a directory, whose content goes below `restore_path`, or a file, which goes into `restore_path`
-// under its own name. Takes lifetimes from the manifest, else from write_lifetime_hints.dat. With a manifest
-// what it lists is restored and nothing else.
-// No symbolic link below the directory is followed, and no pipe or device opened.
-// Errors: kNotFound; kCorruption for an unfinished backup, one with files missing or of another size;
-// kNotSupported for symbolic links and special files. With `partial` none of these
-// but kNotFound: what is affected is left out.
+// `path` is a directory, whose content goes below `restore_path`, or a file, which goes into
+// `restore_path` under its own name. Takes lifetimes from the manifest, otherwise from
+// write_lifetime_hints.dat. With a manifest, only the files in it are restored. Follows no symbolic
+// link below the directory and opens no pipe or device. Errors: kNotFound; kCorruption for an
+// unfinished backup, or for files that are missing or of another size; kNotSupported for symbolic
+// links and special files. With `partial` only kNotFound: affected files are left out.
 [[nodiscard]] Result<RestoreSource> OpenRestoreSource(const std::string& path,
                                                       const std::string& restore_path, bool partial);
 

@@ -24,7 +24,7 @@ class RestoreTest : public BackupTest {
     text[text.size() / 2] ^= 4;
     PutHost(Dest(path), text);
   }
-  // The directory as the older command leaves it.
+  // Creates the directory as the older command would.
   void MakeOldBackup() {
     for (const auto& [path, content] : Contents()) PutHost(Dest(path), content);
     std::filesystem::create_directory(Dest("empty directory"));
@@ -179,7 +179,7 @@ TEST_F(RestoreTest, AFailedWriteLeavesWholeFilesAndARestoreThatGoesOn) {
       EXPECT_EQ(Get(path), content) << path;
     }
   }
-  const auto summary = Restore();  // without force: what is there was put there by this restore
+  const auto summary = Restore();  // without force: this restore created the existing files
   ASSERT_TRUE(IsOk(summary));
   EXPECT_EQ(summary->already_there, 2u);
   EXPECT_EQ(summary->files, Contents().size() - 2);

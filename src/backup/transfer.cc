@@ -40,11 +40,11 @@ Status Transfer::Run(std::size_t count, unsigned jobs, const std::function<Statu
   return status_;
 }
 
-// As many as the host allows.
+// Starts up to `count` threads, as many as the host allows.
 std::vector<Thread> Transfer::StartWorkers(unsigned count, const std::function<void()>& body) {
   std::vector<Thread> workers;
   while (workers.size() < count) {
-    NoteWorker(1);  // before it may end
+    NoteWorker(1);  // before the thread can end
     Result<Thread> started = Thread::Start("zenfs-copy", body);
     if (!started) {
       NoteWorker(-1);
@@ -67,7 +67,7 @@ void Transfer::Work(std::size_t count, const std::function<Status(std::size_t)>&
     if (status.ok() && i < count) status = Caught([&] { return work(i); });
     if (status.ok() && i < count) continue;
     MutexLock lock(mutex_);
-    if (!status.ok() && !failed_) {  // what other threads fail with after this is only that they were stopped
+    if (!status.ok() && !failed_) {  // later errors only say that a thread was stopped
       failed_ = true;
       status_ = std::move(status);
     }

@@ -1,8 +1,8 @@
-// Work on many files at once, watched from one place: several threads copy, the calling thread tells an observer
-// what happens, and the first error or a wish to stop ends all of it.
+// Work on many files in parallel: several threads copy, and the calling thread reports progress to
+// an observer. The first error, or a request to stop, ends all work.
 //
-// Threads: Run and the observer's calls belong to the thread that made the object; Say, Notice, Expect,
-// Pump and CheckGoingOn are for the work, from any thread.
+// Threads: Run and the calls of the observer belong to the thread that made the object. Say,
+// Notice, Expect, Pump and CheckGoingOn are for the work, from any thread.
 #pragma once
 
 #include <atomic>
@@ -22,24 +22,26 @@ namespace zenfs {
 class TransferObserver {
  public:
   virtual ~TransferObserver() = default;
-  virtual void OnPath(const std::string& path) = 0;    // this file is done
-  virtual void OnNotice(const std::string& line) = 0;  // worth a line, and no reason to stop
-  // A few times a second. Bytes of files; a file counts half when it is written and half when it is verified.
+  virtual void OnPath(const std::string& path) = 0;    // the file is done
+  virtual void OnNotice(const std::string& line) = 0;  // a message that does not end the work
+  // A few times per second, in bytes of files. Half of a file counts when it is written, half when
+  // it is verified.
   virtual void OnProgress(std::uint64_t done, std::uint64_t of) = 0;
 };
 
 class Transfer {
  public:
-  // `stop`, if given, ends the work when it becomes true. Both outlive the object.
+  // `stop`, if given, ends the work when it becomes true. Both must outlive the object.
   Transfer(TransferObserver& observer, const std::atomic<bool>* stop);
 
-  // Calls work(0) ... work(count - 1), `jobs` of them at a time, or as many as the host allows threads for,
-  // at least one. Returns the first error; after it no further
-  // work is begun. Errors of its own: kShutdown when it was stopped.
+  // Calls work(0) ... work(count - 1), `jobs` of them in parallel, or as many as the host allows
+  // threads for, at least one. Returns the first error; after it no further work begins. Own error:
+  // kShutdown if stopped.
   [[nodiscard]] Status Run(std::size_t count, unsigned jobs, const std::function<Status(std::size_t)>& work)
       EXCLUDES(mutex_);
-  // Files of `bytes` more are to be transferred, for which Pump will read `work` bytes: each is read more than once.
-  // Progress is told in bytes of files, by the share of the work that is done.
+  // Announces files of `bytes` more to transfer, for which Pump will read `work` bytes: each file
+  // is read more than once. Progress is reported in bytes of files, by the share of the work that
+  // is done.
   void Expect(std::uint64_t work, std::uint64_t bytes) {
     work_of_ += work;
     bytes_of_ += bytes;
@@ -47,11 +49,11 @@ class Transfer {
 
   void Say(std::string path) EXCLUDES(mutex_);
   void Notice(std::string line) EXCLUDES(mutex_);
-  // kShutdown when the work is to end; asked for each chunk.
+  // kShutdown if the work must end; called for each chunk.
   [[nodiscard]] Status CheckGoingOn() const;
 
-  // Reads `size` bytes with `read`, hands each chunk to `write` (may be empty: only reads), and returns the
-  // CRC32C of all. `name` is for errors.
+  // Reads `size` bytes with `read` and passes each chunk to `write` (if it is empty, only reads).
+  // Returns the CRC32C of all bytes. `name` is for errors.
   using Writer = std::function<Status(ByteView)>;
   [[nodiscard]] Result<std::uint32_t> Pump(const ReadAhead::Reader& read, std::uint64_t size,
                                            const std::string& name, const Writer& write);

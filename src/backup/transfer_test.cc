@@ -126,7 +126,7 @@ TEST_F(TransferTest, PumpHandsOutAllBytesInOrderWithTheirChecksum) {
   }
 }
 
-// R12 of docs/internals/failures.md.
+// R12 in docs/internals/failures.md.
 TEST_F(TransferTest, AFileThatBecameShorterIsAnError) {
   Transfer transfer(*this, nullptr);
   for (const std::size_t size : {std::size_t{10}, 3 * ReadAhead::kChunk}) {
