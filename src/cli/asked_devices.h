@@ -1,4 +1,4 @@
-// The emulated devices that a verb over all devices also looks at: --emu, again and again.
+// The repeatable flag --emu of verbs over all devices: more emulated devices to look at.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,7 +19,7 @@ class AskedDevices {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
 
-  // These, and all that this host and its lists of devices have.
+  // The devices of the flags, and all devices of this host and its lists.
   [[nodiscard]] KnownDevices Find() const {
     std::vector<DeviceUri> asked;
     for (const std::string& path : paths_) asked.push_back({.kind = "emu", .target = path, .options = {}});

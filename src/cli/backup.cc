@@ -13,13 +13,14 @@
 namespace zenfs {
 namespace {
 
-// The owner always keeps rw: the next run has to write in these directories.
+// The owner always keeps rw, because the next run has to write in these directories.
 Result<mode_t> ParseMode(const std::string& text) {
   const auto mode = ParseFileMode(text);
   if (mode && (*mode & 0600) == 0600) return *mode;
   return Fail(
       Code::kInvalidArgument,
-      fmt::format("'{}' is no mode of a file: octal, from 600 to 777, with 6 or 7 for the owner", text));
+      fmt::format("'{}' is not a file mode: give octal digits from 600 to 777, with 6 or 7 for the owner",
+                  text));
 }
 
 class BackupAction : public Action {
@@ -28,11 +29,10 @@ class BackupAction : public Action {
     app.add_option("--path", options_.destination, "The directory on the host that the backup goes to")
         ->required()
         ->type_name("DIR");
-    app.add_option("--backup-path", options_.path, "What to back up: a directory or a file (default: all)")
+    app.add_option("--backup-path", options_.path, "The directory or file to back up (default: all)")
         ->type_name("VOLUME-PATH");
-    app.add_flag("--force", options_.force,
-                 "Also into a directory that is not empty; brings a backup up to date");
-    app.add_flag("--verify", options_.verify, "Also read again what an earlier run has copied");
+    app.add_flag("--force", options_.force, "Use a directory that is not empty, or update a backup");
+    app.add_flag("--verify", options_.verify, "Also compare files that an earlier run has copied");
     AddMode(app);
     AddJobs(app, options_.jobs);
     AddJson(app, json_);
@@ -60,8 +60,8 @@ class BackupAction : public Action {
       if (!mode) throw CLI::ValidationError("--mode", mode.error().text());
       options_.file_mode = *mode;
     };
-    app.add_option_function<std::string>(
-           "--mode", store, "Mode of the files it makes, octal; directories get x where this has r")
+    app.add_option_function<std::string>("--mode", store,
+                                         "Octal mode of new files; directories also get x where it has r")
         ->type_name("MODE")
         ->default_str("600");
   }

@@ -1,5 +1,5 @@
-// Needs nothing but bash 4.4. Bash takes `--emu=PATH` apart at the '=', so the flag of a value is one or two words
-// before it.
+// The script needs bash 4.4 only. Bash splits `--emu=PATH` at the '=', so the flag of a value is
+// one or two words before it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-// "--emu=" for a flag that needs a value, so that the value can be typed at once.
+// Flags that need a value end in '=': "--emu=".
 std::string WordsOf(const std::vector<VerbFlag>& flags) {
   std::string words;
   for (const VerbFlag& flag : flags) {
@@ -23,7 +23,7 @@ std::string WordsOf(const std::vector<VerbFlag>& flags) {
   return words;
 }
 
-// As patterns of 'VERB FLAG'.
+// Patterns of the form 'VERB FLAG'.
 std::string FlagsThatName(VerbFlag::Names names) {
   std::set<std::string> all;
   for (const Verb& verb : Verbs()) {
@@ -46,7 +46,7 @@ std::string CasesOfVerbs() {
   return cases;
 }
 
-// What may follow the word that `first` is, or the command itself.
+// The words that may follow `first`, or the command itself.
 std::string WordsAfter(std::string_view first) {
   std::set<std::string_view> words;
   for (const Verb& verb : Verbs()) {

@@ -95,7 +95,7 @@ ListedBuffers PresentDevices::Judge(SharedBuffers found) const {
   return listed;
 }
 
-// Its header does not tell whose it is. Each device knows the name of its own.
+// The damaged header does not name the owner, but each device knows the name of its own file.
 void PresentDevices::AskAboutDamaged(ListedBuffers& listed) const {
   listed.standing = Standing::kUnclear;
   listed.why = listed.found.problem;
@@ -146,7 +146,7 @@ std::string BufferTable(const std::vector<ListedBuffers>& list, std::uint64_t no
     }
     if (listed.standing == Standing::kNoDevice) {
       notes += fmt::format(
-          "{}: its device is not among those that could be looked at: name it (--emu, or a list of devices); "
+          "{}: its device was not found or could not be read: name it (--emu, or a list of devices); "
           "if "
           "it is gone for good: zenfs buffers --remove {}\n",
           path, path);
@@ -154,8 +154,7 @@ std::string BufferTable(const std::vector<ListedBuffers>& list, std::uint64_t no
   }
   std::string out = TextTable(kBufferColumns, rows, columns) + notes;
   if (left_over != 0) {
-    out +=
-        fmt::format("Next: zenfs buffers --remove gives back {} that nothing needs\n", ShortBytes(left_over));
+    out += fmt::format("Next: zenfs buffers --remove frees {} that nothing needs\n", ShortBytes(left_over));
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Files of append buffers in shared memory, and what the devices of this host make of them.
+// Files of append buffers in shared memory, and their state by the metadata of this host's devices.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@
 namespace zenfs {
 
 enum class Standing {
-  kInUse,     // a living process has them
-  kNeeded,    // a device lacks bytes that they hold; its next mount brings them there
-  kSpent,     // a device names them and has all that they hold; its next mount removes them
-  kLeftOver,  // nothing will ever read them, or nothing is in them
-  kNoDevice,  // they hold bytes, and their device is not among those that could be looked at
-  kUnclear,   // they, or their device, could not be read: `why`
+  kInUse,     // in use by a living process
+  kNeeded,    // they hold bytes that the device lacks; its next mount writes them
+  kSpent,     // their device has all their bytes; its next mount removes them
+  kLeftOver,  // no mount will read them, or they are empty
+  kNoDevice,  // they hold bytes, and their device was not found
+  kUnclear,   // they or their device could not be read; `why` has the reason
 };
 [[nodiscard]] std::string_view StandingName(Standing standing);
 
@@ -28,18 +28,18 @@ struct ListedBuffers {
   Standing standing = Standing::kUnclear;
   std::string device;  // "emu:a.img"; empty: not found
   std::optional<std::uint64_t>
-      lost;  // bytes that would be lost with the file; of kInUse and kNoDevice, at most
+      lost;  // bytes lost if the file is removed; an upper bound for kInUse and kNoDevice
   std::optional<Error> why;
 };
 
-// The devices that can be read, to ask them about buffers.
+// The readable devices, to ask them about buffers.
 class PresentDevices {
  public:
-  // Looks at the devices that lists and the kernel name, and at `known` itself.
+  // Opens the devices that lists and the kernel name, and those of `known`.
   explicit PresentDevices(const KnownDevices& known);
 
   [[nodiscard]] ListedBuffers Judge(SharedBuffers found) const;
-  // Devices that could not be opened, a line each.
+  // One line for each device that could not be opened.
   const std::vector<Error>& not_read() const { return not_read_; }
 
  private:
@@ -55,7 +55,7 @@ class PresentDevices {
   std::vector<Error> not_read_;
 };
 
-// One line each; in words what can be done about them. `now`: seconds since 1970.
+// One line per file, with what can be done about it in words. `now`: seconds since 1970.
 [[nodiscard]] std::string BufferTable(const std::vector<ListedBuffers>& list, std::uint64_t now, int columns);
 [[nodiscard]] Json BufferJson(const ListedBuffers& listed, std::uint64_t now);
 

@@ -21,15 +21,13 @@ class BuffersAction : public Action {
     app.add_option("path", paths_, "Only these files")->type_name("PATH");
     app.add_option(
            "--dir", directories_,
-           "Look in this directory, which a mount had as flush_dir, instead of the usual ones; may be given "
+           "Look in this directory, the flush_dir of a mount, instead of the usual ones; may be given "
            "several times")
         ->type_name("DIR")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.add_flag(
-        "--remove", remove_,
-        "Remove what is left over; with PATH these files, also if no device is there that could take "
-        "what they hold");
+    app.add_flag("--remove", remove_,
+                 "Remove unneeded files; with PATH these files, even if their device is missing");
     AddJson(app, json_);
   }
 
@@ -63,7 +61,7 @@ class BuffersAction : public Action {
     for (const std::string& directory : directories_) {
       std::error_code error;
       if (std::filesystem::is_directory(directory, error)) continue;
-      return Fail(Code::kNotFound, fmt::format("--dir={}: is no directory that can be seen", directory));
+      return Fail(Code::kNotFound, fmt::format("--dir={}: not a directory, or not accessible", directory));
     }
     if (paths_.empty()) {
       return FindSharedBuffers(directories_.empty() ? SharedMemoryDirectories() : directories_);
@@ -77,7 +75,7 @@ class BuffersAction : public Action {
     return found;
   }
 
-  // Why a file that was named is not removed.
+  // OK if the named file may be removed, otherwise the reason why not.
   static Status MayGo(const ListedBuffers& listed) {
     const std::string& path = listed.found.path;
     switch (listed.standing) {
@@ -86,12 +84,11 @@ class BuffersAction : public Action {
                                      ? fmt::format("{}: process {} uses it", path, listed.found.process)
                                      : fmt::format("{}: a process uses it", path));
       case Standing::kNeeded:
-        return Fail(
-            Code::kBusy,
-            fmt::format("{}: {} needs it: {} were flushed and are not on the device; a read-write mount "
-                        "on this host brings them there, with discard_unsynced it gives them up",
-                        path, listed.device,
-                        listed.lost ? Counted(*listed.lost, "byte") : "bytes that can't be counted"));
+        return Fail(Code::kBusy,
+                    fmt::format("{}: {} needs it: {} were flushed and are not on the device; a read-write "
+                                "mount on this host writes them there, one with discard_unsynced drops them",
+                                path, listed.device,
+                                listed.lost ? Counted(*listed.lost, "byte") : "bytes that can't be counted"));
       case Standing::kUnclear:
         if (listed.found.problem && listed.found.problem->code() == Code::kCorruption) return {};
         return Fail(*listed.why);
@@ -100,9 +97,9 @@ class BuffersAction : public Action {
   }
 
   static std::string GivenUp(const ListedBuffers& listed) {
-    if (!listed.lost) return "it was damaged, what was in it is not known";
+    if (!listed.lost) return "it was damaged; its content is unknown";
     if (*listed.lost == 0) return "nothing is lost";
-    return fmt::format("given up with it, at most: {} that {} flushed and not synced",
+    return fmt::format("lost with it, at most: {} that {} flushed and not synced",
                        Counted(*listed.lost, "byte"), *listed.lost == 1 ? "was" : "were");
   }
 
@@ -132,7 +129,7 @@ class BuffersAction : public Action {
     if (json_) console.PrintJson(Json{{"removed", std::move(rows)}});
     if (!first.ok()) return Fail(first.error());
     if (!json_ && chosen.empty()) {
-      console.Print(fmt::format("Nothing is left over; {} kept.\n", Counted(list.size(), "file")));
+      console.Print(fmt::format("Nothing to remove; {} kept.\n", Counted(list.size(), "file")));
     }
     return 0;
   }

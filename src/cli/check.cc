@@ -13,17 +13,18 @@ class CheckAction : public Action {
   explicit CheckAction(CLI::App& app) : device_(app) {
     CLI::Option* read_data = app.add_flag("--read-data", read_data_, "Also read every byte of every file");
     CLI::Option* repair =
-        app.add_flag("--repair", repair_,
-                     "Rebuild what can be; says what it will do and asks (docs/use/repair.md)")
+        app.add_flag(
+               "--repair", repair_,
+               "Rebuild damaged metadata as far as possible; shows its plan and asks (docs/use/repair.md)")
             ->excludes(read_data);
-    app.add_flag("--dry-run", request_.dry_run, "With --repair: only say what it would do")->needs(repair);
+    app.add_flag("--dry-run", request_.dry_run, "With --repair: only show the plan")->needs(repair);
     app.add_flag("--yes", request_.yes, "With --repair: do not ask")->needs(repair);
     app.add_option("--save", request_.save_to,
-                   "With --repair: where the metadata goes first, a new file "
+                   "With --repair: the new file for a copy of the metadata "
                    "(default: zenfs-metadata-UUID-TIME.zmeta in this directory)")
         ->type_name("FILE")
         ->needs(repair);
-    app.add_option("--undo-repair", undo_, "Put the metadata back as a repair saved it")
+    app.add_option("--undo-repair", undo_, "Restore the metadata from the copy that a repair made")
         ->type_name("FILE")
         ->excludes(repair)
         ->excludes(read_data);

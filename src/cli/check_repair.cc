@@ -23,9 +23,8 @@ void PrintPlan(const RepairPlan& plan, const std::string& save_to, Console& cons
   if (plan.nothing_to_do()) return console.Print("Nothing to repair.\n");
   console.Print(fmt::format("The repair of {} would:\n", plan.superblock.uuid.ToString()));
   std::size_t number = 1;
-  console.Print(
-      fmt::format("{:>3}. copy the metadata zones to {}, so that --undo-repair can bring them back\n", number,
-                  Printable(save_to)));
+  console.Print(fmt::format("{:>3}. copy the metadata zones to {}, so that --undo-repair can restore them\n",
+                            number, Printable(save_to)));
   for (const std::string& step : plan.steps)
     console.Print(fmt::format("{:>3}. {}\n", ++number, Printable(step)));
 }
@@ -39,12 +38,12 @@ Json PlanJson(const RepairPlan& plan) {
   return json;
 }
 
-// Whether to go on. Errors: kInvalidArgument where nobody can be asked.
+// Returns whether to continue. Errors: kInvalidArgument if there is no terminal to ask on.
 Result<bool> Agreed(const RepairRequest& request, Console& console) {
   if (request.yes) return true;
   if (request.json || !Terminal::Of(fileno(stdin)).is_terminal) {
     return Fail(Code::kInvalidArgument,
-                "nothing was changed: give --yes to do it, or run it on a terminal, which is asked");
+                "nothing was changed: give --yes, or run it on a terminal, which asks first");
   }
   return console.Ask("Go on?");
 }
@@ -78,7 +77,7 @@ Result<int> RunRepair(const DeviceOption& device, const RepairRequest& request, 
   json["saved"] = save_to;
   json["check"] = ToJson(report);
   if (!request.json) {
-    console.Print(fmt::format("Done. The metadata as it was: {}\n", Printable(save_to)));
+    console.Print(fmt::format("Done. Copy of the old metadata: {}\n", Printable(save_to)));
     PrintReport(report, console);
   }
   return end("repaired", report.clean());
@@ -91,7 +90,7 @@ Result<int> RunUndoRepair(const DeviceOption& device, const std::string& file, c
   if (request.json) {
     console.PrintJson(Json{{"outcome", "undone"}, {"saved", file}});
   } else {
-    console.Print(fmt::format("The metadata zones are again as {} has them.\n", Printable(file)));
+    console.Print(fmt::format("The metadata zones are restored from {}.\n", Printable(file)));
   }
   return kCheckClean;
 }

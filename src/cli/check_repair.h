@@ -12,15 +12,16 @@ struct RepairRequest {
   bool dry_run = false;
   bool yes = false;
   bool json = false;
-  std::string save_to;  // empty: a name of the volume and the time, in the current directory
+  std::string save_to;  // empty: a name made of volume and time, in the current directory
 };
 
-// Says what it will do, asks, does it, and checks what came of it. Returns the exit status: kCheckClean when the volume
-// is sound now, kCheckFindings when it is not (nobody said yes, a dry run, losses that stay).
+// Prints the plan, asks, carries it out, and checks the result. Returns the exit status:
+// kCheckClean if the volume is sound now, kCheckFindings otherwise (the user declined, a dry run,
+// losses that stay).
 [[nodiscard]] Result<int> RunRepair(const DeviceOption& device, const RepairRequest& request,
                                     Console& console);
 
-// kCheckClean once the metadata is back as it was.
+// Returns kCheckClean after the old metadata is restored.
 [[nodiscard]] Result<int> RunUndoRepair(const DeviceOption& device, const std::string& file,
                                         const RepairRequest& request, Console& console);
 

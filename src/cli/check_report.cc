@@ -24,7 +24,7 @@ Json ToJson(const CheckReport& report) {
 
 void PrintReport(const CheckReport& report, Console& console) {
   PrintFindings(report.findings, console);
-  if (!report.has_state) return console.Print("DAMAGED: what the volume holds could not be read\n");
+  if (!report.has_state) return console.Print("DAMAGED: the contents of the volume could not be read\n");
   console.Print(fmt::format(
       "{}: {}, {}, {}, {}, {} used\n", report.clean() ? "Clean" : "DAMAGED", Counted(report.files, "file"),
       Counted(report.directories, "directory", "directories"), Counted(report.extents, "extent"),

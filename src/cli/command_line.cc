@@ -10,7 +10,7 @@
 namespace zenfs {
 namespace {
 
-// `-` and `_` are the same in the name of a flag: --aux_path is --aux-path.
+// `-` and `_` are equal in the name of a flag: --aux_path is --aux-path.
 std::string Normalized(const std::string& word) {
   if (!word.starts_with("--")) return word;
   std::string out = word;
@@ -29,7 +29,7 @@ int ComplainOfUse(Console& console, const Verb& verb, const std::string& what) {
                   verb.error_status);
 }
 
-// `extra` as it was typed, without its value.
+// Returns `extra` as it was typed, without its value.
 std::string AsTyped(const std::string& extra, const std::vector<std::string>& typed) {
   const auto same = [&](const std::string& word) {
     return Normalized(word) == extra || Normalized(word).starts_with(extra + "=");
@@ -43,18 +43,17 @@ std::expected<ParsedCommand, int> ParseVerb(const Verb& verb, const std::vector<
   ParsedCommand command{.verb = &verb, .app = MakeApp(verb), .action = nullptr};
   command.action = verb.make(*command.app);
   for (CLI::Option* option : command.app->get_options({})) {
-    if (option->get_items_expected_max() == 0)
-      option->disable_flag_override();  // --json=no is no way to say no
+    if (option->get_items_expected_max() == 0) option->disable_flag_override();  // refuse --json=no
   }
   std::vector<std::string> words(typed.size());
-  std::transform(typed.rbegin(), typed.rend(), words.begin(), Normalized);  // CLI11 takes them last to first
+  std::transform(typed.rbegin(), typed.rend(), words.begin(), Normalized);  // CLI11 wants reverse order
   try {
     command.app->parse(words);
   } catch (const CLI::CallForHelp&) {
     console.Print(command.app->help());
     return std::unexpected(0);
   } catch (const CLI::ParseError& error) {
-    // A missing argument is often a mistyped one: name that first.
+    // A missing argument is often a mistyped one: report that first.
     const auto extras = command.app->remaining();
     return std::unexpected(
         ComplainOfUse(console, verb,
@@ -73,7 +72,7 @@ std::expected<ParsedCommand, int> ParseVerb(const Verb& verb, const std::vector<
 std::unique_ptr<CLI::App> MakeApp(const Verb& verb) {
   auto app = std::make_unique<CLI::App>(std::string(verb.summary), fmt::format("zenfs {}", verb.name));
   app->set_help_flag("-h,--help", "Print this help");
-  app->allow_extras();  // to name an unknown flag in a line of our own
+  app->allow_extras();  // our own message names an unknown flag
   return app;
 }
 
@@ -104,7 +103,7 @@ std::string OverallHelp() {
   for (const Verb& verb : Verbs()) out += fmt::format("  {:<{}}  {}\n", verb.name, width, verb.summary);
   out +=
       "\nA device is named by exactly one of --zbd=NAME, --zonefs=MOUNT, --emu=PATH and --uri=URI.\n"
-      "In the names of flags '-' and '_' are the same. 'zenfs VERB --help' tells the flags of a verb.\n";
+      "In the names of flags '-' and '_' are the same. 'zenfs VERB --help' shows the flags of a verb.\n";
   return out;
 }
 
@@ -125,7 +124,7 @@ int RunCommandLine(const std::vector<std::string>& words, Console& console) {
   const auto command = ParseCommandLine(words, console);
   if (!command) return command.error();
   const Verb& verb = *command->verb;
-  // An exception is an error like others, so that the exit status is that of the verb.
+  // Turns an exception into an error, so that the exit status is that of the verb.
   const Result<int> status = Caught([&] { return command->action->Run(console); });
   if (!status) return Complain(console, verb.name, status.error().ToString(), verb.error_status);
   if (const Status flushed = console.Flush(); !flushed.ok()) {

@@ -1,7 +1,7 @@
-// From words to a verb that runs: `zenfs VERB [flags]`.
+// Parses a command line and runs its verb: `zenfs VERB [flags]`.
 //
-// Every failure is one line on standard error, "zenfs VERB: what, where, what to do". The exit status is 0 or
-// 1, but for verbs whose table entry says otherwise.
+// Every failure is one line on standard error, "zenfs VERB: what, where, what to do". The exit
+// status is 0 or 1, unless the verb's table entry has others.
 #pragma once
 
 #include <expected>
@@ -14,7 +14,7 @@
 
 namespace zenfs {
 
-// `words` are the arguments without the program's name. Returns the exit status.
+// `words`: the arguments without the program's name. Returns the exit status.
 [[nodiscard]] int RunCommandLine(const std::vector<std::string>& words, Console& console);
 
 // A verb that is ready to run. The action keeps references to the app.
@@ -23,22 +23,23 @@ struct ParsedCommand {
   std::unique_ptr<CLI::App> app;
   std::unique_ptr<Action> action;
 };
-// Carries nothing out. The exit status if there is nothing left to run: what was wrong, or the help that was asked for, has
-// been said.
+// Runs nothing. Returns the exit status if nothing is left to run: an error or the requested help
+// has been printed.
 [[nodiscard]] std::expected<ParsedCommand, int> ParseCommandLine(const std::vector<std::string>& words,
                                                                  Console& console);
 
-// The verb that `words` begin with and how many words name it; {nullptr, 0} if there is none.
+// The verb at the start of `words`, and the number of words of its name; {nullptr, 0} if there is
+// none.
 struct FoundVerb {
   const Verb* verb = nullptr;
   std::size_t words = 0;
 };
 [[nodiscard]] FoundVerb FindVerb(const std::vector<std::string>& words);
 
-// An App that has the flags every verb has; the verb's `make` adds its own.
+// An App with the flags that every verb has; the verb's `make` adds its own.
 [[nodiscard]] std::unique_ptr<CLI::App> MakeApp(const Verb& verb);
 
-// The help of one verb, and that of the whole command.
+// The help of one verb, and the help of the command.
 [[nodiscard]] std::string HelpOf(const Verb& verb);
 [[nodiscard]] std::string OverallHelp();
 

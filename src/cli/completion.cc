@@ -21,7 +21,7 @@ class CompletionAction : public Action {
       console.Print(FishCompletion());
     } else {
       return Fail(Code::kInvalidArgument,
-                  fmt::format("'{}' is no shell that is known here: bash, zsh or fish", shell_));
+                  fmt::format("'{}' is not a supported shell: bash, zsh or fish", shell_));
     }
     return 0;
   }

@@ -1,4 +1,5 @@
-// Completions of shells, made from the table of verbs and their flags. Each is a script of that shell.
+// Shell completions, generated from the table of verbs and their flags. Each is a script of that
+// shell.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ void Console::PrintJson(const Json& json) { Print(JsonText(json, 2) + "\n"); }
 
 bool Console::Ask(std::string_view question) {
   EndProgress();
-  std::fflush(out_);  // what is asked about comes first
+  std::fflush(out_);  // show earlier output before the question
   fmt::print(err_, "{} [y/N] ", Printable(question));
   std::fflush(err_);
   char line[16] = {};
@@ -37,7 +37,7 @@ bool Console::Ask(std::string_view question) {
 void Console::PrintError(std::string_view line) {
   EndProgress();
   const std::string text = Printable(line) + "\n";
-  // An error about standard error has nowhere left to go.
+  // Ignore errors: nothing is left to report them on.
   (void)std::fwrite(text.data(), 1, text.size(), err_);
 }
 

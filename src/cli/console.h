@@ -1,5 +1,6 @@
-// Where a verb writes. Results go to standard output, errors and progress to standard error. All text is made harmless for
-// a terminal here (cli/printable.h). A name in a text of several lines still goes through Printable, for its line ends.
+// The output of a verb. Results go to standard output, errors and progress to standard error.
+// Escapes text that could steer a terminal (cli/printable.h). A name inside a text of several lines
+// must still go through Printable, because of line ends.
 //
 // Threads: one at a time.
 #pragma once
@@ -16,23 +17,25 @@ namespace zenfs {
 
 class Console {
  public:
-  // The streams are the caller's.
+  // The caller owns the streams.
   Console(std::FILE* out, std::FILE* err);
 
   void Print(std::string_view text);  // no line end added
   void PrintJson(const Json& json);   // indented, with a line end
   void PrintError(std::string_view line);
-  // As it is: only for text with terminal sequences of the command's own and nothing that others wrote.
+  // Prints without escaping. Only for text with the command's own terminal sequences and no foreign
+  // text.
   void PrintStyled(std::string_view text);
 
-  // One line that overwrites itself; nothing when standard error is not a terminal. `of` 0: not known.
+  // Prints one line that overwrites itself; nothing if standard error is not a terminal. `of` 0:
+  // unknown.
   void Progress(std::string_view what, std::uint64_t done, std::uint64_t of);
   void EndProgress();
 
-  // Asks on standard error and reads a line from standard input: true for one that begins with y or Y.
+  // Asks on standard error and reads a line from standard input. True if it begins with y or Y.
   [[nodiscard]] bool Ask(std::string_view question);
 
-  // Errors: kIo or kNoSpace when anything printed so far did not reach standard output.
+  // Errors: kIo or kNoSpace if some earlier output did not reach standard output.
   [[nodiscard]] Status Flush();
 
   const Terminal& terminal() const { return terminal_; }
@@ -46,8 +49,8 @@ class Console {
   int write_errno_ = 0;
 };
 
-// "12 MB" counts binary megabytes, rounded down, as the older command does: for the lines of mkfs and df that its users
-// parse. All others show ShortBytes.
+// "12 MB" counts binary megabytes, rounded down, as the older command does. For the lines of mkfs
+// and df that its users parse; all others use ShortBytes.
 [[nodiscard]] constexpr std::uint64_t WholeMegabytes(std::uint64_t bytes) { return bytes >> 20; }
 
 }  // namespace zenfs

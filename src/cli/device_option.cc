@@ -12,8 +12,8 @@ namespace {
 
 struct Flag {
   const char* name;
-  const char* kind;   // of the device; that of --uri is in its value
-  const char* wants;  // for a message
+  const char* kind;   // kind of the device; for --uri it is in the value
+  const char* wants;  // its value, for messages
 };
 constexpr Flag kFlags[] = {{"--zbd", "dev", "name of a block device"},
                            {"--zonefs", "zonefs", "mountpoint"},
@@ -36,17 +36,17 @@ DeviceOption::DeviceOption(CLI::App& app, Use use) : app_(app), use_(use) {
   const std::string group = use == kMany ? "Devices (one or more)" : "Device (exactly one)";
   const auto add = [&](const std::string& flag, std::vector<std::string>& values, const std::string& type,
                        const std::string& help) {
-    // A flag takes one value; that a second flag names a second device is for Uris to judge.
+    // A flag takes one value. Uris decides whether several flags are allowed.
     app.add_option(flag, values, help)->type_name(type)->group(group)->allow_extra_args(false);
   };
   add("--zbd", zbd_, "NAME", "A zoned block device: its name under /dev, or a path");
   add("--zonefs", zonefs_, "MOUNT", "A mounted zonefs");
   add("--emu", emu_, "PATH", "An emulated device: the path of its file");
   add("--uri", uri_, "URI",
-      "As RocksDB programs do: zenfs://dev:NAME, zonefs:, emu: or uuid:UUID, and ?key:value,...");
+      "A URI as for RocksDB programs: zenfs://dev:NAME, zonefs:, emu: or uuid:UUID, and ?key:value,...");
   if (use != kOneWrite) return;
   app.add_flag("--discard-unsynced", discard_unsynced_,
-               "Give up what a dead process had flushed and not synced, where it can't be read any more");
+               "Discard bytes that a dead process flushed and did not sync, if they can't be read any more");
 }
 
 Result<DeviceUri> DeviceOption::Uri() const {
@@ -79,7 +79,7 @@ Result<std::vector<DeviceUri>> DeviceOption::Uris() const {
 }
 
 Result<NamedDevice> OpenNamedDevice(const DeviceUri& uri, OpenMode mode) {
-  // A wrong option is the better message, also where the device could not be opened either.
+  // Report a wrong option first, even if the device can't be opened either.
   NamedDevice named;
   DeviceOptions unclaimed;
   ZENFS_ASSIGN_OR_RETURN(const DeviceUri resolved, ResolveUri(uri));

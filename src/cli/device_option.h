@@ -1,4 +1,4 @@
-// The flags that name a device, and opening what they name.
+// The flags that name a device, and opening that device.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,35 +17,36 @@ namespace zenfs {
 
 struct NamedDevice {
   std::unique_ptr<ZonedDevice> device;
-  MountOptions mount_options;  // of the URI, if it has any
+  MountOptions mount_options;  // from the URI
 };
 
-// uuid: is looked for (discovery/resolve.h). Errors: those of that, of opening the device, and kInvalidArgument for
-// options nobody knows.
+// Resolves uuid: (discovery/resolve.h). Errors: those of resolving, of opening the device, and
+// kInvalidArgument for unknown options.
 [[nodiscard]] Result<NamedDevice> OpenNamedDevice(const DeviceUri& uri, OpenMode mode);
 
 class DeviceOption {
  public:
   enum Use {
     kOne,       // exactly one device
-    kMany,      // one or more: each flag may be given again and again
+    kMany,      // one or more: each flag may be repeated
     kOneWrite,  // exactly one, to be mounted read-write: also adds --discard-unsynced
   };
 
   // Adds --zbd, --zonefs, --emu and --uri. `app` keeps references to this object.
   explicit DeviceOption(CLI::App& app, Use use = kOne);
 
-  // What the flags name. Errors: kInvalidArgument unless exactly one of them was given.
+  // The device of the flags. Errors: kInvalidArgument unless exactly one was given.
   [[nodiscard]] Result<DeviceUri> Uri() const;
-  // All that the flags name, with kMany. Errors: as Uri, but that one is enough.
+  // With kMany: all devices of the flags. Errors: as Uri, but several are allowed.
   [[nodiscard]] Result<std::vector<DeviceUri>> Uris() const;
   // Errors: those of Uri and OpenNamedDevice.
   [[nodiscard]] Result<NamedDevice> Open(OpenMode mode) const;
-  // Opens for reading and mounts: takes no lock and changes nothing.
+  // Opens the device for reading and mounts the volume read-only: takes no lock and changes
+  // nothing.
   [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadOnly() const;
-  // Opens for writing and mounts. Errors: those of Open, among them kBusy with the name of the process that has
-  // the device, and of Volume::Mount. What the mount has to say (damage, what it gave up) goes to `console`, a line
-  // each: the next mount will not know of it any more.
+  // Opens the device for writing and mounts the volume. Errors: those of Open, such as kBusy with
+  // the name of the process that has the device, and of Volume::Mount. Prints the notices of the
+  // mount (damage, lost data) to `console`, one line each: the next mount will not repeat them.
   [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadWrite(Console& console) const;
 
  private:

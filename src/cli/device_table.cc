@@ -68,8 +68,8 @@ std::string Holds(const SeenDevice& device) {
   return "";
 }
 
-// As far as it could be told: by the device itself, or of a disk by sysfs alone. The zones of a zonefs are others than
-// those of the disk below it.
+// As far as known: from the device itself, or for a disk from sysfs only. A zonefs has other zones
+// than the disk below it.
 Geometry GeometryOf(const SeenDevice& device) {
   if (device.look.geometry) return *device.look.geometry;
   if (!device.known.block || device.known.uri.kind != "dev") return {.zone_count = 0};
@@ -133,7 +133,7 @@ std::string NotesOf(const SeenDevice& device, const std::string& release) {
   return notes;
 }
 
-// A line for the disks and files that may not be read, and one for the zonefs.
+// One line for the disks and files that may not be read, and one for the zonefs.
 std::string Denied(const std::vector<SeenDevice>& devices) {
   std::string nodes;
   std::string mounts;
@@ -147,7 +147,7 @@ std::string Denied(const std::vector<SeenDevice>& devices) {
   }
   if (!mounts.empty()) {
     mounts +=
-        ": no permission; its zones belong to whom mkzonefs was told, -o uid=UID,gid=GID,perm=660 "
+        ": no permission; the owner of its zones is set by mkzonefs -o uid=UID,gid=GID,perm=660 "
         "(docs/use/devices.md)\n";
   }
   return nodes + mounts;
@@ -190,12 +190,11 @@ std::string NextStep(const std::vector<SeenDevice>& devices) {
                        Printable(denied->known.uri.target));
   }
   if (const auto* other = first(of_kind(Kind::kOther))) {
-    return fmt::format("Next: zenfs mkfs --force {}, if what is on it may go\n",
+    return fmt::format("Next: zenfs mkfs --force {}, if its contents may be lost\n",
                        Printable(other->known.Flag()));
   }
-  return "No zoned device that ZenFS could use. Start with an emulated one: zenfs emu create device.img; or "
-         "have real zones "
-         "in a virtual machine: scripts/vm-test\n";
+  return "No zoned device found that ZenFS can use. Start with an emulated one: zenfs emu create device.img; "
+         "or use real zones in a virtual machine: scripts/vm-test\n";
 }
 
 Json DeviceJson(const SeenDevice& device, const std::string& release) {

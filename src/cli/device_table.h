@@ -1,4 +1,4 @@
-// The devices there are, as a table for people and as JSON. Pure.
+// A list of devices as a table for people and as JSON. Pure.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ struct SeenDevice {
   DeviceLook look;
 };
 
-// One line a device under a line of titles; a block of lines a device where that is wider than `columns`. Then what is to
-// be known of single devices, a line each. `release` is the kernel's.
+// One line per device below a line of titles. If that is wider than `columns`, a block of lines per
+// device. Notes about single devices follow, one line each. `release`: version of the kernel.
 [[nodiscard]] std::string DeviceTable(const std::vector<SeenDevice>& devices, const std::string& release,
                                       int columns);
 
-// What somebody who has just started would type now; one line.
+// A suggestion of the next command for a new user; one line.
 [[nodiscard]] std::string NextStep(const std::vector<SeenDevice>& devices);
 
 [[nodiscard]] Json DeviceJson(const SeenDevice& device, const std::string& release);

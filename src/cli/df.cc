@@ -7,7 +7,7 @@
 namespace zenfs {
 namespace {
 
-// Dead bytes that no reset can free yet, as percent of the used ones.
+// Dead bytes that no reset can free yet, in percent of the used bytes.
 std::uint64_t SpaceAmplification(const SpaceReport& space) {
   if (space.used() == 0) return 0;
   return static_cast<std::uint64_t>(100.0 * static_cast<double>(space.reclaimable()) /

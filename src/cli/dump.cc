@@ -9,7 +9,8 @@
 namespace zenfs {
 namespace {
 
-// Members of the same names as the older command's have the same meaning; `start` and `wp` are bytes on the device.
+// Members with names of the older command have the same meaning. `start` and `wp` are in bytes on
+// the device.
 Json ToJson(const ZoneStatus& zone, const Geometry& geometry) {
   const std::uint64_t start = geometry.ZoneStart(zone.id).value;
   return {{"start", start},
@@ -50,14 +51,14 @@ class DumpAction : public Action {
   }
 
  private:
-  // One object a file, with all its names.
+  // One object per file, with all its names.
   static Result<Json> Files(const Volume& volume, const VolumeTree& tree) {
     std::map<FileId, std::vector<const VolumeFile*>> by_id;
     for (const VolumeFile& file : tree.files) by_id[file.stat.id].push_back(&file);
     Json list = Json::array();
     for (const auto& [id, names] : by_id) {
       const auto layout = volume.Layout(names.front()->path);
-      if (!layout && layout.error().code() == Code::kNotFound) continue;  // deleted by a writer beside us
+      if (!layout && layout.error().code() == Code::kNotFound) continue;  // deleted by a concurrent writer
       if (!layout) return Fail(layout.error());
       const FileStat& stat = names.front()->stat;
       Json paths = Json::array();

@@ -12,14 +12,15 @@
 namespace zenfs {
 namespace {
 
-// The superblock of the file system on the device, or why there is none that could be given another UUID.
+// Returns the superblock of the file system on the device, or the reason why it can't get another
+// UUID.
 Result<Superblock> FindSuperblock(const std::string& path) {
   ZENFS_ASSIGN_OR_RETURN(const auto device, OpenEmulatedFile(path, OpenMode::kReadOnly));
   return ProbeSuperblock(*device);
 }
 
-// Whether the last mount died: then what it had flushed, and not synced, is in shared memory of this host, and belongs
-// to the original alone.
+// True if the process of the last mount died. Its flushed and unsynced bytes are in shared memory
+// of this host, and belong only to the original.
 bool WasLeftMounted(const std::string& path, const Superblock& superblock) {
   const auto device = OpenEmulatedFile(path, OpenMode::kReadOnly);
   if (!device) return false;
@@ -27,13 +28,13 @@ bool WasLeftMounted(const std::string& path, const Superblock& superblock) {
   return log && !(*log)->recovered().buffer_place().empty();
 }
 
-// A copy of the superblock stands at the start of every metadata zone in use.
+// Every metadata zone in use begins with a copy of the superblock.
 Status GiveUuid(EmulatedClone& clone, const Superblock& superblock, const Uuid& uuid) {
   std::vector<std::byte> bytes(kSuperblockBytes);
   for (const ZoneId zone : superblock.metadata_zones) {
     ZENFS_RETURN_IF_ERROR(clone.ReadStart(zone, bytes));
     const auto found = DecodeSuperblock(bytes);
-    // A zone that is not in use, or a copy torn by a crash, which stays as invalid as it is.
+    // The zone is not in use, or a crash cut the copy short; it stays invalid.
     if (!found || found->uuid != superblock.uuid) continue;
     ZENFS_RETURN_IF_ERROR(MakeClone(bytes, uuid));
     ZENFS_RETURN_IF_ERROR(clone.ReplaceStart(zone, bytes));
@@ -47,7 +48,7 @@ class EmuCloneAction : public Action {
     app.add_option("source", from_, "The file of the device to copy")->required()->type_name("SRC");
     app.add_option("target", to_, "The file to make")->required()->type_name("DST");
     AddFileMode(app, mode_, "600");
-    app.add_flag("--force", force_, "Replace an emulated device that is there already");
+    app.add_flag("--force", force_, "Replace an existing emulated device");
   }
 
   Result<int> Run(Console& console) override {
@@ -60,7 +61,7 @@ class EmuCloneAction : public Action {
       if (force_ || clone.error().code() != Code::kExists) return Fail(clone.error());
       return Fail(Code::kExists, clone.error().text() + " (--force replaces an emulated device)");
     }
-    // Nobody writes to the source as long as there is the clone.
+    // The clone's lock keeps writers off the source.
     const Result<Superblock> superblock = FindSuperblock(from_);
     if (!superblock && superblock.error().code() == Code::kIo) return Fail(superblock.error());
     const Uuid uuid = Uuid::Generate();
@@ -69,8 +70,8 @@ class EmuCloneAction : public Action {
     Report(console, superblock, uuid, (*clone)->copied_bytes());
     if (superblock && WasLeftMounted(from_, *superblock)) {
       console.Print(
-          "The last mount of the original was not ended: what was flushed and not synced then is not in the "
-          "clone. Mount the original once and clone it again to have that too.\n");
+          "The original was not unmounted: data that was flushed and not synced is not in the clone. Mount "
+          "the original once and clone it again to include it.\n");
     }
     return 0;
   }
@@ -86,8 +87,8 @@ class EmuCloneAction : public Action {
     }
     console.Print(fmt::format("Its file system has the UUID {}.\n", uuid.ToString()));
     if (superblock->aux_path.empty()) return;
-    console.Print(
-        fmt::format("It has no aux directory: {} stays the original's.\n", Printable(superblock->aux_path)));
+    console.Print(fmt::format("It has no aux directory: {} belongs to the original.\n",
+                              Printable(superblock->aux_path)));
   }
 
   std::string from_;

@@ -13,10 +13,10 @@ class EmuCreateAction : public Action {
  public:
   explicit EmuCreateAction(CLI::App& app) {
     app.add_option("path", path_, "The file to make")->required()->type_name("PATH");
-    app.add_option("--geometry", preset_, "The shape of a drive; flags beside it change single things")
+    app.add_option("--geometry", preset_, "The shape of a known drive; other flags override single values")
         ->type_name("NAME")
         ->check([](const std::string& name) {
-          return name == "zn540" ? "" : fmt::format("there is no geometry {}; there is zn540", name);
+          return name == "zn540" ? "" : fmt::format("unknown geometry {}; known: zn540", name);
         });
     zones_ = AddCount(app, "--zones", geometry_.zones, "Number of zones");
     zone_size_ = AddSize(app, "--zone-size", geometry_.zone_size, "Distance between the starts of two zones")
@@ -27,15 +27,15 @@ class EmuCreateAction : public Action {
     AddCount(app, "--max-open", geometry_.max_open, "Zones that may be open at once, 0 for no limit");
     AddCount(app, "--max-active", geometry_.max_active, "Zones that may be active at once, 0 for no limit");
     AddCount(app, "--conventional", geometry_.conventional,
-             "So many zones from the first on are conventional");
+             "Number of conventional zones, from the first on");
     AddSize(app, "--block-size", block_size_, "Unit of reads and writes")->default_str("4096");
-    app.add_option("--timing", timing_, "Whose times its commands take: none, zn540 or bufferless")
+    app.add_option("--timing", timing_, "Timing profile of its commands: none, zn540 or bufferless")
         ->type_name("NAME")
         ->default_str("none");
     app.add_flag("--volatile-cache", volatile_cache_,
-                 "Let it lose what was not flushed, when zenfs emu power-cut cuts its power");
+                 "With a volatile cache: zenfs emu power-cut loses data that was not flushed");
     AddFileMode(app, mode_, "600");
-    app.add_flag("--force", force_, "Replace an emulated device that is there already");
+    app.add_flag("--force", force_, "Replace an existing emulated device");
   }
 
   Result<int> Run(Console& console) override {
@@ -58,8 +58,8 @@ class EmuCreateAction : public Action {
   }
 
  private:
-  // The limits of the one preset are the defaults, so only its zones are to be taken. A zone size of one's own brings
-  // its capacity along.
+  // The limits of the only preset are the defaults, so only its zones are needed. If the user gave
+  // a zone size, the capacity follows from it.
   void TakePreset(const EmulatorGeometry& preset) {
     if (zones_->empty()) geometry_.zones = preset.zones;
     if (zone_size_->empty() && zone_capacity_->empty()) geometry_.zone_capacity = preset.zone_capacity;

@@ -17,7 +17,7 @@ class EmuPowerCutAction : public Action {
   }
 
   Result<int> Run(Console& console) override {
-    // A seed that can be typed again, and that every reader of JSON keeps exactly.
+    // A short seed: easy to type, and exact in every JSON reader.
     if (seeded_->empty()) seed_ = RandomSeed() >> 32;
     ZENFS_ASSIGN_OR_RETURN(const PowerCutLosses lost, CutPower(path_, seed_));
     if (json_) {

@@ -18,7 +18,7 @@ constexpr ValueInfo kZoneGauges[] = {
     {"reclaimable_space_bytes", "bytes", "Dead bytes in zones that also hold live ones, and in log zones"},
     {"reserved_space_bytes", "bytes",
      "Room that data does not get: what is left in metadata and log zones, and what reclaim needs"},
-    {"lost_space_bytes", "bytes", "What offline, read-only and failed zones cost"},
+    {"lost_space_bytes", "bytes", "Space in offline, read-only and failed zones"},
     {"total_space_bytes", "bytes", "The sum of free, used, reclaimable, reserved and lost space"},
 };
 static_assert(std::size(kZoneGauges) == kZoneGaugeCount);
@@ -51,7 +51,7 @@ Status ReadZones(const DeviceUri& uri, VolumeReading& reading, std::string& shar
   return {};
 }
 
-// kNotFound: the program that counted there is dead.
+// kNotFound: the program that counted has died.
 Status ReadCounters(const std::string& shared_memory, VolumeReading& reading) {
   const auto metrics = ReadSharedMetrics(shared_memory, true);
   if (!metrics && metrics.error().code() == Code::kNotFound) return {};

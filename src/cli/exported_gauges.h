@@ -1,5 +1,5 @@
-// What the exporter tells beside the counters of a program that writes: from the device and a read-only mount, at each
-// scrape. Names as everywhere, without the prefix.
+// The exporter's gauges beside the counters of a writing program: read from the device and a
+// read-only mount at each scrape. Their names are without the prefix.
 #pragma once
 
 #include <array>
@@ -29,12 +29,13 @@ enum class ZoneGauge : std::uint8_t {
 inline constexpr std::size_t kZoneGaugeCount = 9;
 [[nodiscard]] std::span<const ValueInfo, kZoneGaugeCount> ZoneGauges();
 
-// What one scrape finds out about a volume.
+// The result of one scrape of a volume.
 struct VolumeReading {
   std::string device;
   bool readable = false;  // it could be mounted read-only
   bool up = false;        // a program has it mounted for writing, and its counters could be read
-  // Why what is there could not be read, with what to do; none when no program has it mounted for writing.
+  // Why the volume could not be read, with what to do; nothing if no program has it mounted for
+  // writing.
   std::optional<Error> trouble;
   std::string uuid;
   std::string label;
@@ -42,7 +43,8 @@ struct VolumeReading {
   MetricsSnapshot metrics;                             // if up
 };
 
-// Takes no lock and changes nothing. What can't be read is left out, and `trouble` says why. Threads: any.
+// Takes no lock and changes nothing. Leaves out what can't be read; `trouble` has the reason.
+// Threads: any.
 [[nodiscard]] VolumeReading ReadVolume(const DeviceUri& uri);
 
 }  // namespace zenfs

@@ -1,5 +1,5 @@
-// Serves until SIGTERM or SIGINT. Nothing is read between scrapes, so a volume whose writer goes away and comes back is
-// simply found as it is.
+// Serves until SIGTERM or SIGINT. Keeps no state between scrapes, so the writer of a volume may
+// come and go.
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -40,8 +40,8 @@ Result<Address> ParseListen(const std::string& text) {
   return address;
 }
 
-// Whether one may listen there, found out by doing so for a moment: the server itself would not say why it can't.
-// Returns the address in numbers, which is all that the server understands.
+// Listens on the address for a moment, because the server does not report why it can't. Returns the
+// numeric address, the only form that the server accepts.
 Result<std::string> TryListen(const std::string& text) {
   ZENFS_ASSIGN_OR_RETURN(const Address address, ParseListen(text));
   addrinfo hints = {};
@@ -70,11 +70,12 @@ Result<std::string> TryListen(const std::string& text) {
 
 class VolumeCollector : public prometheus::Collectable {
  public:
-  // `console` is the caller's, who leaves it alone while this serves.
+  // The caller owns `console` and does not use it meanwhile.
   VolumeCollector(std::vector<DeviceUri> uris, Console& console)
       : uris_(std::move(uris)), console_(console), said_(uris_.size()) {}
 
-  // From the server's threads, several at once. Their stacks are too small for a mount, so it has one of its own.
+  // Called by several of the server's threads at once. Their stacks are too small for a mount, so
+  // each mount has its own thread.
   std::vector<prometheus::MetricFamily> Collect() const override {
     std::vector<VolumeReading> readings;
     Result<Thread> reader = Thread::Start("zenfs-scrape", [&] {
@@ -96,7 +97,7 @@ class VolumeCollector : public prometheus::Collectable {
     }
     return readings;
   }
-  // A line when the trouble with a device begins or becomes another, not one a scrape.
+  // Prints a line when the trouble of a device begins or changes, not at each scrape.
   void Say(std::size_t device, const std::optional<Error>& trouble) const EXCLUDES(mutex_) {
     const std::string text = trouble ? trouble->ToString() : "";
     MutexLock lock(mutex_);
@@ -108,7 +109,7 @@ class VolumeCollector : public prometheus::Collectable {
   const std::vector<DeviceUri> uris_;
   mutable Mutex mutex_;
   Console& console_ GUARDED_BY(mutex_);
-  mutable std::vector<std::string> said_ GUARDED_BY(mutex_);  // of each device, what was said last
+  mutable std::vector<std::string> said_ GUARDED_BY(mutex_);  // by device: the last line printed
 };
 
 class ExporterAction : public Action {
@@ -123,7 +124,7 @@ class ExporterAction : public Action {
     ZENFS_ASSIGN_OR_RETURN(std::vector<DeviceUri> uris, device_.Uris());
     for (const DeviceUri& uri : uris) ZENFS_RETURN_IF_ERROR(OpenNamedDevice(uri, OpenMode::kReadOnly));
     ZENFS_ASSIGN_OR_RETURN(const std::string address, TryListen(listen_));
-    sigset_t ends;  // blocked before the server's threads are made, which inherit it
+    sigset_t ends;  // blocked before the server's threads start, which inherit the mask
     sigemptyset(&ends);
     for (const int signal : {SIGTERM, SIGINT}) sigaddset(&ends, signal);
     pthread_sigmask(SIG_BLOCK, &ends, nullptr);

@@ -1,4 +1,4 @@
-// A list of named figures, printed as aligned lines or as one JSON object from the same source.
+// A list of named values, printed as aligned lines or as one JSON object.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace zenfs {
 
 class Figures {
  public:
-  // `shown` is the text of the line; the value itself, if it is not given.
+  // `shown`: the text of the line; without it, the value itself.
   void Add(std::string title, const std::string& key, Json value, std::string shown);
   void Add(std::string title, const std::string& key, Json value);
 

@@ -9,7 +9,7 @@
 namespace zenfs {
 
 [[nodiscard]] Json ToJson(const std::vector<Finding>& findings);
-// "error: ... (zone 3, offset 12288)", a line each.
+// Prints one line per finding: "error: ... (zone 3, offset 12288)".
 void PrintFindings(const std::vector<Finding>& findings, Console& console);
 
 }  // namespace zenfs

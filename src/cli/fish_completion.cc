@@ -1,4 +1,4 @@
-// One `complete` a word, each with the condition under which it may come next.
+// One `complete` command per word, with the condition under which the word may come next.
 #include <fmt/format.h>
 
 #include <set>

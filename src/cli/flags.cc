@@ -26,7 +26,7 @@ CLI::Option* AddFileMode(CLI::App& app, std::optional<mode_t>& mode, const std::
   auto store = [&mode](const std::string& text) {
     mode = ParseFileMode(text);
     if (!mode) {
-      throw CLI::ValidationError("--mode", text + " is no mode of a file; give three octal digits, like 640");
+      throw CLI::ValidationError("--mode", text + " is not a file mode; give three octal digits, like 640");
     }
   };
   return app
@@ -41,7 +41,7 @@ CLI::Option* AddJobs(CLI::App& app, unsigned& jobs) {
     if (!count) throw CLI::ValidationError("--jobs", count.error().text());
     jobs = static_cast<unsigned>(*count);
   };
-  return app.add_option_function<std::string>("--jobs", store, "Files at once, from 1 to 64")
+  return app.add_option_function<std::string>("--jobs", store, "Files to copy in parallel, from 1 to 64")
       ->type_name("N")
       ->default_str(std::to_string(jobs));
 }

@@ -1,4 +1,4 @@
-// Flags that several verbs have, declared in one way.
+// Flags that several verbs share.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 
 namespace zenfs {
 
-// `name` as CLI11 takes it ("--zone-size"). What the user types is checked by ParseSize or ParseCount.
+// `name`: as for CLI11 ("--zone-size"). ParseSize or ParseCount checks the user's value.
 CLI::Option* AddSize(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help);
 
 template <typename T>
@@ -30,13 +30,14 @@ CLI::Option* AddCount(CLI::App& app, const std::string& name, T& value, const st
       ->default_str(std::to_string(value));
 }
 
-// Octal digits as chmod(1) takes them, up to 777; nothing for any other text.
+// Parses octal digits up to 777, as chmod(1); nothing for any other text.
 [[nodiscard]] std::optional<mode_t> ParseFileMode(std::string_view text);
 
-// Permissions of a file that the verb makes, in octal digits as chmod(1) takes them; `shown`: what it gets without the flag.
+// Adds a flag for the permissions of a file that the verb creates, in octal digits as for chmod(1).
+// `shown`: the default.
 CLI::Option* AddFileMode(CLI::App& app, std::optional<mode_t>& mode, const std::string& shown);
 
-// Files at once, of a verb that copies.
+// Adds a flag for the number of files that the verb copies in parallel.
 CLI::Option* AddJobs(CLI::App& app, unsigned& jobs);
 
 CLI::Option* AddJson(CLI::App& app, bool& json);

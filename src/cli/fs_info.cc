@@ -59,7 +59,7 @@ class FsInfoAction : public Action {
  public:
   explicit FsInfoAction(CLI::App& app) : device_(app) { AddJson(app, json_); }
 
-  // Shows the superblock also of a file system that is too damaged to mount.
+  // Shows the superblock even if the file system is too damaged to mount.
   Result<int> Run(Console& console) override {
     ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
     ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(*named.device));

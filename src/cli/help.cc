@@ -17,7 +17,8 @@ class HelpAction : public Action {
 
   Result<int> Run(Console& console) override {
     if (man_) {
-      if (!verb_.empty()) return Fail(Code::kInvalidArgument, "--man is of all verbs; give it alone");
+      if (!verb_.empty())
+        return Fail(Code::kInvalidArgument, "--man covers all verbs; give it without a verb");
       console.Print(ManPage());
       return 0;
     }

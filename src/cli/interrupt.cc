@@ -16,7 +16,7 @@ const std::atomic<bool>& StopOnInterrupt() {
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction old{};
-    // Who ignores a signal (nohup) goes on ignoring it.
+    // Keep ignoring signals that the process ignores (nohup).
     if (::sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_IGN) continue;
     (void)::sigaction(signal, &action, nullptr);
   }

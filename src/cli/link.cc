@@ -7,7 +7,7 @@ namespace {
 class LinkAction : public Action {
  public:
   explicit LinkAction(CLI::App& app)
-      : names_(app, "The file", "Its further name, which must not be there yet") {}
+      : names_(app, "The file", "Its additional name, which must not exist yet") {}
 
   Result<int> Run(Console& console) override { return names_.Apply(console, &Volume::Link); }
 

@@ -17,7 +17,7 @@ class ListAction : public Action {
   explicit ListAction(CLI::App& app) : device_(app) {
     app.add_option("--path", path_, "The directory, or one file (default: the root)")
         ->type_name("VOLUME-PATH");
-    app.add_flag("--recursive", recursive_, "Also what is in directories below it");
+    app.add_flag("--recursive", recursive_, "Also list the directories below it");
     AddJson(app, json_);
   }
 
@@ -39,7 +39,7 @@ class ListAction : public Action {
   }
 
  private:
-  // `shown` is how names below `path` begin in the output.
+  // `shown`: the prefix of the printed names below `path`.
   Status ListDirectory(const Volume& volume, const std::string& path, const std::string& shown) {
     ZENFS_ASSIGN_OR_RETURN(const auto entries, volume.List(path));
     for (const DirectoryEntry& entry : entries) {

@@ -1,4 +1,4 @@
-// Points in time as the older command shows them.
+// Formats points in time as the older command does.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace zenfs {
 
-// "Jul 20 2021 18:13:52", local time, of `seconds` since 1970; "-" for 0.
+// "Jul 20 2021 18:13:52" in local time, from `seconds` since 1970; "-" for 0.
 [[nodiscard]] std::string FormatTime(std::uint64_t seconds);
 
 }  // namespace zenfs

@@ -39,7 +39,8 @@ class LsUuidAction : public Action {
   }
 
  private:
-  // What holds no ZenFS is worth a line only to who named it; what could not be read may well hold one.
+  // Report a device without ZenFS only if the user named it. Always report one that can't be read:
+  // it may hold a file system.
   static void Skip(Console& console, const KnownDevice& device, const Contents& contents) {
     const bool asked = device.origin == KnownDevice::Origin::kAsked;
     if (!asked && contents.kind != Contents::Kind::kUnreadable) return;

@@ -22,7 +22,7 @@ Result<MadeDirectory> MadeDirectory::Ensure(const std::string& path) {
   for (const fs::path& part : absolute.relative_path()) {
     at /= part;
     if (fs::is_directory(at, error)) continue;
-    // Not writable by others, whatever the umask: the plugin would refuse it.
+    // Not writable by others, whatever the umask: the plugin refuses such a directory.
     if (::mkdir(at.c_str(), 0755) == 0) {
       directory.made_.push_back(at.string());
     } else if (errno == EEXIST) {

@@ -1,4 +1,5 @@
-// A directory of the host that a verb needs: made if it is missing, and removed again if the verb fails.
+// A directory of the host that a verb needs. Creates it if it is missing, and removes it again if
+// the verb fails.
 #pragma once
 
 #include <string>
@@ -10,15 +11,16 @@ namespace zenfs {
 
 class MadeDirectory {
  public:
-  // `path` may be relative to the working directory. Missing directories above it are made too. Errors:
+  // `path` may be relative to the working directory. Also creates missing parents. Errors:
   // kNotADirectory, and others of the host.
   [[nodiscard]] static Result<MadeDirectory> Ensure(const std::string& path);
-  ~MadeDirectory();  // removes what Ensure made, unless Keep was called
+  ~MadeDirectory();  // removes the directories that Ensure created, unless Keep was called
   MadeDirectory(MadeDirectory&& other) noexcept = default;
   MadeDirectory& operator=(MadeDirectory&&) = delete;
 
   void Keep() { made_.clear(); }
-  const std::string& path() const { return path_; }  // absolute, no '/' at its end, symbolic links resolved
+  // Absolute, without a trailing '/', symbolic links resolved.
+  const std::string& path() const { return path_; }
 
  private:
   MadeDirectory() = default;

@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-// Text as roff takes it: no escapes, no requests, hyphens that can be copied.
+// Escapes text for roff: no escapes, no requests, hyphens that can be copied.
 std::string Roff(std::string_view text) {
   std::string out;
   bool line_start = true;
@@ -36,7 +36,7 @@ std::string Upper(std::string text) {
   return text;
 }
 
-// In lines that are not too long, as linters want them.
+// Wraps long lines, as linters of man pages demand.
 std::string Wrapped(const std::string& text) {
   constexpr std::size_t kColumns = 64;
   std::string out;
@@ -51,7 +51,7 @@ std::string Wrapped(const std::string& text) {
   return out;
 }
 
-// Descriptions are phrases in the help; a page has sentences.
+// Help texts are phrases; turn one into a sentence.
 std::string Sentence(const std::string& text) {
   const bool ends = !text.empty() && std::string_view(".!?").find(text.back()) != std::string_view::npos;
   return Roff(Wrapped(text)) + (ends ? "" : ".");
@@ -85,7 +85,7 @@ std::string SynopsisOf(const Verb& verb, const std::vector<VerbFlag>& flags) {
   return line;
 }
 
-// Flags of one group under its heading. Help itself needs no entry in each verb.
+// The flags, each group under its heading. Leaves out --help, which every verb has.
 std::string GroupsOf(const std::vector<VerbFlag>& flags) {
   std::string out;
   std::vector<std::string> groups;
@@ -101,7 +101,8 @@ std::string GroupsOf(const std::vector<VerbFlag>& flags) {
   return out;
 }
 
-// The flags that name a device are the same for all verbs that have them: told once.
+// Describes the flags that name a device once, because they are the same for all verbs that have
+// them.
 std::string DeviceSection() {
   for (const Verb& verb : Verbs()) {
     std::string out;
@@ -143,10 +144,10 @@ std::string ManPage() {
       ".\nAn error is one line on standard error: verb, what, where, what to do.\n"
       ".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nIf set, nothing is coloured.\n"
       ".TP\n\\fBCOLUMNS\\fR\nThe width of the output where it is not a terminal.\n"
-      ".TP\n\\fBZENFS_DEVICES\\fR\nEmulated devices to know of: paths with a colon between them.\n"
-      ".TP\n\\fBZENFS_DEVICES_FILE\\fR\nA file of devices, in place of those below.\n"
+      ".TP\n\\fBZENFS_DEVICES\\fR\nEmulated devices to look at: paths separated by colons.\n"
+      ".TP\n\\fBZENFS_DEVICES_FILE\\fR\nA list of devices, used instead of the files below.\n"
       ".SH FILES\n.TP\n\\fI$XDG_CONFIG_HOME/zenfs/devices\\fR, \\fI/etc/zenfs/devices\\fR\n"
-      "Devices to know of, one a line; the first of these files that is there.\n";
+      "Devices to look at, one per line; only the first existing file is used.\n";
   return out;
 }
 

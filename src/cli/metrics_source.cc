@@ -22,8 +22,9 @@
 namespace zenfs {
 namespace {
 
-// The maker holds a lock on the file until it dies. The kernel's list is asked first: trying the lock would for a moment
-// keep a mount from taking the file over. It does not show the locks of another container; then it has to be tried.
+// The maker holds a lock on the file until it dies. First look into the kernel's list of locks:
+// trying the lock would prevent a mount from taking the file over for a moment. The list does not
+// show locks of another container, so then try.
 bool MakerLives(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info = {};
@@ -31,11 +32,12 @@ bool MakerLives(const std::string& path) {
   std::stringstream locks;
   locks << std::ifstream("/proc/locks").rdbuf();
   if (FindFlockHolder(locks.str(), major(info.st_dev), minor(info.st_dev), info.st_ino) != 0) return true;
-  if (flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return false;  // given back with the descriptor
+  if (flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return false;  // released with the descriptor
   return errno == EWOULDBLOCK;
 }
 
-// A mount's shared memory has the page behind a header, a file that it left behind has nothing else.
+// In the shared memory of a mount the page follows a header; a file that contains only the metrics
+// is the page itself.
 Result<ByteView> PageIn(ByteView file) {
   std::uint64_t magic = 0;
   if (file.size() < std::max<std::size_t>(kStagingHeaderBytes, sizeof(magic))) {
@@ -45,12 +47,12 @@ Result<ByteView> PageIn(ByteView file) {
   return magic == kMetricsMagic ? file : file.subspan(kStagingHeaderBytes);
 }
 
-// The counters are in memory that belongs to the program's user alone.
+// Only the program's user may read the counters.
 Error ExplainDenied(const Error& error, const std::string& path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) != 0 || info.st_uid == geteuid()) return error;
-  return error.Advise(fmt::format(
-      "run this as user {}, to whom the program that counts there belongs, or as root", info.st_uid));
+  return error.Advise(
+      fmt::format("run this as user {}, who runs the program that counts, or as root", info.st_uid));
 }
 
 }  // namespace
@@ -64,22 +66,23 @@ Result<std::string> SharedMemoryOf(const Volume& volume) {
 }
 
 Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) {
-  // Figures of any user may be shown to those who may read them.
+  // Any user's metrics may be shown to users who may read the file.
   std::vector<std::uint32_t> owners;
   if (const auto owner = OwnerOfName(path)) owners.push_back(*owner);
   const Result<SharedMemory> memory =
       SharedMemory::Open(path, SharedMemory::Access::kRead, owners, kStagingHeaderBytes + kMetricsPageBytes);
   if (!memory && memory.error().code() == Code::kNotFound) {
-    return Fail(Code::kNotFound, fmt::format("{} is gone: the program that counted there has ended", path));
+    return Fail(Code::kNotFound,
+                fmt::format("{} is gone: the program that wrote the counters has ended", path));
   }
   if (!memory && memory.error().code() == Code::kPermission) {
     return Fail(ExplainDenied(memory.error(), path));
   }
   if (!memory) return Fail(memory.error());
   if (living && !MakerLives(path)) {
-    return Fail(Code::kNotFound,
-                fmt::format("the program that counted in {} is dead; --page={} shows what it had counted",
-                            path, path));
+    return Fail(
+        Code::kNotFound,
+        fmt::format("the program that counted in {} is dead; --page={} shows its last counters", path, path));
   }
   const Result<ByteView> page = PageIn(memory->view());
   if (!page) return Fail(page.error().With(path));

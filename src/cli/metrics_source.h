@@ -1,4 +1,4 @@
-// The metrics of a volume that another program has mounted for writing.
+// Metrics of a volume that another program has mounted for writing.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,13 @@
 
 namespace zenfs {
 
-// The file that `volume`, which this process has mounted read-only, says its writer has. Errors: kNotFound if there is none.
+// Returns the path of the writer's shared memory, from `volume`, which this process has mounted
+// read-only. Errors: kNotFound if there is none.
 [[nodiscard]] Result<std::string> SharedMemoryOf(const Volume& volume);
 
-// What the page in that file says now. With `living`, fails with kNotFound when the program that made it is dead, as it
-// does when the file is gone. kPermission says who may read it. Errors beside: those of SharedMemory::Open and DecodeMetrics, with the path.
+// Reads the metrics in that file. Errors: kNotFound if the file is gone or, with `living`, if the
+// program that made it is dead; kPermission, naming who may read it; those of SharedMemory::Open
+// and DecodeMetrics, with the path.
 [[nodiscard]] Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living);
 
 }  // namespace zenfs

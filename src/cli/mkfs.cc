@@ -14,8 +14,8 @@
 namespace zenfs {
 namespace {
 
-// The zoned disk that `uri` names, or that is below the zonefs it names, if its scheduler keeps it from being opened for
-// writing.
+// Returns the zoned disk that `uri` names, or that is below the zonefs it names, if its scheduler
+// prevents opening it for writing.
 std::optional<BlockFacts> ReorderingDisk(const DeviceUri& uri) {
   const KnownDevices known = FindDevices(SearchPlaces{}, {uri});
   const std::optional<BlockFacts>& disk = known.devices.front().block;
@@ -28,7 +28,7 @@ std::optional<BlockFacts> ReorderingDisk(const DeviceUri& uri) {
 class MkfsAction : public Action {
  public:
   explicit MkfsAction(CLI::App& app) : device_(app) {
-    app.add_flag("--force", options_.force, "Replace what is on the device");
+    app.add_flag("--force", options_.force, "Replace the contents of the device");
     AddCount(app, "--finish-threshold", options_.finish_threshold_percent,
              "Recorded in the superblock: finish a zone early with less than PCT percent of it left", 100)
         ->type_name("PCT");
@@ -71,7 +71,7 @@ class MkfsAction : public Action {
   }
 
  private:
-  // Opens the device. A scheduler that may reorder its writes is the one obstacle that can be removed here.
+  // Opens the device. If its scheduler may reorder writes, offers to change the scheduler.
   Result<NamedDevice> OpenOrdered(Console& console) const {
     ZENFS_ASSIGN_OR_RETURN(const DeviceUri named_by, device_.Uri());
     ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri, ResolveUri(named_by));

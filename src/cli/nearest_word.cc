@@ -6,9 +6,9 @@
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kWordMax = 64;  // nobody mistypes one that is longer; bounds the table below
+constexpr std::size_t kWordMax = 64;  // longer words have no suggestion; bounds the table below
 
-// Letters to insert, delete or replace (Levenshtein).
+// Levenshtein distance: letters to insert, delete or replace.
 std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;

@@ -1,4 +1,4 @@
-// The word that somebody most likely meant.
+// Finds the word that the user most likely meant.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace zenfs {
 
-// The candidate that differs least from `word`; "" if none is near: more than a third of the letters differ and neither
-// begins with the other. Of equal ones the first.
+// The candidate with the smallest distance to `word`; the first of equal ones. "" if more than a
+// third of the letters differ and neither word begins with the other.
 [[nodiscard]] std::string NearestWord(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace zenfs

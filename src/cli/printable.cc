@@ -15,7 +15,8 @@ struct Decoded {
   std::size_t bytes = 0;  // 0: not UTF-8
 };
 
-// The code point at the front of `text`, which is not empty. RFC 3629: no overlong forms, no surrogates.
+// Decodes the code point at the front of `text`, which is not empty. RFC 3629: no overlong forms,
+// no surrogates.
 Decoded DecodeFront(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -38,7 +39,8 @@ struct Range {
   char32_t last;
 };
 
-// Sorted. What Unicode 15 has of the categories Cc, Cf, Zl and Zp, and what else has no ink and no width.
+// Sorted. The categories Cc, Cf, Zl and Zp of Unicode 15, and other characters without ink and
+// width.
 constexpr Range kUnprintable[] = {
     {0x0000, 0x001f},   {0x007f, 0x009f},  // controls
     {0x00ad, 0x00ad},                      // soft hyphen

@@ -107,7 +107,7 @@ TEST(PrintableTest, EachByteThatIsNotUtf8IsEscaped) {
   EXPECT_EQ(Printable("\xe2\x80z\xc3\xa4"), "\\xe2\\x80z\xc3\xa4");
 }
 
-// No sequence of bytes leaves anything that a terminal obeys.
+// No sequence of two bytes leaves a character that a terminal obeys.
 TEST(PrintableTest, OutputOfAnyTwoBytesIsPrintable) {
   for (int a = 0; a < 256; ++a) {
     for (int b = 0; b < 256; ++b) {

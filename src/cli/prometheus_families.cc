@@ -22,13 +22,14 @@ constexpr ValueInfo kVolumeGauges[] = {
     {"volume_info", "", "1; the labels uuid and label tell which volume the device holds"},
 };
 
-// A bucket of theirs for each power of two: four times ours would be more than anybody stores.
+// One Prometheus bucket for each power of two; four times as many, as ours, would be too many to
+// store.
 constexpr unsigned kFirstPower = 6;
 constexpr unsigned kLastPower = 34;
 
 ClientMetric For(const VolumeReading& reading) {
   ClientMetric metric;
-  metric.label = {{"device", Printable(reading.device)}};  // a byte that is not UTF-8 costs the scrape
+  metric.label = {{"device", Printable(reading.device)}};  // invalid UTF-8 would make the scrape fail
   return metric;
 }
 
@@ -51,7 +52,7 @@ class Builder {
  public:
   explicit Builder(std::span<const VolumeReading> readings) : readings_(readings) {}
 
-  using Has = bool VolumeReading::*;  // which readings have the metric; null: all
+  using Has = bool VolumeReading::*;  // selects the readings with the metric; null: all
   using Number = std::function<std::uint64_t(const VolumeReading&)>;
 
   void Gauge(const ValueInfo& info, Has has, const Number& number) {

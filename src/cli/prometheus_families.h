@@ -1,4 +1,4 @@
-// Readings of volumes in the form that Prometheus wants. Pure.
+// Converts readings of volumes to Prometheus metric families. Pure.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -10,11 +10,11 @@
 
 namespace zenfs {
 
-// One family a metric, in it one metric a volume, told apart by the label `device`. All names begin with zenfs_, all
-// latencies are in microseconds.
+// One family per metric, with one metric per volume, distinguished by the label `device`. All names
+// begin with zenfs_; all latencies are in microseconds.
 [[nodiscard]] std::vector<prometheus::MetricFamily> FamiliesOf(std::span<const VolumeReading> readings);
 
-// The families that have no table of their own: zenfs_up and the like.
+// The families without a table of their own, such as zenfs_up.
 [[nodiscard]] std::span<const ValueInfo> VolumeGauges();
 
 }  // namespace zenfs

@@ -102,7 +102,7 @@ TEST(FamiliesOf, HistogramsAreCumulativeInMicroseconds) {
   EXPECT_TRUE(std::isinf(histogram.bucket.back().upper_bound));
 }
 
-// docs/use/metrics.md has a row for each metric, word for word, and none for any other.
+// docs/use/metrics.md has exactly one row for each metric, word for word.
 TEST(MetricsPage, ThePageInTheDocumentationListsEveryMetric) {
   std::set<std::string> expected;
   for (const OperationInfo& info : Operations()) {

@@ -21,8 +21,9 @@ class RestoreAction : public Action {
         ->type_name("PATH");
     app.add_option("--restore-path", options_.restore_path, "The directory in the volume (default: the root)")
         ->type_name("VOLUME-PATH");
-    app.add_flag("--force", options_.force, "Replace files that are there and differ");
-    app.add_flag("--partial", options_.partial, "Restore what is whole of an unfinished or damaged backup");
+    app.add_flag("--force", options_.force, "Replace existing files that differ");
+    app.add_flag("--partial", options_.partial,
+                 "Restore the undamaged files of an unfinished or damaged backup");
     AddJobs(app, options_.jobs);
     AddJson(app, json_);
   }

@@ -14,7 +14,7 @@ class RmdirAction : public Action {
  public:
   explicit RmdirAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
     app.add_option("--path", path_, "The directory")->required()->type_name("VOLUME-PATH");
-    app.add_flag("--force", force_, "Also all that is in it");
+    app.add_flag("--force", force_, "Also remove its contents");
   }
 
   Result<int> Run(Console& console) override {
@@ -23,7 +23,7 @@ class RmdirAction : public Action {
     if (force_) ZENFS_RETURN_IF_ERROR(Empty(*volume, path));
     const Status removed = volume->RemoveDirectory(path);
     if (!removed.ok() && removed.error().code() == Code::kNotEmpty) {
-      return Fail(Code::kNotEmpty, removed.error().text() + "; --force removes it with all that is in it");
+      return Fail(Code::kNotEmpty, removed.error().text() + "; --force also removes its contents");
     }
     ZENFS_RETURN_IF_ERROR(removed);
     ZENFS_RETURN_IF_ERROR(volume->Unmount());
@@ -31,7 +31,7 @@ class RmdirAction : public Action {
   }
 
  private:
-  // From the leaves up, so that what a crash leaves is a directory like any other.
+  // Deletes leaves first, so that a crash leaves a valid directory.
   static Status Empty(Volume& volume, const std::string& path) {
     if (path.empty()) return Fail(Code::kInvalidArgument, "the root directory cannot be removed");
     ZENFS_ASSIGN_OR_RETURN(const FileStat stat, volume.Stat(path));

@@ -19,7 +19,8 @@ std::optional<std::size_t> CountThreads() {
   return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
 }
 
-// A body would be read to its end without a limit of time, so a request that has one is answered at once. 0: go on.
+// Refuses a request with a body at once, because the library would read the body without a time
+// limit. 0: continue.
 int RefuseBody(mg_connection* connection) {
   constexpr int kContentTooLarge = 413;
   if (mg_get_request_info(connection)->content_length <= 0 &&
@@ -52,8 +53,9 @@ Result<std::unique_ptr<ScrapeServer>> ScrapeServer::Start(
   } catch (const std::exception& error) {
     return Fail(Code::kIo, fmt::format("can't serve on {}: {}", address, error.what()));
   }
-  // The library does not say which threads it could not start. Without the one that accepts connections, which comes on top
-  // of kThreads, it would serve nobody, and wait for that thread for ever when it is stopped.
+  // The library does not report which threads it could not start. Without its accepting thread,
+  // which comes on top of kThreads, it would serve nobody, and a stop would wait for that thread
+  // for ever.
   const std::optional<std::size_t> after = CountThreads();
   if (before && after && *after - *before != kThreads + 1) {
     static_cast<void>(exposer.release());

@@ -32,8 +32,7 @@ Json ToJson(const ScrubReport& report) {
 class ScrubAction : public Action {
  public:
   explicit ScrubAction(CLI::App& app) : device_(app) {
-    AddSize(app, "--rate", options_.bytes_per_second,
-            "Read at most so many bytes a second; 0: as fast as it goes");
+    AddSize(app, "--rate", options_.bytes_per_second, "Read at most this many bytes per second; 0: no limit");
     AddJson(app, json_);
   }
 
@@ -61,7 +60,7 @@ class ScrubAction : public Action {
                               Counted(report.log_frames, "log frame"), Counted(report.files, "file"),
                               Counted(report.extents, "extent"), ShortBytes(report.used_bytes())));
     if (report.extents_without_checksum == 0) return;
-    console.Print(fmt::format("{} of {} without checksum: what is there can be read, more can't be said\n",
+    console.Print(fmt::format("{} of {} without checksum: they can be read, but not verified\n",
                               Counted(report.extents_without_checksum, "extent"),
                               ShortBytes(report.bytes_without_checksum)));
   }

@@ -30,9 +30,7 @@ class StatsAction : public Action {
   explicit StatsAction(CLI::App& app) : device_(app), watch_(app) {
     AddJson(app, json_);
     app.add_option("--page", page_,
-                   "Read this file instead of asking the device for one: shared memory, whose program may be "
-                   "dead, or a "
-                   "metrics_file")
+                   "Read this file of metrics: shared memory, also of a dead program, or a metrics_file")
         ->type_name("FILE");
   }
 
@@ -59,7 +57,8 @@ class StatsAction : public Action {
  private:
   Result<MetricsSnapshot> Read() const { return ReadSharedMetrics(path_, page_.empty()); }
 
-  // The first shows all since the mount, each other what happened since the one before; JSON has one object a line.
+  // The first output has the totals since the mount, each later one the changes since the previous
+  // one. JSON: one object per line.
   Result<std::string> Interval() {
     ZENFS_ASSIGN_OR_RETURN(const MetricsSnapshot now, Read());
     const SteadyTime time = SteadyNow();

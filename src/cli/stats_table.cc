@@ -10,7 +10,7 @@
 namespace zenfs {
 namespace {
 
-// Three digits that matter.
+// Rounds to three significant digits.
 std::string Short(double value, std::string_view unit) {
   return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
 }

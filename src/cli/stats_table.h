@@ -12,12 +12,12 @@ namespace zenfs {
 
 struct StatsView {
   MetricsSnapshot metrics;                 // since the mount, or of the interval
-  std::optional<double> interval_seconds;  // then rates are shown
+  std::optional<double> interval_seconds;  // if set, rates are shown
 };
 
-// Only operations that happened. Latencies are those of calls that were timed.
+// Shows only operations that happened. Latencies are those of timed calls.
 [[nodiscard]] std::string StatsTable(const StatsView& view);
-// All of them, zeros too.
+// All metrics, also those that are zero.
 [[nodiscard]] Json StatsJson(const StatsView& view);
 
 // "812 ns", "1.25 us", "48.1 ms", "2.40 s"

@@ -28,7 +28,7 @@ int ColumnsOf(int fd, bool is_terminal) {
 
 bool LocaleIsUtf8() {
   for (const char* name :
-       {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first that is set decides, as in setlocale(3)
+       {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first one that is set counts, as in setlocale(3)
     const std::string_view value = Environment(name);
     if (value.empty()) continue;
     return value.ends_with("UTF-8") || value.ends_with("utf8") || value.ends_with("utf-8");

@@ -1,4 +1,4 @@
-// Rows of texts as a table for people. Pure.
+// Rows of text as a table for people. Pure.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ struct TextColumn {
   bool right = false;  // numbers
 };
 
-// One line a row under a line of titles; a block of lines a row where that is wider than `columns`. Each row has as many
-// cells as `titles`. A line without text ends it.
+// One line per row below a line of titles. If that is wider than `columns`, a block of lines per
+// row. Each row has as many cells as `titles`. A line without text ends it.
 [[nodiscard]] std::string TextTable(std::span<const TextColumn> titles,
                                     const std::vector<std::vector<std::string>>& rows, int columns);
 

@@ -1,5 +1,5 @@
-// Shows a backup or a restore: the path of each file on standard output, notices and progress on standard error,
-// and at the end one line with the figures.
+// Shows a backup or a restore: the path of each file on standard output, notices and progress on
+// standard error, and one line with totals at the end.
 //
 // Threads: one.
 #pragma once
@@ -14,14 +14,14 @@ namespace zenfs {
 
 class TransferConsole : public TransferObserver {
  public:
-  // `verb` begins notices and progress. With `json` paths are not printed.
+  // Notices and progress begin with `verb`. With `json`, paths are not printed.
   TransferConsole(Console& console, std::string verb, bool json);
 
   void OnPath(const std::string& path) override;
   void OnNotice(const std::string& line) override;
   void OnProgress(std::uint64_t done, std::uint64_t of) override;
 
-  // Prints `counts` (files and bytes among them) with seconds and a rate: all of it as JSON, or as "`text`, 1.2 s,
+  // Prints `counts` (with files and bytes) with seconds and a rate: as JSON, or as "`text`, 1.2 s,
   // 345 MiB/s".
   void Summarize(Json counts, const std::string& text);
 

@@ -1,4 +1,4 @@
-// What link and rename have in common: two names in a volume, and one change of it.
+// Shared by link and rename: two names in a volume, and one change of the volume.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ class TwoNames {
  public:
   using Change = Status (Volume::*)(std::string_view from, std::string_view to);
 
-  // Adds --src-file and --dest-file with these helps, and the flags of a device. `app` keeps references to this object.
+  // Adds --src-file and --dest-file with these helps, and the flags of a device. `app` keeps
+  // references to this object.
   TwoNames(CLI::App& app, const std::string& source_help, const std::string& target_help);
 
   // Mounts read-write, makes the change, unmounts. Returns the exit status.

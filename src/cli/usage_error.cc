@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kOldGarbageCollection = "--enable-gc";  // a flag of the older ZenFS's mkfs
 
-// CLI11 puts the name of the option first in all of its texts, of a flag without the dashes in one of them.
+// CLI11's texts begin with the name of the option; one of them omits the dashes of a flag.
 const CLI::Option* OptionIn(const CLI::App& app, const std::string& text) {
   const std::string name = text.substr(0, text.find_first_of(": "));
   const CLI::Option* const option = app.get_option_no_throw(name);
@@ -29,7 +29,7 @@ std::string WithValue(const CLI::Option& option) {
   return fmt::format("{}={}", option.get_name(), option.get_type_name());
 }
 
-// "zenfs emu clone SRC DST"
+// The usage of the verb: "zenfs emu clone SRC DST".
 std::string Form(const CLI::App& app) {
   std::string form = app.get_name();
   for (const CLI::Option* option : app.get_options({})) {
@@ -38,7 +38,7 @@ std::string Form(const CLI::App& app) {
   return form;
 }
 
-// Of "A excludes B" and "A requires B".
+// The last word of "A excludes B" and "A requires B".
 std::string LastWord(const std::string& text) { return text.substr(text.rfind(' ') + 1); }
 
 std::string DescribeMismatch(const CLI::Option& option, const std::string& text) {
@@ -73,7 +73,7 @@ std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error
     return fmt::format("{} and {} exclude one another; give one of them", option->get_name(), LastWord(text));
   }
   if (kind == "RequiresError") {
-    return fmt::format("{} goes only with {}; give both", option->get_name(), LastWord(text));
+    return fmt::format("{} needs {}; give both", option->get_name(), LastWord(text));
   }
   return text;
 }
@@ -102,7 +102,7 @@ std::string DescribeUnknownVerb(const std::vector<std::string>& words) {
   if (!known.empty()) {
     const std::string form = fmt::format("zenfs {}", fmt::join(known, ", zenfs "));
     if (words.size() == 1 || words[1].starts_with("-")) {
-      return fmt::format("'{}' alone is no verb; there are {}; see 'zenfs help'", first, form);
+      return fmt::format("'{}' alone is not a verb; verbs: {}; see 'zenfs help'", first, form);
     }
     const std::string typed = first + " " + words[1];
     const std::string near = NearestWord(typed, known);

@@ -1,4 +1,4 @@
-// What to tell somebody who called a verb in a wrong way: what was wrong, and how it is done. CLI11's own texts name
+// Messages for a wrong use of a verb: what was wrong and what is right. CLI11's own texts name
 // neither the form of a value nor the word that was meant.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace zenfs {
 
-// `app` is the verb's, `error` what its parse threw.
+// `app`: the verb's app. `error`: thrown by its parse.
 [[nodiscard]] std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error);
 
-// A word that the verb does not take: a flag that it does not have, or one word too many. `shown` is as it was typed.
+// For an unknown flag, or one word too many. `shown`: the word as it was typed.
 [[nodiscard]] std::string DescribeExtraWord(const CLI::App& app, const std::string& shown);
 
-// No verb is named by the beginning of `words`, which is not empty.
+// For `words`, not empty, whose beginning names no verb.
 [[nodiscard]] std::string DescribeUnknownVerb(const std::vector<std::string>& words);
 
 }  // namespace zenfs

@@ -1,5 +1,5 @@
-// What a verb is. The table in verb_table.cc lists all of them; help, dispatch and completions come from
-// there.
+// A verb of the command. The table in verb_table.cc lists all of them; help, dispatch and
+// completions use it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,12 +12,13 @@
 
 namespace zenfs {
 
-// One run of a verb. Its constructor binds flags of an App to its members; Run is called once they are
+// One run of a verb. The constructor binds flags of an App to members; Run is called after they are
 // parsed.
 class Action {
  public:
   virtual ~Action() = default;
-  // Returns the exit status. An error becomes one line on standard error and the verb's error status.
+  // Returns the exit status. An error becomes one line on standard error and the verb's error
+  // status.
   [[nodiscard]] virtual Result<int> Run(Console& console) = 0;
 };
 
@@ -28,7 +29,7 @@ struct Verb {
   int error_status = 1;
 };
 
-// All verbs, in the order in which help shows them.
+// All verbs, in the order of the help.
 [[nodiscard]] std::span<const Verb> Verbs();
 
 template <typename A>

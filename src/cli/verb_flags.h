@@ -1,4 +1,5 @@
-// The flags of a verb as plain values, read from its App, for the man page and the completions of shells.
+// The flags of a verb as plain values, read from its App, for the man page and the shell
+// completions.
 #pragma once
 
 #include <string>
@@ -9,8 +10,9 @@
 namespace zenfs {
 
 struct VerbFlag {
-  // What a value of it names, as far as a shell can complete it: by the value's name, FILE and PATH or DIR and MOUNT.
-  // What is inside the volume is a VOLUME-PATH, and not for a shell to see.
+  // The kind of name that a value is, for shell completion. Derived from the value's placeholder:
+  // FILE and PATH, or DIR and MOUNT. A VOLUME-PATH is inside the volume, where a shell can't
+  // complete it.
   enum class Names { kNothing, kFile, kDirectory };
 
   std::vector<std::string> flags;  // "-h", "--help"; empty for a positional
@@ -21,11 +23,11 @@ struct VerbFlag {
   std::string group;  // "Options", "Positionals", ...
   bool value_optional = false;
   bool required = false;
-  bool many = false;  // of a positional: there may be more than one
+  bool many = false;  // positionals: may be repeated
   Names names = Names::kNothing;
 };
 
-// In the order in which help shows them, within groups.
+// In the order of the help, within groups.
 [[nodiscard]] std::vector<VerbFlag> FlagsOf(const Verb& verb);
 
 }  // namespace zenfs

@@ -1,4 +1,4 @@
-// One maker for each verb; each lives in the file of the verb's name.
+// One factory function for each verb; each is in the file named after the verb.
 #pragma once
 
 #include "cli/verb.h"
@@ -32,7 +32,7 @@ std::unique_ptr<Action> MakeVersion(CLI::App& app);
 std::unique_ptr<Action> MakeCompletion(CLI::App& app);
 std::unique_ptr<Action> MakeHelp(CLI::App& app);
 
-// Of `zenfs check` and `zenfs scrub`.
+// Exit statuses of `zenfs check` and `zenfs scrub`.
 inline constexpr int kCheckClean = 0;
 inline constexpr int kCheckFindings = 1;
 inline constexpr int kCheckImpossible = 2;

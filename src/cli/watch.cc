@@ -23,7 +23,7 @@ std::chrono::milliseconds ParseInterval(const std::string& text) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
-// Written over what is there, line by line, so that nothing flickers.
+// Overwrites the old output line by line to avoid flicker.
 std::string InPlace(const std::string& text) {
   std::string out = "\033[H";
   for (const char c : text) out += c == '\n' ? std::string("\033[K\n") : std::string(1, c);
@@ -38,7 +38,7 @@ WatchOption::WatchOption(CLI::App& app) {
                    [this](const std::string& text) {
                      if (!text.empty()) interval_ = ParseInterval(text);
                    },
-                   "Show it again every so many seconds (2 if not told), until interrupted")
+                   "Repeat every SECONDS (default: 2), until interrupted")
                 ->type_name("SECONDS")
                 ->expected(0, 1);
 }

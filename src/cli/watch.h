@@ -1,4 +1,4 @@
-// The flag --watch[=SECONDS]: what a verb shows, again and again.
+// The flag --watch[=SECONDS]: repeats the output of a verb.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,8 +18,9 @@ class WatchOption {
 
   bool given() const { return option_->count() > 0; }
 
-  // Shows what `draw` returns, as it is (Console::PrintStyled), until it fails or the output can't be written, and returns that error. On a terminal each
-  // takes the place of the one before; elsewhere each is followed by `between`.
+  // Prints the results of `draw` without escaping (Console::PrintStyled), until `draw` or the
+  // output fails, and returns that error. On a terminal each output replaces the previous one;
+  // otherwise each is followed by `between`.
   [[nodiscard]] Status Run(Console& console, std::string_view between,
                            const std::function<Result<std::string>()>& draw) const;
 

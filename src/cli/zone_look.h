@@ -1,4 +1,5 @@
-// What there is to see of a zone, for every picture of zones: its contents, how each is drawn, and what a state is called.
+// How all drawings of zones show a zone: its contents, their colours and letters, and the names of
+// states.
 #pragma once
 
 #include <array>
@@ -10,7 +11,8 @@
 
 namespace zenfs {
 
-// What part of a zone may be. The first kLifetimeCount are live data by lifetime, in the order of Lifetime.
+// Kinds of parts of a zone. The first kLifetimeCount are live data by lifetime, in the order of
+// Lifetime.
 enum class ZoneContent : std::uint8_t {
   kNotSet,
   kNone,
@@ -32,16 +34,16 @@ struct ZoneInk {
   char letter;              // for plain output
   std::string_view colour;  // for terminals, SGR parameters
   std::string_view light;   // for SVG, on a light background
-  std::string_view dark;    // and on a dark one
+  std::string_view dark;    // for SVG, on a dark background
   std::string_view meaning;
 };
 [[nodiscard]] const ZoneInk& InkOf(ZoneContent content);
 
-// What all of `zone` is, written or not: a zone that ZenFS does not use. Nothing for those it does.
+// The kind of the whole zone if ZenFS does not use it, written or not. Nothing for zones in use.
 [[nodiscard]] std::optional<ZoneContent> WholeContent(const ZoneStatus& zone);
-// What the live part of `zone` is.
+// The kind of the live part of `zone`.
 [[nodiscard]] ZoneContent LiveContent(const ZoneStatus& zone);
-// Bytes to draw as live.
+// Number of bytes to draw as live.
 [[nodiscard]] std::uint64_t LiveBytes(const ZoneStatus& zone);
 
 // ' ' for an empty zone.

@@ -15,15 +15,15 @@ namespace zenfs {
 namespace {
 
 constexpr std::size_t kBarWidth = 8;
-constexpr std::size_t kMaxBarRows = 48;  // above that a zone is one character
+constexpr std::size_t kMaxBarRows = 48;  // with more zones, each is one character
 
 struct Segment {
   ZoneContent content;
   std::size_t width;
 };
 
-// So many of `width` characters for `part` of `whole`: none for nothing, at least one for something, all only
-// for all.
+// The share of `width` characters for `part` of `whole`: none for 0, at least one for more, and all
+// only if `part` is `whole`.
 std::size_t Share(std::uint64_t part, std::uint64_t whole, std::size_t width) {
   if (part == 0 || whole == 0) return 0;
   if (part >= whole) return width;
@@ -37,7 +37,7 @@ std::vector<Segment> Segments(const ZoneStatus& zone) {
   const std::size_t written = Share(zone.written, zone.capacity, kBarWidth);
   std::size_t live = Share(LiveBytes(zone), zone.capacity, kBarWidth);
   if (live > written) live = written;
-  if (LiveBytes(zone) < zone.written && live == written && live > 1) --live;  // dead bytes must be seen
+  if (LiveBytes(zone) < zone.written && live == written && live > 1) --live;  // keep dead bytes visible
   return {{LiveContent(zone), live},
           {ZoneContent::kDead, written - live},
           {ZoneContent::kUnwritten, kBarWidth - written}};
@@ -94,7 +94,7 @@ class Artist {
     bars_ = true;
   }
 
-  // One character a zone: the ink of what is live in it, or what it is if nothing is.
+  // One character per zone: the letter of its live data, or of its state without live data.
   void DrawDense() {
     const std::size_t per_row = std::max<std::size_t>(1, Columns() - number_width_ - 1);
     for (std::size_t i = 0; i < zones_.size(); ++i) {
@@ -107,7 +107,8 @@ class Artist {
     }
   }
 
-  // Wraps at the terminal's width; `shown` is `plain` with colours.
+  // Adds a word to the legend: the prefix, a sample of `content` and the text. Wraps at the
+  // terminal's width.
   void AddWord(std::string_view plain_prefix, std::optional<ZoneContent> content, std::string_view text) {
     const std::size_t width = plain_prefix.size() + (content ? 2 : 0) + text.size();
     if (line_width_ > 0 && line_width_ + 3 + width > Columns()) {

@@ -1,7 +1,8 @@
-// Draws the zones of a volume for a terminal or a plain file. Pure: the same input gives the same text.
+// Draws the zones of a volume for a terminal or a plain file. Pure: the same input gives the same
+// text.
 //
-// With room, each zone is a bar: the live part first, then dead bytes, then what is not yet written.
-// On a device of many zones each is one character.
+// Each zone is a bar: the live part first, then dead bytes, then the unwritten part. If there are
+// too many zones, each is one character.
 #pragma once
 
 #include <span>
@@ -12,7 +13,7 @@
 
 namespace zenfs {
 
-// No line is longer than terminal.columns. Ends with a legend of the signs that were used.
+// No line is longer than terminal.columns. Ends with a legend of the signs used.
 [[nodiscard]] std::string DrawZones(std::span<const ZoneStatus> zones, const Terminal& terminal);
 
 }  // namespace zenfs

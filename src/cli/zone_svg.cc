@@ -16,7 +16,7 @@ constexpr double kMinWidth = 520;
 constexpr double kHeader = 58;
 constexpr double kLegendLine = 24;
 
-// What XML allows in text, with what it reserves replaced; bytes that are not UTF-8 become '?'.
+// Escapes characters that XML reserves, and replaces bytes that are not UTF-8 by '?'.
 std::string XmlText(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
@@ -66,7 +66,7 @@ class SvgArtist {
  public:
   SvgArtist(std::span<const ZoneStatus> zones, std::string_view title, std::string_view subtitle)
       : zones_(zones), title_(title), subtitle_(subtitle) {
-    // Tiles shrink as there are more of them; the picture stays about half again as wide as high.
+    // More zones have smaller tiles; the picture stays about 1.5 times as wide as high.
     tile_ = zones.size() <= 256 ? 30 : zones.size() <= 2048 ? 16 : 8;
     gap_ = tile_ >= 30 ? 6 : tile_ >= 16 ? 3 : 2;
     const double count = static_cast<double>(std::max<std::size_t>(1, zones.size()));
@@ -110,7 +110,7 @@ class SvgArtist {
     if (zone.written < zone.capacity) used_.insert(ZoneContent::kUnwritten);
   }
 
-  // Rules without variables, so that renderers other than browsers understand them too.
+  // CSS without variables, for renderers other than browsers.
   std::string Style() const {
     std::string light;
     std::string dark;
@@ -142,7 +142,7 @@ class SvgArtist {
                        classes, x, y, width, height);
   }
 
-  // From the bottom up: live, dead, not written.
+  // From bottom to top: live, dead, unwritten.
   std::string Tile(std::size_t index) const {
     const ZoneStatus& zone = zones_[index];
     const std::size_t column = index % columns_;
@@ -170,7 +170,7 @@ class SvgArtist {
     return out + "</g>\n";
   }
 
-  // Colours first, then how many zones are in each state. Wraps at the width of the picture.
+  // Colours first, then the number of zones in each state. Wraps at the width of the picture.
   std::string Legend(double top) {
     std::string out;
     double x = kMargin;

@@ -1,5 +1,5 @@
-// Draws the zones of a volume as an SVG image that stands alone: no scripts, fonts or files from elsewhere; readable on a
-// light and on a dark background; each zone tells about itself when it is pointed at. Pure.
+// Draws the zones of a volume as a self-contained SVG image, without scripts, fonts or external
+// files. It is readable on light and dark backgrounds; each zone has a tooltip. Pure.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace zenfs {
 
-// `title` and `subtitle` are any text.
+// `title` and `subtitle` may be any text.
 [[nodiscard]] std::string ZonesAsSvg(std::span<const ZoneStatus> zones, std::string_view title,
                                      std::string_view subtitle);
 

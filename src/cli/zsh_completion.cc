@@ -1,4 +1,4 @@
-// By _arguments of zsh's completion system, one call a verb.
+// Uses _arguments of zsh's completion system, one call per verb.
 #include <fmt/format.h>
 
 #include <map>
@@ -9,7 +9,7 @@
 namespace zenfs {
 namespace {
 
-// Inside single quotes, and where brackets and colons separate.
+// Escapes text for single quotes, and for places where brackets and colons separate.
 std::string Quoted(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -50,7 +50,7 @@ std::string SpecOf(const Verb& verb, const VerbFlag& flag) {
   return fmt::format(" \\\n        '{}{}:{}'", flag.many ? "*:" : ":", Quoted(flag.positional), action);
 }
 
-// First words, each with the summary of its verb, or the second words it needs.
+// The first words: each with the summary of its verb, or with the second words it needs.
 std::string FirstWords() {
   std::map<std::string, std::string> words;
   for (const Verb& verb : Verbs()) {

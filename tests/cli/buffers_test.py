@@ -76,7 +76,7 @@ class Listed(BuffersCase):
             self.assertEqual((row["state"], row["alive"], row["process"]), ("in use", True, tool.process.pid))
             self.assertEqual(row["device"], f"emu:{self.image}")
             self.fails("buffers", "--remove", row["path"], self.emu, saying=[row["path"], f"process {tool.process.pid}"])
-            self.assertIn("Nothing is left over; 1 file kept", self.ok("buffers", f"--dir={self.shared}", "--remove"))
+            self.assertIn("Nothing to remove; 1 file kept", self.ok("buffers", f"--dir={self.shared}", "--remove"))
             self.assertEqual(tool.request("append a.log 1 1000 1"), "ok 0")
         self.assertEqual(self.rows(), {})
 
@@ -135,7 +135,7 @@ class Removed(BuffersCase):
         path = self.die("append a.log 3 1000 1")
         os.remove(self.image)
         said = self.ok("buffers", "--remove", path)
-        self.assertIn("given up with it, at most: 3000 bytes", said)
+        self.assertIn("lost with it, at most: 3000 bytes", said)
         self.assertFalse(os.path.exists(path))
 
     def test_what_an_earlier_mount_of_the_device_left(self):
@@ -194,7 +194,7 @@ class Removed(BuffersCase):
         self.assertEqual(self.row()["state"], "unclear")
         self.assertEqual(self.remove(), [])
         self.fails("buffers", "--remove", path, self.emu, saying=[path, "needs it"])
-        self.assertIn("not known", self.ok("buffers", "--remove", path))
+        self.assertIn("its content is unknown", self.ok("buffers", "--remove", path))
         self.assertFalse(os.path.exists(path))
 
     def test_what_is_with_the_device_may_go(self):

@@ -232,7 +232,7 @@ class Emulator(CliCase):
         self.assertEqual(volume.request("write a.log 5000 1"), "ok 0")
         volume.process.kill()
         volume.process.communicate()
-        self.assertIn("not synced then is not in the clone", self.clone())
+        self.assertIn("not synced is not in the clone", self.clone())
         with VolumeTool("mount", self.copy) as copy, self.mounted() as original:
             for one in (copy, original):
                 self.assertEqual(one.request("verify a.log 5000 1"), "ok 0")

@@ -39,8 +39,8 @@ class Usage(CliCase):
         self.fails("help", "df", "stray", saying="'stray' is one word too many; 'zenfs help df' shows the flags of df")
 
     def test_half_of_a_verb_is_told_what_it_lacks(self):
-        self.fails("emu", saying=["'emu' alone is no verb", "zenfs emu create", "zenfs emu power-cut"])
-        self.fails("emu", "--json", saying="'emu' alone is no verb")
+        self.fails("emu", saying=["'emu' alone is not a verb", "zenfs emu create", "zenfs emu power-cut"])
+        self.fails("emu", "--json", saying="'emu' alone is not a verb")
         self.fails("emu", "creat", "x", saying=["unknown verb 'emu creat', did you mean 'emu create'?"])
         self.fails("emu", "destroy", saying=["unknown verb 'emu destroy'", "zenfs emu create"])
 
@@ -87,7 +87,7 @@ class Usage(CliCase):
     def test_flags_that_do_not_go_together(self):
         self.fails("check", "--emu=x", "--repair", "--read-data", status=2,
                    saying="--read-data and --repair exclude one another; give one of them;")
-        self.fails("check", "--emu=x", "--yes", status=2, saying="--yes goes only with --repair; give both;")
+        self.fails("check", "--emu=x", "--yes", status=2, saying="--yes needs --repair; give both;")
         self.fails("emu", "create", "x", "--zones=3", "--zones=4", saying="--zones is given 2 times; give it once;")
         self.fails("df", "--emu=x", "--json=no", saying="--json takes no value;")
 
@@ -97,7 +97,7 @@ class Usage(CliCase):
     def test_sizes_in_messages_can_be_read(self):
         self.fails("emu", "create", self.image, "--zone-size=16M", "--zone-capacity=1T",
                    saying="zone capacity 1.00 TiB is above the zone size 16.0 MiB")
-        self.fails("emu", "create", self.image, "--geometry=zn541", saying="there is no geometry zn541; there is zn540")
+        self.fails("emu", "create", self.image, "--geometry=zn541", saying="unknown geometry zn541; known: zn540")
 
     def test_unknown_flag_is_told_the_nearest(self):
         self.fails("mkfs", "--emu=x", "--forse", saying="unknown flag --forse, did you mean --force?;")
