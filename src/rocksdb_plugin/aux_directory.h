@@ -1,16 +1,20 @@
-// The aux directory: a directory of the host where the files named LOG, LOG.old.* and LOCK of the databases on
-// a volume are kept, for those who want to read them there. Nothing in it is needed to open a database.
+// The aux directory: a directory of the host for the files named LOG, LOG.old.* and LOCK of the
+// databases on a volume, for users who want to read them there. A database can be opened without
+// it.
 //
-// What is /a/b/LOG on the volume is DIR/a/b/LOG on the host. DIR itself is never made here: where it is
-// missing, it is lost (a mount that is not there, say), and every answer is an error that names it.
+// /a/b/LOG in the volume is DIR/a/b/LOG on the host. DIR itself is never created here. If it is
+// missing (for example, its file system is not mounted), every call fails with an error that names
+// it.
 //
-// Others may have put something there. So before each call it is looked whether every directory on the way is one of root's
-// or of this process's user, and the file a regular one; a symbolic link is neither. The call itself then goes by the path,
-// as RocksDB has no other. In directories that pass (IsOwnDirectory in volume/aux_marker.h) nobody else can exchange what is
-// there in between; in one with the sticky bit others can still add a name, against which the kernel has
-// fs.protected_symlinks.
+// Other users may have put something there. Before each call, every directory on the path must
+// belong to root or to this process's user, and the file must be a regular one; symbolic links are
+// refused. The call itself then uses the path, because RocksDB has no other way. In directories
+// that pass (IsOwnDirectory in volume/aux_marker.h), nobody else can replace an entry in between.
+// If a directory has the sticky bit, others can still add a name; the kernel's
+// fs.protected_symlinks protects against that.
 //
-// Threads: any; no state but the path. Paths are the volume's unless they are called host paths.
+// Threads: any; the path is the only state. Paths are in the volume unless they are called host
+// paths.
 #pragma once
 
 #include <string>
@@ -28,35 +32,38 @@ class AuxDirectory {
   const std::string& host_path() const { return host_path_; }
   rocksdb::FileSystem& host() const { return *host_; }
 
-  // Whether a file of this path is kept here: LOG, LOG.old.* and LOCK are, by their last component.
+  // True for files that are kept here, by the last component: LOG, LOG.old.* and LOCK.
   static bool Keeps(std::string_view path);
-  // Where the file or directory stands on the host.
+  // The path of the file or directory on the host.
   std::string HostPath(std::string_view path) const;
 
-  // IOError naming the directory when it is missing, a symbolic link, no directory, not readable, or others may put something in
-  // it in place of what is there.
+  // Returns an IOError that names the directory if it is missing, a symbolic link, not a directory,
+  // not readable, or if others can replace its entries.
   [[nodiscard]] IOStatus Check() const;
-  // `call()`, to the host about `host_path`, if that may be used; IOError naming what forbids it. An error of the call is
-  // told as one of the aux directory if that is lost.
+  // Runs `call()`, a call to the host about `host_path`, if that path may be used. Otherwise
+  // returns an IOError with the reason. If the aux directory is lost, the error of the call says
+  // so.
   template <typename Call>
   [[nodiscard]] IOStatus On(const std::string& host_path, const Call& call) const {
     IOStatus safe = CheckPath(host_path);
     return safe.ok() ? OrLost(call()) : safe;
   }
 
-  // Makes what is missing below DIR of the directory that the file stands in.
+  // Creates the missing parents of the file below DIR.
   [[nodiscard]] IOStatus MakeParent(std::string_view path) const;
-  // The names kept here of a directory; none if it was never needed on the host.
+  // The names kept here for a directory of the volume; none if it does not exist on the host.
   [[nodiscard]] IOStatus List(const std::string& directory, std::vector<std::string>* names) const;
-  // Follows the volume, where `from` has become `to`. What is left of an earlier `to` is removed.
+  // Repeats on the host that `from` became `to` in the volume. Removes the rest of an earlier `to`.
   [[nodiscard]] IOStatus RenameDirectory(const std::string& from, const std::string& to) const;
-  // Follows the volume, where the directory is gone. Whatever else somebody put there keeps it on the host.
+  // Repeats on the host that the volume removed the directory. It stays on the host if it has
+  // entries of others.
   [[nodiscard]] IOStatus RemoveDirectory(const std::string& directory) const;
 
  private:
-  // Nothing on the way to `host_path`, which is below the directory, is a link or somebody else's.
+  // Checks that no part of `host_path`, which is below the directory, is a link or belongs to
+  // somebody else.
   [[nodiscard]] IOStatus CheckPath(const std::string& host_path) const;
-  // `status` of a call to the host, unless that failed because the aux directory itself is lost.
+  // Returns `status` of a call to the host, or an error about the aux directory if it is lost.
   [[nodiscard]] IOStatus OrLost(IOStatus status) const;
 
   const std::string host_path_;

@@ -82,7 +82,7 @@ IOStatus AuxFileSystem::GetChildrenFileAttributes(const std::string& dir, const 
       const std::string host = aux_.HostPath(dir) + "/" + name;
       const IOStatus sized =
           aux_.On(host, [&] { return aux_.host().GetFileSize(host, options, &attributes.size_bytes, dbg); });
-      if (!sized.ok()) continue;  // deleted since
+      if (!sized.ok()) continue;  // deleted meanwhile
       attributes.name = std::move(name);
       const auto same = [&](const rocksdb::FileAttributes& other) { return other.name == attributes.name; };
       if (std::ranges::none_of(*result, same)) result->push_back(std::move(attributes));
@@ -157,7 +157,7 @@ IOStatus AuxFileSystem::GetFileModificationTime(const std::string& fname, const 
   });
 }
 
-// Both in the volume or both on the host: anything else would be a copy, not a change of names.
+// Both must be in the volume or both on the host: otherwise the file would have to be copied.
 IOStatus AuxFileSystem::CheckSameSide(const std::string& src, const std::string& target_name,
                                       std::string_view doing) const {
   if (OnHost(src).has_value() == OnHost(target_name).has_value()) return IOStatus::OK();

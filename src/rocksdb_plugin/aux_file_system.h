@@ -1,10 +1,10 @@
-// RocksDB's FileSystem over a volume that has an aux directory (mkfs --aux_path): files that belong there by
-// their name are the host's, all others the volume's. The volume's directories are the truth: those on the
-// host are made when a file needs them, and follow when the volume's are renamed or removed. A listing shows
-// both.
+// RocksDB's FileSystem on a volume with an aux directory (mkfs --aux_path). Files that belong there
+// by their name are on the host, all others in the volume. The directories of the volume decide:
+// those on the host are created when a file needs them, and follow when the volume's are renamed or
+// removed. A listing shows both.
 //
-// A file can't be renamed or linked from one side to the other: NotSupported. On a read-only mount the aux
-// directory is not written either. Threads: any.
+// A file can't be renamed or linked from one side to the other: NotSupported. On a read-only mount
+// the aux directory is not written. Threads: any.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@ namespace zenfs {
 
 class AuxFileSystem final : public rocksdb::FileSystemWrapper {
  public:
-  // `aux_path` absolute.
+  // `aux_path` must be absolute.
   AuxFileSystem(std::unique_ptr<ZenFileSystem> volume, std::string aux_path);
 
   const AuxDirectory& aux() const { return aux_; }
 
-  // To the outside it is the volume's file system, opened by the same URI.
+  // RocksDB sees the volume's file system, opened by the same URI.
   const char* Name() const override { return ZenFileSystem::kClassName(); }
   const char* NickName() const override { return "zenfs"; }
   std::string GetId() const override { return target()->GetId(); }
@@ -90,12 +90,12 @@ class AuxFileSystem final : public rocksdb::FileSystemWrapper {
 #endif
 
  private:
-  // The file's host path, if it is kept there: by its name, in a directory that the volume has. Else the
-  // volume answers, also that it has no such directory.
+  // The host path of the file, if it is kept there: by its name, if its directory exists in the
+  // volume. Otherwise nothing, and the volume answers, also that the directory does not exist.
   std::optional<std::string> OnHost(const std::string& fname) const;
   bool VolumeHasDirectory(const std::string& path) const;
   IOStatus CheckMayWrite(const std::string& fname) const;
-  // For a new file: the volume may be written, and the directory is there.
+  // For a new file: checks that the volume may be written, and creates the directory on the host.
   IOStatus PrepareNew(const std::string& fname) const;
   IOStatus CheckSameSide(const std::string& src, const std::string& target_name,
                          std::string_view doing) const;

@@ -15,8 +15,8 @@ IOStatus DirectoryHandle::Fsync(const IOOptions&, IODebugContext*) {
 
 IOStatus DirectoryHandle::FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,
                                               const rocksdb::DirFsyncOptions& dir_fsync_options) {
-  // Renames and deletions are durable when they return (volume/volume.h), and a renamed directory may
-  // no longer answer to the name it was opened by.
+  // Renames and deletions are durable on return (volume/volume.h), and a renamed directory may no
+  // longer exist under the name it was opened by.
   if (dir_fsync_options.reason == rocksdb::DirFsyncOptions::kDirRenamed) return IOStatus::OK();
   return Fsync(options, dbg);
 }

@@ -1,4 +1,4 @@
-// A directory that RocksDB holds open in order to sync it. Threads: any.
+// A directory that RocksDB holds open to sync it. Threads: any.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class DirectoryHandle final : public rocksdb::FSDirectory {
  public:
   DirectoryHandle(std::shared_ptr<Volume> volume, std::string path);
 
-  // One commit of the metadata log, or none if all that happened in the directory is durable already.
+  // One commit of the metadata log; none if all changes in the directory are durable already.
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override;
   IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,
                                const rocksdb::DirFsyncOptions& dir_fsync_options) override;

@@ -15,13 +15,14 @@ namespace {
 
 struct Environments {
   const pid_t owner = getpid();
-  // Held while mounting: two callers of one URI get one Env. Taken before every lock of the volume.
+  // Held during a mount, so that two callers with one URI get the same Env. Taken before every lock
+  // of the volume.
   Mutex mutex;
   std::map<std::string, std::unique_ptr<rocksdb::Env>> by_uri GUARDED_BY(mutex);
 };
 
-// Of this process, never destroyed. A child of fork() gets one of its own: it may have inherited the parent's
-// mutex locked by a thread that it has not.
+// The object of this process, never destroyed. A child of fork() gets its own: a thread that does
+// not exist in the child may have held the inherited mutex.
 Environments& OfThisProcess() {
   static std::atomic<Environments*> current{nullptr};
   Environments* found = current.load(std::memory_order_acquire);

@@ -1,8 +1,8 @@
-// The Env objects that option strings ("env=zenfs://...") and Env::CreateFromString ask for.
+// The Env objects for option strings ("env=zenfs://...") and Env::CreateFromString.
 //
-// RocksDB never gives such an Env back, and a DB may use it until the process ends: each is made once for its
-// URI and lives, with its volume mounted, as long as the process. Its threads, clock and the like are those
-// of Env::Default(); its files are the volume's.
+// RocksDB never returns such an Env, and a DB may use it until the process ends. Therefore one is
+// made per URI; it keeps its volume mounted and lives as long as the process. Its threads, clock
+// and other services are those of Env::Default(); its files are those of the volume.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace zenfs {
 
-// The Env of `uri`, made at the first call that succeeds. Never null. Errors: those of MountUri.
-// Threads: any; a child of fork() starts without any.
+// Returns the Env of `uri`, made by the first call that succeeds. Never null. Errors: those of
+// MountUri. Threads: any; a child of fork() starts without any Env.
 [[nodiscard]] Result<rocksdb::Env*> EnvironmentOf(const std::string& uri);
 
 }  // namespace zenfs

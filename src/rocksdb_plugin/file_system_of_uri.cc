@@ -13,7 +13,8 @@ namespace zenfs {
 
 namespace {
 
-// The directory is the image's choice, and the image may be anybody's: without a word from this host no file is made in it.
+// The image names the directory, and anybody may have made the image. Without consent of this host,
+// no file is created there.
 Status CheckConsent(const std::string& uri, const Volume& volume) {
   const std::string& path = volume.superblock().aux_path;
   ZENFS_ASSIGN_OR_RETURN(const DeviceUri parsed, ParseDeviceUri(uri));

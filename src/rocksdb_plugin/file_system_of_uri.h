@@ -1,4 +1,4 @@
-// From a URI to RocksDB's FileSystem.
+// Makes RocksDB's FileSystem for a URI.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace zenfs {
 
-// Mounts the volume; if it has an aux directory, the file system is one that keeps LOG and LOCK there.
-// Errors: those of MountUri; kPermission if neither this host nor the URI has consented to the aux directory that the
-// superblock names; kIo naming the aux directory if that can't be used. Threads: any.
+// Mounts the volume. If it has an aux directory, the file system keeps LOG and LOCK there. Errors:
+// those of MountUri; kPermission if neither this host nor the URI allows the aux directory that the
+// superblock names; kIo, naming the aux directory, if it can't be used. Threads: any.
 [[nodiscard]] Result<std::unique_ptr<rocksdb::FileSystem>> FileSystemOfUri(const std::string& uri);
 
 }  // namespace zenfs

@@ -25,14 +25,14 @@ std::string LinePrefix(std::uint64_t now_micros) {
                      rocksdb::Env::Default()->GetThreadID());
 }
 
-// Appends what printf would print.
+// Appends the output of printf.
 void AppendFormatted(std::string& line, const char* format, va_list arguments) {
   char fits_most[512];
   va_list again;
   va_copy(again, arguments);
   const int length = std::vsnprintf(fits_most, sizeof fits_most, format, arguments);
   if (length < 0) {
-    line.append(format);  // a format that printf rejects: its text is better than nothing
+    line.append(format);  // printf rejects the format: log its text
   } else if (static_cast<std::size_t>(length) < sizeof fits_most) {
     line.append(fits_most, static_cast<std::size_t>(length));
   } else {
@@ -51,7 +51,7 @@ VolumeLogger::VolumeLogger(MountedFile file) : file_(std::move(file)), owner_(ge
 VolumeLogger::~VolumeLogger() {
   if (closed_) return;
   closed_ = true;
-  CloseImpl().PermitUncheckedError();  // nobody is left to tell
+  CloseImpl().PermitUncheckedError();  // no caller to return an error to
 }
 
 void VolumeLogger::Logv(const char* format, va_list arguments) {
@@ -61,7 +61,7 @@ void VolumeLogger::Logv(const char* format, va_list arguments) {
     std::string line = LinePrefix(now_micros);
     AppendFormatted(line, format, arguments);
     if (line.back() != '\n') line.push_back('\n');
-    IgnoreError(file_.handle->Append(AsBytes(line)));  // see the header: a lost line disturbs nobody
+    IgnoreError(file_.handle->Append(AsBytes(line)));  // see the header: a line may be lost
     FlushIfDue(now_micros);
     return IOStatus::OK();
   }).PermitUncheckedError();
@@ -70,7 +70,7 @@ void VolumeLogger::Logv(const char* format, va_list arguments) {
 void VolumeLogger::FlushIfDue(std::uint64_t now_micros) {
   std::uint64_t last = last_flush_micros_.load(std::memory_order_relaxed);
   if (now_micros < last + kFlushEveryMicros) return;
-  // One of the threads that come here at the same time flushes.
+  // Of the threads that get here at the same time, one flushes.
   if (last_flush_micros_.compare_exchange_strong(last, now_micros, std::memory_order_relaxed)) {
     IgnoreError(file_.handle->Flush());
   }
@@ -85,7 +85,7 @@ void VolumeLogger::Flush() {
 }
 
 void LogNotices(const Volume& volume, rocksdb::Logger& logger) {
-  // A logger on the host drops warnings until the database has told it which level it wants.
+  // A logger on the host drops warnings until the database has set its level.
   const rocksdb::InfoLogLevel level = logger.GetInfoLogLevel();
   logger.SetInfoLogLevel(rocksdb::InfoLogLevel::WARN_LEVEL);
   for (const std::string& notice : volume.notices()) rocksdb::Warn(&logger, "ZenFS: %s", notice.c_str());

@@ -1,11 +1,12 @@
-// RocksDB's info log (LOG), in a file of the volume. A line looks as RocksDB's own POSIX logger writes it:
+// RocksDB's info log (LOG), in a file of the volume. A line has the format of RocksDB's own POSIX
+// logger:
 //
-//   2026/11/21-21:00:00.123456 140231886137024 [db_impl.cc:1234] text
+//    2026/11/21-21:00:00.123456 140231886137024 [db_impl.cc:1234] text
 //
-// Lines reach the device at Flush, at Close, and with the first line that is written five seconds or more
-// after the last flush. A line that can't be written is lost and does not disturb its writer.
+// Lines reach the device at Flush, at Close, and with the first line that is written five seconds
+// or more after the last flush. A line that can't be written is lost; its writer gets no error.
 //
-// Threads: any; no lock is taken here, a line is one append. A child of fork() writes nothing.
+// Threads: any. Takes no lock; a line is one append. A child of fork() writes nothing.
 #pragma once
 
 #include <sys/types.h>
@@ -38,8 +39,8 @@ class VolumeLogger final : public rocksdb::Logger {
   std::atomic<std::uint64_t> last_flush_micros_{0};
 };
 
-// What the mount had to say (Volume::notices: damage, what was given up, why flushes are slow), as warnings. A
-// database has no other place where its owner would look for it, so each of its logs begins with it.
+// Logs the notices of the mount (Volume::notices: damage, lost data, why flushes are slow) as
+// warnings. A database's owner looks nowhere else, so each log of a database begins with them.
 void LogNotices(const Volume& volume, rocksdb::Logger& logger);
 
 }  // namespace zenfs

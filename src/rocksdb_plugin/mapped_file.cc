@@ -27,7 +27,7 @@ Result<std::unique_ptr<MappedFile>> MappedFile::Of(const FileHandle& file) {
   const std::uint64_t size = file.size();
   ByteSpan memory;
   if (size != 0) {
-    // Not counted against the host's memory before it is touched.
+    // Pages count against the host's memory only after they are touched.
     void* mapped =
         mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) {

@@ -8,8 +8,8 @@ namespace zenfs {
 
 namespace {
 
-// Which options are the mount's is known to the device that does not claim them; looking read-only disturbs
-// nobody, not even a volume that is mounted from it.
+// The options that the device does not claim are those of the mount. To learn them, open the device
+// read-only, which disturbs nobody, not even a volume that is mounted from it.
 Result<MountOptions> MountOptionsOf(const DeviceUri& uri) {
   DeviceOptions unclaimed;
   ZENFS_RETURN_IF_ERROR(OpenDevice(uri, OpenMode::kReadOnly, &unclaimed));

@@ -1,4 +1,4 @@
-// From a URI to a mounted volume.
+// Mounts the volume of a URI.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,11 @@
 
 namespace zenfs {
 
-// "zenfs://emu:/var/tmp/a.img?ro" -> the volume, shared with everybody in this process who mounted the same
-// device. Options that the device does not know are the mount's (volume/mount_options.h); one that neither
-// knows is an error, also when the device is mounted already. Errors: those of ParseDeviceUri, ResolveUri,
-// OpenDevice, ParseMountOptions and MountShared. Threads: any.
+// "zenfs://emu:/var/tmp/a.img?ro" -> the volume, shared with all users in this process who mounted
+// the same device. Options that the device does not know are mount options
+// (volume/mount_options.h); an option that neither knows is an error, also if the device is mounted
+// already. Errors: those of ParseDeviceUri, ResolveUri, OpenDevice, ParseMountOptions and
+// MountShared. Threads: any.
 [[nodiscard]] Result<std::shared_ptr<Volume>> MountUri(const std::string& uri);
 
 }  // namespace zenfs

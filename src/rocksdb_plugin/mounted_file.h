@@ -1,5 +1,5 @@
-// An open file as RocksDB's file classes hold it: the handle, and the volume kept mounted as long as the
-// handle is open (RocksDB may destroy its FileSystem object before the last file).
+// An open file for RocksDB's file classes: the handle, and the volume, which stays mounted as long
+// as the handle is open (RocksDB may destroy its FileSystem object before the last file).
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@ struct MountedFile {
   std::string path;  // for messages
 
   std::size_t block_size() const { return volume->geometry().block_size; }
-  // Framed files are written and read through a buffer whatever RocksDB's direct I/O options say.
+  // Framed files are buffered, whatever RocksDB's direct I/O options say.
   bool MayBeDirect() const { return handle->shape() == FileShape::kPlain; }
 };
 
-// An identifier by RocksDB's contract (FSRandomAccessFile::GetUniqueId): the same at each opening, never
-// given to another file, no identifier the prefix of another, not a single varint. Three varints: the two
-// halves of the volume's UUID and the file's id. Returns its length, or 0 when `max_size` is too small for
-// any.
+// Writes an identifier after RocksDB's contract (FSRandomAccessFile::GetUniqueId): the same at each
+// opening, never given to another file, never the prefix of another identifier, not a single
+// varint. It consists of three varints: the halves of the volume's UUID and the file's id. Returns
+// its length, or 0 if `max_size` is too small for any identifier.
 std::size_t WriteUniqueId(const MountedFile& file, char* id, std::size_t max_size);
 
 }  // namespace zenfs

@@ -35,7 +35,7 @@ IOStatus RandomAccessFile::ReadMapped(uint64_t offset, size_t n, Slice* result) 
   }
   const Result<ByteView> bytes = map->Read(offset, n);
   if (!bytes) return ToIOStatus(bytes.error(), "reading", file_.path);
-  // An empty one points somewhere, too: RocksDB hands the pointer to memcmp.
+  // An empty result needs a valid pointer, too: RocksDB passes it to memcmp.
   *result = bytes->empty() ? Slice() : Slice(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   return IOStatus::OK();
 }
@@ -44,7 +44,7 @@ IOStatus RandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, const
                                      IODebugContext*) {
   return Guarded([&] {
     std::vector<ReadRequest> requests;
-    std::vector<FSReadRequest*> owners;  // of the requests, in the same order
+    std::vector<FSReadRequest*> owners;  // in the order of the requests
     requests.reserve(num_reqs);
     owners.reserve(num_reqs);
     for (FSReadRequest& request : std::span(reqs, num_reqs)) {
@@ -70,7 +70,7 @@ IOStatus RandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, const
 IOStatus RandomAccessFile::ReadAsync(FSReadRequest& req, const IOOptions& opts, ReadAsyncCallback cb,
                                      void* cb_arg, void** io_handle, rocksdb::IOHandleDeleter* del_fn,
                                      IODebugContext* dbg) {
-  // No handle: RocksDB neither polls nor deletes one that is null.
+  // A null handle: RocksDB neither polls nor deletes it.
   if (io_handle != nullptr) *io_handle = nullptr;
   if (del_fn != nullptr) *del_fn = nullptr;
   req.status = Read(req.offset, req.len, opts, &req.result, req.scratch, dbg);

@@ -1,7 +1,8 @@
-// A file being read at any place, for RocksDB. Threads: any, at the same time.
+// A file for reads at any offset, for RocksDB. Threads: any, concurrently.
 //
-// A read without memory to read into (no scratch) gives a pointer into a view of the file, valid as long as this
-// object: what RocksDB expects of a file with allow_mmap_reads. Of one opened with use_mmap_reads every read does.
+// A read without memory to read into (no scratch) returns a pointer into a map of the file, valid
+// as long as this object, as RocksDB expects it with allow_mmap_reads. With use_mmap_reads every
+// read does so.
 #pragma once
 
 #include <memory>
@@ -18,15 +19,16 @@ class RandomAccessFile final : public rocksdb::FSRandomAccessFile {
 
   IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* dbg) const override;
-  // All requests in flight together, but those without scratch.
+  // Sends all requests at once, except those without scratch.
   IOStatus MultiRead(FSReadRequest* reqs, size_t num_reqs, const IOOptions& options,
                      IODebugContext* dbg) override;
 #if ZENFS_ROCKSDB_HAS_READ_ASYNC
-  // Reads before it returns; the callback is called before it returns, and there is no handle to poll.
+  // Synchronous: the callback is called before the return, and there is no handle to poll.
   IOStatus ReadAsync(FSReadRequest& req, const IOOptions& opts, ReadAsyncCallback cb, void* cb_arg,
                      void** io_handle, rocksdb::IOHandleDeleter* del_fn, IODebugContext* dbg) override;
 #endif
-  // NotSupported: there is no cache to read into, and RocksDB then reads ahead into a buffer of its own.
+  // Returns NotSupported: there is no cache to read into. RocksDB then reads ahead into its own
+  // buffer.
   IOStatus Prefetch(uint64_t offset, size_t n, const IOOptions& options, IODebugContext* dbg) override;
   size_t GetUniqueId(char* id, size_t max_size) const override;
 #if ZENFS_ROCKSDB_HAS_SIZE_OF_READ_FILE
@@ -45,8 +47,8 @@ class RandomAccessFile final : public rocksdb::FSRandomAccessFile {
   MountedFile file_;
   const bool direct_;
   const bool mapped_;
-  mutable Mutex map_mutex_;  // leaf: held while the map is made, not while it is read
-  mutable std::unique_ptr<MappedFile> map_ GUARDED_BY(map_mutex_);  // made at the first read that needs it
+  mutable Mutex map_mutex_;  // leaf: held while the map is made, not during reads
+  mutable std::unique_ptr<MappedFile> map_ GUARDED_BY(map_mutex_);  // made by the first read that needs it
 };
 
 }  // namespace zenfs

@@ -1,4 +1,4 @@
-// Reading into the memory that RocksDB brings along ("scratch").
+// Reads into the memory that RocksDB provides ("scratch").
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@ inline ByteSpan ScratchBytes(char* scratch, std::size_t n) {
   return std::as_writable_bytes(std::span(scratch, n));
 }
 
-// Sets `result` to the bytes at [offset, offset + n), fewer only at the end of the file, none on an error.
-// `scratch` is not null, unless `n` is 0.
+// Sets `result` to the bytes at [offset, offset + n): fewer only at the end of the file, none on an
+// error. `scratch` is not null unless `n` is 0.
 [[nodiscard]] IOStatus ReadInto(const MountedFile& file, std::uint64_t offset, std::size_t n, Slice* result,
                                 char* scratch);
 

@@ -19,8 +19,8 @@ namespace zenfs {
 
 namespace {
 
-// RocksDB turns a null pointer into InvalidArgument with `message`, and adds the URI. Its callers print that
-// line.
+// RocksDB turns a null pointer into InvalidArgument with `message`, and adds the URI. Its callers
+// print that line.
 template <typename Object, typename Make>
 Object* MakeOrExplain(std::string* message, Make&& make) noexcept {
   try {
@@ -43,7 +43,7 @@ rocksdb::FileSystem* NewFileSystem(const std::string& uri, std::unique_ptr<rocks
   });
 }
 
-// Without a guard: RocksDB's option strings accept only an Env that nobody has to delete.
+// Sets no guard: RocksDB's option strings accept only an Env that nobody has to delete.
 rocksdb::Env* FindEnv(const std::string& uri, std::unique_ptr<rocksdb::Env>* guard, std::string* message) {
   guard->reset();
   return MakeOrExplain<rocksdb::Env>(message, [&] { return EnvironmentOf(uri); });
@@ -58,8 +58,8 @@ void RegisterFactories(rocksdb::ObjectLibrary& library) {
   library.AddFactory<rocksdb::Env>(pattern(), FindEnv);
 }
 
-// Where a process has two RocksDBs, our calls may be bound to one or the other: functions with strings in their
-// signature to that which has our ABI of strings, all others to the first.
+// If a process has two RocksDBs, our calls may be bound to either: functions with strings in their
+// signature to the one with our ABI of strings, all others to the first.
 bool CallsReachOneRocksDb() {
   Dl_info version{};
   Dl_info library{};
@@ -74,8 +74,8 @@ std::optional<std::string> ReasonToDecline() {
          ", but this process runs another one beside it; use the libzenfs.so built for that";
 }
 
-// Nobody calls what runs when a library is loaded, so nobody could be told otherwise. No other function of a
-// RocksDB that we were not compiled for is called: its classes look different.
+// Runs when the library is loaded, so there is no caller to return an error to. Calls no other
+// function of a RocksDB for which this library was not compiled: its classes have another layout.
 void RegisterOrDecline() {
   if (auto reason = ReasonToDecline()) {
     reason->push_back('\n');
@@ -85,7 +85,7 @@ void RegisterOrDecline() {
   RegisterFactories(*rocksdb::ObjectLibrary::Default());
 }
 
-#ifndef ZENFS_IN_ROCKSDB_TREE  // where RocksDB itself calls zenfs_register_builtin
+#ifndef ZENFS_IN_ROCKSDB_TREE  // there, RocksDB itself calls zenfs_register_builtin
 [[maybe_unused]] const bool registered_when_loaded = [] {
   zenfs_register();
   return true;

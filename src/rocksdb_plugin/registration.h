@@ -1,11 +1,11 @@
-// Tells RocksDB that URIs which begin with zenfs:// are ours.
+// Registers zenfs:// URIs with RocksDB.
 //
-// A static initialiser of registration.cc does it once when the library is loaded: linked in, preloaded, or
-// by dlopen. Loading does nothing else: a preloaded library reaches shells and compilers too. Where the process
-// runs another RocksDB than the one we were compiled for, one line on standard error says so, and nothing is
-// registered.
+// A static initialiser of registration.cc does it once when the library is loaded: linked,
+// preloaded, or by dlopen. Loading does nothing else, because a preloaded library also gets into
+// shells and compilers. If the process runs another version of RocksDB than this library was
+// compiled for, it prints one line on standard error and registers nothing.
 //
-// zenfs_register and zenfs_plugin_version are all that libzenfs.so exports.
+// libzenfs.so exports only zenfs_register and zenfs_plugin_version.
 #pragma once
 
 #include <string>
@@ -16,12 +16,13 @@ class ObjectLibrary;
 
 extern "C" {
 
-// Registers both factories unless that has been done. Needed only by a program that links the objects of this
-// folder from a static library, where a static initialiser alone does not pull its file in. Never fails.
+// Registers both factories, if not yet done. Needed only by a program that links the objects of
+// this folder from a static library, because a static initialiser alone does not pull its file in.
+// Never fails.
 [[gnu::visibility("default")]] void zenfs_register();
 
-// For a RocksDB that has us in its own tree (zenfs.mk): its table of builtin plugins calls this, with a library
-// of objects for each. Returns how many factories were added.
+// For a RocksDB with this plugin in its own tree (zenfs.mk): its table of builtin plugins calls
+// this with a library of objects for each plugin. Returns the number of added factories.
 int zenfs_register_builtin(rocksdb::ObjectLibrary& library, const std::string& argument);
 
 // "3.0.0 for RocksDB 7.8.3"

@@ -1,15 +1,15 @@
-// Everything in which the versions of RocksDB differ, for this adapter. The other files of this folder are
-// written against the names below and contain no version number.
+// All differences between versions of RocksDB that concern this adapter. The other files of this
+// folder use the names below and contain no version number.
 //
-//   7.1    ReadAsync (and Poll, AbortIO: ours never leaves a handle to poll)
-//   7.4    FSDirectory::Close
-//   8.4    FileSystem::SupportedOps tells RocksDB that asynchronous reads are offered; the default claims them
-//   9.0    the callback of ReadAsync takes FSReadRequest& (const before)
-//   10.1   FileOptions::write_hint is there when a file is opened (before: a call behind the opening)
-//   10.5   FSRandomAccessFile::GetFileSize
-//   11.2   FileOptions::open_contract: promises not to reopen a file and not to read it while it is written
-//          FSRandomAccessFile::GetFileOpenMetadata, FileOptions::file_metadata: what makes the next opening cheaper
-//   11.5   FileSystem::SyncFile
+//    7.1    ReadAsync (and Poll, AbortIO: ours never leaves a handle to poll)
+//    7.4    FSDirectory::Close
+//    8.4    FileSystem::SupportedOps tells RocksDB that asynchronous reads are offered; the default claims them
+//    9.0    the callback of ReadAsync takes FSReadRequest& (const before)
+//    10.1   FileOptions::write_hint is known when a file is opened (before: a call after the opening)
+//    10.5   FSRandomAccessFile::GetFileSize
+//    11.2   FileOptions::open_contract: promises not to reopen a file and not to read it while it is written
+//           FSRandomAccessFile::GetFileOpenMetadata, FileOptions::file_metadata: make the next opening cheaper
+//    11.5   FileSystem::SyncFile
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@
 
 namespace zenfs {
 
-// RocksDB's own Status is always written rocksdb::Status here; a bare Status is zenfs::Status.
+// rocksdb::Status is always written with its namespace here; a bare Status is zenfs::Status.
 using rocksdb::DataVerificationInfo;
 using rocksdb::FileOptions;
 using rocksdb::FSReadRequest;
@@ -55,13 +55,13 @@ using ReadAsyncCallback = std::function<void(FSReadRequest&, void*)>;
 using ReadAsyncCallback = std::function<void(const FSReadRequest&, void*)>;
 #endif
 
-// The numbers are the same on both sides (model/lifetime.h); one that we do not know counts as not set.
+// The numbers are equal on both sides (model/lifetime.h); an unknown number counts as not set.
 inline Lifetime LifetimeOf(rocksdb::Env::WriteLifeTimeHint hint) {
   const int value = static_cast<int>(hint);
   return value >= 0 && value < kLifetimeCount ? static_cast<Lifetime>(value) : Lifetime::kNotSet;
 }
 
-// What is known of a file's lifetime when it is opened.
+// The lifetime of a file, as far as it is known at its opening.
 inline Lifetime LifetimeAtOpen([[maybe_unused]] const FileOptions& options) {
 #if ZENFS_ROCKSDB_AT_LEAST(10, 1)
   return LifetimeOf(options.write_hint);
@@ -70,7 +70,7 @@ inline Lifetime LifetimeAtOpen([[maybe_unused]] const FileOptions& options) {
 #endif
 }
 
-// What RocksDB kept of the last opening of the file; empty if nothing.
+// The data that RocksDB kept of the last opening of the file; empty if none.
 inline std::string_view MetadataAtOpen([[maybe_unused]] const FileOptions& options) {
 #if ZENFS_ROCKSDB_HAS_OPEN_METADATA
   if (options.file_metadata != nullptr) return *options.file_metadata;
@@ -78,12 +78,12 @@ inline std::string_view MetadataAtOpen([[maybe_unused]] const FileOptions& optio
   return {};
 }
 
-// Nothing when `running`, which is what GetRocksVersionAsString(true) says in this process, is the version
-// whose headers this adapter was compiled with. Else one line that names both: their virtual tables differ,
-// so no other function of that RocksDB may be called.
+// Returns nothing if `running`, the result of GetRocksVersionAsString(true) in this process, is the
+// version whose headers this adapter was compiled with. Otherwise returns one line that names both:
+// their virtual tables differ, so no other function of that RocksDB may be called.
 [[nodiscard]] std::optional<std::string> VersionMismatch(std::string_view running);
 
-// "7.8.3": of the headers.
+// The version of the headers: "7.8.3".
 [[nodiscard]] std::string CompiledRocksVersion();
 
 }  // namespace zenfs

@@ -1,4 +1,4 @@
-// A file being read from front to back, for RocksDB. Threads: one at a time.
+// A file for reads from start to end, for RocksDB. Threads: one at a time.
 #pragma once
 
 #include "rocksdb_plugin/mounted_file.h"
@@ -11,7 +11,7 @@ class SequentialFile final : public rocksdb::FSSequentialFile {
 
   IOStatus Read(size_t n, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* dbg) override;
-  // Stops at the end of the file, and that is no error.
+  // Stops at the end of the file without an error.
   IOStatus Skip(uint64_t n) override;
   IOStatus PositionedRead(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                           IODebugContext* dbg) override;

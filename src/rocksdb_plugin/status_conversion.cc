@@ -60,7 +60,7 @@ IOStatus ExceptionStatus(const char* what) noexcept {
   try {
     return IOStatus::IOError("zenfs: an operation was abandoned", what);
   } catch (...) {
-    return IOStatus::IOError(IOStatus::kMemoryLimit);  // carries no text, so needs no memory
+    return IOStatus::IOError(IOStatus::kMemoryLimit);  // without text, so it needs no memory
   }
 }
 

@@ -1,9 +1,9 @@
-// Errors of ZenFS as RocksDB wants them.
+// Converts errors of ZenFS to those of RocksDB.
 //
-// A missing file is an IOError with the subcode kPathNotFound, as RocksDB's own POSIX file system has it;
-// only FileExists and GetChildren answer NotFound, by contract (NotFoundStatus). Retryable tells RocksDB that
-// the same call may succeed later without anybody's help: a full device after deletions, a slot or deadline
-// that was missed. Data loss is set where bytes that were durable can't be read.
+// A missing file is an IOError with the subcode kPathNotFound, as in RocksDB's own POSIX file
+// system. Only FileExists and GetChildren return NotFound, by contract (NotFoundStatus). Retryable
+// tells RocksDB that the same call may succeed later without help: after deletions on a full
+// device, or after a missed slot or deadline. Data loss is set if durable bytes can't be read.
 //
 // Threads: pure functions.
 #pragma once
@@ -26,10 +26,11 @@ namespace zenfs {
   return status.ok() ? IOStatus::OK() : ToIOStatus(status.error(), doing, path);
 }
 
-// As ToIOStatus, of a call that writes: an error of the device is worth a retry then. It stays with the file it met, but
-// the zone it met is given up, and another file goes elsewhere. RocksDB takes that for an error that DB::Resume may end;
-// without it only opening the database anew would help. A device that stayed busy is such an error too: of a Busy RocksDB
-// takes no notice, and writes on in a log whose last record is not all there.
+// Like ToIOStatus, for a call that writes: a device error is then retryable. The file keeps the
+// error, but its zone is given up, and another file uses another zone. RocksDB then treats the
+// error as one that DB::Resume may end; otherwise the database would have to be opened again. A
+// device that stayed busy is such an error, too: RocksDB ignores Busy, and would continue to write
+// a log whose last record is incomplete.
 [[nodiscard]] IOStatus ToWriteStatus(const Error& error, std::string_view doing, std::string_view path);
 
 [[nodiscard]] inline IOStatus ToWriteStatus(const Status& status, std::string_view doing,
@@ -37,15 +38,15 @@ namespace zenfs {
   return status.ok() ? IOStatus::OK() : ToWriteStatus(status.error(), doing, path);
 }
 
-// As ToIOStatus, but NotFound where RocksDB's contract asks for it: the name, or a directory above it, is not
-// there.
+// Like ToIOStatus, but NotFound if the name, or a directory above it, does not exist, as RocksDB's
+// contract demands.
 [[nodiscard]] IOStatus ToIOStatusOrNotFound(const Error& error, std::string_view doing,
                                             std::string_view path);
 
-// An exception that must not leave the plugin. Never throws.
+// For an exception that must not leave the plugin. Never throws.
 [[nodiscard]] IOStatus ExceptionStatus(const char* what) noexcept;
 
-// Runs `body`, which returns an IOStatus, and turns what it throws into a status: RocksDB is not
+// Runs `body`, which returns an IOStatus, and turns exceptions into a status: RocksDB is not
 // exception-safe.
 template <typename Body>
 [[nodiscard]] IOStatus Guarded(Body&& body) noexcept {

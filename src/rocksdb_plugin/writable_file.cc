@@ -11,7 +11,7 @@ namespace {
 
 ByteView Bytes(const Slice& data) { return AsBytes({data.data(), data.size()}); }
 
-// Bytes that were refused because of their checksum are lost to nobody: RocksDB has them still.
+// Bytes refused because of their checksum are not lost: RocksDB still has them.
 IOStatus NothingLost(IOStatus status) {
   if (status.IsCorruption()) status.SetDataLoss(false);
   return status;
@@ -91,7 +91,7 @@ void WritableFile::SetWriteLifeTimeHint(rocksdb::Env::WriteLifeTimeHint hint) {
   Guarded([&] {
     file_.handle->SetLifetime(LifetimeOf(hint));
     return IOStatus::OK();
-  }).PermitUncheckedError();  // only placement would suffer
+  }).PermitUncheckedError();  // an error only affects placement
 }
 
 uint64_t WritableFile::GetFileSize(const IOOptions&, IODebugContext*) { return file_.handle->size(); }

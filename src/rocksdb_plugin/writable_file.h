@@ -1,11 +1,12 @@
-// A file being written, for RocksDB.
+// A file for writing, for RocksDB.
 //
-// Buffered writers use Append; direct ones (use_direct_io() is true, plain files only) use PositionedAppend
-// of whole blocks, write the padded last block again when it grows, and Truncate to the true size in the end.
-// Writes that come with a checksum (DBOptions::checksum_handoff_file_types) are verified by the volume before they are
-// taken over (FileHandle::Append): RocksDB hands over the plain, unmasked CRC32C in four little-endian bytes.
+// Buffered writers use Append. Direct writers (use_direct_io() is true, plain files only) use
+// PositionedAppend for whole blocks, rewrite the padded last block when it grows, and Truncate to
+// the true size at the end. Writes with a checksum (DBOptions::checksum_handoff_file_types) are
+// verified by the volume before they are accepted (FileHandle::Append): RocksDB passes the plain,
+// unmasked CRC32C in four little-endian bytes.
 //
-// Threads: Sync and Fsync may run beside Append and Flush (IsSyncThreadSafe).
+// Threads: Sync and Fsync may run concurrently with Append and Flush (IsSyncThreadSafe).
 #pragma once
 
 #include "rocksdb_plugin/mounted_file.h"
@@ -38,16 +39,16 @@ class WritableFile final : public rocksdb::FSWritableFile {
   uint64_t GetFileSize(const IOOptions& options, IODebugContext* dbg) override;
   size_t GetUniqueId(char* id, size_t max_size) const override;
   IOStatus InvalidateCache(size_t offset, size_t length) override;
-  // Called twice a put: space in zones is not reserved ahead.
+  // Called twice per put. Does nothing: space in zones is not reserved ahead.
   void PrepareWrite(size_t offset, size_t len, const IOOptions& options, IODebugContext* dbg) override;
 
  private:
-  // What is to be verified, if anything.
+  // Sets `crc` to the checksum to verify, if there is one.
   IOStatus HandedOver(const DataVerificationInfo& info, KnownCrc& crc) const;
 
   MountedFile file_;
   const bool direct_;
-  const bool verifies_;  // the checksums handed over are CRC32C
+  const bool verifies_;  // checksums from RocksDB are CRC32C
 };
 
 }  // namespace zenfs

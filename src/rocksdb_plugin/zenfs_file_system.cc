@@ -48,8 +48,8 @@ IOStatus ZenFileSystem::UnlockFile(rocksdb::FileLock* lock, const IOOptions&, IO
 
 IOStatus ZenFileSystem::GetTestDirectory(const IOOptions&, std::string* path, IODebugContext*) {
   return Guarded([&] {
-    // Where users of the older ZenFS look for what db_bench wrote. Absolute, as everywhere: RocksDB's MockFileSystem
-    // and ChrootFileSystem refuse what is not.
+    // Where users of the older ZenFS look for the files of db_bench. Absolute: RocksDB's
+    // MockFileSystem and ChrootFileSystem refuse relative paths.
     *path = "/rocksdbtest";
     return ToIOStatus(volume_->MakeDirectory(*path, /*parents=*/true), "creating", *path);
   });

@@ -1,9 +1,10 @@
-// RocksDB's FileSystem over a mounted volume. A thin adapter: it translates names, options and errors, and
-// decides nothing. It derives from FileSystem itself, not from FileSystemWrapper, so that a call it does not
-// know fails instead of reaching the host's files.
+// RocksDB's FileSystem on a mounted volume. A thin adapter: it translates names, options and
+// errors, and decides nothing. It derives from FileSystem itself, not from FileSystemWrapper, so
+// that an unknown call fails instead of reaching the host's files.
 //
-// Paths are RocksDB's; "/" is the volume's root, and relative paths start there. Every method is safe from
-// any thread, keeps exceptions in, and fails cleanly in a child of fork() (the volume checks that).
+// Paths are RocksDB's; "/" is the volume's root, and relative paths start there. Every method may
+// be called from any thread, lets no exception out, and fails cleanly in a child of fork() (the
+// volume checks that).
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@ namespace zenfs {
 
 class ZenFileSystem final : public rocksdb::FileSystem {
  public:
-  // `uri` is how the volume was asked for; RocksDB can open the same again from it (GetId).
+  // `uri`: the URI of the volume, from which RocksDB can open the same file system again (GetId).
   ZenFileSystem(std::string uri, std::shared_ptr<Volume> volume);
 
   static const char* kClassName() { return "ZenFS"; }
@@ -33,10 +34,11 @@ class ZenFileSystem final : public rocksdb::FileSystem {
                                IODebugContext* dbg) override;
   IOStatus NewWritableFile(const std::string& fname, const FileOptions& file_opts,
                            std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext* dbg) override;
-  // What is in the file stays; one that is missing is created.
+  // Keeps the file's content; creates a missing file.
   IOStatus ReopenWritableFile(const std::string& fname, const FileOptions& file_opts,
                               std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext* dbg) override;
-  // Zones can't be overwritten, so nothing of the old file is worth keeping: it is deleted, a new one made.
+  // Deletes the old file and creates a new one: zones can't be overwritten, so reuse has no
+  // advantage.
   IOStatus ReuseWritableFile(const std::string& fname, const std::string& old_fname,
                              const FileOptions& file_opts, std::unique_ptr<rocksdb::FSWritableFile>* result,
                              IODebugContext* dbg) override;
@@ -60,7 +62,7 @@ class ZenFileSystem final : public rocksdb::FileSystem {
   IOStatus Truncate(const std::string& fname, size_t size, const IOOptions& options,
                     IODebugContext* dbg) override;
   IOStatus CreateDir(const std::string& dirname, const IOOptions& options, IODebugContext* dbg) override;
-  // With all directories above it.
+  // Also creates all missing parents.
   IOStatus CreateDirIfMissing(const std::string& dirname, const IOOptions& options,
                               IODebugContext* dbg) override;
   IOStatus DeleteDir(const std::string& dirname, const IOOptions& options, IODebugContext* dbg) override;
@@ -73,7 +75,7 @@ class ZenFileSystem final : public rocksdb::FileSystem {
   IOStatus LinkFile(const std::string& src, const std::string& target, const IOOptions& options,
                     IODebugContext* dbg) override;
 #if ZENFS_ROCKSDB_HAS_SYNC_FILE
-  // Unlike the default, which reopens the file for writing, makes no file that is missing.
+  // Unlike the default, which reopens the file for writing, this does not create a missing file.
   IOStatus SyncFile(const std::string& fname, const FileOptions& file_opts, const IOOptions& io_opts,
                     bool use_fsync, IODebugContext* dbg) override;
 #endif
@@ -85,7 +87,7 @@ class ZenFileSystem final : public rocksdb::FileSystem {
                        IODebugContext* dbg) override;
 
   // --- the file system as a whole: zenfs_file_system.cc ---
-  // An IOError that says so when this process holds the lock already. Other processes can't have the volume
+  // Returns an IOError if this process already holds the lock. Other processes can't have the volume
   // mounted for writing, so they hold none.
   IOStatus LockFile(const std::string& fname, const IOOptions& options, rocksdb::FileLock** lock,
                     IODebugContext* dbg) override;
@@ -95,13 +97,13 @@ class ZenFileSystem final : public rocksdb::FileSystem {
                            IODebugContext* dbg) override;
   IOStatus GetFreeSpace(const std::string& path, const IOOptions& options, uint64_t* diskfree,
                         IODebugContext* dbg) override;
-  // Logs and the MANIFEST are written through a buffer of ours, and files are never mapped into memory.
+  // Logs and the MANIFEST are buffered by ZenFS, and files are never mapped into memory.
   FileOptions OptimizeForLogWrite(const FileOptions& file_options,
                                   const rocksdb::DBOptions& db_options) const override;
   FileOptions OptimizeForManifestWrite(const FileOptions& file_options) const override;
   void SanitizeFileOptions(FileOptions* opts) const override;
 #if ZENFS_ROCKSDB_HAS_SUPPORTED_OPS
-  // None: asynchronous reads are served, but before ReadAsync returns.
+  // None: ReadAsync reads before it returns.
   void SupportedOps(int64_t& supported_ops) override { supported_ops = 0; }
 #endif
 
