@@ -8,7 +8,7 @@
 namespace zenfs {
 namespace {
 
-// On the medium for ever: numbers are never reused.
+// These numbers are on the medium: never reuse one.
 enum class Tag : std::uint64_t {
   kCreateFile = 1,
   kCreateDirectory = 2,
@@ -145,7 +145,7 @@ struct Encoder {
   }
 };
 
-// Reads the fields of one body; `ok` also falls when a value is out of the range of its type.
+// Reads the fields of one body. `ok` becomes false also if a value is out of the range of its type.
 class Body {
  public:
   explicit Body(ByteView bytes) : in_(bytes) {}
@@ -156,7 +156,7 @@ class Body {
   FileId Id() { return FileId(in_.Varint()); }
   ZoneId Zone() { return ZoneId(User()); }
   std::uint32_t User() { return static_cast<std::uint32_t>(Below(std::uint64_t{1} << 32)); }
-  // Of an extent: 0 says that it is not known.
+  // The checksum of an extent; 0 means unknown.
   KnownCrc Crc() {
     const std::uint64_t value = Below((std::uint64_t{1} << 32) + 1);
     if (value == 0) return std::nullopt;
@@ -238,7 +238,7 @@ ReserveLogZones DecodeReserve(Body& in) {
   })};
 }
 
-// Braced initialisers are evaluated in order, so fields are read in the order in which they stand.
+// Braced initialisers are evaluated in order, so fields are read in the order of the code.
 Result<Edit> DecodeBody(Tag tag, Body& in) {
   switch (tag) {
     case Tag::kCreateFile: return CreateFile{in.Id(), in.Shape(), in.Life(), in.Number()};

@@ -1,11 +1,12 @@
-// Edits as bytes: what the metadata log's snapshots and commits are made of. docs/formats/metadata-log.md has
-// the grammar.
+// Encodes edits as bytes, for the snapshots and commits of the metadata log.
+// docs/formats/metadata-log.md has the grammar.
 //
-//   list := varint count, count * edit          edit := varint tag, varint length, body
+//    list := varint count, count * edit          edit := varint tag, varint length, body
 //
-// Decoding takes any bytes: it never reads outside them, allocates only in proportion to them, and refuses
-// what no encoder writes (impossible names, unknown shapes, bytes left over).
-// Errors: kNotSupported for an unknown tag, which the text names; kCorruption for everything else.
+// Decoding takes any bytes: it never reads outside them, allocates memory only in proportion to
+// them, and refuses lists that no encoder writes (impossible names, unknown shapes, trailing
+// bytes). Errors: kNotSupported for an unknown tag, which the text names; kCorruption for
+// everything else.
 #pragma once
 
 #include <span>
@@ -25,10 +26,10 @@ void EncodeEdits(std::span<const Edit> edits, std::string& out);
 class EditListBuilder {
  public:
   void Add(std::span<const Edit> edits);
-  // Bytes that Take would return, at most.
+  // Upper bound of the bytes that Take returns.
   std::size_t size() const { return body_.size() + kMaxCountBytes; }
   bool empty() const { return count_ == 0; }
-  // The list so far; the builder is empty afterwards.
+  // Returns the list so far and empties the builder.
   std::string Take();
 
  private:
@@ -37,10 +38,10 @@ class EditListBuilder {
   std::uint64_t count_ = 0;
 };
 
-// Takes one list off `decoder`.
+// Decodes one list and moves `decoder` to its end.
 [[nodiscard]] Result<std::vector<Edit>> DecodeEdits(Decoder& decoder);
 
-// One list and nothing behind it.
+// Decodes one list; `bytes` must end with it.
 [[nodiscard]] Result<std::vector<Edit>> DecodeEdits(ByteView bytes);
 
 }  // namespace zenfs

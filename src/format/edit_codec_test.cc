@@ -15,7 +15,7 @@ std::string Encoded(const std::vector<Edit>& edits) {
   return out;
 }
 
-// One of each kind, with large and small values.
+// One edit of each kind, with large and small values.
 std::vector<Edit> OneOfEach() {
   constexpr std::uint64_t kLarge = ~std::uint64_t{0};
   return {CreateFile{FileId(kLarge), FileShape::kFramed, Lifetime::kExtreme, 5},
@@ -39,7 +39,7 @@ std::vector<Edit> OneOfEach() {
 
 TEST(EditCodec, EveryKindSurvives) {
   const std::vector<Edit> edits = OneOfEach();
-  ASSERT_EQ(edits.size(), std::variant_size_v<Edit> + 2);  // extents and places have two forms
+  ASSERT_EQ(edits.size(), std::variant_size_v<Edit> + 2);  // two forms of extents and of places
   const auto decoded = DecodeEdits(AsBytes(Encoded(edits)));
   ASSERT_TRUE(decoded) << decoded.error().ToString();
   EXPECT_EQ(*decoded, edits);
@@ -75,7 +75,7 @@ TEST(EditCodec, ImpossibleNamesAreRefused) {
 TEST(EditCodec, EveryTruncationIsRefused) {
   const std::string whole = Encoded(OneOfEach());
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    const std::vector<char> cut(whole.begin(), whole.begin() + size);  // exactly sized, for the sanitizer
+    const std::vector<char> cut(whole.begin(), whole.begin() + size);  // an exact size, for the sanitizer
     EXPECT_FALSE(DecodeEdits(AsBytes({cut.data(), cut.size()}))) << size;
   }
   EXPECT_FALSE(DecodeEdits(AsBytes(whole + "x")));
@@ -114,7 +114,7 @@ std::string Bytes(const std::string& hex) {
   return bytes;
 }
 
-// What volumes without checksums hold; and it is still written where no extent has one.
+// The form in volumes without checksums. It is still written if no extent has a checksum.
 TEST(EditCodec, ExtentsWithoutChecksumsKeepTheirOldBytes) {
   const std::vector<Edit> edits{SetExtents{FileId(2), 0, {{0, DeviceOffset(4096), 100}}, 100, 7}};
   EXPECT_EQ(Encoded(edits), Bytes("01"
@@ -171,7 +171,7 @@ TEST(EditCodec, ChecksumOfMoreThan32BitsIsRefused) {
                                 "8180808010"))));
 }
 
-// D9: no length is cut to 32 bits.
+// D9 in docs/internals/failures.md: no length is cut to 32 bits.
 TEST(EditCodec, LengthsBeyondFourGiBSurvive) {
   const Extent large{0, DeviceOffset(1ull << 45), (5ull << 30) + 17};
   const std::vector<Edit> edits = {SetExtents{FileId(7), 0, {large}, large.length, 99}};

@@ -11,8 +11,7 @@ constexpr std::size_t kCrcCoversFrom = offsetof(FrameHeader, kind);
 
 bool IsKnownKind(FrameKind kind) { return kind >= FrameKind::kLogHeader && kind <= FrameKind::kRollBegin; }
 
-// Header lengths come from the medium: what they may be is decided here, before anything is computed from
-// them.
+// Header lengths come from the medium: they are checked here before any use.
 bool IsPlausible(const FrameHeader& header, std::uint32_t block_size) {
   const bool own_block = header.header_bytes == block_size && block_size <= kMaxFrameHeaderBytes;
   return IsKnownKind(header.kind) && (header.header_bytes == kFrameHeaderBytes || own_block) &&

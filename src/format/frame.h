@@ -1,13 +1,14 @@
-// The frame: how everything but the superblock and plain file data stands on the medium. The metadata log and
-// the log zones use the same one; docs/formats/frame.md has the layout, the example and the downsides.
+// The frame: the unit of everything on the medium except the superblock and plain file data. The
+// metadata log and the log zones use the same frames. docs/formats/frame.md has the layout, an
+// example and the downsides.
 //
-//   [header 64 bytes][zeros up to header_bytes][payload][zeros up to the next block]
+//    [header 64 bytes][zeros up to header_bytes][payload][zeros up to the next block]
 //
 // Invariants
-//   a frame begins on a block boundary and never crosses a zone
-//   its CRC covers all from the field behind the CRC to the end of the payload and is seeded (FrameSeed), so
-//   a frame that was copied elsewhere, or is left from an earlier life of its zone, never matches lengths are
-//   bounded before they are used: ParseFrame may be given any bytes
+//    A frame begins on a block boundary and never crosses a zone boundary.
+//    Its CRC covers everything from the field after the CRC to the end of the payload. The CRC is seeded (FrameSeed), so a
+//    frame that was copied elsewhere, or is from an earlier incarnation of its zone, never matches.
+//    Lengths are bounded before they are used: ParseFrame accepts any bytes.
 //
 // Threads: functions on values, no state.
 #pragma once
@@ -30,28 +31,28 @@ enum class FrameKind : std::uint16_t {
   kLogHeader = 1,     // metadata log: first in each of its zones
   kSnapshot = 2,      // metadata log: edits that rebuild the state
   kCommit = 3,        // metadata log: grouped commits
-  kRollComplete = 4,  // metadata log: all before it is durable, this generation is the current one
+  kRollComplete = 4,  // metadata log: everything before it is durable; its generation is the current one
   kLogData = 5,       // log zone: bytes of a framed file
-  kPlainData = 6,     // no longer written: bytes of a plain file between the frames of logs
-  kRollBegin = 7,     // metadata log: from here on a newer generation may stand in another zone
+  kPlainData = 6,     // no longer written: bytes of a plain file between log frames
+  kRollBegin = 7,     // metadata log: a newer generation may exist in another zone
 };
 
-// Little-endian, as it stands on the medium. Fields that a kind does not use are 0.
+// Little-endian on the medium. Fields that a kind does not use are 0.
 struct FrameHeader {
   std::uint32_t magic = kFrameMagic;
   std::uint32_t crc = 0;  // CRC32C, seeded, over bytes [8, header_bytes + payload_bytes)
   FrameKind kind = FrameKind::kLogData;
-  std::uint16_t time = 0;                          // log data: frame_time.h; else 0
-  std::uint32_t header_bytes = kFrameHeaderBytes;  // where the payload begins; a block for kPlainData
+  std::uint16_t time = 0;                          // log data: see frame_time.h; otherwise 0
+  std::uint32_t header_bytes = kFrameHeaderBytes;  // offset of the payload; one block for kPlainData
   std::uint32_t payload_bytes = 0;                 // at most kMaxFramePayload
   std::uint32_t reserved = 0;
   std::uint64_t owner = 0;            // file id; metadata log: 0
-  std::uint64_t sequence = 0;         // of the frame in its file; metadata log: of its first commit
-  std::uint64_t file_offset = 0;      // of the payload in its file; metadata log: generation
+  std::uint64_t sequence = 0;         // number in its file; metadata log: of its first commit
+  std::uint64_t file_offset = 0;      // offset of the payload in its file; metadata log: generation
   std::uint64_t epoch = 0;            // mount epoch; metadata log: ordinal of the frame in its generation
   std::uint64_t stable_sequence = 0;  // known durable when written; metadata log: last commit in the frame
 
-  // What the frame occupies on the device: header and payload, rounded up to blocks.
+  // Bytes on the device: header and payload, rounded up to blocks.
   std::uint64_t BytesOnDevice(std::uint32_t block_size) const {
     return RoundUp(std::uint64_t{header_bytes} + payload_bytes, block_size);
   }
@@ -70,14 +71,14 @@ static_assert(offsetof(FrameHeader, file_offset) == 40);
 static_assert(offsetof(FrameHeader, epoch) == 48);
 static_assert(offsetof(FrameHeader, stable_sequence) == 56);
 
-// No writer comes to such a sequence, ordinal, generation or offset: one that is read was never written, whatever its
-// checksum says. Below it, one more always fits 64 bits.
+// No writer reaches such a sequence, ordinal, generation or offset. Such a number was never
+// written, even if the checksum matches. One more than any smaller number fits 64 bits.
 inline constexpr std::uint64_t kNumbersEnd = std::uint64_t{1} << 63;
-// What is not known from elsewhere is believed, and counted on from, only below this: what comes behind it is then possible,
-// too.
+// A number without other proof is accepted, and counted on from, only below this. Counting then
+// stays below kNumbersEnd.
 inline constexpr std::uint64_t kCredibleEnd = kNumbersEnd / 2;
 
-// What ties a frame to one life of one zone of one volume.
+// Binds a frame to one incarnation of one zone of one volume.
 struct FrameSeed {
   std::uint32_t value = 0;
 
@@ -85,32 +86,34 @@ struct FrameSeed {
   friend bool operator==(const FrameSeed&, const FrameSeed&) = default;
 };
 
-// Completes a frame whose payload (header.payload_bytes) stands at header.header_bytes of `frame` already:
-// clears the gap between header and payload, computes the CRC, writes the header. magic and crc of `header`
-// are ignored. Bytes behind the payload are not touched.
+// Completes a frame whose payload (header.payload_bytes) is already at header.header_bytes of
+// `frame`: clears the gap between header and payload, computes the CRC, writes the header. Ignores
+// magic and crc of `header`. Does not change bytes after the payload.
 void SealFrame(ByteSpan frame, FrameHeader header, FrameSeed seed);
 
-// The same for a payload that stands elsewhere in memory: fills all of `head`, header.header_bytes long.
+// The same for a payload elsewhere in memory: fills all of `head`, which is header.header_bytes
+// long.
 void SealFrameHead(ByteSpan head, FrameHeader header, FrameSeed seed, ByteView payload);
 
 enum class FrameVerdict {
   kValid,
   kNotAFrame,  // no magic: zeros, user data, a hole
-  kDamaged,    // begins like a frame, but is torn, of another life, or longer than `limit`
+  kDamaged,    // begins like a frame, but is torn, of another incarnation, or longer than `limit`
   kTooShort,   // call again with at least `needed` bytes
 };
 
 struct ParsedFrame {
   FrameVerdict verdict = FrameVerdict::kNotAFrame;
-  FrameHeader header;        // kValid: proven; kDamaged, kTooShort: as read, not to be trusted
+  FrameHeader header;        // kValid: proven; kDamaged, kTooShort: as read, unproven
   ByteView payload;          // kValid: into the bytes given
-  std::uint64_t needed = 0;  // kTooShort: more than was given and at most `limit`
+  std::uint64_t needed = 0;  // kTooShort: more than bytes.size() and at most `limit`
 
   bool valid() const { return verdict == FrameVerdict::kValid; }
 };
 
-// Judges what stands at the front of `bytes`, which may go on behind the frame. `limit`: bytes from here to
-// the end of what can hold frames; a frame that claims more is kDamaged, so `needed` never exceeds it.
+// Examines the front of `bytes`, which may continue after the frame. `limit`: bytes from here to
+// the end of the area for frames. A frame that claims more is kDamaged, so `needed` never exceeds
+// `limit`.
 [[nodiscard]] ParsedFrame ParseFrame(ByteView bytes, FrameSeed seed, std::uint32_t block_size,
                                      std::uint64_t limit);
 

@@ -39,7 +39,7 @@ ParsedFrame Parse(ByteView bytes, FrameSeed seed = kSeed) {
 TEST(Frame, SealedFrameIsParsedWithItsPayload) {
   for (const std::uint32_t header_bytes : {std::uint32_t{kFrameHeaderBytes}, kBlock}) {
     std::vector<std::byte> bytes = Sealed("some payload", header_bytes);
-    bytes.resize(bytes.size() + 3 * kBlock);  // what follows does not matter
+    bytes.resize(bytes.size() + 3 * kBlock);  // bytes after the frame do not matter
     const ParsedFrame parsed = Parse(bytes);
     ASSERT_EQ(parsed.verdict, FrameVerdict::kValid);
     EXPECT_EQ(AsText(parsed.payload), "some payload");
@@ -66,7 +66,7 @@ TEST(Frame, LayoutIsTheDocumentedOne) {
   EXPECT_EQ(AsText(ByteView(frame).subspan(64, 3)), "abc");
 }
 
-// D15 of docs/internals/failures.md.
+// D15 in docs/internals/failures.md.
 TEST(Frame, FrameOfAnotherLifeNeverMatches) {
   const Uuid uuid = *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef");
   Uuid other = uuid;
@@ -85,7 +85,7 @@ TEST(Frame, FrameOfAnotherLifeNeverMatches) {
   }
 }
 
-// D15 of docs/internals/failures.md.
+// D15 in docs/internals/failures.md.
 TEST(Frame, EverySingleBitFlipIsRefused) {
   std::vector<std::byte> frame = Sealed("a small payload");
   const std::size_t covered = kFrameHeaderBytes + 15;
@@ -102,7 +102,7 @@ TEST(Frame, TruncatedFrameSaysHowMuchIsNeeded) {
   const std::vector<std::byte> frame = Sealed(payload);
   for (std::size_t size = 0; size < kFrameHeaderBytes + payload.size(); size += 17) {
     const std::vector<std::byte> cut(frame.begin(),
-                                     frame.begin() + size);  // exactly sized, for the sanitizer
+                                     frame.begin() + size);  // an exact size, for the sanitizer
     const ParsedFrame parsed = ParseFrame(cut, kSeed, kBlock, frame.size());
     ASSERT_EQ(parsed.verdict, FrameVerdict::kTooShort) << size;
     ASSERT_GT(parsed.needed, size);
@@ -112,7 +112,7 @@ TEST(Frame, TruncatedFrameSaysHowMuchIsNeeded) {
   }
 }
 
-// D15 of docs/internals/failures.md.
+// D15 in docs/internals/failures.md.
 TEST(Frame, ImpossibleLengthsAreDamage) {
   const auto with = [](auto change) {
     FrameHeader header = HeaderFor("");

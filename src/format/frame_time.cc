@@ -3,8 +3,8 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kCycle = 32767;  // times of one unit that have codes of their own
-// Less than half of it: the anchors of writer and reader may differ by some seconds.
+constexpr std::uint64_t kCycle = 32767;  // number of codes for one unit
+// Less than half of the cycle, because the anchors of writer and reader may differ by some seconds.
 constexpr std::uint64_t kFarthest = 16000;
 constexpr std::uint16_t kCoarse = 0x8000;
 constexpr std::uint64_t kCoarseSeconds = 64;
@@ -28,7 +28,7 @@ std::optional<std::uint64_t> DecodeFrameTime(std::uint16_t code, std::uint64_t a
   if (residue == 0) return std::nullopt;
   const std::uint64_t unit = coarse ? kCoarseSeconds : 1;
   const std::uint64_t near = anchor / unit;
-  // Counted from a cycle below, so that nothing wraps for an anchor near 0.
+  // Counts from a cycle earlier, so that nothing wraps for an anchor near 0.
   std::uint64_t units = (near / kCycle) * kCycle + residue - 1;
   if (units > near && units - near > kCycle / 2 && units >= kCycle) units -= kCycle;
   if (units < near && near - units > kCycle / 2) units += kCycle;

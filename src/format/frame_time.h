@@ -1,8 +1,8 @@
-// The time of a log frame, in the 16 bits of its header that are free: when its file was last appended to before it was
-// sent. Enough to give a log its time after a crash; docs/formats/frame.md has the layout.
+// The time of a log frame in 16 bits of its header: when its file was last appended to before the
+// frame was sent. A log gets its mtime from it after a crash. docs/formats/frame.md has the layout.
 //
-// 16 bits hold no date, so a time is told as a distance from an anchor that writer and reader both know: the time of the
-// frame before it, or that of the file's record for the first one.
+// 16 bits are too short for a date. The code is the distance from an anchor that writer and reader
+// both know: the time of the previous frame, or for the first frame the mtime in the file's record.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,11 @@
 
 namespace zenfs {
 
-// Exact up to 4 hours from the anchor; up to 11 days rounded down to a multiple of 64 seconds; 0, "not known", beyond.
+// Exact up to 4 hours from the anchor. Up to 11 days: rounded down to a multiple of 64 seconds.
+// Beyond: 0, "unknown".
 [[nodiscard]] std::uint16_t EncodeFrameTime(std::uint64_t seconds, std::uint64_t anchor);
-// The time nearest to `anchor` that `code` can mean; nothing if it is not known. Takes any number.
+// Returns the time nearest to `anchor` that `code` can mean; nothing if it is unknown. Accepts any
+// number.
 [[nodiscard]] std::optional<std::uint64_t> DecodeFrameTime(std::uint16_t code, std::uint64_t anchor);
 
 }  // namespace zenfs

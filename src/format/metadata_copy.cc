@@ -13,7 +13,7 @@ namespace zenfs {
 namespace {
 
 constexpr std::string_view kCopyMagic = "ZNFSMETA";
-constexpr std::size_t kCrcAt = 12;  // behind magic and version; covers what is behind it
+constexpr std::size_t kCrcAt = 12;  // after magic and version; covers the bytes after it
 constexpr std::size_t kZonesAt = 128;
 constexpr std::size_t kZoneBytes = 32;
 static_assert(kZonesAt + kMaxMetadataZones * kZoneBytes <= kMetadataCopyHeadBytes);

@@ -1,5 +1,6 @@
-// The head of a file on the host that holds a copy of a volume's metadata zones; docs/formats/metadata-copy.md has the
-// layout, an example and the downsides. Behind the head stand the written parts of the zones, one after the other.
+// The head of a file on the host that holds a copy of a volume's metadata zones.
+// docs/formats/metadata-copy.md has the layout, an example and the downsides. After the head, the
+// file has the written parts of the zones.
 //
 // Threads: functions on values, no state.
 #pragma once
@@ -21,10 +22,10 @@ inline constexpr std::uint32_t kHighestCondition = 7;
 
 struct CopiedZone {
   ZoneId zone;
-  std::uint32_t condition = 1;   // as device/zone_info.h numbers them; at most kHighestCondition
-  std::uint64_t bytes = 0;       // of the zone that stand in the file
-  std::uint32_t crc = 0;         // CRC32C of these
-  std::uint32_t unreadable = 0;  // blocks of them that could not be read, and are zeros in the file
+  std::uint32_t condition = 1;   // ZoneCondition of device/zone_info.h; at most kHighestCondition
+  std::uint64_t bytes = 0;       // bytes of the zone in the file
+  std::uint32_t crc = 0;         // CRC32C of these bytes
+  std::uint32_t unreadable = 0;  // blocks that could not be read; zeros in the file
 
   friend bool operator==(const CopiedZone&, const CopiedZone&) = default;
 };
@@ -36,9 +37,9 @@ struct MetadataCopy {
   std::uint64_t zone_size = 0;
   std::uint32_t zone_count = 0;  // of the device
   std::uint64_t made_seconds = 0;
-  // What tells whether the volume was written since: every commit up to `highest_sequence` was there before the copy
-  // was made, and the repair that follows writes no generation below `next_generation` and no commit above
-  // `repaired_sequence`.
+  // These show whether the volume was written since. Every commit up to `highest_sequence` is older
+  // than the copy. The repair that follows writes no generation below `next_generation` and no
+  // commit above `repaired_sequence`.
   std::uint64_t highest_sequence = 0;
   std::uint64_t next_generation = 0;
   std::uint64_t repaired_sequence = 0;
@@ -47,10 +48,11 @@ struct MetadataCopy {
   friend bool operator==(const MetadataCopy&, const MetadataCopy&) = default;
 };
 
-// kMetadataCopyHeadBytes bytes.
+// Returns kMetadataCopyHeadBytes bytes.
 [[nodiscard]] std::string EncodeMetadataCopy(const MetadataCopy& copy);
 
-// Takes any bytes. Errors: kInvalidArgument when it is no such file, kNotSupported for a newer version, kCorruption.
+// Takes any bytes. Errors: kInvalidArgument if it is not such a file, kNotSupported for a newer
+// version, kCorruption.
 [[nodiscard]] Result<MetadataCopy> DecodeMetadataCopy(ByteView head);
 
 }  // namespace zenfs

@@ -55,7 +55,7 @@ Result<RollComplete> DecodeRollComplete(ByteView payload) {
 
 namespace {
 
-// The header as it stands, unproven: enough to compute the seed that proves it.
+// The unverified header, from which the seed that verifies it is computed.
 std::optional<FrameHeader> Peek(ByteView bytes, FrameKind kind, std::size_t payload_bytes) {
   FrameHeader header;
   if (bytes.size() < sizeof header + payload_bytes) return std::nullopt;

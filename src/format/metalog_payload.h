@@ -1,5 +1,5 @@
-// Payloads of the metadata log's own frames; docs/formats/metadata-log.md has them in their places.
-// Errors of all decoders: kCorruption; kNotSupported for edits with an unknown tag.
+// Payloads of the metadata log's own frames. docs/formats/metadata-log.md has the layout of the
+// log. Errors of all decoders: kCorruption; kNotSupported for edits with an unknown tag.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@ namespace zenfs {
 
 inline constexpr ZoneId kNoZone{0xffffffff};
 
-// First frame of each zone of the metadata log. Sealed with salt 0, since it is what tells the salt of all
-// other frames in its zone.
+// The first frame of each zone of the metadata log. Sealed with salt 0, because it contains the
+// salt of all other frames in its zone.
 struct LogHeader {
   std::uint64_t generation = 0;
   std::uint64_t salt = 0;           // random, the same in all zones of a chain
-  std::uint32_t chain_index = 0;    // 0: the generation begins here
-  ZoneId previous = kNoZone;        // zone of the chain before this one
-  std::uint64_t base_sequence = 0;  // the snapshot is as of this commit
+  std::uint32_t chain_index = 0;    // 0: first zone of the generation
+  ZoneId previous = kNoZone;        // previous zone of the chain
+  std::uint64_t base_sequence = 0;  // last commit in the snapshot
 
   friend bool operator==(const LogHeader&, const LogHeader&) = default;
 };
 
-// Proves that all of its generation before it is durable. Tells its own salt, so that it can be recognized in
-// a zone whose first blocks are damaged.
+// Proves that its generation is durable up to this frame. Contains its own salt, so that it can be
+// recognized in a zone whose first blocks are damaged.
 struct RollComplete {
   std::uint64_t salt = 0;
-  std::uint64_t frames = 0;    // of the generation before this one, over all zones of the chain
+  std::uint64_t frames = 0;    // of its generation before this frame, in all zones of the chain
   std::uint64_t sequence = 0;  // last commit before this frame
   std::uint32_t chain_index = 0;
 
@@ -46,12 +46,13 @@ struct RollComplete {
 [[nodiscard]] std::string EncodeRollComplete(const RollComplete& complete);
 [[nodiscard]] Result<RollComplete> DecodeRollComplete(ByteView payload);
 
-// The log header at the front of `bytes` (which begin behind the superblock), if a valid one of this volume
-// and zone stands there. The seed depends on the generation, which is taken from the frame and then proven.
+// Returns the log header at the front of `bytes` (after the superblock), if it is a valid one of
+// this volume and zone. The seed depends on the generation, which is read from the frame; the CRC
+// then proves it.
 [[nodiscard]] std::optional<LogHeader> FindLogHeader(ByteView bytes, const Uuid& volume, ZoneId zone,
                                                      std::uint32_t block_size);
 
-// The same for a RollComplete, with its generation.
+// A RollComplete with its generation, found in the same way.
 struct FoundRollComplete {
   RollComplete complete;
   std::uint64_t generation = 0;
@@ -59,11 +60,11 @@ struct FoundRollComplete {
 [[nodiscard]] std::optional<FoundRollComplete> FindRollComplete(ByteView bytes, const Uuid& volume,
                                                                 ZoneId zone, std::uint32_t block_size);
 
-// Whether a log header seems to stand there, of whatever volume: nothing is proven.
+// True if the bytes look like a log header, of whatever volume. Proves nothing.
 [[nodiscard]] bool LooksLikeLogHeader(ByteView bytes);
 
-// A commit frame: varint count, then one list of edits for each grouped commit.
-// `members` are lists as EncodeEdits made them.
+// A commit frame: varint count, then one list of edits for each grouped commit. `members`: lists
+// made by EncodeEdits.
 [[nodiscard]] std::string EncodeCommit(std::span<const std::string* const> members);
 [[nodiscard]] Result<std::vector<std::vector<Edit>>> DecodeCommit(ByteView payload);
 

@@ -40,7 +40,7 @@ TEST(MetalogPayload, LogHeaderIsFoundByItsOwnGeneration) {
   EXPECT_EQ(FindLogHeader(ByteView(frame).first(90), Volume(), kZone, kBlock), std::nullopt);
 }
 
-// The next generation and the next commit must have numbers too.
+// The next generation and the next commit must have valid numbers, too.
 TEST(MetalogPayload, LogHeaderWithTheLastNumbersIsRefused) {
   LogHeader header = SomeHeader();
   header.base_sequence = kNumbersEnd - 1;

@@ -13,11 +13,11 @@
 namespace zenfs {
 namespace {
 
-// As it stands on the medium; all integers little-endian. Whatever a later version changes, magic, crc,
-// version and the length stay where they are.
+// The layout on the medium; all integers are little-endian. In every later version, magic, crc,
+// version and the length stay at these offsets.
 struct Layout {
   std::uint64_t magic;
-  std::uint32_t crc;  // CRC32C over all that follows, to the end of the 4096 bytes
+  std::uint32_t crc;  // CRC32C over everything after it, to the end of the 4096 bytes
   std::uint32_t version;
   std::uint8_t uuid[16];
   std::uint64_t compatible;
@@ -83,7 +83,7 @@ void PutText(char (&to)[N], const std::string& text) {
   std::memcpy(to, text.data(), std::min(text.size(), N - 1));
 }
 
-// The text up to the first NUL; nothing if there is none.
+// The text up to the first NUL; nothing without a NUL.
 template <std::size_t N>
 std::optional<std::string> TakeText(const char (&from)[N]) {
   const void* end = std::memchr(from, 0, N);
@@ -189,7 +189,7 @@ Result<Superblock> DecodeSuperblock(ByteView bytes) {
   }
   std::uint64_t magic = 0;
   if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
-  // A block of something else comes so near by chance once in 2^57; then its CRC does not match either.
+  // A foreign block is this similar by chance once in 2^57, and then its CRC does not match.
   if (std::popcount(magic ^ kSuperblockMagic) > 1) return Fail(Code::kNotFound, "no ZenFS superblock");
   if (bytes.size() < kSuperblockBytes) return Fail(Code::kCorruption, "the superblock is cut short");
   Layout layout;

@@ -1,5 +1,5 @@
-// The superblock: what a device must say before anything else on it is believed. A copy stands in the first
-// 4096 bytes of every metadata zone in use; docs/formats/superblock.md has the layout.
+// The superblock identifies a volume; without a valid one, nothing on the device is used. A copy is
+// in the first 4096 bytes of every metadata zone in use. docs/formats/superblock.md has the layout.
 #pragma once
 
 #include <array>
@@ -23,20 +23,21 @@ inline constexpr std::size_t kMaxMadeByBytes = 63;
 inline constexpr std::size_t kMaxAuxPathBytes = 1023;
 inline constexpr std::size_t kMaxMetadataZones = 64;
 
-// Feature bits, as ext4 and XFS have them: an unknown compatible bit may be ignored, an unknown
-// read-only-compatible one forbids writing, an unknown incompatible one forbids mounting.
+// Feature bits, as in ext4 and XFS: an unknown compatible bit is ignored, an unknown
+// read-only-compatible bit forbids writing, an unknown incompatible bit forbids mounting.
 inline constexpr std::uint64_t kKnownCompatible = 0;
 inline constexpr std::uint64_t kKnownReadOnlyCompatible = 0;
 inline constexpr std::uint64_t kKnownIncompatible = 0;
 
 struct Superblock {
-  Uuid uuid;  // what this volume is called; a clone gets another one
-  // What the CRCs of all frames are seeded with, in place of the uuid: equal to it at mkfs, and never changed,
-  // so that a clone's frames need not be written anew (as XFS has sb_meta_uuid beside sb_uuid).
+  Uuid uuid;  // identifies this volume; a clone gets another one
+  // The seed of the CRCs of all frames, in place of the uuid. It equals the uuid at mkfs and never
+  // changes, so that the frames of a clone need not be rewritten (as XFS has sb_meta_uuid beside
+  // sb_uuid).
   Uuid seed;
   std::string label;                  // at most kMaxLabelBytes
   std::uint64_t created_seconds = 0;  // since 1970
-  std::uint32_t block_size = 0;       // geometry as it was at mkfs
+  std::uint32_t block_size = 0;       // geometry at mkfs
   std::uint64_t zone_size = 0;
   std::uint32_t zone_count = 0;
   std::uint64_t compatible = 0;
@@ -52,25 +53,26 @@ struct Superblock {
   friend bool operator==(const Superblock&, const Superblock&) = default;
 };
 
-// What Decode would accept, said before anything is written.
-// Errors: kInvalidArgument naming the field and its value.
+// Checks before writing that DecodeSuperblock would accept the superblock. Errors:
+// kInvalidArgument, naming the field and its value.
 [[nodiscard]] Status CheckSuperblock(const Superblock& superblock);
 
-// The kSuperblockBytes that stand on the medium. Too long texts are cut; CheckSuperblock refuses them.
+// Returns the kSuperblockBytes for the medium. Cuts texts that are too long; CheckSuperblock
+// refuses them.
 [[nodiscard]] std::string EncodeSuperblock(const Superblock& superblock);
 
-// Takes any bytes. Errors: kNotFound when they are not a superblock at all, kNotSupported for the formats 1
-// and 2 of the older ZenFS, for a newer version and for unknown incompatible feature bits (named in the
-// text), kCorruption for a damaged one.
+// Takes any bytes. Errors: kNotFound if they are not a superblock; kNotSupported for the formats 1
+// and 2 of the older ZenFS, for a newer version, and for unknown incompatible feature bits (named
+// in the text); kCorruption for a damaged one.
 [[nodiscard]] Result<Superblock> DecodeSuperblock(ByteView bytes);
 
-// Makes the superblock in `bytes` that of a clone: another uuid, and no aux_path, because two volumes can't
-// share one. All else stays as it is, also what only a newer program knows. Errors: those of
-// DecodeSuperblock, with `bytes` unchanged.
+// Turns the superblock in `bytes` into that of a clone: another uuid, and no aux_path, because two
+// volumes can't share one. Everything else stays, also fields that only a newer program knows.
+// Errors: those of DecodeSuperblock, with `bytes` unchanged.
 [[nodiscard]] Status MakeClone(ByteSpan bytes, const Uuid& uuid);
 
-// Whether this program may write to the volume. Errors: kReadOnly naming the unknown read-only-compatible
-// feature bits.
+// Checks whether this program may write to the volume. Errors: kReadOnly, naming the unknown
+// read-only-compatible feature bits.
 [[nodiscard]] Status CheckWritable(const Superblock& superblock);
 
 }  // namespace zenfs

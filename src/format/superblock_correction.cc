@@ -11,13 +11,14 @@ namespace {
 
 constexpr std::size_t kSuperblockCrcAt = 8;
 constexpr std::size_t kSuperblockCoveredAt =
-    kSuperblockCrcAt + sizeof(std::uint32_t);         // by the CRC, from there to the end
+    kSuperblockCrcAt + sizeof(std::uint32_t);         // protected by the CRC, from there to the end
 constexpr std::uint32_t kCrcPolynomial = 0x82f63b78;  // of CRC-32C, its lowest power first
 
-// The bit of a superblock that, turned round, makes CRCs meet that differ by `difference`.
+// Returns the bit of a superblock whose flip changes the CRC by `difference`.
 //
-// A CRC is linear: what a flipped bit changes it by depends on how many bits stand behind it and on nothing else. The last
-// bit changes it by the polynomial, and each one before it by a step of the division more.
+// A CRC is linear: the change by a flipped bit depends only on the number of bits after it. The
+// last bit changes the CRC by the polynomial, and each earlier bit by one more step of the
+// division.
 std::optional<std::size_t> FlippedBit(std::uint32_t difference) {
   if (std::has_single_bit(difference))
     return kSuperblockCrcAt * 8 + static_cast<unsigned>(std::countr_zero(difference));

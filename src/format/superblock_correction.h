@@ -1,6 +1,7 @@
-// A superblock with one flipped bit, put right: the CRC tells which bit it was. Two flips in 4096 bytes are never taken
-// for one (CRC-32C has a Hamming distance of at least 4 at this length), so what this returns is what was written, or
-// something that took at least three flips to look like it; who uses it asks for more proof.
+// Corrects one flipped bit in a superblock; the CRC tells which one. Two flips in 4096 bytes are
+// never taken for one (CRC-32C has a Hamming distance of at least 4 at this length). The result is
+// therefore what was written, or other bytes that differ from it by at least three flips; callers
+// need more proof.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,7 @@
 
 namespace zenfs {
 
-// None when `bytes` are no superblock, sound, or damaged in more than a bit.
+// Returns nothing if `bytes` are not a superblock, are valid, or have more than one wrong bit.
 [[nodiscard]] std::optional<Superblock> CorrectSuperblock(ByteView bytes);
 
 }  // namespace zenfs

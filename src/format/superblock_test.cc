@@ -28,7 +28,7 @@ Superblock Sample() {
                     .aux_path = "/var/log/zenfs"};
 }
 
-// The bytes with a changed field and a right CRC: what a newer program, or a liar, may write.
+// The bytes with a changed field and a valid CRC, as a newer program or an attacker may write them.
 template <typename T>
 std::string With(std::size_t at, T value) {
   std::string bytes = EncodeSuperblock(Sample());

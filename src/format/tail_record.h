@@ -1,4 +1,5 @@
-// What stands in front of the flushed tail of a plain file in an append buffer: docs/formats/shared-memory.md.
+// The record before the flushed tail of a plain file in an append buffer:
+// docs/formats/shared-memory.md.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,18 @@
 namespace zenfs {
 
 struct TailRecord {
-  // Of the records of one file the one with the highest order counts.
+  // Among the records of one file, the one with the highest order counts.
   std::uint64_t order = 0;
-  // Extents that are on the device and not committed; the tail follows them. None: it follows the committed ones.
+  // Extents on the device that are not committed; the tail follows them. Nothing: the tail follows
+  // the committed extents.
   std::optional<SetExtents> uncommitted;
 
   friend bool operator==(const TailRecord&, const TailRecord&) = default;
 };
 
 [[nodiscard]] std::string EncodeTailRecord(const TailRecord& record);
-// Takes any bytes. Errors: kCorruption for what EncodeTailRecord does not make, kNotSupported as DecodeEdits.
+// Takes any bytes. Errors: kCorruption for bytes that EncodeTailRecord does not make, kNotSupported
+// as DecodeEdits.
 [[nodiscard]] Result<TailRecord> DecodeTailRecord(ByteView bytes);
 
 }  // namespace zenfs
