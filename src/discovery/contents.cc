@@ -14,7 +14,7 @@
 namespace zenfs {
 namespace {
 
-// At the start of the block device: ZONEFS_MAGIC (0x5a4f4653, linux/magic.h), little-endian.
+// The first bytes of the block device: ZONEFS_MAGIC (0x5a4f4653, linux/magic.h), little-endian.
 constexpr std::string_view kZonefsMagic = "SFOZ";
 
 Result<std::unique_ptr<ZonedDevice>> OpenToLook(const KnownDevice& known) {
@@ -51,20 +51,21 @@ Contents ContentsOf(ZonedDevice& device) {
             .identity = device.identity(),
             .why = {}};
   }
-  // First: a ZenFS that was made through a zonefs looks misplaced from the block device below.
+  // Check this first: seen from the block device, a ZenFS that was made through a zonefs is in the
+  // wrong place.
   if (HoldsZonefs(device)) return {.kind = Contents::Kind::kZonefs, .why = {}};
   if (superblock.error().code() == Code::kNotFound) return {.kind = Contents::Kind::kOther, .why = {}};
   return {.kind = Contents::Kind::kUnreadable, .why = superblock.error()};
 }
 
-// A device may claim any number of zones, so they are reported some at a time.
+// Reports some zones at a time, because a device may claim any number of zones.
 void AddZones(ZonedDevice& device, DeviceLook& look) {
   constexpr std::uint32_t kAtOnce = 4096;
   const std::uint32_t count = device.geometry().zone_count;
   bool written = false;
   for (std::uint32_t first = 0; first < count; first += kAtOnce) {
     const auto zones = device.Report(ZoneId(first), std::min(kAtOnce, count - first));
-    if (!zones) return;  // what can't be reported stays unknown
+    if (!zones) return;  // zones that can't be reported stay unknown
     for (const ZoneInfo& zone : *zones) {
       if (zone.type == ZoneType::kConventional) {
         ++look.conventional;

@@ -1,6 +1,7 @@
-// What a device holds, found out by reading only: its superblock, or what stands in its place.
+// Finds out by reading what a device holds: a ZenFS, from its superblock, or something else.
 //
-// Whatever the bytes are, the answer is one of these; a look costs the first block of some zones and takes no lock.
+// Any bytes give one of the kinds below. A look reads the first block of some zones and takes no
+// lock.
 //
 // Threads: no state.
 #pragma once
@@ -21,33 +22,33 @@ struct Contents {
   enum class Kind {
     kZenfs,       // uuid, label
     kZonefs,      // a zonefs that is not mounted
-    kUsed,        // belongs to what KnownDevice::used_by names; not looked into
-    kNothing,     // no zone is written (told by Examine alone)
+    kUsed,        // in use by KnownDevice::used_by; not examined
+    kNothing,     // no zone is written; only Examine finds this
     kOther,       // neither a ZenFS nor a zonefs
-    kNoDevice,    // not there, or nothing that ZenFS could use: `why`
-    kUnreadable,  // no permission, an I/O error, a ZenFS that is damaged or of another version: `why`
+    kNoDevice,    // missing, or of a kind that ZenFS can't use; `why` has the reason
+    kUnreadable,  // no permission, an I/O error, a damaged ZenFS or one of another version; see `why`
   };
   Kind kind = Kind::kOther;
   Uuid uuid;
   std::string label;
-  std::string identity;  // of the device, kZenfs: ZonedDevice::identity()
+  std::string identity;  // kZenfs: ZonedDevice::identity() of the device
   std::optional<Error> why;
 };
 
 [[nodiscard]] Contents Probe(const KnownDevice& known);
 
-// All that can be told of a device without changing it.
+// Everything that is known of a device without changing it.
 struct DeviceLook {
   Contents contents;
-  std::optional<Geometry> geometry;  // of a device that could be opened
-  std::uint64_t zone_capacity = 0;   // bytes: the largest of its sequential zones; 0: not known
-  std::uint32_t conventional = 0;    // zones that ZenFS leaves alone
+  std::optional<Geometry> geometry;  // if the device could be opened
+  std::uint64_t zone_capacity = 0;   // bytes: the largest of its sequential zones; 0: unknown
+  std::uint32_t conventional = 0;    // number of zones that ZenFS does not use
   std::vector<std::string> notices;  // ZonedDevice::notices()
-  bool readable = false;             // by this process, as far as permissions go
+  bool readable = false;             // this process may read it
   bool writable = false;
 };
 
-// Beyond Probe, a report of all zones.
+// As Probe, with a report of all zones.
 [[nodiscard]] DeviceLook Examine(const KnownDevice& known);
 
 }  // namespace zenfs

@@ -42,7 +42,8 @@ TEST_F(ContentsTest, ZonefsIsKnownByItsMagic) {
 }
 
 TEST_F(ContentsTest, ZenfsInsideOfAZonefsIsNotMistakenForOne) {
-  // As seen from the block device: another zone size than the one in the superblock, which stands behind zone 0.
+  // As seen from the block device: the zone size differs from that in the superblock, which is
+  // after zone 0.
   const std::string path = MakeDevice("a.img");
   Write(path, std::string("SFOZ") + std::string(100, '\0'));
   const auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
@@ -76,7 +77,7 @@ TEST_F(ContentsTest, DamagedZenfsIsUnreadable) {
   const std::string path = MakeVolume("a.img", Uuid::Generate());
   {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    for (const int zone : {0, 1}) {  // the data begin at a MiB: docs/formats/emulated-device.md
+    for (const int zone : {0, 1}) {  // the data begins at 1 MiB: docs/formats/emulated-device.md
       file.seekp(((1 + zone) << 20) + 200);
       file.put('\x55');
     }
@@ -127,7 +128,7 @@ TEST_F(ContentsTest, DevicesBelowOthersAreNotLookedInto) {
   EXPECT_TRUE(Examine(device).geometry);
 }
 
-TEST_F(ContentsTest, NoBytesInTheFirstBlockConfuse) {  // R10: seeded damage of a superblock, all over it
+TEST_F(ContentsTest, NoBytesInTheFirstBlockConfuse) {  // R10: seeded damage anywhere in a superblock
   const Uuid uuid = Uuid::Generate();
   const std::string path = MakeVolume("a.img", uuid);
   Random random(4711);

@@ -17,7 +17,7 @@
 namespace zenfs {
 namespace {
 
-// What stands before a ':' that belongs to a device rather than between two.
+// True if the ':' after this part belongs to a device instead of separating two.
 bool IsPrefix(std::string_view part) {
   constexpr std::array<std::string_view, 8> kPrefixes = {"zenfs",    "emu",  "dev",   "zonefs",
                                                          "//zonefs", "uuid", "//emu", "//dev"};
@@ -32,7 +32,7 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// In an absolute path a ':' is one of the path.
+// In an absolute path, a ':' is part of the path.
 Result<DeviceUri> ParseListed(const std::string& text) {
   if (text.starts_with('/') || text.find(':') == std::string::npos) {
     struct stat st{};
@@ -54,7 +54,8 @@ Result<DeviceUri> ParseListed(const std::string& text) {
   return uri;
 }
 
-// Where a program stands has nothing to do with where a file stands.
+// Paths in a file must be absolute: the program's working directory has nothing to do with the
+// file.
 Result<DeviceUri> ParseLine(const std::string& line) {
   ZENFS_ASSIGN_OR_RETURN(DeviceUri uri, ParseListed(line));
   if (uri.kind == "dev" || uri.target.starts_with('/')) return uri;
@@ -75,8 +76,9 @@ Result<std::string> ReadText(const std::string& path) {
   if (::stat(path.c_str(), &st) != 0) return FailErrno(errno, fmt::format("{}: the list of devices", path));
   if (S_ISDIR(st.st_mode))
     return Fail(Code::kIsADirectory, path + ": a list of devices is a file, not a directory");
-  if (S_ISCHR(st.st_mode) && st.st_rdev == kNullDevice) return "";  // how a shell says that there is none
-  // A terminal or a pipe would be waited for. It may take the file's place behind the look at it, hence O_NONBLOCK.
+  if (S_ISCHR(st.st_mode) && st.st_rdev == kNullDevice) return "";  // a user's way to have no list
+  // Do not wait for a terminal or a pipe. One may replace the file after the check, so the open
+  // uses O_NONBLOCK.
   if (!S_ISREG(st.st_mode))
     return Fail(Code::kInvalidArgument,
                 path + ": a list of devices is a regular file, not a device or a pipe");
@@ -129,7 +131,7 @@ ListPlaces ListPlaces::OfEnvironment() {
   if (!places.file.empty()) return places;
   std::string config = Environment("XDG_CONFIG_HOME");
   if (config.empty() && !Environment("HOME").empty()) config = Environment("HOME") + "/.config";
-  std::error_code ignored;  // a directory that can't be looked into has no list for us
+  std::error_code ignored;  // an unreadable directory has no list
   for (const std::string& path :
        {config.empty() ? "" : config + "/zenfs/devices", std::string("/etc/zenfs/devices")}) {
     if (!path.empty() && std::filesystem::exists(path, ignored)) {

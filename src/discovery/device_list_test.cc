@@ -97,7 +97,7 @@ TEST(DeviceVariableTest, PartsThatAreNoDevicesAreProblems) {
               AllOf(HasSubstr("ZENFS_DEVICES: uuid:1234"), HasSubstr("by its place")));
 }
 
-// Each variable is put back when it goes.
+// Sets a variable and restores its old value in the destructor.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {

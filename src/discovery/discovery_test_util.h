@@ -1,4 +1,4 @@
-// Emulated devices in files, and places to search that are not this host's.
+// Emulated devices in files, and search places instead of those of this host.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,14 +20,14 @@ class DiscoveryTest : public testing::Test {
     places_.mountinfo = directory_.File("no-mountinfo");
   }
 
-  // An emulated device of empty zones; its path.
+  // Makes an emulated device of empty zones. Returns its path.
   std::string MakeDevice(const std::string& name, std::uint32_t conventional = 0) {
     const EmulatorGeometry geometry{.zones = 8, .zone_size = 1 << 20, .conventional = conventional};
     const Status made = CreateEmulatedFile(directory_.File(name), geometry, false);
     EXPECT_TRUE(made.ok()) << made.error().ToString();
     return directory_.File(name);
   }
-  // With a ZenFS on it.
+  // Makes an emulated device with a ZenFS. Returns its path.
   std::string MakeVolume(const std::string& name, const Uuid& uuid, const std::string& label = "") {
     const std::string path = MakeDevice(name);
     const auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
@@ -43,7 +43,7 @@ class DiscoveryTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.error().ToString();
     return path;
   }
-  // With these bytes at the start of its first zone.
+  // Writes these bytes at the start of its first zone.
   void Write(const std::string& path, std::string_view bytes) {
     const auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
     AlignedBuffer block(4096);

@@ -32,7 +32,8 @@ std::vector<Mount> ReadMounts(const SearchPlaces& places) {
   return mounts;
 }
 
-// One mount of each file system, one that may be written if there is one. A directory of a zonefs is not one of them.
+// Returns one mount of each file system, preferably a writable one. Ignores bind mounts of a
+// directory of a zonefs.
 std::vector<Mount> Distinct(const std::vector<Mount>& mounts) {
   std::vector<Mount> distinct;
   std::set<dev_t> devices;

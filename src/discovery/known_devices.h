@@ -1,7 +1,7 @@
-// Every device that this process could open: zoned block devices and mounted zonefs of the host, and those that lists
-// name (discovery/device_list.h).
+// Lists every device that this process could open: the zoned block devices and mounted zonefs of
+// the host, and those in lists (discovery/device_list.h).
 //
-// Opens nothing; asks for no permission.
+// Opens nothing; needs no permission.
 //
 // Threads: no state.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace zenfs {
 
-// Where to look. The defaults are this host's; others are for tests.
+// The places to search. The defaults are those of this host; tests use others.
 struct SearchPlaces {
   std::string sysfs = "/sys";
   std::string mountinfo = "/proc/self/mountinfo";
@@ -27,27 +27,30 @@ struct SearchPlaces {
 
 struct KnownDevice {
   DeviceUri uri;  // no options
-  // Whether its absence is worth a word: somebody named it in this call, or it is there by the kernel's word.
+  // Where the device is from. Callers report a missing device only if the user asked for it or the
+  // kernel listed it.
   enum class Origin { kAsked, kKernel, kListed } origin = Origin::kKernel;
-  std::optional<BlockFacts> block;  // of a block device, and of the one below a zonefs, where sysfs shows it
-  // A block device whose bytes belong to something above it: "the zonefs at /mnt/z", "dm-0"; else "".
+  std::optional<BlockFacts> block;  // of the block device, or of the one below a zonefs, if sysfs shows it
+  // The user of a block device that belongs to something above it: "the zonefs at /mnt/z", "dm-0";
+  // otherwise "".
   std::string used_by;
-  // What to append to "zenfs VERB ": "--zbd=nvme0n1".
+  // The flag to append to "zenfs VERB ": "--zbd=nvme0n1".
   std::string Flag() const;
-  // As a person knows it, and URIs have it: "dev:nvme0n1", "zonefs:/mnt/z", "emu:a.img".
+  // The name for users, as in URIs: "dev:nvme0n1", "zonefs:/mnt/z", "emu:a.img".
   std::string Name() const { return uri.kind + ":" + uri.target; }
 };
 
 struct KnownDevices {
   std::vector<KnownDevice> devices;
-  std::vector<Error> problems;  // of the lists; one line each
+  std::vector<Error> problems;  // problems of the lists, one line each
 };
 
-// `asked` first, then block devices by name, then zonefs, then listed ones. Each device once, by its canonical URI, and
-// each zonefs once, also if it is mounted at several places (one that may be written, if there is one).
+// Order: `asked`, block devices by name, zonefs, listed devices. Each device once, by its canonical
+// URI. A zonefs with several mounts also appears once, with a writable mount if there is one.
 [[nodiscard]] KnownDevices FindDevices(const SearchPlaces& places, const std::vector<DeviceUri>& asked = {});
 
-// Facts of the block device at `path` ("/dev/nvme0n1"), which need not exist where `sysfs` is not the host's.
+// Facts of the block device at `path` ("/dev/nvme0n1"). In tests, with another `sysfs`, `path` need
+// not exist.
 [[nodiscard]] std::optional<BlockFacts> FactsOfNode(const std::string& path,
                                                     const std::string& sysfs = "/sys");
 

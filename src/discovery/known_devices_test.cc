@@ -17,7 +17,7 @@ constexpr char kMounts[] =
     "30 22 259:1 / /mnt/z1 ro,relatime shared:5 - zonefs /dev/fake1n1 ro,errors=remount-ro\n"
     "31 22 259:1 / /mnt/again rw,relatime shared:5 - zonefs /dev/fake1n1 rw,errors=remount-ro\n";
 
-// Disks that this host can't have: nothing in /dev is called so.
+// Disks with names that no device in /dev has.
 class KnownDevicesTest : public testing::Test {
  protected:
   KnownDevicesTest() {

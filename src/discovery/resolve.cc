@@ -11,20 +11,20 @@
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kNamedMax = 3;  // in one line
+constexpr std::size_t kNamedMax = 3;  // devices in one line
 
 struct Holder {
   KnownDevice device;
   std::string identity;
 };
 
-// What was seen on the way; all of it only matters to who finds nothing.
+// The problems met during the search, for the message if no device is found.
 struct Search {
   std::size_t looked_at = 0;
   std::vector<std::string> not_read;
 };
 
-// What to do about a permission is not for a line that names several devices.
+// The reason in short: a line that names several devices has no room for advice on permissions.
 std::string Reason(const KnownDevice& device, const Error& why) {
   if (why.code() == Code::kPermission) return device.Name() + " (no permission)";
   return fmt::format("{} ({})", device.Name(), why.ToString());
@@ -32,7 +32,7 @@ std::string Reason(const KnownDevice& device, const Error& why) {
 
 std::string Explain(const Search& search) {
   std::string text =
-      fmt::format("no device with that UUID among the {} that could be looked at", search.looked_at);
+      fmt::format("no device with that UUID among the {} that could be read", search.looked_at);
   if (search.not_read.empty()) {
     return text + "; an emulated device is found if ZENFS_DEVICES, or the file of devices, names it";
   }
@@ -44,7 +44,7 @@ std::string Explain(const Search& search) {
   return text;
 }
 
-// The same device under two names (two mounts, two paths, a hard link) is one.
+// One device under two names (two mounts, two paths, a hard link) counts once.
 Status AddHolder(std::optional<Holder>& holder, const KnownDevice& device, const Contents& contents) {
   if (!holder) {
     holder = Holder{.device = device, .identity = contents.identity};

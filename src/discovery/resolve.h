@@ -1,4 +1,4 @@
-// From the UUID of a file system to the device that holds it.
+// Finds the device with the file system of a UUID.
 #pragma once
 
 #include "backends/device_uri.h"
@@ -7,12 +7,12 @@
 
 namespace zenfs {
 
-// uuid:UUID becomes the URI of the known device that holds this ZenFS, with the same options; all else comes back as it
-// is. Looks at one superblock a device.
+// Replaces uuid:UUID by the URI of the known device that holds this ZenFS, with the same options;
+// returns all other URIs unchanged. Reads one superblock per device.
 //
-// Errors: kInvalidArgument: no UUID, or two devices hold it (a copy), both named. kNotFound: none does; the text says at
-// how many it looked, and what could not be read and why.
-// Threads: any.
+// Errors: kInvalidArgument: not a UUID, or two devices hold it (a copy); the text names both.
+// kNotFound: none does; the text has the number of devices read, and those that could not be read
+// with the reason. Threads: any.
 [[nodiscard]] Result<DeviceUri> ResolveUri(const DeviceUri& uri,
                                            const SearchPlaces& places = SearchPlaces::OfThisProcess());
 
