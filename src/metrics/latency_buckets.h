@@ -1,7 +1,7 @@
-// The buckets of a latency histogram: four to each power of two, from 32 ns to a minute. Pure.
+// The buckets of a latency histogram: four per power of two, from 32 ns to a minute. Pure.
 //
-// The middle of a bucket differs from every value in it by at most 12.5 %, from 32 ns on; below, by 4 ns. What is at or
-// above kLatencyLimit goes into the last bucket.
+// The middle of a bucket differs from every value in it by at most 12.5 % from 32 ns on, and by at
+// most 4 ns below. Values from kLatencyLimit on go into the last bucket.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ inline constexpr std::size_t kLatencyBuckets = 128;
 inline constexpr std::uint64_t kLatencyLimit = std::uint64_t{1} << 36;  // nanoseconds
 
 namespace latency_internal {
-inline constexpr unsigned kUnitShift = 3;  // counted in 8 ns
+inline constexpr unsigned kUnitShift = 3;  // unit: 8 ns
 inline constexpr unsigned kSubBits = 2;
 inline constexpr std::uint64_t kSubBuckets = 1 << kSubBits;
 }  // namespace latency_internal
@@ -28,7 +28,7 @@ inline constexpr std::uint64_t kSubBuckets = 1 << kSubBits;
   return (exponent - 1) * kSubBuckets + ((units >> (exponent - kSubBits)) & (kSubBuckets - 1));
 }
 
-// The smallest latency of a bucket, nanoseconds; that of kLatencyBuckets is kLatencyLimit.
+// The smallest latency of a bucket in nanoseconds; kLatencyLimit for kLatencyBuckets.
 [[nodiscard]] constexpr std::uint64_t LatencyBucketStart(std::size_t bucket) {
   using namespace latency_internal;
   if (bucket < kSubBuckets) return bucket << kUnitShift;

@@ -5,7 +5,7 @@ namespace {
 
 constexpr bool kBytes = true;
 
-// In the order of the enumerations; docs/use/metrics.md has a row for each.
+// In the order of the enumerations. docs/use/metrics.md has a row for each entry.
 constexpr OperationInfo kOperations[] = {
     {"wal_write", "Appends to framed files (WAL, MANIFEST, info log)", kBytes},
     {"non_wal_write", "Appends to plain files (SST, blob)", kBytes},

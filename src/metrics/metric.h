@@ -1,9 +1,9 @@
-// What is measured: the closed lists of operations and values, with their names. The page, `zenfs stats`, the exporter
-// and docs/use/metrics.md all go by these tables.
+// The metrics: closed lists of operations and values, with their names. The metrics page, `zenfs
+// stats`, the exporter and docs/use/metrics.md all use these tables.
 //
-// Names have the prefix zenfs_ when they are shown. Those of wal_write, non_wal_write, wal_sync, non_wal_sync, read,
-// zone_write, meta_sync and roll are the ones that the older ZenFS had for the same thing, and latencies are shown in
-// microseconds because they were there.
+// Names are shown with the prefix zenfs_. wal_write, non_wal_write, wal_sync, non_wal_sync, read,
+// zone_write, meta_sync and roll have the names that the older ZenFS gave to the same things.
+// Latencies are shown in microseconds, as there.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace zenfs {
 
-// Something that is done again and again: counted, with its errors, its bytes and its latency.
+// A repeated operation, counted with its errors, bytes and latency.
 enum class Operation : std::uint8_t {
   kWalWrite,
   kNonWalWrite,
@@ -46,13 +46,14 @@ struct OperationInfo {
   bool has_bytes = false;
 };
 
-// So short and frequent that reading the clock would cost too much: counted always, timed once in kTimedOneIn.
+// True for operations so short and frequent that reading the clock costs too much: counted always,
+// timed once in kTimedOneIn.
 [[nodiscard]] constexpr bool IsSampled(Operation operation) {
   return operation == Operation::kWalWrite || operation == Operation::kWalFlush;
 }
 inline constexpr std::uint64_t kTimedOneIn = 64;
 
-// A number that is set or added to in one place.
+// A number that is set, or added to, in one place.
 enum class Value : std::uint8_t {
   kDataBytes,
   kDataPaddingBytes,
@@ -76,7 +77,7 @@ struct ValueInfo {
   std::string_view name;
   std::string_view unit;  // "bytes", "seconds", "nanoseconds"; empty for a plain count
   std::string_view help;
-  bool counter = false;  // only ever grows during a mount; else a gauge
+  bool counter = false;  // never decreases during a mount; otherwise a gauge
 };
 
 [[nodiscard]] std::span<const OperationInfo, kOperationCount> Operations();

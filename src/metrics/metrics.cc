@@ -7,7 +7,7 @@
 namespace zenfs {
 
 std::uint64_t MetricsFingerprint() {
-  // FNV-1a, with a separator so that moving a letter between two names shows.
+  // FNV-1a with a separator, so that moving a letter between two names changes the result.
   std::uint64_t hash = 0xcbf29ce484222325u;
   const auto add = [&hash](std::string_view name) {
     for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

@@ -1,7 +1,8 @@
 // Counts into a metrics page.
 //
-// Threads: any, without locks, but for MoveTo and MoveHome, during which nobody counts. A page is counted into by one
-// Metrics at a time. Must not be used in a child after fork(): the page may not be mapped there.
+// Threads: any, without locks. Exception: nobody may count during MoveTo and MoveHome. Only one
+// Metrics at a time counts into a page. Must not be used in a child after fork(): the page may not
+// be mapped there.
 #pragma once
 
 #include <atomic>
@@ -15,22 +16,22 @@ namespace zenfs {
 
 class Metrics {
  public:
-  // Counts in memory of its own.
+  // Counts in private memory.
   Metrics();
   ~Metrics();
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // From here on counts in `page`, which goes on from what has been counted so far. It is kMetricsPageBytes long,
-  // on a boundary of 4096 bytes, and stays until MoveHome or the end of this object.
+  // Continues in `page`, with all counts so far. `page` has kMetricsPageBytes on a boundary of 4096
+  // bytes and must stay valid until MoveHome or the end of this object.
   void MoveTo(ByteSpan page);
-  // Back to memory of its own; the page that is left keeps its counts.
+  // Continues in private memory. The old page keeps its counts.
   void MoveHome();
-  // What is counted in now; a reader decodes it with DecodeMetrics.
+  // The current page; readers decode it with DecodeMetrics.
   [[nodiscard]] ByteView page() const { return std::as_bytes(std::span(page_, 1)); }
 
   // --- operations; most callers use a Meter ---
-  // Returns how many were counted before in this thread's shard.
+  // Returns the earlier count of this thread's shard.
   std::uint64_t Count(Operation operation) { return Add(operation, &OperationCells::count, 1); }
   void CountBytes(Operation operation, std::uint64_t bytes) { Add(operation, &OperationCells::bytes, bytes); }
   void CountError(Operation operation) { Add(operation, &OperationCells::errors, 1); }
@@ -41,7 +42,8 @@ class Metrics {
   void Change(Value value, std::int64_t by) {
     Cell(value).fetch_add(static_cast<std::uint64_t>(by), std::memory_order_relaxed);
   }
-  // Never lowers it: of two threads that copy a counter here, the later may have the older count.
+  // Never lowers the value: of two threads that copy a counter here, the later one may have the
+  // older count.
   void RaiseTo(Value value, std::uint64_t to);
 
  private:
@@ -64,10 +66,10 @@ class Metrics {
   MetricsPage* page_;
 };
 
-// Measures one operation: counted at the start, timed until this goes out of scope.
+// Measures one operation: counts it at the start, and times it until the end of its scope.
 //
-//   Meter meter(metrics, Operation::kWalSync);
-//   return meter.Done(file.Sync());
+//    Meter meter(metrics, Operation::kWalSync);
+//    return meter.Done(file.Sync());
 class Meter {
  public:
   Meter(Metrics& metrics, Operation operation) : metrics_(metrics), operation_(operation) {
@@ -82,11 +84,12 @@ class Meter {
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  // Whether this one's latency is measured.
+  // True if the latency of this operation is measured.
   bool timed() const { return timed_; }
 
   void Failed() { metrics_.CountError(operation_); }
-  // `result` as it is (a Status or Result): a failure is counted as one, else `bytes` are.
+  // Returns `result`, a Status or Result, unchanged. Counts a failure as an error, and `bytes`
+  // otherwise.
   template <typename R>
   [[nodiscard]] R Done(R result, std::uint64_t bytes = 0) {
     if (!result.ok()) {

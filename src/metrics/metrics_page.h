@@ -1,14 +1,17 @@
-// The page that counters live in: plain memory of a fixed size, written by the process that has the volume mounted,
-// read by any other that maps it. Native byte order: it never leaves the host.
+// The page with the counters: plain memory of a fixed size. The process that has the volume mounted
+// writes it; any process that maps it may read it. Native byte order, because it never leaves the
+// host.
 //
-//   MetricsHeader                   what it is, and how long each part is
-//   values      u64 x kValueCount
-//   shards      kMetricsShards of MetricsShard, each on cache lines of its own
+//    MetricsHeader                   magic, version and the size of each part
+//    values      u64 x kValueCount
+//    shards      kMetricsShards of MetricsShard, each on its own cache lines
 //
-// All cells are u64 on their natural boundary, changed and read with relaxed atomic operations: each one is right at
-// some moment, two of them need not be of the same. A sum over the shards is what has been counted.
+// All cells are naturally aligned u64, changed and read with relaxed atomic operations: each value
+// was right at some moment, two values not necessarily at the same one. The sum over the shards is
+// the total.
 //
-// The names are not in the page but their fingerprint is: a page whose maker had other metrics is refused.
+// The page contains a fingerprint of the names instead of the names: a page of a program with other
+// metrics is refused.
 #pragma once
 
 #include <array>
@@ -24,11 +27,12 @@ inline constexpr std::uint64_t kMetricsMagic = 0x5343'4952'5445'4d5au;  // "ZMET
 inline constexpr std::uint32_t kMetricsVersion = 1;
 inline constexpr std::size_t kCacheLineBytes = 64;
 
-// The first are each counted in by one thread at a time, the last by all others (metrics/thread_shard.h).
+// Each shard but the last has at most one writing thread at a time; all other threads share the
+// last (metrics/thread_shard.h).
 inline constexpr std::uint32_t kMetricsShards = 8;
 
 struct MetricsHeader {
-  std::uint64_t magic = kMetricsMagic;  // stored last, when the rest is there
+  std::uint64_t magic = kMetricsMagic;  // stored last, after the rest is complete
   std::uint32_t version = kMetricsVersion;
   std::uint32_t page_bytes = 0;
   std::uint32_t operations = kOperationCount;
@@ -48,7 +52,7 @@ struct OperationCells {
 struct LatencyCells {  // nanoseconds
   std::uint64_t sum = 0;
   std::uint64_t max = 0;
-  std::array<std::uint64_t, kLatencyBuckets> buckets{};  // their sum is the number of those timed
+  std::array<std::uint64_t, kLatencyBuckets> buckets{};  // their sum is the number of timed operations
 };
 
 struct alignas(kCacheLineBytes) MetricsShard {

@@ -63,7 +63,7 @@ std::uint64_t Since(std::uint64_t later, std::uint64_t earlier) {
 
 std::uint64_t LatencyHistogram::Quantile(double quantile) const {
   if (count == 0) return 0;
-  const auto all = static_cast<double>(count);  // may be rounded to what no integer of 64 bits holds
+  const auto all = static_cast<double>(count);  // rounding may exceed the largest 64-bit integer
   const double wanted = std::ceil(std::clamp(quantile, 0.0, 1.0) * all);
   const std::uint64_t rank =
       wanted >= all ? count : std::max(std::uint64_t{1}, static_cast<std::uint64_t>(wanted));
@@ -87,7 +87,7 @@ MetricsSnapshot Difference(const MetricsSnapshot& later, const MetricsSnapshot& 
     figures.bytes = Since(figures.bytes, before.bytes);
     figures.latency.sum = Since(figures.latency.sum, before.latency.sum);
     figures.latency.count = 0;
-    std::uint64_t longest = 0;  // what the highest bucket that was hit allows
+    std::uint64_t longest = 0;  // upper bound from the highest bucket with an entry
     for (std::size_t b = 0; b < kLatencyBuckets; ++b) {
       figures.latency.buckets[b] = Since(figures.latency.buckets[b], before.latency.buckets[b]);
       figures.latency.count += figures.latency.buckets[b];

@@ -1,4 +1,5 @@
-// What a metrics page says, as plain values. The page may be another process's and is not trusted.
+// Decodes a metrics page to plain values. The page may belong to another process and is not
+// trusted.
 #pragma once
 
 #include <array>
@@ -10,15 +11,15 @@
 
 namespace zenfs {
 
-// Latencies of those operations that were timed; nanoseconds.
+// Latencies of the timed operations, in nanoseconds.
 struct LatencyHistogram {
   std::uint64_t count = 0;
   std::uint64_t sum = 0;
   std::uint64_t max = 0;
   std::array<std::uint64_t, kLatencyBuckets> buckets{};
 
-  // What `quantile` (0 to 1) of them were not above, within 12.5 % (see latency_buckets.h), never above max; 0 if there
-  // are none.
+  // The latency that the share `quantile` (0 to 1) of them did not exceed, within 12.5 % (see
+  // latency_buckets.h), at most max; 0 if there are none.
   [[nodiscard]] std::uint64_t Quantile(double quantile) const;
 };
 
@@ -41,12 +42,13 @@ struct MetricsSnapshot {
   }
 };
 
-// What happened between two snapshots of one page; its maxima are within 25 %. Where the later has less (another mount
-// has begun), all of it.
+// The changes between two snapshots of one page. The maxima are within 25 %. If `later` has lower
+// counts (a new mount), all of `later`.
 [[nodiscard]] MetricsSnapshot Difference(const MetricsSnapshot& later, const MetricsSnapshot& earlier);
 
-// `page` may be counted into meanwhile, by this process or another; it is on a boundary of 4096 bytes and may be longer than
-// kMetricsPageBytes. Errors: kNotSupported for a page of another version, kCorruption for what is no such page.
+// `page` is on a boundary of 4096 bytes and may be longer than kMetricsPageBytes. This or another
+// process may count into it meanwhile. Errors: kNotSupported for a page of another version,
+// kCorruption for other bytes.
 [[nodiscard]] Result<MetricsSnapshot> DecodeMetrics(ByteView page);
 
 }  // namespace zenfs

@@ -19,7 +19,7 @@ TEST(Metrics, ManyThreadsCountExactly) {
   constexpr std::uint64_t kThreads = 3 * kMetricsShards;
   constexpr std::uint64_t kRounds = 20'000;
   Metrics metrics;
-  for (int generation = 0; generation < 3; ++generation) {  // later threads get the shards of earlier ones
+  for (int generation = 0; generation < 3; ++generation) {  // later threads reuse the shards of earlier ones
     std::vector<Thread> threads;
     for (std::uint64_t t = 0; t < kThreads; ++t) {
       threads.emplace_back("count", [&metrics] {

@@ -7,9 +7,9 @@ namespace zenfs::thread_shard_internal {
 namespace {
 
 constexpr std::uint32_t kAllOwned = (1u << kSharedShard) - 1;
-constinit std::atomic<std::uint32_t> owned{0};  // a bit for each shard with an owner
+constinit std::atomic<std::uint32_t> owned{0};  // one bit for each shard with an owner
 
-// Gives the shard back when the thread ends. What the thread still counts after that is counted in the shared one.
+// Returns the shard when the thread ends. Later counts of the thread go to the shared shard.
 struct Return {
   ~Return() {
     if (shard >= kSharedShard) return;

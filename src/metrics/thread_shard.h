@@ -1,8 +1,8 @@
-// Which shard of every metrics page the calling thread counts in.
+// The shard of every metrics page in which the calling thread counts.
 //
-// A thread takes one of the shards that have a single owner, if one is left, and gives it back when it ends; the next
-// owner sees all that the last one stored. While it has one, a count is a plain load and store. Threads that find
-// none share the last shard, with atomic additions.
+// A thread takes a free single-owner shard if there is one, and returns it when it ends. The next
+// owner sees all stores of the last one. With its own shard, a count is a plain load and store.
+// Threads without one share the last shard, with atomic additions.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ inline constexpr std::uint32_t kSharedShard = kMetricsShards - 1;
 
 namespace thread_shard_internal {
 inline constexpr std::uint32_t kUnclaimed = ~std::uint32_t{0};
-// In the static block of each thread, so that reading it is one load and not a call, also from a shared object. Four
-// bytes of what the C library keeps there for objects that are loaded later.
+// In the static TLS block of each thread: reading it is one load, not a call, also in a shared
+// object. Uses four bytes of the space that the C library reserves there for objects loaded later.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local std::uint32_t shard;
 [[nodiscard]] std::uint32_t Claim();
 }  // namespace thread_shard_internal
