@@ -1,6 +1,6 @@
-// A device of which single bits have gone bad: it reads them the other way round.
+// A device with flipped bits: reads return them inverted.
 //
-// Threads: flips before and between commands, by whoever issues these.
+// Threads: call Flip before and between commands, from the thread that issues them.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@ namespace zenfs {
 
 class BitRot final : public ForwardingDevice {
  public:
-  // `device` outlives this.
+  // `device` must outlive this.
   explicit BitRot(ZonedDevice& device) : ForwardingDevice(device) {}
 
-  // From now on the byte at `place` is read with these bits turned round.
+  // From now on, reads return the byte at `place` with these bits inverted.
   void Flip(DeviceOffset place, std::uint8_t bits = 1) { bits_[place.value] = bits; }
   void Heal() { bits_.clear(); }
 

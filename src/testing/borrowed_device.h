@@ -1,5 +1,5 @@
-// Lends a device to something that wants to own one: the test keeps the device, and mounts it again and
-// again.
+// Lends a device to an object that wants to own one. The test keeps the device and can mount it
+// several times.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace zenfs {
 
-// Passes everything on to `device`, which must outlive the result and all its queues.
+// Forwards everything to `device`, which must outlive the result and all its queues.
 [[nodiscard]] std::unique_ptr<ZonedDevice> Borrow(ZonedDevice& device);
-// The same, but the geometry of the result has these limits of open and active zones.
+// The same, with these limits of open and active zones in the geometry.
 [[nodiscard]] std::unique_ptr<ZonedDevice> BorrowWithSlots(ZonedDevice& device, std::uint32_t max_open,
                                                            std::uint32_t max_active);
 

@@ -8,7 +8,7 @@
 namespace zenfs {
 namespace {
 
-// What this program is loaded as.
+// The address at which the program is loaded.
 const void* ProgramBase() {
   Dl_info self{};
   return dladdr(reinterpret_cast<const void*>(&CallStack), &self) == 0 ? nullptr : self.dli_fbase;

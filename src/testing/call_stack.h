@@ -1,4 +1,4 @@
-// Where a thread is, for people who look for what it waits for.
+// Call stacks, to find out what a thread waits for.
 //
 // Threads: any.
 #pragma once
@@ -8,11 +8,11 @@
 
 namespace zenfs {
 
-// The return addresses on the caller's stack, its own first, as offsets in the file of the program, which addr2line(1)
-// takes. Those in shared libraries are left out.
+// The return addresses on the caller's stack, innermost first, as offsets in the program's file,
+// for addr2line(1). Leaves out addresses in shared libraries.
 std::vector<std::uintptr_t> CallStack();
 
-// The same of one address; 0 if it is not the program's.
+// The offset of one address; 0 if it is not in the program.
 std::uintptr_t OffsetInProgram(const void* address);
 
 }  // namespace zenfs

@@ -31,8 +31,8 @@ std::vector<ZoneImage> FreshImages(const EmulatorGeometry& geometry) {
   return images;
 }
 
-// Different zones keep different commands, so together they might be more active than a device lets them be.
-// In such an image the newcomers are taken back to what was durable, which kept the limit.
+// Zones keep different numbers of commands, so more zones could be active than the device allows.
+// In such an image, newly active zones go back to their durable state, which respected the limit.
 void KeepActiveLimit(const EmulatorGeometry& geometry, const std::vector<ZoneImage>& durable,
                      std::vector<ZoneImage>& images) {
   if (geometry.max_active == 0) return;
@@ -53,7 +53,7 @@ CrashDevice::CrashDevice(const EmulatorGeometry& geometry, std::vector<ZoneImage
     : emulator_geometry_(geometry), geometry_(ToDeviceGeometry(geometry, true)), machine_(geometry) {
   MutexLock lock(mutex_);
   for (std::uint32_t i = 0; i < geometry.zones; ++i) {
-    // A state that the machine does not know is a mistake in the loss policies.
+    // The machine refuses the state: a bug in the loss policies.
     if (!machine_.Restore(ZoneId(i), images[i].state).ok())
       FailAssertion("CrashDevice: impossible zone state\n");
     zones_.push_back({images[i], {}, images[i]});
@@ -124,7 +124,7 @@ std::unique_ptr<CrashDevice> CrashDevice::ImageBy(LossPolicy policy) const {
     for (const ZoneHistory& zone : zones) images.push_back(zone.live);
     std::unique_ptr<CrashDevice> image(new CrashDevice(emulator_geometry_, std::move(images)));
     MutexLock lock(image->mutex_);
-    image->zones_ = std::move(zones);  // unflushed commands stay so: the power may still go
+    image->zones_ = std::move(zones);  // unflushed commands stay unflushed: power may still be lost
     image->identity_ = identity_;
     return image;
   }
@@ -279,7 +279,7 @@ Status CrashDevice::Manage(Management command, ZoneId zone) {
   return {};
 }
 
-// Zones that lost their open slot to `zone`.
+// Records the zones that lost their open slot to `zone`.
 void CrashDevice::RecordOthers(ZoneId zone) {
   for (const ZoneId other : machine_.changed()) {
     if (other != zone) zones_[other.value].Add({ZoneCommand::Kind::kState, 0, {}, machine_.state(other)});

@@ -1,10 +1,11 @@
-// A zoned device in memory for tests of power loss. It records what changes its state since the last Flush
-// over what is durable, stops at a chosen command, and gives images of what may be found when power is back.
+// A zoned device in memory for tests of power loss. It records all state changes since the last
+// Flush on top of the durable state, stops at a chosen command, and makes images that a power loss
+// may leave.
 //
-//   CrashDevice device(geometry);
-//   device.StopAfter(n);            // the n-th state-changing command is the last that is carried out
-//   ... work until it fails ...
-//   auto found = device.Image(LossPolicy::Random(seed));   // mount this, compare with what was synced
+//    CrashDevice device(geometry);
+//    device.StopAfter(n);            // the n-th state-changing command is the last one executed
+//    ... work until it fails ...
+//    auto found = device.Image(LossPolicy::Random(seed));   // mount this, compare with what was synced
 //
 // Threads: any.
 #pragma once
@@ -27,8 +28,8 @@ namespace zenfs {
 
 struct LossPolicy {
   enum class Kind {
-    kKeepAll,  // only the process died: everything is there but what DropCache dropped; open zones are open
-    kLoseAll,  // nothing unflushed survived
+    kKeepAll,  // only the process died: all stays except blocks lost by DropCache; open zones stay open
+    kLoseAll,  // nothing unflushed survives
     kRandom,
   };
   Kind kind = Kind::kKeepAll;
@@ -41,32 +42,34 @@ struct LossPolicy {
 
 class CrashDevice final : public ZonedDevice {
  public:
-  // All zones empty, and durably so. `geometry` must be valid.
+  // All zones are empty and durable. `geometry` must be valid.
   explicit CrashDevice(const EmulatorGeometry& geometry);
 
-  // From the (n+1)-th state-changing command (write, append, reset, finish, open, close, flush) since the
-  // device was made on, every command fails with kIo "power lost", reads and reports too.
+  // From the (n+1)-th state-changing command (write, append, reset, finish, open, close, flush)
+  // since construction on, every command fails with kIo "power lost", also reads and reports.
   void StopAfter(std::uint64_t n) EXCLUDES(mutex_);
-  // Called once, by the first command that is not carried out, before it fails; it must not use the device.
+  // Called once, by the first command that is not executed, before it fails. Must not use the
+  // device.
   void OnStop(std::function<void()> call) EXCLUDES(mutex_);
-  // State-changing commands carried out so far; one that failed does not count.
+  // Number of executed state-changing commands; failed ones do not count.
   std::uint64_t commands() const EXCLUDES(mutex_);
   bool stopped() const EXCLUDES(mutex_);
 
-  // A new, independent device as it may be found after power was lost now. It counts its commands from 0.
+  // A new, independent device in a state that a power loss now may leave. Counts its commands from
+  // 0.
   [[nodiscard]] std::unique_ptr<CrashDevice> Image(LossPolicy policy) const EXCLUDES(mutex_);
 
   struct Images {
     std::vector<std::unique_ptr<CrashDevice>> images;
     bool complete = false;
   };
-  // All combinations of what EnumerateLosses gives for each zone if there are at most `limit` (>= 2);
-  // otherwise `limit` images, not complete: nothing lost, everything lost, and random ones, the same in every
-  // run.
+  // All combinations of the results of EnumerateLosses for each zone, if there are at most `limit`
+  // (>= 2). Otherwise `limit` images, incomplete: nothing lost, everything lost, and random ones,
+  // the same in every run.
   [[nodiscard]] Images EnumerateImages(std::size_t limit) const EXCLUDES(mutex_);
 
-  // A flush that fails, and loses some of what was not flushed: it is still read until power is lost or the process
-  // dies, and no later flush makes it durable. Does not count as a command.
+  // A flush that fails and loses some unflushed blocks. Reads return them until power is lost or
+  // the process dies, and no later flush makes them durable. Does not count as a command.
   void DropCache(std::uint64_t seed) EXCLUDES(mutex_);
   bool dropped() const EXCLUDES(mutex_);
 
@@ -77,7 +80,8 @@ class CrashDevice final : public ZonedDevice {
   const Geometry& geometry() const override { return geometry_; }
   const std::string& name() const override { return name_; }
   const std::string& identity() const override { return identity_; }
-  // Empty unless set: memory can't be found again. Set before the device is used.
+  // Empty unless set, because a device in memory can't be opened again. Call before the device is
+  // used.
   void SetIdentity(std::string identity) { identity_ = std::move(identity); }
   OpenMode mode() const override { return OpenMode::kExclusive; }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;

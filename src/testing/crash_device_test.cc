@@ -29,7 +29,7 @@ std::uint64_t Written(CrashDevice& device, std::uint32_t zone) {
   return ReportOf(device, ZoneId(zone)).WrittenBytes() / kBlock;
 }
 
-// The zone's blocks as one text: each block's checksum, 0 for zeros, X for an unreadable one.
+// The zone's blocks as one text: the checksum of each block, 0 for zeros, X for an unreadable one.
 std::string Describe(CrashDevice& device, std::uint32_t zone) {
   static const std::uint32_t kZeroCrc = Crc32c(std::vector<std::byte>(kBlock));
   std::string text(ConditionName(ReportOf(device, ZoneId(zone)).condition));
@@ -176,7 +176,8 @@ TEST(CrashDeviceTest, NoImageExceedsTheActiveLimit) {
   }
 }
 
-// The device on which a flush lost block 1 of zone 0, but not the flushed block 0; the first seed that does.
+// Makes a flush lose block 1 of zone 0, but not the flushed block 0, with the first seed that does
+// so.
 void DropBlockOne(CrashDevice& device) {
   ASSERT_TRUE(WriteBlocks(device, 0, 0, 1).ok());
   ASSERT_TRUE(device.Flush().ok());

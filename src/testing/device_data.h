@@ -1,4 +1,4 @@
-// Data for tests of devices: patterns that tell where they belong, and reading them back.
+// Data for tests of devices: patterns that identify their place, and reading them back.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace zenfs {
 
-// `size` bytes that differ for every seed and from 8 bytes to the next 8.
+// `size` bytes that differ for every seed and for every 8 bytes.
 [[nodiscard]] AlignedBuffer Pattern(std::size_t size, std::uint64_t seed);
 
 // `size` bytes at `offset`, or the device's error.
 [[nodiscard]] Result<AlignedBuffer> ReadBack(ZonedDevice& device, DeviceOffset offset, std::size_t size);
 
-// Same length and bytes.
+// True if length and bytes are equal.
 [[nodiscard]] bool SameBytes(ByteView a, ByteView b);
 
 // The report of one zone.

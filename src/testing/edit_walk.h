@@ -1,4 +1,4 @@
-// A random walk through valid metadata: commits that a State accepts, for tests of everything that takes
+// A random walk through valid metadata: commits that a State accepts, for tests of code that takes
 // edits. The same seed gives the same walk. Not thread-safe.
 #pragma once
 
@@ -17,17 +17,17 @@ class EditWalk {
  public:
   explicit EditWalk(std::uint64_t seed) : random_(seed) {}
 
-  // The state after every commit handed out.
+  // The state after all commits returned so far.
   const State& state() const { return state_; }
 
-  // The next commit: one to three edits' worth of change, already applied to state().
+  // Returns the next commit of one to three steps, already applied to state().
   std::vector<Edit> Next() {
     for (;;) {
       std::vector<Edit> edits;
       State whole = state_;
       const State before = state_;
       for (std::uint64_t n = 1 + random_.Below(3); n > 0; --n) Extend(edits);
-      // What is right in steps may be refused as one commit: a file created and unlinked in it, say.
+      // Valid steps can be invalid as one commit, for example if it creates and unlinks a file.
       if (!edits.empty() && whole.Apply(edits).ok()) return edits;
       state_ = before;
     }
@@ -40,7 +40,7 @@ class EditWalk {
     std::vector<Edit> step = Step();
     if (step.empty()) return;
     State next = state_;
-    if (!next.Apply(step).ok()) return;  // a step that happens to be impossible here is not taken
+    if (!next.Apply(step).ok()) return;  // skip a step that is impossible here
     state_ = std::move(next);
     edits.insert(edits.end(), step.begin(), step.end());
   }
@@ -98,7 +98,7 @@ class EditWalk {
   std::vector<Edit> NewExtents() {
     const auto file = state_.FindFile(AnyFile());
     if (file == nullptr) return {};
-    // From a multiple of the block size at or below the end, as the extents' invariant asks.
+    // Begins at a multiple of the block size up to the end, as the invariant of extents demands.
     const std::uint64_t from = random_.Below(file->ExtentsEnd() / kBlock + 1) * kBlock;
     SetExtents edit{.id = file->id, .from_offset = from, .extents = {}, .size = from};
     for (std::uint64_t n = random_.Below(20); n > 0; --n) {

@@ -121,7 +121,7 @@ Status FaultyDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces
   const Target target = TargetOf(offset, length);
   const std::optional<Fault> fault = Enter(Command::kWrite, target);
   if (fault && fault->when == When::kPartly && !pieces.empty()) {
-    // What comes of the part is of no account: the write as a whole is reported as failed.
+    // Ignore the result of the first part: the whole write is reported as failed.
     IgnoreError(inner().Write(offset, pieces.front().first(geometry().block_size)));
   }
   if (fault && fault->when != When::kAfter) return Fail(Injected(*fault, target.zone));

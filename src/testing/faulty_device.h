@@ -1,8 +1,9 @@
-// A decorator that lets chosen commands of a device fail, holds them at a gate, and counts them. Which commands a fault
-// meets: by kind, by zone, by the bytes they touch, by number, and by chance from a seed; for once or for good.
+// A decorator that lets chosen commands of a device fail, holds them at a gate, and counts them. A
+// fault selects commands by kind, zone, bytes and number, and at random from a seed, once or
+// always.
 //
-// Threads: any, for commands and for the plan alike. Commands through a queue go through the same plan; they
-// are carried out by Submit.
+// Threads: any, for commands and for the plan. Commands of a queue use the same plan and are
+// executed by Submit.
 #pragma once
 
 #include <array>
@@ -22,12 +23,12 @@ class FaultyDevice final : public ForwardingDevice {
  public:
   enum class Command { kReport, kRead, kWrite, kAppend, kReset, kFinish, kOpen, kClose, kFlush };
   enum class When {
-    kBefore,  // the command is not carried out
-    kAfter,   // it is carried out, and reported as failed all the same
-    kPartly,  // of a write the first block gets there, of anything else nothing
+    kBefore,  // the command is not executed
+    kAfter,   // it is executed and reported as failed
+    kPartly,  // a write writes its first block only; other commands do nothing
   };
   static constexpr std::uint64_t kForEver = ~std::uint64_t{0};
-  // Device offsets from..to (without it).
+  // Device offsets in [from, to).
   struct Bytes {
     DeviceOffset from;
     DeviceOffset to;
@@ -35,34 +36,34 @@ class FaultyDevice final : public ForwardingDevice {
   struct Fault {
     Command command = Command::kWrite;
     std::uint64_t kth = 1;       // the first matching command from now on is 1
-    std::uint64_t times = 1;     // so many in a row fail
-    std::optional<ZoneId> zone;  // only those to this zone; none: all
+    std::uint64_t times = 1;     // how many commands in a row fail
+    std::optional<ZoneId> zone;  // only commands to this zone; none: all
     Code code = Code::kIo;
     When when = When::kBefore;
     std::optional<Bytes>
-        bytes{};               // only reads, writes and appends that touch these; of an append: its zone does
-    std::uint32_t one_in = 1;  // of those that would fail, one in so many does, by chance
-    std::uint64_t seed = 1;    // for that: the same commands in the same order meet the same faults
-    int os_errno = EIO;        // told with kIo and kNotFound
+        bytes{};  // only reads, writes and appends of these bytes; an append touches its whole zone
+    std::uint32_t one_in = 1;  // a selected command fails with probability 1 / one_in
+    std::uint64_t seed = 1;    // seed of one_in: the same commands in the same order have the same faults
+    int os_errno = EIO;        // reported with kIo and kNotFound
   };
 
   explicit FaultyDevice(std::unique_ptr<ZonedDevice> device);
 
   void Inject(const Fault& fault) EXCLUDES(mutex_);
   void ClearFaults() EXCLUDES(mutex_);
-  // The device is unplugged: every command fails with ENODEV from now on, as the kernel answers.
+  // Unplugs the device: from now on every command fails with ENODEV, as the kernel does.
   void Unplug() EXCLUDES(mutex_);
-  // Commands so far, failed ones included.
+  // Number of commands so far, failed ones included.
   std::uint64_t count(Command command) const EXCLUDES(mutex_);
 
-  // From now on matching commands wait, before they are carried out, until Release. One gate at a time.
+  // From now on, matching commands wait before their execution until Release. One gate at a time.
   void Hold(Command command, std::optional<ZoneId> zone = {}) EXCLUDES(mutex_);
-  // Waits until `count` commands stand at the gate; false if the deadline passed.
+  // Waits until `count` commands wait at the gate. False if the deadline passed.
   [[nodiscard]] bool WaitUntilHeld(std::size_t count, Deadline deadline) EXCLUDES(mutex_);
   void Release() EXCLUDES(mutex_);
 
   std::vector<std::string> notices() const override { return notices_; }
-  // What the device has to say from now on. Before it is shared.
+  // Sets the notices of the device. Call before it is shared.
   void SetNotices(std::vector<std::string> notices) { notices_ = std::move(notices); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
@@ -84,7 +85,7 @@ class FaultyDevice final : public ForwardingDevice {
     Random chance;
     std::uint64_t seen = 0;
   };
-  // What a command touches.
+  // The zone and bytes of a command.
   struct Target {
     std::optional<ZoneId> zone{};
     std::optional<Bytes> bytes{};
@@ -94,7 +95,7 @@ class FaultyDevice final : public ForwardingDevice {
     std::optional<ZoneId> zone;
   };
 
-  // Counts the command, waits at the gate, and says which fault it meets.
+  // Counts the command, waits at the gate, and returns its fault, if any.
   std::optional<Fault> Enter(Command command, const Target& target) EXCLUDES(mutex_);
   static bool Meets(const Fault& fault, Command command, const Target& target);
   Target TargetOf(DeviceOffset offset, std::uint64_t length) const;

@@ -30,8 +30,8 @@
 #ifdef ZENFS_FIBER_TSAN
 #include <sanitizer/tsan_interface.h>
 
-// All fibers of a thread share its thread_local variables, which real threads never do: the functions that set theirs
-// up at the first use look as if they raced.
+// All fibers share the thread_local variables of one thread, unlike real threads. Functions that
+// initialise such variables at their first use then look like a race.
 extern "C" [[gnu::visibility("default")]] const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "race_top:SlotOfThisThread\n"
@@ -44,7 +44,7 @@ extern "C" const char* __tsan_default_suppressions() {
 namespace zenfs {
 namespace {
 
-// Sanitizers make frames several times as large.
+// Sanitizers make stack frames several times as large.
 constexpr std::size_t kStackBytes = 512 << 10;
 constexpr std::size_t kStacksKept = 64;
 
@@ -72,14 +72,14 @@ std::unique_ptr<FiberStack> FiberStack::Take() {
     kept.pop_back();
   }
 #ifdef ZENFS_FIBER_ASAN
-  // What the last fiber was left in the middle of is not the next one's.
+  // Remove the red zones of the last fiber from the stack.
   __asan_unpoison_memory_region(stack->bottom(), stack->size());
 #endif
   return stack;
 }
 
 void FiberStack::GiveBack([[maybe_unused]] std::unique_ptr<FiberStack> stack) {
-#ifndef ZENFS_FIBER_TSAN  // which takes the next fiber's use of the same memory for a race
+#ifndef ZENFS_FIBER_TSAN  // it would report the next fiber's use of the memory as a race
   if (kept.size() < kStacksKept) kept.push_back(std::move(stack));
 #endif
 }
@@ -99,12 +99,13 @@ Fiber::Fiber(std::function<void()> body)
   context_.uc_stack.ss_sp = stack_->bottom();
   context_.uc_stack.ss_size = stack_->size();
   context_.uc_link = nullptr;
-  // makecontext(3) passes ints: a pointer takes two.
+  // makecontext(3) passes ints, so a pointer takes two.
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   makecontext(&context_, reinterpret_cast<void (*)()>(&Fiber::Enter), 2, static_cast<unsigned>(self >> 32),
               static_cast<unsigned>(self));
 #ifdef ZENFS_FIBER_ASAN
-  // The address sanitizer would take the red zones off a whole stack with each switch to it.
+  // Otherwise the address sanitizer would clear the red zones of the whole stack at each switch to
+  // it.
   context_.uc_stack = {};
 #endif
 #ifdef ZENFS_FIBER_TSAN
@@ -129,13 +130,14 @@ void Fiber::Enter(unsigned high, unsigned low) {
 
 void Fiber::Arrived([[maybe_unused]] void* fake_stack) {
 #ifdef ZENFS_FIBER_ASAN
-  // Says where the stack of the one that was left lies: a thread's own is not known otherwise.
+  // Learn the stack of the fiber that was left: a thread's own stack is not known otherwise.
   __sanitizer_finish_switch_fiber(fake_stack, &arrived_from_->sanitizer_bottom_,
                                   &arrived_from_->sanitizer_size_);
 #endif
 }
 
-// Who came from where is of one thread, whatever the thread sanitizer takes fibers for.
+// The bookkeeping of switches belongs to one real thread, although the thread sanitizer sees
+// several.
 [[gnu::no_sanitize_thread]] void Fiber::Switch(Fiber& from, Fiber& to, [[maybe_unused]] bool for_good) {
   to.arrived_from_ = &from;
   void* fake_stack = nullptr;
@@ -143,14 +145,15 @@ void Fiber::Arrived([[maybe_unused]] void* fake_stack) {
   __sanitizer_start_switch_fiber(for_good ? nullptr : &fake_stack, to.sanitizer_bottom_, to.sanitizer_size_);
 #endif
 #ifdef ZENFS_FIBER_TSAN
-  // Only what the simulated locks order is ordered: a race is one, however the fibers happen to be scheduled.
+  // Only the simulated locks order memory accesses, so that a race is found under any schedule of
+  // the fibers.
   __tsan_switch_to_fiber(to.sanitizer_thread_, __tsan_switch_to_fiber_no_sync);
 #endif
 #if defined(ZENFS_FIBER_ASAN) || defined(ZENFS_FIBER_TSAN)
-  swapcontext(&from.context_, &to.context_);  // the sanitizers have their own idea of a long jump
+  swapcontext(&from.context_, &to.context_);  // the sanitizers intercept longjmp
 #else
-  // A context's first switch is setcontext(3)'s; all others are jumps, which leave the signal mask alone and so make no
-  // system call.
+  // The first switch to a context needs setcontext(3). All others are long jumps, which keep the
+  // signal mask and so make no system call.
   if (_setjmp(from.jump_) == 0) {
     if (to.began_) _longjmp(to.jump_, 1);
     to.began_ = true;

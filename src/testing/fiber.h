@@ -1,7 +1,8 @@
-// A stack of its own that runs on the calling thread until it switches away: what the simulated threads of
-// testing/sim_scheduler.h are made of. The sanitizers are told of each switch, so they see fibers as threads.
+// A separate stack that runs on the calling thread until it switches away. The simulated threads of
+// testing/sim_scheduler.h are fibers. Each switch is reported to the sanitizers, which see fibers
+// as threads.
 //
-// Threads: all fibers of one family live on one thread of the operating system.
+// Threads: all fibers of a scheduler run on one thread of the operating system.
 #pragma once
 
 #include <setjmp.h>
@@ -13,8 +14,8 @@
 
 namespace zenfs {
 
-// Memory for a stack, with a page in front of it that must not be touched. Making one takes system calls, so those that are
-// given back are kept for the next fibers of the same thread of the operating system.
+// Memory for a stack, with an inaccessible page before it. Making one takes system calls, so
+// released stacks are kept for the next fibers of the same thread of the operating system.
 class FiberStack {
  public:
   FiberStack();
@@ -37,16 +38,17 @@ class FiberStack {
 
 class Fiber {
  public:
-  // What the calling thread runs already; it has the stack of that thread.
+  // The fiber of the calling thread, with the thread's own stack.
   Fiber();
-  // `body` begins with the first switch to the fiber and must never return: it switches away for the last time. The fiber
-  // is destroyed after that, or when nobody will switch to it any more.
+  // `body` starts with the first switch to the fiber and must never return: it ends with a last
+  // switch away. Destroy the fiber after that, or if nobody will switch to it any more.
   explicit Fiber(std::function<void()> body);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // `from` is the fiber that runs. Returns when somebody switches back to it. `for_good`: nobody will.
+  // `from` is the running fiber. Returns when somebody switches back to it. `for_good`: nobody will
+  // switch back.
   static void Switch(Fiber& from, Fiber& to, bool for_good = false);
 
  private:
@@ -58,9 +60,9 @@ class Fiber {
   [[maybe_unused]] bool began_ = false;
   std::unique_ptr<FiberStack> stack_;
   std::function<void()> body_;
-  const void* sanitizer_bottom_ = nullptr;  // of the stack, as the address sanitizer knows it
+  const void* sanitizer_bottom_ = nullptr;  // bottom of the stack, for the address sanitizer
   std::size_t sanitizer_size_ = 0;
-  [[maybe_unused]] void* sanitizer_thread_ = nullptr;  // the thread sanitizer's
+  [[maybe_unused]] void* sanitizer_thread_ = nullptr;  // handle of the thread sanitizer
   [[maybe_unused]] bool owns_sanitizer_thread_ = false;
   Fiber* arrived_from_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// A child made by fork() that lives on and does nothing, until it is destroyed.
+// A child of fork() that does nothing and lives until this object is destroyed.
 #pragma once
 
 #include <sys/wait.h>

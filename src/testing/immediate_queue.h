@@ -1,5 +1,5 @@
-// A queue for devices that have none of their own: a request is carried out by the device's own calls when it
-// is submitted, and delivered by the next Reap.
+// A queue for devices without their own: Submit executes a request by a call of the device, and the
+// next Reap delivers it.
 #pragma once
 
 #include <deque>
@@ -8,7 +8,7 @@
 
 namespace zenfs {
 
-// By the device's own call for it; the outcome is in the request.
+// Executes `request` by the matching call of the device and stores the outcome in the request.
 void CarryOut(ZonedDevice& device, IoRequest& request);
 
 class ImmediateQueue final : public IoQueue {

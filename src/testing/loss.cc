@@ -6,7 +6,7 @@
 namespace zenfs {
 namespace {
 
-// The state after the first `cut` commands.
+// The state of the zone after the first `cut` commands.
 MachineZone StateAfter(const ZoneHistory& history, std::size_t cut) {
   return cut == 0 ? history.durable.state : history.pending[cut - 1].after;
 }
@@ -16,12 +16,12 @@ bool FullByWriting(const ZoneHistory& history, std::size_t cut) {
          StateAfter(history, cut).condition == ZoneCondition::kFull;
 }
 
-// A lower write pointer than the commands left is possible only while the zone has one.
+// The write pointer can be lower than the commands left it only if the zone still has one.
 bool MayMovePointer(const ZoneHistory& history, std::size_t cut) {
   return IsActive(StateAfter(history, cut).condition) || FullByWriting(history, cut);
 }
 
-// The write pointer is never below what was flushed, nor below a block that is there.
+// The write pointer is never below the flushed blocks, nor below a block that survives.
 std::uint64_t LowestPointer(const ZoneHistory& history, std::size_t cut,
                             const std::map<std::uint64_t, Hole>& holes) {
   std::uint64_t lowest = StateAfter(history, cut).written;
@@ -52,7 +52,7 @@ BlockRef HoleAt(const ZoneImage& image, std::uint64_t block, Hole hole, std::uin
   return nullptr;
 }
 
-// What a block of a conventional zone held at the last flush.
+// The content of a block of a conventional zone at the last flush.
 BlockRef BlockBefore(const ZoneHistory& history, std::uint64_t block) {
   return block < history.durable.blocks.size() ? history.durable.blocks[block] : nullptr;
 }
@@ -61,7 +61,7 @@ bool IsConventional(const ZoneImage& image) {
   return image.state.condition == ZoneCondition::kNotWritePointer;
 }
 
-// Powered up again, no zone is open, and one without data is empty.
+// After power-up no zone is open, and a zone without data is empty.
 void CloseOpenZone(MachineZone& state) {
   if (!IsActive(state.condition)) return;
   state.condition = state.written == 0 ? ZoneCondition::kEmpty : ZoneCondition::kClosed;
@@ -106,8 +106,9 @@ ZoneImage AfterLoss(const ZoneHistory& history, const ZoneLoss& loss, std::uint3
   for (std::size_t i = 0; i < loss.cut; ++i) Apply(image, history.pending[i]);
   const bool conventional = IsConventional(image);
   for (const auto& [block, hole] : loss.holes) {
-    image.blocks[block] = conventional ? BlockBefore(history, block)  // an overwrite that did not happen
-                                       : HoleAt(image, block, hole, block_size, random);
+    image.blocks[block] = conventional
+                              ? BlockBefore(history, block)  // the old content: the overwrite is lost
+                              : HoleAt(image, block, hole, block_size, random);
   }
   if (loss.written && *loss.written != image.state.written) {
     image.state = {ZoneCondition::kClosed, *loss.written};
@@ -123,7 +124,7 @@ ZoneLoss RandomLoss(const ZoneHistory& history, Random& random) {
   loss.cut = random.OneIn(3) ? count : random.Below(count + 1);
   if (random.OneIn(2)) return loss;
   const auto unflushed = UnflushedBlocks(history, loss.cut);
-  const std::uint64_t eighths = 1 + random.Below(8);  // of the blocks that go missing
+  const std::uint64_t eighths = 1 + random.Below(8);  // share of the blocks that are lost, in eighths
   const bool tail_only = random.OneIn(3);
   const std::uint64_t tail = tail_only ? random.Below(unflushed.size() + 1) : 0;
   for (std::size_t i = 0; i < unflushed.size(); ++i) {
@@ -140,7 +141,7 @@ ZoneLoss RandomLoss(const ZoneHistory& history, Random& random) {
 
 std::vector<ZoneCommand> RandomDrops(const ZoneHistory& history, std::uint32_t block_size, Random& random) {
   std::vector<ZoneCommand> drops;
-  const std::uint64_t eighths = 1 + random.Below(8);  // of the blocks that go
+  const std::uint64_t eighths = 1 + random.Below(8);  // share of the blocks that are lost, in eighths
   for (const std::uint64_t block : UnflushedBlocks(history, history.pending.size())) {
     if (random.Below(8) >= eighths) continue;
     const auto hole = static_cast<Hole>(random.Below(3));
@@ -165,7 +166,7 @@ std::vector<ZoneLoss> EnumerateLosses(const ZoneHistory& history, std::size_t ma
           std::erase_if(loss.holes, [&](const auto& h) { return h.first >= lowest; });
           losses.push_back(loss);
         }
-        if (missing.empty()) break;  // no hole, no kinds of it
+        if (missing.empty()) break;  // without holes there are no kinds of holes
       }
     }
   }

@@ -1,4 +1,4 @@
-// Bytes that do not compress and come out the same for the same seed.
+// Incompressible bytes; the same seed gives the same bytes.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kMode = 0660;
 
-// Zones of `directory` whose files this process has open for writing.
+// The zones of `directory` whose files this process has open for writing.
 std::set<std::uint32_t> Writing(const std::string& directory) {
   std::set<std::uint32_t> zones;
   for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {

@@ -1,5 +1,6 @@
-// Zone files that are plain files of a directory: what zonefs does with sizes, permission bits and limits of open zones,
-// on a host without zonefs. Differs in that nobody enforces the order of writes: the device above must.
+// Plain files of a directory as zone files: behave like zonefs in sizes, permission bits and limits
+// of open zones, on a host without zonefs. The one difference: nobody enforces the order of writes,
+// so the device above must.
 #pragma once
 
 #include <atomic>
@@ -16,37 +17,35 @@ class PlainZoneFiles final : public ZoneFiles {
     std::uint32_t zones = 12;
     std::uint64_t capacity = 48 * 4096;  // bytes
     std::uint32_t block_size = 4096;     // bytes
-    std::uint32_t max_open =
-        0;  // zones; opening one more for writing fails as under explicit-open; 0: no limit
+    std::uint32_t max_open = 0;          // zones open for writing at once, as with explicit-open; 0: no limit
   };
 
-  // `directory` exists; files that are not in it are made, empty. Aborts if that fails.
+  // `directory` must exist. Creates missing files, empty. Aborts if that fails.
   PlainZoneFiles(std::string directory, const Shape& shape);
 
   std::uint32_t count() const override { return shape_.zones; }
   std::uint32_t block_size() const override { return shape_.block_size; }
   std::string Path(ZoneId zone) const override;
-  // Permission bits tell the access, as zonefs shows it of a dead zone.
+  // The permission bits give the access, as zonefs shows it for a failed zone.
   Result<ZoneFileState> Look(ZoneId zone) const override;
   Result<UniqueFd> OpenToRead(ZoneId zone) const override;
   Result<UniqueFd> OpenToWrite(ZoneId zone) const override;
   Status Truncate(ZoneId zone, std::uint64_t size) const override;
   bool MountedReadOnly() const override { return mounted_read_only; }
 
-  // One holder at a time, as long as this lives.
+  // One holder at a time, for the life of this object.
   [[nodiscard]] Status Lock();
 
-  // Zones whose files this process has open for writing, one digit string each, sorted: "0 3 11".
+  // The numbers of the zones whose files this process has open for writing, sorted: "0 3 11".
   std::string OpenForWriting() const;
 
-  std::atomic<bool> writes_fail{false};   // of files opened from now on, with ENOSPC, nothing written
+  std::atomic<bool> writes_fail{false};   // of files opened from now on; ENOSPC, and nothing is written
   std::atomic<bool> flushes_fail{false};  // of files opened from now on; they can't be read either
   std::atomic<bool> truncates_fail{false};
-  std::atomic<bool> truncates_lie{false};  // are carried out and fail all the same
-  std::atomic<bool> finish_opens{
-      false};  // a finish of a zone that is not open fails where one too many would be
+  std::atomic<bool> truncates_lie{false};  // they succeed and report an error
+  std::atomic<bool> finish_opens{false};   // a finish of a zone that is not open fails at the limit
   std::atomic<bool> mounted_read_only{false};
-  mutable std::atomic<int> truncates{0};  // that were asked for
+  mutable std::atomic<int> truncates{0};  // number of calls
 
  private:
   const std::string directory_;

@@ -1,4 +1,4 @@
-// The host refuses threads while the object lives: the `first`-th that is started, and `times` in all.
+// While the object lives, the host refuses threads: from the `first`-th start on, `times` in all.
 // Threads: one object at a time; threads may be started from anywhere.
 #pragma once
 
@@ -26,7 +26,7 @@ class RefusedThreads {
   RefusedThreads(const RefusedThreads&) = delete;
   RefusedThreads& operator=(const RefusedThreads&) = delete;
 
-  // True once a thread was refused.
+  // True after a thread was refused.
   static bool happened() { return started_ >= first_; }
 
  private:

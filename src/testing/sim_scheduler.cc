@@ -22,10 +22,10 @@ namespace zenfs {
 namespace {
 
 constexpr std::chrono::microseconds kStep{1};
-// So long a busy host may let everybody stand. Short beside the deadlines of calls, which are for hosts that work.
+// How long a busy host may stop all threads. Short compared with the deadlines of calls.
 constexpr std::chrono::milliseconds kStall{100};
 
-// What a lock orders, for the thread sanitizer, which knows nothing of ours.
+// Reports to the thread sanitizer, which does not know our locks, what a lock orders.
 void SanitizerAcquire([[maybe_unused]] const void* of) {
 #if defined(__SANITIZE_THREAD__)
   __tsan_acquire(const_cast<void*>(of));
@@ -37,8 +37,9 @@ void SanitizerRelease([[maybe_unused]] const void* of) {
 #endif
 }
 
-// The scheduler's own state is of one thread, however many fibers it runs: not the thread sanitizer's affair. What a fiber
-// does elsewhere is. Each fiber has its own count of these.
+// Hides the scheduler's own state from the thread sanitizer: one real thread uses it, however many
+// fibers it runs. The rest of each fiber's work stays visible. Each fiber has its own count of
+// these.
 class Unwatched {
  public:
   Unwatched() {
@@ -146,7 +147,7 @@ std::unique_ptr<Scheduler::ThreadHandle> SimScheduler::Start(std::function<void(
   return handle;
 }
 
-// Who goes on when `thread` has returned.
+// Returns the fiber to continue after `thread` has returned.
 Fiber& SimScheduler::End(SimThread& thread) {
   thread.done = true;
   SanitizerRelease(&thread);
@@ -160,10 +161,10 @@ Fiber& SimScheduler::End(SimThread& thread) {
   return *next.fiber;
 }
 
-// After the join nobody knows of the thread.
+// After the join nobody uses the thread any more.
 void SimScheduler::Finish(SimThread& thread) { threads_[thread.number] = nullptr; }
 
-// --- who goes on ---
+// --- choosing the next thread ---
 
 void SimScheduler::Step() {
   now_ += kStep;
@@ -321,7 +322,8 @@ void SimScheduler::SleepUntil(Time deadline) {
   while (now_ < deadline) Block(&deadline, deadline);
 }
 
-// To ask is no step: metrics ask for one operation in so many, counted over all runs of the process.
+// No scheduling step: metrics read the clock once per several operations, counted over all runs of
+// the process.
 std::chrono::steady_clock::time_point SimScheduler::SteadyNow() {
   const Unwatched unwatched;
   return now_;
@@ -344,7 +346,7 @@ std::chrono::system_clock::time_point SimScheduler::WallNow() {
       std::chrono::duration_cast<std::chrono::system_clock::duration>(now_.time_since_epoch()));
 }
 
-// --- ends ---
+// --- ending and deadlocks ---
 
 std::string SimScheduler::Describe() const {
   std::string text;
@@ -356,7 +358,8 @@ std::string SimScheduler::Describe() const {
   return text;
 }
 
-// Each thread tells where it stands itself: what the libraries know of unwinding is for the stack they are called on.
+// Each thread reports its own stack, because libraries can unwind only the stack on which they are
+// called.
 std::vector<SimScheduler::StuckThread> SimScheduler::AskEach() {
   std::vector<StuckThread> all;
   for (const auto& thread : threads_) {

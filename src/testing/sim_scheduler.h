@@ -1,17 +1,19 @@
-// Runs the threads of production code one at a time, in an order and on a clock that a seed decides: the same seed
-// gives the same run, switch for switch.
+// Runs the threads of production code one at a time. A seed decides their order and the clock: the
+// same seed gives the same run, switch for switch.
 //
-// Threads become fibers. Whenever one locks, unlocks, waits, notifies, sleeps or starts another, the dice say
-// whether somebody else goes on. Time stands still but for a microsecond at each such step; when all wait, it jumps to the
-// first deadline, and now and then a while passes although somebody could run, as on a busy host.
+// Threads become fibers. Whenever one locks, unlocks, waits, notifies, sleeps or starts another, a
+// random choice decides whether another continues. The clock advances by a microsecond at each such
+// step. If all threads wait, it jumps to the first deadline. Sometimes it jumps although a thread
+// could run, as on a busy host.
 //
-//   SimScheduler scheduler(SimScheduler::Options::Random(random));
-//   scheduler.Run([] { ... mounts, starts threads, ... });
+//    SimScheduler scheduler(SimScheduler::Options::Draw(random));
+//    scheduler.Run([] { ... mounts, starts threads, ... });
 //
-// When all wait and nobody has a deadline, that is a deadlock: `on_stuck` is called with a description and with where each
-// thread stands, and must not return.
+// If all threads wait without a deadline, that is a deadlock: `on_stuck` is called with a
+// description and the stack of each thread, and must not return.
 //
-// Threads: Run is called from one thread; everything happens on it. One scheduler runs at a time in a process.
+// Threads: Run is called from one thread; everything happens on it. One scheduler runs at a time in
+// a process.
 #pragma once
 
 #include <cstdint>
@@ -34,30 +36,31 @@ class SimScheduler final : public Scheduler {
 
   struct Options {
     std::uint64_t seed = 1;
-    // Once in so many steps ...
-    std::uint64_t switch_one_in = 4;      // ... another thread goes on
-    std::uint64_t stall_one_in = 1000;    // ... time passes for everybody
-    std::uint64_t spurious_one_in = 200;  // ... a waiter wakes up for nothing
-    // Virtual time after which a run counts as stuck.
+    // Each of these happens once in so many steps, on average.
+    std::uint64_t switch_one_in = 4;      // another thread continues
+    std::uint64_t stall_one_in = 1000;    // time passes for all threads
+    std::uint64_t spurious_one_in = 200;  // a spurious wake-up of a waiter
+    // A run that takes longer in simulated time counts as stuck.
     std::chrono::seconds time_max{7200};
     std::function<void(const std::string& why, const std::vector<StuckThread>& threads)> on_stuck;
 
-    // A seed, and how often what happens, by `random`.
+    // Draws the seed and the frequencies.
     static Options Draw(Random& random);
   };
 
   explicit SimScheduler(Options options);
   ~SimScheduler() override;
 
-  // Installs itself, runs `body` as the first thread, and returns when it and all that it started have returned.
+  // Installs itself, runs `body` as the first thread, and returns after it and all threads that it
+  // started have returned.
   void Run(std::function<void()> body);
 
-  // Of everything that was decided so far: two runs of one seed have the same.
+  // A fingerprint of all decisions so far: two runs of one seed have the same.
   std::uint64_t fingerprint() const { return fingerprint_; }
   std::uint64_t switches() const { return switches_; }
-  // Adds what the simulated world saw to the fingerprint.
+  // Adds an event of the simulated world to the fingerprint.
   void Note(std::uint64_t value);
-  // The one that runs, if any.
+  // The running scheduler, if any.
   static SimScheduler* Running() { return running_; }
 
   void Lock(const void* mutex) override;
@@ -81,9 +84,9 @@ class SimScheduler final : public Scheduler {
     SimThread* owner = nullptr;
   };
 
-  // A point at which somebody else may go on.
+  // A point at which another thread may continue.
   void Step();
-  // The running thread waits for `what` until Wake or `deadline`; false if the deadline came first.
+  // The running thread waits for `what` until Wake or `deadline`. False if the deadline came first.
   bool Block(const void* what, Time deadline);
   void Wake(SimThread& thread);
   void WakeAllOn(const void* what);
@@ -104,13 +107,14 @@ class SimScheduler final : public Scheduler {
   const Options options_;
   Random random_;
   Time now_;
-  std::vector<std::unique_ptr<SimThread>> threads_;  // by number; those that ended and were joined are null
+  std::vector<std::unique_ptr<SimThread>> threads_;  // by number; null after the thread was joined
   std::vector<SimThread*> ready_;
   std::vector<SimThread*> waiting_;
   std::vector<Locked> locked_;  // few at any time
   SimThread* current_ = nullptr;
   std::unique_ptr<Fiber> outside_;
-  // Where a thread that is switched to puts its stack, and switches back; null but in AskEach.
+  // In AskEach: where a thread that is switched to puts its stack before it switches back.
+  // Otherwise null.
   std::vector<std::uintptr_t>* asked_ = nullptr;
   std::uint64_t fingerprint_ = 0xcbf29ce484222325u;
   std::uint64_t switches_ = 0;

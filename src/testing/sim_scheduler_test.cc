@@ -23,7 +23,7 @@ SimScheduler::Options Seed(std::uint64_t seed) {
   return options;
 }
 
-// Three threads add their letters under a lock; the order is the scheduler's.
+// Three threads add their letters under a lock, in the order that the scheduler chooses.
 std::string Letters(std::uint64_t seed, std::uint64_t* fingerprint = nullptr) {
   SimScheduler scheduler(Seed(seed));
   std::string letters;
@@ -136,7 +136,7 @@ TEST(SimScheduler, AGateWaitsForThoseInside) {
   }
 }
 
-// Where it is called from.
+// The return address of its caller.
 [[gnu::noinline]] std::uintptr_t LockBoth(Mutex& one, Mutex& two) {
   MutexLock first(one);
   MutexLock second(two);
@@ -169,7 +169,7 @@ TEST(SimSchedulerDeathTest, EachThreadOfADeadlockSaysWhereItStands) {
 }
 
 TEST(SimSchedulerDeathTest, ADeadlockIsFound) {
-  // Which seeds deadlock is the scheduler's; that some of a hundred do is not.
+  // The scheduler determines which seeds deadlock; some of a hundred do.
   EXPECT_EXIT(
       for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         SimScheduler::Options options = Seed(seed);

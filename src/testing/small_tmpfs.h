@@ -1,4 +1,4 @@
-// A file system of the host with little room, for tests of what happens when it is full.
+// A small file system of the host, for tests of a full host.
 #pragma once
 
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 namespace zenfs {
 
-// Where the process may mount: as root, and not in every container. It is reached through a descriptor alone, so that a
-// test that dies leaves no mount behind.
+// Available if the process may mount: as root, and not in every container. It is reached only
+// through a descriptor, so that a test that dies leaves no mount behind.
 class SmallTmpfs {
  public:
   explicit SmallTmpfs(std::uint64_t bytes) {
@@ -31,7 +31,7 @@ class SmallTmpfs {
   std::string File(const std::string& name) const {
     return "/proc/self/fd/" + std::to_string(fd_.get()) + "/" + name;
   }
-  // Takes all the room that is left.
+  // Fills all remaining space.
   void FillUp() const {
     const UniqueFd fd(::open(File("filler").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     const std::vector<char> page(4096);

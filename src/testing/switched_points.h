@@ -1,7 +1,8 @@
-// A handler of sync points that can be changed while threads pass points: it is there before the first thread
-// and until after the last, and only what it does changes.
+// A handler of sync points that can be changed while threads pass points. It is installed before
+// the first thread starts and removed after the last one ends; only its action changes.
 //
-// Make it before, and destroy it after, everything that has threads: as the first base or member of a fixture.
+// Construct it before, and destroy it after, everything that has threads: as the first base or
+// member of a fixture.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,8 @@ namespace zenfs {
 
 class SwitchedPoints {
  public:
-  // Calls `handler` at every point passed during the life of the object; one that was begun may end later.
+  // Calls `handler` at every point passed during the life of the object. A call in progress may end
+  // later.
   class During {
    public:
     During(SwitchedPoints& points, SyncPoint::Handler handler) : points_(points) {

@@ -1,4 +1,5 @@
-// A directory that looks as /sys does, with as much of a zoned disk in it as its reader wants.
+// A directory that looks like /sys, with as much of a zoned disk in it as the code under test
+// reads.
 #pragma once
 
 #include <filesystem>
@@ -19,14 +20,14 @@ class SysfsTree {
     std::ofstream(whole) << text << "\n";
   }
 
-  // A link at `from` to `to`, both below the tree.
+  // Makes a link at `from` to `to`, both below the tree.
   void Link(const std::string& to, const std::string& from) const {
     const std::filesystem::path whole = std::filesystem::path(path()) / from;
     std::filesystem::create_directories(whole.parent_path());
     std::filesystem::create_symlink(std::filesystem::path(path()) / to, whole);
   }
 
-  // A disk of which nothing but the number is known, under devices/, linked as the kernel does it. Returns its folder.
+  // A disk with only its number, under devices/, linked as the kernel does. Returns its folder.
   std::string AddDisk(const std::string& name, const std::string& number) const {
     const std::string home = "devices/" + name;
     Put(home + "/dev", number);
@@ -35,7 +36,7 @@ class SysfsTree {
     return home;
   }
 
-  // The same, a host-managed disk of 64 zones of 16 MiB.
+  // A host-managed disk of 64 zones of 16 MiB, made in the same way.
   std::string AddZonedDisk(const std::string& name, const std::string& number,
                            const std::string& model) const {
     const std::string home = AddDisk(name, number);

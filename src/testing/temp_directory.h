@@ -1,4 +1,4 @@
-// A directory of its own for a test, removed with all that is in it.
+// A temporary directory for a test, removed with its contents.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// For tests of permissions: while an Unprivileged lives, this process is bound by the modes of files also if it was
-// started by root. Restores root at its end; nothing to do for everybody else.
+// For tests of permissions: while an Unprivileged lives, file modes also apply to a process that
+// was started by root. Restores root at its end. Does nothing for other users.
 #pragma once
 
 #include <unistd.h>

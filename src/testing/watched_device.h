@@ -1,8 +1,8 @@
-// A decorator that shows a test what is asked of a device, and lets it change the answers: reports that say something
-// else, reads that bring other bytes, commands that are refused.
+// A decorator that shows commands of a device to a test and lets it change the results: other
+// reports, other bytes, refused commands.
 //
-// Threads: any. Hooks are called on the thread of the command, several at once. Commands through a queue pass them too;
-// they are carried out by Submit.
+// Threads: any. Hooks are called on the thread of the command, several at once. Commands of a queue
+// pass them too and are executed by Submit.
 #pragma once
 
 #include <functional>
@@ -17,20 +17,20 @@ namespace zenfs {
 
 class WatchedDevice final : public ForwardingDevice {
  public:
-  // Those that are not set do nothing. An error from a hook that stands before its command is the command's; it is then
-  // not carried out.
+  // Unset hooks do nothing. If a hook before a command returns an error, the command is not
+  // executed and returns that error.
   struct Hooks {
-    std::function<void(std::vector<ZoneInfo>&)> reported;          // after; may change the report
+    std::function<void(std::vector<ZoneInfo>&)> reported;          // after the command; may change the report
     std::function<Status(DeviceOffset, std::size_t)> before_read;  // offset and length
-    std::function<void(DeviceOffset, ByteSpan)> was_read;  // after one that succeeded; may change the bytes
-    std::function<Status(DeviceOffset, std::size_t)> before_write;  // also of appends, at the zone's start
+    std::function<void(DeviceOffset, ByteSpan)> was_read;  // after a successful read; may change the bytes
+    std::function<Status(DeviceOffset, std::size_t)> before_write;  // also for appends, with the zone's start
     std::function<Status(ZoneId)> before_reset;
   };
 
   explicit WatchedDevice(std::unique_ptr<ZonedDevice> device) : ForwardingDevice(std::move(device)) {}
 
-  // While it lives commands pass its hooks; when it has been destroyed none of them is running any more. One at a time,
-  // and the device outlives it.
+  // While it lives, commands pass its hooks; after its destruction no hook is running any more. One
+  // at a time; the device must outlive it.
   class Watch {
    public:
     Watch(WatchedDevice& device, Hooks hooks);

@@ -1,5 +1,5 @@
-// Contents and state of one zone of a CrashDevice, and the commands that may still be lost. Copies are cheap:
-// blocks are shared and never change.
+// Contents and state of one zone of a CrashDevice, and its commands that may still be lost. Copies
+// are cheap: blocks are shared and immutable.
 #pragma once
 
 #include <cstdint>
@@ -13,41 +13,41 @@ namespace zenfs {
 
 struct Block {
   std::vector<std::byte> bytes;
-  bool unreadable = false;  // reading it is an error of the medium
+  bool unreadable = false;  // reads return a medium error
 };
 using BlockRef = std::shared_ptr<const Block>;  // null: zeros
 using Blocks = std::vector<BlockRef>;
 
 struct ZoneImage {
   MachineZone state;
-  Blocks blocks;    // those that were written; any behind the end are zeros
-  Blocks previous;  // what stood there before the last reset: shines through holes
+  Blocks blocks;    // written blocks; blocks beyond the end are zeros
+  Blocks previous;  // contents before the last reset; may reappear in holes
 };
 
-// A state-changing command that was carried out.
+// An executed state-changing command.
 struct ZoneCommand {
   enum class Kind {
     kWrite,  // writes and appends
     kReset,
-    kState,  // finish, open, close, and closed implicitly
-    kDrop,   // a flush failed and lost a block: reads find it in the cache until that is gone
+    kState,  // finish, open, close, implicit close
+    kDrop,   // a failed flush lost a block: reads find it in the cache until the cache is lost
   };
   Kind kind = Kind::kState;
   std::uint64_t first_block = 0;  // kWrite, kDrop
-  Blocks blocks;                  // kWrite; kDrop: what stands there instead
+  Blocks blocks;                  // kWrite: data; kDrop: the content of the medium
   MachineZone after;
 };
 
-// What a zone was at the last flush, and everything since.
+// The state of a zone at the last flush, and all later commands.
 struct ZoneHistory {
   ZoneImage durable;
   std::vector<ZoneCommand> pending;
   ZoneImage live;
 
-  // Carries `command` out on the live image and keeps it as one that may be lost.
+  // Applies `command` to the live image and keeps it as one that may be lost.
   void Add(ZoneCommand command);
   void Flush();
-  // The cache is gone, and nothing else: what was dropped shows.
+  // Loses the cache only: blocks that a flush lost show their content on the medium.
   void LoseCache();
 };
 
