@@ -42,8 +42,8 @@ set(ZENFS_SIMULATOR_SOURCES
   simulation/plan.cc
   simulation/shrink.cc
   simulation/world.cc
-  simulation/world/excuses.cc
-  simulation/world/memory_pictures.cc
+  simulation/world/allowed_errors.cc
+  simulation/world/memory_images.cc
   simulation/world/shared_memory_files.cc
   simulation/world/sim_device.cc
   simulation/world/sim_queue.cc

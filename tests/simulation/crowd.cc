@@ -9,14 +9,14 @@
 #include "crash/random_work.h"
 #include "database_work.h"
 #include "fill_work.h"
-#include "world/excuses.h"
+#include "world/allowed_errors.h"
 
 namespace zenfs {
 namespace {
 
 std::string Root(std::size_t client) { return fmt::format("t{}", client); }
 
-// Different for each step of a plan, and the same whichever other steps are carried out.
+// Different for each step of a plan, and independent of the other steps that run.
 std::uint64_t StepSeed(const Plan& plan, const StepId& id) {
   Random mix(plan.seed ^ (std::uint64_t{id.round} << 48) ^ (std::uint64_t{id.client} << 32) ^ id.step);
   return mix.Next();
@@ -24,7 +24,7 @@ std::uint64_t StepSeed(const Plan& plan, const StepId& id) {
 
 constexpr std::uint32_t kFillsAStep = 4;
 
-// Whether garbage is no excuse: a zone is kept for copies.
+// True if garbage must not prevent a write: a zone is kept for copies.
 bool ReclaimsAll(const EmulatorGeometry& geometry) {
   constexpr std::uint32_t kFewZones = 24;
   return geometry.zones - geometry.conventional >= kFewZones;
@@ -118,7 +118,7 @@ void Crowd::Work() {
   }
 }
 
-// Only a crash, or a fault, is a reason; for bytes that are not those of the model there is none.
+// Only a crash or a fault is a valid reason. Bytes that differ from the model never are.
 std::string Crowd::WhyEnded(const CallHistory& one, bool crashed) {
   if (!one.failed()) return {};
   const std::optional<Code> code = one.error_code();

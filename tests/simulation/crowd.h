@@ -1,6 +1,6 @@
-// The clients of a run: each on names of its own, in some runs also on a few that all of them share.
+// The clients of a run. Each uses its own names; in some runs they also share a few names.
 //
-// Threads: one, which Work turns into one for each client.
+// Threads: one; Work starts one for each client.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +23,21 @@ class Crowd {
   Crowd(const Plan& plan, const Selection& selection, Outcome& outcome)
       : plan_(plan), selection_(selection), outcome_(outcome), names_("names"), log_("log") {}
 
-  // The clients of a round, on a volume that has just been mounted: what it shows is certain from here on. Empty if all is
-  // well.
-  // From when `dead` says so on what they do counts for nothing.
+  // Makes the clients of a round, on a volume that was just mounted. What the volume shows counts
+  // as certain from here on. Empty if all is well. Once `dead` returns true, results of later calls
+  // do not count.
   std::string Meet(const std::shared_ptr<Volume>& volume, std::uint32_t round,
                    const std::function<bool()>& dead);
-  // Each client's steps, until all are done.
+  // Runs each client's steps, until all are done.
   void Work();
-  // Empty if each has ended for a reason: a crash, or a fault.
+  // Empty if each client ended for a valid reason: a crash or a fault.
   std::string WhyEnded(bool crashed);
-  // None has met an error.
+  // True if no client met an error.
   bool all_well() const;
   void BeginUnmount();
   void Unmounted(const Status& status);
   void DropHandles();
-  // The round is over; what they expect is needed no more.
+  // Ends the round and drops the clients with their expectations.
   void Leave();
 
   std::vector<const Expectation*> Expectations() const;
@@ -57,11 +57,10 @@ class Crowd {
   std::vector<std::unique_ptr<Client>> clients_;
   SharedNames names_;
   SharedLog log_;
-  std::vector<std::unique_ptr<SharedWork>> shared_;  // none, or one for each client
+  std::vector<std::unique_ptr<SharedWork>> shared_;  // empty, or one for each client
   SharedLog::Time unmount_began_ = 0;
-  Mutex steps_mutex_;  // leaf; of outcome_.steps, while the clients work
-  bool is_full_ =
-      false;  // the client that fills the device had no garbage to speak of when it found no space
+  Mutex steps_mutex_;     // leaf; guards outcome_.steps while the clients work
+  bool is_full_ = false;  // when the filling client got "no space", there was hardly any garbage
 };
 
 }  // namespace zenfs

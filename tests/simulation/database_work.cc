@@ -17,7 +17,7 @@ DatabaseWork::DatabaseWork(Client& client, const std::string& root)
   for (const auto& [path, file] : client.model().Live()) {
     if (file != nullptr && path.starts_with(ArchiveRoot())) archived_.push_back(path);
     if (file == nullptr || path.rfind('/') != root.size())
-      continue;  // directories, and what is in the checkpoint or the archive
+      continue;  // directories, and files in the checkpoint or the archive
     const std::size_t digits = path.find_first_of("0123456789", root.size());  // 000012.log, MANIFEST-000013
     const std::uint64_t number = digits == path.npos ? 0 : std::strtoull(path.c_str() + digits, nullptr, 10);
     next_number_ = std::max(next_number_, number + 1);
@@ -65,7 +65,7 @@ void DatabaseWork::Put() {
   if (client_.random().OneIn(3)) client_.Sync("wal");
 }
 
-// As the stacked BlobDB does: a file that is no log is flushed after every record.
+// Like the stacked BlobDB: a file that is not a log is flushed after every record.
 void DatabaseWork::PutBlob() {
   if (blob_.empty()) {
     blob_ = Name(next_number_++, ".blob");
@@ -79,7 +79,7 @@ void DatabaseWork::PutBlob() {
   blob_.clear();
 }
 
-// A table mostly; a log or the MANIFEST as who follows the database from beside it.
+// Mostly reads a table; sometimes a log or the MANIFEST, as a secondary instance does.
 void DatabaseWork::Read() {
   if (client_.random().OneIn(3)) return client_.Read(client_.random().OneIn(2) ? wal_ : manifest_);
   if (!tables_.empty()) client_.Read(tables_[client_.random().Below(tables_.size())]);
@@ -102,8 +102,8 @@ void DatabaseWork::WriteTable() {
   tables_.push_back(table);
 }
 
-// A log that is no longer needed: kept for a while, as with WAL_ttl_seconds, or deleted. What is kept fills zones with
-// frames that live on, beside those of logs that don't.
+// Archives a log that is no longer needed for a while, as with WAL_ttl_seconds, or deletes it.
+// Archived logs leave live frames in zones beside dead frames.
 void DatabaseWork::GiveUp(const std::string& wal) {
   if (!archives_) return client_.Unlink(wal);
   if (!client_.model().durable().contains(ArchiveRoot())) client_.MakeDirectory(ArchiveRoot());
@@ -117,7 +117,7 @@ void DatabaseWork::GiveUp(const std::string& wal) {
   }
 }
 
-// The log is closed only when the table and its record are durable.
+// Closes the log only after the table and its record are durable.
 void DatabaseWork::FlushMemtable() {
   const std::string next = Name(next_number_++, ".log");
   client_.Create("next", next);
@@ -162,7 +162,7 @@ void DatabaseWork::NewManifest() {
   manifest_ = next;
 }
 
-// Hard links into a directory of its own, which goes away again.
+// Makes hard links in a new directory, and later removes it.
 void DatabaseWork::Checkpoint() {
   if (tables_.empty()) return;
   const std::string directory = root_ + "/checkpoint";

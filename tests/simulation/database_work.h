@@ -1,5 +1,5 @@
-// What RocksDB does to its files, a step at a time: a log that is appended to and synced, tables written and deleted, a
-// MANIFEST that is appended to and now and then replaced by way of CURRENT.
+// The file operations of RocksDB, one step at a time: a log that is appended to and synced, tables
+// written and deleted, a MANIFEST that is appended to and sometimes replaced through CURRENT.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@ namespace zenfs {
 
 class DatabaseWork {
  public:
-  // Goes on with what there is under `root`. `client` must outlive it.
+  // Continues with the files under `root`. `client` must outlive it.
   DatabaseWork(Client& client, const std::string& root);
 
   void Step();

@@ -29,7 +29,7 @@ std::string FillWork::NewName(const char* suffix) {
   return fmt::format("{}/{:06}{}", root_, next_number_++, suffix);
 }
 
-// Of what data can have at all.
+// Live bytes in percent of the space that data can have.
 std::uint64_t FillWork::LivePercent() {
   const SpaceReport space = client_.Space();
   garbage_ = space.garbage;

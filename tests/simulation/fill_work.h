@@ -1,5 +1,5 @@
-// Keeps a device between 60 and 97 % live, alone on it: tables, many small files, logs of which some records are synced, a
-// manifest. What is written replaces what there was, so there is always something dead.
+// Keeps a device between 60 and 97 % live, as its only client: tables, many small files, logs with
+// some synced records, a manifest. Each write replaces older data, so there is always garbage.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@ namespace zenfs {
 
 class FillWork {
  public:
-  // Goes on with what there is under `root`. `client` must outlive it.
-  // No more than `files_max` files of data, so that they do not fill the metadata zones.
+  // Continues with the files under `root`. `client` must outlive it. `files_max`: limit of data
+  // files, so that they do not fill the metadata zones.
   FillWork(Client& client, const std::string& root, std::size_t files_max);
 
   void Step();
-  // The call that failed for want of space met a device with more garbage than that excuses: what copies need, and a zone.
+  // True if a call failed with "no space" although the device had more garbage than copies need,
+  // plus a zone.
   bool HadGarbage(std::uint64_t zone_capacity) const { return garbage_ > 2 * zone_capacity; }
 
  private:

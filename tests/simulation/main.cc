@@ -1,5 +1,5 @@
-// The simulator as a program: a range of seeds, or one that failed. Says what it does in lines of JSON; scripts/simulate
-// is what people call.
+// The simulator as a program: runs a range of seeds, or one that failed. Reports in lines of JSON;
+// people use scripts/simulate.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -84,11 +84,11 @@ int RunRange(const Flags& flags) {
   return failed ? 1 : 0;
 }
 
-// What is left of the steps, and when it crashes; the failure that this gives.
+// Prints the remaining steps, the point of the crash, and the failure that they give.
 int RunShrink(const Flags& flags, const Selection& selection) {
   const Plan plan = DrawPlan(*flags.seed);
   Outcome outcome;
-  // In this process, for its steps; one that does not get to its end has none to tell.
+  // Runs in this process to get the list of steps. A run that does not end has none.
   if (FailureOf(plan, selection).empty()) {
     Print({{"seed", *flags.seed}, {"failure", ""}});
     return 0;
@@ -134,8 +134,8 @@ int Run(const Flags& flags) {
 }  // namespace zenfs
 
 int main(int argc, char** argv) {
-  // As long as a process never had a second thread, libstdc++ counts references without atomics: the thread sanitizer
-  // would take each for a race of the simulated threads.
+  // Before a process has had a second thread, libstdc++ counts references without atomics, which
+  // the thread sanitizer would report as races of the simulated threads.
   zenfs::Thread("never-alone", [] {}).Join();
   zenfs::Flags flags;
   CLI::App app{"Runs ZenFS through seeded crashes and faults; scripts/simulate is what people call"};

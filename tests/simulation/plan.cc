@@ -33,7 +33,8 @@ T OneOf(Random& random, const T (&choices)[N]) {
   return choices[random.Below(N)];
 }
 
-// Small zones, so that logs end, metadata rolls every few commits, and space gets short.
+// Small zones, so that logs reach their ends, metadata rolls every few commits, and space gets
+// short.
 EmulatorGeometry DrawGeometry(Random& random) {
   EmulatorGeometry geometry;
   geometry.block_size = random.OneIn(5) ? 512 : 4096;
@@ -55,7 +56,7 @@ EmulatorGeometry DrawGeometry(Random& random) {
   return geometry;
 }
 
-// Most runs have no faults at all, or few of one kind: many at once hide one another.
+// Most runs have no faults, or few of one kind, because many at once hide one another.
 SimFaults DrawFaults(Random& random) {
   SimFaults faults;
   if (random.OneIn(2)) faults.latency_us_max = OneOf(random, {20u, 500u, 20000u});
@@ -109,7 +110,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.geometry = DrawGeometry(random);
   plan.schedule = SimScheduler::Options::Draw(random);
   plan.faults = DrawFaults(random);
-  plan.shared_memory = random.OneIn(10);  // costs as much as several without
+  plan.shared_memory = random.OneIn(10);  // such a run takes as long as several others
   const std::uint64_t clients = 1 + random.Below(4);
   for (std::uint64_t i = 0; i < clients; ++i) {
     plan.clients.push_back(random.OneIn(3) ? WorkKind::kDatabase : WorkKind::kRandom);
@@ -121,7 +122,8 @@ Plan DrawPlan(std::uint64_t seed) {
     plan.clients = {WorkKind::kFill};
     plan.shared_names = false;
     for (Round& round : plan.rounds) {
-      if (round.crash_after != UINT64_MAX) round.crash_after += round.steps;  // mostly not before it is full
+      if (round.crash_after != UINT64_MAX)
+        round.crash_after += round.steps;  // usually after the device is full
     }
   }
   return plan;

@@ -1,5 +1,5 @@
-// What a seed means: the device, who works on it in which way, what goes wrong when. Plain values; drawing a plan
-// touches nothing.
+// The meaning of a seed: the device, its clients and their work, the faults and their times. Plain
+// values; drawing a plan has no side effects.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace zenfs {
 
 enum class WorkKind {
   kRandom,    // any call on a few names, in any order
-  kDatabase,  // what RocksDB does
-  kFill,      // what keeps the device nearly full; alone
+  kDatabase,  // the file operations of RocksDB
+  kFill,      // keeps the device nearly full, as its only client
 };
 
-// From a mount to a crash, or to a clean unmount.
+// The time from a mount to a crash or a clean unmount.
 struct Round {
-  std::uint32_t steps = 100;           // of each client
-  std::uint64_t crash_after = 0;       // commands of the device since the mount
-  bool unmounts = false;               // when nothing crashed until the steps were done
-  std::uint32_t recovery_crashes = 0;  // so many mounts are cut off before one is let through
-  std::uint64_t loss_seed = 0;         // of what is gone in the image that the next round goes on with
+  std::uint32_t steps = 100;           // per client
+  std::uint64_t crash_after = 0;       // device commands since the mount
+  bool unmounts = false;               // unmounts after the steps, if there was no crash
+  std::uint32_t recovery_crashes = 0;  // number of mounts cut off before one may complete
+  std::uint64_t loss_seed = 0;         // determines the losses in the image for the next round
   std::uint32_t moves_one_in =
-      0;  // of a client's steps, one in so many moves live data out of full zones; 0: none
+      0;  // one in so many steps of a client moves live data out of full zones; 0: none
 };
 
 struct Plan {
@@ -34,9 +34,9 @@ struct Plan {
   EmulatorGeometry geometry;
   SimScheduler::Options schedule;
   SimFaults faults;
-  bool shared_memory = false;  // append buffers that outlive the process
+  bool shared_memory = false;  // append buffers in shared memory
   std::vector<WorkKind> clients;
-  bool shared_names = false;  // the clients work on some together, too
+  bool shared_names = false;  // the clients also share some names
   std::vector<Round> rounds;
 
   bool HasFaults() const;
@@ -55,14 +55,14 @@ struct StepId {
   friend auto operator<=>(const StepId&, const StepId&) = default;
 };
 
-// What is left of a plan when a failure is shrunk: only these steps. Without a list: all.
+// The part of a plan that is left when a failure is shrunk: only these steps; without a list, all.
 struct Selection {
   bool all = true;
   std::set<StepId> steps;
   std::optional<std::uint64_t> crash_after;  // of the last round
 
   bool Has(const StepId& step) const { return all || steps.contains(step); }
-  // "0.1.17,0.1.18", and back. Errors: kInvalidArgument with what could not be read.
+  // Format: "0.1.17,0.1.18". Errors of the parser: kInvalidArgument with the invalid part.
   std::string StepsText() const;
   static Result<std::set<StepId>> ParseSteps(const std::string& text);
 };

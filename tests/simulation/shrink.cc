@@ -20,7 +20,7 @@ constexpr int kTrySecondsMax = 20;
 void Say(int fd, const std::string& text) { static_cast<void>(::write(fd, text.data(), text.size())); }
 
 [[noreturn]] void RunChild(const Plan& plan, const Selection& selection, int to) {
-  ::dup2(to, STDERR_FILENO);  // a sanitizer's report goes the same way
+  ::dup2(to, STDERR_FILENO);  // also for the sanitizers' reports
   const Outcome outcome = RunPlan(plan, selection, [to](const Outcome&, const std::string& why) {
     Say(to, why);
     std::_Exit(1);
@@ -29,7 +29,7 @@ void Say(int fd, const std::string& text) { static_cast<void>(::write(fd, text.d
   std::_Exit(outcome.failure.empty() ? 0 : 1);
 }
 
-// All that comes until the end or the deadline.
+// Reads until the end of the input or the deadline.
 std::string ReadAll(int from, Deadline deadline) {
   std::string text;
   char buffer[4096];
@@ -48,7 +48,7 @@ class Shrinker {
   Shrinker(const Plan& plan, Selection failing, std::uint64_t commands, std::chrono::seconds time)
       : plan_(plan), best_(std::move(failing)), commands_(commands), deadline_(Deadline::After(time)) {}
 
-  // Leaves away pieces, first large ones: delta debugging.
+  // Removes pieces, large ones first: delta debugging.
   Selection Run(const std::vector<StepId>& steps) {
     std::vector<StepId> left(steps);
     std::ranges::sort(left);
@@ -78,7 +78,7 @@ class Shrinker {
     return true;
   }
 
-  // With fewer steps the same crash comes after fewer commands.
+  // With fewer steps, the same crash comes after fewer commands.
   bool StillFails(const std::vector<StepId>& steps) {
     Selection selection{
         .all = false, .steps = {steps.begin(), steps.end()}, .crash_after = best_.crash_after};
@@ -109,7 +109,7 @@ std::string FailureOf(const Plan& plan, const Selection& selection) {
   to = UniqueFd();
   if (child < 0) return {};
   std::string text = ReadAll(from.get(), Deadline::After(std::chrono::seconds(kTrySecondsMax)));
-  kill(child, SIGKILL);  // of one that has ended: nothing
+  kill(child, SIGKILL);  // no effect if it has ended
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};

@@ -1,6 +1,7 @@
-// Finds a smaller piece of a failing plan that still fails, if not necessarily for the same reason.
+// Finds a smaller part of a failing plan that still fails, possibly for another reason.
 //
-// Each try runs in a process of its own, so that a crash, a sanitizer's report and a hang are failures like any other.
+// Each try runs in its own process, so that a crash, a sanitizer report and a hang are failures
+// like any other.
 //
 // Threads: one.
 #pragma once
@@ -12,10 +13,11 @@
 
 namespace zenfs {
 
-// The outcome of a run in a child process, as far as the failure goes: what it said, or how it died.
+// Runs the plan in a child process. Returns the failure, or how the child died; empty if all is
+// well.
 [[nodiscard]] std::string FailureOf(const Plan& plan, const Selection& selection);
 
-// `failing` fails, and had these steps and so many commands in its last round.
+// `failing` fails. `steps` and the number of commands are those of its run.
 [[nodiscard]] Selection Shrink(const Plan& plan, const Selection& failing, const std::vector<StepId>& steps,
                                std::uint64_t commands, std::chrono::seconds time);
 

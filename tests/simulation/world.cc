@@ -9,8 +9,8 @@
 #include "crowd.h"
 #include "testing/borrowed_device.h"
 #include "volume/format_volume.h"
-#include "world/excuses.h"
-#include "world/memory_pictures.h"
+#include "world/allowed_errors.h"
+#include "world/memory_images.h"
 #include "world/shared_memory_files.h"
 
 namespace zenfs {
@@ -48,7 +48,8 @@ class World {
   std::string CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& power_was_lost);
   std::string GoOn();
   MountOptions Options() const;
-  // Zones went bad; or the device lost what was flushed, and shared memory has what came behind it.
+  // True if a mount may have notices: zones went bad, or the device lost flushed data that shared
+  // memory continues.
   bool MayTell(bool power_was_lost) const {
     return plan_.HasFaults() || (power_was_lost && shared_memory_.has_value());
   }
@@ -67,14 +68,14 @@ class World {
   std::uint32_t round_number_ = 0;
   std::optional<SharedMemoryFiles> shared_memory_;
   SharedMemoryFiles::Contents left_in_memory_;
-  std::optional<SharedMemoryFiles::Contents> at_death_;  // what there was when the device stopped
-  SharedMemoryFiles::Contents left_earlier_;             // by the round before
-  SharedMemoryFiles::Contents foreign_;                  // by a mount of another volume
+  std::optional<SharedMemoryFiles::Contents> at_death_;  // contents when the device stopped
+  SharedMemoryFiles::Contents left_earlier_;             // left by the previous round
+  SharedMemoryFiles::Contents foreign_;                  // left by a mount of another volume
   std::unique_ptr<SimDevice> device_;
   std::shared_ptr<Volume> volume_;
   Crowd crowd_;
   SimDevice::Spared spared_;
-  std::string earlier_;  // what the clients of earlier rounds did
+  std::string earlier_;  // history of the clients of earlier rounds
   bool unmounted_ = false;
 };
 
@@ -82,13 +83,13 @@ MountOptions World::Options() const {
   MountOptions options;
   options.flush_directory = shared_memory_ ? shared_memory_->directory() : "none";
   options.append_buffers =
-      static_cast<std::uint32_t>(1 + plan_.seed % 6);  // making them is most of such a run
-  // Files are small: with small buffers too their bytes go to zones before they are flushed or synced.
+      static_cast<std::uint32_t>(1 + plan_.seed % 6);  // creating them takes most of the time of such a run
+  // Files are small. With small buffers, their bytes also reach zones before a flush or sync.
   if (plan_.seed / 6 % 2 == 1) options.plain_buffer_bytes = 2 * plan_.geometry.block_size;
   return options;
 }
 
-// Handles go before the volume, and that before the device.
+// Destroys handles before the volume, and the volume before the device.
 void World::Drop() {
   crowd_.Leave();
   volume_.reset();
@@ -107,15 +108,17 @@ std::string World::Start() {
   const auto formatted = FormatVolume(*device_, {});
   if (!formatted) return "mkfs: " + formatted.error().ToString();
   const std::vector<ZoneId>& metadata = formatted->metadata_zones;
-  // Of three metadata zones one may turn read-only: with a single one left there is nothing to move the log to. Of one
-  // that is offline nobody knows whether the newest commits were there, and after a crash in a roll a mount says so.
+  // One of three metadata zones may turn read-only: with a single zone left, a log switch has no
+  // target zone. No metadata zone may turn offline: nobody would know whether it held the newest
+  // commits, and a mount after a crash in a log switch would report that.
   spared_ = {.turning_bad = {metadata.begin() + 1, metadata.end()},
              .turning_offline = {metadata.begin(), metadata.end()}};
   device_->Spare(spared_);
   return {};
 }
 
-// Somebody else's bytes, by a process that died, for a device that calls itself the same.
+// Creates append buffers of another volume, left by a process that died, for a device with the same
+// identity.
 std::string World::LeaveForeignMemory() {
   CrashDevice device(plan_.geometry);
   device.SetIdentity(kIdentity);
@@ -133,17 +136,17 @@ std::string World::LeaveForeignMemory() {
   return client.error();
 }
 
-// A mount may fail for a fault. It must not for those that a mount before it met.
+// A mount may fail because of a fault, but not because of faults that an earlier mount met.
 std::string World::Mount() {
   device_->SetFaults(round_number_ == 0 ? SimFaults() : plan_.faults);
   auto mounted = MountBorrowed(*device_, Options());
   device_->SetFaults({});
   if (!mounted && plan_.HasFaults() && MayMountFailWith(plan_.faults, mounted.error().code())) {
-    // What a failed flush lost is to be seen: nobody could tell the next mount otherwise.
+    // Shows what a failed flush lost: the next mount could not find out in another way.
     if (device_->crash_device().dropped()) Take(device_->crash_device().Image(LossPolicy::KeepAll()));
     mounted = MountBorrowed(*device_, Options());
     if (!mounted && mounted.error().code() == Code::kNoSpace) {
-      MountOptions without = Options();  // full of logs, as VerifyImage takes it
+      MountOptions without = Options();  // for a device full of logs, as in VerifyImage
       without.discard_unsynced = true;
       mounted = MountBorrowed(*device_, without);
     }
@@ -153,12 +156,13 @@ std::string World::Mount() {
   return {};
 }
 
-// The round is over: cleanly, or because the process dies here.
+// Ends the round: with a clean unmount, or with the death of the process.
 std::string World::End() {
   CrashDevice& device = device_->crash_device();
   unmounted_ = false;
   std::string why;
-  // A client that met a fault has a call of which nobody knows how it ended; an unmount would end it in its own way.
+  // A client that met a fault has a call with an unknown outcome; an unmount would decide that
+  // outcome.
   if (round().unmounts && crowd_.all_well() && !device.stopped()) {
     crowd_.BeginUnmount();
     const Status unmounted = volume_->Unmount();
@@ -175,7 +179,7 @@ std::string World::End() {
   device.StopAfter(device.commands());
   crowd_.DropHandles();
   volume_.reset();
-  // A process that dies winds nothing up.
+  // A process that dies runs no cleanup.
   if (shared_memory_) left_in_memory_ = !unmounted_ && at_death_ ? *at_death_ : shared_memory_->Read();
   return why;
 }
@@ -207,7 +211,7 @@ std::string World::RunRound(std::uint32_t number) {
   return {};
 }
 
-// A drive that lost what it should have flushed is, for what may be left, one that lost power.
+// If the drive lost flushed data, images must be checked as after a power loss.
 bool World::NothingIsLost(LossPolicy loss) const {
   return loss.kind == LossPolicy::Kind::kKeepAll && !device_->crash_device().dropped();
 }
@@ -232,16 +236,17 @@ std::string World::LookAtCrash() {
   return {};
 }
 
-// The host lost power, or somebody was at the files: what was flushed may be gone, what was synced not.
+// The host lost power, or another program changed the files: flushed data may be lost, synced data
+// not.
 std::string World::LookAtSharedMemory() {
   Random random(round().loss_seed);
-  for (const auto& [what, contents] : MemoryPictures(left_in_memory_, left_earlier_, foreign_, random)) {
+  for (const auto& [what, contents] : MemoryImages(left_in_memory_, left_earlier_, foreign_, random)) {
     shared_memory_->Replace(contents);
     ++outcome_.crashes;
     const auto image = device_->crash_device().Image(LossPolicy::KeepAll());
     MountOptions options = Options();
     if (auto mounted = MountBorrowed(*image, options); mounted) {
-      IgnoreError((*mounted)->Unmount());  // looked at below
+      IgnoreError((*mounted)->Unmount());  // the volume is examined below
     } else if (mounted.error().ToString().find(shared_memory_->directory()) == std::string::npos) {
       return what + ": a mount fails and does not say where: " + mounted.error().ToString();
     }
@@ -254,7 +259,7 @@ std::string World::LookAtSharedMemory() {
   return {};
 }
 
-// A mount is cut off, and what it leaves is looked at; several times over.
+// Cuts a mount off and checks what it leaves; several times.
 std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& power_was_lost) {
   Random random(round().loss_seed + 2);
   for (std::uint32_t i = 0; i < round().recovery_crashes; ++i) {
@@ -263,7 +268,7 @@ std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& po
     if (shared_memory_) shared_memory_->Replace(left_in_memory_);
     at_death_.reset();
     if (shared_memory_) image->OnStop([this] { at_death_ = shared_memory_->Read(); });
-    IgnoreError(MountBorrowed(*image, Options()));  // it may end before the crash, or not
+    IgnoreError(MountBorrowed(*image, Options()));  // it may succeed before the crash
     image->OnStop(nullptr);
     if (shared_memory_) left_in_memory_ = at_death_ ? *at_death_ : shared_memory_->Read();
     const LossPolicy loss = random.OneIn(3) ? LossPolicy::KeepAll() : LossPolicy::Random(random.Next());
@@ -294,7 +299,7 @@ std::string World::GoOn() {
   if (std::string why = CrashRecoveries(image, power_was_lost); !why.empty()) return why;
   if (shared_memory_) {
     left_earlier_ = left_in_memory_;
-    if (power_was_lost && round().loss_seed % 2 == 0) left_in_memory_.clear();  // it was a tmpfs
+    if (power_was_lost && round().loss_seed % 2 == 0) left_in_memory_.clear();  // a tmpfs loses its contents
     shared_memory_->Replace(left_in_memory_);
   }
   earlier_ += crowd_.Histories();

@@ -1,8 +1,9 @@
-// One run of the simulator: production code on a simulated device, from mkfs through crash after crash.
+// One run of the simulator: production code on a simulated device, from mkfs through several
+// crashes.
 //
-// After each crash several pictures of what may be left are looked at, each by itself: the volume mounts, shows what the
-// models allow, passes the check, takes writes, and keeps all of it through another loss of power (crash/verify.h). The
-// run then goes on with one of them.
+// After each crash, several images that the crash may leave are checked independently: the volume
+// mounts, shows what the models allow, passes the check, accepts writes, and keeps everything
+// through another power loss (crash/verify.h). The run continues with one of the images.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,19 @@ namespace zenfs {
 
 struct Outcome {
   std::string failure;         // empty: all is well
-  std::string history;         // of a failure: what the clients did
-  std::uint64_t crashes = 0;   // pictures that were looked at
+  std::string history;         // after a failure: the calls of the clients
+  std::uint64_t crashes = 0;   // images that were checked
   std::uint64_t commands = 0;  // of the device
   std::uint64_t faults = 0;
-  std::uint64_t out_of_space = 0;  // clients that ended for want of space
+  std::uint64_t out_of_space = 0;  // clients that ended with "no space"
   std::uint64_t fingerprint = 0;
-  std::vector<StepId> steps;  // that were carried out
+  std::vector<StepId> steps;  // steps that were executed
   std::uint64_t last_round_commands = 0;
-  std::vector<SimScheduler::StuckThread> threads;  // of a deadlock
+  std::vector<SimScheduler::StuckThread> threads;  // after a deadlock
 };
 
-// `on_stuck` is called for a deadlock, with the outcome so far and where it happened, and must not return.
+// On a deadlock, calls `on_stuck` with the outcome so far and the stuck threads; it must not
+// return.
 [[nodiscard]] Outcome RunPlan(const Plan& plan, const Selection& selection,
                               const std::function<void(const Outcome&, const std::string&)>& on_stuck);
 

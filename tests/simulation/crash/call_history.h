@@ -1,5 +1,5 @@
-// The calls of one client of a volume, up to the first that fails. That is the last: from then on the client does nothing,
-// as a program does whose machine lost power.
+// The calls of one client of a volume, up to the first that fails. After that the client does
+// nothing, like a program whose machine lost power.
 //
 // Threads: none.
 #pragma once
@@ -14,30 +14,31 @@
 
 namespace zenfs {
 
-// For a kind of client to derive from.
+// Base class of the kinds of clients.
 class CallHistory {
  public:
   bool failed() const { return !error_.empty(); }
   const std::string& error() const { return error_; }
-  // Of the call that failed; none if what it answered can't be.
+  // The code of the failed call; none if its result was wrong instead.
   std::optional<Code> error_code() const { return error_code_; }
-  // Whether that call only reads.
+  // True if the failed call only reads.
   bool failed_to_read() const { return failed_to_read_; }
-  // The calls that returned, one a line, the last of them at the end.
+  // The last `count` calls that returned, one per line, oldest first.
   std::string History(std::size_t count = 40) const;
 
-  // When `dead` says so the process has died: what still returns, returns to nobody.
+  // Once `dead` returns true, the process counts as dead: results of later returns do not count.
   void DiesWhen(std::function<bool()> dead) { dead_ = std::move(dead); }
-  // From now on a Flush or Sync of a framed file that the device lets fail is made again, so often.
+  // From now on, a Flush or Sync of a framed file that fails because of the device is repeated this
+  // many times.
   void RepeatWhatFails(int times) { repeats_ = times; }
 
  protected:
   ~CallHistory() = default;
 
-  // Each of the three says whether the client goes on. `what` is the call, for the history.
+  // These three return whether the client continues. `what`: the call, for the history.
   bool Ok(const Status& returned, const std::string& what);
   bool OkToRead(const Status& returned, const std::string& what);
-  // `why` the answer of a call can't be; empty if it can.
+  // `why`: why the result of a call is impossible; empty if it is possible.
   bool Right(const std::string& why, const std::string& what);
   void Note(std::string what) { history_.push_back(std::move(what)); }
   bool IsDead() const { return dead_ && dead_(); }

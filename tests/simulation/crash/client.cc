@@ -60,7 +60,7 @@ void Client::Append(const std::string& handle, std::size_t count) {
   Handle* h = Open(handle);
   if (h == nullptr) return;
   const std::string bytes = Bytes(count);
-  model_.Append(*h->file, bytes);  // before the call: a framed file may send it at once
+  model_.Append(*h->file, bytes);  // before the call, because a framed file may send it at once
   Ok(h->open->Append(Aligned(bytes)), fmt::format("append {} bytes to {} by {}", count, h->path, handle));
 }
 
@@ -224,7 +224,7 @@ void Client::AdoptFound() {
   if (Ok(StatusOf(found), "read everything")) model_.Settle(*found);
 }
 
-// A zone whose data cannot be moved just now, or finds no room, is left as it is.
+// Skips a zone whose data can't be moved at the moment, or has no room elsewhere.
 void Client::EmptyZones() {
   for (const ZoneStatus& zone : volume_->Zones()) {
     if (failed()) return;

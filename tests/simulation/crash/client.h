@@ -1,6 +1,6 @@
-// Does one thing after the other on a mounted volume and keeps the model beside it.
+// Makes calls to a mounted volume, one after the other, and keeps the model up to date.
 //
-// Threads: none; a client for each thread, all on one volume.
+// Threads: none; one client per thread, all on one volume.
 #pragma once
 
 #include <map>
@@ -17,34 +17,35 @@ namespace zenfs {
 
 class Client final : public CallHistory {
  public:
-  // `root` names the directory that this client keeps to, "" for the whole volume. It is there and empty.
+  // `root`: the directory that only this client uses, "" for the whole volume. It exists and is
+  // empty.
   Client(std::shared_ptr<Volume> volume, std::uint64_t seed, const std::string& root = "");
 
   const Model& model() const { return model_; }
   Random& random() { return random_; }
-  // From now on the dice fall as `seed` says, whatever was thrown before.
+  // From now on, random choices follow from `seed` alone.
   void Reseed(std::uint64_t seed) { random_ = Random(seed); }
-  // Letters that tell where they come from.
+  // Bytes that identify their origin.
   std::string Bytes(std::size_t count);
 
-  // --- files: `handle` is a name for an open handle, of the caller's choice ---
+  // --- files; `handle` is a name for an open handle, chosen by the caller ---
   void Create(const std::string& handle, const std::string& path);
   void Reopen(const std::string& handle, const std::string& path);
   void Append(const std::string& handle, std::size_t count);
-  // Writes again from the last block boundary, then on, as a direct writer does.
+  // Rewrites from the last block boundary on, then appends, as a direct writer does.
   void RewriteTail(const std::string& handle, std::size_t count);
   void Truncate(const std::string& handle, std::size_t size);
   void Flush(const std::string& handle);
   void Sync(const std::string& handle);
-  // A Sync that the device lets fail; it would be an error if it succeeded. The file can be used on.
+  // A Sync that must fail because of the device. The file stays usable.
   void SyncInVain(const std::string& handle);
   void Close(const std::string& handle);
-  // Two stretches of a file, by a handle of its own; fails if they are not what the model says.
+  // Reads two ranges of a file through a new handle. Fails if they differ from the model.
   void Read(const std::string& path);
   bool IsOpen(const std::string& handle) const { return handles_.contains(handle); }
   const std::string& PathOf(const std::string& handle) const { return handles_.at(handle).path; }
   std::size_t SizeOf(const std::string& handle) const { return handles_.at(handle).file->live.size(); }
-  // Append and Sync, so many times.
+  // Append and Sync, `records` times.
   void Log(const std::string& handle, int records, std::size_t count);
   // Create, write, sync, close.
   void WriteFile(const std::string& path, std::size_t count);
@@ -59,15 +60,15 @@ class Client final : public CallHistory {
 
   // --- the volume ---
   void EmptyZones();  // moves all live data out of full zones
-  void Unmount();     // closes nothing first
-  // The same for a volume with several clients: each begins, one unmounts, each is told how it went.
+  void Unmount();     // without closing handles
+  // For a volume with several clients: each begins, one unmounts, each gets the result.
   void BeginUnmount();
   void Unmounted(const Status& status);
-  void Remounted(std::shared_ptr<Volume> volume);  // what it shows is compared, and becomes certain
-  void AdoptFound();                               // what the volume shows becomes certain, whatever it is
+  void Remounted(std::shared_ptr<Volume> volume);  // compares the contents, which then count as certain
+  void AdoptFound();                               // accepts the contents of the volume as certain
   void DropHandles();
   SpaceReport Space() const { return volume_->Space(); }
-  // Fails if the volume does not show what the model says.
+  // Fails if the volume's contents differ from the model.
   void Compare();
 
  private:
@@ -77,7 +78,7 @@ class Client final : public CallHistory {
     std::string path;
   };
 
-  // The same bytes in memory of which the dice say whether a device can take it as it is.
+  // The same bytes in memory that is, at random, suitably aligned for direct I/O or not.
   ByteView Aligned(const std::string& bytes);
   void Finish(const Status& status, const std::string& what);
   Handle* Open(const std::string& handle);

@@ -16,7 +16,7 @@ std::vector<const Expectation*> ModelsOf(const WorkloadRun& run) {
   return models;
 }
 
-// The device as it is after `cut` commands of the operation; empty if all is well with every image of it.
+// Checks all images of the device after `cut` commands of the operation. Empty if all are well.
 std::string VerifyCut(const WorkloadRun& run, std::size_t limit, SubsetCount& count) {
   const std::vector<const Expectation*> models = ModelsOf(run);
   auto [images, complete] = run.device->EnumerateImages(limit);

@@ -1,8 +1,9 @@
-// One operation, cut off after each of its device commands, with every subset of what was not flushed by then.
+// One operation, cut off after each of its device commands, with every subset of the unflushed
+// data.
 //
-// The operation is small, so that the images of a cut can be enumerated (CrashDevice::EnumerateImages): which of the
-// unflushed commands happened, which blocks of them are missing and what stands there instead, where write pointers
-// are left, for each zone on its own.
+// The operation is small, so that all images of a cut can be enumerated
+// (CrashDevice::EnumerateImages): which unflushed commands happened, which of their blocks are lost
+// and what is there instead, and where write pointers are, for each zone separately.
 //
 // Threads: none.
 #pragma once
@@ -18,28 +19,28 @@ namespace zenfs {
 
 struct CutOperation {
   std::string name;
-  Workload before;  // carried out whole and flushed
+  Workload before;  // executed completely and flushed
   Workload work;    // cut off
 };
 
 struct SubsetCount {
   std::uint64_t cuts = 0;
-  std::uint64_t complete = 0;  // cuts of which every image was looked at
+  std::uint64_t complete = 0;  // cuts with every image checked
   std::uint64_t images = 0;
-  std::string error;  // empty if all is well; else which cut and image, and what is wrong with it
+  std::string error;  // empty if all is well; otherwise cut, image and error
 
   std::string ToString() const;
 };
 
-// Images of one cut beyond `limit` are sampled.
+// If a cut has more than `limit` images, a sample is checked.
 [[nodiscard]] SubsetCount VerifyEverySubset(const EmulatorGeometry& geometry, const CutOperation& operation,
                                             std::size_t limit);
 
-// Images that are looked at for one cut before they are sampled.
+// The number of images of one cut above which a sample is checked.
 [[nodiscard]] std::size_t ImagesOfACut();
 
-// Waits until `condition` holds, for what the volume does in the background, or the power is lost. False after half a
-// minute.
+// Waits for background work until `condition` holds or the power is lost. Returns false after half
+// a minute.
 [[nodiscard]] bool Await(WorkloadRun& run, const std::function<bool()>& condition);
 
 }  // namespace zenfs

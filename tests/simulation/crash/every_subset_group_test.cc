@@ -1,4 +1,5 @@
-// Syncs of several threads that share a command, cut off after every command with every subset of what was not flushed.
+// Syncs of several threads that share a command, cut off after every command with every subset of
+// the unflushed data.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,8 +17,9 @@ constexpr int kWriters = 3;
 
 class EverySubsetOfAGroup : protected SwitchedPoints, public testing::Test {
  protected:
-  // Writers that each have `bytes` unsynced in `name` under a directory of their own; they sync at once. The first to
-  // pass `write` waits there until all others have passed `queued`, or have failed.
+  // Writers that each have `bytes` of unsynced data in the file `name` in their own directory, and
+  // sync at the same time. The first to pass `write` waits there until all others have passed
+  // `queued` or failed.
   CutOperation Group(const std::string& name, std::size_t bytes, const std::string& queued,
                      const std::string& write) {
     const auto before = [=](WorkloadRun& run) {
@@ -31,7 +33,8 @@ class EverySubsetOfAGroup : protected SwitchedPoints, public testing::Test {
         writer.Sync("f");
         writer.Append("f", bytes);
       }
-      // The log's reserve is filled beside this: no commit of that is to stand between those of the writers.
+      // Let the background reserve log zones now, so that its commit is not between those of the
+      // writers.
       run.client->Create("w", "w.log");
       run.client->Log("w", 1, 10);
       constexpr std::uint64_t kCommits =
@@ -67,7 +70,7 @@ class EverySubsetOfAGroup : protected SwitchedPoints, public testing::Test {
     return {name, before, work};
   }
 
-  // Returns in how many commands the syncs of all writers were carried out.
+  // Returns the number of commands that the syncs of all writers needed.
   std::uint64_t Verify(const CutOperation& operation) {
     const SubsetCount count = VerifyEverySubset(ShapeNamed("Plenty").geometry, operation, ImagesOfACut());
     EXPECT_EQ(count.error, "");
@@ -77,14 +80,15 @@ class EverySubsetOfAGroup : protected SwitchedPoints, public testing::Test {
   }
 };
 
-// D8 of docs/internals/failures.md.
+// D8 in docs/internals/failures.md.
 TEST_F(EverySubsetOfAGroup, OfFramesInOneWriteLosesNothingSynced) {
-  // A frame and its flush for the first, two frames in one write and their flush for the others.
+  // A frame and its flush for the first writer; two frames in one write and their flush for the
+  // others.
   EXPECT_EQ(Verify(Group("1.log", 200, "FrameWriter::Queued", "FrameWriter::Lead")), 4u);
 }
 
 TEST_F(EverySubsetOfAGroup, OfCommitsInOneFrameLosesNothingSynced) {
-  // Three blocks of data, and two commits with the flushes before and behind them at most.
+  // Three blocks of data, and two commits with at most one flush before and after each.
   EXPECT_LE(Verify(Group("1.sst", 200, "metalog:queued", "metalog:write")), 9u);
 }
 

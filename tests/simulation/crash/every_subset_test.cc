@@ -1,4 +1,5 @@
-// The operations that durability rests on, each cut off after every command with every subset of what was not flushed.
+// The operations on which durability depends, each cut off after every command with every subset of
+// the unflushed data.
 #include "every_subset.h"
 
 #include <fmt/format.h>
@@ -54,7 +55,7 @@ CutOperation SyncOfADirectory() {
             run.client->WriteFile("d/x.sst", 100);
           },
           [](WorkloadRun& run) {
-            run.client->Create("x", "d/x.sst");  // in the place of the one that is there
+            run.client->Create("x", "d/x.sst");  // replaces the existing one
             run.client->Append("x", 5000);
             run.client->Create("y", "d/y.log");
             run.client->Append("y", 50);
@@ -112,7 +113,8 @@ CutOperation UnmountAndMount() {
           [](WorkloadRun& run) { run.Remount(); }};
 }
 
-// A metadata zone of 16 blocks is rolled every few commits; the operation begins a few before that.
+// A metadata zone of 16 blocks is rolled every few commits. The operation begins a few commits
+// before that.
 CutOperation Roll() {
   const auto generation = [](WorkloadRun& run) { return run.volume->metalog_stats().generation; };
   return {"Roll",
@@ -134,7 +136,8 @@ CutOperation Roll() {
           }};
 }
 
-// Frames fill log zones of 16 blocks; those of a deleted log are released and reset, others reserved in their place.
+// Frames fill log zones of 16 blocks. The zones of a deleted log are released and reset, and others
+// are reserved.
 CutOperation TurnOfLogZones() {
   return {"TurnOfLogZones",
           [](WorkloadRun& run) {
@@ -142,7 +145,8 @@ CutOperation TurnOfLogZones() {
             run.client->Log("old", 6, 9000);
           },
           [](WorkloadRun& run) {
-            // Filled by the old log: less is in it once it has been released and reset, whatever it is used for then.
+            // The zone that the old log filled: after its release and reset it holds less, whatever
+            // it is used for.
             const ZoneId filled =
                 run.volume->geometry().ZoneOf(run.volume->Layout("1.log")->frames.front().place);
             const auto was_reset = [&] {
@@ -159,7 +163,7 @@ CutOperation TurnOfLogZones() {
           }};
 }
 
-// What is left alive in a log zone goes into extents of its own, and the zone is released.
+// The live rest of a log zone goes into extents, and the zone is released.
 CutOperation Fold() {
   return {"Fold",
           [](WorkloadRun& run) {
@@ -178,7 +182,7 @@ CutOperation Fold() {
           }};
 }
 
-// What lives in full zones is moved together, and they are reset.
+// Live data in full zones is moved together, and the zones are reset.
 CutOperation Move() {
   return {"Move",
           [](WorkloadRun& run) {
@@ -193,7 +197,7 @@ CutOperation Move() {
           }};
 }
 
-// A zone of which everything was deleted is reset and written again.
+// A zone whose files were all deleted is reset and written again.
 CutOperation ResetOfAZone() {
   return {"ResetOfAZone",
           [](WorkloadRun& run) {
@@ -233,13 +237,13 @@ std::vector<Case> Cases() {
 
 class EverySubset : public testing::TestWithParam<Case> {};
 
-// D2, D8 of docs/internals/failures.md.
+// D2, D8 in docs/internals/failures.md.
 TEST_P(EverySubset, LosesNothingDurable) {
   const SubsetCount count =
       VerifyEverySubset(GetParam().shape.geometry, GetParam().operation, ImagesOfACut());
   EXPECT_EQ(count.error, "");
   EXPECT_GT(count.cuts, 2u);
-  // One cut may fall where the volume's own threads have more unflushed than usual.
+  // In one cut, the background threads may have more unflushed data than usual.
   EXPECT_LE(count.cuts - count.complete, 1u) << "make the operation smaller, or the limit larger";
   std::cout << GetParam().name() << ": " << count.ToString() << "\n";
 }

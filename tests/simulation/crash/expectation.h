@@ -1,4 +1,4 @@
-// What must be found under a directory after a crash.
+// The contents of a directory that are allowed after a crash.
 #pragma once
 
 #include <string>
@@ -8,17 +8,18 @@
 namespace zenfs {
 
 enum class CrashKind {
-  kPowerLost,    // what is not flushed may be gone
-  kProcessDied,  // everything that was sent to the device is there
+  kPowerLost,    // unflushed data may be lost
+  kProcessDied,  // everything sent to the device is kept
 };
 
 class Expectation {
  public:
   virtual ~Expectation() = default;
 
-  // The directory that this speaks of; "" for the whole volume.
+  // The directory of this expectation; "" for the whole volume.
   virtual const std::string& root() const = 0;
-  // Empty if `found` is allowed, else why not. `found` holds what is under root(), with itself, and nothing else.
+  // Empty if `found` is allowed, otherwise the reason. `found` has the entries under root() and
+  // root() itself, nothing else.
   virtual std::string WhyNot(const FoundTree& found, CrashKind kind) const = 0;
 };
 

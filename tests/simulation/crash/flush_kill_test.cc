@@ -1,8 +1,9 @@
-// kill -9, for real and thousands of times, of a process that appends to files and flushes them: every byte that it had
-// flushed is there for the next mount, and what is there beyond is a prefix of what it appended.
+// Kills a process with kill -9, thousands of times, while it appends to files and flushes them. The
+// next mount must have every flushed byte, and any bytes beyond must be a prefix of the appended
+// ones.
 //
-// The process dies at a random moment, or at a named point of the code on the way from append to device. It tells how
-// far it got through memory that it shares with the test.
+// The process dies at a random moment, or at a named point between append and device. It reports
+// its progress through memory shared with the test.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,17 +38,18 @@ constexpr int kLogs = 4;
 constexpr std::uint64_t kLogBytesMax = 6 << 20;  // all logs together fit the device
 constexpr std::uint64_t kAppendBytesMax = 400'000;
 
-#if defined(ZENFS_SANITIZED)  // makes each mount slow, and looks at the same code every time
+#if defined(ZENFS_SANITIZED)  // mounts are slow, and each run executes the same code
 constexpr int kKills = 100;
 #else
 constexpr int kKills = 500;
 #endif
 
-// What the child tells. Written before and after each step, so a kill in between leaves both.
+// The progress of the child. Written before and after each step, so that a kill in between leaves
+// both values.
 struct Told {
   std::atomic<std::uint64_t> steps{0};
   std::atomic<std::uint64_t> flushed[kLogs] = {};   // bytes for which Flush has returned
-  std::atomic<std::uint64_t> appended[kLogs] = {};  // bytes given to Append, returned or not
+  std::atomic<std::uint64_t> appended[kLogs] = {};  // bytes passed to Append, whether it returned or not
   std::atomic<bool> failed{false};
 };
 
@@ -55,7 +57,7 @@ char ByteAt(int log, std::uint64_t offset) {
   return static_cast<char>((offset * 31 + offset / 257 + static_cast<std::uint64_t>(log) * 101) % 251);
 }
 
-// All that a log may ever hold. Made once: thousands of mounts compare with it.
+// All possible content of a log. Made once, because thousands of mounts compare with it.
 const std::string& ContentOf(int log) {
   static const std::vector<std::string> contents = [] {
     std::vector<std::string> made(kLogs, std::string(kLogBytesMax + kAppendBytesMax, '\0'));
@@ -71,7 +73,7 @@ std::string_view Bytes(int log, std::uint64_t from, std::uint64_t length) {
   return std::string_view(ContentOf(log)).substr(from, length);
 }
 
-// Two are framed, two plain until the first kill.
+// Two logs are framed; two are plain until the first kill.
 bool IsPlain(int log) { return log >= 2; }
 std::string LogName(int log) { return std::to_string(log) + (IsPlain(log) ? ".blob" : ".log"); }
 
@@ -104,7 +106,7 @@ class FlushKill : public testing::Test {
     return Volume::Mount(std::move(device), options);
   }
 
-  // The child: appends, flushes, sometimes syncs or starts a log anew, until it dies.
+  // The child: appends, flushes, sometimes syncs or replaces a log, until it dies.
   Status Work(std::uint64_t seed) {
     Random random(seed);
     ZENFS_ASSIGN_OR_RETURN(const auto volume, Mount());
@@ -117,7 +119,7 @@ class FlushKill : public testing::Test {
       const std::uint64_t length =
           random.OneIn(20) ? 1 + random.Below(kAppendBytesMax) : 1 + random.Below(300);
       const std::uint64_t from = told_->appended[log].load();
-      if (from > kLogBytesMax) kill(getpid(), SIGKILL);  // a busy host is late to do it
+      if (from > kLogBytesMax) kill(getpid(), SIGKILL);  // the parent's kill may be late on a busy host
       const std::string_view bytes = Bytes(log, from, length);
       told_->appended[log].store(from + length);
       ZENFS_RETURN_IF_ERROR(files[log]->Append(AsBytes(bytes)));
@@ -129,7 +131,7 @@ class FlushKill : public testing::Test {
     }
   }
 
-  // Forks a child that dies, and waits for its death.
+  // Forks a child and waits for its death.
   void WorkAndDie(Random& random) {
     told_->steps.store(0);
     const std::uint64_t seed = random.Next();
@@ -185,7 +187,7 @@ class FlushKill : public testing::Test {
     told_->flushed[log].store(size);
   }
 
-  // Mounts, compares, and now and then starts a log anew, so that the device never fills.
+  // Mounts, compares, and sometimes replaces a log, so that the device never fills.
   void Verify(Random& random) {
     auto volume = Mount();
     ASSERT_TRUE(volume) << volume.error().ToString();
@@ -208,7 +210,7 @@ class FlushKill : public testing::Test {
   Told* told_ = nullptr;
 };
 
-// D7 of docs/internals/failures.md.
+// D7 in docs/internals/failures.md.
 TEST_F(FlushKill, EveryFlushedByteSurvivesHundredsOfKills) {
   const char* const seed_text = std::getenv("ZENFS_TEST_SEED");
   const std::uint64_t seed = seed_text != nullptr ? std::strtoull(seed_text, nullptr, 10) : RandomSeed();
@@ -220,7 +222,7 @@ TEST_F(FlushKill, EveryFlushedByteSurvivesHundredsOfKills) {
     if (HasFatalFailure()) return;
     Verify(random);
     if (HasFatalFailure()) return;
-    // Nothing of a mount stays behind but the emulated device itself.
+    // A mount leaves nothing but the emulated device.
     ASSERT_TRUE(ListSharedMemory(directory_, "zenfs-").empty());
     if (number % 200 == 0) {
       auto device = OpenEmulatedFile(image_, OpenMode::kReadOnly);
@@ -230,7 +232,8 @@ TEST_F(FlushKill, EveryFlushedByteSurvivesHundredsOfKills) {
   }
 }
 
-// A program that ends with exit() and never unmounts; at its end the host refuses `threads_refused` threads.
+// A program that ends with exit() without unmounting. At its end the host refuses `threads_refused`
+// threads.
 class FlushExit : public FlushKill {
  protected:
   void AppendAndExit(int threads_refused) {
@@ -241,7 +244,7 @@ class FlushExit : public FlushKill {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   }
-  // Of what the child appended, what the next mount finds. The mount has nothing to tell.
+  // The size of the child's file that the next mount finds. The mount must have no notices.
   std::uint64_t SizeAfterMount() {
     auto volume = Mount();
     EXPECT_TRUE(volume) << volume.error().ToString();
@@ -259,7 +262,7 @@ class FlushExit : public FlushKill {
     auto mounted =
         MountShared(image_, options, [this] { return OpenEmulatedFile(image_, OpenMode::kExclusive); });
     if (!mounted) _exit(2);
-    // exit() destroys none of these, as in a program that ends in the middle of its work.
+    // exit() destroys none of these objects, as in a program that ends in the middle of its work.
     const std::shared_ptr<Volume> volume = *mounted;
     const auto file = volume->OpenForAppend("0.log", true);
     if (!file) _exit(2);
@@ -270,7 +273,7 @@ class FlushExit : public FlushKill {
   }
 };
 
-// Its appends, flushed or not, are with the device, and nothing of the mount stays on the host.
+// Its appends, flushed or not, are on the device, and the mount leaves nothing on the host.
 TEST_F(FlushExit, AProcessThatExitsWithoutUnmountingLeavesNothingBehind) {
   AppendAndExit(0);
   EXPECT_TRUE(ListSharedMemory(directory_, "zenfs-").empty());

@@ -35,7 +35,7 @@ Status FindUnder(Volume& volume, const std::string& directory, FoundTree& found)
 
 Result<std::string> ReadWhole(Volume& volume, const std::string& path) {
   ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume.OpenForRead(path));
-  // Where memory lies decides how it is read: in the simulator nothing may hang on that by chance.
+  // Memory alignment decides how a file is read; in the simulator it must not vary.
   const std::uint64_t size = file->size();  // it may be growing
   AlignedBuffer content(size);
   const auto read = file->Read(0, content.Whole().first(size));

@@ -1,4 +1,4 @@
-// Everything that is on a mounted volume, or under one of its directories.
+// The contents of a mounted volume, or of one of its directories.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct FoundEntry {
 };
 using FoundTree = std::map<std::string, FoundEntry>;  // by path, without a leading slash
 
-// What is under `root`, which itself is an entry unless it is "". Reads every file.
+// Everything under `root`, and `root` itself unless it is "". Reads every file.
 [[nodiscard]] Result<FoundTree> Find(Volume& volume, const std::string& root = "");
 [[nodiscard]] Result<std::string> ReadWhole(Volume& volume, const std::string& path);
 
-// Where two trees differ, in a few words; empty if they don't.
+// A short description of how two trees differ; empty if they are equal.
 [[nodiscard]] std::string Difference(const FoundTree& expected, const FoundTree& found);
 
-// "120 bytes" and the like, for messages.
+// Describes two contents for a message, such as "120 bytes".
 [[nodiscard]] std::string DescribeMismatch(const std::string& expected, const std::string& found);
 
 }  // namespace zenfs

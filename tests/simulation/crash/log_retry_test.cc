@@ -1,6 +1,6 @@
-// Power is lost around a sync of a log that failed: after each command of the try that fails, of the one that makes up for
-// it, and of the syncs behind that, with every subset of what was not flushed. What was acknowledged is there, and nothing
-// of the try that failed hides it.
+// Cuts the power around a failed sync of a log: after each command of the failing try, of the try
+// that repeats it, and of later syncs, with every subset of the unflushed data. Acknowledged data
+// must be there, and nothing that the failed try left may hide it.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -17,8 +17,8 @@ using When = FaultyDevice::When;
 
 class LogRetry : public testing::Test {
  protected:
-  // A log with a synced record and one that was only sent to the device, on a device that can fail, and a log whose
-  // records stand between those.
+  // On a device that can fail: a log with a synced record and a record that was only sent to the
+  // device, and another log with records between those.
   Workload Before(std::size_t fill = 0) {
     return [this, fill](WorkloadRun& run) {
       if (!run.over()) run.client->Unmount();
@@ -38,13 +38,13 @@ class LogRetry : public testing::Test {
       if (fill != 0) run.client->Log("other", 1, fill);
       run.client->Append("log", 200);
       run.client->Flush("log");
-      // No commit of the log's reserve is to stand between the commands that are cut off.
+      // No commit that reserves log zones may be between the commands that are cut off.
       if (!run.over() && !Await(run, [&] { return run.volume->metalog_stats().commits >= 1 + 2 + 1; })) {
         run.error = "the log has no reserve";
       }
     };
   }
-  // Of all zones that a frame can go to.
+  // Applies to all zones that a frame can go to.
   void FailWrites(WorkloadRun& run, When when, bool current) {
     const ZoneId of_log = run.device->geometry().ZoneOf(run.volume->Layout("2.log")->frames.back().place);
     for (const ZoneStatus& zone : run.volume->Zones()) {
@@ -81,9 +81,10 @@ TEST_P(LogRetryAfterAWrite, LosesNothingAcknowledged) {
                     }});
 }
 
-// The first part of the frame ends a zone and is placed; what fails, and may have landed, is the second.
+// The first part of the frame ends a zone and is written. The second part fails and may be on the
+// device.
 TEST_P(LogRetryAfterAWrite, OfTheSecondPartOfAFrameLosesNothingAcknowledged) {
-  constexpr std::size_t kFill = (64 << 10) - 4 * 4096 - 64;  // and a block is left
+  constexpr std::size_t kFill = (64 << 10) - 4 * 4096 - 64;  // one block is left
   Verify("TinyZones",
          {"RetryOfAPart", Before(kFill), [this](WorkloadRun& run) {
             if (run.over()) return;

@@ -1,4 +1,4 @@
-// Power is lost while a file system is made.
+// Cuts the power during mkfs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,20 +13,20 @@
 namespace zenfs {
 namespace {
 
-// Nothing, or a file system that is empty and works.
+// Allowed: no file system, or an empty one that works.
 std::string NothingOrEmpty(CrashDevice& image) {
   const auto mounted = MountBorrowed(image);
   if (mounted) {
-    IgnoreError((*mounted)->Unmount());  // VerifyImage mounts it again, and says what is wrong with it
+    IgnoreError((*mounted)->Unmount());  // VerifyImage mounts it again and reports errors
     const Model empty;
     return VerifyImage(image, CrashKind::kPowerLost, {&empty});
   }
-  // Half a file system looks like a damaged one, which is not to be taken for a blank device.
+  // A half-made file system looks like a damaged one, not like a blank device.
   const Code code = mounted.error().code();
   if (code != Code::kNotFound && code != Code::kIo && code != Code::kCorruption) {
     return "mount: " + mounted.error().ToString();
   }
-  // What is left is no obstacle to making one after all.
+  // The remains do not prevent a new mkfs.
   const auto again = FormatVolume(image, {.label = {}, .uuid = {}, .force = true});
   if (!again) return "mkfs again: " + again.error().ToString();
   const auto mounted_again = MountBorrowed(image);
@@ -55,8 +55,8 @@ TEST(MkfsCrash, LeavesNothingOrAMountableFileSystem) {
   }
 }
 
-// What is found before the new one is complete is the old one, whole, or nothing that can be mounted: never an earlier
-// state of the old one, nor one without its data.
+// Before the new file system is complete, the device has the complete old one or nothing mountable:
+// never an earlier state of the old one, and never the old one without its data.
 class ReplacedFileSystem {
  public:
   explicit ReplacedFileSystem(const Workload& work)
@@ -77,7 +77,7 @@ class ReplacedFileSystem {
   }
   std::unique_ptr<CrashDevice> Fresh() const { return old_.device->Image(LossPolicy::KeepAll()); }
 
-  // Empty if `image` may be found; `formatted`: mkfs had returned.
+  // Empty if the image is allowed. `formatted`: mkfs had returned.
   std::string WhyNot(CrashDevice& image, bool formatted) {
     auto mounted = MountBorrowed(image);
     if (!mounted) return formatted ? mounted.error().ToString() : std::string();

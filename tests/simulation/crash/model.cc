@@ -88,7 +88,7 @@ bool Model::IsPending(const ModelFile& file) const {
   return false;
 }
 
-// The file becomes durable under the name it is pending for.
+// The file becomes durable under its pending name.
 void Model::Promote(Tree& durable, Tree& pending, const ModelFileRef& file) const {
   for (const auto& [path, each] : pending_) {
     if (each != file) continue;
@@ -135,8 +135,8 @@ void Model::BeginFlush(ModelFile& file) {
   then_[ModelFileRef(&file, [](ModelFile*) {})] = {then};
 }
 
-// It may be a sync, or leave the bytes in shared memory: then a loss of power takes them, and leaves what there was before;
-// or, while a mount brings them back, some of them.
+// It may sync, or leave the bytes in shared memory. In the second case a power loss takes them and
+// leaves the earlier content, or, if it happens while a mount replays them, some of them.
 void Model::BeginFlushPlain(ModelFile& file) {
   Change change{durable_, pending_};
   std::vector<Variant> then = file.variants;
@@ -160,7 +160,7 @@ void Model::BeginFlushPlain(ModelFile& file) {
 void Model::BeginSync(ModelFile& file) {
   const Variant then = Variant::Exactly(file.live);
   if (file.shape == FileShape::kPlain) {
-    // A new file comes with its content, in one commit.
+    // A new file becomes durable with its content, in one commit.
     if (IsPending(file)) file.variants.clear();
     file.variants.push_back(then);
   }
@@ -177,7 +177,7 @@ void Model::BeginSync(ModelFile& file) {
 void Model::BeginTruncate(ModelFile& file, std::size_t size) {
   file.live.resize(size);
   if (file.shape == FileShape::kPlain) {
-    for (Variant& variant : file.variants) {  // what is in shared memory is cut at once
+    for (Variant& variant : file.variants) {  // bytes in shared memory are cut at once
       if (variant.in_buffers && variant.flushed != std::string::npos) {
         variant.flushed = std::min(variant.flushed, size);
       }
@@ -229,7 +229,7 @@ void Model::BeginRename(const std::string& from, const std::string& to) {
     change.durable.erase(to);
     MoveTree(change.durable, from, to);
     MoveTree(change.pending, from, to);
-  } else if (file == FindLive(to)) {  // nothing moves, but a new file is durable then
+  } else if (file == FindLive(to)) {  // no rename, but a new file becomes durable
     Promote(change.durable, change.pending, file);
   } else {
     change.durable.erase(from);

@@ -1,12 +1,12 @@
-// What may be found on a volume after power was lost, by the promises in volume/volume.h and
-// volume/file_handle.h.
+// The contents of a volume that are allowed after a power loss, by the promises in volume/volume.h
+// and volume/file_handle.h.
 //
-// There are two trees: `durable`, what a crash leaves, and the files that are not in it yet (`pending`:
-// created, never committed). A call that is under way adds alternatives to `durable`; when it has returned OK
-// one of them takes its place. Only those calls that returned count, so the model holds whatever the
-// background threads do.
+// There are two trees: `durable`, the state after a crash, and `pending`, files that were created
+// and never committed. A call in progress adds alternatives to `durable`; after it returned OK, one
+// of them replaces `durable`. Only returned calls count, so the model is independent of background
+// threads.
 //
-// Paths have no leading slash. Threads: none; a model for each thread, each for a subtree of its own.
+// Paths have no leading slash. Threads: none; one model per thread, each for its own subtree.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,13 @@
 
 namespace zenfs {
 
-// Content that a file may have: any prefix of `content` of at least so many bytes.
+// A possible content of a file: any prefix of `content` with at least this many bytes.
 struct Variant {
   std::string content;
-  std::size_t synced = 0;   // least after the loss of power
-  std::size_t flushed = 0;  // least after the death of the process
-  // Of a plain file: may have been in shared memory only. A mount that brings it back makes the file framed.
+  std::size_t synced = 0;   // minimum after a power loss
+  std::size_t flushed = 0;  // minimum after the death of the process
+  // Plain files: may have been in shared memory only. A mount that replays it makes the file
+  // framed.
   bool in_buffers = false;
 
   static Variant Exactly(const std::string& content) {
@@ -36,25 +37,25 @@ struct Variant {
 
 struct ModelFile {
   FileShape shape = FileShape::kPlain;
-  std::string live;               // what handles read
-  std::vector<Variant> variants;  // what a crash leaves, while the file has a durable name
+  std::string live;               // the content that handles read
+  std::vector<Variant> variants;  // contents after a crash, while the file has a durable name
 };
 using ModelFileRef = std::shared_ptr<ModelFile>;
 using Tree = std::map<std::string, ModelFileRef>;  // null: a directory
 
 class Model final : public Expectation {
  public:
-  // Empty but for `root` itself, if it is not "".
+  // Empty except for `root` itself, if it is not "".
   explicit Model(std::string root = "");
 
   const std::string& root() const override { return root_; }
-  // What is seen through the volume while it is mounted.
+  // The contents of the mounted volume.
   Tree Live() const;
   const Tree& durable() const { return durable_; }
   const Tree& pending() const { return pending_; }
   ModelFileRef FindLive(const std::string& path) const;
 
-  // A file that is not durable yet; one of the same name is hidden by it.
+  // Creates a file that is not durable yet; it hides an existing file of that name.
   ModelFileRef Create(const std::string& path, FileShape shape);
   void Append(ModelFile& file, const std::string& bytes);
   void Overwrite(ModelFile& file, std::size_t offset, const std::string& bytes);
@@ -73,7 +74,7 @@ class Model final : public Expectation {
   void Done();
 
   std::string WhyNot(const FoundTree& found, CrashKind kind) const override;
-  // From here on `found` is what must be there (after a mount: nothing that it showed may change any more).
+  // From now on, exactly `found` must be there (after a mount, nothing that it showed may change).
   void Settle(const FoundTree& found);
 
  private:
@@ -90,9 +91,9 @@ class Model final : public Expectation {
   std::string root_;
   Tree durable_;
   Tree pending_;
-  std::vector<Tree> alternatives_;                     // to durable_, while a call is under way
-  std::optional<Change> after_;                        // that call's outcome
-  std::map<ModelFileRef, std::vector<Variant>> then_;  // what the files' variants are then
+  std::vector<Tree> alternatives_;                     // alternatives to durable_ during a call
+  std::optional<Change> after_;                        // the outcome of that call
+  std::map<ModelFileRef, std::vector<Variant>> then_;  // the variants of the files after that call
 };
 
 }  // namespace zenfs

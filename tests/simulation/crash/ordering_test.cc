@@ -1,4 +1,5 @@
-// The orders that the design rests on, one test each, with every loss that a few unflushed commands allow.
+// The orders of writes on which the design relies, one test each, with every loss that a few
+// unflushed commands allow.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kNever = UINT64_MAX;
 
-// All images of `run`, against what the client expects; the error, if any.
+// Checks all images of `run` against the client's expectation. Returns the first error.
 std::string VerifyAllImages(const WorkloadRun& run, std::size_t limit) {
   auto [images, complete] = run.device->EnumerateImages(limit);
   for (std::size_t i = 0; i < images.size(); ++i) {
@@ -37,7 +38,7 @@ std::string CutEverywhere(const EmulatorGeometry& geometry, const Workload& work
   return {};
 }
 
-// A seal that the end of a mount commits must not be there without the frames that it vouches for.
+// A seal that the end of a mount commits must not be durable before the frames that it covers.
 TEST(Ordering, SealAtTheEndOfAMountNeverOutlivesItsFrames) {
   const auto work = [](WorkloadRun& r) {
     r.client->Create("a", "a.log");
@@ -60,7 +61,7 @@ TEST(Ordering, SealAtTheEndOfAMountNeverOutlivesItsFrames) {
   EXPECT_EQ(CutEverywhere(geometry, ended, before - 4, whole.device->commands(), 200), "");
 }
 
-// What is gone behind a mount that ended well is damage, be it the last frame of all: it is named, not forgotten.
+// Loss after a clean unmount is damage, even the loss of the last frame, and is reported.
 TEST(Ordering, LastFrameThatIsGoneBehindACleanEndIsNamed) {
   WorkloadRun run = RunWorkload(
       ShapeNamed("Plenty").geometry,
@@ -104,7 +105,8 @@ TEST(Ordering, FramesBeyondAGapStayDeadWhenTheGapIsFilledAgain) {
     ASSERT_EQ(run.client->model().WhyNot(*Find(*volume), CrashKind::kPowerLost), "");
     if (found.size() == 1300) continue;
     ++with_gap;
-    // The missing frame is written again, of the same length; with power lost at once, and after a sync.
+    // The lost frame is written again with the same length; power is then lost at once, or after a
+    // sync.
     const std::unique_ptr<FileHandle> log = *volume->OpenForAppend("log.log", false);
     const std::string again(100, '#');
     ASSERT_TRUE(log->Append(AsBytes(again)).ok());
@@ -121,9 +123,9 @@ TEST(Ordering, FramesBeyondAGapStayDeadWhenTheGapIsFilledAgain) {
   EXPECT_GT(with_gap, 3u);
 }
 
-// D3 of docs/internals/failures.md.
+// D3 in docs/internals/failures.md.
 TEST(Ordering, ARollTakesEffectWithItsCompletionOnly) {
-  // Commits until the metadata log has rolled twice, and a few more.
+  // Commits until the metadata log has rolled twice, then a few more.
   const Workload work = [](WorkloadRun& run) {
     const std::uint64_t first = run.volume->metalog_stats().generation;
     for (int i = 0; i < 400 && !run.over() && run.volume->metalog_stats().generation < first + 2; ++i) {
@@ -140,7 +142,7 @@ TEST(Ordering, ARollTakesEffectWithItsCompletionOnly) {
   EXPECT_EQ(CutEverywhere(geometry, work, first, total, FullRun() ? 40 : 8), "");
 }
 
-// D2 of docs/internals/failures.md.
+// D2 in docs/internals/failures.md.
 TEST(Ordering, CurrentIsTheOldOneOrTheNewOneWhereverARenameIsCutOff) {
   const Workload work = [](WorkloadRun& run) {
     run.client->WriteFile("CURRENT", 16);
@@ -210,7 +212,7 @@ TEST(Ordering, SyncedFramesSurviveWithoutAMetadataCommit) {
       },
       kNever);
   ASSERT_FALSE(run.over()) << run.WhyOver();
-  // The reserve of log zones is filled in the background, by commits of its own; it comes to rest.
+  // The background reserves log zones, with its own commits; wait until it is idle.
   bool none = false;
   for (int round = 0; round < 5 && !none; ++round) {
     const std::uint64_t before = run.volume->metalog_stats().commits;

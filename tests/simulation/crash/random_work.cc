@@ -48,7 +48,7 @@ void RandomWork::Step() {
   }
 }
 
-// Framed and plain names, so that renames make files whose shape their name does not tell.
+// Framed and plain names, so that renames make files whose shape differs from their name.
 std::string RandomWork::Name() {
   const std::uint64_t n = client_.random().Below(kNames);
   return fmt::format("{}/{}{}", root_, n, n % 2 == 0 ? ".log" : ".sst");
@@ -60,7 +60,7 @@ void RandomWork::CreateOne() {
   const std::string handle = Handle();
   if (client_.IsOpen(handle)) client_.Close(handle);
   const std::string path = Name();
-  // To create over a file that is open elsewhere in the test would need the model to know its handles.
+  // The model could not follow a Create over a file that the test has open elsewhere.
   if (!IsFile(path)) client_.Create(handle, path);
 }
 

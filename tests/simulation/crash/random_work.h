@@ -1,4 +1,4 @@
-// What one client does by the throw of a dice.
+// Random work of one client.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace zenfs {
 
-// One call after the other on files and names under `root`: what it does next follows from the client's dice and from
-// what there is. At most a few hundred KiB live at a time, so that any of DeviceShapes() has room for three of them.
+// Makes one call after the other on files and names under `root`. The client's random numbers and
+// the existing files determine the next call. At most a few hundred KiB are live at a time, so that
+// any of DeviceShapes() has room for three such clients.
 class RandomWork {
  public:
   // `client` must outlive it.

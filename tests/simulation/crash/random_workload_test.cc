@@ -1,5 +1,5 @@
-// Seeded random work of several threads, with power lost at a random command. To look into a failure:
-// ZENFS_SEED=n runs that seed alone (threads and background work still vary from run to run).
+// Seeded random work of several threads, with power lost at a random command. To examine a failure,
+// run one seed with ZENFS_SEED=n (threads and background work still vary from run to run).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ std::string Histories(const Crowd& crowd) {
 
 std::string Root(std::size_t thread) { return fmt::format("t{}", thread); }
 
-// mkfs, mount, a directory for each thread; power fails `commands` later.
+// mkfs, mount, a directory for each thread; the power fails `commands` later.
 std::string Start(Crowd& crowd, const EmulatorGeometry& geometry, std::size_t threads, std::uint64_t seed,
                   std::uint64_t commands) {
   crowd.device = std::make_unique<CrashDevice>(geometry);
@@ -59,11 +59,11 @@ void WorkTogether(Crowd& crowd) {
   }
 }
 
-// After the crash as many clients go on with what a mount finds, and it crashes again.
+// After the crash, as many clients continue with the mounted contents, and it crashes again.
 std::string GoOn(Crowd& crowd, LossPolicy loss, std::uint64_t seed, std::uint64_t commands) {
   const std::size_t threads = crowd.clients.size();
   auto image = crowd.device->Image(loss);
-  crowd.clients.clear();  // with their handles, before the volume and the device
+  crowd.clients.clear();  // destroys handles before the volume and the device
   crowd.volume.reset();
   crowd.device = std::move(image);
   auto mounted = MountBorrowed(*crowd.device);

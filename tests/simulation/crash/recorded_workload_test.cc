@@ -1,4 +1,4 @@
-// Power is lost after every device command of a workload (a sample of them, unless ZENFS_FULL=1).
+// Cuts the power after every device command of a workload (a sample of them, unless ZENFS_FULL=1).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,8 @@ std::vector<Case> Cases() {
 
 class RecordedWorkload : public testing::TestWithParam<Case> {
  protected:
-  // Empty if power lost after `cut` commands does no harm, whatever else is lost.
+  // Checks a power loss after `cut` commands, with several choices of lost data. Empty if all is
+  // well.
   std::string CutAfter(std::uint64_t cut, int random_losses) {
     WorkloadRun run = RunWorkload(GetParam().shape.geometry, GetParam().workload.work, cut);
     if (run.over() && !run.device->stopped()) return "fails without a crash: " + run.WhyOver();
@@ -55,7 +56,7 @@ TEST_P(RecordedWorkload, NothingSyncedIsLostWhereverItIsCutOff) {
     ASSERT_EQ(why, "") << Describe(loss) << ", after the whole workload";
   }
   const std::uint64_t stride = FullRun() ? 1 : std::max<std::uint64_t>(1, total / kCutsPerWorkload);
-  // The first cut differs from device to device, so that together they see more of them.
+  // The first cut differs between devices, so that together they cover more cuts.
   for (std::uint64_t cut = GetParam().shape.name.size() % stride; cut < total; cut += stride) {
     ASSERT_EQ(CutAfter(cut, FullRun() ? 4 : 1), "") << "after command " << cut << " of about " << total;
   }

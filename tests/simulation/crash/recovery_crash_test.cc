@@ -1,4 +1,4 @@
-// Power is lost again while a mount recovers from the loss of power.
+// Cuts the power again while a mount recovers from a power loss.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 class RecoveryCrash : public testing::TestWithParam<DeviceShape> {};
 
-// Counts the commands of a mount of `image` without using it up.
+// The number of commands of a mount of `image`; leaves `image` unchanged.
 std::uint64_t CommandsOfMount(const CrashDevice& image) {
   const auto copy = image.Image(LossPolicy::KeepAll());
   const auto mounted = MountBorrowed(*copy);

@@ -1,5 +1,5 @@
-// Power is lost while a mount seals the logs that an earlier crash has left, after every command of it and with every
-// subset of what was not flushed; and what a mount has once shown stays.
+// Cuts the power while a mount seals the logs that an earlier crash left, after every command and
+// with every subset of the unflushed data. What a mount has once shown must stay.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ namespace {
 struct Sealing {
   SubsetCount count;
 
-  // Empty if all is well with `image`. `shown`: by the mount that was cut off, if it had returned.
+  // Checks `image`; empty if all is well. `shown`: the contents that the interrupted mount showed,
+  // if it had returned.
   static std::string Verify(CrashDevice& image, const Model& model, const FoundTree* shown) {
     if (shown != nullptr) {
       const auto mounted = MountBorrowed(image);
@@ -26,7 +27,7 @@ struct Sealing {
     return VerifyImage(image, CrashKind::kPowerLost, {&model});
   }
 
-  // Mounts `left` and cuts that off everywhere.
+  // Mounts `left` and cuts that mount off after each command.
   void CutMountOf(const CrashDevice& left, const Model& model, std::size_t limit) {
     for (std::uint64_t cut = 0; count.error.empty(); ++cut) {
       const auto device = left.Image(LossPolicy::KeepAll());
@@ -47,7 +48,7 @@ struct Sealing {
   }
 };
 
-// Frames of two logs, some synced, some only sent to the device; the others of them anywhere or lost.
+// Frames of two logs, some synced, some only sent to the device, which may be kept or lost.
 WorkloadRun CrashedWriter(const EmulatorGeometry& geometry) {
   return RunWorkload(
       geometry,
@@ -70,7 +71,8 @@ TEST_P(SealOfLogs, KeepsWhatWasSyncedAndWhatAMountHasShown) {
   const WorkloadRun run = CrashedWriter(GetParam().geometry);
   ASSERT_FALSE(run.over()) << run.WhyOver();
   Sealing sealing;
-  // The process died: what it sent is in the device's cache, and the seal must not outlive it.
+  // The process died: its unflushed writes are in the device's cache, and the seal must not become
+  // durable before them.
   sealing.CutMountOf(*run.device->Image(LossPolicy::KeepAll()), run.client->model(), ImagesOfACut());
   ASSERT_EQ(sealing.count.error, "");
   // Power was lost.

@@ -55,7 +55,7 @@ void SharedLog::Synced(Time begin) {
 std::vector<SharedLog::Record> SharedLog::Parse(const std::string& content, std::string& why) const {
   std::vector<Record> found;
   if (!content.starts_with(base_)) {
-    // What an earlier mount showed stays.
+    // Contents that an earlier mount showed must stay.
     why = "its beginning has changed: " + DescribeMismatch(base_, content);
     return found;
   }
@@ -73,7 +73,7 @@ std::vector<SharedLog::Record> SharedLog::Parse(const std::string& content, std:
       why = fmt::format("at {} record {} has other bytes", at, record);
       return found;
     }
-    if (length < bytes.size()) return found;  // the last one, in part
+    if (length < bytes.size()) return found;  // the last record is incomplete
     found.push_back(record);
     at += length;
   }

@@ -1,6 +1,7 @@
-// What may be in a log that several threads append to, flush and sync at once, each by a handle of its own: whole records,
-// each once, in an order that contradicts no call that ended before another began; a prefix of that order after a crash,
-// with every record that was there when a Sync began that has succeeded (a Flush, if the process died).
+// The allowed contents of a log that several threads append to, flush and sync concurrently, each
+// through its own handle: whole records, each once, in an order consistent with the begin and end
+// of all calls. After a crash: a prefix of that order, with every record that was there when a
+// successful Sync began (or a Flush, if the process died).
 //
 // Threads: any.
 #pragma once
@@ -19,26 +20,26 @@ class SharedLog final : public Expectation {
   using Time = std::uint64_t;
   using Record = std::size_t;
 
-  // `root` holds the log and nothing else.
+  // `root` contains only the log.
   explicit SharedLog(std::string root) : root_(std::move(root)), path_(root_ + "/shared.log") {}
 
   const std::string& path() const { return path_; }
   std::size_t size() const EXCLUDES(mutex_);
 
-  // The bytes of a new record of `count` bytes or a few more; it is being appended from now on.
+  // Returns a new record of `count` bytes or a few more. Its append begins now.
   Record BeginAppend(std::string bytes) EXCLUDES(mutex_);
   std::string BytesOf(Record record) const EXCLUDES(mutex_);
   void Appended(Record record) EXCLUDES(mutex_);
-  // Of a Flush, a Sync, or an unmount: when it begins, and that it succeeded.
+  // For a Flush, a Sync or an unmount: its begin, and its success.
   Time Begin() EXCLUDES(mutex_);
   void Flushed(Time begin) EXCLUDES(mutex_);
   void Synced(Time begin) EXCLUDES(mutex_);
-  // Empty if a read that began then may find this.
+  // Empty if a read that began then may return this.
   std::string WhyNotRead(const std::string& content, Time begin) const EXCLUDES(mutex_);
 
   const std::string& root() const override { return root_; }
   std::string WhyNot(const FoundTree& found, CrashKind kind) const override EXCLUDES(mutex_);
-  // From here on this is what is there.
+  // From now on, exactly this content is there.
   void Settle(const std::string& content) EXCLUDES(mutex_);
 
  private:
@@ -51,9 +52,9 @@ class SharedLog final : public Expectation {
     bool synced = false;
   };
 
-  // The records that `content` holds in whole, in order; `why` says what is wrong, if anything.
+  // The complete records in `content`, in order. Sets `why` to the first error, if any.
   std::vector<Record> Parse(const std::string& content, std::string& why) const REQUIRES(mutex_);
-  // `must` says of a record whether it has to be there.
+  // `must` returns whether a record has to be there.
   template <typename Must>
   std::string WhyNotContent(const std::string& content, const Must& must) const REQUIRES(mutex_);
 

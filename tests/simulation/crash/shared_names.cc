@@ -8,7 +8,7 @@
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kHeadBytes = 16;  // of a file's content, that no other has
+constexpr std::size_t kHeadBytes = 16;  // of a file's content, unique for each file
 
 std::string DirectoryOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -57,7 +57,7 @@ SharedNames::Outcome SharedNames::Rename(const Call& call, History& history) {
   if (file == 0) return {.error = Code::kNotFound};
   if (there == kDirectory) return {.error = Code::kIsADirectory};
   history.Promote(file);
-  if (there == file) return {};  // both are names of it, and stay
+  if (there == file) return {};  // two names of one file; both stay
   history.durable.erase(call.from);
   history.pending.erase(call.from);
   history.pending.erase(call.to);
@@ -132,7 +132,7 @@ SharedNames::Histories SharedNames::Expanded() const {
   return expanded;
 }
 
-// What was appended before a look began is seen by it.
+// A look returns everything that was appended before it began.
 bool SharedNames::Fits(const Outcome& outcome, const Answer& answer, CallNumber call) const {
   if (outcome.error != answer.error) return false;
   if (outcome.error) return true;
@@ -176,7 +176,7 @@ std::string SharedNames::Describe(const Tree& tree) const {
   return text;
 }
 
-// A file that was never synced has what was written to it when it became durable.
+// A file that was never synced has the content from the time when it became durable.
 std::string SharedNames::WhyNotFile(const File& file, const FoundEntry& found) const {
   if (found.is_directory || found.shape != file.shape) return "is of another kind";
   const bool is_whole = found.content == file.content;

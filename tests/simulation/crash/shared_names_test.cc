@@ -1,4 +1,4 @@
-// The models of what threads share must refuse what can't be.
+// The models of shared names and logs must refuse impossible results.
 #include <gtest/gtest.h>
 
 #include "shared_log.h"
@@ -15,7 +15,7 @@ FoundEntry File(std::uint64_t id, const std::string& content, FileShape shape = 
 
 class SharedNamesTest : public testing::Test {
  protected:
-  // A file that is made and synced, with nothing else under way.
+  // Creates and syncs a file, with no other call in progress.
   void Make(const std::string& name, const std::string& content) {
     const auto file = names_.NewFile(content, FileShape::kPlain);
     ASSERT_EQ(names_.End(names_.Begin({.kind = Kind::kCreate, .from = name, .file = file}), {}), "");

@@ -16,7 +16,7 @@ using Kind = SharedNames::Kind;
 
 constexpr std::size_t kLogBytesMax = 60000;
 
-// Of both shapes; the directory comes and goes.
+// Names of both shapes. The directory is created and removed during the run.
 constexpr const char* kSharedNames[] = {"0.sst", "1.log", "2.sst", "d/3.sst", "d/4.log"};
 constexpr const char kDirectory[] = "d";
 
@@ -28,7 +28,7 @@ std::string Bytes(Random& random, std::size_t count) {
   return bytes;
 }
 
-// What names answer when others have changed them.
+// Possible results for names that other threads have changed.
 bool IsAnswer(Code code) {
   return code == Code::kNotFound || code == Code::kExists || code == Code::kNotEmpty;
 }
@@ -68,7 +68,7 @@ bool SharedWork::Answered(SharedNames::CallNumber call, const Status& status, co
   return Right(names_.End(call, answer), what);
 }
 
-// True if the file was made; its name may lead elsewhere by then.
+// True if the file was created; its name may refer to another file by then.
 bool SharedWork::WriteFile(const std::string& name, Random& random) {
   const std::string path = Path(name);
   std::string content = Bytes(random, 16 + random.Below(random.OneIn(3) ? 9000 : 300));

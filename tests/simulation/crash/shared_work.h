@@ -1,4 +1,4 @@
-// What one of several threads does to names and to a log that all of them share.
+// The work of one of several threads on shared names and a shared log.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace zenfs {
 
-// One for each thread.
+// One object per thread.
 class SharedWork final : public CallHistory {
  public:
   // Both must outlive it.
@@ -24,7 +24,7 @@ class SharedWork final : public CallHistory {
 
  private:
   // --- the names ---
-  void Replace(Random& random);  // a new file, by a rename over another, as CURRENT is
+  void Replace(Random& random);  // a new file, renamed over another, as for CURRENT
   void CreateOver(Random& random);
   void ChangeName(Random& random);
   void Look(Random& random);
@@ -33,7 +33,8 @@ class SharedWork final : public CallHistory {
   bool Fill(FileHandle& file, SharedNames::FileNumber number, const std::string& content,
             const std::string& path);
   bool Change(SharedNames::Kind kind, const std::string& from, const std::string& to = {});
-  // Ends the call if `status` is an answer of the names. False when this has failed, now or earlier.
+  // Ends the call if `status` is a possible result for shared names. False if the client has
+  // failed, now or earlier.
   bool Answered(SharedNames::CallNumber call, const Status& status, const std::string& what);
 
   // --- the log ---
@@ -48,7 +49,7 @@ class SharedWork final : public CallHistory {
   const std::size_t number_;
   std::unique_ptr<FileHandle> handle_;  // of the log
   std::unique_ptr<FileHandle>
-      left_open_;  // by a call that failed: a file that was never synced ends with its last handle
+      left_open_;  // left open by a failed call: a file that was never synced ends with its last handle
 };
 
 }  // namespace zenfs

@@ -12,8 +12,7 @@
 namespace zenfs {
 namespace {
 
-// Writes behind the end of every log and in new files of both shapes, and syncs; what is there then must
-// stay.
+// Appends to every log and to new files of both shapes, and syncs. The result must stay.
 Status WriteSomeMore(Volume& volume, const FoundTree& found) {
   std::vector<std::string> paths = {"after-the-crash", "after-the-crash.log"};
   for (const auto& [path, entry] : found) {
@@ -41,11 +40,11 @@ std::string WhyNotAny(const FoundTree& found, CrashKind kind,
   return {};
 }
 
-// Mounts what `before` left and compares.
+// Mounts the device that an earlier mount left, and compares.
 std::string StillThere(CrashDevice& image, const FoundTree& expected, const VerifyOptions& options,
                        const std::string& when) {
   MountOptions mount = options.mount;
-  mount.discard_unsynced = true;  // whatever was brought back from shared memory is on the device
+  mount.discard_unsynced = true;  // bytes replayed from shared memory are on the device
   const auto volume = MountBorrowed(image, mount);
   if (!volume) return when + ": mount: " + volume.error().ToString();
   const auto found = Find(**volume);
@@ -115,7 +114,7 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   auto mounted = MountBorrowed(image, options.mount);
   if (!mounted && options.allow_no_space && mounted.error().code() == Code::kNoSpace &&
       !options.mount.discard_unsynced) {
-    // Full of logs: what was only flushed waits in shared memory for room, and can be given up.
+    // A device full of logs: flushed bytes wait in shared memory for room, and can be discarded.
     VerifyOptions without = options;
     without.mount.discard_unsynced = true;
     return VerifyImage(image, CrashKind::kPowerLost, expected, without);

@@ -1,4 +1,4 @@
-// What is done with a device after a crash.
+// Checks a device after a crash.
 #pragma once
 
 #include <functional>
@@ -14,37 +14,37 @@ namespace zenfs {
                                                             const MountOptions& options = {});
 [[nodiscard]] Status Mkfs(ZonedDevice& device);
 
-// Empty if all is well with what was found on `image`, else what is wrong:
-//   the volume mounts; what it shows is allowed by each of `expected`; the check finds no error; what it showed
-//   stays so when power is lost again, and so does what is written and synced in between.
+// Empty if `image` is well, otherwise the error. Checks that the volume mounts, that each of
+// `expected` allows its contents, that the check finds no error, and that these contents, and data
+// written and synced later, survive another power loss.
 [[nodiscard]] std::string Verify(const CrashDevice& device, LossPolicy loss,
                                  const std::vector<const Expectation*>& expected);
-// The same for an image that was made already; it is used up.
+// The same for an image that already exists; changes it.
 [[nodiscard]] std::string VerifyImage(CrashDevice& image, CrashKind kind,
                                       const std::vector<const Expectation*>& expected);
 
 struct VerifyOptions {
   MountOptions mount;           // of the first mount
-  bool allow_notices = false;   // zones went bad, which a mount may tell of
-  bool allow_no_space = false;  // zones went bad or were left early
-  bool allow_full = false;      // the clients kept the device full: the mount succeeds, a write may not
-  bool allow_unsummed = false;  // reads failed, perhaps of what a truncation cut off
+  bool allow_notices = false;   // zones went bad, so a mount may have notices
+  bool allow_no_space = false;  // zones went bad or were ended early
+  bool allow_full = false;      // the device is full: the mount succeeds, a write may fail
+  bool allow_unsummed = false;  // reads failed, perhaps of bytes that a truncation cut off
 };
 [[nodiscard]] std::string VerifyImage(CrashDevice& image, CrashKind kind,
                                       const std::vector<const Expectation*>& expected,
                                       const VerifyOptions& options);
 
-// The loss policies that each crash is looked at with: all, nothing, and `random` seeds.
+// The loss policies for each crash: all, nothing, and `random` seeds.
 [[nodiscard]] std::vector<LossPolicy> Losses(std::uint64_t seed, int random);
 [[nodiscard]] std::string Describe(LossPolicy loss);
 
-// What is the first error in `image`, by CheckVolume; empty if there is none.
+// The first error that CheckVolume finds in `image`; empty if there is none.
 [[nodiscard]] std::string FirstCheckError(ZonedDevice& image);
-// The first damage that a scrub finds; unless `allow_unsummed`, also that it could not find all, because bytes of files
-// have no checksum. Or "".
+// The first damage that a scrub finds; "" if none. Without `allow_unsummed`, bytes without a
+// checksum also count as damage.
 [[nodiscard]] std::string FirstScrubError(ZonedDevice& image, bool allow_unsummed);
 
-// True when the environment asks for every case instead of a sample (ZENFS_FULL=1).
+// True if the environment asks for every case instead of a sample (ZENFS_FULL=1).
 [[nodiscard]] bool FullRun();
 
 }  // namespace zenfs

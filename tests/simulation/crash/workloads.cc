@@ -7,7 +7,8 @@
 namespace zenfs {
 namespace {
 
-// What RocksDB does when a database is made: MANIFEST, CURRENT by way of a temporary name, a log.
+// The operations of RocksDB that create a database: MANIFEST, CURRENT through a temporary name, a
+// log.
 void OpenDatabase(Client& client) {
   client.MakeDirectory("db");
   client.Create("manifest", "db/MANIFEST-000001");
@@ -28,7 +29,8 @@ void Flush(Client& client, int number) {
   client.Log("manifest", 1, 120);
 }
 
-// Logs are made, filled and deleted, tables written, the manifest is replaced, the volume mounted again.
+// Creates, fills and deletes logs, writes tables, replaces the manifest, and mounts the volume
+// again.
 void Database(WorkloadRun& run) {
   OpenDatabase(*run.client);
   for (int round = 0; round < 3 && !run.over(); ++round) {
@@ -56,7 +58,7 @@ void Database(WorkloadRun& run) {
   run.client->Compare();
 }
 
-// All that can be done with names.
+// All operations on names.
 void Names(WorkloadRun& run) {
   Client& c = *run.client;
   c.MakeDirectory("a");
@@ -85,7 +87,7 @@ void Names(WorkloadRun& run) {
   c.Append("again", 77);
   c.Sync("again");
   c.Create("again", "z/two");
-  c.Unlink("z/two");  // both the new one and the one it hides
+  c.Unlink("z/two");  // both the new file and the one that it hides
   c.Unlink("z/x");    // open
   c.Append("x", 20000);
   c.Sync("x");
@@ -147,10 +149,10 @@ void Content(WorkloadRun& run) {
   c.Compare();
 }
 
-// Enough commits and frames that the metadata log rolls, log zones fill, are released and folded.
+// Enough commits and frames to roll the metadata log and to fill, release and clean log zones.
 void Churn(WorkloadRun& run) {
   Client& c = *run.client;
-  c.Create("long", "long.log");  // a little of it in every log zone: to be folded
+  c.Create("long", "long.log");  // a little of it in every log zone, to be copied out
   c.Log("long", 2, 50);
   for (int round = 0; round < 40 && !run.over(); ++round) {
     const std::string log = fmt::format("{}.log", round);
@@ -173,7 +175,8 @@ void Churn(WorkloadRun& run) {
   c.Compare();
 }
 
-// Zones fill with files that die and others that stay; what stays is moved together, some of it while it is open.
+// Fills zones with files, of which some are deleted. The others are moved together, some of them
+// while open.
 void Moves(WorkloadRun& run) {
   Client& c = *run.client;
   c.Create("open", "open.sst");
@@ -198,8 +201,8 @@ void Moves(WorkloadRun& run) {
   c.Compare();
 }
 
-// Mounts that end while logs are open: with frames that were synced, with frames that were only written out, and with
-// bytes that were only appended.
+// Unmounts with open logs: with synced frames, with frames that were only sent, and with bytes that
+// were only appended.
 void Unmounts(WorkloadRun& run) {
   Client& c = *run.client;
   for (int round = 0; round < 3 && !run.over(); ++round) {

@@ -59,7 +59,7 @@ class Mutants:
             text = path.read_text()
             if text.count(piece.old) != 1:
                 raise ToolError(f"mutation {mutation.name}: what it replaces is {text.count(piece.old)} times in "
-                                      f"{piece.file}, not once; mend tests/simulation/simulator/mutations.py")
+                                      f"{piece.file}, not once; fix tests/simulation/simulator/mutations.py")
             path.write_text(text.replace(piece.old, piece.new))
         self.must(self.ninja())
 

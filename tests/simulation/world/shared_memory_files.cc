@@ -47,7 +47,7 @@ Result<SharedMemoryFiles> SharedMemoryFiles::Create() {
     UniqueFd lock = OpenDirectory(directory);
     const bool locked = lock.valid() && flock(lock.get(), LOCK_EX) == 0;
     const int error = errno;
-    // Another simulator may have taken it for one that was left, before it was locked.
+    // Another simulator may have removed it before it was locked here.
     if (!std::filesystem::exists(directory)) continue;
     SharedMemoryFiles files(std::move(directory), std::move(lock));
     if (!locked) return FailErrno(error, "locking " + files.directory());
@@ -77,7 +77,7 @@ void SharedMemoryFiles::Replace(const Contents& contents) const {
   for (const auto& [name, bytes] : contents) {
     const std::string path = directory_ + "/" + name;
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    chmod(path.c_str(), S_IRUSR | S_IWUSR);  // what a mount insists on
+    chmod(path.c_str(), S_IRUSR | S_IWUSR);  // as a mount requires
   }
 }
 

@@ -1,5 +1,5 @@
-// The files that a volume's append buffers are in, as something that can be kept and put back: each crash is looked at
-// more than once, and a mount uses them up.
+// The files of a volume's append buffers, which can be saved and restored: each crash is checked
+// several times, and a mount consumes them.
 //
 // Threads: one.
 #pragma once
@@ -16,8 +16,8 @@ class SharedMemoryFiles {
  public:
   using Contents = std::map<std::string, std::string>;  // by name
 
-  // A directory of its own on the host's tmpfs, removed with all that is in it. One that a killed simulator left is
-  // removed here: a live one's is locked.
+  // A new directory on the host's tmpfs, removed with its contents. Also removes directories of
+  // killed simulators; those of live ones are locked.
   [[nodiscard]] static Result<SharedMemoryFiles> Create();
   ~SharedMemoryFiles();
   SharedMemoryFiles(SharedMemoryFiles&& other) noexcept;
@@ -25,7 +25,7 @@ class SharedMemoryFiles {
 
   const std::string& directory() const { return directory_; }
   [[nodiscard]] Contents Read() const;
-  // Afterwards there is this and nothing else.
+  // Replaces all files by `contents`.
   void Replace(const Contents& contents) const;
 
  private:

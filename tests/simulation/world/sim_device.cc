@@ -49,7 +49,7 @@ bool SimDevice::Meets(std::uint32_t SimFaults::* rate) {
   return true;
 }
 
-// One that passes: the next try of the same place succeeds.
+// A temporary error: the next try at the same place succeeds.
 bool SimDevice::MeetsReadError(DeviceOffset offset) {
   {
     MutexLock lock(mutex_);
@@ -96,7 +96,7 @@ Status SimDevice::Read(DeviceOffset offset, ByteSpan into) {
   return status;
 }
 
-// Before a write the controller may have had enough of the zone.
+// Before a write, the controller may end the zone.
 void SimDevice::ChangeZoneOf(ZoneId zone) {
   if (Meets(&SimFaults::zone_full)) {
     // A zone that can't be finished stays as it is.
@@ -105,7 +105,7 @@ void SimDevice::ChangeZoneOf(ZoneId zone) {
   if (Meets(&SimFaults::zone_read_only)) TurnBad(zone, ZoneCondition::kReadOnly);
   if (!Meets(&SimFaults::zone_offline)) return;
   const auto report = device_->Report(zone, 1);
-  // What was flushed must still be there.
+  // Flushed data must not be lost.
   if (report && report->front().condition == ZoneCondition::kEmpty) TurnBad(zone, ZoneCondition::kOffline);
 }
 
@@ -119,7 +119,7 @@ void SimDevice::TurnBad(ZoneId zone, ZoneCondition condition) {
   static_cast<void>(device_->SetCondition(zone, condition).ok());
 }
 
-// A part of the blocks, as many as the dice say.
+// Writes some of the blocks, chosen at random.
 Status SimDevice::WriteSome(DeviceOffset offset, std::span<const ByteView> pieces) {
   std::uint64_t total = 0;
   for (const ByteView piece : pieces) total += piece.size();

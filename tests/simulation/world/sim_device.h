@@ -1,8 +1,8 @@
-// A device in the simulator: a CrashDevice that also is slow, fails, changes its zones by itself and lets commands
-// overtake one another, all by a seed.
+// A device in the simulator: a CrashDevice that is also slow, fails, changes its zones and reorders
+// commands, all from a seed.
 //
-// What goes wrong is legal for a device (docs/internals/device-assumptions.md, "Number" below) and loses nothing that
-// was flushed; so whatever was synced must still be there.
+// All faults are legal for a device (docs/internals/device-assumptions.md; its numbers are given
+// below) and lose no flushed data, so all synced data must survive.
 //
 // Threads: those of a SimScheduler.
 #pragma once
@@ -19,22 +19,22 @@
 
 namespace zenfs {
 
-// Once in so many commands of that kind; 0: never.
+// Each fault happens once in so many commands of its kind, on average; 0: never.
 struct SimFaults {
-  std::uint32_t read_error = 0;  // which the next try of the same place does not meet
+  std::uint32_t read_error = 0;  // temporary: the next try at the same place succeeds
   std::uint32_t report_error = 0;
-  std::uint32_t write_error = 0;     // nothing was carried out
+  std::uint32_t write_error = 0;     // nothing was executed
   std::uint32_t write_short = 0;     // some of the blocks were written
-  std::uint32_t write_unknown = 0;   // it was carried out, and is reported as failed (5)
+  std::uint32_t write_unknown = 0;   // it was executed and is reported as failed (5)
   std::uint32_t flush_error = 0;     // nothing was flushed
-  std::uint32_t flush_loses = 0;     // nothing was flushed, and some of it never will be
-  std::uint32_t reset_error = 0;     // before or after it was carried out
+  std::uint32_t flush_loses = 0;     // nothing was flushed, and some data never will be
+  std::uint32_t reset_error = 0;     // before or after its execution
   std::uint32_t finish_error = 0;    // the same
   std::uint32_t zone_full = 0;       // the zone of a write turns full first (4)
   std::uint32_t zone_read_only = 0;  // the zone of a write turns read-only first (4)
   std::uint32_t zone_offline = 0;    // the zone of a write turns offline first, if nothing is in it (4)
-  std::uint32_t zones_bad_max = 0;   // of those that turn read-only or offline, so many at most
-  std::uint32_t latency_us_max = 0;  // of each command, drawn anew
+  std::uint32_t zones_bad_max = 0;   // limit of zones that turn read-only or offline
+  std::uint32_t latency_us_max = 0;  // maximum per command, drawn for each
 
   friend bool operator==(const SimFaults&, const SimFaults&) = default;
 };
@@ -44,15 +44,15 @@ class SimDevice final : public ForwardingDevice {
   SimDevice(std::unique_ptr<CrashDevice> device, std::uint64_t seed);
 
   CrashDevice& crash_device() { return *device_; }
-  // From now on. Faults of commands under way are decided already.
+  // Takes effect from now on, but not for commands in flight.
   void SetFaults(const SimFaults& faults) EXCLUDES(mutex_);
-  // What some zones are spared.
+  // Zones that are exempt from some faults.
   struct Spared {
     std::set<ZoneId> turning_bad;
     std::set<ZoneId> turning_offline;
   };
   void Spare(Spared zones) EXCLUDES(mutex_);
-  // Commands that were told to fail, zones that were changed.
+  // Number of commands that failed and of zones that changed.
   std::uint64_t faults_met() const EXCLUDES(mutex_);
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
@@ -65,7 +65,7 @@ class SimDevice final : public ForwardingDevice {
   Status Open(ZoneId zone) override;
   Status Close(ZoneId zone) override;
   Status Flush() override;
-  // Carries requests out in any order, between Submit and the Reap that delivers them.
+  // Executes requests in any order, between Submit and the Reap that delivers them.
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
@@ -73,7 +73,7 @@ class SimDevice final : public ForwardingDevice {
   using Management = Status (CrashDevice::*)(ZoneId);
 
   std::uint64_t Below(std::uint64_t bound) EXCLUDES(mutex_);
-  // True once in `rate`, and counts it.
+  // Returns true once in `rate`, and counts that.
   bool Meets(std::uint32_t SimFaults::* rate) EXCLUDES(mutex_);
   bool MeetsReadError(DeviceOffset offset) EXCLUDES(mutex_);
   void Linger() EXCLUDES(mutex_);

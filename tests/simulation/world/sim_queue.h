@@ -1,6 +1,6 @@
-// Requests that overtake one another: each Reap carries out as many as it must, picked by the device's dice.
+// Reorders requests: each Reap executes as many as it must, chosen at random.
 //
-// Threads: one at a time, as every IoQueue.
+// Threads: one at a time, as for every IoQueue.
 #pragma once
 
 #include <vector>

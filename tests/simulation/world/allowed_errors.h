@@ -1,5 +1,5 @@
-// Which errors a caller may see for which faults of the device, by docs/internals/faults.md. A full device is for the
-// caller to know.
+// The errors that a caller may get for the device's faults, after docs/internals/faults.md. The
+// caller itself knows whether the device is full.
 #pragma once
 
 #include "base/status.h"
@@ -8,7 +8,7 @@
 namespace zenfs {
 
 [[nodiscard]] bool MayFailWith(const SimFaults& faults, Code code);
-// A call that only reads.
+// For a call that only reads.
 [[nodiscard]] bool MayReadFailWith(const SimFaults& faults, Code code);
 [[nodiscard]] bool MayMountFailWith(const SimFaults& faults, Code code);
 

@@ -1,4 +1,4 @@
-#include "world/excuses.h"
+#include "world/allowed_errors.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,8 @@ using Kind = std::uint32_t SimFaults::*;
 
 constexpr Kind kOfWrites[] = {&SimFaults::write_error, &SimFaults::write_short, &SimFaults::write_unknown};
 constexpr Kind kOfFlushes[] = {&SimFaults::flush_error, &SimFaults::flush_loses};
-// Three metadata zones, of which one may turn read-only: where every zone that a roll tries turns full, the commit that
-// waits for it fails, or no zone is left.
+// One of the three metadata zones may turn read-only. If every zone that a log switch tries turns
+// full, the waiting commit fails, or no zone is left.
 constexpr Kind kOfZones[] = {&SimFaults::zone_full, &SimFaults::zone_read_only};
 
 bool HasAny(const SimFaults& faults, std::span<const Kind> kinds) {
@@ -21,30 +21,29 @@ bool HasAny(const SimFaults& faults, std::span<const Kind> kinds) {
 
 }  // namespace
 
-// Reads, reports and resets that fail are nobody's concern but ours, once a volume is mounted.
+// Failed reads, reports and resets are handled inside, once a volume is mounted.
 bool MayFailWith(const SimFaults& faults, Code code) {
   const bool writes = HasAny(faults, kOfWrites);
   const bool flushes = HasAny(faults, kOfFlushes);
   switch (code) {
     case Code::kIo: return writes || flushes || HasAny(faults, kOfZones) || faults.zone_offline != 0;
-    case Code::kCorruption:
-      return faults.flush_loses != 0;  // a log of which the device has lost what only it had
+    case Code::kCorruption: return faults.flush_loses != 0;  // a log whose only copy the device has lost
     case Code::kUnknownOutcome:
     case Code::kReadOnly: return writes || flushes || HasAny(faults, kOfZones);  // no metadata zone is left
     case Code::kBusy:
     case Code::kTimedOut:
-      return faults.finish_error != 0;  // zones that could not be finished hold the device's slots
+      return faults.finish_error != 0;  // zones that could not be finished keep their slots
     default: return false;
   }
 }
 
-// Zones turn offline while nothing is in them.
+// Zones turn offline only while they are empty.
 bool MayReadFailWith(const SimFaults& faults, Code code) {
   return faults.flush_loses != 0 && (code == Code::kIo || code == Code::kCorruption);
 }
 
-// A report is sent three times; a metadata zone of which there is none is not emptied. What zones are lost may leave a
-// device without room for what is to be brought back.
+// A report is sent three times; a metadata zone without a report is not reset. Lost zones may leave
+// the device without room for replayed bytes.
 bool MayMountFailWith(const SimFaults& faults, Code code) {
   if (faults.report_error != 0 && (code == Code::kIo || code == Code::kReadOnly)) return true;
   return code == Code::kNoSpace || MayFailWith(faults, code);
