@@ -1,4 +1,4 @@
-// Seeds of the target backup_directory: each kind of entry under each name, for each way to run.
+// Seeds of the target backup_directory: each kind of entry under each name, for each kind of run.
 #include <fmt/format.h>
 
 #include "backup_tree.h"

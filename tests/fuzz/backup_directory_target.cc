@@ -1,7 +1,7 @@
-// The directory of a backup as anybody may leave it: links, pipes, devices, names, and a manifest that fits them or does not.
-// A volume is backed up into it, and restored from it.
+// A backup directory with any contents: links, pipes, devices, any names, and a manifest that
+// matches them or not. The target backs a volume up into it and restores from it.
 //
-//   u8 mode, u8 more mode, u8 manifest, u8 n, n bytes of the manifest, entries (backup_tree.h)
+//    u8 mode, u8 more mode, u8 manifest, u8 n, n bytes of the manifest, entries (backup_tree.h)
 #include <fmt/format.h>
 
 #include <optional>
@@ -20,18 +20,18 @@ namespace zenfs {
 namespace {
 
 enum DirectoryMode : std::uint8_t {
-  kEmptyAtFirst = 1,  // else there is a backup
+  kEmptyAtFirst = 1,  // otherwise it holds a backup
   kForce = 2,
   kPartial = 4,
   kVerify = 8,
   kRestoreFirst = 16,
   kOneStep = 32,
-  kBelow = 64,    // restored into a directory of the volume
-  kOneFile = 128  // restored: what one of the entries named
+  kBelow = 64,    // restore into a directory of the volume
+  kOneFile = 128  // restore only the path of one entry
 };
 enum MoreMode : std::uint8_t { kWalks = 1, kOtherShape = 2 };
 
-// A line of the manifest for each of them, or for none.
+// A manifest line for each of these names, or for none.
 std::vector<std::string> TreeNames() {
   return {"db/000001.sst",
           "db/000002.log",
@@ -106,12 +106,12 @@ class DirectoryRun {
     if (Has(kBelow)) options.restore_path = "below/it";
     if (Has(kOneFile)) options.source += "/db/000001.sst";
     const auto done = RunRestore(volume, options, observer);
-    if (Has(kOneFile)) return;  // the path is the user's: a link there is followed
+    if (Has(kOneFile)) return;  // the user chose the path: a link there is followed
     const std::string below = Has(kBelow) ? options.restore_path + "/" : "";
     for (std::size_t i = 0; i < kFilesOfVolume; ++i) {
       const std::string name = TreeNames()[i];
       const auto file = volume.OpenForRead(below + name);
-      if (!file) continue;  // a manifest may not list it
+      if (!file) continue;  // the manifest may omit it
       const std::string restored = ReadVolume(**file);
       std::string text;
       const bool is_there = tree_.Read(name, text);
@@ -126,7 +126,7 @@ class DirectoryRun {
   const std::uint8_t mode_;
 };
 
-// What stands in every input's directory that begins with a backup.
+// The contents of each input's directory that begins with a backup.
 struct RealBackup {
   std::map<std::string, std::string> files;
   Manifest manifest;
@@ -160,7 +160,7 @@ RealBackup MakeRealBackup(BackupTree& tree, ImageDevice& device) {
   return real;
 }
 
-// What the manifest says of the tree as it is, or as it is not.
+// Writes a manifest that describes the tree correctly or incorrectly.
 void PutManifest(BackupTree& tree, const RealBackup& real, std::uint8_t how, ByteView bytes) {
   const std::string name(kManifestFile);
   Manifest manifest = real.manifest;
@@ -168,7 +168,7 @@ void PutManifest(BackupTree& tree, const RealBackup& real, std::uint8_t how, Byt
     case 0: return;
     case 1: tree.Put(name, AsText(bytes)); return;
     case 2: manifest.complete = false; break;
-    case 3: {  // with sizes and checksums of what is there
+    case 3: {  // with sizes and checksums of the existing files
       manifest.files.clear();
       for (const std::string& path : TreeNames()) {
         std::string text;
@@ -177,10 +177,10 @@ void PutManifest(BackupTree& tree, const RealBackup& real, std::uint8_t how, Byt
       }
       break;
     }
-    case 4:  // of all that it must not name
+    case 4:  // with names that are not allowed
       for (const std::string& path : TreeNames()) manifest.files[path] = {.id = 9, .size = 8};
       break;
-    case 5:  // of what stands outside
+    case 5:  // of the files outside
       for (auto& [path, file] : manifest.files) {
         const std::string outside = BackupTree::OutsideText(path);
         file.size = outside.size();
@@ -195,7 +195,7 @@ void PutManifest(BackupTree& tree, const RealBackup& real, std::uint8_t how, Byt
       break;
   }
   std::string text = ManifestText(manifest);
-  // And somewhere in it, other bytes.
+  // Inserts other bytes somewhere in it.
   if (!bytes.empty() && how >= 128) text.insert(how * 7 % text.size(), AsText(bytes));
   tree.Put(name, text);
 }

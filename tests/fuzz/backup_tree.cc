@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside those that the target gives.
+// Names in addition to those of the target.
 const std::vector<std::string>& HostileNames() {
   static const std::vector<std::string> names{"\x1b[2J\x1b]0;owned\x07",
                                               "line\nbreak",
@@ -92,7 +92,7 @@ std::string BackupTree::Name(std::uint8_t choice, ByteView bytes) const {
   return own.empty() || own == "." || own == ".." ? "own" : own;
 }
 
-// What an entry does must not go through a link that an earlier one made: to the outside.
+// True if no earlier link leads the entry to the outside.
 bool BackupTree::IsBelowDirectories(const std::string& relative) const {
   std::error_code error;
   for (fs::path at = fs::path(relative).parent_path(); !at.empty(); at = at.parent_path()) {
@@ -102,7 +102,7 @@ bool BackupTree::IsBelowDirectories(const std::string& relative) const {
   return true;
 }
 
-// Of a regular file that has no name outside.
+// True for a regular file without a name outside.
 bool BackupTree::IsOwnFile(const std::string& path) {
   struct stat status{};
   return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;
@@ -115,7 +115,7 @@ void BackupTree::Carry(FuzzInput& input) {
   const auto what = input.Take<std::uint8_t>();
   const ByteView bytes = input.Bytes(input.Take<std::uint8_t>());
   std::string relative = Name(choice, bytes);
-  // Or the directory that it is in.
+  // Sometimes the parent directory instead.
   if (what >= 192 && relative.find('/') != std::string::npos) relative.resize(relative.rfind('/'));
   if (!IsBelowDirectories(relative)) return;
   std::error_code error;

@@ -1,7 +1,8 @@
-// A directory on a tmpfs that a target's inputs fill with anything that a file system can hold, and one beside it that nobody
-// may change. Both have few entries: an input is a few dozen system calls.
+// A directory on a tmpfs that inputs fill with anything that a file system can hold, and a second
+// one that nobody may change. Both have few entries, so that an input needs only a few dozen system
+// calls.
 //
-//   entries := u8 kind, u8 name, u8 what, u8 n, n bytes
+//    entries := u8 kind, u8 name, u8 what, u8 n, n bytes
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,15 @@
 namespace zenfs {
 
 enum class TreeEntry : std::uint8_t {
-  kFile,  // with the bytes
+  kFile,  // contains the bytes
   kDirectory,
-  kLink,      // symbolic, to what stands outside, or to the bytes
+  kLink,      // symbolic, to a file outside, or to the path in the bytes
   kHardLink,  // to a file outside
   kPipe,
-  kDevice,  // /dev/null's, where this process may make one
+  kDevice,  // that of /dev/null, if this process may create it
   kSocket,
-  kRemove,    // what is there goes
-  kRename,    // to the name that the bytes' first one says
+  kRemove,    // removes the existing entry
+  kRename,    // to the name chosen by the first byte
   kMode,      // permissions
   kTruncate,  // to a size; files can be sparse
   kCount,
@@ -30,26 +31,27 @@ enum class TreeEntry : std::uint8_t {
 
 class BackupTree {
  public:
-  // `names` are paths below the directory that inputs choose from, beside names of their own.
+  // `names`: paths below the directory for inputs to choose from. Inputs also have names of their
+  // own.
   explicit BackupTree(std::vector<std::string> names);
   ~BackupTree();
   BackupTree(const BackupTree&) = delete;
   BackupTree& operator=(const BackupTree&) = delete;
 
   const std::string& path() const { return path_; }
-  // What the file of that name says that stands outside.
+  // The content of the file `name` outside.
   static std::string OutsideText(const std::string& name) { return "outside " + name; }
 
   // Empties the directory.
   void Clear();
-  // The file `relative`, with its parents.
+  // Creates the file `relative` and its parents.
   void Put(const std::string& relative, std::string_view text);
-  // One entry. What can't be made is not made.
+  // Creates one entry, if possible.
   void Carry(FuzzInput& input);
-  // Fails (Require) if anything outside is not as it was.
+  // Fails (Require) if anything outside has changed.
   void RequireOutsideIsUntouched();
 
-  // What a file of the name says, or nothing if that is not a regular file below directories. Follows no link.
+  // Reads the file; false if it is not a regular file below directories. Follows no link.
   bool Read(const std::string& relative, std::string& text) const;
 
  private:
@@ -61,7 +63,7 @@ class BackupTree {
   const std::vector<std::string> names_;
   const ScratchPath place_;
   const std::string path_;
-  std::string outside_;  // as it was
+  std::string outside_;  // its state at the beginning
 };
 
 }  // namespace zenfs

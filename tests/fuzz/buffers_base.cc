@@ -28,7 +28,7 @@ T Sure(Result<T> result) {
 }
 void Sure(const Status& status) { Require(status.ok(), status.ok() ? "" : status.error().ToString()); }
 
-// Synced bytes, and flushed ones behind them.
+// A file with synced bytes, followed by flushed ones.
 std::unique_ptr<FileHandle> PutBoth(Volume& volume, const std::string& path, std::size_t synced) {
   auto file = Sure(volume.Create(path));
   Sure(file->Append(AsBytes(std::string(synced, 's'))));

@@ -1,4 +1,5 @@
-// A small volume whose process died with bytes in its append buffers: what the target `buffers` puts other buffers beside.
+// A small volume whose process died with bytes in its append buffers. The target `buffers` gives it
+// other buffers.
 #pragma once
 
 #include <map>
@@ -14,19 +15,20 @@ namespace zenfs {
 
 struct BuffersBase {
   EmulatorGeometry geometry;
-  std::string path;      // of the file of its buffers, which is not there
-  StagingHeader header;  // as it stood in that file
+  std::string path;      // of its buffer file, which does not exist
+  StagingHeader header;  // the header of that file
   ImageDevice::Image image;
   State state;
-  std::map<FileId, std::string> paths;  // of all files, as VolumeContents has them
+  std::map<FileId, std::string> paths;  // of all files, as in VolumeContents
   std::map<FileId, std::uint64_t> sizes;
-  VolumeContents synced;  // without what was in the buffers
+  VolumeContents synced;  // without the bytes in the buffers
 };
 
-// A name that the device has in all processes of this target, and in no other.
+// Makes the device, with an identity that all processes of this target share and no other process
+// has.
 [[nodiscard]] ImageDevice MakeBuffersDevice();
 
-// The first call must not come from within a simulated thread.
+// The first call must not be made in a simulated thread.
 [[nodiscard]] const BuffersBase& TheBuffersBase();
 
 }  // namespace zenfs

@@ -1,4 +1,5 @@
-// Seeds of the target buffers: each kind of slot for each file, and each thing that can have the name.
+// Seeds of the target buffers: each kind of slot for each file, and each thing that can be at the
+// path.
 #include <fmt/format.h>
 
 #include "edit_script.h"

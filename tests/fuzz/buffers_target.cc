@@ -1,8 +1,9 @@
-// Append buffers as somebody else writes them into the file that the metadata log names, with checksums that fit, beside a
-// volume whose process died: a reader looks, a mount takes them over, and one that discards them goes without.
+// Append buffers that another program wrote into the file that the metadata log names, with valid
+// checksums, for a volume whose process died. A reader looks at them, a mount takes them over, and
+// another mount discards them.
 //
-//   u8 mode, u8 what has the name, u8 field, u64 value, u8 slots, slots * slot
-//   slot := u8 flags, u8 file, u16 offset, u8 order, EditRecord, u8 n, n bytes
+//    u8 mode, u8 what is at the path, u8 field, u64 value, u8 slots, slots * slot
+//    slot := u8 flags, u8 file, u16 offset, u8 order, EditRecord, u8 n, n bytes
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,19 +24,19 @@ namespace {
 
 enum BuffersMode : std::uint8_t { kNoReaderFirst = 1, kNoCheckFirst = 2, kSetField = 4, kFieldUnsealed = 8 };
 enum SlotFlags : std::uint8_t {
-  kRecord = 1,       // of a plain file's tail
-  kExtents = 2,      // that has extents
-  kOtherOffset = 4,  // than the one that fits
-  kOtherOwner = 8,   // the offset is the owner
+  kRecord = 1,       // the tail of a plain file
+  kExtents = 2,      // a record with extents
+  kOtherOffset = 4,  // an offset other than the matching one
+  kOtherOwner = 8,   // the offset field is the owner
   kOtherCrc = 16,
   kOtherLength = 32,
-  kSeconds = 64,  // the order is when it was appended
+  kSeconds = 64,  // the order field is the time of the append
 };
 constexpr std::uint32_t kSlotsMax = 6;
 constexpr std::uint64_t kBufferBytes = 4096;
 constexpr uid_t kNobody = 65534;
 
-// The file as an input describes it.
+// Builds the file that an input describes.
 class Forger {
  public:
   Forger(const BuffersBase& base, FuzzInput& input) : base_(base), input_(input), header_(base.header) {}
@@ -52,7 +53,7 @@ class Forger {
     return std::move(memory_);
   }
 
-  // Files whose extents are others than those that were committed.
+  // The files whose extents differ from the committed ones.
   const std::set<FileId>& replaced() const { return replaced_; }
 
  private:
@@ -131,7 +132,7 @@ class Forger {
   std::set<FileId> replaced_;
 };
 
-// What has the name that the metadata log names.
+// Creates the object at the path that the metadata log names.
 void Place(const std::string& path, std::uint8_t what, ByteView bytes) {
   if (::unlink(path.c_str()) != 0) static_cast<void>(::rmdir(path.c_str()));
   switch (what % 16) {
@@ -215,7 +216,7 @@ class Takeover {
 
   static std::string_view TextOf(std::string_view content) { return content.substr(content.find(':') + 1); }
 
-  // Buffers only add to files, but for those whose extents they tell.
+  // Buffers only add bytes to files, except to those whose extents they replace.
   void CheckSynced(const VolumeContents& now) const {
     std::set<std::string> replaced;
     for (const FileId id : replaced_) replaced.insert(base_.paths.at(id));

@@ -1,4 +1,4 @@
-// Command lines of `zenfs`: words divided by NUL, parsed but not carried out.
+// Command lines of `zenfs`: words separated by NUL, parsed but not executed.
 #include <sys/resource.h>
 
 #include "cli/command_line.h"

@@ -1,4 +1,4 @@
-// Seeds of the target commits: every kind of edit, as it fits and as no writer writes it, in each place of the log.
+// Seeds of the target commits: every kind of edit, valid and invalid, at each place of the log.
 #include <fmt/format.h>
 
 #include "base/random.h"

@@ -1,7 +1,8 @@
-// The metadata log of a volume with lists of edits of every kind in it, as commits behind what is there or as a generation
-// of their own, all of them encoded and sealed by the production code: replayed, followed, checked and mounted.
+// The metadata log of a volume with lists of edits of every kind: as commits after the existing
+// ones, or as a new generation. The production code encodes and seals them. The log is replayed,
+// followed, checked and mounted.
 //
-//   u8 shape, u8 age, u8 mode, u8 lists of a snapshot, u8 commits before it is complete, records (edit_script.h)
+//    u8 shape, u8 age, u8 mode, u8 lists of a snapshot, u8 commits before it is complete, records (edit_script.h)
 #include <cstdio>
 #include <map>
 
@@ -23,16 +24,16 @@ enum CommitsMode : std::uint8_t {
   kNoReader = VolumeWorkout::kSkipReader,
   kNoWriter = VolumeWorkout::kSkipWriter,
   kOnlyLog = 4,        // neither checked nor mounted
-  kFollowed = 8,       // by one who has seen what stood there before
+  kFollowed = 8,       // by a follower that has read the earlier log
   kGeneration = 16,    // a snapshot and commits in another zone
-  kFromNothing = 32,   // the snapshot says nothing of what there is
+  kFromNothing = 32,   // the snapshot omits the existing state
   kNeverComplete = 64  // the process died during the roll
 };
 
 constexpr std::size_t kListsMax = 24;
 constexpr std::uint64_t kSalt = 0x5a17;
 
-// Writes lists into the log, and knows what must come out.
+// Writes lists into the log and computes the expected result.
 class Writer {
  public:
   Writer(ImageDevice& device, const ImageBase& base, const Replayed& before)
@@ -56,7 +57,7 @@ class Writer {
   }
 
   bool complete() const { return complete_; }
-  // Whether all that was written fits together.
+  // True if all written edits are valid together.
   bool fits() const { return fits_; }
   const State& expected() const { return expected_; }
 
@@ -93,7 +94,7 @@ class Writer {
     if (writer.Write(FrameKind::kSnapshot, list, sequence_, sequence_).ok()) Expect({list});
   }
 
-  // A frame of commits.
+  // Writes a frame of commits.
   void PutCommits(GenerationWriter& writer, EditScript& script, FuzzInput& input) {
     std::vector<std::string> lists;
     for (std::uint8_t flags = kJoin; (flags & kJoin) != 0 && lists.size() < kListsMax && !input.AtEnd();) {
@@ -124,7 +125,7 @@ class Writer {
     }
   }
 
-  // For a person who replays a finding.
+  // Prints the edits, for a person who replays a finding.
   static void Tell(const Result<std::vector<Edit>>& edits) {
     if (!edits) std::fprintf(stderr, "list: %s\n", edits.error().ToString().c_str());
     if (!edits) return;
@@ -141,7 +142,7 @@ class Writer {
   bool fits_ = true;
 };
 
-// What is written to, and what the log held before.
+// The devices to write to, and the previous contents of their logs.
 struct Volumes {
   std::map<std::size_t, ImageDevice> devices;                      // by shape
   std::map<std::pair<std::size_t, std::size_t>, Replayed> before;  // by shape and age
@@ -172,7 +173,7 @@ void CheckReplay(ImageDevice& device, const Superblock& superblock, const Writer
   if (replayed) Require(replayed->state == writer.expected(), "what was committed is replayed");
 }
 
-// `follower` has seen what stood there before.
+// `follower` has read the earlier log.
 void CheckFollower(ImageDevice& device, const Superblock& superblock, LogFollower& follower) {
   const auto now = follower.Refresh();
   const auto replayed = Replay(device, superblock);

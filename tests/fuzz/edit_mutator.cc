@@ -1,5 +1,6 @@
-// How libFuzzer changes inputs that are a few bytes and then records of edits: records are added, taken out, doubled,
-// exchanged, and fields of them changed, half of the time; else bytes, as it does by itself.
+// The mutator of libFuzzer for inputs of a few bytes followed by records of edits. Half of the time
+// it adds, removes, doubles or swaps records, or changes their fields; otherwise it changes bytes
+// as libFuzzer does.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t kHeadBytes = 5;
 
 EditRecord AnyRecord(Random& random) {
-  // Most lists are short, and fit.
+  // Most lists are short and valid.
   const auto flags = static_cast<std::uint8_t>(
       (random.OneIn(2) ? kLast : 0) | (random.OneIn(16) ? kKeep : 0) | (random.OneIn(8) ? kWild : 0) |
       (random.OneIn(16) ? kBare : 0) | (random.OneIn(4) ? kJoin : 0));

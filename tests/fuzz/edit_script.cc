@@ -12,7 +12,7 @@
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kEditsMax = 24;  // of a list
+constexpr std::size_t kEditsMax = 24;  // per list
 constexpr auto kWildNumbers = std::to_array<std::uint64_t>(
     {0, 1, 511, 4096, UINT32_MAX, std::uint64_t{1} << 32, kCredibleEnd - 1, kCredibleEnd, kNumbersEnd - 1,
      kNumbersEnd, UINT64_MAX - 4095, UINT64_MAX - 1, UINT64_MAX});
@@ -112,7 +112,7 @@ class Maker {
     if (!HasKey()) return "";
     return std::string(kBufferKeyBytes - (Has(kWild) ? record_.b / 2 % 2 : 0), static_cast<char>(record_.n));
   }
-  // Only buffers with a key have one.
+  // A maker exists only for buffers with a key.
   std::uint32_t AnyMaker() const { return HasKey() || Has(kWild) ? record_.m : 0; }
 
   // --- edits ---
@@ -139,7 +139,7 @@ class Maker {
                         record_.m % 2 == 0 ? NewName(record_.m / 2) : OldName(record_.b, record_.m / 2)}};
   }
 
-  // What stands from `from` on, in some other way.
+  // Other extents for the part of the file from `from` on.
   std::vector<Extent> OtherExtents(const FileRecord& file, std::uint64_t from) const {
     std::vector<Extent> extents;
     switch (record_.n % 4) {
@@ -253,7 +253,7 @@ class Maker {
 
 std::vector<Edit> EditScript::Next(FuzzInput& input, std::uint8_t& flags) {
   std::vector<Edit> edits;
-  State state = state_;  // behind `edits`, as far as it accepts them
+  State state = state_;  // after `edits`, as far as they are valid
   for (flags = 0; edits.size() < kEditsMax && !input.AtEnd() && (flags & kLast) == 0;) {
     const auto record = input.Take<EditRecord>();
     flags = record.flags;

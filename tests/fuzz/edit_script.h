@@ -1,7 +1,8 @@
-// Lists of edits as rows of records of one size. An id, a name, a place or a number of a record is a choice among those that
-// the state has, so that what a fuzzer changes is a list of edits still, and most lists fit the state.
+// Lists of edits as sequences of records of one size. Ids, names, places and numbers in a record
+// select from those of the state. Inputs that the fuzzer changes are therefore still lists of
+// edits, and most of them are valid.
 //
-//   record := u8 kind, u8 flags, u8 a, u8 b, u16 n, u16 m        a list: records up to one with kLast
+//    record := u8 kind, u8 flags, u8 a, u8 b, u16 n, u16 m        a list: records up to one with kLast
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace zenfs {
 
 struct EditRecord {
-  std::uint8_t kind;  // EditKind, modulo their number
+  std::uint8_t kind;  // EditKind, modulo the number of kinds
   std::uint8_t flags;
   std::uint8_t a;
   std::uint8_t b;
@@ -45,19 +46,19 @@ enum class EditKind : std::uint8_t {
 static_assert(static_cast<std::size_t>(EditKind::kCount) == std::variant_size_v<Edit>);
 
 enum EditFlags : std::uint8_t {
-  kLast = 1,   // of its list
-  kKeep = 2,   // also if the state refuses it; else such an edit is left out
-  kWild = 4,   // numbers that no writer comes to, names that can't be
-  kBare = 8,   // without the edits that must come with it
-  kJoin = 16,  // of the last record: the next list stands in the same frame
+  kLast = 1,   // last of its list
+  kKeep = 2,   // keep the edit even if the state refuses it
+  kWild = 4,   // numbers that no writer reaches, invalid names
+  kBare = 8,   // without the edits that belong to it
+  kJoin = 16,  // in the last record: the next list is in the same frame
 };
 
 class EditScript {
  public:
-  // Chooses from `state`, and follows it through the lists that fit.
+  // Selects from `state`, and applies valid lists to it.
   EditScript(const EmulatorGeometry& geometry, State state) : geometry_(geometry), state_(std::move(state)) {}
 
-  // One list. `flags` becomes those of its last record.
+  // Returns one list, and sets `flags` to those of its last record.
   std::vector<Edit> Next(FuzzInput& input, std::uint8_t& flags);
 
  private:

@@ -1,5 +1,5 @@
-// Lists of edits: decoded, applied commit by commit, and described again. The input is a row of commits, each a length
-// (two bytes) and a list as it stands in the metadata log.
+// Lists of edits: decoded, applied commit by commit, and described again. The input is a sequence
+// of commits: a length (two bytes) and a list as in the metadata log.
 #include "format/edit_codec.h"
 #include "format/metalog_payload.h"
 #include "input.h"
@@ -20,7 +20,7 @@ void CheckCodec(const std::vector<Edit>& edits) {
   for (const Edit& edit : edits) static_cast<void>(EditText(edit));
 }
 
-// A snapshot of the state: what the next roll of the metadata log would write and the next mount would read.
+// Checks a snapshot of the state, as the next log switch would write it and the next mount read it.
 void CheckDescription(const State& state) {
   State rebuilt;
   std::string why;

@@ -1,4 +1,4 @@
-// The input of the target `emulated`, shared with what writes its seeds.
+// The input of the target `emulated`, shared with the code that writes its seeds.
 #pragma once
 
 #include <cstdint>

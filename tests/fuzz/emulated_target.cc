@@ -1,6 +1,7 @@
-// Files of emulated devices: header, zone table and the table of the cache, opened and used. The input:
+// Files of emulated devices: header, zone table and table of durable blocks, opened and used. The
+// input:
 //
-//   u8 flags, u16 size of the file in pages if it is wrong, EmulatedFileHeader, zone words (and counts of durable blocks)
+//    u8 flags, u16 size of the file in pages if it is wrong, EmulatedFileHeader, zone words (and counts of durable blocks)
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -34,7 +35,7 @@ class File {
   std::string path_;
 };
 
-// Small enough that using every zone takes no time.
+// True if a command on every zone takes little time.
 bool IsSmall(const EmulatedFileHeader& header) {
   return header.zones <= kEmulatedZonesMax && header.zone_size <= kEmulatedZoneSizeMax;
 }
@@ -74,7 +75,7 @@ void Fill(File& file, FuzzInput& input) {
   if (cache) file.Put(layout.durable_offset, durable);
 }
 
-// Every command once on every zone; which succeed is the machine's business, that none harms is ours.
+// Sends every command once to every zone. They may fail but must do no harm.
 void Use(EmulatorDevice& device) {
   const Geometry& geometry = device.geometry();
   static AlignedBuffer block(65536);

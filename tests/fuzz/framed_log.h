@@ -1,4 +1,5 @@
-// The tiny device whose log zones the target `framed` scans, shared with what writes its seeds.
+// The tiny device whose log zones the target `framed` scans, shared with the code that writes its
+// seeds.
 #pragma once
 
 #include "format/edit_codec.h"
@@ -15,7 +16,7 @@ inline EmulatorGeometry FramedGeometry() {
 
 inline Uuid FramedVolume() { return *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef"); }
 
-// What the metadata log says (entries for the target are commits), and frames sealed as it says.
+// Applies commits (entries for the target) to `state`, and seals frames accordingly.
 inline ZoneScript FramedScript(State& state) {
   return {.first_byte = 0,
           .block_size = FramedGeometry().block_size,

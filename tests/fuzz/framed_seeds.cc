@@ -1,4 +1,5 @@
-// Seeds of the target framed: two files whose frames share log zones, with sealed windows and open tails.
+// Seeds of the target framed: two files with frames in shared log zones, with sealed windows and
+// open tails.
 #include <fmt/format.h>
 
 #include "framed_log.h"

@@ -1,5 +1,5 @@
-// Framed files: log zones are scanned, and the files put together from what is found. The input is a script of commits
-// (which files there are, which zones are reserved) and of what stands in the log zones.
+// Framed files: scans log zones and replays the files from the frames. The input is a script of
+// commits (which files exist and which zones are reserved) and of the contents of the log zones.
 #include <tuple>
 
 #include "framed_log.h"
@@ -58,28 +58,28 @@ void CheckLog(const FileRecord& record, const ReplayedLog& log) {
   Require(log.open_window->end == log.index.end(), "the open window ends with the file");
 }
 
-// The frames of the epoch that count, by number and place.
+// The live frames of the epoch, sorted by sequence and place.
 std::vector<ScannedFrame> ByNumber(std::vector<ScannedFrame> frames, std::uint64_t epoch) {
   std::erase_if(frames, [&](const ScannedFrame& f) { return f.epoch != epoch || !IsPossible(f); });
   std::ranges::sort(frames, {}, [](const ScannedFrame& f) { return std::tuple(f.sequence, f.file_offset); });
   return frames;
 }
 
-// Whether the frames stand in the file in the order of their numbers. No writer makes others; in those which of two
-// contradicting frames is taken may change with a seal.
+// True if the frames have their file offsets in the order of their sequences. Writers make no
+// others. In others, a seal may change which of two contradicting frames counts.
 bool AreInOrder(const std::vector<ScannedFrame>& frames) {
   return std::ranges::is_sorted(frames, {}, &ScannedFrame::file_offset);
 }
 
-// Whether no frame reaches into the next one. A writer that splits bytes anew leaves frames that do, with the same bytes in
-// both; from which of them the bytes are read may change with a seal.
+// True if no frames overlap. A writer that splits bytes again leaves overlapping frames with equal
+// bytes. A seal may change from which of them the bytes are read.
 bool AreApart(const std::vector<ScannedFrame>& frames) {
   return std::ranges::adjacent_find(frames, [](const ScannedFrame& a, const ScannedFrame& b) {
            return a.file_offset + a.length > b.file_offset;
          }) == frames.end();
 }
 
-// What a mount does with the tail of a log: it is sealed, and from then on the file is what it was.
+// Seals the tail of a log as a mount does; the file must not change by that.
 void CheckSeal(State state, const FileRecord& record, const ReplayedLog& log,
                std::vector<ScannedFrame> frames) {
   const std::vector<ScannedFrame> current = ByNumber(frames, state.epoch());
@@ -90,8 +90,7 @@ void CheckSeal(State state, const FileRecord& record, const ReplayedLog& log,
                .size = log.open_window->end,
                .mtime_seconds = record.mtime_seconds};
   seal.windows.push_back(*log.open_window);
-  std::erase_if(frames,
-                [&](const ScannedFrame& f) { return f.epoch > state.epoch(); });  // nobody has written yet
+  std::erase_if(frames, [&](const ScannedFrame& f) { return f.epoch > state.epoch(); });  // not written yet
   const std::vector<Edit> edits{seal, BeginEpoch{state.epoch() + 1}};
   Require(state.Apply(edits).ok(), "a tail can be sealed");
   const ReplayedLog sealed = ReplayLog(*state.FindFile(record.id), state.epoch(), frames);

@@ -52,7 +52,8 @@ ImageAge TakeAge(ImageDevice& device, const Superblock& superblock) {
   return age;
 }
 
-// Files of both shapes, two names of one file, directories, a rename over another file, holes left by deletions.
+// Files of both shapes, two names of one file, directories, a rename over another file, and garbage
+// from deletions.
 void Work(Volume& volume) {
   Must(volume.MakeDirectory("db/sub", true));
   Put(volume, "db/000001.sst", Text(9000, 'a'));
@@ -84,7 +85,7 @@ void Grow(ImageBase& base) {
   for (const auto& work : {Work, MoreWork}) {
     auto volume = Must(Volume::Mount(Borrow(device), options));
     work(*volume);
-    base.ages.push_back(TakeAge(device, base.superblock));  // as a process leaves it that dies now
+    base.ages.push_back(TakeAge(device, base.superblock));  // as left by a process that dies now
     Must(volume->Unmount());
     volume.reset();
     base.ages.push_back(TakeAge(device, base.superblock));

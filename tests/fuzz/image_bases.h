@@ -1,5 +1,5 @@
-// The valid volumes that the target `image` mutates: tiny devices of several shapes, each at several ages, made by the
-// production code when the process begins.
+// The valid volumes that the target `image` mutates: tiny devices of several shapes, each at
+// several ages. The production code makes them when the process starts.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@
 
 namespace zenfs {
 
-// A volume at some moment of its life.
+// A volume at one moment.
 struct ImageAge {
   ImageDevice::Image image;
-  std::map<ZoneId, LogZone> log_zones;  // what frames in them are sealed with
+  std::map<ZoneId, LogZone> log_zones;  // their frames are sealed with these
 };
 
 struct ImageBase {
@@ -24,7 +24,7 @@ struct ImageBase {
   std::vector<ImageAge> ages;
 };
 
-// The same in every process. The first call must not come from within a simulated thread.
+// The same in every process. The first call must not be made in a simulated thread.
 const std::vector<ImageBase>& ImageBases();
 
 }  // namespace zenfs

@@ -10,7 +10,7 @@
 namespace zenfs {
 namespace {
 
-// The nearest state that a zone with `capacity` blocks can have.
+// The nearest valid state of a zone with `capacity` blocks.
 MachineZone Possible(MachineZone state, std::uint64_t capacity) {
   state.written = std::min(state.written, capacity);
   switch (state.condition) {
@@ -46,7 +46,7 @@ void ImageDevice::LoadZone(ZoneId id, const Image::Zone& zone) {
   const MachineZone state = conventional
                                 ? MachineZone{.condition = ZoneCondition::kNotWritePointer, .written = 0}
                                 : Possible(zone.state, capacity);
-  // What stands behind the written blocks can't be read.
+  // Blocks beyond the written ones can't be read.
   const std::size_t written = state.written * geometry_.block_size;
   const std::size_t given = std::min(zone.bytes.size(), written);
   if (given != 0) std::memcpy(bytes_.data() + start, zone.bytes.data(), given);

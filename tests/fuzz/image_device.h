@@ -1,7 +1,7 @@
-// A zoned device over plain memory for fuzz targets: no locks to contend for, no time, no threads; its zones are set to
-// what an input says, and blocks can be unreadable. The rules are those of the emulator's ZoneMachine.
+// A zoned device in memory for fuzz targets: without lock contention, time and threads. An input
+// sets the zones, and blocks can be unreadable. Uses the rules of the emulator's ZoneMachine.
 //
-// Threads: any; one mutex around everything.
+// Threads: any; one mutex for everything.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace zenfs {
 
 class ImageDevice final : public ZonedDevice {
  public:
-  // Without an `identity` a mount has no append buffers.
+  // Without an `identity`, mounts have no append buffers.
   explicit ImageDevice(const EmulatorGeometry& geometry, OpenMode mode = OpenMode::kExclusive,
                        std::string identity = "");
 
@@ -25,11 +25,11 @@ class ImageDevice final : public ZonedDevice {
     struct Zone {
       MachineZone state;
       std::vector<std::byte> bytes;       // from the start of the zone
-      std::vector<std::uint64_t> broken;  // blocks that can't be read
+      std::vector<std::uint64_t> broken;  // unreadable blocks
     };
     std::vector<Zone> zones;
   };
-  // A state that no zone can have becomes the nearest that it can.
+  // Replaces impossible states by the nearest possible ones.
   void Load(const Image& image) EXCLUDES(mutex_);
   Image Save() const EXCLUDES(mutex_);
   // The number of writes, resets and finishes since the last Load.

@@ -1,6 +1,7 @@
-// What the inputs of targets of whole volumes begin and end with: which volume, and what is changed of it.
+// The common parts of inputs for targets of whole volumes: the volume at the beginning, and its
+// changes at the end.
 //
-//   u8 shape, u8 age, what the target does, mutations (image_mutation.h)
+//    u8 shape, u8 age, fields of the target, mutations (image_mutation.h)
 #pragma once
 
 #include "image_bases.h"
@@ -11,10 +12,10 @@ namespace zenfs {
 
 class ImageInput {
  public:
-  // Takes shape and age.
+  // Reads shape and age.
   explicit ImageInput(FuzzInput& input);
 
-  // Takes all the rest. The device is the same for all inputs of that shape.
+  // Reads the rest of the input. Returns the same device for all inputs of a shape.
   ImageDevice& Load();
 
  private:

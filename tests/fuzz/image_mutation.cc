@@ -100,7 +100,7 @@ class Mutator {
     const auto log = DecodeLogHeader(ByteView(zone().bytes).subspan(at + kFrameHeaderBytes, 32));
     return log ? log->salt : 0;
   }
-  // A header may claim more than there is: then the frame is left torn.
+  // A header may claim more than exists: the frame is then left torn.
   void Seal(std::size_t at, const FrameHeader& header) {
     const ByteSpan bytes = ByteSpan(zone().bytes).subspan(at);
     const std::uint64_t length = std::uint64_t{header.header_bytes} + header.payload_bytes;
@@ -148,7 +148,7 @@ class Mutator {
     Seal(place.at, header);
   }
 
-  // At the end of what is written; makes room for it.
+  // Appends the frame to the written part of the zone, and makes room for it.
   void PutFrame(FrameHeader header, ByteView payload) {
     header.payload_bytes = static_cast<std::uint32_t>(payload.size());
     const std::size_t at = zone().bytes.size();
@@ -171,7 +171,7 @@ class Mutator {
     const std::vector<FramePlace> frames = Frames();
     if (!IsMetadata() || frames.empty()) return;
     const FrameHeader last = HeaderAt(frames.back().at);
-    // Behind what is not a frame, nothing would be read.
+    // Data after bytes that are no frame would not be read.
     zone().bytes.resize(frames.back().at + frames.back().bytes);
     const std::string member(AsText(list));
     const std::string* const members[] = {&member};
@@ -215,7 +215,7 @@ class Mutator {
     if (!Pick(a) || !Pick(b) || a.at >= b.at) return;
     const auto begin = zone().bytes.begin();
     const auto at = [&](std::size_t offset) { return begin + static_cast<std::ptrdiff_t>(offset); };
-    // [a][between][b] -> [b][a][between] is as good a disorder as any.
+    // [a][between][b] -> [b][a][between] is enough disorder.
     std::rotate(at(a.at), at(b.at), at(b.at + b.bytes));
   }
   void Renumber() {

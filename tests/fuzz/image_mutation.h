@@ -1,5 +1,5 @@
-// What the target `image` does to a valid volume before it is checked and mounted: changes that know what stands where, so
-// that most of them get past the checksums.
+// The changes that the target `image` makes to a valid volume before it is checked and mounted.
+// They know the layout, so that most of them pass the checksums.
 #pragma once
 
 #include "image_bases.h"
@@ -8,25 +8,25 @@
 namespace zenfs {
 
 enum class Mutation : std::uint8_t {
-  kBytes,    // u32 at, u8 n, n bytes: overwritten as they are
-  kField,    // u8 frame, u8 field of its header, u64: set, and the frame sealed again
-  kPayload,  // u8 frame, u16 at, u8 n, n bytes: overwritten in its payload, and the frame sealed again
-  kCommit,   // u16 n, n bytes: a commit of this list of edits, at the end of the metadata log in the zone
-  kLogFrame,  // owner, sequence, offset, epoch, stable (u64), u8 n: a frame of a file at the end of the log zone
-  kDuplicate,   // u8 frame: stands twice
-  kDrop,        // u8 frame: is gone, what is behind it moves forward
+  kBytes,       // u32 at, u8 n, n bytes: overwrites raw bytes
+  kField,       // u8 frame, u8 field of its header, u64: sets the field and seals the frame
+  kPayload,     // u8 frame, u16 at, u8 n, n bytes: overwrites payload and seals the frame
+  kCommit,      // u16 n, n bytes: a commit of this list of edits, at the end of the metadata log in the zone
+  kLogFrame,    // owner, sequence, offset, epoch, stable (u64), u8 n: a frame at the end of the log zone
+  kDuplicate,   // u8 frame: is duplicated
+  kDrop,        // u8 frame: is removed; later ones move forward
   kSwap,        // u8 frame, u8 frame
-  kCut,         // u8 blocks at the end are gone
+  kCut,         // u8: this many blocks at the end are removed
   kCondition,   // u8 condition
-  kBroken,      // u16 block: can't be read
-  kSplice,      // u8 age, u8 zone: the zone is what another was at another age
-  kRenumber,    // frames of the metadata log are numbered anew
-  kSuperblock,  // u16 at, u8 n, n bytes: overwritten, with a CRC that fits
+  kBroken,      // u16 block: becomes unreadable
+  kSplice,      // u8 age, u8 zone: gets the contents of that zone at that age
+  kRenumber,    // frames of the metadata log get new numbers
+  kSuperblock,  // u16 at, u8 n, n bytes: overwrites the superblock, with a valid CRC
   kExtend,      // u8 blocks of zeros are added
   kCount,
 };
 
-// Each mutation: u8 which, u8 zone, and what is said above. All of `input`.
+// Format of a mutation: u8 kind, u8 zone, and the fields above. Uses all of `input`.
 void Mutate(const ImageBase& base, const ImageAge& age, FuzzInput& input, ImageDevice::Image& image);
 
 }  // namespace zenfs

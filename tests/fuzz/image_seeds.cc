@@ -1,4 +1,4 @@
-// Seeds of the targets image and repair: every volume as it is, and with each kind of change.
+// Seeds of the targets image and repair: every volume unchanged, and with each kind of change.
 #include <fmt/format.h>
 
 #include "base/random.h"
@@ -32,7 +32,7 @@ std::vector<std::vector<Edit>> Commits() {
           {RenameEntry{kRootDirectory, "db", kRootDirectory, "moved"}}};
 }
 
-// Which volume it is.
+// The bytes that select the volume.
 std::string Begin(std::size_t shape, std::size_t age) {
   std::string out;
   PutRaw(out, static_cast<std::uint8_t>(shape));
@@ -40,7 +40,7 @@ std::string Begin(std::size_t shape, std::size_t age) {
   return out;
 }
 
-// The same mutations of it for both targets: the image is mounted; repaired; repaired and put back.
+// Writes the same mutations for both targets: the image is mounted; repaired; repaired and undone.
 void WriteEach(SeedWriter& writer, const std::string& name, const std::string& begin,
                const std::string& mutations) {
   const std::string none(1, '\0');

@@ -1,7 +1,7 @@
-// Whole volumes: a valid image is changed (image_mutation.h), checked, mounted read-only and read-write, read, written,
-// and checked again (volume_workout.h).
+// Whole volumes: changes a valid image (image_mutation.h), checks it, mounts it read-only and
+// read-write, reads, writes, and checks it again (volume_workout.h).
 //
-//   u8 shape, u8 age, u8 what is left out, mutations
+//    u8 shape, u8 age, u8 steps to leave out, mutations
 #include "image_input.h"
 #include "simulated.h"
 #include "volume_workout.h"

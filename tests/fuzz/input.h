@@ -1,4 +1,4 @@
-// What a fuzz target reads its input with, and how it says that something is wrong.
+// Reads the input of a fuzz target, and reports violated properties.
 #pragma once
 
 #include <algorithm>
@@ -14,20 +14,22 @@
 
 namespace zenfs {
 
-// A property that must hold for every input. Ends the process, which libFuzzer reports with the input.
+// A property that must hold for every input. Otherwise ends the process; libFuzzer then reports the
+// input.
 inline void Require(bool holds, std::string_view what) {
   if (holds) return;
   std::fprintf(stderr, "a property does not hold: %.*s\n", static_cast<int>(what.size()), what.data());
   std::abort();
 }
 
-// Whether a person replays a finding, and wants to read what the input means (ZENFS_FUZZ_TELL=1).
+// True if a person replays a finding and wants to see the meaning of the input (ZENFS_FUZZ_TELL=1).
 inline bool Tells() {
   static const bool tells = std::getenv("ZENFS_FUZZ_TELL") != nullptr;
   return tells;
 }
 
-// Takes things off the front of an input. What is not there reads as zeros, so that every input means something.
+// Takes values off the front of an input. Missing bytes read as zeros, so that every input has a
+// meaning.
 class FuzzInput {
  public:
   explicit FuzzInput(ByteView bytes) : rest_(bytes) {}
@@ -40,7 +42,7 @@ class FuzzInput {
     if (!taken.empty()) std::memcpy(static_cast<void*>(&value), taken.data(), taken.size());
     return value;
   }
-  // As many as there are of `count`.
+  // Returns up to `count` bytes.
   ByteView Bytes(std::size_t count) {
     const ByteView taken = rest_.first(std::min(count, rest_.size()));
     rest_ = rest_.subspan(taken.size());
@@ -53,7 +55,7 @@ class FuzzInput {
   ByteView rest_;
 };
 
-// The same thing written, for seeds.
+// Writes the same value, for seeds.
 template <typename T>
   requires std::is_trivially_copyable_v<T>
 void PutRaw(std::string& out, const T& value) {
@@ -62,5 +64,5 @@ void PutRaw(std::string& out, const T& value) {
 
 }  // namespace zenfs
 
-// Each target defines it once.
+// Each target defines this function.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -1,4 +1,4 @@
-// Manifests of backups, and the record that an interrupted restore leaves in the volume.
+// Manifests of backups, and the records of interrupted restores.
 #include "backup/manifest.h"
 #include "backup/path_text.h"
 #include "backup/restore_record.h"

@@ -1,4 +1,4 @@
-// The head of a copy of the metadata (docs/formats/metadata-copy.md), for inputs that get past its checksum.
+// The head of a metadata copy (docs/formats/metadata-copy.md), for inputs that pass its checksum.
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace zenfs {
 
 inline void FixCopyCrc(std::span<std::byte, kMetadataCopyHeadBytes> head) {
-  constexpr std::size_t kCrcAt = 12;  // it covers all behind it
+  constexpr std::size_t kCrcAt = 12;  // covers everything after it
   const std::uint32_t crc = Crc32c(ByteView(head).subspan(kCrcAt + sizeof crc));
   std::memcpy(head.data() + kCrcAt, &crc, sizeof crc);
 }

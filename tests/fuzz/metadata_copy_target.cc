@@ -1,5 +1,5 @@
-// Heads of copies of the metadata. The input is the 4096 bytes, as many as differ from zero, behind one that says whether
-// the CRC is made to fit.
+// Heads of metadata copies. The input is a byte that says whether the CRC is corrected, then the
+// 4096 bytes, without trailing zeros.
 #include <array>
 
 #include "input.h"
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteView bytes = input.Bytes(head.size());
   if (!bytes.empty()) std::memcpy(head.data(), bytes.data(), bytes.size());
   if (fixes_crc) FixCopyCrc(head);
-  static_cast<void>(DecodeMetadataCopy(bytes).has_value());  // as short as it came
+  static_cast<void>(DecodeMetadataCopy(bytes).has_value());  // with its original length
   const auto decoded = DecodeMetadataCopy(head);
   if (!decoded) return 0;
   const std::string written = EncodeMetadataCopy(*decoded);

@@ -1,4 +1,5 @@
-// The tiny device and volume whose metadata log the target `metadata` replays, shared with what writes its seeds.
+// The tiny device and volume whose metadata log the target `metadata` replays, shared with the code
+// that writes its seeds.
 #pragma once
 
 #include "format/metalog_payload.h"
@@ -26,7 +27,7 @@ inline Superblock MetadataSuperblock() {
           .made_by = "fuzz"};
 }
 
-// Frames of the metadata log are sealed with the salt that the log header of their zone tells.
+// Frames of the metadata log are sealed with the salt in the log header of their zone.
 inline ZoneScript MetadataScript(const Superblock& superblock) {
   return {.first_byte = kSuperblockBytes,
           .block_size = superblock.block_size,

@@ -1,4 +1,4 @@
-// Seeds of the target metadata: logs that the production code wrote, at several ages.
+// Seeds of the target metadata: logs written by the production code, at several ages.
 #include <fmt/format.h>
 
 #include "metadata_log.h"

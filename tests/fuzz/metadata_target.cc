@@ -1,5 +1,5 @@
-// Replay of a metadata log. The input is a script of what stands in three metadata zones (zone_script.h), behind a byte
-// that says how it is looked at.
+// Replay of a metadata log. The input is a byte with the kind of access, and a script of the
+// contents of three metadata zones (zone_script.h).
 #include "input.h"
 #include "metadata_log.h"
 #include "metalog/follower.h"
@@ -14,7 +14,7 @@ namespace {
 
 enum Mode : std::uint8_t { kFollow = 1, kWrite = 2 };
 
-// Who followed from an earlier moment on has the same state as who replays anew.
+// A follower that began earlier must get the same state as a new replay.
 void CheckFollower(ImageDevice& device, const Superblock& superblock, const ImageDevice::Image& image,
                    const Result<Replayed>& replayed) {
   ImageDevice::Image earlier = image;
@@ -22,7 +22,8 @@ void CheckFollower(ImageDevice& device, const Superblock& superblock, const Imag
     zone.state.written -= std::min<std::uint64_t>(zone.state.written, 3);
     const bool has_no_pointer =
         zone.state.condition == ZoneCondition::kFull || zone.state.condition == ZoneCondition::kReadOnly;
-    if (has_no_pointer) zone.state.condition = ZoneCondition::kClosed;  // then; else nothing would have moved
+    if (has_no_pointer)
+      zone.state.condition = ZoneCondition::kClosed;  // then the pointer is visible and shows the change
   }
   device.Load(earlier);
   LogFollower follower(device, superblock);
@@ -33,7 +34,7 @@ void CheckFollower(ImageDevice& device, const Superblock& superblock, const Imag
     Require(follower.state() == replayed->state, "following and replaying come to the same");
 }
 
-// Opened for writing, it takes a commit and a roll, and has it all afterwards.
+// After opening for writing, the log takes a commit and a log switch, and then has the whole state.
 void CheckWriting(ImageDevice& device, const Superblock& superblock, const State& before) {
   auto opened = Metalog::Open(device, superblock);
   if (!opened) return;

@@ -1,7 +1,8 @@
-// Repair: a valid image is changed as for the target image, scrubbed, repaired if a plan can be made, and then either used
-// or put back from the copy of its metadata, which may have been changed meanwhile.
+// Repair: changes a valid image as the target image does, scrubs it, repairs it if there is a plan,
+// and then either uses the volume or undoes the repair from the metadata copy, which may have been
+// changed meanwhile.
 //
-//   u8 shape, u8 age, u8 what is done, u8 bytes of the copy to change, as many times u16 at and u8 with what, mutations
+//    u8 shape, u8 age, u8 mode, u8 number of changes to the copy, for each: u16 at, u8 with; mutations
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -26,12 +27,12 @@ constexpr std::size_t kChangesMax = 8;
 
 struct Change {
   std::uint16_t at = 0;
-  std::uint8_t with = 0;  // what the byte is combined with
+  std::uint8_t with = 0;  // XORed with the byte
 };
 
 struct Wish {
   std::uint8_t mode = 0;
-  std::vector<Change> changes;  // to the copy of the metadata
+  std::vector<Change> changes;  // to the metadata copy
 };
 
 Wish TakeWish(FuzzInput& input) {
@@ -43,7 +44,7 @@ Wish TakeWish(FuzzInput& input) {
   return wish;
 }
 
-// Where the checksum of the head is fixed, what is changed in it gets to the decoder.
+// Corrects the checksum of the head, so that changes of the head reach the decoder.
 void ChangeFile(const std::string& path, const Wish& wish) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   Require(fd >= 0, "the copy is there");
@@ -71,12 +72,12 @@ class Workout {
     const auto plan = PlanRepair(device_);
     Require(device_.changes() == 0, "who only looks changes nothing");
     if (!plan || plan->nothing_to_do()) return;
-    // After a crash in a roll there is something to say, and to do, although nothing is damaged.
+    // After a crash in a log switch, a repair has steps although nothing is damaged.
     const std::optional<VolumeContents> sound = clean ? Read() : std::nullopt;
     const ImageDevice::Image before = device_.Save();
-    ::unlink(path_.c_str());  // of the input before
+    ::unlink(path_.c_str());  // left by the previous input
     const Status done = CarryOut(device_, *plan, path_);
-    // What can't be brought back stays, and was named.
+    // Losses stay, and the plan named them.
     const bool whole = plan->losses.empty();
     if (done.ok()) CheckRepaired(whole);
     if (done.ok() && sound) CheckKept(*sound, TakesLaterEpochs(*plan));
@@ -105,14 +106,14 @@ class Workout {
     if (!again->nothing_to_do()) Require(false, "what is repaired needs no repair: " + again->steps.front());
   }
 
-  // Frames of an epoch that one of the last commits may have begun, which may be gone. What that epoch did to a log, and
-  // its frames tell, is not what the volume shows before.
+  // True if the repair takes frames of an epoch whose first commit may be lost. The frames show
+  // changes of that epoch to a log that the volume did not show before.
   static bool TakesLaterEpochs(const RepairPlan& plan) {
     return std::ranges::any_of(
         plan.steps, [](const std::string& step) { return step.starts_with("seal the logs up to epoch"); });
   }
 
-  // Beside it there may be more, in /lost+found.
+  // /lost+found may contain additional files.
   void CheckKept(const VolumeContents& sound, bool logs_may_differ) {
     const std::optional<VolumeContents> now = Read();
     Require(now.has_value(), "what is repaired can be read");
@@ -126,14 +127,14 @@ class Workout {
 
   void Use(bool whole) {
     auto volume = Volume::Mount(Borrow(device_), ImageMountOptions());
-    if (!volume) return RequireExcuse(volume.error(), "what is repaired can be mounted");
+    if (!volume) return RequireAllowedError(volume.error(), "what is repaired can be mounted");
     static_cast<void>(Look(**volume));
     static_cast<void>((*volume)->Unmount().ok());
     if (whole) RequireClean("what is repaired and used is clean");
   }
 
-  // Zones may have become too bad for writing, or too few.
-  void RequireExcuse(const Error& error, const std::string& what) {
+  // Zones may have become unwritable, or too few.
+  void RequireAllowedError(const Error& error, const std::string& what) {
     const auto zones = device_.Report(ZoneId(0), device_.geometry().zone_count);
     const bool all_good =
         zones && std::ranges::none_of(*zones, [](const ZoneInfo& zone) {
@@ -149,7 +150,7 @@ class Workout {
       return;
     }
     if (const Status undone = UndoRepair(device_, path_); !undone.ok())
-      return RequireExcuse(undone.error(), "a repair can be undone");
+      return RequireAllowedError(undone.error(), "a repair can be undone");
     const ImageDevice::Image after = device_.Save();
     for (const ZoneId zone : superblock.metadata_zones)
       CheckSame(before.zones[zone.value], after.zones[zone.value]);
@@ -158,8 +159,9 @@ class Workout {
   static void CheckSame(const ImageDevice::Image::Zone& before, const ImageDevice::Image::Zone& after) {
     const bool is_bad = before.state.condition == ZoneCondition::kOffline ||
                         before.state.condition == ZoneCondition::kReadOnly;
-    if (is_bad || !before.broken.empty()) return;  // blocks that can't be read are zeros in the copy
-    // What was finished early reads as zeros behind its last block, and is written with them.
+    if (is_bad || !before.broken.empty()) return;  // unreadable blocks are zeros in the copy
+    // A zone that was finished early reads as zeros after its last block, and is restored with
+    // these zeros.
     const bool is_full = before.state.condition == ZoneCondition::kFull;
     const bool fits =
         is_full ? after.bytes.size() >= before.bytes.size() : after.bytes.size() == before.bytes.size();

@@ -1,4 +1,4 @@
-// A place on a tmpfs for the one file or directory that a target's inputs need.
+// A path on a tmpfs for the one file or directory that inputs of a target need.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 
 namespace zenfs {
 
-// Of this process; what stands there at its end is removed.
+// The path belongs to this process; the destructor removes what is there.
 class ScratchPath {
  public:
   ScratchPath() : path_(fmt::format("{}/{}{}", DefaultSharedMemoryDirectory(), kPrefix, ::getpid())) {
@@ -31,7 +31,7 @@ class ScratchPath {
     std::filesystem::remove_all(path, ignored);
   }
 
-  // A target that found something ended without its destructors.
+  // A target that ends with a finding runs no destructors.
   static void RemoveThoseOfTheDead() {
     for (const std::string& path : ListSharedMemory(DefaultSharedMemoryDirectory(), kPrefix)) {
       const std::string process = path.substr(path.rfind('-') + 1);

@@ -1,5 +1,5 @@
-// Seeds: inputs made from real objects, so that a target need not find the formats by itself. They are written into
-// the build folder by zenfs_fuzz_seeds before a run.
+// Seeds: inputs made from valid objects, so that a target need not discover the formats.
+// zenfs_fuzz_seeds writes them into the build folder before a run.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,17 @@ namespace zenfs {
 
 class SeedWriter {
  public:
-  // `root` gets a folder for each target.
+  // Creates a folder below `root` for each target.
   explicit SeedWriter(std::filesystem::path root) : root_(std::move(root)) {}
 
-  // Ends the process with a line on standard error if the file can't be written.
+  // Ends the process with a message on standard error if the file can't be written.
   void Write(std::string_view target, std::string_view name, std::string_view bytes);
 
  private:
   std::filesystem::path root_;
 };
 
-// One for each group of targets, in the file beside it.
+// One function for each group of targets, in the source file beside them.
 void WriteFormatSeeds(SeedWriter& writer);           // superblock, metadata_copy, edits
 void WriteMetadataSeeds(SeedWriter& writer);         // metadata
 void WriteCommitsSeeds(SeedWriter& writer);          // commits

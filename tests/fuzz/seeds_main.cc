@@ -8,7 +8,7 @@ namespace zenfs {
 
 void SeedWriter::Write(std::string_view target, std::string_view name, std::string_view bytes) {
   const std::filesystem::path directory = root_ / target;
-  std::error_code ignored;  // the write below tells
+  std::error_code ignored;  // an error will show in the write below
   std::filesystem::create_directories(directory, ignored);
   std::ofstream file(directory / name, std::ios::binary | std::ios::trunc);
   file << bytes << std::flush;

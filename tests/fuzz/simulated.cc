@@ -6,7 +6,7 @@
 namespace zenfs {
 namespace {
 
-// Few switches: a target wants many inputs, not many interleavings.
+// Few switches: a target needs many inputs rather than many interleavings.
 constexpr std::uint64_t kSwitchOneIn = 64;
 
 }  // namespace

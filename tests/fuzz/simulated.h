@@ -1,12 +1,13 @@
-// Threads of production code in a fuzz target: simulated ones (testing/sim_scheduler.h), which start fast and run in the
-// same order each time.
+// Threads of production code in a fuzz target are simulated (testing/sim_scheduler.h): they start
+// fast and run in the same order each time.
 #pragma once
 
 #include <functional>
 
 namespace zenfs {
 
-// Runs `body` as the first of simulated threads, one at a time, in virtual time; a deadlock ends the process.
+// Runs `body` as the first simulated thread, one thread at a time, in virtual time. A deadlock ends
+// the process.
 void RunSimulated(const std::function<void()>& body);
 
 }  // namespace zenfs

@@ -25,7 +25,7 @@ std::string Slot(std::uint8_t flags, std::uint64_t owner, std::uint64_t offset, 
   return out;
 }
 
-// Of a plain file: 4096 bytes in an extent, and some behind it.
+// The tail of a plain file: 4096 bytes in an extent, and some after it.
 std::string Tail(std::uint64_t order) {
   const Extent extent{.file_offset = 0, .place = DeviceOffset(1 << 20), .length = 4096, .crc = 7};
   const std::string record = EncodeTailRecord(
@@ -46,7 +46,7 @@ std::string Area(std::uint8_t flags, std::uint32_t slots, bool metrics, std::uin
   return out;
 }
 
-// As the library makes one.
+// A page as the library makes it.
 std::string MetricsPageText() {
   Metrics metrics;
   metrics.Set(Value::kEpoch, 7);
@@ -67,7 +67,7 @@ void WriteStagingSeeds(SeedWriter& writer) {
   writer.Write("staging", "wrong-crc", Area(0, 1, false) + Slot(kCrcAsItIs, 2, 100, "flushed"));
   writer.Write("staging", "too-long", Area(0, 1, false) + Slot(kLengthAsItIs | kCrcAsItIs, 2, 1, "flushed"));
   writer.Write("staging", "other-mount", Area(kOtherEpoch, 1, false) + Slot(0, 2, 100, "flushed"));
-  // Found by chance once: the other mount had the number of ours.
+  // An old finding: the other mount had the same number as ours.
   writer.Write("staging", "other-mount-of-our-number",
                Area(kOtherEpoch, 1, false, kStagingEpoch) + Slot(0, 2, 100, "flushed"));
   writer.Write("staging", "copied-device", Area(kOtherDevice, 1, false) + Slot(0, 2, 100, "flushed"));

@@ -1,4 +1,5 @@
-// Append buffers that a dead process left, as the next mount and a reader find them; and the page of metrics beside them.
+// Append buffers of a dead process, as the next mount and a reader find them; and the metrics page
+// beside them.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::size_t kFileMax = std::size_t{1} << 20;
 
-// A file on the tmpfs for all inputs of this process.
+// The file on the tmpfs for all inputs of this process.
 class File {
  public:
   File() : fd_(::open(place_.path().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) {
@@ -43,7 +44,7 @@ class File {
   uid_t owner_ = geteuid();
 };
 
-// Another one in each process, so that no seed knows it.
+// A different key in each process, so that no seed knows it.
 const std::string& Key() {
   static const std::string key = [] {
     const std::uint64_t words[] = {RandomSeed(), RandomSeed()};
@@ -53,14 +54,14 @@ const std::string& Key() {
   return key;
 }
 
-// Builds the memory that an input describes.
+// Builds the shared memory that an input describes.
 class Builder {
  public:
   explicit Builder(FuzzInput& input) : input_(input), flags_(input.Take<std::uint8_t>()) {}
 
   std::uint8_t flags() const { return flags_; }
 
-  // On a page boundary, as mapped memory is.
+  // Aligned to a page, as mapped memory is.
   ByteView Build() {
     const auto extra = input_.Take<std::uint16_t>();
     header_ = input_.Take<StagingHeader>();
@@ -85,7 +86,7 @@ class Builder {
     if ((flags_ & (kHeaderAsItIs | kOtherKey)) == 0) {
       std::memcpy(header_.key, Key().data(), Key().size());
     } else if (std::memcmp(header_.key, Key().data(), Key().size()) == 0) {
-      header_.key[0] ^= 1;  // the fuzzer sees what is compared
+      header_.key[0] ^= 1;  // the fuzzer sees compared bytes and could learn the key
     }
   }
 
@@ -95,7 +96,7 @@ class Builder {
     if ((flags_ & kOtherEpoch) == 0) {
       header_.epoch = kStagingEpoch;
     } else if (header_.epoch == kStagingEpoch) {
-      ++header_.epoch;  // the input's number, but never ours
+      ++header_.epoch;  // any number of the input except ours
     }
     std::memcpy(header_.volume, StagingVolume().bytes.data(), sizeof header_.volume);
     std::memset(header_.identity, 0, sizeof header_.identity);

@@ -1,4 +1,4 @@
-// What holds of every state that a metadata log was replayed to.
+// Properties of every state that a replay of a metadata log returns.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace zenfs {
 
-// Overlapping extents are no reason to refuse a commit, because finding them takes all files; nor are numbers that leave no
-// room to count on from (model/number_limits.h), which a mount refuses.
+// Overlapping extents do not make a commit invalid, because finding them takes all files. Numbers
+// that leave no room to count on do not either (model/number_limits.h); a mount refuses them.
 inline void CheckInvariants(const State& state) {
   for (const std::string& finding : state.Check()) {
     Require(finding.find("both claim") != std::string::npos || finding.find("no writer") != std::string::npos,
@@ -18,7 +18,7 @@ inline void CheckInvariants(const State& state) {
   }
 }
 
-// A snapshot of it can be written and read, as the next roll does.
+// A snapshot of the state can be written and read, as in the next log switch.
 inline void CheckState(const State& state) {
   State rebuilt;
   Status applied;

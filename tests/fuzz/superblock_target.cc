@@ -1,5 +1,5 @@
-// Superblocks. The input is the 4096 bytes, as many as differ from zero, behind one that says whether the CRC is made to
-// fit: without that nothing would ever get past it.
+// Superblocks. The input is a byte that says whether the CRC is corrected, without which no input
+// would pass, then the 4096 bytes, without trailing zeros.
 #include "format/superblock.h"
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kCrcAt = 8;  // docs/formats/superblock.md; it covers all behind it
+constexpr std::size_t kCrcAt = 8;  // docs/formats/superblock.md; covers everything after it
 
 using Image = std::array<std::byte, kSuperblockBytes>;
 
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteView bytes = input.Bytes(image.size());
   if (!bytes.empty()) std::memcpy(image.data(), bytes.data(), bytes.size());
   if (mode % 8 != 0) FixCrc(image);
-  if (mode % 8 == 1) {  // as short as it came
+  if (mode % 8 == 1) {  // with its original length
     static_cast<void>(DecodeSuperblock(bytes).has_value());
     return 0;
   }

@@ -1,4 +1,4 @@
-// Names of devices and options of mounts, as a person or RocksDB's option string gives them.
+// Device URIs and mount options, as a user or RocksDB's option string gives them.
 #include <fcntl.h>
 
 #include "backends/device_uri.h"
@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-// The URI that would be written for what was parsed.
+// The URI text for a parsed URI.
 std::string TextOf(const DeviceUri& uri) {
   std::string text = "zenfs://" + uri.kind + ":" + uri.target;
   char before = '?';
@@ -27,13 +27,14 @@ void CheckUri(const DeviceUri& uri) {
   const auto again = ParseDeviceUri(TextOf(uri));
   Require(again && again->kind == uri.kind && again->target == uri.target && again->options == uri.options,
           "a URI survives being written");
-  if (uri.target.find('\0') != std::string::npos) return;  // no path
+  if (uri.target.find('\0') != std::string::npos) return;  // not a valid path
   const std::string canonical = Canonical(uri);
   const auto named = ParseDeviceUri("zenfs://" + canonical);
   Require(named && Canonical(*named) == canonical, "the canonical name of a device is its own");
 }
 
-// Which options are the device's and which the mount's. The device is one that is not there: its options are read first.
+// Separates options of the device from those of the mount. The device does not exist; its options
+// are parsed first.
 void CheckOptions(DeviceUri uri) {
   uri.kind = "emu";
   uri.target = "/nonexistent/zenfs";

@@ -10,7 +10,7 @@
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kReadMax = 64 << 10;  // of each file
+constexpr std::size_t kReadMax = 64 << 10;  // per file
 constexpr std::size_t kDepthMax = 8;
 
 std::string ReadAll(const FileHandle& file) {

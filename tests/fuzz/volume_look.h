@@ -1,4 +1,4 @@
-// What targets of whole volumes see of one.
+// Reads a volume, for targets of whole volumes.
 #pragma once
 
 #include <map>
@@ -11,13 +11,14 @@ namespace zenfs {
 
 using VolumeContents = std::map<std::string, std::string>;  // by path; a directory ends with '/'
 
-// In simulated time, with small buffers.
+// Mount options for simulated time, with small buffers.
 [[nodiscard]] MountOptions ImageMountOptions();
 
-// Reads all that the volume lists, a part of each file.
+// Lists the volume and reads a part of each file.
 [[nodiscard]] VolumeContents Look(Volume& volume);
 
-// The first error that a check of the device finds, or why it can't check; empty if there is none.
+// The first error of a check of the device, or the reason why it can't be checked; empty if there
+// is none.
 [[nodiscard]] std::string FirstDamage(ZonedDevice& device, bool read_data);
 
 }  // namespace zenfs

@@ -7,7 +7,7 @@
 namespace zenfs {
 namespace {
 
-// True if all of it succeeded.
+// True if everything succeeded.
 bool Write(Volume& volume) {
   const auto put = [&](const std::string& path, std::string_view text) -> Status {
     ZENFS_ASSIGN_OR_RETURN(const auto file, volume.Create(path));

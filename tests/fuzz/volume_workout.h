@@ -1,5 +1,6 @@
-// What targets of whole volumes do with one: it is checked, mounted read-only and read, mounted read-write and written, and
-// checked again. Of a volume that the check called clean all that was read must still be there.
+// The work of targets of whole volumes: checks the volume, mounts it read-only and reads, mounts it
+// read-write and writes, and checks again. If the check found the volume clean, everything that was
+// read must still be there.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@ class VolumeWorkout {
  public:
   enum Mode : std::uint8_t { kSkipReader = 1, kSkipWriter = 2 };
 
-  // In a simulated thread (simulated.h). The device outlives it.
+  // Runs in a simulated thread (simulated.h). `device` must outlive it.
   explicit VolumeWorkout(ImageDevice& device) : device_(device) {}
 
   void Run(std::uint8_t mode);
@@ -21,14 +22,14 @@ class VolumeWorkout {
  private:
   std::string Damage();
   void Read();
-  // Whether there is anything to look at afterwards.
+  // True if there is anything to check afterwards.
   bool Change();
   void CheckWritten();
 
   ImageDevice& device_;
   bool clean_ = false;
   bool written_ = false;
-  std::optional<VolumeContents> before_;  // of a read-only mount that succeeded
+  std::optional<VolumeContents> before_;  // read by a successful read-only mount
 };
 
 }  // namespace zenfs

@@ -64,7 +64,7 @@ class Runner {
     }
   }
 
-  // At least a block.
+  // Puts the bytes, at least one block.
   ByteSpan Put(ByteView bytes) {
     std::vector<std::byte>& to = zone().bytes;
     const std::size_t at = to.size();
