@@ -1,5 +1,5 @@
-// Records of 116 bytes at the end of a log, as RocksDB writes its WAL: synced one by one, or flushed one by
-// one (they survive the process, not the loss of power).
+// Records of 116 bytes appended to a log, as RocksDB writes its WAL: each synced, or each flushed
+// (they survive the death of the process, not a power loss).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ void Append(benchmark::State& state, Medium medium, Status (FileHandle::*persist
   const AlignedBuffer record = Pattern(kRecord, 1);
   const auto file = Must(bench.volume().Create("/000001.log", Lifetime::kShort));
   Must(file->Append(record.View()));
-  Must(file->Sync());  // the file's creation is not what is measured
+  Must(file->Sync());  // creating the file is not measured
   Cost total;
   for (auto _ : state) {
     const Cost before = bench.CostSoFar();
@@ -35,7 +35,8 @@ void Append(benchmark::State& state, Medium medium, Status (FileHandle::*persist
   ReportOperations(state, total, records * state.iterations());
 }
 
-// What a file system that overwrites in place would have to do at least: the block that the record ends in.
+// The minimum for a file system that overwrites in place: a write of the block in which the record
+// ends.
 void SyncedAppendPosix(benchmark::State& state) {
   const AlignedBuffer block = Pattern(kBlock, 1);
   BenchFile file(O_DIRECT);
@@ -80,7 +81,7 @@ BENCHMARK_CAPTURE(Append, tmpfs, Medium::kTmpfs, &FileHandle::Sync, kSynced)
     ->UseManualTime()
     ->Iterations(2);
 BENCHMARK(SyncedAppendPosix)->Name("SyncedAppend/posix")->UseManualTime()->Iterations(2);
-// A device in memory has no shared memory for its buffers: a flush there is a device write, as a sync is.
+// A device in memory has no shared memory for buffers: its flush is a device write, like a sync.
 BENCHMARK_CAPTURE(Append, tmpfs, Medium::kTmpfs, &FileHandle::Flush, kFlushed)
     ->Name("FlushedAppend/tmpfs")
     ->UseManualTime()

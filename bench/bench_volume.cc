@@ -31,7 +31,8 @@ Cost CostOfProcess() {
   return cost;
 }
 
-// What a metered command costs the process beyond what its meter sees: most of it is the reading of the CPU clock itself.
+// The CPU time of a metered command that its meter does not see: mostly the reading of the CPU
+// clock.
 double UnmeteredSeconds() {
   static const double seconds = [] {
     constexpr int kCommands = 100'000;
@@ -97,7 +98,7 @@ Cost BenchFile::CostSoFar() const {
 }
 
 BenchVolume::BenchVolume(Medium medium) {
-  UnmeteredSeconds();  // found out now, not while something is measured
+  UnmeteredSeconds();  // determined now, not during a measurement
   if (medium == Medium::kMemory) {
     device_ = CreateMemoryDevice(kGeometry);
   } else {

@@ -1,4 +1,5 @@
-// What the benchmarks run on: a fresh file system on an emulated device, in memory or in a file on tmpfs.
+// The volume for benchmarks: a fresh file system on an emulated device, in memory or in a file on
+// tmpfs.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -12,17 +13,17 @@
 namespace zenfs {
 
 enum class Medium {
-  kMemory,  // the emulator's memory, as fast as it goes
+  kMemory,  // the emulator's memory, without latencies
   kTmpfs,   // a file on tmpfs; every write takes kWriteMicroseconds or longer, as on a fast NVMe device
-  kPosix,   // no ZenFS: a file on tmpfs, opened for direct I/O, with writes as slow as those of kTmpfs
+  kPosix,   // no ZenFS: a file on tmpfs, opened for direct I/O, with the write latency of kTmpfs
 };
 
 inline constexpr std::uint32_t kWriteMicroseconds = 15;
 
-// Where files on tmpfs go: $ZENFS_BENCH_DIR, or /dev/shm.
+// The directory for files on tmpfs: $ZENFS_BENCH_DIR, or /dev/shm.
 [[nodiscard]] std::string BenchDirectory();
 
-// Ends the program with the error's text: a benchmark that could not do its work has no figure.
+// Ends the program with the error's text: a failed benchmark has no result.
 void Must(const Status& status);
 template <typename T>
 T Must(Result<T> result) {
@@ -30,8 +31,9 @@ T Must(Result<T> result) {
   return std::move(*result);
 }
 
-// What a stretch of work cost this process: time, CPU time of all threads, and what of it went into the device
-// (all that the emulator does, with the reading of clocks for its meter; of a BenchFile, only waiting).
+// The cost of some work for this process: time, CPU time of all threads, and the part of it spent
+// in the device (everything that the emulator does, with reading clocks for its meter; for a
+// BenchFile, only waiting).
 struct Cost {
   double seconds = 0;
   double cpu_seconds = 0;
@@ -46,7 +48,7 @@ struct Cost {
 
 class BenchVolume {
  public:
-  // `medium` is not kPosix. 4 GiB in zones of 64 MiB.
+  // `medium` must not be kPosix. 4 GiB in zones of 64 MiB.
   explicit BenchVolume(Medium medium);
   ~BenchVolume();
   BenchVolume(const BenchVolume&) = delete;
@@ -55,11 +57,11 @@ class BenchVolume {
   void Mount();
   void Unmount();
   Volume& volume() { return *volume_; }
-  // Since some time in the past: for differences.
+  // The cost since an unspecified start, to compute differences.
   Cost CostSoFar() const;
 
  private:
-  std::string path_;  // of the file; empty in memory
+  std::string path_;  // of the file; empty for memory
   std::unique_ptr<EmulatorDevice> device_;
   std::shared_ptr<Volume> volume_;
 };
@@ -67,13 +69,13 @@ class BenchVolume {
 // A file of the host on tmpfs, removed with this object.
 class BenchFile {
  public:
-  // `flags` as open(2) has them, added to O_RDWR | O_CREAT.
+  // `flags`: as for open(2), added to O_RDWR | O_CREAT.
   explicit BenchFile(int flags);
   ~BenchFile();
   BenchFile(const BenchFile&) = delete;
   BenchFile& operator=(const BenchFile&) = delete;
 
-  // pwrite(2) of all of it, made to take kWriteMicroseconds at least.
+  // A complete pwrite(2) that takes at least kWriteMicroseconds.
   void WriteAsDevice(ByteView bytes, std::uint64_t offset);
   int fd() const { return fd_; }
   Cost CostSoFar() const;
@@ -84,7 +86,8 @@ class BenchFile {
   std::uint64_t waiting_cpu_ns_ = 0;
 };
 
-// Counters that every benchmark of bytes has: bytes per second, and CPU per byte with and without the emulator.
+// Sets the counters of benchmarks that process bytes: bytes per second, and CPU time per byte with
+// and without the emulator.
 void ReportBytes(benchmark::State& state, const Cost& cost, std::uint64_t bytes);
 // The same for operations.
 void ReportOperations(benchmark::State& state, const Cost& cost, std::uint64_t operations);

@@ -1,4 +1,4 @@
-// Changes of names by 1, 4 and 16 threads: each is one commit of the metadata log, and commits of several
+// Name changes by 1, 4 and 16 threads. Each is one commit of the metadata log; commits of several
 // threads share device writes.
 #include <vector>
 

@@ -1,11 +1,12 @@
-// How long reads of a zone take while that zone is finished.
+// Measures reads of a zone while the zone is finished.
 //
-//   zenfs_finish_bench URI [--truncate=MOUNT]
+//    zenfs_finish_bench URI [--truncate=MOUNT]
 //
-// For each of the device's empty zones: a quarter of it is written; a thread reads blocks of it without a pause; the zone
-// is finished. Prints one line of JSON: latencies of the reads that overlap a finish and of those that don't, and of the
-// finishes, in microseconds. With --truncate the zone is not finished by ZenFS but by truncate(2) on its file, as programs
-// do that take zonefs at its word. What the zones of the device hold is lost.
+// For each empty zone of the device: writes a quarter of it, starts a thread that reads its blocks
+// without a pause, and finishes the zone. Prints one line of JSON with latencies in microseconds:
+// of reads during a finish, of other reads, and of the finishes. With --truncate, the zone is
+// finished by truncate(2) on its file instead of by ZenFS, as programs do that use zonefs directly.
+// Destroys the data on the device.
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ struct Read {
   SteadyTime begin, end;
 };
 
-// Reads of the first `bytes` of a zone until `stop`.
+// Reads the first `bytes` of a zone repeatedly until `stop`.
 std::vector<Read> ReadOn(ZonedDevice& device, DeviceOffset start, std::uint64_t bytes,
                          const std::atomic<bool>& stop) {
   AlignedBuffer buffer(kBlock);
@@ -90,7 +91,7 @@ void OneZone(ZonedDevice& device, ZoneId zone, const std::string& mount, Latenci
     SleepUntil(SteadyNow() + kBeside);
     stop = true;
   }
-  // A zone that was truncated behind the device's back must not go on counting as active.
+  // The device does not know of the truncation and must stop counting the zone as active.
   Must(device.Reset(zone));
   latencies.finish.push_back(Microseconds(begin, end));
   for (const Read& read : reads) {

@@ -1,6 +1,6 @@
-// What a batch of direct reads costs by the queue of the kernel's devices: with a ring lent from the pool, with a ring
-// made for the batch, and read by read. The file lies in ZENFS_BENCH_DIR, which should be a file system that takes
-// O_DIRECT; the benchmark says so where it does not.
+// The cost of a batch of direct reads through the queue of the kernel's devices: with a ring from
+// the pool, with a new ring, and read by read. The file is in ZENFS_BENCH_DIR, which should be on a
+// file system with O_DIRECT; otherwise the benchmark reports that.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 

@@ -1,4 +1,4 @@
-// What counting costs: each figure is the time that one call adds to the path it stands in.
+// The cost of counting: each figure is the time that one call adds.
 #include <benchmark/benchmark.h>
 
 #include "base/status.h"
@@ -13,7 +13,7 @@ Metrics& Shared() {
   return metrics;
 }
 
-// What the append and the flush of a WAL record of 116 bytes count, together.
+// All counts for the append and the flush of a WAL record of 116 bytes.
 void BM_WalRecord(benchmark::State& state) {
   Metrics& metrics = Shared();
   for (auto _ : state) {
@@ -27,7 +27,7 @@ void BM_WalRecord(benchmark::State& state) {
 }
 BENCHMARK(BM_WalRecord)->ThreadRange(1, 16)->UseRealTime();
 
-// An operation whose every call is timed, as a read or a device command.
+// An operation whose every call is timed, such as a read or a device command.
 void BM_TimedOperation(benchmark::State& state) {
   Metrics& metrics = Shared();
   for (auto _ : state) {

@@ -1,4 +1,4 @@
-// A mount of a volume that holds 100,000 files of one block each, in one directory.
+// Mounts a volume with 100,000 files of one block each, in one directory.
 #include <fmt/format.h>
 
 #include <vector>

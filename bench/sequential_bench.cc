@@ -1,4 +1,4 @@
-// A plain file of 256 MiB, written and read in pieces of a MiB as RocksDB's direct I/O does.
+// A plain file of 256 MiB, written and read in pieces of 1 MiB, like RocksDB's direct I/O.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -27,8 +27,8 @@ void SequentialWrite(benchmark::State& state, Medium medium) {
   Cost total;
   int number = 0;
   for (auto _ : state) {
-    const std::string name =
-        fmt::format("/{:06}.sst", ++number);  // nothing is freed while CPU time is counted
+    const std::string name = fmt::format(
+        "/{:06}.sst", ++number);  // keeps the file, so that no memory is freed while CPU time is counted
     const Cost before = bench.CostSoFar();
     Must(WriteFile(bench.volume(), name, piece)->Close());
     const Cost cost = bench.CostSoFar() - before;

@@ -10,11 +10,12 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint32_t kZones = 4096;  // files that are written one long after the other may share one
+constexpr std::uint32_t kZones = 4096;  // files written at very different times may share one
 constexpr std::uint64_t kSeed = 540;
 constexpr std::array<const char*, kCauses> kCauseNames = {"data", "wal", "metadata", "padding"};
 
-// Those that live, for the handler of exit(): an Env is never destroyed. Never destroyed itself.
+// The existing drives, for the handler of exit(): an Env is never destroyed. This object is never
+// destroyed either.
 struct Drives {
   Mutex mutex;
   std::set<IdealDrive*> living GUARDED_BY(mutex);

@@ -1,6 +1,7 @@
-// The drive of the ideal file system: no bytes, only the times of a timing profile, and counters.
+// The drive of the ideal file system: the times of a timing profile, and counters, without data.
 //
-// Every file has a zone of its own: its writes follow one another, and no zone is ever full, reset or finished.
+// Every file has its own zone: its writes are serialized, and no zone is ever full, reset or
+// finished.
 //
 // Threads: any.
 #pragma once
@@ -18,28 +19,31 @@ namespace zenfs {
 
 inline constexpr std::uint64_t kIdealBlock = 4096;
 
-// Why bytes are written.
+// The purpose of written bytes.
 enum class Cause : std::uint8_t { kData, kWal, kMetadata, kPadding };
 inline constexpr std::size_t kCauses = 4;
 
-// By the name of the file: *.log is the log, *.sst and *.blob are data, all else is metadata.
+// By the name of the file: *.log is the log, *.sst and *.blob are data, everything else is
+// metadata.
 [[nodiscard]] Cause CauseOf(const std::string& path);
 
 class IdealDrive {
  public:
-  // `counters` is where they are written to, as JSON, by the destructor, and at exit() if there was none; empty: nowhere.
+  // `counters`: the file to which the destructor, or else exit(), writes the counters as JSON;
+  // empty: none.
   [[nodiscard]] static std::shared_ptr<IdealDrive> Create(Timing timing, std::string counters);
   ~IdealDrive();
   IdealDrive(const IdealDrive&) = delete;
   IdealDrive& operator=(const IdealDrive&) = delete;
 
-  // The zone of one more file.
+  // Returns a zone for one more file.
   ZoneId TakeZone();
-  // Sends a command and returns when it completes; nobody waits for it here. `bytes` of a write are rounded up to whole
-  // blocks; what that adds counts as padding.
+  // Sends a command and returns when it will complete; does not wait. `bytes` of a write are
+  // rounded up to whole blocks; the difference counts as padding.
   SteadyTime SendWrite(ZoneId zone, std::uint64_t bytes, Cause cause) EXCLUDES(mutex_);
   SteadyTime SendRead(ZoneId zone, std::uint64_t offset, std::uint64_t bytes) EXCLUDES(mutex_);
-  // Returns at `due` or as soon after it as the host can. The CPU time of that is counted apart.
+  // Returns at `due` or as soon after it as the host can. The CPU time of the wait is counted
+  // separately.
   void WaitUntil(SteadyTime due);
 
   // {"device_bytes": {"data", "wal", "metadata", "padding"}, "waiting_cpu_ns"}

@@ -1,8 +1,9 @@
-// The limit for a file system on a drive: RocksDB's own one for names, locks and logs, which cost no device time, and
-// for the content of files memory that takes the times of a drive. No layer of ZenFS is in it but the clock of the
-// timing profile (docs/use/bench.md).
+// The upper limit for a file system on a drive. RocksDB's own file system stores names, locks and
+// logs, which cost no device time; file contents are in memory, with the times of a drive. It uses
+// no layer of ZenFS except the clock of the timing profile (docs/use/bench.md).
 //
-// Paths are those of the host, and should lie on a tmpfs. URI: ideal://PROFILE[?FILE], where FILE gets the counters.
+// Paths are on the host and should be on a tmpfs. URI: ideal://PROFILE[?FILE], where FILE gets the
+// counters.
 //
 // Threads: any.
 #pragma once
@@ -15,7 +16,7 @@
 
 namespace zenfs {
 
-// kInvalidArgument for a profile that there is not.
+// kInvalidArgument for an unknown profile.
 [[nodiscard]] Result<std::unique_ptr<rocksdb::FileSystem>> IdealFileSystemOfUri(const std::string& uri);
 
 class IdealFileSystem final : public rocksdb::FileSystemWrapper {
@@ -35,10 +36,10 @@ class IdealFileSystem final : public rocksdb::FileSystemWrapper {
                            std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext* dbg) override;
   IOStatus ReopenWritableFile(const std::string& path, const FileOptions& options,
                               std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext* dbg) override;
-  // A name and then a file that is replaced from its beginning.
+  // Renames the file, then replaces its content from the beginning.
   IOStatus ReuseWritableFile(const std::string& path, const std::string& old_path, const FileOptions& options,
                              std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext* dbg) override;
-  // Files that are being written may be longer on the host than they are.
+  // Files that are being written can be longer on the host than their true size.
   IOStatus GetFileSize(const std::string& path, const IOOptions& options, uint64_t* size,
                        IODebugContext* dbg) override;
   IOStatus GetChildrenFileAttributes(const std::string& dir, const IOOptions& options,

@@ -38,7 +38,7 @@ IOStatus IdealRandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, 
 
 namespace {
 
-// A read that is under way; the handle of RocksDB.
+// A read in flight; RocksDB's handle of it.
 struct PendingRead {
   std::shared_ptr<IdealDrive> drive;
   SteadyTime due;

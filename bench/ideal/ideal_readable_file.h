@@ -1,6 +1,6 @@
-// Files of the ideal file system that are read: a read is a copy, and the time of one read command.
+// Readable files of the ideal file system: a read is a copy and takes the time of one read command.
 //
-// Asynchronous reads are that: ReadAsync copies and returns, Poll waits until the drive is done with them.
+// Asynchronous reads: ReadAsync copies and returns; Poll waits until the drive has completed them.
 //
 // Threads: IdealRandomAccessFile any, IdealSequentialFile one at a time.
 #pragma once
@@ -14,14 +14,14 @@
 
 namespace zenfs {
 
-// What both read from.
+// The common source of both kinds of files.
 struct IdealSource {
   std::shared_ptr<IdealDrive> drive;
   std::unique_ptr<MemoryFile> file;
   std::string path;
   bool direct = false;
 
-  // Copies; returns when the drive would have done so. Nothing is waited for.
+  // Copies the bytes. Returns when the drive would complete the read; does not wait.
   SteadyTime Start(uint64_t offset, size_t n, Slice* result, char* scratch) const;
 };
 
@@ -63,7 +63,7 @@ class IdealSequentialFile final : public rocksdb::FSSequentialFile {
                 IODebugContext* dbg) override;
   IOStatus PositionedRead(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                           IODebugContext* dbg) override;
-  // To the end of the file at most.
+  // At most to the end of the file.
   IOStatus Skip(uint64_t n) override;
   bool use_direct_io() const override { return source_.direct; }
   size_t GetRequiredBufferAlignment() const override { return kIdealBlock; }
@@ -75,7 +75,7 @@ class IdealSequentialFile final : public rocksdb::FSSequentialFile {
 };
 
 #if ZENFS_ROCKSDB_HAS_READ_ASYNC
-// As FileSystem::Poll and AbortIO want it of handles that ReadAsync has made.
+// Implements FileSystem::Poll and AbortIO for handles of ReadAsync.
 [[nodiscard]] IOStatus PollIdealReads(std::vector<void*>& io_handles);
 [[nodiscard]] IOStatus AbortIdealReads(std::vector<void*>& io_handles);
 #endif

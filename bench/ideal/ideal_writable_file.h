@@ -1,10 +1,10 @@
-// A file of the ideal file system that is being written.
+// A writable file of the ideal file system.
 //
-// Appending is copying. What was appended is sent to the drive when it has come to kSendBytes, and only the write sent
-// before that is waited for, so that the drive and the database work at the same time. Sync and Close send the rest
-// and wait for everything.
+// An append copies. Appended bytes are sent to the drive in writes of kSendBytes, and only the
+// previous write is waited for, so that drive and database work at the same time. Sync and Close
+// send the rest and wait for all writes.
 //
-// Threads: Sync and Fsync may run beside Append and Flush.
+// Threads: Sync and Fsync may run concurrently with Append and Flush.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class IdealWritableFile final : public rocksdb::FSWritableFile {
 
   IdealWritableFile(std::shared_ptr<IdealDrive> drive, std::unique_ptr<MemoryFile> file, std::string path,
                     const FileOptions& options);
-  // Sends what was not; waits for nothing.
+  // Sends the rest; does not wait.
   ~IdealWritableFile() override;
 
   using rocksdb::FSWritableFile::Append;
@@ -56,9 +56,9 @@ class IdealWritableFile final : public rocksdb::FSWritableFile {
 
  private:
   IOStatus Write(const Slice& data, uint64_t offset) EXCLUDES(mutex_);
-  // Sends what was appended if there is enough of it, and then returns when the write before that completes.
+  // Sends the appended bytes if there are enough, and returns when the previous write completes.
   std::optional<SteadyTime> Send(std::uint64_t bytes) EXCLUDES(mutex_);
-  // Returns when all that was appended is on the drive.
+  // Returns when all appended bytes are on the drive.
   SteadyTime SendRest() EXCLUDES(mutex_);
 
   const std::shared_ptr<IdealDrive> drive_;
@@ -67,9 +67,9 @@ class IdealWritableFile final : public rocksdb::FSWritableFile {
   const Cause cause_;
   const ZoneId zone_;
   const bool direct_;
-  Mutex mutex_;  // before the drive's
+  Mutex mutex_;  // taken before the drive's
   std::uint64_t unsent_ GUARDED_BY(mutex_) = 0;
-  SteadyTime due_ GUARDED_BY(mutex_);  // of the write sent last
+  SteadyTime due_ GUARDED_BY(mutex_);  // when the last write sent completes
 };
 
 }  // namespace zenfs

@@ -16,14 +16,15 @@
 namespace zenfs {
 namespace {
 
-// Address space, not memory: no file of a benchmark is longer, and nothing is ever mapped anew.
+// Address space, not memory. No file of a benchmark is longer, so that nothing is remapped.
 constexpr std::uint64_t kMapped = std::uint64_t{16} << 30;
 constexpr std::uint64_t kGrowMin = 64 << 10;
 constexpr std::uint64_t kGrowMax = 1 << 20;
-// From here on a system call that fills fresh pages is cheaper than having them zeroed and mapped first.
+// From this length on, a system call that fills new pages is cheaper than mapping and zeroing them
+// first.
 constexpr std::size_t kLong = 16 << 10;
 
-// True sizes of the files that are open, by device and inode. Never destroyed.
+// True sizes of the open files, by device and inode. Never destroyed.
 struct Sizes {
   using Key = std::pair<dev_t, ino_t>;
   using Shared = std::shared_ptr<std::atomic<std::uint64_t>>;
@@ -36,7 +37,7 @@ struct Sizes {
     const auto found = open.find({info.st_dev, info.st_ino});
     return found == open.end() ? nullptr : found->second.lock();
   }
-  // Of what is being opened: shared with who has it open.
+  // Returns the shared size of a file that is being opened.
   Shared Share(const struct stat& info) EXCLUDES(mutex) {
     MutexLock lock(mutex);
     auto& entry = open[{info.st_dev, info.st_ino}];
@@ -63,7 +64,7 @@ int FlagsOf(MemoryFile::Mode mode) {
 }  // namespace
 
 Result<std::unique_ptr<MemoryFile>> MemoryFile::Open(const std::string& path, Mode mode) {
-  // What is replaced gets another inode: who reads the old file goes on reading it.
+  // The new file gets another inode, so that readers of the old file can continue.
   if (mode == Mode::kReplace && unlink(path.c_str()) != 0 && errno != ENOENT) {
     return FailErrno(errno, fmt::format("{}: can't be replaced", path));
   }
@@ -90,7 +91,7 @@ MemoryFile::MemoryFile(UniqueFd fd, std::string path, Mode mode, SharedSize size
 
 MemoryFile::~MemoryFile() {
   if (memory_ != nullptr) munmap(memory_, kMapped);
-  // If that fails, what is too long is zeros.
+  // If that fails, the file keeps zeros at its end.
   if (mode_ != Mode::kRead && allocated_ != size())
     static_cast<void>(!ftruncate(fd_.get(), static_cast<off_t>(size())));
 }
@@ -100,7 +101,7 @@ Status MemoryFile::Map() {
   void* const at = mmap(nullptr, kMapped, protection, MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
   if (at == MAP_FAILED) return FailErrno(errno, fmt::format("{}: can't be mapped", path_));
   memory_ = static_cast<std::byte*>(at);
-  // A read should cost its copy, not faults; what this can't do the faults will.
+  // A read should cost a copy, not page faults. If this fails, page faults do the same.
   if (mode_ == Mode::kRead && size() != 0) static_cast<void>(madvise(memory_, size(), MADV_POPULATE_READ));
   return {};
 }

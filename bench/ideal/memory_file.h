@@ -1,10 +1,11 @@
-// A file of the host, on a tmpfs, that is read and written as memory.
+// A file of the host, on a tmpfs, accessed as memory.
 //
-// While somebody writes, the file on the host may be longer than what was written, by zeros; its true size is known to
-// everybody in this process (SizeOf) and is the host's as well once the writer is gone. Who opens a file for writing that
-// is open for writing goes on where the other one stands; that two write at a time is the caller's affair.
+// While it is open for writing, the file on the host may be longer than its true size, by zeros.
+// Everybody in this process knows the true size (SizeOf); the file on the host gets it when the
+// writer closes. A second writer of an open file continues at its end; the caller must not let two
+// write at a time.
 //
-// Threads: one writer; readers at any time, of what lies before size().
+// Threads: one writer; readers at any time, of bytes below size().
 #pragma once
 
 #include <atomic>
@@ -26,17 +27,17 @@ class MemoryFile {
   [[nodiscard]] static Result<std::unique_ptr<MemoryFile>> Open(const std::string& path, Mode mode);
   // The size of a file as its readers see it.
   [[nodiscard]] static Result<std::uint64_t> SizeOf(const std::string& path);
-  // Cuts the host's file to its true size, if it is open for writing.
+  // Cuts the file on the host to its true size, if it is open for writing.
   ~MemoryFile();
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   std::uint64_t size() const { return size_->load(std::memory_order_acquire); }
-  // Writes `bytes` at `offset`, which is at most size(). kNoSpace when the tmpfs is full.
+  // Writes `bytes` at `offset`, which is at most size(). kNoSpace if the tmpfs is full.
   [[nodiscard]] Status Write(std::uint64_t offset, ByteView bytes);
-  // To equal or shorter.
+  // `size` is at most the present one.
   [[nodiscard]] Status Truncate(std::uint64_t size);
-  // Up to `into`.size() bytes, fewer at the end of the file; how many.
+  // Reads up to `into`.size() bytes, fewer at the end of the file. Returns their number.
   std::size_t Read(std::uint64_t offset, ByteSpan into) const;
 
  private:
@@ -51,7 +52,7 @@ class MemoryFile {
   const Mode mode_;
   const SharedSize size_;
   std::byte* memory_ = nullptr;
-  std::uint64_t allocated_ = 0;  // by the writer, and zeroed
+  std::uint64_t allocated_ = 0;  // allocated and zeroed by the writer
 };
 
 }  // namespace zenfs

@@ -1,5 +1,5 @@
-// Makes ideal:// known to the RocksDB of the program that this library is loaded into, as src/rocksdb_plugin does it
-// for zenfs://.
+// Registers ideal:// with the RocksDB of the program that loads this library, as src/rocksdb_plugin
+// does for zenfs://.
 #include <map>
 
 #include "base/mutex.h"
@@ -24,7 +24,8 @@ rocksdb::FileSystem* NewFileSystem(const std::string& uri, std::unique_ptr<rocks
   return guard->get();
 }
 
-// RocksDB's option strings accept only an Env that nobody has to delete: one for each URI, never destroyed.
+// RocksDB's option strings accept only an Env that nobody has to delete: one per URI, never
+// destroyed.
 rocksdb::Env* FindEnv(const std::string& uri, std::unique_ptr<rocksdb::Env>*, std::string* message) {
   static auto* const mutex = new Mutex();
   static auto* const known = new std::map<std::string, std::unique_ptr<rocksdb::Env>>();
