@@ -16,9 +16,8 @@ namespace {
 constexpr std::string_view kScheme = "zenfs://";
 constexpr std::array<std::string_view, 4> kKinds = {"dev", "zonefs", "uuid", "emu"};
 constexpr std::string_view kForm =
-    "zenfs://dev:NAME, zenfs://zonefs:MOUNT, zenfs://uuid:UUID or zenfs://emu:PATH, with "
-    "?key:value,key:value "
-    "behind it for options";
+    "zenfs://dev:NAME, zenfs://zonefs:MOUNT, zenfs://uuid:UUID or zenfs://emu:PATH, followed by "
+    "?key:value,key:value for options";
 
 std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
 
@@ -30,7 +29,7 @@ bool IsKey(std::string_view key) {
 
 Status CheckKind(std::string_view kind, std::string_view text) {
   if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) return {};
-  return Bad(fmt::format("{}: no kind of device is called '{}'; the form is {}", text, kind, kForm));
+  return Bad(fmt::format("{}: '{}' is not a kind of device; the form is {}", text, kind, kForm));
 }
 
 Result<DeviceOptions> ParseOptions(std::string_view options, std::string_view text) {
@@ -67,8 +66,8 @@ Result<DeviceUri> ParseDeviceUri(std::string_view text) {
   if (rest.starts_with(kScheme)) {
     rest.remove_prefix(kScheme.size());
   } else if (const auto scheme_end = rest.find("://"); scheme_end < rest.find('?')) {
-    return Bad(fmt::format("{}: the scheme '{}' is not ours; the form is {}", text,
-                           rest.substr(0, scheme_end), kForm));
+    return Bad(
+        fmt::format("{}: unknown scheme '{}'; the form is {}", text, rest.substr(0, scheme_end), kForm));
   }
   const std::size_t colon = rest.find(':');
   if (colon == rest.npos || colon == 0 || rest.find('?') < colon) {

@@ -102,11 +102,10 @@ Result<BackupSummary> BackupRun::Run() {
   const std::size_t kept = kept_.size();
   if (const Status copied = CopyAll(); !copied.ok()) {
     if (!destination_->begun()) return Fail(copied.error());
-    return Fail(Error(copied.error().code(),
-                      fmt::format("{}; {} is an incomplete backup, {} of {} files are in it; run the same "
-                                  "command again to go on",
-                                  copied.error().ToString(), options_.destination, destination_->files(),
-                                  tree_.files.size())));
+    return Fail(Error(copied.error().code(), fmt::format("{}; {} is an incomplete backup, {} of {} files are "
+                                                         "in it; run the same command again to continue",
+                                                         copied.error().ToString(), options_.destination,
+                                                         destination_->files(), tree_.files.size())));
   }
   const std::size_t untouched = options_.verify ? 0 : kept;
   return BackupSummary{.files = files_copied_,
@@ -136,7 +135,7 @@ Status BackupRun::Process(std::size_t number) {
       ++found_unharmed_;
       return {};
     }
-    transfer_.Notice(fmt::format("{} is not what the volume holds, and is copied again",
+    transfer_.Notice(fmt::format("{} differs from the file in the volume, and is copied again",
                                  destination_->directory().PathOf(file.relative)));
     ZENFS_RETURN_IF_ERROR(destination_->Forget(file.relative));
     transfer_.Expect(2 * file.stat.size, 0);
@@ -183,7 +182,7 @@ Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file) {
       return {};
     }
   }
-  return Fail(Code::kBusy, fmt::format("{} is replaced again and again; back up a checkpoint of the database "
+  return Fail(Code::kBusy, fmt::format("{} is replaced too often; back up a checkpoint of the database "
                                        "instead",
                                        file.path));
 }

@@ -54,7 +54,7 @@ std::optional<std::string> GetInnerPath(const OrderedJson& json) {
 Status TakeHeader(const OrderedJson& json, Manifest& manifest) {
   const auto version = Get<std::uint64_t>(json, "version");
   if (Get<std::string>(json, "type") != kHeaderType || !version) {
-    return Fail(Code::kCorruption, "it does not begin as a backup's manifest does");
+    return Fail(Code::kCorruption, "it does not begin like a backup's manifest");
   }
   if (*version > kManifestVersion) {
     return Fail(Code::kNotSupported,
@@ -101,7 +101,7 @@ Status TakeLine(std::string_view line, bool first, Manifest& manifest) {
   const OrderedJson json = OrderedJson::parse(line, nullptr, false);
   if (!json.is_object()) return Fail(Code::kCorruption, "it is not a JSON object");
   if (first) return TakeHeader(json, manifest);
-  if (manifest.complete) return Fail(Code::kCorruption, "it stands behind the end");
+  if (manifest.complete) return Fail(Code::kCorruption, "it is after the end");
   const std::string type = Get<std::string>(json, "type").value_or("");
   if (type == "directory") {
     const auto path = GetInnerPath(json);
@@ -111,7 +111,7 @@ Status TakeLine(std::string_view line, bool first, Manifest& manifest) {
     if (!TakeFile(json, manifest)) return Fail(Code::kCorruption, "a field is missing or malformed");
   } else if (type == "end") {
     if (!TakeEnd(json, manifest)) {
-      return Fail(Code::kCorruption, "its counts are not those of the lines before it");
+      return Fail(Code::kCorruption, "its counts do not match the lines before it");
     }
   } else {
     return Fail(Code::kCorruption, fmt::format("its type '{}' is not known", type));

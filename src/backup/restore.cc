@@ -52,11 +52,11 @@ Result<RestoreSummary> RestoreRun::Run() {
   for (std::string& line : source_->left_out) transfer_.Notice(fmt::format("not restored: {}", line));
   ZENFS_RETURN_IF_ERROR(CheckSource());
   if (const Status restored = RestoreAll(); !restored.ok()) {
-    return Fail(Error(restored.error().code(),
-                      fmt::format("{}; {} of {} files are restored, each of them whole; run the same command "
-                                  "again to go on",
-                                  restored.error().ToString(), plan_.already_there + same_ + files_,
-                                  source_->items.size())));
+    return Fail(
+        Error(restored.error().code(),
+              fmt::format("{}; {} of {} complete files are restored; run the same command again to continue",
+                          restored.error().ToString(), plan_.already_there + same_ + files_,
+                          source_->items.size())));
   }
   const auto damaged =
       std::count_if(damaged_.begin(), damaged_.end(), [](const auto& is) { return is.load(); });
@@ -83,12 +83,12 @@ Status RestoreRun::CheckItem(std::size_t number) {
   const auto crc = ChecksumOf(item);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
   if (crc && *crc == *item.crc32c) return {};
-  const std::string what = crc ? fmt::format("{} is damaged: its CRC32C is {:08x} and was {:08x}",
+  const std::string what = crc ? fmt::format("{} is damaged: its CRC32C is {:08x}, but {:08x} in the backup",
                                              item.host_path, *crc, *item.crc32c)
                                : crc.error().ToString();
   if (!options_.partial) {
     return Fail(crc ? Code::kCorruption : crc.error().code(),
-                fmt::format("{}; --partial restores what is whole", what));
+                fmt::format("{}; --partial restores the undamaged files", what));
   }
   damaged_[number] = true;
   transfer_.Notice(fmt::format("not restored: {}", what));
@@ -153,7 +153,7 @@ Status RestoreRun::Write(const RestoreItem& item, const std::string& staging) {
   std::uint32_t crc = 0;
   ZENFS_ASSIGN_OR_RETURN(const std::uint64_t id, WriteBytes(item, staging, crc));
   if (item.crc32c && crc != *item.crc32c) {
-    return Fail(Code::kCorruption, fmt::format("{} has changed while it was restored", item.host_path));
+    return Fail(Code::kCorruption, fmt::format("{} changed while it was restored", item.host_path));
   }
   SyncPoint::Reach("restore:written");
   ZENFS_ASSIGN_OR_RETURN(const auto written, volume_.OpenForRead(staging));

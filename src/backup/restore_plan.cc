@@ -30,9 +30,10 @@ Status RefuseCollisions(const std::vector<std::string>& collisions) {
   const std::size_t more = collisions.size() - std::min(collisions.size(), kNamedAtMost);
   return Fail(
       Code::kExists,
-      fmt::format("{}{} {} there already ({} in all); nothing was changed; --force replaces what differs",
-                  named, more == 0 ? "" : fmt::format(" and {} more", more),
-                  collisions.size() == 1 ? "is" : "are", collisions.size()));
+      fmt::format(
+          "{}{} {} there already ({} in all); nothing was changed; --force replaces files that differ", named,
+          more == 0 ? "" : fmt::format(" and {} more", more), collisions.size() == 1 ? "is" : "are",
+          collisions.size()));
 }
 
 Status CheckSpace(const Volume& volume, std::uint64_t needed, std::uint64_t replaced) {

@@ -71,10 +71,10 @@ Status RestoreRecord::Read() {
   LineReader text([&](std::uint64_t offset, ByteSpan into) { return (*log)->Read(offset, into); });
   auto lines = ParseRecord(text, identity_);
   if (!lines) {
-    return Fail(lines.error()
-                    .With(kRestoreRecord)
-                    .Advise(fmt::format("zenfs delete --path={} forgets the restore that was cut off",
-                                        kRestoreRecord)));
+    return Fail(
+        lines.error()
+            .With(kRestoreRecord)
+            .Advise(fmt::format("zenfs delete --path={} discards the interrupted restore", kRestoreRecord)));
   }
   lines_ = *std::move(lines);
   return {};

@@ -83,8 +83,9 @@ Status SourceReader::ReadDirectory() {
 Status SourceReader::RefuseDamage() const {
   if (source_.left_out.empty()) return {};
   const std::size_t more = source_.left_out.size() - 1;
-  return Fail(first_code_, fmt::format("{}{}; --partial restores what is whole", source_.left_out.front(),
-                                       more == 0 ? "" : fmt::format(", and {} more like this", more)));
+  return Fail(first_code_,
+              fmt::format("{}{}; --partial restores the undamaged files", source_.left_out.front(),
+                          more == 0 ? "" : fmt::format(", and {} more like this", more)));
 }
 
 Status SourceReader::LeaveOut(Code code, std::string what) {
@@ -108,10 +109,9 @@ Status SourceReader::ReadBackup(const Manifest& manifest) {
   source_.identity += " " + manifest.header.backup.ToString();
   if (!manifest.complete) {
     if (!partial_) {
-      return Fail(Code::kCorruption,
-                  fmt::format("{} is an unfinished backup of {} so far; finish it with zenfs backup, or "
-                              "restore what is there with --partial",
-                              directory().path(), Counted(manifest.files.size(), "file")));
+      return Fail(Code::kCorruption, fmt::format("{} is an unfinished backup of {} so far; finish it with "
+                                                 "zenfs backup, or restore these with --partial",
+                                                 directory().path(), Counted(manifest.files.size(), "file")));
     }
     source_.left_out.push_back(fmt::format("{} is an unfinished backup of {} so far", directory().path(),
                                            Counted(manifest.files.size(), "file")));

@@ -323,7 +323,7 @@ Result<std::vector<Edit>> DecodeEdits(Decoder& decoder) {
 Result<std::vector<Edit>> DecodeEdits(ByteView bytes) {
   Decoder decoder(bytes);
   ZENFS_ASSIGN_OR_RETURN(std::vector<Edit> edits, DecodeEdits(decoder));
-  if (!decoder.AtEnd()) return Fail(Code::kCorruption, "bytes are left over behind a list of edits");
+  if (!decoder.AtEnd()) return Fail(Code::kCorruption, "extra bytes after a list of edits");
   return edits;
 }
 

@@ -84,9 +84,8 @@ Result<MetadataCopy> DecodeMetadataCopy(ByteView head) {
   const ByteView body =
       head.subspan(kCrcAt + sizeof(std::uint32_t), kMetadataCopyHeadBytes - kCrcAt - sizeof(std::uint32_t));
   if (version != kMetadataCopyVersion) {
-    return Fail(Code::kNotSupported,
-                fmt::format("version {} of such files is not known, this program knows {}", version,
-                            kMetadataCopyVersion));
+    return Fail(Code::kNotSupported, fmt::format("unknown version {} of such files; this program knows {}",
+                                                 version, kMetadataCopyVersion));
   }
   if (Crc32c(body) != crc) return Fail(Code::kCorruption, "its head is damaged (the CRC does not match)");
   Decoder in(body);

@@ -28,7 +28,7 @@ Result<LogHeader> DecodeLogHeader(ByteView payload) {
   header.base_sequence = in.Fixed<std::uint64_t>();
   if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a log header of impossible length");
   if (std::max(header.generation, header.base_sequence) >= kNumbersEnd) {
-    return Fail(Code::kCorruption, "a log header with numbers that no volume comes to");
+    return Fail(Code::kCorruption, "a log header with impossibly large numbers");
   }
   return header;
 }

@@ -202,7 +202,7 @@ Result<Superblock> DecodeSuperblock(ByteView bytes) {
   }
   if (layout.version != kFormatVersion) {
     return Fail(Code::kNotSupported,
-                fmt::format("format version {} is not known, this program knows {}: use a newer one",
+                fmt::format("unknown format version {}; this program knows {}: use a newer one",
                             layout.version, kFormatVersion));
   }
   if (const std::uint64_t unknown = layout.incompatible & ~kKnownIncompatible; unknown != 0) {

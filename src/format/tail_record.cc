@@ -22,12 +22,12 @@ std::string EncodeTailRecord(const TailRecord& record) {
 Result<TailRecord> DecodeTailRecord(ByteView bytes) {
   Decoder decoder(bytes);
   TailRecord record{.order = decoder.Fixed<std::uint64_t>(), .uncommitted = {}};
-  if (!decoder.ok()) return Fail(Code::kCorruption, "a record of a tail that is too short");
+  if (!decoder.ok()) return Fail(Code::kCorruption, "a tail record that is too short");
   ZENFS_ASSIGN_OR_RETURN(std::vector<Edit> edits, DecodeEdits(bytes.subspan(sizeof(record.order))));
   if (edits.empty()) return record;
   SetExtents* const uncommitted = std::get_if<SetExtents>(&edits.front());
   if (edits.size() != 1 || uncommitted == nullptr) {
-    return Fail(Code::kCorruption, "a record of a tail with other edits than one of extents");
+    return Fail(Code::kCorruption, "a tail record with edits other than one of extents");
   }
   record.uncommitted = std::move(*uncommitted);
   return record;

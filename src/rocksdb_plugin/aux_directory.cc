@@ -64,7 +64,7 @@ IOStatus AuxDirectory::Check() const {
   }
   if (reason.empty()) return IOStatus::OK();
   return IOStatus::IOError(Unusable(host_path_),
-                           reason + "; bring it back or make an empty one: no data is in there");
+                           reason + "; restore it or create an empty one: it holds no data");
 }
 
 IOStatus AuxDirectory::CheckPath(const std::string& host_path) const {

@@ -29,11 +29,12 @@ Status CheckConsent(const std::string& uri, const Volume& volume) {
   if (path.empty() || MarkedVolume(path) == volume.superblock().uuid) return {};
   return Fail(
       Code::kPermission,
-      fmt::format("{} wants LOG and LOCK in the directory {} of this host, where {} does not name it: "
-                  "if you trust the device, add aux_path:{} to the options of the URI, or write {} "
-                  "into {}/{}",
-                  volume.device_name(), path, kAuxMarker, path, volume.superblock().uuid.ToString(), path,
-                  kAuxMarker));
+      fmt::format(
+          "{} keeps LOG and LOCK in the directory {} of this host, but {} does not list that directory: "
+          "if you trust the device, add aux_path:{} to the options of the URI, or write {} "
+          "into {}/{}",
+          volume.device_name(), path, kAuxMarker, path, volume.superblock().uuid.ToString(), path,
+          kAuxMarker));
 }
 
 }  // namespace

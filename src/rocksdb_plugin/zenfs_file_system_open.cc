@@ -76,8 +76,8 @@ IOStatus ZenFileSystem::NewRandomRWFile(const std::string& fname, const FileOpti
                                         std::unique_ptr<rocksdb::FSRandomRWFile>* result, IODebugContext*) {
   result->reset();
   return Guarded([&] {
-    return IOStatus::NotSupported(fmt::format(
-        "While opening {} for writes at any place: zones are only written from front to back", fname));
+    return IOStatus::NotSupported(
+        fmt::format("While opening {} for random writes: zones can only be written sequentially", fname));
   });
 }
 

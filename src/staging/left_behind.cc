@@ -17,7 +17,8 @@
 namespace zenfs {
 namespace {
 
-constexpr std::string_view kAdvice = "mount with discard_unsynced to give up what was flushed and not synced";
+constexpr std::string_view kAdvice =
+    "mount with discard_unsynced to discard bytes that were flushed and not synced";
 
 Error Damaged(const std::string& path, const std::string& what) {
   return Error(Code::kCorruption, fmt::format("{}: {}; {}", path, what, kAdvice));
@@ -31,8 +32,7 @@ Status CheckIsOfMount(const StagingHeader& header, const WhoseBuffers& whose, co
   std::uint8_t key[sizeof(header.key)] = {};
   std::memcpy(key, whose.key.data(), std::min(whose.key.size(), sizeof(key)));
   if (std::memcmp(header.key, key, sizeof(key)) == 0) return {};
-  return Fail(
-      Damaged(path, "does not carry the key that the device holds, so the last mount did not make it"));
+  return Fail(Damaged(path, "does not have the key on the device, so the last mount did not make it"));
 }
 
 // The owner of a file that exists but could not be opened, if that user cannot have made it.
@@ -45,18 +45,16 @@ std::optional<std::uint32_t> ForeignOwner(const std::string& path, const WhoseBu
 std::string ForeignNotice(const std::string& path, std::uint32_t owner) {
   return fmt::format(
       "{}: belongs to user {}, who does not own the device and did not make the append buffers of the last "
-      "mount: ignored. These are gone: what was flushed and not synced then may be missing",
+      "mount: ignored. The append buffers are gone: bytes that were flushed and not synced may be missing",
       path, owner);
 }
 
 Error CannotOpen(const Error& error, const std::string& path, const WhoseBuffers& whose) {
   const std::string text = fmt::format("append buffers of the last mount: {}", error.ToString());
   if (!ForeignOwner(path, whose)) return Error(error.code(), fmt::format("{}; {}", text, kAdvice));
-  return Error(
-      error.code(),
-      fmt::format("{}. If that user had mounted the device: mount it as that user once, or give the file "
-                  "to root (chown); else {}",
-                  text, kAdvice));
+  return Error(error.code(), fmt::format("{}. If that user mounted the device: mount it once as that user, "
+                                         "or give the file to root (chown); otherwise {}",
+                                         text, kAdvice));
 }
 
 // True if the process died before it wrote the header. No place of such a file was ever committed.
@@ -141,9 +139,8 @@ Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose) {
       SharedMemory::Open(place->path, SharedMemory::Access::kTakeOver, whose.owners);
   if (!opened && opened.error().code() == Code::kNotFound) {
     left.notice = fmt::format(
-        "the last mount did not end cleanly and its append buffers {} are gone: what was flushed and not "
-        "synced then "
-        "may be missing",
+        "the last mount did not end cleanly and its append buffers {} are gone: bytes that were flushed and "
+        "not synced may be missing",
         place->path);
     return left;
   }
@@ -158,9 +155,8 @@ Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose) {
   if (!header) return Fail(Damaged(place->path, header.error().ToString()));
   if (header->identity != whose.identity) {
     left.notice = fmt::format(
-        "this device is a copy of one whose last mount did not end cleanly; what was flushed and not synced "
-        "stays with "
-        "the original, in {}",
+        "this device is a copy of one whose last mount did not end cleanly; bytes that were flushed and not "
+        "synced stay with the original, in {}",
         place->path);
     left.memory = SharedMemory();
     return left;

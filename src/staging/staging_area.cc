@@ -33,7 +33,7 @@ Result<std::shared_ptr<StagingArea>> StagingArea::Create(const Options& options)
   std::memcpy(header.volume, options.volume.bytes.data(), sizeof(header.volume));
   if (options.identity.size() >= sizeof(header.identity)) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("{}: a device with a too long identity", options.identity));
+                fmt::format("{}: the identity of the device is too long", options.identity));
   }
   std::memcpy(header.identity, options.identity.data(), options.identity.size());
   MakeKey(header);

@@ -251,7 +251,7 @@ class Emulator(CliCase):
         self.assertEqual(self.ok_json("emu", "info", self.dir + "/b.img")["zones"], 8)
         pathlib.Path(self.dir + "/letter").write_text("to my aunt")
         self.fails("emu", "clone", self.image, self.dir + "/letter", "--force", saying="letter can't be replaced")
-        self.fails("emu", "clone", self.image, self.image, "--force", saying="is to be cloned")
+        self.fails("emu", "clone", self.image, self.image, "--force", saying="to clone")
         self.fails("emu", "clone", self.image, self.dir + "/no/such/b.img", saying="No such file")
         self.fails("emu", "clone", self.dir + "/none.img", self.dir + "/c.img", saying="none.img")
 

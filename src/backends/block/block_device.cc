@@ -172,13 +172,11 @@ Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> p
                           .os_errno = outcome.os_errno};
   const Result<ZoneInfo> zone = ReportOne(id);
   if (!zone) {
-    return Fail(
-        Code::kUnknownOutcome,
-        fmt::format(
-            "{}: write of {} bytes to zone {} failed, and so did the report that would tell what became "
-            "of it ({})",
-            name(), length, id.value, zone.error().ToString()),
-        outcome.os_errno);
+    return Fail(Code::kUnknownOutcome,
+                fmt::format("{}: write of {} bytes to zone {} failed, and its outcome is unknown because the "
+                            "report failed, too ({})",
+                            name(), length, id.value, zone.error().ToString()),
+                outcome.os_errno);
   }
   parts_.zones->SetPointer(id, zone->WrittenBytes());
   if (MayHaveLanded(write, *zone) && HoldsPlainly(parts_.control->fd(), offset.value, pieces)) return {};

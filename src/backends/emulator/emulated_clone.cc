@@ -46,9 +46,9 @@ Result<UniqueFd> LockReplaced(const std::string& path, bool overwrite, int from)
   }
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.valid() && SameFile(fd.get(), from)) {
-    return Fail(Code::kInvalidArgument, fmt::format("{} is the device that is to be cloned", path));
+    return Fail(Code::kInvalidArgument, fmt::format("{} is the device to clone", path));
   }
-  if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it is left as it is", path));
+  if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it was not changed", path));
   if (fd.valid() && S_ISREG(st.st_mode) && st.st_size == 0) {
     ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
     return fd;

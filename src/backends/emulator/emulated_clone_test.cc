@@ -123,7 +123,7 @@ TEST_F(EmulatedCloneTest, NothingElseIsEverReplaced) {
   EXPECT_EQ(std::filesystem::file_size(to), 17u);
   std::filesystem::remove(to);
   std::filesystem::create_hard_link(from, to);
-  EXPECT_THAT(ErrorOfCloning(/*overwrite=*/true).text(), HasSubstr("is the device that is to be cloned"));
+  EXPECT_THAT(ErrorOfCloning(/*overwrite=*/true).text(), HasSubstr("is the device to clone"));
 }
 
 TEST_F(EmulatedCloneTest, FileMadeMeanwhileIsKept) {

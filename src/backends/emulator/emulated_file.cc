@@ -77,10 +77,9 @@ Result<EmulatedFileInfo> DecodeHeader(const HeaderBytes& bytes, const std::strin
   }
   const std::optional<Timing> timing = TimingOfNumber(header.timing);
   if (!timing) {
-    return Fail(Code::kNotSupported,
-                fmt::format("{}: this emulated device asks for timing profile {}, which a newer zenfs made; "
-                            "this one does not know it",
-                            path, header.timing));
+    return Fail(Code::kNotSupported, fmt::format("{}: this emulated device uses timing profile {}, which "
+                                                 "this zenfs does not know; use a newer zenfs",
+                                                 path, header.timing));
   }
   EmulatedFileInfo info;
   info.timing = *timing;
@@ -175,7 +174,7 @@ Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
     if (!locked.ok()) return Fail(Discarded(locked, path).error());
     return fd;
   }
-  if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it is left as it is", path));
+  if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it was not changed", path));
   ZENFS_ASSIGN_OR_RETURN(fd, OpenFile(path, OpenMode::kExclusive));
   ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
   struct stat st{};
@@ -183,7 +182,7 @@ Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
   ZENFS_ASSIGN_OR_RETURN(const HeaderBytes old, ReadHeader(fd, path));
   if (st.st_size != 0 && !HasMagic(old)) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("{} holds something that is not an emulated device; it is left as it is", path));
+                fmt::format("{} is not an emulated device; it was not changed", path));
   }
   if (::ftruncate(fd.get(), 0) != 0) return FailErrno(errno, fmt::format("empty {}", path));
   return fd;

@@ -31,11 +31,9 @@ Result<std::unique_ptr<EmulatorDevice>> OpenEmulatedFile(const std::string& path
   ZENFS_ASSIGN_OR_RETURN(auto store, FileStore::Open(path, mode, options.hostsync));
   const EmulatorGeometry geometry = store->geometry();
   if (store->has_volatile_cache() && options.hostsync) {
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format("{} has a volatile cache, to try what a loss of power does; hostsync is for devices that "
-                    "lose nothing: leave it out",
-                    path));
+    return Fail(Code::kInvalidArgument, fmt::format("{} has a volatile cache, for tests of power loss; "
+                                                    "hostsync is only for devices without one: leave it out",
+                                                    path));
   }
   EmulatorOptions asked = options;
   if (!asked.timing) asked.timing = store->timing();

@@ -83,11 +83,10 @@ class PowerCut {
 Result<PowerCutLosses> CutPower(const std::string& path, std::uint64_t seed) {
   ZENFS_ASSIGN_OR_RETURN(const auto store, FileStore::Open(path, OpenMode::kExclusive, /*hostsync=*/false));
   if (!store->has_volatile_cache()) {
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format("{} has no volatile cache, so a power cut takes nothing from it; one that has is made "
-                    "with: zenfs emu create PATH --volatile-cache",
-                    path));
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{} has no volatile cache, so a power cut loses nothing; make a device with one: "
+                            " zenfs emu create PATH --volatile-cache",
+                            path));
   }
   return PowerCut(*store, seed).CarryOut();
 }

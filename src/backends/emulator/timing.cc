@@ -23,7 +23,7 @@ Result<Timing> ParseTiming(std::string_view name) {
     if (TimingName(timing) == name) return timing;
   }
   return Fail(Code::kInvalidArgument,
-              fmt::format("there is no timing profile {}; there are none, zn540 and bufferless", name));
+              fmt::format("unknown timing profile {}; known: none, zn540 and bufferless", name));
 }
 
 std::optional<Timing> TimingOfNumber(std::uint32_t number) {

@@ -219,7 +219,7 @@ Status ZoneMachine::SetCondition(ZoneId zone, ZoneCondition condition) {
     case ZoneCondition::kClosed: break;
   }
   return Invalid(
-      fmt::format("a device does not make zone {} {} of itself", zone.value, ConditionName(condition)));
+      fmt::format("a device does not make zone {} {} by itself", zone.value, ConditionName(condition)));
 }
 
 Status ZoneMachine::CheckZone(ZoneId zone) const {
@@ -237,7 +237,7 @@ Status ZoneMachine::BeginManagement(ZoneId zone) {
 }
 
 Status ZoneMachine::CheckWritable(ZoneId zone, std::uint64_t block, std::uint64_t count) const {
-  if (count == 0) return Invalid(fmt::format("write of nothing to zone {}", zone.value));
+  if (count == 0) return Invalid(fmt::format("write of 0 bytes to zone {}", zone.value));
   const std::uint64_t capacity = CapacityBlocks(zone);
   const MachineZone& state = zones_[zone.value].state;
   switch (state.condition) {

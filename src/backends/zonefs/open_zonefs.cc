@@ -62,7 +62,7 @@ Result<std::unique_ptr<ZoneDirectory>> OpenDirectory(const std::string& name, co
 Status CheckForWriting(const std::string& name, const std::string& path, const ZoneDirectory& directory) {
   if (directory.MountedReadOnly()) {
     return Fail(Code::kReadOnly,
-                fmt::format("{} is mounted read-only, by wish or by zonefs after an error; as root: "
+                fmt::format("{} is mounted read-only, by option or by zonefs after an error; as root: "
                             "mount -o remount,rw,explicit-open,errors=repair {}",
                             name, path));
   }
@@ -102,14 +102,14 @@ std::vector<std::string> Notices(const std::string& name, const std::string& pat
   const bool limited = limits.kept_by_zonefs && (limits.max_open != 0 || limits.max_active != 0);
   const auto active = [&disk] { return ActiveZoneFiles(disk); };
   if (limited && IsExplicitOpen(files, active, limits.max_active) == false) {
-    notices.push_back(fmt::format(
-        "{} is mounted without explicit-open: a zone too many then makes zonefs go read-only instead of "
-        "having to wait; as root: mount -o remount,explicit-open {}",
-        name, path));
+    notices.push_back(
+        fmt::format("{} is mounted without explicit-open: a write that exceeds the limit of zones then makes "
+                    "zonefs read-only instead of waiting; as root: mount -o remount,explicit-open {}",
+                    name, path));
   }
   if (!limits.known) {
     notices.push_back(fmt::format(
-        "{}: the kernel does not tell how many zones may be open and active; {} of each are assumed", name,
+        "{}: the kernel does not report the limits of open and active zones; {} of each are assumed", name,
         ZonefsLimits::kDefault));
   }
   return notices;

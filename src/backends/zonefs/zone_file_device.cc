@@ -102,8 +102,8 @@ Result<DeviceOffset> ZoneFileDevice::Append(ZoneId zone, ByteView bytes) {
   ZENFS_RETURN_IF_ERROR(CheckManagement(zone));
   ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry_, "append", bytes));
   return Fail(Code::kNotSupported,
-              fmt::format("{}: zone append of {} bytes; zonefs does not tell where an append landed", name(),
-                          bytes.size()));
+              fmt::format("{}: zone append of {} bytes; zonefs does not report where an append was written",
+                          name(), bytes.size()));
 }
 
 Status ZoneFileDevice::Reset(ZoneId zone) {
@@ -258,12 +258,11 @@ Status ZoneFileDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView
       parts_.files->Look(zone);  // makes zonefs correct the size from a report
   if (!state) {
     writers_.FailWrite(zone, writers_.Known(zone));
-    return Fail(
-        Code::kUnknownOutcome,
-        fmt::format("{}: write of {} bytes to zone {} failed, and so did the look that would tell what "
-                    "became of it ({})",
-                    name(), write.length, zone.value, state.error().ToString()),
-        outcome.os_errno);
+    return Fail(Code::kUnknownOutcome,
+                fmt::format("{}: write of {} bytes to zone {} failed, and its outcome is unknown because its "
+                            "file can't be examined ({})",
+                            name(), write.length, zone.value, state.error().ToString()),
+                outcome.os_errno);
   }
   const Status status = ExplainWrite(write, pieces, *state);
   writers_.FailWrite(zone, *state);
