@@ -1,1 +1,1 @@
-"""What scripts/bench is made of; docs/use/bench.md tells how to use it and what its results mean."""
+"""The parts of scripts/bench; docs/use/bench.md explains its use and its results."""

@@ -1,4 +1,4 @@
-"""What is measured: places for a database, each with its file system.
+"""The measured candidates: places for a database, each with its file system.
 
 A candidate makes a fresh Place for each case and repetition. A place knows how db_bench is told of it, what a phase
 wrote there and by what cause, and how much it holds; remove() leaves nothing behind.
@@ -18,12 +18,12 @@ ZONE_BYTES = 64 * MIB
 
 
 def room_needed(data_bytes):
-    """A tree that is being compacted holds its data twice for a while; logs and memtables come on top."""
+    """A compaction temporarily holds its data twice; logs and memtables come in addition."""
     return 3 * data_bytes + GIB // 2
 
 
 class Place:
-    """`db`, `fs_uri` (None: RocksDB's own file system) and `library` (to be preloaded) say all to a program."""
+    """`db`, `fs_uri` (None: RocksDB's own file system) and `library` (to preload) are all that a program needs."""
 
     def __init__(self, db, fs_uri=None, library=None):
         self.db, self.fs_uri, self.library = str(db), fs_uri, library
@@ -36,11 +36,11 @@ class Place:
         raise NotImplementedError
 
     def emulation_cpu_seconds(self):
-        """CPU time of that phase that went into playing a device."""
+        """CPU time of that phase for the emulation of a device."""
         return 0.0
 
     def used_bytes(self):
-        """(what the data takes, what is set aside for it in whole zones)"""
+        """(bytes of the data, bytes of the whole zones that hold it)"""
         raise NotImplementedError
 
     def remove(self):
@@ -54,7 +54,7 @@ class PosixPlace(Place):
         self.in_memory = is_tmpfs(directory)
 
     def device_bytes(self, finished):
-        # A tmpfs has no device: there it is what was handed to write calls.
+        # A tmpfs has no device: count the bytes passed to write calls.
         return {"host": finished.io.get("wchar" if self.in_memory else "write_bytes", 0)}
 
     def used_bytes(self):
@@ -87,7 +87,7 @@ class PosixCandidate:
 
 
 class ZenfsPlace(Place):
-    """A directory of a volume. `page` is where a mount leaves its counters."""
+    """A directory of a volume. `page`: the file in which a mount leaves its counters."""
 
     def __init__(self, programs, uri, db, folder):
         self.page = folder / "counters"
@@ -133,7 +133,7 @@ class EmulatedCandidate:
         self.programs.zenfs("emu", "create", image, f"--zones={zones}", f"--zone-size={ZONE_BYTES}", "--max-open=14",
                             "--max-active=14", f"--timing={self.profile}")
         self.programs.zenfs("mkfs", f"--emu={image}")
-        # Append buffers in a directory of its own: what a killed program leaves goes away with the rest.
+        # Append buffers in a separate directory: the rest of a killed program is removed with it.
         uri = f"zenfs://emu:{image}?flush_dir:{folder}"
         return ZenfsPlace(self.programs, uri, "/db", folder)
 
@@ -147,7 +147,7 @@ class NamedPlace(ZenfsPlace):
 
 
 class NamedCandidate:
-    """A volume that the user named, a real drive perhaps: used as it is, in a directory that is removed again."""
+    """A volume that the user named, such as a real drive. Uses a directory in it and removes that again."""
     kind = "zenfs"
 
     def __init__(self, programs, name, uri, directory):
@@ -155,7 +155,7 @@ class NamedCandidate:
         self.description = f"ZenFS on {uri}"
 
     def check(self, data_bytes):
-        """Whatever is wrong with the volume is told before anything is measured. Nothing is made or formatted here."""
+        """Reports problems of the volume before the first measurement. Makes and formats nothing."""
         if "=" in self.uri or ";" in self.uri:
             raise ToolError(f"{self.name}: the URI must have no '=' and no ';': {self.uri}")
         if "ro" in self.uri.partition("?")[2].split(","):

@@ -52,7 +52,7 @@ def parse(arguments):
 
 
 def builtin(found, options, place):
-    """{name: how it is made}, in the order of --list. `place` is a directory of this run's own on a tmpfs."""
+    """{name: factory}, in the order of --list. `place`: a directory of this run on a tmpfs."""
     makers = {"posix-tmpfs": lambda: candidates.PosixCandidate("posix-tmpfs", options.place),
               "posix-disk": lambda: candidates.PosixCandidate("posix-disk", options.disk)}
     for profile in candidates.PROFILES:

@@ -1,4 +1,4 @@
-"""db_bench as what drives a database: its words for a phase, and its result."""
+"""db_bench as the engine: its arguments for a phase, and its result."""
 from trial import db_bench_output
 from trial.sets import KEY_BYTES
 
@@ -37,7 +37,7 @@ class DbBench:
         return db_bench_output.result_of(output, phase.benchmark)
 
     def written(self, phase, result):
-        """How the keys of a phase were drawn, and how many it has put into the database."""
+        """How the keys of a phase were drawn, and how many keys it wrote."""
         if phase.distinct:
             return phase.distinct, result.operations
         beside = [one.count for one in result.histograms if one.kind == "write"]

@@ -1,4 +1,4 @@
-"""What db_bench prints, as numbers."""
+"""Parses the output of db_bench."""
 import collections
 import re
 

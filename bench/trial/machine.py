@@ -1,4 +1,4 @@
-"""What it was measured on."""
+"""Describes the machine of a run."""
 import os
 import pathlib
 import platform

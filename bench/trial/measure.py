@@ -1,4 +1,4 @@
-"""One phase of one case on one place: its figures."""
+"""Measures one phase of one case on one place."""
 from tooling import process
 from trial.sets import KEY_BYTES, live_keys
 
@@ -13,7 +13,7 @@ def run_phase(engine, phase, place, words, folder, patience, tick):
 
 
 def write_figures(case, device_bytes, user_bytes):
-    """Bytes that the device writes for each of the user's; what finishes may add is among them."""
+    """Bytes that the device writes per byte of the user, with those that finishes may add."""
     if user_bytes == 0:
         return {}
     return {"user_bytes": user_bytes, "write_amplification": sum(device_bytes.values()) / user_bytes}

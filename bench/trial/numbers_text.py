@@ -1,4 +1,4 @@
-"""Numbers as a person reads them: three digits that matter."""
+"""Formats numbers for people, with three significant digits."""
 
 
 def digits(value):

@@ -1,4 +1,4 @@
-"""A run as one page: no script, nothing loaded, light or dark as the reader's screen is."""
+"""A run as one page: without scripts and external files, light or dark after the reader's setting."""
 import html
 import math
 import pathlib
@@ -12,7 +12,7 @@ PERCENTILES = ("p50", "p99", "p99.9", "p99.99")
 CAUSE_TEXT = {"data": "data of tables", "wal": "log", "padding": "padding", "metadata": "metadata", "reclaim": "reclaim",
               "finish": "room in finished zones", "host": "all, as the host counts it"}
 COLOURS = 8
-SLIGHT = 0.03  # a ratio so near to 1 is no verdict
+SLIGHT = 0.03  # a ratio this close to 1 shows no difference
 
 
 def escape(text):
@@ -81,7 +81,7 @@ class Page:
                 "verdict": "" if base else self.verdict(ratio, more_is_better), **more}
 
     def glance(self):
-        """Ratios of throughput, a row a phase; the last row is the geometric mean. Columns: each candidate to the base, then
+        """Ratios of throughput, one row per phase; the last row is the geometric mean. Columns: each candidate to the base, then
         each whose limit was measured to that."""
         others = [name for name in self.names if name != self.results["base"]]
         limited = [name for name in self.names if any(row["candidate"] == name and row["of_limit"] for row in self.results["summary"])]

@@ -1,4 +1,4 @@
-"""Room on the host's file systems."""
+"""Free space on the host's file systems."""
 import os
 import pathlib
 
@@ -14,7 +14,7 @@ def free_bytes(directory):
 
 
 def is_tmpfs(directory):
-    """By /proc/mounts: the longest mount point that `directory` lies under."""
+    """From /proc/mounts: the longest mount point above `directory`."""
     path = os.path.realpath(directory)
     best, kind = "", ""
     for line in pathlib.Path("/proc/mounts").read_text().splitlines():
@@ -34,7 +34,7 @@ def available_memory():
 
 
 def check_room(directory, needed, what):
-    """A benchmark that runs out of space half way tells nothing; one that takes the last memory harms others."""
+    """Refuses a benchmark that would run out of space, or take the last memory of the host."""
     free = free_bytes(directory)
     if is_tmpfs(directory):
         free = min(free, available_memory())

@@ -24,7 +24,7 @@ class Programs:
         self.plugin = build / "libzenfs.so"
         self.ideal = build / "libideal.so"
         self.zenfs = Zenfs(zenfs)
-        self.ycsb = None  # the folder of the built client, where a set asks for it
+        self.ycsb = None  # the folder of the built client, if a set needs it
 
     def check(self, candidates):
         kinds = {one.kind for one in candidates}
@@ -55,7 +55,7 @@ def db_bench_path(rocksdb):
 
 
 def find(rocksdb, build=None):
-    """What was built before, for that RocksDB or in that folder."""
+    """Programs built earlier, for that RocksDB or in that folder."""
     if build:
         folder = pathlib.Path(build).absolute()
         return Programs(rocksdb, db_bench_path(rocksdb), folder, folder / "zenfs")
@@ -63,7 +63,7 @@ def find(rocksdb, build=None):
 
 
 def build(rocksdb, screen):
-    """All that is measured, in release builds; what is there already is only looked at."""
+    """Builds all measured programs as release builds; only checks existing ones."""
     screen.working("building")
     call(["scripts/setup"], "scripts/setup")
     build_targets(BUILD_ROOT / "release", [], ["zenfs_cli"] + (LIBRARIES if rocksdb == DEBIAN else []))
@@ -120,7 +120,7 @@ def find_program(name):
 
 
 def version_of(programs):
-    """What the programs say of themselves, for the record."""
+    """The versions that the programs report, for the record."""
     said = subprocess.run([str(programs.db_bench), "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"version ([\d.]+)", said)
     return {"db_bench": str(programs.db_bench), "rocksdb": found[1] if found else programs.rocksdb,

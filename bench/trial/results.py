@@ -1,4 +1,4 @@
-"""The one document that a run leaves: docs/use/bench.md describes it, check() holds it to that."""
+"""The document that a run writes: docs/use/bench.md describes it, check() verifies it."""
 import json
 import numbers
 import pathlib
@@ -28,7 +28,7 @@ SHAPE = {
 
 
 def differences(value, shape, where="results"):
-    """What of `value` is not as `shape` says, a line each."""
+    """The differences between `value` and `shape`, one line each."""
     if isinstance(shape, dict):
         if not isinstance(value, dict):
             return [f"{where} is no object"]

@@ -1,5 +1,5 @@
-"""The order of it all: each case by turns on each candidate, A B C A B C, so that what the machine does meanwhile hits
-all of them alike."""
+"""Runs each case on the candidates in turn, A B C A B C, so that other load of the machine affects all of them
+equally."""
 from tooling.places import ToolError
 
 from trial import measure
@@ -17,7 +17,7 @@ class Run:
         if programs.ycsb:
             self.engines["ycsb"] = Ycsb(programs.ycsb)
         self.samples, self.failures, self.commands = [], [], {}
-        self.broken = set()  # (case, candidate): failed once, and not tried again
+        self.broken = set()  # (case, candidate): failed once and are not tried again
 
     def run(self, cases):
         self.check(cases)
@@ -31,7 +31,7 @@ class Run:
                         self.turn(case, candidate, repetition, f"{step}/{total}")
 
     def check(self, cases):
-        """Whatever is known to go wrong is told before the first figure."""
+        """Reports all foreseeable errors before the first measurement."""
         most = max(map(case_bytes, cases))
         for candidate in self.candidates:
             candidate.check(most)

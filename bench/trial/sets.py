@@ -1,4 +1,4 @@
-"""The named sets: which benchmarks run, one behind the other, on which fresh places.
+"""The named sets: which benchmarks run, one after the other, on which fresh places.
 
 A set is a list of cases. Each case begins with a fresh place and has phases, each a db_bench of its own on what the phase
 before it left; so figures of a process are figures of its phase.
@@ -10,7 +10,7 @@ from trial.places import MIB
 
 KEY_BYTES = 16
 
-# `distinct` tells how the keys of a writing phase are drawn: "all" in turn, "random" with repetition, None: writes none.
+# `distinct` says how the keys of a writing phase are drawn: "all" in turn, "random" with repetition, None: writes none.
 # `bounded` phases end after --seconds, the others after --num keys.
 Phase = collections.namedtuple("Phase", "name benchmark flags threads bounded distinct settle")
 Case = collections.namedtuple("Case", "name title value_bytes keys phases engine", defaults=("db_bench",))
@@ -48,7 +48,7 @@ def seed():
 
 
 def base_performance():
-    """What the older project's scripts measure, with less data."""
+    """The measurements of the older project's scripts, with less data."""
     sizes = (100, 200, 400, 1000, 2000, 8000)
     cases = [case(f"{name}-{size}", f"{name}, values of {size} bytes", size, 128 * MIB, fill(name))
              for name in ("fillseq", "fillrandom") for size in sizes]
@@ -102,13 +102,13 @@ def with_keys(cases, keys):
 
 
 def case_bytes(one):
-    """What all keys of the case weigh."""
+    """The bytes of all keys and values of the case."""
     writers = max(p.threads for p in one.phases if p.distinct) if one.phases else 1
     return one.keys * (KEY_BYTES + one.value_bytes) * (writers if not one.phases[0].bounded else 1)
 
 
 def live_keys(one, writes):
-    """How many different keys there are after `writes`, a list of (how drawn, how many)."""
+    """The number of different keys after `writes`, a list of (how drawn, how many)."""
     missing = 1.0
     for distinct, count in writes:
         missing *= max(0.0, 1 - count / one.keys) if distinct == "all" else math.exp(-count / one.keys)

@@ -19,7 +19,7 @@ def median_of_maps(maps):
 
 
 def ratio(samples, base, figure):
-    """Over the turns that both have."""
+    """Uses the turns that both have."""
     theirs = {one["repetition"]: one.get(figure) for one in base}
     ratios = [one[figure] / theirs[one["repetition"]] for one in samples
               if one.get(figure) is not None and theirs.get(one["repetition"])]
@@ -27,7 +27,7 @@ def ratio(samples, base, figure):
 
 
 def limit_of(candidate):
-    """The candidate that only waits the times which this one's device takes, if there is such a one."""
+    """The ideal candidate with the device times of this one, if there is one."""
     return "ideal-" + candidate.removeprefix("zenfs-") if candidate.startswith("zenfs-") else None
 
 
@@ -44,7 +44,7 @@ def row(samples, base, limit):
 
 
 def summarise(samples, base_name):
-    """A row for each case, phase and candidate: phase by phase as they were measured, the candidates of each together."""
+    """A row for each case, phase and candidate, in the order of the measurement, with the candidates of a phase together."""
     phases, candidates, groups = {}, {}, {}
     for sample in samples:
         phase = phases.setdefault((sample["case"], sample["phase"]), len(phases))

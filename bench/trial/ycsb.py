@@ -1,4 +1,4 @@
-"""The genuine YCSB client as what drives a database: bench/ycsb, load and run of a workload as phases of a case."""
+"""The original YCSB client as the engine (bench/ycsb): load and run of a workload are phases of a case."""
 import json
 import sys
 

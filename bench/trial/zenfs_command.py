@@ -1,4 +1,4 @@
-"""The command zenfs, for the little that a benchmark asks of it."""
+"""Calls of the command zenfs."""
 import json
 import subprocess
 
@@ -24,23 +24,23 @@ class Zenfs:
         return json.loads(self(*words, "--json"))
 
     def counters(self, page):
-        """What a mount that has ended left in its metrics_file."""
+        """The metrics_file of a mount that has ended."""
         return self.json("stats", f"--page={page}")
 
     def used_bytes(self, uri):
-        """(what is written in all zones, dead or alive; what can't be written by others although nothing is there)"""
+        """(written bytes of all zones, live or dead; unwritten bytes that other files can't use)"""
         written = sum(zone["written"] for zone in self.json("zones", f"--uri={uri}")["zones"])
         space = self.json("df", f"--uri={uri}")
         taken = space["total_bytes"] - space["free_bytes"] - space["lost_bytes"]
         return written, max(0, taken - written)
 
 
-# The causes of what is written, in the order in which they are shown.
+# The causes of writes, in the order of the output.
 CAUSES = ("data", "wal", "padding", "metadata", "reclaim", "finish", "host")
 
 
 def bytes_by_cause(counters):
-    """`finish` is what a drive may write to fill a zone; all others ZenFS has written."""
+    """`finish`: bytes that a drive may write to fill a zone; ZenFS has written all others."""
     values = counters["values"]
     padding = values["data_padding_bytes_total"]
     return {"data": values["data_bytes_total"] - padding,

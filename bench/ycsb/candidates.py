@@ -1,4 +1,4 @@
-"""Where a database is put. A candidate is any object with
+"""Places for a database. A candidate is any object with
 
     name       what it is called in results
     fresh()    a context manager that gives an empty Place and clears it away afterwards
@@ -37,7 +37,7 @@ class Emulated:
     """ZenFS on an emulated device, whose file is made below a folder of the host."""
     folder: str
     command: pathlib.Path  # zenfs
-    mebibytes: int         # of the device; its file takes no more than what is written
+    mebibytes: int         # of the device; its file takes only the written bytes
     options: str = ""      # of the URI, without the question mark: "write_us:15"
     name: str = "zenfs"
 
@@ -57,6 +57,6 @@ class Emulated:
         return done.stdout
 
     def written_bytes(self, place):
-        """What the zones of a place's device hold at the moment, live or not."""
+        """The bytes in the zones of a place's device, live or dead."""
         zones = json.loads(self.zenfs("zones", "--json", f"--emu={place.image}"))["zones"]
         return sum(zone["written"] for zone in zones)

@@ -17,16 +17,16 @@ COMPOUND = "READ-MODIFY-WRITE"
 
 
 class YcsbFailed(Exception):
-    """The client did not do what it was asked to; one line for a person."""
+    """The client failed; one line for a person."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """How much is done in each load and run."""
+    """The amount of work of each load and run."""
     records: int
     operations: int
     threads: int = 2
-    sync: bool = False    # each write survives the loss of power
+    sync: bool = False    # each write survives a power loss
     verify: bool = False  # contents follow from keys, and every read is compared
     heap: str = "512m"    # fixed, so that the collector works alike for all candidates
 
@@ -118,7 +118,7 @@ def parse(exported):
 
 
 def complaint(sample, expected):
-    """What is wrong with a sample of which `expected` operations were asked; None if nothing is."""
+    """The error in a sample of `expected` operations; None if there is none."""
     operations = sample["operations"]
     for name, figures in operations.items():
         failed = {code: count for code, count in figures["returned"].items() if code != "OK" and count}

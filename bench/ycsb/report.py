@@ -5,7 +5,7 @@ LATENCIES = ("mean_us", "p95_us", "p99_us", "p99.9_us")
 
 
 def summary(results):
-    """What measure() returned, condensed:
+    """Condenses the result of measure():
 
     {"a": {"posix": {"throughput": median, "ratio": [1.0, 1.0, 1.0], "cpu_us_per_op": median,
                      "cpu_ratio": [1.0, 1.0, 1.0], "operations": {"READ": {"mean_us": median, "p99_us": ...}, ...}},

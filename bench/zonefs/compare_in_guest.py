@@ -27,7 +27,7 @@ PERCENTILES = ("P50", "P99", "P99.9", "P99.99")
 
 
 class Finishes(threading.Thread):
-    """Follows how many zones a mounted volume has finished, through the page of figures that it shares."""
+    """Reads the number of finished zones from the shared metrics page of a mounted volume."""
 
     def __init__(self, device):
         super().__init__(daemon=True)
@@ -42,7 +42,7 @@ class Finishes(threading.Thread):
 
 
 def figures(output, benchmark):
-    """Operations a second, and for reads the percentiles of the histogram, in microseconds."""
+    """Operations per second, and for reads the percentiles of the histogram, in microseconds."""
     line = re.search(rf"^{benchmark} +: +([\d.]+) micros/op (\d+) ops/sec", output, re.M)
     found = {"ops_per_s": float(line.group(2))}
     histogram = re.search(r"Microseconds per read:.*?Percentiles: ([^\n]*)", output, re.S)
@@ -70,7 +70,7 @@ def turn(device):
 
 
 def finishes(*words):
-    """Latencies of reads of a zone beside its finish (bench/finish_bench.cc)."""
+    """Latencies of reads during the finish of their zone (bench/finish_bench.cc)."""
     found = json.loads(run(volume.BINARIES / "bench" / "zenfs_finish_bench", *words))
     return {f"{what} {figure}": value for what, values in found.items() for figure, value in values.items()
             if figure != "count"}

@@ -1,1 +1,1 @@
-"""Behind scripts/fuzz."""
+"""The implementation of scripts/fuzz."""

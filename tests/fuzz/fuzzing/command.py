@@ -1,4 +1,4 @@
-"""scripts/fuzz: builds the targets, makes seeds, runs each target, says what came out."""
+"""scripts/fuzz: builds the targets, makes seeds, runs each target, reports the results."""
 import argparse
 import os
 import shutil

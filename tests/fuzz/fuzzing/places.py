@@ -1,12 +1,12 @@
-"""Where things are below the build folder."""
+"""Paths below the build folder."""
 from tooling.places import BUILD_ROOT
 
-CORPUS = BUILD_ROOT / "fuzz" / "corpus"  # what the runs found interesting; kept from run to run
+CORPUS = BUILD_ROOT / "fuzz" / "corpus"  # interesting inputs of earlier runs
 FINDINGS = BUILD_ROOT / "fuzz" / "findings"
 
 
 class Built:
-    """What one preset of CMakePresets.json makes."""
+    """The build of one preset of CMakePresets.json."""
 
     def __init__(self, preset):
         self.preset = preset

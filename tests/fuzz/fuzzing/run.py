@@ -1,4 +1,4 @@
-"""One run of one target: libFuzzer in a process of its own, and what it says."""
+"""One run of one target: libFuzzer in its own process, and its output."""
 import os
 import re
 import subprocess
@@ -9,7 +9,7 @@ from .targets import TARGETS
 
 SECONDS_PER_INPUT = 25  # more is a hang; the host may be busy
 SANITIZERS = {
-    # What makes the sanitizer fast: short stacks, little memory kept back. Leaks are looked for at the end.
+    # For a fast sanitizer: short stacks, a small quarantine. Leaks are checked at the end.
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=0:malloc_context_size=1:quarantine_size_mb=8:"
                     "allocator_may_return_null=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -47,7 +47,7 @@ class Run:
                                             env=os.environ | SANITIZERS)
 
     def over(self):
-        """Whether it has ended; brings what is known of it up to date."""
+        """Updates the state from the output. True if the run has ended."""
         ended = self.process.poll() is not None
         self.seconds = time.monotonic() - self.started
         self._read_progress()

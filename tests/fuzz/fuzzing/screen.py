@@ -1,4 +1,4 @@
-"""What a person sees: a row a target, on a terminal also how far the others are; at the end how to replay a finding."""
+"""The output for people: a row per target, progress on a terminal, and how to replay a finding."""
 from tooling import screen
 from tooling.places import shown
 

@@ -1,4 +1,4 @@
-"""The fuzz targets, and how long an input of each may be: what is longer is slower and finds nothing more."""
+"""The fuzz targets, with the longest useful input of each: longer inputs are slower and find nothing more."""
 
 TARGETS = {
     "superblock": 4097,

@@ -15,7 +15,7 @@ SECONDS_MAX = 600  # for one mutant
 
 
 def bring_up_to_date(source, copy):
-    """Writes only what differs, so that a second run compiles only that."""
+    """Writes only changed files, so that a second run compiles only these."""
     if source.is_dir():
         copy.mkdir(exist_ok=True)
         names = {path.name for path in source.iterdir() if path != BUILD_ROOT} - LEFT_OUT
@@ -58,13 +58,13 @@ class Mutants:
             path = self.tree / piece.file
             text = path.read_text()
             if text.count(piece.old) != 1:
-                raise ToolError(f"mutation {mutation.name}: what it replaces is {text.count(piece.old)} times in "
+                raise ToolError(f"mutation {mutation.name}: its text occurs {text.count(piece.old)} times in "
                                       f"{piece.file}, not once; fix tests/simulation/simulator/mutations.py")
             path.write_text(text.replace(piece.old, piece.new))
         self.must(self.ninja())
 
     def undo(self, mutation):
-        for piece in mutation.pieces:  # newer than what was made of the mutant
+        for piece in mutation.pieces:  # newer than the objects of the mutant
             shutil.copyfile(ROOT / piece.file, self.tree / piece.file)
 
 

@@ -1,4 +1,4 @@
-"""Rules that ZenFS keeps, and how each is broken to see whether the simulator finds it.
+"""Rules of ZenFS, and mutations that break them and must be found by the simulator.
 
 A mutation replaces one piece of one file, or more where a rule is kept in several places. The piece must be there exactly
 once: a check of the style sees to that, so a change of the code can't leave a mutation behind that does nothing.

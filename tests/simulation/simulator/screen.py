@@ -1,5 +1,4 @@
-"""What a person sees: on a terminal how far the simulator is, and in the end one line, or the failure and how to get it
-again."""
+"""The output for people: progress on a terminal, and one line at the end, or the failure and how to reproduce it."""
 import time
 
 from tooling import screen

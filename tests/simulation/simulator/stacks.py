@@ -1,9 +1,9 @@
-"""Where the threads of a deadlock stand, as people read it."""
+"""Readable stacks of the threads of a deadlock."""
 import re
 import shutil
 import subprocess
 
-# How a thread that waits gets from there to where it stands, and how the library calls a function.
+# Frames of the wait itself, and of library calls of functions: left out.
 FILES_LEFT_OUT = ("sim_scheduler.", "call_stack.", "fiber.", "mutex.h", "thread.", "invoke.h", "std_function.h")
 LIBRARY = re.compile(r"(void )?std::")
 
@@ -22,7 +22,7 @@ def frames(program, addresses):
     """`function at file:line` for each, inlined ones before the one they are in; the addresses if binutils are missing."""
     if not addresses or shutil.which("addr2line") is None:
         return [hex(address) for address in addresses]
-    calls = [hex(address - 1) for address in addresses]  # an address is behind its call
+    calls = [hex(address - 1) for address in addresses]  # a return address is after its call
     said = subprocess.run(["addr2line", "-Cfpis", "-e", program, *calls], stdout=subprocess.PIPE, text=True, check=True)
     told = []
     for line in said.stdout.splitlines():

@@ -1,4 +1,4 @@
-"""Simulators side by side, each with seeds of its own, and what they have done so far."""
+"""Parallel simulators, each with its own seeds, and their totals so far."""
 import dataclasses
 import json
 import os
@@ -9,7 +9,7 @@ import time
 
 from simulator.stacks import described
 
-HANGS_AFTER_SECONDS = 120  # without a word from one
+HANGS_AFTER_SECONDS = 120  # without output
 
 
 @dataclasses.dataclass
@@ -53,7 +53,7 @@ class Worker:
         self.heard = time.monotonic()
 
     def lines(self):
-        """What it has said since the last time; None when it has ended."""
+        """The output since the last call; None if the process has ended."""
         data = self.process.stdout.read()
         if data == b"":
             return None
@@ -63,7 +63,7 @@ class Worker:
         return [json.loads(line) for line in whole]
 
     def death(self):
-        """Why it ended without a word of failure, if it did."""
+        """Why it ended without reporting a failure, if it did."""
         status = self.process.wait()
         if status == 0:
             return None
@@ -83,7 +83,7 @@ class Worker:
 
 
 def run(program, *, first, seeds, seconds, jobs, on_progress):
-    """Until a seed fails, or all are done. `on_progress` gets Totals now and then. Returns (Totals, Failure or None)."""
+    """Runs until a seed fails, or all are done. `on_progress` gets Totals from time to time. Returns (Totals, Failure or None)."""
     jobs = max(1, min(jobs, seeds or jobs))
     share = [(seeds - i + jobs - 1) // jobs if seeds else 2**63 for i in range(jobs)]
     workers = [Worker(program, first + i, jobs, share[i], seconds) for i in range(jobs)]
