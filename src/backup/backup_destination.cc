@@ -18,7 +18,7 @@ bool IsOurs(std::string_view name) {
 // Path below the directory. Names in it are the numbers of files, and two more.
 std::string StagingPath(std::string_view name) { return fmt::format("{}/{}", kBackupStaging, name); }
 
-// Whoever can read a directory can also enter it.
+// Readers of a directory can also enter it.
 mode_t DirectoryMode(mode_t file_mode) { return file_mode | ((file_mode & 0444) >> 2); }
 
 }  // namespace

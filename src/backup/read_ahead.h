@@ -22,7 +22,7 @@ class ReadAhead {
   // Reads into.size() bytes at `offset`, fewer only at the end. Called by one thread at a time.
   using Reader = std::function<Result<std::size_t>(std::uint64_t offset, ByteSpan into)>;
 
-  // Whatever `read` uses must outlive this object. `name` is for the error of a file that ends
+  // The objects that `read` uses must outlive this one. `name` is for the error of a file that ends
   // before `size`.
   ReadAhead(Reader read, std::uint64_t size, std::string name);
   ~ReadAhead();

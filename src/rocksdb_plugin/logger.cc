@@ -70,7 +70,7 @@ void VolumeLogger::Logv(const char* format, va_list arguments) {
 void VolumeLogger::FlushIfDue(std::uint64_t now_micros) {
   std::uint64_t last = last_flush_micros_.load(std::memory_order_relaxed);
   if (now_micros < last + kFlushEveryMicros) return;
-  // Of the threads that get here at the same time, one flushes.
+  // If several threads get here at the same time, one of them flushes.
   if (last_flush_micros_.compare_exchange_strong(last, now_micros, std::memory_order_relaxed)) {
     IgnoreError(file_.handle->Flush());
   }

@@ -1,4 +1,4 @@
-// What a power loss may do to the unflushed commands of one zone, after
+// Effects of a power loss on the unflushed commands of one zone, after
 // docs/internals/device-assumptions.md 1 to 3: commands after a cut never happened; any of the
 // blocks written since the last reset before the cut may be lost; the write pointer is anywhere at
 // or above the highest surviving block.
