@@ -118,7 +118,7 @@ TEST_F(BackupTest, AFileRewrittenToTheSameSizeWithinTheSecondIsCopiedAgain) {
   const WallClockOverride clock(1'700'000'000);
   for (const char* const path : {"db/000011.sst", "db/000020.log", "db/CURRENT"}) {
     if (!volume_->Stat("db")) Fill();
-    const std::string content = Noise(Contents()[path].size(), 77);
+    const std::string content = RandomBytes(Contents()[path].size(), 77);
     ASSERT_TRUE(IsOk(Backup({.force = true})));
     auto file = volume_->OpenForAppend(path, false);
     ASSERT_TRUE(IsOk(file));
@@ -136,7 +136,7 @@ TEST_F(BackupTest, AFileRewrittenToTheSameSizeWithinTheSecondIsCopiedAgain) {
 // the copy does not count as unchanged.
 TEST_F(BackupTest, AFileWithoutChecksumsIsCopiedAgainUnlessItsTimeIsOlderThanTheCopy) {
   WallClockOverride clock(1'700'000'000);
-  const std::string content = Noise(3 << 20, 1);
+  const std::string content = RandomBytes(3 << 20, 1);
   Put("table.sst", content);
   ASSERT_TRUE(IsOk(volume_->Truncate("table.sst", 4097)));
   ASSERT_FALSE(ContentMark::Of(*volume_->Layout("table.sst"), 4097).sum) << "the test is about one without";

@@ -17,7 +17,7 @@
 #include "backup/restore.h"
 #include "backup/volume_tree.h"
 #include "testing/faulty_device.h"
-#include "testing/noise.h"
+#include "testing/random_bytes.h"
 #include "testing/switched_points.h"
 #include "testing/temp_directory.h"
 #include "volume/volume_test_util.h"
@@ -57,10 +57,10 @@ class BackupTest : protected BackupPoints, public VolumeTest {
   static std::map<std::string, std::string> Contents() {
     std::map<std::string, std::string> out;
     for (int i = 0; i < 3; ++i)
-      out["db/00001" + std::to_string(i) + ".sst"] = Noise(ReadAhead::kChunk + 77777 * i, i);
-    out["db/000020.log"] = Noise(70'000, 20);
+      out["db/00001" + std::to_string(i) + ".sst"] = RandomBytes(ReadAhead::kChunk + 77777 * i, i);
+    out["db/000020.log"] = RandomBytes(70'000, 20);
     out["db/CURRENT"] = "MANIFEST-000004\n";
-    out["db/sub/deep.sst"] = Noise(4096, 5);
+    out["db/sub/deep.sst"] = RandomBytes(4096, 5);
     out["empty.sst"] = "";
     out[std::string("odd \t%\xff name.sst")] = "odd";
     return out;

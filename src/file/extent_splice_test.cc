@@ -4,7 +4,7 @@
 
 #include "base/crc32c.h"
 #include "base/random.h"
-#include "testing/noise.h"
+#include "testing/random_bytes.h"
 
 namespace zenfs {
 namespace {
@@ -38,7 +38,7 @@ void ExpectWholeAndSummed(const std::vector<Extent>& extents, const std::string&
 TEST(SpliceExtents, EachPartIsSummedHoweverBothListsAreDivided) {
   Random random(1);
   for (int i = 0; i < 2000; ++i) {
-    const std::string committed = Noise(1 + random.Below(20 * kBlock), random.Next());
+    const std::string committed = RandomBytes(1 + random.Below(20 * kBlock), random.Next());
     std::uint64_t from = random.Below(committed.size() + 1);
     const bool goes_on = random.OneIn(2);
     if (goes_on) from = RoundDown(from, kBlock);
@@ -46,7 +46,7 @@ TEST(SpliceExtents, EachPartIsSummedHoweverBothListsAreDivided) {
     std::vector<Extent> own = Divide(content, 0, random);
     const ExtentChange change{from, own.empty() ? std::nullopt : std::optional(own.back())};
     if (goes_on) {
-      const std::string more = Noise(1 + random.Below(9 * kBlock), random.Next());
+      const std::string more = RandomBytes(1 + random.Below(9 * kBlock), random.Next());
       const DeviceOffset behind = own.empty() ? DeviceOffset(0) : own.back().place + own.back().length;
       AppendExtent(own, {from, behind, more.size(), Crc32c(AsBytes(more))}, kGeometry);
       content += more;
@@ -67,7 +67,7 @@ TEST(SpliceExtents, EachPartIsSummedHoweverBothListsAreDivided) {
 }
 
 TEST(SpliceExtents, WhatWasNeverSummedCostsOnlyTheDividedPartItsSum) {
-  const std::string content = Noise(10 * kBlock, 1);
+  const std::string content = RandomBytes(10 * kBlock, 1);
   Random random(1);
   const std::vector<Extent> moved = {
       {0, DeviceOffset(0), 4 * kBlock, Crc32c(AsBytes(content).first(4 * kBlock))},

@@ -35,10 +35,10 @@ std::uint64_t LowestPointer(const ZoneHistory& history, std::size_t cut,
 
 BlockRef OldBlock(const ZoneImage& image, std::uint64_t block, std::uint32_t block_size, Random& random) {
   if (block < image.previous.size() && image.previous[block] != nullptr) return image.previous[block];
-  Block noise;
-  noise.bytes.resize(block_size);
-  random.Fill(noise.bytes);
-  return std::make_shared<const Block>(std::move(noise));
+  Block hole;
+  hole.bytes.resize(block_size);
+  random.Fill(hole.bytes);
+  return std::make_shared<const Block>(std::move(hole));
 }
 
 BlockRef HoleAt(const ZoneImage& image, std::uint64_t block, Hole hole, std::uint32_t block_size,

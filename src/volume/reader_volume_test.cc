@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "testing/faulty_device.h"
-#include "testing/noise.h"
+#include "testing/random_bytes.h"
 #include "testing/sim_scheduler.h"
 #include "testing/switched_points.h"
 #include "volume/volume_test_util.h"
@@ -60,8 +60,8 @@ class ReaderTest : protected SwitchedPoints, public VolumeTest {
   }
   // More than the device holds, so every zone that can be is reset and written again.
   void OverwriteFreeZones() {
-    for (int i = 0; i < 60; ++i) Put("filler.sst", Noise(700'000, 100 + static_cast<std::uint64_t>(i)));
-    for (int i = 0; i < 60; ++i) Put("filler.log", Noise(400'000, 200 + static_cast<std::uint64_t>(i)));
+    for (int i = 0; i < 60; ++i) Put("filler.sst", RandomBytes(700'000, 100 + static_cast<std::uint64_t>(i)));
+    for (int i = 0; i < 60; ++i) Put("filler.log", RandomBytes(400'000, 200 + static_cast<std::uint64_t>(i)));
     ASSERT_TRUE(IsOk(volume_->Unlink("filler.sst")));
     ASSERT_TRUE(IsOk(volume_->Unlink("filler.log")));
   }
@@ -135,7 +135,7 @@ TEST_F(ReaderTest, EachLookSeesWhatIsCommittedThen) {
 
 TEST_F(ReaderTest, AFileDeletedDuringAReadFailsAndNeverShowsOtherBytes) {
   for (const char* name : {"a.sst", "a.log"}) {
-    const std::string content = Noise(300'000, 1);
+    const std::string content = RandomBytes(300'000, 1);
     Put(name, content);
     const auto file = Open(name);
     const auto read = ReadWhile(*file, content.size(), [&] {
@@ -163,7 +163,7 @@ TEST_F(ReaderTest, AFileReplacedByRenameIsGoneForItsHandleAndTheNewOneOpens) {
 
 TEST_F(ReaderTest, ARenamedFileIsReadOnThroughItsHandle) {
   for (const char* name : {"a.sst", "a.log"}) {
-    const std::string content = Noise(200'000, 2);
+    const std::string content = RandomBytes(200'000, 2);
     Put(name, content);
     const auto file = Open(name);
     ASSERT_TRUE(IsOk(volume_->Rename(name, std::string("moved-") + name)));
@@ -188,7 +188,8 @@ TEST_F(ReaderTest, AHandleAtTheEndSeesWhatWasWrittenSince) {
       piece.resize(*n);
       EXPECT_EQ(piece, expected.substr(position));
       position += *n;
-      const std::string more = Noise(1 + static_cast<std::size_t>(i) * 400, static_cast<std::uint64_t>(i));
+      const std::string more =
+          RandomBytes(1 + static_cast<std::size_t>(i) * 400, static_cast<std::uint64_t>(i));
       ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(more))));
       ASSERT_TRUE(IsOk((*writer)->Sync()));
       expected += more;
@@ -200,8 +201,8 @@ TEST_F(ReaderTest, AHandleAtTheEndSeesWhatWasWrittenSince) {
 
 TEST_F(ReaderTest, AFileTruncatedAndWrittenAgainDuringAReadIsReadAsItIsNow) {
   for (const char* name : {"a.sst", "a.log"}) {
-    const std::string old = Noise(200'000, 3);
-    const std::string tail = Noise(50'000, 4);
+    const std::string old = RandomBytes(200'000, 3);
+    const std::string tail = RandomBytes(50'000, 4);
     Put(name, old);
     const auto file = Open(name);
     const auto read = ReadWhile(*file, old.size(), [&] {
@@ -253,7 +254,7 @@ TEST_F(ReaderTest, ALogFoldedIntoExtentsDuringAReadIsReadFromThere) {
   auto manifest = volume_->Create("MANIFEST-000001");
   ASSERT_TRUE(IsOk(manifest));
   for (int i = 0; i < 30; ++i) {
-    const std::string piece = Noise(500, static_cast<std::uint64_t>(i));
+    const std::string piece = RandomBytes(500, static_cast<std::uint64_t>(i));
     ASSERT_TRUE(IsOk((*manifest)->Append(AsBytes(piece))));
     ASSERT_TRUE(IsOk((*manifest)->Sync()));
     expected += piece;
@@ -263,7 +264,7 @@ TEST_F(ReaderTest, ALogFoldedIntoExtentsDuringAReadIsReadFromThere) {
   const auto read = ReadWhile(*file, expected.size(), [&] {
     for (int i = 0; volume_->write_counters().folded == 0; ++i) {
       ASSERT_LT(i, 500);
-      Put("w.log", Noise(300'000, static_cast<std::uint64_t>(i)));
+      Put("w.log", RandomBytes(300'000, static_cast<std::uint64_t>(i)));
     }
     ASSERT_TRUE(IsOk(volume_->Unlink("w.log")));
     OverwriteFreeZones();
@@ -275,7 +276,7 @@ TEST_F(ReaderTest, ALogFoldedIntoExtentsDuringAReadIsReadFromThere) {
 
 TEST_F(ReaderTest, RollsOfTheMetadataLogDuringAReadChangeNothing) {
   for (const char* name : {"a.sst", "a.log"}) {
-    const std::string content = Noise(200'000, 5);
+    const std::string content = RandomBytes(200'000, 5);
     Put(name, content);
     const auto file = Open(name);
     const auto read = ReadWhile(*file, content.size(), [&] { RollTheLog(); });
@@ -288,14 +289,14 @@ TEST_F(ReaderTest, RollsOfTheMetadataLogDuringAReadChangeNothing) {
 }
 
 TEST_F(ReaderTest, AWriterThatEndsAndAnotherThatBeginsAreFollowed) {
-  std::string content = Noise(50'000, 6);
+  std::string content = RandomBytes(50'000, 6);
   Put("a.log", content);
   const auto file = Open("a.log");
   for (int i = 0; i < 3; ++i) {
     Remount();
     auto writer = volume_->OpenForAppend("a.log", false);
     ASSERT_TRUE(IsOk(writer));
-    const std::string more = Noise(10'000, 60 + static_cast<std::uint64_t>(i));
+    const std::string more = RandomBytes(10'000, 60 + static_cast<std::uint64_t>(i));
     ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(more))));
     ASSERT_TRUE(IsOk((*writer)->Sync()));
     content += more;
@@ -304,7 +305,7 @@ TEST_F(ReaderTest, AWriterThatEndsAndAnotherThatBeginsAreFollowed) {
 }
 
 TEST_F(ReaderTest, ManyReadsAtOnceAreConfirmedTogether) {
-  const std::string content = Noise(300'000, 7);
+  const std::string content = RandomBytes(300'000, 7);
   Put("a.sst", content);
   const auto file = Open("a.sst");
   std::vector<std::string> pieces(5, std::string(5000, '\0'));
@@ -331,7 +332,7 @@ TEST_F(ReaderTest, AReadCostsNoMoreThanItsBytesAndTheNewCommits) {
   WaitForLogReserve();
   const std::uint64_t rolls = volume_->metalog_stats().rolls;
   for (int i = 0; i < 100; ++i) Put("f" + std::to_string(i) + ".sst", "x");
-  Put("a.sst", Noise(4096, 8));
+  Put("a.sst", RandomBytes(4096, 8));
   const auto file = Open("a.sst");
   ASSERT_EQ(volume_->metalog_stats().rolls, rolls) << "a roll beside the reads makes them more";
   AlignedBuffer buffer(4096);
@@ -349,7 +350,7 @@ TEST_F(ReaderTest, AReadCostsNoMoreThanItsBytesAndTheNewCommits) {
 
 // What zenfs emu clone does: another uuid in every superblock, the frames as they are.
 TEST_F(ReaderTest, TheLogsOfACloneAreFound) {
-  Put("a.log", Noise(30'000, 11));
+  Put("a.log", RandomBytes(30'000, 11));
   const auto clone = CreateMemoryDevice(SmallGeometry());
   const std::vector<ZoneInfo> report = device_->Report(ZoneId(0), device_->geometry().zone_count).value();
   for (const ZoneInfo& zone : report) {
@@ -366,12 +367,12 @@ TEST_F(ReaderTest, TheLogsOfACloneAreFound) {
   EXPECT_NE((*reader)->superblock().uuid, volume_->superblock().uuid);
   const auto file = (*reader)->OpenForRead("a.log");
   ASSERT_TRUE(IsOk(file));
-  EXPECT_EQ(ReadAll(**file), Noise(30'000, 11));
+  EXPECT_EQ(ReadAll(**file), RandomBytes(30'000, 11));
 }
 
 TEST_F(ReaderTest, SpaceAndZonesAreThoseOfTheWriter) {
-  Put("a.sst", Noise(2'000'000, 9));
-  Put("b.sst", Noise(1'000'000, 10));
+  Put("a.sst", RandomBytes(2'000'000, 9));
+  Put("b.sst", RandomBytes(1'000'000, 10));
   const std::uint64_t live = volume_->Space().live;
   EXPECT_EQ(reader_->Space().live, live);
   EXPECT_EQ(reader_->Space().total, volume_->Space().total);

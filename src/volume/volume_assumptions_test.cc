@@ -21,7 +21,7 @@ TEST_F(VolumeAssumptions, ZonesThatTurnFullUnderTheirWritersCostNothing) {
   std::string in_log;
   std::string in_table;
   for (int i = 0; i < 12; ++i) {
-    const std::string piece = Noise(20'000, i);
+    const std::string piece = RandomBytes(20'000, i);
     ASSERT_TRUE(IsOk((*log)->Append(AsBytes(piece))));
     ASSERT_TRUE(IsOk((*log)->Sync())) << i;
     in_log += piece;
@@ -48,25 +48,25 @@ TEST_F(VolumeAssumptions, ZonesThatTurnFullUnderTheirWritersCostNothing) {
 TEST_F(VolumeAssumptions, ZonesThatFailUnderTheirWritersCostOnlyWhatIsInThem) {
   for (const ZoneCondition condition : {ZoneCondition::kReadOnly, ZoneCondition::kOffline}) {
     const std::string before = condition == ZoneCondition::kReadOnly ? "r" : "o";
-    Put(before + ".sst", Noise(30'000, 1));
-    Put(before + ".log", Noise(30'000, 2));
+    Put(before + ".sst", RandomBytes(30'000, 1));
+    Put(before + ".log", RandomBytes(30'000, 2));
     const ZoneId table = ZoneOf(before + ".sst");
     const ZoneId log = ZoneOf(before + ".log");
     ASSERT_TRUE(IsOk(emulator_.SetCondition(table, condition)));
     ASSERT_TRUE(IsOk(emulator_.SetCondition(log, condition)));
-    Put(before + "-behind.sst", Noise(30'000, 3));
-    Put(before + "-behind.log", Noise(30'000, 4));
+    Put(before + "-behind.sst", RandomBytes(30'000, 3));
+    Put(before + "-behind.log", RandomBytes(30'000, 4));
     const bool readable = condition == ZoneCondition::kReadOnly;
     EXPECT_EQ(TryGet(before + ".sst").has_value(), readable);
     EXPECT_EQ(TryGet(before + ".log").has_value(), readable);
-    EXPECT_EQ(Get(before + "-behind.sst"), Noise(30'000, 3));
-    EXPECT_EQ(Get(before + "-behind.log"), Noise(30'000, 4));
+    EXPECT_EQ(Get(before + "-behind.sst"), RandomBytes(30'000, 3));
+    EXPECT_EQ(Get(before + "-behind.log"), RandomBytes(30'000, 4));
   }
   EXPECT_TRUE(IsOk(volume_->health()));
   Remount();
-  EXPECT_EQ(Get("r.sst"), Noise(30'000, 1));
-  EXPECT_EQ(Get("r.log"), Noise(30'000, 2));
-  EXPECT_EQ(Get("o-behind.log"), Noise(30'000, 4));
+  EXPECT_EQ(Get("r.sst"), RandomBytes(30'000, 1));
+  EXPECT_EQ(Get("r.log"), RandomBytes(30'000, 2));
+  EXPECT_EQ(Get("o-behind.log"), RandomBytes(30'000, 4));
   EXPECT_FALSE(TryGet("o.sst"));
 }
 
@@ -110,8 +110,8 @@ TEST_F(ZonesThatShrink, AtAResetAreFilledToWhatTheyHold) {
                   return {};
                 }});
   for (int round = 0; round < 4; ++round) {
-    for (int i = 0; i < 8; ++i) Put("f" + std::to_string(i) + ".sst", Noise(600'000, 8 * round + i));
-    Put("w" + std::to_string(round) + ".log", Noise(700'000, round));
+    for (int i = 0; i < 8; ++i) Put("f" + std::to_string(i) + ".sst", RandomBytes(600'000, 8 * round + i));
+    Put("w" + std::to_string(round) + ".log", RandomBytes(700'000, round));
     if (round > 0) {
       ASSERT_TRUE(IsOk(volume_->Unlink("w" + std::to_string(round - 1) + ".log")));
     }
@@ -121,10 +121,12 @@ TEST_F(ZonesThatShrink, AtAResetAreFilledToWhatTheyHold) {
     return small.size() > 5;
   }));
   EXPECT_TRUE(Await([&] { return volume_->Space().total < 37u * (768 << 10); }));
-  for (int i = 0; i < 8; ++i) EXPECT_EQ(Get("f" + std::to_string(i) + ".sst"), Noise(600'000, 24 + i)) << i;
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(Get("f" + std::to_string(i) + ".sst"), RandomBytes(600'000, 24 + i)) << i;
   Remount();
-  for (int i = 0; i < 8; ++i) EXPECT_EQ(Get("f" + std::to_string(i) + ".sst"), Noise(600'000, 24 + i)) << i;
-  EXPECT_EQ(Get("w3.log"), Noise(700'000, 3));
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(Get("f" + std::to_string(i) + ".sst"), RandomBytes(600'000, 24 + i)) << i;
+  EXPECT_EQ(Get("w3.log"), RandomBytes(700'000, 3));
 }
 
 // 5: writes that are reported as failed and stand there all the same: of frames, of data, of metadata.
@@ -133,7 +135,7 @@ TEST_F(VolumeAssumptions, AWriteThatLandedAndIsReportedAsFailedLeavesItsBytesOnc
   ASSERT_TRUE(IsOk(log));
   std::string expected;
   for (int i = 0; i < 12; ++i) {
-    const std::string piece = Noise(5'000, i);
+    const std::string piece = RandomBytes(5'000, i);
     if (i % 4 == 1) {
       // A frame that stands in two zones then, with the same sequence. Only there: a commit in the background is not meant.
       const ZoneId zone = emulator_.geometry().ZoneOf(volume_->Layout("1.log")->frames.back().place);
@@ -144,25 +146,25 @@ TEST_F(VolumeAssumptions, AWriteThatLandedAndIsReportedAsFailedLeavesItsBytesOnc
     ASSERT_TRUE(IsOk((*log)->Sync())) << i;
     expected += piece;
   }
-  Put("first.sst", Noise(30'000, 49));
+  Put("first.sst", RandomBytes(30'000, 49));
   const ZoneId zone = ZoneOf("first.sst");
   const std::uint64_t failed = volume_->Space().lost;
   faults_.Inject(
       {.command = Command::kWrite, .zone = zone, .code = Code::kUnknownOutcome, .when = When::kAfter});
-  Put("2.sst", Noise(200'000, 50));
+  Put("2.sst", RandomBytes(200'000, 50));
   EXPECT_GT(volume_->Space().lost, failed) << "no write of data has failed";
   EXPECT_EQ(Get("1.log"), expected);
-  EXPECT_EQ(Get("2.sst"), Noise(200'000, 50));
+  EXPECT_EQ(Get("2.sst"), RandomBytes(200'000, 50));
   Remount();
   EXPECT_EQ(Get("1.log"), expected);
-  EXPECT_EQ(Get("2.sst"), Noise(200'000, 50));
+  EXPECT_EQ(Get("2.sst"), RandomBytes(200'000, 50));
   ExpectSound();
 }
 
 // 5: and resets and finishes of which the device says that they failed, although they were carried out.
 TEST_F(VolumeAssumptions, AResetThatWasDoneAndIsReportedAsFailedCostsNoSpace) {
   const std::uint64_t free = volume_->Space().free;
-  for (int i = 0; i < 8; ++i) Put(std::to_string(i) + ".sst", Noise(768 << 10, i));
+  for (int i = 0; i < 8; ++i) Put(std::to_string(i) + ".sst", RandomBytes(768 << 10, i));
   faults_.Inject(
       {.command = Command::kReset, .times = 100, .code = Code::kUnknownOutcome, .when = When::kAfter});
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(IsOk(volume_->Unlink(std::to_string(i) + ".sst")));
@@ -202,18 +204,18 @@ TEST_F(VolumeAssumptions, WritePointersOfFullZonesMayBeAnything) {
       auto log = volume_->OpenForAppend("1.log", true);
       ASSERT_TRUE(IsOk(log));
       for (int i = 0; i < 15; ++i) {  // a zone and some more
-        const std::string piece = Noise(60'000, i);
+        const std::string piece = RandomBytes(60'000, i);
         ASSERT_TRUE(IsOk((*log)->Append(AsBytes(piece))));
         ASSERT_TRUE(IsOk((*log)->Sync()));
         expected += piece;
       }
-      Put("2.sst", Noise(1 << 20, static_cast<int>(each)));
+      Put("2.sst", RandomBytes(1 << 20, static_cast<int>(each)));
     }
     DieAndMount();
     EXPECT_GT(full, 1);
     EXPECT_TRUE(volume_->notices().empty());
     EXPECT_EQ(Get("1.log"), expected);
-    EXPECT_EQ(Get("2.sst"), Noise(1 << 20, static_cast<int>(each)));
+    EXPECT_EQ(Get("2.sst"), RandomBytes(1 << 20, static_cast<int>(each)));
   }
   ExpectSound();
 }
@@ -232,8 +234,8 @@ TEST_F(VolumeAssumptions, NoReadGoesBeyondAWritePointerOrOverTheEndOfAZone) {
       }});
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 6; ++i) {
-      Put(std::to_string(i) + ".sst", Noise(300'001 + 777 * i, i));
-      Put(std::to_string(i) + ".log", Noise(200'001 + 777 * i, i));
+      Put(std::to_string(i) + ".sst", RandomBytes(300'001 + 777 * i, i));
+      Put(std::to_string(i) + ".log", RandomBytes(200'001 + 777 * i, i));
       EXPECT_EQ(Get(std::to_string(i) + ".sst").size(), 300'001u + 777 * i);
       EXPECT_EQ(Get(std::to_string(i) + ".log").size(), 200'001u + 777 * i);
     }
@@ -263,16 +265,16 @@ TEST_F(VolumeAssumptions, SlotsThatOthersTakeAreWaitedForOrDoneWithout) {
       }});
   for (int round = 0; round < 5; ++round) {
     taken = 4;
-    Put(std::to_string(round) + ".sst", Noise(100'000, round));
+    Put(std::to_string(round) + ".sst", RandomBytes(100'000, round));
     taken = 4;
-    Put(std::to_string(round) + ".log", Noise(10'000, round));
+    Put(std::to_string(round) + ".log", RandomBytes(10'000, round));
   }
   taken = 0;
   EXPECT_EQ(refused, 40);
   for (const ZoneStatus& zone : volume_->Zones()) EXPECT_NE(zone.phase, ZonePhase::kRetired) << zone.id.value;
   Remount();
   for (int round = 0; round < 5; ++round)
-    EXPECT_EQ(Get(std::to_string(round) + ".sst"), Noise(100'000, round));
+    EXPECT_EQ(Get(std::to_string(round) + ".sst"), RandomBytes(100'000, round));
 }
 
 class FewerOpenThanActive : public VolumeOnADevice {
@@ -297,7 +299,7 @@ TEST_F(FewerOpenThanActive, ManyFilesAreWrittenInTurns) {
   }
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < 12; ++i) {
-      const std::string piece = Noise(40'000, 12 * round + i);
+      const std::string piece = RandomBytes(40'000, 12 * round + i);
       ASSERT_TRUE(IsOk(files[i]->Append(AsBytes(piece))));
       ASSERT_TRUE(IsOk(files[i]->Sync())) << round << " " << i;
       expected[i] += piece;
@@ -311,22 +313,22 @@ TEST_F(FewerOpenThanActive, ManyFilesAreWrittenInTurns) {
 
 // 10: a write and then a reset that take as long as they like hold up who waits for them, and nobody else.
 TEST_F(VolumeAssumptions, ACommandThatTakesVeryLongHoldsUpNobodyElse) {
-  Put("read.sst", Noise(100'000, 1));
+  Put("read.sst", RandomBytes(100'000, 1));
   Put("warm-up.log", "x");
   const auto others_go_on = [&](int round) {
     const std::string name = std::to_string(round);
-    Put(name + ".log", Noise(5'000, round));
-    EXPECT_EQ(Get("read.sst"), Noise(100'000, 1));
+    Put(name + ".log", RandomBytes(5'000, round));
+    EXPECT_EQ(Get("read.sst"), RandomBytes(100'000, 1));
     EXPECT_TRUE(IsOk(volume_->Rename(name + ".log", name + "-renamed.log")));
-    EXPECT_EQ(Get(name + "-renamed.log"), Noise(5'000, round));
-    Put(name + ".sst", Noise(5'000, round));
+    EXPECT_EQ(Get(name + "-renamed.log"), RandomBytes(5'000, round));
+    Put(name + ".sst", RandomBytes(5'000, round));
   };
   {
     auto slow = volume_->Create("slow.sst", Lifetime::kExtreme);
     ASSERT_TRUE(IsOk(slow));
-    ASSERT_TRUE(IsOk((*slow)->Append(AsBytes(Noise(10'000, 2)))));
+    ASSERT_TRUE(IsOk((*slow)->Append(AsBytes(RandomBytes(10'000, 2)))));
     ASSERT_TRUE(IsOk((*slow)->Sync()));
-    ASSERT_TRUE(IsOk((*slow)->Append(AsBytes(Noise(10'000, 3)))));
+    ASSERT_TRUE(IsOk((*slow)->Append(AsBytes(RandomBytes(10'000, 3)))));
     faults_.Hold(Command::kWrite, ZoneOf("slow.sst"));
     Status synced = Fail(Code::kIo, "not yet");
     Thread writer("writer", [&] { synced = (*slow)->Sync(); });
@@ -336,13 +338,13 @@ TEST_F(VolumeAssumptions, ACommandThatTakesVeryLongHoldsUpNobodyElse) {
     writer.Join();
     EXPECT_TRUE(IsOk(synced));
   }
-  Put("dead.sst", Noise(3 * (768 << 10), 4));
+  Put("dead.sst", RandomBytes(3 * (768 << 10), 4));
   faults_.Hold(Command::kReset);
   ASSERT_TRUE(IsOk(volume_->Unlink("dead.sst")));
   ASSERT_TRUE(faults_.WaitUntilHeld(1, Soon()));
   others_go_on(2);
   faults_.Release();
-  EXPECT_EQ(Get("slow.sst"), Noise(10'000, 2) + Noise(10'000, 3));
+  EXPECT_EQ(Get("slow.sst"), RandomBytes(10'000, 2) + RandomBytes(10'000, 3));
 }
 
 // 11: an SMR disk: conventional zones first, many open zones and no limit of active ones, and flushes of 10 ms.

@@ -12,12 +12,12 @@ using VolumeBadZones = VolumeOnADevice;
 
 // R8: an offline zone with data in it.
 TEST_F(VolumeBadZones, AnOfflineZoneCostsItsFilesAndNoMount) {
-  Put("lost.sst", Noise(100'000, 1));
-  Put("lost.log", Noise(100'000, 2));
+  Put("lost.sst", RandomBytes(100'000, 1));
+  Put("lost.log", RandomBytes(100'000, 2));
   const ZoneId table = ZoneOf("lost.sst");
   const ZoneId log = ZoneOf("lost.log");
   ASSERT_TRUE(IsOk(emulator_.SetCondition(table, ZoneCondition::kFull)));
-  Put("kept.sst", Noise(100'000, 3));
+  Put("kept.sst", RandomBytes(100'000, 3));
   ASSERT_TRUE(IsOk(volume_->Unmount()));
   volume_.reset();
   ASSERT_TRUE(IsOk(emulator_.SetCondition(table, ZoneCondition::kOffline)));
@@ -33,7 +33,7 @@ TEST_F(VolumeBadZones, AnOfflineZoneCostsItsFilesAndNoMount) {
     EXPECT_NE(notices[1].find("(/lost.log): bytes 0 to 100000 are lost"), std::string::npos) << notices[1];
   }
   Mount();
-  EXPECT_EQ(Get("kept.sst"), Noise(100'000, 3));
+  EXPECT_EQ(Get("kept.sst"), RandomBytes(100'000, 3));
   EXPECT_FALSE(TryGet("lost.sst"));
   // The mount before had sealed it at its end: what is lost is known without the zone, and said.
   EXPECT_EQ(volume_->Stat("lost.log")->size, 100'000u);
@@ -46,26 +46,26 @@ TEST_F(VolumeBadZones, AnOfflineZoneCostsItsFilesAndNoMount) {
   ASSERT_EQ(volume_->notices().size(), 2u) << notices;
   ASSERT_TRUE(IsOk(volume_->Unlink("lost.sst")));
   ASSERT_TRUE(IsOk(volume_->Unlink("lost.log")));
-  Put("new.sst", Noise(100'000, 4));
-  Put("new.log", Noise(100'000, 5));
+  Put("new.sst", RandomBytes(100'000, 4));
+  Put("new.log", RandomBytes(100'000, 5));
   Remount();
-  EXPECT_EQ(Get("kept.sst"), Noise(100'000, 3));
-  EXPECT_EQ(Get("new.sst"), Noise(100'000, 4));
-  EXPECT_EQ(Get("new.log"), Noise(100'000, 5));
+  EXPECT_EQ(Get("kept.sst"), RandomBytes(100'000, 3));
+  EXPECT_EQ(Get("new.sst"), RandomBytes(100'000, 4));
+  EXPECT_EQ(Get("new.log"), RandomBytes(100'000, 5));
 }
 
 // R9: no zone can be reset, from some moment on.
 TEST_F(VolumeBadZones, DeletesAndMountsSucceedThoughNoZoneCanBeReset) {
-  for (int i = 0; i < 4; ++i) Put(std::to_string(i) + ".sst", Noise(768 << 10, i));
-  Put("kept.sst", Noise(100'000, 9));
+  for (int i = 0; i < 4; ++i) Put(std::to_string(i) + ".sst", RandomBytes(768 << 10, i));
+  Put("kept.sst", RandomBytes(100'000, 9));
   faults_.Inject({.command = Command::kReset, .times = 1'000'000});
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(IsOk(volume_->Unlink(std::to_string(i) + ".sst")));
   Remount();
   EXPECT_EQ(volume_->List("")->size(), 1u);
-  EXPECT_EQ(Get("kept.sst"), Noise(100'000, 9));
-  Put("new.sst", Noise(100'000, 10));
+  EXPECT_EQ(Get("kept.sst"), RandomBytes(100'000, 9));
+  Put("new.sst", RandomBytes(100'000, 10));
   Remount();
-  EXPECT_EQ(Get("new.sst"), Noise(100'000, 10));
+  EXPECT_EQ(Get("new.sst"), RandomBytes(100'000, 10));
   EXPECT_GT(faults_.count(Command::kReset), 0u);
   ExpectSound();
 }
@@ -109,7 +109,7 @@ TEST_F(VolumeBadZones, AFileThatWasSyncedInMidBlockIsReadAtEveryBlock) {
     auto file = volume_->Create("a.sst");
     ASSERT_TRUE(IsOk(file));
     for (int i = 0; i < 9; ++i) {
-      const std::string piece = Noise(4096 * (i % 3) + 17 + 1000 * i, i);
+      const std::string piece = RandomBytes(4096 * (i % 3) + 17 + 1000 * i, i);
       ASSERT_TRUE(IsOk((*file)->Append(AsBytes(piece))));
       ASSERT_TRUE(IsOk((*file)->Sync()));
       expected += piece;
@@ -132,7 +132,7 @@ TEST_F(VolumeBadZones, AFileThatWasSyncedInMidBlockIsReadAtEveryBlock) {
 
 // D9: a copy that does not read back as it was written is no copy.
 TEST_F(VolumeBadZones, ACopyThatReadsBackOtherwiseLeavesTheFileWhereItWas) {
-  for (int i = 0; i < 6; ++i) Put(std::to_string(i) + ".sst", Noise(250'000, i));
+  for (int i = 0; i < 6; ++i) Put(std::to_string(i) + ".sst", RandomBytes(250'000, i));
   const ZoneId zone = ZoneOf("0.sst");
   {
     const WatchedDevice::Watch watch(device_, {.was_read = [&](DeviceOffset offset, ByteSpan into) {
@@ -143,7 +143,7 @@ TEST_F(VolumeBadZones, ACopyThatReadsBackOtherwiseLeavesTheFileWhereItWas) {
     EXPECT_EQ(CodeOf(emptied), Code::kCorruption);
   }
   EXPECT_EQ(ZoneOf("0.sst"), zone);
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(Get(std::to_string(i) + ".sst"), Noise(250'000, i)) << i;
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(Get(std::to_string(i) + ".sst"), RandomBytes(250'000, i)) << i;
 }
 
 }  // namespace

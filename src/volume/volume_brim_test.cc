@@ -45,7 +45,7 @@ class Brim : public Reclaim {
   }
   // One record of the log, as a database appends it: flushed, and synced when `sync`.
   testing::AssertionResult Put(bool sync) {
-    const std::string record = Noise(500, ++seed_);
+    const std::string record = RandomBytes(500, ++seed_);
     if (auto status = IsOk(wal_->Append(AsBytes(record))); !status) return status;
     return IsOk(sync ? wal_->Sync() : wal_->Flush());
   }
@@ -54,7 +54,7 @@ class Brim : public Reclaim {
       if (auto put = Put(sync); !put) return put << " in the log";
     }
     if (auto table = Write(name, kTable, lifetime); !table) return table << " in a table";
-    const std::string edit = Noise(80, ++seed_);
+    const std::string edit = RandomBytes(80, ++seed_);
     if (auto status = IsOk(manifest_->Append(AsBytes(edit))); !status) return status;
     if (auto status = IsOk(manifest_->Sync()); !status) return status << " in the manifest";
     if (++tables_ % kTablesALog == 0) NewLog();

@@ -93,7 +93,7 @@ TEST_F(VolumeCost, TheLifeOfATableTakesThreeCommitsAtMost) {
   for (int i = 0; i < kFiles; ++i) {
     auto file = volume_->Create("000001.sst.tmp");
     ASSERT_TRUE(IsOk(file));
-    ASSERT_TRUE(IsOk((*file)->Append(AsBytes(Noise(100'000, i)))));
+    ASSERT_TRUE(IsOk((*file)->Append(AsBytes(RandomBytes(100'000, i)))));
     ASSERT_TRUE(IsOk((*file)->Sync()));
     ASSERT_TRUE(IsOk((*file)->Close()));
     ASSERT_TRUE(IsOk(volume_->Rename("000001.sst.tmp", "000001.sst")));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "testing/faulty_device.h"
-#include "testing/noise.h"
+#include "testing/random_bytes.h"
 #include "testing/watched_device.h"
 #include "volume/volume_test_util.h"
 

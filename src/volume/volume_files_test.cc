@@ -1,20 +1,20 @@
 #include <gmock/gmock.h>
 
-#include "testing/noise.h"
+#include "testing/random_bytes.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {
 namespace {
 
 TEST_F(VolumeTest, SyncedPlainFileIsThereAfterRemount) {
-  const std::string content = Noise(3'000'001, 1);
+  const std::string content = RandomBytes(3'000'001, 1);
   Put("000007.sst", content);
   Remount();
   EXPECT_EQ(Get("000007.sst"), content);
 }
 
 TEST_F(VolumeTest, SyncedFramedFileIsThereAfterRemount) {
-  const std::string content = Noise(1'000'003, 2);
+  const std::string content = RandomBytes(1'000'003, 2);
   Put("000004.log", content);
   Remount();
   EXPECT_EQ(Get("000004.log"), content);
@@ -37,7 +37,7 @@ TEST_F(VolumeTest, ReopenForAppendKeepsTheContents) {
     for (int round = 0; round < 5; ++round) {
       auto file = volume_->OpenForAppend(name, true);
       ASSERT_TRUE(IsOk(file));
-      const std::string piece = Noise(5000 + round, round);
+      const std::string piece = RandomBytes(5000 + round, round);
       ASSERT_TRUE(IsOk((*file)->Append(AsBytes(piece))));
       ASSERT_TRUE(IsOk((*file)->Close()));
       expected += piece;
@@ -62,14 +62,14 @@ TEST_F(VolumeTest, ReopeningAFileThatIsBeingWrittenDoesNotHang) {
 
 TEST_F(VolumeTest, DeletedFileLivesUntilItsLastHandleIsGone) {
   for (const char* name : {"a.log", "b.sst"}) {
-    const std::string content = Noise(300'000, 3);
+    const std::string content = RandomBytes(300'000, 3);
     Put(name, content);
     auto file = volume_->OpenForRead(name);
     ASSERT_TRUE(IsOk(file));
     ASSERT_TRUE(IsOk(volume_->Unlink(name)));
     EXPECT_EQ(CodeOf(volume_->OpenForRead(name)), Code::kNotFound);
     for (int i = 0; i < 60; ++i) {  // more than the device holds, so its zones would be used again
-      Put("filler.sst", Noise(700'000, 100 + i));
+      Put("filler.sst", RandomBytes(700'000, 100 + i));
     }
     EXPECT_EQ(ReadAll(**file), content);
   }
@@ -110,7 +110,7 @@ TEST_F(VolumeTest, CreateReplacesAnExistingFileOnlyOnceTheNewOneIsDurable) {
 TEST_F(VolumeTest, TruncateToShorterThenAppendGivesBothParts) {
   for (const char* name : {"a.log", "b.sst"}) {
     for (const std::size_t cut : {0u, 1u, 4095u, 4096u, 70'000u, 99'999u}) {
-      std::string expected = Noise(100'000, cut);
+      std::string expected = RandomBytes(100'000, cut);
       Put(name, expected);
       ASSERT_TRUE(IsOk(volume_->Truncate(name, cut)));
       expected.resize(cut);
@@ -132,7 +132,7 @@ TEST_F(VolumeTest, TruncateToShorterThenAppendGivesBothParts) {
 TEST_F(VolumeTest, SyncOfAnSstCostsOneCommitAndOfAWalNone) {
   WaitForLogReserve();
   const std::uint64_t before = volume_->metalog_stats().commits;
-  Put("000009.sst", Noise(100'000, 9));
+  Put("000009.sst", RandomBytes(100'000, 9));
   ASSERT_TRUE(IsOk(volume_->SyncDirectory("")));
   EXPECT_EQ(volume_->metalog_stats().commits, before + 1);
   auto wal = volume_->Create("000010.log");
@@ -155,7 +155,7 @@ TEST_F(VolumeTest, FullDeviceSaysNoSpaceLosesNothingAndGoesOnAfterDeletes) {
     const std::string name = "f" + std::to_string(i) + ".sst";
     auto file = volume_->Create(name);
     ASSERT_TRUE(IsOk(file));
-    status = (*file)->Append(AsBytes(Noise(500'000, i)));
+    status = (*file)->Append(AsBytes(RandomBytes(500'000, i)));
     if (status.ok()) status = (*file)->Sync();
     IgnoreError((*file)->Close());
     if (status.ok()) names.push_back(name);
@@ -166,11 +166,11 @@ TEST_F(VolumeTest, FullDeviceSaysNoSpaceLosesNothingAndGoesOnAfterDeletes) {
   ASSERT_TRUE(IsOk(wal));
   ASSERT_TRUE(IsOk((*wal)->Append(AsBytes("still"))));
   EXPECT_TRUE(IsOk((*wal)->Sync()));
-  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(Get(names[i]), Noise(500'000, i));
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(Get(names[i]), RandomBytes(500'000, i));
   for (std::size_t i = 0; i < names.size(); ++i) ASSERT_TRUE(IsOk(volume_->Unlink(names[i])));
-  for (int i = 0; i < 10; ++i) Put("again" + std::to_string(i) + ".sst", Noise(500'000, i));
+  for (int i = 0; i < 10; ++i) Put("again" + std::to_string(i) + ".sst", RandomBytes(500'000, i));
   Remount();
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(Get("again" + std::to_string(i) + ".sst"), Noise(500'000, i));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Get("again" + std::to_string(i) + ".sst"), RandomBytes(500'000, i));
 }
 
 // S2 of docs/internals/failures.md.
@@ -195,7 +195,7 @@ TEST_F(VolumeTest, WalTrafficOfManyTimesTheDeviceNeedsNoMoreThanItsLiveLogs) {
     auto wal = volume_->Create(name);
     ASSERT_TRUE(IsOk(wal));
     for (int i = 0; i < 10; ++i) {
-      ASSERT_TRUE(IsOk((*wal)->Append(AsBytes(Noise(100'000, i)))));
+      ASSERT_TRUE(IsOk((*wal)->Append(AsBytes(RandomBytes(100'000, i)))));
       ASSERT_TRUE(IsOk((*wal)->Sync())) << round;
     }
     ASSERT_TRUE(IsOk((*wal)->Close()));
@@ -222,7 +222,7 @@ TEST_F(VolumeTest, SixtyFourFilesAreWrittenInTurnsOnFourteenZones) {
   }
   for (int round = 0; round < 4; ++round) {
     for (int i = 0; i < 64; ++i) {
-      const std::string piece = Noise(30'000 + i, 64 * round + i);
+      const std::string piece = RandomBytes(30'000 + i, 64 * round + i);
       ASSERT_TRUE(IsOk(files[i]->Append(AsBytes(piece))));
       ASSERT_TRUE(IsOk(files[i]->Sync()));
       expected[i] += piece;
@@ -255,7 +255,7 @@ class SlowResets : public VolumeTest {
 // `zenfs delete` and then `zenfs df`: the one must not end before the resets that make room for the other.
 TEST_F(SlowResets, SpaceOfDeletedFilesIsFreeAfterTheUnmount) {
   const std::uint64_t before = volume_->Space().free;
-  Put("big.sst", Noise(15'000'000, 1));
+  Put("big.sst", RandomBytes(15'000'000, 1));
   ASSERT_TRUE(IsOk(volume_->Unlink("big.sst")));
   ASSERT_TRUE(IsOk(volume_->Unmount()));
   volume_ = *Volume::Mount(MakeReadOnlyView(*device_), {.read_only = true});
@@ -285,7 +285,7 @@ TEST_P(FewSlots, ManyWritersOfLogsAndPlainFilesFinish) {
   }
   for (int round = 0; round < 6; ++round) {
     for (int i = 0; i < 12; ++i) {
-      const std::string piece = Noise(50'000 + i, 12 * round + i);
+      const std::string piece = RandomBytes(50'000 + i, 12 * round + i);
       ASSERT_TRUE(IsOk(files[i]->Append(AsBytes(piece))));
       ASSERT_TRUE(IsOk(files[i]->Sync())) << round << " " << i;
       expected[i] += piece;

@@ -1,6 +1,6 @@
 // Logs that are folded into extents, so that their zones come free, while somebody is at work on them.
 #include "base/thread.h"
-#include "testing/noise.h"
+#include "testing/random_bytes.h"
 #include "volume/volume_fault_test_rig.h"
 
 namespace zenfs {
@@ -12,14 +12,14 @@ class FoldTest : public VolumeFaultTest {};
 // somebody else has, and waits for the device: the log is not cleaned, and the writer waits no longer than it should.
 TEST_F(FoldTest, AWriterDoesNotWaitForALogThatIsReservedForLongerThanForSpace) {
   MountFaulty({}, {.space_wait = std::chrono::seconds(1)});
-  Put("1.log", Noise(300 << 10, 1));  // as much of its zone as is folded only in need
-  Put("2.log", Noise(600 << 10, 2));  // the rest of it, and more
+  Put("1.log", RandomBytes(300 << 10, 1));  // as much of its zone as is folded only in need
+  Put("2.log", RandomBytes(600 << 10, 2));  // the rest of it, and more
   ASSERT_TRUE(IsOk(volume_->Unlink("2.log")));
   faulty_->Hold(Command::kFlush);
   const Thread unlinks("unlinks", [this] { EXPECT_TRUE(IsOk(volume_->Unlink("1.log"))); });
   ASSERT_TRUE(faulty_->WaitUntilHeld(1, Deadline::After(std::chrono::seconds(30))));
   const auto table = Create("3.sst");
-  const std::string piece = Noise(1 << 20, 3);
+  const std::string piece = RandomBytes(1 << 20, 3);
   Status written;
   for (int i = 0; written.ok(); ++i) {
     ASSERT_LT(i, 100);

@@ -35,7 +35,7 @@ TEST_F(Reclaim, WhatIsNearlyAllLiveIsNoSpaceAtOnce) {
   EXPECT_LT(volume_->Space().free, 2u << 20);
   auto file = volume_->Create("more.sst");
   ASSERT_TRUE(IsOk(file));
-  const std::string content = Noise(2 << 20, 1);
+  const std::string content = RandomBytes(2 << 20, 1);
   EXPECT_EQ(CodeOf((*file)->Append(AsBytes(content))), Code::kNoSpace);
   EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(25)) << "waited for what could not come";
   ExpectAllThere();
@@ -51,7 +51,7 @@ TEST_F(Reclaim, NothingIsMovedForTheSakeOfAFileThatIsBeingWritten) {
   std::uint64_t moved_before_it_failed = moved;
   auto file = volume_->Create("large.sst", Lifetime::kMedium);
   ASSERT_TRUE(IsOk(file));
-  const std::string piece = Noise(64 << 10, 1);
+  const std::string piece = RandomBytes(64 << 10, 1);
   const SteadyTime begin = SteadyNow();
   Status appended;
   while (appended.ok()) {
@@ -119,7 +119,7 @@ TEST_F(Reclaim, ADirectWriterGoesOnBehindWhatWasMoved) {
   ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
   auto writer = volume_->OpenForAppend("03.sst", false);
   ASSERT_TRUE(IsOk(writer));
-  const std::string more = Noise(100'000, 99);
+  const std::string more = RandomBytes(100'000, 99);
   ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(more))));
   ASSERT_TRUE(IsOk((*writer)->Sync()));
   files_["03.sst"] += more;
@@ -183,13 +183,13 @@ TEST_F(Reclaim, MovedFilesKeepTheirChecksums) {
 TEST_F(Reclaim, TheFoldedPartOfALogIsMovedTooWhileItIsWritten) {
   auto manifest = volume_->Create("MANIFEST-000001");
   ASSERT_TRUE(IsOk(manifest));
-  std::string expected = Noise(50'000, 5);
+  std::string expected = RandomBytes(50'000, 5);
   ASSERT_TRUE(IsOk((*manifest)->Append(AsBytes(expected))));
   ASSERT_TRUE(IsOk((*manifest)->Sync()));
   for (int round = 0; volume_->write_counters().folded == 0; ++round) {
     ASSERT_LT(round, 200);
     const std::string name = fmt::format("{}.log", round);
-    Put(name, Noise(400'000, 100 + round));
+    Put(name, RandomBytes(400'000, 100 + round));
     ASSERT_TRUE(IsOk(volume_->Unlink(name)));
   }
   const ZoneId zone = FirstZoneOf("MANIFEST-000001");
@@ -218,7 +218,7 @@ TEST_F(Reclaim, ZonesThatHoldNoFileDataAreRefused) {
 TEST_F(Reclaim, AWriterWhoseOwnFileIsInTheWayGetsSpaceElsewhere) {
   auto writer = volume_->Create("own.sst", Lifetime::kMedium);
   ASSERT_TRUE(IsOk(writer));
-  std::string own = Noise(100'000, 1);
+  std::string own = RandomBytes(100'000, 1);
   ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(own))));
   ASSERT_TRUE(IsOk((*writer)->Sync()));
   int files = 0;
@@ -227,7 +227,7 @@ TEST_F(Reclaim, AWriterWhoseOwnFileIsInTheWayGetsSpaceElsewhere) {
   }
   for (int i = 0; i < files; i += 2) Delete(fmt::format("{}.sst", i));
   const SteadyTime begin = SteadyNow();
-  const std::string more = Noise(6 << 20, 2);
+  const std::string more = RandomBytes(6 << 20, 2);
   ASSERT_TRUE(IsOk((*writer)->Append(AsBytes(more))));
   ASSERT_TRUE(IsOk((*writer)->Sync()));
   EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(20));
@@ -263,7 +263,7 @@ class ReclaimFaults : public testing::Test {
     ExpectSound(device_);
   }
 
-  const std::string content_ = Noise(250'000, 3);
+  const std::string content_ = RandomBytes(250'000, 3);
   FaultyDevice device_;
   std::shared_ptr<Volume> volume_;
   ZoneId zone_;

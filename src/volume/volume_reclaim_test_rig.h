@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "testing/noise.h"
+#include "testing/random_bytes.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {
@@ -17,7 +17,7 @@ class Reclaim : public VolumeTest {
 
   // A file that the test remembers.
   testing::AssertionResult Write(const std::string& name, std::size_t bytes, Lifetime lifetime) {
-    const std::string content = Noise(bytes, ++seed_);
+    const std::string content = RandomBytes(bytes, ++seed_);
     auto file = volume_->Create(name, lifetime);
     if (!file) return IsOk(file);
     for (const Status& status : {(*file)->Append(AsBytes(content)), (*file)->Sync(), (*file)->Close()}) {

@@ -7,14 +7,14 @@ namespace {
 // What a host does that takes the device for its own; what comes of it is not defined.
 void Work(Volume& host, int round) {
   const auto file = host.Create(std::to_string(round) + (round % 2 == 0 ? ".log" : ".sst"));
-  if (!file || !(*file)->Append(AsBytes(Noise(5'000, round))).ok() || !(*file)->Sync().ok()) return;
+  if (!file || !(*file)->Append(AsBytes(RandomBytes(5'000, round))).ok() || !(*file)->Sync().ok()) return;
   IgnoreError((*file)->Close());
   if (round % 8 == 7) IgnoreError(host.Unlink(std::to_string(round - 7) + ".log"));
 }
 
 // 9: it is not guarded against, and may destroy the volume. Neither host hangs, and what a check calls clean is.
 TEST_F(VolumeOnADevice, TwoHostsThatWriteDoNotHangAndWhatIsLeftCanBeLookedAt) {
-  Put("1.sst", Noise(30'000, 1));
+  Put("1.sst", RandomBytes(30'000, 1));
   {
     auto second = Volume::Mount(Borrow(emulator_), {});
     // A commit of the first, which makes its log ready, may have come in between.

@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-#include "testing/noise.h"
+#include "testing/random_bytes.h"
 #include "volume/volume_fault_test_rig.h"
 
 namespace zenfs {
@@ -210,7 +210,7 @@ TEST_F(WriteFaultTest, LogWhoseTruncationHasAnUnknownOutcomeTakesNoMore) {
 // The last zone of the metadata log takes the commit of a move and says that it didn't; the next mount finds it.
 TEST_F(WriteFaultTest, WhatACommitOfUnknownOutcomePointsToIsNotReset) {
   WarmUpLog();
-  const std::string content = Noise(768 << 10, 1);  // a zone
+  const std::string content = RandomBytes(768 << 10, 1);  // a zone
   Put("a.sst", content);
   const auto zone_of_a = [this] {
     return device_->geometry().ZoneOf(volume_->Layout("a.sst")->extents.front().place);

@@ -19,7 +19,7 @@ namespace {
 using ::testing::IsEmpty;
 
 std::string ValueOf(int i, int version) {
-  return Noise(800, static_cast<std::uint64_t>(i) * 1'000 + static_cast<std::uint64_t>(version));
+  return RandomBytes(800, static_cast<std::uint64_t>(i) * 1'000 + static_cast<std::uint64_t>(version));
 }
 
 // Small buffers and files, so that flushes and compactions happen within a few thousand keys.
@@ -320,7 +320,7 @@ TEST(DatabaseSpace, FullDeviceIsNoSpaceAndDeletingMakesRoom) {
   for (int i = 0; status.ok(); ++i) {
     ASSERT_LT(i, 1'000);
     const std::string path = "/" + std::to_string(i) + ".sst";
-    const std::string bytes = Noise(1'000'000, static_cast<std::uint64_t>(i));
+    const std::string bytes = RandomBytes(1'000'000, static_cast<std::uint64_t>(i));
     status = WriteWhole(*fs, path, bytes);
     if (status.ok()) written[path] = bytes;
   }
@@ -330,7 +330,7 @@ TEST(DatabaseSpace, FullDeviceIsNoSpaceAndDeletingMakesRoom) {
   fs = volume.Open("space_wait_s:1");
   for (const auto& [path, bytes] : written) ASSERT_EQ(ReadWhole(*fs, path), bytes) << path;
   for (const auto& [path, bytes] : written) ASSERT_STATUS_OK(fs->DeleteFile(path, kIo, nullptr));
-  EXPECT_STATUS_OK(WriteWhole(*fs, "/again.sst", Noise(20 << 20, 1)));
+  EXPECT_STATUS_OK(WriteWhole(*fs, "/again.sst", RandomBytes(20 << 20, 1)));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ class FaultyDatabase : public ::testing::Test {
   rocksdb::Status Put(int i) {
     rocksdb::WriteOptions options;
     options.sync = true;
-    const std::string value = Noise(2000, ++version_);
+    const std::string value = RandomBytes(2000, ++version_);
     const rocksdb::Status put = db_->Put(options, KeyOf(i), value);
     if (put.ok()) {
       acknowledged_[i] = value;
@@ -318,7 +318,7 @@ TEST_F(FaultyDatabase, RocksDbsGuardOfSpaceResumesOnceThereIsRoom) {
   ASSERT_STATUS_OK(env_->GetFreeSpace("/", &free));
   constexpr std::uint64_t kLeft = 48 << 20;
   ASSERT_GT(free, kLeft);
-  ASSERT_STATUS_OK(rocksdb::WriteStringToFile(env_.get(), Noise(free - kLeft, 1), "/ballast", true));
+  ASSERT_STATUS_OK(rocksdb::WriteStringToFile(env_.get(), RandomBytes(free - kLeft, 1), "/ballast", true));
   int i = 0;
   while ((status = Put(i)).ok()) ASSERT_LT(++i, 100'000);
   EXPECT_TRUE(status.IsNoSpace()) << status.ToString();

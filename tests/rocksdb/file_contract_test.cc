@@ -19,7 +19,7 @@ class BothShapes : public FileContract, public ::testing::WithParamInterface<con
 INSTANTIATE_TEST_SUITE_P(Names, BothShapes, ::testing::Values("/000001.sst", "/000002.log"));
 
 TEST_P(BothShapes, UnsyncedBytesAreReadableThroughAnotherHandle) {
-  const std::string bytes = Noise(10'000, 1);
+  const std::string bytes = RandomBytes(10'000, 1);
   auto file = Create(GetParam());
   ASSERT_STATUS_OK(file->Append(Slice(bytes).ToString().substr(0, 6'000), io_, nullptr));
   auto reader = OpenRandom(GetParam());
@@ -30,7 +30,7 @@ TEST_P(BothShapes, UnsyncedBytesAreReadableThroughAnotherHandle) {
 }
 
 TEST_P(BothShapes, ContentsSurviveRemount) {
-  const std::string bytes = Noise(3'000'001, 2);
+  const std::string bytes = RandomBytes(3'000'001, 2);
   ASSERT_STATUS_OK(WriteWhole(*fs_, GetParam(), bytes));
   fs_.reset();
   fs_ = volume_.Open();
@@ -84,7 +84,7 @@ TEST_P(BothShapes, ReopeningAFileOpenForWritingDoesNotBlock) {
 }
 
 TEST_P(BothShapes, DeletedFileIsReadableUntilItsHandleCloses) {
-  const std::string bytes = Noise(500'000, 3);
+  const std::string bytes = RandomBytes(500'000, 3);
   ASSERT_STATUS_OK(WriteWhole(*fs_, GetParam(), bytes));
   auto reader = OpenRandom(GetParam());
   ASSERT_STATUS_OK(fs_->DeleteFile(GetParam(), io_, nullptr));
@@ -97,7 +97,7 @@ TEST_P(BothShapes, DeletedOpenFileCanStillBeWritten) {
   auto file = Create(GetParam());
   ASSERT_STATUS_OK(file->Append("before", io_, nullptr));
   ASSERT_STATUS_OK(fs_->DeleteFile(GetParam(), io_, nullptr));
-  EXPECT_STATUS_OK(file->Append(Noise(2 << 20, 4), io_, nullptr));
+  EXPECT_STATUS_OK(file->Append(RandomBytes(2 << 20, 4), io_, nullptr));
   EXPECT_STATUS_OK(file->Sync(io_, nullptr));
   EXPECT_STATUS_OK(file->Close(io_, nullptr));
   EXPECT_TRUE(fs_->FileExists(GetParam(), io_, nullptr).IsNotFound());
@@ -134,7 +134,7 @@ TEST_P(BothShapes, SyncRunsBesideAppends) {
   });
   std::string all;
   for (int i = 0; i < 2'000; ++i) {
-    const std::string piece = Noise(137, static_cast<std::uint64_t>(i));
+    const std::string piece = RandomBytes(137, static_cast<std::uint64_t>(i));
     ASSERT_STATUS_OK(file->Append(piece, io_, nullptr));
     ASSERT_STATUS_OK(file->Flush(io_, nullptr));
     all += piece;
@@ -147,7 +147,7 @@ TEST_P(BothShapes, SyncRunsBesideAppends) {
 
 TEST_P(BothShapes, WrittenBytesMustMatchTheChecksumHandedOver) {
   auto file = Create(GetParam());
-  const std::string bytes = Noise(5'000, 5);
+  const std::string bytes = RandomBytes(5'000, 5);
   std::string checksum;
   PutFixed<std::uint32_t>(checksum, Crc32c(AsBytes(bytes)));
   ASSERT_STATUS_OK(file->Append(bytes, io_, DataVerificationInfo{checksum}, nullptr));
@@ -161,7 +161,7 @@ TEST_P(BothShapes, WrittenBytesMustMatchTheChecksumHandedOver) {
 }
 
 TEST_P(BothShapes, MultiReadServesEachRequest) {
-  const std::string bytes = Noise(1 << 20, 6);
+  const std::string bytes = RandomBytes(1 << 20, 6);
   ASSERT_STATUS_OK(WriteWhole(*fs_, GetParam(), bytes));
   auto file = OpenRandom(GetParam());
   constexpr std::size_t kRequests = 32;
@@ -185,7 +185,7 @@ TEST_P(BothShapes, MultiReadServesEachRequest) {
 
 // As RocksDB reads with allow_mmap_reads: it keeps the pointers while the file is open.
 TEST_P(BothShapes, ReadsWithoutMemoryPointIntoTheFile) {
-  const std::string bytes = Noise((1 << 20) + 77, 7);
+  const std::string bytes = RandomBytes((1 << 20) + 77, 7);
   ASSERT_STATUS_OK(WriteWhole(*fs_, GetParam(), bytes));
   auto file = OpenRandom(GetParam());
   std::vector<std::pair<std::uint64_t, Slice>> kept;

@@ -33,13 +33,13 @@ TEST_F(FileContract, ReopeningAMissingFileCreatesIt) {
 }
 
 TEST_F(FileContract, CreatingReplacesWhatHadTheName) {
-  ASSERT_STATUS_OK(WriteWhole(*fs_, "/f.sst", Noise(100'000, 7)));
+  ASSERT_STATUS_OK(WriteWhole(*fs_, "/f.sst", RandomBytes(100'000, 7)));
   ASSERT_STATUS_OK(WriteWhole(*fs_, "/f.sst", "new"));
   EXPECT_EQ(ReadWhole(*fs_, "/f.sst"), "new");
 }
 
 TEST_F(FileContract, ReusedFileIsEmptyUnderItsNewName) {
-  ASSERT_STATUS_OK(WriteWhole(*fs_, "/000001.log", Noise(100'000, 8)));
+  ASSERT_STATUS_OK(WriteWhole(*fs_, "/000001.log", RandomBytes(100'000, 8)));
   std::unique_ptr<FSWritableFile> file;
   ASSERT_STATUS_OK(fs_->ReuseWritableFile("/000002.log", "/000001.log", FileOptions(), &file, nullptr));
   ASSERT_STATUS_OK(file->Append("fresh", io_, nullptr));
@@ -59,7 +59,7 @@ TEST_F(FileContract, DirectWriterRewritesItsLastBlockAndTruncates) {
   auto file = Create("/000003.sst", direct);
   ASSERT_TRUE(file->use_direct_io());
   ASSERT_EQ(file->GetRequiredBufferAlignment(), 4096u);
-  const std::string bytes = Noise(2'500'000, 9);
+  const std::string bytes = RandomBytes(2'500'000, 9);
   const auto page = [&](std::uint64_t offset, std::size_t length) {
     std::string padded = bytes.substr(offset, length);
     padded.resize(length, '\0');
@@ -107,7 +107,7 @@ TEST_F(FileContract, SixtyFourFilesOpenForWritingOnFourteenZones) {
   for (std::size_t i = 0; i < kFiles; ++i) files.push_back(Create("/" + std::to_string(i) + ".sst"));
   for (std::uint64_t round = 0; round < 6; ++round) {
     for (std::size_t i = 0; i < kFiles; ++i) {
-      ASSERT_STATUS_OK(files[i]->Append(Noise(200'001, i * 100 + round), io_, nullptr));
+      ASSERT_STATUS_OK(files[i]->Append(RandomBytes(200'001, i * 100 + round), io_, nullptr));
     }
   }
   for (auto& file : files) {
@@ -116,7 +116,7 @@ TEST_F(FileContract, SixtyFourFilesOpenForWritingOnFourteenZones) {
   }
   for (std::size_t i = 0; i < kFiles; ++i) {
     std::string expected;
-    for (std::uint64_t round = 0; round < 6; ++round) expected += Noise(200'001, i * 100 + round);
+    for (std::uint64_t round = 0; round < 6; ++round) expected += RandomBytes(200'001, i * 100 + round);
     ASSERT_EQ(ReadWhole(*fs_, "/" + std::to_string(i) + ".sst"), expected) << i;
   }
 }

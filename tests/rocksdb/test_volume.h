@@ -11,7 +11,7 @@
 
 #include "backends/emulator/emulator.h"
 #include "rocksdb_plugin/rocksdb_version.h"
-#include "testing/noise.h"
+#include "testing/random_bytes.h"
 #include "volume/format_volume.h"
 
 namespace zenfs {

@@ -9,7 +9,7 @@
 
 namespace zenfs {
 
-inline std::string Noise(std::size_t bytes, std::uint64_t seed) {
+inline std::string RandomBytes(std::size_t bytes, std::uint64_t seed) {
   Random random(seed);
   std::string text(bytes, '\0');
   random.Fill(std::as_writable_bytes(std::span(text)));
