@@ -109,13 +109,13 @@ set(ZENFS_TESTS_format
 )
 
 set(ZENFS_SOURCES_staging
-  staging/left_behind.cc
+  staging/orphaned_buffers.cc
   staging/staged_buffer.cc
   staging/staging_area.cc
   staging/staging_place.cc
 )
 set(ZENFS_TESTS_staging
-  staging/left_behind_trust_test.cc
+  staging/orphaned_buffers_trust_test.cc
   staging/staging_test.cc
 )
 
@@ -292,7 +292,7 @@ set(ZENFS_SOURCES_volume
   volume/namespace_view.cc
   volume/open_file_factory.cc
   volume/open_file_table.cc
-  volume/orphaned_buffers.cc
+  volume/buffer_recovery.cc
   volume/path_locks.cc
   volume/places.cc
   volume/reader_handle.cc

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "file/plain_file_test_rig.h"
-#include "staging/left_behind.h"
+#include "staging/orphaned_buffers.h"
 #include "staging/staging_place.h"
 
 namespace zenfs {
@@ -58,7 +58,7 @@ class PlainFileFlushTest : public testing::Test {
   std::uint64_t EndBehindADeath() {
     rig_.file.reset();
     area_.reset();
-    const auto left = OpenLeftBehind({place_, "file:1:2", volume_, 7, BootId(), key_});
+    const auto left = OpenOrphanedBuffers({place_, "file:1:2", volume_, 7, BootId(), key_});
     EXPECT_TRUE(left) << left.error().ToString();
     if (!left || left->pieces.empty()) return 0;
     EXPECT_EQ(left->pieces.size(), 1u);

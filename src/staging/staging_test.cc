@@ -15,7 +15,7 @@ TEST_F(StagingTest, WhatWasAppendedIsFoundAfterDeath) {
   EXPECT_TRUE(buffer.survives_process());
   buffer.Append(AsBytes(" second"), 8);
   Die(std::move(buffer));
-  const auto left = OpenLeftBehind(Whose());
+  const auto left = OpenOrphanedBuffers(Whose());
   ASSERT_TRUE(left) << left.error().ToString();
   ASSERT_EQ(left->pieces.size(), 1u);
   EXPECT_EQ(left->pieces[0].owner, FileId(12));
@@ -27,7 +27,7 @@ TEST_F(StagingTest, WhatWasAppendedIsFoundAfterDeath) {
 TEST_F(StagingTest, BytesThatWereNotPublishedAreNotFound) {
   KeepPlace();
   StagedBuffer buffer = Buffer(12, 0, "first");
-  Result<LeftBehind> left;
+  Result<OrphanedBuffers> left;
   {
     const SyncPoint::Scope scope([&](std::string_view name) {
       if (name != "StagedBuffer::BeforePublish") return;
@@ -40,7 +40,7 @@ TEST_F(StagingTest, BytesThatWereNotPublishedAreNotFound) {
                                std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   WhoseBuffers whose = Whose();
   whose.place += "-copy";
-  left = OpenLeftBehind(whose);
+  left = OpenOrphanedBuffers(whose);
   ASSERT_TRUE(left) << left.error().ToString();
   ASSERT_EQ(left->pieces.size(), 1u);
   EXPECT_EQ(AsText(left->pieces[0].bytes), "first");
@@ -51,7 +51,7 @@ TEST_F(StagingTest, WhatWasClearedIsNotFound) {
   StagedBuffer buffer = Buffer(12, 0, "on the device by now");
   buffer.Clear();
   Die(std::move(buffer));
-  const auto left = OpenLeftBehind(Whose());
+  const auto left = OpenOrphanedBuffers(Whose());
   ASSERT_TRUE(left);
   EXPECT_TRUE(left->pieces.empty());
 }
@@ -64,7 +64,7 @@ TEST_F(StagingTest, ASlotIsUsedAgainForAnotherFile) {
     buffer.Release();
   }
   Die(Buffer(9, 90, "last"));
-  const auto left = OpenLeftBehind(Whose());
+  const auto left = OpenOrphanedBuffers(Whose());
   ASSERT_TRUE(left);
   ASSERT_EQ(left->pieces.size(), 1u);
   EXPECT_EQ(left->pieces[0].owner, FileId(9));
@@ -91,7 +91,7 @@ TEST_F(StagingTest, ARetiredAreaGivesNothingThatSurvives) {
 }
 
 TEST_F(StagingTest, BuffersOfALivingProcessAreNotTaken) {
-  const auto left = OpenLeftBehind(Whose());
+  const auto left = OpenOrphanedBuffers(Whose());
   EXPECT_EQ(CodeOf(left), Code::kBusy);
   EXPECT_NE(left.error().text().find(path_()), std::string::npos);
 }
@@ -100,7 +100,7 @@ TEST_F(StagingTest, BuffersThatAreGoneAreANoticeThatNamesThem) {
   KeepPlace();
   area_.reset();
   std::filesystem::remove(path_());
-  const auto left = OpenLeftBehind(Whose());
+  const auto left = OpenOrphanedBuffers(Whose());
   ASSERT_TRUE(left);
   EXPECT_NE(left->notice.find(path_()), std::string::npos);
 }
@@ -110,7 +110,7 @@ TEST_F(StagingTest, BuffersOfAnotherBootWentWithThePower) {
   Die(Buffer(1, 0, "a"));
   WhoseBuffers whose = Whose();
   whose.boot = "another";
-  const auto left = OpenLeftBehind(whose);
+  const auto left = OpenOrphanedBuffers(whose);
   ASSERT_TRUE(left);
   EXPECT_TRUE(left->pieces.empty());
   EXPECT_EQ(left->notice, "");
@@ -122,12 +122,12 @@ TEST_F(StagingTest, ACopyOfTheDeviceLeavesTheOriginalsBytesAlone) {
   WhoseBuffers whose = Whose();
   whose.identity = "file:1:3";
   {
-    const auto left = OpenLeftBehind(whose);
+    const auto left = OpenOrphanedBuffers(whose);
     ASSERT_TRUE(left);
     EXPECT_TRUE(left->pieces.empty());
     EXPECT_NE(left->notice, "");
   }
-  EXPECT_EQ(OpenLeftBehind(Whose())->pieces.size(), 1u);
+  EXPECT_EQ(OpenOrphanedBuffers(Whose())->pieces.size(), 1u);
 }
 
 TEST_F(StagingTest, AnyChangedByteIsRefusedOrHarmless) {
@@ -141,7 +141,7 @@ TEST_F(StagingTest, AnyChangedByteIsRefusedOrHarmless) {
   for (int i = 0; i < 3000; ++i) {
     const std::uint64_t at = random.OneIn(2) ? random.Below(400) : random.Below(size);
     Overwrite(at, static_cast<char>(good[at] ^ static_cast<char>(1 + random.Below(255))));
-    const auto left = OpenLeftBehind(Whose());
+    const auto left = OpenOrphanedBuffers(Whose());
     if (left) {
       if (!left->pieces.empty()) {
         ASSERT_EQ(AsText(left->pieces[0].bytes), "abc") << "byte " << at;
@@ -160,14 +160,14 @@ TEST_F(StagingTest, AnyChangedByteIsRefusedOrHarmless) {
 TEST_F(StagingTest, ASlotThatSpeaksOfAnotherFileOrPlaceIsRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
-  const auto header = ReadStagingHeader(OpenLeftBehind(Whose())->memory.view());
+  const auto header = ReadStagingHeader(OpenOrphanedBuffers(Whose())->memory.view());
   ASSERT_TRUE(header);
   for (const std::size_t field : {offsetof(StagingControl, owner), offsetof(StagingControl, file_offset)}) {
     const char good = field == offsetof(StagingControl, owner) ? 1 : 0;
     Overwrite(header->controls_offset + field, 2);
-    EXPECT_EQ(CodeOf(OpenLeftBehind(Whose())), Code::kCorruption) << field;
+    EXPECT_EQ(CodeOf(OpenOrphanedBuffers(Whose())), Code::kCorruption) << field;
     Overwrite(header->controls_offset + field, good);
-    EXPECT_TRUE(OpenLeftBehind(Whose())) << field;
+    EXPECT_TRUE(OpenOrphanedBuffers(Whose())) << field;
   }
 }
 
@@ -175,7 +175,7 @@ TEST_F(StagingTest, AFileOfAnotherUserOrModeIsRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
   ASSERT_EQ(chmod(path_().c_str(), 0666), 0);
-  EXPECT_EQ(CodeOf(OpenLeftBehind(Whose())), Code::kPermission);
+  EXPECT_EQ(CodeOf(OpenOrphanedBuffers(Whose())), Code::kPermission);
 }
 
 TEST_F(StagingTest, WhoOnlyLooksGetsNoPartOfWhatIsDamaged) {
@@ -190,7 +190,7 @@ TEST_F(StagingTest, WhoOnlyLooksGetsNoPartOfWhatIsDamaged) {
     return std::string(std::istreambuf_iterator<char>(file), {});
   }();
   Overwrite(whole.find("damaged"), 'D');
-  const LeftBehind left = LookAtLeftBehind(Whose());
+  const OrphanedBuffers left = LookAtOrphanedBuffers(Whose());
   EXPECT_NE(left.notice, "");
   EXPECT_TRUE(left.pieces.empty());
 }
@@ -200,10 +200,10 @@ TEST_F(StagingTest, BuffersOfAnotherMountAreRefused) {
   Die(Buffer(1, 0, "abc"));
   WhoseBuffers whose = Whose();
   whose.epoch = 8;
-  EXPECT_EQ(CodeOf(OpenLeftBehind(whose)), Code::kCorruption);
+  EXPECT_EQ(CodeOf(OpenOrphanedBuffers(whose)), Code::kCorruption);
   whose = Whose();
   whose.volume = Uuid::Generate();
-  EXPECT_EQ(CodeOf(OpenLeftBehind(whose)), Code::kCorruption);
+  EXPECT_EQ(CodeOf(OpenOrphanedBuffers(whose)), Code::kCorruption);
 }
 
 TEST_F(StagingTest, ASweepRemovesOnlyWhatMountsOfThisDeviceLeft) {
@@ -211,7 +211,7 @@ TEST_F(StagingTest, ASweepRemovesOnlyWhatMountsOfThisDeviceLeft) {
   const std::string stale = Make(8)->path();
   const auto living = Make(9);
   std::ofstream(directory_ + "/other") << "x";
-  SweepLeftBehind(directory_, "file:1:2", kept, {});
+  SweepOrphanedBuffers(directory_, "file:1:2", kept, {});
   EXPECT_TRUE(std::filesystem::exists(kept));
   EXPECT_TRUE(std::filesystem::exists(living->path()));
   EXPECT_TRUE(std::filesystem::exists(directory_ + "/other"));
@@ -227,7 +227,7 @@ TEST_F(StagingTest, ASweepRemovesWhatWasNeverFinished) {
   std::filesystem::resize_file(directory_ + "/" + prefix + "no-size", 0);
   auto living = SharedMemory::Create(directory_, prefix + "living", 8192);
   ASSERT_TRUE(living);
-  SweepLeftBehind(directory_, "file:1:2", area_->path(), {});
+  SweepOrphanedBuffers(directory_, "file:1:2", area_->path(), {});
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/" + prefix + "no-header"));
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/" + prefix + "no-size"));
   EXPECT_TRUE(std::filesystem::exists(living->path()));
@@ -241,7 +241,7 @@ TEST_F(StagingTest, ASweepLeavesWhatItDoesNotKnow) {
     ASSERT_TRUE(made);
     made->memory()[0] = std::byte{'?'};
   }
-  SweepLeftBehind(directory_, "file:1:2", area_->path(), {});
+  SweepOrphanedBuffers(directory_, "file:1:2", area_->path(), {});
   EXPECT_TRUE(std::filesystem::exists(directory_ + "/" + name));
 }
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "staging/left_behind.h"
+#include "staging/orphaned_buffers.h"
 #include "staging/staged_buffer.h"
 #include "staging/staging_place.h"
 
@@ -85,6 +85,8 @@ class StagingTest : public testing::Test {
   std::string kept_key_;
 };
 
-inline Code CodeOf(const Result<LeftBehind>& left) { return left ? Code::kShutdown : left.error().code(); }
+inline Code CodeOf(const Result<OrphanedBuffers>& left) {
+  return left ? Code::kShutdown : left.error().code();
+}
 
 }  // namespace zenfs

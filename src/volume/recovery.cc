@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "model/number_limits.h"
+#include "volume/buffer_recovery.h"
 #include "volume/log_recovery.h"
 #include "volume/log_reserve.h"
-#include "volume/orphaned_buffers.h"
 #include "volume/places.h"
 
 namespace zenfs {
@@ -35,7 +35,7 @@ Result<std::unique_ptr<ZoneManager>> AccountZones(MountedDevice& device, const S
 
 // Log zones may all be full, because mounts that die young never release any. So dead zones are released and reset first,
 // which needs a commit before it. The frames that were found are not counted as live yet, so their zones are pinned.
-Status ReplayOrphans(OrphanedBuffers& orphans, const State& state, VolumeParts& parts, RecoveredLogs& logs,
+Status ReplayOrphans(BufferRecovery& orphans, const State& state, VolumeParts& parts, RecoveredLogs& logs,
                      std::vector<ZonePin>& pins) {
   if (orphans.empty()) return {};
   for (const auto& [id, log] : logs) {
@@ -68,7 +68,7 @@ void OpenLogs(VolumeParts& parts, RecoveredLogs& logs) {
 }
 
 Status MakeMount(VolumeParts& parts, const State& state, const std::vector<ZoneInfo>& report,
-                 OrphanedBuffers& orphans, RecoveredLogs& logs, std::vector<ZonePin>& pins) {
+                 BufferRecovery& orphans, RecoveredLogs& logs, std::vector<ZonePin>& pins) {
   for (const auto& [id, zone] : state.log_zones()) parts.log.Adopt(zone, report[id.value]);
   ZENFS_RETURN_IF_ERROR(ReplayOrphans(orphans, state, parts, logs, pins));
   parts.log.FinishSpares();
@@ -91,7 +91,7 @@ Result<Mounted> Recover(MountedDevice& device) {
                          device.device->Report(ZoneId(0), device.geometry.zone_count));
   const KnownZones known{device.geometry, report, device.superblock.metadata_zones};
   ZENFS_RETURN_IF_ERROR(CheckReplayed(device, replayed, known));
-  ZENFS_ASSIGN_OR_RETURN(OrphanedBuffers orphans, OrphanedBuffers::Open(device, replayed));
+  ZENFS_ASSIGN_OR_RETURN(BufferRecovery orphans, BufferRecovery::Open(device, replayed));
   ZENFS_ASSIGN_OR_RETURN(const std::optional<State> extended,
                          orphans.CommitExtents(*metalog, replayed, known));
   // The metadata log keeps `replayed` as it is.

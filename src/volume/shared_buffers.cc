@@ -125,7 +125,7 @@ Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const Sh
     if (found.problem) return {};
     whose.place = StagingPlace{.boot = whose.boot, .path = found.path}.ToText();
     whose.owners.push_back(found.user);
-    const LeftBehind left = LookAtLeftBehind(whose);
+    const OrphanedBuffers left = LookAtOrphanedBuffers(whose);
     if (!left.notice.empty() || !left.memory.valid()) return {};
     Status sized;
     const WaitingBytes waiting = CountWaitingBytes(left, [&](FileId id) -> std::optional<std::uint64_t> {

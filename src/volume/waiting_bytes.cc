@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/counted.h"
-#include "staging/left_behind.h"
+#include "staging/orphaned_buffers.h"
 #include "staging/staging_place.h"
 
 namespace zenfs {
@@ -24,11 +24,11 @@ WhoseBuffers BuffersOf(const State& state, const Uuid& volume, const ZonedDevice
   return whose;
 }
 
-WaitingBytes CountWaitingBytes(const LeftBehind& left,
+WaitingBytes CountWaitingBytes(const OrphanedBuffers& left,
                                const std::function<std::optional<std::uint64_t>(FileId)>& size_of) {
   std::uint64_t bytes = 0;
   std::set<FileId> files;
-  for (const LeftBytes& piece : left.pieces) {
+  for (const OrphanedBytes& piece : left.pieces) {
     const std::optional<std::uint64_t> have = size_of(piece.owner);
     if (!have || piece.end() <= *have) continue;
     bytes += piece.end() - (piece.uncommitted ? *have : std::max(*have, piece.file_offset));
@@ -39,7 +39,7 @@ WaitingBytes CountWaitingBytes(const LeftBehind& left,
 
 std::string DescribeWaitingBytes(const State& state, const Uuid& volume, const ZonedDevice& device,
                                  const std::function<std::optional<std::uint64_t>(FileId)>& size_of) {
-  const LeftBehind left = LookAtLeftBehind(BuffersOf(state, volume, device));
+  const OrphanedBuffers left = LookAtOrphanedBuffers(BuffersOf(state, volume, device));
   if (!left.notice.empty()) return left.notice;
   const WaitingBytes waiting = CountWaitingBytes(left, size_of);
   if (waiting.bytes == 0) return "";

@@ -9,7 +9,7 @@
 #include "base/uuid.h"
 #include "device/zoned_device.h"
 #include "model/state.h"
-#include "staging/left_behind.h"
+#include "staging/orphaned_buffers.h"
 
 namespace zenfs {
 
@@ -22,7 +22,7 @@ struct WaitingBytes {
 };
 // Bytes of `left` that the device lacks. `size_of`: bytes that the device has of a file; nothing for one that is gone.
 [[nodiscard]] WaitingBytes CountWaitingBytes(
-    const LeftBehind& left, const std::function<std::optional<std::uint64_t>(FileId)>& size_of);
+    const OrphanedBuffers& left, const std::function<std::optional<std::uint64_t>(FileId)>& size_of);
 
 // One sentence for a person; empty when nothing waits, or nothing is known of it: while the writer lives, and where its
 // shared memory is not to be seen. `size_of`: bytes that the device has of a file; nothing for one that is gone.

@@ -10,7 +10,7 @@
 #include "input.h"
 #include "metrics/metrics_snapshot.h"
 #include "scratch_path.h"
-#include "staging/left_behind.h"
+#include "staging/orphaned_buffers.h"
 #include "staging/staging_place.h"
 #include "staging_input.h"
 
@@ -140,10 +140,10 @@ class Builder {
   std::vector<std::byte> memory_;
 };
 
-void CheckPieces(const LeftBehind& left) {
+void CheckPieces(const OrphanedBuffers& left) {
   const ByteView memory = left.memory.view();
   for (std::size_t i = 0; i < left.pieces.size(); ++i) {
-    const LeftBytes& piece = left.pieces[i];
+    const OrphanedBytes& piece = left.pieces[i];
     Require(piece.bytes.data() >= memory.data() &&
                 piece.bytes.data() + piece.bytes.size() <= memory.data() + memory.size(),
             "what was left lies in the memory");
@@ -172,7 +172,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                            .key = Key()};
   std::size_t pieces = 0;
   {
-    const auto left = OpenLeftBehind(whose);
+    const auto left = OpenOrphanedBuffers(whose);
     Require(!other_user || (left && !left->notice.empty()), "the file of another user is in nobody's way");
     if (left) {
       CheckPieces(*left);
@@ -192,7 +192,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   }
-  const LeftBehind seen = LookAtLeftBehind(whose);
+  const OrphanedBuffers seen = LookAtOrphanedBuffers(whose);
   CheckPieces(seen);
   Require(seen.pieces.size() == pieces || !seen.notice.empty(), "a reader sees what a mount takes");
   return 0;

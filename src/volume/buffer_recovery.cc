@@ -1,4 +1,4 @@
-#include "volume/orphaned_buffers.h"
+#include "volume/buffer_recovery.h"
 
 #include <fmt/format.h>
 
@@ -26,11 +26,11 @@ Status CheckNotInLogZones(std::span<const Edit> edits, const State& state, const
 
 }  // namespace
 
-Result<OrphanedBuffers> OrphanedBuffers::Open(MountedDevice& device, const State& state) {
-  OrphanedBuffers orphans(device);
+Result<BufferRecovery> BufferRecovery::Open(MountedDevice& device, const State& state) {
+  BufferRecovery orphans(device);
   const WhoseBuffers whose = BuffersOf(state, device.superblock.uuid, *device.device);
   orphans.owners_ = whose.owners;
-  Result<LeftBehind> left = OpenLeftBehind(whose);
+  Result<OrphanedBuffers> left = OpenOrphanedBuffers(whose);
   if (!left && !device.options.discard_unsynced) return Fail(left.error().With(device.name));
   if (!left) {
     device.notices.push_back(
@@ -48,10 +48,10 @@ Result<OrphanedBuffers> OrphanedBuffers::Open(MountedDevice& device, const State
   return orphans;
 }
 
-Result<std::optional<State>> OrphanedBuffers::CommitExtents(Metalog& metalog, const State& state,
-                                                            const KnownZones& zones) const {
+Result<std::optional<State>> BufferRecovery::CommitExtents(Metalog& metalog, const State& state,
+                                                           const KnownZones& zones) const {
   std::vector<Edit> edits;
-  for (const LeftBytes& piece : left_.pieces) {
+  for (const OrphanedBytes& piece : left_.pieces) {
     const auto record = piece.uncommitted ? state.FindFile(piece.owner) : nullptr;
     if (record == nullptr || record->shape != FileShape::kPlain || piece.end() <= record->size) continue;
     const auto is_there = [&](const Extent& extent) {
@@ -78,9 +78,9 @@ Result<std::optional<State>> OrphanedBuffers::CommitExtents(Metalog& metalog, co
   return extended;
 }
 
-std::set<FileId> OrphanedBuffers::PlainFiles(const State& state) const {
+std::set<FileId> BufferRecovery::PlainFiles(const State& state) const {
   std::set<FileId> files;
-  for (const LeftBytes& piece : left_.pieces) {
+  for (const OrphanedBytes& piece : left_.pieces) {
     const auto record = state.FindFile(piece.owner);
     if (record == nullptr || record->shape != FileShape::kPlain) continue;
     if (piece.end() > record->size) files.insert(piece.owner);
@@ -88,9 +88,9 @@ std::set<FileId> OrphanedBuffers::PlainFiles(const State& state) const {
   return files;
 }
 
-Status OrphanedBuffers::Replay(const State& state, LogSpace& log, RecoveredLogs& logs,
-                               std::vector<ZonePin>& pins) {
-  for (const LeftBytes& piece : left_.pieces) {
+Status BufferRecovery::Replay(const State& state, LogSpace& log, RecoveredLogs& logs,
+                              std::vector<ZonePin>& pins) {
+  for (const OrphanedBytes& piece : left_.pieces) {
     const auto replayed = logs.find(piece.owner);
     // Deleted, or never made durable, so never flushed; or committed since.
     if (replayed == logs.end()) continue;
@@ -105,8 +105,8 @@ Status OrphanedBuffers::Replay(const State& state, LogSpace& log, RecoveredLogs&
   return {};
 }
 
-Status OrphanedBuffers::ReplayPiece(const State& state, const LeftBytes& piece, LogSpace& log,
-                                    ReplayedLog& replayed, std::vector<ZonePin>& pins) {
+Status BufferRecovery::ReplayPiece(const State& state, const OrphanedBytes& piece, LogSpace& log,
+                                   ReplayedLog& replayed, std::vector<ZonePin>& pins) {
   const std::uint64_t have = replayed.index.end();
   if (piece.end() <= have) return {};  // reached the device before the process died
   if (piece.file_offset > have) {      // the device had them in its cache, and lost power
@@ -149,11 +149,11 @@ Status OrphanedBuffers::ReplayPiece(const State& state, const LeftBytes& piece, 
   return {};
 }
 
-void OrphanedBuffers::Remove(const AppendBuffers& present) {
+void BufferRecovery::Remove(const AppendBuffers& present) {
   if (left_.memory.valid()) IgnoreError(left_.memory.Unlink());  // a later mount sweeps it then
-  left_ = LeftBehind();
+  left_ = OrphanedBuffers();
   if (present.area() == nullptr) return;
-  SweepLeftBehind(present.directory(), device_->device->identity(), present.path(), owners_);
+  SweepOrphanedBuffers(present.directory(), device_->device->identity(), present.path(), owners_);
 }
 
 }  // namespace zenfs

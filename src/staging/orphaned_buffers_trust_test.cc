@@ -6,60 +6,60 @@
 namespace zenfs {
 namespace {
 
-using LeftBehindTrustTest = StagingTest;
+using OrphanedBuffersTrustTest = StagingTest;
 
-TEST_F(LeftBehindTrustTest, EachMountsBuffersHaveAKeyOfTheirOwn) {
+TEST_F(OrphanedBuffersTrustTest, EachMountsBuffersHaveAKeyOfTheirOwn) {
   const SetBufferPlace first = area_->PlaceEdit();
   EXPECT_EQ(first.key.size(), kBufferKeyBytes);
   EXPECT_EQ(first.maker, geteuid());
   EXPECT_NE(Make(8)->PlaceEdit().key, first.key);
 }
 
-TEST_F(LeftBehindTrustTest, BuffersWithAnotherKeyThanTheDeviceHoldsAreRefused) {
+TEST_F(OrphanedBuffersTrustTest, BuffersWithAnotherKeyThanTheDeviceHoldsAreRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "forged"));
   ForgeKey('k');
-  const auto left = OpenLeftBehind(Whose());
+  const auto left = OpenOrphanedBuffers(Whose());
   ASSERT_EQ(CodeOf(left), Code::kCorruption);
   EXPECT_NE(left.error().text().find("key"), std::string::npos) << left.error().text();
-  EXPECT_NE(LookAtLeftBehind(Whose()).notice, "");
-  EXPECT_TRUE(LookAtLeftBehind(Whose()).pieces.empty());
+  EXPECT_NE(LookAtOrphanedBuffers(Whose()).notice, "");
+  EXPECT_TRUE(LookAtOrphanedBuffers(Whose()).pieces.empty());
 }
 
-TEST_F(LeftBehindTrustTest, BuffersOfAProgramWithoutKeysAreFound) {
+TEST_F(OrphanedBuffersTrustTest, BuffersOfAProgramWithoutKeysAreFound) {
   KeepPlace();
   Die(Buffer(1, 0, "old"));
   ForgeKey('\0');
   WhoseBuffers whose = Whose();
-  EXPECT_EQ(CodeOf(OpenLeftBehind(whose)), Code::kCorruption);
+  EXPECT_EQ(CodeOf(OpenOrphanedBuffers(whose)), Code::kCorruption);
   whose.key.clear();
-  const auto left = OpenLeftBehind(whose);
+  const auto left = OpenOrphanedBuffers(whose);
   ASSERT_TRUE(left) << left.error().ToString();
   ASSERT_EQ(left->pieces.size(), 1u);
   EXPECT_EQ(AsText(left->pieces[0].bytes), "old");
 }
 
-TEST_F(LeftBehindTrustTest, AnotherUsersFileIsANoticeUnlessThatUserIsTrusted) {
+TEST_F(OrphanedBuffersTrustTest, AnotherUsersFileIsANoticeUnlessThatUserIsTrusted) {
   if (geteuid() != 0) GTEST_SKIP() << "this test needs root, to give a file to another user";
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
   constexpr uid_t kNobody = 65534;
   ASSERT_EQ(chown(path_().c_str(), kNobody, kNobody), 0);
   WhoseBuffers whose = Whose();
-  auto left = OpenLeftBehind(whose);
+  auto left = OpenOrphanedBuffers(whose);
   ASSERT_TRUE(left) << left.error().ToString();
   EXPECT_TRUE(left->pieces.empty());
   EXPECT_NE(left->notice.find("belongs to user 65534"), std::string::npos) << left->notice;
-  EXPECT_NE(LookAtLeftBehind(whose).notice, "");
+  EXPECT_NE(LookAtOrphanedBuffers(whose).notice, "");
 
   whose.owners = {kNobody};
-  left = OpenLeftBehind(whose);
+  left = OpenOrphanedBuffers(whose);
   ASSERT_TRUE(left) << left.error().ToString();
   EXPECT_EQ(left->pieces.size(), 1u);
 }
 
 // Without a record of the maker, the file may belong to another user, such as a database's user.
-TEST_F(LeftBehindTrustTest, AnotherUsersFileWithoutAKeyIsRefusedWithAWayToKeepIt) {
+TEST_F(OrphanedBuffersTrustTest, AnotherUsersFileWithoutAKeyIsRefusedWithAWayToKeepIt) {
   if (geteuid() != 0) GTEST_SKIP() << "this test needs root, to give a file to another user";
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
@@ -67,18 +67,18 @@ TEST_F(LeftBehindTrustTest, AnotherUsersFileWithoutAKeyIsRefusedWithAWayToKeepIt
   ASSERT_EQ(chown(path_().c_str(), 65534, 65534), 0);
   WhoseBuffers whose = Whose();
   whose.key.clear();
-  const auto left = OpenLeftBehind(whose);
+  const auto left = OpenOrphanedBuffers(whose);
   ASSERT_EQ(CodeOf(left), Code::kPermission);
   EXPECT_NE(left.error().text().find("chown"), std::string::npos) << left.error().text();
 }
 
-TEST_F(LeftBehindTrustTest, ASweepLeavesFilesOfOtherUsers) {
+TEST_F(OrphanedBuffersTrustTest, ASweepLeavesFilesOfOtherUsers) {
   if (geteuid() != 0) GTEST_SKIP() << "this test needs root, to give a file to another user";
   const std::string foreign = Make(8)->path();
   ASSERT_EQ(chown(foreign.c_str(), 65534, 65534), 0);
-  SweepLeftBehind(directory_, "file:1:2", area_->path(), {});
+  SweepOrphanedBuffers(directory_, "file:1:2", area_->path(), {});
   EXPECT_TRUE(std::filesystem::exists(foreign));
-  SweepLeftBehind(directory_, "file:1:2", area_->path(), {65534});
+  SweepOrphanedBuffers(directory_, "file:1:2", area_->path(), {65534});
   EXPECT_FALSE(std::filesystem::exists(foreign));
 }
 

@@ -1,4 +1,4 @@
-#include "staging/left_behind.h"
+#include "staging/orphaned_buffers.h"
 
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ bool IsUnfinished(ByteView memory) {
 }
 
 struct Found {
-  LeftBytes piece;
+  OrphanedBytes piece;
   std::optional<std::uint64_t> order;  // plain files only
 };
 
@@ -99,7 +99,7 @@ Result<Found> ReadSlot(const StagingHeader& header, const WhoseBuffers& whose, B
   return found;
 }
 
-Status CollectPieces(const StagingHeader& header, const WhoseBuffers& whose, LeftBehind& left) {
+Status CollectPieces(const StagingHeader& header, const WhoseBuffers& whose, OrphanedBuffers& left) {
   const ByteView memory = left.memory.view();
   std::map<FileId, Found> tails;
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
@@ -120,14 +120,14 @@ Status CollectPieces(const StagingHeader& header, const WhoseBuffers& whose, Lef
   }
   for (auto& [owner, found] : tails) left.pieces.push_back(std::move(found.piece));
   std::ranges::sort(left.pieces, {},
-                    [](const LeftBytes& p) { return std::tuple(p.owner.value, p.file_offset); });
+                    [](const OrphanedBytes& p) { return std::tuple(p.owner.value, p.file_offset); });
   return {};
 }
 
 }  // namespace
 
-Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose) {
-  LeftBehind left;
+Result<OrphanedBuffers> OpenOrphanedBuffers(const WhoseBuffers& whose) {
+  OrphanedBuffers left;
   if (whose.place.empty()) return left;
   const auto place = StagingPlace::Parse(whose.place);
   if (!place) {
@@ -166,8 +166,8 @@ Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose) {
   return left;
 }
 
-LeftBehind LookAtLeftBehind(const WhoseBuffers& whose) {
-  LeftBehind left;
+OrphanedBuffers LookAtOrphanedBuffers(const WhoseBuffers& whose) {
+  OrphanedBuffers left;
   const auto place = StagingPlace::Parse(whose.place);
   if (!place || place->boot != whose.boot) return left;
   Result<SharedMemory> opened =
@@ -190,8 +190,8 @@ LeftBehind LookAtLeftBehind(const WhoseBuffers& whose) {
   return left;
 }
 
-void SweepLeftBehind(const std::string& directory, const std::string& identity, const std::string& keep,
-                     const std::vector<std::uint32_t>& owners) {
+void SweepOrphanedBuffers(const std::string& directory, const std::string& identity, const std::string& keep,
+                          const std::vector<std::uint32_t>& owners) {
   for (const std::string& path : ListSharedMemory(directory, StagingNamePrefix(identity))) {
     if (path == keep) continue;
     Result<SharedMemory> opened = SharedMemory::Open(path, SharedMemory::Access::kTakeOver, owners);

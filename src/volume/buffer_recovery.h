@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "metalog/metalog.h"
-#include "staging/left_behind.h"
+#include "staging/orphaned_buffers.h"
 #include "volume/append_buffers.h"
 #include "volume/log_recovery.h"
 #include "volume/mounted_device.h"
@@ -25,11 +25,11 @@
 
 namespace zenfs {
 
-class OrphanedBuffers {
+class BufferRecovery {
  public:
   // Finds what the metadata log, replayed to `state`, names. Whatever was lost is a notice of `device`, which outlives the
-  // result. Errors: those of OpenLeftBehind, unless the option discard_unsynced gives the bytes up.
-  [[nodiscard]] static Result<OrphanedBuffers> Open(MountedDevice& device, const State& state);
+  // result. Errors: those of OpenOrphanedBuffers, unless the option discard_unsynced gives the bytes up.
+  [[nodiscard]] static Result<BufferRecovery> Open(MountedDevice& device, const State& state);
 
   bool empty() const { return left_.pieces.empty(); }
 
@@ -49,12 +49,12 @@ class OrphanedBuffers {
   void Remove(const AppendBuffers& present);
 
  private:
-  explicit OrphanedBuffers(MountedDevice& device) : device_(&device) {}
-  [[nodiscard]] Status ReplayPiece(const State& state, const LeftBytes& piece, LogSpace& log,
+  explicit BufferRecovery(MountedDevice& device) : device_(&device) {}
+  [[nodiscard]] Status ReplayPiece(const State& state, const OrphanedBytes& piece, LogSpace& log,
                                    ReplayedLog& replayed, std::vector<ZonePin>& pins);
 
   MountedDevice* device_;
-  LeftBehind left_;
+  OrphanedBuffers left_;
   std::vector<std::uint32_t> owners_;  // users whose append buffers count, see WhoseBuffers
 };
 

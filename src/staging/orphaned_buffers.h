@@ -15,7 +15,7 @@
 namespace zenfs {
 
 // Bytes of one file from `file_offset` on. They are in the shared memory.
-struct LeftBytes {
+struct OrphanedBytes {
   FileId owner;
   std::uint64_t file_offset = 0;
   ByteView bytes;
@@ -26,10 +26,10 @@ struct LeftBytes {
   std::uint64_t end() const { return file_offset + bytes.size(); }
 };
 
-struct LeftBehind {
-  SharedMemory memory;            // `pieces` point into it; invalid if there was none
-  std::vector<LeftBytes> pieces;  // by owner and file offset; at most one per plain file
-  std::string notice;             // one sentence: why flushed bytes may be missing; empty if all are there
+struct OrphanedBuffers {
+  SharedMemory memory;                // `pieces` point into it; invalid if there was none
+  std::vector<OrphanedBytes> pieces;  // by owner and file offset; at most one per plain file
+  std::string notice;  // one sentence: why flushed bytes may be missing; empty if all are there
 };
 
 struct WhoseBuffers {
@@ -50,17 +50,17 @@ struct WhoseBuffers {
 // Errors: kPermission, kBusy (its process lives) and kCorruption if the file exists and can't be
 // read in full; each names the path. A file of another user is an error if there is no key, because
 // an older program did not record who made the file.
-[[nodiscard]] Result<LeftBehind> OpenLeftBehind(const WhoseBuffers& whose);
+[[nodiscard]] Result<OrphanedBuffers> OpenOrphanedBuffers(const WhoseBuffers& whose);
 
 // For a read-only look at a volume: the buffers that the next read-write mount will take over.
 // Empty while the writer lives, or if that is unknown. A file that the next mount cannot take over
 // gives a notice and no pieces.
-[[nodiscard]] LeftBehind LookAtLeftBehind(const WhoseBuffers& whose);
+[[nodiscard]] OrphanedBuffers LookAtOrphanedBuffers(const WhoseBuffers& whose);
 
 // Removes files in `directory` that mounts of this device created, finished or not, and did not
 // commit. Keeps the file `keep`, and files of users other than `owners`, root and the user of this
 // process. The caller holds the device, so no mount of it is alive.
-void SweepLeftBehind(const std::string& directory, const std::string& identity, const std::string& keep,
-                     const std::vector<std::uint32_t>& owners);
+void SweepOrphanedBuffers(const std::string& directory, const std::string& identity, const std::string& keep,
+                          const std::vector<std::uint32_t>& owners);
 
 }  // namespace zenfs
