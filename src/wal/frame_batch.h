@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -59,6 +58,7 @@ class FrameBatch {
   };
 
   void AddFiller(std::uint64_t room);
+  // Valid until the next copy is made; its memory stays.
   AlignedBuffer& BufferOf(const QueuedFrame& queued, std::uint64_t payload, std::uint64_t device_bytes);
 
   const LogCursor& cursor_;
@@ -66,7 +66,7 @@ class FrameBatch {
   const std::uint64_t epoch_;
   std::vector<ByteView> pieces_;
   std::vector<Part> parts_;
-  std::deque<AlignedBuffer> copies_;  // of parts that had to be moved behind a header of their own
+  std::vector<AlignedBuffer> copies_;  // of parts that had to be moved behind a header of their own
   std::uint64_t bytes_ = 0;
 };
 

@@ -66,7 +66,7 @@ void FrameWriter::Lead(const std::deque<QueuedFrame*>& jobs) {
     if (!each->settled()) each->status = placed;
     flush = flush || (each->whole() && each->job->flush);
   }
-  if (!flush || !env_.device->geometry().volatile_cache) return;
+  if (!flush || !geometry_.volatile_cache) return;
   // Also for what was placed before another's frame failed: those who waited for it return without an error.
   const Status flushed = env_.device->Flush();
   if (flushed.ok()) return;
@@ -84,7 +84,7 @@ Status FrameWriter::PlaceAll(const std::deque<QueuedFrame*>& jobs) {
     // Asked first: who just filled a zone must not wait for one that nobody needs yet.
     if (std::ranges::all_of(jobs, &QueuedFrame::settled)) return {};
     if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
-    FrameBatch batch(current_, env_.device->geometry(), env_.epoch);
+    FrameBatch batch(current_, geometry_, env_.epoch);
     for (QueuedFrame* each : jobs) {
       if (batch.bytes() >= std::min(current_.room, kBatchBytesMax)) break;
       batch.Add(*each);

@@ -44,7 +44,7 @@ class FrameWriter {
     std::chrono::seconds space_wait{30};  // how long a write waits for a zone
   };
 
-  explicit FrameWriter(const Env& env) : env_(env) {}
+  explicit FrameWriter(const Env& env) : env_(env), geometry_(env.device->geometry()) {}
 
   // Places the frame; the result has one element unless it was split. On an error nothing was placed.
   [[nodiscard]] Result<std::vector<PlacedFrame>> Write(const FrameJob& job) EXCLUDES(mutex_);
@@ -68,6 +68,7 @@ class FrameWriter {
   [[nodiscard]] Status LeaveZone(const Error& error) EXCLUDES(mutex_);
 
   const Env env_;
+  const Geometry& geometry_;
 
   Mutex mutex_;
   CondVar placed_;  // for followers

@@ -49,7 +49,7 @@ MUTATIONS = (
              "  const std::uint64_t none = 0;\n  put(&none, sizeof generation);\n  put(&none, sizeof salt);\n"
              "  static_cast<void>(generation);\n  static_cast<void>(salt);\n"),
     Mutation("log-not-flushed", "a synced record of a log is on stable media", "src/wal/frame_writer.cc",
-             "  if (!flush || !env_.device->geometry().volatile_cache) return;", "  return;"),
+             "  if (!flush || !geometry_.volatile_cache) return;", "  return;"),
     Mutation("no-seal", "frames behind the end that a mount found are dead for ever", "src/volume/log_recovery.cc",
              "    edits.push_back(std::move(seal));\n", ""),
     Mutation("mount-does-not-flush", "what a mount vouches for is on stable media first", "src/volume/recovery.cc",
