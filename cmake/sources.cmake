@@ -12,6 +12,7 @@ set(ZENFS_SOURCES_base
   base/fork_guard.cc
   base/host_directory.cc
   base/host_file.cc
+  base/lock_order.cc
   base/mutex.cc
   base/random.cc
   base/shared_memory.cc
@@ -28,6 +29,7 @@ set(ZENFS_TESTS_base
   base/crc32c_test.cc
   base/descriptor_registry_test.cc
   base/host_directory_test.cc
+  base/lock_order_test.cc
   base/mutex_test.cc
   base/random_test.cc
   base/shared_memory_test.cc

@@ -57,7 +57,7 @@ class Gate {
   }
 
   std::atomic<std::uint64_t> state_{0};
-  Mutex mutex_;  // leaf
+  Mutex mutex_{LockRank::kLeaf};
   CondVar left_;
 };
 

@@ -5,16 +5,24 @@
 namespace zenfs {
 
 void Mutex::Lock() {
-  if (Scheduler* s = Scheduler::Installed()) return s->Lock(this);
-  mutex_.lock();
+  order_.BeforeLock();
+  if (Scheduler* s = Scheduler::Installed()) {
+    s->Lock(this);
+  } else {
+    mutex_.lock();
+  }
+  order_.Locked(this);
 }
 
 bool Mutex::TryLock() {
-  if (Scheduler* s = Scheduler::Installed()) return s->TryLock(this);
-  return mutex_.try_lock();
+  Scheduler* const s = Scheduler::Installed();
+  const bool locked = s != nullptr ? s->TryLock(this) : mutex_.try_lock();
+  if (locked) order_.Locked(this);
+  return locked;
 }
 
 void Mutex::Unlock() {
+  order_.Unlocked(this);
   if (Scheduler* s = Scheduler::Installed()) return s->Unlock(this);
   mutex_.unlock();
 }
@@ -22,6 +30,14 @@ void Mutex::Unlock() {
 void CondVar::Wait(Mutex& mutex) { static_cast<void>(WaitUntil(mutex, Deadline::Never())); }
 
 bool CondVar::WaitUntil(Mutex& mutex, Deadline deadline) {
+  mutex.order_.Unlocked(&mutex);
+  mutex.order_.BeforeLock();  // it is locked again behind what else is held
+  const bool notified = WaitUnlocked(mutex, deadline);
+  mutex.order_.Locked(&mutex);
+  return notified;
+}
+
+bool CondVar::WaitUnlocked(Mutex& mutex, Deadline deadline) {
   if (Scheduler* s = Scheduler::Installed()) return s->Wait(this, &mutex, deadline.when());
   std::unique_lock lock(mutex.mutex_, std::adopt_lock);
   bool notified = true;

@@ -2,13 +2,15 @@
 // simulator can schedule (see base/scheduler.h).
 //
 // Every Mutex has a place in the lock-order table of docs/internals/architecture.md, or says at its declaration that it
-// is a leaf (nothing is locked or called while it is held).
+// is a leaf (nothing is locked or called while it is held). Its rank says which; builds with assertions check the order
+// (base/lock_order.h).
 #pragma once
 
 #include <condition_variable>
 #include <mutex>
 
 #include "base/clock.h"
+#include "base/lock_order.h"
 #include "base/thread_annotations.h"
 
 namespace zenfs {
@@ -16,6 +18,7 @@ namespace zenfs {
 class CAPABILITY("mutex") Mutex {
  public:
   Mutex() = default;
+  explicit Mutex(LockRank rank) : order_(rank) {}
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
@@ -28,6 +31,7 @@ class CAPABILITY("mutex") Mutex {
  private:
   friend class CondVar;
   std::mutex mutex_;
+  [[no_unique_address]] LockOrder order_{LockRank::kUnranked};
 };
 
 class SCOPED_CAPABILITY MutexLock {
@@ -64,6 +68,8 @@ class CondVar {
   void NotifyAll();
 
  private:
+  bool WaitUnlocked(Mutex& mutex, Deadline deadline) REQUIRES(mutex);
+
   std::condition_variable condition_;
 };
 

@@ -15,6 +15,8 @@
 
 namespace zenfs {
 
+class HeldLocks;
+
 class Scheduler {
  public:
   // Join returns when the body has returned. Called once, by the owner of the thread.
@@ -35,6 +37,8 @@ class Scheduler {
   virtual bool Wait(const void* condition, const void* mutex,
                     std::chrono::steady_clock::time_point deadline) = 0;
   virtual void Notify(const void* condition, bool all) = 0;
+  // The ranked mutexes that the running thread holds (base/lock_order.h).
+  virtual HeldLocks& Held() = 0;
 
   virtual std::unique_ptr<ThreadHandle> Start(std::function<void()> body) = 0;
   virtual void SleepUntil(std::chrono::steady_clock::time_point deadline) = 0;

@@ -125,7 +125,7 @@ class Catalog {
   void End(Reservations::Ticket ticket) EXCLUDES(mutex_);
   void ErasePending(FileId id) REQUIRES(mutex_);
 
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockRank::kCatalog};
   CondVar released_;
   State state_ GUARDED_BY(mutex_);
   Reservations reservations_ GUARDED_BY(mutex_);

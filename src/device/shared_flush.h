@@ -31,7 +31,7 @@ class SharedFlush {
   };
 
   const std::function<Status()> flush_;
-  Mutex mutex_;
+  Mutex mutex_{LockRank::kLeaf};
   CondVar ended_;
   std::shared_ptr<Group> next_ GUARDED_BY(mutex_);
   bool under_way_ GUARDED_BY(mutex_) = false;

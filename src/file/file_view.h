@@ -59,7 +59,7 @@ class ViewSlots {
 
  private:
   struct alignas(64) Slot {
-    mutable Mutex mutex;  // leaf
+    mutable Mutex mutex{LockRank::kLeaf};
     std::shared_ptr<const FileView> view GUARDED_BY(mutex);
   };
   std::array<Slot, 4> slots_;

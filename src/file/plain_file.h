@@ -194,7 +194,7 @@ class PlainFile {
   const Env env_;
   const Geometry& geometry_;
   std::atomic<Lifetime> lifetime_;
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockRank::kPlainFile};
   ExtentMap map_ GUARDED_BY(mutex_);
   TailBuffer tail_ GUARDED_BY(mutex_);
   FlushedTail flushed_ GUARDED_BY(mutex_);

@@ -130,7 +130,7 @@ class MetalogImpl final : public Metalog {
   Metazones zones_;
   const State recovered_;
 
-  mutable Mutex mutex_;  // see docs/internals/architecture.md; above the leaf lock of Metazones
+  mutable Mutex mutex_{LockRank::kMetalog};
   Metrics* metrics_ GUARDED_BY(mutex_) = nullptr;
   std::deque<Member*> queue_ GUARDED_BY(mutex_);
   bool leading_ GUARDED_BY(mutex_) = false;

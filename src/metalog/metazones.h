@@ -92,7 +92,7 @@ class Metazones {
   const Superblock superblock_;
   const std::vector<ZoneId>& zones_ = superblock_.metadata_zones;
   const MetazoneLayout layout_;
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockRank::kVolumeLeaf};
   std::map<ZoneId, Trust> trust_ GUARDED_BY(mutex_);
 };
 

@@ -89,7 +89,7 @@ class StagingArea {
   const ForkGuard fork_guard_;
   std::atomic<bool> retired_{false};
   std::atomic<std::uint32_t> free_count_{0};
-  mutable Mutex mutex_;  // leaf
+  mutable Mutex mutex_{LockRank::kLeaf};
   std::vector<std::uint32_t> free_ GUARDED_BY(mutex_);
   struct Tail {
     std::uint64_t owner;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/lock_order.h"
 #include "testing/call_stack.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -68,6 +69,7 @@ struct SimScheduler::SimThread {
   bool timed_out = false;
   bool begun = false;
   bool done = false;
+  HeldLocks held;
 };
 
 class SimScheduler::Handle final : public Scheduler::ThreadHandle {
@@ -293,6 +295,11 @@ void SimScheduler::Unlock(const void* mutex) {
   const Unwatched unwatched;
   Release(mutex);
   Step();
+}
+
+HeldLocks& SimScheduler::Held() {
+  const Unwatched unwatched;
+  return current_->held;
 }
 
 bool SimScheduler::Wait(const void* condition, const void* mutex, Time deadline) {

@@ -69,6 +69,7 @@ class SimScheduler final : public Scheduler {
   bool Wait(const void* condition, const void* mutex,
             std::chrono::steady_clock::time_point deadline) override;
   void Notify(const void* condition, bool all) override;
+  HeldLocks& Held() override;
   std::unique_ptr<ThreadHandle> Start(std::function<void()> body) override;
   void SleepUntil(std::chrono::steady_clock::time_point deadline) override;
   std::chrono::steady_clock::time_point SteadyNow() override;

@@ -224,10 +224,10 @@ class ZoneManager {
 
   ZonedDevice& device_;
   const ZonePool::Setup setup_;
-  mutable Mutex mutex_;  // leaf
-  CondVar changed_;      // for those who wait for a zone, and Drain
-  CondVar work_;         // for the background thread
-  CondVar need_;         // for who reclaims
+  mutable Mutex mutex_{LockRank::kVolumeLeaf};
+  CondVar changed_;  // for those who wait for a zone, and Drain
+  CondVar work_;     // for the background thread
+  CondVar need_;     // for who reclaims
   ZonePool pool_ GUARDED_BY(mutex_);
   std::uint32_t waiters_ GUARDED_BY(mutex_) = 0;
   bool reclaimer_waits_ GUARDED_BY(mutex_) = false;

@@ -86,7 +86,7 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
       options_(options),
       store_(std::move(store)),
       lock_count_(std::min(geometry.zones, kLocksMax)),
-      zone_locks_(std::make_unique<Mutex[]>(lock_count_)),
+      zone_locks_(std::make_unique<ZoneLock[]>(lock_count_)),
       machine_(geometry),
       cache_(store_->has_volatile_cache() ? std::make_unique<VolatileCache>(*store_, geometry.zones)
                                           : nullptr),

@@ -64,6 +64,9 @@ class EmulatedDevice final : public EmulatorDevice {
   void WaitUntil(SteadyTime when);
 
  private:
+  struct ZoneLock : Mutex {
+    ZoneLock() : Mutex(LockRank::kDeviceZone) {}
+  };
   class Command;  // times and counts one command
   using Management = Status (ZoneMachine::*)(ZoneId);
 
@@ -94,11 +97,11 @@ class EmulatedDevice final : public EmulatorDevice {
   const std::unique_ptr<Store> store_;
   const std::uint32_t lock_count_;
   // One per zone, on large devices one per several zones. Taken before mutex_.
-  const std::unique_ptr<Mutex[]> zone_locks_;
-  Mutex mutex_;  // leaf
+  const std::unique_ptr<ZoneLock[]> zone_locks_;
+  Mutex mutex_{LockRank::kDeviceState};
   ZoneMachine machine_ GUARDED_BY(mutex_);
-  const std::unique_ptr<VolatileCache> cache_ PT_GUARDED_BY(mutex_);      // nullptr: no volatile cache
-  Mutex clock_mutex_;                                                     // leaf
+  const std::unique_ptr<VolatileCache> cache_ PT_GUARDED_BY(mutex_);  // nullptr: no volatile cache
+  Mutex clock_mutex_{LockRank::kLeaf};
   const std::unique_ptr<DeviceClock> clock_ PT_GUARDED_BY(clock_mutex_);  // nullptr: no timing profile
 
   struct AtomicKind {

@@ -30,7 +30,7 @@ class MemoryStore final : public Store {
 
   const EmulatorGeometry geometry_;
   std::vector<MachineZone> states_;
-  mutable Mutex mutex_;  // leaf
+  mutable Mutex mutex_{LockRank::kLeaf};
   std::vector<Block> zones_ GUARDED_BY(mutex_);
 };
 

@@ -66,7 +66,7 @@ class RingPool {
 
   const bool needed_;
   std::atomic<bool> refused_;
-  Mutex mutex_;
+  Mutex mutex_{LockRank::kDevicePool};
   std::vector<Idle> idle_ GUARDED_BY(mutex_);
 };
 

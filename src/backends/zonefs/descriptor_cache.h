@@ -56,7 +56,7 @@ class DescriptorCache {
 
   const std::size_t bound_;
   const Opener open_;
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockRank::kDevicePool};
   Entries entries_ GUARDED_BY(mutex_);
   std::unordered_map<ZoneId, Entries::iterator> places_ GUARDED_BY(mutex_);
 };

@@ -78,8 +78,8 @@ class ZoneWriters {
   const std::string name_;
   const ZoneFiles& files_;
   const Limits limits_;
-  Mutex opening_;
-  mutable Mutex mutex_;
+  Mutex opening_{LockRank::kDeviceZone};
+  mutable Mutex mutex_{LockRank::kDeviceState};
   ZoneLedger ledger_ GUARDED_BY(mutex_);
   std::vector<UniqueFd> descriptors_ GUARDED_BY(mutex_);  // by zone; valid if the ledger holds the zone
 };
