@@ -56,6 +56,7 @@ class PlainFileRig {
   // is not told.
   std::vector<Extent> Move(std::uint64_t divided) {
     std::vector<Extent> moved;
+    std::vector<ZonePin> pins;  // until they are live
     for (const auto& [from, to] : {std::pair{std::uint64_t{0}, divided}, {divided, committed_size}}) {
       AlignedBuffer bytes(RoundUp(to - from, kTestBlock));
       bytes.Resize(to - from);
@@ -64,11 +65,11 @@ class PlainFileRig {
       bytes.PadTo(kTestBlock);
       const ByteView piece = bytes.View();
       SinkCursor cursor;
-      const auto placed =
-          zone_rig.sink->Write(cursor, Lifetime::kLong, std::span(&piece, 1), ZoneTestRig::Soon());
+      auto placed = zone_rig.sink->Write(cursor, Lifetime::kLong, std::span(&piece, 1), ZoneTestRig::Soon());
       EXPECT_TRUE(placed && placed->length == piece.size()) << "zones are too small for this test";
       if (!placed) return committed;
       moved.push_back({from, placed->place, to - from, crc});
+      pins.push_back(std::move(placed->pin));
     }
     zone_rig.zones->AddLive(moved);
     zone_rig.zones->RemoveLive(committed);
