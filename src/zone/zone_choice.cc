@@ -157,6 +157,7 @@ bool ZonePool::MayOpenZone(WritePurpose purpose, SteadyTime now) const {
 }
 
 ZoneId ZonePool::OpenEmpty(Lifetime lifetime) {
+  ZENFS_ASSERT(!empty_.empty());
   const ZoneId zone = empty_.front();
   empty_.pop_front();
   table_.Change(zone, [&](ZoneState& z) {
@@ -165,6 +166,7 @@ ZoneId ZonePool::OpenEmpty(Lifetime lifetime) {
     HoldSlot(z);
   });
   active_.push_back(zone);
+  ZENFS_ASSERT(slots_used_ <= setup_.plan.data + (setup_.plan.reclaim_has_slot() ? 1 : 0));
   return zone;
 }
 
@@ -175,6 +177,7 @@ ZonePool::Taken ZonePool::Take(ZoneId zone, Claim& claim, Lifetime lifetime, Wri
     room = std::min(room, allowed);
     granted_ += room;
     const std::uint64_t left = claim.promised == 0 ? 0 : allowed - room;
+    ZENFS_ASSERT(left <= claim.promised && claim.promised - left <= promised_);
     promised_ -= claim.promised - left;
     claim.promised = left;
   }
@@ -185,7 +188,10 @@ ZonePool::Taken ZonePool::Take(ZoneId zone, Claim& claim, Lifetime lifetime, Wri
     if (!claim.held) ++z.claims;
   });
   ++writers_;
+  ZENFS_ASSERT(room != 0 && room <= table_[zone].room());
+  ZENFS_ASSERT(writers_ <= setup_.plan.open_data + (setup_.plan.reclaim_has_slot() ? 1 : 0));
   ZENFS_ASSERT(purpose == WritePurpose::kReclaim || HeadroomIsFree());
+  ZENFS_ASSERT(Sound());
   const ZoneState& z = table_[zone];
   claim = {zone, z.life, true, claim.promised};
   return {Outcome::kTaken, zone, z.written, room, {}};
@@ -193,6 +199,7 @@ ZonePool::Taken ZonePool::Take(ZoneId zone, Claim& claim, Lifetime lifetime, Wri
 
 void ZonePool::LeaveZone(Claim& claim) {
   if (claim.held && table_[claim.zone].life == claim.life) {
+    ZENFS_ASSERT(table_[claim.zone].claims != 0);
     table_.Change(claim.zone, [](ZoneState& z) { --z.claims; });
   }
   claim = {.promised = claim.promised};
@@ -290,6 +297,7 @@ ZonePool::Taken ZonePool::TakeForLog(bool borrow) {
   table_.Change(zone, [](ZoneState& z) { z.phase = ZonePhase::kLog; });
   ++log_zones_;
   ZENFS_ASSERT(borrow || HeadroomIsFree());
+  ZENFS_ASSERT(Sound());
   return {Outcome::kTaken, zone, 0, table_[zone].capacity, {}};
 }
 

@@ -187,6 +187,7 @@ Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime,
   if (setup_.read_only) return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
   MutexLock lock(mutex_);
   while (!stopped_) {
+    ZENFS_RETURN_IF_ERROR(pool_.health());
     claim.manager_ = this;
     const ZonePool::Taken taken = pool_.TakeForData(claim.held_, lifetime, purpose, SteadyNow(), wanted);
     if (pool_.HasJob()) work_.NotifyOne();
@@ -207,6 +208,7 @@ Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, Headroom headroom) {
   if (setup_.read_only) return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
   MutexLock lock(mutex_);
   while (!stopped_) {
+    ZENFS_RETURN_IF_ERROR(pool_.health());
     const ZonePool::Taken taken = pool_.TakeForLog(headroom == Headroom::kBorrow);
     if (pool_.HasJob()) work_.NotifyOne();
     if (taken.outcome == ZonePool::Outcome::kTaken) return taken.zone;
@@ -236,6 +238,11 @@ void ZoneManager::StopResets() {
   MutexLock lock(mutex_);
   pool_.StopResets();
   Announce();
+}
+
+Status ZoneManager::health() const {
+  MutexLock lock(mutex_);
+  return pool_.health();
 }
 
 SpaceReport ZoneManager::Space() const {

@@ -189,6 +189,9 @@ class ZoneManager {
   bool stopped() const EXCLUDES(mutex_);
 
   // --- looking ---
+  // Not OK once the count of live bytes contradicted itself (RemoveLive): nothing is written from then on, and AcquireData
+  // and LendLogZone return this error.
+  Status health() const EXCLUDES(mutex_);
   SpaceReport Space() const EXCLUDES(mutex_);
   std::vector<ZoneStatus> Zones() const EXCLUDES(mutex_);
   ZoneStatus Zone(ZoneId zone) const EXCLUDES(mutex_);

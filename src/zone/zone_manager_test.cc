@@ -271,5 +271,34 @@ TEST(ZoneManagerTest, MisalignedOrTooLongWriteIsRefusedWithoutHarm) {
   EXPECT_EQ(writer->room(), 0U);
 }
 
+TEST(ZoneManagerTest, MoreDeadThanLiveBytesStopAllWrites) {
+  ZoneTestRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  SinkCursor cursor;
+  auto live = rig.WriteLive(cursor, Lifetime::kMedium, 4);
+  ASSERT_TRUE(live);
+  const ZoneId zone = rig.ZoneOf(live->front());
+  rig.zones->RemoveLive(*live);
+  EXPECT_TRUE(rig.zones->health().ok());
+  rig.zones->RemoveLive(*live);
+  EXPECT_EQ(rig.StatusOf(zone).live, 0u);
+  const Status health = rig.zones->health();
+  ASSERT_FALSE(health.ok());
+  EXPECT_EQ(health.error().code(), Code::kCorruption);
+  EXPECT_EQ(health.error().ToString(),
+            "zone 0: 16384 bytes were deleted where only 0 were counted as live; nothing more is written; "
+            "unmount, run zenfs check, and report this if it finds no damage");
+  const auto placed = rig.Write(cursor, Lifetime::kMedium, 1);
+  ASSERT_FALSE(placed);
+  EXPECT_EQ(placed.error().code(), Code::kCorruption);
+  const auto lent = rig.zones->LendLogZone(ZoneTestRig::Soon());
+  ASSERT_FALSE(lent);
+  EXPECT_EQ(lent.error().code(), Code::kCorruption);
+  // What may be live there after all stays.
+  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  EXPECT_EQ(rig.StatusOf(zone).written, 4 * kTestBlock);
+  rig.ExpectSound();
+}
+
 }  // namespace
 }  // namespace zenfs

@@ -2,6 +2,8 @@
 // in zone_choice.cc.
 #include "zone/zone_pool.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -113,6 +115,7 @@ void ZonePool::AdoptActive(std::vector<ZoneId> zones) {
 }
 
 void ZonePool::Wrote(ZoneId zone, std::uint64_t bytes) {
+  ZENFS_ASSERT(table_[zone].writer && bytes <= table_[zone].room());
   const std::uint64_t granted = std::min(bytes, table_[zone].granted);
   granted_ -= granted;
   table_.Change(zone, [&](ZoneState& z) {
@@ -122,9 +125,11 @@ void ZonePool::Wrote(ZoneId zone, std::uint64_t bytes) {
     ++z.pins;
   });
   if (table_[zone].room() == 0) EndZone(zone, ZonePhase::kFull, true);
+  ZENFS_ASSERT(Sound());
 }
 
 Code ZonePool::WriteFailed(ZoneId zone, Code code, const std::optional<ZoneInfo>& info, SteadyTime now) {
+  ZENFS_ASSERT(table_[zone].writer);
   const bool untouched =
       info && info->condition != ZoneCondition::kFull && info->condition != ZoneCondition::kReadOnly &&
       info->condition != ZoneCondition::kOffline && info->WrittenBytes() == table_[zone].written;
@@ -157,6 +162,7 @@ void ZonePool::EndZone(ZoneId zone, ZonePhase phase, bool slot_free) {
 }
 
 void ZonePool::EndWriter(ZoneId zone) {
+  ZENFS_ASSERT(table_[zone].writer && writers_ != 0 && granted_ >= table_[zone].granted);
   granted_ -= table_[zone].granted;
   table_.Change(zone, [](ZoneState& z) {
     z.writer = false;
@@ -165,6 +171,7 @@ void ZonePool::EndWriter(ZoneId zone) {
   --writers_;
   NoteChange();
   Settle(zone);
+  ZENFS_ASSERT(Sound());
 }
 
 // Something that kept the zone in use went away.
@@ -215,6 +222,7 @@ void ZonePool::QueueFinish(ZoneId zone) {
 }
 
 void ZonePool::UnqueueReset(ZoneId zone) {
+  ZENFS_ASSERT(pending_resets_ != 0 && table_[zone].phase == ZonePhase::kDead);
   --pending_resets_;
   const ZoneState& was = table_[zone];
   const bool active = was.holds_slot && was.room() != 0 && !was.from_log;
@@ -239,6 +247,7 @@ std::optional<ZoneJob> ZonePool::NextJob() {
     const ZoneJob job = jobs_.front();
     jobs_.pop_front();
     if (job.kind == ZoneJob::Kind::kFinish || table_[job.zone].Unused()) {
+      ZENFS_ASSERT(!job_running_ && table_[job.zone].job);
       job_running_ = true;
       return job;
     }
@@ -248,6 +257,7 @@ std::optional<ZoneJob> ZonePool::NextJob() {
 }
 
 void ZonePool::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
+  ZENFS_ASSERT(job_running_ && table_[job.zone].job);
   job_running_ = false;
   const bool offline = outcome.info && outcome.info->condition == ZoneCondition::kOffline;
   const bool reset = job.kind != ZoneJob::Kind::kFinish;
@@ -270,13 +280,16 @@ void ZonePool::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
     }
   });
   NoteChange();
+  ZENFS_ASSERT(!reset || pending_resets_ != 0);
   if (reset) --pending_resets_;
   if (reset && outcome.ok) empty_.push_back(job.zone);
   Settle(job.zone);
+  ZENFS_ASSERT(Sound());
 }
 
 void ZonePool::ReturnLogZone(ZoneId zone) {
   if (!table_.Has(zone) || table_[zone].phase != ZonePhase::kLog) return;
+  ZENFS_ASSERT(log_zones_ != 0);
   --log_zones_;
   NoteChange();
   table_.Change(zone, [&](ZoneState& z) {
@@ -289,6 +302,7 @@ void ZonePool::ReturnLogZone(ZoneId zone) {
   } else {
     QueueFinish(zone);  // somebody still reads there, for who knows how long
   }
+  ZENFS_ASSERT(Sound());
 }
 
 void ZonePool::AddLive(std::span<const Extent> extents) {
@@ -311,14 +325,25 @@ void ZonePool::RemoveLive(std::span<const Extent> extents) {
   for (const Extent& extent : extents) {
     const ZoneId zone = setup_.geometry.ZoneOf(extent.place);
     if (!table_.Has(zone)) continue;
-    table_.Change(zone, [&](ZoneState& z) {
-      const std::uint64_t bytes = OccupiedBytes(extent, setup_.geometry.block_size);
-      // More dies than lived: which of the rest is live can't be known, so the zone is kept as it is.
-      if (bytes > z.live) z.distrusted = true;
-      z.live -= std::min(bytes, z.live);
-    });
+    const std::uint64_t bytes = OccupiedBytes(extent, setup_.geometry.block_size);
+    if (bytes > table_[zone].live) Distrust(zone, bytes);
+    table_.Change(zone, [&](ZoneState& z) { z.live -= std::min(bytes, z.live); });
     Settle(zone);
   }
+  ZENFS_ASSERT(Sound());
+}
+
+// More dies than lived: which of the rest is live can't be known, so the zone is kept as it is. The metadata may be
+// damaged, so this does not end the process in any build.
+void ZonePool::Distrust(ZoneId zone, std::uint64_t bytes) {
+  const std::uint64_t live = table_[zone].live;
+  table_.Change(zone, [](ZoneState& z) { z.distrusted = true; });
+  health_.Update(Fail(
+      Error(Code::kCorruption,
+            fmt::format(
+                "zone {}: {} bytes were deleted where only {} were counted as live; nothing more is written",
+                zone.value, bytes, live))
+          .Advise("unmount, run zenfs check, and report this if it finds no damage")));
 }
 
 void ZonePool::Pin(ZoneId zone) {
@@ -327,6 +352,7 @@ void ZonePool::Pin(ZoneId zone) {
 
 void ZonePool::Unpin(ZoneId zone) {
   const ZoneState& z = table_[zone];
+  ZENFS_ASSERT(z.pins != 0);
   // Whoever pins a zone with live data only to read it, reclaim itself for one, changes nothing.
   const bool changes = z.pins == 1 && (z.live == 0 || z.uncommitted != 0);
   table_.Change(zone, [](ZoneState& s) {
@@ -335,6 +361,7 @@ void ZonePool::Unpin(ZoneId zone) {
   });
   if (changes) NoteChange();
   if (z.pins == 0) Settle(zone);
+  ZENFS_ASSERT(Sound());
 }
 
 void ZonePool::DropFromActive(ZoneId zone) { std::erase(active_, zone); }
@@ -345,6 +372,7 @@ void ZonePool::HoldSlot(ZoneState& state) {
 }
 
 void ZonePool::FreeSlot(ZoneState& state) {
+  ZENFS_ASSERT(!state.holds_slot || slots_used_ != 0);
   if (state.holds_slot) --slots_used_;
   state.holds_slot = false;
 }

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "device/zoned_device.h"
@@ -95,13 +96,17 @@ class ZonePool {
 
   // --- accounting ---
   void AddLive(std::span<const Extent> extents);
+  // If more bytes of a zone die than live, none lives, the zone is never reset, and health() says so from then on.
   void RemoveLive(std::span<const Extent> extents);
   void Pin(ZoneId zone);
   void Unpin(ZoneId zone);
 
   // --- reclaim ---
   // Somebody begins, or ends, to wait for reclaim.
-  void WaitsForReclaim(bool begins) { waiting_for_reclaim_ += begins ? 1 : -1; }
+  void WaitsForReclaim(bool begins) {
+    waiting_for_reclaim_ += begins ? 1 : -1;
+    ZENFS_ASSERT(waiting_for_reclaim_ >= 0);
+  }
   std::optional<ReclaimNeed> NeedOfReclaim() const;
   std::uint64_t RoomForCopies() const;
   // What a writer that finds no room does: waits for reclaim, or, if reclaim has found nothing, gives up.
@@ -141,6 +146,9 @@ class ZonePool {
   const ZoneTable& table() const { return table_; }
   // Every invariant above that is broken, as sentences. Walks all zones; for tests and `check`.
   std::vector<std::string> Check() const;
+  // Not OK once more bytes of a zone died than lived, see RemoveLive. Then nothing more may be written: what the pool
+  // takes for dead in other zones may be live.
+  const Status& health() const { return health_; }
 
  private:
   struct Candidate {
@@ -161,7 +169,10 @@ class ZonePool {
   Taken Take(ZoneId zone, Claim& claim, Lifetime lifetime, WritePurpose purpose);
   // False if there is no room for what is wanted and nothing was promised before.
   bool Promise(Claim& claim, std::uint64_t wanted);
-  void VoidPromise(Claim& claim) { promised_ -= std::exchange(claim.promised, 0); }
+  void VoidPromise(Claim& claim) {
+    ZENFS_ASSERT(promised_ >= claim.promised);
+    promised_ -= std::exchange(claim.promised, 0);
+  }
   void LeaveZone(Claim& claim);
   Taken NothingUsable(const Claim& claim, WritePurpose purpose, SteadyTime now) const;
   Taken NoRoomForData();
@@ -182,8 +193,12 @@ class ZonePool {
   void QueueFinish(ZoneId zone);
   void EndZone(ZoneId zone, ZonePhase phase, bool slot_free);
   void DropFromActive(ZoneId zone);
+  // For assertions: true, or ends the process with the invariant that is broken. Walks the active zones; at every call
+  // whose number is a power of two, all.
+  bool Sound() const;
   void HoldSlot(ZoneState& state);
   void FreeSlot(ZoneState& state);
+  void Distrust(ZoneId zone, std::uint64_t bytes);
   // Data may have one of so many empty zones.
   bool HasSpare(std::size_t empty) const { return empty > KeptForLog(); }
   // The reserve, and what the log will soon take because it always has that many.
@@ -211,6 +226,8 @@ class ZonePool {
   std::optional<ReclaimVerdict> verdict_;
   bool tidy_asked_ = false;
   SteadyTime open_again_at_ = SteadyTime::min();
+  Status health_;
+  mutable std::uint64_t sound_calls_ = 0;
 };
 
 }  // namespace zenfs

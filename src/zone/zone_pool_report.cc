@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "zone/zone_pool.h"
 
@@ -57,7 +58,7 @@ std::vector<std::string> ZonePool::Check() const {
   std::size_t active = 0, empty = 0, dead = 0, slots = 0, writers = 0;
   std::uint64_t granted = 0;
   for (std::uint32_t i = 0; i < table_.size(); ++i) {
-    const ZoneState& z = table_[ZoneId(i)];
+    const ZoneState& z = table_.Peek(ZoneId(i));
     active += z.phase == ZonePhase::kActive;
     empty += z.phase == ZonePhase::kEmpty;
     dead += z.phase == ZonePhase::kDead;
@@ -85,6 +86,21 @@ std::vector<std::string> ZonePool::Check() const {
   expect(granted == granted_, "the sum of what writers may write is wrong");
   expect(promised_ == 0 || setup_.headroom != 0, "room is promised although there is enough");
   return broken;
+}
+
+bool ZonePool::Sound() const {
+  if (!started_) return true;
+  for (const ZoneId zone : active_) {
+    [[maybe_unused]] const ZoneState& z = table_.Peek(zone);
+    ZENFS_ASSERT(z.phase == ZonePhase::kActive);
+    ZENFS_ASSERT(setup_.read_only || (z.holds_slot && z.room() != 0));
+    ZENFS_ASSERT(z.granted <= granted_);
+  }
+  ZENFS_ASSERT(setup_.read_only || active_.size() <= slots_used_);
+  if (!std::has_single_bit(++sound_calls_)) return true;
+  const std::vector<std::string> broken = Check();
+  if (!broken.empty()) FailAssertion("zone pool: " + broken.front() + "\n");
+  return true;
 }
 
 }  // namespace zenfs

@@ -10,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/assert.h"
 #include "zone/space_report.h"
 
 namespace zenfs {
@@ -62,6 +63,8 @@ class ZoneTable {
     ++visits_;
     return zones_[zone.value];
   }
+  // The same, not counted as a visit: for checks.
+  const ZoneState& Peek(ZoneId zone) const { return zones_[zone.value]; }
   // Calls change(ZoneState&) and keeps the totals right.
   template <typename F>
   void Change(ZoneId zone, F&& change) {
@@ -69,6 +72,8 @@ class ZoneTable {
     ZoneState& state = zones_[zone.value];
     Count(state, -1);
     change(state);
+    ZENFS_ASSERT(state.written <= state.capacity);
+    ZENFS_ASSERT(state.granted == 0 || state.writer);
     Count(state, +1);
   }
   const Totals& totals() const { return totals_; }
