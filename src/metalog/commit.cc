@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/sync_point.h"
 #include "format/edit_codec.h"
@@ -63,6 +64,7 @@ Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) noexc
       self.wake.Wait(mutex_);
     }
   }
+  ZENFS_ASSERT(commits_active_ != 0);
   if (--commits_active_ == 0) idle_.NotifyAll();
   return self.result;
 }
@@ -113,9 +115,12 @@ bool MetalogImpl::MayLead(const Member& member) const {
 }
 
 void MetalogImpl::Lead(Member& self) {
+  ZENFS_ASSERT(!leading_ && !fenced_ && tail_is_clean_);
   leading_ = true;
   Gather();
   Batch batch = TakeBatch();
+  const Status next = current_->CheckNextCommit(batch.first_sequence, batch.first_sequence);
+  if (!next.ok()) return EndForGood(batch, next.error());
   if (batch.members.empty()) {
     ReleaseLead();
     WaitForRoom(self);
@@ -199,6 +204,7 @@ Status MetalogImpl::WriteBatch(const Batch& batch) {
 
 // The batch is durable: in log order into the replica, to the sink, and back to the callers.
 void MetalogImpl::Publish(Batch& batch) {
+  ZENFS_ASSERT(leading_ && !fenced_ && batch.first_sequence == stats_.sequence + 1);
   stats_.sequence = batch.last_sequence();
   stats_.commits += batch.members.size();
   ++stats_.frames_written;
@@ -219,6 +225,7 @@ void MetalogImpl::Publish(Batch& batch) {
 }
 
 void MetalogImpl::ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t growth) {
+  ZENFS_ASSERT(!frozen_ && unapplied_growth_ >= growth);
   Effects effects;
   unapplied_growth_ -= growth;
   if (Status done = state_.Apply(edits, &effects); !done.ok()) {
@@ -256,8 +263,16 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
   WakeNext();
 }
 
+// The log contradicts itself, and nothing of the batch was written.
+void MetalogImpl::EndForGood(Batch& batch, const Error& error) {
+  GoReadOnly(error.With(device_.name() + ": the volume is read-only from here on"));
+  Refuse(batch, health_.error());
+  ReleaseLead();
+}
+
 void MetalogImpl::Refuse(Batch& batch, const Error& error) {
   for (Member* member : batch.members) {
+    ZENFS_ASSERT(!member->done && unapplied_growth_ >= member->growth);
     unapplied_growth_ -= member->growth;
     Complete(*member, Fail(error));
   }
@@ -294,6 +309,7 @@ void MetalogImpl::Complete(Member& member, Status result) {
 }
 
 void MetalogImpl::ReleaseLead() {
+  ZENFS_ASSERT(leading_);
   leading_ = false;
   WakeNext();
 }
@@ -305,7 +321,7 @@ void MetalogImpl::WakeNext() {
 
 void MetalogImpl::GoReadOnly(const Error& why) {
   if (health_.ok())
-    health_ = Fail(why.code() == Code::kCorruption ? Code::kCorruption : Code::kReadOnly, why.text());
+    health_ = Fail(why.code() == Code::kCorruption ? why : Error(Code::kReadOnly, why.text()));
   while (!queue_.empty()) {
     Member* member = queue_.front();
     queue_.pop_front();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/assert.h"
 #include "format/metalog_payload.h"
 #include "metalog/flush.h"
 
@@ -20,7 +21,8 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       salt_(start.salt),
       base_sequence_(start.base_sequence),
       keep_(std::move(start.keep)),
-      after_(start.after) {}
+      after_(start.after),
+      sequence_(start.base_sequence) {}
 
 GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
                                    Resume resume)
@@ -36,9 +38,22 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       seed_(FrameSeed::Of(superblock.seed, chain_.back(), generation_, salt_)),
       capacity_(resume.capacity),
       position_(resume.position),
-      ordinal_(resume.ordinal) {}
+      ordinal_(resume.ordinal),
+      sequence_(resume.sequence) {}
+
+// In all builds: a commit under a wrong sequence, or outside its zone, is one that the next mount does not find.
+Status GenerationWriter::CheckNextCommit(std::uint64_t first_sequence, std::uint64_t last_sequence) const {
+  ZENFS_CHECK(first_sequence == sequence_ + 1 && last_sequence >= first_sequence,
+              fmt::format("the metadata log was to write commits {} to {} behind commit {}", first_sequence,
+                          last_sequence, sequence_));
+  ZENFS_CHECK(position_ <= capacity_ && IsMultiple(position_, layout_.block_size),
+              fmt::format("the metadata log was to write at byte {} of metadata zone {}, which has {} bytes",
+                          position_, zone().value, capacity_));
+  return {};
+}
 
 std::uint64_t GenerationWriter::PayloadRoom(std::uint64_t reserve) const {
+  if (position_ > capacity_) return 0;
   const std::uint64_t room = capacity_ - position_;
   if (room < reserve + layout_.block_size) return 0;
   return std::min<std::uint64_t>(RoundDown(room - reserve, layout_.block_size) - kFrameHeaderBytes,
@@ -103,6 +118,8 @@ std::uint64_t GenerationWriter::Build(std::size_t at, FrameKind kind, std::strin
 }
 
 Status GenerationWriter::Send(std::uint64_t bytes) {
+  ZENFS_ASSERT(IsMultiple(position_, layout_.block_size) && IsMultiple(bytes, layout_.block_size));
+  ZENFS_ASSERT(position_ <= capacity_ && bytes <= capacity_ - position_);
   const DeviceOffset to = device_.geometry().ZoneStart(zone()) + position_;
   if (Status written = device_.Write(to, buffer_.View(0, bytes)); !written.ok()) {
     const Code code = written.error().code();
@@ -127,6 +144,7 @@ Status GenerationWriter::Write(FrameKind kind, std::string_view payload, std::ui
   if (buffer_.capacity() < need) buffer_ = AlignedBuffer(need);
   ZENFS_RETURN_IF_ERROR(Send(Build(0, kind, payload, seed_, first_sequence, last_sequence)));
   ++ordinal_;
+  sequence_ = last_sequence;
   return {};
 }
 

@@ -4,6 +4,7 @@
 // Invariants
 //   position() is where the next frame goes; a write that failed leaves it, and the zone is then not written
 //   again zones of the chain before the last are full or finished: one active zone a generation
+//   the sequences of commits rise by one, which CheckNextCommit says; no frame goes behind the end of its zone
 //
 // Threads: one at a time; the caller sees to it.
 #pragma once
@@ -38,6 +39,7 @@ class GenerationWriter {
     std::uint64_t capacity = 0;  // of the last zone
     std::uint64_t position = 0;  // in the last zone
     std::uint64_t ordinal = 0;   // of the next frame
+    std::uint64_t sequence = 0;  // of the last commit
   };
 
   GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones, Start start);
@@ -48,6 +50,9 @@ class GenerationWriter {
   // Errors: as the device's, kNoSpace when there is no zone.
   [[nodiscard]] Status BeginZone();
 
+  // kCorruption if commits from `first_sequence` to `last_sequence` are not the next ones, or if the position is no place
+  // for a frame. Both are faults of ZenFS.
+  [[nodiscard]] Status CheckNextCommit(std::uint64_t first_sequence, std::uint64_t last_sequence) const;
   // Errors: kNoSpace when the frame does not fit (nothing was written), else the device's, after which the
   // zone is distrusted.
   [[nodiscard]] Status Write(FrameKind kind, std::string_view payload, std::uint64_t first_sequence,
@@ -93,6 +98,7 @@ class GenerationWriter {
   std::uint64_t capacity_ = 0;
   std::uint64_t position_ = 0;
   std::uint64_t ordinal_ = 0;
+  std::uint64_t sequence_ = 0;  // of the last commit
   std::atomic<std::uint64_t> bytes_written_ = 0;
   AlignedBuffer buffer_;
 };

@@ -152,7 +152,8 @@ MetalogImpl::MetalogImpl(ZonedDevice& device, const Superblock& superblock, Repl
                                                                          .chain = std::move(replayed.chain),
                                                                          .capacity = replayed.capacity,
                                                                          .position = replayed.position,
-                                                                         .ordinal = replayed.frames});
+                                                                         .ordinal = replayed.frames,
+                                                                         .sequence = replayed.sequence});
   roll_at_room_ = std::min(space().RollReserve(), current_->zone_capacity() / 4);
 }
 

@@ -89,7 +89,8 @@ class Metalog {
   // Errors: kIo for data that a failed flush may have lost (nothing was written), and for whatever the device answered,
   // after which the outcome is known to be "not committed" because the log has moved to another zone without it (zones
   // that end, turn read-only or go offline are left for others first); kBusy when the device's limits leave no zone to
-  // write to; kUnknownOutcome when moving on was impossible too, and from then on kReadOnly for every call; kNoSpace
+  // write to; kUnknownOutcome when moving on was impossible too, and from then on kReadOnly for every call; kCorruption,
+  // also for every later call, when the log contradicts itself (a fault of ZenFS; nothing was written); kNoSpace
   // when the state would no longer fit the metadata zones; kShutdown after Stop.
   [[nodiscard]] virtual Status Commit(std::vector<Edit> edits, CommitOptions options = {}) = 0;
 

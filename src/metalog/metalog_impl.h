@@ -18,6 +18,9 @@
 // Commit and Roll are noexcept: if memory runs out (std::bad_alloc) while a thread has a role, the process ends. Otherwise
 // others would wait for that role for ever.
 //
+// Before a batch is written, the log checks in all builds that its sequences follow those before and that it stays within
+// its zone. If it does not, nothing is written and the log is read-only (kCorruption).
+//
 // Edits are not validated before they are written: the catalog applies them to a State of its own first,
 // which is the same code. An edit that contradicts the replica all the same is a bug; the log then stops
 // (read-only, kCorruption), since replay would stop there too.
@@ -97,6 +100,7 @@ class MetalogImpl final : public Metalog {
   void Publish(Batch& batch) REQUIRES(mutex_);
   void Fence(Batch& batch, const Error& error) REQUIRES(mutex_);
   void Refuse(Batch& batch, const Error& error) REQUIRES(mutex_);
+  void EndForGood(Batch& batch, const Error& error) REQUIRES(mutex_);
   void RefuseLost(Batch& batch) REQUIRES(mutex_);
   void WaitForRoom(Member& self) REQUIRES(mutex_);
   void Complete(Member& member, Status result) REQUIRES(mutex_);

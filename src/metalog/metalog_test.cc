@@ -1,4 +1,4 @@
-#include "metalog/metalog.h"
+#include "metalog/metalog_impl.h"
 
 #include <gmock/gmock.h>
 
@@ -169,6 +169,57 @@ TEST(MetalogFormat, OlderLogInTheSameZonesIsForgotten) {
   }
   ZENFS_ASSERT_OK(Formatted(*device, kZones));
   EXPECT_TRUE(MustOpen(*device, kZones)->recovered().files().empty());
+}
+
+// Of a log whose writer and whose own count of commits, or of bytes, contradict each other.
+class MetalogContradiction : public MetalogTest {
+ protected:
+  Replayed Found() {
+    auto found = Replay(*device_, superblock());
+    EXPECT_TRUE(found) << found.error().ToString();
+    return *std::move(found);
+  }
+  static GenerationWriter::Resume ResumeAt(const Replayed& found) {
+    return {.generation = found.generation,
+            .salt = found.salt,
+            .chain = found.chain,
+            .capacity = found.capacity,
+            .position = found.position,
+            .ordinal = found.frames,
+            .sequence = found.sequence};
+  }
+};
+
+TEST_F(MetalogContradiction, CommitBehindTheEndOfItsZoneIsNotWrittenAndMakesTheLogReadOnly) {
+  Replayed found = Found();
+  const DeviceOffset end = device_->geometry().ZoneStart(found.chain.back()) + found.position;
+  found.position = found.capacity + device_->geometry().block_size;
+  MetalogImpl log(*device_, superblock(), found);
+  const Status refused = log.Commit(CreateNamed(kFirstTestId), {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), Code::kCorruption);
+  EXPECT_THAT(refused.error().ToString(), testing::AllOf(HasSubstr("the volume is read-only from here on"),
+                                                         HasSubstr("please report it")));
+  EXPECT_EQ(log.health().error().code(), Code::kCorruption);
+  EXPECT_EQ(log.Commit(CreateNamed(kFirstTestId + 1), {}).error().code(), Code::kCorruption);
+  EXPECT_EQ(log.Roll().error().code(), Code::kCorruption);
+  const auto report = device_->Report(found.chain.back(), 1);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->front().write_pointer, end);
+}
+
+TEST_F(MetalogContradiction, CommitThatDoesNotFollowTheLastOneIsRefused) {
+  const Replayed found = Found();
+  const Superblock volume = superblock();
+  Metazones zones(*device_, volume);
+  const GenerationWriter writer(*device_, volume, zones, ResumeAt(found));
+  EXPECT_TRUE(writer.CheckNextCommit(found.sequence + 1, found.sequence + 3).ok());
+  for (const std::uint64_t first : {found.sequence, found.sequence + 2}) {
+    const Status next = writer.CheckNextCommit(first, first);
+    ASSERT_FALSE(next.ok());
+    EXPECT_EQ(next.error().code(), Code::kCorruption);
+    EXPECT_THAT(next.error().ToString(), HasSubstr("please report it"));
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/assert.h"
 #include "base/random.h"
 #include "base/sync_point.h"
 #include "format/metalog_payload.h"
@@ -94,6 +95,7 @@ void MetalogImpl::RunRoll() {
   {
     MutexLock lock(mutex_);
     if (metrics_ != nullptr) meter.emplace(*metrics_, Operation::kRoll);
+    ZENFS_ASSERT(roll_running_ && !frozen_ && pending_.empty());
     frozen_ = true;
     run.frozen = &state_;
     run.base_sequence = stats_.sequence;
@@ -105,7 +107,7 @@ void MetalogImpl::RunRoll() {
   Status result;
   for (std::size_t attempt = 0; attempt <= zones_.zones().size(); ++attempt) {
     result = TryRoll(run);
-    if (result.ok() || result.error().code() == Code::kNoSpace) break;
+    if (result.ok() || result.error().code() == Code::kNoSpace || !health().ok()) break;
     if (run.writer != nullptr) run.bytes_written += run.writer->bytes_written();
     if (result.error().code() == Code::kBusy) FreeSlot(run);
   }
@@ -212,6 +214,11 @@ Status MetalogImpl::WritePending(RollRun& run) {
     std::vector<const std::string*> members;
     for (const std::string& list : lists) members.push_back(&list);
     const std::uint64_t first = run.base_sequence + run.caught_up + 1;
+    if (Status next = run.writer->CheckNextCommit(first, first + members.size() - 1); !next.ok()) {
+      MutexLock lock(mutex_);
+      GoReadOnly(next.error().With(device_.name() + ": the volume is read-only from here on"));
+      return next;
+    }
     ZENFS_RETURN_IF_ERROR(
         run.writer->Write(FrameKind::kCommit, EncodeCommit(members), first, first + members.size() - 1));
     run.caught_up += members.size();
@@ -251,12 +258,14 @@ void MetalogImpl::TakeLead(RollRun& run) {
   roll_wants_lead_ = true;
   gathered_.NotifyAll();
   while (leading_) lead_released_.Wait(mutex_);
+  ZENFS_ASSERT(roll_running_);
   roll_wants_lead_ = false;
   leading_ = true;
   run.holds_lead = true;
 }
 
 void MetalogImpl::Thaw() {
+  ZENFS_ASSERT(frozen_);
   frozen_ = false;
   for (const Pending& commit : pending_) {
     if (!health_.ok()) break;
@@ -270,6 +279,8 @@ void MetalogImpl::FinishRoll(RollRun& run, const Status& result) {
   MutexLock lock(mutex_);
   stats_.bytes_written += run.bytes_written;
   if (result.ok()) {
+    ZENFS_ASSERT(run.holds_lead && run.writer->generation() > current_->generation());
+    ZENFS_ASSERT(run.base_sequence + run.caught_up == stats_.sequence);
     old = std::exchange(current_, std::move(run.writer));
     stats_.bytes_written += old->bytes_written();
     ++stats_.rolls;
