@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 
 namespace zenfs {
@@ -49,13 +50,19 @@ class AlignedBuffer {
   // Appends zeros up to the next multiple of `unit`, which divides the capacity.
   void PadTo(std::size_t unit) {
     const std::size_t padded = RoundUp(size_, unit);
+    ZENFS_ASSERT(padded <= capacity_);
     if (padded != size_) std::memset(data_.get() + size_, 0, padded - size_);
     size_ = padded;
   }
-  void Resize(std::size_t size) { size_ = size; }  // size <= capacity()
+  // size <= capacity()
+  void Resize(std::size_t size) {
+    ZENFS_ASSERT(size <= capacity_);
+    size_ = size;
+  }
   void Clear() { size_ = 0; }
   // Keeps [from, size()) and moves it to the front.
   void DropFront(std::size_t from) {
+    ZENFS_ASSERT(from <= size_);
     std::memmove(data_.get(), data_.get() + from, size_ - from);
     size_ -= from;
   }

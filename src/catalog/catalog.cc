@@ -1,5 +1,7 @@
 #include "catalog/catalog.h"
 
+#include "base/assert.h"
+
 namespace zenfs {
 
 Result<Catalog::Action> Catalog::Begin(const Planner& planner, Deadline deadline) {
@@ -34,6 +36,7 @@ FileId Catalog::AddPending(PendingFile file) {
   }
   pending_names_.emplace(std::pair(file.parent, file.name), file.id);
   pending_.emplace(file.id, std::move(file));
+  ZENFS_ASSERT(pending_.size() == pending_names_.size());
   return replaced;
 }
 
@@ -52,6 +55,7 @@ void Catalog::ErasePending(FileId id) {
   if (it == pending_.end()) return;
   pending_names_.erase(std::pair(it->second.parent, it->second.name));
   pending_.erase(it);
+  ZENFS_ASSERT(pending_.size() == pending_names_.size());
 }
 
 Result<Effects> Catalog::Apply(std::span<const Edit> edits) {

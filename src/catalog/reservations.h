@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
 #include "model/units.h"
 
 namespace zenfs {
@@ -31,7 +32,11 @@ class Reservations {
   using Ticket = std::list<ReservationKeys>::iterator;
 
   bool Conflicts(const ReservationKeys& keys) const;
-  Ticket Add(ReservationKeys keys) { return held_.insert(held_.end(), std::move(keys)); }
+  // `keys` conflict with nothing held.
+  Ticket Add(ReservationKeys keys) {
+    ZENFS_ASSERT(!Conflicts(keys));
+    return held_.insert(held_.end(), std::move(keys));
+  }
   void Remove(Ticket ticket) { held_.erase(ticket); }
 
  private:

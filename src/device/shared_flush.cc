@@ -1,5 +1,6 @@
 #include "device/shared_flush.h"
 
+#include "base/assert.h"
 #include "base/sync_point.h"
 
 namespace zenfs {
@@ -16,6 +17,7 @@ Status SharedFlush::Run() noexcept {
   lock.Unlock();
   Status flushed = flush_();
   lock.Lock();
+  ZENFS_ASSERT(under_way_);  // nobody else flushed meanwhile
   under_way_ = false;
   mine->done = true;
   mine->status = flushed;

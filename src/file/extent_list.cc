@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace zenfs {
 
 void AppendExtent(std::vector<Extent>& extents, const Extent& extent, const Geometry& geometry) {
+  ZENFS_ASSERT(extent.file_offset == ExtentsEnd(extents) && extent.length != 0);
   if (!extents.empty()) {
     Extent& last = extents.back();
     if (last.place + last.length == extent.place && IsMultiple(last.length, geometry.block_size) &&
@@ -26,6 +29,7 @@ void CutExtents(std::vector<Extent>& extents, std::uint64_t end, KnownCrc cut_cr
 }
 
 std::vector<Extent> ClipExtents(const std::vector<Extent>& extents, std::uint64_t from, std::uint64_t to) {
+  ZENFS_ASSERT(from <= to);
   std::vector<Extent> part;
   auto it = FindExtent(extents, from);
   for (; it != extents.end() && it->file_offset < to; ++it) {

@@ -1,5 +1,6 @@
 #include "file/flushed_tail.h"
 
+#include "base/assert.h"
 #include "format/tail_record.h"
 
 namespace zenfs {
@@ -13,6 +14,8 @@ std::uint64_t FlushedTail::comfortable_bytes() const {
 }
 
 bool FlushedTail::Keep(Content content) {
+  ZENFS_ASSERT(content.tail_offset <= content.device_end &&
+               content.device_end <= content.tail_offset + content.tail.size());
   const ByteView bytes = content.tail.subspan(content.device_end - content.tail_offset);
   const std::string record =
       EncodeTailRecord({.order = ++order_, .uncommitted = std::move(content.uncommitted)});
@@ -32,6 +35,7 @@ bool FlushedTail::Keep(Content content) {
 
 bool FlushedTail::Extend(std::uint64_t tail_offset, ByteView tail, std::uint64_t appended_seconds) {
   if (buffer_.empty() || changed_) return false;
+  ZENFS_ASSERT(tail_offset <= buffer_.end() && buffer_.end() <= tail_offset + tail.size());
   const ByteView bytes = tail.subspan(buffer_.end() - tail_offset);
   if (bytes.size() > buffer_.room()) return false;
   buffer_.Append(bytes, appended_seconds);

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/assert.h"
 #include "model/edit.h"
 #include "model/units.h"
 #include "staging/staged_buffer.h"
@@ -49,7 +50,10 @@ class FlushedTail {
   // The file's extents are others now, or bytes that may be kept here were overwritten.
   void NoteChange() { changed_ = true; }
   // The file ends at `size` now, device_end() <= size < end().
-  void Cut(std::uint64_t size) { buffer_.Cut(size - buffer_.file_offset()); }
+  void Cut(std::uint64_t size) {
+    ZENFS_ASSERT(device_end() <= size && size < end());
+    buffer_.Cut(size - buffer_.file_offset());
+  }
   // All of it is committed, or not the file's any more. Gives the buffer back.
   void Clear();
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/clock.h"
 
 namespace zenfs {
@@ -23,6 +24,14 @@ PlainFile::PlainFile(const Env& env, std::vector<Extent> extents, std::uint64_t 
       view_(map_.MakeView()) {}
 
 PlainFile::~PlainFile() = default;
+
+bool PlainFile::Sound() const {
+  const bool tail_fits = tail_.empty() || (tail_.size() <= size_ && TailOffset() <= map_.end() &&
+                                           IsMultiple(TailOffset(), geometry_.block_size));
+  return tail_fits && map_.end() <= size_ && (Clean() || !tail_.empty()) &&
+         size_ == published_size_.load(std::memory_order_relaxed) &&
+         (flushed_.empty() || flushed_.end() <= size_);
+}
 
 void PlainFile::SetLifetime(Lifetime lifetime) {
   MutexLock lock(mutex_);
@@ -85,6 +94,7 @@ Result<bool> PlainFile::TryFlush() {
     flushed = flushed_.Keep(ToFlush());
   }
   if (flushed) flushed_since_drain_ = true;
+  ZENFS_ASSERT(Sound());
   return flushed;
 }
 
@@ -129,6 +139,7 @@ Result<PlainFile::Drained> PlainFile::Drain() {
   changed_since_drain_ = {};
   written_since_drain_.reset();
   flushed_since_drain_ = false;
+  ZENFS_ASSERT(Clean() && Sound());
   return drained;
 }
 
@@ -141,6 +152,7 @@ void PlainFile::MarkCommitted(const Drained& drained) {
   drained_.reset();
   committed_size_ = drained.size;
   if (!flushed_since_drain_) flushed_.Clear();
+  ZENFS_ASSERT(Sound());
 }
 
 void PlainFile::EndWriting() {
@@ -168,6 +180,7 @@ void PlainFile::ReplaceCommitted(const std::vector<Extent>& extents) {
   } else {
     map_.Replace(extents);
   }
+  ZENFS_ASSERT(Sound());
   view_.Publish(map_.MakeView());
 }
 

@@ -139,6 +139,8 @@ class PlainFile {
   void CutFlushed() REQUIRES(mutex_);
   void NoteWrite(FlushMark mark) REQUIRES(mutex_);
   bool Clean() const REQUIRES(mutex_) { return map_.end() == size_; }
+  // For assertions: whether the invariants hold.
+  bool Sound() const REQUIRES(mutex_);
   std::uint64_t TailOffset() const REQUIRES(mutex_) { return size_ - tail_.size(); }
   // What stays in the buffer when so much is written: the last block, full or not, because a direct writer
   // writes it again.

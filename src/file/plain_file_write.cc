@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/checksum_handoff.h"
 #include "base/clock.h"
 #include "file/extent_checksum.h"
@@ -46,7 +47,9 @@ Status PlainFile::Healthy() const {
 Status PlainFile::Append(ByteView bytes, KnownCrc crc) {
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(Healthy());
-  return Changed(AppendLocked(bytes, crc), bytes.size());
+  Status appended = Changed(AppendLocked(bytes, crc), bytes.size());
+  ZENFS_ASSERT(Sound());
+  return appended;
 }
 
 // Takes the time of a call that changed something, `bytes` of the file.
@@ -75,7 +78,9 @@ Status PlainFile::PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCr
   CutDevice(TailOffset());
   tail_.Overwrite(offset - TailOffset(), front, front_crc);
   flushed_.NoteChange();
-  return Changed(AppendInspected(incoming), bytes.size());
+  Status appended = Changed(AppendInspected(incoming), bytes.size());
+  ZENFS_ASSERT(Sound());
+  return appended;
 }
 
 Status PlainFile::AppendLocked(ByteView bytes, KnownCrc crc) {
@@ -186,6 +191,7 @@ Status PlainFile::WriteFront(std::size_t bytes, std::size_t kept) {
   const ByteView content = tail_.Padded(geometry_.block_size).first(length);
   ZENFS_RETURN_IF_ERROR(Place(TailOffset(), std::span<const ByteView>(&content, 1), bytes, crc));
   tail_.DropFront(bytes - kept);
+  ZENFS_ASSERT(Sound());
   return {};
 }
 
@@ -203,6 +209,8 @@ Status PlainFile::Place(std::uint64_t offset, std::span<const ByteView> pieces, 
       if (!ForWantOfAZone(placed.error())) failed_ = placed.error();
       return Fail(std::move(placed).error());
     }
+    ZENFS_ASSERT(placed->length != 0 && IsMultiple(placed->length, geometry_.block_size));
+    ZENFS_ASSERT(geometry_.ZoneOf(placed->place) == geometry_.ZoneOf(placed->place + (placed->length - 1)));
     const std::uint64_t length = std::min(placed->length, content - done);
     const std::uint64_t behind = content - done - length;
     // Summed again only where a zone ends in the middle.
@@ -264,6 +272,7 @@ void PlainFile::TruncateLocked(std::uint64_t size, KnownCrc front) {
   tail_.Cut(size > tail_offset ? std::min<std::uint64_t>(size - tail_offset, tail_.size()) : 0);
   SetSize(size);
   CutFlushed();
+  ZENFS_ASSERT(Sound());
 }
 
 void PlainFile::SetSize(std::uint64_t size) {

@@ -4,10 +4,28 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "model/number_limits.h"
 
 namespace zenfs {
 namespace {
+
+// Extents in order, without gaps, from 0; then windows in order.
+[[maybe_unused]] bool InOrder(const FileRecord& file) {
+  std::uint64_t end = 0;
+  for (const Extent& extent : file.extents) {
+    if (extent.file_offset != end || extent.length == 0) return false;
+    end = extent.end();
+  }
+  std::uint64_t sequence = 0;
+  for (const LogWindow& window : file.windows) {
+    if (window.first_sequence <= sequence || window.last_sequence < window.first_sequence) return false;
+    if (window.last_sequence >= file.next_sequence || window.end < end) return false;
+    sequence = window.last_sequence;
+    end = window.end;
+  }
+  return file.size == end;
+}
 
 Status CheckNumber(std::string_view what, std::uint64_t number) {
   if (number < kStateNumbersEnd) return {};
@@ -130,6 +148,7 @@ Status State::Applier::Finish() {
       }
       continue;
     }
+    ZENFS_ASSERT(InOrder(touched.record));
     state_.files_.insert_or_assign(id, std::make_shared<const FileRecord>(std::move(touched.record)));
     if (effects_ != nullptr) effects_->changed.push_back(id);
   }

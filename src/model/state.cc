@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "model/applier.h"
 
 namespace zenfs {
@@ -14,11 +15,17 @@ State::State() {
 }
 
 Status State::Apply(std::span<const Edit> edits, Effects* effects) {
+  [[maybe_unused]] const std::uint64_t epoch = epoch_;
+  [[maybe_unused]] const std::uint64_t next_id = next_id_;
+  [[maybe_unused]] const std::uint64_t next_generation = next_generation_;
   Applier applier(*this, effects);
   for (const Edit& edit : edits) {
     if (Status done = std::visit(applier, edit); !done.ok()) return Fail(done.error().With(EditText(edit)));
   }
-  return applier.Finish();
+  ZENFS_RETURN_IF_ERROR(applier.Finish());
+  ZENFS_ASSERT(epoch_ >= epoch && next_id_ >= next_id && next_generation_ >= next_generation);
+  ZENFS_ASSERT(directories_.contains(kRootDirectory));
+  return {};
 }
 
 std::shared_ptr<const FileRecord> State::FindFile(FileId id) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/assert.h"
 #include "base/sync_point.h"
 #include "file/extent_list.h"
 
@@ -220,6 +221,7 @@ MovedExtents ReplaceExtents(const FileRecord& file, const std::vector<Extent>& f
     }
     ++original;
   }
+  ZENFS_ASSERT(original == from.end() && copy == to.end() && ExtentsEnd(moved.all) == file.ExtentsEnd());
   // What was in front of the first one may have been joined with it.
   std::uint64_t first = from.empty() ? 0 : from.front().file_offset;
   for (const Extent& extent : moved.all) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/assert.h"
 #include "base/crc32c.h"
 #include "base/sync_point.h"
 
@@ -47,6 +48,7 @@ void StagedBuffer::TakeMemory(const std::shared_ptr<StagingArea>& area, std::uin
 
 void StagedBuffer::Begin(const std::shared_ptr<StagingArea>& area, std::uint64_t memory_bytes,
                          std::uint64_t owner, std::uint64_t file_offset) {
+  ZENFS_ASSERT(empty());
   TakeMemory(area, memory_bytes);
   Start(owner, file_offset);
 }
@@ -94,6 +96,7 @@ std::size_t StagedBuffer::Append(ByteView bytes, std::uint64_t seconds) {
 }
 
 void StagedBuffer::Publish() {
+  ZENFS_ASSERT(slot_ != StagingArea::kNoSlot && buffer_.size() > kStagingPayloadAt);
   area_->Control(slot_).published.store(PublishedWord(static_cast<std::uint32_t>(Published().size()), crc_),
                                         std::memory_order_release);
   // Later stores must not move before this one. A killed process leaves its stores in program
@@ -103,6 +106,7 @@ void StagedBuffer::Publish() {
 
 void StagedBuffer::Cut(std::uint64_t length) {
   if (length >= this->length()) return;
+  ZENFS_ASSERT(length != 0 || record_bytes_ != 0);
   buffer_.Resize(PayloadAt() + length);
   if (slot_ == StagingArea::kNoSlot || area_->fork_guard_.InChild()) return;
   crc_ = Crc32c(Published(), Seed());
@@ -131,6 +135,7 @@ void StagedBuffer::Release() {
 }
 
 void StagedBuffer::GiveUp(std::shared_ptr<const void> held) {
+  ZENFS_ASSERT(slot_ != StagingArea::kNoSlot);
   area_->GiveUpSlot(slot_, std::move(held));
   slot_ = StagingArea::kNoSlot;
   area_.reset();

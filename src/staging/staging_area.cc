@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "staging/staging_place.h"
@@ -107,6 +108,8 @@ void StagingArea::ReturnSlot(std::uint32_t slot) {
 }
 
 void StagingArea::ReturnSlotLocked(std::uint32_t slot) {
+  ZENFS_ASSERT(slot < header_.slots && std::ranges::find(free_, slot) == free_.end());
+  ZENFS_ASSERT(Control(slot).published.load(std::memory_order_relaxed) == 0);
   free_.push_back(slot);
   free_count_.store(static_cast<std::uint32_t>(free_.size()), std::memory_order_relaxed);
   if (tails_.erase(slot) != 0) tail_count_.store(tails_.size(), std::memory_order_release);
