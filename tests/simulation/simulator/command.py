@@ -25,7 +25,8 @@ def parse(arguments):
                         "commands of the device")
     parser.add_argument("--no-shrink", action="store_true", help="don't look for fewer steps that fail as well")
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count(), help="so many at once (default: cores)")
-    parser.add_argument("--preset", default="release", help="how it is built: release, asan or tsan (default release)")
+    parser.add_argument("--preset", default="release", help="how it is built: release, checked (with assertions), asan or tsan "
+                        "(default release)")
     parser.add_argument("--mutants", nargs="*", metavar="NAME", help="break each of the rules in "
                         "tests/simulation/simulator/mutations.py once, or only those named, and count the seeds until the "
                         "simulator finds it")
