@@ -31,7 +31,7 @@ class CommitEffects final : public CommitSink {
   OpenFileTable& files_;
   LogStore& logs_;
   LogSpace& log_;
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockRank::kVolumeLeaf};
   Status health_ GUARDED_BY(mutex_);
 };
 

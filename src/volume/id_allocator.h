@@ -32,7 +32,7 @@ class IdAllocator {
 
  private:
   const Raise raise_;
-  Mutex mutex_;  // before the metadata log
+  Mutex mutex_{LockRank::kCounters};  // before the metadata log
   std::uint64_t next_ GUARDED_BY(mutex_);
   std::uint64_t limit_ GUARDED_BY(mutex_);
 };

@@ -103,11 +103,11 @@ class LiveState {
 
   ZonedDevice& device_;
   const Superblock& superblock_;
-  mutable Mutex mutex_;  // before the device's locks
+  mutable Mutex mutex_{LockRank::kLiveState};  // before the device's locks
   LogFollower follower_ GUARDED_BY(mutex_);
   LogTails tails_ GUARDED_BY(mutex_);
   std::uint64_t version_ GUARDED_BY(mutex_) = 0;
-  mutable Mutex seen_mutex_;  // leaf
+  mutable Mutex seen_mutex_{LockRank::kLeaf};
   std::shared_ptr<const Seen> seen_ GUARDED_BY(seen_mutex_);
 };
 

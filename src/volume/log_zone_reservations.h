@@ -21,7 +21,7 @@ class LogZoneReservations final : public LogReservations {
 
  private:
   CommitPath& commits_;
-  Mutex mutex_;
+  Mutex mutex_{LockRank::kCounters};
   std::uint64_t next_generation_ GUARDED_BY(mutex_);
 };
 

@@ -14,7 +14,7 @@ namespace zenfs {
 namespace {
 
 struct Slot {
-  Mutex mutex;  // held while the volume is being mounted; before everything in the volume
+  Mutex mutex{LockRank::kMountSlot};  // held while the volume is being mounted; before everything in the volume
   CondVar unmounted;
   bool mounted GUARDED_BY(mutex) = false;  // until the device has been given back
   std::weak_ptr<Volume> volume GUARDED_BY(mutex);
@@ -59,7 +59,7 @@ class MountTable {
   }
 
  private:
-  Mutex mutex_;  // leaf
+  Mutex mutex_{LockRank::kLeaf};
   std::map<std::string, std::shared_ptr<Slot>> slots_ GUARDED_BY(mutex_);
 };
 
@@ -98,7 +98,7 @@ class LastWords {
   static constexpr std::chrono::seconds kTimeToSpeak{10};
 
   const ForkGuard fork_guard_;
-  Mutex mutex_;  // leaf
+  Mutex mutex_{LockRank::kLeaf};
   CondVar changed_;
   bool done_ GUARDED_BY(mutex_) = false;
   Thread speaker_;

@@ -46,7 +46,7 @@ class OpenFileTable {
 
   Metrics& metrics_;
   AppendBuffers& buffers_;
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockRank::kOpenFiles};
   std::unordered_map<FileId, std::weak_ptr<OpenFile>> files_ GUARDED_BY(mutex_);
 };
 

@@ -11,7 +11,7 @@
 namespace zenfs {
 
 struct PathLocks::Held {
-  Mutex mutex;  // leaf
+  Mutex mutex{LockRank::kVolumeLeaf};
   std::set<std::string> paths GUARDED_BY(mutex);
 };
 

@@ -57,7 +57,7 @@ class ReaderHandle final : public FileHandle {
   const std::shared_ptr<const ReaderVolume> volume_;
   const std::string path_;
   const FileId id_;
-  mutable Mutex mutex_;  // leaf
+  mutable Mutex mutex_{LockRank::kLeaf};
   mutable std::shared_ptr<const LiveFile> file_ GUARDED_BY(mutex_);
 };
 

@@ -90,9 +90,9 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   const Uses uses_;
   ExtentMover mover_;
   std::atomic<bool> logs_recovered_{false};
-  Mutex mover_mutex_;
+  Mutex mover_mutex_{LockRank::kMover};
   std::atomic<FlushMark> copying_since_{FlushMark::AtOpen()};  // before the present zone
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockRank::kVolumeLeaf};
   std::set<FileId> pending_ GUARDED_BY(mutex_);
   std::vector<std::string> damage_ GUARDED_BY(mutex_);
 };

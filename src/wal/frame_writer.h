@@ -70,7 +70,7 @@ class FrameWriter {
   const Env env_;
   const Geometry& geometry_;
 
-  Mutex mutex_;
+  Mutex mutex_{LockRank::kLogSpace};
   CondVar placed_;  // for followers
   std::deque<QueuedFrame*> queue_ GUARDED_BY(mutex_);
   bool leading_ GUARDED_BY(mutex_) = false;

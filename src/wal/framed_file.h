@@ -173,7 +173,7 @@ class FramedFile {
   const Env env_;
   const FileId id_;
 
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockRank::kFramedFiles};
   CondVar turn_;
   FrameIndex index_ GUARDED_BY(mutex_);
   FileZones zones_ GUARDED_BY(mutex_);

@@ -48,7 +48,7 @@ class LogDrain {
 
   LogStore& logs_;
   std::atomic<bool> armed_{false};  // something may be buffered; written under mutex_
-  Mutex mutex_;
+  Mutex mutex_{LockRank::kLogSpace};
   CondVar wake_;
   std::vector<FileId> hurried_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;

@@ -21,7 +21,7 @@ class LogStore {
   std::vector<std::shared_ptr<FramedFile>> All() const EXCLUDES(mutex_);
 
  private:
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockRank::kFramedFiles};
   std::unordered_map<FileId, std::shared_ptr<FramedFile>> files_ GUARDED_BY(mutex_);
 };
 

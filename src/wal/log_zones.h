@@ -155,7 +155,7 @@ class LogZones {
   ZoneManager& manager_;
   const Uuid volume_;
 
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockRank::kLogSpace};
   CondVar wake_;  // for AwaitWork
   std::map<ZoneId, Zone> zones_ GUARDED_BY(mutex_);
   std::deque<ZoneId> ready_ GUARDED_BY(mutex_);  // those that are kReady and not being released
