@@ -88,7 +88,7 @@ Status RestoreRun::CheckItem(std::size_t number) {
                                : crc.error().ToString();
   if (!options_.partial) {
     return Fail(crc ? Code::kCorruption : crc.error().code(),
-                fmt::format("{}; --partial restores the undamaged files", what));
+                fmt::format("{}; --partial restores the complete files", what));
   }
   damaged_[number] = true;
   transfer_.Notice(fmt::format("not restored: {}", what));

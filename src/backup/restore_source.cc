@@ -84,7 +84,7 @@ Status SourceReader::RefuseDamage() const {
   if (source_.left_out.empty()) return {};
   const std::size_t more = source_.left_out.size() - 1;
   return Fail(first_code_,
-              fmt::format("{}{}; --partial restores the undamaged files", source_.left_out.front(),
+              fmt::format("{}{}; --partial restores the complete files", source_.left_out.front(),
                           more == 0 ? "" : fmt::format(", and {} more like this", more)));
 }
 

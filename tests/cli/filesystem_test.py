@@ -69,7 +69,7 @@ class FileSystem(CliCase):
         self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["aux_path"], aux)
         self.assertRegex(self.ok("fs-info", f"--emu={self.image}"), f"Aux directory: +{aux}\n")
         clone = os.path.join(self.dir, "clone.img")
-        self.assertIn(f"no aux directory: {aux} stays", self.ok("emu", "clone", self.image, clone))
+        self.assertIn(f"no aux directory: {aux} belongs to", self.ok("emu", "clone", self.image, clone))
         self.assertEqual(self.ok_json("fs-info", f"--emu={clone}")["aux_path"], "")
         relative = os.path.relpath(aux)
         self.ok("mkfs", f"--emu={self.image}", f"--aux-path={relative}", "--force")
