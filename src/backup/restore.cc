@@ -52,11 +52,11 @@ Result<RestoreSummary> RestoreRun::Run() {
   for (std::string& line : source_->left_out) transfer_.Notice(fmt::format("not restored: {}", line));
   ZENFS_RETURN_IF_ERROR(CheckSource());
   if (const Status restored = RestoreAll(); !restored.ok()) {
-    return Fail(
-        Error(restored.error().code(),
-              fmt::format("{}; {} of {} complete files are restored; run the same command again to continue",
-                          restored.error().ToString(), plan_.already_there + same_ + files_,
-                          source_->items.size())));
+    return Fail(Error(
+        restored.error().code(),
+        fmt::format("{}; {} of {} files are restored completely; run the same command again to continue",
+                    restored.error().ToString(), plan_.already_there + same_ + files_,
+                    source_->items.size())));
   }
   const auto damaged =
       std::count_if(damaged_.begin(), damaged_.end(), [](const auto& is) { return is.load(); });

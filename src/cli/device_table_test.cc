@@ -96,7 +96,7 @@ TEST(DeviceTableTest, UnreadableZonefsHasNotTheZonesOfItsDisk) {
   mount.known.uri = {.kind = "zonefs", .target = "/mnt/z", .options = {}};
   EXPECT_THAT(DeviceTable({mount, Denied()}, kNew, kWide),
               AllOf(HasSubstr("nvme0n1: no permission; join"),
-                    HasSubstr("/mnt/z: no permission; its zones belong to"), HasSubstr("mkzonefs")));
+                    HasSubstr("/mnt/z: no permission; the owner of its zones"), HasSubstr("mkzonefs")));
   EXPECT_TRUE(DeviceJson(mount, kNew)["zones"].is_null());
 }
 
