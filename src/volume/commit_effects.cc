@@ -13,6 +13,10 @@ void CommitEffects::OnCommitted(std::span<const Edit> edits) {
   }
   zones_.AddLive(effects->gained);
   zones_.RemoveLive(effects->lost);
+  if (Status counted = effects->lost.empty() ? Status() : zones_.health(); !counted.ok()) {
+    MutexLock lock(mutex_);
+    health_.Update(std::move(counted));
+  }
   for (const FileId id : effects->removed) {
     files_.MarkUnlinked(id);
     logs_.Remove(id);

@@ -22,7 +22,7 @@ class CommitEffects final : public CommitSink {
 
   void OnCommitted(std::span<const Edit> edits) override EXCLUDES(mutex_);
 
-  // Not OK once a commit contradicted the catalog: the volume must not write any more.
+  // Not OK once a commit contradicted the catalog or the account of live bytes: the volume must not write any more.
   Status health() const EXCLUDES(mutex_);
 
  private:

@@ -51,6 +51,14 @@ TEST_F(CommitEffectsTest, ExtentsThatAreCommittedAreLiveUntilTheyAreReplaced) {
   EXPECT_EQ(rig_.zones->Zone(ZoneId(3)).live, 0U);
 }
 
+TEST_F(CommitEffectsTest, MoreBytesThatDieThanWereLiveEndWriting) {
+  const Extent extent{0, DeviceOffset(3 * 16 * kTestBlock), 2 * kTestBlock};
+  effects_->OnCommitted(std::vector<Edit>{SetExtents{kFile, 0, {extent}, extent.length, 1}});
+  rig_.zones->RemoveLive({&extent, 1});  // the account is wrong from here on
+  effects_->OnCommitted(std::vector<Edit>{SetExtents{kFile, 0, {}, 0, 1}});
+  EXPECT_FALSE(effects_->health().ok());
+}
+
 TEST_F(CommitEffectsTest, ACommitThatContradictsTheCatalogEndsWriting) {
   effects_->OnCommitted(std::vector<Edit>{UnlinkFile{kRootDirectory, "no such name"}});
   ASSERT_FALSE(effects_->health().ok());

@@ -90,7 +90,8 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   const Uses uses_;
   ExtentMover mover_;
   std::atomic<bool> logs_recovered_{false};
-  Mutex mover_mutex_{LockRank::kMover};
+  Mutex
+      mover_mutex_;  // without a rank: tests act as users of files on the mover's thread, at its sync points
   std::atomic<FlushMark> copying_since_{FlushMark::AtOpen()};  // before the present zone
   mutable Mutex mutex_{LockRank::kVolumeLeaf};
   std::set<FileId> pending_ GUARDED_BY(mutex_);
