@@ -245,11 +245,13 @@ set(ZENFS_TESTS_wal
 set(ZENFS_SOURCES_catalog
   catalog/catalog.cc
   catalog/catalog_view.cc
+  catalog/extent_index.cc
   catalog/path.cc
   catalog/reservations.cc
 )
 set(ZENFS_TESTS_catalog
   catalog/catalog_test.cc
+  catalog/extent_index_test.cc
   catalog/path_test.cc
   catalog/reservations_test.cc
 )

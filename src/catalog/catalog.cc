@@ -1,8 +1,18 @@
 #include "catalog/catalog.h"
 
+#include <unordered_set>
+
 #include "base/assert.h"
 
 namespace zenfs {
+namespace {
+
+// Looked at under one hold of the lock, so that nobody who opens or names a file waits long.
+constexpr std::size_t kExtentsALook = 4096;
+
+}  // namespace
+
+Catalog::Catalog(State state) : state_(std::move(state)), extents_(state_) {}
 
 Result<Catalog::Action> Catalog::Begin(const Planner& planner, Deadline deadline) {
   MutexLock lock(mutex_);
@@ -62,6 +72,7 @@ Result<Effects> Catalog::Apply(std::span<const Edit> edits) {
   MutexLock lock(mutex_);
   Effects effects;
   ZENFS_RETURN_IF_ERROR(state_.Apply(edits, &effects));
+  extents_.Update(edits, effects.lost, state_);
   for (const Edit& edit : edits) {
     if (const auto* created = std::get_if<CreateFile>(&edit)) ErasePending(created->id);
   }
@@ -71,6 +82,31 @@ Result<Effects> Catalog::Apply(std::span<const Edit> edits) {
 std::shared_ptr<const FileRecord> Catalog::FindFile(FileId id) const {
   MutexLock lock(mutex_);
   return state_.FindFile(id);
+}
+
+std::vector<std::shared_ptr<const FileRecord>> Catalog::FilesIn(DeviceOffset begin, DeviceOffset end) const {
+  std::vector<std::shared_ptr<const FileRecord>> files;
+  std::unordered_set<FileId> seen;
+  ExtentIndex::Entry last{.place = begin};  // before all extents at `begin`: no file is kNoFile
+  for (;;) {
+    MutexLock lock(mutex_);
+    auto it = extents_.entries().upper_bound(last);
+    std::size_t looked_at = 0;
+    for (; it != extents_.entries().end() && it->place < end && looked_at < kExtentsALook;
+         ++it, ++looked_at) {
+      last = *it;
+      if (!seen.insert(last.file).second) continue;
+      // It may be gone after an invalid commit.
+      if (auto file = state_.FindFile(last.file)) files.push_back(std::move(file));
+    }
+    extents_looked_at_ += looked_at;
+    if (looked_at < kExtentsALook) return files;
+  }
+}
+
+std::uint64_t Catalog::extents_looked_at() const {
+  MutexLock lock(mutex_);
+  return extents_looked_at_;
 }
 
 }  // namespace zenfs

@@ -21,6 +21,7 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
+#include "catalog/extent_index.h"
 #include "catalog/reservations.h"
 #include "model/state.h"
 
@@ -73,7 +74,7 @@ class CatalogView {
 
 class Catalog {
  public:
-  explicit Catalog(State state) : state_(std::move(state)) {}
+  explicit Catalog(State state);
 
   // A reservation; returned by its destructor. Must not outlive the catalog.
   class Action {
@@ -119,6 +120,12 @@ class Catalog {
   [[nodiscard]] Result<Effects> Apply(std::span<const Edit> edits) EXCLUDES(mutex_);
 
   std::shared_ptr<const FileRecord> FindFile(FileId id) const EXCLUDES(mutex_);
+  // Committed files with extents in [begin, end), each once, in the order of their places. Costs O(extents there), and holds
+  // the lock for a few thousand of them at a time: extents that commits add meanwhile may be missed.
+  std::vector<std::shared_ptr<const FileRecord>> FilesIn(DeviceOffset begin, DeviceOffset end) const
+      EXCLUDES(mutex_);
+  // Extents that FilesIn has looked at, for tests of its cost.
+  std::uint64_t extents_looked_at() const EXCLUDES(mutex_);
 
  private:
   CatalogView View() const REQUIRES(mutex_) { return {state_, pending_, pending_names_}; }
@@ -128,6 +135,8 @@ class Catalog {
   mutable Mutex mutex_{LockRank::kCatalog};
   CondVar released_;
   State state_ GUARDED_BY(mutex_);
+  ExtentIndex extents_ GUARDED_BY(mutex_);
+  mutable std::uint64_t extents_looked_at_ GUARDED_BY(mutex_) = 0;
   Reservations reservations_ GUARDED_BY(mutex_);
   std::unordered_map<FileId, PendingFile> pending_ GUARDED_BY(mutex_);
   std::map<std::pair<FileId, std::string>, FileId, std::less<>> pending_names_ GUARDED_BY(mutex_);

@@ -10,16 +10,9 @@
 namespace zenfs {
 namespace {
 
-// Files looked at under one hold of the catalog's lock.
-constexpr std::size_t kBucketsALook = 4096;
 // A file that is in use is tried again later. Whoever has reserved it may hold it while waiting for the room that this
 // makes.
 constexpr std::chrono::nanoseconds kNoWait{0};
-
-bool LiesIn(const FileRecord& file, ZoneId zone, const Geometry& geometry) {
-  return std::ranges::any_of(file.extents,
-                             [&](const Extent& extent) { return geometry.ZoneOf(extent.place) == zone; });
-}
 
 }  // namespace
 
@@ -114,30 +107,11 @@ std::vector<std::string> Relocation::damage() const {
   return damage_;
 }
 
-// In parts, so that nobody who opens or names a file waits for a walk over all of them. A file that comes meanwhile is
-// not in a full zone, or is looked for again; one that was seen twice because the table grew is moved once.
+// A file that comes meanwhile is not in a full zone, or is looked for again.
 std::vector<std::shared_ptr<const FileRecord>> Relocation::FilesIn(ZoneId zone) const {
   const Geometry& geometry = uses_.device.geometry();
-  std::vector<std::shared_ptr<const FileRecord>> in;
-  std::size_t buckets = 0;
-  for (std::size_t bucket = 0; bucket == 0 || bucket < buckets;) {
-    uses_.catalog.Look([&](const CatalogView& view) {
-      const auto& files = view.state().files();
-      if (files.bucket_count() != buckets) {
-        buckets = files.bucket_count();
-        bucket = 0;
-        in.clear();
-      }
-      const std::size_t end = std::min(buckets, bucket + kBucketsALook);
-      for (; bucket < end; ++bucket) {
-        for (auto it = files.begin(bucket); it != files.end(bucket); ++it) {
-          if (LiesIn(*it->second, zone, geometry)) in.push_back(it->second);
-        }
-      }
-    });
-    if (buckets == 0) break;
-  }
-  return in;
+  const DeviceOffset begin = geometry.ZoneStart(zone);
+  return uses_.catalog.FilesIn(begin, begin + geometry.zone_size);
 }
 
 Status Relocation::WithReservedFile(FileId id, const std::function<Status(const FileRecord&)>& body) {

@@ -1,4 +1,5 @@
 // What calls cost, counted in commands and bytes; how long they take is for the programs in bench/.
+#include "volume/mounted_volume.h"
 #include "volume/volume_device_test_rig.h"
 
 namespace zenfs {
@@ -43,6 +44,40 @@ TEST_P(CostByZones, CreatingAndDeletingTakesTheSameCommandsHoweverManyZonesThere
 }
 
 INSTANTIATE_TEST_SUITE_P(Zones, CostByZones, testing::Values(40u, 4000u));
+
+// Committed extents that are looked at to empty a zone with eight live files, on a volume with `others` more.
+std::uint64_t ExtentsLookedAt(int others) {
+  constexpr std::uint64_t kZone = 4 << 20;
+  const auto device = CreateMemoryDevice({.zones = 64, .zone_size = kZone});
+  EXPECT_TRUE(IsOk(FormatVolume(*device, {})));
+  const std::shared_ptr<Volume> volume = *Volume::Mount(Borrow(*device), {});
+  std::vector<Edit> edits;
+  std::uint64_t id = std::uint64_t{1} << 32;
+  edits.push_back(RaiseCounters{id + static_cast<std::uint64_t>(others), 0});
+  const VolumeParts& parts = dynamic_cast<MountedVolume&>(*volume).parts();
+  for (int i = 0; i < others; ++i, ++id) {
+    edits.push_back(CreateFile{.id = FileId(id)});
+    edits.push_back(LinkFile{kRootDirectory, "other" + std::to_string(i), FileId(id)});
+    if (edits.size() < 256 && i + 1 < others) continue;
+    EXPECT_TRUE(IsOk(parts.metalog->Commit(std::move(edits), {})));
+    edits.clear();
+  }
+  const std::string content(kZone / 8, 'x');
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(IsOk(PutFile(*volume, "live" + std::to_string(i), content)));
+  const ZoneId zone = device->geometry().ZoneOf(volume->Layout("live0")->extents.front().place);
+  const std::uint64_t before = parts.catalog.extents_looked_at();
+  EXPECT_TRUE(IsOk(volume->EmptyZone(zone)));
+  const std::uint64_t looked_at = parts.catalog.extents_looked_at() - before;
+  EXPECT_EQ(volume->Zones()[zone.value].live, 0u);
+  EXPECT_TRUE(IsOk(volume->Unmount()));
+  return looked_at;
+}
+
+TEST(CostByFiles, EmptyingAZoneLooksAtTheSameExtentsHoweverManyFilesThereAre) {
+  const std::uint64_t few = ExtentsLookedAt(200);
+  EXPECT_GE(few, 8u);
+  EXPECT_EQ(ExtentsLookedAt(20'000), few);
+}
 
 // P3: twenty thousand synced records.
 TEST_F(VolumeCost, ALogOfManySyncsClosesWithoutMetadataAndIsReadInLargePieces) {
