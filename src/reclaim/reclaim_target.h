@@ -20,7 +20,8 @@ class ReclaimTarget {
 
   virtual ~ReclaimTarget() = default;
 
-  // The log as it is. Releases the zones that are dead first.
+  // The log as it is. Releases the zones that are dead first. Costs O(log zones + framed files and the zones that each has
+  // frames in), however many plain files there are.
   virtual LogView LookAtLog() = 0;
   // Moves all live data out of the zone; calls `pause` after each piece. Errors: kBusy, kTimedOut: try again soon. kNoSpace:
   // there is no room for copies, or for their commit, until more data dies. kCorruption: leave that zone alone until it was

@@ -20,7 +20,7 @@ Result<Gate::Entry> MountedVolume::Enter(bool writing) const {
 }
 
 std::unique_ptr<FileHandle> MountedVolume::MakeHandle(std::shared_ptr<OpenFile> file, bool writable) {
-  if (writable) file->writers.fetch_add(1);
+  if (writable) parts_->files.AddWriter(*file);
   return std::make_unique<VolumeHandle>(shared_from_this(), std::move(file), writable);
 }
 

@@ -1,11 +1,13 @@
 #include "volume/open_file_table.h"
 
-#include <algorithm>
-
 namespace zenfs {
 
 std::shared_ptr<OpenFile> OpenFileTable::Find(FileId id) const {
   MutexLock lock(mutex_);
+  return FindLocked(id);
+}
+
+std::shared_ptr<OpenFile> OpenFileTable::FindLocked(FileId id) const {
   const auto it = files_.find(id);
   return it == files_.end() ? nullptr : it->second.lock();
 }
@@ -24,8 +26,7 @@ std::vector<std::shared_ptr<OpenFile>> OpenFileTable::All() {
 
 std::shared_ptr<OpenFile> OpenFileTable::Open(FileId id, const Make& make) {
   MutexLock lock(mutex_);
-  std::shared_ptr<OpenFile> file;
-  if (const auto it = files_.find(id); it != files_.end()) file = it->second.lock();
+  std::shared_ptr<OpenFile> file = FindLocked(id);
   if (file == nullptr) {
     file = make();
     if (file == nullptr) return nullptr;
@@ -46,6 +47,7 @@ bool OpenFileTable::Release(OpenFile& file) {
   MutexLock lock(mutex_);
   if (--file.handles != 0) return false;
   files_.erase(file.id);
+  holders_.erase(file.id);
   return true;
 }
 
@@ -54,18 +56,33 @@ void OpenFileTable::CountHandle(OpenFile& file) {
   metrics_.Change(Value::kOpenFiles, 1);
 }
 
-void OpenFileTable::MarkUnlinked(FileId id) {
-  buffers_.Forget(id);
-  if (const std::shared_ptr<OpenFile> open = Find(id)) open->unlinked = true;
+void OpenFileTable::AddWriter(OpenFile& file) {
+  MutexLock lock(mutex_);
+  file.writers.fetch_add(1);
+  holders_.insert(file.id);
 }
 
-bool OpenFileTable::HoldsZone(ZoneId zone) const {
+void OpenFileTable::MarkUnlinked(FileId id) {
+  buffers_.Forget(id);
   MutexLock lock(mutex_);
-  return std::ranges::any_of(files_, [zone](const auto& entry) {
-    const std::shared_ptr<OpenFile> file = entry.second.lock();
-    if (file == nullptr || !file->plain) return false;
-    return (file->unlinked || file->writers.load() != 0) && file->plain->LiesIn(zone);
-  });
+  const std::shared_ptr<OpenFile> open = FindLocked(id);
+  if (open == nullptr) return;
+  open->unlinked = true;
+  holders_.insert(id);
+}
+
+bool OpenFileTable::HoldsZone(ZoneId zone) {
+  MutexLock lock(mutex_);
+  for (auto it = holders_.begin(); it != holders_.end();) {
+    const std::shared_ptr<OpenFile> file = FindLocked(*it);
+    if (file == nullptr || (!file->unlinked && file->writers.load() == 0)) {
+      it = holders_.erase(it);
+      continue;
+    }
+    if (file->plain && file->plain->LiesIn(zone)) return true;
+    ++it;
+  }
+  return false;
 }
 
 }  // namespace zenfs

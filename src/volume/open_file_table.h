@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/mutex.h"
@@ -36,18 +37,24 @@ class OpenFileTable {
   // A handle is gone. True if it was the last one.
   [[nodiscard]] bool Release(OpenFile& file) EXCLUDES(mutex_);
 
+  // A handle of the file is open for writing; OpenFile::writers counts it until its owner takes it off.
+  void AddWriter(OpenFile& file) EXCLUDES(mutex_);
   // The file has lost its last name.
   void MarkUnlinked(FileId id) EXCLUDES(mutex_);
-  // True if reclaim can't free the zone for now: a plain file that is being written, or was deleted, lies in it.
-  bool HoldsZone(ZoneId zone) const EXCLUDES(mutex_);
+  // True if reclaim can't free the zone for now: a plain file that is being written, or was deleted, lies in it. The cost is
+  // O(such files and their extents), however many files are open for reading.
+  bool HoldsZone(ZoneId zone) EXCLUDES(mutex_);
 
  private:
   void CountHandle(OpenFile& file) REQUIRES(mutex_);
+  std::shared_ptr<OpenFile> FindLocked(FileId id) const REQUIRES(mutex_);
 
   Metrics& metrics_;
   AppendBuffers& buffers_;
   mutable Mutex mutex_{LockRank::kOpenFiles};
   std::unordered_map<FileId, std::weak_ptr<OpenFile>> files_ GUARDED_BY(mutex_);
+  // All open files that are being written or are deleted. A file whose last writer is gone stays until HoldsZone meets it.
+  std::unordered_set<FileId> holders_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zenfs

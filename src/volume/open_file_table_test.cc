@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "file/plain_file_test_rig.h"
 #include "metrics/metrics_snapshot.h"
 
 namespace zenfs {
@@ -74,6 +75,55 @@ TEST_F(OpenFileTableTest, EachHandleIsCountedOnce) {
   EXPECT_EQ(open_files(), 3U);
   for (int handle = 0; handle < 3; ++handle) EXPECT_EQ(table_.Release(*file), handle == 2);
   EXPECT_EQ(open_files(), 0U);
+}
+
+class HoldsZoneTest : public OpenFileTableTest {
+ protected:
+  HoldsZoneTest() {
+    const std::string content(kTestBlock, 'x');
+    EXPECT_TRUE(rig_.file->Append(AsBytes(content)).ok());
+    EXPECT_TRUE(rig_.Sync().ok());
+    zone_ = rig_.zone_rig.device.geometry().ZoneOf(rig_.committed.front().place);
+    rig_.Reopen();
+    file_->plain = std::move(rig_.file);
+    table_.Add(file_);
+  }
+
+  PlainFileRig rig_;
+  ZoneId zone_;
+  std::shared_ptr<OpenFile> file_ = NewFile();
+};
+
+TEST_F(HoldsZoneTest, AFileThatIsOpenForReadingHoldsNoZone) { EXPECT_FALSE(table_.HoldsZone(zone_)); }
+
+TEST_F(HoldsZoneTest, AFileHoldsItsZonesUntilItsLastWriterIsGone) {
+  table_.AddWriter(*file_);
+  table_.AddWriter(*file_);
+  EXPECT_TRUE(table_.HoldsZone(zone_));
+  EXPECT_FALSE(table_.HoldsZone(ZoneId(zone_.value + 1)));
+  file_->writers.fetch_sub(1);
+  EXPECT_TRUE(table_.HoldsZone(zone_));
+  file_->writers.fetch_sub(1);
+  EXPECT_FALSE(table_.HoldsZone(zone_));
+  table_.AddWriter(*file_);
+  EXPECT_TRUE(table_.HoldsZone(zone_));
+}
+
+TEST_F(HoldsZoneTest, AFileWithoutANameHoldsItsZonesUntilItIsClosed) {
+  table_.AddWriter(*file_);
+  file_->writers.fetch_sub(1);
+  table_.MarkUnlinked(kFile);
+  EXPECT_TRUE(table_.HoldsZone(zone_));
+  EXPECT_TRUE(table_.Release(*file_));
+  EXPECT_FALSE(table_.HoldsZone(zone_));
+}
+
+TEST_F(HoldsZoneTest, AFileThatIsOpenedAnewForReadingHoldsNoZone) {
+  table_.AddWriter(*file_);
+  EXPECT_TRUE(table_.Release(*file_));  // with its writer, as a handle does that was never closed
+  file_->writers.store(0);
+  EXPECT_EQ(table_.Open(kFile, [this] { return file_; }), file_);
+  EXPECT_FALSE(table_.HoldsZone(zone_));
 }
 
 }  // namespace
