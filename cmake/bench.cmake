@@ -38,7 +38,7 @@ function(zenfs_add_benches)
   if(ZENFS_TESTS)  # it uses the helpers of the tests
     zenfs_bench(core LINK zenfs_volume zenfs_backends zenfs_testing benchmark::benchmark_main
       SOURCES bench/append_bench.cc bench/bench_volume.cc bench/commit_bench.cc bench/mount_bench.cc
-        bench/sequential_bench.cc)
+        bench/reclaim_bench.cc bench/sequential_bench.cc)
   endif()
 endfunction()
 
