@@ -12,12 +12,12 @@
 
 namespace zenfs {
 
-PlainFile::PlainFile(const Env& env, std::vector<Extent> extents, std::uint64_t size, Lifetime lifetime)
-    : env_(env),
-      geometry_(env.device->geometry()),
+PlainFile::PlainFile(const Deps& deps, std::vector<Extent> extents, std::uint64_t size, Lifetime lifetime)
+    : deps_(deps),
+      geometry_(deps.device->geometry()),
       lifetime_(lifetime),
-      map_(*env.zones, geometry_, std::move(extents)),
-      flushed_(env.staging, env.id),
+      map_(*deps.zones, geometry_, std::move(extents)),
+      flushed_(deps.staging, deps.id),
       committed_size_(size),
       size_(size),
       published_size_(size),
@@ -47,7 +47,7 @@ bool PlainFile::dirty() const {
 
 // What a flush that failed may have taken can't be written again: it is in no memory any more.
 Status PlainFile::CheckFlushes() {
-  if (!written_since_commit_ || !written_since_commit_->FlushFailedSince(*env_.device)) return {};
+  if (!written_since_commit_ || !written_since_commit_->FlushFailedSince(*deps_.device)) return {};
   failed_ = Error(Code::kIo, fmt::format("bytes from {} on: {}", changed_.from, kLostToAFlush));
   return Fail(*failed_);
 }
@@ -55,7 +55,7 @@ Status PlainFile::CheckFlushes() {
 // From the beginning of the extent that the change goes on with: committed, it is one extent again, however many syncs it
 // took to write it. One that ends at the change may have been cut there; its checksum is new.
 SetExtents PlainFile::Uncommitted() const {
-  SetExtents edit{.id = env_.id,
+  SetExtents edit{.id = deps_.id,
                   .from_offset = changed_.from,
                   .size = map_.end(),
                   .mtime_seconds = changed_seconds() != 0 ? changed_seconds() : WallSeconds()};

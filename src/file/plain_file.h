@@ -47,7 +47,7 @@ namespace zenfs {
 
 class PlainFile {
  public:
-  struct Env {
+  struct Deps {
     ZonedDevice* device = nullptr;
     ZoneManager* zones = nullptr;
     ExtentSink* sink = nullptr;
@@ -69,8 +69,8 @@ class PlainFile {
     std::uint64_t mtime_seconds = 0;  // PlainFile::changed_seconds(), or now
   };
 
-  // `extents`, `size` as committed (empty for a new file). Pins their zones. `env` parts outlive the file.
-  PlainFile(const Env& env, std::vector<Extent> extents, std::uint64_t size, Lifetime lifetime);
+  // `extents`, `size` as committed (empty for a new file). Pins their zones. `deps` parts outlive the file.
+  PlainFile(const Deps& deps, std::vector<Extent> extents, std::uint64_t size, Lifetime lifetime);
   ~PlainFile();
 
   // For what is written from now on.
@@ -193,7 +193,7 @@ class PlainFile {
   };
   DeviceRead PrepareRead(std::uint64_t offset, ByteSpan into) const EXCLUDES(mutex_);
 
-  const Env env_;
+  const Deps deps_;
   const Geometry& geometry_;
   std::atomic<Lifetime> lifetime_;
   mutable Mutex mutex_{LockRank::kPlainFile};

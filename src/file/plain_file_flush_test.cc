@@ -38,12 +38,12 @@ class PlainFileFlushTest : public testing::Test {
 
   void Open() {
     rig_.file.reset();
-    rig_.file = std::make_unique<PlainFile>(PlainFile::Env{.device = &rig_.zone_rig.device,
-                                                           .zones = rig_.zone_rig.zones.get(),
-                                                           .sink = rig_.zone_rig.sink.get(),
-                                                           .buffer_bytes = 8 * kTestBlock,
-                                                           .staging = area_,
-                                                           .id = kOwner},
+    rig_.file = std::make_unique<PlainFile>(PlainFile::Deps{.device = &rig_.zone_rig.device,
+                                                            .zones = rig_.zone_rig.zones.get(),
+                                                            .sink = rig_.zone_rig.sink.get(),
+                                                            .buffer_bytes = 8 * kTestBlock,
+                                                            .staging = area_,
+                                                            .id = kOwner},
                                             rig_.committed, rig_.committed_size, Lifetime::kMedium);
   }
   PlainFile& file() { return *rig_.file; }

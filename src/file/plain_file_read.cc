@@ -38,7 +38,7 @@ PlainFile::DeviceRead PlainFile::PrepareRead(std::uint64_t offset, ByteSpan into
 
 Result<std::size_t> PlainFile::Read(std::uint64_t offset, ByteSpan into) const {
   const DeviceRead read = PrepareRead(offset, into);
-  ZENFS_RETURN_IF_ERROR(ReadExtents(*env_.device, read.view->extents, offset, into.first(read.from_device)));
+  ZENFS_RETURN_IF_ERROR(ReadExtents(*deps_.device, read.view->extents, offset, into.first(read.from_device)));
   return read.total;
 }
 
@@ -64,7 +64,7 @@ void PlainFile::ReadMany(std::span<ReadRequest> requests) const {
     return;
   }
   if (view == nullptr) return;
-  ReadExtentsMany(*env_.device, view->extents, device_part);
+  ReadExtentsMany(*deps_.device, view->extents, device_part);
   for (std::size_t i = 0; i < requests.size(); ++i) requests[i].status = std::move(device_part[i].status);
 }
 

@@ -21,8 +21,8 @@ class PlainFileRig {
   void Reopen() {
     file.reset();
     file = std::make_unique<PlainFile>(
-        PlainFile::Env{&zone_rig.device, zone_rig.zones.get(), zone_rig.sink.get(), buffer_bytes_,
-                       std::chrono::seconds(30)},
+        PlainFile::Deps{&zone_rig.device, zone_rig.zones.get(), zone_rig.sink.get(), buffer_bytes_,
+                        std::chrono::seconds(30)},
         committed, committed_size, Lifetime::kMedium);
   }
 

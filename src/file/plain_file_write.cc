@@ -101,7 +101,7 @@ Result<PlainFile::Incoming> PlainFile::Inspect(ByteView bytes, KnownCrc crc) con
   const bool aligned = IsMultiple(reinterpret_cast<std::uintptr_t>(bytes.data()),
                                   std::min<std::size_t>(block, AlignedBuffer::kAlignment));
   Incoming incoming{.bytes = bytes, .crc = std::nullopt};
-  incoming.gather = aligned && IsMultiple(tail_.size(), block) && bytes.size() >= env_.buffer_bytes / 4;
+  incoming.gather = aligned && IsMultiple(tail_.size(), block) && bytes.size() >= deps_.buffer_bytes / 4;
   if (incoming.gather) incoming.held_back = HeldBack(bytes.size());
   if (incoming.gather || crc) {
     incoming.crc = Crc32c(bytes.first(bytes.size() - incoming.held_back));
@@ -116,7 +116,7 @@ Result<PlainFile::Incoming> PlainFile::Inspect(ByteView bytes, KnownCrc crc) con
 
 Status PlainFile::AppendInspected(const Incoming& incoming) {
   if (incoming.bytes.empty()) return {};
-  const bool places = incoming.gather || incoming.bytes.size() > env_.buffer_bytes - tail_.size();
+  const bool places = incoming.gather || incoming.bytes.size() > deps_.buffer_bytes - tail_.size();
   const Rollback rollback = places ? RollbackToHere() : Rollback{.size = size_};
   Status appended = incoming.gather ? AppendGathered(incoming) : AppendBuffered(incoming.bytes, incoming.crc);
   if (!appended.ok()) TruncateLocked(rollback.size, CrcAfter(rollback));
@@ -160,10 +160,10 @@ Status PlainFile::AppendGathered(const Incoming& incoming) {
 Status PlainFile::AppendBuffered(ByteView bytes, KnownCrc crc) {
   const std::size_t all = bytes.size();
   while (!bytes.empty()) {
-    if (tail_.size() >= env_.buffer_bytes) {
+    if (tail_.size() >= deps_.buffer_bytes) {
       ZENFS_RETURN_IF_ERROR(WriteFront(RoundDown(tail_.size(), geometry_.block_size), 0));
     }
-    const std::size_t n = std::min<std::size_t>(bytes.size(), env_.buffer_bytes - tail_.size());
+    const std::size_t n = std::min<std::size_t>(bytes.size(), deps_.buffer_bytes - tail_.size());
     if (crc && n == all) {
       tail_.Append(bytes, *crc);
     } else {
@@ -199,12 +199,12 @@ Status PlainFile::WriteFront(std::size_t bytes, std::size_t kept) {
 // them there in place of what the map holds from `offset`. An error leaves the map as it was.
 Status PlainFile::Place(std::uint64_t offset, std::span<const ByteView> pieces, std::uint64_t content,
                         std::uint32_t crc) {
-  const Deadline deadline = Deadline::After(env_.space_wait);
+  const Deadline deadline = Deadline::After(deps_.space_wait);
   std::vector<ByteView> rest(pieces.begin(), pieces.end());
   std::vector<std::pair<Extent, ZonePin>> all;
-  const FlushMark mark = FlushMark::Now(*env_.device);
+  const FlushMark mark = FlushMark::Now(*deps_.device);
   for (std::uint64_t done = 0; done < content;) {
-    auto placed = env_.sink->Write(cursor_, lifetime(), rest, deadline);
+    auto placed = deps_.sink->Write(cursor_, lifetime(), rest, deadline);
     if (!placed) {
       if (!ForWantOfAZone(placed.error())) failed_ = placed.error();
       return Fail(std::move(placed).error());
@@ -225,8 +225,8 @@ Status PlainFile::Place(std::uint64_t offset, std::span<const ByteView> pieces, 
   NoteChange();
   for (auto& [extent, pin] : all) map_.Append(extent, std::move(pin));
   view_.Publish(map_.MakeView());
-  if (env_.padding != nullptr)
-    env_.padding->fetch_add(RoundUp(content, geometry_.block_size) - content, std::memory_order_relaxed);
+  if (deps_.padding != nullptr)
+    deps_.padding->fetch_add(RoundUp(content, geometry_.block_size) - content, std::memory_order_relaxed);
   return {};
 }
 
@@ -262,7 +262,7 @@ Result<std::optional<Extent>> PlainFile::FrontOfCut(std::uint64_t size) {
     if (size >= TailOffset()) return std::nullopt;  // the tail has what goes
     view = view_.Get();
   }
-  return FrontOfDivided(*env_.device, view->extents, size);
+  return FrontOfDivided(*deps_.device, view->extents, size);
 }
 
 // `front`: of what stays of the extent that the cut divides, for a cut in front of the tail.
@@ -316,7 +316,7 @@ Status PlainFile::LoadTail() {
   if (length == 0) return {};
   AlignedBuffer block(length);
   block.Resize(length);
-  ZENFS_RETURN_IF_ERROR(ReadExtents(*env_.device, map_.extents(), size_ - length, block.Span()));
+  ZENFS_RETURN_IF_ERROR(ReadExtents(*deps_.device, map_.extents(), size_ - length, block.Span()));
   tail_.Append(block.View());
   return {};
 }

@@ -21,12 +21,12 @@ struct Copy {
 
 // Writes all of `buffer` (padded to blocks); the last extent is `padding` bytes shorter than what was
 // written.
-Status WritePiece(const LogFoldEnv& env, SinkCursor& cursor, ByteView bytes, std::uint64_t file_offset,
+Status WritePiece(const LogFoldDeps& deps, SinkCursor& cursor, ByteView bytes, std::uint64_t file_offset,
                   std::uint64_t file_end, Copy& copy) {
   while (!bytes.empty()) {
     ZENFS_ASSIGN_OR_RETURN(
         ExtentSink::Placed placed,
-        env.sink.Write(cursor, Lifetime::kNotSet, {&bytes, 1}, Deadline::After(std::chrono::seconds(1))));
+        deps.sink.Write(cursor, Lifetime::kNotSet, {&bytes, 1}, Deadline::After(std::chrono::seconds(1))));
     const std::uint64_t length = std::min(placed.length, file_end - file_offset);
     copy.extents.push_back({.file_offset = file_offset,
                             .place = placed.place,
@@ -40,11 +40,11 @@ Status WritePiece(const LogFoldEnv& env, SinkCursor& cursor, ByteView bytes, std
 }
 
 // `extents_end`: the bytes of the range below it stand in extents already.
-Result<Copy> CopyRange(const LogFoldEnv& env, const FramedFile& file, const FramedFile::FoldRange& range,
+Result<Copy> CopyRange(const LogFoldDeps& deps, const FramedFile& file, const FramedFile::FoldRange& range,
                        std::uint64_t extents_end) {
   Copy copy;
   SinkCursor cursor;
-  AlignedBuffer buffer(std::min(kCopyBytes, RoundUp(range.to - range.from, env.block_size)));
+  AlignedBuffer buffer(std::min(kCopyBytes, RoundUp(range.to - range.from, deps.block_size)));
   for (std::uint64_t at = range.from; at < range.to;) {
     buffer.Resize(std::min(kCopyBytes, range.to - at));
     ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(at, buffer.Span()));
@@ -52,8 +52,8 @@ Result<Copy> CopyRange(const LogFoldEnv& env, const FramedFile& file, const Fram
     if (at < extents_end) {
       copy.again = Crc32c(buffer.View(0, std::min<std::uint64_t>(n, extents_end - at)), copy.again);
     }
-    buffer.PadTo(env.block_size);
-    ZENFS_RETURN_IF_ERROR(WritePiece(env, cursor, buffer.View(), at, at + n, copy));
+    buffer.PadTo(deps.block_size);
+    ZENFS_RETURN_IF_ERROR(WritePiece(deps, cursor, buffer.View(), at, at + n, copy));
     at += n;
   }
   return copy;
@@ -71,16 +71,16 @@ void KeepChecksum(const FileRecord& record, Copy& copy, FramedFile::FoldRange& r
   copy.extents.insert(copy.extents.begin(), last);
 }
 
-Status FoldFile(const LogFoldEnv& env, FramedFile& file, const FileRecord& record, ZoneId zone,
+Status FoldFile(const LogFoldDeps& deps, FramedFile& file, const FileRecord& record, ZoneId zone,
                 std::uint64_t* bytes_moved) {
   FramedFile::FoldRange range = file.RangeToFold(zone, kCopyBytes);
   if (range.to == 0) return {};
-  ZENFS_RETURN_IF_ERROR(env.files.CheckRoomForExtents(kExtentsACopy));
+  ZENFS_RETURN_IF_ERROR(deps.files.CheckRoomForExtents(kExtentsACopy));
   const std::uint64_t bytes = range.to - range.from;
-  ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(env, file, range, record.ExtentsEnd()));
+  ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(deps, file, range, record.ExtentsEnd()));
   KeepChecksum(record, copy, range);
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
-  const Status committed = env.files.CommitFolded(rewrite.edits());
+  const Status committed = deps.files.CommitFolded(rewrite.edits());
   rewrite.End(committed);
   if (committed.ok()) *bytes_moved += bytes;
   return committed;
@@ -88,13 +88,13 @@ Status FoldFile(const LogFoldEnv& env, FramedFile& file, const FileRecord& recor
 
 }  // namespace
 
-Status FoldLogZone(const LogFoldEnv& env, ZoneId zone, std::uint64_t* bytes_moved) {
+Status FoldLogZone(const LogFoldDeps& deps, ZoneId zone, std::uint64_t* bytes_moved) {
   Status busy;
-  for (const std::shared_ptr<FramedFile>& file : env.logs.All()) {
+  for (const std::shared_ptr<FramedFile>& file : deps.logs.All()) {
     // Each turn moves at least one frame.
     while (file->RangeToFold(zone).to != 0) {
-      const Status folded = env.files.WithFile(file->id(), [&](const FileRecord& record) {
-        return FoldFile(env, *file, record, zone, bytes_moved);
+      const Status folded = deps.files.WithFile(file->id(), [&](const FileRecord& record) {
+        return FoldFile(deps, *file, record, zone, bytes_moved);
       });
       if (folded.ok()) continue;
       if (folded.error().code() != Code::kBusy) return folded;

@@ -29,7 +29,7 @@ class FoldableFiles {
   [[nodiscard]] virtual Status CheckRoomForExtents(std::size_t extents) const = 0;
 };
 
-struct LogFoldEnv {
+struct LogFoldDeps {
   LogStore& logs;
   ExtentSink& sink;
   std::uint32_t block_size = 4096;
@@ -38,6 +38,6 @@ struct LogFoldEnv {
 
 // Returns OK when no committed file has frames in `zone` any more. Errors: those of reading, writing,
 // committing; kBusy when a file changed meanwhile.
-[[nodiscard]] Status FoldLogZone(const LogFoldEnv& env, ZoneId zone, std::uint64_t* bytes_moved);
+[[nodiscard]] Status FoldLogZone(const LogFoldDeps& deps, ZoneId zone, std::uint64_t* bytes_moved);
 
 }  // namespace zenfs

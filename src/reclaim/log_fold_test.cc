@@ -97,9 +97,9 @@ TEST(LogFoldTest, FileLargerThanOneCopyIsFoldedWhole) {
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
   RigFiles files(rig);
-  const LogFoldEnv env{.logs = logs, .sink = *sink, .block_size = kTestBlock, .files = files};
+  const LogFoldDeps deps{.logs = logs, .sink = *sink, .block_size = kTestBlock, .files = files};
   std::uint64_t moved = 0;
-  ASSERT_TRUE(FoldLogZone(env, last, &moved).ok());
+  ASSERT_TRUE(FoldLogZone(deps, last, &moved).ok());
   EXPECT_GE(moved, text.size());
   EXPECT_LT(moved, text.size() + 4 * kTestBlock) << "only the last block of each piece is copied again";
   EXPECT_EQ(WalRig::Content(*file), text);

@@ -11,16 +11,16 @@ namespace zenfs {
 // Called under the catalog's lock: the record is the newest, and what it points to can't be freed before the new OpenFile
 // has pinned it. Null when the file is not there any more.
 std::shared_ptr<OpenFile> FileOpener::OpenCommitted(const CatalogView& view, FileId id) {
-  return uses_.files.Open(id, [&]() -> std::shared_ptr<OpenFile> {
+  return deps_.files.Open(id, [&]() -> std::shared_ptr<OpenFile> {
     const auto record = view.state().FindFile(id);
-    return record == nullptr ? nullptr : uses_.factory.Committed(*record);
+    return record == nullptr ? nullptr : deps_.factory.Committed(*record);
   });
 }
 
 Result<std::shared_ptr<OpenFile>> FileOpener::Open(std::string_view path) {
-  Meter meter(uses_.metrics, Operation::kOpen);
+  Meter meter(deps_.metrics, Operation::kOpen);
   Result<std::shared_ptr<OpenFile>> file = nullptr;
-  uses_.catalog.Look([&](const CatalogView& view) {
+  deps_.catalog.Look([&](const CatalogView& view) {
     const Result<Entry> entry = view.Resolve(path);
     if (!entry) {
       file = Fail(entry.error());
@@ -36,43 +36,43 @@ Result<std::shared_ptr<OpenFile>> FileOpener::Open(std::string_view path) {
 }
 
 Result<std::shared_ptr<OpenFile>> FileOpener::Create(std::string_view path, Lifetime lifetime) {
-  Meter meter(uses_.metrics, Operation::kCreate);
+  Meter meter(deps_.metrics, Operation::kCreate);
   return meter.Done(CreatePending(path, lifetime));
 }
 
 Result<std::shared_ptr<OpenFile>> FileOpener::CreatePending(std::string_view path, Lifetime lifetime) {
-  ZENFS_ASSIGN_OR_RETURN(const FileId id, uses_.ids.Next());
+  ZENFS_ASSIGN_OR_RETURN(const FileId id, deps_.ids.Next());
   Entry entry;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         uses_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            ZENFS_ASSIGN_OR_RETURN(entry, PlanCreate(view, path, keys));
                            return {};
                          }));
   // Asked once the name is reserved: the outcome of an earlier action on it may be unknown.
-  ZENFS_RETURN_IF_ERROR(uses_.commits.health());
-  std::shared_ptr<OpenFile> file = uses_.factory.New(id, ShapeForName(entry.name), lifetime);
-  uses_.files.Add(file);
-  const FileId replaced = uses_.catalog.AddPending({.id = id,
+  ZENFS_RETURN_IF_ERROR(deps_.commits.health());
+  std::shared_ptr<OpenFile> file = deps_.factory.New(id, ShapeForName(entry.name), lifetime);
+  deps_.files.Add(file);
+  const FileId replaced = deps_.catalog.AddPending({.id = id,
                                                     .parent = entry.parent,
                                                     .name = entry.name,
                                                     .shape = file->shape,
                                                     .lifetime = lifetime,
                                                     .mtime_seconds = WallSeconds()});
   SyncPoint::Reach("FileOpener::Create:replaced");
-  if (replaced != kNoFile) uses_.files.MarkUnlinked(replaced);
+  if (replaced != kNoFile) deps_.files.MarkUnlinked(replaced);
   return file;
 }
 
 void FileOpener::Release(OpenFile& file) {
-  if (!uses_.files.Release(file)) return;
+  if (!deps_.files.Release(file)) return;
   if (file.plain && file.unlinked) file.plain->ForgetFlushedBytes();
-  if (!file.committed) uses_.catalog.DropPending(file.id);
+  if (!file.committed) deps_.catalog.DropPending(file.id);
 }
 
 void FileOpener::SetLifetime(OpenFile& file, Lifetime lifetime) {
   file.lifetime = lifetime;
   if (file.plain) file.plain->SetLifetime(lifetime);
-  uses_.catalog.SetPendingLifetime(file.id, lifetime);
+  deps_.catalog.SetPendingLifetime(file.id, lifetime);
 }
 
 }  // namespace zenfs

@@ -17,7 +17,7 @@ namespace zenfs {
 
 class FileOpener {
  public:
-  struct Uses {
+  struct Deps {
     Catalog& catalog;
     const CommitPath& commits;
     IdAllocator& ids;
@@ -25,8 +25,8 @@ class FileOpener {
     const OpenFileFactory& factory;
     Metrics& metrics;
   };
-  // `uses` outlives it.
-  explicit FileOpener(const Uses& uses) : uses_(uses) {}
+  // The parts in `deps` outlive it.
+  explicit FileOpener(const Deps& deps) : deps_(deps) {}
 
   // Errors: those of CatalogView::Resolve, kNotFound, kIsADirectory.
   [[nodiscard]] Result<std::shared_ptr<OpenFile>> Open(std::string_view path);
@@ -42,7 +42,7 @@ class FileOpener {
   [[nodiscard]] Result<std::shared_ptr<OpenFile>> CreatePending(std::string_view path, Lifetime lifetime);
   std::shared_ptr<OpenFile> OpenCommitted(const CatalogView& view, FileId id);
 
-  const Uses uses_;
+  const Deps deps_;
 };
 
 }  // namespace zenfs

@@ -8,7 +8,7 @@ Status FileSync::EnsureCommitted(OpenFile& file) {
   if (file.committed || file.unlinked) return {};
   std::vector<Edit> edits;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         uses_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            edits.clear();
                            if (const PendingFile* pending = view.FindPending(file.id)) {
                              view.ReservePromotion(*pending, keys);
@@ -17,7 +17,7 @@ Status FileSync::EnsureCommitted(OpenFile& file) {
                            return {};
                          }));
   if (edits.empty()) return {};
-  ZENFS_RETURN_IF_ERROR(uses_.commits.Commit(std::move(edits)));
+  ZENFS_RETURN_IF_ERROR(deps_.commits.Commit(std::move(edits)));
   NoteCommitted(file);
   return {};
 }
@@ -26,8 +26,8 @@ void FileSync::NoteCommitted(OpenFile& file) {
   if (file.framed) {
     // Before the file counts as committed: from then on it may be flushed, and the end of the mount writes out what is in
     // the store.
-    uses_.logs.Add(file.framed);
-    uses_.drain.NoteBuffered();  // the file may hold bytes by now that the drain did not see
+    deps_.logs.Add(file.framed);
+    deps_.drain.NoteBuffered();  // the file may hold bytes by now that the drain did not see
   }
   file.committed = true;
 }
@@ -39,7 +39,7 @@ Status FileSync::SyncPlain(OpenFile& file) {
   std::vector<Edit> edits;
   bool has_name = false;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         uses_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            edits.clear();
                            const PendingFile* pending = view.FindPending(file.id);
                            has_name = pending != nullptr || view.state().FindFile(file.id) != nullptr;
@@ -57,7 +57,7 @@ Status FileSync::SyncPlain(OpenFile& file) {
         SetExtents{file.id, drained.from_offset, drained.extents, drained.size, drained.mtime_seconds});
   }
   if (edits.empty()) return {};
-  ZENFS_RETURN_IF_ERROR(uses_.commits.Commit(std::move(edits), {.data_since = drained.data_since}));
+  ZENFS_RETURN_IF_ERROR(deps_.commits.Commit(std::move(edits), {.data_since = drained.data_since}));
   if (drained.changed) file.plain->MarkCommitted(drained);
   file.committed = true;
   return {};
@@ -72,9 +72,9 @@ Status FileSync::FlushPlain(OpenFile& file) {
     ZENFS_ASSIGN_OR_RETURN(const bool flushed, file.plain->TryFlush());
     if (flushed) return {};
   }
-  Meter meter(uses_.metrics, Operation::kNonWalSync);
+  Meter meter(deps_.metrics, Operation::kNonWalSync);
   Status synced = meter.Done(SyncPlain(file));
-  uses_.accounting.Publish();
+  deps_.accounting.Publish();
   return synced;
 }
 
@@ -84,19 +84,19 @@ Status FileSync::TruncateFramed(OpenFile& file, std::uint64_t size) {
   ZENFS_RETURN_IF_ERROR(file.framed->WriteOut());
   std::shared_ptr<const FileRecord> record;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         uses_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            keys.exclusive.push_back(file.id);
                            record = view.state().FindFile(file.id);
                            return {};
                          }));
   const std::optional<Extent> front =
-      record == nullptr ? std::nullopt : FrontOfDivided(uses_.device, record->extents, size);
+      record == nullptr ? std::nullopt : FrontOfDivided(deps_.device, record->extents, size);
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size, front));
   // The frames that stay are now vouched for by a window, so they must not be in the cache only.
   const Status committed =
       record == nullptr  // it has lost its name
           ? Status()
-          : uses_.commits.Commit(rewrite.edits(), {.data_since = rewrite.unstable_since()});
+          : deps_.commits.Commit(rewrite.edits(), {.data_since = rewrite.unstable_since()});
   rewrite.End(committed);
   return committed;
 }

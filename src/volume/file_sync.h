@@ -19,7 +19,7 @@ namespace zenfs {
 
 class FileSync {
  public:
-  struct Uses {
+  struct Deps {
     ZonedDevice& device;
     Catalog& catalog;
     CommitPath& commits;
@@ -28,8 +28,8 @@ class FileSync {
     const WriteAccounting& accounting;
     Metrics& metrics;
   };
-  // `uses` outlives it.
-  explicit FileSync(const Uses& uses) : uses_(uses) {}
+  // The parts in `deps` outlive it.
+  explicit FileSync(const Deps& deps) : deps_(deps) {}
 
   // The file's existence.
   [[nodiscard]] Status EnsureCommitted(OpenFile& file);
@@ -47,7 +47,7 @@ class FileSync {
   [[nodiscard]] Status EndWriting(OpenFile& file);
 
  private:
-  const Uses uses_;
+  const Deps deps_;
 };
 
 }  // namespace zenfs

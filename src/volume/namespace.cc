@@ -11,7 +11,7 @@ namespace zenfs {
 Result<Namespace::Promotion> Namespace::DrainPending(const Entry& entry, std::vector<Edit>& edits) {
   Promotion promotion;
   if (!entry.pending) return promotion;
-  promotion.file = uses_.files.Find(entry.id);
+  promotion.file = deps_.files.Find(entry.id);
   if (promotion.file == nullptr || !promotion.file->plain) return promotion;
   ZENFS_ASSIGN_OR_RETURN(promotion.drained, promotion.file->plain->Drain());
   const PlainFile::Drained& drained = promotion.drained;
@@ -25,19 +25,19 @@ Result<Namespace::Promotion> Namespace::DrainPending(const Entry& entry, std::ve
 void Namespace::Promoted(const Promotion& promotion) {
   if (promotion.file == nullptr) return;
   if (promotion.drained.changed) promotion.file->plain->MarkCommitted(promotion.drained);
-  uses_.sync.NoteCommitted(*promotion.file);
+  deps_.sync.NoteCommitted(*promotion.file);
 }
 
 void Namespace::DropPending(FileId id) {
-  uses_.catalog.DropPending(id);
-  uses_.files.MarkUnlinked(id);
+  deps_.catalog.DropPending(id);
+  deps_.files.MarkUnlinked(id);
 }
 
 Status Namespace::Rename(std::string_view from_path, std::string_view to_path) {
-  Meter meter(uses_.metrics, Operation::kRename);
+  Meter meter(deps_.metrics, Operation::kRename);
   TwoNamePlan plan;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         uses_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            ZENFS_ASSIGN_OR_RETURN(plan, PlanRename(view, from_path, to_path, keys));
                            return {};
                          }));
@@ -47,80 +47,80 @@ Status Namespace::Rename(std::string_view from_path, std::string_view to_path) {
   ZENFS_ASSIGN_OR_RETURN(const Promotion promotion, DrainPending(from, edits));
   if (!same) edits.push_back(RenameEntry{from.parent, from.name, to.parent, to.name});
   if (edits.empty()) return {};
-  ZENFS_RETURN_IF_ERROR(meter.Done(uses_.commits.Commit(std::move(edits), promotion.options())));
+  ZENFS_RETURN_IF_ERROR(meter.Done(deps_.commits.Commit(std::move(edits), promotion.options())));
   Promoted(promotion);
   if (to.pending && !same) DropPending(to.id);
   return {};
 }
 
 Status Namespace::Link(std::string_view existing, std::string_view new_name) {
-  Meter meter(uses_.metrics, Operation::kLink);
+  Meter meter(deps_.metrics, Operation::kLink);
   TwoNamePlan plan;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         uses_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            ZENFS_ASSIGN_OR_RETURN(plan, PlanLink(view, existing, new_name, keys));
                            return {};
                          }));
   std::vector<Edit> edits = plan.creation;
   ZENFS_ASSIGN_OR_RETURN(const Promotion promotion, DrainPending(plan.from, edits));
   edits.push_back(LinkFile{plan.to.parent, plan.to.name, plan.from.id});
-  ZENFS_RETURN_IF_ERROR(meter.Done(uses_.commits.Commit(std::move(edits), promotion.options())));
+  ZENFS_RETURN_IF_ERROR(meter.Done(deps_.commits.Commit(std::move(edits), promotion.options())));
   Promoted(promotion);
   return {};
 }
 
 Status Namespace::Unlink(std::string_view path) {
-  Meter meter(uses_.metrics, Operation::kDelete);
+  Meter meter(deps_.metrics, Operation::kDelete);
   Entry entry;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         uses_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            ZENFS_ASSIGN_OR_RETURN(entry, PlanUnlink(view, path, keys));
                            return {};
                          }));
   if (!entry.pending || entry.shadows) {
-    ZENFS_RETURN_IF_ERROR(meter.Done(uses_.commits.Commit({UnlinkFile{entry.parent, entry.name}})));
+    ZENFS_RETURN_IF_ERROR(meter.Done(deps_.commits.Commit({UnlinkFile{entry.parent, entry.name}})));
   } else {
     // Nothing to commit, unless a commit of the file has an unknown outcome: the next mount may find it.
-    ZENFS_RETURN_IF_ERROR(meter.Done(uses_.commits.health()));
+    ZENFS_RETURN_IF_ERROR(meter.Done(deps_.commits.health()));
   }
   if (entry.pending) DropPending(entry.id);
   return {};
 }
 
 Status Namespace::MakeDirectory(std::string_view path, bool parents) {
-  Meter meter(uses_.metrics, Operation::kDirectoryChange);
+  Meter meter(deps_.metrics, Operation::kDirectoryChange);
   std::vector<FileId> ids;
   const std::size_t components = std::max<std::size_t>(SplitPath(path).size(), 1);
   while (ids.size() < components) {
-    ZENFS_ASSIGN_OR_RETURN(const FileId id, uses_.ids.Next());
+    ZENFS_ASSIGN_OR_RETURN(const FileId id, deps_.ids.Next());
     ids.push_back(id);
   }
   std::vector<Edit> edits;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         uses_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            ZENFS_ASSIGN_OR_RETURN(edits, PlanMakeDirectory(view, path, parents, ids, keys));
                            return {};
                          }));
   if (edits.empty()) return {};
-  return meter.Done(uses_.commits.Commit(std::move(edits)));
+  return meter.Done(deps_.commits.Commit(std::move(edits)));
 }
 
 Status Namespace::RemoveDirectory(std::string_view path) {
-  Meter meter(uses_.metrics, Operation::kDirectoryChange);
+  Meter meter(deps_.metrics, Operation::kDirectoryChange);
   Entry entry;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         uses_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
                            ZENFS_ASSIGN_OR_RETURN(entry, PlanRemoveDirectory(view, path, keys));
                            return {};
                          }));
-  return meter.Done(uses_.commits.Commit({zenfs::RemoveDirectory{entry.parent, entry.name}}));
+  return meter.Done(deps_.commits.Commit({zenfs::RemoveDirectory{entry.parent, entry.name}}));
 }
 
 Status Namespace::SyncDirectory(std::string_view path) {
-  Meter meter(uses_.metrics, Operation::kDirectorySync);
+  Meter meter(deps_.metrics, Operation::kDirectorySync);
   std::vector<std::shared_ptr<OpenFile>> pending;
   Status status;
-  uses_.catalog.Look([&](const CatalogView& view) {
+  deps_.catalog.Look([&](const CatalogView& view) {
     const Result<Entry> entry = view.Resolve(path);
     if (!entry) {
       status = Fail(entry.error());
@@ -129,12 +129,12 @@ Status Namespace::SyncDirectory(std::string_view path) {
     } else if (entry->kind == Entry::Kind::kFile) {
       status = Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
     } else {
-      for (const PendingFile* file : view.PendingIn(entry->id)) pending.push_back(uses_.files.Find(file->id));
+      for (const PendingFile* file : view.PendingIn(entry->id)) pending.push_back(deps_.files.Find(file->id));
     }
   });
   // All other changes of names were durable when they returned.
   for (const std::shared_ptr<OpenFile>& file : pending) {
-    if (status.ok() && file != nullptr) status = uses_.sync.EnsureCommitted(*file);
+    if (status.ok() && file != nullptr) status = deps_.sync.EnsureCommitted(*file);
   }
   return meter.Done(std::move(status));
 }

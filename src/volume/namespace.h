@@ -19,7 +19,7 @@ namespace zenfs {
 
 class Namespace {
  public:
-  struct Uses {
+  struct Deps {
     Catalog& catalog;
     CommitPath& commits;
     IdAllocator& ids;
@@ -27,8 +27,8 @@ class Namespace {
     FileSync& sync;
     Metrics& metrics;
   };
-  // `uses` outlives it.
-  explicit Namespace(const Uses& uses) : uses_(uses) {}
+  // The parts in `deps` outlive it.
+  explicit Namespace(const Deps& deps) : deps_(deps) {}
 
   [[nodiscard]] Status Unlink(std::string_view path);
   [[nodiscard]] Status Link(std::string_view existing, std::string_view new_name);
@@ -53,7 +53,7 @@ class Namespace {
   // The pending file has lost its name, or was replaced, before it was ever committed.
   void DropPending(FileId id);
 
-  const Uses uses_;
+  const Deps deps_;
 };
 
 }  // namespace zenfs

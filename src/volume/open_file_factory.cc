@@ -9,12 +9,12 @@ std::shared_ptr<OpenFile> OpenFileFactory::Committed(const FileRecord& record) c
   file->lifetime = record.lifetime;
   file->committed = true;
   if (record.shape == FileShape::kFramed) {
-    file->framed = uses_.logs.Find(record.id);
+    file->framed = deps_.logs.Find(record.id);
     return file->framed == nullptr ? nullptr : file;
   }
-  uses_.buffers.Forget(record.id);  // its last writer got the error for bytes that could not be written
+  deps_.buffers.Forget(record.id);  // its last writer got the error for bytes that could not be written
   file->plain =
-      std::make_unique<PlainFile>(PlainEnv(record.id), record.extents, record.size, record.lifetime);
+      std::make_unique<PlainFile>(PlainDeps(record.id), record.extents, record.size, record.lifetime);
   return file;
 }
 
@@ -24,35 +24,35 @@ std::shared_ptr<OpenFile> OpenFileFactory::New(FileId id, FileShape shape, Lifet
   file->shape = shape;
   file->lifetime = lifetime;
   if (shape == FileShape::kFramed) {
-    file->framed = std::make_shared<FramedFile>(FramedEnv(), id);
+    file->framed = std::make_shared<FramedFile>(FramedDeps(), id);
   } else {
-    file->plain = std::make_unique<PlainFile>(PlainEnv(id), std::vector<Extent>(), 0, lifetime);
+    file->plain = std::make_unique<PlainFile>(PlainDeps(id), std::vector<Extent>(), 0, lifetime);
   }
   return file;
 }
 
 std::shared_ptr<FramedFile> OpenFileFactory::RecoveredLog(const FileRecord& record,
                                                           ReplayedLog replayed) const {
-  return std::make_shared<FramedFile>(FramedEnv(), record, std::move(replayed));
+  return std::make_shared<FramedFile>(FramedDeps(), record, std::move(replayed));
 }
 
-PlainFile::Env OpenFileFactory::PlainEnv(FileId id) const {
-  return {.device = &uses_.device,
-          .zones = &uses_.zones,
-          .sink = &uses_.sink,
+PlainFile::Deps OpenFileFactory::PlainDeps(FileId id) const {
+  return {.device = &deps_.device,
+          .zones = &deps_.zones,
+          .sink = &deps_.sink,
           .buffer_bytes = options_.plain_buffer_bytes,
           .space_wait = options_.space_wait,
-          .padding = &uses_.written.plain_padding,
-          .staging = uses_.buffers.area(),
+          .padding = &deps_.written.plain_padding,
+          .staging = deps_.buffers.area(),
           .id = id};
 }
 
-FramedFile::Env OpenFileFactory::FramedEnv() const {
-  return {.device = &uses_.device,
-          .zones = &uses_.zones,
-          .log = &uses_.log,
-          .drain = &uses_.drain,
-          .staging = uses_.buffers.area(),
+FramedFile::Deps OpenFileFactory::FramedDeps() const {
+  return {.device = &deps_.device,
+          .zones = &deps_.zones,
+          .log = &deps_.log,
+          .drain = &deps_.drain,
+          .staging = deps_.buffers.area(),
           .epoch = epoch_};
 }
 

@@ -16,7 +16,7 @@ namespace zenfs {
 
 class OpenFileFactory {
  public:
-  struct Uses {
+  struct Deps {
     ZonedDevice& device;
     ZoneManager& zones;
     ExtentSink& sink;  // for plain data
@@ -26,9 +26,9 @@ class OpenFileFactory {
     AppendBuffers& buffers;
     WrittenBytes& written;
   };
-  // `uses` outlives it and the files. `epoch`: of this mount.
-  OpenFileFactory(const Uses& uses, const MountOptions& options, std::uint64_t epoch)
-      : uses_(uses), options_(options), epoch_(epoch) {}
+  // The parts in `deps` outlive it and the files. `epoch`: of this mount.
+  OpenFileFactory(const Deps& deps, const MountOptions& options, std::uint64_t epoch)
+      : deps_(deps), options_(options), epoch_(epoch) {}
 
   // A file that is committed. The caller sees to it that nothing it names is freed meanwhile. Null if it is framed and
   // has lost its last name.
@@ -39,10 +39,10 @@ class OpenFileFactory {
   std::shared_ptr<FramedFile> RecoveredLog(const FileRecord& record, ReplayedLog replayed) const;
 
  private:
-  PlainFile::Env PlainEnv(FileId id) const;
-  FramedFile::Env FramedEnv() const;
+  PlainFile::Deps PlainDeps(FileId id) const;
+  FramedFile::Deps FramedDeps() const;
 
-  const Uses uses_;
+  const Deps deps_;
   const MountOptions options_;
   const std::uint64_t epoch_;
 };

@@ -16,15 +16,15 @@ constexpr std::chrono::nanoseconds kNoWait{0};
 
 }  // namespace
 
-Relocation::Relocation(const Uses& uses) : uses_(uses), mover_(uses.device, uses.zones, uses.sink, *this) {}
+Relocation::Relocation(const Deps& deps) : deps_(deps), mover_(deps.device, deps.zones, deps.sink, *this) {}
 
 ReclaimTarget::LogView Relocation::LookAtLog() {
-  static_cast<void>(uses_.log.supply().ReleaseDead());
+  static_cast<void>(deps_.log.supply().ReleaseDead());
   LogView view;
   if (!logs_recovered_) return view;
-  view.zones = uses_.log.zones().Zones();
+  view.zones = deps_.log.zones().Zones();
   std::map<ZoneId, std::uint64_t> known;
-  for (const std::shared_ptr<FramedFile>& file : uses_.logs.All()) {
+  for (const std::shared_ptr<FramedFile>& file : deps_.logs.All()) {
     FramesOfFile frames = file->FrameZones();
     for (const auto& [zone, live] : frames) known[zone] += live.device_bytes;
     if (!frames.empty()) view.files.push_back(std::move(frames));
@@ -37,30 +37,30 @@ Status Relocation::Empty(const Victim& victim, const ExtentMover::Pause& pause) 
   switch (victim.kind) {
     case Victim::Kind::kData: return MoveOut(victim.zone, pause);
     case Victim::Kind::kActive:
-      if (uses_.zones.FinishActive(victim.zone)) return {};
+      if (deps_.zones.FinishActive(victim.zone)) return {};
       return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
     case Victim::Kind::kLog: break;
   }
-  uses_.log.zones().NoteCleaning(victim.zone);
+  deps_.log.zones().NoteCleaning(victim.zone);
   const Status cleaned = FoldZone(victim.zone);
-  static_cast<void>(uses_.log.supply().ReleaseDead());
+  static_cast<void>(deps_.log.supply().ReleaseDead());
   return cleaned;
 }
 
 Status Relocation::EmptyZone(ZoneId zone) {
-  const bool exists = zone.value < uses_.device.geometry().zone_count;
-  const ZoneStatus status = exists ? uses_.zones.Zone(zone) : ZoneStatus{};
+  const bool exists = zone.value < deps_.device.geometry().zone_count;
+  const ZoneStatus status = exists ? deps_.zones.Zone(zone) : ZoneStatus{};
   // Not an active zone: the copies could go to its own end.
   if (status.phase != ZonePhase::kFull && status.phase != ZonePhase::kRetired) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("{}: zone {} is not a full zone of file data", uses_.device.name(), zone.value));
+                fmt::format("{}: zone {} is not a full zone of file data", deps_.device.name(), zone.value));
   }
   return MoveOut(zone, {});
 }
 
 Status Relocation::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
   MutexLock lock(mover_mutex_);
-  copying_since_ = FlushMark::Now(uses_.device);
+  copying_since_ = FlushMark::Now(deps_.device);
   Status moved = mover_.MoveOut(zone, pause);
   if (!moved.ok() && moved.error().code() == Code::kCorruption) {
     MutexLock leaf(mutex_);
@@ -73,13 +73,13 @@ Status Relocation::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
 class Relocation::Fold final : public FoldableFiles {
  public:
   explicit Fold(Relocation& relocation)
-      : relocation_(relocation), before_(FlushMark::Now(relocation.uses_.device)) {}
+      : relocation_(relocation), before_(FlushMark::Now(relocation.deps_.device)) {}
 
   Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) override {
     return relocation_.WithReservedFile(id, body);
   }
   Status CommitFolded(std::vector<Edit> edits) override {
-    return relocation_.uses_.commits.Commit(std::move(edits), {.data_since = before_});
+    return relocation_.deps_.commits.Commit(std::move(edits), {.data_since = before_});
   }
   Status CheckRoomForExtents(std::size_t extents) const override {
     return relocation_.CheckRoomForExtents(extents);
@@ -92,13 +92,13 @@ class Relocation::Fold final : public FoldableFiles {
 
 Status Relocation::FoldZone(ZoneId zone) {
   Fold files(*this);
-  const LogFoldEnv env{.logs = uses_.logs,
-                       .sink = uses_.sink,
-                       .block_size = uses_.device.geometry().block_size,
-                       .files = files};
+  const LogFoldDeps deps{.logs = deps_.logs,
+                         .sink = deps_.sink,
+                         .block_size = deps_.device.geometry().block_size,
+                         .files = files};
   std::uint64_t moved = 0;
-  const Status folded = FoldLogZone(env, zone, &moved);
-  uses_.written.folded.fetch_add(moved, std::memory_order_relaxed);
+  const Status folded = FoldLogZone(deps, zone, &moved);
+  deps_.written.folded.fetch_add(moved, std::memory_order_relaxed);
   return folded;
 }
 
@@ -109,9 +109,9 @@ std::vector<std::string> Relocation::damage() const {
 
 // A file that comes meanwhile is not in a full zone, or is looked for again.
 std::vector<std::shared_ptr<const FileRecord>> Relocation::FilesIn(ZoneId zone) const {
-  const Geometry& geometry = uses_.device.geometry();
+  const Geometry& geometry = deps_.device.geometry();
   const DeviceOffset begin = geometry.ZoneStart(zone);
-  return uses_.catalog.FilesIn(begin, begin + geometry.zone_size);
+  return deps_.catalog.FilesIn(begin, begin + geometry.zone_size);
 }
 
 Status Relocation::WithReservedFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
@@ -124,7 +124,7 @@ Status Relocation::WithReservedFile(FileId id, const std::function<Status(const 
     return {};
   };
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         uses_.catalog.Begin(reserve, Deadline::After(kNoWait)));
+                         deps_.catalog.Begin(reserve, Deadline::After(kNoWait)));
   return body(*record);
 }
 
@@ -134,7 +134,7 @@ Status Relocation::WithFile(FileId id, const std::function<Status(const FileReco
     if (record.shape == FileShape::kFramed && !logs_recovered_) {
       return Fail(Code::kBusy, fmt::format("file {} is being recovered", id.value));
     }
-    const std::shared_ptr<OpenFile> file = uses_.files.Find(id);
+    const std::shared_ptr<OpenFile> file = deps_.files.Find(id);
     if (file != nullptr && file->plain && file->writers.load() != 0) {
       return Fail(Code::kBusy, fmt::format("file {} is being written", id.value));
     }
@@ -143,11 +143,11 @@ Status Relocation::WithFile(FileId id, const std::function<Status(const FileReco
 }
 
 Status Relocation::CommitMoved(std::vector<Edit> edits) {
-  return uses_.commits.Commit(std::move(edits), {.data_since = copying_since_.load()});
+  return deps_.commits.Commit(std::move(edits), {.data_since = copying_since_.load()});
 }
 
 Status Relocation::CheckRoomForExtents(std::size_t extents) const {
-  return uses_.commits.CheckRoomForExtents(extents);
+  return deps_.commits.CheckRoomForExtents(extents);
 }
 
 bool Relocation::NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) {
@@ -158,10 +158,10 @@ bool Relocation::NoteMoved(const FileRecord& before, const std::vector<Extent>& 
 
 bool Relocation::Tell(const FileRecord& before, const std::vector<Extent>& extents) {
   if (before.shape == FileShape::kFramed) {
-    if (const auto framed = uses_.logs.Find(before.id)) framed->TakeMoved(extents);
+    if (const auto framed = deps_.logs.Find(before.id)) framed->TakeMoved(extents);
     return true;
   }
-  const std::shared_ptr<OpenFile> file = uses_.files.Find(before.id);
+  const std::shared_ptr<OpenFile> file = deps_.files.Find(before.id);
   return file == nullptr || file->plain->TryReplaceCommitted(extents);
 }
 
@@ -181,7 +181,7 @@ bool Relocation::FinishUp() {
       if (Tell(now, now.extents)) return {};
       return Fail(Code::kBusy, "its writer is at work");
     });
-    if (!told.ok() && uses_.catalog.FindFile(id) != nullptr) AddPending(id);
+    if (!told.ok() && deps_.catalog.FindFile(id) != nullptr) AddPending(id);
   }
   MutexLock lock(mutex_);
   return !pending_.empty();

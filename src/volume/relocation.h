@@ -32,7 +32,7 @@ namespace zenfs {
 
 class Relocation final : public ReclaimTarget, private MovableFiles {
  public:
-  struct Uses {
+  struct Deps {
     ZonedDevice& device;
     ZoneManager& zones;
     Catalog& catalog;
@@ -43,8 +43,8 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
     ExtentSink& sink;  // for WritePurpose::kReclaim
     WrittenBytes& written;
   };
-  // `uses` outlives it.
-  explicit Relocation(const Uses& uses);
+  // The parts in `deps` outlive it.
+  explicit Relocation(const Deps& deps);
 
   // The mount has put all framed files into the store: from now on they may be moved.
   void LogsAreRecovered() { logs_recovered_ = true; }
@@ -62,9 +62,9 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   LogView LookAtLog() override;
   [[nodiscard]] Status Empty(const Victim& victim, const ExtentMover::Pause& pause) override
       EXCLUDES(mover_mutex_);
-  bool IsHeld(ZoneId zone) const override { return uses_.files.HoldsZone(zone); }
-  bool BorrowLogZone() override { return uses_.log.supply().GiveBackReady(); }
-  bool CanCommit() const override { return uses_.commits.health().ok(); }
+  bool IsHeld(ZoneId zone) const override { return deps_.files.HoldsZone(zone); }
+  bool BorrowLogZone() override { return deps_.log.supply().GiveBackReady(); }
+  bool CanCommit() const override { return deps_.commits.health().ok(); }
   // Tries the pending relocations again; true while there are any.
   bool FinishUp() override EXCLUDES(mutex_);
 
@@ -87,7 +87,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   [[nodiscard]] bool Tell(const FileRecord& before, const std::vector<Extent>& extents);
   void AddPending(FileId id) EXCLUDES(mutex_);
 
-  const Uses uses_;
+  const Deps deps_;
   ExtentMover mover_;
   std::atomic<bool> logs_recovered_{false};
   Mutex

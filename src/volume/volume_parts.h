@@ -34,7 +34,7 @@ struct VolumeParts {
     std::unique_ptr<Metalog> metalog;
     std::unique_ptr<ZoneManager> zones;
     std::unique_ptr<AppendBuffers> buffers;
-    std::uint32_t log_reserve_target = 0;  // LogSpace::Env::reserve_target
+    std::uint32_t log_reserve_target = 0;  // LogSpace::Deps::reserve_target
   };
 
   // `state`: as committed. The mount's first commit has to begin `epoch`, and to raise the counter of ids by

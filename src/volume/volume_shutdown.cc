@@ -4,22 +4,22 @@ namespace zenfs {
 
 Status VolumeShutdown::WriteBackOpenFiles() {
   Status first;
-  for (const std::shared_ptr<OpenFile>& file : uses_.files.All()) {
-    first.Update(uses_.sync.WriteBack(*file));
-    uses_.opener.Release(*file);
+  for (const std::shared_ptr<OpenFile>& file : deps_.files.All()) {
+    first.Update(deps_.sync.WriteBack(*file));
+    deps_.opener.Release(*file);
   }
   return first;
 }
 
 Status VolumeShutdown::WriteOutFlushed() {
   Status first;
-  for (const std::shared_ptr<OpenFile>& file : uses_.files.All()) {
+  for (const std::shared_ptr<OpenFile>& file : deps_.files.All()) {
     const bool waits = file->plain && file->plain->HasFlushedBytes();
-    first.Update(waits ? uses_.sync.SyncPlain(*file) : Status());
-    uses_.opener.Release(*file);
+    first.Update(waits ? deps_.sync.SyncPlain(*file) : Status());
+    deps_.opener.Release(*file);
   }
-  if (first.ok()) first = uses_.buffers.CheckNothingGivenUp(uses_.device.name());
-  for (const std::shared_ptr<FramedFile>& file : uses_.logs.All()) {
+  if (first.ok()) first = deps_.buffers.CheckNothingGivenUp(deps_.device.name());
+  for (const std::shared_ptr<FramedFile>& file : deps_.logs.All()) {
     first.Update(file->WriteOut());
   }
   return first;
@@ -27,16 +27,16 @@ Status VolumeShutdown::WriteOutFlushed() {
 
 Status VolumeShutdown::EndBuffers() {
   ZENFS_RETURN_IF_ERROR(WriteOutFlushed());
-  ZENFS_RETURN_IF_ERROR(uses_.commits.Commit({SetBufferPlace{""}}));
-  return uses_.buffers.Remove();
+  ZENFS_RETURN_IF_ERROR(deps_.commits.Commit({SetBufferPlace{""}}));
+  return deps_.buffers.Remove();
 }
 
 Status VolumeShutdown::SealLogs(bool forget_buffers) {
-  const FlushMark mark = FlushMark::Now(uses_.device);
+  const FlushMark mark = FlushMark::Now(deps_.device);
   std::vector<Edit> edits;
-  for (const std::shared_ptr<FramedFile>& file : uses_.logs.All()) {
+  for (const std::shared_ptr<FramedFile>& file : deps_.logs.All()) {
     std::optional<SealLog> seal = file->SealOfOpenWindow();
-    if (!seal || uses_.catalog.FindFile(file->id()) == nullptr) continue;
+    if (!seal || deps_.catalog.FindFile(file->id()) == nullptr) continue;
     edits.push_back(*std::move(seal));
   }
   const bool seals = !edits.empty();
@@ -44,8 +44,8 @@ Status VolumeShutdown::SealLogs(bool forget_buffers) {
   if (edits.empty()) return {};
   // A seal must not outlive the frames it vouches for.
   ZENFS_RETURN_IF_ERROR(
-      uses_.commits.Commit(std::move(edits), {.data_since = seals ? std::optional(mark) : std::nullopt}));
-  return forget_buffers ? uses_.buffers.Remove() : Status();
+      deps_.commits.Commit(std::move(edits), {.data_since = seals ? std::optional(mark) : std::nullopt}));
+  return forget_buffers ? deps_.buffers.Remove() : Status();
 }
 
 }  // namespace zenfs

@@ -17,7 +17,7 @@ namespace zenfs {
 
 class VolumeShutdown {
  public:
-  struct Uses {
+  struct Deps {
     ZonedDevice& device;
     Catalog& catalog;
     CommitPath& commits;
@@ -27,8 +27,8 @@ class VolumeShutdown {
     FileOpener& opener;
     FileSync& sync;
   };
-  // `uses` outlives it.
-  explicit VolumeShutdown(const Uses& uses) : uses_(uses) {}
+  // The parts in `deps` outlive it.
+  explicit VolumeShutdown(const Deps& deps) : deps_(deps) {}
 
   // Everything that open files have buffered is with the device and committed. Tries all files; the first error.
   [[nodiscard]] Status WriteBackOpenFiles();
@@ -41,7 +41,7 @@ class VolumeShutdown {
   [[nodiscard]] Status SealLogs(bool forget_buffers);
 
  private:
-  const Uses uses_;
+  const Deps deps_;
 };
 
 }  // namespace zenfs

@@ -53,7 +53,7 @@ Result<std::vector<PlacedFrame>> FrameWriter::Write(const FrameJob& job) {
   for (PlacedFrame& frame : placed) {
     const ZoneId zone = frame.pin.zone();
     frame.pin = ZonePin();  // before the background thread looks whether the zone can go
-    env_.log_zones->RemoveLive(zone, {frame.device_bytes, frame.length});
+    deps_.log_zones->RemoveLive(zone, {frame.device_bytes, frame.length});
   }
   return Fail(status.error());
 }
@@ -68,7 +68,7 @@ void FrameWriter::Lead(const std::deque<QueuedFrame*>& jobs) {
   }
   if (!flush || !geometry_.volatile_cache) return;
   // Also for what was placed before another's frame failed: those who waited for it return without an error.
-  const Status flushed = env_.device->Flush();
+  const Status flushed = deps_.device->Flush();
   if (flushed.ok()) return;
   // The frames are placed but not stable; only those who asked for that have to know.
   for (QueuedFrame* each : jobs) {
@@ -79,12 +79,12 @@ void FrameWriter::Lead(const std::deque<QueuedFrame*>& jobs) {
 Status FrameWriter::PlaceAll(const std::deque<QueuedFrame*>& jobs) {
   int tries_left = kZonesTried;
   int ended = 0;
-  const Deadline busy_until = Deadline::After(env_.space_wait);
+  const Deadline busy_until = Deadline::After(deps_.space_wait);
   for (;;) {
     // Asked first: who just filled a zone must not wait for one that nobody needs yet.
     if (std::ranges::all_of(jobs, &QueuedFrame::settled)) return {};
     if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
-    FrameBatch batch(current_, geometry_, env_.epoch);
+    FrameBatch batch(current_, geometry_, deps_.epoch);
     for (QueuedFrame* each : jobs) {
       if (batch.bytes() >= std::min(current_.room, kBatchBytesMax)) break;
       batch.Add(*each);
@@ -105,7 +105,7 @@ Status FrameWriter::PlaceAll(const std::deque<QueuedFrame*>& jobs) {
 }
 
 bool FrameWriter::TakeReady() {
-  const std::optional<LogCursor> next = env_.log_zones->TakeReady();
+  const std::optional<LogCursor> next = deps_.log_zones->TakeReady();
   if (!next) return false;
   current_ = *next;
   return true;
@@ -116,22 +116,22 @@ bool FrameWriter::TakeReady() {
 Status FrameWriter::NextZone() {
   if (TakeReady()) return {};
   reserve_waits_.fetch_add(1, std::memory_order_relaxed);
-  const Deadline deadline = Deadline::After(env_.space_wait);
+  const Deadline deadline = Deadline::After(deps_.space_wait);
   for (int refused = 0;;) {
     SyncPoint::Reach("FrameWriter::NextZone");
-    ZENFS_RETURN_IF_ERROR(env_.log_zones->MayGoOn());
+    ZENFS_RETURN_IF_ERROR(deps_.log_zones->MayGoOn());
     const Deadline slice = Deadline::After(kReserveSlice);
-    const Status reserved = env_.supply->ReserveOne(slice.when() < deadline.when() ? slice : deadline);
+    const Status reserved = deps_.supply->ReserveOne(slice.when() < deadline.when() ? slice : deadline);
     if (TakeReady()) return {};
     if (reserved.ok()) continue;  // given back as headroom
     const bool in_time = reserved.error().code() != Code::kTimedOut;
     if (!in_time && deadline.Passed()) {
       return Fail(Code::kNoSpace,
                   fmt::format("{}: no zone for the log became free within {} s; delete files to make room",
-                              env_.device->name(), env_.space_wait.count()));
+                              deps_.device->name(), deps_.space_wait.count()));
     }
-    if (env_.supply->ReleaseDead()) continue;
-    if (in_time && env_.supply->AnyInTransit() && !deadline.Passed()) {  // by another thread
+    if (deps_.supply->ReleaseDead()) continue;
+    if (in_time && deps_.supply->AnyInTransit() && !deadline.Passed()) {  // by another thread
       SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
       continue;
     }
@@ -141,10 +141,10 @@ Status FrameWriter::NextZone() {
 
 Status FrameWriter::Send(FrameBatch& batch) {
   // Pinned first: nothing may take the zone between the write and the moment a file points to it.
-  const ZonePin pin = env_.zones->Pin(current_.zone);
-  const Status written = env_.device->Write(current_.at, batch.pieces());
+  const ZonePin pin = deps_.zones->Pin(current_.zone);
+  const Status written = deps_.device->Write(current_.at, batch.pieces());
   if (!written.ok()) return LeaveZone(written.error());
-  env_.log_zones->NoteWritten(current_.zone, batch.bytes(), batch.live());
+  deps_.log_zones->NoteWritten(current_.zone, batch.bytes(), batch.live());
   current_.at = current_.at + batch.bytes();
   current_.room -= batch.bytes();
   const std::uint64_t payload = batch.payload_bytes();
@@ -160,9 +160,9 @@ Status FrameWriter::LeaveZone(const Error& error) {
   if (error.code() == Code::kBusy)
     return Fail(std::move(told));  // nothing was written, the zone is as it was
   // Where it can still be done: a zone left open would keep the one slot that the next zone needs.
-  if (error.code() != Code::kZoneFull) IgnoreError(env_.device->Finish(current_.zone));
+  if (error.code() != Code::kZoneFull) IgnoreError(deps_.device->Finish(current_.zone));
   current_.room = 0;
-  env_.log_zones->Close(current_.zone);
+  deps_.log_zones->Close(current_.zone);
   return Fail(std::move(told));
 }
 

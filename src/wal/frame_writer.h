@@ -5,7 +5,7 @@
 // not fit what is left of the zone is split, so zones are filled to the last block and never hold an active slot for
 // nothing.
 //
-// Ownership: owns the right to write the current log zone, which the leader has. What Env names outlives it.
+// Ownership: owns the right to write the current log zone, which the leader has. The parts in Deps outlive it.
 // Threads: Write and Place from any thread. mutex_ guards the queue; it is held for no I/O, and nothing is locked under it.
 // The leader (row 7 of the lock order) writes to the device, and commits reservations when no zone is ready.
 //
@@ -35,7 +35,7 @@ namespace zenfs {
 
 class FrameWriter {
  public:
-  struct Env {
+  struct Deps {
     ZonedDevice* device = nullptr;
     ZoneManager* zones = nullptr;
     LogZones* log_zones = nullptr;
@@ -44,7 +44,7 @@ class FrameWriter {
     std::chrono::seconds space_wait{30};  // how long a write waits for a zone
   };
 
-  explicit FrameWriter(const Env& env) : env_(env), geometry_(env.device->geometry()) {}
+  explicit FrameWriter(const Deps& deps) : deps_(deps), geometry_(deps.device->geometry()) {}
 
   // Places the frame; the result has one element unless it was split. On an error nothing was placed.
   [[nodiscard]] Result<std::vector<PlacedFrame>> Write(const FrameJob& job) EXCLUDES(mutex_);
@@ -67,7 +67,7 @@ class FrameWriter {
   [[nodiscard]] Status Send(FrameBatch& batch) EXCLUDES(mutex_);
   [[nodiscard]] Status LeaveZone(const Error& error) EXCLUDES(mutex_);
 
-  const Env env_;
+  const Deps deps_;
   const Geometry& geometry_;
 
   Mutex mutex_{LockRank::kLogSpace};

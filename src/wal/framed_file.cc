@@ -9,8 +9,8 @@
 namespace zenfs {
 namespace {
 
-FileZones MakeZones(const FramedFile::Env& env) {
-  return {env.device->geometry(), *env.zones, env.log == nullptr ? nullptr : &env.log->zones()};
+FileZones MakeZones(const FramedFile::Deps& deps) {
+  return {deps.device->geometry(), *deps.zones, deps.log == nullptr ? nullptr : &deps.log->zones()};
 }
 
 }  // namespace
@@ -18,18 +18,18 @@ FileZones MakeZones(const FramedFile::Env& env) {
 static_assert(kStagingPayloadAt == kFrameHeaderBytes,
               "a frame is sealed in front of the bytes, where they are");
 
-FramedFile::FramedFile(const Env& env, FileId id)
-    : env_(env),
+FramedFile::FramedFile(const Deps& deps, FileId id)
+    : deps_(deps),
       id_(id),
-      zones_(MakeZones(env)),
+      zones_(MakeZones(deps)),
       mtime_seconds_(WallSeconds()),
       sent_seconds_(mtime_seconds_) {}
 
-FramedFile::FramedFile(const Env& env, const FileRecord& record, ReplayedLog replayed)
-    : env_(env),
+FramedFile::FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog replayed)
+    : deps_(deps),
       id_(record.id),
       index_(std::move(replayed.index)),
-      zones_(MakeZones(env)),
+      zones_(MakeZones(deps)),
       windows_(record.windows),
       extents_end_(record.ExtentsEnd()),
       open_first_sequence_(record.next_sequence),
@@ -54,10 +54,10 @@ void FramedFile::BeginBuffer() {
   // What outlives the process must not stand behind a gap: the next mount could not tell it from damage.
   const bool behind_a_gap = !flight_.empty() && !flight_.survives_process();
   if (behind_a_gap) active_.Release();
-  active_.Begin(behind_a_gap ? nullptr : env_.staging, env_.buffer_bytes, id_.value, SizeLocked());
+  active_.Begin(behind_a_gap ? nullptr : deps_.staging, deps_.buffer_bytes, id_.value, SizeLocked());
   active_since_ = SteadyNow();
   drain_asked_ = false;
-  if (env_.drain != nullptr) env_.drain->NoteBuffered();
+  if (deps_.drain != nullptr) deps_.drain->NoteBuffered();
 }
 
 std::uint64_t FramedFile::SizeLocked() const {
@@ -106,9 +106,9 @@ Status FramedFile::AppendAll(ByteView bytes) {
       continue;
     }
     bytes = bytes.subspan(active_.Append(bytes, mtime_seconds_));
-    if (!drain_asked_ && env_.drain != nullptr && active_.length() >= active_.capacity() / 2) {
+    if (!drain_asked_ && deps_.drain != nullptr && active_.length() >= active_.capacity() / 2) {
       drain_asked_ = true;
-      env_.drain->Hurry(id_);
+      deps_.drain->Hurry(id_);
     }
   }
   return {};

@@ -41,7 +41,7 @@ namespace zenfs {
 
 class FramedFile {
  public:
-  struct Env {
+  struct Deps {
     ZonedDevice* device = nullptr;
     ZoneManager* zones = nullptr;
     LogSpace* log = nullptr;               // null: the file is only read
@@ -52,10 +52,10 @@ class FramedFile {
   };
 
   // A new, empty file.
-  FramedFile(const Env& env, FileId id);
+  FramedFile(const Deps& deps, FileId id);
   // One from recovery; `record` as committed, after the mount has sealed it (or as it is, for one that is only
   // read).
-  FramedFile(const Env& env, const FileRecord& record, ReplayedLog replayed);
+  FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog replayed);
   ~FramedFile();
 
   FileId id() const { return id_; }
@@ -156,7 +156,7 @@ class FramedFile {
   // When the first frame behind stable_end_ was written; now if there is none.
   FlushMark UnstableSince() const REQUIRES(mutex_);
   // A flush has failed since the first frame behind stable_end_ was written.
-  bool MayHaveLost() const REQUIRES(mutex_) { return UnstableSince().FlushFailedSince(*env_.device); }
+  bool MayHaveLost() const REQUIRES(mutex_) { return UnstableSince().FlushFailedSince(*deps_.device); }
   void Publish(const PlacedFrame& frame) REQUIRES(mutex_);
   std::uint16_t TimeToSend() const REQUIRES(mutex_);
   void NoteSent(std::uint16_t time) REQUIRES(mutex_);
@@ -170,7 +170,7 @@ class FramedFile {
   void EndFold(const Rewrite& rewrite, const Status& committed) EXCLUDES(mutex_);
   void TakeOver(const Rewrite& rewrite) REQUIRES(mutex_);
 
-  const Env env_;
+  const Deps deps_;
   const FileId id_;
 
   mutable Mutex mutex_{LockRank::kFramedFiles};

@@ -33,7 +33,7 @@ Status FramedFile::PlanRead(std::uint64_t offset, ByteSpan into, ReadPlan& plan)
                                                  piece.file_offset, piece.end()));
     }
     plan.parts.push_back({piece.place + (from - piece.file_offset), into.subspan(from - offset, to - from)});
-    const ZoneId zone = env_.device->geometry().ZoneOf(piece.place);
+    const ZoneId zone = deps_.device->geometry().ZoneOf(piece.place);
     if (plan.pins.empty() || plan.pins.back().zone() != zone) plan.pins.push_back(zones_.PinOf(zone));
   }
   CopyBuffered(flight_, offset, into);
@@ -47,7 +47,7 @@ Result<std::size_t> FramedFile::Read(std::uint64_t offset, ByteSpan into) const 
     MutexLock lock(mutex_);
     ZENFS_RETURN_IF_ERROR(PlanRead(offset, into, plan));
   }
-  ZENFS_RETURN_IF_ERROR(ReadPieces(*env_.device, id_, plan.parts));
+  ZENFS_RETURN_IF_ERROR(ReadPieces(*deps_.device, id_, plan.parts));
   return plan.total;
 }
 

@@ -207,10 +207,10 @@ TEST(FramedFileRetryTest, WhatAFlushMayHaveLostIsNotFolded) {
   WalRig rig(TestGeometry(16, 16));
   rig.Mount();
   const auto guarded = GuardDevice(rig.device);  // counts the flushes that fail
-  FramedFile::Env env = rig.FileEnv();
-  env.device = guarded.get();
+  FramedFile::Deps deps = rig.FileDeps();
+  deps.device = guarded.get();
   const FileId id = rig.NewFile()->id();
-  FramedFile file(env, id);
+  FramedFile file(deps, id);
   ASSERT_TRUE(Append(file, TestText(100, 1)).ok());
   ASSERT_TRUE(file.WriteOut().ok());
   const ZoneId zone = rig.ZoneOf(file.Pieces().front().place);

@@ -12,7 +12,7 @@ namespace zenfs {
 std::vector<LogWindow> FramedFile::WindowsUpTo(std::uint64_t end) const {
   std::vector<LogWindow> all = windows_;
   if (next_sequence_ > open_first_sequence_) {
-    all.push_back({env_.epoch, open_first_sequence_, next_sequence_ - 1, index_.end()});
+    all.push_back({deps_.epoch, open_first_sequence_, next_sequence_ - 1, index_.end()});
   }
   std::vector<LogWindow> kept;
   std::uint64_t begin = extents_end_;
@@ -121,7 +121,7 @@ std::map<ZoneId, LiveFrames> FramedFile::FrameZones() const {
 FramedFile::FoldRange FramedFile::RangeToFold(ZoneId zone, std::uint64_t bytes) const {
   MutexLock lock(mutex_);
   FoldRange range;
-  const Geometry& geometry = env_.device->geometry();
+  const Geometry& geometry = deps_.device->geometry();
   const std::uint64_t from = RoundDown(extents_end_, geometry.block_size);
   std::uint64_t first_part = 0;
   for (const Piece& piece : index_.pieces()) {
@@ -142,7 +142,7 @@ Result<FramedFile::Rewrite> FramedFile::BeginFold(const FoldRange& range, std::v
   MutexLock lock(mutex_);
   while (state_.truncating() || state_.folding()) turn_.Wait(mutex_);
   const std::size_t last = range.to == 0 ? index_.size() : index_.Find(range.to - 1);
-  if (range.unstable_since.FlushFailedSince(*env_.device) || last == index_.size() ||
+  if (range.unstable_since.FlushFailedSince(*deps_.device) || last == index_.size() ||
       index_[last].end() != range.to || extents_end_ < range.from || extents_end_ >= range.to) {
     return Fail(Code::kBusy, fmt::format("file {}: changed while it was folded", id_.value));
   }

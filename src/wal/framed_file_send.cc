@@ -47,9 +47,9 @@ Status FramedFile::SendFlight(bool sync) {
   std::vector<PlacedFrame> placed;
   Status sent;
   if (has_frame) {
-    sent = env_.log->writer().Place(job, placed);
-  } else if (sync && env_.device->geometry().volatile_cache) {
-    sent = env_.device->Flush();
+    sent = deps_.log->writer().Place(job, placed);
+  } else if (sync && deps_.device->geometry().volatile_cache) {
+    sent = deps_.device->Flush();
   }
   mutex_.Lock();
   for (const PlacedFrame& frame : placed) Publish(frame);
@@ -62,13 +62,13 @@ Status FramedFile::SendFlight(bool sync) {
     }
     return sent;
   }
-  if (sync || !env_.device->geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(PromiseStable());
+  if (sync || !deps_.device->geometry().volatile_cache) ZENFS_RETURN_IF_ERROR(PromiseStable());
   flight_.Clear();
   return {};
 }
 
 FlushMark FramedFile::UnstableSince() const {
-  return index_.end() == stable_end_ ? FlushMark::Now(*env_.device) : unstable_since_;
+  return index_.end() == stable_end_ ? FlushMark::Now(*deps_.device) : unstable_since_;
 }
 
 // A flush behind the last frame has succeeded.
@@ -86,7 +86,7 @@ Status FramedFile::PromiseStable() {
 // What a truncation or a fold has committed meanwhile stands behind a flush of its own.
 Status FramedFile::PlaceAnew() {
   while (state_.folding()) turn_.Wait(mutex_);
-  const FlushMark mark = FlushMark::Now(*env_.device);
+  const FlushMark mark = FlushMark::Now(*deps_.device);
   Status status;
   for (std::uint64_t at = stable_end_; at < index_.end() && status.ok();) {
     const Piece piece = index_[index_.Find(at)];
@@ -117,8 +117,8 @@ Status FramedFile::PlaceAnew(const Piece& piece) {
                      .unsplit = true};
   mutex_.Unlock();
   std::vector<PlacedFrame> placed;
-  Status done = buffered ? Status() : ReadFrame(*env_.device, env_.log->zones(), id_.value, piece, buffer);
-  if (done.ok()) done = env_.log->writer().Place(job, placed);
+  Status done = buffered ? Status() : ReadFrame(*deps_.device, deps_.log->zones(), id_.value, piece, buffer);
+  if (done.ok()) done = deps_.log->writer().Place(job, placed);
   mutex_.Lock();
   if (!done.ok()) {
     return Fail(done.error().With(fmt::format("file {}: bytes {} to {}, which a flush may have lost",

@@ -15,9 +15,9 @@ class LogDrainTest : public testing::Test {
   ~LogDrainTest() override { drain_.Stop(); }
 
   std::shared_ptr<FramedFile> NewFile() {
-    FramedFile::Env env = rig_.FileEnv();
-    env.drain = &drain_;
-    auto file = std::make_shared<FramedFile>(env, rig_.NewFile()->id());
+    FramedFile::Deps deps = rig_.FileDeps();
+    deps.drain = &drain_;
+    auto file = std::make_shared<FramedFile>(deps, rig_.NewFile()->id());
     logs_.Add(file);
     return file;
   }

@@ -2,19 +2,19 @@
 
 namespace zenfs {
 
-LogSpace::LogSpace(const Env& env)
-    : device_(*env.device),
-      zones_(*env.device, *env.zones, env.volume),
-      supply_({.zones = env.zones,
+LogSpace::LogSpace(const Deps& deps)
+    : device_(*deps.device),
+      zones_(*deps.device, *deps.zones, deps.volume),
+      supply_({.zones = deps.zones,
                .log_zones = &zones_,
-               .reservations = env.reservations,
-               .ready_target = env.reserve_target}),
-      writer_({.device = env.device,
-               .zones = env.zones,
+               .reservations = deps.reservations,
+               .ready_target = deps.reserve_target}),
+      writer_({.device = deps.device,
+               .zones = deps.zones,
                .log_zones = &zones_,
                .supply = &supply_,
-               .epoch = env.epoch,
-               .space_wait = env.space_wait}) {}
+               .epoch = deps.epoch,
+               .space_wait = deps.space_wait}) {}
 
 void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
   const bool writable = info.condition == ZoneCondition::kEmpty || IsActive(info.condition);

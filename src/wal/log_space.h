@@ -2,7 +2,7 @@
 //
 //   FrameWriter  --zones-->  LogZones  <--reservations, releases--  LogZoneSupply
 //
-// Ownership: owns the parts. What Env names outlives it.
+// Ownership: owns the parts. The parts in Deps outlive it.
 // Threads: the parts' own. The functions here are for the thread that mounts and unmounts.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace zenfs {
 
 class LogSpace {
  public:
-  struct Env {
+  struct Deps {
     ZonedDevice* device = nullptr;
     ZoneManager* zones = nullptr;
     LogReservations* reservations = nullptr;
@@ -32,7 +32,7 @@ class LogSpace {
     std::chrono::seconds space_wait{30};  // how long a write waits for a zone
   };
 
-  explicit LogSpace(const Env& env);
+  explicit LogSpace(const Deps& deps);
 
   // --- mount, before Start ---
   // Frames may be written, but no zone is released: files have not counted yet what is live.

@@ -51,27 +51,27 @@ class LogZoneSupply::Transit {
 
 Status LogZoneSupply::Start() {
   ZENFS_ASSIGN_OR_RETURN(worker_, Thread::Start("zenfs-log", [this] { Work(); }));
-  env_.log_zones->Start();  // the thread waits for it
+  deps_.log_zones->Start();  // the thread waits for it
   return {};
 }
 
 void LogZoneSupply::Stop() {
-  env_.log_zones->Stop();
+  deps_.log_zones->Stop();
   worker_.Join();
 }
 
 void LogZoneSupply::Work() {
   bool short_of_space = false;  // the last try to reserve a zone found none
-  while (env_.log_zones->AwaitWork(env_.ready_target, short_of_space ? kRetryAfter : kRetryAfter.zero())) {
+  while (deps_.log_zones->AwaitWork(deps_.ready_target, short_of_space ? kRetryAfter : kRetryAfter.zero())) {
     SyncPoint::Reach("LogZoneSupply::Work");
     ReleaseDead();
-    if (IsWorthCleaning(env_.log_zones->Zones(), env_.zones->Space().total)) env_.zones->AskToTidy();
+    if (IsWorthCleaning(deps_.log_zones->Zones(), deps_.zones->Space().total)) deps_.zones->AskToTidy();
     short_of_space = !TopUp();
   }
 }
 
 bool LogZoneSupply::TopUp() {
-  while (env_.log_zones->IsShortOf(env_.ready_target)) {
+  while (deps_.log_zones->IsShortOf(deps_.ready_target)) {
     // If there is none now, a sync that needs one reserves it itself, with a deadline and an error.
     if (!ReserveOne(Deadline::After(kRetryAfter)).ok()) return false;
   }
@@ -81,38 +81,38 @@ bool LogZoneSupply::TopUp() {
 Status LogZoneSupply::ReserveOne(Deadline deadline) {
   using Headroom = ZoneManager::Headroom;
   const Transit transit(in_transit_);
-  const bool borrow = env_.log_zones->phase() == LogZones::Phase::kMounting;
+  const bool borrow = deps_.log_zones->phase() == LogZones::Phase::kMounting;
   ZENFS_ASSIGN_OR_RETURN(const ZoneId zone,
-                         env_.zones->LendLogZone(deadline, borrow ? Headroom::kBorrow : Headroom::kLeave));
-  const Result<LogZone> reserved = env_.reservations->Reserve(zone);
+                         deps_.zones->LendLogZone(deadline, borrow ? Headroom::kBorrow : Headroom::kLeave));
+  const Result<LogZone> reserved = deps_.reservations->Reserve(zone);
   if (!reserved) {
-    env_.zones->ReturnLogZone(zone);
-    env_.log_zones->NoteRefusal(reserved.error());
+    deps_.zones->ReturnLogZone(zone);
+    deps_.log_zones->NoteRefusal(reserved.error());
     return Fail(reserved.error());
   }
-  env_.log_zones->Add(*reserved, env_.zones->Zone(zone).capacity);
+  deps_.log_zones->Add(*reserved, deps_.zones->Zone(zone).capacity);
   return {};
 }
 
 bool LogZoneSupply::ReleaseDead() {
   const Transit transit(in_transit_);
   bool any = false;
-  for (const ZoneId zone : env_.log_zones->TakeDead()) any = Release(zone) || any;
+  for (const ZoneId zone : deps_.log_zones->TakeDead()) any = Release(zone) || any;
   return any;
 }
 
 bool LogZoneSupply::GiveBackReady() {
   const Transit transit(in_transit_);
-  const std::optional<ZoneId> zone = env_.log_zones->TakeUnwritten();
+  const std::optional<ZoneId> zone = deps_.log_zones->TakeUnwritten();
   return zone && Release(*zone);
 }
 
 bool LogZoneSupply::Release(ZoneId zone) {
-  const Status released = env_.reservations->Release(zone);
+  const Status released = deps_.reservations->Release(zone);
   // If the commit fails the log is no longer written, and those who commit learn why.
-  if (!released.ok()) env_.log_zones->NoteRefusal(released.error());
-  env_.log_zones->EndRelease(zone, released.ok());
-  if (released.ok()) env_.zones->ReturnLogZone(zone);
+  if (!released.ok()) deps_.log_zones->NoteRefusal(released.error());
+  deps_.log_zones->EndRelease(zone, released.ok());
+  if (released.ok()) deps_.zones->ReturnLogZone(zone);
   return released.ok();
 }
 

@@ -4,7 +4,7 @@
 // reclaim to clean those that hold little. Callers that can't wait for the thread do the same themselves: the leader of
 // FrameWriter if no zone is ready (ReserveOne, ReleaseDead), and reclaim (ReleaseDead, GiveBackReady).
 //
-// Ownership: owns the thread. What Env names outlives it.
+// Ownership: owns the thread. The parts in Deps outlive it.
 // Threads: any. Holds no lock of its own; a reservation or release is one commit (row 8 of the lock order), which is made
 // without a lock of this layer. The caller may be the leader of FrameWriter (row 7).
 //
@@ -36,14 +36,14 @@ class LogReservations {
 
 class LogZoneSupply {
  public:
-  struct Env {
+  struct Deps {
     ZoneManager* zones = nullptr;
     LogZones* log_zones = nullptr;
     LogReservations* reservations = nullptr;
     std::uint32_t ready_target = 2;  // ready zones kept ahead of use
   };
 
-  explicit LogZoneSupply(const Env& env) : env_(env) {}
+  explicit LogZoneSupply(const Deps& deps) : deps_(deps) {}
   ~LogZoneSupply() { Stop(); }
 
   // Starts the thread. It keeps zones ready, releases dead ones and asks reclaim to clean mostly dead ones.
@@ -69,7 +69,7 @@ class LogZoneSupply {
   bool TopUp();
   bool Release(ZoneId zone);
 
-  const Env env_;
+  const Deps deps_;
   std::atomic<int> in_transit_{0};
   Thread worker_;
 };

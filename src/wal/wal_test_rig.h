@@ -71,13 +71,13 @@ class WalRig : public LogReservations {
       for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
     }
     ASSERT_TRUE(Commit({BeginEpoch{now.epoch() + 1}}).ok());
-    log = std::make_unique<LogSpace>(LogSpace::Env{.device = &device,
-                                                   .zones = zones.get(),
-                                                   .reservations = this,
-                                                   .volume = volume,
-                                                   .epoch = now.epoch() + 1,
-                                                   .reserve_target = reserve_target_,
-                                                   .space_wait = std::chrono::seconds(30)});
+    log = std::make_unique<LogSpace>(LogSpace::Deps{.device = &device,
+                                                    .zones = zones.get(),
+                                                    .reservations = this,
+                                                    .volume = volume,
+                                                    .epoch = now.epoch() + 1,
+                                                    .reserve_target = reserve_target_,
+                                                    .space_wait = std::chrono::seconds(30)});
     for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
     if (bring_back) bring_back();
     log->FinishSpares();
@@ -157,7 +157,7 @@ class WalRig : public LogReservations {
   }
 
   // --- files ---
-  FramedFile::Env FileEnv() const {
+  FramedFile::Deps FileDeps() const {
     return {.device = &device,
             .zones = zones.get(),
             .log = log.get(),
@@ -170,7 +170,7 @@ class WalRig : public LogReservations {
         Commit({RaiseCounters{id.value + 1, 0}, CreateFile{id, FileShape::kFramed, Lifetime::kShort, 1},
                 LinkFile{kRootDirectory, std::to_string(id.value), id}})
             .ok());
-    return std::make_shared<FramedFile>(FileEnv(), id);
+    return std::make_shared<FramedFile>(FileDeps(), id);
   }
   // What a mount would find now.
   ReplayedLog Replay(FileId id) {
@@ -195,9 +195,9 @@ class WalRig : public LogReservations {
       std::string content;
       const bool damaged = !replayed.damage.empty();
       if (!damaged) {
-        FramedFile::Env env = FileEnv();
-        env.log = nullptr;
-        content = Content(FramedFile(env, *before.FindFile(id), std::move(replayed)));
+        FramedFile::Deps deps = FileDeps();
+        deps.log = nullptr;
+        content = Content(FramedFile(deps, *before.FindFile(id), std::move(replayed)));
       } else {
         content = "damaged: " + DamageText(replayed.damage.front(), "file");
       }
@@ -214,7 +214,7 @@ class WalRig : public LogReservations {
       seal.windows.push_back(*replayed.open_window);
       EXPECT_TRUE(Commit({seal}).ok());
     }
-    return std::make_shared<FramedFile>(FileEnv(), *state().FindFile(id), std::move(replayed));
+    return std::make_shared<FramedFile>(FileDeps(), *state().FindFile(id), std::move(replayed));
   }
   static std::string Content(const FramedFile& file) {
     std::string text(file.size(), '?');

@@ -64,7 +64,7 @@ MUTATIONS = (
     Mutation("rename-in-two-commits", "a rename over a file is one commit", "src/volume/namespace.cc",
              "  if (!same) edits.push_back(RenameEntry{from.parent, from.name, to.parent, to.name});",
              "  if (!same && to.kind == Entry::Kind::kFile && !to.pending)\n"
-             "    ZENFS_RETURN_IF_ERROR(uses_.commits.Commit({UnlinkFile{to.parent, to.name}}));\n"
+             "    ZENFS_RETURN_IF_ERROR(deps_.commits.Commit({UnlinkFile{to.parent, to.name}}));\n"
              "  if (!same) edits.push_back(RenameEntry{from.parent, from.name, to.parent, to.name});"),
     Mutation("failed-commit-goes-on", "a commit of unknown outcome is fenced", "src/metalog/commit.cc",
              "    Fence(batch, written.error());", "    Refuse(batch, written.error());\n    ReleaseLead();",
