@@ -7,16 +7,17 @@
 namespace zenfs {
 namespace {
 
-using Kind = std::uint32_t SimFaults::*;
+using FaultRate = std::uint32_t SimFaults::*;
 
-constexpr Kind kOfWrites[] = {&SimFaults::write_error, &SimFaults::write_short, &SimFaults::write_unknown};
-constexpr Kind kOfFlushes[] = {&SimFaults::flush_error, &SimFaults::flush_loses};
+constexpr FaultRate kOfWrites[] = {&SimFaults::write_error, &SimFaults::write_short,
+                                   &SimFaults::write_unknown};
+constexpr FaultRate kOfFlushes[] = {&SimFaults::flush_error, &SimFaults::flush_loses};
 // One of the three metadata zones may turn read-only. If every zone that a log switch tries turns
 // full, the waiting commit fails, or no zone is left.
-constexpr Kind kOfZones[] = {&SimFaults::zone_full, &SimFaults::zone_read_only};
+constexpr FaultRate kOfZones[] = {&SimFaults::zone_full, &SimFaults::zone_read_only};
 
-bool HasAny(const SimFaults& faults, std::span<const Kind> kinds) {
-  return std::ranges::any_of(kinds, [&](const Kind kind) { return faults.*kind != 0; });
+bool HasAny(const SimFaults& faults, std::span<const FaultRate> kinds) {
+  return std::ranges::any_of(kinds, [&](const FaultRate kind) { return faults.*kind != 0; });
 }
 
 }  // namespace
