@@ -127,7 +127,7 @@ set(ZENFS_SOURCES_zone
   zone/slot_plan.cc
   zone/zone_choice.cc
   zone/zone_handles.cc
-  zone/zone_janitor.cc
+  zone/zone_operations.cc
   zone/zone_manager.cc
   zone/zone_pool.cc
   zone/zone_pool_report.cc
@@ -203,7 +203,7 @@ set(ZENFS_TESTS_file
 )
 
 set(ZENFS_SOURCES_wal
-  wal/epoch_witness.cc
+  wal/epoch_check.cc
   wal/file_zones.cc
   wal/frame_batch.cc
   wal/frame_index.cc

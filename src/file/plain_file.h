@@ -90,7 +90,7 @@ class PlainFile {
   // commit.
   [[nodiscard]] Status Truncate(std::uint64_t size) EXCLUDES(mutex_);
   // Writes whole blocks of the buffer to the device, keeps the tail (at most one block).
-  [[nodiscard]] Status WriteOut() EXCLUDES(mutex_);
+  [[nodiscard]] Status WriteBack() EXCLUDES(mutex_);
   // The last handle for writing is gone: gives back the buffer and the claim on a zone. What is not drained
   // stays buffered.
   void EndWriting() EXCLUDES(mutex_);

@@ -15,7 +15,7 @@ class ModelRun {
       case 2: return Sync(true);
       case 3: return Truncate();
       case 4: return RewriteTail();
-      case 5: RC_ASSERT(rig_.file->WriteOut().ok()); return;
+      case 5: RC_ASSERT(rig_.file->WriteBack().ok()); return;
       case 6: return AppendAligned();
       case 7: rig_.file->EndWriting(); return;
       case 8: return ReadMany();

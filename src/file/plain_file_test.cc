@@ -112,12 +112,12 @@ TEST(PlainFileTest, LargeAlignedAppendIsOneGatheredDeviceWriteWithTheHeldBackBlo
   EXPECT_EQ(rig.ReadAll(), first + second);
 }
 
-TEST(PlainFileTest, WriteOutKeepsTheLastBlockInTheBuffer) {
+TEST(PlainFileTest, WriteBackKeepsTheLastBlockInTheBuffer) {
   PlainFileRig rig;
   const std::string data = Pattern(3 * kTestBlock, 1);
   ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
-  ASSERT_TRUE(rig.file->WriteOut().ok());
-  ASSERT_TRUE(rig.file->WriteOut().ok());
+  ASSERT_TRUE(rig.file->WriteBack().ok());
+  ASSERT_TRUE(rig.file->WriteBack().ok());
   EXPECT_EQ(rig.zone_rig.device.count(Command::kWrite), 1U);
   ASSERT_TRUE(rig.file->PositionedAppend(AsBytes(Pattern(kTestBlock, 5)), 2 * kTestBlock).ok());
   EXPECT_EQ(rig.ReadAll(), data.substr(0, 2 * kTestBlock) + Pattern(kTestBlock, 5));

@@ -175,7 +175,7 @@ Status PlainFile::AppendBuffered(ByteView bytes, KnownCrc crc) {
   return {};
 }
 
-Status PlainFile::WriteOut() {
+Status PlainFile::WriteBack() {
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(Healthy());
   if (Clean()) return {};

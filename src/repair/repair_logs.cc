@@ -179,7 +179,7 @@ LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Superbloc
     if (!CanBeLogZone(id, report, superblock.metadata_zones)) continue;
     ScanLogZone(device, superblock.seed, zone, report[id.value], [&](const ScannedFrame& frame) {
       if (!IsCredible(frame)) return;
-      frames.witness.See(frame);
+      frames.epoch_check.See(frame);
       frames.of[FileId(frame.owner)].push_back(frame);
     });
   }

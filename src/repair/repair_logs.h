@@ -11,7 +11,7 @@
 #include "format/superblock.h"
 #include "model/state_draft.h"
 #include "volume/file_names.h"
-#include "wal/epoch_witness.h"
+#include "wal/epoch_check.h"
 #include "wal/log_scan.h"
 
 namespace zenfs {
@@ -19,7 +19,7 @@ namespace zenfs {
 // The frames in the log zones, by the file that owns them.
 struct LogFrames {
   std::map<FileId, std::vector<ScannedFrame>> of;
-  EpochWitness witness;
+  EpochCheck epoch_check;
 };
 // Scans the zones that `draft` has reserved and that can be log zones.
 [[nodiscard]] LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Superblock& superblock,

@@ -116,7 +116,7 @@ class Planner {
                            device_.Report(ZoneId(0), geometry.zone_count));
     const std::vector<ZoneId>& metadata_zones = plan_.superblock.metadata_zones;
     LogFrames frames = ScanLogs(draft_, device_, plan_.superblock, report);
-    lossy_ = lossy_ || frames.witness.SawBehind(draft_.epoch);
+    lossy_ = lossy_ || frames.epoch_check.SawBehind(draft_.epoch);
     if (lossy_) {
       draft_.next_id += kLostNumbers;
       draft_.next_generation += kLostNumbers;

@@ -19,7 +19,7 @@
 #include "volume/check_metadata.h"
 #include "volume/places.h"
 #include "volume/waiting_bytes.h"
-#include "wal/epoch_witness.h"
+#include "wal/epoch_check.h"
 #include "wal/log_replay.h"
 #include "wal/log_scan.h"
 #include "zone/slot_plan.h"
@@ -70,7 +70,7 @@ class Check {
   }
 
   void CheckLogZones() {
-    EpochWitness witness;
+    EpochCheck epoch_check;
     for (const auto& [id, zone] : context_.state.log_zones()) {
       if (id.value >= context_.report.size()) {
         context_.Add(
@@ -94,14 +94,14 @@ class Check {
       }
       ScanLogZone(context_.device, context_.superblock.seed, zone, info, [&](const ScannedFrame& frame) {
         ++context_.out.frames;
-        witness.See(frame);
+        epoch_check.See(frame);
         frames_[FileId(frame.owner)].push_back(frame);
       });
     }
-    if (const std::uint64_t known = context_.state.epoch(); witness.SawBehind(known)) {
+    if (const std::uint64_t known = context_.state.epoch(); epoch_check.SawBehind(known)) {
       context_.Add(Severity::kError,
-                   witness.Text(known) + "; zenfs check --repair takes up what the log holds", witness.zone(),
-                   witness.place());
+                   epoch_check.Text(known) + "; zenfs check --repair takes up what the log holds",
+                   epoch_check.zone(), epoch_check.place());
     }
   }
 

@@ -81,7 +81,7 @@ Status FileSync::FlushPlain(OpenFile& file) {
 Status FileSync::TruncateFramed(OpenFile& file, std::uint64_t size) {
   ZENFS_RETURN_IF_ERROR(EnsureCommitted(file));
   // Before the file is reserved: a fold that frees a log zone for these bytes may be waiting for the reservation.
-  ZENFS_RETURN_IF_ERROR(file.framed->WriteOut());
+  ZENFS_RETURN_IF_ERROR(file.framed->WriteBack());
   std::shared_ptr<const FileRecord> record;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
                          deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
@@ -105,7 +105,7 @@ Status FileSync::WriteBack(OpenFile& file) {
   if (file.unlinked) return {};
   if (file.plain) return SyncPlain(file);
   ZENFS_RETURN_IF_ERROR(EnsureCommitted(file));
-  return file.framed->WriteOut();
+  return file.framed->WriteBack();
 }
 
 Status FileSync::EndWriting(OpenFile& file) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "volume/file_names.h"
-#include "wal/epoch_witness.h"
+#include "wal/epoch_check.h"
 #include "wal/log_scan.h"
 
 namespace zenfs {
@@ -13,7 +13,7 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
   const auto is_log = [&](const FileRecord& record) {
     return record.shape == FileShape::kFramed || plain_tails.contains(record.id);
   };
-  EpochWitness witness;
+  EpochCheck epoch_check;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames;
   for (const auto& [id, zone] : state.log_zones()) {
     if (report[id.value].condition == ZoneCondition::kOffline) {
@@ -21,17 +21,17 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
     }
     ScanLogZone(*device.device, device.superblock.seed, zone, report[id.value],
                 [&](const ScannedFrame& frame) {
-                  witness.See(frame);
+                  epoch_check.See(frame);
                   const auto record = state.FindFile(FileId(frame.owner));
                   if (record != nullptr && is_log(*record)) frames[record->id].push_back(frame);
                 });
   }
-  if (witness.SawBehind(state.epoch())) {
+  if (epoch_check.SawBehind(state.epoch())) {
     return Fail(
         Code::kCorruption,
         fmt::format("{}: {}; zenfs check --repair takes up what the log holds, a read-only mount (?ro) "
                     "shows the volume without it",
-                    device.name, witness.Text(state.epoch())));
+                    device.name, epoch_check.Text(state.epoch())));
   }
   RecoveredLogs replayed;
   for (const auto& [id, record] : state.files()) {

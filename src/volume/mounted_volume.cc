@@ -145,7 +145,7 @@ Status MountedVolume::Unmount() {
   parts.drain.Stop();
   const bool end_buffers = parts.buffers->Retire();
   Status first = parts.shutdown.WriteBackOpenFiles();
-  const Status written = end_buffers ? parts.shutdown.WriteOutFlushed() : Status();
+  const Status written = end_buffers ? parts.shutdown.WriteBackFlushed() : Status();
   first.Update(written);
   parts.StopMoving(first.ok());
   if (written.ok()) first.Update(parts.shutdown.SealLogs(end_buffers));

@@ -11,7 +11,7 @@ Status VolumeShutdown::WriteBackOpenFiles() {
   return first;
 }
 
-Status VolumeShutdown::WriteOutFlushed() {
+Status VolumeShutdown::WriteBackFlushed() {
   Status first;
   for (const std::shared_ptr<OpenFile>& file : deps_.files.All()) {
     const bool waits = file->plain && file->plain->HasFlushedBytes();
@@ -20,13 +20,13 @@ Status VolumeShutdown::WriteOutFlushed() {
   }
   if (first.ok()) first = deps_.buffers.CheckNothingGivenUp(deps_.device.name());
   for (const std::shared_ptr<FramedFile>& file : deps_.logs.All()) {
-    first.Update(file->WriteOut());
+    first.Update(file->WriteBack());
   }
   return first;
 }
 
 Status VolumeShutdown::EndBuffers() {
-  ZENFS_RETURN_IF_ERROR(WriteOutFlushed());
+  ZENFS_RETURN_IF_ERROR(WriteBackFlushed());
   ZENFS_RETURN_IF_ERROR(deps_.commits.Commit({SetBufferPlace{""}}));
   return deps_.buffers.Remove();
 }

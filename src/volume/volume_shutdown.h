@@ -3,7 +3,7 @@
 // Its last commit seals what logs have open, and says that there are no append buffers any more. So behind a clean end
 // every frame is vouched for: if one is missing later that is damage, even the very last one.
 //
-// Threads: one at a time. Beside WriteOutFlushed and EndBuffers the volume may be in use; the others are for its end.
+// Threads: one at a time. Beside WriteBackFlushed and EndBuffers the volume may be in use; the others are for its end.
 #pragma once
 
 #include "catalog/catalog.h"
@@ -34,8 +34,8 @@ class VolumeShutdown {
   [[nodiscard]] Status WriteBackOpenFiles();
   // Nothing that was flushed is in the append buffers only. Tries all files, so that one that can still be written does not
   // wait for one that can't; the first error. The buffers are retired.
-  [[nodiscard]] Status WriteOutFlushed();
-  // WriteOutFlushed; then the metadata log names no buffers, and their file is removed.
+  [[nodiscard]] Status WriteBackFlushed();
+  // WriteBackFlushed; then the metadata log names no buffers, and their file is removed.
   [[nodiscard]] Status EndBuffers();
   // The last commit of the mount: nothing else writes or commits any more. `forget_buffers`: nothing is in them.
   [[nodiscard]] Status SealLogs(bool forget_buffers);

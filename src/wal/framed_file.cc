@@ -121,17 +121,17 @@ Status FramedFile::Flush() {
                           (flight_.empty() || flight_.survives_process());
     if (survives) return {};
   }
-  return WriteOut();
+  return WriteBack();
 }
 
-bool FramedFile::WriteOutOlderThan(SteadyTime before) {
+bool FramedFile::WriteBackOlderThan(SteadyTime before) {
   {
     MutexLock lock(mutex_);
     if (active_.empty() || !state_.sound())
       return false;  // after an error: when somebody asks, not again and again
     if (active_since_ > before) return true;
   }
-  IgnoreError(WriteOut());  // whoever writes or syncs next makes up for it, or is told
+  IgnoreError(WriteBack());  // whoever writes or syncs next makes up for it, or is told
   return false;
 }
 
@@ -143,12 +143,12 @@ void FramedFile::EndWriting() {
   if (flight_.empty()) flight_.Release();
 }
 
-Status FramedFile::WriteOut() { return WriteOutTo(size(), false); }
+Status FramedFile::WriteBack() { return WriteBackTo(size(), false); }
 
-Status FramedFile::Sync() { return WriteOutTo(size(), true); }
+Status FramedFile::Sync() { return WriteBackTo(size(), true); }
 
-Status FramedFile::WriteOutTo(std::uint64_t target, bool sync) {
-  SyncPoint::Reach("FramedFile::WriteOutTo");
+Status FramedFile::WriteBackTo(std::uint64_t target, bool sync) {
+  SyncPoint::Reach("FramedFile::WriteBackTo");
   MutexLock lock(mutex_);
   const std::uint64_t failed_sends = state_.failed_sends();
   for (;;) {

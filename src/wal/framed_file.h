@@ -4,12 +4,12 @@
 //   0 ..... extents ..... frames ..... | in flight | being appended | size()
 //                                      ^ index end
 //
-// A WriteOut takes what has been appended as one frame; a Sync is a WriteOut whose frame is on stable media.
+// A WriteBack takes what has been appended as one frame; a Sync is a WriteBack whose frame is on stable media.
 // While one frame is in flight the next gathers; bytes leave the buffer only after their place is in the
-// index. A Flush does nothing where both buffers outlive the process (staging/), else it is a WriteOut. A buffer
+// index. A Flush does nothing where both buffers outlive the process (staging/), else it is a WriteBack. A buffer
 // outlives the process only if what stands before it in the file does.
 //
-// After an error of a WriteOut or Sync the bytes are kept, and the next Flush, WriteOut, Sync or Append brings them to the
+// After an error of a WriteBack or Sync the bytes are kept, and the next Flush, WriteBack, Sync or Append brings them to the
 // device before anything else (framed_file_send.cc): what could not be placed, and what a failed flush of the device may
 // have lost. It succeeds only if all is where it promises. An Append that failed is final: some of its bytes may have
 // been taken and its caller goes on elsewhere, so every later one fails too.
@@ -64,11 +64,11 @@ class FramedFile {
   // All bytes appended so far survive the death of this process when this returns.
   [[nodiscard]] Status Flush() EXCLUDES(mutex_);
   // All bytes appended so far are with the device when this returns.
-  [[nodiscard]] Status WriteOut() EXCLUDES(mutex_);
+  [[nodiscard]] Status WriteBack() EXCLUDES(mutex_);
   // ... and on stable media.
   [[nodiscard]] Status Sync() EXCLUDES(mutex_);
   // Writes out if the oldest byte in the buffer was appended at `before` or earlier. True if bytes are still buffered.
-  bool WriteOutOlderThan(SteadyTime before) EXCLUDES(mutex_);
+  bool WriteBackOlderThan(SteadyTime before) EXCLUDES(mutex_);
   // Nobody has it open for writing any more: gives the memory of empty buffers back.
   void EndWriting() EXCLUDES(mutex_);
 
@@ -145,7 +145,7 @@ class FramedFile {
     std::size_t total = 0;
   };
 
-  [[nodiscard]] Status WriteOutTo(std::uint64_t target, bool sync) EXCLUDES(mutex_);
+  [[nodiscard]] Status WriteBackTo(std::uint64_t target, bool sync) EXCLUDES(mutex_);
   [[nodiscard]] Status AppendAll(ByteView bytes) REQUIRES(mutex_);
   // In framed_file_send.cc.
   [[nodiscard]] Status SendBuffer(bool sync) noexcept REQUIRES(mutex_);  // others wait for the turn

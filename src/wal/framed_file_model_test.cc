@@ -31,7 +31,7 @@ class Work {
       case 6:
       case 7: ASSERT_TRUE(it->second.file->Sync().ok()); return;
       case 8:
-      case 9: ASSERT_TRUE(it->second.file->WriteOut().ok()); return;
+      case 9: ASSERT_TRUE(it->second.file->WriteBack().ok()); return;
       case 10:
         rig_.device.Inject(
             {.command = FaultyDevice::Command::kWrite,

@@ -42,10 +42,10 @@ TEST(FramedFileRetryTest, FlushAppendAndTruncationMakeUpForItToo) {
   rig.Mount();
   const std::function<void(FramedFile&)> calls[] = {
       [](FramedFile& file) { EXPECT_TRUE(file.Flush().ok()); },
-      [](FramedFile& file) { EXPECT_TRUE(file.WriteOut().ok()); },
+      [](FramedFile& file) { EXPECT_TRUE(file.WriteBack().ok()); },
       [](FramedFile& file) {
         EXPECT_TRUE(Append(file, "e").ok());
-        EXPECT_TRUE(file.WriteOut().ok());
+        EXPECT_TRUE(file.WriteBack().ok());
       },
       [&](FramedFile& file) {
         auto rewrite = file.BeginTruncate(4);
@@ -56,7 +56,7 @@ TEST(FramedFileRetryTest, FlushAppendAndTruncationMakeUpForItToo) {
     const auto file = rig.NewFile();
     ASSERT_TRUE(Append(*file, "abcd").ok());
     rig.device.Inject({.command = Command::kWrite, .times = 3});
-    ASSERT_FALSE(file->WriteOut().ok());
+    ASSERT_FALSE(file->WriteBack().ok());
     call(*file);
     EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
   }
@@ -124,7 +124,7 @@ TEST(FramedFileRetryTest, PartsThatLandedAllTheSameHideNothing) {
         if (synced || !random.OneIn(2)) continue;
         // Another file moves the place where the zone ends.
         IgnoreError(Append(*other, TestText(random.Below(2 * kTestBlock), 1)));
-        IgnoreError(other->WriteOut());
+        IgnoreError(other->WriteBack());
       }
       rig.device.ClearFaults();
     }
@@ -138,7 +138,7 @@ TEST(FramedFileRetryTest, FrameThatAFlushMayHaveLostIsWrittenAnewAsItWas) {
   ASSERT_TRUE(Append(*file, "stable, ").ok());
   ASSERT_TRUE(file->Sync().ok());
   ASSERT_TRUE(Append(*file, "written before, ").ok());
-  ASSERT_TRUE(file->WriteOut().ok());
+  ASSERT_TRUE(file->WriteBack().ok());
   ASSERT_TRUE(Append(*file, "in this sync").ok());
   rig.device.Inject({.command = Command::kFlush});
   ASSERT_FALSE(file->Sync().ok());
@@ -166,7 +166,7 @@ TEST(FramedFileRetryTest, FrameThatIsWrittenAnewIsReadOnlyIfItIsNotInTheBuffer) 
     const auto file = rig.NewFile();
     ASSERT_TRUE(Append(*file, "abc").ok());
     if (written_before) {
-      ASSERT_TRUE(file->WriteOut().ok());
+      ASSERT_TRUE(file->WriteBack().ok());
     }
     rig.device.Inject({.command = Command::kFlush});
     ASSERT_FALSE(file->Sync().ok());
@@ -189,7 +189,7 @@ TEST(FramedFileRetryTest, WriteThatFailsWhileFramesAreWrittenAnewIsMadeUpForToo)
     const auto file = rig.NewFile();
     for (std::uint64_t i = 0; i < 3; ++i) {
       ASSERT_TRUE(Append(*file, TestText(1 + 2 * kTestBlock, i)).ok());
-      ASSERT_TRUE(file->WriteOut().ok());
+      ASSERT_TRUE(file->WriteBack().ok());
     }
     rig.device.Inject({.command = Command::kFlush});
     ASSERT_FALSE(file->Sync().ok());
@@ -212,7 +212,7 @@ TEST(FramedFileRetryTest, WhatAFlushMayHaveLostIsNotFolded) {
   const FileId id = rig.NewFile()->id();
   FramedFile file(deps, id);
   ASSERT_TRUE(Append(file, TestText(100, 1)).ok());
-  ASSERT_TRUE(file.WriteOut().ok());
+  ASSERT_TRUE(file.WriteBack().ok());
   const ZoneId zone = rig.ZoneOf(file.Pieces().front().place);
   const FramedFile::FoldRange chosen_before = file.RangeToFold(zone);
   rig.device.Inject({.command = Command::kFlush});

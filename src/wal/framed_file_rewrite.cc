@@ -66,7 +66,7 @@ void FramedFile::Rewrite::End(const Status& committed) {
 
 Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
                                                       const std::optional<Extent>& front) {
-  ZENFS_RETURN_IF_ERROR(WriteOut());
+  ZENFS_RETURN_IF_ERROR(WriteBack());
   MutexLock lock(mutex_);
   while (!state_.free() || state_.folding()) turn_.Wait(mutex_);
   if (!state_.sound()) return Fail(state_.sent().error());

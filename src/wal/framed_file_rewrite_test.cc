@@ -66,7 +66,7 @@ TEST(FramedFileRewriteTest, TruncatingAtEveryBoundaryKeepsWhatIsBeforeAndAppends
       const std::string part = TestText(length, length);
       text += part;
       EXPECT_TRUE(Append(*file, part).ok());
-      EXPECT_TRUE(file->WriteOut().ok());
+      EXPECT_TRUE(file->WriteBack().ok());
     }
     return std::pair(file, text);
   };
@@ -153,7 +153,7 @@ TEST(FramedFileRewriteTest, SyncOfBytesThatWereTruncatedMeanwhileReturns) {
   std::atomic<bool> there = false, go = false;
   std::atomic<int> passed = 0;
   SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "FramedFile::WriteOutTo" || passed++ != 0) return;
+    if (name != "FramedFile::WriteBackTo" || passed++ != 0) return;
     there = true;
     there.notify_all();
     go.wait(false);
@@ -227,7 +227,7 @@ TEST(FramedFileRewriteTest, SecondFoldBeginsInTheUnfinishedBlockOfTheFirst) {
     const std::string part = TestText(1500, i);
     text += part;
     ASSERT_TRUE(Append(*file, part).ok());
-    ASSERT_TRUE(file->WriteOut().ok());
+    ASSERT_TRUE(file->WriteBack().ok());
   }
   for (int round = 0; round < 4; ++round) {
     const std::vector<Piece> pieces = file->Pieces();

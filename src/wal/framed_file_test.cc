@@ -32,7 +32,7 @@ TEST(FramedFileTest, ReadGivesWhatIsThereAndNothingBeyondTheEnd) {
   for (std::size_t at = 0; at < text.size(); at += 3000) {
     ASSERT_TRUE(Append(*file, std::string_view(text).substr(at, 3000)).ok());
     if (at % 9000 == 0) {
-      ASSERT_TRUE(file->WriteOut().ok());  // so that the end is still in the buffer
+      ASSERT_TRUE(file->WriteBack().ok());  // so that the end is still in the buffer
     }
   }
   for (std::size_t offset = 0; offset < text.size() + 10; offset += 997) {
@@ -47,13 +47,13 @@ TEST(FramedFileTest, ReadGivesWhatIsThereAndNothingBeyondTheEnd) {
   }
 }
 
-TEST(FramedFileTest, WriteOutIsOneDeviceWriteAndNoFlush) {
+TEST(FramedFileTest, WriteBackIsOneDeviceWriteAndNoFlush) {
   WalRig rig(TestGeometry(8, 16));
   rig.Mount();
   const auto file = rig.NewFile();
   ASSERT_TRUE(Append(*file, "abc").ok());
-  ASSERT_TRUE(file->WriteOut().ok());
-  ASSERT_TRUE(file->WriteOut().ok());
+  ASSERT_TRUE(file->WriteBack().ok());
+  ASSERT_TRUE(file->WriteBack().ok());
   EXPECT_EQ(rig.Count(Command::kWrite), 1U);
   EXPECT_EQ(rig.Count(Command::kFlush), 0U);
   EXPECT_EQ(rig.Recovered(file->id()), "abc");
@@ -74,7 +74,7 @@ TEST(FramedFileTest, SyncFlushesOnlyAVolatileCacheAndOnlyWhatIsNotStableYet) {
     ASSERT_TRUE(file->Sync().ok());
     EXPECT_EQ(rig.Count(Command::kFlush), one) << "nothing was appended since";
     ASSERT_TRUE(Append(*file, "def").ok());
-    ASSERT_TRUE(file->WriteOut().ok());
+    ASSERT_TRUE(file->WriteBack().ok());
     ASSERT_TRUE(file->Sync().ok());
     EXPECT_EQ(rig.Count(Command::kFlush), 2 * one);
     EXPECT_EQ(rig.Count(Command::kWrite), 2U);
@@ -102,7 +102,7 @@ TEST(FramedFileTest, ConcurrentSyncsShareAFrameAndAFlush) {
   rig.device.Hold(Command::kFlush);
   std::atomic<int> entered = 0;
   SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "FramedFile::WriteOutTo") return;
+    if (name != "FramedFile::WriteBackTo") return;
     ++entered;
     entered.notify_all();
   });
@@ -141,11 +141,11 @@ TEST(FramedFileTest, UnreadableBlockBetweenTwoFramesDoesNotHideThem) {
   const auto file = rig.NewFile();
   const auto other = rig.NewFile();
   ASSERT_TRUE(Append(*file, "one").ok());
-  ASSERT_TRUE(file->WriteOut().ok());
+  ASSERT_TRUE(file->WriteBack().ok());
   ASSERT_TRUE(Append(*other, "between").ok());
-  ASSERT_TRUE(other->WriteOut().ok());
+  ASSERT_TRUE(other->WriteBack().ok());
   ASSERT_TRUE(Append(*file, "two").ok());
-  ASSERT_TRUE(file->WriteOut().ok());
+  ASSERT_TRUE(file->WriteBack().ok());
   rig.device.Inject({.command = Command::kRead, .times = 1});  // the read that spans all three
   EXPECT_EQ(WalRig::Content(*file), "onetwo");
   rig.device.Inject({.command = Command::kRead, .times = 10});

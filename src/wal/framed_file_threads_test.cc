@@ -85,7 +85,7 @@ TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndFoldsSeeOnlyRightBytes) 
     ASSERT_TRUE(file->Append(AsBytes(bytes)).ok());
     size += bytes.size();
     if (random.OneIn(8)) {
-      ASSERT_TRUE(file->WriteOut().ok());
+      ASSERT_TRUE(file->WriteBack().ok());
     }
   }
   done = true;

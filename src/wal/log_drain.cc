@@ -47,14 +47,14 @@ void LogDrain::Work() {
       // Before looking: a file that begins to buffer while the others are looked at sets it again.
       armed_.store(false, std::memory_order_relaxed);
       lock.Unlock();
-      const bool more = WriteOutOld();
+      const bool more = WriteBackOld();
       lock.Lock();
       if (more) armed_.store(true, std::memory_order_relaxed);
       look = Deadline::After(kLookEvery);
     } else if (!hurried_.empty()) {
       const std::vector<FileId> ids = std::exchange(hurried_, {});
       lock.Unlock();
-      WriteOut(ids);
+      WriteBack(ids);
       lock.Lock();
     } else if (armed) {
       static_cast<void>(wake_.WaitUntil(mutex_, look));
@@ -65,16 +65,16 @@ void LogDrain::Work() {
   }
 }
 
-void LogDrain::WriteOut(const std::vector<FileId>& ids) {
+void LogDrain::WriteBack(const std::vector<FileId>& ids) {
   for (const FileId id : ids) {
-    if (const auto file = logs_.Find(id)) IgnoreError(file->WriteOut());
+    if (const auto file = logs_.Find(id)) IgnoreError(file->WriteBack());
   }
 }
 
-bool LogDrain::WriteOutOld() {
+bool LogDrain::WriteBackOld() {
   const SteadyTime before = SteadyNow() - kMaxAge;
   bool more = false;
-  for (const auto& file : logs_.All()) more = file->WriteOutOlderThan(before) || more;
+  for (const auto& file : logs_.All()) more = file->WriteBackOlderThan(before) || more;
   return more;
 }
 

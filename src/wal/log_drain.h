@@ -42,9 +42,9 @@ class LogDrain {
  private:
   void Arm() EXCLUDES(mutex_);
   void Work() EXCLUDES(mutex_);
-  void WriteOut(const std::vector<FileId>& ids);
+  void WriteBack(const std::vector<FileId>& ids);
   // True if younger bytes stay buffered.
-  bool WriteOutOld();
+  bool WriteBackOld();
 
   LogStore& logs_;
   std::atomic<bool> armed_{false};  // something may be buffered; written under mutex_

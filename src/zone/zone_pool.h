@@ -26,7 +26,7 @@
 #include "zone/reclaim_need.h"
 #include "zone/slot_plan.h"
 #include "zone/space_report.h"
-#include "zone/zone_janitor.h"
+#include "zone/zone_operations.h"
 #include "zone/zone_table.h"
 
 namespace zenfs {

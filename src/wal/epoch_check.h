@@ -11,7 +11,7 @@
 
 namespace zenfs {
 
-class EpochWitness {
+class EpochCheck {
  public:
   void See(const ScannedFrame& frame) {
     if (IsCredible(frame) && frame.epoch > epoch_) {

@@ -1,10 +1,10 @@
-#include "wal/epoch_witness.h"
+#include "wal/epoch_check.h"
 
 #include <fmt/format.h>
 
 namespace zenfs {
 
-std::string EpochWitness::Text(std::uint64_t known) const {
+std::string EpochCheck::Text(std::uint64_t known) const {
   return fmt::format(
       "log zone {} holds what was written in mount epoch {}, and the metadata log knows of none behind {}: "
       "commits "

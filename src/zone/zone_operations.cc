@@ -1,4 +1,4 @@
-#include "zone/zone_janitor.h"
+#include "zone/zone_operations.h"
 
 #include "base/sync_point.h"
 
@@ -18,7 +18,7 @@ bool IsEmpty(const std::optional<ZoneInfo>& info) { return info && info->conditi
 ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
   ZoneJobOutcome outcome;
   if (job.kind == ZoneJob::Kind::kFinish) {
-    SyncPoint::Reach("zone.janitor.finish");
+    SyncPoint::Reach("zone.operations.finish");
     outcome.info = ReportOne(device, job.zone);
     outcome.ok = outcome.info && !IsActive(outcome.info->condition);
     if (outcome.ok) return outcome;
@@ -28,7 +28,7 @@ ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
     outcome.info = ReportOne(device, job.zone);
     return outcome;
   }
-  SyncPoint::Reach("zone.janitor.reset");
+  SyncPoint::Reach("zone.operations.reset");
   if (job.kind == ZoneJob::Kind::kResetIfWritten) {
     outcome.info = ReportOne(device, job.zone);
     outcome.ok = IsEmpty(outcome.info);
