@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "wal/wal_test_rig.h"
+#include "zone/extent_sink.h"
 
 namespace zenfs {
 namespace {
@@ -21,6 +22,19 @@ class CommitEffectsTest : public testing::Test {
                                             LinkFile{kRootDirectory, "file", kFile}});
   }
 
+  // Two blocks that stand in a zone, pinned until they are committed.
+  Extent WriteExtent() {
+    AlignedBuffer buffer(2 * kTestBlock);
+    buffer.Resize(2 * kTestBlock);
+    const ByteView bytes = buffer.View();
+    auto placed =
+        MakeZoneExtentSink(*rig_.zones)->Write(cursor_, Lifetime::kNotSet, {&bytes, 1}, ZoneTestRig::Soon());
+    EXPECT_TRUE(placed.ok());
+    pin_ = std::move(placed->pin);
+    return {0, placed->place, placed->length};
+  }
+  ZoneId ZoneOf(const Extent& extent) const { return rig_.device.geometry().ZoneOf(extent.place); }
+
   WalRig rig_{TestGeometry(8, 16)};
   Catalog catalog_{State()};
   Metrics metrics_;
@@ -28,6 +42,8 @@ class CommitEffectsTest : public testing::Test {
   OpenFileTable files_{metrics_, buffers_};
   LogStore logs_;
   std::optional<CommitEffects> effects_;
+  SinkCursor cursor_;
+  ZonePin pin_;
 };
 
 TEST_F(CommitEffectsTest, AFileThatLosesItsLastNameIsMarkedForThoseWhoHaveItOpen) {
@@ -44,15 +60,15 @@ TEST_F(CommitEffectsTest, AFileThatLosesItsLastNameIsMarkedForThoseWhoHaveItOpen
 }
 
 TEST_F(CommitEffectsTest, ExtentsThatAreCommittedAreLiveUntilTheyAreReplaced) {
-  const Extent extent{0, DeviceOffset(3 * 16 * kTestBlock), 2 * kTestBlock};
+  const Extent extent = WriteExtent();
   effects_->OnCommitted(std::vector<Edit>{SetExtents{kFile, 0, {extent}, extent.length, 1}});
-  EXPECT_EQ(rig_.zones->Zone(ZoneId(3)).live, extent.length);
+  EXPECT_EQ(rig_.zones->Zone(ZoneOf(extent)).live, extent.length);
   effects_->OnCommitted(std::vector<Edit>{SetExtents{kFile, 0, {}, 0, 1}});
-  EXPECT_EQ(rig_.zones->Zone(ZoneId(3)).live, 0U);
+  EXPECT_EQ(rig_.zones->Zone(ZoneOf(extent)).live, 0U);
 }
 
 TEST_F(CommitEffectsTest, MoreBytesThatDieThanWereLiveEndWriting) {
-  const Extent extent{0, DeviceOffset(3 * 16 * kTestBlock), 2 * kTestBlock};
+  const Extent extent = WriteExtent();
   effects_->OnCommitted(std::vector<Edit>{SetExtents{kFile, 0, {extent}, extent.length, 1}});
   rig_.zones->RemoveLive({&extent, 1});  // the account is wrong from here on
   effects_->OnCommitted(std::vector<Edit>{SetExtents{kFile, 0, {}, 0, 1}});
