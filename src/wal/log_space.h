@@ -28,7 +28,7 @@ class LogSpace {
     LogReservations* reservations = nullptr;
     Uuid volume;
     std::uint64_t epoch = 0;
-    std::uint32_t reserve_target = 2;     // ready zones kept ahead of use
+    std::uint32_t reserve_target = 1;     // ready zones kept ahead of use
     std::chrono::seconds space_wait{30};  // how long a write waits for a zone
   };
 

@@ -40,7 +40,7 @@ class LogZoneSupply {
     ZoneManager* zones = nullptr;
     LogZones* log_zones = nullptr;
     LogReservations* reservations = nullptr;
-    std::uint32_t ready_target = 2;  // ready zones kept ahead of use
+    std::uint32_t ready_target = 1;  // ready zones kept ahead of use
   };
 
   explicit LogZoneSupply(const Deps& deps) : deps_(deps) {}

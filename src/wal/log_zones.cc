@@ -111,15 +111,6 @@ Status LogZones::MayGoOn() const {
   return Fail(Code::kShutdown, device_.name() + ": is being unmounted");
 }
 
-std::uint64_t LogZones::room() const {
-  MutexLock lock(mutex_);
-  std::uint64_t room = 0;
-  for (const auto& [id, zone] : zones_) {
-    if (zone.state != State::kClosed && !zone.releasing) room += zone.capacity - zone.written;
-  }
-  return room;
-}
-
 void LogZones::AddLive(ZoneId zone, LiveFrames frames) {
   MutexLock lock(mutex_);
   if (const auto it = zones_.find(zone); it != zones_.end()) it->second.live += frames;

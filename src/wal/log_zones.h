@@ -107,8 +107,6 @@ class LogZones {
   void Close(ZoneId zone) EXCLUDES(mutex_);
   // Errors: kShutdown after Stop, or the refusal that ended the log.
   [[nodiscard]] Status MayGoOn() const EXCLUDES(mutex_);
-  // Bytes that frames can have in the current and the ready zones.
-  std::uint64_t room() const EXCLUDES(mutex_);
 
   // --- files ---
   // A live file points to more, or fewer, frames in `zone`. NoteWritten has counted those that were placed.
