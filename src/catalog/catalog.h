@@ -61,10 +61,9 @@ class CatalogView {
   std::vector<const PendingFile*> PendingIn(FileId directory) const;
   const State& state() const { return state_; }
 
-  // The edits that commit a pending file's existence.
-  std::vector<Edit> PromotionOf(const PendingFile& file) const;
-  // Adds what a promotion touches.
-  void ReservePromotion(const PendingFile& file, ReservationKeys& keys) const;
+  // The edits that commit a pending file's existence; adds to `keys` the names and files that they touch. None if the file
+  // is not pending.
+  std::vector<Edit> Promote(FileId id, ReservationKeys& keys) const;
 
  private:
   const State& state_;

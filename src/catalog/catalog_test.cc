@@ -123,10 +123,7 @@ TEST(CatalogTest, PromotionReplacesWhatItShadowsAndEndsPending) {
   catalog.SetPendingLifetime(FileId(77), Lifetime::kLong);  // nothing
   std::vector<Edit> edits;
   ReservationKeys keys;
-  catalog.Look([&](const CatalogView& view) {
-    edits = view.PromotionOf(*view.FindPending(FileId(50)));
-    view.ReservePromotion(*view.FindPending(FileId(50)), keys);
-  });
+  catalog.Look([&](const CatalogView& view) { edits = view.Promote(FileId(50), keys); });
   EXPECT_EQ(keys.exclusive, (std::vector<FileId>{FileId(50), kFile}));
   const auto effects = catalog.Apply(edits);
   ASSERT_TRUE(effects);
@@ -143,7 +140,8 @@ TEST(CatalogTest, CommitOfOneFileLeavesAnotherPendingUnderItsName) {
   Catalog catalog(SomeState());
   catalog.AddPending({.id = FileId(50), .parent = kDir, .name = "new"});
   std::vector<Edit> edits;
-  catalog.Look([&](const CatalogView& view) { edits = view.PromotionOf(*view.FindPending(FileId(50))); });
+  ReservationKeys keys;
+  catalog.Look([&](const CatalogView& view) { edits = view.Promote(FileId(50), keys); });
   catalog.AddPending(
       {.id = FileId(51), .parent = kDir, .name = "new"});  // created anew before the commit came
   ASSERT_TRUE(catalog.Apply(edits));

@@ -60,19 +60,19 @@ std::vector<const PendingFile*> CatalogView::PendingIn(FileId directory) const {
   return files;
 }
 
-std::vector<Edit> CatalogView::PromotionOf(const PendingFile& file) const {
-  std::vector<Edit> edits;
-  edits.push_back(CreateFile{file.id, file.shape, file.lifetime, file.mtime_seconds});
-  if (state_.FindEntry(file.parent, file.name)) edits.push_back(UnlinkFile{file.parent, file.name});
-  edits.push_back(LinkFile{file.parent, file.name, file.id});
+std::vector<Edit> CatalogView::Promote(FileId id, ReservationKeys& keys) const {
+  const PendingFile* const file = FindPending(id);
+  if (file == nullptr) return {};
+  keys.names.emplace_back(file->parent, file->name);
+  keys.shared.push_back(file->parent);
+  keys.exclusive.push_back(file->id);
+  std::vector<Edit> edits{CreateFile{file->id, file->shape, file->lifetime, file->mtime_seconds}};
+  if (const auto shadowed = state_.FindEntry(file->parent, file->name)) {
+    keys.exclusive.push_back(*shadowed);
+    edits.push_back(UnlinkFile{file->parent, file->name});
+  }
+  edits.push_back(LinkFile{file->parent, file->name, file->id});
   return edits;
-}
-
-void CatalogView::ReservePromotion(const PendingFile& file, ReservationKeys& keys) const {
-  keys.names.emplace_back(file.parent, file.name);
-  keys.shared.push_back(file.parent);
-  keys.exclusive.push_back(file.id);
-  if (const auto shadowed = state_.FindEntry(file.parent, file.name)) keys.exclusive.push_back(*shadowed);
 }
 
 }  // namespace zenfs

@@ -9,11 +9,7 @@ Status FileSync::EnsureCommitted(OpenFile& file) {
   std::vector<Edit> edits;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
                          deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                           edits.clear();
-                           if (const PendingFile* pending = view.FindPending(file.id)) {
-                             view.ReservePromotion(*pending, keys);
-                             edits = view.PromotionOf(*pending);
-                           }
+                           edits = view.Promote(file.id, keys);
                            return {};
                          }));
   if (edits.empty()) return {};
@@ -40,13 +36,8 @@ Status FileSync::SyncPlain(OpenFile& file) {
   bool has_name = false;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
                          deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                           edits.clear();
-                           const PendingFile* pending = view.FindPending(file.id);
-                           has_name = pending != nullptr || view.state().FindFile(file.id) != nullptr;
-                           if (pending != nullptr) {
-                             view.ReservePromotion(*pending, keys);
-                             edits = view.PromotionOf(*pending);
-                           }
+                           edits = view.Promote(file.id, keys);
+                           has_name = !edits.empty() || view.state().FindFile(file.id) != nullptr;
                            keys.exclusive.push_back(file.id);
                            return {};
                          }));

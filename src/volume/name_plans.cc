@@ -16,10 +16,7 @@ void ReserveName(const Entry& entry, ReservationKeys& keys) {
 // Reserves the file's name too. The edits that create it, if it is pending.
 std::vector<Edit> ReserveSource(const CatalogView& view, const Entry& entry, ReservationKeys& keys) {
   ReserveName(entry, keys);
-  const PendingFile* pending = entry.pending ? view.FindPending(entry.id) : nullptr;
-  if (pending == nullptr) return {};
-  view.ReservePromotion(*pending, keys);
-  return view.PromotionOf(*pending);
+  return entry.pending ? view.Promote(entry.id, keys) : std::vector<Edit>();
 }
 
 bool IsEmptyDirectory(const CatalogView& view, FileId id) {
