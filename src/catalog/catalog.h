@@ -104,6 +104,14 @@ class Catalog {
   // Waits for actions that touch the same; kBusy once the deadline has passed and one is still under way.
   [[nodiscard]] Result<Action> Begin(const Planner& planner, Deadline deadline = Deadline::Never())
       EXCLUDES(mutex_);
+  // The same for a plan that returns a Result, whose value goes to `made`.
+  template <typename Made, typename Plan>
+  [[nodiscard]] Result<Action> BeginPlanned(Made& made, const Plan& plan) EXCLUDES(mutex_) {
+    return Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+      ZENFS_ASSIGN_OR_RETURN(made, plan(view, keys));
+      return {};
+    });
+  }
 
   // Runs `look` under the lock. For reading only.
   void Look(const std::function<void(const CatalogView&)>& look) const EXCLUDES(mutex_);

@@ -40,6 +40,7 @@
 #include "file/file_view.h"
 #include "file/flushed_tail.h"
 #include "file/tail_buffer.h"
+#include "model/edit.h"
 #include "model/file_record.h"
 #include "zone/extent_sink.h"
 
@@ -67,6 +68,8 @@ class PlainFile {
     std::vector<Extent> extents;
     std::uint64_t size = 0;
     std::uint64_t mtime_seconds = 0;  // PlainFile::changed_seconds(), or now
+
+    SetExtents ToEdit(FileId id) const { return {id, from_offset, extents, size, mtime_seconds}; }
   };
 
   // `extents`, `size` as committed (empty for a new file). Pins their zones. `deps` parts outlive the file.

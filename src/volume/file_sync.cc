@@ -43,10 +43,7 @@ Status FileSync::SyncPlain(OpenFile& file) {
                          }));
   if (!has_name) return {};  // it lost its name while this waited for its turn, and need not be marked yet
   ZENFS_ASSIGN_OR_RETURN(const PlainFile::Drained drained, file.plain->Drain());
-  if (drained.changed) {
-    edits.push_back(
-        SetExtents{file.id, drained.from_offset, drained.extents, drained.size, drained.mtime_seconds});
-  }
+  if (drained.changed) edits.push_back(drained.ToEdit(file.id));
   if (edits.empty()) return {};
   ZENFS_RETURN_IF_ERROR(deps_.commits.Commit(std::move(edits), {.data_since = drained.data_since}));
   if (drained.changed) file.plain->MarkCommitted(drained);

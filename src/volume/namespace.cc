@@ -14,11 +14,7 @@ Result<Namespace::Promotion> Namespace::DrainPending(const Entry& entry, std::ve
   promotion.file = deps_.files.Find(entry.id);
   if (promotion.file == nullptr || !promotion.file->plain) return promotion;
   ZENFS_ASSIGN_OR_RETURN(promotion.drained, promotion.file->plain->Drain());
-  const PlainFile::Drained& drained = promotion.drained;
-  if (drained.changed) {
-    edits.push_back(
-        SetExtents{entry.id, drained.from_offset, drained.extents, drained.size, drained.mtime_seconds});
-  }
+  if (promotion.drained.changed) edits.push_back(promotion.drained.ToEdit(entry.id));
   return promotion;
 }
 
@@ -36,11 +32,11 @@ void Namespace::DropPending(FileId id) {
 Status Namespace::Rename(std::string_view from_path, std::string_view to_path) {
   Meter meter(deps_.metrics, Operation::kRename);
   TwoNamePlan plan;
-  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                           ZENFS_ASSIGN_OR_RETURN(plan, PlanRename(view, from_path, to_path, keys));
-                           return {};
-                         }));
+  ZENFS_ASSIGN_OR_RETURN(
+      const Catalog::Action action,
+      deps_.catalog.BeginPlanned(plan, [&](const CatalogView& view, ReservationKeys& keys) {
+        return PlanRename(view, from_path, to_path, keys);
+      }));
   const auto& [from, to, creation] = plan;
   const bool same = plan.same();  // both names stay (POSIX)
   std::vector<Edit> edits = creation;
@@ -56,11 +52,11 @@ Status Namespace::Rename(std::string_view from_path, std::string_view to_path) {
 Status Namespace::Link(std::string_view existing, std::string_view new_name) {
   Meter meter(deps_.metrics, Operation::kLink);
   TwoNamePlan plan;
-  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                           ZENFS_ASSIGN_OR_RETURN(plan, PlanLink(view, existing, new_name, keys));
-                           return {};
-                         }));
+  ZENFS_ASSIGN_OR_RETURN(
+      const Catalog::Action action,
+      deps_.catalog.BeginPlanned(plan, [&](const CatalogView& view, ReservationKeys& keys) {
+        return PlanLink(view, existing, new_name, keys);
+      }));
   std::vector<Edit> edits = plan.creation;
   ZENFS_ASSIGN_OR_RETURN(const Promotion promotion, DrainPending(plan.from, edits));
   edits.push_back(LinkFile{plan.to.parent, plan.to.name, plan.from.id});
@@ -72,11 +68,11 @@ Status Namespace::Link(std::string_view existing, std::string_view new_name) {
 Status Namespace::Unlink(std::string_view path) {
   Meter meter(deps_.metrics, Operation::kDelete);
   Entry entry;
-  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                           ZENFS_ASSIGN_OR_RETURN(entry, PlanUnlink(view, path, keys));
-                           return {};
-                         }));
+  ZENFS_ASSIGN_OR_RETURN(
+      const Catalog::Action action,
+      deps_.catalog.BeginPlanned(entry, [&](const CatalogView& view, ReservationKeys& keys) {
+        return PlanUnlink(view, path, keys);
+      }));
   if (!entry.pending || entry.shadows) {
     ZENFS_RETURN_IF_ERROR(meter.Done(deps_.commits.Commit({UnlinkFile{entry.parent, entry.name}})));
   } else {
@@ -96,11 +92,11 @@ Status Namespace::MakeDirectory(std::string_view path, bool parents) {
     ids.push_back(id);
   }
   std::vector<Edit> edits;
-  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                           ZENFS_ASSIGN_OR_RETURN(edits, PlanMakeDirectory(view, path, parents, ids, keys));
-                           return {};
-                         }));
+  ZENFS_ASSIGN_OR_RETURN(
+      const Catalog::Action action,
+      deps_.catalog.BeginPlanned(edits, [&](const CatalogView& view, ReservationKeys& keys) {
+        return PlanMakeDirectory(view, path, parents, ids, keys);
+      }));
   if (edits.empty()) return {};
   return meter.Done(deps_.commits.Commit(std::move(edits)));
 }
@@ -108,11 +104,11 @@ Status Namespace::MakeDirectory(std::string_view path, bool parents) {
 Status Namespace::RemoveDirectory(std::string_view path) {
   Meter meter(deps_.metrics, Operation::kDirectoryChange);
   Entry entry;
-  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
-                           ZENFS_ASSIGN_OR_RETURN(entry, PlanRemoveDirectory(view, path, keys));
-                           return {};
-                         }));
+  ZENFS_ASSIGN_OR_RETURN(
+      const Catalog::Action action,
+      deps_.catalog.BeginPlanned(entry, [&](const CatalogView& view, ReservationKeys& keys) {
+        return PlanRemoveDirectory(view, path, keys);
+      }));
   return meter.Done(deps_.commits.Commit({zenfs::RemoveDirectory{entry.parent, entry.name}}));
 }
 
