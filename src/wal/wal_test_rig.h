@@ -195,7 +195,10 @@ class WalRig : public LogReservations {
       std::string content;
       const bool damaged = !replayed.damage.empty();
       if (!damaged) {
+        // A zone that is released meanwhile may not be pinned any more in the manager of the mounted volume.
+        const auto look = ManagerToRead();
         FramedFile::Deps deps = FileDeps();
+        deps.zones = look.get();
         deps.log = nullptr;
         content = Content(FramedFile(deps, *before.FindFile(id), std::move(replayed)));
       } else {
@@ -204,6 +207,15 @@ class WalRig : public LogReservations {
       const bool moved_on = damaged && Count(FaultyDevice::Command::kWrite) != writes;
       if (!moved_on && state().log_zones() == before.log_zones()) return content;
     }
+  }
+  std::unique_ptr<ZoneManager> ManagerToRead() const {
+    const auto report = device.Report(ZoneId(0), device.geometry().zone_count).value();
+    const SlotPlan plan = PlanSlots(device.geometry(), device.name()).value();
+    auto manager =
+        ZoneManager::Create(device, plan, report, {.metadata_zones = {}, .read_only = true}).value();
+    const State now = state();
+    for (const auto& [id, zone] : now.log_zones()) manager->AdoptLogZone(id);
+    return manager;
   }
   // Seals what is found and goes on with it, as a read-write mount does. After Mount.
   std::shared_ptr<FramedFile> Reopen(FileId id, ReplayedLog replayed) {
