@@ -153,17 +153,17 @@ set(ZENFS_SOURCES_metalog
   metalog/generation_writer.cc
   metalog/generations.cc
   metalog/headless_zone.cc
-  metalog/log_picture.cc
-  metalog/log_survey.cc
+  metalog/log_fingerprint.cc
+  metalog/metadata_scan.cc
   metalog/metalog.cc
   metalog/metazones.cc
   metalog/probe.cc
   metalog/reconstruct.cc
   metalog/replay.cc
-  metalog/roll.cc
+  metalog/log_switch.cc
   metalog/state_snapshot.cc
   metalog/zone_reader.cc
-  metalog/zone_survey.cc
+  metalog/metazone_scan.cc
 )
 set(ZENFS_TESTS_metalog
   metalog/follower_test.cc
@@ -172,7 +172,7 @@ set(ZENFS_TESTS_metalog
   metalog/metalog_damage_test.cc
   metalog/metalog_fault_test.cc
   metalog/metalog_group_test.cc
-  metalog/metalog_roll_test.cc
+  metalog/metalog_switch_test.cc
   metalog/metalog_test.cc
   metalog/metazones_test.cc
   metalog/probe_test.cc
@@ -247,24 +247,24 @@ set(ZENFS_SOURCES_catalog
   catalog/catalog_view.cc
   catalog/extent_index.cc
   catalog/path.cc
-  catalog/reservations.cc
+  catalog/name_locks.cc
 )
 set(ZENFS_TESTS_catalog
   catalog/catalog_test.cc
   catalog/extent_index_test.cc
   catalog/path_test.cc
-  catalog/reservations_test.cc
+  catalog/name_locks_test.cc
 )
 
 set(ZENFS_SOURCES_reclaim
   reclaim/extent_mover.cc
-  reclaim/log_fold.cc
+  reclaim/log_clean.cc
   reclaim/reclaimer.cc
   reclaim/victim.cc
 )
 set(ZENFS_TESTS_reclaim
   reclaim/extent_mover_test.cc
-  reclaim/log_fold_test.cc
+  reclaim/log_clean_test.cc
   reclaim/reclaimer_test.cc
   reclaim/victim_test.cc
 )
@@ -286,7 +286,7 @@ set(ZENFS_SOURCES_volume
   volume/live_state.cc
   volume/live_zones.cc
   volume/log_recovery.cc
-  volume/log_zone_reservations.cc
+  volume/log_zone_allocator.cc
   volume/metrics_file.cc
   volume/mount_options.cc
   volume/mount_table.cc
@@ -350,11 +350,11 @@ set(ZENFS_TESTS_volume
   volume/volume_flush_forged_test.cc
   volume/volume_gone_test.cc
   volume/volume_read_fault_test.cc
-  volume/volume_fold_test.cc
+  volume/volume_clean_test.cc
   volume/volume_brim_test.cc
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
-  volume/volume_roll_test.cc
+  volume/volume_log_switch_test.cc
   volume/volume_threads_test.cc
   volume/volume_times_test.cc
   volume/volume_two_hosts_test.cc

@@ -17,18 +17,18 @@ Catalog::Catalog(State state) : state_(std::move(state)), extents_(state_) {}
 Result<Catalog::Action> Catalog::Begin(const Planner& planner, Deadline deadline) {
   MutexLock lock(mutex_);
   for (;;) {
-    ReservationKeys keys;
+    LockKeys keys;
     ZENFS_RETURN_IF_ERROR(planner(View(), keys));
-    if (!reservations_.Conflicts(keys)) return Action(this, reservations_.Add(std::move(keys)));
+    if (!locks_.Conflicts(keys)) return Action(this, locks_.Add(std::move(keys)));
     if (deadline.Passed()) return Fail(Code::kBusy, "another action is under way");
-    // Most need no deadline: whoever holds a reservation is inside a commit, which ends or fails by itself.
+    // Most need no deadline: whoever holds a lock on a name is inside a commit, which ends or fails by itself.
     static_cast<void>(released_.WaitUntil(mutex_, deadline));
   }
 }
 
-void Catalog::End(Reservations::Ticket ticket) {
+void Catalog::End(NameLocks::Ticket ticket) {
   MutexLock lock(mutex_);
-  reservations_.Remove(ticket);
+  locks_.Remove(ticket);
   released_.NotifyAll();
 }
 

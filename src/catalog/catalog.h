@@ -4,7 +4,7 @@
 // A pending file shadows a committed one of the same name; until the pending one is committed, a crash leaves
 // the old. Its commit is CreateFile, UnlinkFile of what it shadows, LinkFile: one frame.
 //
-// An action on names: Begin (validate and reserve, atomically), commit to the metadata log, which calls Apply
+// An action on names: Begin (validate and lock, atomically), commit to the metadata log, which calls Apply
 // through its sink, then the Action is dropped and those who wait for its names go on.
 //
 // Threads: any. mutex_ comes after the metadata log's roles and before leaf locks; no I/O happens under it.
@@ -22,7 +22,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "catalog/extent_index.h"
-#include "catalog/reservations.h"
+#include "catalog/name_locks.h"
 #include "model/state.h"
 
 namespace zenfs {
@@ -63,7 +63,7 @@ class CatalogView {
 
   // The edits that commit a pending file's existence; adds to `keys` the names and files that they touch. None if the file
   // is not pending.
-  std::vector<Edit> Promote(FileId id, ReservationKeys& keys) const;
+  std::vector<Edit> Promote(FileId id, LockKeys& keys) const;
 
  private:
   const State& state_;
@@ -75,7 +75,7 @@ class Catalog {
  public:
   explicit Catalog(State state);
 
-  // A reservation; returned by its destructor. Must not outlive the catalog.
+  // Locks on names and files; returned by its destructor. Must not outlive the catalog.
   class Action {
    public:
     Action() = default;
@@ -93,21 +93,21 @@ class Catalog {
 
    private:
     friend class Catalog;
-    Action(Catalog* catalog, Reservations::Ticket ticket) : catalog_(catalog), ticket_(ticket) {}
+    Action(Catalog* catalog, NameLocks::Ticket ticket) : catalog_(catalog), ticket_(ticket) {}
     Catalog* catalog_ = nullptr;
-    Reservations::Ticket ticket_;
+    NameLocks::Ticket ticket_;
   };
 
   // Validates and says what is touched; called under the lock, again after each wait, so it must set its
   // outputs anew each time. Its error ends Begin.
-  using Planner = std::function<Status(const CatalogView&, ReservationKeys&)>;
+  using Planner = std::function<Status(const CatalogView&, LockKeys&)>;
   // Waits for actions that touch the same; kBusy once the deadline has passed and one is still under way.
   [[nodiscard]] Result<Action> Begin(const Planner& planner, Deadline deadline = Deadline::Never())
       EXCLUDES(mutex_);
   // The same for a plan that returns a Result, whose value goes to `made`.
   template <typename Made, typename Plan>
   [[nodiscard]] Result<Action> BeginPlanned(Made& made, const Plan& plan) EXCLUDES(mutex_) {
-    return Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+    return Begin([&](const CatalogView& view, LockKeys& keys) -> Status {
       ZENFS_ASSIGN_OR_RETURN(made, plan(view, keys));
       return {};
     });
@@ -116,7 +116,7 @@ class Catalog {
   // Runs `look` under the lock. For reading only.
   void Look(const std::function<void(const CatalogView&)>& look) const EXCLUDES(mutex_);
 
-  // A new file at (parent, name), which the caller has reserved. Returns the id of the pending file it
+  // A new file at (parent, name), which the caller has locked. Returns the id of the pending file it
   // replaces, or kNoFile.
   FileId AddPending(PendingFile file) EXCLUDES(mutex_);
   void DropPending(FileId id) EXCLUDES(mutex_);
@@ -136,7 +136,7 @@ class Catalog {
 
  private:
   CatalogView View() const REQUIRES(mutex_) { return {state_, pending_, pending_names_}; }
-  void End(Reservations::Ticket ticket) EXCLUDES(mutex_);
+  void End(NameLocks::Ticket ticket) EXCLUDES(mutex_);
   void ErasePending(FileId id) REQUIRES(mutex_);
 
   mutable Mutex mutex_{LockRank::kCatalog};
@@ -144,7 +144,7 @@ class Catalog {
   State state_ GUARDED_BY(mutex_);
   ExtentIndex extents_ GUARDED_BY(mutex_);
   mutable std::uint64_t extents_looked_at_ GUARDED_BY(mutex_) = 0;
-  Reservations reservations_ GUARDED_BY(mutex_);
+  NameLocks locks_ GUARDED_BY(mutex_);
   std::unordered_map<FileId, PendingFile> pending_ GUARDED_BY(mutex_);
   std::map<std::pair<FileId, std::string>, FileId, std::less<>> pending_names_ GUARDED_BY(mutex_);
 };

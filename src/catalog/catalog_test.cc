@@ -38,7 +38,7 @@ Code ResolveError(const Catalog& catalog, std::string_view path) {
 }
 
 Catalog::Planner Names(FileId parent, std::string name) {
-  return [parent, name = std::move(name)](const CatalogView&, ReservationKeys& keys) -> Status {
+  return [parent, name = std::move(name)](const CatalogView&, LockKeys& keys) -> Status {
     keys.names.emplace_back(parent, name);
     keys.shared.push_back(parent);
     return {};
@@ -122,7 +122,7 @@ TEST(CatalogTest, PromotionReplacesWhatItShadowsAndEndsPending) {
   catalog.SetPendingLifetime(FileId(50), Lifetime::kLong);
   catalog.SetPendingLifetime(FileId(77), Lifetime::kLong);  // nothing
   std::vector<Edit> edits;
-  ReservationKeys keys;
+  LockKeys keys;
   catalog.Look([&](const CatalogView& view) { edits = view.Promote(FileId(50), keys); });
   EXPECT_EQ(keys.exclusive, (std::vector<FileId>{FileId(50), kFile}));
   const auto effects = catalog.Apply(edits);
@@ -140,7 +140,7 @@ TEST(CatalogTest, CommitOfOneFileLeavesAnotherPendingUnderItsName) {
   Catalog catalog(SomeState());
   catalog.AddPending({.id = FileId(50), .parent = kDir, .name = "new"});
   std::vector<Edit> edits;
-  ReservationKeys keys;
+  LockKeys keys;
   catalog.Look([&](const CatalogView& view) { edits = view.Promote(FileId(50), keys); });
   catalog.AddPending(
       {.id = FileId(51), .parent = kDir, .name = "new"});  // created anew before the commit came
@@ -156,14 +156,14 @@ TEST(CatalogTest, EditThatContradictsTheStateIsAnError) {
   EXPECT_EQ(catalog.Apply(edits).error().code(), Code::kCorruption);
 }
 
-TEST(CatalogTest, PlannersErrorEndsBeginAndReservesNothing) {
+TEST(CatalogTest, PlannersErrorEndsBeginAndLocksNothing) {
   Catalog catalog(SomeState());
-  const auto failed = catalog.Begin([](const CatalogView&, ReservationKeys& keys) -> Status {
+  const auto failed = catalog.Begin([](const CatalogView&, LockKeys& keys) -> Status {
     keys.exclusive.push_back(kFile);
     return Fail(Code::kNotEmpty, "no");
   });
   EXPECT_EQ(failed.error().code(), Code::kNotEmpty);
-  EXPECT_TRUE(catalog.Begin([](const CatalogView&, ReservationKeys& keys) -> Status {
+  EXPECT_TRUE(catalog.Begin([](const CatalogView&, LockKeys& keys) -> Status {
     keys.exclusive.push_back(kFile);
     return {};
   }));
@@ -185,7 +185,7 @@ TEST(CatalogTest, SecondActionOnANameWaitsAndSeesWhatTheFirstDid) {
   std::atomic<int> planned = 0;
   std::atomic<bool> applied = false;
   Thread second("second", [&] {
-    const auto action = catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+    const auto action = catalog.Begin([&](const CatalogView& view, LockKeys& keys) -> Status {
       ++planned;
       planned.notify_all();
       keys.names.emplace_back(kDir, "new");
@@ -212,7 +212,7 @@ TEST(CatalogTest, RemovalOfADirectoryWaitsForActionsInIt) {
   std::atomic<int> planned = 0;
   std::atomic<bool> ended = false;
   Thread remover("remover", [&] {
-    const auto action = catalog.Begin([&](const CatalogView&, ReservationKeys& keys) -> Status {
+    const auto action = catalog.Begin([&](const CatalogView&, LockKeys& keys) -> Status {
       ++planned;
       planned.notify_all();
       keys.exclusive.push_back(kDir);
@@ -239,7 +239,7 @@ TEST(CatalogTest, ManyThreadsOnFewNamesAreOneAtATimeOnEach) {
     threads.emplace_back("action", [&, t] {
       for (int i = 0; i < 300; ++i) {
         const int a = (t + i) % kNames, b = (t + 2 * i) % kNames;
-        const auto action = catalog.Begin([&](const CatalogView&, ReservationKeys& keys) -> Status {
+        const auto action = catalog.Begin([&](const CatalogView&, LockKeys& keys) -> Status {
           keys.names.emplace_back(kDir, std::to_string(a));
           if (b != a) keys.names.emplace_back(kDir, std::to_string(b));
           return {};

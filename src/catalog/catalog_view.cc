@@ -60,7 +60,7 @@ std::vector<const PendingFile*> CatalogView::PendingIn(FileId directory) const {
   return files;
 }
 
-std::vector<Edit> CatalogView::Promote(FileId id, ReservationKeys& keys) const {
+std::vector<Edit> CatalogView::Promote(FileId id, LockKeys& keys) const {
   const PendingFile* const file = FindPending(id);
   if (file == nullptr) return {};
   keys.names.emplace_back(file->parent, file->name);

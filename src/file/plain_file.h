@@ -3,7 +3,7 @@
 //
 //   0 ........ committed ........ written, not committed ........ buffered ........ size()
 //
-// Sync, as the volume does it (one at a time for each file: the catalog's reservation of it sees to that):
+// Sync, as the volume does it (one at a time for each file: the catalog's lock on it sees to that):
 //   auto p = file.Drain();          // pads and writes the tail; p describes what changed
 //   log.Commit(SetExtents{p...}, {.data_since = p.data_since});
 //   file.MarkCommitted(p);          // or nothing: a failed commit leaves it to the next Drain

@@ -110,7 +110,7 @@ class PlainFileRig {
   std::unique_ptr<PlainFile> file;
 
  private:
-  Mutex sync_mutex_;  // the volume has its reservations
+  Mutex sync_mutex_;  // the volume has its locks on names
   const std::uint64_t buffer_bytes_;
 };
 

@@ -19,7 +19,7 @@ enum class Tag : std::uint64_t {
   kSetExtents = 7,
   kSealLog = 8,
   kSetLifetime = 9,
-  kReserveLogZones = 10,
+  kAllocateLogZones = 10,
   kReleaseLogZones = 11,
   kBeginEpoch = 12,
   kRaiseCounters = 13,
@@ -113,14 +113,14 @@ struct Encoder {
     Put(static_cast<std::uint64_t>(e.lifetime));
     return Tag::kSetLifetime;
   }
-  Tag operator()(const ReserveLogZones& e) {
+  Tag operator()(const AllocateLogZones& e) {
     Put(e.zones.size());
     for (const LogZone& zone : e.zones) {
       Put(zone.zone.value);
       Put(zone.generation);
       Put(zone.salt);
     }
-    return Tag::kReserveLogZones;
+    return Tag::kAllocateLogZones;
   }
   Tag operator()(const ReleaseLogZones& e) {
     Put(e.zones.size());
@@ -228,8 +228,8 @@ SealLog DecodeSealLog(Body& in) {
   return e;
 }
 
-ReserveLogZones DecodeReserve(Body& in) {
-  return ReserveLogZones{in.List(kMinLogZoneBytes, [&in] {
+AllocateLogZones DecodeAllocate(Body& in) {
+  return AllocateLogZones{in.List(kMinLogZoneBytes, [&in] {
     LogZone zone;
     zone.zone = in.Zone();
     zone.generation = in.Number();
@@ -250,7 +250,7 @@ Result<Edit> DecodeBody(Tag tag, Body& in) {
     case Tag::kSetExtents: return DecodeSetExtents(in, false);
     case Tag::kSealLog: return DecodeSealLog(in);
     case Tag::kSetLifetime: return SetLifetime{in.Id(), in.Life()};
-    case Tag::kReserveLogZones: return DecodeReserve(in);
+    case Tag::kAllocateLogZones: return DecodeAllocate(in);
     case Tag::kReleaseLogZones: return ReleaseLogZones{in.List(1, [&in] { return in.Zone(); })};
     case Tag::kBeginEpoch: return BeginEpoch{in.Number()};
     case Tag::kRaiseCounters: return RaiseCounters{in.Number(), in.Number()};

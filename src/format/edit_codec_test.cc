@@ -29,7 +29,7 @@ std::vector<Edit> OneOfEach() {
           SetExtents{FileId(3), 0, {{0, DeviceOffset(0), 1, 0xe3069283}, {1, DeviceOffset(4096), 2}}, 3, 4},
           SealLog{FileId(2), {{1, 2, 3, 4}, {5, 6, 7, kLarge}}, 8, 9, 10},
           SetLifetime{FileId(2), Lifetime::kShort},
-          ReserveLogZones{{{ZoneId(0xffffffff), 2, kLarge}, {ZoneId(0), 3, 0}}},
+          AllocateLogZones{{{ZoneId(0xffffffff), 2, kLarge}, {ZoneId(0), 3, 0}}},
           ReleaseLogZones{{ZoneId(1), ZoneId(2)}},
           BeginEpoch{kLarge},
           RaiseCounters{7, kLarge},

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kCrcCoversFrom = offsetof(FrameHeader, kind);
 
-bool IsKnownKind(FrameKind kind) { return kind >= FrameKind::kLogHeader && kind <= FrameKind::kRollBegin; }
+bool IsKnownKind(FrameKind kind) { return kind >= FrameKind::kLogHeader && kind <= FrameKind::kSwitchBegin; }
 
 // Header lengths come from the medium: they are checked here before any use.
 bool IsPlausible(const FrameHeader& header, std::uint32_t block_size) {

@@ -28,13 +28,13 @@ inline constexpr std::size_t kMaxFrameHeaderBytes = 65536;  // the largest block
 inline constexpr std::size_t kMaxFramePayload = std::size_t{16} << 20;
 
 enum class FrameKind : std::uint16_t {
-  kLogHeader = 1,     // metadata log: first in each of its zones
-  kSnapshot = 2,      // metadata log: edits that rebuild the state
-  kCommit = 3,        // metadata log: grouped commits
-  kRollComplete = 4,  // metadata log: everything before it is durable; its generation is the current one
-  kLogData = 5,       // log zone: bytes of a framed file
-  kPlainData = 6,     // no longer written: bytes of a plain file between log frames
-  kRollBegin = 7,     // metadata log: a newer generation may exist in another zone
+  kLogHeader = 1,       // metadata log: first in each of its zones
+  kSnapshot = 2,        // metadata log: edits that rebuild the state
+  kCommit = 3,          // metadata log: grouped commits
+  kSwitchComplete = 4,  // metadata log: everything before it is durable; its generation is the current one
+  kLogData = 5,         // log zone: bytes of a framed file
+  kPlainData = 6,       // no longer written: bytes of a plain file between log frames
+  kSwitchBegin = 7,     // metadata log: a newer generation may exist in another zone
 };
 
 // Little-endian on the medium. Fields that a kind does not use are 0.

@@ -33,7 +33,7 @@ Result<LogHeader> DecodeLogHeader(ByteView payload) {
   return header;
 }
 
-std::string EncodeRollComplete(const RollComplete& complete) {
+std::string EncodeSwitchComplete(const SwitchComplete& complete) {
   std::string out;
   PutFixed(out, complete.salt);
   PutFixed(out, complete.frames);
@@ -42,14 +42,15 @@ std::string EncodeRollComplete(const RollComplete& complete) {
   return out;
 }
 
-Result<RollComplete> DecodeRollComplete(ByteView payload) {
+Result<SwitchComplete> DecodeSwitchComplete(ByteView payload) {
   Decoder in(payload);
-  RollComplete complete;
+  SwitchComplete complete;
   complete.salt = in.Fixed<std::uint64_t>();
   complete.frames = in.Fixed<std::uint64_t>();
   complete.sequence = in.Fixed<std::uint64_t>();
   complete.chain_index = in.Fixed<std::uint32_t>();
-  if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a roll-complete record of impossible length");
+  if (!in.ok() || !in.AtEnd())
+    return Fail(Code::kCorruption, "a switch-complete record of impossible length");
   return complete;
 }
 
@@ -68,7 +69,7 @@ std::optional<FrameHeader> Peek(ByteView bytes, FrameKind kind, std::size_t payl
 }
 
 constexpr std::size_t kLogHeaderBytes = 32;
-constexpr std::size_t kRollCompleteBytes = 28;
+constexpr std::size_t kSwitchCompleteBytes = 28;
 
 }  // namespace
 
@@ -84,15 +85,15 @@ std::optional<LogHeader> FindLogHeader(ByteView bytes, const Uuid& volume, ZoneI
   return *header;
 }
 
-std::optional<FoundRollComplete> FindRollComplete(ByteView bytes, const Uuid& volume, ZoneId zone,
-                                                  std::uint32_t block_size) {
-  const auto claimed = Peek(bytes, FrameKind::kRollComplete, kRollCompleteBytes);
+std::optional<FoundSwitchComplete> FindSwitchComplete(ByteView bytes, const Uuid& volume, ZoneId zone,
+                                                      std::uint32_t block_size) {
+  const auto claimed = Peek(bytes, FrameKind::kSwitchComplete, kSwitchCompleteBytes);
   if (!claimed) return std::nullopt;
-  const auto complete = DecodeRollComplete(bytes.subspan(kFrameHeaderBytes, kRollCompleteBytes));
+  const auto complete = DecodeSwitchComplete(bytes.subspan(kFrameHeaderBytes, kSwitchCompleteBytes));
   if (!complete) return std::nullopt;
   const FrameSeed seed = FrameSeed::Of(volume, zone, claimed->file_offset, complete->salt);
   if (!ParseFrame(bytes, seed, block_size, bytes.size()).valid()) return std::nullopt;
-  return FoundRollComplete{.complete = *complete, .generation = claimed->file_offset};
+  return FoundSwitchComplete{.complete = *complete, .generation = claimed->file_offset};
 }
 
 bool LooksLikeLogHeader(ByteView bytes) {

@@ -31,20 +31,20 @@ struct LogHeader {
 
 // Proves that its generation is durable up to this frame. Contains its own salt, so that it can be
 // recognized in a zone whose first blocks are damaged.
-struct RollComplete {
+struct SwitchComplete {
   std::uint64_t salt = 0;
   std::uint64_t frames = 0;    // of its generation before this frame, in all zones of the chain
   std::uint64_t sequence = 0;  // last commit before this frame
   std::uint32_t chain_index = 0;
 
-  friend bool operator==(const RollComplete&, const RollComplete&) = default;
+  friend bool operator==(const SwitchComplete&, const SwitchComplete&) = default;
 };
 
 [[nodiscard]] std::string EncodeLogHeader(const LogHeader& header);
 [[nodiscard]] Result<LogHeader> DecodeLogHeader(ByteView payload);
 
-[[nodiscard]] std::string EncodeRollComplete(const RollComplete& complete);
-[[nodiscard]] Result<RollComplete> DecodeRollComplete(ByteView payload);
+[[nodiscard]] std::string EncodeSwitchComplete(const SwitchComplete& complete);
+[[nodiscard]] Result<SwitchComplete> DecodeSwitchComplete(ByteView payload);
 
 // Returns the log header at the front of `bytes` (after the superblock), if it is a valid one of
 // this volume and zone. The seed depends on the generation, which is read from the frame; the CRC
@@ -52,13 +52,13 @@ struct RollComplete {
 [[nodiscard]] std::optional<LogHeader> FindLogHeader(ByteView bytes, const Uuid& volume, ZoneId zone,
                                                      std::uint32_t block_size);
 
-// A RollComplete with its generation, found in the same way.
-struct FoundRollComplete {
-  RollComplete complete;
+// A SwitchComplete with its generation, found in the same way.
+struct FoundSwitchComplete {
+  SwitchComplete complete;
   std::uint64_t generation = 0;
 };
-[[nodiscard]] std::optional<FoundRollComplete> FindRollComplete(ByteView bytes, const Uuid& volume,
-                                                                ZoneId zone, std::uint32_t block_size);
+[[nodiscard]] std::optional<FoundSwitchComplete> FindSwitchComplete(ByteView bytes, const Uuid& volume,
+                                                                    ZoneId zone, std::uint32_t block_size);
 
 // True if the bytes look like a log header, of whatever volume. Proves nothing.
 [[nodiscard]] bool LooksLikeLogHeader(ByteView bytes);

@@ -52,17 +52,17 @@ TEST(MetalogPayload, LogHeaderWithTheLastNumbersIsRefused) {
   EXPECT_FALSE(DecodeLogHeader(AsBytes(EncodeLogHeader(header))));
 }
 
-TEST(MetalogPayload, RollCompleteIsFoundByItsOwnSalt) {
-  const RollComplete complete{.salt = 77, .frames = 5, .sequence = 100, .chain_index = 1};
-  auto frame =
-      Framed(FrameKind::kRollComplete, EncodeRollComplete(complete), FrameSeed::Of(Volume(), kZone, 9, 77));
-  const auto found = FindRollComplete(frame, Volume(), kZone, kBlock);
+TEST(MetalogPayload, SwitchCompleteIsFoundByItsOwnSalt) {
+  const SwitchComplete complete{.salt = 77, .frames = 5, .sequence = 100, .chain_index = 1};
+  auto frame = Framed(FrameKind::kSwitchComplete, EncodeSwitchComplete(complete),
+                      FrameSeed::Of(Volume(), kZone, 9, 77));
+  const auto found = FindSwitchComplete(frame, Volume(), kZone, kBlock);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->complete, complete);
   EXPECT_EQ(found->generation, 9u);
   for (std::size_t byte = 0; byte < kFrameHeaderBytes + 28; ++byte) {
     frame[byte] ^= std::byte{1};
-    EXPECT_FALSE(FindRollComplete(frame, Volume(), kZone, kBlock)) << byte;
+    EXPECT_FALSE(FindSwitchComplete(frame, Volume(), kZone, kBlock)) << byte;
     frame[byte] ^= std::byte{1};
   }
 }
@@ -89,7 +89,7 @@ TEST(MetalogPayload, OtherLengthsAreRefused) {
   EXPECT_TRUE(DecodeLogHeader(AsBytes(header)));
   EXPECT_FALSE(DecodeLogHeader(AsBytes(header + "x")));
   EXPECT_FALSE(DecodeLogHeader(AsBytes(header.substr(1))));
-  EXPECT_FALSE(DecodeRollComplete(AsBytes(header)));
+  EXPECT_FALSE(DecodeSwitchComplete(AsBytes(header)));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kSlotWait{30};
 constexpr std::chrono::milliseconds kBusyPause{5};
 
 // Of a write: the zone takes none any more, another one will. What the zone has of this one is not known: it may have
-// ended with it. So it is written again only when a roll has left the zone behind.
+// ended with it. So it is written again only when a log switch has left the zone behind.
 bool NeedsAnotherZone(Code code) {
   return code == Code::kZoneFull || code == Code::kReadOnly || code == Code::kNotFound;
 }
@@ -86,7 +86,7 @@ Status MetalogImpl::Admit(Member& member) {
   return {};
 }
 
-// Two snapshots must fit side by side, or the log could not roll any more.
+// Two snapshots must fit side by side, or the log could not switch any more.
 Status MetalogImpl::CheckSpace(Growth growth, std::uint64_t bytes) const {
   const MetalogSpace space = this->space();
   constexpr std::uint32_t kMinZones = 2;
@@ -111,7 +111,7 @@ Status MetalogImpl::CheckRoom(std::uint64_t bytes) const {
 }
 
 bool MetalogImpl::MayLead(const Member& member) const {
-  return !leading_ && !roll_wants_lead_ && !fenced_ && !queue_.empty() && queue_.front() == &member;
+  return !leading_ && !switch_wants_lead_ && !fenced_ && !queue_.empty() && queue_.front() == &member;
 }
 
 void MetalogImpl::Lead(Member& self) {
@@ -142,8 +142,9 @@ void MetalogImpl::Lead(Member& self) {
     ReleaseLead();
   } else if (written.ok()) {
     Publish(batch);
-    if (!roll_running_ && current_->room() < roll_at_room_) {
-      IgnoreError(StartRoll(0));  // tried again after the next commit; one that finds no room rolls itself
+    if (!switch_running_ && current_->room() < switch_at_room_) {
+      IgnoreError(
+          StartSwitch(0));  // tried again after the next commit; one that finds no room switches itself
     }
     ReleaseLead();
   } else {
@@ -158,14 +159,14 @@ void MetalogImpl::Gather() {
   if (queue_.size() >= expected) return;
   const auto span = std::min<std::chrono::nanoseconds>(last_write_time_ / kGatherFraction, kMaxGather);
   const Deadline deadline = Deadline::After(span);
-  while (queue_.size() < expected && !roll_wants_lead_) {
+  while (queue_.size() < expected && !switch_wants_lead_) {
     if (!gathered_.WaitUntil(mutex_, deadline)) return;
   }
 }
 
 MetalogImpl::Batch MetalogImpl::TakeBatch() {
   Batch batch{.members = {}, .first_sequence = stats_.sequence + 1};
-  // The last block stays free for the record that a roll begins.
+  // The last block stays free for the record that a log switch begins.
   const std::uint64_t limit = std::min(kMaxBatchBytes, current_->PayloadRoom(layout_.block_size));
   const std::uint64_t room = current_->PayloadRoom(layout_.block_size);
   std::uint64_t bytes = kMaxCountBytes;
@@ -242,9 +243,9 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
   fenced_ = true;
   ReleaseLead();
   SyncPoint::Reach("metalog:fenced");  // with the lock held
-  const Status rolled = RollAndWait(0);
+  const Status switched = SwitchAndWait(0);
   // Before this thread woke the log may have failed at something else, which ended what was queued then.
-  if (rolled.ok() && health_.ok() && NeedsAnotherZone(error.code()) &&
+  if (switched.ok() && health_.ok() && NeedsAnotherZone(error.code()) &&
       batch.members.front()->tries < kMaxTries) {
     for (auto member = batch.members.rbegin(); member != batch.members.rend(); ++member) {
       ++(*member)->tries;
@@ -253,12 +254,12 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
     WakeNext();
     return;
   }
-  if (rolled.ok()) {
+  if (switched.ok()) {
     Refuse(batch, error.With("not committed").As(Told(error.code())));
   } else {
     Refuse(batch, Error(Code::kUnknownOutcome,
                         fmt::format("the commit may or may not be there after a remount: {}; then: {}",
-                                    error.text(), rolled.error().text())));
+                                    error.text(), switched.error().text())));
   }
   WakeNext();
 }
@@ -292,12 +293,12 @@ void MetalogImpl::RefuseLost(Batch& batch) {
 
 // The commit at the head of the queue does not fit the current zone.
 void MetalogImpl::WaitForRoom(Member& self) {
-  const Status rolled = RollAndWait(kFrameHeaderBytes + kMaxCountBytes + self.encoded.size());
-  if (rolled.ok() || self.done) return;
+  const Status switched = SwitchAndWait(kFrameHeaderBytes + kMaxCountBytes + self.encoded.size());
+  if (switched.ok() || self.done) return;
   // Nothing was written, so nothing is in doubt; the others may still fit.
   std::erase(queue_, &self);
   unapplied_growth_ -= self.growth;
-  const Error& why = rolled.error();
+  const Error& why = switched.error();
   Complete(self, Fail(why.With(device_.name() + ": no room in the metadata log").As(Told(why.code()))));
   WakeNext();
 }
@@ -315,7 +316,7 @@ void MetalogImpl::ReleaseLead() {
 }
 
 void MetalogImpl::WakeNext() {
-  if (roll_wants_lead_) lead_released_.NotifyAll();
+  if (switch_wants_lead_) lead_released_.NotifyAll();
   if (!queue_.empty()) queue_.front()->wake.NotifyOne();
 }
 

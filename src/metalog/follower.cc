@@ -18,20 +18,20 @@ Result<LogFollower::Change> LogFollower::Refresh() {
   const Deadline deadline = Deadline::After(patience_);
   Change so_far = Change::kNone;
   for (;;) {
-    ZENFS_ASSIGN_OR_RETURN(LogPicture picture, TakeLogPicture(device_, superblock_));
+    ZENFS_ASSIGN_OR_RETURN(LogFingerprint fingerprint, TakeLogFingerprint(device_, superblock_));
     SyncPoint::Reach("LogFollower::Refresh:reported");
-    if (reader_ != nullptr && SameLog(picture_, picture)) {
-      picture_.taken = picture.taken;
+    if (reader_ != nullptr && SameLog(fingerprint_, fingerprint)) {
+      fingerprint_.taken = fingerprint.taken;
       return so_far;
     }
-    Result<Change> change = ReadOn(picture);
+    Result<Change> change = ReadOn(fingerprint);
     if (change) so_far = std::max(so_far, *change);
     // Frames up to the write pointer: they prove themselves. An end before it may be a torn frame, or the zone
     // was reset while it was read, and what came of that is not the newest state.
     if (change && reader_->read_everything()) return so_far;
     SyncPoint::Reach("LogFollower::Refresh:ended");
-    ZENFS_ASSIGN_OR_RETURN(const LogPicture after, TakeLogPicture(device_, superblock_));
-    const bool stood_still = SameLog(picture, after);
+    ZENFS_ASSIGN_OR_RETURN(const LogFingerprint after, TakeLogFingerprint(device_, superblock_));
+    const bool stood_still = SameLog(fingerprint, after);
     if (change && stood_still) return so_far;
     if (!change) {
       Forget();
@@ -51,13 +51,13 @@ std::unexpected<Error> LogFollower::TooFast(const std::string& last) const {
                   device_.name(), std::chrono::duration<double>(patience_).count(), last));
 }
 
-Result<LogFollower::Change> LogFollower::ReadOn(LogPicture picture) {
+Result<LogFollower::Change> LogFollower::ReadOn(LogFingerprint fingerprint) {
   if (generations_ == nullptr) generations_ = std::make_unique<Generations>(device_, superblock_);
-  ZENFS_ASSIGN_OR_RETURN(const Generations::Found found, generations_->Read(picture));
+  ZENFS_ASSIGN_OR_RETURN(const Generations::Found found, generations_->Read(fingerprint));
   const bool same = reader_ == found.reader && salt_ == found.reader->replayed().salt;
   reader_ = found.reader;
   salt_ = reader_->replayed().salt;
-  picture_ = std::move(picture);
+  fingerprint_ = std::move(fingerprint);
   return same ? Change::kAdvanced : Change::kReplaced;
 }
 

@@ -2,7 +2,7 @@
 // only, takes no lock, asks nothing of the writer.
 //
 // The first Refresh replays the log; later ones read what has been added: behind the position in the current
-// generation, and of a generation that is being rolled to what there is of it so far. A frame that is torn or
+// generation, and of a generation that a log switch is writing, what there is of it so far. A frame that is torn or
 // being written is the end for now.
 //
 // A writer may reset and rewrite any metadata zone but those of its current generation while they are read
@@ -20,7 +20,7 @@
 #include "device/zoned_device.h"
 #include "format/superblock.h"
 #include "metalog/generations.h"
-#include "metalog/log_picture.h"
+#include "metalog/log_fingerprint.h"
 #include "model/state.h"
 
 namespace zenfs {
@@ -51,10 +51,10 @@ class LogFollower {
   const std::vector<ZoneId>& chain() const { return reader_->replayed().chain; }
   // Of the zones before they were read for the last Refresh: while the log has not moved since (CheckLog),
   // the state is that of the device.
-  const LogPicture& picture() const { return picture_; }
+  const LogFingerprint& fingerprint() const { return fingerprint_; }
 
  private:
-  [[nodiscard]] Result<Change> ReadOn(LogPicture picture);
+  [[nodiscard]] Result<Change> ReadOn(LogFingerprint fingerprint);
   void Forget();
   std::unexpected<Error> TooFast(const std::string& last) const;
 
@@ -64,7 +64,7 @@ class LogFollower {
   std::unique_ptr<Generations> generations_;
   GenerationReader* reader_ = nullptr;  // in generations_
   std::uint64_t salt_ = 0;              // of the generation that reader_ reads
-  LogPicture picture_;
+  LogFingerprint fingerprint_;
 };
 
 }  // namespace zenfs

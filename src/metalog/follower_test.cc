@@ -31,7 +31,7 @@ class FollowerTest : public testing::Test {
     EXPECT_TRUE(change) << change.error().ToString();
     return change.value_or(LogFollower::Change::kNone);
   }
-  bool Moved() { return CheckLog(reader_device_, superblock_, follower_.picture()).value().moved; }
+  bool Moved() { return CheckLog(reader_device_, superblock_, follower_.fingerprint()).value().moved; }
   void Create(std::uint64_t id) { ZENFS_ASSERT_OK(writer_->Commit(CreateNamed(id))); }
 
   std::unique_ptr<EmulatorDevice> device_;
@@ -66,11 +66,11 @@ TEST_F(FollowerTest, ARefreshReadsOnlyWhatIsNew) {
   EXPECT_EQ(reader_device_.count(FaultyDevice::Command::kRead), before + 2);
 }
 
-TEST_F(FollowerTest, ARollIsFollowedIntoTheOtherZone) {
+TEST_F(FollowerTest, ASwitchIsFollowedIntoTheOtherZone) {
   Create(100);
   Refresh();
   const std::uint64_t generation = follower_.generation();
-  ZENFS_ASSERT_OK(writer_->Roll());
+  ZENFS_ASSERT_OK(writer_->Switch());
   EXPECT_TRUE(Moved());
   EXPECT_EQ(Refresh(), LogFollower::Change::kReplaced);
   EXPECT_EQ(follower_.generation(), generation + 1);
@@ -80,11 +80,11 @@ TEST_F(FollowerTest, ARollIsFollowedIntoTheOtherZone) {
   EXPECT_TRUE(HasFile(follower_.state(), 101));
 }
 
-TEST_F(FollowerTest, ManyRollsBetweenTwoLooksAreOneChange) {
+TEST_F(FollowerTest, ManySwitchesBetweenTwoLooksAreOneChange) {
   Refresh();
   for (std::uint64_t id = 100; id < 110; ++id) {
     Create(id);
-    ZENFS_ASSERT_OK(writer_->Roll());
+    ZENFS_ASSERT_OK(writer_->Switch());
   }
   EXPECT_TRUE(Moved());
   EXPECT_EQ(Refresh(), LogFollower::Change::kReplaced);
@@ -92,7 +92,7 @@ TEST_F(FollowerTest, ManyRollsBetweenTwoLooksAreOneChange) {
   EXPECT_EQ(follower_.sequence(), writer_->stats().sequence);
 }
 
-TEST_F(FollowerTest, ARollThatIsNotCompleteIsNotFollowedAndItsCommitsInTheOldZoneAre) {
+TEST_F(FollowerTest, ASwitchThatIsNotCompleteIsNotFollowedAndItsCommitsInTheOldZoneAre) {
   Create(100);
   Refresh();
   const std::uint64_t generation = follower_.generation();
@@ -104,7 +104,7 @@ TEST_F(FollowerTest, ARollThatIsNotCompleteIsNotFollowedAndItsCommitsInTheOldZon
       Refresh();
       EXPECT_EQ(follower_.generation(), generation);
     });
-    ZENFS_ASSERT_OK(writer_->Roll());
+    ZENFS_ASSERT_OK(writer_->Switch());
   }
   EXPECT_EQ(looks, 2);
   EXPECT_EQ(Refresh(), LogFollower::Change::kReplaced);
@@ -112,25 +112,25 @@ TEST_F(FollowerTest, ARollThatIsNotCompleteIsNotFollowedAndItsCommitsInTheOldZon
 }
 
 // The zones that were reported are reset, and written anew, before they are read.
-TEST_F(FollowerTest, RollsBetweenReportAndReadAreTriedAgain) {
+TEST_F(FollowerTest, SwitchesBetweenReportAndReadAreTriedAgain) {
   Create(100);
   Refresh();
-  int rolls = 0;
+  int switches = 0;
   const SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "LogFollower::Refresh:reported" || rolls == 4) return;
-    Create(200 + static_cast<std::uint64_t>(rolls));
-    for (std::uint32_t i = 0; i <= kMetazones; ++i) ZENFS_ASSERT_OK(writer_->Roll());
-    ++rolls;
+    if (name != "LogFollower::Refresh:reported" || switches == 4) return;
+    Create(200 + static_cast<std::uint64_t>(switches));
+    for (std::uint32_t i = 0; i <= kMetazones; ++i) ZENFS_ASSERT_OK(writer_->Switch());
+    ++switches;
   });
   for (int i = 0; i < 5; ++i) {
-    const auto before = static_cast<std::size_t>(rolls);
+    const auto before = static_cast<std::size_t>(switches);
     LogFollower fresh(reader_device_, superblock_);
     const auto change = fresh.Refresh();
     ASSERT_TRUE(change) << change.error().ToString();
     EXPECT_GE(fresh.state().files().size(), 1 + before);  // never older than when the call began
     Refresh();
   }
-  EXPECT_EQ(rolls, 4);
+  EXPECT_EQ(switches, 4);
   EXPECT_EQ(follower_.state().files().size(), 5u);
   EXPECT_EQ(follower_.sequence(), writer_->stats().sequence);
 }
@@ -139,7 +139,7 @@ TEST_F(FollowerTest, AWriterThatIsAlwaysFasterEndsTheWaitWithAnErrorThatSaysSo) 
   LogFollower hasty(reader_device_, superblock_, std::chrono::milliseconds(20));
   const SyncPoint::Scope scope([&](std::string_view name) {
     if (name != "LogFollower::Refresh:reported") return;
-    for (std::uint32_t i = 0; i <= kMetazones; ++i) ZENFS_ASSERT_OK(writer_->Roll());
+    for (std::uint32_t i = 0; i <= kMetazones; ++i) ZENFS_ASSERT_OK(writer_->Switch());
   });
   const auto change = hasty.Refresh();
   ASSERT_FALSE(change);
@@ -149,17 +149,17 @@ TEST_F(FollowerTest, AWriterThatIsAlwaysFasterEndsTheWaitWithAnErrorThatSaysSo) 
 
 TEST_F(FollowerTest, DamageOnALogThatStandsStillIsAnError) {
   Create(100);
-  ZENFS_ASSERT_OK(writer_->Roll());
-  LogPicture picture = TakeLogPicture(reader_device_, superblock_).value();
+  ZENFS_ASSERT_OK(writer_->Switch());
+  LogFingerprint fingerprint = TakeLogFingerprint(reader_device_, superblock_).value();
   std::size_t newest = 0;
-  for (std::size_t i = 0; i < picture.heads.size(); ++i) {
-    if (picture.heads[i] && picture.heads[i]->generation == 2) newest = i;
+  for (std::size_t i = 0; i < fingerprint.heads.size(); ++i) {
+    if (fingerprint.heads[i] && fingerprint.heads[i]->generation == 2) newest = i;
   }
-  // The snapshot frame of the newest generation can't be read any more, while its RollComplete can.
+  // The snapshot frame of the newest generation can't be read any more, while its SwitchComplete can.
   const MetazoneLayout layout(device_->geometry().block_size);
-  const DeviceOffset snapshot = picture.zones[newest].start + layout.frames_at;
+  const DeviceOffset snapshot = fingerprint.zones[newest].start + layout.frames_at;
   CrashDevice copy(SmallGeometry(kZone));
-  for (const ZoneInfo& zone : picture.zones) {
+  for (const ZoneInfo& zone : fingerprint.zones) {
     for (std::uint64_t at = 0; at < zone.WrittenBytes() && at < kZone - 4096; at += 4096) {
       if (zone.condition == ZoneCondition::kEmpty) break;
       AlignedBuffer block = ReadBack(*device_, zone.start + at, 4096).value();
@@ -173,14 +173,14 @@ TEST_F(FollowerTest, DamageOnALogThatStandsStillIsAnError) {
   EXPECT_EQ(change.error().code(), Code::kCorruption);
 }
 
-TEST_F(FollowerTest, ATornTailIsTheEndUntilTheWriterHasRolledPastIt) {
+TEST_F(FollowerTest, ATornTailIsTheEndUntilTheWriterHasSwitchedPastIt) {
   Create(100);
   Refresh();
   writer_->Stop();
   writer_.reset();
   // A frame whose second half never came.
-  const LogPicture picture = follower_.picture();
-  const ZoneInfo& zone = picture.zones.front();
+  const LogFingerprint fingerprint = follower_.fingerprint();
+  const ZoneInfo& zone = fingerprint.zones.front();
   AlignedBuffer torn(4096);
   torn.Append(AsBytes("ZNF3 and nothing that belongs behind it"));
   torn.PadTo(4096);
@@ -188,7 +188,7 @@ TEST_F(FollowerTest, ATornTailIsTheEndUntilTheWriterHasRolledPastIt) {
   EXPECT_EQ(Refresh(), LogFollower::Change::kAdvanced);
   EXPECT_TRUE(HasFile(follower_.state(), 100));
   EXPECT_FALSE(Moved());
-  writer_ = MustOpen(*device_, kMetazones);  // rolls
+  writer_ = MustOpen(*device_, kMetazones);  // switches the log
   Create(101);
   EXPECT_EQ(Refresh(), LogFollower::Change::kReplaced);
   EXPECT_TRUE(HasFile(follower_.state(), 101));
@@ -212,7 +212,7 @@ TEST_F(FollowerTest, AReadErrorWhileTheLogMovesIsTriedAgain) {
 
 TEST_F(FollowerTest, ZonesThatStandAsBeforeAreToldApartByTheirHeaders) {
   Refresh();
-  LogPicture then = follower_.picture();
+  LogFingerprint then = follower_.fingerprint();
   const std::uint64_t before = reader_device_.count(FaultyDevice::Command::kRead);
   then.taken = SteadyNow();
   EXPECT_FALSE(CheckLog(reader_device_, superblock_, then).value().moved);
@@ -226,7 +226,7 @@ TEST_F(FollowerTest, NothingIsWrittenToTheDevice) {
   for (std::uint64_t id = 100; id < 140; ++id) {
     Create(id);
     Refresh();
-    if (id % 10 == 0) ZENFS_ASSERT_OK(writer_->Roll());
+    if (id % 10 == 0) ZENFS_ASSERT_OK(writer_->Switch());
   }
   for (const auto command : {FaultyDevice::Command::kWrite, FaultyDevice::Command::kReset,
                              FaultyDevice::Command::kFinish, FaultyDevice::Command::kFlush}) {

@@ -34,7 +34,7 @@ struct NameDelta {
   std::int64_t operator()(const CreateDirectory& e) const { return Directory(e.name); }
   std::int64_t operator()(const RemoveDirectory& e) const { return -Directory(e.name); }
   std::int64_t operator()(const RenameEntry& e) const { return Name(e.to_name) - Name(e.from_name); }
-  std::int64_t operator()(const ReserveLogZones& e) const {
+  std::int64_t operator()(const AllocateLogZones& e) const {
     return static_cast<std::int64_t>(kPerLogZone * e.zones.size());
   }
   std::int64_t operator()(const ReleaseLogZones& e) const {
@@ -62,7 +62,7 @@ struct ToGrowth {
   }
   Growth operator()(const RenameEntry&) const { return Growth::kNeutral; }
   Growth operator()(const SealLog&) const { return Growth::kNeutral; }
-  Growth operator()(const ReserveLogZones&) const { return Growth::kNeutral; }
+  Growth operator()(const AllocateLogZones&) const { return Growth::kNeutral; }
   template <typename Other>
   Growth operator()(const Other&) const {
     return Growth::kShrinks;
@@ -104,7 +104,9 @@ Growth GrowthOf(std::span<const Edit> edits) {
   return worst;
 }
 
-std::uint64_t MetalogSpace::RollReserve() const { return std::min<std::uint64_t>(zone_bytes / 4, 64 << 20); }
+std::uint64_t MetalogSpace::SwitchReserve() const {
+  return std::min<std::uint64_t>(zone_bytes / 4, 64 << 20);
+}
 
 std::uint64_t MetalogSpace::MinRoom() const {
   const std::uint64_t room = std::min<std::uint64_t>(zone_bytes / 8, 16 << 20);
@@ -114,7 +116,7 @@ std::uint64_t MetalogSpace::MinRoom() const {
 std::uint64_t MetalogSpace::SnapshotLimit() const {
   // An eighth goes to headers, padding and the ends of frames.
   const std::uint64_t room = zones / 2 * (zone_bytes - zone_bytes / 8);
-  const std::uint64_t reserve = RollReserve() + MinRoom();
+  const std::uint64_t reserve = SwitchReserve() + MinRoom();
   return room > reserve ? room - reserve : 0;
 }
 

@@ -1,7 +1,7 @@
 // How many bytes a snapshot of the state would take, kept up to date as edits are applied, so that a commit
 // that would no longer fit the metadata zones is refused before it is written. An upper bound: it may drift
 // upwards by the length of a name with each rename that replaces something, until it is measured anew at the
-// next roll.
+// next log switch.
 //
 // Threads: none of its own.
 #pragma once
@@ -44,9 +44,9 @@ struct MetalogSpace {
   std::uint32_t zones = 0;       // usable
   std::uint32_t block_size = 0;
 
-  // Room left in a zone at which a roll begins, so that commits can go on while it runs.
-  std::uint64_t RollReserve() const;
-  // Room for commits that must be left behind a RollComplete.
+  // Room left in a zone at which a log switch begins, so that commits can go on while it runs.
+  std::uint64_t SwitchReserve() const;
+  // Room for commits that must be left behind a SwitchComplete.
   std::uint64_t MinRoom() const;
   // Largest snapshot of which two generations, the old and the new, fit side by side.
   std::uint64_t SnapshotLimit() const;

@@ -34,7 +34,7 @@ Result<bool> GenerationReader::Read(const std::vector<MetazoneHead>& chain) {
       ++entered;
       if (index + 1 < out_.chain.size()) continue;  // read to its end before
     } else {
-      // A zone of the chain that is missing, or stands behind the RollComplete, ends the generation.
+      // A zone of the chain that is missing, or stands behind the SwitchComplete, ends the generation.
       if (complete_ || index != out_.chain.size()) break;
       if (!out_.chain.empty() && head.header.previous != out_.chain.back()) break;
       ++entered;
@@ -105,8 +105,8 @@ Status GenerationReader::Carry(const ParsedFrame& frame) {
       return {};
     }
     case FrameKind::kCommit: return CarryCommit(frame);
-    case FrameKind::kRollComplete: return CarryRollComplete(frame);
-    case FrameKind::kRollBegin: out_.doubt = "a roll had begun"; return {};
+    case FrameKind::kSwitchComplete: return CarrySwitchComplete(frame);
+    case FrameKind::kSwitchBegin: out_.doubt = "a log switch had begun"; return {};
     default: return Fail(Corrupt("a frame of a kind that does not belong here"));
   }
 }
@@ -130,8 +130,8 @@ Status GenerationReader::CarryCommit(const ParsedFrame& frame) {
   return {};
 }
 
-Status GenerationReader::CarryRollComplete(const ParsedFrame& frame) {
-  const auto record = DecodeRollComplete(frame.payload);
+Status GenerationReader::CarrySwitchComplete(const ParsedFrame& frame) {
+  const auto record = DecodeSwitchComplete(frame.payload);
   if (!record) return Fail(record.error());
   if (complete_ || record->frames != out_.frames || record->sequence != out_.sequence ||
       record->chain_index + 1 != out_.chain.size()) {
@@ -142,7 +142,7 @@ Status GenerationReader::CarryRollComplete(const ParsedFrame& frame) {
   return {};
 }
 
-// Each frame behind the RollComplete is durable before the next one is written. So one that is valid behind
+// Each frame behind the SwitchComplete is durable before the next one is written. So one that is valid behind
 // an invalid one proves that the invalid one had been durable.
 Status GenerationReader::CheckTail(ZoneReader& reader) {
   for (std::uint64_t at = out_.position; at < reader.end(); at += layout_.block_size) {

@@ -1,7 +1,7 @@
 // Replays the frames of one generation of the metadata log over the zones of its chain. Internal to metalog/.
 //
 // States of the reader, and what ends each:
-//   snapshot and catch-up --RollComplete--> proven --first invalid frame--> end of the log
+//   snapshot and catch-up --SwitchComplete--> proven --first invalid frame--> end of the log
 //                         --invalid frame, no next zone--> not complete (Read returns false)
 //
 // Reading goes on where it ended when Read is called again with zones that have grown: that is how a reader
@@ -37,7 +37,7 @@ class GenerationReader {
   GenerationReader(ZonedDevice& device, const Superblock& superblock, const LogHeader& first);
 
   // `chain`: all zones found of the generation, by chain index, as they are now; at least one.
-  // True when the generation is complete and was replayed, false when it ends before its RollComplete.
+  // True when the generation is complete and was replayed, false when it ends before its SwitchComplete.
   // Errors: kCorruption when commits that were durable are missing, or contradict the state.
   [[nodiscard]] Result<bool> Read(const std::vector<MetazoneHead>& chain);
 
@@ -49,7 +49,7 @@ class GenerationReader {
   std::uint64_t sequence() const { return out_.sequence; }
   // "its frame 3 in zone 1 at byte 12288 cannot be read"
   std::string where_it_ended() const;
-  // After Read returned true. `doubt` is set, to anything, if a roll had begun.
+  // After Read returned true. `doubt` is set, to anything, if a log switch had begun.
   Replayed Take() { return std::move(out_); }
 
  private:
@@ -59,7 +59,7 @@ class GenerationReader {
   ParsedFrame FrameAt(std::uint64_t at, ZoneReader& reader) const;
   Status Carry(const ParsedFrame& frame);
   Status CarryCommit(const ParsedFrame& frame);
-  Status CarryRollComplete(const ParsedFrame& frame);
+  Status CarrySwitchComplete(const ParsedFrame& frame);
   // Refuses if a frame behind the end of the log proves that what is missing had been durable.
   Status CheckTail(ZoneReader& reader);
   Error Corrupt(const std::string& what) const;

@@ -10,15 +10,15 @@
 
 namespace zenfs {
 
-Result<Generations::Found> Generations::Read(const LogPicture& picture) {
+Result<Generations::Found> Generations::Read(const LogFingerprint& fingerprint) {
   std::map<Key, std::vector<MetazoneHead>> groups;
   std::vector<ZoneInfo> headless;
-  for (std::size_t i = 0; i < picture.zones.size(); ++i) {
-    const std::optional<LogHeader>& head = picture.heads[i];
+  for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
+    const std::optional<LogHeader>& head = fingerprint.heads[i];
     if (head) {
-      groups[{head->generation, head->salt}].push_back({.info = picture.zones[i], .header = *head});
-    } else if (picture.zones[i].WrittenBytes() != 0) {
-      headless.push_back(picture.zones[i]);
+      groups[{head->generation, head->salt}].push_back({.info = fingerprint.zones[i], .header = *head});
+    } else if (fingerprint.zones[i].WrittenBytes() != 0) {
+      headless.push_back(fingerprint.zones[i]);
     }
   }
   std::erase_if(readers_, [&](const auto& reader) { return !groups.contains(reader.first); });
@@ -51,7 +51,7 @@ Result<Generations::Found> Generations::Read(const LogPicture& picture) {
 
 Status Generations::RefuseIfProven(std::span<const MetazoneHead> heads, const GenerationReader& reader) {
   for (const MetazoneHead& head : heads) {
-    const auto found = SearchRollComplete(head.info, head.header.generation);
+    const auto found = SearchSwitchComplete(head.info, head.header.generation);
     if (found && found->generation == head.header.generation && found->complete.salt == head.header.salt) {
       const std::uint64_t first = reader.sequence() + 1;
       const std::uint64_t last = found->complete.sequence;  // less than `first`: only the snapshot is damaged
@@ -69,7 +69,7 @@ Status Generations::RefuseIfProven(std::span<const MetazoneHead> heads, const Ge
 
 Status Generations::RefuseIfCommitted(std::span<const MetazoneHead> heads, const GenerationReader& reader,
                                       const Replayed& older) {
-  if (reader.read_everything()) return {};  // up to where there is no RollComplete yet
+  if (reader.read_everything()) return {};  // up to where there is no SwitchComplete yet
   for (const MetazoneHead& head : heads) {
     ZoneReader zone(device_, head.info.id, head.info.WrittenBytes());
     const FrameSeed seed =
@@ -97,7 +97,7 @@ Status Generations::RefuseIfCommitted(std::span<const MetazoneHead> heads, const
 
 Status Generations::RefuseIfHeadlessIsNewer(std::span<const ZoneInfo> headless, std::uint64_t generation) {
   for (const ZoneInfo& info : headless) {
-    const auto found = SearchRollComplete(info, generation + 1);
+    const auto found = SearchSwitchComplete(info, generation + 1);
     if (!found) continue;
     return Fail(
         Code::kCorruption,
@@ -109,12 +109,12 @@ Status Generations::RefuseIfHeadlessIsNewer(std::span<const ZoneInfo> headless, 
   return {};
 }
 
-std::optional<FoundRollComplete> Generations::SearchRollComplete(const ZoneInfo& info,
-                                                                 std::uint64_t min_generation) {
+std::optional<FoundSwitchComplete> Generations::SearchSwitchComplete(const ZoneInfo& info,
+                                                                     std::uint64_t min_generation) {
   ZoneReader reader(device_, info.id, info.WrittenBytes());
   for (std::uint64_t at = layout_.header_at; at < reader.end(); at += layout_.block_size) {
-    const auto found =
-        FindRollComplete(reader.View(at, layout_.block_size), superblock_.seed, info.id, layout_.block_size);
+    const auto found = FindSwitchComplete(reader.View(at, layout_.block_size), superblock_.seed, info.id,
+                                          layout_.block_size);
     if (found && found->generation >= min_generation) return found;
   }
   return std::nullopt;

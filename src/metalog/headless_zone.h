@@ -1,6 +1,6 @@
 // A metadata zone that has been written to and whose log header can't be read: of a generation that nobody can name.
 //
-// It may be what a roll that was cut off left of its first write, and is nothing then. But nothing is written behind a
+// It may be what a log switch that was cut off left of its first write, and is nothing then. But nothing is written behind a
 // header before the header is durable. So what stands behind it tells that the header was there once.
 //
 // Threads: functions on values, no state.

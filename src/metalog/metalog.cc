@@ -45,7 +45,7 @@ std::uint64_t SmallestZone(ZonedDevice& device, const Superblock& superblock) {
   return smallest > layout.frames_at ? smallest - layout.frames_at : 0;
 }
 
-// Zones that the metadata log may have active: the current one, and that of a roll.
+// Zones that the metadata log may have active: the current one, and that of a log switch.
 constexpr std::uint32_t kSlots = 2;
 
 // How many zones of superseded generations may be active: zone/slot_plan.h counts on it.
@@ -54,7 +54,7 @@ std::size_t SpareSlots(const Geometry& geometry) {
   return limited ? 1 : kMaxMetadataZones;
 }
 
-// A generation from its first frame to its RollComplete, durable, with room for commits behind.
+// A generation from its first frame to its SwitchComplete, durable, with room for commits behind.
 Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
                        GenerationWriter::Start start, const State& state) {
   const std::uint64_t sequence = start.base_sequence;
@@ -66,12 +66,12 @@ Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazo
                            .block_size = device.geometry().block_size};
   if (writer.room() < space.block_size + space.MinRoom()) ZENFS_RETURN_IF_ERROR(writer.BeginZone());
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
-  const RollComplete complete{.salt = writer.salt(),
-                              .frames = writer.frames(),
-                              .sequence = sequence,
-                              .chain_index = writer.chain_index()};
+  const SwitchComplete complete{.salt = writer.salt(),
+                                .frames = writer.frames(),
+                                .sequence = sequence,
+                                .chain_index = writer.chain_index()};
   ZENFS_RETURN_IF_ERROR(
-      writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence, sequence));
+      writer.Write(FrameKind::kSwitchComplete, EncodeSwitchComplete(complete), sequence, sequence));
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
   return {};
 }
@@ -154,7 +154,7 @@ MetalogImpl::MetalogImpl(ZonedDevice& device, const Superblock& superblock, Repl
                                                                          .position = replayed.position,
                                                                          .ordinal = replayed.frames,
                                                                          .sequence = replayed.sequence});
-  roll_at_room_ = std::min(space().RollReserve(), current_->zone_capacity() / 4);
+  switch_at_room_ = std::min(space().SwitchReserve(), current_->zone_capacity() / 4);
 }
 
 Status MetalogImpl::BeginWriting() {
@@ -167,7 +167,7 @@ Status MetalogImpl::BeginWriting() {
     chain = current_->chain();
     tail_is_clean = tail_is_clean_;
   }
-  // What a roll left unfinished is judged once: it must not be found complete by a later mount.
+  // What a log switch left unfinished is judged once: it must not be found complete by a later mount.
   if (newer_traces_) zones_.ResetAllBut(chain);
   zones_.FinishSuperseded(chain, spare_slots_);
   if (const std::uint32_t slots = device_.geometry().max_active; slots != 0)
@@ -175,7 +175,7 @@ Status MetalogImpl::BeginWriting() {
   // The zones of the log outlive all others, which hold the copies that the mount believed.
   const bool superblock_is_there = zones_.HoldSuperblock(chain);
   if (tail_is_clean && superblock_is_there) return {};
-  if (Status rolled = Roll(); !rolled.ok()) {
+  if (Status switched = Switch(); !switched.ok()) {
     return Fail(
         Code::kReadOnly,
         fmt::format("{}: {} and the metadata log cannot be moved to another zone ({}); mount read-only",
@@ -183,7 +183,7 @@ Status MetalogImpl::BeginWriting() {
                     superblock_is_there
                         ? "the metadata log ends in a torn frame"
                         : "no copy of the superblock can be read where the metadata log stands",
-                    rolled.error().ToString()));
+                    switched.error().ToString()));
   }
   return {};
 }
@@ -194,20 +194,20 @@ void MetalogImpl::SetSink(CommitSink* sink) {
 }
 
 void MetalogImpl::Stop() {
-  Thread roll;
+  Thread switcher;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
-    while (commits_active_ != 0 || roll_running_) {
-      if (roll_running_) {
-        roll_ended_.Wait(mutex_);
+    while (commits_active_ != 0 || switch_running_) {
+      if (switch_running_) {
+        switch_ended_.Wait(mutex_);
       } else {
         idle_.Wait(mutex_);
       }
     }
-    roll = std::move(roll_thread_);
+    switcher = std::move(switch_thread_);
   }
-  roll.Join();
+  switcher.Join();
 }
 
 Status MetalogImpl::health() const {

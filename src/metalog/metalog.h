@@ -5,8 +5,8 @@
 //
 // Life of a generation:
 //
-//   Roll begins          -> [header gen g+1][snapshot as of commit S] [commits after S]   being written; not real
-//   RollComplete durable -> current: commits go here; the zones of generation g may be reset at the next roll
+//   Switch begins          -> [header gen g+1][snapshot as of commit S] [commits after S]   being written; not real
+//   SwitchComplete durable -> current: commits go here; the zones of generation g may be reset at the next log switch
 //
 // Threads: Commit from any thread. The sink is called in log order, one call at a time, after the commit is
 // durable and before its Commit returns; it must not call back into the log.
@@ -48,7 +48,7 @@ struct MetalogStats {
   std::uint64_t commits = 0;         // Commit calls that succeeded
   std::uint64_t frames_written = 0;  // device writes that carried them
   std::uint64_t bytes_written = 0;   // all, with padding and snapshots
-  std::uint64_t rolls = 0;
+  std::uint64_t switches = 0;
   std::uint64_t generation = 0;
   std::uint64_t sequence = 0;  // of the last commit
 };
@@ -83,7 +83,7 @@ class Metalog {
   virtual const State& recovered() const = 0;
   // Set once, before the first Commit. Not owned.
   virtual void SetSink(CommitSink* sink) = 0;
-  // Where rolls and what is written are counted from now on. Set once, before the first Commit. Not owned.
+  // Where log switches and what is written are counted from now on. Set once, before the first Commit. Not owned.
   virtual void SetMetrics(Metrics* metrics) = 0;
 
   // Errors: kIo for data that a failed flush may have lost (nothing was written), and for whatever the device answered,
@@ -98,10 +98,10 @@ class Metalog {
   // data that the commit then can't name.
   [[nodiscard]] virtual Status CheckRoom(std::uint64_t bytes) const = 0;
 
-  // Rolls now and waits for it. For tests and for a mount that found a torn tail.
-  [[nodiscard]] virtual Status Roll() = 0;
+  // Switches now and waits for it. For tests and for a mount that found a torn tail.
+  [[nodiscard]] virtual Status Switch() = 0;
 
-  // Waits for commits and a running roll to end. The log accepts nothing afterwards.
+  // Waits for commits and a running log switch to end. The log accepts nothing afterwards.
   virtual void Stop() = 0;
 
   // Not OK once the log has gone read-only: why.

@@ -1,4 +1,4 @@
-// Power lost at every command of a workload of commits and rolls, and what a mount then finds.
+// Power lost at every command of a workload of commits and log switches, and what a mount then finds.
 #include <atomic>
 #include <utility>
 
@@ -42,30 +42,30 @@ class Workload {
   std::vector<State> states_;
 };
 
-// Commits until an error; rolls in between. Returns how many commits returned OK.
+// Commits until an error; log switches in between. Returns how many commits returned OK.
 std::size_t RunUntilError(ZonedDevice& device, const Workload& workload) {
   auto log = Metalog::Open(device, SuperblockFor(device.geometry(), kZones));
   if (!log) return 0;
   for (std::size_t i = 0; i < workload.size(); ++i) {
-    if (i % 5 == 4 && !(*log)->Roll().ok()) return i;
+    if (i % 5 == 4 && !(*log)->Switch().ok()) return i;
     if (!(*log)->Commit(workload.commit(i)).ok()) return i;
   }
   return workload.size();
 }
 
-// A roll that stands still, its snapshot written, until somebody has committed, or found that power is gone.
-class HeldRoll {
+// A log switch that stands still, its snapshot written, until somebody has committed, or found that power is gone.
+class HeldSwitch {
  public:
-  explicit HeldRoll(Metalog& log)
-      : roller_("roller", [this, &log] {
-          done_ = log.Roll();
+  explicit HeldSwitch(Metalog& log)
+      : switcher_("switcher", [this, &log] {
+          done_ = log.Switch();
           Raise(held_);
         }) {
     held_.wait(false);
   }
   bool Finish() {
     Raise(released_);
-    roller_.Join();
+    switcher_.Join();
     return done_.ok();
   }
 
@@ -83,11 +83,11 @@ class HeldRoll {
     released_.wait(false);
   }};
   Status done_;
-  Thread roller_;
+  Thread switcher_;
 };
 
-// As above, with a commit in the middle of each roll.
-std::size_t RunWithCommitsBesideRolls(ZonedDevice& device, const Workload& workload) {
+// As above, with a commit in the middle of each log switch.
+std::size_t RunWithCommitsBesideSwitches(ZonedDevice& device, const Workload& workload) {
   auto log = Metalog::Open(device, SuperblockFor(device.geometry(), kZones));
   if (!log) return 0;
   for (std::size_t i = 0; i < workload.size(); ++i) {
@@ -95,11 +95,11 @@ std::size_t RunWithCommitsBesideRolls(ZonedDevice& device, const Workload& workl
       if (!(*log)->Commit(workload.commit(i)).ok()) return i;
       continue;
     }
-    HeldRoll roll(**log);
+    HeldSwitch held(**log);
     const bool committed = (*log)->Commit(workload.commit(i)).ok();
-    const bool rolled = roll.Finish();
+    const bool switched = held.Finish();
     if (!committed) return i;
-    if (!rolled) return i + 1;
+    if (!switched) return i + 1;
   }
   return workload.size();
 }
@@ -124,7 +124,7 @@ void ExpectPrefix(CrashDevice& found, const Workload& workload, std::size_t ackn
 
 class MetalogCrashTest : public ::testing::TestWithParam<std::uint32_t> {};
 
-// D2, D3, D4: with a rename over a name in every commit, and rolls torn everywhere.
+// D2, D3, D4: with a rename over a name in every commit, and log switches torn everywhere.
 TEST_P(MetalogCrashTest, EveryCommandMayBeTheLast) {
   EmulatorGeometry geometry = SmallGeometry(kZoneBytes, 4);
   geometry.max_active = geometry.max_open = GetParam();
@@ -169,8 +169,8 @@ TEST_P(MetalogCrashTest, EveryCombinationOfLossesOfASmallWorkload) {
   }
 }
 
-// What says in the old zone that a roll begins is a frame of its own, before those of commits beside the roll.
-TEST(MetalogCrash, PowerLostBesideARollIsNotTakenForDamage) {
+// What says in the old zone that a log switch begins is a frame of its own, before those of commits beside the log switch.
+TEST(MetalogCrash, PowerLostBesideASwitchIsNotTakenForDamage) {
   const Workload workload(6);
   CrashDevice formatted(SmallGeometry(kZoneBytes, 4));
   ZENFS_ASSERT_OK(Formatted(formatted, kZones));
@@ -178,7 +178,7 @@ TEST(MetalogCrash, PowerLostBesideARollIsNotTakenForDamage) {
   for (std::uint64_t last = 0; !finished; ++last) {
     const auto device = formatted.Image(LossPolicy::KeepAll());
     device->StopAfter(last);
-    const std::size_t acknowledged = RunWithCommitsBesideRolls(*device, workload);
+    const std::size_t acknowledged = RunWithCommitsBesideSwitches(*device, workload);
     finished = !device->stopped();
     CrashDevice::Images images = device->EnumerateImages(200);
     for (std::size_t i = 0; i < images.images.size(); ++i) {
@@ -192,8 +192,8 @@ TEST(MetalogCrash, PowerLostBesideARollIsNotTakenForDamage) {
 INSTANTIATE_TEST_SUITE_P(ActiveZones, MetalogCrashTest, ::testing::Values(0u, 4u));
 
 // A snapshot that takes several zones, cut off after every command with every subset of what was not flushed. `in_doubt`: the
-// first RollComplete gets there and is reported as failed, so the roll tries again.
-void LoseSubsetsOfALargeRoll(bool in_doubt) {
+// first SwitchComplete gets there and is reported as failed, so the log switch tries again.
+void LoseSubsetsOfALargeSwitch(bool in_doubt) {
   constexpr std::uint32_t kManyZones = 14;
   constexpr std::uint64_t kCommits = 3;
   // Of a cut; most have more, as each zone of the chain loses on its own.
@@ -240,7 +240,7 @@ void LoseSubsetsOfALargeRoll(bool in_doubt) {
         if (name != "metalog:before-complete" || std::exchange(injected, true)) return;
         faulty.Inject({.command = FaultyDevice::Command::kWrite, .when = FaultyDevice::When::kAfter});
       });
-      if (log && (*log)->Roll().ok()) {
+      if (log && (*log)->Switch().ok()) {
         EXPECT_GT((*log)->stats().generation, in_doubt ? 2u : 1u);
       }
     }
@@ -261,20 +261,20 @@ void LoseSubsetsOfALargeRoll(bool in_doubt) {
 
 // D3, D5.
 TEST(MetalogCrash, EverySubsetOfASnapshotOverSeveralZonesLeavesOneGenerationWhole) {
-  LoseSubsetsOfALargeRoll(/*in_doubt=*/false);
+  LoseSubsetsOfALargeSwitch(/*in_doubt=*/false);
 }
 
-TEST(MetalogCrash, EverySubsetOfARollBehindOneWhoseCompletionIsInDoubtLeavesOneGenerationWhole) {
-  LoseSubsetsOfALargeRoll(/*in_doubt=*/true);
+TEST(MetalogCrash, EverySubsetOfASwitchBehindOneWhoseCompletionIsInDoubtLeavesOneGenerationWhole) {
+  LoseSubsetsOfALargeSwitch(/*in_doubt=*/true);
 }
 
-// Power lost at every command of a roll to a zone where a roll of the same generation stood before, which nobody took for
-// complete: its RollComplete was written and never flushed, and the zone reset. What the new one lost may show it.
-void RollOverAnEarlierAttempt(std::uint64_t files) {
+// Power lost at every command of a log switch to a zone where a log switch of the same generation stood before, which nobody took for
+// complete: its SwitchComplete was written and never flushed, and the zone reset. What the new one lost may show it.
+void SwitchOverAnEarlierAttempt(std::uint64_t files) {
   CrashDevice before(SmallGeometry(kZoneBytes, 4));
   const Superblock superblock = SuperblockFor(before.geometry(), kZones);
   ZENFS_ASSERT_OK(Formatted(before, kZones));
-  ZENFS_ASSERT_OK(MustOpen(before, kZones)->Roll());
+  ZENFS_ASSERT_OK(MustOpen(before, kZones)->Switch());
   ZENFS_ASSERT_OK(before.Reset(ZoneId(1)));
   {
     const auto log = MustOpen(before, kZones);
@@ -289,7 +289,7 @@ void RollOverAnEarlierAttempt(std::uint64_t files) {
   for (std::uint64_t last = 0; !finished; ++last) {
     const auto device = before.Image(LossPolicy::KeepAll());
     device->StopAfter(last);
-    if (const auto log = Metalog::Open(*device, superblock)) static_cast<void>((*log)->Roll());
+    if (const auto log = Metalog::Open(*device, superblock)) static_cast<void>((*log)->Switch());
     finished = !device->stopped();
     for (const auto& image : device->EnumerateImages(400).images) {
       const auto log = Metalog::Open(*image, superblock);
@@ -299,13 +299,13 @@ void RollOverAnEarlierAttempt(std::uint64_t files) {
   }
 }
 
-TEST(MetalogCrash, ARollCompleteFromAnEarlierAttemptAtItsGenerationProvesNothing) {
-  RollOverAnEarlierAttempt(0);
+TEST(MetalogCrash, ASwitchCompleteFromAnEarlierAttemptAtItsGenerationProvesNothing) {
+  SwitchOverAnEarlierAttempt(0);
 }
 
-// The snapshot is larger than that of the earlier attempt: all of that, its RollComplete too, could show through what is torn.
+// The snapshot is larger than that of the earlier attempt: all of that, its SwitchComplete too, could show through what is torn.
 TEST(MetalogCrash, AnEarlierAttemptThatShowsThroughATornOneIsNotTakenForTheLog) {
-  RollOverAnEarlierAttempt(200);
+  SwitchOverAnEarlierAttempt(200);
 }
 
 // Power is lost again and again while the log recovers and goes on.
@@ -326,7 +326,7 @@ TEST(MetalogCrash, RecoveryMayBeInterruptedToo) {
         durable = next;  // what a mount has shown stays
         while (next < workload.size() && (*log)->Commit(workload.commit(next)).ok()) {
           durable = ++next;
-          if (random.OneIn(4) && !(*log)->Roll().ok()) break;
+          if (random.OneIn(4) && !(*log)->Switch().ok()) break;
         }
       } else {
         ASSERT_TRUE(device->stopped()) << "seed " << seed << ": " << log.error().ToString();

@@ -49,12 +49,12 @@ class MetalogDamageTest : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kBlock = 4096;
 
-  // Generation 1 in zone 0, generation 2 in zone 1: superblock, header, snapshot, RollComplete, five commits.
+  // Generation 1 in zone 0, generation 2 in zone 1: superblock, header, snapshot, SwitchComplete, five commits.
   MetalogDamageTest() : device_(CreateMemoryDevice(SmallGeometry(256 << 10))) {
     EXPECT_TRUE(Formatted(*device_, kDamageZones).ok());
     const auto log = MustOpen(*device_, kDamageZones);
     EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId)).ok());
-    EXPECT_TRUE(log->Roll().ok());
+    EXPECT_TRUE(log->Switch().ok());
     for (std::uint64_t i = 1; i <= 5; ++i) EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId + i)).ok());
   }
   Result<std::unique_ptr<Metalog>> OpenWithout(std::uint32_t zone, std::uint64_t block) {
@@ -92,7 +92,7 @@ TEST_F(MetalogDamageTest, ProvenGenerationThatCannotBeReadIsNotReplacedByAnOlder
                    "it begins with, and commits from 2 on, may be missing");
 }
 
-TEST_F(MetalogDamageTest, DamageBehindRollCompleteIsDetectedAndNamesTheCommits) {
+TEST_F(MetalogDamageTest, DamageBehindSwitchCompleteIsDetectedAndNamesTheCommits) {
   ExpectCorruption(4, "later frames can: commit 2 may be missing");
   ExpectCorruption(6, "later frames can: commit 4 may be missing");
 }
@@ -111,18 +111,18 @@ TEST_F(MetalogDamageTest, DamageInARetiredGenerationDoesNotMatter) {
 TEST_F(MetalogDamageTest, OfflineSpareZoneDoesNotMatter) {
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(3), ZoneCondition::kOffline));
   const auto log = MustOpen(*device_, kDamageZones);
-  ZENFS_ASSERT_OK(log->Roll());
+  ZENFS_ASSERT_OK(log->Switch());
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 9)));
 }
 
-// Else an offline zone could hold what the roll wrote, for all that the next mount knows.
-TEST_F(MetalogDamageTest, ARollWithNowhereToGoDoesNotBegin) {
+// Else an offline zone could hold what the log switch wrote, for all that the next mount knows.
+TEST_F(MetalogDamageTest, ASwitchWithNowhereToGoDoesNotBegin) {
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(2), ZoneCondition::kOffline));
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(3), ZoneCondition::kReadOnly));
   {
     const auto log = MustOpen(*device_, kDamageZones);
-    EXPECT_EQ(log->Roll().error().code(), Code::kNoSpace);
+    EXPECT_EQ(log->Switch().error().code(), Code::kNoSpace);
     ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId)));
   }
   const auto log = Metalog::Open(*device_, SuperblockFor(device_->geometry(), kDamageZones));
@@ -139,7 +139,7 @@ TEST_F(MetalogDamageTest, OlderGenerationIsNotWrittenWhenTheNewestMayBeOffline) 
   EXPECT_THAT(log.error().text(), HasSubstr("zone 1 is offline"));
 }
 
-// Of zone 1 neither header nor RollComplete: nothing proves what it was, but that a roll had begun and that something stands
+// Of zone 1 neither header nor SwitchComplete: nothing proves what it was, but that a log switch had begun and that something stands
 // behind a header, which was durable before that.
 TEST_F(MetalogDamageTest, OlderGenerationIsNotWrittenWhenTheNewestMayBeUnreadable) {
   const std::vector<std::uint64_t> cases[] = {
@@ -159,8 +159,8 @@ TEST_F(MetalogDamageTest, SupersededGenerationMayBeUnreadableAltogether) {
   EXPECT_TRUE(OpenWithout(0, blocks));
 }
 
-// A roll that was cut off behind its first write, of which a loss of power has left a hole.
-TEST_F(MetalogDamageTest, TornBeginningOfARollIsNoDoubt) {
+// A log switch that was cut off behind its first write, of which a loss of power has left a hole.
+TEST_F(MetalogDamageTest, TornBeginningOfASwitchIsNoDoubt) {
   const auto log = MustOpen(*device_, kDamageZones);
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 6)));
   log->Stop();

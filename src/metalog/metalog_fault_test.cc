@@ -51,7 +51,7 @@ TEST_F(MetalogFaultTest, FailedWriteIsNotCommittedAndTheNextOneIs) {
     EXPECT_THAT(failed.error().text(), HasSubstr("not committed"));
     ZENFS_ASSERT_OK(log_->Commit(CreateNamed(id + 1)));
   }
-  EXPECT_EQ(log_->stats().rolls, 2u);
+  EXPECT_EQ(log_->stats().switches, 2u);
   const State found = Found();
   EXPECT_TRUE(HasFile(found, kFirstTestId));
   EXPECT_FALSE(HasFile(found, kFirstTestId + 10));
@@ -61,12 +61,12 @@ TEST_F(MetalogFaultTest, FailedWriteIsNotCommittedAndTheNextOneIs) {
 }
 
 TEST_F(MetalogFaultTest, DeviceWithoutASlotIsWaitedFor) {
-  const std::uint64_t rolls = log_->stats().rolls;
+  const std::uint64_t switches = log_->stats().switches;
   const std::uint64_t writes = device_.count(Command::kWrite);
   device_.Inject({.command = Command::kWrite, .times = 5, .code = Code::kBusy});
   ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1)));
   EXPECT_EQ(device_.count(Command::kWrite), writes + 5 + 1);
-  EXPECT_EQ(log_->stats().rolls, rolls) << "nothing was in doubt";
+  EXPECT_EQ(log_->stats().switches, switches) << "nothing was in doubt";
   EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
 }
 
@@ -79,13 +79,13 @@ TEST_F(MetalogFaultTest, FailedFlushBehindTheWriteIsFenced) {
   EXPECT_TRUE(HasFile(found, kFirstTestId + 2));
 }
 
-TEST_F(MetalogFaultTest, FailedFlushOfTheDataNeedsNoRoll) {
+TEST_F(MetalogFaultTest, FailedFlushOfTheDataNeedsNoSwitch) {
   device_.Inject({.command = Command::kFlush});
   EXPECT_EQ(log_->Commit(CreateNamed(kFirstTestId + 1), CommitOptions{.data_since = FlushMark::AtOpen()})
                 .error()
                 .code(),
             Code::kIo);
-  EXPECT_EQ(log_->stats().rolls, 0u);
+  EXPECT_EQ(log_->stats().switches, 0u);
   ZENFS_ASSERT_OK(
       log_->Commit(CreateNamed(kFirstTestId + 1), CommitOptions{.data_since = FlushMark::AtOpen()}));
 }
@@ -100,7 +100,7 @@ TEST_F(MetalogFaultTest, DeviceThatFailsForGoodMakesTheLogReadOnly) {
   EXPECT_TRUE(HasFile(Found(), kFirstTestId));
 }
 
-// A roll whose end is in doubt and whose zone can't be reset leaves a third zone active, for which data and logs would
+// A log switch whose end is in doubt and whose zone can't be reset leaves a third zone active, for which data and logs would
 // wait for ever.
 class MetalogSlots : public ::testing::Test {
  protected:
@@ -112,10 +112,11 @@ class MetalogSlots : public ::testing::Test {
     return geometry;
   }
   // `finish_fails`: nor can any zone be finished.
-  void RollTwice(bool finish_fails) {
+  void SwitchTwice(bool finish_fails) {
     const auto log = MustOpen(device_, kZones);
-    device_.Inject({.command = Command::kWrite});            // the commit: the log is fenced and rolls
-    device_.Inject({.command = Command::kFlush, .kth = 3});  // behind the RollComplete: tried again elsewhere
+    device_.Inject({.command = Command::kWrite});  // the commit: the log is fenced and log switches
+    device_.Inject(
+        {.command = Command::kFlush, .kth = 3});  // behind the SwitchComplete: tried again elsewhere
     device_.Inject({.command = Command::kReset, .times = 10});
     if (finish_fails) device_.Inject({.command = Command::kFinish, .times = 10});
     EXPECT_FALSE(log->Commit(CreateNamed(kFirstTestId)).ok());
@@ -129,13 +130,13 @@ class MetalogSlots : public ::testing::Test {
   FaultyDevice device_;
 };
 
-TEST_F(MetalogSlots, ARollLeavesAtMostTwoZonesActive) {
-  RollTwice(false);
+TEST_F(MetalogSlots, ASwitchLeavesAtMostTwoZonesActive) {
+  SwitchTwice(false);
   EXPECT_LE(active(), 2);
 }
 
 TEST_F(MetalogSlots, AMountLeavesAtMostTwoZonesActive) {
-  RollTwice(true);
+  SwitchTwice(true);
   ASSERT_EQ(active(), 3);
   device_.ClearFaults();
   const auto log = MustOpen(device_, kZones);
@@ -147,26 +148,26 @@ TEST_F(MetalogSlots, AMountLeavesAtMostTwoZonesActive) {
 TEST_F(MetalogFaultTest, ZoneThatEndsEarlyIsNoError) {
   device_.Inject({.command = Command::kWrite, .code = Code::kZoneFull});
   ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1)));
-  EXPECT_EQ(log_->stats().rolls, 1u);
+  EXPECT_EQ(log_->stats().switches, 1u);
   EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
 }
 
 TEST_F(MetalogFaultTest, TargetThatFailsIsReplacedByAnother) {
   device_.Inject({.command = Command::kWrite, .times = 1000, .zone = ZoneId(1)});
-  ZENFS_ASSERT_OK(log_->Roll());
+  ZENFS_ASSERT_OK(log_->Switch());
   ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1)));
-  ZENFS_ASSERT_OK(log_->Roll());
+  ZENFS_ASSERT_OK(log_->Switch());
   EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
 }
 
 // D6 of docs/internals/failures.md.
-TEST_F(MetalogFaultTest, FailedRollLeavesTheOldGenerationInUse) {
+TEST_F(MetalogFaultTest, FailedSwitchLeavesTheOldGenerationInUse) {
   for (std::uint32_t zone = 1; zone < kZones; ++zone) {
     device_.Inject({.command = Command::kWrite, .times = 1000, .zone = ZoneId(zone)});
   }
-  EXPECT_FALSE(log_->Roll().ok());
+  EXPECT_FALSE(log_->Switch().ok());
   EXPECT_TRUE(log_->health().ok());
-  // There is no second zone any more to roll to: what is left is kept for taking away.
+  // There is no second zone any more to switch to: what is left is kept for taking away.
   const Status grows = log_->Commit(CreateNamed(kFirstTestId + 1));
   ASSERT_FALSE(grows.ok());
   EXPECT_EQ(grows.error().code(), Code::kNoSpace);
@@ -175,16 +176,16 @@ TEST_F(MetalogFaultTest, FailedRollLeavesTheOldGenerationInUse) {
   EXPECT_FALSE(HasFile(Found(), kFirstTestId));
 }
 
-// A RollComplete of which nobody knows whether it is there: commits go neither to the old generation, which a
+// A SwitchComplete of which nobody knows whether it is there: commits go neither to the old generation, which a
 // mount might not take, nor to the new one, but to a third.
-TEST_F(MetalogFaultTest, RollCompleteOfUnknownOutcomeIsFenced) {
+TEST_F(MetalogFaultTest, SwitchCompleteOfUnknownOutcomeIsFenced) {
   for (const When when : {When::kBefore, When::kAfter}) {
-    // In a roll of a small state: superblock with header, snapshot, RollComplete.
+    // In a log switch of a small state: superblock with header, snapshot, SwitchComplete.
     const MetalogStats before = log_->stats();
     const std::uint32_t target = when == When::kBefore ? 1 : 3;
     device_.Inject({.command = Command::kWrite, .kth = 3, .zone = ZoneId(target), .when = when});
-    ZENFS_ASSERT_OK(log_->Roll());
-    EXPECT_EQ(log_->stats().rolls, before.rolls + 1);
+    ZENFS_ASSERT_OK(log_->Switch());
+    EXPECT_EQ(log_->stats().switches, before.switches + 1);
     EXPECT_EQ(log_->stats().generation, before.generation + 2);
     ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + target)));
   }
@@ -206,7 +207,7 @@ TEST_F(MetalogFaultTest, SnapshotThatAnothersFailedFlushMayHaveLostIsWrittenAnew
       device_.Inject({.command = Command::kFlush});
       EXPECT_FALSE(guarded->Flush().ok());
     });
-    ZENFS_ASSERT_OK(log_->Roll());
+    ZENFS_ASSERT_OK(log_->Switch());
   }
   EXPECT_EQ(log_->stats().generation, generation + 2);
   ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1)));
@@ -244,12 +245,12 @@ TEST(MetalogDamage, TornTailIsTheEndOfTheLog) {  // D4
 
   const auto log = MustOpen(*device, kZones);
   EXPECT_TRUE(HasFile(log->recovered(), kFirstTestId));
-  EXPECT_EQ(log->stats().rolls, 1u) << "commits must not go behind a torn frame";
+  EXPECT_EQ(log->stats().switches, 1u) << "commits must not go behind a torn frame";
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 1)));
   log->Stop();
   const auto again = MustOpen(*device, kZones);
   EXPECT_EQ(again->recovered().files().size(), 2u);
-  EXPECT_EQ(again->stats().rolls, 0u);
+  EXPECT_EQ(again->stats().switches, 0u);
 }
 
 }  // namespace

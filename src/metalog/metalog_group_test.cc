@@ -74,8 +74,8 @@ TEST(MetalogGroup, CommitsQueuedBehindAWriteGoOutAsOne) {
   EXPECT_EQ(log->stats().frames_written, 2u);
 }
 
-// The zone is full at the first write, and its commit is to be made again behind a roll. In many an order of threads the
-// other one's write, and the roll after it, fail before who waited for the first roll is awake. Found by the simulator.
+// The zone is full at the first write, and its commit is to be made again behind a log switch. In many an order of threads the
+// other one's write, and the log switch after it, fail before who waited for the first log switch is awake. Found by the simulator.
 TEST(MetalogGroup, ACommitThatIsToBeMadeAgainReturnsThoughTheLogFailedMeanwhile) {
   for (std::uint64_t seed = 1; seed <= 64; ++seed) {
     FaultyDevice device(CreateMemoryDevice(SmallGeometry(256 << 10)));
@@ -99,7 +99,7 @@ TEST(MetalogGroup, ACommitThatIsToBeMadeAgainReturnsThoughTheLogFailedMeanwhile)
 }
 
 // D1 of docs/internals/failures.md.
-TEST(MetalogGroup, NothingIsLostWhenManyThreadsCommitAndTheLogRolls) {
+TEST(MetalogGroup, NothingIsLostWhenManyThreadsCommitAndTheLogSwitches) {
   const auto device = CreateMemoryDevice(SmallGeometry(256 << 10));
   ZENFS_ASSERT_OK(Formatted(*device, kZones));
   {
@@ -107,7 +107,7 @@ TEST(MetalogGroup, NothingIsLostWhenManyThreadsCommitAndTheLogRolls) {
     std::atomic<int> failures = 0;
     CommitFromManyThreads(*log, kCommitsEach, failures);
     EXPECT_EQ(failures, 0);
-    EXPECT_GT(log->stats().rolls, 0u);
+    EXPECT_GT(log->stats().switches, 0u);
   }
   const auto log = MustOpen(*device, kZones);
   EXPECT_EQ(log->stats().sequence, static_cast<std::uint64_t>(kThreads * kCommitsEach));

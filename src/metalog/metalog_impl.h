@@ -1,21 +1,21 @@
 // The metadata log at work. Internal to metalog/: metalog.cc opens and stops it, commit.cc groups and writes
-// commits, roll.cc moves the log to a new generation.
+// commits, log_switch.cc moves the log to a new generation.
 //
 // Roles
 //   leader   whoever set leading_: the only one that writes to the current generation. A committing thread
 //   for
-//            one batch, or the roll for its last round.
-//   roll     the one thread while roll_running_: the only one that takes and resets metadata zones. A thread of its own,
-//            or one that waits for the roll if the host refuses that thread.
+//            one batch, or the log switch for its last round.
+//   switch   the one thread while switch_running_: the only one that takes and resets metadata zones. A thread of its own,
+//            or one that waits for the log switch if the host refuses that thread.
 //
 // Invariants
 //   a member in queue_ has not been written; one whose Commit returned OK is durable and in state_ or
-//   pending_ frozen_: a roll reads state_ without the lock, so nobody changes it; commits collect in pending_
+//   pending_ frozen_: a log switch reads state_ without the lock, so nobody changes it; commits collect in pending_
 //   fenced_: the outcome of something written to the current generation is unknown, so nothing is written to
 //   it
-//            any more; only a completed roll lifts this, and one that fails makes the log read-only
+//            any more; only a completed log switch lifts this, and one that fails makes the log read-only
 //
-// Commit and Roll are noexcept: if memory runs out (std::bad_alloc) while a thread has a role, the process ends. Otherwise
+// Commit and Switch are noexcept: if memory runs out (std::bad_alloc) while a thread has a role, the process ends. Otherwise
 // others would wait for that role for ever.
 //
 // Before a batch is written, the log checks in all builds that its sequences follow those before and that it stays within
@@ -47,7 +47,7 @@ class MetalogImpl final : public Metalog {
   MetalogImpl(ZonedDevice& device, const Superblock& superblock, Replayed replayed);
   ~MetalogImpl() override { Stop(); }
 
-  // For an exclusive device: makes what was found durable, and rolls if the tail cannot be written behind.
+  // For an exclusive device: makes what was found durable, and log switches if the tail cannot be written behind.
   Status BeginWriting() EXCLUDES(mutex_);
 
   const State& recovered() const override { return recovered_; }
@@ -55,7 +55,7 @@ class MetalogImpl final : public Metalog {
   void SetMetrics(Metrics* metrics) override EXCLUDES(mutex_);
   Status Commit(std::vector<Edit> edits, CommitOptions options) noexcept override EXCLUDES(mutex_);
   Status CheckRoom(std::uint64_t bytes) const override EXCLUDES(mutex_);
-  Status Roll() noexcept override EXCLUDES(mutex_);
+  Status Switch() noexcept override EXCLUDES(mutex_);
   void Stop() override EXCLUDES(mutex_);
   Status health() const override EXCLUDES(mutex_);
   MetalogStats stats() const override EXCLUDES(mutex_);
@@ -87,7 +87,7 @@ class MetalogImpl final : public Metalog {
 
     std::uint64_t last_sequence() const { return first_sequence + members.size() - 1; }
   };
-  struct RollRun;
+  struct SwitchRun;
 
   // commit.cc
   Status Admit(Member& member) REQUIRES(mutex_);
@@ -110,19 +110,19 @@ class MetalogImpl final : public Metalog {
   void ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t growth) REQUIRES(mutex_);
   void GoReadOnly(const Error& why) REQUIRES(mutex_);
 
-  // roll.cc
-  Status StartRoll(std::uint64_t need) REQUIRES(mutex_);
-  void NoteRollRunning(std::uint64_t need) REQUIRES(mutex_);
-  Status RollAndWait(std::uint64_t need) REQUIRES(mutex_);
-  void RunRoll() EXCLUDES(mutex_);
-  Status TryRoll(RollRun& run) EXCLUDES(mutex_);
-  Status BeginRollInOldZone(RollRun& run) EXCLUDES(mutex_);
-  void FreeSlot(RollRun& run) EXCLUDES(mutex_);
-  Status CatchUp(RollRun& run) EXCLUDES(mutex_);
-  Status WritePending(RollRun& run) EXCLUDES(mutex_);
-  Status CompleteGeneration(RollRun& run) EXCLUDES(mutex_);
-  void TakeLead(RollRun& run) EXCLUDES(mutex_);
-  void FinishRoll(RollRun& run, const Status& result) EXCLUDES(mutex_);
+  // log_switch.cc
+  Status StartSwitch(std::uint64_t need) REQUIRES(mutex_);
+  void NoteSwitchRunning(std::uint64_t need) REQUIRES(mutex_);
+  Status SwitchAndWait(std::uint64_t need) REQUIRES(mutex_);
+  void RunSwitch() EXCLUDES(mutex_);
+  Status TrySwitch(SwitchRun& run) EXCLUDES(mutex_);
+  Status BeginSwitchInOldZone(SwitchRun& run) EXCLUDES(mutex_);
+  void FreeSlot(SwitchRun& run) EXCLUDES(mutex_);
+  Status CatchUp(SwitchRun& run) EXCLUDES(mutex_);
+  Status WritePending(SwitchRun& run) EXCLUDES(mutex_);
+  Status CompleteGeneration(SwitchRun& run) EXCLUDES(mutex_);
+  void TakeLead(SwitchRun& run) EXCLUDES(mutex_);
+  void FinishSwitch(SwitchRun& run, const Status& result) EXCLUDES(mutex_);
   void Thaw() REQUIRES(mutex_);
   MetalogSpace space() const REQUIRES(mutex_);
 
@@ -138,7 +138,7 @@ class MetalogImpl final : public Metalog {
   Metrics* metrics_ GUARDED_BY(mutex_) = nullptr;
   std::deque<Member*> queue_ GUARDED_BY(mutex_);
   bool leading_ GUARDED_BY(mutex_) = false;
-  bool roll_wants_lead_ GUARDED_BY(mutex_) = false;
+  bool switch_wants_lead_ GUARDED_BY(mutex_) = false;
   CondVar lead_released_;
   CondVar gathered_;
   std::size_t last_batch_members_ GUARDED_BY(mutex_) = 1;
@@ -147,8 +147,8 @@ class MetalogImpl final : public Metalog {
   // Null for a log that is only read. What it points to is the leader's.
   std::unique_ptr<GenerationWriter> current_ GUARDED_BY(mutex_);
   bool tail_is_clean_ GUARDED_BY(mutex_) = true;
-  const bool newer_traces_;  // zones hold what a roll left that never completed
-  std::uint64_t roll_at_room_ GUARDED_BY(mutex_) = 0;
+  const bool newer_traces_;  // zones hold what a log switch left that never completed
+  std::uint64_t switch_at_room_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_generation_ GUARDED_BY(mutex_) = 0;  // handed out, complete or not
 
   State state_ GUARDED_BY(mutex_);
@@ -159,12 +159,12 @@ class MetalogImpl final : public Metalog {
   std::deque<Pending> pending_ GUARDED_BY(mutex_);
   bool fenced_ GUARDED_BY(mutex_) = false;
 
-  bool roll_running_ GUARDED_BY(mutex_) = false;
-  std::uint64_t roll_need_ GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<std::optional<Status>> roll_result_
-      GUARDED_BY(mutex_);  // of the roll that runs, or ran last
-  CondVar roll_ended_;
-  Thread roll_thread_ GUARDED_BY(mutex_);
+  bool switch_running_ GUARDED_BY(mutex_) = false;
+  std::uint64_t switch_need_ GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<std::optional<Status>> switch_result_
+      GUARDED_BY(mutex_);  // of the log switch that runs, or ran last
+  CondVar switch_ended_;
+  Thread switch_thread_ GUARDED_BY(mutex_);
 
   CommitSink* sink_ GUARDED_BY(mutex_) = nullptr;
   bool stopping_ GUARDED_BY(mutex_) = false;

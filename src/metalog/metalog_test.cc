@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "metalog/generation_writer.h"
-#include "metalog/log_survey.h"
+#include "metalog/metadata_scan.h"
 #include "metalog/metalog_test_util.h"
 #include "metalog/replay.h"
 #include "testing/edit_walk.h"
@@ -52,7 +52,7 @@ TEST_F(MetalogTest, CommittedEditsAreThereAfterReopening) {
 TEST_F(MetalogTest, CleanReopeningDoesNotWrite) {
   ZENFS_ASSERT_OK(Open()->Commit(CreateNamed(kFirstTestId)));
   const std::uint64_t before = device_->meter().of(EmulatorCommand::kWrite).commands;
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(Open()->stats().rolls, 0u);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Open()->stats().switches, 0u);
   EXPECT_EQ(device_->meter().of(EmulatorCommand::kWrite).commands, before);
 }
 
@@ -92,7 +92,7 @@ TEST_F(MetalogTest, StoppedLogAcceptsNothing) {
   const auto log = Open();
   log->Stop();
   EXPECT_EQ(log->Commit(CreateNamed(kFirstTestId)).error().code(), Code::kShutdown);
-  EXPECT_EQ(log->Roll().error().code(), Code::kShutdown);
+  EXPECT_EQ(log->Switch().error().code(), Code::kShutdown);
 }
 
 TEST_F(MetalogTest, LogOfAnotherVolumeIsNotTaken) {
@@ -112,10 +112,10 @@ TEST_F(MetalogTest, UnknownReadOnlyFeatureForbidsWriting) {
   EXPECT_EQ(log.error().code(), Code::kReadOnly);
 }
 
-// What reads the log for a mount and what surveys it for a check are of one mind about which frames there are.
+// What reads the log for a mount and what scans it for a check are of one mind about which frames there are.
 TEST_F(MetalogTest, AFrameThatStandsBehindOtherCommitsThanItClaimsIsDamage) {
   const Superblock volume = superblock();
-  for (const FrameKind kind : {FrameKind::kSnapshot, FrameKind::kRollBegin}) {
+  for (const FrameKind kind : {FrameKind::kSnapshot, FrameKind::kSwitchBegin}) {
     ZENFS_ASSERT_OK(Formatted(*device_, kZones));
     auto found = Replay(*device_, volume);
     ASSERT_TRUE(found) << found.error().ToString();
@@ -133,9 +133,9 @@ TEST_F(MetalogTest, AFrameThatStandsBehindOtherCommitsThanItClaimsIsDamage) {
     ASSERT_FALSE(log);
     EXPECT_EQ(log.error().code(), Code::kCorruption);
     EXPECT_THAT(log.error().text(), HasSubstr("it claims to stand behind commit 9223372036854775808"));
-    const auto survey = SurveyLog(*device_, volume);
-    ASSERT_TRUE(survey) << survey.error().ToString();
-    EXPECT_EQ(survey->flaws.size(), 1u);
+    const auto scan = ScanMetadata(*device_, volume);
+    ASSERT_TRUE(scan) << scan.error().ToString();
+    EXPECT_EQ(scan->flaws.size(), 1u);
   }
 }
 
@@ -164,8 +164,8 @@ TEST(MetalogFormat, OlderLogInTheSameZonesIsForgotten) {
   {
     const auto log = MustOpen(*device, kZones);
     ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
-    ZENFS_ASSERT_OK(log->Roll());
-    ZENFS_ASSERT_OK(log->Roll());
+    ZENFS_ASSERT_OK(log->Switch());
+    ZENFS_ASSERT_OK(log->Switch());
   }
   ZENFS_ASSERT_OK(Formatted(*device, kZones));
   EXPECT_TRUE(MustOpen(*device, kZones)->recovered().files().empty());
@@ -202,7 +202,7 @@ TEST_F(MetalogContradiction, CommitBehindTheEndOfItsZoneIsNotWrittenAndMakesTheL
                                                          HasSubstr("please report it")));
   EXPECT_EQ(log.health().error().code(), Code::kCorruption);
   EXPECT_EQ(log.Commit(CreateNamed(kFirstTestId + 1), {}).error().code(), Code::kCorruption);
-  EXPECT_EQ(log.Roll().error().code(), Code::kCorruption);
+  EXPECT_EQ(log.Switch().error().code(), Code::kCorruption);
   const auto report = device_->Report(found.chain.back(), 1);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->front().write_pointer, end);

@@ -136,7 +136,7 @@ void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare
 
 void Metazones::LimitOthers(std::size_t limit) {
   Result<std::vector<ZoneInfo>> report = device_.Report(ZoneId(0), device_.geometry().zone_count);
-  if (!report) return;  // nothing is lost: a roll may find no slot
+  if (!report) return;  // nothing is lost: a log switch may find no slot
   std::erase_if(*report, [this](const ZoneInfo& zone) {
     return !IsActive(zone.condition) || Contains(zones_, zone.id);
   });

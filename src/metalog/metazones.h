@@ -5,7 +5,7 @@
 // with a valid copy is not emptied while no zone that is kept has one: the last copy goes only when there is no other zone
 // to write the next one to.
 //
-// Threads: any; mutex_ is a leaf and not held during I/O. Take and ResetAllBut are called by one roll at a
+// Threads: any; mutex_ is a leaf and not held during I/O. Take and ResetAllBut are called by one log switch at a
 // time.
 #pragma once
 

@@ -18,14 +18,14 @@ constexpr std::uint32_t kZones = 3;
 constexpr ZoneId kCurrent{1};
 
 // Generation 1 in zone 0, generation 2 in zone 1.
-std::unique_ptr<CrashDevice> Rolled(std::uint32_t slots, std::uint32_t zones) {
+std::unique_ptr<CrashDevice> Switched(std::uint32_t slots, std::uint32_t zones) {
   EmulatorGeometry geometry = SmallGeometry(64 << 10, 5);
   geometry.max_active = geometry.max_open = slots;
   auto device = std::make_unique<CrashDevice>(geometry);
   EXPECT_TRUE(Formatted(*device, zones).ok());
   const auto log = MustOpen(*device, zones);
   EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId)).ok());
-  EXPECT_TRUE(log->Roll().ok());
+  EXPECT_TRUE(log->Switch().ok());
   EXPECT_TRUE(log->Commit(CreateNamed(kFirstTestId + 1)).ok());
   log->Stop();
   return device;
@@ -47,10 +47,10 @@ void DamageCurrentCopy(ZonedDevice& device) {
 
 class LastSuperblock : public ::testing::TestWithParam<std::uint32_t> {
  protected:
-  // A mount that rolls again by itself, and goes on; true if all of it succeeded.
-  static bool MountAndRoll(ZonedDevice& device) {
+  // A mount that switches the log again by itself, and goes on; true if all of it succeeded.
+  static bool MountAndSwitch(ZonedDevice& device) {
     const auto log = Metalog::Open(device, SuperblockFor(device.geometry(), kZones));
-    return log && (*log)->Commit(CreateNamed(kFirstTestId + 2)).ok() && (*log)->Roll().ok();
+    return log && (*log)->Commit(CreateNamed(kFirstTestId + 2)).ok() && (*log)->Switch().ok();
   }
   static void ExpectVolume(CrashDevice& found, const std::string& where) {
     const auto superblock = ProbeSuperblock(found);
@@ -71,42 +71,42 @@ class LastSuperblock : public ::testing::TestWithParam<std::uint32_t> {
 };
 
 TEST_P(LastSuperblock, IsWrittenAnewByAMount) {
-  const auto device = Rolled(GetParam(), kZones);
+  const auto device = Switched(GetParam(), kZones);
   DamageCurrentCopy(*device);
   {
     const auto log = MustOpen(*device, kZones);
-    EXPECT_EQ(log->stats().rolls, 1u);
+    EXPECT_EQ(log->stats().switches, 1u);
     ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 2)));
   }
   EXPECT_TRUE(ProbeSuperblock(*device));
   const auto again = MustOpen(*device, kZones);
   EXPECT_EQ(again->recovered().files().size(), 3u);
-  EXPECT_EQ(again->stats().rolls, 0u);
+  EXPECT_EQ(again->stats().switches, 0u);
 }
 
 TEST_P(LastSuperblock, OutlivesALossOfPowerAtEachCommandOfAMount) {
-  const auto damaged = Rolled(GetParam(), kZones);
+  const auto damaged = Switched(GetParam(), kZones);
   DamageCurrentCopy(*damaged);
   bool finished = false;
   for (std::uint64_t last = 0; !finished; ++last) {
     const auto device = damaged->Image(LossPolicy::KeepAll());
     device->StopAfter(last);
-    finished = MountAndRoll(*device);
+    finished = MountAndSwitch(*device);
     ASSERT_TRUE(finished || device->stopped());
     ExpectVolumeAfterLossOfPower(*device, fmt::format("after command {}", last));
     if (HasFatalFailure()) return;
   }
 }
 
-TEST_P(LastSuperblock, OutlivesARollOfALogWhoseCopyWasDamagedWhileItWasOpen) {
+TEST_P(LastSuperblock, OutlivesASwitchOfALogWhoseCopyWasDamagedWhileItWasOpen) {
   bool finished = false;
   for (std::uint64_t last = 0; !finished; ++last) {
-    const auto device = Rolled(GetParam(), kZones);
+    const auto device = Switched(GetParam(), kZones);
     {
       const auto log = MustOpen(*device, kZones);
       DamageCurrentCopy(*device);
       device->StopAfter(device->commands() + last);
-      finished = log->Roll().ok();
+      finished = log->Switch().ok();
     }
     ExpectVolumeAfterLossOfPower(*device, fmt::format("after command {}", last));
     if (HasFatalFailure()) return;
@@ -115,15 +115,15 @@ TEST_P(LastSuperblock, OutlivesARollOfALogWhoseCopyWasDamagedWhileItWasOpen) {
 
 // There is nowhere else to write the next one to; the old generation stays until the new one is complete.
 TEST_P(LastSuperblock, GivesWayWhereThereIsNoOtherZone) {
-  const auto device = Rolled(GetParam(), 2);
+  const auto device = Switched(GetParam(), 2);
   DamageCurrentCopy(*device);
-  EXPECT_EQ(MustOpen(*device, 2)->stats().rolls, 1u);
+  EXPECT_EQ(MustOpen(*device, 2)->stats().switches, 1u);
   ExpectVolume(*device, "after the mount");
 }
 
-// What a roll announces a mount has to believe where another zone is offline. Found by the fuzz target image.
-TEST_P(LastSuperblock, InAReadOnlyZoneLeavesNoRollToBegin) {
-  const auto device = Rolled(GetParam(), kZones);
+// What a log switch announces a mount has to believe where another zone is offline. Found by the fuzz target image.
+TEST_P(LastSuperblock, InAReadOnlyZoneLeavesNoSwitchToBegin) {
+  const auto device = Switched(GetParam(), kZones);
   DamageCurrentCopy(*device);
   ZENFS_ASSERT_OK(device->SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
   ZENFS_ASSERT_OK(device->SetCondition(ZoneId(2), ZoneCondition::kOffline));
@@ -137,7 +137,7 @@ TEST_P(LastSuperblock, InAReadOnlyZoneLeavesNoRollToBegin) {
 // Of which nobody knows is kept as one that is known to be there.
 TEST_P(LastSuperblock, OutlivesReportsAndReadsThatFail) {
   for (const auto command : {FaultyDevice::Command::kReport, FaultyDevice::Command::kRead}) {
-    auto damaged = Rolled(GetParam(), kZones);
+    auto damaged = Switched(GetParam(), kZones);
     DamageCurrentCopy(*damaged);
     FaultyDevice device(std::move(damaged));
     Metazones zones(device, SuperblockFor(device.geometry(), kZones));
@@ -150,7 +150,7 @@ TEST_P(LastSuperblock, OutlivesReportsAndReadsThatFail) {
 
 INSTANTIATE_TEST_SUITE_P(Slots, LastSuperblock, ::testing::Values(0u, 4u));
 
-// A roll finishes the zone that it leaves, data goes on in another zone, and power is lost: of the unflushed commands the
+// A log switch finishes the zone that it leaves, data goes on in another zone, and power is lost: of the unflushed commands the
 // device kept those that leave all slots to data.
 TEST(MetazonesTest, ALogWhoseZoneIsFullMovesOnWhenDataHasAllSlots) {
   for (const bool torn : {false, true}) {
@@ -186,7 +186,7 @@ TEST(MetazonesTest, AHeaderOfTheLastGenerationThereIsCountsAsNone) {
                           {.generation = UINT64_MAX, .salt = 1, .keep = {ZoneId(0)}, .after = ZoneId(0)});
   ZENFS_ASSERT_OK(forged.BeginZone());
   const auto log = MustOpen(device, kZones);
-  ZENFS_ASSERT_OK(log->Roll());
+  ZENFS_ASSERT_OK(log->Switch());
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
   log->Stop();
   EXPECT_TRUE(HasFile(MustOpen(device, kZones)->recovered(), kFirstTestId));

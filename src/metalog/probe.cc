@@ -81,7 +81,7 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
   return Fail(Code::kNotFound, fmt::format("no ZenFS on {}; make one with zenfs mkfs", device.name()));
 }
 
-Result<std::vector<SuperblockCopy>> SurveySuperblocks(ZonedDevice& device) {
+Result<std::vector<SuperblockCopy>> ScanSuperblocks(ZonedDevice& device) {
   const Geometry& geometry = device.geometry();
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
   std::vector<SuperblockCopy> copies;
@@ -99,7 +99,7 @@ Result<std::vector<SuperblockCopy>> SurveySuperblocks(ZonedDevice& device) {
 }
 
 Result<SuperblockCopy> CorrectedSuperblock(ZonedDevice& device) {
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, SurveySuperblocks(device));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, ScanSuperblocks(device));
   const MetazoneLayout layout(device.geometry().block_size);
   for (const SuperblockCopy& copy : copies) {
     if (copy.superblock || copy.superblock.error().code() != Code::kCorruption) continue;

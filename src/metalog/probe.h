@@ -23,7 +23,7 @@ struct SuperblockCopy {
   Result<Superblock> superblock;  // errors: those of reading and of DecodeSuperblock
 };
 // Of the zones that ProbeSuperblock looks at, those that hold something. Errors: those of a report.
-[[nodiscard]] Result<std::vector<SuperblockCopy>> SurveySuperblocks(ZonedDevice& device);
+[[nodiscard]] Result<std::vector<SuperblockCopy>> ScanSuperblocks(ZonedDevice& device);
 
 // Of a device on which no copy is valid: one that has a single flipped bit, put right, and proven by a log header behind
 // it that is sealed with its seed. Errors: kCorruption when there is none; those of ProbeSuperblock about geometry.

@@ -18,12 +18,12 @@ constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
 class Reconstruction {
  public:
-  Reconstruction(ZonedDevice& device, const Superblock& superblock, const LogSurvey& survey)
-      : device_(device), superblock_(superblock), survey_(survey) {}
+  Reconstruction(ZonedDevice& device, const Superblock& superblock, const MetadataScan& scan)
+      : device_(device), superblock_(superblock), scan_(scan) {}
 
   Result<Reconstructed> Run() {
     IndexCommits();
-    out_.highest_sequence = survey_.HighestSequence();
+    out_.highest_sequence = scan_.HighestSequence();
     const std::optional<Base> base = ChooseBase();
     if (!base) {
       return Fail(
@@ -42,22 +42,22 @@ class Reconstruction {
 
  private:
   struct Base {
-    const SurveyedGeneration* generation = nullptr;  // null: the empty volume
+    const ScannedGeneration* generation = nullptr;  // null: the empty volume
     std::uint64_t sequence = 0;
     std::uint64_t reaches = 0;  // last commit without a gap
     bool whole = true;
   };
   struct Place {
-    const SurveyedGeneration* generation = nullptr;
-    const SurveyedFrame* frame = nullptr;
+    const ScannedGeneration* generation = nullptr;
+    const MetadataFrame* frame = nullptr;
   };
 
   // Which frame tells of a commit: the newest generation's. A generation has nothing to say of what came after the
   // next one was complete: a commit whose write failed may stand there all the same.
   void IndexCommits() {
     std::uint64_t cutoff = kNone;
-    for (auto g = survey_.generations.rbegin(); g != survey_.generations.rend(); ++g) {
-      for (const SurveyedFrame& frame : g->frames) {
+    for (auto g = scan_.generations.rbegin(); g != scan_.generations.rend(); ++g) {
+      for (const MetadataFrame& frame : g->frames) {
         if (frame.kind != FrameKind::kCommit || frame.last_sequence > cutoff) continue;
         for (std::uint64_t s = frame.first_sequence; s <= frame.last_sequence; ++s) {
           commits_.try_emplace(s, Place{&*g, &frame});
@@ -75,13 +75,13 @@ class Reconstruction {
   }
 
   // Where the snapshot of a generation stands: `whole` if no frame of it can be missing.
-  std::optional<Base> BaseOf(const SurveyedGeneration& generation) const {
+  std::optional<Base> BaseOf(const ScannedGeneration& generation) const {
     const std::uint64_t frames_at = MetazoneLayout(device_.geometry().block_size).frames_at;
     std::set<std::uint64_t> there{0};  // the header of the first zone, and those of the others
     Base base{.generation = &generation, .whole = false};
     std::optional<std::uint64_t> end;  // ordinal of the first frame behind the snapshot
     bool any = false;
-    for (const SurveyedFrame& frame : generation.frames) {
+    for (const MetadataFrame& frame : generation.frames) {
       there.insert(frame.ordinal);
       if (frame.at == frames_at && frame.ordinal != 0) there.insert(frame.ordinal - 1);
       if (frame.kind == FrameKind::kSnapshot) {
@@ -104,7 +104,7 @@ class Reconstruction {
     std::optional<Base> best;
     if (Reach(0) != 0) best = Base{.sequence = 0, .reaches = Reach(0)};
     std::optional<Base> partial;
-    for (const SurveyedGeneration& generation : survey_.generations) {
+    for (const ScannedGeneration& generation : scan_.generations) {
       const std::optional<Base> base = BaseOf(generation);
       if (!base) continue;
       if (!base->whole) {
@@ -125,11 +125,11 @@ class Reconstruction {
     out_.base_is_whole = base.whole;
     if (base.generation == nullptr) return {};
     out_.base_generation = base.generation->generation;
-    for (const SurveyedFrame& frame : base.generation->frames) {
+    for (const MetadataFrame& frame : base.generation->frames) {
       if (frame.kind != FrameKind::kSnapshot) continue;
       used_.push_back(frame.zone);
       ZENFS_RETURN_IF_ERROR(
-          ReadSurveyed(device_, superblock_, *base.generation, frame, [&](ByteView payload) -> Status {
+          ReadScanned(device_, superblock_, *base.generation, frame, [&](ByteView payload) -> Status {
             ZENFS_ASSIGN_OR_RETURN(const std::vector<Edit> edits, DecodeEdits(payload));
             for (const Edit& edit : edits) Note(edit);
             return {};
@@ -140,7 +140,7 @@ class Reconstruction {
 
   Status ApplyCommits() {
     const std::uint64_t reaches = Reach(out_.sequence);
-    const SurveyedFrame* in_hand = nullptr;
+    const MetadataFrame* in_hand = nullptr;
     std::uint64_t last = out_.sequence;
     for (auto it = commits_.upper_bound(out_.sequence); it != commits_.end(); ++it) {
       const auto& [sequence, place] = *it;
@@ -160,11 +160,11 @@ class Reconstruction {
 
   Status Load(const Place& place) {
     used_.push_back(place.frame->zone);
-    return ReadSurveyed(device_, superblock_, *place.generation, *place.frame,
-                        [&](ByteView payload) -> Status {
-                          ZENFS_ASSIGN_OR_RETURN(members_, DecodeCommit(payload));
-                          return {};
-                        });
+    return ReadScanned(device_, superblock_, *place.generation, *place.frame,
+                       [&](ByteView payload) -> Status {
+                         ZENFS_ASSIGN_OR_RETURN(members_, DecodeCommit(payload));
+                         return {};
+                       });
   }
 
   void Note(const Edit& edit) {
@@ -174,8 +174,8 @@ class Reconstruction {
 
   // Whether commits may have stood behind the last one that can be read.
   bool EndIsUnsure() const {
-    const std::uint64_t newest = survey_.HighestGeneration();
-    return std::ranges::any_of(survey_.flaws, [&](const MetadataFlaw& flaw) {
+    const std::uint64_t newest = scan_.HighestGeneration();
+    return std::ranges::any_of(scan_.flaws, [&](const MetadataFlaw& flaw) {
       switch (flaw.kind) {
         case MetadataFlaw::Kind::kSuperblock: return false;
         case MetadataFlaw::Kind::kOffline: return true;
@@ -189,7 +189,7 @@ class Reconstruction {
 
   ZonedDevice& device_;
   const Superblock& superblock_;
-  const LogSurvey& survey_;
+  const MetadataScan& scan_;
   std::map<std::uint64_t, Place> commits_;
   std::vector<std::vector<Edit>> members_;  // of the frame that was loaded last
   std::vector<ZoneId> used_;
@@ -199,8 +199,8 @@ class Reconstruction {
 }  // namespace
 
 Result<Reconstructed> Reconstruct(ZonedDevice& device, const Superblock& superblock,
-                                  const LogSurvey& survey) {
-  return Reconstruction(device, superblock, survey).Run();
+                                  const MetadataScan& scan) {
+  return Reconstruction(device, superblock, scan).Run();
 }
 
 std::string ReconstructionText(const Reconstructed& found) {

@@ -1,7 +1,7 @@
 // The state of a volume from whatever can still be read of its metadata log, when a mount refuses. Reads only.
 //
 // All generations tell one history: commits are numbered through, and those that go on in the old generation while a
-// new one is rolled stand in both. So a snapshot may come from one generation and the commits behind it from
+// new one is written stand in both. So a snapshot may come from one generation and the commits behind it from
 // others. The best base is the complete snapshot from which the most commits can be applied without a gap; commit 0 is
 // an empty volume, which needs no snapshot. A volume without a base begins with what is readable of a snapshot.
 //
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "metalog/log_survey.h"
+#include "metalog/metadata_scan.h"
 #include "model/state_draft.h"
 
 namespace zenfs {
@@ -41,7 +41,7 @@ struct Reconstructed {
 
 // Errors: kCorruption when nothing of the log is left to begin with; kNotSupported for edits of a newer program.
 [[nodiscard]] Result<Reconstructed> Reconstruct(ZonedDevice& device, const Superblock& superblock,
-                                                const LogSurvey& survey);
+                                                const MetadataScan& scan);
 
 // What it begins with and what is lost, one or two sentences.
 [[nodiscard]] std::string ReconstructionText(const Reconstructed& found);

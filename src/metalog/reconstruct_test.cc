@@ -22,24 +22,24 @@ class ReconstructTest : public testing::Test {
  protected:
   ReconstructTest() { EXPECT_TRUE(Formatted(*device_, kMetadataZones).ok()); }
 
-  // Ids from `first` on, a commit each; then, if asked for, a roll.
-  void Commit(std::uint64_t first, std::uint64_t count, bool roll = false) {
+  // Ids from `first` on, a commit each; then, if asked for, a log switch.
+  void Commit(std::uint64_t first, std::uint64_t count, bool and_switch = false) {
     const auto log = MustOpen(*device_, kMetadataZones);
     for (std::uint64_t i = 0; i < count; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(first + i)));
-    if (roll) ZENFS_ASSERT_OK(log->Roll());
+    if (and_switch) ZENFS_ASSERT_OK(log->Switch());
     log->Stop();
   }
-  LogSurvey Survey() {
-    auto survey = SurveyLog(*device_, superblock_);
-    EXPECT_TRUE(survey);
-    return survey ? *survey : LogSurvey();
+  MetadataScan Scan() {
+    auto scan = ScanMetadata(*device_, superblock_);
+    EXPECT_TRUE(scan);
+    return scan ? *scan : MetadataScan();
   }
-  Result<Reconstructed> Found() { return Reconstruct(*device_, superblock_, Survey()); }
+  Result<Reconstructed> Found() { return Reconstruct(*device_, superblock_, Scan()); }
 
   // Changes a frame of the newest generation where it stands; its first block is handed over.
   void Change(FrameKind kind, std::size_t which, const std::function<void(ByteSpan, FrameSeed)>& how) {
-    const LogSurvey survey = Survey();
-    for (const SurveyedFrame& frame : survey.generations.back().frames) {
+    const MetadataScan scan = Scan();
+    for (const MetadataFrame& frame : scan.generations.back().frames) {
       if (frame.kind != kind || which-- != 0) continue;
       const auto report = device_->Report(frame.zone, 1);
       ASSERT_TRUE(report);
@@ -68,8 +68,8 @@ class ReconstructTest : public testing::Test {
     });
   }
   void Drop(std::uint64_t generation) {
-    const LogSurvey survey = Survey();
-    for (const SurveyedGeneration& each : survey.generations) {
+    const MetadataScan scan = Scan();
+    for (const ScannedGeneration& each : scan.generations) {
       if (each.generation == generation) ZENFS_ASSERT_OK(device_->Reset(each.frames.front().zone));
     }
   }
@@ -131,7 +131,7 @@ TEST_F(ReconstructTest, ADamagedSnapshotIsReplacedByTheOlderGeneration) {
   EXPECT_EQ(found->sequence, 10u);
 }
 
-TEST_F(ReconstructTest, AVolumeThatWasNeverRolledNeedsNoSnapshot) {
+TEST_F(ReconstructTest, AVolumeThatWasNeverSwitchedNeedsNoSnapshot) {
   Commit(100, 5);
   Flip(FrameKind::kSnapshot, 0);
   const auto found = Found();
@@ -175,12 +175,12 @@ TEST_F(ReconstructTest, NothingAtAllIsAnError) {
   EXPECT_EQ(found.error().code(), Code::kCorruption);
 }
 
-// A generation whose RollComplete is damaged looks like a roll that was cut off; going back to the older one would lose
+// A generation whose SwitchComplete is damaged looks like a log switch that was cut off; going back to the older one would lose
 // what was committed behind it.
 TEST_F(ReconstructTest, AMountRefusesToGoBackBehindCommitsOfANewerGeneration) {
   Commit(100, 5, true);
   Commit(200, 5);
-  Flip(FrameKind::kRollComplete, 0);
+  Flip(FrameKind::kSwitchComplete, 0);
   const auto log = Metalog::Open(*device_, superblock_);
   ASSERT_FALSE(log);
   EXPECT_EQ(log.error().code(), Code::kCorruption);

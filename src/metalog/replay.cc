@@ -10,42 +10,42 @@
 namespace zenfs {
 namespace {
 
-// Why a metadata zone without a log header keeps a volume from being written, if it does. Until a roll begins nothing newer
+// Why a metadata zone without a log header keeps a volume from being written, if it does. Until a log switch begins nothing newer
 // can stand elsewhere, but where a commit says that it does.
-std::string WhyInDoubt(HeadlessZone zone, bool roll_was_under_way) {
+std::string WhyInDoubt(HeadlessZone zone, bool switch_was_under_way) {
   if (zone == HeadlessZone::kNewerCommits)
     return "holds what looks like one behind a header that can't be read";
-  if (zone == HeadlessZone::kUnreadable && roll_was_under_way) return "can't be read";
+  if (zone == HeadlessZone::kUnreadable && switch_was_under_way) return "can't be read";
   return {};
 }
 
 }  // namespace
 
 Result<Replayed> Replay(ZonedDevice& device, const Superblock& superblock) {
-  ZENFS_ASSIGN_OR_RETURN(const LogPicture picture, TakeLogPicture(device, superblock));
+  ZENFS_ASSIGN_OR_RETURN(const LogFingerprint fingerprint, TakeLogFingerprint(device, superblock));
   Generations generations(device, superblock);
-  ZENFS_ASSIGN_OR_RETURN(const Generations::Found found, generations.Read(picture));
+  ZENFS_ASSIGN_OR_RETURN(const Generations::Found found, generations.Read(fingerprint));
   Replayed replayed = found.reader->Take();
-  const bool roll_was_under_way = replayed.doubt.has_value() || found.newer_incomplete;
+  const bool switch_was_under_way = replayed.doubt.has_value() || found.newer_incomplete;
   replayed.doubt.reset();
   replayed.newer_traces = found.newer_incomplete;
-  for (std::size_t i = 0; i < picture.zones.size(); ++i) {
-    const ZoneInfo& zone = picture.zones[i];
+  for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
+    const ZoneInfo& zone = fingerprint.zones[i];
     std::string why;
-    if (picture.heads[i]) {
-      replayed.highest_generation = std::max(replayed.highest_generation, picture.heads[i]->generation);
+    if (fingerprint.heads[i]) {
+      replayed.highest_generation = std::max(replayed.highest_generation, fingerprint.heads[i]->generation);
     } else if (zone.condition == ZoneCondition::kOffline) {
-      if (roll_was_under_way) why = "is offline";
+      if (switch_was_under_way) why = "is offline";
     } else if (zone.WrittenBytes() != 0) {
       replayed.newer_traces = true;
       why = WhyInDoubt(JudgeHeadlessZone(device, zone, replayed.generation, replayed.sequence),
-                       roll_was_under_way);
+                       switch_was_under_way);
     }
     if (why.empty()) continue;
     replayed.doubtful_zone = zone.id;
     replayed.doubt =
         fmt::format("{}: {}metadata zone {} {}: newer commits than {} may stand in it; mount read-only",
-                    device.name(), roll_was_under_way ? "a roll of the metadata log had begun and " : "",
+                    device.name(), switch_was_under_way ? "a switch of the metadata log had begun and " : "",
                     zone.id.value, why, replayed.sequence);
   }
   return replayed;

@@ -22,7 +22,7 @@ constexpr OperationInfo kOperations[] = {
     {"directory_change", "Directories made and removed"},
     {"directory_sync", "Directories synced"},
     {"meta_sync", "Commits to the metadata log, each until it is durable"},
-    {"roll", "Rolls of the metadata log to another zone"},
+    {"roll", "Switches of the metadata log to the next zone"},
     {"device_read", "Reads of the device", kBytes},
     {"zone_write", "Writes to zones at the write pointer", kBytes},
     {"zone_append", "Zone appends", kBytes},

@@ -51,7 +51,7 @@ Directory* State::Applier::FindDirectory(FileId id) {
   return found == state_.directories_.end() ? nullptr : &found->second;
 }
 
-Status State::Applier::operator()(const ReserveLogZones& edit) {
+Status State::Applier::operator()(const AllocateLogZones& edit) {
   for (const LogZone& zone : edit.zones) {
     if (!state_.log_zones_.emplace(zone.zone, zone).second) {
       return Fail(Code::kCorruption, fmt::format("zone {} is a log zone already", zone.zone.value));
@@ -106,7 +106,7 @@ Status State::Applier::CheckTouched(const Touched& touched) const {
   }
   if (touched.created && file.id.value >= state_.next_id_) {
     return Fail(Code::kCorruption,
-                fmt::format("file id {} was never reserved (next is {})", file.id.value, state_.next_id_));
+                fmt::format("file id {} was never allocated (next is {})", file.id.value, state_.next_id_));
   }
   const std::uint64_t end = file.windows.empty() ? file.ExtentsEnd() : file.windows.back().end;
   if (file.size != end) {
@@ -125,14 +125,14 @@ Status State::Applier::Finish() {
   for (const FileId id : new_directories_) {
     if (id.value >= state_.next_id_) {
       return Fail(Code::kCorruption,
-                  fmt::format("directory id {} was never reserved (next is {})", id.value, state_.next_id_));
+                  fmt::format("directory id {} was never allocated (next is {})", id.value, state_.next_id_));
     }
   }
   for (const ZoneId zone : new_log_zones_) {
     const auto found = state_.log_zones_.find(zone);
     if (found != state_.log_zones_.end() && found->second.generation >= state_.next_generation_) {
       return Fail(Code::kCorruption,
-                  fmt::format("generation {} of log zone {} was never reserved (next is {})",
+                  fmt::format("generation {} of log zone {} was never allocated (next is {})",
                               found->second.generation, zone.value, state_.next_generation_));
     }
   }

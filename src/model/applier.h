@@ -27,7 +27,7 @@ class State::Applier {
   Status operator()(const SetExtents& edit);
   Status operator()(const SealLog& edit);
   Status operator()(const SetLifetime& edit);
-  Status operator()(const ReserveLogZones& edit);
+  Status operator()(const AllocateLogZones& edit);
   Status operator()(const ReleaseLogZones& edit);
   Status operator()(const BeginEpoch& edit);
   Status operator()(const RaiseCounters& edit);

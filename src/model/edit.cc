@@ -36,8 +36,8 @@ struct ToText {
   std::string operator()(const SetLifetime& e) const {
     return fmt::format("set lifetime of file {} to {}", e.id.value, LifetimeName(e.lifetime));
   }
-  std::string operator()(const ReserveLogZones& e) const {
-    return fmt::format("reserve {} log zones", e.zones.size());
+  std::string operator()(const AllocateLogZones& e) const {
+    return fmt::format("allocate {} log zones", e.zones.size());
   }
   std::string operator()(const ReleaseLogZones& e) const {
     return fmt::format("release {} log zones", e.zones.size());

@@ -78,7 +78,7 @@ struct SetExtents {
   friend bool operator==(const SetExtents&, const SetExtents&) = default;
 };
 
-// Replaces the windows of a framed file: seals its open window, truncates it, or drops what was folded into
+// Replaces the windows of a framed file: seals its open window, truncates it, or drops what was cleaned into
 // extents. A plain file becomes framed: its extents stay, and its windows follow them. Frames outside the windows with a sequence below `next_sequence` are dead from here on.
 struct SealLog {
   FileId id;
@@ -103,9 +103,9 @@ struct LogZone {
 };
 
 // From here on frames may be written to these zones, their CRC seeded with generation and salt.
-struct ReserveLogZones {
+struct AllocateLogZones {
   std::vector<LogZone> zones;
-  friend bool operator==(const ReserveLogZones&, const ReserveLogZones&) = default;
+  friend bool operator==(const AllocateLogZones&, const AllocateLogZones&) = default;
 };
 
 // No live log has frames in these zones any more; they may be reset.
@@ -142,7 +142,7 @@ struct SetBufferPlace {
 };
 
 using Edit = std::variant<CreateFile, CreateDirectory, LinkFile, UnlinkFile, RenameEntry, RemoveDirectory,
-                          SetExtents, SealLog, SetLifetime, ReserveLogZones, ReleaseLogZones, BeginEpoch,
+                          SetExtents, SealLog, SetLifetime, AllocateLogZones, ReleaseLogZones, BeginEpoch,
                           RaiseCounters, SetBufferPlace>;
 
 inline constexpr std::size_t kMaxNameBytes = 255;

@@ -39,7 +39,8 @@ class Checker {
     if (state_.FindDirectory(kRootDirectory) == nullptr) Add({}, "there is no root directory");
     for (const auto& [id, directory] : state_.directories()) {
       if (id != directory.id) Add({id}, "directory {} calls itself {}", id.value, directory.id.value);
-      if (id.value >= state_.next_id()) Add({id}, "directory {} has an id that was never reserved", id.value);
+      if (id.value >= state_.next_id())
+        Add({id}, "directory {} has an id that was never allocated", id.value);
       CheckWayToRoot(directory);
       for (const auto& [name, entry] : directory.entries) CheckEntry(directory, name, entry);
     }
@@ -77,7 +78,7 @@ class Checker {
 
   void CheckFile(FileId id, const FileRecord& file) {
     if (id != file.id) Add({id}, "file {} calls itself {}", id.value, file.id.value);
-    if (id.value >= state_.next_id()) Add({id}, "file {} has an id that was never reserved", id.value);
+    if (id.value >= state_.next_id()) Add({id}, "file {} has an id that was never allocated", id.value);
     const auto names = names_.find(id);
     const std::uint32_t count = names == names_.end() ? 0 : names->second;
     if (count == 0 || count != file.links) {

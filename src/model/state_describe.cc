@@ -40,14 +40,14 @@ void State::Describe(const std::function<void(std::vector<Edit>)>& visit) const 
   if (!buffers_.place.empty()) counters.push_back(buffers_);
   visit(std::move(counters));
 
-  ReserveLogZones reserved;
+  AllocateLogZones allocated;
   for (const auto& [id, zone] : log_zones_) {
-    reserved.zones.push_back(zone);
-    if (reserved.zones.size() < kLogZonesPerChunk) continue;
-    visit({std::move(reserved)});
-    reserved = {};
+    allocated.zones.push_back(zone);
+    if (allocated.zones.size() < kLogZonesPerChunk) continue;
+    visit({std::move(allocated)});
+    allocated = {};
   }
-  if (!reserved.zones.empty()) visit({std::move(reserved)});
+  if (!allocated.zones.empty()) visit({std::move(allocated)});
 
   // Parents before children; entries by name, so that equal states have equal descriptions.
   std::unordered_set<FileId> described;

@@ -12,7 +12,7 @@ namespace zenfs {
 struct StateDraft::Applier {
   StateDraft& draft;
 
-  // Who uses an id reserves it.
+  // Whoever uses an id takes it.
   FileRecord& File(FileId id) {
     draft.next_id = std::max(draft.next_id, id.value + 1);
     FileRecord& file = draft.files[id];
@@ -126,7 +126,7 @@ struct StateDraft::Applier {
     File(edit.id).lifetime = edit.lifetime;
     return {};
   }
-  std::string operator()(const ReserveLogZones& edit) {
+  std::string operator()(const AllocateLogZones& edit) {
     for (const LogZone& zone : edit.zones) {
       draft.log_zones[zone.zone] = zone;
       draft.next_generation = std::max(draft.next_generation, zone.generation + 1);
@@ -181,9 +181,9 @@ Result<State> StateDraft::ToState() const {
   std::vector<Edit> edits{RaiseCounters{.next_id = next_id, .next_generation = next_generation}};
   if (epoch != 0) edits.push_back(BeginEpoch{epoch});
   if (!buffers.place.empty()) edits.push_back(buffers);
-  ReserveLogZones reserved;
-  for (const auto& [id, zone] : log_zones) reserved.zones.push_back(zone);
-  if (!reserved.zones.empty()) edits.push_back(std::move(reserved));
+  AllocateLogZones allocated;
+  for (const auto& [id, zone] : log_zones) allocated.zones.push_back(zone);
+  if (!allocated.zones.empty()) edits.push_back(std::move(allocated));
   std::set<FileId> made;
   std::deque<FileId> pending{kRootDirectory};
   for (; !pending.empty(); pending.pop_front()) {

@@ -103,9 +103,9 @@ TEST_F(StateTest, ImpossibleRenamesAreRefused) {
 
 TEST_F(StateTest, EditsThatContradictTheStateAreRefusedInWords) {
   Refused({CreateFile{.id = FileId(60)}}, "without a name");
-  Refused({CreateFile{.id = FileId(100)}, LinkFile{kRootDirectory, "x", FileId(100)}}, "never reserved");
+  Refused({CreateFile{.id = FileId(100)}, LinkFile{kRootDirectory, "x", FileId(100)}}, "never allocated");
   Refused({CreateFile{.id = kFile}}, "in use");
-  Refused({CreateDirectory{FileId(100), kRootDirectory, "x"}}, "never reserved");
+  Refused({CreateDirectory{FileId(100), kRootDirectory, "x"}}, "never allocated");
   Refused({LinkFile{kRootDirectory, "b", kFile}}, "link \"b\" in directory 1 to file 2: the name is taken");
   Refused({LinkFile{kRootDirectory, "x", kDirectory}}, "no such file");
   Refused({LinkFile{kFile, "x", kFile}}, "no directory 2");
@@ -116,8 +116,8 @@ TEST_F(StateTest, EditsThatContradictTheStateAreRefusedInWords) {
   Refused({RemoveDirectory{kRootDirectory, "d"}}, "not empty");
   Refused({BeginEpoch{1}}, "epoch is 1 already");
   Refused({ReleaseLogZones{{ZoneId(7)}}}, "not a log zone");
-  Refused({ReserveLogZones{{LogZone{ZoneId(7), 10, 0}}}}, "never reserved");
-  Refused({ReserveLogZones{{LogZone{ZoneId(7), 1, 0}, LogZone{ZoneId(7), 2, 0}}}}, "a log zone already");
+  Refused({AllocateLogZones{{LogZone{ZoneId(7), 10, 0}}}}, "never allocated");
+  Refused({AllocateLogZones{{LogZone{ZoneId(7), 1, 0}, LogZone{ZoneId(7), 2, 0}}}}, "a log zone already");
   Refused({SetLifetime{FileId(99), Lifetime::kLong}}, "no such file");
 }
 
@@ -152,7 +152,7 @@ TEST_F(StateTest, SealedWindowsFollowOneAnotherAndTheExtents) {
   Refused({SealLog{kOther, {{2, 1, 2, 700}}, 20, 700}}, "the epoch is 1");
   Refused({SealLog{kOther, {{1, 4, 5, 700}, {1, 5, 6, 800}}, 20, 800}}, "file order");
   Refused({SetExtents{kOther, 0, {At(0, 8192, 800)}, 900}}, "window inside its extents");
-  // Folding the frames into an extent is one commit.
+  // Cleaning the frames into an extent is one commit.
   Must({SetExtents{kOther, 0, {At(0, 8192, 900)}, 900}, SealLog{kOther, {}, 10, 900}});
 }
 

@@ -69,7 +69,7 @@ void Reclaimer::Reclaim(const ReclaimNeed& need) {
     GiveVerdict(search, need);
     return;
   }
-  hurried_.store(need.urgency >= ReclaimUrgency::kAhead, std::memory_order_relaxed);
+  urgent_.store(need.urgency >= ReclaimUrgency::kAhead, std::memory_order_relaxed);
   Note(*victim, target_.Empty(*victim, [this](std::chrono::nanoseconds piece) { Pause(piece); }));
   SyncPoint::Reach("reclaim:zone-done");
 }
@@ -79,7 +79,7 @@ std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed&
   skip.insert(refused_.begin(), refused_.end());
   for (const Victim& victim : search.victims) {
     const auto it = tries_.find(victim.zone);
-    if (it == tries_.end() || it->second.life != victim.life) continue;
+    if (it == tries_.end() || it->second.incarnation != victim.incarnation) continue;
     if (it->second.failed >= kTriesMax) skip.insert(victim.zone);
   }
   for (;;) {
@@ -100,7 +100,7 @@ void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
 
 int& Reclaimer::TriesOf(const Victim& victim) {
   Tries& tries = tries_[victim.zone];
-  if (tries.life != victim.life) tries = {.life = victim.life};
+  if (tries.incarnation != victim.incarnation) tries = {.incarnation = victim.incarnation};
   return tries.failed;
 }
 
@@ -136,7 +136,7 @@ void Reclaimer::Note(const Victim& victim, const Status& emptied) {
 }
 
 void Reclaimer::Pause(std::chrono::nanoseconds piece) const {
-  if (hurried_.load(std::memory_order_relaxed)) return;
+  if (urgent_.load(std::memory_order_relaxed)) return;
   SleepUntil(SteadyNow() + std::min<std::chrono::nanoseconds>(piece * kPauseFactor, kLongestPause));
 }
 

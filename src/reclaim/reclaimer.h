@@ -53,7 +53,7 @@ class Reclaimer {
   const std::uint32_t block_size_;
   ReclaimTarget& target_;
   struct Tries {
-    std::uint32_t life = 0;  // of the zone
+    std::uint32_t incarnation = 0;  // of the zone
     int failed = 0;
   };
   std::map<ZoneId, Tries> tries_;
@@ -63,7 +63,7 @@ class Reclaimer {
   std::uint64_t refused_at_ = 0;  // version of the need
   // When to look again at what was busy or pending at the last verdict.
   std::optional<std::chrono::milliseconds> come_back_;
-  std::atomic<bool> hurried_{false};  // no pauses
+  std::atomic<bool> urgent_{false};  // no pauses
   Thread thread_;
 };
 

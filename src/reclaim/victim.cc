@@ -76,7 +76,7 @@ std::vector<Victim> DataVictims(std::span<const ZoneStatus> zones) {
                        .copies = zone.live,
                        .given_up = active ? zone.capacity - zone.written : 0,
                        .age = active ? 0 : zone.age,
-                       .life = zone.life});
+                       .incarnation = zone.incarnation});
   }
   return victims;
 }
@@ -103,7 +103,7 @@ std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones, std::sp
     }
     victim.garbage = zone.capacity - std::min(zone.capacity, zone.live.payload);
     victim.age = newest - zone.generation;
-    victim.life = zones[zone.zone.value].life;
+    victim.incarnation = zones[zone.zone.value].incarnation;
     victim.nearly_dead =
         live <= zone.written / kNearlyDeadDivisor || victim.copies <= zone.written / kNearlyDeadDivisor;
     victim.young = zone.young;

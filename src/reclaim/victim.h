@@ -31,9 +31,9 @@ struct Victim {
   std::uint64_t given_up = 0;  // room in it that is lost until it is reset
   std::uint64_t garbage = 0;   // a log zone's own bytes that are no live payload
   std::uint64_t age = 0;
-  std::uint32_t life = 0;    // of the zone: the count of its resets
-  bool nearly_dead = false;  // worth it even though space is not short
-  bool young = false;        // a log zone that is likely to die by itself soon
+  std::uint32_t incarnation = 0;  // of the zone: the count of its resets
+  bool nearly_dead = false;       // worth it even though space is not short
+  bool young = false;             // a log zone that is likely to die by itself soon
 
   std::uint64_t gain() const { return capacity > copies + given_up ? capacity - copies - given_up : 0; }
 };

@@ -13,7 +13,7 @@ namespace zenfs {
 
 // For a draft that lacks commits. Each written range of a zone that no extent covers becomes a
 // plain file /lost+found/zone-N-OFFSET, with OFFSET in bytes from the start of the zone. Skips
-// zones reserved for the log, metadata zones, and ranges of zeros. Some of these files may hold
+// zones allocated to the log, metadata zones, and ranges of zeros. Some of these files may hold
 // deleted data; only somebody who knows the data can tell.
 void RescueOrphans(StateDraft& draft, ZonedDevice& device, std::span<const ZoneInfo> report,
                    std::span<const ZoneId> metadata_zones, std::vector<std::string>& steps);

@@ -23,11 +23,11 @@ Status CarryOutOn(ZonedDevice& device, const RepairPlan& plan, const std::string
   // From here on the volume is repaired. A second log switch resets every other zone, damaged ones
   // too, and leaves a second generation to fall back to.
   ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<Metalog> log, Metalog::Open(device, plan.superblock));
-  const Status rolled = log->Roll();
+  const Status switched = log->Switch();
   log->Stop();
   // With too few zones for a second generation the volume is still sound, if the flush succeeds.
-  if (!rolled.ok() && rolled.error().code() == Code::kNoSpace) return device.Flush();
-  return rolled;
+  if (!switched.ok() && switched.error().code() == Code::kNoSpace) return device.Flush();
+  return switched;
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class ExtentRepairer {
         continue;
       }
       steps_.push_back(
-          fmt::format("forget that zone {} is reserved for the log: it can't be a log zone", zone.value));
+          fmt::format("forget that zone {} is allocated to the log: it can't be a log zone", zone.value));
       it = draft_.log_zones.erase(it);
     }
   }

@@ -21,7 +21,7 @@ struct LogFrames {
   std::map<FileId, std::vector<ScannedFrame>> of;
   EpochCheck epoch_check;
 };
-// Scans the zones that `draft` has reserved and that can be log zones.
+// Scans the zones that `draft` has allocated and that can be log zones.
 [[nodiscard]] LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Superblock& superblock,
                                  std::span<const ZoneInfo> report);
 

@@ -14,8 +14,8 @@ class RepairLogsTest : public testing::Test {
  protected:
   // Damages the first commit of the newest generation and repairs it in one run.
   void ExpectALostCommitIsRepaired() {
-    const auto frames = rig_.Survey().generations.back().frames;
-    const auto commit = std::ranges::find(frames, FrameKind::kCommit, &SurveyedFrame::kind);
+    const auto frames = rig_.Scan().generations.back().frames;
+    const auto commit = std::ranges::find(frames, FrameKind::kCommit, &MetadataFrame::kind);
     ASSERT_NE(commit, frames.end());
     rig_.Flip(*commit);
     MustRepair(rig_.device(), directory_);
@@ -43,13 +43,13 @@ class RepairLogsTest : public testing::Test {
   TempDirectory directory_;
 };
 
-// The frames of a log need no commit except the one that reserved their zone.
+// The frames of a log need no commit except the one that allocated their zone.
 TEST_F(RepairLogsTest, WhicheverCommitIsLostWhatWasSyncedToLogsIsFound) {
   for (std::size_t i = 0;; ++i) {
     RepairRig rig;  // the number of frames varies: some commits share one
-    const auto all = rig.Survey().generations.back().frames;
+    const auto all = rig.Scan().generations.back().frames;
     if (i >= all.size()) break;
-    const SurveyedFrame& frame = all[i];
+    const MetadataFrame& frame = all[i];
     if (frame.kind != FrameKind::kCommit) continue;
     SCOPED_TRACE(fmt::format("commits {} to {}", frame.first_sequence, frame.last_sequence));
     rig.Flip(frame);
@@ -67,7 +67,7 @@ TEST_F(RepairLogsTest, WhicheverCommitIsLostWhatWasSyncedToLogsIsFound) {
 
 // A frame is damaged, too, in a log that no commit names any more. The file in /lost+found has a
 // gap, and check continues to report it.
-TEST_F(RepairLogsTest, WhatARepairCannotBringBackIsAmongItsLosses) {
+TEST_F(RepairLogsTest, WhatARepairCannotRecoverIsAmongItsLosses) {
   bool rescued = false;
   for (std::size_t i = 0;; ++i) {
     RepairRig rig;
@@ -76,7 +76,7 @@ TEST_F(RepairLogsTest, WhatARepairCannotBringBackIsAmongItsLosses) {
       rig.Put(volume, "/db/30.log", TextOf(30, 30'000));
       place = volume.Layout("/db/30.log")->frames.front().place;
     });
-    const auto all = rig.Survey().generations.back().frames;
+    const auto all = rig.Scan().generations.back().frames;
     if (i >= all.size()) break;
     if (all[i].kind != FrameKind::kCommit) continue;
     rig.FlipAt(place);
@@ -130,7 +130,7 @@ TEST_F(RepairLogsTest, ALastCommitWhoseEpochWroteIsMissedAndWhatWasSyncedInItCom
     ASSERT_TRUE(IsOk((*file)->Append(AsBytes(std::string_view("synced later")))));
     ASSERT_TRUE(IsOk((*file)->Sync()));
   });
-  const SurveyedFrame last = rig_.Survey().generations.back().frames.back();
+  const MetadataFrame last = rig_.Scan().generations.back().frames.back();
   ASSERT_EQ(last.kind, FrameKind::kCommit);
   rig_.Flip(last);
   ExpectOnlyARepairAllowsWriting("the one that began that epoch among them");

@@ -8,8 +8,8 @@
 #include "device/guarded_device.h"
 #include "device/presence.h"
 #include "metalog/footprint.h"
-#include "metalog/log_picture.h"
-#include "metalog/log_survey.h"
+#include "metalog/log_fingerprint.h"
+#include "metalog/metadata_scan.h"
 #include "metalog/probe.h"
 #include "metalog/reconstruct.h"
 #include "metalog/replay.h"
@@ -46,8 +46,8 @@ class Planner {
   }
 
   Result<RepairPlan> Run() {
-    ZENFS_ASSIGN_OR_RETURN(const LogPicture before, TakeLogPicture(device_, plan_.superblock));
-    ZENFS_ASSIGN_OR_RETURN(survey_, SurveyLog(device_, plan_.superblock));
+    ZENFS_ASSIGN_OR_RETURN(const LogFingerprint before, TakeLogFingerprint(device_, plan_.superblock));
+    ZENFS_ASSIGN_OR_RETURN(scan_, ScanMetadata(device_, plan_.superblock));
     Result<Replayed> replayed = Replay(device_, plan_.superblock);
     if (!replayed && replayed.error().code() != Code::kCorruption) return Fail(replayed.error());
     if (replayed) {
@@ -56,7 +56,7 @@ class Planner {
       ZENFS_RETURN_IF_ERROR(PlanForDamaged(replayed.error()));
     }
     ZENFS_RETURN_IF_ERROR(RepairState());
-    ZENFS_ASSIGN_OR_RETURN(const LogPicture after, TakeLogPicture(device_, plan_.superblock));
+    ZENFS_ASSIGN_OR_RETURN(const LogFingerprint after, TakeLogFingerprint(device_, plan_.superblock));
     if (!SameLog(before, after)) {
       return Fail(Code::kBusy,
                   fmt::format("{}: the volume is being written; unmount it before a repair", device_.name()));
@@ -73,17 +73,17 @@ class Planner {
     if (replayed.doubt) {
       lossy_ = true;
       plan_.steps.push_back(
-          fmt::format("continue from commit {} of generation {}: a roll of the metadata log had begun, and "
+          fmt::format("continue from commit {} of generation {}: a switch of the metadata log had begun, and "
                       "commits after it, if any, are in a zone that is offline or can't be read now",
                       replayed.sequence, replayed.generation));
-    } else if (survey_.EndsInRoll(replayed.generation)) {
+    } else if (scan_.EndsInSwitch(replayed.generation)) {
       lossy_ = true;
       plan_.steps.push_back(fmt::format(
-          "continue from commit {} of generation {}: a roll of the metadata log had begun, and no "
+          "continue from commit {} of generation {}: a switch of the metadata log had begun, and no "
           "next generation is complete: it was never completed, or it is lost",
           replayed.sequence, replayed.generation));
     }
-    for (const MetadataFlaw& flaw : survey_.flaws) {
+    for (const MetadataFlaw& flaw : scan_.flaws) {
       const bool in_use = std::ranges::find(replayed.chain, flaw.zone) != replayed.chain.end();
       if (!in_use) continue;
       if (flaw.kind == MetadataFlaw::Kind::kTail && flaw.zone == replayed.chain.back()) {
@@ -97,7 +97,7 @@ class Planner {
   }
 
   Status PlanForDamaged(const Error& error) {
-    ZENFS_ASSIGN_OR_RETURN(Reconstructed found, Reconstruct(device_, plan_.superblock, survey_));
+    ZENFS_ASSIGN_OR_RETURN(Reconstructed found, Reconstruct(device_, plan_.superblock, scan_));
     lossy_ = found.lossy();
     plan_.sequence = found.sequence;
     plan_.keep = found.sources;
@@ -158,18 +158,18 @@ class Planner {
   }
 
   Status PlanGeneration() {
-    plan_.highest_sequence = std::max(survey_.HighestSequence(), plan_.sequence);
+    plan_.highest_sequence = std::max(scan_.HighestSequence(), plan_.sequence);
     // Above every earlier commit, so that no old commit is replayed after the snapshot.
     plan_.sequence = plan_.highest_sequence + 1;
-    const bool unread = std::ranges::any_of(survey_.flaws, [](const MetadataFlaw& flaw) {
+    const bool unread = std::ranges::any_of(scan_.flaws, [](const MetadataFlaw& flaw) {
       return flaw.kind == MetadataFlaw::Kind::kOffline || flaw.generation == 0;
     });
-    plan_.generation = survey_.HighestGeneration() + 1 + (unread ? kLostGenerations : 0);
+    plan_.generation = scan_.HighestGeneration() + 1 + (unread ? kLostGenerations : 0);
     if (std::max(plan_.sequence, plan_.generation) >= kCredibleEnd) {
       return Fail(Code::kCorruption,
                   fmt::format("{}: the metadata log claims generation {} and commit {}, numbers that no "
                               "writer reaches; restore from a backup",
-                              device_.name(), survey_.HighestGeneration(), plan_.highest_sequence));
+                              device_.name(), scan_.HighestGeneration(), plan_.highest_sequence));
     }
     if (const auto flaw = FindNumberFrom(plan_.state, kStateNumbersStart)) {
       return Fail(Code::kCorruption,
@@ -177,7 +177,7 @@ class Planner {
     }
     ZENFS_RETURN_IF_ERROR(KeepASuperblock());
     std::uint64_t room = 0;
-    for (const ZoneInfo& zone : survey_.zones) {
+    for (const ZoneInfo& zone : scan_.zones) {
       const bool kept = std::ranges::find(plan_.keep, zone.id) != plan_.keep.end();
       const bool bad =
           zone.condition == ZoneCondition::kOffline || zone.condition == ZoneCondition::kReadOnly;
@@ -202,7 +202,7 @@ class Planner {
 
   // A crash in the middle must leave a superblock.
   Status KeepASuperblock() {
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, SurveySuperblocks(device_));
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, ScanSuperblocks(device_));
     std::vector<ZoneId> valid;
     for (const SuperblockCopy& copy : copies) {
       const bool ours = copy.superblock && copy.superblock->uuid == plan_.superblock.uuid &&
@@ -218,7 +218,7 @@ class Planner {
   }
 
   ZonedDevice& device_;
-  LogSurvey survey_;
+  MetadataScan scan_;
   StateDraft draft_;
   bool lossy_ = false;  // commits are or may be lost
   RepairPlan plan_;

@@ -32,7 +32,7 @@ TEST_F(RepairReadFault, OfOneReadIsNothingToRepair) {
 }
 
 TEST_F(RepairReadFault, OfOneReadChangesNothingOfTheWayBack) {
-  rig_.Flip(rig_.Survey().generations.back().frames.back());
+  rig_.Flip(rig_.Scan().generations.back().frames.back());
   const auto damaged = RepairRig::AllZones(rig_.device());
   for (std::uint64_t kth = 1; kth <= 40; ++kth) {
     const auto plan = PlanRepair(rig_.device());

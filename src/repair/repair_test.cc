@@ -297,12 +297,12 @@ TEST_F(RepairTest, AVolumeWhoseSuperblockIsGoneIsNotTakenForAnEmptyDevice) {
 
 // Both generations are needed, and the third metadata zone is offline.
 TEST_F(RepairTest, WhereThereIsNoRoomBesideTheOldStateTheCopyIsTheWayBackFromACrash) {
-  const LogSurvey survey = rig_.Survey();
-  ASSERT_EQ(survey.zones.size(), 3u);
-  for (const SurveyedFrame& frame : survey.generations.back().frames) {
+  const MetadataScan scan = rig_.Scan();
+  ASSERT_EQ(scan.zones.size(), 3u);
+  for (const MetadataFrame& frame : scan.generations.back().frames) {
     if (frame.kind == FrameKind::kSnapshot) rig_.Flip(frame);
   }
-  for (const ZoneInfo& zone : survey.zones) {
+  for (const ZoneInfo& zone : scan.zones) {
     if (zone.WrittenBytes() == 0) {
       ASSERT_TRUE(IsOk(rig_.device().SetCondition(zone.id, ZoneCondition::kOffline)));
     }

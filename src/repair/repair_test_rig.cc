@@ -3,20 +3,20 @@
 namespace zenfs {
 namespace {
 
-const SurveyedGeneration& Newest(const LogSurvey& survey) { return survey.generations.back(); }
+const ScannedGeneration& Newest(const MetadataScan& scan) { return scan.generations.back(); }
 
-std::vector<SurveyedFrame> FramesOf(const SurveyedGeneration& generation, FrameKind kind) {
-  std::vector<SurveyedFrame> frames;
-  for (const SurveyedFrame& frame : generation.frames) {
+std::vector<MetadataFrame> FramesOf(const ScannedGeneration& generation, FrameKind kind) {
+  std::vector<MetadataFrame> frames;
+  for (const MetadataFrame& frame : generation.frames) {
     if (frame.kind == kind) frames.push_back(frame);
   }
   return frames;
 }
 
 // The commit that gave the file its name: the frame in the newest generation that holds the name.
-SurveyedFrame CommitOf(RepairRig& rig, const std::string& name) {
-  const LogSurvey survey = rig.Survey();
-  for (const SurveyedFrame& frame : FramesOf(Newest(survey), FrameKind::kCommit)) {
+MetadataFrame CommitOf(RepairRig& rig, const std::string& name) {
+  const MetadataScan scan = rig.Scan();
+  for (const MetadataFrame& frame : FramesOf(Newest(scan), FrameKind::kCommit)) {
     const std::string bytes =
         RepairRig::ContentOf(rig.device(), frame.zone).bytes.substr(frame.at, frame.bytes);
     if (bytes.find(name) != std::string::npos) return frame;
@@ -54,19 +54,19 @@ void RepairRig::WriteFrame(FrameHeader header) {
 const std::vector<Damage>& MetadataDamages() {
   static const std::vector<Damage> damages{
       {"Superblock",
-       [](RepairRig& rig) { rig.Flip(Newest(rig.Survey()).frames.back().zone, 100); },
+       [](RepairRig& rig) { rig.Flip(Newest(rig.Scan()).frames.back().zone, 100); },
        {},
        "metadata zone \\d+, byte 0: the copy of the superblock"},
       {"LogHeader",
-       [](RepairRig& rig) { rig.Flip(Newest(rig.Survey()).frames.back().zone, 4096 + 70); },
+       [](RepairRig& rig) { rig.Flip(Newest(rig.Scan()).frames.back().zone, 4096 + 70); },
        {},
        "metadata zone \\d+, byte 4096: the header of the metadata log of generation 2"},
       {"Snapshot",
-       [](RepairRig& rig) { rig.Flip(FramesOf(Newest(rig.Survey()), FrameKind::kSnapshot).front()); },
+       [](RepairRig& rig) { rig.Flip(FramesOf(Newest(rig.Scan()), FrameKind::kSnapshot).front()); },
        {},
        "metadata zone \\d+, byte 8192: 4096 bytes of the metadata log of generation 2 can't be read"},
-      {"RollComplete",
-       [](RepairRig& rig) { rig.Flip(FramesOf(Newest(rig.Survey()), FrameKind::kRollComplete).front()); },
+      {"SwitchComplete",
+       [](RepairRig& rig) { rig.Flip(FramesOf(Newest(rig.Scan()), FrameKind::kSwitchComplete).front()); },
        {},
        "bytes of the metadata log of generation 2 can't be read"},
       {"CommitInTheMiddle",
@@ -74,24 +74,24 @@ const std::vector<Damage>& MetadataDamages() {
        {"/db/12.sst"},
        "bytes of the metadata log of generation 2 can't be read[^]*commit \\d+ is lost"},
       {"CommitThatBeganTheEpoch",
-       [](RepairRig& rig) { rig.Flip(FramesOf(Newest(rig.Survey()), FrameKind::kCommit).front()); },
+       [](RepairRig& rig) { rig.Flip(FramesOf(Newest(rig.Scan()), FrameKind::kCommit).front()); },
        {},
        "bytes of the metadata log of generation 2 can't be read[^]*commit \\d+ is lost"},
       {"LastCommit",
-       [](RepairRig& rig) { rig.Flip(FramesOf(Newest(rig.Survey()), FrameKind::kCommit).back()); },
+       [](RepairRig& rig) { rig.Flip(FramesOf(Newest(rig.Scan()), FrameKind::kCommit).back()); },
        {"/db/20.log"},
        "the metadata log of generation 2 ends in \\d+ bytes that can't be read"},
       {"NewestZoneOffline",
        [](RepairRig& rig) {
-         ASSERT_TRUE(IsOk(
-             rig.device().SetCondition(Newest(rig.Survey()).frames.back().zone, ZoneCondition::kOffline)));
+         ASSERT_TRUE(
+             IsOk(rig.device().SetCondition(Newest(rig.Scan()).frames.back().zone, ZoneCondition::kOffline)));
        },
        {"/db/10.sst", "/db/11.sst", "/db/12.sst", "/db/13.sst", "/db/14.sst", "/db/15.sst", "/other-name",
         "/db/20.log"},
        "metadata zone \\d+ is offline"},
-      {"LogHeaderAndRollComplete",  // nothing proves its generation
+      {"LogHeaderAndSwitchComplete",  // nothing proves its generation
        [](RepairRig& rig) {
-         const SurveyedFrame complete = FramesOf(Newest(rig.Survey()), FrameKind::kRollComplete).front();
+         const MetadataFrame complete = FramesOf(Newest(rig.Scan()), FrameKind::kSwitchComplete).front();
          rig.Flip(complete);
          rig.Flip(complete.zone, 4096 + 70);
        },
@@ -101,10 +101,10 @@ const std::vector<Damage>& MetadataDamages() {
        "\\d+ "
        "may stand in it"},
       {"NewestZoneWiped",
-       [](RepairRig& rig) { ASSERT_TRUE(IsOk(rig.device().Reset(Newest(rig.Survey()).frames.back().zone))); },
+       [](RepairRig& rig) { ASSERT_TRUE(IsOk(rig.device().Reset(Newest(rig.Scan()).frames.back().zone))); },
        {"/db/10.sst", "/db/11.sst", "/db/12.sst", "/db/13.sst", "/db/14.sst", "/db/15.sst", "/other-name",
         "/db/20.log"},
-       "a roll of the metadata log had begun behind commit \\d+"},
+       "a switch of the metadata log had begun behind commit \\d+"},
   };
   return damages;
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "format/frame.h"
-#include "metalog/log_survey.h"
+#include "metalog/metadata_scan.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
 #include "repair/repair.h"
@@ -49,7 +49,7 @@ class RepairRig {
       for (int i = 0; i < 4; ++i) Put(volume, fmt::format("/db/{}.sst", i), TextOf(i, 100'000));
       Put(volume, "/db/5.log", TextOf(5, 60'000));
     });
-    Roll();
+    Switch();
     Session([&](Volume& volume) {
       for (int i = 10; i < 16; ++i) Put(volume, fmt::format("/db/{}.sst", i), TextOf(i, 50'000));
       EXPECT_TRUE(IsOk(volume.Link("/db/10.sst", "/other-name")));
@@ -61,10 +61,10 @@ class RepairRig {
   CrashDevice& device() { return *device_; }
   const Superblock& superblock() const { return superblock_; }
   const Files& files() const { return files_; }
-  LogSurvey Survey() {
-    auto survey = SurveyLog(*device_, superblock_);
-    EXPECT_TRUE(IsOk(survey));
-    return survey ? *survey : LogSurvey();
+  MetadataScan Scan() {
+    auto scan = ScanMetadata(*device_, superblock_);
+    EXPECT_TRUE(IsOk(scan));
+    return scan ? *scan : MetadataScan();
   }
 
   void Session(const std::function<void(Volume&)>& work) {
@@ -89,10 +89,10 @@ class RepairRig {
   }
   // Writes a valid frame of zeros at the end of the log zone with the most room.
   void WriteFrame(FrameHeader header);
-  void Roll() {
+  void Switch() {
     auto log = Metalog::Open(*device_, superblock_);
     ASSERT_TRUE(IsOk(log));
-    ASSERT_TRUE(IsOk((*log)->Roll()));
+    ASSERT_TRUE(IsOk((*log)->Switch()));
     (*log)->Stop();
   }
   void Put(Volume& volume, const std::string& path, const std::string& content) {
@@ -125,7 +125,7 @@ class RepairRig {
     Rewrite(zone, [at](std::string& bytes) { bytes.at(at) = static_cast<char>(bytes.at(at) ^ 0x10); });
   }
   // Flips a bit in the middle of the frame.
-  void Flip(const SurveyedFrame& frame) { Flip(frame.zone, frame.at + 70); }
+  void Flip(const MetadataFrame& frame) { Flip(frame.zone, frame.at + 70); }
 
   static ZoneBytes ContentOf(ZonedDevice& device, ZoneId zone) {
     const auto report = device.Report(zone, 1);

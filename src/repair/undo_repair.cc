@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "device/guarded_device.h"
-#include "metalog/log_survey.h"
+#include "metalog/metadata_scan.h"
 #include "metalog/probe.h"
 #include "repair/metadata_file.h"
 #include "repair/repair.h"
@@ -50,11 +50,11 @@ Result<Superblock> SuperblockFor(ZonedDevice& device, const MetadataCopy& copy) 
 // A read-write mount commits before it does anything else. A commit that neither the old volume nor
 // the repair wrote therefore proves such a mount.
 Status RefuseIfMountedSince(ZonedDevice& device, const Superblock& superblock, const MetadataCopy& copy) {
-  ZENFS_ASSIGN_OR_RETURN(const LogSurvey survey, SurveyLog(device, superblock));
-  for (const SurveyedGeneration& generation : survey.generations) {
+  ZENFS_ASSIGN_OR_RETURN(const MetadataScan scan, ScanMetadata(device, superblock));
+  for (const ScannedGeneration& generation : scan.generations) {
     const std::uint64_t known =
         generation.generation < copy.next_generation ? copy.highest_sequence : copy.repaired_sequence;
-    for (const SurveyedFrame& frame : generation.frames) {
+    for (const MetadataFrame& frame : generation.frames) {
       if (frame.last_sequence <= known) continue;
       return Fail(
           Code::kReadOnly,

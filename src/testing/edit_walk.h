@@ -140,7 +140,7 @@ class EditWalk {
     const ZoneId zone(static_cast<std::uint32_t>(random_.Below(40)));
     if (state_.log_zones().contains(zone)) return {ReleaseLogZones{{zone}}};
     const std::uint64_t generation = state_.next_generation();
-    return {ReserveLogZones{{LogZone{zone, generation, random_.Next()}}},
+    return {AllocateLogZones{{LogZone{zone, generation, random_.Next()}}},
             RaiseCounters{.next_id = 0, .next_generation = generation + 1}};
   }
 

@@ -97,7 +97,7 @@ Status BufferRecovery::Replay(const State& state, LogSpace& log, RecoveredLogs& 
     const Status brought = ReplayPiece(state, piece, log, replayed->second, pins);
     if (!brought.ok()) {
       return Fail(brought.error().With(
-          fmt::format("{}: bringing back what was flushed and not synced, from {} (mount with "
+          fmt::format("{}: recovering what was flushed and not synced, from {} (mount with "
                       "discard_unsynced to give it up)",
                       device_->name, left_.memory.path())));
     }

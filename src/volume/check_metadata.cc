@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "metalog/log_survey.h"
+#include "metalog/metadata_scan.h"
 #include "metalog/probe.h"
 #include "metalog/reconstruct.h"
 #include "metalog/replay.h"
@@ -17,19 +17,19 @@ void Add(CheckReport& out, Severity severity, std::string text, ZoneId zone, Dev
 }
 
 // The newest generation may be one that can't be read any more, or is not there.
-Status AddDoubt(ZonedDevice& device, const Superblock& superblock, const LogSurvey& survey,
+Status AddDoubt(ZonedDevice& device, const Superblock& superblock, const MetadataScan& scan,
                 std::uint64_t generation, CheckReport& out) {
   const Geometry& geometry = device.geometry();
   const Result<Replayed> replayed =
-      survey.flaws.empty() ? Fail(Code::kNotFound, "") : Replay(device, superblock);
+      scan.flaws.empty() ? Fail(Code::kNotFound, "") : Replay(device, superblock);
   if (replayed && replayed->doubt) {
     Add(out, Severity::kError, *replayed->doubt + ", or let zenfs check --repair give those commits up",
         replayed->doubtful_zone, geometry.ZoneStart(replayed->doubtful_zone));
-  } else if (survey.EndsInRoll(generation)) {
-    const SurveyedFrame& last =
-        std::ranges::find(survey.generations, generation, &SurveyedGeneration::generation)->frames.back();
+  } else if (scan.EndsInSwitch(generation)) {
+    const MetadataFrame& last =
+        std::ranges::find(scan.generations, generation, &ScannedGeneration::generation)->frames.back();
     Add(out, Severity::kWarning,
-        fmt::format("metadata zone {}, byte {}: a roll of the metadata log had begun behind commit {}, and "
+        fmt::format("metadata zone {}, byte {}: a switch of the metadata log had begun behind commit {}, and "
                     "nothing of the next generation is there: it never came to that, or it is gone",
                     last.zone.value, last.at, last.last_sequence),
         last.zone, geometry.ZoneStart(last.zone) + last.at);
@@ -41,15 +41,15 @@ Status AddDoubt(ZonedDevice& device, const Superblock& superblock, const LogSurv
 
 Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock, std::uint64_t generation,
                           std::span<const ZoneId> chain, CheckReport& out) {
-  ZENFS_ASSIGN_OR_RETURN(const LogSurvey survey, SurveyLog(device, superblock));
-  ZENFS_RETURN_IF_ERROR(AddDoubt(device, superblock, survey, generation, out));
-  for (const MetadataFlaw& flaw : survey.flaws) {
+  ZENFS_ASSIGN_OR_RETURN(const MetadataScan scan, ScanMetadata(device, superblock));
+  ZENFS_RETURN_IF_ERROR(AddDoubt(device, superblock, scan, generation, out));
+  for (const MetadataFlaw& flaw : scan.flaws) {
     const DeviceOffset offset = device.geometry().ZoneStart(flaw.zone) + flaw.at;
     const bool in_use = std::ranges::find(chain, flaw.zone) != chain.end();
     if (flaw.kind == MetadataFlaw::Kind::kOffline) {
       Add(out, Severity::kWarning, FlawText(flaw), flaw.zone, offset);
     } else if (!in_use) {
-      // A roll that a loss of power cut off leaves such; so does the reset of an old generation.
+      // A log switch that a loss of power cut off leaves such; so does the reset of an old generation.
       Add(out, Severity::kNote, FlawText(flaw) + "; nothing in use stands there", flaw.zone, offset);
     } else if (flaw.kind == MetadataFlaw::Kind::kTail) {
       if (flaw.zone == chain.back()) Add(out, Severity::kWarning, FlawText(flaw), flaw.zone, offset);
@@ -63,20 +63,20 @@ Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock, std
 }
 
 Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error& error, CheckReport& out) {
-  ZENFS_ASSIGN_OR_RETURN(const LogSurvey survey, SurveyLog(device, superblock));
+  ZENFS_ASSIGN_OR_RETURN(const MetadataScan scan, ScanMetadata(device, superblock));
   Finding whole{Severity::kError, error.ToString()};
   const auto first = std::ranges::find_if(
-      survey.flaws, [](const MetadataFlaw& flaw) { return flaw.kind != MetadataFlaw::Kind::kTail; });
-  if (first != survey.flaws.end()) {
+      scan.flaws, [](const MetadataFlaw& flaw) { return flaw.kind != MetadataFlaw::Kind::kTail; });
+  if (first != scan.flaws.end()) {
     whole.zone = first->zone;
     whole.offset = device.geometry().ZoneStart(first->zone) + first->at;
   }
   out.findings.push_back(std::move(whole));
-  for (const MetadataFlaw& flaw : survey.flaws) {
+  for (const MetadataFlaw& flaw : scan.flaws) {
     Add(out, flaw.kind == MetadataFlaw::Kind::kTail ? Severity::kWarning : Severity::kError, FlawText(flaw),
         flaw.zone, device.geometry().ZoneStart(flaw.zone) + flaw.at);
   }
-  const Result<Reconstructed> found = Reconstruct(device, superblock, survey);
+  const Result<Reconstructed> found = Reconstruct(device, superblock, scan);
   if (!found && found.error().code() == Code::kNotSupported) return Fail(found.error());
   if (found) {
     out.findings.push_back({Severity::kNote, fmt::format("zenfs check --repair can put that right: {}",
@@ -91,7 +91,7 @@ Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error
 Result<CheckReport> ExplainSuperblocks(ZonedDevice& device, const Error& error) {
   CheckReport out;
   out.has_state = false;
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, SurveySuperblocks(device));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, ScanSuperblocks(device));
   for (const SuperblockCopy& copy : copies) {
     // Zones of data and of logs hold no copy, and don't look like one.
     if (copy.superblock || copy.superblock.error().code() == Code::kNotFound) continue;

@@ -75,14 +75,14 @@ class Check {
       if (id.value >= context_.report.size()) {
         context_.Add(
             Severity::kError,
-            fmt::format("zone {} is reserved for the log, but the device has no such zone", id.value), id);
+            fmt::format("zone {} is allocated to the log, but the device has no such zone", id.value), id);
         continue;
       }
       const ZoneInfo& info = context_.report[id.value];
       if (!CanBeLogZone(id, context_.report, context_.superblock.metadata_zones)) {
         context_.Add(
             Severity::kError,
-            fmt::format("zone {} is reserved for the log, but can't be a log zone: it is {}", id.value,
+            fmt::format("zone {} is allocated to the log, but can't be a log zone: it is {}", id.value,
                         info.type == ZoneType::kSequentialRequired ? "a metadata zone" : TypeName(info.type)),
             id, info.start);
         continue;
@@ -234,7 +234,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
     return out;
   }
   const State state = follower.state();  // the follower's goes on when it is asked
-  const LogPicture picture = follower.picture();
+  const LogFingerprint fingerprint = follower.fingerprint();
   const std::vector<ZoneId> chain = follower.chain();
   const std::uint64_t generation = follower.generation();
   const auto report_all = [&] { return device.Report(ZoneId(0), device.geometry().zone_count); };
@@ -254,7 +254,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
                      state.buffer_place())});
   }
   ZENFS_RETURN_IF_ERROR(Check(device, superblock, state, report, options, still_there, out).Run());
-  ZENFS_ASSIGN_OR_RETURN(const LogCheck log, CheckLog(device, superblock, picture));
+  ZENFS_ASSIGN_OR_RETURN(const LogCheck log, CheckLog(device, superblock, fingerprint));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, report_all());
   moved =
       log.moved || !std::ranges::equal(report, after, {}, &ZoneInfo::WrittenBytes, &ZoneInfo::WrittenBytes);

@@ -20,7 +20,7 @@ class ToldMetalog final : public Metalog {
   Status CheckRoom(std::uint64_t bytes) const override {
     return bytes <= room ? Status() : Fail(Code::kNoSpace, "the metadata zones are full");
   }
-  Status Roll() override { return {}; }
+  Status Switch() override { return {}; }
   void Stop() override {}
   Status health() const override { return answer; }
   MetalogStats stats() const override { return {}; }

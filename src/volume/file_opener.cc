@@ -43,12 +43,11 @@ Result<std::shared_ptr<OpenFile>> FileOpener::Create(std::string_view path, Life
 Result<std::shared_ptr<OpenFile>> FileOpener::CreatePending(std::string_view path, Lifetime lifetime) {
   ZENFS_ASSIGN_OR_RETURN(const FileId id, deps_.ids.Next());
   Entry entry;
-  ZENFS_ASSIGN_OR_RETURN(
-      const Catalog::Action action,
-      deps_.catalog.BeginPlanned(entry, [&](const CatalogView& view, ReservationKeys& keys) {
-        return PlanCreate(view, path, keys);
-      }));
-  // Asked once the name is reserved: the outcome of an earlier action on it may be unknown.
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         deps_.catalog.BeginPlanned(entry, [&](const CatalogView& view, LockKeys& keys) {
+                           return PlanCreate(view, path, keys);
+                         }));
+  // Asked once the name is locked: the outcome of an earlier action on it may be unknown.
   ZENFS_RETURN_IF_ERROR(deps_.commits.health());
   std::shared_ptr<OpenFile> file = deps_.factory.New(id, ShapeForName(entry.name), lifetime);
   deps_.files.Add(file);

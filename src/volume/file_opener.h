@@ -1,7 +1,7 @@
 // From a path to an open file, and to its end.
 //
 // Ownership: each OpenFile that is returned has a handle counted, for which the caller must call Release.
-// Threads: any. Create waits for the reservation of the name in the catalog.
+// Threads: any. Create waits for the lock on the name in the catalog.
 #pragma once
 
 #include <memory>

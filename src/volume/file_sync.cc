@@ -8,7 +8,7 @@ Status FileSync::EnsureCommitted(OpenFile& file) {
   if (file.committed || file.unlinked) return {};
   std::vector<Edit> edits;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, LockKeys& keys) -> Status {
                            edits = view.Promote(file.id, keys);
                            return {};
                          }));
@@ -30,12 +30,12 @@ void FileSync::NoteCommitted(OpenFile& file) {
 
 Status FileSync::SyncPlain(OpenFile& file) {
   if (file.unlinked || (file.committed && !file.plain->dirty())) return {};
-  // Before the file is reserved: a write that waits for space with the reservation keeps reclaim from what the file replaces.
+  // Before the file is locked: a write that waits for space with the lock keeps reclaim from what the file replaces.
   ZENFS_RETURN_IF_ERROR(file.plain->WriteAll());
   std::vector<Edit> edits;
   bool has_name = false;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, LockKeys& keys) -> Status {
                            edits = view.Promote(file.id, keys);
                            has_name = !edits.empty() || view.state().FindFile(file.id) != nullptr;
                            keys.exclusive.push_back(file.id);
@@ -68,11 +68,11 @@ Status FileSync::FlushPlain(OpenFile& file) {
 
 Status FileSync::TruncateFramed(OpenFile& file, std::uint64_t size) {
   ZENFS_RETURN_IF_ERROR(EnsureCommitted(file));
-  // Before the file is reserved: a fold that frees a log zone for these bytes may be waiting for the reservation.
+  // Before the file is locked: a clean that frees a log zone for these bytes may be waiting for that lock.
   ZENFS_RETURN_IF_ERROR(file.framed->WriteBack());
   std::shared_ptr<const FileRecord> record;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         deps_.catalog.Begin([&](const CatalogView& view, ReservationKeys& keys) -> Status {
+                         deps_.catalog.Begin([&](const CatalogView& view, LockKeys& keys) -> Status {
                            keys.exclusive.push_back(file.id);
                            record = view.state().FindFile(file.id);
                            return {};

@@ -5,7 +5,7 @@
 //
 // Errors: those of the file's content, of Catalog::Begin and of CommitPath::Commit; after an error everything that was not
 // committed is tried again by the next call.
-// Threads: any. Waits for the reservation of the file in the catalog.
+// Threads: any. Waits for the lock on the file in the catalog.
 #pragma once
 
 #include "catalog/catalog.h"
@@ -33,7 +33,7 @@ class FileSync {
 
   // The file's existence.
   [[nodiscard]] Status EnsureCommitted(OpenFile& file);
-  // Call this once a commit has made the file's creation durable, while the file is still reserved.
+  // Call this once a commit has made the file's creation durable, while the file is still locked.
   void NoteCommitted(OpenFile& file);
   // Everything of a plain file.
   [[nodiscard]] Status SyncPlain(OpenFile& file);

@@ -127,12 +127,12 @@ Result<std::shared_ptr<const LiveFile>> LiveState::Find(FileId id) {
 Result<LiveState::Confirmed> LiveState::Confirm(const std::shared_ptr<const LiveFile>& file) {
   SyncPoint::Reach("LiveState::Confirm");
   if (const auto seen = LastSeen(); seen->version == file->version) {
-    ZENFS_ASSIGN_OR_RETURN(const LogCheck check, CheckLog(device_, superblock_, seen->picture));
+    ZENFS_ASSIGN_OR_RETURN(const LogCheck check, CheckLog(device_, superblock_, seen->fingerprint));
     if (!check.moved) {
-      if (check.confirmed != seen->picture.taken) {
-        LogPicture picture = seen->picture;
-        picture.taken = check.confirmed;
-        Publish(std::move(picture), seen->version);
+      if (check.confirmed != seen->fingerprint.taken) {
+        LogFingerprint fingerprint = seen->fingerprint;
+        fingerprint.taken = check.confirmed;
+        Publish(std::move(fingerprint), seen->version);
       }
       return Confirmed{.proven = true, .file = file};
     }
@@ -140,7 +140,7 @@ Result<LiveState::Confirmed> LiveState::Confirm(const std::shared_ptr<const Live
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(Refresh());
   const auto record = follower_.state().FindFile(file->record->id);
-  if (record == file->record && StillReserved(*file)) {
+  if (record == file->record && StillLocked(*file)) {
     auto proven = std::make_shared<LiveFile>(*file);
     proven->version = version_;
     return Confirmed{.proven = true, .file = std::move(proven)};
@@ -152,7 +152,7 @@ Result<LiveState::Confirmed> LiveState::Confirm(const std::shared_ptr<const Live
 Status LiveState::Refresh() {
   ZENFS_ASSIGN_OR_RETURN(const LogFollower::Change change, follower_.Refresh());
   if (change != LogFollower::Change::kNone) ++version_;
-  Publish(follower_.picture(), version_);
+  Publish(follower_.fingerprint(), version_);
   return {};
 }
 
@@ -165,9 +165,9 @@ Result<std::shared_ptr<const LiveFile>> LiveState::FindLocked(FileId id) {
   if (file->record == nullptr) return nullptr;
   file->version = version_;
   if (file->log != nullptr) {
-    const std::map<ZoneId, LogZone>& reserved = follower_.state().log_zones();
+    const std::map<ZoneId, LogZone>& allocated = follower_.state().log_zones();
     for (const auto& [zone, bytes] : file->log->zones) {
-      if (const auto it = reserved.find(zone); it != reserved.end()) file->log_zones.push_back(it->second);
+      if (const auto it = allocated.find(zone); it != allocated.end()) file->log_zones.push_back(it->second);
     }
   }
   return file;
@@ -194,11 +194,11 @@ Result<std::shared_ptr<const ReplayedLog>> LiveState::LogOf(std::shared_ptr<cons
   return log;
 }
 
-bool LiveState::StillReserved(const LiveFile& file) const {
-  const std::map<ZoneId, LogZone>& reserved = follower_.state().log_zones();
+bool LiveState::StillLocked(const LiveFile& file) const {
+  const std::map<ZoneId, LogZone>& allocated = follower_.state().log_zones();
   return std::ranges::all_of(file.log_zones, [&](const LogZone& zone) {
-    const auto it = reserved.find(zone.zone);
-    return it != reserved.end() && it->second == zone;
+    const auto it = allocated.find(zone.zone);
+    return it != allocated.end() && it->second == zone;
   });
 }
 
@@ -207,12 +207,12 @@ std::shared_ptr<const LiveState::Seen> LiveState::LastSeen() const {
   return seen_;
 }
 
-void LiveState::Publish(LogPicture picture, std::uint64_t version) {
-  auto seen = std::make_shared<const Seen>(Seen{std::move(picture), version});
+void LiveState::Publish(LogFingerprint fingerprint, std::uint64_t version) {
+  auto seen = std::make_shared<const Seen>(Seen{std::move(fingerprint), version});
   MutexLock lock(seen_mutex_);
   // Whoever looked without mutex_ may come late.
   if (seen_ != nullptr &&
-      std::pair(seen_->version, seen_->picture.taken) > std::pair(version, seen->picture.taken))
+      std::pair(seen_->version, seen_->fingerprint.taken) > std::pair(version, seen->fingerprint.taken))
     return;
   seen_ = std::move(seen);
 }

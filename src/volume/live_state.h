@@ -89,7 +89,7 @@ class LiveState {
  private:
   // What was seen of the metadata log, and how often it had changed by then.
   struct Seen {
-    LogPicture picture;
+    LogFingerprint fingerprint;
     std::uint64_t version = 0;
   };
 
@@ -97,9 +97,9 @@ class LiveState {
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> FindLocked(FileId id) REQUIRES(mutex_);
   [[nodiscard]] Result<std::shared_ptr<const ReplayedLog>> LogOf(std::shared_ptr<const FileRecord>& record)
       REQUIRES(mutex_);
-  bool StillReserved(const LiveFile& file) const REQUIRES(mutex_);
+  bool StillLocked(const LiveFile& file) const REQUIRES(mutex_);
   std::shared_ptr<const Seen> LastSeen() const EXCLUDES(seen_mutex_);
-  void Publish(LogPicture picture, std::uint64_t version) EXCLUDES(seen_mutex_);
+  void Publish(LogFingerprint fingerprint, std::uint64_t version) EXCLUDES(seen_mutex_);
 
   ZonedDevice& device_;
   const Superblock& superblock_;

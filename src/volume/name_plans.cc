@@ -8,14 +8,14 @@
 namespace zenfs {
 namespace {
 
-void ReserveName(const Entry& entry, ReservationKeys& keys) {
+void LockName(const Entry& entry, LockKeys& keys) {
   keys.names.emplace_back(entry.parent, entry.name);
   keys.shared.push_back(entry.parent);
 }
 
-// Reserves the file's name too. The edits that create it, if it is pending.
-std::vector<Edit> ReserveSource(const CatalogView& view, const Entry& entry, ReservationKeys& keys) {
-  ReserveName(entry, keys);
+// Locks the file's name too. The edits that create it, if it is pending.
+std::vector<Edit> LockSource(const CatalogView& view, const Entry& entry, LockKeys& keys) {
+  LockName(entry, keys);
   return entry.pending ? view.Promote(entry.id, keys) : std::vector<Edit>();
 }
 
@@ -32,9 +32,9 @@ bool IsInside(const State& state, FileId directory, FileId ancestor) {
   }
 }
 
-// Whether `from` may be renamed to `to`. Reserves what that touches beyond the two names.
+// Whether `from` may be renamed to `to`. Locks what that touches beyond the two names.
 Status CheckRename(const CatalogView& view, const Entry& from, const Entry& to, std::string_view from_path,
-                   std::string_view to_path, ReservationKeys& keys) {
+                   std::string_view to_path, LockKeys& keys) {
   if (from.kind == Entry::Kind::kMissing) return Fail(NoSuchFile(from_path));
   if (from.name.empty() || to.name.empty()) {
     return Fail(Code::kInvalidArgument, "the root directory cannot be renamed or replaced");
@@ -71,18 +71,18 @@ Error NoSuchFile(std::string_view path) {
 }
 
 Result<TwoNamePlan> PlanRename(const CatalogView& view, std::string_view from, std::string_view to,
-                               ReservationKeys& keys) {
+                               LockKeys& keys) {
   TwoNamePlan plan;
   ZENFS_ASSIGN_OR_RETURN(plan.from, view.Resolve(from));
   ZENFS_ASSIGN_OR_RETURN(plan.to, view.Resolve(to));
   ZENFS_RETURN_IF_ERROR(CheckRename(view, plan.from, plan.to, from, to, keys));
-  plan.creation = ReserveSource(view, plan.from, keys);
-  ReserveName(plan.to, keys);
+  plan.creation = LockSource(view, plan.from, keys);
+  LockName(plan.to, keys);
   return plan;
 }
 
 Result<TwoNamePlan> PlanLink(const CatalogView& view, std::string_view existing, std::string_view new_name,
-                             ReservationKeys& keys) {
+                             LockKeys& keys) {
   TwoNamePlan plan;
   ZENFS_ASSIGN_OR_RETURN(plan.from, view.Resolve(existing));
   ZENFS_ASSIGN_OR_RETURN(plan.to, view.Resolve(new_name));
@@ -93,34 +93,34 @@ Result<TwoNamePlan> PlanLink(const CatalogView& view, std::string_view existing,
   if (plan.to.kind != Entry::Kind::kMissing) {
     return Fail(Code::kExists, fmt::format("{}: already exists", new_name));
   }
-  plan.creation = ReserveSource(view, plan.from, keys);
-  ReserveName(plan.to, keys);
+  plan.creation = LockSource(view, plan.from, keys);
+  LockName(plan.to, keys);
   return plan;
 }
 
-Result<Entry> PlanCreate(const CatalogView& view, std::string_view path, ReservationKeys& keys) {
+Result<Entry> PlanCreate(const CatalogView& view, std::string_view path, LockKeys& keys) {
   ZENFS_ASSIGN_OR_RETURN(Entry entry, view.Resolve(path));
   if (entry.kind == Entry::Kind::kDirectory) {
     return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
   }
-  ReserveName(entry, keys);
+  LockName(entry, keys);
   return entry;
 }
 
-Result<Entry> PlanUnlink(const CatalogView& view, std::string_view path, ReservationKeys& keys) {
+Result<Entry> PlanUnlink(const CatalogView& view, std::string_view path, LockKeys& keys) {
   ZENFS_ASSIGN_OR_RETURN(Entry entry, view.Resolve(path));
   if (entry.kind == Entry::Kind::kMissing) return Fail(NoSuchFile(path));
   if (entry.kind == Entry::Kind::kDirectory) {
     return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
   }
-  ReserveName(entry, keys);
+  LockName(entry, keys);
   keys.exclusive.push_back(entry.id);
   if (const auto id = view.state().FindEntry(entry.parent, entry.name)) keys.exclusive.push_back(*id);
   return entry;
 }
 
 Result<std::vector<Edit>> PlanMakeDirectory(const CatalogView& view, std::string_view path, bool parents,
-                                            const std::vector<FileId>& ids, ReservationKeys& keys) {
+                                            const std::vector<FileId>& ids, LockKeys& keys) {
   const std::vector<std::string_view> parts = SplitPath(path);
   std::vector<Edit> edits;
   FileId parent = kRootDirectory;
@@ -139,7 +139,7 @@ Result<std::vector<Edit>> PlanMakeDirectory(const CatalogView& view, std::string
     }
     if (entry.kind == Entry::Kind::kMissing) {
       if (!parents && i + 1 < parts.size()) return Fail(NoSuchFile(so_far));
-      ReserveName(entry, keys);
+      LockName(entry, keys);
       edits.push_back(CreateDirectory{ids[i], entry.parent, entry.name, WallSeconds()});
     }
     parent = entry.kind == Entry::Kind::kMissing ? ids[i] : entry.id;
@@ -148,7 +148,7 @@ Result<std::vector<Edit>> PlanMakeDirectory(const CatalogView& view, std::string
   return edits;
 }
 
-Result<Entry> PlanRemoveDirectory(const CatalogView& view, std::string_view path, ReservationKeys& keys) {
+Result<Entry> PlanRemoveDirectory(const CatalogView& view, std::string_view path, LockKeys& keys) {
   ZENFS_ASSIGN_OR_RETURN(Entry entry, view.Resolve(path));
   if (entry.kind == Entry::Kind::kMissing) return Fail(NoSuchFile(path));
   if (entry.kind == Entry::Kind::kFile) {
@@ -160,7 +160,7 @@ Result<Entry> PlanRemoveDirectory(const CatalogView& view, std::string_view path
   if (!IsEmptyDirectory(view, entry.id)) {
     return Fail(Code::kNotEmpty, fmt::format("{}: directory not empty", path));
   }
-  ReserveName(entry, keys);
+  LockName(entry, keys);
   keys.exclusive.push_back(entry.id);
   return entry;
 }

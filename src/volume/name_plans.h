@@ -29,21 +29,21 @@ struct TwoNamePlan {
 // Errors: kNotFound, kNotADirectory and kIsADirectory if the kinds do not fit, kNotEmpty, kInvalidArgument for the root and
 // for a directory that would be moved into itself.
 [[nodiscard]] Result<TwoNamePlan> PlanRename(const CatalogView& view, std::string_view from,
-                                             std::string_view to, ReservationKeys& keys);
+                                             std::string_view to, LockKeys& keys);
 // Errors: kNotFound, kIsADirectory, kExists.
 [[nodiscard]] Result<TwoNamePlan> PlanLink(const CatalogView& view, std::string_view existing,
-                                           std::string_view new_name, ReservationKeys& keys);
+                                           std::string_view new_name, LockKeys& keys);
 // The entry in which a new file may be made. Errors: kIsADirectory.
-[[nodiscard]] Result<Entry> PlanCreate(const CatalogView& view, std::string_view path, ReservationKeys& keys);
+[[nodiscard]] Result<Entry> PlanCreate(const CatalogView& view, std::string_view path, LockKeys& keys);
 // Errors: kNotFound, kIsADirectory.
-[[nodiscard]] Result<Entry> PlanUnlink(const CatalogView& view, std::string_view path, ReservationKeys& keys);
+[[nodiscard]] Result<Entry> PlanUnlink(const CatalogView& view, std::string_view path, LockKeys& keys);
 // The edits; empty if there is nothing to do. `ids`: one for each component of the path, not in use. Errors: kExists;
 // kNotADirectory; kNotFound without `parents`.
 [[nodiscard]] Result<std::vector<Edit>> PlanMakeDirectory(const CatalogView& view, std::string_view path,
                                                           bool parents, const std::vector<FileId>& ids,
-                                                          ReservationKeys& keys);
+                                                          LockKeys& keys);
 // Errors: kNotFound, kNotADirectory, kInvalidArgument for the root, kNotEmpty.
 [[nodiscard]] Result<Entry> PlanRemoveDirectory(const CatalogView& view, std::string_view path,
-                                                ReservationKeys& keys);
+                                                LockKeys& keys);
 
 }  // namespace zenfs

@@ -1,4 +1,4 @@
-// What an action on names may do, and what it reserves and commits, without a device.
+// What an action on names may do, and what it locks and commits, without a device.
 #include "volume/name_plans.h"
 
 #include <gmock/gmock.h>
@@ -52,10 +52,10 @@ class NamePlansTest : public testing::Test {
   }
 
   Catalog catalog_;
-  ReservationKeys keys_;
+  LockKeys keys_;
 };
 
-TEST_F(NamePlansTest, ARenameOverAFileReservesBothNamesAndTheFileThatGoes) {
+TEST_F(NamePlansTest, ARenameOverAFileLocksBothNamesAndTheFileThatGoes) {
   const auto plan = Ask(PlanRename, "/top", "/dir/file");
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->same());
@@ -101,7 +101,7 @@ TEST_F(NamePlansTest, ALinkNeedsAFileAndAFreeName) {
   EXPECT_EQ(CodeOf(PlanLink, "/top", "/new"), Code::kExists);
 }
 
-TEST_F(NamePlansTest, AnUnlinkReservesTheFileAndTheOneThatItShadows) {
+TEST_F(NamePlansTest, AnUnlinkLocksTheFileAndTheOneThatItShadows) {
   catalog_.AddPending({.id = FileId(15), .parent = kRootDirectory, .name = "top"});
   ASSERT_TRUE(Ask(PlanUnlink, "/top").ok());
   EXPECT_THAT(keys_.exclusive, ElementsAre(FileId(15), kTop));

@@ -32,11 +32,10 @@ void Namespace::DropPending(FileId id) {
 Status Namespace::Rename(std::string_view from_path, std::string_view to_path) {
   Meter meter(deps_.metrics, Operation::kRename);
   TwoNamePlan plan;
-  ZENFS_ASSIGN_OR_RETURN(
-      const Catalog::Action action,
-      deps_.catalog.BeginPlanned(plan, [&](const CatalogView& view, ReservationKeys& keys) {
-        return PlanRename(view, from_path, to_path, keys);
-      }));
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         deps_.catalog.BeginPlanned(plan, [&](const CatalogView& view, LockKeys& keys) {
+                           return PlanRename(view, from_path, to_path, keys);
+                         }));
   const auto& [from, to, creation] = plan;
   const bool same = plan.same();  // both names stay (POSIX)
   std::vector<Edit> edits = creation;
@@ -52,11 +51,10 @@ Status Namespace::Rename(std::string_view from_path, std::string_view to_path) {
 Status Namespace::Link(std::string_view existing, std::string_view new_name) {
   Meter meter(deps_.metrics, Operation::kLink);
   TwoNamePlan plan;
-  ZENFS_ASSIGN_OR_RETURN(
-      const Catalog::Action action,
-      deps_.catalog.BeginPlanned(plan, [&](const CatalogView& view, ReservationKeys& keys) {
-        return PlanLink(view, existing, new_name, keys);
-      }));
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         deps_.catalog.BeginPlanned(plan, [&](const CatalogView& view, LockKeys& keys) {
+                           return PlanLink(view, existing, new_name, keys);
+                         }));
   std::vector<Edit> edits = plan.creation;
   ZENFS_ASSIGN_OR_RETURN(const Promotion promotion, DrainPending(plan.from, edits));
   edits.push_back(LinkFile{plan.to.parent, plan.to.name, plan.from.id});
@@ -68,11 +66,10 @@ Status Namespace::Link(std::string_view existing, std::string_view new_name) {
 Status Namespace::Unlink(std::string_view path) {
   Meter meter(deps_.metrics, Operation::kDelete);
   Entry entry;
-  ZENFS_ASSIGN_OR_RETURN(
-      const Catalog::Action action,
-      deps_.catalog.BeginPlanned(entry, [&](const CatalogView& view, ReservationKeys& keys) {
-        return PlanUnlink(view, path, keys);
-      }));
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         deps_.catalog.BeginPlanned(entry, [&](const CatalogView& view, LockKeys& keys) {
+                           return PlanUnlink(view, path, keys);
+                         }));
   if (!entry.pending || entry.shadows) {
     ZENFS_RETURN_IF_ERROR(meter.Done(deps_.commits.Commit({UnlinkFile{entry.parent, entry.name}})));
   } else {
@@ -92,11 +89,10 @@ Status Namespace::MakeDirectory(std::string_view path, bool parents) {
     ids.push_back(id);
   }
   std::vector<Edit> edits;
-  ZENFS_ASSIGN_OR_RETURN(
-      const Catalog::Action action,
-      deps_.catalog.BeginPlanned(edits, [&](const CatalogView& view, ReservationKeys& keys) {
-        return PlanMakeDirectory(view, path, parents, ids, keys);
-      }));
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         deps_.catalog.BeginPlanned(edits, [&](const CatalogView& view, LockKeys& keys) {
+                           return PlanMakeDirectory(view, path, parents, ids, keys);
+                         }));
   if (edits.empty()) return {};
   return meter.Done(deps_.commits.Commit(std::move(edits)));
 }
@@ -104,11 +100,10 @@ Status Namespace::MakeDirectory(std::string_view path, bool parents) {
 Status Namespace::RemoveDirectory(std::string_view path) {
   Meter meter(deps_.metrics, Operation::kDirectoryChange);
   Entry entry;
-  ZENFS_ASSIGN_OR_RETURN(
-      const Catalog::Action action,
-      deps_.catalog.BeginPlanned(entry, [&](const CatalogView& view, ReservationKeys& keys) {
-        return PlanRemoveDirectory(view, path, keys);
-      }));
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         deps_.catalog.BeginPlanned(entry, [&](const CatalogView& view, LockKeys& keys) {
+                           return PlanRemoveDirectory(view, path, keys);
+                         }));
   return meter.Done(deps_.commits.Commit({zenfs::RemoveDirectory{entry.parent, entry.name}}));
 }
 

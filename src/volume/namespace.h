@@ -1,10 +1,10 @@
 // The names of a mounted volume: links, renames, deletions and directories. New files: FileOpener.
 //
-// An action validates and reserves what it touches (name_plans.h, Catalog::Begin), commits one frame, and is applied by
-// CommitEffects; then its reservation is dropped. The change is durable when a function returns OK.
+// An action validates and locks what it touches (name_plans.h, Catalog::Begin), commits one frame, and is applied by
+// CommitEffects; then its locks are released. The change is durable when a function returns OK.
 //
 // Errors: those of the plan, of CommitPath::Commit, and of writing what a pending file has buffered.
-// Threads: any. Waits for the reservation of names and files in the catalog.
+// Threads: any. Waits for the locks on names and files in the catalog.
 #pragma once
 
 #include <string_view>
@@ -46,7 +46,7 @@ class Namespace {
 
     CommitOptions options() const { return {.data_since = drained.data_since}; }
   };
-  // Writes out the file's content so far and adds it to `edits`, which hold the file's creation. The file is reserved by
+  // Writes out the file's content so far and adds it to `edits`, which hold the file's creation. The file is locked by
   // the caller.
   [[nodiscard]] Result<Promotion> DrainPending(const Entry& entry, std::vector<Edit>& edits);
   void Promoted(const Promotion& promotion);

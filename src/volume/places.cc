@@ -38,7 +38,7 @@ Status CheckPlaces(const State& state, const KnownZones& zones, const std::strin
     const std::string why = id.value < geometry.zone_count
                                 ? "which can't be a log zone"
                                 : fmt::format("and the device has {} zones", geometry.zone_count);
-    return Fail(Code::kCorruption, fmt::format("{}: the metadata log reserves zone {} for the log, {}; {}",
+    return Fail(Code::kCorruption, fmt::format("{}: the metadata log allocates zone {} to the log, {}; {}",
                                                device, id.value, why, kAdvice));
   }
   for (const auto& [id, record] : state.files()) {

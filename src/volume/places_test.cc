@@ -53,14 +53,14 @@ class PlacesTest : public testing::Test {
 };
 
 TEST_F(PlacesTest, LogZoneThatTheDeviceHasNotIsRefused) {
-  Commit({ReserveLogZones{{{ZoneId(1 << 30), 1, 7}}}, RaiseCounters{0, 2}});
-  ExpectRefusedAndFound("reserves zone 1073741824");
+  Commit({AllocateLogZones{{{ZoneId(1 << 30), 1, 7}}}, RaiseCounters{0, 2}});
+  ExpectRefusedAndFound("allocates zone 1073741824");
 }
 
 // Found by fuzzing: data was written there.
 TEST_F(PlacesTest, LogZoneThatIsAMetadataZoneIsRefused) {
-  Commit({ReserveLogZones{{{ZoneId(2), 1, 7}}}, RaiseCounters{0, 2}});
-  ExpectRefusedAndFound("reserves zone 2 for the log, which can't be a log zone");
+  Commit({AllocateLogZones{{{ZoneId(2), 1, 7}}}, RaiseCounters{0, 2}});
+  ExpectRefusedAndFound("allocates zone 2 to the log, which can't be a log zone");
 }
 
 TEST_F(PlacesTest, ExtentInAMetadataZoneIsRefused) {

@@ -65,9 +65,9 @@ class ReaderTest : protected SwitchedPoints, public VolumeTest {
     ASSERT_TRUE(IsOk(volume_->Unlink("filler.sst")));
     ASSERT_TRUE(IsOk(volume_->Unlink("filler.log")));
   }
-  void RollTheLog() {
-    const std::uint64_t before = volume_->metalog_stats().rolls;
-    for (int i = 0; volume_->metalog_stats().rolls < before + 3; ++i) {
+  void SwitchTheLog() {
+    const std::uint64_t before = volume_->metalog_stats().switches;
+    for (int i = 0; volume_->metalog_stats().switches < before + 3; ++i) {
       ASSERT_LT(i, 20'000);
       Put("tmp", "x");
       ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
@@ -249,7 +249,7 @@ TEST(SlowReaderTest, OneChangeDuringAReadThatTakesLongIsReadAgain) {
   });
 }
 
-TEST_F(ReaderTest, ALogFoldedIntoExtentsDuringAReadIsReadFromThere) {
+TEST_F(ReaderTest, ALogCleanedIntoExtentsDuringAReadIsReadFromThere) {
   std::string expected;
   auto manifest = volume_->Create("MANIFEST-000001");
   ASSERT_TRUE(IsOk(manifest));
@@ -262,7 +262,7 @@ TEST_F(ReaderTest, ALogFoldedIntoExtentsDuringAReadIsReadFromThere) {
   const auto file = Open("MANIFEST-000001");
   EXPECT_TRUE(reader_->Layout("MANIFEST-000001")->extents.empty());
   const auto read = ReadWhile(*file, expected.size(), [&] {
-    for (int i = 0; volume_->write_counters().folded == 0; ++i) {
+    for (int i = 0; volume_->write_counters().cleaned == 0; ++i) {
       ASSERT_LT(i, 500);
       Put("w.log", RandomBytes(300'000, static_cast<std::uint64_t>(i)));
     }
@@ -274,15 +274,15 @@ TEST_F(ReaderTest, ALogFoldedIntoExtentsDuringAReadIsReadFromThere) {
   EXPECT_FALSE(reader_->Layout("MANIFEST-000001")->extents.empty());
 }
 
-TEST_F(ReaderTest, RollsOfTheMetadataLogDuringAReadChangeNothing) {
+TEST_F(ReaderTest, SwitchesOfTheMetadataLogDuringAReadChangeNothing) {
   for (const char* name : {"a.sst", "a.log"}) {
     const std::string content = RandomBytes(200'000, 5);
     Put(name, content);
     const auto file = Open(name);
-    const auto read = ReadWhile(*file, content.size(), [&] { RollTheLog(); });
+    const auto read = ReadWhile(*file, content.size(), [&] { SwitchTheLog(); });
     ASSERT_TRUE(IsOk(read));
     EXPECT_EQ(*read, content);
-    RollTheLog();
+    SwitchTheLog();
     EXPECT_EQ(ReadAll(*file), content);
   }
   EXPECT_EQ(Read("CURRENT"), "x");
@@ -330,11 +330,11 @@ TEST_F(ReaderTest, ManyReadsAtOnceAreConfirmedTogether) {
 
 TEST_F(ReaderTest, AReadCostsNoMoreThanItsBytesAndTheNewCommits) {
   WaitForLogReserve();
-  const std::uint64_t rolls = volume_->metalog_stats().rolls;
+  const std::uint64_t switches = volume_->metalog_stats().switches;
   for (int i = 0; i < 100; ++i) Put("f" + std::to_string(i) + ".sst", "x");
   Put("a.sst", RandomBytes(4096, 8));
   const auto file = Open("a.sst");
-  ASSERT_EQ(volume_->metalog_stats().rolls, rolls) << "a roll beside the reads makes them more";
+  ASSERT_EQ(volume_->metalog_stats().switches, switches) << "a log switch beside the reads makes them more";
   AlignedBuffer buffer(4096);
   buffer.Resize(4096);
   const auto reads = [&] {

@@ -61,7 +61,7 @@ Status CommitMount(VolumeParts& parts, const State& state, const RecoveredLogs& 
 void OpenLogs(VolumeParts& parts, RecoveredLogs& logs) {
   for (auto& [id, log] : logs) {
     const auto record = parts.catalog.FindFile(id);
-    if (record->shape == FileShape::kPlain) continue;  // nothing was brought back
+    if (record->shape == FileShape::kPlain) continue;  // nothing was recovered
     parts.logs.Add(parts.factory.RecoveredLog(*record, std::move(log)));
   }
   parts.relocation.LogsAreRecovered();

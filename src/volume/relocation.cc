@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <map>
 
-#include "reclaim/log_fold.h"
+#include "reclaim/log_clean.h"
 
 namespace zenfs {
 namespace {
 
-// A file that is in use is tried again later. Whoever has reserved it may hold it while waiting for the room that this
+// A file that is in use is tried again later. Whoever has locked it may hold it while waiting for the room that this
 // makes.
 constexpr std::chrono::nanoseconds kNoWait{0};
 
@@ -42,7 +42,7 @@ Status Relocation::Empty(const Victim& victim, const ExtentMover::Pause& pause) 
     case Victim::Kind::kLog: break;
   }
   deps_.log.zones().NoteCleaning(victim.zone);
-  const Status cleaned = FoldZone(victim.zone);
+  const Status cleaned = CleanLogZoneOf(victim.zone);
   static_cast<void>(deps_.log.supply().ReleaseDead());
   return cleaned;
 }
@@ -70,15 +70,15 @@ Status Relocation::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
   return moved;
 }
 
-class Relocation::Fold final : public FoldableFiles {
+class Relocation::CleanedFiles final : public CleanableFiles {
  public:
-  explicit Fold(Relocation& relocation)
+  explicit CleanedFiles(Relocation& relocation)
       : relocation_(relocation), before_(FlushMark::Now(relocation.deps_.device)) {}
 
   Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) override {
-    return relocation_.WithReservedFile(id, body);
+    return relocation_.WithLockedFile(id, body);
   }
-  Status CommitFolded(std::vector<Edit> edits) override {
+  Status CommitCleaned(std::vector<Edit> edits) override {
     return relocation_.deps_.commits.Commit(std::move(edits), {.data_since = before_});
   }
   Status CheckRoomForExtents(std::size_t extents) const override {
@@ -90,16 +90,16 @@ class Relocation::Fold final : public FoldableFiles {
   const FlushMark before_;  // anything was copied
 };
 
-Status Relocation::FoldZone(ZoneId zone) {
-  Fold files(*this);
-  const LogFoldDeps deps{.logs = deps_.logs,
-                         .sink = deps_.sink,
-                         .block_size = deps_.device.geometry().block_size,
-                         .files = files};
+Status Relocation::CleanLogZoneOf(ZoneId zone) {
+  CleanedFiles files(*this);
+  const LogCleanDeps deps{.logs = deps_.logs,
+                          .sink = deps_.sink,
+                          .block_size = deps_.device.geometry().block_size,
+                          .files = files};
   std::uint64_t moved = 0;
-  const Status folded = FoldLogZone(deps, zone, &moved);
-  deps_.written.folded.fetch_add(moved, std::memory_order_relaxed);
-  return folded;
+  const Status cleaned = CleanLogZone(deps, zone, &moved);
+  deps_.written.cleaned.fetch_add(moved, std::memory_order_relaxed);
+  return cleaned;
 }
 
 std::vector<std::string> Relocation::damage() const {
@@ -114,9 +114,9 @@ std::vector<std::shared_ptr<const FileRecord>> Relocation::FilesIn(ZoneId zone) 
   return deps_.catalog.FilesIn(begin, begin + geometry.zone_size);
 }
 
-Status Relocation::WithReservedFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
+Status Relocation::WithLockedFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
   std::shared_ptr<const FileRecord> record;
-  const Catalog::Planner reserve = [&](const CatalogView& view, ReservationKeys& keys) -> Status {
+  const Catalog::Planner lock_file = [&](const CatalogView& view, LockKeys& keys) -> Status {
     record = view.state().FindFile(id);
     if (record == nullptr)
       return Fail(Code::kBusy, fmt::format("file {} is gone or not committed yet", id.value));
@@ -124,13 +124,13 @@ Status Relocation::WithReservedFile(FileId id, const std::function<Status(const 
     return {};
   };
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
-                         deps_.catalog.Begin(reserve, Deadline::After(kNoWait)));
+                         deps_.catalog.Begin(lock_file, Deadline::After(kNoWait)));
   return body(*record);
 }
 
 // A file that is open for writing is left alone: its writer may hold it while it waits for the space that is being made.
 Status Relocation::WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
-  return WithReservedFile(id, [&](const FileRecord& record) -> Status {
+  return WithLockedFile(id, [&](const FileRecord& record) -> Status {
     if (record.shape == FileShape::kFramed && !logs_recovered_) {
       return Fail(Code::kBusy, fmt::format("file {} is being recovered", id.value));
     }
@@ -177,7 +177,7 @@ bool Relocation::FinishUp() {
     pending.swap(pending_);
   }
   for (const FileId id : pending) {
-    const Status told = WithReservedFile(id, [&](const FileRecord& now) -> Status {
+    const Status told = WithLockedFile(id, [&](const FileRecord& now) -> Status {
       if (Tell(now, now.extents)) return {};
       return Fail(Code::kBusy, "its writer is at work");
     });

@@ -1,11 +1,11 @@
 // Moves the live data of a volume out of zones, so that these can be reset, while the files are in use.
 //
-// The collector chooses zones (reclaim/reclaimer.h); ExtentMover and FoldLogZone copy. This class finds the files that lie in
+// The collector chooses zones (reclaim/reclaimer.h); ExtentMover and CleanLogZone copy. This class finds the files that lie in
 // a zone, changes them beside their users, and tells those who have them open where the bytes are now. A file whose writer
 // is at work can't be told at once: its relocation is pending, and the file reads its old extents, which it pins.
 //
 // Invariants
-//   it never waits for whoever may be waiting for space: neither for a reservation nor for a file's buffer
+//   it never waits for whoever may be waiting for space: neither for a lock on a name nor for a file's buffer
 //   a file points to a copy only after the copy was flushed and committed
 //
 // Threads: ReclaimTarget and MovableFiles on the thread that empties a zone; the rest from any thread. mover_mutex_ is held
@@ -76,13 +76,13 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   [[nodiscard]] Status CheckRoomForExtents(std::size_t extents) const override;
   bool NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) override EXCLUDES(mutex_);
 
-  // The files, as one fold changes them.
-  class Fold;
+  // The files, as cleaning changes them.
+  class CleanedFiles;
 
   [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
-  [[nodiscard]] Status FoldZone(ZoneId zone);
+  [[nodiscard]] Status CleanLogZoneOf(ZoneId zone);
   // WithFile for a file that may be open for writing.
-  [[nodiscard]] Status WithReservedFile(FileId id, const std::function<Status(const FileRecord&)>& body);
+  [[nodiscard]] Status WithLockedFile(FileId id, const std::function<Status(const FileRecord&)>& body);
   // Tells whoever has the file open. False if its writer is at work.
   [[nodiscard]] bool Tell(const FileRecord& before, const std::vector<Extent>& extents);
   void AddPending(FileId id) EXCLUDES(mutex_);

@@ -57,11 +57,11 @@ class Scrub {
     const auto refreshed = follower_.Refresh();
     if (!refreshed && refreshed.error().code() == Code::kTimedOut) return Fail(refreshed.error());
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll());
-    LogPicture picture;
+    LogFingerprint fingerprint;
     std::optional<std::uint64_t> generation;
     if (refreshed) {
       look.state = follower_.state();  // the follower's goes on when it is asked
-      picture = follower_.picture();
+      fingerprint = follower_.fingerprint();
       generation = follower_.generation();
     } else {
       look.report.findings.push_back(
@@ -69,13 +69,13 @@ class Scrub {
            .text = fmt::format("the files can't be looked at, because the metadata log "
                                "can't be replayed: {}",
                                refreshed.error().ToString())});
-      ZENFS_ASSIGN_OR_RETURN(picture, TakeLogPicture(device_, superblock_));
+      ZENFS_ASSIGN_OR_RETURN(fingerprint, TakeLogFingerprint(device_, superblock_));
     }
     SyncPoint::Reach("ScrubVolume:reported");
-    Expect(picture, look.state, report);
-    ScrubMetadata(context, picture, generation);
+    Expect(fingerprint, look.state, report);
+    ScrubMetadata(context, fingerprint, generation);
     if (look.state) ScrubLogs(context, *look.state, FileNames(*look.state), report);
-    ZENFS_ASSIGN_OR_RETURN(const LogCheck check, CheckLog(device_, superblock_, picture));
+    ZENFS_ASSIGN_OR_RETURN(const LogCheck check, CheckLog(device_, superblock_, fingerprint));
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, ReportAll());
     look.moved = check.moved ||
                  !std::ranges::equal(report, after, {}, &ZoneInfo::WrittenBytes, &ZoneInfo::WrittenBytes);
@@ -104,10 +104,10 @@ class Scrub {
     return device_.Report(ZoneId(0), device_.geometry().zone_count);
   }
 
-  void Expect(const LogPicture& picture, const std::optional<State>& state,
+  void Expect(const LogFingerprint& fingerprint, const std::optional<State>& state,
               std::span<const ZoneInfo> report) {
     total_ = 0;
-    for (const ZoneInfo& info : picture.zones) total_ += info.WrittenBytes();
+    for (const ZoneInfo& info : fingerprint.zones) total_ += info.WrittenBytes();
     if (!state) return;
     last_state_ = *state;
     for (const auto& [id, zone] : state->log_zones()) {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "metalog/metazone_scan.h"
 #include "metalog/metazones.h"
-#include "metalog/zone_survey.h"
 
 namespace zenfs {
 namespace {
@@ -18,96 +18,95 @@ class MetadataScrub {
         replayed_(replayed),
         generation_(generation) {}
 
-  void Zone(const ZoneSurvey& survey) {
+  void Zone(const MetazoneScan& scan) {
     ++context_.out.superblocks;
-    Superblock(survey);
-    if (!survey.header) return NoHeader(survey);
-    if (survey.header->generation < generation_) return Superseded(survey);
-    context_.out.metadata_frames += survey.frames.size() + 1;
-    for (const ZoneSurvey::Gap& gap : survey.gaps) Gap(survey, gap);
-    if (survey.header->generation > generation_ && survey.gaps.empty() && !survey.IsComplete()) {
-      Add(Severity::kNote, survey, layout_.header_at,
+    Superblock(scan);
+    if (!scan.header) return NoHeader(scan);
+    if (scan.header->generation < generation_) return Superseded(scan);
+    context_.out.metadata_frames += scan.frames.size() + 1;
+    for (const MetazoneScan::Gap& gap : scan.gaps) Gap(scan, gap);
+    if (scan.header->generation > generation_ && scan.gaps.empty() && !scan.IsComplete()) {
+      Add(Severity::kNote, scan, layout_.header_at,
           fmt::format(
               "generation {} of the metadata log was begun there and is not complete; the next read-write "
               "mount gives it up",
-              survey.header->generation));
+              scan.header->generation));
     }
   }
 
  private:
-  void Add(Severity severity, const ZoneSurvey& survey, std::uint64_t at, const std::string& what) {
-    context_.Add(severity, fmt::format("zone {} at byte {}: {}", survey.zone.value, at, what), survey.zone,
-                 at);
+  void Add(Severity severity, const MetazoneScan& scan, std::uint64_t at, const std::string& what) {
+    context_.Add(severity, fmt::format("zone {} at byte {}: {}", scan.zone.value, at, what), scan.zone, at);
   }
 
-  // A roll that failed, and a later one in another zone: power lost before this zone's reset was durable brings some of it
+  // A log switch that failed, and a later one in another zone: power lost before this zone's reset was durable brings some of it
   // back.
-  bool IsLeftOver(const ZoneSurvey& survey) const {
-    return survey.header && survey.header->generation < generation_ && !survey.IsComplete();
+  bool IsLeftOver(const MetazoneScan& scan) const {
+    return scan.header && scan.header->generation < generation_ && !scan.IsComplete();
   }
 
-  void Superblock(const ZoneSurvey& survey) {
-    if (survey.superblock && IsLeftOver(survey)) {
-      Add(Severity::kWarning, survey, 0,
+  void Superblock(const MetazoneScan& scan) {
+    if (scan.superblock && IsLeftOver(scan)) {
+      Add(Severity::kWarning, scan, 0,
           fmt::format(
               "the copy of the superblock is damaged ({}), and nothing depends on it: generation {} of the "
-              "metadata log was never complete there; the next roll resets the zone",
-              survey.superblock->ToString(), survey.header->generation));
-    } else if (survey.superblock && (survey.header || !replayed_)) {
-      Add(Severity::kError, survey, 0,
-          fmt::format("the copy of the superblock is damaged: {}", survey.superblock->ToString()));
-    } else if (survey.superblock_differs) {
-      Add(Severity::kError, survey, 0, "the copy of the superblock is not the same as the one in use");
+              "metadata log was never complete there; the next log switch resets the zone",
+              scan.superblock->ToString(), scan.header->generation));
+    } else if (scan.superblock && (scan.header || !replayed_)) {
+      Add(Severity::kError, scan, 0,
+          fmt::format("the copy of the superblock is damaged: {}", scan.superblock->ToString()));
+    } else if (scan.superblock_differs) {
+      Add(Severity::kError, scan, 0, "the copy of the superblock is not the same as the one in use");
     }
   }
 
-  // A roll that was cut off in its first writes leaves such a zone, too.
-  void NoHeader(const ZoneSurvey& survey) {
-    Add(replayed_ ? Severity::kWarning : Severity::kError, survey, layout_.header_at,
+  // A log switch that was cut off in its first writes leaves such a zone, too.
+  void NoHeader(const MetazoneScan& scan) {
+    Add(replayed_ ? Severity::kWarning : Severity::kError, scan, layout_.header_at,
         replayed_
-            ? "there is no valid log header: a roll of the metadata log was cut off there, or a superseded "
+            ? "there is no valid log header: a switch of the metadata log was cut off there, or a superseded "
               "generation is damaged; the next read-write mount resets the zone"
             : "there is no valid log header");
   }
 
   // Nothing depends on it but a repair for which the generation in use is too far gone.
-  void Superseded(const ZoneSurvey& survey) {
-    for (const ZoneSurvey::Gap& gap : survey.gaps) {
+  void Superseded(const MetazoneScan& scan) {
+    for (const MetazoneScan::Gap& gap : scan.gaps) {
       if (gap.inside) {
-        Add(Severity::kWarning, survey, gap.at, Inside(survey, gap) + "; a newer generation is in use");
+        Add(Severity::kWarning, scan, gap.at, Inside(scan, gap) + "; a newer generation is in use");
       } else if (!gap.IsUnwritten()) {
-        Add(Severity::kNote, survey, gap.at,
+        Add(Severity::kNote, scan, gap.at,
             fmt::format("{} bytes {}, behind the end of generation {} of the metadata log or in its last "
                         "frame; a newer generation is in use",
-                        gap.bytes, WhatIsWrong(gap), survey.header->generation));
+                        gap.bytes, WhatIsWrong(gap), scan.header->generation));
       }
     }
   }
 
-  static std::string Inside(const ZoneSurvey& survey, const ZoneSurvey::Gap& gap) {
+  static std::string Inside(const MetazoneScan& scan, const MetazoneScan::Gap& gap) {
     const std::string which = gap.first_frame == gap.last_frame
                                   ? fmt::format("frame {}", gap.last_frame)
                                   : fmt::format("frames {} to {}", gap.first_frame, gap.last_frame);
     return fmt::format(
         "{} of generation {} of the metadata log is damaged: {} bytes there are no valid frame", which,
-        survey.header->generation, gap.bytes);
+        scan.header->generation, gap.bytes);
   }
-  static const char* WhatIsWrong(const ZoneSurvey::Gap& gap) {
+  static const char* WhatIsWrong(const MetazoneScan::Gap& gap) {
     return gap.unreadable ? "can't be read" : "are no valid frame";
   }
 
-  void Gap(const ZoneSurvey& survey, const ZoneSurvey::Gap& gap) {
-    if (gap.inside) return Add(Severity::kError, survey, gap.at, Inside(survey, gap));
+  void Gap(const MetazoneScan& scan, const MetazoneScan::Gap& gap) {
+    if (gap.inside) return Add(Severity::kError, scan, gap.at, Inside(scan, gap));
     if (gap.IsUnwritten()) return;  // the zone was finished before it was full
     const char* const what = WhatIsWrong(gap);
-    if (survey.header->generation > generation_) {
-      return Add(Severity::kError, survey, gap.at,
+    if (scan.header->generation > generation_) {
+      return Add(Severity::kError, scan, gap.at,
                  fmt::format(
                      "{} bytes {}: generation {} of the metadata log, newer than the one in use, was cut off "
                      "there or is damaged, and then commits may be missing",
-                     gap.bytes, what, survey.header->generation));
+                     gap.bytes, what, scan.header->generation));
     }
-    Add(Severity::kError, survey, gap.at,
+    Add(Severity::kError, scan, gap.at,
         fmt::format(
             "{} bytes behind the end of the metadata log {}: a commit was cut off there, or the last one is "
             "damaged and missing",
@@ -122,14 +121,14 @@ class MetadataScrub {
 
 }  // namespace
 
-void ScrubMetadata(ScrubContext& context, const LogPicture& picture,
+void ScrubMetadata(ScrubContext& context, const LogFingerprint& fingerprint,
                    std::optional<std::uint64_t> generation) {
   std::uint64_t highest = 0;
-  for (const std::optional<LogHeader>& head : picture.heads) {
+  for (const std::optional<LogHeader>& head : fingerprint.heads) {
     if (head) highest = std::max(highest, head->generation);
   }
   MetadataScrub scrub(context, generation.has_value(), generation.value_or(highest));
-  for (const ZoneInfo& info : picture.zones) {
+  for (const ZoneInfo& info : fingerprint.zones) {
     if (info.condition == ZoneCondition::kOffline) {
       context.Add(Severity::kWarning, fmt::format("zone {}: a metadata zone is offline", info.id.value),
                   info.id, 0);
@@ -137,7 +136,7 @@ void ScrubMetadata(ScrubContext& context, const LogPicture& picture,
     }
     if (info.WrittenBytes() == 0) continue;
     context.out.metadata_bytes += info.WrittenBytes();
-    scrub.Zone(SurveyMetazone(context.device, context.superblock, info));
+    scrub.Zone(ScanMetazone(context.device, context.superblock, info));
     context.advance(info.WrittenBytes());
   }
 }

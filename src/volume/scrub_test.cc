@@ -37,7 +37,7 @@ class ScrubTest : public VolumeTest {
 
   // Every kind of thing that a volume holds; unmounted behind it.
   void Fill() {
-    // Enough commits for a roll, so that there is a superseded generation too.
+    // Enough commits for a log switch, so that there is a superseded generation too.
     const std::uint64_t generation = volume_->metalog_stats().generation;
     for (int i = 0; volume_->metalog_stats().generation < generation + 2; ++i) {
       ASSERT_LT(i, 5000);
@@ -165,7 +165,7 @@ TEST_F(ScrubTest, ASoundVolumeIsCleanAndAllOfItIsCounted) {
 TEST_F(ScrubTest, AFlippedBitIsFoundWhereverItIsAndItsZoneAndFileAreNamed) {
   Fill();
   for (const FrameKind kind :
-       {FrameKind::kLogHeader, FrameKind::kSnapshot, FrameKind::kRollComplete, FrameKind::kCommit})
+       {FrameKind::kLogHeader, FrameKind::kSnapshot, FrameKind::kSwitchComplete, FrameKind::kCommit})
     EXPECT_GT(kinds_[kind], 0) << static_cast<int>(kind);
   std::uint8_t bits = 1;
   for (const Target& target : targets_) {
@@ -247,8 +247,8 @@ TEST_F(ScrubTest, BlocksThatCantBeReadAreNamedAndTheRestIsRead) {
   EXPECT_EQ(report->files, 5u);
 }
 
-// What is left of a roll that failed before another one succeeded, when power was lost before its zone's reset was durable.
-TEST_F(ScrubTest, ATornCopyOfTheSuperblockInARollThatNeverWasIsNoDamage) {
+// What is left of a log switch that failed before another one succeeded, when power was lost before its zone's reset was durable.
+TEST_F(ScrubTest, ATornCopyOfTheSuperblockInASwitchThatNeverWasIsNoDamage) {
   Fill();
   const auto old = std::ranges::min_element(metadata_zones_, {}, [this](ZoneId zone) {
     const ZoneInfo info = device_->Report(zone, 1)->front();
@@ -286,14 +286,14 @@ TEST_F(ScrubTest, FilesWithoutChecksumsAreReadAndCounted) {
   EXPECT_EQ(report->bytes_without_checksum, 2 * kBlock + 5u);
 }
 
-// Of a table, and of a log whose bytes were folded into extents.
+// Of a table, and of a log whose bytes were cleaned into extents.
 TEST_F(ScrubTest, ABitOfWhatATruncationLeftIsMissedNowhere) {
   Put("cut.sst", Text(500'000, 1));
   auto log = volume_->Create("cut.log");
   ASSERT_TRUE(IsOk(log));
   ASSERT_TRUE(IsOk((*log)->Append(AsBytes(Text(100'000, 2)))));
   ASSERT_TRUE(IsOk((*log)->Sync()));
-  for (int i = 0; volume_->write_counters().folded == 0; ++i) {
+  for (int i = 0; volume_->write_counters().cleaned == 0; ++i) {
     ASSERT_LT(i, 500);
     Put("other.log", Text(300'000, 3));
   }

@@ -58,7 +58,7 @@ struct WriteCounters {  // bytes handed to the device since mount, by cause
   std::uint64_t log_data = 0;
   std::uint64_t log_padding = 0;  // frame headers and padding
   std::uint64_t metadata = 0;
-  std::uint64_t folded = 0;             // log data rewritten as extents to free a log zone
+  std::uint64_t cleaned = 0;            // log data rewritten as extents to free a log zone
   std::uint64_t reclaimed = 0;          // file data moved together to free a zone
   std::uint64_t log_reserve_waits = 0;  // syncs that had to wait for a log zone
 };

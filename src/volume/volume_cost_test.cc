@@ -97,7 +97,7 @@ TEST_F(VolumeCost, ALogOfManySyncsClosesWithoutMetadataAndIsReadInLargePieces) {
   for (int i = 0; i < kSyncs; ++i) {
     ASSERT_TRUE(IsOk((*log)->Append(AsBytes(record))));
     ASSERT_TRUE(IsOk((*log)->Sync()));
-    if (i == kSyncs - 10) {  // the last zone that was needed has been reserved long ago
+    if (i == kSyncs - 10) {  // the last zone that was needed has been allocated long ago
       commits = volume->metalog_stats().commits;
       metadata = volume->write_counters().metadata;
     }

@@ -55,7 +55,7 @@ class VolumeFaultTest : public VolumeTest {
   // fault is the test's alone.
   void WarmUpLog() {
     Put("warm-up.log", "x");
-    WaitForCommits(*volume_, 1 + 1 + 1);  // the mount's, the file's, the reservation's
+    WaitForCommits(*volume_, 1 + 1 + 1);  // the mount's, the file's, the allocation's
   }
   // As after the death of the process or an unmount that could not write: whatever is on the device is mounted.
   void RemountHealthy() {

@@ -205,7 +205,7 @@ TEST_F(VolumeTest, WalTrafficOfManyTimesTheDeviceNeedsNoMoreThanItsLiveLogs) {
     ASSERT_TRUE(IsOk(volume_->Unlink(name)));
   }
   EXPECT_EQ(ReadAll(**manifest), expected);
-  EXPECT_GT(volume_->write_counters().folded, 0u);
+  EXPECT_GT(volume_->write_counters().cleaned, 0u);
   Remount();
   EXPECT_EQ(Get("MANIFEST-000001"), expected);
 }
@@ -290,7 +290,7 @@ TEST_P(FewSlots, ManyWritersOfLogsAndPlainFilesFinish) {
       ASSERT_TRUE(IsOk(files[i]->Sync())) << round << " " << i;
       expected[i] += piece;
     }
-    for (int j = 0; j < 20; ++j) {  // metadata rolls
+    for (int j = 0; j < 20; ++j) {  // metadata log switches
       Put("tmp", std::to_string(j));
       ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
     }
@@ -313,7 +313,7 @@ TEST_F(VolumeTest, PaddingOfSmallSyncedRecordsNeverFillsTheDevice) {
     ASSERT_TRUE(IsOk((*log)->Sync())) << i;
   }
   EXPECT_EQ((*log)->size(), 2'000'000u);
-  EXPECT_GT(volume_->write_counters().folded, 0u);
+  EXPECT_GT(volume_->write_counters().cleaned, 0u);
 }
 
 }  // namespace

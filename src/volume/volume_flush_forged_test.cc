@@ -58,7 +58,7 @@ TEST_F(VolumeFlushForgedTest, NoExtentInALogZoneIsTakenOver) {
   const auto report = device_->Report(ZoneId(0), device_->geometry().zone_count);
   ASSERT_TRUE(IsOk(report));
   DeviceOffset place;
-  for (const auto& [zone, reserved] : replayed->state.log_zones()) {
+  for (const auto& [zone, allocated] : replayed->state.log_zones()) {
     if ((*report)[zone.value].WrittenBytes() != 0) place = (*report)[zone.value].start;
   }
   ASSERT_NE(place.value, 0u) << "nothing was written to the log";

@@ -16,7 +16,7 @@ class VolumeFlushKillTest : public VolumeFlushTest {
 
 // The process dies once more while the next one brings the bytes back, after every single device command of that
 // mount; the third finds all.
-TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfTheMountThatBringsBackLosesNothing) {
+TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfTheMountThatRecoversLosesNothing) {
   Open("1.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("synced ")));
   ASSERT_TRUE(IsOk(file_->Sync()));
@@ -35,7 +35,7 @@ TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfTheMountThatBringsBackLosesNothin
     ASSERT_EQ(Get("2.log"), "second") << "cut " << cut;
     ASSERT_TRUE(volume_->notices().empty()) << "cut " << cut << ": " << volume_->notices().front();
     if (mounted && !stopped) break;
-    // Bytes to bring back for the next round.
+    // Bytes to recover for the next round.
     Open("2.log");
     ASSERT_TRUE(IsOk(file_->Truncate(0)));
     ASSERT_TRUE(IsOk(AppendAndFlush("second")));
@@ -79,8 +79,8 @@ TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfWhatIsDoneAtExitLosesNothing) {
   DieAtEachCommandOf(&Volume::PrepareForExit);
 }
 
-// More is to be brought back than the log has room for, and nothing is free. The mount says so, and harms nothing.
-TEST_F(VolumeFlushKillTest, WithoutSpaceToBringBackTheMountIsRefusedAndWhatWasSyncedStays) {
+// More is to recover than the log has room for, and nothing is free. The mount says so, and harms nothing.
+TEST_F(VolumeFlushKillTest, WithoutSpaceToRecoverTheMountIsRefusedAndWhatWasSyncedStays) {
   std::vector<std::unique_ptr<FileHandle>> files;
   for (int i = 0; i < 15; ++i) {
     Open(std::to_string(i) + ".log");
@@ -117,7 +117,7 @@ TEST_F(VolumeFlushKillTest, WithoutSpaceToBringBackTheMountIsRefusedAndWhatWasSy
 }
 
 // As after many mounts that were killed before their background thread came to release a zone.
-TEST_F(VolumeFlushKillTest, DeadLogZonesMakeRoomForWhatIsBroughtBack) {
+TEST_F(VolumeFlushKillTest, DeadLogZonesMakeRoomForWhatIsRecovered) {
   std::vector<std::unique_ptr<FileHandle>> files;
   for (int i = 0; i < 15; ++i) {
     Open(std::to_string(i) + ".log");
@@ -153,24 +153,24 @@ TEST_F(VolumeFlushKillTest, DeadLogZonesMakeRoomForWhatIsBroughtBack) {
   EXPECT_TRUE(volume_->notices().empty());
 }
 
-// The log's thread never gets to do anything; each life leaves a little in the log that stays and much that goes.
+// The log's thread never gets to do anything; each round leaves a little in the log that stays and much that goes.
 TEST_F(VolumeFlushKillTest, LivesTooShortForTheBackgroundThreadDoNotFillTheDevice) {
   std::string expected;
   const std::string passing(300'000, 'p');
-  for (int life = 0; life < 150; ++life) {
+  for (int round = 0; round < 150; ++round) {
     std::atomic<bool> dead = false;
     const SyncPoint::Scope scope([&](std::string_view name) {
       if (name == "LogZoneSupply::Work") dead.wait(false);
     });
-    if (life != 0) {
-      ASSERT_TRUE(Mount()) << "life " << life;
+    if (round != 0) {
+      ASSERT_TRUE(Mount()) << "round " << round;
     }
     Open("stays.log");
-    ASSERT_TRUE(IsOk(AppendAndFlush("a line\n"))) << "life " << life;
-    ASSERT_TRUE(IsOk(file_->Sync())) << "life " << life;
+    ASSERT_TRUE(IsOk(AppendAndFlush("a line\n"))) << "round " << round;
+    ASSERT_TRUE(IsOk(file_->Sync())) << "round " << round;
     expected += "a line\n";
     Open("passes.log");
-    ASSERT_TRUE(IsOk(AppendAndFlush(passing))) << "life " << life;
+    ASSERT_TRUE(IsOk(AppendAndFlush(passing))) << "round " << round;
     ASSERT_TRUE(IsOk(volume_->Unlink("passes.log")));
     device_->StopAfter(0);
     dead = true;
@@ -181,8 +181,8 @@ TEST_F(VolumeFlushKillTest, LivesTooShortForTheBackgroundThreadDoNotFillTheDevic
   EXPECT_EQ(Get("stays.log"), expected);
 }
 
-// The mount fails, and its end must not say that there is nothing to bring back.
-TEST_F(VolumeFlushKillTest, AMountThatFailsToBringBackLeavesTheBytesForTheNext) {
+// The mount fails, and its end must not say that there is nothing to recover.
+TEST_F(VolumeFlushKillTest, AMountThatFailsToRecoverLeavesTheBytesForTheNext) {
   Open("1.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("synced, ")));
   ASSERT_TRUE(IsOk(file_->Sync()));

@@ -10,7 +10,7 @@ namespace {
 // buffers with the end of it are still there.
 TEST_F(VolumeFlushTest, ADeviceThatLostItsCacheMountsWithWhatWasSyncedAndANotice) {
   // How much of it the background has sent to the device is its affair: all of it sometimes, and then nothing is told.
-  // Nor when it commits a reservation, which makes all of that stable.
+  // Nor when it commits an allocation, which makes all of that stable.
   const std::string many(400'000, 'f');  // more than a buffer holds
   const std::string whole = "synced, " + many + "the end";
   bool told = false;

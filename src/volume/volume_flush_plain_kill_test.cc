@@ -1,4 +1,4 @@
-// A death, of the process or of the power, after every single device command of a mount that brings back what was flushed
+// A death, of the process or of the power, after every single device command of a mount that recovers what was flushed
 // of files that are no logs, and of an unmount.
 #include "volume/volume_flush_test_rig.h"
 
@@ -11,7 +11,7 @@ class VolumeFlushPlainKillTest : public VolumeFlushTest {
 };
 
 // The process dies once more while the next one brings the bytes back, after every device command of that mount.
-TEST_F(VolumeFlushPlainKillTest, AKillAtAnyCommandOfTheMountThatBringsBackLosesNothing) {
+TEST_F(VolumeFlushPlainKillTest, AKillAtAnyCommandOfTheMountThatRecoversLosesNothing) {
   std::string expected[2];
   for (std::uint64_t cut = 0;; ++cut) {
     ASSERT_LT(cut, 100u);

@@ -157,7 +157,7 @@ TEST_F(VolumeFlushPlainTest, ABlockThatIsWrittenAgainBehindAFlushSurvivesWithThe
   EXPECT_TRUE(Get("1.sst") == Text(8192) + Text(4096, 2));
 }
 
-TEST_F(VolumeFlushPlainTest, ADeletedOrReplacedFileIsNotBroughtBack) {
+TEST_F(VolumeFlushPlainTest, ADeletedOrReplacedFileIsNotRecovered) {
   for (const bool rename : {false, true}) {
     for (const bool closed : {false, true}) {
       Open("1.blob");
@@ -214,7 +214,7 @@ TEST_F(VolumeFlushPlainTest, AFileThatIsOpenedAgainAfterAFailedCloseHasNoBytesOf
   EXPECT_EQ(Get("1.blob"), "committed, new");
 }
 
-TEST_F(VolumeFlushPlainTest, WhatWasBroughtBackIsDurableAndTheFileCanBeUsedOn) {
+TEST_F(VolumeFlushPlainTest, WhatWasRecoveredIsDurableAndTheFileCanBeUsedOn) {
   Open("1.blob");
   std::string expected = Text(9000);
   ASSERT_TRUE(IsOk(AppendAndFlush(expected)));

@@ -35,7 +35,7 @@ TEST_F(VolumeFlushTest, FlushedBytesSurviveTheProcessAndUnflushedOnesAreAPrefix)
   EXPECT_EQ(Buffers().size(), 1u) << "the old buffers were not removed";
 }
 
-TEST_F(VolumeFlushTest, WhatWasBroughtBackIsDurable) {
+TEST_F(VolumeFlushTest, WhatWasRecoveredIsDurable) {
   Open("1.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
   Die();
@@ -45,7 +45,7 @@ TEST_F(VolumeFlushTest, WhatWasBroughtBackIsDurable) {
   EXPECT_EQ(Get("1.log"), "flushed");
 }
 
-TEST_F(VolumeFlushTest, AppendingGoesOnBehindWhatWasBroughtBack) {
+TEST_F(VolumeFlushTest, AppendingGoesOnBehindWhatWasRecovered) {
   for (int round = 0; round < 20; ++round) {
     Open("1.log");
     ASSERT_TRUE(IsOk(AppendAndFlush(std::to_string(round) + ";")));

@@ -97,13 +97,13 @@ TEST_F(VolumeMetricsTest, AMountSaysWhenAndHowOften) {
   EXPECT_EQ(Now()[Value::kEpoch], first[Value::kEpoch] + 1);
 }
 
-TEST_F(VolumeMetricsTest, RollsOfTheMetadataLogAreTimed) {
-  const std::uint64_t rolls = Now()[Operation::kRoll].count;
-  for (int i = 0; i < 20'000 && Now()[Operation::kRoll].latency.count == rolls; ++i) {
+TEST_F(VolumeMetricsTest, SwitchesOfTheMetadataLogAreTimed) {
+  const std::uint64_t switches = Now()[Operation::kLogSwitch].count;
+  for (int i = 0; i < 20'000 && Now()[Operation::kLogSwitch].latency.count == switches; ++i) {
     ASSERT_TRUE(IsOk(volume_->MakeDirectory("d", false)));
     ASSERT_TRUE(IsOk(volume_->RemoveDirectory("d")));
   }
-  EXPECT_GT(Now()[Operation::kRoll].latency.count, rolls);
+  EXPECT_GT(Now()[Operation::kLogSwitch].latency.count, switches);
   EXPECT_GE(Now()[Value::kMetadataBytes], volume_->superblock().block_size * 100);
 }
 

@@ -15,7 +15,7 @@
 #include "volume/commit_path.h"
 #include "volume/file_opener.h"
 #include "volume/file_sync.h"
-#include "volume/log_zone_reservations.h"
+#include "volume/log_zone_allocator.h"
 #include "volume/mounted_device.h"
 #include "volume/namespace.h"
 #include "volume/namespace_view.h"
@@ -56,7 +56,7 @@ struct VolumeParts {
   Catalog catalog;
   OpenFileTable files;
   CommitPath commits;
-  LogZoneReservations reservations;
+  LogZoneAllocator log_zones;
   LogSpace log;
   LogStore logs;
   CommitEffects effects;

@@ -179,14 +179,14 @@ TEST_F(Reclaim, MovedFilesKeepTheirChecksums) {
   EXPECT_EQ(sum(), before);
 }
 
-// The folded part of a log lies in extents like a table's.
-TEST_F(Reclaim, TheFoldedPartOfALogIsMovedTooWhileItIsWritten) {
+// The cleaned part of a log lies in extents like a table's.
+TEST_F(Reclaim, TheCleanedPartOfALogIsMovedTooWhileItIsWritten) {
   auto manifest = volume_->Create("MANIFEST-000001");
   ASSERT_TRUE(IsOk(manifest));
   std::string expected = RandomBytes(50'000, 5);
   ASSERT_TRUE(IsOk((*manifest)->Append(AsBytes(expected))));
   ASSERT_TRUE(IsOk((*manifest)->Sync()));
-  for (int round = 0; volume_->write_counters().folded == 0; ++round) {
+  for (int round = 0; volume_->write_counters().cleaned == 0; ++round) {
     ASSERT_LT(round, 200);
     const std::string name = fmt::format("{}.log", round);
     Put(name, RandomBytes(400'000, 100 + round));

@@ -35,7 +35,7 @@ Code CodeOf(const Outcome& result) {
 }
 
 // What a mount starts in the background is over when its commits are made: a log zone, say, is lent before its
-// reservation is committed, so the commits are what to wait for. `count` is all of them since the mount.
+// allocation is committed, so the commits are what to wait for. `count` is all of them since the mount.
 inline void WaitForCommits(const Volume& volume, std::uint64_t count) {
   const Deadline deadline = Deadline::After(std::chrono::seconds(30));
   while (volume.metalog_stats().commits < count && !deadline.Passed()) {
@@ -122,11 +122,11 @@ class VolumeTest : public testing::Test {
     return names;
   }
 
-  // Until the log has its first zone and the one it keeps ready, and their reservations are committed, so that
+  // Until the log has its first zone and the one it keeps ready, and their allocations are committed, so that
   // none is committed beside the test.
   void WaitForLogReserve() {
     Put("warm-up.log", "x");
-    WaitForCommits(*volume_, 1 + 1 + 2);  // the mount's, the file's, the reservations'
+    WaitForCommits(*volume_, 1 + 1 + 2);  // the mount's, the file's, the allocations'
   }
 
   std::unique_ptr<EmulatorDevice> device_;

@@ -161,13 +161,13 @@ TEST_F(VolumeTimesTest, LogThatWasIdleForDaysHasAPlausibleTimeAfterACrash) {
   EXPECT_EQ(TimeOf("000001.log"), now);
 }
 
-// A fold and a move change places, not bytes.
-TEST_F(VolumeTimesTest, FoldDoesNotMoveTheTime) {
+// A clean and a move change places, not bytes.
+TEST_F(VolumeTimesTest, CleanDoesNotMoveTheTime) {
   Open("000001.log");
   Append(std::string(100'000, 'x'));
   ASSERT_TRUE(IsOk(file_->Sync()));
   clock_.Set(kThen + 100);
-  for (int i = 0; volume_->write_counters().folded == 0; ++i) {
+  for (int i = 0; volume_->write_counters().cleaned == 0; ++i) {
     ASSERT_LT(i, 500);
     auto other = volume_->Create("other.log");
     ASSERT_TRUE(IsOk(other));

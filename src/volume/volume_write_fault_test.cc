@@ -82,12 +82,12 @@ TEST_P(FailedWriteTest, OfALogGoesToAnotherZoneAndTheSyncSucceeds) {
 
 TEST_P(FailedWriteTest, OfTheMetadataLogMovesItToAnotherZone) {
   Put("a.sst", Content('a'));
-  const std::uint64_t rolls = volume_->metalog_stats().rolls;
+  const std::uint64_t switches = volume_->metalog_stats().switches;
   for (const ZoneId zone : ActiveMetadataZones()) {
     faulty_->Inject({.command = Command::kWrite, .zone = zone, .when = GetParam()});
   }
   EXPECT_FALSE(volume_->MakeDirectory("refused", false).ok());
-  EXPECT_EQ(volume_->metalog_stats().rolls, rolls + 1);
+  EXPECT_EQ(volume_->metalog_stats().switches, switches + 1);
   EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
   EXPECT_EQ(CodeOf(volume_->Stat("refused")), Code::kNotFound);
   RemountHealthy();

@@ -6,7 +6,7 @@ namespace zenfs {
 void WriteAccounting::Publish() const {
   metrics_.RaiseTo(Value::kDataBytes, sources_.written.plain.load(std::memory_order_relaxed));
   metrics_.RaiseTo(Value::kDataPaddingBytes, sources_.written.plain_padding.load(std::memory_order_relaxed));
-  metrics_.RaiseTo(Value::kFoldedBytes, sources_.written.folded.load(std::memory_order_relaxed));
+  metrics_.RaiseTo(Value::kCleanedBytes, sources_.written.cleaned.load(std::memory_order_relaxed));
   metrics_.RaiseTo(Value::kReclaimedBytes, sources_.mover.bytes_moved());
   metrics_.RaiseTo(Value::kEmulationCpu, sources_.device.emulation_cpu_ns());
   metrics_.RaiseTo(Value::kWalBytes, sources_.log.writer().payload_bytes());
@@ -19,7 +19,7 @@ WriteCounters WriteAccounting::Counters() const {
           .log_data = sources_.log.writer().payload_bytes(),
           .log_padding = sources_.log.writer().padding_bytes(),
           .metadata = sources_.metalog.stats().bytes_written,
-          .folded = sources_.written.folded.load(std::memory_order_relaxed),
+          .cleaned = sources_.written.cleaned.load(std::memory_order_relaxed),
           .reclaimed = sources_.mover.bytes_moved(),
           .log_reserve_waits = sources_.log.writer().reserve_waits()};
 }

@@ -18,7 +18,7 @@ namespace zenfs {
 struct WrittenBytes {
   std::atomic<std::uint64_t> plain{0};
   std::atomic<std::uint64_t> plain_padding{0};
-  std::atomic<std::uint64_t> folded{0};
+  std::atomic<std::uint64_t> cleaned{0};
 };
 
 // Puts these together with what the log, the mover and the metadata log count themselves.

@@ -121,10 +121,10 @@ Status FrameWriter::NextZone() {
     SyncPoint::Reach("FrameWriter::NextZone");
     ZENFS_RETURN_IF_ERROR(deps_.log_zones->MayGoOn());
     const Deadline slice = Deadline::After(kReserveSlice);
-    const Status reserved = deps_.supply->ReserveOne(slice.when() < deadline.when() ? slice : deadline);
+    const Status allocated = deps_.supply->AllocateOne(slice.when() < deadline.when() ? slice : deadline);
     if (TakeReady()) return {};
-    if (reserved.ok()) continue;  // given back as headroom
-    const bool in_time = reserved.error().code() != Code::kTimedOut;
+    if (allocated.ok()) continue;  // given back as headroom
+    const bool in_time = allocated.error().code() != Code::kTimedOut;
     if (!in_time && deadline.Passed()) {
       return Fail(Code::kNoSpace,
                   fmt::format("{}: no zone for the log became free within {} s; delete files to make room",
@@ -135,7 +135,7 @@ Status FrameWriter::NextZone() {
       SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
       continue;
     }
-    if (in_time && ++refused == 2) return reserved;
+    if (in_time && ++refused == 2) return allocated;
   }
 }
 

@@ -7,10 +7,10 @@
 //
 // Ownership: owns the right to write the current log zone, which the leader has. The parts in Deps outlive it.
 // Threads: Write and Place from any thread. mutex_ guards the queue; it is held for no I/O, and nothing is locked under it.
-// The leader (row 7 of the lock order) writes to the device, and commits reservations when no zone is ready.
+// The leader (row 7 of the lock order) writes to the device, and commits allocations when no zone is ready.
 //
 // Invariants
-//   a frame goes only into a zone of LogZones, whose reservation is durable; its CRC is seeded with that reservation
+//   a frame goes only into a zone of LogZones, whose allocation is durable; its CRC is seeded with that allocation
 //   a zone is pinned from before its frames are written until each of them is in its file's index
 //   a frame whose write failed is written again elsewhere with the same sequence: duplicates are legal. Frames of a file
 //   with the same sequence begin at the same byte and hold the same bytes, so the one that a mount takes hides nothing

@@ -108,7 +108,7 @@ Status FramedFile::AppendAll(ByteView bytes) {
     bytes = bytes.subspan(active_.Append(bytes, mtime_seconds_));
     if (!drain_asked_ && deps_.drain != nullptr && active_.length() >= active_.capacity() / 2) {
       drain_asked_ = true;
-      deps_.drain->Hurry(id_);
+      deps_.drain->FlushEarly(id_);
     }
   }
   return {};

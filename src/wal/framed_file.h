@@ -83,7 +83,7 @@ class FramedFile {
   std::optional<SealLog> SealOfOpenWindow() const EXCLUDES(mutex_);
 
   // A change of the committed part that is under way. The caller commits its edits and says with End how that ended. A
-  // truncation holds writers off as long as it lives, a fold does not. The file must outlive it.
+  // truncation holds writers off as long as it lives; cleaning does not. The file must outlive it.
   class Rewrite {
    public:
     Rewrite(Rewrite&& other) noexcept;
@@ -101,14 +101,14 @@ class FramedFile {
 
    private:
     friend class FramedFile;
-    enum class Kind { kTruncation, kFold };
+    enum class Kind { kTruncation, kClean };
     Rewrite(FramedFile& file, Kind kind) : file_(&file), kind_(kind) {}
 
     FramedFile* file_;  // null: ended, or moved from
     Kind kind_;
     std::vector<Edit> edits_;
-    std::uint64_t end_ = 0;        // truncation: new size; fold: end of the folded part
-    std::vector<Extent> extents_;  // fold: what holds the bytes now
+    std::uint64_t end_ = 0;        // truncation: new size; clean: end of the cleaned part
+    std::vector<Extent> extents_;  // clean: what holds the bytes now
     std::vector<LogWindow> windows_;
     std::uint64_t open_first_sequence_ = 0;
     std::uint64_t mtime_seconds_ = 0;
@@ -120,19 +120,19 @@ class FramedFile {
 
   // The part of the file that has to move so that no frame of it is left in `zone`: bytes [from, to), from
   // block-aligned. Empty (to == 0) when there is none.
-  struct FoldRange {
+  struct CleanRange {
     std::uint64_t from = 0;
     std::uint64_t to = 0;
     // As UnstableSince() when it was chosen. If a flush fails after it, what was read may be lost.
     FlushMark unstable_since = FlushMark::AtOpen();
   };
   // No more than the first `bytes` of it, up to the end of a frame, but at least one frame.
-  FoldRange RangeToFold(ZoneId zone, std::uint64_t bytes = UINT64_MAX) const EXCLUDES(mutex_);
+  CleanRange RangeToClean(ZoneId zone, std::uint64_t bytes = UINT64_MAX) const EXCLUDES(mutex_);
   // Its frames that are live, by log zone.
   std::map<ZoneId, LiveFrames> FrameZones() const EXCLUDES(mutex_);
   // `extents` hold the bytes of `range`, read since it was chosen. Fails with kBusy if the range is no longer there
   // (truncated meanwhile), or if a failed flush of the device may have lost some of it before it was read.
-  [[nodiscard]] Result<Rewrite> BeginFold(const FoldRange& range, std::vector<Extent> extents)
+  [[nodiscard]] Result<Rewrite> BeginClean(const CleanRange& range, std::vector<Extent> extents)
       EXCLUDES(mutex_);
   // Reclaim has put the committed extents elsewhere; `extents` are all of them. Not while a Rewrite lives.
   void TakeMoved(const std::vector<Extent>& extents) EXCLUDES(mutex_);
@@ -167,7 +167,7 @@ class FramedFile {
   void RecountZones() REQUIRES(mutex_) { zones_.Recount(index_.pieces()); }
   std::vector<LogWindow> WindowsUpTo(std::uint64_t end) const REQUIRES(mutex_);
   void EndTruncation(const Rewrite& rewrite, const Status& committed) EXCLUDES(mutex_);
-  void EndFold(const Rewrite& rewrite, const Status& committed) EXCLUDES(mutex_);
+  void EndClean(const Rewrite& rewrite, const Status& committed) EXCLUDES(mutex_);
   void TakeOver(const Rewrite& rewrite) REQUIRES(mutex_);
 
   const Deps deps_;

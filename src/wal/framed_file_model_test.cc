@@ -24,7 +24,7 @@ class Work {
     switch (random_.Below(24)) {
       case 0: return Truncate(it->second);
       case 1:
-      case 2: return Fold(it->second);
+      case 2: return Clean(it->second);
       case 3: return Delete(it->first);
       case 4: return Remount();
       case 5: return Read(it->second);
@@ -81,11 +81,11 @@ class Work {
   }
   // All frames that share a zone with a random one of the file's. Faults may hit the copy: then nothing
   // changes.
-  void Fold(File& file) {
+  void Clean(File& file) {
     const std::vector<Piece> pieces = file.file->Pieces();
     if (pieces.empty()) return;
-    const FramedFile::FoldRange range =
-        file.file->RangeToFold(rig_.ZoneOf(pieces[random_.Below(pieces.size())].place));
+    const FramedFile::CleanRange range =
+        file.file->RangeToClean(rig_.ZoneOf(pieces[random_.Below(pieces.size())].place));
     if (range.to == 0) return;
     std::vector<Extent> extents;
     std::vector<ZonePin> pins;
@@ -104,7 +104,7 @@ class Work {
       at += extents.back().length;
       rest = rest.subspan(placed->length);
     }
-    auto rewrite = file.file->BeginFold(range, extents);
+    auto rewrite = file.file->BeginClean(range, extents);
     ASSERT_TRUE(rewrite) << rewrite.error().ToString();
     const bool commit = !random_.OneIn(5);
     if (commit) rewrite->End(rig_.Commit(rewrite->edits()));

@@ -1,4 +1,4 @@
-// Changes of a framed file's committed part: truncation, and folding frames into extents.
+// Changes of a framed file's committed part: truncation, and cleaning frames into extents.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void FramedFile::Rewrite::End(const Status& committed) {
   if (kind_ == Kind::kTruncation) {
     file.EndTruncation(*this, committed);
   } else {
-    file.EndFold(*this, committed);
+    file.EndClean(*this, committed);
   }
 }
 
@@ -68,7 +68,7 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
                                                       const std::optional<Extent>& front) {
   ZENFS_RETURN_IF_ERROR(WriteBack());
   MutexLock lock(mutex_);
-  while (!state_.free() || state_.folding()) turn_.Wait(mutex_);
+  while (!state_.free() || state_.cleaning()) turn_.Wait(mutex_);
   if (!state_.sound()) return Fail(state_.sent().error());
   const std::uint64_t old_size = SizeLocked();
   if (size > old_size) {
@@ -118,9 +118,9 @@ std::map<ZoneId, LiveFrames> FramedFile::FrameZones() const {
   return zones_.Frames();
 }
 
-FramedFile::FoldRange FramedFile::RangeToFold(ZoneId zone, std::uint64_t bytes) const {
+FramedFile::CleanRange FramedFile::RangeToClean(ZoneId zone, std::uint64_t bytes) const {
   MutexLock lock(mutex_);
-  FoldRange range;
+  CleanRange range;
   const Geometry& geometry = deps_.device->geometry();
   const std::uint64_t from = RoundDown(extents_end_, geometry.block_size);
   std::uint64_t first_part = 0;
@@ -136,18 +136,18 @@ FramedFile::FoldRange FramedFile::RangeToFold(ZoneId zone, std::uint64_t bytes) 
   return range;
 }
 
-// Does not wait for a frame in flight, which goes behind what is folded: that frame may itself wait for the
-// log zone that folding frees.
-Result<FramedFile::Rewrite> FramedFile::BeginFold(const FoldRange& range, std::vector<Extent> extents) {
+// Does not wait for a frame in flight, which goes behind what is cleaned: that frame may itself wait for the
+// log zone that cleaning frees.
+Result<FramedFile::Rewrite> FramedFile::BeginClean(const CleanRange& range, std::vector<Extent> extents) {
   MutexLock lock(mutex_);
-  while (state_.truncating() || state_.folding()) turn_.Wait(mutex_);
+  while (state_.truncating() || state_.cleaning()) turn_.Wait(mutex_);
   const std::size_t last = range.to == 0 ? index_.size() : index_.Find(range.to - 1);
   if (range.unstable_since.FlushFailedSince(*deps_.device) || last == index_.size() ||
       index_[last].end() != range.to || extents_end_ < range.from || extents_end_ >= range.to) {
-    return Fail(Code::kBusy, fmt::format("file {}: changed while it was folded", id_.value));
+    return Fail(Code::kBusy, fmt::format("file {}: changed while it was cleaned", id_.value));
   }
-  state_.BeginFold();
-  Rewrite rewrite(*this, Rewrite::Kind::kFold);
+  state_.BeginClean();
+  Rewrite rewrite(*this, Rewrite::Kind::kClean);
   rewrite.end_ = range.to;
   rewrite.extents_ = std::move(extents);
   for (const LogWindow& window : windows_) {
@@ -157,18 +157,18 @@ Result<FramedFile::Rewrite> FramedFile::BeginFold(const FoldRange& range, std::v
   const std::uint64_t next = index_[last].sequence + 1;
   const std::uint64_t sealed_end = windows_.empty() ? extents_end_ : windows_.back().end;
   rewrite.open_first_sequence_ = std::max(open_first_sequence_, range.to > sealed_end ? next : 0);
-  // The first window that stays begins behind the folded part if that ends inside it.
+  // The first window that stays begins behind the cleaned part if that ends inside it.
   if (!rewrite.windows_.empty() && next > rewrite.windows_.front().first_sequence) {
     rewrite.windows_.front().first_sequence = next;
   }
   const std::uint64_t size = std::max(range.to, sealed_end);
-  // A fold changes no byte: the time stays that of what the device has.
+  // Cleaning changes no byte: the time stays that of what the device has.
   rewrite.edits_.push_back(SetExtents{id_, range.from, rewrite.extents_, size, sent_seconds_});
   rewrite.edits_.push_back(SealLog{id_, rewrite.windows_, rewrite.open_first_sequence_, size, sent_seconds_});
   return rewrite;
 }
 
-void FramedFile::EndFold(const Rewrite& rewrite, const Status& committed) {
+void FramedFile::EndClean(const Rewrite& rewrite, const Status& committed) {
   MutexLock lock(mutex_);
   if (committed.ok()) {
     std::vector<Piece> pieces;
@@ -185,7 +185,7 @@ void FramedFile::EndFold(const Rewrite& rewrite, const Status& committed) {
     extents_end_ = rewrite.end_;
     TakeOver(rewrite);
   }
-  state_.EndFold();
+  state_.EndClean();
   turn_.NotifyAll();
 }
 

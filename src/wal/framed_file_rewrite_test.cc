@@ -1,4 +1,4 @@
-// Truncating and folding.
+// Truncating and cleaning.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct Copy {
 };
 
 // Copies `range` into zones of plain data.
-Copy CopyOut(WalRig& rig, const FramedFile& file, const FramedFile::FoldRange& range) {
+Copy CopyOut(WalRig& rig, const FramedFile& file, const FramedFile::CleanRange& range) {
   AlignedBuffer buffer(range.to - range.from);
   buffer.Resize(range.to - range.from);
   EXPECT_EQ(file.Read(range.from, buffer.Span()).value_or(0), buffer.size());
@@ -47,11 +47,11 @@ Copy CopyOut(WalRig& rig, const FramedFile& file, const FramedFile::FoldRange& r
   return copy;
 }
 
-Status Fold(WalRig& rig, FramedFile& file, ZoneId zone) {
-  const FramedFile::FoldRange range = file.RangeToFold(zone);
+Status Clean(WalRig& rig, FramedFile& file, ZoneId zone) {
+  const FramedFile::CleanRange range = file.RangeToClean(zone);
   if (range.to == 0) return {};
   const Copy copy = CopyOut(rig, file, range);
-  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
+  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginClean(range, copy.extents));
   const Status committed = rig.Commit(rewrite.edits());
   rewrite.End(committed);
   return committed;
@@ -137,9 +137,9 @@ TEST(FramedFileRewriteTest, RewriteThatIsNotEndedChangesNothingAndHoldsNobodyUp)
   ASSERT_TRUE(file->BeginTruncate(2).ok());
   ASSERT_TRUE(Append(*file, "g").ok());
   ASSERT_TRUE(file->Sync().ok());
-  const auto range = file->RangeToFold(rig.ZoneOf(file->Pieces().front().place));
+  const auto range = file->RangeToClean(rig.ZoneOf(file->Pieces().front().place));
   const Copy copy = CopyOut(rig, *file, range);
-  ASSERT_TRUE(file->BeginFold(range, copy.extents).ok());
+  ASSERT_TRUE(file->BeginClean(range, copy.extents).ok());
   ASSERT_TRUE(Truncate(rig, *file, 7).ok());
   EXPECT_EQ(WalRig::Content(*file), "abcdefg");
   EXPECT_EQ(rig.Recovered(file->id()), "abcdefg");
@@ -202,7 +202,7 @@ TEST(FramedFileRewriteTest, AppendThatWaitedForATruncationOfUnknownOutcomeFailsA
   EXPECT_EQ(WalRig::Content(*file), "abcdef");
 }
 
-TEST(FramedFileRewriteTest, FoldedFileReadsTheSameAndItsZoneIsReleased) {
+TEST(FramedFileRewriteTest, CleanedFileReadsTheSameAndItsZoneIsReleased) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
@@ -210,15 +210,15 @@ TEST(FramedFileRewriteTest, FoldedFileReadsTheSameAndItsZoneIsReleased) {
   ASSERT_TRUE(Append(*file, text).ok());
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
-  ASSERT_TRUE(Fold(rig, *file, zone).ok());
-  EXPECT_EQ(file->RangeToFold(zone).to, 0U);
+  ASSERT_TRUE(Clean(rig, *file, zone).ok());
+  EXPECT_EQ(file->RangeToClean(zone).to, 0U);
   EXPECT_TRUE(rig.WaitUntilReleased(zone));
   EXPECT_EQ(WalRig::Content(*file), text);
   EXPECT_EQ(rig.Recovered(file->id()), text);
   EXPECT_EQ(file->Pieces().front().sequence, 0U);
 }
 
-TEST(FramedFileRewriteTest, SecondFoldBeginsInTheUnfinishedBlockOfTheFirst) {
+TEST(FramedFileRewriteTest, SecondCleanBeginsInTheUnfinishedBlockOfTheFirst) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
@@ -233,31 +233,31 @@ TEST(FramedFileRewriteTest, SecondFoldBeginsInTheUnfinishedBlockOfTheFirst) {
     const std::vector<Piece> pieces = file->Pieces();
     const auto oldest = std::ranges::find_if(pieces, [](const Piece& p) { return p.sequence != 0; });
     ASSERT_NE(oldest, pieces.end());
-    ASSERT_TRUE(Fold(rig, *file, rig.ZoneOf(oldest->place)).ok());
+    ASSERT_TRUE(Clean(rig, *file, rig.ZoneOf(oldest->place)).ok());
     EXPECT_EQ(WalRig::Content(*file), text);
     EXPECT_EQ(rig.Recovered(file->id()), text);
   }
   EXPECT_EQ(rig.state().Check(), std::vector<std::string>());
 }
 
-TEST(FramedFileRewriteTest, FoldThatWasNotCommittedChangesNothing) {
+TEST(FramedFileRewriteTest, CleanThatWasNotCommittedChangesNothing) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
   ASSERT_TRUE(Append(*file, TestText(5000, 3)).ok());
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
-  const auto range = file->RangeToFold(zone);
+  const auto range = file->RangeToClean(zone);
   const Copy copy = CopyOut(rig, *file, range);
-  auto rewrite = file->BeginFold(range, copy.extents);
+  auto rewrite = file->BeginClean(range, copy.extents);
   ASSERT_TRUE(rewrite);
   rewrite->End(Fail(Code::kIo, "not committed"));
-  EXPECT_NE(file->RangeToFold(zone).to, 0U);
+  EXPECT_NE(file->RangeToClean(zone).to, 0U);
   EXPECT_EQ(WalRig::Content(*file), TestText(5000, 3));
   EXPECT_EQ(rig.Recovered(file->id()), TestText(5000, 3));
 }
 
-TEST(FramedFileRewriteTest, FoldDoesNotWaitForAFrameThatIsInFlight) {
+TEST(FramedFileRewriteTest, CleanDoesNotWaitForAFrameThatIsInFlight) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
@@ -265,14 +265,14 @@ TEST(FramedFileRewriteTest, FoldDoesNotWaitForAFrameThatIsInFlight) {
   ASSERT_TRUE(Append(*file, text).ok());
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
-  const auto range = file->RangeToFold(zone);
+  const auto range = file->RangeToClean(zone);
   const Copy copy = CopyOut(rig, *file, range);
   ASSERT_TRUE(Append(*file, "in flight").ok());
   rig.device.Hold(Command::kWrite);
   Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync().ok()); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   auto rewrite =
-      file->BeginFold(range, copy.extents);  // the frame may be waiting for the zone that this frees
+      file->BeginClean(range, copy.extents);  // the frame may be waiting for the zone that this frees
   ASSERT_TRUE(rewrite);
   ASSERT_TRUE(Append(*file, ", appended").ok());
   ASSERT_TRUE(rig.Commit(rewrite->edits()).ok());
@@ -286,16 +286,16 @@ TEST(FramedFileRewriteTest, FoldDoesNotWaitForAFrameThatIsInFlight) {
   EXPECT_TRUE(rig.WaitUntilReleased(zone));
 }
 
-TEST(FramedFileRewriteTest, FoldOfARangeThatWasTruncatedMeanwhileIsRefused) {
+TEST(FramedFileRewriteTest, CleanOfARangeThatWasTruncatedMeanwhileIsRefused) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
   ASSERT_TRUE(Append(*file, TestText(5000, 3)).ok());
   ASSERT_TRUE(file->Sync().ok());
-  const auto range = file->RangeToFold(rig.ZoneOf(file->Pieces().front().place));
+  const auto range = file->RangeToClean(rig.ZoneOf(file->Pieces().front().place));
   const Copy copy = CopyOut(rig, *file, range);
   ASSERT_TRUE(Truncate(rig, *file, 100).ok());
-  EXPECT_EQ(file->BeginFold(range, copy.extents).error().code(), Code::kBusy);
+  EXPECT_EQ(file->BeginClean(range, copy.extents).error().code(), Code::kBusy);
   EXPECT_TRUE(Append(*file, "goes on").ok());
 }
 

@@ -83,9 +83,9 @@ Status FramedFile::PromiseStable() {
   return {};
 }
 
-// What a truncation or a fold has committed meanwhile stands behind a flush of its own.
+// What a truncation or cleaning has committed meanwhile stands behind a flush of its own.
 Status FramedFile::PlaceAnew() {
-  while (state_.folding()) turn_.Wait(mutex_);
+  while (state_.cleaning()) turn_.Wait(mutex_);
   const FlushMark mark = FlushMark::Now(*deps_.device);
   Status status;
   for (std::uint64_t at = stable_end_; at < index_.end() && status.ok();) {

@@ -5,8 +5,8 @@
 //     kFree --BeginSend--> kSending --EndSend--> kFree
 //     kFree --BeginTruncation--> kTruncating --EndTruncation--> kFree
 //
-//   A fold changes only the front of the file. It goes on beside kFree and kSending, and holds off truncations (BeginFold,
-//   EndFold).
+//   Cleaning changes only the front of the file. It goes on beside kFree and kSending, and holds off truncations (BeginClean,
+//   EndClean).
 //
 // Bytes: what the next send has to do before it is done. An error is kept with it, for those who waited for that send.
 //
@@ -34,7 +34,7 @@ class FramedFileState {
  public:
   bool free() const { return turn_ == Turn::kFree; }
   bool truncating() const { return turn_ == Turn::kTruncating; }
-  bool folding() const { return folding_; }
+  bool cleaning() const { return cleaning_; }
 
   void BeginSend() {
     ZENFS_ASSERT(free());
@@ -53,20 +53,20 @@ class FramedFileState {
     }
   }
   void BeginTruncation() {
-    ZENFS_ASSERT(free() && !folding_ && sound());
+    ZENFS_ASSERT(free() && !cleaning_ && sound());
     turn_ = Turn::kTruncating;
   }
   void EndTruncation() {
     ZENFS_ASSERT(truncating());
     turn_ = Turn::kFree;
   }
-  void BeginFold() {
-    ZENFS_ASSERT(!folding_ && !truncating());
-    folding_ = true;
+  void BeginClean() {
+    ZENFS_ASSERT(!cleaning_ && !truncating());
+    cleaning_ = true;
   }
-  void EndFold() {
-    ZENFS_ASSERT(folding_);
-    folding_ = false;
+  void EndClean() {
+    ZENFS_ASSERT(cleaning_);
+    cleaning_ = false;
   }
 
   // Nothing of an earlier error is left to be done.
@@ -94,7 +94,7 @@ class FramedFileState {
   enum class Bytes { kSound, kUnsent, kDoubtful };
 
   Turn turn_ = Turn::kFree;
-  bool folding_ = false;
+  bool cleaning_ = false;
   Bytes bytes_ = Bytes::kSound;
   Status sent_;
   std::uint64_t failed_sends_ = 0;

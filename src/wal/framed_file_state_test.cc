@@ -41,14 +41,14 @@ TEST(FramedFileStateTest, FramesThatAFlushMayHaveLostArePlacedAnewBeforeTheNextS
   EXPECT_TRUE(state.sound());
 }
 
-TEST(FramedFileStateTest, FoldGoesOnBesideASend) {
+TEST(FramedFileStateTest, CleanGoesOnBesideASend) {
   FramedFileState state;
   state.BeginSend();
-  state.BeginFold();
+  state.BeginClean();
   state.EndSend({});
   EXPECT_TRUE(state.free());
-  EXPECT_TRUE(state.folding());
-  state.EndFold();
+  EXPECT_TRUE(state.cleaning());
+  state.EndClean();
   state.BeginTruncation();
   EXPECT_TRUE(state.truncating());
   EXPECT_FALSE(state.free());

@@ -18,12 +18,12 @@ std::string BytesFrom(std::uint64_t offset, std::size_t size) {
   return bytes;
 }
 
-// Folds what is in the zone of the oldest frame, as reclaim does, while others use the file.
-void FoldOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
+// Cleans what is in the zone of the oldest frame, as reclaim does, while others use the file.
+void CleanOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
   const std::vector<Piece> pieces = file.Pieces();
   const auto oldest = std::ranges::find_if(pieces, [](const Piece& p) { return p.sequence != 0; });
   if (oldest == pieces.end()) return;
-  const FramedFile::FoldRange range = file.RangeToFold(rig.ZoneOf(oldest->place));
+  const FramedFile::CleanRange range = file.RangeToClean(rig.ZoneOf(oldest->place));
   if (range.to == 0) return;
   AlignedBuffer buffer(range.to - range.from);
   buffer.Resize(range.to - range.from);
@@ -42,7 +42,7 @@ void FoldOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
     at += extents.back().length;
     rest = rest.subspan(placed->length);
   }
-  auto rewrite = file.BeginFold(range, extents);
+  auto rewrite = file.BeginClean(range, extents);
   if (!rewrite) {
     ++wrong;
     return;
@@ -51,7 +51,7 @@ void FoldOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
 }
 
 // R4 of docs/internals/failures.md.
-TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndFoldsSeeOnlyRightBytes) {
+TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndCleansSeeOnlyRightBytes) {
   WalRig rig(TestGeometry(64, 8), 2);
   rig.buffer_bytes = 16 << 10;
   rig.Mount();
@@ -76,7 +76,7 @@ TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndFoldsSeeOnlyRightBytes) 
     while (!done) wrong += !file->Sync().ok();
   });
   threads.emplace_back("folder", [&] {
-    while (!done) FoldOldest(rig, *file, wrong);
+    while (!done) CleanOldest(rig, *file, wrong);
   });
   Random random(9);
   std::uint64_t size = 0;

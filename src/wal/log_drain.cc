@@ -32,9 +32,9 @@ void LogDrain::Arm() {
   wake_.NotifyOne();
 }
 
-void LogDrain::Hurry(FileId id) {
+void LogDrain::FlushEarly(FileId id) {
   MutexLock lock(mutex_);
-  hurried_.push_back(id);
+  early_.push_back(id);
   wake_.NotifyOne();
 }
 
@@ -51,8 +51,8 @@ void LogDrain::Work() {
       lock.Lock();
       if (more) armed_.store(true, std::memory_order_relaxed);
       look = Deadline::After(kLookEvery);
-    } else if (!hurried_.empty()) {
-      const std::vector<FileId> ids = std::exchange(hurried_, {});
+    } else if (!early_.empty()) {
+      const std::vector<FileId> ids = std::exchange(early_, {});
       lock.Unlock();
       WriteBack(ids);
       lock.Lock();

@@ -37,7 +37,7 @@ class LogDrain {
     if (!armed_.load(std::memory_order_relaxed)) Arm();
   }
   // What `id` has buffered should go to the device now.
-  void Hurry(FileId id) EXCLUDES(mutex_);
+  void FlushEarly(FileId id) EXCLUDES(mutex_);
 
  private:
   void Arm() EXCLUDES(mutex_);
@@ -50,7 +50,7 @@ class LogDrain {
   std::atomic<bool> armed_{false};  // something may be buffered; written under mutex_
   Mutex mutex_{LockRank::kLogSpace};
   CondVar wake_;
-  std::vector<FileId> hurried_ GUARDED_BY(mutex_);
+  std::vector<FileId> early_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
   Thread worker_;
 };

@@ -41,10 +41,10 @@ TEST_F(LogDrainTest, OldBytesAreWrittenWhileAnotherFileKeepsTheDrainBusy) {
   const auto idle = NewFile();
   // The busy one asks again each time before the drain is back.
   const SyncPoint::Scope scope([&](std::string_view name) {
-    if (name == "FramedFile::WriteBackTo") drain_.Hurry(busy->id());
+    if (name == "FramedFile::WriteBackTo") drain_.FlushEarly(busy->id());
   });
   ASSERT_TRUE(idle->Append(AsBytes("a line")).ok());
-  drain_.Hurry(busy->id());
+  drain_.FlushEarly(busy->id());
   ASSERT_TRUE(drain_.Start().ok());
   EXPECT_TRUE(WaitUntilWritten(*idle));
   drain_.Stop();

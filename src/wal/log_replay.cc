@@ -33,7 +33,7 @@ class Replay {
 
  private:
   // The first frame of the window at or behind `sequence`. Several may have one sequence, cut otherwise: of a write that was
-  // reported as failed and repeated; or because a mount brought back from shared memory what the device had lost, and used
+  // reported as failed and repeated; or because a mount recovered from shared memory what the device had lost, and used
   // sequences again that frames beyond the gap have. They agree in the bytes. The one that reaches farthest of those that
   // leave no gap is as good as any: what was written behind another begins where that one ends.
   const ScannedFrame* FindNext(std::uint64_t epoch, std::uint64_t sequence, std::uint64_t last) const {

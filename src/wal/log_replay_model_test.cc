@@ -1,4 +1,4 @@
-// Random histories of one log (append, sync, loss of power, what shared memory brings back, reseal, truncate, fold) against
+// Random histories of one log (append, sync, loss of power, what shared memory recovers, reseal, truncate, clean) against
 // the bytes that must be there.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ class History {
       case 0: return Sync();
       case 1: return LosePower();
       case 2: return Truncate();
-      case 3: return Fold();
+      case 3: return Clean();
       default: return Append();
     }
   }
@@ -74,7 +74,7 @@ class History {
 
   // A mount finds in shared memory what the device has lost, and writes it behind what the device has: under sequences that
   // frames beyond the gap have already, and cut otherwise.
-  void BringBack() {
+  void Recover() {
     const ReplayedLog log = ReplayLog(record_, epoch_, Shuffled());
     std::uint64_t sequence = log.open_window ? log.open_window->last_sequence + 1 : record_.next_sequence;
     for (std::size_t at = log.index.end(); at < content_.size();) {
@@ -87,7 +87,7 @@ class History {
   void LosePower() {
     LoseFrames();
     while (random_.OneIn(3)) {
-      BringBack();
+      Recover();
       if (random_.OneIn(3)) LoseFrames();
     }
     const ReplayedLog log = ReplayLog(record_, epoch_, Shuffled());
@@ -133,7 +133,7 @@ class History {
   }
 
   // Everything up to the end of a random piece becomes an extent.
-  void Fold() {
+  void Clean() {
     const ReplayedLog log = ReplayLog(record_, epoch_, frames_);
     std::vector<Piece> frames;
     for (const Piece& piece : log.index.pieces()) {

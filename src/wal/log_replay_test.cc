@@ -233,7 +233,7 @@ TEST(LogReplayTest, WindowCutByTruncationEndsInMidFrame) {
   EXPECT_EQ(log.index.end(), 23U);
 }
 
-TEST(LogReplayTest, WindowWhoseFirstPartWasFoldedBeginsBehindTheExtents) {
+TEST(LogReplayTest, WindowWhoseFirstPartWasCleanedBeginsBehindTheExtents) {
   FileRecord record = Record({{4, 3, 4, 40}}, 5);
   record.extents = {{.file_offset = 0, .place = DeviceOffset(1 << 20), .length = 20}};
   const ReplayedLog log =
@@ -242,7 +242,7 @@ TEST(LogReplayTest, WindowWhoseFirstPartWasFoldedBeginsBehindTheExtents) {
   EXPECT_EQ(log.zones.at(ZoneId(3)), 3 * 4096U);
 }
 
-TEST(LogReplayTest, OpenWindowWhoseFirstPartWasFoldedBeginsBehindTheExtents) {
+TEST(LogReplayTest, OpenWindowWhoseFirstPartWasCleanedBeginsBehindTheExtents) {
   FileRecord record = Record({}, 3);
   record.extents = {{.file_offset = 0, .place = DeviceOffset(1 << 20), .length = 20}};
   const ReplayedLog log = ReplayLog(record, kEpoch, {Frame(1), Frame(2), Frame(3, 2)});

@@ -1,5 +1,5 @@
-// Reads reserved log zones at mount and finds the frames in them. Never trusts what it finds: a frame counts
-// only if its CRC fits the zone's reservation; anything else, unreadable blocks included, is passed over
+// Reads allocated log zones at mount and finds the frames in them. Never trusts what it finds: a frame counts
+// only if its CRC fits the zone's allocation; anything else, unreadable blocks included, is passed over
 // block by block.
 #pragma once
 

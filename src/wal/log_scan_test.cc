@@ -13,7 +13,7 @@ namespace zenfs {
 namespace {
 
 constexpr ZoneId kZone{2};
-constexpr LogZone kReservation{.zone = kZone, .generation = 11, .salt = 12345};
+constexpr LogZone kAllocated{.zone = kZone, .generation = 11, .salt = 12345};
 const Uuid kVolume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value();
 
 EmulatorGeometry BigZones() { return TestGeometry(4, 1024); }  // 4 MiB each
@@ -21,7 +21,7 @@ EmulatorGeometry BigZones() { return TestGeometry(4, 1024); }  // 4 MiB each
 // Writes frames one behind the other to one zone.
 class FrameWriter {
  public:
-  explicit FrameWriter(ZonedDevice& device, const LogZone& seeded_as = kReservation,
+  explicit FrameWriter(ZonedDevice& device, const LogZone& seeded_as = kAllocated,
                        const Uuid& volume = kVolume)
       : device_(device), seed_(FrameSeed::Of(volume, seeded_as.zone, seeded_as.generation, seeded_as.salt)) {}
 
@@ -54,7 +54,7 @@ class FrameWriter {
   std::uint64_t written_ = 0;
 };
 
-std::vector<ScannedFrame> Scan(ZonedDevice& device, const LogZone& as = kReservation,
+std::vector<ScannedFrame> Scan(ZonedDevice& device, const LogZone& as = kAllocated,
                                const Uuid& volume = kVolume) {
   std::vector<ScannedFrame> frames;
   ScanLogZone(device, volume, as, ReportOf(device, kZone),
@@ -132,7 +132,7 @@ TEST(LogScanTest, FrameInsideAPayloadIsNotFound) {
   outer.Append(copied->View());
   SealFrame(outer.Span(),
             {.kind = FrameKind::kPlainData, .header_bytes = kTestBlock, .payload_bytes = kTestBlock},
-            FrameSeed::Of(kVolume, kZone, kReservation.generation, kReservation.salt));
+            FrameSeed::Of(kVolume, kZone, kAllocated.generation, kAllocated.salt));
   writer.Raw(outer.View());
   EXPECT_EQ(Sequences(Scan(*device)), (std::vector<std::uint64_t>{1}));
 }
@@ -171,23 +171,23 @@ TEST(LogScanTest, ZoneThatCannotBeReadAtAllHasNoFrames) {
   EXPECT_TRUE(Scan(device).empty());
 }
 
-TEST(LogScanTest, FramesOfAnotherReservationAreNotAccepted) {
+TEST(LogScanTest, FramesOfAnotherAllocationAreNotAccepted) {
   const auto device = CreateMemoryDevice(BigZones());
   FrameWriter writer(*device);
   writer.Write(1, 100);
-  LogZone other = kReservation;
+  LogZone other = kAllocated;
   other.generation += 1;
-  EXPECT_TRUE(Scan(*device, other).empty()) << "an earlier life of the zone";
-  other = kReservation;
+  EXPECT_TRUE(Scan(*device, other).empty()) << "an earlier incarnation of the zone";
+  other = kAllocated;
   other.salt += 1;
   EXPECT_TRUE(Scan(*device, other).empty());
-  EXPECT_TRUE(Scan(*device, kReservation, Uuid::Generate()).empty()) << "another volume";
+  EXPECT_TRUE(Scan(*device, kAllocated, Uuid::Generate()).empty()) << "another volume";
   EXPECT_EQ(Scan(*device).size(), 1U);
 }
 
 TEST(LogScanTest, FrameCopiedFromAnotherZoneIsNotAccepted) {
   const auto device = CreateMemoryDevice(BigZones());
-  LogZone elsewhere = kReservation;
+  LogZone elsewhere = kAllocated;
   elsewhere.zone = ZoneId(1);
   FrameWriter writer(*device, elsewhere);
   writer.Write(1, 100);

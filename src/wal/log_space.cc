@@ -7,7 +7,7 @@ LogSpace::LogSpace(const Deps& deps)
       zones_(*deps.device, *deps.zones, deps.volume),
       supply_({.zones = deps.zones,
                .log_zones = &zones_,
-               .reservations = deps.reservations,
+               .allocations = deps.allocations,
                .ready_target = deps.reserve_target}),
       writer_({.device = deps.device,
                .zones = deps.zones,

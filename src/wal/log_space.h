@@ -1,6 +1,6 @@
 // The log of a mounted volume, made of three parts over one device.
 //
-//   FrameWriter  --zones-->  LogZones  <--reservations, releases--  LogZoneSupply
+//   FrameWriter  --zones-->  LogZones  <--allocations, releases--  LogZoneSupply
 //
 // Ownership: owns the parts. The parts in Deps outlive it.
 // Threads: the parts' own. The functions here are for the thread that mounts and unmounts.
@@ -25,7 +25,7 @@ class LogSpace {
   struct Deps {
     ZonedDevice* device = nullptr;
     ZoneManager* zones = nullptr;
-    LogReservations* reservations = nullptr;
+    LogZoneAllocations* allocations = nullptr;
     Uuid volume;
     std::uint64_t epoch = 0;
     std::uint32_t reserve_target = 1;     // ready zones kept ahead of use
@@ -36,10 +36,10 @@ class LogSpace {
 
   // --- mount, before Start ---
   // Frames may be written, but no zone is released: files have not counted yet what is live.
-  // A zone that the metadata reserves. `info` as the device reports it now.
+  // A zone that the metadata allocates. `info` as the device reports it now.
   void Adopt(const LogZone& zone, const ZoneInfo& info);
   // If the device limits active zones, finishes all partly written zones but one: each holds a slot, and the log has one.
-  // Call this once what a mount brings back is written, which may need their room.
+  // Call this once what a mount recovers is written, which may need their room.
   void FinishSpares();
   // All zones with live frames are pinned: for want of space a write may release others from here on.
   void MayRelease() { zones_.MayRelease(); }

@@ -44,7 +44,7 @@ TEST(LogSpaceGroupTest, FramesThatWaitGoOutInOneDeviceWriteAndOneFlush) {
   constexpr int kFollowers = 7;
   WalRig rig(TestGeometry(8, 64));
   rig.Mount();
-  ASSERT_TRUE(rig.WaitUntilReserved(1));
+  ASSERT_TRUE(rig.WaitUntilAllocated(1));
   std::atomic<int> failures = 0;
   {
     HeldLeader leader(kFollowers);
@@ -68,7 +68,7 @@ TEST(LogSpaceGroupTest, FramesThatWaitGoOutInOneDeviceWriteAndOneFlush) {
 TEST(LogSpaceGroupTest, FrameThatWasPlacedBeforeAnothersFailureIsFlushedAllTheSame) {
   WalRig rig(TestGeometry(8, 4), 4);
   rig.Mount();
-  ASSERT_TRUE(rig.WaitUntilReserved(4));
+  ASSERT_TRUE(rig.WaitUntilAllocated(4));
   // The leader's frame takes three blocks, the first follower's the fourth, the second's a zone that fails.
   rig.device.Inject({.command = Command::kWrite, .kth = 3, .times = 100});
   std::optional<bool> second, third;

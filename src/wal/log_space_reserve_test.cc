@@ -1,4 +1,4 @@
-// Reserving zones ahead of use, releasing them, and what happens when there are none.
+// Allocating zones ahead of use, releasing them, and what happens when there are none.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -69,11 +69,11 @@ class HeldWorker {
 TEST(LogSpaceReserveTest, ZonesAreReservedAheadOfUse) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 3);
   rig.Mount();
-  ASSERT_TRUE(rig.WaitUntilReserved(3));
+  ASSERT_TRUE(rig.WaitUntilAllocated(3));
   TestJob job(5, 1, 0, "a");
   ASSERT_TRUE(rig.log->writer().Write(job.job));
   EXPECT_EQ(rig.log->writer().reserve_waits(), 0U);
-  ASSERT_TRUE(rig.WaitUntilReserved(4)) << "one of them is in use";
+  ASSERT_TRUE(rig.WaitUntilAllocated(4)) << "one of them is in use";
 }
 
 TEST(LogSpaceReserveTest, DryReserveCostsTheWriterOneReservationAndIsCounted) {
@@ -86,7 +86,7 @@ TEST(LogSpaceReserveTest, DryReserveCostsTheWriterOneReservationAndIsCounted) {
     TestJob job(5, 1, 0, "a");
     ASSERT_TRUE(rig.log->writer().Write(job.job));
     EXPECT_EQ(rig.log->writer().reserve_waits(), 1U);
-    EXPECT_EQ(rig.reserved(), 1U);
+    EXPECT_EQ(rig.allocated(), 1U);
     TestJob next(5, 2, 1, "b");
     ASSERT_TRUE(rig.log->writer().Write(next.job));
     EXPECT_EQ(rig.log->writer().reserve_waits(), 1U);
@@ -112,7 +112,7 @@ TEST(LogSpaceReserveTest, WithoutSpaceBeforeTheStartNothingThatWasAdoptedIsRelea
     const PlacedFrame second = FillZone(rig, 2);
   }
   rig.Mount(false);
-  TestJob job(5, 3, 0, "brought back");
+  TestJob job(5, 3, 0, "recovered");
   const auto placed = rig.log->writer().Write(job.job);
   ASSERT_FALSE(placed);
   EXPECT_EQ(placed.error().code(), Code::kNoSpace);
@@ -121,7 +121,7 @@ TEST(LogSpaceReserveTest, WithoutSpaceBeforeTheStartNothingThatWasAdoptedIsRelea
 
 TEST(LogSpaceReserveTest, ReservationThatCannotBeCommittedGivesItsZoneBack) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 2);
-  rig.FailReserves(1'000'000);
+  rig.FailAllocations(1'000'000);
   rig.Mount();
   TestJob job(5, 1, 0, "a");
   const auto failed = rig.log->writer().Write(job.job);
@@ -137,7 +137,7 @@ TEST(LogSpaceReserveTest, ReservationThatCannotBeCommittedGivesItsZoneBack) {
 TEST(LogSpaceReserveTest, OneReservationThatFailsIsTriedAgain) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 2);
   rig.Mount(false);
-  rig.FailReserves(1);
+  rig.FailAllocations(1);
   TestJob job(5, 1, 0, "a");
   EXPECT_TRUE(rig.log->writer().Write(job.job));
 }
@@ -241,7 +241,7 @@ TEST(LogSpaceReserveTest, NothingIsReleasedOnceNothingCanBeCommittedAnyMore) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 1);
   rig.Mount(false);
   PlacedFrame frame = FillZone(rig, 1);
-  rig.FailReserves(100, Code::kReadOnly);
+  rig.FailAllocations(100, Code::kReadOnly);
   TestJob refused(5, 2, 1, "b");
   EXPECT_EQ(rig.log->writer().Write(refused.job).error().code(), Code::kReadOnly);
   rig.log->MayRelease();
@@ -255,7 +255,7 @@ TEST(LogSpaceReserveTest, WriterDoesNotWaitForAZoneOnceNothingCanBeCommittedAnyM
   rig.Mount(false);
   std::vector<PlacedFrame> frames;
   for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) frames.push_back(FillZone(rig, sequence));
-  rig.FailReserves(100, Code::kReadOnly);
+  rig.FailAllocations(100, Code::kReadOnly);
   TestJob refused(5, 9, 0, "a");
   EXPECT_EQ(rig.log->writer().Write(refused.job).error().code(), Code::kReadOnly);
   EXPECT_TRUE(rig.log->Start().ok());
@@ -289,7 +289,7 @@ TEST(LogSpaceReserveTest, ReadyZoneThatWasNeverWrittenCanBeGivenBack) {
   rig.Mount(false);
   EXPECT_FALSE(rig.log->supply().GiveBackReady()) << "there is none";
   EXPECT_TRUE(rig.log->Start().ok());
-  ASSERT_TRUE(rig.WaitUntilReserved(2));
+  ASSERT_TRUE(rig.WaitUntilAllocated(2));
   EXPECT_TRUE(rig.log->supply().GiveBackReady());
   EXPECT_EQ(rig.released().size(), 1U);
 }

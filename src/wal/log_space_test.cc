@@ -155,7 +155,7 @@ TEST(LogSpaceTest, PartsOfAFailedFrameDoNotKeepTheirZone) {
   ASSERT_FALSE(rig.log->writer().Write(job.job));
   rig.device.ClearFaults();
   const State state = rig.state();
-  for (const auto& [zone, reservation] : state.log_zones()) {
+  for (const auto& [zone, allocation] : state.log_zones()) {
     if (rig.ConditionOf(zone) == ZoneCondition::kFull) {
       EXPECT_TRUE(rig.WaitUntilReleased(zone));
     }
@@ -300,10 +300,10 @@ TEST_F(PartlyWrittenZones, OneStaysActiveAfterAMount) {
 }
 
 // On a device that is full of logs there is no other zone for it.
-TEST_F(PartlyWrittenZones, AllAreThereForWhatAMountBringsBack) {
+TEST_F(PartlyWrittenZones, AllAreThereForWhatAMountRecovers) {
   std::set<ZoneId> used;
-  rig_.bring_back = [&] {
-    rig_.FailReserves(1000);
+  rig_.recover = [&] {
+    rig_.FailAllocations(1000);
     std::uint64_t offset = 300;
     for (std::uint64_t sequence = 3; used.size() < zones_.size(); ++sequence, offset += kTestBlock) {
       TestJob job(5, sequence, offset, TestText(kTestBlock, sequence));

@@ -13,16 +13,16 @@ constexpr std::chrono::seconds kSettles{1};
 }  // namespace
 
 Status LogTails::Update(const State& state) {
-  const std::map<ZoneId, LogZone>& reserved = state.log_zones();
+  const std::map<ZoneId, LogZone>& allocated = state.log_zones();
   std::erase_if(zones_, [&](const auto& entry) {
-    const auto it = reserved.find(entry.first);
-    if (it != reserved.end() && it->second.generation == entry.second.generation) return false;
+    const auto it = allocated.find(entry.first);
+    if (it != allocated.end() && it->second.generation == entry.second.generation) return false;
     Forget(entry.first, entry.second);
     return true;
   });
   // A command for each run of neighbours.
   std::vector<LogZone> run;
-  for (const auto& [id, zone] : reserved) {
+  for (const auto& [id, zone] : allocated) {
     if (id.value >= device_.geometry().zone_count) continue;
     if (!run.empty() && run.back().zone.value + 1 != id.value) {
       ZENFS_RETURN_IF_ERROR(Scan(run));
@@ -50,8 +50,8 @@ Status LogTails::Scan(const std::vector<LogZone>& run) {
   return {};
 }
 
-void LogTails::ScanZone(const LogZone& reserved, const ZoneInfo& info) {
-  Zone& zone = zones_.try_emplace(reserved.zone, Zone{.generation = reserved.generation}).first->second;
+void LogTails::ScanZone(const LogZone& allocated, const ZoneInfo& info) {
+  Zone& zone = zones_.try_emplace(allocated.zone, Zone{.generation = allocated.generation}).first->second;
   const std::uint64_t written = info.WrittenBytes();
   // A zone that holds less than before was reset: its release is in the metadata log, which says so soon.
   if (written < zone.written || written == zone.scanned) return;
@@ -62,7 +62,7 @@ void LogTails::ScanZone(const LogZone& reserved, const ZoneInfo& info) {
     return;
   }
   zone.scanned = ScanLogZone(
-      device_, volume_, reserved, info,
+      device_, volume_, allocated, info,
       [&](const ScannedFrame& frame) {
         Tail& tail = tails_[FileId(frame.owner)];
         tail.frames.push_back(frame);

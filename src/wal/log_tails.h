@@ -1,7 +1,7 @@
 // The tails of framed files as one who only reads them sees them grow: remembers the frames that were found
-// in the reserved zones, and looks only at what the zones have grown by.
+// in the allocated zones, and looks only at what the zones have grown by.
 //
-// Reports of several zones are not one picture: a frame may be seen in one zone while the one before it, in
+// Reports of several zones are not one fingerprint: a frame may be seen in one zone while the one before it, in
 // another, was not yet there when that zone was reported. The log of such a file ends too early, or looks
 // damaged; after the next Update it does not any more.
 //
@@ -29,7 +29,7 @@ class LogTails {
   // `device` outlives this.
   LogTails(ZonedDevice& device, const Uuid& volume) : device_(device), volume_(volume) {}
 
-  // Forgets zones that are not reserved any more, and reads what the others hold that was not seen yet.
+  // Forgets zones that are not allocated any more, and reads what the others hold that was not seen yet.
   // Errors: those of a report.
   [[nodiscard]] Status Update(const State& state);
 
@@ -56,7 +56,7 @@ class LogTails {
 
   void Forget(ZoneId id, const Zone& zone);
   [[nodiscard]] Status Scan(const std::vector<LogZone>& run);
-  void ScanZone(const LogZone& reserved, const ZoneInfo& info);
+  void ScanZone(const LogZone& allocated, const ZoneInfo& info);
 
   ZonedDevice& device_;
   const Uuid volume_;

@@ -60,12 +60,12 @@ TEST_F(LogTailsTest, AReleasedZoneTakesItsFramesAlong) {
   State without = rig_.state();
   const auto record = without.FindFile(id);
   std::vector<ZoneId> zones;
-  for (const auto& [zone, reserved] : without.log_zones()) zones.push_back(zone);
+  for (const auto& [zone, allocated] : without.log_zones()) zones.push_back(zone);
   const std::vector<Edit> release{ReleaseLogZones{zones}};
   ASSERT_TRUE(without.Apply(release).ok());
   ASSERT_TRUE(tails_.Update(without).ok());
   EXPECT_EQ(tails_.Log(record, without.epoch())->index.end(), 0u);
-  EXPECT_EQ(Look(id)->index.end(), 5000u);  // reserved again, as far as the state says: read again
+  EXPECT_EQ(Look(id)->index.end(), 5000u);  // allocated again, as far as the state says: read again
 }
 
 TEST_F(LogTailsTest, AFrameThatCouldNotBeReadYetIsLookedAtAgain) {

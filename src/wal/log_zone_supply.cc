@@ -61,7 +61,7 @@ void LogZoneSupply::Stop() {
 }
 
 void LogZoneSupply::Work() {
-  bool short_of_space = false;  // the last try to reserve a zone found none
+  bool short_of_space = false;  // the last try to allocate a zone found none
   while (deps_.log_zones->AwaitWork(deps_.ready_target, short_of_space ? kRetryAfter : kRetryAfter.zero())) {
     SyncPoint::Reach("LogZoneSupply::Work");
     ReleaseDead();
@@ -72,25 +72,25 @@ void LogZoneSupply::Work() {
 
 bool LogZoneSupply::TopUp() {
   while (deps_.log_zones->IsShortOf(deps_.ready_target)) {
-    // If there is none now, a sync that needs one reserves it itself, with a deadline and an error.
-    if (!ReserveOne(Deadline::After(kRetryAfter)).ok()) return false;
+    // If there is none now, a sync that needs one allocates it itself, with a deadline and an error.
+    if (!AllocateOne(Deadline::After(kRetryAfter)).ok()) return false;
   }
   return true;
 }
 
-Status LogZoneSupply::ReserveOne(Deadline deadline) {
+Status LogZoneSupply::AllocateOne(Deadline deadline) {
   using Headroom = ZoneManager::Headroom;
   const Transit transit(in_transit_);
   const bool borrow = deps_.log_zones->phase() == LogZones::Phase::kMounting;
   ZENFS_ASSIGN_OR_RETURN(const ZoneId zone,
                          deps_.zones->LendLogZone(deadline, borrow ? Headroom::kBorrow : Headroom::kLeave));
-  const Result<LogZone> reserved = deps_.reservations->Reserve(zone);
-  if (!reserved) {
+  const Result<LogZone> allocated = deps_.allocations->Allocate(zone);
+  if (!allocated) {
     deps_.zones->ReturnLogZone(zone);
-    deps_.log_zones->NoteRefusal(reserved.error());
-    return Fail(reserved.error());
+    deps_.log_zones->NoteRefusal(allocated.error());
+    return Fail(allocated.error());
   }
-  deps_.log_zones->Add(*reserved, deps_.zones->Zone(zone).capacity);
+  deps_.log_zones->Add(*allocated, deps_.zones->Zone(zone).capacity);
   return {};
 }
 
@@ -108,7 +108,7 @@ bool LogZoneSupply::GiveBackReady() {
 }
 
 bool LogZoneSupply::Release(ZoneId zone) {
-  const Status released = deps_.reservations->Release(zone);
+  const Status released = deps_.allocations->Release(zone);
   // If the commit fails the log is no longer written, and those who commit learn why.
   if (!released.ok()) deps_.log_zones->NoteRefusal(released.error());
   deps_.log_zones->EndRelease(zone, released.ok());

@@ -7,24 +7,24 @@
 namespace zenfs {
 namespace {
 
-FrameSeed SeedOfReservation(const Uuid& volume, const LogZone& reservation) {
-  return FrameSeed::Of(volume, reservation.zone, reservation.generation, reservation.salt);
+FrameSeed SeedOfLogZone(const Uuid& volume, const LogZone& allocation) {
+  return FrameSeed::Of(volume, allocation.zone, allocation.generation, allocation.salt);
 }
 
 }  // namespace
 
-void LogZones::Add(const LogZone& reserved, std::uint64_t capacity, std::uint64_t written, bool writable) {
+void LogZones::Add(const LogZone& allocated, std::uint64_t capacity, std::uint64_t written, bool writable) {
   MutexLock lock(mutex_);
-  Zone zone{.reservation = reserved, .capacity = capacity, .written = written};
+  Zone zone{.allocation = allocated, .capacity = capacity, .written = written};
   if (!writable || written >= capacity) {
     zone.state = State::kClosed;
   } else if (written > 0) {
-    ready_.push_front(reserved.zone);
+    ready_.push_front(allocated.zone);
   } else {
-    ready_.push_back(reserved.zone);
+    ready_.push_back(allocated.zone);
   }
-  zones_.insert_or_assign(reserved.zone, zone);
-  newest_generation_ = std::max(newest_generation_, reserved.generation);
+  zones_.insert_or_assign(allocated.zone, zone);
+  newest_generation_ = std::max(newest_generation_, allocated.generation);
 }
 
 std::vector<ZoneId> LogZones::CloseSpares() {
@@ -79,9 +79,9 @@ std::optional<LogCursor> LogZones::TakeReady() {
   zone.state = State::kCurrent;
   woken_ = true;  // the reserve is one short now
   wake_.NotifyOne();
-  const ZoneId id = zone.reservation.zone;
+  const ZoneId id = zone.allocation.zone;
   return LogCursor{.zone = id,
-                   .seed = SeedOfReservation(volume_, zone.reservation),
+                   .seed = SeedOfLogZone(volume_, zone.allocation),
                    .at = device_.geometry().ZoneStart(id) + zone.written,
                    .room = zone.capacity - zone.written};
 }
@@ -132,7 +132,7 @@ std::optional<FrameSeed> LogZones::SeedOf(ZoneId zone) const {
   MutexLock lock(mutex_);
   const auto it = zones_.find(zone);
   if (it == zones_.end()) return std::nullopt;
-  return SeedOfReservation(volume_, it->second.reservation);
+  return SeedOfLogZone(volume_, it->second.allocation);
 }
 
 std::vector<LogZoneStatus> LogZones::Zones() const {
@@ -140,13 +140,13 @@ std::vector<LogZoneStatus> LogZones::Zones() const {
   std::vector<LogZoneStatus> zones;
   for (const auto& [id, zone] : zones_) {
     zones.push_back({.zone = id,
-                     .generation = zone.reservation.generation,
+                     .generation = zone.allocation.generation,
                      .capacity = zone.capacity,
                      .written = zone.written,
                      .live = zone.live,
                      .closed = zone.state == State::kClosed,
                      .held = zone.releasing,
-                     .young = newest_generation_ - zone.reservation.generation < survival_});
+                     .young = newest_generation_ - zone.allocation.generation < survival_});
   }
   return zones;
 }
@@ -192,7 +192,7 @@ void LogZones::EndRelease(ZoneId id, bool released) {
     return;
   }
   if (zone.state == State::kClosed && !zone.cleaned) {
-    const std::uint64_t age = newest_generation_ - zone.reservation.generation;
+    const std::uint64_t age = newest_generation_ - zone.allocation.generation;
     survival_ = (3 * survival_ + age) / 4;
   }
   zones_.erase(id);

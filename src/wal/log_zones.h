@@ -1,4 +1,4 @@
-// The account of the zones that are reserved for the log.
+// The account of the zones that are allocated to the log.
 //
 //       Add                 TakeReady                  NoteWritten (full), Close
 //   -----------> kReady --------------> kCurrent ------------------------------> kClosed
@@ -9,14 +9,14 @@
 //                                                  |
 //                       EndRelease: the entry goes, or stays in its state if the commit failed
 //
-// FrameWriter takes the zones from here and says how far they are written. LogZoneSupply enters reservations and releases.
+// FrameWriter takes the zones from here and says how far they are written. LogZoneSupply enters allocations and releases.
 // Framed files count here which of their frames are live.
 //
 // Ownership: holds no zone by itself. A zone is lent by the zone manager from before Add until after EndRelease.
 // Threads: any. mutex_ is held for no I/O and no commit; only the zone manager's leaf lock comes after it.
 //
 // Invariants
-//   each zone in the account has a durable reservation; a frame's CRC is seeded with that reservation
+//   each zone in the account has a durable allocation; a frame's CRC is seeded with that allocation
 //   at most one zone is kCurrent; it is not given to be released
 //   live(zone) = bytes of the frames that live files point to; TakeDead gives a zone only when it is 0 and nobody pins it
 //
@@ -43,7 +43,7 @@ namespace zenfs {
 // and holds little all the same.
 struct LiveFrames {
   std::uint64_t device_bytes = 0;  // with header and padding: the zone is released when this is 0
-  std::uint64_t payload = 0;       // what folding would have to copy
+  std::uint64_t payload = 0;       // what cleaning would have to copy
 
   LiveFrames& operator+=(const LiveFrames& other) {
     device_bytes += other.device_bytes;
@@ -120,16 +120,16 @@ class LogZones {
   // Reclaim is about to clean this zone: when it is released, that says nothing about how long frames live.
   void NoteCleaning(ZoneId zone) EXCLUDES(mutex_);
 
-  // --- who reserves and releases zones ---
-  // A zone with a durable reservation. It is kReady if it is `writable` and has room, else kClosed. A partly written zone
+  // --- who allocates and releases zones ---
+  // A zone with a durable allocation. It is kReady if it is `writable` and has room, else kClosed. A partly written zone
   // is the next that TakeReady gives, because it holds an active slot until it is full; an empty one is the last.
-  void Add(const LogZone& reserved, std::uint64_t capacity, std::uint64_t written = 0, bool writable = true)
+  void Add(const LogZone& allocated, std::uint64_t capacity, std::uint64_t written = 0, bool writable = true)
       EXCLUDES(mutex_);
   // Each zone that is given must be given back with EndRelease.
   std::vector<ZoneId> TakeDead() EXCLUDES(mutex_);
   std::optional<ZoneId> TakeUnwritten() EXCLUDES(mutex_);
   void EndRelease(ZoneId zone, bool released) EXCLUDES(mutex_);
-  // Once the metadata log is read-only no zone is reserved or released any more, and copies are lost.
+  // Once the metadata log is read-only no zone is allocated or released any more, and copies are lost.
   void NoteRefusal(const Error& error) EXCLUDES(mutex_);
   bool IsShortOf(std::size_t ready_target) const EXCLUDES(mutex_);
   // Waits until somebody calls Wake, a zone may have died, or fewer than `ready_target` zones are ready; in the last case
@@ -140,7 +140,7 @@ class LogZones {
  private:
   enum class State { kReady, kCurrent, kClosed };
   struct Zone {
-    LogZone reservation;
+    LogZone allocation;
     std::uint64_t capacity = 0;
     std::uint64_t written = 0;
     LiveFrames live;
@@ -162,7 +162,7 @@ class LogZones {
   bool woken_ GUARDED_BY(mutex_) = false;
   Status health_ GUARDED_BY(mutex_);  // not ok: nothing can be committed any more
   std::uint64_t newest_generation_ GUARDED_BY(mutex_) = 0;
-  // How many zones were reserved, in the mean of the last ones, between a zone's reservation and its death.
+  // How many zones were allocated, in the mean of the last ones, between a zone's allocation and its death.
   std::uint64_t survival_ GUARDED_BY(mutex_) = 0;
 };
 

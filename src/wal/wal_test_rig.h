@@ -45,7 +45,7 @@ struct TestJob {
 };
 
 // A class derived from it stops the log in its own destructor: the log's thread calls virtual functions.
-class WalRig : public LogReservations {
+class WalRig : public LogZoneAllocations {
  public:
   explicit WalRig(const EmulatorGeometry& geometry, std::uint32_t reserve_target = 1,
                   const EmulatorOptions& options = {})
@@ -73,13 +73,13 @@ class WalRig : public LogReservations {
     ASSERT_TRUE(Commit({BeginEpoch{now.epoch() + 1}}).ok());
     log = std::make_unique<LogSpace>(LogSpace::Deps{.device = &device,
                                                     .zones = zones.get(),
-                                                    .reservations = this,
+                                                    .allocations = this,
                                                     .volume = volume,
                                                     .epoch = now.epoch() + 1,
                                                     .reserve_target = reserve_target_,
                                                     .space_wait = std::chrono::seconds(30)});
     for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
-    if (bring_back) bring_back();
+    if (recover) recover();
     log->FinishSpares();
     ASSERT_TRUE(zones->Start().ok());
     if (start_log) {
@@ -104,19 +104,19 @@ class WalRig : public LogReservations {
     MutexLock lock(mutex_);
     return state_;
   }
-  Result<LogZone> Reserve(ZoneId zone) override {
+  Result<LogZone> Allocate(ZoneId zone) override {
     {
       MutexLock lock(mutex_);
-      if (reserves_to_fail_ != 0) {
-        --reserves_to_fail_;
-        return Fail(reserves_fail_with_, "the metadata log cannot be written");
+      if (allocations_to_fail_ != 0) {
+        --allocations_to_fail_;
+        return Fail(allocations_fail_with_, "the metadata log cannot be written");
       }
-      ++reserved_;
+      ++allocated_;
     }
     const std::uint64_t generation = state().next_generation();
-    const LogZone reserved{.zone = zone, .generation = generation, .salt = generation * 977};
-    ZENFS_RETURN_IF_ERROR(Commit({RaiseCounters{0, generation + 1}, ReserveLogZones{{reserved}}}));
-    return reserved;
+    const LogZone allocated{.zone = zone, .generation = generation, .salt = generation * 977};
+    ZENFS_RETURN_IF_ERROR(Commit({RaiseCounters{0, generation + 1}, AllocateLogZones{{allocated}}}));
+    return allocated;
   }
   Status Release(ZoneId zone) override {
     ZENFS_RETURN_IF_ERROR(Commit({ReleaseLogZones{{zone}}}));
@@ -125,14 +125,14 @@ class WalRig : public LogReservations {
     changed_.NotifyAll();
     return {};
   }
-  void FailReserves(std::uint64_t times, Code code = Code::kIo) {
+  void FailAllocations(std::uint64_t times, Code code = Code::kIo) {
     MutexLock lock(mutex_);
-    reserves_to_fail_ = times;
-    reserves_fail_with_ = code;
+    allocations_to_fail_ = times;
+    allocations_fail_with_ = code;
   }
-  std::uint64_t reserved() const {
+  std::uint64_t allocated() const {
     MutexLock lock(mutex_);
-    return reserved_;
+    return allocated_;
   }
   std::vector<ZoneId> released() const {
     MutexLock lock(mutex_);
@@ -147,7 +147,7 @@ class WalRig : public LogReservations {
     }
     return true;
   }
-  bool WaitUntilReserved(std::size_t log_zones) {
+  bool WaitUntilAllocated(std::size_t log_zones) {
     MutexLock lock(mutex_);
     const Deadline deadline = Deadline::After(std::chrono::seconds(60));
     while (state_.log_zones().size() < log_zones) {
@@ -176,9 +176,9 @@ class WalRig : public LogReservations {
   ReplayedLog Replay(FileId id) {
     const State now = state();
     std::vector<ScannedFrame> frames;
-    for (const auto& [zone, reservation] : now.log_zones()) {
+    for (const auto& [zone, allocation] : now.log_zones()) {
       const ZoneInfo info = device.Report(zone, 1).value().front();
-      ScanLogZone(device, volume, reservation, info, [&](const ScannedFrame& frame) {
+      ScanLogZone(device, volume, allocation, info, [&](const ScannedFrame& frame) {
         if (frame.owner == id.value) frames.push_back(frame);
       });
     }
@@ -249,8 +249,8 @@ class WalRig : public LogReservations {
   const Uuid volume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value();
   std::uint32_t reserved_for_log = 0;
   std::uint64_t buffer_bytes = 64 << 10;
-  bool reclaims = false;             // the test answers AwaitReclaimNeed; set before Mount, as is
-  std::function<void()> bring_back;  // what is written while the files are not there yet
+  bool reclaims = false;          // the test answers AwaitReclaimNeed; set before Mount, as is
+  std::function<void()> recover;  // what is written while the files are not there yet
   std::unique_ptr<ZoneManager> zones;
   std::unique_ptr<LogSpace> log;
 
@@ -260,9 +260,9 @@ class WalRig : public LogReservations {
   mutable Mutex mutex_;  // before the zone manager's
   CondVar changed_;
   State state_ GUARDED_BY(mutex_);
-  std::uint64_t reserves_to_fail_ GUARDED_BY(mutex_) = 0;
-  Code reserves_fail_with_ GUARDED_BY(mutex_) = Code::kIo;
-  std::uint64_t reserved_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t allocations_to_fail_ GUARDED_BY(mutex_) = 0;
+  Code allocations_fail_with_ GUARDED_BY(mutex_) = Code::kIo;
+  std::uint64_t allocated_ GUARDED_BY(mutex_) = 0;
   std::vector<ZoneId> released_ GUARDED_BY(mutex_);
 };
 

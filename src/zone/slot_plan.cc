@@ -29,8 +29,8 @@ Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device) {
                             device, geometry.max_open, geometry.max_active, kFewestSlots));
   }
   SlotPlan plan;
-  plan.roll_and_reclaim_share = limit == 4 || limit == 5;
-  const std::uint32_t kept = plan.roll_and_reclaim_share ? 3 : 4;
+  plan.switch_and_reclaim_share = limit == 4 || limit == 5;
+  const std::uint32_t kept = plan.switch_and_reclaim_share ? 3 : 4;
   plan.data = DataShare(geometry.max_active == 0 ? geometry.max_open : geometry.max_active, kept);
   plan.open_data = std::min(plan.data, DataShare(geometry.max_open, kept));
   return plan;

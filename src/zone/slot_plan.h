@@ -1,6 +1,6 @@
 // Who may use how many of the device's open and active zones: a pure function of its limits (design rule 7).
 //
-//   limit (max_active; max_open for open_data)     metadata  roll  log  reclaim   data
+//   limit (max_active; max_open for open_data)     metadata switch log  reclaim   data
 //   none                                           own       own   own  own       kUnlimitedDataSlots
 //   6 or more                                      own       own   own  own       limit - 4
 //   5                                              own       shared one    own    2
@@ -24,10 +24,10 @@ inline constexpr std::uint32_t kUnlimitedDataSlots = 32;
 struct SlotPlan {
   std::uint32_t data = 0;       // zones that plain files may keep active at once
   std::uint32_t open_data = 0;  // of these, being written at the same moment
-  bool roll_and_reclaim_share = false;
+  bool switch_and_reclaim_share = false;
 
   // Copies of live data may keep one zone more active, and one more open, than data.
-  bool reclaim_has_slot() const { return !roll_and_reclaim_share; }
+  bool reclaim_has_slot() const { return !switch_and_reclaim_share; }
 
   friend bool operator==(const SlotPlan&, const SlotPlan&) = default;
 };

@@ -21,9 +21,9 @@ TEST(SlotPlanTest, FourAreKeptFromSixOn) {
   EXPECT_EQ(Plan(6, 6).value(), (SlotPlan{.data = 2, .open_data = 2}));
 }
 
-TEST(SlotPlanTest, RollAndReclaimShareWithFiveAndFour) {
-  EXPECT_EQ(Plan(5, 5).value(), (SlotPlan{.data = 2, .open_data = 2, .roll_and_reclaim_share = true}));
-  EXPECT_EQ(Plan(4, 4).value(), (SlotPlan{.data = 1, .open_data = 1, .roll_and_reclaim_share = true}));
+TEST(SlotPlanTest, SwitchAndReclaimShareWithFiveAndFour) {
+  EXPECT_EQ(Plan(5, 5).value(), (SlotPlan{.data = 2, .open_data = 2, .switch_and_reclaim_share = true}));
+  EXPECT_EQ(Plan(4, 4).value(), (SlotPlan{.data = 1, .open_data = 1, .switch_and_reclaim_share = true}));
 }
 
 // R7 of docs/internals/failures.md.

@@ -59,7 +59,7 @@ struct ZoneStatus {
   std::uint64_t uncommitted = 0;  // of the written bytes, those that a file may yet commit
   std::uint64_t age = 0;          // of a full zone: how many zones were filled since it was, in this mount
   std::uint32_t pins = 0;
-  std::uint32_t life = 0;  // another number: what is known of the zone's bytes is of others
+  std::uint32_t incarnation = 0;  // another number: what is known of the zone's bytes is of others
 };
 
 }  // namespace zenfs

@@ -41,7 +41,7 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
   }
   if (claim.held) {
     const ZoneState& z = table_[claim.zone];
-    if (z.life == claim.life && z.phase == ZonePhase::kActive) {
+    if (z.incarnation == claim.incarnation && z.phase == ZonePhase::kActive) {
       if (z.writer) return Untaken(Outcome::kWait);
       return Take(claim.zone, claim, lifetime, purpose);
     }
@@ -193,12 +193,12 @@ ZonePool::Taken ZonePool::Take(ZoneId zone, Claim& claim, Lifetime lifetime, Wri
   ZENFS_ASSERT(purpose == WritePurpose::kReclaim || HeadroomIsFree());
   ZENFS_ASSERT(Sound());
   const ZoneState& z = table_[zone];
-  claim = {zone, z.life, true, claim.promised};
+  claim = {zone, z.incarnation, true, claim.promised};
   return {Outcome::kTaken, zone, z.written, room, {}};
 }
 
 void ZonePool::LeaveZone(Claim& claim) {
-  if (claim.held && table_[claim.zone].life == claim.life) {
+  if (claim.held && table_[claim.zone].incarnation == claim.incarnation) {
     ZENFS_ASSERT(table_[claim.zone].claims != 0);
     table_.Change(claim.zone, [](ZoneState& z) { --z.claims; });
   }

@@ -1,7 +1,7 @@
 // Space: which zones are empty, being written, full or dead, who may write which, and what is live in them.
 //
 // Life of a data zone (metadata zones belong to metalog/, conventional and host-managed-elsewhere ones to
-// nobody; log zones are lent to wal/ and follow ReserveLogZones/ReleaseLogZones):
+// nobody; log zones are lent to wal/ and follow AllocateLogZones/ReleaseLogZones):
 //
 //   empty --AcquireData--> active --filled, finished, or the device said so--> full
 //     ^                      |                                                   |
@@ -129,11 +129,11 @@ class ZoneManager {
   ~ZoneManager();
 
   // --- mount: tell what is there, then Start ---
-  // A zone that the metadata reserves for the log.
+  // A zone that the metadata allocates to the log.
   void AdoptLogZone(ZoneId zone) EXCLUDES(mutex_);
   // Live extents of committed files; also their lifetime, which becomes that of partly written zones.
   void AdoptExtent(const Extent& extent, Lifetime lifetime) EXCLUDES(mutex_);
-  // Every non-empty data zone nobody spoke for is garbage: queued for reset, before anything is written.
+  // Every non-empty data zone nobody adopted is garbage: queued for reset, before anything is written.
   // Partly written live zones are adopted as active; those beyond plan.data are finished in the background.
   // Errors: those of Thread::Start; then nothing was started.
   [[nodiscard]] Status Start() EXCLUDES(mutex_);

@@ -168,7 +168,7 @@ TEST(ZoneManagerTest, LifetimesAndRoomSurviveARemount) {
   EXPECT_EQ(rig.zones->Space().live, 5 * kTestBlock);
 }
 
-TEST(ZoneManagerTest, ZonesNobodySpokeForAreResetAfterAMount) {
+TEST(ZoneManagerTest, ZonesNobodyAdoptedAreResetAfterAMount) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
   SinkCursor cursor;

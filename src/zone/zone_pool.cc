@@ -186,7 +186,7 @@ void ZonePool::Settle(ZoneId zone) {
       s.phase = ZonePhase::kEmpty;
       s.lifetime = Lifetime::kNotSet;
       s.claims = 0;
-      ++s.life;
+      ++s.incarnation;
       FreeSlot(s);
     });
     empty_.push_front(zone);
@@ -203,7 +203,7 @@ void ZonePool::QueueReset(ZoneId zone) {
     z.phase = ZonePhase::kDead;
     z.job = true;
     z.claims = 0;
-    ++z.life;
+    ++z.incarnation;
   });
   jobs_.push_back({zone, from_log ? ZoneJob::Kind::kResetIfWritten : ZoneJob::Kind::kReset});
   ++pending_resets_;

@@ -57,7 +57,7 @@ class ZonePool {
   // --- data ---
   struct Claim {
     ZoneId zone;
-    std::uint32_t life = 0;
+    std::uint32_t incarnation = 0;
     bool held = false;
     std::uint64_t promised = 0;  // room that no other writer of data gets
   };

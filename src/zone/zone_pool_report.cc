@@ -40,7 +40,7 @@ ZoneStatus ZonePool::Zone(ZoneId zone) const {
           .uncommitted = z.uncommitted,
           .age = filled_ - z.filled,
           .pins = z.pins,
-          .life = z.life};
+          .incarnation = z.incarnation};
 }
 
 std::vector<ZoneStatus> ZonePool::Zones() const {

@@ -27,7 +27,7 @@ struct ZoneState {
   std::uint64_t granted = 0;  // what the zone's writer may still write, if it writes data
   std::uint32_t pins = 0;
   std::uint32_t claims = 0;
-  std::uint32_t life = 0;  // raised when the zone leaves use: older claims on it mean nothing
+  std::uint32_t incarnation = 0;  // raised when the zone leaves use: older claims on it mean nothing
   ZonePhase phase = ZonePhase::kUnusable;
   Lifetime lifetime = Lifetime::kNotSet;
   bool writer = false;      // somebody holds its ZoneWriter

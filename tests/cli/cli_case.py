@@ -108,7 +108,7 @@ class CliCase(unittest.TestCase):
         text = text.replace(self.dir, "DIR")
         text = re.sub(r"(?<=On the host's disk:)( +)[\d.]+ \w+", r"\1N", text)
         text = re.sub(r'("(?:allocated_bytes|created|mtime)": )\d+', r"\1N", text)
-        text = re.sub(r"(?<=Last commit:)( +)\d+", r"\1N", text)  # the log reserves zones in the background
+        text = re.sub(r"(?<=Last commit:)( +)\d+", r"\1N", text)  # the log allocates zones in the background
         text = re.sub(r"(?!01234567)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", text)
         text = re.sub(r"[A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d", "MMM DD YYYY HH:MM:SS", text)
         return re.sub(r"process \d+", "process PID", text)

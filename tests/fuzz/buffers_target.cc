@@ -200,7 +200,7 @@ class Takeover {
     volume->reset();
     auto again = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
     Require(again.has_value(), "it mounts again: " + (again ? "" : again.error().ToString()));
-    Require(Look(**again) == first, "what was brought back stays");
+    Require(Look(**again) == first, "what was recovered stays");
     static_cast<void>((*again)->Unmount().ok());
   }
 

@@ -27,7 +27,7 @@ enum CommitsMode : std::uint8_t {
   kFollowed = 8,       // by a follower that has read the earlier log
   kGeneration = 16,    // a snapshot and commits in another zone
   kFromNothing = 32,   // the snapshot omits the existing state
-  kNeverComplete = 64  // the process died during the roll
+  kNeverComplete = 64  // the process died during the log switch
 };
 
 constexpr std::size_t kListsMax = 24;
@@ -110,11 +110,12 @@ class Writer {
   }
 
   bool PutComplete(GenerationWriter& writer) {
-    const RollComplete complete{.salt = writer.salt(),
-                                .frames = writer.frames(),
-                                .sequence = sequence_,
-                                .chain_index = writer.chain_index()};
-    return writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence_, sequence_).ok();
+    const SwitchComplete complete{.salt = writer.salt(),
+                                  .frames = writer.frames(),
+                                  .sequence = sequence_,
+                                  .chain_index = writer.chain_index()};
+    return writer.Write(FrameKind::kSwitchComplete, EncodeSwitchComplete(complete), sequence_, sequence_)
+        .ok();
   }
 
   void Expect(const std::vector<std::string>& lists) {

@@ -37,7 +37,7 @@ class Maker {
       case EditKind::kSetExtents: return NewExtents();
       case EditKind::kSealLog: return Seal();
       case EditKind::kSetLifetime: return {SetLifetime{AnyFile(record_.a), AnyLifetime(record_.b)}};
-      case EditKind::kReserveLogZones: return Reserve();
+      case EditKind::kAllocateLogZones: return Allocate();
       case EditKind::kReleaseLogZones: return {ReleaseLogZones{{AnyLogZone()}}};
       case EditKind::kBeginEpoch: return {BeginEpoch{Number(state_.epoch() + 1, record_.n)}};
       case EditKind::kRaiseCounters:
@@ -231,10 +231,10 @@ class Maker {
     return {edit};
   }
 
-  std::vector<Edit> Reserve() const {
+  std::vector<Edit> Allocate() const {
     const std::uint64_t generation = Number(state_.next_generation(), record_.m);
-    const ReserveLogZones edit{{LogZone{ZoneId(Has(kWild) ? record_.n : record_.n % geometry_.zones),
-                                        generation, Number(record_.b, record_.b)}}};
+    const AllocateLogZones edit{{LogZone{ZoneId(Has(kWild) ? record_.n : record_.n % geometry_.zones),
+                                         generation, Number(record_.b, record_.b)}}};
     if (Has(kBare)) return {edit};
     return {edit, RaiseCounters{0, generation + 1}};
   }

@@ -36,7 +36,7 @@ enum class EditKind : std::uint8_t {
   kSetExtents,
   kSealLog,
   kSetLifetime,
-  kReserveLogZones,
+  kAllocateLogZones,
   kReleaseLogZones,
   kBeginEpoch,
   kRaiseCounters,

@@ -75,7 +75,7 @@ void WriteWalks(SeedWriter& writer) {
     writer.Write("edits", fmt::format("walk-{}", seed), out);
   }
   std::string zones;
-  PutList(zones, {ReserveLogZones{{{ZoneId(3), 1, 7}, {ZoneId(4), 2, 8}}}, RaiseCounters{0, 3}});
+  PutList(zones, {AllocateLogZones{{{ZoneId(3), 1, 7}, {ZoneId(4), 2, 8}}}, RaiseCounters{0, 3}});
   PutList(zones, {ReleaseLogZones{{ZoneId(3)}}});
   writer.Write("edits", "log-zones", zones);
 }

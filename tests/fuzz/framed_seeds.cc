@@ -37,7 +37,7 @@ std::vector<Edit> Volume() {
   std::vector<Edit> edits = file(2, "2.log");
   const std::vector<Edit> second = file(3, "MANIFEST-1");
   edits.insert(edits.end(), second.begin(), second.end());
-  edits.push_back(ReserveLogZones{{{ZoneId(0), 1, 11}, {ZoneId(1), 2, 22}, {ZoneId(2), 3, 33}}});
+  edits.push_back(AllocateLogZones{{{ZoneId(0), 1, 11}, {ZoneId(1), 2, 22}, {ZoneId(2), 3, 33}}});
   edits.push_back(BeginEpoch{1});
   edits.push_back(RaiseCounters{10, 4});
   return edits;

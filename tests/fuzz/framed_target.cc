@@ -1,5 +1,5 @@
 // Framed files: scans log zones and replays the files from the frames. The input is a script of
-// commits (which files exist and which zones are reserved) and of the contents of the log zones.
+// commits (which files exist and which zones are allocated) and of the contents of the log zones.
 #include <tuple>
 
 #include "framed_log.h"

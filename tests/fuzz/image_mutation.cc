@@ -87,9 +87,9 @@ class Mutator {
 
   FrameSeed SeedOf(const FrameHeader& header) {
     if (!IsMetadata()) {
-      const auto reserved = age_.log_zones.find(id_);
-      if (reserved == age_.log_zones.end()) return {};
-      return FrameSeed::Of(base_.superblock.seed, id_, reserved->second.generation, reserved->second.salt);
+      const auto allocated = age_.log_zones.find(id_);
+      if (allocated == age_.log_zones.end()) return {};
+      return FrameSeed::Of(base_.superblock.seed, id_, allocated->second.generation, allocated->second.salt);
     }
     const std::uint64_t salt = header.kind == FrameKind::kLogHeader ? 0 : Salt();
     return FrameSeed::Of(base_.superblock.seed, id_, header.file_offset, salt);

@@ -14,7 +14,7 @@ std::vector<std::vector<Edit>> Commits() {
           {RaiseCounters{5000, 5000}},
           {SetBufferPlace{"boot /dev/shm/fuzz"}},
           {SetBufferPlace{"boot /dev/shm/fuzz", std::string(kBufferKeyBytes, 'k'), 1000}},
-          {ReserveLogZones{{{ZoneId(9), 400, 4}}}, RaiseCounters{0, 401}},
+          {AllocateLogZones{{{ZoneId(9), 400, 4}}}, RaiseCounters{0, 401}},
           {ReleaseLogZones{{ZoneId(5)}}},
           {RaiseCounters{2001, 0}, CreateFile{.id = FileId(2000), .shape = FileShape::kFramed},
            LinkFile{.parent = kRootDirectory, .name = "x.log", .id = FileId(2000)}},

@@ -9,7 +9,7 @@
 namespace zenfs {
 namespace {
 
-void WriteLog(SeedWriter& writer, std::uint64_t seed, int commits, int roll_every) {
+void WriteLog(SeedWriter& writer, std::uint64_t seed, int commits, int switch_every) {
   const Superblock superblock = MetadataSuperblock();
   ImageDevice device(MetadataGeometry());
   if (!Metalog::Format(device, superblock, {}).ok()) std::abort();
@@ -18,7 +18,7 @@ void WriteLog(SeedWriter& writer, std::uint64_t seed, int commits, int roll_ever
   EditWalk walk(seed);
   for (int i = 0; i < commits; ++i) {
     if (!(*log)->Commit(walk.Next()).ok()) std::abort();
-    if (i % roll_every == roll_every - 1 && !(*log)->Roll().ok()) std::abort();
+    if (i % switch_every == switch_every - 1 && !(*log)->Switch().ok()) std::abort();
   }
   (*log)->Stop();
   const std::string script = ScriptOf(MetadataScript(superblock), device.Save());

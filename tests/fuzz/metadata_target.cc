@@ -44,7 +44,7 @@ void CheckWriting(ImageDevice& device, const Superblock& superblock, const State
   const std::vector<Edit> edits{SetBufferPlace{"fuzz /place"}};
   const Status committed = log.Commit(edits);
   if (committed.ok()) Require(expected.Apply(edits).ok(), "a commit applies");
-  static_cast<void>(log.Roll().ok());
+  static_cast<void>(log.Switch().ok());
   const bool unknown = !committed.ok() && committed.error().code() == Code::kUnknownOutcome;
   log.Stop();
   opened->reset();

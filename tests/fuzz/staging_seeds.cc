@@ -51,7 +51,7 @@ std::string MetricsPageText() {
   Metrics metrics;
   metrics.Set(Value::kEpoch, 7);
   {
-    Meter meter(metrics, Operation::kRoll);
+    Meter meter(metrics, Operation::kLogSwitch);
   }
   return std::string(AsText(metrics.page())).substr(0, 3000);
 }

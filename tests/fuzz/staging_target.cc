@@ -188,7 +188,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto page = left->memory.view().subspan(header->metrics_offset, header->metrics_bytes);
         const auto metrics = DecodeMetrics(page);
         if (metrics) static_cast<void>(Difference(*metrics, *metrics));
-        if (metrics) static_cast<void>((*metrics)[Operation::kRoll].latency.Quantile(0.99));
+        if (metrics) static_cast<void>((*metrics)[Operation::kLogSwitch].latency.Quantile(0.99));
       }
     }
   }

@@ -137,7 +137,7 @@ TEST_F(LiveReaders, EveryByteReadBesideAWriterIsTheFiles) {
   EXPECT_TRUE(writer.Stop());
   EXPECT_GT(records_, kRecordsWanted);
   EXPECT_GT(vanished_, 0u);
-  EXPECT_GT(volume->metalog_stats().generation, generation) << "the metadata log never rolled";
+  EXPECT_GT(volume->metalog_stats().generation, generation) << "the metadata log never switched zones";
   ReadAll(*volume, true);
   ExpectClean();
 }

@@ -33,7 +33,7 @@ T OneOf(Random& random, const T (&choices)[N]) {
   return choices[random.Below(N)];
 }
 
-// Small zones, so that logs reach their ends, metadata rolls every few commits, and space gets
+// Small zones, so that logs reach their ends, metadata log switches every few commits, and space gets
 // short.
 EmulatorGeometry DrawGeometry(Random& random) {
   EmulatorGeometry geometry;

@@ -33,12 +33,12 @@ class EverySubsetOfAGroup : protected SwitchedPoints, public testing::Test {
         writer.Sync("f");
         writer.Append("f", bytes);
       }
-      // Let the background reserve log zones now, so that its commit is not between those of the
+      // Let the background allocate log zones now, so that its commit is not between those of the
       // writers.
       run.client->Create("w", "w.log");
       run.client->Log("w", 1, 10);
       constexpr std::uint64_t kCommits =
-          1 + 2 * kWriters + 1 + 2;  // mount, directories and files, w.log, reservations
+          1 + 2 * kWriters + 1 + 2;  // mount, directories and files, w.log, allocations
       if (!run.over() && !Await(run, [&] { return run.volume->metalog_stats().commits >= kCommits; })) {
         run.error = "the log has no reserve";
       }

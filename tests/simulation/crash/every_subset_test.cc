@@ -113,11 +113,11 @@ CutOperation UnmountAndMount() {
           [](WorkloadRun& run) { run.Remount(); }};
 }
 
-// A metadata zone of 16 blocks is rolled every few commits. The operation begins a few commits
+// A metadata zone of 16 blocks is left every few commits. The operation begins a few commits
 // before that.
-CutOperation Roll() {
+CutOperation Switch() {
   const auto generation = [](WorkloadRun& run) { return run.volume->metalog_stats().generation; };
-  return {"Roll",
+  return {"Switch",
           [=](WorkloadRun& run) {
             const std::uint64_t first = generation(run);
             int commits = 0;
@@ -129,15 +129,15 @@ CutOperation Roll() {
           [=](WorkloadRun& run) {
             const std::uint64_t before = generation(run);
             for (int i = 0; i < 40 && !run.over() && generation(run) == before; ++i) {
-              run.client->WriteFile("rolled", 10);
+              run.client->WriteFile("switched", 10);
             }
-            Expect(run.over() || generation(run) > before, run, "no roll");
+            Expect(run.over() || generation(run) > before, run, "no log switch");
             run.client->WriteFile("late", 10);
           }};
 }
 
 // Frames fill log zones of 16 blocks. The zones of a deleted log are released and reset, and others
-// are reserved.
+// are allocated.
 CutOperation TurnOfLogZones() {
   return {"TurnOfLogZones",
           [](WorkloadRun& run) {
@@ -164,8 +164,8 @@ CutOperation TurnOfLogZones() {
 }
 
 // The live rest of a log zone goes into extents, and the zone is released.
-CutOperation Fold() {
-  return {"Fold",
+CutOperation Clean() {
+  return {"Clean",
           [](WorkloadRun& run) {
             run.client->Create("long", "long.log");
             run.client->Log("long", 1, 50);
@@ -176,8 +176,8 @@ CutOperation Fold() {
             run.client->Unlink("filler.log");
             run.client->Close("filler");
             if (run.over()) return;
-            Expect(Await(run, [&] { return run.volume->write_counters().folded > 0; }), run,
-                   "nothing was folded");
+            Expect(Await(run, [&] { return run.volume->write_counters().cleaned > 0; }), run,
+                   "nothing was cleaned");
             run.client->Log("long", 1, 20);
           }};
 }
@@ -229,7 +229,7 @@ std::vector<Case> Cases() {
       if (always || FullRun()) cases.push_back({operation, shape});
     }
   }
-  for (const CutOperation& operation : {Roll(), TurnOfLogZones(), Fold(), Move(), ResetOfAZone()}) {
+  for (const CutOperation& operation : {Switch(), TurnOfLogZones(), Clean(), Move(), ResetOfAZone()}) {
     cases.push_back({operation, ShapeNamed("TinyZones")});
   }
   return cases;

@@ -38,7 +38,7 @@ class LogRetry : public testing::Test {
       if (fill != 0) run.client->Log("other", 1, fill);
       run.client->Append("log", 200);
       run.client->Flush("log");
-      // No commit that reserves log zones may be between the commands that are cut off.
+      // No commit that allocates log zones may be between the commands that are cut off.
       if (!run.over() && !Await(run, [&] { return run.volume->metalog_stats().commits >= 1 + 2 + 1; })) {
         run.error = "the log has no reserve";
       }

@@ -124,8 +124,8 @@ TEST(Ordering, FramesBeyondAGapStayDeadWhenTheGapIsFilledAgain) {
 }
 
 // D3 in docs/internals/failures.md.
-TEST(Ordering, ARollTakesEffectWithItsCompletionOnly) {
-  // Commits until the metadata log has rolled twice, then a few more.
+TEST(Ordering, ASwitchTakesEffectWithItsCompletionOnly) {
+  // Commits until the metadata log has switched twice, then a few more.
   const Workload work = [](WorkloadRun& run) {
     const std::uint64_t first = run.volume->metalog_stats().generation;
     for (int i = 0; i < 400 && !run.over() && run.volume->metalog_stats().generation < first + 2; ++i) {
@@ -212,7 +212,7 @@ TEST(Ordering, SyncedFramesSurviveWithoutAMetadataCommit) {
       },
       kNever);
   ASSERT_FALSE(run.over()) << run.WhyOver();
-  // The background reserves log zones, with its own commits; wait until it is idle.
+  // The background allocates log zones, with its own commits; wait until it is idle.
   bool none = false;
   for (int round = 0; round < 5 && !none; ++round) {
     const std::uint64_t before = run.volume->metalog_stats().commits;

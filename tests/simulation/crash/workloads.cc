@@ -149,7 +149,7 @@ void Content(WorkloadRun& run) {
   c.Compare();
 }
 
-// Enough commits and frames to roll the metadata log and to fill, release and clean log zones.
+// Enough commits and frames to switch the metadata log and to fill, release and clean log zones.
 void Churn(WorkloadRun& run) {
   Client& c = *run.client;
   c.Create("long", "long.log");  // a little of it in every log zone, to be copied out

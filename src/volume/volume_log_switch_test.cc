@@ -1,4 +1,4 @@
-// Rolls of the metadata log beside everything else that a volume does.
+// Switches of the metadata log beside everything else that a volume does.
 #include <atomic>
 
 #include "base/thread.h"
@@ -7,13 +7,13 @@
 namespace zenfs {
 namespace {
 
-class VolumeRoll : public VolumeTest {
+class VolumeLogSwitch : public VolumeTest {
  protected:
   static EmulatorGeometry Shape() {
     return {
         .zones = 80, .zone_size = 128 << 10, .zone_capacity = 128 << 10, .max_open = 14, .max_active = 14};
   }
-  VolumeRoll() : VolumeTest(Shape()) {}
+  VolumeLogSwitch() : VolumeTest(Shape()) {}
 
   // Appends and syncs until `over`; returns what.
   static std::string AppendUntil(const std::atomic<bool>& over, FileHandle& file) {
@@ -28,9 +28,9 @@ class VolumeRoll : public VolumeTest {
   }
 };
 
-// D1: a log and a table grow beside twenty rolls (and exactly in the middle of one:
-// MetalogRoll.CommitsMadeWhileTheSnapshotIsWrittenAreKept).
-TEST_F(VolumeRoll, WhatIsSyncedWhileTheMetadataLogRollsIsThereAfterACleanUnmount) {
+// D1: a log and a table grow beside twenty log switches (and exactly in the middle of one:
+// MetalogSwitch.CommitsMadeWhileTheSnapshotIsWrittenAreKept).
+TEST_F(VolumeLogSwitch, WhatIsSyncedWhileTheMetadataLogSwitchesIsThereAfterACleanUnmount) {
   auto log = volume_->Create("1.log");
   auto table = volume_->Create("2.sst");
   ASSERT_TRUE(IsOk(log));

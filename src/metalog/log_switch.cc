@@ -1,11 +1,11 @@
-// Rolling: the log moves to a new generation in other zones while commits go on in the old one.
+// Switching: the log moves to a new generation in other zones while commits go on in the old one.
 //
-//   1 reset the zones that no complete generation needs any more; say in the old zone that a roll begins
+//   1 reset the zones that no complete generation needs any more; say in the old zone that a log switch begins
 //   2 superblock and header, flush; the snapshot of state_ as of commit S, which is frozen meanwhile
 //   3 the commits after S, in rounds, the last one with the lead held so that none is added
-//   4 flush, RollComplete, flush: only now the new generation is the current one
+//   4 flush, SwitchComplete, flush: only now the new generation is the current one
 //
-// A failure before the RollComplete leaves the old generation as it was. A failure at the RollComplete leaves
+// A failure before the SwitchComplete leaves the old generation as it was. A failure at the SwitchComplete leaves
 // unknown which of the two a mount would find; the log is fenced then and tries again with a higher
 // generation.
 #include <fmt/format.h>
@@ -30,16 +30,16 @@ constexpr std::size_t kListCountBytes = 10;
 
 }  // namespace
 
-// The state of one roll over its attempts; the roll thread's own.
-struct MetalogImpl::RollRun {
+// The state of one log switch over its attempts; the log switch thread's own.
+struct MetalogImpl::SwitchRun {
   const State* frozen = nullptr;      // state_, which nobody changes while frozen_
   std::uint64_t base_sequence = 0;    // of the last commit in it
   std::vector<ZoneId> current_chain;  // of the old generation
   ZoneId current_zone;
-  std::uint64_t need = 0;  // bytes that must be free behind the RollComplete
+  std::uint64_t need = 0;  // bytes that must be free behind the SwitchComplete
   bool holds_lead = false;
-  bool announced = false;  // the old zone says that a roll begins
-  // Of an attempt whose RollComplete a mount may find or not: its zones, as long as that stands.
+  bool announced = false;  // the old zone says that a log switch begins
+  // Of an attempt whose SwitchComplete a mount may find or not: its zones, as long as that stands.
   std::vector<ZoneId> in_doubt;
   Footprint footprint;  // of the frozen state, measured anew
   std::unique_ptr<GenerationWriter> writer;
@@ -49,77 +49,77 @@ struct MetalogImpl::RollRun {
 };
 
 // Nothing is changed if the thread can't be started.
-Status MetalogImpl::StartRoll(std::uint64_t need) {
-  // The thread waits for mutex_. The body of an earlier roll ended when it gave up roll_running_, so joining it does not
+Status MetalogImpl::StartSwitch(std::uint64_t need) {
+  // The thread waits for mutex_. The body of an earlier log switch ended when it gave up switch_running_, so joining it does not
   // block.
-  ZENFS_ASSIGN_OR_RETURN(roll_thread_, Thread::Start("zenfs-roll", [this] { RunRoll(); }));
-  NoteRollRunning(need);
+  ZENFS_ASSIGN_OR_RETURN(switch_thread_, Thread::Start("zenfs-switch", [this] { RunSwitch(); }));
+  NoteSwitchRunning(need);
   return {};
 }
 
-void MetalogImpl::NoteRollRunning(std::uint64_t need) {
-  roll_running_ = true;
-  roll_need_ = need;
-  roll_result_ = std::make_shared<std::optional<Status>>();
+void MetalogImpl::NoteSwitchRunning(std::uint64_t need) {
+  switch_running_ = true;
+  switch_need_ = need;
+  switch_result_ = std::make_shared<std::optional<Status>>();
 }
 
-// Waits for the roll that is running, or rolls, and returns how that roll ended, whatever became of later ones until this
-// thread is woken. If the host refuses a thread the roll runs in this one, which must not lead then.
-Status MetalogImpl::RollAndWait(std::uint64_t need) {
-  if (!roll_running_ && !StartRoll(need).ok()) {
-    NoteRollRunning(need);
-    const std::shared_ptr<std::optional<Status>> result = roll_result_;
+// Waits for the running log switch, or starts one, and returns its own outcome, not that of a later one. If the
+// host refuses a thread, the switch runs in the calling thread, which must not lead then.
+Status MetalogImpl::SwitchAndWait(std::uint64_t need) {
+  if (!switch_running_ && !StartSwitch(need).ok()) {
+    NoteSwitchRunning(need);
+    const std::shared_ptr<std::optional<Status>> result = switch_result_;
     mutex_.Unlock();
-    RunRoll();
+    RunSwitch();
     mutex_.Lock();
     return **result;
   }
-  const std::shared_ptr<std::optional<Status>> result = roll_result_;
-  while (!result->has_value()) roll_ended_.Wait(mutex_);
+  const std::shared_ptr<std::optional<Status>> result = switch_result_;
+  while (!result->has_value()) switch_ended_.Wait(mutex_);
   return **result;
 }
 
-Status MetalogImpl::Roll() noexcept {
+Status MetalogImpl::Switch() noexcept {
   MutexLock lock(mutex_);
   if (!health_.ok()) return health_;
   if (current_ == nullptr)
     return Fail(Code::kReadOnly, device_.name() + ": the metadata log was opened read-only");
-  while (roll_running_) roll_ended_.Wait(mutex_);
+  while (switch_running_) switch_ended_.Wait(mutex_);
   if (stopping_) return Fail(Code::kShutdown, device_.name() + ": the metadata log was stopped");
-  return RollAndWait(0);
+  return SwitchAndWait(0);
 }
 
-void MetalogImpl::RunRoll() {
-  RollRun run;
+void MetalogImpl::RunSwitch() {
+  SwitchRun run;
   std::optional<Meter> meter;
   {
     MutexLock lock(mutex_);
-    if (metrics_ != nullptr) meter.emplace(*metrics_, Operation::kRoll);
-    ZENFS_ASSERT(roll_running_ && !frozen_ && pending_.empty());
+    if (metrics_ != nullptr) meter.emplace(*metrics_, Operation::kLogSwitch);
+    ZENFS_ASSERT(switch_running_ && !frozen_ && pending_.empty());
     frozen_ = true;
     run.frozen = &state_;
     run.base_sequence = stats_.sequence;
     run.current_chain = current_->chain();
     run.current_zone = current_->zone();
-    run.need = std::max(space().MinRoom(), roll_need_ + 2 * layout_.block_size);
+    run.need = std::max(space().MinRoom(), switch_need_ + 2 * layout_.block_size);
   }
   run.footprint = Footprint(*run.frozen);
   Status result;
   for (std::size_t attempt = 0; attempt <= zones_.zones().size(); ++attempt) {
-    result = TryRoll(run);
+    result = TrySwitch(run);
     if (result.ok() || result.error().code() == Code::kNoSpace || !health().ok()) break;
     if (run.writer != nullptr) run.bytes_written += run.writer->bytes_written();
     if (result.error().code() == Code::kBusy) FreeSlot(run);
   }
   if (result.ok()) zones_.FinishSuperseded(run.writer->chain(), spare_slots_);
   if (meter) result = meter->Done(std::move(result));
-  meter.reset();  // once the roll is finished the metrics may go away
-  FinishRoll(run, result);
+  meter.reset();  // once the log switch is finished the metrics may go away
+  FinishSwitch(run, result);
 }
 
-Status MetalogImpl::TryRoll(RollRun& run) {
+Status MetalogImpl::TrySwitch(SwitchRun& run) {
   std::vector<ZoneId> keep = run.current_chain;
-  // Taken apart zone by zone such a generation would be one that was complete and is damaged: its RollComplete goes first,
+  // Taken apart zone by zone such a generation would be one that was complete and is damaged: its SwitchComplete goes first,
   // durably, or all of it stays.
   if (!run.in_doubt.empty() && zones_.EmptyFirst(run.in_doubt.back(), keep)) run.in_doubt.clear();
   keep.insert(keep.end(), run.in_doubt.begin(), run.in_doubt.end());
@@ -128,7 +128,7 @@ Status MetalogImpl::TryRoll(RollRun& run) {
   if (!zones_.HasOther(keep)) {
     return Fail(Code::kNoSpace, "no metadata zone is left to write to (none of the others can be emptied)");
   }
-  ZENFS_RETURN_IF_ERROR(BeginRollInOldZone(run));
+  ZENFS_RETURN_IF_ERROR(BeginSwitchInOldZone(run));
   GenerationWriter::Start start{.salt = RandomSeed(),
                                 .base_sequence = run.base_sequence,
                                 .keep = std::move(keep),
@@ -147,9 +147,9 @@ Status MetalogImpl::TryRoll(RollRun& run) {
   return CompleteGeneration(run);
 }
 
-// Until a roll begins, an offline zone elsewhere cannot hold anything newer; this record is what tells a
+// Until a log switch begins, an offline zone elsewhere cannot hold anything newer; this record is what tells a
 // mount that from here on it can. A fenced zone is not written any more, and then a mount has to do without.
-Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
+Status MetalogImpl::BeginSwitchInOldZone(SwitchRun& run) {
   if (run.announced) return {};
   TakeLead(run);
   GenerationWriter* writer = nullptr;
@@ -162,7 +162,7 @@ Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
   const FlushMark mark = FlushMark::Now(device_);
   Status written;
   if (writer != nullptr && writer->room() > 0)
-    written = writer->Write(FrameKind::kRollBegin, {}, sequence, sequence);
+    written = writer->Write(FrameKind::kSwitchBegin, {}, sequence, sequence);
   // Durable before the next frame, as every frame is: a mount takes a gap before a valid frame for damage.
   if (written.ok() && writer != nullptr) written = FlushWrittenSince(device_, mark);
   run.announced = true;
@@ -175,7 +175,7 @@ Status MetalogImpl::BeginRollInOldZone(RollRun& run) {
 
 // No slot for a second active zone. A fenced zone is not finished as long as there is another way; finishing
 // keeps it readable.
-void MetalogImpl::FreeSlot(RollRun& run) {
+void MetalogImpl::FreeSlot(SwitchRun& run) {
   TakeLead(run);
   GenerationWriter* writer = nullptr;
   {
@@ -185,7 +185,7 @@ void MetalogImpl::FreeSlot(RollRun& run) {
   if (device_.Finish(run.current_zone).ok()) writer->EndZone();
 }
 
-Status MetalogImpl::CatchUp(RollRun& run) {
+Status MetalogImpl::CatchUp(SwitchRun& run) {
   for (int round = 0; round < kRoundsBeforeLead && !run.holds_lead; ++round) {
     const std::size_t before = run.caught_up;
     ZENFS_RETURN_IF_ERROR(WritePending(run));
@@ -197,7 +197,7 @@ Status MetalogImpl::CatchUp(RollRun& run) {
 }
 
 // Writes the commits that pending_ has beyond those written, with the sequences they were committed under.
-Status MetalogImpl::WritePending(RollRun& run) {
+Status MetalogImpl::WritePending(SwitchRun& run) {
   for (;;) {
     std::vector<std::string> lists;
     std::uint64_t bytes = kListCountBytes;
@@ -225,7 +225,7 @@ Status MetalogImpl::WritePending(RollRun& run) {
   }
 }
 
-Status MetalogImpl::CompleteGeneration(RollRun& run) {
+Status MetalogImpl::CompleteGeneration(SwitchRun& run) {
   GenerationWriter& writer = *run.writer;
   if (writer.room() < layout_.block_size + run.need) {
     ZENFS_RETURN_IF_ERROR(writer.BeginZone());
@@ -237,11 +237,11 @@ Status MetalogImpl::CompleteGeneration(RollRun& run) {
   ZENFS_RETURN_IF_ERROR(FlushWrittenSince(device_, run.written_since));
   SyncPoint::Reach("metalog:before-complete");
   const std::uint64_t sequence = run.base_sequence + run.caught_up;
-  const RollComplete complete{.salt = writer.salt(),
-                              .frames = writer.frames(),
-                              .sequence = sequence,
-                              .chain_index = writer.chain_index()};
-  Status done = writer.Write(FrameKind::kRollComplete, EncodeRollComplete(complete), sequence, sequence);
+  const SwitchComplete complete{.salt = writer.salt(),
+                                .frames = writer.frames(),
+                                .sequence = sequence,
+                                .chain_index = writer.chain_index()};
+  Status done = writer.Write(FrameKind::kSwitchComplete, EncodeSwitchComplete(complete), sequence, sequence);
   if (done.ok()) done = FlushWrittenSince(device_, run.written_since);
   if (done.ok()) return {};
   // A mount may find this generation complete or not: the old one must not be written any more.
@@ -252,14 +252,14 @@ Status MetalogImpl::CompleteGeneration(RollRun& run) {
   return done;
 }
 
-void MetalogImpl::TakeLead(RollRun& run) {
+void MetalogImpl::TakeLead(SwitchRun& run) {
   if (run.holds_lead) return;
   MutexLock lock(mutex_);
-  roll_wants_lead_ = true;
+  switch_wants_lead_ = true;
   gathered_.NotifyAll();
   while (leading_) lead_released_.Wait(mutex_);
-  ZENFS_ASSERT(roll_running_);
-  roll_wants_lead_ = false;
+  ZENFS_ASSERT(switch_running_);
+  switch_wants_lead_ = false;
   leading_ = true;
   run.holds_lead = true;
 }
@@ -274,7 +274,7 @@ void MetalogImpl::Thaw() {
   pending_.clear();
 }
 
-void MetalogImpl::FinishRoll(RollRun& run, const Status& result) {
+void MetalogImpl::FinishSwitch(SwitchRun& run, const Status& result) {
   std::unique_ptr<GenerationWriter> old;  // destroyed without the lock
   MutexLock lock(mutex_);
   stats_.bytes_written += run.bytes_written;
@@ -283,18 +283,18 @@ void MetalogImpl::FinishRoll(RollRun& run, const Status& result) {
     ZENFS_ASSERT(run.base_sequence + run.caught_up == stats_.sequence);
     old = std::exchange(current_, std::move(run.writer));
     stats_.bytes_written += old->bytes_written();
-    ++stats_.rolls;
+    ++stats_.switches;
     stats_.generation = current_->generation();
     CountWritten();
     smallest_zone_ = std::min(smallest_zone_, current_->zone_capacity() - layout_.frames_at);
-    // Half of what is left may be used before the next roll, lest a large snapshot makes it roll all the
+    // Half of what is left may be used before the next log switch, lest a large snapshot makes it switch all the
     // time.
-    roll_at_room_ = std::min(space().RollReserve(), current_->room() / 2);
+    switch_at_room_ = std::min(space().SwitchReserve(), current_->room() / 2);
     footprint_ = std::move(run.footprint);
     tail_is_clean_ = true;
     fenced_ = false;
   } else {
-    roll_at_room_ /= 2;
+    switch_at_room_ /= 2;
   }
   Thaw();
   if (!result.ok() && (fenced_ || !tail_is_clean_)) {
@@ -304,9 +304,9 @@ void MetalogImpl::FinishRoll(RollRun& run, const Status& result) {
                             "left to move to; what is there can be read: unmount, see to the device, and "
                             "mount again"));
   }
-  roll_running_ = false;
-  *roll_result_ = result;
-  roll_ended_.NotifyAll();
+  switch_running_ = false;
+  *switch_result_ = result;
+  switch_ended_.NotifyAll();
   if (run.holds_lead) leading_ = false;
   WakeNext();
 }

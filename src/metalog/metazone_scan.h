@@ -1,5 +1,5 @@
 // Looks at every frame of a metadata zone by itself, whatever is wrong with others: what a replay, which stops at the
-// first that is not there, can't tell. Scrub goes by it zone by zone; metalog/log_survey.h puts the zones together.
+// first that is not there, can't tell. Scrub goes by it zone by zone; metalog/metadata_scan.h puts the zones together.
 //
 // Threads: functions on values, no state. Reads only.
 #pragma once
@@ -26,7 +26,7 @@ struct GenerationKey {
   friend auto operator<=>(const GenerationKey&, const GenerationKey&) = default;
 };
 
-struct SurveyedFrame {
+struct MetadataFrame {
   ZoneId zone;
   std::uint64_t at = 0;     // bytes from the start of the zone
   std::uint64_t bytes = 0;  // on the device
@@ -37,7 +37,7 @@ struct SurveyedFrame {
   GenerationKey of;
 };
 
-struct ZoneSurvey {
+struct MetazoneScan {
   // Blocks that are no valid frame.
   struct Gap {
     std::uint64_t at = 0;  // bytes from the start of the zone
@@ -58,15 +58,15 @@ struct ZoneSurvey {
       superblock;  // why the copy in the zone is none; a copy of another volume is none either
   bool superblock_differs = false;
   std::optional<LogHeader> header;    // none: not valid
-  std::vector<SurveyedFrame> frames;  // valid ones by place, the header not among them
+  std::vector<MetadataFrame> frames;  // valid ones by place, the header not among them
   std::vector<Gap> gaps;              // by place
 
-  bool IsComplete() const;  // a RollComplete is among the frames
+  bool IsComplete() const;  // a SwitchComplete is among the frames
 };
 
 // `info`: of a metadata zone of the volume that is not empty. Blocks that can't be read are gaps. Frames are those of the
 // generation that the zone's header tells; without one, those of any of `keys`.
-[[nodiscard]] ZoneSurvey SurveyMetazone(ZonedDevice& device, const Superblock& superblock,
+[[nodiscard]] MetazoneScan ScanMetazone(ZonedDevice& device, const Superblock& superblock,
                                         const ZoneInfo& info, const std::set<GenerationKey>& keys = {});
 
 }  // namespace zenfs

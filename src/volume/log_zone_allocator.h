@@ -1,6 +1,6 @@
 // Commits which zones belong to the log: each time under a generation that was never used before.
 //
-// Threads: any. mutex_ is held during the commit of a reservation, so that generations are committed in order; it comes
+// Threads: any. mutex_ is held during the commit of an allocation, so that generations are committed in order; it comes
 // before the metadata log.
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace zenfs {
 
-class LogZoneReservations final : public LogReservations {
+class LogZoneAllocator final : public LogZoneAllocations {
  public:
   // Generations from `next` on are free. `commits` outlives it.
-  LogZoneReservations(CommitPath& commits, std::uint64_t next) : commits_(commits), next_generation_(next) {}
+  LogZoneAllocator(CommitPath& commits, std::uint64_t next) : commits_(commits), next_generation_(next) {}
 
   // Errors: those of CommitPath::Commit.
-  [[nodiscard]] Result<LogZone> Reserve(ZoneId zone) override EXCLUDES(mutex_);
+  [[nodiscard]] Result<LogZone> Allocate(ZoneId zone) override EXCLUDES(mutex_);
   [[nodiscard]] Status Release(ZoneId zone) override { return commits_.Commit({ReleaseLogZones{{zone}}}); }
 
  private:

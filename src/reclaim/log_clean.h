@@ -15,29 +15,29 @@
 
 namespace zenfs {
 
-// The committed framed files, as a fold changes them.
-class FoldableFiles {
+// The committed framed files, as cleaning changes them.
+class CleanableFiles {
  public:
-  virtual ~FoldableFiles() = default;
+  virtual ~CleanableFiles() = default;
 
   // Runs `body` on the file as it is committed, while no other action changes it. Errors: those of `body`; kBusy if the
   // file is in use, or gone.
   [[nodiscard]] virtual Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) = 0;
   // Commits after a flush of the device's cache.
-  [[nodiscard]] virtual Status CommitFolded(std::vector<Edit> edits) = 0;
+  [[nodiscard]] virtual Status CommitCleaned(std::vector<Edit> edits) = 0;
   // kNoSpace if a commit of so many more extents would be refused; asked before anything is copied.
   [[nodiscard]] virtual Status CheckRoomForExtents(std::size_t extents) const = 0;
 };
 
-struct LogFoldDeps {
+struct LogCleanDeps {
   LogStore& logs;
   ExtentSink& sink;
   std::uint32_t block_size = 4096;
-  FoldableFiles& files;
+  CleanableFiles& files;
 };
 
 // Returns OK when no committed file has frames in `zone` any more. Errors: those of reading, writing,
 // committing; kBusy when a file changed meanwhile.
-[[nodiscard]] Status FoldLogZone(const LogFoldDeps& deps, ZoneId zone, std::uint64_t* bytes_moved);
+[[nodiscard]] Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_moved);
 
 }  // namespace zenfs

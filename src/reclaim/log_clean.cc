@@ -1,4 +1,4 @@
-#include "reclaim/log_fold.h"
+#include "reclaim/log_clean.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ struct Copy {
 
 // Writes all of `buffer` (padded to blocks); the last extent is `padding` bytes shorter than what was
 // written.
-Status WritePiece(const LogFoldDeps& deps, SinkCursor& cursor, ByteView bytes, std::uint64_t file_offset,
+Status WritePiece(const LogCleanDeps& deps, SinkCursor& cursor, ByteView bytes, std::uint64_t file_offset,
                   std::uint64_t file_end, Copy& copy) {
   while (!bytes.empty()) {
     ZENFS_ASSIGN_OR_RETURN(
@@ -40,7 +40,7 @@ Status WritePiece(const LogFoldDeps& deps, SinkCursor& cursor, ByteView bytes, s
 }
 
 // `extents_end`: the bytes of the range below it stand in extents already.
-Result<Copy> CopyRange(const LogFoldDeps& deps, const FramedFile& file, const FramedFile::FoldRange& range,
+Result<Copy> CopyRange(const LogCleanDeps& deps, const FramedFile& file, const FramedFile::CleanRange& range,
                        std::uint64_t extents_end) {
   Copy copy;
   SinkCursor cursor;
@@ -48,7 +48,7 @@ Result<Copy> CopyRange(const LogFoldDeps& deps, const FramedFile& file, const Fr
   for (std::uint64_t at = range.from; at < range.to;) {
     buffer.Resize(std::min(kCopyBytes, range.to - at));
     ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(at, buffer.Span()));
-    if (n != buffer.size()) return Fail(Code::kBusy, "a log was truncated while it was folded");
+    if (n != buffer.size()) return Fail(Code::kBusy, "a log was truncated while it was cleaned");
     if (at < extents_end) {
       copy.again = Crc32c(buffer.View(0, std::min<std::uint64_t>(n, extents_end - at)), copy.again);
     }
@@ -61,7 +61,7 @@ Result<Copy> CopyRange(const LogFoldDeps& deps, const FramedFile& file, const Fr
 
 // The last block of a file's extents is copied again if it was not full, which cuts the last of them. What is left of it
 // keeps a checksum: it goes in front of the copy, as it is.
-void KeepChecksum(const FileRecord& record, Copy& copy, FramedFile::FoldRange& range) {
+void KeepChecksum(const FileRecord& record, Copy& copy, FramedFile::CleanRange& range) {
   if (record.extents.empty() || record.ExtentsEnd() <= range.from) return;
   Extent last = record.extents.back();
   if (!last.crc || last.file_offset >= range.from) return;
@@ -71,16 +71,16 @@ void KeepChecksum(const FileRecord& record, Copy& copy, FramedFile::FoldRange& r
   copy.extents.insert(copy.extents.begin(), last);
 }
 
-Status FoldFile(const LogFoldDeps& deps, FramedFile& file, const FileRecord& record, ZoneId zone,
-                std::uint64_t* bytes_moved) {
-  FramedFile::FoldRange range = file.RangeToFold(zone, kCopyBytes);
+Status CleanFile(const LogCleanDeps& deps, FramedFile& file, const FileRecord& record, ZoneId zone,
+                 std::uint64_t* bytes_moved) {
+  FramedFile::CleanRange range = file.RangeToClean(zone, kCopyBytes);
   if (range.to == 0) return {};
   ZENFS_RETURN_IF_ERROR(deps.files.CheckRoomForExtents(kExtentsACopy));
   const std::uint64_t bytes = range.to - range.from;
   ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(deps, file, range, record.ExtentsEnd()));
   KeepChecksum(record, copy, range);
-  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginFold(range, copy.extents));
-  const Status committed = deps.files.CommitFolded(rewrite.edits());
+  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginClean(range, copy.extents));
+  const Status committed = deps.files.CommitCleaned(rewrite.edits());
   rewrite.End(committed);
   if (committed.ok()) *bytes_moved += bytes;
   return committed;
@@ -88,17 +88,17 @@ Status FoldFile(const LogFoldDeps& deps, FramedFile& file, const FileRecord& rec
 
 }  // namespace
 
-Status FoldLogZone(const LogFoldDeps& deps, ZoneId zone, std::uint64_t* bytes_moved) {
+Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_moved) {
   Status busy;
   for (const std::shared_ptr<FramedFile>& file : deps.logs.All()) {
     // Each turn moves at least one frame.
-    while (file->RangeToFold(zone).to != 0) {
-      const Status folded = deps.files.WithFile(file->id(), [&](const FileRecord& record) {
-        return FoldFile(deps, *file, record, zone, bytes_moved);
+    while (file->RangeToClean(zone).to != 0) {
+      const Status cleaned = deps.files.WithFile(file->id(), [&](const FileRecord& record) {
+        return CleanFile(deps, *file, record, zone, bytes_moved);
       });
-      if (folded.ok()) continue;
-      if (folded.error().code() != Code::kBusy) return folded;
-      busy = folded;  // gone or truncated meanwhile: no reason not to empty the zone of the others
+      if (cleaned.ok()) continue;
+      if (cleaned.error().code() != Code::kBusy) return cleaned;
+      busy = cleaned;  // gone or truncated meanwhile: no reason not to empty the zone of the others
       break;
     }
   }

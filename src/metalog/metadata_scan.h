@@ -1,5 +1,5 @@
 // What stands in the metadata zones, damage and all: every frame that can still be read, of every generation, also
-// behind damage and in zones whose header is gone (each by metalog/zone_survey.h). For check and repair; a mount goes by metalog/generations.h.
+// behind damage and in zones whose header is gone (each by metalog/metazone_scan.h). For check and repair; a mount goes by metalog/generations.h.
 //
 // Threads: functions on values, no state. Reads only.
 #pragma once
@@ -13,15 +13,15 @@
 #include "base/status.h"
 #include "device/zoned_device.h"
 #include "format/superblock.h"
-#include "metalog/zone_survey.h"
+#include "metalog/metazone_scan.h"
 
 namespace zenfs {
 
-struct SurveyedGeneration {
+struct ScannedGeneration {
   std::uint64_t generation = 0;
   std::uint64_t salt = 0;
-  std::vector<SurveyedFrame> frames;  // by ordinal
-  // Of its RollComplete if that can be read: the last commit before it.
+  std::vector<MetadataFrame> frames;  // by ordinal
+  // Of its SwitchComplete if that can be read: the last commit before it.
   std::optional<std::uint64_t> complete_sequence;
 };
 
@@ -40,25 +40,25 @@ struct MetadataFlaw {
   } kind = Kind::kFrames;
 };
 
-struct LogSurvey {
-  std::vector<ZoneInfo> zones;                  // the metadata zones, as the superblock lists them
-  std::vector<SurveyedGeneration> generations;  // oldest first
-  std::vector<MetadataFlaw> flaws;              // by zone and place
+struct MetadataScan {
+  std::vector<ZoneInfo> zones;                 // the metadata zones, as the superblock lists them
+  std::vector<ScannedGeneration> generations;  // oldest first
+  std::vector<MetadataFlaw> flaws;             // by zone and place
 
-  // The generation ends in the announcement of a roll: the next one never became complete, or it is gone.
-  bool EndsInRoll(std::uint64_t generation) const;
+  // The generation ends in the announcement of a log switch: the next one never became complete, or it is gone.
+  bool EndsInSwitch(std::uint64_t generation) const;
   // Of all that can be read; 0 if nothing can.
   std::uint64_t HighestGeneration() const;
   std::uint64_t HighestSequence() const;
 };
 
 // Errors: those of a report. What can't be read is a flaw.
-[[nodiscard]] Result<LogSurvey> SurveyLog(ZonedDevice& device, const Superblock& superblock);
+[[nodiscard]] Result<MetadataScan> ScanMetadata(ZonedDevice& device, const Superblock& superblock);
 
-// Reads a frame that the survey found, anew. Errors: kCorruption when it can't be read any more.
-[[nodiscard]] Status ReadSurveyed(ZonedDevice& device, const Superblock& superblock,
-                                  const SurveyedGeneration& generation, const SurveyedFrame& frame,
-                                  const std::function<Status(ByteView payload)>& use);
+// Reads a frame that the scan found, anew. Errors: kCorruption when it can't be read any more.
+[[nodiscard]] Status ReadScanned(ZonedDevice& device, const Superblock& superblock,
+                                 const ScannedGeneration& generation, const MetadataFrame& frame,
+                                 const std::function<Status(ByteView payload)>& use);
 
 // "the superblock's copy can't be read", "frames of generation 3 can't be read", ...
 [[nodiscard]] std::string FlawText(const MetadataFlaw& flaw);

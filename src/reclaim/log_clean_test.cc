@@ -1,4 +1,4 @@
-#include "reclaim/log_fold.h"
+#include "reclaim/log_clean.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Command = FaultyDevice::Command;
 
-class RigFiles final : public FoldableFiles {
+class RigFiles final : public CleanableFiles {
  public:
   explicit RigFiles(WalRig& rig) : rig_(rig) {}
   Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) override {
@@ -20,7 +20,7 @@ class RigFiles final : public FoldableFiles {
     if (record == nullptr) return Fail(Code::kBusy, "the file is gone");
     return body(*record);
   }
-  Status CommitFolded(std::vector<Edit> edits) override {
+  Status CommitCleaned(std::vector<Edit> edits) override {
     if (fail_commits) return Fail(Code::kIo, "the metadata log cannot be written");
     return rig_.Commit(std::move(edits));
   }
@@ -32,13 +32,13 @@ class RigFiles final : public FoldableFiles {
   WalRig& rig_;
 };
 
-class FoldRig : public WalRig {
+class CleanRig : public WalRig {
  public:
-  FoldRig() : WalRig(TestGeometry(32, 8)) {
+  CleanRig() : WalRig(TestGeometry(32, 8)) {
     Mount();
     sink = MakeZoneExtentSink(*zones);
   }
-  ~FoldRig() override { log->Stop(); }  // its thread calls this object
+  ~CleanRig() override { log->Stop(); }  // its thread calls this object
   // A file with so many synced bytes.
   std::shared_ptr<FramedFile> Stored(std::size_t size, std::uint64_t seed) {
     auto file = NewFile();
@@ -47,8 +47,9 @@ class FoldRig : public WalRig {
     EXPECT_TRUE(file->Sync().ok());
     return file;
   }
-  Status Fold(ZoneId zone) {
-    return FoldLogZone({.logs = logs, .sink = *sink, .block_size = kTestBlock, .files = files}, zone, &moved);
+  Status Clean(ZoneId zone) {
+    return CleanLogZone({.logs = logs, .sink = *sink, .block_size = kTestBlock, .files = files}, zone,
+                        &moved);
   }
   ZoneId FirstZoneOf(const FramedFile& file) const { return ZoneOf(file.Pieces().front().place); }
 
@@ -60,7 +61,7 @@ class FoldRig : public WalRig {
 
 // The first file's frames, then another's that fill the zone.
 struct TwoFiles {
-  explicit TwoFiles(FoldRig& rig)
+  explicit TwoFiles(CleanRig& rig)
       : small(rig.Stored(5000, 1)), large(rig.Stored(20'000, 2)), zone(rig.FirstZoneOf(*small)) {
     EXPECT_EQ(rig.FirstZoneOf(*large), zone);
   }
@@ -68,12 +69,12 @@ struct TwoFiles {
   ZoneId zone;
 };
 
-TEST(LogFoldTest, FoldedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
-  FoldRig rig;
+TEST(LogCleanTest, CleanedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
+  CleanRig rig;
   const TwoFiles files(rig);
   rig.Stored(30'000, 3);  // goes on in the next zone
-  ASSERT_TRUE(rig.Fold(files.zone).ok());
-  for (const auto& file : rig.logs.All()) EXPECT_EQ(file->RangeToFold(files.zone).to, 0U);
+  ASSERT_TRUE(rig.Clean(files.zone).ok());
+  for (const auto& file : rig.logs.All()) EXPECT_EQ(file->RangeToClean(files.zone).to, 0U);
   EXPECT_GE(rig.moved, 25'000U);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
   EXPECT_EQ(WalRig::Content(*files.large), TestText(20'000, 2));
@@ -85,7 +86,7 @@ TEST(LogFoldTest, FoldedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
-TEST(LogFoldTest, FileLargerThanOneCopyIsFoldedWhole) {
+TEST(LogCleanTest, FileLargerThanOneCopyIsCleanedWhole) {
   WalRig rig(TestGeometry(16, 512));
   rig.Mount();
   LogStore logs;
@@ -97,9 +98,9 @@ TEST(LogFoldTest, FileLargerThanOneCopyIsFoldedWhole) {
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
   RigFiles files(rig);
-  const LogFoldDeps deps{.logs = logs, .sink = *sink, .block_size = kTestBlock, .files = files};
+  const LogCleanDeps deps{.logs = logs, .sink = *sink, .block_size = kTestBlock, .files = files};
   std::uint64_t moved = 0;
-  ASSERT_TRUE(FoldLogZone(deps, last, &moved).ok());
+  ASSERT_TRUE(CleanLogZone(deps, last, &moved).ok());
   EXPECT_GE(moved, text.size());
   EXPECT_LT(moved, text.size() + 4 * kTestBlock) << "only the last block of each piece is copied again";
   EXPECT_EQ(WalRig::Content(*file), text);
@@ -107,13 +108,13 @@ TEST(LogFoldTest, FileLargerThanOneCopyIsFoldedWhole) {
   EXPECT_EQ(rig.state().FindFile(file->id())->ExtentsEnd(), text.size());
 }
 
-// Each fold begins in the middle of the last block of the one before.
-TEST(LogFoldTest, FoldedPartsHaveChecksumsAlsoWhereTheyWereCut) {
-  FoldRig rig;
+// Each cleaning begins in the middle of the last block of the one before.
+TEST(LogCleanTest, CleanedPartsHaveChecksumsAlsoWhereTheyWereCut) {
+  CleanRig rig;
   const auto file = rig.Stored(5000, 1);
   std::string text = TestText(5000, 1);
   for (std::uint64_t round = 0; round < 3; ++round) {
-    ASSERT_TRUE(rig.Fold(rig.ZoneOf(file->Pieces().back().place)).ok());
+    ASSERT_TRUE(rig.Clean(rig.ZoneOf(file->Pieces().back().place)).ok());
     std::uint64_t summed = 0;
     for (const Extent& extent : rig.state().FindFile(file->id())->extents) {
       ASSERT_TRUE(extent.crc);
@@ -129,67 +130,67 @@ TEST(LogFoldTest, FoldedPartsHaveChecksumsAlsoWhereTheyWereCut) {
   }
 }
 
-TEST(LogFoldTest, ZoneWithoutLiveFramesCostsNothing) {
-  FoldRig rig;
+TEST(LogCleanTest, ZoneWithoutLiveFramesCostsNothing) {
+  CleanRig rig;
   rig.Stored(5000, 1);
   const std::uint64_t reads = rig.Count(Command::kRead);
-  ASSERT_TRUE(rig.Fold(ZoneId(31)).ok());
+  ASSERT_TRUE(rig.Clean(ZoneId(31)).ok());
   EXPECT_EQ(rig.moved, 0U);
   EXPECT_EQ(rig.Count(Command::kRead), reads);
 }
 
-TEST(LogFoldTest, FailedWriteLeavesTheFramesWhatTheyAre) {
-  FoldRig rig;
+TEST(LogCleanTest, FailedWriteLeavesTheFramesWhatTheyAre) {
+  CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Inject({.command = Command::kWrite, .times = 100});
-  EXPECT_EQ(rig.Fold(files.zone).error().code(), Code::kIo);
+  EXPECT_EQ(rig.Clean(files.zone).error().code(), Code::kIo);
   rig.device.ClearFaults();
   EXPECT_EQ(rig.moved, 0U);
-  EXPECT_NE(files.small->RangeToFold(files.zone).to, 0U);
+  EXPECT_NE(files.small->RangeToClean(files.zone).to, 0U);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
   EXPECT_EQ(rig.Recovered(files.small->id()), TestText(5000, 1));
   EXPECT_FALSE(rig.WasReleased(files.zone));
 }
 
-TEST(LogFoldTest, FailedReadLeavesTheFramesWhatTheyAre) {
-  FoldRig rig;
+TEST(LogCleanTest, FailedReadLeavesTheFramesWhatTheyAre) {
+  CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Inject({.command = Command::kRead, .times = 100});
-  EXPECT_EQ(rig.Fold(files.zone).error().code(), Code::kIo);
+  EXPECT_EQ(rig.Clean(files.zone).error().code(), Code::kIo);
   rig.device.ClearFaults();
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
-TEST(LogFoldTest, FailedCommitLeavesTheFramesAndALaterFoldSucceeds) {
-  FoldRig rig;
+TEST(LogCleanTest, FailedCommitLeavesTheFramesAndALaterCleanSucceeds) {
+  CleanRig rig;
   const TwoFiles files(rig);
   rig.files.fail_commits = true;
-  EXPECT_EQ(rig.Fold(files.zone).error().code(), Code::kIo);
+  EXPECT_EQ(rig.Clean(files.zone).error().code(), Code::kIo);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
   EXPECT_EQ(WalRig::Content(*files.large), TestText(20'000, 2));
   rig.files.fail_commits = false;
-  ASSERT_TRUE(rig.Fold(files.zone).ok());
+  ASSERT_TRUE(rig.Clean(files.zone).ok());
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
-TEST(LogFoldTest, FileDeletedMeanwhileDoesNotKeepTheOthersFromBeingFolded) {
-  FoldRig rig;
+TEST(LogCleanTest, FileDeletedMeanwhileDoesNotKeepTheOthersFromBeingCleaned) {
+  CleanRig rig;
   const TwoFiles files(rig);
-  // Deleted, and still open: gone for the catalog, while its object is in the store's list that fold took.
+  // Deleted, and still open: gone for the catalog, while its object is in the store's list that the cleaning took.
   ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}).ok());
-  EXPECT_EQ(rig.Fold(files.zone).error().code(), Code::kBusy);
-  EXPECT_EQ(files.large->RangeToFold(files.zone).to, 0U);
+  EXPECT_EQ(rig.Clean(files.zone).error().code(), Code::kBusy);
+  EXPECT_EQ(files.large->RangeToClean(files.zone).to, 0U);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
 }
 
-TEST(LogFoldTest, FileTruncatedWhileItIsCopiedStaysWhatItIs) {
-  FoldRig rig;
+TEST(LogCleanTest, FileTruncatedWhileItIsCopiedStaysWhatItIs) {
+  CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Hold(Command::kRead);
   std::optional<Code> code;
   Thread folder("folder", [&] {
-    const Status folded = rig.Fold(files.zone);
-    if (!folded.ok()) code = folded.error().code();
+    const Status cleaned = rig.Clean(files.zone);
+    if (!cleaned.ok()) code = cleaned.error().code();
   });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   for (const auto& file : {files.small, files.large}) {
@@ -204,11 +205,11 @@ TEST(LogFoldTest, FileTruncatedWhileItIsCopiedStaysWhatItIs) {
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2).substr(0, 100));
 }
 
-TEST(LogFoldTest, AppendsGoOnWhileTheFileIsFolded) {
-  FoldRig rig;
+TEST(LogCleanTest, AppendsGoOnWhileTheFileIsCleaned) {
+  CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Hold(Command::kRead);
-  Thread folder("folder", [&] { EXPECT_TRUE(rig.Fold(files.zone).ok()); });
+  Thread folder("folder", [&] { EXPECT_TRUE(rig.Clean(files.zone).ok()); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   for (const auto& file : {files.small, files.large}) {
     ASSERT_TRUE(file->Append(AsBytes("more")).ok());

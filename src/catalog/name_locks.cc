@@ -1,4 +1,4 @@
-#include "catalog/reservations.h"
+#include "catalog/name_locks.h"
 
 #include <algorithm>
 
@@ -12,8 +12,8 @@ bool Intersect(const std::vector<T>& a, const std::vector<T>& b) {
 
 }  // namespace
 
-bool Reservations::Conflicts(const ReservationKeys& keys) const {
-  return std::ranges::any_of(held_, [&](const ReservationKeys& held) {
+bool NameLocks::Conflicts(const LockKeys& keys) const {
+  return std::ranges::any_of(held_, [&](const LockKeys& held) {
     return Intersect(held.names, keys.names) || Intersect(held.exclusive, keys.exclusive) ||
            Intersect(held.exclusive, keys.shared) || Intersect(held.shared, keys.exclusive);
   });

@@ -1,4 +1,4 @@
-// Logs that are folded into extents, so that their zones come free, while somebody is at work on them.
+// Logs that are cleaned into extents, so that their zones come free, while somebody is at work on them.
 #include "base/thread.h"
 #include "testing/random_bytes.h"
 #include "volume/volume_fault_test_rig.h"
@@ -6,13 +6,13 @@
 namespace zenfs {
 namespace {
 
-class FoldTest : public VolumeFaultTest {};
+class CleanTest : public VolumeFaultTest {};
 
-// A writer that is short of space may have reserved the log itself, by syncing a file that takes its last name. Here
+// A writer that is short of space may have locked the log itself, by syncing a file that takes its last name. Here
 // somebody else has, and waits for the device: the log is not cleaned, and the writer waits no longer than it should.
-TEST_F(FoldTest, AWriterDoesNotWaitForALogThatIsReservedForLongerThanForSpace) {
+TEST_F(CleanTest, AWriterDoesNotWaitForALogThatIsLockedForLongerThanForSpace) {
   MountFaulty({}, {.space_wait = std::chrono::seconds(1)});
-  Put("1.log", RandomBytes(300 << 10, 1));  // as much of its zone as is folded only in need
+  Put("1.log", RandomBytes(300 << 10, 1));  // as much of its zone as is cleaned only in need
   Put("2.log", RandomBytes(600 << 10, 2));  // the rest of it, and more
   ASSERT_TRUE(IsOk(volume_->Unlink("2.log")));
   faulty_->Hold(Command::kFlush);

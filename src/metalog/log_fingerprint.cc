@@ -1,4 +1,4 @@
-#include "metalog/log_picture.h"
+#include "metalog/log_fingerprint.h"
 
 #include <algorithm>
 
@@ -30,38 +30,38 @@ Result<std::vector<ZoneInfo>> ReportZones(ZonedDevice& device, const std::vector
 
 }  // namespace
 
-Result<LogPicture> TakeLogPicture(ZonedDevice& device, const Superblock& superblock) {
+Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock& superblock) {
   const MetazoneLayout layout(device.geometry().block_size);
-  LogPicture picture{.zones = {}, .heads = {}, .taken = SteadyNow()};
-  ZENFS_ASSIGN_OR_RETURN(picture.zones, ReportZones(device, superblock.metadata_zones));
+  LogFingerprint fingerprint{.zones = {}, .heads = {}, .taken = SteadyNow()};
+  ZENFS_ASSIGN_OR_RETURN(fingerprint.zones, ReportZones(device, superblock.metadata_zones));
   AlignedBuffer block(layout.frames_at - layout.header_at);
   block.Resize(layout.frames_at - layout.header_at);
-  for (const ZoneInfo& info : picture.zones) {
-    std::optional<LogHeader>& head = picture.heads.emplace_back();
+  for (const ZoneInfo& info : fingerprint.zones) {
+    std::optional<LogHeader>& head = fingerprint.heads.emplace_back();
     if (info.WrittenBytes() < layout.frames_at) continue;
     if (!device.Read(info.start + layout.header_at, block.Span()).ok()) continue;
     head = FindLogHeader(block.View(), superblock.seed, info.id, layout.block_size);
   }
-  return picture;
+  return fingerprint;
 }
 
-bool SameLog(const LogPicture& a, const LogPicture& b) {
+bool SameLog(const LogFingerprint& a, const LogFingerprint& b) {
   return std::ranges::equal(a.zones, b.zones, SameZone) && a.heads == b.heads;
 }
 
-Result<LogCheck> CheckLog(ZonedDevice& device, const Superblock& superblock, const LogPicture& then) {
+Result<LogCheck> CheckLog(ZonedDevice& device, const Superblock& superblock, const LogFingerprint& then) {
   // What the caller read before this call is read before the report is, also where that is a look at memory.
   __sync_synchronize();
-  if (SteadyNow() - then.taken <= LogPicture::kReportSpan) {
+  if (SteadyNow() - then.taken <= LogFingerprint::kReportSpan) {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, ReportZones(device, superblock.metadata_zones));
     const bool same = std::ranges::equal(then.zones, zones, SameZone);
     // The report may have come late.
-    if (!same || SteadyNow() - then.taken <= LogPicture::kReportSpan) {
+    if (!same || SteadyNow() - then.taken <= LogFingerprint::kReportSpan) {
       return LogCheck{.moved = !same, .confirmed = then.taken};
     }
   }
-  ZENFS_ASSIGN_OR_RETURN(const LogPicture picture, TakeLogPicture(device, superblock));
-  return LogCheck{.moved = !SameLog(then, picture), .confirmed = picture.taken};
+  ZENFS_ASSIGN_OR_RETURN(const LogFingerprint fingerprint, TakeLogFingerprint(device, superblock));
+  return LogCheck{.moved = !SameLog(then, fingerprint), .confirmed = fingerprint.taken};
 }
 
 }  // namespace zenfs

@@ -1,4 +1,4 @@
-#include "metalog/log_survey.h"
+#include "metalog/metadata_scan.h"
 
 #include <fmt/format.h>
 
@@ -7,38 +7,38 @@
 #include <set>
 
 #include "format/metalog_payload.h"
-#include "metalog/log_picture.h"
+#include "metalog/log_fingerprint.h"
 #include "metalog/metazones.h"
 #include "metalog/zone_reader.h"
 
 namespace zenfs {
 namespace {
 
-class Survey {
+class Scan {
  public:
-  Survey(ZonedDevice& device, const Superblock& superblock)
+  Scan(ZonedDevice& device, const Superblock& superblock)
       : device_(device), superblock_(superblock), layout_(device.geometry().block_size) {}
 
-  Result<LogSurvey> Run() {
-    ZENFS_ASSIGN_OR_RETURN(const LogPicture picture, TakeLogPicture(device_, superblock_));
-    out_.zones = picture.zones;
+  Result<MetadataScan> Run() {
+    ZENFS_ASSIGN_OR_RETURN(const LogFingerprint fingerprint, TakeLogFingerprint(device_, superblock_));
+    out_.zones = fingerprint.zones;
     std::set<GenerationKey> keys;
-    for (std::size_t i = 0; i < picture.zones.size(); ++i) {
-      if (picture.heads[i]) {
-        keys.insert({picture.heads[i]->generation, picture.heads[i]->salt});
+    for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
+      if (fingerprint.heads[i]) {
+        keys.insert({fingerprint.heads[i]->generation, fingerprint.heads[i]->salt});
       } else {
-        AddKeysOfHeadless(picture.zones[i], keys);
+        AddKeysOfHeadless(fingerprint.zones[i], keys);
       }
     }
-    for (const ZoneInfo& info : picture.zones) {
+    for (const ZoneInfo& info : fingerprint.zones) {
       if (info.condition == ZoneCondition::kOffline) {
         out_.flaws.push_back({info.id, 0, info.capacity, 0, MetadataFlaw::Kind::kOffline});
       } else if (info.WrittenBytes() != 0) {
-        Take(SurveyMetazone(device_, superblock_, info, keys));
+        Take(ScanMetazone(device_, superblock_, info, keys));
       }
     }
     for (auto& [key, generation] : generations_) {
-      std::ranges::sort(generation.frames, {}, &SurveyedFrame::ordinal);
+      std::ranges::sort(generation.frames, {}, &MetadataFrame::ordinal);
       out_.generations.push_back(std::move(generation));
     }
     DropTailsOfEarlierZones();
@@ -47,48 +47,48 @@ class Survey {
   }
 
  private:
-  // A RollComplete tells the salt of its generation.
+  // A SwitchComplete tells the salt of its generation.
   void AddKeysOfHeadless(const ZoneInfo& info, std::set<GenerationKey>& keys) {
     ZoneReader reader(device_, info.id, info.WrittenBytes());
     for (std::uint64_t at = layout_.frames_at; at < reader.end(); at += layout_.block_size) {
-      const auto found = FindRollComplete(reader.View(at, layout_.block_size), superblock_.seed, info.id,
-                                          layout_.block_size);
+      const auto found = FindSwitchComplete(reader.View(at, layout_.block_size), superblock_.seed, info.id,
+                                            layout_.block_size);
       if (found) keys.insert({found->generation, found->complete.salt});
     }
   }
 
-  void Take(const ZoneSurvey& survey) {
-    std::uint64_t generation = survey.header ? survey.header->generation : 0;
-    for (const SurveyedFrame& frame : survey.frames) {
+  void Take(const MetazoneScan& scan) {
+    std::uint64_t generation = scan.header ? scan.header->generation : 0;
+    for (const MetadataFrame& frame : scan.frames) {
       Keep(frame);
       generation = frame.of.generation;
     }
     const auto add = [&](std::uint64_t at, std::uint64_t bytes, MetadataFlaw::Kind kind) {
-      out_.flaws.push_back({survey.zone, at, bytes, generation, kind});
+      out_.flaws.push_back({scan.zone, at, bytes, generation, kind});
     };
-    if (survey.superblock) add(0, layout_.header_at, MetadataFlaw::Kind::kSuperblock);
-    if (!survey.header) {
+    if (scan.superblock) add(0, layout_.header_at, MetadataFlaw::Kind::kSuperblock);
+    if (!scan.header) {
       add(layout_.header_at, layout_.frames_at - layout_.header_at, MetadataFlaw::Kind::kLogHeader);
     }
-    for (const ZoneSurvey::Gap& gap : survey.gaps) {
+    for (const MetazoneScan::Gap& gap : scan.gaps) {
       if (gap.inside) add(gap.at, gap.bytes, MetadataFlaw::Kind::kFrames);
       if (!gap.inside && !gap.IsUnwritten()) add(gap.at, gap.bytes, MetadataFlaw::Kind::kTail);
     }
   }
 
-  void Keep(const SurveyedFrame& frame) {
-    SurveyedGeneration& generation = generations_[frame.of];
+  void Keep(const MetadataFrame& frame) {
+    ScannedGeneration& generation = generations_[frame.of];
     generation.generation = frame.of.generation;
     generation.salt = frame.of.salt;
     generation.frames.push_back(frame);
-    if (frame.kind == FrameKind::kRollComplete) generation.complete_sequence = frame.first_sequence;
+    if (frame.kind == FrameKind::kSwitchComplete) generation.complete_sequence = frame.first_sequence;
   }
 
   // A zone that is not the last of its chain ends where its frames do: what is behind them was finished, not written.
   void DropTailsOfEarlierZones() {
     std::erase_if(out_.flaws, [&](const MetadataFlaw& flaw) {
       if (flaw.kind != MetadataFlaw::Kind::kTail) return false;
-      const auto it = std::ranges::find(out_.generations, flaw.generation, &SurveyedGeneration::generation);
+      const auto it = std::ranges::find(out_.generations, flaw.generation, &ScannedGeneration::generation);
       return it != out_.generations.end() && !it->frames.empty() && it->frames.back().zone != flaw.zone;
     });
   }
@@ -96,35 +96,35 @@ class Survey {
   ZonedDevice& device_;
   const Superblock& superblock_;
   const MetazoneLayout layout_;
-  std::map<GenerationKey, SurveyedGeneration> generations_;
-  LogSurvey out_;
+  std::map<GenerationKey, ScannedGeneration> generations_;
+  MetadataScan out_;
 };
 
 }  // namespace
 
-bool LogSurvey::EndsInRoll(std::uint64_t generation) const {
-  const auto it = std::ranges::find(generations, generation, &SurveyedGeneration::generation);
-  return it != generations.end() && !it->frames.empty() && it->frames.back().kind == FrameKind::kRollBegin;
+bool MetadataScan::EndsInSwitch(std::uint64_t generation) const {
+  const auto it = std::ranges::find(generations, generation, &ScannedGeneration::generation);
+  return it != generations.end() && !it->frames.empty() && it->frames.back().kind == FrameKind::kSwitchBegin;
 }
 
-std::uint64_t LogSurvey::HighestGeneration() const {
+std::uint64_t MetadataScan::HighestGeneration() const {
   return generations.empty() ? 0 : generations.back().generation;
 }
 
-std::uint64_t LogSurvey::HighestSequence() const {
+std::uint64_t MetadataScan::HighestSequence() const {
   std::uint64_t highest = 0;
-  for (const SurveyedGeneration& generation : generations) {
-    for (const SurveyedFrame& frame : generation.frames) highest = std::max(highest, frame.last_sequence);
+  for (const ScannedGeneration& generation : generations) {
+    for (const MetadataFrame& frame : generation.frames) highest = std::max(highest, frame.last_sequence);
   }
   return highest;
 }
 
-Result<LogSurvey> SurveyLog(ZonedDevice& device, const Superblock& superblock) {
-  return Survey(device, superblock).Run();
+Result<MetadataScan> ScanMetadata(ZonedDevice& device, const Superblock& superblock) {
+  return Scan(device, superblock).Run();
 }
 
-Status ReadSurveyed(ZonedDevice& device, const Superblock& superblock, const SurveyedGeneration& generation,
-                    const SurveyedFrame& frame, const std::function<Status(ByteView payload)>& use) {
+Status ReadScanned(ZonedDevice& device, const Superblock& superblock, const ScannedGeneration& generation,
+                   const MetadataFrame& frame, const std::function<Status(ByteView payload)>& use) {
   const std::uint32_t block = device.geometry().block_size;
   ZoneReader reader(device, frame.zone, frame.at + frame.bytes);
   const FrameSeed seed = FrameSeed::Of(superblock.seed, frame.zone, generation.generation, generation.salt);

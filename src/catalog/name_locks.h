@@ -1,4 +1,4 @@
-// Who is in the middle of changing what (design rule 1): an action reserves the names and ids it touches from
+// Who is in the middle of changing what (design rule 1): an action locks the names and ids it touches from
 // validation until its commit has been applied; a second action on any of them waits.
 //
 // Keys
@@ -19,7 +19,7 @@
 
 namespace zenfs {
 
-struct ReservationKeys {
+struct LockKeys {
   std::vector<std::pair<FileId, std::string>> names;
   std::vector<FileId> exclusive;
   std::vector<FileId> shared;
@@ -27,13 +27,13 @@ struct ReservationKeys {
   bool empty() const { return names.empty() && exclusive.empty() && shared.empty(); }
 };
 
-class Reservations {
+class NameLocks {
  public:
-  using Ticket = std::list<ReservationKeys>::iterator;
+  using Ticket = std::list<LockKeys>::iterator;
 
-  bool Conflicts(const ReservationKeys& keys) const;
+  bool Conflicts(const LockKeys& keys) const;
   // `keys` conflict with nothing held.
-  Ticket Add(ReservationKeys keys) {
+  Ticket Add(LockKeys keys) {
     ZENFS_ASSERT(!Conflicts(keys));
     return held_.insert(held_.end(), std::move(keys));
   }
@@ -41,7 +41,7 @@ class Reservations {
 
  private:
   // As many as there are actions under way: a handful, so a list is searched faster than a map is kept.
-  std::list<ReservationKeys> held_;
+  std::list<LockKeys> held_;
 };
 
 }  // namespace zenfs

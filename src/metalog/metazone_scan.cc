@@ -1,4 +1,4 @@
-#include "metalog/zone_survey.h"
+#include "metalog/metazone_scan.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,17 +12,17 @@ namespace {
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 
 // Whether a writer can have made it. Commits are counted from 1, and each takes a byte at least.
-bool IsPossible(const SurveyedFrame& frame) {
+bool IsPossible(const MetadataFrame& frame) {
   if (std::max({frame.ordinal, frame.last_sequence, frame.of.generation}) >= kNumbersEnd) return false;
   if (frame.kind != FrameKind::kCommit) return true;
   return frame.first_sequence != 0 && frame.first_sequence <= frame.last_sequence &&
          frame.last_sequence - frame.first_sequence < frame.bytes;
 }
 
-class SurveyOfZone {
+class ScanOfZone {
  public:
-  SurveyOfZone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info,
-               std::set<GenerationKey> keys)
+  ScanOfZone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info,
+             std::set<GenerationKey> keys)
       : device_(device),
         superblock_(superblock),
         layout_(device.geometry().block_size),
@@ -33,7 +33,7 @@ class SurveyOfZone {
     out_.written = info.WrittenBytes();
   }
 
-  ZoneSurvey Run() {
+  MetazoneScan Run() {
     LookAtSuperblock();
     if (out_.written < layout_.frames_at) return std::move(out_);
     out_.header = FindLogHeader(reader_.View(layout_.header_at, layout_.frames_at - layout_.header_at),
@@ -60,7 +60,7 @@ class SurveyOfZone {
   }
 
   // The frame at `at` by one of the keys; nothing if there is none.
-  std::optional<SurveyedFrame> FrameAt(std::uint64_t at) {
+  std::optional<MetadataFrame> FrameAt(std::uint64_t at) {
     const std::uint64_t limit = reader_.end() - at;
     for (const GenerationKey& key : keys_) {
       const FrameSeed seed = FrameSeed::Of(superblock_.seed, out_.zone, key.generation, key.salt);
@@ -71,7 +71,7 @@ class SurveyOfZone {
       }
       const FrameHeader& header = frame.header;
       if (!frame.valid() || header.file_offset != key.generation) continue;
-      const SurveyedFrame surveyed{
+      const MetadataFrame scanned{
           .zone = out_.zone,
           .at = at,
           .bytes = header.BytesOnDevice(layout_.block_size),
@@ -80,18 +80,18 @@ class SurveyOfZone {
           .first_sequence = header.sequence,
           .last_sequence = header.kind == FrameKind::kCommit ? header.stable_sequence : header.sequence,
           .of = key};
-      if (IsPossible(surveyed)) return surveyed;
+      if (IsPossible(scanned)) return scanned;
     }
     return std::nullopt;
   }
 
   void WalkFrames() {
-    ZoneSurvey::Gap gap;                // of no bytes: none
+    MetazoneScan::Gap gap;              // of no bytes: none
     std::optional<std::uint64_t> next;  // ordinal; the zone's first one is not told by its header alone
     for (std::uint64_t at = layout_.frames_at; at < reader_.end();) {
-      const std::optional<SurveyedFrame> frame = FrameAt(at);
+      const std::optional<MetadataFrame> frame = FrameAt(at);
       if (!frame) {
-        if (gap.bytes == 0) gap = ZoneSurvey::Gap{.at = at};
+        if (gap.bytes == 0) gap = MetazoneScan::Gap{.at = at};
         Extend(gap, at);
         at += layout_.block_size;
         continue;
@@ -110,18 +110,18 @@ class SurveyOfZone {
     if (gap.bytes != 0) Add(gap);
   }
 
-  void Extend(ZoneSurvey::Gap& gap, std::uint64_t at) {
+  void Extend(MetazoneScan::Gap& gap, std::uint64_t at) {
     gap.bytes += layout_.block_size;
     const ByteView block = reader_.View(at, layout_.block_size).first(layout_.block_size);
     gap.empty = gap.empty && std::ranges::all_of(block, [](std::byte b) { return b == std::byte{0}; });
   }
 
-  void Add(ZoneSurvey::Gap gap) {
+  void Add(MetazoneScan::Gap gap) {
     if (gap.empty) gap.unreadable = !CanRead(gap);  // the walk sees zeros where it could not read
     out_.gaps.push_back(gap);
   }
 
-  bool CanRead(const ZoneSurvey::Gap& gap) {
+  bool CanRead(const MetazoneScan::Gap& gap) {
     AlignedBuffer piece(std::min(kPieceBytes, gap.bytes));
     for (std::uint64_t done = 0; done < gap.bytes; done += piece.size()) {
       piece.Resize(std::min(kPieceBytes, gap.bytes - done));
@@ -136,18 +136,18 @@ class SurveyOfZone {
   const DeviceOffset start_;
   ZoneReader reader_;
   std::set<GenerationKey> keys_;
-  ZoneSurvey out_;
+  MetazoneScan out_;
 };
 
 }  // namespace
 
-bool ZoneSurvey::IsComplete() const {
-  return std::ranges::find(frames, FrameKind::kRollComplete, &SurveyedFrame::kind) != frames.end();
+bool MetazoneScan::IsComplete() const {
+  return std::ranges::find(frames, FrameKind::kSwitchComplete, &MetadataFrame::kind) != frames.end();
 }
 
-ZoneSurvey SurveyMetazone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info,
+MetazoneScan ScanMetazone(ZonedDevice& device, const Superblock& superblock, const ZoneInfo& info,
                           const std::set<GenerationKey>& keys) {
-  return SurveyOfZone(device, superblock, info, keys).Run();
+  return ScanOfZone(device, superblock, info, keys).Run();
 }
 
 }  // namespace zenfs

@@ -1,26 +1,26 @@
-#include "catalog/reservations.h"
+#include "catalog/name_locks.h"
 
 #include <gtest/gtest.h>
 
-namespace zenfs::reservations_test {
+namespace zenfs::name_locks_test {
 namespace {
 
 using Names = std::vector<std::pair<FileId, std::string>>;
 
-ReservationKeys Keys(Names names, std::vector<FileId> exclusive = {}, std::vector<FileId> shared = {}) {
+LockKeys Keys(Names names, std::vector<FileId> exclusive = {}, std::vector<FileId> shared = {}) {
   return {std::move(names), std::move(exclusive), std::move(shared)};
 }
 
-TEST(ReservationsTest, SameNameConflictsAndTheSameNameElsewhereDoesNot) {
-  Reservations held;
+TEST(NameLocksTest, SameNameConflictsAndTheSameNameElsewhereDoesNot) {
+  NameLocks held;
   held.Add(Keys({{FileId(1), "a"}}));
   EXPECT_TRUE(held.Conflicts(Keys({{FileId(1), "b"}, {FileId(1), "a"}})));
   EXPECT_FALSE(held.Conflicts(Keys({{FileId(1), "b"}})));
   EXPECT_FALSE(held.Conflicts(Keys({{FileId(2), "a"}})));
 }
 
-TEST(ReservationsTest, SharedGoesBesideSharedAndNotBesideExclusive) {
-  Reservations held;
+TEST(NameLocksTest, SharedGoesBesideSharedAndNotBesideExclusive) {
+  NameLocks held;
   held.Add(Keys({}, {}, {FileId(1)}));
   EXPECT_FALSE(held.Conflicts(Keys({}, {}, {FileId(1)})));
   EXPECT_TRUE(held.Conflicts(Keys({}, {FileId(1)})));
@@ -29,8 +29,8 @@ TEST(ReservationsTest, SharedGoesBesideSharedAndNotBesideExclusive) {
   EXPECT_TRUE(held.Conflicts(Keys({}, {FileId(2)})));
 }
 
-TEST(ReservationsTest, NothingConflictsAfterRemoval) {
-  Reservations held;
+TEST(NameLocksTest, NothingConflictsAfterRemoval) {
+  NameLocks held;
   const auto first = held.Add(Keys({{FileId(1), "a"}}, {FileId(9)}, {FileId(1)}));
   const auto second = held.Add(Keys({{FileId(1), "b"}}, {}, {FileId(1)}));
   held.Remove(first);
@@ -40,12 +40,12 @@ TEST(ReservationsTest, NothingConflictsAfterRemoval) {
   EXPECT_FALSE(held.Conflicts(Keys({}, {FileId(1)})));
 }
 
-TEST(ReservationsTest, NoKeysConflictWithNothing) {
-  Reservations held;
+TEST(NameLocksTest, NoKeysConflictWithNothing) {
+  NameLocks held;
   held.Add(Keys({{FileId(1), "a"}}, {FileId(9)}, {FileId(1)}));
   EXPECT_FALSE(held.Conflicts({}));
-  EXPECT_TRUE(ReservationKeys().empty());
+  EXPECT_TRUE(LockKeys().empty());
 }
 
 }  // namespace
-}  // namespace zenfs::reservations_test
+}  // namespace zenfs::name_locks_test

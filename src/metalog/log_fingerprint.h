@@ -1,9 +1,9 @@
 // What the metadata zones looked like at a moment: their report, and which generation each belongs to. Two
-// pictures that are the same prove that the log has not moved between them. Internal to metalog/, but for
-// readers beside a writer, who hold a picture against the device after each read (metalog/follower.h).
+// fingerprints that are the same prove that the log has not moved between them. Internal to metalog/, but for
+// readers beside a writer, who hold a fingerprint against the device after each read (metalog/follower.h).
 //
-// A report alone can't prove that for ever: after enough rolls all write pointers may stand again where they
-// stood. Until kReportSpan has passed since the picture was taken there can't have been so many; from then on
+// A report alone can't prove that for ever: after enough log switches all write pointers may stand again where they
+// stood. Until kReportSpan has passed since the fingerprint was taken there can't have been so many; from then on
 // the log headers are read too, whose salts are random.
 //
 // Threads: functions on values, no state.
@@ -21,7 +21,7 @@
 
 namespace zenfs {
 
-struct LogPicture {
+struct LogFingerprint {
   static constexpr std::chrono::milliseconds kReportSpan{10};
 
   std::vector<ZoneInfo> zones;                  // the metadata zones, as the superblock lists them
@@ -30,10 +30,10 @@ struct LogPicture {
 };
 
 // Errors: those of a report. A header that can't be read is none.
-[[nodiscard]] Result<LogPicture> TakeLogPicture(ZonedDevice& device, const Superblock& superblock);
+[[nodiscard]] Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock& superblock);
 
 // The same zones, write pointers and headers; when does not matter.
-[[nodiscard]] bool SameLog(const LogPicture& a, const LogPicture& b);
+[[nodiscard]] bool SameLog(const LogFingerprint& a, const LogFingerprint& b);
 
 struct LogCheck {
   bool moved = true;  // false proves that nothing was committed, and no metadata zone changed, since `then`
@@ -42,6 +42,6 @@ struct LogCheck {
 };
 // Compares `then` with the device as it is when this is called.
 [[nodiscard]] Result<LogCheck> CheckLog(ZonedDevice& device, const Superblock& superblock,
-                                        const LogPicture& then);
+                                        const LogFingerprint& then);
 
 }  // namespace zenfs

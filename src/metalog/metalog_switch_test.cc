@@ -9,7 +9,7 @@
 #include "testing/faulty_device.h"
 #include "testing/sim_scheduler.h"
 
-namespace zenfs::metalog_roll_test {
+namespace zenfs::metalog_switch_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -18,7 +18,7 @@ constexpr std::uint32_t kZones = 3;
 
 // Two that ask for one each, the second of which fails. In many an order of threads it ends before who asked for the first
 // is awake.
-TEST(MetalogRoll, WhoWaitsForARollHasTheOutcomeOfThatOne) {
+TEST(MetalogSwitch, WhoWaitsForASwitchHasTheOutcomeOfThatOne) {
   for (std::uint64_t seed = 1; seed <= 32; ++seed) {
     FaultyDevice device(CreateMemoryDevice(SmallGeometry(256 << 10)));
     ZENFS_ASSERT_OK(Formatted(device, kZones));
@@ -30,21 +30,21 @@ TEST(MetalogRoll, WhoWaitsForARollHasTheOutcomeOfThatOne) {
         if (name == "metalog:snapshot-written" && ++snapshots == 2)
           device.Inject({.times = FaultyDevice::kForEver});
       });
-      const auto roll = [&] { failed += log->Roll().ok() ? 0 : 1; };
-      const Thread first("first", roll);
-      const Thread second("second", roll);
+      const auto switch_now = [&] { failed += log->Switch().ok() ? 0 : 1; };
+      const Thread first("first", switch_now);
+      const Thread second("second", switch_now);
     });
     EXPECT_EQ(failed, 1) << "seed " << seed;
   }
 }
 
-TEST(MetalogRoll, StateSurvivesManyRolls) {
+TEST(MetalogSwitch, StateSurvivesManySwitches) {
   const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
   ZENFS_ASSERT_OK(Formatted(*device, kZones));
   auto log = MustOpen(*device, kZones);
   for (std::uint64_t i = 0; i < 12; ++i) {
     ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
-    ZENFS_ASSERT_OK(log->Roll());
+    ZENFS_ASSERT_OK(log->Switch());
   }
   EXPECT_EQ(log->stats().generation, 13u);
   log.reset();
@@ -54,7 +54,7 @@ TEST(MetalogRoll, StateSurvivesManyRolls) {
   EXPECT_EQ(log->stats().sequence, 12u);
 }
 
-TEST(MetalogRoll, FullZoneRollsByItself) {
+TEST(MetalogSwitch, FullZoneSwitchesByItself) {
   for (const std::uint64_t zone_bytes : {64u << 10, 256u << 10, 1u << 20}) {
     const auto device = CreateMemoryDevice(SmallGeometry(zone_bytes));
     ZENFS_ASSERT_OK(Formatted(*device, kZones));
@@ -64,14 +64,14 @@ TEST(MetalogRoll, FullZoneRollsByItself) {
         ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
         if (i >= 10) ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId + i - 10)));
       }
-      EXPECT_GT(log->stats().rolls, 2u);
+      EXPECT_GT(log->stats().switches, 2u);
     }
     EXPECT_EQ(MustOpen(*device, kZones)->recovered().files().size(), 10u);
   }
 }
 
-// D1: extents appended by one thread while another rolls are logged.
-TEST(MetalogRoll, CommitsMadeWhileTheSnapshotIsWrittenAreKept) {
+// D1: extents appended by one thread while another switches the log are logged.
+TEST(MetalogSwitch, CommitsMadeWhileTheSnapshotIsWrittenAreKept) {
   const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
   ZENFS_ASSERT_OK(Formatted(*device, kZones));
   {
@@ -82,7 +82,7 @@ TEST(MetalogRoll, CommitsMadeWhileTheSnapshotIsWrittenAreKept) {
       if (name != "metalog:snapshot-written" && name != "metalog:caught-up") return;
       for (int i = 0; i < 5; ++i) EXPECT_TRUE(log->Commit(CreateNamed(++id)).ok());
     });
-    ZENFS_ASSERT_OK(log->Roll());
+    ZENFS_ASSERT_OK(log->Switch());
     ZENFS_ASSERT_OK(log->Commit(CreateNamed(++id)));
     EXPECT_EQ(id, kFirstTestId + 11);
   }
@@ -92,7 +92,7 @@ TEST(MetalogRoll, CommitsMadeWhileTheSnapshotIsWrittenAreKept) {
 }
 
 // D5: a snapshot larger than a metadata zone.
-TEST(MetalogRoll, SnapshotLargerThanAZoneBecomesAChain) {
+TEST(MetalogSwitch, SnapshotLargerThanAZoneBecomesAChain) {
   constexpr std::uint32_t kManyZones = 12;
   const auto device = CreateMemoryDevice(SmallGeometry(64 << 10, 16));
   ZENFS_ASSERT_OK(Formatted(*device, kManyZones));
@@ -100,9 +100,9 @@ TEST(MetalogRoll, SnapshotLargerThanAZoneBecomesAChain) {
   {
     const auto log = MustOpen(*device, kManyZones);
     for (std::uint64_t i = 0; i < kFiles; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
-    ZENFS_ASSERT_OK(log->Roll());
+    ZENFS_ASSERT_OK(log->Switch());
     ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId)));
-    ZENFS_ASSERT_OK(log->Roll());
+    ZENFS_ASSERT_OK(log->Switch());
   }
   const auto log = MustOpen(*device, kManyZones);
   EXPECT_EQ(log->recovered().files().size(), kFiles - 1);
@@ -112,14 +112,14 @@ TEST(MetalogRoll, SnapshotLargerThanAZoneBecomesAChain) {
   EXPECT_GT(in_use, 2u);
 }
 
-TEST(MetalogRoll, AtMostTwoMetadataZonesAreActive) {
+TEST(MetalogSwitch, AtMostTwoMetadataZonesAreActive) {
   constexpr std::uint32_t kManyZones = 8;
   EmulatorGeometry geometry = SmallGeometry(64 << 10, 10);
   geometry.max_active = geometry.max_open = 4;
   const auto device = CreateMemoryDevice(geometry);
   ZENFS_ASSERT_OK(Formatted(*device, kManyZones));
   const auto log = MustOpen(*device, kManyZones);
-  Mutex mutex;  // committing threads and the roll pass points at the same time
+  Mutex mutex;  // committing threads and the log switch pass points at the same time
   std::uint32_t most = 0;
   SyncPoint::Scope scope([&](std::string_view name) {
     if (name == "metalog:queued") return;
@@ -130,14 +130,14 @@ TEST(MetalogRoll, AtMostTwoMetadataZonesAreActive) {
     most = std::max(most, active);
   });
   for (std::uint64_t i = 0; i < 500; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
-  // Those rolls may have begun so late that commits had filled the old zone; the second of these leaves one with room.
-  ZENFS_ASSERT_OK(log->Roll());
-  ZENFS_ASSERT_OK(log->Roll());
+  // Those log switches may have begun so late that commits had filled the old zone; the second of these leaves one with room.
+  ZENFS_ASSERT_OK(log->Switch());
+  ZENFS_ASSERT_OK(log->Switch());
   log->Stop();
   EXPECT_EQ(most, 2u);
 }
 
-TEST(MetalogRoll, FullMetadataIsNoSpaceAndDeletingMakesRoom) {
+TEST(MetalogSwitch, FullMetadataIsNoSpaceAndDeletingMakesRoom) {
   const auto device = CreateMemoryDevice(SmallGeometry(64 << 10));
   ZENFS_ASSERT_OK(Formatted(*device, kZones));
   std::uint64_t created = 0;
@@ -152,7 +152,7 @@ TEST(MetalogRoll, FullMetadataIsNoSpaceAndDeletingMakesRoom) {
     EXPECT_EQ(status.error().code(), Code::kNoSpace);
     EXPECT_THAT(status.error().text(), HasSubstr("metadata zones are full"));
     EXPECT_GT(created, 100u);
-    ZENFS_ASSERT_OK(log->Roll());                   // what was accepted can be snapshot
+    ZENFS_ASSERT_OK(log->Switch());                 // what was accepted can be snapshot
     ZENFS_ASSERT_OK(log->Commit({BeginEpoch{1}}));  // a full volume can still be mounted
     for (std::uint64_t i = 0; i < created; ++i) ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId + i)));
     for (std::uint64_t i = 0; i < 100; ++i)
@@ -162,7 +162,7 @@ TEST(MetalogRoll, FullMetadataIsNoSpaceAndDeletingMakesRoom) {
   EXPECT_EQ(log->recovered().files().size(), 100u);
 }
 
-TEST(MetalogRoll, CommitTooLargeForAnyZoneIsRefusedAndTheLogGoesOn) {
+TEST(MetalogSwitch, CommitTooLargeForAnyZoneIsRefusedAndTheLogGoesOn) {
   const auto device = CreateMemoryDevice(SmallGeometry(64 << 10));
   ZENFS_ASSERT_OK(Formatted(*device, kZones));
   const auto log = MustOpen(*device, kZones);
@@ -176,21 +176,21 @@ TEST(MetalogRoll, CommitTooLargeForAnyZoneIsRefusedAndTheLogGoesOn) {
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 1)));
 }
 
-TEST(MetalogRoll, SnapshotDoesNotStallCommits) {
+TEST(MetalogSwitch, SnapshotDoesNotStallCommits) {
   auto owned = std::make_unique<FaultyDevice>(CreateMemoryDevice(SmallGeometry(1 << 20)));
   FaultyDevice& device = *owned;
   ZENFS_ASSERT_OK(Formatted(device, kZones));
   const auto log = MustOpen(device, kZones);
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
   device.Hold(FaultyDevice::Command::kWrite, ZoneId(1));  // where the next generation goes
-  Thread roll("roll", [&log] { EXPECT_TRUE(log->Roll().ok()); });
+  Thread switcher("switcher", [&log] { EXPECT_TRUE(log->Switch().ok()); });
   ASSERT_TRUE(device.WaitUntilHeld(1, Deadline::After(std::chrono::seconds(30))));
   for (std::uint64_t i = 1; i < 20; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
   device.Release();
-  roll.Join();
+  switcher.Join();
   log->Stop();
   EXPECT_EQ(MustOpen(device, kZones)->recovered().files().size(), 20u);
 }
 
 }  // namespace
-}  // namespace zenfs::metalog_roll_test
+}  // namespace zenfs::metalog_switch_test
