@@ -9,13 +9,13 @@
 namespace zenfs {
 namespace {
 
-// A device on which this many zones in a row refuse a write is broken, and trying on would retire the rest.
+// Limit of failed zones per write: after that the device is broken, and further attempts would retire all zones.
 constexpr int kZonesTried = 3;
-// Zones may be ended early at any time; where so many are before they took a write, the device only wears them out.
+// Limit of zones per write that the device makes full before they take data: further attempts would only cause wear.
 constexpr int kZonesEnded = 32;
 constexpr std::chrono::milliseconds kBusyPause{5};
 
-// The front of `pieces`, `length` bytes of it.
+// The first `length` bytes of `pieces`.
 std::vector<ByteView> FirstBytes(std::span<const ByteView> pieces, std::uint64_t length) {
   std::vector<ByteView> front;
   for (const ByteView piece : pieces) {
@@ -43,7 +43,7 @@ class ZoneExtentSink : public ExtentSink {
                                Deadline deadline) {
     std::uint64_t total = 0;
     for (const ByteView piece : pieces) total += piece.size();
-    std::optional<Error> failure;  // the device's first, which says more than that no zone was left
+    std::optional<Error> failure;  // the device's first error, more useful than a later "no space"
     int ended = 0;
     for (int failed = 0; failed < kZonesTried;) {
       auto writer = zones_.AcquireData(cursor.claim, lifetime, deadline, purpose_, total);
@@ -55,19 +55,19 @@ class ZoneExtentSink : public ExtentSink {
         case Code::kZoneFull: {
           if (++ended < kZonesEnded) break;
           return Fail(Code::kIo,
-                      fmt::format("{} zones in a row were ended by the device before they took a write; {}",
+                      fmt::format("the device made {} zones in a row full before they took a write; {}",
                                   ended, placed.error().text()));
         }
         case Code::kBusy: {
           if (deadline.Passed()) return Fail(std::move(placed).error());
-          *writer = ZoneWriter();  // others may use the zone's turn meanwhile
+          *writer = ZoneWriter();  // lets other files write the zone during the pause
           SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
           break;
         }
         case Code::kInvalidArgument: return Fail(std::move(placed).error());
         default:
           ++failed;
-          // Zones may be read-only or gone; the volume is neither.
+          // A code such as kReadOnly describes the zone; the caller would apply it to the volume.
           if (!failure) failure = placed.error().As(Code::kIo);
       }
     }

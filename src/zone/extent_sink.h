@@ -1,4 +1,4 @@
-// Where a plain file's blocks go: into zones that hold nothing but data.
+// Writes the blocks of plain files to data zones.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace zenfs {
 
-// State that a sink keeps for one file between writes. Used by one thread at a time.
+// A sink's state for one file between two writes. For one thread at a time.
 struct SinkCursor {
   ZoneClaim claim;
 };
@@ -18,15 +18,15 @@ class ExtentSink {
  public:
   struct Placed {
     DeviceOffset place;
-    std::uint64_t length = 0;  // bytes written; a multiple of the block size, maybe less than asked
+    std::uint64_t length = 0;  // bytes written: a multiple of the block size, maybe less than requested
     ZonePin pin;
   };
 
   virtual ~ExtentSink() = default;
 
-  // Writes as much of `pieces` as goes into one zone, at least one block, and says where. Retries in another
-  // zone when a zone ends early or fails; an error means that nothing was written and all that could be tried
-  // was. Any thread.
+  // Writes the front of `pieces` to one zone, as much as fits and at least one block. If a zone is ended early or
+  // fails, tries again with another zone, a limited number of times. After an error, discard the data of this write.
+  // Thread-safe. Errors: those of ZoneManager::AcquireData and ZoneWriter::Write; kIo if too many zones failed.
   [[nodiscard]] virtual Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime,
                                              std::span<const ByteView> pieces, Deadline deadline) = 0;
 };

@@ -1,9 +1,8 @@
-// How many bytes of its zone an extent, or a piece cut off one, keeps alive: the one rule of live accounting.
+// The rule for counting live bytes of a zone, for an extent or a piece that was cut off one.
 //
-// A block belongs to the extent that has bytes in front of it or begins in it. An extent that begins on a
-// block boundary therefore counts whole blocks up to and with its last, padded one; a piece that is cut off
-// in mid-block leaves that block to the part before it. So however an extent is cut, its pieces add up to
-// what was counted when it was gained, and nothing is left over when the last piece is gone.
+// An extent counts all blocks from its first to its last one, which is padded, since it begins on a block
+// boundary. If an extent is cut inside a block, this block counts for the piece before the cut. So the counts
+// of all pieces always add up to the count of the whole extent.
 #pragma once
 
 #include <cstdint>

@@ -8,18 +8,18 @@ namespace {
 
 constexpr std::uint32_t kBlock = 4096;
 
-TEST(LiveBytesTest, PaddedTailCountsAsAWholeBlock) {
+TEST(LiveBytesTest, PaddedLastBlockCountsWhole) {
   EXPECT_EQ(OccupiedBytes({0, DeviceOffset(0), 1}, kBlock), kBlock);
   EXPECT_EQ(OccupiedBytes({0, DeviceOffset(kBlock), kBlock + 1}, kBlock), 2 * kBlock);
 }
 
-TEST(LiveBytesTest, CutInMidBlockKeepsThatBlock) {
-  // [0, 10000) cut at 5000: blocks 0 and 1 stay, block 2 goes.
+TEST(LiveBytesTest, ABlockCutInTheMiddleCountsForThePieceBeforeTheCut) {
+  // [0, 10000) cut at 5000: the first piece counts blocks 0 and 1, the second piece counts block 2.
   EXPECT_EQ(OccupiedBytes({5000, DeviceOffset(5000), 5000}, kBlock), kBlock);
   EXPECT_EQ(OccupiedBytes({0, DeviceOffset(0), 5000}, kBlock), 2 * kBlock);
 }
 
-TEST(LiveBytesTest, PiecesAddUpToTheWholeHoweverAnExtentIsCut) {
+TEST(LiveBytesTest, PiecesAddUpToTheWholeExtentForAnyCuts) {
   EXPECT_TRUE(rc::check([] {
     const std::uint64_t place = *rc::gen::inRange<std::uint64_t>(0, 50) * kBlock;
     std::uint64_t length = *rc::gen::inRange<std::uint64_t>(1, 20 * kBlock);

@@ -10,9 +10,9 @@ constexpr Match kGood = Match::kGood;
 constexpr Match kOk = Match::kAcceptable;
 constexpr Match kPoor = Match::kPoor;
 
-// kNotSet are RocksDB's small files (CURRENT, OPTIONS, identity) and programs without hints; kNone is an
-// explicit "no idea". Both go with each other and, being small, into a zone of medium data rather than cost a
-// slot of their own; hinted data keeps out of their zones while it can have another.
+// kNotSet: RocksDB's small files (CURRENT, OPTIONS, IDENTITY) and programs without hints. kNone: explicitly no
+// hint. These two share zones, and use a zone of medium data rather than a slot of their own, because they are
+// small. Data with a hint avoids their zones while another zone is available.
 constexpr std::array<std::array<Match, kLifetimeCount>, kLifetimeCount> kTable = {{
     // file:      not set none   short  medium long   extreme
     /* not set */ {kBest, kGood, kOk, kOk, kOk, kPoor},

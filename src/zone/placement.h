@@ -1,8 +1,8 @@
-// Which zone suits which file: policy as one table, without a device.
+// Placement by lifetime: how well a zone fits a file.
 //
-// After Linux's zoned XFS: short-lived data goes only with short-lived, medium only with medium, long and
-// extreme with either; else a new zone is opened; only when no slot or zone is left, an acceptable match,
-// then any. (shared facts: placement)
+// The policy follows zoned XFS of Linux. Short-lived data shares a zone only with short-lived data, and medium
+// only with medium; long and extreme data share. If no such zone is active, a new zone is opened. If no slot
+// or zone is left, an acceptable match is used, then any match.
 #pragma once
 
 #include "model/lifetime.h"
@@ -11,9 +11,9 @@ namespace zenfs {
 
 enum class Match {
   kBest,        // same lifetime
-  kGood,        // rather than open another zone
-  kAcceptable,  // rather than wait
-  kPoor,        // rather than fail
+  kGood,        // preferred to opening another zone
+  kAcceptable,  // preferred to sharing a claimed zone
+  kPoor,        // preferred only to failing
 };
 
 [[nodiscard]] Match MatchOf(Lifetime zone, Lifetime file);

@@ -13,19 +13,19 @@ TEST(PlacementTest, SameLifetimeIsAlwaysTheBestMatch) {
   }
 }
 
-TEST(PlacementTest, ShortAndMediumShareOnlyRatherThanWait) {
+TEST(PlacementTest, ShortAndMediumShareAZoneOnlyIfNoneCanBeOpened) {
   EXPECT_EQ(MatchOf(Lifetime::kShort, Lifetime::kMedium), Match::kAcceptable);
   EXPECT_EQ(MatchOf(Lifetime::kMedium, Lifetime::kShort), Match::kAcceptable);
   EXPECT_EQ(MatchOf(Lifetime::kShort, Lifetime::kLong), Match::kPoor);
   EXPECT_EQ(MatchOf(Lifetime::kExtreme, Lifetime::kShort), Match::kPoor);
 }
 
-TEST(PlacementTest, LongAndExtremeGoWithEither) {
+TEST(PlacementTest, LongAndExtremeShareZones) {
   EXPECT_EQ(MatchOf(Lifetime::kLong, Lifetime::kExtreme), Match::kGood);
   EXPECT_EQ(MatchOf(Lifetime::kExtreme, Lifetime::kLong), Match::kGood);
 }
 
-TEST(PlacementTest, SmallFilesWithoutHintDontCostASlotBesideMediumData) {
+TEST(PlacementTest, FilesWithoutHintShareZonesOfMediumData) {
   EXPECT_LE(MatchOf(Lifetime::kMedium, Lifetime::kNotSet), Match::kGood);
   EXPECT_LE(MatchOf(Lifetime::kMedium, Lifetime::kNone), Match::kGood);
   EXPECT_GT(MatchOf(Lifetime::kNotSet, Lifetime::kMedium), Match::kGood);

@@ -1,4 +1,4 @@
-// What space asks of reclaim, and what reclaim may take of it. Plain values.
+// The need for reclaim, and the collector's answer. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -7,30 +7,30 @@ namespace zenfs {
 
 enum class WritePurpose : std::uint8_t {
   kData,
-  kReclaim,  // copies of live data, after which their old zone is reset: may take the room that is kept for them
+  kReclaim,  // copies of live data, after which their old zone is reset; may take the headroom
 };
 
 enum class ReclaimUrgency : std::uint8_t {
   kTidy,    // log zones are nearly dead
   kLow,     // few empty zones are left
-  kAhead,   // writers will soon have to wait
+  kAhead,   // writers will have to wait soon
   kUrgent,  // writers wait, or the headroom is not whole
 };
 
 struct ReclaimNeed {
   ReclaimUrgency urgency = ReclaimUrgency::kLow;
-  std::uint64_t room = 0;      // bytes that copies can have now
-  std::uint64_t headroom = 0;  // bytes that they should be able to have
-  std::uint64_t version = 0;   // of what is live and of the room, when this was true
+  std::uint64_t room = 0;      // bytes of room for copies now
+  std::uint64_t headroom = 0;  // bytes of room that copies should have
+  std::uint64_t version = 0;   // of the pool, raised by each change of room or live bytes
 
   bool headroom_whole() const { return room >= headroom; }
 };
 
 // The result of a search that found no victim.
 struct ReclaimVerdict {
-  std::uint64_t version = 0;  // of the need; the verdict ends with the next change
+  std::uint64_t version = 0;  // of the need; the next change voids the verdict
   ReclaimUrgency urgency = ReclaimUrgency::kLow;
-  // Something that is busy, pinned or uncommitted now may be a victim later.
+  // Some zone is no victim only because it is busy, pinned or uncommitted now.
   bool pending = false;
 };
 

@@ -7,7 +7,7 @@
 namespace zenfs {
 namespace {
 
-// 0 stands for "no limit".
+// The lower of two limits; 0 means no limit.
 std::uint32_t Lower(std::uint32_t a, std::uint32_t b) {
   if (a == 0) return b;
   if (b == 0) return a;

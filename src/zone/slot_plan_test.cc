@@ -16,18 +16,18 @@ TEST(SlotPlanTest, NoLimitGivesDataItsMaximum) {
   EXPECT_EQ(Plan(0, 0).value(), (SlotPlan{.data = kUnlimitedDataSlots, .open_data = kUnlimitedDataSlots}));
 }
 
-TEST(SlotPlanTest, FourAreKeptFromSixOn) {
+TEST(SlotPlanTest, LimitsOfSixOrMoreReserveFourSlots) {
   EXPECT_EQ(Plan(14, 14).value(), (SlotPlan{.data = 10, .open_data = 10}));
   EXPECT_EQ(Plan(6, 6).value(), (SlotPlan{.data = 2, .open_data = 2}));
 }
 
-TEST(SlotPlanTest, SwitchAndReclaimShareWithFiveAndFour) {
+TEST(SlotPlanTest, SwitchAndReclaimShareASlotWithLimitsFourAndFive) {
   EXPECT_EQ(Plan(5, 5).value(), (SlotPlan{.data = 2, .open_data = 2, .switch_and_reclaim_share = true}));
   EXPECT_EQ(Plan(4, 4).value(), (SlotPlan{.data = 1, .open_data = 1, .switch_and_reclaim_share = true}));
 }
 
 // R7 of docs/internals/failures.md.
-TEST(SlotPlanTest, BelowFourIsRefusedWithTheLimits) {
+TEST(SlotPlanTest, LimitsBelowFourAreRefused) {
   for (const auto& plan : {Plan(3, 14), Plan(14, 3), Plan(3, 3), Plan(2, 2), Plan(1, 0), Plan(0, 1)}) {
     ASSERT_FALSE(plan);
     EXPECT_EQ(plan.error().code(), Code::kNotSupported);

@@ -1,14 +1,14 @@
-// Which zone a write gets. In this order:
-//   1. the zone it claimed, if that has room, even if that means to wait for another's short write there
-//   2. an active zone of a fitting lifetime that no other file claims
+// Chooses the zone for a write, in this order:
+//   1. the claimed zone, if it has room; waits for another file's write there
+//   2. an unclaimed active zone with the best or a good match of lifetimes
 //   3. an empty zone, if a slot is free and the log keeps its reserve
-//   4. an active zone of an acceptable lifetime that no other file claims
-//   5. an active zone that others claim: the best match, then the fewest claims
-//   6. any active zone with room
-//   7. copies of live data only: an empty zone that is kept for the log
-//   8. wait, as long as a reset, a finish, a writer or reclaim may still make room; else no space
-// Before all that, data waits if it would take of the headroom for copies.
-// An active zone is never given up for lack of a match: data of another lifetime goes in first.
+//   4. an unclaimed active zone with an acceptable match
+//   5. an active zone that other files claim, with the best match, then the fewest claims; waits for a write there
+//   6. any unclaimed active zone
+//   7. for copies of live data only: an empty zone that is kept for the log
+//   8. wait while a reset, a finish, a writer or reclaim may make room; otherwise no space
+// Before step 1, data waits if its write would take from the headroom.
+// An active zone is filled with data of another lifetime rather than finished early.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -20,11 +20,11 @@
 namespace zenfs {
 namespace {
 
-// The share of an active zone that must be written, and dead, for a reset to be worth it: with less, files that come
-// and go would have it reset again and again.
+// A dead active zone is reset early only if at least 1/16 of it is written. Otherwise short-lived files would cause
+// resets of the same zone again and again.
 constexpr std::uint64_t kWorthAReset = 16;
-// Reclaim goes at full speed once data can write less than so many zones: a compaction that has to wait for a whole
-// zone to be emptied loses more than what would have died in that zone meanwhile.
+// Reclaim runs at full speed once data can write less than this number of zones. Waiting longer would save copies,
+// because more data dies meanwhile, but a compaction that waits for a whole zone loses more.
 constexpr std::uint64_t kZonesAhead = 1;
 
 }  // namespace
@@ -36,7 +36,7 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
   const bool data = purpose == WritePurpose::kData;
   if (data && !Promise(claim, wanted)) {
     const Taken none = NoRoomForData();
-    // Too little for all of it, and no more to come: what there is gets used.
+    // The room is too small for the whole write and will not grow, so use the rest.
     if (none.outcome != Outcome::kNoSpace || RoomFor(claim) < setup_.geometry.block_size) return none;
   }
   if (claim.held) {
@@ -47,7 +47,7 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
     }
     LeaveZone(claim);
   }
-  ResetOneIfShort();  // which takes the room of that zone away for now
+  ResetOneIfShort();  // removes the room of that zone until the reset is done
   if (data && RoomFor(claim) < setup_.geometry.block_size) {
     VoidPromise(claim);
     return NoRoomForData();
@@ -61,7 +61,7 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
     return Take(found.free->zone, claim, lifetime, purpose);
   }
   if (found.claimed && (!found.free || found.claimed->match < Match::kPoor)) {
-    // Another file's write is short; going elsewhere would mix lifetimes for good.
+    // Waiting for another file's write is short; another zone would mix lifetimes permanently.
     if (found.claimed->busy) return Untaken(Outcome::kWait);
     return Take(found.claimed->zone, claim, lifetime, purpose);
   }
@@ -70,16 +70,16 @@ ZonePool::Taken ZonePool::TakeForData(Claim& claim, Lifetime lifetime, WritePurp
     return Take(OpenEmpty(lifetime), claim, lifetime, purpose);
   }
   const Taken none = NothingUsable(claim, purpose, now);
-  // Two that wait for each other's promise would wait for ever.
+  // Two writers that keep their promises while they wait would wait for each other forever.
   if (none.outcome == Outcome::kWaitForReclaim) VoidPromise(claim);
   return none;
 }
 
 bool ZonePool::Promise(Claim& claim, std::uint64_t wanted) {
-  // What was promised before may be gone: a zone failed, or the log keeps one more.
+  // The promised room may be gone, because a zone failed or the log keeps one more.
   if (RoomFor(claim) < setup_.geometry.block_size) VoidPromise(claim);
-  const std::uint64_t want =
-      std::min(wanted, setup_.headroom);  // without a headroom nothing is short before it is gone
+  // At most the headroom; nothing if there is none.
+  const std::uint64_t want = std::min(wanted, setup_.headroom);
   const std::uint64_t least = std::max<std::uint64_t>(want, setup_.geometry.block_size);
   if (claim.promised >= least) return true;
   if (claim.promised + RoomFor({}) < least) return claim.promised != 0;
@@ -92,26 +92,26 @@ void ZonePool::TakeBackPromise(Claim& claim) {
   NoteChange();
 }
 
-// Zones in the pool are alike but for a few whose capacity the device changed.
+// The mean capacity of zones in the pool; the device may have changed some capacities.
 std::uint64_t ZonePool::MeanZone() const {
   const std::size_t pool_zones = empty_.size() + pending_resets_;
   return pool_zones == 0 ? 0 : table_.totals().pool / pool_zones;
 }
 
-// All that can be written without a reset, but for what data has been granted or promised.
+// Bytes that can be written without a reset, less the bytes that are granted or promised to data.
 std::uint64_t ZonePool::RoomForCopies() const {
   const std::uint64_t room = table_.totals().room + empty_.size() * MeanZone();
   return room - std::min(room, granted_ + promised_);
 }
 
-// What can be written without a reset: in active zones, and in empty ones that the log does not keep.
+// Bytes that can be written without a reset, in active zones and in empty zones that are not kept for the log.
 std::uint64_t ZonePool::RoomBesideLog() const {
   const std::size_t spare = empty_.size() - std::min(empty_.size(), KeptForLog());
   return table_.totals().room + spare * MeanZone();
 }
 
-// Of that, what a writer of data may take: what was promised to it, or what nobody was granted or promised. Zones that
-// failed since may have taken of what was promised.
+// Bytes that a writer of data may take: its promised bytes, or, without a promise, all bytes beyond the headroom that
+// are not granted or promised. If zones failed since the promise, less than the promise may be left.
 std::uint64_t ZonePool::RoomFor(const Claim& claim) const {
   if (setup_.headroom == 0) return ~std::uint64_t{0};
   const std::uint64_t room = RoomBesideLog();
@@ -131,7 +131,7 @@ ZonePool::Taken ZonePool::NoRoomForData() {
 }
 
 ZonePool::Candidates ZonePool::FindActive(Lifetime lifetime) const {
-  // Fuller zones first among equals, so that zones get filled one after the other.
+  // Among equals the fullest zone comes first, so that zones are filled one after the other.
   const auto better = [](const Candidate& a, const Candidate& b) {
     return std::tuple(a.match, a.busy, a.claims, a.room) < std::tuple(b.match, b.busy, b.claims, b.room);
   };
@@ -139,7 +139,7 @@ ZonePool::Candidates ZonePool::FindActive(Lifetime lifetime) const {
   for (const ZoneId zone : active_) {
     const ZoneState& z = table_[zone];
     Candidate candidate{zone, MatchOf(z.lifetime, lifetime), z.writer, z.claims, z.room()};
-    // What is dead has no lifetime: the zone takes that of its next file.
+    // An unused zone takes the lifetime of its next file, so it fits any.
     if (z.Unused() && candidate.match > Match::kGood) candidate.match = Match::kGood;
     auto& best = z.claims == 0 && !z.writer ? found.free : found.claimed;
     if (!best || better(candidate, *best)) best = candidate;
@@ -210,7 +210,7 @@ void ZonePool::Unclaim(Claim& claim) {
   if (claim.promised != 0) TakeBackPromise(claim);
 }
 
-// No active zone has room that could be had now or after a writer is done.
+// No active zone can be used, now or after a writer ends.
 ZonePool::Taken ZonePool::NothingUsable(const Claim& claim, WritePurpose purpose, SteadyTime now) const {
   const bool slot_to_come = HasSlot(purpose) || !Idle();
   const bool zone_to_come = purpose == WritePurpose::kReclaim ? empty_.size() + pending_resets_ != 0
@@ -223,12 +223,12 @@ ZonePool::Taken ZonePool::NothingUsable(const Claim& claim, WritePurpose purpose
   return AfterReclaim(purpose, claim.promised);
 }
 
-// Copies do not wait for copies of their own.
+// Copies do not wait for reclaim, because they are reclaim.
 ZonePool::Taken ZonePool::AfterReclaim(WritePurpose purpose, std::uint64_t own_promise) const {
   const std::uint64_t with_others = granted_ + promised_ - own_promise;
   if (setup_.reclaims && purpose == WritePurpose::kData) {
     const bool nothing_comes = VerdictHolds(ReclaimUrgency::kUrgent) && !verdict_->pending && Idle();
-    // Most writers take less than they were granted.
+    // Other writers may return granted or promised room, since most use less.
     if (!nothing_comes || with_others != 0) return Untaken(Outcome::kWaitForReclaim);
     return Untaken(Outcome::kNoSpace);
   }
@@ -262,8 +262,8 @@ void ZonePool::ForgetPendingVerdict() {
   if (verdict_ && verdict_->pending) verdict_.reset();
 }
 
-// With no empty zone left for data, the written part of a dead active zone is worth a reset; but not if the
-// reserve of the log would swallow the zone.
+// Resets one unused active zone if exactly the zones that are kept for the log are empty. If there are fewer, the reset
+// zone would go to the log's reserve and data would gain nothing.
 void ZonePool::ResetOneIfShort() {
   if (empty_.size() + pending_resets_ != KeptForLog()) return;
   for (const ZoneId zone : active_) {
@@ -282,9 +282,9 @@ void ZonePool::ResetDeadActives() {
   }
 }
 
-// The log takes no more than the headroom leaves, and waits for reclaim as data does.
+// Unless it borrows, the log takes a zone only if the headroom stays whole; otherwise it waits for reclaim, like data.
 ZonePool::Taken ZonePool::TakeForLog(bool borrow) {
-  // Zones left active by an earlier mount sit in the slots of others until they are reset or finished.
+  // Zones that an earlier mount left active use the log's slot until they are reset or finished.
   const std::uint32_t slots = setup_.plan.data + (setup_.plan.reclaim_has_slot() ? 1 : 0);
   if (slots_used_ > slots && !Idle()) return Untaken(Outcome::kWait);
   const bool spares_headroom = borrow || RoomForCopies() >= setup_.headroom + MeanZone();

@@ -7,7 +7,7 @@ namespace {
 using Command = FaultyDevice::Command;
 using When = FaultyDevice::When;
 
-// Every slot, writer, pin and byte is accounted for, and the device is still usable to its last zone.
+// Expects that no slot, writer, pin or byte leaked, and that `usable_blocks` blocks can be written.
 void ExpectNothingLeaked(ZoneTestRig& rig, std::uint64_t usable_blocks) {
   ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   rig.ExpectSound();
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WriteFault{"NoSlotForANewZone", {Command::kWrite, 1, 1, {}, Code::kBusy, When::kBefore}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(ZoneFailureTest, DeviceThatRefusesEverywhereIsToldAfterAFewZones) {
+TEST(ZoneFailureTest, WriteFailsAfterAFewZonesIfTheDeviceRefusesAll) {
   ZoneTestRig rig(TestGeometry(16, 8));
   rig.Mount();
   rig.device.Inject({Command::kWrite, 1, 1000, {}, Code::kIo, When::kBefore});
@@ -70,7 +70,7 @@ TEST(ZoneFailureTest, DeviceThatRefusesEverywhereIsToldAfterAFewZones) {
 }
 
 // D13 of docs/internals/failures.md.
-TEST(ZoneFailureTest, ReportFailingAfterAFailedWriteStillReturnsEverything) {
+TEST(ZoneFailureTest, FailedReportAfterAFailedWriteLeaksNothing) {
   ZoneTestRig rig(TestGeometry(8, 8, 5));
   rig.Mount();
   rig.device.Inject({Command::kWrite, 1, 1, {}, Code::kIo, When::kAfter});
@@ -82,7 +82,7 @@ TEST(ZoneFailureTest, ReportFailingAfterAFailedWriteStillReturnsEverything) {
   ExpectNothingLeaked(rig, 7 * 8);
 }
 
-TEST(ZoneFailureTest, ZoneEndedByTheDeviceIsFullNotAnError) {
+TEST(ZoneFailureTest, ZoneThatTheDeviceMakesFullIsNoError) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
   SinkCursor cursor;
@@ -100,13 +100,13 @@ TEST(ZoneFailureTest, ZoneEndedByTheDeviceIsFullNotAnError) {
   ExpectNothingLeaked(rig, 64);
 }
 
-TEST(ZoneFailureTest, NoSlotForANewZoneMeansSharingAnActiveOne) {
+TEST(ZoneFailureTest, WriteSharesAnActiveZoneIfTheDeviceHasNoSlot) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
   SinkCursor a, b;
   auto first = rig.WriteLive(a, Lifetime::kExtreme, 1);
   ASSERT_TRUE(first);
-  // All others: on a busy machine the pause after a refusal may be over before the write is tried again.
+  // All other zones refuse: on a busy machine the pause after a refusal may end before the write is tried again.
   for (const ZoneStatus& zone : rig.zones->Zones()) {
     if (zone.id == rig.ZoneOf(first->front())) continue;
     rig.device.Inject({.command = Command::kWrite,
@@ -121,7 +121,7 @@ TEST(ZoneFailureTest, NoSlotForANewZoneMeansSharingAnActiveOne) {
   for (const ZoneStatus& zone : rig.zones->Zones()) EXPECT_NE(zone.phase, ZonePhase::kRetired);
 }
 
-TEST(ZoneFailureTest, BusyDeviceIsTriedAgainUntilTheDeadline) {
+TEST(ZoneFailureTest, WriteToABusyDeviceIsRepeatedUntilTheDeadline) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
   rig.device.Inject({Command::kWrite, 1, 1'000'000, {}, Code::kBusy, When::kBefore});
@@ -134,7 +134,7 @@ TEST(ZoneFailureTest, BusyDeviceIsTriedAgainUntilTheDeadline) {
   ExpectNothingLeaked(rig, 64);
 }
 
-TEST(ZoneFailureTest, BusyDeviceThatCanNotBeReportedCostsAFewZones) {
+TEST(ZoneFailureTest, BusyDeviceWithoutReportsCostsAFewZones) {
   ZoneTestRig rig(TestGeometry(16, 8));
   rig.Mount();
   rig.device.Inject({Command::kWrite, 1, 1'000'000, {}, Code::kBusy, When::kBefore});
@@ -145,7 +145,7 @@ TEST(ZoneFailureTest, BusyDeviceThatCanNotBeReportedCostsAFewZones) {
   EXPECT_LE(rig.device.count(Command::kWrite), 3U) << "each costs a zone";
 }
 
-TEST(ZoneFailureTest, DeviceThatEndsEveryZoneIsToldBeforeItWearsThemOut) {
+TEST(ZoneFailureTest, WriteFailsIfTheDeviceMakesEveryZoneFull) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
   rig.device.Inject({Command::kWrite, 1, 20'000, {}, Code::kZoneFull, When::kBefore});
@@ -160,7 +160,7 @@ TEST(ZoneFailureTest, DeviceThatEndsEveryZoneIsToldBeforeItWearsThemOut) {
 }
 
 // R9 of docs/internals/failures.md.
-TEST(ZoneFailureTest, ResetThatFailsCostsThatZoneOnly) {
+TEST(ZoneFailureTest, FailedResetCostsOnlyItsZone) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
   SinkCursor cursor;
@@ -176,7 +176,7 @@ TEST(ZoneFailureTest, ResetThatFailsCostsThatZoneOnly) {
   ExpectNothingLeaked(rig, 56);
 }
 
-TEST(ZoneFailureTest, ResetReportedAsFailedButDoneIsDone) {
+TEST(ZoneFailureTest, FailedResetThatWasCarriedOutCostsNothing) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
   SinkCursor cursor;
@@ -188,15 +188,15 @@ TEST(ZoneFailureTest, ResetReportedAsFailedButDoneIsDone) {
   ExpectNothingLeaked(rig, 64);
 }
 
-// The device's slots are shared with others: a finish that it has no slot for says nothing against the zone.
-TEST(ZoneFailureTest, ZoneWhoseFinishIsRefusedIsResetWhenItIsDead) {
+// Other users share the slots of the device, so a finish may fail for lack of a slot although the zone is intact.
+TEST(ZoneFailureTest, ZoneWithARefusedFinishIsResetOnceDead) {
   ZoneTestRig rig(TestGeometry(8, 8, 5));
   rig.Mount();
   SinkCursor cursor;
   const auto live = rig.WriteLive(cursor, Lifetime::kMedium, 3);
   ASSERT_TRUE(live);
   const ZoneId zone = rig.ZoneOf(live->front());
-  // The device ends the zone, and does not let go of it at once.
+  // The device makes the zone full, but still reports it as active.
   rig.device.Inject({Command::kWrite, 1, 1, {}, Code::kZoneFull, When::kBefore});
   rig.device.Inject({Command::kFinish, 1, 1, {}, Code::kBusy, When::kBefore});
   ASSERT_TRUE(rig.WriteLive(cursor, Lifetime::kMedium, 1));

@@ -1,4 +1,4 @@
-// The objects a ZoneManager hands out: pins, claims, and the right to write a zone. Each returns itself.
+// The tokens of a ZoneManager: ZonePin, ZoneClaim and ZoneWriter. Each returns itself in its destructor.
 #include <fmt/format.h>
 
 #include <utility>
@@ -114,7 +114,7 @@ Result<ZoneWriter::Placed> ZoneManager::Write(ZoneWriter& writer, std::span<cons
   if (length == 0 || length > writer.room_ || !aligned) {
     return Fail(
         Code::kInvalidArgument,
-        fmt::format("write of {} bytes in {} pieces to zone {}, which has room for {} in blocks of {}",
+        fmt::format("write of {} bytes in {} pieces to zone {}, which has room for {} bytes in blocks of {}",
                     length, pieces.size(), writer.zone_.value, writer.room_, setup_.geometry.block_size));
   }
   const DeviceOffset place = writer.place_;
@@ -126,7 +126,7 @@ Result<ZoneWriter::Placed> ZoneManager::Write(ZoneWriter& writer, std::span<cons
     pool_.Wrote(writer.zone_, length);
     return ZoneWriter::Placed{place, ZonePin(this, writer.zone_)};
   }
-  // After a failed write the write pointer is unknown until the zone has been reported again.
+  // After a failed write the write pointer is unknown until the next zone report.
   std::optional<ZoneInfo> info;
   if (auto report = device_.Report(writer.zone_, 1); report && report->size() == 1) info = report->front();
   writer.room_ = 0;
@@ -136,7 +136,8 @@ Result<ZoneWriter::Placed> ZoneManager::Write(ZoneWriter& writer, std::span<cons
     code = pool_.WriteFailed(writer.zone_, written.error().code(), info, SteadyNow());
     Announce();
   }
-  // Of a write that is in order, as was looked at above: the zone's write pointer stands elsewhere than it should.
+  // The sizes are valid, as checked above, so the device found its write pointer at another place. That is an I/O
+  // error.
   if (code == Code::kInvalidArgument) code = Code::kIo;
   return Fail(Error(code,
                     fmt::format("writing {} bytes to zone {} at device offset {}: {}", length,

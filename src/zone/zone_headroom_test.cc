@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kHeadroom = PoolBench::kBlocksAZone * PoolBench::kBlock;
 
-// Reclaim pins what it reads: if that voided its own verdict it would search again and again without a pause.
+// Reclaim pins the zones that it reads. If this voided its own verdict, it would search again without a pause.
 TEST(ZoneHeadroomTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
   PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kHeadroom);
   ZonePool::Claim a;
@@ -34,11 +34,11 @@ TEST(ZoneHeadroomTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
   bench.pool.SetVerdict({.version = again->version, .urgency = again->urgency, .pending = true});
   EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kWaitForReclaim);
   bench.pool.Unpin(PoolBench::ZoneAt(dies));
-  EXPECT_TRUE(bench.pool.NeedOfReclaim()) << "what was pinned is free";
+  EXPECT_TRUE(bench.pool.NeedOfReclaim()) << "the last pin was dropped, so the zone can be reset";
   bench.pool.WaitsForReclaim(false);
 }
 
-// A write that waits with a part of it written keeps that zone from being reset, in which all else may be dead.
+// A partly written write that waits prevents the reset of its zone, in which all other data may be dead.
 TEST(ZoneHeadroomTest, AWriteIsGrantedNothingUntilThereIsRoomForAllOfIt) {
   PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kHeadroom);
   ZonePool::Claim filler, a, b;
@@ -57,12 +57,12 @@ TEST(ZoneHeadroomTest, AWriteIsGrantedNothingUntilThereIsRoomForAllOfIt) {
   const auto need = bench.pool.NeedOfReclaim();
   ASSERT_TRUE(need);
   bench.pool.SetVerdict({.version = need->version, .urgency = need->urgency});
-  EXPECT_EQ(take(a, 4).room, 3 * PoolBench::kBlock) << "no more can come: what there is gets used";
+  EXPECT_EQ(take(a, 4).room, 3 * PoolBench::kBlock) << "no more room will come, so the rest is used";
   bench.pool.WaitsForReclaim(false);
 }
 
-// Its first zone ends in the middle, and others take what they can.
-TEST(ZoneHeadroomTest, WhatWasPromisedIsNotGivenToOthers) {
+// The first zone has too little room for the whole write, and another writer asks before the second zone is taken.
+TEST(ZoneHeadroomTest, PromisedRoomIsNotGrantedToOthers) {
   PoolBench bench(4, {.data = 4, .open_data = 4}, 0, kHeadroom);
   ZonePool::Claim filler, a, b;
   bench.Write(filler, Lifetime::kShort, 16);
@@ -86,7 +86,7 @@ TEST(ZoneHeadroomTest, WhatWasPromisedIsNotGivenToOthers) {
   EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
 }
 
-// A promise that can't be kept any more, because the log keeps one more zone, is void; a writer never waits for its own.
+// A failed zone takes promised room away. The writer that has the promise must not wait for itself.
 TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
   PoolBench bench(4, {.data = 4, .open_data = 4}, 0, kHeadroom);
   ZonePool::Claim filler, a;
@@ -103,7 +103,7 @@ TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
   bench.pool.EndWriter(taken.zone);
   bench.pool.AddLive({{{0, DeviceOffset(taken.zone.value * kHeadroom + taken.written), taken.room}}});
   bench.pool.Unpin(taken.zone);
-  ZonePool::Claim copies;  // take one of the two empty zones, which is more than the headroom has
+  ZonePool::Claim copies;  // takes one of the two empty zones, which then fails
   ZoneInfo failed;
   const ZonePool::Taken lost =
       bench.pool.TakeForData(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
@@ -121,7 +121,7 @@ TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
   bench.pool.WaitsForReclaim(false);
 }
 
-// One file of data, one log and the collector take zones and give them back in any order.
+// A data file, a log and the collector take and return zones in random order.
 class RandomTakers {
  public:
   RandomTakers(std::uint32_t zones, std::uint32_t slots, std::uint32_t reserve)

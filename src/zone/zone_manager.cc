@@ -12,14 +12,15 @@ Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, co
                                                          std::vector<ZoneInfo> report, Options options) {
   const Geometry& geometry = device.geometry();
   if (report.size() != geometry.zone_count) {
-    return Fail(Code::kInvalidArgument, fmt::format("{}: the report covers {} of {} zones", device.name(),
-                                                    report.size(), geometry.zone_count));
+    return Fail(Code::kInvalidArgument, fmt::format("{}: the zone report covers {} of {} zones",
+                                                    device.name(), report.size(), geometry.zone_count));
   }
   for (std::uint32_t i = 0; i < report.size(); ++i) {
     if (report[i].id != ZoneId(i) || report[i].capacity > geometry.zone_size) {
-      return Fail(Code::kInvalidArgument,
-                  fmt::format("{}: entry {} of the report is zone {} with a capacity of {} (zone size {})",
-                              device.name(), i, report[i].id.value, report[i].capacity, geometry.zone_size));
+      return Fail(
+          Code::kInvalidArgument,
+          fmt::format("{}: entry {} of the zone report is zone {} with a capacity of {} bytes (zone size {})",
+                      device.name(), i, report[i].id.value, report[i].capacity, geometry.zone_size));
     }
   }
   std::uint64_t headroom = 0;
@@ -55,7 +56,7 @@ void ZoneManager::AdoptExtent(const Extent& extent, Lifetime lifetime) {
 }
 
 Status ZoneManager::Start() {
-  MutexLock lock(mutex_);  // the thread waits for it until the pool has started
+  MutexLock lock(mutex_);  // the new thread waits for it until pool_.Start() is done
   if (!setup_.read_only) {
     ZENFS_ASSIGN_OR_RETURN(thread_, Thread::Start("zenfs-zones", [this] { RunJobs(); }));
   }
@@ -79,7 +80,7 @@ void ZoneManager::RunJobs() {
   while (!stopped_) {
     const std::optional<ZoneJob> job = pool_.NextJob();
     if (!job) {
-      // Jobs that were not wanted any more changed what waiters and Drain look at.
+      // NextJob may have cancelled jobs, which waiters and Drain must see.
       if (waiters_ != 0) changed_.NotifyAll();
       work_.Wait(mutex_);
       continue;
@@ -110,21 +111,21 @@ Status ZoneManager::WaitFor(const ZonePool::Taken& taken, Deadline deadline) {
   if (taken.outcome == ZonePool::Outcome::kNoSpace) return NoSpace();
   const bool reclaim = taken.outcome == ZonePool::Outcome::kWaitForReclaim;
   if (deadline.Passed()) {
-    // Readers or writers of files keep zones from being freed.
+    // Space may be freed later, but not in time.
     if (reclaim || taken.outcome == ZonePool::Outcome::kWaitForPins) return NoSpace();
     return Fail(
         Code::kTimedOut,
-        fmt::format("{}: no zone could be had in time; all are being written or reset", device_.name()));
+        fmt::format("{}: no zone became available in time; all are being written or reset", device_.name()));
   }
   Deadline until = deadline;
   if (taken.retry_at < until.when()) until = Deadline::After(taken.retry_at - SteadyNow());
   if (reclaim) {
-    SyncPoint::Reach("zones:wait-for-reclaim");  // with the lock held: a handler only notes it
+    SyncPoint::Reach("zones:wait-for-reclaim");  // with the lock held, so a handler must not call this class
     pool_.WaitsForReclaim(true);
     need_.NotifyOne();
   }
   ++waiters_;
-  // What woke us is told by the next attempt.
+  // The caller tries again and finds out what changed.
   static_cast<void>(changed_.WaitUntil(mutex_, until));
   --waiters_;
   if (reclaim) pool_.WaitsForReclaim(false);
@@ -281,7 +282,8 @@ Status ZoneManager::Drain(Deadline deadline) {
   --waiters_;
   if (pool_.Idle()) return {};
   if (stopped_) return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
-  return Fail(Code::kTimedOut, fmt::format("{}: resets are still under way", device_.name()));
+  return Fail(Code::kTimedOut,
+              fmt::format("{}: zones are still being reset or finished at the deadline", device_.name()));
 }
 
 }  // namespace zenfs

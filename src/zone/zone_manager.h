@@ -1,21 +1,22 @@
-// Space: which zones are empty, being written, full or dead, who may write which, and what is live in them.
+// Space management: the phase of each zone, the right to write a zone, and the live bytes in it.
 //
-// Life of a data zone (metadata zones belong to metalog/, conventional and host-managed-elsewhere ones to
-// nobody; log zones are lent to wal/ and follow AllocateLogZones/ReleaseLogZones):
+// Phases of a data zone. Metadata zones belong to metalog/. Log zones are lent to wal/ and follow the edits
+// AllocateLogZones and ReleaseLogZones. Conventional zones are not used.
 //
-//   empty --AcquireData--> active --filled, finished, or the device said so--> full
-//     ^                      |                                                   |
-//     |                      +------- no live bytes, no pins, no writer ---------+--> dead --reset--> empty
-//     +-------------------------------------------------------------------------------------+
-//   any --write or reset failed--> retired (readable as far as it goes, never written again in this mount)
+//   empty --AcquireData--> active --filled, finished, or ended by the device--> full
+//     ^                      |                                                     |
+//     |                      +-------- no live bytes, no pins, no writer ----------+--> dead --reset--> empty
+//     +---------------------------------------------------------------------------------------+
+//   any --write or reset failed--> retired (still readable, never written again in this mount)
 //
 // Invariants
-//   a zone is reset only when live_bytes == 0 and pins == 0 and nobody holds its writer (rule 6)
-//   active data zones <= plan.data; ZoneWriters at one moment <= plan.open_data
-//   AcquireData takes O(active zones), never O(all zones); live-byte changes are O(1) each
+//   a zone is reset only when it has no live bytes, no pins and no writer (design rule 6)
+//   active data zones <= plan.data, ZoneWriters <= plan.open_data; each one more for copies, if
+//   plan.reclaim_has_slot()
+//   AcquireData costs O(active zones), never O(all zones); a change of live bytes costs O(1)
 //
-// Threads: every call from any thread. The mutex inside is a leaf; no device command is sent while it is
-// held. Resets and finishes are carried out by one background thread, never by a caller.
+// Threads: all calls are thread-safe. The mutex is a leaf; no device command is sent while it is held. One
+// background thread executes all resets and finishes.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,8 @@ namespace zenfs {
 
 class ZoneManager;
 
-// Keeps a zone from being reset while something may still read it or point to it: the extents of an open
-// file, data written but not committed. Copyable: each copy is a pin of its own.
+// Prevents the reset of a zone while somebody may read it or a commit in flight names it. Examples: the extents
+// of an open file, and data that is written but not committed. Each copy counts as one more pin.
 class ZonePin {
  public:
   ZonePin() = default;
@@ -59,8 +60,8 @@ class ZonePin {
   ZoneId zone_;
 };
 
-// A file's preference for the zone it wrote last. Other files keep out of a claimed zone while there are
-// slots; a claim never blocks anybody. Released by its destructor. Used by one thread at a time.
+// A file's preference for the zone that it wrote last. Other files avoid a claimed zone while slots are free,
+// but a claim never blocks them. The destructor releases the claim. For one thread at a time.
 class ZoneClaim {
  public:
   ZoneClaim() = default;
@@ -74,8 +75,8 @@ class ZoneClaim {
   ZonePool::Claim held_;
 };
 
-// The exclusive right to write one zone, with an open slot. Held for the length of one write, not for the
-// life of a file, so that any number of files can be written on any number of zones.
+// The exclusive right to write one zone, with an open slot. It is held for one write, not while a file is open,
+// so any number of files can share any number of zones.
 class ZoneWriter {
  public:
   ZoneWriter() = default;
@@ -87,12 +88,15 @@ class ZoneWriter {
   // Bytes that can still be written; at least one block.
   std::uint64_t room() const { return room_; }
 
-  // Writes the pieces (each a multiple of the block size, together at most room()) at the write pointer and
-  // returns where they begin, pinned. The writer can be used again while room() > 0.
-  // Errors: kZoneFull when the device ended the zone: nothing of this write counts, take another zone. kBusy
-  // when the device has no slot for this zone just now (its limits are shared with its other users): nothing
-  // was written, the zone stays as it is. kInvalidArgument for pieces that break the rule above. Any other:
-  // the zone has been reported again and retired, nothing of this write counts. After an error room() is 0.
+  // Writes the pieces at the write pointer and returns their place with a pin on the zone. Each piece is a
+  // multiple of the block size; their sum is at most room(). The writer can be used again while room() > 0.
+  // Errors; discard the data of this write after each of them:
+  //   kZoneFull: the device made the zone full; use another zone.
+  //   kBusy: the device has no free slot for this zone, because other users share its limits. Nothing was
+  //     written, and the zone stays usable.
+  //   kInvalidArgument: the sizes of the pieces are wrong; nothing was sent to the device.
+  //   all others: the zone is retired.
+  // After every error but kInvalidArgument room() is 0.
   struct Placed {
     DeviceOffset place;
     ZonePin pin;
@@ -112,15 +116,15 @@ class ZoneManager {
  public:
   struct Options {
     std::vector<ZoneId> metadata_zones;
-    // Empty zones that data may not take, so that syncs and metadata-only work go on when the device is full.
+    // Number of empty zones that data may not take, so that syncs still succeed when the device is full.
     std::uint32_t reserved_for_log = 2;
-    // Zones that the log always has lent. While it has fewer, as many more are kept for it.
+    // Number of zones that the log normally holds. While it holds fewer, the difference is kept free for it.
     std::uint32_t log_in_use = 0;
-    // Somebody answers AwaitReclaimNeed: data and log that find no room wait for that.
+    // A collector calls AwaitReclaimNeed. Then data and log wait for it when they find no room.
     bool reclaims = false;
-    // The room of one zone is kept for copies of live data.
+    // Keep the capacity of one zone as headroom for copies of live data.
     bool headroom = false;
-    bool read_only = false;  // no thread, nothing is ever reset
+    bool read_only = false;  // no background thread, no resets
   };
 
   // `report` covers all zones. `device` outlives the manager.
@@ -128,83 +132,85 @@ class ZoneManager {
                                                      std::vector<ZoneInfo> report, Options options);
   ~ZoneManager();
 
-  // --- mount: tell what is there, then Start ---
-  // A zone that the metadata allocates to the log.
+  // --- mount: adopt all log zones and extents, then Start ---
+  // Adopts a zone that the metadata lists as a log zone.
   void AdoptLogZone(ZoneId zone) EXCLUDES(mutex_);
-  // Live extents of committed files; also their lifetime, which becomes that of partly written zones.
+  // Adopts a live extent of a committed file. A zone gets the lifetime of its first adopted extent, by place.
   void AdoptExtent(const Extent& extent, Lifetime lifetime) EXCLUDES(mutex_);
-  // Every non-empty data zone nobody adopted is garbage: queued for reset, before anything is written.
-  // Partly written live zones are adopted as active; those beyond plan.data are finished in the background.
+  // Starts the background thread. Queues a reset for each written data zone without live bytes and pins. Keeps
+  // partly written live zones active, at most plan.data of them, and queues a finish for the others.
   // Errors: those of Thread::Start; then nothing was started.
   [[nodiscard]] Status Start() EXCLUDES(mutex_);
 
   // --- writing data ---
-  // The right to write a zone fit for `lifetime`, the claimed one if it still has room; moves the claim.
-  // Waits while zones are busy, resets are pending, or reclaim has not found that nothing can be freed (copies of live
-  // data do not wait for reclaim). Errors: kNoSpace when nothing can be freed, and at the deadline when only readers or
-  // writers of files keep zones from being freed; kTimedOut at the deadline; kShutdown after Stop; kReadOnly.
-  // `wanted`: bytes that are to be written, here and in further zones. If it is given, data waits until there is room for
-  // all of it, which is then promised to the claim, and not when a part of it is written.
+  // Returns the writer of a zone that fits `lifetime` and moves the claim to that zone. The claimed zone comes first
+  // while it has room. Waits while zones are busy, resets are pending, or reclaim may still free space. Copies of
+  // live data do not wait for reclaim.
+  // `wanted`: bytes to write, in this zone and further ones. Data waits until there is room for all of them. This
+  // room is then promised to the claim, so the write does not wait again when it is partly written.
+  // Errors: kNoSpace if nothing can be freed, or if reclaim or readers still keep all space at the deadline;
+  // kTimedOut at the deadline otherwise; kShutdown after Stop; kReadOnly; the error of health().
   [[nodiscard]] Result<ZoneWriter> AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
                                                WritePurpose purpose = WritePurpose::kData,
                                                std::uint64_t wanted = 0) EXCLUDES(mutex_);
-  // What was promised and will not be written.
+  // Returns the promised room that the caller will not use.
   void TakeBackPromise(ZoneClaim& claim) EXCLUDES(mutex_);
 
   // --- lending zones to the log ---
-  // Takes an empty zone (also one of the reserve) out of the pool; it stays kLog until ReturnLogZone. Waits like
-  // AcquireData, so that the headroom stays whole; a mount, which must write before reclaim can, may borrow of it.
-  // Errors: kNoSpace, kTimedOut, kShutdown.
+  // Takes an empty zone out of the pool, if necessary from the log's reserve. The zone stays kLog until ReturnLogZone.
+  // Waits like AcquireData while the zone would take from the headroom. kBorrow takes it all the same: for a mount,
+  // which must write before reclaim runs. Errors: those of AcquireData.
   enum class Headroom { kLeave, kBorrow };
   [[nodiscard]] Result<ZoneId> LendLogZone(Deadline deadline, Headroom headroom = Headroom::kLeave)
       EXCLUDES(mutex_);
-  // The release is committed and nothing live is in it: it is reset (or, if never written, empty at once)
-  // when its last pin goes.
+  // Returns a log zone. Precondition: its release is committed and it has no live frames. The zone is reset after its
+  // last pin is dropped; if it was never written, it becomes empty without a reset.
   void ReturnLogZone(ZoneId zone) EXCLUDES(mutex_);
 
   // --- accounting; called in commit order ---
   void AddLive(std::span<const Extent> extents) EXCLUDES(mutex_);
   void RemoveLive(std::span<const Extent> extents) EXCLUDES(mutex_);
 
-  // Dead zones stay as they are from here on; a reset that runs ends. For who no longer knows what is committed, and so
-  // what is dead: before its pins go.
+  // Stops resets for this mount; a running reset still ends. Call this once a commit's outcome is unknown, before
+  // releasing pins.
   void StopResets() EXCLUDES(mutex_);
 
   // --- readers ---
   [[nodiscard]] ZonePin Pin(ZoneId zone) EXCLUDES(mutex_);
 
   // --- reclaim; for one thread ---
-  // Waits until space is short. What there is to reclaim is chosen from Zones(). At `deadline` a verdict that was pending
-  // is void, and the need, if there is one, is returned again. Nothing after Stop (stopped()).
+  // Waits until space is short. The caller chooses victims from Zones(). At `deadline`, a verdict with `pending` is
+  // discarded, and the present need is returned, if any. Returns nullopt after Stop.
   [[nodiscard]] std::optional<ReclaimNeed> AwaitReclaimNeed(Deadline deadline) EXCLUDES(mutex_);
-  // Nothing can be gained for a need. It is not returned again before room or liveness changes; if it was urgent and
-  // nothing is pending, those who wait get kNoSpace.
+  // Records that no victim was found for a need. The need is not returned again until room or live bytes change. If it
+  // was urgent and nothing is pending, waiting writers get kNoSpace.
   void SetVerdict(const ReclaimVerdict& verdict) EXCLUDES(mutex_);
-  // Log zones are worth cleaning even though space is not short.
+  // Wakes the collector to clean log zones although space is not short.
   void AskToTidy() EXCLUDES(mutex_);
-  // What is live in log zones has changed, or a file is free again: a verdict on them is void.
+  // Voids the verdict. Call this after the live frames of log zones changed, or after a file stopped being busy.
   void NoteChange() EXCLUDES(mutex_);
-  // Finishes an active zone in the background, so that it can be emptied. False if it is being written or not active.
+  // Queues the finish of an active zone, so that it can become a victim. Returns false if the zone is not active, or is
+  // being written.
   bool FinishActive(ZoneId zone) EXCLUDES(mutex_);
   bool stopped() const EXCLUDES(mutex_);
 
-  // --- looking ---
-  // Not OK once the count of live bytes contradicted itself (RemoveLive): nothing is written from then on, and AcquireData
-  // and LendLogZone return this error.
+  // --- inspection ---
+  // Not OK after RemoveLive removed more live bytes than a zone had. From then on AcquireData and LendLogZone return
+  // this error.
   Status health() const EXCLUDES(mutex_);
   SpaceReport Space() const EXCLUDES(mutex_);
   std::vector<ZoneStatus> Zones() const EXCLUDES(mutex_);
   ZoneStatus Zone(ZoneId zone) const EXCLUDES(mutex_);
-  // Broken invariants, as sentences; empty means none is.
+  // Descriptions of all broken invariants; empty if all hold.
   std::vector<std::string> Check() const EXCLUDES(mutex_);
-  // Table entries looked at so far, by all calls: for tests of cost.
+  // Number of accesses to zone entries so far; tests use it to measure cost.
   std::uint64_t table_visits() const EXCLUDES(mutex_);
 
-  // Queues resets for partly written zones without live data, then waits until no reset or finish is queued.
-  // For tests, unmount and a full device.
+  // Queues resets for partly written zones without live data, then waits until no reset or finish is queued or running.
+  // Errors: kTimedOut at the deadline; kShutdown after Stop.
   [[nodiscard]] Status Drain(Deadline deadline) EXCLUDES(mutex_);
-  // Wakes and fails all waiters; ends the background thread after its current command. ZonePins may outlive
-  // this call, not the manager.
+  // Wakes all waiters, which fail with kShutdown, and joins the background thread after its current command. ZonePins
+  // may outlive this call, but not the manager.
   void Stop() EXCLUDES(mutex_);
 
  private:
@@ -214,10 +220,10 @@ class ZoneManager {
   ZoneManager(ZonedDevice& device, const ZonePool::Setup& setup, std::span<const ZoneInfo> report,
               std::span<const ZoneId> metadata_zones);
   void RunJobs() EXCLUDES(mutex_);
-  // Tells who may wait for what has just changed.
+  // Wakes the threads that wait for a change of the pool.
   void Announce() REQUIRES(mutex_);
   std::unexpected<Error> NoSpace() const REQUIRES(mutex_);
-  // Waits for a change as `taken` asks.
+  // Waits once for a change, or returns the error that `taken` and the deadline imply.
   Status WaitFor(const ZonePool::Taken& taken, Deadline deadline) REQUIRES(mutex_);
   Result<ZoneWriter::Placed> Write(ZoneWriter& writer, std::span<const ByteView> pieces) EXCLUDES(mutex_);
   void EndWriter(ZoneId zone) EXCLUDES(mutex_);
@@ -228,9 +234,9 @@ class ZoneManager {
   ZonedDevice& device_;
   const ZonePool::Setup setup_;
   mutable Mutex mutex_{LockRank::kVolumeLeaf};
-  CondVar changed_;  // for those who wait for a zone, and Drain
+  CondVar changed_;  // for writers that wait for a zone, and for Drain
   CondVar work_;     // for the background thread
-  CondVar need_;     // for who reclaims
+  CondVar need_;     // for the collector
   ZonePool pool_ GUARDED_BY(mutex_);
   std::uint32_t waiters_ GUARDED_BY(mutex_) = 0;
   bool reclaimer_waits_ GUARDED_BY(mutex_) = false;

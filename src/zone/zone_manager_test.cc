@@ -9,7 +9,7 @@ namespace {
 
 using Command = FaultyDevice::Command;
 
-TEST(ZoneManagerTest, WrittenDataStandsWhereTheWriterSaid) {
+TEST(ZoneManagerTest, DataIsReadBackFromTheReturnedPlace) {
   ZoneTestRig rig(TestGeometry(8, 16));
   rig.Mount();
   SinkCursor cursor;
@@ -36,7 +36,7 @@ TEST(ZoneManagerTest, MetadataZonesAreNeverGivenToDataOrLog) {
   EXPECT_EQ(rig.zones->Space().metadata, 8 * kTestBlock);
 }
 
-TEST(ZoneManagerTest, FullDeviceSaysNoSpaceAndDeletingMakesRoom) {
+TEST(ZoneManagerTest, FullDeviceReturnsNoSpaceUntilDataIsDeleted) {
   ZoneTestRig rig(TestGeometry(6, 8));
   rig.Mount(0, 1);
   SinkCursor cursor;
@@ -57,7 +57,7 @@ TEST(ZoneManagerTest, FullDeviceSaysNoSpaceAndDeletingMakesRoom) {
   rig.ExpectSound();
 }
 
-TEST(ZoneManagerTest, ZoneIsResetOnlyWhenItsLastPinGoes) {
+TEST(ZoneManagerTest, ZoneIsResetAfterItsLastPinIsDropped) {
   ZoneTestRig rig(TestGeometry(4, 8));
   rig.Mount();
   SinkCursor cursor;
@@ -75,7 +75,7 @@ TEST(ZoneManagerTest, ZoneIsResetOnlyWhenItsLastPinGoes) {
   EXPECT_EQ(rig.StatusOf(rig.ZoneOf(extents->front())).phase, ZonePhase::kEmpty);
 }
 
-TEST(ZoneManagerTest, WriterWaitsForAPendingResetInsteadOfNoSpace) {
+TEST(ZoneManagerTest, WriterWaitsForAPendingReset) {
   ZoneTestRig rig(TestGeometry(4, 8));
   rig.Mount();
   SinkCursor cursor;
@@ -95,7 +95,7 @@ TEST(ZoneManagerTest, WriterWaitsForAPendingResetInsteadOfNoSpace) {
   EXPECT_TRUE(written);
 }
 
-TEST(ZoneManagerTest, PinnedDeadZoneThatIsLetGoSavesAWaitingWriter) {
+TEST(ZoneManagerTest, WriterGetsADeadZoneAfterItsLastPinIsDropped) {
   ZoneTestRig rig(TestGeometry(4, 8));
   rig.Mount();
   SinkCursor cursor;
@@ -129,7 +129,7 @@ TEST(ZoneManagerTest, StopWakesAWaiterWithShutdown) {
   EXPECT_EQ(code, Code::kShutdown);
 }
 
-TEST(ZoneManagerTest, LentLogZoneComesBackEmptyWithoutAResetIfNeverWritten) {
+TEST(ZoneManagerTest, ReturnedLogZoneThatWasNeverWrittenIsNotReset) {
   ZoneTestRig rig(TestGeometry(4, 8));
   rig.Mount();
   const auto untouched = rig.zones->LendLogZone(ZoneTestRig::Soon());
@@ -168,7 +168,7 @@ TEST(ZoneManagerTest, LifetimesAndRoomSurviveARemount) {
   EXPECT_EQ(rig.zones->Space().live, 5 * kTestBlock);
 }
 
-TEST(ZoneManagerTest, ZonesNobodyAdoptedAreResetAfterAMount) {
+TEST(ZoneManagerTest, ZonesThatWereNotAdoptedAreResetAfterAMount) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
   SinkCursor cursor;
@@ -182,7 +182,7 @@ TEST(ZoneManagerTest, ZonesNobodyAdoptedAreResetAfterAMount) {
   rig.ExpectSound();
 }
 
-TEST(ZoneManagerTest, NoZoneIsOpenedWhileDeadOnesOfTheLastMountFillTheSlots) {
+TEST(ZoneManagerTest, NoZoneIsOpenedWhileZonesOfTheLastMountHoldAllSlots) {
   ZoneTestRig rig(TestGeometry(16, 8, 6));  // two slots for data
   for (std::uint32_t zone = 0; zone < 6; ++zone) {
     ASSERT_TRUE(rig.device.Write(rig.device.geometry().ZoneStart(ZoneId(zone)), rig.Bytes(1)).ok());
@@ -190,13 +190,13 @@ TEST(ZoneManagerTest, NoZoneIsOpenedWhileDeadOnesOfTheLastMountFillTheSlots) {
   ASSERT_EQ(rig.ActiveOnDevice(), 6U);
   rig.Mount();
   SinkCursor cursor;
-  ASSERT_TRUE(rig.WriteLive(cursor, Lifetime::kShort, 4));  // would be refused by the device otherwise
+  ASSERT_TRUE(rig.WriteLive(cursor, Lifetime::kShort, 4));  // the device would refuse one more active zone
   EXPECT_LE(rig.ActiveOnDevice(), 6U);
   ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 1U);
 }
 
-TEST(ZoneManagerTest, MoreLiveActiveZonesThanThePlanAreFinishedInTheBackground) {
+TEST(ZoneManagerTest, LiveActiveZonesBeyondThePlanAreFinished) {
   ZoneTestRig rig(TestGeometry(16, 8, 6));
   std::vector<Extent> extents;
   for (std::uint32_t zone = 0; zone < 4; ++zone) {
@@ -209,13 +209,13 @@ TEST(ZoneManagerTest, MoreLiveActiveZonesThanThePlanAreFinishedInTheBackground) 
   ASSERT_TRUE(rig.zones->Start().ok());
   ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 2U);
-  EXPECT_EQ(rig.StatusOf(ZoneId(0)).phase, ZonePhase::kActive);  // the emptier ones are kept
+  EXPECT_EQ(rig.StatusOf(ZoneId(0)).phase, ZonePhase::kActive);  // the zones with the most room are kept
   EXPECT_EQ(rig.StatusOf(ZoneId(3)).phase, ZonePhase::kFull);
   rig.ExpectSound();
 }
 
 // R8 of docs/internals/failures.md.
-TEST(ZoneManagerTest, OfflineAndReadOnlyZonesAreCountedAndLeftAlone) {
+TEST(ZoneManagerTest, OfflineAndReadOnlyZonesAreCountedButNotUsed) {
   ZoneTestRig rig(TestGeometry(8, 8));
   ASSERT_TRUE(rig.device.Write(DeviceOffset(0), rig.Bytes(4)).ok());
   ASSERT_TRUE(rig.emulator.SetCondition(ZoneId(0), ZoneCondition::kReadOnly).ok());
@@ -248,7 +248,7 @@ TEST(ZoneManagerTest, ReadOnlyManagerChangesNothing) {
   EXPECT_EQ(rig.device.count(Command::kReset), 0U);
 }
 
-TEST(ZoneManagerTest, ReportThatDoesNotCoverTheDeviceIsRefused) {
+TEST(ZoneManagerTest, IncompleteZoneReportIsRefused) {
   ZoneTestRig rig(TestGeometry(8, 8));
   auto zones = ZoneManager::Create(rig.device, PlanSlots(rig.device.geometry(), rig.device.name()).value(),
                                    rig.device.Report(ZoneId(1), 7).value(), {});
@@ -256,7 +256,7 @@ TEST(ZoneManagerTest, ReportThatDoesNotCoverTheDeviceIsRefused) {
   EXPECT_EQ(zones.error().code(), Code::kInvalidArgument);
 }
 
-TEST(ZoneManagerTest, MisalignedOrTooLongWriteIsRefusedWithoutHarm) {
+TEST(ZoneManagerTest, MisalignedOrTooLongWriteIsRefused) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
   ZoneClaim claim;
@@ -271,7 +271,7 @@ TEST(ZoneManagerTest, MisalignedOrTooLongWriteIsRefusedWithoutHarm) {
   EXPECT_EQ(writer->room(), 0U);
 }
 
-TEST(ZoneManagerTest, MoreDeadThanLiveBytesStopAllWrites) {
+TEST(ZoneManagerTest, RemovingMoreThanIsLiveStopsAllWrites) {
   ZoneTestRig rig(TestGeometry(8, 16));
   rig.Mount();
   SinkCursor cursor;
@@ -294,7 +294,7 @@ TEST(ZoneManagerTest, MoreDeadThanLiveBytesStopAllWrites) {
   const auto lent = rig.zones->LendLogZone(ZoneTestRig::Soon());
   ASSERT_FALSE(lent);
   EXPECT_EQ(lent.error().code(), Code::kCorruption);
-  // What may be live there after all stays.
+  // The zone is not reset, because it may contain live data.
   ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.StatusOf(zone).written, 4 * kTestBlock);
   rig.ExpectSound();

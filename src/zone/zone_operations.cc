@@ -35,8 +35,8 @@ ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
     if (outcome.ok) return outcome;
   }
   const bool sent = device.Reset(job.zone).ok();
-  // A reset may change the zone's capacity (device assumption 4), and one that failed may have been carried
-  // out all the same (5): the report decides.
+  // The report decides: a reset may change the capacity (device assumption 4), and a failed reset may have been
+  // carried out (device assumption 5).
   outcome.info = ReportOne(device, job.zone);
   outcome.ok = IsEmpty(outcome.info) && (sent || outcome.info->capacity != 0);
   return outcome;

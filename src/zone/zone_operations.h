@@ -1,4 +1,4 @@
-// Resets and finishes: the slow commands, each as one job that the manager's background thread carries out.
+// Zone operations: resets and finishes, which are slow. ZoneManager's background thread runs each as one job.
 #pragma once
 
 #include <optional>
@@ -10,20 +10,20 @@ namespace zenfs {
 struct ZoneJob {
   enum class Kind : std::uint8_t {
     kReset,
-    kResetIfWritten,  // for zones that came back from the log, perhaps untouched
-    kFinish,          // so that the zone is not active any more; nothing to do if it is not
+    kResetIfWritten,  // for zones from the log, which may be empty
+    kFinish,          // ends the active state of the zone; does nothing if the zone is not active
   };
   ZoneId zone;
   Kind kind = Kind::kReset;
 };
 
 struct ZoneJobOutcome {
-  bool ok = false;               // reset: the zone is empty; finish: it is not active
-  std::optional<ZoneInfo> info;  // what the device says of the zone afterwards, if it says anything
-  bool refused = false;          // finish: the device is busy; nothing is wrong with the zone
+  bool ok = false;               // after a reset: the zone is empty; after a finish: it is not active
+  std::optional<ZoneInfo> info;  // the zone report after the job; empty if the report failed
+  bool refused = false;          // finish only: the device is busy, the zone is intact
 };
 
-// Sends the commands of one job. A failure is an outcome, not an error: nobody waits for this very zone.
+// Sends the commands of one job. A failure is part of the outcome, not an error, because no caller waits for this zone.
 [[nodiscard]] ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job);
 
 }  // namespace zenfs

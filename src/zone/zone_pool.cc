@@ -1,5 +1,4 @@
-// Life of a zone: from the report at mount through use, death and reset. Which zone a write gets is decided
-// in zone_choice.cc.
+// The phases of a zone, from the report at mount to its reset. zone_choice.cc chooses the zone for a write.
 #include "zone/zone_pool.h"
 
 #include <fmt/format.h>
@@ -37,7 +36,7 @@ ZonePool::ZonePool(const Setup& setup, std::span<const ZoneInfo> report,
   for (const ZoneInfo& info : report) {
     table_.Change(info.id, [&](ZoneState& z) {
       z.phase = PhaseOf(info);
-      // Conventional zones are nobody's and no part of the sum.
+      // Conventional zones are not used and do not count in the totals.
       z.capacity = info.type == ZoneType::kSequentialRequired ? info.capacity : 0;
       z.written = std::min(RoundUp(info.WrittenBytes(), setup_.geometry.block_size), z.capacity);
       if (z.phase == ZonePhase::kActive) HoldSlot(z);
@@ -80,8 +79,7 @@ void ZonePool::Start() {
     const ZoneId zone(i);
     const ZoneState& z = table_[zone];
     if (z.phase == ZonePhase::kEmpty) {
-      // Live data in an empty zone is damage that check tells of; what is written there now would be taken
-      // for that data.
+      // Live data in an empty zone is damage, which check reports. New data there would be read in its place.
       if (z.live != 0) {
         table_.Change(zone, [](ZoneState& s) { s.phase = ZonePhase::kRetired; });
       } else {
@@ -98,8 +96,8 @@ void ZonePool::Start() {
   }
 }
 
-// Keeps those with the most room; a device of our own making never has more than the plan, one whose limits
-// were lowered may.
+// Keeps the zones with the most room active and finishes the others. More zones than the plan allows can be active, for
+// example after the limits of the device were lowered.
 void ZonePool::AdoptActive(std::vector<ZoneId> zones) {
   std::ranges::sort(zones, std::ranges::greater(),
                     [&](ZoneId zone) { return std::pair(table_[zone].room(), zone); });
@@ -143,11 +141,11 @@ Code ZonePool::WriteFailed(ZoneId zone, Code code, const std::optional<ZoneInfo>
   }
   const bool offline = info && info->condition == ZoneCondition::kOffline;
   EndZone(zone, offline ? ZonePhase::kUnusable : ZonePhase::kRetired, info && !IsActive(info->condition));
-  // Not kBusy, after which the caller would try on without an end.
+  // After kBusy the caller would try again, without an end.
   return code == Code::kBusy ? Code::kIo : code;
 }
 
-// The zone takes no more writes. Unless the device is known to have let go of it, a finish makes it do so.
+// Ends writes to the zone. If the zone may still be active in the device, a finish ends that.
 void ZonePool::EndZone(ZoneId zone, ZonePhase phase, bool slot_free) {
   DropFromActive(zone);
   NoteChange();
@@ -174,7 +172,7 @@ void ZonePool::EndWriter(ZoneId zone) {
   ZENFS_ASSERT(Sound());
 }
 
-// Something that kept the zone in use went away.
+// Called after a writer, pin, job or live bytes of the zone went away: reuses the zone if it is unused now.
 void ZonePool::Settle(ZoneId zone) {
   const ZoneState& z = table_[zone];
   if (!started_ || setup_.read_only || z.job || !z.Unused()) return;
@@ -251,7 +249,7 @@ std::optional<ZoneJob> ZonePool::NextJob() {
       job_running_ = true;
       return job;
     }
-    UnqueueReset(job.zone);  // somebody pinned it, or live data came, since it was queued: it is in use again
+    UnqueueReset(job.zone);  // it was pinned, or got live data, after it was queued
   }
   return std::nullopt;
 }
@@ -263,11 +261,11 @@ void ZonePool::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
   const bool reset = job.kind != ZoneJob::Kind::kFinish;
   table_.Change(job.zone, [&](ZoneState& z) {
     z.job = false;
-    // Also after a failure: what the device makes of the zone then shows as kBusy when it matters, and a slot
-    // that is never returned would be worse.
+    // Also after a failure. If the device still counts the zone as active, a later write gets kBusy and waits; a slot
+    // that is never freed would be worse.
     FreeSlot(z);
     if (!outcome.ok && outcome.refused && !offline) {
-      // It stays what it was, and is reset when it is dead.
+      // The zone keeps its phase and is reset once it is dead.
     } else if (!outcome.ok) {
       z.phase = offline ? ZonePhase::kUnusable : ZonePhase::kRetired;
     } else if (reset) {
@@ -295,12 +293,12 @@ void ZonePool::ReturnLogZone(ZoneId zone) {
   table_.Change(zone, [&](ZoneState& z) {
     z.phase = ZonePhase::kFull;
     z.from_log = true;
-    HoldSlot(z);  // it may still be active; until it is reset nothing else may be opened in its place
+    HoldSlot(z);  // it may still be active in the device
   });
   if (table_[zone].Unused()) {
     Settle(zone);
   } else {
-    QueueFinish(zone);  // somebody still reads there, for who knows how long
+    QueueFinish(zone);  // frees the slot, because a reader may pin the zone for a long time
   }
   ZENFS_ASSERT(Sound());
 }
@@ -313,7 +311,7 @@ void ZonePool::AddLive(std::span<const Extent> extents) {
     const bool settles = table_[zone].uncommitted != 0 && table_[zone].uncommitted <= bytes;
     table_.Change(zone, [&](ZoneState& z) {
       z.live += bytes;
-      // An extent that is committed anew, longer, counts here in full: never more than what there is.
+      // An extent that is committed again, longer, counts in full here, so `bytes` may exceed the uncommitted ones.
       z.uncommitted -= std::min(bytes, z.uncommitted);
     });
     if (settles) NoteChange();
@@ -333,8 +331,8 @@ void ZonePool::RemoveLive(std::span<const Extent> extents) {
   ZENFS_ASSERT(Sound());
 }
 
-// More dies than lived: which of the rest is live can't be known, so the zone is kept as it is. The metadata may be
-// damaged, so this does not end the process in any build.
+// More bytes were removed than were live, so the live bytes of the zone are unknown and it is never reset. Damaged
+// metadata may cause this, so it is an error, not a failed assertion.
 void ZonePool::Distrust(ZoneId zone, std::uint64_t bytes) {
   const std::uint64_t live = table_[zone].live;
   table_.Change(zone, [](ZoneState& z) { z.distrusted = true; });
@@ -353,11 +351,11 @@ void ZonePool::Pin(ZoneId zone) {
 void ZonePool::Unpin(ZoneId zone) {
   const ZoneState& z = table_[zone];
   ZENFS_ASSERT(z.pins != 0);
-  // Whoever pins a zone with live data only to read it, reclaim itself for one, changes nothing.
+  // The end of a read in a zone with live data, for example by reclaim itself, must not void the verdict.
   const bool changes = z.pins == 1 && (z.live == 0 || z.uncommitted != 0);
   table_.Change(zone, [](ZoneState& s) {
     --s.pins;
-    if (s.pins == 0) s.uncommitted = 0;  // given up
+    if (s.pins == 0) s.uncommitted = 0;  // nobody can commit it any more
   });
   if (changes) NoteChange();
   if (z.pins == 0) Settle(zone);

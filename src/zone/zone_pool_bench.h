@@ -1,4 +1,4 @@
-// A ZonePool over empty zones, for tests: the caller answers for the device.
+// Test rig: a ZonePool with empty zones and without a device. RunJobs plays the device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ struct PoolBench {
   ZonePool::Taken Take(ZonePool::Claim& claim, Lifetime lifetime) {
     return pool.TakeForData(claim, lifetime, WritePurpose::kData, SteadyTime{});
   }
-  // Takes a zone, writes up to `blocks`, commits them, and returns the extent.
+  // Takes a zone, writes and commits up to `blocks` blocks, and returns the extent.
   Extent Write(ZonePool::Claim& claim, Lifetime lifetime, std::uint64_t blocks) {
     const ZonePool::Taken taken = Take(claim, lifetime);
     EXPECT_EQ(taken.outcome, ZonePool::Outcome::kTaken);

@@ -1,4 +1,4 @@
-// What the pool says about itself: space in sum, zones one by one, and whether its invariants hold.
+// Reports of the pool: the sums of space, the state of each zone, and a check of its invariants.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,7 @@ SpaceReport ZonePool::Space() const {
   report.live = sum.live;
   report.garbage = sum.garbage;
   report.lost = sum.lost;
-  // Zones in the pool are alike but for a few whose capacity the device changed: the reserve is counted by
-  // their mean.
+  // The reserve is counted in mean capacities, because the device may have changed the capacity of some zones.
   const std::size_t pool_zones = empty_.size() + pending_resets_;
   const std::size_t kept = std::min<std::size_t>(pool_zones, KeptForLog());
   const std::uint64_t kept_bytes = pool_zones == 0 ? 0 : sum.pool / pool_zones * kept;
@@ -67,24 +66,24 @@ std::vector<std::string> ZonePool::Check() const {
     granted += z.granted;
     const bool listed = std::ranges::find(active_, ZoneId(i)) != active_.end();
     expect(listed == (z.phase == ZonePhase::kActive),
-           fmt::format("zone {} is {} but {} among the active", i, PhaseName(z.phase),
+           fmt::format("zone {} is {} but {} in the list of active zones", i, PhaseName(z.phase),
                        listed ? "is" : "is not"));
     expect(z.phase != ZonePhase::kActive || setup_.read_only || (z.holds_slot && z.room() != 0),
            fmt::format("active zone {} has no slot or no room", i));
     expect(!z.holds_slot || z.phase == ZonePhase::kActive || z.job || z.from_log,
-           fmt::format("zone {} ({}) keeps a slot for nothing", i, PhaseName(z.phase)));
-    expect(z.phase != ZonePhase::kDead || z.job, fmt::format("dead zone {} waits for no reset", i));
+           fmt::format("zone {} ({}) holds a slot without need", i, PhaseName(z.phase)));
+    expect(z.phase != ZonePhase::kDead || z.job, fmt::format("dead zone {} has no reset queued", i));
     expect(z.phase != ZonePhase::kEmpty || (z.written == 0 && z.live == 0 && z.pins == 0),
            fmt::format("empty zone {} is not empty", i));
     expect(z.written <= z.capacity, fmt::format("zone {} is written beyond its capacity", i));
   }
-  expect(active == active_.size(), "the list of active zones holds one twice");
+  expect(active == active_.size(), "the list of active zones contains a zone twice");
   expect(empty == empty_.size(), "the list of empty zones is wrong");
   expect(dead == pending_resets_, "the count of pending resets is wrong");
   expect(slots == slots_used_, "the count of slots is wrong");
   expect(writers == writers_, "the count of writers is wrong");
-  expect(granted == granted_, "the sum of what writers may write is wrong");
-  expect(promised_ == 0 || setup_.headroom != 0, "room is promised although there is enough");
+  expect(granted == granted_, "the sum of granted room is wrong");
+  expect(promised_ == 0 || setup_.headroom != 0, "room is promised without a headroom");
   return broken;
 }
 

@@ -19,7 +19,7 @@ TEST(ZonePoolTest, FilesOfOneLifetimeFillOneZoneAfterTheOther) {
   EXPECT_EQ(ZoneAt(bench.Write(b, Lifetime::kMedium, 4)), first);
 }
 
-TEST(ZonePoolTest, OtherLifetimesGetZonesOfTheirOwnWhileThereAreSlots) {
+TEST(ZonePoolTest, EachLifetimeGetsItsOwnZoneWhileSlotsAreFree) {
   PoolBench bench(8, {.data = 3, .open_data = 3});
   ZonePool::Claim a, b, c;
   const ZoneId medium = ZoneAt(bench.Write(a, Lifetime::kMedium, 1));
@@ -32,7 +32,7 @@ TEST(ZonePoolTest, OtherLifetimesGetZonesOfTheirOwnWhileThereAreSlots) {
   EXPECT_NE(extreme, shorter);
 }
 
-TEST(ZonePoolTest, ClaimedZoneIsLeftToItsFileWhileThereAreSlots) {
+TEST(ZonePoolTest, ClaimedZoneIsNotSharedWhileSlotsAreFree) {
   PoolBench bench(8, {.data = 2, .open_data = 2});
   ZonePool::Claim a, b, c;
   const ZoneId first = ZoneAt(bench.Write(a, Lifetime::kMedium, 1));
@@ -40,12 +40,12 @@ TEST(ZonePoolTest, ClaimedZoneIsLeftToItsFileWhileThereAreSlots) {
   EXPECT_NE(first, second);
   EXPECT_EQ(ZoneAt(bench.Write(a, Lifetime::kMedium, 1)), first);
   EXPECT_EQ(ZoneAt(bench.Write(b, Lifetime::kMedium, 1)), second);
-  // The third shares, since no slot is left.
+  // The third file shares a zone, because no slot is free.
   const ZoneId third = ZoneAt(bench.Write(c, Lifetime::kMedium, 1));
   EXPECT_TRUE(third == first || third == second);
 }
 
-TEST(ZonePoolTest, UnclaimedAcceptableZoneComesBeforeSharing) {
+TEST(ZonePoolTest, UnclaimedZoneWithAcceptableMatchIsPreferredToAClaimedOne) {
   PoolBench bench(8, {.data = 2, .open_data = 2});
   ZonePool::Claim a, b, c;
   const ZoneId claimed = ZoneAt(bench.Write(a, Lifetime::kMedium, 1));
@@ -55,7 +55,7 @@ TEST(ZonePoolTest, UnclaimedAcceptableZoneComesBeforeSharing) {
   EXPECT_EQ(ZoneAt(bench.Write(c, Lifetime::kMedium, 1)), shorter);
 }
 
-TEST(ZonePoolTest, SharingComesBeforeAPoorMatch) {
+TEST(ZonePoolTest, ClaimedZoneIsPreferredToAPoorMatch) {
   PoolBench bench(8, {.data = 2, .open_data = 2});
   ZonePool::Claim a, b, c;
   const ZoneId shorter = ZoneAt(bench.Write(a, Lifetime::kShort, 1));
@@ -71,7 +71,7 @@ TEST(ZonePoolTest, ClaimOnAFullZoneIsDropped) {
   EXPECT_NE(ZoneAt(bench.Write(a, Lifetime::kShort, 1)), first);
 }
 
-TEST(ZonePoolTest, BusyClaimedZoneIsWaitedFor) {
+TEST(ZonePoolTest, WriteWaitsForItsBusyClaimedZone) {
   PoolBench bench(8, {.data = 3, .open_data = 3});
   ZonePool::Claim a;
   bench.Write(a, Lifetime::kShort, 1);
@@ -82,7 +82,7 @@ TEST(ZonePoolTest, BusyClaimedZoneIsWaitedFor) {
   EXPECT_EQ(bench.Take(a, Lifetime::kShort).zone, mine.zone);
 }
 
-TEST(ZonePoolTest, ReserveOfTheLogIsNotGivenToData) {
+TEST(ZonePoolTest, DataDoesNotGetTheReserveOfTheLog) {
   PoolBench bench(4, {.data = 4, .open_data = 4}, 2);
   ZonePool::Claim a;
   bench.Write(a, Lifetime::kShort, kBlocksAZone);
@@ -110,13 +110,13 @@ TEST(ZonePoolTest, DeadZoneMoreThanHalfWrittenIsResetAtOnce) {
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone / 2 + 1);
   bench.pool.RemoveLive({{extent}});
   EXPECT_TRUE(bench.pool.HasJob());
-  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, ZonePool::Outcome::kWait);  // the one slot comes back
+  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, ZonePool::Outcome::kWait);  // for the only slot
   bench.RunJobs();
   EXPECT_EQ(bench.pool.slots_used(), 0U);
   EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, ZonePool::Outcome::kTaken);
 }
 
-TEST(ZonePoolTest, DeadZoneHardlyWrittenIsUsedByAnyLifetime) {
+TEST(ZonePoolTest, DeadZoneThatIsHardlyWrittenTakesAnyLifetime) {
   PoolBench bench(4, {.data = 4, .open_data = 4});
   ZonePool::Claim a, b;
   const Extent extent = bench.Write(a, Lifetime::kShort, 2);
@@ -127,7 +127,7 @@ TEST(ZonePoolTest, DeadZoneHardlyWrittenIsUsedByAnyLifetime) {
   EXPECT_EQ(bench.pool.Zones()[ZoneAt(extent).value].lifetime, Lifetime::kExtreme);
 }
 
-TEST(ZonePoolTest, PinnedDeadZoneIsNotResetUntilTheLastPinGoes) {
+TEST(ZonePoolTest, PinnedDeadZoneIsResetAfterItsLastPinIsDropped) {
   PoolBench bench(4, {.data = 1, .open_data = 1});
   ZonePool::Claim a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone);
@@ -140,8 +140,8 @@ TEST(ZonePoolTest, PinnedDeadZoneIsNotResetUntilTheLastPinGoes) {
   EXPECT_TRUE(bench.pool.HasJob());
 }
 
-// The reset of a dead active zone takes its room away: what is left may be no more than reclaim needs.
-TEST(ZonePoolTest, NoZoneIsHandedOutWithoutRoom) {
+// The reset of a dead active zone removes its room. The rest may be no more than the headroom.
+TEST(ZonePoolTest, NoZoneIsGrantedWithoutRoom) {
   PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kBlocksAZone * kBlock);
   ZonePool::Claim a, b, c, d;
   bench.Write(a, Lifetime::kShort, 12);
@@ -168,7 +168,7 @@ TEST(ZonePoolTest, ZonePinnedWhileItsResetIsQueuedIsKept) {
   EXPECT_TRUE(bench.pool.NextJob());
 }
 
-TEST(ZonePoolTest, MoreDyingThanLivedKeepsTheZoneForGood) {
+TEST(ZonePoolTest, RemovingMoreThanIsLivePreventsTheReset) {
   PoolBench bench(4, {.data = 2, .open_data = 2});
   ZonePool::Claim a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone);
@@ -176,7 +176,7 @@ TEST(ZonePoolTest, MoreDyingThanLivedKeepsTheZoneForGood) {
   EXPECT_EQ(bench.pool.Zones()[ZoneAt(extent).value].live, 0U);
   bench.pool.Pin(ZoneAt(extent));
   bench.pool.Unpin(ZoneAt(extent));
-  // The first removal was right and queued a reset; the second contradicts, so nothing is reset.
+  // The first removal queued a reset; the second removes bytes that are not live, which cancels it.
   EXPECT_FALSE(bench.pool.NextJob());
 }
 
@@ -192,7 +192,7 @@ TEST(ZonePoolTest, FailedResetRetiresTheZoneAndFreesItsSlot) {
   EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
 }
 
-TEST(ZonePoolTest, LogZoneReturnedWhileReadKeepsNoSlot) {
+TEST(ZonePoolTest, LogZoneReturnedWhilePinnedFreesItsSlot) {
   PoolBench bench(4, {.data = 1, .open_data = 1});
   const ZoneId zone = bench.pool.TakeForLog(false).zone;
   bench.pool.Pin(zone);
@@ -205,7 +205,7 @@ TEST(ZonePoolTest, LogZoneReturnedWhileReadKeepsNoSlot) {
   EXPECT_EQ(bench.pool.Zones()[zone.value].phase, ZonePhase::kEmpty);
 }
 
-// What one operation looks at must not grow with the number of zones.
+// Zone accesses of 100 creations and deletions of a file.
 std::uint64_t VisitsOfOneLife(std::uint32_t zones) {
   PoolBench bench(zones, {.data = 4, .open_data = 4}, 2);
   const std::uint64_t before = bench.pool.table().visits();
@@ -225,8 +225,8 @@ TEST(ZonePoolTest, CostOfCreatingAndDeletingIsIndependentOfTheNumberOfZones) {
   EXPECT_EQ(VisitsOfOneLife(64), VisitsOfOneLife(100'000));
 }
 
-// Files of random lifetimes write, commit, die, get pinned and unpinned, zones fail: whatever the order, the
-// invariants hold, and no-space is said only when nothing is left.
+// Files of random lifetimes write, commit, die, and are pinned and unpinned; zones fail. In any order the
+// invariants hold, and kNoSpace is returned only if no space is free.
 TEST(ZonePoolTest, InvariantsHoldUnderRandomUse) {
   EXPECT_TRUE(rc::check([] {
     const auto slots = *rc::gen::inRange<std::uint32_t>(1, 5);

@@ -10,7 +10,7 @@ namespace zenfs {
 namespace {
 
 // R6 of docs/internals/failures.md.
-TEST(ZoneSharingTest, SixtyFourFilesInTurnsByOneThreadDontHang) {
+TEST(ZoneSharingTest, OneThreadWritesSixtyFourFilesInTurnsWithoutHanging) {
   ZoneTestRig rig(TestGeometry(64, 64, 14));
   rig.Mount(2, 2);
   std::vector<SinkCursor> files(64);
@@ -57,7 +57,7 @@ void WriteFromThreads(ZoneTestRig& rig, int threads, int files_a_thread, int rou
   EXPECT_EQ(rig.zones->Space().garbage, 0U);
 }
 
-TEST(ZoneSharingTest, SixtyFourFilesByEightThreadsDontHang) {
+TEST(ZoneSharingTest, EightThreadsWriteSixtyFourFilesWithoutHanging) {
   ZoneTestRig rig(TestGeometry(64, 64, 14));
   rig.Mount(2, 2);
   WriteFromThreads(rig, 8, 8, 200);
@@ -65,7 +65,7 @@ TEST(ZoneSharingTest, SixtyFourFilesByEightThreadsDontHang) {
 
 class FewSlotsTest : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(FewSlotsTest, ManyWritersShareWhatThereIs) {
+TEST_P(FewSlotsTest, ManyWritersShareFewSlots) {
   ZoneTestRig rig(TestGeometry(48, 16, GetParam()));
   rig.Mount(2, 2);
   WriteFromThreads(rig, 8, 4, 100);
@@ -74,7 +74,7 @@ TEST_P(FewSlotsTest, ManyWritersShareWhatThereIs) {
 INSTANTIATE_TEST_SUITE_P(Limits, FewSlotsTest, testing::Values(4U, 5U, 6U, 0U));
 
 // S1 of docs/internals/failures.md.
-TEST(ZoneSharingTest, EveryBlockCanBeWrittenByMixedLifetimesBeforeNoSpace) {
+TEST(ZoneSharingTest, MixedLifetimesFillEveryBlockBeforeNoSpace) {
   ZoneTestRig rig(TestGeometry(20, 32, 14));
   rig.Mount(2, 2);
   const std::uint64_t promised = rig.zones->Space().free / kTestBlock;
@@ -121,7 +121,7 @@ TEST(ZoneSharingTest, OverwritesAfterAFillAndRemountsNeverRunOutOfFreeSpace) {
       file.extents = std::move(*extents);
     } else {
       ASSERT_EQ(extents.error().code(), Code::kNoSpace);
-      ASSERT_LT(free, blocks * kTestBlock) << "no space was said with more free than asked for";
+      ASSERT_LT(free, blocks * kTestBlock) << "kNoSpace although enough space was free";
     }
   }
   rig.ExpectSound();

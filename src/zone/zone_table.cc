@@ -5,7 +5,7 @@
 namespace zenfs {
 
 void ZoneTable::Count(const ZoneState& state, int sign) {
-  // Unsigned arithmetic wraps, so adding the negated value subtracts.
+  // Unsigned arithmetic wraps: adding the negated value subtracts.
   const auto add = [sign](std::uint64_t& sum, std::uint64_t bytes) {
     ZENFS_ASSERT(sign > 0 || sum >= bytes);
     sum += sign > 0 ? bytes : 0 - bytes;

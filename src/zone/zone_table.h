@@ -1,9 +1,9 @@
-// What is known of every zone, found by its number in O(1), with sums over all zones kept up to date by each
-// change, so that nobody ever walks the table at run time.
+// The state of every zone, by number in O(1), and sums over all zones. Each change updates the sums, so no call has to
+// walk the table.
 //
-// Invariant: totals() is the sum of what each zone contributes in its present state.
+// Invariant: totals() is the sum of the contributions of all zones in their present state.
 //
-// Threads: none of its own; the owner locks.
+// Threads: not thread-safe; the owner locks.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +19,25 @@ struct ZoneState {
   std::uint64_t capacity = 0;
   std::uint64_t written = 0;  // bytes from the start of the zone
   std::uint64_t live = 0;     // by OccupiedBytes
-  // Place of the first live byte seen at mount: the file there gave the zone its lifetime.
+  // Lowest place of an adopted extent; that extent's file gave the zone its lifetime.
   std::uint64_t first_adopted = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t uncommitted =
-      0;                      // written for files that may yet commit it: pinned, and neither live nor dead
-  std::uint64_t filled = 0;   // the pool's count of filled zones when it was
-  std::uint64_t granted = 0;  // what the zone's writer may still write, if it writes data
+  // Written bytes that a file may still commit: pinned, neither live nor dead.
+  std::uint64_t uncommitted = 0;
+  std::uint64_t filled = 0;   // the pool's count of filled zones when this zone was filled
+  std::uint64_t granted = 0;  // bytes that the zone's writer may still write; 0 for copies
   std::uint32_t pins = 0;
   std::uint32_t claims = 0;
-  std::uint32_t incarnation = 0;  // raised when the zone leaves use: older claims on it mean nothing
+  std::uint32_t incarnation = 0;  // raised when the zone leaves use, which voids older claims
   ZonePhase phase = ZonePhase::kUnusable;
   Lifetime lifetime = Lifetime::kNotSet;
-  bool writer = false;      // somebody holds its ZoneWriter
-  bool holds_slot = false;  // counts against the device's active zones, on the budget of data
+  bool writer = false;      // a ZoneWriter for it exists
+  bool holds_slot = false;  // counts as one of data's active zones
   bool job = false;         // a reset or finish is queued or running
-  bool from_log = false;    // was lent to the log; how far it is written only the device knows
-  bool distrusted = false;  // accounting contradicted itself: never reset in this mount
+  bool from_log = false;    // came back from the log: `written` is unknown
+  bool distrusted = false;  // its live count was wrong: never reset in this mount
 
   std::uint64_t room() const { return written < capacity ? capacity - written : 0; }
-  // Nothing can still read, write or name what is in it (design rule 6).
+  // True if nobody can read, write or name its data, so it may be reset (design rule 6).
   bool Unused() const { return live == 0 && pins == 0 && !writer && !distrusted; }
 };
 
@@ -51,8 +51,8 @@ class ZoneTable {
     std::uint64_t room = 0;  // in active zones
     std::uint64_t pool = 0;  // empty zones and those being reset
     std::uint64_t lost = 0;
-    std::uint64_t pinned_dead =
-        0;  // full zones with nothing live, and not all of it uncommitted, that a pin keeps from a reset
+    // Number of full zones without live bytes, and with dead ones, whose reset waits for a pin.
+    std::uint64_t pinned_dead = 0;
   };
 
   explicit ZoneTable(std::size_t count) : zones_(count) {}
@@ -63,9 +63,9 @@ class ZoneTable {
     ++visits_;
     return zones_[zone.value];
   }
-  // The same, not counted as a visit: for checks.
+  // Like operator[], but not counted as a visit; for checks.
   const ZoneState& Peek(ZoneId zone) const { return zones_[zone.value]; }
-  // Calls change(ZoneState&) and keeps the totals right.
+  // Calls change(ZoneState&) and updates the totals.
   template <typename F>
   void Change(ZoneId zone, F&& change) {
     ++visits_;
@@ -77,7 +77,7 @@ class ZoneTable {
     Count(state, +1);
   }
   const Totals& totals() const { return totals_; }
-  // How often a zone was looked at or changed: what tests of cost count.
+  // Number of reads and changes of zones so far; tests use it to measure cost.
   std::uint64_t visits() const { return visits_; }
 
  private:

@@ -1,5 +1,4 @@
-// What the tests of this folder share: an emulated device in memory that can be made to fail, and a manager
-// on it.
+// Test rig: an emulated device in memory with fault injection, and a ZoneManager on it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +29,7 @@ class ZoneTestRig {
  public:
   explicit ZoneTestRig(const EmulatorGeometry& geometry) : ZoneTestRig(CreateMemoryDevice(geometry)) {}
 
-  // A manager over the present state of the device; adopt what is live, then Start.
+  // Creates a manager from the present zone report. Adopt the live extents, then call zones->Start().
   void Create(std::uint32_t metadata_zones = 0, std::uint32_t reserved_for_log = 0) {
     zones.reset();
     auto plan = PlanSlots(device.geometry(), device.name());
@@ -55,7 +54,7 @@ class ZoneTestRig {
     const ByteView bytes = Bytes(blocks);
     return sink->Write(cursor, lifetime, std::span<const ByteView>(&bytes, 1), deadline);
   }
-  // Writes all of `blocks`, in as many zones as it takes, as committed data.
+  // Writes `blocks` blocks, in one or more zones, and counts them as committed live data.
   Result<std::vector<Extent>> WriteLive(SinkCursor& cursor, Lifetime lifetime, std::uint64_t blocks) {
     std::vector<Extent> extents;
     for (std::uint64_t left = blocks * kTestBlock, at = 0; left != 0;) {
