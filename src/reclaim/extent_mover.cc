@@ -13,9 +13,9 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
-// An extent that is no longer is read once and kept in memory until all of it has moved; most tables are shorter.
+// An extent of at most this length is read once and kept in memory until it is moved; longer ones are read twice.
 constexpr std::uint64_t kWindowBytes = 8 << 20;
-// A commit of many small extents names each of them.
+// Limits the size of a commit if extents are small.
 constexpr std::size_t kExtentsACommit = 256;
 constexpr std::chrono::seconds kWaitForZone{5};
 
@@ -37,13 +37,13 @@ ExtentMover::ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& si
       window_{.capacity = kWindowBytes} {}
 
 Status ExtentMover::MoveOut(ZoneId zone, const Pause& pause) {
-  const ZonePin pin = zones_.Pin(zone);  // not reset, and not used anew, while it is read
+  const ZonePin pin = zones_.Pin(zone);  // prevents a reset while the zone is read
   Status busy, damaged;
   for (const std::shared_ptr<const FileRecord>& file : files_.FilesIn(zone)) {
     const Status moved = MoveFile(*file, zone, pause);
     if (moved.ok()) continue;
     switch (moved.error().code()) {
-      case Code::kBusy: busy = moved; break;  // no reason not to empty the zone of the others
+      case Code::kBusy: busy = moved; break;  // the other files can still be moved
       case Code::kCorruption:
         damaged = Fail(moved.error().With(fmt::format("file {} stays where it is", file->id.value)));
         break;
@@ -67,7 +67,7 @@ Status ExtentMover::MoveFile(FileRecord file, ZoneId zone, const Pause& pause) {
   }
 }
 
-// The next extents in the zone that make up a piece, or the front of one that is longer.
+// Returns the next piece: extents in the zone, or the front of an extent that is longer than a piece.
 ExtentMover::Copy ExtentMover::NextCopy(const FileRecord& file, ZoneId zone) const {
   const Geometry& geometry = device_.geometry();
   Copy copy;
@@ -136,8 +136,8 @@ Status ExtentMover::SumPieces(const Extent& extent, const Pause& pause) {
   return whole == extent.crc.value_or(whole) ? Status() : Damaged(extent);
 }
 
-// The bytes of `front`, in whole blocks, so the padding of a file's last block goes with it. They are what the extent's
-// checksum says; `front` gets that of its own.
+// Returns the verified bytes of `front` in whole blocks, with the padding of the last block, and sets the checksum of
+// `front`.
 Result<ByteView> ExtentMover::ReadFront(const FileRecord& file, Extent& front) {
   const auto sum = sums_.find(front.file_offset);
   if (sum != sums_.end() && window_begin_ && front.place.value >= window_begin_->value &&
@@ -164,7 +164,7 @@ Status ExtentMover::Damaged(const Extent& extent) const {
                   device_.name(), zone.value, extent.place - geometry.ZoneStart(zone), extent.length));
 }
 
-// Reads whole blocks into `buffer`, at `at`.
+// Reads whole blocks to `buffer` from byte `at` on.
 Result<ByteView> ExtentMover::Read(Buffer& buffer, std::uint64_t at, DeviceOffset place,
                                    std::uint64_t length) {
   const std::uint64_t bytes = RoundUp(length, device_.geometry().block_size);
@@ -181,7 +181,7 @@ Status ExtentMover::CopyFront(const Extent& front, ByteView bytes, Lifetime life
                                        Deadline::After(kWaitForZone)));
     ZENFS_RETURN_IF_ERROR(Verify(placed.place, rest.first(placed.length)));
     const std::uint64_t length = std::min(placed.length, front.length - done);
-    // Summed again only where a zone ends in the middle.
+    // The checksum is known unless the end of a zone divided the copy.
     const KnownCrc crc = length == front.length ? front.crc : Crc32c(rest.first(length));
     copy.to.push_back({front.file_offset + done, placed.place, length, crc});
     copy.pins.push_back(std::move(placed.pin));
@@ -222,7 +222,7 @@ MovedExtents ReplaceExtents(const FileRecord& file, const std::vector<Extent>& f
     ++original;
   }
   ZENFS_ASSERT(original == from.end() && copy == to.end() && ExtentsEnd(moved.all) == file.ExtentsEnd());
-  // What was in front of the first one may have been joined with it.
+  // The first copy may have been joined with the extent in front of it, so the edit begins with that extent.
   std::uint64_t first = from.empty() ? 0 : from.front().file_offset;
   for (const Extent& extent : moved.all) {
     if (extent.file_offset < first && first < extent.end()) first = extent.file_offset;

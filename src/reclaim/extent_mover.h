@@ -1,19 +1,17 @@
 // Moves the live extents out of a zone, so that it can be reset.
 //
-// Rule 5 of the design: a file points to a copy only after the copy was written, read back and found the same, flushed
-// and committed; on any error the old extent stays. An extent whose bytes do not have its checksum is not moved: what
-// was right once may be got back from the device by other means, and a copy with a checksum of its own would hide the
-// damage. Copies carry checksums. The copies are made without holding anything up: a file that was
-// changed meanwhile keeps its old extents, and the copy becomes garbage.
+// Design rule 5: a file points to a copy only after the copy was written, read back, compared, flushed and committed.
+// After any error the old extent stays. An extent with a wrong checksum is not moved: the right bytes may still be
+// recovered from the device, and a copy with a new checksum would hide the damage. Copies have checksums. Copying
+// holds no lock: if a file changes meanwhile, it keeps its old extents and the copy becomes garbage.
 //
-// Copies are committed a piece at a time, so an attempt that ends early has wasted no more than one piece, and what was
-// committed before stays moved. An extent that is longer than a piece is read as a whole first, to hold it against its
-// checksum before the first piece of it moves.
+// Copies are committed in pieces of at most 1 MiB. If an attempt ends early, at most one piece is wasted and the
+// committed pieces stay moved. An extent that is longer than a piece is first read whole, to verify its checksum.
 //
-//   WithFile{ nobody writes it? } --> copy, compare --> WithFile{ same extents as copied? --> commit --> NoteMoved }
+//   WithFile{ is it free? } --> copy, compare --> WithFile{ same extents as copied? --> commit --> NoteMoved }
 //        ^------------------------------------ next piece -----------------------------------------------+
 //
-// Threads: MoveOut from one thread at a time; Stop from any.
+// Threads: MoveOut from one thread at a time; Stop from any thread.
 #pragma once
 
 #include <array>
@@ -33,48 +31,47 @@
 
 namespace zenfs {
 
-// The committed files, as the mover finds and changes them.
+// The mover's access to the committed files. The volume implements it.
 class MovableFiles {
  public:
   virtual ~MovableFiles() = default;
 
-  // Committed files that have extents in the zone.
+  // Returns the committed files with extents in the zone.
   virtual std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId zone) const = 0;
-  // Runs `body` on the file as it is committed, while nobody else changes it. Must not wait for anybody who may wait for
-  // space. Errors: those of `body`; kBusy if the file is in use, or gone.
+  // Runs `body` with the committed record of the file, while no other action changes the file. Must not wait for
+  // threads that may wait for space. Errors: those of `body`; kBusy if the file is in use or deleted.
   [[nodiscard]] virtual Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) = 0;
-  // Commits after a flush of the device's cache.
+  // Flushes the device's cache, then commits.
   [[nodiscard]] virtual Status CommitMoved(std::vector<Edit> edits) = 0;
-  // kNoSpace if a commit of so many extents would be refused; asked before anything is copied.
+  // Returns kNoSpace if a commit of this number of extents would be refused. Called before copying.
   [[nodiscard]] virtual Status CheckRoomForExtents(std::size_t extents) const = 0;
-  // The file's extents are now these, which whoever has it open should know. Called within WithFile, while the copies and
-  // what they were copied from are pinned. False if a writer goes on where the file was, and may commit that again.
+  // Gives the file's new extents to its open handles. Called within WithFile, while the old and the new zones are
+  // pinned. Returns false if a writer keeps the old extents and may commit them again.
   virtual bool NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) = 0;
 };
 
 class ExtentMover {
  public:
-  // After each piece that was copied, with the time that took: to go slowly. May be empty.
+  // Called after each piece with the time that it took, so that the caller can slow the mover down. May be empty.
   using Pause = std::function<void(std::chrono::nanoseconds)>;
 
-  // All of them outlive it. `sink` is one for WritePurpose::kReclaim.
+  // All arguments outlive the mover. `sink` writes with WritePurpose::kReclaim.
   ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& sink, MovableFiles& files);
 
-  // OK when no committed file has an extent in `zone` any more. Errors: those of reading, writing, committing;
-  // kCorruption when a copy did not read back as it was written, or a file's bytes are not what its checksums say (the
-  // zone is emptied of the others then); kBusy when a file could not be moved just now;
-  // kShutdown after Stop.
+  // Returns OK if no committed file has an extent in `zone` any more. Errors: those of reads, writes and commits;
+  // kCorruption if a checksum was wrong or a copy read back differently; kBusy if a file could not be moved now;
+  // kShutdown after Stop. After kCorruption and kBusy all other files were moved.
   [[nodiscard]] Status MoveOut(ZoneId zone, const Pause& pause = {});
   void Stop() { stopped_.store(true, std::memory_order_relaxed); }
 
   std::uint64_t bytes_moved() const { return bytes_moved_.load(std::memory_order_relaxed); }
 
  private:
-  struct Buffer {  // allocated with its first use
+  struct Buffer {  // allocated at its first use
     std::uint64_t capacity = 0;
     AlignedBuffer memory{};
   };
-  // What is committed together: fronts of extents, and their copies. Those of `from` have checksums once they are copied.
+  // One piece, committed at once: extents or fronts of extents, and their copies. Copying sets the checksums of `from`.
   struct Copy {
     std::vector<Extent> from;
     std::vector<Extent> to;
@@ -82,7 +79,7 @@ class ExtentMover {
   };
   [[nodiscard]] Status MoveFile(FileRecord file, ZoneId zone, const Pause& pause);
   Copy NextCopy(const FileRecord& file, ZoneId zone) const;
-  // The extents of the file behind the commit.
+  // Returns the extents of the file after the commit.
   [[nodiscard]] Result<std::vector<Extent>> MoveCopy(const FileRecord& file, Copy& copy, const Pause& pause);
   [[nodiscard]] Status SumPieces(const Extent& extent, const Pause& pause);
   [[nodiscard]] Result<ByteView> ReadFront(const FileRecord& file, Extent& front);
@@ -98,25 +95,24 @@ class ExtentMover {
   MovableFiles& files_;
   std::atomic<bool> stopped_{false};
   std::atomic<std::uint64_t> bytes_moved_{0};
-  // Of MoveOut: a claim for each lifetime, so that copies keep to zones of their own while there are enough.
+  // A claim for each lifetime, so that copies have zones of their own while enough zones are left.
   std::array<SinkCursor, kLifetimeCount> cursors_;
   Buffer piece_;
   Buffer check_;
   Buffer window_;
-  // Of the extent that is being moved, if it is longer than a piece: the checksums of its pieces, by file offset, and where
-  // what stands in window_ begins, if it fits.
-  std::map<std::uint64_t, std::uint32_t> sums_;
-  std::optional<DeviceOffset> window_begin_;
+  // State of the extents of the present file that are longer than a piece.
+  std::map<std::uint64_t, std::uint32_t> sums_;  // checksums of their pieces, by file offset
+  std::optional<DeviceOffset> window_begin_;     // place of the extent in window_; empty if it does not fit
   std::uint64_t window_bytes_ = 0;
 };
 
-// `file`'s extents with those of `from` replaced by `to`, and the edit that makes them so.
+// The extents of a file after a move, and the edit that sets them.
 struct MovedExtents {
   std::vector<Extent> all;
   SetExtents edit;
 };
-// `from` are extents of the file, or fronts of extents, with the checksums of their bytes; `to` covers the same file
-// bytes; both in file order.
+// Replaces `from` by `to` in the extents of `file`. `from` are extents of the file or fronts of extents, with
+// checksums; `to` covers the same file bytes. Both are in file order.
 [[nodiscard]] MovedExtents ReplaceExtents(const FileRecord& file, const std::vector<Extent>& from,
                                           const std::vector<Extent>& to, const Geometry& geometry);
 

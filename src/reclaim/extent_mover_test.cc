@@ -22,7 +22,7 @@ FileRecord File(std::vector<Extent> extents) {
   return file;
 }
 
-// State::Apply is the judge of what may be committed.
+// State::Apply decides which edits are valid.
 void ExpectApplies(const FileRecord& file, const MovedExtents& moved) {
   State state;
   ASSERT_TRUE(
@@ -38,8 +38,8 @@ void ExpectApplies(const FileRecord& file, const MovedExtents& moved) {
   EXPECT_EQ(state.FindFile(file.id)->mtime_seconds, file.mtime_seconds);
 }
 
-// Two copies that happen to lie one behind the other are not one extent: there is another part of the file between.
-TEST(ReplaceExtents, CopiesOfPartsThatAreApartStayApart) {
+// Two copies are adjacent on the device, but not in the file.
+TEST(ReplaceExtents, CopiesThatAreNotAdjacentInTheFileAreNotJoined) {
   const FileRecord file = File({At(0, 1, 0, 2 * kBlock), At(2, 2, 0, kBlock), At(3, 1, 2, 2 * kBlock)});
   const std::vector<Extent> from{file.extents[0], file.extents[2]};
   const std::vector<Extent> to{At(0, 5, 0, 2 * kBlock), At(3, 5, 2, 2 * kBlock)};
@@ -48,7 +48,7 @@ TEST(ReplaceExtents, CopiesOfPartsThatAreApartStayApart) {
   ExpectApplies(file, moved);
 }
 
-TEST(ReplaceExtents, PartsThatAreTogetherNowAreOneExtent) {
+TEST(ReplaceExtents, AdjacentCopiesAreJoined) {
   const FileRecord file = File({At(0, 1, 0, kBlock), At(1, 1, 9, kBlock), At(2, 2, 0, 100)});
   const std::vector<Extent> from{file.extents[0], file.extents[1]};
   const std::vector<Extent> to{At(0, 5, 0, kBlock), At(1, 5, 1, kBlock)};
@@ -57,7 +57,7 @@ TEST(ReplaceExtents, PartsThatAreTogetherNowAreOneExtent) {
   ExpectApplies(file, moved);
 }
 
-TEST(ReplaceExtents, WhatStandsBeforeTheFirstMovedPartIsNotWrittenAgain) {
+TEST(ReplaceExtents, TheEditBeginsWithTheFirstMovedExtent) {
   const FileRecord file = File({At(0, 3, 0, kBlock), At(1, 1, 0, kBlock), At(2, 3, 1, 77)});
   const MovedExtents moved = ReplaceExtents(file, {file.extents[1]}, {At(1, 5, 3, kBlock)}, kGeometry);
   EXPECT_EQ(moved.edit.from_offset, kBlock);
@@ -65,8 +65,8 @@ TEST(ReplaceExtents, WhatStandsBeforeTheFirstMovedPartIsNotWrittenAgain) {
   ExpectApplies(file, moved);
 }
 
-// A copy that continues its neighbour on the device is joined with it, and the edit then begins where that does.
-TEST(ReplaceExtents, ACopyBehindItsNeighbourIsJoinedWithIt) {
+// The edit then begins with the neighbour.
+TEST(ReplaceExtents, ACopyIsJoinedWithItsNeighbourInTheFile) {
   const FileRecord file = File({At(0, 3, 0, kBlock), At(1, 1, 0, kBlock)});
   const MovedExtents moved = ReplaceExtents(file, {file.extents[1]}, {At(1, 3, 1, kBlock)}, kGeometry);
   EXPECT_EQ(moved.all, (std::vector<Extent>{At(0, 3, 0, 2 * kBlock)}));
@@ -82,7 +82,7 @@ TEST(ReplaceExtents, OneExtentMayBecomeSeveral) {
   ExpectApplies(file, moved);
 }
 
-TEST(ReplaceExtents, AFrontIsReplacedAndTheRestKeepsAChecksum) {
+TEST(ReplaceExtents, TheRestBehindAMovedFrontHasAChecksum) {
   const std::vector<std::byte> bytes(4 * kBlock + 5, std::byte{42});
   const ByteView all(bytes);
   Extent whole = At(0, 1, 0, all.size());
@@ -99,8 +99,8 @@ TEST(ReplaceExtents, AFrontIsReplacedAndTheRestKeepsAChecksum) {
   ExpectApplies(file, moved);
 }
 
-// D9: zones may be larger than 4 GiB, and so may what is moved.
-TEST(ReplaceExtents, LengthsBeyondFourGiBAreKeptWhole) {
+// D9 of docs/internals/failures.md: zones and extents may be larger than 4 GiB.
+TEST(ReplaceExtents, LengthsBeyondFourGiBAreNotTruncated) {
   constexpr std::uint64_t kLarge = 16ull << 30;
   const Geometry geometry{.zone_size = kLarge, .zone_count = 8};
   const std::uint64_t length = (5ull << 30) + 17;

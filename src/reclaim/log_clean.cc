@@ -9,18 +9,17 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kCopyBytes = 1 << 20;
-// A piece may end up in as many zones.
+// Limit of extents that one piece may need.
 constexpr std::size_t kExtentsACopy = 4;
 
-// Extents that hold file bytes [from, to), and the pins that keep them until they are committed.
+// The extents of copied file bytes, and the pins on their zones until the commit.
 struct Copy {
   std::vector<Extent> extents;
   std::vector<ZonePin> pins;
-  std::uint32_t again = 0;  // CRC of the front of it that stood in extents before
+  std::uint32_t again = 0;  // CRC of the bytes of the copy that were in extents before
 };
 
-// Writes all of `buffer` (padded to blocks); the last extent is `padding` bytes shorter than what was
-// written.
+// Writes `bytes`, which are padded to whole blocks. The last extent ends at `file_end`, without the padding.
 Status WritePiece(const LogCleanDeps& deps, SinkCursor& cursor, ByteView bytes, std::uint64_t file_offset,
                   std::uint64_t file_end, Copy& copy) {
   while (!bytes.empty()) {
@@ -39,7 +38,7 @@ Status WritePiece(const LogCleanDeps& deps, SinkCursor& cursor, ByteView bytes, 
   return {};
 }
 
-// `extents_end`: the bytes of the range below it stand in extents already.
+// Copies a range. Its bytes below `extents_end` are in extents already.
 Result<Copy> CopyRange(const LogCleanDeps& deps, const FramedFile& file, const FramedFile::CleanRange& range,
                        std::uint64_t extents_end) {
   Copy copy;
@@ -59,8 +58,8 @@ Result<Copy> CopyRange(const LogCleanDeps& deps, const FramedFile& file, const F
   return copy;
 }
 
-// The last block of a file's extents is copied again if it was not full, which cuts the last of them. What is left of it
-// keeps a checksum: it goes in front of the copy, as it is.
+// If the last block of a file's extents is not full, it is copied again, which cuts the last extent. This function
+// calculates the checksum of the rest of that extent and puts it in front of the copy.
 void KeepChecksum(const FileRecord& record, Copy& copy, FramedFile::CleanRange& range) {
   if (record.extents.empty() || record.ExtentsEnd() <= range.from) return;
   Extent last = record.extents.back();
@@ -91,14 +90,14 @@ Status CleanFile(const LogCleanDeps& deps, FramedFile& file, const FileRecord& r
 Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_moved) {
   Status busy;
   for (const std::shared_ptr<FramedFile>& file : deps.logs.All()) {
-    // Each turn moves at least one frame.
+    // Each pass moves at least one frame.
     while (file->RangeToClean(zone).to != 0) {
       const Status cleaned = deps.files.WithFile(file->id(), [&](const FileRecord& record) {
         return CleanFile(deps, *file, record, zone, bytes_moved);
       });
       if (cleaned.ok()) continue;
       if (cleaned.error().code() != Code::kBusy) return cleaned;
-      busy = cleaned;  // gone or truncated meanwhile: no reason not to empty the zone of the others
+      busy = cleaned;  // the other files can still be cleaned
       break;
     }
   }

@@ -1,9 +1,9 @@
-// Empties a log zone that is mostly dead: the frames that are still live in it (a MANIFEST's beside those of
-// WALs long gone) are copied into extents, so that the zone can be released. The oldest part of a file goes
-// first, so what remains in frames is always its tail.
+// Cleans a log zone: copies its live frames into extents, so that the zone can be released. Example: frames of a
+// MANIFEST beside dead frames of deleted WALs. The oldest frames of a file are copied first, so the remaining frames
+// are always its tail.
 //
-// Rule 5 holds: a file points to the copy only after it has been written, flushed and committed; on any error
-// the frames stay what they are. Copies are committed a piece at a time, so an error wastes no more than a piece.
+// Design rule 5: a file points to a copy only after it was written, flushed and committed; after any error the file
+// keeps its frames. Copies are committed in pieces, so an error wastes at most one piece.
 #pragma once
 
 #include <functional>
@@ -15,17 +15,17 @@
 
 namespace zenfs {
 
-// The committed framed files, as cleaning changes them.
+// The access of cleaning to the committed framed files. The volume implements it.
 class CleanableFiles {
  public:
   virtual ~CleanableFiles() = default;
 
-  // Runs `body` on the file as it is committed, while no other action changes it. Errors: those of `body`; kBusy if the
-  // file is in use, or gone.
+  // Runs `body` with the committed record of the file, while no other action changes the file. Errors: those of `body`;
+  // kBusy if the file is in use or deleted.
   [[nodiscard]] virtual Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) = 0;
-  // Commits after a flush of the device's cache.
+  // Flushes the device's cache, then commits.
   [[nodiscard]] virtual Status CommitCleaned(std::vector<Edit> edits) = 0;
-  // kNoSpace if a commit of so many more extents would be refused; asked before anything is copied.
+  // Returns kNoSpace if a commit of this number of further extents would be refused. Called before copying.
   [[nodiscard]] virtual Status CheckRoomForExtents(std::size_t extents) const = 0;
 };
 
@@ -36,8 +36,8 @@ struct LogCleanDeps {
   CleanableFiles& files;
 };
 
-// Returns OK when no committed file has frames in `zone` any more. Errors: those of reading, writing,
-// committing; kBusy when a file changed meanwhile.
+// Returns OK if no file has frames in `zone` any more. Adds the committed bytes to `*bytes_moved`. Errors: those of
+// reads, writes and commits; kBusy if a file was in use, deleted or truncated meanwhile; all other files were cleaned.
 [[nodiscard]] Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_moved);
 
 }  // namespace zenfs

@@ -39,7 +39,7 @@ class CleanRig : public WalRig {
     sink = MakeZoneExtentSink(*zones);
   }
   ~CleanRig() override { log->Stop(); }  // its thread calls this object
-  // A file with so many synced bytes.
+  // Creates a file of `size` synced bytes.
   std::shared_ptr<FramedFile> Stored(std::size_t size, std::uint64_t seed) {
     auto file = NewFile();
     logs.Add(file);
@@ -59,7 +59,7 @@ class CleanRig : public WalRig {
   std::uint64_t moved = 0;
 };
 
-// The first file's frames, then another's that fill the zone.
+// The frames of two files, which fill the first zone.
 struct TwoFiles {
   explicit TwoFiles(CleanRig& rig)
       : small(rig.Stored(5000, 1)), large(rig.Stored(20'000, 2)), zone(rig.FirstZoneOf(*small)) {
@@ -72,7 +72,7 @@ struct TwoFiles {
 TEST(LogCleanTest, CleanedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
   CleanRig rig;
   const TwoFiles files(rig);
-  rig.Stored(30'000, 3);  // goes on in the next zone
+  rig.Stored(30'000, 3);  // its frames are in the next zones
   ASSERT_TRUE(rig.Clean(files.zone).ok());
   for (const auto& file : rig.logs.All()) EXPECT_EQ(file->RangeToClean(files.zone).to, 0U);
   EXPECT_GE(rig.moved, 25'000U);
@@ -86,7 +86,7 @@ TEST(LogCleanTest, CleanedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
-TEST(LogCleanTest, FileLargerThanOneCopyIsCleanedWhole) {
+TEST(LogCleanTest, FileLargerThanOnePieceIsCleanedWhole) {
   WalRig rig(TestGeometry(16, 512));
   rig.Mount();
   LogStore logs;
@@ -108,8 +108,8 @@ TEST(LogCleanTest, FileLargerThanOneCopyIsCleanedWhole) {
   EXPECT_EQ(rig.state().FindFile(file->id())->ExtentsEnd(), text.size());
 }
 
-// Each cleaning begins in the middle of the last block of the one before.
-TEST(LogCleanTest, CleanedPartsHaveChecksumsAlsoWhereTheyWereCut) {
+// Each round begins inside the last block of the round before.
+TEST(LogCleanTest, CleanedExtentsHaveChecksumsAlsoAfterACut) {
   CleanRig rig;
   const auto file = rig.Stored(5000, 1);
   std::string text = TestText(5000, 1);
@@ -130,7 +130,7 @@ TEST(LogCleanTest, CleanedPartsHaveChecksumsAlsoWhereTheyWereCut) {
   }
 }
 
-TEST(LogCleanTest, ZoneWithoutLiveFramesCostsNothing) {
+TEST(LogCleanTest, ZoneWithoutLiveFramesIsNotRead) {
   CleanRig rig;
   rig.Stored(5000, 1);
   const std::uint64_t reads = rig.Count(Command::kRead);
@@ -139,7 +139,7 @@ TEST(LogCleanTest, ZoneWithoutLiveFramesCostsNothing) {
   EXPECT_EQ(rig.Count(Command::kRead), reads);
 }
 
-TEST(LogCleanTest, FailedWriteLeavesTheFramesWhatTheyAre) {
+TEST(LogCleanTest, FailedWriteLeavesTheFramesInPlace) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Inject({.command = Command::kWrite, .times = 100});
@@ -152,7 +152,7 @@ TEST(LogCleanTest, FailedWriteLeavesTheFramesWhatTheyAre) {
   EXPECT_FALSE(rig.WasReleased(files.zone));
 }
 
-TEST(LogCleanTest, FailedReadLeavesTheFramesWhatTheyAre) {
+TEST(LogCleanTest, FailedReadLeavesTheFramesInPlace) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Inject({.command = Command::kRead, .times = 100});
@@ -161,7 +161,7 @@ TEST(LogCleanTest, FailedReadLeavesTheFramesWhatTheyAre) {
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
-TEST(LogCleanTest, FailedCommitLeavesTheFramesAndALaterCleanSucceeds) {
+TEST(LogCleanTest, CleaningSucceedsAfterAFailedCommit) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.files.fail_commits = true;
@@ -173,17 +173,17 @@ TEST(LogCleanTest, FailedCommitLeavesTheFramesAndALaterCleanSucceeds) {
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
-TEST(LogCleanTest, FileDeletedMeanwhileDoesNotKeepTheOthersFromBeingCleaned) {
+TEST(LogCleanTest, OtherFilesAreCleanedIfOneIsDeleted) {
   CleanRig rig;
   const TwoFiles files(rig);
-  // Deleted, and still open: gone for the catalog, while its object is in the store's list that the cleaning took.
+  // The file is deleted in the catalog, but still open, so LogStore::All() still returns it.
   ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}).ok());
   EXPECT_EQ(rig.Clean(files.zone).error().code(), Code::kBusy);
   EXPECT_EQ(files.large->RangeToClean(files.zone).to, 0U);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
 }
 
-TEST(LogCleanTest, FileTruncatedWhileItIsCopiedStaysWhatItIs) {
+TEST(LogCleanTest, FileTruncatedDuringTheCopyIsNotCleaned) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Hold(Command::kRead);
@@ -205,7 +205,7 @@ TEST(LogCleanTest, FileTruncatedWhileItIsCopiedStaysWhatItIs) {
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2).substr(0, 100));
 }
 
-TEST(LogCleanTest, AppendsGoOnWhileTheFileIsCleaned) {
+TEST(LogCleanTest, AppendsContinueDuringTheCopy) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Hold(Command::kRead);

@@ -1,6 +1,6 @@
-// What the collector (reclaimer.h) asks of the volume that it works for.
+// The interface between the collector (reclaimer.h) and its volume.
 //
-// Threads: called on the collector's thread only.
+// Threads: called only on the collector's thread.
 #pragma once
 
 #include <vector>
@@ -20,20 +20,22 @@ class ReclaimTarget {
 
   virtual ~ReclaimTarget() = default;
 
-  // The log as it is. Releases the zones that are dead first. Costs O(log zones + framed files and the zones that each has
-  // frames in), however many plain files there are.
+  // Releases dead log zones, then returns the present state of the log. Costs O(log zones + framed files and the
+  // zones of their frames), independent of the number of plain files.
   virtual LogView LookAtLog() = 0;
-  // Moves all live data out of the zone; calls `pause` after each piece. Errors: kBusy, kTimedOut: try again soon. kNoSpace:
-  // there is no room for copies, or for their commit, until more data dies. kCorruption: leave that zone alone until it was
-  // reset. Any other error: do that after a few tries.
+  // Moves all live data out of the zone and calls `pause` after each piece. Errors and what the caller does:
+  //   kBusy, kTimedOut: try again soon
+  //   kNoSpace, kReadOnly: no room for copies or their commit; skip the zone until room or live bytes change
+  //   kCorruption: skip the zone until it was reset
+  //   all others: skip the zone after kTriesMax attempts (reclaimer.cc)
   [[nodiscard]] virtual Status Empty(const Victim& victim, const ExtentMover::Pause& pause) = 0;
-  // True if emptying the zone now would not free it: a file that lies in it is being written, or is read and was deleted.
+  // True if the zone would stay in use after a move: a file in it is open for writing, or deleted and still being read.
   virtual bool IsHeld(ZoneId zone) const = 0;
-  // Takes an unused zone from the log for copies. False if it has none.
+  // Returns an unused log zone to the pool, for copies. Returns false if the log has none.
   virtual bool BorrowLogZone() = 0;
-  // False once nothing can be committed any more: then nothing that is pending comes into reach.
+  // False once commits are impossible. Then pending garbage can never be reclaimed in this mount.
   virtual bool CanCommit() const = 0;
-  // Called between zones; true if it is to be called again soon.
+  // Called between zones. Returns true if it must be called again soon.
   virtual bool FinishUp() = 0;
 };
 

@@ -7,13 +7,13 @@
 namespace zenfs {
 namespace {
 
-// How soon to come back to what is busy.
+// Time until busy or pending garbage is looked at again: if space is urgent, and otherwise.
 constexpr std::chrono::milliseconds kSoon{10};
 constexpr std::chrono::milliseconds kLater{200};
 constexpr std::chrono::milliseconds kLongestPause{50};
 constexpr int kPauseFactor = 3;
-// Whether the source can't be read, or a copy or a commit was refused, an error does not say: the first stays so, and each try
-// writes copies for nothing.
+// Limit of failed attempts for each zone. The error does not tell whether the source is unreadable, which is
+// permanent, or a copy or commit failed, which may pass. Each attempt writes copies.
 constexpr int kTriesMax = 3;
 
 }  // namespace
@@ -64,7 +64,7 @@ void Reclaimer::Reclaim(const ReclaimNeed& need) {
   const Search search = Look();
   const std::optional<Victim> victim = Choose(search, need);
   if (!victim) {
-    // The headroom may be whole again with a zone of the log, and then a victim may fit.
+    // With an unused log zone the room may grow, so that a victim fits.
     if (need.urgency == ReclaimUrgency::kUrgent && !need.headroom_whole() && target_.BorrowLogZone()) return;
     GiveVerdict(search, need);
     return;
@@ -104,7 +104,7 @@ int& Reclaimer::TriesOf(const Victim& victim) {
   return tries.failed;
 }
 
-// A zone without live data, or one that was finished, which is emptied next.
+// True if the zone has no live data, or, for an active victim, if it is finished; it is emptied next then.
 bool Reclaimer::IsEmptied(const Victim& victim) const {
   const ZoneStatus zone = zones_.Zone(victim.zone);
   if (victim.kind == Victim::Kind::kActive) return zone.phase != ZonePhase::kActive;
@@ -120,15 +120,15 @@ void Reclaimer::Note(const Victim& victim, const Status& emptied) {
     if (++TriesOf(victim) < kTriesMax) busy_.insert(victim.zone);
   };
   if (emptied.ok()) {
-    // A writer committed what it had there; or no file owns it, and then the accounting is wrong for this mount.
+    // Either a writer committed data there meanwhile, or the live count is wrong and no file owns the bytes.
     if (!IsEmptied(victim)) try_again();
     return;
   }
   switch (emptied.error().code()) {
     case Code::kBusy:
     case Code::kTimedOut: busy_.insert(victim.zone); return;
-    // Trying on would fill the device with copies that nothing points to.
-    case Code::kReadOnly:  // nothing can be committed any more
+    // Further attempts would fill the device with copies that no file points to.
+    case Code::kReadOnly:  // commits are impossible
     case Code::kNoSpace: refused_.insert(victim.zone); return;
     case Code::kCorruption: TriesOf(victim) = kTriesMax; return;
     default: try_again();

@@ -1,9 +1,9 @@
-// The collector of garbage: one background thread makes room when space gets short, by emptying zones of data and of the
-// log, the one with most to gain first. Nobody else copies live data to make room; writers wait for this thread, or for
-// its verdict that nothing can be gained. While there is room for a few zones of data it takes at most a quarter of
-// the time, so that those who read and write go first. docs/internals/space.md argues why it always makes progress.
+// The collector: one background thread that makes room when space gets short. It empties data zones and log zones, the
+// zone with the best ratio of gain to cost first. No other thread copies live data to make room; writers wait for this
+// thread or its verdict. While data has room for one more zone, the collector works at most a quarter of the time, in
+// favour of reads and writes. docs/internals/space.md shows why it always makes progress.
 //
-// Threads: Start and Stop from one thread; the rest happens on the reclaimer's own.
+// Threads: Start and Join from one thread; all other work runs on the collector's thread.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,14 @@ namespace zenfs {
 
 class Reclaimer {
  public:
-  // Both outlive it.
+  // `zones` and `target` outlive the reclaimer.
   Reclaimer(ZoneManager& zones, std::uint32_t block_size, ReclaimTarget& target)
       : zones_(zones), block_size_(block_size), target_(target) {}
   ~Reclaimer() { Join(); }
 
   // Errors: those of Thread::Start.
   [[nodiscard]] Status Start();
-  // Waits for the thread, which ends once the zone manager is stopped and the target's Empty returns.
+  // Joins the thread. It ends once the zone manager is stopped and the target's Empty returns.
   void Join() { thread_.Join(); }
 
  private:
@@ -37,16 +37,16 @@ class Reclaimer {
     std::vector<Victim> victims;
   };
   void Run();
-  // Between pieces: waits, unless space is needed now.
+  // Called after each piece: sleeps, unless space is urgent.
   void Pause(std::chrono::nanoseconds piece) const;
   Search Look() const;
   void Reclaim(const ReclaimNeed& need);
-  // The best victim that is not held; one that is goes to busy_.
+  // Returns the best victim that is not held, and adds better ones that are held to busy_.
   std::optional<Victim> Choose(const Search& search, const ReclaimNeed& need);
   void GiveVerdict(const Search& search, const ReclaimNeed& need);
   void Note(const Victim& victim, const Status& emptied);
   bool IsEmptied(const Victim& victim) const;
-  // Of those that failed, leaving out the tries in earlier lives of zones.
+  // The number of failed attempts on the victim in the present incarnation of its zone.
   int& TriesOf(const Victim& victim);
 
   ZoneManager& zones_;
@@ -57,18 +57,18 @@ class Reclaimer {
     int failed = 0;
   };
   std::map<ZoneId, Tries> tries_;
-  std::set<ZoneId> busy_;  // of the present round
-  // Those for which there was no room, for copies or for their commit; they are left alone until something changes.
+  std::set<ZoneId> busy_;  // zones to skip until the next verdict
+  // Zones to skip because there was no room for copies or their commit; cleared when the version of the need changes.
   std::set<ZoneId> refused_;
   std::uint64_t refused_at_ = 0;  // version of the need
-  // When to look again at what was busy or pending at the last verdict.
+  // Time until the next search for busy or pending garbage.
   std::optional<std::chrono::milliseconds> come_back_;
   std::atomic<bool> urgent_{false};  // no pauses
   Thread thread_;
 };
 
-// Something dead that may be within reach later, without any change that is known now: it is uncommitted, pinned, or in
-// log zones that wait for their release.
+// True if dead bytes may become reclaimable later: beside uncommitted bytes, in pinned zones, or in log zones that
+// wait for their release.
 [[nodiscard]] bool AnyGarbagePending(std::span<const ZoneStatus> zones,
                                      std::span<const LogZoneStatus> log_zones, std::uint32_t block_size);
 

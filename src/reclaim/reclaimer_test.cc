@@ -1,4 +1,4 @@
-// When the reclaimer is asked, what it makes of the answers, and that nobody waits for what will not come.
+// The collector's reactions to the results of ReclaimTarget, and the verdicts that waiting writers get.
 #include "reclaim/reclaimer.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint32_t kZones = 12;
-constexpr std::uint64_t kBlocks = 64;  // a zone
+constexpr std::uint64_t kBlocks = 64;  // of a zone
 
 class RunningReclaimer final : public ReclaimTarget {
  public:
@@ -43,7 +43,7 @@ class RunningReclaimer final : public ReclaimTarget {
   Reclaimer reclaimer_;
 };
 
-// A device of which every zone but the one that is kept is full, and half dead.
+// A device on which all zones except the headroom's are full and half dead.
 class ReclaimerTest : public ::testing::Test {
  protected:
   ReclaimerTest() : device_(CreateMemoryDevice(TestGeometry(kZones, kBlocks, 0))) {
@@ -74,7 +74,7 @@ class ReclaimerTest : public ::testing::Test {
     return zones_->AcquireData(claim, Lifetime::kMedium, deadline);
   }
 
-  // How many zones were to be emptied before there was no space, if each attempt ends so.
+  // Returns the number of attempts before kNoSpace if each attempt returns `end`.
   std::uint32_t TriesThatEnd(const Status& end) {
     std::atomic<std::uint32_t> calls = 0;
     RunningReclaimer running(*zones_, [&](ZoneId) {
@@ -95,7 +95,7 @@ class ReclaimerTest : public ::testing::Test {
   std::vector<Extent> live_;
 };
 
-TEST_F(ReclaimerTest, AWriterThatFindsNoRoomGetsTheZoneThatWasEmptied) {
+TEST_F(ReclaimerTest, AWaitingWriterGetsTheEmptiedZone) {
   std::atomic<int> emptied = 0;
   RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
     ++emptied;
@@ -109,20 +109,18 @@ TEST_F(ReclaimerTest, AWriterThatFindsNoRoomGetsTheZoneThatWasEmptied) {
   EXPECT_GE(emptied, 1);
 }
 
-// As after damage, when no file owns what the accounting says lives there; or what was written there meanwhile.
-TEST_F(ReclaimerTest, AZoneThatDoesNotGetEmptyIsTriedThreeTimes) {
-  EXPECT_EQ(TriesThatEnd({}), 3 * (kZones - 1));
-}
+// No file owns the live bytes, as after damage, or a writer committed more meanwhile.
+TEST_F(ReclaimerTest, AZoneThatStaysLiveIsTriedThreeTimes) { EXPECT_EQ(TriesThatEnd({}), 3 * (kZones - 1)); }
 
 TEST_F(ReclaimerTest, AZoneThatFailsIsTriedThreeTimes) {
   EXPECT_EQ(TriesThatEnd(Fail(Code::kIo, "unreadable")), 3 * (kZones - 1));
 }
 
-TEST_F(ReclaimerTest, AZoneThatIsDamagedIsTriedOnce) {
+TEST_F(ReclaimerTest, ADamagedZoneIsTriedOnce) {
   EXPECT_EQ(TriesThatEnd(Fail(Code::kCorruption, "not what was written")), kZones - 1);
 }
 
-TEST_F(ReclaimerTest, AZoneThatWasDamagedIsAsGoodAsAnyOnceItWasReset) {
+TEST_F(ReclaimerTest, ADamagedZoneIsTriedAgainAfterItsReset) {
   std::atomic<std::uint32_t> calls = 0;
   std::atomic<bool> sound = false;
   RunningReclaimer running(*zones_, [&](ZoneId) -> Status {
@@ -133,7 +131,8 @@ TEST_F(ReclaimerTest, AZoneThatWasDamagedIsAsGoodAsAnyOnceItWasReset) {
   });
   ASSERT_EQ(Acquire(Soon()).error().code(), Code::kNoSpace);
   ASSERT_EQ(calls, kZones - 1);
-  // A zone dies and is reset, and the empty one is written. Then another does, and the first is written anew.
+  // One zone dies and is reset, and the empty zone is filled. Then another zone dies, and the first one is filled
+  // again.
   const ZoneId first = device_->geometry().ZoneOf(live_.front().place);
   std::vector<Extent> garbage;
   for (std::size_t dies = 0; dies < 2; ++dies) {
@@ -148,15 +147,15 @@ TEST_F(ReclaimerTest, AZoneThatWasDamagedIsAsGoodAsAnyOnceItWasReset) {
   EXPECT_EQ(calls, kZones);
 }
 
-// Nothing is moved of files that are open for writing. They may be closed in time.
-TEST_F(ReclaimerTest, AWriterThatWaitedInVainForBusyZonesIsToldThatTheDeviceIsFull) {
+// Files that are open for writing are not moved. They may be closed before the deadline.
+TEST_F(ReclaimerTest, BusyZonesAreNoSpaceAtTheDeadline) {
   RunningReclaimer running(*zones_, [](ZoneId) -> Status { return Fail(Code::kBusy, "being written"); });
   const auto writer = Acquire(Deadline::After(std::chrono::milliseconds(50)));
   EXPECT_EQ(writer ? Code::kBusy : writer.error().code(), Code::kNoSpace);
 }
 
-// A commit that met a metadata zone which failed: the next one succeeds.
-TEST_F(ReclaimerTest, AnErrorThatPassesCostsNoZone) {
+// Example: a commit fails with its metadata zone, and the next one succeeds.
+TEST_F(ReclaimerTest, ATransientErrorCostsNoZone) {
   std::atomic<std::uint32_t> calls = 0;
   RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
     if (++calls <= kZones - 1) return Fail(Code::kIo, "not committed");
@@ -170,7 +169,7 @@ TEST_F(ReclaimerTest, AnErrorThatPassesCostsNoZone) {
   EXPECT_GE(calls, kZones);
 }
 
-TEST_F(ReclaimerTest, NoRoomForCopiesIsNoSpaceUntilMoreDies) {
+TEST_F(ReclaimerTest, NoRoomForCopiesIsNoSpaceUntilDataIsDeleted) {
   std::atomic<std::uint32_t> calls = 0;
   RunningReclaimer running(*zones_, [&](ZoneId) -> Status {
     ++calls;
@@ -184,8 +183,8 @@ TEST_F(ReclaimerTest, NoRoomForCopiesIsNoSpaceUntilMoreDies) {
   EXPECT_TRUE(Acquire(Soon()));
 }
 
-// Moving what else is in such a zone would cost room and free nothing.
-TEST_F(ReclaimerTest, ZonesThatAreHeldAreWaitedForAndNotEmptied) {
+// Copies of the other data in a held zone would cost room and free nothing.
+TEST_F(ReclaimerTest, HeldZonesAreNotEmptied) {
   std::atomic<std::uint32_t> calls = 0;
   RunningReclaimer running(
       *zones_,
@@ -204,17 +203,16 @@ TEST_F(ReclaimerTest, ZonesThatAreHeldAreWaitedForAndNotEmptied) {
   EXPECT_TRUE(Acquire(Soon()));
 }
 
-TEST_F(ReclaimerTest, NobodyWaitsForWhatIsBusyOnceNothingCanBeCommitted) {
+TEST_F(ReclaimerTest, BusyZonesAreNoSpaceAtOnceIfCommitsAreImpossible) {
   RunningReclaimer running(*zones_, [](ZoneId) -> Status { return Fail(Code::kBusy, "being written"); });
   running.can_commit = false;
   const SteadyTime begin = SteadyNow();
   const auto refused = Acquire(Soon());
   EXPECT_EQ(refused ? Code::kBusy : refused.error().code(), Code::kNoSpace);
-  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(30)) << "it waited for its deadline";
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(30)) << "the writer waited for its deadline";
 }
 
-// A reader that goes on for long keeps a dead zone; it may end.
-TEST_F(ReclaimerTest, AWriterWaitsForAZoneThatOnlyAReaderKeeps) {
+TEST_F(ReclaimerTest, AWriterWaitsForADeadZoneThatAReaderPins) {
   RunningReclaimer running(*zones_, [&](ZoneId) -> Status { return Fail(Code::kCorruption, "damaged"); });
   ZonePin reader = zones_->Pin(device_->geometry().ZoneOf(live_.front().place));
   zones_->RemoveLive({live_.data(), 1});
@@ -224,7 +222,7 @@ TEST_F(ReclaimerTest, AWriterWaitsForAZoneThatOnlyAReaderKeeps) {
   EXPECT_TRUE(Acquire(Soon()));
 }
 
-TEST_F(ReclaimerTest, WhatIsBusyIsTriedAgainUntilItIsNot) {
+TEST_F(ReclaimerTest, ABusyZoneIsTriedAgainUntilItIsFree) {
   std::atomic<std::uint32_t> calls = 0;
   RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
     if (++calls < 3 * kZones) return Fail(Code::kBusy, "somebody writes it");

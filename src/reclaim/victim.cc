@@ -8,8 +8,7 @@
 namespace zenfs {
 namespace {
 
-// The share of a zone that must be gained: when nobody waits; when somebody will soon; when somebody does. Less than the
-// last only when nothing better is left.
+// The least gain is the capacity divided by this, for each urgency. Urgent: smaller gains are the last choice.
 constexpr std::uint64_t kGainDivisorLow = 2;
 constexpr std::uint64_t kGainDivisorAhead = 8;
 constexpr std::uint64_t kGainDivisorUrgent = 64;
@@ -22,7 +21,7 @@ double Score(const Victim& victim) {
 
 using Generations = std::map<ZoneId, std::uint64_t>;
 
-// Copies of one file's frames up to and with the last one in the zone of `generation`.
+// Returns the bytes of copies of one file's frames, from the first one to the last one in the zone of `generation`.
 std::uint64_t CopiesUpTo(const FramesOfFile& file, std::uint64_t generation, const Generations& generations,
                          std::uint32_t block_size) {
   std::uint64_t payload = 0;
@@ -33,7 +32,8 @@ std::uint64_t CopiesUpTo(const FramesOfFile& file, std::uint64_t generation, con
   return RoundUp(payload, block_size) + block_size;  // the last block of the extents is written again
 }
 
-// Emptying `zone` moves all frames of its files that stand in zones as old; `other` is empty then if all of it was theirs.
+// Emptying `zone` moves all frames of its files in zones that are no younger. Returns true if this also empties
+// `other`, because it contains frames of these files only.
 bool IsEmptiedWith(const LogZoneStatus& other, const LogZoneStatus& zone,
                    std::span<const FramesOfFile> files) {
   if (other.zone == zone.zone) return true;
@@ -56,7 +56,7 @@ bool IsWorthIt(const Victim& victim, ReclaimUrgency urgency, std::uint32_t block
   return victim.gain() >= block_size;
 }
 
-// Lower is taken first: zones with next to no garbage, and those that are likely to die soon, only when no other is left.
+// Victims of a lower rank come first. Zones that will probably die soon, and zones with little gain, come last.
 int Rank(const Victim& victim) {
   const bool little = victim.gain() < victim.capacity / kGainDivisorUrgent;
   return (little ? 2 : 0) + (victim.young ? 1 : 0);
@@ -124,7 +124,7 @@ std::optional<Victim> ChooseEnabler(std::span<const Victim> victims, const Recla
   std::optional<Victim> oldest;
   for (const Victim& victim : victims) {
     if (victim.kind != Victim::Kind::kLog || skip.contains(victim.zone)) continue;
-    // The copies of each file may take a block more than its frames.
+    // Tolerates two blocks, because the copies of each file may take a block more than its frames.
     if (victim.copies > need.room || victim.copies > victim.capacity + 2 * std::uint64_t{block_size})
       continue;
     if (!oldest || victim.age > oldest->age) oldest = victim;

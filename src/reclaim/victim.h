@@ -1,8 +1,8 @@
-// Which zone to empty next: policy as a pure function.
+// The choice of the zone to empty next, as pure functions.
 //
-// Benefit is the room that a zone's reset gives back beyond what its copies take, cost is reading and writing what is
-// live; old garbage is worth more, since what has lived long beside it is likely to live on (Rosenblum and Ousterhout's
-// cost and benefit).
+// The policy is cost-benefit cleaning by Rosenblum and Ousterhout. The benefit is the room that the reset returns, less
+// the room for the copies, times the age: live data in an old zone will probably stay live. The cost is reading the
+// zone and writing the copies.
 #pragma once
 
 #include <cstdint>
@@ -21,41 +21,45 @@ namespace zenfs {
 struct Victim {
   enum class Kind : std::uint8_t {
     kData,
-    kActive,  // partly written: it is finished first, which gives up its room
+    kActive,  // partly written; it is finished first, which gives up its room
     kLog,
   };
   ZoneId zone;
   Kind kind = Kind::kData;
-  std::uint64_t capacity = 0;  // of it, and of older log zones that are emptied with it
-  std::uint64_t copies = 0;    // bytes that must be written elsewhere
-  std::uint64_t given_up = 0;  // room in it that is lost until it is reset
-  std::uint64_t garbage = 0;   // a log zone's own bytes that are no live payload
-  std::uint64_t age = 0;
-  std::uint32_t incarnation = 0;  // of the zone: the count of its resets
-  bool nearly_dead = false;       // worth it even though space is not short
-  bool young = false;             // a log zone that is likely to die by itself soon
+  std::uint64_t capacity = 0;     // bytes of this zone and of older log zones that are emptied with it
+  std::uint64_t copies = 0;       // bytes that must be copied
+  std::uint64_t given_up = 0;     // bytes of its room that are lost until its reset
+  std::uint64_t garbage = 0;      // log zones only: bytes of the zone that are not live payload
+  std::uint64_t age = 0;          // zones that were filled after it
+  std::uint32_t incarnation = 0;  // of the zone; changes when it leaves use
+  bool nearly_dead = false;       // log zones only: worth cleaning although space is not short
+  bool young = false;             // log zones only: will probably die by itself soon
 
   std::uint64_t gain() const { return capacity > copies + given_up ? capacity - copies - given_up : 0; }
 };
 
-// What must be live in a log zone before it can be released, by file.
+// The live frames of one file in each log zone.
 using FramesOfFile = std::map<ZoneId, LiveFrames>;
 
-// Full and active zones of data with something dead in them and nothing uncommitted.
+// Returns the full and active data zones that have live and dead bytes, but no uncommitted ones.
 [[nodiscard]] std::vector<Victim> DataVictims(std::span<const ZoneStatus> zones);
 
-// Closed log zones. A file's frames are moved from its first one on, so emptying a zone may take copies of frames in older
-// zones too.
+// Returns the closed log zones with live frames that are not held. The frames of a file are moved from the first one
+// on, so cleaning a zone may also copy frames of older zones. `zones` is indexed by zone number.
 [[nodiscard]] std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones,
                                              std::span<const FramesOfFile> files,
                                              std::span<const ZoneStatus> zones, std::uint32_t block_size);
 
-// The best of the victims that are not in `skip`, whose copies fit `need.room`, and that are worth it: kLow, zones of
-// which at least half is dead; kAhead, an eighth; kUrgent, any that gains a block. If the headroom is not whole, the one with the
-// fewest copies, which is the one that an earlier attempt left unfinished, if there is one.
+// Returns the best victim that is not in `skip`, fits `need.room` and gains enough for the urgency:
+//   kTidy    log zones that are nearly dead
+//   kLow     these, and full data zones that gain at least half of their capacity
+//   kAhead   zones that are nearly dead, or gain an eighth of their capacity
+//   kUrgent  zones that gain a block
+// If the headroom is not whole, the victim with the fewest copies comes first, so that an unfinished one is finished
+// first.
 //
-// Urgent and none of these: the oldest log zone whose copies take no more than it gives back, if that brings garbage in
-// younger log zones nearer, which can't be reached before the older frames of the same files have been moved.
+// If there is none, the need is urgent and some log zone has garbage: returns the oldest log zone whose copies fit
+// and take hardly more room than it returns. Its frames must move before younger frames of the same files can.
 [[nodiscard]] std::optional<Victim> ChooseVictim(std::span<const Victim> victims, const ReclaimNeed& need,
                                                  const std::set<ZoneId>& skip, std::uint32_t block_size);
 

@@ -36,36 +36,36 @@ TEST(Victim, TheZoneWithMostGarbageIsChosen) {
   EXPECT_EQ(ChooseOf({Full(0, 400), Full(1, 100), Full(2, 300)}, kLow), ZoneId(1));
 }
 
-TEST(Victim, OfTwoAlikeTheOlderIsChosen) {
+TEST(Victim, TheOldestZoneIsChosenForEqualGarbage) {
   EXPECT_EQ(ChooseOf({Full(0, 400, 1), Full(1, 400, 9), Full(2, 400, 3)}, kLow), ZoneId(1));
 }
 
-TEST(Victim, ZonesThatLiveByHalfAreMovedOnlyWhenWritersWait) {
+TEST(Victim, ZonesMoreThanHalfLiveAreChosenOnlyIfUrgent) {
   const std::vector<ZoneStatus> zones{Full(0, 501), Full(1, 980)};
   EXPECT_EQ(ChooseOf(zones, kLow), std::nullopt);
   EXPECT_EQ(ChooseOf(zones, kUrgent), ZoneId(0));
 }
 
-TEST(Victim, AZoneWithNextToNoGarbageIsChosenOnlyWhenNoOtherIsLeft) {
+TEST(Victim, AZoneWithLittleGarbageIsTheLastChoice) {
   const ZoneStatus little = Full(1, kCapacity - kUnit, 99);
   EXPECT_EQ(ChooseOf({Full(0, kCapacity), little, Full(2, 900)}, kUrgent), ZoneId(2));
   EXPECT_EQ(ChooseOf({Full(0, kCapacity), little}, kUrgent), ZoneId(1));
   EXPECT_EQ(ChooseOf({Full(0, kCapacity), Full(1, kCapacity - kUnit + 1)}, kUrgent), std::nullopt);
 }
 
-TEST(Victim, WhatLivesMustFitTheRoomThatThereIs) {
+TEST(Victim, LiveBytesMustFitTheRoom) {
   const std::vector<ZoneStatus> zones{Full(0, 300), Full(1, 200)};
   EXPECT_EQ(ChooseOf(zones, {ReclaimUrgency::kUrgent, 199}), std::nullopt);
   EXPECT_EQ(ChooseOf(zones, {ReclaimUrgency::kUrgent, 200}), ZoneId(1));
 }
 
-TEST(Victim, OnlyZonesWithSomethingLiveAndNothingUncommittedAreChosen) {
+TEST(Victim, ZonesWithoutLiveOrWithUncommittedBytesAreNotChosen) {
   std::vector<ZoneStatus> zones{Full(0, 300), Full(1, 100), Full(2, 0), Full(3, 50)};
   zones[3].uncommitted = 1;
   EXPECT_EQ(ChooseOf(zones, kUrgent, {ZoneId(1)}), ZoneId(0));
 }
 
-TEST(Victim, AnActiveZoneCountsTheRoomThatItsFinishGivesUp) {
+TEST(Victim, TheRoomOfAnActiveZoneCountsAsGivenUp) {
   ZoneStatus active = Full(0, 100);
   active.phase = ZonePhase::kActive;
   active.written = 400;
@@ -74,11 +74,11 @@ TEST(Victim, AnActiveZoneCountsTheRoomThatItsFinishGivesUp) {
   EXPECT_EQ(ChooseOf({active}, {ReclaimUrgency::kUrgent, 699}), std::nullopt) << "100 live, 600 given up";
   EXPECT_EQ(ChooseOf({active}, {ReclaimUrgency::kUrgent, 700}), ZoneId(0));
   active.live = 400;
-  EXPECT_EQ(ChooseOf({active}, kUrgent), std::nullopt) << "nothing in it is dead";
+  EXPECT_EQ(ChooseOf({active}, kUrgent), std::nullopt) << "no bytes are dead";
 }
 
-// What is left of an unfinished one fits, whatever it has taken.
-TEST(Victim, TheFewestCopiesComeFirstWhileTheHeadroomIsNotWhole) {
+// An unfinished victim has the fewest copies left, so it fits the room that it took from the headroom.
+TEST(Victim, TheFewestCopiesComeFirstIfTheHeadroomIsNotWhole) {
   const std::vector<ZoneStatus> zones{Full(0, 200, 99), Full(1, 150)};
   EXPECT_EQ(ChooseOf(zones, {ReclaimUrgency::kUrgent, kCapacity, kCapacity}), ZoneId(0));
   EXPECT_EQ(ChooseOf(zones, {ReclaimUrgency::kUrgent, kCapacity - 1, kCapacity}), ZoneId(1));
@@ -86,7 +86,7 @@ TEST(Victim, TheFewestCopiesComeFirstWhileTheHeadroomIsNotWhole) {
 
 class LogVictim : public ::testing::Test {
  protected:
-  // In the order in which they were filled.
+  // Adds a log zone that is younger than all before.
   LogZoneStatus& Add(std::uint64_t payload, std::uint64_t device_bytes) {
     const auto id = static_cast<std::uint32_t>(log_.size());
     zones_.push_back({.id = ZoneId(id), .phase = ZonePhase::kLog, .capacity = kCapacity});
@@ -105,7 +105,7 @@ class LogVictim : public ::testing::Test {
   std::vector<FramesOfFile> files_;
 };
 
-TEST_F(LogVictim, OldFramesOfTheSameFileAreCopiedTooAndTheirZonesCount) {
+TEST_F(LogVictim, OlderFramesOfTheSameFileAreCopiedAndTheirZonesCount) {
   Add(300, 1000);
   Add(200, 1000);
   files_ = {{{ZoneId(0), {1000, 300}}, {ZoneId(1), {1000, 200}}}};
@@ -117,7 +117,7 @@ TEST_F(LogVictim, OldFramesOfTheSameFileAreCopiedTooAndTheirZonesCount) {
   EXPECT_EQ(victims[1].capacity, 2 * kCapacity);
 }
 
-TEST_F(LogVictim, AnOlderZoneWithFramesOfAnotherFileIsNotEmptied) {
+TEST_F(LogVictim, AnOlderZoneWithFramesOfAnotherFileDoesNotCount) {
   Add(300, 1000);
   Add(200, 1000);
   files_ = {{{ZoneId(0), {500, 100}}, {ZoneId(1), {1000, 200}}}, {{ZoneId(0), {500, 200}}}};
@@ -126,7 +126,7 @@ TEST_F(LogVictim, AnOlderZoneWithFramesOfAnotherFileIsNotEmptied) {
   EXPECT_EQ(victims[1].capacity, kCapacity);
 }
 
-TEST_F(LogVictim, ZonesThatAreWrittenHeldOrDeadAreNone) {
+TEST_F(LogVictim, OpenHeldAndDeadZonesAreNoVictims) {
   Add(100, 100).closed = false;
   Add(100, 100).held = true;
   Add(0, 0);
@@ -134,7 +134,7 @@ TEST_F(LogVictim, ZonesThatAreWrittenHeldOrDeadAreNone) {
   EXPECT_TRUE(Victims().empty());
 }
 
-TEST_F(LogVictim, OneThatIsLikelyToDieSoonComesLast) {
+TEST_F(LogVictim, AYoungZoneComesLast) {
   Add(300, 1000).young = true;
   Add(600, 1000);
   files_ = {{{ZoneId(0), {1000, 300}}}, {{ZoneId(1), {1000, 600}}}};
@@ -142,22 +142,22 @@ TEST_F(LogVictim, OneThatIsLikelyToDieSoonComesLast) {
   EXPECT_EQ(Choose(Victims(), kUrgent, {ZoneId(1)}), ZoneId(0));
 }
 
-TEST_F(LogVictim, OneThatIsNearlyDeadIsCleanedThoughSpaceIsNotShort) {
+TEST_F(LogVictim, ANearlyDeadZoneIsChosenForTidying) {
   Add(300, 1000);
   Add(100, 200);
   files_ = {{{ZoneId(0), {1000, 300}}}, {{ZoneId(1), {200, 100}}}};
   EXPECT_EQ(Choose(Victims(), {ReclaimUrgency::kTidy, kCapacity}), ZoneId(1));
 }
 
-// The second zone is nearly dead, but behind a whole zone of live frames of the same file.
-TEST_F(LogVictim, OldFramesAreMovedFirstWhereTheyStandBeforeGarbage) {
+// The second zone is nearly dead, but a whole zone of live frames of the same file must move before it.
+TEST_F(LogVictim, AnOlderZoneIsChosenIfItBlocksGarbage) {
   Add(990, 1000);
   Add(20, 30);
   files_ = {{{ZoneId(0), {1000, 990}}, {ZoneId(1), {30, 20}}}};
-  EXPECT_EQ(Choose(Victims(), kUrgent), ZoneId(0)) << "both do not fit at once";
+  EXPECT_EQ(Choose(Victims(), kUrgent), ZoneId(0)) << "the copies of both do not fit";
   log_[1].live = {.device_bytes = 1000, .payload = 995};
   files_ = {{{ZoneId(0), {1000, 990}}, {ZoneId(1), {1000, 995}}}};
-  EXPECT_EQ(Choose(Victims(), kUrgent), std::nullopt) << "no garbage to come to";
+  EXPECT_EQ(Choose(Victims(), kUrgent), std::nullopt) << "no zone has garbage";
 }
 
 }  // namespace
