@@ -7,7 +7,7 @@
 namespace zenfs {
 namespace {
 
-// Looked at under one hold of the lock, so that nobody who opens or names a file waits long.
+// Number of extents that FilesIn visits under one hold of the lock, so that other calls do not wait long.
 constexpr std::size_t kExtentsALook = 4096;
 
 }  // namespace
@@ -21,7 +21,7 @@ Result<Catalog::Action> Catalog::Begin(const Planner& planner, Deadline deadline
     ZENFS_RETURN_IF_ERROR(planner(View(), keys));
     if (!locks_.Conflicts(keys)) return Action(this, locks_.Add(std::move(keys)));
     if (deadline.Passed()) return Fail(Code::kBusy, "another action is under way");
-    // Most need no deadline: whoever holds a lock on a name is inside a commit, which ends or fails by itself.
+    // Most callers need no deadline: the owner of the lock waits for a commit, which ends or fails by itself.
     static_cast<void>(released_.WaitUntil(mutex_, deadline));
   }
 }
@@ -87,7 +87,8 @@ std::shared_ptr<const FileRecord> Catalog::FindFile(FileId id) const {
 std::vector<std::shared_ptr<const FileRecord>> Catalog::FilesIn(DeviceOffset begin, DeviceOffset end) const {
   std::vector<std::shared_ptr<const FileRecord>> files;
   std::unordered_set<FileId> seen;
-  ExtentIndex::Entry last{.place = begin};  // before all extents at `begin`: no file is kNoFile
+  ExtentIndex::Entry last{
+      .place = begin};  // sorts before all extents at `begin`, since no file has the id kNoFile
   for (;;) {
     MutexLock lock(mutex_);
     auto it = extents_.entries().upper_bound(last);
@@ -96,7 +97,7 @@ std::vector<std::shared_ptr<const FileRecord>> Catalog::FilesIn(DeviceOffset beg
          ++it, ++looked_at) {
       last = *it;
       if (!seen.insert(last.file).second) continue;
-      // It may be gone after an invalid commit.
+      // The file is missing only after an invalid commit.
       if (auto file = state_.FindFile(last.file)) files.push_back(std::move(file));
     }
     extents_looked_at_ += looked_at;

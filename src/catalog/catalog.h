@@ -1,13 +1,15 @@
-// Names and files as lookups see them: the committed State, and above it the files that were created and are
-// not committed yet (a created but never synced file costs no metadata write).
+// The names, directories and files of a volume in memory: the committed State, and the pending files, which are
+// created but not committed. A file that is created and never synced costs no metadata write.
 //
-// A pending file shadows a committed one of the same name; until the pending one is committed, a crash leaves
-// the old. Its commit is CreateFile, UnlinkFile of what it shadows, LinkFile: one frame.
+// A pending file shadows a committed file of the same name. If the process or the power fails before the pending
+// file is committed, the old file is still there. One commit contains CreateFile, UnlinkFile of the old file, and
+// LinkFile.
 //
-// An action on names: Begin (validate and lock, atomically), commit to the metadata log, which calls Apply
-// through its sink, then the Action is dropped and those who wait for its names go on.
+// Steps of an action: Begin validates and locks, atomically. The caller commits to the metadata log, which calls
+// Apply through its sink. The destructor of the Action releases the locks and wakes waiting actions.
 //
-// Threads: any. mutex_ comes after the metadata log's roles and before leaf locks; no I/O happens under it.
+// Threads: all calls are thread-safe. mutex_ ranks after the roles of the metadata log and before leaf locks; no
+// I/O is done under it.
 #pragma once
 
 #include <functional>
@@ -36,33 +38,34 @@ struct PendingFile {
   std::uint64_t mtime_seconds = 0;
 };
 
-// Where a path leads. The parent exists; the entry itself may not.
+// The result of a path lookup. The parent exists; the entry itself may be missing.
 struct Entry {
   enum class Kind { kMissing, kDirectory, kFile };
 
   FileId parent;
   std::string name;  // empty for the root
   Kind kind = Kind::kMissing;
-  FileId id;             // unless kMissing
+  FileId id;             // valid unless kMissing
   bool pending = false;  // the file is not committed
-  bool shadows = false;  // pending, and a committed file has the name too
+  bool shadows = false;  // a pending file replaces a committed entry of this name
 };
 
-// What a planner sees, under the catalog's lock.
+// Read access to the catalog under its lock, for planners.
 class CatalogView {
  public:
   CatalogView(const State& state, const std::unordered_map<FileId, PendingFile>& pending,
               const std::map<std::pair<FileId, std::string>, FileId, std::less<>>& pending_names)
       : state_(state), pending_(pending), pending_names_(pending_names) {}
 
-  // Errors: kNotFound when a parent is missing, kNotADirectory, kInvalidArgument for a name that is too long.
+  // Looks up a path. Errors: kNotFound if a parent is missing; kNotADirectory if a parent is a file; kInvalidArgument
+  // for a NUL byte or a name longer than kMaxNameBytes.
   [[nodiscard]] Result<Entry> Resolve(std::string_view path) const;
   const PendingFile* FindPending(FileId id) const;
   std::vector<const PendingFile*> PendingIn(FileId directory) const;
   const State& state() const { return state_; }
 
-  // The edits that commit a pending file's existence; adds to `keys` the names and files that they touch. None if the file
-  // is not pending.
+  // Returns the edits that commit a pending file, and adds the names and files that they touch to `keys`. Returns no
+  // edits if the file is not pending.
   std::vector<Edit> Promote(FileId id, LockKeys& keys) const;
 
  private:
@@ -75,7 +78,7 @@ class Catalog {
  public:
   explicit Catalog(State state);
 
-  // Locks on names and files; returned by its destructor. Must not outlive the catalog.
+  // Locks on names and files. Its destructor releases them. Must not outlive the catalog.
   class Action {
    public:
     Action() = default;
@@ -98,13 +101,14 @@ class Catalog {
     NameLocks::Ticket ticket_;
   };
 
-  // Validates and says what is touched; called under the lock, again after each wait, so it must set its
-  // outputs anew each time. Its error ends Begin.
+  // Validates an action and adds its keys. It runs under the lock and again after each wait, so each call must set all
+  // outputs again. Begin returns its error.
   using Planner = std::function<Status(const CatalogView&, LockKeys&)>;
-  // Waits for actions that touch the same; kBusy once the deadline has passed and one is still under way.
+  // Locks the keys of the plan. Waits for conflicting actions. Errors: those of the planner; kBusy if a conflicting
+  // action is still running at the deadline.
   [[nodiscard]] Result<Action> Begin(const Planner& planner, Deadline deadline = Deadline::Never())
       EXCLUDES(mutex_);
-  // The same for a plan that returns a Result, whose value goes to `made`.
+  // Like Begin, for a plan that returns a Result; stores its value in `made`.
   template <typename Made, typename Plan>
   [[nodiscard]] Result<Action> BeginPlanned(Made& made, const Plan& plan) EXCLUDES(mutex_) {
     return Begin([&](const CatalogView& view, LockKeys& keys) -> Status {
@@ -113,25 +117,26 @@ class Catalog {
     });
   }
 
-  // Runs `look` under the lock. For reading only.
+  // Runs `look` under the lock.
   void Look(const std::function<void(const CatalogView&)>& look) const EXCLUDES(mutex_);
 
-  // A new file at (parent, name), which the caller has locked. Returns the id of the pending file it
+  // Adds a pending file at (parent, name), which the caller has locked. Returns the id of the pending file that it
   // replaces, or kNoFile.
   FileId AddPending(PendingFile file) EXCLUDES(mutex_);
   void DropPending(FileId id) EXCLUDES(mutex_);
   void SetPendingLifetime(FileId id, Lifetime lifetime) EXCLUDES(mutex_);
 
-  // Carries out one committed action, in log order. Pending files that the edits commit become committed
-  // ones. An error means that an invalid edit was committed: a bug, and the volume must stop writing.
+  // Applies the edits of one commit; called in log order. Pending files that the edits create are then committed.
+  // An error means that an invalid edit was committed, which is a bug: the volume must stop writing.
   [[nodiscard]] Result<Effects> Apply(std::span<const Edit> edits) EXCLUDES(mutex_);
 
   std::shared_ptr<const FileRecord> FindFile(FileId id) const EXCLUDES(mutex_);
-  // Committed files with extents in [begin, end), each once, in the order of their places. Costs O(extents there), and holds
-  // the lock for a few thousand of them at a time: extents that commits add meanwhile may be missed.
+  // Returns the committed files with extents that begin in [begin, end), each once, in the order of their first place.
+  // Costs O(extents in the range). The lock is held for a few thousand extents at a time, so extents that commits add
+  // meanwhile may be missed.
   std::vector<std::shared_ptr<const FileRecord>> FilesIn(DeviceOffset begin, DeviceOffset end) const
       EXCLUDES(mutex_);
-  // Extents that FilesIn has looked at, for tests of its cost.
+  // Number of extents that FilesIn visited so far; tests use it to measure cost.
   std::uint64_t extents_looked_at() const EXCLUDES(mutex_);
 
  private:

@@ -63,7 +63,7 @@ TEST(CatalogTest, PathsLeadToFilesDirectoriesAndFreeNames) {
   EXPECT_EQ(missing.name, "new");
 }
 
-TEST(CatalogTest, PathsThatCannotBeSayWhy) {
+TEST(CatalogTest, InvalidPathsAreErrorsWithACodeForEachCause) {
   const Catalog catalog(SomeState());
   EXPECT_EQ(ResolveError(catalog, "no/such/file"), Code::kNotFound);
   EXPECT_EQ(ResolveError(catalog, "dir/new/file"), Code::kNotFound);
@@ -82,9 +82,9 @@ TEST(CatalogTest, PendingFileShadowsTheCommittedOneUntilItIsDropped) {
   EXPECT_TRUE(entry.pending);
   EXPECT_TRUE(entry.shadows);
   EXPECT_EQ(catalog.AddPending({.id = FileId(51), .parent = kDir, .name = "file"}), FileId(50))
-      << "it is replaced";
+      << "the older pending file is replaced";
   EXPECT_EQ(Resolve(catalog, "dir/file")->id, FileId(51));
-  catalog.DropPending(FileId(50));  // nothing
+  catalog.DropPending(FileId(50));  // has no effect
   EXPECT_EQ(Resolve(catalog, "dir/file")->id, FileId(51));
   catalog.DropPending(FileId(51));
   entry = Resolve(catalog, "dir/file").value();
@@ -92,14 +92,14 @@ TEST(CatalogTest, PendingFileShadowsTheCommittedOneUntilItIsDropped) {
   EXPECT_FALSE(entry.pending);
 }
 
-TEST(CatalogTest, PendingFileWhereNothingWasShadowsNothing) {
+TEST(CatalogTest, PendingFileWithANewNameShadowsNothing) {
   Catalog catalog(SomeState());
   catalog.AddPending({.id = FileId(50), .parent = kDir, .name = "new"});
   EXPECT_FALSE(Resolve(catalog, "dir/new")->shadows);
   EXPECT_EQ(ResolveError(catalog, "dir/new/x"), Code::kNotADirectory);
 }
 
-TEST(CatalogTest, PendingFilesOfADirectoryAreListedAndNoOthers) {
+TEST(CatalogTest, OnlyPendingFilesOfTheDirectoryAreListed) {
   Catalog catalog(SomeState());
   catalog.AddPending({.id = FileId(50), .parent = kDir, .name = "b"});
   catalog.AddPending({.id = FileId(51), .parent = kDir, .name = "a"});
@@ -116,11 +116,11 @@ TEST(CatalogTest, PendingFilesOfADirectoryAreListedAndNoOthers) {
   });
 }
 
-TEST(CatalogTest, PromotionReplacesWhatItShadowsAndEndsPending) {
+TEST(CatalogTest, PromotedFileReplacesTheFileThatItShadows) {
   Catalog catalog(SomeState());
   catalog.AddPending({.id = FileId(50), .parent = kDir, .name = "file", .lifetime = Lifetime::kShort});
   catalog.SetPendingLifetime(FileId(50), Lifetime::kLong);
-  catalog.SetPendingLifetime(FileId(77), Lifetime::kLong);  // nothing
+  catalog.SetPendingLifetime(FileId(77), Lifetime::kLong);  // has no effect
   std::vector<Edit> edits;
   LockKeys keys;
   catalog.Look([&](const CatalogView& view) { edits = view.Promote(FileId(50), keys); });
@@ -136,14 +136,13 @@ TEST(CatalogTest, PromotionReplacesWhatItShadowsAndEndsPending) {
   catalog.Look([](const CatalogView& view) { EXPECT_TRUE(view.PendingIn(kDir).empty()); });
 }
 
-TEST(CatalogTest, CommitOfOneFileLeavesAnotherPendingUnderItsName) {
+TEST(CatalogTest, CommitOfAFileKeepsANewerPendingFileOfItsName) {
   Catalog catalog(SomeState());
   catalog.AddPending({.id = FileId(50), .parent = kDir, .name = "new"});
   std::vector<Edit> edits;
   LockKeys keys;
   catalog.Look([&](const CatalogView& view) { edits = view.Promote(FileId(50), keys); });
-  catalog.AddPending(
-      {.id = FileId(51), .parent = kDir, .name = "new"});  // created anew before the commit came
+  catalog.AddPending({.id = FileId(51), .parent = kDir, .name = "new"});  // created again before the commit
   ASSERT_TRUE(catalog.Apply(edits));
   const Entry entry = Resolve(catalog, "dir/new").value();
   EXPECT_EQ(entry.id, FileId(51));
@@ -156,7 +155,7 @@ TEST(CatalogTest, EditThatContradictsTheStateIsAnError) {
   EXPECT_EQ(catalog.Apply(edits).error().code(), Code::kCorruption);
 }
 
-TEST(CatalogTest, PlannersErrorEndsBeginAndLocksNothing) {
+TEST(CatalogTest, BeginReturnsThePlannersErrorAndLocksNothing) {
   Catalog catalog(SomeState());
   const auto failed = catalog.Begin([](const CatalogView&, LockKeys& keys) -> Status {
     keys.exclusive.push_back(kFile);
@@ -170,7 +169,7 @@ TEST(CatalogTest, PlannersErrorEndsBeginAndLocksNothing) {
 }
 
 // P4 of docs/internals/failures.md.
-TEST(CatalogTest, ActionsOnOtherNamesGoSideBySide) {
+TEST(CatalogTest, ActionsOnDifferentNamesDoNotWait) {
   Catalog catalog(SomeState());
   const auto a = catalog.Begin(Names(kDir, "a"));
   const auto b = catalog.Begin(Names(kDir, "b"));
@@ -179,7 +178,7 @@ TEST(CatalogTest, ActionsOnOtherNamesGoSideBySide) {
 }
 
 // R2 of docs/internals/failures.md.
-TEST(CatalogTest, SecondActionOnANameWaitsAndSeesWhatTheFirstDid) {
+TEST(CatalogTest, SecondActionOnANameWaitsAndSeesTheResultOfTheFirst) {
   Catalog catalog(SomeState());
   Catalog::Action first = std::move(catalog.Begin(Names(kDir, "new"))).value();
   std::atomic<int> planned = 0;
@@ -193,7 +192,7 @@ TEST(CatalogTest, SecondActionOnANameWaitsAndSeesWhatTheFirstDid) {
       if (view.Resolve("dir/new")->kind == Entry::Kind::kFile) return Fail(Code::kExists, "it is there");
       return {};
     });
-    EXPECT_TRUE(applied) << "it did not wait";
+    EXPECT_TRUE(applied) << "the second action did not wait";
     EXPECT_EQ(action.error().code(), Code::kExists);
   });
   planned.wait(0);
@@ -229,7 +228,7 @@ TEST(CatalogTest, RemovalOfADirectoryWaitsForActionsInIt) {
   remover.Join();
 }
 
-TEST(CatalogTest, ManyThreadsOnFewNamesAreOneAtATimeOnEach) {
+TEST(CatalogTest, ActionsOfManyThreadsOnANameRunOneAtATime) {
   Catalog catalog(SomeState());
   constexpr int kNames = 3;
   std::atomic<int> inside[kNames] = {};

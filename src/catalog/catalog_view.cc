@@ -6,7 +6,7 @@
 namespace zenfs {
 namespace {
 
-// Committed and pending entries of one directory.
+// Looks up a name among the committed and pending entries of one directory.
 Entry FindIn(const State& state, FileId parent, std::string_view name,
              const std::map<std::pair<FileId, std::string>, FileId, std::less<>>& pending_names) {
   Entry entry{.parent = parent, .name = std::string(name)};
@@ -27,13 +27,13 @@ Entry FindIn(const State& state, FileId parent, std::string_view name,
 
 Result<Entry> CatalogView::Resolve(std::string_view path) const {
   if (path.find('\0') != std::string_view::npos) {
-    return Fail(Code::kInvalidArgument, fmt::format("{}: a path may not hold a NUL byte", path));
+    return Fail(Code::kInvalidArgument, fmt::format("{}: the path contains a NUL byte", path));
   }
   Entry entry{.parent = kRootDirectory, .name = "", .kind = Entry::Kind::kDirectory, .id = kRootDirectory};
   for (const std::string_view part : SplitPath(path)) {
     if (part.size() > kMaxNameBytes) {
       return Fail(Code::kInvalidArgument,
-                  fmt::format("{}: a name of {} bytes is longer than {}", path, part.size(), kMaxNameBytes));
+                  fmt::format("{}: a name has {} bytes; the limit is {}", path, part.size(), kMaxNameBytes));
     }
     if (entry.kind == Entry::Kind::kMissing) {
       return Fail(Code::kNotFound, fmt::format("{}: no such directory: {}", path, entry.name));

@@ -23,11 +23,12 @@ ExtentIndex::ExtentIndex(const State& state) {
   for (const auto& [id, record] : state.files()) {
     for (const Extent& extent : record->extents) entries.push_back({extent.place, id, extent.file_offset});
   }
-  std::ranges::sort(entries);  // a set takes sorted entries in linear time
+  std::ranges::sort(entries);  // a set is built from sorted entries in linear time
   entries_ = std::set<Entry>(entries.begin(), entries.end());
 }
 
-// A commit may add an extent and drop it again, or drop an extent and restate it, so each lost one is looked up.
+// A commit may add an extent and drop it again, or drop an extent and restate it. So each lost extent is looked up in
+// the state.
 void ExtentIndex::Update(std::span<const Edit> edits, std::span<const Extent> lost, const State& state) {
   for (const Edit& edit : edits) {
     const auto* set = std::get_if<SetExtents>(&edit);

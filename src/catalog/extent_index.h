@@ -1,10 +1,11 @@
-// All committed extents by their place on the device, so the files in a zone are found without a walk over all files.
+// All committed extents by their place on the device, so that the files in a zone are found without a walk over all
+// files.
 //
-// Invariant: between updates it holds exactly the extents of the state it follows, also if a damaged volume has two extents
+// Invariant: after each Update it contains exactly the extents of the state, even if a damaged volume has two extents
 // at one place.
 //
-// Cost: O(log n) for each extent that a commit adds or drops, about 64 bytes of memory for each extent.
-// Threads: none of its own; the owner locks.
+// Cost: O(log n) time for each extent that a commit adds or drops, and about 64 bytes of memory for each extent.
+// Threads: not thread-safe; the owner locks.
 #pragma once
 
 #include <compare>
@@ -26,7 +27,7 @@ class ExtentIndex {
 
   explicit ExtentIndex(const State& state);
 
-  // Follows one commit. `lost` is Effects::lost of `edits`; `state` is the state behind them.
+  // Applies one commit. `lost` is Effects::lost of `edits`; `state` is the state after them.
   void Update(std::span<const Edit> edits, std::span<const Extent> lost, const State& state);
 
   const std::set<Entry>& entries() const { return entries_; }

@@ -31,7 +31,7 @@ class ExtentIndexTest : public testing::Test {
     Commit({RaiseCounters{100, 0}, CreateFile{kFile}, LinkFile{kRootDirectory, "a", kFile},
             CreateFile{kOther}, LinkFile{kRootDirectory, "b", kOther}});
   }
-  // After it, the index is what a walk over all files finds, and what a new index of that state is.
+  // Applies `edits` and expects the extents that a walk over all files finds, also from a new index of the state.
   void Commit(const std::vector<Edit>& edits) {
     Effects effects;
     ASSERT_TRUE(state_.Apply(edits, &effects).ok());
@@ -57,7 +57,7 @@ TEST_F(ExtentIndexTest, ExtentsAreInOrderOfPlace) {
   EXPECT_EQ(Files(), (Ids{kFile, kOther, kFile}));
 }
 
-TEST_F(ExtentIndexTest, AFileThatIsDeletedIsGone) {
+TEST_F(ExtentIndexTest, ExtentsOfADeletedFileAreDropped) {
   Commit({SetExtents{kFile, 0, {At(0, 30), At(1, 10)}, 2 * kBlock}});
   Commit({LinkFile{kRootDirectory, "a too", kFile}});
   Commit({UnlinkFile{kRootDirectory, "a"}});
@@ -66,13 +66,13 @@ TEST_F(ExtentIndexTest, AFileThatIsDeletedIsGone) {
   EXPECT_EQ(Files(), Ids{});
 }
 
-TEST_F(ExtentIndexTest, AFileThatIsRenamedStaysAndTheOneItReplacesIsGone) {
+TEST_F(ExtentIndexTest, ARenameKeepsTheFileAndDropsTheReplacedOne) {
   Commit({SetExtents{kFile, 0, {At(0, 30)}, kBlock}, SetExtents{kOther, 0, {At(0, 40)}, kBlock}});
   Commit({RenameEntry{kRootDirectory, "a", kRootDirectory, "b"}});
   EXPECT_EQ(Files(), Ids{kFile});
 }
 
-TEST_F(ExtentIndexTest, ATruncationKeepsTheExtentItCutsAndDropsThoseBehind) {
+TEST_F(ExtentIndexTest, ATruncationDropsTheExtentsBehindTheCut) {
   Commit({SetExtents{kFile, 0, {At(0, 30, 2), At(2, 10, 2)}, 4 * kBlock}});
   Commit({SetExtents{kFile, 3 * kBlock, {}, 3 * kBlock}});
   EXPECT_EQ(Files(), (Ids{kFile, kFile}));
@@ -82,34 +82,34 @@ TEST_F(ExtentIndexTest, ATruncationKeepsTheExtentItCutsAndDropsThoseBehind) {
   EXPECT_EQ(Files(), Ids{});
 }
 
-TEST_F(ExtentIndexTest, AnExtentThatIsRestatedOrGrowsStays) {
+TEST_F(ExtentIndexTest, ARestatedOrLongerExtentIsKept) {
   Commit({SetExtents{kFile, 0, {At(0, 30), At(1, 31)}, 2 * kBlock}});
   Commit({SetExtents{kFile, 0, {At(0, 50), At(1, 31)}, 2 * kBlock}});
   Commit({SetExtents{kFile, 0, {At(0, 50, 2)}, 2 * kBlock}});
   EXPECT_EQ(Files(), Ids{kFile});
 }
 
-TEST_F(ExtentIndexTest, AnExtentThatIsDroppedInTheSameCommitLeavesNothing) {
+TEST_F(ExtentIndexTest, AnExtentThatItsOwnCommitDropsIsNotKept) {
   Commit({SetExtents{kFile, 0, {At(0, 30)}, kBlock}, SetExtents{kFile, 0, {}, 0}});
   EXPECT_EQ(Files(), Ids{});
   Commit({SetExtents{kFile, 0, {At(0, 30)}, kBlock}, UnlinkFile{kRootDirectory, "a"}});
   EXPECT_EQ(Files(), Ids{});
 }
 
-TEST_F(ExtentIndexTest, AnExtentThatAnotherFileTakesOverIsThatFiles) {
+TEST_F(ExtentIndexTest, AnExtentThatMovesToAnotherFileBelongsToThatFile) {
   Commit({SetExtents{kFile, 0, {At(0, 30)}, kBlock}});
   Commit({SetExtents{kOther, 0, {At(0, 30)}, kBlock}, SetExtents{kFile, 0, {}, 0}});
   EXPECT_EQ(Files(), Ids{kOther});
 }
 
-TEST_F(ExtentIndexTest, OfTwoFilesAtOnePlaceOneMayGo) {
+TEST_F(ExtentIndexTest, OneOfTwoFilesAtOnePlaceIsDroppedAlone) {
   Commit({SetExtents{kFile, 0, {At(0, 30)}, kBlock}, SetExtents{kOther, 0, {At(0, 30)}, kBlock}});
   EXPECT_EQ(Files(), (Ids{kFile, kOther}));
   Commit({UnlinkFile{kRootDirectory, "a"}});
   EXPECT_EQ(Files(), Ids{kOther});
 }
 
-RC_GTEST_PROP(ExtentIndexProperty, RandomCommitsLeaveWhatAWalkOverAllFilesFinds, (std::uint64_t seed)) {
+RC_GTEST_PROP(ExtentIndexProperty, RandomCommitsMatchAWalkOverAllFiles, (std::uint64_t seed)) {
   EditWalk walk(seed);
   State state;
   ExtentIndex index(state);

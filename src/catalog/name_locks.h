@@ -1,12 +1,12 @@
-// Who is in the middle of changing what (design rule 1): an action locks the names and ids it touches from
-// validation until its commit has been applied; a second action on any of them waits.
+// Locks on names and files (design rule 1). An action locks the names and ids that it touches from its validation until
+// its commit is applied; a second action on any of them waits.
 //
 // Keys
-//   names      an entry of a directory: exclusive
-//   exclusive  a file whose content or last name changes, or a directory that disappears
-//   shared     a directory in which a name changes: any number at once, none while it disappears
+//   names      an entry of a directory; exclusive
+//   exclusive  a file whose content or last name changes, or a directory that is removed
+//   shared     a directory in which a name changes; any number of actions share it, except its removal
 //
-// Threads: none of its own; the catalog's lock is held for every call.
+// Threads: not thread-safe; the caller holds the catalog's lock.
 #pragma once
 
 #include <list>
@@ -32,7 +32,7 @@ class NameLocks {
   using Ticket = std::list<LockKeys>::iterator;
 
   bool Conflicts(const LockKeys& keys) const;
-  // `keys` conflict with nothing held.
+  // Precondition: !Conflicts(keys).
   Ticket Add(LockKeys keys) {
     ZENFS_ASSERT(!Conflicts(keys));
     return held_.insert(held_.end(), std::move(keys));
@@ -40,7 +40,7 @@ class NameLocks {
   void Remove(Ticket ticket) { held_.erase(ticket); }
 
  private:
-  // As many as there are actions under way: a handful, so a list is searched faster than a map is kept.
+  // One element for each running action. There are few, so searching a list is cheaper than maintaining a map.
   std::list<LockKeys> held_;
 };
 

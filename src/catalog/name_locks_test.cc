@@ -11,7 +11,7 @@ LockKeys Keys(Names names, std::vector<FileId> exclusive = {}, std::vector<FileI
   return {std::move(names), std::move(exclusive), std::move(shared)};
 }
 
-TEST(NameLocksTest, SameNameConflictsAndTheSameNameElsewhereDoesNot) {
+TEST(NameLocksTest, ANameConflictsOnlyInTheSameDirectory) {
   NameLocks held;
   held.Add(Keys({{FileId(1), "a"}}));
   EXPECT_TRUE(held.Conflicts(Keys({{FileId(1), "b"}, {FileId(1), "a"}})));
@@ -19,7 +19,7 @@ TEST(NameLocksTest, SameNameConflictsAndTheSameNameElsewhereDoesNot) {
   EXPECT_FALSE(held.Conflicts(Keys({{FileId(2), "a"}})));
 }
 
-TEST(NameLocksTest, SharedGoesBesideSharedAndNotBesideExclusive) {
+TEST(NameLocksTest, SharedConflictsOnlyWithExclusive) {
   NameLocks held;
   held.Add(Keys({}, {}, {FileId(1)}));
   EXPECT_FALSE(held.Conflicts(Keys({}, {}, {FileId(1)})));

@@ -1,4 +1,4 @@
-// Paths as strings: normalised, taken apart. No state.
+// Normalises and splits paths. Pure functions.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace zenfs {
 
-// "/a//b/./c/../d/" -> "a/b/d". Never fails; an empty result is the root. ".." above the root stays there.
+// "/a//b/./c/../d/" -> "a/b/d". An empty result is the root. ".." at the root is the root.
 [[nodiscard]] std::string NormalizePath(std::string_view path);
 
-// The components of a path, normalised; views into `path`.
+// Returns the components of the normalised path, as views into `path`.
 [[nodiscard]] std::vector<std::string_view> SplitPath(std::string_view path);
 
 }  // namespace zenfs

@@ -13,7 +13,7 @@ TEST(PathTest, SlashesAndDotsAreNormalised) {
   EXPECT_EQ(NormalizePath("a/b/../.."), "");
 }
 
-TEST(PathTest, RootHasManyNames) {
+TEST(PathTest, EmptyPathsAreTheRoot) {
   for (const char* root : {"", "/", "//", ".", "/.", "..", "/../..", "a/.."}) {
     EXPECT_EQ(NormalizePath(root), "") << root;
     EXPECT_TRUE(SplitPath(root).empty()) << root;
@@ -25,11 +25,11 @@ TEST(PathTest, ParentOfTheRootIsTheRoot) {
   EXPECT_EQ(NormalizePath("/../../a/../../b"), "b");
 }
 
-TEST(PathTest, NamesThatOnlyLookLikeDotsAreNames) {
+TEST(PathTest, NamesThatContainDotsAreNames) {
   EXPECT_EQ(NormalizePath("/.../..a/a../.hidden"), ".../..a/a../.hidden");
 }
 
-TEST(PathTest, NormalPathsStayAsTheyAre) {
+TEST(PathTest, NormalisedPathsAreNotChanged) {
   for (const char* path : {"", "a", "a/b/c", "rocksdb/000012.sst"}) {
     EXPECT_EQ(NormalizePath(path), path);
     EXPECT_EQ(NormalizePath(NormalizePath(path)), path);
