@@ -27,28 +27,10 @@
 #include "device/zoned_device.h"
 #include "model/edit.h"
 #include "model/file_record.h"
+#include "reclaim/committed_files.h"
 #include "zone/extent_sink.h"
 
 namespace zenfs {
-
-// The mover's access to the committed files. The volume implements it.
-class MovableFiles {
- public:
-  virtual ~MovableFiles() = default;
-
-  // Returns the committed files with extents in the zone.
-  virtual std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId zone) const = 0;
-  // Runs `body` with the committed record of the file, while no other action changes the file. Must not wait for
-  // threads that may wait for space. Errors: those of `body`; kBusy if the file is in use or deleted.
-  [[nodiscard]] virtual Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) = 0;
-  // Flushes the device's cache, then commits.
-  [[nodiscard]] virtual Status CommitMoved(std::vector<Edit> edits) = 0;
-  // Returns kNoSpace if a commit of this number of extents would be refused. Called before copying.
-  [[nodiscard]] virtual Status CheckRoomForExtents(std::size_t extents) const = 0;
-  // Gives the file's new extents to its open handles. Called within WithFile, while the old and the new zones are
-  // pinned. Returns false if a writer keeps the old extents and may commit them again.
-  virtual bool NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) = 0;
-};
 
 class ExtentMover {
  public:

@@ -79,7 +79,7 @@ Status CleanFile(const LogCleanDeps& deps, FramedFile& file, const FileRecord& r
   ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(deps, file, range, record.ExtentsEnd()));
   KeepChecksum(record, copy, range);
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginClean(range, copy.extents));
-  const Status committed = deps.files.CommitCleaned(rewrite.edits());
+  const Status committed = deps.files.CommitMoved(rewrite.edits());
   rewrite.End(committed);
   if (committed.ok()) *bytes_moved += bytes;
   return committed;

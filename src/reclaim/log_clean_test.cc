@@ -12,7 +12,7 @@ namespace {
 
 using Command = FaultyDevice::Command;
 
-class RigFiles final : public CleanableFiles {
+class RigFiles final : public CommittedFiles {
  public:
   explicit RigFiles(WalRig& rig) : rig_(rig) {}
   Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) override {
@@ -20,7 +20,7 @@ class RigFiles final : public CleanableFiles {
     if (record == nullptr) return Fail(Code::kBusy, "the file is gone");
     return body(*record);
   }
-  Status CommitCleaned(std::vector<Edit> edits) override {
+  Status CommitMoved(std::vector<Edit> edits) override {
     if (fail_commits) return Fail(Code::kIo, "the metadata log cannot be written");
     return rig_.Commit(std::move(edits));
   }

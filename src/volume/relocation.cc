@@ -42,7 +42,7 @@ Status Relocation::Empty(const Victim& victim, const ExtentMover::Pause& pause) 
     case Victim::Kind::kLog: break;
   }
   deps_.log.zones().NoteCleaning(victim.zone);
-  const Status cleaned = CleanLogZoneOf(victim.zone);
+  const Status cleaned = CleanLog(victim.zone);
   static_cast<void>(deps_.log.supply().ReleaseDead());
   return cleaned;
 }
@@ -70,32 +70,13 @@ Status Relocation::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
   return moved;
 }
 
-class Relocation::CleanedFiles final : public CleanableFiles {
- public:
-  explicit CleanedFiles(Relocation& relocation)
-      : relocation_(relocation), before_(FlushMark::Now(relocation.deps_.device)) {}
-
-  Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) override {
-    return relocation_.WithLockedFile(id, body);
-  }
-  Status CommitCleaned(std::vector<Edit> edits) override {
-    return relocation_.deps_.commits.Commit(std::move(edits), {.data_since = before_});
-  }
-  Status CheckRoomForExtents(std::size_t extents) const override {
-    return relocation_.CheckRoomForExtents(extents);
-  }
-
- private:
-  Relocation& relocation_;
-  const FlushMark before_;  // anything was copied
-};
-
-Status Relocation::CleanLogZoneOf(ZoneId zone) {
-  CleanedFiles files(*this);
+Status Relocation::CleanLog(ZoneId zone) {
+  MutexLock lock(mover_mutex_);
+  copying_since_ = FlushMark::Now(deps_.device);
   const LogCleanDeps deps{.logs = deps_.logs,
                           .sink = deps_.sink,
                           .block_size = deps_.device.geometry().block_size,
-                          .files = files};
+                          .files = *this};
   std::uint64_t moved = 0;
   const Status cleaned = CleanLogZone(deps, zone, &moved);
   deps_.written.cleaned.fetch_add(moved, std::memory_order_relaxed);

@@ -76,11 +76,8 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   [[nodiscard]] Status CheckRoomForExtents(std::size_t extents) const override;
   bool NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) override EXCLUDES(mutex_);
 
-  // The files, as cleaning changes them.
-  class CleanedFiles;
-
   [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
-  [[nodiscard]] Status CleanLogZoneOf(ZoneId zone);
+  [[nodiscard]] Status CleanLog(ZoneId zone) EXCLUDES(mover_mutex_);
   // WithFile for a file that may be open for writing.
   [[nodiscard]] Status WithLockedFile(FileId id, const std::function<Status(const FileRecord&)>& body);
   // Tells whoever has the file open. False if its writer is at work.
