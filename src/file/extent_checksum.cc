@@ -9,14 +9,14 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kReadBytes = 256 << 10;  // at a time
+constexpr std::uint64_t kReadBytes = 256 << 10;  // for each read
 
-// Of the bytes of `extent` from file offset `from` on. Not known if they can't be read.
+// Returns the checksum of the bytes of `extent` from file offset `from` on, or none if a read fails.
 KnownCrc CrcFrom(ZonedDevice& device, const Extent& extent, std::uint64_t from) {
   AlignedBuffer buffer(kReadBytes);
   std::uint32_t crc = 0;
   for (std::uint64_t at = from; at < extent.end(); at += buffer.size()) {
-    // Up to a multiple of what is read at a time: from then on in whole blocks, into place.
+    // The first read ends at a multiple of kReadBytes, so that all further reads are aligned.
     buffer.Resize(std::min(RoundDown(at, kReadBytes) + kReadBytes, extent.end()) - at);
     if (!ReadExtents(device, std::span(&extent, 1), at, buffer.Span()).ok()) return std::nullopt;
     crc = Crc32c(buffer.View(), crc);

@@ -1,4 +1,4 @@
-// The checksum of an extent that is cut.
+// Checksums of extents that are cut.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,23 @@
 
 namespace zenfs {
 
-// A cut that takes more than this from an extent reads nothing and leaves the rest without a checksum: a file that is
-// deleted piece by piece must not be read for it.
+// If a cut removes more bytes than this from an extent, nothing is read and the rest has no checksum. Otherwise a
+// file that is deleted piece by piece would be read.
 inline constexpr std::uint64_t kReadForCutMax = 256 << 10;
 
-// Of the first `length` bytes of `extent`, 0 < length <= extent.length: from the extent's own, and from what the device
-// has behind them, which is read for it. So it fits the bytes that stay exactly if the extent's fitted all of them:
-// damage that a scrub would have found before the cut, it finds behind it. Not known if the extent has no checksum, if more
-// than kReadForCutMax bytes go, or if they can't be read.
+// Returns the checksum of the first `length` bytes of `extent`, 0 < length <= extent.length. It is calculated from the
+// extent's checksum and the bytes behind the cut, which are read. So a scrub after the cut reports the same damage as
+// before. Returns no checksum if the extent has none, if the cut removes more than kReadForCutMax bytes, or if the read
+// fails.
 //
-// Do not call this under a lock. Whoever can tell the checksum of what goes without reading, uses Crc32cFront.
+// Do not call this under a lock. If the checksum of the removed bytes is known, call Crc32cFront instead.
 [[nodiscard]] KnownCrc CrcOfFront(ZonedDevice& device, const Extent& extent, std::uint64_t length);
 
-// Reads all of `extent`. True if it has no checksum; false if it can't be read.
+// Reads the extent and verifies its checksum. Returns true if it has none, false if the read fails.
 [[nodiscard]] bool FitsChecksum(ZonedDevice& device, const Extent& extent);
 
-// What stays of the one of `extents` that a cut at file offset `end` divides, with its checksum as above.
+// Returns the rest of the extent that a cut at file offset `end` divides, with the checksum of CrcOfFront. Returns
+// nullopt if the cut divides no extent.
 [[nodiscard]] std::optional<Extent> FrontOfDivided(ZonedDevice& device, std::span<const Extent> extents,
                                                    std::uint64_t end);
 

@@ -8,8 +8,8 @@ namespace {
 
 class ExtentChecksumTest : public testing::Test {
  protected:
-  static constexpr std::uint64_t kLength = 300 * kTestBlock + 777;  // more than is read for a cut
-  static constexpr std::uint64_t kOffset = 7 * kTestBlock;          // of the extent in its file
+  static constexpr std::uint64_t kLength = 300 * kTestBlock + 777;  // more than kReadForCutMax
+  static constexpr std::uint64_t kOffset = 7 * kTestBlock;          // file offset of the extent
 
   ExtentChecksumTest() {
     AlignedBuffer blocks(kLength);
@@ -18,7 +18,7 @@ class ExtentChecksumTest : public testing::Test {
     EXPECT_TRUE(rig_.device.Write(DeviceOffset(0), blocks.View()).ok());
   }
   std::uint32_t Sum(std::uint64_t length) const { return Crc32c(AsBytes(content_).first(length)); }
-  // As a scrub: of what the device has.
+  // Returns the CRC of the bytes on the device, as a scrub calculates it.
   std::uint32_t SumOnDevice(std::uint64_t length) {
     std::string text(length, '?');
     EXPECT_TRUE(
@@ -32,21 +32,21 @@ class ExtentChecksumTest : public testing::Test {
   Extent extent_{kOffset, DeviceOffset(0), kLength, Sum(kLength)};
 };
 
-TEST_F(ExtentChecksumTest, TheFrontOfAnExtentHasTheSumOfItsBytes) {
+TEST_F(ExtentChecksumTest, TheFrontOfACutExtentHasTheChecksumOfItsBytes) {
   for (const std::uint64_t length : {kLength - kReadForCutMax, 270 * kTestBlock + 1, 290 * kTestBlock,
                                      kLength - 778, kLength - 1, kLength}) {
     EXPECT_EQ(CrcOfFront(rig_.device, extent_, length), Sum(length)) << length;
   }
 }
 
-TEST_F(ExtentChecksumTest, ACutThatTakesMuchReadsNothingAndLeavesNoSum) {
+TEST_F(ExtentChecksumTest, ALargeCutReadsNothingAndLeavesNoChecksum) {
   for (const std::uint64_t length : {std::uint64_t{1}, kTestBlock, kLength - kReadForCutMax - 1}) {
     EXPECT_EQ(CrcOfFront(rig_.device, extent_, length), std::nullopt) << length;
   }
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
 }
 
-TEST_F(ExtentChecksumTest, DamageAnywhereInAnExtentIsDamageOfWhatStaysOfIt) {
+TEST_F(ExtentChecksumTest, DamageAnywhereInAnExtentIsFoundInItsRest) {
   const std::uint64_t length = 250 * kTestBlock + 5;
   for (const std::uint64_t byte : {std::uint64_t{0}, length - 1, length, kLength - 1}) {
     rot_.Heal();
@@ -55,22 +55,22 @@ TEST_F(ExtentChecksumTest, DamageAnywhereInAnExtentIsDamageOfWhatStaysOfIt) {
   }
 }
 
-TEST_F(ExtentChecksumTest, WhereWhatGoesCantBeReadNoSumIsMadeUp) {
+TEST_F(ExtentChecksumTest, TheRestHasNoChecksumIfTheRemovedBytesAreUnreadable) {
   rig_.device.Inject(
       {.command = FaultyDevice::Command::kRead,
        .times = FaultyDevice::kForEver,
        .bytes = FaultyDevice::Bytes{extent_.place + 280 * kTestBlock, extent_.place + 281 * kTestBlock}});
   EXPECT_EQ(CrcOfFront(rig_.device, extent_, 270 * kTestBlock), std::nullopt);
-  EXPECT_EQ(CrcOfFront(rig_.device, extent_, 281 * kTestBlock), Sum(281 * kTestBlock)) << "it stays";
+  EXPECT_EQ(CrcOfFront(rig_.device, extent_, 281 * kTestBlock), Sum(281 * kTestBlock)) << "that block stays";
 }
 
-TEST_F(ExtentChecksumTest, AnExtentWithoutASumIsNotRead) {
+TEST_F(ExtentChecksumTest, AnExtentWithoutAChecksumIsNotRead) {
   extent_.crc.reset();
   EXPECT_EQ(CrcOfFront(rig_.device, extent_, 10), std::nullopt);
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
 }
 
-TEST_F(ExtentChecksumTest, ACutBetweenExtentsDividesNone) {
+TEST_F(ExtentChecksumTest, ACutAtABoundDividesNoExtent) {
   for (const std::uint64_t end : {std::uint64_t{0}, kOffset, kOffset + kLength, kOffset + kLength + 1}) {
     EXPECT_EQ(FrontOfDivided(rig_.device, std::span(&extent_, 1), end), std::nullopt) << end;
   }

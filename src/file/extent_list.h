@@ -1,4 +1,4 @@
-// Extents of a file in order, without gaps: cutting, joining, picking a part. Pure functions.
+// Lists of extents in file order without gaps: appends, cuts and searches. Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +17,22 @@ inline std::uint64_t ExtentsEnd(const std::vector<Extent>& extents) {
   return extents.empty() ? 0 : extents.back().end();
 }
 
-// The extent that holds file offset `offset`; behind the end: the end. O(log n); `compare` is for tests that count.
+// Returns the extent that contains file offset `offset`, or end() if there is none. Costs O(log n). Tests count the
+// calls of `compare`.
 template <typename Extents, typename Compare = std::ranges::less>
 auto FindExtent(const Extents& extents, std::uint64_t offset, Compare compare = {}) {
   return std::ranges::upper_bound(extents, offset, std::move(compare), &Extent::end);
 }
 
-// Adds `extent`, which begins where the list ends; joins it with the last one if it continues that on the
-// device, within one zone, and checksums are known of both or of none.
+// Appends `extent`, which begins at the end of the list. Joins it with the last extent if both are adjacent on the
+// device, are in one zone, and either both have checksums or none has.
 void AppendExtent(std::vector<Extent>& extents, const Extent& extent, const Geometry& geometry);
 
-// Drops what lies at `end` and behind. An extent that is cut has the checksum `cut_crc` from then on.
+// Removes all bytes from file offset `end` on. An extent that is cut gets the checksum `cut_crc`.
 void CutExtents(std::vector<Extent>& extents, std::uint64_t end, KnownCrc cut_crc = std::nullopt);
 
-// The part that covers file bytes [from, to), cut to these bounds; what is cut has no checksum. `from` is a multiple of
-// the block size.
+// Returns the extents of file bytes [from, to). Extents that are cut at a bound have no checksum. `from` is a
+// multiple of the block size.
 [[nodiscard]] std::vector<Extent> ClipExtents(const std::vector<Extent>& extents, std::uint64_t from,
                                               std::uint64_t to);
 

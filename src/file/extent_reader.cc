@@ -11,8 +11,8 @@
 namespace zenfs {
 namespace {
 
-// One device read. If it could not be done in place, `bounce` holds whole blocks and `copy_to` gets the part
-// of it from `skip` on.
+// One device read. If it is not in place, `bounce` receives whole blocks, and their bytes from `skip` on are copied to
+// `copy_to`.
 struct Command {
   IoRequest io;
   AlignedBuffer bounce;
@@ -28,14 +28,14 @@ class Planner {
       : block_(geometry.block_size),
         alignment_(std::min<std::size_t>(geometry.block_size, AlignedBuffer::kAlignment)) {}
 
-  // Splits `request` into device commands. Errors: kCorruption when the extents don't cover it.
+  // Splits `request` into device commands. Errors: kCorruption if the extents do not cover it.
   Status Plan(std::span<const Extent> extents, ReadRequest& request, std::vector<Command>& commands) const {
     std::uint64_t offset = request.offset;
     ByteSpan into = request.into;
     auto it = FindExtent(extents, offset);
     for (; !into.empty(); ++it) {
       if (it == extents.end() || it->file_offset > offset) {
-        return Fail(Code::kCorruption, fmt::format("no extent holds file offset {}", offset));
+        return Fail(Code::kCorruption, fmt::format("no extent contains file offset {}", offset));
       }
       const std::size_t n = std::min<std::uint64_t>(into.size(), it->end() - offset);
       PlanPiece(it->place + (offset - it->file_offset), into.first(n), offset, request, commands);
@@ -78,7 +78,7 @@ class Planner {
 
 void Complete(const Geometry& geometry, Command& command) {
   if (!command.io.status.ok()) {
-    if (!command.owner->status.ok()) return;  // the first error of a request is told
+    if (!command.owner->status.ok()) return;  // a request reports its first error
     command.owner->status = Fail(command.io.status.error().With(fmt::format(
         "reading {} bytes at file offset {} from zone {} at device offset {}", command.io.read_into.size(),
         command.file_offset, geometry.ZoneOf(command.io.offset).value, command.io.offset.value)));

@@ -1,7 +1,7 @@
 // Reads file bytes through a list of extents.
 //
-// Requests need not be aligned: what is not goes through a block-aligned bounce buffer; an aligned request
-// into aligned memory is read in place. No lock is taken.
+// Requests need no alignment. The parts that are aligned on the device and in memory are read in place, the others
+// through a bounce buffer. No lock is taken.
 #pragma once
 
 #include <span>
@@ -18,12 +18,12 @@ struct ReadRequest {
   Status status;
 };
 
-// Fills `into` with the file's bytes from `offset`; [offset, offset + into.size()) lies inside the extents.
-// Errors: those of the device, with the file offset, zone and device offset in the text.
+// Fills `into` with the file's bytes from `offset` on. Errors: those of the device, with file offset, zone and
+// device offset in the text; kCorruption if the extents do not cover [offset, offset + into.size()).
 [[nodiscard]] Status ReadExtents(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset,
                                  ByteSpan into);
 
-// Several reads with their device commands in flight together; each gets its own status.
+// Executes several reads with all device commands in flight at the same time. Each request gets its own status.
 void ReadExtentsMany(ZonedDevice& device, std::span<const Extent> extents, std::span<ReadRequest> requests);
 
 }  // namespace zenfs

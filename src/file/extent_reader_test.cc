@@ -38,21 +38,21 @@ class ExtentReaderTest : public testing::Test {
 };
 
 // D14 of docs/internals/failures.md.
-TEST_F(ExtentReaderTest, UnalignedReadAcrossExtentsIsPutTogether) {
+TEST_F(ExtentReaderTest, UnalignedReadAcrossExtentsReturnsTheBytesInOrder) {
   std::string text(3 * kTestBlock + 50, '?');
   ASSERT_TRUE(
       ReadExtents(rig_.device, extents_, kTestBlock + 7, std::as_writable_bytes(std::span(text))).ok());
   EXPECT_EQ(text, Expected(kTestBlock + 7, text.size()));
 }
 
-TEST_F(ExtentReaderTest, AlignedReadIsOneCommandInPlace) {
+TEST_F(ExtentReaderTest, AlignedReadIsOneCommandWithoutACopy) {
   AlignedBuffer into(2 * kTestBlock);
   ASSERT_TRUE(ReadExtents(rig_.device, extents_, 2 * kTestBlock, into.Whole()).ok());
   EXPECT_EQ(AsText(into.Whole()), Expected(2 * kTestBlock, 2 * kTestBlock));
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 1U);
 }
 
-TEST_F(ExtentReaderTest, NothingToReadSendsNothing) {
+TEST_F(ExtentReaderTest, EmptyReadSendsNoCommand) {
   ASSERT_TRUE(ReadExtents(rig_.device, extents_, 0, {}).ok());
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
 }
@@ -82,7 +82,7 @@ TEST_F(ExtentReaderTest, EachRequestHasItsOwnStatus) {
   EXPECT_EQ(requests[2].status.error().code(), Code::kCorruption);
 }
 
-TEST(ExtentListTest, NeighboursJoinOnlyWithinOneZone) {
+TEST(ExtentListTest, AdjacentExtentsJoinOnlyWithinOneZone) {
   Geometry geometry;
   geometry.zone_size = 4 * kTestBlock;
   std::vector<Extent> extents;
@@ -93,7 +93,7 @@ TEST(ExtentListTest, NeighboursJoinOnlyWithinOneZone) {
   EXPECT_EQ(extents[0].length, 4 * kTestBlock);
 }
 
-TEST(ExtentListTest, ClipGivesExactlyTheRange) {
+TEST(ExtentListTest, ClipReturnsExactlyTheRange) {
   const std::vector<Extent> extents{{0, DeviceOffset(0), 3 * kTestBlock},
                                     {3 * kTestBlock, DeviceOffset(8 * kTestBlock), 100}};
   EXPECT_EQ(ClipExtents(extents, kTestBlock, 3 * kTestBlock + 50),
@@ -102,7 +102,7 @@ TEST(ExtentListTest, ClipGivesExactlyTheRange) {
   EXPECT_TRUE(ClipExtents(extents, 0, 0).empty());
 }
 
-// P1: of a file in a quarter of a million extents.
+// P1 of docs/internals/failures.md.
 TEST(ExtentListTest, AnExtentAmongAQuarterOfAMillionIsFoundInTwentySteps) {
   constexpr std::uint64_t kExtents = 1 << 18;
   std::vector<Extent> extents;

@@ -8,7 +8,7 @@
 namespace zenfs {
 namespace {
 
-// Of the bytes of all `extents`.
+// Returns the checksum of the bytes of all `extents`.
 KnownCrc CrcOfAll(std::span<const Extent> extents) {
   std::uint32_t crc = 0;
   for (const Extent& extent : extents) {
@@ -23,7 +23,7 @@ KnownCrc CrcOfBack(KnownCrc whole, KnownCrc front, std::uint64_t back_length) {
   return Crc32cBack(*whole, *front, back_length);
 }
 
-// Of the file's bytes in front of the change.
+// Returns the checksum of the file's bytes in front of the change.
 KnownCrc CrcBefore(const std::vector<Extent>& own, const Extent& last) {
   std::vector<Extent> before(own.begin(), FindExtent(own, last.file_offset));
   before.push_back(last);
@@ -42,7 +42,7 @@ SplicedExtents SpliceExtents(const std::vector<Extent>& moved, const std::vector
   }
   if (!spliced.all.empty()) spliced.before = spliced.all.back();
   for (Extent extent : ClipExtents(own, change.from, ExtentsEnd(own))) {
-    // One that goes on with what stands before was cut here.
+    // An extent that began in front of the change was cut here.
     const auto whole = FindExtent(own, extent.file_offset);
     if (whole->file_offset < extent.file_offset && change.before)
       extent.crc = CrcOfBack(whole->crc, change.before->crc, extent.length);

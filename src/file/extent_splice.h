@@ -1,4 +1,4 @@
-// The extents of a file that changed while reclaim moved what is committed of it.
+// Merges the extents of an open file that has uncommitted changes with its committed extents, which reclaim moved.
 #pragma once
 
 #include <optional>
@@ -8,22 +8,23 @@
 
 namespace zenfs {
 
-// Where a file's extents begin to differ from the committed ones.
+// The file offset from which on the extents of a file differ from the committed ones.
 struct ExtentChange {
-  std::uint64_t from = ~std::uint64_t{0};  // file offset; all ones: nowhere
-  // What of the file's last extent in front of it stays, as it was before anything was written behind it: it ends at
-  // `from`. Nothing if `from` is 0.
+  std::uint64_t from = ~std::uint64_t{0};  // all ones: no difference
+  // The file's last extent in front of `from`. It ends at `from`, even if later writes made the extent longer. Empty if
+  // `from` is 0.
   std::optional<Extent> before;
 
   bool any() const { return from != ~std::uint64_t{0}; }
 };
 
-// `moved`, the committed extents at their new places, up to `change`, and `own`, the file's, from there on. Both hold the
-// same bytes in front of it, divided anywhere. What `change` divides of either gets its checksum from those of what
-// stands before in both lists; nothing is read. It has none if one of these is not known.
+// Returns `moved`, the committed extents at their new places, up to `change.from`, and `own`, the extents of the
+// file, from there on. Both lists contain the same bytes up to `change.from`, but may be divided differently. The
+// checksum of an extent that is cut at `change.from` is calculated from the extents in front of it in both lists,
+// without reads. It has none if one of these checksums is unknown.
 struct SplicedExtents {
   std::vector<Extent> all;
-  std::optional<Extent> before;  // for the ExtentChange as it is now
+  std::optional<Extent> before;  // the new value of ExtentChange::before
 };
 [[nodiscard]] SplicedExtents SpliceExtents(const std::vector<Extent>& moved, const std::vector<Extent>& own,
                                            const ExtentChange& change, const Geometry& geometry);

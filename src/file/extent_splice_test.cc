@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kBlock = 4096;
 const Geometry kGeometry{.block_size = kBlock, .zone_size = 64 * kBlock, .zone_count = 1000};
 
-// `content` in extents that are divided as `random` says, the first at `place`, never one behind the other on the device.
+// Divides `content` into extents of random lengths. The first is at `place`; no two are adjacent on the device.
 std::vector<Extent> Divide(const std::string& content, std::uint64_t place, Random& random) {
   std::vector<Extent> extents;
   for (std::uint64_t at = 0; at < content.size();) {
@@ -34,8 +34,8 @@ void ExpectWholeAndSummed(const std::vector<Extent>& extents, const std::string&
   EXPECT_EQ(at, content.size());
 }
 
-// What is written behind the change goes on in the last extent, as a writer's zone does.
-TEST(SpliceExtents, EachPartIsSummedHoweverBothListsAreDivided) {
+// Bytes that are written behind the change continue the last extent, as they do in a writer's zone.
+TEST(SpliceExtents, EachExtentHasAChecksumForAnyDivisionOfBothLists) {
   Random random(1);
   for (int i = 0; i < 2000; ++i) {
     const std::string committed = RandomBytes(1 + random.Below(20 * kBlock), random.Next());
@@ -59,14 +59,14 @@ TEST(SpliceExtents, EachPartIsSummedHoweverBothListsAreDivided) {
     EXPECT_EQ(spliced.before->end(), from);
     for (const Extent& extent : spliced.all)
       EXPECT_EQ(kGeometry.ZoneOf(extent.place) >= ZoneId(500), extent.file_offset < from);
-    // Moved once more before anything is committed.
+    // A second move before the next commit.
     const SplicedExtents again = SpliceExtents(Divide(committed, 700 * kGeometry.zone_size, random),
                                                spliced.all, {from, spliced.before}, kGeometry);
     ASSERT_NO_FATAL_FAILURE(ExpectWholeAndSummed(again.all, content)) << "round " << i;
   }
 }
 
-TEST(SpliceExtents, WhatWasNeverSummedCostsOnlyTheDividedPartItsSum) {
+TEST(SpliceExtents, OnlyTheDividedExtentHasNoChecksumIfOneIsUnknown) {
   const std::string content = RandomBytes(10 * kBlock, 1);
   Random random(1);
   const std::vector<Extent> moved = {

@@ -6,7 +6,7 @@
 namespace zenfs {
 namespace {
 
-// Threads are spread over the slots in the order in which they first read.
+// Threads are assigned to slots in turn, at their first read.
 std::size_t SlotOfThisThread() {
   static std::atomic<std::size_t> next{0};
   thread_local const std::size_t mine = next.fetch_add(1, std::memory_order_relaxed);
@@ -42,7 +42,7 @@ void ExtentMap::Replace(std::vector<Extent> extents) {
   Repin();
 }
 
-// Keeps the pins that are needed still, drops the others, takes those that are missing.
+// Keeps the pins of zones that are still needed, drops the others and adds missing ones.
 void ExtentMap::Repin() {
   Pins pins;
   for (const Extent& extent : extents_) {
@@ -60,7 +60,7 @@ std::shared_ptr<const FileView> ExtentMap::MakeView() const {
 
 void ViewSlots::Publish(std::shared_ptr<const FileView> view) {
   for (Slot& slot : slots_) {
-    // A pointer with a reference count of its own, which keeps the view alive.
+    // `old` has its own reference count and keeps the view alive.
     auto own = std::make_shared<const std::shared_ptr<const FileView>>(view);
     std::shared_ptr<const FileView> old(std::move(own), view.get());
     MutexLock lock(slot.mutex);

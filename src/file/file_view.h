@@ -1,7 +1,7 @@
-// What of a file is on the device, as an immutable value that readers hold while they read.
+// The extents of an open file, as an immutable view that readers hold while they read.
 //
-// A view pins the zones of its extents, so what a reader holds can't be reset under it. Each change of a file
-// publishes a new view; the old one goes with its last reader.
+// A view pins the zones of its extents, so no zone is reset under a reader. Each change of the file publishes a
+// new view; the last reader of an old view frees it.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@ namespace zenfs {
 
 struct FileView {
   std::vector<Extent> extents;
-  std::vector<std::shared_ptr<const ZonePin>> pins;  // of the zones of these extents
+  std::vector<std::shared_ptr<const ZonePin>> pins;  // on the zones of these extents
 
   std::uint64_t end() const { return ExtentsEnd(extents); }
 };
 
-// The view under construction: changed by the file's writer, under its lock.
+// The extents that the next view is made from. Not thread-safe: the file's writer changes it under its lock.
 class ExtentMap {
  public:
   // Pins the zones of `extents` through `zones`, which outlives the map and all its views.
@@ -31,7 +31,7 @@ class ExtentMap {
   std::uint64_t end() const { return ExtentsEnd(extents_); }
 
   void Append(const Extent& extent, ZonePin pin);
-  // `cut_crc`: of what remains of an extent that is cut.
+  // `cut_crc`: the checksum of the rest of an extent that is cut.
   void Cut(std::uint64_t end, KnownCrc cut_crc);
   void Replace(std::vector<Extent> extents);
   std::shared_ptr<const FileView> MakeView() const;
@@ -44,17 +44,17 @@ class ExtentMap {
   ZoneManager& zones_;
   const Geometry& geometry_;
   std::vector<Extent> extents_;
-  Pins pins_;  // one a zone
+  Pins pins_;  // one for each zone
 };
 
-// The published view. Readers on different processors take different copies of the pointer, so that they
-// don't contend for its reference count.
+// The published view. Threads use different copies of the pointer, so that they do not contend for one reference
+// count.
 class ViewSlots {
  public:
   explicit ViewSlots(std::shared_ptr<const FileView> view) { Publish(std::move(view)); }
 
   void Publish(std::shared_ptr<const FileView> view);
-  // Never null. Threads: any.
+  // Returns the present view, never null. Thread-safe.
   std::shared_ptr<const FileView> Get() const;
 
  private:

@@ -1,12 +1,12 @@
-// What of a plain file was flushed and is not committed yet, in a buffer that outlives the process (staging/): where its
-// uncommitted extents are, and the bytes behind them. The next mount after a death commits them.
+// The flushed, uncommitted part of a plain file, in an append buffer that survives the process (staging/): a record
+// of the uncommitted extents, and the bytes behind them. If the process dies, the next mount commits them.
 //
 // Invariants
-//   what Keep or Extend took stays as it was, until the next one, Cut or Clear: a kill at any instruction finds it
-//   it pins the zones of the extents that it names
-//   its end is never beyond the file's
+//   the content of the last Keep or Extend survives a kill at any instruction, until the next Keep, Extend, Cut or
+//   Clear the zones of the recorded extents are pinned
+//   end() is never beyond the end of the file
 //
-// Threads: one at a time.
+// Threads: not thread-safe; the file locks.
 #pragma once
 
 #include <cstdint>
@@ -22,39 +22,43 @@ namespace zenfs {
 
 class FlushedTail {
  public:
-  // `area` may be null: then nothing is ever kept.
+  // If `area` is null, Keep always returns false.
   FlushedTail(std::shared_ptr<StagingArea> area, FileId owner) : area_(std::move(area)), owner_(owner) {}
-  // What is still here stays for the next mount, and its zones pinned, unless StagingArea::Forget is called for the file.
+  // Leaves a non-empty buffer for the next mount and its zones pinned, until StagingArea::Forget is called for the
+  // file.
   ~FlushedTail();
 
   bool empty() const { return buffer_.empty(); }
-  // File offset behind what is kept, and of the first byte that is kept here and not on the device. Only if not empty().
+  // The file offsets behind the last byte, and of the first byte that is kept here and not in an extent. Precondition:
+  // !empty().
   std::uint64_t end() const { return buffer_.end(); }
   std::uint64_t device_end() const { return buffer_.file_offset(); }
-  // Bytes behind the extents that a Keep takes with room left for more; 0 without a buffer to be had.
+  // Bytes behind the extents that Keep can take and still leave room for more; 0 if there are no buffers.
   std::uint64_t comfortable_bytes() const;
 
   struct Content {
-    std::uint64_t device_end = 0;           // the file's bytes from here on are in `tail`
-    std::optional<SetExtents> uncommitted;  // extents in front of that, if there are uncommitted ones
-    std::shared_ptr<const void> pins;       // of their zones
-    std::uint64_t tail_offset = 0;          // <= device_end
-    ByteView tail;                          // up to the end of the file
+    std::uint64_t device_end = 0;           // end of the extents; the file's bytes from here on are in `tail`
+    std::optional<SetExtents> uncommitted;  // the uncommitted extents, if there are any
+    std::shared_ptr<const void> pins;       // on their zones
+    std::uint64_t tail_offset = 0;          // file offset of `tail`, <= device_end
+    ByteView tail;                          // the file's bytes up to its end
     std::uint64_t appended_seconds = 0;     // PlainFile::changed_seconds()
   };
-  // Takes the whole file as it is. False: there is no buffer, or too little room; what was kept before stays then.
+  // Replaces the kept content. Returns false if there is no buffer or too little room in it; then the old content
+  // stays. Also returns false if the buffers no longer survive the process.
   [[nodiscard]] bool Keep(Content content);
-  // Takes what was appended since: the file's end is `tail`, from `tail_offset` on. False if the file changed otherwise, too
-  // (NoteChange), or if nothing is kept yet, or if there is no room. `appended_seconds` as above.
+  // Adds the bytes that were appended to the file since the last Keep or Extend. `tail` contains the file's bytes from
+  // `tail_offset` to its end. Returns false if the file changed in another way (NoteChange), if nothing is kept yet, if
+  // there is no room, or if the buffers no longer survive the process.
   [[nodiscard]] bool Extend(std::uint64_t tail_offset, ByteView tail, std::uint64_t appended_seconds);
-  // The file's extents are others now, or bytes that may be kept here were overwritten.
+  // Call this after the extents of the file changed, or bytes that may be kept here were overwritten.
   void NoteChange() { changed_ = true; }
-  // The file ends at `size` now, device_end() <= size < end().
+  // Cuts the kept bytes at file offset `size`. Precondition: device_end() <= size < end().
   void Cut(std::uint64_t size) {
     ZENFS_ASSERT(device_end() <= size && size < end());
     buffer_.Cut(size - buffer_.file_offset());
   }
-  // All of it is committed, or not the file's any more. Gives the buffer back.
+  // Releases the buffer. Call this once its content is committed or no longer belongs to the file.
   void Clear();
 
  private:

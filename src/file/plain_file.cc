@@ -1,5 +1,4 @@
-// A plain file's life and its way into the metadata. Writing is in plain_file_write.cc, reading in
-// plain_file_read.cc.
+// PlainFile: flushes, drains and moves by reclaim. Writes are in plain_file_write.cc, reads in plain_file_read.cc.
 #include "file/plain_file.h"
 
 #include <fmt/format.h>
@@ -45,15 +44,15 @@ bool PlainFile::dirty() const {
   return !Clean() || changed_.any();
 }
 
-// What a flush that failed may have taken can't be written again: it is in no memory any more.
+// Bytes that a failed flush may have lost cannot be written again, because they are in memory no longer.
 Status PlainFile::CheckFlushes() {
   if (!written_since_commit_ || !written_since_commit_->FlushFailedSince(*deps_.device)) return {};
   failed_ = Error(Code::kIo, fmt::format("bytes from {} on: {}", changed_.from, kLostToAFlush));
   return Fail(*failed_);
 }
 
-// From the beginning of the extent that the change goes on with: committed, it is one extent again, however many syncs it
-// took to write it. One that ends at the change may have been cut there; its checksum is new.
+// The edit begins with the extent that the change continues, so that appends of many syncs are committed as one
+// extent. An extent that ends at the change is included too: it may have been cut there and have a new checksum.
 SetExtents PlainFile::Uncommitted() const {
   SetExtents edit{.id = deps_.id,
                   .from_offset = changed_.from,
@@ -63,7 +62,7 @@ SetExtents PlainFile::Uncommitted() const {
     if (extent.file_offset < changed_.from && changed_.from <= extent.end())
       edit.from_offset = extent.file_offset;
   }
-  if (moved_away_) edit.from_offset = 0;  // the committed extents are divided elsewhere
+  if (moved_away_) edit.from_offset = 0;  // the committed extents have other bounds
   edit.extents = ClipExtents(map_.extents(), edit.from_offset, map_.end());
   return edit;
 }
@@ -79,8 +78,8 @@ FlushedTail::Content PlainFile::ToFlush() const {
   return content;
 }
 
-// A mount takes what was flushed for newer than what is committed if it is longer. So a file that is not longer, but
-// changed, has to be committed.
+// A mount uses the flushed part of a file only if it makes the file longer than the committed one. So a change that
+// does not must be committed.
 Result<bool> PlainFile::TryFlush() {
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(Healthy());
@@ -98,7 +97,7 @@ Result<bool> PlainFile::TryFlush() {
   return flushed;
 }
 
-// Behind a truncation. What was kept must not be longer than the file when that is committed.
+// Called after a truncation. Once the shorter file is committed, the kept part must not be longer than it.
 void PlainFile::CutFlushed() {
   if (flushed_.empty() || size_ >= flushed_.end()) return;
   if (size_ >= flushed_.device_end()) return flushed_.Cut(size_);
@@ -158,7 +157,7 @@ void PlainFile::MarkCommitted(const Drained& drained) {
 void PlainFile::EndWriting() {
   MutexLock lock(mutex_);
   cursor_ = {};
-  // A later writer that needs the last block reads it back.
+  // A later writer that needs the last block reads it from the device.
   if (Clean()) tail_.Cut(0);
   tail_.Shrink();
 }

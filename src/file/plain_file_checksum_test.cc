@@ -15,7 +15,7 @@ void ExpectAllSummed(PlainFileRig& rig) {
   EXPECT_EQ(sums.known, rig.committed_size);
 }
 
-TEST(PlainFileChecksumTest, SumIsThatOfTheFilesBytesWithoutPadding) {
+TEST(PlainFileChecksumTest, ChecksumCoversTheFilesBytesWithoutPadding) {
   PlainFileRig rig;
   const std::string data = Pattern(2 * kTestBlock + 100, 1);
   ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
@@ -24,7 +24,7 @@ TEST(PlainFileChecksumTest, SumIsThatOfTheFilesBytesWithoutPadding) {
   EXPECT_EQ(rig.committed[0].crc, Crc32c(AsBytes(data)));
 }
 
-TEST(PlainFileChecksumTest, ExtentThatGrewOverManySyncsHasOneSum) {
+TEST(PlainFileChecksumTest, ExtentThatGrowsOverManySyncsHasOneChecksum) {
   PlainFileRig rig(32, 64);
   std::string data;
   for (int i = 0; i < 20; ++i) {
@@ -38,7 +38,7 @@ TEST(PlainFileChecksumTest, ExtentThatGrewOverManySyncsHasOneSum) {
   EXPECT_EQ(rig.ReadAll(), data);
 }
 
-TEST(PlainFileChecksumTest, AppendAfterReopenKeepsTheSumOfWhatStandsBefore) {
+TEST(PlainFileChecksumTest, AppendAfterReopenKeepsTheChecksums) {
   PlainFileRig rig;
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(3 * kTestBlock + 5, 1))).ok());
   ASSERT_TRUE(rig.Sync().ok());
@@ -48,7 +48,7 @@ TEST(PlainFileChecksumTest, AppendAfterReopenKeepsTheSumOfWhatStandsBefore) {
   ExpectAllSummed(rig);
 }
 
-TEST(PlainFileChecksumTest, WriteOverTheEndOfAZoneIsSummedInBothParts) {
+TEST(PlainFileChecksumTest, WriteOverTheEndOfAZoneHasAChecksumInEachZone) {
   PlainFileRig rig(32, 4, 8 * kTestBlock);
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(11 * kTestBlock + 17, 1))).ok());
   ASSERT_TRUE(rig.Sync().ok());
@@ -56,8 +56,8 @@ TEST(PlainFileChecksumTest, WriteOverTheEndOfAZoneIsSummedInBothParts) {
   ExpectAllSummed(rig);
 }
 
-// As RocksDB's direct writer does it: the last page padded, then written again; the true size in the end.
-TEST(PlainFileChecksumTest, RewrittenTailAndTruncationToTheTrueSizeKeepTheSum) {
+// RocksDB's direct writer pads the last page, writes it again later, and truncates to the true size at the end.
+TEST(PlainFileChecksumTest, RewrittenTailAndTruncationToTheTrueSizeKeepTheChecksums) {
   PlainFileRig rig(32, 64, 8 * kTestBlock);
   const std::string data = Pattern(9 * kTestBlock + 100, 1);
   AlignedBuffer buffer(16 * kTestBlock);
@@ -77,7 +77,7 @@ TEST(PlainFileChecksumTest, RewrittenTailAndTruncationToTheTrueSizeKeepTheSum) {
   EXPECT_EQ(rig.ReadAll(), data);
 }
 
-TEST(PlainFileChecksumTest, TruncationIntoAnExtentKeepsTheSumOfWhatStays) {
+TEST(PlainFileChecksumTest, TruncatedExtentHasAChecksum) {
   for (const bool reopened : {false, true}) {
     PlainFileRig rig;
     ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(5 * kTestBlock, 1))).ok());
@@ -92,7 +92,7 @@ TEST(PlainFileChecksumTest, TruncationIntoAnExtentKeepsTheSumOfWhatStays) {
   }
 }
 
-TEST(PlainFileChecksumTest, AppendThatFailedHalfWayCostsNoSumAndNoRead) {
+TEST(PlainFileChecksumTest, PartlyWrittenAppendThatFailsKeepsTheChecksumsWithoutReads) {
   for (const std::uint64_t size : {3 * kTestBlock, 3 * kTestBlock + 100, std::uint64_t{100}}) {
     for (const bool synced : {true, false}) {
       PlainFileRig rig(4, 16);
@@ -112,8 +112,8 @@ TEST(PlainFileChecksumTest, AppendThatFailedHalfWayCostsNoSumAndNoRead) {
   }
 }
 
-// As RocksDB deletes a table at a limited rate: 64 MiB at a time.
-TEST(PlainFileChecksumTest, TruncationThatTakesMuchReadsNothing) {
+// RocksDB deletes a table at a limited rate by truncations of 64 MiB.
+TEST(PlainFileChecksumTest, LargeTruncationReadsNothing) {
   constexpr std::uint64_t kBlocks = 300;  // more than kReadForCutMax
   PlainFileRig rig(4, kBlocks, 64 * kTestBlock);
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kBlocks * kTestBlock, 1))).ok());
@@ -128,7 +128,7 @@ TEST(PlainFileChecksumTest, TruncationThatTakesMuchReadsNothing) {
   EXPECT_EQ(rig.ReadAll(), Pattern(kBlocks * kTestBlock, 1).substr(0, 100 * kTestBlock));
 }
 
-// Appends and reads of the file go on meanwhile.
+// Appends and reads of the file need the lock meanwhile.
 TEST(PlainFileChecksumTest, TruncationReadsWithoutTheLock) {
   PlainFileRig rig;
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(5 * kTestBlock, 1))).ok());
@@ -147,7 +147,7 @@ TEST(PlainFileChecksumTest, TruncationReadsWithoutTheLock) {
   EXPECT_EQ(file.size(), 2 * kTestBlock + 1);
 }
 
-TEST(PlainFileChecksumTest, LostCommitDoesNotCostTheSum) {
+TEST(PlainFileChecksumTest, FailedCommitKeepsTheChecksums) {
   PlainFileRig rig;
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(kTestBlock + 5, 1))).ok());
   ASSERT_TRUE(rig.Sync().ok());
@@ -158,8 +158,8 @@ TEST(PlainFileChecksumTest, LostCommitDoesNotCostTheSum) {
   ExpectAllSummed(rig);
 }
 
-// A zone was emptied while the file was opened and changed: the committed extents are divided otherwise than the file's.
-TEST(PlainFileChecksumTest, FileThatChangedWhileItWasMovedKeepsItsSums) {
+// Reclaim moves the committed extents of an open file with changes, and divides them in another way.
+TEST(PlainFileChecksumTest, FileThatIsMovedWithUncommittedChangesKeepsItsChecksums) {
   const std::function<Status(PlainFile&)> changes[] = {
       [](PlainFile& file) { return file.Truncate(2 * kTestBlock + 1); },
       [](PlainFile& file) { return file.Truncate(5 * kTestBlock); },
@@ -185,8 +185,9 @@ TEST(PlainFileChecksumTest, FileThatChangedWhileItWasMovedKeepsItsSums) {
   }
 }
 
-// Told while its writer waits for space, say: it stays where it is, and what it commits next is divided its own way.
-TEST(PlainFileChecksumTest, FileThatCouldNotBeToldOfItsMoveKeepsItsSums) {
+// TryReplaceCommitted fails while a writer holds the lock, for example while it waits for space. The file keeps its old
+// extents, and its next commit restates them.
+TEST(PlainFileChecksumTest, FileThatIsMovedDuringAWriteKeepsItsChecksums) {
   class Interrupted final : public ExtentSink {
    public:
     Interrupted(std::unique_ptr<ExtentSink> sink, std::function<void()> once)
@@ -201,7 +202,7 @@ TEST(PlainFileChecksumTest, FileThatCouldNotBeToldOfItsMoveKeepsItsSums) {
     std::unique_ptr<ExtentSink> sink_;
     std::function<void()> once_;
   };
-  PlainFileRig rig(32, 24);  // both parts that are moved fit one zone
+  PlainFileRig rig(32, 24);  // each of the moved parts fits one zone
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock + 9, 1))).ok());
   ASSERT_TRUE(rig.Sync().ok());
   bool told = true;
@@ -218,9 +219,9 @@ TEST(PlainFileChecksumTest, FileThatCouldNotBeToldOfItsMoveKeepsItsSums) {
   EXPECT_EQ(rig.ReadAll(), Pattern(20 * kTestBlock + 9, 1) + Pattern(20 * kTestBlock, 2));
 }
 
-// --- sums that come with the bytes ---
+// --- checksums from the caller ---
 
-TEST(PlainFileChecksumTest, BytesWithAnotherSumAreRefusedAndNothingOfThemIsKept) {
+TEST(PlainFileChecksumTest, AppendWithAWrongChecksumChangesNothing) {
   const std::string first = Pattern(3 * kTestBlock / 2, 1);
   for (const std::size_t length : {std::size_t{1}, std::size_t{100}, 3 * kTestBlock, 20 * kTestBlock}) {
     PlainFileRig rig;
@@ -231,14 +232,14 @@ TEST(PlainFileChecksumTest, BytesWithAnotherSumAreRefusedAndNothingOfThemIsKept)
     ASSERT_FALSE(appended.ok());
     EXPECT_EQ(appended.error().code(), Code::kCorruption);
     EXPECT_EQ(rig.ReadAll(), first);
-    EXPECT_TRUE(rig.file->Append(bytes.View(), Crc32c(bytes.View())).ok()) << "the error is not the file's";
+    EXPECT_TRUE(rig.file->Append(bytes.View(), Crc32c(bytes.View())).ok()) << "the error is not sticky";
     ASSERT_TRUE(rig.Sync().ok());
     EXPECT_EQ(rig.ReadAll(), first + Pattern(length, 2));
     ExpectAllSummed(rig);
   }
 }
 
-TEST(PlainFileChecksumTest, OverwritingWithAnotherSumChangesNothing) {
+TEST(PlainFileChecksumTest, OverwriteWithAWrongChecksumChangesNothing) {
   for (const std::size_t length : {std::size_t{1}, std::size_t{100}, 3 * kTestBlock, 20 * kTestBlock}) {
     PlainFileRig rig;
     const std::string first = Pattern(kTestBlock + 50, 1);

@@ -1,4 +1,4 @@
-// What a plain file keeps in shared memory for the mount behind a death.
+// The flushed part of a plain file in shared memory, which a mount finds after the death of the process.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr FileId kOwner(12);
 class PlainFileFlushTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a tmpfs that can be written to";
+    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a writable tmpfs";
     ASSERT_TRUE(std::filesystem::create_directory(directory_));
     auto made = StagingArea::Create({.directory = directory_,
                                      .identity = "file:1:2",
@@ -51,10 +51,10 @@ class PlainFileFlushTest : public testing::Test {
     if (!file().Append(AsBytes(text)).ok()) return ::testing::AssertionFailure() << "append";
     const Result<bool> flushed = file().TryFlush();
     if (!flushed) return ::testing::AssertionFailure() << flushed.error().ToString();
-    if (!*flushed) return ::testing::AssertionFailure() << "nothing kept it";
+    if (!*flushed) return ::testing::AssertionFailure() << "not kept in shared memory";
     return ::testing::AssertionSuccess();
   }
-  // Up to where a mount finds the file; 0: nothing of it is in shared memory.
+  // Returns the end of the file that a mount finds in shared memory; 0 if there is nothing.
   std::uint64_t EndBehindADeath() {
     rig_.file.reset();
     area_.reset();
@@ -83,7 +83,7 @@ TEST_F(PlainFileFlushTest, ASyncEmptiesTheBuffer) {
   EXPECT_EQ(EndBehindADeath(), 0u);
 }
 
-TEST_F(PlainFileFlushTest, BytesThatAreFlushedWhileACommitIsUnderWayStay) {
+TEST_F(PlainFileFlushTest, BytesThatAreFlushedDuringACommitAreKept) {
   ASSERT_TRUE(AppendAndFlush("flushed, "));
   const auto drained = file().Drain();
   ASSERT_TRUE(drained);
@@ -92,13 +92,13 @@ TEST_F(PlainFileFlushTest, BytesThatAreFlushedWhileACommitIsUnderWayStay) {
   EXPECT_EQ(EndBehindADeath(), 18u);
 }
 
-TEST_F(PlainFileFlushTest, ASyncThatFailsLeavesTheBytes) {
+TEST_F(PlainFileFlushTest, AFailedSyncKeepsTheBytes) {
   ASSERT_TRUE(AppendAndFlush("flushed"));
   EXPECT_FALSE(rig_.Sync(true).ok());
   EXPECT_EQ(EndBehindADeath(), 7u);
 }
 
-TEST_F(PlainFileFlushTest, WhatWasCutOffIsNotFound) {
+TEST_F(PlainFileFlushTest, TruncatedBytesAreNotFound) {
   ASSERT_TRUE(AppendAndFlush(std::string(50'000, 'x')));
   for (const std::uint64_t size : {49'999ul, 40'000ul, 8 * kTestBlock + 1, 100ul}) {
     ASSERT_TRUE(file().Truncate(size).ok());
@@ -107,8 +107,8 @@ TEST_F(PlainFileFlushTest, WhatWasCutOffIsNotFound) {
   EXPECT_EQ(EndBehindADeath(), 100u);
 }
 
-// Whoever opens the file again finds it as it is committed, and so must a mount.
-TEST_F(PlainFileFlushTest, AnOpeningForgetsWhatTheLastOneGaveUp) {
+// An open file shows the committed content, and so must the next mount.
+TEST_F(PlainFileFlushTest, ForgetAfterTheCloseDropsTheBytes) {
   ASSERT_TRUE(AppendAndFlush("flushed"));
   rig_.file.reset();
   EXPECT_TRUE(area_->HasGivenUp());
@@ -118,7 +118,7 @@ TEST_F(PlainFileFlushTest, AnOpeningForgetsWhatTheLastOneGaveUp) {
   EXPECT_EQ(EndBehindADeath(), 0u);
 }
 
-TEST_F(PlainFileFlushTest, AnOpeningForgetsWhatTheLastOneIsAboutToGiveUp) {
+TEST_F(PlainFileFlushTest, ForgetBeforeTheCloseDropsTheBytes) {
   ASSERT_TRUE(AppendAndFlush("flushed"));
   area_->Forget(kOwner.value);
   rig_.file.reset();
@@ -126,8 +126,8 @@ TEST_F(PlainFileFlushTest, AnOpeningForgetsWhatTheLastOneIsAboutToGiveUp) {
   EXPECT_EQ(EndBehindADeath(), 0u);
 }
 
-// They belong to files that may be read again by the next mount.
-TEST_F(PlainFileFlushTest, ZonesOfFlushedExtentsStayPinnedWhenTheFileIsGivenUp) {
+// The next mount may read these extents.
+TEST_F(PlainFileFlushTest, ZonesOfFlushedExtentsStayPinnedAfterTheClose) {
   ASSERT_TRUE(AppendAndFlush(std::string(50'000, 'x')));
   const auto pins = [&] {
     std::uint64_t pinned = 0;

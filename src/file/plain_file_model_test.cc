@@ -1,4 +1,4 @@
-// A plain file against a std::string: whatever is done to it, it reads the same.
+// Random operations on a plain file and on a std::string: both have the same content.
 #include <rapidcheck.h>
 
 #include "file/plain_file_test_rig.h"
@@ -119,7 +119,7 @@ class ModelRun {
   std::string committed_;
 };
 
-TEST(PlainFileModelTest, ReadsWhatWasWrittenWhateverHappens) {
+TEST(PlainFileModelTest, RandomOperationsMatchTheModel) {
   EXPECT_TRUE(rc::check([] {
     ModelRun run;
     for (int steps = *rc::gen::inRange(1, 40); steps > 0; --steps) {

@@ -11,7 +11,8 @@ bool PlainFile::LiesIn(ZoneId zone) const {
                              [&](const Extent& extent) { return geometry_.ZoneOf(extent.place) == zone; });
 }
 
-// Copies what is only in the buffer; says what is to be read from the device, without any lock.
+// Copies the bytes that are only in the buffer, and returns the part that the caller reads from the device without a
+// lock.
 PlainFile::DeviceRead PlainFile::PrepareRead(std::uint64_t offset, ByteSpan into) const {
   DeviceRead read{view_.Get(), 0, 0};
   const std::uint64_t on_device = read.view->end();
@@ -44,7 +45,7 @@ Result<std::size_t> PlainFile::Read(std::uint64_t offset, ByteSpan into) const {
 
 void PlainFile::ReadMany(std::span<ReadRequest> requests) const {
   std::vector<ReadRequest> device_part;
-  // One view for all: the last one, which covers what earlier ones did unless the file was cut meanwhile.
+  // All requests use one view.
   std::shared_ptr<const FileView> view;
   bool one_view = true;
   for (ReadRequest& request : requests) {
@@ -55,7 +56,7 @@ void PlainFile::ReadMany(std::span<ReadRequest> requests) const {
     view = std::move(read.view);
   }
   if (!one_view) {
-    // The file changed between two of them. Rare: each by itself.
+    // The file changed between two requests, which is rare: read each one alone.
     for (ReadRequest& request : requests) {
       auto got = Read(request.offset, request.into);
       request.status = got ? Status{} : Fail(got.error());

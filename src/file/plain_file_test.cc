@@ -7,7 +7,7 @@ namespace {
 
 using Command = FaultyDevice::Command;
 
-TEST(PlainFileTest, UnsyncedBytesAreReadableAtOnce) {
+TEST(PlainFileTest, UnsyncedBytesCanBeRead) {
   PlainFileRig rig;
   ASSERT_TRUE(rig.file->Append(AsBytes("hello ")).ok());
   ASSERT_TRUE(rig.file->Append(AsBytes("world")).ok());
@@ -25,7 +25,7 @@ TEST(PlainFileTest, NewFileHasNothingToCommit) {
   EXPECT_FALSE(rig.file->Drain()->changed);
 }
 
-TEST(PlainFileTest, SyncedBytesSurviveReopenAndUnsyncedDont) {
+TEST(PlainFileTest, OnlySyncedBytesSurviveAReopen) {
   PlainFileRig rig;
   const std::string data = Pattern(3 * kTestBlock + 100, 1);
   ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
@@ -36,7 +36,7 @@ TEST(PlainFileTest, SyncedBytesSurviveReopenAndUnsyncedDont) {
   EXPECT_EQ(rig.ReadAll(), data);
 }
 
-TEST(PlainFileTest, AppendAfterReopenContinuesInsideTheLastBlock) {
+TEST(PlainFileTest, AppendAfterReopenContinuesTheLastBlock) {
   PlainFileRig rig;
   const std::string data = Pattern(5000, 1), more = Pattern(9000, 2);
   ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
@@ -69,13 +69,13 @@ TEST(PlainFileTest, RewrittenTailReplacesTheOldBlock) {
   EXPECT_EQ(rig.Read(900, 100), Pattern(100, 9));
 }
 
-// WritableFileWriter::WriteDirect: aligned buffers with the last page padded, that page written again with
-// the next buffer, and at the end the true size.
+// WritableFileWriter::WriteDirect writes aligned buffers with the last page padded, writes that page again with the
+// next buffer, and truncates to the true size at the end.
 TEST(PlainFileTest, RocksDbDirectWriterSequenceIsKept) {
   PlainFileRig rig(32, 64, 8 * kTestBlock);
   const std::string data = Pattern(50 * kTestBlock + 777, 3);
   AlignedBuffer buffer(16 * kTestBlock);
-  std::size_t flushed = 0;  // whole pages that are written for good
+  std::size_t flushed = 0;  // bytes in whole pages, which are not written again
   while (flushed + kTestBlock <= data.size()) {
     const std::size_t n = std::min<std::size_t>(data.size() - flushed, 15 * kTestBlock + 1000);
     buffer.Clear();
@@ -83,7 +83,7 @@ TEST(PlainFileTest, RocksDbDirectWriterSequenceIsKept) {
     buffer.PadTo(kTestBlock);
     ASSERT_TRUE(rig.file->PositionedAppend(buffer.View(), flushed).ok());
     if (flushed == 30 * kTestBlock) {
-      ASSERT_TRUE(rig.Sync().ok());  // in mid-file, with the padded page
+      ASSERT_TRUE(rig.Sync().ok());  // with a padded last page
     }
     flushed += RoundDown(n, kTestBlock);
   }
@@ -96,7 +96,7 @@ TEST(PlainFileTest, RocksDbDirectWriterSequenceIsKept) {
 }
 
 // P5 of docs/internals/failures.md.
-TEST(PlainFileTest, LargeAlignedAppendIsOneGatheredDeviceWriteWithTheHeldBackBlock) {
+TEST(PlainFileTest, LargeAlignedAppendIsOneDeviceWriteTogetherWithTheBufferedBlock) {
   PlainFileRig rig(8, 256, 16 * kTestBlock);
   AlignedBuffer buffer(16 * kTestBlock);
   const std::string first = Pattern(16 * kTestBlock, 1), second = Pattern(16 * kTestBlock, 2);
@@ -123,7 +123,7 @@ TEST(PlainFileTest, WriteBackKeepsTheLastBlockInTheBuffer) {
   EXPECT_EQ(rig.ReadAll(), data.substr(0, 2 * kTestBlock) + Pattern(kTestBlock, 5));
 }
 
-TEST(PlainFileTest, PositionedAppendElsewhereIsRefusedWithBothOffsets) {
+TEST(PlainFileTest, PositionedAppendOutsideTheTailIsRefused) {
   PlainFileRig rig;
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 1))).ok());
   ASSERT_TRUE(rig.Sync().ok());
@@ -135,12 +135,12 @@ TEST(PlainFileTest, PositionedAppendElsewhereIsRefusedWithBothOffsets) {
   EXPECT_FALSE(rig.file->PositionedAppend(AsBytes("x"), 0).ok());
 }
 
-TEST(PlainFileTest, LongerTruncateIsNotSupported) {
+TEST(PlainFileTest, TruncationToALargerSizeIsNotSupported) {
   PlainFileRig rig;
   EXPECT_EQ(rig.file->Truncate(1).error().code(), Code::kNotSupported);
 }
 
-TEST(PlainFileTest, TruncateIntoCommittedBytesThenAppend) {
+TEST(PlainFileTest, AppendAfterATruncationOfCommittedBytesIsRead) {
   PlainFileRig rig;
   std::string data = Pattern(6 * kTestBlock, 1);
   ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
@@ -158,7 +158,7 @@ TEST(PlainFileTest, TruncateIntoCommittedBytesThenAppend) {
   EXPECT_EQ(rig.zone_rig.zones->Space().live, 3 * kTestBlock);
 }
 
-TEST(PlainFileTest, TruncateToNothingFreesEverything) {
+TEST(PlainFileTest, TruncationToZeroFreesAllSpace) {
   PlainFileRig rig;
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 1))).ok());
   ASSERT_TRUE(rig.Sync().ok());
@@ -170,7 +170,7 @@ TEST(PlainFileTest, TruncateToNothingFreesEverything) {
 }
 
 // D12 of docs/internals/failures.md.
-TEST(PlainFileTest, DeviceErrorSticksToTheFile) {
+TEST(PlainFileTest, DeviceErrorIsSticky) {
   PlainFileRig rig;
   ASSERT_TRUE(rig.file->Append(AsBytes("abc")).ok());
   rig.zone_rig.device.Inject({Command::kWrite, 1, 3, {}, Code::kIo, FaultyDevice::When::kBefore});
@@ -181,7 +181,7 @@ TEST(PlainFileTest, DeviceErrorSticksToTheFile) {
   EXPECT_EQ(rig.ReadAll(), "abc");
 }
 
-TEST(PlainFileTest, OneFailedZoneIsNotSeenByTheCaller) {
+TEST(PlainFileTest, OneFailedZoneCausesNoError) {
   PlainFileRig rig;
   const std::string data = Pattern(5 * kTestBlock, 4);
   ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
@@ -191,7 +191,7 @@ TEST(PlainFileTest, OneFailedZoneIsNotSeenByTheCaller) {
   EXPECT_EQ(rig.ReadAll(), data);
 }
 
-TEST(PlainFileTest, FullDeviceLosesNothingAndWritingGoesOnWhenThereIsRoom) {
+TEST(PlainFileTest, AppendSucceedsAgainAfterAFullDeviceHasRoom) {
   PlainFileRig rig(4, 16);
   SinkCursor other;
   auto filler = rig.zone_rig.WriteLive(other, Lifetime::kMedium, 48);
@@ -209,7 +209,7 @@ TEST(PlainFileTest, FullDeviceLosesNothingAndWritingGoesOnWhenThereIsRoom) {
   EXPECT_EQ(rig.ReadAll(), data + more);
 }
 
-TEST(PlainFileTest, FailedCommitIsMadeUpForByTheNext) {
+TEST(PlainFileTest, NextCommitIncludesTheChangesOfAFailedOne) {
   PlainFileRig rig;
   const std::string a = Pattern(5000, 1), b = Pattern(7000, 2);
   ASSERT_TRUE(rig.file->Append(AsBytes(a)).ok());
@@ -221,7 +221,7 @@ TEST(PlainFileTest, FailedCommitIsMadeUpForByTheNext) {
   EXPECT_EQ(rig.ReadAll(), a + b);
 }
 
-TEST(PlainFileTest, WhatACommitInFlightNamesStaysPinnedThoughTheTailMovedOn) {
+TEST(PlainFileTest, ZonesOfACommitInFlightStayPinnedAfterATruncation) {
   PlainFileRig rig(8, 4, 2 * kTestBlock);
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(4 * kTestBlock - 10, 1))).ok());
   auto drained = rig.file->Drain();
@@ -256,7 +256,7 @@ TEST(PlainFileTest, MovedExtentsAreReadFromTheirNewPlace) {
   ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());
   ASSERT_TRUE(rig.Sync().ok());
   AlignedBuffer copy(3 * kTestBlock);
-  copy.Append(AsBytes(Pattern(3 * kTestBlock, 9)));  // told apart from the original
+  copy.Append(AsBytes(Pattern(3 * kTestBlock, 9)));  // differs from the original
   const ByteView bytes = copy.View();
   SinkCursor cursor;
   auto placed = rig.zone_rig.sink->Write(cursor, Lifetime::kLong, std::span(&bytes, 1), ZoneTestRig::Soon());
@@ -266,7 +266,7 @@ TEST(PlainFileTest, MovedExtentsAreReadFromTheirNewPlace) {
   EXPECT_EQ(rig.ReadAll(), Pattern(3 * kTestBlock, 9) + "tail");
 }
 
-TEST(PlainFileTest, EndOfWritingGivesBackTheClaim) {
+TEST(PlainFileTest, EndOfWritingReleasesTheClaim) {
   PlainFileRig rig;
   const std::string data = Pattern(5000, 1);
   ASSERT_TRUE(rig.file->Append(AsBytes(data)).ok());

@@ -1,4 +1,4 @@
-// A plain file on a small device, with the part of the volume played by the test: commit, then account.
+// Test rig: a plain file on a small device. Sync plays the volume: it commits and counts live bytes.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class PlainFileRig {
     Reopen();
   }
 
-  // As after close and open: only what was committed is there.
+  // Closes and opens the file, which then has the committed content.
   void Reopen() {
     file.reset();
     file = std::make_unique<PlainFile>(
@@ -26,7 +26,7 @@ class PlainFileRig {
         committed, committed_size, Lifetime::kMedium);
   }
 
-  // What the volume does for Sync. With `lose` the commit fails.
+  // Does the volume's Sync. If `lose`, the commit fails.
   Status Sync(bool lose = false) {
     MutexLock lock(sync_mutex_);
     ZENFS_ASSIGN_OR_RETURN(PlainFile::Drained drained, file->Drain());
@@ -52,11 +52,11 @@ class PlainFileRig {
     return {};
   }
 
-  // What reclaim does: the committed bytes elsewhere, in extents that end where `divided` says and at the end. The file
-  // is not told.
+  // Moves the committed bytes like reclaim, into two extents that are divided at file offset `divided`. Does not call
+  // TryReplaceCommitted.
   std::vector<Extent> Move(std::uint64_t divided) {
     std::vector<Extent> moved;
-    std::vector<ZonePin> pins;  // until they are live
+    std::vector<ZonePin> pins;  // until AddLive
     for (const auto& [from, to] : {std::pair{std::uint64_t{0}, divided}, {divided, committed_size}}) {
       AlignedBuffer bytes(RoundUp(to - from, kTestBlock));
       bytes.Resize(to - from);
@@ -85,7 +85,7 @@ class PlainFileRig {
   }
   std::string ReadAll() const { return Read(0, file->size() + 10); }
 
-  // How many of the committed bytes have a checksum, and whether all checksums are right.
+  // The number of committed bytes with a checksum, and whether all checksums are correct.
   struct Sums {
     std::uint64_t known = 0;
     bool right = true;
@@ -110,11 +110,11 @@ class PlainFileRig {
   std::unique_ptr<PlainFile> file;
 
  private:
-  Mutex sync_mutex_;  // the volume has its locks on names
+  Mutex sync_mutex_;  // stands for the catalog's locks
   const std::uint64_t buffer_bytes_;
 };
 
-// `length` bytes that differ from place to place and from seed to seed.
+// Returns `length` letters that depend on the position and on `seed`.
 inline std::string Pattern(std::size_t length, std::uint64_t seed) {
   std::string text(length, '\0');
   for (std::size_t i = 0; i < length; ++i)

@@ -23,7 +23,7 @@ TEST(PlainFileThreadsTest, ReadersBesideAWriterSeeOnlyRightBytes) {
       const std::uint64_t offset = random.Below(size + 1);
       text.assign(1 + random.Below(3 * kTestBlock), '?');
       auto got = rig.file->Read(offset, std::as_writable_bytes(std::span(text)));
-      // At least what was there when the size was asked for.
+      // At least the bytes up to the size that was returned before.
       if (!got || *got < std::min<std::uint64_t>(text.size(), size - offset)) ++wrong;
       for (std::size_t i = 0; got && i < *got; ++i) wrong += text[i] != ByteAt(offset + i);
     }
@@ -44,7 +44,7 @@ TEST(PlainFileThreadsTest, ReadersBesideAWriterSeeOnlyRightBytes) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(PlainFileThreadsTest, AppendsBesideSyncsAreAllCommittedInTheEnd) {
+TEST(PlainFileThreadsTest, AllAppendsBesideSyncsAreCommitted) {
   PlainFileRig rig(64, 32, 4 * kTestBlock);
   std::string expected;
   {

@@ -26,7 +26,7 @@ void DropFront(std::vector<ByteView>& pieces, std::uint64_t bytes) {
   if (bytes != 0) pieces.front() = pieces.front().subspan(bytes);
 }
 
-// Of the first `bytes` of `pieces`.
+// Returns the CRC of the first `bytes` bytes of `pieces`.
 std::uint32_t CrcOfFirst(std::span<const ByteView> pieces, std::uint64_t bytes) {
   std::uint32_t crc = 0;
   for (const ByteView piece : pieces) {
@@ -52,7 +52,7 @@ Status PlainFile::Append(ByteView bytes, KnownCrc crc) {
   return appended;
 }
 
-// Takes the time of a call that changed something, `bytes` of the file.
+// Sets the time of the last change if the call succeeded and changed `bytes` > 0 bytes. Returns `status`.
 Status PlainFile::Changed(Status status, std::uint64_t bytes) {
   if (status.ok() && bytes != 0) changed_seconds_.store(WallSeconds(), std::memory_order_relaxed);
   return status;
@@ -65,13 +65,13 @@ Status PlainFile::PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCr
   if (offset < size_ && tail_.empty()) ZENFS_RETURN_IF_ERROR(LoadTail());
   if (offset > size_ || offset < TailOffset()) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("positioned append at offset {} of a file that can be written from {} to {}",
+                fmt::format("positioned append at offset {} of a file that can be written only from {} to {}",
                             offset, TailOffset(), size_));
   }
   const ByteView front = bytes.first(std::min<std::uint64_t>(bytes.size(), size_ - offset));
   const ByteView rest = bytes.subspan(front.size());
   const std::uint32_t front_crc = Crc32c(front);
-  // What the rest has to have, if the front is as it was meant to be; of an empty rest that is 0.
+  // From here on `crc` is the expected CRC of the rest. For an empty rest it is 0 if the front is correct.
   if (crc) crc = Crc32cBack(*crc, front_crc, rest.size());
   ZENFS_ASSIGN_OR_RETURN(const Incoming incoming, Inspect(rest, crc));
   if (front.empty()) return {};
@@ -86,7 +86,7 @@ Status PlainFile::PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCr
 Status PlainFile::AppendLocked(ByteView bytes, KnownCrc crc) {
   if (!bytes.empty() && Clean()) {
     if (IsMultiple(size_, geometry_.block_size)) {
-      tail_.Cut(0);  // whole blocks that are on the device need not go there again
+      tail_.Cut(0);  // whole blocks on the device are not written again
     } else if (tail_.empty()) {
       ZENFS_RETURN_IF_ERROR(LoadTail());
     }
@@ -95,7 +95,7 @@ Status PlainFile::AppendLocked(ByteView bytes, KnownCrc crc) {
   return AppendInspected(incoming);
 }
 
-// Decides how the bytes go on from the tail as it is, sums them as that needs it, and holds the sum against `crc`.
+// Decides how the bytes are appended, calculates the checksums for that, and verifies `crc`.
 Result<PlainFile::Incoming> PlainFile::Inspect(ByteView bytes, KnownCrc crc) const {
   const std::uint32_t block = geometry_.block_size;
   const bool aligned = IsMultiple(reinterpret_cast<std::uintptr_t>(bytes.data()),
@@ -133,7 +133,8 @@ PlainFile::Rollback PlainFile::RollbackToHere() const {
   return rollback;
 }
 
-// What was placed began with the tail, in an extent of its own or joined with the one before.
+// Returns the checksum of the extent that the rollback cuts. Placed bytes begin with the old tail. They form their
+// own extent or are joined with the extent before.
 KnownCrc PlainFile::CrcAfter(const Rollback& rollback) const {
   const auto extent = FindExtent(map_.extents(), rollback.size);
   if (extent == map_.extents().end()) return std::nullopt;
@@ -156,7 +157,7 @@ Status PlainFile::AppendGathered(const Incoming& incoming) {
   return {};
 }
 
-// `crc`: of all of `bytes`.
+// `crc` is the CRC of all `bytes`.
 Status PlainFile::AppendBuffered(ByteView bytes, KnownCrc crc) {
   const std::size_t all = bytes.size();
   while (!bytes.empty()) {
@@ -183,8 +184,8 @@ Status PlainFile::WriteBack() {
   return bytes == 0 ? Status{} : WriteFront(bytes, 0);
 }
 
-// Writes the first `bytes` of the tail: whole blocks, or all of it with padding. The last `kept` of them stay
-// in the buffer too.
+// Writes the first `bytes` of the tail: whole blocks, or the whole tail with padding. The last `kept` of them also stay
+// in the buffer.
 Status PlainFile::WriteFront(std::size_t bytes, std::size_t kept) {
   const std::uint64_t length = RoundUp(bytes, geometry_.block_size);
   const std::uint32_t crc = tail_.CrcOfFront(bytes);
@@ -195,8 +196,8 @@ Status PlainFile::WriteFront(std::size_t bytes, std::size_t kept) {
   return {};
 }
 
-// Writes `pieces`, of which the first `content` bytes are the file's from `offset` on and have the CRC `crc`, and maps
-// them there in place of what the map holds from `offset`. An error leaves the map as it was.
+// Writes `pieces` and maps them at file offset `offset`, in place of the old extents from there on. The first `content`
+// bytes of `pieces` belong to the file and have the CRC `crc`; the rest is padding. An error leaves the map unchanged.
 Status PlainFile::Place(std::uint64_t offset, std::span<const ByteView> pieces, std::uint64_t content,
                         std::uint32_t crc) {
   const Deadline deadline = Deadline::After(deps_.space_wait);
@@ -213,7 +214,7 @@ Status PlainFile::Place(std::uint64_t offset, std::span<const ByteView> pieces, 
     ZENFS_ASSERT(geometry_.ZoneOf(placed->place) == geometry_.ZoneOf(placed->place + (placed->length - 1)));
     const std::uint64_t length = std::min(placed->length, content - done);
     const std::uint64_t behind = content - done - length;
-    // Summed again only where a zone ends in the middle.
+    // The checksum is known unless the end of a zone divided the write.
     const std::uint32_t own = behind == 0 ? crc : CrcOfFirst(rest, length);
     if (behind != 0) crc = Crc32cBack(crc, own, behind);
     all.emplace_back(Extent{offset + done, placed->place, length, own}, std::move(placed->pin));
@@ -253,22 +254,22 @@ Status PlainFile::CheckTruncate(std::uint64_t size) const {
   return Fail(Code::kNotSupported, fmt::format("truncate to {} of a file of {} bytes", size, size_));
 }
 
-// What stays of the extent that a cut at `size` divides. Device reads for its checksum are made without the lock.
+// Returns the rest of the extent that a cut at `size` divides. Reads the device for its checksum without the lock.
 Result<std::optional<Extent>> PlainFile::FrontOfCut(std::uint64_t size) {
   std::shared_ptr<const FileView> view;  // pins the zone
   {
     MutexLock lock(mutex_);
     ZENFS_RETURN_IF_ERROR(CheckTruncate(size));
-    if (size >= TailOffset()) return std::nullopt;  // the tail has what goes
+    if (size >= TailOffset()) return std::nullopt;  // the removed bytes are in the tail
     view = view_.Get();
   }
   return FrontOfDivided(*deps_.device, view->extents, size);
 }
 
-// `front`: of what stays of the extent that the cut divides, for a cut in front of the tail.
+// `front`: the checksum of the rest of the extent that the cut divides; needed for a cut in front of the tail.
 void PlainFile::TruncateLocked(std::uint64_t size, KnownCrc front) {
   const std::uint64_t tail_offset = TailOffset();
-  CutDevice(size, front);  // first: what is cut off may be summed in the tail
+  CutDevice(size, front);  // before tail_.Cut: it may use the removed bytes in the tail
   tail_.Cut(size > tail_offset ? std::min<std::uint64_t>(size - tail_offset, tail_.size()) : 0);
   SetSize(size);
   CutFlushed();
@@ -280,7 +281,7 @@ void PlainFile::SetSize(std::uint64_t size) {
   published_size_.store(size, std::memory_order_release);
 }
 
-// What is mapped from `end` on is not the file's any more. `front` as for CrcWhenCut.
+// Removes the extents from `end` on. `front` as for CrcWhenCut.
 void PlainFile::CutDevice(std::uint64_t end, KnownCrc front) {
   if (map_.end() <= end) return;
   map_.Cut(end, CrcWhenCut(end, front));
@@ -288,7 +289,8 @@ void PlainFile::CutDevice(std::uint64_t end, KnownCrc front) {
   view_.Publish(map_.MakeView());
 }
 
-// Of what remains of the extent that holds `end`: `front` if the tail does not have the bytes that go. Nothing is read.
+// Returns the checksum of the rest of the extent that a cut at `end` divides, without reads. Returns `front` if the
+// tail does not contain the removed bytes.
 KnownCrc PlainFile::CrcWhenCut(std::uint64_t end, KnownCrc front) const {
   const auto extent = FindExtent(map_.extents(), end);
   if (extent == map_.extents().end() || extent->file_offset >= end || !extent->crc) return std::nullopt;
@@ -297,7 +299,7 @@ KnownCrc PlainFile::CrcWhenCut(std::uint64_t end, KnownCrc front) const {
   return Crc32cFront(*extent->crc, Crc32c(gone), gone.size());
 }
 
-// The map ends where what follows differs from what is committed.
+// Records a change of the file from the end of the map on.
 void PlainFile::NoteChange() {
   flushed_.NoteChange();
   const auto note = [&](ExtentChange& change) {
@@ -310,7 +312,7 @@ void PlainFile::NoteChange() {
   note(changed_since_drain_);
 }
 
-// Reads the last block back into the empty buffer.
+// Reads the last block of the file into the empty buffer.
 Status PlainFile::LoadTail() {
   const std::size_t length = HeldBack(size_);
   if (length == 0) return {};

@@ -1,6 +1,7 @@
-// The bytes of a file that are not on the device yet: aligned memory that grows with need, from nothing. It keeps their
-// CRC as they come, so that what goes to the device later is summed once, before it was copied.
-// Not thread-safe.
+// The buffered bytes at the end of a file, in aligned memory that grows with the content. It maintains their CRC, so
+// that each byte is summed once, before it is copied.
+//
+// Threads: not thread-safe.
 #pragma once
 
 #include "base/aligned_buffer.h"
@@ -14,28 +15,28 @@ class TailBuffer {
   bool empty() const { return memory_.empty(); }
   ByteView View() const { return memory_.View(); }
 
-  // Of the whole content.
+  // The CRC of the whole content.
   std::uint32_t crc() const { return crc_; }
-  // Of the first `count` bytes; sums those behind them.
+  // Returns the CRC of the first `count` bytes. Costs a sum over the bytes behind them.
   std::uint32_t CrcOfFront(std::size_t count) const;
 
   void Append(ByteView bytes) {
     Add(bytes);
     crc_ = Crc32c(bytes, crc_);
   }
-  // `crc`: of `bytes`.
+  // `crc` is the CRC of `bytes`.
   void Append(ByteView bytes, std::uint32_t crc) {
     Add(bytes);
     crc_ = Crc32cWhole(crc_, crc, bytes.size());
   }
-  // Replaces the bytes from `at`; at + bytes.size() <= size(). `crc`: of `bytes`.
+  // Replaces the bytes from `at` on; at + bytes.size() <= size(). `crc` is the CRC of `bytes`.
   void Overwrite(std::size_t at, ByteView bytes, std::uint32_t crc);
-  // To at most size().
+  // Shortens the content to `size` <= size().
   void Cut(std::size_t size);
   void DropFront(std::size_t count);
-  // The content followed by zeros up to a multiple of `unit`; valid until the next change.
+  // Returns the content with zeros appended up to a multiple of `unit`; valid until the next change.
   ByteView Padded(std::size_t unit);
-  // Gives memory beyond the content back to the system.
+  // Frees memory beyond the content.
   void Shrink();
 
  private:
