@@ -52,7 +52,7 @@ Status WriteFile(ZonedDevice& device, const MetadataCopy& copy, const HostDirect
   ZENFS_ASSIGN_OR_RETURN(const MetadataCopy back, VerifyMetadataFile(file));
   if (back == copy) return {};
   return Fail(Code::kCorruption,
-              fmt::format("{}: reading it back gave other bytes than were written", file.path()));
+              fmt::format("{}: the file reads back differently than it was written", file.path()));
 }
 
 }  // namespace

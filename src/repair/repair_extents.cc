@@ -36,8 +36,7 @@ class ExtentRepairer {
         ++it;
         continue;
       }
-      steps_.push_back(
-          fmt::format("forget that zone {} is allocated to the log: it can't be a log zone", zone.value));
+      steps_.push_back(fmt::format("remove zone {} from the log zones: it cannot be one", zone.value));
       it = draft_.log_zones.erase(it);
     }
   }

@@ -68,8 +68,8 @@ class LogRepairer {
       }
     }
     steps_.push_back(fmt::format(
-        "seal the logs up to epoch {}: commits that began epochs are lost, and logs hold what was "
-        "written in them; the last known one was {}",
+        "seal the logs up to epoch {}: the commits that began the epochs after {} are lost, but the logs "
+        "contain frames of these epochs",
         *later.rbegin(), draft_.epoch));
     draft_.epoch = *later.rbegin();
     draft_.buffers = {};  // they belong to a mount before those epochs
@@ -114,19 +114,19 @@ class LogRepairer {
     for (const LogDamage& damage : log.damage) {
       if (damage.from >= end) continue;
       losses_.push_back(DamageText(damage, name) +
-                        "; the file stays as it is, because more stands behind them");
+                        "; the file stays as it is, because other bytes follow them");
     }
     if (end == log.index.end()) return;
     if (!draft_.buffers.place.empty()) {
-      losses_.push_back(
-          fmt::format("{}: bytes {} to {} are lost, unless a dead writer's append buffers bring them back; "
-                      "the file stays as it is until then",
-                      name, end, log.index.end()));
+      losses_.push_back(fmt::format(
+          "{}: bytes {} to {} are lost, unless the append buffers of the dead writer contain them; "
+          "the file stays as it is until the next mount replays these",
+          name, end, log.index.end()));
       return;
     }
-    steps_.push_back(fmt::format(
-        "end {} at byte {}: what was written from there to byte {} is lost, and nothing stands behind it",
-        name, end, log.index.end()));
+    steps_.push_back(
+        fmt::format("end {} at byte {}: the bytes from there to byte {} are lost, and no others follow them",
+                    name, end, log.index.end()));
     CutLog(file, log, end);
   }
 
@@ -139,7 +139,7 @@ class LogRepairer {
       file.size = file.windows.back().end;
       const std::string path =
           PutIntoLostAndFound(draft_, std::move(file), fmt::format("{}.log", owner.value));
-      steps_.push_back(fmt::format("put {} frames of file {}, which no commit that is left knows, at {}",
+      steps_.push_back(fmt::format("put {} frames of file {}, which no remaining commit names, at {}",
                                    frames.size(), owner.value, path));
       AcknowledgeLoss(draft_.files.at(owner), path);
     }

@@ -24,7 +24,7 @@ std::set<FileId> Reach(StateDraft& draft, std::vector<std::string>& steps) {
       const bool directory = child != draft.directories.end() && seen.insert(id).second;
       if ((!file && !directory) || !IsValidName(name)) {
         steps.push_back(
-            fmt::format("take the name \"{}\" out of directory {}: {}", name, parent.id.value,
+            fmt::format("remove the name \"{}\" from directory {}: {}", name, parent.id.value,
                         file || directory ? "it is not a valid name" : "it names no file or directory"));
         if (directory) seen.erase(id);
         entry = parent.entries.erase(entry);

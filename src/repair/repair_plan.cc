@@ -128,8 +128,8 @@ class Planner {
     RepairNames(draft_, plan_.steps);
     if (!draft_.buffers.place.empty() && !StagingPlace::Parse(draft_.buffers.place)) {
       plan_.steps.push_back(
-          fmt::format("forget where the append buffers of the last mount are, because \"{}\" names no file "
-                      "of append buffers",
+          fmt::format("remove the recorded place of the last mount's append buffers, because \"{}\" is not a "
+                      "valid one",
                       draft_.buffers.place));
       draft_.buffers = {};
     }
@@ -188,9 +188,9 @@ class Planner {
     if (plan_.in_place) {
       plan_.keep.clear();
       plan_.steps.push_back(
-          "reset the metadata zones that this comes from first, because the others have no room for it: "
-          "until the repair is through, the copy on the host is the only one, and --undo-repair brings it "
-          "back");
+          "reset the metadata zones with the present metadata first, because the others have no room for the "
+          "new metadata: until the repair ends, the copy on the host is the only one, and --undo-repair "
+          "restores it");
     }
     plan_.steps.push_back(
         fmt::format("write {} and {} as generation {} of the metadata log, then once more as the next one, "

@@ -27,8 +27,10 @@ Status CheckSameVolume(const ZonedDevice& device, const Superblock& superblock, 
   }
   if (geometry.block_size != copy.block_size || geometry.zone_size != copy.zone_size ||
       geometry.zone_count != copy.zone_count) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("the copy is of a device of another shape than {}", device.name()));
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("the copy is of a device with another block size, zone size or number of zones than {}",
+                    device.name()));
   }
   return {};
 }
@@ -58,10 +60,9 @@ Status RefuseIfMountedSince(ZonedDevice& device, const Superblock& superblock, c
       if (frame.last_sequence <= known) continue;
       return Fail(
           Code::kReadOnly,
-          fmt::format(
-              "{} was mounted read-write since the copy was made (commit {} in zone {}): zones of data "
-              "may have been reset since, so the old metadata must not come back",
-              device.name(), frame.last_sequence, frame.zone.value));
+          fmt::format("{} was mounted read-write since the copy was made (commit {} in zone {}): data zones "
+                      "may have been reset since, so the old metadata cannot be restored",
+                      device.name(), frame.last_sequence, frame.zone.value));
     }
   }
   return {};
@@ -73,7 +74,7 @@ Status CheckWritableZones(ZonedDevice& device, const MetadataCopy& copy) {
     const ZoneCondition now = report.front().condition;
     const bool was_bad = IsBad(ConditionOf(zone));
     if (IsBad(now) && !was_bad) {
-      return Fail(Code::kReadOnly, fmt::format("{}: metadata zone {} is {} now, and can't be put back",
+      return Fail(Code::kReadOnly, fmt::format("{}: metadata zone {} is {} now and cannot be restored",
                                                device.name(), zone.zone.value, ConditionName(now)));
     }
   }
