@@ -1,4 +1,4 @@
-// Commands that fail, and what must not follow from it.
+// Device commands that fail: another zone is used, and nothing leaks.
 #include "zone/zone_test_rig.h"
 
 namespace zenfs {

@@ -1,4 +1,4 @@
-// Room that only copies may take, and when a writer is told that there is no space.
+// The headroom for copies, promised room, and the verdicts that end a wait with kNoSpace.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

@@ -85,7 +85,7 @@ class ZoneWriter {
   ~ZoneWriter();
 
   ZoneId zone() const { return zone_; }
-  // Bytes that can still be written; at least one block.
+  // Bytes that can still be written; at least one block after AcquireData.
   std::uint64_t room() const { return room_; }
 
   // Writes the pieces at the write pointer and returns their place with a pin on the zone. Each piece is a
