@@ -104,7 +104,7 @@ TEST(DeviceUriTest, EveryKindHasOneSpelling) {
             "uuid:01234567-89ab-4cde-8f01-23456789abcd");
 }
 
-TEST(DeviceUriTest, WhatIsNotThereHasOneNameToo) {
+TEST(DeviceUriTest, MissingPathsHaveOneSpelling) {
   for (const char* spelling : {"/nowhere/at/..", "/nowhere/", "/nowhere/.", "/x/../nowhere"}) {
     EXPECT_EQ(Canonical({.kind = "emu", .target = spelling, .options = {}}), "emu:/nowhere") << spelling;
   }

@@ -38,7 +38,7 @@ class MetadataFileTest : public testing::Test {
   const std::string file_ = directory_.File("copy.zmeta");
 };
 
-TEST_F(MetadataFileTest, HasWhatWasWrittenOfEachZone) {
+TEST_F(MetadataFileTest, ContainsTheWrittenPartOfEachZone) {
   const auto copy = Verify();
   ASSERT_TRUE(IsOk(copy));
   EXPECT_EQ(copy->uuid, rig_.superblock().uuid);
@@ -70,7 +70,7 @@ TEST_F(MetadataFileTest, AFileOfAnotherLengthIsRefused) {
   EXPECT_EQ(CodeOf(Verify()), Code::kCorruption);
 }
 
-TEST_F(MetadataFileTest, NothingIsReplacedAndNothingLeftBehind) {
+TEST_F(MetadataFileTest, AnExistingFileIsKeptAndAFailureLeavesNoFile) {
   EXPECT_EQ(CodeOf(SaveMetadata(rig_.device(), rig_.superblock(), {}, file_)), Code::kExists);
   ASSERT_TRUE(IsOk(Verify()));
   EXPECT_EQ(CodeOf(SaveMetadata(rig_.device(), rig_.superblock(), {}, directory_.File("no/such/directory"))),
@@ -96,7 +96,7 @@ TEST_F(MetadataFileTest, ALinkOrAPipeIsNeitherReadNorReplaced) {
   EXPECT_EQ(CodeOf(UndoRepair(rig_.device(), pipe)), Code::kInvalidArgument);
 }
 
-TEST_F(MetadataFileTest, AFileThatIsChangedAfterItWasVerifiedIsNamed) {
+TEST_F(MetadataFileTest, AFileThatChangesAfterItsVerificationIsAnError) {
   const auto copy = Verify();
   ASSERT_TRUE(IsOk(copy));
   const auto file = OpenMetadataFile(file_);
@@ -107,7 +107,7 @@ TEST_F(MetadataFileTest, AFileThatIsChangedAfterItWasVerifiedIsNamed) {
   EXPECT_THAT(restored.error().text(), HasSubstr("was changed"));
 }
 
-TEST_F(MetadataFileTest, ARestoredZoneIsAsItWas) {
+TEST_F(MetadataFileTest, ARestoredZoneHasItsOldBytes) {
   const auto copy = Verify();
   ASSERT_TRUE(IsOk(copy));
   std::uint64_t offset = kMetadataCopyHeadBytes;

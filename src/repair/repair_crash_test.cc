@@ -56,7 +56,7 @@ TEST_P(RepairCrash, LeavesTheOldStateOrTheNewOne) {
   }
 }
 
-TEST_P(RepairCrash, AnUndoThatWasCutOffIsRunAgain) {
+TEST_P(RepairCrash, AnUndoContinuesAfterACut) {
   const auto before = RepairRig::AllZones(rig_.device());
   const auto repaired = rig_.device().Image(LossPolicy::KeepAll());
   const std::string copy = MustRepair(*repaired, directory_);

@@ -66,14 +66,14 @@ class RepairDraftTest : public testing::Test {
   std::vector<std::string> steps_;
 };
 
-TEST_F(RepairDraftTest, WhatIsSoundStaysAsItIs) {
+TEST_F(RepairDraftTest, SoundFilesAreNotChanged) {
   AddFile(5, {{0, Place(2, 0), 8192}, {8192, Place(3, 0), 100}});
   AddFile(6, {{0, Place(2, 8192), 4096}});
   Repair();
   EXPECT_THAT(steps_, IsEmpty());
 }
 
-TEST_F(RepairDraftTest, AFileEndsBeforeAnExtentThatCantBe) {
+TEST_F(RepairDraftTest, AFileEndsBeforeAnInvalidExtent) {
   for (const DeviceOffset place : {Place(10, 0), Place(1, 0), Place(9, 0), DeviceOffset(Place(4, 100))}) {
     draft_ = StateDraft();
     AddFile(5, {{0, Place(2, 0), 8192}, {8192, place, 4096}, {12288, Place(3, 0), 5000}});
@@ -84,7 +84,7 @@ TEST_F(RepairDraftTest, AFileEndsBeforeAnExtentThatCantBe) {
   }
 }
 
-TEST_F(RepairDraftTest, OfAnExtentBeyondTheWritePointerTheWrittenPartStays) {
+TEST_F(RepairDraftTest, AnExtentBeyondTheWritePointerKeepsItsWrittenPart) {
   AddFile(5, {{0, Place(2, kZone / 2 - 8192), 20000}});
   Repair();
   EXPECT_EQ(File(5).size, 8192u);
@@ -100,7 +100,7 @@ TEST_F(RepairDraftTest, TheWrittenPartOfAnExtentEndsWhereANewerFileBegins) {
   EXPECT_EQ(File(6).size, 4096u);
 }
 
-TEST_F(RepairDraftTest, AByteOfTwoFilesGoesToTheNewer) {
+TEST_F(RepairDraftTest, AByteOfTwoFilesBelongsToTheNewerFile) {
   AddFile(5, {{0, Place(2, 0), 20000}});
   AddFile(6, {{0, Place(2, 8192), 4096}});
   Repair();
@@ -115,7 +115,7 @@ TEST_F(RepairDraftTest, AGapEndsTheFileAndTheRestIsRescued) {
   EXPECT_EQ(Rescued().extents, (std::vector<Extent>{{0, Place(3, 0), 4096}}));
 }
 
-TEST_F(RepairDraftTest, LogZonesThatCantBeAreForgotten) {
+TEST_F(RepairDraftTest, InvalidLogZonesAreRemoved) {
   draft_.log_zones = {
       {ZoneId(1), {ZoneId(1), 0, 7}}, {ZoneId(5), {ZoneId(5), 0, 7}}, {ZoneId(77), {ZoneId(77), 0, 7}}};
   Repair();
@@ -135,7 +135,7 @@ TEST_F(RepairDraftTest, FilesAndDirectoriesWithoutANameGetOne) {
   EXPECT_FALSE(draft_.directories.at(kRootDirectory).entries.contains("nowhere"));
 }
 
-TEST_F(RepairDraftTest, AFileOfThatNameIsNotReplacedByLostAndFound) {
+TEST_F(RepairDraftTest, AFileNamedLostAndFoundIsNotReplaced) {
   AddFile(5, {});
   draft_.Apply(RenameEntry{kRootDirectory, "5", kRootDirectory, kLostAndFound});
   draft_.Apply(CreateFile{FileId(6)});

@@ -44,7 +44,7 @@ class RepairLogsTest : public testing::Test {
 };
 
 // The frames of a log need no commit except the one that allocated their zone.
-TEST_F(RepairLogsTest, WhicheverCommitIsLostWhatWasSyncedToLogsIsFound) {
+TEST_F(RepairLogsTest, SyncedLogBytesSurviveTheLossOfAnyCommit) {
   for (std::size_t i = 0;; ++i) {
     RepairRig rig;  // the number of frames varies: some commits share one
     const auto all = rig.Scan().generations.back().frames;
@@ -67,7 +67,7 @@ TEST_F(RepairLogsTest, WhicheverCommitIsLostWhatWasSyncedToLogsIsFound) {
 
 // A frame is damaged, too, in a log that no commit names any more. The file in /lost+found has a
 // gap, and check continues to report it.
-TEST_F(RepairLogsTest, WhatARepairCannotRecoverIsAmongItsLosses) {
+TEST_F(RepairLogsTest, UnrecoverableBytesAreListedAsLosses) {
   bool rescued = false;
   for (std::size_t i = 0;; ++i) {
     RepairRig rig;
@@ -98,13 +98,13 @@ TEST_F(RepairLogsTest, WhatARepairCannotRecoverIsAmongItsLosses) {
 }
 
 // A valid checksum does not make the numbers of a frame credible.
-TEST_F(RepairLogsTest, FramesWithNumbersThatNoWriterComesToAreNotRescued) {
+TEST_F(RepairLogsTest, FramesWithImpossibleNumbersAreNotRescued) {
   rig_.WriteFrame({.payload_bytes = 10, .owner = kNumbersEnd + 7, .sequence = 1, .epoch = kNumbersEnd + 5});
   ExpectALostCommitIsRepaired();
 }
 
 // A frame without bytes far beyond the end, with a gap before it.
-TEST_F(RepairLogsTest, WhatIsRescuedEndsWhereItsBytesDo) {
+TEST_F(RepairLogsTest, ARescuedFileEndsWithItsLastByte) {
   rig_.WriteFrame(
       {.owner = 100'000, .sequence = 5, .file_offset = 1 << 30, .epoch = 1, .stable_sequence = 4});
   ExpectALostCommitIsRepaired();
@@ -112,7 +112,7 @@ TEST_F(RepairLogsTest, WhatIsRescuedEndsWhereItsBytesDo) {
 
 // An epoch is durable before its first frame. A frame of an unknown epoch proves that commits are
 // lost, even if the metadata log looks sound.
-TEST_F(RepairLogsTest, AFrameOfALaterEpochThanTheMetadataLogKnowsForbidsWritingUntilARepair) {
+TEST_F(RepairLogsTest, AFrameOfAnUnknownEpochForbidsWritingUntilARepair) {
   std::uint64_t owner = 0;
   rig_.Session([&](Volume& volume) { owner = volume.Stat("/db/20.log")->id.value; });
   rig_.WriteFrame({.payload_bytes = 10, .owner = owner, .sequence = 100, .epoch = 1000});
@@ -122,7 +122,7 @@ TEST_F(RepairLogsTest, AFrameOfALaterEpochThanTheMetadataLogKnowsForbidsWritingU
 
 // A damaged last commit looks like one that a power loss cut off; only its effects prove that it
 // was durable.
-TEST_F(RepairLogsTest, ALastCommitWhoseEpochWroteIsMissedAndWhatWasSyncedInItComesBack) {
+TEST_F(RepairLogsTest, ALostLastCommitIsFoundByItsEpochAndItsSyncedBytesAreRepaired) {
   const std::string path = "/db/20.log";
   rig_.SessionThatDies([&](Volume& volume) {
     auto file = volume.OpenForAppend(path, false);
@@ -140,7 +140,7 @@ TEST_F(RepairLogsTest, ALastCommitWhoseEpochWroteIsMissedAndWhatWasSyncedInItCom
 }
 
 // Found by the fuzz target repair.
-TEST_F(RepairLogsTest, APlaceOfAppendBuffersThatIsNoneForbidsWritingUntilARepair) {
+TEST_F(RepairLogsTest, AnInvalidPlaceOfAppendBuffersForbidsWritingUntilARepair) {
   {
     const auto log = Metalog::Open(rig_.device(), rig_.superblock());
     ASSERT_TRUE(IsOk(log));
@@ -151,7 +151,7 @@ TEST_F(RepairLogsTest, APlaceOfAppendBuffersThatIsNoneForbidsWritingUntilARepair
 }
 
 // From numbers this high on, too few are left to count.
-TEST_F(RepairLogsTest, NothingIsConcludedFromANumberBehindWhichFewAreLeft) {
+TEST_F(RepairLogsTest, NumbersNearTheMaximumProveNothing) {
   std::uint64_t owner = 0;
   rig_.Session([&](Volume& volume) { owner = volume.Stat("/db/20.log")->id.value; });
   rig_.WriteFrame({.payload_bytes = 10, .owner = owner, .sequence = 100, .epoch = kNumbersEnd - 1});

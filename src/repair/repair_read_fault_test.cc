@@ -17,7 +17,7 @@ class RepairReadFault : public testing::Test {
   TempDirectory directory_;
 };
 
-TEST_F(RepairReadFault, OfOneReadIsNothingToRepair) {
+TEST_F(RepairReadFault, OfOneReadIsNoDamage) {
   ASSERT_TRUE(PlanRepair(faulty_)->nothing_to_do());
   const std::uint64_t reads = faulty_.count(Command::kRead);
   ASSERT_GT(reads, 10u);
@@ -31,7 +31,7 @@ TEST_F(RepairReadFault, OfOneReadIsNothingToRepair) {
   }
 }
 
-TEST_F(RepairReadFault, OfOneReadChangesNothingOfTheWayBack) {
+TEST_F(RepairReadFault, OfOneReadDoesNotAffectAnUndo) {
   rig_.Flip(rig_.Scan().generations.back().frames.back());
   const auto damaged = RepairRig::AllZones(rig_.device());
   for (std::uint64_t kth = 1; kth <= 40; ++kth) {

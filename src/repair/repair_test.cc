@@ -41,7 +41,7 @@ TEST_P(DamagedMetadata, CheckSaysWhereAndChangesNothing) {
   EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
 }
 
-TEST_P(DamagedMetadata, APlanChangesNothingAndIsTheSameAgain) {
+TEST_P(DamagedMetadata, PlansChangeNothingAndAreEqual) {
   const auto before = RepairRig::AllZones(rig_.device());
   const std::uint64_t commands = rig_.device().commands();
   const auto plan = PlanRepair(rig_.device());
@@ -52,7 +52,7 @@ TEST_P(DamagedMetadata, APlanChangesNothingAndIsTheSameAgain) {
   EXPECT_EQ(PlanRepair(rig_.device())->steps, plan->steps);
 }
 
-TEST_P(DamagedMetadata, EveryFileIsThereAfterwardsUnderItsNameOrInLostAndFound) {
+TEST_P(DamagedMetadata, RepairLeavesEveryFileAtItsNameOrInLostAndFound) {
   MustRepair(rig_.device(), directory_);
   const auto report = CheckVolume(rig_.device(), {});
   ASSERT_TRUE(IsOk(report));
@@ -74,7 +74,7 @@ TEST_P(DamagedMetadata, EveryFileIsThereAfterwardsUnderItsNameOrInLostAndFound) 
   }
 }
 
-TEST_P(DamagedMetadata, UndoBringsTheMetadataBackBitForBit) {
+TEST_P(DamagedMetadata, UndoRestoresTheMetadataExactly) {
   const auto before = RepairRig::AllZones(rig_.device());
   const std::string file = MustRepair(rig_.device(), directory_);
   EXPECT_NE(RepairRig::AllZones(rig_.device()), before);
@@ -105,7 +105,7 @@ TEST_P(DamagedMetadata, RepairRefusesADeviceWithThreeSlots) {
 
 // The device limits active zones, and data zones may take all of them. Found by the fuzz target
 // repair.
-TEST_P(DamagedMetadata, UndoFindsASlotWhereZonesOfDataHoldThemAll) {
+TEST_P(DamagedMetadata, UndoSucceedsIfDataZonesHoldAllSlots) {
   const auto before = RepairRig::AllZones(rig_.device());
   const std::string file = MustRepair(rig_.device(), directory_);
   for (const ZoneId zone : rig_.superblock().metadata_zones) IgnoreError(rig_.device().Finish(zone));
@@ -156,7 +156,7 @@ class RepairTest : public testing::Test {
       if (RepairRig::ContentOf(rig_.device(), zone).written != 0) rig_.Flip(zone, at);
     }
   }
-  void ExpectAFlipIsPutRight(std::uint64_t at) {
+  void ExpectAFlipIsCorrected(std::uint64_t at) {
     FlipInEveryCopy(at);
     const auto report = CheckVolume(rig_.device(), {});
     ASSERT_TRUE(IsOk(report));
@@ -170,7 +170,7 @@ class RepairTest : public testing::Test {
   TempDirectory directory_;
 };
 
-TEST_F(RepairTest, ASoundVolumeIsLeftAlone) {
+TEST_F(RepairTest, ASoundVolumeIsNotChanged) {
   const auto plan = PlanRepair(rig_.device());
   ASSERT_TRUE(IsOk(plan));
   EXPECT_THAT(plan->steps, IsEmpty());
@@ -180,7 +180,7 @@ TEST_F(RepairTest, ASoundVolumeIsLeftAlone) {
   EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
 }
 
-TEST_F(RepairTest, ALostFrameAtTheEndOfALogIsAcknowledged) {
+TEST_F(RepairTest, ALogEndsBeforeALostLastFrame) {
   const FileLayout layout = LayoutOf("/db/20.log");
   ASSERT_GE(layout.frames.size(), 2u);
   rig_.FlipAt(layout.frames.back().place);
@@ -206,7 +206,7 @@ TEST_F(RepairTest, ALostFrameAtTheEndOfALogIsAcknowledged) {
   }
 }
 
-TEST_F(RepairTest, ALostFrameInTheMiddleStaysNamedAndTheRestReadable) {
+TEST_F(RepairTest, ALostFrameInTheMiddleIsALossAndTheRestIsReadable) {
   const FileLayout layout = LayoutOf("/db/20.log");
   ASSERT_GE(layout.frames.size(), 3u);
   rig_.FlipAt(layout.frames[1].place);
@@ -216,7 +216,7 @@ TEST_F(RepairTest, ALostFrameInTheMiddleStaysNamedAndTheRestReadable) {
   EXPECT_THAT(plan->losses, Contains(HasSubstr("the file stays as it is")));
 }
 
-TEST_F(RepairTest, AnExtentInAnOfflineZoneIsNamedAndTheFileStays) {
+TEST_F(RepairTest, AnExtentInAnOfflineZoneIsALossAndTheFileIsKept) {
   const FileLayout layout = LayoutOf("/db/0.sst");
   const ZoneId zone = rig_.device().geometry().ZoneOf(layout.extents.front().place);
   ASSERT_TRUE(IsOk(rig_.device().SetCondition(zone, ZoneCondition::kOffline)));
@@ -273,13 +273,13 @@ TEST_F(RepairTest, WithoutAnySuperblockNothingIsDone) {
   EXPECT_EQ(report->findings.front().offset, DeviceOffset(0));
 }
 
-TEST_F(RepairTest, AFlippedBitInEveryCopyOfTheSuperblockIsPutRight) { ExpectAFlipIsPutRight(100); }
+TEST_F(RepairTest, AFlippedBitInEveryCopyOfTheSuperblockIsCorrected) { ExpectAFlipIsCorrected(100); }
 
 // The magic identifies a superblock, and no CRC covers it.
-TEST_F(RepairTest, AFlippedBitInTheMagicOfEveryCopyIsPutRight) { ExpectAFlipIsPutRight(5); }
+TEST_F(RepairTest, AFlippedBitInTheMagicOfEveryCopyIsCorrected) { ExpectAFlipIsCorrected(5); }
 
 // If a metadata log follows the missing superblock, no message suggests to make a file system.
-TEST_F(RepairTest, AVolumeWhoseSuperblockIsGoneIsNotTakenForAnEmptyDevice) {
+TEST_F(RepairTest, AVolumeWithoutASuperblockIsNotReportedAsEmpty) {
   for (const ZoneId zone : rig_.superblock().metadata_zones) {
     rig_.Rewrite(zone, [](std::string& bytes) {
       std::fill_n(bytes.begin(), std::min<std::size_t>(4096, bytes.size()), '\0');
@@ -296,7 +296,7 @@ TEST_F(RepairTest, AVolumeWhoseSuperblockIsGoneIsNotTakenForAnEmptyDevice) {
 }
 
 // Both generations are needed, and the third metadata zone is offline.
-TEST_F(RepairTest, WhereThereIsNoRoomBesideTheOldStateTheCopyIsTheWayBackFromACrash) {
+TEST_F(RepairTest, UndoRestoresAnInPlaceRepairAfterACrash) {
   const MetadataScan scan = rig_.Scan();
   ASSERT_EQ(scan.zones.size(), 3u);
   for (const MetadataFrame& frame : scan.generations.back().frames) {
@@ -327,7 +327,7 @@ TEST_F(RepairTest, WhereThereIsNoRoomBesideTheOldStateTheCopyIsTheWayBackFromACr
   for (const auto& [path, content] : rig_.files()) EXPECT_TRUE(found.at(path) == content) << path;
 }
 
-TEST_F(RepairTest, ADeviceWithoutZenfsIsNoRepair) {
+TEST_F(RepairTest, ADeviceWithoutZenfsIsNotRepaired) {
   CrashDevice empty(SmallGeometry());
   EXPECT_EQ(CodeOf(PlanRepair(empty)), Code::kNotFound);
 }

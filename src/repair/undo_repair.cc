@@ -35,8 +35,8 @@ Status CheckSameVolume(const ZonedDevice& device, const Superblock& superblock, 
   return {};
 }
 
-// The superblock of the device. If an interrupted repair or undo left none, the one that the copy
-// describes.
+// Returns the superblock of the device. If an interrupted repair or undo left none, returns the
+// superblock that the copy describes.
 Result<Superblock> SuperblockFor(ZonedDevice& device, const MetadataCopy& copy) {
   Result<Superblock> probed = ProbeSuperblock(device);
   if (probed) return probed;

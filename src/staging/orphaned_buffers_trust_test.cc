@@ -8,14 +8,14 @@ namespace {
 
 using OrphanedBuffersTrustTest = StagingTest;
 
-TEST_F(OrphanedBuffersTrustTest, EachMountsBuffersHaveAKeyOfTheirOwn) {
+TEST_F(OrphanedBuffersTrustTest, EachMountHasItsOwnKey) {
   const SetBufferPlace first = area_->PlaceEdit();
   EXPECT_EQ(first.key.size(), kBufferKeyBytes);
   EXPECT_EQ(first.maker, geteuid());
   EXPECT_NE(Make(8)->PlaceEdit().key, first.key);
 }
 
-TEST_F(OrphanedBuffersTrustTest, BuffersWithAnotherKeyThanTheDeviceHoldsAreRefused) {
+TEST_F(OrphanedBuffersTrustTest, BuffersWithAWrongKeyAreRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "forged"));
   ForgeKey('k');

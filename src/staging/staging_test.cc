@@ -9,7 +9,7 @@
 namespace zenfs {
 namespace {
 
-TEST_F(StagingTest, WhatWasAppendedIsFoundAfterDeath) {
+TEST_F(StagingTest, AppendedBytesAreFoundAfterADeath) {
   KeepPlace();
   StagedBuffer buffer = Buffer(12, 100, "first");
   EXPECT_TRUE(buffer.survives_process());
@@ -46,7 +46,7 @@ TEST_F(StagingTest, BytesThatWereNotPublishedAreNotFound) {
   EXPECT_EQ(AsText(left->pieces[0].bytes), "first");
 }
 
-TEST_F(StagingTest, WhatWasClearedIsNotFound) {
+TEST_F(StagingTest, ClearedBytesAreNotFound) {
   KeepPlace();
   StagedBuffer buffer = Buffer(12, 0, "on the device by now");
   buffer.Clear();
@@ -70,7 +70,7 @@ TEST_F(StagingTest, ASlotIsUsedAgainForAnotherFile) {
   EXPECT_EQ(left->pieces[0].owner, FileId(9));
 }
 
-TEST_F(StagingTest, WithoutAFreeSlotABufferIsPlainMemoryUntilThereIsOne) {
+TEST_F(StagingTest, ABufferUsesPrivateMemoryUntilASlotIsFree) {
   StagedBuffer first = Buffer(1, 0, "a");
   const StagedBuffer second = Buffer(2, 0, "b");
   StagedBuffer third = Buffer(3, 0, "c");
@@ -82,7 +82,7 @@ TEST_F(StagingTest, WithoutAFreeSlotABufferIsPlainMemoryUntilThereIsOne) {
   EXPECT_TRUE(third.survives_process());
 }
 
-TEST_F(StagingTest, ARetiredAreaGivesNothingThatSurvives) {
+TEST_F(StagingTest, BuffersOfARetiredAreaDoNotSurvive) {
   const StagedBuffer held = Buffer(1, 0, "a");
   EXPECT_TRUE(area_->Retire());
   EXPECT_FALSE(area_->Retire());
@@ -96,7 +96,7 @@ TEST_F(StagingTest, BuffersOfALivingProcessAreNotTaken) {
   EXPECT_NE(left.error().text().find(path_()), std::string::npos);
 }
 
-TEST_F(StagingTest, BuffersThatAreGoneAreANoticeThatNamesThem) {
+TEST_F(StagingTest, MissingBuffersAreANoticeWithTheirPath) {
   KeepPlace();
   area_.reset();
   std::filesystem::remove(path_());
@@ -105,7 +105,7 @@ TEST_F(StagingTest, BuffersThatAreGoneAreANoticeThatNamesThem) {
   EXPECT_NE(left->notice.find(path_()), std::string::npos);
 }
 
-TEST_F(StagingTest, BuffersOfAnotherBootWentWithThePower) {
+TEST_F(StagingTest, BuffersOfAnotherBootAreIgnored) {
   KeepPlace();
   Die(Buffer(1, 0, "a"));
   WhoseBuffers whose = Whose();
@@ -157,7 +157,7 @@ TEST_F(StagingTest, AnyChangedByteIsRefusedOrHarmless) {
   EXPECT_GT(refused, 1000);
 }
 
-TEST_F(StagingTest, ASlotThatSpeaksOfAnotherFileOrPlaceIsRefused) {
+TEST_F(StagingTest, ASlotWithAChangedOwnerOrOffsetIsRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
   const auto header = ReadStagingHeader(OpenOrphanedBuffers(Whose())->memory.view());
@@ -178,7 +178,7 @@ TEST_F(StagingTest, AFileOfAnotherUserOrModeIsRefused) {
   EXPECT_EQ(CodeOf(OpenOrphanedBuffers(Whose())), Code::kPermission);
 }
 
-TEST_F(StagingTest, WhoOnlyLooksGetsNoPartOfWhatIsDamaged) {
+TEST_F(StagingTest, AReadOnlyLookReturnsNoPartOfDamagedBuffers) {
   KeepPlace();
   StagedBuffer second = Buffer(9, 0, "whole");
   Die(Buffer(1, 0, "damaged"));
@@ -206,7 +206,7 @@ TEST_F(StagingTest, BuffersOfAnotherMountAreRefused) {
   EXPECT_EQ(CodeOf(OpenOrphanedBuffers(whose)), Code::kCorruption);
 }
 
-TEST_F(StagingTest, ASweepRemovesOnlyWhatMountsOfThisDeviceLeft) {
+TEST_F(StagingTest, ASweepRemovesOnlyFilesOfThisDevice) {
   const std::string kept = area_->path();
   const std::string stale = Make(8)->path();
   const auto living = Make(9);
@@ -220,7 +220,7 @@ TEST_F(StagingTest, ASweepRemovesOnlyWhatMountsOfThisDeviceLeft) {
 
 // The process was killed while it created the file: the place was never committed, so no bytes are
 // in it.
-TEST_F(StagingTest, ASweepRemovesWhatWasNeverFinished) {
+TEST_F(StagingTest, ASweepRemovesUnfinishedFiles) {
   const std::string prefix = StagingNamePrefix("file:1:2");
   ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-header", 8192));
   ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-size", 8192));
@@ -234,7 +234,7 @@ TEST_F(StagingTest, ASweepRemovesWhatWasNeverFinished) {
 }
 
 // A sweep must not remove a file that this program did not make or cannot read.
-TEST_F(StagingTest, ASweepLeavesWhatItDoesNotKnow) {
+TEST_F(StagingTest, ASweepKeepsUnknownFiles) {
   const std::string name = StagingNamePrefix("file:1:2") + "unknown";
   {
     auto made = SharedMemory::Create(directory_, name, 8192);

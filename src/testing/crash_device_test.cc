@@ -54,7 +54,7 @@ TEST(CrashDeviceTest, FlushedDataSurvivesEveryLoss) {
   }
 }
 
-TEST(CrashDeviceTest, LoseAllLosesWhatWasNotFlushedAndClosesZones) {
+TEST(CrashDeviceTest, LoseAllLosesUnflushedDataAndClosesZones) {
   CrashDevice device(Small());
   ASSERT_TRUE(WriteBlocks(device, 0, 0, 2).ok());
   ASSERT_TRUE(device.Open(ZoneId(1)).ok());
@@ -68,7 +68,7 @@ TEST(CrashDeviceTest, LoseAllLosesWhatWasNotFlushedAndClosesZones) {
   EXPECT_EQ(ReportOf(*found, ZoneId(1)).condition, ZoneCondition::kEmpty);
 }
 
-TEST(CrashDeviceTest, KeepAllKeepsEverythingAndStillMayLoseItLater) {
+TEST(CrashDeviceTest, KeepAllKeepsAllDataUnflushed) {
   CrashDevice device(Small());
   ASSERT_TRUE(WriteBlocks(device, 0, 0, 2).ok());
   const auto found = device.Image(LossPolicy::KeepAll());
@@ -185,7 +185,7 @@ void DropBlockOne(CrashDevice& device) {
   for (std::uint64_t seed = 0; !device.dropped(); ++seed) device.DropCache(seed);
 }
 
-TEST(CrashDeviceTest, WhatAFailedFlushDroppedIsReadUntilTheCacheIsGone) {
+TEST(CrashDeviceTest, BlocksDroppedByAFailedFlushAreReadUntilTheCacheIsLost) {
   CrashDevice device(Small());
   const std::string before = [&] {
     CrashDevice well(Small());
@@ -198,7 +198,7 @@ TEST(CrashDeviceTest, WhatAFailedFlushDroppedIsReadUntilTheCacheIsGone) {
   EXPECT_NE(Describe(*device.Image(LossPolicy::KeepAll()), 0), before);
 }
 
-TEST(CrashDeviceTest, NoLaterFlushMakesDurableWhatWasDropped) {
+TEST(CrashDeviceTest, ALaterFlushDoesNotMakeDroppedBlocksDurable) {
   CrashDevice device(Small());
   ASSERT_NO_FATAL_FAILURE(DropBlockOne(device));
   ASSERT_TRUE(WriteBlocks(device, 0, 2, 1, 3).ok());

@@ -46,14 +46,14 @@ TEST_F(FaultyDeviceTest, TheKthCommandFailsAndIsNotCarriedOut) {
   EXPECT_TRUE(WriteNext(0).ok());
 }
 
-TEST_F(FaultyDeviceTest, FaultAfterTheCommandReportsFailureOfWhatHappened) {
+TEST_F(FaultyDeviceTest, FaultAfterTheCommandExecutesItAndReportsFailure) {
   device.Inject(
       {.command = Command::kWrite, .code = Code::kUnknownOutcome, .when = FaultyDevice::When::kAfter});
   EXPECT_EQ(WriteNext(0).error().code(), Code::kUnknownOutcome);
   EXPECT_EQ(ReportOf(*memory, ZoneId(0)).WrittenBytes(), kBlock);
 }
 
-TEST_F(FaultyDeviceTest, FaultOfAZoneLeavesOthersAlone) {
+TEST_F(FaultyDeviceTest, FaultOfAZoneAffectsOnlyThatZone) {
   device.Inject({.command = Command::kWrite, .times = 100, .zone = ZoneId(1)});
   EXPECT_TRUE(WriteNext(0).ok());
   EXPECT_FALSE(WriteNext(1).ok());
@@ -92,7 +92,7 @@ TEST_F(FaultyDeviceTest, GateHoldsCommandsUntilReleased) {
   EXPECT_EQ(ReportOf(*memory, ZoneId(1)).WrittenBytes(), kBlock);
 }
 
-TEST_F(FaultyDeviceTest, FaultOfARangeMeetsOnlyWhatTouchesIt) {
+TEST_F(FaultyDeviceTest, FaultOfARangeAffectsOnlyCommandsThatTouchIt) {
   ASSERT_TRUE(WriteNext(0).ok());
   ASSERT_TRUE(WriteNext(0).ok());
   device.Inject({.command = Command::kRead,
@@ -120,14 +120,14 @@ TEST_F(FaultyDeviceTest, ChanceIsTheSameForTheSameSeed) {
   EXPECT_GT(std::ranges::count(first, '.'), 20);
 }
 
-TEST_F(FaultyDeviceTest, PartOfAWriteIsThereAndTheWriteHasFailed) {
+TEST_F(FaultyDeviceTest, PartlyFailedWriteWritesItsFirstBlock) {
   device.Inject({.command = Command::kWrite, .when = FaultyDevice::When::kPartly});
   const AlignedBuffer data = Pattern(3 * kBlock, 1);
   EXPECT_FALSE(device.Write(DeviceOffset(0), data.View()).ok());
   EXPECT_EQ(ReportOf(*memory, ZoneId(0)).WrittenBytes(), kBlock);
 }
 
-TEST_F(FaultyDeviceTest, UnpluggedDeviceAnswersNothing) {
+TEST_F(FaultyDeviceTest, EveryCommandOfAnUnpluggedDeviceFails) {
   device.Unplug();
   EXPECT_FALSE(WriteNext(0).ok());
   EXPECT_FALSE(device.Flush().ok());

@@ -35,7 +35,7 @@ struct ZoneLoss {
 
 [[nodiscard]] ZoneLoss RandomLoss(const ZoneHistory& history, Random& random);
 
-// The blocks that a failed flush may lose for good: any of the unflushed blocks, each as a command
+// The blocks that a failed flush may lose permanently: any of the unflushed blocks, each as a command
 // of kind kDrop.
 [[nodiscard]] std::vector<ZoneCommand> RandomDrops(const ZoneHistory& history, std::uint32_t block_size,
                                                    Random& random);

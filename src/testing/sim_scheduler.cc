@@ -26,7 +26,7 @@ constexpr std::chrono::microseconds kStep{1};
 // How long a busy host may stop all threads. Short compared with the deadlines of calls.
 constexpr std::chrono::milliseconds kStall{100};
 
-// Reports to the thread sanitizer, which does not know our locks, what a lock orders.
+// Reports the order that a lock establishes to the thread sanitizer, which does not know our locks.
 void SanitizerAcquire([[maybe_unused]] const void* of) {
 #if defined(__SANITIZE_THREAD__)
   __tsan_acquire(const_cast<void*>(of));

@@ -36,7 +36,7 @@ class SimScheduler final : public Scheduler {
 
   struct Options {
     std::uint64_t seed = 1;
-    // Each of these happens once in so many steps, on average.
+    // Each of these happens once in this number of steps, on average.
     std::uint64_t switch_one_in = 4;      // another thread continues
     std::uint64_t stall_one_in = 1000;    // time passes for all threads
     std::uint64_t spurious_one_in = 200;  // a spurious wake-up of a waiter

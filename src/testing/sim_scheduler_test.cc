@@ -59,7 +59,7 @@ TEST(SimScheduler, SeedsGiveManyOrders) {
   for (const std::string& order : orders) EXPECT_EQ(order.size(), 9u);
 }
 
-TEST(SimScheduler, ALockKeepsOthersOut) {
+TEST(SimScheduler, ALockIsExclusive) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SimScheduler scheduler(Seed(seed));
     scheduler.Run([] {
@@ -146,7 +146,7 @@ TEST(SimScheduler, AGateWaitsForThoseInside) {
   called_from = LockBoth(one, two);
 }
 
-TEST(SimSchedulerDeathTest, EachThreadOfADeadlockSaysWhereItStands) {
+TEST(SimSchedulerDeathTest, ADeadlockReportsTheStackOfEachThread) {
   EXPECT_EXIT(
       for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         std::uintptr_t called_from = 0;

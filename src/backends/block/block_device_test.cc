@@ -43,7 +43,7 @@ TEST(BlockDeviceTest, NamesAndPathsAndLinksLeadToOneNode) {
   EXPECT_EQ(BlockNodePath("no-such-disk"), "/dev/no-such-disk");
 }
 
-TEST(BlockDeviceTest, LibzbdIsLeftAloneWhereItsTableOfDescriptorsWouldNotDo) {
+TEST(BlockDeviceTest, LibzbdIsNotUsedWithLargeDescriptors) {
   std::vector<UniqueFd> open;
   while (open.empty() || open.back().get() < 800) {
     open.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));

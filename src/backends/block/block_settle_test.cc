@@ -123,7 +123,7 @@ class BlockSettleTest : public BlockCommandTest, public testing::WithParamInterf
   }
 };
 
-TEST_P(BlockSettleTest, FailedWriteWhoseBytesAreThereSucceeds) {
+TEST_P(BlockSettleTest, FailedWriteSucceedsIfItsBytesAreOnTheDevice) {
   OpenFailing();
   const AlignedBuffer data = Pattern(4 * kBlock, 1);
   Land(At(1, 2), data);
@@ -211,7 +211,7 @@ TEST_F(BlockCommandTest, ConventionalZonesAreNotManaged) {
   EXPECT_THAT(kernel.commands, IsEmpty());
 }
 
-TEST_F(BlockCommandTest, NothingIsChangedThroughADeviceThatIsOpenReadOnly) {
+TEST_F(BlockCommandTest, ReadOnlyDeviceRefusesAllChanges) {
   Open(O_RDWR, OpenMode::kReadOnly);
   EXPECT_EQ(CodeOf(device->Reset(ZoneId(1))), Code::kReadOnly);
   EXPECT_EQ(CodeOf(device->Write(At(1, 2), Pattern(kBlock, 1).View())), Code::kReadOnly);
@@ -228,7 +228,7 @@ TEST_F(BlockCommandTest, FlushThatTheKernelRefusesFails) {
   EXPECT_TRUE(device->Flush().ok());
 }
 
-TEST_F(BlockCommandTest, FailedCommandSaysWhatBecameOfTheZone) {
+TEST_F(BlockCommandTest, ErrorOfAFailedCommandReflectsTheZonesCondition) {
   Open(O_RDWR);
   kernel.command_error = ETOOMANYREFS;
   EXPECT_EQ(CodeOf(device->Open(ZoneId(1))), Code::kBusy);

@@ -1,7 +1,7 @@
 // Computes when commands complete: a model of a drive's time. It reads no clock and never waits, so
 // that a test of hours of device time takes a second. The same calls give the same times.
 //
-// Threads: none of its own; the caller locks. The caller reports commands in the order in which the
+// Threads: not thread-safe; the caller locks. The caller reports commands in the order in which the
 // device takes them. A command that is reported late (sent a little before the last one) is timed
 // as if it had come in time.
 #pragma once

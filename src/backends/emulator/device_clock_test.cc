@@ -110,7 +110,7 @@ TEST(DeviceClockTest, FinishAndWritesSlowEachOtherDown) {
   EXPECT_NEAR(std::chrono::duration<double>(due - kNow).count(), 0.0063 + 100.0 / 1197 * 1.5, 0.008);
 }
 
-TEST(DeviceClockTest, FinishOfNothingIsOverAtOnce) {
+TEST(DeviceClockTest, FinishOfAnEmptyZoneTakesNoExtraTime) {
   const auto clock = Clock(Timing::kZn540);
   const SteadyTime due = clock->Completion({Kind::kFinish, ZoneId(0), 0}, kNow);
   EXPECT_EQ(due - kNow, microseconds(14));

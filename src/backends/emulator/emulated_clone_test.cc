@@ -99,7 +99,7 @@ TEST_F(EmulatedCloneTest, WriterIsKeptAwayUntilTheCloneIsDone) {
   EXPECT_NE(Open(from), nullptr);
 }
 
-TEST_F(EmulatedCloneTest, CloneGivenUpLeavesNothing) {
+TEST_F(EmulatedCloneTest, AbandonedCloneLeavesNoFile) {
   ASSERT_TRUE(EmulatedClone::Begin(from, to, false));
   EXPECT_EQ(FilesInDirectory(), 1u);
 }
@@ -117,7 +117,7 @@ TEST_F(EmulatedCloneTest, ExistingDeviceIsReplacedOnlyOnRequestAndWhenFree) {
   EXPECT_EQ(FilesInDirectory(), 2u);
 }
 
-TEST_F(EmulatedCloneTest, NothingElseIsEverReplaced) {
+TEST_F(EmulatedCloneTest, OtherFilesAreNeverReplaced) {
   std::ofstream(to) << "somebody's thesis";
   EXPECT_EQ(ErrorOfCloning(/*overwrite=*/true).code(), Code::kInvalidArgument);
   EXPECT_EQ(std::filesystem::file_size(to), 17u);
@@ -137,7 +137,7 @@ TEST_F(EmulatedCloneTest, FileMadeMeanwhileIsKept) {
 }
 
 // A limit on the file size simulates a host without space.
-TEST_F(EmulatedCloneTest, HostThatHasNoRoomIsNamedAndNothingIsLeft) {
+TEST_F(EmulatedCloneTest, CloneOnAFullHostFailsAndLeavesNoFile) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);

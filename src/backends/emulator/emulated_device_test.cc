@@ -65,7 +65,7 @@ TEST(EmulatedDeviceTest, CommandsCompleteInTheOrderInWhichTheyAreDue) {
   EXPECT_EQ(queue->in_flight(), 0u);
 }
 
-TEST(EmulatedDeviceTest, MeterCountsWhatSucceeded) {
+TEST(EmulatedDeviceTest, MeterCountsOnlySuccessfulCommands) {
   const auto device = CreateMemoryDevice(Small());
   ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(2 * kBlock, 1).View()).ok());
   ASSERT_FALSE(device->Write(DeviceOffset(0), Pattern(kBlock, 1).View()).ok());
@@ -113,12 +113,12 @@ TEST(EmulatedDeviceTest, ZonesFailAndEndOnDemand) {
   EXPECT_EQ(device->Append(ZoneId(2), data.View()).error().code(), Code::kZoneFull);
 }
 
-TEST(EmulatedDeviceTest, VolatileCacheIsWhatTheOptionSays) {
+TEST(EmulatedDeviceTest, OptionTurnsTheVolatileCacheOff) {
   EXPECT_TRUE(CreateMemoryDevice(Small())->geometry().volatile_cache);
   EXPECT_FALSE(CreateMemoryDevice(Small(), {.volatile_cache = false})->geometry().volatile_cache);
 }
 
-TEST(EmulatedDeviceTest, ResetUnderAReadFreesNothingThatIsLookedAt) {
+TEST(EmulatedDeviceTest, ResetDuringAReadFreesNoMemoryInUse) {
   const auto device = CreateMemoryDevice(Small());
   ASSERT_TRUE(device->Write(DeviceOffset(0), Pattern(48 * kBlock, 1).View()).ok());
   std::atomic<bool> stop = false;

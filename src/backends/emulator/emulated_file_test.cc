@@ -51,7 +51,7 @@ class EmulatedFileTest : public testing::Test {
   std::string path = directory.File("a.img");
 };
 
-TEST_F(EmulatedFileTest, InfoTellsWhatWasCreated) {
+TEST_F(EmulatedFileTest, InfoReturnsTheCreatedGeometry) {
   Create();
   const auto info = ReadEmulatedFileInfo(path);
   ASSERT_TRUE(info);
@@ -63,7 +63,7 @@ TEST_F(EmulatedFileTest, InfoTellsWhatWasCreated) {
   EXPECT_LT(info->allocated_bytes, 1u << 20) << "the file is sparse";
 }
 
-TEST_F(EmulatedFileTest, ExistingFileIsLeftAlone) {
+TEST_F(EmulatedFileTest, ExistingFileIsNotReplaced) {
   Create();
   const Uuid before = ReadEmulatedFileInfo(path)->uuid;
   const Status again = CreateEmulatedFile(path, Small(), false);
@@ -229,7 +229,7 @@ TEST_F(EmulatedFileTest, SpaceOfAResetCutShortIsGivenBackAtTheNextOpen) {
 }
 
 // A limit on the file size simulates a full host: pwrite fails in the same way, with another errno.
-TEST_F(EmulatedFileTest, HostThatCannotTakeTheDataIsAnIoErrorAndMovesNothing) {
+TEST_F(EmulatedFileTest, FailedHostWriteIsAnIoErrorAndKeepsTheWritePointer) {
   Create();
   const auto device = Open();
   rlimit before{};

@@ -84,7 +84,7 @@ class EmulatorDevice : public ZonedDevice {
                                         bool overwrite, Timing timing = Timing::kNone,
                                         bool volatile_cache = false, std::optional<mode_t> mode = {});
 
-// For its user only: the file holds a database, and anybody who may read it can lock others out
+// Only its user may read it: the file holds a database, and anybody who may read it can lock others out
 // (LockEmulatedFile).
 inline constexpr mode_t kEmulatedFileMode = 0600;
 

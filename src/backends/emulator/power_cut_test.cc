@@ -193,7 +193,7 @@ TEST_F(PowerCutTest, ResetsAndFinishesOfFlushedZonesStay) {
   }
 }
 
-TEST_F(PowerCutTest, WhatACutLeavesAnotherOneLeavesToo) {
+TEST_F(PowerCutTest, SecondCutLosesNothing) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Create();
     Write(*Open(), 1, 0, 10);
@@ -242,7 +242,7 @@ TEST_F(PowerCutTest, DeviceInUseIsRefused) {
   EXPECT_THAT(cut.error().text(), HasSubstr("in use by this process"));
 }
 
-TEST_F(PowerCutTest, DeviceWithoutAVolatileCacheIsRefusedAndLeftAlone) {
+TEST_F(PowerCutTest, DeviceWithoutAVolatileCacheIsRefusedUnchanged) {
   ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, true).ok());
   Write(*Open(), 1, 0, 10);
   const auto cut = CutPower(path, 1);

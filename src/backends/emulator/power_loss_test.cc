@@ -18,7 +18,7 @@ TEST(PowerLossTest, EverythingIsWhatWasNotFlushed) {
   EXPECT_EQ(after.lost, 60u);
 }
 
-TEST(PowerLossTest, NothingClosesOpenZonesAndNoMore) {
+TEST(PowerLossTest, LossOfNothingOnlyClosesOpenZones) {
   Random random(1);
   for (const ZoneCondition open : {ZoneCondition::kImplicitlyOpen, ZoneCondition::kExplicitlyOpen}) {
     const auto after = LosePower({open, 100}, 40, PowerLoss::kNothing, true, random);
@@ -28,7 +28,7 @@ TEST(PowerLossTest, NothingClosesOpenZonesAndNoMore) {
   EXPECT_EQ(LosePower(kFull, 40, PowerLoss::kNothing, true, random).state, kFull);
 }
 
-TEST(PowerLossTest, ActiveZoneWithNothingLeftIsEmpty) {
+TEST(PowerLossTest, ActiveZoneWithoutBlocksIsEmpty) {
   Random random(1);
   for (const ZoneCondition active :
        {ZoneCondition::kImplicitlyOpen, ZoneCondition::kExplicitlyOpen, ZoneCondition::kClosed}) {
@@ -83,7 +83,7 @@ TEST(PowerLossTest, FailedZoneStaysFailed) {
             (MachineZone{ZoneCondition::kReadOnly, 0}));
 }
 
-TEST(PowerLossTest, EverythingNothingAndSomeAllComeOften) {
+TEST(PowerLossTest, RandomLossesAreOfAllThreeKinds) {
   Random random(1);
   std::map<PowerLoss, int> seen;
   for (int i = 0; i < 1000; ++i) ++seen[RandomPowerLoss(random)];

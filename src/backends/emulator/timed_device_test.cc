@@ -53,7 +53,7 @@ TEST(TimedDeviceTest, NoCommandIsAcknowledgedEarly) {
   EXPECT_GE(TimeOf([&] { return device->Reset(ZoneId(0)); }), microseconds(3'300)) << "it was padded";
 }
 
-TEST(TimedDeviceTest, QueueHoldsBackWhatIsNotDue) {
+TEST(TimedDeviceTest, QueueReturnsNoRequestBeforeItsTime) {
   const auto device = Device(Timing::kBufferless);
   const AlignedBuffer data = Pattern(8192, 1);
   const auto queue = device->CreateQueue(32);
@@ -91,7 +91,7 @@ TEST(TimedDeviceTest, ThreadsShareOneDrive) {
   EXPECT_GE(std::chrono::duration<double>(SteadyNow() - begin).count(), (64.0 - 4 - 2.5) / 1147);
 }
 
-TEST(TimedDeviceTest, WhatIsRefusedTakesNoTimeOfTheDrive) {
+TEST(TimedDeviceTest, RefusedCommandsTakeNoDriveTime) {
   const auto device = Device(Timing::kBufferless);
   const AlignedBuffer data = Pattern(kMib, 1);
   nanoseconds best = nanoseconds::max();

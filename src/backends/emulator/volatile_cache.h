@@ -2,7 +2,7 @@
 // that a flush looks only at these zones; and the incarnation of each zone, so that a flush that
 // began before a reset makes nothing after it durable.
 //
-// Threads: none of its own; the caller locks. Flushes may overlap: each covers all blocks that were
+// Threads: not thread-safe; the caller locks. Flushes may overlap: each covers all blocks that were
 // written when it began, also those of an earlier flush that has not ended.
 #pragma once
 

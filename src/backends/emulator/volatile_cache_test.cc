@@ -79,7 +79,7 @@ TEST_F(VolatileCacheTest, DeviceWithoutItIsStillAFileOfVersionOne) {
   EXPECT_TRUE(std::all_of(gap.begin(), gap.end(), [](char c) { return c == 0; }));
 }
 
-TEST_F(VolatileCacheTest, DeviceWithItIsAFileOfVersionTwoThatSaysSo) {
+TEST_F(VolatileCacheTest, DeviceWithAVolatileCacheIsAFileOfVersionTwo) {
   Create();
   EXPECT_EQ(ReadEmulatedFileInfo(path)->version, 2u);
   EXPECT_TRUE(ReadEmulatedFileInfo(path)->volatile_cache);
@@ -89,7 +89,7 @@ TEST_F(VolatileCacheTest, DeviceWithItIsAFileOfVersionTwoThatSaysSo) {
                   .volatile_cache);
 }
 
-TEST_F(VolatileCacheTest, FlushMakesDurableWhatWasWrittenBeforeIt) {
+TEST_F(VolatileCacheTest, FlushMakesEarlierWritesDurable) {
   Create();
   const auto device = Open();
   Write(*device, 1, 3);
@@ -138,7 +138,7 @@ class OverlappingFlushes : public VolatileCacheTest {
   std::optional<VolatileCache> cache;
 };
 
-TEST_F(OverlappingFlushes, WhatIsWrittenMeanwhileWaitsForTheNextFlush) {
+TEST_F(OverlappingFlushes, WritesDuringAFlushWaitForTheNextFlush) {
   Write(1, 3);
   const auto flush = cache->BeginFlush(machine);
   Write(1, 2);
@@ -151,7 +151,7 @@ TEST_F(OverlappingFlushes, WhatIsWrittenMeanwhileWaitsForTheNextFlush) {
   EXPECT_TRUE(cache->BeginFlush(machine).empty()) << "nothing is left to look at";
 }
 
-TEST_F(OverlappingFlushes, LaterFlushCoversWhatTheEarlierHasNotEndedWith) {
+TEST_F(OverlappingFlushes, LaterFlushThatEndsFirstCoversEarlierWrites) {
   Write(1, 3);
   const auto earlier = cache->BeginFlush(machine);
   const auto later = cache->BeginFlush(machine);
@@ -161,7 +161,7 @@ TEST_F(OverlappingFlushes, LaterFlushCoversWhatTheEarlierHasNotEndedWith) {
   EXPECT_THAT(Durable(path), ElementsAre(0, 3, 0, 0));
 }
 
-TEST_F(OverlappingFlushes, EarlierFlushThatEndsLastTakesNothingBack) {
+TEST_F(OverlappingFlushes, EarlierFlushThatEndsLastKeepsDurableBlocks) {
   Write(1, 3);
   const auto earlier = cache->BeginFlush(machine);
   Write(1, 2);
@@ -170,7 +170,7 @@ TEST_F(OverlappingFlushes, EarlierFlushThatEndsLastTakesNothingBack) {
   EXPECT_THAT(Durable(path), ElementsAre(0, 5, 0, 0));
 }
 
-TEST_F(OverlappingFlushes, ResetMeanwhileLeavesNothingDurableOfTheNewLife) {
+TEST_F(OverlappingFlushes, ResetDuringAFlushLeavesNoNewBlocksDurable) {
   Write(1, 3);
   const auto flush = cache->BeginFlush(machine);
   Reset(1);
@@ -181,7 +181,7 @@ TEST_F(OverlappingFlushes, ResetMeanwhileLeavesNothingDurableOfTheNewLife) {
   EXPECT_THAT(Durable(path), ElementsAre(0, 6, 0, 0));
 }
 
-TEST_F(VolatileCacheTest, FlushAfterAReopeningCoversWhatTheLastHolderWrote) {
+TEST_F(VolatileCacheTest, FlushAfterAReopenCoversEarlierWrites) {
   Create();
   Write(*Open(), 3, 4);
   EXPECT_THAT(Durable(path), ElementsAre(0, 0, 0, 0));
@@ -258,7 +258,7 @@ TEST_F(VolatileCacheTest, HeaderOfTheOtherVersionIsDamage) {
   EXPECT_EQ(ErrorOfOpening().code(), Code::kCorruption);
 }
 
-TEST_F(VolatileCacheTest, CloneKeepsTheCacheAndWhatIsDurable) {
+TEST_F(VolatileCacheTest, CloneHasTheSameCacheAndDurableBlocks) {
   Create();
   {
     const auto device = Open();

@@ -5,7 +5,7 @@
 namespace zenfs {
 namespace {
 
-TEST(WriteDrainTest, BufferFallsAtTheWholeSpeedWhenNothingElseGoesOn) {
+TEST(WriteDrainTest, IdleDriveDrainsItsBufferAtFullSpeed) {
   WriteDrain drain;
   drain.Advance(1000);
   drain.Buffer(500);

@@ -15,7 +15,7 @@
 //   open zones <= max_open, open + closed zones <= max_active      (a limit of 0 means: none)
 //   written <= capacity; empty has written == 0; an open or closed zone has written < capacity
 //
-// Units: blocks, counted from the start of the zone. Threads: none of its own; the caller locks.
+// Units: blocks, counted from the start of the zone. Threads: not thread-safe; the caller locks.
 //
 // Errors, as device/zoned_device.h has them: kBusy (a limit), kZoneFull, kReadOnly, kNotFound (offline),
 // kInvalidArgument (all else the host did wrong).

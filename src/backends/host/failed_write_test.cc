@@ -46,7 +46,7 @@ TEST(FailedWriteTest, WriteThatFillsItsZoneMayHaveLandedInAFullOne) {
   EXPECT_FALSE(MayHaveLanded(Write(), Zone(kFull, 48)));
 }
 
-TEST(FailedWriteTest, LimitsAreBusyWhateverThePointerSays) {
+TEST(FailedWriteTest, SlotLimitsAreBusyForAnyWritePointer) {
   EXPECT_FALSE(MayHaveLanded(Write(EOVERFLOW), Zone(kEmpty, 12)));
   EXPECT_EQ(CodeFor(Write(EOVERFLOW), Zone(kEmpty, 0)), Code::kBusy);
   EXPECT_EQ(CodeFor(Write(ETOOMANYREFS), Zone(kClosed, 8)), Code::kBusy);

@@ -100,7 +100,7 @@ TEST_P(KernelQueueTest, RefusedRequestsDoNotStopThoseBehindThem) {
   for (std::uint64_t i = 0; i < requests.size(); ++i) EXPECT_EQ(requests[i].status.ok(), i % 4 == 0) << i;
 }
 
-TEST_P(KernelQueueTest, ReadPastTheEndSettlesWithWhatWasMoved) {
+TEST_P(KernelQueueTest, ReadPastTheEndFailsWithTheNumberOfBytesRead) {
   Fill(512);
   const auto queue = CreateKernelQueue(target_, rings_, 1);
   std::vector<std::byte> buffer(1024);
@@ -122,7 +122,7 @@ TEST_P(KernelQueueTest, ErrnoOfTheKernelReachesTheRequest) {
   EXPECT_EQ(request.status.error().os_errno(), EBADF);
 }
 
-TEST_P(KernelQueueTest, PollStartsWhatWasSubmitted) {
+TEST_P(KernelQueueTest, PollStartsSubmittedRequests) {
   const auto queue = CreateKernelQueue(target_, rings_, 1);
   const AlignedBuffer data = Pattern(512, 3);
   IoRequest request{.kind = IoRequest::Kind::kWrite, .offset = DeviceOffset(0), .write_from = data.View()};
@@ -144,7 +144,7 @@ TEST_P(KernelQueueTest, PlaceIsKeptUntilTheRequestIsDoneAndNoLonger) {
   EXPECT_EQ(target_.kept.use_count(), 1);
 }
 
-TEST_P(KernelQueueTest, RingComesBackToThePoolForTheNextQueue) {
+TEST_P(KernelQueueTest, RingIsReturnedToThePool) {
   Fill(512);
   for (int i = 0; i < 100; ++i) {
     const auto queue = CreateKernelQueue(target_, rings_, 8);

@@ -75,7 +75,7 @@ bool FileHolds(int fd, ByteView data) {
   return ReadPlainly(fd, 0, found).Moved(found.size()) && SameBytes(found, data);
 }
 
-TEST_F(RingStallTest, WriteGoesOnPlainlyWhenRingsAreForbiddenUnderIt) {
+TEST_F(RingStallTest, WriteContinuesBySystemCallsIfRingsAreForbidden) {
   const auto run = [&] {
     ::alarm(kLimit);
     const ByteView piece = data_.View();
@@ -87,7 +87,7 @@ TEST_F(RingStallTest, WriteGoesOnPlainlyWhenRingsAreForbiddenUnderIt) {
 }
 
 // seccomp, as in containers. kernel.io_uring_disabled gives the same error.
-TEST_F(RingStallTest, WriteGoesPlainlyWhereNoRingCanBeMade) {
+TEST_F(RingStallTest, WriteUsesSystemCallsIfNoRingCanBeCreated) {
   const auto run = [&] {
     ::alarm(kLimit);
     const ByteView piece = data_.View();
@@ -109,7 +109,7 @@ TEST_F(RingStallTest, WriteGoesPlainlyWhereNoRingCanBeMade) {
 
 // Kernels before 5.12 count a ring's memory as locked memory. The limit applies to unprivileged
 // users.
-TEST_F(RingStallTest, WriteGoesOnWithoutLockedMemory) {
+TEST_F(RingStallTest, WriteSucceedsWithoutLockedMemory) {
   const auto run = [&] {
     ::alarm(kLimit);
     const ByteView piece = data_.View();
@@ -143,7 +143,7 @@ TEST_F(RingStallTest, WriteThatNeedsARingFailsWithoutOne) {
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(RingStallTest, QueueEndsAllItTookWhenRingsAreForbiddenUnderIt) {
+TEST_F(RingStallTest, QueueCompletesAllRequestsIfRingsAreForbidden) {
   const auto run = [&] {
     ::alarm(kLimit);
     FileTarget target(file_.get());
@@ -167,7 +167,7 @@ TEST_F(RingStallTest, QueueEndsAllItTookWhenRingsAreForbiddenUnderIt) {
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
-TEST(RingPatienceTest, CommandIsNotTriedAgainForEver) {
+TEST(RingPatienceTest, CommandIsNotRepeatedForever) {
   RingStall stall;
   const SteadyTime begin = SteadyNow();
   EXPECT_TRUE(stall.TryAgain(-EAGAIN));
@@ -176,7 +176,7 @@ TEST(RingPatienceTest, CommandIsNotTriedAgainForEver) {
   EXPECT_FALSE(RingStall().TryAgain(-EPERM));
 }
 
-TEST_F(RingStallTest, ShortageOfDescriptorsDoesNotRefuseRingsForGood) {
+TEST_F(RingStallTest, ShortageOfDescriptorsRefusesRingsTemporarily) {
   const auto run = [&] {
     ::alarm(kLimit);
     const auto busy = rings_.Lend(1);  // takes the idle ring

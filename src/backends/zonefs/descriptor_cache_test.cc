@@ -84,7 +84,7 @@ TEST_F(DescriptorCacheTest, LackOfDescriptorsGivesOwnOnesBack) {
   EXPECT_EQ(cache.Get(ZoneId(10)).error().os_errno(), EMFILE);
 }
 
-TEST_F(DescriptorCacheTest, FileThatCanNotBeOpenedIsAskedForAgain) {
+TEST_F(DescriptorCacheTest, FailedOpenIsNotCached) {
   DescriptorCache cache = Make(8);
   EXPECT_EQ(cache.Get(ZoneId(99)).error().code(), Code::kNotFound);
   std::ofstream(directory.File("99")) << "x";

@@ -16,14 +16,14 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ZoneAccessTest, BitsThatTheOthersHaveTellWhatAZoneLost) {
+TEST(ZoneAccessTest, MissingPermissionBitsShowAFailedZone) {
   EXPECT_EQ(AccessOfMode(0100640, 0640), ZoneAccess::kWritable);
   EXPECT_EQ(AccessOfMode(0100440, 0640), ZoneAccess::kReadOnly);
   EXPECT_EQ(AccessOfMode(0100000, 0640), ZoneAccess::kOffline);
   EXPECT_EQ(AccessOfMode(0100400, 0600), ZoneAccess::kReadOnly);
 }
 
-TEST(ZoneAccessTest, BitsThatNobodyHasTellNothing) {
+TEST(ZoneAccessTest, BitsThatNoZoneHasShowNoFailure) {
   EXPECT_EQ(AccessOfMode(0100440, 0440), ZoneAccess::kWritable);
   EXPECT_EQ(AccessOfMode(0100000, 0), ZoneAccess::kWritable);
   EXPECT_EQ(AccessOfMode(0100000, 0440), ZoneAccess::kOffline);
@@ -101,7 +101,7 @@ TEST_F(ZoneDirectoryTest, OneHolderAtATime) {
   EXPECT_TRUE(second->Lock().ok());
 }
 
-TEST_F(ZoneDirectoryTest, UserWithoutPermissionIsToldWhichFileAndWhatHelps) {
+TEST_F(ZoneDirectoryTest, MissingPermissionIsAnErrorWithTheFileAndTheRemedy) {
   const Unprivileged nobody_else;
   const auto zones = Open();
   ASSERT_TRUE(zones) << zones.error().ToString();

@@ -102,7 +102,7 @@ TEST_F(ZoneFileDeviceTest, ZoneThatCanNotBeOpenedForFillingIsTruncated) {
   EXPECT_EQ(Condition(1), kFull);
 }
 
-TEST_F(ZoneFileDeviceTest, FailedWriteOfWhichNothingIsThereLeavesTheZoneUsable) {
+TEST_F(ZoneFileDeviceTest, FailedWriteWithoutWrittenBytesLeavesTheZoneUsable) {
   files->writes_fail = true;
   const Status failed = Write(1, 0, 2);
   EXPECT_EQ(CodeOf(failed), Code::kIo);
@@ -124,7 +124,7 @@ TEST_F(ZoneFileDeviceTest, FailedWriteThatIsThereAfterAllIsASuccess) {
   EXPECT_EQ(CodeOf(Write(3, 0, 2, 9)), Code::kIo) << "a part of it";
 }
 
-TEST_F(ZoneFileDeviceTest, FailedWriteFindsOutWhatBecameOfTheZone) {
+TEST_F(ZoneFileDeviceTest, ErrorOfAFailedWriteReflectsTheZonesCondition) {
   ASSERT_TRUE(Write(1, 0, 1).ok());
   ASSERT_TRUE(device->Close(ZoneId(1)).ok());
   files->writes_fail = true;
@@ -194,7 +194,7 @@ TEST_F(ZoneFileDeviceTest, FlushThatTheKernelRefusesFails) {
   EXPECT_FALSE(device->Flush().ok());
 }
 
-TEST_F(ZoneFileDeviceTest, ZoneGoesOnWhereAWriteThatFailedHalfwayLeftIt) {
+TEST_F(ZoneFileDeviceTest, ZoneContinuesAfterThePartOfAFailedWrite) {
   files->writes_fail = true;
   Land(1, Pattern(2 * kBlock, 1));
   const Status failed = Write(1, 0, 4);
