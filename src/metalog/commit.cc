@@ -1,5 +1,5 @@
-// Group commit: a committing thread queues its edits; whoever finds itself first in the queue with nobody
-// leading writes everything that is queued as one frame, while the others sleep.
+// Group commit: each committing thread queues its edits. If no thread leads, the first one in the queue leads and writes
+// all queued edits as one frame, while the other threads wait.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,20 +18,20 @@ namespace {
 constexpr std::uint64_t kMaxBatchBytes = 1 << 20;
 constexpr std::size_t kMaxCountBytes = 10;
 constexpr int kMaxTries = 4;
-// How long a leader waits for those who committed with it last time: never more than a quarter of a write.
+// Limits of a leader's wait for further commits: this time, and a quarter of the duration of the last write.
 constexpr std::chrono::microseconds kMaxGather{500};
 constexpr int kGatherFraction = 4;
-// How long a commit waits for a device that has no slot for its zone: the limits are shared with its other users.
+// Limit of a commit's wait for a free slot of the device. Other users of the device share its slots.
 constexpr std::chrono::seconds kSlotWait{30};
 constexpr std::chrono::milliseconds kBusyPause{5};
 
-// Of a write: the zone takes none any more, another one will. What the zone has of this one is not known: it may have
-// ended with it. So it is written again only when a log switch has left the zone behind.
+// Returns true for errors of a write to a zone that takes no more writes. The zone may hold this write or a part of it.
+// So the batch is written again only after a log switch has moved the log to another zone.
 bool NeedsAnotherZone(Code code) {
   return code == Code::kZoneFull || code == Code::kReadOnly || code == Code::kNotFound;
 }
 
-// What a caller is told whose commit is not there: the log goes on, whatever its zones are.
+// The code for the caller of a refused commit. Codes about a single zone become kIo, because the log itself continues.
 Code Told(Code code) {
   return code == Code::kBusy || code == Code::kNoSpace || code == Code::kShutdown ? code : Code::kIo;
 }
@@ -80,13 +80,14 @@ Status MetalogImpl::Admit(Member& member) {
   const std::uint64_t most =
       std::min<std::uint64_t>(kMaxFramePayload, zone - std::min(zone, 3 * std::uint64_t{layout_.block_size}));
   if (member.encoded.size() + kMaxCountBytes > most) {
-    return Fail(Code::kNoSpace, fmt::format("{}: a commit of {} bytes fits no metadata zone (at most {})",
-                                            device_.name(), member.encoded.size(), most));
+    return Fail(Code::kNoSpace,
+                fmt::format("{}: a commit of {} bytes is too large for a metadata zone (at most {} bytes)",
+                            device_.name(), member.encoded.size(), most));
   }
   return {};
 }
 
-// Two snapshots must fit side by side, or the log could not switch any more.
+// A log switch needs room for two snapshots, the old and the new one.
 Status MetalogImpl::CheckSpace(Growth growth, std::uint64_t bytes) const {
   const MetalogSpace space = this->space();
   constexpr std::uint32_t kMinZones = 2;
@@ -137,14 +138,13 @@ void MetalogImpl::Lead(Member& self) {
   mutex_.Lock();
   last_write_time_ = SteadyNow() - begin;
   last_batch_members_ = batch.members.size();
-  if (!flushed.ok()) {  // nothing was written, so nothing is in doubt
+  if (!flushed.ok()) {  // nothing was written, so the outcome is known
     Refuse(batch, flushed.error());
     ReleaseLead();
   } else if (written.ok()) {
     Publish(batch);
     if (!switch_running_ && current_->room() < switch_at_room_) {
-      IgnoreError(
-          StartSwitch(0));  // tried again after the next commit; one that finds no room switches itself
+      IgnoreError(StartSwitch(0));  // retried after the next commit; a commit without room starts one itself
     }
     ReleaseLead();
   } else {
@@ -152,8 +152,8 @@ void MetalogImpl::Lead(Member& self) {
   }
 }
 
-// Those whose commits the last batch carried are likely to be back in a moment: a leader that went ahead
-// alone would make all of them wait for one more write.
+// Waits briefly for the threads of the last batch: they are likely to commit again soon. If the leader wrote alone, all
+// of them would have to wait for another write.
 void MetalogImpl::Gather() {
   const std::size_t expected = last_batch_members_ - last_batch_members_ / 4;
   if (queue_.size() >= expected) return;
@@ -166,7 +166,7 @@ void MetalogImpl::Gather() {
 
 MetalogImpl::Batch MetalogImpl::TakeBatch() {
   Batch batch{.members = {}, .first_sequence = stats_.sequence + 1};
-  // The last block stays free for the record that a log switch begins.
+  // The last block stays free for the SwitchBegin frame.
   const std::uint64_t limit = std::min(kMaxBatchBytes, current_->PayloadRoom(layout_.block_size));
   const std::uint64_t room = current_->PayloadRoom(layout_.block_size);
   std::uint64_t bytes = kMaxCountBytes;
@@ -188,7 +188,7 @@ Status MetalogImpl::WriteBatch(const Batch& batch) {
   GenerationWriter* writer = nullptr;
   {
     MutexLock lock(mutex_);
-    writer = current_.get();  // stays while this thread leads
+    writer = current_.get();  // does not change while this thread leads
   }
   const FlushMark mark = FlushMark::Now(device_);
   const std::string payload = EncodeCommit(lists);
@@ -197,13 +197,13 @@ Status MetalogImpl::WriteBatch(const Batch& batch) {
     const Status written =
         writer->Write(FrameKind::kCommit, payload, batch.first_sequence, batch.last_sequence());
     if (written.ok()) return FlushWrittenSince(device_, mark);
-    // After a kBusy nothing was written, and the zone is as it was.
+    // kBusy: nothing was written, and the zone is unchanged.
     if (written.error().code() != Code::kBusy || deadline.Passed()) return written;
     SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
   }
 }
 
-// The batch is durable: in log order into the replica, to the sink, and back to the callers.
+// The batch is durable. Applies it to the replica, passes it to the sink, both in log order, and wakes the callers.
 void MetalogImpl::Publish(Batch& batch) {
   ZENFS_ASSERT(leading_ && !fenced_ && batch.first_sequence == stats_.sequence + 1);
   stats_.sequence = batch.last_sequence();
@@ -222,7 +222,7 @@ void MetalogImpl::Publish(Batch& batch) {
     for (const Member* member : batch.members) sink->OnCommitted(*member->edits);
     mutex_.Lock();
   }
-  for (Member* member : batch.members) Complete(*member, health_);  // not OK only after a bug in an edit
+  for (Member* member : batch.members) Complete(*member, health_);  // an error only after a bug
 }
 
 void MetalogImpl::ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t growth) {
@@ -237,14 +237,14 @@ void MetalogImpl::ApplyToReplica(const std::vector<Edit>& edits, std::uint64_t g
   footprint_.Apply(edits, effects, state_);
 }
 
-// The outcome of the batch's write is unknown. Only a complete newer generation, which does not have it,
-// makes it known; until then nobody else may write, and the callers wait.
+// The outcome of the batch's write is unknown. Nothing more is written to this generation. Once a log switch has completed
+// a newer generation without the batch, the batch is known not to be committed. The callers wait for that.
 void MetalogImpl::Fence(Batch& batch, const Error& error) {
   fenced_ = true;
   ReleaseLead();
   SyncPoint::Reach("metalog:fenced");  // with the lock held
   const Status switched = SwitchAndWait(0);
-  // Before this thread woke the log may have failed at something else, which ended what was queued then.
+  // health_ may have changed before this thread woke. Then the queue was emptied and must stay empty.
   if (switched.ok() && health_.ok() && NeedsAnotherZone(error.code()) &&
       batch.members.front()->tries < kMaxTries) {
     for (auto member = batch.members.rbegin(); member != batch.members.rend(); ++member) {
@@ -257,16 +257,17 @@ void MetalogImpl::Fence(Batch& batch, const Error& error) {
   if (switched.ok()) {
     Refuse(batch, error.With("not committed").As(Told(error.code())));
   } else {
-    Refuse(batch, Error(Code::kUnknownOutcome,
-                        fmt::format("the commit may or may not be there after a remount: {}; then: {}",
-                                    error.text(), switched.error().text())));
+    Refuse(batch,
+           Error(Code::kUnknownOutcome,
+                 fmt::format("a remount may or may not find this commit: {}; the log switch failed too: {}",
+                             error.text(), switched.error().text())));
   }
   WakeNext();
 }
 
-// The log contradicts itself, and nothing of the batch was written.
+// The log contradicts itself. The batch was not written.
 void MetalogImpl::EndForGood(Batch& batch, const Error& error) {
-  GoReadOnly(error.With(device_.name() + ": the volume is read-only from here on"));
+  GoReadOnly(error.With(device_.name() + ": the volume is read-only from now on"));
   Refuse(batch, health_.error());
   ReleaseLead();
 }
@@ -279,23 +280,24 @@ void MetalogImpl::Refuse(Batch& batch, const Error& error) {
   }
 }
 
-// Those whose data a failed flush may have taken: the flush that went before says nothing of it.
+// Refuses the members whose data a failed flush may have lost. A later successful flush does not prove that the data is
+// durable.
 void MetalogImpl::RefuseLost(Batch& batch) {
   std::erase_if(batch.members, [&](Member* member) {
     mutex_.AssertHeld();
     if (!member->data_since || !member->data_since->FlushFailedSince(device_)) return false;
     unapplied_growth_ -= member->growth;
-    Complete(*member, Fail(Code::kIo, fmt::format("{}: not committed, for the bytes it is about: {}",
-                                                  device_.name(), kLostToAFlush)));
+    Complete(*member, Fail(Code::kIo, fmt::format("{}: a commit of new bytes was refused: {}", device_.name(),
+                                                  kLostToAFlush)));
     return true;
   });
 }
 
-// The commit at the head of the queue does not fit the current zone.
+// The commit at the head of the queue does not fit the current zone. Runs a log switch.
 void MetalogImpl::WaitForRoom(Member& self) {
   const Status switched = SwitchAndWait(kFrameHeaderBytes + kMaxCountBytes + self.encoded.size());
   if (switched.ok() || self.done) return;
-  // Nothing was written, so nothing is in doubt; the others may still fit.
+  // Nothing was written, so only this commit fails. Smaller ones may still fit.
   std::erase(queue_, &self);
   unapplied_growth_ -= self.growth;
   const Error& why = switched.error();

@@ -13,7 +13,7 @@ Status FlushDevice(ZonedDevice& device) {
 Status FlushWrittenSince(ZonedDevice& device, FlushMark mark) {
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
   if (!mark.FlushFailedSince(device)) return {};
-  return Fail(Code::kIo, fmt::format("{}: what was written: {}", device.name(), kLostToAFlush));
+  return Fail(Code::kIo, fmt::format("{}: bytes just written: {}", device.name(), kLostToAFlush));
 }
 
 }  // namespace zenfs

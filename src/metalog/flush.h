@@ -1,4 +1,4 @@
-// Makes writes durable, and fails if an earlier flush may have lost them. Internal to metalog/.
+// Flushes the device, and detects writes that an earlier failed flush may have lost. Internal to metalog/.
 //
 // Threads: functions on values, no state.
 #pragma once
@@ -9,10 +9,10 @@
 
 namespace zenfs {
 
-// Nothing is sent to a device without a volatile cache. Errors: the device's.
+// Does nothing if the device has no volatile cache. Errors: the device's.
 [[nodiscard]] Status FlushDevice(ZonedDevice& device);
 
-// Makes durable what was written since `mark`. Errors: the device's; kIo if a flush failed since, which may have lost it.
+// Makes writes since `mark` durable. Errors: the device's; kIo if a flush failed since `mark`, so writes may be lost.
 [[nodiscard]] Status FlushWrittenSince(ZonedDevice& device, FlushMark mark);
 
 }  // namespace zenfs

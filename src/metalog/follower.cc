@@ -9,7 +9,7 @@
 namespace zenfs {
 namespace {
 
-// Between two tries, so that a writer on the same processor gets on.
+// Pause between two tries, so that a writer on the same processor can run.
 constexpr std::chrono::milliseconds kPause{1};
 
 }  // namespace
@@ -26,8 +26,8 @@ Result<LogFollower::Change> LogFollower::Refresh() {
     }
     Result<Change> change = ReadOn(fingerprint);
     if (change) so_far = std::max(so_far, *change);
-    // Frames up to the write pointer: they prove themselves. An end before it may be a torn frame, or the zone
-    // was reset while it was read, and what came of that is not the newest state.
+    // If valid frames reach the write pointer, the state is current. Otherwise the last frame may be torn, or the zone was
+    // reset during the read and the state is out of date.
     if (change && reader_->read_everything()) return so_far;
     SyncPoint::Reach("LogFollower::Refresh:ended");
     ZENFS_ASSIGN_OR_RETURN(const LogFingerprint after, TakeLogFingerprint(device_, superblock_));
@@ -38,17 +38,16 @@ Result<LogFollower::Change> LogFollower::Refresh() {
       so_far = Change::kReplaced;
       if (stood_still) return Fail(std::move(change).error());
     }
-    if (deadline.Passed()) return TooFast(change ? "the end of the log moved" : change.error().ToString());
+    if (deadline.Passed()) return TooFast(change ? "the end of the log changed" : change.error().ToString());
     SleepUntil(SteadyNow() + kPause);
   }
 }
 
 std::unexpected<Error> LogFollower::TooFast(const std::string& last) const {
-  return Fail(
-      Code::kTimedOut,
-      fmt::format("{}: for {} s the metadata log was moved by its writer faster than it could be read; "
-                  "try again when less is written (last: {})",
-                  device_.name(), std::chrono::duration<double>(patience_).count(), last));
+  return Fail(Code::kTimedOut,
+              fmt::format("{}: for {} s the writer changed the metadata log faster than it could be read; "
+                          "try again when less is written (last: {})",
+                          device_.name(), std::chrono::duration<double>(patience_).count(), last));
 }
 
 Result<LogFollower::Change> LogFollower::ReadOn(LogFingerprint fingerprint) {

@@ -1,13 +1,12 @@
-// Follows the metadata log of a volume that somebody else may be writing, in this process or another: reads
-// only, takes no lock, asks nothing of the writer.
+// Follows the metadata log of a volume that a writer in this or another process may use. Reads only, takes no lock and
+// needs nothing from the writer.
 //
-// The first Refresh replays the log; later ones read what has been added: behind the position in the current
-// generation, and of a generation that a log switch is writing, what there is of it so far. A frame that is torn or
-// being written is the end for now.
+// The first Refresh replays the log; later ones read only new frames, of the current generation and of one that a log
+// switch is writing. A torn or partly written frame ends the log for now.
 //
-// A writer may reset and rewrite any metadata zone but those of its current generation while they are read
-// here. What goes wrong in a replay while the log moved is therefore no error: it is tried again, anew, until
-// kPatience has passed. Only what goes wrong on a log that stands still is damage.
+// The writer may reset and rewrite all metadata zones but those of its current generation during a read. So if a replay
+// fails and the log has changed meanwhile, Refresh starts over, until kPatience has passed. Only a failure on an unchanged
+// log is damage.
 //
 // Threads: one at a time.
 #pragma once
@@ -29,28 +28,27 @@ class LogFollower {
  public:
   static constexpr std::chrono::seconds kPatience{10};
 
-  // Both outlive the follower.
+  // `device` and `superblock` must outlive the follower.
   LogFollower(ZonedDevice& device, const Superblock& superblock,
               std::chrono::nanoseconds patience = kPatience)
       : device_(device), superblock_(superblock), patience_(patience) {}
 
   enum class Change {
-    kNone,      // the log has not moved
-    kAdvanced,  // commits may have been applied: records of files that they do not touch are the same objects
-    kReplaced,  // the state was replayed anew, from another generation: every record is another object
+    kNone,      // the log has not changed
+    kAdvanced,  // commits may have been applied; records of files that they did not change are the same objects
+    kReplaced,  // the state was replayed from another generation; all records are new objects
   };
-  // Brings the state to what is on the device now. Must have succeeded once before the calls below.
-  // Errors: those of Replay on a log that stands still; kTimedOut when the log was moved too fast for
-  // `patience`. The next Refresh begins anew.
+  // Updates the state to the log on the device. One call must succeed before the accessors below are used.
+  // Errors: those of Replay on an unchanged log; kTimedOut if the log kept changing for `patience`. After an error the
+  // next Refresh replays the whole log.
   [[nodiscard]] Result<Change> Refresh();
 
   const State& state() const { return reader_->replayed().state; }
   std::uint64_t generation() const { return reader_->replayed().generation; }
   std::uint64_t sequence() const { return reader_->replayed().sequence; }  // of the last commit
-  // Zones of the generation, in its order.
+  // Zones of the generation, in chain order.
   const std::vector<ZoneId>& chain() const { return reader_->replayed().chain; }
-  // Of the zones before they were read for the last Refresh: while the log has not moved since (CheckLog),
-  // the state is that of the device.
+  // Fingerprint taken before the last Refresh read the log. While CheckLog finds it unchanged, state() is current.
   const LogFingerprint& fingerprint() const { return fingerprint_; }
 
  private:

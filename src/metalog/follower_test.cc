@@ -35,7 +35,7 @@ class FollowerTest : public testing::Test {
   void Create(std::uint64_t id) { ZENFS_ASSERT_OK(writer_->Commit(CreateNamed(id))); }
 
   std::unique_ptr<EmulatorDevice> device_;
-  FaultyDevice reader_device_;  // the reader's own view of the device
+  FaultyDevice reader_device_;  // the reader's view of the device
   const Superblock superblock_;
   LogFollower follower_;
   std::unique_ptr<Metalog> writer_;
@@ -62,7 +62,7 @@ TEST_F(FollowerTest, ARefreshReadsOnlyWhatIsNew) {
   const std::uint64_t before = reader_device_.count(FaultyDevice::Command::kRead);
   Create(200);
   EXPECT_EQ(Refresh(), LogFollower::Change::kAdvanced);
-  // The header of the one zone that holds anything, and the new frame.
+  // One read for the header of the only zone in use, one for the new frame.
   EXPECT_EQ(reader_device_.count(FaultyDevice::Command::kRead), before + 2);
 }
 
@@ -92,7 +92,7 @@ TEST_F(FollowerTest, ManySwitchesBetweenTwoLooksAreOneChange) {
   EXPECT_EQ(follower_.sequence(), writer_->stats().sequence);
 }
 
-TEST_F(FollowerTest, ASwitchThatIsNotCompleteIsNotFollowedAndItsCommitsInTheOldZoneAre) {
+TEST_F(FollowerTest, AnIncompleteSwitchIsNotFollowed) {
   Create(100);
   Refresh();
   const std::uint64_t generation = follower_.generation();
@@ -111,7 +111,7 @@ TEST_F(FollowerTest, ASwitchThatIsNotCompleteIsNotFollowedAndItsCommitsInTheOldZ
   EXPECT_EQ(follower_.generation(), generation + 1);
 }
 
-// The zones that were reported are reset, and written anew, before they are read.
+// Between report and read, the writer resets and rewrites the zones.
 TEST_F(FollowerTest, SwitchesBetweenReportAndReadAreTriedAgain) {
   Create(100);
   Refresh();
@@ -135,7 +135,7 @@ TEST_F(FollowerTest, SwitchesBetweenReportAndReadAreTriedAgain) {
   EXPECT_EQ(follower_.sequence(), writer_->stats().sequence);
 }
 
-TEST_F(FollowerTest, AWriterThatIsAlwaysFasterEndsTheWaitWithAnErrorThatSaysSo) {
+TEST_F(FollowerTest, RefreshTimesOutIfTheWriterIsAlwaysFaster) {
   LogFollower hasty(reader_device_, superblock_, std::chrono::milliseconds(20));
   const SyncPoint::Scope scope([&](std::string_view name) {
     if (name != "LogFollower::Refresh:reported") return;
@@ -155,7 +155,7 @@ TEST_F(FollowerTest, DamageOnALogThatStandsStillIsAnError) {
   for (std::size_t i = 0; i < fingerprint.heads.size(); ++i) {
     if (fingerprint.heads[i] && fingerprint.heads[i]->generation == 2) newest = i;
   }
-  // The snapshot frame of the newest generation can't be read any more, while its SwitchComplete can.
+  // Damage the snapshot frame of the newest generation, but not its SwitchComplete.
   const MetazoneLayout layout(device_->geometry().block_size);
   const DeviceOffset snapshot = fingerprint.zones[newest].start + layout.frames_at;
   CrashDevice copy(SmallGeometry(kZone));
@@ -178,7 +178,7 @@ TEST_F(FollowerTest, ATornTailIsTheEndUntilTheWriterHasSwitchedPastIt) {
   Refresh();
   writer_->Stop();
   writer_.reset();
-  // A frame whose second half never came.
+  // A torn frame.
   const LogFingerprint fingerprint = follower_.fingerprint();
   const ZoneInfo& zone = fingerprint.zones.front();
   AlignedBuffer torn(4096);
@@ -210,7 +210,7 @@ TEST_F(FollowerTest, AReadErrorWhileTheLogMovesIsTriedAgain) {
   EXPECT_TRUE(HasFile(follower_.state(), 101));
 }
 
-TEST_F(FollowerTest, ZonesThatStandAsBeforeAreToldApartByTheirHeaders) {
+TEST_F(FollowerTest, HeadersTellApartZonesWithEqualReports) {
   Refresh();
   LogFingerprint then = follower_.fingerprint();
   const std::uint64_t before = reader_device_.count(FaultyDevice::Command::kRead);

@@ -7,14 +7,14 @@
 namespace zenfs {
 namespace {
 
-// Upper bounds of what State::Describe and the codec make of each thing, for ids below 2^42.
-// Counters, and the append buffers: place, key and maker.
+// Upper bounds of the encoded sizes of the edits from State::Describe, in bytes, for ids below 2^42.
+// kBase: counters and the append buffers' place, key and maker.
 constexpr std::uint64_t kBase = 64 + 8 + kMaxPlaceBytes + 8 + kBufferKeyBytes;
 constexpr std::uint64_t kPerFile = 28;
-constexpr std::uint64_t kPerName = 24;       // and the name itself
-constexpr std::uint64_t kPerDirectory = 32;  // and the name itself
+constexpr std::uint64_t kPerName = 24;       // plus the name
+constexpr std::uint64_t kPerDirectory = 32;  // plus the name
 constexpr std::uint64_t kPerExtent = 31;
-constexpr std::uint64_t kExtentsBase = 36;  // a SetExtents edit, and more of them for every 16 extents
+constexpr std::uint64_t kExtentsBase = 36;  // a SetExtents edit
 constexpr std::uint64_t kPerWindow = 28;
 constexpr std::uint64_t kWindowsBase = 36;
 constexpr std::uint64_t kPerLogZone = 24;
@@ -27,7 +27,7 @@ std::uint64_t FileBytes(const FileRecord& file) {
   return bytes;
 }
 
-// Change of what names take, for each kind of edit; everything else comes with the files it changes.
+// Change of the bytes for names and log zones, for each kind of edit. FileBytes covers the rest.
 struct NameDelta {
   std::int64_t operator()(const LinkFile& e) const { return Name(e.name); }
   std::int64_t operator()(const UnlinkFile& e) const { return -Name(e.name); }
@@ -114,7 +114,7 @@ std::uint64_t MetalogSpace::MinRoom() const {
 }
 
 std::uint64_t MetalogSpace::SnapshotLimit() const {
-  // An eighth goes to headers, padding and the ends of frames.
+  // One eighth is for headers, padding and unused ends of zones.
   const std::uint64_t room = zones / 2 * (zone_bytes - zone_bytes / 8);
   const std::uint64_t reserve = SwitchReserve() + MinRoom();
   return room > reserve ? room - reserve : 0;

@@ -1,9 +1,8 @@
-// How many bytes a snapshot of the state would take, kept up to date as edits are applied, so that a commit
-// that would no longer fit the metadata zones is refused before it is written. An upper bound: it may drift
-// upwards by the length of a name with each rename that replaces something, until it is measured anew at the
-// next log switch.
+// Upper bound of the size of a snapshot of the state, in bytes, updated with each commit. A commit that would make the
+// snapshot too large for the metadata zones is refused before it is written. Each rename that replaces an entry may raise
+// the bound by the length of a name; the next log switch measures it again.
 //
-// Threads: none of its own.
+// Threads: none; the caller locks.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ class Footprint {
   Footprint() = default;
   explicit Footprint(const State& state);
 
-  // `edits` were applied, had `effects`, and led to `after`.
+  // `edits`: just applied, with these `effects`. `after`: the state that resulted.
   void Apply(std::span<const Edit> edits, const Effects& effects, const State& after);
   std::uint64_t bytes() const { return bytes_; }
 
@@ -30,25 +29,25 @@ class Footprint {
   std::unordered_map<FileId, std::uint64_t> files_;
 };
 
-// What a commit does to the snapshot's size, by the worst of its edits.
+// A commit's effect on the size of the snapshot: the worst of its edits.
 enum class Growth {
-  kShrinks,  // always allowed: deleting makes room
-  kNeutral,  // allowed into the last sixteenth: renames, seals, log zones
+  kShrinks,  // always allowed, because deleting makes room
+  kNeutral,  // may use the last sixteenth: renames, seals, log zones
   kGrows,
 };
 [[nodiscard]] Growth GrowthOf(std::span<const Edit> edits);
 
-// The room that a set of metadata zones offers, in bytes.
+// Room in a set of metadata zones, in bytes.
 struct MetalogSpace {
   std::uint64_t zone_bytes = 0;  // for frames, in the smallest zone
   std::uint32_t zones = 0;       // usable
   std::uint32_t block_size = 0;
 
-  // Room left in a zone at which a log switch begins, so that commits can go on while it runs.
+  // A log switch begins when less than this is left in a zone; the rest takes the commits during the switch.
   std::uint64_t SwitchReserve() const;
-  // Room for commits that must be left behind a SwitchComplete.
+  // Room for commits that must be left after a SwitchComplete.
   std::uint64_t MinRoom() const;
-  // Largest snapshot of which two generations, the old and the new, fit side by side.
+  // Largest snapshot for which the old and the new generation fit at the same time.
   std::uint64_t SnapshotLimit() const;
   std::uint64_t SnapshotLimit(Growth growth) const;
 };

@@ -34,7 +34,7 @@ Result<bool> GenerationReader::Read(const std::vector<MetazoneHead>& chain) {
       ++entered;
       if (index + 1 < out_.chain.size()) continue;  // read to its end before
     } else {
-      // A zone of the chain that is missing, or stands behind the SwitchComplete, ends the generation.
+      // A missing zone ends the generation, and so does the SwitchComplete.
       if (complete_ || index != out_.chain.size()) break;
       if (!out_.chain.empty() && head.header.previous != out_.chain.back()) break;
       ++entered;
@@ -94,7 +94,7 @@ Status GenerationReader::ReadZone(const MetazoneHead& head) {
 
 Status GenerationReader::Carry(const ParsedFrame& frame) {
   if (frame.header.kind != FrameKind::kCommit && frame.header.sequence != out_.sequence) {
-    return Fail(Corrupt(fmt::format("it claims to stand behind commit {}, but stands behind commit {}",
+    return Fail(Corrupt(fmt::format("it claims to follow commit {}, but follows commit {}",
                                     frame.header.sequence, out_.sequence)));
   }
   switch (frame.header.kind) {
@@ -135,15 +135,16 @@ Status GenerationReader::CarrySwitchComplete(const ParsedFrame& frame) {
   if (!record) return Fail(record.error());
   if (complete_ || record->frames != out_.frames || record->sequence != out_.sequence ||
       record->chain_index + 1 != out_.chain.size()) {
-    return Fail(Corrupt(fmt::format("its end was at commit {}, frame {}, but replay came to commit {}",
-                                    record->sequence, record->frames, out_.sequence)));
+    return Fail(
+        Corrupt(fmt::format("it claims to follow commit {} and frame {}, but replay ended at commit {}",
+                            record->sequence, record->frames, out_.sequence)));
   }
   complete_ = true;
   return {};
 }
 
-// Each frame behind the SwitchComplete is durable before the next one is written. So one that is valid behind
-// an invalid one proves that the invalid one had been durable.
+// After the SwitchComplete, each frame is durable before the next one is written. So a valid frame after an invalid one
+// proves that the invalid one was durable.
 Status GenerationReader::CheckTail(ZoneReader& reader) {
   for (std::uint64_t at = out_.position; at < reader.end(); at += layout_.block_size) {
     const ParsedFrame frame = FrameAt(at, reader);

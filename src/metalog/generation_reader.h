@@ -1,11 +1,10 @@
 // Replays the frames of one generation of the metadata log over the zones of its chain. Internal to metalog/.
 //
-// States of the reader, and what ends each:
-//   snapshot and catch-up --SwitchComplete--> proven --first invalid frame--> end of the log
+// States, and the events that end them:
+//   snapshot and catch-up --SwitchComplete--> complete --first invalid frame--> end of the log
 //                         --invalid frame, no next zone--> not complete (Read returns false)
 //
-// Reading goes on where it ended when Read is called again with zones that have grown: that is how a reader
-// follows a writer. After an error nothing of it can be used.
+// Each Read continues where the last one ended; so a reader follows a writer. After an error, discard the object.
 //
 // Threads: one at a time.
 #pragma once
@@ -33,34 +32,33 @@ struct MetazoneHead {
 
 class GenerationReader {
  public:
-  // `first`: the header of one of the generation's zones. The others must outlive the reader.
+  // `first`: the header of any zone of the generation. `device` and `superblock` must outlive the reader.
   GenerationReader(ZonedDevice& device, const Superblock& superblock, const LogHeader& first);
 
-  // `chain`: all zones found of the generation, by chain index, as they are now; at least one.
-  // True when the generation is complete and was replayed, false when it ends before its SwitchComplete.
-  // Errors: kCorruption when commits that were durable are missing, or contradict the state.
+  // `chain`: the zones of the generation that were found, by chain index, at least one.
+  // Returns true if the generation is complete and was replayed, false if it ends before its SwitchComplete.
+  // Errors: kCorruption if durable commits are missing or contradict the state.
   [[nodiscard]] Result<bool> Read(const std::vector<MetazoneHead>& chain);
 
-  // Every block of the chain given to the last Read was a frame of this generation: so nothing can stand
-  // further on.
+  // True if every block of the chain given to the last Read belongs to a valid frame of this generation. Then no frame
+  // follows a gap.
   bool read_everything() const { return read_everything_; }
-  // What was replayed so far.
   const Replayed& replayed() const { return out_; }
   std::uint64_t sequence() const { return out_.sequence; }
   // "its frame 3 in zone 1 at byte 12288 cannot be read"
   std::string where_it_ended() const;
-  // After Read returned true. `doubt` is set, to anything, if a log switch had begun.
+  // Call after Read returned true. `doubt` has a value if a log switch had begun; its text is meaningless.
   Replayed Take() { return std::move(out_); }
 
  private:
-  // Whether the zone goes on where the chain before it ended.
+  // Returns false if frames between the chain so far and this zone are missing.
   bool EnterZone(const MetazoneHead& head, ZoneReader& reader);
   Status ReadZone(const MetazoneHead& head);
   ParsedFrame FrameAt(std::uint64_t at, ZoneReader& reader) const;
   Status Carry(const ParsedFrame& frame);
   Status CarryCommit(const ParsedFrame& frame);
   Status CarrySwitchComplete(const ParsedFrame& frame);
-  // Refuses if a frame behind the end of the log proves that what is missing had been durable.
+  // Fails if a valid frame follows the end of the log: the missing frames were durable then.
   Status CheckTail(ZoneReader& reader);
   Error Corrupt(const std::string& what) const;
 

@@ -41,14 +41,15 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       ordinal_(resume.ordinal),
       sequence_(resume.sequence) {}
 
-// In all builds: a commit under a wrong sequence, or outside its zone, is one that the next mount does not find.
+// Checked in all builds: a mount would not find a commit with a wrong sequence or outside its zone.
 Status GenerationWriter::CheckNextCommit(std::uint64_t first_sequence, std::uint64_t last_sequence) const {
   ZENFS_CHECK(first_sequence == sequence_ + 1 && last_sequence >= first_sequence,
-              fmt::format("the metadata log was to write commits {} to {} behind commit {}", first_sequence,
-                          last_sequence, sequence_));
-  ZENFS_CHECK(position_ <= capacity_ && IsMultiple(position_, layout_.block_size),
-              fmt::format("the metadata log was to write at byte {} of metadata zone {}, which has {} bytes",
-                          position_, zone().value, capacity_));
+              fmt::format("the metadata log was about to write commits {} to {} after commit {}",
+                          first_sequence, last_sequence, sequence_));
+  ZENFS_CHECK(
+      position_ <= capacity_ && IsMultiple(position_, layout_.block_size),
+      fmt::format("the metadata log was about to write at byte {} of metadata zone {}, which has {} bytes",
+                  position_, zone().value, capacity_));
   return {};
 }
 
@@ -60,7 +61,7 @@ std::uint64_t GenerationWriter::PayloadRoom(std::uint64_t reserve) const {
                                  kMaxFramePayload);
 }
 
-// A zone that is left with room would stay active beside the next one.
+// A zone with room left would stay active beside the next one.
 Status GenerationWriter::CloseZone() {
   if (room() == 0) return {};
   ZENFS_RETURN_IF_ERROR(device_.Finish(zone()));
@@ -90,7 +91,7 @@ Status GenerationWriter::WriteHead(ZoneId zone, ZoneId previous) {
                          .chain_index = chain_index(),
                          .previous = previous,
                          .base_sequence = base_sequence_};
-  // Salt 0: this frame is the one that tells the salt.
+  // Salt 0, because a reader learns the salt from this frame.
   const FrameSeed seed = FrameSeed::Of(superblock_.seed, zone, generation_, 0);
   Build(layout_.header_at, FrameKind::kLogHeader, EncodeLogHeader(header), seed, base_sequence_,
         base_sequence_);
@@ -124,7 +125,7 @@ Status GenerationWriter::Send(std::uint64_t bytes) {
   if (Status written = device_.Write(to, buffer_.View(0, bytes)); !written.ok()) {
     const Code code = written.error().code();
     const bool full = code == Code::kZoneFull;
-    // kBusy is a lack of slots, not a fault of the zone.
+    // kBusy means that no slot is free; the zone itself is good.
     if (code != Code::kBusy)
       zones_.Distrust(zone(), full ? Metazones::Trust::kEndedEarly : Metazones::Trust::kBad);
     return Fail(written.error().With(fmt::format("metadata zone {} at byte {}", zone().value, position_)));

@@ -1,12 +1,12 @@
-// Writes one generation of the metadata log: a chain of zones, each with superblock and log header, then
-// frames whose ordinals run through the whole chain. docs/formats/metadata-log.md has the order of the frames.
+// Writes one generation of the metadata log: a chain of zones. Each zone has a superblock, a log header and frames; the
+// frames are numbered through the whole chain. docs/formats/metadata-log.md describes their order.
 //
 // Invariants
-//   position() is where the next frame goes; a write that failed leaves it, and the zone is then not written
-//   again zones of the chain before the last are full or finished: one active zone a generation
-//   the sequences of commits rise by one, which CheckNextCommit says; no frame goes behind the end of its zone
+//   - The next frame goes to position(). A failed write does not move it; the zone is not written again.
+//   - All zones of the chain but the last are full or finished: a generation has one active zone.
+//   - Sequences of commits rise by one, and no frame exceeds its zone; CheckNextCommit verifies both.
 //
-// Threads: one at a time; the caller sees to it.
+// Threads: one at a time, ensured by the caller.
 #pragma once
 
 #include <atomic>
@@ -28,10 +28,10 @@ class GenerationWriter {
     std::uint64_t generation = 0;
     std::uint64_t salt = 0;
     std::uint64_t base_sequence = 0;  // the snapshot is as of this commit
-    std::vector<ZoneId> keep;         // zones of the current generation: not to be taken
-    ZoneId after;                     // take the zone behind this one first
+    std::vector<ZoneId> keep;         // zones of the current generation, which must not be reused
+    ZoneId after;                     // prefer the next zone after this one
   };
-  // A generation that was found on the device, to be continued.
+  // To continue a generation that was found on the device.
   struct Resume {
     std::uint64_t generation = 0;
     std::uint64_t salt = 0;
@@ -45,20 +45,20 @@ class GenerationWriter {
   GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones, Start start);
   GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones, Resume resume);
 
-  // Begins the first or next zone of the chain. Its header is durable before anything is written behind it: where that
-  // is torn, what stood there before the zone was reset may show, and a header of those days would make it valid.
-  // Errors: as the device's, kNoSpace when there is no zone.
+  // Begins the first or next zone of the chain and makes its header durable before any other frame. Otherwise a torn
+  // write could leave the zone's old frames visible behind its old header, which would make them valid.
+  // Errors: the device's; kNoSpace if no zone is left.
   [[nodiscard]] Status BeginZone();
 
-  // kCorruption if commits from `first_sequence` to `last_sequence` are not the next ones, or if the position is no place
-  // for a frame. Both are faults of ZenFS.
+  // Returns kCorruption if commits `first_sequence` to `last_sequence` do not follow the last one, or if the position is
+  // outside the zone or not on a block boundary. Both are bugs.
   [[nodiscard]] Status CheckNextCommit(std::uint64_t first_sequence, std::uint64_t last_sequence) const;
-  // Errors: kNoSpace when the frame does not fit (nothing was written), else the device's, after which the
-  // zone is distrusted.
+  // Errors: kNoSpace if the frame does not fit (nothing was written); the device's. Any device error but kBusy makes the
+  // zone distrusted.
   [[nodiscard]] Status Write(FrameKind kind, std::string_view payload, std::uint64_t first_sequence,
                              std::uint64_t last_sequence);
 
-  // Longest payload that fits in this zone if `reserve` bytes must stay free behind it; 0: none.
+  // Longest payload, in bytes, that fits in this zone and leaves `reserve` bytes free. 0 if none fits.
   std::uint64_t PayloadRoom(std::uint64_t reserve) const;
   // Bytes from the position to the end of the zone.
   std::uint64_t room() const { return capacity_ - position_; }
@@ -71,9 +71,9 @@ class GenerationWriter {
   ZoneId zone() const { return chain_.back(); }
   std::uint64_t zone_capacity() const { return capacity_; }
   std::uint64_t position() const { return position_; }
-  // From any thread.
+  // May be called from any thread.
   std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
-  // The zone was finished: nothing fits any more.
+  // Call after the zone was finished: sets room() to 0.
   void EndZone() { position_ = capacity_; }
 
  private:

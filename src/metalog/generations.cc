@@ -60,7 +60,7 @@ Status Generations::RefuseIfProven(std::span<const MetazoneHead> heads, const Ge
           fmt::format("{}: generation {} of the metadata log was complete up to commit {}, but {}: {} may be "
                       "missing",
                       device_.name(), found->generation, last, reader.where_it_ended(),
-                      last < first ? fmt::format("what it begins with, and commits from {} on,", first)
+                      last < first ? fmt::format("its snapshot, and commits from {} on,", first)
                                    : CommitsText(first, last) + " and all later ones"));
     }
   }
@@ -69,7 +69,7 @@ Status Generations::RefuseIfProven(std::span<const MetazoneHead> heads, const Ge
 
 Status Generations::RefuseIfCommitted(std::span<const MetazoneHead> heads, const GenerationReader& reader,
                                       const Replayed& older) {
-  if (reader.read_everything()) return {};  // up to where there is no SwitchComplete yet
+  if (reader.read_everything()) return {};  // all blocks are valid frames, so no SwitchComplete was lost
   for (const MetazoneHead& head : heads) {
     ZoneReader zone(device_, head.info.id, head.info.WrittenBytes());
     const FrameSeed seed =

@@ -1,5 +1,5 @@
-// Finds the newest complete generation of the metadata log and replays it; called again, only what is new.
-// Internal to metalog/. docs/formats/metadata-log.md, "Mount", has the rules.
+// Finds the newest complete generation of the metadata log and replays it. Later calls replay only new frames.
+// Internal to metalog/. The rules are in docs/formats/metadata-log.md, "Mount".
 //
 // Threads: one at a time.
 #pragma once
@@ -25,27 +25,27 @@ class Generations {
       : device_(device), superblock_(superblock), layout_(device.geometry().block_size) {}
 
   struct Found {
-    GenerationReader* reader = nullptr;  // of the newest complete generation; lives until the next call
-    bool newer_incomplete = false;       // one that is higher, and has not got so far (yet)
+    GenerationReader* reader = nullptr;  // of the newest complete generation; valid until the next call
+    bool newer_incomplete = false;       // a higher generation exists that is not complete (yet)
   };
-  // `fingerprint`: the metadata zones now. Errors: kCorruption as Replay says; nothing of this object can be used
-  // after one.
+  // `fingerprint`: of the metadata zones now. Errors: kCorruption as for Replay. After an error, discard this object.
   [[nodiscard]] Result<Found> Read(const LogFingerprint& fingerprint);
 
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  // generation, salt
 
-  // A generation that ends before its SwitchComplete never happened, unless its SwitchComplete (one of its salt: what was
-  // torn may show an earlier attempt's) stands further on: then it was complete once, and what is missing was lost.
+  // A generation whose frames end before its SwitchComplete never happened. If its SwitchComplete is found later in its
+  // zones, the generation was complete and frames were lost. The salt must match: a torn write may leave the
+  // SwitchComplete of an earlier attempt visible.
   Status RefuseIfProven(std::span<const MetazoneHead> heads, const GenerationReader& reader);
-  // Nor may it hold commits that the complete generation `older` has not: commits go to a new generation only once its
-  // SwitchComplete is durable, which was lost then.
+  // If an incomplete generation holds commits that the complete generation `older` lacks, its SwitchComplete was lost:
+  // new commits go to a generation only after its SwitchComplete is durable.
   Status RefuseIfCommitted(std::span<const MetazoneHead> heads, const GenerationReader& reader,
                            const Replayed& older);
-  // A zone whose log header cannot be read may be a log switch that was torn at its start, and then nothing stands behind
-  // the header, or a damaged newer generation.
+  // A zone without a readable log header is either a log switch torn at its first write, with nothing after the header,
+  // or a damaged newer generation.
   Status RefuseIfHeadlessIsNewer(std::span<const ZoneInfo> headless, std::uint64_t generation);
-  // A SwitchComplete of at least `min_generation` anywhere in the zone.
+  // Finds a SwitchComplete of generation `min_generation` or higher anywhere in the zone.
   std::optional<FoundSwitchComplete> SearchSwitchComplete(const ZoneInfo& info, std::uint64_t min_generation);
 
   ZonedDevice& device_;

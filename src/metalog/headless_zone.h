@@ -1,7 +1,7 @@
-// A metadata zone that has been written to and whose log header can't be read: of a generation that nobody can name.
+// Judges a metadata zone that was written but has no readable log header, so its generation is unknown.
 //
-// It may be what a log switch that was cut off left of its first write, and is nothing then. But nothing is written behind a
-// header before the header is durable. So what stands behind it tells that the header was there once.
+// If a log switch was cut off during its first write, the zone holds nothing of value. But nothing is written after a
+// header before the header is durable. So blocks after the header's place prove that the header was durable once.
 //
 // Threads: functions on values, no state.
 #pragma once
@@ -12,13 +12,13 @@
 namespace zenfs {
 
 enum class HeadlessZone {
-  kNothing,       // all of it can be read, and is no commit that is missing elsewhere
-  kUnreadable,    // blocks behind the header can't be read either: anything may have stood there
-  kNewerCommits,  // a commit behind `sequence`, by its own account of a generation above `generation`
+  kNothing,       // everything after the header can be read and no newer commit is found
+  kUnreadable,    // blocks after the header can't be read either and may have held commits
+  kNewerCommits,  // a frame claims a commit after `sequence` in a generation above `generation`
 };
 
-// Against the newest complete generation and its last commit. Checksums prove nothing here: they begin with the salt, which
-// only the header has.
+// `generation`, `sequence`: the newest complete generation and its last commit. Frames cannot be verified here: their CRC
+// is seeded with the salt, which only the header has.
 [[nodiscard]] HeadlessZone JudgeHeadlessZone(ZonedDevice& device, const ZoneInfo& info,
                                              std::uint64_t generation, std::uint64_t sequence);
 

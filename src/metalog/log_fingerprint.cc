@@ -9,12 +9,12 @@ namespace zenfs {
 namespace {
 
 bool SameZone(const ZoneInfo& a, const ZoneInfo& b) {
-  // Open, closed or full says nothing about what stands there, but a reset does.
+  // Changes between open, closed and full do not change the contents.
   return a.WrittenBytes() == b.WrittenBytes() && a.capacity == b.capacity &&
          (a.condition == ZoneCondition::kOffline) == (b.condition == ZoneCondition::kOffline);
 }
 
-// One command for each run of neighbours.
+// One command for each run of adjacent zones.
 Result<std::vector<ZoneInfo>> ReportZones(ZonedDevice& device, const std::vector<ZoneId>& zones) {
   std::vector<ZoneInfo> all;
   for (std::size_t first = 0; first < zones.size();) {
@@ -50,12 +50,12 @@ bool SameLog(const LogFingerprint& a, const LogFingerprint& b) {
 }
 
 Result<LogCheck> CheckLog(ZonedDevice& device, const Superblock& superblock, const LogFingerprint& then) {
-  // What the caller read before this call is read before the report is, also where that is a look at memory.
+  // The caller's reads must happen before the report, even if both only access memory (an emulated device).
   __sync_synchronize();
   if (SteadyNow() - then.taken <= LogFingerprint::kReportSpan) {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, ReportZones(device, superblock.metadata_zones));
     const bool same = std::ranges::equal(then.zones, zones, SameZone);
-    // The report may have come late.
+    // The report may have been slow.
     if (!same || SteadyNow() - then.taken <= LogFingerprint::kReportSpan) {
       return LogCheck{.moved = !same, .confirmed = then.taken};
     }

@@ -1,10 +1,10 @@
-// What the metadata zones looked like at a moment: their report, and which generation each belongs to. Two
-// fingerprints that are the same prove that the log has not moved between them. Internal to metalog/, but for
-// readers beside a writer, who hold a fingerprint against the device after each read (metalog/follower.h).
+// The zone report and the log headers of the metadata zones at one moment. Equal fingerprints prove that the log has not
+// changed between them. Internal to metalog/, except for readers beside a writer: they compare their fingerprint with the
+// device after each read (metalog/follower.h).
 //
-// A report alone can't prove that for ever: after enough log switches all write pointers may stand again where they
-// stood. Until kReportSpan has passed since the fingerprint was taken there can't have been so many; from then on
-// the log headers are read too, whose salts are random.
+// Equal zone reports alone are no proof, because after enough log switches all write pointers may have their old values
+// again. That takes longer than kReportSpan. If the fingerprint is older, the log headers are compared too; their salts
+// are random.
 //
 // Threads: functions on values, no state.
 #pragma once
@@ -24,23 +24,23 @@ namespace zenfs {
 struct LogFingerprint {
   static constexpr std::chrono::milliseconds kReportSpan{10};
 
-  std::vector<ZoneInfo> zones;                  // the metadata zones, as the superblock lists them
-  std::vector<std::optional<LogHeader>> heads;  // of the same zones; none: empty, or not readable
+  std::vector<ZoneInfo> zones;                  // the metadata zones, in the order of the superblock
+  std::vector<std::optional<LogHeader>> heads;  // of the same zones; none: no valid header
   SteadyTime taken;                             // before the first command
 };
 
-// Errors: those of a report. A header that can't be read is none.
+// Errors: those of a report. An unreadable header is not an error.
 [[nodiscard]] Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock& superblock);
 
-// The same zones, write pointers and headers; when does not matter.
+// Compares zones, write pointers and headers, but not the time.
 [[nodiscard]] bool SameLog(const LogFingerprint& a, const LogFingerprint& b);
 
 struct LogCheck {
-  bool moved = true;  // false proves that nothing was committed, and no metadata zone changed, since `then`
-  // Not moved: `then` as if taken at this time, which is later if the headers were read for it.
+  bool moved = true;  // false proves that since `then` nothing was committed and no metadata zone changed
+  // If not moved: `then` is still valid at this time. Later than `then.taken` if the headers were compared.
   SteadyTime confirmed;
 };
-// Compares `then` with the device as it is when this is called.
+// Compares `then` with the device at the time of the call.
 [[nodiscard]] Result<LogCheck> CheckLog(ZonedDevice& device, const Superblock& superblock,
                                         const LogFingerprint& then);
 

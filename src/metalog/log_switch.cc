@@ -1,13 +1,12 @@
-// Switching: the log moves to a new generation in other zones while commits go on in the old one.
+// Log switch: the log moves to a new generation in other zones. Commits continue in the old generation meanwhile.
 //
-//   1 reset the zones that no complete generation needs any more; say in the old zone that a log switch begins
-//   2 superblock and header, flush; the snapshot of state_ as of commit S, which is frozen meanwhile
-//   3 the commits after S, in rounds, the last one with the lead held so that none is added
-//   4 flush, SwitchComplete, flush: only now the new generation is the current one
+//   1 reset the zones that no complete generation needs; write SwitchBegin to the old zone
+//   2 write superblock and header, flush; write the snapshot of state_, frozen as of commit S
+//   3 copy the commits after S, in rounds; new commits wait during the last round
+//   4 flush, write SwitchComplete, flush; now the new generation is the current one
 //
-// A failure before the SwitchComplete leaves the old generation as it was. A failure at the SwitchComplete leaves
-// unknown which of the two a mount would find; the log is fenced then and tries again with a higher
-// generation.
+// If a switch fails before its SwitchComplete, the old generation stays current. If the SwitchComplete fails, it is
+// unknown which generation a mount would find: the log is fenced and tries again with a higher generation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,28 +29,28 @@ constexpr std::size_t kListCountBytes = 10;
 
 }  // namespace
 
-// The state of one log switch over its attempts; the log switch thread's own.
+// State of one log switch across its attempts. Used by the switching thread only.
 struct MetalogImpl::SwitchRun {
-  const State* frozen = nullptr;      // state_, which nobody changes while frozen_
-  std::uint64_t base_sequence = 0;    // of the last commit in it
+  const State* frozen = nullptr;      // state_, constant while frozen_ is set
+  std::uint64_t base_sequence = 0;    // of the last commit in `frozen`
   std::vector<ZoneId> current_chain;  // of the old generation
   ZoneId current_zone;
-  std::uint64_t need = 0;  // bytes that must be free behind the SwitchComplete
+  std::uint64_t need = 0;  // bytes that must stay free after the SwitchComplete
   bool holds_lead = false;
-  bool announced = false;  // the old zone says that a log switch begins
-  // Of an attempt whose SwitchComplete a mount may find or not: its zones, as long as that stands.
+  bool announced = false;  // the SwitchBegin was written or tried
+  // Zones of an attempt whose SwitchComplete has an unknown outcome, until that SwitchComplete is durably reset.
   std::vector<ZoneId> in_doubt;
-  Footprint footprint;  // of the frozen state, measured anew
+  Footprint footprint;  // of the frozen state
   std::unique_ptr<GenerationWriter> writer;
   FlushMark written_since = FlushMark::AtOpen();  // when this attempt began to write
-  std::size_t caught_up = 0;                      // commits of pending_ that are written
-  std::uint64_t bytes_written = 0;                // by attempts that failed
+  std::size_t caught_up = 0;                      // commits of pending_ written to the new generation
+  std::uint64_t bytes_written = 0;                // by failed attempts
 };
 
-// Nothing is changed if the thread can't be started.
+// If the thread cannot be started, nothing changes.
 Status MetalogImpl::StartSwitch(std::uint64_t need) {
-  // The thread waits for mutex_. The body of an earlier log switch ended when it gave up switch_running_, so joining it does not
-  // block.
+  // The new thread waits for mutex_. The assignment joins the thread of the last log switch. That thread finished its
+  // work when it cleared switch_running_, so the join does not block.
   ZENFS_ASSIGN_OR_RETURN(switch_thread_, Thread::Start("zenfs-switch", [this] { RunSwitch(); }));
   NoteSwitchRunning(need);
   return {};
@@ -63,8 +62,8 @@ void MetalogImpl::NoteSwitchRunning(std::uint64_t need) {
   switch_result_ = std::make_shared<std::optional<Status>>();
 }
 
-// Waits for the running log switch, or starts one, and returns its own outcome, not that of a later one. If the
-// host refuses a thread, the switch runs in the calling thread, which must not lead then.
+// Waits for the running log switch, or starts one, and returns the outcome of that switch, not of a later one. If the
+// host cannot start a thread, the switch runs in the calling thread. The caller must not lead.
 Status MetalogImpl::SwitchAndWait(std::uint64_t need) {
   if (!switch_running_ && !StartSwitch(need).ok()) {
     NoteSwitchRunning(need);
@@ -113,18 +112,19 @@ void MetalogImpl::RunSwitch() {
   }
   if (result.ok()) zones_.FinishSuperseded(run.writer->chain(), spare_slots_);
   if (meter) result = meter->Done(std::move(result));
-  meter.reset();  // once the log switch is finished the metrics may go away
+  meter.reset();  // the metrics may be destroyed once the log switch is finished
   FinishSwitch(run, result);
 }
 
 Status MetalogImpl::TrySwitch(SwitchRun& run) {
   std::vector<ZoneId> keep = run.current_chain;
-  // Taken apart zone by zone such a generation would be one that was complete and is damaged: its SwitchComplete goes first,
-  // durably, or all of it stays.
+  // If a generation in doubt lost some zones but kept its SwitchComplete, a mount would take it for a damaged complete
+  // one. So reset the zone of its SwitchComplete first, durably, or keep all of its zones.
   if (!run.in_doubt.empty() && zones_.EmptyFirst(run.in_doubt.back(), keep)) run.in_doubt.clear();
   keep.insert(keep.end(), run.in_doubt.begin(), run.in_doubt.end());
   zones_.ResetAllBut(keep);
-  // Nothing is announced that can't begin: with an offline zone the next mount would have to believe it.
+  // Write no SwitchBegin if no zone is left for the switch: after it, a mount must assume that an offline zone holds newer
+  // commits.
   if (!zones_.HasOther(keep)) {
     return Fail(Code::kNoSpace, "no metadata zone is left to write to (none of the others can be emptied)");
   }
@@ -147,8 +147,8 @@ Status MetalogImpl::TrySwitch(SwitchRun& run) {
   return CompleteGeneration(run);
 }
 
-// Until a log switch begins, an offline zone elsewhere cannot hold anything newer; this record is what tells a
-// mount that from here on it can. A fenced zone is not written any more, and then a mount has to do without.
+// Writes SwitchBegin to the old zone. It tells a mount that other zones may hold newer commits; without it, an offline
+// zone cannot. A fenced zone is not written, so a mount then has to do without SwitchBegin.
 Status MetalogImpl::BeginSwitchInOldZone(SwitchRun& run) {
   if (run.announced) return {};
   TakeLead(run);
@@ -163,18 +163,17 @@ Status MetalogImpl::BeginSwitchInOldZone(SwitchRun& run) {
   Status written;
   if (writer != nullptr && writer->room() > 0)
     written = writer->Write(FrameKind::kSwitchBegin, {}, sequence, sequence);
-  // Durable before the next frame, as every frame is: a mount takes a gap before a valid frame for damage.
+  // Like every frame it is durable before the next one: to a mount, a gap before a valid frame is damage.
   if (written.ok() && writer != nullptr) written = FlushWrittenSince(device_, mark);
   run.announced = true;
   MutexLock lock(mutex_);
-  if (!written.ok()) fenced_ = true;  // nothing is lost, but where the zone ends is unknown
+  if (!written.ok()) fenced_ = true;  // no commit is lost, but the end of the log is unknown
   run.holds_lead = false;
   ReleaseLead();
   return {};
 }
 
-// No slot for a second active zone. A fenced zone is not finished as long as there is another way; finishing
-// keeps it readable.
+// Called if the device has no slot for a second active zone. Finishes the current zone, which stays readable.
 void MetalogImpl::FreeSlot(SwitchRun& run) {
   TakeLead(run);
   GenerationWriter* writer = nullptr;
@@ -196,7 +195,7 @@ Status MetalogImpl::CatchUp(SwitchRun& run) {
   return WritePending(run);
 }
 
-// Writes the commits that pending_ has beyond those written, with the sequences they were committed under.
+// Copies the commits of pending_ that are not copied yet, with the same sequences.
 Status MetalogImpl::WritePending(SwitchRun& run) {
   for (;;) {
     std::vector<std::string> lists;
@@ -216,7 +215,7 @@ Status MetalogImpl::WritePending(SwitchRun& run) {
     const std::uint64_t first = run.base_sequence + run.caught_up + 1;
     if (Status next = run.writer->CheckNextCommit(first, first + members.size() - 1); !next.ok()) {
       MutexLock lock(mutex_);
-      GoReadOnly(next.error().With(device_.name() + ": the volume is read-only from here on"));
+      GoReadOnly(next.error().With(device_.name() + ": the volume is read-only from now on"));
       return next;
     }
     ZENFS_RETURN_IF_ERROR(
@@ -244,7 +243,7 @@ Status MetalogImpl::CompleteGeneration(SwitchRun& run) {
   Status done = writer.Write(FrameKind::kSwitchComplete, EncodeSwitchComplete(complete), sequence, sequence);
   if (done.ok()) done = FlushWrittenSince(device_, run.written_since);
   if (done.ok()) return {};
-  // A mount may find this generation complete or not: the old one must not be written any more.
+  // A mount may find this generation complete, so nothing more may be written to the old one.
   zones_.Distrust(writer.zone(), Metazones::Trust::kBad);
   run.in_doubt = writer.chain();
   MutexLock lock(mutex_);
@@ -287,8 +286,8 @@ void MetalogImpl::FinishSwitch(SwitchRun& run, const Status& result) {
     stats_.generation = current_->generation();
     CountWritten();
     smallest_zone_ = std::min(smallest_zone_, current_->zone_capacity() - layout_.frames_at);
-    // Half of what is left may be used before the next log switch, lest a large snapshot makes it switch all the
-    // time.
+    // At least half of the remaining room is used before the next log switch. Otherwise a large snapshot would cause a
+    // switch after every few commits.
     switch_at_room_ = std::min(space().SwitchReserve(), current_->room() / 2);
     footprint_ = std::move(run.footprint);
     tail_is_clean_ = true;
@@ -298,11 +297,10 @@ void MetalogImpl::FinishSwitch(SwitchRun& run, const Status& result) {
   }
   Thaw();
   if (!result.ok() && (fenced_ || !tail_is_clean_)) {
-    GoReadOnly(
-        result.error().With(device_.name() +
-                            ": the volume is read-only from here on, because the metadata log has no zone "
-                            "left to move to; what is there can be read: unmount, see to the device, and "
-                            "mount again"));
+    GoReadOnly(result.error().With(
+        device_.name() +
+        ": the volume is read-only from now on, because the metadata log has no usable "
+        "zone left; existing data can be read: unmount, check the device, and mount again"));
   }
   switch_running_ = false;
   *switch_result_ = result;

@@ -47,7 +47,7 @@ class Scan {
   }
 
  private:
-  // A SwitchComplete tells the salt of its generation.
+  // Without a header, the zone's generation and salt come from a SwitchComplete.
   void AddKeysOfHeadless(const ZoneInfo& info, std::set<GenerationKey>& keys) {
     ZoneReader reader(device_, info.id, info.WrittenBytes());
     for (std::uint64_t at = layout_.frames_at; at < reader.end(); at += layout_.block_size) {
@@ -84,7 +84,7 @@ class Scan {
     if (frame.kind == FrameKind::kSwitchComplete) generation.complete_sequence = frame.first_sequence;
   }
 
-  // A zone that is not the last of its chain ends where its frames do: what is behind them was finished, not written.
+  // A zone that is not the last of its chain was finished after its last frame; the rest was never written.
   void DropTailsOfEarlierZones() {
     std::erase_if(out_.flaws, [&](const MetadataFlaw& flaw) {
       if (flaw.kind != MetadataFlaw::Kind::kTail) return false;
@@ -130,7 +130,7 @@ Status ReadScanned(ZonedDevice& device, const Superblock& superblock, const Scan
   const FrameSeed seed = FrameSeed::Of(superblock.seed, frame.zone, generation.generation, generation.salt);
   const ParsedFrame parsed = ParseFrame(reader.View(frame.at, frame.bytes), seed, block, frame.bytes);
   if (!parsed.valid()) {
-    return Fail(Code::kCorruption, fmt::format("{}: zone {}, byte {}: a frame could be read a moment ago",
+    return Fail(Code::kCorruption, fmt::format("{}: zone {}, byte {}: a frame that was valid is not any more",
                                                device.name(), frame.zone.value, frame.at));
   }
   return use(parsed.payload);
@@ -141,19 +141,19 @@ std::string FlawText(const MetadataFlaw& flaw) {
   std::string where = fmt::format("metadata zone {}, byte {}", flaw.zone.value, flaw.at);
   switch (flaw.kind) {
     case MetadataFlaw::Kind::kSuperblock:
-      return fmt::format("{}: the copy of the superblock that stands before the log{} is damaged", where, of);
+      return fmt::format("{}: the copy of the superblock before the log{} is damaged", where, of);
     case MetadataFlaw::Kind::kLogHeader:
       return fmt::format("{}: the header of the metadata log{} can't be read", where, of);
     case MetadataFlaw::Kind::kFrames:
-      return fmt::format("{}: {} bytes of the metadata log{} can't be read, and what stands behind them can",
-                         where, flaw.bytes, of);
+      return fmt::format("{}: {} bytes of the metadata log{} can't be read, but later frames can", where,
+                         flaw.bytes, of);
     case MetadataFlaw::Kind::kTail:
       return fmt::format(
-          "{}: the metadata log{} ends in {} bytes that can't be read: a commit that a loss of power cut "
-          "off, or damage",
+          "{}: the metadata log{} ends in {} bytes that can't be read: a commit cut off by a power loss, or "
+          "damage",
           where, of, flaw.bytes);
     case MetadataFlaw::Kind::kOffline:
-      return fmt::format("metadata zone {} is offline; what it held is lost", flaw.zone.value);
+      return fmt::format("metadata zone {} is offline; its contents are lost", flaw.zone.value);
   }
   return where;
 }

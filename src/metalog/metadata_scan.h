@@ -1,5 +1,5 @@
-// What stands in the metadata zones, damage and all: every frame that can still be read, of every generation, also
-// behind damage and in zones whose header is gone (each by metalog/metazone_scan.h). For check and repair; a mount goes by metalog/generations.h.
+// Scans the metadata zones for all valid frames of all generations, including frames after damage and in zones without a
+// readable header. metalog/metazone_scan.h scans each zone. For check and repair; a mount uses metalog/generations.h.
 //
 // Threads: functions on values, no state. Reads only.
 #pragma once
@@ -21,41 +21,42 @@ struct ScannedGeneration {
   std::uint64_t generation = 0;
   std::uint64_t salt = 0;
   std::vector<MetadataFrame> frames;  // by ordinal
-  // Of its SwitchComplete if that can be read: the last commit before it.
+  // The last commit before its SwitchComplete, if that frame is valid.
   std::optional<std::uint64_t> complete_sequence;
 };
 
-// A stretch of a metadata zone that can't be read.
+// A range of a metadata zone that holds no valid data.
 struct MetadataFlaw {
   ZoneId zone;
   std::uint64_t at = 0;  // bytes from the start of the zone
   std::uint64_t bytes = 0;
-  std::uint64_t generation = 0;  // that the zone belongs to; 0: not known
+  std::uint64_t generation = 0;  // of the zone; 0: unknown
   enum class Kind {
     kSuperblock,  // the copy of the superblock
-    kLogHeader,   // what says which generation the zone belongs to
-    kFrames,      // something that later frames prove to have been there
-    kTail,        // behind the last frame: damage, or a frame that a loss of power cut off
+    kLogHeader,   // the log header
+    kFrames,      // frames; later valid frames prove that they existed
+    kTail,        // after the last frame: damage, or a frame cut off by a power loss
     kOffline,     // the whole zone
   } kind = Kind::kFrames;
 };
 
 struct MetadataScan {
-  std::vector<ZoneInfo> zones;                 // the metadata zones, as the superblock lists them
+  std::vector<ZoneInfo> zones;                 // the metadata zones, in the order of the superblock
   std::vector<ScannedGeneration> generations;  // oldest first
-  std::vector<MetadataFlaw> flaws;             // by zone and place
+  std::vector<MetadataFlaw> flaws;             // by zone and offset
 
-  // The generation ends in the announcement of a log switch: the next one never became complete, or it is gone.
+  // Returns true if the last frame of the generation is a SwitchBegin: the next generation never became complete, or is
+  // lost.
   bool EndsInSwitch(std::uint64_t generation) const;
-  // Of all that can be read; 0 if nothing can.
+  // Of all valid frames; 0 if there are none.
   std::uint64_t HighestGeneration() const;
   std::uint64_t HighestSequence() const;
 };
 
-// Errors: those of a report. What can't be read is a flaw.
+// Errors: those of a report. Unreadable data is a flaw, not an error.
 [[nodiscard]] Result<MetadataScan> ScanMetadata(ZonedDevice& device, const Superblock& superblock);
 
-// Reads a frame that the scan found, anew. Errors: kCorruption when it can't be read any more.
+// Reads a frame of the scan again. Errors: kCorruption if it is not valid any more; those of `use`.
 [[nodiscard]] Status ReadScanned(ZonedDevice& device, const Superblock& superblock,
                                  const ScannedGeneration& generation, const MetadataFrame& frame,
                                  const std::function<Status(ByteView payload)>& use);

@@ -13,9 +13,9 @@
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kMinMetadataZones = 2;  // one to write to while the other is read
+constexpr std::size_t kMinMetadataZones = 2;  // for the old and the new generation of a log switch
 
-// Whether the zones that the superblock names can hold a log at all.
+// Fails if the superblock lists too few zones, or one that is not sequential write required.
 Status CheckZones(ZonedDevice& device, const Superblock& superblock) {
   if (superblock.metadata_zones.size() < kMinMetadataZones) {
     return Fail(Code::kInvalidArgument,
@@ -33,7 +33,7 @@ Status CheckZones(ZonedDevice& device, const Superblock& superblock) {
   return {};
 }
 
-// The smallest room for frames among the zones that are not known to be lost.
+// Room for frames, in bytes, of the smallest metadata zone. Zones that are offline or cannot be reported do not count.
 std::uint64_t SmallestZone(ZonedDevice& device, const Superblock& superblock) {
   const MetazoneLayout layout(device.geometry().block_size);
   std::uint64_t smallest = device.geometry().zone_size;
@@ -45,16 +45,16 @@ std::uint64_t SmallestZone(ZonedDevice& device, const Superblock& superblock) {
   return smallest > layout.frames_at ? smallest - layout.frames_at : 0;
 }
 
-// Zones that the metadata log may have active: the current one, and that of a log switch.
+// Active zones of the metadata log: the current one and the one of a log switch.
 constexpr std::uint32_t kSlots = 2;
 
-// How many zones of superseded generations may be active: zone/slot_plan.h counts on it.
+// Number of superseded zones that may stay active. zone/slot_plan.h relies on it.
 std::size_t SpareSlots(const Geometry& geometry) {
   const bool limited = geometry.max_active != 0 || geometry.max_open != 0;
   return limited ? 1 : kMaxMetadataZones;
 }
 
-// A generation from its first frame to its SwitchComplete, durable, with room for commits behind.
+// Writes a complete, durable generation that has room for commits after its SwitchComplete.
 Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
                        GenerationWriter::Start start, const State& state) {
   const std::uint64_t sequence = start.base_sequence;
@@ -99,7 +99,7 @@ Status Metalog::Format(ZonedDevice& device, const Superblock& superblock, std::s
 Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const State& state,
                         const NewGeneration& wanted) {
   ZENFS_RETURN_IF_ERROR(CheckZones(device, superblock));
-  // What was read may still stand in the device's cache only; from here on others build on it.
+  // The data just read may be in the device's cache only. The new generation relies on it.
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
   Metazones zones(device, superblock);
   Status result;
@@ -113,7 +113,7 @@ Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const
          .after = wanted.keep.empty() ? superblock.metadata_zones.back() : wanted.keep.back()},
         state);
     if (result.ok() || result.error().code() == Code::kNoSpace) break;
-    // A lack of slots: zones that are finished hold none, and stay readable.
+    // No active slot is free. A finished zone needs no slot and stays readable.
     if (result.error().code() == Code::kBusy) zones.FinishSuperseded({}, 0);
   }
   return result;
@@ -158,7 +158,7 @@ MetalogImpl::MetalogImpl(ZonedDevice& device, const Superblock& superblock, Repl
 }
 
 Status MetalogImpl::BeginWriting() {
-  // What was read may still stand in the device's cache only; from here on others build on it.
+  // The replayed frames may be in the device's cache only. New commits rely on them.
   ZENFS_RETURN_IF_ERROR(FlushDevice(device_));
   std::vector<ZoneId> chain;
   bool tail_is_clean = false;
@@ -167,12 +167,12 @@ Status MetalogImpl::BeginWriting() {
     chain = current_->chain();
     tail_is_clean = tail_is_clean_;
   }
-  // What a log switch left unfinished is judged once: it must not be found complete by a later mount.
+  // This mount ignored an unfinished log switch. No later mount may find it complete.
   if (newer_traces_) zones_.ResetAllBut(chain);
   zones_.FinishSuperseded(chain, spare_slots_);
   if (const std::uint32_t slots = device_.geometry().max_active; slots != 0)
     zones_.LimitOthers(slots - kSlots);
-  // The zones of the log outlive all others, which hold the copies that the mount believed.
+  // The other metadata zones may be reset, so a zone of the current generation must hold a superblock.
   const bool superblock_is_there = zones_.HoldSuperblock(chain);
   if (tail_is_clean && superblock_is_there) return {};
   if (Status switched = Switch(); !switched.ok()) {
@@ -180,9 +180,8 @@ Status MetalogImpl::BeginWriting() {
         Code::kReadOnly,
         fmt::format("{}: {} and the metadata log cannot be moved to another zone ({}); mount read-only",
                     device_.name(),
-                    superblock_is_there
-                        ? "the metadata log ends in a torn frame"
-                        : "no copy of the superblock can be read where the metadata log stands",
+                    superblock_is_there ? "the metadata log ends in a torn frame"
+                                        : "the zones of the current metadata log hold no valid superblock",
                     switched.error().ToString()));
   }
   return {};

@@ -1,4 +1,4 @@
-// Power lost at every command of a workload of commits and log switches, and what a mount then finds.
+// Power loss after every command of a workload of commits and log switches. A mount must find all acknowledged commits.
 #include <atomic>
 #include <utility>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kZones = 3;
 constexpr std::uint64_t kZoneBytes = 64 << 10;
 
-// Creates, renames over, and deletes; state after each commit is known, so that any prefix can be recognized.
+// Commits that create files and rename over others. The state after each commit is known, so any prefix is recognized.
 class Workload {
  public:
   explicit Workload(std::uint64_t commits) {
@@ -25,7 +25,7 @@ class Workload {
     for (std::uint64_t i = 0; i < commits; ++i) {
       const std::uint64_t id = kFirstTestId + i;
       std::vector<Edit> edits = CreateNamed(id);
-      // Every commit has a part that would be seen if it were torn: a rename over an existing name.
+      // Each commit also renames over an existing name, so a partly applied commit would be visible.
       edits.push_back(RenameEntry{kRootDirectory, fmt::format("file-{}", id), kRootDirectory,
                                   i % 3 == 0 ? "CURRENT" : fmt::format("f{}", i % 20)});
       EXPECT_TRUE(state.Apply(edits).ok());
@@ -42,7 +42,7 @@ class Workload {
   std::vector<State> states_;
 };
 
-// Commits until an error; log switches in between. Returns how many commits returned OK.
+// Commits, with log switches in between, until an error. Returns the number of acknowledged commits.
 std::size_t RunUntilError(ZonedDevice& device, const Workload& workload) {
   auto log = Metalog::Open(device, SuperblockFor(device.geometry(), kZones));
   if (!log) return 0;
@@ -53,7 +53,7 @@ std::size_t RunUntilError(ZonedDevice& device, const Workload& workload) {
   return workload.size();
 }
 
-// A log switch that stands still, its snapshot written, until somebody has committed, or found that power is gone.
+// A log switch that stops after its snapshot until Finish is called or the log is fenced.
 class HeldSwitch {
  public:
   explicit HeldSwitch(Metalog& log)
@@ -104,7 +104,7 @@ std::size_t RunWithCommitsBesideSwitches(ZonedDevice& device, const Workload& wo
   return workload.size();
 }
 
-// The state is that of a prefix with at least what was acknowledged, and the log goes on from there.
+// Expects the state of a prefix that includes all acknowledged commits, and that the log accepts commits after it.
 void ExpectPrefix(CrashDevice& found, const Workload& workload, std::size_t acknowledged,
                   const std::string& where) {
   std::size_t commits = 0;
@@ -124,7 +124,7 @@ void ExpectPrefix(CrashDevice& found, const Workload& workload, std::size_t ackn
 
 class MetalogCrashTest : public ::testing::TestWithParam<std::uint32_t> {};
 
-// D2, D3, D4: with a rename over a name in every commit, and log switches torn everywhere.
+// D2, D3, D4: every commit renames over a name, and log switches are cut after every command.
 TEST_P(MetalogCrashTest, EveryCommandMayBeTheLast) {
   EmulatorGeometry geometry = SmallGeometry(kZoneBytes, 4);
   geometry.max_active = geometry.max_open = GetParam();
@@ -169,7 +169,7 @@ TEST_P(MetalogCrashTest, EveryCombinationOfLossesOfASmallWorkload) {
   }
 }
 
-// What says in the old zone that a log switch begins is a frame of its own, before those of commits beside the log switch.
+// The SwitchBegin in the old zone is a frame of its own, followed by commits made during the log switch.
 TEST(MetalogCrash, PowerLostBesideASwitchIsNotTakenForDamage) {
   const Workload workload(6);
   CrashDevice formatted(SmallGeometry(kZoneBytes, 4));
@@ -191,13 +191,13 @@ TEST(MetalogCrash, PowerLostBesideASwitchIsNotTakenForDamage) {
 
 INSTANTIATE_TEST_SUITE_P(ActiveZones, MetalogCrashTest, ::testing::Values(0u, 4u));
 
-// A snapshot that takes several zones, cut off after every command with every subset of what was not flushed. `in_doubt`: the
-// first SwitchComplete gets there and is reported as failed, so the log switch tries again.
+// A log switch whose snapshot needs several zones: power loss after every command, with every subset of the unflushed
+// writes. `in_doubt`: the first SwitchComplete is written but reported as failed, so the log switch tries again.
 void LoseSubsetsOfALargeSwitch(bool in_doubt) {
   constexpr std::uint32_t kManyZones = 14;
   constexpr std::uint64_t kCommits = 3;
-  // Of a cut; most have more, as each zone of the chain loses on its own.
-#if defined(ZENFS_SANITIZED)  // makes each mount slow, and looks at the same code every time
+  // Images per cut. Most cuts have more, because each zone of the chain loses writes independently.
+#if defined(ZENFS_SANITIZED)  // sanitizers make each mount slow
   constexpr std::size_t kImages = 40;
 #else
   constexpr std::size_t kImages = 300;
@@ -264,12 +264,13 @@ TEST(MetalogCrash, EverySubsetOfASnapshotOverSeveralZonesLeavesOneGenerationWhol
   LoseSubsetsOfALargeSwitch(/*in_doubt=*/false);
 }
 
-TEST(MetalogCrash, EverySubsetOfASwitchBehindOneWhoseCompletionIsInDoubtLeavesOneGenerationWhole) {
+TEST(MetalogCrash, EverySubsetOfASwitchAfterAnUnknownSwitchCompleteLeavesOneGenerationWhole) {
   LoseSubsetsOfALargeSwitch(/*in_doubt=*/true);
 }
 
-// Power lost at every command of a log switch to a zone where a log switch of the same generation stood before, which nobody took for
-// complete: its SwitchComplete was written and never flushed, and the zone reset. What the new one lost may show it.
+// Power loss after every command of a log switch into a zone that held an earlier attempt at the same generation. That
+// attempt's SwitchComplete was written but never flushed, and the zone was reset. Where the new attempt loses writes, the
+// old frames may be visible again.
 void SwitchOverAnEarlierAttempt(std::uint64_t files) {
   CrashDevice before(SmallGeometry(kZoneBytes, 4));
   const Superblock superblock = SuperblockFor(before.geometry(), kZones);
@@ -303,12 +304,13 @@ TEST(MetalogCrash, ASwitchCompleteFromAnEarlierAttemptAtItsGenerationProvesNothi
   SwitchOverAnEarlierAttempt(0);
 }
 
-// The snapshot is larger than that of the earlier attempt: all of that, its SwitchComplete too, could show through what is torn.
+// The new snapshot is larger than the earlier attempt. So a torn write could leave all frames of the earlier attempt
+// visible, including its SwitchComplete.
 TEST(MetalogCrash, AnEarlierAttemptThatShowsThroughATornOneIsNotTakenForTheLog) {
   SwitchOverAnEarlierAttempt(200);
 }
 
-// Power is lost again and again while the log recovers and goes on.
+// Repeated power losses during recovery and later commits.
 TEST(MetalogCrash, RecoveryMayBeInterruptedToo) {
   const Workload workload(20);
   CrashDevice formatted(SmallGeometry(kZoneBytes, 4));
@@ -323,7 +325,7 @@ TEST(MetalogCrash, RecoveryMayBeInterruptedToo) {
         std::uint64_t next = (*log)->stats().sequence;
         ASSERT_GE(next, durable) << "seed " << seed;
         ASSERT_TRUE((*log)->recovered() == workload.after(next)) << "seed " << seed;
-        durable = next;  // what a mount has shown stays
+        durable = next;  // commits that a mount has shown must stay
         while (next < workload.size() && (*log)->Commit(workload.commit(next)).ok()) {
           durable = ++next;
           if (random.OneIn(4) && !(*log)->Switch().ok()) break;

@@ -1,4 +1,4 @@
-// Damage on the medium that a mount meets.
+// Mounts of a damaged metadata log.
 #include <gmock/gmock.h>
 
 #include <numeric>
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint32_t kDamageZones = 4;
 
-// Lets a test make blocks unreadable.
+// A read-only device on which chosen blocks are unreadable. A write is a test failure.
 class UnreadableBlocks final : public ForwardingDevice {
  public:
   explicit UnreadableBlocks(ZonedDevice& device, OpenMode mode = OpenMode::kReadOnly)
@@ -88,8 +88,8 @@ TEST_F(MetalogDamageTest, UndamagedLogOpensReadOnlyWithoutAWrite) {
 TEST_F(MetalogDamageTest, ProvenGenerationThatCannotBeReadIsNotReplacedByAnOlderOne) {
   ExpectCorruption(1, "its header cannot be read");
   ExpectCorruption(2,
-                   "complete up to commit 1, but its frame 1 in zone 1 at byte 8192 cannot be read: what "
-                   "it begins with, and commits from 2 on, may be missing");
+                   "complete up to commit 1, but its frame 1 in zone 1 at byte 8192 cannot be read: its "
+                   "snapshot, and commits from 2 on, may be missing");
 }
 
 TEST_F(MetalogDamageTest, DamageBehindSwitchCompleteIsDetectedAndNamesTheCommits) {
@@ -115,7 +115,7 @@ TEST_F(MetalogDamageTest, OfflineSpareZoneDoesNotMatter) {
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 9)));
 }
 
-// Else an offline zone could hold what the log switch wrote, for all that the next mount knows.
+// A SwitchBegin would make the next mount assume that the offline zone holds newer commits.
 TEST_F(MetalogDamageTest, ASwitchWithNowhereToGoDoesNotBegin) {
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(2), ZoneCondition::kOffline));
@@ -130,7 +130,7 @@ TEST_F(MetalogDamageTest, ASwitchWithNowhereToGoDoesNotBegin) {
   EXPECT_FALSE(HasFile((*log)->recovered(), kFirstTestId));
 }
 
-// The newest generation is gone with its zone: the older one is intact, but was left behind.
+// The newest generation is in the offline zone; the older one is intact, but superseded.
 TEST_F(MetalogDamageTest, OlderGenerationIsNotWrittenWhenTheNewestMayBeOffline) {
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(1), ZoneCondition::kOffline));
   const auto log = Metalog::Open(*device_, SuperblockFor(device_->geometry(), kDamageZones));
@@ -139,8 +139,8 @@ TEST_F(MetalogDamageTest, OlderGenerationIsNotWrittenWhenTheNewestMayBeOffline) 
   EXPECT_THAT(log.error().text(), HasSubstr("zone 1 is offline"));
 }
 
-// Of zone 1 neither header nor SwitchComplete: nothing proves what it was, but that a log switch had begun and that something stands
-// behind a header, which was durable before that.
+// Neither header nor SwitchComplete of zone 1 can be read. But a log switch had begun, and blocks after the header were
+// written, so the header was durable.
 TEST_F(MetalogDamageTest, OlderGenerationIsNotWrittenWhenTheNewestMayBeUnreadable) {
   const std::vector<std::uint64_t> cases[] = {
       {1, 3}, {1, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 2, 3, 4, 5, 6, 7, 8}};
@@ -149,7 +149,7 @@ TEST_F(MetalogDamageTest, OlderGenerationIsNotWrittenWhenTheNewestMayBeUnreadabl
     ASSERT_FALSE(log) << blocks.size() << " blocks";
     EXPECT_EQ(log.error().code(), Code::kReadOnly) << log.error().text();
     EXPECT_THAT(log.error().text(), HasSubstr("metadata zone 1 ")) << blocks.size() << " blocks";
-    EXPECT_TRUE(OpenWithout(1, blocks)) << "what is left can be looked at";
+    EXPECT_TRUE(OpenWithout(1, blocks)) << "a read-only mount must succeed";
   }
 }
 
@@ -159,7 +159,7 @@ TEST_F(MetalogDamageTest, SupersededGenerationMayBeUnreadableAltogether) {
   EXPECT_TRUE(OpenWithout(0, blocks));
 }
 
-// A log switch that was cut off behind its first write, of which a loss of power has left a hole.
+// A log switch was cut off after its first write, and the power loss left that write incomplete.
 TEST_F(MetalogDamageTest, TornBeginningOfASwitchIsNoDoubt) {
   const auto log = MustOpen(*device_, kDamageZones);
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 6)));

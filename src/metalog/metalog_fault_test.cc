@@ -1,4 +1,4 @@
-// Devices that fail, and damage on the medium.
+// Faults of the device while the metadata log is written, and a torn tail.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -28,7 +28,7 @@ class MetalogFaultTest : public ::testing::Test {
     log_ = MustOpen(device_, kZones);
     EXPECT_TRUE(log_->Commit(CreateNamed(kFirstTestId)).ok());
   }
-  // What a mount finds.
+  // Mounts again without faults and returns the state.
   State Found() {
     log_.reset();
     device_.ClearFaults();
@@ -66,11 +66,11 @@ TEST_F(MetalogFaultTest, DeviceWithoutASlotIsWaitedFor) {
   device_.Inject({.command = Command::kWrite, .times = 5, .code = Code::kBusy});
   ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 1)));
   EXPECT_EQ(device_.count(Command::kWrite), writes + 5 + 1);
-  EXPECT_EQ(log_->stats().switches, switches) << "nothing was in doubt";
+  EXPECT_EQ(log_->stats().switches, switches) << "the outcome was known";
   EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
 }
 
-TEST_F(MetalogFaultTest, FailedFlushBehindTheWriteIsFenced) {
+TEST_F(MetalogFaultTest, FailedFlushAfterTheWriteIsFenced) {
   device_.Inject({.command = Command::kFlush});
   EXPECT_EQ(log_->Commit(CreateNamed(kFirstTestId + 1)).error().code(), Code::kIo);
   ZENFS_ASSERT_OK(log_->Commit(CreateNamed(kFirstTestId + 2)));
@@ -100,8 +100,8 @@ TEST_F(MetalogFaultTest, DeviceThatFailsForGoodMakesTheLogReadOnly) {
   EXPECT_TRUE(HasFile(Found(), kFirstTestId));
 }
 
-// A log switch whose end is in doubt and whose zone can't be reset leaves a third zone active, for which data and logs would
-// wait for ever.
+// The SwitchComplete has an unknown outcome and its zone can't be reset. If that zone stayed active as a third one, data
+// and logs would wait forever for a slot.
 class MetalogSlots : public ::testing::Test {
  protected:
   MetalogSlots() : device_(CreateMemoryDevice(FourSlots())) { EXPECT_TRUE(Formatted(device_, kZones).ok()); }
@@ -111,12 +111,12 @@ class MetalogSlots : public ::testing::Test {
     geometry.max_open = geometry.max_active = 4;
     return geometry;
   }
-  // `finish_fails`: nor can any zone be finished.
+  // `finish_fails`: no zone can be finished either.
   void SwitchTwice(bool finish_fails) {
     const auto log = MustOpen(device_, kZones);
-    device_.Inject({.command = Command::kWrite});  // the commit: the log is fenced and log switches
+    device_.Inject({.command = Command::kWrite});  // the commit: the log is fenced and a log switch begins
     device_.Inject(
-        {.command = Command::kFlush, .kth = 3});  // behind the SwitchComplete: tried again elsewhere
+        {.command = Command::kFlush, .kth = 3});  // after the SwitchComplete: retried in another zone
     device_.Inject({.command = Command::kReset, .times = 10});
     if (finish_fails) device_.Inject({.command = Command::kFinish, .times = 10});
     EXPECT_FALSE(log->Commit(CreateNamed(kFirstTestId)).ok());
@@ -167,7 +167,7 @@ TEST_F(MetalogFaultTest, FailedSwitchLeavesTheOldGenerationInUse) {
   }
   EXPECT_FALSE(log_->Switch().ok());
   EXPECT_TRUE(log_->health().ok());
-  // There is no second zone any more to switch to: what is left is kept for taking away.
+  // No second zone is left for a log switch, so only commits that shrink the state are accepted.
   const Status grows = log_->Commit(CreateNamed(kFirstTestId + 1));
   ASSERT_FALSE(grows.ok());
   EXPECT_EQ(grows.error().code(), Code::kNoSpace);
@@ -176,8 +176,8 @@ TEST_F(MetalogFaultTest, FailedSwitchLeavesTheOldGenerationInUse) {
   EXPECT_FALSE(HasFile(Found(), kFirstTestId));
 }
 
-// A SwitchComplete of which nobody knows whether it is there: commits go neither to the old generation, which a
-// mount might not take, nor to the new one, but to a third.
+// If the outcome of a SwitchComplete is unknown, commits go to a third generation: a mount might ignore the old one or the
+// new one.
 TEST_F(MetalogFaultTest, SwitchCompleteOfUnknownOutcomeIsFenced) {
   for (const When when : {When::kBefore, When::kAfter}) {
     // In a log switch of a small state: superblock with header, snapshot, SwitchComplete.
@@ -194,7 +194,7 @@ TEST_F(MetalogFaultTest, SwitchCompleteOfUnknownOutcomeIsFenced) {
   EXPECT_TRUE(HasFile(found, kFirstTestId + 3));
 }
 
-// The flush that completes a snapshot proves nothing of frames that one before may have dropped.
+// A successful flush does not prove that frames survived an earlier failed flush.
 TEST_F(MetalogFaultTest, SnapshotThatAnothersFailedFlushMayHaveLostIsWrittenAnew) {
   log_.reset();
   const auto guarded = GuardDevice(device_);
@@ -214,7 +214,7 @@ TEST_F(MetalogFaultTest, SnapshotThatAnothersFailedFlushMayHaveLostIsWrittenAnew
   EXPECT_TRUE(HasFile(Found(), kFirstTestId + 1));
 }
 
-// Data that a flush may have dropped is refused by itself; what is committed beside it is not.
+// Only commits of data that a failed flush may have lost are refused.
 TEST_F(MetalogFaultTest, CommitOfDataThatAFailedFlushMayHaveLostIsRefused) {
   log_.reset();
   const auto guarded = GuardDevice(device_);
@@ -235,17 +235,17 @@ TEST(MetalogDamage, TornTailIsTheEndOfTheLog) {  // D4
   const auto device = CreateMemoryDevice(SmallGeometry(256 << 10));
   ZENFS_ASSERT_OK(Formatted(*device, kZones));
   ZENFS_ASSERT_OK(MustOpen(*device, kZones)->Commit(CreateNamed(kFirstTestId)));
-  // Something at the write pointer that is not a frame.
+  // Write a block at the write pointer that is not a valid frame.
   const auto report = device->Report(ZoneId(0), 1);
-  AlignedBuffer noise(8192);
-  noise.Resize(8192);
-  std::memset(noise.data(), 0x5a, noise.size());
-  std::memcpy(noise.data(), &kFrameMagic, sizeof kFrameMagic);
-  ZENFS_ASSERT_OK(device->Write(report->front().write_pointer, noise.View()));
+  AlignedBuffer torn(8192);
+  torn.Resize(8192);
+  std::memset(torn.data(), 0x5a, torn.size());
+  std::memcpy(torn.data(), &kFrameMagic, sizeof kFrameMagic);
+  ZENFS_ASSERT_OK(device->Write(report->front().write_pointer, torn.View()));
 
   const auto log = MustOpen(*device, kZones);
   EXPECT_TRUE(HasFile(log->recovered(), kFirstTestId));
-  EXPECT_EQ(log->stats().switches, 1u) << "commits must not go behind a torn frame";
+  EXPECT_EQ(log->stats().switches, 1u) << "commits must not follow a torn frame";
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 1)));
   log->Stop();
   const auto again = MustOpen(*device, kZones);

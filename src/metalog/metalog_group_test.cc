@@ -47,8 +47,7 @@ TEST(MetalogGroup, SixteenThreadsShareDeviceWrites) {
   EXPECT_LE(stats.frames_written * 6, stats.commits) << stats.frames_written << " writes";
 }
 
-// Decided by order, not by time: while the first write is held, all others queue; then one write carries
-// them.
+// While the first write is held, all other commits queue; then one write carries them. No timing is involved.
 TEST(MetalogGroup, CommitsQueuedBehindAWriteGoOutAsOne) {
   FaultyDevice device(CreateMemoryDevice(SmallGeometry(1 << 20)));
   ZENFS_ASSERT_OK(Formatted(device, kZones));
@@ -74,9 +73,9 @@ TEST(MetalogGroup, CommitsQueuedBehindAWriteGoOutAsOne) {
   EXPECT_EQ(log->stats().frames_written, 2u);
 }
 
-// The zone is full at the first write, and its commit is to be made again behind a log switch. In many an order of threads the
-// other one's write, and the log switch after it, fail before who waited for the first log switch is awake. Found by the simulator.
-TEST(MetalogGroup, ACommitThatIsToBeMadeAgainReturnsThoughTheLogFailedMeanwhile) {
+// The zone is full at the first write, so that commit is retried after a log switch. In many thread orders, the second
+// thread's write and its log switch fail before the first thread wakes up. Found by the simulator.
+TEST(MetalogGroup, RetriedCommitReturnsAnErrorIfTheLogFailedMeanwhile) {
   for (std::uint64_t seed = 1; seed <= 64; ++seed) {
     FaultyDevice device(CreateMemoryDevice(SmallGeometry(256 << 10)));
     ZENFS_ASSERT_OK(Formatted(device, kZones));

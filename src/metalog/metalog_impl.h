@@ -1,29 +1,27 @@
-// The metadata log at work. Internal to metalog/: metalog.cc opens and stops it, commit.cc groups and writes
+// Implementation of the metadata log. Internal to metalog/. metalog.cc opens and stops it, commit.cc groups and writes
 // commits, log_switch.cc moves the log to a new generation.
 //
 // Roles
-//   leader   whoever set leading_: the only one that writes to the current generation. A committing thread
-//   for
-//            one batch, or the log switch for its last round.
-//   switch   the one thread while switch_running_: the only one that takes and resets metadata zones. A thread of its own,
-//            or one that waits for the log switch if the host refuses that thread.
+//   leader   the thread that set leading_; only it writes to the current generation. A committing thread leads for one
+//            batch, a log switch for its last round.
+//   switch   the thread that runs a log switch, while switch_running_ is set; only it takes and resets metadata zones.
+//            Its own thread, or a waiting thread if the host cannot start one.
 //
 // Invariants
-//   a member in queue_ has not been written; one whose Commit returned OK is durable and in state_ or
-//   pending_ frozen_: a log switch reads state_ without the lock, so nobody changes it; commits collect in pending_
-//   fenced_: the outcome of something written to the current generation is unknown, so nothing is written to
-//   it
-//            any more; only a completed log switch lifts this, and one that fails makes the log read-only
+//   queue_    its members are not written yet. A member whose Commit returned OK is durable and in state_ or pending_
+//   frozen_   a log switch reads state_ without the lock, so state_ does not change; commits collect in pending_
+//   fenced_   a write to the current generation has an unknown outcome, so nothing more is written to it. A complete
+//             log switch ends this; a failed one makes the log read-only
 //
-// Commit and Switch are noexcept: if memory runs out (std::bad_alloc) while a thread has a role, the process ends. Otherwise
-// others would wait for that role for ever.
+// Commit and Switch are noexcept: if memory runs out (std::bad_alloc) while a thread has a role, the process ends.
+// Otherwise other threads would wait for that role forever.
 //
-// Before a batch is written, the log checks in all builds that its sequences follow those before and that it stays within
-// its zone. If it does not, nothing is written and the log is read-only (kCorruption).
+// Before each batch, all builds check that its sequences follow the last commit and that it stays within its zone. If
+// not, nothing is written and the log becomes read-only (kCorruption).
 //
-// Edits are not validated before they are written: the catalog applies them to a State of its own first,
-// which is the same code. An edit that contradicts the replica all the same is a bug; the log then stops
-// (read-only, kCorruption), since replay would stop there too.
+// Edits are not validated before they are written: the catalog has applied them to its own State with the same code. An
+// edit that contradicts the log's replica is a bug. The log then becomes read-only (kCorruption), because replay would
+// fail at that edit too.
 #pragma once
 
 #include <deque>
@@ -47,7 +45,8 @@ class MetalogImpl final : public Metalog {
   MetalogImpl(ZonedDevice& device, const Superblock& superblock, Replayed replayed);
   ~MetalogImpl() override { Stop(); }
 
-  // For an exclusive device: makes what was found durable, and log switches if the tail cannot be written behind.
+  // For an exclusive device: makes the replayed log durable, and runs a log switch if the log cannot continue at its tail
+  // or no zone of the current generation has a valid superblock.
   Status BeginWriting() EXCLUDES(mutex_);
 
   const State& recovered() const override { return recovered_; }
@@ -69,7 +68,7 @@ class MetalogImpl final : public Metalog {
     std::string encoded;
     std::optional<FlushMark> data_since;
     std::uint64_t growth = 0;  // counted in unapplied_growth_
-    int tries = 0;             // device writes that only needed another zone
+    int tries = 0;             // retries in another zone
     bool done = false;
     Status result;
     CondVar wake;
@@ -144,12 +143,12 @@ class MetalogImpl final : public Metalog {
   std::size_t last_batch_members_ GUARDED_BY(mutex_) = 1;
   std::chrono::nanoseconds last_write_time_ GUARDED_BY(mutex_){0};
 
-  // Null for a log that is only read. What it points to is the leader's.
+  // Null if the log is read-only. Only the leader uses the writer.
   std::unique_ptr<GenerationWriter> current_ GUARDED_BY(mutex_);
   bool tail_is_clean_ GUARDED_BY(mutex_) = true;
-  const bool newer_traces_;  // zones hold what a log switch left that never completed
+  const bool newer_traces_;  // zones hold frames of a log switch that never completed
   std::uint64_t switch_at_room_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t last_generation_ GUARDED_BY(mutex_) = 0;  // handed out, complete or not
+  std::uint64_t last_generation_ GUARDED_BY(mutex_) = 0;  // highest number used, complete or not
 
   State state_ GUARDED_BY(mutex_);
   Footprint footprint_ GUARDED_BY(mutex_);
@@ -162,14 +161,14 @@ class MetalogImpl final : public Metalog {
   bool switch_running_ GUARDED_BY(mutex_) = false;
   std::uint64_t switch_need_ GUARDED_BY(mutex_) = 0;
   std::shared_ptr<std::optional<Status>> switch_result_
-      GUARDED_BY(mutex_);  // of the log switch that runs, or ran last
+      GUARDED_BY(mutex_);  // of the current or last log switch
   CondVar switch_ended_;
   Thread switch_thread_ GUARDED_BY(mutex_);
 
   CommitSink* sink_ GUARDED_BY(mutex_) = nullptr;
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::size_t commits_active_ GUARDED_BY(mutex_) = 0;
-  CondVar idle_;  // commits_active_ fell to 0
+  CondVar idle_;  // commits_active_ became 0
   Status health_ GUARDED_BY(mutex_);
   MetalogStats stats_ GUARDED_BY(mutex_);
 };

@@ -16,9 +16,9 @@ using ::testing::HasSubstr;
 
 constexpr std::uint32_t kZones = 3;
 
-// Two that ask for one each, the second of which fails. In many an order of threads it ends before who asked for the first
-// is awake.
-TEST(MetalogSwitch, WhoWaitsForASwitchHasTheOutcomeOfThatOne) {
+// Two threads run one log switch each, and the second switch fails. In many thread orders it ends before the first thread
+// wakes up.
+TEST(MetalogSwitch, EachCallerGetsTheOutcomeOfItsOwnSwitch) {
   for (std::uint64_t seed = 1; seed <= 32; ++seed) {
     FaultyDevice device(CreateMemoryDevice(SmallGeometry(256 << 10)));
     ZENFS_ASSERT_OK(Formatted(device, kZones));
@@ -130,7 +130,7 @@ TEST(MetalogSwitch, AtMostTwoMetadataZonesAreActive) {
     most = std::max(most, active);
   });
   for (std::uint64_t i = 0; i < 500; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + i)));
-  // Those log switches may have begun so late that commits had filled the old zone; the second of these leaves one with room.
+  // The switches so far may have begun with a full old zone. The second switch here leaves a zone that has room.
   ZENFS_ASSERT_OK(log->Switch());
   ZENFS_ASSERT_OK(log->Switch());
   log->Stop();
@@ -152,7 +152,7 @@ TEST(MetalogSwitch, FullMetadataIsNoSpaceAndDeletingMakesRoom) {
     EXPECT_EQ(status.error().code(), Code::kNoSpace);
     EXPECT_THAT(status.error().text(), HasSubstr("metadata zones are full"));
     EXPECT_GT(created, 100u);
-    ZENFS_ASSERT_OK(log->Switch());                 // what was accepted can be snapshot
+    ZENFS_ASSERT_OK(log->Switch());                 // a snapshot of all accepted commits fits
     ZENFS_ASSERT_OK(log->Commit({BeginEpoch{1}}));  // a full volume can still be mounted
     for (std::uint64_t i = 0; i < created; ++i) ZENFS_ASSERT_OK(log->Commit(UnlinkNamed(kFirstTestId + i)));
     for (std::uint64_t i = 0; i < 100; ++i)

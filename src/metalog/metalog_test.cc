@@ -112,8 +112,8 @@ TEST_F(MetalogTest, UnknownReadOnlyFeatureForbidsWriting) {
   EXPECT_EQ(log.error().code(), Code::kReadOnly);
 }
 
-// What reads the log for a mount and what scans it for a check are of one mind about which frames there are.
-TEST_F(MetalogTest, AFrameThatStandsBehindOtherCommitsThanItClaimsIsDamage) {
+// Replay and scan agree on which frames are valid.
+TEST_F(MetalogTest, AFrameWithAWrongSequenceIsDamage) {
   const Superblock volume = superblock();
   for (const FrameKind kind : {FrameKind::kSnapshot, FrameKind::kSwitchBegin}) {
     ZENFS_ASSERT_OK(Formatted(*device_, kZones));
@@ -132,7 +132,7 @@ TEST_F(MetalogTest, AFrameThatStandsBehindOtherCommitsThanItClaimsIsDamage) {
     const auto log = Metalog::Open(*device_, volume);
     ASSERT_FALSE(log);
     EXPECT_EQ(log.error().code(), Code::kCorruption);
-    EXPECT_THAT(log.error().text(), HasSubstr("it claims to stand behind commit 9223372036854775808"));
+    EXPECT_THAT(log.error().text(), HasSubstr("it claims to follow commit 9223372036854775808"));
     const auto scan = ScanMetadata(*device_, volume);
     ASSERT_TRUE(scan) << scan.error().ToString();
     EXPECT_EQ(scan->flaws.size(), 1u);
@@ -171,7 +171,7 @@ TEST(MetalogFormat, OlderLogInTheSameZonesIsForgotten) {
   EXPECT_TRUE(MustOpen(*device, kZones)->recovered().files().empty());
 }
 
-// Of a log whose writer and whose own count of commits, or of bytes, contradict each other.
+// The log and its writer disagree on the last commit or on the position in the zone.
 class MetalogContradiction : public MetalogTest {
  protected:
   Replayed Found() {
@@ -198,7 +198,7 @@ TEST_F(MetalogContradiction, CommitBehindTheEndOfItsZoneIsNotWrittenAndMakesTheL
   const Status refused = log.Commit(CreateNamed(kFirstTestId), {});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kCorruption);
-  EXPECT_THAT(refused.error().ToString(), testing::AllOf(HasSubstr("the volume is read-only from here on"),
+  EXPECT_THAT(refused.error().ToString(), testing::AllOf(HasSubstr("the volume is read-only from now on"),
                                                          HasSubstr("please report it")));
   EXPECT_EQ(log.health().error().code(), Code::kCorruption);
   EXPECT_EQ(log.Commit(CreateNamed(kFirstTestId + 1), {}).error().code(), Code::kCorruption);

@@ -1,4 +1,4 @@
-// What the metadata log's tests share.
+// Helpers for the tests of the metadata log.
 #pragma once
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ inline Superblock SuperblockFor(const Geometry& geometry, std::uint32_t metadata
 
 inline constexpr std::uint64_t kFirstTestId = 100;
 
-// For Format: ids up to a million may be used.
+// For Format: allows ids below a million.
 inline std::vector<Edit> InitialEdits() {
   return {RaiseCounters{.next_id = 1'000'000, .next_generation = 1}};
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 
-// Whether a writer can have made it. Commits are counted from 1, and each takes a byte at least.
+// Returns false for frames that no writer makes. Commits are numbered from 1, and each takes at least one byte.
 bool IsPossible(const MetadataFrame& frame) {
   if (std::max({frame.ordinal, frame.last_sequence, frame.of.generation}) >= kNumbersEnd) return false;
   if (frame.kind != FrameKind::kCommit) return true;
@@ -59,7 +59,7 @@ class ScanOfZone {
     }
   }
 
-  // The frame at `at` by one of the keys; nothing if there is none.
+  // The frame at `at`, if it is valid for one of the keys.
   std::optional<MetadataFrame> FrameAt(std::uint64_t at) {
     const std::uint64_t limit = reader_.end() - at;
     for (const GenerationKey& key : keys_) {
@@ -86,8 +86,8 @@ class ScanOfZone {
   }
 
   void WalkFrames() {
-    MetazoneScan::Gap gap;              // of no bytes: none
-    std::optional<std::uint64_t> next;  // ordinal; the zone's first one is not told by its header alone
+    MetazoneScan::Gap gap;              // 0 bytes: no gap
+    std::optional<std::uint64_t> next;  // ordinal of the next frame; unknown before the zone's first frame
     for (std::uint64_t at = layout_.frames_at; at < reader_.end();) {
       const std::optional<MetadataFrame> frame = FrameAt(at);
       if (!frame) {
@@ -117,7 +117,7 @@ class ScanOfZone {
   }
 
   void Add(MetazoneScan::Gap gap) {
-    if (gap.empty) gap.unreadable = !CanRead(gap);  // the walk sees zeros where it could not read
+    if (gap.empty) gap.unreadable = !CanRead(gap);  // ZoneReader returns zeros for unreadable blocks
     out_.gaps.push_back(gap);
   }
 

@@ -1,5 +1,5 @@
-// Looks at every frame of a metadata zone by itself, whatever is wrong with others: what a replay, which stops at the
-// first that is not there, can't tell. Scrub goes by it zone by zone; metalog/metadata_scan.h puts the zones together.
+// Scans one metadata zone for valid frames and does not stop at damage, as a replay does. Scrub uses it zone by zone;
+// metalog/metadata_scan.h combines all metadata zones.
 //
 // Threads: functions on values, no state. Reads only.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace zenfs {
 
-// What the frames of one generation of the log have in common.
+// Identifies a generation.
 struct GenerationKey {
   std::uint64_t generation = 0;
   std::uint64_t salt = 0;
@@ -38,34 +38,33 @@ struct MetadataFrame {
 };
 
 struct MetazoneScan {
-  // Blocks that are no valid frame.
+  // Consecutive blocks without a valid frame.
   struct Gap {
     std::uint64_t at = 0;  // bytes from the start of the zone
     std::uint64_t bytes = 0;
-    std::uint64_t first_frame = 0;  // ordinals in the generation of those that are missing, if `inside`
+    std::uint64_t first_frame = 0;  // if `inside`: ordinals of the missing frames
     std::uint64_t last_frame = 0;
-    bool inside = false;      // a valid frame stands further on
-    bool unreadable = false;  // the device refuses to read some of it, and what it reads are zeros
-    bool empty = true;        // nothing but zeros, where it can be read: never written, perhaps
+    bool inside = false;      // a valid frame follows
+    bool unreadable = false;  // the device can't read some blocks; all others are zeros
+    bool empty = true;        // all readable blocks are zeros
 
-    // As the device leaves what a Finish did not write.
+    // Returns true if the range may never have been written, like the rest of a finished zone.
     bool IsUnwritten() const { return empty && !unreadable; }
   };
 
   ZoneId zone;
-  std::uint64_t written = 0;  // bytes below the write pointer
-  std::optional<Error>
-      superblock;  // why the copy in the zone is none; a copy of another volume is none either
-  bool superblock_differs = false;
+  std::uint64_t written = 0;          // bytes below the write pointer
+  std::optional<Error> superblock;    // why the zone's copy of the superblock is invalid; none: it is valid
+  bool superblock_differs = false;    // the copy is valid, but not this volume's superblock
   std::optional<LogHeader> header;    // none: not valid
-  std::vector<MetadataFrame> frames;  // valid ones by place, the header not among them
-  std::vector<Gap> gaps;              // by place
+  std::vector<MetadataFrame> frames;  // valid frames by offset, without the header
+  std::vector<Gap> gaps;              // by offset
 
-  bool IsComplete() const;  // a SwitchComplete is among the frames
+  bool IsComplete() const;  // `frames` contains a SwitchComplete
 };
 
-// `info`: of a metadata zone of the volume that is not empty. Blocks that can't be read are gaps. Frames are those of the
-// generation that the zone's header tells; without one, those of any of `keys`.
+// `info`: a metadata zone that is not empty. Accepts frames of the generation in the zone's header; without a valid header,
+// frames of any generation in `keys`. Unreadable blocks are gaps.
 [[nodiscard]] MetazoneScan ScanMetazone(ZonedDevice& device, const Superblock& superblock,
                                         const ZoneInfo& info, const std::set<GenerationKey>& keys = {});
 

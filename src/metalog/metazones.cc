@@ -17,7 +17,7 @@ bool Contains(std::span<const ZoneId> zones, ZoneId zone) {
   return std::ranges::find(zones, zone) != zones.end();
 }
 
-constexpr std::uint64_t kMinFrameBlocks = 8;  // a generation needs some room behind its header
+constexpr std::uint64_t kMinFrameBlocks = 8;  // smallest useful room for frames
 
 }  // namespace
 
@@ -106,13 +106,13 @@ void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
   for (const ZoneId zone : zones_) {
     if (Contains(keep, zone)) continue;
     if (zone == last_copy) {
-      // Nothing is written to it any more, and the device's active slots are counted out.
+      // The zone is not written any more, so it must not occupy an active slot.
       const auto condition = Condition(zone);
       if (condition && IsActive(*condition)) IgnoreError(device_.Finish(zone));
       if (condition == ZoneCondition::kReadOnly) Distrust(zone, Trust::kBad);
       continue;
     }
-    // A bad zone is reset too, if it can be: it may still hold one of the device's active slots.
+    // Reset bad zones too: they may occupy an active slot.
     if (!MakeEmpty(zone)) Distrust(zone, Trust::kBad);
   }
 }
@@ -136,7 +136,7 @@ void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare
 
 void Metazones::LimitOthers(std::size_t limit) {
   Result<std::vector<ZoneInfo>> report = device_.Report(ZoneId(0), device_.geometry().zone_count);
-  if (!report) return;  // nothing is lost: a log switch may find no slot
+  if (!report) return;  // at worst a log switch finds no slot
   std::erase_if(*report, [this](const ZoneInfo& zone) {
     return !IsActive(zone.condition) || Contains(zones_, zone.id);
   });
@@ -154,7 +154,7 @@ Result<Metazones::Target> Metazones::Take(std::span<const ZoneId> keep, std::spa
   std::erase_if(order, [&](ZoneId zone) {
     return Contains(keep, zone) || Contains(own, zone) || trust(zone) == Trust::kBad;
   });
-  // What stands in `own` is not durable yet, so a copy there does not count.
+  // Copies in `own` do not count: its generation is not complete.
   const std::optional<ZoneId> last_copy = LastCopy(keep);
   std::ranges::sort(order, {}, [&](ZoneId zone) {
     return std::tuple(zone == last_copy, trust(zone), zone <= after, zone);

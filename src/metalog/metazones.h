@@ -1,12 +1,10 @@
-// The metadata zones of a volume as places to write a generation to: which may be used, and making them
-// empty.
+// Selects and empties the metadata zones of a volume for new generations.
 //
-// A copy of the superblock stands in each of them, and may be damaged in those that a generation is read from. So a zone
-// with a valid copy is not emptied while no zone that is kept has one: the last copy goes only when there is no other zone
-// to write the next one to.
+// Each metadata zone in use has a copy of the superblock; the copies in the zones of the current generation may be
+// damaged. So if no kept zone has a valid copy, the last valid copy elsewhere is not reset, unless no other zone is left
+// for the next generation.
 //
-// Threads: any; mutex_ is a leaf and not held during I/O. Take and ResetAllBut are called by one log switch at a
-// time.
+// Threads: any. mutex_ is a leaf and not held during I/O. Only one log switch at a time calls Take and ResetAllBut.
 #pragma once
 
 #include <map>
@@ -21,12 +19,12 @@
 
 namespace zenfs {
 
-// Where things stand in a metadata zone, in bytes from its start.
+// Offsets in a metadata zone, in bytes from its start.
 struct MetazoneLayout {
   explicit MetazoneLayout(std::uint32_t block_size);
 
   std::uint32_t block_size;
-  std::uint64_t header_at;  // the log-header frame, behind the superblock
+  std::uint64_t header_at;  // the log header frame, after the superblock
   std::uint64_t frames_at;  // all other frames
 };
 
@@ -34,58 +32,58 @@ class Metazones {
  public:
   enum class Trust {
     kGood,
-    kEndedEarly,  // the device turned it full by itself: used again only when no good one is left
-    kBad,         // writes or resets failed, read-only or offline: not used again in this mount
+    kEndedEarly,  // the device made it full before its capacity was written; used again only if no good one is left
+    kBad,         // a write or reset failed, or it is read-only or offline; not used again in this mount
   };
   struct Target {
     ZoneId zone;
-    std::uint64_t capacity = 0;  // bytes; may differ from what it was before its reset
+    std::uint64_t capacity = 0;  // bytes; a reset may change it
   };
 
   // `device` must outlive this.
   Metazones(ZonedDevice& device, const Superblock& superblock);
 
   void Distrust(ZoneId zone, Trust trust) EXCLUDES(mutex_);
-  // Zones that are not bad.
+  // Number of zones that are not bad.
   std::uint32_t usable() const EXCLUDES(mutex_);
-  // Whether there is one that is neither bad nor in `keep`.
+  // Returns true if a zone exists that is neither bad nor in `keep`.
   bool HasOther(std::span<const ZoneId> keep) const EXCLUDES(mutex_);
   const std::vector<ZoneId>& zones() const { return zones_; }
 
-  // Whether one of `among` has a valid copy of this volume's superblock.
+  // Returns true if a zone of `among` has a valid copy of this volume's superblock.
   bool HoldSuperblock(std::span<const ZoneId> among) const;
 
-  // Empties every zone that holds something and is not in `keep`, but for a last copy of the superblock, unless `keep` is
-  // empty. One that cannot be reset becomes bad; that is no error.
+  // Empties all zones that are not in `keep`. If `keep` is not empty, it spares the last copy of the superblock: that zone
+  // is finished. Zones that cannot be reset become bad; that is not an error.
   void ResetAllBut(std::span<const ZoneId> keep) EXCLUDES(mutex_);
-  // Empties one zone, durably, before others are. False if that can't be, or if it would take the last copy of the superblock
-  // beside `keep`.
+  // Empties one zone and flushes. Returns false if the zone cannot be emptied durably, or holds the last copy of the
+  // superblock outside `keep`.
   bool EmptyFirst(ZoneId zone, std::span<const ZoneId> keep) EXCLUDES(mutex_);
-  // If more than `spare` zones that are not in `keep` are active, takes all of those out of the device's active zones;
-  // they stay readable if the device can finish them.
+  // If more than `spare` zones outside `keep` are active, finishes all of them. A zone that cannot be finished is reset,
+  // unless it holds the last copy of the superblock.
   void FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare) EXCLUDES(mutex_);
 
-  // Finishes active zones that are not the metadata log's, the fullest first, until at most `limit` are active. For the
-  // time before anybody else writes: the power may have gone in the middle of a change, and left all slots to others.
+  // Finishes active zones that are not metadata zones, the fullest first, until at most `limit` are active. A power loss
+  // may have left all slots to data zones. Call this before data is written.
   void LimitOthers(std::size_t limit);
 
-  // An empty zone that is neither in `keep` nor in `own`, which is what was written of a generation that is not complete:
-  // the next behind `after`, in a circle, if there is a choice. Errors: kNoSpace when none is left.
+  // Empties and returns a zone outside `keep` and `own`; prefers the next one after `after`, round robin.
+  // `own`: the zones of the generation being written. Errors: kNoSpace if none is left.
   [[nodiscard]] Result<Target> Take(std::span<const ZoneId> keep, std::span<const ZoneId> own, ZoneId after)
       EXCLUDES(mutex_);
 
  private:
   Trust trust(ZoneId zone) const EXCLUDES(mutex_);
-  // The zone outside `keep` that has a valid copy of the superblock, if none of `keep` has one; the first if there are
-  // several. If no other has one, the first of which that can't be told.
+  // If no zone of `keep` has a valid copy of the superblock: the first other zone that has one, else the first other zone
+  // that could not be read. Otherwise nothing.
   std::optional<ZoneId> LastCopy(std::span<const ZoneId> keep) const;
-  // Nothing if it can't be told.
+  // Nothing if the report or the read fails.
   std::optional<bool> HoldsSuperblock(ZoneId zone) const;
-  // Nothing if the device does not tell.
+  // Nothing if the report fails.
   std::optional<ZoneCondition> Condition(ZoneId zone) const;
-  // One of the device's active slots, as far as it can be told.
+  // Returns true if the zone is known to be active.
   bool HoldsSlot(ZoneId zone) const;
-  // The zone's capacity if it is, or could be made, empty.
+  // Resets the zone unless it is empty, and returns its capacity.
   Result<std::uint64_t> MakeEmpty(ZoneId zone) EXCLUDES(mutex_);
 
   ZonedDevice& device_;

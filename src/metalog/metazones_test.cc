@@ -1,5 +1,5 @@
-// What becomes of the metadata zones that the current generation is not in: of the last valid copy of the superblock,
-// when the one beside the generation is damaged; of the active slots; of a header that nobody wrote.
+// Metadata zones outside the current generation: the last valid copy of the superblock if the current generation's copy
+// is damaged, active slots, and a forged header.
 #include "metalog/metazones.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::unique_ptr<CrashDevice> Switched(std::uint32_t slots, std::uint32_t zones) 
   return device;
 }
 
-// By more than can be found by the CRC.
+// Damages more bits than repair can correct.
 void DamageCurrentCopy(ZonedDevice& device) {
   const auto report = device.Report(kCurrent, 1);
   ASSERT_TRUE(report);
@@ -47,7 +47,7 @@ void DamageCurrentCopy(ZonedDevice& device) {
 
 class LastSuperblock : public ::testing::TestWithParam<std::uint32_t> {
  protected:
-  // A mount that switches the log again by itself, and goes on; true if all of it succeeded.
+  // Mounts, which runs a log switch, then commits and switches again. Returns true if all of it succeeded.
   static bool MountAndSwitch(ZonedDevice& device) {
     const auto log = Metalog::Open(device, SuperblockFor(device.geometry(), kZones));
     return log && (*log)->Commit(CreateNamed(kFirstTestId + 2)).ok() && (*log)->Switch().ok();
@@ -113,16 +113,17 @@ TEST_P(LastSuperblock, OutlivesASwitchOfALogWhoseCopyWasDamagedWhileItWasOpen) {
   }
 }
 
-// There is nowhere else to write the next one to; the old generation stays until the new one is complete.
-TEST_P(LastSuperblock, GivesWayWhereThereIsNoOtherZone) {
+// With two zones, only the zone of the last copy is left for the next generation.
+TEST_P(LastSuperblock, IsResetIfNoOtherZoneIsLeft) {
   const auto device = Switched(GetParam(), 2);
   DamageCurrentCopy(*device);
   EXPECT_EQ(MustOpen(*device, 2)->stats().switches, 1u);
   ExpectVolume(*device, "after the mount");
 }
 
-// What a log switch announces a mount has to believe where another zone is offline. Found by the fuzz target image.
-TEST_P(LastSuperblock, InAReadOnlyZoneLeavesNoSwitchToBegin) {
+// No SwitchBegin is written: with an offline zone, the second mount would have to assume newer commits there. Found by
+// the fuzz target `image`.
+TEST_P(LastSuperblock, InAReadOnlyZonePreventsASwitch) {
   const auto device = Switched(GetParam(), kZones);
   DamageCurrentCopy(*device);
   ZENFS_ASSERT_OK(device->SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
@@ -134,7 +135,7 @@ TEST_P(LastSuperblock, InAReadOnlyZoneLeavesNoSwitchToBegin) {
   }
 }
 
-// Of which nobody knows is kept as one that is known to be there.
+// If the report or read of a zone fails, the zone is kept as if it had the last copy.
 TEST_P(LastSuperblock, OutlivesReportsAndReadsThatFail) {
   for (const auto command : {FaultyDevice::Command::kReport, FaultyDevice::Command::kRead}) {
     auto damaged = Switched(GetParam(), kZones);
@@ -150,9 +151,9 @@ TEST_P(LastSuperblock, OutlivesReportsAndReadsThatFail) {
 
 INSTANTIATE_TEST_SUITE_P(Slots, LastSuperblock, ::testing::Values(0u, 4u));
 
-// A log switch finishes the zone that it leaves, data goes on in another zone, and power is lost: of the unflushed commands the
-// device kept those that leave all slots to data.
-TEST(MetazonesTest, ALogWhoseZoneIsFullMovesOnWhenDataHasAllSlots) {
+// A log switch finishes its old zone, data is written elsewhere, and power is lost. The device kept exactly those unflushed
+// commands that leave all slots to data zones.
+TEST(MetazonesTest, ALogWhoseZoneIsFullSwitchesWhenDataHasAllSlots) {
   for (const bool torn : {false, true}) {
     EmulatorGeometry geometry = SmallGeometry(64 << 10, 7);
     geometry.max_active = geometry.max_open = 4;
@@ -175,9 +176,9 @@ TEST(MetazonesTest, ALogWhoseZoneIsFullMovesOnWhenDataHasAllSlots) {
   }
 }
 
-// A header with a CRC that fits, made by somebody else: a generation behind it would be older than all others. Found by
-// the fuzz target metadata.
-TEST(MetazonesTest, AHeaderOfTheLastGenerationThereIsCountsAsNone) {
+// A forged header with a valid CRC and the highest generation number: the next generation would wrap around to 0. Found by
+// the fuzz target `metadata`.
+TEST(MetazonesTest, AHeaderOfTheHighestGenerationNumberIsInvalid) {
   CrashDevice device(SmallGeometry(64 << 10, 5));
   ASSERT_TRUE(Formatted(device, kZones).ok());
   const Superblock superblock = SuperblockFor(device.geometry(), kZones);

@@ -30,7 +30,7 @@ Status CheckGeometry(const ZonedDevice& device, const Superblock& superblock) {
   return check("the number of zones", superblock.zone_count, geometry.zone_count);
 }
 
-// The more a finding says, the higher: what is reported if no copy is valid.
+// If no copy is valid, the error with the highest weight is reported.
 int Weight(Code code) {
   switch (code) {
     case Code::kNotFound: return 0;
@@ -40,17 +40,17 @@ int Weight(Code code) {
   }
 }
 
-// The copy at the front of a zone that has so much written. `buffer` has room for one.
+// Reads the copy at the start of a zone into `buffer` and decodes it. The zone must have that much written.
 Result<Superblock> ReadCopy(ZonedDevice& device, const ZoneInfo& info, AlignedBuffer& buffer) {
   ZENFS_RETURN_IF_ERROR(device.Read(info.start, buffer.Span()));
   Result<Superblock> copy = DecodeSuperblock(buffer.View());
   if (copy || copy.error().code() != Code::kNotFound) return copy;
-  // A volume whose superblock is gone must not be taken for a device without one, and made anew.
+  // A volume that lost its superblock must not look like a device without a volume, or mkfs would overwrite it.
   const MetazoneLayout layout(device.geometry().block_size);
   if (info.WrittenBytes() < layout.frames_at) return copy;
   ZoneReader behind(device, info.id, layout.frames_at);
   if (!LooksLikeLogHeader(behind.View(layout.header_at, layout.block_size))) return copy;
-  return Fail(Code::kCorruption, "the superblock is gone; a metadata log of ZenFS stands behind its place");
+  return Fail(Code::kCorruption, "the superblock is gone, but a metadata log of ZenFS follows its place");
 }
 
 }  // namespace
@@ -65,13 +65,13 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
     const ZoneId zone(i);
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(zone, 1));
     if (report.front().type == ZoneType::kConventional) continue;
-    ++looked_at;  // an offline zone counts: it is one of those that metadata can lie in
+    ++looked_at;  // offline zones count: they may be metadata zones
     if (report.front().WrittenBytes() < buffer.size()) continue;
     const Result<Superblock> found = ReadCopy(device, report.front(), buffer);
     if (found) {
       if (Status same = CheckGeometry(device, *found); !same.ok()) return Fail(same.error());
       if (std::ranges::find(found->metadata_zones, zone) != found->metadata_zones.end()) return found;
-      continue;  // a copy that lies where its volume has no metadata is left from an earlier one
+      continue;  // not a metadata zone of that volume: a remainder of an earlier one
     }
     if (!worst || Weight(found.error().code()) > Weight(worst->code())) {
       worst = found.error().With(fmt::format("{}: zone {}", device.name(), i));

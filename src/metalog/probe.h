@@ -1,4 +1,4 @@
-// Finds a ZenFS on a device without changing anything.
+// Finds a ZenFS volume on a device. Reads only.
 #pragma once
 
 #include <vector>
@@ -9,28 +9,28 @@
 
 namespace zenfs {
 
-// Reads the first blocks of the sequential zones, from the lowest on, until a valid superblock of format 3 is
-// found; looks at no more than the zones a metadata zone can lie in.
-// Errors: kNotFound when there is none ("no ZenFS on DEVICE; make one with zenfs mkfs"), kCorruption when
-// there is one and every copy is damaged, kNotSupported for a newer version or unknown incompatible feature
-// bits (the text names them) and for the older ZenFS's formats 1 and 2, kInvalidArgument when the geometry in
-// the superblock is not the device's (both values in the text).
+// Reads the start of the first kMaxMetadataZones zones that are not conventional, until it finds a valid superblock of
+// format 3.
+// Errors: kNotFound if there is none ("no ZenFS on DEVICE; make one with zenfs mkfs"); kCorruption if all copies are
+// damaged; kNotSupported for a newer version, unknown incompatible feature bits (the text names them), and formats 1
+// and 2 of the older ZenFS; kInvalidArgument if the device's geometry is not the one in the superblock (the text names
+// both values).
 [[nodiscard]] Result<Superblock> ProbeSuperblock(ZonedDevice& device);
 
-// What stands where a copy of the superblock can stand.
+// A zone that may hold a copy of the superblock.
 struct SuperblockCopy {
   ZoneId zone;
   Result<Superblock> superblock;  // errors: those of reading and of DecodeSuperblock
 };
-// Of the zones that ProbeSuperblock looks at, those that hold something. Errors: those of a report.
+// Reads all zones that ProbeSuperblock looks at, except those with less written than a superblock. Errors: those of a
+// report.
 [[nodiscard]] Result<std::vector<SuperblockCopy>> ScanSuperblocks(ZonedDevice& device);
 
-// Of a device on which no copy is valid: one that has a single flipped bit, put right, and proven by a log header behind
-// it that is sealed with its seed. Errors: kCorruption when there is none; those of ProbeSuperblock about geometry.
+// For a device without a valid copy: returns a copy with a single flipped bit, corrected. A log header after it, sealed
+// with its seed, proves the correction. Errors: kCorruption if there is none; those of ProbeSuperblock about geometry.
 [[nodiscard]] Result<SuperblockCopy> CorrectedSuperblock(ZonedDevice& device);
 
-// The zones of the newest complete generation of the metadata log, in chain order; empty when there is none.
-// Reads only.
+// The zones of the newest complete generation of the metadata log, in chain order; empty if there is none.
 [[nodiscard]] std::vector<ZoneId> NewestGenerationZones(ZonedDevice& device, const Superblock& superblock);
 
 }  // namespace zenfs

@@ -52,8 +52,8 @@ class Reconstruction {
     const MetadataFrame* frame = nullptr;
   };
 
-  // Which frame tells of a commit: the newest generation's. A generation has nothing to say of what came after the
-  // next one was complete: a commit whose write failed may stand there all the same.
+  // Finds the frame of each commit; the newest generation that has the commit wins. Commits of a generation after the next
+  // one's SwitchComplete do not count: their write failed.
   void IndexCommits() {
     std::uint64_t cutoff = kNone;
     for (auto g = scan_.generations.rbegin(); g != scan_.generations.rend(); ++g) {
@@ -74,12 +74,12 @@ class Reconstruction {
     return sequence;
   }
 
-  // Where the snapshot of a generation stands: `whole` if no frame of it can be missing.
+  // The snapshot of a generation, if any of its frames is valid. `whole` is set if none of its frames is missing.
   std::optional<Base> BaseOf(const ScannedGeneration& generation) const {
     const std::uint64_t frames_at = MetazoneLayout(device_.geometry().block_size).frames_at;
-    std::set<std::uint64_t> there{0};  // the header of the first zone, and those of the others
+    std::set<std::uint64_t> there{0};  // ordinals of the valid frames and of the zones' headers
     Base base{.generation = &generation, .whole = false};
-    std::optional<std::uint64_t> end;  // ordinal of the first frame behind the snapshot
+    std::optional<std::uint64_t> end;  // ordinal of the first frame after the snapshot
     bool any = false;
     for (const MetadataFrame& frame : generation.frames) {
       there.insert(frame.ordinal);
@@ -150,7 +150,7 @@ class Reconstruction {
       if (place.frame != in_hand) ZENFS_RETURN_IF_ERROR(Load(place));
       in_hand = place.frame;
       const std::uint64_t member = sequence - place.frame->first_sequence;
-      if (member >= members_.size()) continue;  // its frame miscounts, which the writer never does
+      if (member >= members_.size()) continue;  // the frame's count is wrong; no writer makes such a frame
       for (const Edit& edit : members_[member]) Note(edit);
     }
     if (last < out_.highest_sequence) out_.lost.push_back({last + 1, out_.highest_sequence});
@@ -172,7 +172,7 @@ class Reconstruction {
       out_.misfits.push_back(std::move(misfit));
   }
 
-  // Whether commits may have stood behind the last one that can be read.
+  // Returns true if commits after the last readable one may have existed.
   bool EndIsUnsure() const {
     const std::uint64_t newest = scan_.HighestGeneration();
     return std::ranges::any_of(scan_.flaws, [&](const MetadataFlaw& flaw) {
@@ -180,7 +180,7 @@ class Reconstruction {
         case MetadataFlaw::Kind::kSuperblock: return false;
         case MetadataFlaw::Kind::kOffline: return true;
         case MetadataFlaw::Kind::kLogHeader: return flaw.generation == 0;
-        case MetadataFlaw::Kind::kFrames: return false;  // what stood there is counted as lost
+        case MetadataFlaw::Kind::kFrames: return false;  // its commits are counted as lost
         case MetadataFlaw::Kind::kTail: return flaw.generation == 0 || flaw.generation == newest;
       }
       return true;
@@ -191,7 +191,7 @@ class Reconstruction {
   const Superblock& superblock_;
   const MetadataScan& scan_;
   std::map<std::uint64_t, Place> commits_;
-  std::vector<std::vector<Edit>> members_;  // of the frame that was loaded last
+  std::vector<std::vector<Edit>> members_;  // commits of the last frame loaded
   std::vector<ZoneId> used_;
   Reconstructed out_;
 };
@@ -209,20 +209,20 @@ std::string ReconstructionText(const Reconstructed& found) {
           ? fmt::format("the metadata log can be rebuilt from commit {} on", found.base_sequence + 1)
           : fmt::format(
                 "the metadata log can be rebuilt from {}the snapshot of generation {}, as of commit {},",
-                found.base_is_whole ? "" : "what is readable of ", found.base_generation,
+                found.base_is_whole ? "" : "the readable part of ", found.base_generation,
                 found.base_sequence);
   text += fmt::format(" up to commit {}", found.sequence);
-  if (!found.base_is_whole) text += "; names and files that the rest of the snapshot told of are lost";
+  if (!found.base_is_whole) text += "; names and files in the rest of the snapshot are lost";
   for (const CommitRange& range : found.lost) {
     text += range.first == range.last ? fmt::format("; commit {} is lost", range.first)
                                       : fmt::format("; commits {} to {} are lost", range.first, range.last);
   }
   if (found.applied_behind != 0) {
-    text += fmt::format("; {} commits behind them can be read and are applied as far as they fit",
+    text += fmt::format("; {} later commits can be read and are applied as far as they fit",
                         found.applied_behind);
   }
   if (found.end_is_unsure) {
-    text += "; whether commits stood behind the last one that can be read is not known";
+    text += "; it is unknown whether later commits existed";
   } else if (found.base_is_whole && found.lost.empty()) {
     text += "; no commit is lost";
   }

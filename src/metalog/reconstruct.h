@@ -1,12 +1,13 @@
-// The state of a volume from whatever can still be read of its metadata log, when a mount refuses. Reads only.
+// Rebuilds the state of a volume from the readable parts of its metadata log, for volumes that cannot be mounted. Reads
+// only.
 //
-// All generations tell one history: commits are numbered through, and those that go on in the old generation while a
-// new one is written stand in both. So a snapshot may come from one generation and the commits behind it from
-// others. The best base is the complete snapshot from which the most commits can be applied without a gap; commit 0 is
-// an empty volume, which needs no snapshot. A volume without a base begins with what is readable of a snapshot.
+// All generations describe one history: commits have one numbering, and commits made during a log switch are in both the
+// old and the new generation. So the snapshot may come from one generation and later commits from others. The best base
+// is the complete snapshot after which the most commits follow without a gap. Commit 0 is an empty volume and needs no
+// snapshot. If there is no such base, the readable part of a snapshot is used.
 //
-// Commits behind a gap are applied as far as they fit (model/state_draft.h): what they say of files they create,
-// write and delete holds whatever the lost ones said.
+// Commits after a gap are applied as far as they fit (model/state_draft.h): their changes to files that they create, write
+// or delete are valid without the lost commits.
 #pragma once
 
 #include <string>
@@ -24,26 +25,26 @@ struct CommitRange {
 
 struct Reconstructed {
   StateDraft draft;
-  std::uint64_t base_generation = 0;  // whose snapshot it begins with; 0: the empty volume that mkfs made
+  std::uint64_t base_generation = 0;  // generation of the snapshot; 0: begins with an empty volume
   std::uint64_t base_sequence = 0;    // the snapshot is as of this commit
   bool base_is_whole = true;          // no frame of the snapshot is missing
-  std::uint64_t sequence = 0;         // up to here every commit was applied
-  std::vector<CommitRange> lost;      // known to have been, and not readable
-  std::uint64_t applied_behind = 0;   // commits behind the first lost one
-  std::vector<std::string> misfits;   // what these said and could not be carried out
-  bool end_is_unsure = false;         // the log may have had commits behind the last one that can be read
+  std::uint64_t sequence = 0;         // all commits up to this one were applied
+  std::vector<CommitRange> lost;      // commits that existed and are not readable
+  std::uint64_t applied_behind = 0;   // readable commits after the first lost one
+  std::vector<std::string> misfits;   // edits that could not be applied
+  bool end_is_unsure = false;         // commits after the last readable one may have existed
   std::uint64_t highest_sequence = 0;
-  std::vector<ZoneId> sources;  // zones that hold what was used
+  std::vector<ZoneId> sources;  // zones whose frames were used
 
-  // Commits are missing, or may be.
+  // Returns true if commits are missing or may be missing.
   bool lossy() const { return !base_is_whole || !lost.empty() || end_is_unsure; }
 };
 
-// Errors: kCorruption when nothing of the log is left to begin with; kNotSupported for edits of a newer program.
+// Errors: kCorruption if neither a snapshot nor a commit can be read; kNotSupported for edits of a newer program.
 [[nodiscard]] Result<Reconstructed> Reconstruct(ZonedDevice& device, const Superblock& superblock,
                                                 const MetadataScan& scan);
 
-// What it begins with and what is lost, one or two sentences.
+// Describes the base and the losses in one or two sentences.
 [[nodiscard]] std::string ReconstructionText(const Reconstructed& found);
 
 }  // namespace zenfs

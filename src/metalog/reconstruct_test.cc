@@ -22,7 +22,7 @@ class ReconstructTest : public testing::Test {
  protected:
   ReconstructTest() { EXPECT_TRUE(Formatted(*device_, kMetadataZones).ok()); }
 
-  // Ids from `first` on, a commit each; then, if asked for, a log switch.
+  // Creates `count` files with ids from `first`, one commit each; then runs a log switch if `and_switch`.
   void Commit(std::uint64_t first, std::uint64_t count, bool and_switch = false) {
     const auto log = MustOpen(*device_, kMetadataZones);
     for (std::uint64_t i = 0; i < count; ++i) ZENFS_ASSERT_OK(log->Commit(CreateNamed(first + i)));
@@ -36,7 +36,7 @@ class ReconstructTest : public testing::Test {
   }
   Result<Reconstructed> Found() { return Reconstruct(*device_, superblock_, Scan()); }
 
-  // Changes a frame of the newest generation where it stands; its first block is handed over.
+  // Rewrites a frame of the newest generation in place. `how` changes its bytes.
   void Change(FrameKind kind, std::size_t which, const std::function<void(ByteSpan, FrameSeed)>& how) {
     const MetadataScan scan = Scan();
     for (const MetadataFrame& frame : scan.generations.back().frames) {
@@ -57,7 +57,7 @@ class ReconstructTest : public testing::Test {
   void Flip(FrameKind kind, std::size_t which) {
     Change(kind, which, [](ByteSpan frame, FrameSeed) { frame[66] ^= std::byte{1}; });
   }
-  // The frame says that it holds the commits `first` to `last`, and its checksum fits.
+  // Makes a commit frame claim commits `first` to `last`, with a valid checksum.
   void Claim(std::size_t which, std::uint64_t first, std::uint64_t last) {
     Change(FrameKind::kCommit, which, [&](ByteSpan frame, FrameSeed seed) {
       FrameHeader header;
@@ -81,11 +81,11 @@ class ReconstructTest : public testing::Test {
   const Superblock superblock_ = SuperblockFor(device_->geometry(), kMetadataZones);
 };
 
-// A commit frame whose checksum fits, and that no writer can have made.
+// A commit frame with a valid checksum that no writer can have made.
 class ImpossibleCommits : public ReconstructTest,
                           public testing::WithParamInterface<std::pair<std::uint64_t, std::uint64_t>> {};
 
-TEST_P(ImpossibleCommits, ArePassedOver) {
+TEST_P(ImpossibleCommits, AreSkipped) {
   Commit(100, 3);
   Claim(2, GetParam().first, GetParam().second);
   const auto found = Found();
@@ -99,12 +99,12 @@ TEST_P(ImpossibleCommits, ArePassedOver) {
 
 constexpr std::uint64_t kHighest = ~std::uint64_t{0};
 INSTANTIATE_TEST_SUITE_P(Of, ImpossibleCommits,
-                         testing::Values(std::pair(3, 50'000'000),           // more than it has bytes
-                                         std::pair(kHighest, kHighest),      // the last number there is
+                         testing::Values(std::pair(3, 50'000'000),           // more commits than bytes
+                                         std::pair(kHighest, kHighest),      // the highest number
                                          std::pair(kHighest - 2, kHighest),  //
                                          std::pair(std::uint64_t{1} << 63, std::uint64_t{1} << 63),
-                                         std::pair(0, 0),    // commits are counted from 1
-                                         std::pair(3, 2)));  // none
+                                         std::pair(0, 0),    // commits are numbered from 1
+                                         std::pair(3, 2)));  // an empty range
 
 TEST_F(ReconstructTest, ASoundLogLosesNothing) {
   Commit(100, 5, true);
@@ -131,7 +131,7 @@ TEST_F(ReconstructTest, ADamagedSnapshotIsReplacedByTheOlderGeneration) {
   EXPECT_EQ(found->sequence, 10u);
 }
 
-TEST_F(ReconstructTest, AVolumeThatWasNeverSwitchedNeedsNoSnapshot) {
+TEST_F(ReconstructTest, ALogWithAllItsCommitsNeedsNoSnapshot) {
   Commit(100, 5);
   Flip(FrameKind::kSnapshot, 0);
   const auto found = Found();
@@ -141,7 +141,7 @@ TEST_F(ReconstructTest, AVolumeThatWasNeverSwitchedNeedsNoSnapshot) {
   for (std::uint64_t id = 100; id < 105; ++id) EXPECT_TRUE(Has(*found, id));
 }
 
-TEST_F(ReconstructTest, WithoutAnotherBaseWhatIsReadableIsTaken) {
+TEST_F(ReconstructTest, WithoutAnotherBaseTheReadablePartIsUsed) {
   Commit(100, 5, true);
   Commit(200, 5);
   Flip(FrameKind::kSnapshot, 0);
@@ -168,16 +168,16 @@ TEST_F(ReconstructTest, ALostCommitIsNamedAndTheOthersAreApplied) {
   EXPECT_THAT(ReconstructionText(*found), HasSubstr("commit 4 is lost"));
 }
 
-TEST_F(ReconstructTest, NothingAtAllIsAnError) {
+TEST_F(ReconstructTest, EmptyMetadataZonesAreAnError) {
   for (std::uint32_t i = 0; i < kMetadataZones; ++i) ZENFS_ASSERT_OK(device_->Reset(ZoneId(i)));
   const auto found = Found();
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code(), Code::kCorruption);
 }
 
-// A generation whose SwitchComplete is damaged looks like a log switch that was cut off; going back to the older one would lose
-// what was committed behind it.
-TEST_F(ReconstructTest, AMountRefusesToGoBackBehindCommitsOfANewerGeneration) {
+// A generation with a damaged SwitchComplete looks like an unfinished log switch. If a mount used the older generation, it
+// would lose the commits of the newer one.
+TEST_F(ReconstructTest, AMountRefusesAGenerationOlderThanKnownCommits) {
   Commit(100, 5, true);
   Commit(200, 5);
   Flip(FrameKind::kSwitchComplete, 0);

@@ -10,11 +10,11 @@
 namespace zenfs {
 namespace {
 
-// Why a metadata zone without a log header keeps a volume from being written, if it does. Until a log switch begins nothing newer
-// can stand elsewhere, but where a commit says that it does.
+// The reason why a metadata zone without a log header forbids a read-write mount; empty if it does not. Before a log switch
+// begins, only a frame that claims a newer commit does.
 std::string WhyInDoubt(HeadlessZone zone, bool switch_was_under_way) {
   if (zone == HeadlessZone::kNewerCommits)
-    return "holds what looks like one behind a header that can't be read";
+    return "seems to hold a newer generation, but its log header can't be read";
   if (zone == HeadlessZone::kUnreadable && switch_was_under_way) return "can't be read";
   return {};
 }
@@ -44,9 +44,9 @@ Result<Replayed> Replay(ZonedDevice& device, const Superblock& superblock) {
     if (why.empty()) continue;
     replayed.doubtful_zone = zone.id;
     replayed.doubt =
-        fmt::format("{}: {}metadata zone {} {}: newer commits than {} may stand in it; mount read-only",
-                    device.name(), switch_was_under_way ? "a switch of the metadata log had begun and " : "",
-                    zone.id.value, why, replayed.sequence);
+        fmt::format("{}: {}metadata zone {} {}: it may hold commits after {}; mount read-only", device.name(),
+                    switch_was_under_way ? "a switch of the metadata log had begun and " : "", zone.id.value,
+                    why, replayed.sequence);
   }
   return replayed;
 }

@@ -17,19 +17,19 @@ struct Replayed {
   std::uint64_t generation = 0;
   std::uint64_t salt = 0;
   std::vector<ZoneId> chain;
-  std::uint64_t capacity = 0;            // of the last zone of the chain
-  std::uint64_t position = 0;            // behind the last valid frame in it
-  std::uint64_t frames = 0;              // of the generation, so far
+  std::uint64_t capacity = 0;            // of the last zone of the chain, in bytes
+  std::uint64_t position = 0;            // in that zone, after its last valid frame, in bytes
+  std::uint64_t frames = 0;              // replayed frames of the generation
   std::uint64_t sequence = 0;            // of the last commit
-  std::uint64_t highest_generation = 0;  // that left any trace
+  std::uint64_t highest_generation = 0;  // highest number in any log header
   bool tail_is_clean = true;             // the next frame may be written at `position`
-  bool newer_traces = false;             // of a generation that never became complete
-  // Why this may not be the newest generation after all; then only a read-only mount is safe.
+  bool newer_traces = false;             // zones hold frames of a generation that never became complete
+  // Why a newer generation may exist. If set, only a read-only mount is safe.
   std::optional<std::string> doubt;
-  ZoneId doubtful_zone{};  // where it may stand
+  ZoneId doubtful_zone{};  // the zone that may hold the newer generation
 };
 
-// Errors: kCorruption when no generation is complete, or when one that was proven complete cannot be read.
+// Errors: kCorruption if no generation is complete, or if a complete one cannot be read.
 [[nodiscard]] Result<Replayed> Replay(ZonedDevice& device, const Superblock& superblock);
 
 }  // namespace zenfs

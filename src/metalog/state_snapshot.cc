@@ -7,7 +7,7 @@
 namespace zenfs {
 namespace {
 
-// Large enough for the device's bandwidth, small enough that a zone's end wastes little.
+// Large enough for the full bandwidth of the device, small enough to waste little at the end of a zone.
 constexpr std::uint64_t kFrameTarget = 256 << 10;
 constexpr std::uint64_t kFramesPerZone = 4;
 

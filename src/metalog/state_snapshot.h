@@ -1,4 +1,4 @@
-// Writes the snapshot of a state as frames of a generation, over as many zones as it needs.
+// Writes the snapshot of a state as frames of a generation, in as many zones as it needs.
 #pragma once
 
 #include "metalog/generation_writer.h"
@@ -6,8 +6,8 @@
 
 namespace zenfs {
 
-// `writer` has begun its first zone; `state`, as of commit `sequence`, must not change meanwhile.
-// Errors: as GenerationWriter's.
+// `writer` must have begun its first zone. `state` is as of commit `sequence` and must not change during the call.
+// Errors: those of GenerationWriter.
 [[nodiscard]] Status WriteSnapshot(GenerationWriter& writer, const State& state, std::uint64_t sequence);
 
 }  // namespace zenfs

@@ -1,5 +1,5 @@
-// Reads one zone from front to back in large pieces. Blocks that the device cannot read come as zeros, which
-// are never a valid frame: after a loss of power an unreadable block is a hole like any other
+// Reads one zone from front to back in large pieces. Unreadable blocks are returned as zeros, which are never a valid
+// frame. After a power loss, an unreadable block is treated like a missing write
 // (docs/internals/device-assumptions.md, 1).
 //
 // Threads: one at a time.
@@ -15,11 +15,11 @@ class ZoneReader {
   // Reads within [0, end) of `zone`; `end` is a multiple of the block size. `device` must outlive this.
   ZoneReader(ZonedDevice& device, ZoneId zone, std::uint64_t end) : device_(device), zone_(zone), end_(end) {}
 
-  // At least `at_least` bytes from `offset` (a multiple of the block size), fewer only where the zone ends.
-  // Valid until the next call.
+  // Returns at least `at_least` bytes from `offset` (a multiple of the block size), or fewer at `end`. Valid until the next
+  // call.
   ByteView View(std::uint64_t offset, std::uint64_t at_least);
   std::uint64_t end() const { return end_; }
-  // Some block so far came as zeros.
+  // Returns true if a block read so far was unreadable.
   bool met_unreadable() const { return met_unreadable_; }
 
  private:

@@ -287,7 +287,7 @@ TEST_F(RepairTest, AVolumeWithoutASuperblockIsNotReportedAsEmpty) {
   }
   const auto report = CheckVolume(rig_.device(), {});
   ASSERT_TRUE(IsOk(report));
-  EXPECT_THAT(Lines(*report), HasSubstr("a metadata log of ZenFS stands behind its place"));
+  EXPECT_THAT(Lines(*report), HasSubstr("a metadata log of ZenFS follows its place"));
   const auto mounted = Volume::Mount(Borrow(rig_.device()), {});
   ASSERT_FALSE(mounted);
   EXPECT_EQ(mounted.error().code(), Code::kCorruption);

@@ -97,9 +97,8 @@ const std::vector<Damage>& MetadataDamages() {
        },
        {"/db/10.sst", "/db/11.sst", "/db/12.sst", "/db/13.sst", "/db/14.sst", "/db/15.sst", "/other-name",
         "/db/20.log"},
-       "metadata zone \\d+ holds what looks like one behind a header that can't be read: newer commits than "
-       "\\d+ "
-       "may stand in it"},
+       "metadata zone \\d+ seems to hold a newer generation, but its log header can't be read: it may hold "
+       "commits after \\d+"},
       {"NewestZoneWiped",
        [](RepairRig& rig) { ASSERT_TRUE(IsOk(rig.device().Reset(Newest(rig.Scan()).frames.back().zone))); },
        {"/db/10.sst", "/db/11.sst", "/db/12.sst", "/db/13.sst", "/db/14.sst", "/db/15.sst", "/other-name",

@@ -170,7 +170,7 @@ TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
   const Status refused = volume_->MakeDirectory("second", false);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kReadOnly);
-  EXPECT_THAT(refused.error().text(), HasSubstr("unmount, see to the device, and mount again"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("unmount, check the device, and mount again"));
   EXPECT_EQ(volume_->health().error().code(), Code::kReadOnly);
   EXPECT_EQ(CodeOf(volume_->Unlink("a.sst")), Code::kReadOnly);
   EXPECT_EQ(CodeOf(volume_->Create("b.sst")), Code::kReadOnly);
