@@ -10,7 +10,7 @@
 namespace zenfs {
 namespace {
 
-// Extents in order, without gaps, from 0; then windows in order.
+// Checks that extents begin at 0 and have no gaps, and that windows follow them in order.
 [[maybe_unused]] bool InOrder(const FileRecord& file) {
   std::uint64_t end = 0;
   for (const Extent& extent : file.extents) {
@@ -29,7 +29,7 @@ namespace {
 
 Status CheckNumber(std::string_view what, std::uint64_t number) {
   if (number < kStateNumbersEnd) return {};
-  return Fail(Code::kCorruption, fmt::format("no writer counts to {} {}", what, number));
+  return Fail(Code::kCorruption, fmt::format("{} {} is higher than any writer counts", what, number));
 }
 
 }  // namespace
@@ -89,11 +89,12 @@ Status State::Applier::operator()(const RaiseCounters& edit) {
 
 Status State::Applier::operator()(const SetBufferPlace& edit) {
   if (edit.place.size() > kMaxPlaceBytes) {
-    return Fail(Code::kCorruption, fmt::format("a place of append buffers of {} bytes", edit.place.size()));
+    return Fail(Code::kCorruption, fmt::format("the place of the append buffers has {} bytes, more than {}",
+                                               edit.place.size(), kMaxPlaceBytes));
   }
   const bool has_key = !edit.key.empty();
   if (has_key ? edit.key.size() != kBufferKeyBytes || edit.place.empty() : edit.maker != 0) {
-    return Fail(Code::kCorruption, "a key of append buffers without buffers, or of a wrong size");
+    return Fail(Code::kCorruption, "the key of the append buffers is invalid");
   }
   state_.buffers_ = edit;
   return {};

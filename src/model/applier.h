@@ -1,7 +1,7 @@
-// Carries out the edits of one commit on a State: State::Apply in parts. Internal to model/.
+// Applies the edits of one commit to a State; the implementation of State::Apply. Internal to model/.
 //
-// Files that a commit touches are copied once, changed here, and published as new immutable records by
-// Finish, so a commit of many edits on one file copies it once.
+// The first edit of a file copies its record. Later edits change the copy, and Finish publishes it as a new immutable
+// record.
 #pragma once
 
 #include <string_view>
@@ -14,10 +14,10 @@ namespace zenfs {
 
 class State::Applier {
  public:
-  // `effects` may be null. Both outlive the applier.
+  // `effects` may be null. `state` and `effects` must outlive the applier.
   Applier(State& state, Effects* effects) : state_(state), effects_(effects) {}
 
-  // One overload for each edit. Names: applier_names.cc; contents: applier_files.cc; the rest: applier.cc.
+  // One overload for each kind of edit. Names: applier_names.cc; contents: applier_files.cc; the others: applier.cc.
   Status operator()(const CreateFile& edit);
   Status operator()(const CreateDirectory& edit);
   Status operator()(const LinkFile& edit);
@@ -33,7 +33,7 @@ class State::Applier {
   Status operator()(const RaiseCounters& edit);
   Status operator()(const SetBufferPlace& edit);
 
-  // What must hold at the end of a commit; then publishes the touched files and drops those without a name.
+  // Checks the invariants that hold at the end of a commit, publishes the touched files, and removes files without a name.
   Status Finish();
 
  private:
@@ -42,12 +42,12 @@ class State::Applier {
     bool created = false;
   };
 
-  // The working copy of a file, made at the first touch. Null: no such file.
+  // The working copy of a file; null if there is no such file.
   FileRecord* Touch(FileId id);
   bool IsFile(FileId id) const;
   bool IsUsed(FileId id) const;
   Directory* FindDirectory(FileId id);
-  // The directory, if `name` may become an entry of it.
+  // Returns the directory `parent`. Errors: kCorruption if it does not exist or cannot take an entry `name`.
   Result<Directory*> ForNewEntry(FileId parent, std::string_view name);
   bool IsBelow(FileId directory, FileId ancestor) const;
   Status MakeRoomForRename(Directory& target, const std::string& name, FileId moved);
@@ -57,7 +57,7 @@ class State::Applier {
   State& state_;
   Effects* effects_;
   std::unordered_map<FileId, Touched> touched_;
-  std::vector<FileId> order_;  // of touched_, so that effects come in a fixed order
+  std::vector<FileId> order_;  // keys of touched_ in the order of the edits; the order of effects
   std::vector<FileId> new_directories_;
   std::vector<ZoneId> new_log_zones_;
 };

@@ -1,4 +1,4 @@
-// Edits that change what is in a file: State::Applier, second part.
+// State::Applier: edits that change the contents of files.
 #include <fmt/format.h>
 
 #include <limits>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-// Drops the extents from `offset` on, cutting the one that holds it; what goes is added to `lost`.
+// Drops the extents from `offset` on, and cuts the one that contains it. Adds the dropped ranges to `lost`.
 void DropExtents(FileRecord& file, std::uint64_t offset, std::vector<Extent>* lost) {
   while (!file.extents.empty() && file.extents.back().end() > offset) {
     Extent& last = file.extents.back();
@@ -25,14 +25,14 @@ void DropExtents(FileRecord& file, std::uint64_t offset, std::vector<Extent>* lo
           Extent{.file_offset = offset, .place = last.place + kept, .length = last.length - kept});
     }
     last.length = kept;
-    last.crc.reset();  // it was that of all bytes
+    last.crc.reset();  // the CRC covered the whole extent
   }
 }
 
 Status CheckExtent(const Extent& extent, std::uint64_t expected_offset) {
   if (extent.file_offset != expected_offset) {
-    return Fail(Code::kCorruption, fmt::format("an extent begins at byte {} where {} was to come",
-                                               extent.file_offset, expected_offset));
+    return Fail(Code::kCorruption,
+                fmt::format("an extent begins at byte {}, expected {}", extent.file_offset, expected_offset));
   }
   if (extent.length == 0 || extent.length > kMax - extent.file_offset ||
       extent.length > kMax - extent.place.value) {

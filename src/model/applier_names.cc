@@ -1,4 +1,4 @@
-// Edits that change names: State::Applier, first part.
+// State::Applier: edits that change names.
 #include <fmt/format.h>
 
 #include "model/applier.h"
@@ -10,7 +10,7 @@ Result<Directory*> State::Applier::ForNewEntry(FileId parent, std::string_view n
   if (directory == nullptr) {
     return Fail(Code::kCorruption, fmt::format("there is no directory {}", parent.value));
   }
-  if (!IsValidName(name)) return Fail(Code::kCorruption, "that is not a valid name");
+  if (!IsValidName(name)) return Fail(Code::kCorruption, "invalid name");
   if (directory->entries.contains(name)) return Fail(Code::kCorruption, "the name is taken");
   return directory;
 }
@@ -72,7 +72,7 @@ bool State::Applier::IsBelow(FileId directory, FileId ancestor) const {
   return ancestor == kRootDirectory;
 }
 
-// Takes away what stands under `name` in `target`, if `moved` may replace it.
+// Removes the entry `name` from `target`, if there is one. Errors: kCorruption if `moved` may not replace it.
 Status State::Applier::MakeRoomForRename(Directory& target, const std::string& name, FileId moved) {
   const auto entry = target.entries.find(name);
   if (entry == target.entries.end()) return {};
@@ -96,7 +96,7 @@ Status State::Applier::operator()(const RenameEntry& edit) {
   Directory* from = FindDirectory(edit.from_parent);
   Directory* to = FindDirectory(edit.to_parent);
   if (from == nullptr || to == nullptr) return Fail(Code::kCorruption, "there is no such directory");
-  if (!IsValidName(edit.to_name)) return Fail(Code::kCorruption, "that is not a valid name");
+  if (!IsValidName(edit.to_name)) return Fail(Code::kCorruption, "invalid name");
   const auto entry = from->entries.find(edit.from_name);
   if (entry == from->entries.end()) return Fail(Code::kCorruption, "there is no such name");
   if (from == to && edit.from_name == edit.to_name) return {};

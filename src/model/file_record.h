@@ -1,15 +1,13 @@
-// What the metadata log knows of one file. An immutable value once it is in a State: readers hold a shared
-// pointer to it and take no lock.
+// The metadata of one file. Immutable once it is in a State: readers hold a shared pointer to it and need no lock.
 //
-// A file is committed extents plus, for a framed file, a tail of frames in log zones:
+// A file has committed extents. A framed file also has a tail of frames in log zones:
 //
 //   file bytes   0 ............ E ............ W1 ...... W2 .......
 //                 extents        window 1      window 2   open window (not yet sealed)
 //
-// Windows say which frames belong to the file: those of `epoch` with a sequence in [first, last], holding the
-// bytes up to `end`. Frames behind the last window belong to the open window if their epoch is the volume's
-// current one and their sequence is at least `next_sequence`. All other frames of this owner are dead for
-// ever (design: "Frames must not come back to life").
+// A window selects the frames of `epoch` with a sequence in [first_sequence, last_sequence]; they hold the file's bytes up
+// to `end`. Frames belong to the open window if they have the volume's current epoch and a sequence of at least
+// `next_sequence`. All other frames of the file are dead forever.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +25,11 @@ enum class FileShape : std::uint8_t {
   kFramed = 1,  // extents, then frames
 };
 
-// `length` file bytes from `file_offset` stand at `place`. Invariants: file_offset and place are multiples of
-// the block size; an extent never crosses a zone; length need not be a multiple (its last block is padded).
+// `length` bytes of a file from `file_offset`, at `place` on the device. Invariants: file_offset and place are multiples of
+// the block size; an extent is in one zone; length may be any number of bytes, because the last block is padded.
 //
-// `crc` is the CRC-32C of the file bytes, without padding, as they were when they were handed to ZenFS. Not known is
-// legal: of files that a ZenFS without checksums wrote, and of an extent that was cut where it could not be read.
+// `crc` is the CRC-32C of the file bytes, without padding, as the caller passed them to ZenFS. It is unknown for files
+// written by a ZenFS without checksums, and for an extent that was cut and could not be read.
 struct Extent {
   std::uint64_t file_offset = 0;
   DeviceOffset place;
@@ -46,7 +44,7 @@ struct LogWindow {
   std::uint64_t epoch = 0;
   std::uint64_t first_sequence = 0;
   std::uint64_t last_sequence = 0;
-  std::uint64_t end = 0;  // file offset behind the last byte of this window
+  std::uint64_t end = 0;  // file offset after the last byte of this window
 
   friend bool operator==(const LogWindow&, const LogWindow&) = default;
 };
@@ -55,15 +53,15 @@ struct FileRecord {
   FileId id;
   FileShape shape = FileShape::kPlain;
   Lifetime lifetime = Lifetime::kNotSet;
-  std::uint64_t size = 0;           // bytes in extents and windows; a framed file's open window comes on top
+  std::uint64_t size = 0;           // bytes in extents and windows, without the open window
   std::uint64_t mtime_seconds = 0;  // since 1970
-  std::uint32_t links = 0;          // names that point here
+  std::uint32_t links = 0;          // number of names
   std::vector<Extent> extents;      // by file_offset, without gaps, from 0
   std::vector<LogWindow> windows;   // framed: in file order
   std::uint64_t next_sequence = 1;  // framed: first sequence of the open window
 
   std::uint64_t ExtentsEnd() const { return extents.empty() ? 0 : extents.back().end(); }
-  // Index of the extent that holds `offset`, or extents.size(). O(log n).
+  // Index of the extent that contains `offset`, or extents.size() if none does. O(log n).
   std::size_t FindExtent(std::uint64_t offset) const;
 
   friend bool operator==(const FileRecord&, const FileRecord&) = default;

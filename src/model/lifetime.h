@@ -1,5 +1,5 @@
-// How long a file is expected to live, as RocksDB's write-life-time hints say it (rocksdb/env.h,
-// Env::WriteLifeTimeHint; the numbers are the same). Placement keeps files of like lifetime in one zone.
+// The expected lifetime of a file: RocksDB's Env::WriteLifeTimeHint (rocksdb/env.h) with the same numbers. Placement puts
+// files of similar lifetimes into one zone.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// How far the numbers of a volume count: epochs, ids, generations of log zones, sequences and offsets in files.
+// Upper limits of the numbers of a volume: epochs, ids, generations of log zones, sequences and file offsets.
 //
-// Frames with numbers from kStateNumbersEnd on are passed over when a log is read, because no writer comes to them. So no
-// commit may bring the state there, and no mount may count on from a state that is near.
+// No writer reaches kStateNumbersEnd, so a scan skips frames with such numbers. Therefore no commit may bring a number
+// there, and no mount may continue from a state close to it.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 namespace zenfs {
 
-// A commit that brings a number to this is refused.
+// A commit is refused if a number would reach this.
 inline constexpr std::uint64_t kStateNumbersEnd = std::uint64_t{1} << 63;
-// A state from here on is damaged.
+// A state with a number of at least this is damaged.
 inline constexpr std::uint64_t kStateNumbersCredible = kStateNumbersEnd / 2;
-// A mount counts on only from below this. No writer comes from here to kStateNumbersCredible, so what was sound stays so.
+// A mount is refused unless all numbers are below this. No writer can count from here to kStateNumbersCredible, so a valid
+// state stays valid.
 inline constexpr std::uint64_t kStateNumbersStart = kStateNumbersCredible / 2;
 
-// The first number of the state that is not below `limit`.
+// Finds a number of the state that is at least `limit`. Nothing if all are lower.
 [[nodiscard]] std::optional<StateFlaw> FindNumberFrom(const State& state, std::uint64_t limit);
 
 }  // namespace zenfs

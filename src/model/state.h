@@ -1,14 +1,13 @@
-// The committed metadata of a volume as a value: what replaying its log yields. The metadata log keeps one
-// (its replica, from which snapshots are built), the catalog another (what lookups see).
+// The committed metadata of a volume, as a value; replay of the metadata log produces it. The metadata log keeps one for
+// snapshots, the catalog another for lookups.
 //
-// Invariants
-//   every file has links >= 1 names, all in existing directories (between commits; see CreateFile)
-//   directories form a tree under kRootDirectory, which always exists
-//   a file's extents are in order, without gaps, from 0; no two live extents overlap on the device
-//   epoch, next_id and next_generation only rise; no id in use is >= next_id
+// Invariants between commits
+//   - Every file has links >= 1 names, all in existing directories.
+//   - Directories form a tree under kRootDirectory, which always exists.
+//   - A file's extents are in order and have no gaps from 0. No two extents overlap on the device.
+//   - epoch, next_id and next_generation only rise. All ids in use are below next_id.
 //
-// Threads: none of its own; the owner locks. Copying is cheap for file contents: records are shared,
-// immutable.
+// Threads: none; the owner locks. Copies share the immutable file records.
 #pragma once
 
 #include <functional>
@@ -36,9 +35,8 @@ struct Directory {
   friend bool operator==(const Directory&, const Directory&) = default;
 };
 
-// What a list of edits did to the space: for the accounting of live bytes and for open handles. The same
-// bytes may be gained and lost (an extent replaced by a longer one at the same place): account for `gained`
-// first.
+// Effects of a list of edits, for the accounting of live bytes and for open handles. If an extent is replaced by a longer
+// one at the same place, the same bytes are gained and lost. So apply `gained` first.
 struct Effects {
   std::vector<Extent> gained;
   std::vector<Extent> lost;
@@ -46,10 +44,10 @@ struct Effects {
   std::vector<FileId> removed;  // files that lost their last name
 };
 
-// An invariant that is broken.
+// A violation of an invariant.
 struct StateFlaw {
   std::string text;           // one sentence
-  std::vector<FileId> files;  // files and directories that it speaks of
+  std::vector<FileId> files;  // the affected files and directories
   std::optional<DeviceOffset> place{};
 };
 
@@ -57,11 +55,11 @@ class State {
  public:
   State();
 
-  // Carries out the edits of one commit. Errors: kCorruption with the edit in words when one contradicts the
-  // state (unknown id, name taken, extents with a gap, ...): the state is then unusable and must be dropped.
+  // Applies the edits of one commit. Errors: kCorruption if an edit contradicts the state (unknown id, name taken, extents
+  // with a gap, ...); the text describes the edit. After an error, discard the state.
   [[nodiscard]] Status Apply(std::span<const Edit> edits, Effects* effects = nullptr);
 
-  // Null, or kNoFile, when there is none.
+  // Null or nothing if there is none.
   std::shared_ptr<const FileRecord> FindFile(FileId id) const;
   const Directory* FindDirectory(FileId id) const;
   std::optional<FileId> FindEntry(FileId parent, std::string_view name) const;
@@ -75,17 +73,17 @@ class State {
   const SetBufferPlace& buffers() const { return buffers_; }
   const std::string& buffer_place() const { return buffers_.place; }
 
-  // Visits edits that rebuild this state when applied, in that order, to an empty one; each call is a chunk
-  // of at most a few hundred bytes per file that may stand in a frame of its own except that a file and its
-  // first name come together. The state must not change meanwhile.
+  // Visits edits that rebuild this state if they are applied in this order to an empty one. Each chunk may be a commit of
+  // its own and has a few hundred bytes, except that all windows of a file are one edit. The state must not change during
+  // the call.
   void Describe(const std::function<void(std::vector<Edit>)>& visit) const;
 
-  // The same contents; whether records are shared does not matter.
+  // Compares contents; shared and separate records are equal.
   friend bool operator==(const State& a, const State& b);
 
-  // Every invariant above that can be checked without a device; empty means none is broken.
+  // Checks all invariants above that can be checked without a device. Empty if there is no violation.
   std::vector<StateFlaw> Flaws() const;
-  // The same as sentences.
+  // Same, texts only.
   std::vector<std::string> Check() const;
 
  private:

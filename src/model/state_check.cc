@@ -1,4 +1,4 @@
-// State::Check: the invariants of a volume's metadata, said as sentences where they are broken.
+// State::Flaws: checks the invariants of a volume's metadata.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Checker {
       }
     }
     std::ranges::sort(findings_, {},
-                      &StateFlaw::text);  // the order of a hash table would differ from run to run
+                      &StateFlaw::text);  // a fixed order, unlike that of the hash tables
     return std::move(findings_);
   }
 
@@ -38,7 +38,7 @@ class Checker {
   void CheckDirectories() {
     if (state_.FindDirectory(kRootDirectory) == nullptr) Add({}, "there is no root directory");
     for (const auto& [id, directory] : state_.directories()) {
-      if (id != directory.id) Add({id}, "directory {} calls itself {}", id.value, directory.id.value);
+      if (id != directory.id) Add({id}, "directory {} has id {} in its record", id.value, directory.id.value);
       if (id.value >= state_.next_id())
         Add({id}, "directory {} has an id that was never allocated", id.value);
       CheckWayToRoot(directory);
@@ -61,12 +61,13 @@ class Checker {
 
   void CheckEntry(const Directory& directory, const std::string& name, FileId id) {
     if (!IsValidName(name))
-      Add({directory.id}, "directory {} has an entry with an impossible name", directory.id.value);
+      Add({directory.id}, "directory {} has an entry with an invalid name", directory.id.value);
     const Directory* child = state_.FindDirectory(id);
     if (child != nullptr) {
       if (child->parent != directory.id || child->name != name) {
-        Add({id, directory.id}, "directory {} stands as \"{}\" in directory {} but belongs elsewhere",
-            id.value, name, directory.id.value);
+        Add({id, directory.id},
+            "directory {} is entry \"{}\" of directory {}, but has another parent or name", id.value, name,
+            directory.id.value);
       }
     } else if (state_.FindFile(id) == nullptr) {
       Add({directory.id}, "\"{}\" in directory {} names {}, which is neither a file nor a directory", name,
@@ -77,12 +78,12 @@ class Checker {
   }
 
   void CheckFile(FileId id, const FileRecord& file) {
-    if (id != file.id) Add({id}, "file {} calls itself {}", id.value, file.id.value);
+    if (id != file.id) Add({id}, "file {} has id {} in its record", id.value, file.id.value);
     if (id.value >= state_.next_id()) Add({id}, "file {} has an id that was never allocated", id.value);
     const auto names = names_.find(id);
     const std::uint32_t count = names == names_.end() ? 0 : names->second;
     if (count == 0 || count != file.links) {
-      Add({id}, "file {} has {} names, but counts {}", id.value, count, file.links);
+      Add({id}, "file {} has {} names, but its link count is {}", id.value, count, file.links);
     }
     std::uint64_t end = 0;
     for (const Extent& extent : file.extents) {
@@ -102,7 +103,7 @@ class Checker {
     for (const LogWindow& window : file.windows) {
       if (window.first_sequence <= sequence || window.last_sequence < window.first_sequence ||
           window.last_sequence >= file.next_sequence || window.end < end || window.epoch > state_.epoch()) {
-        Add({file.id}, "file {} has an impossible window at frame {}", file.id.value, window.first_sequence);
+        Add({file.id}, "file {} has an invalid window at frame {}", file.id.value, window.first_sequence);
       }
       sequence = window.last_sequence;
       end = window.end;

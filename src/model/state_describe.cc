@@ -1,4 +1,4 @@
-// State::Describe: the edits that a snapshot is made of.
+// State::Describe: the edits of a snapshot.
 #include <algorithm>
 #include <deque>
 #include <unordered_set>
@@ -8,7 +8,7 @@
 namespace zenfs {
 namespace {
 
-// Few enough that a chunk stays within the few hundred bytes that Describe promises.
+// Keeps a chunk within the few hundred bytes that Describe promises.
 constexpr std::size_t kExtentsPerChunk = 16;
 constexpr std::size_t kLogZonesPerChunk = 16;
 

@@ -8,11 +8,11 @@
 
 namespace zenfs {
 
-// One overload for each edit; each returns what did not fit.
+// One overload for each kind of edit. Each returns a sentence about the part that did not fit, or an empty string.
 struct StateDraft::Applier {
   StateDraft& draft;
 
-  // Whoever uses an id takes it.
+  // Returns the record of `id`, created if needed. Raises next_id above it.
   FileRecord& File(FileId id) {
     draft.next_id = std::max(draft.next_id, id.value + 1);
     FileRecord& file = draft.files[id];
@@ -21,12 +21,12 @@ struct StateDraft::Applier {
   }
   Directory& DirectoryOf(FileId id) {
     const auto [found, made] = draft.directories.try_emplace(id);
-    if (made) found->second.id = id;  // a parent that is its own child: found to have no name
+    if (made) found->second.id = id;  // has no name and no parent yet
     draft.next_id = std::max(draft.next_id, id.value + 1);
     return found->second;
   }
   std::string Enter(FileId parent, const std::string& name, FileId id) {
-    if (!IsValidName(name)) return fmt::format("{} has an impossible name", id.value);
+    if (!IsValidName(name)) return fmt::format("{} has an invalid name", id.value);
     Directory& directory = DirectoryOf(parent);
     const auto [entry, is_new] = directory.entries.try_emplace(name, id);
     if (is_new || entry->second == id) return {};
@@ -74,7 +74,7 @@ struct StateDraft::Applier {
     from.entries.erase(entry);
     const auto replaced = DirectoryOf(edit.to_parent).entries.find(edit.to_name);
     if (replaced != DirectoryOf(edit.to_parent).entries.end()) {
-      if (replaced->second == id) {  // another name of the same file, which has one less then
+      if (replaced->second == id) {  // another name of the same file
         DirectoryOf(edit.to_parent).entries.erase(replaced);
       } else if (draft.files.contains(replaced->second)) {
         (*this)(UnlinkFile{edit.to_parent, edit.to_name});
@@ -105,7 +105,7 @@ struct StateDraft::Applier {
     std::erase_if(file.extents, [&](const Extent& e) { return e.file_offset >= edit.from_offset; });
     if (!file.extents.empty() && file.extents.back().end() > edit.from_offset) {
       file.extents.back().length = edit.from_offset - file.extents.back().file_offset;
-      file.extents.back().crc.reset();  // it was that of all bytes
+      file.extents.back().crc.reset();  // the CRC covered the whole extent
     }
     for (const Extent& extent : edit.extents) file.extents.push_back(extent);
     std::ranges::sort(file.extents, {}, &Extent::file_offset);
@@ -197,7 +197,7 @@ Result<State> StateDraft::ToState() const {
       const auto file = files.find(id);
       if (file == files.end()) {
         return Fail(Code::kCorruption,
-                    fmt::format("\"{}\" in directory {} leads nowhere", name, parent.value));
+                    fmt::format("\"{}\" in directory {} names a missing file", name, parent.value));
       }
       const FileRecord& f = file->second;
       const bool first = made.insert(id).second;

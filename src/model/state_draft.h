@@ -1,8 +1,8 @@
-// A state that need not be sound: what can be put together of a volume's metadata when some of it is lost, or breaks
-// invariants. Edits are applied as far as they fit; who holds the draft mends it and turns it into a State.
+// A state that may violate invariants, rebuilt from incomplete or damaged metadata. Edits are applied as far as they fit.
+// The owner repairs the draft and converts it to a State.
 //
-// Beyond a State it may have: files and directories without a name, names that lead nowhere, gaps between extents,
-// extents that overlap or lie outside the device, windows out of order. `links` of a record is not kept.
+// Unlike a State, a draft may have files and directories without a name, names of missing files, gaps between extents,
+// extents that overlap or are outside the device, and windows out of order. It does not maintain `links`.
 //
 // Threads: a plain value.
 #pragma once
@@ -22,19 +22,19 @@ class StateDraft {
   StateDraft();
   explicit StateDraft(const State& state);
 
-  // Carries out what fits of one edit. A file that is not known begins to exist, without a name. Returns what did not
-  // fit, one sentence; empty when all did.
+  // Applies one edit as far as it fits. Creates unknown files and directories, without a name. Returns one sentence about
+  // the part that did not fit; empty if the whole edit was applied.
   std::string Apply(const Edit& edit);
 
-  // A name in `directory` that is free: `wanted`, else with ".1", ".2", ... behind it. Not longer than a name may be.
+  // Returns a free, valid name in `directory`: `wanted`, or `wanted` with ".1", ".2", ... appended, shortened if needed.
   std::string FreeName(FileId directory, const std::string& wanted) const;
   FileId NewId() { return FileId(next_id++); }
 
-  // The draft as a state. Errors: kCorruption, in words, when it is not sound.
+  // Converts the draft to a state. Errors: kCorruption if it violates an invariant.
   [[nodiscard]] Result<State> ToState() const;
 
   std::map<FileId, FileRecord> files;
-  std::map<FileId, Directory> directories;  // the root among them, always
+  std::map<FileId, Directory> directories;  // always contains the root
   std::map<ZoneId, LogZone> log_zones;
   std::uint64_t epoch = 0;
   std::uint64_t next_id = 2;

@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-RC_GTEST_PROP(StateDraftProperty, EditsThatFitDoWhatTheyDoToAState, (std::uint64_t seed)) {
+RC_GTEST_PROP(StateDraftProperty, ValidEditsGiveTheSameStateAsStateApply, (std::uint64_t seed)) {
   EditWalk walk(seed);
   State state;
   StateDraft draft;
@@ -29,7 +29,7 @@ RC_GTEST_PROP(StateDraftProperty, EditsThatFitDoWhatTheyDoToAState, (std::uint64
   RC_ASSERT(*from_state == state);
 }
 
-TEST(StateDraft, WhatDoesNotFitIsToldAndTheRestIsDone) {
+TEST(StateDraft, TheFittingPartOfAnEditIsAppliedAndTheRestReported) {
   StateDraft draft;
   EXPECT_THAT(draft.Apply(UnlinkFile{kRootDirectory, "gone"}), HasSubstr("no such name"));
   EXPECT_THAT(draft.Apply(RenameEntry{kRootDirectory, "gone", kRootDirectory, "new"}),
@@ -43,7 +43,7 @@ TEST(StateDraft, WhatDoesNotFitIsToldAndTheRestIsDone) {
   EXPECT_GT(draft.next_id, 7u);
 }
 
-TEST(StateDraft, AnExtentThatIsCutHasNoChecksumAnyMore) {
+TEST(StateDraft, AnExtentThatIsCutLosesItsChecksum) {
   StateDraft draft;
   draft.Apply(
       SetExtents{.id = FileId(7),
@@ -74,7 +74,7 @@ TEST(StateDraft, ANameThatIsTakenLeadsToTheNewerFile) {
   EXPECT_TRUE(draft.files.contains(FileId(5)));
 }
 
-TEST(StateDraft, ANameThatLeadsNowhereIsNoState) {
+TEST(StateDraft, ANameOfAMissingFileCannotBecomeAState) {
   StateDraft draft;
   draft.directories.at(kRootDirectory).entries.emplace("a", FileId(5));
   EXPECT_FALSE(draft.ToState());

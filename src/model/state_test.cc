@@ -78,7 +78,7 @@ TEST_F(StateTest, RenameOntoAnotherNameOfTheSameFileLeavesOneName) {
   EXPECT_EQ(state_.FindEntry(kRootDirectory, "c"), kFile);
 }
 
-TEST_F(StateTest, DirectoryMovesWithWhatIsInIt) {
+TEST_F(StateTest, DirectoryMovesWithItsContents) {
   Must({RenameEntry{kDirectory, "inner", kRootDirectory, "outer"}, LinkFile{kInner, "x", kFile}});
   EXPECT_EQ(state_.FindDirectory(kInner)->parent, kRootDirectory);
   EXPECT_EQ(state_.FindDirectory(kInner)->name, "outer");
@@ -101,7 +101,7 @@ TEST_F(StateTest, ImpossibleRenamesAreRefused) {
   Refused({RenameEntry{FileId(77), "a", kRootDirectory, "x"}}, "no such directory");
 }
 
-TEST_F(StateTest, EditsThatContradictTheStateAreRefusedInWords) {
+TEST_F(StateTest, EditsThatContradictTheStateAreRefusedWithTheReason) {
   Refused({CreateFile{.id = FileId(60)}}, "without a name");
   Refused({CreateFile{.id = FileId(100)}, LinkFile{kRootDirectory, "x", FileId(100)}}, "never allocated");
   Refused({CreateFile{.id = kFile}}, "in use");
@@ -137,7 +137,7 @@ TEST_F(StateTest, SetExtentsAppendsRewritesAndTruncates) {
 }
 
 TEST_F(StateTest, ExtentsThatLeaveAGapAreRefused) {
-  Refused({SetExtents{kFile, 0, {At(4096, 8192, 4096)}, 8192}}, "begins at byte 4096 where 0");
+  Refused({SetExtents{kFile, 0, {At(4096, 8192, 4096)}, 8192}}, "begins at byte 4096, expected 0");
   Refused({SetExtents{kFile, 0, {At(0, 8192, 0)}, 0}}, "impossible");
   Refused({SetExtents{kFile, 0, {At(0, ~std::uint64_t{0} - 1, 4096)}, 4096}}, "impossible");
   Refused({SetExtents{kFile, 0, {At(0, 8192, 4096)}, 4097}}, "has size 4097");
@@ -182,13 +182,13 @@ TEST_F(StateTest, OverlappingExtentsAreFoundByCheck) {
   EXPECT_THAT(state_.Check(), ::testing::ElementsAre("files 2 and 3 both claim device byte 12287"));
 }
 
-TEST_F(StateTest, NumbersThatNoWriterCountsToAreRefused) {
+TEST_F(StateTest, NumbersHigherThanAnyWriterCountsAreRefused) {
   constexpr std::uint64_t kTooFar = std::uint64_t{1} << 63;
-  Refused({BeginEpoch{kTooFar}}, "no writer");
-  Refused({RaiseCounters{kTooFar, 0}}, "no writer");
-  Refused({RaiseCounters{0, kTooFar}}, "no writer");
-  Refused({SealLog{.id = kOther, .windows = {}, .next_sequence = kTooFar}}, "no writer");
-  Refused({SealLog{kOther, {{1, 1, 2, kTooFar}}, 20, kTooFar}}, "no writer");
+  Refused({BeginEpoch{kTooFar}}, "any writer");
+  Refused({RaiseCounters{kTooFar, 0}}, "any writer");
+  Refused({RaiseCounters{0, kTooFar}}, "any writer");
+  Refused({SealLog{.id = kOther, .windows = {}, .next_sequence = kTooFar}}, "any writer");
+  Refused({SealLog{kOther, {{1, 1, 2, kTooFar}}, 20, kTooFar}}, "any writer");
 }
 
 TEST_F(StateTest, CountersOnlyRise) {
@@ -197,7 +197,7 @@ TEST_F(StateTest, CountersOnlyRise) {
   EXPECT_EQ(state_.next_generation(), 20u);
 }
 
-TEST(Lifetimes, HaveTheNamesThatPeopleRead) {
+TEST(Lifetimes, HaveNames) {
   EXPECT_EQ(LifetimeName(Lifetime::kNotSet), "not set");
   EXPECT_EQ(LifetimeName(Lifetime::kExtreme), "extreme");
 }

@@ -1,5 +1,5 @@
-// Numbers that must not be mixed up, each a type of its own. Lengths and file offsets are plain
-// std::uint64_t in bytes; what has another unit says so in its name.
+// Separate types for numbers that must not be confused. Lengths and file offsets are plain std::uint64_t in bytes; the
+// names of other numbers contain their unit.
 #pragma once
 
 #include <compare>
@@ -20,12 +20,12 @@ struct StrongId {
 // Index of a zone on its device; zone n begins at n * zone_size.
 using ZoneId = StrongId<struct ZoneIdTag, std::uint32_t>;
 
-// Identity of a file or directory within a volume. Never used twice in the life of a volume.
+// Identifies a file or directory within a volume. Never reused.
 using FileId = StrongId<struct FileIdTag, std::uint64_t>;
 inline constexpr FileId kNoFile{0};
 inline constexpr FileId kRootDirectory{1};
 
-// A byte address on a device, from its first byte.
+// Bytes from the start of a device.
 struct DeviceOffset {
   std::uint64_t value = 0;
 
