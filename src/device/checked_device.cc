@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kMinBlock = 512;
 constexpr std::uint32_t kMaxBlock = 65536;
 
-// A device that contradicts itself: nothing it says can be relied on.
+// The device contradicts itself.
 std::unexpected<Error> Contradiction(std::string text) { return Fail(Code::kCorruption, std::move(text)); }
 
 Status CheckGeometry(const std::string& name, const Geometry& g) {
@@ -32,11 +32,11 @@ Status CheckGeometry(const std::string& name, const Geometry& g) {
 Status CheckZone(const std::string& name, const Geometry& g, ZoneId expected, const ZoneInfo& zone) {
   if (zone.id != expected) {
     return Contradiction(
-        fmt::format("{}: reported zone {} where zone {} was asked for", name, zone.id.value, expected.value));
+        fmt::format("{}: reported zone {}, expected zone {}", name, zone.id.value, expected.value));
   }
   if (zone.start != g.ZoneStart(expected)) {
     return Contradiction(
-        fmt::format("{}: zone {} is reported to start at {}, by the zone size it starts at {}", name,
+        fmt::format("{}: zone {} is reported to start at {}, but the zone size puts it at {}", name,
                     expected.value, zone.start.value, g.ZoneStart(expected).value));
   }
   if (zone.capacity > g.zone_size) {
@@ -65,8 +65,8 @@ Status CheckPlace(const std::string& name, const Geometry& g, ZoneId zone, Devic
       place >= start && place - start <= g.zone_size && bytes <= g.zone_size - (place - start);
   if (inside && place.value % g.block_size == 0) return {};
   return Contradiction(
-      fmt::format("{}: an append of {} bytes to zone {}, from {} to {}, is reported to be at {}", name, bytes,
-                  zone.value, start.value, (start + g.zone_size).value, place.value));
+      fmt::format("{}: an append of {} bytes to zone {} (bytes {} to {}) is reported to be at {}", name,
+                  bytes, zone.value, start.value, (start + g.zone_size).value, place.value));
 }
 
 class CheckedQueue final : public IoQueue {
@@ -100,7 +100,7 @@ class CheckedDevice final : public ForwardingDevice {
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> zones, inner().Report(first, count));
     if (zones.size() != count) {
-      return Contradiction(fmt::format("{}: a report of {} zones from zone {} has {}", name(), count,
+      return Contradiction(fmt::format("{}: a report of {} zones from zone {} has {} zones", name(), count,
                                        first.value, zones.size()));
     }
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -124,7 +124,7 @@ Result<std::unique_ptr<ZonedDevice>> CheckDevice(std::unique_ptr<ZonedDevice> de
   ZENFS_RETURN_IF_ERROR(CheckGeometry(device->name(), device->geometry()));
   auto checked = std::make_unique<CheckedDevice>(std::move(device));
   const auto zones = checked->Report(ZoneId(0), checked->geometry().zone_count);
-  // At the start a contradiction means that this is nothing to mount; later, that something broke.
+  // A contradiction in the first report means that the device is unusable. A later one is damage.
   if (!zones && zones.error().code() == Code::kCorruption) {
     return Fail(Code::kInvalidArgument, zones.error().text());
   }

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kZoneSize = 16 * 4096;
 
-// Says whatever the test wants it to.
+// A device with arbitrary geometry and reports.
 class Liar final : public ZonedDevice {
  public:
   Liar() {
@@ -80,7 +80,7 @@ TEST(CheckedDeviceTest, ImpossibleGeometryIsRefused) {
 
 TEST(CheckedDeviceTest, ReportThatContradictsTheGeometryIsRefusedWithBothValues) {
   EXPECT_THAT(RefusalOf([](Liar& l) { l.zones.pop_back(); }), HasSubstr("3 zones from zone 0 has 2"));
-  EXPECT_THAT(RefusalOf([](Liar& l) { l.zones[1].id = ZoneId(2); }), HasSubstr("zone 2 where zone 1"));
+  EXPECT_THAT(RefusalOf([](Liar& l) { l.zones[1].id = ZoneId(2); }), HasSubstr("zone 2, expected zone 1"));
   EXPECT_THAT(RefusalOf([](Liar& l) { l.zones[1].start = DeviceOffset(4096); }),
               AllOf(HasSubstr("start at 4096"), HasSubstr("65536")));
   EXPECT_THAT(RefusalOf([](Liar& l) { l.zones[1].capacity = kZoneSize + 4096; }),
@@ -100,7 +100,7 @@ TEST(CheckedDeviceTest, ReportThatContradictsTheGeometryIsRefusedWithBothValues)
   EXPECT_EQ(RefusalOf(closed_at(kZoneSize + 4096)), "accepted");
 }
 
-TEST(CheckedDeviceTest, UndefinedWritePointersAreNotLookedAt) {
+TEST(CheckedDeviceTest, UndefinedWritePointersAreIgnored) {
   for (const ZoneCondition condition :
        {ZoneCondition::kFull, ZoneCondition::kReadOnly, ZoneCondition::kOffline}) {
     EXPECT_EQ(RefusalOf([condition](Liar& l) {

@@ -1,16 +1,17 @@
-// A moment between the flushes of a device, to tell whether data that was written since then can still become durable.
+// A point in time, to find out later whether a flush has failed since.
 //
-// A device that fails a flush may have dropped data that it had acknowledged. The next flush succeeds without that data.
-// So the writer takes a mark before the data is written, and asks it after the flush that makes the data durable:
+// A device that fails a flush may have dropped acknowledged data, and the next flush succeeds without that data. So a
+// writer takes a mark before it writes, and checks it after the flush:
 //
 //   const FlushMark mark = FlushMark::Now(device);
 //   device.Write(...);
 //   device.Flush();
 //   if (mark.FlushFailedSince(device)) ...  // the data may be lost although this flush succeeded
 //
-// Marks count only where a guard remembers failed flushes (device/guarded_device.h): without one, no flush ever failed.
+// Works only on a guarded device (device/guarded_device.h), which counts failed flushes. Without a guard,
+// FlushFailedSince always returns false.
 //
-// Threads: a value. A flush counts as failed before the next flush of the device begins.
+// Threads: a plain value. A failed flush is counted before the next flush of the device begins.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace zenfs {
 
-// For messages about bytes that were written before a flush that failed: "bytes 1 to 9: a flush ...".
+// For messages about bytes that were written before a failed flush: "bytes 1 to 9: a flush ...".
 inline constexpr const char* kLostToAFlush =
     "a flush of the device's cache failed after they were written, so they may be lost although a later one "
     "succeeds";
@@ -27,7 +28,7 @@ inline constexpr const char* kLostToAFlush =
 class FlushMark {
  public:
   static FlushMark Now(const ZonedDevice& device) { return FlushMark(device.errors().failed_flushes); }
-  // The moment when the device was opened; for data that any failed flush may concern.
+  // The time when the device was opened. For data of unknown age: any failed flush may have lost it.
   static FlushMark AtOpen() { return FlushMark(0); }
 
   bool FlushFailedSince(const ZonedDevice& device) const {

@@ -1,9 +1,9 @@
-// Passes every call on to another device. Decorators derive from it and override only the calls that they change.
+// Forwards every call to another device. Decorators derive from it and override only the calls that they change.
 //
-// A call that is added to ZonedDevice is forwarded by every decorator that does not override it, so a decorator that
-// refuses calls has to override the new one too.
+// All decorators forward a call that is added to ZonedDevice later. A decorator that refuses calls must override it too.
 //
-// Ownership: made from a pointer, it owns the other device. Made from a reference, the caller keeps the other device alive.
+// Ownership: constructed from a pointer, it owns the other device. Constructed from a reference, the other device must
+// outlive it.
 // Threads: as the other device.
 #pragma once
 
@@ -52,7 +52,7 @@ class ForwardingDevice : public ZonedDevice {
   ZonedDevice& inner() const { return inner_; }
 
  private:
-  const std::unique_ptr<ZonedDevice> owned_;  // or null
+  const std::unique_ptr<ZonedDevice> owned_;  // null if constructed from a reference
   ZonedDevice& inner_;
 };
 

@@ -1,4 +1,4 @@
-// The unchanging shape and limits of a zoned device.
+// The fixed layout and limits of a zoned device.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ struct Geometry {
   std::uint64_t zone_size = 0;         // bytes; distance between the starts of two zones
   std::uint32_t zone_count = 0;        // all zones, of every type
   std::uint32_t max_open = 0;          // zones; 0: no limit
-  std::uint32_t max_active = 0;        // zones; 0: no limit. max_open may be below it
-  std::uint64_t max_append_bytes = 0;  // longest zone append; 0: the device offers no append
-  bool volatile_cache = true;          // completed writes may be lost with power until Flush returns
-  // The device takes flushes as if it had a volatile cache, and keeps every completed write without them: an emulated
-  // device that was made without a cache. A flush is still sent, and takes the time that it takes on a drive.
+  std::uint32_t max_active = 0;        // zones; 0: no limit. May be above max_open
+  std::uint64_t max_append_bytes = 0;  // longest zone append in bytes; 0: not supported
+  bool volatile_cache = true;          // a power loss may lose completed writes that were not flushed
+  // For an emulated device without a cache: flushes are still sent and take as long as on a drive, but completed writes
+  // survive a power loss without them.
   bool keeps_unflushed = false;
 
-  // What to tell a user: whether power can take writes that were completed and not flushed.
+  // Returns true if a power loss can lose completed writes that were not flushed. For messages.
   bool LosesUnflushed() const { return volatile_cache && !keeps_unflushed; }
   DeviceOffset ZoneStart(ZoneId zone) const { return DeviceOffset(zone.value * zone_size); }
   ZoneId ZoneOf(DeviceOffset offset) const {

@@ -10,7 +10,7 @@
 namespace zenfs {
 namespace {
 
-// What may come out otherwise when it is asked again.
+// Returns true for errors after which a retry may succeed.
 bool MayPass(const Error& error) {
   return error.code() == Code::kIo || error.code() == Code::kBusy || error.code() == Code::kUnknownOutcome;
 }
@@ -35,7 +35,7 @@ class GuardedDevice final : public ForwardingDevice {
   Status Flush() override { return flush_.Run(); }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
-  // What comes of a read that has been sent once and ended as `read`.
+  // Repeats a read whose first try returned `read`, if needed. Returns the final status.
   Status Settle(Status read, DeviceOffset offset, ByteSpan into) {
     Repeat(read, [&] {
       repeated_reads_.fetch_add(1, std::memory_order_relaxed);
@@ -45,7 +45,7 @@ class GuardedDevice final : public ForwardingDevice {
   }
 
  private:
-  // `result`: of the first try, then of the last.
+  // `result`: the result of the first try; set to that of the last try.
   template <typename Outcome, typename Again>
   void Repeat(Outcome& result, const Again& again) {
     for (int tried = 1; !result.ok() && tried < kReadTries; ++tried) {
@@ -66,10 +66,10 @@ class GuardedDevice final : public ForwardingDevice {
     const Status flushed = inner().Flush();
     if (flushed.ok()) return flushed;
     failed_flushes_.fetch_add(1, std::memory_order_acq_rel);
-    // Timed out or refused: for what was written it is the same.
+    // Any failed flush may have lost data, so all have the same code.
     return Fail(flushed.error().As(Code::kIo));
   }};
-  std::atomic<std::uint32_t> in_vain_{0};  // reads and reports in a row that failed for good
+  std::atomic<std::uint32_t> in_vain_{0};  // consecutive reads and reports that failed finally
 };
 
 class GuardedQueue final : public IoQueue {

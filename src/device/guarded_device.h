@@ -1,15 +1,15 @@
-// What every mount puts in front of its device against errors at run time; the one place where a command is repeated.
+// Wraps the device of every mount: repeats failed reads and counts failed flushes. No other part repeats a read after an
+// error.
 //
-// Reads, and zone reports
-//   One that fails with kIo, kBusy or kUnknownOutcome is sent again, at most kReadTries times in all, with a pause
-//   of kReadPause before the last; a read of a queue is repeated by the Reap that delivers it. What a drive means to last
-//   (offline, gone, refused, timed out) is not repeated. After kGiveUpAfter in a row have failed for good, each is
-//   sent once until one succeeds, so a device that is gone is not asked again and again.
+// Reads and zone reports
+//   If one fails with kIo, kBusy or kUnknownOutcome, it is sent again, up to kReadTries times in total, with a pause of
+//   kReadPause before the last try. Reap repeats the reads of a queue. Permanent errors (offline, gone, refused, timed
+//   out) are not repeated. After kGiveUpAfter consecutive final failures, each read and report is sent once, until one
+//   succeeds: a missing device would otherwise be slow to fail.
 // Flushes
-//   A flush that failed is never repeated here, and is remembered: the device may have dropped what it could not keep,
-//   and then the next flush succeeds without it. A caller that makes data durable asks for that with a FlushMark
-//   (device/flush_mark.h). Flushes do not overlap (device/shared_flush.h): a flush that failed is counted before the next
-//   begins.
+//   A failed flush is counted and never repeated here: the device may have dropped data, and the next flush would succeed
+//   without it. Callers that make data durable check a FlushMark (device/flush_mark.h). Flushes do not overlap
+//   (device/shared_flush.h), so a failed flush is counted before the next one begins.
 //
 // Threads: as the device.
 #pragma once
@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kGiveUpAfter = 8;
 inline constexpr std::chrono::milliseconds kReadPause{1};
 
 [[nodiscard]] std::unique_ptr<ZonedDevice> GuardDevice(std::unique_ptr<ZonedDevice> device);
-// `device` stays the caller's and outlives the guard.
+// `device` is not owned and must outlive the guard.
 [[nodiscard]] std::unique_ptr<ZonedDevice> GuardDevice(ZonedDevice& device);
 
 }  // namespace zenfs

@@ -44,13 +44,13 @@ TEST_F(GuardedDeviceTest, ReadThatFailsTwiceSucceedsAndIsCounted) {
   EXPECT_EQ(Repeated(), 2U);
 }
 
-TEST_F(GuardedDeviceTest, ReadThatGoesOnFailingIsSentThreeTimes) {
+TEST_F(GuardedDeviceTest, ReadThatKeepsFailingIsSentThreeTimes) {
   FailReads(FaultyDevice::kForEver);
   EXPECT_FALSE(Read());
   EXPECT_EQ(Sent(), 3U);
 }
 
-TEST_F(GuardedDeviceTest, ErrorsThatLastAreNotRepeated) {
+TEST_F(GuardedDeviceTest, PermanentErrorsAreNotRepeated) {
   for (const Code code : {Code::kNotFound, Code::kReadOnly, Code::kInvalidArgument, Code::kTimedOut}) {
     const std::uint64_t before = Sent();
     FailReads(1, code);
@@ -59,7 +59,7 @@ TEST_F(GuardedDeviceTest, ErrorsThatLastAreNotRepeated) {
   }
 }
 
-TEST_F(GuardedDeviceTest, DeviceThatFailsEveryReadIsNotAskedAgainAndAgain) {
+TEST_F(GuardedDeviceTest, AfterManyFailuresReadsAreSentOnce) {
   FailReads(FaultyDevice::kForEver);
   constexpr std::uint64_t kReads = 100;
   for (std::uint64_t i = 0; i < kReads; ++i) EXPECT_FALSE(Read());
@@ -67,10 +67,10 @@ TEST_F(GuardedDeviceTest, DeviceThatFailsEveryReadIsNotAskedAgainAndAgain) {
   faulty_.ClearFaults();
   EXPECT_TRUE(Read());
   FailReads(1);
-  EXPECT_TRUE(Read()) << "one that succeeded brings the repeats back";
+  EXPECT_TRUE(Read()) << "after a success, reads are repeated again";
 }
 
-TEST_F(GuardedDeviceTest, ReportThatFailsOnceIsNotNoticed) {
+TEST_F(GuardedDeviceTest, ReportThatFailsOnceIsRepeated) {
   faulty_.Inject({.command = Command::kReport, .times = 1});
   EXPECT_TRUE(guarded_->Report(ZoneId(0), 1));
   faulty_.Inject({.command = Command::kReport, .times = FaultyDevice::kForEver});

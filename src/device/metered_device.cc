@@ -62,7 +62,7 @@ class MeteredQueue final : public IoQueue {
   const ZonedDevice& device_;
   const std::unique_ptr<IoQueue> queue_;
   Metrics& metrics_;
-  std::vector<std::pair<const IoRequest*, SteadyTime>> begun_;  // as many as are in flight
+  std::vector<std::pair<const IoRequest*, SteadyTime>> begun_;  // requests in flight
 };
 
 class MeteredDevice final : public ForwardingDevice {
@@ -107,7 +107,7 @@ class MeteredDevice final : public ForwardingDevice {
   }
 
  private:
-  // What can still be written there; nothing if the device does not tell.
+  // Bytes that can still be written to the zone; 0 if the report fails.
   std::uint64_t RoomOf(ZoneId zone) {
     const Result<std::vector<ZoneInfo>> report = inner().Report(zone, 1);
     if (!report || report->empty()) return 0;

@@ -1,5 +1,5 @@
-// Counts and times the commands of a device: reads, writes, appends, flushes, resets, finishes, through queues too.
-// A queued command is timed from Submit until it is reaped. Everything else goes through unmeasured.
+// Counts and times the reads, writes, appends, flushes, resets and finishes of a device, including queued ones. A queued
+// command is timed from Submit to Reap. Other calls are forwarded without measuring.
 //
 // Threads: as the device.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace zenfs {
 
-// `metrics` outlives the device and its queues.
+// `metrics` must outlive the device and its queues.
 [[nodiscard]] std::unique_ptr<ZonedDevice> MeterDevice(std::unique_ptr<ZonedDevice> device, Metrics& metrics);
 
 }  // namespace zenfs

@@ -1,6 +1,6 @@
-// Another device, read no faster than so many bytes a second: a read returns when it has had its time. All else goes
-// through as it is, reads of queues too. Does not own the device, which must outlive it. Threads: as the device; each is
-// paced by itself.
+// Limits the rate of reads: each read takes at least its length divided by the rate. Forwards everything else unchanged,
+// including reads of queues. Does not own the device, which must outlive it. Threads: as the device; each thread has its
+// own limit.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace zenfs {
 
-// `bytes_per_second` 0: as fast as the device.
+// `bytes_per_second` 0: no limit.
 [[nodiscard]] std::unique_ptr<ZonedDevice> MakePacedView(ZonedDevice& device, std::uint64_t bytes_per_second);
 
 }  // namespace zenfs

@@ -11,7 +11,8 @@
 namespace zenfs {
 namespace {
 
-// Spread over the device, so that not all are metadata zones. Few: a device may let each read time out.
+// The zones are spread over the device, so that not all are metadata zones. Few, because each read may take until its
+// timeout.
 constexpr std::size_t kZonesAsked = 16;
 
 }  // namespace
@@ -33,9 +34,8 @@ Status CheckPresence(ZonedDevice& device) {
     if (!first) first = read.error();
   }
   if (!first) return {};
-  return Fail(Code::kIo,
-              fmt::format("{}; no zone that was asked can be read ({}): is the device still there?",
-                          first->text(), asked));
+  return Fail(Code::kIo, fmt::format("{}; none of {} zones can be read: is the device still there?",
+                                     first->text(), asked));
 }
 
 }  // namespace zenfs

@@ -1,5 +1,5 @@
-// Tells a device that is gone from one that is damaged, for those who go on behind reads that fail: a zonefs, and some
-// drivers, go on reporting zones of a disk that was unplugged, and then each byte on it looks damaged.
+// Tells a device that is gone from a damaged one, for callers that continue after failed reads. zonefs and some drivers
+// still report the zones of an unplugged disk, and then every byte looks damaged.
 #pragma once
 
 #include "base/status.h"
@@ -7,8 +7,8 @@
 
 namespace zenfs {
 
-// Reads the front of zones that hold something, a few of them, until it can; OK also if none holds anything. Errors: kIo when
-// none could be read; those of a report. Threads: any.
+// Reads the first block of up to 16 zones that hold data, until a read succeeds. Returns OK if no zone holds data. Errors:
+// kIo if no read succeeded; those of a report. Threads: any.
 [[nodiscard]] Status CheckPresence(ZonedDevice& device);
 
 }  // namespace zenfs

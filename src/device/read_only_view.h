@@ -1,4 +1,4 @@
-// Another device, seen read-only: reads and reports go through, everything that would change it fails with
+// A read-only view of a device: forwards reads and reports; every command that would change the device fails with
 // kReadOnly. Does not own the device, which must outlive it. Threads: as the device.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What every device asks of a request before it looks at its zones: the alignment that device/zoned_device.h
-// states. Shared by the devices that have no kernel to check it for them.
+// Checks the ranges and alignment that device/zoned_device.h requires of a request. For devices without a kernel that
+// checks them.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace zenfs {
 
-// kInvalidArgument unless `offset` is a block's and on the device. `what` is the command, for the message.
+// kInvalidArgument unless `offset` is the start of a block of the device. `what` names the command in the message.
 [[nodiscard]] Status CheckOffset(const std::string& name, const Geometry& geometry, std::string_view what,
                                  DeviceOffset offset);
 
@@ -23,7 +23,7 @@ namespace zenfs {
 // kInvalidArgument unless the device has `zone`.
 [[nodiscard]] Status CheckZoneId(const std::string& name, const Geometry& geometry, ZoneId zone);
 
-// kInvalidArgument unless the device has `count` zones from `first` on.
+// kInvalidArgument unless the device has `count` zones from `first`.
 [[nodiscard]] Status CheckZoneRange(const std::string& name, const Geometry& geometry, ZoneId first,
                                     std::uint32_t count);
 

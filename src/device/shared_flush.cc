@@ -17,7 +17,7 @@ Status SharedFlush::Run() noexcept {
   lock.Unlock();
   Status flushed = flush_();
   lock.Lock();
-  ZENFS_ASSERT(under_way_);  // nobody else flushed meanwhile
+  ZENFS_ASSERT(under_way_);
   under_way_ = false;
   mine->done = true;
   mine->status = flushed;

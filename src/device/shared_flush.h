@@ -1,8 +1,8 @@
-// Flushes of a device's cache, one at a time: those who ask while one is under way share the next, which begins after it
-// has ended.
+// Sends the flushes of a device one at a time. Callers that arrive during a flush share the next one, which begins when
+// the current one has ended.
 //
-// Flushes that overlap would be two answers to one question: the device may drop what it can't write in one of them and
-// call the other a success. And a drive carries them out one after the other anyhow.
+// If two flushes overlapped, the device could drop data in the one that fails and report success for the other. And a
+// drive executes flushes one after the other anyway.
 //
 // Threads: any. The mutex is a leaf and not held during the flush.
 #pragma once
@@ -17,14 +17,14 @@ namespace zenfs {
 
 class SharedFlush {
  public:
-  // `flush` is called by one thread at a time.
+  // `flush` is called from one thread at a time.
   explicit SharedFlush(std::function<Status()> flush) : flush_(std::move(flush)) {}
 
-  // What came of a flush that began after this was called.
-  [[nodiscard]] Status Run() noexcept EXCLUDES(mutex_);  // others wait for the one that flushes
+  // Returns the result of a flush that began after this call. noexcept, because other threads wait for the flushing one.
+  [[nodiscard]] Status Run() noexcept EXCLUDES(mutex_);
 
  private:
-  // Those who are served by one flush.
+  // The callers that share one flush.
   struct Group {
     bool done = false;
     Status status;

@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-// The first flush is held up until two others have asked, and fails; those after it succeed.
+// The first flush waits until two other threads have joined, and fails. Later flushes succeed.
 class SharedFlushTest : public testing::Test {
  protected:
   Status FlushDevice() {
@@ -46,7 +46,7 @@ class SharedFlushTest : public testing::Test {
   bool under_way_ GUARDED_BY(mutex_) = false;
 };
 
-TEST_F(SharedFlushTest, ThoseWhoAskMeanwhileShareTheNextAndNotTheOneThatFails) {
+TEST_F(SharedFlushTest, CallersDuringAFailingFlushShareTheNextOne) {
   Status first;
   Status second;
   Status third;
@@ -64,7 +64,7 @@ TEST_F(SharedFlushTest, ThoseWhoAskMeanwhileShareTheNextAndNotTheOneThatFails) {
   EXPECT_EQ(flushes_, 2);
 }
 
-TEST_F(SharedFlushTest, OneBehindTheOtherEachHasItsOwn) {
+TEST_F(SharedFlushTest, CallsOneAfterTheOtherFlushEach) {
   {
     MutexLock lock(mutex_);
     asked_ = 2;

@@ -1,5 +1,4 @@
-// What a device reports of a zone, in the terms of the NVMe ZNS command set specification and of
-// linux/blkzoned.h.
+// The zone report of a device, in the terms of the NVMe ZNS command set specification and linux/blkzoned.h.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +9,9 @@
 namespace zenfs {
 
 enum class ZoneType : std::uint8_t {
-  kConventional,         // random writes, no write pointer; ZenFS leaves these alone
+  kConventional,         // random writes, no write pointer; ZenFS does not use these
   kSequentialRequired,   // written only at the write pointer
-  kSequentialPreferred,  // host-aware disks; refused at mount
+  kSequentialPreferred,  // host-aware disks; a mount refuses these
 };
 
 enum class ZoneCondition : std::uint8_t {
@@ -32,17 +31,17 @@ struct ZoneInfo {
   ZoneCondition condition = ZoneCondition::kEmpty;
   DeviceOffset start;
   std::uint64_t capacity = 0;  // writable bytes from start; may be below the zone size
-  DeviceOffset write_pointer;  // meaningful in kEmpty, k*Open and kClosed only
+  DeviceOffset write_pointer;  // defined in kEmpty, k*Open and kClosed only
 
-  // Bytes from start that may hold data: up to the write pointer, the capacity of full and read-only zones,
-  // nothing for offline and conventional ones. A device may report a write pointer beyond the capacity.
+  // Bytes from start that may hold data: up to the write pointer, or up to the capacity of full and read-only zones; 0 for
+  // offline and conventional zones. A device may report a write pointer beyond the capacity.
   std::uint64_t WrittenBytes() const;
 };
 
 constexpr bool IsOpen(ZoneCondition c) {
   return c == ZoneCondition::kImplicitlyOpen || c == ZoneCondition::kExplicitlyOpen;
 }
-// Counts against the device's limit of active zones.
+// True if the zone counts towards the device's limit of active zones.
 constexpr bool IsActive(ZoneCondition c) { return IsOpen(c) || c == ZoneCondition::kClosed; }
 
 // "empty", "implicitly open", ...

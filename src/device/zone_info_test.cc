@@ -17,7 +17,7 @@ ZoneInfo Zone(ZoneCondition condition, std::uint64_t pointer) {
   return zone;
 }
 
-TEST(ZoneInfoTest, WritePointerCountsWhereItIsDefined) {
+TEST(ZoneInfoTest, WritePointerIsUsedIfItIsDefined) {
   for (const ZoneCondition condition : {kImplicitlyOpen, kExplicitlyOpen, kClosed}) {
     EXPECT_EQ(Zone(condition, 4096).WrittenBytes(), 4096u);
   }
@@ -30,7 +30,7 @@ TEST(ZoneInfoTest, FullAndReadOnlyZonesMayHoldDataUpToTheCapacity) {
   EXPECT_EQ(Zone(kReadOnly, 4096).WrittenBytes(), 12288u);
 }
 
-TEST(ZoneInfoTest, NothingIsWrittenWhereNothingCanBeRead) {
+TEST(ZoneInfoTest, OfflineAndConventionalZonesHoldNothing) {
   EXPECT_EQ(Zone(kOffline, 4096).WrittenBytes(), 0u);
   EXPECT_EQ(Zone(kNotWritePointer, 4096).WrittenBytes(), 0u);
 }
