@@ -1,5 +1,5 @@
-// Memory that can be handed to a block device: aligned, of a fixed capacity, with a fill level.
-// Owns its memory; movable, not copyable. Not thread-safe.
+// A buffer for I/O to block devices: aligned memory of fixed capacity, with a size. Owns its memory unless borrowed;
+// movable, not copyable. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class AlignedBuffer {
     if (data_ == nullptr && capacity_ != 0) throw std::bad_alloc();
   }
 
-  // Over memory of somebody else's, aligned and of a multiple of kAlignment bytes, which outlives the buffer.
+  // A buffer on the caller's `memory`, which must be aligned, a multiple of kAlignment bytes long, and outlive the buffer.
   static AlignedBuffer Borrow(ByteSpan memory) {
     AlignedBuffer buffer;
     buffer.capacity_ = memory.size();
@@ -40,14 +40,14 @@ class AlignedBuffer {
   std::size_t room() const { return capacity_ - size_; }
   bool empty() const { return size_ == 0; }
 
-  // Copies as much of `bytes` as there is room for and returns how much that was.
+  // Copies as many of `bytes` as fit and returns their number.
   std::size_t Append(ByteView bytes) {
     const std::size_t n = std::min(bytes.size(), room());
     if (n != 0) std::memcpy(data_.get() + size_, bytes.data(), n);
     size_ += n;
     return n;
   }
-  // Appends zeros up to the next multiple of `unit`, which divides the capacity.
+  // Appends zeros up to the next multiple of `unit`. `unit` must divide the capacity.
   void PadTo(std::size_t unit) {
     const std::size_t padded = RoundUp(size_, unit);
     ZENFS_ASSERT(padded <= capacity_);
@@ -60,7 +60,7 @@ class AlignedBuffer {
     size_ = size;
   }
   void Clear() { size_ = 0; }
-  // Keeps [from, size()) and moves it to the front.
+  // Removes the bytes before `from` and moves the rest to the front.
   void DropFront(std::size_t from) {
     ZENFS_ASSERT(from <= size_);
     std::memmove(data_.get(), data_.get() + from, size_ - from);

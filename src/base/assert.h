@@ -1,10 +1,10 @@
-// ZENFS_ASSERT(condition): states an invariant where it must hold. A broken one ends the process; its place and the condition
-// go to standard error. Debug and sanitizer builds check it, and builds with ZENFS_ASSERTIONS=ON. Others, such as
-// the release, compile it and do not run it.
+// ZENFS_ASSERT(condition): checks an invariant in debug and sanitizer builds, and with ZENFS_ASSERTIONS=ON. If it is
+// violated, the process prints the source location and the condition to standard error and aborts. Other builds, such as
+// the release, compile the condition but do not evaluate it.
 //
-// ZENFS_CHECK(condition, text): the same for the few invariants that, if broken, would lead to lost data. All builds check
-// it. A broken one returns kCorruption from the enclosing function, with `text` and the request to report it. The caller
-// sees to it that nothing more is written.
+// ZENFS_CHECK(condition, text): checks, in all builds, one of the few invariants whose violation could lose data. If it is
+// violated, the enclosing function returns kCorruption with `text` and a request to report it. The caller must stop
+// writing.
 #pragma once
 
 #include <unistd.h>
@@ -22,8 +22,7 @@ namespace zenfs {
 }
 
 inline std::unexpected<Error> FailCheck(std::string text) {
-  return Fail(
-      Error(Code::kCorruption, std::move(text)).Advise("this is a fault of ZenFS itself, please report it"));
+  return Fail(Error(Code::kCorruption, std::move(text)).Advise("this is a bug in ZenFS, please report it"));
 }
 
 }  // namespace zenfs
@@ -37,7 +36,7 @@ inline std::unexpected<Error> FailCheck(std::string text) {
       return ::zenfs::FailCheck(text); \
   } while (false)
 
-// Whether this build runs assertions.
+// 1 if this build evaluates assertions.
 #if defined(NDEBUG) && !defined(ZENFS_ASSERTIONS)
 #define ZENFS_ASSERTIONS_RUN 0
 #else

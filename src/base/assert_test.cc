@@ -25,8 +25,7 @@ TEST(Check, BrokenInvariantIsAnErrorThatAsksForAReport) {
   const Status odd = Halve(3);
   ASSERT_FALSE(odd.ok());
   EXPECT_EQ(odd.error().code(), Code::kCorruption);
-  EXPECT_EQ(odd.error().ToString(),
-            "half of an odd number; this is a fault of ZenFS itself, please report it");
+  EXPECT_EQ(odd.error().ToString(), "half of an odd number; this is a bug in ZenFS, please report it");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Views of bytes, and the rounding that block devices ask for.
+// Views of bytes, and rounding to blocks.
 #pragma once
 
 #include <cstddef>

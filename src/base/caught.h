@@ -1,4 +1,5 @@
-// Exceptions as errors, where code that throws meets code that does not expect it. Only std::bad_alloc and libraries throw.
+// Converts exceptions to errors at the border to code that does not expect exceptions. Only std::bad_alloc and libraries
+// throw.
 #pragma once
 
 #include <exception>
@@ -9,7 +10,7 @@
 
 namespace zenfs {
 
-// Returns what `body` returns, a Status or Result, or an error for what it throws: kNoSpace if memory has run out.
+// Returns the Status or Result of `body`. Converts std::bad_alloc to kNoSpace and any other std::exception to kIo.
 template <typename Body>
 [[nodiscard]] auto Caught(Body&& body) -> decltype(body()) {
   try {

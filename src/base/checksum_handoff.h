@@ -1,4 +1,4 @@
-// What to say of bytes that come with a checksum and do not have it.
+// Verifies bytes against the checksum that the caller passed with them.
 #pragma once
 
 #include "base/crc32c.h"
@@ -6,7 +6,8 @@
 
 namespace zenfs {
 
-// `bytes` bytes have the CRC `computed`. Errors: kCorruption if `handed_over` is known and another.
+// `bytes`: the number of bytes, for the message. `computed`: their CRC. Errors: kCorruption if `handed_over` is known and
+// differs from it.
 [[nodiscard]] Status CheckHandoff(std::uint64_t bytes, std::uint32_t computed, KnownCrc handed_over);
 
 }  // namespace zenfs

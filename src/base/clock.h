@@ -1,4 +1,4 @@
-// Time and deadlines. The only place that asks the operating system for either.
+// Time and deadlines. All time of the project comes from here.
 #pragma once
 
 #include <chrono>
@@ -9,17 +9,17 @@ namespace zenfs {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 [[nodiscard]] SteadyTime SteadyNow();
-// Seconds since 1970-01-01 UTC, by the clock that the kernel gives files their times by: a few milliseconds behind the
-// precise one, and cheap enough for each append.
+// Seconds since 1970-01-01 UTC, from the kernel's coarse clock, which also gives files their times. It is up to a few
+// milliseconds late, and cheap enough for each append.
 [[nodiscard]] std::uint64_t WallSeconds();
-// CPU time used by the calling thread, nanoseconds.
+// CPU time used by the calling thread, in nanoseconds.
 [[nodiscard]] std::uint64_t ThreadCpuNanoseconds();
 void SleepUntil(SteadyTime when);
-// From now on sleeps of the calling thread end as soon as the kernel can, not up to 50 us later, which it uses to wake
-// several threads at once.
+// Sets the timer slack of the calling thread to the minimum. By default the kernel may end a sleep up to 50 us late, to
+// wake several threads at once.
 void SharpenSleep();
 
-// A point in time after which waiting is an error. Every wait in the project takes one.
+// A point in time at which a wait ends.
 class Deadline {
  public:
   static Deadline After(std::chrono::nanoseconds span) { return Deadline(SteadyNow() + span); }
@@ -33,7 +33,7 @@ class Deadline {
   SteadyTime when_;
 };
 
-// For tests: while one lives, WallSeconds() is what it says. One at a time.
+// For tests: while this object exists, WallSeconds() returns its value. One object at a time.
 class WallClockOverride {
  public:
   explicit WallClockOverride(std::uint64_t seconds) { Set(seconds); }

@@ -1,7 +1,7 @@
-// Little-endian coding of integers and strings, for everything that reaches a medium.
+// Little-endian encoding of integers and strings, for all data on a medium.
 //
-// Writers append to a std::string; a Decoder walks a view, bounds every length before it is used, and once it
-// has failed stays failed, so that a caller may check once at the end. It never reads outside its view.
+// Writers append to a std::string. A Decoder reads from a view, never outside of it, and checks every length before use.
+// Once it has failed it stays failed, so a caller may check once at the end.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@
 namespace zenfs {
 
 static_assert(std::endian::native == std::endian::little,
-              "structures are copied to the medium as they are; a big-endian host needs byte swaps here");
+              "structures are copied to the medium unconverted; a big-endian host needs byte swaps here");
 
 template <typename T>
   requires std::is_unsigned_v<T>
@@ -35,7 +35,7 @@ inline void PutVarint(std::string& out, std::uint64_t value) {
   out.push_back(static_cast<char>(value));
 }
 
-// Varint length, then the bytes.
+// The length as a varint, then the bytes.
 inline void PutString(std::string& out, std::string_view text) {
   PutVarint(out, text.size());
   out.append(text);
@@ -69,14 +69,14 @@ class Decoder {
     ok_ = false;
     return 0;
   }
-  // The view lives as long as the decoded bytes.
+  // The view is valid as long as the decoded bytes.
   std::string_view String() {
     const std::uint64_t length = Varint();
     if (!Take(length)) return {};
     return AsText(taken_);
   }
-  // `count` things of at least `min_size` bytes each must still fit; a count that can't be is a failure
-  // before anything is allocated for it.
+  // Reads a count of items of at least `min_size` bytes each. Fails if so many do not fit the rest of the view, before the
+  // caller allocates memory for them.
   std::uint64_t Count(std::size_t min_size) {
     const std::uint64_t count = Varint();
     if (ok_ && count > rest_.size() / min_size) ok_ = false;

@@ -1,4 +1,4 @@
-// Numbers of things in sentences.
+// Counts with singular or plural nouns.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace zenfs {
 
-// "1 file", "2 files", "0 files". `many` is for nouns that take more than an s.
+// "1 file", "2 files", "0 files". `many`: the plural, if it is not `one` with an s.
 [[nodiscard]] std::string Counted(std::uint64_t n, std::string_view one, std::string_view many = {});
 
 }  // namespace zenfs

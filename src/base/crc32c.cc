@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-// A CRC is the remainder of a polynomial over GF(2), so n bytes more multiply what stood before by x^8n, and their own
-// remainder is added (which is xor): whole = front * x^8n + back. Polynomials are kept as the CRC is: bit 31 is x^0.
+// A CRC is the remainder of a polynomial over GF(2). Appending n bytes multiplies the remainder by x^8n and adds (xor) the
+// remainder of these bytes: whole = front * x^8n + back. Polynomials have the bit order of the CRC: bit 31 is x^0.
 namespace zenfs {
 namespace {
 
@@ -48,7 +48,7 @@ std::uint64_t Exponent(std::uint64_t bytes) { return bytes % kOrder * 8 % kOrder
 }  // namespace
 
 std::uint32_t Crc32c(ByteView bytes, std::uint32_t seed) {
-  // ISA-L takes the length as int and leaves the inversions of the standard CRC to the caller.
+  // ISA-L takes the length as int and leaves out the inversions of the standard CRC.
   constexpr std::size_t kChunk = std::size_t{1} << 30;
   std::uint32_t crc = ~seed;
   while (!bytes.empty()) {

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), as RocksDB, iSCSI and ext4 use it. Computed by ISA-L.
+// CRC-32C (Castagnoli), the CRC of RocksDB, iSCSI and ext4. Computed by ISA-L.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,13 @@
 
 namespace zenfs {
 
-using KnownCrc = std::optional<std::uint32_t>;  // a CRC-32C, where there is one
+using KnownCrc = std::optional<std::uint32_t>;  // a CRC-32C, or nothing if it is unknown
 
-// The CRC of `bytes`. With `seed` = the CRC of what stands before, the CRC of both together;
-// Crc32c("123456789") == 0xe3069283.
+// The CRC of `bytes`; Crc32c("123456789") == 0xe3069283. If `seed` is the CRC of preceding bytes, the CRC of both
+// together.
 [[nodiscard]] std::uint32_t Crc32c(ByteView bytes, std::uint32_t seed = 0);
 
-// CRCs of bytes that stand one behind the other, from one another, without the bytes: about a microsecond, however
-// many there are.
+// Compute one of the three CRCs below from the two others, without the bytes. Takes about a microsecond for any length.
 //
 //   |---- front ----|---- back (back_length bytes) ----|
 //   |--------------------- whole ----------------------|

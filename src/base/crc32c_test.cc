@@ -15,7 +15,7 @@ TEST(Crc32c, IsCastagnolis) {
   EXPECT_EQ(Crc32c({}), 0u);
 }
 
-TEST(Crc32c, SeedContinuesWhatStandsBefore) {
+TEST(Crc32c, SeedContinuesPrecedingBytes) {
   const std::string text = "the quick brown fox jumps over the lazy dog";
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
     EXPECT_EQ(Crc32c(AsBytes(text.substr(cut)), Crc32c(AsBytes(text.substr(0, cut)))), Crc32c(AsBytes(text)));
@@ -38,7 +38,7 @@ TEST(Crc32c, OfPartsAndOfTheWholeFollowFromOneAnother) {
   }
 }
 
-// Longer than the order of x, and longer than 32 bits.
+// Some lengths are longer than the order of x, some need more than 32 bits.
 TEST(Crc32c, LengthsOfAnySizeAreRight) {
   for (const std::uint64_t length : {std::uint64_t{1} << 28, (std::uint64_t{1} << 31) - 1,
                                      std::uint64_t{5} << 30, std::uint64_t{1} << 45, ~std::uint64_t{0}}) {

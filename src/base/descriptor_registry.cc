@@ -20,19 +20,20 @@ constexpr int kWordBits = 64;
 constexpr std::chrono::milliseconds kForkWait{100};
 constexpr std::chrono::microseconds kForkPause{50};
 
-// One bit a descriptor. Zero pages until they are used.
+// One bit for each descriptor. Unused pages take no memory.
 std::atomic<std::uint64_t> registered[kLimit / kWordBits];
 std::atomic<std::size_t> words_used{0};
 
-// Threads inside a ForkBarrier, and threads inside fork(). Each side announces itself first and then looks at the other, so
-// not both go ahead. No lock of libc's: one that is held during fork() can't be released in the child.
+// Number of threads inside a ForkBarrier, and inside fork(). Each side increments its own counter before it reads the
+// other, so at least one of them waits. Not a mutex, because a mutex that is held during fork() can't be released in the
+// child.
 std::atomic<int> barriers{0};
 std::atomic<int> forks{0};
 thread_local int nested_barriers = 0;
 
 std::uint64_t Bit(int fd) { return std::uint64_t{1} << (fd % kWordBits); }
 
-// A thread that hangs in open() must not make the whole process unable to fork.
+// Waits for barriers for a limited time: a thread that hangs in open() must not block fork() forever.
 void BeforeFork() {
   forks.fetch_add(1);
   const Deadline deadline = Deadline::After(kForkWait);
@@ -44,8 +45,8 @@ void AfterForkInParent() {
   forks.notify_all();
 }
 
-// Makes `fd` a descriptor that only holds its number; false if that failed and `fd` is closed. The old one goes first, as
-// the process may have no other number left.
+// Replaces `fd` with a descriptor that only keeps the number in use. Closes the old one first, because the process may have
+// no free number. Returns false if `fd` is closed but not replaced.
 bool ReplaceFirst(int fd) {
   close(fd);
   const int substitute = open("/", O_PATH | O_CLOEXEC);
@@ -55,7 +56,8 @@ bool ReplaceFirst(int fd) {
   return replaced;
 }
 
-// Only async-signal-safe calls: the threads that held locks do not exist here. Nor do those that are counted.
+// Uses async-signal-safe calls only, because other threads, which may have held locks, do not exist in the child. For the
+// same reason the counters are reset.
 void AfterForkInChild() {
   const int error = errno;
   forks.store(0);

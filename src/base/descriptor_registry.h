@@ -1,12 +1,12 @@
-// The descriptors that a child made by fork() must not keep.
+// Registers file descriptors that a forked child must not keep.
 //
-// The claim on a device and a lock of flock(2) belong to the open file, and last until every copy of its descriptor is
-// closed. A child that lives on without exec would keep them, so nobody could mount the device until it ends. So
-// the child replaces each registered descriptor with one that refuses every use (EBADF), before fork() returns there.
-// The number stays taken: the object that owned it in the parent can close it and hits nothing else.
+// An exclusive open of a device and a lock by flock(2) last until all copies of the descriptor are closed. A child that
+// does not call exec would keep them, and nobody could mount the device until the child ends. So before fork() returns in
+// the child, each registered descriptor is replaced with one that fails every use (EBADF). Its number stays in use, so the
+// object that owns it can still close it without closing another file.
 //
-// exec closes all of them (O_CLOEXEC). vfork() and posix_spawn() run no handlers, so they are as they are without this.
-// A mapping holds the open file too: map with MADV_DONTFORK.
+// exec closes all registered descriptors (O_CLOEXEC). vfork() and posix_spawn() run no handlers, so nothing changes for
+// them. A mapping holds the open file too: use MADV_DONTFORK.
 //
 // Threads: any.
 #pragma once
@@ -15,8 +15,8 @@ namespace zenfs {
 
 class DescriptorRegistry {
  public:
-  // Keeps fork() of other threads waiting while it lives, for a tenth of a second at most, so that no child gets a
-  // descriptor between its opening and its registration. May be nested.
+  // While one exists, fork() in other threads waits, for at most 100 ms. So no child inherits a descriptor between its
+  // opening and its registration. May be nested.
   class ForkBarrier {
    public:
     ForkBarrier();
@@ -25,9 +25,9 @@ class DescriptorRegistry {
     ForkBarrier& operator=(const ForkBarrier&) = delete;
   };
 
-  // Does nothing if `fd` is negative. Descriptors of 2^20 and above are not registered; Linux gives none by default.
+  // Ignores negative descriptors, and those of 2^20 and above, which Linux does not use by default.
   static void Add(int fd);
-  // Call this before closing `fd`, and both under one ForkBarrier.
+  // Call this before closing `fd`; hold one ForkBarrier for both.
   static void Remove(int fd);
 };
 

@@ -24,7 +24,7 @@
 namespace zenfs {
 namespace {
 
-// Whether `body` is true in a child made by fork().
+// Returns true if `body` returns true in a forked child.
 template <typename Body>
 bool HoldsInChild(const Body& body) {
   const pid_t child = ::fork();
@@ -54,7 +54,7 @@ TEST_F(DescriptorRegistryTest, LockEndsWithItsOwnerAlthoughAForkedChildLives) {
   EXPECT_TRUE(child.alive());
 }
 
-// No handler runs there: exec closes the descriptors.
+// posix_spawn runs no fork handler; exec closes the descriptors.
 TEST_F(DescriptorRegistryTest, LockEndsWithItsOwnerAlthoughASpawnedProgramLives) {
   auto held = std::make_unique<UniqueFd>(Open());
   ASSERT_EQ(LockFile(held->get()), 0);
@@ -94,7 +94,7 @@ TEST_F(DescriptorRegistryTest, DescriptorInAChildRefusesEveryUseAndKeepsItsNumbe
   EXPECT_EQ(::write(first.get(), "x", 1), 1);
 }
 
-TEST_F(DescriptorRegistryTest, ChildIsFreedOfDescriptorsWhenItHasNoNumberLeft) {
+TEST_F(DescriptorRegistryTest, ChildGivesUpDescriptorsWhenNoNumberIsFree) {
   const UniqueFd held = Open();
   ASSERT_EQ(LockFile(held.get()), 0);
   rlimit before{};
@@ -111,7 +111,7 @@ TEST_F(DescriptorRegistryTest, ChildIsFreedOfDescriptorsWhenItHasNoNumberLeft) {
   EXPECT_TRUE(refused);
 }
 
-TEST_F(DescriptorRegistryTest, ChildUsesWhatItOpensItself) {
+TEST_F(DescriptorRegistryTest, ChildCanUseDescriptorsThatItOpens) {
   const UniqueFd held = Open();
   EXPECT_TRUE(HoldsInChild([&] {
     const UniqueFd own = Open();
@@ -134,7 +134,7 @@ TEST_F(DescriptorRegistryTest, SpawnAndVforkLeaveTheParentsDescriptors) {
   EXPECT_EQ(::write(held.get(), "x", 1), 1);
 }
 
-// Opens and closes beside forks; each child looks for a descriptor that is still usable.
+// One thread opens and closes files while another forks. Each child looks for a usable descriptor.
 TEST_F(DescriptorRegistryTest, NoChildGetsADescriptorThatIsJustBeingOpenedOrClosed) {
   const std::string path = directory.File("file");
   ASSERT_TRUE(Open().valid());

@@ -1,20 +1,19 @@
-// What makes one process the holder of a file, directory or device.
+// Exclusive locks on files, directories and devices.
 //
-// A child made by fork() gives up its copies of the descriptors when it first runs (base/descriptor_registry.h), which may
-// be after its parent closed them or was killed. And those who only look at a file hold its lock for a moment. So a holder
-// is asked again for 200 ms before it counts as one.
+// A lock may be held for a short time only: by a program that tests whether it is free, or by a forked child that has not
+// yet given up its copy of the descriptor (base/descriptor_registry.h). So a busy lock is retried for 200 ms.
 #pragma once
 
 #include <functional>
 
 namespace zenfs {
 
-// Takes flock(2) on the open file `fd`, exclusively; it is held until every copy of the descriptor is closed. Returns 0
-// or an errno: EWOULDBLOCK if another holds it.
+// Takes an exclusive flock(2) on the open file `fd`, until all copies of the descriptor are closed. Returns 0 or an errno:
+// EWOULDBLOCK if it is held elsewhere.
 [[nodiscard]] int LockFile(int fd);
 
-// Calls `attempt`, which returns 0 or an errno, again until it returns something else than `busy` or 200 ms have passed.
-// Returns its last answer.
+// Calls `attempt`, which returns 0 or an errno, until its result is not `busy` or 200 ms have passed. Returns its last
+// result.
 [[nodiscard]] int RetryWhileBusy(int busy, const std::function<int()>& attempt);
 
 }  // namespace zenfs

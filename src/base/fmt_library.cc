@@ -1,12 +1,13 @@
-// The part of the fmt library that is not templates, once: included in every source, it would be half of all compiling.
-// Debian has it as a shared library only, and libzenfs.so, loaded into programs of others, is to bring its own.
+// Compiles the parts of the fmt library that are not templates once. If every source included them, they would take half of
+// the build time. Debian's fmt is a shared library only, but libzenfs.so is loaded into other programs and must not depend
+// on their fmt.
 //
-// Empty where fmt is header-only (cmake/dependencies.cmake).
+// Empty if fmt is used header-only (cmake/dependencies.cmake).
 #ifndef FMT_HEADER_ONLY
 
 #include <fmt/format-inl.h>
 
-// What its headers declare and leave to the library.
+// Instantiations that fmt's headers expect from the library.
 template fmt::detail::locale_ref::locale_ref(const std::locale&);
 template std::locale fmt::detail::locale_ref::get<std::locale>() const;
 template fmt::detail::thousands_sep_result<char> fmt::detail::thousands_sep_impl(fmt::detail::locale_ref);

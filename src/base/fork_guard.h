@@ -1,8 +1,7 @@
-// Tells whether this process is a child forked after an object was made. In such a child the project's
-// threads do not exist and its locks may be held for ever, so every call must fail before it takes one.
+// Detects that this process is a child forked after an object was constructed. In such a child the project's threads do not
+// exist and its locks may be held forever, so every call must fail before it takes a lock.
 //
-// The first use registers a handler with pthread_atfork, so that checking costs one load instead of a system
-// call.
+// A handler of pthread_atfork counts forks, so the check is one load and no system call.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,8 @@
-// Counts the operations that are inside an object, so that closing it can wait for them.
+// Counts the operations in progress on an object, so that closing it can wait for them.
 //
 //   Gate::Entry entry = gate_.Enter();  if (!entry) return Fail(kShutdown...);
 //
-// Threads: any. Entering costs one atomic addition.
+// Threads: any. Entering takes one atomic addition.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ class Gate {
     return Entry();
   }
 
-  // Refuses new entries and waits until all are out. Must not be called from inside.
+  // Refuses new entries and waits until all entries have left. Must not be called by a thread that holds an entry.
   void Close() EXCLUDES(mutex_) {
     state_.fetch_or(kClosed, std::memory_order_acq_rel);
     MutexLock lock(mutex_);
@@ -49,7 +49,7 @@ class Gate {
   static constexpr std::uint64_t kClosed = std::uint64_t{1} << 63;
 
   void Leave() EXCLUDES(mutex_) {
-    // Only a closing gate has a waiter; the lock orders this notification behind the waiter's check.
+    // Only a closing gate has a waiter. The lock orders this notification after the waiter's check.
     if (state_.fetch_sub(1, std::memory_order_acq_rel) == (kClosed | 1)) {
       MutexLock lock(mutex_);
       left_.NotifyAll();

@@ -18,11 +18,11 @@ namespace {
 
 constexpr int kStep = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr int kListing = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr int kAttempts = 10;  // how often somebody else may take a name that we have just removed
+constexpr int kAttempts = 10;  // tries to create a name that another program creates again after its removal
 
 std::atomic<int> without_openat2{0};
 
-// An invalid descriptor with errno set if the kernel lacks the call or refuses the path.
+// Returns an invalid descriptor and sets errno if the kernel lacks openat2 or refuses the path.
 UniqueFd OpenBeneath(int directory, const std::string& relative) {
   struct open_how how{};
   how.flags = kStep;
@@ -37,7 +37,7 @@ Result<HostStat> StatAt(int directory, const std::string& name, const std::strin
   return FailErrno(errno, path);
 }
 
-// Of something that has the place of a directory.
+// The error for an entry that should be a directory.
 Error NotADirectoryError(int directory, const std::string& name, const std::string& path) {
   const Result<HostStat> stat = StatAt(directory, name, path);
   const bool link = stat && stat->kind == HostStat::Kind::kSymlink;
@@ -47,10 +47,10 @@ Error NotADirectoryError(int directory, const std::string& name, const std::stri
 
 bool IsMissing(const Error& error) { return error.code() == Code::kNotFound; }
 
-// The mode is exact, whatever the umask.
+// Sets the exact mode, whatever the umask.
 Status SetMode(int fd, mode_t mode, mode_t made_with, const std::string& path) {
   if (mode == made_with || ::fchmod(fd, mode) == 0) return {};
-  return FailErrno(errno, fmt::format("{} could not get the mode {:o}", path, mode));
+  return FailErrno(errno, fmt::format("the mode of {} could not be set to {:o}", path, mode));
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ HostDirectory::WithoutOpenat2ForTests::~WithoutOpenat2ForTests() { --without_ope
 Result<HostDirectory> HostDirectory::Open(const std::string& path) { return OpenWith(path, O_RDONLY); }
 
 Result<HostDirectory> HostDirectory::OpenWith(const std::string& path, int access) {
-  // No fork() in between: a backup holds its lock by this descriptor.
+  // Opened() prevents a fork() before the registration: a backup locks this descriptor.
   UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), access | O_DIRECTORY | O_CLOEXEC); });
   if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
   return HostDirectory(std::move(fd), path);
@@ -95,7 +95,7 @@ Result<HostDirectory> HostDirectory::OpenParentOf(const std::string& path, std::
   const std::size_t slash = path.rfind('/');
   name = slash == std::string::npos ? path : path.substr(slash + 1);
   if (!IsInnerPath(name)) return Fail(Code::kInvalidArgument, fmt::format("{} does not name a file", path));
-  // It may be one that can be entered and not listed.
+  // O_PATH, because the directory may be accessible but not readable.
   if (slash == std::string::npos) return OpenWith(".", O_PATH);
   return OpenWith(slash == 0 ? "/" : path.substr(0, slash), O_PATH);
 }
@@ -105,7 +105,8 @@ Result<UniqueFd> HostDirectory::OpenBelow(const std::string& relative) const {
     UniqueFd fd = OpenBeneath(fd_.get(), relative);
     if (fd.valid()) return fd;
   }
-  // ENOSYS or EPERM: the kernel or its filter has no such call. Any other error comes again, with the component's name.
+  // The kernel or its seccomp filter may lack openat2 (ENOSYS, EPERM). Any other error occurs again in the walk, which
+  // names the component.
   return WalkBelow(relative);
 }
 
@@ -131,9 +132,9 @@ Result<UniqueFd> HostDirectory::WalkBelow(const std::string& relative) const {
 
 Result<HostDirectory::Parent> HostDirectory::ParentOf(const std::string& relative) const {
   if (!IsInnerPath(relative)) {
-    return Fail(Code::kInvalidArgument, fmt::format("'{}' is no path below {}", relative, path_));
+    return Fail(Code::kInvalidArgument, fmt::format("'{}' is not a path below {}", relative, path_));
   }
-  // As the kernel has it for one call; so a tree that somebody made endlessly deep has an end.
+  // The kernel's limit for the path of one call. It also bounds a walk into an extremely deep tree.
   if (relative.size() >= PATH_MAX) return FailErrno(ENAMETOOLONG, PathOf(relative.substr(0, 100)) + "...");
   const std::size_t slash = relative.rfind('/');
   if (slash == std::string::npos) return Parent{.opened = UniqueFd(), .fd = fd_.get(), .name = relative};
@@ -197,7 +198,7 @@ Result<std::vector<std::string>> HostDirectory::List(const std::string& relative
   }
   std::vector<std::string> names;
   errno = 0;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this thread's
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): only this thread uses the stream
   while (const dirent* entry = ::readdir(dir.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
@@ -217,23 +218,23 @@ Result<HostFile> HostDirectory::OpenForRead(const std::string& relative) const {
                                                     link ? "a symbolic link" : "a directory or device"));
   };
   ZENFS_ASSIGN_OR_RETURN(const Parent parent, ParentOf(relative));
-  // Opening a device may have effects of its own, so it is not even tried.
+  // Opening a device may have side effects, so check the kind first.
   ZENFS_ASSIGN_OR_RETURN(const HostStat before, StatAt(parent.fd, parent.name, path));
   if (before.kind != HostStat::Kind::kFile && before.kind != HostStat::Kind::kMissing) return refuse(before);
-  // O_NONBLOCK: should a pipe have taken the name since, opening it must not wait for a writer.
+  // O_NONBLOCK: if a pipe has taken the name since, open must not wait for a writer.
   UniqueFd fd(::openat(parent.fd, parent.name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
   HostFile file(std::move(fd), path);
   ZENFS_ASSIGN_OR_RETURN(const HostStat opened, file.Stat());
   if (opened.kind != HostStat::Kind::kFile) return refuse(opened);
-  (void)::posix_fadvise(file.fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);  // a refusal changes nothing
+  (void)::posix_fadvise(file.fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);  // only a hint
   return file;
 }
 
 Result<HostFile> HostDirectory::CreateNew(const std::string& relative, mode_t mode) const {
   const std::string path = PathOf(relative);
   ZENFS_ASSIGN_OR_RETURN(const Parent parent, ParentOf(relative));
-  // O_EXCL: neither a link nor a file that is there already is opened. Append writes at the end (O_APPEND).
+  // O_EXCL: fails for an existing file or link.
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
   UniqueFd fd(::openat(parent.fd, parent.name.c_str(), kFlags, kFileMode));
   if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be created", path));
@@ -283,7 +284,7 @@ Status HostDirectory::Rename(const std::string& from, const std::string& to) con
   ZENFS_ASSIGN_OR_RETURN(const Parent new_parent, ParentOf(to));
   if (::renameat(old_parent.fd, old_parent.name.c_str(), new_parent.fd, new_parent.name.c_str()) == 0)
     return {};
-  return FailErrno(errno, fmt::format("{} could not get its name", PathOf(to)));
+  return FailErrno(errno, fmt::format("{} could not be renamed to {}", PathOf(from), PathOf(to)));
 }
 
 Status HostDirectory::RemoveFile(const std::string& relative) const { return Remove(relative, 0); }
@@ -301,7 +302,7 @@ Status HostDirectory::Remove(const std::string& relative, int flags) const {
 
 Status HostDirectory::Sync(const std::string& relative) const {
   ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, OpenForListing(relative));
-  // Some network file systems don't sync directories, and say EINVAL.
+  // Some network file systems can't sync directories and return EINVAL.
   if (::fsync(fd.get()) != 0 && errno != EINVAL) {
     return FailErrno(errno, fmt::format("{} could not be synced", PathOf(relative)));
   }

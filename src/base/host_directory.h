@@ -1,12 +1,12 @@
-// A directory on the host, held by its descriptor. Every path below it is opened from that descriptor, and no symbolic link
-// is followed on the way. So whoever may write in the directory can't make a call reach anything outside of it.
+// An open directory on the host. All paths are opened relative to its descriptor, and no symbolic link is followed. So a
+// program that may write in the directory can't make a call reach anything outside of it.
 //
-// The path of the directory itself is the user's: links in it are followed, once, by Open.
+// Open follows links in the path of the directory itself, once, because the user chose that path.
 //
-// Paths in calls are relative and inner (IsInnerPath); else kInvalidArgument. A component before the last that is a symbolic
-// link, or no directory, is kNotADirectory. Every error names the whole path.
+// Paths in calls are relative and inner (IsInnerPath); others are kInvalidArgument. If a component before the last is a
+// symbolic link or not a directory, the error is kNotADirectory. Every error names the whole path.
 //
-// Threads: any; nothing changes after Open.
+// Threads: any; the object does not change after Open.
 #pragma once
 
 #include <sys/types.h>
@@ -21,58 +21,58 @@
 
 namespace zenfs {
 
-// True if `path` names something below the directory it is appended to: its components are not empty, "." or "..", and it
-// has no NUL.
+// Returns true if no component of `path` is empty, "." or "..", and it has no NUL: it then names something below the
+// directory to which it is appended.
 [[nodiscard]] bool IsInnerPath(std::string_view path);
 
 class HostDirectory {
  public:
-  // Private to their owner: what a backup and a repair make by default.
+  // Default modes of a backup and a repair: accessible to the owner only.
   static constexpr mode_t kFileMode = 0600;
   static constexpr mode_t kDirectoryMode = 0700;
 
   // Errors: those of the host; kNotADirectory.
   [[nodiscard]] static Result<HostDirectory> Open(const std::string& path);
-  // Makes the directory if it is missing; its parent must be there.
+  // Creates the directory if it is missing; its parent must exist.
   [[nodiscard]] static Result<HostDirectory> OpenOrMake(const std::string& path, mode_t mode);
-  // The directory that the file or directory `path` lies in. `name` becomes its last component, below that directory.
+  // Opens the parent directory of `path` and sets `name` to the last component of `path`.
   [[nodiscard]] static Result<HostDirectory> OpenParentOf(const std::string& path, std::string& name);
 
-  // The path that the user named, and that of something below.
+  // The path given to Open, and the path of an entry below it.
   const std::string& path() const { return path_; }
   std::string PathOf(std::string_view relative) const;
-  // For flock, of a directory that Open or OpenOrMake opened.
+  // For flock. Only for a directory from Open or OpenOrMake.
   int descriptor() const { return fd_.get(); }
 
-  // Fails if `path` no longer leads to this directory.
+  // Fails if path() no longer leads to this directory.
   [[nodiscard]] Status CheckStillNamed() const;
 
-  // Of the name itself: a symbolic link is kSymlink. A missing name is a kind and no error.
+  // Does not follow a symbolic link: its kind is kSymlink. A missing name is kMissing, not an error.
   [[nodiscard]] Result<HostStat> Stat(const std::string& relative) const;
-  // Of the directory that is held.
+  // Of this directory.
   [[nodiscard]] Result<HostStat> Stat() const;
-  // Names in a directory except "." and "..", sorted. An empty path is this directory, here and in Sync.
+  // Names in a directory except "." and "..", sorted. In List and Sync an empty path means this directory.
   [[nodiscard]] Result<std::vector<std::string>> List(const std::string& relative) const;
 
-  // Never waits for another program. Errors: kInvalidArgument for anything but a regular file.
+  // Does not block on pipes or devices. Errors: kInvalidArgument if it is not a regular file.
   [[nodiscard]] Result<HostFile> OpenForRead(const std::string& relative) const;
-  // A new file, for reading and writing. What has the name is removed first; it is never written.
+  // Creates a file for reading and writing. Removes an existing entry of that name first, and never writes to it.
   [[nodiscard]] Result<HostFile> Create(const std::string& relative, mode_t mode) const;
-  // A new file, for reading and writing. Errors: kExists if the name is taken.
+  // Creates a file for reading and writing. Errors: kExists if the name exists.
   [[nodiscard]] Result<HostFile> CreateNew(const std::string& relative, mode_t mode) const;
-  // The file has either its old content or all of `text`, even after a crash. `temporary` is in the same file system.
-  // Returns the open file; appending to it goes on behind the text.
+  // Replaces the content of the file with `text`. Even after a crash, the file has either its old content or all of `text`.
+  // `temporary` must be in the same file system. Returns the open file; appends follow the text.
   [[nodiscard]] Result<HostFile> Replace(const std::string& relative, const std::string& temporary,
                                          std::string_view text, mode_t mode) const;
 
-  // A directory that is there already keeps its mode. Errors: kNotADirectory if something else has the name.
+  // An existing directory keeps its mode. Errors: kNotADirectory if something else has the name.
   [[nodiscard]] Status MakeDirectory(const std::string& relative, mode_t mode) const;
   [[nodiscard]] Status Rename(const std::string& from, const std::string& to) const;
-  [[nodiscard]] Status RemoveFile(const std::string& relative) const;       // missing is fine
-  [[nodiscard]] Status RemoveDirectory(const std::string& relative) const;  // empty; missing is fine
+  [[nodiscard]] Status RemoveFile(const std::string& relative) const;       // OK if missing
+  [[nodiscard]] Status RemoveDirectory(const std::string& relative) const;  // must be empty; OK if missing
   [[nodiscard]] Status Sync(const std::string& relative) const;
 
-  // While one lives, paths are walked one component at a time, as on a kernel without openat2.
+  // While one exists, paths are opened one component at a time, as on a kernel without openat2.
   class WithoutOpenat2ForTests {
    public:
     WithoutOpenat2ForTests();
@@ -82,7 +82,7 @@ class HostDirectory {
   };
 
  private:
-  // The directory that a name stands in.
+  // The directory that contains a name.
   struct Parent {
     UniqueFd opened;  // invalid for the directory itself
     int fd = -1;

@@ -21,10 +21,10 @@ namespace fs = std::filesystem;
 
 template <typename Outcome>
 Code HostCodeOf(const Outcome& result) {
-  return result.ok() ? Code::kShutdown : result.error().code();  // none of the calls returns this one
+  return result.ok() ? Code::kShutdown : result.error().code();  // no call returns kShutdown
 }
 
-// Both ways to walk a path.
+// With openat2 and without it.
 class HostDirectoryTest : public testing::TestWithParam<bool> {
  protected:
   HostDirectoryTest() {
@@ -112,7 +112,7 @@ TEST_P(HostDirectoryTest, PathsThatLeadOutAreRefused) {
   EXPECT_EQ(HostCodeOf(directory_->Stat(std::string("a\0b", 3))), Code::kInvalidArgument);
 }
 
-TEST_P(HostDirectoryTest, TheDirectoryThatWasOpenedStaysTheOneWhateverBecomesOfItsName) {
+TEST_P(HostDirectoryTest, TheOpenDirectoryIsUsedAfterItsNameIsTakenByAnother) {
   EXPECT_TRUE(directory_->CheckStillNamed().ok());
   fs::rename(top_, temporary_.File("moved"));
   fs::create_directory_symlink(outside_, top_);
@@ -142,7 +142,7 @@ TEST_P(HostDirectoryTest, PipesSocketsAndDevicesAreNotOpened) {
   EXPECT_EQ(HostCodeOf(HostDirectory::Open(top_ + "/pipe")), Code::kNotADirectory);
 }
 
-TEST_P(HostDirectoryTest, ModesAreThoseThatWereAskedForWhateverTheUmask) {
+TEST_P(HostDirectoryTest, ModesDoNotDependOnTheUmask) {
   const mode_t before = ::umask(0077);
   ASSERT_TRUE(directory_->CreateNew("a/private", 0600).has_value());
   ASSERT_TRUE(directory_->Replace("a/shared", "a/temporary", "text", 0640).has_value());
@@ -159,7 +159,7 @@ TEST_P(HostDirectoryTest, ModesAreThoseThatWereAskedForWhateverTheUmask) {
   EXPECT_EQ(ModeOf(top_ + "/a/group"), 0750u);
 }
 
-TEST_P(HostDirectoryTest, MissingNamesAreNoErrorOfALookOrARemoval) {
+TEST_P(HostDirectoryTest, StatAndRemovalOfMissingNamesAreNoErrors) {
   EXPECT_EQ(directory_->Stat("no/such/file")->kind, HostStat::Kind::kMissing);
   EXPECT_TRUE(directory_->RemoveFile("no/such/file").ok());
   EXPECT_TRUE(directory_->RemoveDirectory("no/such").ok());
@@ -167,7 +167,7 @@ TEST_P(HostDirectoryTest, MissingNamesAreNoErrorOfALookOrARemoval) {
   EXPECT_EQ(HostCodeOf(directory_->Stat(std::string(5000, 'x'))), Code::kIo);
 }
 
-TEST_P(HostDirectoryTest, AFileThatIsReplacedTakesWhatIsAppendedLater) {
+TEST_P(HostDirectoryTest, AReplacedFileCanBeAppendedTo) {
   auto file = directory_->Replace("a/text", "temporary", "one", 0600);
   ASSERT_TRUE(file.has_value());
   EXPECT_EQ(file->path(), top_ + "/a/text");

@@ -28,16 +28,16 @@ struct HostStat {
 
 class HostFile {
  public:
-  // Reads into.size() bytes, fewer only at the end of the file; returns how many.
+  // Reads into.size() bytes, or fewer at the end of the file. Returns their number.
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const;
   [[nodiscard]] Status Append(ByteView bytes);
   [[nodiscard]] Status SetModified(std::uint64_t mtime_seconds);
   [[nodiscard]] Status Sync();
   [[nodiscard]] Result<HostStat> Stat() const;
-  // Later reads come from the medium, if the host's file system has one and the file is synced.
+  // Drops the file's pages from the host's page cache. After a sync, later reads come from the medium.
   void DropCache() const;
 
-  // The name that it was opened by.
+  // The path by which it was opened.
   const std::string& path() const { return path_; }
 
  private:

@@ -55,7 +55,7 @@ void HeldLocks::Remove(const void* mutex) {
 #if ZENFS_ASSERTIONS_RUN
 namespace {
 
-// Without a destructor: destructors of other objects of the thread may still lock.
+// Has no destructor, because destructors of the thread's other objects may still lock.
 constinit thread_local HeldLocks held_by_thread;
 
 HeldLocks& HeldNow() {

@@ -1,8 +1,7 @@
-// Checks in builds with assertions that each thread takes its locks in the order of base/lock_rank.h; a thread that does
-// not ends the process. Other builds check nothing, and a Mutex has no rank then.
+// In builds with assertions, checks that each thread takes its locks in the order of base/lock_rank.h. A violation aborts
+// the process. In other builds, a Mutex stores no rank and nothing is checked.
 //
-// A thread that tries a lock never waits for it, so TryLock may go against the order. What is locked afterwards is
-// checked against it.
+// TryLock never waits, so it may violate the order. Later locks are checked against the mutex that it locked.
 //
 // Threads: HeldLocks belongs to one thread.
 #pragma once
@@ -18,7 +17,7 @@ namespace zenfs {
 // The ranked mutexes that one thread, or one simulated thread, holds.
 class HeldLocks {
  public:
-  // Ends the process if a mutex of `rank` must not be locked now.
+  // Aborts the process if a mutex of `rank` must not be locked now.
   void CheckMayLock(LockRank rank) const;
   void Add(const void* mutex, LockRank rank);
   void Remove(const void* mutex);
@@ -33,7 +32,7 @@ class HeldLocks {
   std::size_t count_ = 0;
 };
 
-// The place of one mutex in the order.
+// The rank of one mutex.
 #if ZENFS_ASSERTIONS_RUN
 class LockOrder {
  public:

@@ -40,11 +40,11 @@ TEST_F(LockOrderDeathTest, WaitingForAMutexAboveAHeldOneEndsTheProcess) {
                "holds a mutex of rank kCatalog locks one of rank kPlainFile");
 }
 
-TEST_F(LockOrderDeathTest, WhatIsLockedAfterATriedMutexIsCheckedAgainstIt) {
+TEST_F(LockOrderDeathTest, LocksAfterATryLockAreCheckedAgainstIt) {
   Mutex catalog(LockRank::kCatalog);
   Mutex file(LockRank::kPlainFile);
   const MutexLock held(catalog);
-  if (!file.TryLock()) FAIL() << "nobody holds it";
+  if (!file.TryLock()) FAIL() << "the mutex is free";
   Mutex mover(LockRank::kMover);
   EXPECT_DEATH(MutexLock lock(mover), "locks one of rank kMover");
   file.Unlock();

@@ -31,7 +31,7 @@ void CondVar::Wait(Mutex& mutex) { static_cast<void>(WaitUntil(mutex, Deadline::
 
 bool CondVar::WaitUntil(Mutex& mutex, Deadline deadline) {
   mutex.order_.Unlocked(&mutex);
-  mutex.order_.BeforeLock();  // it is locked again behind what else is held
+  mutex.order_.BeforeLock();  // the wait locks it again while other mutexes may be held
   const bool notified = WaitUnlocked(mutex, deadline);
   mutex.order_.Locked(&mutex);
   return notified;

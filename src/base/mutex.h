@@ -1,9 +1,8 @@
-// Mutex, scoped lock and condition variable that Clang's thread-safety analysis understands and that a
-// simulator can schedule (see base/scheduler.h).
+// Mutex, scoped lock and condition variable with support for Clang's thread-safety analysis and for a simulator's
+// scheduler (base/scheduler.h).
 //
-// Every Mutex has a place in the lock-order table of docs/internals/architecture.md, or says at its declaration that it
-// is a leaf (nothing is locked or called while it is held). Its rank says which; builds with assertions check the order
-// (base/lock_order.h).
+// The rank of a Mutex is its place in the lock-order table of docs/internals/architecture.md, or a leaf: no other lock is
+// taken while it is held. Builds with assertions check the order (base/lock_order.h).
 #pragma once
 
 #include <condition_variable>
@@ -25,7 +24,7 @@ class CAPABILITY("mutex") Mutex {
   void Lock() ACQUIRE();
   bool TryLock() TRY_ACQUIRE(true);
   void Unlock() RELEASE();
-  // Tells the analysis, in code it cannot follow (callbacks), that the lock is held.
+  // Tells the thread-safety analysis that the lock is held, in code that it cannot follow (callbacks).
   void AssertHeld() const ASSERT_CAPABILITY(this) {}
 
  private:
@@ -43,7 +42,7 @@ class SCOPED_CAPABILITY MutexLock {
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
-  // For work that must happen without the lock in the middle of a scope.
+  // Releases the lock for a part of the scope.
   void Unlock() RELEASE() {
     held_ = false;
     mutex_.Unlock();
@@ -60,7 +59,7 @@ class SCOPED_CAPABILITY MutexLock {
 
 class CondVar {
  public:
-  // Releases `mutex` while waiting. May return without a notification: callers loop on their condition.
+  // Releases `mutex` while waiting. May return without a notification, so callers must loop on their condition.
   void Wait(Mutex& mutex) REQUIRES(mutex);
   // Returns false when the deadline passed.
   [[nodiscard]] bool WaitUntil(Mutex& mutex, Deadline deadline) REQUIRES(mutex);

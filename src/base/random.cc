@@ -21,7 +21,7 @@ std::uint64_t RandomSeed() {
 }
 
 Random::Random(std::uint64_t seed) {
-  // splitmix64 spreads a small seed over the whole state, which must not be all zero.
+  // splitmix64 spreads a small seed over the whole state. The state must not be all zeros.
   for (std::uint64_t& word : state_) {
     seed += 0x9e3779b97f4a7c15u;
     std::uint64_t z = seed;

@@ -1,5 +1,4 @@
-// Seeded randomness. Production seeds from the operating system through RandomSeed(); tests pass a seed and
-// get the same numbers again.
+// Pseudo-random numbers. Production code seeds from the operating system through RandomSeed(); tests pass a fixed seed.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ class Random {
   std::uint64_t Below(std::uint64_t bound) { return Next() % bound; }
   // True once in `n` on average.
   bool OneIn(std::uint64_t n) { return Below(n) == 0; }
-  // Bytes that do not compress.
+  // Fills `bytes` with random bytes.
   void Fill(ByteSpan bytes);
 
  private:

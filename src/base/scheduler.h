@@ -1,8 +1,8 @@
-// The seam through which every thread, lock, wait and clock of the project passes.
+// Interface between the project's threads, locks, waits and clocks and a simulator.
 //
-// In production no scheduler is installed and base/mutex.h, thread.h and clock.h use the operating system
-// directly; the cost of the seam is one relaxed load. A simulator installs one to run the production code on
-// its own deterministic order of threads and its own time, so that a seed replays a run exactly.
+// In production no scheduler is installed, and base/mutex.h, thread.h and clock.h use the operating system; the check costs
+// one load. A simulator installs a scheduler with its own deterministic order of threads and its own time, so that
+// a seed reproduces a run exactly.
 //
 // Threads: Install must be called while no other thread of the project runs.
 #pragma once
@@ -19,7 +19,7 @@ class HeldLocks;
 
 class Scheduler {
  public:
-  // Join returns when the body has returned. Called once, by the owner of the thread.
+  // Join returns when the body has returned. The owner of the thread calls it once.
   class ThreadHandle {
    public:
     virtual ~ThreadHandle() = default;
@@ -32,8 +32,8 @@ class Scheduler {
   virtual void Lock(const void* mutex) = 0;
   virtual bool TryLock(const void* mutex) = 0;
   virtual void Unlock(const void* mutex) = 0;
-  // Releases `mutex`, waits for a notification or for `deadline` on this scheduler's clock, takes `mutex`
-  // again. Returns false when the deadline passed.
+  // Releases `mutex`, waits for a notification or for `deadline` on this scheduler's clock, and takes `mutex` again. Returns
+  // false if the deadline passed.
   virtual bool Wait(const void* condition, const void* mutex,
                     std::chrono::steady_clock::time_point deadline) = 0;
   virtual void Notify(const void* condition, bool all) = 0;
@@ -47,7 +47,7 @@ class Scheduler {
   virtual std::uint64_t RandomSeed() = 0;
 
   static Scheduler* Installed() { return installed_.load(std::memory_order_acquire); }
-  // nullptr takes the installed one away. Does not take ownership.
+  // Does not take ownership. nullptr removes the installed scheduler.
   static void Install(Scheduler* scheduler) { installed_.store(scheduler, std::memory_order_release); }
 
  private:

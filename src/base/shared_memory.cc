@@ -31,27 +31,28 @@ bool IsTmpfs(int fd) {
 
 Result<UniqueFd> OpenTmpfsDirectory(const std::string& directory) {
   UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: shared memory can't be kept here", directory));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be opened for shared memory", directory));
   if (!IsTmpfs(fd.get())) {
     return Fail(
         Code::kInvalidArgument,
-        fmt::format("{}: is not on a tmpfs; shared memory that outlived a loss of power would be taken for "
-                    "newer than it is. Name a directory on a tmpfs, such as /dev/shm",
+        fmt::format("{}: is not on a tmpfs; shared memory must not survive a power loss. Name a directory on "
+                    "a tmpfs, such as /dev/shm",
                     directory));
   }
   return fd;
 }
 
-// The descriptor is all that the checks look at: the name may point elsewhere at any time.
+// `status` must come from the descriptor, because the name may refer to another file at any time.
 Status CheckPrivate(const struct stat& status, const std::string& path,
                     const std::vector<std::uint32_t>& trusted) {
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
     return Fail(Code::kCorruption, fmt::format("{}: is not a plain file with one name", path));
   }
   if (!IsTrustedOwner(status.st_uid, trusted) || (status.st_mode & 0077) != 0) {
-    return Fail(Code::kPermission,
-                fmt::format("{}: belongs to user {} with mode {:o}, expected this user's own with mode 600",
-                            path, status.st_uid, status.st_mode & 07777));
+    return Fail(
+        Code::kPermission,
+        fmt::format("{}: belongs to user {} with mode {:o}, expected a file of this user with mode 600", path,
+                    status.st_uid, status.st_mode & 07777));
   }
   if (status.st_size < 0 || status.st_size % static_cast<off_t>(kPage) != 0) {
     return Fail(Code::kCorruption,
@@ -64,7 +65,7 @@ Error InUse(const std::string& path) {
   return Error(Code::kBusy, fmt::format("{}: the process that made it is still running", path));
 }
 
-// Others who only look (MakerLives) have the lock for a moment; its maker has it for good.
+// LockFile retries, because MakerLives of another process takes the lock for a moment.
 Status LockWhole(const UniqueFd& fd, const std::string& path) {
   const int error = LockFile(fd.get());
   if (error == 0) return {};
@@ -85,18 +86,18 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
   SyncPoint::Reach("SharedMemory::Create:named");
   const Status ready = [&]() -> Status {
     ZENFS_RETURN_IF_ERROR(LockWhole(made.fd_, path));
-    // Whoever removes a file holds its lock (Open), so from here on it keeps its name.
+    // A file is removed only under its lock (Open), so from now on it keeps its name.
     struct stat status{};
     if (fstat(made.fd_.get(), &status) != 0 || status.st_nlink == 0) {
       return Fail(Code::kBusy, fmt::format("{}: was removed while it was made", path));
     }
     if (fallocate(made.fd_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
-      return FailErrno(errno, fmt::format("{}: {} bytes of shared memory can't be had", path, bytes));
+      return FailErrno(errno, fmt::format("{}: {} bytes of shared memory can't be allocated", path, bytes));
     }
     return made.Map(bytes, MAP_SHARED);
   }();
   if (!ready.ok()) {
-    IgnoreError(made.Unlink());  // nobody has seen it
+    IgnoreError(made.Unlink());  // at worst an unused file stays
     return Fail(ready.error());
   }
   return made;
@@ -109,7 +110,7 @@ Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access,
   UniqueFd fd = UniqueFd::Opened([&] { return open(path.c_str(), flags); });
   if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be opened", path));
   struct stat status{};
-  if (fstat(fd.get(), &status) != 0) return FailErrno(errno, fmt::format("{}: can't be looked at", path));
+  if (fstat(fd.get(), &status) != 0) return FailErrno(errno, fmt::format("{}: fstat failed", path));
   ZENFS_RETURN_IF_ERROR(CheckPrivate(status, path, trusted));
   SharedMemory opened(std::move(fd), path);
   if (take_over) ZENFS_RETURN_IF_ERROR(LockWhole(opened.fd_, path));
@@ -126,7 +127,7 @@ Status SharedMemory::Load(const struct stat& status, std::uint64_t bytes_max) {
                 fmt::format("{}: has {} bytes, more than {}", path_, size, kWholeBytesMax));
   }
   if (whole && static_cast<std::uint64_t>(status.st_blocks) * 512 < size) {
-    return Fail(Code::kCorruption, fmt::format("{}: has holes where bytes were", path_));
+    return Fail(Code::kCorruption, fmt::format("{}: has holes", path_));
   }
   ZENFS_RETURN_IF_ERROR(Map(std::min(size, bytes_max), MAP_PRIVATE | MAP_ANONYMOUS));
   for (ByteSpan rest = memory_; !rest.empty();) {
@@ -163,7 +164,7 @@ Status SharedMemory::Map(std::uint64_t bytes, int flags) {
   if (at == MAP_FAILED) return FailErrno(errno, fmt::format("{}: can't be mapped into memory", path_));
   memory_ = ByteSpan(static_cast<std::byte*>(at), bytes);
   if (madvise(at, bytes, MADV_DONTFORK) != 0) {
-    return FailErrno(errno, fmt::format("{}: can't be kept from children", path_));
+    return FailErrno(errno, fmt::format("{}: can't be hidden from forked children", path_));
   }
   return {};
 }
@@ -185,9 +186,9 @@ Status SharedMemory::Unlink() {
   struct stat own{};
   if (lstat(path_.c_str(), &named) != 0) {
     if (errno == ENOENT) return {};
-    return FailErrno(errno, fmt::format("{}: can't be looked at", path_));
+    return FailErrno(errno, fmt::format("{}: stat failed", path_));
   }
-  if (fstat(fd_.get(), &own) != 0) return FailErrno(errno, fmt::format("{}: can't be looked at", path_));
+  if (fstat(fd_.get(), &own) != 0) return FailErrno(errno, fmt::format("{}: fstat failed", path_));
   if (named.st_dev != own.st_dev || named.st_ino != own.st_ino) return {};
   if (unlink(path_.c_str()) == 0 || errno == ENOENT) return {};
   return FailErrno(errno, fmt::format("{}: can't be removed", path_));
@@ -205,7 +206,7 @@ std::optional<std::uint32_t> OwnerOfName(const std::string& path) {
 
 std::vector<std::string> SharedMemoryDirectories() {
   const char* const runtime =
-      std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe): nobody here sets it
+      std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe): ZenFS never changes the environment
   std::vector<std::string> directories{"/dev/shm"};
   if (runtime != nullptr && *runtime == '/') directories.emplace_back(runtime);
   directories.emplace_back("/run");
@@ -223,7 +224,7 @@ std::vector<std::string> ListSharedMemory(const std::string& directory, std::str
   std::vector<std::string> paths;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(directory.c_str()), closedir);
   if (entries == nullptr) return paths;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this thread's
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): only this thread uses the stream
   while (const dirent* entry = readdir(entries.get())) {
     const std::string_view name = entry->d_name;
     if (name.starts_with(prefix)) paths.push_back(fmt::format("{}/{}", directory, name));

@@ -1,17 +1,17 @@
-// Memory that outlives the process: a private file on tmpfs, mapped by its maker. The kernel keeps what was stored in it
-// when a process is killed at any instruction; it is lost with the host's power, or when the tmpfs is unmounted.
+// Memory that outlives the process: a private file on a tmpfs, mapped by the process that created it (its maker). Stored
+// bytes survive if the maker is killed at any instruction. They are lost with the host's power or when the tmpfs is
+// unmounted.
 //
-// Such a file lies in a directory that everybody may write to, so nothing about it is taken on trust: it is created
-// with O_EXCL and O_NOFOLLOW, mode 0600; opening checks type, owner, mode and link count. All of its pages are
-// allocated before it is mapped: a full tmpfs is an error of Create, never a SIGBUS later. The maker holds a lock on
-// it (flock) until it dies, so that nobody takes over what is still being used. Children of fork() do not get the
-// memory (MADV_DONTFORK): a child must not touch it.
+// Everybody may create files in the directory, so nothing about a file is trusted. Create uses O_EXCL, O_NOFOLLOW and mode
+// 0600; Open checks type, owner, mode and link count. Create allocates all pages before it maps the file, so a full tmpfs
+// is an error and not a SIGBUS later. The maker holds a lock (flock) on the file until it dies, so that nobody takes over
+// memory in use. Forked children do not get the memory (MADV_DONTFORK).
 //
-// Only the maker maps the file. A mapping of a file dies by SIGBUS once somebody shortens the file, and only the file's
-// user and root can shorten it: the maker trusts both, but root must not die by the files of others. So those who open
-// a file get a copy of its bytes, read with pread into memory of their own.
+// Only the maker maps the file. If a mapped file is shortened, an access raises SIGBUS. Only the file's user and root can
+// shorten it; the maker trusts both, but a process of root must not be killed through files of other users. So Open reads
+// a copy of the bytes with pread.
 //
-// Threads: any after construction; what is stored in it is the user's business.
+// Threads: any after construction. The caller synchronizes accesses to the memory.
 #pragma once
 
 #include <sys/stat.h>
@@ -32,33 +32,33 @@ namespace zenfs {
 class SharedMemory {
  public:
   enum class Access {
-    kRead,      // beside its maker if need be: bytes that it changes meanwhile are old or new
-    kReadDead,  // once its maker is dead
-    kTakeOver,  // as the one holder, once its maker is dead
+    kRead,      // the maker may live; bytes that it changes during the read are old or new
+    kReadDead,  // the maker must be dead
+    kTakeOver,  // the maker must be dead; takes the lock
   };
 
-  // A new file `directory`/`name`, `bytes` long (a multiple of 4096), all zeros. Errors: kExists, kNoSpace when the
-  // tmpfs is too full, kPermission, kNotFound (directory), kInvalidArgument when the directory is not on a tmpfs, kBusy
-  // when another process removed the file before it was locked.
+  // Creates the file `directory`/`name` of `bytes` zeros (a multiple of 4096) and maps it. Errors: kExists; kNoSpace if the
+  // tmpfs is too full; kPermission; kNotFound if the directory is missing; kInvalidArgument if the directory is not on a
+  // tmpfs; kBusy if another process removed the file before it was locked.
   [[nodiscard]] static Result<SharedMemory> Create(const std::string& directory, const std::string& name,
                                                    std::uint64_t bytes);
-  // A copy of the first `bytes_max` bytes of the file as it is now, or of all. A whole file that has holes or more than
-  // kWholeBytesMax is refused: the copy takes no more memory than the file does, and a bounded amount of it.
-  // `trusted`: users whose files count, beside root's and those of this process's own user.
-  // Errors: kNotFound, kPermission (also when it belongs to somebody else or others may write to it), kBusy when
-  // its maker lives (kReadDead; kTakeOver, which asks again for 200 ms), kCorruption when it is no plain file with one
-  // name, its size is odd or too large, or it has holes or is shortened meanwhile. The memory is empty (not valid) if its
-  // maker died before it had any.
+  // Copies the first `bytes_max` bytes of the file, or all of it. If it copies the whole file, the file must not have holes
+  // or more than kWholeBytesMax bytes: this bounds the memory of the copy.
+  // `trusted`: users whose files are accepted, besides root and the user of this process.
+  // Errors: kNotFound; kPermission, also if the owner is not trusted or others may access it; kBusy if its maker lives
+  // (kReadDead, and kTakeOver after retries for 200 ms); kCorruption if it is not a plain file with one name, its size is
+  // not a multiple of 4096 or too large, or it has holes or is shortened during the copy. If the maker died before it
+  // allocated the file, the memory is empty (not valid).
   [[nodiscard]] static Result<SharedMemory> Open(const std::string& path, Access access,
                                                  const std::vector<std::uint32_t>& trusted = {},
                                                  std::uint64_t bytes_max = UINT64_MAX);
 
-  static constexpr std::uint64_t kWholeBytesMax = 256u << 20;  // many times what a mount makes
+  static constexpr std::uint64_t kWholeBytesMax = 256u << 20;  // many times the size that a mount creates
 
   SharedMemory() = default;
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
-  // Gives the memory back; the file stays. In a child of fork() nothing happens.
+  // Unmaps the memory; the file stays. Does nothing in a forked child.
   ~SharedMemory();
 
   bool valid() const { return !memory_.empty(); }
@@ -66,16 +66,16 @@ class SharedMemory {
   ByteSpan memory() { return memory_; }
   ByteView view() const { return memory_; }
 
-  // Whether the process that made it still holds it, as seen through one opened with kRead. For a moment it tries the
-  // lock, for which Open(kTakeOver) waits.
+  // Returns true if the maker still holds the lock. For an object opened with kRead or kReadDead. Takes the lock for a
+  // moment; a concurrent Open(kTakeOver) retries.
   bool MakerLives() const;
 
-  // Takes the file's name away, unless another file has that name by now. The memory stays.
+  // Removes the file's name, unless another file has that name now. The memory stays valid.
   [[nodiscard]] Status Unlink();
 
  private:
   SharedMemory(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  // Of the file, or of its own (`flags` of mmap).
+  // Maps the file, or anonymous memory, according to `flags` of mmap.
   [[nodiscard]] Status Map(std::uint64_t bytes, int flags);
   [[nodiscard]] Status Load(const struct stat& status, std::uint64_t bytes_max);
   void Unmap();
@@ -86,19 +86,19 @@ class SharedMemory {
   ForkGuard fork_guard_;
 };
 
-// Whether a file of `owner` counts where `trusted` are the users to trust beside root and this process's own.
+// Returns true if `owner` is root, the user of this process, or in `trusted`.
 [[nodiscard]] bool IsTrustedOwner(std::uint32_t owner, const std::vector<std::uint32_t>& trusted);
 
-// The user whom the file belongs to that has this name, whatever kind of file it is; a symbolic link is not followed.
-// Needs no permission on the file itself. Nothing if there is none, or it can't be told.
+// The owner of the file `path`, of any kind; does not follow a symbolic link. Needs no permission on the file itself.
+// Nothing if it does not exist or stat fails.
 [[nodiscard]] std::optional<std::uint32_t> OwnerOfName(const std::string& path);
 
-// Where such files may be when nobody says: /dev/shm, $XDG_RUNTIME_DIR and /run, those that there are.
+// The default directories for such files: /dev/shm, $XDG_RUNTIME_DIR if set, and /run.
 [[nodiscard]] std::vector<std::string> SharedMemoryDirectories();
-// The first of them that is a tmpfs which this process may write to; empty if there is none.
+// The first default directory that is on a tmpfs and writable for this process; empty if there is none.
 [[nodiscard]] std::string DefaultSharedMemoryDirectory();
 
-// Files in `directory` whose names begin with `prefix`, as paths; those that can't be listed are none.
+// Paths of the files in `directory` whose names begin with `prefix`; empty if the directory can't be listed.
 [[nodiscard]] std::vector<std::string> ListSharedMemory(const std::string& directory,
                                                         std::string_view prefix);
 

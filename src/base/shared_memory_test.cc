@@ -21,7 +21,7 @@ constexpr std::uint64_t kBytes = 8192;
 class SharedMemoryTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_FALSE(directory_.empty()) << "this test needs a tmpfs that can be written to";
+    ASSERT_FALSE(directory_.empty()) << "this test needs a writable tmpfs";
     ASSERT_EQ(mkdir(own_.c_str(), 0700), 0);
   }
   void TearDown() override {
@@ -36,7 +36,7 @@ class SharedMemoryTest : public testing::Test {
 
 Code CodeOf(const Result<SharedMemory>& result) { return result ? Code::kShutdown : result.error().code(); }
 
-TEST_F(SharedMemoryTest, WhatADeadProcessStoredIsThere) {
+TEST_F(SharedMemoryTest, BytesOfADeadProcessAreFound) {
   const pid_t child = fork();
   if (child == 0) {
     auto made = SharedMemory::Create(own_, "a", kBytes);
@@ -54,7 +54,7 @@ TEST_F(SharedMemoryTest, WhatADeadProcessStoredIsThere) {
   EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kRead)), Code::kNotFound);
 }
 
-// Who cleans up may see the file before its maker has locked it.
+// A cleanup by another process may see the file before its maker has locked it.
 TEST_F(SharedMemoryTest, AFileThatIsRemovedWhileItIsMadeIsNotUsed) {
   const SyncPoint::Scope scope([&](std::string_view name) {
     if (name == "SharedMemory::Create:named") unlink(Path("a").c_str());
@@ -76,7 +76,7 @@ TEST_F(SharedMemoryTest, FilesOfOtherUsersAreOpenedOnlyIfTheyAreTrusted) {
   }
 }
 
-TEST_F(SharedMemoryTest, NobodyTakesOverWhatIsInUse) {
+TEST_F(SharedMemoryTest, MemoryInUseIsNotTakenOver) {
   auto made = SharedMemory::Create(own_, "a", kBytes);
   ASSERT_TRUE(made);
   EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver)), Code::kBusy);

@@ -5,7 +5,7 @@
 namespace zenfs {
 namespace {
 
-TEST(ShortBytes, RoundsDownAsTheLinesOfDfDo) {
+TEST(ShortBytes, RoundsDown) {
   EXPECT_EQ(ShortBytes((std::uint64_t{116} << 20) - 1), "115 MiB");
   EXPECT_EQ(ShortBytes((std::uint64_t{14} << 20) - 1), "13.9 MiB");
   EXPECT_EQ(ShortBytes((std::uint64_t{2} << 20) - 1), "1.99 MiB");

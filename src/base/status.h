@@ -1,8 +1,8 @@
-// Errors as values. Every fallible function returns Status or Result<T>; both are [[nodiscard]], so an
-// ignored failure does not compile.
+// Errors as values. Every function that can fail returns Status or Result<T>. Both are [[nodiscard]], so an ignored error
+// does not compile.
 //
-// An Error carries a machine-readable code, the operating system's errno if there was one, and one line of
-// text for a person that says what failed, where, and where it can be known what to do about it.
+// An Error has a code, the errno of the operating system if there was one, and one line of text: what failed, where, and
+// if possible what to do.
 //
 // Threads: plain values, no shared state.
 #pragma once
@@ -16,22 +16,22 @@
 namespace zenfs {
 
 enum class Code {
-  kNotFound,         // a name, zone or device that is not there
-  kExists,           // a name that is there already
+  kNotFound,         // a name, zone or device does not exist
+  kExists,           // a name already exists
   kInvalidArgument,  // the caller's input is wrong; retrying is pointless
-  kNotSupported,     // understood, and not offered here
+  kNotSupported,     // valid, but not supported
   kIo,               // the device or host reported an error
   kCorruption,       // bytes on the medium contradict themselves
-  kNoSpace,          // no zone can be made free for this write
-  kBusy,             // somebody else holds it (lock, name, slot)
-  kTimedOut,         // a deadline passed before the thing could be had
+  kNoSpace,          // no space or memory is left
+  kBusy,             // in use by another holder (lock, name, slot)
+  kTimedOut,         // the deadline passed
   kReadOnly,         // the volume, device or zone does not accept writes
   kShutdown,         // the object is being stopped
   kPermission,       // the operating system denied access
-  kNotADirectory,    // a path component is a file
+  kNotADirectory,    // a directory was expected
   kIsADirectory,     // a file was expected
-  kNotEmpty,         // a directory that still has entries
-  kZoneFull,         // the zone ended before the write; the device decides this at any time
+  kNotEmpty,         // the directory has entries
+  kZoneFull,         // the zone is full; a device may make it full at any time
   kUnknownOutcome,   // the command may or may not have taken effect
 };
 
@@ -46,14 +46,14 @@ class [[nodiscard]] Error {
   int os_errno() const { return os_errno_; }
   const std::string& text() const { return text_; }
 
-  // "text: No such file or directory; advice": the errno's words and the advice where there are any.
+  // "text: No such file or directory; advice". Leaves out a missing errno or advice.
   std::string ToString() const;
 
-  // The same error with "context: " put before its text.
+  // The same error with "context: " before its text.
   Error With(std::string_view context) const;
-  // The same error with another code, for callers to whom the old one would say something else.
+  // The same error with the code that fits the caller's layer.
   Error As(Code code) const;
-  // The same error with what the user can do about it. ToString says it last, behind the cause.
+  // The same error with advice for the user, which ToString appends after the cause.
   Error Advise(std::string advice) const;
 
  private:
@@ -63,18 +63,18 @@ class [[nodiscard]] Error {
   std::string advice_;
 };
 
-// Success, or an Error. There is no conversion to bool, so that every test reads as what it asks: status.ok().
+// Success or an Error. Not convertible to bool; use status.ok().
 class [[nodiscard]] Status {
  public:
   Status() = default;
   Status(std::unexpected<Error> failure) : failure_(std::move(failure).error()) {}
 
   bool ok() const { return !failure_.has_value(); }
-  // Only of a status that is not ok().
+  // Requires !ok().
   const Error& error() const& { return *failure_; }
   Error&& error() && { return *std::move(failure_); }
 
-  // Keeps the first failure of several steps: takes over `next` if nothing has failed yet.
+  // Keeps the first error of several steps: becomes `next` if this is OK.
   void Update(Status next) {
     if (ok()) *this = std::move(next);
   }
@@ -83,7 +83,7 @@ class [[nodiscard]] Status {
   std::optional<Error> failure_;
 };
 
-// A value, or an Error.
+// A value or an Error.
 template <typename T>
 class [[nodiscard]] Result : public std::expected<T, Error> {
  public:
@@ -96,13 +96,13 @@ inline std::unexpected<Error> Fail(Code code, std::string text, int os_errno = 0
 }
 inline std::unexpected<Error> Fail(Error error) { return std::unexpected<Error>(std::move(error)); }
 
-// An Error of the code that fits `os_errno` best (ENOSPC -> kNoSpace, EACCES -> kPermission, ...).
+// An Error with the code for `os_errno` (ENOSPC -> kNoSpace, EACCES -> kPermission, ...).
 [[nodiscard]] Error ErrnoError(int os_errno, std::string text);
 inline std::unexpected<Error> FailErrno(int os_errno, std::string text) {
   return std::unexpected<Error>(ErrnoError(os_errno, std::move(text)));
 }
 
-// Marks a result whose failure is deliberately without consequence; the comment at the call says why.
+// Ignores an error on purpose. A comment at the call says why.
 inline void IgnoreError(const Status&) {}
 template <typename T>
 void IgnoreError(const Result<T>&) {}
@@ -119,7 +119,7 @@ void IgnoreError(const Result<T>&) {}
       return ::zenfs::Fail(std::move(zenfs_status_).error()); \
   } while (false)
 
-// ZENFS_ASSIGN_OR_RETURN(auto x, F()): x = the value of F(), or its error is returned.
+// ZENFS_ASSIGN_OR_RETURN(auto x, F()): assigns the value of F() to x, or returns its error from the enclosing function.
 #define ZENFS_ASSIGN_OR_RETURN(lhs, expr) \
   ZENFS_ASSIGN_OR_RETURN_IMPL(ZENFS_CONCAT(zenfs_result_, __LINE__), lhs, expr)
 #define ZENFS_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr)            \

@@ -24,14 +24,14 @@ TEST(Status, ErrorsPassThroughWithTheirCode) {
   EXPECT_EQ(Quarter(7).error().text(), "odd");
 }
 
-TEST(Status, ContextStandsBeforeTheText) {
+TEST(Status, ContextPrecedesTheText) {
   const Error error = ErrnoError(ENOSPC, "write zone 3").With("emu:/x");
   EXPECT_EQ(error.code(), Code::kNoSpace);
   EXPECT_EQ(error.os_errno(), ENOSPC);
   EXPECT_THAT(error.ToString(), ::testing::StartsWith("emu:/x: write zone 3: "));
 }
 
-TEST(Status, AdviceStandsBehindTheCause) {
+TEST(Status, AdviceFollowsTheCause) {
   const Error error = ErrnoError(ENOENT, "/x").Advise("make one").With("open").As(Code::kIo);
   EXPECT_EQ(error.ToString(), "open: /x: No such file or directory; make one");
   EXPECT_EQ(error.code(), Code::kIo);

@@ -1,7 +1,7 @@
-// Named points in production code at which a test may hold a thread, so that a race is reproduced exactly
-// instead of by sleeping. Without a handler a point costs one relaxed load.
+// Named points in production code at which a test can stop a thread, to reproduce a race without sleeping. Without a
+// handler, a point costs one relaxed load.
 //
-// Threads: one handler at a time, set by one thread; it is called on each thread that passes a point.
+// Threads: one handler at a time, set by one thread. Each thread that reaches a point calls it.
 #pragma once
 
 #include <atomic>
@@ -17,12 +17,12 @@ class SyncPoint {
 
   static void Reach(std::string_view name) {
     if (handler_.load(std::memory_order_relaxed) == nullptr) return;
-    running_.fetch_add(1);  // before the look at the handler: who takes it away looks here afterwards
+    running_.fetch_add(1);  // before handler_ is read; ~Scope clears handler_ first and then reads running_
     if (const Handler* handler = handler_.load()) (*handler)(name);
     running_.fetch_sub(1);
   }
 
-  // Installs `handler` for the life of the object, whose end waits for threads that are in it.
+  // Installs `handler` until the object is destroyed. The destructor waits for threads inside the handler.
   class Scope {
    public:
     explicit Scope(Handler handler) : own_(std::move(handler)) { handler_.store(&own_); }

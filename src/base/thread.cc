@@ -28,7 +28,7 @@ class OsThread final : public Scheduler::ThreadHandle {
 
 std::unexpected<Error> Refused(const char* name, int os_errno) {
   return Fail(
-      Error(Code::kBusy, fmt::format("the host refuses the thread {}", name), os_errno)
+      Error(Code::kBusy, fmt::format("the thread {} can't be started", name), os_errno)
           .Advise("raise the limit of threads (ulimit -u, or pids.max of the cgroup), or free memory"));
 }
 

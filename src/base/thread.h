@@ -1,8 +1,7 @@
-// A thread of the project. Joined by its destructor, so it never outlives what it works on; the owner makes
-// the body return first.
+// A thread that its destructor joins. The owner must make the body return first.
 //
-// Errors: the host may refuse a thread at any time (RLIMIT_NPROC, pids.max of a cgroup, memory). Start returns that as
-// an error; a caller sets flags that promise work only once it has the thread.
+// Errors: Start fails if the host can't start a thread (RLIMIT_NPROC, pids.max of a cgroup, memory). So callers set flags
+// such as "running" only after Start has succeeded.
 // The body must not throw: an exception ends the process.
 #pragma once
 
@@ -18,8 +17,8 @@ namespace zenfs {
 class Thread {
  public:
   Thread() = default;
-  // Runs `body` in a new thread. `name` (at most 15 bytes are kept) is what `top -H` shows.
-  // Errors: kBusy with the limits to raise; the body is not run then.
+  // Runs `body` in a new thread. `top -H` shows the first 15 bytes of `name`.
+  // Errors: kBusy with the limits to raise; the body does not run.
   [[nodiscard]] static Result<Thread> Start(const char* name, std::function<void()> body);
   // For tests only: throws std::runtime_error if the thread can't be started.
   Thread(const char* name, std::function<void()> body);
@@ -31,11 +30,11 @@ class Thread {
     return *this;
   }
 
-  // Waits for the body to return. Nothing if there is none, or it was joined already.
+  // Waits for the body to return. Does nothing without a thread or after a join.
   void Join();
   bool joinable() const { return handle_ != nullptr; }
 
-  // For tests: while a refusal is set it is asked before each start, from any thread; true makes that start fail.
+  // For tests: while set, the function is called before each start, from any thread. If it returns true, that start fails.
   using Refusal = bool (*)(const char* name);
   static void SetRefusal(Refusal refusal) { refusal_.store(refusal); }
 

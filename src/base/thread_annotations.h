@@ -1,5 +1,4 @@
-// Clang's thread-safety attributes under short names; nothing with other compilers.
-// The Clang preset makes a violation an error, so "must hold mutex_" is checked, not remembered.
+// Short names for Clang's thread-safety attributes; empty for other compilers. The Clang preset makes violations errors.
 #pragma once
 
 #if defined(__clang__)

@@ -34,12 +34,12 @@ TEST(ThreadTest, RefusedThreadIsAnErrorAndItsBodyDoesNotRun) {
   EXPECT_THAT(thread.error().ToString(), HasSubstr("ulimit -u"));
 }
 
-// In a child, which gives up its privileges: they lift the limit.
+// Runs in a child process that gives up its privileges, because the limit does not apply to root.
 TEST(ThreadTest, LimitOfTheKernelIsAnErrorToo) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    constexpr uid_t kNobodyElse = 4'000'123;  // who has no process: the limit counts those of the user
+    constexpr uid_t kNobodyElse = 4'000'123;  // a user without processes: the limit is per user
     const rlimit none{1, 1};
     if (geteuid() == 0 && setuid(kNobodyElse) != 0) _exit(2);
     if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(3);

@@ -1,5 +1,5 @@
-// A file descriptor that closes itself. It belongs to the process that opened it: children made by fork() get a
-// descriptor in its place that refuses every use (base/descriptor_registry.h).
+// A file descriptor that closes itself. Only the process that opened it can use it: in forked children every use fails
+// (base/descriptor_registry.h).
 #pragma once
 
 #include <unistd.h>
@@ -14,8 +14,8 @@ class UniqueFd {
  public:
   UniqueFd() = default;
   explicit UniqueFd(int fd) : fd_(fd) { DescriptorRegistry::Add(fd); }
-  // Owns what `open` returns: a descriptor, or -1 with errno set, which is kept. No fork() takes place between the opening
-  // and the registration; open devices and locked files by this.
+  // Owns the descriptor that `open` returns, or -1; keeps errno. Prevents a fork() between the opening and the
+  // registration; use it to open devices and files that are locked.
   template <typename Open>
   [[nodiscard]] static UniqueFd Opened(const Open& open) {
     const DescriptorRegistry::ForkBarrier barrier;

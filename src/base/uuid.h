@@ -14,7 +14,7 @@ struct Uuid {
   std::array<std::uint8_t, 16> bytes{};
 
   static Uuid Generate();
-  // Takes 36 characters, xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx in either case.
+  // Accepts 36 characters, xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx, in either case.
   static std::optional<Uuid> Parse(std::string_view text);
   std::string ToString() const;
   bool IsNil() const { return *this == Uuid{}; }

@@ -5,7 +5,7 @@
 namespace zenfs {
 namespace {
 
-TEST(Uuid, TextSurvives) {
+TEST(Uuid, TextIsParsedBack) {
   const Uuid uuid = Uuid::Generate();
   EXPECT_EQ(Uuid::Parse(uuid.ToString()), uuid);
   EXPECT_EQ(Uuid::Parse("0123ABCD-89ab-4def-8123-456789abcdef")->ToString(),
