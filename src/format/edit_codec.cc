@@ -238,7 +238,7 @@ AllocateLogZones DecodeAllocate(Body& in) {
   })};
 }
 
-// Braced initialisers are evaluated in order, so fields are read in the order of the code.
+// Braced initializers are evaluated in order, so the fields are decoded from left to right.
 Result<Edit> DecodeBody(Tag tag, Body& in) {
   switch (tag) {
     case Tag::kCreateFile: return CreateFile{in.Id(), in.Shape(), in.Life(), in.Number()};
@@ -311,7 +311,7 @@ Result<std::vector<Edit>> DecodeEdits(Decoder& decoder) {
     ZENFS_ASSIGN_OR_RETURN(Edit edit, DecodeBody(tag, body));
     if (!body.Complete()) {
       return Fail(Code::kCorruption,
-                  fmt::format("edit {} of {} with tag {} has an impossible body of {} bytes", i + 1, count,
+                  fmt::format("edit {} of {} with tag {} has an invalid body of {} bytes", i + 1, count,
                               static_cast<std::uint64_t>(tag), bytes.size()));
     }
     edits.push_back(std::move(edit));

@@ -4,9 +4,8 @@
 //    list := varint count, count * edit          edit := varint tag, varint length, body
 //
 // Decoding takes any bytes: it never reads outside them, allocates memory only in proportion to
-// them, and refuses lists that no encoder writes (impossible names, unknown shapes, trailing
-// bytes). Errors: kNotSupported for an unknown tag, which the text names; kCorruption for
-// everything else.
+// them, and refuses lists that no encoder writes (invalid names, unknown shapes, trailing bytes).
+// Errors: kNotSupported for an unknown tag, which the text names; otherwise kCorruption.
 #pragma once
 
 #include <span>

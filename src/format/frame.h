@@ -1,6 +1,5 @@
-// The frame: the unit of everything on the medium except the superblock and plain file data. The
-// metadata log and the log zones use the same frames. docs/formats/frame.md has the layout, an
-// example and the downsides.
+// The frame: the unit of the metadata log and of the log zones. Only the superblock and plain file
+// data are not in frames. docs/formats/frame.md has the layout, an example and the downsides.
 //
 //    [header 64 bytes][zeros up to header_bytes][payload][zeros up to the next block]
 //
@@ -71,11 +70,11 @@ static_assert(offsetof(FrameHeader, file_offset) == 40);
 static_assert(offsetof(FrameHeader, epoch) == 48);
 static_assert(offsetof(FrameHeader, stable_sequence) == 56);
 
-// No writer reaches such a sequence, ordinal, generation or offset. Such a number was never
-// written, even if the checksum matches. One more than any smaller number fits 64 bits.
+// No writer reaches this sequence, ordinal, generation or offset. A frame with a number of at least
+// this is invalid, even if its CRC matches. Incrementing any smaller number cannot overflow.
 inline constexpr std::uint64_t kNumbersEnd = std::uint64_t{1} << 63;
-// A number without other proof is accepted, and counted on from, only below this. Counting then
-// stays below kNumbersEnd.
+// A number that nothing else confirms is accepted, and incremented further, only if it is below
+// this. Then it stays below kNumbersEnd.
 inline constexpr std::uint64_t kCredibleEnd = kNumbersEnd / 2;
 
 // Binds a frame to one incarnation of one zone of one volume.

@@ -67,7 +67,7 @@ TEST(Frame, LayoutIsTheDocumentedOne) {
 }
 
 // D15 in docs/internals/failures.md.
-TEST(Frame, FrameOfAnotherLifeNeverMatches) {
+TEST(Frame, FrameOfAnotherIncarnationNeverMatches) {
   const Uuid uuid = *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef");
   Uuid other = uuid;
   other.bytes[15] ^= 1;
@@ -130,8 +130,8 @@ TEST(Frame, ImpossibleLengthsAreDamage) {
 }
 
 RC_GTEST_PROP(FrameProperty, ArbitraryBytesAreNeverValid,
-              (const std::vector<std::uint8_t>& noise, bool with_magic)) {
-  std::vector<std::uint8_t> bytes = noise;
+              (const std::vector<std::uint8_t>& arbitrary, bool with_magic)) {
+  std::vector<std::uint8_t> bytes = arbitrary;
   if (with_magic && bytes.size() >= sizeof kFrameMagic)
     std::memcpy(bytes.data(), &kFrameMagic, sizeof kFrameMagic);
   RC_ASSERT(!ParseFrame(std::as_bytes(std::span(bytes)), kSeed, kBlock, 1 << 20).valid());

@@ -25,7 +25,7 @@ TEST(FrameTimeTest, TimesUpToElevenDaysAwayAreRoundedDownToSixtyFourSeconds) {
   }
 }
 
-TEST(FrameTimeTest, ATimeFartherAwayIsNotKnown) {
+TEST(FrameTimeTest, ATimeFartherAwayIsUnknown) {
   EXPECT_EQ(EncodeFrameTime(kNow + 20 * 86'400, kNow), 0);
   EXPECT_EQ(DecodeFrameTime(0, kNow), std::nullopt);
   EXPECT_EQ(DecodeFrameTime(0x8000, kNow), std::nullopt);
@@ -39,7 +39,7 @@ TEST(FrameTimeTest, AnchorsThatDifferByMinutesGiveTheSameTime) {
   }
 }
 
-TEST(FrameTimeTest, EveryCodeMeansSomethingNearTheAnchorOrNothing) {
+TEST(FrameTimeTest, EveryCodeIsATimeNearTheAnchorOrUnknown) {
   for (std::uint32_t code = 0; code <= UINT16_MAX; ++code) {
     for (const std::uint64_t anchor : {std::uint64_t{0}, kNow, UINT64_MAX >> 1}) {
       const auto seconds = DecodeFrameTime(static_cast<std::uint16_t>(code), anchor);

@@ -36,7 +36,7 @@ Result<std::vector<CopiedZone>> TakeZones(Decoder& in, std::uint32_t count, cons
     const bool ascending = zones.empty() || zones.back().zone < zone.zone;
     if (!ascending || zone.zone.value >= copy.zone_count || zone.condition > kHighestCondition ||
         zone.bytes > copy.zone_size || !IsMultiple(zone.bytes, copy.block_size)) {
-      return Fail(Code::kCorruption, fmt::format("its entry of zone {} is impossible", zone.zone.value));
+      return Fail(Code::kCorruption, fmt::format("its entry of zone {} is invalid", zone.zone.value));
     }
     zones.push_back(zone);
   }
@@ -84,7 +84,7 @@ Result<MetadataCopy> DecodeMetadataCopy(ByteView head) {
   const ByteView body =
       head.subspan(kCrcAt + sizeof(std::uint32_t), kMetadataCopyHeadBytes - kCrcAt - sizeof(std::uint32_t));
   if (version != kMetadataCopyVersion) {
-    return Fail(Code::kNotSupported, fmt::format("unknown version {} of such files; this program knows {}",
+    return Fail(Code::kNotSupported, fmt::format("its version is {}; this program knows version {} only",
                                                  version, kMetadataCopyVersion));
   }
   if (Crc32c(body) != crc) return Fail(Code::kCorruption, "its head is damaged (the CRC does not match)");
@@ -101,7 +101,7 @@ Result<MetadataCopy> DecodeMetadataCopy(ByteView head) {
   copy.uuid = TakeUuid(in);
   copy.seed = TakeUuid(in);
   if (count > kMaxMetadataZones || copy.block_size == 0)
-    return Fail(Code::kCorruption, "its head is impossible");
+    return Fail(Code::kCorruption, "its head is invalid");
   Decoder table(body.subspan(kZonesAt - kCrcAt - sizeof(std::uint32_t)));
   ZENFS_ASSIGN_OR_RETURN(copy.zones, TakeZones(table, count, copy));
   return copy;

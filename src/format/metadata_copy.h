@@ -37,9 +37,9 @@ struct MetadataCopy {
   std::uint64_t zone_size = 0;
   std::uint32_t zone_count = 0;  // of the device
   std::uint64_t made_seconds = 0;
-  // These show whether the volume was written since. Every commit up to `highest_sequence` is older
-  // than the copy. The repair that follows writes no generation below `next_generation` and no
-  // commit above `repaired_sequence`.
+  // These show whether the volume was written after the copy. All commits up to `highest_sequence`
+  // are older than the copy. The repair that follows writes no generation below `next_generation`
+  // and no commit above `repaired_sequence`.
   std::uint64_t highest_sequence = 0;
   std::uint64_t next_generation = 0;
   std::uint64_t repaired_sequence = 0;

@@ -35,7 +35,7 @@ TEST(MetadataCopyTest, EncodedIsDecodedAgain) {
   }
 }
 
-TEST(MetadataCopyTest, EveryFlippedBitIsNoticed) {
+TEST(MetadataCopyTest, EveryFlippedBitIsRefused) {
   const std::string head = EncodeMetadataCopy(Example(3));
   for (std::size_t bit = 0; bit < head.size() * 8; ++bit) {
     std::string flipped = head;
@@ -44,7 +44,7 @@ TEST(MetadataCopyTest, EveryFlippedBitIsNoticed) {
   }
 }
 
-TEST(MetadataCopyTest, SomethingElseIsSaidToBeSomethingElse) {
+TEST(MetadataCopyTest, OtherFilesAreInvalidArguments) {
   const auto short_file = DecodeMetadataCopy(AsBytes(std::string(100, 'x')));
   ASSERT_FALSE(short_file);
   EXPECT_EQ(short_file.error().code(), Code::kInvalidArgument);
@@ -52,7 +52,7 @@ TEST(MetadataCopyTest, SomethingElseIsSaidToBeSomethingElse) {
             Code::kInvalidArgument);
 }
 
-TEST(MetadataCopyTest, ZonesThatTheDeviceHasNotAreImpossible) {
+TEST(MetadataCopyTest, InvalidZonesAreCorruption) {
   MetadataCopy copy = Example(2);
   copy.zones.back().zone = ZoneId(100);
   EXPECT_EQ(DecodeMetadataCopy(AsBytes(EncodeMetadataCopy(copy))).error().code(), Code::kCorruption);

@@ -26,9 +26,9 @@ Result<LogHeader> DecodeLogHeader(ByteView payload) {
   header.chain_index = in.Fixed<std::uint32_t>();
   header.previous = ZoneId(in.Fixed<std::uint32_t>());
   header.base_sequence = in.Fixed<std::uint64_t>();
-  if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a log header of impossible length");
+  if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a log header of invalid length");
   if (std::max(header.generation, header.base_sequence) >= kNumbersEnd) {
-    return Fail(Code::kCorruption, "a log header with impossibly large numbers");
+    return Fail(Code::kCorruption, "a log header with numbers higher than any writer counts");
   }
   return header;
 }
@@ -49,14 +49,13 @@ Result<SwitchComplete> DecodeSwitchComplete(ByteView payload) {
   complete.frames = in.Fixed<std::uint64_t>();
   complete.sequence = in.Fixed<std::uint64_t>();
   complete.chain_index = in.Fixed<std::uint32_t>();
-  if (!in.ok() || !in.AtEnd())
-    return Fail(Code::kCorruption, "a switch-complete record of impossible length");
+  if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a SwitchComplete of invalid length");
   return complete;
 }
 
 namespace {
 
-// The unverified header, from which the seed that verifies it is computed.
+// Reads a header without verifying it. The seed that verifies it is computed from its fields.
 std::optional<FrameHeader> Peek(ByteView bytes, FrameKind kind, std::size_t payload_bytes) {
   FrameHeader header;
   if (bytes.size() < sizeof header + payload_bytes) return std::nullopt;
@@ -115,7 +114,7 @@ Result<std::vector<std::vector<Edit>>> DecodeCommit(ByteView payload) {
     ZENFS_ASSIGN_OR_RETURN(std::vector<Edit> edits, DecodeEdits(in));
     members.push_back(std::move(edits));
   }
-  if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a commit frame of impossible length");
+  if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a commit frame of invalid length");
   return members;
 }
 

@@ -33,7 +33,7 @@ struct LogHeader {
 // recognized in a zone whose first blocks are damaged.
 struct SwitchComplete {
   std::uint64_t salt = 0;
-  std::uint64_t frames = 0;    // of its generation before this frame, in all zones of the chain
+  std::uint64_t frames = 0;    // number of frames of the generation before this one
   std::uint64_t sequence = 0;  // last commit before this frame
   std::uint32_t chain_index = 0;
 
@@ -60,7 +60,7 @@ struct FoundSwitchComplete {
 [[nodiscard]] std::optional<FoundSwitchComplete> FindSwitchComplete(ByteView bytes, const Uuid& volume,
                                                                     ZoneId zone, std::uint32_t block_size);
 
-// True if the bytes look like a log header, of whatever volume. Proves nothing.
+// Returns true if the bytes look like a log header of any volume. Does not check the CRC.
 [[nodiscard]] bool LooksLikeLogHeader(ByteView bytes);
 
 // A commit frame: varint count, then one list of edits for each grouped commit. `members`: lists

@@ -40,8 +40,8 @@ TEST(MetalogPayload, LogHeaderIsFoundByItsOwnGeneration) {
   EXPECT_EQ(FindLogHeader(ByteView(frame).first(90), Volume(), kZone, kBlock), std::nullopt);
 }
 
-// The next generation and the next commit must have valid numbers, too.
-TEST(MetalogPayload, LogHeaderWithTheLastNumbersIsRefused) {
+// The next generation and the next commit must have valid numbers too.
+TEST(MetalogPayload, LogHeaderWithTheHighestNumbersIsRefused) {
   LogHeader header = SomeHeader();
   header.base_sequence = kNumbersEnd - 1;
   EXPECT_TRUE(DecodeLogHeader(AsBytes(EncodeLogHeader(header))));

@@ -1,11 +1,11 @@
-// The layout of append buffers in shared memory: docs/formats/shared-memory.md. The bytes never
-// leave the host, but the reader is another process, perhaps of another version, after this one was
-// killed at any instruction.
+// The layout of append buffers in shared memory: docs/formats/shared-memory.md. The reader is
+// another process on the same host, perhaps of another version. The writer may have been killed at
+// any instruction.
 //
 //    [header 4096][metrics page][slot controls, 64 bytes each][buffers, one per slot]
 //
-// Only the order of a slot's `published` word matters: one atomic store changes length and CRC,
-// after the bytes that they describe.
+// A writer stores the bytes first, then publishes them with one atomic store of length and CRC to
+// the slot's `published` word.
 #pragma once
 
 #include <atomic>
@@ -72,8 +72,7 @@ constexpr std::uint64_t PublishedWord(std::uint32_t length, std::uint32_t crc) {
 constexpr std::uint32_t PublishedLength(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
 constexpr std::uint32_t PublishedCrc(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 
-// The start value of the CRC of a slot's bytes. Bytes of another slot, mount or file do not match
-// it.
+// The start value of the CRC of a slot's bytes. Bytes of another mount, file or offset do not match.
 [[nodiscard]] std::uint32_t StagingSeed(const Uuid& volume, std::uint64_t epoch, std::uint64_t owner,
                                         std::uint64_t file_offset, std::uint64_t record_bytes = 0);
 

@@ -43,7 +43,7 @@ struct Superblock {
   std::uint64_t compatible = 0;
   std::uint64_t read_only_compatible = 0;
   std::uint64_t incompatible = 0;
-  std::uint32_t finish_threshold_percent = 0;  // kept for users of the older ZenFS; 0: never finish early
+  std::uint32_t finish_threshold_percent = 0;  // not used; kept for the older ZenFS's users
   std::vector<ZoneId> metadata_zones;          // ascending, at most kMaxMetadataZones
   std::string made_by;                         // version text of the program that made it; at most
                                                // kMaxMadeByBytes

@@ -1,7 +1,6 @@
-// Corrects one flipped bit in a superblock; the CRC tells which one. Two flips in 4096 bytes are
-// never taken for one (CRC-32C has a Hamming distance of at least 4 at this length). The result is
-// therefore what was written, or other bytes that differ from it by at least three flips; callers
-// need more proof.
+// Corrects one flipped bit in a superblock; the CRC locates it. Two flips in 4096 bytes are never
+// mistaken for one, because CRC-32C has a Hamming distance of at least 4 at this length. But three
+// or more flips may be corrected to a wrong superblock, so callers need further proof.
 #pragma once
 
 #include <optional>

@@ -24,20 +24,20 @@ std::string WithFlips(std::initializer_list<std::size_t> bits) {
   return bytes;
 }
 
-TEST(SuperblockCorrection, OneFlippedBitIsPutRight) {
+TEST(SuperblockCorrection, OneFlippedBitIsCorrected) {
   for (std::size_t bit = 0; bit < kSuperblockBytes * 8; bit += bit < 128 ? 1 : 7) {
     EXPECT_EQ(CorrectSuperblock(AsBytes(WithFlips({bit}))), Example()) << bit;
   }
 }
 
-TEST(SuperblockCorrection, TwoFlippedBitsAreNot) {
+TEST(SuperblockCorrection, TwoFlippedBitsAreNotCorrected) {
   EXPECT_FALSE(CorrectSuperblock(AsBytes(WithFlips({100, 9000}))));
   EXPECT_FALSE(CorrectSuperblock(AsBytes(WithFlips({200, 201}))));
   EXPECT_FALSE(CorrectSuperblock(AsBytes(WithFlips({3, 9000}))));
   EXPECT_FALSE(CorrectSuperblock(AsBytes(WithFlips({3, 40}))));
 }
 
-TEST(SuperblockCorrection, WhatIsSoundOrSomethingElseIsLeftAlone) {
+TEST(SuperblockCorrection, ValidAndForeignBytesAreNotCorrected) {
   EXPECT_FALSE(CorrectSuperblock(AsBytes(WithFlips({}))));
   EXPECT_FALSE(CorrectSuperblock(AsBytes(std::string(kSuperblockBytes, '\0'))));
   EXPECT_FALSE(CorrectSuperblock(AsBytes(std::string("short"))));

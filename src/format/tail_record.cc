@@ -27,7 +27,7 @@ Result<TailRecord> DecodeTailRecord(ByteView bytes) {
   if (edits.empty()) return record;
   SetExtents* const uncommitted = std::get_if<SetExtents>(&edits.front());
   if (edits.size() != 1 || uncommitted == nullptr) {
-    return Fail(Code::kCorruption, "a tail record with edits other than one of extents");
+    return Fail(Code::kCorruption, "a tail record with edits other than one SetExtents");
   }
   record.uncommitted = std::move(*uncommitted);
   return record;

@@ -15,8 +15,8 @@ namespace zenfs {
 struct TailRecord {
   // Among the records of one file, the one with the highest order counts.
   std::uint64_t order = 0;
-  // Extents on the device that are not committed; the tail follows them. Nothing: the tail follows
-  // the committed extents.
+  // Uncommitted extents on the device, followed by the tail. If nothing, the tail follows the
+  // committed extents.
   std::optional<SetExtents> uncommitted;
 
   friend bool operator==(const TailRecord&, const TailRecord&) = default;

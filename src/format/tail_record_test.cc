@@ -15,7 +15,7 @@ TailRecord WithExtents() {
       .uncommitted = SetExtents{.id = FileId(12), .from_offset = 4096, .extents = {extent}, .size = 12288}};
 }
 
-TEST(TailRecord, ComesBackAsItWas) {
+TEST(TailRecord, IsDecodedAsEncoded) {
   for (const TailRecord& record : {TailRecord{.order = 3, .uncommitted = {}}, WithExtents()}) {
     const auto decoded = DecodeTailRecord(AsBytes(EncodeTailRecord(record)));
     ASSERT_TRUE(decoded);
