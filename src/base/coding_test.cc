@@ -6,7 +6,8 @@
 namespace zenfs {
 namespace {
 
-RC_GTEST_PROP(Coding, WhatIsPutComesBack, (std::uint64_t a, std::uint32_t b, const std::string& text)) {
+RC_GTEST_PROP(Coding, ValuesAreDecodedAsEncoded,
+              (std::uint64_t a, std::uint32_t b, const std::string& text)) {
   std::string out;
   PutVarint(out, a);
   PutFixed(out, b);

@@ -118,7 +118,7 @@ TEST_F(SharedMemoryTest, AFullTmpfsIsAnErrorAndLeavesNothing) {
   EXPECT_TRUE(ListSharedMemory(own_, "a").empty());
 }
 
-TEST_F(SharedMemoryTest, AFileThatIsShortenedBehindItsReaderDoesNotKillIt) {
+TEST_F(SharedMemoryTest, AFileShortenedDuringTheReadDoesNotKillTheReader) {
   for (const auto access : {SharedMemory::Access::kRead, SharedMemory::Access::kTakeOver}) {
     {
       auto made = SharedMemory::Create(own_, "a", kBytes);

@@ -112,7 +112,7 @@ TEST_F(FollowerTest, AnIncompleteSwitchIsNotFollowed) {
 }
 
 // Between report and read, the writer resets and rewrites the zones.
-TEST_F(FollowerTest, SwitchesBetweenReportAndReadAreTriedAgain) {
+TEST_F(FollowerTest, ARefreshDuringSwitchesIsRetried) {
   Create(100);
   Refresh();
   int switches = 0;
@@ -147,7 +147,7 @@ TEST_F(FollowerTest, RefreshTimesOutIfTheWriterIsAlwaysFaster) {
   EXPECT_NE(change.error().text().find("faster than it could be read"), std::string::npos);
 }
 
-TEST_F(FollowerTest, DamageOnALogThatStandsStillIsAnError) {
+TEST_F(FollowerTest, DamageOnAnUnchangedLogIsAnError) {
   Create(100);
   ZENFS_ASSERT_OK(writer_->Switch());
   LogFingerprint fingerprint = TakeLogFingerprint(reader_device_, superblock_).value();
@@ -173,7 +173,7 @@ TEST_F(FollowerTest, DamageOnALogThatStandsStillIsAnError) {
   EXPECT_EQ(change.error().code(), Code::kCorruption);
 }
 
-TEST_F(FollowerTest, ATornTailIsTheEndUntilTheWriterHasSwitchedPastIt) {
+TEST_F(FollowerTest, ATornTailEndsTheLogUntilASwitch) {
   Create(100);
   Refresh();
   writer_->Stop();
@@ -182,7 +182,7 @@ TEST_F(FollowerTest, ATornTailIsTheEndUntilTheWriterHasSwitchedPastIt) {
   const LogFingerprint fingerprint = follower_.fingerprint();
   const ZoneInfo& zone = fingerprint.zones.front();
   AlignedBuffer torn(4096);
-  torn.Append(AsBytes("ZNF3 and nothing that belongs behind it"));
+  torn.Append(AsBytes("ZNF3 without the rest of a frame"));
   torn.PadTo(4096);
   ZENFS_ASSERT_OK(device_->ZonedDevice::Write(zone.write_pointer, torn.View()));
   EXPECT_EQ(Refresh(), LogFollower::Change::kAdvanced);
@@ -194,7 +194,7 @@ TEST_F(FollowerTest, ATornTailIsTheEndUntilTheWriterHasSwitchedPastIt) {
   EXPECT_TRUE(HasFile(follower_.state(), 101));
 }
 
-TEST_F(FollowerTest, AReadErrorWhileTheLogMovesIsTriedAgain) {
+TEST_F(FollowerTest, AReadErrorWhileTheLogChangesIsRetried) {
   Create(100);
   reader_device_.Inject({.command = FaultyDevice::Command::kRead, .kth = 1, .times = 300});
   bool first = true;

@@ -20,7 +20,7 @@ namespace zenfs {
 
 class Generations {
  public:
-  // Both outlive this.
+  // `device` and `superblock` must outlive this.
   Generations(ZonedDevice& device, const Superblock& superblock)
       : device_(device), superblock_(superblock), layout_(device.geometry().block_size) {}
 

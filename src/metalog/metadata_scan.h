@@ -61,7 +61,7 @@ struct MetadataScan {
                                  const ScannedGeneration& generation, const MetadataFrame& frame,
                                  const std::function<Status(ByteView payload)>& use);
 
-// "the superblock's copy can't be read", "frames of generation 3 can't be read", ...
+// "metadata zone 3, byte 4096: the header of the metadata log can't be read", ...
 [[nodiscard]] std::string FlawText(const MetadataFlaw& flaw);
 
 }  // namespace zenfs

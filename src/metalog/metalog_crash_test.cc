@@ -170,7 +170,7 @@ TEST_P(MetalogCrashTest, EveryCombinationOfLossesOfASmallWorkload) {
 }
 
 // The SwitchBegin in the old zone is a frame of its own, followed by commits made during the log switch.
-TEST(MetalogCrash, PowerLostBesideASwitchIsNotTakenForDamage) {
+TEST(MetalogCrash, PowerLossDuringASwitchIsNotDamage) {
   const Workload workload(6);
   CrashDevice formatted(SmallGeometry(kZoneBytes, 4));
   ZENFS_ASSERT_OK(Formatted(formatted, kZones));
@@ -300,15 +300,11 @@ void SwitchOverAnEarlierAttempt(std::uint64_t files) {
   }
 }
 
-TEST(MetalogCrash, ASwitchCompleteFromAnEarlierAttemptAtItsGenerationProvesNothing) {
-  SwitchOverAnEarlierAttempt(0);
-}
+TEST(MetalogCrash, ASwitchCompleteOfAnEarlierAttemptIsNotTrusted) { SwitchOverAnEarlierAttempt(0); }
 
 // The new snapshot is larger than the earlier attempt. So a torn write could leave all frames of the earlier attempt
 // visible, including its SwitchComplete.
-TEST(MetalogCrash, AnEarlierAttemptThatShowsThroughATornOneIsNotTakenForTheLog) {
-  SwitchOverAnEarlierAttempt(200);
-}
+TEST(MetalogCrash, FramesOfAnEarlierAttemptAreNotReplayed) { SwitchOverAnEarlierAttempt(200); }
 
 // Repeated power losses during recovery and later commits.
 TEST(MetalogCrash, RecoveryMayBeInterruptedToo) {

@@ -92,7 +92,7 @@ TEST_F(MetalogDamageTest, ProvenGenerationThatCannotBeReadIsNotReplacedByAnOlder
                    "snapshot, and commits from 2 on, may be missing");
 }
 
-TEST_F(MetalogDamageTest, DamageBehindSwitchCompleteIsDetectedAndNamesTheCommits) {
+TEST_F(MetalogDamageTest, DamageAfterSwitchCompleteIsDetectedAndNamesTheCommits) {
   ExpectCorruption(4, "later frames can: commit 2 may be missing");
   ExpectCorruption(6, "later frames can: commit 4 may be missing");
 }
@@ -116,7 +116,7 @@ TEST_F(MetalogDamageTest, OfflineSpareZoneDoesNotMatter) {
 }
 
 // A SwitchBegin would make the next mount assume that the offline zone holds newer commits.
-TEST_F(MetalogDamageTest, ASwitchWithNowhereToGoDoesNotBegin) {
+TEST_F(MetalogDamageTest, ASwitchWithoutATargetZoneDoesNotBegin) {
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(0), ZoneCondition::kReadOnly));
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(2), ZoneCondition::kOffline));
   ZENFS_ASSERT_OK(device_->SetCondition(ZoneId(3), ZoneCondition::kReadOnly));
@@ -160,7 +160,7 @@ TEST_F(MetalogDamageTest, SupersededGenerationMayBeUnreadableAltogether) {
 }
 
 // A log switch was cut off after its first write, and the power loss left that write incomplete.
-TEST_F(MetalogDamageTest, TornBeginningOfASwitchIsNoDoubt) {
+TEST_F(MetalogDamageTest, TornStartOfASwitchIsIgnored) {
   const auto log = MustOpen(*device_, kDamageZones);
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + 6)));
   log->Stop();

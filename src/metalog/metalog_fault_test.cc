@@ -60,7 +60,7 @@ TEST_F(MetalogFaultTest, FailedWriteIsNotCommittedAndTheNextOneIs) {
   EXPECT_TRUE(HasFile(found, kFirstTestId + 21));
 }
 
-TEST_F(MetalogFaultTest, DeviceWithoutASlotIsWaitedFor) {
+TEST_F(MetalogFaultTest, CommitWaitsForAFreeSlot) {
   const std::uint64_t switches = log_->stats().switches;
   const std::uint64_t writes = device_.count(Command::kWrite);
   device_.Inject({.command = Command::kWrite, .times = 5, .code = Code::kBusy});
@@ -90,7 +90,7 @@ TEST_F(MetalogFaultTest, FailedFlushOfTheDataNeedsNoSwitch) {
       log_->Commit(CreateNamed(kFirstTestId + 1), CommitOptions{.data_since = FlushMark::AtOpen()}));
 }
 
-TEST_F(MetalogFaultTest, DeviceThatFailsForGoodMakesTheLogReadOnly) {
+TEST_F(MetalogFaultTest, PermanentWriteErrorsMakeTheLogReadOnly) {
   device_.Inject({.command = Command::kWrite, .times = 1000});
   const Status unknown = log_->Commit(CreateNamed(kFirstTestId + 1));
   ASSERT_FALSE(unknown.ok());
@@ -195,7 +195,7 @@ TEST_F(MetalogFaultTest, SwitchCompleteOfUnknownOutcomeIsFenced) {
 }
 
 // A successful flush does not prove that frames survived an earlier failed flush.
-TEST_F(MetalogFaultTest, SnapshotThatAnothersFailedFlushMayHaveLostIsWrittenAnew) {
+TEST_F(MetalogFaultTest, SnapshotIsRewrittenAfterAFailedFlush) {
   log_.reset();
   const auto guarded = GuardDevice(device_);
   log_ = MustOpen(*guarded, kZones);

@@ -48,7 +48,7 @@ TEST(MetalogGroup, SixteenThreadsShareDeviceWrites) {
 }
 
 // While the first write is held, all other commits queue; then one write carries them. No timing is involved.
-TEST(MetalogGroup, CommitsQueuedBehindAWriteGoOutAsOne) {
+TEST(MetalogGroup, CommitsQueuedDuringAWriteShareOneFrame) {
   FaultyDevice device(CreateMemoryDevice(SmallGeometry(1 << 20)));
   ZENFS_ASSERT_OK(Formatted(device, kZones));
   const auto log = MustOpen(device, kZones);

@@ -45,8 +45,8 @@ class MetalogImpl final : public Metalog {
   MetalogImpl(ZonedDevice& device, const Superblock& superblock, Replayed replayed);
   ~MetalogImpl() override { Stop(); }
 
-  // For an exclusive device: makes the replayed log durable, and runs a log switch if the log cannot continue at its tail
-  // or no zone of the current generation has a valid superblock.
+  // For an exclusive device: makes the replayed log durable. Runs a log switch if the log cannot continue at its tail, or
+  // if no zone of the current generation has a valid superblock.
   Status BeginWriting() EXCLUDES(mutex_);
 
   const State& recovered() const override { return recovered_; }

@@ -27,7 +27,7 @@ class MetalogTest : public ::testing::Test {
   std::unique_ptr<EmulatorDevice> device_;
 };
 
-TEST_F(MetalogTest, FreshLogHoldsWhatItWasFormattedWith) {
+TEST_F(MetalogTest, FreshLogHasTheInitialState) {
   const auto log = Open();
   EXPECT_EQ(log->recovered().next_id(), 1'000'000u);
   EXPECT_TRUE(log->recovered().files().empty());
@@ -35,7 +35,7 @@ TEST_F(MetalogTest, FreshLogHoldsWhatItWasFormattedWith) {
   EXPECT_EQ(log->stats().sequence, 0u);
 }
 
-TEST_F(MetalogTest, CommittedEditsAreThereAfterReopening) {
+TEST_F(MetalogTest, CommittedEditsAreFoundAfterReopening) {
   {
     const auto log = Open();
     for (std::uint64_t id = 0; id < 50; ++id) ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId + id)));
@@ -140,7 +140,7 @@ TEST_F(MetalogTest, AFrameWithAWrongSequenceIsDamage) {
 }
 
 // D8 of docs/internals/failures.md.
-TEST_F(MetalogTest, FlushGoesBeforeTheEditsThatNeedIt) {
+TEST_F(MetalogTest, DataIsFlushedBeforeItsCommitIsWritten) {
   const auto log = Open();
   const std::uint64_t before = device_->meter().of(EmulatorCommand::kFlush).commands;
   ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId), CommitOptions{.data_since = FlushMark::AtOpen()}));
@@ -190,7 +190,7 @@ class MetalogContradiction : public MetalogTest {
   }
 };
 
-TEST_F(MetalogContradiction, CommitBehindTheEndOfItsZoneIsNotWrittenAndMakesTheLogReadOnly) {
+TEST_F(MetalogContradiction, CommitBeyondTheEndOfItsZoneIsNotWrittenAndMakesTheLogReadOnly) {
   Replayed found = Found();
   const DeviceOffset end = device_->geometry().ZoneStart(found.chain.back()) + found.position;
   found.position = found.capacity + device_->geometry().block_size;

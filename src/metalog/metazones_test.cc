@@ -70,7 +70,7 @@ class LastSuperblock : public ::testing::TestWithParam<std::uint32_t> {
   }
 };
 
-TEST_P(LastSuperblock, IsWrittenAnewByAMount) {
+TEST_P(LastSuperblock, IsRewrittenByAMount) {
   const auto device = Switched(GetParam(), kZones);
   DamageCurrentCopy(*device);
   {

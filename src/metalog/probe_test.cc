@@ -21,7 +21,7 @@ Status WriteFirst(ZonedDevice& device, std::uint32_t zone, std::string_view byte
   return device.Write(device.geometry().ZoneStart(ZoneId(zone)), buffer.View());
 }
 
-TEST(Probe, FindsWhatWasFormatted) {
+TEST(Probe, FindsTheFormattedVolume) {
   const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
   ZENFS_ASSERT_OK(Formatted(*device, kZones));
   const auto found = ProbeSuperblock(*device);

@@ -55,7 +55,7 @@ TEST(StateDraft, AnExtentThatIsCutLosesItsChecksum) {
             (std::vector<Extent>{{.file_offset = 0, .place = DeviceOffset(1 << 20), .length = 4096}}));
 }
 
-TEST(StateDraft, AFileRenamedOntoAnotherNameOfItStays) {
+TEST(StateDraft, AFileRenamedOntoItsOtherNameStays) {
   StateDraft draft;
   draft.Apply(CreateFile{.id = FileId(5)});
   draft.Apply(LinkFile{kRootDirectory, "a", FileId(5)});
@@ -65,7 +65,7 @@ TEST(StateDraft, AFileRenamedOntoAnotherNameOfItStays) {
   EXPECT_EQ(draft.directories.at(kRootDirectory).entries.size(), 1u);
 }
 
-TEST(StateDraft, ANameThatIsTakenLeadsToTheNewerFile) {
+TEST(StateDraft, ATakenNameNamesTheNewerFile) {
   StateDraft draft;
   draft.Apply(CreateFile{.id = FileId(5)});
   draft.Apply(LinkFile{kRootDirectory, "a", FileId(5)});
