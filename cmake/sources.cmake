@@ -206,13 +206,14 @@ set(ZENFS_SOURCES_wal
   wal/epoch_check.cc
   wal/file_zones.cc
   wal/frame_batch.cc
+  wal/frame_buffers.cc
   wal/frame_index.cc
+  wal/frame_map.cc
   wal/frame_read.cc
+  wal/frame_sender.cc
   wal/frame_writer.cc
   wal/framed_file.cc
-  wal/framed_file_read.cc
   wal/framed_file_rewrite.cc
-  wal/framed_file_send.cc
   wal/log_drain.cc
   wal/log_replay.cc
   wal/log_scan.cc
@@ -224,7 +225,9 @@ set(ZENFS_SOURCES_wal
   wal/piece_reader.cc
 )
 set(ZENFS_TESTS_wal
+  wal/frame_buffers_test.cc
   wal/frame_index_test.cc
+  wal/frame_map_test.cc
   wal/framed_file_model_test.cc
   wal/framed_file_retry_test.cc
   wal/framed_file_rewrite_test.cc

@@ -39,7 +39,7 @@ Status WritePiece(const LogCleanDeps& deps, SinkCursor& cursor, ByteView bytes, 
 }
 
 // Copies a range. Its bytes below `extents_end` are in extents already.
-Result<Copy> CopyRange(const LogCleanDeps& deps, const FramedFile& file, const FramedFile::CleanRange& range,
+Result<Copy> CopyRange(const LogCleanDeps& deps, const FramedFile& file, const CleaningRange& range,
                        std::uint64_t extents_end) {
   Copy copy;
   SinkCursor cursor;
@@ -60,7 +60,7 @@ Result<Copy> CopyRange(const LogCleanDeps& deps, const FramedFile& file, const F
 
 // If the last block of a file's extents is not full, it is copied again, which cuts the last extent. This function
 // calculates the checksum of the rest of that extent and puts it in front of the copy.
-void KeepChecksum(const FileRecord& record, Copy& copy, FramedFile::CleanRange& range) {
+void KeepChecksum(const FileRecord& record, Copy& copy, CleaningRange& range) {
   if (record.extents.empty() || record.ExtentsEnd() <= range.from) return;
   Extent last = record.extents.back();
   if (!last.crc || last.file_offset >= range.from) return;
@@ -72,13 +72,13 @@ void KeepChecksum(const FileRecord& record, Copy& copy, FramedFile::CleanRange& 
 
 Status CleanFile(const LogCleanDeps& deps, FramedFile& file, const FileRecord& record, ZoneId zone,
                  std::uint64_t* bytes_moved) {
-  FramedFile::CleanRange range = file.RangeToClean(zone, kCopyBytes);
+  CleaningRange range = file.RangeToClean(zone, kCopyBytes);
   if (range.to == 0) return {};
   ZENFS_RETURN_IF_ERROR(deps.files.CheckRoomForExtents(kExtentsACopy));
   const std::uint64_t bytes = range.to - range.from;
   ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(deps, file, range, record.ExtentsEnd()));
   KeepChecksum(record, copy, range);
-  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginClean(range, copy.extents));
+  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginCleaning(range, copy.extents));
   const Status committed = deps.files.CommitMoved(rewrite.edits());
   rewrite.End(committed);
   if (committed.ok()) *bytes_moved += bytes;

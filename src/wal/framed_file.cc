@@ -5,142 +5,111 @@
 
 #include "base/checksum_handoff.h"
 #include "base/sync_point.h"
+#include "wal/piece_reader.h"
 
 namespace zenfs {
-namespace {
-
-FileZones MakeZones(const FramedFile::Deps& deps) {
-  return {deps.device->geometry(), *deps.zones, deps.log == nullptr ? nullptr : &deps.log->zones()};
-}
-
-}  // namespace
 
 static_assert(kStagingPayloadAt == kFrameHeaderBytes,
-              "a frame is sealed in front of the bytes, where they are");
+              "the frame header is written in front of the buffered bytes, in place");
 
 FramedFile::FramedFile(const Deps& deps, FileId id)
-    : deps_(deps),
-      id_(id),
-      zones_(MakeZones(deps)),
-      mtime_seconds_(WallSeconds()),
-      sent_seconds_(mtime_seconds_) {}
+    : FramedFile(
+          deps, FileRecord{.id = id, .extents = {}, .windows = {}},
+          ReplayedLog{
+              .index = {}, .zones = {}, .open_window = {}, .damage = {}, .mtime_seconds = WallSeconds()}) {}
 
 FramedFile::FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog replayed)
-    : deps_(deps),
+    : device_(*deps.device),
+      drain_(deps.drain),
       id_(record.id),
-      index_(std::move(replayed.index)),
-      zones_(MakeZones(deps)),
-      windows_(record.windows),
-      extents_end_(record.ExtentsEnd()),
-      open_first_sequence_(record.next_sequence),
-      next_sequence_(record.next_sequence),
-      stable_sequence_(record.next_sequence - 1),
-      stable_end_(index_.end()),
-      mtime_seconds_(replayed.mtime_seconds),
-      sent_seconds_(replayed.mtime_seconds) {
-  zones_.Adopt(replayed.zones, index_.pieces());
-  for (const Extent& extent : record.extents) zones_.Pin(extent.place);
+      sender_(*deps.device, deps.log, record.id),
+      parts_(FrameMap(record, std::move(replayed.index), deps.epoch, replayed.mtime_seconds),
+             FrameBuffers(deps.staging, deps.buffer_bytes, record.id), deps.device->geometry(), *deps.zones,
+             deps.log == nullptr ? nullptr : &deps.log->zones(), replayed.mtime_seconds) {
+  parts_.zones.Adopt(replayed.zones, parts_.map.pieces());
+  for (const Extent& extent : record.extents) parts_.zones.Pin(extent.place);
 }
 
 FramedFile::~FramedFile() {
-  MutexLock lock(mutex_);
-  // Without an error these are bytes that nobody can ask for again. With one they may be the only copy.
-  if (!state_.sound()) return;
-  active_.Clear();
-  flight_.Clear();
-}
-
-void FramedFile::BeginBuffer() {
-  // What outlives the process must not stand behind a gap: the next mount could not tell it from damage.
-  const bool behind_a_gap = !flight_.empty() && !flight_.survives_process();
-  if (behind_a_gap) active_.Release();
-  active_.Begin(behind_a_gap ? nullptr : deps_.staging, deps_.buffer_bytes, id_.value, SizeLocked());
-  active_since_ = SteadyNow();
-  drain_asked_ = false;
-  if (deps_.drain != nullptr) deps_.drain->NoteBuffered();
-}
-
-std::uint64_t FramedFile::SizeLocked() const {
-  if (!active_.empty()) return active_.end();
-  if (!flight_.empty()) return flight_.end();
-  return index_.end();
+  MutexLock lock(parts_.mutex);
+  // Without an error nobody can ask for the buffered bytes again. After an error they may be the only copy.
+  if (parts_.state.sound()) parts_.buffers.Clear();
 }
 
 std::uint64_t FramedFile::size() const {
-  MutexLock lock(mutex_);
-  return SizeLocked();
+  MutexLock lock(parts_.mutex);
+  return parts_.Size();
 }
 
 std::uint64_t FramedFile::mtime_seconds() const {
-  MutexLock lock(mutex_);
-  return mtime_seconds_;
+  MutexLock lock(parts_.mutex);
+  return parts_.mtime_seconds;
 }
 
 Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
   if (crc) ZENFS_RETURN_IF_ERROR(CheckHandoff(bytes.size(), Crc32c(bytes), crc));
-  MutexLock lock(mutex_);
-  while (state_.appends().ok() && state_.truncating()) {
+  MutexLock lock(parts_.mutex);
+  FramedFileState& state = parts_.state;
+  while (state.appends().ok() && state.truncating()) {
     SyncPoint::Reach("FramedFile::AwaitTruncation");  // with the lock held: a handler only counts
-    turn_.Wait(mutex_);
+    parts_.turn.Wait(parts_.mutex);
   }
-  if (state_.appends().ok()) state_.CloseAppends(AppendAll(bytes));
-  return state_.appends();
+  if (state.appends().ok()) state.CloseAppends(AppendAll(bytes));
+  return state.appends();
 }
 
 Status FramedFile::AppendAll(ByteView bytes) {
-  const std::uint64_t failed_sends = state_.failed_sends();
-  if (!bytes.empty()) mtime_seconds_ = WallSeconds();
+  FramedFileState& state = parts_.state;
+  FrameBuffers& buffers = parts_.buffers;
+  const std::uint64_t failed_sends = state.failed_sends();
+  if (!bytes.empty()) parts_.mtime_seconds = WallSeconds();
   while (!bytes.empty()) {
-    if (state_.SendFailedSince(failed_sends)) return state_.sent();
-    if (!state_.sound() && state_.free()) {  // an error of before this call
-      ZENFS_RETURN_IF_ERROR(SendBuffer(false));
+    if (state.SendFailedSince(failed_sends)) return state.sent();
+    if (!state.sound() && state.free()) {  // the error is older than this call
+      ZENFS_RETURN_IF_ERROR(sender_.Send(parts_, false));
       continue;
     }
-    if (active_.empty()) BeginBuffer();
-    if (active_.room() == 0) {
-      if (state_.free()) {
-        ZENFS_RETURN_IF_ERROR(SendBuffer(false));
+    if (buffers.active().empty()) {
+      buffers.Begin(parts_.map.end());
+      if (drain_ != nullptr) drain_->NoteBuffered();
+    }
+    if (buffers.active().room() == 0) {
+      if (state.free()) {
+        ZENFS_RETURN_IF_ERROR(sender_.Send(parts_, false));
       } else {
-        turn_.Wait(mutex_);
+        parts_.turn.Wait(parts_.mutex);
       }
       continue;
     }
-    bytes = bytes.subspan(active_.Append(bytes, mtime_seconds_));
-    if (!drain_asked_ && deps_.drain != nullptr && active_.length() >= active_.capacity() / 2) {
-      drain_asked_ = true;
-      deps_.drain->FlushEarly(id_);
-    }
+    bytes = bytes.subspan(buffers.Append(bytes, parts_.mtime_seconds));
+    if (drain_ != nullptr && buffers.TakeDrainRequest()) drain_->FlushEarly(id_);
   }
   return {};
 }
 
 Status FramedFile::Flush() {
   {
-    MutexLock lock(mutex_);
-    const bool survives = state_.sound() && (active_.empty() || active_.survives_process()) &&
-                          (flight_.empty() || flight_.survives_process());
-    if (survives) return {};
+    MutexLock lock(parts_.mutex);
+    if (parts_.state.sound() && parts_.buffers.survive_process()) return {};
   }
   return WriteBack();
 }
 
 bool FramedFile::WriteBackOlderThan(SteadyTime before) {
   {
-    MutexLock lock(mutex_);
-    if (active_.empty() || !state_.sound())
-      return false;  // after an error: when somebody asks, not again and again
-    if (active_since_ > before) return true;
+    MutexLock lock(parts_.mutex);
+    // After an error the next caller repairs it; the drain would try again and again.
+    if (parts_.buffers.active().empty() || !parts_.state.sound()) return false;
+    if (parts_.buffers.active_since() > before) return true;
   }
-  IgnoreError(WriteBack());  // whoever writes or syncs next makes up for it, or is told
+  IgnoreError(WriteBack());  // the next write or sync repairs it or returns an error
   return false;
 }
 
 void FramedFile::EndWriting() {
-  MutexLock lock(mutex_);
-  if (!state_.free() || !active_.empty())
-    return;  // a new writer is at it already, or an error keeps the bytes
-  active_.Release();
-  if (flight_.empty()) flight_.Release();
+  MutexLock lock(parts_.mutex);
+  // Bytes in the active buffer: a new writer has begun, or an error keeps them.
+  if (parts_.state.free() && parts_.buffers.active().empty()) parts_.buffers.ReleaseMemory();
 }
 
 Status FramedFile::WriteBack() { return WriteBackTo(size(), false); }
@@ -149,23 +118,51 @@ Status FramedFile::Sync() { return WriteBackTo(size(), true); }
 
 Status FramedFile::WriteBackTo(std::uint64_t target, bool sync) {
   SyncPoint::Reach("FramedFile::WriteBackTo");
-  MutexLock lock(mutex_);
-  const std::uint64_t failed_sends = state_.failed_sends();
+  MutexLock lock(parts_.mutex);
+  FramedFileState& state = parts_.state;
+  const std::uint64_t failed_sends = state.failed_sends();
   for (;;) {
-    if (state_.SendFailedSince(failed_sends)) return state_.sent();
-    target = std::min(target, SizeLocked());  // the file may have been truncated while this waited
-    if (state_.sound() && (sync ? stable_end_ : index_.end()) >= target) return {};
-    if (state_.free()) {
-      ZENFS_RETURN_IF_ERROR(SendBuffer(sync));
+    if (state.SendFailedSince(failed_sends)) return state.sent();
+    target = std::min(target, parts_.Size());  // the file may have been truncated while this waited
+    if (state.sound() && (sync ? parts_.map.stable_end() : parts_.map.end()) >= target) return {};
+    if (state.free()) {
+      ZENFS_RETURN_IF_ERROR(sender_.Send(parts_, sync));
     } else {
-      turn_.Wait(mutex_);
+      parts_.turn.Wait(parts_.mutex);
     }
   }
 }
 
+// Copies buffered bytes under the lock, and reads the others from the device without it.
+Result<std::size_t> FramedFile::Read(std::uint64_t offset, ByteSpan into) const {
+  std::vector<PieceRead> reads;
+  std::vector<ZonePin> pins;
+  {
+    MutexLock lock(parts_.mutex);
+    const std::uint64_t size = parts_.Size();
+    if (offset >= size) return std::size_t{0};
+    into = into.first(std::min<std::uint64_t>(into.size(), size - offset));
+    // After an error, bytes may be both in the map and in the buffer in flight; they come from the buffer.
+    const std::uint64_t buffered = parts_.buffers.CopyTo(offset, into, parts_.map.end());
+    const std::uint64_t placed = std::min<std::uint64_t>(into.size(), buffered - std::min(offset, buffered));
+    ZENFS_ASSIGN_OR_RETURN(reads, parts_.map.PlanRead(offset, into.first(placed)));
+    for (const PieceRead& read : reads) {
+      const ZoneId zone = device_.geometry().ZoneOf(read.place);
+      if (pins.empty() || pins.back().zone() != zone) pins.push_back(parts_.zones.PinOf(zone));
+    }
+  }
+  ZENFS_RETURN_IF_ERROR(ReadPieces(device_, id_, reads));
+  return into.size();
+}
+
 std::vector<Piece> FramedFile::Pieces() const {
-  MutexLock lock(mutex_);
-  return index_.pieces();
+  MutexLock lock(parts_.mutex);
+  return parts_.map.pieces();
+}
+
+std::map<ZoneId, LiveFrames> FramedFile::FrameZones() const {
+  MutexLock lock(parts_.mutex);
+  return parts_.zones.Frames();
 }
 
 }  // namespace zenfs

@@ -84,7 +84,7 @@ class Work {
   void Clean(File& file) {
     const std::vector<Piece> pieces = file.file->Pieces();
     if (pieces.empty()) return;
-    const FramedFile::CleanRange range =
+    const CleaningRange range =
         file.file->RangeToClean(rig_.ZoneOf(pieces[random_.Below(pieces.size())].place));
     if (range.to == 0) return;
     std::vector<Extent> extents;
@@ -104,7 +104,7 @@ class Work {
       at += extents.back().length;
       rest = rest.subspan(placed->length);
     }
-    auto rewrite = file.file->BeginClean(range, extents);
+    auto rewrite = file.file->BeginCleaning(range, extents);
     ASSERT_TRUE(rewrite) << rewrite.error().ToString();
     const bool commit = !random_.OneIn(5);
     if (commit) rewrite->End(rig_.Commit(rewrite->edits()));

@@ -203,7 +203,7 @@ TEST(FramedFileRetryTest, WriteThatFailsWhileFramesAreWrittenAnewIsMadeUpForToo)
   }
 }
 
-TEST(FramedFileRetryTest, WhatAFlushMayHaveLostIsNotCleaned) {
+TEST(FramedFileRetryTest, BytesThatAFlushMayHaveLostAreNotCleaned) {
   WalRig rig(TestGeometry(16, 16));
   rig.Mount();
   const auto guarded = GuardDevice(rig.device);  // counts the flushes that fail
@@ -214,22 +214,22 @@ TEST(FramedFileRetryTest, WhatAFlushMayHaveLostIsNotCleaned) {
   ASSERT_TRUE(Append(file, TestText(100, 1)).ok());
   ASSERT_TRUE(file.WriteBack().ok());
   const ZoneId zone = rig.ZoneOf(file.Pieces().front().place);
-  const FramedFile::CleanRange chosen_before = file.RangeToClean(zone);
+  const CleaningRange chosen_before = file.RangeToClean(zone);
   rig.device.Inject({.command = Command::kFlush});
   EXPECT_FALSE(guarded->Flush().ok());  // for somebody else
-  const FramedFile::CleanRange chosen_after = file.RangeToClean(zone);
+  const CleaningRange chosen_after = file.RangeToClean(zone);
   EXPECT_FALSE(file.SealOfOpenWindow());
-  EXPECT_EQ(file.BeginClean(chosen_before, {}).error().code(), Code::kBusy);
-  EXPECT_EQ(file.BeginClean(chosen_after, {}).error().code(), Code::kBusy);
+  EXPECT_EQ(file.BeginCleaning(chosen_before, {}).error().code(), Code::kBusy);
+  EXPECT_EQ(file.BeginCleaning(chosen_after, {}).error().code(), Code::kBusy);
   EXPECT_FALSE(file.Sync().ok()) << "told once";
   ASSERT_TRUE(file.Sync().ok());
-  EXPECT_EQ(file.BeginClean(chosen_before, {}).error().code(), Code::kBusy) << "read when it was in doubt";
-  EXPECT_EQ(file.BeginClean(chosen_after, {}).error().code(), Code::kBusy);
+  EXPECT_EQ(file.BeginCleaning(chosen_before, {}).error().code(), Code::kBusy) << "read when it was in doubt";
+  EXPECT_EQ(file.BeginCleaning(chosen_after, {}).error().code(), Code::kBusy);
   EXPECT_TRUE(file.SealOfOpenWindow());
-  const FramedFile::CleanRange sound = file.RangeToClean(rig.ZoneOf(file.Pieces().front().place));
-  auto clean = file.BeginClean(sound, {});
-  ASSERT_TRUE(clean);
-  clean->End(Fail(Code::kIo, "not committed"));
+  const CleaningRange sound = file.RangeToClean(rig.ZoneOf(file.Pieces().front().place));
+  auto cleaning = file.BeginCleaning(sound, {});
+  ASSERT_TRUE(cleaning);
+  cleaning->End(Fail(Code::kIo, "not committed"));
 }
 
 TEST(FramedFileRetryTest, SyncsOfSeveralThreadsThatSucceedAreTrueWhileTheDeviceFailsNowAndThen) {

@@ -1,4 +1,4 @@
-// Truncating and cleaning.
+// Truncation and cleaning.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct Copy {
 };
 
 // Copies `range` into zones of plain data.
-Copy CopyOut(WalRig& rig, const FramedFile& file, const FramedFile::CleanRange& range) {
+Copy CopyOut(WalRig& rig, const FramedFile& file, const CleaningRange& range) {
   AlignedBuffer buffer(range.to - range.from);
   buffer.Resize(range.to - range.from);
   EXPECT_EQ(file.Read(range.from, buffer.Span()).value_or(0), buffer.size());
@@ -48,10 +48,10 @@ Copy CopyOut(WalRig& rig, const FramedFile& file, const FramedFile::CleanRange& 
 }
 
 Status Clean(WalRig& rig, FramedFile& file, ZoneId zone) {
-  const FramedFile::CleanRange range = file.RangeToClean(zone);
+  const CleaningRange range = file.RangeToClean(zone);
   if (range.to == 0) return {};
   const Copy copy = CopyOut(rig, file, range);
-  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginClean(range, copy.extents));
+  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginCleaning(range, copy.extents));
   const Status committed = rig.Commit(rewrite.edits());
   rewrite.End(committed);
   return committed;
@@ -139,7 +139,7 @@ TEST(FramedFileRewriteTest, RewriteThatIsNotEndedChangesNothingAndHoldsNobodyUp)
   ASSERT_TRUE(file->Sync().ok());
   const auto range = file->RangeToClean(rig.ZoneOf(file->Pieces().front().place));
   const Copy copy = CopyOut(rig, *file, range);
-  ASSERT_TRUE(file->BeginClean(range, copy.extents).ok());
+  ASSERT_TRUE(file->BeginCleaning(range, copy.extents).ok());
   ASSERT_TRUE(Truncate(rig, *file, 7).ok());
   EXPECT_EQ(WalRig::Content(*file), "abcdefg");
   EXPECT_EQ(rig.Recovered(file->id()), "abcdefg");
@@ -218,7 +218,7 @@ TEST(FramedFileRewriteTest, CleanedFileReadsTheSameAndItsZoneIsReleased) {
   EXPECT_EQ(file->Pieces().front().sequence, 0U);
 }
 
-TEST(FramedFileRewriteTest, SecondCleanBeginsInTheUnfinishedBlockOfTheFirst) {
+TEST(FramedFileRewriteTest, SecondCleaningBeginsInTheUnfinishedBlockOfTheFirst) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
@@ -240,7 +240,7 @@ TEST(FramedFileRewriteTest, SecondCleanBeginsInTheUnfinishedBlockOfTheFirst) {
   EXPECT_EQ(rig.state().Check(), std::vector<std::string>());
 }
 
-TEST(FramedFileRewriteTest, CleanThatWasNotCommittedChangesNothing) {
+TEST(FramedFileRewriteTest, CleaningThatWasNotCommittedChangesNothing) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
@@ -249,7 +249,7 @@ TEST(FramedFileRewriteTest, CleanThatWasNotCommittedChangesNothing) {
   const ZoneId zone = rig.ZoneOf(file->Pieces().front().place);
   const auto range = file->RangeToClean(zone);
   const Copy copy = CopyOut(rig, *file, range);
-  auto rewrite = file->BeginClean(range, copy.extents);
+  auto rewrite = file->BeginCleaning(range, copy.extents);
   ASSERT_TRUE(rewrite);
   rewrite->End(Fail(Code::kIo, "not committed"));
   EXPECT_NE(file->RangeToClean(zone).to, 0U);
@@ -257,7 +257,7 @@ TEST(FramedFileRewriteTest, CleanThatWasNotCommittedChangesNothing) {
   EXPECT_EQ(rig.Recovered(file->id()), TestText(5000, 3));
 }
 
-TEST(FramedFileRewriteTest, CleanDoesNotWaitForAFrameThatIsInFlight) {
+TEST(FramedFileRewriteTest, CleaningDoesNotWaitForAFrameThatIsInFlight) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
@@ -272,7 +272,7 @@ TEST(FramedFileRewriteTest, CleanDoesNotWaitForAFrameThatIsInFlight) {
   Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync().ok()); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   auto rewrite =
-      file->BeginClean(range, copy.extents);  // the frame may be waiting for the zone that this frees
+      file->BeginCleaning(range, copy.extents);  // the frame may be waiting for the zone that this frees
   ASSERT_TRUE(rewrite);
   ASSERT_TRUE(Append(*file, ", appended").ok());
   ASSERT_TRUE(rig.Commit(rewrite->edits()).ok());
@@ -286,7 +286,7 @@ TEST(FramedFileRewriteTest, CleanDoesNotWaitForAFrameThatIsInFlight) {
   EXPECT_TRUE(rig.WaitUntilReleased(zone));
 }
 
-TEST(FramedFileRewriteTest, CleanOfARangeThatWasTruncatedMeanwhileIsRefused) {
+TEST(FramedFileRewriteTest, CleaningOfARangeThatWasTruncatedMeanwhileIsRefused) {
   WalRig rig(TestGeometry(16, 4));
   rig.Mount();
   const auto file = rig.NewFile();
@@ -295,7 +295,7 @@ TEST(FramedFileRewriteTest, CleanOfARangeThatWasTruncatedMeanwhileIsRefused) {
   const auto range = file->RangeToClean(rig.ZoneOf(file->Pieces().front().place));
   const Copy copy = CopyOut(rig, *file, range);
   ASSERT_TRUE(Truncate(rig, *file, 100).ok());
-  EXPECT_EQ(file->BeginClean(range, copy.extents).error().code(), Code::kBusy);
+  EXPECT_EQ(file->BeginCleaning(range, copy.extents).error().code(), Code::kBusy);
   EXPECT_TRUE(Append(*file, "goes on").ok());
 }
 

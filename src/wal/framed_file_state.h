@@ -5,8 +5,8 @@
 //     kFree --BeginSend--> kSending --EndSend--> kFree
 //     kFree --BeginTruncation--> kTruncating --EndTruncation--> kFree
 //
-//   Cleaning changes only the front of the file. It goes on beside kFree and kSending, and holds off truncations (BeginClean,
-//   EndClean).
+//   A cleaning changes only the front of the file. It runs beside kFree and kSending, and excludes truncations
+//   (BeginCleaning, EndCleaning).
 //
 // Bytes: what the next send has to do before it is done. An error is kept with it, for those who waited for that send.
 //
@@ -60,11 +60,11 @@ class FramedFileState {
     ZENFS_ASSERT(truncating());
     turn_ = Turn::kFree;
   }
-  void BeginClean() {
+  void BeginCleaning() {
     ZENFS_ASSERT(!cleaning_ && !truncating());
     cleaning_ = true;
   }
-  void EndClean() {
+  void EndCleaning() {
     ZENFS_ASSERT(cleaning_);
     cleaning_ = false;
   }

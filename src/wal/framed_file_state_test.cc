@@ -41,14 +41,14 @@ TEST(FramedFileStateTest, FramesThatAFlushMayHaveLostArePlacedAnewBeforeTheNextS
   EXPECT_TRUE(state.sound());
 }
 
-TEST(FramedFileStateTest, CleanGoesOnBesideASend) {
+TEST(FramedFileStateTest, CleaningRunsBesideASend) {
   FramedFileState state;
   state.BeginSend();
-  state.BeginClean();
+  state.BeginCleaning();
   state.EndSend({});
   EXPECT_TRUE(state.free());
   EXPECT_TRUE(state.cleaning());
-  state.EndClean();
+  state.EndCleaning();
   state.BeginTruncation();
   EXPECT_TRUE(state.truncating());
   EXPECT_FALSE(state.free());

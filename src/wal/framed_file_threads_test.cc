@@ -23,7 +23,7 @@ void CleanOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
   const std::vector<Piece> pieces = file.Pieces();
   const auto oldest = std::ranges::find_if(pieces, [](const Piece& p) { return p.sequence != 0; });
   if (oldest == pieces.end()) return;
-  const FramedFile::CleanRange range = file.RangeToClean(rig.ZoneOf(oldest->place));
+  const CleaningRange range = file.RangeToClean(rig.ZoneOf(oldest->place));
   if (range.to == 0) return;
   AlignedBuffer buffer(range.to - range.from);
   buffer.Resize(range.to - range.from);
@@ -42,7 +42,7 @@ void CleanOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
     at += extents.back().length;
     rest = rest.subspan(placed->length);
   }
-  auto rewrite = file.BeginClean(range, extents);
+  auto rewrite = file.BeginCleaning(range, extents);
   if (!rewrite) {
     ++wrong;
     return;
@@ -51,7 +51,7 @@ void CleanOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
 }
 
 // R4 of docs/internals/failures.md.
-TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndCleansSeeOnlyRightBytes) {
+TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndCleaningsSeeOnlyRightBytes) {
   WalRig rig(TestGeometry(64, 8), 2);
   rig.buffer_bytes = 16 << 10;
   rig.Mount();
@@ -75,7 +75,7 @@ TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndCleansSeeOnlyRightBytes)
   threads.emplace_back("syncer", [&] {
     while (!done) wrong += !file->Sync().ok();
   });
-  threads.emplace_back("folder", [&] {
+  threads.emplace_back("cleaner", [&] {
     while (!done) CleanOldest(rig, *file, wrong);
   });
   Random random(9);

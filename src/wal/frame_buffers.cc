@@ -1,0 +1,70 @@
+#include "wal/frame_buffers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace zenfs {
+namespace {
+
+void CopyBuffered(const StagedBuffer& buffer, std::uint64_t offset, ByteSpan into) {
+  if (buffer.empty()) return;
+  const std::uint64_t from = std::max(offset, buffer.file_offset());
+  const std::uint64_t to = std::min(offset + into.size(), buffer.end());
+  if (from >= to) return;
+  std::memcpy(into.data() + (from - offset), buffer.payload().data() + (from - buffer.file_offset()),
+              to - from);
+}
+
+bool Survives(const StagedBuffer& buffer) { return buffer.empty() || buffer.survives_process(); }
+
+}  // namespace
+
+std::uint64_t FrameBuffers::End(std::uint64_t index_end) const {
+  if (!active_.empty()) return active_.end();
+  if (!flight_.empty()) return flight_.end();
+  return index_end;
+}
+
+bool FrameBuffers::survive_process() const { return Survives(active_) && Survives(flight_); }
+
+void FrameBuffers::Begin(std::uint64_t index_end) {
+  ZENFS_ASSERT(active_.empty());
+  const bool behind_a_gap = !Survives(flight_);
+  if (behind_a_gap) active_.Release();
+  active_.Begin(behind_a_gap ? nullptr : area_, buffer_bytes_, owner_.value, End(index_end));
+  active_since_ = SteadyNow();
+  drain_requested_ = false;
+  ZENFS_ASSERT(flight_.empty() || flight_.end() == active_.file_offset());
+}
+
+bool FrameBuffers::TakeDrainRequest() {
+  if (drain_requested_ || active_.length() < active_.capacity() / 2) return false;
+  drain_requested_ = true;
+  return true;
+}
+
+void FrameBuffers::StartFlight() {
+  if (flight_.empty()) std::swap(active_, flight_);
+}
+
+std::uint64_t FrameBuffers::CopyTo(std::uint64_t offset, ByteSpan into, std::uint64_t index_end) const {
+  CopyBuffered(flight_, offset, into);
+  CopyBuffered(active_, offset, into);
+  return flight_.empty() ? index_end : flight_.file_offset();
+}
+
+void FrameBuffers::Clear() {
+  active_.Clear();
+  flight_.Clear();
+}
+
+void FrameBuffers::ReleaseMemory() {
+  ZENFS_ASSERT(active_.empty());
+  active_.Release();
+  if (flight_.empty()) flight_.Release();
+}
+
+}  // namespace zenfs

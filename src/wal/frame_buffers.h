@@ -1,0 +1,84 @@
+// The appended bytes of a framed file that are not on the device yet, in two buffers: one is sent as a
+// frame (in flight) while the other takes new bytes (active).
+//
+//   ... frames | in flight | active | End()
+//              ^ the end of the index, unless the front of the buffer in flight is in the index already
+//
+// Bytes leave the buffer in flight only when all of them are in the index (EndFlight). After an error they
+// stay there, and the next send repeats them.
+//
+// Invariants
+//   if both buffers have bytes, the active one begins where the one in flight ends
+//   if the bytes in flight do not survive the process, the active ones do not either: the next mount would find
+//   them behind a gap, which looks like damage
+//
+// Ownership: owns both buffers. Their memory is a slot of the shared write buffers if one is free.
+// Threads: no lock; the lock of the file guards it (framed_file_parts.h). FrameWriter reads the buffer in
+// flight without the lock; its bytes do not change until EndFlight.
+// Units: bytes, file offsets. Errors: none; without a free slot the bytes are in private memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "model/units.h"
+#include "staging/staged_buffer.h"
+
+namespace zenfs {
+
+class FrameBuffers {
+ public:
+  // `area` null: no bytes survive the process. `buffer_bytes`: size of a buffer in private memory.
+  FrameBuffers(std::shared_ptr<StagingArea> area, std::uint64_t buffer_bytes, FileId owner)
+      : area_(std::move(area)), buffer_bytes_(buffer_bytes), owner_(owner) {}
+
+  const StagedBuffer& active() const { return active_; }
+  StagedBuffer& flight() { return flight_; }
+  bool empty() const { return active_.empty() && flight_.empty(); }
+  // The size of a file whose index ends at `index_end`.
+  std::uint64_t End(std::uint64_t index_end) const;
+  // True if all bytes here survive the death of the process.
+  bool survive_process() const;
+
+  // --- active ---
+  // Prepares the empty active buffer for bytes behind End(index_end). Call this before Append.
+  void Begin(std::uint64_t index_end);
+  // Appends as many of `bytes` as fit and returns their number. `mtime_seconds`: time of the append, since
+  // 1970.
+  std::size_t Append(ByteView bytes, std::uint64_t mtime_seconds) {
+    return active_.Append(bytes, mtime_seconds);
+  }
+  // When the first byte of the active buffer came.
+  SteadyTime active_since() const { return active_since_; }
+  // True once for each active buffer, when it is half full: the drain should send it.
+  bool TakeDrainRequest();
+
+  // --- in flight ---
+  // If nothing is in flight, the active bytes are now.
+  void StartFlight();
+  // All bytes in flight are in the index.
+  void EndFlight() { flight_.Clear(); }
+
+  // Copies the bytes here that belong into `into`, which begins at `offset`. Returns the file offset of the
+  // first byte that is read from here; a reader takes the bytes before it from the index, which ends at
+  // `index_end`.
+  std::uint64_t CopyTo(std::uint64_t offset, ByteSpan into, std::uint64_t index_end) const;
+  // Discards the bytes of both buffers.
+  void Clear();
+  // Frees the memory of the active buffer, and of the other one if it is empty. Only while the active
+  // buffer is empty.
+  void ReleaseMemory();
+
+ private:
+  const std::shared_ptr<StagingArea> area_;
+  const std::uint64_t buffer_bytes_;
+  const FileId owner_;
+  StagedBuffer active_;
+  SteadyTime active_since_;
+  bool drain_requested_ = false;
+  StagedBuffer flight_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,121 @@
+// Where the bytes of a framed file are on the device, and what a mount will accept as proof of each of
+// them.
+//
+//   0 ...... extents ...... | window | window | open window ...... | end()
+//                extents_end_                 ^                    ^
+//                                open_first_sequence_        next_sequence_
+//
+// The committed record of the file proves extents and sealed windows. A mount takes the frames of the open
+// window up to the first gap. The frames up to stable_end_ are on stable media. A failed flush of the
+// device may lose the frames after it.
+//
+// A rewrite (a truncation or a cleaning) is planned here, committed by the caller, and applied here after
+// the commit. A plan changes nothing. Frames may be published between the plan and Apply, but only one
+// rewrite may be pending.
+//
+// Invariants
+//   extents_end_ <= end() and stable_end_ <= end()
+//   windows_ are in file order; each ends between extents_end_ and end(); their sequences are below
+//   open_first_sequence_
+//   stable_sequence_ < next_sequence_ and open_first_sequence_ <= next_sequence_
+//   a published frame either continues the file at end() with next_sequence_, or replaces the frame with its
+//   sequence
+//
+// Threads: no lock; the lock of the file guards it (framed_file_parts.h). No I/O, no calls of other parts.
+// Units: bytes, file offsets, seconds since 1970.
+// Errors: only of PlanRead and PlanCleaning.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "device/flush_mark.h"
+#include "device/geometry.h"
+#include "model/edit.h"
+#include "model/file_record.h"
+#include "wal/frame_index.h"
+#include "wal/piece_reader.h"
+#include "wal/rewrite_plan.h"
+
+namespace zenfs {
+
+class FrameMap {
+ public:
+  // `record` as committed. `index` has its extents and all frames that replay found; they are stable.
+  // `epoch` is the epoch of this mount. `mtime_seconds` is the time that a mount would find.
+  FrameMap(const FileRecord& record, FrameIndex index, std::uint64_t epoch, std::uint64_t mtime_seconds);
+
+  // --- frames ---
+  // The end of the last extent or frame.
+  std::uint64_t end() const { return index_.end(); }
+  const std::vector<Piece>& pieces() const { return index_.pieces(); }
+  std::uint64_t next_sequence() const { return next_sequence_; }
+  // Adds a frame that is on the device, or replaces the frame that has its sequence. `before`: a mark from
+  // before the frame was written.
+  void Publish(const Piece& frame, FlushMark before);
+  // The time for the header of the next frame, if the file was last appended to at `mtime_seconds`.
+  std::uint16_t TimeOfNextFrame(std::uint64_t mtime_seconds) const;
+  // A frame with `time` in its header was published. The time of the next frame is encoded as the distance
+  // from it.
+  void NoteTime(std::uint16_t time);
+
+  // --- stable media ---
+  std::uint64_t stable_end() const { return stable_end_; }
+  std::uint64_t stable_sequence() const { return stable_sequence_; }
+  // Call this after a successful flush of the device, if no flush failed since UnstableSince: all frames
+  // are stable.
+  void PromiseStable();
+  // A mark from before the first unstable frame was written; `now` if there is none.
+  FlushMark UnstableSince(FlushMark now) const { return end() == stable_end_ ? now : unstable_since_; }
+  // The first unstable frame of the open window that holds `from` or begins after it.
+  std::optional<Piece> FindUnstable(std::uint64_t from) const;
+  // Call this after all unstable frames were written again. `before`: a mark from before the first of these
+  // writes.
+  void NoteWrittenAgain(FlushMark before) { unstable_since_ = before; }
+
+  // --- reads ---
+  // The device reads that fill `into` with the bytes from `offset` on; none for bytes behind end().
+  // Errors: kCorruption if some of the bytes are lost.
+  [[nodiscard]] Result<std::vector<PieceRead>> PlanRead(std::uint64_t offset, ByteSpan into) const;
+
+  // --- changes of the committed part ---
+  // The edit that seals the open window; none if the window is empty.
+  std::optional<SealLog> SealOfOpenWindow(std::uint64_t mtime_seconds) const;
+  // Cuts the file to `size` bytes, at most end(). `front`: the part before `size` of the extent that `size`
+  // divides. Without it that extent loses its checksum.
+  RewritePlan PlanTruncation(std::uint64_t size, const std::optional<Extent>& front,
+                             std::uint64_t mtime_seconds, FlushMark now) const;
+  // The bytes to move so that no frame of the file remains in `zone`: at most `bytes`, up to the end of a
+  // frame, but at least one frame. Empty if the file has no frame there, or has lost bytes.
+  CleaningRange RangeToClean(const Geometry& geometry, ZoneId zone, std::uint64_t bytes, FlushMark now) const;
+  // `extents` hold the bytes of `range`. Errors: kBusy if the file was truncated or cleaned after the range
+  // was chosen.
+  [[nodiscard]] Result<RewritePlan> PlanCleaning(const CleaningRange& range,
+                                                 std::vector<Extent> extents) const;
+  // The edits of `plan` are committed.
+  void Apply(const RewritePlan& plan);
+  // Reclaim has moved the committed extents. `extents` are all of them.
+  void TakeMoved(const std::vector<Extent>& extents);
+
+ private:
+  // The windows, including the open one, cut at `end`.
+  std::vector<LogWindow> WindowsUpTo(std::uint64_t end) const;
+  bool IsConsistent() const;
+
+  const FileId id_;
+  const std::uint64_t epoch_;
+  FrameIndex index_;
+  std::vector<LogWindow> windows_;     // committed
+  std::uint64_t extents_end_;          // committed
+  std::uint64_t open_first_sequence_;  // committed as next_sequence
+  std::uint64_t next_sequence_;        // of the next frame
+  std::uint64_t stable_sequence_;
+  std::uint64_t stable_end_;
+  FlushMark unstable_since_ = FlushMark::AtOpen();  // valid if end() != stable_end_
+  std::uint64_t sent_seconds_;  // mtime that a mount would find: from the last frame or the last commit
+};
+
+}  // namespace zenfs

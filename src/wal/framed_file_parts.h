@@ -1,0 +1,47 @@
+// The parts of a framed file under its lock, which FramedFile and FrameSender share.
+//
+// Threads: `mutex` guards everything here. No I/O happens while it is held; only the locks of LogZones and
+// of the zone manager come after it. `turn` is notified when a send, a truncation or a cleaning ends.
+//
+// Invariant, while `mutex` is free: `zones` has a pin on each zone that `map` points to.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "base/mutex.h"
+#include "wal/file_zones.h"
+#include "wal/frame_buffers.h"
+#include "wal/frame_map.h"
+#include "wal/framed_file_state.h"
+
+namespace zenfs {
+
+struct FramedFileParts {
+  // `log` null: the file is only read.
+  FramedFileParts(FrameMap initial_map, FrameBuffers initial_buffers, const Geometry& geometry,
+                  ZoneManager& manager, LogZones* log, std::uint64_t initial_mtime_seconds)
+      : map(std::move(initial_map)),
+        zones(geometry, manager, log),
+        buffers(std::move(initial_buffers)),
+        mtime_seconds(initial_mtime_seconds) {}
+
+  std::uint64_t Size() const REQUIRES(mutex) { return buffers.End(map.end()); }
+  // Adds a frame that is on the device. `before`: a mark from before it was written.
+  void Publish(const PlacedFrame& frame, FlushMark before) REQUIRES(mutex) {
+    zones.Add(frame);
+    map.Publish(frame.ToPiece(), before);
+  }
+  // Call this after pieces of the map were removed or replaced.
+  void RecountZones() REQUIRES(mutex) { zones.Recount(map.pieces()); }
+
+  mutable Mutex mutex{LockRank::kFramedFiles};
+  CondVar turn;
+  FrameMap map GUARDED_BY(mutex);
+  FileZones zones GUARDED_BY(mutex);
+  FrameBuffers buffers GUARDED_BY(mutex);
+  FramedFileState state GUARDED_BY(mutex);
+  std::uint64_t mtime_seconds GUARDED_BY(mutex);  // of the last append, truncation or creation; since 1970
+};
+
+}  // namespace zenfs
