@@ -6,10 +6,9 @@ namespace zenfs {
 
 std::string EpochCheck::Text(std::uint64_t known) const {
   return fmt::format(
-      "log zone {} holds what was written in mount epoch {}, and the metadata log knows of none behind {}: "
-      "commits "
-      "are lost, the one that began that epoch among them",
-      zone_.value, epoch_, known);
+      "log zone {} has frames of mount epoch {}, but the last epoch in the metadata log is {}: commits are "
+      "lost, including the one that began epoch {}",
+      zone_.value, epoch_, known, epoch_);
 }
 
 }  // namespace zenfs

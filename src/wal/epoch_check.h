@@ -1,6 +1,8 @@
-// What frames prove about the metadata log. It holds an epoch durably before the epoch's first frame is written, so a frame
-// of a later epoch than it knows of tells that commits are lost: even the last one, whose damage looks like a commit that
-// a loss of power cut off.
+// Detects lost commits: the metadata log commits an epoch before the first frame of that epoch is written.
+// So a frame of a later epoch than the metadata log knows proves that commits are lost. This finds even the
+// loss of the last commit, which alone looks like a commit that a power loss interrupted.
+//
+// Threads: none; a value.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +23,11 @@ class EpochCheck {
     }
   }
 
-  // `known`: the metadata log's epoch.
+  // True if a frame has a later epoch than `known`, the epoch of the metadata log.
   bool SawBehind(std::uint64_t known) const { return epoch_ > known; }
-  // One sentence, if SawBehind.
+  // One sentence. Call this only if SawBehind.
   std::string Text(std::uint64_t known) const;
-  // Of a frame of the latest epoch seen.
+  // Zone and place of the first frame seen of the latest epoch.
   ZoneId zone() const { return zone_; }
   DeviceOffset place() const { return place_; }
 

@@ -7,7 +7,7 @@ namespace zenfs {
 FileZones::~FileZones() {
   if (log_ == nullptr) return;
   for (auto& [id, zone] : zones_) {
-    zone.pin = ZonePin();  // before the log looks whether the zone can go
+    zone.pin = ZonePin();  // before LogZones checks for pins
     if (zone.frames.device_bytes != 0) log_->RemoveLive(id, zone.frames);
   }
 }
@@ -48,7 +48,7 @@ void FileZones::Recount(std::span<const Piece> pieces) {
   for (auto& [id, zone] : old) {
     const auto it = zones_.find(id);
     zone.pin = ZonePin();
-    // In this order: nothing may take the zone in between.
+    // In this order, so that the count never is 0 in between and the zone is not released.
     if (it != zones_.end()) log_->AddLive(id, it->second.frames);
     log_->RemoveLive(id, zone.frames);
   }

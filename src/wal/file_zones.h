@@ -1,7 +1,9 @@
-// The zones that a framed file points to: a pin on each, and what its frames there count as live in the log.
+// The zones that a framed file points to: a pin on each, and the count of its live frames there, which
+// LogZones adds up.
 //
-// Ownership: each pin is given back, and each count taken back, when the file points there no more or this is destroyed.
-// Threads: none of its own; FramedFile::mutex_ guards it. LogZones::mutex_ and the zone manager's come after that.
+// Ownership: a pin and a count end when the file no longer points to the zone, or with this object.
+// Threads: no lock; the lock of the file guards it (framed_file_parts.h). Calls LogZones and ZoneManager,
+// whose locks come after that one.
 #pragma once
 
 #include <map>
@@ -17,23 +19,24 @@ namespace zenfs {
 
 class FileZones {
  public:
-  // `log` null: nothing is counted, for a file that is only read. All outlive it.
+  // `log` null: nothing is counted, because the file is only read. All three outlive this object.
   FileZones(const Geometry& geometry, ZoneManager& manager, LogZones* log)
       : geometry_(geometry), manager_(manager), log_(log) {}
   FileZones(const FileZones&) = delete;
   FileZones& operator=(const FileZones&) = delete;
   ~FileZones();
 
-  // The frames of a file from recovery: `device_bytes` by zone, of which `pieces` are what is read.
+  // Counts the frames of a file from recovery. `device_bytes`: of all its frames, by zone. `pieces`: the
+  // parts of them that the file reads.
   void Adopt(const std::map<ZoneId, std::uint64_t>& device_bytes, std::span<const Piece> pieces);
   void Pin(DeviceOffset place);
-  // A frame that FrameWriter has placed, and counted.
+  // Adds a frame that FrameWriter has placed. FrameWriter has added it to LogZones already.
   void Add(const PlacedFrame& frame);
-  // Pins and counts exactly what `pieces` point to. A piece's frame counts whole, with header and padding, as it did when it
-  // was placed.
+  // Replaces all pins and counts by those of `pieces`. A piece counts its whole frame, with header and
+  // padding, as Add did.
   void Recount(std::span<const Piece> pieces);
 
-  // The file points to `zone`.
+  // Call this only for a zone that the file points to.
   const ZonePin& PinOf(ZoneId zone) const { return zones_.at(zone).pin; }
   // Live frames by log zone.
   std::map<ZoneId, LiveFrames> Frames() const;

@@ -20,18 +20,18 @@ void FrameBatch::Add(QueuedFrame& queued) {
   if (room <= kFrameHeaderBytes) return AddFiller(room);
   if (job.unsplit && room < kFrameHeaderBytes + left) {
     if (cursor_.at + bytes_ != geometry_.ZoneStart(cursor_.zone)) return AddFiller(room);
-    queued.status =
-        Fail(Code::kNoSpace, fmt::format("log zone {}: too small for a frame of {} bytes that stood in "
-                                         "another",
-                                         cursor_.zone.value, kFrameHeaderBytes + left));
+    queued.status = Fail(
+        Code::kNoSpace,
+        fmt::format("log zone {}: too small for a frame of {} bytes that must be moved from another zone",
+                    cursor_.zone.value, kFrameHeaderBytes + left));
     return;
   }
   const std::uint64_t payload = std::min<std::uint64_t>(left, room - kFrameHeaderBytes);
   const std::uint64_t frame_bytes = kFrameHeaderBytes + payload;
   const std::uint64_t device_bytes = RoundUp(frame_bytes, geometry_.block_size);
   AlignedBuffer& buffer = BufferOf(queued, payload, device_bytes);
-  // Behind the payload, without a change of the buffer's size, which its file may look at meanwhile. A part
-  // that is not the last ends on a block boundary.
+  // Zeros the padding without a change of the buffer's size, which the file may read meanwhile. Only the
+  // last part has padding; the others end on a block boundary.
   if (device_bytes != frame_bytes) std::memset(buffer.data() + frame_bytes, 0, device_bytes - frame_bytes);
   const std::uint64_t sequence = job.sequence + queued.parts;
   SealFrame(ByteSpan(buffer.data(), frame_bytes),
@@ -56,7 +56,7 @@ void FrameBatch::Add(QueuedFrame& queued) {
   bytes_ += device_bytes;
 }
 
-// Where the next part of the job stands, with room for its header.
+// A buffer that holds the next part of the job, with room for its header.
 AlignedBuffer& FrameBatch::BufferOf(const QueuedFrame& queued, std::uint64_t payload,
                                     std::uint64_t device_bytes) {
   const FrameJob& job = *queued.job;
@@ -67,7 +67,7 @@ AlignedBuffer& FrameBatch::BufferOf(const QueuedFrame& queued, std::uint64_t pay
   return copy;
 }
 
-// Fills the rest of the zone with zeros, which a scan passes over: a frame that is not split may not fit there.
+// Fills the rest of the zone with zeros if an unsplit frame does not fit there. A scan skips them.
 void FrameBatch::AddFiller(std::uint64_t room) {
   AlignedBuffer& filler = copies_.emplace_back(room);
   std::memset(filler.data(), 0, room);

@@ -1,10 +1,10 @@
 // Frames of several jobs, laid out for one write to a log zone.
 //
-// A job's frame is sealed where it stands, in the job's buffer. Only a later part of a split frame is copied, because its
-// header would overwrite what stands before it.
+// A frame gets its header in place, in the job's buffer. Only the later parts of a split frame are copied,
+// because their headers would overwrite the payload before them.
 //
-// Ownership: the jobs and their buffers are the callers', who wait until the batch is written.
-// Threads: none of its own; the leader of FrameWriter has it.
+// Ownership: callers own the jobs and their buffers, and wait until the batch is written.
+// Threads: no lock; only the leader of FrameWriter uses it.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@
 
 namespace zenfs {
 
-// A job in the queue of FrameWriter, on its caller's stack.
+// A job in the queue of FrameWriter. It is on the caller's stack.
 struct QueuedFrame {
   const FrameJob* job = nullptr;
-  std::uint64_t payload_placed = 0;  // with what was there before
+  std::uint64_t payload_placed = 0;  // bytes; includes FrameJob::placed_before
   std::uint64_t parts = 0;
   std::vector<PlacedFrame> placed;
   Status status;
@@ -34,20 +34,21 @@ struct QueuedFrame {
 
 class FrameBatch {
  public:
-  // For what `cursor` has room for. `epoch`: of frames that name none.
+  // The batch is written at `cursor`, which outlives it. `epoch`: for jobs without one.
   FrameBatch(const LogCursor& cursor, const Geometry& geometry, std::uint64_t epoch)
       : cursor_(cursor), geometry_(geometry), epoch_(epoch) {}
 
-  // Adds what is left of the job, or as much of it as the zone has room for. Call it once a job: a part ends either the
-  // job or the zone. A job that no zone can take gets an error instead.
+  // Adds the rest of the job, or as much of it as fits into the zone. Call this once for each job: after
+  // it, either the job is complete or the zone is full. A job that is too large for any zone gets an error
+  // instead.
   void Add(QueuedFrame& queued);
 
   bool empty() const { return pieces_.empty(); }
   std::uint64_t bytes() const { return bytes_; }
   std::span<const ByteView> pieces() const { return pieces_; }
-  // The batch is on the device: hands its frames out to their jobs, each with `pin`.
+  // Call this when the batch is on the device: passes each frame to its job, with `pin`.
   void Deliver(const ZonePin& pin);
-  // Bytes that files will point to.
+  // The bytes that will be live after Deliver.
   LiveFrames live() const;
   std::uint64_t payload_bytes() const;
 
@@ -58,7 +59,8 @@ class FrameBatch {
   };
 
   void AddFiller(std::uint64_t room);
-  // Valid until the next copy is made; its memory stays.
+  // Buffer of the next part of the job. The reference is valid until the next call; its memory until the
+  // end.
   AlignedBuffer& BufferOf(const QueuedFrame& queued, std::uint64_t payload, std::uint64_t device_bytes);
 
   const LogCursor& cursor_;
@@ -66,7 +68,7 @@ class FrameBatch {
   const std::uint64_t epoch_;
   std::vector<ByteView> pieces_;
   std::vector<Part> parts_;
-  std::vector<AlignedBuffer> copies_;  // of parts that had to be moved behind a header of their own
+  std::vector<AlignedBuffer> copies_;  // later parts of split frames, and fillers
   std::uint64_t bytes_ = 0;
 };
 

@@ -9,8 +9,8 @@
 //
 // Invariants
 //   if both buffers have bytes, the active one begins where the one in flight ends
-//   if the bytes in flight do not survive the process, the active ones do not either: the next mount would find
-//   them behind a gap, which looks like damage
+//   if the bytes in flight do not survive the process, the active ones do not either: the next mount would
+//   find them behind a gap, which looks like damage
 //
 // Ownership: owns both buffers. Their memory is a slot of the shared write buffers if one is free.
 // Threads: no lock; the lock of the file guards it (framed_file_parts.h). FrameWriter reads the buffer in

@@ -1,5 +1,6 @@
-// Where the bytes of one framed file lie: pieces in file order, found by binary search.
-// Not thread-safe; the file's leaf lock guards it.
+// The places of the bytes of one framed file: pieces in file order, found by binary search.
+//
+// Threads: no lock; the lock of the file guards it.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +14,13 @@
 
 namespace zenfs {
 
-// `sequence` 0: an extent. `damaged`: the frame was there once and can't be found; its bytes are lost.
+// `sequence` 0: an extent. `damaged`: the frame cannot be found or read; its bytes are lost.
 struct Piece {
   std::uint64_t file_offset = 0;
   std::uint64_t length = 0;
   DeviceOffset place;
   std::uint64_t sequence = 0;
-  std::uint64_t frame_bytes = 0;  // of the whole frame on the device, with header and padding
+  std::uint64_t frame_bytes = 0;  // device bytes of the whole frame, with header and padding
   bool damaged = false;
 
   std::uint64_t end() const { return file_offset + length; }
@@ -27,16 +28,17 @@ struct Piece {
 
 class FrameIndex {
  public:
-  // Behind the last piece, without a gap.
+  // Adds a piece that begins at end().
   void Append(const Piece& piece) { pieces_.push_back(piece); }
-  // Drops all from `offset` on, cutting the piece that holds it.
+  // Removes all bytes from `offset` on; shortens the piece that holds it.
   void CutAt(std::uint64_t offset);
-  // The bytes of piece `i` are now in another frame, as many of them.
+  // The bytes of piece `i` are now in another frame. The range of bytes stays the same.
   void Replace(std::size_t i, const Piece& piece) { pieces_[i] = piece; }
   // Replaces all pieces that end at or before `offset` (a piece boundary) by `pieces`.
   void ReplaceBelow(std::uint64_t offset, std::vector<Piece> pieces);
 
-  // Index of the piece that holds `offset`; size() if none does. O(log n); `compare` is for tests that count.
+  // Returns the index of the piece that holds `offset`, or size() if none does. O(log n). Tests count the
+  // calls of `compare`.
   template <typename Compare = std::ranges::less>
   std::size_t Find(std::uint64_t offset, Compare compare = {}) const {
     if (offset >= end()) return pieces_.size();

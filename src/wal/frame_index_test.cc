@@ -9,7 +9,7 @@
 namespace zenfs {
 namespace {
 
-// The model: for each file byte the device byte it stands at, and whether a piece begins there.
+// The model: for each file byte its place on the device, and whether a piece begins there.
 struct Model {
   std::vector<std::uint64_t> place;
   std::vector<bool> begins;
@@ -101,7 +101,7 @@ TEST(FrameIndexTest, ReplacingAllLeavesOnlyTheNewPieces) {
   EXPECT_EQ(index.end(), 15U);
 }
 
-// P1: a log of a GiB that was written in records of 4 KiB, read from front to back.
+// P1 of docs/internals/failures.md: a log of 1 GiB, written in records of 4 KiB and read in file order.
 TEST(FrameIndexTest, APieceAmongAQuarterOfAMillionIsFoundInTwentySteps) {
   constexpr std::uint64_t kPieces = 1 << 18;
   FrameIndex index;

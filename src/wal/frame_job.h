@@ -12,31 +12,31 @@
 
 namespace zenfs {
 
-// A frame of log data to be placed. `buffer` holds room for the header at its front (kFrameHeaderBytes) and the payload
-// behind it; it belongs to the caller, who waits for FrameWriter::Write.
+// A frame of log data to write. `buffer` has room for the header (kFrameHeaderBytes), then the payload. The
+// caller owns it and waits for FrameWriter.
 struct FrameJob {
   std::uint64_t owner = 0;
   std::uint64_t sequence = 0;  // of the first part
   std::uint64_t file_offset = 0;
   std::uint64_t stable_sequence = 0;
   AlignedBuffer* buffer = nullptr;  // size() = kFrameHeaderBytes + payload
-  std::uint64_t epoch = 0;          // 0: that of this mount
-  bool flush = false;               // the device's cache is flushed before Write returns
-  std::uint64_t placed_before = 0;  // so many bytes of the payload, from its front, are on the device already
+  std::uint64_t epoch = 0;          // 0: the epoch of this mount
+  bool flush = false;               // flush the device's cache before the call returns
+  std::uint64_t placed_before = 0;  // bytes at the front of the payload that are on the device already
   std::uint16_t time = 0;           // FrameHeader::time
-  bool unsplit = false;             // goes into one zone as a whole; it must have stood in one before
+  bool unsplit = false;             // must not be split; the frame has been in one zone before
 };
 
-// A frame, or part of one, that is on the device. Keeps its zone from being reset.
+// A frame, or part of one, on the device. Its pin keeps the zone from being reset.
 struct PlacedFrame {
   std::uint64_t sequence = 0;
   std::uint64_t file_offset = 0;
   std::uint64_t length = 0;        // payload
-  DeviceOffset payload;            // where it begins
+  DeviceOffset payload;            // place of its first byte
   std::uint64_t device_bytes = 0;  // with header and padding
   ZonePin pin;
 
-  // As its file's index holds it.
+  // The entry for the index of its file.
   Piece ToPiece() const {
     return {.file_offset = file_offset,
             .length = length,

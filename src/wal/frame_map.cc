@@ -171,7 +171,7 @@ Result<RewritePlan> FrameMap::PlanCleaning(const CleaningRange& range, std::vect
   const std::size_t last = range.to == 0 ? index_.size() : index_.Find(range.to - 1);
   if (last == index_.size() || index_[last].end() != range.to || extents_end_ < range.from ||
       extents_end_ >= range.to) {
-    return Fail(Code::kBusy, fmt::format("file {}: changed while it was cleaned", id_.value));
+    return Fail(Code::kBusy, fmt::format("file {}: truncated or cleaned during this cleaning", id_.value));
   }
   RewritePlan plan{.kind = RewritePlan::Kind::kCleaning,
                    .edits = {},

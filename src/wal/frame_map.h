@@ -1,5 +1,5 @@
-// Where the bytes of a framed file are on the device, and what a mount will accept as proof of each of
-// them.
+// The places of the bytes of a framed file on the device, and the proof of each of them that a mount
+// accepts.
 //
 //   0 ...... extents ...... | window | window | open window ...... | end()
 //                extents_end_                 ^                    ^

@@ -15,7 +15,7 @@ constexpr FileId kFile(7);
 constexpr std::uint64_t kMapEpoch = 3;
 const FlushMark kMark = FlushMark::AtOpen();
 
-// The frames of this file stand at the start of zone `sequence`, its extent in zone 0.
+// Each frame of this file is at the start of zone `sequence`; its extent is in zone 0.
 Piece FrameAt(std::uint64_t sequence, std::uint64_t file_offset, std::uint64_t length) {
   return {.file_offset = file_offset,
           .length = length,

@@ -1,4 +1,4 @@
-// Reads a frame back from the place where it was written.
+// Reads a whole frame from the device and verifies it.
 //
 // Threads: a function on values, no state.
 #pragma once
@@ -13,8 +13,9 @@
 
 namespace zenfs {
 
-// Reads a placed frame of `owner`, with the header in front, into an empty `buffer` with room for all of frame_bytes.
-// Errors: those of the read; kCorruption if another frame, or none, stands there.
+// Reads the frame of `piece`, which belongs to file `owner`, into `buffer`: header and payload. `buffer` is
+// empty and has room for piece.frame_bytes.
+// Errors: those of the read; kCorruption if the frame is not there, or not intact.
 [[nodiscard]] Status ReadFrame(ZonedDevice& device, const LogZones& zones, std::uint64_t owner,
                                const Piece& piece, AlignedBuffer& buffer);
 

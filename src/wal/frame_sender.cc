@@ -69,8 +69,8 @@ Status FrameSender::PromiseStable(FramedFileParts& file) const {
   return {};
 }
 
-// Writes the frames again that a failed flush may have lost. A cleaning that commits meanwhile flushes by
-// itself what it has moved.
+// Writes the frames again that a failed flush may have lost. Frames that a cleaning moves meanwhile need no
+// repair, because its commit flushes the copies.
 Status FrameSender::PlaceAnew(FramedFileParts& file) const {
   while (file.state.cleaning()) file.turn.Wait(file.mutex);
   const FlushMark before = FlushMark::Now(device_);

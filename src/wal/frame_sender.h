@@ -1,5 +1,5 @@
-// Sends the buffered bytes of one framed file to the device as frames, and repairs what an earlier error
-// left.
+// Sends the buffered bytes of one framed file to the device as frames. After an error, the next send
+// repairs the frames first.
 //
 // A frame that failed may leave two things on the device. Some of its parts were placed; they are published
 // like any other frame. One more part may have been written although the write reported an error. That part
@@ -28,10 +28,10 @@ class FrameSender {
   // `log` null: the file is only read, and Send is not called.
   FrameSender(ZonedDevice& device, LogSpace* log, FileId id) : device_(device), log_(log), id_(id) {}
 
-  // Takes the turn, repairs what an earlier error left, sends the buffered bytes (if any) as one frame,
+  // Takes the turn, makes the repairs of an earlier error, sends the buffered bytes (if any) as one frame,
   // publishes it and releases the turn. `sync`: the frame and all before it are on stable media afterwards.
-  // Call it only while the turn is free. After an error the bytes stay buffered, and the state says what
-  // the next send has to repair.
+  // Call this only while the turn is free. After an error the bytes stay buffered, and the state records
+  // the repairs for the next send.
   // Errors: those of FrameWriter::Place and of a flush; kIo if a failed flush may have lost a frame; those
   // of reading such a frame. If memory runs out the process ends, because other threads wait for the turn.
   [[nodiscard]] Status Send(FramedFileParts& file, bool sync) const noexcept REQUIRES(file.mutex);

@@ -13,9 +13,10 @@
 namespace zenfs {
 namespace {
 
-// A zone that fails is left for the next; as many are tried before the error reaches the files.
+// If a write fails, the next zone is tried. After this many zones the callers get the error.
 constexpr int kZonesTried = 3;
-// Zones that the device ends before they took a frame are left for the next; so many in a row are a failure.
+// If the device finishes a zone before a frame was written, the next zone is tried. This many in a row are
+// an error.
 constexpr int kZonesEnded = 32;
 constexpr std::chrono::milliseconds kBusyPause{5};
 constexpr std::uint64_t kBatchBytesMax = 4 << 20;
@@ -52,7 +53,7 @@ Result<std::vector<PlacedFrame>> FrameWriter::Write(const FrameJob& job) {
   if (status.ok()) return placed;
   for (PlacedFrame& frame : placed) {
     const ZoneId zone = frame.pin.zone();
-    frame.pin = ZonePin();  // before the background thread looks whether the zone can go
+    frame.pin = ZonePin();  // before the background thread checks for pins
     deps_.log_zones->RemoveLive(zone, {frame.device_bytes, frame.length});
   }
   return Fail(status.error());
@@ -67,10 +68,10 @@ void FrameWriter::Lead(const std::deque<QueuedFrame*>& jobs) {
     flush = flush || (each->whole() && each->job->flush);
   }
   if (!flush || !geometry_.volatile_cache) return;
-  // Also for what was placed before another's frame failed: those who waited for it return without an error.
+  // Even if a later frame failed: the callers whose frames were placed return without an error.
   const Status flushed = deps_.device->Flush();
   if (flushed.ok()) return;
-  // The frames are placed but not stable; only those who asked for that have to know.
+  // The frames are placed but not stable. Only callers that asked for a flush get the error.
   for (QueuedFrame* each : jobs) {
     if (each->job->flush && each->status.ok()) each->status = flushed;
   }
@@ -81,7 +82,7 @@ Status FrameWriter::PlaceAll(const std::deque<QueuedFrame*>& jobs) {
   int ended = 0;
   const Deadline busy_until = Deadline::After(deps_.space_wait);
   for (;;) {
-    // Asked first: who just filled a zone must not wait for one that nobody needs yet.
+    // Before NextZone: if the last frame filled the zone, nobody needs another one yet.
     if (std::ranges::all_of(jobs, &QueuedFrame::settled)) return {};
     if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
     FrameBatch batch(current_, geometry_, deps_.epoch);
@@ -89,17 +90,18 @@ Status FrameWriter::PlaceAll(const std::deque<QueuedFrame*>& jobs) {
       if (batch.bytes() >= std::min(current_.room, kBatchBytesMax)) break;
       batch.Add(*each);
     }
-    if (batch.empty()) continue;  // whoever is left was refused
+    if (batch.empty()) continue;  // all remaining jobs have an error
     const Status sent = Send(batch);
     if (sent.ok()) {
       ended = 0;
     } else if (sent.error().code() == Code::kZoneFull) {
       if (++ended == kZonesEnded) return Fail(Code::kIo, sent.error().text());
-    } else if (sent.error().code() == Code::kBusy) {  // the device's limits are shared with its other users
+    } else if (sent.error().code() == Code::kBusy) {  // other users of the device hold its open zones
       if (busy_until.Passed()) return sent;
       SleepUntil(std::min(busy_until.when(), SteadyNow() + kBusyPause));
     } else if (--tries_left == 0) {
-      return Fail(sent.error().As(Code::kIo));  // zones may be read-only or gone; the volume is neither
+      // A code for the zone (read-only, offline) would be wrong for the volume.
+      return Fail(sent.error().As(Code::kIo));
     }
   }
 }
@@ -111,8 +113,9 @@ bool FrameWriter::TakeReady() {
   return true;
 }
 
-// Waits for reclaim in slices: the background thread may have got a zone meanwhile, or dead zones can be released. Two
-// refusals are an answer: what the first one met may have passed, a commit that found its zone full, for example.
+// Waits for reclaim in slices, because meanwhile the background thread may make a zone ready, or zones may
+// die. The second error of an allocation is returned. The cause of the first may be gone at the second try,
+// for example if a commit found its metadata zone full.
 Status FrameWriter::NextZone() {
   if (TakeReady()) return {};
   reserve_waits_.fetch_add(1, std::memory_order_relaxed);
@@ -123,7 +126,7 @@ Status FrameWriter::NextZone() {
     const Deadline slice = Deadline::After(kReserveSlice);
     const Status allocated = deps_.supply->AllocateOne(slice.when() < deadline.when() ? slice : deadline);
     if (TakeReady()) return {};
-    if (allocated.ok()) continue;  // given back as headroom
+    if (allocated.ok()) continue;  // the zone was given back as headroom already
     const bool in_time = allocated.error().code() != Code::kTimedOut;
     if (!in_time && deadline.Passed()) {
       return Fail(Code::kNoSpace,
@@ -140,7 +143,7 @@ Status FrameWriter::NextZone() {
 }
 
 Status FrameWriter::Send(FrameBatch& batch) {
-  // Pinned first: nothing may take the zone between the write and the moment a file points to it.
+  // Before the write: the zone must not be released until the files point to it.
   const ZonePin pin = deps_.zones->Pin(current_.zone);
   const Status written = deps_.device->Write(current_.at, batch.pieces());
   if (!written.ok()) return LeaveZone(written.error());
@@ -154,12 +157,12 @@ Status FrameWriter::Send(FrameBatch& batch) {
   return {};
 }
 
-// What was placed of the batch that failed, if anything, is a duplicate of what goes to the next zone.
+// Frames of the failed batch may be on the device. They are duplicates of those that go to the next zone.
 Status FrameWriter::LeaveZone(const Error& error) {
   Error told = error.With(fmt::format("log zone {}", current_.zone.value));
   if (error.code() == Code::kBusy)
     return Fail(std::move(told));  // nothing was written, the zone is as it was
-  // Where it can still be done: a zone left open would keep the one slot that the next zone needs.
+  // If the zone can still be finished: an open zone would keep the slot that the next zone needs.
   if (error.code() != Code::kZoneFull) IgnoreError(deps_.device->Finish(current_.zone));
   current_.room = 0;
   deps_.log_zones->Close(current_.zone);

@@ -1,19 +1,20 @@
 // Writes the frames of all framed files of a volume into the log zones.
 //
-// The first thread that comes becomes the leader. It writes what all waiting files have, one frame behind the other, in one
-// device command (and one Flush, if any of them asked); the others sleep until their frames are placed. A frame that does
-// not fit what is left of the zone is split, so zones are filled to the last block and never hold an active slot for
-// nothing.
+// The first thread that arrives becomes the leader. It writes the frames of all waiting files in one device
+// command, and flushes once if any of them asked for it. The other threads wait until their frames are
+// placed. A frame that does not fit into the rest of the zone is split. So zones are filled to the last
+// block, and none keeps an active slot without need.
 //
-// Ownership: owns the right to write the current log zone, which the leader has. The parts in Deps outlive it.
-// Threads: Write and Place from any thread. mutex_ guards the queue; it is held for no I/O, and nothing is locked under it.
-// The leader (row 7 of the lock order) writes to the device, and commits allocations when no zone is ready.
+// Ownership: owns the right to write the current log zone; only the leader uses it. The parts in Deps
+// outlive it.
+// Threads: any. mutex_ guards the queue; it is held for no I/O, and nothing is locked under it. The leader
+// (row 7 of the lock order) writes to the device, and commits allocations if no zone is ready.
 //
 // Invariants
-//   a frame goes only into a zone of LogZones, whose allocation is durable; its CRC is seeded with that allocation
-//   a zone is pinned from before its frames are written until each of them is in its file's index
-//   a frame whose write failed is written again elsewhere with the same sequence: duplicates are legal. Frames of a file
-//   with the same sequence begin at the same byte and hold the same bytes, so the one that a mount takes hides nothing
+//   a frame goes only into a zone of LogZones, whose allocation is durable and seeds the CRC of the frame
+//   a zone is pinned from before its frames are written until each of them is in the map of its file
+//   a frame whose write failed is written again in another zone with the same sequence, so duplicates are legal.
+//   Frames of a file with the same sequence begin at the same byte and agree in the bytes they share
 #pragma once
 
 #include <atomic>
@@ -46,12 +47,12 @@ class FrameWriter {
 
   explicit FrameWriter(const Deps& deps) : deps_(deps), geometry_(deps.device->geometry()) {}
 
-  // Places the frame; the result has one element unless it was split. On an error nothing was placed.
+  // Places the frame. The result has one element for each part of it. After an error nothing is placed.
   [[nodiscard]] Result<std::vector<PlacedFrame>> Write(const FrameJob& job) EXCLUDES(mutex_);
-  // The same for a caller who goes on where an error stopped it: adds to `placed` also then what was placed of the front,
-  // which is the caller's. What is left may be on the device all the same, so the next frame of this file has to be one
-  // that begins with it, with the next sequence. If all was placed the flush has failed.
-  // If memory runs out the process ends: others wait for the leader.
+  // The same for a caller that continues after an error: even then, adds to `placed` the parts that were
+  // placed. The rest may be on the device too. So the next frame of this file must begin with the rest, and
+  // have the next sequence. If the error came after all parts were placed, the flush failed. If memory runs
+  // out the process ends, because other threads wait for the leader.
   [[nodiscard]] Status Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept EXCLUDES(mutex_);
 
   std::uint64_t reserve_waits() const { return reserve_waits_.load(std::memory_order_relaxed); }
@@ -75,7 +76,7 @@ class FrameWriter {
   std::deque<QueuedFrame*> queue_ GUARDED_BY(mutex_);
   bool leading_ GUARDED_BY(mutex_) = false;
 
-  LogCursor current_;  // the leader's own, so it is used without the lock
+  LogCursor current_;  // only the leader uses it, without the lock
 
   std::atomic<std::uint64_t> reserve_waits_{0};
   std::atomic<std::uint64_t> payload_bytes_{0};

@@ -10,12 +10,11 @@
 // WriteBack.
 //
 // After an error of a WriteBack or Sync the bytes are kept. The next Flush, WriteBack, Sync or Append first
-// repairs what the error left (frame_sender.h), and succeeds only if that does. An Append that failed is
-// final: some of its bytes may have been taken and RocksDB continues in another file, so every later Append
-// fails too.
+// makes the repairs (frame_sender.h), and fails if they fail. A failed Append is final: some of its bytes
+// may be in the buffer, and RocksDB continues in another file. So every later Append fails too.
 //
 // Parts: FrameMap (placed bytes), FrameBuffers (bytes that are not placed), FileZones (pins and counts of
-// live frames), FramedFileState (the turn, and what an error left), FrameSender (buffers to frames). This
+// live frames), FramedFileState (the turn, and pending repairs), FrameSender (buffers to frames). This
 // class locks them, makes callers wait for the turn, and reads.
 //
 // Threads: any. No I/O happens while the lock is held (framed_file_parts.h).

@@ -1,4 +1,4 @@
-// Random work on a few framed files, with zones that fail and mounts in between, against their bytes in
+// Random operations on a few framed files, with failing zones and with mounts, compared with a model in
 // memory.
 #include <gtest/gtest.h>
 
@@ -79,8 +79,7 @@ class Work {
     file.content.resize(size);
     ASSERT_EQ(rig_.Recovered(file.file->id()), file.content);
   }
-  // All frames that share a zone with a random one of the file's. Faults may hit the copy: then nothing
-  // changes.
+  // Cleans the zone of a random frame of the file. If a fault hits the copy, nothing changes.
   void Clean(File& file) {
     const std::vector<Piece> pieces = file.file->Pieces();
     if (pieces.empty()) return;
@@ -115,7 +114,7 @@ class Work {
     files_.erase(id);
     Create();
   }
-  // The process dies: what was not written out is gone, all else is there.
+  // The process dies: bytes that were not written back are gone, all others are there.
   void Remount() {
     rig_.device.ClearFaults();
     std::map<FileId, std::string> written;
@@ -127,7 +126,7 @@ class Work {
     files_.clear();
     std::map<FileId, ReplayedLog> replayed;
     for (const auto& [id, content] : written) {
-      // A frame whose write was reported as failed may be there all the same, never anything else.
+      // A frame whose write was reported as failed may be there; other bytes may not.
       ASSERT_EQ(rig_.Recovered(id), content);
       replayed[id] = rig_.Replay(id);
     }

@@ -1,4 +1,5 @@
-// A framed file after an error: what a later call makes up for, and what a mount finds at each moment of it.
+// A framed file after an error: the repairs of a later call, and the file that a mount finds before and
+// after each step.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,10 +26,10 @@ TEST(FramedFileRetryTest, FrameThatCouldNotBePlacedGoesToTheDeviceWithTheNextSyn
   rig.device.Inject({.command = Command::kWrite, .times = 100});
   ASSERT_TRUE(Append(*file, ", late").ok());
   ASSERT_FALSE(file->Sync().ok());
-  EXPECT_EQ(WalRig::Content(*file), "good, late") << "what was appended stays readable";
+  EXPECT_EQ(WalRig::Content(*file), "good, late") << "appended bytes stay readable";
   EXPECT_EQ(rig.Recovered(file->id()), "good");
   EXPECT_FALSE(file->SealOfOpenWindow()) << "bytes are missing";
-  EXPECT_EQ(file->Sync().error().code(), Code::kIo) << "tried again, in vain";
+  EXPECT_EQ(file->Sync().error().code(), Code::kIo) << "sent again, and failed again";
   rig.device.ClearFaults();
   ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(rig.Recovered(file->id()), "good, late");
@@ -71,7 +72,7 @@ TEST(FramedFileRetryTest, AppendThatFailedIsFinalAndWhatWasTakenBeforeIsNot) {
   rig.device.Inject({.command = Command::kWrite, .times = 100});
   EXPECT_EQ(Append(*file, TestText(40'000, 1)).error().code(), Code::kIo);
   rig.device.ClearFaults();
-  EXPECT_EQ(Append(*file, "more").error().code(), Code::kIo) << "it would stand behind half an append";
+  EXPECT_EQ(Append(*file, "more").error().code(), Code::kIo) << "it would follow half an append";
   ASSERT_TRUE(file->Sync().ok());
   EXPECT_EQ(rig.Recovered(file->id()), WalRig::Content(*file));
   EXPECT_EQ(rig.Recovered(file->id()).substr(0, 5), "taken");
@@ -95,8 +96,8 @@ TEST(FramedFileRetryTest, PartThatWasPlacedIsNotWrittenAgain) {
   EXPECT_EQ(rig.Recovered(file->id()), text + "behind");
 }
 
-// Zones of four blocks: the parts that failed and the parts of the next try end in different places. What a mount would
-// find is looked at before and after each try.
+// Zones have four blocks, so the parts of a failed frame and of the next try end at different places. The
+// test checks before and after each try what a mount would find.
 TEST(FramedFileRetryTest, PartsThatLandedAllTheSameHideNothing) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
@@ -122,7 +123,7 @@ TEST(FramedFileRetryTest, PartsThatLandedAllTheSameHideNothing) {
         ASSERT_GE(found.size(), synced ? content.size() : before.size()) << "seed " << seed;
         ASSERT_EQ(WalRig::Content(*file), content);
         if (synced || !random.OneIn(2)) continue;
-        // Another file moves the place where the zone ends.
+        // Frames of another file, so that the zone ends at another place.
         IgnoreError(Append(*other, TestText(random.Below(2 * kTestBlock), 1)));
         IgnoreError(other->WriteBack());
       }
@@ -147,7 +148,7 @@ TEST(FramedFileRetryTest, FrameThatAFlushMayHaveLostIsWrittenAnewAsItWas) {
   ASSERT_TRUE(file->Sync().ok());
   const std::vector<Piece> after = file->Pieces();
   ASSERT_EQ(after.size(), 3U);
-  EXPECT_EQ(after[0].place, before[0].place) << "nothing was in doubt there";
+  EXPECT_EQ(after[0].place, before[0].place) << "that frame was stable";
   for (const std::size_t i : {1U, 2U}) {
     EXPECT_NE(after[i].place, before[i].place);
     EXPECT_EQ(after[i].sequence, before[i].sequence);
@@ -206,7 +207,7 @@ TEST(FramedFileRetryTest, WriteThatFailsWhileFramesAreWrittenAnewIsMadeUpForToo)
 TEST(FramedFileRetryTest, BytesThatAFlushMayHaveLostAreNotCleaned) {
   WalRig rig(TestGeometry(16, 16));
   rig.Mount();
-  const auto guarded = GuardDevice(rig.device);  // counts the flushes that fail
+  const auto guarded = GuardDevice(rig.device);  // counts failed flushes
   FramedFile::Deps deps = rig.FileDeps();
   deps.device = guarded.get();
   const FileId id = rig.NewFile()->id();
@@ -216,14 +217,15 @@ TEST(FramedFileRetryTest, BytesThatAFlushMayHaveLostAreNotCleaned) {
   const ZoneId zone = rig.ZoneOf(file.Pieces().front().place);
   const CleaningRange chosen_before = file.RangeToClean(zone);
   rig.device.Inject({.command = Command::kFlush});
-  EXPECT_FALSE(guarded->Flush().ok());  // for somebody else
+  EXPECT_FALSE(guarded->Flush().ok());  // of another caller
   const CleaningRange chosen_after = file.RangeToClean(zone);
   EXPECT_FALSE(file.SealOfOpenWindow());
   EXPECT_EQ(file.BeginCleaning(chosen_before, {}).error().code(), Code::kBusy);
   EXPECT_EQ(file.BeginCleaning(chosen_after, {}).error().code(), Code::kBusy);
-  EXPECT_FALSE(file.Sync().ok()) << "told once";
+  EXPECT_FALSE(file.Sync().ok()) << "the error is returned once";
   ASSERT_TRUE(file.Sync().ok());
-  EXPECT_EQ(file.BeginCleaning(chosen_before, {}).error().code(), Code::kBusy) << "read when it was in doubt";
+  EXPECT_EQ(file.BeginCleaning(chosen_before, {}).error().code(), Code::kBusy)
+      << "the bytes were read while they were doubtful";
   EXPECT_EQ(file.BeginCleaning(chosen_after, {}).error().code(), Code::kBusy);
   EXPECT_TRUE(file.SealOfOpenWindow());
   const CleaningRange sound = file.RangeToClean(rig.ZoneOf(file.Pieces().front().place));

@@ -28,11 +28,12 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
   const std::uint64_t old_size = parts_.Size();
   if (size > old_size) {
     return Fail(Code::kNotSupported,
-                fmt::format("file {}: cannot be made longer, from {} to {} bytes, by truncation", id_.value,
-                            old_size, size));
+                fmt::format("file {}: cannot be truncated to {} bytes, because it has only {}", id_.value,
+                            size, old_size));
   }
   if (old_size != parts_.map.end()) {
-    return Fail(Code::kBusy, fmt::format("file {}: appended to while it is truncated", id_.value));
+    return Fail(Code::kBusy,
+                fmt::format("file {}: another thread appended to it during its truncation", id_.value));
   }
   Rewrite rewrite(*this, parts_.map.PlanTruncation(size, front, WallSeconds(), FlushMark::Now(device_)));
   state.BeginTruncation();
@@ -68,8 +69,7 @@ void FramedFile::EndRewrite(const RewritePlan& plan, const Status& committed) {
     if (truncation) parts_.mtime_seconds = plan.mtime_seconds;
     parts_.RecountZones();
   } else if (truncation && committed.error().code() == Code::kUnknownOutcome) {
-    parts_.state.CloseAppends(
-        Fail(committed.error().With(fmt::format("file {}: its truncation", id_.value))));
+    parts_.state.CloseAppends(Fail(committed.error().With(fmt::format("truncation of file {}", id_.value))));
   }
   if (truncation) {
     parts_.state.EndTruncation();

@@ -272,7 +272,7 @@ TEST(FramedFileRewriteTest, CleaningDoesNotWaitForAFrameThatIsInFlight) {
   Thread syncer("syncer", [&] { EXPECT_TRUE(file->Sync().ok()); });
   ASSERT_TRUE(rig.device.WaitUntilHeld(1, ZoneTestRig::Soon()));
   auto rewrite =
-      file->BeginCleaning(range, copy.extents);  // the frame may be waiting for the zone that this frees
+      file->BeginCleaning(range, copy.extents);  // the frame may be waiting for the zone that this releases
   ASSERT_TRUE(rewrite);
   ASSERT_TRUE(Append(*file, ", appended").ok());
   ASSERT_TRUE(rig.Commit(rewrite->edits()).ok());

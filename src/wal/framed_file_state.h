@@ -1,6 +1,6 @@
-// What a framed file is doing, and what an error has left to be done. A part of FramedFile, which names the transitions.
+// The state machine of a framed file: its turn, and the repairs that an error left for the next send.
 //
-// Turn: who may change what the index and the windows say of the file's end. Others wait until it is kFree.
+// Turn: the right to change the end of the file in its map. Other threads wait until it is kFree.
 //
 //     kFree --BeginSend--> kSending --EndSend--> kFree
 //     kFree --BeginTruncation--> kTruncating --EndTruncation--> kFree
@@ -8,18 +8,19 @@
 //   A cleaning changes only the front of the file. It runs beside kFree and kSending, and excludes truncations
 //   (BeginCleaning, EndCleaning).
 //
-// Bytes: what the next send has to do before it is done. An error is kept with it, for those who waited for that send.
+// Bytes: the repairs that the next send has to make. The error of the last send is kept for the threads
+// that waited for it.
 //
 //     kSound, kUnsent --FrameFailed--> kUnsent --EndSend(ok)--> kSound
 //     kSound, kUnsent --FlushFailed--> kDoubtful --PlacedAnew--> kUnsent
 //
-//   kSound      all that was sent is where it promises
-//   kUnsent     the buffer in flight, or the rest of it, has to be sent again
-//   kDoubtful   a failed flush may have lost the frames behind the stable end: they have to be placed anew first
+//   kSound      nothing to repair
+//   kUnsent     send the buffer in flight, or the rest of it, again
+//   kDoubtful   a failed flush may have lost the frames behind the stable end: first write them again
 //
-// Appends: open until CloseAppends, then closed for good.
+// Appends: open until CloseAppends with an error, then closed for the rest of the mount.
 //
-// Threads: none; FramedFile::mutex_ guards it.
+// Threads: no lock; the lock of the file guards it (framed_file_parts.h).
 #pragma once
 
 #include <cstdint>
@@ -69,7 +70,7 @@ class FramedFileState {
     cleaning_ = false;
   }
 
-  // Nothing of an earlier error is left to be done.
+  // True if no error left anything to repair.
   bool sound() const { return bytes_ == Bytes::kSound; }
   bool doubtful() const { return bytes_ == Bytes::kDoubtful; }
   // During a send.
@@ -79,14 +80,14 @@ class FramedFileState {
 
   // How the last send ended; not ok until sound().
   const Status& sent() const { return sent_; }
-  // An error of before a call is no answer to it: that frame is tried again. One of a send that the call waited for is. So
-  // the call notes this number first, and then asks whether a send failed since.
+  // A call does not return an error that is older than the call; it sends again. It returns the error of a
+  // send that it waited for. So it reads failed_sends first, and later asks SendFailedSince.
   std::uint64_t failed_sends() const { return failed_sends_; }
   bool SendFailedSince(std::uint64_t failed_sends) const { return !sound() && failed_sends_ != failed_sends; }
 
-  // Not ok once appends are closed: why.
+  // Once appends are closed: the reason.
   const Status& appends() const { return appends_; }
-  // The first reason counts.
+  // Only the first error counts; an ok status changes nothing.
   void CloseAppends(Status why) { appends_.Update(std::move(why)); }
 
  private:

@@ -15,10 +15,10 @@ TEST(FramedFileStateTest, ErrorStaysUntilASendSucceeds) {
   state.EndSend(kFailed);
   EXPECT_TRUE(state.free());
   EXPECT_FALSE(state.sound());
-  EXPECT_TRUE(state.SendFailedSince(before)) << "for those who waited";
-  EXPECT_FALSE(state.SendFailedSince(state.failed_sends())) << "for those who come now";
+  EXPECT_TRUE(state.SendFailedSince(before)) << "for callers that waited";
+  EXPECT_FALSE(state.SendFailedSince(state.failed_sends())) << "for later callers";
   state.BeginSend();
-  EXPECT_FALSE(state.sound()) << "not before it has ended";
+  EXPECT_FALSE(state.sound()) << "not before the send has ended";
   state.EndSend({});
   EXPECT_TRUE(state.sound());
   EXPECT_FALSE(state.SendFailedSince(before));
@@ -32,7 +32,7 @@ TEST(FramedFileStateTest, FramesThatAFlushMayHaveLostArePlacedAnewBeforeTheNextS
   EXPECT_TRUE(state.doubtful());
   state.BeginSend();
   state.EndSend(kFailed);
-  EXPECT_TRUE(state.doubtful()) << "placing them anew failed, too";
+  EXPECT_TRUE(state.doubtful()) << "writing them again failed too";
   state.BeginSend();
   state.PlacedAnew();
   EXPECT_FALSE(state.doubtful());

@@ -1,4 +1,4 @@
-// Framed files under many threads.
+// Framed files used by many threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ std::string BytesFrom(std::uint64_t offset, std::size_t size) {
   return bytes;
 }
 
-// Cleans what is in the zone of the oldest frame, as reclaim does, while others use the file.
+// Cleans the zone of the oldest frame, as reclaim does, while other threads use the file.
 void CleanOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
   const std::vector<Piece> pieces = file.Pieces();
   const auto oldest = std::ranges::find_if(pieces, [](const Piece& p) { return p.sequence != 0; });
@@ -116,7 +116,7 @@ TEST(FramedFileThreadsTest, ManyThreadsOnManyFilesWithDeletesLoseNothing) {
         for (int i = 0; i < 200; ++i) {
           std::shared_ptr<FramedFile>& file = own[random.Below(own.size())];
           const std::uint64_t at = file->size();
-          if (at > 40'000) {  // as a WAL that is not needed any more
+          if (at > 40'000) {  // like a WAL that is no longer needed
             wrong += WalRig::Content(*file) != BytesFrom(0, at);
             const FileId old = file->id();
             wrong += !rig.Commit({UnlinkFile{kRootDirectory, std::to_string(old.value)}}).ok();

@@ -43,8 +43,8 @@ void LogDrain::Work() {
   Deadline look = Deadline::After(kLookEvery);
   while (!stopping_) {
     const bool armed = armed_.load(std::memory_order_relaxed);
-    if (armed && look.Passed()) {  // first: a busy file asks again before its last frame is placed
-      // Before looking: a file that begins to buffer while the others are looked at sets it again.
+    if (armed && look.Passed()) {  // before early_: a busy file may be in it all the time
+      // Before the pass: a file that begins to buffer during the pass sets it again.
       armed_.store(false, std::memory_order_relaxed);
       lock.Unlock();
       const bool more = WriteBackOld();

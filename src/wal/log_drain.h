@@ -1,8 +1,8 @@
-// The thread that takes bytes from append buffers to the device while their appenders go on: of a file that asked
-// because its buffer is half full, and of every file whose oldest buffered byte is a second old. So a WAL that is
-// flushed but never synced loses at most about a second to a loss of power, and appenders seldom wait for a device.
+// The thread that writes append buffers to the device in the background: the buffer of a file when it is
+// half full, and of every file when its oldest byte is a second old. So a power loss takes at most about a
+// second of a WAL that is flushed but never synced, and appends seldom wait for the device.
 //
-// It sleeps while nothing is buffered. Errors stay in the file, whose next caller gets them.
+// It sleeps while nothing is buffered. Errors: the next caller of the file repairs them or gets them.
 //
 // Threads: any. mutex_ is a leaf lock; files are written without it.
 #pragma once
@@ -24,7 +24,7 @@ class LogDrain {
  public:
   static constexpr std::chrono::milliseconds kMaxAge{1000};
 
-  // `logs` outlives it. Files that are not in there are not drained.
+  // Drains the files in `logs`, which outlives it.
   explicit LogDrain(LogStore& logs) : logs_(logs) {}
   ~LogDrain() { Stop(); }
 
@@ -32,18 +32,18 @@ class LogDrain {
   [[nodiscard]] Status Start();
   void Stop() EXCLUDES(mutex_);
 
-  // A file has begun to buffer bytes. Costs one load while the thread knows that anyway.
+  // A file has begun to buffer bytes. Costs one atomic load if the thread is awake already.
   void NoteBuffered() EXCLUDES(mutex_) {
     if (!armed_.load(std::memory_order_relaxed)) Arm();
   }
-  // What `id` has buffered should go to the device now.
+  // Writes the buffered bytes of file `id` soon.
   void FlushEarly(FileId id) EXCLUDES(mutex_);
 
  private:
   void Arm() EXCLUDES(mutex_);
   void Work() EXCLUDES(mutex_);
   void WriteBack(const std::vector<FileId>& ids);
-  // True if younger bytes stay buffered.
+  // Returns true if younger bytes stay buffered.
   bool WriteBackOld();
 
   LogStore& logs_;

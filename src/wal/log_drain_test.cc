@@ -21,7 +21,7 @@ class LogDrainTest : public testing::Test {
     logs_.Add(file);
     return file;
   }
-  // True once the device has all of the file.
+  // True once all bytes of the file are on the device.
   static bool WaitUntilWritten(const FramedFile& file) {
     const Deadline deadline = Deadline::After(std::chrono::seconds(10));
     while (file.Pieces().empty() || file.Pieces().back().end() < file.size()) {
@@ -39,7 +39,7 @@ class LogDrainTest : public testing::Test {
 TEST_F(LogDrainTest, OldBytesAreWrittenWhileAnotherFileKeepsTheDrainBusy) {
   const auto busy = NewFile();
   const auto idle = NewFile();
-  // The busy one asks again each time before the drain is back.
+  // The busy file asks again each time before the drain has finished its last buffer.
   const SyncPoint::Scope scope([&](std::string_view name) {
     if (name == "FramedFile::WriteBackTo") drain_.FlushEarly(busy->id());
   });

@@ -32,15 +32,17 @@ class Replay {
   }
 
  private:
-  // The first frame of the window at or behind `sequence`. Several may have one sequence, cut otherwise: of a write that was
-  // reported as failed and repeated; or because a mount recovered from shared memory what the device had lost, and used
-  // sequences again that frames beyond the gap have. They agree in the bytes. The one that reaches farthest of those that
-  // leave no gap is as good as any: what was written behind another begins where that one ends.
+  // The first frame with a sequence in [sequence, last]. Several frames may have that sequence and
+  // different lengths, for two reasons: a write that was reported as failed was repeated; or a mount
+  // replayed bytes from shared memory that the device had lost, and used sequences that frames behind the
+  // gap have too. These frames agree in the bytes they share. Of those that leave no gap, the longest is
+  // taken. That is safe: the frame that was written behind a shorter one begins inside the longest one or
+  // at its end.
   const ScannedFrame* FindNext(std::uint64_t epoch, std::uint64_t sequence, std::uint64_t last) const {
     const auto place = [](const ScannedFrame& f) { return std::pair(f.epoch, f.sequence); };
     const auto first = std::ranges::lower_bound(frames_, std::pair(epoch, sequence), {}, place);
     if (first == frames_.end() || first->epoch != epoch || first->sequence > last) return nullptr;
-    const ScannedFrame* best = &*first;  // of the lowest offset, which is taken behind a gap, too
+    const ScannedFrame* best = &*first;  // the lowest offset; taken even behind a gap
     const std::uint64_t reach = std::max(out_.index.end(), first->file_offset);
     for (auto it = first; it != frames_.end() && place(*it) == place(*first); ++it) {
       if (it->file_offset <= reach && End(*it) > End(*best)) best = &*it;
@@ -52,7 +54,7 @@ class Replay {
   }
   static std::uint64_t End(const ScannedFrame& frame) { return frame.file_offset + frame.length; }
 
-  // Bytes of `frame` from the end of the file so far, up to file offset `limit`.
+  // Takes the bytes of `frame` from the end of the file so far up to file offset `limit`.
   void Take(const ScannedFrame& frame, std::uint64_t limit) {
     const std::uint64_t from = out_.index.end();
     const std::uint64_t to = std::min(End(frame), limit);
@@ -63,7 +65,7 @@ class Replay {
                        .sequence = frame.sequence,
                        .frame_bytes = frame.device_bytes});
     out_.zones[frame.zone] += frame.device_bytes;
-    if (sealed_) return;  // the record has a later time
+    if (sealed_) return;  // the time in the record is later
     out_.mtime_seconds = DecodeFrameTime(frame.time, out_.mtime_seconds).value_or(out_.mtime_seconds);
   }
 
@@ -76,7 +78,7 @@ class Replay {
         {.file = record_.id, .from = from, .to = to, .sequence = sequence, .near = Near(sequence)});
   }
 
-  // Behind the frame before `sequence`, else where the next one begins.
+  // The end of the last frame found so far, else the start of the first frame at or behind `sequence`.
   std::optional<DeviceOffset> Near(std::uint64_t sequence) const {
     if (!out_.index.pieces().empty()) {
       for (auto piece = out_.index.pieces().rbegin(); piece != out_.index.pieces().rend(); ++piece) {
@@ -88,7 +90,8 @@ class Replay {
     return next == frames_.end() ? std::nullopt : std::optional(next->payload);
   }
 
-  // Frames [first, last] of a window that ends at `end`; what is missing there was there once.
+  // Takes frames [first, last] of a window that ends at `end`. All of them were written, so missing bytes
+  // are lost.
   void TakeRange(std::uint64_t epoch, std::uint64_t first, std::uint64_t last, std::uint64_t end) {
     for (std::uint64_t sequence = first; sequence <= last && out_.index.end() < end;) {
       const ScannedFrame* frame = FindNext(epoch, sequence, last);
@@ -104,7 +107,8 @@ class Replay {
     Lose(window.end, window.last_sequence);
   }
 
-  // Up to the first gap; a gap below what was known to be stable when a later frame was sent is damage.
+  // Takes the open window up to the first gap. If a later frame states that the frames of the gap were
+  // stable, the gap is damage.
   void TakeOpen() {
     const std::uint64_t first = record_.next_sequence;
     std::uint64_t last = TakeContiguous(first - 1);
@@ -123,7 +127,8 @@ class Replay {
     if (last >= first) out_.open_window = LogWindow{epoch_, first, last, out_.index.end()};
   }
 
-  // The frames of the current epoch behind `last` up to the first gap. Returns the sequence of the last one.
+  // Takes the frames of the current epoch behind `last` up to the first gap. Returns the sequence of the
+  // last one.
   std::uint64_t TakeContiguous(std::uint64_t last) {
     while (const ScannedFrame* frame = Find(epoch_, last + 1)) {
       if (frame->file_offset > out_.index.end()) break;
@@ -145,7 +150,7 @@ class Replay {
   const FileRecord& record_;
   const std::uint64_t epoch_;
   std::vector<ScannedFrame> frames_;
-  bool sealed_ = true;  // what is taken is in sealed windows
+  bool sealed_ = true;  // frames being taken are in sealed windows
   ReplayedLog out_;
 };
 
@@ -158,8 +163,8 @@ std::string DamageText(const LogDamage& damage, std::string_view file) {
 
 std::string OfflineLogText(std::string_view device, ZoneId zone) {
   return fmt::format(
-      "{}: log zone {} is offline: what stands only there is lost, and logs that were written to it "
-      "may end early",
+      "{}: log zone {} is offline: data that is only there is lost, and logs that were written to it may "
+      "end early",
       device, zone.value);
 }
 

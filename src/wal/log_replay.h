@@ -1,8 +1,10 @@
-// Puts a framed file together again from its record and the frames that a scan found.
+// Rebuilds a framed file from its record and the frames that a scan found.
 //
-// Which frames count is decided by windows and epochs (model/file_record.h), never by their place. Within a
-// window the bytes at a file offset are unique, so frames that overlap (a write that failed and was repeated,
-// split in another way) agree and either may be taken.
+// Windows and epochs decide which frames count (model/file_record.h), never their place. Within a window,
+// frames that overlap agree in the bytes they share, so either may be taken. They overlap if a failed write
+// was repeated and split in another way.
+//
+// Threads: functions on values, no state.
 #pragma once
 
 #include <map>
@@ -17,32 +19,35 @@
 
 namespace zenfs {
 
-// Bytes of a framed file that were there once.
+// Lost bytes [from, to) of a framed file.
 struct LogDamage {
   FileId file;
   std::uint64_t from = 0;
   std::uint64_t to = 0;
-  std::uint64_t sequence = 0;  // of a frame that held some of them
-  // Where the frames that were found next to it stand, if any were: behind the one before, or before the next.
+  std::uint64_t sequence = 0;  // of a frame that had some of these bytes
+  // The end of the last frame found before them, else the start of the next one; none if no frame was
+  // found.
   std::optional<DeviceOffset> near;
 
   friend bool operator==(const LogDamage&, const LogDamage&) = default;
 };
-// One sentence. `file`: how to call the file, "file 7 (/a.log)".
+// One sentence. `file`: the name of the file for users, "file 7 (/a.log)".
 [[nodiscard]] std::string DamageText(const LogDamage& damage, std::string_view file);
-// One sentence on a log zone that is offline. `device`: its name.
+// One sentence about a log zone that is offline. `device`: name of the device.
 [[nodiscard]] std::string OfflineLogText(std::string_view device, ZoneId zone);
 
 struct ReplayedLog {
   FrameIndex index;                       // extents, then frames
   std::map<ZoneId, std::uint64_t> zones;  // device bytes of this file's frames, by zone
-  std::optional<LogWindow> open_window;   // frames behind the last seal; to be sealed by a read-write mount
-  std::vector<LogDamage> damage;          // the bytes in question can't be read
-  // Of the last append: what the last frame of the open window tells, or the record's. Seconds since 1970.
+  std::optional<LogWindow> open_window;   // frames behind the last seal; a read-write mount seals them
+  std::vector<LogDamage> damage;          // reads of these bytes fail
+  // Time of the last append, from the last frame of the open window, else from the record. Seconds since
+  // 1970.
   std::uint64_t mtime_seconds = 0;
 };
 
-// `frames`: all that carry the file's id as owner, in any order; those that no writer can have made are passed over. `epoch`: the volume's committed one.
+// `frames`: all frames whose owner is the file, in any order. Frames that no writer can have made are
+// ignored. `epoch`: the committed epoch of the volume.
 [[nodiscard]] ReplayedLog ReplayLog(const FileRecord& record, std::uint64_t epoch,
                                     std::vector<ScannedFrame> frames);
 

@@ -1,5 +1,5 @@
-// Random histories of one log (append, sync, loss of power, what shared memory recovers, reseal, truncate, clean) against
-// the bytes that must be there.
+// Random histories of one log (append, sync, power loss, replay of shared memory, seal, truncation,
+// cleaning) against a model of its bytes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,13 +26,13 @@ class History {
   }
 
  private:
-  // A frame, maybe split, maybe written twice in different splits.
+  // A frame: maybe split, maybe written twice and split in two ways.
   void Append() {
     std::string bytes(1 + random_.Below(20), '\0');
     for (char& c : bytes) c = static_cast<char>('a' + random_.Below(26));
     const std::uint64_t parts = bytes.size() > 1 && random_.OneIn(4) ? 2 : 1;
-    // The whole may stand somewhere from a write that was reported as failed, with the sequence of the first
-    // part.
+    // The unsplit frame may be on the device too, from a write that was reported as failed. It has the
+    // sequence of the first part.
     if (random_.OneIn(6)) AddFrame(next_sequence_, content_.size(), bytes);
     const std::size_t cut = parts == 2 ? 1 + random_.Below(bytes.size() - 1) : bytes.size();
     AddFrame(next_sequence_++, content_.size(), bytes.substr(0, cut));
@@ -63,7 +63,7 @@ class History {
     flushed_frames_ = frames_.size();
   }
 
-  // Any of the frames since the last flush may be gone.
+  // A power loss: any of the frames since the last flush may be gone.
   void LoseFrames() {
     std::vector<ScannedFrame> kept;
     for (std::size_t i = 0; i < frames_.size(); ++i) {
@@ -72,8 +72,9 @@ class History {
     frames_ = std::move(kept);
   }
 
-  // A mount finds in shared memory what the device has lost, and writes it behind what the device has: under sequences that
-  // frames beyond the gap have already, and cut otherwise.
+  // A mount finds in shared memory the bytes that the device lost, and writes them behind the bytes that
+  // the device has. It uses sequences that frames behind the gap already have, and splits the bytes in
+  // another way.
   void Recover() {
     const ReplayedLog log = ReplayLog(record_, epoch_, Shuffled());
     std::uint64_t sequence = log.open_window ? log.open_window->last_sequence + 1 : record_.next_sequence;
@@ -107,7 +108,7 @@ class History {
     ASSERT_EQ(Bytes(ReplayLog(record_, epoch_, Shuffled())), content_);
   }
 
-  // As FramedFile does it: all windows, the open one included, cut at the new size.
+  // As FrameMap does: all windows, including the open one, cut at the new size.
   void Truncate() {
     const std::uint64_t size = random_.Below(content_.size() + 1);
     const ReplayedLog log = ReplayLog(record_, epoch_, frames_);
@@ -132,7 +133,7 @@ class History {
     ASSERT_EQ(Bytes(ReplayLog(record_, epoch_, Shuffled())), content_);
   }
 
-  // Everything up to the end of a random piece becomes an extent.
+  // All bytes up to the end of a random piece become an extent.
   void Clean() {
     const ReplayedLog log = ReplayLog(record_, epoch_, frames_);
     std::vector<Piece> frames;

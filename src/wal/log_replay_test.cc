@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::uint64_t kEpoch = 7;
 
-// Frames of `length` bytes each, laid end to end: frame `sequence` holds [ (sequence - 1) * 10, sequence * 10
-// ).
+// Adjacent frames of 10 bytes: frame `sequence` has the bytes [(sequence - 1) * 10, sequence * 10).
 ScannedFrame Frame(std::uint64_t sequence, std::uint64_t stable = 0, std::uint64_t epoch = kEpoch) {
   return {.owner = 5,
           .epoch = epoch,
@@ -34,7 +33,7 @@ FileRecord Record(std::vector<LogWindow> windows = {}, std::uint64_t next_sequen
   return record;
 }
 
-// The sequences of the pieces, and "lost FROM-TO" for damage, one behind the other.
+// The sequences of the pieces in file order, and "lost FROM-TO" for damage.
 std::string Shape(const ReplayedLog& log) {
   std::string shape;
   std::uint64_t at = 0;
@@ -116,7 +115,7 @@ TEST(LogReplayTest, SealedWindowWithoutAnyFrameIsLostAsAWhole) {
 }
 
 TEST(LogReplayTest, FramesOfAnOlderEpochBeyondItsSealStayDead) {
-  // 2 and 3 of epoch 6 lay beyond a gap; 2 was written again in epoch 7.
+  // Frames 2 and 3 of epoch 6 were behind a gap; epoch 7 wrote frame 2 again.
   const FileRecord record = Record({{6, 1, 1, 10}}, 2);
   const ReplayedLog log =
       ReplayLog(record, kEpoch, {Frame(1, 0, 6), Frame(2, 0, 6), Frame(3, 0, 6), Frame(2)});
@@ -126,7 +125,7 @@ TEST(LogReplayTest, FramesOfAnOlderEpochBeyondItsSealStayDead) {
 }
 
 TEST(LogReplayTest, StaleFrameDoesNotVouchForOthers) {
-  // What an older epoch knew to be stable says nothing about this one.
+  // The stable_sequence of an older epoch says nothing about this one.
   const FileRecord record = Record({{6, 1, 1, 10}}, 2);
   const ReplayedLog log = ReplayLog(record, kEpoch, {Frame(1, 0, 6), Frame(9, 8, 6), Frame(2)});
   EXPECT_EQ(Shape(log), "1 2");
@@ -134,7 +133,7 @@ TEST(LogReplayTest, StaleFrameDoesNotVouchForOthers) {
 }
 
 TEST(LogReplayTest, FramesBelowNextSequenceOfTheSameEpochAreDead) {
-  // A truncation to 10 bytes in this epoch; the next frame is 4.
+  // This epoch truncated the file to 10 bytes; its next frame is 4.
   const FileRecord record = Record({{kEpoch, 1, 1, 10}}, 4);
   ScannedFrame fourth = Frame(4, 3);
   fourth.file_offset = 10;
@@ -144,7 +143,7 @@ TEST(LogReplayTest, FramesBelowNextSequenceOfTheSameEpochAreDead) {
   EXPECT_TRUE(log.damage.empty());
 }
 
-// Found by fuzzing: its seal was refused, and with it every mount.
+// Found by fuzzing: the seal of such a file was refused, so every mount failed.
 TEST(LogReplayTest, FrameThatVouchesForItselfIsPassedOver) {
   const ReplayedLog log = ReplayLog(Record(), kEpoch, {Frame(1), Frame(2, UINT64_MAX)});
   EXPECT_EQ(Shape(log), "1");
@@ -172,7 +171,8 @@ TEST(LogReplayTest, FrameWrittenTwiceCountsOnce) {
 }
 
 TEST(LogReplayTest, RepeatedFrameThatWasSplitAgreesWithTheWhole) {
-  // Frame 2 whole in one zone (its write was reported as failed), then as 2 and 3; 4 follows.
+  // Frame 2 is unsplit in one zone, where its write was reported as failed. Then it was split into 2 and 3;
+  // 4 follows.
   ScannedFrame first = Frame(2);
   first.length = 4;
   ScannedFrame second = Frame(3);
@@ -190,8 +190,8 @@ TEST(LogReplayTest, RepeatedFrameThatWasSplitAgreesWithTheWhole) {
   }
 }
 
-// The device lost frame 1 of three. A mount wrote all of it again, from shared memory, as two: the second has the sequence of
-// one that is there still and ends earlier.
+// The device lost frame 1 of 3. A mount wrote all bytes again from shared memory, as two frames. The second
+// has the sequence of an old frame, and ends earlier than that one.
 TEST(LogReplayTest, OfFramesWithOneSequenceTheOneThatReachesFarthestIsTaken) {
   ScannedFrame first = Frame(1);
   first.length = 25;
@@ -207,7 +207,7 @@ TEST(LogReplayTest, OfFramesWithOneSequenceTheOneThatReachesFarthestIsTaken) {
   EXPECT_TRUE(sealed.damage.empty());
 }
 
-// A repair takes no notice of such a frame, so a check must not call it damage. Found by the fuzz target repair.
+// A repair ignores such a frame, so a check must not report it as damage. Found by the fuzz target repair.
 TEST(LogReplayTest, AFrameWithANumberThatNoWriterComesToProvesNoGap) {
   ScannedFrame frame = Frame(2, /*stable=*/1);
   frame.sequence = kCredibleEnd;

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::uint64_t kReadBytes = 1 << 20;
 
-// A window over the written part of one zone, moved forward as the scan goes.
+// A buffer over the written part of one zone; it moves forward with the scan.
 class ZoneWindow {
  public:
   ZoneWindow(ZonedDevice& device, DeviceOffset start, std::uint64_t length)
       : device_(device), start_(start), length_(length), buffer_(std::min(kReadBytes, length)) {}
 
-  // The bytes from `at`, at least `needed` of them (or all there are).
+  // Returns at least `needed` bytes from `at` on, or all bytes up to the end.
   ByteView From(std::uint64_t at, std::uint64_t needed) {
     needed = std::min(RoundUp(needed, device_.geometry().block_size), length_ - at);
     if (at < begin_ || at + needed > begin_ + buffer_.size()) Load(at, std::max(needed, kReadBytes));
@@ -46,7 +46,7 @@ class ZoneWindow {
   std::uint64_t begin_ = 0;
 };
 
-// The state never comes to a number whose frames would be passed over here.
+// The numbers of a volume never get so large that this skips its frames.
 static_assert(kStateNumbersEnd == kNumbersEnd && kStateNumbersCredible == kCredibleEnd);
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Reads allocated log zones at mount and finds the frames in them. Never trusts what it finds: a frame counts
-// only if its CRC fits the zone's allocation; anything else, unreadable blocks included, is passed over
-// block by block.
+// Finds the frames in allocated log zones. A frame counts only if its CRC fits the allocation of the zone.
+// All other blocks, including unreadable ones, are skipped one by one.
+//
+// Threads: functions on values, no state.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +29,19 @@ struct ScannedFrame {
   ZoneId zone;
 };
 
-// Whether a writer can have made it. Numbers begin with 1 and say what was durable before.
+// True if a writer can have made the frame: its sequence is not 0, its stable_sequence is lower, and no
+// number exceeds the limit of the format.
 [[nodiscard]] bool IsPossible(const ScannedFrame& frame);
-// Whether something may be concluded from it that nothing else says, and counted on from.
+// True if the numbers of the frame are also far below that limit. Only then may conclusions rest on this
+// frame alone, or new numbers continue from its numbers.
 [[nodiscard]] bool IsCredible(const ScannedFrame& frame);
 
-// Log-data frames of `zone`, in the order of their places, handed to `found`; others, which earlier versions wrote, are
-// passed over. `info` is the device's report of the zone. There are no errors: a zone that can't be read has no
-// frames. The scan begins at byte `from` of the zone, and returns the byte behind the last frame it found (or
-// `from`): who calls again with that, once the zone has grown, finds each frame once. `passed_over`, if given, gets the
-// blocks that are no frame, with the byte in the zone, and what they look like: of a damaged frame, the header as read.
+// Passes the log-data frames of `zone` to `found`, in the order of their places. Frames of other kinds,
+// from earlier versions, are skipped. `info` is the device's report of the zone. There are no errors: a
+// zone that cannot be read has no frames. The scan begins at byte `from` of the zone and returns the end of
+// the last frame found (or `from`). A caller that passes this value to the next scan, when the zone has
+// grown, finds each frame once. `passed_over`, if given, gets each block that is not a frame: its byte in
+// the zone and the result of the parser, which has the header as read if the frame is damaged.
 std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
                           const std::function<void(const ScannedFrame&)>& found, std::uint64_t from = 0,
                           const std::function<void(std::uint64_t, const ParsedFrame&)>& passed_over = {});

@@ -18,7 +18,7 @@ const Uuid kVolume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value()
 
 EmulatorGeometry BigZones() { return TestGeometry(4, 1024); }  // 4 MiB each
 
-// Writes frames one behind the other to one zone.
+// Writes adjacent frames to one zone.
 class FrameWriter {
  public:
   explicit FrameWriter(ZonedDevice& device, const LogZone& seeded_as = kAllocated,
@@ -125,7 +125,7 @@ TEST(LogScanTest, FrameInsideAPayloadIsNotFound) {
   const auto device = CreateMemoryDevice(BigZones());
   FrameWriter writer(*device);
   writer.Write(1, 100);
-  // A plain file whose content is a copy of that frame.
+  // A plain file whose content is a copy of the frame.
   const auto copied = ReadBack(*device, device->geometry().ZoneStart(kZone), kTestBlock);
   AlignedBuffer outer(2 * kTestBlock);
   outer.Resize(kTestBlock);
@@ -143,7 +143,7 @@ TEST(LogScanTest, TornAndForeignBlocksBetweenFramesArePassedOver) {
   FrameWriter writer(*device);
   writer.Write(1, 100);
   writer.Raw(Pattern(3 * kTestBlock, 9).View());
-  AlignedBuffer torn(kTestBlock);  // a header that promises more than came
+  AlignedBuffer torn(kTestBlock);  // the header states more bytes than were written
   torn.Resize(kTestBlock);
   const FrameHeader header{.payload_bytes = 3 * kTestBlock, .owner = 5, .sequence = 2};
   std::memcpy(torn.data(), &header, sizeof header);

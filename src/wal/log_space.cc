@@ -23,7 +23,7 @@ void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
 
 void LogSpace::FinishSpares() {
   if (device_.geometry().max_active == 0) return;
-  // One that can't be finished keeps its slot until it is dead.
+  // A zone that cannot be finished keeps its slot until it is released.
   for (const ZoneId zone : zones_.CloseSpares()) IgnoreError(device_.Finish(zone));
 }
 

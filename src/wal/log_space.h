@@ -1,9 +1,9 @@
-// The log of a mounted volume, made of three parts over one device.
+// The log of a mounted volume: three parts over one device.
 //
 //   FrameWriter  --zones-->  LogZones  <--allocations, releases--  LogZoneSupply
 //
 // Ownership: owns the parts. The parts in Deps outlive it.
-// Threads: the parts' own. The functions here are for the thread that mounts and unmounts.
+// Threads: see the parts. Only the thread that mounts and unmounts calls the functions here.
 #pragma once
 
 #include <chrono>
@@ -35,13 +35,17 @@ class LogSpace {
   explicit LogSpace(const Deps& deps);
 
   // --- mount, before Start ---
-  // Frames may be written, but no zone is released: files have not counted yet what is live.
-  // A zone that the metadata allocates. `info` as the device reports it now.
+  // In this phase frames may be written, but no zone is released, because the files have not counted live
+  // frames yet.
+
+  // Adds a zone that the metadata allocates. `info`: the device's report of it.
   void Adopt(const LogZone& zone, const ZoneInfo& info);
-  // If the device limits active zones, finishes all partly written zones but one: each holds a slot, and the log has one.
-  // Call this once what a mount recovers is written, which may need their room.
+  // If the device limits active zones, finishes all partly written zones except one: each holds a slot, and
+  // the log has one. Call this after the mount has written replayed bytes, which may need the room in these
+  // zones.
   void FinishSpares();
-  // All zones with live frames are pinned: for want of space a write may release others from here on.
+  // Call this when all zones with live frames are pinned. From then on a write may release other zones to
+  // get space.
   void MayRelease() { zones_.MayRelease(); }
 
   // Errors: those of Thread::Start.

@@ -1,4 +1,4 @@
-// Several threads that write at once, in an order that the test decides.
+// Several threads write at once, in an order that the test decides.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -61,7 +61,7 @@ TEST(LogSpaceGroupTest, FramesThatWaitGoOutInOneDeviceWriteAndOneFlush) {
     for (Thread& thread : threads) thread.Join();
   }
   EXPECT_EQ(failures, 0);
-  EXPECT_EQ(rig.Count(Command::kWrite), 2U) << "the leader's, then that of all others";
+  EXPECT_EQ(rig.Count(Command::kWrite), 2U) << "the frame of the leader, then those of all others";
   EXPECT_EQ(rig.Count(Command::kFlush), 2U);
 }
 
@@ -69,7 +69,8 @@ TEST(LogSpaceGroupTest, FrameThatWasPlacedBeforeAnothersFailureIsFlushedAllTheSa
   WalRig rig(TestGeometry(8, 4), 4);
   rig.Mount();
   ASSERT_TRUE(rig.WaitUntilAllocated(4));
-  // The leader's frame takes three blocks, the first follower's the fourth, the second's a zone that fails.
+  // The leader's frame takes three blocks, the first follower's the fourth. The second follower's zone
+  // fails.
   rig.device.Inject({.command = Command::kWrite, .kth = 3, .times = 100});
   std::optional<bool> second, third;
   {
@@ -94,7 +95,7 @@ TEST(LogSpaceGroupTest, FrameThatWasPlacedBeforeAnothersFailureIsFlushedAllTheSa
   }
   EXPECT_EQ(second, true);
   EXPECT_EQ(third, false);
-  EXPECT_EQ(rig.Count(Command::kFlush), 1U) << "the second frame was promised to be stable";
+  EXPECT_EQ(rig.Count(Command::kFlush), 1U) << "the second frame must be stable";
 }
 
 TEST(LogSpaceGroupTest, ManyThreadsFillAndFreeZonesWithoutLosingCount) {
@@ -133,7 +134,7 @@ TEST(LogSpaceGroupTest, ManyThreadsFillAndFreeZonesWithoutLosingCount) {
     }
   }
   EXPECT_EQ(failures, 0);
-  // All zones but the current one and those ready can go now.
+  // All zones except the current one and the ready ones can be released now.
   rig.log->supply().ReleaseDead();
   rig.log->Stop();
   EXPECT_LE(rig.state().log_zones().size(), 4U);

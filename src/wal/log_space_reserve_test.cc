@@ -1,4 +1,4 @@
-// Allocating zones ahead of use, releasing them, and what happens when there are none.
+// Zones are allocated ahead of use and released; behaviour if no zone is free.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -37,7 +37,7 @@ std::size_t LogZonesInThePool(const WalRig& rig) {
   return count;
 }
 
-// A background thread that stands still until it is let go.
+// Stops the background thread of the log until the test lets it continue.
 class HeldWorker {
  public:
   HeldWorker()
@@ -73,7 +73,7 @@ TEST(LogSpaceReserveTest, ZonesAreReservedAheadOfUse) {
   TestJob job(5, 1, 0, "a");
   ASSERT_TRUE(rig.log->writer().Write(job.job));
   EXPECT_EQ(rig.log->writer().reserve_waits(), 0U);
-  ASSERT_TRUE(rig.WaitUntilAllocated(4)) << "one of them is in use";
+  ASSERT_TRUE(rig.WaitUntilAllocated(4)) << "one of them is the current zone";
 }
 
 TEST(LogSpaceReserveTest, DryReserveCostsTheWriterOneReservationAndIsCounted) {
@@ -100,10 +100,10 @@ TEST(LogSpaceReserveTest, FrameThatFillsTheLastZoneDoesNotWaitForAnother) {
   rig.Mount(false);
   const PlacedFrame first = FillZone(rig, 1);
   const PlacedFrame last = FillZone(rig, 2);
-  EXPECT_EQ(rig.log->writer().reserve_waits(), 2U) << "one for each zone that was needed";
+  EXPECT_EQ(rig.log->writer().reserve_waits(), 2U) << "one for each new zone";
 }
 
-// Nobody has counted yet what is live in the zones that a mount finds.
+// The live frames in the zones that a mount finds are not counted yet.
 TEST(LogSpaceReserveTest, WithoutSpaceBeforeTheStartNothingThatWasAdoptedIsReleased) {
   WalRig rig(TestGeometry(2, kBlocksAZone), 1);
   rig.Mount(false);
@@ -172,7 +172,7 @@ TEST(LogSpaceReserveTest, ZoneWithALiveFrameOrAReaderIsNotReleased) {
   EXPECT_FALSE(rig.WasReleased(of_live));
 }
 
-// The metadata has extents in a log zone only where it is damaged. What they point to is kept all the same.
+// Only damaged metadata has extents in a log zone. Their bytes are kept anyway.
 TEST(LogSpaceReserveTest, ReleasedZoneIsResetOnlyWhenExtentsThatLieInItAreDead) {
   WalRig rig(TestGeometry(8, kBlocksAZone));
   rig.Mount();
@@ -194,7 +194,7 @@ TEST(LogSpaceReserveTest, DeadZoneOfAnEarlierMountIsReleasedByTheNext) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 2);
   rig.Mount();
   const ZoneId zone = FillZone(rig, 1).pin.zone();
-  rig.Mount();  // no file points to that frame any more
+  rig.Mount();  // no file points to that frame now
   EXPECT_TRUE(rig.WaitUntilReleased(zone));
 }
 
@@ -212,7 +212,7 @@ TEST(LogSpaceReserveTest, FullDeviceIsAnErrorAndNoHangAndDeletingMakesRoom) {
   EXPECT_TRUE(rig.log->writer().Write(again.job));
 }
 
-// A full zone with one small frame that is live, of file 5; all else in it is dead.
+// A full zone with one small live frame, of file 5; all other frames are dead.
 PlacedFrame LeaveOneFrameAlive(WalRig& rig) {
   TestJob job(5, 1, 0, "a");
   PlacedFrame small = std::move(rig.log->writer().Write(job.job).value().front());
@@ -265,7 +265,7 @@ TEST(LogSpaceReserveTest, WriterDoesNotWaitForAZoneOnceNothingCanBeCommittedAnyM
   EXPECT_LT(SteadyNow() - begun, std::chrono::seconds(4)) << "it waited for its deadline";
 }
 
-// A sync has the time that any write has: another writer's space may come.
+// A sync waits as long as any write, because another writer may free space.
 TEST(LogSpaceReserveTest, WriterThatWaitsIsServedWhenAZoneComesBack) {
   WalRig rig(TestGeometry(4, kBlocksAZone), 1);
   rig.reclaims = true;
@@ -296,7 +296,7 @@ TEST(LogSpaceReserveTest, ReadyZoneThatWasNeverWrittenCanBeGivenBack) {
 
 TEST(LogSpaceReserveTest, StopEndsAWriteThatWaitsForSpace) {
   WalRig rig(TestGeometry(2, kBlocksAZone), 1);
-  rig.reclaims = true;  // whose verdict never comes
+  rig.reclaims = true;  // but no verdict comes
   rig.Mount(false);
   std::vector<PlacedFrame> frames;
   for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) frames.push_back(FillZone(rig, sequence));

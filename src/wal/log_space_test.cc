@@ -1,4 +1,4 @@
-// Where frames go, and what happens when a zone does not take them.
+// The places of frames; behaviour if a zone cannot take them.
 #include "wal/log_space.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::vector<PlacedFrame> MustWrite(WalRig& rig, TestJob& job) {
   return placed ? std::move(*placed) : std::vector<PlacedFrame>();
 }
 
-// Payload that makes a frame of exactly so many blocks.
+// The payload of a frame of exactly `blocks` blocks.
 std::size_t PayloadOf(std::size_t blocks) { return blocks * kTestBlock - kFrameHeaderBytes; }
 
 std::string TextAt(WalRig& rig, const PlacedFrame& frame) {
@@ -94,7 +94,7 @@ TEST(LogSpaceTest, FailedZoneIsLeftAndTheFrameStandsInTheNext) {
   EXPECT_EQ(b[0].sequence, 2U);
   EXPECT_EQ(TextAt(rig, b[0]), TestText(200, 2));
   EXPECT_EQ(rig.ConditionOf(a[0].pin.zone()), ZoneCondition::kFull)
-      << "it would keep an active slot for nothing";
+      << "an open zone would keep an active slot without need";
   EXPECT_FALSE(rig.WasReleased(a[0].pin.zone())) << "its first frame is live";
 }
 
@@ -189,7 +189,7 @@ TEST(LogSpaceTest, UnsplitFrameGoesToTheNextZoneAsAWhole) {
   const auto b = MustWrite(rig, whole);
   ASSERT_EQ(b.size(), 1U);
   EXPECT_NE(b.at(0).pin.zone(), a.at(0).pin.zone());
-  EXPECT_EQ(rig.ConditionOf(a.at(0).pin.zone()), ZoneCondition::kFull) << "gives its slot back";
+  EXPECT_EQ(rig.ConditionOf(a.at(0).pin.zone()), ZoneCondition::kFull) << "a finished zone has no slot";
   TestJob too_large(5, 3, 0, TestText(PayloadOf(kBlocksAZone) + 1, 3));
   too_large.job.unsplit = true;
   EXPECT_EQ(rig.log->writer().Write(too_large.job).error().code(), Code::kNoSpace);
@@ -264,7 +264,8 @@ TEST(LogSpaceTest, PartlyWrittenZoneIsFilledFirstAfterAMount) {
   EXPECT_EQ(MustWrite(rig, second).at(0).payload, end);
 }
 
-// A zone that failed and could not be finished, and the one that took its place: data would find no slot beside both.
+// A zone that failed and could not be finished, and the zone that replaced it: together they would take all
+// slots of data.
 class PartlyWrittenZones : public testing::Test {
  protected:
   PartlyWrittenZones() : rig_(Geometry(), 2) {
@@ -299,7 +300,7 @@ TEST_F(PartlyWrittenZones, OneStaysActiveAfterAMount) {
   EXPECT_TRUE(zones_.contains(MustWrite(rig_, next).at(0).pin.zone()));
 }
 
-// On a device that is full of logs there is no other zone for it.
+// If the device is full of logs, there is no other zone for the frame.
 TEST_F(PartlyWrittenZones, AllAreThereForWhatAMountRecovers) {
   std::set<ZoneId> used;
   rig_.recover = [&] {

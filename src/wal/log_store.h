@@ -1,6 +1,7 @@
-// The framed files of a mounted volume, by id. A file is here from its creation (or the mount) until its last
-// name is gone; handles that are still open keep it alive after that. Threads: any. mutex_ is a leaf but for
-// the destructor of a removed file, which runs outside it.
+// The framed files of a mounted volume, by id. A file is here from its creation (or the mount) until its
+// last name is removed. Open handles keep the file itself after that.
+//
+// Threads: any. mutex_ is a leaf lock; the destructor of a removed file runs without it.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,7 @@ namespace zenfs {
 class LogStore {
  public:
   void Add(std::shared_ptr<FramedFile> file) EXCLUDES(mutex_);
-  // Null when there is none.
+  // Returns null if there is no such file.
   std::shared_ptr<FramedFile> Find(FileId id) const EXCLUDES(mutex_);
   void Remove(FileId id) EXCLUDES(mutex_);
   std::vector<std::shared_ptr<FramedFile>> All() const EXCLUDES(mutex_);

@@ -6,8 +6,8 @@
 namespace zenfs {
 namespace {
 
-// So long after a write pointer moved, a frame below it that could not be read is looked at again: the write
-// may have been on its way.
+// For this long after a write pointer moved, each Update scans the unreadable bytes below it again: their
+// write may not have been complete.
 constexpr std::chrono::seconds kSettles{1};
 
 }  // namespace
@@ -20,7 +20,7 @@ Status LogTails::Update(const State& state) {
     Forget(entry.first, entry.second);
     return true;
   });
-  // A command for each run of neighbours.
+  // One report for each run of adjacent zones.
   std::vector<LogZone> run;
   for (const auto& [id, zone] : allocated) {
     if (id.value >= device_.geometry().zone_count) continue;
@@ -53,7 +53,7 @@ Status LogTails::Scan(const std::vector<LogZone>& run) {
 void LogTails::ScanZone(const LogZone& allocated, const ZoneInfo& info) {
   Zone& zone = zones_.try_emplace(allocated.zone, Zone{.generation = allocated.generation}).first->second;
   const std::uint64_t written = info.WrittenBytes();
-  // A zone that holds less than before was reset: its release is in the metadata log, which says so soon.
+  // A zone that became shorter was reset. Its release is in the metadata log and will be seen soon.
   if (written < zone.written || written == zone.scanned) return;
   if (written > zone.written) {
     zone.written = written;

@@ -1,9 +1,9 @@
-// The tails of framed files as one who only reads them sees them grow: remembers the frames that were found
-// in the allocated zones, and looks only at what the zones have grown by.
+// The tails of framed files for a reader beside a writer. Remembers the frames found in the allocated zones,
+// and scans only the bytes that were written since.
 //
-// Reports of several zones are not one fingerprint: a frame may be seen in one zone while the one before it, in
-// another, was not yet there when that zone was reported. The log of such a file ends too early, or looks
-// damaged; after the next Update it does not any more.
+// The zones are not reported at one moment. So a scan may find a frame in one zone and miss the frame
+// before it, if that one was written to another zone after the report of that zone. Until the next Update
+// the log of such a file ends too early or looks damaged.
 //
 // Threads: one at a time.
 #pragma once
@@ -26,29 +26,29 @@ namespace zenfs {
 
 class LogTails {
  public:
-  // `device` outlives this.
+  // `device` outlives it.
   LogTails(ZonedDevice& device, const Uuid& volume) : device_(device), volume_(volume) {}
 
-  // Forgets zones that are not allocated any more, and reads what the others hold that was not seen yet.
-  // Errors: those of a report.
+  // Forgets zones that are no longer allocated, and scans the new bytes of the others. Errors: those of a
+  // report.
   [[nodiscard]] Status Update(const State& state);
 
-  // The log of `record`, which is the state's, from the frames found so far. The same object as long as
-  // neither the record nor its frames have changed.
+  // The log of `record`, which is in the state, from the frames found so far. Returns the same object until
+  // the record or its frames change.
   [[nodiscard]] std::shared_ptr<const ReplayedLog> Log(const std::shared_ptr<const FileRecord>& record,
                                                        std::uint64_t epoch);
 
  private:
   struct Zone {
     std::uint64_t generation = 0;
-    std::uint64_t written = 0;  // when it was scanned
-    std::uint64_t scanned = 0;  // up to behind the last frame
-    SteadyTime grown;           // when it was last found to hold more
+    std::uint64_t written = 0;  // at the last scan
+    std::uint64_t scanned = 0;  // end of the last frame found
+    SteadyTime grown;           // when an Update last found it longer
     std::set<FileId> owners;    // of frames in it
   };
   struct Tail {
     std::vector<ScannedFrame> frames;
-    // What Log put together, and from what; null if frames came or went since.
+    // The last result of Log and its arguments; null if frames were added or removed since.
     std::shared_ptr<const ReplayedLog> log;
     std::shared_ptr<const FileRecord> record;
     std::uint64_t epoch = 0;

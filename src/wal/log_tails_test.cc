@@ -65,7 +65,7 @@ TEST_F(LogTailsTest, AReleasedZoneTakesItsFramesAlong) {
   ASSERT_TRUE(without.Apply(release).ok());
   ASSERT_TRUE(tails_.Update(without).ok());
   EXPECT_EQ(tails_.Log(record, without.epoch())->index.end(), 0u);
-  EXPECT_EQ(Look(id)->index.end(), 5000u);  // allocated again, as far as the state says: read again
+  EXPECT_EQ(Look(id)->index.end(), 5000u);  // allocated again in the state: scanned again
 }
 
 TEST_F(LogTailsTest, AFrameThatCouldNotBeReadYetIsLookedAtAgain) {
@@ -77,7 +77,8 @@ TEST_F(LogTailsTest, AFrameThatCouldNotBeReadYetIsLookedAtAgain) {
   EXPECT_EQ(Look(file->id())->index.end(), 100u);
 }
 
-// The zone that the first frame is in is reported before the frame is written, the next one behind it.
+// The zone of the first frame is reported before the frame is written, the zone of the second frame after
+// that.
 TEST_F(LogTailsTest, AGapThatComesFromReportsAtDifferentTimesIsClosedByTheNextLook) {
   const auto file = rig_.NewFile();
   std::uint64_t size = 0;
@@ -88,7 +89,7 @@ TEST_F(LogTailsTest, AGapThatComesFromReportsAtDifferentTimesIsClosedByTheNextLo
   const State now = rig_.state();
   ASSERT_GE(now.log_zones().size(), 2u);
   const auto record = now.FindFile(file->id());
-  // Zones from the second on first, as a report that began too early for the first would have it.
+  // Scan only the zones from the second on, as if the first was reported too early.
   State later = now;
   const std::vector<Edit> hide{ReleaseLogZones{{rig_.ZoneOf(file->Pieces().front().place)}}};
   ASSERT_TRUE(later.Apply(hide).ok());

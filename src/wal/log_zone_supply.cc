@@ -9,12 +9,12 @@
 namespace zenfs {
 namespace {
 
-// How long to wait for an empty zone before dead ones are looked for again.
+// Time to wait for an empty zone before the next search for dead ones.
 constexpr std::chrono::milliseconds kRetryAfter{200};
-// A zone is worth cleaning, though space is not short, when at most this share of it is live.
+// Even if space is not short, a zone is worth cleaning when at most this share of it is live.
 constexpr std::uint64_t kLivePercent = 25;
-// Once log zones hold more than this share of the device in dead frames and padding, padding counts as dead too, and so
-// does less of it.
+// If dead frames and padding in log zones exceed this share of the device, a zone is worth cleaning when
+// its payload is at most the share below.
 constexpr std::uint64_t kWastePercentMax = 25;
 constexpr std::uint64_t kLivePercentOfWaste = 75;
 
@@ -34,8 +34,8 @@ bool IsWorthCleaning(std::span<const LogZoneStatus> zones, std::uint64_t total) 
 
 }  // namespace
 
-// Counts a thread in in_transit_ while it lives. Begun before the thread takes a zone from LogZones, so that who finds the
-// zone taken finds the thread counted.
+// Counts a thread in in_transit_ while it exists. Make it before the thread takes a zone from LogZones:
+// then a thread that does not find the zone there finds this thread counted.
 class LogZoneSupply::Transit {
  public:
   explicit Transit(std::atomic<int>& count) : count_(count) {
@@ -51,7 +51,7 @@ class LogZoneSupply::Transit {
 
 Status LogZoneSupply::Start() {
   ZENFS_ASSIGN_OR_RETURN(worker_, Thread::Start("zenfs-log", [this] { Work(); }));
-  deps_.log_zones->Start();  // the thread waits for it
+  deps_.log_zones->Start();  // the new thread waits for this call
   return {};
 }
 
@@ -61,7 +61,7 @@ void LogZoneSupply::Stop() {
 }
 
 void LogZoneSupply::Work() {
-  bool short_of_space = false;  // the last try to allocate a zone found none
+  bool short_of_space = false;  // the last AllocateOne failed
   while (deps_.log_zones->AwaitWork(deps_.ready_target, short_of_space ? kRetryAfter : kRetryAfter.zero())) {
     SyncPoint::Reach("LogZoneSupply::Work");
     ReleaseDead();
@@ -72,7 +72,8 @@ void LogZoneSupply::Work() {
 
 bool LogZoneSupply::TopUp() {
   while (deps_.log_zones->IsShortOf(deps_.ready_target)) {
-    // If there is none now, a sync that needs one allocates it itself, with a deadline and an error.
+    // If no zone is free, a sync that needs one calls AllocateOne itself, with its own deadline, and returns
+    // the error.
     if (!AllocateOne(Deadline::After(kRetryAfter)).ok()) return false;
   }
   return true;
@@ -109,7 +110,7 @@ bool LogZoneSupply::GiveBackReady() {
 
 bool LogZoneSupply::Release(ZoneId zone) {
   const Status released = deps_.allocations->Release(zone);
-  // If the commit fails the log is no longer written, and those who commit learn why.
+  // If the metadata log is read-only, writes to the log end too. Callers that commit get the reason.
   if (!released.ok()) deps_.log_zones->NoteRefusal(released.error());
   deps_.log_zones->EndRelease(zone, released.ok());
   if (released.ok()) deps_.zones->ReturnLogZone(zone);

@@ -1,12 +1,13 @@
-// Keeps the log supplied with zones.
+// Reserves and releases the zones of the log.
 //
-// A background thread, "zenfs-log", allocates zones ahead of use, releases those that hold no live frame any more, and asks
-// reclaim to clean those that hold little. Callers that can't wait for the thread do the same themselves: the leader of
-// FrameWriter if no zone is ready (AllocateOne, ReleaseDead), and reclaim (ReleaseDead, GiveBackReady).
+// A background thread, "zenfs-log", allocates zones ahead of use, releases zones without live frames, and
+// asks reclaim to clean zones with few. Callers that cannot wait for the thread do the same themselves: the
+// leader of FrameWriter if no zone is ready (AllocateOne, ReleaseDead), and reclaim (ReleaseDead,
+// GiveBackReady).
 //
 // Ownership: owns the thread. The parts in Deps outlive it.
-// Threads: any. Holds no lock of its own; an allocation or release is one commit (row 8 of the lock order), which is made
-// without a lock of this layer. The caller may be the leader of FrameWriter (row 7).
+// Threads: any; no lock of its own. Each allocation or release is one commit (row 8 of the lock order),
+// made without a lock of this layer. The caller may be the leader of FrameWriter (row 7).
 //
 // Invariants
 //   a zone enters LogZones only after its allocation is committed
@@ -25,11 +26,11 @@
 
 namespace zenfs {
 
-// How the log has its allocations committed; the volume implements it over the metadata log.
+// Commits allocations of log zones. The volume implements this with the metadata log.
 class LogZoneAllocations {
  public:
   virtual ~LogZoneAllocations() = default;
-  // Durable when it returns. Picks generation and salt.
+  // Chooses generation and salt. The allocation is durable when this returns.
   [[nodiscard]] virtual Result<LogZone> Allocate(ZoneId zone) = 0;
   [[nodiscard]] virtual Status Release(ZoneId zone) = 0;
 };
@@ -47,19 +48,20 @@ class LogZoneSupply {
   ~LogZoneSupply() { Stop(); }
 
   // Starts the thread. It keeps zones ready, releases dead ones and asks reclaim to clean mostly dead ones.
-  // Errors: those of Thread::Start; then the log still gets what AllocateOne allocates.
+  // Errors: those of Thread::Start. Without the thread, writes reserve zones themselves with AllocateOne.
   [[nodiscard]] Status Start();
-  // Also ends what the log still waits for: LogZones::Stop.
+  // Ends the thread, and all waits of the log (LogZones::Stop).
   void Stop();
 
-  // Makes one more zone ready, on the caller's thread. Errors: those of ZoneManager::LendLogZone, of which kTimedOut says
-  // that no zone became free until `deadline`, and those of the commit.
+  // Makes one more zone ready, on the caller's thread. Errors: those of ZoneManager::LendLogZone
+  // (kTimedOut: no zone became free until `deadline`) and of the commit.
   [[nodiscard]] Status AllocateOne(Deadline deadline);
-  // Releases zones without live frames, on the caller's thread. True if there were any.
+  // Releases zones without live frames, on the caller's thread. Returns true if it released any.
   bool ReleaseDead();
-  // Gives a zone that was made ready and never written back to the zone manager, as headroom. False if there is none.
+  // Releases a ready zone that was never written, so that the zone manager can use it as headroom. Returns
+  // false if there is none, or if the commit failed.
   bool GiveBackReady();
-  // A thread is allocating or releasing a zone right now. So a zone may become free, or ready, in a moment.
+  // True if a thread is allocating or releasing a zone, so that a zone may soon be free or ready.
   bool AnyInTransit() const { return in_transit_.load(std::memory_order_acquire) != 0; }
 
  private:

@@ -56,7 +56,7 @@ void LogZones::Start() {
   MutexLock lock(mutex_);
   if (phase_ == Phase::kMounting) phase_ = Phase::kRunning;
   may_release_ = true;
-  woken_ = true;  // zones whose last log went away before the mount are released first
+  woken_ = true;  // first release zones that had no live frame at the mount
   wake_.NotifyAll();
 }
 
@@ -77,7 +77,7 @@ std::optional<LogCursor> LogZones::TakeReady() {
   Zone& zone = zones_.at(ready_.front());
   ready_.pop_front();
   zone.state = State::kCurrent;
-  woken_ = true;  // the reserve is one short now
+  woken_ = true;  // one ready zone fewer
   wake_.NotifyOne();
   const ZoneId id = zone.allocation.zone;
   return LogCursor{.zone = id,

@@ -1,4 +1,4 @@
-// The account of the zones that are allocated to the log.
+// The zones that are allocated to the log: their states, and how much of each is live.
 //
 //       Add                 TakeReady                  NoteWritten (full), Close
 //   -----------> kReady --------------> kCurrent ------------------------------> kClosed
@@ -7,20 +7,21 @@
 //                 | TakeUnwritten                                                     | TakeDead
 //                 '-----------------------> being released <--------------------------'
 //                                                  |
-//                       EndRelease: the entry goes, or stays in its state if the commit failed
+//                       EndRelease: removes the entry; if the commit failed, the zone keeps its state
 //
-// FrameWriter takes the zones from here and says how far they are written. LogZoneSupply enters allocations and releases.
-// Framed files count here which of their frames are live.
+// FrameWriter takes ready zones and reports its writes. LogZoneSupply adds and releases zones. Framed files
+// count their live frames here.
 //
-// Ownership: holds no zone by itself. A zone is lent by the zone manager from before Add until after EndRelease.
-// Threads: any. mutex_ is held for no I/O and no commit; only the zone manager's leaf lock comes after it.
+// Ownership: the zone manager lends each zone from before Add until after EndRelease.
+// Threads: any. mutex_ is held for no I/O and no commit; only the zone manager's lock comes after it.
 //
 // Invariants
-//   each zone in the account has a durable allocation; a frame's CRC is seeded with that allocation
-//   at most one zone is kCurrent; it is not given to be released
-//   live(zone) = bytes of the frames that live files point to; TakeDead gives a zone only when it is 0 and nobody pins it
+//   each zone here has a durable allocation, which seeds the CRCs of its frames
+//   at most one zone is kCurrent; it is never released
+//   live(zone) = bytes of the frames that live files point to; TakeDead takes a zone only if it is 0 and no pin
+//   keeps the zone
 //
-// Errors: none of its own. It remembers what ended the log for good (NoteRefusal) and says so (MayGoOn).
+// Errors: none of its own. After NoteRefusal with kReadOnly, MayGoOn returns that error.
 #pragma once
 
 #include <chrono>
@@ -39,11 +40,11 @@
 
 namespace zenfs {
 
-// What live files point to in a log zone. Small synced records are mostly padding: their zone is full of live frames
-// and holds little all the same.
+// The frames in a log zone that live files point to. A frame of a small synced record is mostly padding, so
+// a zone full of live frames may have little payload.
 struct LiveFrames {
   std::uint64_t device_bytes = 0;  // with header and padding: the zone is released when this is 0
-  std::uint64_t payload = 0;       // what cleaning would have to copy
+  std::uint64_t payload = 0;       // bytes that cleaning the zone would copy
 
   LiveFrames& operator+=(const LiveFrames& other) {
     device_bytes += other.device_bytes;
@@ -64,18 +65,19 @@ struct LogZoneStatus {
   std::uint64_t capacity = 0;
   std::uint64_t written = 0;
   LiveFrames live;
-  bool closed = false;  // no frame goes here any more
-  bool held =
-      false;  // it is being released; or frames of deleted files that are still open keep it, if who knows says so
-  bool young = false;  // zones that died by themselves did so at a higher age than this one has
+  bool closed = false;  // gets no more frames
+  // It is being released. The caller of Zones also sets this if frames of deleted, still open files keep
+  // the zone.
+  bool held = false;
+  bool young = false;  // below the mean age at which zones died without cleaning
 };
 
-// Where the next frame goes in the current zone.
+// The place of the next frame in the current zone.
 struct LogCursor {
   ZoneId zone;
   FrameSeed seed;
   DeviceOffset at;
-  std::uint64_t room = 0;  // 0: take the next zone
+  std::uint64_t room = 0;  // bytes; 0: take the next zone
 };
 
 class LogZones {
@@ -87,53 +89,55 @@ class LogZones {
   enum class Phase { kMounting, kRunning, kStopped };
 
   // --- mount, before Start ---
-  // Of several partly written zones only one is written on: the current one, or else the one with the most room. Returns
-  // the others, which are kClosed from here on.
+  // Keeps one partly written zone: the current one, or else the one with the most room. Closes the others
+  // and returns them.
   std::vector<ZoneId> CloseSpares() EXCLUDES(mutex_);
-  // All zones with live frames are pinned: TakeDead may give others from here on.
+  // Call this when all zones with live frames are pinned. From then on TakeDead takes other zones.
   void MayRelease() EXCLUDES(mutex_);
 
-  // The mount is complete: live frames are counted. Wakes AwaitWork.
+  // Call this when the mount is complete and live frames are counted. Wakes AwaitWork.
   void Start() EXCLUDES(mutex_);
-  // From here on no zone is given to be released, and AwaitWork and MayGoOn say so.
+  // From then on no zone is released, AwaitWork returns false and MayGoOn fails.
   void Stop() EXCLUDES(mutex_);
   Phase phase() const EXCLUDES(mutex_);
 
-  // --- who writes frames, one thread at a time ---
-  // The next ready zone, which is kCurrent now.
+  // --- for the writer of frames, one thread at a time ---
+  // Makes the next ready zone kCurrent.
   std::optional<LogCursor> TakeReady() EXCLUDES(mutex_);
-  // `bytes` more are written to the current zone; `live` of them are counted. A full zone is closed.
+  // `bytes` were written to the current zone. Adds `live` to its live frames. Closes the zone if it is
+  // full.
   void NoteWritten(ZoneId zone, std::uint64_t bytes, LiveFrames live) EXCLUDES(mutex_);
   void Close(ZoneId zone) EXCLUDES(mutex_);
-  // Errors: kShutdown after Stop, or the refusal that ended the log.
+  // Errors: kShutdown after Stop; the error of NoteRefusal.
   [[nodiscard]] Status MayGoOn() const EXCLUDES(mutex_);
 
-  // --- files ---
-  // A live file points to more, or fewer, frames in `zone`. NoteWritten has counted those that were placed.
+  // --- for files ---
+  // A live file points to more, or fewer, frames in `zone`. NoteWritten has counted new frames already.
   void AddLive(ZoneId zone, LiveFrames frames) EXCLUDES(mutex_);
   void RemoveLive(ZoneId zone, LiveFrames frames) EXCLUDES(mutex_);
-  // Of the frames in `zone`; none if it is no log zone.
+  // Seed of the frames in `zone`; none if it is not a log zone.
   std::optional<FrameSeed> SeedOf(ZoneId zone) const EXCLUDES(mutex_);
 
-  // --- reclaim ---
+  // --- for reclaim ---
   std::vector<LogZoneStatus> Zones() const EXCLUDES(mutex_);
-  // Reclaim is about to clean this zone: when it is released, that says nothing about how long frames live.
+  // Reclaim begins to clean this zone. Its age at release is not used for `young`.
   void NoteCleaning(ZoneId zone) EXCLUDES(mutex_);
 
-  // --- who allocates and releases zones ---
-  // A zone with a durable allocation. It is kReady if it is `writable` and has room, else kClosed. A partly written zone
-  // is the next that TakeReady gives, because it holds an active slot until it is full; an empty one is the last.
+  // --- for the owner of allocations ---
+  // Adds a zone with a durable allocation: kReady if it is `writable` and has room, else kClosed.
+  // TakeReady takes partly written zones first, because they hold an active slot until they are full.
   void Add(const LogZone& allocated, std::uint64_t capacity, std::uint64_t written = 0, bool writable = true)
       EXCLUDES(mutex_);
-  // Each zone that is given must be given back with EndRelease.
+  // The caller passes each zone that it gets to EndRelease.
   std::vector<ZoneId> TakeDead() EXCLUDES(mutex_);
   std::optional<ZoneId> TakeUnwritten() EXCLUDES(mutex_);
   void EndRelease(ZoneId zone, bool released) EXCLUDES(mutex_);
-  // Once the metadata log is read-only no zone is allocated or released any more, and copies are lost.
+  // A commit failed with `error`. If the metadata log is read-only, no zone is allocated or released from
+  // then on.
   void NoteRefusal(const Error& error) EXCLUDES(mutex_);
   bool IsShortOf(std::size_t ready_target) const EXCLUDES(mutex_);
-  // Waits until somebody calls Wake, a zone may have died, or fewer than `ready_target` zones are ready; in the last case
-  // `pause` longer. False once stopped.
+  // Waits until Wake is called, a zone may have died, or fewer than `ready_target` zones are ready. In the
+  // last case waits `pause` longer. Returns false after Stop.
   bool AwaitWork(std::size_t ready_target, std::chrono::milliseconds pause) EXCLUDES(mutex_);
   void Wake() EXCLUDES(mutex_);
 
@@ -156,13 +160,13 @@ class LogZones {
   mutable Mutex mutex_{LockRank::kLogSpace};
   CondVar wake_;  // for AwaitWork
   std::map<ZoneId, Zone> zones_ GUARDED_BY(mutex_);
-  std::deque<ZoneId> ready_ GUARDED_BY(mutex_);  // those that are kReady and not being released
+  std::deque<ZoneId> ready_ GUARDED_BY(mutex_);  // kReady zones that are not being released
   Phase phase_ GUARDED_BY(mutex_) = Phase::kMounting;
-  bool may_release_ GUARDED_BY(mutex_) = false;  // counts of live frames, or pins in their place, are whole
+  bool may_release_ GUARDED_BY(mutex_) = false;  // all live frames are counted or pinned
   bool woken_ GUARDED_BY(mutex_) = false;
-  Status health_ GUARDED_BY(mutex_);  // not ok: nothing can be committed any more
+  Status health_ GUARDED_BY(mutex_);  // not ok: the metadata log is read-only
   std::uint64_t newest_generation_ GUARDED_BY(mutex_) = 0;
-  // How many zones were allocated, in the mean of the last ones, between a zone's allocation and its death.
+  // Moving average of the age of a zone at its death, counted in allocations.
   std::uint64_t survival_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -37,7 +37,8 @@ Status ReadPieces(ZonedDevice& device, FileId id, std::span<const PieceRead> par
     if (span.capacity() < end - begin) span = AlignedBuffer(end - begin);
     span.Resize(end - begin);
     if (const Status read = device.Read(DeviceOffset(begin), span.Span()); !read.ok()) {
-      // A block between two frames of this file may be another's, lost with power: read without the gaps.
+      // A block between two frames may belong to another file and be lost to a power loss: read without the
+      // gaps.
       if (last - first == 1) {
         return Fail(
             read.error().With(fmt::format("file {}: reading {} bytes from zone {} at device offset {}",

@@ -1,5 +1,5 @@
-// Reads pieces of framed files from the device. Frames that stand one behind the other are read in one
-// command, headers and padding included.
+// Reads pieces of framed files from the device. Adjacent frames are read with one command, including
+// headers and padding.
 //
 // Threads: functions on values, no state.
 #pragma once
@@ -14,11 +14,11 @@
 namespace zenfs {
 
 struct PieceRead {
-  DeviceOffset place;  // of any byte, within one zone
+  DeviceOffset place;  // need not be on a block boundary; all bytes are in one zone
   ByteSpan into;
 };
 
-// Fills all of `parts`, which are pieces of file `id` in file order.
+// Fills `parts`, which are pieces of file `id` in file order. Errors: those of the reads.
 [[nodiscard]] Status ReadPieces(ZonedDevice& device, FileId id, std::span<const PieceRead> parts);
 
 }  // namespace zenfs

@@ -1,5 +1,5 @@
-// What the tests of this folder share: a log on an emulated device in memory that can be made to fail, with
-// the committed metadata as a State, and recovery of a file by scanning, as a mount does it.
+// Shared by the tests of this folder: a log on an emulated device in memory with injected faults, the
+// committed metadata as a State, and the recovery of a file by a scan, as in a mount.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace zenfs {
 
-// `size` letters that differ from place to place.
+// Returns `size` letters that depend on `seed` and on the position.
 inline std::string TestText(std::size_t size, std::uint64_t seed) {
   std::string text(size, '\0');
   for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + (i * 7 + i / 251 + seed * 5) % 26);
@@ -30,7 +30,7 @@ inline std::string TestText(std::size_t size, std::uint64_t seed) {
 
 inline Status Append(FramedFile& file, std::string_view text) { return file.Append(AsBytes(text)); }
 
-// A frame to be placed, with the buffer it stands in.
+// A frame to write, with its buffer.
 struct TestJob {
   TestJob(std::uint64_t owner, std::uint64_t sequence, std::uint64_t file_offset, std::string_view text,
           bool flush = false)
@@ -44,7 +44,8 @@ struct TestJob {
   FrameJob job;
 };
 
-// A class derived from it stops the log in its own destructor: the log's thread calls virtual functions.
+// A derived class must stop the log in its own destructor, because the thread of the log calls virtual
+// functions.
 class WalRig : public LogZoneAllocations {
  public:
   explicit WalRig(const EmulatorGeometry& geometry, std::uint32_t reserve_target = 1,
@@ -54,8 +55,8 @@ class WalRig : public LogZoneAllocations {
     if (log != nullptr) log->Stop();
   }
 
-  // Makes zone manager and log anew over what is on the device, in a new epoch, as a mount after the death of
-  // the process. Files of before must be gone. `start_log` false: the caller starts the log.
+  // Makes a new zone manager and a new log from the device, in a new epoch, like a mount after the death of
+  // the process. Destroy earlier files first. `start_log` false: the caller starts the log.
   void Mount(bool start_log = true) {
     log.reset();
     zones.reset();
@@ -172,7 +173,7 @@ class WalRig : public LogZoneAllocations {
             .ok());
     return std::make_shared<FramedFile>(FileDeps(), id);
   }
-  // What a mount would find now.
+  // Returns the file as a mount would find it now.
   ReplayedLog Replay(FileId id) {
     const State now = state();
     std::vector<ScannedFrame> frames;
@@ -184,9 +185,10 @@ class WalRig : public LogZoneAllocations {
     }
     return ReplayLog(*now.FindFile(id), now.epoch(), std::move(frames));
   }
-  // The content that a read-only mount would find now; "damaged: ..." when it finds damage. Anew when zones
-  // were released meanwhile: a frame that stands twice may have been found where it is not live. And when damage was found
-  // while frames were written: one in a zone that was scanned by then may have been missed, and one behind it found.
+  // Returns the content that a read-only mount would find now, or "damaged: ...". Repeats the scan if zones
+  // were released meanwhile: a frame with a duplicate may have been found at the place that is not live. Also
+  // repeats it if damage was found while frames were written: the scan may have missed a frame and found a
+  // later one.
   std::string Recovered(FileId id) {
     for (;;) {
       const State before = state();
@@ -195,7 +197,7 @@ class WalRig : public LogZoneAllocations {
       std::string content;
       const bool damaged = !replayed.damage.empty();
       if (!damaged) {
-        // A zone that is released meanwhile may not be pinned any more in the manager of the mounted volume.
+        // In the manager of the mounted volume, a zone that is released meanwhile may not be pinned.
         const auto look = ManagerToRead();
         FramedFile::Deps deps = FileDeps();
         deps.zones = look.get();
@@ -217,7 +219,7 @@ class WalRig : public LogZoneAllocations {
     for (const auto& [id, zone] : now.log_zones()) manager->AdoptLogZone(id);
     return manager;
   }
-  // Seals what is found and goes on with it, as a read-write mount does. After Mount.
+  // Seals the open window of `replayed` and opens the file, like a read-write mount. Call this after Mount.
   std::shared_ptr<FramedFile> Reopen(FileId id, ReplayedLog replayed) {
     if (replayed.open_window) {
       const auto record = state().FindFile(id);
@@ -249,8 +251,8 @@ class WalRig : public LogZoneAllocations {
   const Uuid volume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value();
   std::uint32_t reserved_for_log = 0;
   std::uint64_t buffer_bytes = 64 << 10;
-  bool reclaims = false;          // the test answers AwaitReclaimNeed; set before Mount, as is
-  std::function<void()> recover;  // what is written while the files are not there yet
+  bool reclaims = false;          // the test answers AwaitReclaimNeed. Set this and recover before Mount
+  std::function<void()> recover;  // writes in Mount, before there are files
   std::unique_ptr<ZoneManager> zones;
   std::unique_ptr<LogSpace> log;
 
