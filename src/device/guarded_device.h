@@ -1,5 +1,4 @@
-// Wraps the device of every mount: repeats failed reads and counts failed flushes. No other part repeats a read after an
-// error.
+// Wraps the device of every mount: repeats failed reads and counts failed flushes.
 //
 // Reads and zone reports
 //   If one fails with kIo, kBusy or kUnknownOutcome, it is sent again, up to kReadTries times in total, with a pause of

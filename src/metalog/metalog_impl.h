@@ -3,7 +3,7 @@
 //
 // Roles
 //   leader   the thread that set leading_; only it writes to the current generation. A committing thread leads for one
-//            batch, a log switch for its last round.
+//            batch, a log switch for its SwitchBegin and its last round.
 //   switch   the thread that runs a log switch, while switch_running_ is set; only it takes and resets metadata zones.
 //            Its own thread, or a waiting thread if the host cannot start one.
 //
