@@ -26,7 +26,7 @@ void Commits(benchmark::State& state, Medium medium) {
     Must(Must(bench.volume().Create("/file" + std::to_string(t)))->Close());
   }
   Cost total;
-  const std::uint64_t frames_before = bench.volume().metalog_stats().frames_written;
+  const std::uint64_t frames_before = bench.volume().counters().metalog.frames_written;
   for (auto _ : state) {
     const Cost before = bench.CostSoFar();
     {
@@ -41,7 +41,7 @@ void Commits(benchmark::State& state, Medium medium) {
     state.SetIterationTime(cost.seconds);
   }
   ReportOperations(state, total, kCommits * state.iterations());
-  const auto frames = static_cast<double>(bench.volume().metalog_stats().frames_written - frames_before);
+  const auto frames = static_cast<double>(bench.volume().counters().metalog.frames_written - frames_before);
   state.counters["commits_per_frame"] = static_cast<double>(kCommits * state.iterations()) / frames;
 }
 

@@ -9,6 +9,7 @@
 #include "bench_volume.h"
 #include "testing/borrowed_device.h"
 #include "testing/device_data.h"
+#include "testing/empty_zone.h"
 #include "volume/format_volume.h"
 #include "volume/mounted_volume.h"
 
@@ -50,7 +51,7 @@ ZoneId MakeVictim(Volume& volume) {
     if (volume.Stat(name)) Must(volume.Unlink(name));
     Put(volume, name, small.View());
   }
-  const ZoneId zone = volume.geometry().ZoneOf(Must(volume.Layout("/live0")).extents.front().place);
+  const ZoneId zone = volume.info().geometry.ZoneOf(Must(volume.Layout("/live0")).extents.front().place);
   while (volume.Zones()[zone.value].phase != ZonePhase::kFull) {
     Put(volume, "/garbage", large.View(), 32);
     Must(volume.Unlink("/garbage"));
@@ -63,7 +64,7 @@ void EmptyAZone(benchmark::State& state) {
   const auto device = CreateMemoryDevice({.zones = 32, .zone_size = kZone});
   Must(FormatVolume(*device, {}));
   const std::shared_ptr<Volume> volume = Must(Volume::Mount(Borrow(*device), {}));
-  VolumeParts& parts = dynamic_cast<MountedVolume&>(*volume).parts();
+  VolumeParts& parts = dynamic_cast<MountedVolume&>(*volume).mount().parts();
   MakeOthers(parts, others);
   std::vector<std::unique_ptr<FileHandle>> open;
   for (std::uint64_t i = 0; i < others; ++i) open.push_back(Must(volume->OpenForRead(OtherName(i))));
@@ -72,7 +73,7 @@ void EmptyAZone(benchmark::State& state) {
     const ZoneId zone = MakeVictim(*volume);
     const SteadyTime begin = SteadyNow();
     if (parts.relocation.IsHeld(zone)) state.SkipWithError("a closed file holds its zone");
-    Must(volume->EmptyZone(zone));
+    Must(EmptyZone(*volume, zone));
     const double took = std::chrono::duration<double>(SteadyNow() - begin).count();
     state.SetIterationTime(took);
     seconds.push_back(took);

@@ -291,6 +291,7 @@ set(ZENFS_SOURCES_volume
   volume/log_recovery.cc
   volume/log_zone_allocator.cc
   volume/metrics_file.cc
+  volume/mount_gate.cc
   volume/mount_options.cc
   volume/mount_table.cc
   volume/mounted_volume.cc
@@ -303,6 +304,7 @@ set(ZENFS_SOURCES_volume
   volume/path_locks.cc
   volume/places.cc
   volume/reader_handle.cc
+  volume/reader_mount.cc
   volume/reader_volume.cc
   volume/recovery.cc
   volume/relocation.cc
@@ -311,12 +313,13 @@ set(ZENFS_SOURCES_volume
   volume/scrub_logs.cc
   volume/scrub_metadata.cc
   volume/shared_buffers.cc
+  volume/volume.cc
   volume/volume_handle.cc
-  volume/volume_mount.cc
   volume/volume_parts.cc
   volume/volume_shutdown.cc
   volume/waiting_bytes.cc
   volume/write_accounting.cc
+  volume/writer_mount.cc
 )
 set(ZENFS_TESTS_volume
   volume/append_buffers_test.cc

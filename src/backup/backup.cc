@@ -53,7 +53,7 @@ Status BackupRun::Prepare() {
   const std::string path = NormalizePath(options_.path);
   ZENFS_ASSIGN_OR_RETURN(tree_, WalkVolume(volume_, path));
   ManifestHeader source;
-  source.volume = volume_.superblock().uuid;
+  source.volume = volume_.info().superblock.uuid;
   source.path = path;
   ZENFS_ASSIGN_OR_RETURN(destination_, BackupDestination::Open(options_.destination, options_.force, source,
                                                                options_.file_mode));

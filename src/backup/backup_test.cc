@@ -8,6 +8,7 @@
 #include "backup/backup_test_rig.h"
 #include "backup/content_mark.h"
 #include "base/clock.h"
+#include "testing/empty_zone.h"
 
 namespace zenfs {
 namespace {
@@ -138,7 +139,7 @@ TEST_F(BackupTest, AFileWithoutChecksumsIsCopiedAgainUnlessItsTimeIsOlderThanThe
   WallClockOverride clock(1'700'000'000);
   const std::string content = RandomBytes(3 << 20, 1);
   Put("table.sst", content);
-  ASSERT_TRUE(IsOk(volume_->Truncate("table.sst", 4097)));
+  ASSERT_TRUE(IsOk(TruncateFile(*volume_, "table.sst", 4097)));
   ASSERT_FALSE(ContentMark::Of(*volume_->Layout("table.sst"), 4097).sum) << "the test is about one without";
   EXPECT_EQ(Backup()->files, 1u);
   EXPECT_EQ(Backup({.force = true})->files, 1u);
@@ -151,8 +152,9 @@ TEST_F(BackupTest, AFileWithoutChecksumsIsCopiedAgainUnlessItsTimeIsOlderThanThe
 TEST_F(BackupTest, AFileThatReclaimMovedIsNotCopiedAgain) {
   Fill();
   ASSERT_TRUE(IsOk(Backup()));
-  const ZoneId zone = volume_->geometry().ZoneOf(volume_->Layout("db/000011.sst")->extents.front().place);
-  const Status emptied = volume_->EmptyZone(zone);
+  const ZoneId zone =
+      volume_->info().geometry.ZoneOf(volume_->Layout("db/000011.sst")->extents.front().place);
+  const Status emptied = EmptyZone(*volume_, zone);
   if (!emptied.ok()) GTEST_SKIP() << "the zone is not full: " << emptied.error().ToString();
   EXPECT_EQ(Backup({.force = true})->files, 0u);
 }

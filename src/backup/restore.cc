@@ -162,7 +162,7 @@ Status RestoreRun::Write(const RestoreItem& item, const std::string& staging) {
     return Fail(
         Code::kCorruption,
         fmt::format("{}: what was read back from {} is not what was written (CRC32C {:08x}, not {:08x})",
-                    item.destination, volume_.device_name(), read_back, crc));
+                    item.destination, volume_.info().device_name, read_back, crc));
   }
   ZENFS_RETURN_IF_ERROR(record_->Add(
       item.destination, {.id = id, .size = item.size, .mtime_ns = item.mtime_ns, .crc32c = crc}));

@@ -44,7 +44,7 @@ Status CheckSpace(const Volume& volume, std::uint64_t needed, std::uint64_t repl
   if (needed <= free + replaced) return {};
   return Fail(Code::kNoSpace,
               fmt::format("{} has room for {}, and {} are to be restored; nothing was changed",
-                          volume.device_name(), ShortBytes(free + replaced), ShortBytes(needed)));
+                          volume.info().device_name, ShortBytes(free + replaced), ShortBytes(needed)));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class DumpAction : public Action {
     Json meta = Json::array();
     Json io = Json::array();
     for (const ZoneStatus& zone : volume->Zones()) {
-      (zone.phase == ZonePhase::kMetadata ? meta : io).push_back(ToJson(zone, volume->geometry()));
+      (zone.phase == ZonePhase::kMetadata ? meta : io).push_back(ToJson(zone, volume->info().geometry));
     }
     ZENFS_ASSIGN_OR_RETURN(const VolumeTree tree, WalkVolume(*volume, ""));
     ZENFS_ASSIGN_OR_RETURN(Json files, Files(*volume, tree));

@@ -30,8 +30,9 @@ Status ReadZones(const DeviceUri& uri, VolumeReading& reading, std::string& shar
                          named.device->Report(ZoneId(0), named.device->geometry().zone_count));
   ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> volume,
                          Volume::Mount(std::move(named.device), named.mount_options));
-  reading.uuid = volume->superblock().uuid.ToString();
-  reading.label = volume->superblock().label;
+  const Superblock& superblock = volume->info().superblock;
+  reading.uuid = superblock.uuid.ToString();
+  reading.label = superblock.label;
   const std::vector<ZoneStatus> zones = volume->Zones();
   const SpaceReport space = volume->Space();
   const auto count = [](const auto& list, auto is) {

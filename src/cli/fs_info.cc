@@ -46,10 +46,10 @@ void AddDevice(const ZonedDevice& device, Figures& figures) {
 }
 
 void AddMounted(const Volume& volume, Figures& figures) {
-  const MetalogStats log = volume.metalog_stats();
-  figures.Add("Metadata generation", "metadata_generation", log.generation);
-  figures.Add("Last commit", "last_commit", log.sequence);
-  figures.Add("Mount epoch", "epoch", volume.epoch());
+  const VolumeCounters counters = volume.counters();
+  figures.Add("Metadata generation", "metadata_generation", counters.metalog.generation);
+  figures.Add("Last commit", "last_commit", counters.metalog.sequence);
+  figures.Add("Mount epoch", "epoch", counters.epoch);
   const std::vector<std::string> notices = volume.notices();
   figures.Add("Notices", "notices", notices,
               notices.empty() ? "none" : fmt::format("{}", fmt::join(notices, "; ")));

@@ -62,7 +62,7 @@ Result<std::string> SharedMemoryOf(const Volume& volume) {
   if (!path.empty()) return path;
   return Fail(Code::kNotFound,
               fmt::format("{}: no program on this host has it mounted for writing, so nothing is counted",
-                          volume.device_name()));
+                          volume.info().device_name));
 }
 
 Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) {

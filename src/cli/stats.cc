@@ -37,7 +37,7 @@ class StatsAction : public Action {
   Result<int> Run(Console& console) override {
     if (page_.empty()) {
       ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
-      name_ = volume->device_name();
+      name_ = volume->info().device_name;
       ZENFS_ASSIGN_OR_RETURN(path_, SharedMemoryOf(*volume));
     } else {
       name_ = path_ = page_;

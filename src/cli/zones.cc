@@ -30,12 +30,13 @@ Json ToJson(std::span<const ZoneStatus> zones) {
 
 std::string ToSvg(const Volume& volume) {
   const SpaceReport space = volume.Space();
-  const std::string& label = volume.superblock().label;
+  const VolumeInfo& info = volume.info();
+  const std::string& label = info.superblock.label;
   return ZonesAsSvg(
       volume.Zones(),
-      fmt::format("{}{}", Printable(volume.device_name()), label.empty() ? "" : " · " + Printable(label)),
+      fmt::format("{}{}", Printable(info.device_name), label.empty() ? "" : " · " + Printable(label)),
       fmt::format("{} · {} used · {} reclaimable · {} free · {} in all",
-                  Counted(volume.geometry().zone_count, "zone"), ShortBytes(space.used()),
+                  Counted(info.geometry.zone_count, "zone"), ShortBytes(space.used()),
                   ShortBytes(space.reclaimable()), ShortBytes(space.free), ShortBytes(space.total)));
 }
 

@@ -18,7 +18,7 @@ AuxFileSystem::AuxFileSystem(std::unique_ptr<ZenFileSystem> volume, std::string 
     : rocksdb::FileSystemWrapper(std::shared_ptr<rocksdb::FileSystem>(std::move(volume))),
       volume_(static_cast<ZenFileSystem*>(target())->volume()),
       aux_(std::move(aux_path)),
-      read_only_(volume_->read_only()) {}
+      read_only_(volume_->info().read_only) {}
 
 bool AuxFileSystem::VolumeHasDirectory(const std::string& path) const {
   bool is_directory = false;

@@ -18,7 +18,7 @@ char* WriteVarint(char* out, std::uint64_t value) {
 
 std::size_t WriteUniqueId(const MountedFile& file, char* id, std::size_t max_size) {
   if (max_size < 3 * kLongestVarint) return 0;
-  const Uuid& uuid = file.volume->superblock().uuid;
+  const Uuid& uuid = file.volume->info().superblock.uuid;
   std::uint64_t halves[2];
   static_assert(sizeof halves == sizeof uuid.bytes);
   std::memcpy(halves, uuid.bytes.data(), sizeof halves);

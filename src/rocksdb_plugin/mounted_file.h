@@ -15,7 +15,7 @@ struct MountedFile {
   std::unique_ptr<FileHandle> handle;
   std::string path;  // for messages
 
-  std::size_t block_size() const { return volume->geometry().block_size; }
+  std::size_t block_size() const { return volume->info().geometry.block_size; }
   // Framed files are buffered, whatever RocksDB's direct I/O options say.
   bool MayBeDirect() const { return handle->shape() == FileShape::kPlain; }
 };

@@ -7,7 +7,7 @@ namespace zenfs {
 namespace {
 
 std::string_view UuidBytes(const Volume& volume) {
-  const auto& bytes = volume.superblock().uuid.bytes;
+  const auto& bytes = volume.info().superblock.uuid.bytes;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

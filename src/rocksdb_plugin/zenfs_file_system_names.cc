@@ -45,7 +45,7 @@ IOStatus ZenFileSystem::DeleteFile(const std::string& fname, const IOOptions&, I
 }
 
 IOStatus ZenFileSystem::Truncate(const std::string& fname, size_t size, const IOOptions&, IODebugContext*) {
-  return Guarded([&] { return ToWriteStatus(volume_->Truncate(fname, size), "truncating", fname); });
+  return Guarded([&] { return ToWriteStatus(TruncateFile(*volume_, fname, size), "truncating", fname); });
 }
 
 IOStatus ZenFileSystem::CreateDir(const std::string& dirname, const IOOptions&, IODebugContext*) {

@@ -64,7 +64,7 @@ TEST_F(MetricsFileTest, MountThatCanNotWriteItFailsAtOnce) {
 TEST_F(MetricsFileTest, NothingButAPageIsReplaced) {
   const std::string other = path_ + "-other";
   std::ofstream(other) << "Dear reader";
-  EXPECT_EQ(CodeOf(WriteMetricsFile(other, volume_->metrics_page())), Code::kExists);
+  EXPECT_EQ(CodeOf(WriteMetricsFile(other, volume_->counters().metrics_page)), Code::kExists);
   EXPECT_EQ(std::filesystem::file_size(other), 11u);
   std::filesystem::remove(other);
 }

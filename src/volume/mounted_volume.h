@@ -1,8 +1,5 @@
-// The volume mounted for writing (read-only: reader_volume.h): the front door, which lets calls in and hands them to the
-// parts (volume_parts.h). Made by RecoverVolume.
-//
-// Every public call enters gate_, so Unmount can wait for those inside. Handles share this object: its memory, not its mount,
-// lasts until the last one is gone.
+// The front door of a read-write mount (read-only: reader_volume.h): admits calls and passes them to the parts of the
+// mount. Its destructor unmounts; handles that are still open keep only the memory of the mount.
 //
 // Threads: any.
 #pragma once
@@ -11,29 +8,24 @@
 #include <string>
 #include <vector>
 
-#include "base/fork_guard.h"
-#include "base/gate.h"
 #include "volume/volume.h"
-#include "volume/volume_parts.h"
+#include "volume/writer_mount.h"
 
 namespace zenfs {
 
-class MountedVolume final : public Volume, public std::enable_shared_from_this<MountedVolume> {
+class MountedVolume final : public Volume {
  public:
-  // `parts` use `device`; the mount's first commit is made.
-  MountedVolume(std::unique_ptr<MountedDevice> device, std::unique_ptr<VolumeParts> parts)
-      : device_(std::move(device)), parts_(std::move(parts)) {}
-  ~MountedVolume() override { IgnoreError(Unmount()); }
+  explicit MountedVolume(std::shared_ptr<WriterMount> mount)
+      : Volume(mount->info()), mount_(std::move(mount)) {}
+  ~MountedVolume() override { IgnoreError(Unmount()); }  // callers that want the error call Unmount
 
   // --- Volume ---
-  [[nodiscard]] Status Unmount() override;
-  [[nodiscard]] Status PrepareForExit() override;
-  std::string shared_memory_path() const override { return parts_->buffers->path(); }
+  [[nodiscard]] Status Unmount() override { return mount_->Unmount(); }
+  [[nodiscard]] Status PrepareForExit() override { return mount_->PrepareForExit(); }
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> Create(std::string_view path, Lifetime lifetime) override;
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForAppend(std::string_view path,
                                                                   bool create) override;
   [[nodiscard]] Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path, FileId known) override;
-  [[nodiscard]] Status Truncate(std::string_view path, std::uint64_t size) override;
   [[nodiscard]] Status Unlink(std::string_view path) override;
   [[nodiscard]] Status Link(std::string_view existing, std::string_view new_name) override;
   [[nodiscard]] Status Rename(std::string_view from, std::string_view to) override;
@@ -44,36 +36,17 @@ class MountedVolume final : public Volume, public std::enable_shared_from_this<M
   [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path) const override;
   [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const override;
   [[nodiscard]] Result<std::unique_ptr<PathLock>> Lock(std::string_view path) override;
-  [[nodiscard]] Status EmptyZone(ZoneId zone) override;
-  SpaceReport Space() const override { return parts_->zones->Space(); }
-  std::vector<ZoneStatus> Zones() const override { return parts_->zones->Zones(); }
-  const Superblock& superblock() const override { return device_->superblock; }
-  const Geometry& geometry() const override { return device_->geometry; }
-  const std::string& device_name() const override { return device_->name; }
-  bool read_only() const override { return false; }
-  std::uint64_t epoch() const override { return parts_->epoch; }
-  MetalogStats metalog_stats() const override { return parts_->metalog->stats(); }
-  WriteCounters write_counters() const override { return parts_->accounting.Counters(); }
-  ByteView metrics_page() const override { return device_->metrics.page(); }
-  std::vector<std::string> notices() const override;
-  Status health() const override;
+  SpaceReport Space() const override { return mount_->parts().zones->Space(); }
+  std::vector<ZoneStatus> Zones() const override { return mount_->parts().zones->Zones(); }
+  VolumeCounters counters() const override { return mount_->counters(); }
+  std::string shared_memory_path() const override { return mount_->parts().buffers->path(); }
+  std::vector<std::string> notices() const override { return mount_->notices(); }
+  Status health() const override { return mount_->health(); }
 
-  // --- for handles and recovery ---
-  // Fails in a forked child and after Unmount; with `writing`, also once the volume must not write any more.
-  [[nodiscard]] Result<Gate::Entry> Enter(bool writing) const;
-  VolumeParts& parts() const { return *parts_; }
-  Metrics& metrics() const { return device_->metrics; }
-  // Writes the counters, as they are now, to the file that the option metrics_file names.
-  [[nodiscard]] Status KeepMetrics() const;
+  WriterMount& mount() const { return *mount_; }
 
  private:
-  // `file` has a handle counted already, for this one.
-  std::unique_ptr<FileHandle> MakeHandle(std::shared_ptr<OpenFile> file, bool writable);
-
-  const ForkGuard fork_guard_;
-  mutable Gate gate_;
-  const std::unique_ptr<MountedDevice> device_;
-  const std::unique_ptr<VolumeParts> parts_;
+  const std::shared_ptr<WriterMount> mount_;
 };
 
 }  // namespace zenfs

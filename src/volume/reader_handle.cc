@@ -31,14 +31,14 @@ std::unexpected<Error> ReaderHandle::Gone() const {
 }
 
 Result<std::shared_ptr<const LiveFile>> ReaderHandle::Renew() const {
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> now, volume_->live().Find(id_));
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> now, mount_->live().Find(id_));
   if (now == nullptr) return Gone();
   Hold(now);
   return now;
 }
 
 std::uint64_t ReaderHandle::size() const {
-  const Result<Gate::Entry> entry = volume_->Enter();
+  const Result<Gate::Entry> entry = mount_->Enter();
   if (entry) IgnoreError(Renew());  // reads tell
   return Held()->size();
 }
@@ -58,12 +58,12 @@ Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request) c
     parts.push_back(
         {piece.place + (from - piece.file_offset), request.into.subspan(from - request.offset, to - from)});
   }
-  return ReadPieces(volume_->device(), id_, parts);
+  return ReadPieces(mount_->device(), id_, parts);
 }
 
 void ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const {
   if (file.log == nullptr) {
-    ReadExtentsMany(volume_->device(), file.record->extents, requests);
+    ReadExtentsMany(mount_->device(), file.record->extents, requests);
     for (ReadRequest& request : requests) {
       if (request.status.ok()) continue;
       request.status = Fail(request.status.error().With(fmt::format("{} (file {})", path_, id_.value)));
@@ -103,7 +103,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
     if (cut.empty()) return {};  // the file was looked at just now: it has nothing there
     SyncPoint::Reach("ReaderHandle::Read:planned");
     ReadFrom(*file, cut);
-    ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, volume_->live().Confirm(file));
+    ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, mount_->live().Confirm(file));
     if (confirmed.file == nullptr) return Gone();
     Hold(confirmed.file);
     if (confirmed.proven) {
@@ -124,7 +124,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
 }
 
 Result<std::size_t> ReaderHandle::Read(std::uint64_t offset, ByteSpan into) const {
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, volume_->Enter());
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
   ReadRequest request{.offset = offset, .into = into, .status = {}};
   ZENFS_RETURN_IF_ERROR(ReadConfirmed(std::span(&request, 1)));
   ZENFS_RETURN_IF_ERROR(request.status);
@@ -132,7 +132,7 @@ Result<std::size_t> ReaderHandle::Read(std::uint64_t offset, ByteSpan into) cons
 }
 
 void ReaderHandle::ReadMany(std::span<ReadRequest> requests) const {
-  const Result<Gate::Entry> entry = volume_->Enter();
+  const Result<Gate::Entry> entry = mount_->Enter();
   const Status read = entry ? ReadConfirmed(requests) : Fail(entry.error());
   if (read.ok()) return;
   for (ReadRequest& request : requests) {

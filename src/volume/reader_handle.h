@@ -15,26 +15,26 @@
 #include "base/mutex.h"
 #include "volume/file_handle.h"
 #include "volume/live_state.h"
-#include "volume/reader_volume.h"
+#include "volume/reader_mount.h"
 
 namespace zenfs {
 
 class ReaderHandle final : public FileHandle {
  public:
   // `path` as it was opened, for messages.
-  ReaderHandle(std::shared_ptr<const ReaderVolume> volume, std::string path,
+  ReaderHandle(std::shared_ptr<const ReaderMount> mount, std::string path,
                std::shared_ptr<const LiveFile> file)
-      : volume_(std::move(volume)), path_(std::move(path)), id_(file->record->id), file_(std::move(file)) {}
+      : mount_(std::move(mount)), path_(std::move(path)), id_(file->record->id), file_(std::move(file)) {}
 
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
   void ReadMany(std::span<ReadRequest> requests) const override;
-  [[nodiscard]] Status Append(ByteView, KnownCrc) override { return volume_->Refuse(); }
+  [[nodiscard]] Status Append(ByteView, KnownCrc) override { return mount_->Refuse(); }
   [[nodiscard]] Status PositionedAppend(ByteView, std::uint64_t, KnownCrc) override {
-    return volume_->Refuse();
+    return mount_->Refuse();
   }
-  [[nodiscard]] Status Truncate(std::uint64_t) override { return volume_->Refuse(); }
-  [[nodiscard]] Status Flush() override { return volume_->Refuse(); }
-  [[nodiscard]] Status Sync() override { return volume_->Refuse(); }
+  [[nodiscard]] Status Truncate(std::uint64_t) override { return mount_->Refuse(); }
+  [[nodiscard]] Status Flush() override { return mount_->Refuse(); }
+  [[nodiscard]] Status Sync() override { return mount_->Refuse(); }
   [[nodiscard]] Status Close() override { return {}; }
   void SetLifetime(Lifetime) override {}
   // As it is on the device now; as it was when it was last looked at if that can't be told.
@@ -54,7 +54,7 @@ class ReaderHandle final : public FileHandle {
   [[nodiscard]] Status ReadConfirmed(std::span<ReadRequest> requests) const;
   std::unexpected<Error> Gone() const;
 
-  const std::shared_ptr<const ReaderVolume> volume_;
+  const std::shared_ptr<const ReaderMount> mount_;
   const std::string path_;
   const FileId id_;
   mutable Mutex mutex_{LockRank::kLeaf};

@@ -4,29 +4,12 @@
 
 #include <algorithm>
 
-#include "metalog/probe.h"
 #include "staging/staging_place.h"
 #include "volume/reader_handle.h"
 #include "volume/waiting_bytes.h"
 
 namespace zenfs {
 namespace {
-
-// What a writer does in its metadata zones may make every copy of the superblock unreadable for one that looks
-// at them in turn. Then they have moved, and it is tried again.
-Result<Superblock> ProbeLive(ZonedDevice& device) {
-  const Deadline deadline = Deadline::After(LogFollower::kPatience);
-  const std::uint32_t count = std::min<std::uint32_t>(device.geometry().zone_count, kMaxMetadataZones);
-  for (;;) {
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> before, device.Report(ZoneId(0), count));
-    Result<Superblock> superblock = ProbeSuperblock(device);
-    if (superblock) return superblock;
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, device.Report(ZoneId(0), count));
-    const bool moved =
-        !std::ranges::equal(before, after, {}, &ZoneInfo::WrittenBytes, &ZoneInfo::WrittenBytes);
-    if (!moved || deadline.Passed()) return superblock;
-  }
-}
 
 FileStat StatOfDirectory(const Directory& directory) {
   return {.id = directory.id, .is_directory = true, .mtime_seconds = directory.mtime_seconds};
@@ -47,86 +30,33 @@ Result<FileStat> StatOf(LiveState::View& view, FileId id) {
 
 }  // namespace
 
-Result<std::shared_ptr<Volume>> ReaderVolume::Mount(std::unique_ptr<ZonedDevice> device) {
-  ZENFS_ASSIGN_OR_RETURN(Superblock superblock, ProbeLive(*device));
-  auto reader = std::make_shared<ReaderVolume>(std::move(device), std::move(superblock));
-  ZENFS_RETURN_IF_ERROR(reader->Recover());
-  // Handles keep the reader; the caller's pointer is what keeps the volume mounted.
-  Volume* const volume = reader.get();
-  return std::shared_ptr<Volume>(volume, [reader = std::move(reader)](Volume* mounted) {
-    IgnoreError(mounted->Unmount());  // nothing can fail: nothing was written
-  });
-}
-
-ReaderVolume::ReaderVolume(std::unique_ptr<ZonedDevice> device, Superblock superblock)
-    : superblock_(std::move(superblock)),
-      geometry_(device->geometry()),
-      device_name_(device->name()),
-      device_(std::move(device)),
-      live_(std::make_unique<LiveState>(*device_, superblock_)) {}
-
-Status ReaderVolume::Recover() {
-  return live_->Look([&](LiveState::View& view) -> Status {
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> damage, view.Damage());
-    notices_ = device_->notices();
-    notices_.insert(notices_.end(), damage.begin(), damage.end());
-    const auto size_of = [&](FileId id) -> std::optional<std::uint64_t> {
-      const auto record = view.state().FindFile(id);
-      if (record == nullptr) return std::nullopt;
-      const Result<std::uint64_t> size = view.SizeOf(record);
-      return size ? std::optional(*size) : std::nullopt;
-    };
-    std::string waiting = DescribeWaitingBytes(view.state(), superblock_.uuid, *device_, size_of);
-    if (!waiting.empty()) notices_.push_back(std::move(waiting));
-    return {};
-  });
-}
-
 Status ReaderVolume::Unmount() {
-  if (fork_guard_.InChild() || gate_.closed()) return {};
-  gate_.Close();
-  live_.reset();
-  device_.reset();
+  mount_->Unmount();
   return {};
 }
 
-Result<Gate::Entry> ReaderVolume::Enter() const {
-  if (fork_guard_.InChild()) {
-    return Fail(Code::kShutdown,
-                fmt::format("{}: this process was forked from the one that mounted it; a forked child can't "
-                            "use the volume",
-                            device_name_));
-  }
-  Gate::Entry entry = gate_.Enter();
-  if (!entry) return Fail(Code::kShutdown, fmt::format("{}: the volume is unmounted", device_name_));
-  return entry;
-}
-
-Status ReaderVolume::Refuse() const {
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, Enter());
-  return Fail(Code::kReadOnly, fmt::format("{}: mounted read-only", device_name_));
-}
-
 Result<std::unique_ptr<FileHandle>> ReaderVolume::Create(std::string_view, Lifetime) {
-  return Fail(Refuse().error());
+  return Fail(mount_->Refuse().error());
 }
 
 Result<std::unique_ptr<FileHandle>> ReaderVolume::OpenForAppend(std::string_view, bool) {
-  return Fail(Refuse().error());
+  return Fail(mount_->Refuse().error());
 }
 
-Result<std::unique_ptr<PathLock>> ReaderVolume::Lock(std::string_view) { return Fail(Refuse().error()); }
+Result<std::unique_ptr<PathLock>> ReaderVolume::Lock(std::string_view) {
+  return Fail(mount_->Refuse().error());
+}
 
 Result<std::unique_ptr<FileHandle>> ReaderVolume::OpenForRead(std::string_view path, FileId known) {
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, Enter());
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, live_->Open(path, known));
-  return std::make_unique<ReaderHandle>(shared_from_this(), std::string(path), std::move(file));
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, mount_->live().Open(path, known));
+  return std::make_unique<ReaderHandle>(mount_, std::string(path), std::move(file));
 }
 
 Result<FileStat> ReaderVolume::Stat(std::string_view path) const {
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter());
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
   FileStat stat;
-  ZENFS_RETURN_IF_ERROR(live_->Look([&](LiveState::View& view) -> Status {
+  ZENFS_RETURN_IF_ERROR(mount_->live().Look([&](LiveState::View& view) -> Status {
     ZENFS_ASSIGN_OR_RETURN(const Entry entry, view.Resolve(path));
     ZENFS_ASSIGN_OR_RETURN(stat, StatOf(view, entry.id));
     return {};
@@ -135,9 +65,9 @@ Result<FileStat> ReaderVolume::Stat(std::string_view path) const {
 }
 
 Result<std::vector<DirectoryEntry>> ReaderVolume::List(std::string_view path) const {
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter());
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
   std::vector<DirectoryEntry> list;
-  ZENFS_RETURN_IF_ERROR(live_->Look([&](LiveState::View& view) -> Status {
+  ZENFS_RETURN_IF_ERROR(mount_->live().Look([&](LiveState::View& view) -> Status {
     ZENFS_ASSIGN_OR_RETURN(const Entry entry, view.Resolve(path));
     if (entry.kind == Entry::Kind::kFile) {
       return Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
@@ -152,8 +82,8 @@ Result<std::vector<DirectoryEntry>> ReaderVolume::List(std::string_view path) co
 }
 
 Result<FileLayout> ReaderVolume::Layout(std::string_view path) const {
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter());
-  ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const LiveFile> file, live_->Open(path));
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
+  ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const LiveFile> file, mount_->live().Open(path));
   FileLayout layout{.extents = file->record->extents};
   if (file->log == nullptr) return layout;
   for (const Piece& piece : file->log->index.pieces()) {
@@ -164,44 +94,22 @@ Result<FileLayout> ReaderVolume::Layout(std::string_view path) const {
   return layout;
 }
 
-Result<LiveZones> ReaderVolume::AccountZones() const {
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter());
-  LiveZones zones;
-  ZENFS_RETURN_IF_ERROR(live_->Look([&](LiveState::View& view) -> Status {
-    ZENFS_ASSIGN_OR_RETURN(const auto frame_bytes, view.FrameBytes());
-    ZENFS_ASSIGN_OR_RETURN(zones, AccountLiveZones(*device_, superblock_, view.state(), frame_bytes));
-    return {};
-  }));
-  return zones;
-}
-
 SpaceReport ReaderVolume::Space() const {
-  const auto zones = AccountZones();
+  const auto zones = mount_->AccountZones();
   return zones ? zones->space : SpaceReport();
 }
 
 std::vector<ZoneStatus> ReaderVolume::Zones() const {
-  auto zones = AccountZones();
+  auto zones = mount_->AccountZones();
   return zones ? std::move(zones->zones) : std::vector<ZoneStatus>();
 }
 
-std::uint64_t ReaderVolume::epoch() const {
-  const Result<Gate::Entry> gate = Enter();
-  std::uint64_t epoch = 0;
-  if (!gate) return epoch;
-  IgnoreError(live_->Look([&](LiveState::View& view) -> Status {  // health() tells why
-    epoch = view.state().epoch();
-    return {};
-  }));
-  return epoch;
-}
-
 std::string ReaderVolume::shared_memory_path() const {
-  const Result<Gate::Entry> gate = Enter();
+  const Result<Gate::Entry> gate = mount_->Enter();
   WhoseBuffers whose;
   if (!gate) return "";
-  IgnoreError(live_->Look([&](LiveState::View& view) -> Status {  // health() tells why
-    whose = BuffersOf(view.state(), superblock_.uuid, *device_);
+  IgnoreError(mount_->live().Look([&](LiveState::View& view) -> Status {  // health() returns the error
+    whose = BuffersOf(view.state(), info().superblock.uuid, mount_->device());
     return {};
   }));
   const auto place = StagingPlace::Parse(whose.place);
@@ -211,21 +119,22 @@ std::string ReaderVolume::shared_memory_path() const {
   return foreign ? "" : place->path;
 }
 
-MetalogStats ReaderVolume::metalog_stats() const {
-  const Result<Gate::Entry> gate = Enter();
-  MetalogStats stats;
-  if (!gate) return stats;
-  IgnoreError(live_->Look([&](LiveState::View& view) -> Status {  // health() tells why
-    stats.generation = view.generation();
-    stats.sequence = view.sequence();
+VolumeCounters ReaderVolume::counters() const {
+  const Result<Gate::Entry> gate = mount_->Enter();
+  VolumeCounters counters;
+  if (!gate) return counters;
+  IgnoreError(mount_->live().Look([&](LiveState::View& view) -> Status {  // health() returns the error
+    counters.epoch = view.state().epoch();
+    counters.metalog.generation = view.generation();
+    counters.metalog.sequence = view.sequence();
     return {};
   }));
-  return stats;
+  return counters;
 }
 
 Status ReaderVolume::health() const {
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter());
-  return live_->Look([](LiveState::View&) { return Status(); });
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
+  return mount_->live().Look([](LiveState::View&) { return Status(); });
 }
 
 }  // namespace zenfs

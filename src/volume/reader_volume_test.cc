@@ -66,8 +66,8 @@ class ReaderTest : protected SwitchedPoints, public VolumeTest {
     ASSERT_TRUE(IsOk(volume_->Unlink("filler.log")));
   }
   void SwitchTheLog() {
-    const std::uint64_t before = volume_->metalog_stats().switches;
-    for (int i = 0; volume_->metalog_stats().switches < before + 3; ++i) {
+    const std::uint64_t before = volume_->counters().metalog.switches;
+    for (int i = 0; volume_->counters().metalog.switches < before + 3; ++i) {
       ASSERT_LT(i, 20'000);
       Put("tmp", "x");
       ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
@@ -126,8 +126,8 @@ TEST_F(ReaderTest, EachLookSeesWhatIsCommittedThen) {
   EXPECT_EQ(CodeOf(reader_->Stat("a.sst")), Code::kNotFound);
   ASSERT_TRUE(IsOk(volume_->Unlink("d/b.sst")));
   EXPECT_EQ(CodeOf(reader_->OpenForRead("d/b.sst")), Code::kNotFound);
-  EXPECT_EQ(reader_->metalog_stats().sequence, volume_->metalog_stats().sequence);
-  EXPECT_EQ(reader_->epoch(), volume_->epoch());
+  EXPECT_EQ(reader_->counters().metalog.sequence, volume_->counters().metalog.sequence);
+  EXPECT_EQ(reader_->counters().epoch, volume_->counters().epoch);
   EXPECT_TRUE(IsOk(reader_->health()));
   EXPECT_EQ(CodeOf(reader_->Create("x")), Code::kReadOnly);
   EXPECT_EQ(CodeOf(reader_->Lock("x")), Code::kReadOnly);
@@ -206,7 +206,7 @@ TEST_F(ReaderTest, AFileTruncatedAndWrittenAgainDuringAReadIsReadAsItIsNow) {
     Put(name, old);
     const auto file = Open(name);
     const auto read = ReadWhile(*file, old.size(), [&] {
-      ASSERT_TRUE(IsOk(volume_->Truncate(name, 100'000)));
+      ASSERT_TRUE(IsOk(TruncateFile(*volume_, name, 100'000)));
       OverwriteFreeZones();
       auto writer = volume_->OpenForAppend(name, false);
       ASSERT_TRUE(IsOk(writer));
@@ -237,7 +237,7 @@ TEST(SlowReaderTest, OneChangeDuringAReadThatTakesLongIsReadAgain) {
     bool done = false;
     const SyncPoint::Scope during([&](std::string_view name) {
       if (name != "ReaderHandle::Read:planned" || std::exchange(done, true)) return;
-      EXPECT_TRUE(IsOk((*writer)->Truncate("a.log", 3)));
+      EXPECT_TRUE(IsOk(TruncateFile(**writer, "a.log", 3)));
       SleepUntil(SteadyNow() + std::chrono::seconds(60));
     });
     std::string content(6, '\0');
@@ -262,7 +262,7 @@ TEST_F(ReaderTest, ALogCleanedIntoExtentsDuringAReadIsReadFromThere) {
   const auto file = Open("MANIFEST-000001");
   EXPECT_TRUE(reader_->Layout("MANIFEST-000001")->extents.empty());
   const auto read = ReadWhile(*file, expected.size(), [&] {
-    for (int i = 0; volume_->write_counters().cleaned == 0; ++i) {
+    for (int i = 0; volume_->counters().written.cleaned == 0; ++i) {
       ASSERT_LT(i, 500);
       Put("w.log", RandomBytes(300'000, static_cast<std::uint64_t>(i)));
     }
@@ -330,11 +330,12 @@ TEST_F(ReaderTest, ManyReadsAtOnceAreConfirmedTogether) {
 
 TEST_F(ReaderTest, AReadCostsNoMoreThanItsBytesAndTheNewCommits) {
   WaitForLogReserve();
-  const std::uint64_t switches = volume_->metalog_stats().switches;
+  const std::uint64_t switches = volume_->counters().metalog.switches;
   for (int i = 0; i < 100; ++i) Put("f" + std::to_string(i) + ".sst", "x");
   Put("a.sst", RandomBytes(4096, 8));
   const auto file = Open("a.sst");
-  ASSERT_EQ(volume_->metalog_stats().switches, switches) << "a log switch beside the reads makes them more";
+  ASSERT_EQ(volume_->counters().metalog.switches, switches)
+      << "a log switch beside the reads makes them more";
   AlignedBuffer buffer(4096);
   buffer.Resize(4096);
   const auto reads = [&] {
@@ -364,7 +365,7 @@ TEST_F(ReaderTest, TheLogsOfACloneAreFound) {
   }
   const auto reader = Volume::Mount(MakeReadOnlyView(*clone), {});
   ASSERT_TRUE(IsOk(reader));
-  EXPECT_NE((*reader)->superblock().uuid, volume_->superblock().uuid);
+  EXPECT_NE((*reader)->info().superblock.uuid, volume_->info().superblock.uuid);
   const auto file = (*reader)->OpenForRead("a.log");
   ASSERT_TRUE(IsOk(file));
   EXPECT_EQ(ReadAll(**file), RandomBytes(30'000, 11));

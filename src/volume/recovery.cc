@@ -137,8 +137,8 @@ Status StartThreads(VolumeParts& parts, bool resets_run) {
 
 }  // namespace
 
-Result<std::shared_ptr<MountedVolume>> RecoverVolume(std::unique_ptr<ZonedDevice> unmetered,
-                                                     Superblock superblock, const MountOptions& options) {
+Result<std::shared_ptr<WriterMount>> RecoverVolume(std::unique_ptr<ZonedDevice> unmetered,
+                                                   Superblock superblock, const MountOptions& options) {
   auto device = std::make_unique<MountedDevice>(std::move(unmetered), std::move(superblock), options);
   Result<Mounted> mounted = Recover(*device);
   if (!mounted) {
@@ -149,11 +149,11 @@ Result<std::shared_ptr<MountedVolume>> RecoverVolume(std::unique_ptr<ZonedDevice
   VolumeParts& parts = *mounted->parts;
   device->metrics.Set(Value::kEpoch, parts.epoch);
   device->metrics.Set(Value::kMountTime, WallSeconds());
-  auto volume = std::make_shared<MountedVolume>(std::move(device), std::move(mounted->parts));
-  // An error from here on ends in an unmount, by the volume's destructor.
-  ZENFS_RETURN_IF_ERROR(volume->KeepMetrics());  // if the file can't be written, the user learns it now
+  auto mount = std::make_shared<WriterMount>(std::move(device), std::move(mounted->parts));
+  // An error from here on ends in an unmount, by the mount's destructor.
+  ZENFS_RETURN_IF_ERROR(mount->KeepMetrics());  // if the file can't be written, the user learns it now
   ZENFS_RETURN_IF_ERROR(StartThreads(parts, mounted->resets_run));
-  return volume;
+  return mount;
 }
 
 }  // namespace zenfs

@@ -11,7 +11,7 @@
 
 #include <memory>
 
-#include "volume/mounted_volume.h"
+#include "volume/writer_mount.h"
 
 namespace zenfs {
 
@@ -19,8 +19,8 @@ namespace zenfs {
 // device is as a mount that was killed would have left it.
 // Errors: those of Metalog::Open, PlanSlots, reads and commits; kCorruption for metadata that contradicts the device or
 // itself; those of the option flush_dir.
-[[nodiscard]] Result<std::shared_ptr<MountedVolume>> RecoverVolume(std::unique_ptr<ZonedDevice> device,
-                                                                   Superblock superblock,
-                                                                   const MountOptions& options);
+[[nodiscard]] Result<std::shared_ptr<WriterMount>> RecoverVolume(std::unique_ptr<ZonedDevice> device,
+                                                                 Superblock superblock,
+                                                                 const MountOptions& options);
 
 }  // namespace zenfs

@@ -51,7 +51,9 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   // What is being moved ends soon, with kShutdown.
   void Stop() { mover_.Stop(); }
 
-  // Moves everything out of a full zone of file data. Errors: see Volume::EmptyZone.
+  // Moves all live data out of a full zone of file data, whether or not space is short: for tests. Errors:
+  // kInvalidArgument if the zone is not full or holds no file data; kBusy while a file in it is being changed; those of
+  // reading and writing.
   [[nodiscard]] Status EmptyZone(ZoneId zone) EXCLUDES(mover_mutex_);
 
   // One sentence for each extent that was found damaged, and so was not moved.

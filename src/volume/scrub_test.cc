@@ -38,8 +38,8 @@ class ScrubTest : public VolumeTest {
   // Every kind of thing that a volume holds; unmounted behind it.
   void Fill() {
     // Enough commits for a log switch, so that there is a superseded generation too.
-    const std::uint64_t generation = volume_->metalog_stats().generation;
-    for (int i = 0; volume_->metalog_stats().generation < generation + 2; ++i) {
+    const std::uint64_t generation = volume_->counters().metalog.generation;
+    for (int i = 0; volume_->counters().metalog.generation < generation + 2; ++i) {
       ASSERT_LT(i, 5000);
       ASSERT_TRUE(IsOk(volume_->MakeDirectory(fmt::format("dir{}", i % 10), true)));
       ASSERT_TRUE(IsOk(volume_->RemoveDirectory(fmt::format("dir{}", i % 10))));
@@ -60,7 +60,7 @@ class ScrubTest : public VolumeTest {
     for (const char* name : {"/db/one.sst", "/db/two.sst", "/db/three.sst", "/db/a.log", "/db/b.log"}) {
       AddTargetsOf(name);
     }
-    metadata_zones_ = volume_->superblock().metadata_zones;
+    metadata_zones_ = volume_->info().superblock.metadata_zones;
     ASSERT_TRUE(IsOk(volume_->Unmount()));
     volume_.reset();
     AddMetadataTargets();
@@ -277,7 +277,7 @@ TEST_F(ScrubTest, FilesWithoutChecksumsAreReadAndCounted) {
   volume_ = *std::move(volume);
   Put("cut.sst", Text(5 * kBlock, 1));
   faults.Inject({.command = FaultyDevice::Command::kRead, .times = FaultyDevice::kForEver});
-  ASSERT_TRUE(IsOk(volume_->Truncate("cut.sst", 2 * kBlock + 5)));
+  ASSERT_TRUE(IsOk(TruncateFile(*volume_, "cut.sst", 2 * kBlock + 5)));
   faults.ClearFaults();
   const auto report = ScrubVolume(*device_, {});
   ASSERT_TRUE(IsOk(report));
@@ -293,14 +293,14 @@ TEST_F(ScrubTest, ABitOfWhatATruncationLeftIsMissedNowhere) {
   ASSERT_TRUE(IsOk(log));
   ASSERT_TRUE(IsOk((*log)->Append(AsBytes(Text(100'000, 2)))));
   ASSERT_TRUE(IsOk((*log)->Sync()));
-  for (int i = 0; volume_->write_counters().cleaned == 0; ++i) {
+  for (int i = 0; volume_->counters().written.cleaned == 0; ++i) {
     ASSERT_LT(i, 500);
     Put("other.log", Text(300'000, 3));
   }
   ASSERT_TRUE(IsOk((*log)->Truncate(2 * kBlock + 5)));
   ASSERT_TRUE(IsOk((*log)->Close()));
   log->reset();
-  ASSERT_TRUE(IsOk(volume_->Truncate("cut.sst", 300'001)));
+  ASSERT_TRUE(IsOk(TruncateFile(*volume_, "cut.sst", 300'001)));
   const std::string expected = Text(100'000, 2).substr(0, 2 * kBlock + 5);
   EXPECT_EQ(Get("cut.log"), expected);
   Remount();

@@ -53,14 +53,31 @@ struct FileLayout {
   std::uint64_t last_sequence = 0;  // of these frames; never used twice in a file
 };
 
-struct WriteCounters {  // bytes handed to the device since mount, by cause
+// Constant during a mount.
+struct VolumeInfo {
+  Superblock superblock;
+  Geometry geometry;
+  std::string device_name;
+  bool read_only = false;
+};
+
+struct WriteCounters {  // bytes written to the device since the mount, by cause
   std::uint64_t plain_data = 0;
   std::uint64_t log_data = 0;
   std::uint64_t log_padding = 0;  // frame headers and padding
   std::uint64_t metadata = 0;
   std::uint64_t cleaned = 0;            // log data rewritten as extents to free a log zone
-  std::uint64_t reclaimed = 0;          // file data moved together to free a zone
-  std::uint64_t log_reserve_waits = 0;  // syncs that had to wait for a log zone
+  std::uint64_t reclaimed = 0;          // file data moved to free a zone
+  std::uint64_t log_reserve_waits = 0;  // syncs that waited for a log zone; a count, not bytes
+};
+
+// The counters of a mount. A read-only mount knows only those in the metadata log: the epoch of the last read-write mount,
+// the generation and the sequence; the others are zero.
+struct VolumeCounters {
+  std::uint64_t epoch = 0;
+  MetalogStats metalog;
+  WriteCounters written;
+  ByteView metrics_page;  // for DecodeMetrics; valid until the unmount. Empty for a read-only mount
 };
 
 // Held on a path within this process, as RocksDB's LockFile wants it. Destroying it releases it.
@@ -98,7 +115,6 @@ class Volume {
   // look for newer names on the device.
   [[nodiscard]] virtual Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path,
                                                                         FileId known = kNoFile) = 0;
-  [[nodiscard]] virtual Status Truncate(std::string_view path, std::uint64_t size) = 0;
 
   // --- names ---
   [[nodiscard]] virtual Status Unlink(std::string_view path) = 0;
@@ -116,32 +132,29 @@ class Volume {
   // kBusy with the path when this process holds it already. Creates the file if there is none.
   [[nodiscard]] virtual Result<std::unique_ptr<PathLock>> Lock(std::string_view path) = 0;
 
-  // --- space ---
-  // Moves all live data out of the zone, which is reset when nobody reads there any more. It need not be called: a
-  // mounted volume does so by itself when space is short. Errors: kInvalidArgument for a zone that is not full, or not of
-  // file data; kBusy when a file in it is being changed; those of reading and writing.
-  [[nodiscard]] virtual Status EmptyZone(ZoneId zone) = 0;
-
-  // --- looking ---
+  // --- state ---
+  const VolumeInfo& info() const { return info_; }
   virtual SpaceReport Space() const = 0;
   virtual std::vector<ZoneStatus> Zones() const = 0;
-  virtual const Superblock& superblock() const = 0;
-  virtual const Geometry& geometry() const = 0;
-  virtual const std::string& device_name() const = 0;
-  virtual bool read_only() const = 0;
-  // Of the file on the host that holds the append buffers and metrics of the mount that is writing, or was when it
-  // died; empty if there is none.
+  virtual VolumeCounters counters() const = 0;
+  // The file on the host with the append buffers and metrics of the read-write mount; on a read-only mount, that of the
+  // writer, even after it died. Empty if there is none.
   virtual std::string shared_memory_path() const = 0;
-  virtual std::uint64_t epoch() const = 0;
-  virtual MetalogStats metalog_stats() const = 0;
-  virtual WriteCounters write_counters() const = 0;
-  // The page that this mount counts in, for DecodeMetrics; empty for a volume that counts nothing.
-  virtual ByteView metrics_page() const { return {}; }
-  // What a mount found damaged and worked around, or came upon since when it moved files, and of a read-only one also what waits for the next read-write mount
-  // after the death of a writer; one sentence each, none on a sound volume.
+  // Damage that the mount found and worked around, and damage that reclaim has found since. A read-only mount also reports
+  // the bytes that a dead writer flushed and the next read-write mount will write. One sentence each; none on a sound
+  // volume.
   virtual std::vector<std::string> notices() const = 0;
   virtual Status health() const = 0;
+
+ protected:
+  explicit Volume(VolumeInfo info) : info_(std::move(info)) {}
+
+ private:
+  const VolumeInfo info_;
 };
+
+// Truncates a file, and syncs and closes it. Errors: those of Volume::OpenForAppend and FileHandle::Truncate.
+[[nodiscard]] Status TruncateFile(Volume& volume, std::string_view path, std::uint64_t size);
 
 // Framed: *.log, MANIFEST-*, LOG and LOG.*; else plain. Matters for speed only.
 [[nodiscard]] FileShape ShapeForName(std::string_view file_name);

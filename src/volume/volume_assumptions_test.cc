@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/thread.h"
+#include "testing/empty_zone.h"
 #include "volume/volume_device_test_rig.h"
 
 namespace zenfs {
@@ -241,7 +242,7 @@ TEST_F(VolumeAssumptions, NoReadGoesBeyondAWritePointerOrOverTheEndOfAZone) {
     }
     for (int i = 0; i < 6; i += 2) ASSERT_TRUE(IsOk(volume_->Unlink(std::to_string(i) + ".sst")));
     for (const ZoneStatus& zone : volume_->Zones()) {
-      if (zone.phase == ZonePhase::kFull) IgnoreError(volume_->EmptyZone(zone.id));
+      if (zone.phase == ZonePhase::kFull) IgnoreError(EmptyZone(*volume_, zone.id));
     }
     Remount();
     const auto report = CheckVolume(device_, {.read_data = true, .progress = {}});
@@ -252,7 +253,7 @@ TEST_F(VolumeAssumptions, NoReadGoesBeyondAWritePointerOrOverTheEndOfAZone) {
 
 // 8: others who use the device take its open zones, and give them back.
 TEST_F(VolumeAssumptions, SlotsThatOthersTakeAreWaitedForOrDoneWithout) {
-  const std::vector<ZoneId> metadata = volume_->superblock().metadata_zones;
+  const std::vector<ZoneId> metadata = volume_->info().superblock.metadata_zones;
   std::atomic<int> taken = 0;
   std::atomic<int> refused = 0;
   const WatchedDevice::Watch watch(

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "metrics/metrics_snapshot.h"
+#include "testing/empty_zone.h"
 #include "volume/volume_device_test_rig.h"
 
 namespace zenfs {
@@ -73,7 +74,7 @@ TEST_F(VolumeBadZones, DeletesAndMountsSucceedThoughNoZoneCanBeReset) {
 // D12: a handle is destroyed with bytes that can't be written any more.
 TEST_F(VolumeBadZones, AnErrorOfAHandleThatNobodyClosedIsCountedAndToldOrMadeUpFor) {
   std::atomic<bool> failing = false;
-  const auto metadata = volume_->superblock().metadata_zones;
+  const auto metadata = volume_->info().superblock.metadata_zones;
   const WatchedDevice::Watch watch(
       device_, {.before_write = [&](DeviceOffset offset, std::size_t) -> Status {
         const bool is_data =
@@ -88,7 +89,9 @@ TEST_F(VolumeBadZones, AnErrorOfAHandleThatNobodyClosedIsCountedAndToldOrMadeUpF
     auto other = volume_->OpenForAppend(name, false);
     ASSERT_TRUE(IsOk(other));
     ASSERT_TRUE(IsOk((*dropped)->Append(AsBytes(", not synced"))));
-    const auto errors = [&] { return (*DecodeMetrics(volume_->metrics_page()))[Operation::kClose].errors; };
+    const auto errors = [&] {
+      return (*DecodeMetrics(volume_->counters().metrics_page))[Operation::kClose].errors;
+    };
     const std::uint64_t before = errors();
     failing = true;
     dropped->reset();
@@ -139,7 +142,7 @@ TEST_F(VolumeBadZones, ACopyThatReadsBackOtherwiseLeavesTheFileWhereItWas) {
                                        if (emulator_.geometry().ZoneOf(offset) != zone)
                                          into.back() ^= std::byte{1};
                                      }});
-    const Status emptied = volume_->EmptyZone(zone);
+    const Status emptied = EmptyZone(*volume_, zone);
     EXPECT_EQ(CodeOf(emptied), Code::kCorruption);
   }
   EXPECT_EQ(ZoneOf("0.sst"), zone);

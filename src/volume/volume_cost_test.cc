@@ -1,4 +1,5 @@
 // What calls cost, counted in commands and bytes; how long they take is for the programs in bench/.
+#include "testing/empty_zone.h"
 #include "volume/mounted_volume.h"
 #include "volume/volume_device_test_rig.h"
 
@@ -18,7 +19,7 @@ class VolumeCost : public VolumeOnADevice {
   // The log's reserve is committed, so that nothing is committed beside the test.
   void WaitForLogReserve() {
     Put("warm-up.log", "x");
-    ASSERT_TRUE(Await([&] { return volume_->metalog_stats().commits >= 1 + 1 + 2; }));
+    ASSERT_TRUE(Await([&] { return volume_->counters().metalog.commits >= 1 + 1 + 2; }));
   }
 };
 
@@ -54,7 +55,7 @@ std::uint64_t ExtentsLookedAt(int others) {
   std::vector<Edit> edits;
   std::uint64_t id = std::uint64_t{1} << 32;
   edits.push_back(RaiseCounters{id + static_cast<std::uint64_t>(others), 0});
-  const VolumeParts& parts = dynamic_cast<MountedVolume&>(*volume).parts();
+  const VolumeParts& parts = dynamic_cast<MountedVolume&>(*volume).mount().parts();
   for (int i = 0; i < others; ++i, ++id) {
     edits.push_back(CreateFile{.id = FileId(id)});
     edits.push_back(LinkFile{kRootDirectory, "other" + std::to_string(i), FileId(id)});
@@ -66,7 +67,7 @@ std::uint64_t ExtentsLookedAt(int others) {
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(IsOk(PutFile(*volume, "live" + std::to_string(i), content)));
   const ZoneId zone = device->geometry().ZoneOf(volume->Layout("live0")->extents.front().place);
   const std::uint64_t before = parts.catalog.extents_looked_at();
-  EXPECT_TRUE(IsOk(volume->EmptyZone(zone)));
+  EXPECT_TRUE(IsOk(EmptyZone(*volume, zone)));
   const std::uint64_t looked_at = parts.catalog.extents_looked_at() - before;
   EXPECT_EQ(volume->Zones()[zone.value].live, 0u);
   EXPECT_TRUE(IsOk(volume->Unmount()));
@@ -98,13 +99,13 @@ TEST_F(VolumeCost, ALogOfManySyncsClosesWithoutMetadataAndIsReadInLargePieces) {
     ASSERT_TRUE(IsOk((*log)->Append(AsBytes(record))));
     ASSERT_TRUE(IsOk((*log)->Sync()));
     if (i == kSyncs - 10) {  // the last zone that was needed has been allocated long ago
-      commits = volume->metalog_stats().commits;
-      metadata = volume->write_counters().metadata;
+      commits = volume->counters().metalog.commits;
+      metadata = volume->counters().written.metadata;
     }
   }
   ASSERT_TRUE(IsOk((*log)->Close()));
-  EXPECT_LE(volume->metalog_stats().commits - commits, 1u);
-  EXPECT_LE(volume->write_counters().metadata - metadata, 3u * 4096);
+  EXPECT_LE(volume->counters().metalog.commits - commits, 1u);
+  EXPECT_LE(volume->counters().written.metadata - metadata, 3u * 4096);
   EXPECT_LE(volume->Layout("1.log")->extents.size(), 24u) << "one extent a zone at most";
 
   const auto reader = volume->OpenForRead("1.log");
@@ -123,7 +124,7 @@ TEST_F(VolumeCost, ALogOfManySyncsClosesWithoutMetadataAndIsReadInLargePieces) {
 // P4: the life of a table as RocksDB leads it.
 TEST_F(VolumeCost, TheLifeOfATableTakesThreeCommitsAtMost) {
   WaitForLogReserve();
-  const std::uint64_t commits = volume_->metalog_stats().commits;
+  const std::uint64_t commits = volume_->counters().metalog.commits;
   constexpr int kFiles = 20;
   for (int i = 0; i < kFiles; ++i) {
     auto file = volume_->Create("000001.sst.tmp");
@@ -135,7 +136,7 @@ TEST_F(VolumeCost, TheLifeOfATableTakesThreeCommitsAtMost) {
     ASSERT_TRUE(IsOk(volume_->SyncDirectory("")));
     ASSERT_TRUE(IsOk(volume_->Unlink("000001.sst")));
   }
-  EXPECT_LE(volume_->metalog_stats().commits - commits, 3u * kFiles);
+  EXPECT_LE(volume_->counters().metalog.commits - commits, 3u * kFiles);
 }
 
 // P4: a commit that takes long keeps nobody from looking at names.

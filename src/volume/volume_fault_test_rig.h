@@ -97,7 +97,9 @@ class VolumeFaultTest : public VolumeTest {
   Status WriteFile(const std::string& path, const std::string& content) {
     return PutFile(*volume_, path, content);
   }
-  std::uint64_t ReadRetries() { return (*DecodeMetrics(volume_->metrics_page()))[Value::kReadRetries]; }
+  std::uint64_t ReadRetries() {
+    return (*DecodeMetrics(volume_->counters().metrics_page))[Value::kReadRetries];
+  }
 
   FaultyDevice* faulty_ = nullptr;  // the one mounted last; null if that has failed
   std::vector<std::unique_ptr<FaultyDevice>>

@@ -112,7 +112,7 @@ TEST_F(VolumeTest, TruncateToShorterThenAppendGivesBothParts) {
     for (const std::size_t cut : {0u, 1u, 4095u, 4096u, 70'000u, 99'999u}) {
       std::string expected = RandomBytes(100'000, cut);
       Put(name, expected);
-      ASSERT_TRUE(IsOk(volume_->Truncate(name, cut)));
+      ASSERT_TRUE(IsOk(TruncateFile(*volume_, name, cut)));
       expected.resize(cut);
       EXPECT_EQ(Get(name), expected);
       auto file = volume_->OpenForAppend(name, false);
@@ -125,27 +125,27 @@ TEST_F(VolumeTest, TruncateToShorterThenAppendGivesBothParts) {
       Remount();
       EXPECT_EQ(Get(name), expected);
     }
-    EXPECT_EQ(CodeOf(volume_->Truncate(name, 1 << 20)), Code::kNotSupported);
+    EXPECT_EQ(CodeOf(TruncateFile(*volume_, name, 1 << 20)), Code::kNotSupported);
   }
 }
 
 TEST_F(VolumeTest, SyncOfAnSstCostsOneCommitAndOfAWalNone) {
   WaitForLogReserve();
-  const std::uint64_t before = volume_->metalog_stats().commits;
+  const std::uint64_t before = volume_->counters().metalog.commits;
   Put("000009.sst", RandomBytes(100'000, 9));
   ASSERT_TRUE(IsOk(volume_->SyncDirectory("")));
-  EXPECT_EQ(volume_->metalog_stats().commits, before + 1);
+  EXPECT_EQ(volume_->counters().metalog.commits, before + 1);
   auto wal = volume_->Create("000010.log");
   ASSERT_TRUE(IsOk(wal));
   ASSERT_TRUE(IsOk((*wal)->Append(AsBytes("first"))));
   ASSERT_TRUE(IsOk((*wal)->Sync()));
-  const std::uint64_t created = volume_->metalog_stats().commits;
+  const std::uint64_t created = volume_->counters().metalog.commits;
   EXPECT_EQ(created, before + 2);
   for (int i = 0; i < 50; ++i) {
     ASSERT_TRUE(IsOk((*wal)->Append(AsBytes("more"))));
     ASSERT_TRUE(IsOk((*wal)->Sync()));
   }
-  EXPECT_EQ(volume_->metalog_stats().commits, created);
+  EXPECT_EQ(volume_->counters().metalog.commits, created);
 }
 
 TEST_F(VolumeTest, FullDeviceSaysNoSpaceLosesNothingAndGoesOnAfterDeletes) {
@@ -205,7 +205,7 @@ TEST_F(VolumeTest, WalTrafficOfManyTimesTheDeviceNeedsNoMoreThanItsLiveLogs) {
     ASSERT_TRUE(IsOk(volume_->Unlink(name)));
   }
   EXPECT_EQ(ReadAll(**manifest), expected);
-  EXPECT_GT(volume_->write_counters().cleaned, 0u);
+  EXPECT_GT(volume_->counters().written.cleaned, 0u);
   Remount();
   EXPECT_EQ(Get("MANIFEST-000001"), expected);
 }
@@ -313,7 +313,7 @@ TEST_F(VolumeTest, PaddingOfSmallSyncedRecordsNeverFillsTheDevice) {
     ASSERT_TRUE(IsOk((*log)->Sync())) << i;
   }
   EXPECT_EQ((*log)->size(), 2'000'000u);
-  EXPECT_GT(volume_->write_counters().cleaned, 0u);
+  EXPECT_GT(volume_->counters().written.cleaned, 0u);
 }
 
 }  // namespace

@@ -133,10 +133,10 @@ TEST_F(FlushFaultTest, RenameDoesNotPublishWhatAFlushMayHaveLost) {
 }
 
 TEST_F(FlushFaultTest, FlushThatFailsBehindACommitMovesTheLogAndIsToldOnce) {
-  const std::uint64_t switches = volume_->metalog_stats().switches;
+  const std::uint64_t switches = volume_->counters().metalog.switches;
   faulty_->Inject({.command = Command::kFlush});
   EXPECT_FALSE(volume_->MakeDirectory("refused", false).ok());
-  EXPECT_EQ(volume_->metalog_stats().switches, switches + 1);
+  EXPECT_EQ(volume_->counters().metalog.switches, switches + 1);
   EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
   RemountHealthy();
   EXPECT_EQ(CodeOf(volume_->Stat("refused")), Code::kNotFound);

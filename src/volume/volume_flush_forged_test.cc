@@ -49,7 +49,7 @@ TEST_F(VolumeFlushForgedTest, NoExtentInALogZoneIsTakenOver) {
   ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
   const auto stat = volume_->Stat("2.sst");
   ASSERT_TRUE(IsOk(stat));
-  const Uuid volume = volume_->superblock().uuid;
+  const Uuid volume = volume_->info().superblock.uuid;
   Die();
   const auto superblock = ProbeSuperblock(*device_);
   ASSERT_TRUE(IsOk(superblock));

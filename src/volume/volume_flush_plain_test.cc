@@ -57,7 +57,7 @@ TEST_F(VolumeFlushPlainTest, EachOfManyFlushesSurvivesTheProcess) {
 TEST_F(VolumeFlushPlainTest, ManySmallFlushesWriteEachBlockOnce) {
   Open("1.blob");
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(IsOk(AppendAndFlush(Text(3000))));
-  EXPECT_LE(volume_->write_counters().plain_data, 1000u * 3000 * 102 / 100);
+  EXPECT_LE(volume_->counters().written.plain_data, 1000u * 3000 * 102 / 100);
 }
 
 TEST_F(VolumeFlushPlainTest, ASmallFlushSendsNothingToTheDevice) {
@@ -72,7 +72,7 @@ TEST_F(VolumeFlushPlainTest, FlushesOfATableThatIsBeingWrittenCommitItsNameAndNo
   std::string expected;
   for (const std::string name : {"direct.sst", "unaligned.sst"}) {
     Open(name);
-    const WriteCounters before = volume_->write_counters();
+    const WriteCounters before = volume_->counters().written;
     AlignedBuffer piece(1 << 20);
     expected.clear();
     for (unsigned i = 0; i < 4; ++i) {
@@ -83,7 +83,7 @@ TEST_F(VolumeFlushPlainTest, FlushesOfATableThatIsBeingWrittenCommitItsNameAndNo
       ASSERT_TRUE(IsOk(file_->Flush()));
       expected += text;
     }
-    EXPECT_LE(volume_->write_counters().plain_data - before.plain_data, expected.size());
+    EXPECT_LE(volume_->counters().written.plain_data - before.plain_data, expected.size());
     Die();
     const auto committed = CheckVolume(*device_, {});
     ASSERT_TRUE(IsOk(committed));

@@ -17,7 +17,7 @@ TEST_F(VolumeFlushTest, FlushSendsNothingToTheDevice) {
   ASSERT_TRUE(IsOk(AppendAndFlush("commits the file")));
   // The log makes its reserve ready in the background: only what the file has written counts.
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(IsOk(AppendAndFlush("record")));
-  EXPECT_EQ(volume_->write_counters().log_data, 0u);
+  EXPECT_EQ(volume_->counters().written.log_data, 0u);
 }
 
 // D7 of docs/internals/failures.md.
@@ -222,12 +222,12 @@ TEST_F(VolumeFlushTest, BytesOlderThanASecondReachTheDevice) {
   ASSERT_TRUE(IsOk(AppendAndFlush("commits the file")));
   ASSERT_TRUE(IsOk(file_->Sync()));
   ASSERT_TRUE(IsOk(AppendAndFlush("text")));
-  const std::uint64_t before = volume_->write_counters().log_data;
+  const std::uint64_t before = volume_->counters().written.log_data;
   const Deadline deadline = Deadline::After(std::chrono::seconds(30));
-  while (volume_->write_counters().log_data == before && !deadline.Passed()) {
+  while (volume_->counters().written.log_data == before && !deadline.Passed()) {
     SleepUntil(SteadyNow() + std::chrono::milliseconds(5));
   }
-  EXPECT_EQ(volume_->write_counters().log_data, before + 4);
+  EXPECT_EQ(volume_->counters().written.log_data, before + 4);
 }
 
 // The drain does not know a file that has no place in the metadata log yet; once it has one, the bytes that wait are as
@@ -238,10 +238,10 @@ TEST_F(VolumeFlushTest, BytesAppendedLongBeforeTheFirstFlushReachTheDevice) {
   SleepUntil(SteadyNow() + 2 * LogDrain::kMaxAge);  // so the drain has looked, and rests
   ASSERT_TRUE(IsOk(file_->Flush()));
   const Deadline deadline = Deadline::After(std::chrono::seconds(10));
-  while (volume_->write_counters().log_data == 0 && !deadline.Passed()) {
+  while (volume_->counters().written.log_data == 0 && !deadline.Passed()) {
     SleepUntil(SteadyNow() + std::chrono::milliseconds(5));
   }
-  EXPECT_EQ(volume_->write_counters().log_data, 4u);
+  EXPECT_EQ(volume_->counters().written.log_data, 4u);
 }
 
 TEST_F(VolumeFlushTest, BuffersThatAreGoneAreANoticeAndWhatWasSyncedIsThere) {
@@ -376,7 +376,7 @@ TEST_F(VolumeFlushTest, AppendsAndFlushesSendNothingToTheDeviceOnTheirOwnThread)
     switches += VoluntarySwitches() - before;
     // So that what waits and what comes next have room in one buffer.
     const Deadline deadline = Deadline::After(std::chrono::seconds(30));
-    while (volume_->write_counters().log_data + kHalfABuffer < file_->size() && !deadline.Passed()) {
+    while (volume_->counters().written.log_data + kHalfABuffer < file_->size() && !deadline.Passed()) {
       SleepUntil(SteadyNow() + std::chrono::microseconds(200));
     }
   }

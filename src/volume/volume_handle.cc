@@ -12,9 +12,9 @@ Error OfFile(const Error& error, FileId id) { return error.With(fmt::format("fil
 
 VolumeHandle::~VolumeHandle() {
   IgnoreError(Close());  // the error is sticky in the file: other handles still see it
-  const Result<Gate::Entry> entry = volume_->Enter(false);
+  const Result<Gate::Entry> entry = mount_->Enter();
   if (!entry) return;  // unmounted: there is nothing left to release it from
-  volume_->parts().opener.Release(*file_);
+  mount_->parts().opener.Release(*file_);
 }
 
 Result<Gate::Entry> VolumeHandle::EnterWriting() const {
@@ -22,12 +22,12 @@ Result<Gate::Entry> VolumeHandle::EnterWriting() const {
     return Fail(Code::kReadOnly, fmt::format("file {}: opened for reading only", file_->id.value));
   if (closed_)
     return Fail(Code::kInvalidArgument, fmt::format("file {}: written after Close", file_->id.value));
-  return volume_->Enter(true);
+  return mount_->EnterToWrite();
 }
 
 Result<std::size_t> VolumeHandle::Read(std::uint64_t offset, ByteSpan into) const {
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, volume_->Enter(false));
-  Meter meter(volume_->metrics(), Operation::kRead);
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
+  Meter meter(mount_->metrics(), Operation::kRead);
   Result<std::size_t> read =
       file_->plain ? file_->plain->Read(offset, into) : file_->framed->Read(offset, into);
   if (!read && file_->plain) read = Fail(OfFile(read.error(), file_->id));
@@ -36,7 +36,7 @@ Result<std::size_t> VolumeHandle::Read(std::uint64_t offset, ByteSpan into) cons
 }
 
 void VolumeHandle::ReadMany(std::span<ReadRequest> requests) const {
-  const Result<Gate::Entry> entry = volume_->Enter(false);
+  const Result<Gate::Entry> entry = mount_->Enter();
   if (entry && file_->plain) return ReadManyPlain(requests);
   for (ReadRequest& request : requests) {
     if (!entry) {
@@ -53,7 +53,7 @@ void VolumeHandle::ReadManyPlain(std::span<ReadRequest> requests) const {
   const SteadyTime begin = SteadyNow();
   file_->plain->ReadMany(requests);
   const std::chrono::nanoseconds together = SteadyNow() - begin;
-  Metrics& metrics = volume_->metrics();
+  Metrics& metrics = mount_->metrics();
   for (ReadRequest& request : requests) {
     if (!request.status.ok()) request.status = Fail(OfFile(request.status.error(), file_->id));
     metrics.Count(Operation::kRead);
@@ -67,30 +67,30 @@ void VolumeHandle::ReadManyPlain(std::span<ReadRequest> requests) const {
 }
 
 Status VolumeHandle::AppendFramed(ByteView bytes, KnownCrc crc) {
-  Meter meter(volume_->metrics(), Operation::kWalWrite);
-  if (meter.timed()) volume_->parts().accounting.Publish();
+  Meter meter(mount_->metrics(), Operation::kWalWrite);
+  if (meter.timed()) mount_->parts().accounting.Publish();
   return meter.Done(file_->framed->Append(bytes, crc), bytes.size());
 }
 
 Status VolumeHandle::SyncFile() {
-  if (file_->plain) return volume_->parts().sync.SyncPlain(*file_);
-  ZENFS_RETURN_IF_ERROR(volume_->parts().sync.EnsureCommitted(*file_));
+  if (file_->plain) return mount_->parts().sync.SyncPlain(*file_);
+  ZENFS_RETURN_IF_ERROR(mount_->parts().sync.EnsureCommitted(*file_));
   return file_->framed->Sync();
 }
 
 Status VolumeHandle::Append(ByteView bytes, KnownCrc crc) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
   if (file_->framed) return AppendFramed(bytes, crc);
-  Meter meter(volume_->metrics(), Operation::kNonWalWrite);
+  Meter meter(mount_->metrics(), Operation::kNonWalWrite);
   Status appended = meter.Done(file_->plain->Append(bytes, crc), bytes.size());
-  volume_->parts().accounting.Publish();
+  mount_->parts().accounting.Publish();
   return appended;
 }
 
 Status VolumeHandle::PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
   if (file_->plain) {
-    Meter meter(volume_->metrics(), Operation::kNonWalWrite);
+    Meter meter(mount_->metrics(), Operation::kNonWalWrite);
     return meter.Done(file_->plain->PositionedAppend(bytes, offset, crc), bytes.size());
   }
   if (offset != file_->framed->size()) {
@@ -103,39 +103,39 @@ Status VolumeHandle::PositionedAppend(ByteView bytes, std::uint64_t offset, Know
 Status VolumeHandle::Truncate(std::uint64_t size) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
   if (file_->plain) return file_->plain->Truncate(size);
-  if (size != file_->framed->size()) return volume_->parts().sync.TruncateFramed(*file_, size);
-  ZENFS_RETURN_IF_ERROR(volume_->parts().sync.EnsureCommitted(*file_));
+  if (size != file_->framed->size()) return mount_->parts().sync.TruncateFramed(*file_, size);
+  ZENFS_RETURN_IF_ERROR(mount_->parts().sync.EnsureCommitted(*file_));
   return file_->framed->Sync();
 }
 
 Status VolumeHandle::Flush() {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
-  if (file_->plain) return volume_->parts().sync.FlushPlain(*file_);
-  Meter meter(volume_->metrics(), Operation::kWalFlush);
-  ZENFS_RETURN_IF_ERROR(meter.Done(volume_->parts().sync.EnsureCommitted(*file_)));
+  if (file_->plain) return mount_->parts().sync.FlushPlain(*file_);
+  Meter meter(mount_->metrics(), Operation::kWalFlush);
+  ZENFS_RETURN_IF_ERROR(meter.Done(mount_->parts().sync.EnsureCommitted(*file_)));
   return meter.Done(file_->framed->Flush());
 }
 
 Status VolumeHandle::Sync() {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
-  Meter meter(volume_->metrics(), file_->plain ? Operation::kNonWalSync : Operation::kWalSync);
+  Meter meter(mount_->metrics(), file_->plain ? Operation::kNonWalSync : Operation::kWalSync);
   Status synced = meter.Done(SyncFile());
-  volume_->parts().accounting.Publish();
+  mount_->parts().accounting.Publish();
   return synced;
 }
 
 Status VolumeHandle::Close() {
   if (!writable_ || closed_.exchange(true)) return {};
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, volume_->Enter(true));
-  Meter meter(volume_->metrics(), Operation::kClose);
-  Status closed = meter.Done(volume_->parts().sync.EndWriting(*file_));
-  volume_->parts().accounting.Publish();
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->EnterToWrite());
+  Meter meter(mount_->metrics(), Operation::kClose);
+  Status closed = meter.Done(mount_->parts().sync.EndWriting(*file_));
+  mount_->parts().accounting.Publish();
   return closed;
 }
 
 void VolumeHandle::SetLifetime(Lifetime lifetime) {
   const Result<Gate::Entry> entry = EnterWriting();
-  if (entry) volume_->parts().opener.SetLifetime(*file_, lifetime);
+  if (entry) mount_->parts().opener.SetLifetime(*file_, lifetime);
 }
 
 }  // namespace zenfs

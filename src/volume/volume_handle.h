@@ -6,15 +6,15 @@
 #include <memory>
 
 #include "volume/file_handle.h"
-#include "volume/mounted_volume.h"
 #include "volume/open_file.h"
+#include "volume/writer_mount.h"
 
 namespace zenfs {
 
 class VolumeHandle final : public FileHandle {
  public:
-  VolumeHandle(std::shared_ptr<MountedVolume> volume, std::shared_ptr<OpenFile> file, bool writable)
-      : volume_(std::move(volume)), file_(std::move(file)), writable_(writable) {}
+  VolumeHandle(std::shared_ptr<WriterMount> mount, std::shared_ptr<OpenFile> file, bool writable)
+      : mount_(std::move(mount)), file_(std::move(file)), writable_(writable) {}
   ~VolumeHandle() override;
 
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
@@ -40,7 +40,7 @@ class VolumeHandle final : public FileHandle {
   [[nodiscard]] Status AppendFramed(ByteView bytes, KnownCrc crc);
   [[nodiscard]] Status SyncFile();
 
-  const std::shared_ptr<MountedVolume> volume_;
+  const std::shared_ptr<WriterMount> mount_;
   std::shared_ptr<OpenFile> file_;
   const bool writable_;
   std::atomic<bool> closed_{false};

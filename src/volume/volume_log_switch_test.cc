@@ -41,9 +41,9 @@ TEST_F(VolumeLogSwitch, WhatIsSyncedWhileTheMetadataLogSwitchesIsThereAfterAClea
     std::atomic<bool> over = false;
     Thread log_writer("log", [&] { in_log = AppendUntil(over, **log); });
     Thread table_writer("table", [&] { in_table = AppendUntil(over, **table); });
-    const std::uint64_t first = volume_->metalog_stats().generation;
-    for (int i = 0; i < 3000 && volume_->metalog_stats().generation < first + 20; ++i) Put("CURRENT", "x");
-    EXPECT_GE(volume_->metalog_stats().generation, first + 20);
+    const std::uint64_t first = volume_->counters().metalog.generation;
+    for (int i = 0; i < 3000 && volume_->counters().metalog.generation < first + 20; ++i) Put("CURRENT", "x");
+    EXPECT_GE(volume_->counters().metalog.generation, first + 20);
     over = true;
   }
   table->reset();

@@ -8,7 +8,7 @@ namespace {
 class VolumeMetricsTest : public VolumeTest {
  protected:
   MetricsSnapshot Now() {
-    const auto snapshot = DecodeMetrics(volume_->metrics_page());
+    const auto snapshot = DecodeMetrics(volume_->counters().metrics_page);
     EXPECT_TRUE(IsOk(snapshot));
     return *snapshot;
   }
@@ -48,7 +48,7 @@ TEST_F(VolumeMetricsTest, BytesAreToldByCause) {
   Put("a.sst", std::string(5000, 'a'));
   Put("2.log", std::string(300, 'w'));
   const MetricsSnapshot now = Now();
-  const WriteCounters counters = volume_->write_counters();
+  const WriteCounters counters = volume_->counters().written;
   EXPECT_EQ(now[Value::kDataBytes], 8192u);
   EXPECT_EQ(now[Value::kDataPaddingBytes], 8192u - 5000);
   EXPECT_EQ(now[Value::kWalBytes], 300u);
@@ -90,7 +90,7 @@ TEST_F(VolumeMetricsTest, NamesAndReadsAreCounted) {
 
 TEST_F(VolumeMetricsTest, AMountSaysWhenAndHowOften) {
   const MetricsSnapshot first = Now();
-  EXPECT_EQ(first[Value::kEpoch], volume_->epoch());
+  EXPECT_EQ(first[Value::kEpoch], volume_->counters().epoch);
   EXPECT_LE(first[Value::kMountTime], WallSeconds());
   EXPECT_GT(first[Value::kMountTime] + 3600, WallSeconds());
   Remount();
@@ -104,7 +104,7 @@ TEST_F(VolumeMetricsTest, SwitchesOfTheMetadataLogAreTimed) {
     ASSERT_TRUE(IsOk(volume_->RemoveDirectory("d")));
   }
   EXPECT_GT(Now()[Operation::kLogSwitch].latency.count, switches);
-  EXPECT_GE(Now()[Value::kMetadataBytes], volume_->superblock().block_size * 100);
+  EXPECT_GE(Now()[Value::kMetadataBytes], volume_->info().superblock.block_size * 100);
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ TEST_F(VolumeTest, RenameOverAnExistingFileReplacesItInOneCommit) {
   Put("CURRENT", "old");
   Put("000001.dbtmp", "new");
   WaitForCommits(*volume_, 1 + 1 + 2);  // the mount's, that of the log zone made ready, the files'
-  const std::uint64_t before = volume_->metalog_stats().commits;
+  const std::uint64_t before = volume_->counters().metalog.commits;
   ASSERT_TRUE(IsOk(volume_->Rename("000001.dbtmp", "CURRENT")));
-  EXPECT_EQ(volume_->metalog_stats().commits, before + 1);
+  EXPECT_EQ(volume_->counters().metalog.commits, before + 1);
   EXPECT_THAT(Names(""), ElementsAre("CURRENT"));
   Remount();
   EXPECT_EQ(Get("CURRENT"), "new");
@@ -153,7 +153,7 @@ TEST_F(VolumeTest, ReadOnlyMountShowsEverythingAndChangesNothing) {
   {
     const auto read_only = Volume::Mount(MakeReadOnlyView(*device_), {.read_only = true});
     ASSERT_TRUE(IsOk(read_only));
-    EXPECT_TRUE((*read_only)->read_only());
+    EXPECT_TRUE((*read_only)->info().read_only);
     const auto file = (*read_only)->OpenForRead("a.log");
     ASSERT_TRUE(IsOk(file));
     EXPECT_EQ(ReadAll(**file), "log");

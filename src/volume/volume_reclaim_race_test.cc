@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/sync_point.h"
+#include "testing/empty_zone.h"
 #include "volume/scrub.h"
 #include "volume/volume_reclaim_test_rig.h"
 
@@ -23,7 +24,7 @@ TEST_F(Reclaim, AFileDeletedWhileItIsCopiedStaysDeleted) {
         if (FirstZoneOf(file) == zone) Delete(file);
       }
     });
-    EXPECT_EQ(CodeOf(volume_->EmptyZone(zone)), Code::kBusy);
+    EXPECT_EQ(CodeOf(EmptyZone(*volume_, zone)), Code::kBusy);
   }
   EXPECT_TRUE(deleted);
   EXPECT_EQ(CodeOf(volume_->OpenForRead("03.sst")), Code::kNotFound);
@@ -40,10 +41,10 @@ TEST_F(Reclaim, AFileRewrittenWhileItIsCopiedKeepsItsNewContent) {
     SyncPoint::Scope scope([&](std::string_view name) {
       if (name != "reclaim:copied" || done) return;
       done = true;
-      ASSERT_TRUE(IsOk(volume_->Truncate("03.sst", 5000)));
+      ASSERT_TRUE(IsOk(TruncateFile(*volume_, "03.sst", 5000)));
       files_["03.sst"].resize(5000);
     });
-    IgnoreError(volume_->EmptyZone(zone));
+    IgnoreError(EmptyZone(*volume_, zone));
   }
   EXPECT_TRUE(done);
   ExpectAllThere();
@@ -69,7 +70,7 @@ TEST_F(Reclaim, AFileCutWhileItsMoveIsCommittedKeepsItsChecksums) {
         files_[name].resize(100'000);
       }
     });
-    IgnoreError(volume_->EmptyZone(zone));  // files behind the first are being written by then
+    IgnoreError(EmptyZone(*volume_, zone));  // files behind the first are being written by then
   }
   ASSERT_TRUE(writers["03.sst"]);
   ExpectAllThere();
@@ -80,7 +81,7 @@ TEST_F(Reclaim, AFileCutWhileItsMoveIsCommittedKeepsItsChecksums) {
   EXPECT_EQ(report->bytes_without_checksum, 0u);
   Remount();
   ExpectAllThere();
-  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  ASSERT_TRUE(IsOk(EmptyZone(*volume_, zone)));
   EXPECT_EQ(volume_->Zones()[zone.value].pins, 0u);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "testing/bit_rot.h"
+#include "testing/empty_zone.h"
 #include "testing/faulty_device.h"
 #include "volume/volume_reclaim_test_rig.h"
 
@@ -22,7 +23,7 @@ TEST_F(Reclaim, OverwritesGoOnForEverWithTwoThirdsOfTheDeviceLive) {
     const auto which = static_cast<int>(random.Below(files));
     ASSERT_TRUE(Write(fmt::format("{}.sst", which), bytes, kLifetimes[random.Below(4)])) << i;
   }
-  EXPECT_GT(volume_->write_counters().reclaimed, 0u);
+  EXPECT_GT(volume_->counters().written.reclaimed, 0u);
   ExpectAllThere();
   Remount();
   ExpectAllThere();
@@ -47,7 +48,7 @@ TEST_F(Reclaim, NothingIsMovedForTheSakeOfAFileThatIsBeingWritten) {
   while (volume_->Space().free > (1u << 20)) {
     ASSERT_TRUE(Write(fmt::format("{}.sst", i++), 100'000, Lifetime::kMedium));
   }
-  const std::uint64_t moved = volume_->write_counters().reclaimed;
+  const std::uint64_t moved = volume_->counters().written.reclaimed;
   std::uint64_t moved_before_it_failed = moved;
   auto file = volume_->Create("large.sst", Lifetime::kMedium);
   ASSERT_TRUE(IsOk(file));
@@ -55,7 +56,7 @@ TEST_F(Reclaim, NothingIsMovedForTheSakeOfAFileThatIsBeingWritten) {
   const SteadyTime begin = SteadyNow();
   Status appended;
   while (appended.ok()) {
-    moved_before_it_failed = volume_->write_counters().reclaimed;
+    moved_before_it_failed = volume_->counters().written.reclaimed;
     appended = (*file)->Append(AsBytes(piece));
   }
   EXPECT_EQ(CodeOf(appended), Code::kNoSpace);
@@ -69,7 +70,7 @@ TEST_F(Reclaim, AZoneThatIsEmptiedIsResetAndNothingElseChanges) {
   files_["03-too.sst"] = files_["03.sst"];
   const ZoneId zone = FirstZoneOf("03.sst");
   const auto before = volume_->Stat("03.sst");
-  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  ASSERT_TRUE(IsOk(EmptyZone(*volume_, zone)));
   EXPECT_NE(FirstZoneOf("03.sst"), zone);
   EXPECT_EQ(volume_->Zones()[zone.value].live, 0u);
   EXPECT_EQ(volume_->Stat("03.sst")->mtime_seconds, before->mtime_seconds);
@@ -90,7 +91,7 @@ TEST_F(Reclaim, ReadersOfAMovedFileReadOnAndLetItsOldZoneGo) {
   auto reader = volume_->OpenForRead("03.sst");
   ASSERT_TRUE(IsOk(reader));
   EXPECT_EQ(ReadAll(**reader), files_["03.sst"]);
-  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  ASSERT_TRUE(IsOk(EmptyZone(*volume_, zone)));
   EXPECT_EQ(volume_->Zones()[zone.value].pins, 0u);
   EXPECT_EQ(ReadAll(**reader), files_["03.sst"]);
 }
@@ -101,13 +102,13 @@ TEST_F(Reclaim, AFileThatIsBeingWrittenStaysWhereItIsUntilItIsClosed) {
   {
     auto writer = volume_->OpenForAppend("03.sst", false);
     ASSERT_TRUE(IsOk(writer));
-    EXPECT_EQ(CodeOf(volume_->EmptyZone(zone)), Code::kBusy);
+    EXPECT_EQ(CodeOf(EmptyZone(*volume_, zone)), Code::kBusy);
     EXPECT_EQ(FirstZoneOf("03.sst"), zone);
     ASSERT_TRUE(IsOk((*writer)->Append(AsBytes("more"))));
     files_["03.sst"] += "more";
     ASSERT_TRUE(IsOk((*writer)->Close()));
   }
-  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  ASSERT_TRUE(IsOk(EmptyZone(*volume_, zone)));
   EXPECT_NE(FirstZoneOf("03.sst"), zone);
   ExpectAllThere();
 }
@@ -116,7 +117,7 @@ TEST_F(Reclaim, ADirectWriterGoesOnBehindWhatWasMoved) {
   MakeHalfDeadZones();
   const ZoneId zone = FirstZoneOf("03.sst");
   auto reader = volume_->OpenForRead("03.sst");
-  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  ASSERT_TRUE(IsOk(EmptyZone(*volume_, zone)));
   auto writer = volume_->OpenForAppend("03.sst", false);
   ASSERT_TRUE(IsOk(writer));
   const std::string more = RandomBytes(100'000, 99);
@@ -147,7 +148,7 @@ TEST_F(ReclaimOfDamage, AFileWhoseBytesAreNotWhatItsChecksumSaysStaysWhereItIs) 
   const ZoneId zone = FirstZoneOf("03.sst");
   MountRotten();
   rot_.Flip(volume_->Layout("03.sst")->extents.front().place + 4711);
-  const Status emptied = volume_->EmptyZone(zone);
+  const Status emptied = EmptyZone(*volume_, zone);
   EXPECT_EQ(CodeOf(emptied), Code::kCorruption);
   EXPECT_NE(emptied.error().ToString().find("do not have the checksum"), std::string::npos);
   EXPECT_EQ(FirstZoneOf("03.sst"), zone);
@@ -158,7 +159,7 @@ TEST_F(ReclaimOfDamage, AFileWhoseBytesAreNotWhatItsChecksumSaysStaysWhereItIs) 
   ASSERT_EQ(volume_->notices().size(), 1u);
   EXPECT_NE(volume_->notices().front().find("stays where it is"), std::string::npos);
   rot_.Heal();
-  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  ASSERT_TRUE(IsOk(EmptyZone(*volume_, zone)));
   ExpectAllThere();
 }
 
@@ -175,7 +176,7 @@ TEST_F(Reclaim, MovedFilesKeepTheirChecksums) {
   };
   const std::uint32_t before = sum();
   EXPECT_EQ(before, Crc32c(AsBytes(files_["03.sst"])));
-  ASSERT_TRUE(IsOk(volume_->EmptyZone(FirstZoneOf("03.sst"))));
+  ASSERT_TRUE(IsOk(EmptyZone(*volume_, FirstZoneOf("03.sst"))));
   EXPECT_EQ(sum(), before);
 }
 
@@ -186,18 +187,18 @@ TEST_F(Reclaim, TheCleanedPartOfALogIsMovedTooWhileItIsWritten) {
   std::string expected = RandomBytes(50'000, 5);
   ASSERT_TRUE(IsOk((*manifest)->Append(AsBytes(expected))));
   ASSERT_TRUE(IsOk((*manifest)->Sync()));
-  for (int round = 0; volume_->write_counters().cleaned == 0; ++round) {
+  for (int round = 0; volume_->counters().written.cleaned == 0; ++round) {
     ASSERT_LT(round, 200);
     const std::string name = fmt::format("{}.log", round);
     Put(name, RandomBytes(400'000, 100 + round));
     ASSERT_TRUE(IsOk(volume_->Unlink(name)));
   }
   const ZoneId zone = FirstZoneOf("MANIFEST-000001");
-  EXPECT_EQ(CodeOf(volume_->EmptyZone(zone)), Code::kInvalidArgument) << "it is still being filled";
+  EXPECT_EQ(CodeOf(EmptyZone(*volume_, zone)), Code::kInvalidArgument) << "it is still being filled";
   for (int i = 0; volume_->Zones()[zone.value].phase == ZonePhase::kActive; ++i) {
     ASSERT_TRUE(Write(fmt::format("{}.filler", i), 100'000, Lifetime::kNotSet));
   }
-  ASSERT_TRUE(IsOk(volume_->EmptyZone(zone)));
+  ASSERT_TRUE(IsOk(EmptyZone(*volume_, zone)));
   EXPECT_NE(FirstZoneOf("MANIFEST-000001"), zone);
   ASSERT_TRUE(IsOk((*manifest)->Append(AsBytes("and on"))));
   expected += "and on";
@@ -209,8 +210,8 @@ TEST_F(Reclaim, TheCleanedPartOfALogIsMovedTooWhileItIsWritten) {
 }
 
 TEST_F(Reclaim, ZonesThatHoldNoFileDataAreRefused) {
-  EXPECT_EQ(CodeOf(volume_->EmptyZone(ZoneId(0))), Code::kInvalidArgument);
-  EXPECT_EQ(CodeOf(volume_->EmptyZone(ZoneId(12345))), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf(EmptyZone(*volume_, ZoneId(0))), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf(EmptyZone(*volume_, ZoneId(12345))), Code::kInvalidArgument);
 }
 
 // The writer holds its file while it waits for space, and the zone that must be emptied for it holds an earlier part of
@@ -272,21 +273,21 @@ class ReclaimFaults : public testing::Test {
 // D9 of docs/internals/failures.md.
 TEST_F(ReclaimFaults, AnUnreadableSourceStaysWhatItIs) {
   device_.Inject({.command = FaultyDevice::Command::kRead, .times = 100, .zone = zone_});
-  EXPECT_FALSE(volume_->EmptyZone(zone_).ok());
+  EXPECT_FALSE(EmptyZone(*volume_, zone_).ok());
   EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
 }
 
 // D9: a copy that can't be written, or does not read back, is no copy.
 TEST_F(ReclaimFaults, ACopyThatCannotBeWrittenLeavesTheFileAsItWas) {
   device_.Inject({.command = FaultyDevice::Command::kWrite, .times = 1000});
-  EXPECT_FALSE(volume_->EmptyZone(zone_).ok());
+  EXPECT_FALSE(EmptyZone(*volume_, zone_).ok());
   EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
 }
 
 // D9 of docs/internals/failures.md.
 TEST_F(ReclaimFaults, ACopyThatIsNotFlushedLeavesTheFileAsItWas) {
   device_.Inject({.command = FaultyDevice::Command::kFlush, .times = 1});
-  EXPECT_FALSE(volume_->EmptyZone(zone_).ok());
+  EXPECT_FALSE(EmptyZone(*volume_, zone_).ok());
   EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
 }
 

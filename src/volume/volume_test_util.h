@@ -38,10 +38,10 @@ Code CodeOf(const Outcome& result) {
 // allocation is committed, so the commits are what to wait for. `count` is all of them since the mount.
 inline void WaitForCommits(const Volume& volume, std::uint64_t count) {
   const Deadline deadline = Deadline::After(std::chrono::seconds(30));
-  while (volume.metalog_stats().commits < count && !deadline.Passed()) {
+  while (volume.counters().metalog.commits < count && !deadline.Passed()) {
     SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
   }
-  ASSERT_EQ(volume.metalog_stats().commits, count);
+  ASSERT_EQ(volume.counters().metalog.commits, count);
 }
 
 // A new file, synced and closed.

@@ -32,17 +32,17 @@ class VolumeWithoutThreads : public VolumeTest {
   }
   // Long enough that the metadata log moves to another zone several times.
   void Work() {
-    const std::uint64_t first = volume_->metalog_stats().generation;
+    const std::uint64_t first = volume_->counters().metalog.generation;
     auto log = volume_->Create("1.log");
     ASSERT_TRUE(IsOk(log));
-    for (int i = 0; i < 600 && volume_->metalog_stats().generation < first + 3; ++i) {
+    for (int i = 0; i < 600 && volume_->counters().metalog.generation < first + 3; ++i) {
       content_ = std::to_string(i);
       Put("CURRENT", content_);
       logged_ += content_;
       ASSERT_TRUE(IsOk((*log)->Append(AsBytes(content_))));
       ASSERT_TRUE(IsOk((*log)->Sync()));
     }
-    EXPECT_GE(volume_->metalog_stats().generation, first + 3);
+    EXPECT_GE(volume_->counters().metalog.generation, first + 3);
   }
   void ExpectAllThere() {
     Unmount();

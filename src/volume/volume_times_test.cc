@@ -167,7 +167,7 @@ TEST_F(VolumeTimesTest, CleanDoesNotMoveTheTime) {
   Append(std::string(100'000, 'x'));
   ASSERT_TRUE(IsOk(file_->Sync()));
   clock_.Set(kThen + 100);
-  for (int i = 0; volume_->write_counters().cleaned == 0; ++i) {
+  for (int i = 0; volume_->counters().written.cleaned == 0; ++i) {
     ASSERT_LT(i, 500);
     auto other = volume_->Create("other.log");
     ASSERT_TRUE(IsOk(other));

@@ -4,6 +4,7 @@
 
 #include <cctype>
 
+#include "testing/empty_zone.h"
 #include "testing/random_bytes.h"
 #include "volume/volume_fault_test_rig.h"
 
@@ -36,7 +37,7 @@ class WriteFaultTest : public VolumeFaultTest {
     for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kLog}) FailWritesTo(phase, code);
   }
   std::vector<ZoneId> ActiveMetadataZones() {
-    std::vector<ZoneId> zones = volume_->superblock().metadata_zones;
+    std::vector<ZoneId> zones = volume_->info().superblock.metadata_zones;
     std::erase_if(zones, [&](ZoneId zone) { return !IsActive(device_->Report(zone, 1)->front().condition); });
     return zones;
   }
@@ -82,12 +83,12 @@ TEST_P(FailedWriteTest, OfALogGoesToAnotherZoneAndTheSyncSucceeds) {
 
 TEST_P(FailedWriteTest, OfTheMetadataLogMovesItToAnotherZone) {
   Put("a.sst", Content('a'));
-  const std::uint64_t switches = volume_->metalog_stats().switches;
+  const std::uint64_t switches = volume_->counters().metalog.switches;
   for (const ZoneId zone : ActiveMetadataZones()) {
     faulty_->Inject({.command = Command::kWrite, .zone = zone, .when = GetParam()});
   }
   EXPECT_FALSE(volume_->MakeDirectory("refused", false).ok());
-  EXPECT_EQ(volume_->metalog_stats().switches, switches + 1);
+  EXPECT_EQ(volume_->counters().metalog.switches, switches + 1);
   EXPECT_TRUE(IsOk(volume_->MakeDirectory("made", false)));
   EXPECT_EQ(CodeOf(volume_->Stat("refused")), Code::kNotFound);
   RemountHealthy();
@@ -217,7 +218,7 @@ TEST_F(WriteFaultTest, WhatACommitOfUnknownOutcomePointsToIsNotReset) {
   };
   const ZoneId from = zone_of_a();
   FailWritesTo(ZonePhase::kMetadata, Code::kIo, When::kAfter);
-  EXPECT_EQ(CodeOf(volume_->EmptyZone(from)), Code::kUnknownOutcome);
+  EXPECT_EQ(CodeOf(EmptyZone(*volume_, from)), Code::kUnknownOutcome);
   for (const ZoneStatus& zone : volume_->Zones())
     EXPECT_NE(zone.phase, ZonePhase::kDead) << "zone " << zone.id.value << " is to be reset";
   RemountHealthy();

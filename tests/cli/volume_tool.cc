@@ -119,7 +119,7 @@ Result<std::uint64_t> OnVolume(Volume& volume, OpenFiles& open, std::istream& wo
   } else if (verb == "sync" || verb == "close") {
     status = SyncOrClose(open, a, verb == "close");
   } else if (verb == "truncate" && words >> bytes) {
-    status = volume.Truncate(a, bytes);
+    status = TruncateFile(volume, a, bytes);
   } else if (verb == "fill" && words >> bytes) {
     return Fill(volume, a, bytes);
   } else {

@@ -71,7 +71,7 @@ void MoreWork(Volume& volume) {
     Put(volume, "db/000001.sst", Text(5000, static_cast<char>('f' + i)));
     if (i > 0) Must(volume.Unlink(fmt::format("db/{:06}.log", 9 + i)));
   }
-  Must(volume.Truncate("MANIFEST-1", 900));
+  Must(TruncateFile(volume, "MANIFEST-1", 900));
   Must(volume.Unlink("db/sub/link"));
 }
 

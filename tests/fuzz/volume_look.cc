@@ -33,7 +33,7 @@ void Collect(Volume& volume, const std::string& directory, std::size_t depth, Vo
   if (!entries || depth > kDepthMax) return;
   for (const DirectoryEntry& entry : *entries) {
     const std::string path = directory + "/" + entry.name;
-    if (!volume.read_only()) CheckEntry(volume, path);  // a reader asks the device each time
+    if (!volume.info().read_only) CheckEntry(volume, path);  // a reader asks the device each time
     if (entry.stat.is_directory) {
       contents[path + "/"] = "";
       Collect(volume, path, depth + 1, contents);

@@ -120,12 +120,12 @@ TEST_F(LiveReaders, EveryByteReadBesideAWriterIsTheFiles) {
   ASSERT_TRUE(writer.WaitUntilMounted());
   const auto volume = MountReadOnly();
   ASSERT_NE(volume, nullptr);
-  const std::uint64_t generation = volume->metalog_stats().generation;
+  const std::uint64_t generation = volume->counters().metalog.generation;
   // As long as it takes on this host to have seen enough.
   const Deadline least = Deadline::After(std::chrono::seconds(4));
   const Deadline most = Deadline::After(std::chrono::seconds(120));
   const auto seen_enough = [&] {
-    return records_ > kRecordsWanted && vanished_ > 0 && volume->metalog_stats().generation > generation;
+    return records_ > kRecordsWanted && vanished_ > 0 && volume->counters().metalog.generation > generation;
   };
   while (!HasFailure() && !most.Passed() && !(least.Passed() && seen_enough())) {
     ReadAll(*volume, false);
@@ -137,7 +137,7 @@ TEST_F(LiveReaders, EveryByteReadBesideAWriterIsTheFiles) {
   EXPECT_TRUE(writer.Stop());
   EXPECT_GT(records_, kRecordsWanted);
   EXPECT_GT(vanished_, 0u);
-  EXPECT_GT(volume->metalog_stats().generation, generation) << "the metadata log never switched zones";
+  EXPECT_GT(volume->counters().metalog.generation, generation) << "the metadata log never switched zones";
   ReadAll(*volume, true);
   ExpectClean();
 }

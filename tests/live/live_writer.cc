@@ -31,7 +31,7 @@ class Work {
     switch (random_.Below(8)) {
       case 0: return Forgive(volume_.Unlink(name));
       case 1: return Forgive(volume_.Rename(name, "moved-" + name));
-      case 2: return Forgive(volume_.Truncate(name, random_.Below(8) * kRecordBytes * 512));
+      case 2: return Forgive(TruncateFile(volume_, name, random_.Below(8) * kRecordBytes * 512));
       case 3:
       case 4: return Forgive(Extend(name, slot));
       default: return Forgive(Replace(name, slot));

@@ -243,7 +243,7 @@ TEST_F(FaultyDatabase, SyncWhoseCacheFlushFailedIsNotAcknowledged) {
 
 TEST_F(FaultyDatabase, MetadataZoneThatFailsCostsNothingThatWasAcknowledged) {
   PutAll(0, 300);
-  for (const ZoneId zone : mounted_->superblock().metadata_zones) {
+  for (const ZoneId zone : mounted_->info().superblock.metadata_zones) {
     const auto report = device_->Report(zone, 1);
     ASSERT_TRUE(report);
     if (IsActive(report->front().condition)) device_->Inject({.command = Command::kWrite, .zone = zone});

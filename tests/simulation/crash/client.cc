@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "testing/empty_zone.h"
 
 namespace zenfs {
 Client::Client(std::shared_ptr<Volume> volume, std::uint64_t seed, const std::string& root)
@@ -67,7 +68,7 @@ void Client::Append(const std::string& handle, std::size_t count) {
 void Client::RewriteTail(const std::string& handle, std::size_t count) {
   Handle* h = Open(handle);
   if (h == nullptr) return;
-  const std::uint64_t block = volume_->geometry().block_size;
+  const std::uint64_t block = volume_->info().geometry.block_size;
   const std::size_t size = h->file->live.size();
   const std::size_t offset = size == 0 ? 0 : RoundDown(size - 1, block);
   const std::string bytes = Bytes(size - offset + count);
@@ -229,7 +230,7 @@ void Client::EmptyZones() {
   for (const ZoneStatus& zone : volume_->Zones()) {
     if (failed()) return;
     if (zone.phase != ZonePhase::kFull || zone.live == 0) continue;
-    const Status emptied = volume_->EmptyZone(zone.id);
+    const Status emptied = EmptyZone(*volume_, zone.id);
     const bool may_fail =
         !emptied.ok() && (emptied.error().code() == Code::kBusy || emptied.error().code() == Code::kNoSpace ||
                           emptied.error().code() == Code::kInvalidArgument);

@@ -39,7 +39,7 @@ class EverySubsetOfAGroup : protected SwitchedPoints, public testing::Test {
       run.client->Log("w", 1, 10);
       constexpr std::uint64_t kCommits =
           1 + 2 * kWriters + 1 + 2;  // mount, directories and files, w.log, allocations
-      if (!run.over() && !Await(run, [&] { return run.volume->metalog_stats().commits >= kCommits; })) {
+      if (!run.over() && !Await(run, [&] { return run.volume->counters().metalog.commits >= kCommits; })) {
         run.error = "the log has no reserve";
       }
     };

@@ -116,7 +116,7 @@ CutOperation UnmountAndMount() {
 // A metadata zone of 16 blocks is left every few commits. The operation begins a few commits
 // before that.
 CutOperation Switch() {
-  const auto generation = [](WorkloadRun& run) { return run.volume->metalog_stats().generation; };
+  const auto generation = [](WorkloadRun& run) { return run.volume->counters().metalog.generation; };
   return {"Switch",
           [=](WorkloadRun& run) {
             const std::uint64_t first = generation(run);
@@ -148,7 +148,7 @@ CutOperation TurnOfLogZones() {
             // The zone that the old log filled: after its release and reset it holds less, whatever
             // it is used for.
             const ZoneId filled =
-                run.volume->geometry().ZoneOf(run.volume->Layout("1.log")->frames.front().place);
+                run.volume->info().geometry.ZoneOf(run.volume->Layout("1.log")->frames.front().place);
             const auto was_reset = [&] {
               const auto report = run.device->Report(filled, 1);
               return report && report->front().WrittenBytes() < report->front().capacity;
@@ -176,7 +176,7 @@ CutOperation Clean() {
             run.client->Unlink("filler.log");
             run.client->Close("filler");
             if (run.over()) return;
-            Expect(Await(run, [&] { return run.volume->write_counters().cleaned > 0; }), run,
+            Expect(Await(run, [&] { return run.volume->counters().written.cleaned > 0; }), run,
                    "nothing was cleaned");
             run.client->Log("long", 1, 20);
           }};
@@ -192,7 +192,7 @@ CutOperation Move() {
           [](WorkloadRun& run) {
             run.client->EmptyZones();
             if (run.over()) return;
-            Expect(run.volume->write_counters().reclaimed > 0, run, "nothing was moved");
+            Expect(run.volume->counters().written.reclaimed > 0, run, "nothing was moved");
             run.client->WriteFile("behind.sst", 10);
           }};
 }
@@ -201,7 +201,7 @@ CutOperation Move() {
 CutOperation ResetOfAZone() {
   return {"ResetOfAZone",
           [](WorkloadRun& run) {
-            run.client->WriteFile("whole.sst", run.volume->geometry().zone_size);
+            run.client->WriteFile("whole.sst", run.volume->info().geometry.zone_size);
             run.client->WriteFile("small.sst", 10);
           },
           [](WorkloadRun& run) {

@@ -39,7 +39,7 @@ class LogRetry : public testing::Test {
       run.client->Append("log", 200);
       run.client->Flush("log");
       // No commit that allocates log zones may be between the commands that are cut off.
-      if (!run.over() && !Await(run, [&] { return run.volume->metalog_stats().commits >= 1 + 2 + 1; })) {
+      if (!run.over() && !Await(run, [&] { return run.volume->counters().metalog.commits >= 1 + 2 + 1; })) {
         run.error = "the log has no reserve";
       }
     };

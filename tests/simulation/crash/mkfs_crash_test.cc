@@ -83,7 +83,7 @@ class ReplacedFileSystem {
     if (!mounted) return formatted ? mounted.error().ToString() : std::string();
     const auto found = Find(**mounted);
     if (!found) return found.error().ToString();
-    if ((*mounted)->superblock().uuid == old_.volume->superblock().uuid) {
+    if ((*mounted)->info().superblock.uuid == old_.volume->info().superblock.uuid) {
       ++mounted_old_;
       return formatted ? "the old one is mounted"
                        : old_.client->model().WhyNot(*found, CrashKind::kPowerLost);

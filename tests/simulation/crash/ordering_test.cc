@@ -127,8 +127,8 @@ TEST(Ordering, FramesBeyondAGapStayDeadWhenTheGapIsFilledAgain) {
 TEST(Ordering, ASwitchTakesEffectWithItsCompletionOnly) {
   // Commits until the metadata log has switched twice, then a few more.
   const Workload work = [](WorkloadRun& run) {
-    const std::uint64_t first = run.volume->metalog_stats().generation;
-    for (int i = 0; i < 400 && !run.over() && run.volume->metalog_stats().generation < first + 2; ++i) {
+    const std::uint64_t first = run.volume->counters().metalog.generation;
+    for (int i = 0; i < 400 && !run.over() && run.volume->counters().metalog.generation < first + 2; ++i) {
       run.client->WriteFile(fmt::format("file-{}", i % 9), 10);
     }
     for (int i = 0; i < 3; ++i) run.client->WriteFile(fmt::format("late-{}", i), 10);
@@ -136,7 +136,7 @@ TEST(Ordering, ASwitchTakesEffectWithItsCompletionOnly) {
   const EmulatorGeometry geometry = ShapeNamed("TinyZones").geometry;
   const WorkloadRun whole = RunWorkload(geometry, work, kNever);
   ASSERT_FALSE(whole.over()) << whole.WhyOver();
-  ASSERT_GE(whole.volume->metalog_stats().generation, 3u);
+  ASSERT_GE(whole.volume->counters().metalog.generation, 3u);
   const std::uint64_t total = whole.device->commands();
   const std::uint64_t first = FullRun() ? 0 : total - std::min<std::uint64_t>(total, 45);
   EXPECT_EQ(CutEverywhere(geometry, work, first, total, FullRun() ? 40 : 8), "");
@@ -215,9 +215,9 @@ TEST(Ordering, SyncedFramesSurviveWithoutAMetadataCommit) {
   // The background allocates log zones, with its own commits; wait until it is idle.
   bool none = false;
   for (int round = 0; round < 5 && !none; ++round) {
-    const std::uint64_t before = run.volume->metalog_stats().commits;
+    const std::uint64_t before = run.volume->counters().metalog.commits;
     run.client->Log("log", 20, 300);
-    none = run.volume->metalog_stats().commits == before;
+    none = run.volume->counters().metalog.commits == before;
   }
   EXPECT_TRUE(none);
   EXPECT_EQ(VerifyAllImages(run, 20), "") << run.WhyOver();

@@ -1,8 +1,10 @@
-// Volume::Mount: from a device to the kind of mount that fits it.
+#include "volume/volume.h"
+
 #include <fmt/format.h>
 
 #include "device/guarded_device.h"
 #include "metalog/probe.h"
+#include "volume/mounted_volume.h"
 #include "volume/reader_volume.h"
 #include "volume/recovery.h"
 
@@ -18,7 +20,10 @@ Result<std::shared_ptr<Volume>> Volume::Mount(std::unique_ptr<ZonedDevice> devic
                                               const MountOptions& options) {
   device = GuardDevice(std::move(device));
   ZENFS_RETURN_IF_ERROR(PlanSlots(device->geometry(), device->name()));
-  if (device->mode() == OpenMode::kReadOnly) return ReaderVolume::Mount(std::move(device));
+  if (device->mode() == OpenMode::kReadOnly) {
+    ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<ReaderMount> reader, ReaderMount::Open(std::move(device)));
+    return std::make_shared<ReaderVolume>(std::move(reader));
+  }
   ZENFS_ASSIGN_OR_RETURN(Superblock superblock, ProbeSuperblock(*device));
   const std::uint64_t unknown = superblock.read_only_compatible & ~kKnownReadOnlyCompatible;
   if (unknown != 0) {
@@ -27,13 +32,16 @@ Result<std::shared_ptr<Volume>> Volume::Mount(std::unique_ptr<ZonedDevice> devic
                             "program; mount it read-only (?ro) or use a newer zenfs",
                             device->name(), unknown));
   }
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<MountedVolume> mounted,
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<WriterMount> writer,
                          RecoverVolume(std::move(device), std::move(superblock), options));
-  // Handles keep the object; the caller's pointer is what keeps the volume mounted.
-  Volume* const volume = mounted.get();
-  return std::shared_ptr<Volume>(volume, [mounted = std::move(mounted)](Volume* last) {
-    IgnoreError(last->Unmount());  // whoever wants to know the error calls Unmount
-  });
+  return std::make_shared<MountedVolume>(std::move(writer));
+}
+
+Status TruncateFile(Volume& volume, std::string_view path, std::uint64_t size) {
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> handle, volume.OpenForAppend(path, false));
+  ZENFS_RETURN_IF_ERROR(handle->Truncate(size));
+  ZENFS_RETURN_IF_ERROR(handle->Sync());
+  return handle->Close();
 }
 
 }  // namespace zenfs

@@ -1,0 +1,30 @@
+// Admits calls into a mounted volume until the unmount, and never in a forked child.
+// Threads: any.
+#pragma once
+
+#include <string>
+
+#include "base/fork_guard.h"
+#include "base/gate.h"
+#include "base/status.h"
+
+namespace zenfs {
+
+class MountGate {
+ public:
+  // `device_name` is for messages.
+  explicit MountGate(std::string device_name) : device_name_(std::move(device_name)) {}
+
+  // Errors: kShutdown after Close, and in a forked child.
+  [[nodiscard]] Result<Gate::Entry> Enter() const;
+  // Refuses new calls and waits for those inside. False, and nothing happens, if the gate is closed already or in a forked
+  // child: the caller has nothing to unmount.
+  [[nodiscard]] bool Close();
+
+ private:
+  const std::string device_name_;
+  const ForkGuard fork_guard_;
+  mutable Gate gate_;
+};
+
+}  // namespace zenfs

@@ -1,0 +1,86 @@
+#include "volume/reader_mount.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "metalog/probe.h"
+#include "volume/waiting_bytes.h"
+
+namespace zenfs {
+namespace {
+
+// While a writer switches logs, no copy of the superblock may be readable at the moment when it is looked at. Then the
+// metadata zones have moved, and the probe is repeated.
+Result<Superblock> ProbeLive(ZonedDevice& device) {
+  const Deadline deadline = Deadline::After(LogFollower::kPatience);
+  const std::uint32_t count = std::min<std::uint32_t>(device.geometry().zone_count, kMaxMetadataZones);
+  for (;;) {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> before, device.Report(ZoneId(0), count));
+    Result<Superblock> superblock = ProbeSuperblock(device);
+    if (superblock) return superblock;
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, device.Report(ZoneId(0), count));
+    const bool moved =
+        !std::ranges::equal(before, after, {}, &ZoneInfo::WrittenBytes, &ZoneInfo::WrittenBytes);
+    if (!moved || deadline.Passed()) return superblock;
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<ReaderMount>> ReaderMount::Open(std::unique_ptr<ZonedDevice> device) {
+  ZENFS_ASSIGN_OR_RETURN(Superblock superblock, ProbeLive(*device));
+  auto mount = std::make_shared<ReaderMount>(std::move(device), std::move(superblock));
+  ZENFS_RETURN_IF_ERROR(mount->Recover());
+  return mount;
+}
+
+ReaderMount::ReaderMount(std::unique_ptr<ZonedDevice> device, Superblock superblock)
+    : info_{.superblock = std::move(superblock),
+            .geometry = device->geometry(),
+            .device_name = device->name(),
+            .read_only = true},
+      gate_(info_.device_name),
+      device_(std::move(device)),
+      live_(std::make_unique<LiveState>(*device_, info_.superblock)) {}
+
+Status ReaderMount::Recover() {
+  return live_->Look([&](LiveState::View& view) -> Status {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> damage, view.Damage());
+    notices_ = device_->notices();
+    notices_.insert(notices_.end(), damage.begin(), damage.end());
+    const auto size_of = [&](FileId id) -> std::optional<std::uint64_t> {
+      const auto record = view.state().FindFile(id);
+      if (record == nullptr) return std::nullopt;
+      const Result<std::uint64_t> size = view.SizeOf(record);
+      return size ? std::optional(*size) : std::nullopt;
+    };
+    std::string waiting = DescribeWaitingBytes(view.state(), info_.superblock.uuid, *device_, size_of);
+    if (!waiting.empty()) notices_.push_back(std::move(waiting));
+    return {};
+  });
+}
+
+Status ReaderMount::Refuse() const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, Enter());
+  return Fail(Code::kReadOnly, fmt::format("{}: mounted read-only", info_.device_name));
+}
+
+Result<LiveZones> ReaderMount::AccountZones() const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter());
+  LiveZones zones;
+  ZENFS_RETURN_IF_ERROR(live_->Look([&](LiveState::View& view) -> Status {
+    ZENFS_ASSIGN_OR_RETURN(const auto frame_bytes, view.FrameBytes());
+    ZENFS_ASSIGN_OR_RETURN(zones, AccountLiveZones(*device_, info_.superblock, view.state(), frame_bytes));
+    return {};
+  }));
+  return zones;
+}
+
+void ReaderMount::Unmount() {
+  if (!gate_.Close()) return;
+  live_.reset();
+  device_.reset();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,71 @@
+#include "volume/writer_mount.h"
+
+namespace zenfs {
+
+Result<Gate::Entry> WriterMount::EnterToWrite() const {
+  ZENFS_ASSIGN_OR_RETURN(Gate::Entry entry, Enter());
+  ZENFS_RETURN_IF_ERROR(parts_->effects.health());
+  return entry;
+}
+
+VolumeInfo WriterMount::info() const {
+  return {.superblock = device_->superblock,
+          .geometry = device_->geometry,
+          .device_name = device_->name,
+          .read_only = false};
+}
+
+VolumeCounters WriterMount::counters() const {
+  return {.epoch = parts_->epoch,
+          .metalog = parts_->metalog->stats(),
+          .written = parts_->accounting.Counters(),
+          .metrics_page = device_->metrics.page()};
+}
+
+std::vector<std::string> WriterMount::notices() const {
+  std::vector<std::string> all = device_->notices;
+  const std::vector<std::string> damage = parts_->relocation.damage();
+  all.insert(all.end(), damage.begin(), damage.end());
+  return all;
+}
+
+Status WriterMount::health() const {
+  ZENFS_RETURN_IF_ERROR(parts_->effects.health());
+  return parts_->commits.health();
+}
+
+Status WriterMount::KeepMetrics() const {
+  parts_->accounting.Publish();
+  return device_->KeepMetrics();
+}
+
+Status WriterMount::PrepareForExit() {
+  const Result<Gate::Entry> entry = Enter();
+  if (!entry) return {};
+  Status first;
+  if (parts_->buffers->Retire()) first = parts_->shutdown.EndBuffers();
+  first.Update(KeepMetrics());
+  return first;
+}
+
+// Writes and commits the buffers of open files, ends the threads, and releases the device, so that it can be mounted again,
+// in this process too. The calls of handles that are still open find the gate closed.
+Status WriterMount::Unmount() {
+  if (!gate_.Close()) return {};
+  VolumeParts& parts = *parts_;
+  parts.drain.Stop();
+  const bool end_buffers = parts.buffers->Retire();
+  Status first = parts.shutdown.WriteBackOpenFiles();
+  const Status written = end_buffers ? parts.shutdown.WriteBackFlushed() : Status();
+  first.Update(written);
+  parts.StopMoving(first.ok());
+  if (written.ok()) first.Update(parts.shutdown.SealLogs(end_buffers));
+  if (first.ok()) first = parts.metalog->health();
+  parts.metalog->Stop();
+  first.Update(KeepMetrics());
+  device_->device.reset();
+  device_->metrics.MoveHome();  // no thread counts any more, so the shared page may be unmapped
+  return first;
+}
+
+}  // namespace zenfs
