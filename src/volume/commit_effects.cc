@@ -12,8 +12,8 @@ void CommitEffects::OnCommitted(std::span<const Edit> edits) {
     return;
   }
   zones_.AddLive(effects->gained);
-  zones_.RemoveLive(effects->lost);
-  if (Status counted = effects->lost.empty() ? Status() : zones_.health(); !counted.ok()) {
+  if (!zones_.RemoveLive(effects->lost)) {
+    Status counted = zones_.health();
     MutexLock lock(mutex_);
     health_.Update(std::move(counted));
   }

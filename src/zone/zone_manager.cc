@@ -229,10 +229,11 @@ void ZoneManager::AddLive(std::span<const Extent> extents) {
   pool_.AddLive(extents);
 }
 
-void ZoneManager::RemoveLive(std::span<const Extent> extents) {
+bool ZoneManager::RemoveLive(std::span<const Extent> extents) {
   MutexLock lock(mutex_);
   pool_.RemoveLive(extents);
   Announce();
+  return pool_.health().ok();
 }
 
 void ZoneManager::StopResets() {

@@ -169,7 +169,8 @@ class ZoneManager {
 
   // --- accounting; called in commit order ---
   void AddLive(std::span<const Extent> extents) EXCLUDES(mutex_);
-  void RemoveLive(std::span<const Extent> extents) EXCLUDES(mutex_);
+  // False once the counts of live bytes contradict themselves; health() then returns the error.
+  bool RemoveLive(std::span<const Extent> extents) EXCLUDES(mutex_);
 
   // Stops resets for this mount; a running reset still ends. Call this once a commit's outcome is unknown, before
   // releasing pins.
