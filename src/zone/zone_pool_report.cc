@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "zone/zone_pool.h"
 
@@ -51,8 +52,9 @@ std::vector<ZoneStatus> ZonePool::Zones() const {
 
 std::vector<std::string> ZonePool::Check() const {
   std::vector<std::string> broken;
-  const auto expect = [&](bool holds, std::string text) {
-    if (!holds) broken.push_back(std::move(text));
+  const auto expect = [&]<typename... Values>(bool holds, fmt::format_string<Values...> text,
+                                              Values&&... values) {
+    if (!holds) broken.push_back(fmt::format(text, std::forward<Values>(values)...));
   };
   std::size_t active = 0, empty = 0, dead = 0, slots = 0, writers = 0;
   std::uint64_t granted = 0;
@@ -65,17 +67,16 @@ std::vector<std::string> ZonePool::Check() const {
     writers += z.writer;
     granted += z.granted;
     const bool listed = std::ranges::find(active_, ZoneId(i)) != active_.end();
-    expect(listed == (z.phase == ZonePhase::kActive),
-           fmt::format("zone {} is {} but {} in the list of active zones", i, PhaseName(z.phase),
-                       listed ? "is" : "is not"));
+    expect(listed == (z.phase == ZonePhase::kActive), "zone {} is {} but {} in the list of active zones", i,
+           PhaseName(z.phase), listed ? "is" : "is not");
     expect(z.phase != ZonePhase::kActive || setup_.read_only || (z.holds_slot && z.room() != 0),
-           fmt::format("active zone {} has no slot or no room", i));
+           "active zone {} has no slot or no room", i);
     expect(!z.holds_slot || z.phase == ZonePhase::kActive || z.job || z.from_log,
-           fmt::format("zone {} ({}) holds a slot without need", i, PhaseName(z.phase)));
-    expect(z.phase != ZonePhase::kDead || z.job, fmt::format("dead zone {} has no reset queued", i));
+           "zone {} ({}) holds a slot without need", i, PhaseName(z.phase));
+    expect(z.phase != ZonePhase::kDead || z.job, "dead zone {} has no reset queued", i);
     expect(z.phase != ZonePhase::kEmpty || (z.written == 0 && z.live == 0 && z.pins == 0),
-           fmt::format("empty zone {} is not empty", i));
-    expect(z.written <= z.capacity, fmt::format("zone {} is written beyond its capacity", i));
+           "empty zone {} is not empty", i);
+    expect(z.written <= z.capacity, "zone {} is written beyond its capacity", i);
   }
   expect(active == active_.size(), "the list of active zones contains a zone twice");
   expect(empty == empty_.size(), "the list of empty zones is wrong");
