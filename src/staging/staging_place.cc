@@ -21,9 +21,12 @@ std::optional<StagingPlace> StagingPlace::Parse(std::string_view text) {
 }
 
 std::string BootId() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  return file >> id ? id : "unknown";
+  static const std::string boot = [] {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string id;
+    return file >> id ? id : "unknown";
+  }();
+  return boot;
 }
 
 std::string StagingNamePrefix(std::string_view identity) {
