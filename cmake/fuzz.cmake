@@ -40,7 +40,7 @@ function(zenfs_add_fuzzers)
   zenfs_fuzzer(uri SOURCES fuzz/uri_target.cc LINK zenfs_backends zenfs_volume)
   zenfs_fuzzer(command_line SOURCES fuzz/command_line_target.cc LINK zenfs_cli_core)
   zenfs_fuzzer(manifest SOURCES fuzz/manifest_target.cc LINK zenfs_backup)
-  zenfs_fuzzer(backup_directory SOURCES fuzz/backup_directory_target.cc fuzz/backup_tree.cc
+  zenfs_fuzzer(backup_directory SOURCES fuzz/backup_directory_target.cc fuzz/backup_tree.cc fuzz/change_watch.cc
     LINK zenfs_backup zenfs_fuzz_volume)
   zenfs_fuzzer(metadata_copy SOURCES fuzz/metadata_copy_target.cc LINK zenfs_format)
   zenfs_fuzzer(image SOURCES fuzz/image_target.cc LINK zenfs_fuzz_volume)

@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
 namespace zenfs {
@@ -50,34 +51,67 @@ std::string ReadRegular(const std::string& path) {
 
 }  // namespace
 
-BackupTree::BackupTree(std::vector<std::string> names)
-    : names_(std::move(names)), path_(place_.path() + "/backup") {
-  Require(::mkdir(place_.path().c_str(), 0700) == 0, "a directory on a tmpfs can be made");
-  const std::string outside = place_.path() + "/outside";
+BackupTree::BackupTree(std::string place, std::vector<std::string> names,
+                       std::map<std::string, std::string> files)
+    : place_(std::move(place)),
+      path_(place_ + "/backup"),
+      names_(std::move(names)),
+      files_(std::move(files)) {
+  const std::string outside = place_ + "/outside";
   for (const std::string& name : names_) {
     fs::create_directories(fs::path(outside + "/" + name).parent_path());
     WriteNew(outside + "/" + name, OutsideText(name));
   }
   for (const char* const name : {"0", "1", "manifest"}) WriteNew(outside + "/" + name, name);
+  for (const auto& [path, text] : files_) {
+    for (fs::path at = fs::path(path).parent_path(); !at.empty(); at = at.parent_path())
+      directories_.insert(at.string());
+  }
+  Rebuild({""});
   outside_ = Outside();
-  Clear();
+  WatchOutside();
 }
 
-BackupTree::~BackupTree() {
-  std::error_code ignored;
-  fs::remove_all(place_.path(), ignored);
+void BackupTree::WatchOutside() {
+  outside_watch_.Add(place_, "");
+  for (const auto& entry : fs::recursive_directory_iterator(place_ + "/outside"))
+    outside_watch_.Add(entry.path().string(), entry.path().string());
 }
 
-void BackupTree::Clear() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-  Require(::mkdir(path_.c_str(), 0700) == 0, "the directory can be made anew");
+void BackupTree::Reset() {
+  Rebuild(watch_.Take().value_or(std::set<std::string>{""}));
+  // Forget what was done here: it also changes the number of names of files outside.
+  static_cast<void>(watch_.Take());
+  static_cast<void>(outside_watch_.Take());
 }
 
-void BackupTree::Put(const std::string& relative, std::string_view text) {
-  const std::string path = path_ + "/" + relative;
+// Makes anew what has changed: these paths and all below; an empty path is the directory itself.
+void BackupTree::Rebuild(const std::set<std::string>& changed) {
   std::error_code ignored;
-  if (relative.find('/') != std::string::npos) fs::create_directories(fs::path(path).parent_path(), ignored);
+  const bool all = changed.contains("");
+  for (const std::string& path : changed) {
+    const std::string whole = path.empty() ? path_ : path_ + "/" + path;
+    if (::unlink(whole.c_str()) != 0 && errno == EISDIR) fs::remove_all(whole, ignored);
+  }
+  const auto is_changed = [&](const std::string& path) {
+    if (all || changed.contains(path)) return true;
+    for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1))
+      if (changed.contains(path.substr(0, end))) return true;
+    return false;
+  };
+  const auto make = [&](const std::string& path, const std::string& name) {
+    Require(::mkdir(path.c_str(), 0700) == 0, "the directory can be made anew");
+    watch_.Add(path, name);
+  };
+  if (all) make(path_, "");
+  for (const std::string& path : directories_)
+    if (is_changed(path)) make(path_ + "/" + path, path);
+  for (const auto& [path, text] : files_)
+    if (is_changed(path)) WriteNew(path_ + "/" + path, text);
+}
+
+void BackupTree::Put(const std::string& name, std::string_view text) {
+  const std::string path = path_ + "/" + name;
   ::unlink(path.c_str());
   WriteNew(path, text);
 }
@@ -120,10 +154,10 @@ void BackupTree::Carry(FuzzInput& input) {
   if (!IsBelowDirectories(relative)) return;
   std::error_code error;
   const std::string path = path_ + "/" + relative;
-  fs::create_directories(fs::path(path).parent_path(), error);
+  if (relative.find('/') != std::string::npos) fs::create_directories(fs::path(path).parent_path(), error);
   const bool makes = kind != TreeEntry::kRename && kind != TreeEntry::kMode && kind != TreeEntry::kTruncate;
   if (makes) fs::remove_all(path, error);
-  const std::string outside = place_.path() + "/outside";
+  const std::string outside = place_ + "/outside";
   switch (kind) {
     case TreeEntry::kFile: WriteNew(path, AsText(bytes)); return;
     case TreeEntry::kDirectory: ::mkdir(path.c_str(), 0700); return;
@@ -155,19 +189,26 @@ void BackupTree::Carry(FuzzInput& input) {
   }
 }
 
+bool BackupTree::IsFile(const std::string& relative) const {
+  struct stat status{};
+  return IsBelowDirectories(relative) && ::lstat((path_ + "/" + relative).c_str(), &status) == 0 &&
+         S_ISREG(status.st_mode);
+}
+
 bool BackupTree::Read(const std::string& relative, std::string& text) const {
-  std::error_code error;
-  const fs::path path = fs::path(path_) / relative;
-  if (!IsBelowDirectories(relative) || !fs::is_regular_file(fs::symlink_status(path, error))) return false;
-  text = ReadRegular(path.string());
+  if (!IsFile(relative)) return false;
+  text = ReadRegular(path_ + "/" + relative);
   return true;
 }
 
 std::string BackupTree::Outside() const {
   std::string all;
-  for (const auto& entry : fs::recursive_directory_iterator(place_.path())) {
-    const std::string path = entry.path().string();
-    if (path.starts_with(path_)) continue;
+  for (auto at = fs::recursive_directory_iterator(place_); at != fs::recursive_directory_iterator(); ++at) {
+    const std::string path = at->path().string();
+    if (path == path_) {
+      at.disable_recursion_pending();
+      continue;
+    }
     struct stat status{};
     Require(::lstat(path.c_str(), &status) == 0, "what is outside is there");
     all += fmt::format("{} {:o} {} {}\n", path, status.st_mode, status.st_uid,
@@ -176,6 +217,10 @@ std::string BackupTree::Outside() const {
   return all;
 }
 
-void BackupTree::RequireOutsideIsUntouched() { Require(Outside() == outside_, "nothing outside changes"); }
+void BackupTree::RequireOutsideIsUntouched() {
+  const auto changed = outside_watch_.Take();
+  if (changed && changed->empty()) return;
+  Require(Outside() == outside_, "nothing outside changes");
+}
 
 }  // namespace zenfs
