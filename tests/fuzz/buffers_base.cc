@@ -19,7 +19,7 @@ namespace zenfs {
 namespace {
 
 constexpr EmulatorGeometry kBuffersGeometry{
-    .zones = 12, .zone_size = 64 << 10, .max_open = 0, .max_active = 0, .block_size = 512};
+    .zones = 9, .zone_size = 64 << 10, .max_open = 0, .max_active = 0, .block_size = 512};
 
 template <typename T>
 T Sure(Result<T> result) {

@@ -34,10 +34,13 @@ std::string BuffersSlot(std::uint8_t flags, std::uint8_t file, std::uint16_t off
 
 void WriteBuffersSeeds(SeedWriter& writer) {
   for (std::uint8_t what = 0; what < 10; ++what) {
-    writer.Write("buffers", fmt::format("name-{}", what), Buffers(0, what, 0, 0, {BuffersSlot(0, 0, 0, 0)}));
+    for (const std::uint8_t mode : {0, 3}) {
+      writer.Write("buffers", fmt::format("name-{}-{}", what, mode),
+                   Buffers(mode, what, 0, 0, {BuffersSlot(0, 0, 0, 0)}));
+    }
   }
   for (std::uint8_t field = 0; field < 9; ++field) {
-    for (const std::uint8_t mode : {4, 8}) {
+    for (const std::uint8_t mode : {4, 5, 8, 10}) {
       writer.Write("buffers", fmt::format("field-{}-{}", field, mode),
                    Buffers(mode, 0, field, 4096, {BuffersSlot(0, 0, 0, 0)}));
     }
@@ -48,7 +51,8 @@ void WriteBuffersSeeds(SeedWriter& writer) {
       slots.push_back(
           BuffersSlot(static_cast<std::uint8_t>(flags), file, 120, static_cast<std::uint16_t>(flags % 4)));
     }
-    writer.Write("buffers", fmt::format("slots-{}", flags), Buffers(0, 0, 0, 0, slots));
+    writer.Write("buffers", fmt::format("slots-{}", flags),
+                 Buffers(static_cast<std::uint8_t>(flags % 4), 0, 0, 0, slots));
     writer.Write("buffers", fmt::format("slot-{}", flags), Buffers(0, 0, 0, 0, {slots[flags % 4]}));
   }
 }

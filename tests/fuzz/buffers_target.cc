@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <set>
 
 #include "base/crc32c.h"
@@ -22,7 +23,7 @@
 namespace zenfs {
 namespace {
 
-enum BuffersMode : std::uint8_t { kNoReaderFirst = 1, kNoCheckFirst = 2, kSetField = 4, kFieldUnsealed = 8 };
+enum BuffersMode : std::uint8_t { kReaderFirst = 1, kCheckFirst = 2, kSetField = 4, kFieldUnsealed = 8 };
 enum SlotFlags : std::uint8_t {
   kRecord = 1,       // the tail of a plain file
   kExtents = 2,      // a record with extents
@@ -134,7 +135,6 @@ class Forger {
 
 // Creates the object at the path that the metadata log names.
 void Place(const std::string& path, std::uint8_t what, ByteView bytes) {
-  if (::unlink(path.c_str()) != 0) static_cast<void>(::rmdir(path.c_str()));
   switch (what % 16) {
     case 1: Require(::symlink("/dev/zero", path.c_str()) == 0, "a link can be made"); return;
     case 2: Require(::mkfifo(path.c_str(), 0600) == 0, "a pipe can be made"); return;
@@ -162,11 +162,11 @@ class Takeover {
       : base_(base), device_(device), replaced_(replaced) {}
 
   void Run(std::uint8_t mode) {
-    if ((mode & kNoCheckFirst) == 0) {
-      const std::string damage = FirstDamage(device_, /*read_data=*/true);
+    if ((mode & kCheckFirst) != 0) {
+      const std::string damage = FirstDamage(device_, /*read_data=*/false);  // all inputs have the same data
       Require(damage.empty(), "what is not on the device is no damage of it: " + damage);
     }
-    if ((mode & kNoReaderFirst) == 0) Read();
+    if ((mode & kReaderFirst) != 0) Read();
     Require(device_.changes() == 0, "who only looks changes nothing");
     Take();
     const std::string damage = FirstDamage(device_, /*read_data=*/false);
@@ -247,6 +247,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Place(base.path, what, forger.Forge(mode));
   device.Load(base.image);
   RunSimulated([&] { Takeover(base, device, forger.replaced()).Run(mode); });
-  if (::unlink(base.path.c_str()) != 0) static_cast<void>(::rmdir(base.path.c_str()));
+  if (::unlink(base.path.c_str()) != 0 && errno == EISDIR) static_cast<void>(::rmdir(base.path.c_str()));
   return 0;
 }
