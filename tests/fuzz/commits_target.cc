@@ -165,8 +165,7 @@ Volumes& AllVolumes() {
   return all;
 }
 
-void CheckReplay(ImageDevice& device, const Superblock& superblock, const Writer& writer) {
-  const auto replayed = Replay(device, superblock);
+void CheckReplay(const Result<Replayed>& replayed, const Writer& writer) {
   if (replayed) CheckState(replayed->state);
   if (!writer.complete()) return;
   Require(replayed.has_value() == writer.fits(),
@@ -175,9 +174,8 @@ void CheckReplay(ImageDevice& device, const Superblock& superblock, const Writer
 }
 
 // `follower` has read the earlier log.
-void CheckFollower(ImageDevice& device, const Superblock& superblock, LogFollower& follower) {
+void CheckFollower(const Result<Replayed>& replayed, LogFollower& follower) {
   const auto now = follower.Refresh();
-  const auto replayed = Replay(device, superblock);
   if (now && replayed)
     Require(follower.state() == replayed->state, "following and replaying come to the same");
 }
@@ -201,8 +199,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     LogFollower follower(device, base.superblock, std::chrono::seconds(1));
     const bool followed = (mode & kFollowed) != 0 && follower.Refresh();
     writer.Run(input, mode, snapshots, early);
-    CheckReplay(device, base.superblock, writer);
-    if (followed) CheckFollower(device, base.superblock, follower);
+    const auto replayed = Replay(device, base.superblock);
+    CheckReplay(replayed, writer);
+    if (followed) CheckFollower(replayed, follower);
     if ((mode & kOnlyLog) == 0) VolumeWorkout(device).Run(mode & (kNoReader | kNoWriter));
   });
   return 0;
