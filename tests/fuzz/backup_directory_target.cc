@@ -3,7 +3,9 @@
 //
 //    u8 mode, u8 more mode, u8 manifest, u8 n, n bytes of the manifest, entries (backup_tree.h)
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <cstdio>
 #include <optional>
 
 #include "backup/backup.h"
@@ -84,6 +86,7 @@ class DirectoryRun {
         volume,
         {.destination = tree_.path(), .path = "", .force = Has(kForce), .verify = Has(kVerify), .jobs = 2},
         observer);
+    if (Tells()) std::fprintf(stderr, "backup: %s\n", done ? "done" : done.error().ToString().c_str());
     if (!done) return;
     const auto directory = HostDirectory::Open(tree_.path());
     Require(directory.has_value(), "a backup is there");
@@ -107,6 +110,7 @@ class DirectoryRun {
     if (Has(kBelow)) options.restore_path = "below/it";
     if (Has(kOneFile)) options.source += "/db/000001.sst";
     const auto done = RunRestore(volume, options, observer);
+    if (Tells()) std::fprintf(stderr, "restore: %s\n", done ? "done" : done.error().ToString().c_str());
     if (Has(kOneFile)) return;  // the user chose the path: a link there is followed
     const std::string below = Has(kBelow) ? options.restore_path + "/" : "";
     for (std::size_t i = 0; i < kFilesOfVolume; ++i) {
@@ -135,15 +139,16 @@ struct RealBackup {
 // A volume with a file of each shape in a directory of its own, and a short file at the top. More
 // files would need more time and lead to nothing new.
 ImageDevice::Image MakeImage(ImageDevice& device) {
-  Require(FormatVolume(device, {.label = "fuzz", .metadata_zones = 3}).ok(), "the device can be formatted");
   RunSimulated([&] {
+    const Uuid uuid = *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef");
+    const auto formatted = FormatVolume(device, {.label = "fuzz", .uuid = uuid, .metadata_zones = 3});
+    Require(formatted.has_value(), "the device can be formatted");
     auto volume = Volume::Mount(Borrow(device), ImageMountOptions());
     Require(volume && (*volume)->MakeDirectory("db/sub", true).ok(), "a new volume can be used");
     for (std::size_t i = 0; i < kFilesOfVolume; ++i) {
       const auto file = (*volume)->Create(TreeNames()[i]);
-      Require(file && (*file)->Append(AsBytes(std::string(10 + 600 * (2 - i), 'a'))).ok() &&
-                  (*file)->Close().ok(),
-              "a file can be written");
+      const std::string text(10 + 600 * (2 - i), static_cast<char>('a' + i));
+      Require(file && (*file)->Append(AsBytes(text)).ok() && (*file)->Close().ok(), "a file can be written");
     }
     Require((*volume)->Unmount().ok(), "it unmounts");
   });
@@ -224,6 +229,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static ImageDevice device(
       EmulatorGeometry{.zones = 9, .zone_size = 64 << 10, .max_open = 0, .max_active = 0, .block_size = 512});
   static const ScratchPath scratch;
+  static const int made = ::mkdir(scratch.path().c_str(), 0700);
+  Require(made == 0, "a directory on a tmpfs can be made");
   static BackupTree empty(scratch.path() + "/empty", TreeNames(), {});
   static const RealBackup real = MakeRealBackup(empty, device);
   static BackupTree full(scratch.path() + "/full", TreeNames(), real.files);
