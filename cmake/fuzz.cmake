@@ -34,7 +34,7 @@ function(zenfs_add_fuzzers)
   zenfs_fuzzer(metadata SOURCES fuzz/metadata_target.cc LINK zenfs_metalog zenfs_fuzz_device)
   zenfs_fuzzer(commits SOURCES fuzz/commits_target.cc fuzz/edit_mutator.cc LINK zenfs_fuzz_volume)
   zenfs_fuzzer(framed SOURCES fuzz/framed_target.cc LINK zenfs_wal zenfs_fuzz_device)
-  zenfs_fuzzer(staging SOURCES fuzz/staging_target.cc LINK zenfs_staging zenfs_metrics)
+  zenfs_fuzzer(buffer_area SOURCES fuzz/buffer_area_target.cc LINK zenfs_buffers zenfs_metrics)
   zenfs_fuzzer(buffers SOURCES fuzz/buffers_target.cc fuzz/buffers_base.cc LINK zenfs_fuzz_volume)
   zenfs_fuzzer(emulated SOURCES fuzz/emulated_target.cc LINK zenfs_emulator)
   zenfs_fuzzer(uri SOURCES fuzz/uri_target.cc LINK zenfs_backends zenfs_volume)
@@ -48,10 +48,10 @@ function(zenfs_add_fuzzers)
 
   set(seeds fuzz/seeds_main.cc fuzz/backup_directory_seeds.cc fuzz/buffers_seeds.cc fuzz/commits_seeds.cc
     fuzz/emulated_seeds.cc fuzz/format_seeds.cc fuzz/framed_seeds.cc fuzz/image_seeds.cc fuzz/metadata_seeds.cc
-    fuzz/staging_seeds.cc fuzz/text_seeds.cc)
+    fuzz/buffer_area_seeds.cc fuzz/text_seeds.cc)
   list(TRANSFORM seeds PREPEND ${PROJECT_SOURCE_DIR}/tests/)
   add_executable(zenfs_fuzz_seeds ${seeds})
   target_link_libraries(zenfs_fuzz_seeds PRIVATE
-    zenfs_cli_core zenfs_wal zenfs_staging zenfs_metrics zenfs_fuzz_volume zenfs_flags)
+    zenfs_cli_core zenfs_wal zenfs_buffers zenfs_metrics zenfs_fuzz_volume zenfs_flags)
   add_dependencies(zenfs_fuzzers zenfs_fuzz_seeds)
 endfunction()

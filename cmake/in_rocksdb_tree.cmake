@@ -4,7 +4,7 @@ include(sources)
 include(backend_sources)
 
 set(sources)
-foreach(layer base model metrics device format staging zone metalog file wal catalog reclaim volume
+foreach(layer base model metrics device format buffers zone metalog file wal catalog reclaim volume
               host emulator block zonefs backends discovery rocksdb_plugin)
   list(APPEND sources ${ZENFS_SOURCES_${layer}})
 endforeach()

@@ -94,7 +94,7 @@ set(ZENFS_SOURCES_format
   format/frame_time.cc
   format/metadata_copy.cc
   format/metalog_payload.cc
-  format/staging_layout.cc
+  format/buffer_area_layout.cc
   format/superblock.cc
   format/superblock_correction.cc
   format/tail_record.cc
@@ -110,15 +110,15 @@ set(ZENFS_TESTS_format
   format/tail_record_test.cc
 )
 
-set(ZENFS_SOURCES_staging
-  staging/orphaned_buffers.cc
-  staging/staged_buffer.cc
-  staging/staging_area.cc
-  staging/staging_place.cc
+set(ZENFS_SOURCES_buffers
+  buffers/orphaned_buffers.cc
+  buffers/append_buffer.cc
+  buffers/buffer_area.cc
+  buffers/buffer_area_place.cc
 )
-set(ZENFS_TESTS_staging
-  staging/orphaned_buffers_trust_test.cc
-  staging/staging_test.cc
+set(ZENFS_TESTS_buffers
+  buffers/orphaned_buffers_trust_test.cc
+  buffers/buffer_area_test.cc
 )
 
 set(ZENFS_SOURCES_zone

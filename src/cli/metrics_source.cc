@@ -16,7 +16,7 @@
 #include "backends/host/lock_holder.h"
 #include "base/shared_memory.h"
 #include "base/unique_fd.h"
-#include "format/staging_layout.h"
+#include "format/buffer_area_layout.h"
 #include "metrics/metrics_page.h"
 
 namespace zenfs {
@@ -40,11 +40,11 @@ bool MakerLives(const std::string& path) {
 // is the page itself.
 Result<ByteView> PageIn(ByteView file) {
   std::uint64_t magic = 0;
-  if (file.size() < std::max<std::size_t>(kStagingHeaderBytes, sizeof(magic))) {
+  if (file.size() < std::max<std::size_t>(kBufferAreaHeaderBytes, sizeof(magic))) {
     return Fail(Code::kCorruption, "too short to hold metrics");
   }
   std::memcpy(&magic, file.data(), sizeof(magic));
-  return magic == kMetricsMagic ? file : file.subspan(kStagingHeaderBytes);
+  return magic == kMetricsMagic ? file : file.subspan(kBufferAreaHeaderBytes);
 }
 
 // Only the program's user may read the counters.
@@ -69,8 +69,8 @@ Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) 
   // Any user's metrics may be shown to users who may read the file.
   std::vector<std::uint32_t> owners;
   if (const auto owner = OwnerOfName(path)) owners.push_back(*owner);
-  const Result<SharedMemory> memory =
-      SharedMemory::Open(path, SharedMemory::Access::kRead, owners, kStagingHeaderBytes + kMetricsPageBytes);
+  const Result<SharedMemory> memory = SharedMemory::Open(path, SharedMemory::Access::kRead, owners,
+                                                         kBufferAreaHeaderBytes + kMetricsPageBytes);
   if (!memory && memory.error().code() == Code::kNotFound) {
     return Fail(Code::kNotFound,
                 fmt::format("{} is gone: the program that wrote the counters has ended", path));

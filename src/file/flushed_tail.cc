@@ -19,7 +19,7 @@ bool FlushedTail::Keep(Content content) {
   const ByteView bytes = content.tail.subspan(content.device_end - content.tail_offset);
   const std::string record =
       EncodeTailRecord({.order = ++order_, .uncommitted = std::move(content.uncommitted)});
-  StagedBuffer next;
+  AppendBuffer next;
   if (!next.BeginTail(area_, owner_.value, content.device_end, AsBytes(record))) return false;
   if (bytes.size() > next.room()) {
     next.Release();

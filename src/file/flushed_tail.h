@@ -1,4 +1,4 @@
-// The flushed, uncommitted part of a plain file, in an append buffer that survives the process (staging/): a record
+// The flushed, uncommitted part of a plain file, in an append buffer that survives the process (buffers/): a record
 // of the uncommitted extents, and the bytes behind them. If the process dies, the next mount commits them.
 //
 // Invariants
@@ -14,17 +14,17 @@
 #include <optional>
 
 #include "base/assert.h"
+#include "buffers/append_buffer.h"
 #include "model/edit.h"
 #include "model/units.h"
-#include "staging/staged_buffer.h"
 
 namespace zenfs {
 
 class FlushedTail {
  public:
   // If `area` is null, Keep always returns false.
-  FlushedTail(std::shared_ptr<StagingArea> area, FileId owner) : area_(std::move(area)), owner_(owner) {}
-  // Leaves a non-empty buffer for the next mount and its zones pinned, until StagingArea::Forget is called for the
+  FlushedTail(std::shared_ptr<BufferArea> area, FileId owner) : area_(std::move(area)), owner_(owner) {}
+  // Leaves a non-empty buffer for the next mount and its zones pinned, until BufferArea::Forget is called for the
   // file.
   ~FlushedTail();
 
@@ -62,9 +62,9 @@ class FlushedTail {
   void Clear();
 
  private:
-  const std::shared_ptr<StagingArea> area_;
+  const std::shared_ptr<BufferArea> area_;
   const FileId owner_;
-  StagedBuffer buffer_;
+  AppendBuffer buffer_;
   std::shared_ptr<const void> pins_;
   std::uint64_t order_ = 0;
   bool changed_ = false;

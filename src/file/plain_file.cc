@@ -16,7 +16,7 @@ PlainFile::PlainFile(const Deps& deps, std::vector<Extent> extents, std::uint64_
       geometry_(deps.device->geometry()),
       lifetime_(lifetime),
       map_(*deps.zones, geometry_, std::move(extents)),
-      flushed_(deps.staging, deps.id),
+      flushed_(deps.buffers, deps.id),
       committed_size_(size),
       size_(size),
       published_size_(size),

@@ -55,8 +55,8 @@ class PlainFile {
     std::uint64_t buffer_bytes = 1 << 20;  // a multiple of the block size
     std::chrono::seconds space_wait{30};   // a write waits this long for a zone, then kNoSpace or kTimedOut
     std::atomic<std::uint64_t>* padding = nullptr;  // if not null: counts the bytes of padding written
-    std::shared_ptr<StagingArea> staging;           // null: TryFlush cannot use append buffers
-    FileId id;                                      // names the file in `staging`
+    std::shared_ptr<BufferArea> buffers;            // null: TryFlush cannot use append buffers
+    FileId id;                                      // names the file in `buffers`
   };
 
   // The result of Drain: the content of a SetExtents edit.

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "base/random.h"
+#include "buffers/buffer_area_place.h"
+#include "buffers/orphaned_buffers.h"
 #include "file/plain_file_test_rig.h"
-#include "staging/orphaned_buffers.h"
-#include "staging/staging_place.h"
 
 namespace zenfs {
 namespace {
@@ -19,12 +19,12 @@ class PlainFileFlushTest : public testing::Test {
   void SetUp() override {
     ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a writable tmpfs";
     ASSERT_TRUE(std::filesystem::create_directory(directory_));
-    auto made = StagingArea::Create({.directory = directory_,
-                                     .identity = "file:1:2",
-                                     .volume = volume_,
-                                     .epoch = 7,
-                                     .slots = 3,
-                                     .buffer_bytes = 64 << 10});
+    auto made = BufferArea::Create({.directory = directory_,
+                                    .identity = "file:1:2",
+                                    .volume = volume_,
+                                    .epoch = 7,
+                                    .slots = 3,
+                                    .buffer_bytes = 64 << 10});
     ASSERT_TRUE(made) << made.error().ToString();
     area_ = *std::move(made);
     place_ = area_->place();
@@ -42,7 +42,7 @@ class PlainFileFlushTest : public testing::Test {
                                                             .zones = rig_.zone_rig.zones.get(),
                                                             .sink = rig_.zone_rig.sink.get(),
                                                             .buffer_bytes = 8 * kTestBlock,
-                                                            .staging = area_,
+                                                            .buffers = area_,
                                                             .id = kOwner},
                                             rig_.committed, rig_.committed_size, Lifetime::kMedium);
   }
@@ -69,7 +69,7 @@ class PlainFileFlushTest : public testing::Test {
   const std::string directory_ =
       DefaultSharedMemoryDirectory() + "/zenfs-test-" + std::to_string(RandomSeed());
   const Uuid volume_ = Uuid::Generate();
-  std::shared_ptr<StagingArea> area_;
+  std::shared_ptr<BufferArea> area_;
   std::string place_;
   std::string key_;
   PlainFileRig rig_;
@@ -142,8 +142,8 @@ TEST_F(PlainFileFlushTest, ZonesOfFlushedExtentsStayPinnedAfterTheClose) {
 }
 
 TEST_F(PlainFileFlushTest, WithoutAFreeBufferNothingIsKept) {
-  StagedBuffer taken[3];
-  for (StagedBuffer& buffer : taken) buffer.Begin(area_, 4096, 1, 0);
+  AppendBuffer taken[3];
+  for (AppendBuffer& buffer : taken) buffer.Begin(area_, 4096, 1, 0);
   ASSERT_TRUE(file().Append(AsBytes(std::string("bytes"))).ok());
   const auto flushed = file().TryFlush();
   ASSERT_TRUE(flushed);

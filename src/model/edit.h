@@ -128,8 +128,8 @@ struct RaiseCounters {
 };
 
 // Sets the place on the host of this mount's append buffers: shared memory that outlives the process (see
-// staging/staging_area.h). Bytes that were flushed but not synced may be only there. Empty if there are no buffers, as
-// after a clean unmount. staging defines the format of the text.
+// buffers/buffer_area.h). Bytes that were flushed but not synced may be only there. Empty if there are no buffers, as
+// after a clean unmount. buffers defines the format of the text.
 struct SetBufferPlace {
   std::string place;  // at most kMaxPlaceBytes
   // kBufferKeyBytes random bytes, also in the header of the buffers. Without access to the device or the buffers, nobody

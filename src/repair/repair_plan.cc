@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/counted.h"
+#include "buffers/buffer_area_place.h"
 #include "device/guarded_device.h"
 #include "device/presence.h"
 #include "metalog/footprint.h"
@@ -19,7 +20,6 @@
 #include "repair/repair_extents.h"
 #include "repair/repair_logs.h"
 #include "repair/repair_names.h"
-#include "staging/staging_place.h"
 #include "volume/file_names.h"
 #include "zone/slot_plan.h"
 
@@ -126,7 +126,7 @@ class Planner {
       return found == draft_.directories.end() ? nullptr : &found->second;
     });
     RepairNames(draft_, plan_.steps);
-    if (!draft_.buffers.place.empty() && !StagingPlace::Parse(draft_.buffers.place)) {
+    if (!draft_.buffers.place.empty() && !BufferAreaPlace::Parse(draft_.buffers.place)) {
       plan_.steps.push_back(
           fmt::format("remove the recorded place of the last mount's append buffers, because \"{}\" is not a "
                       "valid one",

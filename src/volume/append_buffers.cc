@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "buffers/buffer_area_place.h"
 #include "metrics/metrics_page.h"
-#include "staging/staging_place.h"
 
 namespace zenfs {
 
@@ -21,13 +21,13 @@ Result<std::unique_ptr<AppendBuffers>> AppendBuffers::Make(const Request& reques
         "write to the device");
     return buffers;
   }
-  StagingArea::Options options{.directory = directory,
-                               .identity = request.identity,
-                               .volume = request.volume,
-                               .epoch = request.epoch,
-                               .slots = mount_options.append_buffers,
-                               .metrics_bytes = kMetricsPageBytes};
-  Result<std::shared_ptr<StagingArea>> made = StagingArea::Create(options);
+  BufferArea::Options options{.directory = directory,
+                              .identity = request.identity,
+                              .volume = request.volume,
+                              .epoch = request.epoch,
+                              .slots = mount_options.append_buffers,
+                              .metrics_bytes = kMetricsPageBytes};
+  Result<std::shared_ptr<BufferArea>> made = BufferArea::Create(options);
   if (!made) {
     // A full tmpfs is a state that passes. Any other error, in a directory that the user named, is a mistake to report.
     if (asked != "auto" && made.error().code() != Code::kNoSpace) {
@@ -37,7 +37,7 @@ Result<std::unique_ptr<AppendBuffers>> AppendBuffers::Make(const Request& reques
         fmt::format("no append buffers in shared memory, each flush is a write to the device: {}",
                     made.error().ToString()));
     options.slots = 0;  // there may be room for the metrics at least
-    made = StagingArea::Create(options);
+    made = BufferArea::Create(options);
   }
   if (!made) return buffers;
   buffers->area_ = *std::move(made);

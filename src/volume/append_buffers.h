@@ -1,4 +1,4 @@
-// The append buffers in shared memory that this mount makes for itself (staging/staging_area.h), if it has any.
+// The append buffers in shared memory that this mount makes for itself (buffers/buffer_area.h), if it has any.
 //
 //   Make -> Name, which is committed -> in use -> Retire -> commit of "no place" -> Remove
 //
@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "buffers/buffer_area.h"
 #include "metrics/metrics.h"
-#include "staging/staging_area.h"
 #include "volume/mount_options.h"
 
 namespace zenfs {
@@ -28,7 +28,7 @@ class AppendBuffers {
   };
 
   // Makes buffers as the options ask for them; none if the host has no room or no tmpfs for them, which adds a sentence to
-  // `notices`. `metrics` count in their memory from then on, until the caller moves them home. Errors: those of StagingArea::Create if the user named the directory.
+  // `notices`. `metrics` count in their memory from then on, until the caller moves them home. Errors: those of BufferArea::Create if the user named the directory.
   [[nodiscard]] static Result<std::unique_ptr<AppendBuffers>> Make(const Request& request,
                                                                    const MountOptions& options,
                                                                    Metrics& metrics,
@@ -39,7 +39,7 @@ class AppendBuffers {
   AppendBuffers& operator=(const AppendBuffers&) = delete;
 
   // Null if there are none.
-  const std::shared_ptr<StagingArea>& area() const { return area_; }
+  const std::shared_ptr<BufferArea>& area() const { return area_; }
   // Of the file on the host; empty if there is none.
   std::string path() const { return area_ == nullptr ? "" : area_->path(); }
   // The directory of that file; empty if there is none.
@@ -61,7 +61,7 @@ class AppendBuffers {
   void Abandon();
 
  private:
-  std::shared_ptr<StagingArea> area_;
+  std::shared_ptr<BufferArea> area_;
   bool may_be_named_ = false;
 };
 

@@ -15,8 +15,8 @@
 #include <set>
 #include <vector>
 
+#include "buffers/orphaned_buffers.h"
 #include "metalog/metalog.h"
-#include "staging/orphaned_buffers.h"
 #include "volume/append_buffers.h"
 #include "volume/log_recovery.h"
 #include "volume/mounted_device.h"

@@ -9,12 +9,12 @@
 
 #include "base/aligned_buffer.h"
 #include "base/sync_point.h"
+#include "buffers/buffer_area_place.h"
 #include "device/guarded_device.h"
 #include "device/presence.h"
 #include "device/read_only_view.h"
 #include "metalog/follower.h"
 #include "metalog/probe.h"
-#include "staging/staging_place.h"
 #include "volume/check_extents.h"
 #include "volume/check_metadata.h"
 #include "volume/places.h"
@@ -246,7 +246,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   };
   SyncPoint::Reach("CheckVolume:reported");
   ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, generation, chain, out));
-  if (!state.buffer_place().empty() && !StagingPlace::Parse(state.buffer_place())) {
+  if (!state.buffer_place().empty() && !BufferAreaPlace::Parse(state.buffer_place())) {
     out.findings.push_back(
         {Severity::kError,
          fmt::format("the append buffers of the last mount are said to be at \"{}\", which is no "

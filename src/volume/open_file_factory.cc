@@ -43,7 +43,7 @@ PlainFile::Deps OpenFileFactory::PlainDeps(FileId id) const {
           .buffer_bytes = options_.plain_buffer_bytes,
           .space_wait = options_.space_wait,
           .padding = &deps_.written.plain_padding,
-          .staging = deps_.buffers.area(),
+          .buffers = deps_.buffers.area(),
           .id = id};
 }
 
@@ -52,7 +52,7 @@ FramedFile::Deps OpenFileFactory::FramedDeps() const {
           .zones = &deps_.zones,
           .log = &deps_.log,
           .drain = &deps_.drain,
-          .staging = deps_.buffers.area(),
+          .buffers = deps_.buffers.area(),
           .epoch = epoch_};
 }
 

@@ -1,6 +1,6 @@
 // Makes the OpenFile of a file, with the content object that fits its shape.
 //
-// Threads: any. Takes the locks of LogStore, StagingArea and ZoneManager, one after the other.
+// Threads: any. Takes the locks of LogStore, BufferArea and ZoneManager, one after the other.
 #pragma once
 
 #include <memory>

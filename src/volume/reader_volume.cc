@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "staging/staging_place.h"
+#include "buffers/buffer_area_place.h"
 #include "volume/reader_handle.h"
 #include "volume/waiting_bytes.h"
 
@@ -112,7 +112,7 @@ std::string ReaderVolume::shared_memory_path() const {
     whose = BuffersOf(view.state(), info().superblock.uuid, mount_->device());
     return {};
   }));
-  const auto place = StagingPlace::Parse(whose.place);
+  const auto place = BufferAreaPlace::Parse(whose.place);
   if (!place || place->boot != whose.boot) return "";
   const auto owner = OwnerOfName(place->path);
   const bool foreign = owner && !whose.key.empty() && !IsTrustedOwner(*owner, whose.owners);

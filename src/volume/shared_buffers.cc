@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "base/shared_memory.h"
-#include "format/staging_layout.h"
+#include "buffers/buffer_area_place.h"
+#include "format/buffer_area_layout.h"
 #include "metalog/probe.h"
-#include "staging/staging_place.h"
 #include "volume/live_state.h"
 #include "volume/waiting_bytes.h"
 
@@ -21,18 +21,18 @@ std::string BaseName(const std::string& path) { return path.substr(path.rfind('/
 // zenfs-, 16 hexadecimal digits of the device, another 16.
 bool IsBuffersName(const std::string& name) {
   constexpr std::size_t kDigits = 16;
-  const std::size_t prefix = StagingNamePrefix("").size();
+  const std::size_t prefix = BufferAreaNamePrefix("").size();
   if (name.size() != prefix + kDigits || !name.starts_with("zenfs-") || name[prefix - 1] != '-') return false;
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   return std::ranges::all_of(name.substr(prefix - 1 - kDigits, kDigits), is_digit) &&
          std::ranges::all_of(name.substr(prefix), is_digit);
 }
 
-std::uint64_t HeldBytes(const StagingHeader& header, ByteView memory) {
+std::uint64_t HeldBytes(const BufferAreaHeader& header, ByteView memory) {
   std::uint64_t bytes = 0;
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
-    const std::byte* const at = memory.data() + header.controls_offset + slot * sizeof(StagingControl);
-    const auto& control = *reinterpret_cast<const StagingControl*>(at);
+    const std::byte* const at = memory.data() + header.controls_offset + slot * sizeof(BufferAreaControl);
+    const auto& control = *reinterpret_cast<const BufferAreaControl*>(at);
     const std::uint64_t length = PublishedLength(control.published.load(std::memory_order_acquire));
     bytes += length - std::min(length, control.record_bytes);
   }
@@ -41,9 +41,9 @@ std::uint64_t HeldBytes(const StagingHeader& header, ByteView memory) {
 
 void Describe(const SharedMemory& memory, SharedBuffers& found) {
   const ByteView bytes = memory.view();
-  const ByteView head = bytes.first(std::min<std::size_t>(bytes.size(), kStagingHeaderBytes));
+  const ByteView head = bytes.first(std::min<std::size_t>(bytes.size(), kBufferAreaHeaderBytes));
   if (std::ranges::all_of(head, [](std::byte b) { return b == std::byte{0}; })) return;
-  const Result<StagingHeader> header = ReadStagingHeader(bytes);
+  const Result<BufferAreaHeader> header = ReadBufferAreaHeader(bytes);
   if (!header) {
     found.problem = header.error().With(found.path);
     return;
@@ -63,7 +63,7 @@ bool IsNamedBy(const WhoseBuffers& whose, const SharedBuffers& found) {
   if (whose.place.empty()) return false;
   if (found.finished)
     return whose.volume == found.volume && whose.epoch == found.epoch && whose.key == found.key;
-  const auto place = StagingPlace::Parse(whose.place);
+  const auto place = BufferAreaPlace::Parse(whose.place);
   return found.problem && place && BaseName(place->path) == BaseName(found.path);
 }
 
@@ -112,7 +112,7 @@ Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const Sh
   // Spares replays for what anybody may have put there: without a header the name alone can tell.
   const bool may_be_its = found.finished
                               ? found.identity == device.identity()
-                              : BaseName(found.path).starts_with(StagingNamePrefix(device.identity()));
+                              : BaseName(found.path).starts_with(BufferAreaNamePrefix(device.identity()));
   if (!may_be_its) return std::nullopt;
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
   LiveState live(device, superblock);
@@ -123,7 +123,7 @@ Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const Sh
     if (!IsNamedBy(whose, found)) return {};
     needed = found.held_bytes;
     if (found.problem) return {};
-    whose.place = StagingPlace{.boot = whose.boot, .path = found.path}.ToText();
+    whose.place = BufferAreaPlace{.boot = whose.boot, .path = found.path}.ToText();
     whose.owners.push_back(found.user);
     const OrphanedBuffers left = LookAtOrphanedBuffers(whose);
     if (!left.notice.empty() || !left.memory.valid()) return {};

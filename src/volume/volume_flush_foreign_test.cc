@@ -9,7 +9,7 @@
 
 #include "base/file_lock.h"
 #include "base/unique_fd.h"
-#include "format/staging_layout.h"
+#include "format/buffer_area_layout.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
 #include "volume/volume_flush_test_rig.h"
@@ -137,12 +137,12 @@ TEST_F(VolumeFlushForeignTest, BuffersOfRootRefuseTheMountOfAnotherUser) {
 
 // The key in the header becomes zeros, as in a file that a program without keys made.
 void TakeKeyOut(const std::string& path) {
-  StagingHeader header;
+  BufferAreaHeader header;
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.read(reinterpret_cast<char*>(&header), sizeof header);
   std::memset(header.key, 0, sizeof header.key);
-  std::vector<std::byte> page(kStagingHeaderBytes);
-  SealStagingHeader(page, header);
+  std::vector<std::byte> page(kBufferAreaHeaderBytes);
+  SealBufferAreaHeader(page, header);
   file.seekp(0);
   file.write(reinterpret_cast<const char*>(page.data()), std::ssize(page));
 }

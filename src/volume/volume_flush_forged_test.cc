@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "base/crc32c.h"
-#include "format/staging_layout.h"
+#include "format/buffer_area_layout.h"
 #include "format/tail_record.h"
 #include "metalog/probe.h"
 #include "metalog/replay.h"
@@ -20,20 +20,20 @@ class VolumeFlushForgedTest : public VolumeFlushTest {
     ASSERT_EQ(paths.size(), 1u);
     std::fstream file(paths.front(), std::ios::binary | std::ios::in | std::ios::out);
     std::string bytes(std::istreambuf_iterator<char>(file), {});
-    const auto header = ReadStagingHeader(AsBytes(bytes));
+    const auto header = ReadBufferAreaHeader(AsBytes(bytes));
     ASSERT_TRUE(IsOk(header));
     const std::string text = EncodeTailRecord(record);
     const std::string all = text + "x";
     const std::uint64_t owner = record.uncommitted->id.value;
     const std::uint64_t offset = record.uncommitted->size;
     const std::uint32_t crc =
-        Crc32c(AsBytes(all), StagingSeed(volume, header->epoch, owner, offset, text.size()));
+        Crc32c(AsBytes(all), BufferAreaSeed(volume, header->epoch, owner, offset, text.size()));
     const std::uint64_t control[] = {PublishedWord(static_cast<std::uint32_t>(all.size()), crc), owner,
                                      offset, text.size()};
-    bytes.replace(header->controls_offset, header->slots * sizeof(StagingControl),
-                  std::string(header->slots * sizeof(StagingControl), '\0'));
+    bytes.replace(header->controls_offset, header->slots * sizeof(BufferAreaControl),
+                  std::string(header->slots * sizeof(BufferAreaControl), '\0'));
     std::memcpy(bytes.data() + header->controls_offset, control, sizeof control);
-    std::memcpy(bytes.data() + header->buffers_offset + kStagingPayloadAt, all.data(), all.size());
+    std::memcpy(bytes.data() + header->buffers_offset + kBufferAreaPayloadAt, all.data(), all.size());
     file.seekp(0);
     file << bytes << std::flush;
     ASSERT_TRUE(file.good());

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/counted.h"
-#include "staging/orphaned_buffers.h"
-#include "staging/staging_place.h"
+#include "buffers/buffer_area_place.h"
+#include "buffers/orphaned_buffers.h"
 
 namespace zenfs {
 

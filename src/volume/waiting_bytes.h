@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/uuid.h"
+#include "buffers/orphaned_buffers.h"
 #include "device/zoned_device.h"
 #include "model/state.h"
-#include "staging/orphaned_buffers.h"
 
 namespace zenfs {
 

@@ -9,7 +9,7 @@
 namespace zenfs {
 namespace {
 
-void CopyBuffered(const StagedBuffer& buffer, std::uint64_t offset, ByteSpan into) {
+void CopyBuffered(const AppendBuffer& buffer, std::uint64_t offset, ByteSpan into) {
   if (buffer.empty()) return;
   const std::uint64_t from = std::max(offset, buffer.file_offset());
   const std::uint64_t to = std::min(offset + into.size(), buffer.end());
@@ -18,7 +18,7 @@ void CopyBuffered(const StagedBuffer& buffer, std::uint64_t offset, ByteSpan int
               to - from);
 }
 
-bool Survives(const StagedBuffer& buffer) { return buffer.empty() || buffer.survives_process(); }
+bool Survives(const AppendBuffer& buffer) { return buffer.empty() || buffer.survives_process(); }
 
 }  // namespace
 

@@ -23,19 +23,19 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "buffers/append_buffer.h"
 #include "model/units.h"
-#include "staging/staged_buffer.h"
 
 namespace zenfs {
 
 class FrameBuffers {
  public:
   // `area` null: no bytes survive the process. `buffer_bytes`: size of a buffer in private memory.
-  FrameBuffers(std::shared_ptr<StagingArea> area, std::uint64_t buffer_bytes, FileId owner)
+  FrameBuffers(std::shared_ptr<BufferArea> area, std::uint64_t buffer_bytes, FileId owner)
       : area_(std::move(area)), buffer_bytes_(buffer_bytes), owner_(owner) {}
 
-  const StagedBuffer& active() const { return active_; }
-  StagedBuffer& flight() { return flight_; }
+  const AppendBuffer& active() const { return active_; }
+  AppendBuffer& flight() { return flight_; }
   bool empty() const { return active_.empty() && flight_.empty(); }
   // The size of a file whose index ends at `index_end`.
   std::uint64_t End(std::uint64_t index_end) const;
@@ -72,13 +72,13 @@ class FrameBuffers {
   void ReleaseMemory();
 
  private:
-  const std::shared_ptr<StagingArea> area_;
+  const std::shared_ptr<BufferArea> area_;
   const std::uint64_t buffer_bytes_;
   const FileId owner_;
-  StagedBuffer active_;
+  AppendBuffer active_;
   SteadyTime active_since_;
   bool drain_requested_ = false;
-  StagedBuffer flight_;
+  AppendBuffer flight_;
 };
 
 }  // namespace zenfs

@@ -4,14 +4,14 @@
 
 #include <string>
 
-#include "staging/staging_test_rig.h"
+#include "buffers/buffer_area_test_rig.h"
 
 namespace zenfs {
 namespace {
 
-class FrameBuffersTest : public StagingTest {
+class FrameBuffersTest : public BufferAreaTest {
  protected:
-  FrameBuffers Make(const std::shared_ptr<StagingArea>& area) { return {area, kBufferBytes, FileId(7)}; }
+  FrameBuffers Make(const std::shared_ptr<BufferArea>& area) { return {area, kBufferBytes, FileId(7)}; }
   static void AppendTo(FrameBuffers& buffers, std::string_view text) {
     if (buffers.active().empty()) buffers.Begin(1000);
     EXPECT_EQ(buffers.Append(AsBytes(text), 1), text.size());
@@ -67,8 +67,8 @@ TEST_F(FrameBuffersTest, BytesSurviveTheProcessInSharedMemoryOnly) {
 }
 
 TEST_F(FrameBuffersTest, BytesBehindAGapAreNotPutIntoSharedMemory) {
-  StagedBuffer other = Buffer(8, 0, "takes a slot");
-  StagedBuffer another = Buffer(9, 0, "takes the last slot");
+  AppendBuffer other = Buffer(8, 0, "takes a slot");
+  AppendBuffer another = Buffer(9, 0, "takes the last slot");
   FrameBuffers buffers = Make(area_);
   AppendTo(buffers, "no slot is free");
   buffers.StartFlight();

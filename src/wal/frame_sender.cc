@@ -22,7 +22,7 @@ Status FrameSender::Send(FramedFileParts& file, bool sync) const noexcept {
 }
 
 Status FrameSender::SendFlight(FramedFileParts& file, bool sync) const {
-  StagedBuffer& flight = file.buffers.flight();
+  AppendBuffer& flight = file.buffers.flight();
   const bool has_frame = !flight.empty();
   const std::uint16_t time = file.map.TimeOfNextFrame(file.mtime_seconds);
   const FrameJob job{.owner = id_.value,
@@ -89,7 +89,7 @@ Status FrameSender::PlaceAnew(FramedFileParts& file) const {
 
 Status FrameSender::PlaceAnew(FramedFileParts& file, const Piece& piece) const {
   AlignedBuffer buffer(piece.frame_bytes);
-  const StagedBuffer& flight = file.buffers.flight();
+  const AppendBuffer& flight = file.buffers.flight();
   const bool buffered = !flight.empty() && piece.file_offset >= flight.file_offset();
   if (buffered) {
     buffer.Resize(kFrameHeaderBytes);

@@ -9,7 +9,7 @@
 
 namespace zenfs {
 
-static_assert(kStagingPayloadAt == kFrameHeaderBytes,
+static_assert(kBufferAreaPayloadAt == kFrameHeaderBytes,
               "the frame header is written in front of the buffered bytes, in place");
 
 FramedFile::FramedFile(const Deps& deps, FileId id)
@@ -24,7 +24,7 @@ FramedFile::FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog r
       id_(record.id),
       sender_(*deps.device, deps.log, record.id),
       parts_(FrameMap(record, std::move(replayed.index), deps.epoch, replayed.mtime_seconds),
-             FrameBuffers(deps.staging, deps.buffer_bytes, record.id), deps.device->geometry(), *deps.zones,
+             FrameBuffers(deps.buffers, deps.buffer_bytes, record.id), deps.device->geometry(), *deps.zones,
              deps.log == nullptr ? nullptr : &deps.log->zones(), replayed.mtime_seconds) {
   parts_.zones.Adopt(replayed.zones, parts_.map.pieces());
   for (const Extent& extent : record.extents) parts_.zones.Pin(extent.place);

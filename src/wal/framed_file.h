@@ -44,10 +44,10 @@ class FramedFile {
   struct Deps {
     ZonedDevice* device = nullptr;
     ZoneManager* zones = nullptr;
-    LogSpace* log = nullptr;               // null: the file is only read
-    LogDrain* drain = nullptr;             // null: nothing is written in the background
-    std::shared_ptr<StagingArea> staging;  // null: buffers do not survive the process
-    std::uint64_t epoch = 0;               // of this mount
+    LogSpace* log = nullptr;              // null: the file is only read
+    LogDrain* drain = nullptr;            // null: nothing is written in the background
+    std::shared_ptr<BufferArea> buffers;  // null: buffers do not survive the process
+    std::uint64_t epoch = 0;              // of this mount
     std::uint64_t buffer_bytes = 256 << 10;
   };
 

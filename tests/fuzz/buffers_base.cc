@@ -38,9 +38,9 @@ std::unique_ptr<FileHandle> PutBoth(Volume& volume, const std::string& path, std
   return file;
 }
 
-StagingHeader HeaderOf(const std::string& path) {
+BufferAreaHeader HeaderOf(const std::string& path) {
   const auto memory = Sure(SharedMemory::Open(path, SharedMemory::Access::kRead));
-  return Sure(ReadStagingHeader(memory.view()));
+  return Sure(ReadBufferAreaHeader(memory.view()));
 }
 
 BuffersBase Grow() {

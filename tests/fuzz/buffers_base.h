@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "format/staging_layout.h"
+#include "format/buffer_area_layout.h"
 #include "image_device.h"
 #include "model/state.h"
 #include "volume_look.h"
@@ -15,8 +15,8 @@ namespace zenfs {
 
 struct BuffersBase {
   EmulatorGeometry geometry;
-  std::string path;      // of its buffer file, which does not exist
-  StagingHeader header;  // the header of that file
+  std::string path;         // of its buffer file, which does not exist
+  BufferAreaHeader header;  // the header of that file
   ImageDevice::Image image;
   State state;
   std::map<FileId, std::string> paths;  // of all files, as in VolumeContents

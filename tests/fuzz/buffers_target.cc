@@ -45,11 +45,11 @@ class Forger {
   std::vector<std::byte> Forge(std::uint8_t mode) {
     const auto field = input_.Take<std::uint8_t>();
     const auto value = input_.Take<std::uint64_t>();
-    LayOutStaging(header_, input_.Take<std::uint8_t>() % (kSlotsMax + 1), kBufferBytes, 0);
-    memory_.resize(StagingBytes(header_));
+    LayOutBufferArea(header_, input_.Take<std::uint8_t>() % (kSlotsMax + 1), kBufferBytes, 0);
+    memory_.resize(BufferAreaBytes(header_));
     for (std::uint32_t slot = 0; slot < header_.slots && !input_.AtEnd(); ++slot) FillSlot(slot);
     if ((mode & kSetField) != 0) SetField(field, value);
-    SealStagingHeader(memory_, header_);
+    SealBufferAreaHeader(memory_, header_);
     if ((mode & kFieldUnsealed) != 0) std::memcpy(memory_.data() + field, &value, sizeof value);
     return std::move(memory_);
   }
@@ -106,17 +106,17 @@ class Forger {
     if ((flags & kOtherOffset) != 0) file_offset += static_cast<std::uint64_t>(std::int64_t{offset} - 128);
     if ((flags & kOtherOwner) != 0) owner = FileId(offset);
     text += AsText(bytes);
-    text.resize(std::min<std::size_t>(text.size(), kBufferBytes - kStagingPayloadAt));
-    std::uint32_t crc =
-        Crc32c(AsBytes(text), StagingSeed(Volume(), header_.epoch, owner.value, file_offset, record_bytes));
+    text.resize(std::min<std::size_t>(text.size(), kBufferBytes - kBufferAreaPayloadAt));
+    std::uint32_t crc = Crc32c(
+        AsBytes(text), BufferAreaSeed(Volume(), header_.epoch, owner.value, file_offset, record_bytes));
     if ((flags & kOtherCrc) != 0) ++crc;
     const std::uint32_t length =
         static_cast<std::uint32_t>(text.size()) + ((flags & kOtherLength) != 0 ? offset : 0);
     const std::uint64_t control[] = {length == 0 ? 0 : PublishedWord(length, crc), owner.value, file_offset,
                                      record_bytes, (flags & kSeconds) != 0 ? order << 24 : 0};
-    std::memcpy(memory_.data() + header_.controls_offset + slot * sizeof(StagingControl), control,
+    std::memcpy(memory_.data() + header_.controls_offset + slot * sizeof(BufferAreaControl), control,
                 sizeof control);
-    std::memcpy(memory_.data() + header_.buffers_offset + slot * kBufferBytes + kStagingPayloadAt,
+    std::memcpy(memory_.data() + header_.buffers_offset + slot * kBufferBytes + kBufferAreaPayloadAt,
                 text.data(), text.size());
   }
 
@@ -128,7 +128,7 @@ class Forger {
 
   const BuffersBase& base_;
   FuzzInput& input_;
-  StagingHeader header_;
+  BufferAreaHeader header_;
   std::vector<std::byte> memory_;
   std::set<FileId> replaced_;
 };
@@ -145,7 +145,7 @@ void Place(const std::string& path, std::uint8_t what, ByteView bytes) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   Require(fd >= 0, "the file can be made");
   if (what % 16 == 5) bytes = bytes.first(bytes.size() / 2);
-  if (what % 16 == 6) bytes = bytes.first(kStagingHeaderBytes);
+  if (what % 16 == 6) bytes = bytes.first(kBufferAreaHeaderBytes);
   Require(::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
           "the file can be written");
   if (what % 16 == 7) Require(::fchmod(fd, 0666) == 0, "the mode can be changed");

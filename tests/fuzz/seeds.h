@@ -25,7 +25,7 @@ void WriteFormatSeeds(SeedWriter& writer);           // superblock, metadata_cop
 void WriteMetadataSeeds(SeedWriter& writer);         // metadata
 void WriteCommitsSeeds(SeedWriter& writer);          // commits
 void WriteFramedSeeds(SeedWriter& writer);           // framed
-void WriteStagingSeeds(SeedWriter& writer);          // staging
+void WriteBufferAreaSeeds(SeedWriter& writer);       // buffer_area
 void WriteBuffersSeeds(SeedWriter& writer);          // buffers
 void WriteEmulatedSeeds(SeedWriter& writer);         // emulated
 void WriteTextSeeds(SeedWriter& writer);             // uri, command_line, manifest

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   zenfs::WriteMetadataSeeds(writer);
   zenfs::WriteCommitsSeeds(writer);
   zenfs::WriteFramedSeeds(writer);
-  zenfs::WriteStagingSeeds(writer);
+  zenfs::WriteBufferAreaSeeds(writer);
   zenfs::WriteBuffersSeeds(writer);
   zenfs::WriteEmulatedSeeds(writer);
   zenfs::WriteTextSeeds(writer);

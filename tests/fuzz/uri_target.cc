@@ -4,8 +4,8 @@
 #include "backends/device_uri.h"
 #include "backends/open_device.h"
 #include "base/uuid.h"
+#include "buffers/buffer_area_place.h"
 #include "input.h"
-#include "staging/staging_place.h"
 #include "volume/mount_options.h"
 
 namespace zenfs {
@@ -48,7 +48,7 @@ void CheckOptions(DeviceUri uri) {
 
 void CheckWords(std::string_view text) {
   if (const auto uuid = Uuid::Parse(text)) Require(Uuid::Parse(uuid->ToString()) == uuid, "a UUID survives");
-  if (const auto place = StagingPlace::Parse(text)) {
+  if (const auto place = BufferAreaPlace::Parse(text)) {
     Require(place->ToText() == text, "a place of append buffers survives");
   }
 }

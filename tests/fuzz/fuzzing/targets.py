@@ -6,7 +6,7 @@ TARGETS = {
     "metadata": 3072,
     "commits": 512,
     "framed": 2048,
-    "staging": 1024,
+    "buffer_area": 1024,
     "buffers": 512,
     "emulated": 512,
     "uri": 256,

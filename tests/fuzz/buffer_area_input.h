@@ -1,7 +1,7 @@
-// The input of the target `staging`: the shared memory of a process that died, and the mount that
+// The input of the target `buffer_area`: the shared memory of a process that died, and the mount that
 // reads it.
 //
-//    u8 flags, u16 extra bytes of the file, StagingHeader, slots * slot, and the metrics page, as far as it goes
+//    u8 flags, u16 extra bytes of the file, BufferAreaHeader, slots * slot, and the metrics page, as far as it goes
 //    slot := u8 flags, u64 owner, u64 file offset, u32 length, u32 crc, u16 n, n bytes
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace zenfs {
 
-enum StagingFlags : std::uint8_t {
+enum BufferAreaFlags : std::uint8_t {
   kHeaderAsItIs = 1,  // neither sealed nor laid out
   kLayoutAsItIs = 2,  // sealed, with the offsets of the input
   kWrongSize = 4,     // the file has the size in the input
@@ -21,12 +21,12 @@ enum StagingFlags : std::uint8_t {
   kOtherUser = 64,    // the file belongs to another user, if this process is root
 };
 // kHasRecord: after the file offset there is a byte with the length of the record.
-enum StagingSlotFlags : std::uint8_t { kCrcAsItIs = 1, kLengthAsItIs = 2, kHasRecord = 4 };
+enum BufferAreaSlotFlags : std::uint8_t { kCrcAsItIs = 1, kLengthAsItIs = 2, kHasRecord = 4 };
 
-inline Uuid StagingVolume() { return *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef"); }
-inline constexpr char kStagingIdentity[] = "fuzz:device";
-inline constexpr std::uint64_t kStagingEpoch = 7;
-inline constexpr std::uint32_t kStagingSlotsMax = 4;
-inline constexpr std::uint64_t kStagingBufferBytes = 4096;
+inline Uuid BufferAreaVolume() { return *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef"); }
+inline constexpr char kBufferAreaIdentity[] = "fuzz:device";
+inline constexpr std::uint64_t kBufferAreaEpoch = 7;
+inline constexpr std::uint32_t kBufferAreaSlotsMax = 4;
+inline constexpr std::uint64_t kBufferAreaBufferBytes = 4096;
 
 }  // namespace zenfs

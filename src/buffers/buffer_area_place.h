@@ -7,13 +7,13 @@
 
 namespace zenfs {
 
-struct StagingPlace {
+struct BufferAreaPlace {
   std::string boot;  // boot id; a tmpfs is lost at a reboot
   std::string path;  // of the file
 
   std::string ToText() const;  // "BOOT PATH"
   // Returns nothing if ToText cannot have made `text`.
-  static std::optional<StagingPlace> Parse(std::string_view text);
+  static std::optional<BufferAreaPlace> Parse(std::string_view text);
 };
 
 // The boot id of the running kernel (proc(5), /proc/sys/kernel/random/boot_id); "unknown" if it
@@ -21,6 +21,6 @@ struct StagingPlace {
 [[nodiscard]] std::string BootId();
 
 // The names of all files of append buffers of a device begin with this.
-[[nodiscard]] std::string StagingNamePrefix(std::string_view identity);
+[[nodiscard]] std::string BufferAreaNamePrefix(std::string_view identity);
 
 }  // namespace zenfs

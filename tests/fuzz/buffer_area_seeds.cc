@@ -1,12 +1,12 @@
-// Seeds of the target staging.
+// Seeds of the target buffer_area.
 #include <fmt/format.h>
 
-#include "format/staging_layout.h"
+#include "buffer_area_input.h"
+#include "format/buffer_area_layout.h"
 #include "format/tail_record.h"
 #include "input.h"
 #include "metrics/metrics.h"
 #include "seeds.h"
-#include "staging_input.h"
 
 namespace zenfs {
 namespace {
@@ -35,7 +35,7 @@ std::string Tail(std::uint64_t order) {
 }
 
 std::string Area(std::uint8_t flags, std::uint32_t slots, bool metrics, std::uint64_t epoch = 0) {
-  StagingHeader header{};
+  BufferAreaHeader header{};
   header.slots = slots;
   header.epoch = epoch;
   header.metrics_bytes = metrics ? 1 : 0;
@@ -58,25 +58,26 @@ std::string MetricsPageText() {
 
 }  // namespace
 
-void WriteStagingSeeds(SeedWriter& writer) {
-  writer.Write("staging", "empty", Area(0, 2, false));
+void WriteBufferAreaSeeds(SeedWriter& writer) {
+  writer.Write("buffer_area", "empty", Area(0, 2, false));
   writer.Write(
-      "staging", "two-files",
+      "buffer_area", "two-files",
       Area(0, 3, false) + Slot(0, 2, 100, "flushed") + Slot(0, 1, 0, "bytes") + Slot(0, 2, 107, "more"));
-  writer.Write("staging", "tails", Area(0, 3, false) + Tail(1) + Tail(2) + Slot(0, 1, 0, "bytes"));
-  writer.Write("staging", "wrong-crc", Area(0, 1, false) + Slot(kCrcAsItIs, 2, 100, "flushed"));
-  writer.Write("staging", "too-long", Area(0, 1, false) + Slot(kLengthAsItIs | kCrcAsItIs, 2, 1, "flushed"));
-  writer.Write("staging", "other-mount", Area(kOtherEpoch, 1, false) + Slot(0, 2, 100, "flushed"));
+  writer.Write("buffer_area", "tails", Area(0, 3, false) + Tail(1) + Tail(2) + Slot(0, 1, 0, "bytes"));
+  writer.Write("buffer_area", "wrong-crc", Area(0, 1, false) + Slot(kCrcAsItIs, 2, 100, "flushed"));
+  writer.Write("buffer_area", "too-long",
+               Area(0, 1, false) + Slot(kLengthAsItIs | kCrcAsItIs, 2, 1, "flushed"));
+  writer.Write("buffer_area", "other-mount", Area(kOtherEpoch, 1, false) + Slot(0, 2, 100, "flushed"));
   // An old finding: the other mount had the same number as ours.
-  writer.Write("staging", "other-mount-of-our-number",
-               Area(kOtherEpoch, 1, false, kStagingEpoch) + Slot(0, 2, 100, "flushed"));
-  writer.Write("staging", "copied-device", Area(kOtherDevice, 1, false) + Slot(0, 2, 100, "flushed"));
-  writer.Write("staging", "forged", Area(kOtherKey, 1, false) + Slot(0, 2, 100, "flushed"));
-  writer.Write("staging", "other-user", Area(kOtherUser, 1, false) + Slot(0, 2, 100, "flushed"));
-  writer.Write("staging", "metrics", Area(0, 0, true) + MetricsPageText());
-  writer.Write("staging", "as-it-is", Area(kHeaderAsItIs, 1, false));
-  writer.Write("staging", "layout", Area(kLayoutAsItIs, 1, false));
-  writer.Write("staging", "torn", Area(kWrongSize, 1, false));
+  writer.Write("buffer_area", "other-mount-of-our-number",
+               Area(kOtherEpoch, 1, false, kBufferAreaEpoch) + Slot(0, 2, 100, "flushed"));
+  writer.Write("buffer_area", "copied-device", Area(kOtherDevice, 1, false) + Slot(0, 2, 100, "flushed"));
+  writer.Write("buffer_area", "forged", Area(kOtherKey, 1, false) + Slot(0, 2, 100, "flushed"));
+  writer.Write("buffer_area", "other-user", Area(kOtherUser, 1, false) + Slot(0, 2, 100, "flushed"));
+  writer.Write("buffer_area", "metrics", Area(0, 0, true) + MetricsPageText());
+  writer.Write("buffer_area", "as-it-is", Area(kHeaderAsItIs, 1, false));
+  writer.Write("buffer_area", "layout", Area(kLayoutAsItIs, 1, false));
+  writer.Write("buffer_area", "torn", Area(kWrongSize, 1, false));
 }
 
 }  // namespace zenfs

@@ -1,12 +1,12 @@
 // Which append buffers a mount accepts: by their owner, and by the key on the device.
 #include <unistd.h>
 
-#include "staging/staging_test_rig.h"
+#include "buffers/buffer_area_test_rig.h"
 
 namespace zenfs {
 namespace {
 
-using OrphanedBuffersTrustTest = StagingTest;
+using OrphanedBuffersTrustTest = BufferAreaTest;
 
 TEST_F(OrphanedBuffersTrustTest, EachMountHasItsOwnKey) {
   const SetBufferPlace first = area_->PlaceEdit();

@@ -1,4 +1,4 @@
-#include "staging/staging_area.h"
+#include "buffers/buffer_area.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,13 +11,13 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "staging/staging_place.h"
+#include "buffers/buffer_area_place.h"
 
 namespace zenfs {
 namespace {
 
 // Not from Random, whose numbers are predictable.
-void MakeKey(StagingHeader& header) {
+void MakeKey(BufferAreaHeader& header) {
   const std::uint64_t words[] = {RandomSeed(), RandomSeed()};
   static_assert(sizeof(words) == sizeof(header.key) && sizeof(words) == kBufferKeyBytes);
   std::memcpy(header.key, words, sizeof(words));
@@ -25,9 +25,9 @@ void MakeKey(StagingHeader& header) {
 
 }  // namespace
 
-Result<std::shared_ptr<StagingArea>> StagingArea::Create(const Options& options) {
-  StagingHeader header{};
-  LayOutStaging(header, options.slots, options.buffer_bytes, options.metrics_bytes);
+Result<std::shared_ptr<BufferArea>> BufferArea::Create(const Options& options) {
+  BufferAreaHeader header{};
+  LayOutBufferArea(header, options.slots, options.buffer_bytes, options.metrics_bytes);
   header.epoch = options.epoch;
   header.created_seconds = WallSeconds();
   header.process = static_cast<std::uint32_t>(getpid());
@@ -38,26 +38,26 @@ Result<std::shared_ptr<StagingArea>> StagingArea::Create(const Options& options)
   }
   std::memcpy(header.identity, options.identity.data(), options.identity.size());
   MakeKey(header);
-  const std::string name = fmt::format("{}{:016x}", StagingNamePrefix(options.identity), RandomSeed());
-  std::string place = StagingPlace{.boot = BootId(), .path = options.directory + "/" + name}.ToText();
+  const std::string name = fmt::format("{}{:016x}", BufferAreaNamePrefix(options.identity), RandomSeed());
+  std::string place = BufferAreaPlace{.boot = BootId(), .path = options.directory + "/" + name}.ToText();
   if (place.size() > kMaxPlaceBytes) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: the path of this directory is too long", options.directory));
   }
-  Result<SharedMemory> made = SharedMemory::Create(options.directory, name, StagingBytes(header));
+  Result<SharedMemory> made = SharedMemory::Create(options.directory, name, BufferAreaBytes(header));
   // `zenfs buffers --remove` holds the lock of this directory.
   if (!made && made.error().code() == Code::kBusy) {
-    made = SharedMemory::Create(options.directory, name, StagingBytes(header));
+    made = SharedMemory::Create(options.directory, name, BufferAreaBytes(header));
   }
   if (!made) return Fail(made.error());
   SharedMemory memory = *std::move(made);
-  SealStagingHeader(memory.memory(), header);
-  return std::shared_ptr<StagingArea>(
-      new StagingArea(std::move(memory), header, options.volume, std::move(place)));
+  SealBufferAreaHeader(memory.memory(), header);
+  return std::shared_ptr<BufferArea>(
+      new BufferArea(std::move(memory), header, options.volume, std::move(place)));
 }
 
-StagingArea::StagingArea(SharedMemory memory, const StagingHeader& header, const Uuid& volume,
-                         std::string place)
+BufferArea::BufferArea(SharedMemory memory, const BufferAreaHeader& header, const Uuid& volume,
+                       std::string place)
     : memory_(std::move(memory)),
       header_(header),
       volume_(volume),
@@ -65,25 +65,25 @@ StagingArea::StagingArea(SharedMemory memory, const StagingHeader& header, const
       maker_(geteuid()) {
   MutexLock lock(mutex_);
   for (std::uint32_t slot = header.slots; slot-- > 0;) {
-    new (&Control(slot)) StagingControl{};
+    new (&Control(slot)) BufferAreaControl{};
     free_.push_back(slot);
   }
   free_count_.store(header.slots, std::memory_order_relaxed);
 }
 
-SetBufferPlace StagingArea::PlaceEdit() const {
+SetBufferPlace BufferArea::PlaceEdit() const {
   return {.place = place_,
           .key = std::string(reinterpret_cast<const char*>(header_.key), sizeof(header_.key)),
           .maker = maker_};
 }
 
-std::uint32_t StagingArea::TakeSlot() {
+std::uint32_t BufferArea::TakeSlot() {
   if (retired() || free_count_.load(std::memory_order_relaxed) == 0) return kNoSlot;
   MutexLock lock(mutex_);
   return TakeSlotLocked();
 }
 
-std::uint32_t StagingArea::TakeSlotLocked() {
+std::uint32_t BufferArea::TakeSlotLocked() {
   if (free_.empty()) return kNoSlot;
   const std::uint32_t slot = free_.back();
   free_.pop_back();
@@ -91,7 +91,7 @@ std::uint32_t StagingArea::TakeSlotLocked() {
   return slot;
 }
 
-std::uint32_t StagingArea::TakeTailSlot(std::uint64_t owner) {
+std::uint32_t BufferArea::TakeTailSlot(std::uint64_t owner) {
   if (retired() || free_count_.load(std::memory_order_relaxed) == 0) return kNoSlot;
   MutexLock lock(mutex_);
   const std::uint32_t slot = TakeSlotLocked();
@@ -101,13 +101,13 @@ std::uint32_t StagingArea::TakeTailSlot(std::uint64_t owner) {
   return slot;
 }
 
-void StagingArea::ReturnSlot(std::uint32_t slot) {
+void BufferArea::ReturnSlot(std::uint32_t slot) {
   if (fork_guard_.InChild()) return;  // the child has no mapping, and the lock may be held for ever
   MutexLock lock(mutex_);
   ReturnSlotLocked(slot);
 }
 
-void StagingArea::ReturnSlotLocked(std::uint32_t slot) {
+void BufferArea::ReturnSlotLocked(std::uint32_t slot) {
   ZENFS_ASSERT(slot < header_.slots && std::ranges::find(free_, slot) == free_.end());
   ZENFS_ASSERT(Control(slot).published.load(std::memory_order_relaxed) == 0);
   free_.push_back(slot);
@@ -115,7 +115,7 @@ void StagingArea::ReturnSlotLocked(std::uint32_t slot) {
   if (tails_.erase(slot) != 0) tail_count_.store(tails_.size(), std::memory_order_release);
 }
 
-void StagingArea::GiveUpSlot(std::uint32_t slot, std::shared_ptr<const void> held) {
+void BufferArea::GiveUpSlot(std::uint32_t slot, std::shared_ptr<const void> held) {
   if (fork_guard_.InChild()) return;
   MutexLock lock(mutex_);
   if (Control(slot).published.load(std::memory_order_relaxed) == 0)
@@ -124,7 +124,7 @@ void StagingArea::GiveUpSlot(std::uint32_t slot, std::shared_ptr<const void> hel
   tails_[slot].held = std::move(held);
 }
 
-void StagingArea::Forget(std::uint64_t owner) {
+void BufferArea::Forget(std::uint64_t owner) {
   if (tail_count_.load(std::memory_order_acquire) == 0) return;
   std::vector<std::shared_ptr<const void>> held;  // destroyed after the lock is released
   MutexLock lock(mutex_);
@@ -139,17 +139,17 @@ void StagingArea::Forget(std::uint64_t owner) {
   for (const std::uint32_t slot : unused) ReturnSlotLocked(slot);
 }
 
-bool StagingArea::HasGivenUp() const {
+bool BufferArea::HasGivenUp() const {
   MutexLock lock(mutex_);
   return std::ranges::any_of(tails_, [](const auto& entry) { return entry.second.given_up; });
 }
 
-StagingControl& StagingArea::Control(std::uint32_t slot) {
-  std::byte* const at = memory_.memory().data() + header_.controls_offset + slot * sizeof(StagingControl);
-  return *std::launder(reinterpret_cast<StagingControl*>(at));
+BufferAreaControl& BufferArea::Control(std::uint32_t slot) {
+  std::byte* const at = memory_.memory().data() + header_.controls_offset + slot * sizeof(BufferAreaControl);
+  return *std::launder(reinterpret_cast<BufferAreaControl*>(at));
 }
 
-ByteSpan StagingArea::Buffer(std::uint32_t slot) {
+ByteSpan BufferArea::Buffer(std::uint32_t slot) {
   return memory_.memory().subspan(header_.buffers_offset + slot * header_.buffer_bytes, header_.buffer_bytes);
 }
 

@@ -1,4 +1,4 @@
-#include "staging/staging_place.h"
+#include "buffers/buffer_area_place.h"
 
 #include <fmt/format.h>
 
@@ -9,15 +9,15 @@
 
 namespace zenfs {
 
-std::string StagingPlace::ToText() const { return boot + " " + path; }
+std::string BufferAreaPlace::ToText() const { return boot + " " + path; }
 
-std::optional<StagingPlace> StagingPlace::Parse(std::string_view text) {
+std::optional<BufferAreaPlace> BufferAreaPlace::Parse(std::string_view text) {
   const std::size_t space = text.find(' ');
   if (space == std::string_view::npos || space == 0 || space + 1 >= text.size() || text[space + 1] != '/') {
     return std::nullopt;
   }
-  return StagingPlace{.boot = std::string(text.substr(0, space)),
-                      .path = std::string(text.substr(space + 1))};
+  return BufferAreaPlace{.boot = std::string(text.substr(0, space)),
+                         .path = std::string(text.substr(space + 1))};
 }
 
 std::string BootId() {
@@ -29,7 +29,7 @@ std::string BootId() {
   return boot;
 }
 
-std::string StagingNamePrefix(std::string_view identity) {
+std::string BufferAreaNamePrefix(std::string_view identity) {
   return fmt::format("zenfs-{:08x}{:08x}-", Crc32c(AsBytes(identity)), Crc32c(AsBytes(identity), 1));
 }
 

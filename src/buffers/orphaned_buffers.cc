@@ -1,4 +1,4 @@
-#include "staging/orphaned_buffers.h"
+#include "buffers/orphaned_buffers.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/crc32c.h"
-#include "format/staging_layout.h"
+#include "buffers/buffer_area_place.h"
+#include "format/buffer_area_layout.h"
 #include "format/tail_record.h"
-#include "staging/staging_place.h"
 
 namespace zenfs {
 namespace {
@@ -24,7 +24,7 @@ Error Damaged(const std::string& path, const std::string& what) {
   return Error(Code::kCorruption, fmt::format("{}: {}; {}", path, what, kAdvice));
 }
 
-Status CheckIsOfMount(const StagingHeader& header, const WhoseBuffers& whose, const std::string& path) {
+Status CheckIsOfMount(const BufferAreaHeader& header, const WhoseBuffers& whose, const std::string& path) {
   if (header.epoch != whose.epoch ||
       std::memcmp(header.volume, whose.volume.bytes.data(), sizeof(header.volume)) != 0) {
     return Fail(Damaged(path, "belongs to another mount"));
@@ -59,7 +59,7 @@ Error CannotOpen(const Error& error, const std::string& path, const WhoseBuffers
 
 // True if the process died before it wrote the header. No place of such a file was ever committed.
 bool IsUnfinished(ByteView memory) {
-  return std::ranges::all_of(memory.first(std::min(memory.size(), kStagingHeaderBytes)),
+  return std::ranges::all_of(memory.first(std::min(memory.size(), kBufferAreaHeaderBytes)),
                              [](std::byte b) { return b == std::byte{0}; });
 }
 
@@ -68,16 +68,16 @@ struct Found {
   std::optional<std::uint64_t> order;  // plain files only
 };
 
-Result<Found> ReadSlot(const StagingHeader& header, const WhoseBuffers& whose, ByteView memory,
-                       std::uint32_t slot, const StagingControl& control, std::uint64_t word) {
+Result<Found> ReadSlot(const BufferAreaHeader& header, const WhoseBuffers& whose, ByteView memory,
+                       std::uint32_t slot, const BufferAreaControl& control, std::uint64_t word) {
   const std::uint64_t length = PublishedLength(word);
-  if (length == 0 || length > header.buffer_bytes - kStagingPayloadAt || control.record_bytes > length) {
+  if (length == 0 || length > header.buffer_bytes - kBufferAreaPayloadAt || control.record_bytes > length) {
     return Fail(Code::kCorruption, fmt::format("slot {} claims {} bytes", slot, length));
   }
   const ByteView all =
-      memory.subspan(header.buffers_offset + slot * header.buffer_bytes + kStagingPayloadAt, length);
+      memory.subspan(header.buffers_offset + slot * header.buffer_bytes + kBufferAreaPayloadAt, length);
   const std::uint32_t seed =
-      StagingSeed(whose.volume, header.epoch, control.owner, control.file_offset, control.record_bytes);
+      BufferAreaSeed(whose.volume, header.epoch, control.owner, control.file_offset, control.record_bytes);
   if (Crc32c(all, seed) != PublishedCrc(word)) {
     return Fail(Code::kCorruption, fmt::format("the {} bytes of file {} in slot {} do not fit their checksum",
                                                length, control.owner, slot));
@@ -99,12 +99,12 @@ Result<Found> ReadSlot(const StagingHeader& header, const WhoseBuffers& whose, B
   return found;
 }
 
-Status CollectPieces(const StagingHeader& header, const WhoseBuffers& whose, OrphanedBuffers& left) {
+Status CollectPieces(const BufferAreaHeader& header, const WhoseBuffers& whose, OrphanedBuffers& left) {
   const ByteView memory = left.memory.view();
   std::map<FileId, Found> tails;
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
-    const std::byte* const at = memory.data() + header.controls_offset + slot * sizeof(StagingControl);
-    const auto& control = *reinterpret_cast<const StagingControl*>(at);
+    const std::byte* const at = memory.data() + header.controls_offset + slot * sizeof(BufferAreaControl);
+    const auto& control = *reinterpret_cast<const BufferAreaControl*>(at);
     const std::uint64_t word = control.published.load(std::memory_order_acquire);
     if (word == 0) continue;
     Result<Found> found = ReadSlot(header, whose, memory, slot, control, word);
@@ -129,7 +129,7 @@ Status CollectPieces(const StagingHeader& header, const WhoseBuffers& whose, Orp
 Result<OrphanedBuffers> OpenOrphanedBuffers(const WhoseBuffers& whose) {
   OrphanedBuffers left;
   if (whose.place.empty()) return left;
-  const auto place = StagingPlace::Parse(whose.place);
+  const auto place = BufferAreaPlace::Parse(whose.place);
   if (!place) {
     return Fail(Code::kCorruption,
                 fmt::format("\"{}\" is not a valid place of append buffers; {}", whose.place, kAdvice));
@@ -151,7 +151,7 @@ Result<OrphanedBuffers> OpenOrphanedBuffers(const WhoseBuffers& whose) {
     return left;
   }
   left.memory = *std::move(opened);
-  const Result<StagingHeader> header = ReadStagingHeader(left.memory.view());
+  const Result<BufferAreaHeader> header = ReadBufferAreaHeader(left.memory.view());
   if (!header) return Fail(Damaged(place->path, header.error().ToString()));
   if (header->identity != whose.identity) {
     left.notice = fmt::format(
@@ -168,7 +168,7 @@ Result<OrphanedBuffers> OpenOrphanedBuffers(const WhoseBuffers& whose) {
 
 OrphanedBuffers LookAtOrphanedBuffers(const WhoseBuffers& whose) {
   OrphanedBuffers left;
-  const auto place = StagingPlace::Parse(whose.place);
+  const auto place = BufferAreaPlace::Parse(whose.place);
   if (!place || place->boot != whose.boot) return left;
   Result<SharedMemory> opened =
       SharedMemory::Open(place->path, SharedMemory::Access::kReadDead, whose.owners);
@@ -178,7 +178,7 @@ OrphanedBuffers LookAtOrphanedBuffers(const WhoseBuffers& whose) {
   }
   if (!opened) return left;
   left.memory = *std::move(opened);
-  const Result<StagingHeader> header = ReadStagingHeader(left.memory.view());
+  const Result<BufferAreaHeader> header = ReadBufferAreaHeader(left.memory.view());
   if (header && header->identity != whose.identity) return left;  // belongs to the original device
   Status whole = header ? CheckIsOfMount(*header, whose, place->path)
                         : Status(Fail(Damaged(place->path, header.error().ToString())));
@@ -192,11 +192,11 @@ OrphanedBuffers LookAtOrphanedBuffers(const WhoseBuffers& whose) {
 
 void SweepOrphanedBuffers(const std::string& directory, const std::string& identity, const std::string& keep,
                           const std::vector<std::uint32_t>& owners) {
-  for (const std::string& path : ListSharedMemory(directory, StagingNamePrefix(identity))) {
+  for (const std::string& path : ListSharedMemory(directory, BufferAreaNamePrefix(identity))) {
     if (path == keep) continue;
     Result<SharedMemory> opened = SharedMemory::Open(path, SharedMemory::Access::kTakeOver, owners);
     if (!opened) continue;  // may not be removed
-    const Result<StagingHeader> header = ReadStagingHeader(opened->view());
+    const Result<BufferAreaHeader> header = ReadBufferAreaHeader(opened->view());
     // Different identities can have the same prefix by accident; the file then belongs to another
     // device.
     if (header ? header->identity == identity : IsUnfinished(opened->view())) IgnoreError(opened->Unlink());

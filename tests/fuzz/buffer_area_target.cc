@@ -6,13 +6,13 @@
 
 #include "base/crc32c.h"
 #include "base/random.h"
-#include "format/staging_layout.h"
+#include "buffer_area_input.h"
+#include "buffers/buffer_area_place.h"
+#include "buffers/orphaned_buffers.h"
+#include "format/buffer_area_layout.h"
 #include "input.h"
 #include "metrics/metrics_snapshot.h"
 #include "scratch_path.h"
-#include "staging/orphaned_buffers.h"
-#include "staging/staging_place.h"
-#include "staging_input.h"
 
 namespace zenfs {
 namespace {
@@ -64,20 +64,20 @@ class Builder {
   // Aligned to a page, as mapped memory is.
   ByteView Build() {
     const auto extra = input_.Take<std::uint16_t>();
-    header_ = input_.Take<StagingHeader>();
+    header_ = input_.Take<BufferAreaHeader>();
     const bool as_it_is = (flags_ & (kHeaderAsItIs | kLayoutAsItIs)) != 0;
     if (!as_it_is) LayOut();
     SetKey();
-    std::uint64_t bytes = as_it_is ? kStagingHeaderBytes + extra * 4 : StagingBytes(header_);
+    std::uint64_t bytes = as_it_is ? kBufferAreaHeaderBytes + extra * 4 : BufferAreaBytes(header_);
     if ((flags_ & kWrongSize) != 0) bytes = extra * 16;
     memory_.assign(std::min<std::uint64_t>(std::max<std::uint64_t>(bytes, 1), kFileMax), std::byte{0});
-    if (memory_.size() < kStagingHeaderBytes) return memory_;
+    if (memory_.size() < kBufferAreaHeaderBytes) return memory_;
     if ((flags_ & kHeaderAsItIs) != 0) {
       std::memcpy(memory_.data(), &header_, sizeof header_);
     } else {
-      SealStagingHeader(memory_, header_);
+      SealBufferAreaHeader(memory_, header_);
     }
-    if (!as_it_is && memory_.size() == StagingBytes(header_)) FillSlots();
+    if (!as_it_is && memory_.size() == BufferAreaBytes(header_)) FillSlots();
     return memory_;
   }
 
@@ -92,16 +92,16 @@ class Builder {
 
   void LayOut() {
     const std::uint64_t metrics = header_.metrics_bytes % 2 == 0 ? 0 : kMetricsPageBytes;
-    LayOutStaging(header_, header_.slots % (kStagingSlotsMax + 1), kStagingBufferBytes, metrics);
+    LayOutBufferArea(header_, header_.slots % (kBufferAreaSlotsMax + 1), kBufferAreaBufferBytes, metrics);
     if ((flags_ & kOtherEpoch) == 0) {
-      header_.epoch = kStagingEpoch;
-    } else if (header_.epoch == kStagingEpoch) {
+      header_.epoch = kBufferAreaEpoch;
+    } else if (header_.epoch == kBufferAreaEpoch) {
       ++header_.epoch;  // any number of the input except ours
     }
-    std::memcpy(header_.volume, StagingVolume().bytes.data(), sizeof header_.volume);
+    std::memcpy(header_.volume, BufferAreaVolume().bytes.data(), sizeof header_.volume);
     std::memset(header_.identity, 0, sizeof header_.identity);
     if ((flags_ & kOtherDevice) == 0)
-      std::memcpy(header_.identity, kStagingIdentity, sizeof kStagingIdentity);
+      std::memcpy(header_.identity, kBufferAreaIdentity, sizeof kBufferAreaIdentity);
   }
 
   void FillSlots() {
@@ -119,24 +119,25 @@ class Builder {
     auto length = input_.Take<std::uint32_t>();
     auto crc = input_.Take<std::uint32_t>();
     const ByteView bytes = input_.Bytes(input_.Take<std::uint16_t>());
-    const std::uint64_t room = header_.buffer_bytes - kStagingPayloadAt;
+    const std::uint64_t room = header_.buffer_bytes - kBufferAreaPayloadAt;
     const std::size_t n = std::min<std::size_t>(bytes.size(), room);
-    const std::uint64_t at = header_.buffers_offset + slot * header_.buffer_bytes + kStagingPayloadAt;
+    const std::uint64_t at = header_.buffers_offset + slot * header_.buffer_bytes + kBufferAreaPayloadAt;
     if (n != 0) std::memcpy(memory_.data() + at, bytes.data(), n);
     if ((slot_flags & kLengthAsItIs) == 0) length = static_cast<std::uint32_t>(n);
     if ((slot_flags & kCrcAsItIs) == 0) {
       const auto whole = ByteView(memory_).subspan(at, std::min<std::uint64_t>(length, room));
-      crc = Crc32c(whole, StagingSeed(StagingVolume(), header_.epoch, owner, file_offset, record_bytes));
+      crc =
+          Crc32c(whole, BufferAreaSeed(BufferAreaVolume(), header_.epoch, owner, file_offset, record_bytes));
     }
     const std::uint64_t control[] = {length == 0 ? 0 : PublishedWord(length, crc), owner, file_offset,
                                      record_bytes};
-    std::memcpy(memory_.data() + header_.controls_offset + slot * sizeof(StagingControl), control,
+    std::memcpy(memory_.data() + header_.controls_offset + slot * sizeof(BufferAreaControl), control,
                 sizeof control);
   }
 
   FuzzInput& input_;
   const std::uint8_t flags_;
-  StagingHeader header_{};
+  BufferAreaHeader header_{};
   std::vector<std::byte> memory_;
 };
 
@@ -164,10 +165,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Builder builder(input);
   const bool other_user = (builder.flags() & kOtherUser) != 0 && geteuid() == 0;
   file.Fill(builder.Build(), other_user);
-  const WhoseBuffers whose{.place = StagingPlace{.boot = "boot", .path = file.path()}.ToText(),
-                           .identity = kStagingIdentity,
-                           .volume = StagingVolume(),
-                           .epoch = kStagingEpoch,
+  const WhoseBuffers whose{.place = BufferAreaPlace{.boot = "boot", .path = file.path()}.ToText(),
+                           .identity = kBufferAreaIdentity,
+                           .volume = BufferAreaVolume(),
+                           .epoch = kBufferAreaEpoch,
                            .boot = "boot",
                            .key = Key()};
   std::size_t pieces = 0;
@@ -182,7 +183,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
               "what belongs to others is not taken");
       Require(pieces == 0 || (!other_user && (builder.flags() & (kHeaderAsItIs | kOtherKey)) == 0),
               "who does not know the key, or is another user, gets nothing in");
-      const auto header = left->memory.valid() ? ReadStagingHeader(left->memory.view())
+      const auto header = left->memory.valid() ? ReadBufferAreaHeader(left->memory.view())
                                                : Fail(Code::kCorruption, "nothing is there");
       if (header) {
         const auto page = left->memory.view().subspan(header->metrics_offset, header->metrics_bytes);

@@ -18,15 +18,15 @@
 
 namespace zenfs {
 
-inline constexpr char kStagingMagic[8] = {'Z', 'E', 'N', 'F', 'S', 'S', 'H', 'M'};
-inline constexpr std::uint32_t kStagingVersion = 1;
-inline constexpr std::uint64_t kStagingHeaderBytes = 4096;
-inline constexpr std::size_t kStagingIdentityBytes = 256;
+inline constexpr char kBufferAreaMagic[8] = {'Z', 'E', 'N', 'F', 'S', 'S', 'H', 'M'};
+inline constexpr std::uint32_t kBufferAreaVersion = 1;
+inline constexpr std::uint64_t kBufferAreaHeaderBytes = 4096;
+inline constexpr std::size_t kBufferAreaIdentityBytes = 256;
 
-struct StagingHeader {
+struct BufferAreaHeader {
   char magic[8];
   std::uint32_t version;
-  std::uint32_t crc;  // CRC32C of all kStagingHeaderBytes, with this field zero
+  std::uint32_t crc;  // CRC32C of all kBufferAreaHeaderBytes, with this field zero
   std::uint8_t volume[16];
   std::uint64_t epoch;  // of the mount
   std::uint64_t created_seconds;
@@ -36,21 +36,21 @@ struct StagingHeader {
   std::uint64_t metrics_bytes;
   std::uint64_t controls_offset;
   std::uint64_t buffers_offset;
-  std::uint64_t buffer_bytes;            // per buffer; a multiple of 4096
-  char identity[kStagingIdentityBytes];  // of the device, zero-padded
-  std::uint8_t key[16];                  // also in the metadata log; zeros: made by a program without keys
+  std::uint64_t buffer_bytes;               // per buffer; a multiple of 4096
+  char identity[kBufferAreaIdentityBytes];  // of the device, zero-padded
+  std::uint8_t key[16];                     // also in the metadata log; zeros: made by a program without keys
 };
-static_assert(sizeof(StagingHeader) == 368);
-static_assert(offsetof(StagingHeader, volume) == 16);
-static_assert(offsetof(StagingHeader, epoch) == 32);
-static_assert(offsetof(StagingHeader, metrics_offset) == 56);
-static_assert(offsetof(StagingHeader, identity) == 96);
-static_assert(offsetof(StagingHeader, key) == 352);
+static_assert(sizeof(BufferAreaHeader) == 368);
+static_assert(offsetof(BufferAreaHeader, volume) == 16);
+static_assert(offsetof(BufferAreaHeader, epoch) == 32);
+static_assert(offsetof(BufferAreaHeader, metrics_offset) == 56);
+static_assert(offsetof(BufferAreaHeader, identity) == 96);
+static_assert(offsetof(BufferAreaHeader, key) == 352);
 
 // The control of one slot. `owner`, `file_offset` and `record_bytes` are written while `published`
 // is 0 and describe the next published bytes. `appended_seconds` is written before each append is
 // published.
-struct StagingControl {
+struct BufferAreaControl {
   std::atomic<std::uint64_t> published;  // length << 32 | CRC, see PublishedWord; 0: nothing
   std::uint64_t owner;                   // file id
   std::uint64_t file_offset;             // of the first byte after the record
@@ -58,13 +58,13 @@ struct StagingControl {
   std::uint64_t appended_seconds;        // of the last append, since 1970; 0: unknown
   std::uint64_t reserved[3];
 };
-static_assert(sizeof(StagingControl) == 64);
-static_assert(offsetof(StagingControl, record_bytes) == 24);
-static_assert(offsetof(StagingControl, appended_seconds) == 32);
+static_assert(sizeof(BufferAreaControl) == 64);
+static_assert(offsetof(BufferAreaControl, record_bytes) == 24);
+static_assert(offsetof(BufferAreaControl, appended_seconds) == 32);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 // Bytes follow room for a frame header, so that they can be written to the device without a copy.
-inline constexpr std::uint64_t kStagingPayloadAt = 64;
+inline constexpr std::uint64_t kBufferAreaPayloadAt = 64;
 
 constexpr std::uint64_t PublishedWord(std::uint32_t length, std::uint32_t crc) {
   return std::uint64_t{length} << 32 | crc;
@@ -73,19 +73,19 @@ constexpr std::uint32_t PublishedLength(std::uint64_t word) { return static_cast
 constexpr std::uint32_t PublishedCrc(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 
 // The start value of the CRC of a slot's bytes. Bytes of another mount, file or offset do not match.
-[[nodiscard]] std::uint32_t StagingSeed(const Uuid& volume, std::uint64_t epoch, std::uint64_t owner,
-                                        std::uint64_t file_offset, std::uint64_t record_bytes = 0);
+[[nodiscard]] std::uint32_t BufferAreaSeed(const Uuid& volume, std::uint64_t epoch, std::uint64_t owner,
+                                           std::uint64_t file_offset, std::uint64_t record_bytes = 0);
 
 // Sets the offsets for `slots` buffers of `buffer_bytes`, and for `metrics_bytes`. Leaves other
 // fields unchanged.
-void LayOutStaging(StagingHeader& header, std::uint32_t slots, std::uint64_t buffer_bytes,
-                   std::uint64_t metrics_bytes);
-[[nodiscard]] std::uint64_t StagingBytes(const StagingHeader& header);
+void LayOutBufferArea(BufferAreaHeader& header, std::uint32_t slots, std::uint64_t buffer_bytes,
+                      std::uint64_t metrics_bytes);
+[[nodiscard]] std::uint64_t BufferAreaBytes(const BufferAreaHeader& header);
 
 // Sets magic, version and CRC, and writes the header to the front of `memory`.
-void SealStagingHeader(ByteSpan memory, StagingHeader header);
+void SealBufferAreaHeader(ByteSpan memory, BufferAreaHeader header);
 // Takes any bytes. Errors: kCorruption, kNotSupported for another version. The offsets of the
 // returned header fit `memory`.
-[[nodiscard]] Result<StagingHeader> ReadStagingHeader(ByteView memory);
+[[nodiscard]] Result<BufferAreaHeader> ReadBufferAreaHeader(ByteView memory);
 
 }  // namespace zenfs

@@ -4,14 +4,14 @@
 
 #include "base/random.h"
 #include "base/sync_point.h"
-#include "staging/staging_test_rig.h"
+#include "buffers/buffer_area_test_rig.h"
 
 namespace zenfs {
 namespace {
 
-TEST_F(StagingTest, AppendedBytesAreFoundAfterADeath) {
+TEST_F(BufferAreaTest, AppendedBytesAreFoundAfterADeath) {
   KeepPlace();
-  StagedBuffer buffer = Buffer(12, 100, "first");
+  AppendBuffer buffer = Buffer(12, 100, "first");
   EXPECT_TRUE(buffer.survives_process());
   buffer.Append(AsBytes(" second"), 8);
   Die(std::move(buffer));
@@ -24,13 +24,13 @@ TEST_F(StagingTest, AppendedBytesAreFoundAfterADeath) {
   EXPECT_EQ(left->notice, "");
 }
 
-TEST_F(StagingTest, BytesThatWereNotPublishedAreNotFound) {
+TEST_F(BufferAreaTest, BytesThatWereNotPublishedAreNotFound) {
   KeepPlace();
-  StagedBuffer buffer = Buffer(12, 0, "first");
+  AppendBuffer buffer = Buffer(12, 0, "first");
   Result<OrphanedBuffers> left;
   {
     const SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "StagedBuffer::BeforePublish") return;
+      if (name != "AppendBuffer::BeforePublish") return;
       // The bytes are in the memory now. A copy of the file is what a kill at this point leaves.
       std::filesystem::copy_file(path_(), path_() + "-copy");
     });
@@ -46,9 +46,9 @@ TEST_F(StagingTest, BytesThatWereNotPublishedAreNotFound) {
   EXPECT_EQ(AsText(left->pieces[0].bytes), "first");
 }
 
-TEST_F(StagingTest, ClearedBytesAreNotFound) {
+TEST_F(BufferAreaTest, ClearedBytesAreNotFound) {
   KeepPlace();
-  StagedBuffer buffer = Buffer(12, 0, "on the device by now");
+  AppendBuffer buffer = Buffer(12, 0, "on the device by now");
   buffer.Clear();
   Die(std::move(buffer));
   const auto left = OpenOrphanedBuffers(Whose());
@@ -56,10 +56,10 @@ TEST_F(StagingTest, ClearedBytesAreNotFound) {
   EXPECT_TRUE(left->pieces.empty());
 }
 
-TEST_F(StagingTest, ASlotIsUsedAgainForAnotherFile) {
+TEST_F(BufferAreaTest, ASlotIsUsedAgainForAnotherFile) {
   KeepPlace();
   for (std::uint64_t owner = 1; owner <= 5; ++owner) {
-    StagedBuffer buffer = Buffer(owner, owner * 10, "text");
+    AppendBuffer buffer = Buffer(owner, owner * 10, "text");
     EXPECT_TRUE(buffer.survives_process());
     buffer.Release();
   }
@@ -70,10 +70,10 @@ TEST_F(StagingTest, ASlotIsUsedAgainForAnotherFile) {
   EXPECT_EQ(left->pieces[0].owner, FileId(9));
 }
 
-TEST_F(StagingTest, ABufferUsesPrivateMemoryUntilASlotIsFree) {
-  StagedBuffer first = Buffer(1, 0, "a");
-  const StagedBuffer second = Buffer(2, 0, "b");
-  StagedBuffer third = Buffer(3, 0, "c");
+TEST_F(BufferAreaTest, ABufferUsesPrivateMemoryUntilASlotIsFree) {
+  AppendBuffer first = Buffer(1, 0, "a");
+  const AppendBuffer second = Buffer(2, 0, "b");
+  AppendBuffer third = Buffer(3, 0, "c");
   EXPECT_FALSE(third.survives_process());
   EXPECT_EQ(AsText(third.payload()), "c");
   first.Release();
@@ -82,21 +82,21 @@ TEST_F(StagingTest, ABufferUsesPrivateMemoryUntilASlotIsFree) {
   EXPECT_TRUE(third.survives_process());
 }
 
-TEST_F(StagingTest, BuffersOfARetiredAreaDoNotSurvive) {
-  const StagedBuffer held = Buffer(1, 0, "a");
+TEST_F(BufferAreaTest, BuffersOfARetiredAreaDoNotSurvive) {
+  const AppendBuffer held = Buffer(1, 0, "a");
   EXPECT_TRUE(area_->Retire());
   EXPECT_FALSE(area_->Retire());
   EXPECT_FALSE(held.survives_process());
   EXPECT_FALSE(Buffer(2, 0, "b").survives_process());
 }
 
-TEST_F(StagingTest, BuffersOfALivingProcessAreNotTaken) {
+TEST_F(BufferAreaTest, BuffersOfALivingProcessAreNotTaken) {
   const auto left = OpenOrphanedBuffers(Whose());
   EXPECT_EQ(CodeOf(left), Code::kBusy);
   EXPECT_NE(left.error().text().find(path_()), std::string::npos);
 }
 
-TEST_F(StagingTest, MissingBuffersAreANoticeWithTheirPath) {
+TEST_F(BufferAreaTest, MissingBuffersAreANoticeWithTheirPath) {
   KeepPlace();
   area_.reset();
   std::filesystem::remove(path_());
@@ -105,7 +105,7 @@ TEST_F(StagingTest, MissingBuffersAreANoticeWithTheirPath) {
   EXPECT_NE(left->notice.find(path_()), std::string::npos);
 }
 
-TEST_F(StagingTest, BuffersOfAnotherBootAreIgnored) {
+TEST_F(BufferAreaTest, BuffersOfAnotherBootAreIgnored) {
   KeepPlace();
   Die(Buffer(1, 0, "a"));
   WhoseBuffers whose = Whose();
@@ -116,7 +116,7 @@ TEST_F(StagingTest, BuffersOfAnotherBootAreIgnored) {
   EXPECT_EQ(left->notice, "");
 }
 
-TEST_F(StagingTest, ACopyOfTheDeviceLeavesTheOriginalsBytesAlone) {
+TEST_F(BufferAreaTest, ACopyOfTheDeviceLeavesTheOriginalsBytesAlone) {
   KeepPlace();
   Die(Buffer(1, 0, "a"));
   WhoseBuffers whose = Whose();
@@ -130,7 +130,7 @@ TEST_F(StagingTest, ACopyOfTheDeviceLeavesTheOriginalsBytesAlone) {
   EXPECT_EQ(OpenOrphanedBuffers(Whose())->pieces.size(), 1u);
 }
 
-TEST_F(StagingTest, AnyChangedByteIsRefusedOrHarmless) {
+TEST_F(BufferAreaTest, AnyChangedByteIsRefusedOrHarmless) {
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
   const auto size = std::filesystem::file_size(path_());
@@ -157,13 +157,14 @@ TEST_F(StagingTest, AnyChangedByteIsRefusedOrHarmless) {
   EXPECT_GT(refused, 1000);
 }
 
-TEST_F(StagingTest, ASlotWithAChangedOwnerOrOffsetIsRefused) {
+TEST_F(BufferAreaTest, ASlotWithAChangedOwnerOrOffsetIsRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
-  const auto header = ReadStagingHeader(OpenOrphanedBuffers(Whose())->memory.view());
+  const auto header = ReadBufferAreaHeader(OpenOrphanedBuffers(Whose())->memory.view());
   ASSERT_TRUE(header);
-  for (const std::size_t field : {offsetof(StagingControl, owner), offsetof(StagingControl, file_offset)}) {
-    const char good = field == offsetof(StagingControl, owner) ? 1 : 0;
+  for (const std::size_t field :
+       {offsetof(BufferAreaControl, owner), offsetof(BufferAreaControl, file_offset)}) {
+    const char good = field == offsetof(BufferAreaControl, owner) ? 1 : 0;
     Overwrite(header->controls_offset + field, 2);
     EXPECT_EQ(CodeOf(OpenOrphanedBuffers(Whose())), Code::kCorruption) << field;
     Overwrite(header->controls_offset + field, good);
@@ -171,19 +172,19 @@ TEST_F(StagingTest, ASlotWithAChangedOwnerOrOffsetIsRefused) {
   }
 }
 
-TEST_F(StagingTest, AFileOfAnotherUserOrModeIsRefused) {
+TEST_F(BufferAreaTest, AFileOfAnotherUserOrModeIsRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
   ASSERT_EQ(chmod(path_().c_str(), 0666), 0);
   EXPECT_EQ(CodeOf(OpenOrphanedBuffers(Whose())), Code::kPermission);
 }
 
-TEST_F(StagingTest, AReadOnlyLookReturnsNoPartOfDamagedBuffers) {
+TEST_F(BufferAreaTest, AReadOnlyLookReturnsNoPartOfDamagedBuffers) {
   KeepPlace();
-  StagedBuffer second = Buffer(9, 0, "whole");
+  AppendBuffer second = Buffer(9, 0, "whole");
   Die(Buffer(1, 0, "damaged"));
   {
-    const StagedBuffer gone = std::move(second);
+    const AppendBuffer gone = std::move(second);
   }
   const std::string whole = [&] {
     std::ifstream file(path_(), std::ios::binary);
@@ -195,7 +196,7 @@ TEST_F(StagingTest, AReadOnlyLookReturnsNoPartOfDamagedBuffers) {
   EXPECT_TRUE(left.pieces.empty());
 }
 
-TEST_F(StagingTest, BuffersOfAnotherMountAreRefused) {
+TEST_F(BufferAreaTest, BuffersOfAnotherMountAreRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
   WhoseBuffers whose = Whose();
@@ -206,7 +207,7 @@ TEST_F(StagingTest, BuffersOfAnotherMountAreRefused) {
   EXPECT_EQ(CodeOf(OpenOrphanedBuffers(whose)), Code::kCorruption);
 }
 
-TEST_F(StagingTest, ASweepRemovesOnlyFilesOfThisDevice) {
+TEST_F(BufferAreaTest, ASweepRemovesOnlyFilesOfThisDevice) {
   const std::string kept = area_->path();
   const std::string stale = Make(8)->path();
   const auto living = Make(9);
@@ -220,8 +221,8 @@ TEST_F(StagingTest, ASweepRemovesOnlyFilesOfThisDevice) {
 
 // The process was killed while it created the file: the place was never committed, so no bytes are
 // in it.
-TEST_F(StagingTest, ASweepRemovesUnfinishedFiles) {
-  const std::string prefix = StagingNamePrefix("file:1:2");
+TEST_F(BufferAreaTest, ASweepRemovesUnfinishedFiles) {
+  const std::string prefix = BufferAreaNamePrefix("file:1:2");
   ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-header", 8192));
   ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-size", 8192));
   std::filesystem::resize_file(directory_ + "/" + prefix + "no-size", 0);
@@ -234,8 +235,8 @@ TEST_F(StagingTest, ASweepRemovesUnfinishedFiles) {
 }
 
 // A sweep must not remove a file that this program did not make or cannot read.
-TEST_F(StagingTest, ASweepKeepsUnknownFiles) {
-  const std::string name = StagingNamePrefix("file:1:2") + "unknown";
+TEST_F(BufferAreaTest, ASweepKeepsUnknownFiles) {
+  const std::string name = BufferAreaNamePrefix("file:1:2") + "unknown";
   {
     auto made = SharedMemory::Create(directory_, name, 8192);
     ASSERT_TRUE(made);
@@ -245,13 +246,13 @@ TEST_F(StagingTest, ASweepKeepsUnknownFiles) {
   EXPECT_TRUE(std::filesystem::exists(directory_ + "/" + name));
 }
 
-TEST(StagingPlaceTest, SurvivesItsText) {
-  const auto place = StagingPlace::Parse(StagingPlace{"boot", "/dev/shm/a b"}.ToText());
+TEST(BufferAreaPlaceTest, SurvivesItsText) {
+  const auto place = BufferAreaPlace::Parse(BufferAreaPlace{"boot", "/dev/shm/a b"}.ToText());
   ASSERT_TRUE(place);
   EXPECT_EQ(place->boot, "boot");
   EXPECT_EQ(place->path, "/dev/shm/a b");
   for (const char* text : {"", "boot", "boot ", " /path", "boot path"})
-    EXPECT_FALSE(StagingPlace::Parse(text)) << text;
+    EXPECT_FALSE(BufferAreaPlace::Parse(text)) << text;
 }
 
 }  // namespace

@@ -11,15 +11,15 @@
 #include <string>
 
 #include "base/random.h"
-#include "staging/orphaned_buffers.h"
-#include "staging/staged_buffer.h"
-#include "staging/staging_place.h"
+#include "buffers/append_buffer.h"
+#include "buffers/buffer_area_place.h"
+#include "buffers/orphaned_buffers.h"
 
 namespace zenfs {
 
 inline constexpr std::uint64_t kBufferBytes = 64 << 10;
 
-class StagingTest : public testing::Test {
+class BufferAreaTest : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a tmpfs that can be written to";
@@ -28,25 +28,25 @@ class StagingTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  std::shared_ptr<StagingArea> Make(std::uint64_t epoch = 7) {
-    auto made = StagingArea::Create({.directory = directory_,
-                                     .identity = "file:1:2",
-                                     .volume = volume_,
-                                     .epoch = epoch,
-                                     .slots = 2,
-                                     .buffer_bytes = kBufferBytes});
+  std::shared_ptr<BufferArea> Make(std::uint64_t epoch = 7) {
+    auto made = BufferArea::Create({.directory = directory_,
+                                    .identity = "file:1:2",
+                                    .volume = volume_,
+                                    .epoch = epoch,
+                                    .slots = 2,
+                                    .buffer_bytes = kBufferBytes});
     EXPECT_TRUE(made) << made.error().ToString();
     return *std::move(made);
   }
   // Simulates the death of the process: buffers that are not empty vanish.
-  void Die(StagedBuffer buffer) {
+  void Die(AppendBuffer buffer) {
     {
-      const StagedBuffer gone = std::move(buffer);
+      const AppendBuffer gone = std::move(buffer);
     }
     area_.reset();
   }
-  StagedBuffer Buffer(std::uint64_t owner, std::uint64_t offset, std::string_view text) {
-    StagedBuffer buffer;
+  AppendBuffer Buffer(std::uint64_t owner, std::uint64_t offset, std::string_view text) {
+    AppendBuffer buffer;
     buffer.Begin(area_, kBufferBytes, owner, offset);
     EXPECT_EQ(buffer.Append(AsBytes(text), 7), text.size());
     return buffer;
@@ -58,7 +58,7 @@ class StagingTest : public testing::Test {
     file.put(byte);
   }
   std::string place_() const { return kept_place_.empty() ? area_->place() : kept_place_; }
-  std::string path_() const { return StagingPlace::Parse(place_())->path; }
+  std::string path_() const { return BufferAreaPlace::Parse(place_())->path; }
   std::string key_() const { return kept_place_.empty() ? area_->PlaceEdit().key : kept_key_; }
   void KeepPlace() {
     kept_place_ = area_->place();
@@ -68,11 +68,11 @@ class StagingTest : public testing::Test {
   void ForgeKey(char byte) {
     const auto opened = SharedMemory::Open(path_(), SharedMemory::Access::kRead);
     ASSERT_TRUE(opened);
-    StagingHeader header;
+    BufferAreaHeader header;
     std::memcpy(&header, opened->view().data(), sizeof header);
     std::memset(header.key, byte, sizeof header.key);
-    std::string page(kStagingHeaderBytes, '\0');
-    SealStagingHeader(std::as_writable_bytes(std::span(page)), header);
+    std::string page(kBufferAreaHeaderBytes, '\0');
+    SealBufferAreaHeader(std::as_writable_bytes(std::span(page)), header);
     std::fstream(path_(), std::ios::in | std::ios::out | std::ios::binary)
         .write(page.data(), std::ssize(page));
   }
@@ -80,7 +80,7 @@ class StagingTest : public testing::Test {
   const std::string directory_ =
       DefaultSharedMemoryDirectory() + "/zenfs-test-" + std::to_string(RandomSeed());
   const Uuid volume_ = Uuid::Generate();
-  std::shared_ptr<StagingArea> area_;
+  std::shared_ptr<BufferArea> area_;
   std::string kept_place_;
   std::string kept_key_;
 };

@@ -1,4 +1,4 @@
-#include "staging/staged_buffer.h"
+#include "buffers/append_buffer.h"
 
 #include <utility>
 
@@ -8,15 +8,15 @@
 
 namespace zenfs {
 
-StagedBuffer::StagedBuffer(StagedBuffer&& other) noexcept
+AppendBuffer::AppendBuffer(AppendBuffer&& other) noexcept
     : area_(std::move(other.area_)),
-      slot_(std::exchange(other.slot_, StagingArea::kNoSlot)),
+      slot_(std::exchange(other.slot_, BufferArea::kNoSlot)),
       buffer_(std::move(other.buffer_)),
       file_offset_(other.file_offset_),
       record_bytes_(other.record_bytes_),
       crc_(other.crc_) {}
 
-StagedBuffer& StagedBuffer::operator=(StagedBuffer&& other) noexcept {
+AppendBuffer& AppendBuffer::operator=(AppendBuffer&& other) noexcept {
   std::swap(area_, other.area_);
   std::swap(slot_, other.slot_);
   std::swap(buffer_, other.buffer_);
@@ -26,37 +26,37 @@ StagedBuffer& StagedBuffer::operator=(StagedBuffer&& other) noexcept {
   return *this;
 }
 
-StagedBuffer::~StagedBuffer() {
+AppendBuffer::~AppendBuffer() {
   if (empty()) Release();
 }
 
-void StagedBuffer::Adopt(const std::shared_ptr<StagingArea>& area, std::uint32_t slot) {
+void AppendBuffer::Adopt(const std::shared_ptr<BufferArea>& area, std::uint32_t slot) {
   area_ = area;
   slot_ = slot;
   buffer_ = AlignedBuffer::Borrow(area->Buffer(slot));
 }
 
-void StagedBuffer::TakeMemory(const std::shared_ptr<StagingArea>& area, std::uint64_t memory_bytes) {
-  if (slot_ != StagingArea::kNoSlot) return;
-  const std::uint32_t slot = area == nullptr ? StagingArea::kNoSlot : area->TakeSlot();
-  if (slot != StagingArea::kNoSlot) {
+void AppendBuffer::TakeMemory(const std::shared_ptr<BufferArea>& area, std::uint64_t memory_bytes) {
+  if (slot_ != BufferArea::kNoSlot) return;
+  const std::uint32_t slot = area == nullptr ? BufferArea::kNoSlot : area->TakeSlot();
+  if (slot != BufferArea::kNoSlot) {
     Adopt(area, slot);
   } else if (buffer_.capacity() == 0) {
     buffer_ = AlignedBuffer(memory_bytes);
   }
 }
 
-void StagedBuffer::Begin(const std::shared_ptr<StagingArea>& area, std::uint64_t memory_bytes,
+void AppendBuffer::Begin(const std::shared_ptr<BufferArea>& area, std::uint64_t memory_bytes,
                          std::uint64_t owner, std::uint64_t file_offset) {
   ZENFS_ASSERT(empty());
   TakeMemory(area, memory_bytes);
   Start(owner, file_offset);
 }
 
-bool StagedBuffer::BeginTail(const std::shared_ptr<StagingArea>& area, std::uint64_t owner,
+bool AppendBuffer::BeginTail(const std::shared_ptr<BufferArea>& area, std::uint64_t owner,
                              std::uint64_t file_offset, ByteView record) {
-  const std::uint32_t slot = area == nullptr ? StagingArea::kNoSlot : area->TakeTailSlot(owner);
-  if (slot == StagingArea::kNoSlot) return false;
+  const std::uint32_t slot = area == nullptr ? BufferArea::kNoSlot : area->TakeTailSlot(owner);
+  if (slot == BufferArea::kNoSlot) return false;
   Adopt(area, slot);
   record_bytes_ = record.size();
   Start(owner, file_offset);
@@ -69,34 +69,34 @@ bool StagedBuffer::BeginTail(const std::shared_ptr<StagingArea>& area, std::uint
   return true;
 }
 
-void StagedBuffer::Start(std::uint64_t owner, std::uint64_t file_offset) {
-  buffer_.Resize(kStagingPayloadAt);
+void AppendBuffer::Start(std::uint64_t owner, std::uint64_t file_offset) {
+  buffer_.Resize(kBufferAreaPayloadAt);
   file_offset_ = file_offset;
-  if (slot_ == StagingArea::kNoSlot) return;
-  StagingControl& control = area_->Control(slot_);
+  if (slot_ == BufferArea::kNoSlot) return;
+  BufferAreaControl& control = area_->Control(slot_);
   control.owner = owner;
   control.file_offset = file_offset;
   control.record_bytes = record_bytes_;
   crc_ = Seed();
 }
 
-std::uint32_t StagedBuffer::Seed() const {
-  return StagingSeed(area_->volume_, area_->header_.epoch, area_->Control(slot_).owner, file_offset_,
-                     record_bytes_);
+std::uint32_t AppendBuffer::Seed() const {
+  return BufferAreaSeed(area_->volume_, area_->header_.epoch, area_->Control(slot_).owner, file_offset_,
+                        record_bytes_);
 }
 
-std::size_t StagedBuffer::Append(ByteView bytes, std::uint64_t seconds) {
+std::size_t AppendBuffer::Append(ByteView bytes, std::uint64_t seconds) {
   const std::size_t taken = buffer_.Append(bytes);
-  if (slot_ == StagingArea::kNoSlot) return taken;
+  if (slot_ == BufferArea::kNoSlot) return taken;
   crc_ = Crc32c(bytes.first(taken), crc_);
-  SyncPoint::Reach("StagedBuffer::BeforePublish");
+  SyncPoint::Reach("AppendBuffer::BeforePublish");
   area_->Control(slot_).appended_seconds = seconds;
   Publish();
   return taken;
 }
 
-void StagedBuffer::Publish() {
-  ZENFS_ASSERT(slot_ != StagingArea::kNoSlot && buffer_.size() > kStagingPayloadAt);
+void AppendBuffer::Publish() {
+  ZENFS_ASSERT(slot_ != BufferArea::kNoSlot && buffer_.size() > kBufferAreaPayloadAt);
   area_->Control(slot_).published.store(PublishedWord(static_cast<std::uint32_t>(Published().size()), crc_),
                                         std::memory_order_release);
   // Later stores must not move before this one. A killed process leaves its stores in program
@@ -104,17 +104,17 @@ void StagedBuffer::Publish() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-void StagedBuffer::Cut(std::uint64_t length) {
+void AppendBuffer::Cut(std::uint64_t length) {
   if (length >= this->length()) return;
   ZENFS_ASSERT(length != 0 || record_bytes_ != 0);
   buffer_.Resize(PayloadAt() + length);
-  if (slot_ == StagingArea::kNoSlot || area_->fork_guard_.InChild()) return;
+  if (slot_ == BufferArea::kNoSlot || area_->fork_guard_.InChild()) return;
   crc_ = Crc32c(Published(), Seed());
   Publish();
 }
 
-void StagedBuffer::Clear() {
-  if (slot_ != StagingArea::kNoSlot && !area_->fork_guard_.InChild()) {
+void AppendBuffer::Clear() {
+  if (slot_ != BufferArea::kNoSlot && !area_->fork_guard_.InChild()) {
     area_->Control(slot_).published.store(0, std::memory_order_release);
     // Later stores to this slot must not move before this one. A killed process leaves its stores
     // in program order.
@@ -123,21 +123,21 @@ void StagedBuffer::Clear() {
   buffer_.Clear();
 }
 
-void StagedBuffer::Release() {
-  if (slot_ != StagingArea::kNoSlot) {
+void AppendBuffer::Release() {
+  if (slot_ != BufferArea::kNoSlot) {
     Clear();
     area_->ReturnSlot(slot_);
-    slot_ = StagingArea::kNoSlot;
+    slot_ = BufferArea::kNoSlot;
     area_.reset();
   }
   buffer_ = AlignedBuffer();
   record_bytes_ = 0;
 }
 
-void StagedBuffer::GiveUp(std::shared_ptr<const void> held) {
-  ZENFS_ASSERT(slot_ != StagingArea::kNoSlot);
+void AppendBuffer::GiveUp(std::shared_ptr<const void> held) {
+  ZENFS_ASSERT(slot_ != BufferArea::kNoSlot);
   area_->GiveUpSlot(slot_, std::move(held));
-  slot_ = StagingArea::kNoSlot;
+  slot_ = BufferArea::kNoSlot;
   area_.reset();
   buffer_ = AlignedBuffer();
 }

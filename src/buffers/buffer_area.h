@@ -2,11 +2,11 @@
 // the death of the process without a device write. docs/internals/architecture.md, "Flush",
 // describes the protocol.
 //
-//   Create -> [place committed to the metadata log] -> Take/StagedBuffer ... -> Retire -> [all written out]
+//   Create -> [place committed to the metadata log] -> Take/AppendBuffer ... -> Retire -> [all written out]
 //          -> [empty place committed] -> Remove
 //
 // If the area is retired or full, a buffer uses private memory. Its user must then write to the
-// device what has to survive (StagedBuffer::survives_process).
+// device what has to survive (AppendBuffer::survives_process).
 //
 // Threads: any; the free list is atomic.
 #pragma once
@@ -22,12 +22,12 @@
 #include "base/shared_memory.h"
 #include "base/status.h"
 #include "base/uuid.h"
-#include "format/staging_layout.h"
+#include "format/buffer_area_layout.h"
 #include "model/edit.h"
 
 namespace zenfs {
 
-class StagingArea {
+class BufferArea {
  public:
   struct Options {
     std::string directory;  // on a tmpfs
@@ -40,8 +40,8 @@ class StagingArea {
   };
 
   // Errors: those of SharedMemory::Create; kInvalidArgument for a path that is too long.
-  [[nodiscard]] static Result<std::shared_ptr<StagingArea>> Create(const Options& options);
-  ~StagingArea() = default;
+  [[nodiscard]] static Result<std::shared_ptr<BufferArea>> Create(const Options& options);
+  ~BufferArea() = default;
 
   // The text in the metadata log: the boot id of the host and the path of the file.
   const std::string& place() const { return place_; }
@@ -64,9 +64,9 @@ class StagingArea {
   [[nodiscard]] Status Remove() { return memory_.Unlink(); }
 
  private:
-  friend class StagedBuffer;
+  friend class AppendBuffer;
 
-  StagingArea(SharedMemory memory, const StagingHeader& header, const Uuid& volume, std::string place);
+  BufferArea(SharedMemory memory, const BufferAreaHeader& header, const Uuid& volume, std::string place);
 
   // Returns the number of a free slot, or kNoSlot.
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
@@ -78,11 +78,11 @@ class StagingArea {
   void GiveUpSlot(std::uint32_t slot, std::shared_ptr<const void> held) EXCLUDES(mutex_);
   std::uint32_t TakeSlotLocked() REQUIRES(mutex_);
   void ReturnSlotLocked(std::uint32_t slot) REQUIRES(mutex_);
-  StagingControl& Control(std::uint32_t slot);
+  BufferAreaControl& Control(std::uint32_t slot);
   ByteSpan Buffer(std::uint32_t slot);
 
   SharedMemory memory_;
-  const StagingHeader header_;
+  const BufferAreaHeader header_;
   const Uuid volume_;
   const std::string place_;
   const std::uint32_t maker_;  // user id
