@@ -133,7 +133,7 @@ TEST_F(RepairLogsTest, ALostLastCommitIsFoundByItsEpochAndItsSyncedBytesAreRepai
   const MetadataFrame last = rig_.Scan().generations.back().frames.back();
   ASSERT_EQ(last.kind, FrameKind::kCommit);
   rig_.Flip(last);
-  ExpectOnlyARepairAllowsWriting("the one that began that epoch among them");
+  ExpectOnlyARepairAllowsWriting("including the one that began epoch");
   Files files = rig_.files();
   files[path] += "synced later";
   EXPECT_EQ(RepairRig::ReadAll(rig_.device()), files);

@@ -22,22 +22,28 @@ bool Survives(const AppendBuffer& buffer) { return buffer.empty() || buffer.surv
 
 }  // namespace
 
-std::uint64_t FrameBuffers::End(std::uint64_t index_end) const {
+bool FrameBuffers::IsConsistent(std::uint64_t map_end) const {
+  if (flight_.empty()) return active_.empty() || active_.file_offset() == map_end;
+  return flight_.file_offset() <= map_end && map_end <= flight_.end() &&
+         (active_.empty() || active_.file_offset() == flight_.end());
+}
+
+std::uint64_t FrameBuffers::End(std::uint64_t map_end) const {
   if (!active_.empty()) return active_.end();
   if (!flight_.empty()) return flight_.end();
-  return index_end;
+  return map_end;
 }
 
 bool FrameBuffers::survive_process() const { return Survives(active_) && Survives(flight_); }
 
-void FrameBuffers::Begin(std::uint64_t index_end) {
-  ZENFS_ASSERT(active_.empty());
+void FrameBuffers::Begin(std::uint64_t map_end) {
+  ZENFS_ASSERT(active_.empty() && IsConsistent(map_end));
   const bool behind_a_gap = !Survives(flight_);
   if (behind_a_gap) active_.Release();
-  active_.Begin(behind_a_gap ? nullptr : area_, buffer_bytes_, owner_.value, End(index_end));
+  active_.Begin(behind_a_gap ? nullptr : area_, buffer_bytes_, owner_.value, End(map_end));
   active_since_ = SteadyNow();
   drain_requested_ = false;
-  ZENFS_ASSERT(flight_.empty() || flight_.end() == active_.file_offset());
+  ZENFS_ASSERT(active_.file_offset() == End(map_end));
 }
 
 bool FrameBuffers::TakeDrainRequest() {
@@ -50,10 +56,11 @@ void FrameBuffers::StartFlight() {
   if (flight_.empty()) std::swap(active_, flight_);
 }
 
-std::uint64_t FrameBuffers::CopyTo(std::uint64_t offset, ByteSpan into, std::uint64_t index_end) const {
+std::uint64_t FrameBuffers::CopyTo(std::uint64_t offset, ByteSpan into, std::uint64_t map_end) const {
+  ZENFS_ASSERT(IsConsistent(map_end));
   CopyBuffered(flight_, offset, into);
   CopyBuffered(active_, offset, into);
-  return flight_.empty() ? index_end : flight_.file_offset();
+  return flight_.empty() ? map_end : flight_.file_offset();
 }
 
 void FrameBuffers::Clear() {

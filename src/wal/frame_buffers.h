@@ -2,13 +2,14 @@
 // frame (in flight) while the other takes new bytes (active).
 //
 //   ... frames | in flight | active | End()
-//              ^ the end of the index, unless the front of the buffer in flight is in the index already
+//              ^ the end of the map, unless the front of the buffer in flight is in the map already
 //
-// Bytes leave the buffer in flight only when all of them are in the index (EndFlight). After an error they
+// Bytes leave the buffer in flight only when all of them are in the map (EndFlight). After an error they
 // stay there, and the next send repeats them.
 //
 // Invariants
-//   if both buffers have bytes, the active one begins where the one in flight ends
+//   the active bytes begin at the end of those in flight, or at the end of the map if nothing is in flight
+//   the map ends inside the bytes in flight, or at their start or end
 //   if the bytes in flight do not survive the process, the active ones do not either: the next mount would
 //   find them behind a gap, which looks like damage
 //
@@ -37,14 +38,14 @@ class FrameBuffers {
   const AppendBuffer& active() const { return active_; }
   AppendBuffer& flight() { return flight_; }
   bool empty() const { return active_.empty() && flight_.empty(); }
-  // The size of a file whose index ends at `index_end`.
-  std::uint64_t End(std::uint64_t index_end) const;
+  // The size of a file whose map ends at `map_end`.
+  std::uint64_t End(std::uint64_t map_end) const;
   // True if all bytes here survive the death of the process.
   bool survive_process() const;
 
   // --- active ---
-  // Prepares the empty active buffer for bytes behind End(index_end). Call this before Append.
-  void Begin(std::uint64_t index_end);
+  // Prepares the empty active buffer for bytes behind End(map_end). Call this before Append.
+  void Begin(std::uint64_t map_end);
   // Appends as many of `bytes` as fit and returns their number. `mtime_seconds`: time of the append, since
   // 1970.
   std::size_t Append(ByteView bytes, std::uint64_t mtime_seconds) {
@@ -56,15 +57,15 @@ class FrameBuffers {
   bool TakeDrainRequest();
 
   // --- in flight ---
-  // If nothing is in flight, the active bytes are now.
+  // Puts the active bytes in flight, if nothing is in flight.
   void StartFlight();
-  // All bytes in flight are in the index.
+  // All bytes in flight are in the map.
   void EndFlight() { flight_.Clear(); }
 
-  // Copies the bytes here that belong into `into`, which begins at `offset`. Returns the file offset of the
-  // first byte that is read from here; a reader takes the bytes before it from the index, which ends at
-  // `index_end`.
-  std::uint64_t CopyTo(std::uint64_t offset, ByteSpan into, std::uint64_t index_end) const;
+  // `into` has the bytes of the file from `offset` on: copies those that are in a buffer. Returns the file
+  // offset of the first byte in a buffer. A reader takes the bytes before it from the map, which ends at
+  // `map_end`.
+  std::uint64_t CopyTo(std::uint64_t offset, ByteSpan into, std::uint64_t map_end) const;
   // Discards the bytes of both buffers.
   void Clear();
   // Frees the memory of the active buffer, and of the other one if it is empty. Only while the active
@@ -72,6 +73,9 @@ class FrameBuffers {
   void ReleaseMemory();
 
  private:
+  // The first two invariants above.
+  bool IsConsistent(std::uint64_t map_end) const;
+
   const std::shared_ptr<BufferArea> area_;
   const std::uint64_t buffer_bytes_;
   const FileId owner_;

@@ -52,7 +52,7 @@ TEST_F(FrameBuffersTest, CopyTakesTheBytesOfBothBuffersAndSaysWhereTheyBegin) {
   AppendTo(buffers, "678");
   EXPECT_EQ(buffers.CopyTo(998, std::as_writable_bytes(std::span(got)), 1000), 1000U);
   EXPECT_EQ(got, "..12345678..");
-  // After an error the front of the bytes in flight may be in the index, too.
+  // After an error the front of the bytes in flight may be in the map, too.
   EXPECT_EQ(buffers.CopyTo(998, std::as_writable_bytes(std::span(got)), 1003), 1000U);
 }
 
@@ -81,6 +81,18 @@ TEST_F(FrameBuffersTest, BytesBehindAGapAreNotPutIntoSharedMemory) {
   buffers.ReleaseMemory();
   AppendTo(buffers, "no gap");
   EXPECT_TRUE(buffers.survive_process());
+}
+
+TEST_F(FrameBuffersTest, BufferWithASlotGivesItUpBehindAGap) {
+  FrameBuffers buffers = Make(area_);
+  AppendTo(buffers, "takes a slot");
+  buffers.StartFlight();
+  buffers.EndFlight();
+  const AppendBuffer other = Buffer(8, 0, "takes the last slot");
+  AppendTo(buffers, "no slot is free");
+  buffers.StartFlight();
+  AppendTo(buffers, "in the buffer of the first bytes");
+  EXPECT_FALSE(buffers.active().survives_process());
 }
 
 TEST_F(FrameBuffersTest, DrainIsRequestedOnceForEachBufferThatIsHalfFull) {

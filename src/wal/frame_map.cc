@@ -198,11 +198,13 @@ Result<RewritePlan> FrameMap::PlanCleaning(const CleaningRange& range, std::vect
 void FrameMap::Apply(const RewritePlan& plan) {
   ZENFS_ASSERT(IsConsistent());
   if (plan.kind == RewritePlan::Kind::kTruncation) {
+    ZENFS_ASSERT(plan.end <= index_.end() && plan.open_first_sequence == next_sequence_);
     index_.CutAt(plan.end);
     extents_end_ = std::min(extents_end_, plan.end);
     stable_end_ = plan.end;
     sent_seconds_ = plan.mtime_seconds;
   } else {
+    ZENFS_ASSERT(extents_end_ < plan.end && plan.end <= index_.end());
     ZENFS_ASSERT(!plan.extents.empty() && plan.extents.back().end() == plan.end);
     std::vector<Piece> pieces;
     const std::uint64_t from = plan.extents.front().file_offset;

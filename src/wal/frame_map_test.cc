@@ -147,6 +147,9 @@ TEST_F(FrameMapTest, CleaningThatEndsInsideTheOpenWindowMovesItsStart) {
 TEST_F(FrameMapTest, CleaningKeepsTheTimeThatAMountWouldFind) {
   map_.NoteTime(map_.TimeOfNextFrame(150));
   EXPECT_EQ(Commit(Clean(13'000)).mtime_seconds, 150U);
+  Truncate(13'500);
+  map_.Publish(FrameAt(7, 13'500, 500), kMark);
+  EXPECT_EQ(Commit(Clean(14'000)).mtime_seconds, 200U);
 }
 
 TEST_F(FrameMapTest, CleaningOfARangeThatWasTruncatedOrCleanedIsRefused) {
@@ -156,6 +159,9 @@ TEST_F(FrameMapTest, CleaningOfARangeThatWasTruncatedOrCleanedIsRefused) {
   Truncate(12'500);
   EXPECT_EQ(map_.PlanCleaning(Front(13'000), Copy(13'000)).error().code(), Code::kBusy);
   EXPECT_EQ(map_.PlanCleaning(Front(0), {}).error().code(), Code::kBusy);
+  map_.Publish(FrameAt(7, 12'500, 1000), kMark);
+  EXPECT_EQ(map_.PlanCleaning(Front(13'000), Copy(13'000)).error().code(), Code::kBusy)
+      << "other bytes are there now";
 }
 
 TEST_F(FrameMapTest, RangeToCleanEndsWithTheLastFrameInTheZone) {

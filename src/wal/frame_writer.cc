@@ -43,7 +43,11 @@ Status FrameWriter::Place(const FrameJob& job, std::vector<PlacedFrame>& placed)
     for (QueuedFrame* each : jobs) each->done = true;
     placed_.NotifyAll();
   }
-  std::ranges::move(queued.placed, std::back_inserter(placed));
+  if (placed.empty()) {  // nearly always; costs no memory
+    placed = std::move(queued.placed);
+  } else {
+    std::ranges::move(queued.placed, std::back_inserter(placed));
+  }
   return queued.status;
 }
 

@@ -40,7 +40,7 @@ namespace zenfs {
 
 class FramedFile {
  public:
-  // All parts outlive the file.
+  // All objects outlive the file.
   struct Deps {
     ZonedDevice* device = nullptr;
     ZoneManager* zones = nullptr;
