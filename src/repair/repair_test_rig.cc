@@ -103,7 +103,7 @@ const std::vector<Damage>& MetadataDamages() {
        [](RepairRig& rig) { ASSERT_TRUE(IsOk(rig.device().Reset(Newest(rig.Scan()).frames.back().zone))); },
        {"/db/10.sst", "/db/11.sst", "/db/12.sst", "/db/13.sst", "/db/14.sst", "/db/15.sst", "/other-name",
         "/db/20.log"},
-       "a switch of the metadata log had begun behind commit \\d+"},
+       "a log switch began after commit \\d+"},
   };
   return damages;
 }

@@ -17,8 +17,8 @@ Result<std::unique_ptr<AppendBuffers>> AppendBuffers::Make(const Request& reques
   const std::string directory = asked == "auto" ? DefaultSharedMemoryDirectory() : asked;
   if (directory.empty()) {
     notices.push_back(
-        "no tmpfs for append buffers (looked at /dev/shm, $XDG_RUNTIME_DIR and /run): each flush is a "
-        "write to the device");
+        "no tmpfs for append buffers in /dev/shm, $XDG_RUNTIME_DIR or /run: each flush is a write to the "
+        "device");
     return buffers;
   }
   BufferArea::Options options{.directory = directory,
@@ -29,14 +29,14 @@ Result<std::unique_ptr<AppendBuffers>> AppendBuffers::Make(const Request& reques
                               .metrics_bytes = kMetricsPageBytes};
   Result<std::shared_ptr<BufferArea>> made = BufferArea::Create(options);
   if (!made) {
-    // A full tmpfs is a state that passes. Any other error, in a directory that the user named, is a mistake to report.
+    // A full tmpfs is a temporary state. Any other error in a directory that the user named is the user's mistake.
     if (asked != "auto" && made.error().code() != Code::kNoSpace) {
       return Fail(made.error().With(fmt::format("{}: option flush_dir", request.device_name)));
     }
     notices.push_back(
         fmt::format("no append buffers in shared memory, each flush is a write to the device: {}",
                     made.error().ToString()));
-    options.slots = 0;  // there may be room for the metrics at least
+    options.slots = 0;  // there may still be room for the metrics
     made = BufferArea::Create(options);
   }
   if (!made) return buffers;
@@ -64,8 +64,8 @@ void AppendBuffers::Forget(FileId id) {
 Status AppendBuffers::CheckNothingGivenUp(const std::string& device_name) const {
   if (area_ == nullptr || !area_->HasGivenUp()) return {};
   return Fail(Code::kIo,
-              fmt::format("{}: bytes that were flushed could not be written when their files were closed; "
-                          "they stay in {} for the next mount",
+              fmt::format("{}: flushed bytes could not be written when their files were closed; {} keeps "
+                          "them for the next mount",
                           device_name, area_->path()));
 }
 

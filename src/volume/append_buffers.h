@@ -1,9 +1,9 @@
-// The append buffers in shared memory that this mount makes for itself (buffers/buffer_area.h), if it has any.
+// The append buffers of this mount in shared memory (buffers/buffer_area.h), if it has any.
 //
 //   Make -> Name, which is committed -> in use -> Retire -> commit of "no place" -> Remove
 //
 // Ownership: shares the memory with the files that have a buffer.
-// Threads: Make while nobody counts metrics; Name and Abandon during the mount; everything else from any thread.
+// Threads: Make before any thread counts metrics; Name and Abandon on the mounting thread; all others from any thread.
 #pragma once
 
 #include <memory>
@@ -24,11 +24,12 @@ class AppendBuffers {
     std::string device_name;
     std::string identity;  // ZonedDevice::identity; empty: no buffers
     Uuid volume;
-    std::uint64_t epoch = 0;  // of the mount that makes them
+    std::uint64_t epoch = 0;  // of this mount
   };
 
-  // Makes buffers as the options ask for them; none if the host has no room or no tmpfs for them, which adds a sentence to
-  // `notices`. `metrics` count in their memory from then on, until the caller moves them home. Errors: those of BufferArea::Create if the user named the directory.
+  // Makes the buffers that the options ask for. If the host has no tmpfs or no room on it, makes none and adds a notice.
+  // `metrics` counts in the shared memory until the caller moves it home. Errors: those of BufferArea::Create if the user
+  // named the directory.
   [[nodiscard]] static Result<std::unique_ptr<AppendBuffers>> Make(const Request& request,
                                                                    const MountOptions& options,
                                                                    Metrics& metrics,
@@ -40,24 +41,24 @@ class AppendBuffers {
 
   // Null if there are none.
   const std::shared_ptr<BufferArea>& area() const { return area_; }
-  // Of the file on the host; empty if there is none.
+  // The file on the host; empty if there is none.
   std::string path() const { return area_ == nullptr ? "" : area_->path(); }
   // The directory of that file; empty if there is none.
   std::string directory() const;
 
-  // Makes the metadata log name these buffers, where it names those at `named_place` now. Nothing if there is nothing to
-  // change. From the call on, Abandon keeps the file.
+  // The edit that makes the metadata log name these buffers instead of those at `named_place`; nothing if both are none.
+  // From this call on, Abandon keeps the file.
   std::optional<Edit> Name(std::string_view named_place);
-  // The bytes that an earlier opening of the file could not write are given up.
+  // Discards flushed bytes of earlier openings of the file: from now on its committed state counts.
   void Forget(FileId id);
-  // From now on each flush is a write to the device. True for the first caller, if there are buffers: it has to see to
-  // their end.
+  // From now on each flush is a write to the device. True for the first caller if there are buffers: that caller must
+  // write them back and remove them.
   bool Retire() { return area_ != nullptr && area_->Retire(); }
-  // OK if nothing is left in a buffer whose file is closed already. Errors: kIo.
+  // Errors: kIo if a buffer of a closed file still holds bytes.
   [[nodiscard]] Status CheckNothingGivenUp(const std::string& device_name) const;
-  // Nothing that a mount needs is in them any more. Errors: those of SharedMemory::Unlink.
+  // Call this once no mount needs the contents. Errors: those of SharedMemory::Unlink.
   [[nodiscard]] Status Remove();
-  // The mount has failed: removes the file unless the metadata log may name it.
+  // Call this if the mount fails. Removes the file unless the metadata log may name it.
   void Abandon();
 
  private:

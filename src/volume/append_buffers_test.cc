@@ -1,4 +1,4 @@
-// The append buffers of a mount without the mount.
+// AppendBuffers without a mounted volume.
 #include "volume/append_buffers.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 class AppendBuffersTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a tmpfs that can be written to";
+    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a writable tmpfs";
     ASSERT_TRUE(std::filesystem::create_directory(directory_));
   }
   void TearDown() override {
@@ -23,7 +23,7 @@ class AppendBuffersTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  // False if that is an error.
+  // False after an error.
   bool Make(const std::string& directory) {
     auto made = AppendBuffers::Make({.device_name = "crash:1", .identity = "crash:1", .epoch = 7},
                                     {.flush_directory = directory, .append_buffers = 2}, metrics_, notices_);

@@ -32,7 +32,7 @@ Result<AuxMarker> AuxMarker::Prepare(const std::string& directory, const Uuid& v
 }
 
 AuxMarker::~AuxMarker() {
-  if (pending_) IgnoreError(directory_.RemoveFile(TemporaryMarker()));  // it stands for nothing
+  if (pending_) IgnoreError(directory_.RemoveFile(TemporaryMarker()));  // a leftover is never read
 }
 
 Status AuxMarker::Keep() {

@@ -1,7 +1,8 @@
-// This host's consent to keep LOG and LOCK of a volume in a directory: a file in that directory which names the volume.
+// A file that permits a volume to keep LOG and LOCK in a directory of this host. It is in that directory and names the
+// volume.
 //
-// The path of the aux directory is in the superblock, so an image chooses it, and an image may come from anybody. mkfs leaves
-// the marker, on the host it runs on; elsewhere there is none, and the directory is not used unasked.
+// The superblock has the path of the aux directory, so whoever made the image chose it. mkfs writes the marker on the host
+// where it runs. On other hosts there is no marker, and the directory is used only with the user's consent.
 //
 // The file is `.zenfs_aux`; its content is the volume's UUID and a line feed.
 #pragma once
@@ -18,14 +19,14 @@ namespace zenfs {
 
 inline constexpr std::string_view kAuxMarker = ".zenfs_aux";
 
-// Root or this process's user owns it, and nobody else may put anything of theirs in place of what is in it: it is not
-// writable by all, or has the sticky bit.
+// True for a directory of root or of this process's user in which no other user can replace a file: it is not writable by
+// all, or has the sticky bit.
 [[nodiscard]] bool IsOwnDirectory(const HostStat& stat);
 
-// A marker that is about to be made. It has a temporary name until Keep, and is removed if Keep is not called.
+// A marker under a temporary name. Keep gives it its final name; without Keep, the destructor removes it.
 class AuxMarker {
  public:
-  // Errors: those of the host, for one that can't be written.
+  // Errors: those of writing the file.
   [[nodiscard]] static Result<AuxMarker> Prepare(const std::string& directory, const Uuid& volume);
   ~AuxMarker();
   AuxMarker(AuxMarker&& other) noexcept
@@ -42,8 +43,8 @@ class AuxMarker {
   bool pending_ = true;
 };
 
-// The volume that the marker in `directory` names. Nothing if there is none, or it is not a regular file that root or this
-// process's user owns, or its text is no UUID.
+// The volume that the marker in `directory` names. Nothing if there is no marker, if it is not a regular file of root or of
+// this process's user, or if its text is not a UUID.
 [[nodiscard]] std::optional<Uuid> MarkedVolume(const std::string& directory);
 
 }  // namespace zenfs

@@ -41,7 +41,7 @@ TEST_F(AuxMarkerTest, OneThatIsNotKeptLeavesWhatWasThere) {
 }
 
 TEST_F(AuxMarkerTest, AFileOfSomebodyElseALinkAndOtherTextNameNothing) {
-  std::ofstream(file_) << volume_.ToString();  // as a person writes it
+  std::ofstream(file_) << volume_.ToString();  // without the line feed, as a user may write it
   EXPECT_EQ(MarkedVolume(directory_.path()), volume_);
   std::filesystem::rename(file_, directory_.File("elsewhere"));
   std::filesystem::create_symlink(directory_.File("elsewhere"), file_);

@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-// Whoever resets a log zone does not look for extents in it.
+// A log zone is reset without a check for extents in it.
 Status CheckNotInLogZones(std::span<const Edit> edits, const State& state, const Geometry& geometry) {
   for (const Edit& edit : edits) {
     for (const Extent& extent : std::get<SetExtents>(edit).extents) {
@@ -34,12 +34,12 @@ Result<BufferRecovery> BufferRecovery::Open(MountedDevice& device, const State& 
   if (!left && !device.options.discard_unsynced) return Fail(left.error().With(device.name));
   if (!left) {
     device.notices.push_back(
-        fmt::format("what was flushed and not synced was given up: {}", left.error().ToString()));
+        fmt::format("flushed bytes that were not synced were discarded: {}", left.error().ToString()));
     return orphans;
   }
   if (device.options.discard_unsynced) {
     if (!left->pieces.empty()) {
-      device.notices.push_back("what was flushed and not synced was given up, as asked for");
+      device.notices.push_back("flushed bytes that were not synced were discarded (discard_unsynced)");
     }
     left->pieces.clear();
   }
@@ -57,7 +57,7 @@ Result<std::optional<State>> BufferRecovery::CommitExtents(Metalog& metalog, con
     const auto is_there = [&](const Extent& extent) {
       return StandsOnDevice(*device_->device, zones.report, extent);
     };
-    // Otherwise the device has lost some of them; then ReplayPiece finds a gap and reports it.
+    // If the device has lost some of them, ReplayPiece finds a gap and reports it.
     if (std::ranges::all_of(piece.uncommitted->extents, is_there)) edits.emplace_back(*piece.uncommitted);
   }
   if (edits.empty()) return std::nullopt;
@@ -71,7 +71,7 @@ Result<std::optional<State>> BufferRecovery::CommitExtents(Metalog& metalog, con
   if (!sound.ok()) {
     return Fail(
         sound.error().With(fmt::format("{}: extents that were flushed and not synced, from {} (mount with "
-                                       "discard_unsynced to give them up)",
+                                       "discard_unsynced to discard them)",
                                        device_->name, left_.memory.path())));
   }
   ZENFS_RETURN_IF_ERROR(metalog.Commit(std::move(edits), {.data_since = FlushMark::AtOpen()}));
@@ -92,13 +92,13 @@ Status BufferRecovery::Replay(const State& state, LogSpace& log, RecoveredLogs& 
                               std::vector<ZonePin>& pins) {
   for (const OrphanedBytes& piece : left_.pieces) {
     const auto replayed = logs.find(piece.owner);
-    // Deleted, or never made durable, so never flushed; or committed since.
+    // The file was deleted, was never durable and so never flushed, or its bytes were committed since.
     if (replayed == logs.end()) continue;
     const Status brought = ReplayPiece(state, piece, log, replayed->second, pins);
     if (!brought.ok()) {
       return Fail(brought.error().With(
-          fmt::format("{}: recovering what was flushed and not synced, from {} (mount with "
-                      "discard_unsynced to give it up)",
+          fmt::format("{}: recovering bytes that were flushed and not synced, from {} (mount with "
+                      "discard_unsynced to discard them)",
                       device_->name, left_.memory.path())));
     }
   }
@@ -108,11 +108,11 @@ Status BufferRecovery::Replay(const State& state, LogSpace& log, RecoveredLogs& 
 Status BufferRecovery::ReplayPiece(const State& state, const OrphanedBytes& piece, LogSpace& log,
                                    ReplayedLog& replayed, std::vector<ZonePin>& pins) {
   const std::uint64_t have = replayed.index.end();
-  if (piece.end() <= have) return {};  // reached the device before the process died
-  if (piece.file_offset > have) {      // the device had them in its cache, and lost power
+  if (piece.end() <= have) return {};  // they reached the device before the process died
+  if (piece.file_offset > have) {      // they were in the device's cache and were lost with the power
     device_->notices.push_back(
-        fmt::format("{}: bytes {} to {} were flushed and not synced, and the device has lost them; with "
-                    "them go {} bytes that came behind",
+        fmt::format("{}: the device has lost bytes {} to {}, which were flushed and not synced; the {} bytes "
+                    "after them are lost too",
                     FileNames(state).Describe(piece.owner), have, piece.file_offset, piece.bytes.size()));
     return {};
   }
@@ -138,7 +138,7 @@ Status BufferRecovery::ReplayPiece(const State& state, const OrphanedBytes& piec
     const ZoneId zone = part.pin.zone();
     replayed.index.Append(part.ToPiece());
     replayed.zones[zone] += part.device_bytes;
-    // Its file will count it, with all that was found.
+    // OpenLogs counts it again, with all frames of the file.
     log.zones().RemoveLive(zone, {part.device_bytes, part.length});
     pins.push_back(std::move(part.pin));
     window.last_sequence = part.sequence;
@@ -150,7 +150,7 @@ Status BufferRecovery::ReplayPiece(const State& state, const OrphanedBytes& piec
 }
 
 void BufferRecovery::Remove(const AppendBuffers& present) {
-  if (left_.memory.valid()) IgnoreError(left_.memory.Unlink());  // a later mount sweeps it then
+  if (left_.memory.valid()) IgnoreError(left_.memory.Unlink());  // after an error a later mount removes it
   left_ = OrphanedBuffers();
   if (present.area() == nullptr) return;
   SweepOrphanedBuffers(present.directory(), device_->device->identity(), present.path(), owners_);

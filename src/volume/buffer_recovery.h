@@ -1,14 +1,14 @@
-// The append buffers that the last mount left because its process died. What was flushed into them and is not on the device
-// goes there before the logs are sealed.
+// Replays the orphaned buffers of a mount whose process died: writes flushed bytes that the device lacks, before the logs
+// are sealed.
 //
 //   Open -> CommitExtents -> [zones accounted, logs replayed, resets may start] -> Replay
 //        -> [one commit: seals, new epoch, place of the new buffers] -> Remove
 //
-// Killed before that commit, the next mount finds the old buffers again and replays what is still missing; killed behind
-// it, it finds the new ones.
+// If the process is killed before that commit, the next mount finds the old buffers again and replays the missing bytes. If
+// it is killed after the commit, the next mount finds the new buffers.
 //
 // Ownership: keeps the memory mapped until Remove.
-// Threads: the mounting one.
+// Threads: the mounting thread only.
 #pragma once
 
 #include <optional>
@@ -27,25 +27,26 @@ namespace zenfs {
 
 class BufferRecovery {
  public:
-  // Finds what the metadata log, replayed to `state`, names. Whatever was lost is a notice of `device`, which outlives the
-  // result. Errors: those of OpenOrphanedBuffers, unless the option discard_unsynced gives the bytes up.
+  // Opens the buffers that `state` names. Adds a notice to `device` for lost bytes; `device` outlives the result. Errors:
+  // those of OpenOrphanedBuffers, unless the option discard_unsynced is set.
   [[nodiscard]] static Result<BufferRecovery> Open(MountedDevice& device, const State& state);
 
   bool empty() const { return left_.pieces.empty(); }
 
-  // The dead process had written some extents and named them in its buffers only. Commits these; returns the state with
-  // them, or nothing if there are none. Errors: kCorruption if they contradict `state`; those of Metalog::Commit.
+  // Commits extents that the dead process wrote and named only in its buffers. Returns the state with them, or nothing if
+  // there are none. Errors: kCorruption if they contradict `state`; those of Metalog::Commit.
   [[nodiscard]] Result<std::optional<State>> CommitExtents(Metalog& metalog, const State& state,
                                                            const KnownZones& zones) const;
-  // Plain files that lack bytes. These are written as frames, like those of logs: the log has room when data has none, and
-  // one commit makes them part of the file, which is framed from then on. A mount that was killed before that commit may
-  // have written some already.
+  // Plain files that lack bytes. Replay writes these bytes as frames, because the log has room when data has none. One
+  // commit makes them part of the file, which is framed from then on. A mount that was killed before that commit may have
+  // written some of the frames.
   std::set<FileId> PlainFiles(const State& state) const;
-  // Writes what the device lacks as frames of the dead mount's epoch, and adds them to `logs`. `pins` keep their zones until
-  // the files count them as live. Errors: those of LogSpace::Write.
+  // Writes the bytes that the device lacks as frames of the dead mount's epoch, and adds them to `logs`. `pins` keeps their
+  // zones until the files count the frames as live. Errors: those of LogSpace::Write.
   [[nodiscard]] Status Replay(const State& state, LogSpace& log, RecoveredLogs& logs,
                               std::vector<ZonePin>& pins);
-  // All of it is durable: removes the old buffers, and unfinished ones beside `present`.
+  // Call this once all replayed bytes are durable. Removes the old buffers, and unfinished ones in the directory of
+  // `present`.
   void Remove(const AppendBuffers& present);
 
  private:
@@ -55,7 +56,7 @@ class BufferRecovery {
 
   MountedDevice* device_;
   OrphanedBuffers left_;
-  std::vector<std::uint32_t> owners_;  // users whose append buffers count, see WhoseBuffers
+  std::vector<std::uint32_t> owners_;  // users whose append buffers are trusted, see WhoseBuffers
 };
 
 }  // namespace zenfs

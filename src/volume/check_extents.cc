@@ -23,7 +23,7 @@ void CheckOne(CheckContext& context, const Placed& placed) {
                 zone, extent.place, placed.file);
   };
   if (extent.place.value >= geometry.size_bytes())
-    return complain(std::nullopt, "lies behind the end of the device");
+    return complain(std::nullopt, "lies beyond the end of the device");
   const ZoneId id = geometry.ZoneOf(extent.place);
   const ZoneInfo& zone = context.report[id.value];
   if (!IsMultiple(extent.place.value, geometry.block_size))

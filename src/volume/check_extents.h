@@ -1,5 +1,5 @@
-// The part of a check that holds extents against the device: each inside its zone's written part, in a zone
-// that may hold data, overlapping no other.
+// The part of a check that verifies the extents: each lies in the written part of a zone that may hold data, and overlaps
+// no other.
 #pragma once
 
 #include <span>

@@ -16,22 +16,23 @@ void Add(CheckReport& out, Severity severity, std::string text, ZoneId zone, Dev
   out.findings.push_back({severity, std::move(text), zone, offset});
 }
 
-// The newest generation may be one that can't be read any more, or is not there.
+// A generation newer than the replayed one may exist and be unreadable, or may be gone.
 Status AddDoubt(ZonedDevice& device, const Superblock& superblock, const MetadataScan& scan,
                 std::uint64_t generation, CheckReport& out) {
   const Geometry& geometry = device.geometry();
   const Result<Replayed> replayed =
       scan.flaws.empty() ? Fail(Code::kNotFound, "") : Replay(device, superblock);
   if (replayed && replayed->doubt) {
-    Add(out, Severity::kError, *replayed->doubt + ", or let zenfs check --repair give those commits up",
+    Add(out, Severity::kError, *replayed->doubt + ", or discard those commits with zenfs check --repair",
         replayed->doubtful_zone, geometry.ZoneStart(replayed->doubtful_zone));
   } else if (scan.EndsInSwitch(generation)) {
     const MetadataFrame& last =
         std::ranges::find(scan.generations, generation, &ScannedGeneration::generation)->frames.back();
     Add(out, Severity::kWarning,
-        fmt::format("metadata zone {}, byte {}: a switch of the metadata log had begun behind commit {}, and "
-                    "nothing of the next generation is there: it never came to that, or it is gone",
-                    last.zone.value, last.at, last.last_sequence),
+        fmt::format(
+            "metadata zone {}, byte {}: a log switch began after commit {}, but the next generation is "
+            "missing: it was never written, or it is lost",
+            last.zone.value, last.at, last.last_sequence),
         last.zone, geometry.ZoneStart(last.zone) + last.at);
   }
   return {};
@@ -49,14 +50,14 @@ Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock, std
     if (flaw.kind == MetadataFlaw::Kind::kOffline) {
       Add(out, Severity::kWarning, FlawText(flaw), flaw.zone, offset);
     } else if (!in_use) {
-      // A log switch that a loss of power cut off leaves such; so does the reset of an old generation.
-      Add(out, Severity::kNote, FlawText(flaw) + "; nothing in use stands there", flaw.zone, offset);
+      // A log switch that was interrupted by a power loss leaves such zones; so does the reset of an old generation.
+      Add(out, Severity::kNote, FlawText(flaw) + "; the zone is not in use", flaw.zone, offset);
     } else if (flaw.kind == MetadataFlaw::Kind::kTail) {
       if (flaw.zone == chain.back()) Add(out, Severity::kWarning, FlawText(flaw), flaw.zone, offset);
     } else {
       const bool copy = flaw.kind == MetadataFlaw::Kind::kSuperblock;
-      Add(out, Severity::kError,
-          FlawText(flaw) + (copy ? "; zenfs check --repair writes all copies anew" : ""), flaw.zone, offset);
+      Add(out, Severity::kError, FlawText(flaw) + (copy ? "; zenfs check --repair rewrites all copies" : ""),
+          flaw.zone, offset);
     }
   }
   return {};
@@ -79,7 +80,7 @@ Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error
   const Result<Reconstructed> found = Reconstruct(device, superblock, scan);
   if (!found && found.error().code() == Code::kNotSupported) return Fail(found.error());
   if (found) {
-    out.findings.push_back({Severity::kNote, fmt::format("zenfs check --repair can put that right: {}",
+    out.findings.push_back({Severity::kNote, fmt::format("zenfs check --repair can repair this: {}",
                                                          ReconstructionText(*found))});
   } else {
     out.findings.push_back({Severity::kError, found.error().ToString()});
@@ -93,7 +94,7 @@ Result<CheckReport> ExplainSuperblocks(ZonedDevice& device, const Error& error) 
   out.has_state = false;
   ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, ScanSuperblocks(device));
   for (const SuperblockCopy& copy : copies) {
-    // Zones of data and of logs hold no copy, and don't look like one.
+    // Data zones and log zones hold no copy: their first block has no superblock magic.
     if (copy.superblock || copy.superblock.error().code() == Code::kNotFound) continue;
     Add(out, Severity::kError,
         fmt::format("metadata zone {}, byte 0: {}", copy.zone.value, copy.superblock.error().ToString()),
@@ -101,16 +102,17 @@ Result<CheckReport> ExplainSuperblocks(ZonedDevice& device, const Error& error) 
   }
   if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(device)) {
     Add(out, Severity::kError,
-        fmt::format("no copy of the superblock is valid, but that in metadata zone {} has a single flipped "
-                    "bit: zenfs check --repair puts it right",
-                    corrected->zone.value),
+        fmt::format(
+            "no copy of the superblock is valid, but the one in metadata zone {} has a single flipped "
+            "bit: zenfs check --repair corrects it",
+            corrected->zone.value),
         corrected->zone, device.geometry().ZoneStart(corrected->zone));
     return out;
   }
   out.findings.push_back(
       {Severity::kError,
-       fmt::format("no copy of the superblock is valid ({}): nothing on the device can be told from "
-                   "chance without it; restore from a backup",
+       fmt::format("no copy of the superblock is valid ({}): without one, no data on the device can be "
+                   "verified; restore from a backup",
                    error.ToString())});
   return out;
 }

@@ -1,5 +1,5 @@
-// The part of a check that looks at the metadata zones themselves: copies of the superblock, frames of the log, and what
-// could be made of them when a mount can't.
+// The part of a check that verifies the metadata zones: copies of the superblock, frames of the log, and, if the volume
+// can't be mounted, how much of it can be rebuilt.
 #pragma once
 
 #include <span>
@@ -11,17 +11,18 @@
 
 namespace zenfs {
 
-// Of a log that was replayed: `chain` are the zones of `generation`, its newest complete one. Errors: those of a report.
+// For a log that was replayed. `chain`: the zones of `generation`, the newest complete generation. Errors: those of a zone
+// report.
 [[nodiscard]] Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock,
                                         std::uint64_t generation, std::span<const ZoneId> chain,
                                         CheckReport& out);
 
-// Of a log whose replay ended in `error`: where it is damaged, what can be rebuilt of it, and what is lost.
-// Errors: those of a report, kNotSupported.
+// For a log whose replay failed with `error`: reports the damage, what can be rebuilt, and what is lost. Errors: those of a
+// zone report; kNotSupported.
 [[nodiscard]] Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error& error,
                                 CheckReport& out);
 
-// Of a device without a valid copy of the superblock, as `error` says.
+// For a device without a valid copy of the superblock; `error` is that of ProbeSuperblock.
 [[nodiscard]] Result<CheckReport> ExplainSuperblocks(ZonedDevice& device, const Error& error);
 
 }  // namespace zenfs

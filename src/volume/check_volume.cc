@@ -28,12 +28,12 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kReadBytes = 1 << 20;
-// How often a volume is checked anew because it was written meanwhile.
+// How often a check is repeated because the volume was written meanwhile.
 constexpr int kTries = 8;
 
 class Check {
  public:
-  // `still_there`: whether the volume, as it is when this is called, has the file as it was.
+  // `still_there` returns true if the volume still has the unchanged file at the time of the call.
   Check(ZonedDevice& device, const Superblock& superblock, const State& state,
         std::span<const ZoneInfo> report, const CheckOptions& options,
         std::function<bool(const FileRecord&)> still_there, CheckReport& out)
@@ -58,7 +58,7 @@ class Check {
  private:
   void CheckState() {
     for (const StateFlaw& flaw : context_.state.Flaws()) {
-      if (flaw.place) continue;  // an overlap: CheckExtents tells it, with the zones
+      if (flaw.place) continue;  // an overlap: CheckExtents reports it, with the zones
       std::string text = flaw.text;
       for (const FileId id : flaw.files) {
         const std::string path = names_.PathOf(id);
@@ -88,9 +88,8 @@ class Check {
         continue;
       }
       if (info.condition == ZoneCondition::kOffline) {
-        context_.Add(Severity::kWarning,
-                     fmt::format("log zone {} is offline; frames that stood in it are lost", id.value), id,
-                     info.start);
+        context_.Add(Severity::kWarning, fmt::format("log zone {} is offline; its frames are lost", id.value),
+                     id, info.start);
       }
       ScanLogZone(context_.device, context_.superblock.seed, zone, info, [&](const ScannedFrame& frame) {
         ++context_.out.frames;
@@ -100,7 +99,7 @@ class Check {
     }
     if (const std::uint64_t known = context_.state.epoch(); epoch_check.SawBehind(known)) {
       context_.Add(Severity::kError,
-                   epoch_check.Text(known) + "; zenfs check --repair takes up what the log holds",
+                   epoch_check.Text(known) + "; zenfs check --repair rebuilds the metadata from the log",
                    epoch_check.zone(), epoch_check.place());
     }
   }
@@ -122,7 +121,7 @@ class Check {
       if (log.open_window) {
         context_.Add(
             Severity::kNote,
-            fmt::format("{}: {} bytes of its log are not sealed yet; the next read-write mount does that",
+            fmt::format("{}: {} bytes of its log are not sealed yet; the next read-write mount seals them",
                         names_.Describe(id), log.open_window->end - record->size),
             std::nullopt, std::nullopt, id);
       }
@@ -156,7 +155,7 @@ class Check {
       if (context_.state.log_zones().contains(zone.id)) {
         if (log_live_[zone.id] == 0) {
           context_.Add(Severity::kNote,
-                       fmt::format("log zone {} holds no live frame; its {} KiB are free once it is reset",
+                       fmt::format("log zone {} holds no live frame; a reset will free its {} KiB",
                                    zone.id.value, zone.WrittenBytes() / 1024),
                        zone.id, zone.start);
         }
@@ -164,7 +163,7 @@ class Check {
       }
       const std::string text =
           zone.condition == ZoneCondition::kReadOnly
-              ? fmt::format("zone {} is read-only and holds nothing of a file; its space is lost",
+              ? fmt::format("zone {} is read-only and holds no data of a file; its space is lost",
                             zone.id.value)
               : fmt::format(
                     "zone {} holds {} KiB that no file points to; the next read-write mount resets it",
@@ -172,8 +171,8 @@ class Check {
       context_.Add(Severity::kNote, text, zone.id, zone.start);
     }
     if (geometry.max_active != 0 && active > geometry.max_active) {
-      context_.Add(Severity::kWarning,
-                   fmt::format("{} zones are active, the device's limit is {}", active, geometry.max_active));
+      context_.Add(Severity::kWarning, fmt::format("{} zones are active, but the device's limit is {}",
+                                                   active, geometry.max_active));
     }
   }
 
@@ -181,7 +180,7 @@ class Check {
     std::uint64_t total = 0;
     for (const auto& [id, record] : context_.state.files()) total += record->ExtentsEnd();
     std::uint64_t done = 0;
-    AlignedBuffer buffer;  // as large as the extents ask for
+    AlignedBuffer buffer;  // grows to the largest piece
     for (const auto& [id, record] : context_.state.files()) {
       for (const Extent& extent : record->extents) {
         ZENFS_ASSIGN_OR_RETURN(const bool is_there, ReadExtent(*record, extent, buffer));
@@ -193,9 +192,9 @@ class Check {
     return {};
   }
 
-  // False when the file is not there any more, or not as it was.
+  // False if the file is gone or has changed.
   Result<bool> ReadExtent(const FileRecord& file, const Extent& extent, AlignedBuffer& buffer) {
-    if (!LiesInOneZone(extent, context_.device.geometry())) return true;  // CheckExtents has said it
+    if (!LiesInOneZone(extent, context_.device.geometry())) return true;  // CheckExtents has reported it
     const std::uint64_t length = RoundUp(extent.length, context_.device.geometry().block_size);
     const std::uint64_t piece = std::min(kReadBytes, length);
     if (buffer.capacity() < piece) buffer = AlignedBuffer(piece);
@@ -222,18 +221,18 @@ class Check {
   std::map<ZoneId, std::uint64_t> log_live_;
 };
 
-// One look at the whole volume. `moved`: it was written meanwhile, so findings may be of the race.
+// Checks the whole volume once. `moved`: it was written meanwhile, so findings may come from that race.
 Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock, LogFollower& follower,
                               const CheckOptions& options, bool& moved) {
   CheckReport out;
   if (const auto refreshed = follower.Refresh(); !refreshed) {
     if (refreshed.error().code() == Code::kTimedOut) return Fail(refreshed.error());
-    moved = false;  // the follower has made sure
+    moved = false;  // the follower has verified this
     if (refreshed.error().code() == Code::kNotSupported) return Fail(refreshed.error());
     ZENFS_RETURN_IF_ERROR(ExplainLog(device, superblock, refreshed.error(), out));
     return out;
   }
-  const State state = follower.state();  // the follower's goes on when it is asked
+  const State state = follower.state();  // a copy: Refresh changes the follower's state
   const LogFingerprint fingerprint = follower.fingerprint();
   const std::vector<ZoneId> chain = follower.chain();
   const std::uint64_t generation = follower.generation();
@@ -249,8 +248,8 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   if (!state.buffer_place().empty() && !BufferAreaPlace::Parse(state.buffer_place())) {
     out.findings.push_back(
         {Severity::kError,
-         fmt::format("the append buffers of the last mount are said to be at \"{}\", which is no "
-                     "place of any: zenfs check --repair forgets it",
+         fmt::format("the metadata log names \"{}\" as the append buffers of the last mount, which is not a "
+                     "valid place: zenfs check --repair removes it",
                      state.buffer_place())});
   }
   ZENFS_RETURN_IF_ERROR(Check(device, superblock, state, report, options, still_there, out).Run());
@@ -277,14 +276,16 @@ Result<CheckReport> CheckOnView(ZonedDevice& device, const CheckOptions& options
     if (!moved) return out;
     if (!out.clean()) continue;
     out.findings.push_back({Severity::kNote,
-                            "the volume was written while it was checked: what the notes say of single zones "
-                            "may be outdated"});
+                            "the volume was written during the check: notes about single zones may be "
+                            "outdated"});
     return out;
   }
-  return Fail(Code::kBusy,
-              fmt::format("{}: the volume is being written, and was changed under each of {} tries "
-                          "to check it; check it when its writer rests",
-                          device.name(), kTries));
+  return Fail(
+      Code::kBusy,
+      fmt::format(
+          "{}: the volume is being written, and changed during each of {} tries to check it; check it "
+          "when the writer is idle",
+          device.name(), kTries));
 }
 
 }  // namespace

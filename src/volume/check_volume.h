@@ -1,4 +1,4 @@
-// Verifies every invariant of a volume without changing anything.
+// Verifies every invariant of a volume without changing it.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace zenfs {
 
 struct CheckReport {
   std::vector<Finding> findings;
-  bool has_state = true;  // else what the metadata say could not be found out, and the counts are of nothing
+  bool has_state = true;  // false: the metadata could not be replayed, and the counts are meaningless
   std::uint64_t files = 0;
   std::uint64_t directories = 0;
   std::uint64_t extents = 0;
   std::uint64_t frames = 0;
-  // What is used of the device, as SpaceReport counts it (zone/space_report.h).
-  std::uint64_t data_bytes = 0;      // extents, with the padding of their last blocks
-  std::uint64_t log_bytes = 0;       // frames that files consist of
+  // Used bytes of the device, counted as in SpaceReport (zone/space_report.h).
+  std::uint64_t data_bytes = 0;      // extents, including the padding of their last blocks
+  std::uint64_t log_bytes = 0;       // live frames of files
   std::uint64_t metadata_bytes = 0;  // written in metadata zones
 
   std::uint64_t used_bytes() const { return data_bytes + log_bytes + metadata_bytes; }
@@ -29,15 +29,16 @@ struct CheckReport {
 
 struct CheckOptions {
   bool read_data = false;  // also read every byte of every file
-  // Called now and then with what is done, of how much, in bytes. May be empty.
+  // Called repeatedly with the bytes done so far and in total. May be empty.
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;
 };
 
-// `device` may be open read-only, and written by another meanwhile: what looks wrong is then checked again.
-// Damage is reported as findings, also when no copy of the superblock is valid or the metadata log can't be replayed;
-// then they say what could be rebuilt and what would be lost. Errors (instead of a report) only when there is no ZenFS
-// to check at all, when it is of another version or another device, when nothing of the device can be read (any more), and
-// kBusy or kTimedOut when a writer changes it each time too soon to tell damage from change.
+// `device` may be open read-only while another process writes it; then apparent damage is checked again.
+// Damage is reported as findings. If no copy of the superblock is valid, or the metadata log can't be replayed, the findings
+// say what can be rebuilt and what would be lost.
+// Errors: those of ProbeSuperblock for a device without a ZenFS, or with one of another version or device; kNotSupported;
+// that of CheckPresence if the device can't be read at all; kBusy or kTimedOut if a writer changes the volume during each
+// try, so that damage can't be distinguished from change.
 [[nodiscard]] Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options);
 
 }  // namespace zenfs

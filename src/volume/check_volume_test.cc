@@ -10,10 +10,10 @@ namespace {
 
 using testing::HasSubstr;
 
-// A check of a volume whose writer does something in the middle of it.
+// Checks of a volume that is written during the check.
 class CheckLiveTest : protected SwitchedPoints, public VolumeTest {
  protected:
-  // Deletes what there is and writes over the zones, so that nothing is where the check has it.
+  // Deletes all files and rewrites the zones, so that no extent is where the check expects it.
   void ReplaceAll(int round) {
     for (const std::string& name : Names("")) ASSERT_TRUE(IsOk(volume_->Unlink(name)));
     for (int i = 0; i < 40; ++i) {
@@ -24,7 +24,7 @@ class CheckLiveTest : protected SwitchedPoints, public VolumeTest {
       Put(std::to_string(round * 10 + i) + ".sst", std::string(900'000, 'a'));
       Put(std::to_string(round * 10 + i) + ".log", std::string(100'000, 'b'));
     }
-    Remount();  // seals the logs: a frame of theirs that is missing is damage
+    Remount();  // seals the logs, so that a missing frame is damage
   }
   Result<CheckReport> CheckWhile(int times) {
     int round = 0;
@@ -59,13 +59,13 @@ TEST_F(CheckLiveTest, ACleanLookAtAVolumeThatIsWrittenSaysSo) {
   const auto report = CheckVolume(*device_, {});
   ASSERT_TRUE(IsOk(report));
   EXPECT_TRUE(report->clean());
-  EXPECT_THAT(report->findings.back().text, HasSubstr("written while it was checked"));
+  EXPECT_THAT(report->findings.back().text, HasSubstr("written during the check"));
 }
 
 using CheckZonesTest = VolumeTest;
 
 TEST_F(CheckZonesTest, NoResetIsPromisedForAReadOnlyZone) {
-  ASSERT_TRUE(IsOk(volume_->Unmount()));  // its log's thread commits when it likes, which a check mentions
+  ASSERT_TRUE(IsOk(volume_->Unmount()));  // so that no commit of the log's thread adds a note to the check
   const ZoneId zone(30);
   const AlignedBuffer block = [] {
     AlignedBuffer buffer(4096);
@@ -78,7 +78,7 @@ TEST_F(CheckZonesTest, NoResetIsPromisedForAReadOnlyZone) {
   ASSERT_TRUE(IsOk(report));
   ASSERT_EQ(report->findings.size(), 1u);
   EXPECT_EQ(report->findings.front().text,
-            "zone 30 is read-only and holds nothing of a file; its space is lost");
+            "zone 30 is read-only and holds no data of a file; its space is lost");
 }
 
 }  // namespace

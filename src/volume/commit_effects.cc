@@ -7,8 +7,8 @@ void CommitEffects::OnCommitted(std::span<const Edit> edits) {
   if (!effects) {
     MutexLock lock(mutex_);
     health_ =
-        Fail(effects.error().With("an action was committed that contradicts the catalog; the volume is "
-                                  "read-only from here on, please report this"));
+        Fail(effects.error().With("a committed action contradicts the catalog; the volume is read-only from "
+                                  "now on, please report this"));
     return;
   }
   zones_.AddLive(effects->gained);

@@ -1,7 +1,7 @@
-// Carries out, in log order, what each commit means for names, live bytes and open files.
+// Applies each commit, in log order, to names, live bytes and open files.
 //
-// Threads: OnCommitted is called by the metadata log, one call at a time; health from any thread. Takes the locks of the
-// catalog, the zone manager, the open files and the logs, one after the other. mutex_ is a leaf lock.
+// Threads: the metadata log calls OnCommitted, one call at a time; health from any thread. Takes the locks of the catalog,
+// the zone manager, the open files and the logs, one after the other. mutex_ is a leaf lock.
 #pragma once
 
 #include "base/mutex.h"
@@ -16,13 +16,13 @@ namespace zenfs {
 
 class CommitEffects final : public CommitSink {
  public:
-  // All of them outlive it.
+  // All arguments outlive it.
   CommitEffects(Catalog& catalog, ZoneManager& zones, OpenFileTable& files, LogStore& logs, LogSpace& log)
       : catalog_(catalog), zones_(zones), files_(files), logs_(logs), log_(log) {}
 
   void OnCommitted(std::span<const Edit> edits) override EXCLUDES(mutex_);
 
-  // Not OK once a commit contradicted the catalog or the account of live bytes: the volume must not write any more.
+  // Not OK once a commit has contradicted the catalog or the counts of live bytes: the volume must not write any more.
   Status health() const EXCLUDES(mutex_);
 
  private:

@@ -1,4 +1,4 @@
-// What a commit does to names, files and zones once it is durable.
+// The effects of a durable commit on names, files and zones.
 #include "volume/commit_effects.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class CommitEffectsTest : public testing::Test {
                                             LinkFile{kRootDirectory, "file", kFile}});
   }
 
-  // Two blocks that stand in a zone, pinned until they are committed.
+  // Writes two blocks, whose zone is pinned until they are committed.
   Extent WriteExtent() {
     AlignedBuffer buffer(2 * kTestBlock);
     buffer.Resize(2 * kTestBlock);
@@ -70,7 +70,7 @@ TEST_F(CommitEffectsTest, ExtentsThatAreCommittedAreLiveUntilTheyAreReplaced) {
 TEST_F(CommitEffectsTest, MoreBytesThatDieThanWereLiveEndWriting) {
   const Extent extent = WriteExtent();
   effects_->OnCommitted(std::vector<Edit>{SetExtents{kFile, 0, {extent}, extent.length, 1}});
-  rig_.zones->RemoveLive({&extent, 1});  // the account is wrong from here on
+  rig_.zones->RemoveLive({&extent, 1});  // from here on the counts of live bytes are wrong
   effects_->OnCommitted(std::vector<Edit>{SetExtents{kFile, 0, {}, 0, 1}});
   EXPECT_FALSE(effects_->health().ok());
 }

@@ -1,5 +1,5 @@
-// Commits edits to the metadata log of a mounted volume. What they mean for names, space and open files is carried out by
-// CommitEffects, before Commit returns.
+// Commits edits to the metadata log of a mounted volume. CommitEffects applies them to names, space and open files before
+// Commit returns.
 //
 // Threads: any.
 #pragma once
@@ -14,17 +14,17 @@ namespace zenfs {
 
 class CommitPath {
  public:
-  // All of them outlive it.
+  // All arguments outlive it.
   CommitPath(Metalog& metalog, ZoneManager& zones, Metrics& metrics)
       : metalog_(metalog), zones_(zones), metrics_(metrics) {}
 
-  // The edits are durable, and in effect, when this succeeds. Errors: those of Metalog::Commit. If the outcome is unknown
-  // no zone is reset from then on.
+  // The edits are durable and applied when this returns OK. Errors: those of Metalog::Commit. After an unknown outcome no
+  // zone is reset any more.
   [[nodiscard]] Status Commit(std::vector<Edit> edits, CommitOptions options = {});
-  // kNoSpace if a commit that names so many more extents would be refused.
+  // Errors: kNoSpace if a commit with this many more extents would be refused.
   [[nodiscard]] Status CheckRoomForExtents(std::size_t extents) const;
 
-  // Not OK once nothing can be committed any more: why.
+  // The error that prevents all further commits; OK if there is none.
   Status health() const { return metalog_.health(); }
 
  private:

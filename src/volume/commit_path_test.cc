@@ -1,4 +1,4 @@
-// A commit as the parts of a volume make it, over a metadata log that answers as a test tells it to.
+// CommitPath with a metadata log whose answers the test sets.
 #include "volume/commit_path.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class CommitPathTest : public testing::Test {
     rig_.Mount();
     commits_.emplace(metalog_, *rig_.zones, metrics_);
   }
-  // Commits while a zone is full of live data, which dies then. Whether the zone is reset.
+  // Commits while a zone is full of live data, then lets the data die. Returns true if the zone is reset.
   bool IsResetAfter(const Status& answer) {
     SinkCursor cursor;
     const auto extents = rig_.WriteLive(cursor, Lifetime::kShort, kBlocks);

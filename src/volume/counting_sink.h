@@ -1,4 +1,4 @@
-// The sink that plain files of a volume write to: counts bytes.
+// A sink that forwards to another one and counts the bytes. Plain files write to it.
 #pragma once
 
 #include <atomic>

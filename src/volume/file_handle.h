@@ -1,13 +1,15 @@
-// An open file. Any number of handles may be open on one file, for reading, writing or both at once; all see
-// the same bytes, those not yet synced included. A file that is deleted or replaced while handles are open
-// lives on, nameless, until the last of them is destroyed.
+// An open file. Any number of handles may be open on one file, for reading and for writing. All of them see the same bytes,
+// including those not yet synced. If a file is deleted or replaced, it exists without a name until its last handle is
+// destroyed.
 //
-// Durability, as RocksDB documents it: Flush makes what was appended, and the file's name, survive the death of the process,
-// Sync the loss of power. Of a plain file errors of writing are sticky and come back from every later
-// Append, Sync and Close. A framed file keeps what could not be written, and the next Flush, Sync or Close tries again, for
-// all of it; only an Append that failed is final, for appends (docs/internals/faults.md).
+// Durability, as RocksDB documents it: after Flush, the appended bytes and the file's name survive the death of the process;
+// after Sync, they survive a power loss.
 //
-// Threads: any, on one handle too. Concurrent Appends are each atomic, their order is not defined.
+// Write errors (docs/internals/faults.md): those of a plain file are sticky; every later Append, Sync and Close returns them.
+// A framed file keeps the bytes that could not be written, and the next Flush, Sync or Close writes all of them again. After
+// an Append that failed, no later Append succeeds.
+//
+// Threads: any, also on one handle. Concurrent Appends are atomic; their order is undefined.
 #pragma once
 
 #include <memory>
@@ -23,31 +25,32 @@ namespace zenfs {
 
 class FileHandle {
  public:
-  virtual ~FileHandle() = default;  // as Close, but its error is only counted; call Close
+  virtual ~FileHandle() = default;  // closes, but only counts an error; call Close to get it
 
-  // Reads at most into.size() bytes from `offset`, fewer only at the end of the file; returns how many.
+  // Reads at most into.size() bytes from `offset`, fewer only at the end of the file. Returns the number of bytes read.
   [[nodiscard]] virtual Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const = 0;
-  // Several reads, in flight together; each request's `into` is shortened to what was read.
+  // Sends several reads together. Shortens the `into` of each request to the bytes read.
   virtual void ReadMany(std::span<ReadRequest> requests) const = 0;
 
-  // The following fail with kReadOnly on a handle opened for reading and on a read-only volume.
-  // `crc`, if given, is the CRC-32C that the bytes had when they were made. kCorruption if they have another one now:
-  // nothing of them is kept, and the file can be written on. Of a plain file it is the sum that is committed with them.
+  // The following functions return kReadOnly on a handle opened for reading, and on a read-only mount.
+
+  // `crc`, if given, is the caller's CRC-32C of the bytes; a plain file commits it with them. Errors: kCorruption if the
+  // bytes do not match it; then none of them is appended, and later appends can succeed.
   [[nodiscard]] virtual Status Append(ByteView bytes, KnownCrc crc) = 0;
   [[nodiscard]] Status Append(ByteView bytes) { return Append(bytes, std::nullopt); }
-  // `offset` is the end of the file, or lies in its last block, which is then overwritten from there.
+  // `offset` is the end of the file, or lies in its last block; then the bytes from there on are overwritten.
   [[nodiscard]] virtual Status PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc) = 0;
   [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset) {
     return PositionedAppend(bytes, offset, std::nullopt);
   }
-  // To equal or shorter. Of a framed file durable at once, of a plain one with the next Sync or Close; the next Flush of more
-  // bytes makes it survive the process.
+  // `size` is at most the present size. For a framed file, the change is durable when this returns. For a plain file, it is
+  // durable with the next Sync or Close, and survives the death of the process with the next Flush after an append.
   [[nodiscard]] virtual Status Truncate(std::uint64_t size) = 0;
   [[nodiscard]] virtual Status Flush() = 0;
   [[nodiscard]] virtual Status Sync() = 0;
-  // Hands what is buffered to the device and commits the name and size. Idempotent.
+  // Writes the buffered bytes to the device and commits the name and size. Idempotent.
   [[nodiscard]] virtual Status Close() = 0;
-  // Takes effect for zones chosen from now on.
+  // Affects zones that are chosen from now on.
   virtual void SetLifetime(Lifetime lifetime) = 0;
 
   virtual std::uint64_t size() const = 0;

@@ -12,7 +12,7 @@ namespace zenfs {
 FileNames::FileNames(const State& state) : FileNames([&](FileId id) { return state.FindDirectory(id); }) {}
 
 FileNames::FileNames(const std::function<const Directory*(FileId)>& find) {
-  std::set<FileId> visited{kRootDirectory};  // of a tree that may be none
+  std::set<FileId> visited{kRootDirectory};  // damaged metadata may contain a cycle
   std::deque<std::pair<FileId, std::string>> pending{{kRootDirectory, ""}};
   for (; !pending.empty(); pending.pop_front()) {
     const auto [id, path] = pending.front();

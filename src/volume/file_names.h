@@ -1,4 +1,4 @@
-// How to call a file or directory in a sentence for a person: by its number and its paths.
+// Names of files and directories for messages: the number and the paths.
 //
 // Threads: a plain value.
 #pragma once
@@ -15,12 +15,12 @@ namespace zenfs {
 class FileNames {
  public:
   explicit FileNames(const State& state);
-  // Of a tree that may be none: `find` is null for what is no directory.
+  // For directories that may not form a tree. `find` returns null for an id that is not a directory.
   explicit FileNames(const std::function<const Directory*(FileId)>& find);
 
-  // The first path in the order of the alphabet, "/db/000012.sst"; empty for what has no name.
+  // The first path in alphabetical order, "/db/000012.sst"; empty if there is none.
   std::string PathOf(FileId id) const;
-  // All of its paths, in that order.
+  // All paths, in alphabetical order.
   std::vector<std::string> PathsOf(FileId id) const;
   // "file 12 (/db/000012.sst)", "file 12 (/a, /b)", "file 12 (no name)"
   std::string Describe(FileId id) const;

@@ -8,8 +8,8 @@
 
 namespace zenfs {
 
-// Called under the catalog's lock: the record is the newest, and what it points to can't be freed before the new OpenFile
-// has pinned it. Null when the file is not there any more.
+// Called under the catalog's lock, so the record is the newest, and its extents can't be freed before the new OpenFile has
+// pinned them. Null if the file is gone.
 std::shared_ptr<OpenFile> FileOpener::OpenCommitted(const CatalogView& view, FileId id) {
   return deps_.files.Open(id, [&]() -> std::shared_ptr<OpenFile> {
     const auto record = view.state().FindFile(id);
@@ -47,7 +47,7 @@ Result<std::shared_ptr<OpenFile>> FileOpener::CreatePending(std::string_view pat
                          deps_.catalog.BeginPlanned(entry, [&](const CatalogView& view, LockKeys& keys) {
                            return PlanCreate(view, path, keys);
                          }));
-  // Asked once the name is locked: the outcome of an earlier action on it may be unknown.
+  // Checked after the name is locked, because an earlier action on it may have an unknown outcome.
   ZENFS_RETURN_IF_ERROR(deps_.commits.health());
   std::shared_ptr<OpenFile> file = deps_.factory.New(id, ShapeForName(entry.name), lifetime);
   deps_.files.Add(file);

@@ -1,6 +1,6 @@
-// From a path to an open file, and to its end.
+// Opens and creates files by path, and releases them.
 //
-// Ownership: each OpenFile that is returned has a handle counted, for which the caller must call Release.
+// Ownership: each returned OpenFile has one more handle counted, which the caller must give back with Release.
 // Threads: any. Create waits for the lock on the name in the catalog.
 #pragma once
 
@@ -30,12 +30,12 @@ class FileOpener {
 
   // Errors: those of CatalogView::Resolve, kNotFound, kIsADirectory.
   [[nodiscard]] Result<std::shared_ptr<OpenFile>> Open(std::string_view path);
-  // A new file, pending, in the place of one that has the name. Errors: those of PlanCreate and IdAllocator::Next; that of
-  // CommitPath::health once nothing can be committed any more.
+  // Creates a pending file; it replaces a file of that name. Errors: those of PlanCreate and IdAllocator::Next; that of
+  // CommitPath::health once no commit can succeed any more.
   [[nodiscard]] Result<std::shared_ptr<OpenFile>> Create(std::string_view path, Lifetime lifetime);
-  // A handle is gone. With the last one, a file that could not be committed disappears.
+  // Gives back one handle. With the last handle, an uncommitted file disappears.
   void Release(OpenFile& file);
-  // For zones that are chosen from now on.
+  // Affects zones that are chosen from now on.
   void SetLifetime(OpenFile& file, Lifetime lifetime);
 
  private:

@@ -20,17 +20,16 @@ Status FileSync::EnsureCommitted(OpenFile& file) {
 
 void FileSync::NoteCommitted(OpenFile& file) {
   if (file.framed) {
-    // Before the file counts as committed: from then on it may be flushed, and the end of the mount writes out what is in
-    // the store.
+    // Before `committed` is set: from then on the file may be flushed, and the unmount writes only the files in the store.
     deps_.logs.Add(file.framed);
-    deps_.drain.NoteBuffered();  // the file may hold bytes by now that the drain did not see
+    deps_.drain.NoteBuffered();  // the file may already hold bytes that the drain does not know
   }
   file.committed = true;
 }
 
 Status FileSync::SyncPlain(OpenFile& file) {
   if (file.unlinked || (file.committed && !file.plain->dirty())) return {};
-  // Before the file is locked: a write that waits for space with the lock keeps reclaim from what the file replaces.
+  // Before the file is locked: if a write waited for space with the lock, reclaim could not free what the file replaces.
   ZENFS_RETURN_IF_ERROR(file.plain->WriteAll());
   std::vector<Edit> edits;
   bool has_name = false;
@@ -41,7 +40,7 @@ Status FileSync::SyncPlain(OpenFile& file) {
                            keys.exclusive.push_back(file.id);
                            return {};
                          }));
-  if (!has_name) return {};  // it lost its name while this waited for its turn, and need not be marked yet
+  if (!has_name) return {};  // it lost its name while this waited for the lock; `unlinked` may not be set yet
   ZENFS_ASSIGN_OR_RETURN(const PlainFile::Drained drained, file.plain->Drain());
   if (drained.changed) edits.push_back(drained.ToEdit(file.id));
   if (edits.empty()) return {};
@@ -51,8 +50,9 @@ Status FileSync::SyncPlain(OpenFile& file) {
   return {};
 }
 
-// The first flush of a file that is in memory only is a whole sync, because RocksDB flushes small files once, directly before
-// it syncs them: that sync then finds nothing left to do. Of a table that is being written only the name is committed.
+// The first flush of a file without data on the device is a whole sync: RocksDB flushes small files once, directly before it
+// syncs them, and that sync then has nothing to do. For a table that already has data on the device, only the name is
+// committed.
 Status FileSync::FlushPlain(OpenFile& file) {
   if (file.unlinked) return {};
   if (file.plain->on_device()) ZENFS_RETURN_IF_ERROR(EnsureCommitted(file));
@@ -80,9 +80,9 @@ Status FileSync::TruncateFramed(OpenFile& file, std::uint64_t size) {
   const std::optional<Extent> front =
       record == nullptr ? std::nullopt : FrontOfDivided(deps_.device, record->extents, size);
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size, front));
-  // The frames that stay are now vouched for by a window, so they must not be in the cache only.
+  // After the commit, a window in the metadata covers the remaining frames, so they must be on stable media before it.
   const Status committed =
-      record == nullptr  // it has lost its name
+      record == nullptr  // the file has lost its name
           ? Status()
           : deps_.commits.Commit(rewrite.edits(), {.data_since = rewrite.unstable_since()});
   rewrite.End(committed);

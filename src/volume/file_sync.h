@@ -1,10 +1,10 @@
-// Makes durable what an open file holds: its existence, its bytes and its size.
+// Makes an open file durable: its existence, its bytes and its size.
 //
-// Each function commits at most once, and returns when that is durable. A file without a name is left alone: nothing of it
-// is committed again.
+// Each function commits at most once, and returns when the commit is durable. It does nothing for a file that has lost its
+// name.
 //
-// Errors: those of the file's content, of Catalog::Begin and of CommitPath::Commit; after an error everything that was not
-// committed is tried again by the next call.
+// Errors: those of the file's content, of Catalog::Begin and of CommitPath::Commit. After an error the next call tries
+// again for everything that is not committed.
 // Threads: any. Waits for the lock on the file in the catalog.
 #pragma once
 
@@ -31,19 +31,20 @@ class FileSync {
   // The parts in `deps` outlive it.
   explicit FileSync(const Deps& deps) : deps_(deps) {}
 
-  // The file's existence.
+  // Commits the file's existence.
   [[nodiscard]] Status EnsureCommitted(OpenFile& file);
-  // Call this once a commit has made the file's creation durable, while the file is still locked.
+  // Call this after a commit of the file's creation, while the file is still locked.
   void NoteCommitted(OpenFile& file);
-  // Everything of a plain file.
+  // Commits the existence, bytes and size of a plain file.
   [[nodiscard]] Status SyncPlain(OpenFile& file);
-  // The plain file's name and bytes survive the death of the process.
+  // Makes the plain file's name and bytes survive the death of the process.
   [[nodiscard]] Status FlushPlain(OpenFile& file);
-  // The framed file's new size, which is at most its size now.
+  // Truncates a framed file to `size`, which is at most its present size.
   [[nodiscard]] Status TruncateFramed(OpenFile& file, std::uint64_t size);
-  // The file's existence and size, and its bytes, which of a framed file are with the device then and not always durable.
+  // SyncPlain for a plain file. For a framed file, commits its existence and writes its bytes to the device; they may
+  // still be in a volatile cache.
   [[nodiscard]] Status WriteBack(OpenFile& file);
-  // WriteBack for a writing handle that goes away. With the last one the file gives its buffers back.
+  // WriteBack for a handle that ends writing. With the last such handle the file frees its buffers.
   [[nodiscard]] Status EndWriting(OpenFile& file);
 
  private:

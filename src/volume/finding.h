@@ -1,4 +1,4 @@
-// What a check or a scrub has found.
+// A result of a check or a scrub.
 #pragma once
 
 #include <algorithm>
@@ -11,22 +11,22 @@
 namespace zenfs {
 
 enum class Severity {
-  kNote,     // worth knowing, nothing is wrong
-  kWarning,  // space or speed is lost, no data
-  kError,    // an invariant is broken or data can't be reached
+  kNote,     // information; nothing is wrong
+  kWarning,  // space or speed is lost, but no data
+  kError,    // an invariant is broken, or data can't be read
 };
 
 struct Finding {
   Severity severity = Severity::kError;
-  std::string text;  // one sentence, with the names of the file that it is about
+  std::string text;  // one sentence, with the names of the file if it is about one
   std::optional<ZoneId> zone{};
   std::optional<DeviceOffset> offset{};
-  std::vector<std::string> paths{};  // of that file, if it is about one
+  std::vector<std::string> paths{};  // of that file
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-// nullptr: there is none.
+// Null if there is no error.
 [[nodiscard]] inline const Finding* FirstError(const std::vector<Finding>& findings) {
   const auto it = std::ranges::find(findings, Severity::kError, &Finding::severity);
   return it == findings.end() ? nullptr : &*it;

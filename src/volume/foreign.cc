@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Where each kind puts its mark, bytes from the start of the device, as its own documentation has it.
+// The magic of each format and its offset in bytes from the start of the device, from the format's documentation.
 struct Signature {
   std::size_t offset;
   std::string_view magic;
@@ -45,7 +45,7 @@ std::optional<std::string> NameSignature(ByteView head) {
 }  // namespace
 
 std::optional<std::string> FindForeignContent(ZonedDevice& device, std::span<const ZoneInfo> report) {
-  // A zoned file system keeps its superblock in the first zone, conventional or not.
+  // A zoned file system has its superblock in the first zone, conventional or not.
   const ZoneInfo& first = report.front();
   const std::uint64_t readable =
       first.type == ZoneType::kConventional ? first.capacity : first.WrittenBytes();
@@ -54,7 +54,7 @@ std::optional<std::string> FindForeignContent(ZonedDevice& device, std::span<con
   if (!head.empty() && device.Read(first.start, head.Span()).ok()) {
     if (auto named = NameSignature(head.View())) return named;
   }
-  // What a read-only zone holds can be asked of nobody, and is not for mkfs to lose.
+  // Read-only zones do not count: mkfs neither writes nor resets them, so their data stays.
   const auto written = std::ranges::count_if(report, [](const ZoneInfo& z) {
     return z.WrittenBytes() != 0 && z.condition != ZoneCondition::kReadOnly;
   });

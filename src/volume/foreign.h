@@ -1,4 +1,4 @@
-// Tells what else a device may hold, so that mkfs can refuse by name.
+// Recognizes other contents of a device, so that mkfs can refuse it and name the contents.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace zenfs {
 
-// "an ext4 file system", "data in 12 zones", ...; nothing when the device is blank. What can't be read does
-// not count. `report` covers all zones.
+// "an XFS file system", "data of an unknown kind in 12 zones", ...; nothing if the device is blank. Ignores blocks that can't
+// be read. `report` covers all zones.
 [[nodiscard]] std::optional<std::string> FindForeignContent(ZonedDevice& device,
                                                             std::span<const ZoneInfo> report);
 

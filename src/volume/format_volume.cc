@@ -14,15 +14,15 @@
 namespace zenfs {
 namespace {
 
-// The least that works: metadata, what the log keeps and has ready, and a zone or two for data.
+// The minimum: metadata zones, the log's zones, and one or two data zones.
 constexpr std::size_t kUsableZonesMin = 8;
 constexpr std::uint64_t kCapacityMin = 64 << 10;
 constexpr std::uint32_t kMetadataZonesMin = 3;
-// For sizing the metadata: a file for every MiB, 128 bytes each, is more than RocksDB makes of any device.
+// For the size of the metadata: one file of 128 metadata bytes for each MiB, more than RocksDB makes on any device.
 constexpr std::uint64_t kBytesPerFile = 1 << 20;
 constexpr std::uint64_t kMetadataPerFile = 128;
 
-// Where metadata can lie is bounded, so that a probe never has to look at a whole device.
+// Zones that can hold metadata or data: sequential, and neither offline nor read-only.
 std::vector<ZoneInfo> UsableZones(std::span<const ZoneInfo> report) {
   std::vector<ZoneInfo> usable;
   for (const ZoneInfo& zone : report) {
@@ -48,7 +48,7 @@ Status CheckSize(const ZonedDevice& device, std::span<const ZoneInfo> usable) {
   return {};
 }
 
-// Two snapshots of the largest expected metadata and one zone more (design rule 4).
+// Room for two snapshots of the largest expected metadata, and one more zone (design rule 4).
 std::uint32_t MetadataZoneCount(std::span<const ZoneInfo> usable) {
   std::uint64_t total = 0;
   for (const ZoneInfo& zone : usable) total += zone.capacity;
@@ -80,8 +80,8 @@ Result<std::vector<ZoneId>> ChooseMetadataZones(const ZonedDevice& device, std::
       count + kUsableZonesMin - kMetadataZonesMin > usable.size()) {
     return Fail(
         Code::kInvalidArgument,
-        fmt::format("{}: {} metadata zones asked for; from {} to {} are possible here", device.name(), count,
-                    kMetadataZonesMin,
+        fmt::format("{}: {} metadata zones requested; {} to {} are possible on this device", device.name(),
+                    count, kMetadataZonesMin,
                     std::min(kMaxMetadataZones, usable.size() - kUsableZonesMin + kMetadataZonesMin)));
   }
   std::vector<ZoneId> zones;
@@ -99,9 +99,8 @@ Result<std::vector<ZoneId>> ChooseMetadataZones(const ZonedDevice& device, std::
   return zones;
 }
 
-// Ends the file system that is there, if any: its metadata zones are reset one by one, each durably before
-// the next, the newest generation's last, so that a crash in between leaves the old file system whole or not
-// at all; never an older state of it.
+// Removes an existing file system: resets its metadata zones one by one, each durably before the next, those of the newest
+// generation last. So a crash in between leaves the old file system either whole or gone, never an older state of it.
 Status ResetOldMetadata(ZonedDevice& device) {
   const Result<Superblock> old = ProbeSuperblock(device);
   if (!old) return {};
@@ -116,7 +115,7 @@ Status ResetOldMetadata(ZonedDevice& device) {
   return {};
 }
 
-// Leaves no superblock of an earlier file system where a probe looks.
+// Removes the superblocks of earlier file systems from all zones that a probe reads.
 Status ClearProbedZones(ZonedDevice& device, std::span<const ZoneInfo> usable) {
   ZENFS_RETURN_IF_ERROR(ResetOldMetadata(device));
   for (const ZoneInfo& zone : usable.first(std::min(usable.size(), kMaxMetadataZones))) {
@@ -154,10 +153,10 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
     return Fail(Code::kReadOnly, fmt::format("{}: is open read-only", device.name()));
   }
 
-  // The decision is made; from here on the device is written.
+  // All checks have passed; from here on the device is written.
   ZENFS_RETURN_IF_ERROR(ClearProbedZones(device, usable));
   ZENFS_RETURN_IF_ERROR(Metalog::Format(device, superblock, {}));
-  // As a mount in use will report it: less the log's current zone, what it has ready and what is kept for it and for
+  // As a mount will report it: without the log's current and ready zones, the zone reserved for the log, and the headroom of
   // reclaim.
   const ZoneManager::Options space = SpaceOptions(geometry, result.metadata_zones);
   const std::size_t kept = space.log_in_use + space.reserved_for_log + (space.headroom ? 1 : 0);

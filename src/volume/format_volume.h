@@ -1,4 +1,4 @@
-// mkfs: makes a file system on a device. Decides first, then writes.
+// mkfs: makes a file system on a device. Makes all checks before the first write.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct FormatOptions {
   std::string label;
   std::optional<Uuid> uuid;  // default: a new one
   std::string aux_path;      // directory of the host for LOG and LOCK, absolute; empty: none
-  bool force = false;        // overwrite what is there
+  bool force = false;        // overwrite existing contents
   std::uint32_t finish_threshold_percent = 0;
-  std::uint32_t metadata_zones = 0;  // 0: as many as the device's size asks for
+  std::uint32_t metadata_zones = 0;  // 0: choose by the device's size
 };
 
 struct FormatReport {
@@ -27,11 +27,11 @@ struct FormatReport {
   std::vector<ZoneId> metadata_zones;
 };
 
-// `device` is open exclusively and is not written at all unless everything has been checked.
-// Errors: kExists when the device holds a file system or any data and `force` is not set (the text says what
-// was found: "Existing filesystem found, use --force if you want to replace it." for a ZenFS);
-// kInvalidArgument when the device has too few or too small zones (the text says what is needed and what is
-// there) or the label or aux_path is too long.
+// `device` is open exclusively. It is not written before all checks have passed.
+// Errors: kExists if the device holds a file system or any data and `force` is not set; the text names what was found
+// ("Existing filesystem found, use --force if you want to replace it." for a ZenFS). kInvalidArgument if the device has too
+// few or too small zones (the text has the needed and the present values), or if the label or aux_path is too long.
+// kNotSupported if too many of the first zones are offline or read-only.
 [[nodiscard]] Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& options);
 
 }  // namespace zenfs

@@ -87,7 +87,7 @@ TEST(FormatVolume, FreeBytesAreWhatAMountReports) {
     ASSERT_TRUE(IsOk(made));
     const auto volume = Volume::Mount(Borrow(*device), {});
     ASSERT_TRUE(IsOk(volume));
-    auto log = (*volume)->Create("x.log");  // soon the log has all its zones
+    auto log = (*volume)->Create("x.log");  // so that the log takes all its zones
     ASSERT_TRUE(IsOk(log));
     ASSERT_TRUE(IsOk((*log)->Append(AsBytes("x"))));
     ASSERT_TRUE(IsOk((*log)->Sync()));

@@ -1,5 +1,5 @@
-// Hands out file ids that were never used: below a high-water mark that is committed ahead, in batches.
-// Threads: any. mutex_ is held during the commit that raises the mark, once in kBatch files.
+// Allocates file ids that were never used. They are below a limit that is committed ahead, in batches.
+// Threads: any. mutex_ is held during the commit that raises the limit, once in kBatch files.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace zenfs {
 class IdAllocator {
  public:
   static constexpr std::uint64_t kBatch = 4096;
-  // Commits that ids below the argument may be in use.
+  // Commits that all ids below `next_id` may be in use.
   using Raise = std::function<Status(std::uint64_t next_id)>;
 
   // Ids in [next, limit) are free and the limit is committed.

@@ -81,7 +81,7 @@ Result<std::vector<std::string>> LiveState::View::Damage() {
       damage.push_back(OfflineLogText(owner_.device_.name(), id));
     }
   }
-  std::optional<FileNames> names;  // of a sound volume nobody asks
+  std::optional<FileNames> names;  // made only if there is damage
   for (const FileId id : framed) {
     ZENFS_ASSIGN_OR_RETURN(const auto file, owner_.FindLocked(id));
     if (file == nullptr || file->log == nullptr) continue;
@@ -114,7 +114,7 @@ Result<std::shared_ptr<const LiveFile>> LiveState::Open(std::string_view path, F
       return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
     }
     ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, FindLocked(entry.id));
-    if (file != nullptr) return file;  // else it went while its log was read: the name may lead elsewhere now
+    if (file != nullptr) return file;  // else it was deleted meanwhile; the name may now lead elsewhere
   }
 }
 
@@ -173,9 +173,9 @@ Result<std::shared_ptr<const LiveFile>> LiveState::FindLocked(FileId id) {
   return file;
 }
 
-// What looks lost may be a frame in a zone that was reported too early, or one that was released since the
-// metadata were read (LogTails). Either shows in a second look at both, so only what comes out the same then
-// is damage. `record` becomes the one of that look.
+// Bytes may look lost because their frame is in a zone that was reported too early, or in one that was released after the
+// metadata was read (LogTails). A second look at both shows this, so only what is lost in both looks is damage. `record`
+// becomes that of the last look.
 Result<std::shared_ptr<const ReplayedLog>> LiveState::LogOf(std::shared_ptr<const FileRecord>& record) {
   ZENFS_RETURN_IF_ERROR(tails_.Update(follower_.state()));
   std::shared_ptr<const ReplayedLog> log = tails_.Log(record, follower_.state().epoch());
@@ -210,7 +210,7 @@ std::shared_ptr<const LiveState::Seen> LiveState::LastSeen() const {
 void LiveState::Publish(LogFingerprint fingerprint, std::uint64_t version) {
   auto seen = std::make_shared<const Seen>(Seen{std::move(fingerprint), version});
   MutexLock lock(seen_mutex_);
-  // Whoever looked without mutex_ may come late.
+  // A thread that looked without mutex_ may be late with an older position.
   if (seen_ != nullptr &&
       std::pair(seen_->version, seen_->fingerprint.taken) > std::pair(version, seen->fingerprint.taken))
     return;

@@ -1,11 +1,11 @@
-// What a read-only mount knows of a volume that somebody else may be writing: the metadata, and the tails of
-// framed files, brought up to date whenever they are asked for.
+// The state of a volume for a read-only mount, while another mount may write: the metadata, and the tails of framed files.
+// Each access updates it from the device.
 //
-// Why bytes that were read can be trusted: deletes and releases of zones are committed before the zones are
-// reset. So if the metadata log has not moved since the layout was looked up, nothing was reset under the
-// read (Confirm). If it moved, the new commits tell whether this file was touched.
+// Why reads are correct: the writer commits deletions and releases of zones before it resets the zones. So if the metadata
+// log has not moved since the layout was looked up, no zone was reset during the read (Confirm). If it has moved, the new
+// commits show whether this file was touched.
 //
-// Threads: any. mutex_ is held while the logs are read; seen_mutex_ is a leaf.
+// Threads: any. mutex_ is held while the logs are read; seen_mutex_ is a leaf lock.
 #pragma once
 
 #include <functional>
@@ -30,31 +30,31 @@ namespace zenfs {
 // A file at one moment. Immutable.
 struct LiveFile {
   std::shared_ptr<const FileRecord> record;
-  std::shared_ptr<const ReplayedLog> log;  // of a framed file; null for a plain one
-  std::vector<LogZone> log_zones;          // that `log` points into
-  std::uint64_t version = 0;               // of the metadata it was looked up in, or proven in since
+  std::shared_ptr<const ReplayedLog> log;  // null for a plain file
+  std::vector<LogZone> log_zones;          // with the frames of `log`
+  std::uint64_t version = 0;               // of the metadata in which this was looked up or last proven
 
   std::uint64_t size() const { return log != nullptr ? log->index.end() : record->size; }
 };
 
 class LiveState {
  public:
-  // Both outlive this.
+  // Both arguments outlive it.
   LiveState(ZonedDevice& device, const Superblock& superblock);
 
-  // The volume as it is now, as seen by the function that Look calls.
+  // The present state of the volume, for the function that Look calls.
   class View {
    public:
     const State& state() const;
-    // Errors: as CatalogView::Resolve; kNotFound for what is not there.
+    // Errors: those of CatalogView::Resolve; kNotFound.
     [[nodiscard]] Result<Entry> Resolve(std::string_view path) const;
-    // Bytes that the file has, frames not yet sealed included. Errors: those of a report.
+    // Bytes of the file, including frames that are not sealed yet. Errors: those of a zone report.
     [[nodiscard]] Result<std::uint64_t> SizeOf(const std::shared_ptr<const FileRecord>& record);
-    // When the last of them was appended, as far as the device tells; seconds since 1970. Errors: those of a report.
+    // The time of the last append that is on the device, in seconds since 1970. Errors: those of a zone report.
     [[nodiscard]] Result<std::uint64_t> MtimeOf(const std::shared_ptr<const FileRecord>& record);
-    // Device bytes of the frames that framed files consist of, by zone. Errors: those of a report.
+    // Device bytes of the live frames of framed files, by zone. Errors: those of a zone report.
     [[nodiscard]] Result<std::map<ZoneId, std::uint64_t>> FrameBytes();
-    // Log zones that are offline, and what is lost of framed files, one sentence each.
+    // One sentence for each offline log zone, and for each lost part of a framed file.
     [[nodiscard]] Result<std::vector<std::string>> Damage();
     std::uint64_t generation() const;  // of the metadata log
     std::uint64_t sequence() const;    // of the last commit
@@ -67,27 +67,26 @@ class LiveState {
     LiveState& owner_;
     bool tails_are_new_ = false;
   };
-  // Brings the metadata up to date and runs `look`, others waiting. Errors: those of LogFollower::Refresh, else
-  // what `look` returns.
+  // Updates the metadata and runs `look` with the lock held. Errors: those of LogFollower::Refresh and of `look`.
   [[nodiscard]] Status Look(const std::function<Status(View&)>& look) EXCLUDES(mutex_);
 
-  // As it is now; a plain file whose path led to `known` when the metadata were looked at last, as it was then
-  // (what is read of it is confirmed like any read). Errors: as Look and View::Resolve; kIsADirectory.
+  // Opens the file as it is now. If the path of a plain file led to `known` at the last update, opens it as it was then,
+  // without an update; reads are confirmed anyway. Errors: those of Look and View::Resolve; kIsADirectory.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Open(std::string_view path, FileId known = kNoFile)
       EXCLUDES(mutex_);
-  // The file as it is now. Null when it is gone.
+  // The file as it is now; null if it is gone.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Find(FileId id) EXCLUDES(mutex_);
 
   struct Confirmed {
-    // What was read through `file` before the call are the file's bytes.
+    // True if the bytes read through `file` before the call are correct.
     bool proven = false;
-    // Proven: the same layout. Else the file as it is now; null when it is gone.
+    // If proven, the same layout. Otherwise the file as it is now; null if it is gone.
     std::shared_ptr<const LiveFile> file;
   };
   [[nodiscard]] Result<Confirmed> Confirm(const std::shared_ptr<const LiveFile>& file) EXCLUDES(mutex_);
 
  private:
-  // What was seen of the metadata log, and how often it had changed by then.
+  // The last seen position of the metadata log, and the number of changes seen so far.
   struct Seen {
     LogFingerprint fingerprint;
     std::uint64_t version = 0;

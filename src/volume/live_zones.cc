@@ -7,7 +7,7 @@
 namespace zenfs {
 namespace {
 
-// A zone that was reset since `state` was read still counts as holding what it held then.
+// A zone that was reset after `state` was read still counts with its former extents.
 void CoverExtents(const Geometry& geometry, const State& state, std::vector<ZoneInfo>& report) {
   for (const auto& [id, record] : state.files()) {
     for (const Extent& extent : record->extents) {
@@ -31,7 +31,7 @@ void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, Li
     } else if (zone.phase == ZonePhase::kLog) {
       const auto found = frame_bytes.find(zone.id);
       const std::uint64_t frames = found == frame_bytes.end() ? 0 : found->second;
-      // The frames were counted before the report: a zone that was reset since holds none of them.
+      // The frames were counted before the report. A zone that was reset in between holds none of them.
       zone.live = std::min(frames, zone.written);
       out.space.log_used += zone.live;
       out.space.log_garbage += zone.written - zone.live;

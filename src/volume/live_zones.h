@@ -1,7 +1,7 @@
-// How the space of a volume is used, as a read-only mount sees it: every verb and the exporter take it from here.
+// The space of a volume as a read-only mount sees it. All verbs and the exporter use it.
 //
-// The zone manager counts live bytes of data zones only. Here metadata and log zones are counted too: of a metadata
-// zone all that is written is live, of a log zone the frames that files consist of.
+// The zone manager counts live bytes of data zones only. Here metadata and log zones are counted too: all written bytes of
+// a metadata zone are live, and the frames of files in a log zone.
 #pragma once
 
 #include <map>
@@ -17,12 +17,12 @@ namespace zenfs {
 
 struct LiveZones {
   std::vector<ZoneStatus> zones;
-  SpaceReport space;  // space.used() is the sum of what is live in all zones that are not lost
+  SpaceReport space;  // space.used() is the sum of the live bytes of all zones that are not lost
 };
 
-// From `state`, `frame_bytes` (device bytes of live frames by log zone) and a report of all zones that is taken here,
-// so perhaps later than the state: what a writer changes between the two shows as garbage. Writes nothing and starts
-// no thread. Errors: those of PlanSlots and of a report.
+// Counts zones and space from `state`, `frame_bytes` (device bytes of live frames by log zone) and a new report of all
+// zones. The report may be later than the state: then the writer's changes in between show as garbage. Writes nothing and
+// starts no thread. Errors: those of PlanSlots and of a zone report.
 [[nodiscard]] Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superblock,
                                                  const State& state,
                                                  const std::map<ZoneId, std::uint64_t>& frame_bytes);

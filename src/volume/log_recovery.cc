@@ -29,9 +29,10 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
   if (epoch_check.SawBehind(state.epoch())) {
     return Fail(
         Code::kCorruption,
-        fmt::format("{}: {}; zenfs check --repair takes up what the log holds, a read-only mount (?ro) "
-                    "shows the volume without it",
-                    device.name, epoch_check.Text(state.epoch())));
+        fmt::format(
+            "{}: {}; zenfs check --repair rebuilds the metadata from the log, a read-only mount (?ro) "
+            "shows the volume without the lost commits",
+            device.name, epoch_check.Text(state.epoch())));
   }
   RecoveredLogs replayed;
   for (const auto& [id, record] : state.files()) {

@@ -1,6 +1,6 @@
-// Puts the tails of framed files together again from the frames in log zones, for a read-write mount.
+// Replays the log zones for a read-write mount: reassembles the tails of framed files from their frames.
 //
-// Threads: the mounting one. Writes nothing.
+// Threads: the mounting thread only. Writes nothing.
 #pragma once
 
 #include <set>
@@ -15,17 +15,18 @@
 
 namespace zenfs {
 
-// Committed files that have, or may have, frames.
+// The committed files that have or may have frames.
 using RecoveredLogs = std::unordered_map<FileId, ReplayedLog>;
 
-// Scans the log zones of `state`. `report`: of all zones. `plain_tails`: plain files to which an earlier mount may have
-// written frames. Damage is a notice of `device`. Errors: kCorruption if a frame proves that commits are lost.
+// Scans the log zones of `state`. `report` covers all zones. `plain_tails` are plain files for which an earlier mount may
+// have written frames. Adds a notice to `device` for each damage. Errors: kCorruption if a frame proves that commits are
+// lost.
 [[nodiscard]] Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state,
                                                std::span<const ZoneInfo> report,
                                                const std::set<FileId>& plain_tails);
 
-// The edits that seal every log with an open window: frames behind what was found are dead for ever once these are
-// committed. The device must be flushed before.
+// The edits that seal every log with an open window. Once they are committed, frames beyond the found ones are dead for
+// ever. The caller must flush the device before the commit.
 [[nodiscard]] std::vector<Edit> SealEdits(const RecoveredLogs& logs, const State& state);
 
 }  // namespace zenfs

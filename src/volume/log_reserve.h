@@ -1,5 +1,5 @@
-// How much data may not have. The log has one zone that it writes and one ready; one more empty zone is kept for it, so that
-// syncs go on when the device is full of data.
+// The zones that data may not take. The log has one zone that it writes and one ready zone. One more empty zone is reserved
+// for it, so that syncs succeed when the device is full of data.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace zenfs {
 
-// The zone that the log writes, and one that it keeps ready.
+// The zone that the log writes, and the ready zone.
 inline constexpr std::uint32_t kLogInUse = 2;
 inline constexpr std::uint32_t kKeptForLog = 1;
 
-// Reclaim needs a zone to move into. A device with fewer zones for data than this can't spare one: there it moves what
-// fits the room that happens to be left.
+// Reclaim needs one zone as headroom for its copies. A device with fewer data zones than this can't spare one; there reclaim
+// moves only what fits the remaining room.
 inline constexpr std::uint32_t kFewestZonesToReclaim = 6;
 
-// What of a volume's zones is not for data. The same for who writes it and who only looks.
+// The options of the zone manager for a volume; the same for writers and readers.
 inline ZoneManager::Options SpaceOptions(const Geometry& geometry,
                                          const std::vector<ZoneId>& metadata_zones) {
   const auto others = geometry.zone_count - static_cast<std::uint32_t>(metadata_zones.size());

@@ -1,7 +1,7 @@
-// Commits which zones belong to the log: each time under a generation that was never used before.
+// Commits the allocation and the release of log zones. Each allocation has a generation that was never used before.
 //
-// Threads: any. mutex_ is held during the commit of an allocation, so that generations are committed in order; it comes
-// before the metadata log.
+// Threads: any. mutex_ is held during the commit of an allocation, so that generations are committed in order. It is taken
+// before the locks of the metadata log.
 #pragma once
 
 #include "base/mutex.h"
@@ -12,7 +12,7 @@ namespace zenfs {
 
 class LogZoneAllocator final : public LogZoneAllocations {
  public:
-  // Generations from `next` on are free. `commits` outlives it.
+  // Generations from `next` on are unused. `commits` outlives it.
   LogZoneAllocator(CommitPath& commits, std::uint64_t next) : commits_(commits), next_generation_(next) {}
 
   // Errors: those of CommitPath::Commit.

@@ -16,13 +16,12 @@ namespace {
 
 Status CheckReplaceable(int fd, const std::string& path) {
   struct stat info = {};
-  if (fstat(fd, &info) != 0) return FailErrno(errno, fmt::format("{}: can't be looked at", path));
+  if (fstat(fd, &info) != 0) return FailErrno(errno, fmt::format("{}: stat failed", path));
   if (S_ISREG(info.st_mode) && info.st_size == 0) return {};
   std::uint64_t magic = 0;
   if (S_ISREG(info.st_mode) && pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == kMetricsMagic)
     return {};
-  return Fail(Code::kExists,
-              fmt::format("{}: holds something else than metrics; name a file that is not there", path));
+  return Fail(Code::kExists, fmt::format("{}: exists and does not hold metrics; name a new file", path));
 }
 
 }  // namespace
@@ -39,7 +38,7 @@ Status WriteMetricsFile(const std::string& path, ByteView page) {
     done += static_cast<std::size_t>(written);
   }
   if (ftruncate(fd.get(), static_cast<off_t>(page.size())) != 0) {
-    return FailErrno(errno, fmt::format("{}: can't be cut to its length", path));
+    return FailErrno(errno, fmt::format("{}: can't be truncated", path));
   }
   return {};
 }

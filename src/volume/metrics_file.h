@@ -1,5 +1,5 @@
-// A file of the host that keeps the counters of a mount when the mount has ended: the mount option `metrics_file`.
-// Read by `zenfs stats --page`.
+// The file of the mount option `metrics_file`: it keeps the counters of a mount after the mount has ended.
+// `zenfs stats --page` reads it.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace zenfs {
 
-// Makes `path` hold `page` (metrics/metrics_page.h) and nothing else, readable for its owner only. It takes the place of
-// an older page or of an empty file, never of anything else. Not durable: a figure, not data.
-// Errors: kExists for a file that is no page, and those of the host, each with the path.
+// Writes `page` (metrics/metrics_page.h) to the file `path`, readable by its owner only. Overwrites an older page or an empty
+// file, and no other file. Not durable, because it holds statistics and not data.
+// Errors: kExists for another file; those of the host. Each has the path.
 [[nodiscard]] Status WriteMetricsFile(const std::string& path, ByteView page);
 
 }  // namespace zenfs

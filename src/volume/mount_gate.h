@@ -17,8 +17,8 @@ class MountGate {
 
   // Errors: kShutdown after Close, and in a forked child.
   [[nodiscard]] Result<Gate::Entry> Enter() const;
-  // Refuses new calls and waits for those inside. False, and nothing happens, if the gate is closed already or in a forked
-  // child: the caller has nothing to unmount.
+  // Refuses new calls and waits until those inside have ended. In a forked child, or if the gate is already closed, does
+  // nothing and returns false: then the caller has nothing to unmount.
   [[nodiscard]] bool Close();
 
  private:

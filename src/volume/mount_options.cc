@@ -61,7 +61,7 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
       ZENFS_ASSIGN_OR_RETURN(options.discard_unsynced, Flag(key, value));
     } else {
       return Fail(Code::kInvalidArgument,
-                  fmt::format("unknown option \"{}\"; a mount knows ro, buffer_kib:N, space_wait_s:N, "
+                  fmt::format("unknown option \"{}\"; the options are ro, buffer_kib:N, space_wait_s:N, "
                               "flush_dir:PATH, metrics_file:PATH, aux_path:PATH and discard_unsynced, dev: "
                               "and zonefs: also io:uring and "
                               "io:plain, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N and hostsync",

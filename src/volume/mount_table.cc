@@ -14,15 +14,14 @@ namespace zenfs {
 namespace {
 
 struct Slot {
-  Mutex mutex{LockRank::kMountSlot};  // held while the volume is being mounted; before everything in the volume
+  Mutex mutex{LockRank::kMountSlot};  // held during the mount; taken before all locks of the volume
   CondVar unmounted;
-  bool mounted GUARDED_BY(mutex) = false;  // until the device has been given back
+  bool mounted GUARDED_BY(mutex) = false;  // until the device has been released
   std::weak_ptr<Volume> volume GUARDED_BY(mutex);
   MountOptions options GUARDED_BY(mutex);
 };
 
-// The pointer that users share. With the last of them the volume is unmounted, and only then may the next
-// mount open the device.
+// The pointer for users. The last one to go unmounts the volume, and only then may the next mount open the device.
 std::shared_ptr<Volume> Share(std::shared_ptr<Volume> volume, const std::shared_ptr<Slot>& slot) {
   Volume* const raw = volume.get();
   return std::shared_ptr<Volume>(raw, [volume = std::move(volume), slot](Volume*) mutable {
@@ -42,7 +41,7 @@ class MountTable {
     return slot;
   }
 
-  // What is mounted now; a volume that is just being mounted or unmounted is left out.
+  // The mounted volumes, except those that are being mounted or unmounted.
   std::vector<std::shared_ptr<Volume>> Mounted() EXCLUDES(mutex_) {
     std::vector<std::shared_ptr<Slot>> slots;
     {
@@ -69,10 +68,10 @@ MountTable& Table() {
   return *table;
 }
 
-// At exit(): a program may end without unmounting, and what it appended should not wait on the host for the next mount.
-// In a thread of its own and for a bounded time, because other threads may be stuck with the volume: then the append
-// buffers stay, and the next mount brings them back; the thread is not joined then, as the process ends. The same holds if
-// the host refuses the thread: in this one the work might never return.
+// Prepares all mounted volumes for exit(), so that a program that ends without an unmount leaves no flushed bytes in shared
+// memory. This takes a bounded time in a separate thread, because other threads may hang in the volume. If the time passes,
+// or the host refuses the thread, the append buffers stay and the next mount replays them. A thread that has not ended by
+// then is not joined, because the process ends.
 class LastWords {
  public:
   void Run() EXCLUDES(mutex_) {

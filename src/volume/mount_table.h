@@ -1,5 +1,4 @@
-// One mounted volume per device and process: whoever mounts the same device a second time gets the same
-// Volume.
+// One mounted volume per device and process: a second mount of the same device returns the same Volume.
 #pragma once
 
 #include <functional>
@@ -10,9 +9,9 @@
 
 namespace zenfs {
 
-// `key` names the device in one spelling (backends: Canonical). The volume lives as long as someone holds it.
-// Errors: those of `open` and Volume::Mount; kInvalidArgument when it is mounted here with other options.
-// Threads: any; concurrent mounts of one key wait for one another.
+// `key` is the canonical name of the device (backends: Canonical). The volume is unmounted when its last pointer is gone.
+// Errors: those of `open` and Volume::Mount; kInvalidArgument if this process has mounted it with other options.
+// Threads: any; concurrent mounts of one key wait for each other.
 [[nodiscard]] Result<std::shared_ptr<Volume>> MountShared(
     const std::string& key, const MountOptions& options,
     const std::function<Result<std::unique_ptr<ZonedDevice>>()>& open);

@@ -1,7 +1,7 @@
-// The device of a read-write mount, with what is known of the mount before anything is read from the metadata log.
+// The device of a read-write mount, with the superblock, the options and the counters of the mount.
 //
-// Threads: constant but for `metrics`, which has rules of its own; for `notices`, which the mounting thread adds to until
-// the mount is done; and for `device`, which the unmount gives back when nobody else is inside the volume.
+// Threads: constant, with three exceptions. `metrics` has its own rules. The mounting thread adds to `notices` until the
+// mount is complete. The unmount resets `device` when no other thread is inside the volume.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ struct MountedDevice {
         name(device->name()),
         notices(device->notices()) {}
 
-  // Writes the counters to the file that the option metrics_file names, if it does.
+  // Writes the counters to the file that the option metrics_file names, if it is set.
   [[nodiscard]] Status KeepMetrics() const {
     if (options.metrics_file.empty()) return {};
     const Status written = WriteMetricsFile(options.metrics_file, metrics.page());
@@ -38,7 +38,7 @@ struct MountedDevice {
   std::unique_ptr<ZonedDevice> device;  // null once unmounted
   const Geometry geometry;
   const std::string name;
-  std::vector<std::string> notices;  // found by the mount, see Volume::notices
+  std::vector<std::string> notices;  // those of the mount, see Volume::notices
 };
 
 }  // namespace zenfs

@@ -13,7 +13,7 @@ void LockName(const Entry& entry, LockKeys& keys) {
   keys.shared.push_back(entry.parent);
 }
 
-// Locks the file's name too. The edits that create it, if it is pending.
+// Locks the name of the entry. Returns the edits that create the file if it is pending.
 std::vector<Edit> LockSource(const CatalogView& view, const Entry& entry, LockKeys& keys) {
   LockName(entry, keys);
   return entry.pending ? view.Promote(entry.id, keys) : std::vector<Edit>();
@@ -32,7 +32,7 @@ bool IsInside(const State& state, FileId directory, FileId ancestor) {
   }
 }
 
-// Whether `from` may be renamed to `to`. Locks what that touches beyond the two names.
+// OK if `from` may be renamed to `to`. Locks the files and directories that this touches beyond the two names.
 Status CheckRename(const CatalogView& view, const Entry& from, const Entry& to, std::string_view from_path,
                    std::string_view to_path, LockKeys& keys) {
   if (from.kind == Entry::Kind::kMissing) return Fail(NoSuchFile(from_path));
@@ -127,7 +127,7 @@ Result<std::vector<Edit>> PlanMakeDirectory(const CatalogView& view, std::string
   std::string so_far;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     so_far.append(so_far.empty() ? "" : "/").append(parts[i]);
-    if (!edits.empty()) {  // below one that is made here
+    if (!edits.empty()) {  // its parent is made by this plan
       edits.push_back(CreateDirectory{ids[i], parent, std::string(parts[i]), WallSeconds()});
       parent = ids[i];
       continue;

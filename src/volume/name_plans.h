@@ -1,10 +1,10 @@
 // Plans of the actions on names, as pure functions of the catalog. A plan validates the action and adds the names and files
 // that it touches to `keys`.
 //
-// Call them from a Catalog::Planner. A pending file's creation goes into the same commit as the change of its name, so the
-// plan of a rename or link has the edits of that creation.
+// Call them from a Catalog::Planner. A pending file is created in the same commit as the change of its name, so the plan of
+// a rename or link has the edits of that creation.
 //
-// Errors: those of CatalogView::Resolve, and those named. Each has the path as the caller gave it.
+// Errors: those of CatalogView::Resolve, and those named at each function. Each has the path in the caller's spelling.
 #pragma once
 
 #include <string_view>
@@ -16,29 +16,29 @@ namespace zenfs {
 
 [[nodiscard]] Error NoSuchFile(std::string_view path);
 
-// A change that goes from one name to another.
+// The plan of an action on two names.
 struct TwoNamePlan {
   Entry from;
   Entry to;
   std::vector<Edit> creation;  // of `from`, if it is pending
 
-  // True if both are names of one file or directory already.
+  // True if both names already belong to one file or directory.
   bool same() const { return from.kind == to.kind && from.id == to.id; }
 };
 
-// Errors: kNotFound, kNotADirectory and kIsADirectory if the kinds do not fit, kNotEmpty, kInvalidArgument for the root and
-// for a directory that would be moved into itself.
+// Errors: kNotFound; kNotADirectory or kIsADirectory if one is a file and the other a directory; kNotEmpty; kInvalidArgument
+// for the root, and for a directory that would be moved into itself.
 [[nodiscard]] Result<TwoNamePlan> PlanRename(const CatalogView& view, std::string_view from,
                                              std::string_view to, LockKeys& keys);
 // Errors: kNotFound, kIsADirectory, kExists.
 [[nodiscard]] Result<TwoNamePlan> PlanLink(const CatalogView& view, std::string_view existing,
                                            std::string_view new_name, LockKeys& keys);
-// The entry in which a new file may be made. Errors: kIsADirectory.
+// The entry for a new file. Errors: kIsADirectory.
 [[nodiscard]] Result<Entry> PlanCreate(const CatalogView& view, std::string_view path, LockKeys& keys);
 // Errors: kNotFound, kIsADirectory.
 [[nodiscard]] Result<Entry> PlanUnlink(const CatalogView& view, std::string_view path, LockKeys& keys);
-// The edits; empty if there is nothing to do. `ids`: one for each component of the path, not in use. Errors: kExists;
-// kNotADirectory; kNotFound without `parents`.
+// The edits; empty if the directory exists and `parents` is set. `ids` has an unused id for each component of the path.
+// Errors: kExists; kNotADirectory; kNotFound without `parents`.
 [[nodiscard]] Result<std::vector<Edit>> PlanMakeDirectory(const CatalogView& view, std::string_view path,
                                                           bool parents, const std::vector<FileId>& ids,
                                                           LockKeys& keys);

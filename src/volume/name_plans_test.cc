@@ -1,4 +1,4 @@
-// What an action on names may do, and what it locks and commits, without a device.
+// The plans of actions on names: their errors, locks and edits. No device is needed.
 #include "volume/name_plans.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ class NamePlansTest : public testing::Test {
     return state;
   }
 
-  // What `plan`, one of the functions, answers for these arguments.
+  // Calls `plan`, one of the plan functions, with these arguments.
   template <typename Plan, typename... Arguments>
   auto Ask(const Plan& plan, const Arguments&... arguments) {
     decltype(plan(std::declval<const CatalogView&>(), arguments..., keys_)) result =
@@ -47,7 +47,7 @@ class NamePlansTest : public testing::Test {
   template <typename Plan, typename... Arguments>
   Code CodeOf(const Plan& plan, const Arguments&... arguments) {
     const auto result = Ask(plan, arguments...);
-    EXPECT_FALSE(result.ok()) << "it was planned";
+    EXPECT_FALSE(result.ok()) << "the plan succeeded";
     return result.ok() ? Code::kIo : result.error().code();
   }
 

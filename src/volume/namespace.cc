@@ -73,7 +73,7 @@ Status Namespace::Unlink(std::string_view path) {
   if (!entry.pending || entry.shadows) {
     ZENFS_RETURN_IF_ERROR(meter.Done(deps_.commits.Commit({UnlinkFile{entry.parent, entry.name}})));
   } else {
-    // Nothing to commit, unless a commit of the file has an unknown outcome: the next mount may find it.
+    // A pending file needs no commit. But if a commit of it had an unknown outcome, the next mount may find the file.
     ZENFS_RETURN_IF_ERROR(meter.Done(deps_.commits.health()));
   }
   if (entry.pending) DropPending(entry.id);
@@ -123,7 +123,7 @@ Status Namespace::SyncDirectory(std::string_view path) {
       for (const PendingFile* file : view.PendingIn(entry->id)) pending.push_back(deps_.files.Find(file->id));
     }
   });
-  // All other changes of names were durable when they returned.
+  // All other changes of names are already durable.
   for (const std::shared_ptr<OpenFile>& file : pending) {
     if (status.ok() && file != nullptr) status = deps_.sync.EnsureCommitted(*file);
   }

@@ -1,9 +1,9 @@
-// The names of a mounted volume: links, renames, deletions and directories. New files: FileOpener.
+// The names of a mounted volume: links, renames, deletions and directories. FileOpener creates files.
 //
-// An action validates and locks what it touches (name_plans.h, Catalog::Begin), commits one frame, and is applied by
-// CommitEffects; then its locks are released. The change is durable when a function returns OK.
+// An action is validated and locks the names and files that it touches (name_plans.h, Catalog::Begin). It commits one frame,
+// CommitEffects applies it, and its locks are released. The change is durable when a function returns OK.
 //
-// Errors: those of the plan, of CommitPath::Commit, and of writing what a pending file has buffered.
+// Errors: those of the plan, of CommitPath::Commit, and of writing the buffered bytes of a pending file.
 // Threads: any. Waits for the locks on names and files in the catalog.
 #pragma once
 
@@ -39,18 +39,18 @@ class Namespace {
   [[nodiscard]] Status SyncDirectory(std::string_view path);
 
  private:
-  // A pending file on its way to being committed together with another change of its name.
+  // A pending file that is committed together with a change of its name.
   struct Promotion {
     std::shared_ptr<OpenFile> file;  // null: the file is committed already
     PlainFile::Drained drained;
 
     CommitOptions options() const { return {.data_since = drained.data_since}; }
   };
-  // Writes out the file's content so far and adds it to `edits`, which hold the file's creation. The file is locked by
-  // the caller.
+  // Writes the file's buffered bytes and adds its extents to `edits`, which have its creation. The caller has locked the
+  // file.
   [[nodiscard]] Result<Promotion> DrainPending(const Entry& entry, std::vector<Edit>& edits);
   void Promoted(const Promotion& promotion);
-  // The pending file has lost its name, or was replaced, before it was ever committed.
+  // Call this if a pending file has lost its name or was replaced.
   void DropPending(FileId id);
 
   const Deps deps_;

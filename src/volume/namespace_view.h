@@ -1,6 +1,6 @@
-// Files and directories of a mounted volume as a caller looks at them: with what is appended and not committed yet.
+// Files and directories of a mounted volume for readers, including bytes that are appended and not committed yet.
 //
-// Errors: those of CatalogView::Resolve, kNotFound, and those named.
+// Errors: those of CatalogView::Resolve; kNotFound; those named at each function.
 // Threads: any. Takes the catalog's lock, and under it those of the open files and the logs.
 #pragma once
 
@@ -16,14 +16,14 @@ namespace zenfs {
 
 class NamespaceView {
  public:
-  // All of them outlive it.
+  // All arguments outlive it.
   NamespaceView(const Catalog& catalog, const OpenFileTable& files, const LogStore& logs)
       : catalog_(catalog), files_(files), logs_(logs) {}
 
   [[nodiscard]] Result<FileStat> Stat(std::string_view path) const;
   // Sorted by name. Errors: kNotADirectory.
   [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path) const;
-  // As committed, and the frames behind that. Errors: kIsADirectory.
+  // The committed extents, and the frames beyond them. Errors: kIsADirectory.
   [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const;
 
  private:

@@ -1,6 +1,6 @@
-// A file that is open. Shared by all its handles; OpenFileTable finds it.
+// An open file. All its handles share it; OpenFileTable finds it.
 //
-// Threads: any but where said; the flags only ever go from false to true.
+// Threads: any, unless a member says otherwise. The flags change only from false to true.
 #pragma once
 
 #include <atomic>
@@ -18,12 +18,12 @@ struct OpenFile {
   std::shared_ptr<FramedFile> framed;  // shape kFramed
   std::atomic<Lifetime> lifetime{Lifetime::kNotSet};
   std::atomic<bool> committed{false};  // the metadata log knows it
-  std::atomic<bool> unlinked{false};   // it has no name any more: nothing of it is committed again
+  std::atomic<bool> unlinked{false};   // it has lost its last name and is not committed again
   std::atomic<int> writers{0};         // handles open for writing
-  int handles = 0;                     // all of them; guarded by the OpenFileTable's mutex
+  int handles = 0;                     // all handles; guarded by OpenFileTable's mutex
 
   std::uint64_t size() const { return plain ? plain->size() : framed->size(); }
-  // When it was last changed, if that is later than what is committed; else that or 0. Seconds since 1970.
+  // The time of the last change, in seconds since 1970. A plain file may return 0 if it has not changed since it was opened.
   std::uint64_t changed_seconds() const { return plain ? plain->changed_seconds() : framed->mtime_seconds(); }
 };
 

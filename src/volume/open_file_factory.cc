@@ -12,7 +12,7 @@ std::shared_ptr<OpenFile> OpenFileFactory::Committed(const FileRecord& record) c
     file->framed = deps_.logs.Find(record.id);
     return file->framed == nullptr ? nullptr : file;
   }
-  deps_.buffers.Forget(record.id);  // its last writer got the error for bytes that could not be written
+  deps_.buffers.Forget(record.id);  // the last writer got the error for bytes that could not be written
   file->plain =
       std::make_unique<PlainFile>(PlainDeps(record.id), record.extents, record.size, record.lifetime);
   return file;

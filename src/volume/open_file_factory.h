@@ -1,4 +1,4 @@
-// Makes the OpenFile of a file, with the content object that fits its shape.
+// Makes OpenFile objects, with the content object for the file's shape.
 //
 // Threads: any. Takes the locks of LogStore, BufferArea and ZoneManager, one after the other.
 #pragma once
@@ -19,23 +19,23 @@ class OpenFileFactory {
   struct Deps {
     ZonedDevice& device;
     ZoneManager& zones;
-    ExtentSink& sink;  // for plain data
+    ExtentSink& sink;  // for data of plain files
     LogSpace& log;
     LogDrain& drain;
     LogStore& logs;
     AppendBuffers& buffers;
     WrittenBytes& written;
   };
-  // The parts in `deps` outlive it and the files. `epoch`: of this mount.
+  // The parts in `deps` outlive it and the files. `epoch` is that of this mount.
   OpenFileFactory(const Deps& deps, const MountOptions& options, std::uint64_t epoch)
       : deps_(deps), options_(options), epoch_(epoch) {}
 
-  // A file that is committed. The caller sees to it that nothing it names is freed meanwhile. Null if it is framed and
-  // has lost its last name.
+  // A committed file. The caller ensures that none of its extents is freed meanwhile. Null if it is framed and has lost its
+  // last name.
   std::shared_ptr<OpenFile> Committed(const FileRecord& record) const;
   // A new, empty file.
   std::shared_ptr<OpenFile> New(FileId id, FileShape shape, Lifetime lifetime) const;
-  // A framed file as the mount found it; `record` is sealed.
+  // A framed file that the mount has replayed; `record` is sealed.
   std::shared_ptr<FramedFile> RecoveredLog(const FileRecord& record, ReplayedLog replayed) const;
 
  private:

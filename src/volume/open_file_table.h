@@ -1,10 +1,10 @@
-// The files of a mount that are open, by id.
+// The open files of a mount, by id.
 //
-// A file is here while it has handles. Every function that returns a file counts a handle of it, but for Find; whoever got
-// one must call Release.
+// A file is in the table while it has handles. Every function that returns a file, except Find, counts a handle of it, which
+// the caller must give back with Release.
 //
-// Ownership: handles own their files, the table only finds them.
-// Threads: any. mutex_ comes after the catalog's; below it are the locks that the making of a file takes.
+// Ownership: handles own their files; the table has weak references.
+// Threads: any. mutex_ is taken after the catalog's lock, and before the locks that OpenFileFactory takes.
 #pragma once
 
 #include <functional>
@@ -22,27 +22,27 @@ namespace zenfs {
 
 class OpenFileTable {
  public:
-  // `metrics` counts the handles; flushed bytes of files that are deleted are forgotten in `buffers`. Both outlive the table.
+  // `metrics` counts the handles. `buffers` discards the flushed bytes of deleted files. Both outlive the table.
   OpenFileTable(Metrics& metrics, AppendBuffers& buffers) : metrics_(metrics), buffers_(buffers) {}
 
   // Null if the file is not open.
   std::shared_ptr<OpenFile> Find(FileId id) const EXCLUDES(mutex_);
-  // Keeps all files open until they are released, so that none is opened anew meanwhile.
+  // All open files. The counted handles keep them open, so no file gets a second OpenFile meanwhile.
   std::vector<std::shared_ptr<OpenFile>> All() EXCLUDES(mutex_);
-  // The open file, or what `make` returns, which is called with the lock held. Null if that is.
+  // The open file, or else the result of `make`, which is called with the lock held and may return null.
   using Make = std::function<std::shared_ptr<OpenFile>()>;
   std::shared_ptr<OpenFile> Open(FileId id, const Make& make) EXCLUDES(mutex_);
-  // A file that was never open before.
+  // Adds a file that was never open before.
   void Add(const std::shared_ptr<OpenFile>& file) EXCLUDES(mutex_);
-  // A handle is gone. True if it was the last one.
+  // Gives back one handle. True if it was the last one.
   [[nodiscard]] bool Release(OpenFile& file) EXCLUDES(mutex_);
 
-  // A handle of the file is open for writing; OpenFile::writers counts it until its owner takes it off.
+  // Counts a handle that is open for writing in OpenFile::writers. FileSync::EndWriting counts it down.
   void AddWriter(OpenFile& file) EXCLUDES(mutex_);
-  // The file has lost its last name.
+  // Call this when the file has lost its last name.
   void MarkUnlinked(FileId id) EXCLUDES(mutex_);
-  // True if reclaim can't free the zone for now: a plain file that is being written, or was deleted, lies in it. The cost is
-  // O(such files and their extents), however many files are open for reading.
+  // True if reclaim can't free the zone now: a plain file in it is being written, or is deleted and still open. The cost is
+  // O(such files and their extents); files that are open for reading cost nothing.
   bool HoldsZone(ZoneId zone) EXCLUDES(mutex_);
 
  private:
@@ -53,7 +53,7 @@ class OpenFileTable {
   AppendBuffers& buffers_;
   mutable Mutex mutex_{LockRank::kOpenFiles};
   std::unordered_map<FileId, std::weak_ptr<OpenFile>> files_ GUARDED_BY(mutex_);
-  // All open files that are being written or are deleted. A file whose last writer is gone stays until HoldsZone meets it.
+  // All open files that are being written or are deleted. HoldsZone removes files whose last writer is gone.
   std::unordered_set<FileId> holders_ GUARDED_BY(mutex_);
 };
 

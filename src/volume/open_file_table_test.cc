@@ -25,7 +25,7 @@ class OpenFileTableTest : public testing::Test {
 TEST_F(OpenFileTableTest, AFileThatIsOpenIsNotMadeASecondTime) {
   const auto first = table_.Open(kFile, [] { return NewFile(); });
   const auto second = table_.Open(kFile, []() -> std::shared_ptr<OpenFile> {
-    ADD_FAILURE() << "it is open";
+    ADD_FAILURE() << "the file is already open";
     return nullptr;
   });
   EXPECT_EQ(first, second);
@@ -56,7 +56,7 @@ TEST_F(OpenFileTableTest, AFileThatLosesItsNameStaysOpenAndKnowsIt) {
   const auto file = NewFile();
   table_.Add(file);
   table_.MarkUnlinked(kFile);
-  table_.MarkUnlinked(FileId(8));  // nobody has it open
+  table_.MarkUnlinked(FileId(8));  // the file is not open
   EXPECT_TRUE(file->unlinked);
   EXPECT_EQ(table_.Find(kFile), file);
   EXPECT_TRUE(table_.Release(*file));
@@ -120,7 +120,7 @@ TEST_F(HoldsZoneTest, AFileWithoutANameHoldsItsZonesUntilItIsClosed) {
 
 TEST_F(HoldsZoneTest, AFileThatIsOpenedAnewForReadingHoldsNoZone) {
   table_.AddWriter(*file_);
-  EXPECT_TRUE(table_.Release(*file_));  // with its writer, as a handle does that was never closed
+  EXPECT_TRUE(table_.Release(*file_));  // while its writer is counted, as for a handle that was never closed
   file_->writers.store(0);
   EXPECT_EQ(table_.Open(kFile, [this] { return file_; }), file_);
   EXPECT_FALSE(table_.HoldsZone(zone_));

@@ -1,6 +1,6 @@
-// The paths on which this process holds a lock: what Volume::Lock gives out.
+// The paths that this process has locked with Volume::Lock.
 //
-// Ownership: a PathLock and the PathLocks it came from may end in any order.
+// Ownership: a PathLock may outlive the PathLocks that made it.
 // Threads: any. The mutex inside is a leaf lock.
 #pragma once
 
@@ -16,8 +16,8 @@ class PathLocks {
  public:
   PathLocks();
 
-  // Locks the path, in whichever way it is written (NormalizePath), until the result is destroyed. Looks at no file.
-  // Errors: kBusy if the path is locked already.
+  // Locks the normalized path (NormalizePath) until the result is destroyed. Does not access any file. Errors: kBusy if the
+  // path is already locked.
   [[nodiscard]] Result<std::unique_ptr<PathLock>> Take(std::string_view path);
 
  private:

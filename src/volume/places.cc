@@ -37,7 +37,7 @@ Status CheckPlaces(const State& state, const KnownZones& zones, const std::strin
     if (CanBeLogZone(id, zones.report, zones.metadata_zones)) continue;
     const std::string why = id.value < geometry.zone_count
                                 ? "which can't be a log zone"
-                                : fmt::format("and the device has {} zones", geometry.zone_count);
+                                : fmt::format("but the device has only {} zones", geometry.zone_count);
     return Fail(Code::kCorruption, fmt::format("{}: the metadata log allocates zone {} to the log, {}; {}",
                                                device, id.value, why, kAdvice));
   }

@@ -1,5 +1,5 @@
-// Whether what the metadata log speaks of is on this device. Nothing that ZenFS commits lies elsewhere, but what has been
-// read is not trusted: zones are looked up by these numbers.
+// Checks that the places in the metadata exist on this device. ZenFS never commits others, but metadata that was read is not
+// trusted, because its numbers are used as indexes of zones.
 #pragma once
 
 #include <span>
@@ -13,16 +13,15 @@
 
 namespace zenfs {
 
-// On a block boundary, and no byte of it in another zone than the first.
+// True if the extent begins on a block boundary and ends in the zone where it begins.
 [[nodiscard]] bool LiesInOneZone(const Extent& extent, const Geometry& geometry);
 
-// Whether `extent`, which no commit names yet, can be what its writer wrote: below the write pointer of its zone and, where a
-// volatile cache may have lost some of it, with the bytes that fit its checksum. `report`: of all zones.
+// True if the device still has the bytes of `extent`, which no commit names yet: it lies below the write pointer of its zone
+// and, if the device has a volatile cache, matches its checksum. `report` covers all zones.
 [[nodiscard]] bool StandsOnDevice(ZonedDevice& device, std::span<const ZoneInfo> report,
                                   const Extent& extent);
 
-// Whether the log may have been given the zone: one that exists, is written from its start, and is not the metadata log's.
-// `report`: of all zones.
+// True if the zone can be a log zone: it exists, is sequential, and is not a metadata zone. `report` covers all zones.
 [[nodiscard]] bool CanBeLogZone(ZoneId zone, std::span<const ZoneInfo> report,
                                 std::span<const ZoneId> metadata_zones);
 
@@ -31,8 +30,8 @@ struct KnownZones {
   std::span<const ZoneInfo> report;  // of all zones
   std::span<const ZoneId> metadata_zones;
 };
-// Of all extents and log zones. Errors: kCorruption naming the first that is elsewhere, or in a metadata zone: who believed it
-// would write there, or reset the zone.
+// Checks all extents and log zones. Errors: kCorruption, which names the first one that is outside the device or in a
+// metadata zone. A mount that used it would write there or reset that zone.
 [[nodiscard]] Status CheckPlaces(const State& state, const KnownZones& zones, const std::string& device);
 
 }  // namespace zenfs

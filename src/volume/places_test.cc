@@ -1,5 +1,5 @@
-// Metadata with valid checksums that speaks of what is not on the device. Found by fuzzing: it was looked up all the same,
-// and a check read such an extent for ever.
+// Metadata with valid checksums that names places outside the device. Found by fuzzing: such places were used anyway, and a
+// check read such an extent for ever.
 #include "volume/places.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST_F(PlacesTest, LogZoneThatTheDeviceHasNotIsRefused) {
   ExpectRefusedAndFound("allocates zone 1073741824");
 }
 
-// Found by fuzzing: data was written there.
+// Found by fuzzing: data was written to such a zone.
 TEST_F(PlacesTest, LogZoneThatIsAMetadataZoneIsRefused) {
   Commit({AllocateLogZones{{{ZoneId(2), 1, 7}}}, RaiseCounters{0, 2}});
   ExpectRefusedAndFound("allocates zone 2 to the log, which can't be a log zone");

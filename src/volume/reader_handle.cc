@@ -25,8 +25,8 @@ void ReaderHandle::Hold(std::shared_ptr<const LiveFile> file) const {
 std::unexpected<Error> ReaderHandle::Gone() const {
   return Fail(
       Code::kNotFound,
-      fmt::format("{} (file {}): its writer has deleted it since it was opened here for reading; what "
-                  "took its place, if anything, has to be opened anew",
+      fmt::format("{} (file {}): its writer has deleted it since it was opened; open the path again to read "
+                  "its successor",
                   path_, id_.value));
 }
 
@@ -39,7 +39,7 @@ Result<std::shared_ptr<const LiveFile>> ReaderHandle::Renew() const {
 
 std::uint64_t ReaderHandle::size() const {
   const Result<Gate::Entry> entry = mount_->Enter();
-  if (entry) IgnoreError(Renew());  // reads tell
+  if (entry) IgnoreError(Renew());  // the next read returns the error
   return Held()->size();
 }
 
@@ -73,7 +73,7 @@ void ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> request
   for (ReadRequest& request : requests) request.status = ReadLog(file, request);
 }
 
-// The last layout that was tried is the one whose size cuts the requests.
+// The requests are cut at the size of the last layout that was tried.
 Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
   std::uint64_t wanted = 0;
   std::vector<ByteSpan> whole;
@@ -86,7 +86,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
   if (wanted > file->size()) {
     ZENFS_ASSIGN_OR_RETURN(file, Renew());
   }
-  std::optional<Deadline> deadline;  // from the first change on: one read may take long
+  std::optional<Deadline> deadline;  // set at the first change, because one read alone may take long
   for (;;) {
     const std::uint64_t size = file->size();
     std::vector<ReadRequest> cut;
@@ -100,7 +100,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
       cut.push_back({.offset = offset, .into = requests[i].into, .status = {}});
       owners.push_back(i);
     }
-    if (cut.empty()) return {};  // the file was looked at just now: it has nothing there
+    if (cut.empty()) return {};  // the layout is new, and the file ends before the requests
     SyncPoint::Reach("ReaderHandle::Read:planned");
     ReadFrom(*file, cut);
     ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, mount_->live().Confirm(file));
@@ -116,8 +116,8 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
       deadline = Deadline::After(LogFollower::kPatience);
     } else if (deadline->Passed()) {
       return Fail(Code::kTimedOut,
-                  fmt::format("{} (file {}): changed by its writer each time it was read, for "
-                              "{} s; try again when less is written",
+                  fmt::format("{} (file {}): the writer changed it during each read for {} s; try again when "
+                              "it writes less",
                               path_, id_.value, LogFollower::kPatience.count()));
     }
   }

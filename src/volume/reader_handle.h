@@ -1,9 +1,9 @@
-// A file of a read-only mount, open. A read is tried with the layout the handle holds, then confirmed against
-// the metadata log; if the writer has touched the file meanwhile, it is read again as it is now. A handle at
-// the end of the file looks whether there is more.
+// A handle of a read-only mount. A read uses the layout that the handle holds, and is then confirmed with the metadata log.
+// If the writer has changed the file meanwhile, the read is repeated with the new layout. A read beyond the known end of the
+// file first looks for a new layout.
 //
-// Errors of reads, beside those of the device: kNotFound once the writer has deleted the file, kTimedOut when
-// it changed the file each time it was read.
+// Errors of reads: those of the device; kNotFound once the writer has deleted the file; kTimedOut if the writer changes the
+// file during each try.
 //
 // Threads: any.
 #pragma once
@@ -21,7 +21,7 @@ namespace zenfs {
 
 class ReaderHandle final : public FileHandle {
  public:
-  // `path` as it was opened, for messages.
+  // `path` is for messages.
   ReaderHandle(std::shared_ptr<const ReaderMount> mount, std::string path,
                std::shared_ptr<const LiveFile> file)
       : mount_(std::move(mount)), path_(std::move(path)), id_(file->record->id), file_(std::move(file)) {}
@@ -37,7 +37,7 @@ class ReaderHandle final : public FileHandle {
   [[nodiscard]] Status Sync() override { return mount_->Refuse(); }
   [[nodiscard]] Status Close() override { return {}; }
   void SetLifetime(Lifetime) override {}
-  // As it is on the device now; as it was when it was last looked at if that can't be told.
+  // The size on the device now; if it can't be read, the last known size.
   std::uint64_t size() const override;
   FileId id() const override { return id_; }
   FileShape shape() const override { return Held()->record->shape; }
@@ -46,9 +46,9 @@ class ReaderHandle final : public FileHandle {
  private:
   std::shared_ptr<const LiveFile> Held() const EXCLUDES(mutex_);
   void Hold(std::shared_ptr<const LiveFile> file) const EXCLUDES(mutex_);
-  // The file as it is now, which the handle then holds.
+  // Looks the file up again, holds the result and returns it.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Renew() const;
-  // Fills the requests from the device, without knowing whether that proves true.
+  // Reads the requests from the device. The result is not confirmed yet.
   void ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const;
   [[nodiscard]] Status ReadLog(const LiveFile& file, const ReadRequest& request) const;
   [[nodiscard]] Status ReadConfirmed(std::span<ReadRequest> requests) const;

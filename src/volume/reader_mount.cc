@@ -10,8 +10,8 @@
 namespace zenfs {
 namespace {
 
-// While a writer switches logs, no copy of the superblock may be readable at the moment when it is looked at. Then the
-// metadata zones have moved, and the probe is repeated.
+// The probe reads the copies of the superblock one after the other. If a writer switches the metadata log meanwhile, each
+// copy may be unreadable just when it is read. Then the write pointers have moved, and the probe is repeated.
 Result<Superblock> ProbeLive(ZonedDevice& device) {
   const Deadline deadline = Deadline::After(LogFollower::kPatience);
   const std::uint32_t count = std::min<std::uint32_t>(device.geometry().zone_count, kMaxMetadataZones);

@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A writer, and a reader with a device of its own onto the same zones.
+// A writer, and a reader that uses another device object for the same zones.
 class ReaderTest : protected SwitchedPoints, public VolumeTest {
  protected:
   ReaderTest() {
@@ -44,13 +44,13 @@ class ReaderTest : protected SwitchedPoints, public VolumeTest {
     const auto file = Open(path);
     return file == nullptr ? "<missing>" : ReadAll(*file);
   }
-  // Reads all of `file` while `meanwhile` happens once, between looking up where the bytes are and reading them.
+  // Reads all of `file`. Calls `meanwhile` once, between the lookup of the layout and the read.
   Result<std::string> ReadWhile(const FileHandle& file, std::size_t bytes,
                                 const std::function<void()>& meanwhile) {
     std::string content(bytes, '\0');
     bool done = false;
     const During during(*this, [&](std::string_view name) {
-      // Only this thread reads.
+      // Only this thread reads, so the point is reached here only.
       if (name == "ReaderHandle::Read:planned" && !std::exchange(done, true)) meanwhile();
     });
     ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(0, std::as_writable_bytes(std::span(content))));
@@ -58,7 +58,7 @@ class ReaderTest : protected SwitchedPoints, public VolumeTest {
     content.resize(n);
     return content;
   }
-  // More than the device holds, so every zone that can be is reset and written again.
+  // Writes more than the device holds, so that all zones without live data are reset and written again.
   void OverwriteFreeZones() {
     for (int i = 0; i < 60; ++i) Put("filler.sst", RandomBytes(700'000, 100 + static_cast<std::uint64_t>(i)));
     for (int i = 0; i < 60; ++i) Put("filler.log", RandomBytes(400'000, 200 + static_cast<std::uint64_t>(i)));
@@ -218,7 +218,7 @@ TEST_F(ReaderTest, AFileTruncatedAndWrittenAgainDuringAReadIsReadAsItIsNow) {
   }
 }
 
-// A host that stood still, on the simulated clock.
+// The reader's host is suspended, on the simulated clock.
 TEST(SlowReaderTest, OneChangeDuringAReadThatTakesLongIsReadAgain) {
   SimScheduler({.seed = 1}).Run([] {
     const auto device = CreateMemoryDevice(SmallGeometry());
@@ -334,8 +334,7 @@ TEST_F(ReaderTest, AReadCostsNoMoreThanItsBytesAndTheNewCommits) {
   for (int i = 0; i < 100; ++i) Put("f" + std::to_string(i) + ".sst", "x");
   Put("a.sst", RandomBytes(4096, 8));
   const auto file = Open("a.sst");
-  ASSERT_EQ(volume_->counters().metalog.switches, switches)
-      << "a log switch beside the reads makes them more";
+  ASSERT_EQ(volume_->counters().metalog.switches, switches) << "a log switch during the reads adds reads";
   AlignedBuffer buffer(4096);
   buffer.Resize(4096);
   const auto reads = [&] {
@@ -343,13 +342,13 @@ TEST_F(ReaderTest, AReadCostsNoMoreThanItsBytesAndTheNewCommits) {
     EXPECT_TRUE(IsOk(file->Read(0, buffer.Span())));
     return reader_device_->count(FaultyDevice::Command::kRead) - before;
   };
-  // The block, the headers of the metadata zones, and what was committed since; never all there is.
+  // One read of the block, those of the headers of the metadata zones, and those of new commits; never the whole log.
   EXPECT_LE(reads(), 8u);
   Put("other.sst", "x");
   EXPECT_LE(reads(), 8u);
 }
 
-// What zenfs emu clone does: another uuid in every superblock, the frames as they are.
+// Like zenfs emu clone: changes the UUID in every superblock, and no frame.
 TEST_F(ReaderTest, TheLogsOfACloneAreFound) {
   Put("a.log", RandomBytes(30'000, 11));
   const auto clone = CreateMemoryDevice(SmallGeometry());
@@ -360,7 +359,7 @@ TEST_F(ReaderTest, TheLogsOfACloneAreFound) {
     if (bytes.empty()) continue;
     ASSERT_TRUE(IsOk(device_->Read(zone.start, bytes.Span())));
     IgnoreError(MakeClone(bytes.Span().first(std::min<std::size_t>(bytes.size(), kSuperblockBytes)),
-                          Uuid::Generate()));  // not all zones begin with a superblock
+                          Uuid::Generate()));  // fails for zones that do not begin with a superblock
     ASSERT_TRUE(IsOk(clone->ZonedDevice::Write(zone.start, bytes.View())));
   }
   const auto reader = Volume::Mount(MakeReadOnlyView(*clone), {});
@@ -390,7 +389,7 @@ TEST_F(ReaderTest, HandlesOutliveTheUnmountAndFailCleanly) {
   EXPECT_EQ(CodeOf(file->Read(0, {})), Code::kShutdown);
   EXPECT_EQ(CodeOf(reader_->List("")), Code::kShutdown);
   EXPECT_EQ(file->size(), 5u);
-  // The device went with the mount.
+  // The unmount has destroyed the device.
   auto device = std::make_unique<FaultyDevice>(MakeReadOnlyView(*device_));
   reader_device_ = device.get();
   reader_ = Volume::Mount(std::move(device), {}).value();

@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-// What the metadata log says must be possible on this device.
+// The replayed metadata must be possible on this device.
 Status CheckReplayed(const MountedDevice& device, const State& state, const KnownZones& known) {
   ZENFS_RETURN_IF_ERROR(CheckPlaces(state, known, device.name));
   if (const auto flaw = FindNumberFrom(state, kStateNumbersStart)) {
@@ -33,8 +33,8 @@ Result<std::unique_ptr<ZoneManager>> AccountZones(MountedDevice& device, const S
   return zones;
 }
 
-// Log zones may all be full, because mounts that die young never release any. So dead zones are released and reset first,
-// which needs a commit before it. The frames that were found are not counted as live yet, so their zones are pinned.
+// All log zones may be full, because a mount that dies early releases none. So dead zones are released and reset first, and
+// a commit must precede that. The found frames are not counted as live yet, so their zones are pinned.
 Status ReplayOrphans(BufferRecovery& orphans, const State& state, VolumeParts& parts, RecoveredLogs& logs,
                      std::vector<ZonePin>& pins) {
   if (orphans.empty()) return {};
@@ -44,11 +44,11 @@ Status ReplayOrphans(BufferRecovery& orphans, const State& state, VolumeParts& p
   ZENFS_RETURN_IF_ERROR(parts.commits.Commit({RaiseCounters{0, state.next_generation()}}));
   ZENFS_RETURN_IF_ERROR(parts.zones->Start());
   parts.log.MayRelease();
-  ZENFS_RETURN_IF_ERROR(parts.reclaimer.Start());  // without it there may be no room
+  ZENFS_RETURN_IF_ERROR(parts.reclaimer.Start());  // Replay may need room that only reclaim can make
   return orphans.Replay(state, parts.log, logs, pins);
 }
 
-// The commit that makes this a mount: it seals the logs, begins the epoch and names the append buffers.
+// The first commit of the mount: seals the logs, begins the epoch and names the append buffers.
 Status CommitMount(VolumeParts& parts, const State& state, const RecoveredLogs& logs) {
   std::vector<Edit> edits = SealEdits(logs, state);
   edits.push_back(BeginEpoch{parts.epoch});
@@ -57,11 +57,11 @@ Status CommitMount(VolumeParts& parts, const State& state, const RecoveredLogs& 
   return parts.metalog->Commit(std::move(edits), {.data_since = FlushMark::AtOpen()});
 }
 
-// From the records as they are now: sealed.
+// Opens the framed files from the records in the catalog, which are sealed now.
 void OpenLogs(VolumeParts& parts, RecoveredLogs& logs) {
   for (auto& [id, log] : logs) {
     const auto record = parts.catalog.FindFile(id);
-    if (record->shape == FileShape::kPlain) continue;  // nothing was recovered
+    if (record->shape == FileShape::kPlain) continue;  // no frame of it was found
     parts.logs.Add(parts.factory.RecoveredLog(*record, std::move(log)));
   }
   parts.relocation.LogsAreRecovered();
@@ -77,10 +77,10 @@ Status MakeMount(VolumeParts& parts, const State& state, const std::vector<ZoneI
   return {};
 }
 
-// A volume whose first commit is made. From here on only an unmount may end it.
+// The parts of a mount whose first commit has succeeded. From now on only an unmount may end it.
 struct Mounted {
   std::unique_ptr<VolumeParts> parts;
-  bool resets_run = false;  // the zone manager and the collector were started already
+  bool resets_run = false;  // the threads of the zone manager and the collector already run
 };
 
 Result<Mounted> Recover(MountedDevice& device) {
@@ -102,7 +102,7 @@ Result<Mounted> Recover(MountedDevice& device) {
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
                          AccountZones(device, state, plan, space, report));
   ZENFS_ASSIGN_OR_RETURN(RecoveredLogs logs, ReplayLogs(device, state, report, orphans.PlainFiles(state)));
-  // After every other step that may fail before the parts exist. No thread counts while the metrics move there.
+  // After all other steps that may fail before the parts exist. No thread counts metrics while they move there.
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<AppendBuffers> buffers,
                          AppendBuffers::Make({.device_name = device.name,
                                               .identity = device.device->identity(),
@@ -143,15 +143,15 @@ Result<std::shared_ptr<WriterMount>> RecoverVolume(std::unique_ptr<ZonedDevice> 
   Result<Mounted> mounted = Recover(*device);
   if (!mounted) {
     device->metrics.RaiseTo(Value::kEmulationCpu, device->device->emulation_cpu_ns());
-    IgnoreError(device->KeepMetrics());  // the error that matters is that of the mount
+    IgnoreError(device->KeepMetrics());  // the error of the mount is the one to report
     return Fail(mounted.error());
   }
   VolumeParts& parts = *mounted->parts;
   device->metrics.Set(Value::kEpoch, parts.epoch);
   device->metrics.Set(Value::kMountTime, WallSeconds());
   auto mount = std::make_shared<WriterMount>(std::move(device), std::move(mounted->parts));
-  // An error from here on ends in an unmount, by the mount's destructor.
-  ZENFS_RETURN_IF_ERROR(mount->KeepMetrics());  // if the file can't be written, the user learns it now
+  // After an error from here on, the mount's destructor unmounts.
+  ZENFS_RETURN_IF_ERROR(mount->KeepMetrics());  // reports now if the file can't be written
   ZENFS_RETURN_IF_ERROR(StartThreads(parts, mounted->resets_run));
   return mount;
 }

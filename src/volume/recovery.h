@@ -1,12 +1,11 @@
-// From a device to a volume that can be used.
+// Recovery: makes a usable read-write mount from a device.
 //
-//   superblock -> metadata log replayed -> zones told what is live -> log zones scanned, logs put together
-//   what a dead process left in its append buffers goes to the device, as more of its epoch
-//   flush; one commit that seals every log's tail and begins a new epoch; then resets may start
+//   superblock -> replay of the metadata log -> live bytes of zones counted -> log zones scanned, tails reassembled
+//   orphaned buffers replayed: their bytes are written as frames of the dead process's epoch
+//   flush -> one commit that seals every log's tail and begins a new epoch -> resets may start
 //
-// The flush comes first because what a scan found may be in the device's cache only: a seal must not outlive
-// the frames it vouches for. Nothing is reset before a commit, because what the metadata log said may
-// itself have been in the cache only until then.
+// The flush comes first because scanned frames may be only in the device's cache: a seal must not outlive the frames before
+// it. No zone is reset before the first commit, because until then the replayed commits may also be only in the cache.
 #pragma once
 
 #include <memory>
@@ -15,8 +14,8 @@
 
 namespace zenfs {
 
-// Takes the device, on which `superblock` stands, and returns the finished volume. After an error no thread is left, and the
-// device is as a mount that was killed would have left it.
+// Takes the device, whose superblock is `superblock`, and returns the complete mount. After an error no thread runs, and the
+// device is in a state as after a mount that was killed.
 // Errors: those of Metalog::Open, PlanSlots, reads and commits; kCorruption for metadata that contradicts the device or
 // itself; those of the option flush_dir.
 [[nodiscard]] Result<std::shared_ptr<WriterMount>> RecoverVolume(std::unique_ptr<ZonedDevice> device,

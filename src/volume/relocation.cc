@@ -10,8 +10,7 @@
 namespace zenfs {
 namespace {
 
-// A file that is in use is tried again later. Whoever has locked it may hold it while waiting for the room that this
-// makes.
+// A locked file is tried again later: the thread that holds the lock may wait for the room that this makes.
 constexpr std::chrono::nanoseconds kNoWait{0};
 
 }  // namespace
@@ -50,7 +49,7 @@ Status Relocation::Empty(const Victim& victim, const ExtentMover::Pause& pause) 
 Status Relocation::EmptyZone(ZoneId zone) {
   const bool exists = zone.value < deps_.device.geometry().zone_count;
   const ZoneStatus status = exists ? deps_.zones.Zone(zone) : ZoneStatus{};
-  // Not an active zone: the copies could go to its own end.
+  // An active zone is refused, because the copies could go to its own end.
   if (status.phase != ZonePhase::kFull && status.phase != ZonePhase::kRetired) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: zone {} is not a full zone of file data", deps_.device.name(), zone.value));
@@ -88,7 +87,7 @@ std::vector<std::string> Relocation::damage() const {
   return damage_;
 }
 
-// A file that comes meanwhile is not in a full zone, or is looked for again.
+// A file that is created meanwhile is not in a full zone, or is found by the next search.
 std::vector<std::shared_ptr<const FileRecord>> Relocation::FilesIn(ZoneId zone) const {
   const Geometry& geometry = deps_.device.geometry();
   const DeviceOffset begin = geometry.ZoneStart(zone);
@@ -109,7 +108,7 @@ Status Relocation::WithLockedFile(FileId id, const std::function<Status(const Fi
   return body(*record);
 }
 
-// A file that is open for writing is left alone: its writer may hold it while it waits for the space that is being made.
+// A file that is open for writing is skipped: its writer may hold it while it waits for the space that is being made.
 Status Relocation::WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
   return WithLockedFile(id, [&](const FileRecord& record) -> Status {
     if (record.shape == FileShape::kFramed && !logs_recovered_) {

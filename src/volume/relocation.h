@@ -1,15 +1,15 @@
-// Moves the live data of a volume out of zones, so that these can be reset, while the files are in use.
+// Moves the live data of a volume out of zones, so that they can be reset, while the files are in use.
 //
-// The collector chooses zones (reclaim/reclaimer.h); ExtentMover and CleanLogZone copy. This class finds the files that lie in
-// a zone, changes them beside their users, and tells those who have them open where the bytes are now. A file whose writer
-// is at work can't be told at once: its relocation is pending, and the file reads its old extents, which it pins.
+// The collector chooses the zones (reclaim/reclaimer.h); ExtentMover and CleanLogZone copy. This class finds the files in a
+// zone, commits their new extents, and notifies the open files. A file that is being written can't be notified at once: its
+// relocation is pending, and it reads its old extents, which it pins.
 //
 // Invariants
-//   it never waits for whoever may be waiting for space: neither for a lock on a name nor for a file's buffer
+//   never waits for a thread that may wait for space: neither for a lock on a name nor for a file's buffer
 //   a file points to a copy only after the copy was flushed and committed
 //
-// Threads: ReclaimTarget and MovableFiles on the thread that empties a zone; the rest from any thread. mover_mutex_ is held
-// while a zone is emptied and comes before everything that a commit takes; mutex_ is a leaf lock.
+// Threads: ReclaimTarget and MovableFiles on the thread that empties a zone; all others from any thread. mover_mutex_ is held
+// while a zone is emptied, and is taken before all locks of a commit; mutex_ is a leaf lock.
 #pragma once
 
 #include <atomic>
@@ -46,9 +46,9 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   // The parts in `deps` outlive it.
   explicit Relocation(const Deps& deps);
 
-  // The mount has put all framed files into the store: from now on they may be moved.
+  // Call this once the mount has put all framed files into the store. From now on they may be moved.
   void LogsAreRecovered() { logs_recovered_ = true; }
-  // What is being moved ends soon, with kShutdown.
+  // Ends a move in progress soon, with kShutdown.
   void Stop() { mover_.Stop(); }
 
   // Moves all live data out of a full zone of file data, whether or not space is short: for tests. Errors:
@@ -56,7 +56,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   // reading and writing.
   [[nodiscard]] Status EmptyZone(ZoneId zone) EXCLUDES(mover_mutex_);
 
-  // One sentence for each extent that was found damaged, and so was not moved.
+  // One sentence for each extent that was not moved because it is damaged.
   std::vector<std::string> damage() const EXCLUDES(mutex_);
   const ExtentMover& mover() const { return mover_; }
 
@@ -82,16 +82,15 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   [[nodiscard]] Status CleanLog(ZoneId zone) EXCLUDES(mover_mutex_);
   // WithFile for a file that may be open for writing.
   [[nodiscard]] Status WithLockedFile(FileId id, const std::function<Status(const FileRecord&)>& body);
-  // Tells whoever has the file open. False if its writer is at work.
+  // Notifies the file if it is open. False if it is being written.
   [[nodiscard]] bool Tell(const FileRecord& before, const std::vector<Extent>& extents);
   void AddPending(FileId id) EXCLUDES(mutex_);
 
   const Deps deps_;
   ExtentMover mover_;
   std::atomic<bool> logs_recovered_{false};
-  Mutex
-      mover_mutex_;  // without a rank: tests act as users of files on the mover's thread, at its sync points
-  std::atomic<FlushMark> copying_since_{FlushMark::AtOpen()};  // before the present zone
+  Mutex mover_mutex_;  // without a rank, because tests use files on the mover's thread, at its sync points
+  std::atomic<FlushMark> copying_since_{FlushMark::AtOpen()};  // before the first copy from the present zone
   mutable Mutex mutex_{LockRank::kVolumeLeaf};
   std::set<FileId> pending_ GUARDED_BY(mutex_);
   std::vector<std::string> damage_ GUARDED_BY(mutex_);

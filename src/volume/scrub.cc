@@ -19,7 +19,7 @@
 namespace zenfs {
 namespace {
 
-// What looks damaged while the volume is written is looked at so often again, so long after.
+// Apparent damage of a volume that is being written is read again: how often, and after what time.
 constexpr int kLooksAgain = 2;
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 
@@ -43,11 +43,11 @@ class Scrub {
   }
 
  private:
-  // The metadata and the logs, which are read as a whole.
+  // The result of one read of the metadata zones and the log zones.
   struct Look {
     ScrubReport report;
-    std::optional<State> state;  // none: the metadata log could not be replayed
-    bool moved = false;          // it was written meanwhile, so findings may be of the race
+    std::optional<State> state;  // empty if the metadata log could not be replayed
+    bool moved = false;          // it was written meanwhile, so findings may come from that race
   };
 
   Result<Look> LookAtBothLogs() {
@@ -60,14 +60,13 @@ class Scrub {
     LogFingerprint fingerprint;
     std::optional<std::uint64_t> generation;
     if (refreshed) {
-      look.state = follower_.state();  // the follower's goes on when it is asked
+      look.state = follower_.state();  // a copy: Refresh changes the follower's state
       fingerprint = follower_.fingerprint();
       generation = follower_.generation();
     } else {
       look.report.findings.push_back(
           {.severity = Severity::kError,
-           .text = fmt::format("the files can't be looked at, because the metadata log "
-                               "can't be replayed: {}",
+           .text = fmt::format("the files can't be scrubbed, because the metadata log can't be replayed: {}",
                                refreshed.error().ToString())});
       ZENFS_ASSIGN_OR_RETURN(fingerprint, TakeLogFingerprint(device_, superblock_));
     }
@@ -94,7 +93,7 @@ class Scrub {
   }
 
   std::shared_ptr<const FileRecord> FindNow(FileId id) {
-    // Damage of the log that came since does not speak for what was read; as it was known last, then.
+    // If the log was damaged since, the last known state counts.
     if (!follower_.Refresh()) return last_state_.FindFile(id);
     last_state_ = follower_.state();
     return last_state_.FindFile(id);
@@ -136,7 +135,7 @@ class Scrub {
 Result<ScrubReport> ScrubOnView(ZonedDevice& device, const ScrubOptions& options) {
   Result<Superblock> superblock = ProbeSuperblock(device);
   if (!superblock && superblock.error().code() == Code::kCorruption) {
-    // A single bit, which the look at the copies reports.
+    // A single flipped bit; ScrubMetadata reports it.
     if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(device))
       superblock = corrected->superblock;
   }

@@ -1,4 +1,4 @@
-// What the parts of a scrub share.
+// The context that the parts of a scrub share.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,8 @@ namespace zenfs {
 struct ScrubContext {
   ZonedDevice& device;
   const Superblock& superblock;
-  const std::function<void(std::uint64_t bytes)>& advance;  // so much more was read
+  // Called after each read with its bytes, for the progress.
+  const std::function<void(std::uint64_t bytes)>& advance;
   ScrubReport& out;
 
   void Add(Severity severity, std::string text, ZoneId zone, std::uint64_t at) {

@@ -13,7 +13,7 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kScrubReadBytes = 1 << 20;
-// How often a file is read anew because it was changed meanwhile.
+// How often a file is read again because it was changed meanwhile.
 constexpr int kScrubTries = 8;
 
 }  // namespace
@@ -43,10 +43,11 @@ Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames
       return {};
     }
     if (now != nullptr && tries == kScrubTries) {
-      out.findings.push_back({.severity = Severity::kNote,
-                              .text = fmt::format("{}: was changed under each of {} tries to read it",
-                                                  names.Describe(record->id), kScrubTries),
-                              .paths = names.PathsOf(record->id)});
+      out.findings.push_back(
+          {.severity = Severity::kNote,
+           .text = fmt::format("{}: the writer changed it during each of {} tries to read it",
+                               names.Describe(record->id), kScrubTries),
+           .paths = names.PathsOf(record->id)});
       return {};
     }
     record = now;
@@ -69,8 +70,8 @@ Status FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, con
                              Outcome& outcome) {
   const Geometry& geometry = context_.device.geometry();
   if (!LiesInOneZone(extent, geometry)) {
-    Add(record, extent.place, extent.file_offset, extent.end(), "can't be anywhere on this device", names,
-        outcome);
+    Add(record, extent.place, extent.file_offset, extent.end(), "have an impossible place on this device",
+        names, outcome);
     return {};
   }
   const std::uint64_t length = RoundUp(extent.length, geometry.block_size);
@@ -92,8 +93,7 @@ Status FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, con
         names, outcome);
   }
   if (!unreadable.empty() || crc == extent.crc.value_or(crc)) return {};
-  Add(record, extent.place, extent.file_offset, extent.end(),
-      "do not have the checksum with which they were written", names, outcome);
+  Add(record, extent.place, extent.file_offset, extent.end(), "do not match their checksum", names, outcome);
   return {};
 }
 
@@ -113,7 +113,7 @@ void FileScrub::Add(const FileRecord& record, DeviceOffset place, std::uint64_t 
   const ZoneId zone = geometry.ZoneOf(place);
   outcome.findings.push_back(
       {.severity = Severity::kError,
-       .text = fmt::format("{}: bytes {} to {} {}; they stand in zone {} from byte {} on",
+       .text = fmt::format("{}: bytes {} to {} {}; they are in zone {} from byte {} on",
                            names.Describe(record.id), from, to, what, zone.value,
                            place - geometry.ZoneStart(zone)),
        .zone = zone,

@@ -15,14 +15,13 @@ namespace zenfs {
 
 class FileScrub {
  public:
-  // The file as it is on the device when this is called; null if it is gone.
+  // Returns the file's present record; null if it is gone.
   using FindNow = std::function<std::shared_ptr<const FileRecord>(FileId)>;
 
   FileScrub(ScrubContext& context, FindNow find_now);
 
-  // Reads all extents of the file. What looks damaged counts if the file is the same behind it; else it is read anew,
-  // as it is then.
-  // Errors: those of CheckPresence.
+  // Reads all extents of the file. Apparent damage is reported if the file has not changed meanwhile; otherwise its new
+  // extents are read. Errors: those of CheckPresence.
   [[nodiscard]] Status File(std::shared_ptr<const FileRecord> record, const FileNames& names);
 
  private:
@@ -38,7 +37,7 @@ class FileScrub {
     std::uint64_t to = 0;
     std::string error;
   };
-  // Of the piece in the buffer, from byte `at` of the extent, which can't be read as a whole: which blocks can't.
+  // Finds the unreadable blocks of the piece that begins at byte `at` of the extent and is as long as the buffer.
   void FindUnreadable(const Extent& extent, std::uint64_t at, std::vector<Unreadable>& runs);
   void Add(const FileRecord& record, DeviceOffset place, std::uint64_t from, std::uint64_t to,
            const std::string& what, const FileNames& names, Outcome& outcome) const;

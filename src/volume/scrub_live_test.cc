@@ -1,4 +1,4 @@
-// A scrub of a volume whose writer goes on meanwhile.
+// Scrubs of a volume that is written during the scrub.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 class ScrubLiveTest : protected SwitchedPoints, public VolumeTest {
  protected:
-  // Deletes what there is and writes over the zones, so that nothing is where the scrub has it.
+  // Deletes all files and rewrites the zones, so that no extent is where the scrub expects it.
   void ReplaceAll(int round) {
     for (const std::string& name : Names("")) ASSERT_TRUE(IsOk(volume_->Unlink(name)));
     for (int i = 0; i < 40; ++i) {

@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-// A block of a log zone that is no frame; of one that begins like a frame, what its header says, unproven.
+// A block of a log zone that is not a valid frame. If it begins like a frame, `header` is its unverified header.
 struct Suspect {
   ZoneId zone;
   std::uint64_t at = 0;
@@ -65,8 +65,8 @@ class LogScrub {
     if (place != nullptr) {
       finding.zone = place->zone;
       finding.offset = context_.device.geometry().ZoneStart(place->zone) + place->at;
-      finding.text += fmt::format(", {} zone {} at byte {}", sure ? "in" : "to all appearances in",
-                                  place->zone.value, place->at);
+      finding.text +=
+          fmt::format(", {} zone {} at byte {}", sure ? "in" : "probably in", place->zone.value, place->at);
     }
     context_.out.findings.push_back(std::move(finding));
   }
@@ -80,7 +80,7 @@ class LogScrub {
     return it == suspects_.end() ? nullptr : &*it;
   }
 
-  // Frames of a file stand in their order: the first block that is none behind the last one that is there.
+  // The frames of a file are written in order, so the lost one is probably the first invalid block after `before`.
   const Suspect* Behind(const Piece* before) const {
     const Geometry& geometry = context_.device.geometry();
     if (before != nullptr) {

@@ -9,7 +9,7 @@
 
 namespace zenfs {
 
-// Every frame that a file of `state` points to. `report`: of all zones.
+// Verifies every frame of the files of `state`. `report` covers all zones.
 void ScrubLogs(ScrubContext& context, const State& state, const FileNames& names,
                std::span<const ZoneInfo> report);
 

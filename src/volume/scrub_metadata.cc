@@ -28,8 +28,8 @@ class MetadataScrub {
     if (scan.header->generation > generation_ && scan.gaps.empty() && !scan.IsComplete()) {
       Add(Severity::kNote, scan, layout_.header_at,
           fmt::format(
-              "generation {} of the metadata log was begun there and is not complete; the next read-write "
-              "mount gives it up",
+              "generation {} of the metadata log begins there and is incomplete; the next read-write mount "
+              "discards it",
               scan.header->generation));
     }
   }
@@ -39,8 +39,8 @@ class MetadataScrub {
     context_.Add(severity, fmt::format("zone {} at byte {}: {}", scan.zone.value, at, what), scan.zone, at);
   }
 
-  // A log switch that failed, and a later one in another zone: power lost before this zone's reset was durable brings some of it
-  // back.
+  // The remains of a failed log switch that was followed by one to another zone. If the power was lost before the reset of
+  // this zone was durable, some of it is back.
   bool IsLeftOver(const MetazoneScan& scan) const {
     return scan.header && scan.header->generation < generation_ && !scan.IsComplete();
   }
@@ -49,34 +49,34 @@ class MetadataScrub {
     if (scan.superblock && IsLeftOver(scan)) {
       Add(Severity::kWarning, scan, 0,
           fmt::format(
-              "the copy of the superblock is damaged ({}), and nothing depends on it: generation {} of the "
+              "the copy of the superblock is damaged ({}), but it is not needed: generation {} of the "
               "metadata log was never complete there; the next log switch resets the zone",
               scan.superblock->ToString(), scan.header->generation));
     } else if (scan.superblock && (scan.header || !replayed_)) {
       Add(Severity::kError, scan, 0,
           fmt::format("the copy of the superblock is damaged: {}", scan.superblock->ToString()));
     } else if (scan.superblock_differs) {
-      Add(Severity::kError, scan, 0, "the copy of the superblock is not the same as the one in use");
+      Add(Severity::kError, scan, 0, "the copy of the superblock differs from the one in use");
     }
   }
 
-  // A log switch that was cut off in its first writes leaves such a zone, too.
+  // A log switch that was interrupted in its first writes leaves such a zone, too.
   void NoHeader(const MetazoneScan& scan) {
     Add(replayed_ ? Severity::kWarning : Severity::kError, scan, layout_.header_at,
-        replayed_
-            ? "there is no valid log header: a switch of the metadata log was cut off there, or a superseded "
-              "generation is damaged; the next read-write mount resets the zone"
-            : "there is no valid log header");
+        replayed_ ? "there is no valid log header: a log switch was interrupted there, or a superseded "
+                    "generation is "
+                    "damaged; the next read-write mount resets the zone"
+                  : "there is no valid log header");
   }
 
-  // Nothing depends on it but a repair for which the generation in use is too far gone.
+  // Only a repair needs a superseded generation, if the generation in use is too badly damaged.
   void Superseded(const MetazoneScan& scan) {
     for (const MetazoneScan::Gap& gap : scan.gaps) {
       if (gap.inside) {
         Add(Severity::kWarning, scan, gap.at, Inside(scan, gap) + "; a newer generation is in use");
       } else if (!gap.IsUnwritten()) {
         Add(Severity::kNote, scan, gap.at,
-            fmt::format("{} bytes {}, behind the end of generation {} of the metadata log or in its last "
+            fmt::format("{} bytes {}, after the end of generation {} of the metadata log or in its last "
                         "frame; a newer generation is in use",
                         gap.bytes, WhatIsWrong(gap), scan.header->generation));
       }
@@ -88,11 +88,11 @@ class MetadataScrub {
                                   ? fmt::format("frame {}", gap.last_frame)
                                   : fmt::format("frames {} to {}", gap.first_frame, gap.last_frame);
     return fmt::format(
-        "{} of generation {} of the metadata log is damaged: {} bytes there are no valid frame", which,
+        "{} of generation {} of the metadata log is damaged: {} bytes there are not a valid frame", which,
         scan.header->generation, gap.bytes);
   }
   static const char* WhatIsWrong(const MetazoneScan::Gap& gap) {
-    return gap.unreadable ? "can't be read" : "are no valid frame";
+    return gap.unreadable ? "can't be read" : "are not a valid frame";
   }
 
   void Gap(const MetazoneScan& scan, const MetazoneScan::Gap& gap) {
@@ -101,15 +101,14 @@ class MetadataScrub {
     const char* const what = WhatIsWrong(gap);
     if (scan.header->generation > generation_) {
       return Add(Severity::kError, scan, gap.at,
-                 fmt::format(
-                     "{} bytes {}: generation {} of the metadata log, newer than the one in use, was cut off "
-                     "there or is damaged, and then commits may be missing",
-                     gap.bytes, what, scan.header->generation));
+                 fmt::format("{} bytes {}: generation {} of the metadata log, newer than the one in use, is "
+                             "incomplete or damaged there; if it is damaged, commits may be missing",
+                             gap.bytes, what, scan.header->generation));
     }
     Add(Severity::kError, scan, gap.at,
         fmt::format(
-            "{} bytes behind the end of the metadata log {}: a commit was cut off there, or the last one is "
-            "damaged and missing",
+            "{} bytes after the end of the metadata log {}: a commit was interrupted there, or the last one "
+            "is damaged and missing",
             gap.bytes, what));
   }
 

@@ -8,8 +8,8 @@
 
 namespace zenfs {
 
-// Every superblock copy, and every frame of the generation in use and of those that are newer. `generation`: the one in
-// use; none: the log could not be replayed, the highest is taken for it.
+// Verifies every copy of the superblock, and every frame of the generation in use and of newer ones. `generation` is the one
+// in use; without it the log could not be replayed, and the highest generation counts as the one in use.
 void ScrubMetadata(ScrubContext& context, const LogFingerprint& fingerprint,
                    std::optional<std::uint64_t> generation);
 

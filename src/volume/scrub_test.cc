@@ -24,20 +24,20 @@ std::string Text(std::size_t bytes, std::uint64_t seed) {
   return text;
 }
 
-// A place that a checksum covers, and what a scrub has to say when a bit of it is wrong.
+// A place that a checksum covers, and the finding that a scrub must report if a bit of it is flipped.
 struct Target {
   std::string what;
   DeviceOffset place;
-  std::string path;  // of the file that is damaged; empty: metadata
+  std::string path;  // of the damaged file; empty for metadata
 };
 
 class ScrubTest : public VolumeTest {
  protected:
   static constexpr std::uint32_t kBlock = 4096;
 
-  // Every kind of thing that a volume holds; unmounted behind it.
+  // Writes every kind of content that a volume can have, then unmounts.
   void Fill() {
-    // Enough commits for a log switch, so that there is a superseded generation too.
+    // Enough commits for a log switch, so that a superseded generation exists.
     const std::uint64_t generation = volume_->counters().metalog.generation;
     for (int i = 0; volume_->counters().metalog.generation < generation + 2; ++i) {
       ASSERT_LT(i, 5000);
@@ -86,7 +86,7 @@ class ScrubTest : public VolumeTest {
     }
   }
 
-  // Walks the frames of all metadata zones, which are sound yet; the highest generation is the one in use.
+  // Lists the frames of all metadata zones, which are still undamaged. The highest generation is the one in use.
   void AddMetadataTargets() {
     std::uint64_t newest = 0;
     for (const bool adding : {false, true}) {
@@ -145,7 +145,7 @@ class ScrubTest : public VolumeTest {
   BitRot rot_{*device_};
   std::vector<ZoneId> metadata_zones_;
   std::vector<Target> targets_;
-  std::vector<Target> superseded_;  // frames that only a repair would go back to
+  std::vector<Target> superseded_;  // frames that only a repair would use
   std::map<FrameKind, int> kinds_;
 };
 
@@ -202,7 +202,7 @@ TEST_F(ScrubTest, ADamagedFrameOfTheSupersededGenerationIsToldAndNoError) {
     EXPECT_EQ(report->findings[0].zone, device_->geometry().ZoneOf(target.place));
     ++found[report->findings[0].severity];
   }
-  EXPECT_EQ(found[Severity::kNote], 1) << "only the last frame of a zone may be one that was cut off";
+  EXPECT_EQ(found[Severity::kNote], 1) << "only the last frame of a zone may be an interrupted commit";
 }
 
 TEST_F(ScrubTest, AllThatIsDamagedIsReportedNotOnlyTheFirst) {
@@ -232,7 +232,7 @@ TEST_F(ScrubTest, EachNameOfADamagedFileIsTold) {
   ASSERT_TRUE(IsOk(report));
   ASSERT_EQ(report->findings.size(), 1u) << Sentences(*report);
   EXPECT_THAT(report->findings.front().text,
-              HasSubstr("(/also-two.sst, /db/two.sst): bytes 0 to 12305 do not have"));
+              HasSubstr("(/also-two.sst, /db/two.sst): bytes 0 to 12305 do not match"));
 }
 
 TEST_F(ScrubTest, BlocksThatCantBeReadAreNamedAndTheRestIsRead) {
@@ -247,7 +247,8 @@ TEST_F(ScrubTest, BlocksThatCantBeReadAreNamedAndTheRestIsRead) {
   EXPECT_EQ(report->files, 5u);
 }
 
-// What is left of a log switch that failed before another one succeeded, when power was lost before its zone's reset was durable.
+// The remains of a log switch that failed before another one succeeded, if the power was lost before the reset of its zone
+// was durable.
 TEST_F(ScrubTest, ATornCopyOfTheSuperblockInASwitchThatNeverWasIsNoDamage) {
   Fill();
   const auto old = std::ranges::min_element(metadata_zones_, {}, [this](ZoneId zone) {
@@ -264,10 +265,10 @@ TEST_F(ScrubTest, ATornCopyOfTheSuperblockInASwitchThatNeverWasIsNoDamage) {
   ASSERT_TRUE(IsOk(report));
   ASSERT_EQ(report->findings.size(), 1u) << Sentences(*report);
   EXPECT_EQ(report->findings.front().severity, Severity::kWarning);
-  EXPECT_THAT(report->findings.front().text, HasSubstr("nothing depends on it"));
+  EXPECT_THAT(report->findings.front().text, HasSubstr("it is not needed"));
 }
 
-// As a truncation of what could not be read leaves them.
+// A truncation within an extent that can't be read leaves such extents.
 TEST_F(ScrubTest, FilesWithoutChecksumsAreReadAndCounted) {
   ASSERT_TRUE(IsOk(volume_->Unmount()));
   auto faulty = std::make_unique<FaultyDevice>(Borrow(*device_));
@@ -286,7 +287,7 @@ TEST_F(ScrubTest, FilesWithoutChecksumsAreReadAndCounted) {
   EXPECT_EQ(report->bytes_without_checksum, 2 * kBlock + 5u);
 }
 
-// Of a table, and of a log whose bytes were cleaned into extents.
+// Truncates a table, and a log whose bytes were cleaned into extents.
 TEST_F(ScrubTest, ABitOfWhatATruncationLeftIsMissedNowhere) {
   Put("cut.sst", Text(500'000, 1));
   auto log = volume_->Create("cut.log");

@@ -18,7 +18,7 @@ namespace {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// zenfs-, 16 hexadecimal digits of the device, another 16.
+// "zenfs-", 16 hexadecimal digits for the device, "-", and 16 more.
 bool IsBuffersName(const std::string& name) {
   constexpr std::size_t kDigits = 16;
   const std::size_t prefix = BufferAreaNamePrefix("").size();
@@ -73,13 +73,13 @@ SharedBuffers LookAtSharedBuffers(const std::string& path) {
   SharedBuffers found{.path = path, .problem = {}};
   struct stat status{};
   if (lstat(path.c_str(), &status) != 0) {
-    found.problem = FailErrno(errno, fmt::format("{}: can't be looked at", path)).error();
+    found.problem = FailErrno(errno, fmt::format("{}: stat failed", path)).error();
     return found;
   }
-  // Else a slip of the keyboard could name, and remove, any file.
+  // Otherwise a typing error could name, and remove, any file.
   if (!IsBuffersName(BaseName(path))) {
     found.problem =
-        Error(Code::kInvalidArgument, fmt::format("{}: is not named as append buffers are", path));
+        Error(Code::kInvalidArgument, fmt::format("{}: the name is not one of append buffers", path));
     return found;
   }
   found.user = status.st_uid;
@@ -109,7 +109,7 @@ std::vector<SharedBuffers> FindSharedBuffers(const std::vector<std::string>& dir
 }
 
 Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const SharedBuffers& found) {
-  // Spares replays for what anybody may have put there: without a header the name alone can tell.
+  // Avoids a replay for files that any user may have put there. Without a header, only the name can be compared.
   const bool may_be_its = found.finished
                               ? found.identity == device.identity()
                               : BaseName(found.path).starts_with(BufferAreaNamePrefix(device.identity()));
@@ -118,7 +118,7 @@ Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const Sh
   LiveState live(device, superblock);
   std::optional<std::uint64_t> needed;
   ZENFS_RETURN_IF_ERROR(live.Look([&](LiveState::View& view) -> Status {
-    needed.reset();  // a look may be taken again
+    needed.reset();  // Look may call this again
     WhoseBuffers whose = BuffersOf(view.state(), superblock.uuid, device);
     if (!IsNamedBy(whose, found)) return {};
     needed = found.held_bytes;
@@ -144,13 +144,13 @@ Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const Sh
 Status RemoveSharedBuffers(const SharedBuffers& found) {
   ZENFS_ASSIGN_OR_RETURN(SharedMemory memory,
                          SharedMemory::Open(found.path, SharedMemory::Access::kTakeOver, {found.user}));
-  // Locked: from here on no process begins to use it.
+  // The file is locked: from here on no process can begin to use it.
   SharedBuffers now{.path = found.path, .problem = {}};
   Describe(memory, now);
   if (now.finished != found.finished || now.problem.has_value() != found.problem.has_value() ||
       now.volume != found.volume || now.epoch != found.epoch || now.key != found.key ||
       now.held_bytes != found.held_bytes) {
-    return Fail(Code::kBusy, fmt::format("{}: was changed meanwhile; look again", found.path));
+    return Fail(Code::kBusy, fmt::format("{}: has changed meanwhile; list the buffers again", found.path));
   }
   return memory.Unlink();
 }

@@ -1,6 +1,6 @@
-// Files of append buffers on this host: what is in them, whether a device still needs it, and their removal.
+// Files of append buffers on this host: their contents, whether a device still needs them, and their removal.
 //
-// A file is known by its header, not by its path: a container may see the same file under another one.
+// A file is identified by its header and not by its path, because a container may see the same file under another path.
 //
 // Threads: no state.
 #pragma once
@@ -18,11 +18,11 @@ namespace zenfs {
 
 struct SharedBuffers {
   std::string path;
-  std::uint32_t user = 0;        // id of the user that the file belongs to
-  std::uint64_t size = 0;        // bytes of memory that it takes
-  bool in_use = false;           // by the process that made it
-  std::optional<Error> problem;  // why nothing of what follows is known
-  // False: the process died before it had written the header, so before anything was flushed into it.
+  std::uint32_t user = 0;        // id of the user who owns the file
+  std::uint64_t size = 0;        // bytes of memory
+  bool in_use = false;           // the process that made it still runs
+  std::optional<Error> problem;  // if set, the members below are unknown
+  // False: the process died before it wrote the header, so the file holds no flushed bytes.
   bool finished = false;
   Uuid volume;
   std::string identity;  // of the device, see ZonedDevice::identity
@@ -30,22 +30,22 @@ struct SharedBuffers {
   std::string key;  // see SetBufferPlace
   std::uint32_t process = 0;
   std::uint64_t created_seconds = 0;  // since 1970
-  std::uint64_t held_bytes =
-      0;  // flushed, and not known to be on the device by the process that made the file
+  // Flushed bytes in the buffers. Some may be on the device although the process did not learn it before it died.
+  std::uint64_t held_bytes = 0;
 };
 
-// All files in `directories` that have a name of append buffers, by path. A directory that can't be read has none.
+// All files in `directories` with a name of append buffers, sorted by path. Skips directories that can't be read.
 [[nodiscard]] std::vector<SharedBuffers> FindSharedBuffers(const std::vector<std::string>& directories);
-// Takes any path. What is no file of append buffers has a problem.
+// Examines the file at any path. The result has a problem if it is not a file of append buffers.
 [[nodiscard]] SharedBuffers LookAtSharedBuffers(const std::string& path);
 
-// How many bytes the device lacks of what was flushed into `found`; nothing if the metadata of the device does not
-// name these buffers, so that no mount will look at them. `device` is open for reading. If the buffers are damaged, all
-// that they hold counts. Errors: those of reading superblock and metadata log.
+// The number of bytes that were flushed into `found` and that the device lacks; all held bytes if the buffers are damaged.
+// Nothing if the metadata of the device does not name these buffers, so that no mount will read them. `device` is open for
+// reading. Errors: those of reading the superblock and the metadata log.
 [[nodiscard]] Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device,
                                                                  const SharedBuffers& found);
 
-// Removes the file if it still is as it was found. Errors: kBusy if a process uses it, or it was changed since; those of
+// Removes the file if it has not changed. Errors: kBusy if a process uses it, or if it has changed since `found`; those of
 // SharedMemory::Open and Unlink.
 [[nodiscard]] Status RemoveSharedBuffers(const SharedBuffers& found);
 

@@ -1,4 +1,4 @@
-// Devices with fewer than four zone slots: no volume is made there, and none that is there is opened.
+// Devices with fewer than four zone slots: no volume is made or mounted on them.
 #include "volume/scrub.h"
 #include "volume/volume_test_util.h"
 
@@ -30,12 +30,12 @@ TEST(SlotLimits, MkfsRefusesADeviceWithThreeSlotsWithoutTouchingIt) {
   EXPECT_EQ(CommandsThatChange(*device), 0u);
   geometry.max_active = 9;
   EXPECT_EQ(CodeOf(FormatVolume(*CreateMemoryDevice(geometry), {})), Code::kNotSupported)
-      << "each limit counts by itself";
+      << "each limit applies alone";
   geometry.max_open = geometry.max_active = 4;
   EXPECT_TRUE(IsOk(FormatVolume(*CreateMemoryDevice(geometry), {})));
 }
 
-// As an earlier version made it.
+// A volume as an earlier version made it.
 TEST(SlotLimits, MountRefusesAVolumeOnADeviceWithThreeSlotsWithoutTouchingIt) {
   const auto device = CreateMemoryDevice(SmallGeometry());
   ASSERT_TRUE(IsOk(FormatVolume(*device, {})));

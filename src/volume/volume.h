@@ -1,15 +1,15 @@
-// A mounted ZenFS: the library's front door.
+// A mounted ZenFS: the library's entry point.
 //
-// Paths are UTF-8 or any bytes but NUL, with '/' between components; a leading, trailing or doubled '/' and
-// "." change nothing, ".." goes up lexically, the root is "" or "/". Names are at most 255 bytes.
+// Paths consist of any bytes except NUL, with '/' between components. A leading, trailing or doubled '/' and "." have no
+// effect. ".." goes up lexically. The root is "" or "/". Names are at most 255 bytes.
 //
-// Durability: every call below that changes names has made its change durable when it returns, but for Create:
-// a new file becomes durable with its first Flush (framed), Sync or Close, with SyncDirectory of its directory,
-// with a Link or Rename of it, or with a Truncate (framed). Until then a file of the same name that existed
-// before is what a crash leaves.
+// Durability: every function below that changes names has made its change durable when it returns, except Create. A new file
+// becomes durable with its first Flush, Sync or Close, with SyncDirectory of its directory, with a Link or Rename of it, or,
+// if it is framed, with a Truncate. After an earlier crash, a file of the same name that existed before is still there.
 //
-// Threads: any. Errors beside those named: kReadOnly on a read-only mount or after the metadata log has
-// failed (health() says why), kShutdown after Unmount, and in the child after fork().
+// Threads: any.
+// Errors, in addition to those named: kReadOnly on a read-only mount, and after the metadata log has failed (health() returns
+// the reason); kShutdown after Unmount, and in the child after fork().
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct FileStat {
   bool is_directory = false;
   FileShape shape = FileShape::kPlain;
   std::uint64_t size = 0;
-  // Since 1970. When the file was last appended to or truncated, unsynced appends included; durable with them. A
-  // directory: when it was made.
+  // Seconds since 1970. File: the last append or truncation, including unsynced ones; durable with them. Directory: its
+  // creation.
   std::uint64_t mtime_seconds = 0;
   std::uint32_t links = 0;
   Lifetime lifetime = Lifetime::kNotSet;
@@ -46,11 +46,11 @@ struct DirectoryEntry {
   FileStat stat;
 };
 
-// Where the bytes of a file lie, for dump and fs-info: extents, then frames of a framed file.
+// The places of a file's bytes, for dump: extents, then the frames of a framed file.
 struct FileLayout {
   std::vector<Extent> extents;
-  std::vector<Extent> frames;       // place is that of the payload, not block-aligned
-  std::uint64_t last_sequence = 0;  // of these frames; never used twice in a file
+  std::vector<Extent> frames;       // `place` is the payload's, so not block-aligned
+  std::uint64_t last_sequence = 0;  // of these frames; a file never uses a sequence twice
 };
 
 // Constant during a mount.
@@ -80,7 +80,7 @@ struct VolumeCounters {
   ByteView metrics_page;  // for DecodeMetrics; valid until the unmount. Empty for a read-only mount
 };
 
-// Held on a path within this process, as RocksDB's LockFile wants it. Destroying it releases it.
+// A lock on a path within this process, for RocksDB's LockFile. The destructor releases it.
 class PathLock {
  public:
   virtual ~PathLock() = default;
@@ -88,40 +88,40 @@ class PathLock {
 
 class Volume {
  public:
-  // Takes the device. Recovery seals logs, so that what this mount shows can never change behind its back,
-  // and returns when that is durable. Errors: those of PlanSlots, ProbeSuperblock and Metalog::Open; kReadOnly
-  // for read-only-compatible bits.
-  // A device that was opened read-only is mounted read-only, beside a writer if there is one: each call sees
-  // what is committed when it is made, and the frames on the device (volume/reader_volume.h).
+  // Takes the device, recovers the volume, and returns when the recovery is durable: later mounts see the same data. Errors:
+  // those of RecoverVolume and ProbeSuperblock; kReadOnly for unknown read-only-compatible feature bits.
+  //
+  // If the device is open read-only, the volume is mounted read-only, also beside a writer. Then each call sees the commits
+  // and frames that are on the device at that moment (volume/reader_volume.h).
   [[nodiscard]] static Result<std::shared_ptr<Volume>> Mount(std::unique_ptr<ZonedDevice> device,
                                                              const MountOptions& options);
-  // Unmounts if that was not done. Open handles may outlive it; their calls fail with kShutdown.
+  // Unmounts if Unmount was not called. Open handles may outlive it; their calls fail with kShutdown.
   virtual ~Volume() = default;
-  // Writes out what files have buffered, stops all threads, releases the device. Returns the first error.
+  // Writes the buffered bytes of all files, stops all threads, and releases the device. Returns the first error.
   [[nodiscard]] virtual Status Unmount() = 0;
-  // The process is about to exit without Unmount: writes out what files have buffered, and from now on a Flush does so
-  // itself, so that nothing of the mount stays behind on the host. Everything else goes on.
+  // Call this before the process exits without Unmount. Writes the flushed bytes to the device and removes the append
+  // buffers; from now on each Flush is a write to the device. The volume stays mounted.
   [[nodiscard]] virtual Status PrepareForExit() = 0;
 
   // --- files ---
-  // A new, empty file; a file that has the name is replaced, durably once the new one is durable.
-  // The shape follows from the name (see ShapeForName). Errors: kNotFound (directory), kIsADirectory.
+  // Creates an empty file. It replaces a file of that name; the replacement is durable when the new file is. The name
+  // determines the shape (ShapeForName). Errors: kNotFound (directory), kIsADirectory.
   [[nodiscard]] virtual Result<std::unique_ptr<FileHandle>> Create(std::string_view path,
                                                                    Lifetime lifetime = Lifetime::kNotSet) = 0;
-  // For appending behind what is there; with `create`, an empty file if there is none.
+  // Opens a file for appends. With `create`, creates an empty file if there is none.
   [[nodiscard]] virtual Result<std::unique_ptr<FileHandle>> OpenForAppend(std::string_view path,
                                                                           bool create) = 0;
-  // `known`, if it is what the path was found to lead to as far as is known here, spares a read-only mount the
-  // look for newer names on the device.
+  // `known` may be the file id to which the path led before. If it still fits the known names, a read-only mount opens the
+  // file without looking for newer names on the device.
   [[nodiscard]] virtual Result<std::unique_ptr<FileHandle>> OpenForRead(std::string_view path,
                                                                         FileId known = kNoFile) = 0;
 
   // --- names ---
   [[nodiscard]] virtual Status Unlink(std::string_view path) = 0;
   [[nodiscard]] virtual Status Link(std::string_view existing, std::string_view new_name) = 0;
-  // Files and directories; atomic; replaces a file by a file and an empty directory by a directory.
+  // Renames a file or directory atomically. A file may replace a file, and a directory an empty directory.
   [[nodiscard]] virtual Status Rename(std::string_view from, std::string_view to) = 0;
-  // Errors: kExists; with `parents` missing parents are made and an existing directory is fine.
+  // With `parents`, makes missing parents and accepts an existing directory. Errors: kExists.
   [[nodiscard]] virtual Status MakeDirectory(std::string_view path, bool parents) = 0;
   [[nodiscard]] virtual Status RemoveDirectory(std::string_view path) = 0;  // kNotEmpty
   [[nodiscard]] virtual Status SyncDirectory(std::string_view path) = 0;
@@ -129,7 +129,7 @@ class Volume {
   // Sorted by name. Errors: kNotFound, kNotADirectory.
   [[nodiscard]] virtual Result<std::vector<DirectoryEntry>> List(std::string_view path) const = 0;
   [[nodiscard]] virtual Result<FileLayout> Layout(std::string_view path) const = 0;
-  // kBusy with the path when this process holds it already. Creates the file if there is none.
+  // Creates the file if there is none. Errors: kBusy, with the path, if this process holds the lock.
   [[nodiscard]] virtual Result<std::unique_ptr<PathLock>> Lock(std::string_view path) = 0;
 
   // --- state ---
@@ -144,6 +144,8 @@ class Volume {
   // the bytes that a dead writer flushed and the next read-write mount will write. One sentence each; none on a sound
   // volume.
   virtual std::vector<std::string> notices() const = 0;
+  // Read-write mount: the error that has ended all writes. Read-only mount: the error of reading the metadata now. OK if
+  // there is none.
   virtual Status health() const = 0;
 
  protected:
@@ -156,7 +158,7 @@ class Volume {
 // Truncates a file, and syncs and closes it. Errors: those of Volume::OpenForAppend and FileHandle::Truncate.
 [[nodiscard]] Status TruncateFile(Volume& volume, std::string_view path, std::uint64_t size);
 
-// Framed: *.log, MANIFEST-*, LOG and LOG.*; else plain. Matters for speed only.
+// kFramed for *.log, MANIFEST-*, LOG and LOG.*; kPlain for all others. The shape affects only speed.
 [[nodiscard]] FileShape ShapeForName(std::string_view file_name);
 
 }  // namespace zenfs

@@ -1,5 +1,5 @@
-// What may not be assumed of a device (docs/internals/device-assumptions.md), done to a whole volume. The numbers are
-// those of that page.
+// A volume on devices that break what ZenFS does not assume (docs/internals/device-assumptions.md). The numbers are those of
+// that page.
 #include <algorithm>
 #include <atomic>
 #include <set>
@@ -13,7 +13,7 @@ namespace {
 
 using VolumeAssumptions = VolumeOnADevice;
 
-// 4: the zones that are being written end under the writers.
+// 4: zones become full while they are being written.
 TEST_F(VolumeAssumptions, ZonesThatTurnFullUnderTheirWritersCostNothing) {
   auto log = volume_->Create("1.log");
   auto table = volume_->Create("2.sst");
@@ -45,7 +45,7 @@ TEST_F(VolumeAssumptions, ZonesThatTurnFullUnderTheirWritersCostNothing) {
   ExpectSound();
 }
 
-// 4: read-only and offline zones cost what is in them at most; the files beside go on.
+// 4: read-only and offline zones cost at most their contents; other files are not affected.
 TEST_F(VolumeAssumptions, ZonesThatFailUnderTheirWritersCostOnlyWhatIsInThem) {
   for (const ZoneCondition condition : {ZoneCondition::kReadOnly, ZoneCondition::kOffline}) {
     const std::string before = condition == ZoneCondition::kReadOnly ? "r" : "o";
@@ -71,7 +71,7 @@ TEST_F(VolumeAssumptions, ZonesThatFailUnderTheirWritersCostOnlyWhatIsInThem) {
   EXPECT_FALSE(TryGet("o.sst"));
 }
 
-// No limits: the emulator would go on counting as active what is full by the smaller capacity.
+// Without limits, because the emulator would still count zones that are full at the smaller capacity as active.
 class ZonesThatShrink : public VolumeOnADevice {
  protected:
   static EmulatorGeometry Shape() {
@@ -82,7 +82,7 @@ class ZonesThatShrink : public VolumeOnADevice {
   ZonesThatShrink() : VolumeOnADevice(Shape()) {}
 };
 
-// 4: from its next reset on a zone takes only half of what it took.
+// 4: from its next reset on, a zone has only half of its capacity.
 TEST_F(ZonesThatShrink, AtAResetAreFilledToWhatTheyHold) {
   Mutex mutex;
   std::set<ZoneId> small;
@@ -130,7 +130,7 @@ TEST_F(ZonesThatShrink, AtAResetAreFilledToWhatTheyHold) {
   EXPECT_EQ(Get("w3.log"), RandomBytes(700'000, 3));
 }
 
-// 5: writes that are reported as failed and stand there all the same: of frames, of data, of metadata.
+// 5: writes of frames, data and metadata that are reported as failed although they were carried out.
 TEST_F(VolumeAssumptions, AWriteThatLandedAndIsReportedAsFailedLeavesItsBytesOnce) {
   auto log = volume_->Create("1.log");
   ASSERT_TRUE(IsOk(log));
@@ -138,7 +138,7 @@ TEST_F(VolumeAssumptions, AWriteThatLandedAndIsReportedAsFailedLeavesItsBytesOnc
   for (int i = 0; i < 12; ++i) {
     const std::string piece = RandomBytes(5'000, i);
     if (i % 4 == 1) {
-      // A frame that stands in two zones then, with the same sequence. Only there: a commit in the background is not meant.
+      // Afterwards a frame with the same sequence is in two zones. Other zones do not fail, so no background commit does.
       const ZoneId zone = emulator_.geometry().ZoneOf(volume_->Layout("1.log")->frames.back().place);
       faults_.Inject(
           {.command = Command::kWrite, .zone = zone, .code = Code::kUnknownOutcome, .when = When::kAfter});
@@ -153,7 +153,7 @@ TEST_F(VolumeAssumptions, AWriteThatLandedAndIsReportedAsFailedLeavesItsBytesOnc
   faults_.Inject(
       {.command = Command::kWrite, .zone = zone, .code = Code::kUnknownOutcome, .when = When::kAfter});
   Put("2.sst", RandomBytes(200'000, 50));
-  EXPECT_GT(volume_->Space().lost, failed) << "no write of data has failed";
+  EXPECT_GT(volume_->Space().lost, failed) << "no data write has failed";
   EXPECT_EQ(Get("1.log"), expected);
   EXPECT_EQ(Get("2.sst"), RandomBytes(200'000, 50));
   Remount();
@@ -162,7 +162,7 @@ TEST_F(VolumeAssumptions, AWriteThatLandedAndIsReportedAsFailedLeavesItsBytesOnc
   ExpectSound();
 }
 
-// 5: and resets and finishes of which the device says that they failed, although they were carried out.
+// 5: resets and finishes that are reported as failed although they were carried out.
 TEST_F(VolumeAssumptions, AResetThatWasDoneAndIsReportedAsFailedCostsNoSpace) {
   const std::uint64_t free = volume_->Space().free;
   for (int i = 0; i < 8; ++i) Put(std::to_string(i) + ".sst", RandomBytes(768 << 10, i));
@@ -173,7 +173,7 @@ TEST_F(VolumeAssumptions, AResetThatWasDoneAndIsReportedAsFailedCostsNoSpace) {
   EXPECT_EQ(volume_->Space().lost, 0u);
 }
 
-// 6, D11: a WAL fills its zones to the last block, and the device reports anything as the write pointers of full zones.
+// 6, D11: a WAL fills its zones to the last block, and the device reports arbitrary write pointers for full zones.
 TEST_F(VolumeAssumptions, WritePointersOfFullZonesMayBeAnything) {
   const Geometry& geometry = emulator_.geometry();
   enum class Says { kEndOfZone, kBeyondTheZone, kStart, kNonsense };
@@ -204,7 +204,7 @@ TEST_F(VolumeAssumptions, WritePointersOfFullZonesMayBeAnything) {
     {
       auto log = volume_->OpenForAppend("1.log", true);
       ASSERT_TRUE(IsOk(log));
-      for (int i = 0; i < 15; ++i) {  // a zone and some more
+      for (int i = 0; i < 15; ++i) {  // more than a zone
         const std::string piece = RandomBytes(60'000, i);
         ASSERT_TRUE(IsOk((*log)->Append(AsBytes(piece))));
         ASSERT_TRUE(IsOk((*log)->Sync()));
@@ -221,7 +221,7 @@ TEST_F(VolumeAssumptions, WritePointersOfFullZonesMayBeAnything) {
   ExpectSound();
 }
 
-// 7: whatever is done with a volume, no read that it sends goes beyond the write pointer or over the end of a zone.
+// 7: no read of a volume goes beyond the write pointer or crosses the end of a zone.
 TEST_F(VolumeAssumptions, NoReadGoesBeyondAWritePointerOrOverTheEndOfAZone) {
   const Geometry& geometry = emulator_.geometry();
   std::atomic<std::uint64_t> reads = 0;
@@ -251,7 +251,7 @@ TEST_F(VolumeAssumptions, NoReadGoesBeyondAWritePointerOrOverTheEndOfAZone) {
   EXPECT_GT(reads, 100u);
 }
 
-// 8: others who use the device take its open zones, and give them back.
+// 8: other users of the device take its open zones and give them back.
 TEST_F(VolumeAssumptions, SlotsThatOthersTakeAreWaitedForOrDoneWithout) {
   const std::vector<ZoneId> metadata = volume_->info().superblock.metadata_zones;
   std::atomic<int> taken = 0;
@@ -312,7 +312,7 @@ TEST_F(FewerOpenThanActive, ManyFilesAreWrittenInTurns) {
     EXPECT_EQ(Get(std::to_string(i) + (i % 3 == 0 ? ".log" : ".sst")), expected[i]);
 }
 
-// 10: a write and then a reset that take as long as they like hold up who waits for them, and nobody else.
+// 10: a write and then a reset that take very long delay only the threads that wait for them.
 TEST_F(VolumeAssumptions, ACommandThatTakesVeryLongHoldsUpNobodyElse) {
   Put("read.sst", RandomBytes(100'000, 1));
   Put("warm-up.log", "x");
@@ -348,7 +348,7 @@ TEST_F(VolumeAssumptions, ACommandThatTakesVeryLongHoldsUpNobodyElse) {
   EXPECT_EQ(Get("slow.sst"), RandomBytes(10'000, 2) + RandomBytes(10'000, 3));
 }
 
-// 11: an SMR disk: conventional zones first, many open zones and no limit of active ones, and flushes of 10 ms.
+// 11: an SMR disk: conventional zones first, many open zones, no limit of active zones, and flushes of 10 ms.
 class SmrDisk : public VolumeOnADevice {
  protected:
   static EmulatorGeometry Shape() {

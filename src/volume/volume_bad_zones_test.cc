@@ -1,4 +1,4 @@
-// Zones that have gone bad, and handles that nobody closes: what it costs, and what not.
+// The cost of bad zones, and of handles that are never closed.
 #include <algorithm>
 #include <atomic>
 
@@ -11,7 +11,7 @@ namespace {
 
 using VolumeBadZones = VolumeOnADevice;
 
-// R8: an offline zone with data in it.
+// R8: an offline zone with data.
 TEST_F(VolumeBadZones, AnOfflineZoneCostsItsFilesAndNoMount) {
   Put("lost.sst", RandomBytes(100'000, 1));
   Put("lost.log", RandomBytes(100'000, 2));
@@ -36,7 +36,7 @@ TEST_F(VolumeBadZones, AnOfflineZoneCostsItsFilesAndNoMount) {
   Mount();
   EXPECT_EQ(Get("kept.sst"), RandomBytes(100'000, 3));
   EXPECT_FALSE(TryGet("lost.sst"));
-  // The mount before had sealed it at its end: what is lost is known without the zone, and said.
+  // The previous mount sealed the log at its end, so the loss is known and reported without the zone.
   EXPECT_EQ(volume_->Stat("lost.log")->size, 100'000u);
   EXPECT_FALSE(TryGet("lost.log"));
   std::string notices;
@@ -55,7 +55,7 @@ TEST_F(VolumeBadZones, AnOfflineZoneCostsItsFilesAndNoMount) {
   EXPECT_EQ(Get("new.log"), RandomBytes(100'000, 5));
 }
 
-// R9: no zone can be reset, from some moment on.
+// R9: from some moment on, no zone can be reset.
 TEST_F(VolumeBadZones, DeletesAndMountsSucceedThoughNoZoneCanBeReset) {
   for (int i = 0; i < 4; ++i) Put(std::to_string(i) + ".sst", RandomBytes(768 << 10, i));
   Put("kept.sst", RandomBytes(100'000, 9));
@@ -71,7 +71,7 @@ TEST_F(VolumeBadZones, DeletesAndMountsSucceedThoughNoZoneCanBeReset) {
   ExpectSound();
 }
 
-// D12: a handle is destroyed with bytes that can't be written any more.
+// D12: a handle is destroyed while its bytes can't be written.
 TEST_F(VolumeBadZones, AnErrorOfAHandleThatNobodyClosedIsCountedAndToldOrMadeUpFor) {
   std::atomic<bool> failing = false;
   const auto metadata = volume_->info().superblock.metadata_zones;
@@ -105,7 +105,7 @@ TEST_F(VolumeBadZones, AnErrorOfAHandleThatNobodyClosedIsCountedAndToldOrMadeUpF
   EXPECT_EQ(Get("b.log"), "synced, not synced");
 }
 
-// D14: a file that was synced in mid-block is read block by block, as direct readers do.
+// D14: a file that was synced within a block is read block by block, as direct readers do.
 TEST_F(VolumeBadZones, AFileThatWasSyncedInMidBlockIsReadAtEveryBlock) {
   std::string expected;
   {
@@ -133,7 +133,7 @@ TEST_F(VolumeBadZones, AFileThatWasSyncedInMidBlockIsReadAtEveryBlock) {
   }
 }
 
-// D9: a copy that does not read back as it was written is no copy.
+// D9: a copy that reads back differently is not used.
 TEST_F(VolumeBadZones, ACopyThatReadsBackOtherwiseLeavesTheFileWhereItWas) {
   for (int i = 0; i < 6; ++i) Put(std::to_string(i) + ".sst", RandomBytes(250'000, i));
   const ZoneId zone = ZoneOf("0.sst");

@@ -1,4 +1,4 @@
-// A device that stays nearly full: as long as there is garbage, writes go on, whatever is written, and a mount succeeds.
+// A device that stays nearly full: while there is garbage, all kinds of writes succeed, and so does a mount.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@ EmulatorGeometry GeometryOf(std::uint32_t zones, std::uint32_t slots) {
   return geometry;
 }
 
-// What a database writes: tables that replace others, a log a memtable, a manifest that grows by a record a table.
+// The writes of a database: tables that replace others, one log per memtable, a manifest that grows by one record per table.
 class Brim : public Reclaim {
  protected:
   static constexpr std::size_t kTable = 100'000;
@@ -43,7 +43,7 @@ class Brim : public Reclaim {
     Remount();
     Open();
   }
-  // One record of the log, as a database appends it: flushed, and synced when `sync`.
+  // Appends one record to the log as a database does: flushes it, and syncs it if `sync`.
   testing::AssertionResult Put(bool sync) {
     const std::string record = RandomBytes(500, ++seed_);
     if (auto status = IsOk(wal_->Append(AsBytes(record))); !status) return status;
@@ -60,7 +60,7 @@ class Brim : public Reclaim {
     if (++tables_ % kTablesALog == 0) NewLog();
     return testing::AssertionSuccess();
   }
-  // Fills to so many percent of what is free now. Returns how many tables that are.
+  // Fills a percentage of the free space with tables. Returns their number.
   int Fill(int percent, bool sync) {
     const std::uint64_t live = volume_->Space().free * static_cast<std::uint64_t>(percent) / 100;
     const auto tables = static_cast<int>(live / RoundUp(kTable, 4096));
@@ -83,7 +83,7 @@ class OverwritesGoOn : public Brim, public testing::WithParamInterface<std::tupl
   OverwritesGoOn() : Brim(std::get<0>(GetParam()), std::get<1>(GetParam())) {}
 };
 
-// README's promise, with logs of which every record, or none, is synced.
+// The promise of the README, with logs whose records are all synced, or all not.
 TEST_P(OverwritesGoOn, AtTwoThirdsAndMoreWithoutAnError) {
   const auto& [zones, slots, percent, sync] = GetParam();
   const int tables = Fill(percent, sync);
@@ -103,7 +103,7 @@ std::string NameOf(const testing::TestParamInfo<OverwritesGoOn::ParamType>& info
   return fmt::format("Zones{}Slots{}At{}{}", zones, slots, percent, sync ? "Synced" : "");
 }
 
-// More zones take minutes under a sanitizer, and lead through the same code.
+// More zones take minutes under a sanitizer and test no other code.
 #ifdef ZENFS_SANITIZED
 const auto kSizes = testing::Values(24);
 const auto kSmallSizes = testing::Values(24);
@@ -121,8 +121,8 @@ INSTANTIATE_TEST_SUITE_P(FewSlots, OverwritesGoOn,
                                           testing::Bool()),
                          NameOf);
 
-// Before, each record that is synced takes a block, the logs take what the mover counted on, and no zone can be emptied any
-// more: not even by a mount.
+// On the old code: each synced record took a block, so the logs took the room that reclaim needed, and no zone could be
+// emptied any more, not even by a mount.
 TEST_F(Brim, AVolumeThatRanFullOfSyncedLogsIsMountedAndGoesOnOnceSomethingIsDeleted) {
   const int tables = Fill(90, false);
   int written = 0;
@@ -138,7 +138,7 @@ TEST_F(Brim, AVolumeThatRanFullOfSyncedLogsIsMountedAndGoesOnOnceSomethingIsDele
   ExpectAllThere();
 }
 
-// Readers of deleted files keep their zones. Emptying those would cost room and give none back.
+// Readers of deleted files keep their zones. Emptying such a zone would cost room and free none.
 TEST_F(Brim, DeletedFilesThatAreStillReadCostNoRoom) {
   constexpr int kRead = 14;  // two zones
   const int tables = Fill(75, false);
@@ -155,7 +155,7 @@ TEST_F(Brim, DeletedFilesThatAreStillReadCostNoRoom) {
   ExpectAllThere();
 }
 
-// A writer waits for a reader that is slow, instead of being told that the device is full.
+// A writer waits for a slow reader instead of failing with "no space".
 TEST_F(Brim, AWriterWaitsForAReaderOfADeletedFile) {
   const int tables = Fill(97, false);
   std::vector<std::unique_ptr<FileHandle>> readers;

@@ -1,4 +1,4 @@
-// Logs that are cleaned into extents, so that their zones come free, while somebody is at work on them.
+// Logs that are cleaned into extents while other threads use them.
 #include "base/thread.h"
 #include "testing/random_bytes.h"
 #include "volume/volume_fault_test_rig.h"
@@ -8,12 +8,12 @@ namespace {
 
 class CleanTest : public VolumeFaultTest {};
 
-// A writer that is short of space may have locked the log itself, by syncing a file that takes its last name. Here
-// somebody else has, and waits for the device: the log is not cleaned, and the writer waits no longer than it should.
+// A writer that waits for space may itself have locked the log, if it syncs a file that replaces the log. Here another
+// thread has locked it and waits for the device. The log is not cleaned, and the writer waits no longer than it should.
 TEST_F(CleanTest, AWriterDoesNotWaitForALogThatIsLockedForLongerThanForSpace) {
   MountFaulty({}, {.space_wait = std::chrono::seconds(1)});
-  Put("1.log", RandomBytes(300 << 10, 1));  // as much of its zone as is cleaned only in need
-  Put("2.log", RandomBytes(600 << 10, 2));  // the rest of it, and more
+  Put("1.log", RandomBytes(300 << 10, 1));  // so much of its zone that it is cleaned only if space is short
+  Put("2.log", RandomBytes(600 << 10, 2));  // the rest of the zone, and more
   ASSERT_TRUE(IsOk(volume_->Unlink("2.log")));
   faulty_->Hold(Command::kFlush);
   const Thread unlinks("unlinks", [this] { EXPECT_TRUE(IsOk(volume_->Unlink("1.log"))); });

@@ -1,4 +1,4 @@
-// What calls cost, counted in commands and bytes; how long they take is for the programs in bench/.
+// The cost of calls in commands and bytes. The programs in bench/ measure times.
 #include "testing/empty_zone.h"
 #include "volume/mounted_volume.h"
 #include "volume/volume_device_test_rig.h"
@@ -16,15 +16,15 @@ class VolumeCost : public VolumeOnADevice {
   }
   std::uint64_t Reads() const { return faults_.count(Command::kRead); }
   std::uint64_t Writes() const { return faults_.count(Command::kWrite); }
-  // The log's reserve is committed, so that nothing is committed beside the test.
+  // Waits until the log's zones are committed, so that no background commit disturbs the test.
   void WaitForLogReserve() {
     Put("warm-up.log", "x");
     ASSERT_TRUE(Await([&] { return volume_->counters().metalog.commits >= 1 + 1 + 2; }));
   }
 };
 
-// P2: no call asks the device about zones, and none more of a device of many zones (what is looked at in memory:
-// ZonePoolTest.CostOfCreatingAndDeletingIsIndependentOfTheNumberOfZones).
+// P2: no call sends a zone report, whatever the number of zones. For the cost in memory, see
+// ZonePoolTest.CostOfCreatingAndDeletingIsIndependentOfTheNumberOfZones.
 class CostByZones : public VolumeCost, public testing::WithParamInterface<std::uint32_t> {
  protected:
   CostByZones() : VolumeCost(GetParam()) {}
@@ -46,7 +46,7 @@ TEST_P(CostByZones, CreatingAndDeletingTakesTheSameCommandsHoweverManyZonesThere
 
 INSTANTIATE_TEST_SUITE_P(Zones, CostByZones, testing::Values(40u, 4000u));
 
-// Committed extents that are looked at to empty a zone with eight live files, on a volume with `others` more.
+// The number of committed extents that are visited to empty a zone with eight live files, on a volume with `others` more.
 std::uint64_t ExtentsLookedAt(int others) {
   constexpr std::uint64_t kZone = 4 << 20;
   const auto device = CreateMemoryDevice({.zones = 64, .zone_size = kZone});
@@ -98,7 +98,7 @@ TEST_F(VolumeCost, ALogOfManySyncsClosesWithoutMetadataAndIsReadInLargePieces) {
   for (int i = 0; i < kSyncs; ++i) {
     ASSERT_TRUE(IsOk((*log)->Append(AsBytes(record))));
     ASSERT_TRUE(IsOk((*log)->Sync()));
-    if (i == kSyncs - 10) {  // the last zone that was needed has been allocated long ago
+    if (i == kSyncs - 10) {  // all needed zones were allocated before
       commits = volume->counters().metalog.commits;
       metadata = volume->counters().written.metadata;
     }
@@ -106,7 +106,7 @@ TEST_F(VolumeCost, ALogOfManySyncsClosesWithoutMetadataAndIsReadInLargePieces) {
   ASSERT_TRUE(IsOk((*log)->Close()));
   EXPECT_LE(volume->counters().metalog.commits - commits, 1u);
   EXPECT_LE(volume->counters().written.metadata - metadata, 3u * 4096);
-  EXPECT_LE(volume->Layout("1.log")->extents.size(), 24u) << "one extent a zone at most";
+  EXPECT_LE(volume->Layout("1.log")->extents.size(), 24u) << "at most one extent per zone";
 
   const auto reader = volume->OpenForRead("1.log");
   ASSERT_TRUE(IsOk(reader));
@@ -121,7 +121,7 @@ TEST_F(VolumeCost, ALogOfManySyncsClosesWithoutMetadataAndIsReadInLargePieces) {
   EXPECT_TRUE(IsOk(volume->Unmount()));
 }
 
-// P4: the life of a table as RocksDB leads it.
+// P4: a table from its creation to its deletion by RocksDB.
 TEST_F(VolumeCost, TheLifeOfATableTakesThreeCommitsAtMost) {
   WaitForLogReserve();
   const std::uint64_t commits = volume_->counters().metalog.commits;
@@ -139,7 +139,7 @@ TEST_F(VolumeCost, TheLifeOfATableTakesThreeCommitsAtMost) {
   EXPECT_LE(volume_->counters().metalog.commits - commits, 3u * kFiles);
 }
 
-// P4: a commit that takes long keeps nobody from looking at names.
+// P4: a long commit does not delay lookups of names.
 TEST_F(VolumeCost, NamesAreLookedUpWhileACommitIsUnderWay) {
   WaitForLogReserve();
   Put("there.sst", "content");

@@ -1,5 +1,4 @@
-// What tests of a volume on a device that does not keep its word share: a device in memory that can be made to fail,
-// and to answer otherwise than it should.
+// Shared by tests of a volume on a misbehaving device: a device in memory that can fail commands and give wrong answers.
 #pragma once
 
 #include <functional>
@@ -40,7 +39,7 @@ class VolumeOnADevice : public testing::Test {
     volume_.reset();
     Mount();
   }
-  // The process dies: nothing is unmounted, and what the device has completed is there.
+  // The process dies: nothing is unmounted, and the device keeps all completed commands.
   void DieAndMount() {
     faults_.Unplug();
     volume_.reset();
@@ -61,7 +60,7 @@ class VolumeOnADevice : public testing::Test {
     EXPECT_TRUE(IsOk(content)) << path;
     return content.value_or("<missing>");
   }
-  // Where the first byte of the file stands, in an extent or a frame.
+  // The zone of the file's first byte, in an extent or a frame.
   ZoneId ZoneOf(const std::string& path) {
     const auto layout = volume_->Layout(path);
     EXPECT_TRUE(IsOk(layout));
@@ -83,9 +82,9 @@ class VolumeOnADevice : public testing::Test {
       : emulator_(*made), faults_(std::move(made)), device_(Borrow(faults_)) {}
 
  protected:
-  EmulatorDevice& emulator_;  // as it is
-  FaultyDevice faults_;       // as it fails
-  WatchedDevice device_;      // as the volume sees it
+  EmulatorDevice& emulator_;  // the device itself
+  FaultyDevice faults_;       // injects faults
+  WatchedDevice device_;      // for the volume
   std::shared_ptr<Volume> volume_;
 };
 

@@ -1,4 +1,4 @@
-// A volume on a device that fails as a test tells it to. What the device holds outlives the faults and the mounts.
+// A volume on a device that fails on request. The contents of the device outlive the faults and the mounts.
 #pragma once
 
 #include <string>
@@ -17,16 +17,16 @@ class VolumeFaultTest : public VolumeTest {
   using Fault = FaultyDevice::Fault;
   static constexpr std::uint64_t kForEver = FaultyDevice::kForEver;
 
-  // Mounted anew, through a device that can fail.
+  // Mounts the volume again, through a device that can fail.
   explicit VolumeFaultTest(const EmulatorGeometry& geometry = SmallGeometry()) : VolumeTest(geometry) {
-    // The mount's, and that of the log zone made ready, which the next mount takes over.
+    // The commit of the mount, and that of the ready log zone, which the next mount takes over.
     WaitForCommits(*volume_, 1 + 1);
     EXPECT_TRUE(IsOk(volume_->Unmount()));
     MountFaulty();
   }
   ~VolumeFaultTest() override {
     if (faulty_ != nullptr) faulty_->ClearFaults();
-    // What it answers after the faults it had is the test's affair; what is on the device is looked at behind it.
+    // After the faults an unmount may fail. The base class then checks the contents of the device.
     if (volume_ != nullptr) IgnoreError(volume_->Unmount());
     volume_.reset();
   }
@@ -51,13 +51,13 @@ class VolumeFaultTest : public VolumeTest {
   void MountFaulty(const std::vector<Fault>& faults = {}, const MountOptions& options = {}) {
     ASSERT_TRUE(IsOk(TryMountFaulty(faults, options)));
   }
-  // In a fresh mount: the log takes its first zone, and the commit that makes the reserve whole again is over, so that a
-  // fault is the test's alone.
+  // Call this after a mount. Waits until the log has its first zone and has committed the next ready one, so that a fault
+  // hits only the test's own commands.
   void WarmUpLog() {
     Put("warm-up.log", "x");
-    WaitForCommits(*volume_, 1 + 1 + 1);  // the mount's, the file's, the allocation's
+    WaitForCommits(*volume_, 1 + 1 + 1);  // of the mount, of the file, of the allocation
   }
-  // As after the death of the process or an unmount that could not write: whatever is on the device is mounted.
+  // Mounts the contents of the device, as after the death of the process or an unmount that could not write.
   void RemountHealthy() {
     IgnoreError(volume_->Unmount());
     volume_.reset();
@@ -65,7 +65,7 @@ class VolumeFaultTest : public VolumeTest {
     Mount();
   }
 
-  // The process dies: nothing is unmounted, and what the device has completed is there.
+  // The process dies: nothing is unmounted, and the device keeps all completed commands.
   void Die() {
     faulty_->Unplug();
     volume_.reset();
@@ -77,14 +77,14 @@ class VolumeFaultTest : public VolumeTest {
     EXPECT_TRUE(IsOk(file));
     return file ? *std::move(file) : nullptr;
   }
-  // Where the first byte of a plain file lies, or the first frame of a log.
+  // The place of the first byte of a plain file, or of the first frame of a log.
   DeviceOffset PlaceOf(const std::string& path) {
     const auto layout = volume_->Layout(path);
     EXPECT_TRUE(IsOk(layout));
     return layout->extents.empty() ? layout->frames.at(0).place : layout->extents.front().place;
   }
   ZoneId ZoneOf(const std::string& path) { return device_->geometry().ZoneOf(PlaceOf(path)); }
-  // The block that holds it.
+  // The block of that place.
   FaultyDevice::Bytes BlockOf(const std::string& path) {
     const std::uint32_t block = device_->geometry().block_size;
     const DeviceOffset from(RoundDown(PlaceOf(path).value, block));
@@ -101,9 +101,8 @@ class VolumeFaultTest : public VolumeTest {
     return (*DecodeMetrics(volume_->counters().metrics_page))[Value::kReadRetries];
   }
 
-  FaultyDevice* faulty_ = nullptr;  // the one mounted last; null if that has failed
-  std::vector<std::unique_ptr<FaultyDevice>>
-      faulty_devices_;  // they outlive their mounts, and whoever looks at them
+  FaultyDevice* faulty_ = nullptr;                             // of the last mount; null if that mount failed
+  std::vector<std::unique_ptr<FaultyDevice>> faulty_devices_;  // they outlive their mounts
 };
 
 }  // namespace zenfs

@@ -68,7 +68,7 @@ TEST_F(VolumeTest, DeletedFileLivesUntilItsLastHandleIsGone) {
     ASSERT_TRUE(IsOk(file));
     ASSERT_TRUE(IsOk(volume_->Unlink(name)));
     EXPECT_EQ(CodeOf(volume_->OpenForRead(name)), Code::kNotFound);
-    for (int i = 0; i < 60; ++i) {  // more than the device holds, so its zones would be used again
+    for (int i = 0; i < 60; ++i) {  // more than the device holds, so its zones would be reused
       Put("filler.sst", RandomBytes(700'000, 100 + i));
     }
     EXPECT_EQ(ReadAll(**file), content);
@@ -99,7 +99,7 @@ TEST_F(VolumeTest, CreateReplacesAnExistingFileOnlyOnceTheNewOneIsDurable) {
   ASSERT_TRUE(IsOk((*file)->Append(AsBytes("new"))));
   EXPECT_EQ(Get("CURRENT"), "new");
   {
-    const auto beside = Volume::Mount(MakeReadOnlyView(*device_), {});  // sees what is committed
+    const auto beside = Volume::Mount(MakeReadOnlyView(*device_), {});  // sees only commits
     ASSERT_TRUE(IsOk(beside));
     const auto old = (*beside)->OpenForRead("CURRENT");
     ASSERT_TRUE(IsOk(old));
@@ -162,7 +162,7 @@ TEST_F(VolumeTest, FullDeviceSaysNoSpaceLosesNothingAndGoesOnAfterDeletes) {
   }
   ASSERT_EQ(CodeOf(status), Code::kNoSpace);
   EXPECT_GT(names.size(), 20u);
-  auto wal = volume_->Create("w.log");  // logs go on: they have zones of their own
+  auto wal = volume_->Create("w.log");  // logs have their own zones, so they can be written
   ASSERT_TRUE(IsOk(wal));
   ASSERT_TRUE(IsOk((*wal)->Append(AsBytes("still"))));
   EXPECT_TRUE(IsOk((*wal)->Sync()));
@@ -252,7 +252,7 @@ class SlowResets : public VolumeTest {
   SlowResets() : VolumeTest(SmallGeometry(), {.management_us = 5000}) {}
 };
 
-// `zenfs delete` and then `zenfs df`: the one must not end before the resets that make room for the other.
+// `zenfs delete`, then `zenfs df`: the first must not end before its resets, so that the second shows the free space.
 TEST_F(SlowResets, SpaceOfDeletedFilesIsFreeAfterTheUnmount) {
   const std::uint64_t before = volume_->Space().free;
   Put("big.sst", RandomBytes(15'000'000, 1));
@@ -290,7 +290,7 @@ TEST_P(FewSlots, ManyWritersOfLogsAndPlainFilesFinish) {
       ASSERT_TRUE(IsOk(files[i]->Sync())) << round << " " << i;
       expected[i] += piece;
     }
-    for (int j = 0; j < 20; ++j) {  // metadata log switches
+    for (int j = 0; j < 20; ++j) {  // enough for switches of the metadata log
       Put("tmp", std::to_string(j));
       ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
     }
@@ -303,7 +303,7 @@ TEST_P(FewSlots, ManyWritersOfLogsAndPlainFilesFinish) {
 
 INSTANTIATE_TEST_SUITE_P(Limits, FewSlots, testing::Values(4u, 5u, 6u, 0u));
 
-// Each record takes a block of its own: 80 MiB of frames with 2 MB in them, on a device of 30 MiB.
+// Each record takes a block: 80 MiB of frames with 2 MB of payload, on a device of 30 MiB.
 TEST_F(VolumeTest, PaddingOfSmallSyncedRecordsNeverFillsTheDevice) {
   auto log = volume_->Create("1.log");
   ASSERT_TRUE(IsOk(log));

@@ -1,5 +1,5 @@
-// Flushes of the device's cache that fail. What was written before may be lost although a later flush succeeds, so
-// nothing of it may ever be reported as durable, unless it was written anew.
+// Flushes of the device's cache that fail. The bytes written before may be lost although a later flush succeeds, so they may
+// not be reported as durable before they are written again.
 #include <gmock/gmock.h>
 
 #include "volume/volume_fault_test_rig.h"
@@ -12,12 +12,12 @@ using testing::HasSubstr;
 class FlushFaultTest : public VolumeFaultTest {
  protected:
   FlushFaultTest() {
-    // Writes what is not synced to the device early, so that a flush has something to lose.
+    // Without append buffers, unsynced bytes are written to the device early, so that a failed flush can lose some.
     IgnoreError(volume_->Unmount());
     MountFaulty({}, {.plain_buffer_bytes = 4096});
     WarmUpLog();
   }
-  // A flush that fails for somebody else.
+  // Lets a flush for another file fail.
   void FailAFlush() {
     faulty_->Inject({.command = Command::kFlush});
     EXPECT_FALSE(WriteFile("other.log", "other").ok());
@@ -29,12 +29,12 @@ class FlushFaultTest : public VolumeFaultTest {
 TEST_F(FlushFaultTest, SyncOfALogWhoseFlushFailedIsMadeUpForByWritingItsFramesAnew) {
   const auto log = Create("1.log");
   ASSERT_TRUE(IsOk(log->Append(AsBytes("in doubt"))));
-  faulty_->Inject({.command = Command::kFlush, .kth = 2});  // the first is that of the file's creation
+  faulty_->Inject({.command = Command::kFlush, .kth = 2});  // the first flush is that of the file's creation
   ASSERT_FALSE(log->Sync().ok());
   const DeviceOffset in_doubt = PlaceOf("1.log");
   ASSERT_TRUE(IsOk(log->Sync()));
   EXPECT_NE(PlaceOf("1.log"), in_doubt)
-      << "the next flush succeeds and proves nothing of what was there before";
+      << "the next flush succeeds, but proves nothing about bytes written before";
   ASSERT_TRUE(IsOk(log->Append(AsBytes(", and more"))));
   EXPECT_TRUE(IsOk(log->Close()));
   EXPECT_TRUE(IsOk(WriteFile("2.log", "fine")));

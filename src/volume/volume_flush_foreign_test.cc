@@ -1,5 +1,5 @@
-// Who can lay files at the name of a mount's append buffers, and what the next mount makes of them: buffers that
-// another user made are neither taken nor in the way.
+// Files of other users under the name of a mount's append buffers: the next mount does not use them, and they do not prevent
+// it.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,10 +24,10 @@ class VolumeFlushForeignTest : public VolumeFlushTest {
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "this test needs root, to act as two users";
     VolumeFlushTest::SetUp();
-    // As /dev/shm is: everybody may make files, and remove only their own.
+    // Like /dev/shm: all users may make files, and remove only their own.
     ASSERT_EQ(chmod(directory_.c_str(), 01777), 0);
   }
-  // A mount dies with flushed bytes; the path of its buffers.
+  // Lets a mount die with flushed bytes. Returns the path of its buffers.
   std::string DieWithFlushedBytes() {
     Open("a.log");
     EXPECT_TRUE(IsOk(file_->Append(AsBytes("synced "))));
@@ -38,7 +38,7 @@ class VolumeFlushForeignTest : public VolumeFlushTest {
     EXPECT_EQ(paths.size(), 1u);
     return paths.empty() ? "" : paths.front();
   }
-  // Makes the file anew, as another user would who could read it.
+  // Makes a copy of the file in its place, as another user who could read it would.
   static void TakeOverName(const std::string& path) {
     std::filesystem::copy_file(path, path + "-copy");
     std::filesystem::rename(path + "-copy", path);
@@ -59,7 +59,7 @@ TEST_F(VolumeFlushForeignTest, AFileThatAnotherUserMadeIsIgnored) {
   const std::string path = DieWithFlushedBytes();
   TakeOverName(path);
   ExpectIgnored();
-  EXPECT_TRUE(std::filesystem::exists(path));  // not ours to remove
+  EXPECT_TRUE(std::filesystem::exists(path));  // it belongs to another user
 }
 
 TEST_F(VolumeFlushForeignTest, ALockOnAnotherUsersFileDoesNotRefuseTheMount) {
@@ -103,7 +103,7 @@ TEST_F(VolumeFlushForeignTest, AKillAtAnyCommandOfAMountThatIgnoresAFileKeepsWha
   }
 }
 
-// A database has a user of its own, in the group of the device; root looks after it.
+// A database runs as its own user, in the group of the device; an administrator mounts the volume as root.
 TEST_F(VolumeFlushForeignTest, BuffersOfTheUserWhoMadeThemComeBackWhenRootMounts) {
   ASSERT_TRUE(IsOk(volume_->Unmount()));
   mounted_ = Fail(Code::kShutdown, "ended");
@@ -123,7 +123,7 @@ TEST_F(VolumeFlushForeignTest, BuffersOfTheUserWhoMadeThemComeBackWhenRootMounts
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-// The other way round the bytes can't be read, and are not to be lost for that.
+// In the other direction the bytes can't be read, but must not be lost.
 TEST_F(VolumeFlushForeignTest, BuffersOfRootRefuseTheMountOfAnotherUser) {
   DieWithFlushedBytes();
   ASSERT_EQ(seteuid(kOther), 0);
@@ -135,7 +135,7 @@ TEST_F(VolumeFlushForeignTest, BuffersOfRootRefuseTheMountOfAnotherUser) {
   EXPECT_EQ(Get("a.log"), "synced flushed");
 }
 
-// The key in the header becomes zeros, as in a file that a program without keys made.
+// Sets the key in the header to zeros, as in a file of a program without keys.
 void TakeKeyOut(const std::string& path) {
   BufferAreaHeader header;
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -149,7 +149,7 @@ void TakeKeyOut(const std::string& path) {
 
 class VolumeFlushKeyTest : public VolumeFlushTest {
  protected:
-  // The mount dies as one of a program without keys would.
+  // Lets the mount die like one of a program without keys.
   void DieWithoutKey() {
     Die();
     TakeKeyOut(Buffers().at(0));

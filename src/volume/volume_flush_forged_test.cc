@@ -1,4 +1,4 @@
-// Append buffers that somebody changed who may write to them: the next mount takes nothing over that damages the volume.
+// Append buffers that a user with write permission has changed: the next mount uses nothing that would damage the volume.
 #include <cstring>
 #include <fstream>
 
@@ -14,7 +14,7 @@ namespace {
 
 class VolumeFlushForgedTest : public VolumeFlushTest {
  protected:
-  // Says in the first slot of the file of buffers that `record` and a byte behind it were flushed.
+  // Publishes `record` and one more byte in the first slot of the append buffers.
   void Forge(const Uuid& volume, const TailRecord& record) {
     const std::vector<std::string> paths = Buffers();
     ASSERT_EQ(paths.size(), 1u);
@@ -40,7 +40,7 @@ class VolumeFlushForgedTest : public VolumeFlushTest {
   }
 };
 
-// The log would reset the zone once its own frames are dead.
+// The zone of the log would be reset once its frames are dead.
 TEST_F(VolumeFlushForgedTest, NoExtentInALogZoneIsTakenOver) {
   Open("1.log");
   ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(5000)))));

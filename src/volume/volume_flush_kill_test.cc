@@ -1,5 +1,4 @@
-// A death, of the process or of the power, after every single device command of a mount that brings flushed bytes back
-// and of an unmount.
+// The process dies, or the power is lost, after each device command of a mount that replays flushed bytes, and of an unmount.
 #include <atomic>
 
 #include "base/sync_point.h"
@@ -14,8 +13,7 @@ class VolumeFlushKillTest : public VolumeFlushTest {
   void DieAtEachCommandOf(Status (Volume::*end)());
 };
 
-// The process dies once more while the next one brings the bytes back, after every single device command of that
-// mount; the third finds all.
+// The process dies again during the replay, after each device command of that mount. The third mount finds all bytes.
 TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfTheMountThatRecoversLosesNothing) {
   Open("1.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("synced ")));
@@ -35,7 +33,7 @@ TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfTheMountThatRecoversLosesNothing)
     ASSERT_EQ(Get("2.log"), "second") << "cut " << cut;
     ASSERT_TRUE(volume_->notices().empty()) << "cut " << cut << ": " << volume_->notices().front();
     if (mounted && !stopped) break;
-    // Bytes to recover for the next round.
+    // Leaves flushed bytes for the next round.
     Open("2.log");
     ASSERT_TRUE(IsOk(file_->Truncate(0)));
     ASSERT_TRUE(IsOk(AppendAndFlush("second")));
@@ -43,7 +41,7 @@ TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfTheMountThatRecoversLosesNothing)
   }
 }
 
-// The process dies after every single device command of what ends its mount.
+// The process dies after each device command of the end of its mount.
 void VolumeFlushKillTest::DieAtEachCommandOf(Status (Volume::*end)()) {
   std::string expected[3];
   for (std::uint64_t cut = 0;; ++cut) {
@@ -56,7 +54,7 @@ void VolumeFlushKillTest::DieAtEachCommandOf(Status (Volume::*end)()) {
       expected[i] += text;
       open.push_back(std::move(file_));
     }
-    open.erase(open.begin());  // closed, so written; the others are still open
+    open.erase(open.begin());  // closed and so written; the others stay open
     device_->StopAfter(Commands() + cut);
     const bool whole = (volume_.get()->*end)().ok() && !device_->stopped();
     EXPECT_TRUE(!whole || Buffers().empty());
@@ -79,7 +77,7 @@ TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfWhatIsDoneAtExitLosesNothing) {
   DieAtEachCommandOf(&Volume::PrepareForExit);
 }
 
-// More is to recover than the log has room for, and nothing is free. The mount says so, and harms nothing.
+// The log has no room for all flushed bytes, and no zone is free. The mount fails with that error and damages nothing.
 TEST_F(VolumeFlushKillTest, WithoutSpaceToRecoverTheMountIsRefusedAndWhatWasSyncedStays) {
   std::vector<std::unique_ptr<FileHandle>> files;
   for (int i = 0; i < 15; ++i) {
@@ -95,7 +93,7 @@ TEST_F(VolumeFlushKillTest, WithoutSpaceToRecoverTheMountIsRefusedAndWhatWasSync
     }
     file_.reset();
   }
-  for (const auto& file : files) {  // fewer than half a buffer, so that they stay there
+  for (const auto& file : files) {  // less than half a buffer, so that the bytes stay in it
     ASSERT_TRUE(IsOk(file->Append(AsBytes(std::string(120'000, 'f')))));
     ASSERT_TRUE(IsOk(file->Flush()));
   }
@@ -116,7 +114,7 @@ TEST_F(VolumeFlushKillTest, WithoutSpaceToRecoverTheMountIsRefusedAndWhatWasSync
   }
 }
 
-// As after many mounts that were killed before their background thread came to release a zone.
+// The state after many mounts that were killed before their background thread released a zone.
 TEST_F(VolumeFlushKillTest, DeadLogZonesMakeRoomForWhatIsRecovered) {
   std::vector<std::unique_ptr<FileHandle>> files;
   for (int i = 0; i < 15; ++i) {
@@ -153,7 +151,7 @@ TEST_F(VolumeFlushKillTest, DeadLogZonesMakeRoomForWhatIsRecovered) {
   EXPECT_TRUE(volume_->notices().empty());
 }
 
-// The log's thread never gets to do anything; each round leaves a little in the log that stays and much that goes.
+// The log's thread never runs. Each round leaves a few live bytes and many dead bytes in the log.
 TEST_F(VolumeFlushKillTest, LivesTooShortForTheBackgroundThreadDoNotFillTheDevice) {
   std::string expected;
   const std::string passing(300'000, 'p');
@@ -181,7 +179,7 @@ TEST_F(VolumeFlushKillTest, LivesTooShortForTheBackgroundThreadDoNotFillTheDevic
   EXPECT_EQ(Get("stays.log"), expected);
 }
 
-// The mount fails, and its end must not say that there is nothing to recover.
+// A failed mount must not commit that there are no append buffers.
 TEST_F(VolumeFlushKillTest, AMountThatFailsToRecoverLeavesTheBytesForTheNext) {
   Open("1.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("synced, ")));
@@ -190,7 +188,7 @@ TEST_F(VolumeFlushKillTest, AMountThatFailsToRecoverLeavesTheBytesForTheNext) {
   Die();
   {
     auto faulty = std::make_unique<FaultyDevice>(Borrow(*device_));
-    for (std::uint32_t zone = 3; zone < device_->geometry().zone_count; ++zone) {  // behind the metadata
+    for (std::uint32_t zone = 3; zone < device_->geometry().zone_count; ++zone) {  // after the metadata zones
       faulty->Inject({.command = FaultyDevice::Command::kWrite, .times = 1000, .zone = ZoneId(zone)});
     }
     EXPECT_FALSE(Volume::Mount(std::move(faulty), Options()));
@@ -200,8 +198,8 @@ TEST_F(VolumeFlushKillTest, AMountThatFailsToRecoverLeavesTheBytesForTheNext) {
   EXPECT_EQ(Get("1.log"), "synced, flushed");
 }
 
-// Power is lost, tmpfs and all, at every device command of such a mount: what was synced is there, what was only
-// flushed is a prefix.
+// The power and the tmpfs are lost after each device command of such a mount: synced bytes are there, and of flushed bytes a
+// prefix.
 TEST_F(VolumeFlushKillTest, APowerLossAtAnyCommandOfThatMountKeepsWhatWasSynced) {
   const std::string synced = "synced ";
   const std::string flushed(10000, 'x');

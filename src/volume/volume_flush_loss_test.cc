@@ -1,4 +1,4 @@
-// What was flushed and not synced, when the device loses it and the host does not.
+// Flushed and unsynced bytes that the device loses and the host still has.
 #include <fmt/format.h>
 
 #include "volume/volume_flush_test_rig.h"
@@ -6,12 +6,12 @@
 namespace zenfs {
 namespace {
 
-// A drive that is unplugged for a moment: its cache is gone, and with it the middle of what was flushed; the host and the
-// buffers with the end of it are still there.
+// A drive is unplugged for a moment. Its cache is lost, and with it the middle of the flushed bytes; the host still has the
+// buffers with the last ones.
 TEST_F(VolumeFlushTest, ADeviceThatLostItsCacheMountsWithWhatWasSyncedAndANotice) {
-  // How much of it the background has sent to the device is its affair: all of it sometimes, and then nothing is told.
-  // Nor when it commits an allocation, which makes all of that stable.
-  const std::string many(400'000, 'f');  // more than a buffer holds
+  // The background threads may have written all bytes, or may have committed an allocation, which makes the written bytes
+  // durable. Then nothing is lost, and there is no notice.
+  const std::string many(400'000, 'f');  // more than one buffer
   const std::string whole = "synced, " + many + "the end";
   bool told = false;
   for (int i = 0; i < 50 && !told; ++i) {
@@ -30,7 +30,7 @@ TEST_F(VolumeFlushTest, ADeviceThatLostItsCacheMountsWithWhatWasSyncedAndANotice
       told = true;
       EXPECT_LT(found.size(), whole.size()) << notice;
       EXPECT_NE(notice.find(name), std::string::npos) << notice;
-      EXPECT_NE(notice.find("the device has lost them"), std::string::npos) << notice;
+      EXPECT_NE(notice.find("the device has lost bytes"), std::string::npos) << notice;
     }
   }
   EXPECT_TRUE(told);
@@ -38,7 +38,7 @@ TEST_F(VolumeFlushTest, ADeviceThatLostItsCacheMountsWithWhatWasSyncedAndANotice
   EXPECT_TRUE(Buffers().empty());
 }
 
-// The extents of a table were flushed and not committed; the host's memory says where they are, but they are gone.
+// The extents of a table were flushed and not committed. The host's memory has their places, but the device has lost them.
 TEST_F(VolumeFlushTest, ADeviceThatLostFlushedExtentsMountsWithWhatWasSyncedAndANotice) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Open("1.sst");

@@ -1,5 +1,5 @@
-// A death, of the process or of the power, after every single device command of a mount that recovers what was flushed
-// of files that are no logs, and of an unmount.
+// The process dies, or the power is lost, after each device command of a mount that replays flushed bytes of plain files, and
+// of an unmount.
 #include "volume/volume_flush_test_rig.h"
 
 namespace zenfs {
@@ -10,7 +10,7 @@ class VolumeFlushPlainKillTest : public VolumeFlushTest {
   void DieAtEachCommandOf(Status (Volume::*end)());
 };
 
-// The process dies once more while the next one brings the bytes back, after every device command of that mount.
+// The process dies again during the replay, after each device command of that mount.
 TEST_F(VolumeFlushPlainKillTest, AKillAtAnyCommandOfTheMountThatRecoversLosesNothing) {
   std::string expected[2];
   for (std::uint64_t cut = 0;; ++cut) {
@@ -38,8 +38,8 @@ TEST_F(VolumeFlushPlainKillTest, AKillAtAnyCommandOfTheMountThatRecoversLosesNot
   }
 }
 
-// Power is lost, tmpfs and all, at every device command of such a mount: what was synced is there, what was
-// only flushed is a prefix.
+// The power and the tmpfs are lost after each device command of such a mount: synced bytes are there, and of flushed bytes a
+// prefix.
 TEST_F(VolumeFlushPlainKillTest, APowerLossAtAnyCommandOfThatMountKeepsWhatWasSynced) {
   const std::string synced = Text(6000);
   const std::string flushed = Text(200'000, 3);
@@ -67,7 +67,7 @@ TEST_F(VolumeFlushPlainKillTest, APowerLossAtAnyCommandOfThatMountKeepsWhatWasSy
   }
 }
 
-// The process dies after every device command of what ends its mount.
+// The process dies after each device command of the end of its mount.
 void VolumeFlushPlainKillTest::DieAtEachCommandOf(Status (Volume::*end)()) {
   std::string expected[3];
   for (std::uint64_t cut = 0;; ++cut) {
@@ -86,7 +86,7 @@ void VolumeFlushPlainKillTest::DieAtEachCommandOf(Status (Volume::*end)()) {
       }
       open.push_back(std::move(file_));
     }
-    open.erase(open.begin());  // closed, so written; the others are still open
+    open.erase(open.begin());  // closed and so written; the others stay open
     device_->StopAfter(Commands() + cut);
     const bool whole = (volume_.get()->*end)().ok() && !device_->stopped();
     EXPECT_TRUE(!whole || Buffers().empty());

@@ -1,4 +1,4 @@
-// Flush of files that are no logs: their bytes and names survive the death of the process as those of logs do.
+// Flush of plain files: their bytes and names survive the death of the process, like those of logs.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@ namespace {
 
 class VolumeFlushPlainTest : public VolumeFlushTest {};
 
-// Whatever RocksDB and its tools may call a file.
+// The names that RocksDB and its tools give to files.
 constexpr std::array kNames{"000012.sst",     "000013.blob", "trace",   "x.log.tmp",       "000014.dbtmp",
                             "OPTIONS-000007", "IDENTITY",    "CURRENT", "000012.sst.trash"};
 
@@ -30,7 +30,7 @@ TEST_F(VolumeFlushPlainTest, FlushedBytesAndTheNameSurviveTheProcess) {
   }
 }
 
-// Also where a buffer is full, and where whole buffers went to zones in between.
+// Also if a buffer is full, and if whole buffers were written to zones in between.
 TEST_F(VolumeFlushPlainTest, EachOfManyFlushesSurvivesTheProcess) {
   std::string expected;
   for (unsigned round = 0; round < 12; ++round) {
@@ -43,7 +43,7 @@ TEST_F(VolumeFlushPlainTest, EachOfManyFlushesSurvivesTheProcess) {
     ASSERT_TRUE(IsOk(file_->Append(AsBytes("not flushed"))));
     Die();
     ASSERT_TRUE(Mount()) << "round " << round;
-    const std::string found = Get("1.blob");  // once it is framed, what was not flushed may survive too
+    const std::string found = Get("1.blob");  // once the file is framed, unflushed bytes may survive too
     ASSERT_TRUE(found == expected || found == expected + "not flushed") << "round " << round;
     ASSERT_TRUE(volume_->notices().empty());
     expected = found;
@@ -100,7 +100,7 @@ TEST_F(VolumeFlushPlainTest, FlushesOfATableThatIsBeingWrittenCommitItsNameAndNo
   }
 }
 
-// Small files are flushed once, directly before they are synced.
+// RocksDB flushes small files once, directly before it syncs them.
 TEST_F(VolumeFlushPlainTest, ASyncBehindTheFlushOfASmallFileFindsNothingToDo) {
   for (const std::size_t size : {100ul, 200'000ul}) {
     Open("1.sst");
@@ -136,7 +136,7 @@ TEST_F(VolumeFlushPlainTest, ATruncationBehindAFlushStays) {
       Die();
       ASSERT_TRUE(Mount());
       const std::string found = Get("1.sst");
-      // Without a flush or sync behind it the synced part may be there again.
+      // Without a later flush or sync the truncation may be lost, and the synced part be there again.
       EXPECT_TRUE(found == expected || (then == 0 && size < 6000 && found == text.substr(0, 6000)))
           << size << ", " << then << ": " << found.size();
       ASSERT_TRUE(IsOk(volume_->Unlink("1.sst")));
@@ -144,7 +144,7 @@ TEST_F(VolumeFlushPlainTest, ATruncationBehindAFlushStays) {
   }
 }
 
-// As RocksDB's direct writer does with its last page.
+// RocksDB's direct writer does this with its last page.
 TEST_F(VolumeFlushPlainTest, ABlockThatIsWrittenAgainBehindAFlushSurvivesWithTheNextOne) {
   Open("1.sst");
   ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(8192)))));
@@ -191,7 +191,7 @@ TEST_F(VolumeFlushPlainTest, ARenamedFileKeepsItsFlushedBytes) {
   EXPECT_EQ(Get("1"), "commits it, flushed, renamed");
 }
 
-// Its last close failed, and said so. Whoever opens it again goes on behind what is committed.
+// The last close failed and returned the error. The next open continues after the committed bytes.
 TEST_F(VolumeFlushPlainTest, AFileThatIsOpenedAgainAfterAFailedCloseHasNoBytesOfBefore) {
   auto faulty = std::make_unique<FaultyDevice>(Borrow(*device_));
   FaultyDevice& faults = *faulty;
@@ -241,7 +241,7 @@ TEST_F(VolumeFlushPlainTest, WhatWasRecoveredIsDurableAndTheFileCanBeUsedOn) {
   EXPECT_TRUE(Get("1.blob") == expected.substr(0, 20'000));
 }
 
-// Each flush that does not fit a shared buffer is a sync then.
+// Then each flush that does not fit a shared buffer is a sync.
 TEST_F(VolumeFlushPlainTest, WithoutSharedMemoryAFlushSurvivesToo) {
   ASSERT_TRUE(IsOk(volume_->Unmount()));
   MountOptions options = Options();
@@ -284,7 +284,7 @@ TEST_F(VolumeFlushPlainTest, MoreFilesThanBuffersKeepWhatTheyFlushed) {
   }
 }
 
-// The room that the log keeps takes them, and no file grows.
+// The bytes fit the zones reserved for the log, and no file grows.
 TEST_F(VolumeFlushPlainTest, ADeviceThatIsFullOfDataStillMounts) {
   Open("1.blob");
   ASSERT_TRUE(IsOk(AppendAndFlush("committed, ")));

@@ -1,4 +1,4 @@
-// Flush by shared memory: what was flushed survives the death of the process, and what mounts say of it.
+// Flush with shared memory: flushed bytes survive the death of the process. Notices of mounts about them.
 #include <sys/resource.h>
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace {
 TEST_F(VolumeFlushTest, FlushSendsNothingToTheDevice) {
   Open("1.log");
   ASSERT_TRUE(IsOk(AppendAndFlush("commits the file")));
-  // The log makes its reserve ready in the background: only what the file has written counts.
+  // The log allocates its zones in the background, so only bytes that the file has written count.
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(IsOk(AppendAndFlush("record")));
   EXPECT_EQ(volume_->counters().written.log_data, 0u);
 }
@@ -65,7 +65,7 @@ TEST_F(VolumeFlushTest, ManyFilesAndMoreThanABufferOfBytesSurvive) {
   std::vector<std::unique_ptr<FileHandle>> files;
   std::vector<std::string> expected;
   Random random(1);
-  for (int i = 0; i < 20; ++i) {  // more than there are buffers for
+  for (int i = 0; i < 20; ++i) {  // more files than buffers
     auto opened = volume_->OpenForAppend(std::to_string(i) + ".log", true);
     ASSERT_TRUE(IsOk(opened));
     files.push_back(*std::move(opened));
@@ -88,8 +88,8 @@ TEST_F(VolumeFlushTest, ManyFilesAndMoreThanABufferOfBytesSurvive) {
   }
 }
 
-// The frame in flight is in plain memory, for want of a buffer, and goes with the process; what was appended behind it
-// meanwhile must not be found by the next mount, which could not tell it from damage.
+// The frame in flight is in plain memory, because no buffer was free, and is lost with the process. The next mount must not
+// find the bytes appended after it: it could not distinguish the gap from damage.
 TEST_F(VolumeFlushTest, BytesBehindAFrameThatDiedWithTheProcessDoNotKeepTheVolumeFromMounting) {
   for (const bool has_one_buffer : {false, true}) {
     std::vector<std::unique_ptr<FileHandle>> others;
@@ -102,8 +102,8 @@ TEST_F(VolumeFlushTest, BytesBehindAFrameThatDiedWithTheProcessDoNotKeepTheVolum
     ASSERT_TRUE(IsOk(file_->Truncate(0)));
     ASSERT_TRUE(IsOk(file_->Append(AsBytes("synced, "))));
     ASSERT_TRUE(IsOk(file_->Sync()));
-    ASSERT_TRUE(IsOk(file_->Append(AsBytes("in flight, "))));  // in plain memory
-    if (!has_one_buffer) others.pop_back();                    // there is a buffer from now on
+    ASSERT_TRUE(IsOk(file_->Append(AsBytes("in flight, "))));  // goes to plain memory
+    if (!has_one_buffer) others.pop_back();                    // frees a buffer
     {
       const SyncPoint::Scope scope([&](std::string_view name) {
         if (name != "FrameWriter::Lead") return;
@@ -120,7 +120,7 @@ TEST_F(VolumeFlushTest, BytesBehindAFrameThatDiedWithTheProcessDoNotKeepTheVolum
   }
 }
 
-// The drain has a frame in flight from plain memory; nothing has been appended behind it.
+// The drain has a frame in flight from plain memory, and nothing was appended after it.
 TEST_F(VolumeFlushTest, AFlushWaitsForAFrameInFlightThatWouldDieWithTheProcess) {
   std::vector<std::unique_ptr<FileHandle>> others;
   for (int i = 0; i < 32; ++i) {  // as many as there are buffers
@@ -150,7 +150,7 @@ TEST_F(VolumeFlushTest, AFlushWaitsForAFrameInFlightThatWouldDieWithTheProcess) 
   });
   ASSERT_TRUE(IsOk(file_->Append(AsBytes(std::string(200'000, 'x')))));  // wakes the drain
   in_flight.wait(false);
-  EXPECT_FALSE(file_->Flush().ok()) << "it did not wait for the write, which fails";
+  EXPECT_FALSE(file_->Flush().ok()) << "the flush did not wait for the write, which fails";
   let_go();
   End();
 }
@@ -230,12 +230,11 @@ TEST_F(VolumeFlushTest, BytesOlderThanASecondReachTheDevice) {
   EXPECT_EQ(volume_->counters().written.log_data, before + 4);
 }
 
-// The drain does not know a file that has no place in the metadata log yet; once it has one, the bytes that wait are as
-// old as they are.
+// The drain does not know an uncommitted file. When the file is committed, its waiting bytes keep their age.
 TEST_F(VolumeFlushTest, BytesAppendedLongBeforeTheFirstFlushReachTheDevice) {
   Open("1.log");
   ASSERT_TRUE(IsOk(file_->Append(AsBytes("text"))));
-  SleepUntil(SteadyNow() + 2 * LogDrain::kMaxAge);  // so the drain has looked, and rests
+  SleepUntil(SteadyNow() + 2 * LogDrain::kMaxAge);  // so that the drain has looked for files and sleeps
   ASSERT_TRUE(IsOk(file_->Flush()));
   const Deadline deadline = Deadline::After(std::chrono::seconds(10));
   while (volume_->counters().written.log_data == 0 && !deadline.Passed()) {
@@ -347,7 +346,7 @@ long VoluntarySwitches() {
   return usage.ru_nvcsw;
 }
 
-// P5: whoever appends does not wait for the device: what fills up is written by the drain's thread.
+// P5: an append does not wait for the device, because the drain's thread writes full buffers.
 TEST_F(VolumeFlushTest, AppendsAndFlushesSendNothingToTheDeviceOnTheirOwnThread) {
   ASSERT_TRUE(IsOk(volume_->Unmount()));
   volume_.reset();
@@ -369,12 +368,12 @@ TEST_F(VolumeFlushTest, AppendsAndFlushesSendNothingToTheDeviceOnTheirOwnThread)
   is_appender = true;
   const std::string record(1000, 'r');
   constexpr std::uint64_t kHalfABuffer = 128 << 10;
-  long switches = 0;  // of this thread to another, because it waits
+  long switches = 0;  // context switches of this thread, because it waits
   for (int round = 1; round <= 30; ++round) {
     const long before = VoluntarySwitches();
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(IsOk(AppendAndFlush(record)));
     switches += VoluntarySwitches() - before;
-    // So that what waits and what comes next have room in one buffer.
+    // So that the waiting bytes and the next ones fit one buffer.
     const Deadline deadline = Deadline::After(std::chrono::seconds(30));
     while (volume_->counters().written.log_data + kHalfABuffer < file_->size() && !deadline.Passed()) {
       SleepUntil(SteadyNow() + std::chrono::microseconds(200));

@@ -1,4 +1,4 @@
-// What the tests of Flush share: a volume on a device that stops at any command, with append buffers of its own.
+// Shared by the tests of Flush: a volume with its own append buffers, on a device that can stop at any command.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ inline EmulatorGeometry FlushGeometry() {
 class VolumeFlushTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a tmpfs that can be written to";
+    ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a writable tmpfs";
     ASSERT_TRUE(std::filesystem::create_directory(directory_));
     Use(std::make_unique<CrashDevice>(FlushGeometry()));
     ASSERT_TRUE(IsOk(FormatVolume(*device_, {})));
@@ -47,12 +47,12 @@ class VolumeFlushTest : public testing::Test {
     if (mounted_) volume_ = *mounted_;
     return IsOk(mounted_);
   }
-  // The process dies: nothing that it does any more reaches the device, what the device has stays.
+  // The process dies: nothing more reaches the device, and the device keeps all completed commands.
   void Die() {
     End();
     Use(device_->Image(LossPolicy::KeepAll()));
   }
-  // Power is lost, and the tmpfs with it.
+  // The power is lost, and the tmpfs with it.
   void LosePower(LossPolicy policy) {
     End();
     for (const std::string& path : Buffers()) std::filesystem::remove(path);

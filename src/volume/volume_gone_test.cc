@@ -1,5 +1,5 @@
-// A device that answers nothing any more: every call ends with an error and none waits for it, the end of the mount
-// included. A device that is full: one error, and all is well again when files are deleted.
+// A device that does not answer any more: every call returns an error and none waits for the device, including the unmount.
+// A device that is full: writes fail, and succeed again when files are deleted.
 #include <gmock/gmock.h>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 class DeviceGoneTest : public VolumeFaultTest {
  protected:
   static std::string Content(char c) { return std::string(5 * 4096 + 100, c); }
-  // Fails the test, and the process, if `body` takes longer than any deadline inside may.
+  // Ends the process, and so fails the test, if `body` takes longer than all its deadlines.
   static void InTime(const char* what, const std::function<void()>& body) {
     const SteadyTime begin = SteadyNow();
     body();
@@ -51,11 +51,11 @@ TEST_F(DeviceGoneTest, EveryCallEndsWithAnError) {
     EXPECT_FALSE(plain->Close().ok());
     EXPECT_FALSE(log->Close().ok());
   });
-  EXPECT_TRUE(IsOk(volume_->Stat("a.sst"))) << "what is in memory is told";
+  EXPECT_TRUE(IsOk(volume_->Stat("a.sst"))) << "names are in memory";
   InTime("the process's end", [&] { IgnoreError(volume_->PrepareForExit()); });
   InTime("unmount", [&] { EXPECT_FALSE(volume_->Unmount().ok()); });
   InTime("destructor", [&] { volume_.reset(); });
-  Mount();  // it is back
+  Mount();  // the device is back
   EXPECT_EQ(Get("a.sst"), Content('a'));
   EXPECT_EQ(Get("1.log"), "log");
 }
@@ -118,7 +118,7 @@ TEST_F(DeviceGoneTest, FailedUnmountWithOpenHandlesGivesTheDeviceBack) {
   EXPECT_FALSE((*shared)->Unmount().ok());
   (*shared).reset();
   shared = MountShared("volume_gone_test", {}, open);
-  ASSERT_TRUE(IsOk(shared)) << "the handle that is still open is of the mount before";
+  ASSERT_TRUE(IsOk(shared)) << "the open handle belongs to the previous mount";
   EXPECT_FALSE((*created)->Append(AsBytes("more")).ok());
   EXPECT_TRUE(IsOk((*shared)->MakeDirectory("d", false)));
   created->reset();

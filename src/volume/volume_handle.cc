@@ -5,7 +5,7 @@
 namespace zenfs {
 namespace {
 
-// A plain file's content does not know whose it is.
+// PlainFile does not know the id of its file.
 Error OfFile(const Error& error, FileId id) { return error.With(fmt::format("file {}", id.value)); }
 
 }  // namespace
@@ -13,7 +13,7 @@ Error OfFile(const Error& error, FileId id) { return error.With(fmt::format("fil
 VolumeHandle::~VolumeHandle() {
   IgnoreError(Close());  // the error is sticky in the file: other handles still see it
   const Result<Gate::Entry> entry = mount_->Enter();
-  if (!entry) return;  // unmounted: there is nothing left to release it from
+  if (!entry) return;  // unmounted: the table of open files is not used any more
   mount_->parts().opener.Release(*file_);
 }
 

@@ -32,10 +32,10 @@ class VolumeHandle final : public FileHandle {
   Lifetime lifetime() const override { return file_->lifetime; }
 
  private:
-  // Inside the volume, with the right to write.
+  // Enters the volume if this handle may write.
   [[nodiscard]] Result<Gate::Entry> EnterWriting() const;
 
-  // Inside the volume already, but for the gate.
+  // The caller has entered the volume.
   void ReadManyPlain(std::span<ReadRequest> requests) const;
   [[nodiscard]] Status AppendFramed(ByteView bytes, KnownCrc crc);
   [[nodiscard]] Status SyncFile();

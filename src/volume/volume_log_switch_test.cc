@@ -1,4 +1,4 @@
-// Switches of the metadata log beside everything else that a volume does.
+// Switches of the metadata log during other work of the volume.
 #include <atomic>
 
 #include "base/thread.h"
@@ -15,7 +15,7 @@ class VolumeLogSwitch : public VolumeTest {
   }
   VolumeLogSwitch() : VolumeTest(Shape()) {}
 
-  // Appends and syncs until `over`; returns what.
+  // Appends and syncs until `over`. Returns the appended bytes.
   static std::string AppendUntil(const std::atomic<bool>& over, FileHandle& file) {
     std::string all;
     for (int i = 0; !over && all.size() < 500'000; ++i) {
@@ -28,8 +28,8 @@ class VolumeLogSwitch : public VolumeTest {
   }
 };
 
-// D1: a log and a table grow beside twenty log switches (and exactly in the middle of one:
-// MetalogSwitch.CommitsMadeWhileTheSnapshotIsWrittenAreKept).
+// D1: a log and a table grow during twenty log switches. For commits in the middle of a switch, see
+// MetalogSwitch.CommitsMadeWhileTheSnapshotIsWrittenAreKept.
 TEST_F(VolumeLogSwitch, WhatIsSyncedWhileTheMetadataLogSwitchesIsThereAfterACleanUnmount) {
   auto log = volume_->Create("1.log");
   auto table = volume_->Create("2.sst");

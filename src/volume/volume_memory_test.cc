@@ -1,5 +1,5 @@
-// Memory runs out in the middle of a write: the process ends, as no thread may go on with half of a change, or wait for one
-// that will never finish it.
+// Memory runs out during a write: the process ends, because no thread may continue with half a change, or wait for a thread
+// that will never complete it.
 #include <csignal>
 #include <new>
 

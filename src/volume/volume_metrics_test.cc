@@ -1,4 +1,4 @@
-// What a volume counts of its own work.
+// The metrics of a volume.
 #include "metrics/metrics_snapshot.h"
 #include "volume/volume_test_util.h"
 

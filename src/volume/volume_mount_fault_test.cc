@@ -1,5 +1,5 @@
-// Commands that fail while a volume is mounted behind a process that died: the mount seals logs, moves on from what was
-// left half done, and may fail; the next one finds all that was synced.
+// Commands that fail during a mount after the process died: the mount seals logs and may fail. The next mount finds all
+// synced bytes.
 #include <fmt/format.h>
 
 #include "volume/volume_fault_test_rig.h"
@@ -9,7 +9,7 @@ namespace {
 
 class MountFaultTest : public VolumeFaultTest, public testing::WithParamInterface<FaultyDevice::Command> {
  protected:
-  // A log with records that no seal covers yet, and a table.
+  // Makes a log with records that are not sealed yet, and a table.
   void LeaveWork() {
     Put("a.sst", table_);
     const auto log = volume_->OpenForAppend("1.log", true);
@@ -25,7 +25,7 @@ class MountFaultTest : public VolumeFaultTest, public testing::WithParamInterfac
     EXPECT_EQ(Get("a.sst"), table_);
     EXPECT_EQ(Get("1.log"), log_);
   }
-  // How many commands of the kind such a mount sends.
+  // The number of commands of this kind that such a mount sends.
   std::uint64_t CountOfAMount() {
     LeaveWork();
     MountFaulty();
@@ -44,7 +44,7 @@ TEST_P(MountFaultTest, EachMayFailAndNothingIsMissing) {
     for (std::uint64_t kth = 1; kth <= commands + 1; ++kth) {
       LeaveWork();
       if (!TryMountFaulty({{.command = GetParam(), .kth = kth, .when = when}}).ok()) MountFaulty();
-      faulty_->ClearFaults();  // it may not have come so far
+      faulty_->ClearFaults();  // the mount may have failed before that command
       ExpectAll();
     }
   }

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 TEST_F(VolumeTest, RenameOverAnExistingFileReplacesItInOneCommit) {
   Put("CURRENT", "old");
   Put("000001.dbtmp", "new");
-  WaitForCommits(*volume_, 1 + 1 + 2);  // the mount's, that of the log zone made ready, the files'
+  WaitForCommits(*volume_, 1 + 1 + 2);  // of the mount, of the ready log zone, of both files
   const std::uint64_t before = volume_->counters().metalog.commits;
   ASSERT_TRUE(IsOk(volume_->Rename("000001.dbtmp", "CURRENT")));
   EXPECT_EQ(volume_->counters().metalog.commits, before + 1);
@@ -38,7 +38,7 @@ TEST_F(VolumeTest, RenameOfANeverSyncedFileTakesItsContentsAlong) {
   EXPECT_EQ(Get("final"), "content and more");
 }
 
-// Between two steps of the Create that takes its name away it is neither waiting to be committed nor marked as nameless.
+// Between two steps of the Create that replaces it, a file is neither pending nor marked as unlinked.
 TEST_F(VolumeTest, AFileThatLosesItsNameBeforeItWasEverDurableCanBeSyncedAndTruncatedMeanwhile) {
   for (const std::string path : {"a.sst", "a.log"}) {
     auto first = volume_->Create(path);

@@ -1,4 +1,4 @@
-// Metadata with numbers so high that the frames of a writer that counted on from there would not be read.
+// Metadata with numbers so high that the frames of a writer that continued from them would not be read.
 #include "format/frame.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
@@ -10,7 +10,7 @@ namespace {
 
 class VolumeNumbersTest : public VolumeTest {
  protected:
-  // A file /a.log, and `edits` of somebody else.
+  // Makes a file /a.log and commits `edits`.
   void Commit(std::vector<Edit> edits) {
     Put("a.log", "synced");
     ASSERT_TRUE(IsOk(volume_->Unmount()));
@@ -23,7 +23,7 @@ class VolumeNumbersTest : public VolumeTest {
     (*log)->Stop();
   }
 
-  // A damaged volume can't pass what VolumeTest asks of every one at the end.
+  // A damaged volume can't pass the check at the end of VolumeTest.
   void ExpectRefused() {
     const auto mounted = Volume::Mount(Borrow(*device_), {});
     ASSERT_FALSE(mounted.has_value());
@@ -40,7 +40,7 @@ TEST_F(VolumeNumbersTest, NoMountGoesOnFromAnEpochThatNoWriterComesTo) {
   ExpectRefused();
 }
 
-// Else the mount would bring the epoch to where it counts as damage.
+// Otherwise the mount would raise the epoch to a value that counts as damage.
 TEST_F(VolumeNumbersTest, NoMountMakesASoundVolumeOneThatNoWriterComesTo) {
   Commit({BeginEpoch{kCredibleEnd - 1}});
   const auto mounted = Volume::Mount(Borrow(*device_), {});

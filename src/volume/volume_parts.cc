@@ -6,7 +6,7 @@
 namespace zenfs {
 namespace {
 
-// What a device needs for the resets of some hundred zones; the next mount makes those that are left over.
+// Enough for the resets of some hundred zones. The next mount makes the remaining ones.
 constexpr std::chrono::seconds kLastResets{1};
 
 }  // namespace
@@ -95,7 +95,7 @@ void VolumeParts::StopMoving(bool finish_resets) {
   drain.Stop();
   relocation.Stop();
   log.Stop();
-  // Whoever deletes files and then asks how much is free should see their zones as free.
+  // So the zones of deleted files are free when a caller asks for the free space after the unmount.
   if (finish_resets) IgnoreError(zones->Drain(Deadline::After(kLastResets)));
   zones->Stop();
   reclaimer.Join();
@@ -106,7 +106,7 @@ void VolumeParts::Abandon() {
   StopMoving(true);
   metalog->Stop();
   accounting.Publish();
-  device.metrics.MoveHome();  // nobody counts any more
+  device.metrics.MoveHome();  // no thread counts any more
 }
 
 }  // namespace zenfs

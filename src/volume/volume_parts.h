@@ -1,10 +1,9 @@
-// The parts of a volume that is mounted for writing, and how they are put together.
+// The parts of a read-write mount, in the order of their construction.
 //
-// Each part uses only the parts that stand above it, so none of them ever has a reference to something unfinished, and none
-// outlives what it uses. No part knows this struct.
+// Each part uses only the parts above it, so no part refers to an unfinished one or outlives one that it uses. No part knows
+// this struct.
 //
-// Threads: made and stopped by one thread; the parts have rules of their own. No thread runs until StartThreads or the start
-// of a single part.
+// Threads: one thread makes and stops it; the parts have their own rules. The constructor starts no thread.
 #pragma once
 
 #include <memory>
@@ -29,7 +28,7 @@
 namespace zenfs {
 
 struct VolumeParts {
-  // What recovery makes before the parts.
+  // The objects that recovery makes before the parts.
   struct Base {
     std::unique_ptr<Metalog> metalog;
     std::unique_ptr<ZoneManager> zones;
@@ -37,14 +36,14 @@ struct VolumeParts {
     std::uint32_t log_reserve_target = 0;  // LogSpace::Deps::reserve_target
   };
 
-  // `state`: as committed. The mount's first commit has to begin `epoch`, and to raise the counter of ids by
+  // `state` is the committed state. The first commit of the mount must begin `epoch`, and must raise the counter of ids by
   // IdAllocator::kBatch.
   VolumeParts(MountedDevice& device, Base base, const State& state);
 
-  // Stops everything that moves data or resets zones. With `finish_resets`, waits a second at most until dead zones are
-  // reset. The metadata log still takes commits.
+  // Stops all threads that move data or reset zones. With `finish_resets`, first waits up to one second until dead zones are
+  // reset. The metadata log still accepts commits.
   void StopMoving(bool finish_resets);
-  // Call this if the mount fails before its first commit has succeeded. Stops everything; removes the new append buffers
+  // Call this if the mount fails before its first commit has succeeded. Stops all threads. Removes the new append buffers
   // unless the metadata log may name them.
   void Abandon();
 
@@ -62,9 +61,9 @@ struct VolumeParts {
   CommitEffects effects;
   IdAllocator ids;
   WrittenBytes written;
-  const std::unique_ptr<ExtentSink> plain_sink;  // fails when there is no space
+  const std::unique_ptr<ExtentSink> plain_sink;
   const std::unique_ptr<ExtentSink> counting_sink;
-  const std::unique_ptr<ExtentSink> copy_sink;  // for data that is moved
+  const std::unique_ptr<ExtentSink> copy_sink;  // for copies of live data
   LogDrain drain;
   Relocation relocation;
   Reclaimer reclaimer;

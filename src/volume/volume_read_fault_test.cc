@@ -1,4 +1,4 @@
-// Reads that fail: once, which nobody notices, and for good, which costs the file that lies there and nothing else.
+// Reads that fail: once, which has no effect, and permanently, which costs only the file in that place.
 #include <gmock/gmock.h>
 
 #include <fmt/format.h>
@@ -92,7 +92,7 @@ TEST_F(ReadFaultTest, PermanentErrorCostsOnlyItsFileAndNamesThePlace) {
   const std::uint64_t before = faulty_->count(Command::kRead);
   const Status read = ReadFile("a.sst");
   ASSERT_FALSE(read.ok());
-  EXPECT_LE(faulty_->count(Command::kRead), before + 4) << "no loop";
+  EXPECT_LE(faulty_->count(Command::kRead), before + 4) << "the read is repeated without end";
   EXPECT_EQ(read.error().code(), Code::kIo);
   EXPECT_THAT(read.error().text(), HasSubstr(fmt::format("file {}: ", id.value)));
   EXPECT_THAT(read.error().text(),
@@ -122,7 +122,7 @@ TEST_F(ReadFaultTest, PermanentErrorOfALogAtMountCostsOnlyThatLog) {
   MountFaulty({{.command = Command::kRead, .times = kForEver, .bytes = block}});
   EXPECT_THAT(volume_->notices(), Contains(HasSubstr("(/1.log): bytes 0 to ")));
   const Status lost = ReadFile("1.log");
-  ASSERT_FALSE(lost.ok()) << "what was synced is not to be missed silently";
+  ASSERT_FALSE(lost.ok()) << "synced bytes are missing without an error";
   EXPECT_EQ(lost.error().code(), Code::kCorruption);
   EXPECT_THAT(lost.error().text(), HasSubstr("bytes 0 to "));
   EXPECT_EQ(Get("2.log"), Content('2'));

@@ -1,4 +1,4 @@
-// Files that are changed while they are moved.
+// Files that change while reclaim moves them.
 #include <map>
 #include <memory>
 #include <thread>
@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-// What happens to the file between its copy and the commit of it wins.
+// A change of the file between its copy and the commit of the copy takes precedence.
 TEST_F(Reclaim, AFileDeletedWhileItIsCopiedStaysDeleted) {
   MakeHalfDeadZones();
   const ZoneId zone = FirstZoneOf("03.sst");
@@ -70,7 +70,7 @@ TEST_F(Reclaim, AFileCutWhileItsMoveIsCommittedKeepsItsChecksums) {
         files_[name].resize(100'000);
       }
     });
-    IgnoreError(EmptyZone(*volume_, zone));  // files behind the first are being written by then
+    IgnoreError(EmptyZone(*volume_, zone));  // the other files are being written by then
   }
   ASSERT_TRUE(writers["03.sst"]);
   ExpectAllThere();

@@ -1,4 +1,4 @@
-// Space: what is dead is written again, whatever lives beside it; and moving the living changes nothing for anybody.
+// Reclaim: space of dead data is reused whatever live data is beside it, and moves of live data have no visible effect.
 #include <fmt/format.h>
 
 #include "base/random.h"
@@ -10,7 +10,7 @@
 namespace zenfs {
 namespace {
 
-// S3: a fill, then overwrites with other lifetimes, at more than half live.
+// S3: fills the device, then overwrites with other lifetimes while more than half of the data is live.
 TEST_F(Reclaim, OverwritesGoOnForEverWithTwoThirdsOfTheDeviceLive) {
   constexpr Lifetime kLifetimes[] = {Lifetime::kMedium, Lifetime::kLong, Lifetime::kExtreme,
                                      Lifetime::kShort};
@@ -38,11 +38,11 @@ TEST_F(Reclaim, WhatIsNearlyAllLiveIsNoSpaceAtOnce) {
   ASSERT_TRUE(IsOk(file));
   const std::string content = RandomBytes(2 << 20, 1);
   EXPECT_EQ(CodeOf((*file)->Append(AsBytes(content))), Code::kNoSpace);
-  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(25)) << "waited for what could not come";
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(25)) << "it waited although no space could become free";
   ExpectAllThere();
 }
 
-// What a file has written and not committed is no garbage: moving its neighbours would only use up room.
+// Written and uncommitted bytes are not garbage: moving their neighbours would only use room.
 TEST_F(Reclaim, NothingIsMovedForTheSakeOfAFileThatIsBeingWritten) {
   int i = 0;
   while (volume_->Space().free > (1u << 20)) {
@@ -61,7 +61,7 @@ TEST_F(Reclaim, NothingIsMovedForTheSakeOfAFileThatIsBeingWritten) {
   }
   EXPECT_EQ(CodeOf(appended), Code::kNoSpace);
   EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(20));
-  EXPECT_EQ(moved_before_it_failed, moved);  // what the last append had written is garbage by now
+  EXPECT_EQ(moved_before_it_failed, moved);  // the bytes of the last append are garbage by now
 }
 
 TEST_F(Reclaim, AZoneThatIsEmptiedIsResetAndNothingElseChanges) {
@@ -76,7 +76,7 @@ TEST_F(Reclaim, AZoneThatIsEmptiedIsResetAndNothingElseChanges) {
   EXPECT_EQ(volume_->Stat("03.sst")->mtime_seconds, before->mtime_seconds);
   EXPECT_EQ(volume_->Stat("03.sst")->size, before->size);
   ExpectAllThere();
-  ASSERT_TRUE(IsOk(volume_->Unmount()));  // which waits for the reset
+  ASSERT_TRUE(IsOk(volume_->Unmount()));  // this waits for the reset
   const auto report = device_->Report(zone, 1);
   ASSERT_TRUE(IsOk(report));
   EXPECT_EQ(report->front().condition, ZoneCondition::kEmpty);
@@ -142,7 +142,7 @@ class ReclaimOfDamage : public Reclaim {
   BitRot rot_{*device_};
 };
 
-// A copy with a checksum of its own would make the damage look sound.
+// A copy with a new checksum would hide the damage.
 TEST_F(ReclaimOfDamage, AFileWhoseBytesAreNotWhatItsChecksumSaysStaysWhereItIs) {
   MakeHalfDeadZones();
   const ZoneId zone = FirstZoneOf("03.sst");
@@ -180,7 +180,7 @@ TEST_F(Reclaim, MovedFilesKeepTheirChecksums) {
   EXPECT_EQ(sum(), before);
 }
 
-// The cleaned part of a log lies in extents like a table's.
+// The cleaned part of a log is in extents, like a table.
 TEST_F(Reclaim, TheCleanedPartOfALogIsMovedTooWhileItIsWritten) {
   auto manifest = volume_->Create("MANIFEST-000001");
   ASSERT_TRUE(IsOk(manifest));
@@ -194,7 +194,7 @@ TEST_F(Reclaim, TheCleanedPartOfALogIsMovedTooWhileItIsWritten) {
     ASSERT_TRUE(IsOk(volume_->Unlink(name)));
   }
   const ZoneId zone = FirstZoneOf("MANIFEST-000001");
-  EXPECT_EQ(CodeOf(EmptyZone(*volume_, zone)), Code::kInvalidArgument) << "it is still being filled";
+  EXPECT_EQ(CodeOf(EmptyZone(*volume_, zone)), Code::kInvalidArgument) << "the zone is not full yet";
   for (int i = 0; volume_->Zones()[zone.value].phase == ZonePhase::kActive; ++i) {
     ASSERT_TRUE(Write(fmt::format("{}.filler", i), 100'000, Lifetime::kNotSet));
   }
@@ -214,8 +214,8 @@ TEST_F(Reclaim, ZonesThatHoldNoFileDataAreRefused) {
   EXPECT_EQ(CodeOf(EmptyZone(*volume_, ZoneId(12345))), Code::kInvalidArgument);
 }
 
-// The writer holds its file while it waits for space, and the zone that must be emptied for it holds an earlier part of
-// that very file.
+// The writer holds its file while it waits for space, and the zone that must be emptied has an earlier part of the same
+// file.
 TEST_F(Reclaim, AWriterWhoseOwnFileIsInTheWayGetsSpaceElsewhere) {
   auto writer = volume_->Create("own.sst", Lifetime::kMedium);
   ASSERT_TRUE(IsOk(writer));
@@ -236,7 +236,7 @@ TEST_F(Reclaim, AWriterWhoseOwnFileIsInTheWayGetsSpaceElsewhere) {
   ExpectAllThere();
 }
 
-// Faults: the device lies, or fails, while data is moved.
+// The device fails, or reads back wrong bytes, while data is moved.
 class ReclaimFaults : public testing::Test {
  protected:
   ReclaimFaults() : device_(CreateMemoryDevice(SmallGeometry())) {
@@ -251,7 +251,7 @@ class ReclaimFaults : public testing::Test {
     zone_ = device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place);
     WaitForCommits(
         *volume_,
-        1 + 4 + 1);  // the mount's, the files', that of the log zone made ready: a fault is the test's alone
+        1 + 4 + 1);  // of the mount, the files and the ready log zone, so that a fault hits only the move
   }
   ~ReclaimFaults() override {
     device_.ClearFaults();
@@ -277,7 +277,7 @@ TEST_F(ReclaimFaults, AnUnreadableSourceStaysWhatItIs) {
   EXPECT_EQ(device_.geometry().ZoneOf(volume_->Layout("0.sst")->extents.front().place), zone_);
 }
 
-// D9: a copy that can't be written, or does not read back, is no copy.
+// D9: a copy that can't be written or read back is not used.
 TEST_F(ReclaimFaults, ACopyThatCannotBeWrittenLeavesTheFileAsItWas) {
   device_.Inject({.command = FaultyDevice::Command::kWrite, .times = 1000});
   EXPECT_FALSE(EmptyZone(*volume_, zone_).ok());

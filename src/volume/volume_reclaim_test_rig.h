@@ -1,4 +1,4 @@
-// Files that a test remembers, in zones that get worth emptying.
+// Files whose contents the test remembers, in zones that become worth emptying.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ class Reclaim : public VolumeTest {
  protected:
   explicit Reclaim(const EmulatorGeometry& geometry = SmallGeometry()) : VolumeTest(geometry) {}
 
-  // A file that the test remembers.
+  // Writes a file and remembers its contents.
   testing::AssertionResult Write(const std::string& name, std::size_t bytes, Lifetime lifetime) {
     const std::string content = RandomBytes(bytes, ++seed_);
     auto file = volume_->Create(name, lifetime);
@@ -38,7 +38,7 @@ class Reclaim : public VolumeTest {
     EXPECT_TRUE(IsOk(layout));
     return device_->geometry().ZoneOf(layout->extents.front().place);
   }
-  // Fills zones with files of which every second one then dies.
+  // Fills zones with files, then deletes every second file.
   void MakeHalfDeadZones(int files = 12) {
     for (int i = 0; i < files; ++i)
       ASSERT_TRUE(Write(fmt::format("{:02}.sst", i), 300'000, Lifetime::kMedium));

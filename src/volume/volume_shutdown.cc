@@ -42,7 +42,7 @@ Status VolumeShutdown::SealLogs(bool forget_buffers) {
   const bool seals = !edits.empty();
   if (forget_buffers) edits.push_back(SetBufferPlace{""});
   if (edits.empty()) return {};
-  // A seal must not outlive the frames it vouches for.
+  // The frames must be on stable media before the seal that covers them.
   ZENFS_RETURN_IF_ERROR(
       deps_.commits.Commit(std::move(edits), {.data_since = seals ? std::optional(mark) : std::nullopt}));
   return forget_buffers ? deps_.buffers.Remove() : Status();

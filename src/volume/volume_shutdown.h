@@ -1,9 +1,9 @@
-// The last writes of a mount: what open files and append buffers hold goes to the device, and the metadata log says so.
+// The last writes of a mount: the buffered bytes of open files and append buffers go to the device and are committed.
 //
-// Its last commit seals what logs have open, and says that there are no append buffers any more. So behind a clean end
-// every frame is vouched for: if one is missing later that is damage, even the very last one.
+// The last commit seals the open windows of all logs and removes the place of the append buffers from the metadata. So after
+// a clean unmount each frame belongs to a sealed window, and a missing frame is damage, even the last one of a log.
 //
-// Threads: one at a time. Beside WriteBackFlushed and EndBuffers the volume may be in use; the others are for its end.
+// Threads: one at a time. The volume may be in use during WriteBackFlushed and EndBuffers, but not during the others.
 #pragma once
 
 #include "catalog/catalog.h"
@@ -30,14 +30,15 @@ class VolumeShutdown {
   // The parts in `deps` outlive it.
   explicit VolumeShutdown(const Deps& deps) : deps_(deps) {}
 
-  // Everything that open files have buffered is with the device and committed. Tries all files; the first error.
+  // Writes and commits the buffered bytes of all open files. Tries all files; returns the first error.
   [[nodiscard]] Status WriteBackOpenFiles();
-  // Nothing that was flushed is in the append buffers only. Tries all files, so that one that can still be written does not
-  // wait for one that can't; the first error. The buffers are retired.
+  // Writes all bytes that are only in the append buffers, which are retired. Tries all files, so that one error does not
+  // prevent the write of other files; returns the first error.
   [[nodiscard]] Status WriteBackFlushed();
-  // WriteBackFlushed; then the metadata log names no buffers, and their file is removed.
+  // WriteBackFlushed, then commits that there are no append buffers, and removes their file.
   [[nodiscard]] Status EndBuffers();
-  // The last commit of the mount: nothing else writes or commits any more. `forget_buffers`: nothing is in them.
+  // Makes the last commit of the mount; no other thread writes or commits any more. `forget_buffers`: the append buffers are
+  // empty, so this also commits that there are none, and removes their file.
   [[nodiscard]] Status SealLogs(bool forget_buffers);
 
  private:

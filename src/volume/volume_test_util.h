@@ -1,5 +1,4 @@
-// What the volume's tests share: a small device in memory that outlives its mounts, and short words for
-// files.
+// Shared by the tests of the volume: a small device in memory that outlives its mounts, and short functions for files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ inline EmulatorGeometry SmallGeometry() {
   return {.zones = 40, .zone_size = 1 << 20, .zone_capacity = 768 << 10, .max_open = 14, .max_active = 14};
 }
 
-// Of a Status or a Result.
+// `result` is a Status or a Result.
 template <typename Outcome>
 testing::AssertionResult IsOk(const Outcome& result) {
   if (result.ok()) return testing::AssertionSuccess();
@@ -34,8 +33,8 @@ Code CodeOf(const Outcome& result) {
   return result.ok() ? Code::kIo : result.error().code();
 }
 
-// What a mount starts in the background is over when its commits are made: a log zone, say, is lent before its
-// allocation is committed, so the commits are what to wait for. `count` is all of them since the mount.
+// Waits until the background work of a mount is complete, which is when its commits are made: a log zone, for example, is
+// lent before its allocation is committed. `count` is the number of all commits since the mount.
 inline void WaitForCommits(const Volume& volume, std::uint64_t count) {
   const Deadline deadline = Deadline::After(std::chrono::seconds(30));
   while (volume.counters().metalog.commits < count && !deadline.Passed()) {
@@ -44,7 +43,7 @@ inline void WaitForCommits(const Volume& volume, std::uint64_t count) {
   ASSERT_EQ(volume.counters().metalog.commits, count);
 }
 
-// A new file, synced and closed.
+// Writes a new file, syncs and closes it.
 inline Status PutFile(Volume& volume, const std::string& path, std::string_view content) {
   ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume.Create(path));
   ZENFS_RETURN_IF_ERROR(file->Append(AsBytes(content)));
@@ -64,7 +63,7 @@ inline Result<std::string> GetFile(Volume& volume, const std::string& path) {
   return ContentOf(*file);
 }
 
-// No check finds an error; notes and warnings may be.
+// Expects a check without errors; notes and warnings are allowed.
 inline void ExpectSound(ZonedDevice& device, const CheckOptions& options = {}) {
   const Result<CheckReport> report = CheckVolume(device, options);
   ASSERT_TRUE(IsOk(report));
@@ -122,11 +121,11 @@ class VolumeTest : public testing::Test {
     return names;
   }
 
-  // Until the log has its first zone and the one it keeps ready, and their allocations are committed, so that
-  // none is committed beside the test.
+  // Waits until the log has its first zone and a ready zone, and both allocations are committed, so that no background
+  // commit disturbs the test.
   void WaitForLogReserve() {
     Put("warm-up.log", "x");
-    WaitForCommits(*volume_, 1 + 1 + 2);  // the mount's, the file's, the allocations'
+    WaitForCommits(*volume_, 1 + 1 + 2);  // of the mount, of the file, of both allocations
   }
 
   std::unique_ptr<EmulatorDevice> device_;

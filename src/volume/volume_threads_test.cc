@@ -1,4 +1,4 @@
-// A host that refuses threads: a mount fails or goes on, and what was synced is there.
+// A host that refuses threads: a mount fails or succeeds, and synced bytes are there.
 #include "testing/refused_threads.h"
 #include "volume/volume_test_util.h"
 
@@ -30,7 +30,7 @@ class VolumeWithoutThreads : public VolumeTest {
     EXPECT_EQ(volume.error().code(), Code::kBusy) << volume.error().ToString();
     return false;
   }
-  // Long enough that the metadata log moves to another zone several times.
+  // Works until the metadata log has switched zones several times.
   void Work() {
     const std::uint64_t first = volume_->counters().metalog.generation;
     auto log = volume_->Create("1.log");

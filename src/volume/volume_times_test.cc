@@ -1,4 +1,4 @@
-// Times of files: of the last append, as the volume shows it at once and as a mount finds it.
+// Modification times of files: shown by the volume at once, and found by a later mount.
 #include <array>
 
 #include "base/clock.h"
@@ -24,7 +24,7 @@ class VolumeTimesTest : public VolumeFlushTest {
     }
     return stat ? stat->mtime_seconds : 0;
   }
-  // As a reader beside this mount sees it.
+  // The file as a reader beside this mount sees it.
   std::uint64_t TimeForReaders(const std::string& path) {
     const auto reader = Volume::Mount(MakeReadOnlyView(*device_), {.read_only = true});
     EXPECT_TRUE(IsOk(reader));
@@ -36,7 +36,7 @@ class VolumeTimesTest : public VolumeFlushTest {
   WallClockOverride clock_{kThen};
 };
 
-// Framed ones and plain ones.
+// For framed and plain files.
 constexpr std::array kNames{"000001.log", "MANIFEST-000001", "LOG",
                             "000002.sst", "000003.blob",     "CURRENT.dbtmp"};
 
@@ -118,14 +118,14 @@ TEST_F(VolumeTimesTest, FlushedBytesOfAKilledProcessHaveTheTimeOfTheirAppend) {
     ASSERT_TRUE(Mount());
     EXPECT_EQ(TimeOf(name), kThen + 100) << name;
     EXPECT_EQ(Get(name), "firstsecond");
-    Die();  // nothing was written since the seal
+    Die();  // no frame was written since the seal
     ASSERT_TRUE(Mount());
     EXPECT_EQ(TimeOf(name), kThen + 100) << name;
     ASSERT_TRUE(IsOk(volume_->Unlink(name)));
   }
 }
 
-// Most of their bytes are on the device in extents that are not committed, and the rest in shared memory.
+// Most bytes of the files are on the device in uncommitted extents, and the rest in shared memory.
 TEST_F(VolumeTimesTest, FlushedExtentsOfAKilledProcessHaveTheTimeOfTheirAppend) {
   for (const std::size_t size : {200'000, 196'608}) {
     clock_.Set(kThen);
@@ -142,7 +142,7 @@ TEST_F(VolumeTimesTest, FlushedExtentsOfAKilledProcessHaveTheTimeOfTheirAppend) 
   }
 }
 
-// Time goes on between the frames of a log for longer than the 16 bits of a frame tell exactly.
+// More time passes between the frames of a log than the 16 bits in a frame can express exactly.
 TEST_F(VolumeTimesTest, LogThatWasIdleForDaysHasAPlausibleTimeAfterACrash) {
   Open("000001.log");
   std::uint64_t now = kThen;
@@ -161,7 +161,7 @@ TEST_F(VolumeTimesTest, LogThatWasIdleForDaysHasAPlausibleTimeAfterACrash) {
   EXPECT_EQ(TimeOf("000001.log"), now);
 }
 
-// A clean and a move change places, not bytes.
+// Cleaning and reclaim change the places of bytes, not the bytes.
 TEST_F(VolumeTimesTest, CleanDoesNotMoveTheTime) {
   Open("000001.log");
   Append(std::string(100'000, 'x'));

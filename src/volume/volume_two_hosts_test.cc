@@ -1,10 +1,10 @@
-// Two hosts that mount one device, which nothing keeps them from (docs/internals/device-assumptions.md, 9).
+// Two hosts that mount one device, which nothing prevents (docs/internals/device-assumptions.md, 9).
 #include "volume/volume_device_test_rig.h"
 
 namespace zenfs {
 namespace {
 
-// What a host does that takes the device for its own; what comes of it is not defined.
+// The work of a host that assumes it is alone. The result is undefined.
 void Work(Volume& host, int round) {
   const auto file = host.Create(std::to_string(round) + (round % 2 == 0 ? ".log" : ".sst"));
   if (!file || !(*file)->Append(AsBytes(RandomBytes(5'000, round))).ok() || !(*file)->Sync().ok()) return;
@@ -12,14 +12,14 @@ void Work(Volume& host, int round) {
   if (round % 8 == 7) IgnoreError(host.Unlink(std::to_string(round - 7) + ".log"));
 }
 
-// 9: it is not guarded against, and may destroy the volume. Neither host hangs, and what a check calls clean is.
+// 9: nothing prevents this, and it may destroy the volume. Neither host hangs, and a volume that passes a check is sound.
 TEST_F(VolumeOnADevice, TwoHostsThatWriteDoNotHangAndWhatIsLeftCanBeLookedAt) {
   Put("1.sst", RandomBytes(30'000, 1));
   {
     auto second = Volume::Mount(Borrow(emulator_), {});
-    // A commit of the first, which makes its log ready, may have come in between.
+    // The first host may have committed the allocation of a log zone in between.
     for (int tries = 0; !second && tries < 100; ++tries) second = Volume::Mount(Borrow(emulator_), {});
-    ASSERT_TRUE(IsOk(second)) << "another host knows nothing of this one";
+    ASSERT_TRUE(IsOk(second)) << "a host does not see the mount of another host";
     for (int round = 0; round < 40; ++round) {
       Work(*volume_, round);
       Work(**second, round);

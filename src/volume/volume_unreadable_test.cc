@@ -1,5 +1,5 @@
-// A device from which nothing can be read any more, looked at by check and scrub: a zonefs goes on telling its zones when
-// the disk below it is gone. That is no damage of a volume, and said in one error.
+// Check and scrub of a device that can't be read at all any more: a zonefs still reports its zones when the disk below it is
+// gone. This is not damage of the volume, and is reported as one error.
 #include <gmock/gmock.h>
 
 #include "metalog/probe.h"
@@ -22,7 +22,7 @@ class UnreadableDeviceTest : public VolumeFaultTest {
     volume_.reset();
     MakeFaultyDevice();
   }
-  // Called by what looks at the volume: the device goes away in the middle of it.
+  // For calls by check and scrub: the device disappears during them.
   std::function<void(std::uint64_t, std::uint64_t)> GoneInTheMiddle() {
     return [this](std::uint64_t done, std::uint64_t of) {
       if (done > of / 2) faulty_->Inject(kNothingCanBeRead);

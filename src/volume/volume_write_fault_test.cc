@@ -1,5 +1,4 @@
-// Writes, resets and finishes that fail, and zones that stop taking writes: in data zones, log zones and those of the
-// metadata log.
+// Writes, resets and finishes that fail, and zones that refuse writes: data zones, log zones and metadata zones.
 #include <gmock/gmock.h>
 
 #include <cctype>
@@ -13,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The letters and digits of it, as GoogleTest takes them.
+// Only the letters and digits, which GoogleTest accepts in names.
 std::string TestName(std::string_view text) {
   std::string name(text);
   std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
@@ -42,7 +41,7 @@ class WriteFaultTest : public VolumeFaultTest {
     return zones;
   }
   std::uint64_t ReportedBytes(ZoneId zone) { return device_->Report(zone, 1)->front().write_pointer.value; }
-  // Until resets and finishes that are under way have ended.
+  // Waits until the resets and finishes in progress have ended.
   bool Await(const std::function<bool()>& reached) {
     const Deadline deadline = Deadline::After(std::chrono::seconds(30));
     while (!reached() && !deadline.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
@@ -59,12 +58,12 @@ TEST_P(FailedWriteTest, OfDataRetiresTheZoneAndGoesToAnother) {
   ASSERT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
   EXPECT_NE(ZoneOf("b.sst"), zone);
   EXPECT_EQ(volume_->Zones()[zone.value].phase, ZonePhase::kRetired);
-  EXPECT_EQ(Get("a.sst"), Content('a')) << "what was good there stays readable";
+  EXPECT_EQ(Get("a.sst"), Content('a')) << "valid data in the zone stays readable";
   const std::uint64_t written = ReportedBytes(zone);
   for (char c = 'c'; c < 'h'; ++c) ASSERT_TRUE(IsOk(WriteFile(std::string(1, c) + ".sst", Content(c))));
   const ZoneInfo now = device_->Report(zone, 1)->front();
   EXPECT_TRUE(now.condition == ZoneCondition::kFull || now.write_pointer.value == written)
-      << "finished in the background, perhaps; not written again, which would be far from filling it";
+      << "it may be finished in the background, but no data that would fill it is written";
   RemountHealthy();
   for (char c = 'a'; c < 'h'; ++c) EXPECT_EQ(Get(std::string(1, c) + ".sst"), Content(c));
 }
@@ -137,8 +136,8 @@ TEST_F(WriteFaultTest, LogThatNoZoneTakesIsPlacedByTheNextSyncAndOtherLogsGoOn) 
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().code(), Code::kIo);
   EXPECT_THAT(failed.error().text(), HasSubstr("log zone "));
-  EXPECT_FALSE(log->Sync().ok()) << "tried again, in vain";
-  EXPECT_EQ(Get("1.log"), "synced, late") << "kept in memory";
+  EXPECT_FALSE(log->Sync().ok()) << "the retry fails too";
+  EXPECT_EQ(Get("1.log"), "synced, late") << "the bytes stay in memory";
   faulty_->ClearFaults();
   EXPECT_TRUE(IsOk(WriteFile("2.log", "next")));
   ASSERT_TRUE(IsOk(log->Sync()));
@@ -177,13 +176,13 @@ TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
   EXPECT_EQ(CodeOf(volume_->Create("b.sst")), Code::kReadOnly);
   EXPECT_EQ(Get("a.sst"), Content('a'));
   EXPECT_EQ(Get("1.log"), "log");
-  EXPECT_FALSE(volume_->Unmount().ok()) << "says that it was read-only";
+  EXPECT_FALSE(volume_->Unmount().ok()) << "it reports that the volume was read-only";
   RemountHealthy();
   EXPECT_EQ(Get("a.sst"), Content('a'));
   EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
 }
 
-// Nothing need be committed to delete a file that was never durable; but of this one nobody knows whether it is.
+// The deletion of a file that was never durable needs no commit, but this file may be durable.
 TEST_F(WriteFaultTest, DeletingAFileWhoseFirstCommitHasAnUnknownOutcomeFails) {
   WarmUpLog();
   const std::unique_ptr<FileHandle> file = Create("a.sst");
@@ -195,7 +194,7 @@ TEST_F(WriteFaultTest, DeletingAFileWhoseFirstCommitHasAnUnknownOutcomeFails) {
   EXPECT_EQ(Get("a.sst"), Content('a')) << "this was not about a commit that is there";
 }
 
-// The next mount finds it shorter, and would look for more of it from there on.
+// The next mount finds the file shorter, and would look for more frames from its end on.
 TEST_F(WriteFaultTest, LogWhoseTruncationHasAnUnknownOutcomeTakesNoMore) {
   WarmUpLog();
   const std::unique_ptr<FileHandle> log = Create("1.log");
@@ -208,10 +207,10 @@ TEST_F(WriteFaultTest, LogWhoseTruncationHasAnUnknownOutcomeTakesNoMore) {
   EXPECT_EQ(Get("1.log"), "0123") << "this was not about a commit that is there";
 }
 
-// The last zone of the metadata log takes the commit of a move and says that it didn't; the next mount finds it.
+// The last metadata zone carries out the commit of a move and reports a failure; the next mount finds the commit.
 TEST_F(WriteFaultTest, WhatACommitOfUnknownOutcomePointsToIsNotReset) {
   WarmUpLog();
-  const std::string content = RandomBytes(768 << 10, 1);  // a zone
+  const std::string content = RandomBytes(768 << 10, 1);  // one zone
   Put("a.sst", content);
   const auto zone_of_a = [this] {
     return device_->geometry().ZoneOf(volume_->Layout("a.sst")->extents.front().place);
@@ -220,7 +219,7 @@ TEST_F(WriteFaultTest, WhatACommitOfUnknownOutcomePointsToIsNotReset) {
   FailWritesTo(ZonePhase::kMetadata, Code::kIo, When::kAfter);
   EXPECT_EQ(CodeOf(EmptyZone(*volume_, from)), Code::kUnknownOutcome);
   for (const ZoneStatus& zone : volume_->Zones())
-    EXPECT_NE(zone.phase, ZonePhase::kDead) << "zone " << zone.id.value << " is to be reset";
+    EXPECT_NE(zone.phase, ZonePhase::kDead) << "zone " << zone.id.value << " will be reset";
   RemountHealthy();
   EXPECT_NE(zone_of_a(), from) << "this was not about a commit that is there";
   EXPECT_TRUE(Get("a.sst") == content);
@@ -254,7 +253,7 @@ TEST_P(EndedZoneTest, OfTheLogIsLeftForAnother) {
   ASSERT_TRUE(IsOk(other->Sync()));
   EXPECT_EQ(ReadAll(*other), "other");
   if (GetParam() == ZoneCondition::kOffline) {
-    EXPECT_FALSE(ReadFile("1.log").ok()) << "its first bytes are gone";
+    EXPECT_FALSE(ReadFile("1.log").ok()) << "its first bytes are lost";
     ASSERT_TRUE(IsOk(volume_->Unlink("1.log")));
   } else {
     EXPECT_EQ(ReadAll(*log), "first, second");
@@ -271,7 +270,7 @@ TEST_P(EndedZoneTest, OfDataIsLeftForAnother) {
     EXPECT_EQ(Get(std::string(1, c) + ".sst"), Content(c));
     EXPECT_NE(ZoneOf(std::string(1, c) + ".sst"), zone);
   }
-  EXPECT_TRUE(IsOk(volume_->Unlink("a.sst"))) << "what is left is sound";
+  EXPECT_TRUE(IsOk(volume_->Unlink("a.sst"))) << "the rest of the volume works";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EndedZoneTest,
@@ -279,8 +278,8 @@ INSTANTIATE_TEST_SUITE_P(All, EndedZoneTest,
                                          ZoneCondition::kFull),
                          [](const auto& test) { return TestName(ConditionName(test.param)); });
 
-// Whatever zones answer that take no write: the volume is neither read-only nor gone, and RocksDB resumes only after I/O
-// errors.
+// Whatever error a zone that refuses writes returns, the volume is neither read-only nor unmounted. RocksDB resumes only
+// after I/O errors.
 class RefusedWriteTest : public WriteFaultTest, public testing::WithParamInterface<Code> {};
 
 TEST_P(RefusedWriteTest, OfDataByEveryZoneIsAnIoError) {
@@ -307,7 +306,7 @@ TEST_P(RefusedWriteTest, OfTheMetadataLogIsTakenByAnotherZoneOrAnIoErrorAndTheNe
   const Status made = volume_->MakeDirectory("perhaps", false);
   const bool zone_is_at_fault = GetParam() == Code::kReadOnly || GetParam() == Code::kNotFound;
   if (zone_is_at_fault) {
-    EXPECT_TRUE(IsOk(made)) << "another zone takes it";
+    EXPECT_TRUE(IsOk(made)) << "another zone is used";
   } else {
     EXPECT_EQ(CodeOf(made), Code::kIo);
   }
@@ -335,12 +334,12 @@ TEST_F(WriteFaultTest, ResetThatFailsCostsTheZoneAndNoDelete) {
   EXPECT_TRUE(IsOk(volume_->Unlink("a.sst")));
   ASSERT_TRUE(Await([&] { return volume_->Zones()[zone.value].phase == ZonePhase::kRetired; }));
   EXPECT_EQ(faulty_->count(Command::kReset), 1u);
-  EXPECT_GT(volume_->Space().lost, lost) << "counted";
+  EXPECT_GT(volume_->Space().lost, lost) << "the zone counts as lost";
   EXPECT_TRUE(IsOk(WriteFile("b.sst", Content('b'))));
   EXPECT_EQ(Get("b.sst"), Content('b'));
   RemountHealthy();
   EXPECT_TRUE(Await([&] { return volume_->Zones()[zone.value].phase == ZonePhase::kEmpty; }))
-      << "tried again";
+      << "the write is tried again";
 }
 
 TEST_F(WriteFaultTest, FinishThatFailsHoldsNobodyUp) {

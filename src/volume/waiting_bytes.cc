@@ -45,7 +45,7 @@ std::string DescribeWaitingBytes(const State& state, const Uuid& volume, const Z
   if (waiting.bytes == 0) return "";
   return fmt::format(
       "the last writer died: {} of {} that were flushed and not synced wait in {}; the next "
-      "read-write mount on this host brings them to the device",
+      "read-write mount on this host writes them to the device",
       Counted(waiting.bytes, "byte"), Counted(waiting.files, "file"), left.memory.path());
 }
 

@@ -1,4 +1,4 @@
-// What a writer that died had flushed to shared memory and not to the device, told by one who only looks.
+// A read-only report of the bytes that a dead writer flushed to shared memory and that the device lacks.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@
 
 namespace zenfs {
 
-// The append buffers that `state`, replayed from `device`, speaks of.
+// The append buffers that `state` names; `state` was replayed from `device`.
 [[nodiscard]] WhoseBuffers BuffersOf(const State& state, const Uuid& volume, const ZonedDevice& device);
 
 struct WaitingBytes {
   std::uint64_t bytes = 0;
   std::size_t files = 0;
 };
-// Bytes of `left` that the device lacks. `size_of`: bytes that the device has of a file; nothing for one that is gone.
+// Counts the bytes of `left` that the device lacks. `size_of` returns the file's size on the device; nothing if the file is
+// gone.
 [[nodiscard]] WaitingBytes CountWaitingBytes(
     const OrphanedBuffers& left, const std::function<std::optional<std::uint64_t>(FileId)>& size_of);
 
-// One sentence for a person; empty when nothing waits, or nothing is known of it: while the writer lives, and where its
-// shared memory is not to be seen. `size_of`: bytes that the device has of a file; nothing for one that is gone.
+// One sentence for users; empty if no bytes wait, if the writer still runs, or if its shared memory is not visible here.
+// `size_of`: as above.
 [[nodiscard]] std::string DescribeWaitingBytes(
     const State& state, const Uuid& volume, const ZonedDevice& device,
     const std::function<std::optional<std::uint64_t>(FileId)>& size_of);

@@ -2,7 +2,7 @@
 
 namespace zenfs {
 
-// Called after each write, so it takes no lock: the metadata log counts its own bytes in the metrics.
+// Called after each write, so it takes no lock. The metadata log counts its own bytes in the metrics.
 void WriteAccounting::Publish() const {
   metrics_.RaiseTo(Value::kDataBytes, sources_.written.plain.load(std::memory_order_relaxed));
   metrics_.RaiseTo(Value::kDataPaddingBytes, sources_.written.plain_padding.load(std::memory_order_relaxed));

@@ -1,4 +1,4 @@
-// How many bytes a mount has handed to its device, by cause.
+// The bytes that a mount has written to its device, by cause.
 //
 // Threads: any; Publish takes no lock.
 #pragma once
@@ -14,14 +14,14 @@
 
 namespace zenfs {
 
-// Counted by whoever writes these bytes.
+// The code that writes these bytes counts them here.
 struct WrittenBytes {
   std::atomic<std::uint64_t> plain{0};
   std::atomic<std::uint64_t> plain_padding{0};
   std::atomic<std::uint64_t> cleaned{0};
 };
 
-// Puts these together with what the log, the mover and the metadata log count themselves.
+// Combines these counts with those of the log, the mover and the metadata log.
 class WriteAccounting {
  public:
   struct Sources {
@@ -31,7 +31,7 @@ class WriteAccounting {
     const ExtentMover& mover;
     const WrittenBytes& written;
   };
-  // All of them outlive it, but for the device, which outlives the last Publish.
+  // All arguments outlive it, except the device, which outlives the last Publish.
   WriteAccounting(const Sources& sources, Metrics& metrics) : sources_(sources), metrics_(metrics) {}
 
   // Copies the counts to the metrics page.

@@ -102,7 +102,7 @@ class Names(CliCase):
         self.assertIn("CURRENT", self.names())
         outcome = self.zenfs("delete", f"--emu={self.image}", "--path=CURRENT", "--discard_unsynced")
         self.assertEqual((outcome.status, outcome.out), (0, ""))
-        self.assertRegex(outcome.err, "^zenfs delete: note: what was flushed and not synced was given up: .*\n$")
+        self.assertRegex(outcome.err, "^zenfs delete: note: flushed bytes that were not synced were discarded: .*\n$")
         left[0].unlink(missing_ok=True)
         self.assertNotIn("CURRENT", self.names())
 

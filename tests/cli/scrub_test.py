@@ -55,7 +55,7 @@ class Scrub(CliCase):
         out = self.scrubbed(status=1)
         self.assertEqual(out.count("error: "), 2, out)
         self.assertIn("DAMAGED: ", out)
-        self.assertIn(f"they stand in zone {zones['two.sst']} from byte", out)
+        self.assertIn(f"they are in zone {zones['two.sst']} from byte", out)
 
     def test_damaged_superblock_copy(self):
         made = self.make_volume()

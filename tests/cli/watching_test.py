@@ -113,7 +113,7 @@ class Stats(CliCase):
         with open(page, "w", encoding="utf-8") as file:
             file.write("Dear reader")
         rename = ["--src_file=a.sst", "--dest_file=b.sst"]
-        self.fails("rename", f"--uri=emu:{self.image}?metrics_file:{page}", *rename, saying=["letter", "something else"])
+        self.fails("rename", f"--uri=emu:{self.image}?metrics_file:{page}", *rename, saying=["letter", "does not hold metrics"])
         self.fails("rename", f"--uri=emu:{self.image}?metrics_file:page", *rename, saying="absolute path")
         with open(page, encoding="utf-8") as file:
             self.assertEqual(file.read(), "Dear reader")
