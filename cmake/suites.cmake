@@ -18,6 +18,7 @@ set(ZENFS_CRASH_MODEL_SOURCES
   simulation/crash/shared_names.cc
   simulation/crash/shared_work.cc
   simulation/crash/verify.cc
+  simulation/crash/volume_client.cc
   simulation/crash/workloads.cc
 )
 set(ZENFS_TESTS_crash

@@ -30,6 +30,13 @@ UniqueFd OpenBeneath(int directory, const std::string& relative) {
   return UniqueFd(static_cast<int>(::syscall(SYS_openat2, directory, relative.c_str(), &how, sizeof how)));
 }
 
+Result<UniqueFd> OpenDirectory(const std::string& path, int access) {
+  // Opened() prevents a fork() before the registration: a backup locks this descriptor.
+  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), access | O_DIRECTORY | O_CLOEXEC); });
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
+  return fd;
+}
+
 Result<HostStat> StatAt(int directory, const std::string& name, const std::string& path) {
   struct stat st{};
   if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return HostStat::From(st);
@@ -70,12 +77,8 @@ HostDirectory::WithoutOpenat2ForTests::~WithoutOpenat2ForTests() { --without_ope
 
 // --- opening ---
 
-Result<HostDirectory> HostDirectory::Open(const std::string& path) { return OpenWith(path, O_RDONLY); }
-
-Result<HostDirectory> HostDirectory::OpenWith(const std::string& path, int access) {
-  // Opened() prevents a fork() before the registration: a backup locks this descriptor.
-  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), access | O_DIRECTORY | O_CLOEXEC); });
-  if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
+Result<HostDirectory> HostDirectory::Open(const std::string& path) {
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenDirectory(path, O_RDONLY));
   return HostDirectory(std::move(fd), path);
 }
 
@@ -95,9 +98,10 @@ Result<HostDirectory> HostDirectory::OpenParentOf(const std::string& path, std::
   const std::size_t slash = path.rfind('/');
   name = slash == std::string::npos ? path : path.substr(slash + 1);
   if (!IsInnerPath(name)) return Fail(Code::kInvalidArgument, fmt::format("{} does not name a file", path));
+  const std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   // O_PATH, because the directory may be accessible but not readable.
-  if (slash == std::string::npos) return OpenWith(".", O_PATH);
-  return OpenWith(slash == 0 ? "/" : path.substr(0, slash), O_PATH);
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenDirectory(parent, O_PATH));
+  return HostDirectory(std::move(fd), parent);
 }
 
 Result<UniqueFd> HostDirectory::OpenBelow(const std::string& relative) const {
@@ -179,12 +183,6 @@ Result<HostStat> HostDirectory::Stat(const std::string& relative) const {
   const Result<Parent> parent = ParentOf(relative);
   if (!parent) return IsMissing(parent.error()) ? Result<HostStat>(HostStat{}) : Fail(parent.error());
   return StatAt(parent->fd, parent->name, PathOf(relative));
-}
-
-Result<HostStat> HostDirectory::Stat() const {
-  struct stat st{};
-  if (::fstat(fd_.get(), &st) != 0) return FailErrno(errno, path_);
-  return HostStat::From(st);
 }
 
 Result<std::vector<std::string>> HostDirectory::List(const std::string& relative) const {

@@ -49,8 +49,6 @@ class HostDirectory {
 
   // Does not follow a symbolic link: its kind is kSymlink. A missing name is kMissing, not an error.
   [[nodiscard]] Result<HostStat> Stat(const std::string& relative) const;
-  // Of this directory.
-  [[nodiscard]] Result<HostStat> Stat() const;
   // Names in a directory except "." and "..", sorted. In List and Sync an empty path means this directory.
   [[nodiscard]] Result<std::vector<std::string>> List(const std::string& relative) const;
 
@@ -90,7 +88,6 @@ class HostDirectory {
   };
 
   HostDirectory(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  [[nodiscard]] static Result<HostDirectory> OpenWith(const std::string& path, int access);
   [[nodiscard]] Result<Parent> ParentOf(const std::string& relative) const;
   [[nodiscard]] Result<UniqueFd> OpenBelow(const std::string& relative) const;
   [[nodiscard]] Result<UniqueFd> WalkBelow(const std::string& relative) const;

@@ -7,6 +7,14 @@
 #include "base/sync_point.h"
 
 namespace zenfs {
+namespace {
+
+// Record and payload, which the next mount reads.
+ByteView Published(const AlignedBuffer& whole) {
+  return whole.View(kBufferAreaPayloadAt, whole.size() - kBufferAreaPayloadAt);
+}
+
+}  // namespace
 
 AppendBuffer::AppendBuffer(AppendBuffer&& other) noexcept
     : area_(std::move(other.area_)),
@@ -36,20 +44,17 @@ void AppendBuffer::Adopt(const std::shared_ptr<BufferArea>& area, std::uint32_t 
   buffer_ = AlignedBuffer::Borrow(area->Buffer(slot));
 }
 
-void AppendBuffer::TakeMemory(const std::shared_ptr<BufferArea>& area, std::uint64_t memory_bytes) {
-  if (slot_ != BufferArea::kNoSlot) return;
-  const std::uint32_t slot = area == nullptr ? BufferArea::kNoSlot : area->TakeSlot();
-  if (slot != BufferArea::kNoSlot) {
-    Adopt(area, slot);
-  } else if (buffer_.capacity() == 0) {
-    buffer_ = AlignedBuffer(memory_bytes);
-  }
-}
-
 void AppendBuffer::Begin(const std::shared_ptr<BufferArea>& area, std::uint64_t memory_bytes,
                          std::uint64_t owner, std::uint64_t file_offset) {
   ZENFS_ASSERT(empty());
-  TakeMemory(area, memory_bytes);
+  if (slot_ == BufferArea::kNoSlot) {
+    const std::uint32_t slot = area == nullptr ? BufferArea::kNoSlot : area->TakeSlot();
+    if (slot != BufferArea::kNoSlot) {
+      Adopt(area, slot);
+    } else if (buffer_.capacity() == 0) {
+      buffer_ = AlignedBuffer(memory_bytes);
+    }
+  }
   Start(owner, file_offset);
 }
 
@@ -97,8 +102,8 @@ std::size_t AppendBuffer::Append(ByteView bytes, std::uint64_t seconds) {
 
 void AppendBuffer::Publish() {
   ZENFS_ASSERT(slot_ != BufferArea::kNoSlot && buffer_.size() > kBufferAreaPayloadAt);
-  area_->Control(slot_).published.store(PublishedWord(static_cast<std::uint32_t>(Published().size()), crc_),
-                                        std::memory_order_release);
+  area_->Control(slot_).published.store(
+      PublishedWord(static_cast<std::uint32_t>(Published(buffer_).size()), crc_), std::memory_order_release);
   // Later stores must not move before this one. A killed process leaves its stores in program
   // order.
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -109,7 +114,7 @@ void AppendBuffer::Cut(std::uint64_t length) {
   ZENFS_ASSERT(length != 0 || record_bytes_ != 0);
   buffer_.Resize(PayloadAt() + length);
   if (slot_ == BufferArea::kNoSlot || area_->fork_guard_.InChild()) return;
-  crc_ = Crc32c(Published(), Seed());
+  crc_ = Crc32c(Published(buffer_), Seed());
   Publish();
 }
 

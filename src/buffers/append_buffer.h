@@ -64,12 +64,8 @@ class AppendBuffer {
 
  private:
   void Adopt(const std::shared_ptr<BufferArea>& area, std::uint32_t slot);
-  void TakeMemory(const std::shared_ptr<BufferArea>& area, std::uint64_t memory_bytes);
   void Start(std::uint64_t owner, std::uint64_t file_offset);
   std::uint64_t PayloadAt() const { return kBufferAreaPayloadAt + record_bytes_; }
-  ByteView Published() const {
-    return buffer_.View(kBufferAreaPayloadAt, buffer_.size() - kBufferAreaPayloadAt);
-  }
   std::uint32_t Seed() const;
   void Publish();
 

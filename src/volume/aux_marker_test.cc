@@ -56,7 +56,10 @@ TEST_F(AuxMarkerTest, AFileOfSomebodyElseALinkAndOtherTextNameNothing) {
 }
 
 TEST_F(AuxMarkerTest, ADirectoryIsOwnUnlessOthersMayReplaceWhatIsInIt) {
-  const auto stat = [&] { return *HostDirectory::Open(directory_.path())->Stat(); };
+  const auto stat = [&] {
+    std::string name;
+    return *HostDirectory::OpenParentOf(directory_.path(), name)->Stat(name);
+  };
   EXPECT_TRUE(IsOwnDirectory(stat()));
   ASSERT_EQ(::chmod(directory_.path().c_str(), 0777), 0);
   EXPECT_FALSE(IsOwnDirectory(stat()));

@@ -18,6 +18,7 @@ struct EmulatorGeometry {
   std::uint32_t block_size = 4096;      // bytes
 
   std::uint64_t capacity() const { return zone_capacity == 0 ? zone_size : zone_capacity; }
+  bool is_conventional(ZoneId zone) const { return zone.value < conventional; }
   std::uint64_t capacity_of(ZoneId zone) const { return zone.value < conventional ? zone_size : capacity(); }
   friend bool operator==(const EmulatorGeometry&, const EmulatorGeometry&) = default;
 };

@@ -40,10 +40,11 @@ Status ZoneMachine::Restore(ZoneId zone, MachineZone state) {
     case ZoneCondition::kReadOnly:
     case ZoneCondition::kOffline: break;
   }
-  if (!possible || IsConventional(zone) != (state.condition == ZoneCondition::kNotWritePointer)) {
-    return Fail(Code::kCorruption, fmt::format("zone {}{} can't be {} with {} of {} blocks written",
-                                               zone.value, IsConventional(zone) ? " (conventional)" : "",
-                                               ConditionName(state.condition), state.written, capacity));
+  if (!possible || geometry_.is_conventional(zone) != (state.condition == ZoneCondition::kNotWritePointer)) {
+    return Fail(Code::kCorruption,
+                fmt::format("zone {}{} can't be {} with {} of {} blocks written", zone.value,
+                            geometry_.is_conventional(zone) ? " (conventional)" : "",
+                            ConditionName(state.condition), state.written, capacity));
   }
   changed_.clear();
   Set(zone, state.condition);
@@ -55,7 +56,7 @@ ZoneInfo ZoneMachine::Info(ZoneId zone) const {
   const MachineZone& state = zones_[zone.value].state;
   ZoneInfo info;
   info.id = zone;
-  info.type = IsConventional(zone) ? ZoneType::kConventional : ZoneType::kSequentialRequired;
+  info.type = geometry_.is_conventional(zone) ? ZoneType::kConventional : ZoneType::kSequentialRequired;
   info.condition = state.condition;
   info.start = DeviceOffset(zone.value * geometry_.zone_size);
   info.capacity = geometry_.capacity_of(zone);
@@ -108,14 +109,14 @@ Status ZoneMachine::BeginWrite(ZoneId zone, std::uint64_t block, std::uint64_t c
   changed_.clear();
   ZENFS_RETURN_IF_ERROR(CheckZone(zone));
   ZENFS_RETURN_IF_ERROR(CheckWritable(zone, block, count));
-  if (IsConventional(zone)) return {};
+  if (geometry_.is_conventional(zone)) return {};
   return OpenImplicitly(zone);
 }
 
 Result<std::uint64_t> ZoneMachine::BeginAppend(ZoneId zone, std::uint64_t count) {
   changed_.clear();
   ZENFS_RETURN_IF_ERROR(CheckZone(zone));
-  if (IsConventional(zone)) {
+  if (geometry_.is_conventional(zone)) {
     return Invalid(fmt::format("append to zone {}, which is conventional", zone.value));
   }
   const std::uint64_t block = zones_[zone.value].state.written;
@@ -126,7 +127,7 @@ Result<std::uint64_t> ZoneMachine::BeginAppend(ZoneId zone, std::uint64_t count)
 
 void ZoneMachine::CommitWrite(ZoneId zone, std::uint64_t count) {
   changed_.clear();
-  if (IsConventional(zone)) return;
+  if (geometry_.is_conventional(zone)) return;
   Zone& z = zones_[zone.value];
   z.state.written += count;
   z.last_written = ++tick_;
@@ -231,7 +232,7 @@ Status ZoneMachine::CheckZone(ZoneId zone) const {
 Status ZoneMachine::BeginManagement(ZoneId zone) {
   changed_.clear();
   ZENFS_RETURN_IF_ERROR(CheckZone(zone));
-  if (!IsConventional(zone)) return {};
+  if (!geometry_.is_conventional(zone)) return {};
   return Invalid(
       fmt::format("zone {} is conventional: it can't be reset, finished, opened or closed", zone.value));
 }

@@ -80,7 +80,6 @@ class ZoneMachine {
     std::uint64_t last_written = 0;  // tick; picks the zone to close implicitly
   };
 
-  bool IsConventional(ZoneId zone) const { return zone.value < geometry_.conventional; }
   std::uint64_t CapacityBlocks(ZoneId zone) const {
     return geometry_.capacity_of(zone) / geometry_.block_size;
   }

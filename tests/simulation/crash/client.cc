@@ -6,19 +6,8 @@
 #include <span>
 
 #include "base/bytes.h"
-#include "testing/empty_zone.h"
 
 namespace zenfs {
-Client::Client(std::shared_ptr<Volume> volume, std::uint64_t seed, const std::string& root)
-    : volume_(std::move(volume)), model_(root), random_(seed) {}
-
-std::string Client::Bytes(std::size_t count) {
-  std::string bytes = fmt::format("<{}>", random_.Next() % 100000);
-  const std::size_t head = std::min(bytes.size(), count);
-  bytes.resize(count);
-  random_.Fill(std::as_writable_bytes(std::span(bytes)).subspan(head));
-  return bytes;
-}
 
 ByteView Client::Aligned(const std::string& bytes) {
   const std::size_t begin = random_.Below(2);
@@ -26,10 +15,6 @@ ByteView Client::Aligned(const std::string& bytes) {
   const ByteSpan place = memory_.Whole().subspan(begin, bytes.size());
   std::ranges::copy(AsBytes(bytes), place.begin());
   return place;
-}
-
-void Client::Finish(const Status& status, const std::string& what) {
-  if (Ok(status, what)) model_.Done();
 }
 
 Client::Handle* Client::Open(const std::string& handle) {
@@ -191,69 +176,6 @@ void Client::SyncDirectory(const std::string& path) {
   if (failed()) return;
   model_.BeginSyncDirectory(path);
   Finish(volume_->SyncDirectory(path), "sync directory " + path);
-}
-
-void Client::BeginUnmount() {
-  if (failed()) return;
-  std::vector<ModelFileRef> open;
-  for (const auto& [name, handle] : handles_) open.push_back(handle.file);
-  model_.BeginUnmount(open);
-}
-
-void Client::Unmounted(const Status& status) {
-  if (!failed()) Finish(status, "unmount");
-  DropHandles();
-}
-
-void Client::Unmount() {
-  if (failed()) return;
-  BeginUnmount();
-  Unmounted(volume_->Unmount());
-}
-
-void Client::Remounted(std::shared_ptr<Volume> volume) {
-  volume_ = std::move(volume);
-  if (failed()) return;
-  const Result<FoundTree> found = Find(*volume_, model_.root());
-  if (!found) return static_cast<void>(Right(found.error().ToString(), "after remount"));
-  Right(model_.WhyNot(*found, CrashKind::kProcessDied), "after remount");
-  model_.Settle(*found);
-}
-
-void Client::AdoptFound() {
-  const Result<FoundTree> found = Find(*volume_, model_.root());
-  if (Ok(StatusOf(found), "read everything")) model_.Settle(*found);
-}
-
-// Skips a zone whose data can't be moved at the moment, or has no room elsewhere.
-void Client::EmptyZones() {
-  for (const ZoneStatus& zone : volume_->Zones()) {
-    if (failed()) return;
-    if (zone.phase != ZonePhase::kFull || zone.live == 0) continue;
-    const Status emptied = EmptyZone(*volume_, zone.id);
-    const bool may_fail =
-        !emptied.ok() && (emptied.error().code() == Code::kBusy || emptied.error().code() == Code::kNoSpace ||
-                          emptied.error().code() == Code::kInvalidArgument);
-    Ok(may_fail ? Status() : emptied, fmt::format("empty zone {}", zone.id.value));
-  }
-}
-
-void Client::DropHandles() { handles_.clear(); }
-
-void Client::Compare() {
-  if (failed()) return;
-  const Result<FoundTree> found = Find(*volume_, model_.root());
-  if (!Ok(StatusOf(found), "read everything")) return;
-  const Tree live = model_.Live();
-  for (const auto& [path, file] : live) {
-    const auto it = found->find(path);
-    if (it == found->end()) {
-      Right("not shown", path);
-    } else if (file != nullptr && it->second.content != file->live) {
-      Right("shown " + DescribeMismatch(file->live, it->second.content), path);
-    }
-  }
-  Right(live.size() != found->size() ? "more is shown than there should be" : "", "all files");
 }
 
 }  // namespace zenfs

@@ -1,32 +1,22 @@
-// Makes calls to a mounted volume, one after the other, and keeps the model up to date.
+// Makes calls for files and names to a mounted volume, one after the other, and keeps the model up to date.
 //
 // Threads: none; one client per thread, all on one volume.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/aligned_buffer.h"
-#include "base/random.h"
-#include "call_history.h"
-#include "model.h"
-#include "volume/volume.h"
+#include "volume_client.h"
 
 namespace zenfs {
 
-class Client final : public CallHistory {
+class Client final : public VolumeClient {
  public:
-  // `root`: the directory that only this client uses, "" for the whole volume. It exists and is
-  // empty.
-  Client(std::shared_ptr<Volume> volume, std::uint64_t seed, const std::string& root = "");
-
-  const Model& model() const { return model_; }
-  Random& random() { return random_; }
-  // From now on, random choices follow from `seed` alone.
-  void Reseed(std::uint64_t seed) { random_ = Random(seed); }
-  // Bytes that identify their origin.
-  std::string Bytes(std::size_t count);
+  // `root` as for VolumeClient.
+  Client(std::shared_ptr<Volume> volume, std::uint64_t seed, const std::string& root = "")
+      : VolumeClient(std::move(volume), seed, root) {}
 
   // --- files; `handle` is a name for an open handle, chosen by the caller ---
   void Create(const std::string& handle, const std::string& path);
@@ -58,36 +48,12 @@ class Client final : public CallHistory {
   void RemoveDirectory(const std::string& path);
   void SyncDirectory(const std::string& path);
 
-  // --- the volume ---
-  void EmptyZones();  // moves all live data out of full zones
-  void Unmount();     // without closing handles
-  // For a volume with several clients: each begins, one unmounts, each gets the result.
-  void BeginUnmount();
-  void Unmounted(const Status& status);
-  void Remounted(std::shared_ptr<Volume> volume);  // compares the contents, which then count as certain
-  void AdoptFound();                               // accepts the contents of the volume as certain
-  void DropHandles();
-  SpaceReport Space() const { return volume_->Space(); }
-  // Fails if the volume's contents differ from the model.
-  void Compare();
-
  private:
-  struct Handle {
-    std::unique_ptr<FileHandle> open;
-    ModelFileRef file;
-    std::string path;
-  };
-
   // The same bytes in memory that is, at random, suitably aligned for direct I/O or not.
   ByteView Aligned(const std::string& bytes);
-  void Finish(const Status& status, const std::string& what);
   Handle* Open(const std::string& handle);
 
-  std::shared_ptr<Volume> volume_;
-  Model model_;
-  Random random_;
   AlignedBuffer memory_;
-  std::map<std::string, Handle> handles_;
 };
 
 }  // namespace zenfs
