@@ -74,10 +74,7 @@ std::string CasesOfFirstWords() {
   return cases;
 }
 
-}  // namespace
-
-std::string BashCompletion() {
-  return fmt::format(R"(# bash completion for zenfs, made by 'zenfs completion bash'
+constexpr std::string_view kScript = R"(# bash completion for zenfs, made by 'zenfs completion bash'
 _zenfs() {{
   local cur=${{COMP_WORDS[COMP_CWORD]}} flag='' verb=${{COMP_WORDS[1]}} seconds='' flags='' files=0
   COMPREPLY=()
@@ -131,8 +128,12 @@ _zenfs() {{
   return 0
 }}
 complete -F _zenfs zenfs
-)",
-                     fmt::arg("files", FlagsThatName(VerbFlag::Names::kFile)),
+)";
+
+}  // namespace
+
+std::string BashCompletion() {
+  return fmt::format(kScript, fmt::arg("files", FlagsThatName(VerbFlag::Names::kFile)),
                      fmt::arg("directories", FlagsThatName(VerbFlag::Names::kDirectory)),
                      fmt::arg("verbs", WordsAfter("")), fmt::arg("seconds", CasesOfFirstWords()),
                      fmt::arg("cases", CasesOfVerbs()));

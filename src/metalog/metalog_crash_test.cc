@@ -191,11 +191,29 @@ TEST(MetalogCrash, PowerLossDuringASwitchIsNotDamage) {
 
 INSTANTIATE_TEST_SUITE_P(ActiveZones, MetalogCrashTest, ::testing::Values(0u, 4u));
 
+// Makes the snapshot need several zones: three commits of about 30 KiB each. `expected`: the state afterwards.
+void CommitLargeFiles(CrashDevice& device, std::uint32_t zones, State& expected) {
+  ASSERT_TRUE(expected.Apply(InitialEdits()).ok());
+  const auto log = MustOpen(device, zones);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    std::vector<Edit> edits = CreateNamed(kFirstTestId + i);
+    SetExtents large{.id = FileId(kFirstTestId + i)};
+    for (std::uint64_t e = 0; e < 3'000; ++e) {
+      large.extents.push_back({.file_offset = e * 4096,
+                               .place = DeviceOffset((1ull << 40) + (i * 3'000 + e) * 8192),
+                               .length = 4096});
+      large.size += 4096;
+    }
+    edits.emplace_back(std::move(large));
+    ASSERT_TRUE(expected.Apply(edits).ok());
+    ZENFS_ASSERT_OK(log->Commit(std::move(edits)));
+  }
+}
+
 // A log switch whose snapshot needs several zones: power loss after every command, with every subset of the unflushed
 // writes. `in_doubt`: the first SwitchComplete is written but reported as failed, so the log switch tries again.
 void LoseSubsetsOfALargeSwitch(bool in_doubt) {
   constexpr std::uint32_t kManyZones = 14;
-  constexpr std::uint64_t kCommits = 3;
   // Images per cut. Most cuts have more, because each zone of the chain loses writes independently.
 #if defined(ZENFS_SANITIZED)  // sanitizers make each mount slow
   constexpr std::size_t kImages = 40;
@@ -207,23 +225,7 @@ void LoseSubsetsOfALargeSwitch(bool in_doubt) {
   CrashDevice before(geometry);
   ZENFS_ASSERT_OK(Formatted(before, kManyZones));
   State expected;
-  ASSERT_TRUE(expected.Apply(InitialEdits()).ok());
-  {
-    const auto log = MustOpen(before, kManyZones);
-    for (std::uint64_t i = 0; i < kCommits; ++i) {  // about 30 KiB each
-      std::vector<Edit> edits = CreateNamed(kFirstTestId + i);
-      SetExtents large{.id = FileId(kFirstTestId + i)};
-      for (std::uint64_t e = 0; e < 3'000; ++e) {
-        large.extents.push_back({.file_offset = e * 4096,
-                                 .place = DeviceOffset((1ull << 40) + (i * 3'000 + e) * 8192),
-                                 .length = 4096});
-        large.size += 4096;
-      }
-      edits.emplace_back(std::move(large));
-      ASSERT_TRUE(expected.Apply(edits).ok());
-      ZENFS_ASSERT_OK(log->Commit(std::move(edits)));
-    }
-  }
+  CommitLargeFiles(before, kManyZones, expected);
   ZENFS_ASSERT_OK(before.Flush());
   std::size_t images_seen = 0;
   std::size_t complete = 0;
