@@ -1,5 +1,6 @@
 # The list of sources, by layer; those of src/backends are in backend_sources.cmake, those of src/backup and src/repair in
-# backup_sources.cmake, those of the command in cli_sources.cmake, those that tests share in testing_sources.cmake.
+# backup_sources.cmake, those of the command in cli_sources.cmake, those that tests share in testing_sources.cmake, the tests
+# of the logs in log_tests.cmake.
 # scripts/check-style fails on a file under src/ that none of them names.
 set(ZENFS_SOURCES_base
   base/clock.cc
@@ -145,38 +146,29 @@ set(ZENFS_TESTS_zone
 )
 
 set(ZENFS_SOURCES_metalog
-  metalog/commit.cc
+  metalog/commit_queue.cc
   metalog/flush.cc
   metalog/follower.cc
   metalog/footprint.cc
   metalog/generation_reader.cc
   metalog/generation_writer.cc
   metalog/generations.cc
+  metalog/group_commit.cc
   metalog/headless_zone.cc
   metalog/log_fingerprint.cc
+  metalog/log_switch.cc
   metalog/metadata_scan.cc
   metalog/metalog.cc
+  metalog/metalog_parts.cc
   metalog/metazones.cc
   metalog/probe.cc
   metalog/reconstruct.cc
   metalog/replay.cc
-  metalog/log_switch.cc
+  metalog/replica.cc
   metalog/state_snapshot.cc
+  metalog/switch_run.cc
   metalog/zone_reader.cc
   metalog/metazone_scan.cc
-)
-set(ZENFS_TESTS_metalog
-  metalog/follower_test.cc
-  metalog/footprint_test.cc
-  metalog/metalog_crash_test.cc
-  metalog/metalog_damage_test.cc
-  metalog/metalog_fault_test.cc
-  metalog/metalog_group_test.cc
-  metalog/metalog_switch_test.cc
-  metalog/metalog_test.cc
-  metalog/metazones_test.cc
-  metalog/probe_test.cc
-  metalog/reconstruct_test.cc
 )
 
 set(ZENFS_SOURCES_file
@@ -223,26 +215,6 @@ set(ZENFS_SOURCES_wal
   wal/log_zone_supply.cc
   wal/log_zones.cc
   wal/piece_reader.cc
-)
-set(ZENFS_TESTS_wal
-  wal/frame_buffers_test.cc
-  wal/frame_index_test.cc
-  wal/frame_map_test.cc
-  wal/framed_file_model_test.cc
-  wal/framed_file_retry_test.cc
-  wal/framed_file_rewrite_test.cc
-  wal/framed_file_state_test.cc
-  wal/framed_file_test.cc
-  wal/framed_file_threads_test.cc
-  wal/log_drain_test.cc
-  wal/log_replay_model_test.cc
-  wal/log_replay_test.cc
-  wal/log_scan_test.cc
-  wal/log_space_group_test.cc
-  wal/log_space_reserve_test.cc
-  wal/log_space_test.cc
-  wal/log_store_test.cc
-  wal/log_tails_test.cc
 )
 
 set(ZENFS_SOURCES_catalog

@@ -9,6 +9,7 @@
 #include "metalog/flush.h"
 #include "metalog/metalog_impl.h"
 #include "metalog/state_snapshot.h"
+#include "metalog/switch_run.h"
 
 namespace zenfs {
 namespace {
@@ -33,26 +34,8 @@ Status CheckZones(ZonedDevice& device, const Superblock& superblock) {
   return {};
 }
 
-// Room for frames, in bytes, of the smallest metadata zone. Zones that are offline or cannot be reported do not count.
-std::uint64_t SmallestZone(ZonedDevice& device, const Superblock& superblock) {
-  const MetazoneLayout layout(device.geometry().block_size);
-  std::uint64_t smallest = device.geometry().zone_size;
-  for (const ZoneId zone : superblock.metadata_zones) {
-    const auto report = device.Report(zone, 1);
-    if (!report || report->front().condition == ZoneCondition::kOffline) continue;
-    smallest = std::min(smallest, report->front().capacity);
-  }
-  return smallest > layout.frames_at ? smallest - layout.frames_at : 0;
-}
-
 // Active zones of the metadata log: the current one and the one of a log switch.
 constexpr std::uint32_t kSlots = 2;
-
-// Number of superseded zones that may stay active. zone/slot_plan.h relies on it.
-std::size_t SpareSlots(const Geometry& geometry) {
-  const bool limited = geometry.max_active != 0 || geometry.max_open != 0;
-  return limited ? 1 : kMaxMetadataZones;
-}
 
 // Writes a complete, durable generation that has room for commits after its SwitchComplete.
 Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
@@ -130,56 +113,33 @@ Result<std::unique_ptr<Metalog>> Metalog::Open(ZonedDevice& device, const Superb
 }
 
 MetalogImpl::MetalogImpl(ZonedDevice& device, const Superblock& superblock, Replayed replayed)
-    : device_(device),
-      superblock_(superblock),
-      layout_(device.geometry().block_size),
-      spare_slots_(SpareSlots(device.geometry())),
-      read_only_device_(device.mode() == OpenMode::kReadOnly),
-      zones_(device, superblock_),
-      recovered_(replayed.state),
-      tail_is_clean_(replayed.tail_is_clean),
+    : recovered_(replayed.state),
       newer_traces_(replayed.newer_traces),
-      last_generation_(std::max(replayed.generation, replayed.highest_generation)),
-      state_(std::move(replayed.state)),
-      footprint_(state_),
-      smallest_zone_(SmallestZone(device, superblock)) {
-  stats_.generation = replayed.generation;
-  stats_.sequence = replayed.sequence;
-  if (read_only_device_) return;
-  current_ = std::make_unique<GenerationWriter>(device_, superblock_, zones_,
-                                                GenerationWriter::Resume{.generation = replayed.generation,
-                                                                         .salt = replayed.salt,
-                                                                         .chain = std::move(replayed.chain),
-                                                                         .capacity = replayed.capacity,
-                                                                         .position = replayed.position,
-                                                                         .ordinal = replayed.frames,
-                                                                         .sequence = replayed.sequence});
-  switch_at_room_ = std::min(space().SwitchReserve(), current_->zone_capacity() / 4);
-}
+      log_(device, superblock, std::move(replayed), [this] { SwitchRun(log_).Run(); }) {}
 
 Status MetalogImpl::BeginWriting() {
   // The replayed frames may be in the device's cache only. New commits rely on them.
-  ZENFS_RETURN_IF_ERROR(FlushDevice(device_));
+  ZENFS_RETURN_IF_ERROR(FlushDevice(log_.device));
   std::vector<ZoneId> chain;
   bool tail_is_clean = false;
   {
-    MutexLock lock(mutex_);
-    chain = current_->chain();
-    tail_is_clean = tail_is_clean_;
+    MutexLock lock(log_.mutex);
+    chain = log_.current.writer().chain();
+    tail_is_clean = log_.current.tail_is_clean();
   }
   // This mount ignored an unfinished log switch. No later mount may find it complete.
-  if (newer_traces_) zones_.ResetAllBut(chain);
-  zones_.FinishSuperseded(chain, spare_slots_);
-  if (const std::uint32_t slots = device_.geometry().max_active; slots != 0)
-    zones_.LimitOthers(slots - kSlots);
+  if (newer_traces_) log_.zones.ResetAllBut(chain);
+  log_.zones.FinishSuperseded(chain, log_.spare_slots);
+  if (const std::uint32_t slots = log_.device.geometry().max_active; slots != 0)
+    log_.zones.LimitOthers(slots - kSlots);
   // The other metadata zones may be reset, so a zone of the current generation must hold a superblock.
-  const bool superblock_is_there = zones_.HoldSuperblock(chain);
+  const bool superblock_is_there = log_.zones.HoldSuperblock(chain);
   if (tail_is_clean && superblock_is_there) return {};
   if (Status switched = Switch(); !switched.ok()) {
     return Fail(
         Code::kReadOnly,
         fmt::format("{}: {} and the metadata log cannot be moved to another zone ({}); mount read-only",
-                    device_.name(),
+                    log_.device.name(),
                     superblock_is_there ? "the metadata log ends in a torn frame"
                                         : "the zones of the current metadata log hold no valid superblock",
                     switched.error().ToString()));
@@ -188,47 +148,54 @@ Status MetalogImpl::BeginWriting() {
 }
 
 void MetalogImpl::SetSink(CommitSink* sink) {
-  MutexLock lock(mutex_);
-  sink_ = sink;
+  MutexLock lock(log_.mutex);
+  log_.sink = sink;
+}
+
+void MetalogImpl::SetMetrics(Metrics* metrics) {
+  MutexLock lock(log_.mutex);
+  log_.metrics = metrics;
+}
+
+Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) noexcept {
+  return commits_.Commit(std::move(edits), options);
+}
+
+Status MetalogImpl::CheckRoom(std::uint64_t bytes) const { return commits_.CheckRoom(bytes); }
+
+Status MetalogImpl::Switch() noexcept {
+  MutexLock lock(log_.mutex);
+  if (!log_.health.ok()) return log_.health;
+  if (!log_.current.has_writer())
+    return Fail(Code::kReadOnly, log_.device.name() + ": the metadata log was opened read-only");
+  log_.log_switch.AwaitEnd(log_.mutex);
+  if (log_.stopping) return Fail(Code::kShutdown, log_.device.name() + ": the metadata log was stopped");
+  return log_.log_switch.StartAndWait(log_.mutex, 0);
 }
 
 void MetalogImpl::Stop() {
   Thread switcher;
   {
-    MutexLock lock(mutex_);
-    stopping_ = true;
-    while (commits_active_ != 0 || switch_running_) {
-      if (switch_running_) {
-        switch_ended_.Wait(mutex_);
-      } else {
-        idle_.Wait(mutex_);
-      }
+    MutexLock lock(log_.mutex);
+    log_.stopping = true;
+    while (!log_.queue.idle() || log_.log_switch.running()) {
+      log_.log_switch.AwaitEnd(log_.mutex);
+      log_.queue.AwaitIdle(log_.mutex);
     }
-    switcher = std::move(switch_thread_);
+    switcher = log_.log_switch.TakeThread();
   }
   switcher.Join();
 }
 
 Status MetalogImpl::health() const {
-  MutexLock lock(mutex_);
-  return health_;
-}
-
-void MetalogImpl::SetMetrics(Metrics* metrics) {
-  MutexLock lock(mutex_);
-  metrics_ = metrics;
-}
-
-void MetalogImpl::CountWritten() {
-  if (metrics_ == nullptr) return;
-  metrics_->RaiseTo(Value::kMetadataBytes, stats_.bytes_written + current_->bytes_written());
-  metrics_->RaiseTo(Value::kMetaFrames, stats_.frames_written);
+  MutexLock lock(log_.mutex);
+  return log_.health;
 }
 
 MetalogStats MetalogImpl::stats() const {
-  MutexLock lock(mutex_);
-  MetalogStats stats = stats_;
-  if (current_ != nullptr) stats.bytes_written += current_->bytes_written();
+  MutexLock lock(log_.mutex);
+  MetalogStats stats = log_.stats;
+  if (log_.current.has_writer()) stats.bytes_written += log_.current.writer().bytes_written();
   return stats;
 }
 

@@ -23,25 +23,25 @@ class Mutation:
 
 MUTATIONS = (
     Mutation("no-flush-before-switch-complete", "a generation is complete only when all of it is on stable media",
-             "src/metalog/log_switch.cc",
-             '  ZENFS_RETURN_IF_ERROR(FlushWrittenSince(device_, run.written_since));\n  SyncPoint::Reach("metalog:before-complete");',
+             "src/metalog/switch_run.cc",
+             '  ZENFS_RETURN_IF_ERROR(FlushWrittenSince(log_.device, written_since_));\n  SyncPoint::Reach("metalog:before-complete");',
              '  SyncPoint::Reach("metalog:before-complete");'),
     Mutation("no-flush-after-switch-complete", "commits go to a generation only when its completion is on stable media",
-             "src/metalog/log_switch.cc", "  if (done.ok()) done = FlushWrittenSince(device_, run.written_since);\n  if (done.ok()) return {};",
+             "src/metalog/switch_run.cc", "  if (done.ok()) done = FlushWrittenSince(log_.device, written_since_);\n  if (done.ok()) return {};",
              "  if (done.ok()) return {};"),
     Mutation("last-commits-left-out-of-switch", "a generation has the commits that were made while it was written",
-             "src/metalog/log_switch.cc", "  TakeLead(run);\n  return WritePending(run);", "  TakeLead(run);\n  return {};"),
+             "src/metalog/switch_run.cc", "  TakeLead();\n  return WritePending();", "  TakeLead();\n  return {};"),
     Mutation("commit-without-flush", "a commit is on stable media when it returns",
-             "src/metalog/commit.cc", "    if (written.ok()) return FlushWrittenSince(device_, mark);",
+             "src/metalog/group_commit.cc", "    if (written.ok()) return FlushWrittenSince(log_.device, mark);",
              "    static_cast<void>(mark);\n    if (written.ok()) return {};"),
     Mutation("data-not-flushed-before-commit", "data is on stable media before the commit that points to it is",
-             "src/metalog/commit.cc", "batch.flush_data_first ? FlushDevice(device_) : Status{};",
+             "src/metalog/group_commit.cc", "batch.flush_data_first ? FlushDevice(log_.device) : Status{};",
              "batch.flush_data_first ? Status{} : Status{};"),
     Mutation("torn-metadata-tail-kept", "nothing is written behind a torn frame",
              "src/metalog/metalog.cc", "  if (tail_is_clean && superblock_is_there) return {};\n",
              "  if (superblock_is_there) return {};\n"),
     Mutation("unfinished-switch-left", "what a log switch left unfinished is never found complete by a later mount",
-             "src/metalog/metalog.cc", "  if (newer_traces_) zones_.ResetAllBut(chain);", ""),
+             "src/metalog/metalog.cc", "  if (newer_traces_) log_.zones.ResetAllBut(chain);", ""),
     Mutation("crc-not-checked", "a frame counts only if its checksum fits", "src/format/frame.cc",
              "  if (crc != parsed.header.crc) return parsed;", "  static_cast<void>(crc);"),
     Mutation("seed-without-generation", "a frame from an earlier incarnation of its zone never fits",
@@ -56,7 +56,7 @@ MUTATIONS = (
              "metalog->Commit(std::move(edits), {.data_since = FlushMark::AtOpen()})",
              "metalog->Commit(std::move(edits), {})",
              Piece("src/metalog/metalog.cc",
-                   "  ZENFS_RETURN_IF_ERROR(FlushDevice(device_));\n  std::vector<ZoneId> chain;", "  std::vector<ZoneId> chain;")),
+                   "  ZENFS_RETURN_IF_ERROR(FlushDevice(log_.device));\n  std::vector<ZoneId> chain;", "  std::vector<ZoneId> chain;")),
     Mutation("ids-reused", "an id is never used again", "src/volume/id_allocator.h",
              "return FileId(next_++);", "return FileId(limit_ - kBatch + next_++ % 24);"),
     Mutation("epoch-not-begun", "frames of a mount are told from those before it", "src/volume/volume_parts.cc",
@@ -66,8 +66,8 @@ MUTATIONS = (
              "  if (!same && to.kind == Entry::Kind::kFile && !to.pending)\n"
              "    ZENFS_RETURN_IF_ERROR(deps_.commits.Commit({UnlinkFile{to.parent, to.name}}));\n"
              "  if (!same) edits.push_back(RenameEntry{from.parent, from.name, to.parent, to.name});"),
-    Mutation("failed-commit-goes-on", "a commit of unknown outcome is fenced", "src/metalog/commit.cc",
-             "    Fence(batch, written.error());", "    Refuse(batch, written.error());\n    ReleaseLead();",
+    Mutation("failed-commit-goes-on", "a commit of unknown outcome is fenced", "src/metalog/group_commit.cc",
+             "    Fence(batch, written.error());", "    Refuse(batch, written.error());\n    log_.queue.EndLead();",
              # It goes on behind whatever the zone took.
              Piece("src/metalog/generation_writer.cc", "    const bool full = code == Code::kZoneFull;",
                    "    const bool full = code == Code::kZoneFull;\n"
@@ -78,10 +78,11 @@ MUTATIONS = (
              # The files that have frames there pin it, too.
              Piece("src/wal/log_zones.cc", "    if (manager_.Zone(id).pins != 0) continue;  // of readers of frames that were moved\n", "")),
     Mutation("dead-before-commit", "space is given up only when the commit that frees it is durable",
-             "src/metalog/commit.cc", "  SyncPoint::Reach(\"metalog:write\");\n  std::vector<const std::string*> lists;",
-             "  if (sink_ != nullptr) for (const Member* member : batch.members) sink_->OnCommitted(*member->edits);\n"
+             "src/metalog/group_commit.cc", "  SyncPoint::Reach(\"metalog:write\");\n  std::vector<const std::string*> lists;",
+             "  log_.mutex.Lock();\n  CommitSink* sink = log_.sink;\n  log_.mutex.Unlock();\n"
+             "  if (sink != nullptr) for (const CommitCall* call : batch.calls) sink->OnCommitted(*call->edits);\n"
              "  std::vector<const std::string*> lists;",
-             Piece("src/metalog/commit.cc", "    for (const Member* member : batch.members) sink->OnCommitted(*member->edits);",
+             Piece("src/metalog/group_commit.cc", "    for (const CommitCall* call : batch.calls) sink->OnCommitted(*call->edits);",
                    "    static_cast<void>(sink);")),
     Mutation("moved-without-flush", "only copies on stable media are pointed to", "src/volume/relocation.cc",
              "{.data_since = copying_since_.load()}", "{}"),

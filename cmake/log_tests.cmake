@@ -1,0 +1,38 @@
+# Tests of src/metalog and src/wal, the two kinds of log. The rest is in sources.cmake.
+set(ZENFS_TESTS_metalog
+  metalog/commit_queue_test.cc
+  metalog/follower_test.cc
+  metalog/footprint_test.cc
+  metalog/log_switch_test.cc
+  metalog/metalog_crash_test.cc
+  metalog/metalog_damage_test.cc
+  metalog/metalog_fault_test.cc
+  metalog/metalog_group_test.cc
+  metalog/metalog_switch_test.cc
+  metalog/metalog_test.cc
+  metalog/metazones_test.cc
+  metalog/probe_test.cc
+  metalog/reconstruct_test.cc
+  metalog/replica_test.cc
+)
+
+set(ZENFS_TESTS_wal
+  wal/frame_buffers_test.cc
+  wal/frame_index_test.cc
+  wal/frame_map_test.cc
+  wal/framed_file_model_test.cc
+  wal/framed_file_retry_test.cc
+  wal/framed_file_rewrite_test.cc
+  wal/framed_file_state_test.cc
+  wal/framed_file_test.cc
+  wal/framed_file_threads_test.cc
+  wal/log_drain_test.cc
+  wal/log_replay_model_test.cc
+  wal/log_replay_test.cc
+  wal/log_scan_test.cc
+  wal/log_space_group_test.cc
+  wal/log_space_reserve_test.cc
+  wal/log_space_test.cc
+  wal/log_store_test.cc
+  wal/log_tails_test.cc
+)

@@ -1,0 +1,83 @@
+#include "metalog/metalog_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace zenfs {
+namespace {
+
+// Number of superseded zones that may stay active. zone/slot_plan.h relies on it.
+std::size_t SpareSlots(const Geometry& geometry) {
+  const bool limited = geometry.max_active != 0 || geometry.max_open != 0;
+  return limited ? 1 : kMaxMetadataZones;
+}
+
+// Null if the device is read-only.
+std::unique_ptr<GenerationWriter> WriterOf(ZonedDevice& device, const Superblock& superblock,
+                                           Metazones& zones, const Replayed& replayed) {
+  if (device.mode() == OpenMode::kReadOnly) return nullptr;
+  return std::make_unique<GenerationWriter>(device, superblock, zones,
+                                            GenerationWriter::Resume{.generation = replayed.generation,
+                                                                     .salt = replayed.salt,
+                                                                     .chain = replayed.chain,
+                                                                     .capacity = replayed.capacity,
+                                                                     .position = replayed.position,
+                                                                     .ordinal = replayed.frames,
+                                                                     .sequence = replayed.sequence});
+}
+
+}  // namespace
+
+std::uint64_t SmallestZone(ZonedDevice& device, const Superblock& superblock) {
+  const MetazoneLayout layout(device.geometry().block_size);
+  std::uint64_t smallest = device.geometry().zone_size;
+  for (const ZoneId zone : superblock.metadata_zones) {
+    const auto report = device.Report(zone, 1);
+    if (!report || report->front().condition == ZoneCondition::kOffline) continue;
+    smallest = std::min(smallest, report->front().capacity);
+  }
+  return smallest > layout.frames_at ? smallest - layout.frames_at : 0;
+}
+
+MetalogParts::MetalogParts(ZonedDevice& the_device, const Superblock& the_superblock, Replayed replayed,
+                           std::function<void()> run_switch)
+    : device(the_device),
+      superblock(the_superblock),
+      layout(device.geometry().block_size),
+      spare_slots(SpareSlots(device.geometry())),
+      zones(device, superblock),
+      current(WriterOf(device, superblock, zones, replayed), replayed.tail_is_clean,
+              std::max(replayed.generation, replayed.highest_generation)),
+      replica(std::move(replayed.state)),
+      log_switch(std::move(run_switch)),
+      smallest_zone_bytes(SmallestZone(device, superblock)) {
+  stats.generation = replayed.generation;
+  stats.sequence = replayed.sequence;
+  if (current.has_writer())
+    current.SetSwitchRoom(std::min(space().SwitchReserve(), current.writer().zone_capacity() / 4));
+}
+
+void MetalogParts::CountWritten() {
+  if (metrics == nullptr) return;
+  metrics->RaiseTo(Value::kMetadataBytes, stats.bytes_written + current.writer().bytes_written());
+  metrics->RaiseTo(Value::kMetaFrames, stats.frames_written);
+}
+
+void MetalogParts::Refuse(CommitCall& call, const Error& error) {
+  ZENFS_ASSERT(!call.done);
+  replica.Release(call.reserved);
+  call.Complete(Fail(error));
+}
+
+void MetalogParts::CheckReplica(const Status& applied) {
+  if (applied.ok()) return;
+  GoReadOnly(
+      applied.error().With(device.name() + ": a commit contradicts the metadata log's own state (a bug)"));
+}
+
+void MetalogParts::GoReadOnly(const Error& why) {
+  if (health.ok()) health = Fail(why.code() == Code::kCorruption ? why : Error(Code::kReadOnly, why.text()));
+  for (CommitCall* call : queue.TakeAll()) Refuse(*call, health.error());
+}
+
+}  // namespace zenfs
