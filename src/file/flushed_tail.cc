@@ -29,16 +29,17 @@ bool FlushedTail::Keep(Content content) {
   std::swap(buffer_, next);
   next.Release();
   pins_ = std::move(content.pins);
-  changed_ = false;
+  revision_ = content.revision;
   return buffer_.survives_process();
 }
 
-bool FlushedTail::Extend(std::uint64_t tail_offset, ByteView tail, std::uint64_t appended_seconds) {
-  if (buffer_.empty() || changed_) return false;
-  ZENFS_ASSERT(tail_offset <= buffer_.end() && buffer_.end() <= tail_offset + tail.size());
-  const ByteView bytes = tail.subspan(buffer_.end() - tail_offset);
+bool FlushedTail::Extend(const Content& content) {
+  if (buffer_.empty() || revision_ != content.revision) return false;
+  ZENFS_ASSERT(content.tail_offset <= buffer_.end() &&
+               buffer_.end() <= content.tail_offset + content.tail.size());
+  const ByteView bytes = content.tail.subspan(buffer_.end() - content.tail_offset);
   if (bytes.size() > buffer_.room()) return false;
-  buffer_.Append(bytes, appended_seconds);
+  buffer_.Append(bytes, content.appended_seconds);
   return buffer_.survives_process();
 }
 

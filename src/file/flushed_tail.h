@@ -43,16 +43,15 @@ class FlushedTail {
     std::uint64_t tail_offset = 0;          // file offset of `tail`, <= device_end
     ByteView tail;                          // the file's bytes up to its end
     std::uint64_t appended_seconds = 0;     // PlainFile::changed_seconds()
+    std::uint64_t revision = 0;             // PlainContent::revision()
   };
   // Replaces the kept content. Returns false if there is no buffer or too little room in it; then the old content
   // stays. Also returns false if the buffers no longer survive the process.
   [[nodiscard]] bool Keep(Content content);
-  // Adds the bytes that were appended to the file since the last Keep or Extend. `tail` contains the file's bytes from
-  // `tail_offset` to its end. Returns false if the file changed in another way (NoteChange), if nothing is kept yet, if
-  // there is no room, or if the buffers no longer survive the process.
-  [[nodiscard]] bool Extend(std::uint64_t tail_offset, ByteView tail, std::uint64_t appended_seconds);
-  // Call this after the extents of the file changed, or bytes that may be kept here were overwritten.
-  void NoteChange() { changed_ = true; }
+  // Adds the bytes that were appended to the file since the last Keep or Extend. Returns false if the file changed in
+  // another way since the last Keep (`revision`), if nothing is kept yet, if there is no room, or if the buffers no longer
+  // survive the process. Uses of `content` only the tail, the time and the revision.
+  [[nodiscard]] bool Extend(const Content& content);
   // Cuts the kept bytes at file offset `size`. Precondition: device_end() <= size < end().
   void Cut(std::uint64_t size) {
     ZENFS_ASSERT(device_end() <= size && size < end());
@@ -67,7 +66,7 @@ class FlushedTail {
   AppendBuffer buffer_;
   std::shared_ptr<const void> pins_;
   std::uint64_t order_ = 0;
-  bool changed_ = false;
+  std::uint64_t revision_ = 0;  // of the last Keep
 };
 
 }  // namespace zenfs

@@ -4,42 +4,53 @@
 #include "file/plain_file.h"
 
 namespace zenfs {
+namespace {
 
-bool PlainFile::LiesIn(ZoneId zone) const {
-  const std::shared_ptr<const FileView> view = view_.Get();
-  return std::ranges::any_of(view->extents,
-                             [&](const Extent& extent) { return geometry_.ZoneOf(extent.place) == zone; });
-}
+struct DeviceRead {
+  std::shared_ptr<const FileView> view;
+  std::size_t total = 0;        // bytes of the request before the end of the file
+  std::size_t from_device = 0;  // length of their front that must be read through the view
+};
 
 // Copies the bytes that are only in the buffer, and returns the part that the caller reads from the device without a
 // lock.
-PlainFile::DeviceRead PlainFile::PrepareRead(std::uint64_t offset, ByteSpan into) const {
-  DeviceRead read{view_.Get(), 0, 0};
+DeviceRead PrepareRead(const PlainFileParts& file, std::uint64_t offset, ByteSpan into) EXCLUDES(file.mutex) {
+  DeviceRead read{file.published.view.Get(), 0, 0};
   const std::uint64_t on_device = read.view->end();
   if (offset < on_device && into.size() <= on_device - offset) {
     read.total = read.from_device = into.size();
     return read;
   }
-  if (size() <= on_device) {  // nothing is buffered
+  if (file.published.size.load(std::memory_order_acquire) <= on_device) {  // nothing is buffered
     read.total = read.from_device = offset < on_device ? on_device - offset : 0;
     return read;
   }
-  MutexLock lock(mutex_);
-  if (offset >= size_) return read;
-  read.view = view_.Get();
-  read.total = std::min<std::uint64_t>(into.size(), size_ - offset);
+  MutexLock lock(file.mutex);
+  if (offset >= file.content.size()) return read;
+  read.view = file.published.view.Get();
+  read.total = std::min<std::uint64_t>(into.size(), file.content.size() - offset);
   const std::uint64_t mapped = read.view->end();
   read.from_device = offset < mapped ? std::min<std::uint64_t>(read.total, mapped - offset) : 0;
   if (read.from_device < read.total) {
-    const ByteView buffered = tail_.View().subspan(offset + read.from_device - TailOffset());
+    const ByteView buffered =
+        file.content.tail().View().subspan(offset + read.from_device - file.content.tail_offset());
     std::memcpy(into.data() + read.from_device, buffered.data(), read.total - read.from_device);
   }
   return read;
 }
 
+}  // namespace
+
+bool PlainFile::LiesIn(ZoneId zone) const {
+  const std::shared_ptr<const FileView> view = file_.published.view.Get();
+  return std::ranges::any_of(
+      view->extents, [&](const Extent& extent) { return file_.geometry.ZoneOf(extent.place) == zone; });
+}
+
 Result<std::size_t> PlainFile::Read(std::uint64_t offset, ByteSpan into) const {
-  const DeviceRead read = PrepareRead(offset, into);
-  ZENFS_RETURN_IF_ERROR(ReadExtents(*deps_.device, read.view->extents, offset, into.first(read.from_device)));
+  const DeviceRead read = PrepareRead(file_, offset, into);
+  ZENFS_RETURN_IF_ERROR(
+      ReadExtents(*file_.deps.device, read.view->extents, offset, into.first(read.from_device)));
   return read.total;
 }
 
@@ -49,7 +60,7 @@ void PlainFile::ReadMany(std::span<ReadRequest> requests) const {
   std::shared_ptr<const FileView> view;
   bool one_view = true;
   for (ReadRequest& request : requests) {
-    DeviceRead read = PrepareRead(request.offset, request.into);
+    DeviceRead read = PrepareRead(file_, request.offset, request.into);
     request.into = request.into.first(read.total);
     device_part.push_back({request.offset, request.into.first(read.from_device), {}});
     if (view != nullptr && view.get() != read.view.get()) one_view = false;
@@ -65,7 +76,7 @@ void PlainFile::ReadMany(std::span<ReadRequest> requests) const {
     return;
   }
   if (view == nullptr) return;
-  ReadExtentsMany(*deps_.device, view->extents, device_part);
+  ReadExtentsMany(*file_.deps.device, view->extents, device_part);
   for (std::size_t i = 0; i < requests.size(); ++i) requests[i].status = std::move(device_part[i].status);
 }
 

@@ -1,0 +1,105 @@
+// The content of an open plain file: its extents on the device and the bytes in its tail buffer.
+//
+//   0 ........... extents ........... E
+//                        T .... tail buffer .... size()
+//
+// Invariants
+//   the extents cover [0, E); the tail buffer, if not empty, covers [T, size()); T is a multiple of the block size
+//   T <= E <= size(); bytes in both are equal; E < size() exactly if there are bytes to write
+//   the published view and size are those here
+//
+// Checksums: an extent that is cut keeps a checksum if the tail buffer has the removed bytes, or if the caller knows it.
+//
+// Ownership: `published` outlives it.
+// Threads: no lock; the lock of the file guards it (plain_file_parts.h). No I/O.
+// Units: bytes, file offsets. Errors: none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "file/file_extents.h"
+#include "file/file_view.h"
+#include "file/tail_buffer.h"
+
+namespace zenfs {
+
+// What readers see without the lock of the file.
+struct PublishedContent {
+  PublishedContent(std::shared_ptr<const FileView> initial_view, std::uint64_t initial_size)
+      : view(std::move(initial_view)), size(initial_size) {}
+
+  ViewSlots view;
+  std::atomic<std::uint64_t> size;
+};
+
+class PlainContent {
+ public:
+  // `map` has the committed extents of a file of `size` bytes.
+  PlainContent(const Geometry& geometry, ExtentMap map, std::uint64_t size, PublishedContent& published)
+      : block_(geometry.block_size),
+        extents_(geometry, std::move(map), size, published.view),
+        size_(size),
+        published_(published) {}
+
+  std::uint64_t size() const { return size_; }
+  FileExtents& extents() { return extents_; }
+  const FileExtents& extents() const { return extents_; }
+  const TailBuffer& tail() const { return tail_; }
+  // File offset of the tail buffer.
+  std::uint64_t tail_offset() const { return size_ - tail_.size(); }
+  // True if no bytes have to be written.
+  bool written() const { return extents_.end() == size_; }
+  // Rises with each change except appends to the tail buffer, and cuts in it.
+  std::uint64_t revision() const { return extents_.revision() + overwrites_; }
+  // For assertions: true if the invariants hold.
+  bool Sound() const;
+  // Returns the length of the last block of `bytes` bytes, full or not. It stays in the buffer, because a direct writer
+  // writes it again.
+  std::size_t LastBlock(std::uint64_t bytes) const {
+    return bytes == 0 ? 0 : bytes - RoundDown(bytes - 1, block_);
+  }
+  // Returns the checksum of the rest of the extent that a cut at `end` divides, without reads. Returns `front` if the
+  // tail buffer does not contain the removed bytes.
+  KnownCrc CrcWhenCut(std::uint64_t end, KnownCrc front) const;
+
+  // --- tail buffer ---
+  // Appends to the file. `crc`: that of `bytes`; unknown: calculated.
+  void Append(ByteView bytes, KnownCrc crc);
+  // Replaces the bytes from `offset` >= tail_offset() on, up to size() at most. `crc`: that of `bytes`.
+  void Overwrite(std::uint64_t offset, ByteView bytes, std::uint32_t crc);
+  // Puts the last bytes of the file, from a block boundary on, into the empty tail buffer.
+  void LoadTail(ByteView bytes) { tail_.Append(bytes); }
+  // Empties the tail buffer. Precondition: written().
+  void DropTail();
+  // Frees the memory that the tail buffer does not need.
+  void ShrinkTail() { tail_.Shrink(); }
+  // The tail buffer with zeros up to the end of a block; valid until the next change.
+  ByteView PaddedTail() { return tail_.Padded(block_); }
+
+  // --- device ---
+  // `placed` has the first `bytes` of the tail buffer. The last `kept` of them stay in the buffer, too.
+  void TakeWritten(std::vector<FileExtents::Placed> placed, std::size_t bytes, std::size_t kept);
+  // `placed` has the whole tail buffer and `appended` more bytes, which are appended to the file.
+  void TakeGathered(std::vector<FileExtents::Placed> placed, std::uint64_t appended);
+  // Cuts the file at `size` <= size(). `front`: as for CrcWhenCut.
+  void Cut(std::uint64_t size, KnownCrc front);
+
+ private:
+  void SetSize(std::uint64_t size);
+  void CutExtents(std::uint64_t end, KnownCrc front = std::nullopt) {
+    if (end < extents_.end()) extents_.Cut(end, CrcWhenCut(end, front));
+  }
+
+  const std::uint32_t block_;
+  FileExtents extents_;
+  TailBuffer tail_;
+  std::uint64_t size_;
+  std::uint64_t overwrites_ = 0;
+  PublishedContent& published_;
+};
+
+}  // namespace zenfs
