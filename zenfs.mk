@@ -4,8 +4,9 @@
 # function must stay such a line, the sources must not become one, or they would be compiled twice.
 zenfs_ROOT := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 
-# The lists of cmake/sources.cmake and cmake/backend_sources.cmake, but for what the plugin does not need.
-zenfs_SOURCES := $(addprefix src/,$(shell sed -n '/^set.ZENFS_SOURCES_\(cli\|backup\|repair\|testing\)$$/,/^.$$/d; /^set.ZENFS_SOURCES_/,/^.$$/s/^  \([a-z].*\.cc\)$$/\1/p' $(zenfs_ROOT)/cmake/sources.cmake $(zenfs_ROOT)/cmake/backend_sources.cmake))
+# The lists of cmake/sources.cmake, cmake/backend_sources.cmake and cmake/plugin_sources.cmake, but for what the plugin
+# does not need.
+zenfs_SOURCES := $(addprefix src/,$(shell sed -n '/^set.ZENFS_SOURCES_\(cli\|backup\|repair\|testing\)$$/,/^.$$/d; /^set.ZENFS_SOURCES_/,/^.$$/s/^  \([a-z].*\.cc\)$$/\1/p' $(zenfs_ROOT)/cmake/sources.cmake $(zenfs_ROOT)/cmake/backend_sources.cmake $(zenfs_ROOT)/cmake/plugin_sources.cmake))
 zenfs_FUNC = zenfs_register_builtin
 zenfs_LDFLAGS = -lisal -luring
 

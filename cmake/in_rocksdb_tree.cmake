@@ -2,6 +2,7 @@
 # below; its library then contains ZenFS. What it reads from zenfs.mk beside them is only the function to call.
 include(sources)
 include(backend_sources)
+include(plugin_sources)
 
 set(sources)
 foreach(layer base model metrics device format buffers zone metalog file wal catalog reclaim volume

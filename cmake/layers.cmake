@@ -3,7 +3,7 @@
 #
 #   zenfs_layer(<name> DEPENDS <layer>... LIBRARIES <library>...)
 #
-# takes its sources from ZENFS_SOURCES_<name> in cmake/sources.cmake, cmake/backend_sources.cmake or cmake/backup_sources.cmake.
+# takes its sources from ZENFS_SOURCES_<name> in cmake/sources.cmake or the list of sources that it refers to.
 function(zenfs_layer name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
   set(sources ${ZENFS_SOURCES_${name}})

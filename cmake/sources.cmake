@@ -1,6 +1,6 @@
 # The list of sources, by layer; those of src/backends are in backend_sources.cmake, those of src/backup and src/repair in
-# backup_sources.cmake, those of the command in cli_sources.cmake, those that tests share in testing_sources.cmake, the tests
-# of the logs in log_tests.cmake.
+# backup_sources.cmake, those of the RocksDB plugin in plugin_sources.cmake, those of the command in cli_sources.cmake, those that
+# tests share in testing_sources.cmake, the tests of the logs in log_tests.cmake.
 # scripts/check-style fails on a file under src/ that none of them names.
 set(ZENFS_SOURCES_base
   base/clock.cc
@@ -344,33 +344,4 @@ set(ZENFS_TESTS_volume
   volume/volume_two_hosts_test.cc
   volume/volume_unreadable_test.cc
   volume/volume_write_fault_test.cc
-)
-
-set(ZENFS_SOURCES_rocksdb_plugin
-  rocksdb_plugin/aux_directory.cc
-  rocksdb_plugin/aux_file_system.cc
-  rocksdb_plugin/aux_file_system_open.cc
-  rocksdb_plugin/directory_handle.cc
-  rocksdb_plugin/environments.cc
-  rocksdb_plugin/file_system_of_uri.cc
-  rocksdb_plugin/mapped_file.cc
-  rocksdb_plugin/logger.cc
-  rocksdb_plugin/mount_uri.cc
-  rocksdb_plugin/mounted_file.cc
-  rocksdb_plugin/open_metadata.cc
-  rocksdb_plugin/random_access_file.cc
-  rocksdb_plugin/read_into.cc
-  rocksdb_plugin/registration.cc
-  rocksdb_plugin/rocksdb_version.cc
-  rocksdb_plugin/sequential_file.cc
-  rocksdb_plugin/status_conversion.cc
-  rocksdb_plugin/writable_file.cc
-  rocksdb_plugin/zenfs_file_system.cc
-  rocksdb_plugin/zenfs_file_system_names.cc
-  rocksdb_plugin/zenfs_file_system_open.cc
-)
-set(ZENFS_TESTS_rocksdb_plugin
-  rocksdb_plugin/open_metadata_test.cc
-  rocksdb_plugin/rocksdb_version_test.cc
-  rocksdb_plugin/status_conversion_test.cc
 )

@@ -39,7 +39,8 @@ def lay_out(release):
 
 def sources_of_plugin(steps):
     """What libzenfs.so is compiled from, as CMake's own lists have it."""
-    script = ["include(cmake/sources.cmake)", "include(cmake/backend_sources.cmake)", "get_cmake_property(all VARIABLES)",
+    script = ["include(cmake/sources.cmake)", "include(cmake/backend_sources.cmake)",
+              "include(cmake/plugin_sources.cmake)", "get_cmake_property(all VARIABLES)",
               "foreach(name ${all})", "  if(name MATCHES \"^ZENFS_SOURCES_\")", "    message(\"${name}=${${name}}\")",
               "  endif()", "endforeach()"]
     with tempfile.NamedTemporaryFile("w", suffix=".cmake") as file:

@@ -1,0 +1,29 @@
+# Sources of the RocksDB plugin, src/rocksdb_plugin. The rest is in sources.cmake.
+set(ZENFS_SOURCES_rocksdb_plugin
+  rocksdb_plugin/aux_directory.cc
+  rocksdb_plugin/aux_file_system.cc
+  rocksdb_plugin/aux_file_system_open.cc
+  rocksdb_plugin/directory_handle.cc
+  rocksdb_plugin/environments.cc
+  rocksdb_plugin/file_system_of_uri.cc
+  rocksdb_plugin/mapped_file.cc
+  rocksdb_plugin/logger.cc
+  rocksdb_plugin/mount_uri.cc
+  rocksdb_plugin/mounted_file.cc
+  rocksdb_plugin/open_metadata.cc
+  rocksdb_plugin/random_access_file.cc
+  rocksdb_plugin/read_into.cc
+  rocksdb_plugin/registration.cc
+  rocksdb_plugin/rocksdb_version.cc
+  rocksdb_plugin/sequential_file.cc
+  rocksdb_plugin/status_conversion.cc
+  rocksdb_plugin/writable_file.cc
+  rocksdb_plugin/zenfs_file_system.cc
+  rocksdb_plugin/zenfs_file_system_names.cc
+  rocksdb_plugin/zenfs_file_system_open.cc
+)
+set(ZENFS_TESTS_rocksdb_plugin
+  rocksdb_plugin/open_metadata_test.cc
+  rocksdb_plugin/rocksdb_version_test.cc
+  rocksdb_plugin/status_conversion_test.cc
+)
