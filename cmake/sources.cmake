@@ -123,15 +123,24 @@ set(ZENFS_TESTS_buffers
 )
 
 set(ZENFS_SOURCES_zone
+  zone/data_writers.cc
+  zone/empty_zones.cc
   zone/extent_sink.cc
+  zone/live_counts.cc
+  zone/log_loans.cc
   zone/placement.cc
+  zone/reclaim_demand.cc
+  zone/room_account.cc
+  zone/slot_budget.cc
   zone/slot_plan.cc
   zone/zone_choice.cc
   zone/zone_handles.cc
-  zone/zone_operations.cc
+  zone/zone_job_queue.cc
   zone/zone_manager.cc
+  zone/zone_operations.cc
+  zone/zone_phases.cc
   zone/zone_pool.cc
-  zone/zone_pool_report.cc
+  zone/zone_pool_parts.cc
   zone/zone_table.cc
 )
 set(ZENFS_TESTS_zone

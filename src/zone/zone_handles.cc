@@ -34,12 +34,12 @@ ZonePin ZoneManager::Pin(ZoneId zone) {
 
 void ZoneManager::AddPin(ZoneId zone) {
   MutexLock lock(mutex_);
-  pool_.Pin(zone);
+  pool_.live().Pin(zone);
 }
 
 void ZoneManager::DropPin(ZoneId zone) {
   MutexLock lock(mutex_);
-  pool_.Unpin(zone);
+  pool_.live().Unpin(zone);
   Announce();
 }
 
@@ -59,11 +59,11 @@ ZoneClaim::~ZoneClaim() {
   if (manager_ != nullptr) manager_->Unclaim(held_);
 }
 
-void ZoneManager::Unclaim(ZonePool::Claim& claim) {
+void ZoneManager::Unclaim(ClaimState& claim) {
   if (!claim.held && claim.promised == 0) return;
   MutexLock lock(mutex_);
   const bool promised = claim.promised != 0;
-  pool_.Unclaim(claim);
+  pool_.data().Unclaim(claim);
   if (promised) Announce();
 }
 
@@ -94,7 +94,7 @@ void ZoneWriter::Release() {
 
 void ZoneManager::EndWriter(ZoneId zone) {
   MutexLock lock(mutex_);
-  pool_.EndWriter(zone);
+  pool_.data().EndWriter(zone);
   Announce();
 }
 
@@ -123,7 +123,7 @@ Result<ZoneWriter::Placed> ZoneManager::Write(ZoneWriter& writer, std::span<cons
     writer.place_ = place + length;
     writer.room_ -= length;
     MutexLock lock(mutex_);
-    pool_.Wrote(writer.zone_, length);
+    pool_.data().Wrote(writer.zone_, length);
     return ZoneWriter::Placed{place, ZonePin(this, writer.zone_)};
   }
   // After a failed write the write pointer is unknown until the next zone report.
@@ -133,7 +133,7 @@ Result<ZoneWriter::Placed> ZoneManager::Write(ZoneWriter& writer, std::span<cons
   Code code;
   {
     MutexLock lock(mutex_);
-    code = pool_.WriteFailed(writer.zone_, written.error().code(), info, SteadyNow());
+    code = pool_.data().WriteFailed(writer.zone_, written.error().code(), info, SteadyNow());
     Announce();
   }
   // The sizes are valid, as checked above, so the device found its write pointer at another place. That is an I/O

@@ -14,111 +14,111 @@ constexpr std::uint64_t kHeadroom = PoolBench::kBlocksAZone * PoolBench::kBlock;
 // Reclaim pins the zones that it reads. If this voided its own verdict, it would search again without a pause.
 TEST(ZoneHeadroomTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
   PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kHeadroom);
-  ZonePool::Claim a;
+  ClaimState a;
   const Extent live = bench.Write(a, Lifetime::kShort, 16);
   const Extent dies = bench.Write(a, Lifetime::kShort, 16);
-  bench.pool.WaitsForReclaim(true);
-  const auto need = bench.pool.NeedOfReclaim();
+  bench.pool.reclaim().WaitsForReclaim(true);
+  const auto need = bench.pool.reclaim().Need();
   ASSERT_TRUE(need);
-  bench.pool.SetVerdict({.version = need->version, .urgency = need->urgency});
-  EXPECT_FALSE(bench.pool.NeedOfReclaim());
-  bench.pool.Pin(PoolBench::ZoneAt(live));
-  bench.pool.Unpin(PoolBench::ZoneAt(live));
-  EXPECT_FALSE(bench.pool.NeedOfReclaim());
-  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kNoSpace);
-  bench.pool.Pin(PoolBench::ZoneAt(dies));
-  bench.pool.RemoveLive({{dies}});
-  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kWaitForReclaim);
-  const auto again = bench.pool.NeedOfReclaim();
+  bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
+  EXPECT_FALSE(bench.pool.reclaim().Need());
+  bench.pool.live().Pin(PoolBench::ZoneAt(live));
+  bench.pool.live().Unpin(PoolBench::ZoneAt(live));
+  EXPECT_FALSE(bench.pool.reclaim().Need());
+  EXPECT_EQ(bench.pool.reclaim().AfterReclaim(WritePurpose::kData), TakeOutcome::kNoSpace);
+  bench.pool.live().Pin(PoolBench::ZoneAt(dies));
+  bench.pool.live().Remove({{dies}});
+  EXPECT_EQ(bench.pool.reclaim().AfterReclaim(WritePurpose::kData), TakeOutcome::kWaitForReclaim);
+  const auto again = bench.pool.reclaim().Need();
   ASSERT_TRUE(again);
-  bench.pool.SetVerdict({.version = again->version, .urgency = again->urgency, .pending = true});
-  EXPECT_EQ(bench.pool.AfterReclaim(WritePurpose::kData).outcome, ZonePool::Outcome::kWaitForReclaim);
-  bench.pool.Unpin(PoolBench::ZoneAt(dies));
-  EXPECT_TRUE(bench.pool.NeedOfReclaim()) << "the last pin was dropped, so the zone can be reset";
-  bench.pool.WaitsForReclaim(false);
+  bench.pool.reclaim().SetVerdict({.version = again->version, .urgency = again->urgency, .pending = true});
+  EXPECT_EQ(bench.pool.reclaim().AfterReclaim(WritePurpose::kData), TakeOutcome::kWaitForReclaim);
+  bench.pool.live().Unpin(PoolBench::ZoneAt(dies));
+  EXPECT_TRUE(bench.pool.reclaim().Need()) << "the last pin was dropped, so the zone can be reset";
+  bench.pool.reclaim().WaitsForReclaim(false);
 }
 
 // A partly written write that waits prevents the reset of its zone, in which all other data may be dead.
 TEST(ZoneHeadroomTest, AWriteIsGrantedNothingUntilThereIsRoomForAllOfIt) {
   PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kHeadroom);
-  ZonePool::Claim filler, a, b;
+  ClaimState filler, a, b;
   bench.Write(filler, Lifetime::kShort, 16);
   bench.Write(filler, Lifetime::kShort, 13);  // three blocks are left beside the headroom
-  bench.pool.WaitsForReclaim(true);
-  const auto take = [&](ZonePool::Claim& claim, std::uint64_t blocks) {
-    return bench.pool.TakeForData(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
+  bench.pool.reclaim().WaitsForReclaim(true);
+  const auto take = [&](ClaimState& claim, std::uint64_t blocks) {
+    return bench.pool.data().Take(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
                                   blocks * PoolBench::kBlock);
   };
-  EXPECT_EQ(take(a, 4).outcome, ZonePool::Outcome::kWaitForReclaim);
-  const ZonePool::Taken taken = take(b, 2);
-  ASSERT_EQ(taken.outcome, ZonePool::Outcome::kTaken);
+  EXPECT_EQ(take(a, 4).outcome, TakeOutcome::kWaitForReclaim);
+  const TakenZone taken = take(b, 2);
+  ASSERT_EQ(taken.outcome, TakeOutcome::kTaken);
   EXPECT_EQ(taken.room, 2 * PoolBench::kBlock);
-  bench.pool.EndWriter(taken.zone);
-  const auto need = bench.pool.NeedOfReclaim();
+  bench.pool.data().EndWriter(taken.zone);
+  const auto need = bench.pool.reclaim().Need();
   ASSERT_TRUE(need);
-  bench.pool.SetVerdict({.version = need->version, .urgency = need->urgency});
+  bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
   EXPECT_EQ(take(a, 4).room, 3 * PoolBench::kBlock) << "no more room will come, so the rest is used";
-  bench.pool.WaitsForReclaim(false);
+  bench.pool.reclaim().WaitsForReclaim(false);
 }
 
 // The first zone has too little room for the whole write, and another writer asks before the second zone is taken.
 TEST(ZoneHeadroomTest, PromisedRoomIsNotGrantedToOthers) {
   PoolBench bench(4, {.data = 4, .open_data = 4}, 0, kHeadroom);
-  ZonePool::Claim filler, a, b;
+  ClaimState filler, a, b;
   bench.Write(filler, Lifetime::kShort, 16);
   bench.Write(filler, Lifetime::kShort, 14);
-  const auto take = [&](ZonePool::Claim& claim, std::uint64_t blocks) {
-    return bench.pool.TakeForData(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
+  const auto take = [&](ClaimState& claim, std::uint64_t blocks) {
+    return bench.pool.data().Take(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
                                   blocks * PoolBench::kBlock);
   };
-  bench.pool.Unclaim(filler);
-  ZonePool::Taken taken = take(a, 10);
-  ASSERT_EQ(taken.outcome, ZonePool::Outcome::kTaken);
+  bench.pool.data().Unclaim(filler);
+  TakenZone taken = take(a, 10);
+  ASSERT_EQ(taken.outcome, TakeOutcome::kTaken);
   ASSERT_EQ(taken.room, 2 * PoolBench::kBlock);
-  bench.pool.Wrote(taken.zone, taken.room);
-  bench.pool.EndWriter(taken.zone);
-  EXPECT_EQ(take(b, 9).outcome, ZonePool::Outcome::kWaitForReclaim) << "18 blocks less the 10 promised";
+  bench.pool.data().Wrote(taken.zone, taken.room);
+  bench.pool.data().EndWriter(taken.zone);
+  EXPECT_EQ(take(b, 9).outcome, TakeOutcome::kWaitForReclaim) << "18 blocks less the 10 promised";
   taken = take(a, 8);
-  ASSERT_EQ(taken.outcome, ZonePool::Outcome::kTaken);
+  ASSERT_EQ(taken.outcome, TakeOutcome::kTaken);
   EXPECT_EQ(taken.room, 8 * PoolBench::kBlock);
-  bench.pool.EndWriter(taken.zone);
-  bench.pool.Unclaim(a);
-  EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
+  bench.pool.data().EndWriter(taken.zone);
+  bench.pool.data().Unclaim(a);
+  EXPECT_EQ(bench.pool.state().Check(), std::vector<std::string>{});
 }
 
 // A failed zone takes promised room away. The writer that has the promise must not wait for itself.
 TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
   PoolBench bench(4, {.data = 4, .open_data = 4}, 0, kHeadroom);
-  ZonePool::Claim filler, a;
+  ClaimState filler, a;
   bench.Write(filler, Lifetime::kShort, 16);
   bench.Write(filler, Lifetime::kShort, 14);
-  bench.pool.Unclaim(filler);
+  bench.pool.data().Unclaim(filler);
   const auto take = [&](std::uint64_t blocks) {
-    return bench.pool.TakeForData(a, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
+    return bench.pool.data().Take(a, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
                                   blocks * PoolBench::kBlock);
   };
-  const ZonePool::Taken taken = take(16);
+  const TakenZone taken = take(16);
   ASSERT_EQ(taken.room, 2 * PoolBench::kBlock);
-  bench.pool.Wrote(taken.zone, taken.room);
-  bench.pool.EndWriter(taken.zone);
-  bench.pool.AddLive({{{0, DeviceOffset(taken.zone.value * kHeadroom + taken.written), taken.room}}});
-  bench.pool.Unpin(taken.zone);
-  ZonePool::Claim copies;  // takes one of the two empty zones, which then fails
+  bench.pool.data().Wrote(taken.zone, taken.room);
+  bench.pool.data().EndWriter(taken.zone);
+  bench.pool.live().Add({{{0, DeviceOffset(taken.zone.value * kHeadroom + taken.written), taken.room}}});
+  bench.pool.live().Unpin(taken.zone);
+  ClaimState copies;  // takes one of the two empty zones, which then fails
   ZoneInfo failed;
-  const ZonePool::Taken lost =
-      bench.pool.TakeForData(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
-  ASSERT_EQ(lost.outcome, ZonePool::Outcome::kTaken);
+  const TakenZone lost =
+      bench.pool.data().Take(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
+  ASSERT_EQ(lost.outcome, TakeOutcome::kTaken);
   failed.id = lost.zone;
   failed.condition = ZoneCondition::kReadOnly;
-  IgnoreError(Result<Code>(bench.pool.WriteFailed(lost.zone, Code::kIo, failed, SteadyTime{})));
-  bench.pool.EndWriter(lost.zone);
+  IgnoreError(Result<Code>(bench.pool.data().WriteFailed(lost.zone, Code::kIo, failed, SteadyTime{})));
+  bench.pool.data().EndWriter(lost.zone);
   bench.RunJobs();
-  bench.pool.WaitsForReclaim(true);
-  const auto need = bench.pool.NeedOfReclaim();
+  bench.pool.reclaim().WaitsForReclaim(true);
+  const auto need = bench.pool.reclaim().Need();
   ASSERT_TRUE(need);
-  bench.pool.SetVerdict({.version = need->version, .urgency = need->urgency});
-  EXPECT_EQ(take(14).outcome, ZonePool::Outcome::kNoSpace);
-  bench.pool.WaitsForReclaim(false);
+  bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
+  EXPECT_EQ(take(14).outcome, TakeOutcome::kNoSpace);
+  bench.pool.reclaim().WaitsForReclaim(false);
 }
 
 // A data file, a log and the collector take and return zones in random order.
@@ -136,44 +136,44 @@ class RandomTakers {
       case 4: Write(WritePurpose::kReclaim); break;
       default: Write(WritePurpose::kData);
     }
-    RC_ASSERT(bench_.pool.Check() == std::vector<std::string>{});
+    RC_ASSERT(bench_.pool.state().Check() == std::vector<std::string>{});
   }
 
  private:
   void Kill() {
     if (live_.empty()) return;
-    bench_.pool.RemoveLive({{live_.front()}});
+    bench_.pool.live().Remove({{live_.front()}});
     live_.pop_front();
   }
   void ReturnLogZone() {
     if (log_.empty()) return;
-    bench_.pool.ReturnLogZone(log_.front());
+    bench_.pool.log().Return(log_.front());
     log_.pop_front();
   }
   void TakeForLog() {
-    const ZonePool::Taken taken = bench_.pool.TakeForLog(false);
-    if (taken.outcome != ZonePool::Outcome::kTaken) return;
+    const TakenZone taken = bench_.pool.log().Take(false);
+    if (taken.outcome != TakeOutcome::kTaken) return;
     log_.push_back(taken.zone);
-    RC_ASSERT(bench_.pool.RoomForCopies() >= kHeadroom);
+    RC_ASSERT(bench_.pool.state().room.ForCopies() >= kHeadroom);
   }
   void Write(WritePurpose purpose) {
-    ZonePool::Claim& claim = purpose == WritePurpose::kData ? data_ : copies_;
-    const ZonePool::Taken taken =
-        bench_.pool.TakeForData(claim, Lifetime(*rc::gen::inRange(0, kLifetimeCount)), purpose, SteadyTime{},
+    ClaimState& claim = purpose == WritePurpose::kData ? data_ : copies_;
+    const TakenZone taken =
+        bench_.pool.data().Take(claim, Lifetime(*rc::gen::inRange(0, kLifetimeCount)), purpose, SteadyTime{},
                                 PoolBench::kBlock * *rc::gen::inRange<std::uint64_t>(0, 24));
-    if (taken.outcome != ZonePool::Outcome::kTaken) return;
-    if (purpose == WritePurpose::kData) RC_ASSERT(bench_.pool.RoomForCopies() >= kHeadroom);
+    if (taken.outcome != TakeOutcome::kTaken) return;
+    if (purpose == WritePurpose::kData) RC_ASSERT(bench_.pool.state().room.ForCopies() >= kHeadroom);
     const std::uint64_t blocks = *rc::gen::inRange<std::uint64_t>(1, PoolBench::kBlocksAZone + 1);
     const std::uint64_t bytes = std::min(taken.room, blocks * PoolBench::kBlock);
     live_.push_back({0, DeviceOffset(taken.zone.value * kHeadroom + taken.written), bytes});
-    bench_.pool.Wrote(taken.zone, bytes);
-    bench_.pool.EndWriter(taken.zone);
-    bench_.pool.AddLive({{live_.back()}});
-    bench_.pool.Unpin(taken.zone);
+    bench_.pool.data().Wrote(taken.zone, bytes);
+    bench_.pool.data().EndWriter(taken.zone);
+    bench_.pool.live().Add({{live_.back()}});
+    bench_.pool.live().Unpin(taken.zone);
   }
 
   PoolBench bench_;
-  ZonePool::Claim data_, copies_;
+  ClaimState data_, copies_;
   std::deque<Extent> live_;
   std::deque<ZoneId> log_;
 };

@@ -29,17 +29,17 @@ Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, co
       if (zone.type == ZoneType::kSequentialRequired) headroom = std::max(headroom, zone.capacity);
     }
   }
-  const ZonePool::Setup setup{.geometry = geometry,
-                              .plan = plan,
-                              .reserved_for_log = options.reserved_for_log,
-                              .log_in_use = options.log_in_use,
-                              .headroom = headroom,
-                              .read_only = options.read_only,
-                              .reclaims = options.reclaims};
+  const ZonePoolSetup setup{.geometry = geometry,
+                            .plan = plan,
+                            .reserved_for_log = options.reserved_for_log,
+                            .log_in_use = options.log_in_use,
+                            .headroom = headroom,
+                            .read_only = options.read_only,
+                            .reclaims = options.reclaims};
   return std::unique_ptr<ZoneManager>(new ZoneManager(device, setup, report, options.metadata_zones));
 }
 
-ZoneManager::ZoneManager(ZonedDevice& device, const ZonePool::Setup& setup, std::span<const ZoneInfo> report,
+ZoneManager::ZoneManager(ZonedDevice& device, const ZonePoolSetup& setup, std::span<const ZoneInfo> report,
                          std::span<const ZoneId> metadata_zones)
     : device_(device), setup_(setup), pool_(setup, report, metadata_zones) {}
 
@@ -47,20 +47,20 @@ ZoneManager::~ZoneManager() { Stop(); }
 
 void ZoneManager::AdoptLogZone(ZoneId zone) {
   MutexLock lock(mutex_);
-  pool_.AdoptLogZone(zone);
+  pool_.log().Adopt(zone);
 }
 
 void ZoneManager::AdoptExtent(const Extent& extent, Lifetime lifetime) {
   MutexLock lock(mutex_);
-  pool_.AdoptExtent(extent, lifetime);
+  pool_.live().Adopt(extent, lifetime);
 }
 
 Status ZoneManager::Start() {
-  MutexLock lock(mutex_);  // the new thread waits for it until pool_.Start() is done
+  MutexLock lock(mutex_);  // the new thread waits for it until the zones are started
   if (!setup_.read_only) {
     ZENFS_ASSIGN_OR_RETURN(thread_, Thread::Start("zenfs-zones", [this] { RunJobs(); }));
   }
-  pool_.Start();
+  pool_.phases().Start();
   return {};
 }
 
@@ -78,7 +78,7 @@ void ZoneManager::Stop() {
 void ZoneManager::RunJobs() {
   MutexLock lock(mutex_);
   while (!stopped_) {
-    const std::optional<ZoneJob> job = pool_.NextJob();
+    const std::optional<ZoneJob> job = pool_.phases().NextJob();
     if (!job) {
       // NextJob may have cancelled jobs, which waiters and Drain must see.
       if (waiters_ != 0) changed_.NotifyAll();
@@ -88,15 +88,15 @@ void ZoneManager::RunJobs() {
     lock.Unlock();
     const ZoneJobOutcome outcome = RunZoneJob(device_, *job);
     lock.Lock();
-    pool_.JobDone(*job, outcome);
+    pool_.phases().JobDone(*job, outcome);
     Announce();
   }
 }
 
 void ZoneManager::Announce() {
   if (waiters_ != 0) changed_.NotifyAll();
-  if (pool_.HasJob()) work_.NotifyOne();
-  if (reclaimer_waits_ && pool_.NeedOfReclaim()) need_.NotifyOne();
+  if (!pool_.state().jobs.empty()) work_.NotifyOne();
+  if (reclaimer_waits_ && pool_.reclaim().Need()) need_.NotifyOne();
 }
 
 std::unexpected<Error> ZoneManager::NoSpace() const {
@@ -107,12 +107,12 @@ std::unexpected<Error> ZoneManager::NoSpace() const {
                           device_.name(), space.live >> 20, space.garbage >> 20, space.log >> 20));
 }
 
-Status ZoneManager::WaitFor(const ZonePool::Taken& taken, Deadline deadline) {
-  if (taken.outcome == ZonePool::Outcome::kNoSpace) return NoSpace();
-  const bool reclaim = taken.outcome == ZonePool::Outcome::kWaitForReclaim;
+Status ZoneManager::WaitFor(const TakenZone& taken, Deadline deadline) {
+  if (taken.outcome == TakeOutcome::kNoSpace) return NoSpace();
+  const bool reclaim = taken.outcome == TakeOutcome::kWaitForReclaim;
   if (deadline.Passed()) {
     // Space may be freed later, but not in time.
-    if (reclaim || taken.outcome == ZonePool::Outcome::kWaitForPins) return NoSpace();
+    if (reclaim || taken.outcome == TakeOutcome::kWaitForPins) return NoSpace();
     return Fail(
         Code::kTimedOut,
         fmt::format("{}: no zone became available in time; all are being written or reset", device_.name()));
@@ -121,14 +121,14 @@ Status ZoneManager::WaitFor(const ZonePool::Taken& taken, Deadline deadline) {
   if (taken.retry_at < until.when()) until = Deadline::After(taken.retry_at - SteadyNow());
   if (reclaim) {
     SyncPoint::Reach("zones:wait-for-reclaim");  // with the lock held, so a handler must not call this class
-    pool_.WaitsForReclaim(true);
+    pool_.reclaim().WaitsForReclaim(true);
     need_.NotifyOne();
   }
   ++waiters_;
   // The caller tries again and finds out what changed.
   static_cast<void>(changed_.WaitUntil(mutex_, until));
   --waiters_;
-  if (reclaim) pool_.WaitsForReclaim(false);
+  if (reclaim) pool_.reclaim().WaitsForReclaim(false);
   return {};
 }
 
@@ -137,36 +137,37 @@ std::optional<ReclaimNeed> ZoneManager::AwaitReclaimNeed(Deadline deadline) {
   reclaimer_waits_ = true;
   std::optional<ReclaimNeed> need;
   bool in_time = true;
-  while (!stopped_ && in_time && !(need = pool_.NeedOfReclaim())) in_time = need_.WaitUntil(mutex_, deadline);
+  while (!stopped_ && in_time && !(need = pool_.reclaim().Need()))
+    in_time = need_.WaitUntil(mutex_, deadline);
   reclaimer_waits_ = false;
   if (!need) {
-    pool_.ForgetPendingVerdict();
-    need = pool_.NeedOfReclaim();
+    pool_.reclaim().ForgetPendingVerdict();
+    need = pool_.reclaim().Need();
   }
   return stopped_ ? std::nullopt : need;
 }
 
 void ZoneManager::SetVerdict(const ReclaimVerdict& verdict) {
   MutexLock lock(mutex_);
-  pool_.SetVerdict(verdict);
+  pool_.reclaim().SetVerdict(verdict);
   Announce();
 }
 
 void ZoneManager::AskToTidy() {
   MutexLock lock(mutex_);
-  pool_.AskToTidy();
+  pool_.reclaim().AskToTidy();
   Announce();
 }
 
 void ZoneManager::NoteChange() {
   MutexLock lock(mutex_);
-  pool_.NoteChange();
+  pool_.reclaim().NoteChange();
   Announce();
 }
 
 bool ZoneManager::FinishActive(ZoneId zone) {
   MutexLock lock(mutex_);
-  const bool finishes = pool_.FinishActive(zone);
+  const bool finishes = pool_.phases().FinishActive(zone);
   Announce();
   return finishes;
 }
@@ -179,7 +180,7 @@ bool ZoneManager::stopped() const {
 void ZoneManager::TakeBackPromise(ZoneClaim& claim) {
   if (claim.held_.promised == 0) return;
   MutexLock lock(mutex_);
-  pool_.TakeBackPromise(claim.held_);
+  pool_.data().TakeBackPromise(claim.held_);
   Announce();
 }
 
@@ -188,11 +189,11 @@ Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime,
   if (setup_.read_only) return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
   MutexLock lock(mutex_);
   while (!stopped_) {
-    ZENFS_RETURN_IF_ERROR(pool_.health());
+    ZENFS_RETURN_IF_ERROR(pool_.live().health());
     claim.manager_ = this;
-    const ZonePool::Taken taken = pool_.TakeForData(claim.held_, lifetime, purpose, SteadyNow(), wanted);
-    if (pool_.HasJob()) work_.NotifyOne();
-    if (taken.outcome == ZonePool::Outcome::kTaken) {
+    const TakenZone taken = pool_.data().Take(claim.held_, lifetime, purpose, SteadyNow(), wanted);
+    if (!pool_.state().jobs.empty()) work_.NotifyOne();
+    if (taken.outcome == TakeOutcome::kTaken) {
       ZoneWriter writer;
       writer.manager_ = this;
       writer.zone_ = taken.zone;
@@ -209,10 +210,10 @@ Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, Headroom headroom) {
   if (setup_.read_only) return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
   MutexLock lock(mutex_);
   while (!stopped_) {
-    ZENFS_RETURN_IF_ERROR(pool_.health());
-    const ZonePool::Taken taken = pool_.TakeForLog(headroom == Headroom::kBorrow);
-    if (pool_.HasJob()) work_.NotifyOne();
-    if (taken.outcome == ZonePool::Outcome::kTaken) return taken.zone;
+    ZENFS_RETURN_IF_ERROR(pool_.live().health());
+    const TakenZone taken = pool_.log().Take(headroom == Headroom::kBorrow);
+    if (!pool_.state().jobs.empty()) work_.NotifyOne();
+    if (taken.outcome == TakeOutcome::kTaken) return taken.zone;
     ZENFS_RETURN_IF_ERROR(WaitFor(taken, deadline));
   }
   return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
@@ -220,31 +221,31 @@ Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, Headroom headroom) {
 
 void ZoneManager::ReturnLogZone(ZoneId zone) {
   MutexLock lock(mutex_);
-  pool_.ReturnLogZone(zone);
+  pool_.log().Return(zone);
   Announce();
 }
 
 void ZoneManager::AddLive(std::span<const Extent> extents) {
   MutexLock lock(mutex_);
-  pool_.AddLive(extents);
+  pool_.live().Add(extents);
 }
 
 bool ZoneManager::RemoveLive(std::span<const Extent> extents) {
   MutexLock lock(mutex_);
-  pool_.RemoveLive(extents);
+  pool_.live().Remove(extents);
   Announce();
-  return pool_.health().ok();
+  return pool_.live().health().ok();
 }
 
 void ZoneManager::StopResets() {
   MutexLock lock(mutex_);
-  pool_.StopResets();
+  pool_.phases().StopResets();
   Announce();
 }
 
 Status ZoneManager::health() const {
   MutexLock lock(mutex_);
-  return pool_.health();
+  return pool_.live().health();
 }
 
 SpaceReport ZoneManager::Space() const {
@@ -264,24 +265,24 @@ std::vector<ZoneStatus> ZoneManager::Zones() const {
 
 std::vector<std::string> ZoneManager::Check() const {
   MutexLock lock(mutex_);
-  return pool_.Check();
+  return pool_.state().Check();
 }
 
 std::uint64_t ZoneManager::table_visits() const {
   MutexLock lock(mutex_);
-  return pool_.table().visits();
+  return pool_.state().table.visits();
 }
 
 Status ZoneManager::Drain(Deadline deadline) {
   if (setup_.read_only) return {};
   MutexLock lock(mutex_);
-  pool_.ResetDeadActives();
+  pool_.phases().ResetUnusedActives();
   work_.NotifyOne();
   ++waiters_;
   bool in_time = true;
-  while (in_time && !stopped_ && !pool_.Idle()) in_time = changed_.WaitUntil(mutex_, deadline);
+  while (in_time && !stopped_ && !pool_.state().jobs.idle()) in_time = changed_.WaitUntil(mutex_, deadline);
   --waiters_;
-  if (pool_.Idle()) return {};
+  if (pool_.state().jobs.idle()) return {};
   if (stopped_) return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
   return Fail(Code::kTimedOut,
               fmt::format("{}: zones are still being reset or finished at the deadline", device_.name()));

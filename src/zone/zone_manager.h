@@ -72,7 +72,7 @@ class ZoneClaim {
  private:
   friend class ZoneManager;
   ZoneManager* manager_ = nullptr;
-  ZonePool::Claim held_;
+  ClaimState held_;
 };
 
 // The exclusive right to write one zone, with an open slot. It is held for one write, not while a file is open,
@@ -218,22 +218,22 @@ class ZoneManager {
   friend class ZonePin;
   friend class ZoneClaim;
   friend class ZoneWriter;
-  ZoneManager(ZonedDevice& device, const ZonePool::Setup& setup, std::span<const ZoneInfo> report,
+  ZoneManager(ZonedDevice& device, const ZonePoolSetup& setup, std::span<const ZoneInfo> report,
               std::span<const ZoneId> metadata_zones);
   void RunJobs() EXCLUDES(mutex_);
   // Wakes the threads that wait for a change of the pool.
   void Announce() REQUIRES(mutex_);
   std::unexpected<Error> NoSpace() const REQUIRES(mutex_);
   // Waits once for a change, or returns the error that `taken` and the deadline imply.
-  Status WaitFor(const ZonePool::Taken& taken, Deadline deadline) REQUIRES(mutex_);
+  Status WaitFor(const TakenZone& taken, Deadline deadline) REQUIRES(mutex_);
   Result<ZoneWriter::Placed> Write(ZoneWriter& writer, std::span<const ByteView> pieces) EXCLUDES(mutex_);
   void EndWriter(ZoneId zone) EXCLUDES(mutex_);
   void AddPin(ZoneId zone) EXCLUDES(mutex_);
   void DropPin(ZoneId zone) EXCLUDES(mutex_);
-  void Unclaim(ZonePool::Claim& claim) EXCLUDES(mutex_);
+  void Unclaim(ClaimState& claim) EXCLUDES(mutex_);
 
   ZonedDevice& device_;
-  const ZonePool::Setup setup_;
+  const ZonePoolSetup setup_;
   mutable Mutex mutex_{LockRank::kVolumeLeaf};
   CondVar changed_;  // for writers that wait for a zone, and for Drain
   CondVar work_;     // for the background thread

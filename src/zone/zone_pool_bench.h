@@ -17,7 +17,7 @@ struct PoolBench {
   explicit PoolBench(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve = 0,
                      std::uint64_t headroom = 0)
       : pool(Make(zones, plan, reserve, headroom)) {
-    pool.Start();
+    pool.phases().Start();
   }
   static Geometry GeometryOf(std::uint32_t zones) {
     Geometry geometry;
@@ -43,30 +43,30 @@ struct PoolBench {
                     report, {});
   }
 
-  ZonePool::Taken Take(ZonePool::Claim& claim, Lifetime lifetime) {
-    return pool.TakeForData(claim, lifetime, WritePurpose::kData, SteadyTime{});
+  TakenZone Take(ClaimState& claim, Lifetime lifetime) {
+    return pool.data().Take(claim, lifetime, WritePurpose::kData, SteadyTime{});
   }
   // Takes a zone, writes and commits up to `blocks` blocks, and returns the extent.
-  Extent Write(ZonePool::Claim& claim, Lifetime lifetime, std::uint64_t blocks) {
-    const ZonePool::Taken taken = Take(claim, lifetime);
-    EXPECT_EQ(taken.outcome, ZonePool::Outcome::kTaken);
+  Extent Write(ClaimState& claim, Lifetime lifetime, std::uint64_t blocks) {
+    const TakenZone taken = Take(claim, lifetime);
+    EXPECT_EQ(taken.outcome, TakeOutcome::kTaken);
     const std::uint64_t bytes = std::min(taken.room, blocks * kBlock);
     const Extent extent{0, DeviceOffset(taken.zone.value * kBlocksAZone * kBlock + taken.written), bytes};
-    pool.Wrote(taken.zone, bytes);
-    pool.EndWriter(taken.zone);
-    pool.AddLive({{extent}});
-    pool.Unpin(taken.zone);
+    pool.data().Wrote(taken.zone, bytes);
+    pool.data().EndWriter(taken.zone);
+    pool.live().Add({{extent}});
+    pool.live().Unpin(taken.zone);
     return extent;
   }
   void RunJobs(bool ok = true) {
-    while (const auto job = pool.NextJob()) {
+    while (const auto job = pool.phases().NextJob()) {
       ZoneInfo info;
       info.id = job->zone;
       info.capacity = kBlocksAZone * kBlock;
       info.condition = !ok                                   ? ZoneCondition::kReadOnly
                        : job->kind == ZoneJob::Kind::kFinish ? ZoneCondition::kFull
                                                              : ZoneCondition::kEmpty;
-      pool.JobDone(*job, {ok, info});
+      pool.phases().JobDone(*job, {ok, info});
     }
   }
 

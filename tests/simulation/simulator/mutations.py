@@ -106,7 +106,7 @@ MUTATIONS = (
              "Intersect(held.names, keys.names) || ", ""),
     Mutation("names-asked-too-early", "whether a file has a name is known when its commit is made",
              "src/volume/file_sync.cc", "  if (!has_name) return {};", "  if (file.unlinked) return {};"),
-    Mutation("data-takes-headroom", "data never takes the room that copies need", "src/zone/zone_choice.cc",
-             "room - std::min(room, setup_.headroom + granted_ + promised_ - claim.promised);",
-             "room - std::min(room, granted_ + promised_ - claim.promised);"),
+    Mutation("data-takes-headroom", "data never takes the room that copies need", "src/zone/room_account.cc",
+             "room - std::min(room, headroom_ + granted_ + promised_ - own_promise);",
+             "room - std::min(room, granted_ + promised_ - own_promise);"),
 )

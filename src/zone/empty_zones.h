@@ -1,0 +1,61 @@
+// The empty zones, the number of zones that a reset will make empty, and the number that is kept for the log.
+//
+// The log's share: a reserve, and the zones that the log is short of. Data never takes it; the log does, and
+// copies as a last resort.
+//
+// Invariants
+//   each zone in phase kEmpty is here once; each zone in phase kDead counts in pending_resets()
+//   log_zones() counts the zones that the log holds
+//
+// Threads: not thread-safe; the owner locks. Units: zones. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "base/assert.h"
+#include "model/units.h"
+
+namespace zenfs {
+
+class EmptyZones {
+ public:
+  // `log_in_use`: number of zones that the log normally holds.
+  EmptyZones(std::uint32_t reserved_for_log, std::uint32_t log_in_use)
+      : reserved_for_log_(reserved_for_log), log_in_use_(log_in_use) {}
+
+  std::size_t size() const { return zones_.size(); }
+  bool empty() const { return zones_.empty(); }
+  // Removes the zone that was empty for the longest time, to spread wear. Precondition: !empty().
+  ZoneId Take();
+  void Add(ZoneId zone) { zones_.push_back(zone); }
+  // Returns a zone that was taken and not written. It is taken next.
+  void Return(ZoneId zone) { zones_.push_front(zone); }
+
+  // --- resets, queued or running ---
+  std::size_t pending_resets() const { return pending_resets_; }
+  void BeginReset() { ++pending_resets_; }
+  void EndReset();
+  // Empty zones after all pending resets.
+  std::size_t size_after_resets() const { return zones_.size() + pending_resets_; }
+
+  // --- the log's share ---
+  std::uint32_t log_zones() const { return log_zones_; }
+  void CountLogZone() { ++log_zones_; }
+  void DiscountLogZone();
+  std::size_t kept_for_log() const {
+    return reserved_for_log_ + (log_in_use_ > log_zones_ ? log_in_use_ - log_zones_ : 0);
+  }
+  // True if data may take a zone now, or after all pending resets.
+  bool HasSpare() const { return size() > kept_for_log(); }
+  bool WillHaveSpare() const { return size_after_resets() > kept_for_log(); }
+
+ private:
+  const std::uint32_t reserved_for_log_;
+  const std::uint32_t log_in_use_;
+  std::deque<ZoneId> zones_;
+  std::size_t pending_resets_ = 0;
+  std::uint32_t log_zones_ = 0;  // lent to the log
+};
+
+}  // namespace zenfs

@@ -1,0 +1,35 @@
+// The zones that the log holds: taken from the empty zones, and returned to be reset.
+//
+// Invariants
+//   a zone in phase kLog is written by the log only; the pool does not know its written bytes
+//   unless the log borrows, it takes a zone only if the headroom stays whole
+//
+// Ownership: the parts and the phases outlive it. Threads: not thread-safe; the owner locks. Cost: O(1), except that
+// Take resets unused active zones if it finds no room.
+#pragma once
+
+#include "model/units.h"
+#include "zone/taken_zone.h"
+#include "zone/zone_phases.h"
+#include "zone/zone_pool_parts.h"
+
+namespace zenfs {
+
+class LogLoans {
+ public:
+  LogLoans(ZonePoolParts& parts, ZonePhases& phases) : parts_(parts), phases_(phases) {}
+
+  // At mount: the log holds `zone`.
+  void Adopt(ZoneId zone);
+  // Takes an empty zone, also of the log's reserve. `borrow`: may take from the headroom. Without it, the log waits for
+  // reclaim like data.
+  TakenZone Take(bool borrow);
+  // The zone is reset once it is unused. Does nothing if the log does not hold it.
+  void Return(ZoneId zone);
+
+ private:
+  ZonePoolParts& parts_;
+  ZonePhases& phases_;
+};
+
+}  // namespace zenfs

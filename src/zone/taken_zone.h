@@ -1,0 +1,35 @@
+// The answer to a request for a zone, and what a file keeps of it between two writes. Plain values.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "model/units.h"
+
+namespace zenfs {
+
+// The state of a claim. Only the parts of the pool change it.
+struct ClaimState {
+  ZoneId zone;
+  std::uint32_t incarnation = 0;
+  bool held = false;
+  std::uint64_t promised = 0;  // bytes of room that no other writer of data gets
+};
+
+enum class TakeOutcome : std::uint8_t {
+  kTaken,
+  kWait,            // for a writer, a job, or retry_at
+  kWaitForReclaim,  // until the collector frees space or gives a verdict
+  kWaitForPins,     // without a collector: only pinned zones could be freed
+  kNoSpace,
+};
+
+struct TakenZone {
+  TakeOutcome outcome = TakeOutcome::kNoSpace;
+  ZoneId zone;
+  std::uint64_t written = 0;
+  std::uint64_t room = 0;
+  SteadyTime retry_at = SteadyTime::max();
+};
+
+}  // namespace zenfs

@@ -1,0 +1,253 @@
+#include "zone/zone_phases.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace zenfs {
+namespace {
+
+ZonePhase PhaseOf(const ZoneInfo& info) {
+  if (info.type == ZoneType::kConventional) return ZonePhase::kConventional;
+  if (info.type != ZoneType::kSequentialRequired) return ZonePhase::kUnusable;
+  switch (info.condition) {
+    case ZoneCondition::kEmpty: return ZonePhase::kEmpty;
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen:
+    case ZoneCondition::kClosed: return ZonePhase::kActive;
+    case ZoneCondition::kFull: return ZonePhase::kFull;
+    case ZoneCondition::kReadOnly: return ZonePhase::kRetired;
+    case ZoneCondition::kOffline:
+    case ZoneCondition::kNotWritePointer: break;
+  }
+  return ZonePhase::kUnusable;
+}
+
+// A dead active zone is reset early only if at least 1/16 of it is written. Otherwise short-lived files would cause
+// resets of the same zone again and again.
+constexpr std::uint64_t kWorthAReset = 16;
+
+}  // namespace
+
+void ZonePhases::AdoptReport(std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones) {
+  for (const ZoneInfo& info : report) {
+    parts_.table.Change(info.id, [&](ZoneState& z) {
+      z.phase = PhaseOf(info);
+      // Conventional zones are not used and do not count in the totals.
+      z.capacity = info.type == ZoneType::kSequentialRequired ? info.capacity : 0;
+      z.written = std::min(RoundUp(info.WrittenBytes(), parts_.setup.geometry.block_size), z.capacity);
+      if (z.phase == ZonePhase::kActive) parts_.slots.Hold(z);
+    });
+  }
+  for (const ZoneId zone : metadata_zones) {
+    if (!parts_.table.Has(zone)) continue;
+    parts_.table.Change(zone, [&](ZoneState& z) {
+      parts_.slots.Free(z);  // the metadata log has slots of its own
+      z.phase = ZonePhase::kMetadata;
+    });
+  }
+}
+
+void ZonePhases::Start() {
+  parts_.started = true;
+  std::vector<ZoneId> partly_written;
+  for (std::uint32_t i = 0; i < parts_.table.size(); ++i) {
+    const ZoneId zone(i);
+    const ZoneState& z = parts_.table[zone];
+    if (z.phase == ZonePhase::kEmpty) {
+      // Live data in an empty zone is damage, which check reports. New data there would be read in its place.
+      if (z.live != 0) {
+        parts_.table.Change(zone, [](ZoneState& s) { s.phase = ZonePhase::kRetired; });
+      } else {
+        parts_.empty.Add(zone);
+      }
+    } else if (z.phase == ZonePhase::kActive && (z.live != 0 || z.pins != 0 || parts_.setup.read_only)) {
+      partly_written.push_back(zone);
+    }
+  }
+  AdoptActive(std::move(partly_written));
+  for (std::uint32_t i = 0; i < parts_.table.size() && !parts_.setup.read_only; ++i) {
+    const ZoneState& z = parts_.table[ZoneId(i)];
+    if ((z.phase == ZonePhase::kActive || z.phase == ZonePhase::kFull) && z.Unused()) QueueReset(ZoneId(i));
+  }
+}
+
+// Keeps the zones with the most room active and finishes the others. More zones than the plan allows can be active, for
+// example after the limits of the device were lowered.
+void ZonePhases::AdoptActive(std::vector<ZoneId> zones) {
+  std::ranges::sort(zones, std::ranges::greater(),
+                    [&](ZoneId zone) { return std::pair(parts_.table[zone].room(), zone); });
+  for (const ZoneId zone : zones) {
+    const bool keep = parts_.table[zone].room() != 0 && parts_.active.size() < parts_.setup.plan.data;
+    if (keep || parts_.setup.read_only) {
+      parts_.active.push_back(zone);
+    } else {
+      parts_.table.Change(zone, [](ZoneState& z) { z.phase = ZonePhase::kFull; });
+      QueueFinish(zone);
+    }
+  }
+}
+
+ZoneId ZonePhases::Activate(Lifetime lifetime) {
+  const ZoneId zone = parts_.empty.Take();
+  parts_.table.Change(zone, [&](ZoneState& z) {
+    z.phase = ZonePhase::kActive;
+    z.lifetime = lifetime;
+    parts_.slots.Hold(z);
+  });
+  parts_.active.push_back(zone);
+  ZENFS_ASSERT(!parts_.slots.exceeded());
+  return zone;
+}
+
+void ZonePhases::EndZone(ZoneId zone, ZonePhase phase, bool slot_free) {
+  DropFromActive(zone);
+  parts_.reclaim.NoteChange();
+  ++filled_;
+  parts_.table.Change(zone, [&](ZoneState& z) {
+    z.phase = phase;
+    z.filled = filled_;
+    if (phase == ZonePhase::kFull) z.written = z.capacity;
+    if (slot_free) parts_.slots.Free(z);
+  });
+  if (!slot_free) QueueFinish(zone);
+}
+
+bool ZonePhases::FinishActive(ZoneId zone) {
+  const ZoneState& z = parts_.table[zone];
+  if (z.phase != ZonePhase::kActive || z.writer || z.job) return false;
+  EndZone(zone, ZonePhase::kFull, false);
+  return true;
+}
+
+void ZonePhases::QueueFinish(ZoneId zone) {
+  parts_.table.Change(zone, [](ZoneState& z) { z.job = true; });
+  parts_.jobs.Push({zone, ZoneJob::Kind::kFinish});
+}
+
+void ZonePhases::Settle(ZoneId zone) {
+  const ZoneState& z = parts_.table[zone];
+  if (!parts_.started || parts_.setup.read_only || z.job || !z.Unused()) return;
+  if (z.phase == ZonePhase::kFull) {
+    QueueReset(zone);
+  } else if (z.phase == ZonePhase::kActive && z.written == 0) {
+    DropFromActive(zone);
+    parts_.table.Change(zone, [&](ZoneState& s) {
+      s.phase = ZonePhase::kEmpty;
+      s.lifetime = Lifetime::kNotSet;
+      s.claims = 0;
+      ++s.incarnation;
+      parts_.slots.Free(s);
+    });
+    parts_.empty.Return(zone);
+  } else if (z.phase == ZonePhase::kActive && z.written > z.capacity / 2) {
+    QueueReset(zone);
+  }
+}
+
+bool ZonePhases::IsUnusedActive(ZoneId zone) const {
+  const ZoneState& z = parts_.table[zone];
+  return z.Unused() && !z.job;
+}
+
+bool ZonePhases::IsWorthAReset(ZoneId zone) const {
+  const ZoneState& z = parts_.table[zone];
+  return z.Unused() && !z.job && z.written >= z.capacity / kWorthAReset;
+}
+
+void ZonePhases::ResetUnusedActives() {
+  const std::vector<ZoneId> active = parts_.active;
+  for (const ZoneId zone : active) {
+    if (IsUnusedActive(zone)) QueueReset(zone);
+  }
+}
+
+void ZonePhases::ResetWorthwhileActives() {
+  const std::vector<ZoneId> active = parts_.active;
+  for (const ZoneId zone : active) {
+    if (IsWorthAReset(zone)) QueueReset(zone);
+  }
+}
+
+void ZonePhases::ResetOneWorthwhileActive() {
+  const auto zone =
+      std::ranges::find_if(parts_.active, [this](ZoneId active) { return IsWorthAReset(active); });
+  if (zone != parts_.active.end()) QueueReset(*zone);
+}
+
+void ZonePhases::QueueReset(ZoneId zone) {
+  if (parts_.jobs.resets_stopped()) return;
+  if (parts_.table[zone].phase == ZonePhase::kActive) DropFromActive(zone);
+  const bool from_log = parts_.table[zone].from_log;
+  parts_.table.Change(zone, [](ZoneState& z) {
+    z.phase = ZonePhase::kDead;
+    z.job = true;
+    z.claims = 0;
+    ++z.incarnation;
+  });
+  parts_.jobs.Push({zone, from_log ? ZoneJob::Kind::kResetIfWritten : ZoneJob::Kind::kReset});
+  parts_.empty.BeginReset();
+}
+
+void ZonePhases::UnqueueReset(ZoneId zone) {
+  ZENFS_ASSERT(parts_.table[zone].phase == ZonePhase::kDead);
+  parts_.empty.EndReset();
+  const ZoneState& was = parts_.table[zone];
+  const bool active = was.holds_slot && was.room() != 0 && !was.from_log;
+  parts_.table.Change(zone, [&](ZoneState& z) {
+    z.job = false;
+    z.phase = active ? ZonePhase::kActive : ZonePhase::kFull;
+  });
+  if (active) parts_.active.push_back(zone);
+}
+
+void ZonePhases::StopResets() {
+  for (const ZoneId zone : parts_.jobs.StopResets()) UnqueueReset(zone);
+}
+
+std::optional<ZoneJob> ZonePhases::NextJob() {
+  while (!parts_.jobs.empty()) {
+    const ZoneJob job = parts_.jobs.Pop();
+    if (job.kind == ZoneJob::Kind::kFinish || parts_.table[job.zone].Unused()) {
+      ZENFS_ASSERT(parts_.table[job.zone].job);
+      parts_.jobs.Begin();
+      return job;
+    }
+    UnqueueReset(job.zone);  // it was pinned, or got live data, after it was queued
+  }
+  return std::nullopt;
+}
+
+void ZonePhases::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
+  ZENFS_ASSERT(parts_.table[job.zone].job);
+  parts_.jobs.End();
+  const bool offline = outcome.info && outcome.info->condition == ZoneCondition::kOffline;
+  const bool reset = job.kind != ZoneJob::Kind::kFinish;
+  parts_.table.Change(job.zone, [&](ZoneState& z) {
+    z.job = false;
+    // Also after a failure. If the device still counts the zone as active, a later write gets kBusy and waits; a slot
+    // that is never freed would be worse.
+    parts_.slots.Free(z);
+    if (!outcome.ok && outcome.refused && !offline) {
+      // The zone keeps its phase and is reset once it is dead.
+    } else if (!outcome.ok) {
+      z.phase = offline ? ZonePhase::kUnusable : ZonePhase::kRetired;
+    } else if (reset) {
+      z.phase = ZonePhase::kEmpty;
+      z.capacity = outcome.info->capacity;
+      z.written = 0;
+      z.uncommitted = 0;
+      z.lifetime = Lifetime::kNotSet;
+      z.from_log = false;
+    }
+  });
+  parts_.reclaim.NoteChange();
+  if (reset) parts_.empty.EndReset();
+  if (reset && outcome.ok) parts_.empty.Add(job.zone);
+  Settle(job.zone);
+  ZENFS_ASSERT(parts_.Sound());
+}
+
+void ZonePhases::DropFromActive(ZoneId zone) { std::erase(parts_.active, zone); }
+
+}  // namespace zenfs

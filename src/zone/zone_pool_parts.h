@@ -1,0 +1,61 @@
+// The state of the zone pool in parts, each with a rule of its own, and the invariants between them.
+//
+// Invariants
+//   `active` contains exactly the zones in phase kActive; each holds a slot and has room, unless the mount is
+//   read-only
+//   a zone holds a slot only if it is active, its reset or finish is queued or running, or it came from the log
+//   a zone in phase kDead has a reset queued or running
+//   the sums of the parts agree with the table
+//
+// Threads: not thread-safe; the owner locks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/geometry.h"
+#include "zone/empty_zones.h"
+#include "zone/reclaim_demand.h"
+#include "zone/room_account.h"
+#include "zone/slot_budget.h"
+#include "zone/slot_plan.h"
+#include "zone/zone_job_queue.h"
+#include "zone/zone_table.h"
+
+namespace zenfs {
+
+struct ZonePoolSetup {
+  Geometry geometry;
+  SlotPlan plan;
+  std::uint32_t reserved_for_log = 0;
+  std::uint32_t log_in_use = 0;
+  std::uint64_t headroom = 0;  // bytes that only copies may take
+  bool read_only = false;
+  bool reclaims = false;  // a collector acts on ReclaimDemand::Need
+};
+
+struct ZonePoolParts {
+  ZonePoolParts(const ZonePoolSetup& pool_setup, std::size_t zones);
+  ZonePoolParts(const ZonePoolParts&) = delete;  // the parts refer to each other
+  ZonePoolParts& operator=(const ZonePoolParts&) = delete;
+
+  // Descriptions of all broken invariants. Costs O(all zones).
+  std::vector<std::string> Check() const;
+  // For assertions: returns true, or ends the process with the broken invariant. Checks the active zones; if the
+  // number of calls is a power of two, also all zones.
+  bool Sound() const;
+
+  const ZonePoolSetup setup;
+  ZoneTable table;
+  SlotBudget slots;
+  EmptyZones empty;
+  std::vector<ZoneId> active;
+  ZoneJobQueue jobs;
+  RoomAccount room;
+  ReclaimDemand reclaim;
+  bool started = false;  // by ZonePhases::Start; the invariants hold from then on
+  mutable std::uint64_t sound_calls = 0;
+};
+
+}  // namespace zenfs
