@@ -131,16 +131,19 @@ set(ZENFS_SOURCES_zone
   zone/placement.cc
   zone/reclaim_demand.cc
   zone/room_account.cc
+  zone/shared_zone_pool.cc
   zone/slot_budget.cc
   zone/slot_plan.cc
   zone/zone_choice.cc
   zone/zone_handles.cc
+  zone/zone_job.cc
   zone/zone_job_queue.cc
   zone/zone_manager.cc
   zone/zone_operations.cc
   zone/zone_phases.cc
   zone/zone_pool.cc
   zone/zone_pool_parts.cc
+  zone/zone_reclaim.cc
   zone/zone_table.cc
 )
 set(ZENFS_TESTS_zone

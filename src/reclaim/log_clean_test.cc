@@ -80,7 +80,7 @@ TEST(LogCleanTest, CleanedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
   EXPECT_EQ(WalRig::Content(*files.large), TestText(20'000, 2));
   EXPECT_TRUE(rig.WaitUntilReleased(files.zone));
   rig.log->Stop();
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ConditionOf(files.zone), ZoneCondition::kEmpty);
   EXPECT_EQ(rig.Recovered(files.small->id()), TestText(5000, 1));
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));

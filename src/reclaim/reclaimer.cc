@@ -38,10 +38,10 @@ Status Reclaimer::Start() {
 
 void Reclaimer::Run() {
   bool again = false;
-  while (!zones_.stopped()) {
+  while (!zones_.reclaim().stopped()) {
     if (again && !come_back_) come_back_ = kLater;
     const std::optional<ReclaimNeed> need =
-        zones_.AwaitReclaimNeed(come_back_ ? Deadline::After(*come_back_) : Deadline::Never());
+        zones_.reclaim().AwaitNeed(come_back_ ? Deadline::After(*come_back_) : Deadline::Never());
     again = target_.FinishUp();
     come_back_.reset();
     if (need) Reclaim(*need);
@@ -94,7 +94,7 @@ void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
   const bool any = !busy_.empty() || AnyGarbagePending(search.zones, search.log.zones, block_size_);
   const bool pending = any && target_.CanCommit();
   if (pending) come_back_ = need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater;
-  zones_.SetVerdict({.version = need.version, .urgency = need.urgency, .pending = pending});
+  zones_.reclaim().SetVerdict({.version = need.version, .urgency = need.urgency, .pending = pending});
   busy_.clear();
 }
 

@@ -7,7 +7,7 @@ Status CommitPath::Commit(std::vector<Edit> edits, CommitOptions options) {
   Status committed = metalog_.Commit(std::move(edits), options);
   // The next mount may find the commit after all, and then needs the extents that it names. The caller's pins protect them
   // only until this returns.
-  if (!committed.ok() && committed.error().code() == Code::kUnknownOutcome) zones_.StopResets();
+  if (!committed.ok() && committed.error().code() == Code::kUnknownOutcome) zones_.operations().StopResets();
   return meter.Done(std::move(committed));
 }
 

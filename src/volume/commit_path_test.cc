@@ -47,7 +47,7 @@ class CommitPathTest : public testing::Test {
     metalog_.answer = answer;
     EXPECT_EQ(commits_->Commit({RaiseCounters{0, 2}}).ok(), answer.ok());
     rig_.zones->RemoveLive(*extents);
-    IgnoreError(rig_.zones->Drain(ZoneTestRig::Soon()));
+    IgnoreError(rig_.zones->operations().Drain(ZoneTestRig::Soon()));
     return rig_.device.Report(zone, 1).value().front().condition == ZoneCondition::kEmpty;
   }
 

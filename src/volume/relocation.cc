@@ -36,7 +36,7 @@ Status Relocation::Empty(const Victim& victim, const ExtentMover::Pause& pause) 
   switch (victim.kind) {
     case Victim::Kind::kData: return MoveOut(victim.zone, pause);
     case Victim::Kind::kActive:
-      if (deps_.zones.FinishActive(victim.zone)) return {};
+      if (deps_.zones.reclaim().FinishActive(victim.zone)) return {};
       return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
     case Victim::Kind::kLog: break;
   }

@@ -96,7 +96,7 @@ void VolumeParts::StopMoving(bool finish_resets) {
   relocation.Stop();
   log.Stop();
   // So the zones of deleted files are free when a caller asks for the free space after the unmount.
-  if (finish_resets) IgnoreError(zones->Drain(Deadline::After(kLastResets)));
+  if (finish_resets) IgnoreError(zones->operations().Drain(Deadline::After(kLastResets)));
   zones->Stop();
   reclaimer.Join();
 }

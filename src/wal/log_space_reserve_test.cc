@@ -129,7 +129,7 @@ TEST(LogSpaceReserveTest, ReservationThatCannotBeCommittedGivesItsZoneBack) {
   EXPECT_EQ(failed.error().code(), Code::kIo);
   rig.log->Stop();
   EXPECT_EQ(LogZonesInThePool(rig), 0U);
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.zones->Zones().size(), 8U);
   for (const ZoneStatus& zone : rig.zones->Zones()) EXPECT_EQ(zone.phase, ZonePhase::kEmpty) << zone.id.value;
 }
@@ -150,7 +150,7 @@ TEST(LogSpaceReserveTest, DeadZoneIsReleasedAndReset) {
   Drop(rig, frame);
   ASSERT_TRUE(rig.WaitUntilReleased(zone));
   rig.log->Stop();
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ConditionOf(zone), ZoneCondition::kEmpty);
   EXPECT_EQ(rig.state().log_zones().count(zone), 0U);
 }
@@ -183,10 +183,10 @@ TEST(LogSpaceReserveTest, ReleasedZoneIsResetOnlyWhenExtentsThatLieInItAreDead) 
   Drop(rig, frame);
   ASSERT_TRUE(rig.WaitUntilReleased(zone));
   rig.log->Stop();
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ConditionOf(zone), ZoneCondition::kFull);
   rig.zones->RemoveLive({&extent, 1});
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ConditionOf(zone), ZoneCondition::kEmpty);
 }
 
@@ -227,7 +227,7 @@ TEST(LogSpaceReserveTest, ReclaimIsAskedToCleanAMostlyDeadZone) {
   rig.reclaims = true;
   rig.Mount();
   const PlacedFrame small = LeaveOneFrameAlive(rig);
-  const auto need = rig.zones->AwaitReclaimNeed(ZoneTestRig::Soon());
+  const auto need = rig.zones->reclaim().AwaitNeed(ZoneTestRig::Soon());
   ASSERT_TRUE(need);
   EXPECT_EQ(need->urgency, ReclaimUrgency::kTidy);
   const auto zones = rig.log->zones().Zones();
@@ -276,10 +276,10 @@ TEST(LogSpaceReserveTest, WriterThatWaitsIsServedWhenAZoneComesBack) {
     TestJob job(7, 1, 0, "a");
     EXPECT_TRUE(rig.log->writer().Write(job.job));
   });
-  const auto need = rig.zones->AwaitReclaimNeed(ZoneTestRig::Soon());
+  const auto need = rig.zones->reclaim().AwaitNeed(ZoneTestRig::Soon());
   ASSERT_TRUE(need);
   EXPECT_EQ(need->urgency, ReclaimUrgency::kUrgent);
-  rig.zones->SetVerdict({.version = need->version, .urgency = need->urgency, .pending = true});
+  rig.zones->reclaim().SetVerdict({.version = need->version, .urgency = need->urgency, .pending = true});
   Drop(rig, frames[1]);
   writer.Join();
 }

@@ -65,7 +65,8 @@ void LogZoneSupply::Work() {
   while (deps_.log_zones->AwaitWork(deps_.ready_target, short_of_space ? kRetryAfter : kRetryAfter.zero())) {
     SyncPoint::Reach("LogZoneSupply::Work");
     ReleaseDead();
-    if (IsWorthCleaning(deps_.log_zones->Zones(), deps_.zones->Space().total)) deps_.zones->AskToTidy();
+    if (IsWorthCleaning(deps_.log_zones->Zones(), deps_.zones->Space().total))
+      deps_.zones->reclaim().AskToTidy();
     short_of_space = !TopUp();
   }
 }

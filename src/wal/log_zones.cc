@@ -122,7 +122,7 @@ void LogZones::RemoveLive(ZoneId zone, LiveFrames frames) {
   if (it == zones_.end()) return;
   it->second.live -= frames;
   if (it->second.state != State::kClosed) return;
-  manager_.NoteChange();
+  manager_.reclaim().NoteChange();
   if (it->second.live.device_bytes > it->second.written / 2) return;
   woken_ = true;
   wake_.NotifyOne();

@@ -34,7 +34,7 @@ class ZoneExtentSink : public ExtentSink {
   Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
                        Deadline deadline) override {
     Result<Placed> placed = WritePromised(cursor, lifetime, pieces, deadline);
-    if (!placed) zones_.TakeBackPromise(cursor.claim);
+    if (!placed) cursor.claim.TakeBackPromise();
     return placed;
   }
 

@@ -1,76 +1,69 @@
-// The tokens of a ZoneManager: ZonePin, ZoneClaim and ZoneWriter. Each returns itself in its destructor.
+#include "zone/zone_handles.h"
+
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
-#include "zone/zone_manager.h"
+#include "zone/shared_zone_pool.h"
 
 namespace zenfs {
 
 // --- ZonePin ---
 
-ZonePin::ZonePin(const ZonePin& other) : manager_(other.manager_), zone_(other.zone_) {
-  if (manager_ != nullptr) manager_->AddPin(zone_);
+ZonePin::ZonePin(const ZonePin& other) : shared_(other.shared_), zone_(other.zone_) {
+  if (shared_ == nullptr) return;
+  MutexLock lock(shared_->mutex);
+  shared_->pool.live().Pin(zone_);
 }
 
 ZonePin::ZonePin(ZonePin&& other) noexcept
-    : manager_(std::exchange(other.manager_, nullptr)), zone_(other.zone_) {}
+    : shared_(std::exchange(other.shared_, nullptr)), zone_(other.zone_) {}
 
 ZonePin& ZonePin::operator=(ZonePin other) noexcept {
-  std::swap(manager_, other.manager_);
+  std::swap(shared_, other.shared_);
   std::swap(zone_, other.zone_);
   return *this;
 }
 
 ZonePin::~ZonePin() {
-  if (manager_ != nullptr) manager_->DropPin(zone_);
-}
-
-ZonePin ZoneManager::Pin(ZoneId zone) {
-  if (zone.value >= setup_.geometry.zone_count) return {};
-  AddPin(zone);
-  return ZonePin(this, zone);
-}
-
-void ZoneManager::AddPin(ZoneId zone) {
-  MutexLock lock(mutex_);
-  pool_.live().Pin(zone);
-}
-
-void ZoneManager::DropPin(ZoneId zone) {
-  MutexLock lock(mutex_);
-  pool_.live().Unpin(zone);
-  Announce();
+  if (shared_ == nullptr) return;
+  MutexLock lock(shared_->mutex);
+  shared_->pool.live().Unpin(zone_);
+  shared_->Announce();
 }
 
 // --- ZoneClaim ---
 
 ZoneClaim::ZoneClaim(ZoneClaim&& other) noexcept
-    : manager_(std::exchange(other.manager_, nullptr)), held_(std::exchange(other.held_, {})) {}
+    : shared_(std::exchange(other.shared_, nullptr)), held_(std::exchange(other.held_, {})) {}
 
 ZoneClaim& ZoneClaim::operator=(ZoneClaim&& other) noexcept {
   ZoneClaim taken(std::move(other));
-  std::swap(manager_, taken.manager_);
+  std::swap(shared_, taken.shared_);
   std::swap(held_, taken.held_);
   return *this;
 }
 
 ZoneClaim::~ZoneClaim() {
-  if (manager_ != nullptr) manager_->Unclaim(held_);
+  if (shared_ == nullptr || (!held_.held && held_.promised == 0)) return;
+  MutexLock lock(shared_->mutex);
+  const bool promised = held_.promised != 0;
+  shared_->pool.data().Unclaim(held_);
+  if (promised) shared_->Announce();
 }
 
-void ZoneManager::Unclaim(ClaimState& claim) {
-  if (!claim.held && claim.promised == 0) return;
-  MutexLock lock(mutex_);
-  const bool promised = claim.promised != 0;
-  pool_.data().Unclaim(claim);
-  if (promised) Announce();
+void ZoneClaim::TakeBackPromise() {
+  if (held_.promised == 0) return;
+  MutexLock lock(shared_->mutex);
+  shared_->pool.data().TakeBackPromise(held_);
+  shared_->Announce();
 }
 
 // --- ZoneWriter ---
 
 ZoneWriter::ZoneWriter(ZoneWriter&& other) noexcept
-    : manager_(std::exchange(other.manager_, nullptr)),
+    : shared_(std::exchange(other.shared_, nullptr)),
       zone_(other.zone_),
       place_(other.place_),
       room_(std::exchange(other.room_, 0)) {}
@@ -78,7 +71,7 @@ ZoneWriter::ZoneWriter(ZoneWriter&& other) noexcept
 ZoneWriter& ZoneWriter::operator=(ZoneWriter&& other) noexcept {
   if (this != &other) {
     Release();
-    manager_ = std::exchange(other.manager_, nullptr);
+    shared_ = std::exchange(other.shared_, nullptr);
     zone_ = other.zone_;
     place_ = other.place_;
     room_ = std::exchange(other.room_, 0);
@@ -89,60 +82,57 @@ ZoneWriter& ZoneWriter::operator=(ZoneWriter&& other) noexcept {
 ZoneWriter::~ZoneWriter() { Release(); }
 
 void ZoneWriter::Release() {
-  if (manager_ != nullptr) std::exchange(manager_, nullptr)->EndWriter(zone_);
-}
-
-void ZoneManager::EndWriter(ZoneId zone) {
-  MutexLock lock(mutex_);
-  pool_.data().EndWriter(zone);
-  Announce();
+  if (shared_ == nullptr) return;
+  SharedZonePool& shared = *std::exchange(shared_, nullptr);
+  MutexLock lock(shared.mutex);
+  shared.pool.data().EndWriter(zone_);
+  shared.Announce();
 }
 
 Result<ZoneWriter::Placed> ZoneWriter::Write(std::span<const ByteView> pieces) {
-  if (manager_ == nullptr)
+  if (shared_ == nullptr)
     return Fail(Code::kInvalidArgument, "write through a zone writer that was released");
-  return manager_->Write(*this, pieces);
-}
-
-Result<ZoneWriter::Placed> ZoneManager::Write(ZoneWriter& writer, std::span<const ByteView> pieces) {
+  const std::uint32_t block_size = shared_->setup.geometry.block_size;
   std::uint64_t length = 0;
   bool aligned = true;
   for (const ByteView piece : pieces) {
     length += piece.size();
-    aligned = aligned && IsMultiple(piece.size(), setup_.geometry.block_size);
+    aligned = aligned && IsMultiple(piece.size(), block_size);
   }
-  if (length == 0 || length > writer.room_ || !aligned) {
+  if (length == 0 || length > room_ || !aligned) {
     return Fail(
         Code::kInvalidArgument,
         fmt::format("write of {} bytes in {} pieces to zone {}, which has room for {} bytes in blocks of {}",
-                    length, pieces.size(), writer.zone_.value, writer.room_, setup_.geometry.block_size));
+                    length, pieces.size(), zone_.value, room_, block_size));
   }
-  const DeviceOffset place = writer.place_;
-  Status written = device_.Write(place, pieces);
-  if (written.ok()) {
-    writer.place_ = place + length;
-    writer.room_ -= length;
-    MutexLock lock(mutex_);
-    pool_.data().Wrote(writer.zone_, length);
-    return ZoneWriter::Placed{place, ZonePin(this, writer.zone_)};
-  }
+  const DeviceOffset place = place_;
+  Status written = shared_->device.Write(place, pieces);
+  if (!written.ok()) return Fail(WriteFailed(std::move(written).error(), length));
+  place_ = place + length;
+  room_ -= length;
+  MutexLock lock(shared_->mutex);
+  shared_->pool.data().Wrote(zone_, length);
+  return Placed{place, ZonePin(shared_, zone_)};
+}
+
+Error ZoneWriter::WriteFailed(Error error, std::uint64_t length) {
   // After a failed write the write pointer is unknown until the next zone report.
   std::optional<ZoneInfo> info;
-  if (auto report = device_.Report(writer.zone_, 1); report && report->size() == 1) info = report->front();
-  writer.room_ = 0;
+  if (auto report = shared_->device.Report(zone_, 1); report && report->size() == 1) info = report->front();
+  room_ = 0;
   Code code;
   {
-    MutexLock lock(mutex_);
-    code = pool_.data().WriteFailed(writer.zone_, written.error().code(), info, SteadyNow());
-    Announce();
+    MutexLock lock(shared_->mutex);
+    code = shared_->pool.data().WriteFailed(zone_, error.code(), info, SteadyNow());
+    shared_->Announce();
   }
-  // The sizes are valid, as checked above, so the device found its write pointer at another place. That is an I/O
-  // error.
+  // The sizes are valid, as checked before the write, so the device found its write pointer at another place. That is
+  // an I/O error.
   if (code == Code::kInvalidArgument) code = Code::kIo;
-  return Fail(Error(code,
-                    fmt::format("writing {} bytes to zone {} at device offset {}: {}", length,
-                                writer.zone_.value, place.value, written.error().text()),
-                    written.error().os_errno()));
+  return Error(code,
+               fmt::format("writing {} bytes to zone {} at device offset {}: {}", length, zone_.value,
+                           place_.value, error.text()),
+               error.os_errno());
 }
 
 }  // namespace zenfs

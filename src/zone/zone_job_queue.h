@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "zone/zone_operations.h"
+#include "zone/zone_job.h"
 
 namespace zenfs {
 

@@ -67,10 +67,10 @@ TEST(ZoneManagerTest, ZoneIsResetAfterItsLastPinIsDropped) {
   ZonePin copy = pin;
   rig.zones->RemoveLive(*extents);
   pin = ZonePin();
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 0U);
   copy = ZonePin();
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 1U);
   EXPECT_EQ(rig.StatusOf(rig.ZoneOf(extents->front())).phase, ZonePhase::kEmpty);
 }
@@ -139,7 +139,7 @@ TEST(ZoneManagerTest, ReturnedLogZoneThatWasNeverWrittenIsNotReset) {
   ASSERT_TRUE(rig.device.Write(rig.device.geometry().ZoneStart(*written), rig.Bytes(1)).ok());
   rig.zones->ReturnLogZone(*untouched);
   rig.zones->ReturnLogZone(*written);
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 1U);
   EXPECT_EQ(rig.zones->Space().free, 32 * kTestBlock);
   rig.ExpectSound();
@@ -177,7 +177,7 @@ TEST(ZoneManagerTest, ZonesThatWereNotAdoptedAreResetAfterAMount) {
   cursor = {};
   rig.Mount();
   EXPECT_EQ(rig.zones->Space().free, 64 * kTestBlock);
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 0U);
   rig.ExpectSound();
 }
@@ -192,7 +192,7 @@ TEST(ZoneManagerTest, NoZoneIsOpenedWhileZonesOfTheLastMountHoldAllSlots) {
   SinkCursor cursor;
   ASSERT_TRUE(rig.WriteLive(cursor, Lifetime::kShort, 4));  // the device would refuse one more active zone
   EXPECT_LE(rig.ActiveOnDevice(), 6U);
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 1U);
 }
 
@@ -207,7 +207,7 @@ TEST(ZoneManagerTest, LiveActiveZonesBeyondThePlanAreFinished) {
   rig.Create();
   for (const Extent& extent : extents) rig.zones->AdoptExtent(extent, Lifetime::kLong);
   ASSERT_TRUE(rig.zones->Start().ok());
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 2U);
   EXPECT_EQ(rig.StatusOf(ZoneId(0)).phase, ZonePhase::kActive);  // the zones with the most room are kept
   EXPECT_EQ(rig.StatusOf(ZoneId(3)).phase, ZonePhase::kFull);
@@ -244,7 +244,7 @@ TEST(ZoneManagerTest, ReadOnlyManagerChangesNothing) {
   ZoneClaim claim;
   EXPECT_EQ((*zones)->AcquireData(claim, Lifetime::kShort, ZoneTestRig::Soon()).error().code(),
             Code::kReadOnly);
-  ASSERT_TRUE((*zones)->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE((*zones)->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 0U);
 }
 
@@ -295,7 +295,7 @@ TEST(ZoneManagerTest, RemovingMoreThanIsLiveStopsAllWrites) {
   ASSERT_FALSE(lent);
   EXPECT_EQ(lent.error().code(), Code::kCorruption);
   // The zone is not reset, because it may contain live data.
-  ASSERT_TRUE(rig.zones->Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.StatusOf(zone).written, 4 * kTestBlock);
   rig.ExpectSound();
 }

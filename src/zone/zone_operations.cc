@@ -1,45 +1,51 @@
 #include "zone/zone_operations.h"
 
-#include "base/sync_point.h"
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "zone/zone_job.h"
 
 namespace zenfs {
-namespace {
 
-std::optional<ZoneInfo> ReportOne(ZonedDevice& device, ZoneId zone) {
-  auto report = device.Report(zone, 1);
-  if (!report || report->size() != 1) return std::nullopt;
-  return report->front();
+Status ZoneOperations::Start() {
+  ZENFS_ASSIGN_OR_RETURN(thread_, Thread::Start("zenfs-zones", [this] { Run(); }));
+  return {};
 }
 
-bool IsEmpty(const std::optional<ZoneInfo>& info) { return info && info->condition == ZoneCondition::kEmpty; }
-
-}  // namespace
-
-ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
-  ZoneJobOutcome outcome;
-  if (job.kind == ZoneJob::Kind::kFinish) {
-    SyncPoint::Reach("zone.operations.finish");
-    outcome.info = ReportOne(device, job.zone);
-    outcome.ok = outcome.info && !IsActive(outcome.info->condition);
-    if (outcome.ok) return outcome;
-    const Status finished = device.Finish(job.zone);
-    outcome.ok = finished.ok();
-    outcome.refused = !finished.ok() && finished.error().code() == Code::kBusy;
-    outcome.info = ReportOne(device, job.zone);
-    return outcome;
+void ZoneOperations::Run() {
+  MutexLock lock(shared_.mutex);
+  while (!shared_.stopped) {
+    const std::optional<ZoneJob> job = shared_.pool.phases().NextJob();
+    if (!job) {
+      // NextJob may have cancelled jobs, which waiters and Drain must see.
+      if (shared_.waiters != 0) shared_.changed.NotifyAll();
+      shared_.work.Wait(shared_.mutex);
+      continue;
+    }
+    lock.Unlock();
+    const ZoneJobOutcome outcome = RunZoneJob(shared_.device, *job);
+    lock.Lock();
+    shared_.pool.phases().JobDone(*job, outcome);
+    shared_.Announce();
   }
-  SyncPoint::Reach("zone.operations.reset");
-  if (job.kind == ZoneJob::Kind::kResetIfWritten) {
-    outcome.info = ReportOne(device, job.zone);
-    outcome.ok = IsEmpty(outcome.info);
-    if (outcome.ok) return outcome;
-  }
-  const bool sent = device.Reset(job.zone).ok();
-  // The report decides: a reset may change the capacity (device assumption 4), and a failed reset may have been
-  // carried out (device assumption 5).
-  outcome.info = ReportOne(device, job.zone);
-  outcome.ok = IsEmpty(outcome.info) && (sent || outcome.info->capacity != 0);
-  return outcome;
+}
+
+void ZoneOperations::StopResets() {
+  MutexLock lock(shared_.mutex);
+  shared_.pool.phases().StopResets();
+  shared_.Announce();
+}
+
+Status ZoneOperations::Drain(Deadline deadline) {
+  if (shared_.setup.read_only) return {};
+  MutexLock lock(shared_.mutex);
+  shared_.pool.phases().ResetUnusedActives();
+  shared_.work.NotifyOne();
+  if (shared_.WaitForJobs(deadline)) return {};
+  if (shared_.stopped) return shared_.Stopped();
+  return Fail(Code::kTimedOut, fmt::format("{}: zones are still being reset or finished at the deadline",
+                                           shared_.device.name()));
 }
 
 }  // namespace zenfs

@@ -1,29 +1,37 @@
-// Zone operations: resets and finishes, which are slow. ZoneManager's background thread runs each as one job.
+// The background thread that executes all resets and finishes of data zones, one at a time, outside the lock.
+//
+// Ownership: `shared` outlives it. Threads: Start and Join from one thread; the other calls from any.
 #pragma once
 
-#include <optional>
-
-#include "device/zoned_device.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "zone/shared_zone_pool.h"
 
 namespace zenfs {
 
-struct ZoneJob {
-  enum class Kind : std::uint8_t {
-    kReset,
-    kResetIfWritten,  // for zones from the log, which may be empty
-    kFinish,          // ends the active state of the zone; does nothing if the zone is not active
-  };
-  ZoneId zone;
-  Kind kind = Kind::kReset;
-};
+class ZoneOperations {
+ public:
+  explicit ZoneOperations(SharedZonePool& shared) : shared_(shared) {}
 
-struct ZoneJobOutcome {
-  bool ok = false;               // after a reset: the zone is empty; after a finish: it is not active
-  std::optional<ZoneInfo> info;  // the zone report after the job; empty if the report failed
-  bool refused = false;          // finish only: the device is busy, the zone is intact
-};
+  // Starts the thread. Errors: those of Thread::Start.
+  [[nodiscard]] Status Start();
+  // Waits for the end of the thread, after its current command. Call SharedZonePool::Stop before.
+  void Join() { thread_.Join(); }
 
-// Sends the commands of one job. A failure is part of the outcome, not an error, because no caller waits for this zone.
-[[nodiscard]] ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job);
+  // Stops resets for this mount; a running reset still ends. Call this once a commit's outcome is unknown, before
+  // releasing pins.
+  void StopResets() EXCLUDES(shared_.mutex);
+  // Queues resets for partly written zones without live data, then waits until no reset or finish is queued or running.
+  // Does nothing in a read-only mount. Errors: kTimedOut at the deadline; kShutdown after Stop.
+  [[nodiscard]] Status Drain(Deadline deadline) EXCLUDES(shared_.mutex);
+
+ private:
+  void Run() EXCLUDES(shared_.mutex);
+
+  SharedZonePool& shared_;
+  Thread thread_;
+};
 
 }  // namespace zenfs

@@ -16,7 +16,7 @@
 
 #include "device/zoned_device.h"
 #include "model/lifetime.h"
-#include "zone/zone_operations.h"
+#include "zone/zone_job.h"
 #include "zone/zone_pool_parts.h"
 
 namespace zenfs {

@@ -1,0 +1,97 @@
+// The tokens of a ZoneManager: ZonePin, ZoneClaim and ZoneWriter. Each returns itself in its destructor.
+//
+// Ownership: the manager outlives its tokens.
+// Threads: a token is for one thread at a time; tokens of different threads need no lock. No token takes another lock
+// than the leaf lock of the manager, so they may be dropped anywhere.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "model/units.h"
+#include "zone/taken_zone.h"
+
+namespace zenfs {
+
+struct SharedZonePool;
+
+// Prevents the reset of a zone while somebody may read it or a commit in flight names it. Examples: the extents
+// of an open file, and data that is written but not committed. Each copy counts as one more pin.
+class ZonePin {
+ public:
+  ZonePin() = default;
+  ZonePin(const ZonePin& other);
+  ZonePin(ZonePin&& other) noexcept;
+  ZonePin& operator=(ZonePin other) noexcept;
+  ~ZonePin();
+  bool valid() const { return shared_ != nullptr; }
+  ZoneId zone() const { return zone_; }
+
+ private:
+  friend class ZoneManager;
+  friend class ZoneWriter;
+  // The pin is counted already.
+  ZonePin(SharedZonePool* shared, ZoneId zone) : shared_(shared), zone_(zone) {}
+  SharedZonePool* shared_ = nullptr;
+  ZoneId zone_;
+};
+
+// A file's preference for the zone that it wrote last. Other files avoid a claimed zone while slots are free,
+// but a claim never blocks them. The destructor releases the claim. For one thread at a time.
+class ZoneClaim {
+ public:
+  ZoneClaim() = default;
+  ZoneClaim(ZoneClaim&& other) noexcept;
+  ZoneClaim& operator=(ZoneClaim&& other) noexcept;
+  ~ZoneClaim();
+
+  // Returns the promised room (ZoneManager::AcquireData) that the caller will not use.
+  void TakeBackPromise();
+
+ private:
+  friend class ZoneManager;
+  SharedZonePool* shared_ = nullptr;
+  ClaimState held_;
+};
+
+// The exclusive right to write one zone, with an open slot. It is held for one write, not while a file is open,
+// so any number of files can share any number of zones.
+class ZoneWriter {
+ public:
+  ZoneWriter() = default;
+  ZoneWriter(ZoneWriter&& other) noexcept;
+  ZoneWriter& operator=(ZoneWriter&& other) noexcept;
+  ~ZoneWriter();
+
+  ZoneId zone() const { return zone_; }
+  // Bytes that can still be written; at least one block after AcquireData.
+  std::uint64_t room() const { return room_; }
+
+  // Writes the pieces at the write pointer and returns their place with a pin on the zone. Each piece is a
+  // multiple of the block size; their sum is at most room(). The writer can be used again while room() > 0.
+  // Errors; discard the data of this write after each of them:
+  //   kZoneFull: the device made the zone full; use another zone.
+  //   kBusy: the device has no free slot for this zone, because other users share its limits. Nothing was
+  //     written, and the zone stays usable.
+  //   kInvalidArgument: the sizes of the pieces are wrong; nothing was sent to the device.
+  //   all others: the zone is retired.
+  // After every error but kInvalidArgument room() is 0.
+  struct Placed {
+    DeviceOffset place;
+    ZonePin pin;
+  };
+  [[nodiscard]] Result<Placed> Write(std::span<const ByteView> pieces);
+
+ private:
+  friend class ZoneManager;
+  Error WriteFailed(Error error, std::uint64_t length);
+  void Release();
+  SharedZonePool* shared_ = nullptr;
+  ZoneId zone_;
+  DeviceOffset place_;  // the write pointer
+  std::uint64_t room_ = 0;
+};
+
+}  // namespace zenfs

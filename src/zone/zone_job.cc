@@ -1,0 +1,45 @@
+#include "zone/zone_job.h"
+
+#include "base/sync_point.h"
+
+namespace zenfs {
+namespace {
+
+std::optional<ZoneInfo> ReportOne(ZonedDevice& device, ZoneId zone) {
+  auto report = device.Report(zone, 1);
+  if (!report || report->size() != 1) return std::nullopt;
+  return report->front();
+}
+
+bool IsEmpty(const std::optional<ZoneInfo>& info) { return info && info->condition == ZoneCondition::kEmpty; }
+
+}  // namespace
+
+ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
+  ZoneJobOutcome outcome;
+  if (job.kind == ZoneJob::Kind::kFinish) {
+    SyncPoint::Reach("zone.operations.finish");
+    outcome.info = ReportOne(device, job.zone);
+    outcome.ok = outcome.info && !IsActive(outcome.info->condition);
+    if (outcome.ok) return outcome;
+    const Status finished = device.Finish(job.zone);
+    outcome.ok = finished.ok();
+    outcome.refused = !finished.ok() && finished.error().code() == Code::kBusy;
+    outcome.info = ReportOne(device, job.zone);
+    return outcome;
+  }
+  SyncPoint::Reach("zone.operations.reset");
+  if (job.kind == ZoneJob::Kind::kResetIfWritten) {
+    outcome.info = ReportOne(device, job.zone);
+    outcome.ok = IsEmpty(outcome.info);
+    if (outcome.ok) return outcome;
+  }
+  const bool sent = device.Reset(job.zone).ok();
+  // The report decides: a reset may change the capacity (device assumption 4), and a failed reset may have been
+  // carried out (device assumption 5).
+  outcome.info = ReportOne(device, job.zone);
+  outcome.ok = IsEmpty(outcome.info) && (sent || outcome.info->capacity != 0);
+  return outcome;
+}
+
+}  // namespace zenfs

@@ -1,0 +1,52 @@
+#include "zone/zone_reclaim.h"
+
+namespace zenfs {
+
+std::optional<ReclaimNeed> ZoneReclaim::AwaitNeed(Deadline deadline) {
+  MutexLock lock(shared_.mutex);
+  ReclaimDemand& demand = shared_.pool.reclaim();
+  shared_.collector_waits = true;
+  std::optional<ReclaimNeed> need;
+  bool in_time = true;
+  while (!shared_.stopped && in_time && !(need = demand.Need())) {
+    in_time = shared_.need.WaitUntil(shared_.mutex, deadline);
+  }
+  shared_.collector_waits = false;
+  if (!need) {
+    demand.ForgetPendingVerdict();
+    need = demand.Need();
+  }
+  return shared_.stopped ? std::nullopt : need;
+}
+
+void ZoneReclaim::SetVerdict(const ReclaimVerdict& verdict) {
+  MutexLock lock(shared_.mutex);
+  shared_.pool.reclaim().SetVerdict(verdict);
+  shared_.Announce();
+}
+
+void ZoneReclaim::AskToTidy() {
+  MutexLock lock(shared_.mutex);
+  shared_.pool.reclaim().AskToTidy();
+  shared_.Announce();
+}
+
+void ZoneReclaim::NoteChange() {
+  MutexLock lock(shared_.mutex);
+  shared_.pool.reclaim().NoteChange();
+  shared_.Announce();
+}
+
+bool ZoneReclaim::FinishActive(ZoneId zone) {
+  MutexLock lock(shared_.mutex);
+  const bool finishes = shared_.pool.phases().FinishActive(zone);
+  shared_.Announce();
+  return finishes;
+}
+
+bool ZoneReclaim::stopped() const {
+  MutexLock lock(shared_.mutex);
+  return shared_.stopped;
+}
+
+}  // namespace zenfs
