@@ -149,9 +149,13 @@ set(ZENFS_SOURCES_zone
 set(ZENFS_TESTS_zone
   zone/live_bytes_test.cc
   zone/placement_test.cc
+  zone/room_account_test.cc
+  zone/slot_budget_test.cc
   zone/slot_plan_test.cc
+  zone/zone_choice_test.cc
   zone/zone_failure_test.cc
   zone/zone_headroom_test.cc
+  zone/zone_job_queue_test.cc
   zone/zone_manager_test.cc
   zone/zone_pool_test.cc
   zone/zone_sharing_test.cc

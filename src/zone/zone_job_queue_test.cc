@@ -1,0 +1,34 @@
+#include "zone/zone_job_queue.h"
+
+#include <gtest/gtest.h>
+
+namespace zenfs::zone_job_queue_test {
+namespace {
+
+TEST(ZoneJobQueueTest, IsNotIdleWhileTheLastJobRuns) {
+  ZoneJobQueue queue;
+  EXPECT_TRUE(queue.idle());
+  queue.Push({ZoneId(3), ZoneJob::Kind::kFinish});
+  EXPECT_EQ(queue.Pop().zone, ZoneId(3));
+  queue.Begin();
+  EXPECT_TRUE(queue.empty());
+  EXPECT_FALSE(queue.idle());
+  queue.End();
+  EXPECT_TRUE(queue.idle());
+}
+
+TEST(ZoneJobQueueTest, StoppingResetsKeepsFinishesInOrder) {
+  ZoneJobQueue queue;
+  queue.Push({ZoneId(1), ZoneJob::Kind::kReset});
+  queue.Push({ZoneId(2), ZoneJob::Kind::kFinish});
+  queue.Push({ZoneId(3), ZoneJob::Kind::kResetIfWritten});
+  queue.Push({ZoneId(4), ZoneJob::Kind::kFinish});
+  EXPECT_EQ(queue.StopResets(), (std::vector<ZoneId>{ZoneId(1), ZoneId(3)}));
+  EXPECT_TRUE(queue.resets_stopped());
+  EXPECT_EQ(queue.Pop().zone, ZoneId(2));
+  EXPECT_EQ(queue.Pop().zone, ZoneId(4));
+  EXPECT_TRUE(queue.empty());
+}
+
+}  // namespace
+}  // namespace zenfs::zone_job_queue_test
