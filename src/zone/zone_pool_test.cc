@@ -225,75 +225,99 @@ TEST(ZonePoolTest, CostOfCreatingAndDeletingIsIndependentOfTheNumberOfZones) {
   EXPECT_EQ(VisitsOfOneLife(64), VisitsOfOneLife(100'000));
 }
 
-// Files of random lifetimes write, commit, die, and are pinned and unpinned; zones fail. In any order the
-// invariants hold, and kNoSpace is returned only if no space is free.
+// Files of random lifetimes on a small pool, with limits as rapidcheck chooses them.
+class RandomFiles {
+ public:
+  RandomFiles()
+      : bench_(*rc::gen::inRange<std::uint32_t>(4, 12), {.data = slots_, .open_data = slots_},
+               *rc::gen::inRange<std::uint32_t>(0, 3)),
+        files_(*rc::gen::inRange<std::size_t>(1, 8)) {
+    for (File& file : files_) file.lifetime = Lifetime(*rc::gen::inRange(0, kLifetimeCount));
+  }
+
+  void Step() {
+    File& file = files_[*rc::gen::inRange<std::size_t>(0, files_.size())];
+    switch (*rc::gen::inRange(0, 8)) {
+      case 0:
+        bench_.pool.live().Remove(file.extents);
+        file.extents.clear();
+        break;
+      case 1: bench_.pool.data().Unclaim(file.claim); break;
+      case 2: bench_.RunJobs(*rc::gen::inRange(0, 20) != 0); break;
+      case 3:
+        if (file.extents.empty()) break;
+        pins_.push_back(ZoneAt(file.extents.front()));
+        bench_.pool.live().Pin(pins_.back());
+        break;
+      case 4:
+        if (pins_.empty()) break;
+        bench_.pool.live().Unpin(pins_.back());
+        pins_.pop_back();
+        break;
+      default: Write(file);
+    }
+  }
+
+  void Check() const {
+    RC_ASSERT(bench_.pool.state().Check() == std::vector<std::string>{});
+    RC_ASSERT(bench_.pool.state().slots.used() <= slots_);
+    const SpaceReport sum = bench_.pool.Space();
+    RC_ASSERT(sum.total == sum.log + sum.reclaim + sum.live + sum.garbage + sum.free + sum.lost);
+    RC_ASSERT(sum.total == bench_.pool.Zones().size() * kBlocksAZone * kBlock);
+  }
+
+ private:
+  struct File {
+    ClaimState claim;
+    Lifetime lifetime;
+    std::vector<Extent> extents;
+  };
+
+  void Write(File& file) {
+    const std::uint64_t free_before = bench_.pool.Space().free;
+    const TakenZone taken = bench_.Take(file.claim, file.lifetime);
+    if (taken.outcome != TakeOutcome::kTaken) {
+      if (taken.outcome == TakeOutcome::kNoSpace) RC_ASSERT(free_before == 0U);
+      return;
+    }
+    RC_ASSERT(taken.room > 0U);
+    if (*rc::gen::inRange(0, 15) == 0) {
+      FailWrite(taken.zone);
+      return;
+    }
+    const std::uint64_t bytes =
+        std::min(taken.room, kBlock * *rc::gen::inRange<std::uint64_t>(1, kBlocksAZone + 1));
+    file.extents.push_back(
+        {0, DeviceOffset(taken.zone.value * kBlocksAZone * kBlock + taken.written), bytes});
+    bench_.pool.data().Wrote(taken.zone, bytes);
+    bench_.pool.data().EndWriter(taken.zone);
+    bench_.pool.live().Add({{file.extents.back()}});
+    bench_.pool.live().Unpin(taken.zone);
+  }
+
+  void FailWrite(ZoneId zone) {
+    ZoneInfo info;
+    info.id = zone;
+    info.condition =
+        *rc::gen::element(ZoneCondition::kFull, ZoneCondition::kReadOnly, ZoneCondition::kImplicitlyOpen);
+    IgnoreError(Result<Code>(bench_.pool.data().WriteFailed(zone, Code::kIo, info, SteadyTime{})));
+    bench_.pool.data().EndWriter(zone);
+  }
+
+  const std::uint32_t slots_ = *rc::gen::inRange<std::uint32_t>(1, 5);
+  PoolBench bench_;
+  std::vector<File> files_;
+  std::vector<ZoneId> pins_;
+};
+
+// Files write, commit, die, and are pinned and unpinned; zones fail. In any order the invariants hold, and kNoSpace is
+// returned only if no space is free.
 TEST(ZonePoolTest, InvariantsHoldUnderRandomUse) {
   EXPECT_TRUE(rc::check([] {
-    const auto slots = *rc::gen::inRange<std::uint32_t>(1, 5);
-    const auto reserve = *rc::gen::inRange<std::uint32_t>(0, 3);
-    PoolBench bench(*rc::gen::inRange<std::uint32_t>(4, 12), {.data = slots, .open_data = slots}, reserve);
-    struct File {
-      ClaimState claim;
-      Lifetime lifetime;
-      std::vector<Extent> extents;
-    };
-    std::vector<File> files(*rc::gen::inRange<std::size_t>(1, 8));
-    for (File& file : files) file.lifetime = Lifetime(*rc::gen::inRange(0, kLifetimeCount));
-    std::vector<ZoneId> pins;
+    RandomFiles files;
     for (int step = *rc::gen::inRange(10, 120); step > 0; --step) {
-      File& file = files[*rc::gen::inRange<std::size_t>(0, files.size())];
-      switch (*rc::gen::inRange(0, 8)) {
-        case 0:
-          bench.pool.live().Remove(file.extents);
-          file.extents.clear();
-          break;
-        case 1: bench.pool.data().Unclaim(file.claim); break;
-        case 2: bench.RunJobs(*rc::gen::inRange(0, 20) != 0); break;
-        case 3:
-          if (!file.extents.empty()) {
-            pins.push_back(ZoneAt(file.extents.front()));
-            bench.pool.live().Pin(pins.back());
-          }
-          break;
-        case 4:
-          if (!pins.empty()) {
-            bench.pool.live().Unpin(pins.back());
-            pins.pop_back();
-          }
-          break;
-        default: {
-          const std::uint64_t free_before = bench.pool.Space().free;
-          const TakenZone taken = bench.Take(file.claim, file.lifetime);
-          if (taken.outcome != TakeOutcome::kTaken) {
-            if (taken.outcome == TakeOutcome::kNoSpace) RC_ASSERT(free_before == 0U);
-            break;
-          }
-          RC_ASSERT(taken.room > 0U);
-          if (*rc::gen::inRange(0, 15) == 0) {
-            ZoneInfo info;
-            info.id = taken.zone;
-            info.condition = *rc::gen::element(ZoneCondition::kFull, ZoneCondition::kReadOnly,
-                                               ZoneCondition::kImplicitlyOpen);
-            IgnoreError(
-                Result<Code>(bench.pool.data().WriteFailed(taken.zone, Code::kIo, info, SteadyTime{})));
-            bench.pool.data().EndWriter(taken.zone);
-            break;
-          }
-          const std::uint64_t bytes =
-              std::min(taken.room, kBlock * *rc::gen::inRange<std::uint64_t>(1, kBlocksAZone + 1));
-          file.extents.push_back(
-              {0, DeviceOffset(taken.zone.value * kBlocksAZone * kBlock + taken.written), bytes});
-          bench.pool.data().Wrote(taken.zone, bytes);
-          bench.pool.data().EndWriter(taken.zone);
-          bench.pool.live().Add({{file.extents.back()}});
-          bench.pool.live().Unpin(taken.zone);
-        }
-      }
-      RC_ASSERT(bench.pool.state().Check() == std::vector<std::string>{});
-      RC_ASSERT(bench.pool.state().slots.used() <= slots);
-      const SpaceReport sum = bench.pool.Space();
-      RC_ASSERT(sum.total == sum.log + sum.reclaim + sum.live + sum.garbage + sum.free + sum.lost);
-      RC_ASSERT(sum.total == bench.pool.Zones().size() * kBlocksAZone * kBlock);
+      files.Step();
+      files.Check();
     }
   }));
 }
