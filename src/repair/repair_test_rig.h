@@ -58,6 +58,9 @@ class RepairRig {
     });
   }
 
+  // Another rig with what is on the device now.
+  RepairRig Copy() const { return {device_->Image(LossPolicy::KeepAll()), superblock_, files_}; }
+
   CrashDevice& device() { return *device_; }
   const Superblock& superblock() const { return superblock_; }
   const Files& files() const { return files_; }
@@ -65,6 +68,12 @@ class RepairRig {
     auto scan = ScanMetadata(*device_, superblock_);
     EXPECT_TRUE(IsOk(scan));
     return scan ? *scan : MetadataScan();
+  }
+  // Of the newest generation.
+  std::vector<MetadataFrame> CommitFrames() {
+    std::vector<MetadataFrame> frames = Scan().generations.back().frames;
+    std::erase_if(frames, [](const MetadataFrame& frame) { return frame.kind != FrameKind::kCommit; });
+    return frames;
   }
 
   void Session(const std::function<void(Volume&)>& work) {
@@ -159,6 +168,9 @@ class RepairRig {
   }
 
  private:
+  RepairRig(std::unique_ptr<CrashDevice> device, const Superblock& superblock, Files files)
+      : device_(std::move(device)), superblock_(superblock), files_(std::move(files)) {}
+
   static void ReadBelow(Volume& volume, const std::string& directory, Files& files) {
     const auto list = volume.List(directory.empty() ? "/" : directory);
     ASSERT_TRUE(IsOk(list));
