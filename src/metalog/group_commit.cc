@@ -33,7 +33,7 @@ Code Told(Code code) {
 
 }  // namespace
 
-Status GroupCommit::Commit(std::vector<Edit> edits, CommitOptions options) {
+Status GroupCommit::Commit(std::vector<Edit> edits, CommitOptions options) noexcept {
   if (edits.empty()) {
     return options.data_since ? FlushWrittenSince(log_.device, *options.data_since) : Status{};
   }

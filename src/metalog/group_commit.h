@@ -27,8 +27,10 @@ class GroupCommit {
  public:
   explicit GroupCommit(MetalogParts& log) : log_(log) {}
 
-  // See Metalog. If memory runs out, the caller ends the process: other threads would wait for this thread's role.
-  [[nodiscard]] Status Commit(std::vector<Edit> edits, CommitOptions options) EXCLUDES(log_.mutex);
+  // See Metalog. If memory runs out (std::bad_alloc) the process ends, because other threads would wait for this thread's
+  // role. noexcept belongs here, to the function with the MutexLock: its destructor must not run, since the lock may be
+  // released for I/O at that moment.
+  [[nodiscard]] Status Commit(std::vector<Edit> edits, CommitOptions options) noexcept EXCLUDES(log_.mutex);
   [[nodiscard]] Status CheckRoom(std::uint64_t bytes) const EXCLUDES(log_.mutex);
 
  private:
