@@ -40,7 +40,8 @@ class MappedFile {
   const ByteSpan memory_;  // mapped; as long as the file
   // For each piece: whether it has been read. Set after the last of its bytes was written.
   const std::unique_ptr<std::atomic<bool>[]> loaded_;
-  Mutex mutex_{LockRank::kMappedFile};  // held during the read of a piece; taken before the locks of an open file
+  Mutex mutex_{
+      LockRank::kMappedFile};  // held during the read of a piece; taken before the locks of an open file
 };
 
 }  // namespace zenfs

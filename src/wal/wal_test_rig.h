@@ -251,7 +251,7 @@ class WalRig : public LogZoneAllocations {
   const Uuid volume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value();
   std::uint32_t reserved_for_log = 0;
   std::uint64_t buffer_bytes = 64 << 10;
-  bool reclaims = false;          // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
+  bool reclaims = false;  // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
   std::function<void()> recover;  // writes in Mount, before there are files
   std::unique_ptr<ZoneManager> zones;
   std::unique_ptr<LogSpace> log;
