@@ -5,15 +5,15 @@ what is defaulted or deleted. Approximate, as there is no parser: a statement wi
 """
 import re
 
+from cpp_statements import statements
+
 MAX_FUNCTIONS = 24
 
 NO_FUNCTION = re.compile(r"(using|friend|static_assert|typedef|enum|class|struct|union|namespace|#)\b")
 CLASS = re.compile(r"^(?:template\s*)?(?:class|struct|union)\s+(?:\[\[\w+\]\]\s*)?(?:[A-Z_]+\s+)?([\w:]+)[^()]*$")
 
 
-def declares_function(statement):
-    """`statement`: text between two of the characters ; { }, or the text in front of one."""
-    text = " ".join(statement.split())
+def declares_function(text):
     text = re.sub(r"\b(public|private|protected)\s*:(?!:)", " ", text)
     while (shorter := re.sub(r"<[^<>()]*(\([^()]*\)[^<>()]*)*>", "", text)) != text:
         text = shorter
@@ -27,26 +27,21 @@ def declares_function(statement):
 
 def classes(code):
     """(name, line, number of functions) of each class in `code`, which has no comments and strings."""
-    stack, statement, line = [], "", 1
-    for char in code:
-        line += char == "\n"
-        if char not in "{};":
-            statement += char
-            continue
+    stack = []
+    for text, end, line in statements(code):
         top = stack[-1] if stack else None
-        if char != "}" and top is not None and declares_function(statement):
+        if end != "}" and top is not None and declares_function(text):
             top[2] += 1
-        if char == "{":
-            plain = re.sub(r"\b(public|private|protected)\s*:(?!:)", " ", " ".join(statement.split()))
+        if end == "{":
+            plain = re.sub(r"\b(public|private|protected)\s*:(?!:)", " ", text)
             while (shorter := re.sub(r"<[^<>]*>", "", plain)) != plain:
                 plain = shorter
             named = CLASS.match(plain.strip())
             stack.append([named[1], line, 0] if named else None)
-        elif char == "}" and stack:
+        elif end == "}" and stack:
             ended = stack.pop()
             if ended is not None:
                 yield tuple(ended)
-        statement = ""
 
 
 def check(headers, report):

@@ -6,6 +6,8 @@ function of the two, and one class runs the code of the other.
 import collections
 import re
 
+from cpp_statements import statements
+
 NAMESPACE = re.compile(r"(?:inline )?namespace ?([\w:]*)$")
 # A nested class that is defined outside (`class A::B {`) and a specialization (`struct hash<A> {`) have no name here.
 TYPE = re.compile(r"(?:^|[> ])(?:class|struct|union|enum(?: class| struct)?) "
@@ -17,22 +19,15 @@ def types(code):
     """(namespace, name, line) of each type that `code` defines at namespace scope. `code` has no comments or literals."""
     code = re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", lambda m: "\n" * m.group(0).count("\n"), code, flags=re.M)
     scopes = []  # the name of an open namespace; None for any other brace
-    statement, line = "", 1
-    for char in code:
-        if char not in "{};":
-            line += char == "\n"
-            statement += char
-            continue
-        text = " ".join(statement.split())
-        statement = ""
+    for text, end, line in statements(code):
         at_namespace_scope = None not in scopes
-        opened = NAMESPACE.match(text) if char == "{" else None
-        named = (TYPE.search(text) if char == "{" else ALIAS.match(text)) if at_namespace_scope else None
+        opened = NAMESPACE.match(text) if end == "{" else None
+        named = (TYPE.search(text) if end == "{" else ALIAS.match(text)) if at_namespace_scope else None
         if named and not opened:
             yield "::".join(scopes), named.group(1), line
-        if char == "{":
+        if end == "{":
             scopes.append(opened.group(1) if opened else None)
-        elif char == "}" and scopes:
+        elif end == "}" and scopes:
             scopes.pop()
 
 
