@@ -34,7 +34,7 @@ TakenZone DataWriters::Take(ClaimState& claim, Lifetime lifetime, WritePurpose p
   const ZoneChoice choice = ChooseZone(parts_.table, parts_.active, lifetime, UseOfEmpty(purpose, now));
   switch (choice.kind) {
     case ZoneChoice::Kind::kActive: return Begin(choice.zone, claim, lifetime, purpose);
-    case ZoneChoice::Kind::kEmpty: return Begin(phases_.Activate(lifetime), claim, lifetime, purpose);
+    case ZoneChoice::Kind::kEmpty: return Begin(phases_.Activate(), claim, lifetime, purpose);
     case ZoneChoice::Kind::kWait: return {.outcome = TakeOutcome::kWait};
     case ZoneChoice::Kind::kNothing: break;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "zone/shared_zone_pool.h"
+#include "zone/zone_job.h"
 
 namespace zenfs {
 
@@ -117,8 +118,7 @@ Result<ZoneWriter::Placed> ZoneWriter::Write(std::span<const ByteView> pieces) {
 
 Error ZoneWriter::WriteFailed(Error error, std::uint64_t length) {
   // After a failed write the write pointer is unknown until the next zone report.
-  std::optional<ZoneInfo> info;
-  if (auto report = shared_->device.Report(zone_, 1); report && report->size() == 1) info = report->front();
+  const std::optional<ZoneInfo> info = ReportOne(shared_->device, zone_);
   room_ = 0;
   Code code;
   {

@@ -5,15 +5,15 @@
 namespace zenfs {
 namespace {
 
+bool IsEmpty(const std::optional<ZoneInfo>& info) { return info && info->condition == ZoneCondition::kEmpty; }
+
+}  // namespace
+
 std::optional<ZoneInfo> ReportOne(ZonedDevice& device, ZoneId zone) {
   auto report = device.Report(zone, 1);
   if (!report || report->size() != 1) return std::nullopt;
   return report->front();
 }
-
-bool IsEmpty(const std::optional<ZoneInfo>& info) { return info && info->condition == ZoneCondition::kEmpty; }
-
-}  // namespace
 
 ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
   ZoneJobOutcome outcome;

@@ -23,6 +23,9 @@ struct ZoneJobOutcome {
   bool refused = false;          // finish only: the device is busy, the zone is intact
 };
 
+// The report of one zone; empty if it failed.
+[[nodiscard]] std::optional<ZoneInfo> ReportOne(ZonedDevice& device, ZoneId zone);
+
 // Sends the commands of one job. A failure is part of the outcome, not an error, because no caller waits for this zone.
 [[nodiscard]] ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job);
 

@@ -88,11 +88,10 @@ void ZonePhases::AdoptActive(std::vector<ZoneId> zones) {
   }
 }
 
-ZoneId ZonePhases::Activate(Lifetime lifetime) {
+ZoneId ZonePhases::Activate() {
   const ZoneId zone = parts_.empty.Take();
   parts_.table.Change(zone, [&](ZoneState& z) {
     z.phase = ZonePhase::kActive;
-    z.lifetime = lifetime;
     parts_.slots.Hold(z);
   });
   parts_.active.push_back(zone);
@@ -152,7 +151,7 @@ bool ZonePhases::IsUnusedActive(ZoneId zone) const {
 
 bool ZonePhases::IsWorthAReset(ZoneId zone) const {
   const ZoneState& z = parts_.table[zone];
-  return z.Unused() && !z.job && z.written >= z.capacity / kWorthAReset;
+  return IsUnusedActive(zone) && z.written >= z.capacity / kWorthAReset;
 }
 
 void ZonePhases::ResetUnusedActives() {

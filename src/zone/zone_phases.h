@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "device/zoned_device.h"
-#include "model/lifetime.h"
 #include "zone/zone_job.h"
 #include "zone/zone_pool_parts.h"
 
@@ -32,7 +31,7 @@ class ZonePhases {
 
   // --- from empty to full ---
   // Precondition: there is an empty zone.
-  ZoneId Activate(Lifetime lifetime);
+  ZoneId Activate();
   // Ends writes to the zone. If the zone may still be active in the device (`slot_free` is false), queues a finish.
   void EndZone(ZoneId zone, ZonePhase phase, bool slot_free);
   // Queues the finish of an active zone, so that it can become a victim. Returns false if the zone is not active, is

@@ -18,9 +18,8 @@ SpaceReport ZonePool::Space() const {
   report.garbage = sum.garbage;
   report.lost = sum.lost;
   // The reserve is counted in mean capacities, because the device may have changed the capacity of some zones.
-  const std::size_t pool_zones = parts_.empty.size_after_resets();
-  const std::size_t kept = std::min<std::size_t>(pool_zones, parts_.empty.kept_for_log());
-  const std::uint64_t kept_bytes = pool_zones == 0 ? 0 : sum.pool / pool_zones * kept;
+  const std::size_t kept = std::min(parts_.empty.size_after_resets(), parts_.empty.kept_for_log());
+  const std::uint64_t kept_bytes = parts_.room.MeanZone() * kept;
   report.log = sum.log + kept_bytes;
   const std::uint64_t room = sum.room + (sum.pool - kept_bytes);
   report.reclaim = std::min(room, parts_.setup.headroom);
