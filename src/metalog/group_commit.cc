@@ -110,7 +110,8 @@ void GroupCommit::Lead(CommitCall& self) {
   log_.queue.Lead();
   log_.queue.Gather(log_.mutex);
   CommitBatch batch = TakeBatch();
-  const Status next = log_.current.writer().CheckNextCommit(batch.first_sequence, batch.first_sequence);
+  GenerationWriter& writer = log_.current.writer();
+  const Status next = writer.CheckNextCommit(batch.first_sequence, batch.first_sequence);
   if (!next.ok()) return EndForGood(batch, next.error());
   if (batch.calls.empty()) {
     log_.queue.EndLead();
@@ -124,7 +125,7 @@ void GroupCommit::Lead(CommitCall& self) {
   if (flushed.ok()) RefuseLost(batch);
   if (flushed.ok() && batch.calls.empty()) return log_.queue.EndLead();
   log_.mutex.Unlock();
-  const Status written = flushed.ok() ? WriteBatch(batch) : Status{};
+  const Status written = flushed.ok() ? WriteBatch(batch, writer) : Status{};
   log_.mutex.Lock();
   log_.queue.NoteWrite(batch.calls.size(), SteadyNow() - begin);
   if (!flushed.ok()) {  // nothing was written, so the outcome is known
@@ -148,21 +149,16 @@ CommitBatch GroupCommit::TakeBatch() {
   return log_.queue.TakeBatch(log_.stats.sequence + 1, std::min(kMaxBatchBytes, room), room);
 }
 
-Status GroupCommit::WriteBatch(const CommitBatch& batch) {
+Status GroupCommit::WriteBatch(const CommitBatch& batch, GenerationWriter& writer) {
   SyncPoint::Reach("metalog:write");
   std::vector<const std::string*> lists;
   for (const CommitCall* call : batch.calls) lists.push_back(&call->encoded);
-  GenerationWriter* writer = nullptr;
-  {
-    MutexLock lock(log_.mutex);
-    writer = &log_.current.writer();  // does not change while this thread leads
-  }
   const FlushMark mark = FlushMark::Now(log_.device);
   const std::string payload = EncodeCommit(lists);
   const Deadline deadline = Deadline::After(kSlotWait);
   for (;;) {
     const Status written =
-        writer->Write(FrameKind::kCommit, payload, batch.first_sequence, batch.last_sequence());
+        writer.Write(FrameKind::kCommit, payload, batch.first_sequence, batch.last_sequence());
     if (written.ok()) return FlushWrittenSince(log_.device, mark);
     // kBusy: nothing was written, and the zone is unchanged.
     if (written.error().code() != Code::kBusy || deadline.Passed()) return written;

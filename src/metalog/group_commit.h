@@ -38,7 +38,8 @@ class GroupCommit {
   Status CheckSpace(Growth growth, std::uint64_t bytes) const REQUIRES(log_.mutex);
   void Lead(CommitCall& self) REQUIRES(log_.mutex);
   CommitBatch TakeBatch() REQUIRES(log_.mutex);
-  Status WriteBatch(const CommitBatch& batch) EXCLUDES(log_.mutex);
+  // `writer`: that of the current generation, which does not change while this thread leads.
+  Status WriteBatch(const CommitBatch& batch, GenerationWriter& writer) EXCLUDES(log_.mutex);
   void Publish(const CommitBatch& batch) REQUIRES(log_.mutex);
   void Fence(const CommitBatch& batch, const Error& error) REQUIRES(log_.mutex);
   void Refuse(const CommitBatch& batch, const Error& error) REQUIRES(log_.mutex);
