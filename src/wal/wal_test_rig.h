@@ -61,13 +61,9 @@ class WalRig : public LogZoneAllocations {
     log.reset();
     zones.reset();
     const auto report = device.Report(ZoneId(0), device.geometry().zone_count).value();
-    const SlotPlan plan = PlanSlots(device.geometry(), device.name()).value();
-    zones = ZoneManager::Create(
-                device, plan, report,
-                {.metadata_zones = {}, .reserved_for_log = reserved_for_log, .reclaims = reclaims})
-                .value();
+    zones = MakeManager(report,
+                        {.metadata_zones = {}, .reserved_for_log = reserved_for_log, .reclaims = reclaims});
     const State now = state();
-    for (const auto& [id, zone] : now.log_zones()) zones->AdoptLogZone(id);
     for (const auto& [id, record] : now.files()) {
       for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
     }
@@ -198,7 +194,8 @@ class WalRig : public LogZoneAllocations {
       const bool damaged = !replayed.damage.empty();
       if (!damaged) {
         // In the manager of the mounted volume, a zone that is released meanwhile may not be pinned.
-        const auto look = ManagerToRead();
+        const auto report = device.Report(ZoneId(0), device.geometry().zone_count).value();
+        const auto look = MakeManager(report, {.metadata_zones = {}, .read_only = true});
         FramedFile::Deps deps = FileDeps();
         deps.zones = look.get();
         deps.log = nullptr;
@@ -210,11 +207,11 @@ class WalRig : public LogZoneAllocations {
       if (!moved_on && state().log_zones() == before.log_zones()) return content;
     }
   }
-  std::unique_ptr<ZoneManager> ManagerToRead() const {
-    const auto report = device.Report(ZoneId(0), device.geometry().zone_count).value();
+  // A manager that has adopted the log zones.
+  std::unique_ptr<ZoneManager> MakeManager(const std::vector<ZoneInfo>& report,
+                                           const ZoneManager::Options& options) const {
     const SlotPlan plan = PlanSlots(device.geometry(), device.name()).value();
-    auto manager =
-        ZoneManager::Create(device, plan, report, {.metadata_zones = {}, .read_only = true}).value();
+    auto manager = ZoneManager::Create(device, plan, report, options).value();
     const State now = state();
     for (const auto& [id, zone] : now.log_zones()) manager->AdoptLogZone(id);
     return manager;
