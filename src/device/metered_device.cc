@@ -109,10 +109,9 @@ class MeteredDevice final : public ForwardingDevice {
  private:
   // Bytes that can still be written to the zone; 0 if the report fails.
   std::uint64_t RoomOf(ZoneId zone) {
-    const Result<std::vector<ZoneInfo>> report = inner().Report(zone, 1);
-    if (!report || report->empty()) return 0;
-    const ZoneInfo& info = report->front();
-    return info.capacity - std::min(info.capacity, info.WrittenBytes());
+    const Result<ZoneInfo> report = inner().ReportZone(zone);
+    if (!report) return 0;
+    return report->capacity - std::min(report->capacity, report->WrittenBytes());
   }
 
   Metrics& metrics_;

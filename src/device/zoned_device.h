@@ -118,6 +118,14 @@ class ZonedDevice {
   // `depth`: the number of commands that the caller intends to have in flight.
   [[nodiscard]] virtual std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) = 0;
 
+  // Reports one zone.
+  [[nodiscard]] Result<ZoneInfo> ReportZone(ZoneId zone) {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, Report(zone, 1));
+    if (zones.size() != 1) return Fail(Code::kIo, name() + ": the report of a zone has not one zone");
+    return zones.front();
+  }
+  // Reports all zones.
+  [[nodiscard]] Result<std::vector<ZoneInfo>> ReportAll() { return Report(ZoneId(0), geometry().zone_count); }
   // Writes a single piece.
   [[nodiscard]] Status Write(DeviceOffset offset, ByteView bytes) {
     return Write(offset, std::span<const ByteView>(&bytes, 1));

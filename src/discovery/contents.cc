@@ -34,10 +34,10 @@ Contents NotOpened(const Error& error) {
 bool HoldsZonefs(ZonedDevice& device) {
   AlignedBuffer block(device.geometry().block_size);
   block.Resize(block.capacity());
-  const auto first = device.Report(ZoneId(0), 1);
+  const Result<ZoneInfo> first = device.ReportZone(ZoneId(0));
   if (!first) return false;
-  const bool written = first->front().WrittenBytes() >= block.size();
-  if (!written && first->front().type != ZoneType::kConventional) return false;
+  const bool written = first->WrittenBytes() >= block.size();
+  if (!written && first->type != ZoneType::kConventional) return false;
   if (!device.Read(DeviceOffset(0), block.Span()).ok()) return false;
   return std::memcmp(block.data(), kZonefsMagic.data(), kZonefsMagic.size()) == 0;
 }

@@ -24,11 +24,11 @@ Status CheckZones(ZonedDevice& device, const Superblock& superblock) {
                             kMinMetadataZones, superblock.metadata_zones.size()));
   }
   for (const ZoneId zone : superblock.metadata_zones) {
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(zone, 1));
-    if (report.front().type != ZoneType::kSequentialRequired) {
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device.ReportZone(zone));
+    if (info.type != ZoneType::kSequentialRequired) {
       return Fail(Code::kInvalidArgument,
                   fmt::format("{}: metadata zone {} is {}, not sequential write required", device.name(),
-                              zone.value, TypeName(report.front().type)));
+                              zone.value, TypeName(info.type)));
     }
   }
   return {};

@@ -236,12 +236,12 @@ TEST(MetalogDamage, TornTailIsTheEndOfTheLog) {  // D4
   ZENFS_ASSERT_OK(Formatted(*device, kZones));
   ZENFS_ASSERT_OK(MustOpen(*device, kZones)->Commit(CreateNamed(kFirstTestId)));
   // Write a block at the write pointer that is not a valid frame.
-  const auto report = device->Report(ZoneId(0), 1);
+  const auto report = device->ReportZone(ZoneId(0));
   AlignedBuffer torn(8192);
   torn.Resize(8192);
   std::memset(torn.data(), 0x5a, torn.size());
   std::memcpy(torn.data(), &kFrameMagic, sizeof kFrameMagic);
-  ZENFS_ASSERT_OK(device->Write(report->front().write_pointer, torn.View()));
+  ZENFS_ASSERT_OK(device->Write(report->write_pointer, torn.View()));
 
   const auto log = MustOpen(*device, kZones);
   EXPECT_TRUE(HasFile(log->recovered(), kFirstTestId));

@@ -32,9 +32,9 @@ std::uint64_t SmallestZone(ZonedDevice& device, const Superblock& superblock) {
   const MetazoneLayout layout(device.geometry().block_size);
   std::uint64_t smallest = device.geometry().zone_size;
   for (const ZoneId zone : superblock.metadata_zones) {
-    const auto report = device.Report(zone, 1);
-    if (!report || report->front().condition == ZoneCondition::kOffline) continue;
-    smallest = std::min(smallest, report->front().capacity);
+    const Result<ZoneInfo> report = device.ReportZone(zone);
+    if (!report || report->condition == ZoneCondition::kOffline) continue;
+    smallest = std::min(smallest, report->capacity);
   }
   return smallest > layout.frames_at ? smallest - layout.frames_at : 0;
 }

@@ -203,9 +203,9 @@ TEST_F(MetalogContradiction, CommitBeyondTheEndOfItsZoneIsNotWrittenAndMakesTheL
   EXPECT_EQ(log.health().error().code(), Code::kCorruption);
   EXPECT_EQ(log.Commit(CreateNamed(kFirstTestId + 1), {}).error().code(), Code::kCorruption);
   EXPECT_EQ(log.Switch().error().code(), Code::kCorruption);
-  const auto report = device_->Report(found.chain.back(), 1);
+  const auto report = device_->ReportZone(found.chain.back());
   ASSERT_TRUE(report);
-  EXPECT_EQ(report->front().write_pointer, end);
+  EXPECT_EQ(report->write_pointer, end);
 }
 
 TEST_F(MetalogContradiction, CommitThatDoesNotFollowTheLastOneIsRefused) {

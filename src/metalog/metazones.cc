@@ -53,23 +53,23 @@ Metazones::Trust Metazones::trust(ZoneId zone) const {
 }
 
 Result<std::uint64_t> Metazones::MakeEmpty(ZoneId zone) {
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> before, device_.Report(zone, 1));
-  if (before.front().condition == ZoneCondition::kEmpty) return before.front().capacity;
+  ZENFS_ASSIGN_OR_RETURN(const ZoneInfo before, device_.ReportZone(zone));
+  if (before.condition == ZoneCondition::kEmpty) return before.capacity;
   ZENFS_RETURN_IF_ERROR(device_.Reset(zone));
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, device_.Report(zone, 1));
-  if (after.front().condition != ZoneCondition::kEmpty) {
-    return Fail(Code::kIo, fmt::format("zone {} is {} after its reset", zone.value,
-                                       ConditionName(after.front().condition)));
+  ZENFS_ASSIGN_OR_RETURN(const ZoneInfo after, device_.ReportZone(zone));
+  if (after.condition != ZoneCondition::kEmpty) {
+    return Fail(Code::kIo,
+                fmt::format("zone {} is {} after its reset", zone.value, ConditionName(after.condition)));
   }
-  return after.front().capacity;
+  return after.capacity;
 }
 
 std::optional<bool> Metazones::HoldsSuperblock(ZoneId zone) const {
-  const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
+  const Result<ZoneInfo> report = device_.ReportZone(zone);
   if (!report) return std::nullopt;
   AlignedBuffer buffer(layout_.header_at);
   buffer.Resize(layout_.header_at);
-  if (report->front().WrittenBytes() < buffer.size()) return false;
+  if (report->WrittenBytes() < buffer.size()) return false;
   if (!device_.Read(device_.geometry().ZoneStart(zone), buffer.Span()).ok()) return std::nullopt;
   const Result<Superblock> copy = DecodeSuperblock(buffer.View());
   return copy && *copy == superblock_;
@@ -92,8 +92,8 @@ std::optional<ZoneId> Metazones::LastCopy(std::span<const ZoneId> keep) const {
 }
 
 std::optional<ZoneCondition> Metazones::Condition(ZoneId zone) const {
-  const Result<std::vector<ZoneInfo>> report = device_.Report(zone, 1);
-  return report ? std::optional(report->front().condition) : std::nullopt;
+  const Result<ZoneInfo> report = device_.ReportZone(zone);
+  return report ? std::optional(report->condition) : std::nullopt;
 }
 
 bool Metazones::HoldsSlot(ZoneId zone) const {
@@ -135,7 +135,7 @@ void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare
 }
 
 void Metazones::LimitOthers(std::size_t limit) {
-  Result<std::vector<ZoneInfo>> report = device_.Report(ZoneId(0), device_.geometry().zone_count);
+  Result<std::vector<ZoneInfo>> report = device_.ReportAll();
   if (!report) return;  // at worst a log switch finds no slot
   std::erase_if(*report, [this](const ZoneInfo& zone) {
     return !IsActive(zone.condition) || Contains(zones_, zone.id);

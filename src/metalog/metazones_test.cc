@@ -33,9 +33,9 @@ std::unique_ptr<CrashDevice> Switched(std::uint32_t slots, std::uint32_t zones) 
 
 // Damages more bits than repair can correct.
 void DamageCurrentCopy(ZonedDevice& device) {
-  const auto report = device.Report(kCurrent, 1);
+  const auto report = device.ReportZone(kCurrent);
   ASSERT_TRUE(report);
-  AlignedBuffer zone(report->front().WrittenBytes());
+  AlignedBuffer zone(report->WrittenBytes());
   zone.Resize(zone.capacity());
   const DeviceOffset start = device.geometry().ZoneStart(kCurrent);
   ZENFS_ASSERT_OK(device.Read(start, zone.Span()));

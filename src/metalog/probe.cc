@@ -63,11 +63,11 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
   std::size_t looked_at = 0;
   for (std::uint32_t i = 0; i < geometry.zone_count && looked_at < kMaxMetadataZones; ++i) {
     const ZoneId zone(i);
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(zone, 1));
-    if (report.front().type == ZoneType::kConventional) continue;
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device.ReportZone(zone));
+    if (info.type == ZoneType::kConventional) continue;
     ++looked_at;  // offline zones count: they may be metadata zones
-    if (report.front().WrittenBytes() < buffer.size()) continue;
-    const Result<Superblock> found = ReadCopy(device, report.front(), buffer);
+    if (info.WrittenBytes() < buffer.size()) continue;
+    const Result<Superblock> found = ReadCopy(device, info, buffer);
     if (found) {
       if (Status same = CheckGeometry(device, *found); !same.ok()) return Fail(same.error());
       if (std::ranges::find(found->metadata_zones, zone) != found->metadata_zones.end()) return found;
@@ -83,7 +83,7 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
 
 Result<std::vector<SuperblockCopy>> ScanSuperblocks(ZonedDevice& device) {
   const Geometry& geometry = device.geometry();
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.ReportAll());
   std::vector<SuperblockCopy> copies;
   AlignedBuffer buffer(RoundUp(kSuperblockBytes, geometry.block_size));
   buffer.Resize(buffer.capacity());

@@ -41,15 +41,15 @@ class ReconstructTest : public testing::Test {
     const MetadataScan scan = Scan();
     for (const MetadataFrame& frame : scan.generations.back().frames) {
       if (frame.kind != kind || which-- != 0) continue;
-      const auto report = device_->Report(frame.zone, 1);
+      const auto report = device_->ReportZone(frame.zone);
       ASSERT_TRUE(report);
-      AlignedBuffer buffer(report->front().WrittenBytes());
-      buffer.Resize(report->front().WrittenBytes());
-      ZENFS_ASSERT_OK(device_->Read(report->front().start, buffer.Span()));
+      AlignedBuffer buffer(report->WrittenBytes());
+      buffer.Resize(report->WrittenBytes());
+      ZENFS_ASSERT_OK(device_->Read(report->start, buffer.Span()));
       how(buffer.Span().subspan(frame.at, frame.bytes),
           FrameSeed::Of(superblock_.seed, frame.zone, frame.of.generation, frame.of.salt));
       ZENFS_ASSERT_OK(device_->Reset(frame.zone));
-      ZENFS_ASSERT_OK(device_->Write(report->front().start, buffer.View()));
+      ZENFS_ASSERT_OK(device_->Write(report->start, buffer.View()));
       return;
     }
     FAIL() << "no such frame";

@@ -68,8 +68,7 @@ Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataC
   numbers.zone_count = superblock.zone_count;
   numbers.zones.clear();
   for (const ZoneId id : superblock.metadata_zones) {
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(id, 1));
-    const ZoneInfo& info = report.front();
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device.ReportZone(id));
     CopiedZone zone{
         .zone = id, .condition = static_cast<std::uint32_t>(info.condition), .bytes = info.WrittenBytes()};
     ZENFS_ASSIGN_OR_RETURN(zone.unreadable, ReadZone(device, id, zone.bytes, [&](ByteView piece) -> Status {
@@ -140,8 +139,8 @@ Status RestoreZone(ZonedDevice& device, const CopiedZone& zone, const HostFile& 
   }
   if (zone.bytes == 0) return {};
   if (ConditionOf(zone) == ZoneCondition::kFull) {
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(zone.zone, 1));
-    return report.front().condition == ZoneCondition::kFull ? Status{} : device.Finish(zone.zone);
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device.ReportZone(zone.zone));
+    return info.condition == ZoneCondition::kFull ? Status{} : device.Finish(zone.zone);
   }
   return device.Close(zone.zone);
 }

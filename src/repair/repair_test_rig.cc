@@ -31,7 +31,7 @@ void RepairRig::WriteFrame(FrameHeader header) {
   const auto log = Metalog::Open(*device_, superblock_);
   ASSERT_TRUE(IsOk(log));
   const auto room = [this](const auto& each) {
-    const ZoneInfo zone = device_->Report(each.first, 1)->front();
+    const ZoneInfo zone = device_->ReportZone(each.first).value();
     return zone.capacity - zone.WrittenBytes();
   };
   const auto zones = (*log)->recovered().log_zones();
@@ -47,7 +47,7 @@ void RepairRig::WriteFrame(FrameHeader header) {
   std::ranges::fill(buffer.Span(), std::byte{0});
   SealFrame(buffer.Span().first(kFrameHeaderBytes + header.payload_bytes), header,
             FrameSeed::Of(superblock_.seed, id, zone.generation, zone.salt));
-  ASSERT_TRUE(IsOk(device_->Write(device_->Report(id, 1)->front().write_pointer, buffer.View())));
+  ASSERT_TRUE(IsOk(device_->Write(device_->ReportZone(id).value().write_pointer, buffer.View())));
   ASSERT_TRUE(IsOk(device_->Flush()));
 }
 

@@ -137,9 +137,9 @@ class RepairRig {
   void Flip(const MetadataFrame& frame) { Flip(frame.zone, frame.at + 70); }
 
   static ZoneBytes ContentOf(ZonedDevice& device, ZoneId zone) {
-    const auto report = device.Report(zone, 1);
+    const auto report = device.ReportZone(zone);
     EXPECT_TRUE(IsOk(report));
-    ZoneBytes content{.written = report->front().WrittenBytes(), .bytes = {}};
+    ZoneBytes content{.written = report->WrittenBytes(), .bytes = {}};
     AlignedBuffer buffer(content.written);
     buffer.Resize(content.written);
     if (content.written != 0) {

@@ -70,8 +70,8 @@ Status RefuseIfMountedSince(ZonedDevice& device, const Superblock& superblock, c
 
 Status CheckWritableZones(ZonedDevice& device, const MetadataCopy& copy) {
   for (const CopiedZone& zone : copy.zones) {
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(zone.zone, 1));
-    const ZoneCondition now = report.front().condition;
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device.ReportZone(zone.zone));
+    const ZoneCondition now = info.condition;
     const bool was_bad = IsBad(ConditionOf(zone));
     if (IsBad(now) && !was_bad) {
       return Fail(Code::kReadOnly, fmt::format("{}: metadata zone {} is {} now and cannot be restored",
@@ -84,7 +84,7 @@ Status CheckWritableZones(ZonedDevice& device, const MetadataCopy& copy) {
 // Finishes the active data zone with the least room; its data stays readable. Returns false if
 // there is none.
 bool FreeSlot(ZonedDevice& device, const MetadataCopy& copy) {
-  Result<std::vector<ZoneInfo>> report = device.Report(ZoneId(0), device.geometry().zone_count);
+  Result<std::vector<ZoneInfo>> report = device.ReportAll();
   if (!report) return false;
   std::erase_if(*report, [&](const ZoneInfo& zone) {
     return !IsActive(zone.condition) ||

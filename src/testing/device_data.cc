@@ -22,6 +22,6 @@ Result<AlignedBuffer> ReadBack(ZonedDevice& device, DeviceOffset offset, std::si
 
 bool SameBytes(ByteView a, ByteView b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
-ZoneInfo ReportOf(ZonedDevice& device, ZoneId zone) { return device.Report(zone, 1).value().at(0); }
+ZoneInfo ReportOf(ZonedDevice& device, ZoneId zone) { return device.ReportZone(zone).value(); }
 
 }  // namespace zenfs

@@ -48,7 +48,7 @@ class CommitPathTest : public testing::Test {
     EXPECT_EQ(commits_->Commit({RaiseCounters{0, 2}}).ok(), answer.ok());
     rig_.zones->RemoveLive(*extents);
     IgnoreError(rig_.zones->operations().Drain(ZoneTestRig::Soon()));
-    return rig_.device.Report(zone, 1).value().front().condition == ZoneCondition::kEmpty;
+    return rig_.device.ReportZone(zone).value().condition == ZoneCondition::kEmpty;
   }
 
   static constexpr std::uint64_t kBlocks = 16;

@@ -128,7 +128,7 @@ Status ClearProbedZones(ZonedDevice& device, std::span<const ZoneInfo> usable) {
 
 Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& options) {
   const Geometry& geometry = device.geometry();
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(ZoneId(0), geometry.zone_count));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.ReportAll());
   const std::vector<ZoneInfo> usable = UsableZones(report);
   ZENFS_RETURN_IF_ERROR(CheckSize(device, usable));
   ZENFS_RETURN_IF_ERROR(PlanSlots(geometry, device.name()));

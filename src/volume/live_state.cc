@@ -76,8 +76,8 @@ Result<std::vector<std::string>> LiveState::View::Damage() {
   }
   std::vector<std::string> damage;
   for (const auto& [id, zone] : state().log_zones()) {
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, owner_.device_.Report(id, 1));
-    if (report.front().condition == ZoneCondition::kOffline) {
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, owner_.device_.ReportZone(id));
+    if (info.condition == ZoneCondition::kOffline) {
       damage.push_back(OfflineLogText(owner_.device_.name(), id));
     }
   }

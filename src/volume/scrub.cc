@@ -99,9 +99,7 @@ class Scrub {
     return last_state_.FindFile(id);
   }
 
-  Result<std::vector<ZoneInfo>> ReportAll() {
-    return device_.Report(ZoneId(0), device_.geometry().zone_count);
-  }
+  Result<std::vector<ZoneInfo>> ReportAll() { return device_.ReportAll(); }
 
   void Expect(const LogFingerprint& fingerprint, const std::optional<State>& state,
               std::span<const ZoneInfo> report) {

@@ -91,7 +91,7 @@ class ScrubTest : public VolumeTest {
     std::uint64_t newest = 0;
     for (const bool adding : {false, true}) {
       for (const ZoneId zone : metadata_zones_) {
-        const ZoneInfo info = device_->Report(zone, 1)->front();
+        const ZoneInfo info = device_->ReportZone(zone).value();
         if (info.WrittenBytes() == 0) continue;
         std::uint64_t generation = 0;
         for (std::uint64_t at = kBlock; at < info.WrittenBytes();) {
@@ -252,7 +252,7 @@ TEST_F(ScrubTest, BlocksThatCantBeReadAreNamedAndTheRestIsRead) {
 TEST_F(ScrubTest, ATornCopyOfTheSuperblockInASwitchThatNeverWasIsNoDamage) {
   Fill();
   const auto old = std::ranges::min_element(metadata_zones_, {}, [this](ZoneId zone) {
-    const ZoneInfo info = device_->Report(zone, 1)->front();
+    const ZoneInfo info = device_->ReportZone(zone).value();
     return info.WrittenBytes() == 0 ? UINT64_MAX : HeaderAt(info.start + kBlock).file_offset;
   });
   const DeviceOffset start = device_->geometry().ZoneStart(*old);

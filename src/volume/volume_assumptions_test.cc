@@ -30,8 +30,8 @@ TEST_F(VolumeAssumptions, ZonesThatTurnFullUnderTheirWritersCostNothing) {
     ASSERT_TRUE(IsOk((*table)->Sync())) << i;
     in_table += piece;
     for (const ZoneStatus& zone : volume_->Zones()) {  // data, log and metadata zones alike
-      const auto info = emulator_.Report(zone.id, 1);
-      if (i % 3 == 0 && IsActive(info->front().condition)) {
+      const auto info = emulator_.ReportZone(zone.id);
+      if (i % 3 == 0 && IsActive(info->condition)) {
         ASSERT_TRUE(IsOk(emulator_.SetCondition(zone.id, ZoneCondition::kFull)));
       }
     }
@@ -228,9 +228,9 @@ TEST_F(VolumeAssumptions, NoReadGoesBeyondAWritePointerOrOverTheEndOfAZone) {
   const WatchedDevice::Watch watch(
       device_, {.before_read = [&](DeviceOffset offset, std::size_t bytes) -> Status {
         ++reads;
-        const auto info = emulator_.Report(geometry.ZoneOf(offset), 1);
+        const auto info = emulator_.ReportZone(geometry.ZoneOf(offset));
         const std::uint64_t end = offset - geometry.ZoneStart(geometry.ZoneOf(offset)) + bytes;
-        EXPECT_LE(end, info->front().WrittenBytes()) << "of zone " << geometry.ZoneOf(offset).value;
+        EXPECT_LE(end, info->WrittenBytes()) << "of zone " << geometry.ZoneOf(offset).value;
         return {};
       }});
   for (int round = 0; round < 3; ++round) {

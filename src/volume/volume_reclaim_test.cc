@@ -77,9 +77,9 @@ TEST_F(Reclaim, AZoneThatIsEmptiedIsResetAndNothingElseChanges) {
   EXPECT_EQ(volume_->Stat("03.sst")->size, before->size);
   ExpectAllThere();
   ASSERT_TRUE(IsOk(volume_->Unmount()));  // this waits for the reset
-  const auto report = device_->Report(zone, 1);
+  const auto report = device_->ReportZone(zone);
   ASSERT_TRUE(IsOk(report));
-  EXPECT_EQ(report->front().condition, ZoneCondition::kEmpty);
+  EXPECT_EQ(report->condition, ZoneCondition::kEmpty);
   volume_.reset();
   Mount();
   ExpectAllThere();

@@ -37,10 +37,10 @@ class WriteFaultTest : public VolumeFaultTest {
   }
   std::vector<ZoneId> ActiveMetadataZones() {
     std::vector<ZoneId> zones = volume_->info().superblock.metadata_zones;
-    std::erase_if(zones, [&](ZoneId zone) { return !IsActive(device_->Report(zone, 1)->front().condition); });
+    std::erase_if(zones, [&](ZoneId zone) { return !IsActive(device_->ReportZone(zone).value().condition); });
     return zones;
   }
-  std::uint64_t ReportedBytes(ZoneId zone) { return device_->Report(zone, 1)->front().write_pointer.value; }
+  std::uint64_t ReportedBytes(ZoneId zone) { return device_->ReportZone(zone).value().write_pointer.value; }
   // Waits until the resets and finishes in progress have ended.
   bool Await(const std::function<bool()>& reached) {
     const Deadline deadline = Deadline::After(std::chrono::seconds(30));
@@ -61,7 +61,7 @@ TEST_P(FailedWriteTest, OfDataRetiresTheZoneAndGoesToAnother) {
   EXPECT_EQ(Get("a.sst"), Content('a')) << "valid data in the zone stays readable";
   const std::uint64_t written = ReportedBytes(zone);
   for (char c = 'c'; c < 'h'; ++c) ASSERT_TRUE(IsOk(WriteFile(std::string(1, c) + ".sst", Content(c))));
-  const ZoneInfo now = device_->Report(zone, 1)->front();
+  const ZoneInfo now = device_->ReportZone(zone).value();
   EXPECT_TRUE(now.condition == ZoneCondition::kFull || now.write_pointer.value == written)
       << "it may be finished in the background, but no data that would fill it is written";
   RemountHealthy();

@@ -60,7 +60,7 @@ class WalRig : public LogZoneAllocations {
   void Mount(bool start_log = true) {
     log.reset();
     zones.reset();
-    const auto report = device.Report(ZoneId(0), device.geometry().zone_count).value();
+    const auto report = device.ReportAll().value();
     zones = MakeManager(report,
                         {.metadata_zones = {}, .reserved_for_log = reserved_for_log, .reclaims = reclaims});
     const State now = state();
@@ -174,7 +174,7 @@ class WalRig : public LogZoneAllocations {
     const State now = state();
     std::vector<ScannedFrame> frames;
     for (const auto& [zone, allocation] : now.log_zones()) {
-      const ZoneInfo info = device.Report(zone, 1).value().front();
+      const ZoneInfo info = device.ReportZone(zone).value();
       ScanLogZone(device, volume, allocation, info, [&](const ScannedFrame& frame) {
         if (frame.owner == id.value) frames.push_back(frame);
       });
@@ -194,7 +194,7 @@ class WalRig : public LogZoneAllocations {
       const bool damaged = !replayed.damage.empty();
       if (!damaged) {
         // In the manager of the mounted volume, a zone that is released meanwhile may not be pinned.
-        const auto report = device.Report(ZoneId(0), device.geometry().zone_count).value();
+        const auto report = device.ReportAll().value();
         const auto look = MakeManager(report, {.metadata_zones = {}, .read_only = true});
         FramedFile::Deps deps = FileDeps();
         deps.zones = look.get();
@@ -235,7 +235,7 @@ class WalRig : public LogZoneAllocations {
     return text;
   }
   ZoneId ZoneOf(DeviceOffset place) const { return device.geometry().ZoneOf(place); }
-  ZoneCondition ConditionOf(ZoneId zone) { return device.Report(zone, 1).value().front().condition; }
+  ZoneCondition ConditionOf(ZoneId zone) { return device.ReportZone(zone).value().condition; }
   std::uint64_t Count(FaultyDevice::Command command) const { return device.count(command); }
 
  private:

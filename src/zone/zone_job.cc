@@ -10,9 +10,8 @@ bool IsEmpty(const std::optional<ZoneInfo>& info) { return info && info->conditi
 }  // namespace
 
 std::optional<ZoneInfo> ReportOne(ZonedDevice& device, ZoneId zone) {
-  auto report = device.Report(zone, 1);
-  if (!report || report->size() != 1) return std::nullopt;
-  return report->front();
+  const Result<ZoneInfo> report = device.ReportZone(zone);
+  return report ? std::optional(*report) : std::nullopt;
 }
 
 ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {

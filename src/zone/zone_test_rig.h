@@ -74,7 +74,7 @@ class ZoneTestRig {
   ZoneId ZoneOf(const Extent& extent) const { return device.geometry().ZoneOf(extent.place); }
   std::uint32_t ActiveOnDevice() {
     std::uint32_t active = 0;
-    const auto report = device.Report(ZoneId(0), device.geometry().zone_count);
+    const auto report = device.ReportAll();
     for (const ZoneInfo& info : report.value()) active += IsActive(info.condition);
     return active;
   }

@@ -244,9 +244,9 @@ TEST_F(FaultyDatabase, SyncWhoseCacheFlushFailedIsNotAcknowledged) {
 TEST_F(FaultyDatabase, MetadataZoneThatFailsCostsNothingThatWasAcknowledged) {
   PutAll(0, 300);
   for (const ZoneId zone : mounted_->info().superblock.metadata_zones) {
-    const auto report = device_->Report(zone, 1);
+    const auto report = device_->ReportZone(zone);
     ASSERT_TRUE(report);
-    if (IsActive(report->front().condition)) device_->Inject({.command = Command::kWrite, .zone = zone});
+    if (IsActive(report->condition)) device_->Inject({.command = Command::kWrite, .zone = zone});
   }
   EXPECT_TRUE(db_->Flush(rocksdb::FlushOptions()).IsIOError()) << "its commit is refused";
   ExpectAllThere();

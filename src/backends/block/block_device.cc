@@ -22,11 +22,6 @@ Result<std::vector<ZoneInfo>> BlockDevice::Report(ZoneId first, std::uint32_t co
   return zones;
 }
 
-Result<ZoneInfo> BlockDevice::ReportOne(ZoneId zone) {
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, Report(zone, 1));
-  return zones.front();
-}
-
 Status BlockDevice::Read(DeviceOffset offset, ByteSpan into) {
   ZENFS_RETURN_IF_ERROR(CheckRead(offset, into));
   return SettleRead(offset, into.size(), ReadPlainly(parts_.control->fd(), offset.value, into));
@@ -137,7 +132,7 @@ Status BlockDevice::Manage(Command command, std::string_view what, ZoneId zone) 
   const std::string text = fmt::format("{}: {} of zone {} failed", name(), what, zone.value);
   if (IsZoneLimit(error))
     return Fail(Code::kBusy, text + ": the device's limit of open or active zones is reached", error);
-  const Result<ZoneInfo> now = ReportOne(zone);
+  const Result<ZoneInfo> now = ReportZone(zone);
   if (now && now->condition == ZoneCondition::kReadOnly)
     return Fail(Code::kReadOnly, text + ": it is read-only", error);
   if (now && now->condition == ZoneCondition::kOffline)
@@ -150,7 +145,7 @@ Status BlockDevice::SettleRead(DeviceOffset offset, std::uint64_t length, const 
   const ZoneId zone = geometry().ZoneOf(offset);
   const std::string text = fmt::format("{}: read of {} bytes at {} in zone {} failed", name(), length,
                                        offset - geometry().ZoneStart(zone), zone.value);
-  const Result<ZoneInfo> now = ReportOne(zone);
+  const Result<ZoneInfo> now = ReportZone(zone);
   if (now && now->condition == ZoneCondition::kOffline) {
     return Fail(Code::kNotFound, text + ": the zone is offline", outcome.os_errno);
   }
@@ -170,7 +165,7 @@ Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> p
                           .length = length,
                           .pointer = start + parts_.zones->pointer(id),
                           .os_errno = outcome.os_errno};
-  const Result<ZoneInfo> zone = ReportOne(id);
+  const Result<ZoneInfo> zone = ReportZone(id);
   if (!zone) {
     return Fail(Code::kUnknownOutcome,
                 fmt::format("{}: write of {} bytes to zone {} failed, and its outcome is unknown because the "

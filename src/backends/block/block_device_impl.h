@@ -62,7 +62,6 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   Status CheckRead(DeviceOffset offset, ByteSpan into) const;
   Status CheckWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length) const;
   Status Manage(Command command, std::string_view what, ZoneId zone);
-  Result<ZoneInfo> ReportOne(ZoneId zone);
   Status SettleRead(DeviceOffset offset, std::uint64_t length, const IoOutcome& outcome);
   Status SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,
                      const IoOutcome& outcome);

@@ -150,8 +150,8 @@ CutOperation TurnOfLogZones() {
             const ZoneId filled =
                 run.volume->info().geometry.ZoneOf(run.volume->Layout("1.log")->frames.front().place);
             const auto was_reset = [&] {
-              const auto report = run.device->Report(filled, 1);
-              return report && report->front().WrittenBytes() < report->front().capacity;
+              const auto report = run.device->ReportZone(filled);
+              return report && report->WrittenBytes() < report->capacity;
             };
             run.client->Create("new", "2.log");
             run.client->Log("new", 1, 9000);

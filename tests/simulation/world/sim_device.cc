@@ -104,9 +104,9 @@ void SimDevice::ChangeZoneOf(ZoneId zone) {
   }
   if (Meets(&SimFaults::zone_read_only)) TurnBad(zone, ZoneCondition::kReadOnly);
   if (!Meets(&SimFaults::zone_offline)) return;
-  const auto report = device_->Report(zone, 1);
+  const auto report = device_->ReportZone(zone);
   // Flushed data must not be lost.
-  if (report && report->front().condition == ZoneCondition::kEmpty) TurnBad(zone, ZoneCondition::kOffline);
+  if (report && report->condition == ZoneCondition::kEmpty) TurnBad(zone, ZoneCondition::kOffline);
 }
 
 void SimDevice::TurnBad(ZoneId zone, ZoneCondition condition) {
