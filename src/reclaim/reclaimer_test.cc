@@ -50,7 +50,7 @@ class ReclaimerTest : public ::testing::Test {
     const auto plan = PlanSlots(device_->geometry(), device_->name());
     auto report = device_->Report(ZoneId(0), kZones);
     zones_ = *ZoneManager::Create(*device_, *plan, *std::move(report),
-                                  {.reserved_for_log = 0, .reclaims = true, .headroom = true});
+                                  {.log_needs = 0, .reclaims = true, .headroom = true});
     EXPECT_TRUE(zones_->Start().ok());
     sink_ = MakeZoneExtentSink(*zones_);
     memory_ = AlignedBuffer(kBlocks * kTestBlock);

@@ -8,7 +8,7 @@
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
 #include "volume/foreign.h"
-#include "volume/log_reserve.h"
+#include "volume/space_options.h"
 #include "zone/slot_plan.h"
 
 namespace zenfs {
@@ -156,10 +156,9 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
   // All checks have passed; from here on the device is written.
   ZENFS_RETURN_IF_ERROR(ClearProbedZones(device, usable));
   ZENFS_RETURN_IF_ERROR(Metalog::Format(device, superblock, {}));
-  // As a mount will report it: without the log's current and ready zones, the zone reserved for the log, and the headroom of
-  // reclaim.
+  // As a mount will report it: without the zones of the log, and the headroom of reclaim.
   const ZoneManager::Options space = SpaceOptions(geometry, result.metadata_zones);
-  const std::size_t kept = space.log_in_use + space.reserved_for_log + (space.headroom ? 1 : 0);
+  const std::size_t kept = space.log_needs + (space.headroom ? 1 : 0);
   for (const ZoneInfo& zone : std::span(usable).subspan(result.metadata_zones.size() + kept)) {
     result.free_bytes += zone.capacity;
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "volume/log_reserve.h"
+#include "volume/space_options.h"
 
 namespace zenfs {
 namespace {

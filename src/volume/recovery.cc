@@ -5,7 +5,7 @@
 #include "model/number_limits.h"
 #include "volume/buffer_recovery.h"
 #include "volume/log_recovery.h"
-#include "volume/log_reserve.h"
+#include "volume/space_options.h"
 #include "volume/places.h"
 
 namespace zenfs {
@@ -114,7 +114,7 @@ Result<Mounted> Recover(MountedDevice& device) {
                                                 VolumeParts::Base{.metalog = std::move(metalog),
                                                                   .zones = std::move(zones),
                                                                   .buffers = std::move(buffers),
-                                                                  .log_reserve_target = space.log_in_use - 1},
+                                                                  .log_reserve_target = space.log_needs - 1},
                                                 state);
   // Frames are counted as live when OpenLogs opens their files. If MakeMount fails before that, these pins keep the zones
   // from being reset until everything is stopped.

@@ -62,7 +62,7 @@ class WalRig : public LogZoneAllocations {
     zones.reset();
     const auto report = device.ReportAll().value();
     zones = MakeManager(report,
-                        {.metadata_zones = {}, .reserved_for_log = reserved_for_log, .reclaims = reclaims});
+                        {.metadata_zones = {}, .log_needs = log_needs, .reclaims = reclaims});
     const State now = state();
     for (const auto& [id, record] : now.files()) {
       for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
@@ -246,7 +246,7 @@ class WalRig : public LogZoneAllocations {
   EmulatorDevice& emulator;
   mutable FaultyDevice device;
   const Uuid volume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value();
-  std::uint32_t reserved_for_log = 0;
+  std::uint32_t log_needs = 0;
   std::uint64_t buffer_bytes = 64 << 10;
   bool reclaims = false;  // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
   std::function<void()> recover;  // writes in Mount, before there are files

@@ -1,7 +1,6 @@
 // The empty zones, the number of zones that a reset will make empty, and the number that is kept for the log.
 //
-// The log's share: a reserve, and the zones that the log is short of. Data never takes it; the log does, and
-// copies as a last resort.
+// The log's share: the zones that the log is short of. Data never takes it; the log does, and copies as a last resort.
 //
 // Invariants
 //   each zone in phase kEmpty is here once; each zone in phase kDead counts in pending_resets()
@@ -20,9 +19,8 @@ namespace zenfs {
 
 class EmptyZones {
  public:
-  // `log_in_use`: number of zones that the log normally holds.
-  EmptyZones(std::uint32_t reserved_for_log, std::uint32_t log_in_use)
-      : reserved_for_log_(reserved_for_log), log_in_use_(log_in_use) {}
+  // `log_needs`: number of zones that the log needs.
+  explicit EmptyZones(std::uint32_t log_needs) : log_needs_(log_needs) {}
 
   std::size_t size() const { return zones_.size(); }
   bool empty() const { return zones_.empty(); }
@@ -44,15 +42,14 @@ class EmptyZones {
   void CountLogZone() { ++log_zones_; }
   void DiscountLogZone();
   std::size_t kept_for_log() const {
-    return reserved_for_log_ + (log_in_use_ > log_zones_ ? log_in_use_ - log_zones_ : 0);
+    return log_needs_ > log_zones_ ? log_needs_ - log_zones_ : 0;
   }
   // True if data may take a zone now, or after all pending resets.
   bool HasSpare() const { return size() > kept_for_log(); }
   bool WillHaveSpare() const { return size_after_resets() > kept_for_log(); }
 
  private:
-  const std::uint32_t reserved_for_log_;
-  const std::uint32_t log_in_use_;
+  const std::uint32_t log_needs_;
   std::deque<ZoneId> zones_;
   std::size_t pending_resets_ = 0;
   std::uint32_t log_zones_ = 0;  // lent to the log

@@ -21,7 +21,7 @@ class LogLoans {
 
   // At mount: the log holds `zone`.
   void Adopt(ZoneId zone);
-  // Takes an empty zone, also of the log's reserve. `borrow`: may take from the headroom. Without it, the log waits for
+  // Takes an empty zone, also one that is kept for the log. `borrow`: may take from the headroom. Without it, the log waits for
   // reclaim like data.
   TakenZone Take(bool borrow);
   // The zone is reset once it is unused. Does nothing if the log does not hold it.

@@ -21,11 +21,11 @@ struct Account {
   }
 
   ZoneTable table{3};
-  EmptyZones empty{1, 0};
+  EmptyZones empty{1};
   RoomAccount room;
 };
 
-TEST(RoomAccountTest, DataGetsNeitherTheHeadroomNorTheReserveOfTheLog) {
+TEST(RoomAccountTest, DataGetsNeitherTheHeadroomNorTheZonesOfTheLog) {
   const Account account(kZone);
   EXPECT_EQ(account.room.ForCopies(), 3 * kZone);
   EXPECT_EQ(account.room.ForData(0), kZone);

@@ -124,8 +124,8 @@ TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
 // A data file, a log and the collector take and return zones in random order.
 class RandomTakers {
  public:
-  RandomTakers(std::uint32_t zones, std::uint32_t slots, std::uint32_t reserve)
-      : bench_(zones, {.data = slots, .open_data = slots}, reserve, kHeadroom) {}
+  RandomTakers(std::uint32_t zones, std::uint32_t slots, std::uint32_t log_needs)
+      : bench_(zones, {.data = slots, .open_data = slots}, log_needs, kHeadroom) {}
 
   void Step() {
     switch (*rc::gen::inRange(0, 7)) {

@@ -29,8 +29,7 @@ Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, co
   }
   const ZonePoolSetup setup{.geometry = geometry,
                             .plan = plan,
-                            .reserved_for_log = options.reserved_for_log,
-                            .log_in_use = options.log_in_use,
+                            .log_needs = options.log_needs,
                             .headroom = headroom,
                             .read_only = options.read_only,
                             .reclaims = options.reclaims};

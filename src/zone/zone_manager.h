@@ -44,10 +44,9 @@ class ZoneManager {
  public:
   struct Options {
     std::vector<ZoneId> metadata_zones;
-    // Number of empty zones that data may not take, so that syncs still succeed when the device is full.
-    std::uint32_t reserved_for_log = 2;
-    // Number of zones that the log normally holds. While it holds fewer, the difference is kept free for it.
-    std::uint32_t log_in_use = 0;
+    // Number of zones that the log needs. While it holds fewer, data leaves the difference empty, so that syncs still
+    // succeed when the device is full.
+    std::uint32_t log_needs = 2;
     // A collector calls ZoneReclaim::AwaitNeed. Then data and log wait for it when they find no room.
     bool reclaims = false;
     // Keep the capacity of one zone as headroom for copies of live data.
@@ -83,7 +82,7 @@ class ZoneManager {
                                                std::uint64_t wanted = 0) EXCLUDES(shared_.mutex);
 
   // --- lending zones to the log ---
-  // Takes an empty zone out of the pool, if necessary from the log's reserve. The zone stays kLog until ReturnLogZone.
+  // Takes an empty zone out of the pool, also one that is kept for the log. The zone stays kLog until ReturnLogZone.
   // Waits like AcquireData while the zone would take from the headroom. kBorrow takes it all the same: for a mount,
   // which must write before reclaim runs. Errors: those of AcquireData.
   enum class Headroom { kLeave, kBorrow };

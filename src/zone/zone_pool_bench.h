@@ -14,9 +14,9 @@ struct PoolBench {
   static constexpr std::uint64_t kBlock = 4096;
   static constexpr std::uint64_t kBlocksAZone = 16;
 
-  explicit PoolBench(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve = 0,
+  explicit PoolBench(std::uint32_t zones, SlotPlan plan, std::uint32_t log_needs = 0,
                      std::uint64_t headroom = 0)
-      : pool(Make(zones, plan, reserve, headroom)) {
+      : pool(Make(zones, plan, log_needs, headroom)) {
     pool.phases().Start();
   }
   static Geometry GeometryOf(std::uint32_t zones) {
@@ -25,7 +25,7 @@ struct PoolBench {
     geometry.zone_count = zones;
     return geometry;
   }
-  static ZonePool Make(std::uint32_t zones, SlotPlan plan, std::uint32_t reserve, std::uint64_t headroom) {
+  static ZonePool Make(std::uint32_t zones, SlotPlan plan, std::uint32_t log_needs, std::uint64_t headroom) {
     const Geometry geometry = GeometryOf(zones);
     std::vector<ZoneInfo> report;
     for (std::uint32_t i = 0; i < zones; ++i) {
@@ -37,7 +37,7 @@ struct PoolBench {
     }
     return ZonePool({.geometry = geometry,
                      .plan = plan,
-                     .reserved_for_log = reserve,
+                     .log_needs = log_needs,
                      .headroom = headroom,
                      .reclaims = headroom != 0},
                     report, {});

@@ -20,7 +20,7 @@ ZonePoolParts::ZonePoolParts(const ZonePoolSetup& pool_setup, std::size_t zones)
     : setup(pool_setup),
       table(zones),
       slots(setup.plan),
-      empty(setup.reserved_for_log, setup.log_in_use),
+      empty(setup.log_needs),
       room(table, empty, setup.geometry.block_size, setup.headroom),
       reclaim(table, empty, room, jobs, setup.reclaims) {}
 

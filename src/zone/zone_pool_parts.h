@@ -28,8 +28,7 @@ namespace zenfs {
 struct ZonePoolSetup {
   Geometry geometry;
   SlotPlan plan;
-  std::uint32_t reserved_for_log = 0;
-  std::uint32_t log_in_use = 0;
+  std::uint32_t log_needs = 0;  // zones
   std::uint64_t headroom = 0;  // bytes that only copies may take
   bool read_only = false;
   bool reclaims = false;  // a collector acts on ReclaimDemand::Need

@@ -30,22 +30,22 @@ class ZoneTestRig {
   explicit ZoneTestRig(const EmulatorGeometry& geometry) : ZoneTestRig(CreateMemoryDevice(geometry)) {}
 
   // Creates a manager from the present zone report. Adopt the live extents, then call zones->Start().
-  void Create(std::uint32_t metadata_zones = 0, std::uint32_t reserved_for_log = 0) {
+  void Create(std::uint32_t metadata_zones = 0, std::uint32_t log_needs = 0) {
     zones.reset();
     auto plan = PlanSlots(device.geometry(), device.name());
     ASSERT_TRUE(plan);
     ZoneManager::Options options;
     for (std::uint32_t i = 0; i < metadata_zones; ++i) options.metadata_zones.push_back(ZoneId(i));
-    options.reserved_for_log = reserved_for_log;
-    auto report = device.Report(ZoneId(0), device.geometry().zone_count);
+    options.log_needs = log_needs;
+    auto report = device.ReportAll();
     ASSERT_TRUE(report);
     auto created = ZoneManager::Create(device, *plan, std::move(*report), options);
     ASSERT_TRUE(created);
     zones = std::move(*created);
     sink = MakeZoneExtentSink(*zones);
   }
-  void Mount(std::uint32_t metadata_zones = 0, std::uint32_t reserved_for_log = 0) {
-    Create(metadata_zones, reserved_for_log);
+  void Mount(std::uint32_t metadata_zones = 0, std::uint32_t log_needs = 0) {
+    Create(metadata_zones, log_needs);
     ASSERT_TRUE(zones->Start().ok());
   }
 
