@@ -6,6 +6,7 @@ set(ZENFS_SOURCES_host
   backends/host/kernel_queue.cc
   backends/host/lock_holder.cc
   backends/host/plain_io.cc
+  backends/host/ring_commands.cc
   backends/host/ring_pool.cc
   backends/host/io_scheduler.cc
 )
@@ -60,12 +61,15 @@ set(ZENFS_TESTS_emulator
 
 # src/backends/block
 set(ZENFS_SOURCES_block
+  backends/block/block_append.cc
   backends/block/block_device.cc
   backends/block/device_users.cc
   backends/block/ioctl_zone_control.cc
   backends/block/kernel_zone.cc
   backends/block/libzbd_zone_control.cc
+  backends/block/node_path.cc
   backends/block/open_block_device.cc
+  backends/block/open_steps.cc
   backends/block/zone_facts.cc
   backends/block/zone_report.cc
 )

@@ -1,8 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "backends/block/block_device_impl.h"
 #include "backends/block/zone_report.h"
 #include "backends/host/plain_io.h"
@@ -24,23 +20,13 @@ Result<std::vector<ZoneInfo>> BlockDevice::Report(ZoneId first, std::uint32_t co
 
 Status BlockDevice::Read(DeviceOffset offset, ByteSpan into) {
   ZENFS_RETURN_IF_ERROR(CheckRead(offset, into));
-  return SettleRead(offset, into.size(), ReadPlainly(parts_.control->fd(), offset.value, into));
+  return SettleRead(offset, into.size(), parts_.data->Read(offset.value, into));
 }
 
 Status BlockDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
   const std::uint64_t length = TotalBytes(pieces);
   ZENFS_RETURN_IF_ERROR(CheckWrite(offset, pieces, length));
-  return SettleWrite(offset, pieces, length,
-                     WritePlainly(parts_.control->fd(), offset.value, pieces, parts_.longest_write));
-}
-
-Result<DeviceOffset> BlockDevice::Append(ZoneId zone, ByteView bytes) {
-  ZENFS_RETURN_IF_ERROR(CheckWritable());
-  ZENFS_RETURN_IF_ERROR(CheckZoneId(name(), geometry(), zone));
-  ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry(), "append", bytes));
-  return Fail(Code::kNotSupported,
-              fmt::format("{}: zone append of {} bytes; the kernel offers none on a block device", name(),
-                          bytes.size()));
+  return SettleWrite(offset, pieces, length, parts_.data->Write(offset.value, pieces));
 }
 
 Status BlockDevice::Reset(ZoneId zone) {
@@ -54,9 +40,10 @@ Status BlockDevice::Close(ZoneId zone) { return Manage(&ZoneControl::Close, "clo
 
 Status BlockDevice::Flush() {
   ZENFS_RETURN_IF_ERROR(CheckWritable());
-  // The kernel sends a flush only if the cache is volatile.
-  if (::fdatasync(parts_.control->fd()) == 0) return {};
-  return FailErrno(errno, fmt::format("{}: flush of its write cache failed", name()));
+  const CommandResult result = parts_.data->Flush();
+  if (result.ok()) return {};
+  return FailErrno(result.os_errno,
+                   WithStatus(fmt::format("{}: flush of its write cache failed", name()), result.status));
 }
 
 std::unique_ptr<IoQueue> BlockDevice::CreateQueue(std::size_t depth) {
@@ -75,18 +62,19 @@ Result<IoPlace> BlockDevice::Place(const IoRequest& request) {
       break;
     }
     case IoRequest::Kind::kAppend: {
-      return Fail(Append(geometry().ZoneOf(request.offset), request.write_from).error());
+      ZENFS_RETURN_IF_ERROR(CheckAppend(request.offset, request.write_from));
+      return parts_.appends->AppendPlace(request.offset.value);
     }
   }
-  return IoPlace{.fd = parts_.control->fd(),
-                 .offset = request.offset.value,
-                 .longest = parts_.longest_write,
-                 .keep = {}};
+  return parts_.data->Place(request.offset.value);
 }
 
 Status BlockDevice::Settle(const IoRequest& request, const IoOutcome& outcome) {
-  if (request.kind == IoRequest::Kind::kRead)
-    return SettleRead(request.offset, request.read_into.size(), outcome);
+  switch (request.kind) {
+    case IoRequest::Kind::kRead: return SettleRead(request.offset, request.read_into.size(), outcome);
+    case IoRequest::Kind::kAppend: return SettleAppend(request.offset, request.write_from.size(), outcome);
+    case IoRequest::Kind::kWrite: break;
+  }
   return SettleWrite(request.offset, std::span(&request.write_from, 1), request.write_from.size(), outcome);
 }
 
@@ -127,9 +115,11 @@ Status BlockDevice::Manage(Command command, std::string_view what, ZoneId zone) 
                 fmt::format("{}: {} of zone {}, which is conventional", name(), what, zone.value));
   }
   const std::uint64_t start = geometry().ZoneStart(zone).value;
-  const int error = (parts_.control.get()->*command)(start, parts_.zones->length(zone));
-  if (error == 0) return {};
-  const std::string text = fmt::format("{}: {} of zone {} failed", name(), what, zone.value);
+  const CommandResult result = (parts_.control.get()->*command)(start, parts_.zones->length(zone));
+  if (result.ok()) return {};
+  const int error = result.os_errno;
+  const std::string text =
+      WithStatus(fmt::format("{}: {} of zone {} failed", name(), what, zone.value), result.status);
   if (IsZoneLimit(error))
     return Fail(Code::kBusy, text + ": the device's limit of open or active zones is reached", error);
   const Result<ZoneInfo> now = ReportZone(zone);
@@ -149,7 +139,7 @@ Status BlockDevice::SettleRead(DeviceOffset offset, std::uint64_t length, const 
   if (now && now->condition == ZoneCondition::kOffline) {
     return Fail(Code::kNotFound, text + ": the zone is offline", outcome.os_errno);
   }
-  if (outcome.os_errno != 0) return FailErrno(outcome.os_errno, text);
+  if (outcome.os_errno != 0) return FailErrno(outcome.os_errno, WithStatus(text, outcome.status));
   return Fail(Code::kIo, fmt::format("{}: the device ended after {}", text, outcome.bytes));
 }
 

@@ -8,6 +8,7 @@
 
 #include "backends/block/zone_control.h"
 #include "backends/block/zone_facts.h"
+#include "backends/host/data_path.h"
 #include "backends/host/failed_write.h"
 #include "backends/host/kernel_queue.h"
 #include "backends/host/ring_pool.h"
@@ -26,13 +27,15 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
     OpenMode mode = OpenMode::kReadOnly;
     std::unique_ptr<ZoneControl> control;
     std::unique_ptr<ZoneFacts> zones;
-    std::uint64_t longest_write = kLongestCall;  // bytes that the kernel does not split
+    std::shared_ptr<const DataPath> data;
+    std::shared_ptr<const AppendPath> appends{};  // null: there are none
     bool io_uring = true;
+    RingPool::Entries entries = RingPool::Entries::kSmall;
   };
 
   explicit BlockDevice(Parts parts)
       : parts_(std::move(parts)),
-        rings_(parts_.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden) {}
+        rings_(parts_.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden, parts_.entries) {}
 
   const Geometry& geometry() const override { return parts_.geometry; }
   const std::string& name() const override { return parts_.name; }
@@ -53,15 +56,17 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
-  using Command = int (ZoneControl::*)(std::uint64_t start, std::uint64_t length);
+  using Command = CommandResult (ZoneControl::*)(std::uint64_t start, std::uint64_t length);
 
   Result<IoPlace> Place(const IoRequest& request) override;
   Status Settle(const IoRequest& request, const IoOutcome& outcome) override;
 
   Status CheckWritable() const;
+  Status CheckAppend(DeviceOffset start, ByteView bytes) const;
   Status CheckRead(DeviceOffset offset, ByteSpan into) const;
   Status CheckWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length) const;
   Status Manage(Command command, std::string_view what, ZoneId zone);
+  Status SettleAppend(DeviceOffset start, std::uint64_t length, const IoOutcome& outcome);
   Status SettleRead(DeviceOffset offset, std::uint64_t length, const IoOutcome& outcome);
   Status SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,
                      const IoOutcome& outcome);

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "backends/block/block_device_impl.h"
+#include "backends/block/node_path.h"
 #include "base/unique_fd.h"
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
@@ -38,22 +39,30 @@ class FakeControl final : public ZoneControl {
   FakeControl(FakeKernel& kernel, UniqueFd fd) : kernel_(kernel), fd_(std::move(fd)) {}
 
   int fd() const override { return fd_.get(); }
-  int Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
-    if (kernel_.report_error != 0) return kernel_.report_error;
+  CommandResult Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
+    if (kernel_.report_error != 0) return {.os_errno = kernel_.report_error};
     // One zone per answer: the kernel may return fewer than requested.
     zones[0] = kernel_.zones.at(start / kZone);
     count = 1;
-    return 0;
+    return {};
   }
-  int Reset(std::uint64_t start, std::uint64_t length) override { return Note("reset", start, length); }
-  int Finish(std::uint64_t start, std::uint64_t length) override { return Note("finish", start, length); }
-  int Open(std::uint64_t start, std::uint64_t length) override { return Note("open", start, length); }
-  int Close(std::uint64_t start, std::uint64_t length) override { return Note("close", start, length); }
+  CommandResult Reset(std::uint64_t start, std::uint64_t length) override {
+    return Note("reset", start, length);
+  }
+  CommandResult Finish(std::uint64_t start, std::uint64_t length) override {
+    return Note("finish", start, length);
+  }
+  CommandResult Open(std::uint64_t start, std::uint64_t length) override {
+    return Note("open", start, length);
+  }
+  CommandResult Close(std::uint64_t start, std::uint64_t length) override {
+    return Note("close", start, length);
+  }
 
  private:
-  int Note(const std::string& what, std::uint64_t start, std::uint64_t length) {
+  CommandResult Note(const std::string& what, std::uint64_t start, std::uint64_t length) {
     kernel_.commands.push_back(what + " " + std::to_string(start) + "+" + std::to_string(length));
-    return kernel_.command_error;
+    return {.os_errno = kernel_.command_error};
   }
 
   FakeKernel& kernel_;
@@ -90,6 +99,7 @@ class BlockCommandTest : public testing::Test {
     parts.geometry = {.block_size = kBlock, .zone_size = kZone, .zone_count = 5};
     parts.mode = mode;
     parts.zones = std::make_unique<ZoneFacts>(kernel.zones);
+    parts.data = PathOfNode(fd.get(), kLongestCall);
     parts.control = std::make_unique<FakeControl>(kernel, std::move(fd));
     device = std::make_unique<BlockDevice>(std::move(parts));
   }

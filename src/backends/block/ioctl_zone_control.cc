@@ -23,7 +23,7 @@ class IoctlZoneControl final : public ZoneControl {
 
   int fd() const override { return fd_.get(); }
 
-  int Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
+  CommandResult Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
     const std::size_t wanted = std::min(zones.size(), kReportLimit);
     // An array of 64-bit words, for the alignment of the kernel's structures.
     std::vector<std::uint64_t> memory((sizeof(blk_zone_report) + wanted * sizeof(blk_zone)) /
@@ -31,7 +31,7 @@ class IoctlZoneControl final : public ZoneControl {
     auto* const report = reinterpret_cast<blk_zone_report*>(memory.data());
     report->sector = start / kSector;
     report->nr_zones = static_cast<__u32>(wanted);
-    if (::ioctl(fd_.get(), BLKREPORTZONE, report) != 0) return errno;
+    if (::ioctl(fd_.get(), BLKREPORTZONE, report) != 0) return {.os_errno = errno};
     count = std::min<std::size_t>(report->nr_zones, wanted);
     const bool has_capacity = (report->flags & BLK_ZONE_REP_CAPACITY) != 0;  // Linux 5.9
     for (std::size_t i = 0; i < count; ++i) {
@@ -43,20 +43,26 @@ class IoctlZoneControl final : public ZoneControl {
                              .type = zone.type,
                              .condition = zone.cond});
     }
-    return 0;
+    return {};
   }
 
-  int Reset(std::uint64_t start, std::uint64_t length) override { return Send(BLKRESETZONE, start, length); }
-  int Finish(std::uint64_t start, std::uint64_t length) override {
+  CommandResult Reset(std::uint64_t start, std::uint64_t length) override {
+    return Send(BLKRESETZONE, start, length);
+  }
+  CommandResult Finish(std::uint64_t start, std::uint64_t length) override {
     return Send(BLKFINISHZONE, start, length);
   }
-  int Open(std::uint64_t start, std::uint64_t length) override { return Send(BLKOPENZONE, start, length); }
-  int Close(std::uint64_t start, std::uint64_t length) override { return Send(BLKCLOSEZONE, start, length); }
+  CommandResult Open(std::uint64_t start, std::uint64_t length) override {
+    return Send(BLKOPENZONE, start, length);
+  }
+  CommandResult Close(std::uint64_t start, std::uint64_t length) override {
+    return Send(BLKCLOSEZONE, start, length);
+  }
 
  private:
-  int Send(unsigned long command, std::uint64_t start, std::uint64_t length) {
+  CommandResult Send(unsigned long command, std::uint64_t start, std::uint64_t length) {
     blk_zone_range range{.sector = start / kSector, .nr_sectors = length / kSector};
-    return ::ioctl(fd_.get(), command, &range) == 0 ? 0 : errno;
+    return {.os_errno = ::ioctl(fd_.get(), command, &range) == 0 ? 0 : errno};
   }
 
   const UniqueFd fd_;

@@ -49,12 +49,12 @@ class LibzbdZoneControl final : public ZoneControl {
 
   int fd() const override { return fd_; }
 
-  int Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
+  CommandResult Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
     std::vector<zbd_zone> found(std::min(zones.size(), kReportLimit));
     auto number = static_cast<unsigned>(found.size());
     errno = 0;
     const int answer = zbd_report_zones(fd_, static_cast<off_t>(start), 0, ZBD_RO_ALL, found.data(), &number);
-    if (answer != 0) return ErrnoOf(answer);
+    if (answer != 0) return {.os_errno = ErrnoOf(answer)};
     count = std::min<std::size_t>(number, found.size());
     for (std::size_t i = 0; i < count; ++i) {
       const zbd_zone& zone = found[i];
@@ -65,20 +65,27 @@ class LibzbdZoneControl final : public ZoneControl {
                              .type = zone.type,
                              .condition = zone.cond});
     }
-    return 0;
+    return {};
   }
 
-  int Reset(std::uint64_t start, std::uint64_t length) override { return Send(ZBD_OP_RESET, start, length); }
-  int Finish(std::uint64_t start, std::uint64_t length) override {
+  CommandResult Reset(std::uint64_t start, std::uint64_t length) override {
+    return Send(ZBD_OP_RESET, start, length);
+  }
+  CommandResult Finish(std::uint64_t start, std::uint64_t length) override {
     return Send(ZBD_OP_FINISH, start, length);
   }
-  int Open(std::uint64_t start, std::uint64_t length) override { return Send(ZBD_OP_OPEN, start, length); }
-  int Close(std::uint64_t start, std::uint64_t length) override { return Send(ZBD_OP_CLOSE, start, length); }
+  CommandResult Open(std::uint64_t start, std::uint64_t length) override {
+    return Send(ZBD_OP_OPEN, start, length);
+  }
+  CommandResult Close(std::uint64_t start, std::uint64_t length) override {
+    return Send(ZBD_OP_CLOSE, start, length);
+  }
 
  private:
-  int Send(zbd_zone_op command, std::uint64_t start, std::uint64_t length) {
+  CommandResult Send(zbd_zone_op command, std::uint64_t start, std::uint64_t length) {
     errno = 0;
-    return ErrnoOf(zbd_zones_operation(fd_, command, static_cast<off_t>(start), static_cast<off_t>(length)));
+    return {.os_errno = ErrnoOf(
+                zbd_zones_operation(fd_, command, static_cast<off_t>(start), static_cast<off_t>(length)))};
   }
 
   const int fd_;

@@ -8,16 +8,14 @@
 
 #include "backends/block/block_device.h"
 #include "backends/block/block_device_impl.h"
-#include "backends/block/device_users.h"
+#include "backends/block/node_path.h"
+#include "backends/block/open_steps.h"
 #include "backends/block/zone_report.h"
-#include "backends/host/block_facts.h"
 #include "backends/host/io_scheduler.h"
 #include "base/file_lock.h"
 
 namespace zenfs {
 namespace {
-
-std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
 
 Result<BlockFacts> FactsOf(const std::string& path) {
   struct stat node{};
@@ -29,44 +27,12 @@ Result<BlockFacts> FactsOf(const std::string& path) {
     return FailErrno(errno, path);
   }
   if (!S_ISBLK(node.st_mode)) {
-    return Bad(fmt::format(
-        "{} is not a block device; an emulated device is named emu:PATH, a zonefs zonefs:MOUNT", path));
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{} is not a block device; an emulated device is named emu:PATH, a zonefs zonefs:MOUNT",
+                    path));
   }
   return ReadBlockFacts(node.st_rdev);
-}
-
-// Only host-managed disks enforce the rules that the layers above rely on.
-Status CheckModel(const std::string& path, const BlockFacts& facts) {
-  if (facts.partition) {
-    return Bad(fmt::format("{} is a partition; zones belong to the whole device, {}", path, facts.disk));
-  }
-  switch (facts.model) {
-    case ZonedModel::kHostManaged: return {};
-    case ZonedModel::kHostAware:
-      return Bad(fmt::format(
-          "{} is a host-aware disk, whose zones may be written anywhere; ZenFS needs a host-managed one",
-          path));
-    case ZonedModel::kNotZoned: break;
-  }
-  return Bad(
-      fmt::format("{} is a regular disk, not a zoned one; `zenfs devices` lists the zoned devices, "
-                  "`zenfs emu create` makes an emulated one",
-                  path));
-}
-
-Status OpenError(int error, const std::string& path, const BlockFacts& facts, OpenMode mode) {
-  if (error == EBUSY) {
-    const std::string user = DescribeDeviceUsers(facts);
-    return Fail(Code::kBusy,
-                fmt::format("{} is in use{}", path, user.empty() ? " by somebody else" : ": " + user), error);
-  }
-  if (error == EACCES || error == EPERM) {
-    return Fail(ErrnoError(error, fmt::format("{}: can't be opened to {} it", path,
-                                              mode == OpenMode::kReadOnly ? "read" : "write"))
-                    .Advise("join the group of the device node or have it changed "
-                            "(packaging/udev/60-zenfs.rules shows how)"));
-  }
-  return FailErrno(error, path);
 }
 
 std::unique_ptr<ZoneControl> TryControl(const std::string& path, int flags, BlockOptions::ZoneCommands wish) {
@@ -90,33 +56,6 @@ std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags,
     return control != nullptr ? 0 : errno;
   });
   return control;
-}
-
-Result<Geometry> CheckedGeometry(const std::string& path, const BlockFacts& facts,
-                                 const std::vector<ReportedZone>& zones) {
-  for (std::size_t i = 0; i < zones.size(); ++i) {
-    const bool last = i + 1 == zones.size();
-    const std::uint64_t start = i * facts.zone_size;
-    const std::uint64_t length = zones[i].length;
-    if (zones[i].info.start.value != start || length > facts.zone_size ||
-        (!last && length != facts.zone_size)) {
-      return Fail(Code::kCorruption,
-                  fmt::format("{}: zone {} is reported from {}, {} bytes long; by the kernel's zone size "
-                              "of {} it begins at {}",
-                              path, i, zones[i].info.start.value, length, facts.zone_size, start));
-    }
-    if (zones[i].info.type == ZoneType::kSequentialPreferred) {
-      return Bad(
-          fmt::format("{}: zone {} is one of a host-aware disk; ZenFS needs a host-managed one", path, i));
-    }
-  }
-  return Geometry{.block_size = facts.write_granularity,
-                  .zone_size = facts.zone_size,
-                  .zone_count = static_cast<std::uint32_t>(zones.size()),
-                  .max_open = facts.max_open,
-                  .max_active = facts.max_active,
-                  .max_append_bytes = 0,
-                  .volatile_cache = facts.volatile_cache};
 }
 
 }  // namespace
@@ -153,7 +92,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, Op
   struct stat node_status{};
   if (::fstat(parts.control->fd(), &node_status) == 0) parts.owner = node_status.st_uid;
   parts.mode = mode;
-  parts.longest_write = LongestWrite(facts, release);
+  parts.data = PathOfNode(parts.control->fd(), LongestWrite(facts, release));
   parts.io_uring = options.io_uring;
   return std::make_unique<BlockDevice>(std::move(parts));
 }

@@ -2,7 +2,7 @@
 // with libzbd, and with the kernel's ioctls (linux/blkzoned.h) for builds without an LGPL-3.0
 // library.
 //
-// Units: bytes. Commands return 0 or an errno. Threads: safe from any thread.
+// Units: bytes. Threads: safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "backends/host/io_outcome.h"
 #include "device/zone_info.h"
 
 namespace zenfs {
@@ -24,17 +25,17 @@ class ZoneControl {
  public:
   virtual ~ZoneControl() = default;
 
-  // The file descriptor for data. Closed with this object.
+  // The file descriptor of the block device. Closed with this object.
   virtual int fd() const = 0;
 
   // Fills `zones` from the zone at `start` on. Sets `count` to the number of zones filled; it is
   // less than zones.size() at the end of the device, or if the kernel returns its report in parts.
-  [[nodiscard]] virtual int Report(std::uint64_t start, std::span<ReportedZone> zones,
-                                   std::size_t& count) = 0;
-  [[nodiscard]] virtual int Reset(std::uint64_t start, std::uint64_t length) = 0;
-  [[nodiscard]] virtual int Finish(std::uint64_t start, std::uint64_t length) = 0;
-  [[nodiscard]] virtual int Open(std::uint64_t start, std::uint64_t length) = 0;
-  [[nodiscard]] virtual int Close(std::uint64_t start, std::uint64_t length) = 0;
+  [[nodiscard]] virtual CommandResult Report(std::uint64_t start, std::span<ReportedZone> zones,
+                                             std::size_t& count) = 0;
+  [[nodiscard]] virtual CommandResult Reset(std::uint64_t start, std::uint64_t length) = 0;
+  [[nodiscard]] virtual CommandResult Finish(std::uint64_t start, std::uint64_t length) = 0;
+  [[nodiscard]] virtual CommandResult Open(std::uint64_t start, std::uint64_t length) = 0;
+  [[nodiscard]] virtual CommandResult Close(std::uint64_t start, std::uint64_t length) = 0;
 };
 
 // Opens the zoned device `path` with the flags of open(2). Returns nullptr and sets errno on

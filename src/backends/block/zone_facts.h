@@ -33,6 +33,13 @@ class ZoneFacts {
   void SetPointer(ZoneId zone, std::uint64_t pointer) {
     zones_[zone.value].pointer.store(pointer, std::memory_order_relaxed);
   }
+  // After an append; others to the same zone may end at the same time.
+  void RaisePointer(ZoneId zone, std::uint64_t pointer) {
+    std::atomic<std::uint64_t>& known = zones_[zone.value].pointer;
+    std::uint64_t seen = known.load(std::memory_order_relaxed);
+    while (seen < pointer && !known.compare_exchange_weak(seen, pointer, std::memory_order_relaxed)) {
+    }
+  }
 
  private:
   struct Entry {

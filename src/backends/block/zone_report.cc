@@ -11,10 +11,12 @@ Result<std::vector<ReportedZone>> ReportZones(ZoneControl& control, const std::s
   while (have < count) {
     std::size_t more = 0;
     const std::uint64_t start = (first.value + have) * zone_size;
-    const int error = control.Report(start, std::span(zones).subspan(have), more);
-    if (error != 0) {
-      return FailErrno(error, fmt::format("{}: the report of its zones, from zone {} on, failed", device,
-                                          first.value + have));
+    const CommandResult result = control.Report(start, std::span(zones).subspan(have), more);
+    if (!result.ok()) {
+      return FailErrno(result.os_errno,
+                       WithStatus(fmt::format("{}: the report of its zones, from zone {} on, failed", device,
+                                              first.value + have),
+                                  result.status));
     }
     if (more == 0) {
       return Fail(Code::kCorruption, fmt::format("{} reports {} zones from zone {} on, {} were expected",

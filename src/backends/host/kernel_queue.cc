@@ -7,8 +7,6 @@
 #include <deque>
 #include <utility>
 
-#include "backends/host/plain_io.h"
-
 namespace zenfs {
 namespace {
 
@@ -18,20 +16,28 @@ std::uint64_t Length(const IoRequest& request) {
   return IsRead(request) ? request.read_into.size() : request.write_from.size();
 }
 
+const RingCommands& CommandsOf(const IoPlace& place) {
+  return place.commands == nullptr ? FileCommands() : *place.commands;
+}
+
 // Executes the rest of `request` after `moved` bytes, by system calls.
 IoOutcome RunPlainly(const IoRequest& request, const IoPlace& place, std::uint64_t moved,
                      const RingPool& rings) {
-  const std::uint64_t offset = place.offset + moved;
   IoOutcome rest;
-  if (IsRead(request)) {
-    rest = ReadPlainly(place.fd, offset, request.read_into.subspan(moved));
-  } else if (rings.needed()) {
+  if (!IsRead(request) && rings.needed()) {
     rest.os_errno = EAGAIN;
   } else {
-    const ByteView left = request.write_from.subspan(moved);
-    rest = WritePlainly(place.fd, offset, std::span(&left, 1), place.longest);
+    rest = CommandsOf(place).Run(
+        {.request = request, .place = place, .moved = moved, .length = Length(request) - moved});
   }
-  return {.bytes = moved + rest.bytes, .os_errno = rest.os_errno};
+  rest.bytes += moved;
+  return rest;
+}
+
+void Settle(IoTarget& target, IoRequest& request, const IoOutcome& outcome) {
+  request.status = target.Settle(request, outcome);
+  if (request.status.ok() && request.kind == IoRequest::Kind::kAppend)
+    request.placed_at = DeviceOffset(outcome.place);
 }
 
 // A queue without a ring: a command is complete when Submit returns.
@@ -41,8 +47,11 @@ class PlainQueue final : public IoQueue {
 
   void Submit(IoRequest* request) override {
     const Result<IoPlace> place = target_.Place(*request);
-    request->status =
-        place ? target_.Settle(*request, RunPlainly(*request, *place, 0, rings_)) : Fail(place.error());
+    if (place) {
+      Settle(target_, *request, RunPlainly(*request, *place, 0, rings_));
+    } else {
+      request->status = Fail(place.error());
+    }
     done_.push_back(request);
   }
   void Reap(std::size_t, std::vector<IoRequest*>& done) override {
@@ -95,9 +104,9 @@ class RingQueue final : public IoQueue {
       io_uring_cqe* cqe = nullptr;
       while (io_uring_peek_cqe(ring_.get(), &cqe) == 0) {
         Flight* const flight = static_cast<Flight*>(io_uring_cqe_get_data(cqe));
-        const int result = cqe->res;
+        const IoOutcome outcome = CommandsOf(flight->place).Outcome(cqe, NextPart(*flight));
         io_uring_cqe_seen(ring_.get(), cqe);
-        Land(flight, result);
+        Land(flight, outcome);
       }
       count += Deliver(done);
     }
@@ -144,34 +153,33 @@ class RingQueue final : public IoQueue {
 
   // An entry is always free: the ring has at least as many entries as there are flights.
   void Prepare(Flight* flight) {
-    const IoRequest& request = *flight->request;
-    if (broken_) return End(flight, RunPlainly(request, flight->place, flight->moved, rings_));
-    const auto length =
-        static_cast<unsigned>(std::min(Length(request) - flight->moved, flight->place.longest));
-    const std::uint64_t offset = flight->place.offset + flight->moved;
-    io_uring_sqe* sqe = io_uring_get_sqe(ring_.get());
-    if (IsRead(request)) {
-      io_uring_prep_read(sqe, flight->place.fd, request.read_into.data() + flight->moved, length, offset);
-    } else {
-      io_uring_prep_write(sqe, flight->place.fd, request.write_from.data() + flight->moved, length, offset);
-    }
+    if (broken_) return End(flight, RunPlainly(*flight->request, flight->place, flight->moved, rings_));
+    io_uring_sqe* const sqe = io_uring_get_sqe(ring_.get());
+    CommandsOf(flight->place).Prepare(sqe, NextPart(*flight));
     io_uring_sqe_set_data(sqe, flight);
     prepared_.push_back(flight);
   }
 
-  void Land(Flight* flight, int result) {
-    if (result > 0) flight->moved += static_cast<std::uint64_t>(result);
-    const bool refused = (result == -EINTR || result == -EAGAIN) && flight->stall.TryAgain(result);
-    if (refused || (result > 0 && flight->moved < Length(*flight->request))) {
-      Prepare(flight);
-    } else {
-      End(flight, {.bytes = flight->moved, .os_errno = result < 0 ? -result : 0});
-    }
+  static IoPart NextPart(const Flight& flight) {
+    return {.request = *flight.request,
+            .place = flight.place,
+            .moved = flight.moved,
+            .length = std::min(Length(*flight.request) - flight.moved, flight.place.longest)};
+  }
+
+  void Land(Flight* flight, IoOutcome outcome) {
+    flight->moved += outcome.bytes;
+    const bool again = outcome.os_errno == EINTR || outcome.os_errno == EAGAIN;
+    if (again && flight->stall.TryAgain(-outcome.os_errno)) return Prepare(flight);
+    if (outcome.os_errno == 0 && outcome.bytes != 0 && flight->moved < Length(*flight->request))
+      return Prepare(flight);
+    outcome.bytes = flight->moved;
+    End(flight, outcome);
   }
 
   void End(Flight* flight, const IoOutcome& outcome) {
     IoRequest* const request = flight->request;
-    request->status = target_.Settle(*request, outcome);
+    Settle(target_, *request, outcome);
     flight->place = {};
     free_.push_back(flight);
     done_.push_back(request);

@@ -7,19 +7,11 @@
 
 #include <memory>
 
-#include "backends/host/io_outcome.h"
+#include "backends/host/ring_commands.h"
 #include "backends/host/ring_pool.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
-
-// Where the kernel finds the bytes of a request.
-struct IoPlace {
-  int fd = -1;
-  std::uint64_t offset = 0;              // bytes from the start of the file or block device
-  std::uint64_t longest = kLongestCall;  // bytes per command
-  std::shared_ptr<const void> keep;  // keeps `fd` open until the request is done, if somebody may close it
-};
 
 // The device behind a queue.
 //

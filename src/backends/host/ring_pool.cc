@@ -20,12 +20,14 @@ void Destroy(io_uring* ring) {
 }
 
 // Returns 0, or -errno if the kernel refuses.
-int MakeRing(unsigned depth, io_uring*& made) {
+int MakeRing(unsigned depth, RingPool::Entries entries, io_uring*& made) {
+  const unsigned size = entries == RingPool::Entries::kBig ? IORING_SETUP_SQE128 | IORING_SETUP_CQE32 : 0;
   auto ring = std::make_unique<io_uring>();
   // COOP_TASKRUN (Linux 5.19) saves the interrupt of a thread that will enter the kernel to reap
   // anyway. TASKRUN_FLAG tells a polling thread when it must enter.
-  int error = io_uring_queue_init(depth, ring.get(), IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
-  if (error == -EINVAL) error = io_uring_queue_init(depth, ring.get(), 0);
+  int error =
+      io_uring_queue_init(depth, ring.get(), size | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
+  if (error == -EINVAL) error = io_uring_queue_init(depth, ring.get(), size);
   if (error == 0) made = ring.release();
   return error;
 }
@@ -99,7 +101,7 @@ RingPool::Lease RingPool::Lend(std::size_t depth) {
     }
   }
   io_uring* ring = nullptr;
-  const int error = MakeRing(std::bit_ceil(std::max(wanted, kDepthMin)), ring);
+  const int error = MakeRing(std::bit_ceil(std::max(wanted, kDepthMin)), entries_, ring);
   if (error != 0 && !IsShortage(error)) refused_.store(true, std::memory_order_relaxed);
   return Lease(ring, Return(this));
 }

@@ -44,8 +44,12 @@ class RingPool {
     kAllowed,
     kNeeded,  // writes without a ring do harm, so they fail with EAGAIN
   };
-  explicit RingPool(Use use = Use::kAllowed)
-      : needed_(use == Use::kNeeded), refused_(use == Use::kForbidden) {}
+  enum class Entries {
+    kSmall,
+    kBig,  // SQE128 and CQE32 (Linux 5.19), which NVMe passthrough needs
+  };
+  explicit RingPool(Use use = Use::kAllowed, Entries entries = Entries::kSmall)
+      : needed_(use == Use::kNeeded), entries_(entries), refused_(use == Use::kForbidden) {}
   ~RingPool();
   RingPool(const RingPool&) = delete;
   RingPool& operator=(const RingPool&) = delete;
@@ -65,6 +69,7 @@ class RingPool {
   void TakeBack(io_uring* ring);
 
   const bool needed_;
+  const Entries entries_;
   std::atomic<bool> refused_;
   Mutex mutex_{LockRank::kDevicePool};
   std::vector<Idle> idle_ GUARDED_BY(mutex_);
