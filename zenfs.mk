@@ -8,7 +8,7 @@ zenfs_ROOT := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 # does not need.
 zenfs_SOURCES := $(addprefix src/,$(shell sed -n '/^set.ZENFS_SOURCES_\(cli\|backup\|repair\|testing\)$$/,/^.$$/d; /^set.ZENFS_SOURCES_/,/^.$$/s/^  \([a-z].*\.cc\)$$/\1/p' $(zenfs_ROOT)/cmake/sources.cmake $(zenfs_ROOT)/cmake/backend_sources.cmake $(zenfs_ROOT)/cmake/plugin_sources.cmake))
 zenfs_FUNC = zenfs_register_builtin
-zenfs_LDFLAGS = -lisal -luring
+zenfs_LDFLAGS = -lisal -luring -l:libnvme.a
 
 # Libzbd (LGPL-3.0) manages zones unless ZENFS_LIBZBD=0: then the kernel's ioctls do.
 zenfs_DEFINES := -DFMT_HEADER_ONLY=1 -DZENFS_IN_ROCKSDB_TREE -DZENFS_VERSION='"$(shell sed -n 's/^project.zenfs VERSION \([0-9.]*\).*/\1/p' $(zenfs_ROOT)/CMakeLists.txt)"'

@@ -79,6 +79,21 @@ set(ZENFS_TESTS_block
   backends/block/device_users_test.cc
 )
 
+# src/backends/nvme
+set(ZENFS_SOURCES_nvme
+  backends/nvme/namespace_facts.cc
+  backends/nvme/nvme_namespace.cc
+  backends/nvme/nvme_path.cc
+  backends/nvme/nvme_status.cc
+  backends/nvme/nvme_zone_control.cc
+  backends/nvme/open_nvme_device.cc
+)
+set(ZENFS_TESTS_nvme
+  backends/nvme/namespace_facts_test.cc
+  backends/nvme/nvme_namespace_test.cc
+  backends/nvme/nvme_status_test.cc
+)
+
 # src/backends/zonefs
 set(ZENFS_SOURCES_zonefs
   backends/zonefs/descriptor_cache.cc

@@ -13,6 +13,8 @@ if(ZENFS_CLI)
 endif()
 find_library(ZENFS_ISAL isal REQUIRED)
 find_library(ZENFS_URING uring REQUIRED)
+# The archive, of which three objects are linked: the shared library would load OpenSSL and json-c into every database.
+find_library(ZENFS_NVME NAMES libnvme.a REQUIRED)
 # libzbd is LGPL-3.0: hosts that must stay GPL-2.0-only do without.
 if(ZENFS_LIBZBD)
   find_library(ZENFS_ZBD zbd REQUIRED)

@@ -6,7 +6,7 @@ include(plugin_sources)
 
 set(sources)
 foreach(layer base model metrics device format buffers zone metalog file wal catalog reclaim volume
-              host emulator block zonefs backends discovery rocksdb_plugin)
+              host emulator block nvme zonefs backends discovery rocksdb_plugin)
   list(APPEND sources ${ZENFS_SOURCES_${layer}})
 endforeach()
 list(TRANSFORM sources PREPEND src/)
@@ -16,7 +16,7 @@ file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/CMakeLists.txt line REGEX "^project\\(z
 string(REGEX MATCH "[0-9.]+" version ${line})
 set(flags "-std=c++23 -w -I${CMAKE_CURRENT_SOURCE_DIR}/src -DFMT_HEADER_ONLY=1 -DZENFS_IN_ROCKSDB_TREE")
 string(APPEND flags " -DZENFS_VERSION='\"${version}\"'")
-set(libraries isal uring)
+set(libraries isal uring -l:libnvme.a)
 if(ZENFS_LIBZBD)
   string(APPEND flags " -DZENFS_LIBZBD")
   list(APPEND libraries zbd)

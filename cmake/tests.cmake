@@ -38,7 +38,7 @@ function(zenfs_add_testing)
 endfunction()
 function(zenfs_add_tests)
   foreach(layer base model metrics device format buffers zone metalog file wal catalog reclaim volume backup repair
-                host emulator block zonefs backends discovery testing)
+                host emulator block nvme zonefs backends discovery testing)
     zenfs_test_program(${layer} FOLDER src SOURCES ${ZENFS_TESTS_${layer}}
       LINK zenfs_${layer} zenfs_testing SHARDS ${ZENFS_SHARDS_${layer}})
   endforeach()

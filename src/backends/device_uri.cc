@@ -14,9 +14,10 @@ namespace zenfs {
 namespace {
 
 constexpr std::string_view kScheme = "zenfs://";
-constexpr std::array<std::string_view, 4> kKinds = {"dev", "zonefs", "uuid", "emu"};
+constexpr std::array<std::string_view, 5> kKinds = {"dev", "nvme", "zonefs", "uuid", "emu"};
 constexpr std::string_view kForm =
-    "zenfs://dev:NAME, zenfs://zonefs:MOUNT, zenfs://uuid:UUID or zenfs://emu:PATH, followed by "
+    "zenfs://dev:NAME, zenfs://nvme:NAME, zenfs://zonefs:MOUNT, zenfs://uuid:UUID or zenfs://emu:PATH, "
+    "followed by "
     "?key:value,key:value for options";
 
 std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
@@ -87,7 +88,7 @@ Result<DeviceUri> ParseDeviceUri(std::string_view text) {
 }
 
 std::string Canonical(const DeviceUri& uri) {
-  if (uri.kind == "dev") return uri.kind + ":" + BlockNodePath(uri.target);
+  if (uri.kind == "dev" || uri.kind == "nvme") return uri.kind + ":" + BlockNodePath(uri.target);
   if (uri.kind == "uuid") {
     std::string text = uri.kind + ":" + uri.target;
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });

@@ -1,6 +1,7 @@
 // The text form of a device:  [zenfs://]KIND:TARGET[?KEY[:VALUE][,KEY[:VALUE]...]]
 //
 //    zenfs://dev:nvme0n1                           a zoned block device: a name under /dev, or a path
+//    zenfs://nvme:ng0n1                            a zoned NVMe drive: its character device
 //    zenfs://zonefs:/mnt/z                         a mounted zonefs
 //    zenfs://uuid:01234567-89ab-4cde-8f01-23456789abcd   the device with this volume (discovery/resolve.h)
 //    zenfs://emu:/var/tmp/a.img?ro,latency_us:10   an emulated device in a file
@@ -20,7 +21,7 @@ namespace zenfs {
 using DeviceOptions = std::vector<std::pair<std::string, std::string>>;
 
 struct DeviceUri {
-  std::string kind;       // "dev", "zonefs", "uuid", "emu"
+  std::string kind;       // "dev", "nvme", "zonefs", "uuid", "emu"
   std::string target;     // the part after the colon, never empty
   DeviceOptions options;  // in the order given, no key twice; a bare key has the value ""
 };
@@ -29,7 +30,7 @@ struct DeviceUri {
 [[nodiscard]] Result<DeviceUri> ParseDeviceUri(std::string_view text);
 
 // Returns the same text for every spelling of a device, without options: "dev:/dev/nvme0n1",
-// "zonefs:/mnt/z", "emu:/absolute/path"; a uuid in lower case. Symbolic links are resolved. A path
+// "nvme:/dev/ng0n1", "zonefs:/mnt/z", "emu:/absolute/path"; a uuid in lower case. Symbolic links are resolved. A path
 // that does not exist is only made absolute.
 [[nodiscard]] std::string Canonical(const DeviceUri& uri);
 

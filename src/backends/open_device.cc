@@ -6,6 +6,7 @@
 
 #include "backends/block/block_device.h"
 #include "backends/emulator/emulator.h"
+#include "backends/nvme/nvme_device.h"
 #include "backends/zonefs/zonefs_device.h"
 #include "device/checked_device.h"
 
@@ -60,6 +61,11 @@ Result<std::unique_ptr<ZonedDevice>> OpenBlock(const DeviceUri& uri, OpenMode mo
   return OpenBlockDevice(uri.target, mode, {.io_uring = io_uring});
 }
 
+Result<std::unique_ptr<ZonedDevice>> OpenNvme(const DeviceUri& uri, OpenMode mode, DeviceOptions* unclaimed) {
+  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(uri, unclaimed));
+  return OpenNvmeDevice(uri.target, mode, {.io_uring = io_uring});
+}
+
 Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode mode,
                                                   DeviceOptions* unclaimed) {
   EmulatorOptions options;
@@ -86,6 +92,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode
 Result<std::unique_ptr<ZonedDevice>> OpenUnchecked(const DeviceUri& uri, OpenMode mode,
                                                    DeviceOptions* unclaimed) {
   if (uri.kind == "emu") return OpenEmulator(uri, mode, unclaimed);
+  if (uri.kind == "nvme") return OpenNvme(uri, mode, unclaimed);
   if (uri.kind == "dev") return OpenBlock(uri, mode, unclaimed);
   if (uri.kind == "zonefs") return OpenMountedZones(uri, mode, unclaimed);
   return Fail(Code::kNotSupported, fmt::format("no backend opens {}:", uri.kind));

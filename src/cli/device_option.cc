@@ -16,6 +16,7 @@ struct Flag {
   const char* wants;  // its value, for messages
 };
 constexpr Flag kFlags[] = {{"--zbd", "dev", "name of a block device"},
+                           {"--nvme", "nvme", "name of a character device"},
                            {"--zonefs", "zonefs", "mountpoint"},
                            {"--emu", "emu", "path of the device's file"},
                            {"--uri", "", "URI"}};
@@ -40,10 +41,12 @@ DeviceOption::DeviceOption(CLI::App& app, Use use) : app_(app), use_(use) {
     app.add_option(flag, values, help)->type_name(type)->group(group)->allow_extra_args(false);
   };
   add("--zbd", zbd_, "NAME", "A zoned block device: its name under /dev, or a path");
+  add("--nvme", nvme_, "NAME", "A zoned NVMe drive by its own commands: its character device, such as ng0n1");
   add("--zonefs", zonefs_, "MOUNT", "A mounted zonefs");
   add("--emu", emu_, "PATH", "An emulated device: the path of its file");
   add("--uri", uri_, "URI",
-      "A URI as for RocksDB programs: zenfs://dev:NAME, zonefs:, emu: or uuid:UUID, and ?key:value,...");
+      "A URI as for RocksDB programs: zenfs://dev:NAME, nvme:, zonefs:, emu: or uuid:UUID, and "
+      "?key:value,...");
   if (use != kOneWrite) return;
   app.add_flag("--discard-unsynced", discard_unsynced_,
                "Discard bytes that a dead process flushed and did not sync, if they can't be read any more");
@@ -64,11 +67,12 @@ Result<std::vector<DeviceUri>> DeviceOption::Uris() const {
     }
   }
   if (given.empty() || (use_ != kMany && given.size() > 1)) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("{}; name {} with --zbd=NAME, --zonefs=MOUNT, --emu=PATH or --uri=URI",
-                            given.empty() ? "no device given"
-                                          : fmt::format("{} name {} devices", flags, given.size()),
-                            use_ == kMany ? "at least one" : "exactly one"));
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format(
+            "{}; name {} with --zbd=NAME, --nvme=NAME, --zonefs=MOUNT, --emu=PATH or --uri=URI",
+            given.empty() ? "no device given" : fmt::format("{} name {} devices", flags, given.size()),
+            use_ == kMany ? "at least one" : "exactly one"));
   }
   std::vector<DeviceUri> uris;
   for (const auto& [flag, value] : given) {

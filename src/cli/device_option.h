@@ -53,6 +53,7 @@ class DeviceOption {
   const CLI::App& app_;
   const Use use_;
   std::vector<std::string> zbd_;
+  std::vector<std::string> nvme_;
   std::vector<std::string> zonefs_;
   std::vector<std::string> emu_;
   std::vector<std::string> uri_;

@@ -1,4 +1,4 @@
-// Real devices, named by the environment as dev:NAME or zonefs:MOUNT. What is on them is lost.
+// Real devices, named by the environment as dev:NAME, nvme:NAME or zonefs:MOUNT. What is on them is lost.
 //
 //   ZENFS_LAB_PLAIN         a device without tight limits
 //   ZENFS_LAB_LIMITED       one with 3 open and 4 active zones
@@ -97,6 +97,10 @@ std::vector<BackendUnderTest> LabBackends() {
     return {Lab("BlockByLibzbd", "dev", BlockBy({.zone_commands = kLibzbd})),
             Lab("BlockByIoctl", "dev", BlockBy({.zone_commands = kIoctl})),
             Lab("BlockWithoutRing", "dev", BlockBy({.zone_commands = kIoctl, .io_uring = false}))};
+  }
+  if (named.starts_with("nvme:")) {
+    return {Lab("NvmeCommands", "nvme", ByUri({})),
+            Lab("NvmeCommandsWithoutRing", "nvme", ByUri({{"io", "plain"}}))};
   }
   if (named.starts_with("zonefs:")) {
     return {Lab("Zonefs", "zonefs", ByUri({})), Lab("ZonefsWithoutRing", "zonefs", ByUri({{"io", "plain"}}))};

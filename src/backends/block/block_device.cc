@@ -144,7 +144,7 @@ Status BlockDevice::SettleRead(DeviceOffset offset, std::uint64_t length, const 
 }
 
 Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,
-                                const IoOutcome& outcome) {
+                                const IoOutcome& outcome, bool repeated) {
   const ZoneId id = geometry().ZoneOf(offset);
   const DeviceOffset start = geometry().ZoneStart(id);
   if (outcome.Moved(length)) {
@@ -165,7 +165,9 @@ Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> p
   }
   parts_.zones->SetPointer(id, zone->WrittenBytes());
   if (MayHaveLanded(write, *zone) && HoldsPlainly(parts_.control->fd(), offset.value, pieces)) return {};
-  return Fail(DescribeFailedWrite(name(), write, *zone));
+  if (!parts_.kernel_pointers || repeated || !WasRefusedUnwritten(write, *zone))
+    return Fail(DescribeFailedWrite(name(), write, *zone));
+  return SettleWrite(offset, pieces, length, parts_.data->Write(offset.value, pieces), /*repeated=*/true);
 }
 
 }  // namespace zenfs

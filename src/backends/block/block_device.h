@@ -12,7 +12,8 @@
 // After a failed write, the report of the zone decides the result. If all bytes may be on the
 // device (the driver repeated a command that had succeeded, device-assumptions 5), they are read
 // back and compared, and equal bytes mean success. Otherwise the zone is full, read-only or
-// offline, or nothing was written.
+// offline, or nothing was written. If nothing was written, and the kernel keeps write pointers of
+// its own, the write is sent once more (host/failed_write.h, WasRefusedUnwritten).
 #pragma once
 
 #include <memory>

@@ -29,6 +29,8 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
     std::unique_ptr<ZoneFacts> zones;
     std::shared_ptr<const DataPath> data;
     std::shared_ptr<const AppendPath> appends{};  // null: there are none
+    // The kernel keeps write pointers of its own, which commands of the drive do not move (KernelPlugsZoneWrites).
+    bool kernel_pointers = false;
     bool io_uring = true;
     RingPool::Entries entries = RingPool::Entries::kSmall;
   };
@@ -69,7 +71,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   Status SettleAppend(DeviceOffset start, std::uint64_t length, const IoOutcome& outcome);
   Status SettleRead(DeviceOffset offset, std::uint64_t length, const IoOutcome& outcome);
   Status SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,
-                     const IoOutcome& outcome);
+                     const IoOutcome& outcome, bool repeated = false);
 
   const Parts parts_;
   RingPool rings_;

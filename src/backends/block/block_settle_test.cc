@@ -69,6 +69,25 @@ class FakeControl final : public ZoneControl {
   const UniqueFd fd_;
 };
 
+// Refuses the next writes as a kernel does whose own write pointer of the zone is stale.
+class RefusingPath final : public DataPath {
+ public:
+  RefusingPath(std::unique_ptr<DataPath> path, int& refusals) : path_(std::move(path)), refusals_(refusals) {}
+
+  IoOutcome Read(std::uint64_t offset, ByteSpan into) const override { return path_->Read(offset, into); }
+  IoOutcome Write(std::uint64_t offset, std::span<const ByteView> pieces) const override {
+    if (refusals_ == 0) return path_->Write(offset, pieces);
+    --refusals_;
+    return {.bytes = 0, .os_errno = EIO};
+  }
+  CommandResult Flush() const override { return path_->Flush(); }
+  IoPlace Place(std::uint64_t offset) const override { return path_->Place(offset); }
+
+ private:
+  const std::unique_ptr<DataPath> path_;
+  int& refusals_;
+};
+
 ReportedZone Sequential(std::uint32_t zone, ZoneCondition condition, std::uint64_t blocks_written) {
   const DeviceOffset start(zone * kZone);
   return {.info = {.condition = condition,
@@ -99,7 +118,8 @@ class BlockCommandTest : public testing::Test {
     parts.geometry = {.block_size = kBlock, .zone_size = kZone, .zone_count = 5};
     parts.mode = mode;
     parts.zones = std::make_unique<ZoneFacts>(kernel.zones);
-    parts.data = PathOfNode(fd.get(), kLongestCall);
+    parts.data = std::make_shared<RefusingPath>(PathOfNode(fd.get(), kLongestCall), refusals);
+    parts.kernel_pointers = kernel_pointers;
     parts.control = std::make_unique<FakeControl>(kernel, std::move(fd));
     device = std::make_unique<BlockDevice>(std::move(parts));
   }
@@ -116,6 +136,8 @@ class BlockCommandTest : public testing::Test {
 
   TempDirectory directory;
   FakeKernel kernel;
+  int refusals = 0;              // of the next writes
+  bool kernel_pointers = false;  // BlockDevice::Parts
   std::unique_ptr<ZonedDevice> device;
 };
 
@@ -199,6 +221,22 @@ TEST_P(BlockSettleTest, CapacityIsThatOfTheLatestReport) {
 
 INSTANTIATE_TEST_SUITE_P(By, BlockSettleTest, testing::Bool(),
                          [](const auto& queued) { return queued.param ? "Queue" : "Call"; });
+
+TEST_F(BlockCommandTest, AWriteThatTheKernelRefusesForItsStalePointerIsRepeatedOnce) {
+  kernel_pointers = true;
+  Open(O_RDWR);
+  refusals = 1;
+  EXPECT_TRUE(device->Write(At(1, 2), Pattern(kBlock, 1).View()).ok());
+  refusals = 2;
+  EXPECT_EQ(CodeOf(device->Write(At(1, 2), Pattern(kBlock, 1).View())), Code::kIo);
+  EXPECT_EQ(refusals, 0);
+}
+
+TEST_F(BlockCommandTest, AKernelWithoutPointersIsNotAskedTwice) {
+  Open(O_RDWR);
+  refusals = 1;
+  EXPECT_EQ(CodeOf(device->Write(At(1, 2), Pattern(kBlock, 1).View())), Code::kIo);
+}
 
 TEST_F(BlockCommandTest, LastZoneIsManagedAndReadToItsEnd) {
   Open(O_RDWR);

@@ -93,6 +93,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, Op
   if (::fstat(parts.control->fd(), &node_status) == 0) parts.owner = node_status.st_uid;
   parts.mode = mode;
   parts.data = PathOfNode(parts.control->fd(), LongestWrite(facts, release));
+  parts.kernel_pointers = KernelPlugsZoneWrites(release);
   parts.io_uring = options.io_uring;
   return std::make_unique<BlockDevice>(std::move(parts));
 }

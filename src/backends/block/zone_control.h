@@ -1,6 +1,6 @@
-// An open block device and the five calls that manage its zones. There are two implementations:
-// with libzbd, and with the kernel's ioctls (linux/blkzoned.h) for builds without an LGPL-3.0
-// library.
+// An open block device and the five calls that manage its zones. There are three implementations:
+// with libzbd, with the kernel's ioctls (linux/blkzoned.h) for builds without an LGPL-3.0
+// library, and with NVMe commands (nvme/nvme_zone_control.h).
 //
 // Units: bytes. Threads: safe from any thread.
 #pragma once

@@ -20,6 +20,12 @@ bool MayHaveLanded(const FailedWrite& write, const ZoneInfo& zone) {
          WritePointer(zone) == write.offset + write.length;
 }
 
+bool WasRefusedUnwritten(const FailedWrite& write, const ZoneInfo& zone) {
+  const bool writable = zone.condition == ZoneCondition::kEmpty || IsActive(zone.condition);
+  return write.os_errno == EIO && writable && zone.type != ZoneType::kConventional &&
+         WritePointer(zone) == write.offset;
+}
+
 Error DescribeFailedWrite(const std::string& device, const FailedWrite& write, const ZoneInfo& zone) {
   const std::uint64_t in_zone = write.offset - zone.start;
   const std::string what =

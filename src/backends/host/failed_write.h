@@ -23,6 +23,11 @@ struct FailedWrite {
 // compare the bytes.
 [[nodiscard]] bool MayHaveLanded(const FailedWrite& write, const ZoneInfo& zone);
 
+// True if the write failed with an I/O error at the write pointer and moved nothing. From Linux 6.10 on the kernel refuses a
+// write so if its own idea of the write pointer is stale, because commands of the drive have moved it since; the refusal
+// makes it ask the drive. So a repetition succeeds.
+[[nodiscard]] bool WasRefusedUnwritten(const FailedWrite& write, const ZoneInfo& zone);
+
 // The error for a write whose data is not on the device. `zone` was reported after the write.
 // Errors: kBusy, kZoneFull, kReadOnly, kNotFound (offline), kInvalidArgument (not at the write
 // pointer), kIo.

@@ -74,6 +74,15 @@ TEST(FailedWriteTest, WriteBehindThePointerNeverLandedAtIt) {
   EXPECT_EQ(CodeFor(again, Zone(kImplicitlyOpen, 12)), Code::kInvalidArgument);
 }
 
+TEST(FailedWriteTest, OnlyAWriteThatMovedNothingWasRefusedUnwritten) {
+  EXPECT_TRUE(WasRefusedUnwritten(Write(), Zone(kImplicitlyOpen, 8)));
+  EXPECT_TRUE(WasRefusedUnwritten(Write(), Zone(kClosed, 8)));
+  EXPECT_FALSE(WasRefusedUnwritten(Write(), Zone(kImplicitlyOpen, 9)));
+  EXPECT_FALSE(WasRefusedUnwritten(Write(), Zone(kImplicitlyOpen, 5)));
+  EXPECT_FALSE(WasRefusedUnwritten(Write(), Zone(kReadOnly, 8)));
+  EXPECT_FALSE(WasRefusedUnwritten(Write(EOVERFLOW), Zone(kClosed, 8)));
+}
+
 TEST(FailedWriteTest, ErrorNamesPlaceAndReason) {
   const Error error = DescribeFailedWrite("dev:x", Write(), Zone(kImplicitlyOpen, 5));
   EXPECT_EQ(error.text(), "dev:x: write of 16384 bytes to zone 1 at 32768: the write pointer is at 20480");

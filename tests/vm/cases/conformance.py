@@ -4,12 +4,13 @@ import os
 import re
 
 from guest import volume, zonefs
-from guest.devices import fresh, null_blk
+from guest.devices import character_node, fresh, null_blk
 from guest.shell import attempt
 from lab.case import case
 
 PROGRAM = "zenfs_conformance_test"
 BLOCK = ("BlockByLibzbd", "BlockByIoctl", "BlockWithoutRing")
+NVME = ("NvmeCommands", "NvmeCommandsWithoutRing")
 ZONEFS = ("Zonefs", "ZonefsWithoutRing")
 
 
@@ -46,6 +47,12 @@ def three_disks():
 def nvme_conforms():
     "the conformance suite over NVMe ZNS drives, by libzbd, by ioctl, and without io_uring"
     conform(BLOCK, PLAIN=f"dev:{fresh('plain')}", LIMITED=f"dev:{fresh('limited')}")
+
+
+@case(needs=(PROGRAM,), seconds=180)
+def nvme_commands_conform():
+    "the same by NVMe commands, with io_uring and without"
+    conform(NVME, PLAIN=f"nvme:{character_node(fresh('plain'))}", LIMITED=f"nvme:{character_node(fresh('limited'))}")
 
 
 @case(needs=(PROGRAM,), seconds=180)

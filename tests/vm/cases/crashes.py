@@ -11,6 +11,7 @@ from lab.places import BINARIES, VM
 OLD = RegularDrive("old", DRIVE.zones * DRIVE.zone_size)  # the drive as the cut left it, its zones forgotten
 MOST_MORE_CUTS = 10  # where those of the plan have found everything flushed, as on a slow host they may
 ON_BLOCK = "dev:$LAB_CRASH"
+ON_NVME = "nvme:ng${LAB_CRASH#nvme}"
 ON_ZONEFS = "zonefs:/run/tmp/crash"
 MOUNT_ZONEFS = f"""
 if [ $turn = 1 ]; then
@@ -54,6 +55,12 @@ def crash_host(bench, name, device, before=""):
 def host_crash(bench):
     "every synced key is there after crashes of the host, which leave the drive as it was"
     return crash_host(bench, "host crash", ON_BLOCK)
+
+
+@case(host=True, needs=NEEDS, short=())
+def host_crash_with_nvme_commands(bench):
+    "the same by NVMe commands"
+    return crash_host(bench, "host crash with NVMe commands", ON_NVME)
 
 
 @case(host=True, needs=NEEDS, short=())

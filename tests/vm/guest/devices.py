@@ -20,6 +20,11 @@ def pci_slot(name):
     return (controller / "device").resolve()
 
 
+def character_node(name):
+    """The character device of an NVMe namespace, by which programs send it commands: ng0n1 for nvme0n1."""
+    return name.replace("nvme", "ng", 1)
+
+
 def fresh(serial):
     """The same, with all zones empty."""
     name = nvme(serial)

@@ -28,6 +28,18 @@ class Load:
             assert time.monotonic() < deadline, f"the load wrote only {written(device)} bytes in {seconds} s"
             time.sleep(0.02)
 
+    def wait_until(self, happened, what, seconds=60):
+        """Until happened() is true."""
+        deadline = time.monotonic() + seconds
+        while not happened():
+            assert self.process.poll() is None, f"the load ended before {what}: {self.text()[-300:]}"
+            assert time.monotonic() < deadline, f"{seconds} s later: not {what}"
+            time.sleep(0.2)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(60)
+
     def end(self, seconds):
         """Its exit status once it has ended by itself. A signal or a hang fails the case, but for RocksDB's own hang."""
         try:

@@ -61,6 +61,10 @@ def block(name, **options):
     return Volume(f"--zbd={name}", f"zenfs://dev:{name}", **options)
 
 
+def nvme(name, **options):
+    return Volume(f"--nvme={name}", f"zenfs://nvme:{name}", **options)
+
+
 def zonefs(place, **options):
     return Volume(f"--zonefs={place}", f"zenfs://zonefs:{place}", **options)
 

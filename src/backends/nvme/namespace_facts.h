@@ -1,0 +1,44 @@
+// What a zoned NVMe namespace says about itself in its identify data.
+//
+// Sources: NVM Express base specification, "Identify"; NVM Command Set, "Identify Namespace"; Zoned Namespace Command Set,
+// "I/O Command Set Specific Identify". Units: bytes and zones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+struct nvme_id_ctrl;
+struct nvme_id_ns;
+struct nvme_zns_id_ctrl;
+struct nvme_zns_id_ns;
+
+namespace zenfs {
+
+struct NamespaceFacts {
+  std::uint32_t block_size = 0;       // of the LBA format in use
+  std::uint64_t size = 0;             // NSZE
+  std::uint64_t zone_size = 0;        // ZSZE
+  std::uint32_t max_open = 0;         // MOR + 1; 0: no limit
+  std::uint32_t max_active = 0;       // MAR + 1; 0: no limit
+  std::uint64_t longest_command = 0;  // MDTS; 0: no limit
+  std::uint64_t longest_append = 0;   // ZASL, or MDTS if ZASL is 0; 0: no limit
+  bool volatile_cache = true;         // VWC
+};
+
+struct IdentifyData {
+  const nvme_id_ctrl& controller;
+  const nvme_id_ns& name_space;
+  const nvme_zns_id_ctrl& zoned_controller;
+  const nvme_zns_id_ns& zoned_namespace;
+};
+
+// Errors: kNotSupported if the blocks have metadata beside or behind their data, or zones have a variable capacity that
+// this code can't follow; kCorruption if the data contradicts itself. `name` is for messages.
+[[nodiscard]] Result<NamespaceFacts> FactsOf(const std::string& name, const IdentifyData& data);
+
+// Asks the drive. Errors: by errno, such as kPermission; those of FactsOf.
+[[nodiscard]] Result<NamespaceFacts> IdentifyNamespace(const std::string& name, int fd, std::uint32_t nsid);
+
+}  // namespace zenfs

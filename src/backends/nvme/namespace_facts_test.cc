@@ -1,0 +1,102 @@
+#include "backends/nvme/namespace_facts.h"
+
+#include <endian.h>
+#include <gtest/gtest.h>
+#include <libnvme.h>
+
+#include <memory>
+
+namespace zenfs {
+namespace {
+
+// The identify data of a drive with blocks of 4,096 bytes and zones of 16 MiB.
+struct Drive {
+  Drive() {
+    controller.mdts = 7;
+    controller.vwc = 1;
+    name_space.nsze = htole64(64 * (16 << 20) / 4096);
+    Format(0, 12, 0, (16 << 20) / 4096);
+    zoned_namespace.mor = htole32(13);
+    zoned_namespace.mar = htole32(27);
+  }
+  void Format(std::size_t index, std::uint8_t exponent, std::uint16_t metadata, std::uint64_t zone_blocks) {
+    name_space.flbas = static_cast<__u8>((index & 0xf) | (index >> 4) << 5);
+    name_space.lbaf[index].ds = exponent;
+    name_space.lbaf[index].ms = htole16(metadata);
+    zoned_namespace.lbafe[index].zsze = htole64(zone_blocks);
+  }
+  Result<NamespaceFacts> Facts() const {
+    return FactsOf("nvme:x", {.controller = controller,
+                              .name_space = name_space,
+                              .zoned_controller = zoned_controller,
+                              .zoned_namespace = zoned_namespace});
+  }
+
+  nvme_id_ctrl controller{};
+  nvme_id_ns name_space{};
+  nvme_zns_id_ctrl zoned_controller{};
+  nvme_zns_id_ns zoned_namespace{};
+};
+
+TEST(NamespaceFactsTest, FieldsAreConvertedToBytesAndZones) {
+  auto drive = std::make_unique<Drive>();
+  drive->zoned_controller.zasl = 5;
+  const auto facts = drive->Facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->block_size, 4096U);
+  EXPECT_EQ(facts->size, std::uint64_t{64} << 24);
+  EXPECT_EQ(facts->zone_size, std::uint64_t{16} << 20);
+  EXPECT_EQ(facts->max_open, 14U);
+  EXPECT_EQ(facts->max_active, 28U);
+  EXPECT_EQ(facts->longest_command, 512U << 10);
+  EXPECT_EQ(facts->longest_append, 128U << 10);
+  EXPECT_TRUE(facts->volatile_cache);
+}
+
+TEST(NamespaceFactsTest, AppendsAreAsLongAsOtherCommandsUnlessTheDriveSaysOtherwise) {
+  auto drive = std::make_unique<Drive>();
+  EXPECT_EQ(drive->Facts()->longest_append, 512U << 10);
+}
+
+TEST(NamespaceFactsTest, AbsentLimitsAreZero) {
+  auto drive = std::make_unique<Drive>();
+  drive->controller.mdts = 0;
+  drive->controller.vwc = 0;
+  drive->zoned_namespace.mor = drive->zoned_namespace.mar = htole32(0xffffffff);
+  const auto facts = drive->Facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->longest_command, 0U);
+  EXPECT_EQ(facts->longest_append, 0U);
+  EXPECT_EQ(facts->max_open, 0U);
+  EXPECT_EQ(facts->max_active, 0U);
+  EXPECT_FALSE(facts->volatile_cache);
+}
+
+TEST(NamespaceFactsTest, FormatInUseMayHaveAnIndexAboveFifteen) {
+  auto drive = std::make_unique<Drive>();
+  drive->Format(18, 9, 0, (16 << 20) / 512);
+  const auto facts = drive->Facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->block_size, 512U);
+  EXPECT_EQ(facts->zone_size, std::uint64_t{16} << 20);
+}
+
+TEST(NamespaceFactsTest, BlocksWithMetadataAreRefusedWithTheCure) {
+  auto drive = std::make_unique<Drive>();
+  drive->Format(1, 12, 8, (16 << 20) / 4096);
+  const auto facts = drive->Facts();
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().code(), Code::kNotSupported);
+  EXPECT_NE(facts.error().text().find("nvme format"), std::string::npos);
+}
+
+TEST(NamespaceFactsTest, SizesThatMakeNoSenseAreCorruption) {
+  auto drive = std::make_unique<Drive>();
+  drive->Format(0, 40, 0, 1);
+  EXPECT_EQ(drive->Facts().error().code(), Code::kCorruption);
+  drive->Format(0, 12, 0, 0);
+  EXPECT_EQ(drive->Facts().error().code(), Code::kCorruption);
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,27 @@
+// A zoned NVMe drive, addressed by commands instead of reads and writes of its block device: this way alone has zone append.
+//
+// The device is that of block/block_device.h: same zones, same offsets, same volume; a volume can be mounted by either in
+// turn. Both hold the block device exclusively while they write, so they exclude each other and everybody else who opens
+// it so. The scheduler does not matter: commands go around it.
+//
+// Permission: the kernel lets root send commands; from Linux 6.2 on also others who may write the character device.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+struct NvmeOptions {
+  bool io_uring = true;  // false: each command by ioctl(2)
+};
+
+// `node`: a path, or a name under /dev: "ng0n1".
+// Errors: those of OpenBlockDevice; kInvalidArgument: not the character device of an NVMe namespace; kNotSupported: blocks
+// with metadata.
+[[nodiscard]] Result<std::unique_ptr<ZonedDevice>> OpenNvmeDevice(const std::string& node, OpenMode mode,
+                                                                  const NvmeOptions& options);
+
+}  // namespace zenfs

@@ -1,0 +1,155 @@
+#include "backends/nvme/nvme_path.h"
+
+#include <libnvme.h>
+#include <liburing.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "backends/host/piece_cursor.h"
+#include "backends/nvme/nvme_status.h"
+
+namespace zenfs {
+namespace {
+
+// linux/nvme_ioctl.h, which libnvme.h replaces, has it too: data_len is a number of iovecs.
+constexpr unsigned long kSendVectors = _IOWR('N', 0x49, nvme_passthru_cmd64);
+
+std::uint64_t Address(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
+
+struct Answer {
+  CommandResult result;
+  std::uint64_t value = 0;  // of the completion: an append's first block
+};
+
+Answer Send(int fd, unsigned long how, nvme_passthru_cmd64 command) {
+  int status = -1;
+  do {
+    status = ::ioctl(fd, how, &command);
+  } while (status < 0 && errno == EINTR);
+  if (status == 0) return {.result = {}, .value = command.result};
+  if (status < 0) return {.result = {.os_errno = errno}};
+  return {.result = {.os_errno = NvmeErrno(status), .status = NvmeStatusName(status)}};
+}
+
+IoOutcome Failed(std::uint64_t moved, const CommandResult& result) {
+  return {.bytes = moved, .os_errno = result.os_errno, .status = result.status};
+}
+
+// The lower of two limits, of which 0 is none.
+std::uint64_t Lower(std::uint64_t limit, std::uint64_t other) {
+  return limit == 0 ? other : std::min(limit, other);
+}
+
+}  // namespace
+
+NvmePath::NvmePath(std::shared_ptr<const NvmeNamespace> name_space, std::uint64_t longest)
+    : namespace_(std::move(name_space)),
+      longest_(Lower(namespace_->facts.longest_command, longest)),
+      longest_append_(Lower(namespace_->facts.longest_append, longest_)) {}
+
+// An append names the first block of its zone.
+nvme_passthru_cmd64 NvmePath::Command(std::uint8_t opcode, std::uint64_t offset, std::uint64_t bytes) const {
+  const std::uint64_t block = namespace_->BlockOf(offset);
+  nvme_passthru_cmd64 command{};
+  command.opcode = opcode;
+  command.nsid = namespace_->id;
+  command.cdw10 = static_cast<__u32>(block);
+  command.cdw11 = static_cast<__u32>(block >> 32);
+  command.cdw12 = static_cast<__u32>(namespace_->BlockOf(bytes) - 1);  // a zeroes-based number
+  return command;
+}
+
+IoOutcome NvmePath::Read(std::uint64_t offset, ByteSpan into) const {
+  IoOutcome outcome;
+  while (outcome.bytes < into.size()) {
+    const ByteSpan next = into.subspan(outcome.bytes, std::min(into.size() - outcome.bytes, longest_));
+    nvme_passthru_cmd64 command = Command(nvme_cmd_read, offset + outcome.bytes, next.size());
+    command.addr = Address(next.data());
+    command.data_len = static_cast<__u32>(next.size());
+    const Answer answer = Send(namespace_->commands.get(), NVME_IOCTL_IO64_CMD, command);
+    if (!answer.result.ok()) return Failed(outcome.bytes, answer.result);
+    outcome.bytes += next.size();
+  }
+  return outcome;
+}
+
+IoOutcome NvmePath::Write(std::uint64_t offset, std::span<const ByteView> pieces) const {
+  IoOutcome outcome;
+  for (PieceCursor cursor(pieces); !cursor.AtEnd();) {
+    const std::span<const iovec> next = cursor.Next(longest_);
+    std::uint64_t bytes = 0;
+    for (const iovec& piece : next) bytes += piece.iov_len;
+    nvme_passthru_cmd64 command = Command(nvme_cmd_write, offset + outcome.bytes, bytes);
+    command.addr = Address(next.data());
+    command.data_len = static_cast<__u32>(next.size());
+    const Answer answer = Send(namespace_->commands.get(), kSendVectors, command);
+    if (!answer.result.ok()) return Failed(outcome.bytes, answer.result);
+    outcome.bytes += bytes;
+    cursor.Advance(bytes);
+  }
+  return outcome;
+}
+
+CommandResult NvmePath::Flush() const {
+  if (!namespace_->facts.volatile_cache) return {};
+  nvme_passthru_cmd64 command{};
+  command.opcode = nvme_cmd_flush;
+  command.nsid = namespace_->id;
+  return Send(namespace_->commands.get(), NVME_IOCTL_IO64_CMD, command).result;
+}
+
+IoOutcome NvmePath::Append(std::uint64_t zone, ByteView bytes) const {
+  nvme_passthru_cmd64 command = Command(nvme_zns_cmd_append, zone, bytes.size());
+  command.addr = Address(bytes.data());
+  command.data_len = static_cast<__u32>(bytes.size());
+  const Answer answer = Send(namespace_->commands.get(), NVME_IOCTL_IO64_CMD, command);
+  if (!answer.result.ok()) return Failed(0, answer.result);
+  return {.bytes = bytes.size(), .place = answer.value * namespace_->facts.block_size};
+}
+
+IoPlace NvmePath::Place(std::uint64_t offset) const {
+  return {
+      .fd = namespace_->commands.get(), .offset = offset, .longest = longest_, .keep = {}, .commands = this};
+}
+
+IoPlace NvmePath::AppendPlace(std::uint64_t zone) const {
+  IoPlace place = Place(zone);
+  place.longest = longest_append_;
+  return place;
+}
+
+void NvmePath::Prepare(io_uring_sqe* entry, const IoPart& part) const {
+  static constexpr std::uint8_t kOpcodes[] = {nvme_cmd_read, nvme_cmd_write, nvme_zns_cmd_append};
+  nvme_passthru_cmd64 command =
+      Command(kOpcodes[static_cast<std::size_t>(part.request.kind)], part.offset(), part.length);
+  command.addr = part.is_read() ? Address(part.read_into().data()) : Address(part.write_from().data());
+  command.data_len = static_cast<__u32>(part.length);
+  io_uring_prep_rw(IORING_OP_URING_CMD, entry, part.place.fd, nullptr, 0, 0);
+  entry->cmd_op = NVME_URING_CMD_IO;
+  // The ring takes the same structure without the result.
+  static_assert(sizeof(nvme_uring_cmd) == offsetof(nvme_passthru_cmd64, result));
+  std::memcpy(entry->cmd, &command, sizeof(nvme_uring_cmd));
+}
+
+IoOutcome NvmePath::Outcome(const io_uring_cqe* entry, const IoPart& part) const {
+  if (entry->res < 0) return {.bytes = 0, .os_errno = -entry->res};
+  if (entry->res > 0)
+    return {.bytes = 0, .os_errno = NvmeErrno(entry->res), .status = NvmeStatusName(entry->res)};
+  return {.bytes = part.length, .place = entry->big_cqe[0] * namespace_->facts.block_size};
+}
+
+IoOutcome NvmePath::Run(const IoPart& part) const {
+  switch (part.request.kind) {
+    case IoRequest::Kind::kRead: return Read(part.offset(), part.read_into());
+    case IoRequest::Kind::kAppend: return Append(part.offset(), part.write_from());
+    case IoRequest::Kind::kWrite: break;
+  }
+  const ByteView bytes = part.write_from();
+  return Write(part.offset(), std::span(&bytes, 1));
+}
+
+}  // namespace zenfs

@@ -1,0 +1,43 @@
+// The way of data by NVMe commands: Read, Write, Flush (NVM Command Set) and Zone Append (Zoned Namespace Command Set). A
+// single command is sent by ioctl(2), those of a queue by io_uring (IORING_OP_URING_CMD, Linux 5.19).
+//
+// Passthrough goes around the page cache of the block device: what others read from its node through the cache may be
+// stale. ZenFS reads with O_DIRECT.
+#pragma once
+
+#include <memory>
+
+#include "backends/host/data_path.h"
+#include "backends/nvme/nvme_namespace.h"
+
+struct nvme_passthru_cmd64;
+
+namespace zenfs {
+
+class NvmePath final : public DataPath, public AppendPath, private RingCommands {
+ public:
+  // `longest`: bytes that the kernel accepts for one command.
+  NvmePath(std::shared_ptr<const NvmeNamespace> name_space, std::uint64_t longest);
+
+  IoOutcome Read(std::uint64_t offset, ByteSpan into) const override;
+  IoOutcome Write(std::uint64_t offset, std::span<const ByteView> pieces) const override;
+  CommandResult Flush() const override;
+  IoPlace Place(std::uint64_t offset) const override;
+
+  std::uint64_t longest_append() const override { return longest_append_; }
+  IoOutcome Append(std::uint64_t zone, ByteView bytes) const override;
+  IoPlace AppendPlace(std::uint64_t zone) const override;
+
+ private:
+  void Prepare(io_uring_sqe* entry, const IoPart& part) const override;
+  IoOutcome Outcome(const io_uring_cqe* entry, const IoPart& part) const override;
+  IoOutcome Run(const IoPart& part) const override;
+
+  nvme_passthru_cmd64 Command(std::uint8_t opcode, std::uint64_t offset, std::uint64_t bytes) const;
+
+  const std::shared_ptr<const NvmeNamespace> namespace_;
+  const std::uint64_t longest_;
+  const std::uint64_t longest_append_;
+};
+
+}  // namespace zenfs

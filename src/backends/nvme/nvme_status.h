@@ -1,0 +1,16 @@
+// What a status of an NVMe command means: its name, and the errno that the block layer would give.
+//
+// Source: NVM Express base specification, "Status Field"; Zoned Namespace Command Set, "Status Values". The kernel returns
+// the status field of a completion without its phase bit: SC in bits 0 to 7, SCT in bits 8 to 10, DNR in bit 14.
+#pragma once
+
+namespace zenfs {
+
+// The errno for `status` (above 0), as the kernel's block layer translates it; EIO for all it has no word for.
+[[nodiscard]] int NvmeErrno(int status);
+
+// The name of `status` in the specification, with a reason: "Zone Is Full: The accessed zone is in the ZSF:Full state".
+// A static string.
+[[nodiscard]] const char* NvmeStatusName(int status);
+
+}  // namespace zenfs

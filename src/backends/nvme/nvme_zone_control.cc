@@ -1,0 +1,98 @@
+#include "backends/nvme/nvme_zone_control.h"
+
+#include <endian.h>
+#include <libnvme.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "backends/block/kernel_zone.h"
+#include "backends/nvme/nvme_status.h"
+#include "base/aligned_buffer.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::size_t kReportBytes = 64 << 10;  // 1,023 zones
+
+// `answer` of a function of libnvme: -1 with errno, or a status.
+CommandResult ResultOf(int answer) {
+  if (answer == 0) return {};
+  if (answer < 0) return {.os_errno = errno};
+  return {.os_errno = NvmeErrno(answer), .status = NvmeStatusName(answer)};
+}
+
+class NvmeZoneControl final : public ZoneControl {
+ public:
+  NvmeZoneControl(std::shared_ptr<const NvmeNamespace> name_space, UniqueFd block_device)
+      : namespace_(std::move(name_space)),
+        block_device_(std::move(block_device)),
+        report_bytes_(ReportBytes()) {}
+
+  int fd() const override { return block_device_.get(); }
+
+  CommandResult Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
+    AlignedBuffer buffer(report_bytes_);
+    buffer.Resize(report_bytes_);
+    const std::size_t wanted =
+        std::min(zones.size(), (report_bytes_ - sizeof(nvme_zone_report)) / sizeof(nvme_zns_desc));
+    const CommandResult answered = ResultOf(nvme_zns_report_zones(
+        namespace_->commands.get(), namespace_->id, namespace_->BlockOf(start), NVME_ZNS_ZRAS_REPORT_ALL,
+        /*extended=*/false, /*partial=*/true, static_cast<__u32>(report_bytes_), buffer.data(),
+        NVME_DEFAULT_IOCTL_TIMEOUT, nullptr));
+    if (!answered.ok()) return answered;
+    const auto* const report = reinterpret_cast<const nvme_zone_report*>(buffer.data());
+    count = std::min<std::size_t>(le64toh(report->nr_zones), wanted);
+    for (std::size_t i = 0; i < count; ++i) zones[i] = ZoneOf(report->entries[i]);
+    return {};
+  }
+
+  CommandResult Reset(std::uint64_t start, std::uint64_t) override { return Send(NVME_ZNS_ZSA_RESET, start); }
+  CommandResult Finish(std::uint64_t start, std::uint64_t) override {
+    return Send(NVME_ZNS_ZSA_FINISH, start);
+  }
+  CommandResult Open(std::uint64_t start, std::uint64_t) override { return Send(NVME_ZNS_ZSA_OPEN, start); }
+  CommandResult Close(std::uint64_t start, std::uint64_t) override { return Send(NVME_ZNS_ZSA_CLOSE, start); }
+
+ private:
+  std::size_t ReportBytes() const {
+    const std::uint64_t longest = namespace_->facts.longest_command;
+    return longest == 0 ? kReportBytes : std::min<std::uint64_t>(kReportBytes, longest);
+  }
+
+  // The numbers of types and conditions are those of linux/blkzoned.h.
+  ReportedZone ZoneOf(const nvme_zns_desc& zone) const {
+    const std::uint64_t block = namespace_->facts.block_size;
+    return FromKernel({.start = le64toh(zone.zslba) * block,
+                       .length = namespace_->facts.zone_size,
+                       .capacity = le64toh(zone.zcap) * block,
+                       .write_pointer = le64toh(zone.wp) * block,
+                       .type = zone.zt & 0xfu,
+                       .condition = static_cast<unsigned>(zone.zs) >> 4});
+  }
+
+  CommandResult Send(nvme_zns_send_action action, std::uint64_t start) {
+    nvme_zns_mgmt_send_args command{};
+    command.args_size = sizeof(command);
+    command.fd = namespace_->commands.get();
+    command.nsid = namespace_->id;
+    command.slba = namespace_->BlockOf(start);
+    command.zsa = action;
+    command.timeout = NVME_DEFAULT_IOCTL_TIMEOUT;
+    return ResultOf(nvme_zns_mgmt_send(&command));
+  }
+
+  const std::shared_ptr<const NvmeNamespace> namespace_;
+  const UniqueFd block_device_;
+  const std::size_t report_bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<ZoneControl> ControlByCommands(std::shared_ptr<const NvmeNamespace> name_space,
+                                               UniqueFd block_device) {
+  return std::make_unique<NvmeZoneControl>(std::move(name_space), std::move(block_device));
+}
+
+}  // namespace zenfs
