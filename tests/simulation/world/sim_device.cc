@@ -61,11 +61,11 @@ bool SimDevice::MeetsReadError(DeviceOffset offset) {
   return true;
 }
 
-void SimDevice::Linger() {
+void SimDevice::Linger(std::uint64_t times) {
   std::uint64_t us = 0;
   {
     MutexLock lock(mutex_);
-    if (faults_.latency_us_max != 0) us = random_.Below(faults_.latency_us_max + 1);
+    if (faults_.latency_us_max != 0) us = random_.Below(times * faults_.latency_us_max + 1);
   }
   if (us != 0 && !device_->stopped()) SleepUntil(SteadyNow() + std::chrono::microseconds(us));
 }
@@ -88,7 +88,9 @@ Result<std::vector<ZoneInfo>> SimDevice::Report(ZoneId first, std::uint32_t coun
 }
 
 Status SimDevice::Read(DeviceOffset offset, ByteSpan into) {
-  Linger();
+  // So slow that zones can be emptied, reset and written again before it is executed.
+  constexpr std::uint64_t kSlow = 200, kOneIn = 16;
+  Linger(Below(kOneIn) == 0 ? kSlow : 1);
   if (MeetsReadError(offset)) return Fail(Injected("read", geometry().ZoneOf(offset)));
   Status status = device_->Read(offset, into);
   Note(kRead, offset.value, status.ok());

@@ -34,7 +34,7 @@ struct SimFaults {
   std::uint32_t zone_read_only = 0;  // the zone of a write turns read-only first (4)
   std::uint32_t zone_offline = 0;    // the zone of a write turns offline first, if nothing is in it (4)
   std::uint32_t zones_bad_max = 0;   // limit of zones that turn read-only or offline
-  std::uint32_t latency_us_max = 0;  // maximum per command, drawn for each
+  std::uint32_t latency_us_max = 0;  // maximum per command, drawn for each; some reads take much longer (10)
 
   friend bool operator==(const SimFaults&, const SimFaults&) = default;
 };
@@ -76,7 +76,8 @@ class SimDevice final : public ForwardingDevice {
   // Returns true once in `rate`, and counts that.
   bool Meets(std::uint32_t SimFaults::* rate) EXCLUDES(mutex_);
   bool MeetsReadError(DeviceOffset offset) EXCLUDES(mutex_);
-  void Linger() EXCLUDES(mutex_);
+  // Takes up to `times` the maximum latency.
+  void Linger(std::uint64_t times = 1) EXCLUDES(mutex_);
   Error Injected(const char* what, ZoneId zone) const;
   void ChangeZoneOf(ZoneId zone) EXCLUDES(mutex_);
   void TurnBad(ZoneId zone, ZoneCondition condition) EXCLUDES(mutex_);
