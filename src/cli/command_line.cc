@@ -102,7 +102,8 @@ std::string OverallHelp() {
       "Verbs:\n";
   for (const Verb& verb : Verbs()) out += fmt::format("  {:<{}}  {}\n", verb.name, width, verb.summary);
   out +=
-      "\nA device is named by exactly one of --zbd=NAME, --nvme=NAME, --zonefs=MOUNT, --emu=PATH and --uri=URI.\n"
+      "\nA device is named by exactly one of --zbd=NAME, --nvme=NAME, --zonefs=MOUNT, --emu=PATH and "
+      "--uri=URI.\n"
       "In the names of flags '-' and '_' are the same. 'zenfs VERB --help' shows the flags of a verb.\n";
   return out;
 }

@@ -5,8 +5,8 @@
 #include "model/number_limits.h"
 #include "volume/buffer_recovery.h"
 #include "volume/log_recovery.h"
-#include "volume/space_options.h"
 #include "volume/places.h"
+#include "volume/space_options.h"
 
 namespace zenfs {
 namespace {

@@ -41,9 +41,7 @@ class EmptyZones {
   std::uint32_t log_zones() const { return log_zones_; }
   void CountLogZone() { ++log_zones_; }
   void DiscountLogZone();
-  std::size_t kept_for_log() const {
-    return log_needs_ > log_zones_ ? log_needs_ - log_zones_ : 0;
-  }
+  std::size_t kept_for_log() const { return log_needs_ > log_zones_ ? log_needs_ - log_zones_ : 0; }
   // True if data may take a zone now, or after all pending resets.
   bool HasSpare() const { return size() > kept_for_log(); }
   bool WillHaveSpare() const { return size_after_resets() > kept_for_log(); }

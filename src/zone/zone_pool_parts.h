@@ -29,7 +29,7 @@ struct ZonePoolSetup {
   Geometry geometry;
   SlotPlan plan;
   std::uint32_t log_needs = 0;  // zones
-  std::uint64_t headroom = 0;  // bytes that only copies may take
+  std::uint64_t headroom = 0;   // bytes that only copies may take
   bool read_only = false;
   bool reclaims = false;  // a collector acts on ReclaimDemand::Need
 };

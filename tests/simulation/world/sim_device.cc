@@ -16,6 +16,9 @@ namespace {
 
 enum Kind : std::uint64_t { kReport, kRead, kWrite, kAppend, kManage, kFlush };
 
+// Of slow commands. Far below the time that writers wait for space, because the collector reads, too.
+constexpr std::uint64_t kSlowestUs = 100'000;
+
 }  // namespace
 
 SimDevice::SimDevice(std::unique_ptr<CrashDevice> device, std::uint64_t seed)
@@ -65,7 +68,8 @@ void SimDevice::Linger(std::uint64_t times) {
   std::uint64_t us = 0;
   {
     MutexLock lock(mutex_);
-    if (faults_.latency_us_max != 0) us = random_.Below(times * faults_.latency_us_max + 1);
+    const std::uint64_t most = faults_.latency_us_max;
+    if (most != 0) us = random_.Below(std::max(most, std::min(times * most, kSlowestUs)) + 1);
   }
   if (us != 0 && !device_->stopped()) SleepUntil(SteadyNow() + std::chrono::microseconds(us));
 }

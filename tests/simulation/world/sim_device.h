@@ -76,7 +76,7 @@ class SimDevice final : public ForwardingDevice {
   // Returns true once in `rate`, and counts that.
   bool Meets(std::uint32_t SimFaults::* rate) EXCLUDES(mutex_);
   bool MeetsReadError(DeviceOffset offset) EXCLUDES(mutex_);
-  // Takes up to `times` the maximum latency.
+  // Takes up to `times` the maximum latency, but not longer than a slow command may.
   void Linger(std::uint64_t times = 1) EXCLUDES(mutex_);
   Error Injected(const char* what, ZoneId zone) const;
   void ChangeZoneOf(ZoneId zone) EXCLUDES(mutex_);
