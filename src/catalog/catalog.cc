@@ -12,7 +12,7 @@ constexpr std::size_t kExtentsALook = 4096;
 
 }  // namespace
 
-Catalog::Catalog(State state) : state_(std::move(state)), extents_(state_) {}
+Catalog::Catalog(State state) : state_(std::move(state)) {}
 
 Result<Catalog::Action> Catalog::Begin(const Planner& planner, Deadline deadline) {
   MutexLock lock(mutex_);
@@ -72,7 +72,7 @@ Result<Effects> Catalog::Apply(std::span<const Edit> edits) {
   MutexLock lock(mutex_);
   Effects effects;
   ZENFS_RETURN_IF_ERROR(state_.Apply(edits, &effects));
-  extents_.Update(edits, effects.lost, state_);
+  if (extents_) extents_->Update(edits, effects.lost, state_);
   for (const Edit& edit : edits) {
     if (const auto* created = std::get_if<CreateFile>(&edit)) ErasePending(created->id);
   }
@@ -91,9 +91,10 @@ std::vector<std::shared_ptr<const FileRecord>> Catalog::FilesIn(DeviceOffset beg
       .place = begin};  // sorts before all extents at `begin`, since no file has the id kNoFile
   for (;;) {
     MutexLock lock(mutex_);
-    auto it = extents_.entries().upper_bound(last);
+    if (!extents_) extents_.emplace(state_);
+    auto it = extents_->entries().upper_bound(last);
     std::size_t looked_at = 0;
-    for (; it != extents_.entries().end() && it->place < end && looked_at < kExtentsALook;
+    for (; it != extents_->entries().end() && it->place < end && looked_at < kExtentsALook;
          ++it, ++looked_at) {
       last = *it;
       if (!seen.insert(last.file).second) continue;

@@ -132,8 +132,8 @@ class Catalog {
 
   std::shared_ptr<const FileRecord> FindFile(FileId id) const EXCLUDES(mutex_);
   // Returns the committed files with extents that begin in [begin, end), each once, in the order of their first place.
-  // Costs O(extents in the range). The lock is held for a few thousand extents at a time, so extents that commits add
-  // meanwhile may be missed.
+  // Costs O(extents in the range); the first call also makes the index of all extents, about 0.1 us for each. The lock is held
+  // for a few thousand extents at a time, so extents that commits add meanwhile may be missed.
   std::vector<std::shared_ptr<const FileRecord>> FilesIn(DeviceOffset begin, DeviceOffset end) const
       EXCLUDES(mutex_);
   // Number of extents that FilesIn visited so far; tests use it to measure cost.
@@ -147,7 +147,8 @@ class Catalog {
   mutable Mutex mutex_{LockRank::kCatalog};
   CondVar released_;
   State state_ GUARDED_BY(mutex_);
-  ExtentIndex extents_ GUARDED_BY(mutex_);
+  // Made at the first call of FilesIn: a mount that never reclaims, such as a reader, saves its time and memory.
+  mutable std::optional<ExtentIndex> extents_ GUARDED_BY(mutex_);
   mutable std::uint64_t extents_looked_at_ GUARDED_BY(mutex_) = 0;
   NameLocks locks_ GUARDED_BY(mutex_);
   std::unordered_map<FileId, PendingFile> pending_ GUARDED_BY(mutex_);
