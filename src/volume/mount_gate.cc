@@ -4,16 +4,15 @@
 
 namespace zenfs {
 
-Result<Gate::Entry> MountGate::Enter() const {
-  if (fork_guard_.InChild()) {
-    return Fail(Code::kShutdown,
-                fmt::format("{}: this process was forked from the one that mounted it; a forked "
-                            "child can't use the volume",
-                            device_name_));
-  }
-  Gate::Entry entry = gate_.Enter();
-  if (!entry) return Fail(Code::kShutdown, fmt::format("{}: the volume is unmounted", device_name_));
-  return entry;
+std::unexpected<Error> MountGate::Forked() const {
+  return Fail(Code::kShutdown,
+              fmt::format("{}: this process was forked from the one that mounted it; a forked "
+                          "child can't use the volume",
+                          device_name_));
+}
+
+std::unexpected<Error> MountGate::Unmounted() const {
+  return Fail(Code::kShutdown, fmt::format("{}: the volume is unmounted", device_name_));
 }
 
 bool MountGate::Close() {

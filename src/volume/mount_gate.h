@@ -16,12 +16,22 @@ class MountGate {
   explicit MountGate(std::string device_name) : device_name_(std::move(device_name)) {}
 
   // Errors: kShutdown after Close, and in a forked child.
-  [[nodiscard]] Result<Gate::Entry> Enter() const;
+  [[nodiscard]] Result<Gate::Entry> Enter() const {  // inline: on the way of every append
+    if (fork_guard_.InChild()) [[unlikely]]
+      return Forked();
+    Gate::Entry entry = gate_.Enter();
+    if (!entry) [[unlikely]]
+      return Unmounted();
+    return entry;
+  }
   // Refuses new calls and waits until those inside have ended. In a forked child, or if the gate is already closed, does
   // nothing and returns false: then the caller has nothing to unmount.
   [[nodiscard]] bool Close();
 
  private:
+  std::unexpected<Error> Forked() const;
+  std::unexpected<Error> Unmounted() const;
+
   const std::string device_name_;
   const ForkGuard fork_guard_;
   mutable Gate gate_;
