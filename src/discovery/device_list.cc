@@ -19,9 +19,9 @@ namespace {
 
 // True if the ':' after this part belongs to a device instead of separating two.
 bool IsPrefix(std::string_view part) {
-  constexpr std::array<std::string_view, 8> kPrefixes = {"zenfs",    "emu",  "dev",   "zonefs",
-                                                         "//zonefs", "uuid", "//emu", "//dev"};
-  return part == "//uuid" || std::find(kPrefixes.begin(), kPrefixes.end(), part) != kPrefixes.end();
+  constexpr std::array<std::string_view, 6> kPrefixes = {"zenfs", "emu", "dev", "nvme", "zonefs", "uuid"};
+  if (part.starts_with("//")) part.remove_prefix(2);
+  return std::ranges::find(kPrefixes, part) != kPrefixes.end();
 }
 
 constexpr std::size_t kFileBytesMax = 1 << 20;
@@ -44,6 +44,10 @@ Result<DeviceUri> ParseListed(const std::string& text) {
   if (uri.kind == "uuid") {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: a list says where to look for a UUID; name a device by its place", text));
+  }
+  if (uri.kind == "nvme") {  // it would be the same device twice
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: a list names a drive by its block device, as dev:NAME", text));
   }
   if (!uri.options.empty()) {
     return Fail(

@@ -97,6 +97,13 @@ TEST(DeviceVariableTest, PartsThatAreNoDevicesAreProblems) {
               AllOf(HasSubstr("ZENFS_DEVICES: uuid:1234"), HasSubstr("by its place")));
 }
 
+TEST(DeviceListTest, ADriveIsNamedByItsBlockDeviceNotByItsCommands) {
+  const ListedDevices listed = ReadDeviceLists({.variable = "zenfs://nvme:ng0n1:dev:nvme0n1", .file = ""});
+  EXPECT_THAT(Names(listed), ElementsAre("dev:nvme0n1"));
+  ASSERT_EQ(listed.problems.size(), 1u);
+  EXPECT_THAT(listed.problems[0].text(), AllOf(HasSubstr("nvme:ng0n1"), HasSubstr("dev:NAME")));
+}
+
 // Sets a variable and restores its old value in the destructor.
 class Variable {
  public:
