@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+
 #include "backends/block/block_device_impl.h"
 #include "backends/block/zone_report.h"
 #include "backends/host/plain_io.h"

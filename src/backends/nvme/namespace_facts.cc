@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <libnvme.h>
 
-#include <cerrno>
 #include <memory>
 
 #include "backends/nvme/nvme_status.h"
@@ -29,12 +28,12 @@ std::uint32_t Limit(__le32 resources) {
 // FLBAS: bits 0 to 3 and 5 to 6 are the index of the format.
 std::size_t FormatIndex(const nvme_id_ns& ns) { return (ns.flbas & 0xfu) | ((ns.flbas >> 5 & 0x3u) << 4); }
 
-// `answer` of a function of libnvme: -1 with errno, or a status.
+// `answer`: see NvmeResult.
 Status Answered(const std::string& name, int answer) {
-  if (answer == 0) return {};
-  if (answer < 0) return FailErrno(errno, fmt::format("{}: its identify data can't be read", name));
-  return FailErrno(NvmeErrno(answer),
-                   fmt::format("{}: its identify data can't be read ({})", name, NvmeStatusName(answer)));
+  const CommandResult result = NvmeResult(answer);
+  if (result.ok()) return {};
+  return FailErrno(result.os_errno,
+                   WithStatus(fmt::format("{}: its identify data can't be read", name), result.status));
 }
 
 }  // namespace

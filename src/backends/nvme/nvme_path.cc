@@ -30,9 +30,7 @@ Answer Send(int fd, unsigned long how, nvme_passthru_cmd64 command) {
   do {
     status = ::ioctl(fd, how, &command);
   } while (status < 0 && errno == EINTR);
-  if (status == 0) return {.result = {}, .value = command.result};
-  if (status < 0) return {.result = {.os_errno = errno}};
-  return {.result = {.os_errno = NvmeErrno(status), .status = NvmeStatusName(status)}};
+  return {.result = NvmeResult(status), .value = command.result};
 }
 
 IoOutcome Failed(std::uint64_t moved, const CommandResult& result) {

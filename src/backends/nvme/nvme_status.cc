@@ -26,4 +26,10 @@ int NvmeErrno(int status) {
 
 const char* NvmeStatusName(int status) { return nvme_status_to_string(status & kCodeAndType, false); }
 
+CommandResult NvmeResult(int answer) {
+  if (answer == 0) return {};
+  if (answer < 0) return {.os_errno = errno};
+  return {.os_errno = NvmeErrno(answer), .status = NvmeStatusName(answer)};
+}
+
 }  // namespace zenfs

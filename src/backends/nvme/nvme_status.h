@@ -4,6 +4,8 @@
 // the status field of a completion without its phase bit: SC in bits 0 to 7, SCT in bits 8 to 10, DNR in bit 14.
 #pragma once
 
+#include "backends/host/io_outcome.h"
+
 namespace zenfs {
 
 // The errno for `status` (above 0), as the kernel's block layer translates it; EIO for all it has no word for.
@@ -12,5 +14,8 @@ namespace zenfs {
 // The name of `status` in the specification, with a reason: "Zone Is Full: The accessed zone is in the ZSF:Full state".
 // A static string.
 [[nodiscard]] const char* NvmeStatusName(int status);
+
+// The result of a command from what ioctl(2) and the functions of libnvme return: 0, -1 with errno set, or a status.
+[[nodiscard]] CommandResult NvmeResult(int answer);
 
 }  // namespace zenfs

@@ -4,7 +4,6 @@
 #include <libnvme.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "backends/block/kernel_zone.h"
@@ -15,13 +14,6 @@ namespace zenfs {
 namespace {
 
 constexpr std::size_t kReportBytes = 64 << 10;  // 1,023 zones
-
-// `answer` of a function of libnvme: -1 with errno, or a status.
-CommandResult ResultOf(int answer) {
-  if (answer == 0) return {};
-  if (answer < 0) return {.os_errno = errno};
-  return {.os_errno = NvmeErrno(answer), .status = NvmeStatusName(answer)};
-}
 
 class NvmeZoneControl final : public ZoneControl {
  public:
@@ -37,7 +29,7 @@ class NvmeZoneControl final : public ZoneControl {
     buffer.Resize(report_bytes_);
     const std::size_t wanted =
         std::min(zones.size(), (report_bytes_ - sizeof(nvme_zone_report)) / sizeof(nvme_zns_desc));
-    const CommandResult answered = ResultOf(nvme_zns_report_zones(
+    const CommandResult answered = NvmeResult(nvme_zns_report_zones(
         namespace_->commands.get(), namespace_->id, namespace_->BlockOf(start), NVME_ZNS_ZRAS_REPORT_ALL,
         /*extended=*/false, /*partial=*/true, static_cast<__u32>(report_bytes_), buffer.data(),
         NVME_DEFAULT_IOCTL_TIMEOUT, nullptr));
@@ -80,7 +72,7 @@ class NvmeZoneControl final : public ZoneControl {
     command.slba = namespace_->BlockOf(start);
     command.zsa = action;
     command.timeout = NVME_DEFAULT_IOCTL_TIMEOUT;
-    return ResultOf(nvme_zns_mgmt_send(&command));
+    return NvmeResult(nvme_zns_mgmt_send(&command));
   }
 
   const std::shared_ptr<const NvmeNamespace> namespace_;
