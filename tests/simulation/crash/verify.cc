@@ -13,7 +13,6 @@
 namespace zenfs {
 namespace {
 
-// Appends to every log and to new files of both shapes, and syncs. The result must stay.
 Status WriteSomeMoreTo(Volume& volume, const std::string& path) {
   ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, volume.OpenForAppend(path, true));
   ZENFS_RETURN_IF_ERROR(file->Append(AsBytes("written after the crash to " + path)));
@@ -34,7 +33,8 @@ bool HoldsAllGarbage(Volume& volume, const std::string& path) {
   });
 }
 
-// `may_be_full`: a full device is no failure.
+// Appends to every log and to new files of both shapes, and syncs. The result must stay. `may_be_full`: a full device is
+// no failure.
 Status WriteSomeMore(Volume& volume, const FoundTree& found, bool may_be_full) {
   std::vector<std::string> paths = {"after-the-crash", "after-the-crash.log"};
   for (const auto& [path, entry] : found) {
