@@ -26,6 +26,7 @@ Result<Generations::Found> Generations::Read(const LogFingerprint& fingerprint) 
   for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
     const auto& [key, heads] = *group;
     std::ranges::sort(group->second, {}, [](const MetazoneHead& head) { return head.header.chain_index; });
+    ZENFS_RETURN_IF_ERROR(RefuseIfAmbiguous(heads));
     GenerationReader& reader =
         readers_.try_emplace(key, device_, superblock_, heads.front().header).first->second;
     ZENFS_ASSIGN_OR_RETURN(const bool complete, reader.Read(heads));
@@ -47,6 +48,18 @@ Result<Generations::Found> Generations::Read(const LogFingerprint& fingerprint) 
               fmt::format("{}: no metadata zone holds a complete generation of the metadata log; if mkfs "
                           "was cut off run it again with --force, else restore from a backup",
                           device_.name()));
+}
+
+Status Generations::RefuseIfAmbiguous(std::span<const MetazoneHead> heads) const {
+  const auto index = [](const MetazoneHead& head) { return head.header.chain_index; };
+  const auto twice = std::ranges::adjacent_find(heads, {}, index);
+  if (twice == heads.end()) return {};
+  return Fail(
+      Code::kCorruption,
+      fmt::format("{}: metadata zones {} and {} both claim to be zone {} of generation {} of the metadata "
+                  "log; ZenFS did not write this: restore from a backup",
+                  device_.name(), twice->info.id.value, std::next(twice)->info.id.value, index(*twice),
+                  twice->header.generation));
 }
 
 Status Generations::RefuseIfProven(std::span<const MetazoneHead> heads, const GenerationReader& reader) {

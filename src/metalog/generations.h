@@ -34,6 +34,8 @@ class Generations {
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  // generation, salt
 
+  // Each zone of a generation has its own place in the chain. `heads`: in the order of the chain.
+  Status RefuseIfAmbiguous(std::span<const MetazoneHead> heads) const;
   // A generation whose frames end before its SwitchComplete never happened. If its SwitchComplete is found later in its
   // zones, the generation was complete and frames were lost. The salt must match: a torn write may leave the
   // SwitchComplete of an earlier attempt visible.

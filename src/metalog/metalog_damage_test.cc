@@ -6,6 +6,7 @@
 
 #include "base/aligned_buffer.h"
 #include "device/forwarding_device.h"
+#include "format/metalog_payload.h"
 #include "metalog/metalog_test_util.h"
 
 namespace zenfs::metalog_damage_test {
@@ -172,6 +173,28 @@ TEST_F(MetalogDamageTest, TornStartOfASwitchIsIgnored) {
   const auto again = Metalog::Open(torn, SuperblockFor(device_->geometry(), kDamageZones));
   ASSERT_TRUE(again) << again.error().ToString();
   EXPECT_EQ((*again)->recovered().files().size(), 7u);
+}
+
+// Which zone such a generation begins with would be a matter of chance, so a follower and a mount could differ.
+TEST_F(MetalogDamageTest, TwoZonesThatClaimOnePlaceInTheLogAreRefused) {
+  const Superblock superblock = SuperblockFor(device_->geometry(), kDamageZones);
+  AlignedBuffer head(2 * kBlock);
+  head.Resize(2 * kBlock);
+  ZENFS_ASSERT_OK(device_->Read(device_->geometry().ZoneStart(ZoneId(1)), head.Span()));
+  const auto header = FindLogHeader(head.View(kBlock, kBlock), superblock.seed, ZoneId(1),
+                                    static_cast<std::uint32_t>(kBlock));
+  ASSERT_TRUE(header);
+  const auto frame =
+      ParseFrame(head.View(kBlock, kBlock), FrameSeed::Of(superblock.seed, ZoneId(1), header->generation, 0),
+                 kBlock, kBlock);
+  ASSERT_TRUE(frame.valid());
+  SealFrame(head.Span().subspan(kBlock), frame.header,
+            FrameSeed::Of(superblock.seed, ZoneId(2), header->generation, 0));
+  ZENFS_ASSERT_OK(device_->Write(device_->geometry().ZoneStart(ZoneId(2)), head.View()));
+  const auto log = Metalog::Open(*device_, superblock);
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().code(), Code::kCorruption);
+  EXPECT_THAT(log.error().text(), HasSubstr("zones 1 and 2 both claim to be zone 0 of generation 2"));
 }
 
 TEST_F(MetalogDamageTest, CurrentZoneThatTurnedReadOnlyIsLeft) {
