@@ -1,8 +1,12 @@
 // Replay of a metadata log. The input is a byte with the kind of access, and a script of the
 // contents of three metadata zones (zone_script.h).
+#include <algorithm>
+#include <vector>
+
 #include "input.h"
 #include "metadata_log.h"
 #include "metalog/follower.h"
+#include "metalog/log_fingerprint.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
 #include "metalog/replay.h"
@@ -14,11 +18,29 @@ namespace {
 
 enum Mode : std::uint8_t { kFollow = 1, kWrite = 2 };
 
+// True for the zones whose end an earlier state of the log may lack: those without a log header, and the last one of each
+// generation. A writer ends a zone before it begins the next one.
+std::vector<bool> MayHaveGrown(ImageDevice& device, const Superblock& superblock) {
+  const auto log = TakeLogFingerprint(device, superblock);
+  if (!log) return {};
+  std::vector<bool> grown;
+  for (const auto& head : log->heads) {
+    grown.push_back(std::ranges::none_of(log->heads, [&](const auto& other) {
+      return head && other && other->generation == head->generation && other->salt == head->salt &&
+             other->chain_index > head->chain_index;
+    }));
+  }
+  return grown;
+}
+
 // A follower that began earlier must get the same state as a new replay.
 void CheckFollower(ImageDevice& device, const Superblock& superblock, const ImageDevice::Image& image,
                    const Result<Replayed>& replayed) {
   ImageDevice::Image earlier = image;
-  for (auto& zone : earlier.zones) {
+  const std::vector<bool> grown = MayHaveGrown(device, superblock);
+  for (std::size_t i = 0; i < grown.size(); ++i) {
+    if (!grown[i]) continue;
+    ImageDevice::Image::Zone& zone = earlier.zones[i];
     zone.state.written -= std::min<std::uint64_t>(zone.state.written, 3);
     const bool has_no_pointer =
         zone.state.condition == ZoneCondition::kFull || zone.state.condition == ZoneCondition::kReadOnly;
