@@ -24,7 +24,7 @@ class SharedFlush {
   [[nodiscard]] Status Run() noexcept EXCLUDES(mutex_);
 
  private:
-  // The callers that share one flush.
+  // The callers that share the next flush. A caller that finds no flush under way, and nobody waiting, needs none.
   struct Group {
     bool done = false;
     Status status;
