@@ -5,18 +5,12 @@ namespace zenfs {
 void CommitEffects::OnCommitted(std::span<const Edit> edits) {
   const Result<Effects> effects = catalog_.Apply(edits);
   if (!effects) {
-    MutexLock lock(mutex_);
-    health_ =
+    return Refuse(
         Fail(effects.error().With("a committed action contradicts the catalog; the volume is read-only from "
-                                  "now on, please report this"));
-    return;
+                                  "now on, please report this")));
   }
   zones_.AddLive(effects->gained);
-  if (!zones_.RemoveLive(effects->lost)) {
-    Status counted = zones_.health();
-    MutexLock lock(mutex_);
-    health_.Update(std::move(counted));
-  }
+  if (!zones_.RemoveLive(effects->lost)) Refuse(zones_.health());
   for (const FileId id : effects->removed) {
     files_.MarkUnlinked(id);
     logs_.Remove(id);
@@ -24,7 +18,15 @@ void CommitEffects::OnCommitted(std::span<const Edit> edits) {
   if (!effects->lost.empty()) log_.zones().Wake();
 }
 
+void CommitEffects::Refuse(Status why) {
+  if (why.ok()) return;
+  MutexLock lock(mutex_);
+  health_.Update(std::move(why));
+  healthy_.store(false, std::memory_order_release);
+}
+
 Status CommitEffects::health() const {
+  if (healthy_.load(std::memory_order_acquire)) return {};  // each append asks
   MutexLock lock(mutex_);
   return health_;
 }

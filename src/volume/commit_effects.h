@@ -4,6 +4,8 @@
 // the zone manager, the open files and the logs, one after the other. mutex_ is a leaf lock.
 #pragma once
 
+#include <atomic>
+
 #include "base/mutex.h"
 #include "catalog/catalog.h"
 #include "metalog/metalog.h"
@@ -26,13 +28,16 @@ class CommitEffects final : public CommitSink {
   Status health() const EXCLUDES(mutex_);
 
  private:
+  void Refuse(Status why) EXCLUDES(mutex_);
+
   Catalog& catalog_;
   ZoneManager& zones_;
   OpenFileTable& files_;
   LogStore& logs_;
   LogSpace& log_;
   mutable Mutex mutex_{LockRank::kVolumeLeaf};
-  Status health_ GUARDED_BY(mutex_);
+  Status health_ GUARDED_BY(mutex_);  // the first error
+  std::atomic<bool> healthy_{true};
 };
 
 }  // namespace zenfs

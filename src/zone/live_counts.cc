@@ -67,7 +67,7 @@ void LiveCounts::Pin(ZoneId zone) {
   parts_.table.Change(zone, [](ZoneState& z) { ++z.pins; });
 }
 
-void LiveCounts::Unpin(ZoneId zone) {
+bool LiveCounts::Unpin(ZoneId zone) {
   const ZoneState& z = parts_.table[zone];
   ZENFS_ASSERT(z.pins != 0);
   // The end of a read in a zone with live data, for example by reclaim itself, must not void the verdict.
@@ -77,8 +77,10 @@ void LiveCounts::Unpin(ZoneId zone) {
     if (s.pins == 0) s.uncommitted = 0;  // nobody can commit it any more
   });
   if (changes) parts_.reclaim.NoteChange();
-  if (z.pins == 0) phases_.Settle(zone);
+  const bool last = z.pins == 0;
+  if (last) phases_.Settle(zone);
   ZENFS_ASSERT(parts_.Sound());
+  return last;
 }
 
 }  // namespace zenfs

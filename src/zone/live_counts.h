@@ -31,7 +31,8 @@ class LiveCounts {
   // mount, and health() reports corruption.
   void Remove(std::span<const Extent> extents);
   void Pin(ZoneId zone);
-  void Unpin(ZoneId zone);
+  // True for the last pin of the zone: threads may wait for that.
+  bool Unpin(ZoneId zone);
   // Not OK after Remove removed more bytes than were live. Then nothing more may be written: the live counts of
   // other zones may be wrong too, so a reset could destroy live data.
   const Status& health() const { return health_; }

@@ -30,8 +30,7 @@ ZonePin& ZonePin::operator=(ZonePin other) noexcept {
 ZonePin::~ZonePin() {
   if (shared_ == nullptr) return;
   MutexLock lock(shared_->mutex);
-  shared_->pool.live().Unpin(zone_);
-  shared_->Announce();
+  if (shared_->pool.live().Unpin(zone_)) shared_->Announce();
 }
 
 // --- ZoneClaim ---
