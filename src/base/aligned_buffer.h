@@ -33,7 +33,10 @@ class AlignedBuffer {
     return buffer;
   }
 
-  std::byte* data() { return data_.get(); }
+  std::byte* data() {
+    zeros_end_ = 0;  // the caller may write anywhere
+    return data_.get();
+  }
   const std::byte* data() const { return data_.get(); }
   std::size_t capacity() const { return capacity_; }
   std::size_t size() const { return size_; }
@@ -57,12 +60,28 @@ class AlignedBuffer {
   // size <= capacity()
   void Resize(std::size_t size) {
     ZENFS_ASSERT(size <= capacity_);
+    NoteWritten(std::max(size_, size));
     size_ = size;
   }
-  void Clear() { size_ = 0; }
+  // Makes the bytes from size() to `end` zero; the size stays. Clears only those that may have been written since the last
+  // call, so a buffer that is reused for small frames costs little.
+  void ZeroBehind(std::size_t end) {
+    ZENFS_ASSERT(size_ <= end && end <= capacity_);
+    NoteWritten(size_);
+    if (zeros_begin_ >= std::min(zeros_end_, end)) zeros_begin_ = zeros_end_ = end;
+    std::fill(data_.get() + size_, data_.get() + zeros_begin_, std::byte{});
+    if (zeros_end_ < end) std::fill(data_.get() + zeros_end_, data_.get() + end, std::byte{});
+    zeros_begin_ = size_;
+    zeros_end_ = std::max(zeros_end_, end);
+  }
+  void Clear() {
+    NoteWritten(size_);
+    size_ = 0;
+  }
   // Removes the bytes before `from` and moves the rest to the front.
   void DropFront(std::size_t from) {
     ZENFS_ASSERT(from <= size_);
+    NoteWritten(size_);
     std::memmove(data_.get(), data_.get() + from, size_ - from);
     size_ -= from;
   }
@@ -70,7 +89,7 @@ class AlignedBuffer {
   ByteView View() const { return {data_.get(), size_}; }
   ByteView View(std::size_t offset, std::size_t length) const { return {data_.get() + offset, length}; }
   ByteSpan Span() { return {data_.get(), size_}; }
-  ByteSpan Whole() { return {data_.get(), capacity_}; }
+  ByteSpan Whole() { return {data(), capacity_}; }
 
  private:
   struct Free {
@@ -81,8 +100,14 @@ class AlignedBuffer {
       if (owned) std::free(p);
     }
   };
+  // Bytes before `end` may have been written.
+  void NoteWritten(std::size_t end) { zeros_begin_ = std::max(zeros_begin_, end); }
+
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
+  // [zeros_begin_, zeros_end_) is zero, except for bytes before size_ that NoteWritten has not been told of yet.
+  std::size_t zeros_begin_ = 0;
+  std::size_t zeros_end_ = 0;
   std::unique_ptr<std::byte, Free> data_;
 };
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
 namespace zenfs {
 namespace {
 
@@ -10,6 +14,29 @@ TEST(AlignedBuffer, MemoryIsAlignedAndRounded) {
   EXPECT_EQ(buffer.capacity(), 8192u);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % AlignedBuffer::kAlignment, 0u);
   EXPECT_EQ(AlignedBuffer().capacity(), 0u);
+}
+
+// Frames of all sizes, also of some that end before the last one did, leave zeros behind them.
+TEST(AlignedBuffer, BytesBehindTheSizeAreZeroHoweverTheBufferWasUsedBefore) {
+  AlignedBuffer buffer(16384);
+  std::memset(buffer.Whole().data(), 0xee, buffer.capacity());
+  const std::vector<std::byte> bytes(12000, std::byte{0xaa});
+  for (const std::size_t size : {100, 200, 50, 5000, 120, 4095, 4096, 12000, 60, 8000, 60}) {
+    buffer.Clear();
+    buffer.Append(std::span(bytes).first(size / 2));
+    buffer.Append(std::span(bytes).first(size - size / 2));
+    const std::size_t end = RoundUp(size, std::size_t{4096});
+    buffer.ZeroBehind(end);
+    EXPECT_EQ(buffer.size(), size);
+    EXPECT_TRUE(std::ranges::all_of(buffer.View(0, size), [](std::byte b) { return b == std::byte{0xaa}; }));
+    const ByteView behind = buffer.View(size, end - size);
+    EXPECT_TRUE(std::ranges::all_of(behind, [](std::byte b) { return b == std::byte{}; })) << size;
+  }
+  buffer.Resize(100);
+  buffer.ZeroBehind(4096);
+  buffer.data()[200] = std::byte{1};  // a caller may write anywhere
+  buffer.ZeroBehind(4096);
+  EXPECT_EQ(buffer.data()[200], std::byte{});
 }
 
 TEST(AlignedBuffer, AppendTakesWhatFits) {

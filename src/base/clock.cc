@@ -16,6 +16,13 @@ SteadyTime SteadyNow() {
   return std::chrono::steady_clock::now();
 }
 
+SteadyTime RoughSteadyNow() {
+  if (Scheduler* s = Scheduler::Installed()) return s->SteadyNow();
+  timespec ts{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+  return SteadyTime(std::chrono::seconds(ts.tv_sec) + std::chrono::nanoseconds(ts.tv_nsec));
+}
+
 namespace {
 
 std::atomic<std::uint64_t> wall_override{0};  // 0: none

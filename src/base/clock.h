@@ -9,6 +9,8 @@ namespace zenfs {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 [[nodiscard]] SteadyTime SteadyNow();
+// The same from the kernel's coarse clock: up to a few milliseconds late, and cheap enough for each append.
+[[nodiscard]] SteadyTime RoughSteadyNow();
 // Seconds since 1970-01-01 UTC, from the kernel's coarse clock, which also gives files their times. It is up to a few
 // milliseconds late, and cheap enough for each append.
 [[nodiscard]] std::uint64_t WallSeconds();

@@ -141,7 +141,7 @@ TEST_F(VolumeFlushTest, AFlushWaitsForAFrameInFlightThatWouldDieWithTheProcess) 
   };
   const SyncPoint::Scope scope([&](std::string_view name) {
     if (is_flusher) {
-      if (name == "FramedFile::WriteBackTo") let_go();
+      if (name == "FramedFile::WriteBackAll") let_go();
     } else if (name == "FrameWriter::Lead") {
       in_flight = true;
       in_flight.notify_all();

@@ -30,11 +30,11 @@ void FrameBatch::Add(QueuedFrame& queued) {
   const std::uint64_t frame_bytes = kFrameHeaderBytes + payload;
   const std::uint64_t device_bytes = RoundUp(frame_bytes, geometry_.block_size);
   AlignedBuffer& buffer = BufferOf(queued, payload, device_bytes);
-  // Zeros the padding without a change of the buffer's size, which the file may read meanwhile. Only the
-  // last part has padding; the others end on a block boundary.
-  if (device_bytes != frame_bytes) std::memset(buffer.data() + frame_bytes, 0, device_bytes - frame_bytes);
+  // Only the last part has padding; the others end on a block boundary. The buffer keeps its size, which
+  // the file may read meanwhile.
+  if (device_bytes != frame_bytes) buffer.ZeroBehind(device_bytes);
   const std::uint64_t sequence = job.sequence + queued.parts;
-  SealFrame(ByteSpan(buffer.data(), frame_bytes),
+  SealFrame(buffer.Span().first(frame_bytes),
             FrameHeader{.kind = FrameKind::kLogData,
                         .time = job.time,
                         .header_bytes = kFrameHeaderBytes,
@@ -52,7 +52,7 @@ void FrameBatch::Add(QueuedFrame& queued) {
                      .payload = cursor_.at + bytes_ + kFrameHeaderBytes,
                      .device_bytes = device_bytes,
                      .pin = {}}});
-  pieces_.push_back(ByteView(buffer.data(), device_bytes));
+  pieces_.push_back(buffer.View(0, device_bytes));
   bytes_ += device_bytes;
 }
 
@@ -88,13 +88,20 @@ std::uint64_t FrameBatch::payload_bytes() const {
   return bytes;
 }
 
-void FrameBatch::Deliver(const ZonePin& pin) {
+void FrameBatch::Deliver(ZonePin pin) {
   for (Part& part : parts_) {
-    part.frame.pin = pin;
+    part.frame.pin = &part == &parts_.back() ? std::move(pin) : pin;  // each copy takes a lock
     part.queued->payload_placed += part.frame.length;
     part.queued->parts += 1;
-    part.queued->placed.push_back(std::move(part.frame));
+    part.queued->placed->push_back(std::move(part.frame));
   }
+}
+
+void FrameBatch::Clear() {
+  pieces_.clear();
+  parts_.clear();
+  copies_.clear();
+  bytes_ = 0;
 }
 
 }  // namespace zenfs

@@ -24,7 +24,7 @@ struct QueuedFrame {
   const FrameJob* job = nullptr;
   std::uint64_t payload_placed = 0;  // bytes; includes FrameJob::placed_before
   std::uint64_t parts = 0;
-  std::vector<PlacedFrame> placed;
+  std::vector<PlacedFrame>* placed = nullptr;  // of the caller
   Status status;
   bool done = false;
 
@@ -34,7 +34,7 @@ struct QueuedFrame {
 
 class FrameBatch {
  public:
-  // The batch is written at `cursor`, which outlives it. `epoch`: for jobs without one.
+  // Each batch is written at `cursor`, which outlives this. `epoch`: for jobs without one.
   FrameBatch(const LogCursor& cursor, const Geometry& geometry, std::uint64_t epoch)
       : cursor_(cursor), geometry_(geometry), epoch_(epoch) {}
 
@@ -43,11 +43,14 @@ class FrameBatch {
   // instead.
   void Add(QueuedFrame& queued);
 
+  // Begins the next batch. It keeps its memory, so small batches allocate nothing.
+  void Clear();
+
   bool empty() const { return pieces_.empty(); }
   std::uint64_t bytes() const { return bytes_; }
   std::span<const ByteView> pieces() const { return pieces_; }
   // Call this when the batch is on the device: passes each frame to its job, with `pin`.
-  void Deliver(const ZonePin& pin);
+  void Deliver(ZonePin pin);
   // The bytes that will be live after Deliver.
   LiveFrames live() const;
   std::uint64_t payload_bytes() const;

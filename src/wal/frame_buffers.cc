@@ -41,7 +41,7 @@ void FrameBuffers::Begin(std::uint64_t map_end) {
   const bool behind_a_gap = !Survives(flight_);
   if (behind_a_gap) active_.Release();
   active_.Begin(behind_a_gap ? nullptr : area_, buffer_bytes_, owner_.value, End(map_end));
-  active_since_ = SteadyNow();
+  active_since_ = RoughSteadyNow();
   drain_requested_ = false;
   ZENFS_ASSERT(active_.file_offset() == End(map_end));
 }

@@ -9,7 +9,7 @@
 
 namespace zenfs {
 
-Status FrameSender::Send(FramedFileParts& file, bool sync) const noexcept {
+Status FrameSender::Send(FramedFileParts& file, bool sync) noexcept {
   file.state.BeginSend();
   Status sent = file.state.doubtful() ? PlaceAnew(file) : Status();
   if (sent.ok()) {
@@ -21,7 +21,7 @@ Status FrameSender::Send(FramedFileParts& file, bool sync) const noexcept {
   return sent;
 }
 
-Status FrameSender::SendFlight(FramedFileParts& file, bool sync) const {
+Status FrameSender::SendFlight(FramedFileParts& file, bool sync) {
   AppendBuffer& flight = file.buffers.flight();
   const bool has_frame = !flight.empty();
   const std::uint16_t time = file.map.TimeOfNextFrame(file.mtime_seconds);
@@ -35,16 +35,16 @@ Status FrameSender::SendFlight(FramedFileParts& file, bool sync) const {
                      .time = time};
   const FlushMark before = FlushMark::Now(device_);
   file.mutex.Unlock();  // the caller holds it again when this returns
-  std::vector<PlacedFrame> placed;
   Status sent;
   if (has_frame) {
-    sent = log_->writer().Place(job, placed);
+    sent = log_->writer().Place(job, placed_);
   } else if (sync && device_.geometry().volatile_cache) {
     sent = device_.Flush();
   }
   file.mutex.Lock();
-  for (const PlacedFrame& frame : placed) file.Publish(frame, before);
-  if (!placed.empty()) file.map.NoteTime(time);
+  for (const PlacedFrame& frame : placed_) file.Publish(frame, before);
+  if (!placed_.empty()) file.map.NoteTime(time);
+  placed_.clear();
   if (!sent.ok()) {
     if (has_frame && file.map.end() != flight.end()) {
       file.state.FrameFailed();

@@ -16,6 +16,8 @@
 // (framed_file_state.h) keeps others from changing the end of the file meanwhile.
 #pragma once
 
+#include <vector>
+
 #include "base/status.h"
 #include "device/zoned_device.h"
 #include "wal/framed_file_parts.h"
@@ -34,10 +36,10 @@ class FrameSender {
   // the repairs for the next send.
   // Errors: those of FrameWriter::Place and of a flush; kIo if a failed flush may have lost a frame; those
   // of reading such a frame. If memory runs out the process ends, because other threads wait for the turn.
-  [[nodiscard]] Status Send(FramedFileParts& file, bool sync) const noexcept REQUIRES(file.mutex);
+  [[nodiscard]] Status Send(FramedFileParts& file, bool sync) noexcept REQUIRES(file.mutex);
 
  private:
-  [[nodiscard]] Status SendFlight(FramedFileParts& file, bool sync) const REQUIRES(file.mutex);
+  [[nodiscard]] Status SendFlight(FramedFileParts& file, bool sync) REQUIRES(file.mutex);
   [[nodiscard]] Status PlaceAnew(FramedFileParts& file) const REQUIRES(file.mutex);
   [[nodiscard]] Status PlaceAnew(FramedFileParts& file, const Piece& piece) const REQUIRES(file.mutex);
   [[nodiscard]] Status PromiseStable(FramedFileParts& file) const REQUIRES(file.mutex);
@@ -45,6 +47,8 @@ class FrameSender {
   ZonedDevice& device_;
   LogSpace* const log_;
   const FileId id_;
+  std::vector<PlacedFrame>
+      placed_;  // for the thread that has the turn; empty otherwise, but keeps its memory
 };
 
 }  // namespace zenfs

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -25,7 +24,7 @@ constexpr std::chrono::milliseconds kReserveSlice{200};
 }  // namespace
 
 Status FrameWriter::Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept {
-  QueuedFrame queued{.job = &job, .payload_placed = job.placed_before};
+  QueuedFrame queued{.job = &job, .payload_placed = job.placed_before, .placed = &placed};
   MutexLock lock(mutex_);
   queue_.push_back(&queued);
   SyncPoint::Reach("FrameWriter::Queued");
@@ -35,18 +34,14 @@ Status FrameWriter::Place(const FrameJob& job, std::vector<PlacedFrame>& placed)
       continue;
     }
     leading_ = true;
-    std::deque<QueuedFrame*> jobs = std::exchange(queue_, {});
+    std::swap(jobs_, queue_);
     lock.Unlock();
-    Lead(jobs);
+    Lead();
     lock.Lock();
     leading_ = false;
-    for (QueuedFrame* each : jobs) each->done = true;
-    placed_.NotifyAll();
-  }
-  if (placed.empty()) {  // nearly always; costs no memory
-    placed = std::move(queued.placed);
-  } else {
-    std::ranges::move(queued.placed, std::back_inserter(placed));
+    for (QueuedFrame* each : jobs_) each->done = true;
+    if (jobs_.size() > 1 || !queue_.empty()) placed_.NotifyAll();
+    jobs_.clear();
   }
   return queued.status;
 }
@@ -63,11 +58,12 @@ Result<std::vector<PlacedFrame>> FrameWriter::Write(const FrameJob& job) {
   return Fail(status.error());
 }
 
-void FrameWriter::Lead(const std::deque<QueuedFrame*>& jobs) {
+void FrameWriter::Lead() {
   SyncPoint::Reach("FrameWriter::Lead");
-  const Status placed = PlaceAll(jobs);
+  const Status placed = PlaceAll();
+  batch_.Clear();
   bool flush = false;
-  for (QueuedFrame* each : jobs) {
+  for (QueuedFrame* each : jobs_) {
     if (!each->settled()) each->status = placed;
     flush = flush || (each->whole() && each->job->flush);
   }
@@ -76,33 +72,34 @@ void FrameWriter::Lead(const std::deque<QueuedFrame*>& jobs) {
   const Status flushed = deps_.device->Flush();
   if (flushed.ok()) return;
   // The frames are placed but not stable. Only callers that asked for a flush get the error.
-  for (QueuedFrame* each : jobs) {
+  for (QueuedFrame* each : jobs_) {
     if (each->job->flush && each->status.ok()) each->status = flushed;
   }
 }
 
-Status FrameWriter::PlaceAll(const std::deque<QueuedFrame*>& jobs) {
+Status FrameWriter::PlaceAll() {
   int tries_left = kZonesTried;
   int ended = 0;
-  const Deadline busy_until = Deadline::After(deps_.space_wait);
+  std::optional<Deadline> busy_until;
   for (;;) {
     // Before NextZone: if the last frame filled the zone, nobody needs another one yet.
-    if (std::ranges::all_of(jobs, &QueuedFrame::settled)) return {};
+    if (std::ranges::all_of(jobs_, &QueuedFrame::settled)) return {};
     if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
-    FrameBatch batch(current_, geometry_, deps_.epoch);
-    for (QueuedFrame* each : jobs) {
-      if (batch.bytes() >= std::min(current_.room, kBatchBytesMax)) break;
-      batch.Add(*each);
+    batch_.Clear();
+    for (QueuedFrame* each : jobs_) {
+      if (batch_.bytes() >= std::min(current_.room, kBatchBytesMax)) break;
+      batch_.Add(*each);
     }
-    if (batch.empty()) continue;  // all remaining jobs have an error
-    const Status sent = Send(batch);
+    if (batch_.empty()) continue;  // all remaining jobs have an error
+    const Status sent = Send();
     if (sent.ok()) {
       ended = 0;
     } else if (sent.error().code() == Code::kZoneFull) {
       if (++ended == kZonesEnded) return Fail(Code::kIo, sent.error().text());
     } else if (sent.error().code() == Code::kBusy) {  // other users of the device hold its open zones
-      if (busy_until.Passed()) return sent;
-      SleepUntil(std::min(busy_until.when(), SteadyNow() + kBusyPause));
+      if (!busy_until) busy_until = Deadline::After(deps_.space_wait);
+      if (busy_until->Passed()) return sent;
+      SleepUntil(std::min(busy_until->when(), SteadyNow() + kBusyPause));
     } else if (--tries_left == 0) {
       // A code for the zone (read-only, offline) would be wrong for the volume.
       return Fail(sent.error().As(Code::kIo));
@@ -146,18 +143,18 @@ Status FrameWriter::NextZone() {
   }
 }
 
-Status FrameWriter::Send(FrameBatch& batch) {
+Status FrameWriter::Send() {
   // Before the write: the zone must not be released until the files point to it.
-  const ZonePin pin = deps_.zones->Pin(current_.zone);
-  const Status written = deps_.device->Write(current_.at, batch.pieces());
+  ZonePin pin = deps_.zones->Pin(current_.zone);
+  const Status written = deps_.device->Write(current_.at, batch_.pieces());
   if (!written.ok()) return LeaveZone(written.error());
-  deps_.log_zones->NoteWritten(current_.zone, batch.bytes(), batch.live());
-  current_.at = current_.at + batch.bytes();
-  current_.room -= batch.bytes();
-  const std::uint64_t payload = batch.payload_bytes();
+  deps_.log_zones->NoteWritten(current_.zone, batch_.bytes(), batch_.live());
+  current_.at = current_.at + batch_.bytes();
+  current_.room -= batch_.bytes();
+  const std::uint64_t payload = batch_.payload_bytes();
   payload_bytes_.fetch_add(payload, std::memory_order_relaxed);
-  padding_bytes_.fetch_add(batch.bytes() - payload, std::memory_order_relaxed);
-  batch.Deliver(pin);
+  padding_bytes_.fetch_add(batch_.bytes() - payload, std::memory_order_relaxed);
+  batch_.Deliver(std::move(pin));
   return {};
 }
 

@@ -20,7 +20,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "base/mutex.h"
@@ -45,7 +44,8 @@ class FrameWriter {
     std::chrono::seconds space_wait{30};  // how long a write waits for a zone
   };
 
-  explicit FrameWriter(const Deps& deps) : deps_(deps), geometry_(deps.device->geometry()) {}
+  explicit FrameWriter(const Deps& deps)
+      : deps_(deps), geometry_(deps.device->geometry()), batch_(current_, geometry_, deps.epoch) {}
 
   // Places the frame. The result has one element for each part of it. After an error nothing is placed.
   [[nodiscard]] Result<std::vector<PlacedFrame>> Write(const FrameJob& job) EXCLUDES(mutex_);
@@ -61,11 +61,11 @@ class FrameWriter {
 
  private:
   // The leader's work.
-  void Lead(const std::deque<QueuedFrame*>& jobs) EXCLUDES(mutex_);
-  [[nodiscard]] Status PlaceAll(const std::deque<QueuedFrame*>& jobs) EXCLUDES(mutex_);
+  void Lead() EXCLUDES(mutex_);
+  [[nodiscard]] Status PlaceAll() EXCLUDES(mutex_);
   [[nodiscard]] Status NextZone() EXCLUDES(mutex_);
   bool TakeReady() EXCLUDES(mutex_);
-  [[nodiscard]] Status Send(FrameBatch& batch) EXCLUDES(mutex_);
+  [[nodiscard]] Status Send() EXCLUDES(mutex_);
   [[nodiscard]] Status LeaveZone(const Error& error) EXCLUDES(mutex_);
 
   const Deps deps_;
@@ -73,10 +73,13 @@ class FrameWriter {
 
   Mutex mutex_{LockRank::kLogSpace};
   CondVar placed_;  // for followers
-  std::deque<QueuedFrame*> queue_ GUARDED_BY(mutex_);
+  std::vector<QueuedFrame*> queue_ GUARDED_BY(mutex_);
   bool leading_ GUARDED_BY(mutex_) = false;
 
-  LogCursor current_;  // only the leader uses it, without the lock
+  // Only the leader uses these, without the lock. They keep their memory from one leader to the next.
+  std::vector<QueuedFrame*> jobs_;
+  LogCursor current_;
+  FrameBatch batch_;
 
   std::atomic<std::uint64_t> reserve_waits_{0};
   std::atomic<std::uint64_t> payload_bytes_{0};

@@ -112,14 +112,15 @@ void FramedFile::EndWriting() {
   if (parts_.state.free() && parts_.buffers.active().empty()) parts_.buffers.ReleaseMemory();
 }
 
-Status FramedFile::WriteBack() { return WriteBackTo(size(), false); }
+Status FramedFile::WriteBack() { return WriteBackAll(false); }
 
-Status FramedFile::Sync() { return WriteBackTo(size(), true); }
+Status FramedFile::Sync() { return WriteBackAll(true); }
 
-Status FramedFile::WriteBackTo(std::uint64_t target, bool sync) {
-  SyncPoint::Reach("FramedFile::WriteBackTo");
+Status FramedFile::WriteBackAll(bool sync) {
+  SyncPoint::Reach("FramedFile::WriteBackAll");
   MutexLock lock(parts_.mutex);
   FramedFileState& state = parts_.state;
+  std::uint64_t target = parts_.Size();
   const std::uint64_t failed_sends = state.failed_sends();
   for (;;) {
     if (state.SendFailedSince(failed_sends)) return state.sent();

@@ -130,7 +130,7 @@ class FramedFile {
 
  private:
   // In framed_file.cc.
-  [[nodiscard]] Status WriteBackTo(std::uint64_t target, bool sync) EXCLUDES(parts_.mutex);
+  [[nodiscard]] Status WriteBackAll(bool sync) EXCLUDES(parts_.mutex);
   [[nodiscard]] Status AppendAll(ByteView bytes) REQUIRES(parts_.mutex);
   // In framed_file_rewrite.cc.
   void EndRewrite(const RewritePlan& plan, const Status& committed) EXCLUDES(parts_.mutex);
@@ -138,7 +138,7 @@ class FramedFile {
   ZonedDevice& device_;
   LogDrain* const drain_;
   const FileId id_;
-  const FrameSender sender_;
+  FrameSender sender_;
   FramedFileParts parts_;
 };
 

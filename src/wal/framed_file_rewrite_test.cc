@@ -153,7 +153,7 @@ TEST(FramedFileRewriteTest, SyncOfBytesThatWereTruncatedMeanwhileReturns) {
   std::atomic<bool> there = false, go = false;
   std::atomic<int> passed = 0;
   SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "FramedFile::WriteBackTo" || passed++ != 0) return;
+    if (name != "FramedFile::WriteBackAll" || passed++ != 0) return;
     there = true;
     there.notify_all();
     go.wait(false);

@@ -102,7 +102,7 @@ TEST(FramedFileTest, ConcurrentSyncsShareAFrameAndAFlush) {
   rig.device.Hold(Command::kFlush);
   std::atomic<int> entered = 0;
   SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "FramedFile::WriteBackTo") return;
+    if (name != "FramedFile::WriteBackAll") return;
     ++entered;
     entered.notify_all();
   });

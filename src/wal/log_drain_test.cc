@@ -41,7 +41,7 @@ TEST_F(LogDrainTest, OldBytesAreWrittenWhileAnotherFileKeepsTheDrainBusy) {
   const auto idle = NewFile();
   // The busy file asks again each time before the drain has finished its last buffer.
   const SyncPoint::Scope scope([&](std::string_view name) {
-    if (name == "FramedFile::WriteBackTo") drain_.FlushEarly(busy->id());
+    if (name == "FramedFile::WriteBackAll") drain_.FlushEarly(busy->id());
   });
   ASSERT_TRUE(idle->Append(AsBytes("a line")).ok());
   drain_.FlushEarly(busy->id());
