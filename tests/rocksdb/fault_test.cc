@@ -290,6 +290,48 @@ TEST_F(FaultyDatabase, UnreadableBlockCostsOnlyItsKeys) {
   device_->ClearFaults();
 }
 
+// What is read too early must not fail what was asked for.
+TEST_F(FaultyDatabase, ADamagedPlaceAheadOfASequentialReadDoesNotFailIt) {
+  rocksdb::FileSystem& fs = *env_->GetFileSystem();
+  const std::string bytes = RandomBytes(600'000, 5);
+  ASSERT_STATUS_OK(WriteWhole(fs, "/db/a.sst", bytes));
+  std::unique_ptr<rocksdb::FSSequentialFile> file;
+  ASSERT_STATUS_OK(fs.NewSequentialFile("/db/a.sst", FileOptions(), &file, nullptr));
+  const auto layout = mounted_->Layout("/db/a.sst");
+  ASSERT_TRUE(layout);
+  ASSERT_EQ(layout->extents.size(), 1u);
+  const DeviceOffset damaged = layout->extents.front().place + 256 * 1024;
+  device_->Inject({.command = Command::kRead,
+                   .times = FaultyDevice::kForEver,
+                   .bytes = FaultyDevice::Bytes{damaged, damaged + 4096}});
+  std::string scratch(100'000, '\0');
+  Slice piece;
+  for (std::size_t at = 0; at < 200'000; at += piece.size()) {
+    ASSERT_STATUS_OK(file->Read(scratch.size(), rocksdb::IOOptions(), &piece, scratch.data(), nullptr));
+    EXPECT_EQ(piece.ToString(), bytes.substr(at, scratch.size()));
+  }
+  EXPECT_TRUE(file->Read(scratch.size(), rocksdb::IOOptions(), &piece, scratch.data(), nullptr).IsIOError());
+  device_->ClearFaults();
+}
+
+// RocksDB replays a WAL in pieces of 32 KiB; the device is asked for more at a time.
+TEST_F(FaultyDatabase, SequentialReadsCostFewReadsOfTheDevice) {
+  rocksdb::FileSystem& fs = *env_->GetFileSystem();
+  const std::string bytes = RandomBytes(3'000'000, 6);
+  ASSERT_STATUS_OK(WriteWhole(fs, "/db/b.log", bytes, /*sync=*/true));
+  std::unique_ptr<rocksdb::FSSequentialFile> file;
+  ASSERT_STATUS_OK(fs.NewSequentialFile("/db/b.log", FileOptions(), &file, nullptr));
+  const std::uint64_t before = device_->count(Command::kRead);
+  std::string scratch(32 << 10, '\0');
+  std::string got;
+  for (Slice piece("begin"); !piece.empty();) {
+    ASSERT_STATUS_OK(file->Read(scratch.size(), rocksdb::IOOptions(), &piece, scratch.data(), nullptr));
+    got.append(piece.data(), piece.size());
+  }
+  EXPECT_EQ(got, bytes);
+  EXPECT_LE(device_->count(Command::kRead) - before, 8u);
+}
+
 // The volume is read-only from then on, and mounted: what was acknowledged can be read, there and by a later mount.
 TEST_F(FaultyDatabase, WithoutAMetadataZoneLeftAllThatWasAcknowledgedCanBeRead) {
   PutAll(0, 300);

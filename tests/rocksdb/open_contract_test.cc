@@ -25,6 +25,48 @@ TEST_F(FileContract, MissingFilesAreErrorsWithANullResult) {
   EXPECT_EQ(writable, nullptr);
 }
 
+std::string ReadNext(FSSequentialFile& file, std::size_t n) {
+  std::string scratch(n, '\0');
+  Slice result;
+  const IOStatus status = file.Read(n, IOOptions(), &result, scratch.data(), nullptr);
+  return status.ok() ? result.ToString() : status.ToString();
+}
+
+// A secondary reads the WAL while the writer appends to it.
+TEST_F(FileContract, SequentialReaderThatReadsAheadSeesWhatIsAppendedLater) {
+  const std::string bytes = RandomBytes(9'000, 11);
+  auto writer = Create("/000004.log");
+  ASSERT_STATUS_OK(writer->Append(Slice(bytes.data(), 3'500), io_, nullptr));
+  ASSERT_STATUS_OK(writer->Flush(io_, nullptr));
+  const auto reader = OpenSequential("/000004.log");
+  for (std::size_t at = 0; at < 3'000; at += 1'000)
+    EXPECT_EQ(ReadNext(*reader, 1'000), bytes.substr(at, 1'000));
+  EXPECT_EQ(ReadNext(*reader, 1'000), bytes.substr(3'000, 500));
+  EXPECT_EQ(ReadNext(*reader, 1'000), "");
+  ASSERT_STATUS_OK(writer->Append(Slice(bytes.data() + 3'500, 5'500), io_, nullptr));
+  ASSERT_STATUS_OK(writer->Sync(io_, nullptr));
+  EXPECT_EQ(ReadNext(*reader, 2'000), bytes.substr(3'500, 2'000));
+  EXPECT_EQ(ReadNext(*reader, 9'000), bytes.substr(5'500));
+  EXPECT_EQ(ReadNext(*reader, 1), "");
+  ASSERT_STATUS_OK(writer->Close(io_, nullptr));
+}
+
+TEST_F(FileContract, SequentialReadsOfAllSizesAndSkipsReturnTheirBytes) {
+  const std::string bytes = RandomBytes(7'000'000, 12);
+  ASSERT_STATUS_OK(WriteWhole(*fs_, "/000005.log", bytes));
+  const auto reader = OpenSequential("/000005.log");
+  std::size_t at = 0;
+  for (int i = 0; at < bytes.size(); ++i) {
+    const std::size_t n = i % 7 == 6 ? 1'500'000 : 1 + std::size_t{77'777} * i % 200'000;
+    ASSERT_EQ(ReadNext(*reader, n), bytes.substr(at, n)) << at;
+    at += n;
+    if (i % 5 != 4) continue;
+    ASSERT_STATUS_OK(reader->Skip(123'456));
+    at = std::min(at + 123'456, bytes.size());
+  }
+  EXPECT_EQ(ReadNext(*reader, 100), "");
+}
+
 TEST_F(FileContract, ReopeningAMissingFileCreatesIt) {
   auto file = Reopen("/000007.log");
   ASSERT_STATUS_OK(file->Append("x", io_, nullptr));
