@@ -35,4 +35,5 @@ set(ZENFS_TESTS_wal
   wal/log_space_test.cc
   wal/log_store_test.cc
   wal/log_tails_test.cc
+  wal/zone_window_test.cc
 )

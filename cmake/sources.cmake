@@ -237,6 +237,7 @@ set(ZENFS_SOURCES_wal
   wal/log_zone_supply.cc
   wal/log_zones.cc
   wal/piece_reader.cc
+  wal/zone_window.cc
 )
 
 set(ZENFS_SOURCES_catalog

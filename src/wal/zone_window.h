@@ -1,0 +1,64 @@
+// A view of the written part of one zone that moves forward. It reads ahead: several pieces are in flight while the caller
+// looks at the one before, so a scan costs the time of the device or of the caller, whichever is longer.
+//
+// A block that cannot be read is zero here (device-assumptions 1).
+//
+// Ownership: the device outlives it. Threads: one at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "device/zoned_device.h"
+
+namespace zenfs {
+
+class ZoneWindow {
+ public:
+  // Bytes [from, end) of the zone that begins at `start`. `from` and `end` are multiples of the block size.
+  ZoneWindow(ZonedDevice& device, DeviceOffset start, std::uint64_t from, std::uint64_t end);
+  ~ZoneWindow();
+  ZoneWindow(const ZoneWindow&) = delete;
+  ZoneWindow& operator=(const ZoneWindow&) = delete;
+
+  // Returns at least `needed` bytes from byte `at` on, or all bytes up to the end. `at` is never lower than in the call
+  // before. The view is valid until the next call.
+  ByteView From(std::uint64_t at, std::uint64_t needed);
+
+ private:
+  static constexpr std::uint64_t kPieceBytes = 1 << 20;
+  static constexpr std::size_t kPieces = 4;
+
+  struct Piece {
+    AlignedBuffer bytes;
+    std::uint64_t begin = 0;
+    IoRequest request;
+    bool read = false;
+  };
+
+  std::uint64_t window_end() const { return begin_ + buffer_.size(); }
+  // Drops the bytes before `at` and adds the next piece.
+  void Extend(std::uint64_t at);
+  // Starts to read the next piece into `piece`, if one is left.
+  void ReadAhead(Piece& piece);
+  // Waits for at least so many of the pieces in flight.
+  void Collect(std::size_t min_count);
+  void ReadBlockwise(Piece& piece);
+
+  ZonedDevice& device_;
+  const DeviceOffset start_;
+  const std::uint64_t end_;
+  std::uint64_t begin_;  // of the window
+  AlignedBuffer buffer_;
+  std::uint64_t ahead_;  // end of the pieces that were asked for
+  std::array<Piece, kPieces> pieces_;
+  std::size_t oldest_ = 0;  // the piece behind the window
+  std::vector<IoRequest*> done_;
+  std::unique_ptr<IoQueue>
+      queue_;  // null if one piece is all. Before the pieces are freed it ends their reads.
+};
+
+}  // namespace zenfs
