@@ -8,8 +8,12 @@ namespace zenfs {
 
 TakenZone DataWriters::Take(ClaimState& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now,
                             std::uint64_t wanted) {
-  if (!parts_.slots.MayWrite(purpose)) return {.outcome = TakeOutcome::kWait};
   const bool data = purpose == WritePurpose::kData;
+  if (!parts_.slots.MayWrite(purpose)) {
+    // Often the collector writes. Data that also lacks room waits for the room: that is what its deadline is about.
+    return data && !parts_.room.HasBlockForData(claim.promised) ? NoRoom()
+                                                                : TakenZone{.outcome = TakeOutcome::kWait};
+  }
   if (data && !parts_.room.Promise(claim.promised, wanted)) {
     const TakenZone none = NoRoom();
     // The room is too small for the whole write and will not grow, so use the rest.

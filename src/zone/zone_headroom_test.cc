@@ -86,6 +86,24 @@ TEST(ZoneHeadroomTest, PromisedRoomIsNotGrantedToOthers) {
   EXPECT_EQ(bench.pool.state().Check(), std::vector<std::string>{});
 }
 
+// On few slots the collector writes while data may not. A write that then runs into its deadline failed with "no zone
+// became available in time", although the device was full.
+TEST(ZoneHeadroomTest, DataWithoutRoomWaitsForRoomAlsoWhileTheCollectorWrites) {
+  PoolBench bench(3, {.data = 2, .open_data = 1, .switch_and_reclaim_share = true}, 0, kHeadroom);
+  ClaimState data, copies, other;
+  bench.Write(data, Lifetime::kShort, 14);
+  const TakenZone copy =
+      bench.pool.data().Take(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
+  ASSERT_EQ(copy.outcome, TakeOutcome::kTaken);
+  EXPECT_EQ(bench.Take(other, Lifetime::kShort).outcome, TakeOutcome::kWait) << "there is room";
+  bench.pool.data().EndWriter(copy.zone);
+  bench.Write(data, Lifetime::kShort, 2);
+  bench.Write(data, Lifetime::kShort, 16);
+  ASSERT_EQ(bench.pool.data().Take(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{}).outcome,
+            TakeOutcome::kTaken);
+  EXPECT_EQ(bench.Take(other, Lifetime::kShort).outcome, TakeOutcome::kWaitForReclaim);
+}
+
 // A failed zone takes promised room away. The writer that has the promise must not wait for itself.
 TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
   PoolBench bench(4, {.data = 4, .open_data = 4}, 0, kHeadroom);
