@@ -4,10 +4,13 @@
 
 #include <charconv>
 
+#include "base/bytes.h"
+
 namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kBufferKibMax = 1 << 20;  // 1 GiB
+constexpr std::uint64_t kWalBufferKibMax = 8 << 10;
 constexpr std::uint64_t kSpaceWaitMax = 24 * 3600;
 
 Result<std::uint64_t> Number(const std::string& key, const std::string& value, std::uint64_t min,
@@ -25,6 +28,13 @@ Result<bool> Flag(const std::string& key, const std::string& value) {
   if (value.empty() || value == "1" || value == "true") return true;
   if (value == "0" || value == "false") return false;
   return Fail(Code::kInvalidArgument, fmt::format("option {}: \"{}\" is neither true nor false", key, value));
+}
+
+Result<bool> IsBlocking(const std::string& key, const std::string& value) {
+  if (value == "blocking") return true;
+  if (value == "auto") return false;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("option {}: \"{}\" is neither auto nor blocking", key, value));
 }
 
 Result<std::string> ParseDirectory(const std::string& key, const std::string& value) {
@@ -48,6 +58,11 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
     } else if (key == "buffer_kib") {
       ZENFS_ASSIGN_OR_RETURN(const std::uint64_t kib, Number(key, value, 64, kBufferKibMax));
       options.plain_buffer_bytes = kib * 1024;
+    } else if (key == "wal_buffer_kib") {
+      ZENFS_ASSIGN_OR_RETURN(const std::uint64_t kib, Number(key, value, 4, kWalBufferKibMax));
+      options.wal_buffer_bytes = RoundUp(kib * 1024, std::uint64_t{4096});
+    } else if (key == "wal") {
+      ZENFS_ASSIGN_OR_RETURN(options.wal_blocking, IsBlocking(key, value));
     } else if (key == "space_wait_s") {
       ZENFS_ASSIGN_OR_RETURN(const std::uint64_t seconds, Number(key, value, 0, kSpaceWaitMax));
       options.space_wait = std::chrono::seconds(seconds);
@@ -61,8 +76,9 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
       ZENFS_ASSIGN_OR_RETURN(options.discard_unsynced, Flag(key, value));
     } else {
       return Fail(Code::kInvalidArgument,
-                  fmt::format("unknown option \"{}\"; the options are ro, buffer_kib:N, space_wait_s:N, "
-                              "flush_dir:PATH, metrics_file:PATH, aux_path:PATH and discard_unsynced, dev: "
+                  fmt::format("unknown option \"{}\"; the options are ro, buffer_kib:N, wal_buffer_kib:N, "
+                              "wal:auto, wal:blocking, space_wait_s:N, flush_dir:PATH, metrics_file:PATH, "
+                              "aux_path:PATH and discard_unsynced, dev: "
                               "and zonefs: also io:uring and "
                               "io:plain, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N and hostsync",
                               key));

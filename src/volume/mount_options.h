@@ -14,10 +14,15 @@ namespace zenfs {
 struct MountOptions {
   bool read_only = false;                      // key `ro`
   std::uint64_t plain_buffer_bytes = 1 << 20;  // key `buffer_kib`: per plain file that is being written
+  // Key `wal_buffer_kib`: each of the two buffers of a framed file (WAL, MANIFEST, info log).
+  std::uint64_t wal_buffer_bytes = 256 << 10;
+  // Key `wal`: "blocking" sends a buffer of a framed file only when it is full or synced, on the thread that filled it. So the
+  // older ZenFS writes its log; it is here to be compared with. "auto": a thread also sends buffers that are half full or old.
+  bool wal_blocking = false;
   // Key `flush_dir`: the directory on a tmpfs for append buffers, which survive the process. "auto":
   // DefaultSharedMemoryDirectory. "none": each flush is a write to the device.
   std::string flush_directory = "auto";
-  // The number of append buffers, of 256 KiB each. A flush of a file without one is a write to the device. It has no key:
+  // The number of append buffers, of wal_buffer_bytes each. A flush of a file without one is a write to the device. It has no key:
   // the default suffices for any database, and programs that mount thousands of volumes set fewer.
   std::uint32_t append_buffers = 32;
   // Key `discard_unsynced`: discard the bytes that a dead mount flushed and did not sync. So a volume can be mounted although

@@ -51,9 +51,10 @@ FramedFile::Deps OpenFileFactory::FramedDeps() const {
   return {.device = &deps_.device,
           .zones = &deps_.zones,
           .log = &deps_.log,
-          .drain = &deps_.drain,
+          .drain = options_.wal_blocking ? nullptr : &deps_.drain,
           .buffers = deps_.buffers.area(),
-          .epoch = epoch_};
+          .epoch = epoch_,
+          .buffer_bytes = options_.wal_buffer_bytes};
 }
 
 }  // namespace zenfs

@@ -16,6 +16,7 @@ void WriteUris(SeedWriter& writer) {
       "zonefs:/mnt//z/?io:uring,ro",
       "zenfs://uuid:01234567-89AB-4cde-8f01-23456789abcd",
       "emu:/var/tmp/a.img?ro,latency_us:10,write_us:5,flush_us:7,timing:zn540,hostsync",
+      "zenfs://emu:a.img?wal:blocking,wal_buffer_kib:8",
       "zenfs://emu:a.img?buffer_kib:64,flush_dir:/dev/shm,discard_unsynced,space_wait_s:3",
       "emu:../x?metrics_file:/tmp/m,flush_dir:none,hostsync:false",
       "01234567-89ab-4cde-8f01-23456789abcd",

@@ -1,0 +1,78 @@
+// The options of a mount for its log: `wal` and `wal_buffer_kib`.
+#include "volume/volume_flush_test_rig.h"
+
+namespace zenfs {
+namespace {
+
+class WalOptionsTest : public VolumeFlushTest {
+ protected:
+  // Mounts anew with options as in a URI.
+  void MountWith(const std::vector<std::pair<std::string, std::string>>& pairs) {
+    volume_.reset();
+    mounted_ = Fail(Code::kShutdown, "not mounted");
+    Result<MountOptions> options = ParseMountOptions(pairs);
+    ASSERT_TRUE(IsOk(options));
+    options->flush_directory = directory_;
+    mounted_ = Volume::Mount(Borrow(*device_), *options);
+    ASSERT_TRUE(IsOk(mounted_));
+    volume_ = *mounted_;
+  }
+  std::uint64_t Sent() const { return volume_->counters().written.log_data; }
+  std::uint64_t Padding() const { return volume_->counters().written.log_padding; }
+};
+
+TEST_F(WalOptionsTest, BlockingSendsABufferWhenItIsFullAndNotBefore) {
+  MountWith({{"wal", "blocking"}, {"wal_buffer_kib", "8"}});
+  Open("1.log");
+  ASSERT_TRUE(IsOk(AppendAndFlush("commits the file")));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  const std::uint64_t sent = Sent();
+  const std::uint64_t padding = Padding();
+  const std::uint64_t room = (8 << 10) - kFrameHeaderBytes;
+  std::string expected = "commits the file";
+  const auto append = [&](std::size_t bytes) {
+    const std::string text = Text(bytes, static_cast<unsigned>(expected.size()));
+    ASSERT_TRUE(IsOk(AppendAndFlush(text)));
+    expected += text;
+  };
+  for (std::uint64_t left = room; left != 0;) {
+    const std::size_t bytes = std::min<std::uint64_t>(left, 100);
+    append(bytes);
+    left -= bytes;
+  }
+  EXPECT_EQ(Sent(), sent) << "the buffer is only just full";
+  append(1);
+  EXPECT_EQ(Sent(), sent + room);
+  EXPECT_EQ(Padding(), padding + kFrameHeaderBytes) << "a full buffer is whole blocks";
+  append(3 * room);
+  EXPECT_EQ(Sent(), sent + 4 * room);
+  Die();
+  ASSERT_TRUE(Mount()) << "with other options";
+  EXPECT_EQ(Get("1.log"), expected);
+}
+
+TEST_F(WalOptionsTest, ABufferCanBeLargerThanByDefault) {
+  MountWith({{"wal", "auto"}, {"wal_buffer_kib", "512"}});
+  Open("1.log");
+  const std::string text = Text(200 << 10);  // less than half of it, so the drain does not send it either
+  ASSERT_TRUE(IsOk(AppendAndFlush(text)));
+  EXPECT_EQ(Sent(), 0U);
+  Die();
+  ASSERT_TRUE(Mount());
+  EXPECT_EQ(Get("1.log"), text);
+}
+
+TEST_F(WalOptionsTest, WrongValuesAreRefusedWithTheReason) {
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  for (const Pairs& pairs : {Pairs{{"wal", "sometimes"}}, Pairs{{"wal", ""}}, Pairs{{"wal_buffer_kib", "3"}},
+                             Pairs{{"wal_buffer_kib", "8193"}}, Pairs{{"wal_buffer_kib", "big"}}}) {
+    const auto options = ParseMountOptions(pairs);
+    ASSERT_FALSE(options) << pairs.front().second;
+    EXPECT_EQ(options.error().code(), Code::kInvalidArgument);
+    EXPECT_NE(options.error().text().find(pairs.front().first), std::string::npos) << options.error().text();
+  }
+  EXPECT_EQ(ParseMountOptions({{"wal_buffer_kib", "5"}})->wal_buffer_bytes, 8U << 10) << "whole blocks";
+}
+
+}  // namespace
+}  // namespace zenfs
