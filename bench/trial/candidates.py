@@ -112,12 +112,14 @@ class EmulatedCandidate:
     """ZenFS on a device that is emulated in a file on tmpfs, new for each place."""
     kind = "zenfs"
 
-    def __init__(self, programs, profile, directory):
+    def __init__(self, programs, profile, directory, name=None, options=""):
+        """`options`: of the mount, as in a URI."""
         self.programs, self.profile, self.directory = programs, profile, pathlib.Path(directory)
-        self.name = f"zenfs-{profile}"
-        self.uri = "zenfs://emu:FILE"
+        self.name, self.options = name or f"zenfs-{profile}", options
+        self.uri = "zenfs://emu:FILE" + (f"?{options}" if options else "")
         self.description = (f"ZenFS on an emulated device on tmpfs, zones of {ZONE_BYTES // MIB} MiB, 14 open, "
-                            + ("as fast as the host" if profile == "none" else f"timing profile {profile}"))
+                            + ("as fast as the host" if profile == "none" else f"timing profile {profile}")
+                            + (f", {options}" if options else ""))
 
     def device_size(self, data_bytes):
         return 6 * data_bytes + 2 * GIB
@@ -134,7 +136,7 @@ class EmulatedCandidate:
                             "--max-active=14", f"--timing={self.profile}")
         self.programs.zenfs("mkfs", f"--emu={image}")
         # Append buffers in a separate directory: the rest of a killed program is removed with it.
-        uri = f"zenfs://emu:{image}?flush_dir:{folder}"
+        uri = f"zenfs://emu:{image}?flush_dir:{folder}" + (f",{self.options}" if self.options else "")
         return ZenfsPlace(self.programs, uri, "/db", folder)
 
 

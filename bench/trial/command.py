@@ -30,8 +30,8 @@ def parse(arguments):
     parser.add_argument("sets", nargs="*", metavar="SET", help="what to run (default: quick); --list shows them")
     parser.add_argument("--list", action="store_true", help="say which sets and candidates there are, and run none")
     parser.add_argument("--candidate", action="append", metavar="NAME[=URI]", default=[],
-                        help="one of --list, or NAME=zenfs://..., NAME=posix:DIRECTORY (repeatable; the first is what the "
-                        f"others are compared with; default: {' '.join(DEFAULT)})")
+                        help="one of --list, NAME=zenfs-PROFILE?OPTION:VALUE,..., NAME=zenfs://... or NAME=posix:DIRECTORY "
+                        f"(repeatable; the first is what the others are compared with; default: {' '.join(DEFAULT)})")
     parser.add_argument("--repetitions", type=at_least_one, default=3, metavar="N", help="of each case (default 3)")
     parser.add_argument("--num", type=at_least_one, metavar="N", help="keys of each case, in place of what the set says")
     parser.add_argument("--seconds", type=at_least_one, default=5, metavar="S", help="of each read phase (default 5)")
@@ -64,6 +64,7 @@ def builtin(found, options, place):
 
 def chosen_candidates(options, found, place):
     makers = builtin(found, options, place)
+    emulated = {f"zenfs-{profile}": profile for profile in candidates.PROFILES}
     chosen = []
     for text in options.candidate or DEFAULT:
         name, given, uri = text.partition("=")
@@ -77,8 +78,11 @@ def chosen_candidates(options, found, place):
             chosen.append(candidates.PosixCandidate(name, uri.removeprefix("posix:")))
         elif uri.startswith("zenfs://"):
             chosen.append(candidates.NamedCandidate(found, name, uri, place))
+        elif uri.partition("?")[0] in emulated:
+            base, _, mount_options = uri.partition("?")
+            chosen.append(candidates.EmulatedCandidate(found, emulated[base], place, name, mount_options))
         else:
-            raise ToolError(f"--candidate {text}: neither zenfs://... nor posix:DIRECTORY")
+            raise ToolError(f"--candidate {text}: neither {', '.join(emulated)} with options, zenfs://... nor posix:DIRECTORY")
     names = [one.name for one in chosen]
     for name in names:
         if names.count(name) > 1:

@@ -64,6 +64,15 @@ def sync_writes():
             for threads in (1, 4, 16)]
 
 
+def wal():
+    """What a log costs: the unsynced fill of the paper on zone appends, and synced writes by more and more threads."""
+    filled = case("wal-fill", "Random keys, values of 3,980 bytes, unsynced, a write buffer that holds them all", 3980, 512 * MIB,
+                  fill("fillrandom", "--write_buffer_size=2147483648"))
+    return [filled] + [case(f"wal-sync-{threads}", f"Every write synced, {threads} thread{'s' if threads > 1 else ''}", 100, 64 * MIB,
+                            bounded("fillrandom", "--sync=1", threads=threads, distinct="random"))
+                       for threads in (1, 2, 4, 8, 16, 32, 64)]
+
+
 def multiget():
     flags = ["--batch_size=64", "--multiread_batched=1"]
     return [case("multiget", "64 keys at a time", 400, 256 * MIB, fill("fillseq", settle=True),
@@ -91,6 +100,7 @@ ALL = {
     "seed": ("fillrandom by two threads as on the project's oldest page", seed),
     "base-performance": ("what the older project's scripts measure: fills by value size, one mixed database", base_performance),
     "sync-writes": ("every write synced, by 1, 4 and 16 threads", sync_writes),
+    "wal": ("the log alone: one unsynced fill, and synced writes by 1 to 64 threads", wal),
     "multiget": ("64 keys at a time, plain and asynchronous", multiget),
     "async-scans": ("range scans, plain and with async_io", async_scans),
     "ycsb": ("the genuine YCSB client, workloads A to F, load and run", ycsb),

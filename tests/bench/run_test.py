@@ -62,6 +62,12 @@ class Run(unittest.TestCase):
         self.assertEqual([path.name for place in "ab" for path in (self.dir / place).iterdir()], [])
         self.assertEqual([path.name for path in self.dir.iterdir() if path.name.startswith("zenfs-bench-")], [])
 
+    def test_a_candidate_with_options_of_an_unknown_profile_is_refused(self):
+        code, _, err = self.bench("--candidate=c=zenfs-floppy?wal:blocking")
+        self.assertNotEqual(code, 0)
+        self.assertIn("zenfs-bufferless", err)
+        self.assertFalse(self.log.exists(), "something was measured")
+
     def test_candidates_take_turns_and_leave_nothing(self):
         code, out, err = self.bench("--repetitions=2")
         self.assertEqual((code, err), (0, ""), out)
@@ -116,7 +122,7 @@ class Run(unittest.TestCase):
     def test_refusals_name_what_is_wrong(self):
         for words, saying in ((["nonsense"], "there is no set 'nonsense'"),
                               (["--candidate=nonsense"], "there is no candidate 'nonsense'"),
-                              (["--candidate=c=ftp://x"], "neither zenfs://... nor posix:DIRECTORY"),
+                              (["--candidate=c=ftp://x"], "with options, zenfs://... nor posix:DIRECTORY"),
                               (["--candidate=a=posix:/tmp"], "given twice"),
                               (["--candidate=posix-disk=zenfs://dev:x"], "a name of its own"),
                               (["--candidate=c=posix:/no/where"], "/no/where is not a directory"),
