@@ -11,7 +11,7 @@ TakenZone DataWriters::Take(ClaimState& claim, Lifetime lifetime, WritePurpose p
   const bool data = purpose == WritePurpose::kData;
   if (!parts_.slots.MayWrite(purpose)) {
     // Often the collector writes. Data that also lacks room waits for the room: that is what its deadline is about.
-    return data && !parts_.room.HasBlockForData(claim.promised) ? NoRoom()
+    return data && !parts_.room.HasBlockForData(claim.promised) ? NoBlock(claim)
                                                                 : TakenZone{.outcome = TakeOutcome::kWait};
   }
   if (data && !parts_.room.Promise(claim.promised, wanted)) {
@@ -31,10 +31,7 @@ TakenZone DataWriters::Take(ClaimState& claim, Lifetime lifetime, WritePurpose p
   if (parts_.empty.size_after_resets() == parts_.empty.kept_for_log()) {
     phases_.ResetOneWorthwhileActive();  // removes the room of that zone until the reset is done
   }
-  if (data && !parts_.room.HasBlockForData(claim.promised)) {
-    parts_.room.VoidPromise(claim.promised);
-    return NoRoom();
-  }
+  if (data && !parts_.room.HasBlockForData(claim.promised)) return NoBlock(claim);
   const ZoneChoice choice = ChooseZone(parts_.table, parts_.active, lifetime, UseOfEmpty(purpose, now));
   switch (choice.kind) {
     case ZoneChoice::Kind::kActive: return Begin(choice.zone, claim, lifetime, purpose);
@@ -53,6 +50,12 @@ EmptyZoneUse DataWriters::UseOfEmpty(WritePurpose purpose, SteadyTime now) const
   if (parts_.empty.HasSpare()) return EmptyZoneUse::kPreferred;
   const bool takes_from_log = purpose == WritePurpose::kReclaim && !parts_.empty.empty();
   return takes_from_log ? EmptyZoneUse::kLastResort : EmptyZoneUse::kNone;
+}
+
+// The promise ends first: a writer must not wait for its own.
+TakenZone DataWriters::NoBlock(ClaimState& claim) {
+  parts_.room.VoidPromise(claim.promised);
+  return NoRoom();
 }
 
 TakenZone DataWriters::NoRoom() {

@@ -51,7 +51,8 @@ class DataWriters {
   TakenZone Begin(ZoneId zone, ClaimState& claim, Lifetime lifetime, WritePurpose purpose);
   void LeaveZone(ClaimState& claim);
   EmptyZoneUse UseOfEmpty(WritePurpose purpose, SteadyTime now) const;
-  // Data may not write a block.
+  // Data may not write a block. NoBlock also ends the promise of the claim.
+  TakenZone NoBlock(ClaimState& claim);
   TakenZone NoRoom();
   // No active zone can be used, now or after a writer ends.
   TakenZone NothingUsable(const ClaimState& claim, WritePurpose purpose, SteadyTime now) const;

@@ -104,6 +104,34 @@ TEST(ZoneHeadroomTest, DataWithoutRoomWaitsForRoomAlsoWhileTheCollectorWrites) {
   EXPECT_EQ(bench.Take(other, Lifetime::kShort).outcome, TakeOutcome::kWaitForReclaim);
 }
 
+// The same, for a write that was promised room which a failed zone then took away.
+TEST(ZoneHeadroomTest, DataThatLostItsPromisedRoomKeepsNoPromiseWhileTheCollectorWrites) {
+  PoolBench bench(4, {.data = 3, .open_data = 1, .switch_and_reclaim_share = true}, 0, kHeadroom);
+  ClaimState filler, data, fails, copies;
+  bench.Write(filler, Lifetime::kShort, 16);
+  bench.Write(filler, Lifetime::kShort, 14);
+  bench.pool.data().Unclaim(filler);
+  const TakenZone taken =
+      bench.pool.data().Take(data, Lifetime::kShort, WritePurpose::kData, SteadyTime{}, kHeadroom);
+  ASSERT_EQ(taken.room, 2 * PoolBench::kBlock);
+  bench.pool.data().Wrote(taken.zone, taken.room);
+  bench.pool.data().EndWriter(taken.zone);
+  ASSERT_EQ(data.promised, 14 * PoolBench::kBlock);
+  const TakenZone lost =
+      bench.pool.data().Take(fails, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
+  ASSERT_EQ(lost.outcome, TakeOutcome::kTaken);
+  ZoneInfo failed;
+  failed.id = lost.zone;
+  failed.condition = ZoneCondition::kReadOnly;
+  IgnoreError(Result<Code>(bench.pool.data().WriteFailed(lost.zone, Code::kIo, failed, SteadyTime{})));
+  bench.pool.data().EndWriter(lost.zone);
+  bench.RunJobs();
+  ASSERT_EQ(bench.pool.data().Take(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{}).outcome,
+            TakeOutcome::kTaken);
+  EXPECT_EQ(bench.Take(data, Lifetime::kShort).outcome, TakeOutcome::kWaitForReclaim);
+  EXPECT_EQ(bench.pool.state().room.promised(), 0u);
+}
+
 // A failed zone takes promised room away. The writer that has the promise must not wait for itself.
 TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
   PoolBench bench(4, {.data = 4, .open_data = 4}, 0, kHeadroom);
