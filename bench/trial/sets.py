@@ -58,19 +58,21 @@ def base_performance():
                          bounded("readrandom", threads=2), bounded("seekrandom", "--seek_nexts=50", threads=2))]
 
 
-def sync_writes():
-    return [case(f"sync-{threads}", f"Every write synced, {threads} thread{'s' if threads > 1 else ''}", 100, 64 * MIB,
+def synced(prefix, counts_of_threads):
+    return [case(f"{prefix}-{threads}", f"Every write synced, {threads} thread{'s' if threads > 1 else ''}", 100, 64 * MIB,
                  bounded("fillrandom", "--sync=1", threads=threads, distinct="random"))
-            for threads in (1, 4, 16)]
+            for threads in counts_of_threads]
+
+
+def sync_writes():
+    return synced("sync", (1, 4, 16))
 
 
 def wal():
     """What a log costs: the unsynced fill of the paper on zone appends, and synced writes by more and more threads."""
     filled = case("wal-fill", "Random keys, values of 3,980 bytes, unsynced, a write buffer that holds them all", 3980, 512 * MIB,
                   fill("fillrandom", "--write_buffer_size=2147483648"))
-    return [filled] + [case(f"wal-sync-{threads}", f"Every write synced, {threads} thread{'s' if threads > 1 else ''}", 100, 64 * MIB,
-                            bounded("fillrandom", "--sync=1", threads=threads, distinct="random"))
-                       for threads in (1, 2, 4, 8, 16, 32, 64)]
+    return [filled] + synced("wal-sync", (1, 2, 4, 8, 16, 32, 64))
 
 
 def multiget():
