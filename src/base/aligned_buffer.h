@@ -53,8 +53,7 @@ class AlignedBuffer {
   // Appends zeros up to the next multiple of `unit`. `unit` must divide the capacity.
   void PadTo(std::size_t unit) {
     const std::size_t padded = RoundUp(size_, unit);
-    ZENFS_ASSERT(padded <= capacity_);
-    if (padded != size_) std::memset(data_.get() + size_, 0, padded - size_);
+    if (padded != size_) ZeroBehind(padded);
     size_ = padded;
   }
   // size <= capacity()

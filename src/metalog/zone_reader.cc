@@ -1,7 +1,8 @@
 #include "metalog/zone_reader.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "device/read_or_zeros.h"
 
 namespace zenfs {
 namespace {
@@ -25,14 +26,7 @@ void ZoneReader::Fill(std::uint64_t offset, std::uint64_t bytes) {
   buffer_.Resize(bytes);
   buffer_offset_ = offset;
   const DeviceOffset from = device_.geometry().ZoneStart(zone_) + offset;
-  if (device_.Read(from, buffer_.Span()).ok()) return;
-  const std::uint32_t block = device_.geometry().block_size;
-  for (std::uint64_t at = 0; at < bytes; at += block) {
-    const ByteSpan into = buffer_.Span().subspan(at, block);
-    if (device_.Read(from + at, into).ok()) continue;
-    met_unreadable_ = true;
-    std::memset(into.data(), 0, into.size());
-  }
+  if (ReadOrZeros(device_, from, buffer_.Span()) != 0) met_unreadable_ = true;
 }
 
 }  // namespace zenfs

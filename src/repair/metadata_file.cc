@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/aligned_buffer.h"
 #include "base/crc32c.h"
 #include "base/host_directory.h"
+#include "device/read_or_zeros.h"
 
 namespace zenfs {
 namespace {
@@ -18,20 +18,12 @@ constexpr std::uint64_t kPieceBytes = 1 << 20;
 // zeros; returns their number.
 Result<std::uint32_t> ReadZone(ZonedDevice& device, ZoneId zone, std::uint64_t bytes,
                                const std::function<Status(ByteView)>& use) {
-  const std::uint32_t block = device.geometry().block_size;
-  AlignedBuffer buffer(std::max<std::uint64_t>(kPieceBytes, block));
+  AlignedBuffer buffer(std::max<std::uint64_t>(kPieceBytes, device.geometry().block_size));
   std::uint32_t unreadable = 0;
   for (std::uint64_t at = 0; at < bytes; at += buffer.size()) {
     buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), bytes - at));
     const DeviceOffset from = device.geometry().ZoneStart(zone) + at;
-    if (!device.Read(from, buffer.Span()).ok()) {
-      for (std::uint64_t done = 0; done < buffer.size(); done += block) {
-        const ByteSpan one = buffer.Span().subspan(done, block);
-        if (device.Read(from + done, one).ok()) continue;
-        std::memset(one.data(), 0, one.size());
-        ++unreadable;
-      }
-    }
+    unreadable += ReadOrZeros(device, from, buffer.Span());
     ZENFS_RETURN_IF_ERROR(use(buffer.View()));
   }
   return unreadable;

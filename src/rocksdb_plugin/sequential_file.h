@@ -8,7 +8,6 @@
 #pragma once
 
 #include "base/aligned_buffer.h"
-
 #include "rocksdb_plugin/mounted_file.h"
 
 namespace zenfs {

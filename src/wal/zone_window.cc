@@ -1,10 +1,10 @@
 #include "wal/zone_window.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/assert.h"
+#include "device/read_or_zeros.h"
 
 namespace zenfs {
 
@@ -54,11 +54,8 @@ void ZoneWindow::ReadAhead(Piece& piece) {
                    .offset = start_ + piece.begin,
                    .read_into = piece.bytes.Span(),
                    .tag = &piece};
-  piece.read = queue_ == nullptr;
-  if (queue_ == nullptr) {
-    if (!device_.Read(piece.request.offset, piece.bytes.Span()).ok()) ReadBlockwise(piece);
-    return;
-  }
+  piece.read = false;
+  if (queue_ == nullptr) return End(piece, device_.Read(piece.request.offset, piece.request.read_into));
   queue_->Submit(&piece.request);
 }
 
@@ -66,20 +63,12 @@ void ZoneWindow::Collect(std::size_t min_count) {
   if (queue_ == nullptr) return;
   done_.clear();
   queue_->Reap(min_count, done_);
-  for (const IoRequest* request : done_) {
-    Piece& piece = *static_cast<Piece*>(request->tag);
-    if (!request->status.ok()) ReadBlockwise(piece);
-    piece.read = true;
-  }
+  for (const IoRequest* request : done_) End(*static_cast<Piece*>(request->tag), request->status);
 }
 
-// An unreadable block is an invalid frame, not the end of the log.
-void ZoneWindow::ReadBlockwise(Piece& piece) {
-  const std::uint32_t block = device_.geometry().block_size;
-  for (std::uint64_t at = 0; at < piece.bytes.size(); at += block) {
-    const ByteSpan one = piece.bytes.Span().subspan(at, block);
-    if (!device_.Read(start_ + piece.begin + at, one).ok()) std::memset(one.data(), 0, one.size());
-  }
+void ZoneWindow::End(Piece& piece, const Status& status) {
+  if (!status.ok()) static_cast<void>(ReadBlocksOrZeros(device_, piece.request.offset, piece.bytes.Span()));
+  piece.read = true;
 }
 
 }  // namespace zenfs

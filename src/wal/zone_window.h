@@ -46,7 +46,8 @@ class ZoneWindow {
   void ReadAhead(Piece& piece);
   // Waits for at least so many of the pieces in flight.
   void Collect(std::size_t min_count);
-  void ReadBlockwise(Piece& piece);
+  // The read of the piece has ended. After an error, reads its blocks one by one.
+  void End(Piece& piece, const Status& status);
 
   ZonedDevice& device_;
   const DeviceOffset start_;
@@ -57,8 +58,8 @@ class ZoneWindow {
   std::array<Piece, kPieces> pieces_;
   std::size_t oldest_ = 0;  // the piece behind the window
   std::vector<IoRequest*> done_;
-  std::unique_ptr<IoQueue>
-      queue_;  // null if one piece is all. Before the pieces are freed it ends their reads.
+  // Null if one piece is all. The last member, because its destructor waits for reads into the pieces.
+  std::unique_ptr<IoQueue> queue_;
 };
 
 }  // namespace zenfs
