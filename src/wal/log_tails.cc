@@ -61,15 +61,42 @@ void LogTails::ScanZone(const LogZone& allocated, const ZoneInfo& info) {
   } else if (SteadyNow() - zone.grown > kSettles || written - zone.scanned > kMaxFramePayload) {
     return;
   }
-  zone.scanned = ScanLogZone(
+  ScanFrom(allocated, info, zone);
+}
+
+void LogTails::ScanFrom(const LogZone& allocated, const ZoneInfo& info, Zone& zone) {
+  std::set<DeviceOffset> behind_hole;
+  std::optional<std::uint64_t> hole;
+  const std::uint64_t end = ScanLogZone(
       device_, volume_, allocated, info,
       [&](const ScannedFrame& frame) {
+        if (hole) behind_hole.insert(frame.payload);
+        if (zone.holes.known.contains(frame.payload)) return;
         Tail& tail = tails_[FileId(frame.owner)];
         tail.frames.push_back(frame);
         tail.log = nullptr;
         zone.owners.insert(FileId(frame.owner));
       },
-      zone.scanned);
+      zone.scanned,
+      [&](std::uint64_t at, const ParsedFrame&) {
+        if (!hole && at >= zone.holes.given_up_to) hole = at;
+      });
+  zone.scanned = NextScan(zone.holes, hole, end);
+  zone.holes.known = std::move(behind_hole);
+}
+
+std::uint64_t LogTails::NextScan(Holes& holes, std::optional<std::uint64_t> hole, std::uint64_t end) {
+  if (!hole || *hole >= end) {
+    holes.doubted_to = 0;
+    return end;
+  }
+  if (holes.doubted_to == 0 || *hole >= holes.doubted_to) {
+    holes.doubted_to = end;
+    holes.since = SteadyNow();
+  } else if (SteadyNow() - holes.since > kSettles) {
+    holes.given_up_to = holes.doubted_to;
+  }
+  return *hole;
 }
 
 std::shared_ptr<const ReplayedLog> LogTails::Log(const std::shared_ptr<const FileRecord>& record,

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -39,12 +40,21 @@ class LogTails {
                                                        std::uint64_t epoch);
 
  private:
+  // Blocks in front of a frame that are not a frame. Zone appends complete in any order, so a hole may be a
+  // frame that is not complete yet. For a while it is scanned again.
+  struct Holes {
+    std::uint64_t given_up_to = 0;  // holes before this byte stay as they are
+    std::uint64_t doubted_to = 0;   // the end of the scan that found the first hole; 0: there is none
+    SteadyTime since;               // when that was
+    std::set<DeviceOffset> known;   // payloads of the frames found behind the first hole
+  };
   struct Zone {
     std::uint64_t generation = 0;
     std::uint64_t written = 0;  // at the last scan
-    std::uint64_t scanned = 0;  // end of the last frame found
+    std::uint64_t scanned = 0;  // where the next scan begins: the end of the last frame found, or a hole
     SteadyTime grown;           // when an Update last found it longer
     std::set<FileId> owners;    // of frames in it
+    Holes holes;
   };
   struct Tail {
     std::vector<ScannedFrame> frames;
@@ -57,6 +67,9 @@ class LogTails {
   void Forget(ZoneId id, const Zone& zone);
   [[nodiscard]] Status Scan(const std::vector<LogZone>& run);
   void ScanZone(const LogZone& allocated, const ZoneInfo& info);
+  void ScanFrom(const LogZone& allocated, const ZoneInfo& info, Zone& zone);
+  // Returns where the next scan begins. `hole`: the first one, `end`: of the last frame found.
+  static std::uint64_t NextScan(Holes& holes, std::optional<std::uint64_t> hole, std::uint64_t end);
 
   ZonedDevice& device_;
   const Uuid volume_;

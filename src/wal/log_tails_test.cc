@@ -1,5 +1,6 @@
 #include "wal/log_tails.h"
 
+#include "base/bytes.h"
 #include "wal/wal_test_rig.h"
 
 namespace zenfs {
@@ -75,6 +76,28 @@ TEST_F(LogTailsTest, AFrameThatCouldNotBeReadYetIsLookedAtAgain) {
   EXPECT_EQ(Look(file->id())->index.end(), 0u);
   rig_.device.ClearFaults();
   EXPECT_EQ(Look(file->id())->index.end(), 100u);
+}
+
+// As with two zone appends in flight: the second one is complete, the first one is not.
+TEST_F(LogTailsTest, AFrameThatCouldNotBeReadYetInFrontOfAnotherIsLookedAtAgain) {
+  const auto first = rig_.NewFile();
+  const auto second = rig_.NewFile();
+  Write(*first, Text(100, 'a'));
+  Write(*second, Text(100, 'b'));
+  const DeviceOffset at(RoundDown(first->Pieces().front().place.value, kTestBlock));
+  rig_.device.Inject({.command = FaultyDevice::Command::kRead,
+                      .times = 1000,
+                      .bytes = FaultyDevice::Bytes{at, at + kTestBlock}});
+  EXPECT_EQ(Look(first->id())->index.end(), 0u);
+  EXPECT_EQ(Look(second->id())->index.end(), 100u);
+  Write(*second, Text(100, 'c'));
+  EXPECT_EQ(Look(second->id())->index.end(), 200u);
+  rig_.device.ClearFaults();
+  EXPECT_EQ(Look(first->id())->index.end(), 100u);
+  EXPECT_EQ(Look(second->id())->index.end(), 200u);
+  const std::uint64_t before = rig_.Count(FaultyDevice::Command::kRead);
+  EXPECT_EQ(Look(first->id())->index.end(), 100u);
+  EXPECT_EQ(rig_.Count(FaultyDevice::Command::kRead), before) << "nothing is missing any more";
 }
 
 // The zone of the first frame is reported before the frame is written, the zone of the second frame after
