@@ -17,6 +17,7 @@ set(ZENFS_TESTS_metalog
 )
 
 set(ZENFS_TESTS_wal
+  wal/append_places_test.cc
   wal/frame_buffers_test.cc
   wal/frame_index_test.cc
   wal/frame_map_test.cc
@@ -26,6 +27,8 @@ set(ZENFS_TESTS_wal
   wal/framed_file_state_test.cc
   wal/framed_file_test.cc
   wal/framed_file_threads_test.cc
+  wal/log_append_fault_test.cc
+  wal/log_append_test.cc
   wal/log_drain_test.cc
   wal/log_replay_model_test.cc
   wal/log_replay_test.cc
@@ -35,5 +38,6 @@ set(ZENFS_TESTS_wal
   wal/log_space_test.cc
   wal/log_store_test.cc
   wal/log_tails_test.cc
+  wal/send_choice_test.cc
   wal/zone_window_test.cc
 )

@@ -217,6 +217,7 @@ set(ZENFS_TESTS_file
 )
 
 set(ZENFS_SOURCES_wal
+  wal/append_places.cc
   wal/epoch_check.cc
   wal/file_zones.cc
   wal/frame_batch.cc
@@ -237,6 +238,7 @@ set(ZENFS_SOURCES_wal
   wal/log_zone_supply.cc
   wal/log_zones.cc
   wal/piece_reader.cc
+  wal/send_choice.cc
   wal/zone_window.cc
 )
 

@@ -133,7 +133,13 @@ Result<DeviceOffset> FaultyDevice::Append(ZoneId zone, ByteView bytes) {
   const Target target{
       .zone = zone,
       .bytes = Bytes{geometry().ZoneStart(zone), geometry().ZoneStart(zone) + geometry().zone_size}};
-  return Run<Result<DeviceOffset>>(Command::kAppend, target, [&] { return inner().Append(zone, bytes); });
+  const std::optional<Fault> fault = Enter(Command::kAppend, target);
+  if (fault && fault->when != When::kAfter && fault->when != When::kElsewhere)
+    return Fail(Injected(*fault, zone));
+  Result<DeviceOffset> place = inner().Append(zone, bytes);
+  if (!fault) return place;
+  if (fault->when == When::kElsewhere) return geometry().ZoneStart(zone);
+  return Fail(Injected(*fault, zone));
 }
 Status FaultyDevice::Reset(ZoneId zone) {
   return Run<Status>(Command::kReset, {.zone = zone}, [&] { return inner().Reset(zone); });

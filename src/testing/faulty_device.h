@@ -23,9 +23,10 @@ class FaultyDevice final : public ForwardingDevice {
  public:
   enum class Command { kReport, kRead, kWrite, kAppend, kReset, kFinish, kOpen, kClose, kFlush };
   enum class When {
-    kBefore,  // the command is not executed
-    kAfter,   // it is executed and reported as failed
-    kPartly,  // a write writes its first block only; other commands do nothing
+    kBefore,     // the command is not executed
+    kAfter,      // it is executed and reported as failed
+    kPartly,     // a write writes its first block only; other commands do nothing
+    kElsewhere,  // an append is executed and succeeds, but reports the start of its zone
   };
   static constexpr std::uint64_t kForEver = ~std::uint64_t{0};
   // Device offsets in [from, to).

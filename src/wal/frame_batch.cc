@@ -11,10 +11,30 @@
 
 namespace zenfs {
 
+FrameHeader QueuedFrame::HeaderOf(std::uint64_t payload, std::uint64_t epoch) const {
+  return {.kind = FrameKind::kLogData,
+          .time = job->time,
+          .header_bytes = kFrameHeaderBytes,
+          .payload_bytes = static_cast<std::uint32_t>(payload),
+          .owner = job->owner,
+          .sequence = job->sequence + parts,
+          .file_offset = job->file_offset + payload_placed,
+          .epoch = job->epoch != 0 ? job->epoch : epoch,
+          .stable_sequence = job->stable_sequence};
+}
+
+PlacedFrame QueuedFrame::PartAt(DeviceOffset at, std::uint64_t payload, std::uint64_t device_bytes) const {
+  return {.sequence = job->sequence + parts,
+          .file_offset = job->file_offset + payload_placed,
+          .length = payload,
+          .payload = at + kFrameHeaderBytes,
+          .device_bytes = device_bytes,
+          .pin = {}};
+}
+
 void FrameBatch::Add(QueuedFrame& queued) {
   const FrameJob& job = *queued.job;
-  const std::uint64_t done = queued.payload_placed;
-  const std::uint64_t left = job.buffer->size() - kFrameHeaderBytes - done;
+  const std::uint64_t left = queued.payload_left();
   const std::uint64_t room = cursor_.room - bytes_;
   if (queued.settled()) return;
   if (room <= kFrameHeaderBytes) return AddFiller(room);
@@ -33,25 +53,8 @@ void FrameBatch::Add(QueuedFrame& queued) {
   // Only the last part has padding; the others end on a block boundary. The buffer keeps its size, which
   // the file may read meanwhile.
   if (device_bytes != frame_bytes) buffer.ZeroBehind(device_bytes);
-  const std::uint64_t sequence = job.sequence + queued.parts;
-  SealFrame(buffer.Span().first(frame_bytes),
-            FrameHeader{.kind = FrameKind::kLogData,
-                        .time = job.time,
-                        .header_bytes = kFrameHeaderBytes,
-                        .payload_bytes = static_cast<std::uint32_t>(payload),
-                        .owner = job.owner,
-                        .sequence = sequence,
-                        .file_offset = job.file_offset + done,
-                        .epoch = job.epoch != 0 ? job.epoch : epoch_,
-                        .stable_sequence = job.stable_sequence},
-            cursor_.seed);
-  parts_.push_back({&queued,
-                    {.sequence = sequence,
-                     .file_offset = job.file_offset + done,
-                     .length = payload,
-                     .payload = cursor_.at + bytes_ + kFrameHeaderBytes,
-                     .device_bytes = device_bytes,
-                     .pin = {}}});
+  SealFrame(buffer.Span().first(frame_bytes), queued.HeaderOf(payload, epoch_), cursor_.seed);
+  parts_.push_back({&queued, queued.PartAt(cursor_.at + bytes_, payload, device_bytes)});
   pieces_.push_back(buffer.View(0, device_bytes));
   bytes_ += device_bytes;
 }
@@ -82,18 +85,10 @@ LiveFrames FrameBatch::live() const {
   return live;
 }
 
-std::uint64_t FrameBatch::payload_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const Part& part : parts_) bytes += part.frame.length;
-  return bytes;
-}
-
 void FrameBatch::Deliver(ZonePin pin) {
   for (Part& part : parts_) {
     part.frame.pin = &part == &parts_.back() ? std::move(pin) : pin;  // each copy takes a lock
-    part.queued->payload_placed += part.frame.length;
-    part.queued->parts += 1;
-    part.queued->placed->push_back(std::move(part.frame));
+    part.queued->Placed(std::move(part.frame));
   }
 }
 

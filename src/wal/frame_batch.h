@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.h"
@@ -27,7 +28,19 @@ struct QueuedFrame {
   std::vector<PlacedFrame>* placed = nullptr;  // of the caller
   Status status;
   bool done = false;
+  bool append_failed = false;  // the leader writes it
 
+  std::uint64_t payload_left() const { return job->buffer->size() - kFrameHeaderBytes - payload_placed; }
+  // Of its next part, with `payload` bytes. `epoch`: for a job without one.
+  FrameHeader HeaderOf(std::uint64_t payload, std::uint64_t epoch) const;
+  // The next part, of `payload` bytes in a frame of `device_bytes` that begins at `at`. Without a pin.
+  PlacedFrame PartAt(DeviceOffset at, std::uint64_t payload, std::uint64_t device_bytes) const;
+  // The next part is on the device.
+  void Placed(PlacedFrame frame) {
+    payload_placed += frame.length;
+    parts += 1;
+    placed->push_back(std::move(frame));
+  }
   bool whole() const { return payload_placed + kFrameHeaderBytes == job->buffer->size(); }
   bool settled() const { return whole() || !status.ok(); }
 };
@@ -53,7 +66,6 @@ class FrameBatch {
   void Deliver(ZonePin pin);
   // The bytes that will be live after Deliver.
   LiveFrames live() const;
-  std::uint64_t payload_bytes() const;
 
  private:
   struct Part {

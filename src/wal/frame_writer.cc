@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/sync_point.h"
 
@@ -26,24 +27,113 @@ constexpr std::chrono::milliseconds kReserveSlice{200};
 Status FrameWriter::Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept {
   QueuedFrame queued{.job = &job, .payload_placed = job.placed_before, .placed = &placed};
   MutexLock lock(mutex_);
+  choice_.NoteArrival(leading_ || appending_ != 0 || !queue_.empty());
+  const bool by_append = choice_.appends();
+  const std::optional<SteadyTime> arrived = choice_.measures() ? std::optional(SteadyNow()) : std::nullopt;
   queue_.push_back(&queued);
   SyncPoint::Reach("FrameWriter::Queued");
-  while (!queued.done) {
-    if (leading_) {
-      placed_.Wait(mutex_);
-      continue;
-    }
-    leading_ = true;
-    std::swap(jobs_, queue_);
-    lock.Unlock();
-    Lead();
-    lock.Lock();
-    leading_ = false;
-    for (QueuedFrame* each : jobs_) each->done = true;
-    if (jobs_.size() > 1 || !queue_.empty()) placed_.NotifyAll();
-    jobs_.clear();
-  }
+  Await(queued);
+  if (arrived) choice_.NoteTime(SteadyNow() - *arrived, by_append);
   return queued.status;
+}
+
+void FrameWriter::Await(QueuedFrame& queued) {
+  while (!queued.done) {
+    if (!leading_ && queue_.front() == &queued && MayAppend(queued)) {
+      AppendFront();
+    } else if (leading_ || appending_ != 0) {
+      placed_.Wait(mutex_);
+    } else {
+      TakeLead();
+    }
+  }
+}
+
+void FrameWriter::TakeLead() {
+  leading_ = true;
+  std::swap(jobs_, queue_);
+  mutex_.Unlock();
+  Lead();
+  mutex_.Lock();
+  leading_ = false;
+  for (QueuedFrame* each : jobs_) each->done = true;
+  if (jobs_.size() > 1 || !queue_.empty()) placed_.NotifyAll();
+  jobs_.clear();
+}
+
+bool FrameWriter::MayAppend(const QueuedFrame& queued) const {
+  if (!choice_.appends() || appending_ >= deps_.depth || queued.append_failed || queued.payload_placed != 0)
+    return false;
+  return RoundUp(queued.job->buffer->size(), geometry_.block_size) <=
+         std::min(current_.room, geometry_.max_append_bytes);
+}
+
+void FrameWriter::AppendFront() {
+  QueuedFrame& queued = *queue_.front();
+  queue_.erase(queue_.begin());
+  const Reservation reserved = Reserve(RoundUp(queued.job->buffer->size(), geometry_.block_size));
+  if (!queue_.empty() && appending_ < deps_.depth) placed_.NotifyAll();  // the next may append too
+  mutex_.Unlock();
+  const Status placed = Append(queued, reserved);
+  mutex_.Lock();
+  if (!placed.ok()) {
+    NoteFailed(reserved, placed.error());
+    queued.append_failed = true;
+    queue_.insert(queue_.begin(), &queued);
+  }
+  --appending_;
+  if (!queue_.empty()) placed_.NotifyAll();
+  if (!placed.ok()) return;
+  queued.done = true;
+  if (!queued.job->flush || !geometry_.volatile_cache) return;
+  mutex_.Unlock();
+  queued.status = deps_.device->Flush();
+  mutex_.Lock();
+}
+
+FrameWriter::Reservation FrameWriter::Reserve(std::uint64_t bytes) {
+  if (appending_++ == 0) places_.Restart(current_.at);
+  current_.at = current_.at + bytes;
+  current_.room -= bytes;
+  return {.zone = current_.zone, .seed = current_.seed, .bytes = bytes};
+}
+
+Status FrameWriter::Append(QueuedFrame& queued, const Reservation& reserved) {
+  SyncPoint::Reach("FrameWriter::Append");
+  AlignedBuffer& buffer = *queued.job->buffer;
+  if (reserved.bytes != buffer.size()) buffer.ZeroBehind(reserved.bytes);
+  SealFrame(buffer.Span(), queued.HeaderOf(queued.payload_left(), deps_.epoch), reserved.seed);
+  ZonePin pin = deps_.zones->Pin(reserved.zone);  // as in Send
+  ZENFS_ASSIGN_OR_RETURN(const DeviceOffset at,
+                         deps_.device->Append(reserved.zone, buffer.View(0, reserved.bytes)));
+  ZENFS_RETURN_IF_ERROR(TakePlace(reserved, at));
+  PlacedFrame frame = queued.PartAt(at, queued.payload_left(), reserved.bytes);
+  frame.pin = std::move(pin);
+  NoteOnDevice(reserved.zone, reserved.bytes, {frame.device_bytes, frame.length});
+  queued.Placed(std::move(frame));
+  return {};
+}
+
+Status FrameWriter::TakePlace(const Reservation& reserved, DeviceOffset at) {
+  MutexLock lock(mutex_);
+  if (places_.Take(at, reserved.bytes, current_.at)) return {};
+  return Fail(
+      Code::kIo,
+      fmt::format(
+          "{}: an append of {} bytes to zone {} is reported to be at {}, which was taken or not reserved",
+          deps_.device->name(), reserved.bytes, reserved.zone.value, at.value));
+}
+
+// The bytes of a failed append may be on the device, and then the place of another append is behind them. But
+// if the device had no slot for the zone, nothing was written.
+void FrameWriter::NoteFailed(const Reservation& reserved, const Error& error) {
+  if (error.code() == Code::kBusy) {
+    current_.at = DeviceOffset(current_.at.value - reserved.bytes);
+    current_.room += reserved.bytes;
+    return;
+  }
+  current_.room = 0;
+  if (!failed_ || failed_->code() == Code::kZoneFull) failed_ = error;
 }
 
 Result<std::vector<PlacedFrame>> FrameWriter::Write(const FrameJob& job) {
@@ -78,6 +168,7 @@ void FrameWriter::Lead() {
 }
 
 Status FrameWriter::PlaceAll() {
+  if (failed_) IgnoreError(LeaveZone(*std::exchange(failed_, std::nullopt)));
   int tries_left = kZonesTried;
   int ended = 0;
   std::optional<Deadline> busy_until;
@@ -148,14 +239,17 @@ Status FrameWriter::Send() {
   ZonePin pin = deps_.zones->Pin(current_.zone);
   const Status written = deps_.device->Write(current_.at, batch_.pieces());
   if (!written.ok()) return LeaveZone(written.error());
-  deps_.log_zones->NoteWritten(current_.zone, batch_.bytes(), batch_.live());
+  NoteOnDevice(current_.zone, batch_.bytes(), batch_.live());
   current_.at = current_.at + batch_.bytes();
   current_.room -= batch_.bytes();
-  const std::uint64_t payload = batch_.payload_bytes();
-  payload_bytes_.fetch_add(payload, std::memory_order_relaxed);
-  padding_bytes_.fetch_add(batch_.bytes() - payload, std::memory_order_relaxed);
   batch_.Deliver(std::move(pin));
   return {};
+}
+
+void FrameWriter::NoteOnDevice(ZoneId zone, std::uint64_t bytes, LiveFrames live) {
+  deps_.log_zones->NoteWritten(zone, bytes, live);
+  payload_bytes_.fetch_add(live.payload, std::memory_order_relaxed);
+  padding_bytes_.fetch_add(bytes - live.payload, std::memory_order_relaxed);
 }
 
 // Frames of the failed batch may be on the device. They are duplicates of those that go to the next zone.
@@ -163,8 +257,9 @@ Status FrameWriter::LeaveZone(const Error& error) {
   Error told = error.With(fmt::format("log zone {}", current_.zone.value));
   if (error.code() == Code::kBusy)
     return Fail(std::move(told));  // nothing was written, the zone is as it was
-  // If the zone can still be finished: an open zone would keep the slot that the next zone needs.
-  if (error.code() != Code::kZoneFull) IgnoreError(deps_.device->Finish(current_.zone));
+  // An open zone would keep the slot that the next zone needs. Even kZoneFull does not mean that the zone is full: an
+  // append may have found less room than was reserved, because the device executed another one twice.
+  IgnoreError(deps_.device->Finish(current_.zone));
   current_.room = 0;
   deps_.log_zones->Close(current_.zone);
   return Fail(std::move(told));

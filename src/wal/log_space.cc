@@ -14,7 +14,9 @@ LogSpace::LogSpace(const Deps& deps)
                .log_zones = &zones_,
                .supply = &supply_,
                .epoch = deps.epoch,
-               .space_wait = deps.space_wait}) {}
+               .space_wait = deps.space_wait,
+               .sending = deps.sending,
+               .depth = deps.depth}) {}
 
 void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
   const bool writable = info.condition == ZoneCondition::kEmpty || IsActive(info.condition);

@@ -73,7 +73,9 @@ class WalRig : public LogZoneAllocations {
                                                     .volume = volume,
                                                     .epoch = now.epoch() + 1,
                                                     .reserve_target = reserve_target_,
-                                                    .space_wait = std::chrono::seconds(30)});
+                                                    .space_wait = std::chrono::seconds(30),
+                                                    .sending = sending,
+                                                    .depth = depth});
     for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
     if (recover) recover();
     log->FinishSpares();
@@ -137,7 +139,7 @@ class WalRig : public LogZoneAllocations {
   bool WasReleased(ZoneId zone) const { return std::ranges::count(released(), zone) != 0; }
   bool WaitUntilReleased(ZoneId zone) {
     MutexLock lock(mutex_);
-    const Deadline deadline = Deadline::After(std::chrono::seconds(60));
+    const Deadline deadline = Soon();
     while (std::ranges::count(released_, zone) == 0) {
       if (!changed_.WaitUntil(mutex_, deadline)) return false;
     }
@@ -145,7 +147,7 @@ class WalRig : public LogZoneAllocations {
   }
   bool WaitUntilAllocated(std::size_t log_zones) {
     MutexLock lock(mutex_);
-    const Deadline deadline = Deadline::After(std::chrono::seconds(60));
+    const Deadline deadline = Soon();
     while (state_.log_zones().size() < log_zones) {
       if (!changed_.WaitUntil(mutex_, deadline)) return false;
     }
@@ -233,6 +235,7 @@ class WalRig : public LogZoneAllocations {
     text.resize(*got);
     return text;
   }
+  static Deadline Soon() { return Deadline::After(std::chrono::seconds(60)); }
   ZoneId ZoneOf(DeviceOffset place) const { return device.geometry().ZoneOf(place); }
   ZoneCondition ConditionOf(ZoneId zone) { return device.ReportZone(zone).value().condition; }
   std::uint64_t Count(FaultyDevice::Command command) const { return device.count(command); }
@@ -247,6 +250,8 @@ class WalRig : public LogZoneAllocations {
   const Uuid volume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value();
   std::uint32_t log_needs = 0;
   std::uint64_t buffer_bytes = 64 << 10;
+  WalSending sending = WalSending::kAuto;
+  std::uint32_t depth = 16;
   bool reclaims = false;  // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
   std::function<void()> recover;  // writes in Mount, before there are files
   std::unique_ptr<ZoneManager> zones;
