@@ -47,6 +47,17 @@ std::string Row(std::string_view name, const OperationInfo& info, const Operatio
   return out + "\n";
 }
 
+// How frames of the log are sent, and why (wal/send_choice.h).
+std::string LogSending(const MetricsSnapshot& metrics) {
+  const bool appends = metrics[Value::kWalAppends] != 0;
+  const std::array<std::string_view, 2> ways = {"writes", "zone append"};
+  const std::array<std::uint64_t, 2> times = {metrics[Value::kWalWriteTime], metrics[Value::kWalAppendTime]};
+  const std::string out = fmt::format("\nlog frames are sent by {}", ways[appends ? 1 : 0]);
+  if (times[0] == 0 || times[1] == 0) return out + "\n";
+  return out + fmt::format(": one takes {}, by {} {}\n", ShortDuration(times[appends ? 1 : 0]),
+                           ways[appends ? 0 : 1], ShortDuration(times[appends ? 0 : 1]));
+}
+
 }  // namespace
 
 std::string ShortDuration(std::uint64_t nanoseconds) {
@@ -78,7 +89,7 @@ std::string StatsTable(const StatsView& view) {
     if (view.interval_seconds) shown += "/s";
     out += fmt::format("{:<29}{:>14}\n", name, shown);
   }
-  return out;
+  return out + LogSending(view.metrics);
 }
 
 Json StatsJson(const StatsView& view) {

@@ -43,6 +43,23 @@ TEST(StatsTable, AnIntervalHasRates) {
   EXPECT_NE(table.find("1.50 MiB/s"), std::string::npos) << table;
 }
 
+TEST(StatsTable, SaysHowLogFramesAreSentAndWhy) {
+  Metrics metrics;
+  const auto last_line = [&metrics] {
+    const std::string table = StatsTable({.metrics = *DecodeMetrics(metrics.page()), .interval_seconds = {}});
+    return table.substr(table.rfind('\n', table.size() - 2) + 1);
+  };
+  EXPECT_EQ(last_line(), "log frames are sent by writes\n");
+  metrics.Set(Value::kWalAppends, 1);
+  EXPECT_EQ(last_line(), "log frames are sent by zone append\n") << "as the option says";
+  metrics.Set(Value::kWalWriteTime, 960'000);
+  metrics.Set(Value::kWalAppendTime, 490'000);
+  EXPECT_EQ(last_line(), "log frames are sent by zone append: one takes 490 us, by writes 960 us\n");
+  metrics.Set(Value::kWalAppends, 0);
+  metrics.Set(Value::kWalAppendTime, 980'000);
+  EXPECT_EQ(last_line(), "log frames are sent by writes: one takes 960 us, by zone append 980 us\n");
+}
+
 TEST(StatsJson, HasEveryOperationAndValue) {
   const Json json = StatsJson({.metrics = Snapshot(), .interval_seconds = {}});
   EXPECT_EQ(json["operations"].size(), kOperationCount);

@@ -64,14 +64,19 @@ enum class Value : std::uint8_t {
   kReclaimedBytes,
   kFinishedBytes,
   kWalReserveWaits,
+  kWalFramesMet,
+  kWalChoices,
   kMetaFrames,
   kReadRetries,
   kEmulationCpu,
+  kWalAppends,
+  kWalWriteTime,
+  kWalAppendTime,
   kOpenFiles,
   kEpoch,
   kMountTime,
 };
-inline constexpr std::size_t kValueCount = 15;
+inline constexpr std::size_t kValueCount = 20;
 
 struct ValueInfo {
   std::string_view name;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kBufferKibMax = 1 << 20;  // 1 GiB
 constexpr std::uint64_t kWalBufferKibMax = 8 << 10;
+constexpr std::uint64_t kWalDepthMax = 64;
 constexpr std::uint64_t kSpaceWaitMax = 24 * 3600;
 
 Result<std::uint64_t> Number(const std::string& key, const std::string& value, std::uint64_t min,
@@ -30,11 +31,13 @@ Result<bool> Flag(const std::string& key, const std::string& value) {
   return Fail(Code::kInvalidArgument, fmt::format("option {}: \"{}\" is neither true nor false", key, value));
 }
 
-Result<bool> IsBlocking(const std::string& key, const std::string& value) {
-  if (value == "blocking") return true;
-  if (value == "auto") return false;
+Result<WalSending> ParseWal(const std::string& key, const std::string& value) {
+  if (value == "auto") return WalSending::kAuto;
+  if (value == "append") return WalSending::kAppend;
+  if (value == "write") return WalSending::kWrite;
+  if (value == "blocking") return WalSending::kBlocking;
   return Fail(Code::kInvalidArgument,
-              fmt::format("option {}: \"{}\" is neither auto nor blocking", key, value));
+              fmt::format("option {}: \"{}\" is not auto, append, write or blocking", key, value));
 }
 
 Result<std::string> ParseDirectory(const std::string& key, const std::string& value) {
@@ -62,7 +65,10 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
       ZENFS_ASSIGN_OR_RETURN(const std::uint64_t kib, Number(key, value, 4, kWalBufferKibMax));
       options.wal_buffer_bytes = RoundUp(kib * 1024, std::uint64_t{4096});
     } else if (key == "wal") {
-      ZENFS_ASSIGN_OR_RETURN(options.wal_blocking, IsBlocking(key, value));
+      ZENFS_ASSIGN_OR_RETURN(options.wal, ParseWal(key, value));
+    } else if (key == "wal_depth") {
+      ZENFS_ASSIGN_OR_RETURN(const std::uint64_t depth, Number(key, value, 1, kWalDepthMax));
+      options.wal_depth = static_cast<std::uint32_t>(depth);
     } else if (key == "space_wait_s") {
       ZENFS_ASSIGN_OR_RETURN(const std::uint64_t seconds, Number(key, value, 0, kSpaceWaitMax));
       options.space_wait = std::chrono::seconds(seconds);
@@ -77,7 +83,8 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
     } else {
       return Fail(Code::kInvalidArgument,
                   fmt::format("unknown option \"{}\"; the options are ro, buffer_kib:N, wal_buffer_kib:N, "
-                              "wal:auto, wal:blocking, space_wait_s:N, flush_dir:PATH, metrics_file:PATH, "
+                              "wal:auto|append|write|blocking, wal_depth:N, space_wait_s:N, flush_dir:PATH, "
+                              "metrics_file:PATH, "
                               "aux_path:PATH and discard_unsynced, dev: "
                               "and zonefs: also io:uring and "
                               "io:plain, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N and hostsync",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "wal/send_choice.h"
 
 namespace zenfs {
 
@@ -16,9 +17,10 @@ struct MountOptions {
   std::uint64_t plain_buffer_bytes = 1 << 20;  // key `buffer_kib`: per plain file that is being written
   // Key `wal_buffer_kib`: each of the two buffers of a framed file (WAL, MANIFEST, info log).
   std::uint64_t wal_buffer_bytes = 256 << 10;
-  // Key `wal`: "blocking" sends a buffer of a framed file only when it is full or synced, on the thread that filled it. So the
-  // older ZenFS writes its log; it is here to be compared with. "auto": a thread also sends buffers that are half full or old.
-  bool wal_blocking = false;
+  // Key `wal`: how framed files are sent (wal/send_choice.h). "blocking" is the way of the older ZenFS: a buffer is sent only
+  // when it is full or synced, on the thread that filled it.
+  WalSending wal = WalSending::kAuto;
+  std::uint32_t wal_depth = 16;  // key `wal_depth`: most zone appends of framed files in flight
   // Key `flush_dir`: the directory on a tmpfs for append buffers, which survive the process. "auto":
   // DefaultSharedMemoryDirectory. "none": each flush is a write to the device.
   std::string flush_directory = "auto";

@@ -51,7 +51,7 @@ FramedFile::Deps OpenFileFactory::FramedDeps() const {
   return {.device = &deps_.device,
           .zones = &deps_.zones,
           .log = &deps_.log,
-          .drain = options_.wal_blocking ? nullptr : &deps_.drain,
+          .drain = options_.wal == WalSending::kBlocking ? nullptr : &deps_.drain,
           .buffers = deps_.buffers.area(),
           .epoch = epoch_,
           .buffer_bytes = options_.wal_buffer_bytes};

@@ -77,6 +77,15 @@ Status MakeMount(VolumeParts& parts, const State& state, const std::vector<ZoneI
   return {};
 }
 
+Status CheckOptions(const MountedDevice& device) {
+  if (device.options.wal != WalSending::kAppend || device.geometry.max_append_bytes != 0) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("{}: option wal:append: this way to the device has no zone append; use wal:auto, or a "
+                  "drive by nvme:",
+                  device.name));
+}
+
 // The parts of a mount whose first commit has succeeded. From now on only an unmount may end it.
 struct Mounted {
   std::unique_ptr<VolumeParts> parts;
@@ -84,6 +93,7 @@ struct Mounted {
 };
 
 Result<Mounted> Recover(MountedDevice& device) {
+  ZENFS_RETURN_IF_ERROR(CheckOptions(device));
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<Metalog> metalog, Metalog::Open(*device.device, device.superblock));
   metalog->SetMetrics(&device.metrics);
   const State& replayed = metalog->recovered();

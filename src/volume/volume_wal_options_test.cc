@@ -1,4 +1,6 @@
 // The options of a mount for its log: `wal` and `wal_buffer_kib`.
+#include "device/forwarding_device.h"
+#include "metrics/metrics_snapshot.h"
 #include "volume/volume_flush_test_rig.h"
 
 namespace zenfs {
@@ -18,6 +20,9 @@ class WalOptionsTest : public VolumeFlushTest {
     volume_ = *mounted_;
   }
   std::uint64_t Sent() const { return volume_->counters().written.log_data; }
+  std::uint64_t Appends() const {
+    return (*DecodeMetrics(volume_->counters().metrics_page))[Operation::kZoneAppend].count;
+  }
   std::uint64_t Padding() const { return volume_->counters().written.log_padding; }
 };
 
@@ -62,10 +67,52 @@ TEST_F(WalOptionsTest, ABufferCanBeLargerThanByDefault) {
   EXPECT_EQ(Get("1.log"), text);
 }
 
+TEST_F(WalOptionsTest, AppendSendsEachFrameByZoneAppendAndWriteNone) {
+  for (const char* way : {"append", "write"}) {
+    MountWith({{"wal", way}, {"wal_depth", "3"}});
+    Open("1.log");
+    ASSERT_TRUE(IsOk(file_->Append(AsBytes("one"))));
+    ASSERT_TRUE(IsOk(file_->Sync()));  // takes a zone
+    const std::uint64_t appends = Appends();
+    ASSERT_TRUE(IsOk(file_->Append(AsBytes("two"))));
+    ASSERT_TRUE(IsOk(file_->Sync()));
+    EXPECT_EQ(Appends() - appends, std::string_view(way) == "append" ? 1U : 0U) << way;
+    file_.reset();
+    ASSERT_TRUE(IsOk(volume_->Unlink("1.log")));
+  }
+}
+
+class DeviceWithoutAppend final : public ForwardingDevice {
+ public:
+  explicit DeviceWithoutAppend(std::unique_ptr<ZonedDevice> device)
+      : ForwardingDevice(std::move(device)), geometry_(inner().geometry()) {
+    geometry_.max_append_bytes = 0;
+  }
+  const Geometry& geometry() const override { return geometry_; }
+
+ private:
+  Geometry geometry_;
+};
+
+TEST_F(WalOptionsTest, AppendIsRefusedInOneLineWhereTheDeviceHasNone) {
+  volume_.reset();
+  mounted_ = Fail(Code::kShutdown, "not mounted");
+  MountOptions options;
+  options.wal = WalSending::kAppend;
+  const auto refused = Volume::Mount(std::make_unique<DeviceWithoutAppend>(Borrow(*device_)), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kInvalidArgument);
+  EXPECT_NE(refused.error().text().find("option wal:append"), std::string::npos) << refused.error().text();
+  EXPECT_NE(refused.error().text().find("use wal:auto"), std::string::npos) << refused.error().text();
+  options.wal = WalSending::kAuto;
+  EXPECT_TRUE(IsOk(Volume::Mount(std::make_unique<DeviceWithoutAppend>(Borrow(*device_)), options)));
+}
+
 TEST_F(WalOptionsTest, WrongValuesAreRefusedWithTheReason) {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   for (const Pairs& pairs : {Pairs{{"wal", "sometimes"}}, Pairs{{"wal", ""}}, Pairs{{"wal_buffer_kib", "3"}},
-                             Pairs{{"wal_buffer_kib", "8193"}}, Pairs{{"wal_buffer_kib", "big"}}}) {
+                             Pairs{{"wal_buffer_kib", "8193"}}, Pairs{{"wal_buffer_kib", "big"}},
+                             Pairs{{"wal_depth", "0"}}, Pairs{{"wal_depth", "65"}}}) {
     const auto options = ParseMountOptions(pairs);
     ASSERT_FALSE(options) << pairs.front().second;
     EXPECT_EQ(options.error().code(), Code::kInvalidArgument);

@@ -12,6 +12,12 @@ void WriteAccounting::Publish() const {
   metrics_.RaiseTo(Value::kWalBytes, sources_.log.writer().payload_bytes());
   metrics_.RaiseTo(Value::kWalPaddingBytes, sources_.log.writer().padding_bytes());
   metrics_.RaiseTo(Value::kWalReserveWaits, sources_.log.writer().reserve_waits());
+  const SendChoice::State sending = sources_.log.writer().sending();
+  metrics_.RaiseTo(Value::kWalFramesMet, sending.frames_met);
+  metrics_.RaiseTo(Value::kWalChoices, sending.changes);
+  metrics_.Set(Value::kWalAppends, sending.appends ? 1 : 0);
+  metrics_.Set(Value::kWalWriteTime, static_cast<std::uint64_t>(sending.write.count()));
+  metrics_.Set(Value::kWalAppendTime, static_cast<std::uint64_t>(sending.append.count()));
 }
 
 WriteCounters WriteAccounting::Counters() const {
