@@ -26,7 +26,10 @@ constexpr FaultKind kFaultKinds[] = {{"read error", &SimFaults::read_error},
                                      {"finish error", &SimFaults::finish_error},
                                      {"zone turns full", &SimFaults::zone_full},
                                      {"zone turns read-only", &SimFaults::zone_read_only},
-                                     {"zone turns offline", &SimFaults::zone_offline}};
+                                     {"zone turns offline", &SimFaults::zone_offline},
+                                     {"append twice", &SimFaults::append_twice}};
+constexpr std::size_t kDrawnKinds =
+    std::size(kFaultKinds) - 1;  // the last one is drawn with the way of the log
 
 template <typename T, std::size_t N>
 T OneOf(Random& random, const T (&choices)[N]) {
@@ -63,8 +66,7 @@ SimFaults DrawFaults(Random& random) {
   if (random.OneIn(2)) return faults;
   const auto rate = [&random] { return OneOf(random, {8u, 30u, 100u, 400u}); };
   const std::uint64_t count = 1 + random.Below(3);
-  for (std::uint64_t i = 0; i < count; ++i)
-    faults.*kFaultKinds[random.Below(std::size(kFaultKinds))].rate = rate();
+  for (std::uint64_t i = 0; i < count; ++i) faults.*kFaultKinds[random.Below(kDrawnKinds)].rate = rate();
   faults.zones_bad_max = static_cast<std::uint32_t>(1 + random.Below(3));
   return faults;
 }
@@ -79,6 +81,15 @@ Round DrawRound(Random& random) {
   round.loss_seed = random.Next();
   if (random.OneIn(3)) round.moves_one_in = OneOf(random, {5u, 20u, 60u});
   return round;
+}
+
+// From a stream of its own, so that the rest of a seed's plan does not depend on it.
+void DrawWal(Plan& plan) {
+  Random random(plan.seed * 0xd1342543de82ef95u + 1);
+  if (random.OneIn(2)) return;
+  plan.wal = WalSending::kAppend;
+  plan.wal_depth = OneOf(random, {1u, 2u, 4u, 16u});
+  if (random.OneIn(4)) plan.faults.append_twice = OneOf(random, {8u, 30u, 100u});
 }
 
 }  // namespace
@@ -96,6 +107,7 @@ std::string Plan::Describe() const {
   if (Fills()) text += "; kept nearly full";
   if (shared_names) text += "; shared names";
   if (shared_memory) text += "; shared memory";
+  if (wal == WalSending::kAppend) text += fmt::format("; log by {} appends", wal_depth);
   if (faults.latency_us_max != 0) text += fmt::format("; latency up to {} us", faults.latency_us_max);
   for (const FaultKind& kind : kFaultKinds) {
     if (faults.*kind.rate != 0) text += fmt::format("; {} 1 in {}", kind.name, faults.*kind.rate);
@@ -126,6 +138,7 @@ Plan DrawPlan(std::uint64_t seed) {
         round.crash_after += round.steps;  // usually after the device is full
     }
   }
+  DrawWal(plan);
   return plan;
 }
 

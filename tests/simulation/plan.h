@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "testing/sim_scheduler.h"
+#include "wal/send_choice.h"
 #include "world/sim_device.h"
 
 namespace zenfs {
@@ -35,6 +36,8 @@ struct Plan {
   SimScheduler::Options schedule;
   SimFaults faults;
   bool shared_memory = false;  // append buffers in shared memory
+  WalSending wal = WalSending::kAuto;
+  std::uint32_t wal_depth = 16;
   std::vector<WorkKind> clients;
   bool shared_names = false;  // the clients also share some names
   std::vector<Round> rounds;

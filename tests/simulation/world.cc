@@ -84,6 +84,8 @@ MountOptions World::Options() const {
   options.flush_directory = shared_memory_ ? shared_memory_->directory() : "none";
   options.append_buffers =
       static_cast<std::uint32_t>(1 + plan_.seed % 6);  // creating them takes most of the time of such a run
+  options.wal = plan_.wal;
+  options.wal_depth = plan_.wal_depth;
   // Files are small. With small buffers, their bytes also reach zones before a flush or sync.
   if (plan_.seed / 6 % 2 == 1) options.plain_buffer_bytes = 2 * plan_.geometry.block_size;
   return options;

@@ -163,6 +163,12 @@ Result<DeviceOffset> SimDevice::Append(ZoneId zone, ByteView bytes) {
   Linger();
   ChangeZoneOf(zone);
   if (Meets(&SimFaults::write_error)) return Fail(Injected("append", zone));
+  if (Meets(&SimFaults::write_short)) {
+    const std::uint64_t some = Below(bytes.size() / geometry().block_size) * geometry().block_size;
+    if (some != 0) static_cast<void>(device_->Append(zone, bytes.first(some)).has_value());
+    return Fail(Injected("short append", zone));
+  }
+  if (Meets(&SimFaults::append_twice)) static_cast<void>(device_->Append(zone, bytes).has_value());
   auto place = device_->Append(zone, bytes);
   Note(kAppend, place ? place->value : 0, place.has_value());
   if (Meets(&SimFaults::write_unknown)) {

@@ -25,6 +25,7 @@ struct SimFaults {
   std::uint32_t report_error = 0;
   std::uint32_t write_error = 0;     // nothing was executed
   std::uint32_t write_short = 0;     // some of the blocks were written
+  std::uint32_t append_twice = 0;    // an append was executed twice; the second place is reported
   std::uint32_t write_unknown = 0;   // it was executed and is reported as failed (5)
   std::uint32_t flush_error = 0;     // nothing was flushed
   std::uint32_t flush_loses = 0;     // nothing was flushed, and some data never will be
