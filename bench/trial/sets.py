@@ -69,10 +69,14 @@ def sync_writes():
 
 
 def wal():
-    """What a log costs: the unsynced fill of the paper on zone appends, and synced writes by more and more threads."""
+    """What a log costs: the unsynced fill of the paper on zone appends, and synced writes by more and more threads, to one
+    database and to several."""
     filled = case("wal-fill", "Random keys, values of 3,980 bytes, unsynced, a write buffer that holds them all", 3980, 512 * MIB,
                   fill("fillrandom", "--write_buffer_size=2147483648"))
-    return [filled] + synced("wal-sync", (1, 2, 4, 8, 16, 32, 64))
+    databases = [case(f"wal-databases-{count}", f"{count} databases on one device, every write synced, {count} threads", 100,
+                      64 * MIB, bounded("fillrandom", "--sync=1", f"--num_multi_db={count}", threads=count, distinct="random"))
+                 for count in (4, 16)]
+    return [filled] + synced("wal-sync", (1, 2, 4, 8, 16, 32, 64)) + databases
 
 
 def multiget():
@@ -102,7 +106,7 @@ ALL = {
     "seed": ("fillrandom by two threads as on the project's oldest page", seed),
     "base-performance": ("what the older project's scripts measure: fills by value size, one mixed database", base_performance),
     "sync-writes": ("every write synced, by 1, 4 and 16 threads", sync_writes),
-    "wal": ("the log alone: one unsynced fill, and synced writes by 1 to 64 threads", wal),
+    "wal": ("the log alone: one unsynced fill, and synced writes by 1 to 64 threads, to one database and to several", wal),
     "multiget": ("64 keys at a time, plain and asynchronous", multiget),
     "async-scans": ("range scans, plain and with async_io", async_scans),
     "ycsb": ("the genuine YCSB client, workloads A to F, load and run", ycsb),
