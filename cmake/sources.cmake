@@ -80,6 +80,7 @@ set(ZENFS_SOURCES_device
   device/request_check.cc
   device/shared_flush.cc
   device/zone_info.cc
+  device/zoned_device.cc
 )
 set(ZENFS_TESTS_device
   device/checked_device_test.cc

@@ -45,6 +45,8 @@ class ForwardingDevice : public ZonedDevice {
   Status Finish(ZoneId zone) override { return inner_.Finish(zone); }
   Status Open(ZoneId zone) override { return inner_.Open(zone); }
   Status Close(ZoneId zone) override { return inner_.Close(zone); }
+  Status OpenRandom(ZoneId zone) override { return inner_.OpenRandom(zone); }
+  Status CommitRandom(DeviceOffset to) override { return inner_.CommitRandom(to); }
   Status Flush() override { return inner_.Flush(); }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override { return inner_.CreateQueue(depth); }
 

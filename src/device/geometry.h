@@ -14,7 +14,12 @@ struct Geometry {
   std::uint32_t max_open = 0;          // zones; 0: no limit
   std::uint32_t max_active = 0;        // zones; 0: no limit. May be above max_open
   std::uint64_t max_append_bytes = 0;  // longest zone append in bytes; 0: not supported
-  bool volatile_cache = true;          // a power loss may lose completed writes that were not flushed
+  // The random write area of a zone (ZRWA, ZonedDevice::OpenRandom): its bytes, 0 if there is none; the unit of a commit in
+  // bytes; the number of zones that may have one at a time.
+  std::uint64_t random_area_bytes = 0;
+  std::uint64_t random_area_unit = 0;
+  std::uint32_t random_area_zones = 0;
+  bool volatile_cache = true;  // a power loss may lose completed writes that were not flushed
   // For an emulated device without a cache: flushes are still sent and take as long as on a drive, but completed writes
   // survive a power loss without them.
   bool keeps_unflushed = false;

@@ -32,6 +32,7 @@ struct ZoneInfo {
   DeviceOffset start;
   std::uint64_t capacity = 0;  // writable bytes from start; may be below the zone size
   DeviceOffset write_pointer;  // defined in kEmpty, k*Open and kClosed only
+  bool random_area = false;    // has a random write area (ZonedDevice::OpenRandom)
 
   // Bytes from start that may hold data: up to the write pointer, or up to the capacity of full and read-only zones; 0 for
   // offline and conventional zones. A device may report a write pointer beyond the capacity.

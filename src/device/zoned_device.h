@@ -112,6 +112,16 @@ class ZonedDevice {
   [[nodiscard]] virtual Status Finish(ZoneId zone) = 0;
   [[nodiscard]] virtual Status Open(ZoneId zone) = 0;
   [[nodiscard]] virtual Status Close(ZoneId zone) = 0;
+  // Opens an empty zone with a random write area (NVMe ZNS, "Zone Random Write Area"): geometry().random_area_bytes from its
+  // write pointer on. A write inside of the area may begin at any block and may replace blocks; it does not move the write
+  // pointer. A write that ends up to one area behind it first moves the write pointer, by a multiple of random_area_unit, so
+  // far that the write ends inside (implicit commit). Blocks below the write pointer can't be written again; a Finish
+  // commits all. Blocks of the area can be read; those that were not written are zeros. A zone loses its area when it is
+  // full or reset. An Append to such a zone fails. Errors: kBusy if random_area_zones have one; kNotSupported.
+  [[nodiscard]] virtual Status OpenRandom(ZoneId zone);
+  // Moves the write pointer of a zone with a random write area to `to`, which is inside of the area or at its end, and a
+  // multiple of random_area_unit from the start of the zone or the end of its capacity (explicit commit).
+  [[nodiscard]] virtual Status CommitRandom(DeviceOffset to);
   // When this returns OK, all commands completed before the call are on stable media.
   [[nodiscard]] virtual Status Flush() = 0;
 
