@@ -16,6 +16,23 @@ constexpr std::uint32_t kMaxBlock = 65536;
 // The device contradicts itself.
 std::unexpected<Error> Contradiction(std::string text) { return Fail(Code::kCorruption, std::move(text)); }
 
+Status CheckRandomArea(const std::string& name, const Geometry& g) {
+  if (g.random_area_bytes == 0) return {};
+  if (g.random_area_unit == 0 || g.random_area_unit % g.block_size != 0) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{}: the commit unit of random write areas, {}, is not a multiple of the block size {}",
+                    name, g.random_area_unit, g.block_size));
+  }
+  if (g.random_area_bytes % g.random_area_unit != 0) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: random write areas of {} bytes are not a multiple of their commit unit {}",
+                            name, g.random_area_bytes, g.random_area_unit));
+  }
+  if (g.random_area_zones != 0) return {};
+  return Fail(Code::kInvalidArgument, fmt::format("{}: random write areas, but for no zone", name));
+}
+
 Status CheckGeometry(const std::string& name, const Geometry& g) {
   if (g.block_size < kMinBlock || g.block_size > kMaxBlock || !std::has_single_bit(g.block_size)) {
     return Fail(Code::kInvalidArgument, fmt::format("{}: block size {} is not a power of two from {} to {}",
@@ -26,7 +43,7 @@ Status CheckGeometry(const std::string& name, const Geometry& g) {
     return Fail(Code::kInvalidArgument, fmt::format("{}: zone size {} is not a multiple of the block size {}",
                                                     name, g.zone_size, g.block_size));
   }
-  return {};
+  return CheckRandomArea(name, g);
 }
 
 Status CheckZone(const std::string& name, const Geometry& g, ZoneId expected, const ZoneInfo& zone) {

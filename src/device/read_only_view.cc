@@ -38,6 +38,8 @@ class ReadOnlyView final : public ForwardingDevice {
   Status Finish(ZoneId) override { return Refuse("finish"); }
   Status Open(ZoneId) override { return Refuse("open"); }
   Status Close(ZoneId) override { return Refuse("close"); }
+  Status OpenRandom(ZoneId) override { return Refuse("open"); }
+  Status CommitRandom(DeviceOffset) override { return Refuse("commit"); }
   Status Flush() override { return Refuse("flush"); }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {
     return std::make_unique<ReadOnlyQueue>(inner().CreateQueue(depth));

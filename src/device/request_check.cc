@@ -38,6 +38,14 @@ Status CheckBuffer(const std::string& name, const Geometry& g, std::string_view 
   return {};
 }
 
+Result<ZoneId> CheckCommit(const std::string& name, const Geometry& g, DeviceOffset to) {
+  if (to.value != 0 && to.value <= g.size_bytes() && IsMultiple(to.value, g.block_size)) {
+    return g.ZoneOf(DeviceOffset(to.value - 1));
+  }
+  return Invalid(
+      fmt::format("{}: commit up to {}, which is no end of a block of the device", name, to.value));
+}
+
 Status CheckZoneId(const std::string& name, const Geometry& g, ZoneId zone) {
   if (zone.value < g.zone_count) return {};
   return Invalid(fmt::format("{}: zone {} of a device with {} zones", name, zone.value, g.zone_count));

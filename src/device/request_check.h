@@ -20,6 +20,10 @@ namespace zenfs {
 [[nodiscard]] Status CheckBuffer(const std::string& name, const Geometry& geometry, std::string_view what,
                                  ByteView bytes);
 
+// The zone in which CommitRandom(`to`) moves the write pointer: `to` may be its end, which is the start of the next one.
+// kInvalidArgument unless `to` is the end of a block of the device.
+[[nodiscard]] Result<ZoneId> CheckCommit(const std::string& name, const Geometry& geometry, DeviceOffset to);
+
 // kInvalidArgument unless the device has `zone`.
 [[nodiscard]] Status CheckZoneId(const std::string& name, const Geometry& geometry, ZoneId zone);
 
