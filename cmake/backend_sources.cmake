@@ -40,6 +40,7 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/volatile_cache.cc
   backends/emulator/write_drain.cc
   backends/emulator/zone_machine.cc
+  backends/emulator/zone_state.cc
 )
 set(ZENFS_TESTS_emulator
   backends/emulator/cpu_meter_test.cc
@@ -51,6 +52,7 @@ set(ZENFS_TESTS_emulator
   backends/emulator/emulator_geometry_test.cc
   backends/emulator/power_cut_test.cc
   backends/emulator/power_loss_test.cc
+  backends/emulator/random_area_test.cc
   backends/emulator/timed_device_test.cc
   backends/emulator/vanishing_file_test.cc
   backends/emulator/volatile_cache_test.cc

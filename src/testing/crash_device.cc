@@ -31,19 +31,23 @@ std::vector<ZoneImage> FreshImages(const EmulatorGeometry& geometry) {
   return images;
 }
 
-// Zones keep different numbers of commands, so more zones could be active than the device allows.
-// In such an image, newly active zones go back to their durable state, which respected the limit.
-void KeepActiveLimit(const EmulatorGeometry& geometry, const std::vector<ZoneImage>& durable,
-                     std::vector<ZoneImage>& images) {
-  if (geometry.max_active == 0) return;
-  std::uint32_t active = 0;
-  for (const ZoneImage& image : images) active += IsActive(image.state.condition) ? 1 : 0;
-  for (std::size_t i = 0; i < images.size() && active > geometry.max_active; ++i) {
-    if (!IsActive(images[i].state.condition) || IsActive(durable[i].state.condition)) continue;
+// Zones keep different numbers of commands, so more zones could be active or have a random write area than the device
+// allows (`max`; 0: no limit). In such an image, zones that newly count go back to their durable state, which respected
+// the limit.
+void KeepLimit(std::uint32_t max, bool (*counts)(const MachineZone&), const std::vector<ZoneImage>& durable,
+               std::vector<ZoneImage>& images) {
+  if (max == 0) return;
+  std::uint32_t count = 0;
+  for (const ZoneImage& image : images) count += counts(image.state) ? 1 : 0;
+  for (std::size_t i = 0; i < images.size() && count > max; ++i) {
+    if (!counts(images[i].state) || counts(durable[i].state)) continue;
     images[i] = durable[i];
-    --active;
+    --count;
   }
 }
+
+bool IsActiveZone(const MachineZone& zone) { return IsActive(zone.condition); }
+bool HasRandomArea(const MachineZone& zone) { return zone.random_area; }
 
 }  // namespace
 
@@ -56,7 +60,7 @@ CrashDevice::CrashDevice(const EmulatorGeometry& geometry, std::vector<ZoneImage
     // The machine refuses the state: a bug in the loss policies.
     if (!machine_.Restore(ZoneId(i), images[i].state).ok())
       FailAssertion("CrashDevice: impossible zone state\n");
-    zones_.push_back({images[i], {}, images[i]});
+    zones_.push_back({images[i], {}, images[i], geometry.random_area / geometry.block_size});
   }
 }
 
@@ -143,7 +147,8 @@ std::unique_ptr<CrashDevice> CrashDevice::ImageOf(const std::vector<ZoneLoss>& l
     durable.push_back(AfterLoss(zones_[i], ZoneLoss{}, geometry_.block_size, random));
     images.push_back(AfterLoss(zones_[i], losses[i], geometry_.block_size, random));
   }
-  KeepActiveLimit(emulator_geometry_, durable, images);
+  KeepLimit(emulator_geometry_.max_active, &IsActiveZone, durable, images);
+  KeepLimit(emulator_geometry_.random_zones, &HasRandomArea, durable, images);
   std::unique_ptr<CrashDevice> image(new CrashDevice(emulator_geometry_, std::move(images)));
   image->identity_ = identity_;
   return image;
@@ -235,10 +240,16 @@ Result<DeviceOffset> CrashDevice::Append(ZoneId zone, ByteView bytes) {
   return geometry_.ZoneStart(zone) + block * geometry_.block_size;
 }
 
-Status CrashDevice::Reset(ZoneId zone) { return Manage(&ZoneMachine::Reset, zone); }
-Status CrashDevice::Finish(ZoneId zone) { return Manage(&ZoneMachine::Finish, zone); }
-Status CrashDevice::Open(ZoneId zone) { return Manage(&ZoneMachine::Open, zone); }
-Status CrashDevice::Close(ZoneId zone) { return Manage(&ZoneMachine::Close, zone); }
+Status CrashDevice::Reset(ZoneId zone) { return Manage(zone, &ZoneMachine::Reset); }
+Status CrashDevice::Finish(ZoneId zone) { return Manage(zone, &ZoneMachine::Finish); }
+Status CrashDevice::Open(ZoneId zone) { return Manage(zone, &ZoneMachine::Open); }
+Status CrashDevice::Close(ZoneId zone) { return Manage(zone, &ZoneMachine::Close); }
+Status CrashDevice::OpenRandom(ZoneId zone) { return Manage(zone, &ZoneMachine::OpenRandom); }
+Status CrashDevice::CommitRandom(DeviceOffset to) {
+  ZENFS_ASSIGN_OR_RETURN(const ZoneId zone, CheckCommit(name_, geometry_, to));
+  const std::uint64_t block = (to - geometry_.ZoneStart(zone)) / geometry_.block_size;
+  return Manage(zone, [&](ZoneMachine& machine, ZoneId) { return machine.CommitRandom(zone, block); });
+}
 
 Status CrashDevice::Flush() {
   MutexLock lock(mutex_);
@@ -265,10 +276,10 @@ Status CrashDevice::BeginChange() {
   return CheckPower();
 }
 
-Status CrashDevice::Manage(Management command, ZoneId zone) {
+Status CrashDevice::Manage(ZoneId zone, const Management& command) {
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(BeginChange());
-  ZENFS_RETURN_IF_ERROR((machine_.*command)(zone));
+  ZENFS_RETURN_IF_ERROR(command(machine_, zone));
   RecordOthers(zone);
   if (!machine_.changed().empty()) {
     const MachineZone after = machine_.state(zone);
@@ -288,8 +299,10 @@ void CrashDevice::RecordOthers(ZoneId zone) {
 
 void CrashDevice::RecordWrite(ZoneId zone, std::uint64_t block, Blocks blocks) {
   RecordOthers(zone);
-  machine_.CommitWrite(zone, blocks.size());
-  zones_[zone.value].Add({ZoneCommand::Kind::kWrite, block, std::move(blocks), machine_.state(zone)});
+  const bool random = machine_.state(zone).random_area;
+  machine_.CommitWrite(zone, block, blocks.size());
+  zones_[zone.value].Add({random ? ZoneCommand::Kind::kRandom : ZoneCommand::Kind::kWrite, block,
+                          std::move(blocks), machine_.state(zone)});
   ++commands_;
 }
 

@@ -45,7 +45,7 @@ class CrashDevice final : public ZonedDevice {
   // All zones are empty and durable. `geometry` must be valid.
   explicit CrashDevice(const EmulatorGeometry& geometry);
 
-  // From the (n+1)-th state-changing command (write, append, reset, finish, open, close, flush)
+  // From the (n+1)-th state-changing command (write, append, reset, finish, open, close, commit, flush)
   // since construction on, every command fails with kIo "power lost", also reads and reports.
   void StopAfter(std::uint64_t n) EXCLUDES(mutex_);
   // Called once, by the first command that is not executed, before it fails. Must not use the
@@ -93,17 +93,19 @@ class CrashDevice final : public ZonedDevice {
   Status Finish(ZoneId zone) override;
   Status Open(ZoneId zone) override;
   Status Close(ZoneId zone) override;
+  Status OpenRandom(ZoneId zone) override;
+  Status CommitRandom(DeviceOffset to) override;
   Status Flush() override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
-  using Management = Status (ZoneMachine::*)(ZoneId);
+  using Management = std::function<Status(ZoneMachine&, ZoneId)>;
 
   CrashDevice(const EmulatorGeometry& geometry, std::vector<ZoneImage> images);
 
   Status CheckPower() const REQUIRES(mutex_);
   Status BeginChange() REQUIRES(mutex_);
-  Status Manage(Management command, ZoneId zone) EXCLUDES(mutex_);
+  Status Manage(ZoneId zone, const Management& command) EXCLUDES(mutex_);
   void RecordOthers(ZoneId zone) REQUIRES(mutex_);
   void RecordWrite(ZoneId zone, std::uint64_t block, Blocks blocks) REQUIRES(mutex_);
   std::unique_ptr<CrashDevice> ImageOf(const std::vector<ZoneLoss>& losses, Random& random) const

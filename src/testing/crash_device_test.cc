@@ -223,5 +223,162 @@ TEST(CrashDeviceTest, SameSeedGivesTheSameImage) {
   EXPECT_GT(outcomes.size(), 10u);
 }
 
+// Zone 0 has a random write area of 4 blocks; a commit takes 2.
+class CrashedRandomArea : public ::testing::Test {
+ protected:
+  static EmulatorGeometry Geometry() {
+    EmulatorGeometry geometry = Small();
+    geometry.random_area = 4 * kBlock;
+    geometry.random_unit = 2 * kBlock;
+    geometry.random_zones = 1;
+    return geometry;
+  }
+  void SetUp() override { ASSERT_TRUE(device.OpenRandom(ZoneId(0)).ok()); }
+
+  // The seed of the pattern in each block up to `blocks`; 0: zeros, X: unreadable, ?: something else.
+  static std::string Seeds(CrashDevice& found, std::uint64_t blocks) {
+    std::string text;
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      const auto read = ReadBack(found, DeviceOffset(block * kBlock), kBlock);
+      char seed = read ? '?' : 'X';
+      if (read && SameBytes(read->View(), std::vector<std::byte>(kBlock))) seed = '0';
+      for (std::uint64_t i = 1; read && i < 10; ++i) {
+        if (SameBytes(read->View(), Pattern(kBlock, i).View())) seed = static_cast<char>('0' + i);
+      }
+      text += seed;
+    }
+    return text;
+  }
+  Status Put(std::uint64_t block, std::uint64_t seed) { return WriteBlocks(device, 0, block, 1, seed); }
+  std::set<std::string> FoundAtRandom(std::uint64_t blocks) const {
+    std::set<std::string> found;
+    for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+      found.insert(Seeds(*device.Image(LossPolicy::Random(seed)), blocks));
+    }
+    return found;
+  }
+
+  CrashDevice device{Geometry()};
+};
+
+TEST_F(CrashedRandomArea, LoseAllKeepsTheFlushedBlocksAndTheArea) {
+  ASSERT_TRUE(Put(1, 1).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(Put(1, 2).ok());
+  ASSERT_TRUE(Put(3, 3).ok());
+  const auto found = device.Image(LossPolicy::LoseAll());
+  EXPECT_EQ(Seeds(*found, 4), "0100");
+  const ZoneInfo zone = ReportOf(*found, ZoneId(0));
+  EXPECT_EQ(zone.condition, ZoneCondition::kClosed);
+  EXPECT_TRUE(zone.random_area);
+  EXPECT_EQ(zone.WrittenBytes(), 0u);
+}
+
+TEST_F(CrashedRandomArea, KeepAllKeepsEverything) {
+  ASSERT_TRUE(Put(1, 1).ok());
+  ASSERT_TRUE(Put(1, 2).ok());
+  EXPECT_EQ(Seeds(*device.Image(LossPolicy::KeepAll()), 4), "0200");
+}
+
+TEST_F(CrashedRandomArea, LoseAllBeforeAFlushLosesTheArea) {
+  ASSERT_TRUE(Put(1, 1).ok());
+  const auto found = device.Image(LossPolicy::LoseAll());
+  EXPECT_EQ(ReportOf(*found, ZoneId(0)).condition, ZoneCondition::kEmpty);
+  EXPECT_FALSE(ReportOf(*found, ZoneId(0)).random_area);
+}
+
+TEST_F(CrashedRandomArea, EachUnflushedBlockIsOldOrNewAndOnlyNewBlocksMayBeUnreadable) {
+  ASSERT_TRUE(Put(0, 1).ok());
+  ASSERT_TRUE(Put(1, 1).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(WriteBlocks(device, 0, 1, 1, 2).ok());
+  ASSERT_TRUE(WriteBlocks(device, 0, 2, 1, 2).ok());
+  EXPECT_EQ(FoundAtRandom(4), (std::set<std::string>{"1100", "1200", "1120", "1220", "11X0", "12X0"}));
+}
+
+TEST_F(CrashedRandomArea, EnumerationContainsOldAndNewOfEachBlock) {
+  ASSERT_TRUE(Put(0, 1).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(Put(0, 2).ok());
+  ASSERT_TRUE(Put(2, 3).ok());
+  const CrashDevice::Images all = device.EnumerateImages(100);
+  ASSERT_TRUE(all.complete);
+  std::set<std::string> found;
+  for (const auto& image : all.images) found.insert(Seeds(*image, 4));
+  EXPECT_EQ(found, (std::set<std::string>{"1000", "2000", "1030", "2030"}));
+}
+
+TEST_F(CrashedRandomArea, AnUnflushedCommitMayBeLostAndItsBlocksStay) {
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(Put(0, 1).ok());
+  ASSERT_TRUE(Put(4, 2).ok());  // moves the area by one unit
+  const CrashDevice::Images all = device.EnumerateImages(100);
+  ASSERT_TRUE(all.complete);
+  std::set<std::string> found;
+  for (const auto& image : all.images) {
+    const std::uint64_t written = Written(*image, 0);
+    found.insert(std::to_string(written) + ":" + Seeds(*image, written + 4));
+  }
+  EXPECT_EQ(found,
+            (std::set<std::string>{"0:0000", "0:1000", "2:000000", "2:100000", "2:000020", "2:100020"}));
+}
+
+TEST_F(CrashedRandomArea, BlockBehindTheAreaIsGoneAfterALostCommit) {
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(Put(4, 2).ok());
+  for (const auto& image : device.EnumerateImages(100).images) {
+    if (Written(*image, 0) != 0) continue;
+    ASSERT_TRUE(WriteBlocks(*image, 0, 5, 1, 3).ok());
+    EXPECT_EQ(Seeds(*image, 6), "000003");
+  }
+}
+
+TEST_F(CrashedRandomArea, FinishedZoneKeepsTheFlushedBlocks) {
+  ASSERT_TRUE(Put(2, 1).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(Put(2, 2).ok());
+  ASSERT_TRUE(device.Finish(ZoneId(0)).ok());
+  EXPECT_EQ(FoundAtRandom(4), (std::set<std::string>{"0010", "0020"}));
+}
+
+TEST_F(CrashedRandomArea, OldBlocksAreZerosAfterAReset) {
+  ASSERT_TRUE(Put(0, 1).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(device.Reset(ZoneId(0)).ok());
+  ASSERT_TRUE(device.OpenRandom(ZoneId(0)).ok());
+  ASSERT_TRUE(Put(0, 2).ok());
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    const auto found = device.Image(LossPolicy::Random(seed));
+    const ZoneInfo zone = ReportOf(*found, ZoneId(0));
+    if (!zone.random_area) {
+      EXPECT_EQ(zone.condition, ZoneCondition::kEmpty);
+      continue;
+    }
+    const std::string block = Seeds(*found, 1);
+    EXPECT_TRUE(block == "0" || block == "1" || block == "2" || block == "X") << block;
+  }
+}
+
+TEST_F(CrashedRandomArea, ImagesKeepTheLimitOfAreas) {
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(device.Reset(ZoneId(0)).ok());
+  ASSERT_TRUE(device.OpenRandom(ZoneId(1)).ok());
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const auto found = device.Image(LossPolicy::Random(seed));
+    EXPECT_FALSE(ReportOf(*found, ZoneId(0)).random_area && ReportOf(*found, ZoneId(1)).random_area);
+  }
+}
+
+TEST_F(CrashedRandomArea, DroppedOverwriteShowsTheFlushedBlockAfterwards) {
+  ASSERT_TRUE(Put(0, 1).ok());
+  ASSERT_TRUE(device.Flush().ok());
+  ASSERT_TRUE(Put(0, 2).ok());
+  std::uint64_t seed = 0;
+  while (!device.dropped()) device.DropCache(++seed);
+  ASSERT_TRUE(device.Flush().ok());
+  EXPECT_EQ(Seeds(device, 1), "2");
+  EXPECT_EQ(Seeds(*device.Image(LossPolicy::LoseAll()), 1), "1");
+}
+
 }  // namespace
 }  // namespace zenfs

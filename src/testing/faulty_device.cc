@@ -11,8 +11,10 @@ namespace zenfs {
 namespace {
 
 Error Injected(const FaultyDevice::Fault& fault, std::optional<ZoneId> zone) {
-  static constexpr const char* kNames[] = {"report", "read", "write", "append", "reset",
-                                           "finish", "open", "close", "flush"};
+  static constexpr const char* kNames[] = {
+      "report", "read", "write", "append", "reset",
+      "finish", "open", "close", "flush",  "open with a random write area",
+      "commit"};
   std::string text = fmt::format("injected fault in {}", kNames[static_cast<std::size_t>(fault.command)]);
   if (zone) text += fmt::format(" of zone {}", zone->value);
   const bool with_errno = fault.code == Code::kIo || fault.code == Code::kNotFound;
@@ -152,6 +154,14 @@ Status FaultyDevice::Open(ZoneId zone) {
 }
 Status FaultyDevice::Close(ZoneId zone) {
   return Run<Status>(Command::kClose, {.zone = zone}, [&] { return inner().Close(zone); });
+}
+Status FaultyDevice::OpenRandom(ZoneId zone) {
+  return Run<Status>(Command::kOpenRandom, {.zone = zone}, [&] { return inner().OpenRandom(zone); });
+}
+Status FaultyDevice::CommitRandom(DeviceOffset to) {
+  // The end of a zone is the start of the next one.
+  const ZoneId zone = geometry().ZoneOf(DeviceOffset(to.value - 1));
+  return Run<Status>(Command::kCommitRandom, {.zone = zone}, [&] { return inner().CommitRandom(to); });
 }
 Status FaultyDevice::Flush() {
   return Run<Status>(Command::kFlush, {}, [&] { return inner().Flush(); });

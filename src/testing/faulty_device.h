@@ -21,7 +21,19 @@ namespace zenfs {
 
 class FaultyDevice final : public ForwardingDevice {
  public:
-  enum class Command { kReport, kRead, kWrite, kAppend, kReset, kFinish, kOpen, kClose, kFlush };
+  enum class Command {
+    kReport,
+    kRead,
+    kWrite,
+    kAppend,
+    kReset,
+    kFinish,
+    kOpen,
+    kClose,
+    kFlush,
+    kOpenRandom,
+    kCommitRandom
+  };
   enum class When {
     kBefore,     // the command is not executed
     kAfter,      // it is executed and reported as failed
@@ -75,11 +87,13 @@ class FaultyDevice final : public ForwardingDevice {
   Status Finish(ZoneId zone) override;
   Status Open(ZoneId zone) override;
   Status Close(ZoneId zone) override;
+  Status OpenRandom(ZoneId zone) override;
+  Status CommitRandom(DeviceOffset to) override;
   Status Flush() override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
-  static constexpr std::size_t kCommands = 9;
+  static constexpr std::size_t kCommands = 11;
   std::vector<std::string> notices_;
   struct Planned {
     Fault fault;

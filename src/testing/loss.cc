@@ -16,6 +16,8 @@ bool FullByWriting(const ZoneHistory& history, std::size_t cut) {
          StateAfter(history, cut).condition == ZoneCondition::kFull;
 }
 
+bool HasArea(const ZoneHistory& history, std::size_t cut) { return StateAfter(history, cut).random_area; }
+
 // The write pointer can be lower than the commands left it only if the zone still has one.
 bool MayMovePointer(const ZoneHistory& history, std::size_t cut) {
   return IsActive(StateAfter(history, cut).condition) || FullByWriting(history, cut);
@@ -52,7 +54,7 @@ BlockRef HoleAt(const ZoneImage& image, std::uint64_t block, Hole hole, std::uin
   return nullptr;
 }
 
-// The content of a block of a conventional zone at the last flush.
+// The content of a block at the last flush, of a zone that was not reset since.
 BlockRef BlockBefore(const ZoneHistory& history, std::uint64_t block) {
   return block < history.durable.blocks.size() ? history.durable.blocks[block] : nullptr;
 }
@@ -61,10 +63,52 @@ bool IsConventional(const ZoneImage& image) {
   return image.state.condition == ZoneCondition::kNotWritePointer;
 }
 
+// Where the commands of the zone's present incarnation begin: behind the last reset.
+std::size_t IncarnationStart(const ZoneHistory& history, std::size_t cut) {
+  std::size_t start = cut;
+  while (start > 0 && history.pending[start - 1].kind != ZoneCommand::Kind::kReset) --start;
+  return start;
+}
+
+// Whether the unflushed blocks were written to a random write area, also if the zone is full now.
+bool WrittenAtRandom(const ZoneHistory& history, std::size_t cut) {
+  for (std::size_t i = IncarnationStart(history, cut); i < cut; ++i) {
+    if (history.pending[i].kind == ZoneCommand::Kind::kRandom) return true;
+  }
+  return false;
+}
+
+// The content of a lost block; `image` is that of the zone after the first `cut` commands.
+BlockRef LostBlock(const ZoneHistory& history, std::size_t cut, const ZoneImage& image, std::uint64_t block,
+                   Hole hole, std::uint32_t block_size, Random& random) {
+  if (IsConventional(image)) return BlockBefore(history, block);  // the overwrite is lost
+  if (!WrittenAtRandom(history, cut)) return HoleAt(image, block, hole, block_size, random);
+  BlockRef before = IncarnationStart(history, cut) == 0 ? BlockBefore(history, block) : nullptr;
+  // A device writes a block as a whole or not at all, so an overwrite never destroys the content that was flushed.
+  if (before != nullptr || hole != Hole::kUnreadable) return before;
+  return HoleAt(image, block, hole, block_size, random);
+}
+
+// The positions where the write pointer of a zone with a random write area may be, ascending.
+std::vector<std::uint64_t> PointersOfArea(const ZoneHistory& history, std::size_t cut) {
+  std::set<std::uint64_t> pointers;
+  for (std::size_t i = IncarnationStart(history, cut); i <= cut; ++i) {
+    if (HasArea(history, i)) pointers.insert(StateAfter(history, i).written);
+  }
+  return {pointers.begin(), pointers.end()};
+}
+
+Hole RandomHole(const ZoneHistory& history, std::size_t cut, Random& random) {
+  constexpr std::uint64_t kRarely = 16;
+  if (!WrittenAtRandom(history, cut)) return static_cast<Hole>(random.Below(3));
+  return random.OneIn(kRarely) ? Hole::kUnreadable : Hole::kZeros;
+}
+
 // After power-up no zone is open, and a zone without data is empty.
 void CloseOpenZone(MachineZone& state) {
   if (!IsActive(state.condition)) return;
-  state.condition = state.written == 0 ? ZoneCondition::kEmpty : ZoneCondition::kClosed;
+  const bool empty = state.written == 0 && !state.random_area;
+  state.condition = empty ? ZoneCondition::kEmpty : ZoneCondition::kClosed;
 }
 
 std::vector<std::vector<std::uint64_t>> Subsets(const std::vector<std::uint64_t>& blocks,
@@ -87,6 +131,18 @@ std::vector<std::vector<std::uint64_t>> Subsets(const std::vector<std::uint64_t>
   return subsets;
 }
 
+// Adds `loss` with the lowest possible write pointer, if that is another one.
+void AddLowestPointer(const ZoneHistory& history, ZoneLoss loss, std::vector<ZoneLoss>& losses) {
+  const bool area = HasArea(history, loss.cut);
+  if (!area && !MayMovePointer(history, loss.cut)) return;
+  const std::uint64_t lowest =
+      area ? PointersOfArea(history, loss.cut).front() : LowestPointer(history, loss.cut, loss.holes);
+  if (lowest == StateAfter(history, loss.cut).written) return;
+  loss.written = lowest;
+  if (!area) std::erase_if(loss.holes, [&](const auto& h) { return h.first >= lowest; });
+  losses.push_back(std::move(loss));
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> UnflushedBlocks(const ZoneHistory& history, std::size_t cut) {
@@ -94,7 +150,7 @@ std::vector<std::uint64_t> UnflushedBlocks(const ZoneHistory& history, std::size
   for (std::size_t i = 0; i < cut; ++i) {
     const ZoneCommand& command = history.pending[i];
     if (command.kind == ZoneCommand::Kind::kReset) blocks.clear();
-    if (command.kind != ZoneCommand::Kind::kWrite) continue;
+    if (command.kind != ZoneCommand::Kind::kWrite && command.kind != ZoneCommand::Kind::kRandom) continue;
     for (std::size_t b = 0; b < command.blocks.size(); ++b) blocks.insert(command.first_block + b);
   }
   return {blocks.begin(), blocks.end()};
@@ -104,15 +160,15 @@ ZoneImage AfterLoss(const ZoneHistory& history, const ZoneLoss& loss, std::uint3
                     Random& random) {
   ZoneImage image = history.durable;
   for (std::size_t i = 0; i < loss.cut; ++i) Apply(image, history.pending[i]);
-  const bool conventional = IsConventional(image);
+  const ZoneImage kept = image;
   for (const auto& [block, hole] : loss.holes) {
-    image.blocks[block] = conventional
-                              ? BlockBefore(history, block)  // the old content: the overwrite is lost
-                              : HoleAt(image, block, hole, block_size, random);
+    image.blocks[block] = LostBlock(history, loss.cut, kept, block, hole, block_size, random);
   }
   if (loss.written && *loss.written != image.state.written) {
-    image.state = {ZoneCondition::kClosed, *loss.written};
-    image.blocks.resize(*loss.written);
+    const bool area = image.state.random_area;
+    image.state = {ZoneCondition::kClosed, *loss.written, area};
+    // Blocks behind the area can't be read, and later ones are zeros.
+    image.blocks.resize(area ? std::min(image.blocks.size(), *loss.written + history.area) : *loss.written);
   }
   CloseOpenZone(image.state);
   return image;
@@ -129,9 +185,12 @@ ZoneLoss RandomLoss(const ZoneHistory& history, Random& random) {
   const std::uint64_t tail = tail_only ? random.Below(unflushed.size() + 1) : 0;
   for (std::size_t i = 0; i < unflushed.size(); ++i) {
     const bool missing = tail_only ? i >= tail : random.Below(8) < eighths;
-    if (missing) loss.holes[unflushed[i]] = static_cast<Hole>(random.Below(3));
+    if (missing) loss.holes[unflushed[i]] = RandomHole(history, loss.cut, random);
   }
-  if (MayMovePointer(history, loss.cut)) {
+  if (HasArea(history, loss.cut)) {
+    const auto pointers = PointersOfArea(history, loss.cut);
+    loss.written = pointers[random.Below(pointers.size())];
+  } else if (MayMovePointer(history, loss.cut)) {
     const std::uint64_t lowest = LowestPointer(history, loss.cut, loss.holes);
     loss.written = lowest + random.Below(StateAfter(history, loss.cut).written - lowest + 1);
     std::erase_if(loss.holes, [&](const auto& hole) { return hole.first >= *loss.written; });
@@ -144,9 +203,9 @@ std::vector<ZoneCommand> RandomDrops(const ZoneHistory& history, std::uint32_t b
   const std::uint64_t eighths = 1 + random.Below(8);  // share of the blocks that are lost, in eighths
   for (const std::uint64_t block : UnflushedBlocks(history, history.pending.size())) {
     if (random.Below(8) >= eighths) continue;
-    const auto hole = static_cast<Hole>(random.Below(3));
-    BlockRef content = IsConventional(history.live) ? BlockBefore(history, block)
-                                                    : HoleAt(history.live, block, hole, block_size, random);
+    const Hole hole = RandomHole(history, history.pending.size(), random);
+    BlockRef content =
+        LostBlock(history, history.pending.size(), history.live, block, hole, block_size, random);
     drops.push_back({ZoneCommand::Kind::kDrop, block, {std::move(content)}, history.live.state});
   }
   return drops;
@@ -155,18 +214,14 @@ std::vector<ZoneCommand> RandomDrops(const ZoneHistory& history, std::uint32_t b
 std::vector<ZoneLoss> EnumerateLosses(const ZoneHistory& history, std::size_t max_subset_blocks) {
   std::vector<ZoneLoss> losses;
   for (std::size_t cut = 0; cut <= history.pending.size(); ++cut) {
+    const bool at_random = WrittenAtRandom(history, cut);
     for (const auto& missing : Subsets(UnflushedBlocks(history, cut), max_subset_blocks)) {
       for (const Hole hole : {Hole::kZeros, Hole::kOldData, Hole::kUnreadable}) {
         ZoneLoss loss{.cut = cut, .holes = {}, .written = {}};
         for (const std::uint64_t block : missing) loss.holes[block] = hole;
         losses.push_back(loss);
-        const std::uint64_t lowest = LowestPointer(history, cut, loss.holes);
-        if (MayMovePointer(history, cut) && lowest != StateAfter(history, cut).written) {
-          loss.written = lowest;
-          std::erase_if(loss.holes, [&](const auto& h) { return h.first >= lowest; });
-          losses.push_back(loss);
-        }
-        if (missing.empty()) break;  // without holes there are no kinds of holes
+        AddLowestPointer(history, std::move(loss), losses);
+        if (missing.empty() || at_random) break;  // without holes there are no kinds of holes
       }
     }
   }

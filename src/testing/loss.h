@@ -2,6 +2,9 @@
 // docs/internals/device-assumptions.md 1 to 3: commands after a cut never happened; any of the
 // blocks written since the last reset before the cut may be lost; the write pointer is anywhere at
 // or above the highest surviving block.
+//
+// In a zone with a random write area, a lost block has the content that it had at the last flush, and the write pointer is
+// where one of the commands since then left it. A block that had no content at the last flush may be unreadable.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +18,7 @@
 namespace zenfs {
 
 enum class Hole {
-  kZeros,
+  kZeros,       // of a random write area: the content at the last flush
   kOldData,     // data from before the last reset, otherwise random bytes
   kUnreadable,  // a medium error
 };
@@ -42,7 +45,7 @@ struct ZoneLoss {
 
 // Every cut. For each cut every subset of lost blocks if at most `max_subset_blocks` can be lost,
 // otherwise none, all, each alone, and each prefix; every kind of hole; the highest and the lowest
-// write pointer.
+// write pointer. The blocks of a random write area are old or new.
 [[nodiscard]] std::vector<ZoneLoss> EnumerateLosses(const ZoneHistory& history,
                                                     std::size_t max_subset_blocks = 4);
 

@@ -7,6 +7,7 @@ namespace zenfs {
 void Apply(ZoneImage& image, const ZoneCommand& command) {
   switch (command.kind) {
     case ZoneCommand::Kind::kWrite:
+    case ZoneCommand::Kind::kRandom:
     case ZoneCommand::Kind::kDrop: {
       const std::uint64_t end = command.first_block + command.blocks.size();
       if (image.blocks.size() < end) image.blocks.resize(end);

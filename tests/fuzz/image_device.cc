@@ -139,7 +139,7 @@ void ImageDevice::Store(const Place& place, std::span<const ByteView> pieces) {
   }
   const std::uint64_t first = (place.zone.value * geometry_.zone_size) / geometry_.block_size + place.block;
   std::fill_n(broken_.begin() + static_cast<std::ptrdiff_t>(first), place.count, std::uint8_t{0});
-  machine_.CommitWrite(place.zone, place.count);
+  machine_.CommitWrite(place.zone, place.block, place.count);
   ++changes_;
 }
 

@@ -5,6 +5,16 @@
 
 namespace zenfs {
 
+TimedCommand TimedManagement(TimedCommand::Kind kind, ZoneId zone, ZoneCondition condition,
+                             std::uint64_t written, std::uint64_t capacity) {
+  const bool full = condition == ZoneCondition::kFull;
+  TimedCommand timed{kind, zone, 0};
+  if (written == 0) return timed;
+  if (kind == TimedCommand::Kind::kReset) timed.bytes = full ? capacity : written;
+  if (kind == TimedCommand::Kind::kFinish && !full) timed.bytes = capacity - written;
+  return timed;
+}
+
 std::unique_ptr<DeviceClock> MakeDeviceClock(Timing timing, std::uint32_t zones, std::uint64_t seed) {
   switch (timing) {
     case Timing::kNone: return nullptr;

@@ -11,6 +11,7 @@
 
 #include "backends/emulator/timing.h"
 #include "base/clock.h"
+#include "device/zone_info.h"
 #include "model/units.h"
 
 namespace zenfs {
@@ -24,6 +25,11 @@ struct TimedCommand {
   // be padded; 0 for an empty or a full zone.
   std::uint64_t bytes = 0;
 };
+
+// The work of a management command on a zone of `capacity` bytes, before the command changes it. The part of a zone that
+// a finish padded counts as written, unless the zone was empty.
+[[nodiscard]] TimedCommand TimedManagement(TimedCommand::Kind kind, ZoneId zone, ZoneCondition condition,
+                                           std::uint64_t written, std::uint64_t capacity);
 
 class DeviceClock {
  public:

@@ -149,10 +149,31 @@ Result<DeviceOffset> EmulatedDevice::Append(ZoneId zone, ByteView bytes) {
   return place;
 }
 
-Status EmulatedDevice::Reset(ZoneId zone) { return Manage(TimedCommand::Kind::kReset, zone); }
-Status EmulatedDevice::Finish(ZoneId zone) { return Manage(TimedCommand::Kind::kFinish, zone); }
-Status EmulatedDevice::Open(ZoneId zone) { return Manage(TimedCommand::Kind::kOpen, zone); }
-Status EmulatedDevice::Close(ZoneId zone) { return Manage(TimedCommand::Kind::kClose, zone); }
+Status EmulatedDevice::Reset(ZoneId zone) {
+  return Manage(TimedCommand::Kind::kReset, zone, &ZoneMachine::Reset);
+}
+Status EmulatedDevice::Finish(ZoneId zone) {
+  return Manage(TimedCommand::Kind::kFinish, zone, &ZoneMachine::Finish);
+}
+Status EmulatedDevice::Open(ZoneId zone) {
+  return Manage(TimedCommand::Kind::kOpen, zone, &ZoneMachine::Open);
+}
+Status EmulatedDevice::Close(ZoneId zone) {
+  return Manage(TimedCommand::Kind::kClose, zone, &ZoneMachine::Close);
+}
+Status EmulatedDevice::OpenRandom(ZoneId zone) {
+  return Manage(TimedCommand::Kind::kOpen, zone, [&](ZoneMachine& machine, ZoneId) -> Status {
+    // The area must read as zeros, but a host that can't punch holes keeps the blocks of a reset zone.
+    if (machine.state(zone).condition == ZoneCondition::kEmpty) ZENFS_RETURN_IF_ERROR(store_->Clear(zone));
+    return machine.OpenRandom(zone);
+  });
+}
+Status EmulatedDevice::CommitRandom(DeviceOffset to) {
+  ZENFS_ASSIGN_OR_RETURN(const ZoneId zone, CheckCommit(name_, geometry_, to));
+  const std::uint64_t block = (to - geometry_.ZoneStart(zone)) / geometry_.block_size;
+  return Manage(TimedCommand::Kind::kOpen, zone,
+                [&](ZoneMachine& machine, ZoneId) { return machine.CommitRandom(zone, block); });
+}
 
 Status EmulatedDevice::Flush() {
   Command command(*this, EmulatorCommand::kFlush);
@@ -229,6 +250,7 @@ Status EmulatedDevice::DoRead(DeviceOffset offset, ByteSpan into) {
   const ZoneId zone = geometry_.ZoneOf(offset);
   const std::uint64_t in_zone = offset - geometry_.ZoneStart(zone);
   std::uint64_t stored = 0;
+  bool replaceable = false;
   {
     MutexLock lock(mutex_);
     if (mode_ == OpenMode::kReadOnly) ZENFS_RETURN_IF_ERROR(Refresh(zone, 1));
@@ -236,9 +258,14 @@ Status EmulatedDevice::DoRead(DeviceOffset offset, ByteSpan into) {
         machine_.CheckRead(zone, in_zone / geometry_.block_size, into.size() / geometry_.block_size);
     if (!blocks) return Fail(blocks.error().With(name_));
     stored = *blocks * geometry_.block_size;
+    replaceable = machine_.state(zone).random_area;
   }
   std::memset(into.data() + stored, 0, into.size() - stored);
-  return stored == 0 ? Status{} : store_->Read(zone, in_zone, into.first(stored));
+  if (stored == 0) return {};
+  if (!replaceable) return store_->Read(zone, in_zone, into.first(stored));
+  MutexLock zone_lock(
+      LockOf(zone));  // a drive reads a block before or after a write of it, not in the middle
+  return store_->Read(zone, in_zone, into.first(stored));
 }
 
 Status EmulatedDevice::DoWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t bytes) {
@@ -259,7 +286,7 @@ Status EmulatedDevice::DoWrite(DeviceOffset offset, std::span<const ByteView> pi
   }
   ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, pieces));
   MutexLock lock(mutex_);
-  return Commit(zone, blocks);
+  return Commit(zone, in_zone / geometry_.block_size, blocks);
 }
 
 Result<DeviceOffset> EmulatedDevice::DoAppend(ZoneId zone, ByteView bytes) {
@@ -282,11 +309,11 @@ Result<DeviceOffset> EmulatedDevice::DoAppend(ZoneId zone, ByteView bytes) {
   }
   ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, std::span(&bytes, 1)));
   MutexLock lock(mutex_);
-  ZENFS_RETURN_IF_ERROR(Commit(zone, blocks));
+  ZENFS_RETURN_IF_ERROR(Commit(zone, in_zone / geometry_.block_size, blocks));
   return geometry_.ZoneStart(zone) + in_zone;
 }
 
-Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
+Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone, const Management& manage) {
   Command command(*this, EmulatorCommand::kManagement);
   ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   ZENFS_RETURN_IF_ERROR(CheckZoneId(name_, geometry_, zone));
@@ -297,8 +324,9 @@ Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
     bool emptied = false;
     {
       MutexLock lock(mutex_);
-      timed = Timed(kind, zone);
-      status = (machine_.*ManagementOf(kind))(zone);
+      const MachineZone before = machine_.state(zone);
+      timed = TimedManagement(kind, zone, before.condition, before.written * geometry_.block_size, capacity_);
+      status = manage(machine_, zone);
       if (const Status saved = SaveChanges(); !saved.ok()) status = saved;
       emptied = !machine_.changed().empty() && machine_.state(zone).condition == ZoneCondition::kEmpty;
       if (status.ok() && emptied && HasCache()) status = cache_->Reset(zone);  // order: file_store.h
@@ -315,32 +343,6 @@ Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone) {
     command.WaitUntilDue();
   }
   return status.ok() ? Status{} : Fail(status.error().With(name_));
-}
-
-// The work of the command, computed before it changes the zone. The part of a zone that a finish
-// padded counts as written, unless the zone was empty.
-TimedCommand EmulatedDevice::Timed(TimedCommand::Kind kind, ZoneId zone) const {
-  const MachineZone state = machine_.state(zone);
-  const std::uint64_t written = state.written * geometry_.block_size;
-  const bool full = state.condition == ZoneCondition::kFull;
-  TimedCommand timed{kind, zone, 0};
-  if (written == 0) return timed;
-  if (kind == TimedCommand::Kind::kReset) timed.bytes = full ? capacity_ : written;
-  if (kind == TimedCommand::Kind::kFinish && !full) timed.bytes = capacity_ - written;
-  return timed;
-}
-
-EmulatedDevice::Management EmulatedDevice::ManagementOf(TimedCommand::Kind kind) {
-  switch (kind) {
-    case TimedCommand::Kind::kReset: return &ZoneMachine::Reset;
-    case TimedCommand::Kind::kOpen: return &ZoneMachine::Open;
-    case TimedCommand::Kind::kClose: return &ZoneMachine::Close;
-    case TimedCommand::Kind::kFinish:
-    case TimedCommand::Kind::kRead:
-    case TimedCommand::Kind::kWrite:
-    case TimedCommand::Kind::kAppend: break;  // the last three are not management commands
-  }
-  return &ZoneMachine::Finish;
 }
 
 EmulatorMeter EmulatedDevice::meter() const {
@@ -388,8 +390,8 @@ Status EmulatedDevice::SaveChanges() {
   return {};
 }
 
-Status EmulatedDevice::Commit(ZoneId zone, std::uint64_t blocks) {
-  machine_.CommitWrite(zone, blocks);
+Status EmulatedDevice::Commit(ZoneId zone, std::uint64_t block, std::uint64_t blocks) {
+  machine_.CommitWrite(zone, block, blocks);
   ZENFS_RETURN_IF_ERROR(SaveChanges());
   if (HasCache()) cache_->Wrote(zone, machine_.state(zone).written);
   return {};

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,6 +52,8 @@ class EmulatedDevice final : public EmulatorDevice {
   Status Finish(ZoneId zone) override;
   Status Open(ZoneId zone) override;
   Status Close(ZoneId zone) override;
+  Status OpenRandom(ZoneId zone) override;
+  Status CommitRandom(DeviceOffset to) override;
   Status Flush() override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
@@ -68,17 +71,16 @@ class EmulatedDevice final : public EmulatorDevice {
     ZoneLock() : Mutex(LockRank::kDeviceZone) {}
   };
   class Command;  // times and counts one command
-  using Management = Status (ZoneMachine::*)(ZoneId);
+  using Management = std::function<Status(ZoneMachine&, ZoneId)>;
 
   EmulatedDevice(std::string name, const EmulatorGeometry& geometry, OpenMode mode,
                  const EmulatorOptions& options, std::unique_ptr<Store> store);
 
-  static Management ManagementOf(TimedCommand::Kind kind);
   Status DoRead(DeviceOffset offset, ByteSpan into) EXCLUDES(mutex_);
   Status DoWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t bytes) EXCLUDES(mutex_);
   Result<DeviceOffset> DoAppend(ZoneId zone, ByteView bytes) EXCLUDES(mutex_);
-  Status Manage(TimedCommand::Kind kind, ZoneId zone) EXCLUDES(mutex_);
-  TimedCommand Timed(TimedCommand::Kind kind, ZoneId zone) const REQUIRES(mutex_);
+  // `manage` is called with mutex_ held. `kind` gives the time that it takes.
+  Status Manage(TimedCommand::Kind kind, ZoneId zone, const Management& manage) EXCLUDES(mutex_);
   // True if commands of this kind take device time.
   bool Waits(EmulatorCommand kind) const { return clock_ != nullptr || options_.latency_us(kind) != 0; }
   bool HasCache() const { return cache_ != nullptr; }
@@ -86,7 +88,7 @@ class EmulatedDevice final : public EmulatorDevice {
   Mutex& LockOf(ZoneId zone) const { return zone_locks_[zone.value % lock_count_]; }
   Status Refresh(ZoneId first, std::uint32_t count) REQUIRES(mutex_);
   Status SaveChanges() REQUIRES(mutex_);
-  Status Commit(ZoneId zone, std::uint64_t blocks) REQUIRES(mutex_);
+  Status Commit(ZoneId zone, std::uint64_t block, std::uint64_t blocks) REQUIRES(mutex_);
 
   const std::string name_;
   const std::string identity_;

@@ -19,6 +19,27 @@ constexpr std::uint32_t kMaxZones = 1u << 20;
 
 std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
 
+Status ValidateRandomArea(const EmulatorGeometry& g) {
+  if (g.random_area == 0) {
+    if (g.random_unit == 0 && g.random_zones == 0) return {};
+    return Bad("a commit unit or a number of zones without a random write area");
+  }
+  if (g.random_unit == 0 || !IsMultiple(g.random_unit, g.block_size)) {
+    return Bad(fmt::format("random unit {} is not a multiple of the block size {}", ShortBytes(g.random_unit),
+                           g.block_size));
+  }
+  if (!IsMultiple(g.random_area, g.random_unit)) {
+    return Bad(fmt::format("random area {} is not a multiple of the random unit {}",
+                           ShortBytes(g.random_area), ShortBytes(g.random_unit)));
+  }
+  if (g.random_area > g.capacity()) {
+    return Bad(fmt::format("random area {} is above the capacity of a zone, {}", ShortBytes(g.random_area),
+                           ShortBytes(g.capacity())));
+  }
+  if (g.random_zones == 0) return Bad("a random area for 0 zones: at least one zone must be able to have it");
+  return {};
+}
+
 }  // namespace
 
 Status Validate(const EmulatorGeometry& g) {
@@ -51,7 +72,7 @@ Status Validate(const EmulatorGeometry& g) {
     return Bad(fmt::format("max-open {} is above max-active {}: every open zone is active (0 means no limit)",
                            g.max_open == 0 ? "unlimited" : fmt::to_string(g.max_open), g.max_active));
   }
-  return {};
+  return ValidateRandomArea(g);
 }
 
 Geometry ToDeviceGeometry(const EmulatorGeometry& g, bool volatile_cache, bool loses_unflushed) {
@@ -61,6 +82,9 @@ Geometry ToDeviceGeometry(const EmulatorGeometry& g, bool volatile_cache, bool l
                   .max_open = g.max_open,
                   .max_active = g.max_active,
                   .max_append_bytes = std::min(kMaxAppend, g.capacity()),
+                  .random_area_bytes = g.random_area,
+                  .random_area_unit = g.random_unit,
+                  .random_area_zones = g.random_zones,
                   .volatile_cache = volatile_cache,
                   .keeps_unflushed = !loses_unflushed};
 }

@@ -16,6 +16,11 @@ struct EmulatorGeometry {
   std::uint32_t max_active = 14;        // 0: no limit
   std::uint32_t conventional = 0;       // number of zones without write pointer, from the first on
   std::uint32_t block_size = 4096;      // bytes
+  // Random write areas (ZonedDevice::OpenRandom): the bytes of one, 0: none; the unit of a commit in bytes; the number of
+  // zones that may have one.
+  std::uint64_t random_area = 0;
+  std::uint64_t random_unit = 0;
+  std::uint32_t random_zones = 0;
 
   std::uint64_t capacity() const { return zone_capacity == 0 ? zone_size : zone_capacity; }
   bool is_conventional(ZoneId zone) const { return zone.value < conventional; }

@@ -36,6 +36,7 @@ class FileStore final : public Store {
   Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) override;
   Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) override;
   Status Discard(ZoneId zone) override;
+  Status Clear(ZoneId zone) override { return Zero(zone, 0, geometry().zone_size); }
   Status SaveState(ZoneId zone, MachineZone state) override;
   Status LoadStates(ZoneId first, std::span<MachineZone> into) const override;
   bool has_volatile_cache() const override { return info_.volatile_cache; }

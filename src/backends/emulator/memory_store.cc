@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backends/emulator/zone_machine.h"
+
 namespace zenfs {
 
 MemoryStore::MemoryStore(const EmulatorGeometry& geometry)

@@ -16,6 +16,7 @@ class MemoryStore final : public Store {
   Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) override;
   Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) override;
   Status Discard(ZoneId zone) override;
+  Status Clear(ZoneId zone) override { return Discard(zone); }
   Status SaveState(ZoneId zone, MachineZone state) override;
   Status LoadStates(ZoneId first, std::span<MachineZone> into) const override;
   std::string Identity() const override { return ""; }

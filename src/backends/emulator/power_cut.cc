@@ -6,6 +6,7 @@
 
 #include "backends/emulator/file_store.h"
 #include "backends/emulator/power_loss.h"
+#include "backends/emulator/zone_machine.h"
 
 namespace zenfs {
 namespace {

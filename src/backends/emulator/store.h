@@ -27,6 +27,8 @@ class Store {
   [[nodiscard]] virtual Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) = 0;
   // Frees the space of the zone. Called after the saved state says that the zone is empty.
   [[nodiscard]] virtual Status Discard(ZoneId zone) = 0;
+  // Makes all blocks of the zone zeros, also if the host can't free their space.
+  [[nodiscard]] virtual Status Clear(ZoneId zone) = 0;
 
   // Atomic; survives the death of the process on return. After an error the saved state is the old
   // or the new one, and the store is unusable: every Check fails.

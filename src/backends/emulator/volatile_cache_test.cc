@@ -124,8 +124,9 @@ class OverlappingFlushes : public VolatileCacheTest {
     cache.emplace(*store, kGeometry.zones);
   }
   void Write(std::uint32_t zone, std::uint64_t blocks) {
-    ASSERT_TRUE(machine.BeginAppend(ZoneId(zone), blocks));
-    machine.CommitWrite(ZoneId(zone), blocks);
+    const auto block = machine.BeginAppend(ZoneId(zone), blocks);
+    ASSERT_TRUE(block);
+    machine.CommitWrite(ZoneId(zone), *block, blocks);
     cache->Wrote(ZoneId(zone), machine.state(ZoneId(zone)).written);
   }
   void Reset(std::uint32_t zone) {

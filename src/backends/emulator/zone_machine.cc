@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace zenfs {
 namespace {
 
@@ -28,28 +30,22 @@ ZoneMachine::ZoneMachine(const EmulatorGeometry& geometry) : geometry_(geometry)
 
 Status ZoneMachine::Restore(ZoneId zone, MachineZone state) {
   ZENFS_RETURN_IF_ERROR(CheckZone(zone));
-  const std::uint64_t capacity = CapacityBlocks(zone);
-  bool possible = state.written <= capacity;
-  switch (state.condition) {
-    case ZoneCondition::kNotWritePointer:
-    case ZoneCondition::kEmpty: possible = state.written == 0; break;
-    case ZoneCondition::kImplicitlyOpen:
-    case ZoneCondition::kExplicitlyOpen:
-    case ZoneCondition::kClosed: possible = state.written < capacity; break;
-    case ZoneCondition::kFull:
-    case ZoneCondition::kReadOnly:
-    case ZoneCondition::kOffline: break;
-  }
-  if (!possible || geometry_.is_conventional(zone) != (state.condition == ZoneCondition::kNotWritePointer)) {
-    return Fail(Code::kCorruption,
-                fmt::format("zone {}{} can't be {} with {} of {} blocks written", zone.value,
-                            geometry_.is_conventional(zone) ? " (conventional)" : "",
-                            ConditionName(state.condition), state.written, capacity));
-  }
+  ZENFS_RETURN_IF_ERROR(CheckPossible(geometry_, zone, state));
   changed_.clear();
   Set(zone, state.condition);
-  zones_[zone.value].state.written = state.written;
+  MachineZone& restored = zones_[zone.value].state;
+  random_ = random_ - (restored.random_area ? 1 : 0) + (state.random_area ? 1 : 0);
+  restored = state;
   return {};
+}
+
+RandomWindow ZoneMachine::Window(ZoneId zone) const {
+  const MachineZone& state = zones_[zone.value].state;
+  ZENFS_ASSERT(state.random_area);
+  return {.start = state.written,
+          .area = geometry_.random_area / geometry_.block_size,
+          .unit = geometry_.random_unit / geometry_.block_size,
+          .capacity = CapacityBlocks(zone)};
 }
 
 ZoneInfo ZoneMachine::Info(ZoneId zone) const {
@@ -60,6 +56,7 @@ ZoneInfo ZoneMachine::Info(ZoneId zone) const {
   info.condition = state.condition;
   info.start = DeviceOffset(zone.value * geometry_.zone_size);
   info.capacity = geometry_.capacity_of(zone);
+  info.random_area = state.random_area;
   switch (state.condition) {
     case ZoneCondition::kEmpty:
     case ZoneCondition::kImplicitlyOpen:
@@ -93,6 +90,7 @@ Result<std::uint64_t> ZoneMachine::CheckRead(ZoneId zone, std::uint64_t block, s
     case ZoneCondition::kImplicitlyOpen:
     case ZoneCondition::kExplicitlyOpen:
     case ZoneCondition::kClosed:
+      if (state.random_area && block + count <= Window(zone).end()) return count;
       if (block + count > state.written) {
         return Invalid(fmt::format("read of blocks {} to {} passes the write pointer of zone {} at block {}",
                                    block, block + count, zone.value, state.written));
@@ -110,7 +108,9 @@ Status ZoneMachine::BeginWrite(ZoneId zone, std::uint64_t block, std::uint64_t c
   ZENFS_RETURN_IF_ERROR(CheckZone(zone));
   ZENFS_RETURN_IF_ERROR(CheckWritable(zone, block, count));
   if (geometry_.is_conventional(zone)) return {};
-  return OpenImplicitly(zone);
+  ZENFS_RETURN_IF_ERROR(OpenImplicitly(zone));
+  if (zones_[zone.value].state.random_area) MovePointer(zone, Window(zone).PointerAfterWrite(block + count));
+  return {};
 }
 
 Result<std::uint64_t> ZoneMachine::BeginAppend(ZoneId zone, std::uint64_t count) {
@@ -119,22 +119,34 @@ Result<std::uint64_t> ZoneMachine::BeginAppend(ZoneId zone, std::uint64_t count)
   if (geometry_.is_conventional(zone)) {
     return Invalid(fmt::format("append to zone {}, which is conventional", zone.value));
   }
+  if (zones_[zone.value].state.random_area) {
+    return Invalid(fmt::format("append to zone {}, which has a random write area", zone.value));
+  }
   const std::uint64_t block = zones_[zone.value].state.written;
   ZENFS_RETURN_IF_ERROR(CheckWritable(zone, block, count));
   ZENFS_RETURN_IF_ERROR(OpenImplicitly(zone));
   return block;
 }
 
-void ZoneMachine::CommitWrite(ZoneId zone, std::uint64_t count) {
+void ZoneMachine::CommitWrite(ZoneId zone, std::uint64_t block, std::uint64_t count) {
   changed_.clear();
   if (geometry_.is_conventional(zone)) return;
   Zone& z = zones_[zone.value];
-  z.state.written += count;
   z.last_written = ++tick_;
-  changed_.push_back(zone);
-  // The zone may have lost its open slot since BeginWrite. It is then closed, and its pointer moves
-  // in the same way. A zone that failed meanwhile stays failed.
-  if (z.state.written == CapacityBlocks(zone) && IsActive(z.state.condition)) Set(zone, ZoneCondition::kFull);
+  // A random write area ends behind the block, because BeginWrite moved the pointer. If the zone failed since, so did the
+  // pointer move behind the area.
+  if (!z.state.random_area) MovePointer(zone, std::max(z.state.written, block + count));
+}
+
+// The zone may have lost its open slot since BeginWrite. It is then closed, and its pointer moves in
+// the same way. A zone that failed meanwhile stays failed.
+void ZoneMachine::MovePointer(ZoneId zone, std::uint64_t written) {
+  MachineZone& state = zones_[zone.value].state;
+  ZENFS_ASSERT(written >= state.written && written <= CapacityBlocks(zone));
+  if (written == state.written) return;
+  state.written = written;
+  NoteChange(zone);
+  if (written == CapacityBlocks(zone) && IsActive(state.condition)) Set(zone, ZoneCondition::kFull);
 }
 
 Status ZoneMachine::Reset(ZoneId zone) {
@@ -207,6 +219,45 @@ Status ZoneMachine::Close(ZoneId zone) {
   return BadTransition("close", zone, condition);
 }
 
+Status ZoneMachine::OpenRandom(ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(BeginManagement(zone));
+  if (geometry_.random_area == 0) {
+    return Fail(Code::kNotSupported, "the zones of this device have no random write area");
+  }
+  const ZoneCondition condition = zones_[zone.value].state.condition;
+  if (condition == ZoneCondition::kReadOnly) return ReadOnly(zone);
+  if (condition == ZoneCondition::kOffline) return Offline(zone);
+  if (condition != ZoneCondition::kEmpty) return BadTransition("random open", zone, condition);
+  if (random_ >= geometry_.random_zones) {
+    return Fail(Code::kBusy,
+                fmt::format("zone {} can't get a random write area: {} zones have one, the device's limit",
+                            zone.value, geometry_.random_zones));
+  }
+  ZENFS_RETURN_IF_ERROR(TakeOpenSlot(zone));
+  Set(zone, ZoneCondition::kExplicitlyOpen);
+  zones_[zone.value].state.random_area = true;
+  ++random_;
+  return {};
+}
+
+Status ZoneMachine::CommitRandom(ZoneId zone, std::uint64_t block) {
+  ZENFS_RETURN_IF_ERROR(BeginManagement(zone));
+  const ZoneCondition condition = zones_[zone.value].state.condition;
+  if (condition == ZoneCondition::kReadOnly) return ReadOnly(zone);
+  if (condition == ZoneCondition::kOffline) return Offline(zone);
+  if (!zones_[zone.value].state.random_area) return BadTransition("commit without an area", zone, condition);
+  const RandomWindow window = Window(zone);
+  if (!window.TakesCommit(block)) {
+    return Invalid(
+        fmt::format("commit up to block {} of zone {}, whose random write area is from block {} to {}, "
+                    "in units of {} blocks",
+                    block, zone.value, window.start, window.end(), window.unit));
+  }
+  ZENFS_RETURN_IF_ERROR(OpenImplicitly(zone));
+  MovePointer(zone, block);
+  return {};
+}
+
 Status ZoneMachine::SetCondition(ZoneId zone, ZoneCondition condition) {
   ZENFS_RETURN_IF_ERROR(BeginManagement(zone));
   switch (condition) {
@@ -250,7 +301,14 @@ Status ZoneMachine::CheckWritable(ZoneId zone, std::uint64_t block, std::uint64_
     case ZoneCondition::kImplicitlyOpen:
     case ZoneCondition::kExplicitlyOpen:
     case ZoneCondition::kClosed:
-      if (block == state.written) break;
+      if (block == state.written && !state.random_area) break;
+      if (state.random_area) {
+        const RandomWindow window = Window(zone);
+        if (block + count > capacity || window.TakesWrite(block, block + count)) break;
+        return Invalid(
+            fmt::format("write of blocks {} to {} of zone {}, whose random write area takes blocks {} to {}",
+                        block, block + count, zone.value, window.start, window.start + 2 * window.area));
+      }
       return Invalid(fmt::format("write at block {} of zone {}, whose write pointer is at block {}", block,
                                  zone.value, state.written));
   }
@@ -294,10 +352,19 @@ Status ZoneMachine::OpenImplicitly(ZoneId zone) {
 }
 
 void ZoneMachine::Set(ZoneId zone, ZoneCondition condition) {
-  ZoneCondition& current = zones_[zone.value].state.condition;
-  if (std::uint32_t* counter = CounterOf(current)) --*counter;
+  MachineZone& state = zones_[zone.value].state;
+  if (std::uint32_t* counter = CounterOf(state.condition)) --*counter;
   if (std::uint32_t* counter = CounterOf(condition)) ++*counter;
-  current = condition;
+  if (state.random_area && !IsActive(condition)) {
+    state.written = Window(zone).end();
+    state.random_area = false;
+    --random_;
+  }
+  state.condition = condition;
+  NoteChange(zone);
+}
+
+void ZoneMachine::NoteChange(ZoneId zone) {
   if (std::find(changed_.begin(), changed_.end(), zone) == changed_.end()) changed_.push_back(zone);
 }
 

@@ -11,9 +11,13 @@
 //     +-----------------------------------+
 //   Reset: any of these -> empty.   read-only, offline: only by the device's own failing (SetCondition)
 //
+// OpenRandom opens an empty zone with a random write area (random_window.h). It keeps the area while it is open or closed.
+// When it becomes full or fails, the blocks of the area count as written and the area is gone.
+//
 // Invariants
 //   open zones <= max_open, open + closed zones <= max_active      (a limit of 0 means: none)
 //   written <= capacity; empty has written == 0; an open or closed zone has written < capacity
+//   only open and closed zones have an area, at most random_zones of them; its pointer is a multiple of the commit unit
 //
 // Units: blocks, counted from the start of the zone. Threads: not thread-safe; the caller locks.
 //
@@ -25,17 +29,12 @@
 #include <vector>
 
 #include "backends/emulator/emulator_geometry.h"
+#include "backends/emulator/random_window.h"
+#include "backends/emulator/zone_state.h"
 #include "base/status.h"
 #include "device/zone_info.h"
 
 namespace zenfs {
-
-struct MachineZone {
-  ZoneCondition condition = ZoneCondition::kEmpty;
-  std::uint64_t written = 0;  // blocks; keeps its value when the zone is finished or fails
-
-  friend bool operator==(const MachineZone&, const MachineZone&) = default;
-};
 
 class ZoneMachine {
  public:
@@ -47,24 +46,32 @@ class ZoneMachine {
 
   MachineZone state(ZoneId zone) const { return zones_[zone.value].state; }
   ZoneInfo Info(ZoneId zone) const;
+  // The random write area of a zone that has one.
+  RandomWindow Window(ZoneId zone) const;
   std::uint32_t open_count() const { return explicitly_open_ + implicitly_open_; }
   std::uint32_t active_count() const { return open_count() + closed_; }
+  std::uint32_t random_count() const { return random_; }  // zones with a random write area
 
   // Returns how many of the `count` blocks come from the medium. The others (beyond the written
-  // part of a full or read-only zone) read as zeros.
+  // part of a full or read-only zone) read as zeros. All blocks of a random write area come from the medium.
   [[nodiscard]] Result<std::uint64_t> CheckRead(ZoneId zone, std::uint64_t block, std::uint64_t count) const;
 
   // A write: BeginWrite, then the caller transfers the data, then CommitWrite. Without CommitWrite
-  // the zone stays open and its write pointer does not move. One write at a time per zone.
+  // the zone stays open and its write pointer does not move, except to move the random write area. One
+  // write at a time per zone. CommitWrite takes the same blocks.
   [[nodiscard]] Status BeginWrite(ZoneId zone, std::uint64_t block, std::uint64_t count);
   // Returns the block at which the data must be written.
   [[nodiscard]] Result<std::uint64_t> BeginAppend(ZoneId zone, std::uint64_t count);
-  void CommitWrite(ZoneId zone, std::uint64_t count);
+  void CommitWrite(ZoneId zone, std::uint64_t block, std::uint64_t count);
 
   [[nodiscard]] Status Reset(ZoneId zone);
   [[nodiscard]] Status Finish(ZoneId zone);
   [[nodiscard]] Status Open(ZoneId zone);
   [[nodiscard]] Status Close(ZoneId zone);
+  // An empty zone gets a random write area, whose blocks must read as zeros. kNotSupported if the device has none.
+  [[nodiscard]] Status OpenRandom(ZoneId zone);
+  // Moves the write pointer of a zone with an area up to `block`.
+  [[nodiscard]] Status CommitRandom(ZoneId zone, std::uint64_t block);
 
   // A change by the device itself: a zone fails (kReadOnly, kOffline), or the controller ends it
   // (kFull).
@@ -88,6 +95,8 @@ class ZoneMachine {
   Status CheckWritable(ZoneId zone, std::uint64_t block, std::uint64_t count) const;
   Status TakeOpenSlot(ZoneId zone);
   Status OpenImplicitly(ZoneId zone);
+  void NoteChange(ZoneId zone);
+  void MovePointer(ZoneId zone, std::uint64_t written);
   void Set(ZoneId zone, ZoneCondition condition);
   std::uint32_t* CounterOf(ZoneCondition condition);
 
@@ -97,6 +106,7 @@ class ZoneMachine {
   std::uint32_t explicitly_open_ = 0;
   std::uint32_t implicitly_open_ = 0;
   std::uint32_t closed_ = 0;
+  std::uint32_t random_ = 0;
   std::uint64_t tick_ = 0;
 };
 

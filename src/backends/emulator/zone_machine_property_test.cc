@@ -26,7 +26,7 @@ EmulatorGeometry AnyGeometry() {
 
 Status Write(ZoneMachine& machine, ZoneId zone, std::uint64_t block, std::uint64_t count) {
   ZENFS_RETURN_IF_ERROR(machine.BeginWrite(zone, block, count));
-  machine.CommitWrite(zone, count);
+  machine.CommitWrite(zone, block, count);
   return {};
 }
 
@@ -43,7 +43,7 @@ Status RandomCommand(ZoneMachine& machine, ZoneId zone) {
       const auto block = machine.BeginAppend(zone, count);
       if (!block) return Fail(block.error());
       RC_ASSERT(*block == machine.state(zone).written);
-      machine.CommitWrite(zone, count);
+      machine.CommitWrite(zone, *block, count);
       return {};
     }
     default: return Write(machine, zone, machine.state(zone).written, count);

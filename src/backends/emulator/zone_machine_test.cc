@@ -26,7 +26,7 @@ Code CodeOf(const Status& status) { return status.error().code(); }
 
 Status WriteBlocks(ZoneMachine& machine, ZoneId zone, std::uint64_t block, std::uint64_t count) {
   ZENFS_RETURN_IF_ERROR(machine.BeginWrite(zone, block, count));
-  machine.CommitWrite(zone, count);
+  machine.CommitWrite(zone, block, count);
   return {};
 }
 
@@ -124,7 +124,7 @@ TEST(ZoneMachineTest, WriteOverTheCapacityIsZoneFullAndChangesNothing) {
 TEST(ZoneMachineTest, AppendReturnsThePlace) {
   ZoneMachine machine(Small());
   ASSERT_EQ(machine.BeginAppend(ZoneId(3), 2).value(), 0u);
-  machine.CommitWrite(ZoneId(3), 2);
+  machine.CommitWrite(ZoneId(3), 0, 2);
   EXPECT_EQ(machine.BeginAppend(ZoneId(3), 1).value(), 2u);
 }
 
@@ -180,9 +180,9 @@ TEST(ZoneMachineTest, ZoneThatLostItsSlotDuringAWriteStaysClosed) {
   ZoneMachine machine(Small(1, 0));
   ASSERT_TRUE(machine.BeginWrite(ZoneId(1), 0, 3).ok());
   ASSERT_TRUE(machine.BeginWrite(ZoneId(2), 0, 3).ok());
-  machine.CommitWrite(ZoneId(1), 3);
+  machine.CommitWrite(ZoneId(1), 0, 3);
   EXPECT_EQ(machine.state(ZoneId(1)), (MachineZone{kClosed, 3}));
-  machine.CommitWrite(ZoneId(2), 3);
+  machine.CommitWrite(ZoneId(2), 0, 3);
   EXPECT_EQ(machine.state(ZoneId(2)), (MachineZone{kImplicitlyOpen, 3}));
 }
 

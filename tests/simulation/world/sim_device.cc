@@ -198,6 +198,16 @@ Status SimDevice::Finish(ZoneId zone) {
 }
 Status SimDevice::Open(ZoneId zone) { return Manage(&CrashDevice::Open, zone, nullptr, "open"); }
 Status SimDevice::Close(ZoneId zone) { return Manage(&CrashDevice::Close, zone, nullptr, "close"); }
+Status SimDevice::OpenRandom(ZoneId zone) {
+  return Manage(&CrashDevice::OpenRandom, zone, nullptr, "open with a random write area");
+}
+Status SimDevice::CommitRandom(DeviceOffset to) {
+  Linger();
+  Status status = device_->CommitRandom(to);
+  Note(kManage, to.value, status.ok());
+  Linger();
+  return status;
+}
 
 Status SimDevice::Flush() {
   Linger();

@@ -65,6 +65,8 @@ class SimDevice final : public ForwardingDevice {
   Status Finish(ZoneId zone) override;
   Status Open(ZoneId zone) override;
   Status Close(ZoneId zone) override;
+  Status OpenRandom(ZoneId zone) override;
+  Status CommitRandom(DeviceOffset to) override;
   Status Flush() override;
   // Executes requests in any order, between Submit and the Reap that delivers them.
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
