@@ -21,6 +21,7 @@ set(ZENFS_TESTS_host
 
 # src/backends/emulator
 set(ZENFS_SOURCES_emulator
+  backends/emulator/area_blocks.cc
   backends/emulator/buffered_clock.cc
   backends/emulator/bufferless_clock.cc
   backends/emulator/device_clock.cc
@@ -52,6 +53,7 @@ set(ZENFS_TESTS_emulator
   backends/emulator/emulator_geometry_test.cc
   backends/emulator/power_cut_test.cc
   backends/emulator/power_loss_test.cc
+  backends/emulator/random_area_file_test.cc
   backends/emulator/random_area_test.cc
   backends/emulator/timed_device_test.cc
   backends/emulator/vanishing_file_test.cc

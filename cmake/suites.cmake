@@ -5,6 +5,7 @@ set(ZENFS_TESTS_conformance
   conformance/lab_devices.cc
   conformance/persistence_conformance_test.cc
   conformance/queue_conformance_test.cc
+  conformance/random_area_conformance_test.cc
   conformance/zone_conformance_test.cc
 )
 # What is done on a volume and what may be left of it after a crash: for the crash tests and the simulator.

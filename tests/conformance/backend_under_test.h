@@ -23,6 +23,8 @@ class DeviceFixture {
 struct DeviceWish {
   bool limited = false;
   std::uint32_t conventional = 0;
+  bool random_area =
+      false;  // random write areas of 8 blocks for 2 zones, with commits of 2; not every backend has them
 };
 
 struct BackendUnderTest {

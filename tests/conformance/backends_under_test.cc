@@ -24,7 +24,10 @@ EmulatorGeometry GeometryFor(const DeviceWish& wish, std::uint32_t block_size) {
           .max_open = wish.limited ? 3u : 0u,
           .max_active = wish.limited ? 4u : 0u,
           .conventional = wish.conventional,
-          .block_size = block_size};
+          .block_size = block_size,
+          .random_area = wish.random_area ? 8 * block_size : 0,
+          .random_unit = wish.random_area ? 2 * block_size : 0,
+          .random_zones = wish.random_area ? 2u : 0u};
 }
 
 // Devices that live in memory, as long as the fixture.
@@ -39,8 +42,10 @@ class InMemory final : public DeviceFixture {
 
 class EmulatedFile final : public DeviceFixture {
  public:
-  explicit EmulatedFile(const EmulatorGeometry& geometry) {
-    EXPECT_TRUE(CreateEmulatedFile(directory_.File("device.img"), geometry, false).ok());
+  explicit EmulatedFile(const EmulatorGeometry& geometry, bool volatile_cache = false) {
+    EXPECT_TRUE(
+        CreateEmulatedFile(directory_.File("device.img"), geometry, false, Timing::kNone, volatile_cache)
+            .ok());
   }
   Result<std::unique_ptr<ZonedDevice>> Open(OpenMode mode) override {
     DeviceOptions unclaimed;
@@ -101,6 +106,9 @@ std::unique_ptr<DeviceFixture> File(const DeviceWish& wish) {
 std::unique_ptr<DeviceFixture> File512(const DeviceWish& wish) {
   return std::make_unique<EmulatedFile>(GeometryFor(wish, 512));
 }
+std::unique_ptr<DeviceFixture> FileWithCache(const DeviceWish& wish) {
+  return std::make_unique<EmulatedFile>(GeometryFor(wish, 4096), /*volatile_cache=*/true);
+}
 std::unique_ptr<DeviceFixture> Crash(const DeviceWish& wish) {
   return std::make_unique<InMemory>(std::make_unique<CrashDevice>(GeometryFor(wish, 4096)));
 }
@@ -119,6 +127,7 @@ std::vector<BackendUnderTest> BackendsUnderTest() {
       {"EmulatorWithTimesOfBufferless", false, &Bufferless},
       {"EmulatedFile", true, &File},
       {"EmulatedFileBlocks512", true, &File512},
+      {"EmulatedFileWithVolatileCache", true, &FileWithCache},
       {"CrashDevice", false, &Crash},
       {"FaultyDeviceWithoutFaults", false, &Faulty},
       {"ZonesAsPlainFiles", true, &PlainFiles},

@@ -3,6 +3,7 @@
 //   ZENFS_LAB_PLAIN         a device without tight limits
 //   ZENFS_LAB_LIMITED       one with 3 open and 4 active zones
 //   ZENFS_LAB_CONVENTIONAL  one whose first two zones are conventional
+//   ZENFS_LAB_RANDOM        one with random write areas of 8 blocks or more for exactly 2 zones
 //
 // Each has at least 12 sequential zones of at least 16 blocks. Where one is not named, the tests that wish for it skip.
 #include <cstdlib>
@@ -41,6 +42,7 @@ class LabDevice final : public DeviceFixture {
 };
 
 const char* NamedFor(const DeviceWish& wish) {
+  if (wish.random_area) return std::getenv("ZENFS_LAB_RANDOM");
   if (wish.limited) return std::getenv("ZENFS_LAB_LIMITED");
   return std::getenv(wish.conventional != 0 ? "ZENFS_LAB_CONVENTIONAL" : "ZENFS_LAB_PLAIN");
 }

@@ -88,8 +88,7 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
       lock_count_(std::min(geometry.zones, kLocksMax)),
       zone_locks_(std::make_unique<ZoneLock[]>(lock_count_)),
       machine_(geometry),
-      cache_(store_->has_volatile_cache() ? std::make_unique<VolatileCache>(*store_, geometry.zones)
-                                          : nullptr),
+      cache_(store_->has_volatile_cache() ? std::make_unique<VolatileCache>(*store_, geometry) : nullptr),
       clock_(MakeDeviceClock(options.timing.value_or(Timing::kNone), geometry.zones, kClockSeed)) {}
 
 Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
@@ -377,7 +376,7 @@ Status EmulatedDevice::Refresh(ZoneId first, std::uint32_t count) {
       const Status restored = machine_.Restore(zone, state);
       if (!restored.ok()) return Fail(restored.error().With(name_));
       // Blocks that the previous process wrote may still be in the cache.
-      if (HasCache() && mode_ == OpenMode::kExclusive) cache_->Wrote(zone, state.written);
+      if (HasCache() && mode_ == OpenMode::kExclusive) ZENFS_RETURN_IF_ERROR(cache_->Found(zone, machine_));
     }
   }
   return {};
@@ -386,6 +385,7 @@ Status EmulatedDevice::Refresh(ZoneId first, std::uint32_t count) {
 Status EmulatedDevice::SaveChanges() {
   for (const ZoneId zone : machine_.changed()) {
     ZENFS_RETURN_IF_ERROR(store_->SaveState(zone, machine_.state(zone)));
+    if (HasCache()) cache_->Changed(zone, machine_.state(zone));
   }
   return {};
 }
@@ -393,7 +393,7 @@ Status EmulatedDevice::SaveChanges() {
 Status EmulatedDevice::Commit(ZoneId zone, std::uint64_t block, std::uint64_t blocks) {
   machine_.CommitWrite(zone, block, blocks);
   ZENFS_RETURN_IF_ERROR(SaveChanges());
-  if (HasCache()) cache_->Wrote(zone, machine_.state(zone).written);
+  if (HasCache()) cache_->WroteArea(zone, machine_.state(zone), block, blocks);
   return {};
 }
 

@@ -10,10 +10,13 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/emulator/durable_blocks.h"
+#include "backends/emulator/zone_machine.h"
 #include "backends/emulator/zone_word.h"
 #include "backends/host/lock_holder.h"
 #include "base/crc32c.h"
 #include "base/file_lock.h"
+#include "base/short_bytes.h"
 
 namespace zenfs {
 namespace {
@@ -28,11 +31,16 @@ std::uint32_t HeaderCrc(HeaderBytes bytes) {
   return Crc32c(bytes);
 }
 
+std::uint32_t VersionOf(const EmulatorGeometry& g, bool volatile_cache) {
+  if (g.random_area != 0) return kEmulatedRandomVersion;
+  return volatile_cache ? kEmulatedCacheVersion : kEmulatedFileVersion;
+}
+
 HeaderBytes EncodeHeader(const EmulatorGeometry& g, Timing timing, bool volatile_cache, const Uuid& uuid) {
   const EmulatedLayout layout = LayoutOf(g, volatile_cache);
   EmulatedFileHeader header{};
   std::memcpy(header.magic, kEmulatedFileMagic, sizeof header.magic);
-  header.version = volatile_cache ? kEmulatedCacheVersion : kEmulatedFileVersion;
+  header.version = VersionOf(g, volatile_cache);
   header.block_size = g.block_size;
   header.zones = g.zones;
   header.zone_size = g.zone_size;
@@ -43,6 +51,9 @@ HeaderBytes EncodeHeader(const EmulatorGeometry& g, Timing timing, bool volatile
   header.timing = static_cast<std::uint32_t>(timing);
   header.table_offset = layout.table_offset;
   header.durable_offset = layout.durable_offset;
+  header.random_area = g.random_area;
+  header.random_unit = g.random_unit;
+  header.random_zones = g.random_zones;
   header.data_offset = layout.data_offset;
   std::memcpy(header.uuid, uuid.bytes.data(), sizeof header.uuid);
   std::memcpy(header.model, kModel, sizeof kModel);
@@ -57,6 +68,28 @@ bool HasMagic(const HeaderBytes& bytes) {
   return std::memcmp(bytes.data(), kEmulatedFileMagic, sizeof kEmulatedFileMagic) == 0;
 }
 
+Status CheckHeader(const EmulatedFileHeader& header, const EmulatedFileInfo& info, const std::string& path) {
+  const auto damaged = [&](std::string_view what) {
+    return Fail(Code::kCorruption, fmt::format("{}: the header of this emulated device {}", path, what));
+  };
+  Status valid = Validate(info.geometry);
+  if (valid.ok()) valid = CheckCachedArea(info.geometry, info.volatile_cache);
+  if (!valid.ok()) return damaged("is damaged: " + valid.error().text());
+  if (header.version != VersionOf(info.geometry, info.volatile_cache)) {
+    return damaged(fmt::format("is damaged: a random write area of {} bytes in version {}",
+                               header.random_area, header.version));
+  }
+  const EmulatedLayout layout = LayoutOf(info.geometry, info.volatile_cache);
+  if (info.volatile_cache && header.durable_offset != layout.durable_offset) {
+    return damaged(fmt::format("places the table of its cache at {}, not at {}", header.durable_offset,
+                               layout.durable_offset));
+  }
+  if (header.table_offset != layout.table_offset || header.data_offset != layout.data_offset) {
+    return damaged(fmt::format("places its data at {}, not at {}", header.data_offset, layout.data_offset));
+  }
+  return {};
+}
+
 Result<EmulatedFileInfo> DecodeHeader(const HeaderBytes& bytes, const std::string& path) {
   EmulatedFileHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -69,11 +102,11 @@ Result<EmulatedFileInfo> DecodeHeader(const HeaderBytes& bytes, const std::strin
                 fmt::format("{}: the header of this emulated device is damaged (CRC {:08x}, computed {:08x})",
                             path, header.crc, HeaderCrc(bytes)));
   }
-  if (header.version != kEmulatedFileVersion && header.version != kEmulatedCacheVersion) {
+  if (header.version < kEmulatedFileVersion || header.version > kEmulatedRandomVersion) {
     return Fail(Code::kNotSupported,
                 fmt::format("{}: emulated device of format version {}, made by a newer zenfs; "
                             "this one knows versions up to {}",
-                            path, header.version, kEmulatedCacheVersion));
+                            path, header.version, kEmulatedRandomVersion));
   }
   const std::optional<Timing> timing = TimingOfNumber(header.timing);
   if (!timing) {
@@ -89,27 +122,16 @@ Result<EmulatedFileInfo> DecodeHeader(const HeaderBytes& bytes, const std::strin
                    .max_open = header.max_open,
                    .max_active = header.max_active,
                    .conventional = header.conventional,
-                   .block_size = header.block_size};
+                   .block_size = header.block_size,
+                   .random_area = header.random_area,
+                   .random_unit = header.random_unit,
+                   .random_zones = header.random_zones};
   std::memcpy(info.uuid.bytes.data(), header.uuid, sizeof header.uuid);
   info.model.assign(header.model, ::strnlen(header.model, sizeof header.model));
   info.version = header.version;
-  info.volatile_cache = header.version == kEmulatedCacheVersion;
-  if (Status valid = Validate(info.geometry); !valid.ok()) {
-    return Fail(Code::kCorruption, fmt::format("{}: the header of this emulated device is damaged: {}", path,
-                                               valid.error().text()));
-  }
-  const EmulatedLayout layout = LayoutOf(info.geometry, info.volatile_cache);
-  if (info.volatile_cache && header.durable_offset != layout.durable_offset) {
-    return Fail(
-        Code::kCorruption,
-        fmt::format("{}: the header of this emulated device places the table of its cache at {}, not at {}",
-                    path, header.durable_offset, layout.durable_offset));
-  }
-  if (header.table_offset != layout.table_offset || header.data_offset != layout.data_offset) {
-    return Fail(Code::kCorruption,
-                fmt::format("{}: the header of this emulated device places its data at {}, not at {}", path,
-                            header.data_offset, layout.data_offset));
-  }
+  info.volatile_cache = header.version == kEmulatedCacheVersion ||
+                        (header.version == kEmulatedRandomVersion && header.durable_offset != 0);
+  ZENFS_RETURN_IF_ERROR(CheckHeader(header, info, path));
   return info;
 }
 
@@ -199,7 +221,8 @@ Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry&
   for (std::uint32_t i = 0; i < geometry.zones; ++i) table[i] = PackZone(fresh.state(ZoneId(i)));
   ZENFS_RETURN_IF_ERROR(WriteAll(fd, layout.table_offset, std::as_bytes(std::span(table)), path));
   if (volatile_cache) {  // nothing is written, so nothing is durable
-    const std::vector<std::byte> zeros(layout.table_bytes);
+    const std::uint64_t tables = layout.area_offset != 0 ? 2 : 1;  // the second follows the first
+    const std::vector<std::byte> zeros(tables * layout.table_bytes);
     ZENFS_RETURN_IF_ERROR(WriteAll(fd, layout.durable_offset, zeros, path));
   }
   if (::fsync(fd.get()) != 0) return FailErrno(errno, fmt::format("write {}", path));
@@ -212,6 +235,14 @@ Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry&
 
 }  // namespace
 
+Status CheckCachedArea(const EmulatorGeometry& g, bool volatile_cache) {
+  const std::uint64_t most = kBlockSetSize * g.block_size;
+  if (!volatile_cache || g.random_area <= most) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("random area {} is above {} ({} blocks), the most with a volatile cache",
+                          ShortBytes(g.random_area), ShortBytes(most), kBlockSetSize));
+}
+
 EmulatedLayout LayoutOf(const EmulatorGeometry& g, bool volatile_cache) {
   EmulatedLayout layout;
   layout.table_offset = kEmulatedHeaderBytes;
@@ -219,6 +250,10 @@ EmulatedLayout LayoutOf(const EmulatorGeometry& g, bool volatile_cache) {
   std::uint64_t end = layout.table_offset + layout.table_bytes;
   if (volatile_cache) {
     layout.durable_offset = end;
+    end += layout.table_bytes;
+  }
+  if (volatile_cache && g.random_area != 0) {
+    layout.area_offset = end;
     end += layout.table_bytes;
   }
   layout.data_offset = RoundUp(end, kEmulatedDataAlignment);
@@ -258,6 +293,7 @@ Status SetFileMode(const UniqueFd& fd, mode_t mode, const std::string& path) {
 Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry, bool overwrite,
                           Timing timing, bool volatile_cache, std::optional<mode_t> mode) {
   ZENFS_RETURN_IF_ERROR(Validate(geometry));
+  ZENFS_RETURN_IF_ERROR(CheckCachedArea(geometry, volatile_cache));
   ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, MakeEmptyFile(path, overwrite));
   Status made = mode ? SetFileMode(fd, *mode, path) : Status{};
   if (made.ok()) made = Fill(fd, path, geometry, timing, volatile_cache);

@@ -17,6 +17,8 @@ inline constexpr char kEmulatedFileMagic[8] = {'Z', 'E', 'N', 'F', 'S', 'E', 'M'
 // table refuse it.
 inline constexpr std::uint32_t kEmulatedFileVersion = 1;
 inline constexpr std::uint32_t kEmulatedCacheVersion = 2;
+// The same for a device with random write areas; it has a volatile cache if durable_offset is not zero.
+inline constexpr std::uint32_t kEmulatedRandomVersion = 3;
 inline constexpr std::uint64_t kEmulatedHeaderBytes = 4096;
 inline constexpr std::uint64_t kEmulatedDataAlignment = 2u << 20;
 
@@ -38,9 +40,14 @@ struct EmulatedFileHeader {
   std::uint64_t data_offset;
   std::uint8_t uuid[16];
   char model[32];                // zero-padded
-  std::uint64_t durable_offset;  // since version 2; zero before
+  std::uint64_t durable_offset;  // since version 2; zero before, and without a volatile cache
+  // Since version 3; zero before.
+  std::uint64_t random_area;
+  std::uint64_t random_unit;
+  std::uint32_t random_zones;
+  std::uint32_t reserved;  // zero
 };
-static_assert(sizeof(EmulatedFileHeader) == 128);
+static_assert(sizeof(EmulatedFileHeader) == 152);
 static_assert(offsetof(EmulatedFileHeader, version) == 8);
 static_assert(offsetof(EmulatedFileHeader, crc) == 12);
 static_assert(offsetof(EmulatedFileHeader, zone_size) == 24);
@@ -48,6 +55,8 @@ static_assert(offsetof(EmulatedFileHeader, table_offset) == 56);
 static_assert(offsetof(EmulatedFileHeader, uuid) == 72);
 static_assert(offsetof(EmulatedFileHeader, model) == 88);
 static_assert(offsetof(EmulatedFileHeader, durable_offset) == 120);
+static_assert(offsetof(EmulatedFileHeader, random_area) == 128);
+static_assert(offsetof(EmulatedFileHeader, random_zones) == 144);
 
 // The offsets and sizes of the parts of a file.
 struct EmulatedLayout {
@@ -56,9 +65,14 @@ struct EmulatedLayout {
   // With a volatile cache: a second table of the same size, with the number of durable blocks of
   // each zone. 0: none.
   std::uint64_t durable_offset = 0;
+  // With random write areas and a volatile cache: a third table of the same size, with the durable blocks of each area.
+  // 0: none.
+  std::uint64_t area_offset = 0;
   std::uint64_t data_offset = 0;  // zone n begins at data_offset + n * zone_size
   std::uint64_t file_bytes = 0;
 };
+// A word of that table has room for so many blocks.
+[[nodiscard]] Status CheckCachedArea(const EmulatorGeometry& geometry, bool volatile_cache);
 [[nodiscard]] EmulatedLayout LayoutOf(const EmulatorGeometry& geometry, bool volatile_cache);
 
 struct OpenedEmulatedFile {

@@ -142,7 +142,7 @@ TEST_F(EmulatedFileTest, HeaderWithAnImpossibleGeometryIsDamaged) {
 
 TEST_F(EmulatedFileTest, NewerVersionIsRefused) {
   Create();
-  ChangeHeader(path, [](EmulatedFileHeader& header) { header.version = 3; });
+  ChangeHeader(path, [](EmulatedFileHeader& header) { header.version = 4; });
   EXPECT_EQ(ErrorOfOpening().code(), Code::kNotSupported);
   EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("made by a newer zenfs"));
 }

@@ -26,6 +26,13 @@ TEST(EmulatorGeometryTest, EachMistakeIsNamed) {
       {{.zones = 4, .conventional = 4}, "4 conventional zones"},
       {{.max_open = 15, .max_active = 14}, "max-open 15 is above max-active 14"},
       {{.max_open = 0, .max_active = 14}, "unlimited"},
+      {{.random_unit = 4096}, "without a random write area"},
+      {{.random_zones = 1}, "without a random write area"},
+      {{.random_area = 65536, .random_zones = 1}, "random unit 0"},
+      {{.random_area = 65536, .random_unit = 6144, .random_zones = 1}, "random unit"},
+      {{.random_area = 65536, .random_unit = 24576, .random_zones = 1}, "random area 64.0 KiB"},
+      {{.random_area = 32u << 20, .random_unit = 4096, .random_zones = 1}, "above the capacity of a zone"},
+      {{.random_area = 65536, .random_unit = 16384}, "for 0 zones"},
   };
   for (const auto& [geometry, text] : mistakes) {
     const Status status = Validate(geometry);
@@ -33,6 +40,15 @@ TEST(EmulatorGeometryTest, EachMistakeIsNamed) {
     EXPECT_EQ(status.error().code(), Code::kInvalidArgument);
     EXPECT_THAT(status.error().text(), HasSubstr(text));
   }
+}
+
+TEST(EmulatorGeometryTest, RandomWriteAreasAreInTheGeometryOfTheDevice) {
+  const EmulatorGeometry geometry{.random_area = 65536, .random_unit = 16384, .random_zones = 3};
+  ASSERT_TRUE(Validate(geometry).ok());
+  const Geometry device = ToDeviceGeometry(geometry, true);
+  EXPECT_EQ(device.random_area_bytes, 65536u);
+  EXPECT_EQ(device.random_area_unit, 16384u);
+  EXPECT_EQ(device.random_area_zones, 3u);
 }
 
 TEST(EmulatorGeometryTest, NoLimitsIsValid) {

@@ -44,13 +44,17 @@ std::optional<std::uint32_t> FileStore::Owner() const {
 // A copy of the file may have holes in its tables (cp --sparse=always), for which a full host would
 // have no space later.
 Status FileStore::TakeTables() {
-  const std::uint64_t tables = has_volatile_cache() ? 2 : 1;  // the second follows the first
+  // Each table follows the one before.
+  const std::uint64_t tables = 1 + (has_volatile_cache() ? 1 : 0) + (layout_.area_offset != 0 ? 1 : 0);
   ZENFS_RETURN_IF_ERROR(file_.Allocate(layout_.table_offset, tables * layout_.table_bytes));
   words_.resize(geometry().zones);
   ZENFS_RETURN_IF_ERROR(ReadWords(layout_.table_offset, 0, words_));
   if (!has_volatile_cache()) return {};
   durable_.resize(geometry().zones);
-  return ReadWords(layout_.durable_offset, 0, durable_);
+  ZENFS_RETURN_IF_ERROR(ReadWords(layout_.durable_offset, 0, durable_));
+  if (layout_.area_offset == 0) return {};
+  areas_.resize(geometry().zones);
+  return ReadWords(layout_.area_offset, 0, areas_);
 }
 
 Status FileStore::ReadWords(std::uint64_t table, std::uint32_t first, std::span<std::uint64_t> into) const {
@@ -66,9 +70,10 @@ Status FileStore::FinishResets() {
   for (std::uint32_t i = 0; i < geometry().zones; ++i) {
     const ZoneId zone(i);
     ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(zone));
-    const bool possible = LoadDurable(zone) <= geometry().capacity() / geometry().block_size;
-    if (state.condition != ZoneCondition::kEmpty || !possible || LoadDurable(zone) == 0) continue;
-    ZENFS_RETURN_IF_ERROR(SaveDurable(zone, 0));
+    const DurableBlocks durable = LoadDurable(zone);
+    const bool possible = durable.prefix <= geometry().capacity() / geometry().block_size;
+    if (state.condition != ZoneCondition::kEmpty || !possible || durable == DurableBlocks{}) continue;
+    ZENFS_RETURN_IF_ERROR(SaveDurable(zone, {}));
   }
   return {};
 }
@@ -78,12 +83,12 @@ Status FileStore::CheckDurable() const {
   for (std::uint32_t i = 0; i < geometry().zones; ++i) {
     const ZoneId zone(i);
     ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(zone));
-    if (LoadDurable(zone) <= state.written) continue;
+    if (LoadDurable(zone).prefix <= state.written) continue;
     return Fail(
         Code::kCorruption,
         fmt::format("{}: the entry of zone {} in the table of the cache is damaged: {} durable blocks "
                     "of {} written",
-                    file_.path(), zone.value, LoadDurable(zone), state.written));
+                    file_.path(), zone.value, LoadDurable(zone).prefix, state.written));
   }
   return {};
 }
@@ -167,12 +172,18 @@ Status FileStore::LoadStates(ZoneId first, std::span<MachineZone> into) const {
   return {};
 }
 
-Status FileStore::SaveDurable(ZoneId zone, std::uint64_t blocks) {
-  durable_[zone.value] = blocks;
-  return file_.WriteWord(layout_.durable_offset + zone.value * sizeof(std::uint64_t), blocks);
+Status FileStore::SaveDurable(ZoneId zone, DurableBlocks blocks) {
+  const std::uint64_t at = zone.value * sizeof(std::uint64_t);
+  durable_[zone.value] = blocks.prefix;
+  ZENFS_RETURN_IF_ERROR(file_.WriteWord(layout_.durable_offset + at, blocks.prefix));
+  if (areas_.empty() || areas_[zone.value] == blocks.area) return {};
+  areas_[zone.value] = blocks.area;
+  return file_.WriteWord(layout_.area_offset + at, blocks.area);
 }
 
-std::uint64_t FileStore::LoadDurable(ZoneId zone) const { return durable_[zone.value]; }
+DurableBlocks FileStore::LoadDurable(ZoneId zone) const {
+  return {durable_[zone.value], areas_.empty() ? 0 : areas_[zone.value]};
+}
 
 Status FileStore::Sync() { return hostsync_ ? file_.Sync() : Status{}; }
 

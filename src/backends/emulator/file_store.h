@@ -10,7 +10,11 @@
 // zone word, then the number of durable blocks. In the other order, a power loss could take flushed
 // blocks of a zone whose reset did not happen. The next exclusive open completes such a reset.
 //
-// A writer keeps both tables in memory and writes each word that changes. The tables get their
+// The durable blocks of a random write area are a second word behind the first, with a bit for each block modulo 64. A
+// kill between the two leaves too many durable blocks, never too few: bits of blocks that the prefix has passed stand for
+// later blocks.
+//
+// A writer keeps the tables in memory and writes each word that changes. The tables get their
 // space on the host when the file is opened. Readers in other processes read the words each time.
 #pragma once
 
@@ -40,8 +44,8 @@ class FileStore final : public Store {
   Status SaveState(ZoneId zone, MachineZone state) override;
   Status LoadStates(ZoneId first, std::span<MachineZone> into) const override;
   bool has_volatile_cache() const override { return info_.volatile_cache; }
-  Status SaveDurable(ZoneId zone, std::uint64_t blocks) override;
-  std::uint64_t LoadDurable(ZoneId zone) const override;
+  Status SaveDurable(ZoneId zone, DurableBlocks blocks) override;
+  DurableBlocks LoadDurable(ZoneId zone) const override;
   // Device and inode number of the host's file: they survive `mv`; a copy has others.
   std::string Identity() const override;
   Status Check() const override { return file_.Check(); }
@@ -69,6 +73,7 @@ class FileStore final : public Store {
   const bool hostsync_;
   std::vector<std::uint64_t> words_;    // the zone table; empty for readers
   std::vector<std::uint64_t> durable_;  // the durable blocks; empty without a volatile cache and for readers
+  std::vector<std::uint64_t> areas_;    // those of the areas; also empty without random write areas
 };
 
 }  // namespace zenfs

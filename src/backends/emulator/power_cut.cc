@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "backends/emulator/area_blocks.h"
 #include "backends/emulator/file_store.h"
 #include "backends/emulator/power_loss.h"
 #include "backends/emulator/zone_machine.h"
@@ -39,19 +40,27 @@ class PowerCut {
     const MachineZone before = machine_.state(zone);
     if (before.condition == ZoneCondition::kNotWritePointer || before.condition == ZoneCondition::kOffline)
       return {};
-    const std::uint64_t durable = store_.LoadDurable(zone);
-    if (durable == before.written && !IsActive(before.condition)) return {};
-    const std::uint32_t limit = store_.geometry().max_active;
+    const DurableBlocks durable = store_.LoadDurable(zone);
+    if (durable.prefix == before.written && !IsActive(before.condition)) return {};
     const PowerLoss loss = fate_.value_or(RandomPowerLoss(random_));
-    const auto after =
-        LosePower(before, durable, loss, limit == 0 || machine_.active_count() < limit, random_);
-    Count(before.written - durable, after.lost);
+    ZoneAfterPowerLoss after;
+    if (before.random_area) {
+      const RandomWindow window = machine_.Window(zone);
+      ZENFS_ASSIGN_OR_RETURN(const BlockSet written,
+                             WrittenBlocks(store_, zone, window, store_.geometry().block_size));
+      after = LosePowerInArea(window, written, durable, loss, random_);
+    } else {
+      const std::uint32_t limit = store_.geometry().max_active;
+      after = LosePower(before, durable, loss, limit == 0 || machine_.active_count() < limit, random_);
+    }
+    Count(after.at_risk, after.lost);
     return Store(zone, before, after);
   }
 
   // If the process dies in between, the zone has lost a part of its blocks. The order is: holes
-  // below the pointer, the pointer, the count of durable blocks. The space beyond the pointer is
-  // freed last; nobody can read it.
+  // below the pointer and in a random write area, the pointer, the durable blocks. The space beyond the
+  // pointer is freed last; nobody can read it. An area that moved back has no holes there: what it
+  // lost is among the others, because a later area shows it.
   Status Store(ZoneId zone, MachineZone before, const ZoneAfterPowerLoss& after) {
     const std::uint64_t block = store_.geometry().block_size;
     for (const LostBlocks& hole : after.holes) {
@@ -59,7 +68,8 @@ class PowerCut {
     }
     ZENFS_RETURN_IF_ERROR(machine_.Restore(zone, after.state));
     ZENFS_RETURN_IF_ERROR(store_.SaveState(zone, after.state));
-    ZENFS_RETURN_IF_ERROR(store_.SaveDurable(zone, after.state.written));
+    ZENFS_RETURN_IF_ERROR(store_.SaveDurable(zone, after.durable));
+    if (after.state.random_area) return {};
     const std::uint64_t gone = before.written - after.state.written;
     return store_.Zero(zone, after.state.written * block, gone * block);
   }

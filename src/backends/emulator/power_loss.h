@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/emulator/zone_machine.h"
+#include "backends/emulator/durable_blocks.h"
+#include "backends/emulator/random_window.h"
+#include "backends/emulator/zone_state.h"
 #include "base/random.h"
 
 namespace zenfs {
@@ -27,15 +29,24 @@ struct LostBlocks {
 
 struct ZoneAfterPowerLoss {
   MachineZone state;
-  std::vector<LostBlocks> holes;  // below state.written, ascending, not adjacent
+  DurableBlocks durable;          // all that are left
+  std::vector<LostBlocks> holes;  // ascending, not adjacent; below state.written or in a random write area
+  std::uint64_t at_risk = 0;      // blocks that were not durable
   std::uint64_t lost = 0;         // blocks in holes, and blocks that the write pointer moved back over
 };
 
-// Requires `durable` <= `before.written` and a zone with a write pointer that is not offline. An
+// Requires `durable.prefix` <= `before.written` and a zone with a write pointer that is not offline, without a random write
+// area; it may have had one, so blocks behind the prefix may be durable. An
 // open zone becomes closed, or empty if no block is left. `may_become_active`: whether a full zone
 // that loses blocks may become closed; otherwise it stays full, with fewer blocks written.
-[[nodiscard]] ZoneAfterPowerLoss LosePower(MachineZone before, std::uint64_t durable, PowerLoss loss,
+[[nodiscard]] ZoneAfterPowerLoss LosePower(MachineZone before, DurableBlocks durable, PowerLoss loss,
                                            bool may_become_active, Random& random);
+
+// The same for a zone with a random write area: `window`, of whose blocks `written` were written. The zone is closed and
+// keeps the area; the write pointer is at a multiple of the commit unit. A block that was durable is never lost, not even
+// if it was overwritten since: the older content is not stored. Holes include the blocks behind the area.
+[[nodiscard]] ZoneAfterPowerLoss LosePowerInArea(const RandomWindow& window, BlockSet written,
+                                                 DurableBlocks durable, PowerLoss loss, Random& random);
 
 // A random outcome for the device: the same for all zones, or a different one for each.
 [[nodiscard]] PowerLoss RandomPowerLoss(Random& random);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <vector>
 
 namespace zenfs {
 namespace {
@@ -12,7 +14,7 @@ constexpr MachineZone kFull{ZoneCondition::kFull, 100};
 
 TEST(PowerLossTest, EverythingIsWhatWasNotFlushed) {
   Random random(1);
-  const auto after = LosePower(kOpen, 40, PowerLoss::kEverything, true, random);
+  const auto after = LosePower(kOpen, {40}, PowerLoss::kEverything, true, random);
   EXPECT_EQ(after.state, (MachineZone{ZoneCondition::kClosed, 40}));
   EXPECT_TRUE(after.holes.empty());
   EXPECT_EQ(after.lost, 60u);
@@ -21,19 +23,19 @@ TEST(PowerLossTest, EverythingIsWhatWasNotFlushed) {
 TEST(PowerLossTest, LossOfNothingOnlyClosesOpenZones) {
   Random random(1);
   for (const ZoneCondition open : {ZoneCondition::kImplicitlyOpen, ZoneCondition::kExplicitlyOpen}) {
-    const auto after = LosePower({open, 100}, 40, PowerLoss::kNothing, true, random);
+    const auto after = LosePower({open, 100}, {40}, PowerLoss::kNothing, true, random);
     EXPECT_EQ(after.state, (MachineZone{ZoneCondition::kClosed, 100}));
     EXPECT_EQ(after.lost, 0u);
   }
-  EXPECT_EQ(LosePower(kFull, 40, PowerLoss::kNothing, true, random).state, kFull);
+  EXPECT_EQ(LosePower(kFull, {40}, PowerLoss::kNothing, true, random).state, kFull);
 }
 
 TEST(PowerLossTest, ActiveZoneWithoutBlocksIsEmpty) {
   Random random(1);
   for (const ZoneCondition active :
        {ZoneCondition::kImplicitlyOpen, ZoneCondition::kExplicitlyOpen, ZoneCondition::kClosed}) {
-    EXPECT_EQ(LosePower({active, 100}, 0, PowerLoss::kEverything, true, random).state, MachineZone{});
-    EXPECT_EQ(LosePower({active, 0}, 0, PowerLoss::kNothing, true, random).state, MachineZone{});
+    EXPECT_EQ(LosePower({active, 100}, {0}, PowerLoss::kEverything, true, random).state, MachineZone{});
+    EXPECT_EQ(LosePower({active, 0}, {0}, PowerLoss::kNothing, true, random).state, MachineZone{});
   }
 }
 
@@ -42,7 +44,7 @@ TEST(PowerLossTest, SomeLeavesEveryPointerAndHolesBelowItThatWereNotFlushed) {
   std::map<std::uint64_t, int> pointers;
   int with_holes = 0;
   for (int i = 0; i < 2000; ++i) {
-    const auto after = LosePower({ZoneCondition::kClosed, 12}, 4, PowerLoss::kSome, true, random);
+    const auto after = LosePower({ZoneCondition::kClosed, 12}, {4}, PowerLoss::kSome, true, random);
     ++pointers[after.state.written];
     with_holes += after.holes.empty() ? 0 : 1;
     std::uint64_t lost = 12 - after.state.written;
@@ -63,24 +65,82 @@ TEST(PowerLossTest, SomeLeavesEveryPointerAndHolesBelowItThatWereNotFlushed) {
 
 TEST(PowerLossTest, FullZoneThatLosesBlocksIsClosedWhereOneMoreMayBeActiveAndElseFullWithLessInIt) {
   Random random(1);
-  EXPECT_EQ(LosePower(kFull, 40, PowerLoss::kEverything, true, random).state,
+  EXPECT_EQ(LosePower(kFull, {40}, PowerLoss::kEverything, true, random).state,
             (MachineZone{ZoneCondition::kClosed, 40}));
-  EXPECT_EQ(LosePower(kFull, 40, PowerLoss::kEverything, false, random).state,
+  EXPECT_EQ(LosePower(kFull, {40}, PowerLoss::kEverything, false, random).state,
             (MachineZone{ZoneCondition::kFull, 40}));
-  EXPECT_EQ(LosePower(kFull, 0, PowerLoss::kEverything, false, random).state, MachineZone{});
+  EXPECT_EQ(LosePower(kFull, {0}, PowerLoss::kEverything, false, random).state, MachineZone{});
 }
 
 TEST(PowerLossTest, FinishedZoneOfWhichAllWasFlushedStaysFull) {
   Random random(1);
-  EXPECT_EQ(LosePower(kFull, 100, PowerLoss::kEverything, true, random).state, kFull);
+  EXPECT_EQ(LosePower(kFull, {100}, PowerLoss::kEverything, true, random).state, kFull);
   constexpr MachineZone kFinishedEmpty{ZoneCondition::kFull, 0};
-  EXPECT_EQ(LosePower(kFinishedEmpty, 0, PowerLoss::kEverything, true, random).state, kFinishedEmpty);
+  EXPECT_EQ(LosePower(kFinishedEmpty, {0}, PowerLoss::kEverything, true, random).state, kFinishedEmpty);
 }
 
 TEST(PowerLossTest, FailedZoneStaysFailed) {
   Random random(1);
-  EXPECT_EQ(LosePower({ZoneCondition::kReadOnly, 100}, 0, PowerLoss::kEverything, true, random).state,
+  EXPECT_EQ(LosePower({ZoneCondition::kReadOnly, 100}, {0}, PowerLoss::kEverything, true, random).state,
             (MachineZone{ZoneCondition::kReadOnly, 0}));
+}
+
+// A random write area of 4 blocks from block 6 on, with commits of 2. Blocks up to 4 are durable, and block 7.
+constexpr RandomWindow kWindow{.start = 6, .area = 4, .unit = 2, .capacity = 100};
+constexpr DurableBlocks kDurable{.prefix = 4, .area = BitOf(7)};
+
+TEST(PowerLossTest, AreaKeepsItsDurableBlocksInALossOfEverything) {
+  Random random(1);
+  const auto after =
+      LosePowerInArea(kWindow, BitOf(6) | BitOf(7) | BitOf(9), kDurable, PowerLoss::kEverything, random);
+  EXPECT_EQ(after.state, (MachineZone{ZoneCondition::kClosed, 4, true}));
+  EXPECT_EQ(after.durable, kDurable);
+  EXPECT_EQ(after.holes, (std::vector<LostBlocks>{{4, 3}, {9, 1}})) << "block 8 has no data to lose";
+  EXPECT_EQ(after.at_risk, 4u);
+  EXPECT_EQ(after.lost, 4u);
+}
+
+TEST(PowerLossTest, AreaIsWhollyDurableAfterALossOfNothing) {
+  Random random(1);
+  const auto after = LosePowerInArea(kWindow, BitOf(6) | BitOf(9), kDurable, PowerLoss::kNothing, random);
+  EXPECT_EQ(after.state, (MachineZone{ZoneCondition::kClosed, 6, true}));
+  EXPECT_EQ(after.durable, (DurableBlocks{6, BitOf(6) | BitOf(7) | BitOf(9)}));
+  EXPECT_TRUE(after.holes.empty());
+  EXPECT_EQ(after.lost, 0u);
+}
+
+TEST(PowerLossTest, SomeLeavesAnAreaAtEveryUnitAndLosesAnyUnflushedBlock) {
+  Random random(1);
+  std::set<std::uint64_t> pointers;
+  std::set<std::uint64_t> lost;
+  for (int i = 0; i < 500; ++i) {
+    const auto after =
+        LosePowerInArea(kWindow, BitOf(6) | BitOf(7) | BitOf(9), kDurable, PowerLoss::kSome, random);
+    pointers.insert(after.state.written);
+    bool behind = false;  // block 9 is behind an area that begins at block 4
+    for (const LostBlocks& hole : after.holes) {
+      for (std::uint64_t block = hole.first; block < hole.first + hole.count; ++block) {
+        lost.insert(block);
+        behind |= block == 9;
+        EXPECT_FALSE(after.durable.Contains(block) && block >= after.state.written);
+      }
+    }
+    EXPECT_TRUE(behind || after.state.written == 6);
+    EXPECT_TRUE(after.durable.Contains(7));
+  }
+  EXPECT_EQ(pointers, (std::set<std::uint64_t>{4, 6}));
+  EXPECT_EQ(lost, (std::set<std::uint64_t>{4, 5, 6, 9}));
+}
+
+TEST(PowerLossTest, FullZoneKeepsTheDurableBlocksOfItsFormerArea) {
+  Random random(1);
+  const auto after = LosePower({ZoneCondition::kFull, 10}, kDurable, PowerLoss::kEverything,
+                               /*may_become_active=*/true, random);
+  EXPECT_EQ(after.state, (MachineZone{ZoneCondition::kClosed, 8}));
+  EXPECT_EQ(after.holes, (std::vector<LostBlocks>{{4, 3}}));
+  EXPECT_EQ(after.durable, (DurableBlocks{8, 0}));
+  EXPECT_EQ(after.at_risk, 5u);
+  EXPECT_EQ(after.lost, 5u);
 }
 
 TEST(PowerLossTest, RandomLossesAreOfAllThreeKinds) {

@@ -9,7 +9,8 @@
 #include <span>
 #include <string>
 
-#include "backends/emulator/zone_machine.h"
+#include "backends/emulator/durable_blocks.h"
+#include "backends/emulator/zone_state.h"
 #include "base/bytes.h"
 #include "base/status.h"
 #include "model/units.h"
@@ -42,12 +43,13 @@ class Store {
     return state;
   }
 
-  // Whether the store records the number of durable blocks of each zone, which a power loss of the
-  // device does not take. The next two functions are for such stores only.
+  // Whether the store records the durable blocks of each zone, which a power loss of the device does
+  // not take. The next two functions are for such stores only.
   virtual bool has_volatile_cache() const { return false; }
-  // Like SaveState.
-  [[nodiscard]] virtual Status SaveDurable(ZoneId /*zone*/, std::uint64_t /*blocks*/) { return {}; }
-  virtual std::uint64_t LoadDurable(ZoneId /*zone*/) const { return 0; }
+  // Like SaveState, but the prefix and the blocks of the area change one after the other: the death of the process may
+  // leave the new prefix and, behind it, blocks of the area that are not durable.
+  [[nodiscard]] virtual Status SaveDurable(ZoneId /*zone*/, DurableBlocks /*blocks*/) { return {}; }
+  virtual DurableBlocks LoadDurable(ZoneId /*zone*/) const { return {}; }
 
   // kIo if the store is unusable: its data is no longer valid and nothing may be written to it.
   // Called before each command that writes.

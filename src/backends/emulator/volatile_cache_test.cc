@@ -121,13 +121,13 @@ class OverlappingFlushes : public VolatileCacheTest {
   void SetUp() override {
     Create();
     store = FileStore::Open(path, OpenMode::kExclusive, /*hostsync=*/false).value();
-    cache.emplace(*store, kGeometry.zones);
+    cache.emplace(*store, kGeometry);
   }
   void Write(std::uint32_t zone, std::uint64_t blocks) {
     const auto block = machine.BeginAppend(ZoneId(zone), blocks);
     ASSERT_TRUE(block);
     machine.CommitWrite(ZoneId(zone), *block, blocks);
-    cache->Wrote(ZoneId(zone), machine.state(ZoneId(zone)).written);
+    cache->Changed(ZoneId(zone), machine.state(ZoneId(zone)));
   }
   void Reset(std::uint32_t zone) {
     ASSERT_TRUE(machine.Reset(ZoneId(zone)).ok());

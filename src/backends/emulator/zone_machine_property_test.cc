@@ -10,10 +10,13 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint32_t kZones = 9;
-constexpr std::uint64_t kCapacity = 6;  // blocks
+constexpr std::uint64_t kCapacity = 7;  // blocks
+constexpr std::uint64_t kArea = 4;      // blocks
+constexpr std::uint64_t kUnit = 2;      // blocks
 
 EmulatorGeometry AnyGeometry() {
   const auto max_open = *rc::gen::inRange<std::uint32_t>(0, 4);
+  const auto areas = *rc::gen::arbitrary<bool>();
   const auto more = *rc::gen::inRange<std::uint32_t>(0, 3);
   return {.zones = kZones,
           .zone_size = 8 * 512,
@@ -21,7 +24,10 @@ EmulatorGeometry AnyGeometry() {
           .max_open = max_open,
           .max_active = max_open == 0 || more == 2 ? 0 : max_open + more,
           .conventional = *rc::gen::inRange<std::uint32_t>(0, 2),
-          .block_size = 512};
+          .block_size = 512,
+          .random_area = areas ? kArea * 512 : 0,
+          .random_unit = areas ? kUnit * 512 : 0,
+          .random_zones = areas ? *rc::gen::inRange<std::uint32_t>(1, 3) : 0};
 }
 
 Status Write(ZoneMachine& machine, ZoneId zone, std::uint64_t block, std::uint64_t count) {
@@ -32,7 +38,7 @@ Status Write(ZoneMachine& machine, ZoneId zone, std::uint64_t block, std::uint64
 
 Status RandomCommand(ZoneMachine& machine, ZoneId zone) {
   const auto count = *rc::gen::inRange<std::uint64_t>(1, 4);
-  switch (*rc::gen::inRange(0, 10)) {
+  switch (*rc::gen::inRange(0, 14)) {
     case 0: return machine.Reset(zone);
     case 1: return machine.Finish(zone);
     case 2:
@@ -46,17 +52,43 @@ Status RandomCommand(ZoneMachine& machine, ZoneId zone) {
       machine.CommitWrite(zone, *block, count);
       return {};
     }
+    case 7:
+    case 8: return machine.OpenRandom(zone);
+    case 9: return machine.CommitRandom(zone, *rc::gen::inRange<std::uint64_t>(0, kCapacity + 2));
     default: return Write(machine, zone, machine.state(zone).written, count);
   }
+}
+
+// What a write to a zone with a random write area must do, stated without the machine's arithmetic: the pointer moves as
+// little as possible, by units, so that the write ends inside of the area.
+void CheckAreaWrite(ZoneMachine machine, ZoneId zone) {
+  const MachineZone before = machine.state(zone);
+  const auto block = *rc::gen::inRange<std::uint64_t>(0, kCapacity + 1);
+  const auto count = *rc::gen::inRange<std::uint64_t>(1, 2 * kArea + 2);
+  const std::uint64_t end = block + count;
+  const bool allowed = block >= before.written && end <= before.written + 2 * kArea && end <= kCapacity;
+  RC_ASSERT(Write(machine, zone, block, count).ok() == allowed);
+  if (!allowed) return;
+  std::uint64_t pointer = before.written;
+  while (end > pointer + kArea) pointer += kUnit;
+  RC_ASSERT(machine.state(zone).written == pointer);
+  RC_ASSERT(machine.state(zone).random_area);
+  RC_ASSERT(machine.CheckRead(zone, 0, end).value() == end);
 }
 
 void CheckInvariants(const ZoneMachine& machine, const EmulatorGeometry& geometry) {
   std::uint32_t open = 0;
   std::uint32_t active = 0;
+  std::uint32_t random = 0;
   for (std::uint32_t i = 0; i < kZones; ++i) {
     const MachineZone state = machine.state(ZoneId(i));
     open += IsOpen(state.condition) ? 1 : 0;
     active += IsActive(state.condition) ? 1 : 0;
+    random += state.random_area ? 1 : 0;
+    if (state.random_area) {
+      RC_ASSERT(IsActive(state.condition));
+      RC_ASSERT(state.written % kUnit == 0u);
+    }
     RC_ASSERT(state.written <= kCapacity);
     if (state.condition == ZoneCondition::kEmpty) RC_ASSERT(state.written == 0u);
     if (IsActive(state.condition)) RC_ASSERT(state.written < kCapacity);
@@ -67,6 +99,8 @@ void CheckInvariants(const ZoneMachine& machine, const EmulatorGeometry& geometr
   }
   RC_ASSERT(open == machine.open_count());
   RC_ASSERT(active == machine.active_count());
+  RC_ASSERT(random == machine.random_count());
+  RC_ASSERT(random <= geometry.random_zones);
   if (geometry.max_open != 0) RC_ASSERT(open <= geometry.max_open);
   if (geometry.max_active != 0) RC_ASSERT(active <= geometry.max_active);
 }
@@ -81,6 +115,8 @@ RC_GTEST_PROP(ZoneMachineProperty, LimitsHoldAndCountsMatch, ()) {
     const ZoneMachine before = machine;
     const Status status = RandomCommand(machine, zone);
     CheckInvariants(machine, geometry);
+    const bool writable = geometry.max_open == 0 || IsOpen(machine.state(zone).condition);
+    if (machine.state(zone).random_area && writable) CheckAreaWrite(machine, zone);
     for (std::uint32_t i = 0; i < kZones; ++i) {
       const bool changed = !(machine.state(ZoneId(i)) == before.state(ZoneId(i)));
       if (!status.ok()) RC_ASSERT(!changed);  // a failed command changes nothing
