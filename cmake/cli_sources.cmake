@@ -40,6 +40,7 @@ set(ZENFS_SOURCES_cli
   cli/mkfs.cc
   cli/nearest_word.cc
   cli/number.cc
+  cli/random_area.cc
   cli/rename.cc
   cli/restore.cc
   cli/rmdir.cc

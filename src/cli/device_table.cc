@@ -8,6 +8,7 @@
 #include "backends/host/io_scheduler.h"
 #include "base/short_bytes.h"
 #include "cli/number.h"
+#include "cli/random_area.h"
 #include "cli/text_table.h"
 
 namespace zenfs {
@@ -223,6 +224,8 @@ Json DeviceJson(const SeenDevice& device, const std::string& release) {
           {"zone_capacity", or_null(look.zone_capacity > 0, look.zone_capacity)},
           {"max_open", or_null(shape, geometry.max_open)},
           {"max_active", or_null(shape, geometry.max_active)},
+          {"random_area",
+           RandomAreaJson(geometry.random_area_bytes, geometry.random_area_unit, geometry.random_area_zones)},
           {"volatile_cache", or_null(shape, geometry.LosesUnflushed())},
           {"scheduler", or_null(known.block && known.block->scheduler,
                                 known.block ? known.block->scheduler.value_or("") : "")},

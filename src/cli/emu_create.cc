@@ -29,6 +29,14 @@ class EmuCreateAction : public Action {
     AddCount(app, "--conventional", geometry_.conventional,
              "Number of conventional zones, from the first on");
     AddSize(app, "--block-size", block_size_, "Unit of reads and writes")->default_str("4096");
+    AddSize(app, "--random-area", geometry_.random_area,
+            "Bytes of the random write area of a zone, 0 for none")
+        ->default_str("0");
+    random_unit_ =
+        AddSize(app, "--random-unit", geometry_.random_unit, "Unit of its commits")->default_str("16K");
+    random_zones_ =
+        AddCount(app, "--random-zones", geometry_.random_zones, "Zones that may have such an area")
+            ->default_str("8");
     app.add_option("--timing", timing_, "Timing profile of its commands: none, zn540 or bufferless")
         ->type_name("NAME")
         ->default_str("none");
@@ -43,6 +51,7 @@ class EmuCreateAction : public Action {
     ZENFS_ASSIGN_OR_RETURN(const Timing timing, ParseTiming(timing_));
     if (block_size_ > UINT32_MAX) return Fail(Code::kInvalidArgument, "the block size is above 65536");
     geometry_.block_size = static_cast<std::uint32_t>(block_size_);
+    ZENFS_RETURN_IF_ERROR(TakeRandomArea());
     ZENFS_RETURN_IF_ERROR(Validate(geometry_));
     const Status created = CreateEmulatedFile(path_, geometry_, force_, timing, volatile_cache_, mode_);
     if (!created.ok()) {
@@ -66,12 +75,25 @@ class EmuCreateAction : public Action {
     if (zone_size_->empty()) geometry_.zone_size = preset.zone_size;
   }
 
+  // The defaults count only for a device with random write areas.
+  Status TakeRandomArea() {
+    if (geometry_.random_area == 0) {
+      if (random_unit_->empty() && random_zones_->empty()) return {};
+      return Fail(Code::kInvalidArgument, "--random-unit and --random-zones need --random-area");
+    }
+    if (random_unit_->empty()) geometry_.random_unit = 16 << 10;
+    if (random_zones_->empty()) geometry_.random_zones = 8;
+    return {};
+  }
+
   std::string path_;
   std::string preset_;
   std::string timing_ = "none";
   CLI::Option* zones_ = nullptr;
   CLI::Option* zone_size_ = nullptr;
   CLI::Option* zone_capacity_ = nullptr;
+  CLI::Option* random_unit_ = nullptr;
+  CLI::Option* random_zones_ = nullptr;
   EmulatorGeometry geometry_;
   std::uint64_t block_size_ = 4096;
   std::optional<mode_t> mode_;

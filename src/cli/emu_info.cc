@@ -5,6 +5,7 @@
 #include "cli/figures.h"
 #include "cli/flags.h"
 #include "cli/number.h"
+#include "cli/random_area.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
@@ -31,6 +32,9 @@ class EmuInfoAction : public Action {
     figures.Add("Block size", "block_size", g.block_size, FormatSize(g.block_size));
     figures.Add("Open zones at most", "max_open", g.max_open, FormatLimit(g.max_open));
     figures.Add("Active zones at most", "max_active", g.max_active, FormatLimit(g.max_active));
+    figures.Add("Random write area", "random_area",
+                RandomAreaJson(g.random_area, g.random_unit, g.random_zones),
+                RandomAreaText(g.random_area, g.random_unit, g.random_zones));
     figures.Add("Timing", "timing", std::string(TimingName(info.timing)));
     figures.Add("Volatile cache", "volatile_cache", info.volatile_cache, info.volatile_cache ? "yes" : "no");
     figures.Add("Size of the file", "file_bytes", info.file_bytes, ShortBytes(info.file_bytes));

@@ -6,6 +6,7 @@
 #include "cli/flags.h"
 #include "cli/local_time.h"
 #include "cli/number.h"
+#include "cli/random_area.h"
 #include "cli/verbs.h"
 #include "metalog/probe.h"
 
@@ -41,6 +42,9 @@ void AddDevice(const ZonedDevice& device, Figures& figures) {
   figures.Add("Device", "device", device.name());
   figures.Add("Open zones at most", "max_open", g.max_open, FormatLimit(g.max_open));
   figures.Add("Active zones at most", "max_active", g.max_active, FormatLimit(g.max_active));
+  figures.Add("Random write area", "random_area",
+              RandomAreaJson(g.random_area_bytes, g.random_area_unit, g.random_area_zones),
+              RandomAreaText(g.random_area_bytes, g.random_area_unit, g.random_area_zones));
   figures.Add("Volatile write cache", "volatile_cache", g.LosesUnflushed(),
               g.LosesUnflushed() ? "yes" : "no");
 }

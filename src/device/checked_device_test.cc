@@ -78,6 +78,21 @@ TEST(CheckedDeviceTest, ImpossibleGeometryIsRefused) {
   EXPECT_THAT(RefusalOf([](Liar& l) { l.shape.zone_size = 0; }), HasSubstr("zone size 0"));
 }
 
+TEST(CheckedDeviceTest, ImpossibleRandomWriteAreaIsRefused) {
+  const auto areas = [](std::uint64_t bytes, std::uint64_t unit, std::uint32_t zones) {
+    return RefusalOf([=](Liar& l) {
+      l.shape.random_area_bytes = bytes;
+      l.shape.random_area_unit = unit;
+      l.shape.random_area_zones = zones;
+    });
+  };
+  EXPECT_EQ(areas(32768, 8192, 2), "accepted");
+  EXPECT_THAT(areas(32768, 0, 2), HasSubstr("commit unit"));
+  EXPECT_THAT(areas(32768, 2048, 2), HasSubstr("commit unit"));
+  EXPECT_THAT(areas(32768, 12288, 2), HasSubstr("32768 bytes"));
+  EXPECT_THAT(areas(32768, 8192, 0), HasSubstr("for no zone"));
+}
+
 TEST(CheckedDeviceTest, ReportThatContradictsTheGeometryIsRefusedWithBothValues) {
   EXPECT_THAT(RefusalOf([](Liar& l) { l.zones.pop_back(); }), HasSubstr("3 zones from zone 0 has 2"));
   EXPECT_THAT(RefusalOf([](Liar& l) { l.zones[1].id = ZoneId(2); }), HasSubstr("zone 2, expected zone 1"));

@@ -46,6 +46,24 @@ TEST_F(FaultyDeviceTest, TheKthCommandFailsAndIsNotCarriedOut) {
   EXPECT_TRUE(WriteNext(0).ok());
 }
 
+TEST_F(FaultyDeviceTest, CommandsOfRandomWriteAreasFailAndAreCounted) {
+  const auto random = CreateMemoryDevice({.zones = 4,
+                                          .zone_size = 16 * kBlock,
+                                          .random_area = 4 * kBlock,
+                                          .random_unit = kBlock,
+                                          .random_zones = 2});
+  FaultyDevice faulty(Borrow(*random));
+  faulty.Inject({.command = Command::kOpenRandom, .zone = ZoneId(1)});
+  EXPECT_FALSE(faulty.OpenRandom(ZoneId(1)).ok());
+  EXPECT_FALSE(ReportOf(*random, ZoneId(1)).random_area);
+  ASSERT_TRUE(faulty.OpenRandom(ZoneId(1)).ok());
+  faulty.Inject({.command = Command::kCommitRandom, .zone = ZoneId(1), .when = FaultyDevice::When::kAfter});
+  EXPECT_FALSE(faulty.CommitRandom(DeviceOffset(17 * kBlock)).ok());
+  EXPECT_EQ(ReportOf(*random, ZoneId(1)).WrittenBytes(), kBlock);
+  EXPECT_EQ(faulty.count(Command::kOpenRandom), 2u);
+  EXPECT_EQ(faulty.count(Command::kCommitRandom), 1u);
+}
+
 TEST_F(FaultyDeviceTest, FaultAfterTheCommandExecutesItAndReportsFailure) {
   device.Inject(
       {.command = Command::kWrite, .code = Code::kUnknownOutcome, .when = FaultyDevice::When::kAfter});

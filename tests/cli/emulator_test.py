@@ -17,6 +17,35 @@ class Emulator(CliCase):
         info = self.ok_json("emu", "info", self.image)
         self.assertEqual((info["zones"], info["conventional"], info["zone_capacity"]), (64, 4, 12 << 20))
 
+    def test_random_write_areas(self):
+        def area(*flags):
+            self.ok("emu", "create", self.image, "--force", *SMALL, *flags)
+            return self.ok_json("emu", "info", self.image)["random_area"]
+
+        self.assertIsNone(area())
+        self.assertEqual(area("--random-area=64K"), {"bytes": 65536, "unit": 16384, "zones": 8})
+        self.assertIn("Random write area:     64 KiB, commits of 16 KiB, 8 zones at most",
+                      self.ok("emu", "info", self.image))
+        self.ok("mkfs", f"--emu={self.image}")
+        self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["random_area"]["bytes"], 65536)
+        self.assertEqual(self.ok_json("devices", f"--emu={self.image}")["devices"][0]["random_area"]["zones"], 8)
+        self.assertEqual(area("--random-area=32K", "--random-unit=8K", "--random-zones=2", "--volatile-cache"),
+                         {"bytes": 32768, "unit": 8192, "zones": 2})
+
+    def test_bad_random_write_areas(self):
+        def bad(*flags, saying):
+            self.fails("emu", "create", self.image, *SMALL, *flags, saying=saying)
+            self.assertFalse(os.path.exists(self.image), flags)
+
+        bad("--random-unit=16K", saying="need --random-area")
+        bad("--random-zones=2", saying="need --random-area")
+        bad("--random-area=24K", saying="not a multiple of the random unit 16.0 KiB")
+        bad("--random-area=64K", "--random-unit=2K", saying="not a multiple of the block size 4096")
+        bad("--random-area=64K", "--random-unit=0", saying="not a multiple of the block size 4096")
+        bad("--random-area=64K", "--random-zones=0", saying="0 zones")
+        bad("--random-area=1G", saying="above the capacity")
+        bad("--random-area=512K", "--volatile-cache", saying="above 256 KiB (64 blocks)")
+
     def test_timing_is_recorded_and_can_be_overridden(self):
         self.make_device("--timing=bufferless", *SMALL)
         self.assertEqual(self.ok_json("emu", "info", self.image)["timing"], "bufferless")

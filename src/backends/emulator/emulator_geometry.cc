@@ -22,7 +22,7 @@ std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgumen
 Status ValidateRandomArea(const EmulatorGeometry& g) {
   if (g.random_area == 0) {
     if (g.random_unit == 0 && g.random_zones == 0) return {};
-    return Bad("a commit unit or a number of zones without a random write area");
+    return Bad("a random unit or a number of zones without a random write area");
   }
   if (g.random_unit == 0 || !IsMultiple(g.random_unit, g.block_size)) {
     return Bad(fmt::format("random unit {} is not a multiple of the block size {}", ShortBytes(g.random_unit),

@@ -25,6 +25,7 @@ struct EmulatorGeometry {
   std::uint64_t capacity() const { return zone_capacity == 0 ? zone_size : zone_capacity; }
   bool is_conventional(ZoneId zone) const { return zone.value < conventional; }
   std::uint64_t capacity_of(ZoneId zone) const { return zone.value < conventional ? zone_size : capacity(); }
+  std::uint64_t blocks_of(ZoneId zone) const { return capacity_of(zone) / block_size; }
   friend bool operator==(const EmulatorGeometry&, const EmulatorGeometry&) = default;
 };
 

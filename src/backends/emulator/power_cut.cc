@@ -51,7 +51,7 @@ class PowerCut {
       after = LosePowerInArea(window, written, durable, loss, random_);
     } else {
       const std::uint32_t limit = store_.geometry().max_active;
-      after = LosePower(before, durable, loss, limit == 0 || machine_.active_count() < limit, random_);
+      after = LosePower(before, durable, loss, limit == 0 || machine_.counts().active() < limit, random_);
     }
     Count(after.at_risk, after.lost);
     return Store(zone, before, after);

@@ -51,8 +51,8 @@ TEST_F(RandomArea, OpenGivesOneToAnEmptyZone) {
   ASSERT_TRUE(machine.OpenRandom(ZoneId(1)).ok());
   EXPECT_EQ(State(), (MachineZone{kExplicitlyOpen, 0, true}));
   EXPECT_TRUE(machine.Info(ZoneId(1)).random_area);
-  EXPECT_EQ(machine.random_count(), 1u);
-  EXPECT_EQ(machine.open_count(), 1u);
+  EXPECT_EQ(machine.counts().random_areas(), 1u);
+  EXPECT_EQ(machine.counts().open(), 1u);
 }
 
 TEST_F(RandomArea, OpenOfOtherZonesIsRefused) {
@@ -131,7 +131,7 @@ TEST_F(RandomArea, WritesUpToTheCapacityDoNotFillTheZone) {
   EXPECT_EQ(CodeOf(Write(10, 3)), Code::kZoneFull);
   ASSERT_TRUE(machine.CommitRandom(ZoneId(1), kCapacity).ok());
   EXPECT_EQ(State(), (MachineZone{kFull, kCapacity}));
-  EXPECT_EQ(machine.random_count(), 0u);
+  EXPECT_EQ(machine.counts().random_areas(), 0u);
 }
 
 TEST_F(RandomArea, CommitMovesThePointerInsideTheAreaAndByUnits) {
@@ -177,7 +177,7 @@ TEST_F(RandomArea, EndsWithTheZoneAndItsBlocksCountAsWritten) {
     ASSERT_TRUE(m.CommitRandom(ZoneId(1), 2).ok());
     ASSERT_TRUE(command(m).ok());
     EXPECT_EQ(m.state(ZoneId(1)), after);
-    EXPECT_EQ(m.random_count(), 0u);
+    EXPECT_EQ(m.counts().random_areas(), 0u);
   };
   ends([](ZoneMachine& m) { return m.Finish(ZoneId(1)); }, {kFull, 6});
   ends([](ZoneMachine& m) { return m.Reset(ZoneId(1)); }, {kEmpty, 0});
@@ -205,9 +205,9 @@ TEST_F(RandomArea, CanBeReadUpToItsEnd) {
 
 TEST_F(RandomArea, RestoresOnlyPossibleStates) {
   EXPECT_TRUE(machine.Restore(ZoneId(1), {kClosed, 4, true}).ok());
-  EXPECT_EQ(machine.random_count(), 1u);
+  EXPECT_EQ(machine.counts().random_areas(), 1u);
   EXPECT_TRUE(machine.Restore(ZoneId(1), {kExplicitlyOpen, 0, true}).ok());
-  EXPECT_EQ(machine.random_count(), 1u);
+  EXPECT_EQ(machine.counts().random_areas(), 1u);
   for (const MachineZone bad : {MachineZone{kClosed, 3, true}, MachineZone{kFull, 4, true},
                                 MachineZone{kEmpty, 0, true}, MachineZone{kClosed, kCapacity, true}}) {
     EXPECT_EQ(CodeOf(machine.Restore(ZoneId(1), bad)), Code::kCorruption);

@@ -11,9 +11,12 @@ Status VolatileCache::Found(ZoneId zone, const ZoneMachine& machine) {
   if (state.random_area) {
     ZENFS_ASSIGN_OR_RETURN(const BlockSet written,
                            WrittenBlocks(store_, zone, machine.Window(zone), block_size_));
-    const DurableBlocks durable = store_.LoadDurable(zone);
+    areas_[zone] = {state.written, written};
     // Blocks of zeros that were flushed are durable too.
-    areas_[zone] = {state.written, written | WithoutBelow(durable.area, durable.prefix, state.written)};
+    const RandomWindow window = machine.Window(zone);
+    for (std::uint64_t block = window.start; block < window.end(); ++block) {
+      if (store_.LoadDurable(zone).Contains(block)) areas_[zone].written |= BitOf(block);
+    }
   }
   Changed(zone, state);
   return {};

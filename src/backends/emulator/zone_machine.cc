@@ -20,6 +20,15 @@ std::unexpected<Error> BadTransition(std::string_view command, ZoneId zone, Zone
   return Invalid(fmt::format("{} of zone {}, which is {}", command, zone.value, ConditionName(condition)));
 }
 
+Status CheckZone(const EmulatorGeometry& geometry, ZoneId zone) {
+  if (zone.value < geometry.zones) return {};
+  return Invalid(fmt::format("zone {} of a device with {} zones", zone.value, geometry.zones));
+}
+
+void AddOnce(std::vector<ZoneId>& zones, ZoneId zone) {
+  if (std::find(zones.begin(), zones.end(), zone) == zones.end()) zones.push_back(zone);
+}
+
 }  // namespace
 
 ZoneMachine::ZoneMachine(const EmulatorGeometry& geometry) : geometry_(geometry), zones_(geometry.zones) {
@@ -29,13 +38,12 @@ ZoneMachine::ZoneMachine(const EmulatorGeometry& geometry) : geometry_(geometry)
 }
 
 Status ZoneMachine::Restore(ZoneId zone, MachineZone state) {
-  ZENFS_RETURN_IF_ERROR(CheckZone(zone));
+  ZENFS_RETURN_IF_ERROR(CheckZone(geometry_, zone));
   ZENFS_RETURN_IF_ERROR(CheckPossible(geometry_, zone, state));
-  changed_.clear();
-  Set(zone, state.condition);
-  MachineZone& restored = zones_[zone.value].state;
-  random_ = random_ - (restored.random_area ? 1 : 0) + (state.random_area ? 1 : 0);
-  restored = state;
+  MachineZone& current = zones_[zone.value].state;
+  counts_.Replace(current, state);
+  current = state;
+  changed_.assign(1, zone);
   return {};
 }
 
@@ -45,7 +53,7 @@ RandomWindow ZoneMachine::Window(ZoneId zone) const {
   return {.start = state.written,
           .area = geometry_.random_area / geometry_.block_size,
           .unit = geometry_.random_unit / geometry_.block_size,
-          .capacity = CapacityBlocks(zone)};
+          .capacity = geometry_.blocks_of(zone)};
 }
 
 ZoneInfo ZoneMachine::Info(ZoneId zone) const {
@@ -77,8 +85,8 @@ ZoneInfo ZoneMachine::Info(ZoneId zone) const {
 }
 
 Result<std::uint64_t> ZoneMachine::CheckRead(ZoneId zone, std::uint64_t block, std::uint64_t count) const {
-  ZENFS_RETURN_IF_ERROR(CheckZone(zone));
-  const std::uint64_t capacity = CapacityBlocks(zone);
+  ZENFS_RETURN_IF_ERROR(CheckZone(geometry_, zone));
+  const std::uint64_t capacity = geometry_.blocks_of(zone);
   if (count > capacity || block > capacity - count) {
     return Invalid(fmt::format("read of blocks {} to {} crosses the capacity of zone {}, {} blocks", block,
                                block + count, zone.value, capacity));
@@ -105,7 +113,7 @@ Result<std::uint64_t> ZoneMachine::CheckRead(ZoneId zone, std::uint64_t block, s
 
 Status ZoneMachine::BeginWrite(ZoneId zone, std::uint64_t block, std::uint64_t count) {
   changed_.clear();
-  ZENFS_RETURN_IF_ERROR(CheckZone(zone));
+  ZENFS_RETURN_IF_ERROR(CheckZone(geometry_, zone));
   ZENFS_RETURN_IF_ERROR(CheckWritable(zone, block, count));
   if (geometry_.is_conventional(zone)) return {};
   ZENFS_RETURN_IF_ERROR(OpenImplicitly(zone));
@@ -115,7 +123,7 @@ Status ZoneMachine::BeginWrite(ZoneId zone, std::uint64_t block, std::uint64_t c
 
 Result<std::uint64_t> ZoneMachine::BeginAppend(ZoneId zone, std::uint64_t count) {
   changed_.clear();
-  ZENFS_RETURN_IF_ERROR(CheckZone(zone));
+  ZENFS_RETURN_IF_ERROR(CheckZone(geometry_, zone));
   if (geometry_.is_conventional(zone)) {
     return Invalid(fmt::format("append to zone {}, which is conventional", zone.value));
   }
@@ -142,11 +150,11 @@ void ZoneMachine::CommitWrite(ZoneId zone, std::uint64_t block, std::uint64_t co
 // the same way. A zone that failed meanwhile stays failed.
 void ZoneMachine::MovePointer(ZoneId zone, std::uint64_t written) {
   MachineZone& state = zones_[zone.value].state;
-  ZENFS_ASSERT(written >= state.written && written <= CapacityBlocks(zone));
+  ZENFS_ASSERT(written >= state.written && written <= geometry_.blocks_of(zone));
   if (written == state.written) return;
   state.written = written;
-  NoteChange(zone);
-  if (written == CapacityBlocks(zone) && IsActive(state.condition)) Set(zone, ZoneCondition::kFull);
+  AddOnce(changed_, zone);
+  if (written == geometry_.blocks_of(zone) && IsActive(state.condition)) Set(zone, ZoneCondition::kFull);
 }
 
 Status ZoneMachine::Reset(ZoneId zone) {
@@ -228,15 +236,16 @@ Status ZoneMachine::OpenRandom(ZoneId zone) {
   if (condition == ZoneCondition::kReadOnly) return ReadOnly(zone);
   if (condition == ZoneCondition::kOffline) return Offline(zone);
   if (condition != ZoneCondition::kEmpty) return BadTransition("random open", zone, condition);
-  if (random_ >= geometry_.random_zones) {
+  if (counts_.random_areas() >= geometry_.random_zones) {
     return Fail(Code::kBusy,
                 fmt::format("zone {} can't get a random write area: {} zones have one, the device's limit",
                             zone.value, geometry_.random_zones));
   }
   ZENFS_RETURN_IF_ERROR(TakeOpenSlot(zone));
   Set(zone, ZoneCondition::kExplicitlyOpen);
-  zones_[zone.value].state.random_area = true;
-  ++random_;
+  MachineZone& state = zones_[zone.value].state;
+  counts_.Replace(state, {state.condition, state.written, true});
+  state.random_area = true;
   return {};
 }
 
@@ -274,15 +283,10 @@ Status ZoneMachine::SetCondition(ZoneId zone, ZoneCondition condition) {
       fmt::format("a device does not make zone {} {} by itself", zone.value, ConditionName(condition)));
 }
 
-Status ZoneMachine::CheckZone(ZoneId zone) const {
-  if (zone.value < geometry_.zones) return {};
-  return Invalid(fmt::format("zone {} of a device with {} zones", zone.value, geometry_.zones));
-}
-
 // Called at the start of every zone management command.
 Status ZoneMachine::BeginManagement(ZoneId zone) {
   changed_.clear();
-  ZENFS_RETURN_IF_ERROR(CheckZone(zone));
+  ZENFS_RETURN_IF_ERROR(CheckZone(geometry_, zone));
   if (!geometry_.is_conventional(zone)) return {};
   return Invalid(
       fmt::format("zone {} is conventional: it can't be reset, finished, opened or closed", zone.value));
@@ -290,7 +294,7 @@ Status ZoneMachine::BeginManagement(ZoneId zone) {
 
 Status ZoneMachine::CheckWritable(ZoneId zone, std::uint64_t block, std::uint64_t count) const {
   if (count == 0) return Invalid(fmt::format("write of 0 bytes to zone {}", zone.value));
-  const std::uint64_t capacity = CapacityBlocks(zone);
+  const std::uint64_t capacity = geometry_.blocks_of(zone);
   const MachineZone& state = zones_[zone.value].state;
   switch (state.condition) {
     case ZoneCondition::kNotWritePointer: break;
@@ -324,12 +328,12 @@ Status ZoneMachine::CheckWritable(ZoneId zone, std::uint64_t block, std::uint64_
 // of an implicitly open zone. The caller then sets the condition.
 Status ZoneMachine::TakeOpenSlot(ZoneId zone) {
   const bool needs_active = zones_[zone.value].state.condition == ZoneCondition::kEmpty;
-  if (needs_active && geometry_.max_active != 0 && active_count() >= geometry_.max_active) {
+  if (needs_active && geometry_.max_active != 0 && counts_.active() >= geometry_.max_active) {
     return Fail(Code::kBusy, fmt::format("zone {} can't be opened: {} zones are active, the device's limit",
                                          zone.value, geometry_.max_active));
   }
-  if (geometry_.max_open == 0 || open_count() < geometry_.max_open) return {};
-  if (implicitly_open_ == 0) {
+  if (geometry_.max_open == 0 || counts_.open() < geometry_.max_open) return {};
+  if (counts_.implicitly_open() == 0) {
     return Fail(Code::kBusy,
                 fmt::format("zone {} can't be opened: {} zones are explicitly open, the device's limit",
                             zone.value, geometry_.max_open));
@@ -353,33 +357,15 @@ Status ZoneMachine::OpenImplicitly(ZoneId zone) {
 
 void ZoneMachine::Set(ZoneId zone, ZoneCondition condition) {
   MachineZone& state = zones_[zone.value].state;
-  if (std::uint32_t* counter = CounterOf(state.condition)) --*counter;
-  if (std::uint32_t* counter = CounterOf(condition)) ++*counter;
+  MachineZone after = state;
+  after.condition = condition;
   if (state.random_area && !IsActive(condition)) {
-    state.written = Window(zone).end();
-    state.random_area = false;
-    --random_;
+    after.written = Window(zone).end();
+    after.random_area = false;
   }
-  state.condition = condition;
-  NoteChange(zone);
-}
-
-void ZoneMachine::NoteChange(ZoneId zone) {
-  if (std::find(changed_.begin(), changed_.end(), zone) == changed_.end()) changed_.push_back(zone);
-}
-
-std::uint32_t* ZoneMachine::CounterOf(ZoneCondition condition) {
-  switch (condition) {
-    case ZoneCondition::kImplicitlyOpen: return &implicitly_open_;
-    case ZoneCondition::kExplicitlyOpen: return &explicitly_open_;
-    case ZoneCondition::kClosed: return &closed_;
-    case ZoneCondition::kNotWritePointer:
-    case ZoneCondition::kEmpty:
-    case ZoneCondition::kFull:
-    case ZoneCondition::kReadOnly:
-    case ZoneCondition::kOffline: return nullptr;
-  }
-  return nullptr;
+  counts_.Replace(state, after);
+  state = after;
+  AddOnce(changed_, zone);
 }
 
 }  // namespace zenfs

@@ -30,6 +30,7 @@
 
 #include "backends/emulator/emulator_geometry.h"
 #include "backends/emulator/random_window.h"
+#include "backends/emulator/zone_counts.h"
 #include "backends/emulator/zone_state.h"
 #include "base/status.h"
 #include "device/zone_info.h"
@@ -48,9 +49,7 @@ class ZoneMachine {
   ZoneInfo Info(ZoneId zone) const;
   // The random write area of a zone that has one.
   RandomWindow Window(ZoneId zone) const;
-  std::uint32_t open_count() const { return explicitly_open_ + implicitly_open_; }
-  std::uint32_t active_count() const { return open_count() + closed_; }
-  std::uint32_t random_count() const { return random_; }  // zones with a random write area
+  const ZoneCounts& counts() const { return counts_; }
 
   // Returns how many of the `count` blocks come from the medium. The others (beyond the written
   // part of a full or read-only zone) read as zeros. All blocks of a random write area come from the medium.
@@ -87,26 +86,17 @@ class ZoneMachine {
     std::uint64_t last_written = 0;  // tick; picks the zone to close implicitly
   };
 
-  std::uint64_t CapacityBlocks(ZoneId zone) const {
-    return geometry_.capacity_of(zone) / geometry_.block_size;
-  }
-  Status CheckZone(ZoneId zone) const;
   Status BeginManagement(ZoneId zone);
   Status CheckWritable(ZoneId zone, std::uint64_t block, std::uint64_t count) const;
   Status TakeOpenSlot(ZoneId zone);
   Status OpenImplicitly(ZoneId zone);
-  void NoteChange(ZoneId zone);
   void MovePointer(ZoneId zone, std::uint64_t written);
   void Set(ZoneId zone, ZoneCondition condition);
-  std::uint32_t* CounterOf(ZoneCondition condition);
 
   const EmulatorGeometry geometry_;
   std::vector<Zone> zones_;
   std::vector<ZoneId> changed_;
-  std::uint32_t explicitly_open_ = 0;
-  std::uint32_t implicitly_open_ = 0;
-  std::uint32_t closed_ = 0;
-  std::uint32_t random_ = 0;
+  ZoneCounts counts_;
   std::uint64_t tick_ = 0;
 };
 

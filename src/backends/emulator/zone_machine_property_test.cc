@@ -97,9 +97,9 @@ void CheckInvariants(const ZoneMachine& machine, const EmulatorGeometry& geometr
     const ZoneInfo info = machine.Info(ZoneId(i));
     RC_ASSERT(info.WrittenBytes() <= info.capacity);
   }
-  RC_ASSERT(open == machine.open_count());
-  RC_ASSERT(active == machine.active_count());
-  RC_ASSERT(random == machine.random_count());
+  RC_ASSERT(open == machine.counts().open());
+  RC_ASSERT(active == machine.counts().active());
+  RC_ASSERT(random == machine.counts().random_areas());
   RC_ASSERT(random <= geometry.random_zones);
   if (geometry.max_open != 0) RC_ASSERT(open <= geometry.max_open);
   if (geometry.max_active != 0) RC_ASSERT(active <= geometry.max_active);

@@ -100,7 +100,7 @@ TEST(ZoneMachineTest, WriteMovesThePointerAndFillsAtCapacity) {
   EXPECT_EQ(machine.Info(ZoneId(1)).write_pointer, DeviceOffset(16 * 4096 + 5 * 4096));
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 5, kCapacity - 5).ok());
   EXPECT_EQ(machine.state(ZoneId(1)).condition, kFull);
-  EXPECT_EQ(machine.active_count(), 0u);
+  EXPECT_EQ(machine.counts().active(), 0u);
   EXPECT_EQ(machine.Info(ZoneId(1)).write_pointer,
             DeviceOffset(2 * 16 * 4096));  // undefined: beyond the capacity
 }
@@ -144,7 +144,7 @@ TEST(ZoneMachineTest, ImplicitlyOpenZoneWrittenLongestAgoGivesUpItsSlot) {
   EXPECT_EQ(machine.changed(), (std::vector{ZoneId(2), ZoneId(3)}));
   EXPECT_EQ(machine.state(ZoneId(1)).condition, kImplicitlyOpen);
   EXPECT_EQ(machine.state(ZoneId(2)).condition, kClosed);
-  EXPECT_EQ(machine.open_count(), 2u);
+  EXPECT_EQ(machine.counts().open(), 2u);
 }
 
 TEST(ZoneMachineTest, ExplicitlyOpenZonesKeepTheirSlots) {
@@ -208,7 +208,7 @@ TEST(ZoneMachineTest, FailedZonesAreReadableOnlyIfNotOffline) {
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   ASSERT_TRUE(machine.SetCondition(ZoneId(1), kReadOnly).ok());
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 0, 5).value(), 5u);
-  EXPECT_EQ(machine.active_count(), 0u);
+  EXPECT_EQ(machine.counts().active(), 0u);
   ASSERT_TRUE(machine.SetCondition(ZoneId(1), kOffline).ok());
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 0, 5).error().code(), Code::kNotFound);
   EXPECT_EQ(CodeOf(machine.SetCondition(ZoneId(1), kEmpty)), Code::kInvalidArgument);
@@ -226,7 +226,7 @@ TEST(ZoneMachineTest, ConventionalZoneIsWrittenAnywhereAndNotManaged) {
   EXPECT_EQ(CodeOf(machine.Open(ZoneId(0))), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(machine.Close(ZoneId(0))), Code::kInvalidArgument);
   EXPECT_EQ(machine.Info(ZoneId(0)).type, ZoneType::kConventional);
-  EXPECT_EQ(machine.active_count(), 0u);
+  EXPECT_EQ(machine.counts().active(), 0u);
 }
 
 TEST(ZoneMachineTest, ZoneThatIsNotThereIsRefused) {
