@@ -161,7 +161,7 @@ class Emulator(CliCase):
 
     def test_info_of_a_damaged_and_a_newer_device(self):
         self.make_device()
-        Image(self.image).edit_header(8, (3).to_bytes(4, "little"))
+        Image(self.image).edit_header(8, (4).to_bytes(4, "little"))
         self.fails("emu", "info", self.image, saying="newer")
         Image(self.image).damage(24)
         self.fails("emu", "info", self.image, saying=self.image)

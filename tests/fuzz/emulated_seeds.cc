@@ -24,6 +24,10 @@ std::string Device(std::uint8_t flags, std::uint32_t version, const EmulatorGeom
   header.conventional = geometry.conventional;
   header.max_open = geometry.max_open;
   header.max_active = geometry.max_active;
+  header.random_area = geometry.random_area;
+  header.random_unit = geometry.random_unit;
+  header.random_zones = geometry.random_zones;
+  header.durable_offset = geometry.random_area;  // not 0: with a volatile cache; the target corrects it
   header.timing = static_cast<std::uint32_t>(timing);
   std::memcpy(header.model, kModel, sizeof kModel);
   std::string out;
@@ -36,10 +40,13 @@ std::string Device(std::uint8_t flags, std::uint32_t version, const EmulatorGeom
                                 {ZoneCondition::kFull, capacity},    {ZoneCondition::kReadOnly, 2},
                                 {ZoneCondition::kOffline, 1}};
   const auto state = [&](std::uint32_t i) {
+    if (geometry.random_area != 0 && i % 7 == 2) return MachineZone{ZoneCondition::kExplicitlyOpen, 4, true};
     return i < geometry.conventional ? MachineZone{ZoneCondition::kNotWritePointer, 0} : states[i % 7];
   };
   for (std::uint32_t i = 0; i < geometry.zones; ++i) PutRaw(out, PackZone(state(i)));
   for (std::uint32_t i = 0; i < geometry.zones; ++i) PutRaw(out, std::uint64_t{state(i).written / 2});
+  if (geometry.random_area == 0) return out;
+  for (std::uint32_t i = 0; i < geometry.zones; ++i) PutRaw(out, std::uint64_t{0x18});
   return out;
 }
 
@@ -55,6 +62,11 @@ void WriteEmulatedSeeds(SeedWriter& writer) {
   writer.Write("emulated", "odd", Device(0, kEmulatedFileVersion, odd, Timing::kZn540));
   writer.Write("emulated", "cache", Device(0, kEmulatedCacheVersion, small, Timing::kBufferless));
   writer.Write("emulated", "odd-cache", Device(0, kEmulatedCacheVersion, odd, Timing::kNone));
+  EmulatorGeometry random = small;
+  random.random_area = 16 << 10;
+  random.random_unit = 8 << 10;
+  random.random_zones = 2;
+  writer.Write("emulated", "random", Device(0, kEmulatedRandomVersion, random, Timing::kNone));
   writer.Write("emulated", "damaged", Device(kEmulatedCrcAsItIs, kEmulatedFileVersion, small, Timing::kNone));
   writer.Write("emulated", "layout",
                Device(kEmulatedLayoutAsItIs, kEmulatedFileVersion, small, Timing::kNone));

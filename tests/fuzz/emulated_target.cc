@@ -44,9 +44,13 @@ void Fill(File& file, FuzzInput& input) {
   const auto flags = input.Take<std::uint8_t>();
   const auto pages = input.Take<std::uint16_t>();
   auto header = input.Take<EmulatedFileHeader>();
-  const bool cache = header.version == kEmulatedCacheVersion;
+  const bool cache = header.version == kEmulatedCacheVersion ||
+                     (header.version == kEmulatedRandomVersion && header.durable_offset != 0);
   const EmulatorGeometry geometry{
-      .zones = header.zones, .zone_size = header.zone_size, .block_size = header.block_size};
+      .zones = header.zones,
+      .zone_size = header.zone_size,
+      .block_size = header.block_size,
+      .random_area = header.version == kEmulatedRandomVersion ? header.random_area : 0};
   std::uint64_t bytes = std::uint64_t{pages} * 4096;
   EmulatedLayout layout{.table_offset = kEmulatedHeaderBytes, .durable_offset = kEmulatedHeaderBytes * 2};
   if (IsSmall(header)) {
@@ -69,10 +73,12 @@ void Fill(File& file, FuzzInput& input) {
   const std::size_t words = std::min<std::size_t>(header.zones, kEmulatedZonesMax) * sizeof(std::uint64_t);
   const ByteView table = input.Bytes(words);
   const ByteView durable = input.Bytes(words);
+  const ByteView areas = input.Bytes(words);
   file.Put(0, ByteView(page).first(std::min<std::size_t>(page.size(), bytes)));
   if (bytes < kEmulatedHeaderBytes + 2 * 4096) return;
   file.Put(layout.table_offset, table);
   if (cache) file.Put(layout.durable_offset, durable);
+  if (layout.area_offset != 0) file.Put(layout.area_offset, areas);
 }
 
 // Sends every command once to every zone. They may fail but must do no harm.
@@ -101,6 +107,9 @@ void Use(EmulatorDevice& device) {
       case 1: static_cast<void>(device.Reset(zone.id).ok()); break;
       default: static_cast<void>(device.Close(zone.id).ok()); break;
     }
+    static_cast<void>(device.OpenRandom(zone.id).ok());
+    static_cast<void>(device.Write(zone.start + geometry.block_size, block.View()).ok());
+    static_cast<void>(device.CommitRandom(zone.start + geometry.random_area_unit).ok());
   }
   Require(device.Flush().ok(), "a flush succeeds");
 }

@@ -90,7 +90,9 @@ ZoneAfterPowerLoss LosePowerInArea(const RandomWindow& window, BlockSet written,
     return block < window.start || (written & BitOf(block)) != 0;
   };
   RandomWindow left = window;
-  left.start = PointerAfter(window.start, durable.prefix, window.unit, loss, random);
+  // Rounded up for a damaged prefix that is no multiple of the unit.
+  const std::uint64_t lowest = RoundUp(durable.prefix, window.unit);
+  left.start = PointerAfter(window.start, lowest, window.unit, loss, random);
   ZoneAfterPowerLoss after{.state = {ZoneCondition::kClosed, left.start, true}};
   after.at_risk = AtRisk(durable.prefix, window.end(), durable, has_data).size();
   after.holes = Holes(AtRisk(durable.prefix, left.end(), durable, has_data), loss, random);
