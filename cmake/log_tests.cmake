@@ -18,6 +18,7 @@ set(ZENFS_TESTS_metalog
 
 set(ZENFS_TESTS_wal
   wal/append_places_test.cc
+  wal/block_sync_test.cc
   wal/frame_buffers_test.cc
   wal/frame_index_test.cc
   wal/frame_map_test.cc

@@ -219,6 +219,7 @@ set(ZENFS_TESTS_file
 
 set(ZENFS_SOURCES_wal
   wal/append_places.cc
+  wal/block_sync.cc
   wal/epoch_check.cc
   wal/file_zones.cc
   wal/frame_batch.cc
@@ -240,6 +241,8 @@ set(ZENFS_SOURCES_wal
   wal/log_zones.cc
   wal/piece_reader.cc
   wal/send_choice.cc
+  wal/sync_area.cc
+  wal/sync_block.cc
   wal/zone_window.cc
 )
 
@@ -311,6 +314,7 @@ set(ZENFS_SOURCES_volume
   volume/scrub_logs.cc
   volume/scrub_metadata.cc
   volume/shared_buffers.cc
+  volume/sync_block_recovery.cc
   volume/volume.cc
   volume/volume_handle.cc
   volume/volume_parts.cc
@@ -361,6 +365,7 @@ set(ZENFS_TESTS_volume
   volume/volume_log_switch_test.cc
   volume/volume_threads_test.cc
   volume/volume_times_test.cc
+  volume/volume_sync_blocks_test.cc
   volume/volume_wal_options_test.cc
   volume/volume_two_hosts_test.cc
   volume/volume_unreadable_test.cc

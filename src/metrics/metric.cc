@@ -45,6 +45,7 @@ constexpr ValueInfo kValues[] = {
     {"wal_reserve_waits_total", "", "Syncs that had to wait for a log zone", true},
     {"wal_frames_met_total", "", "Frames that came while another one was on its way", true},
     {"wal_send_changes_total", "", "Changes between writes and zone appends of frames", true},
+    {"wal_sync_blocks_total", "", "Writes of blocks that small syncs rewrite, in a random write area", true},
     {"meta_frames_total", "", "Device writes that carried metadata commits", true},
     {"read_retries_total", "", "Reads of the device that were sent again after an error", true},
     {"emulation_cpu_nanoseconds_total", "nanoseconds", "CPU time spent on emulating the device", true},

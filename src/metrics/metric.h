@@ -66,6 +66,7 @@ enum class Value : std::uint8_t {
   kWalReserveWaits,
   kWalFramesMet,
   kWalChoices,
+  kWalSyncBlocks,
   kMetaFrames,
   kReadRetries,
   kEmulationCpu,
@@ -76,7 +77,7 @@ enum class Value : std::uint8_t {
   kEpoch,
   kMountTime,
 };
-inline constexpr std::size_t kValueCount = 20;
+inline constexpr std::size_t kValueCount = 21;
 
 struct ValueInfo {
   std::string_view name;

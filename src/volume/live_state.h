@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "device/zoned_device.h"
+#include "format/frame.h"
 #include "format/superblock.h"
 #include "metalog/follower.h"
 #include "wal/log_replay.h"
@@ -76,6 +77,11 @@ class LiveState {
       EXCLUDES(mutex_);
   // The file as it is now; null if it is gone.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Find(FileId id) EXCLUDES(mutex_);
+
+  // Seed of the frames in a log zone.
+  FrameSeed SeedOf(const LogZone& zone) const {
+    return FrameSeed::Of(superblock_.seed, zone.zone, zone.generation, zone.salt);
+  }
 
   struct Confirmed {
     // True if the bytes read through `file` before the call are correct.

@@ -69,6 +69,8 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
     } else if (key == "wal_depth") {
       ZENFS_ASSIGN_OR_RETURN(const std::uint64_t depth, Number(key, value, 1, kWalDepthMax));
       options.wal_depth = static_cast<std::uint32_t>(depth);
+    } else if (key == "sync_blocks") {
+      ZENFS_ASSIGN_OR_RETURN(options.sync_blocks, Flag(key, value));
     } else if (key == "space_wait_s") {
       ZENFS_ASSIGN_OR_RETURN(const std::uint64_t seconds, Number(key, value, 0, kSpaceWaitMax));
       options.space_wait = std::chrono::seconds(seconds);
@@ -81,14 +83,16 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
     } else if (key == "discard_unsynced") {
       ZENFS_ASSIGN_OR_RETURN(options.discard_unsynced, Flag(key, value));
     } else {
-      return Fail(Code::kInvalidArgument,
-                  fmt::format("unknown option \"{}\"; the options are ro, buffer_kib:N, wal_buffer_kib:N, "
-                              "wal:auto|append|write|blocking, wal_depth:N, space_wait_s:N, flush_dir:PATH, "
-                              "metrics_file:PATH, "
-                              "aux_path:PATH and discard_unsynced, dev: "
-                              "and zonefs: also io:uring and "
-                              "io:plain, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N and hostsync",
-                              key));
+      return Fail(
+          Code::kInvalidArgument,
+          fmt::format(
+              "unknown option \"{}\"; the options are ro, buffer_kib:N, wal_buffer_kib:N, "
+              "wal:auto|append|write|blocking, wal_depth:N, sync_blocks:0, space_wait_s:N, flush_dir:PATH, "
+              "metrics_file:PATH, "
+              "aux_path:PATH and discard_unsynced, dev: "
+              "and zonefs: also io:uring and "
+              "io:plain, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N and hostsync",
+              key));
     }
   }
   return options;

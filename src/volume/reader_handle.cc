@@ -6,9 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/sync_point.h"
 #include "file/extent_reader.h"
 #include "wal/piece_reader.h"
+#include "wal/sync_block.h"
 
 namespace zenfs {
 
@@ -58,19 +60,37 @@ Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request) c
     parts.push_back(
         {piece.place + (from - piece.file_offset), request.into.subspan(from - request.offset, to - from)});
   }
-  return ReadPieces(mount_->device(), id_, parts);
+  ZENFS_RETURN_IF_ERROR(ReadPieces(mount_->device(), id_, parts));
+  for (std::size_t i = index.Find(request.offset); i < index.size() && index[i].file_offset < end; ++i) {
+    if (index[i].in_sync_block) ZENFS_RETURN_IF_ERROR(CheckSyncBlock(file, index[i]));
+  }
+  return {};
 }
 
-void ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const {
+bool ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const {
   if (file.log == nullptr) {
     ReadExtentsMany(mount_->device(), file.record->extents, requests);
     for (ReadRequest& request : requests) {
       if (request.status.ok()) continue;
       request.status = Fail(request.status.error().With(fmt::format("{} (file {})", path_, id_.value)));
     }
-    return;
+    return true;
   }
-  for (ReadRequest& request : requests) request.status = ReadLog(file, request);
+  for (ReadRequest& request : requests) {
+    request.status = ReadLog(file, request);
+    if (!request.status.ok() && request.status.error().code() == Code::kBusy) return false;
+  }
+  return true;
+}
+
+// A sync block that is read while its writer replaces it shows this frame in either version, or another frame.
+Status ReaderHandle::CheckSyncBlock(const LiveFile& file, const Piece& piece) const {
+  const Geometry& geometry = mount_->device().geometry();
+  const auto zone = std::ranges::find(file.log_zones, geometry.ZoneOf(piece.place), &LogZone::zone);
+  if (zone == file.log_zones.end()) return Fail(Code::kBusy, "the zone is no log zone any more");
+  AlignedBuffer block(geometry.block_size);
+  const auto held = ReadSyncBlock(mount_->device(), mount_->live().SeedOf(*zone), id_, piece, block);
+  return held ? Status() : Fail(held.error());
 }
 
 // The requests are cut at the size of the last layout that was tried.
@@ -102,9 +122,13 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
     }
     if (cut.empty()) return {};  // the layout is new, and the file ends before the requests
     SyncPoint::Reach("ReaderHandle::Read:planned");
-    ReadFrom(*file, cut);
+    const bool read = ReadFrom(*file, cut);
     ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, mount_->live().Confirm(file));
     if (confirmed.file == nullptr) return Gone();
+    if (!read) {
+      confirmed.proven = false;
+      ZENFS_ASSIGN_OR_RETURN(confirmed.file, Renew());
+    }
     Hold(confirmed.file);
     if (confirmed.proven) {
       for (std::size_t i = 0; i < cut.size(); ++i) requests[owners[i]].status = std::move(cut[i].status);

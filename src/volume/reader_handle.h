@@ -48,9 +48,12 @@ class ReaderHandle final : public FileHandle {
   void Hold(std::shared_ptr<const LiveFile> file) const EXCLUDES(mutex_);
   // Looks the file up again, holds the result and returns it.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Renew() const;
-  // Reads the requests from the device. The result is not confirmed yet.
-  void ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const;
+  // Reads the requests from the device. The result is not confirmed yet. Returns false if the writer has replaced a sync
+  // block meanwhile.
+  bool ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const;
   [[nodiscard]] Status ReadLog(const LiveFile& file, const ReadRequest& request) const;
+  // Errors: kBusy if `piece` is no longer in its sync block.
+  [[nodiscard]] Status CheckSyncBlock(const LiveFile& file, const Piece& piece) const;
   [[nodiscard]] Status ReadConfirmed(std::span<ReadRequest> requests) const;
   std::unexpected<Error> Gone() const;
 

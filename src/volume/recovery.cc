@@ -7,6 +7,7 @@
 #include "volume/log_recovery.h"
 #include "volume/places.h"
 #include "volume/space_options.h"
+#include "volume/sync_block_recovery.h"
 
 namespace zenfs {
 namespace {
@@ -37,7 +38,7 @@ Result<std::unique_ptr<ZoneManager>> AccountZones(MountedDevice& device, const S
 // a commit must precede that. The found frames are not counted as live yet, so their zones are pinned.
 Status ReplayOrphans(BufferRecovery& orphans, const State& state, VolumeParts& parts, RecoveredLogs& logs,
                      std::vector<ZonePin>& pins) {
-  if (orphans.empty()) return {};
+  if (orphans.empty() && !HasSyncBlocks(logs)) return {};
   for (const auto& [id, log] : logs) {
     for (const auto& [zone, bytes] : log.zones) pins.push_back(parts.zones->Pin(zone));
   }
@@ -45,6 +46,7 @@ Status ReplayOrphans(BufferRecovery& orphans, const State& state, VolumeParts& p
   ZENFS_RETURN_IF_ERROR(parts.zones->Start());
   parts.log.MayRelease();
   ZENFS_RETURN_IF_ERROR(parts.reclaimer.Start());  // Replay may need room that only reclaim can make
+  ZENFS_RETURN_IF_ERROR(MoveSyncBlocks(parts.device, parts.log, logs, pins));
   return orphans.Replay(state, parts.log, logs, pins);
 }
 
@@ -74,6 +76,7 @@ Status MakeMount(VolumeParts& parts, const State& state, const std::vector<ZoneI
   parts.log.FinishSpares();
   ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs));
   OpenLogs(parts, logs);
+  parts.log.ResetSyncZones();
   return {};
 }
 
@@ -119,12 +122,13 @@ Result<Mounted> Recover(MountedDevice& device) {
                                               .volume = device.superblock.uuid,
                                               .epoch = state.epoch() + 1},
                                              device.options, device.metrics, device.notices));
-  Mounted mounted{.resets_run = !orphans.empty()};
+  Mounted mounted{.resets_run = !orphans.empty() || HasSyncBlocks(logs)};
   mounted.parts = std::make_unique<VolumeParts>(device,
                                                 VolumeParts::Base{.metalog = std::move(metalog),
                                                                   .zones = std::move(zones),
                                                                   .buffers = std::move(buffers),
-                                                                  .log_reserve_target = space.log_needs - 1},
+                                                                  .log_reserve_target = space.log_needs - 1,
+                                                                  .sync_blocks = plan.sync_zone},
                                                 state);
   // Frames are counted as live when OpenLogs opens their files. If MakeMount fails before that, these pins keep the zones
   // from being reset until everything is stopped.

@@ -34,6 +34,7 @@ struct VolumeParts {
     std::unique_ptr<ZoneManager> zones;
     std::unique_ptr<AppendBuffers> buffers;
     std::uint32_t log_reserve_target = 0;  // LogSpace::Deps::reserve_target
+    bool sync_blocks = false;              // the device has a slot for a sync zone
   };
 
   // `state` is the committed state. The first commit of the mount must begin `epoch`, and must raise the counter of ids by

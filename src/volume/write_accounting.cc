@@ -15,6 +15,7 @@ void WriteAccounting::Publish() const {
   const SendChoice::State sending = sources_.log.writer().sending();
   metrics_.RaiseTo(Value::kWalFramesMet, sending.frames_met);
   metrics_.RaiseTo(Value::kWalChoices, sending.changes);
+  metrics_.RaiseTo(Value::kWalSyncBlocks, sources_.log.sync_area().blocks_written());
   metrics_.Set(Value::kWalAppends, sending.appends ? 1 : 0);
   metrics_.Set(Value::kWalWriteTime, static_cast<std::uint64_t>(sending.write.count()));
   metrics_.Set(Value::kWalAppendTime, static_cast<std::uint64_t>(sending.append.count()));

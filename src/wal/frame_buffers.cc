@@ -56,6 +56,14 @@ void FrameBuffers::StartFlight() {
   if (flight_.empty()) std::swap(active_, flight_);
 }
 
+void FrameBuffers::Placed(std::uint64_t map_end) {
+  if (!flight_.empty() && flight_.end() <= map_end) EndFlight();
+  if (active_.empty() || active_.file_offset() >= map_end) return;
+  StartFlight();
+  if (flight_.end() <= map_end) EndFlight();
+  ZENFS_ASSERT(IsConsistent(map_end));
+}
+
 std::uint64_t FrameBuffers::CopyTo(std::uint64_t offset, ByteSpan into, std::uint64_t map_end) const {
   ZENFS_ASSERT(IsConsistent(map_end));
   CopyBuffered(flight_, offset, into);

@@ -61,6 +61,8 @@ class FrameBuffers {
   void StartFlight();
   // All bytes in flight are in the map.
   void EndFlight() { flight_.Clear(); }
+  // A frame with bytes of both buffers is in the map, which ends at `map_end`.
+  void Placed(std::uint64_t map_end);
 
   // `into` has the bytes of the file from `offset` on: copies those that are in a buffer. Returns the file
   // offset of the first byte in a buffer. A reader takes the bytes before it from the map, which ends at

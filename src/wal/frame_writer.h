@@ -71,6 +71,7 @@ class FrameWriter {
   // out the process ends, because other threads wait for the leader.
   [[nodiscard]] Status Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept EXCLUDES(mutex_);
 
+  std::uint64_t epoch() const { return deps_.epoch; }
   std::uint64_t reserve_waits() const { return reserve_waits_.load(std::memory_order_relaxed); }
   std::uint64_t payload_bytes() const { return payload_bytes_.load(std::memory_order_relaxed); }
   std::uint64_t padding_bytes() const { return padding_bytes_.load(std::memory_order_relaxed); }

@@ -23,6 +23,7 @@ FramedFile::FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog r
       drain_(deps.drain),
       id_(record.id),
       sender_(*deps.device, deps.log, record.id),
+      block_sync_(*deps.device, deps.log, record.id),
       parts_(FrameMap(record, std::move(replayed.index), deps.epoch, replayed.mtime_seconds),
              FrameBuffers(deps.buffers, deps.buffer_bytes, record.id), deps.device->geometry(), *deps.zones,
              deps.log == nullptr ? nullptr : &deps.log->zones(), replayed.mtime_seconds) {
@@ -100,6 +101,7 @@ bool FramedFile::WriteBackOlderThan(SteadyTime before) {
     MutexLock lock(parts_.mutex);
     // After an error the next caller repairs it; the drain would try again and again.
     if (parts_.buffers.active().empty() || !parts_.state.sound()) return false;
+    if (parts_.StableEnd() >= parts_.Size()) return false;  // in a sync block
     if (parts_.buffers.active_since() > before) return true;
   }
   IgnoreError(WriteBack());  // the next write or sync repairs it or returns an error
@@ -110,6 +112,7 @@ void FramedFile::EndWriting() {
   MutexLock lock(parts_.mutex);
   // Bytes in the active buffer: a new writer has begun, or an error keeps them.
   if (parts_.state.free() && parts_.buffers.active().empty()) parts_.buffers.ReleaseMemory();
+  block_sync_.EndWriting(parts_);
 }
 
 Status FramedFile::WriteBack() { return WriteBackAll(false); }
@@ -125,9 +128,10 @@ Status FramedFile::WriteBackAll(bool sync) {
   for (;;) {
     if (state.SendFailedSince(failed_sends)) return state.sent();
     target = std::min(target, parts_.Size());  // the file may have been truncated while this waited
-    if (state.sound() && (sync ? parts_.map.stable_end() : parts_.map.end()) >= target) return {};
+    if (state.sound() && (sync ? parts_.StableEnd() : parts_.map.end()) >= target) return {};
     if (state.free()) {
-      ZENFS_RETURN_IF_ERROR(sender_.Send(parts_, sync));
+      const bool in_block = sync && block_sync_.Suits(parts_);
+      ZENFS_RETURN_IF_ERROR(in_block ? block_sync_.Sync(parts_) : sender_.Send(parts_, sync));
     } else {
       parts_.turn.Wait(parts_.mutex);
     }

@@ -14,8 +14,8 @@
 // may be in the buffer, and RocksDB continues in another file. So every later Append fails too.
 //
 // Parts: FrameMap (placed bytes), FrameBuffers (bytes that are not placed), FileZones (pins and counts of
-// live frames), FramedFileState (the turn, and pending repairs), FrameSender (buffers to frames). This
-// class locks them, makes callers wait for the turn, and reads.
+// live frames), FramedFileState (the turn, and pending repairs), FrameSender (buffers to frames), BlockSync (small
+// syncs in blocks that are rewritten, where the device has them). This class locks them, makes callers wait for the turn, and reads.
 //
 // Threads: any. No I/O happens while the lock is held (framed_file_parts.h).
 #pragma once
@@ -29,6 +29,7 @@
 #include "base/mutex.h"
 #include "device/flush_mark.h"
 #include "model/edit.h"
+#include "wal/block_sync.h"
 #include "wal/frame_sender.h"
 #include "wal/framed_file_parts.h"
 #include "wal/log_drain.h"
@@ -139,6 +140,7 @@ class FramedFile {
   LogDrain* const drain_;
   const FileId id_;
   FrameSender sender_;
+  BlockSync block_sync_;
   FramedFileParts parts_;
 };
 

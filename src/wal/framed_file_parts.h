@@ -6,6 +6,7 @@
 // Invariant, while `mutex` is free: `zones` has a pin on each zone that `map` points to.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -27,6 +28,7 @@ struct FramedFileParts {
         mtime_seconds(initial_mtime_seconds) {}
 
   std::uint64_t Size() const REQUIRES(mutex) { return buffers.End(map.end()); }
+  std::uint64_t StableEnd() const REQUIRES(mutex) { return std::max(map.stable_end(), sync_end); }
   // Adds a frame that is on the device. `before`: a mark from before it was written.
   void Publish(const PlacedFrame& frame, FlushMark before) REQUIRES(mutex) {
     zones.Add(frame);
@@ -41,6 +43,8 @@ struct FramedFileParts {
   FileZones zones GUARDED_BY(mutex);
   FrameBuffers buffers GUARDED_BY(mutex);
   FramedFileState state GUARDED_BY(mutex);
+  // The bytes up to here are on stable media, those behind map.stable_end() in a sync block (block_sync.h).
+  std::uint64_t sync_end GUARDED_BY(mutex) = 0;
   std::uint64_t mtime_seconds GUARDED_BY(mutex);  // of the last append, truncation or creation; since 1970
 };
 

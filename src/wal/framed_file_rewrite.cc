@@ -72,6 +72,7 @@ void FramedFile::EndRewrite(const RewritePlan& plan, const Status& committed) {
     parts_.state.CloseAppends(Fail(committed.error().With(fmt::format("truncation of file {}", id_.value))));
   }
   if (truncation) {
+    parts_.sync_end = 0;  // the sync block may have bytes behind the new end
     parts_.state.EndTruncation();
   } else {
     parts_.state.EndCleaning();

@@ -16,7 +16,8 @@ class Replay {
       : record_(record), epoch_(epoch), frames_(std::move(frames)) {
     std::erase_if(frames_, [](const ScannedFrame& frame) { return !IsPossible(frame); });
     std::ranges::sort(frames_, {}, [](const ScannedFrame& frame) {
-      return std::tuple(frame.epoch, frame.sequence, frame.file_offset, frame.length);
+      // A copy in a log zone is preferred, because it stays where it is.
+      return std::tuple(frame.epoch, frame.sequence, frame.file_offset, frame.length, frame.in_sync_block);
     });
     out_.mtime_seconds = record.mtime_seconds;
     for (const Extent& extent : record.extents) {
@@ -63,7 +64,8 @@ class Replay {
                        .length = to - from,
                        .place = frame.payload + (from - frame.file_offset),
                        .sequence = frame.sequence,
-                       .frame_bytes = frame.device_bytes});
+                       .frame_bytes = frame.device_bytes,
+                       .in_sync_block = frame.in_sync_block});
     out_.zones[frame.zone] += frame.device_bytes;
     if (sealed_) return;  // the time in the record is later
     out_.mtime_seconds = DecodeFrameTime(frame.time, out_.mtime_seconds).value_or(out_.mtime_seconds);

@@ -27,7 +27,9 @@ std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone
                           const std::function<void(const ScannedFrame&)>& found, std::uint64_t from,
                           const std::function<void(std::uint64_t, const ParsedFrame&)>& passed_over) {
   const std::uint32_t block = device.geometry().block_size;
-  const std::uint64_t length = info.WrittenBytes();
+  const std::uint64_t written = info.WrittenBytes();
+  const std::uint64_t length =
+      IsSyncZone(info) ? std::min(info.capacity, written + device.geometry().random_area_bytes) : written;
   const FrameSeed seed = FrameSeed::Of(volume, zone.zone, zone.generation, zone.salt);
   ZoneWindow window(device, info.start, from, length);
   std::uint64_t behind_last = from;
@@ -52,7 +54,8 @@ std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone
              .length = frame.header.payload_bytes,
              .payload = info.start + at + frame.header.header_bytes,
              .device_bytes = device_bytes,
-             .zone = zone.zone});
+             .zone = zone.zone,
+             .in_sync_block = at >= written});
     }
     at += device_bytes;
     behind_last = at;

@@ -27,7 +27,11 @@ struct ScannedFrame {
   DeviceOffset payload;
   std::uint64_t device_bytes = 0;
   ZoneId zone;
+  bool in_sync_block = false;  // its writer may replace it (wal/sync_area.h)
 };
+
+// True if a log zone with this report is a sync zone: its frames are behind the write pointer.
+inline bool IsSyncZone(const ZoneInfo& info) { return info.random_area; }
 
 // True if a writer can have made the frame: its sequence is not 0, its stable_sequence is lower, and no
 // number exceeds the limit of the format.
@@ -36,7 +40,7 @@ struct ScannedFrame {
 // frame alone, or new numbers continue from its numbers.
 [[nodiscard]] bool IsCredible(const ScannedFrame& frame);
 
-// Passes the log-data frames of `zone` to `found`, in the order of their places. Frames of other kinds,
+// Passes the log-data frames of `zone` to `found`, in the order of their places; those in sync blocks too. Frames of other kinds,
 // from earlier versions, are skipped. `info` is the device's report of the zone. There are no errors: a
 // zone that cannot be read has no frames. The scan begins at byte `from` of the zone and returns the end of
 // the last frame found (or `from`). A caller that passes this value to the next scan, when the zone has

@@ -1,9 +1,12 @@
 #include "wal/log_space.h"
 
+#include "wal/log_scan.h"
+
 namespace zenfs {
 
 LogSpace::LogSpace(const Deps& deps)
     : device_(*deps.device),
+      manager_(*deps.zones),
       zones_(*deps.device, *deps.zones, deps.volume),
       supply_({.zones = deps.zones,
                .log_zones = &zones_,
@@ -16,11 +19,22 @@ LogSpace::LogSpace(const Deps& deps)
                .epoch = deps.epoch,
                .space_wait = deps.space_wait,
                .sending = deps.sending,
-               .depth = deps.depth}) {}
+               .depth = deps.depth}),
+      sync_area_({.device = deps.device,
+                  .log_zones = &zones_,
+                  .supply = &supply_,
+                  .enabled = deps.sync_blocks && deps.device->geometry().random_area_bytes >=
+                                                     2 * deps.device->geometry().block_size}) {}
 
 void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
-  const bool writable = info.condition == ZoneCondition::kEmpty || IsActive(info.condition);
+  const bool writable =
+      !IsSyncZone(info) && (info.condition == ZoneCondition::kEmpty || IsActive(info.condition));
+  if (IsSyncZone(info)) old_sync_zones_.push_back(manager_.Pin(info.id));
   zones_.Add(zone, info.capacity, info.WrittenBytes(), writable);
+}
+
+void LogSpace::ResetSyncZones() {
+  std::erase_if(old_sync_zones_, [this](const ZonePin& pin) { return device_.Reset(pin.zone()).ok(); });
 }
 
 void LogSpace::FinishSpares() {

@@ -1,6 +1,7 @@
-// The log of a mounted volume: three parts over one device.
+// The log of a mounted volume: four parts over one device.
 //
 //   FrameWriter  --zones-->  LogZones  <--allocations, releases--  LogZoneSupply
+//   SyncArea  ----one zone----^
 //
 // Ownership: owns the parts. The parts in Deps outlive it.
 // Threads: see the parts. Only the thread that mounts and unmounts calls the functions here.
@@ -8,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include "base/status.h"
 #include "base/uuid.h"
@@ -16,6 +18,7 @@
 #include "wal/frame_writer.h"
 #include "wal/log_zone_supply.h"
 #include "wal/log_zones.h"
+#include "wal/sync_area.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
@@ -32,6 +35,7 @@ class LogSpace {
     std::chrono::seconds space_wait{30};  // how long a write waits for a zone
     WalSending sending = WalSending::kAuto;
     std::uint32_t depth = 16;  // most zone appends in flight
+    bool sync_blocks = false;  // small syncs go to a random write area (wal/sync_area.h)
   };
 
   explicit LogSpace(const Deps& deps);
@@ -46,6 +50,9 @@ class LogSpace {
   // the log has one. Call this after the mount has written replayed bytes, which may need the room in these
   // zones.
   void FinishSpares();
+  // Call this when no frame in the random write areas of earlier mounts is needed: resets these zones, so that they
+  // can be written again. A zone whose reset fails stays allocated for this mount.
+  void ResetSyncZones();
   // Call this when all zones with live frames are pinned. From then on a write may release other zones to
   // get space.
   void MayRelease() { zones_.MayRelease(); }
@@ -58,12 +65,18 @@ class LogSpace {
   LogZoneSupply& supply() { return supply_; }
   FrameWriter& writer() { return writer_; }
   const FrameWriter& writer() const { return writer_; }
+  SyncArea& sync_area() { return sync_area_; }
+  const SyncArea& sync_area() const { return sync_area_; }
 
  private:
   ZonedDevice& device_;
+  ZoneManager& manager_;
   LogZones zones_;
   LogZoneSupply supply_;
   FrameWriter writer_;
+  SyncArea sync_area_;
+  // Zones with a random write area from earlier mounts. The pins keep them from being released.
+  std::vector<ZonePin> old_sync_zones_;
 };
 
 }  // namespace zenfs

@@ -52,6 +52,12 @@ Status LogTails::Scan(const std::vector<LogZone>& run) {
 
 void LogTails::ScanZone(const LogZone& allocated, const ZoneInfo& info) {
   Zone& zone = zones_.try_emplace(allocated.zone, Zone{.generation = allocated.generation}).first->second;
+  const bool sync_blocks = IsSyncZone(info);
+  if (sync_blocks || zone.sync_blocks) {
+    Forget(allocated.zone, zone);
+    zone = Zone{.generation = allocated.generation, .sync_blocks = sync_blocks};
+    if (sync_blocks) return ScanFrom(allocated, info, zone);
+  }
   const std::uint64_t written = info.WrittenBytes();
   // A zone that became shorter was reset. Its release is in the metadata log and will be seen soon.
   if (written < zone.written || written == zone.scanned) return;

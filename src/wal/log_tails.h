@@ -55,6 +55,7 @@ class LogTails {
     SteadyTime grown;           // when an Update last found it longer
     std::set<FileId> owners;    // of frames in it
     Holes holes;
+    bool sync_blocks = false;  // is or was a sync zone: its frames are scanned anew by each Update
   };
   struct Tail {
     std::vector<ScannedFrame> frames;

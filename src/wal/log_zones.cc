@@ -71,15 +71,16 @@ LogZones::Phase LogZones::phase() const {
   return phase_;
 }
 
-std::optional<LogCursor> LogZones::TakeReady() {
+std::optional<LogCursor> LogZones::TakeReady(Use use) {
   MutexLock lock(mutex_);
-  if (ready_.empty()) return std::nullopt;
-  Zone& zone = zones_.at(ready_.front());
-  ready_.pop_front();
-  zone.state = State::kCurrent;
+  const auto next = use == Use::kFrames ? ready_.cbegin() : FindUnwritten();
+  if (next == ready_.cend()) return std::nullopt;
+  const ZoneId id = *next;
+  Zone& zone = zones_.at(id);
+  ready_.erase(next);
+  zone.state = use == Use::kFrames ? State::kCurrent : State::kSyncs;
   woken_ = true;  // one ready zone fewer
   wake_.NotifyOne();
-  const ZoneId id = zone.allocation.zone;
   return LogCursor{.zone = id,
                    .seed = SeedOfLogZone(volume_, zone.allocation),
                    .at = device_.geometry().ZoneStart(id) + zone.written,
@@ -172,15 +173,19 @@ std::vector<ZoneId> LogZones::TakeDead() {
 std::optional<ZoneId> LogZones::TakeUnwritten() {
   MutexLock lock(mutex_);
   if (phase_ == Phase::kStopped || !health_.ok()) return std::nullopt;
-  const auto it = std::ranges::find_if(ready_, [&](ZoneId id) {
-    mutex_.AssertHeld();
-    return zones_.at(id).written == 0;
-  });
-  if (it == ready_.end()) return std::nullopt;
+  const auto it = FindUnwritten();
+  if (it == ready_.cend()) return std::nullopt;
   const ZoneId zone = *it;
   ready_.erase(it);
   zones_.at(zone).releasing = true;
   return zone;
+}
+
+std::deque<ZoneId>::const_iterator LogZones::FindUnwritten() const {
+  return std::ranges::find_if(ready_, [&](ZoneId id) {
+    mutex_.AssertHeld();
+    return zones_.at(id).written == 0;
+  });
 }
 
 void LogZones::EndRelease(ZoneId id, bool released) {

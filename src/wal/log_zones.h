@@ -4,6 +4,7 @@
 //   -----------> kReady --------------> kCurrent ------------------------------> kClosed
 //                 | |                                                            ^    |
 //                 | '------------------------ CloseSpares -----------------------'    |
+//                 |------------> kSyncs (TakeReady; Close)                            |
 //                 | TakeUnwritten                                                     | TakeDead
 //                 '-----------------------> being released <--------------------------'
 //                                                  |
@@ -102,8 +103,10 @@ class LogZones {
   Phase phase() const EXCLUDES(mutex_);
 
   // --- for the writer of frames, one thread at a time ---
-  // Makes the next ready zone kCurrent.
-  std::optional<LogCursor> TakeReady() EXCLUDES(mutex_);
+  // kFrames: makes the next ready zone kCurrent. kSyncs: makes a ready, unwritten zone kSyncs, for sync blocks
+  // (wal/sync_area.h); it stays so until Close, or for the rest of the mount.
+  enum class Use { kFrames, kSyncs };
+  std::optional<LogCursor> TakeReady(Use use = Use::kFrames) EXCLUDES(mutex_);
   // `bytes` were written to the current zone. Adds `live` to its live frames. Closes the zone if it is
   // full.
   void NoteWritten(ZoneId zone, std::uint64_t bytes, LiveFrames live) EXCLUDES(mutex_);
@@ -142,7 +145,7 @@ class LogZones {
   void Wake() EXCLUDES(mutex_);
 
  private:
-  enum class State { kReady, kCurrent, kClosed };
+  enum class State { kReady, kCurrent, kSyncs, kClosed };
   struct Zone {
     LogZone allocation;
     std::uint64_t capacity = 0;
@@ -152,6 +155,9 @@ class LogZones {
     bool releasing = false;  // from TakeDead or TakeUnwritten until EndRelease
     bool cleaned = false;    // reclaim has moved frames out of it
   };
+
+  // The first of ready_; ready_.end() if there is none.
+  std::deque<ZoneId>::const_iterator FindUnwritten() const REQUIRES(mutex_);
 
   const ZonedDevice& device_;
   ZoneManager& manager_;

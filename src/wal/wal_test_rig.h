@@ -75,7 +75,8 @@ class WalRig : public LogZoneAllocations {
                                                     .reserve_target = reserve_target_,
                                                     .space_wait = std::chrono::seconds(30),
                                                     .sending = sending,
-                                                    .depth = depth});
+                                                    .depth = depth,
+                                                    .sync_blocks = sync_blocks});
     for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
     if (recover) recover();
     log->FinishSpares();
@@ -252,6 +253,7 @@ class WalRig : public LogZoneAllocations {
   std::uint64_t buffer_bytes = 64 << 10;
   WalSending sending = WalSending::kAuto;
   std::uint32_t depth = 16;
+  bool sync_blocks = false;
   bool reclaims = false;  // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
   std::function<void()> recover;  // writes in Mount, before there are files
   std::unique_ptr<ZoneManager> zones;

@@ -30,7 +30,8 @@ Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device) {
   }
   SlotPlan plan;
   plan.switch_and_reclaim_share = limit == 4 || limit == 5;
-  const std::uint32_t kept = plan.switch_and_reclaim_share ? 3 : 4;
+  plan.sync_zone = geometry.random_area_bytes != 0 && (limit == 0 || limit > kFewestSlots + 2);
+  const std::uint32_t kept = (plan.switch_and_reclaim_share ? 3 : 4) + (plan.sync_zone ? 1 : 0);
   plan.data = DataShare(geometry.max_active == 0 ? geometry.max_open : geometry.max_active, kept);
   plan.open_data = std::min(plan.data, DataShare(geometry.max_open, kept));
   return plan;

@@ -7,6 +7,8 @@
 //   4                                              own       shared one    own    1
 //   below 4                                        refused
 //
+// On a device with random write areas, and 7 or more zones, the log has a second one: then data has limit - 5.
+//
 // No drive on the market allows fewer than four: NVMe ZNS drives allow 14 or more, SMR disks 128.
 #pragma once
 
@@ -25,6 +27,7 @@ struct SlotPlan {
   std::uint32_t data = 0;       // zones that plain files may keep active at once
   std::uint32_t open_data = 0;  // zones of plain files that may be written at the same time
   bool switch_and_reclaim_share = false;
+  bool sync_zone = false;  // the log may keep one more zone active, for sync blocks (wal/sync_area.h)
 
   // True if copies of live data may keep one more zone active and open than `data` and `open_data`.
   bool reclaim_has_slot() const { return !switch_and_reclaim_share; }

@@ -38,6 +38,16 @@ TEST(SlotPlanTest, LimitsBelowFourAreRefused) {
       "of each");
 }
 
+TEST(SlotPlanTest, RandomAreasTakeOneMoreSlotIfDataKeepsTwo) {
+  const auto plan = [](std::uint32_t limit) {
+    return PlanSlots({.max_open = limit, .max_active = limit, .random_area_bytes = 65536}, "dev").value();
+  };
+  EXPECT_EQ(plan(14), (SlotPlan{.data = 9, .open_data = 9, .sync_zone = true}));
+  EXPECT_EQ(plan(7), (SlotPlan{.data = 2, .open_data = 2, .sync_zone = true}));
+  EXPECT_EQ(plan(6), (SlotPlan{.data = 2, .open_data = 2}));
+  EXPECT_TRUE(plan(0).sync_zone);
+}
+
 TEST(SlotPlanTest, LowerOpenLimitBoundsWritersNotActiveZones) {
   EXPECT_EQ(Plan(6, 14).value(), (SlotPlan{.data = 10, .open_data = 2}));
   EXPECT_EQ(Plan(128, 0).value(), (SlotPlan{.data = 124, .open_data = 124}));

@@ -83,9 +83,16 @@ Round DrawRound(Random& random) {
   return round;
 }
 
+void DrawRandomArea(Random& random, EmulatorGeometry& geometry) {
+  geometry.random_unit = geometry.block_size * OneOf(random, {1u, 4u});
+  geometry.random_area = geometry.random_unit * OneOf(random, {1u, 2u, 4u});
+  geometry.random_zones = OneOf(random, {1u, 2u, 4u});
+}
+
 // From a stream of its own, so that the rest of a seed's plan does not depend on it.
 void DrawWal(Plan& plan) {
   Random random(plan.seed * 0xd1342543de82ef95u + 1);
+  if (random.OneIn(2)) DrawRandomArea(random, plan.geometry);
   if (random.OneIn(2)) return;
   plan.wal = WalSending::kAppend;
   plan.wal_depth = OneOf(random, {1u, 2u, 4u, 16u});
@@ -104,6 +111,10 @@ std::string Plan::Describe() const {
       "{} rounds",
       geometry.zones, geometry.zone_size / 1024, geometry.capacity() / 1024, geometry.block_size,
       geometry.max_open, geometry.max_active, geometry.conventional, clients.size(), rounds.size());
+  if (geometry.random_area != 0) {
+    text += fmt::format("; random write areas of {} KiB in {} zones", geometry.random_area / 1024,
+                        geometry.random_zones);
+  }
   if (Fills()) text += "; kept nearly full";
   if (shared_names) text += "; shared names";
   if (shared_memory) text += "; shared memory";

@@ -1,0 +1,57 @@
+#include "wal/sync_area.h"
+
+#include "base/clock.h"
+
+namespace zenfs {
+
+std::optional<SyncArea::Pair> SyncArea::Take() {
+  if (off()) return std::nullopt;
+  MutexLock lock(mutex_);
+  if (state_ == State::kNone) {
+    state_ = State::kOpening;
+    lock.Unlock();
+    const Result<LogCursor> opened = OpenZone();
+    lock.Lock();
+    if (!opened) {
+      off_.store(true, std::memory_order_relaxed);
+      return std::nullopt;
+    }
+    cursor_ = *opened;
+    state_ = State::kOpen;
+    const Geometry& geometry = deps_.device->geometry();
+    const std::uint64_t bytes = std::min(geometry.random_area_bytes, cursor_.room);
+    for (auto pair = static_cast<std::uint32_t>(bytes / (2 * geometry.block_size)); pair != 0;)
+      free_.push_back(--pair);
+  }
+  if (free_.empty()) return std::nullopt;  // also while another thread opens the zone
+  const std::uint32_t number = free_.back();
+  free_.pop_back();
+  return Pair(this, number);
+}
+
+// Waits for nothing: without a zone, syncs go to the log as on other devices.
+Result<LogCursor> SyncArea::OpenZone() {
+  std::optional<LogCursor> cursor = deps_.log_zones->TakeReady(LogZones::Use::kSyncs);
+  if (!cursor) {
+    ZENFS_RETURN_IF_ERROR(deps_.supply->AllocateOne(Deadline::After(std::chrono::seconds(0))));
+    cursor = deps_.log_zones->TakeReady(LogZones::Use::kSyncs);
+    if (!cursor) return Fail(Code::kNoSpace, "the log's writer took the zone");
+  }
+  const Status opened = deps_.device->OpenRandom(cursor->zone);
+  if (opened.ok()) return *cursor;
+  deps_.log_zones->Close(cursor->zone);
+  return Fail(opened.error());
+}
+
+void SyncArea::Return(std::uint32_t number) {
+  MutexLock lock(mutex_);
+  free_.push_back(number);
+}
+
+Status SyncArea::Pair::Write(bool second, ByteView block) const {
+  const std::uint64_t at = (2 * std::uint64_t{number_} + (second ? 1 : 0)) * block.size();
+  area_->blocks_written_.fetch_add(1, std::memory_order_relaxed);
+  return area_->deps_.device->Write(area_->cursor_.at + at, block);
+}
+
+}  // namespace zenfs

@@ -1,0 +1,88 @@
+// The sync blocks: blocks in the random write area of one log zone, which small syncs rewrite. Without them
+// each synced record takes a block of a log zone for itself, however small it is.
+//
+//   sync zone   | a0 | a1 | b0 | b1 | .. | free ...      its write pointer stays at its start
+//                 file A    file B
+//
+// A file has two blocks and writes them in turns, each time the whole of its last, unfinished frame. So a
+// write that is torn by a power loss takes the version before the last one, never the last one. When the
+// frame fills a block, it goes to an ordinary log zone. docs/formats/log.md, "Sync blocks", has the rules
+// for readers.
+//
+// The zone is allocated when a file first needs a block. No frame in it is live, so a mount releases the
+// sync zones of earlier mounts as dead log zones, once it has placed their frames anew.
+//
+// Ownership: the parts in Deps outlive it; it outlives each Pair.
+// Threads: any. mutex_ is held for no I/O. The first Take commits an allocation and opens the zone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "wal/log_zone_supply.h"
+#include "wal/log_zones.h"
+
+namespace zenfs {
+
+class SyncArea {
+ public:
+  struct Deps {
+    ZonedDevice* device = nullptr;
+    LogZones* log_zones = nullptr;
+    LogZoneSupply* supply = nullptr;
+    bool enabled = false;  // the device has random write areas, and an active slot for one
+  };
+
+  explicit SyncArea(const Deps& deps) : deps_(deps), off_(!deps.enabled) {}
+
+  // The two blocks of one file. They are free again when it is destroyed.
+  class Pair {
+   public:
+    Pair(Pair&& other) noexcept : area_(std::exchange(other.area_, nullptr)), number_(other.number_) {}
+    Pair& operator=(Pair&& other) noexcept {
+      std::swap(area_, other.area_);
+      std::swap(number_, other.number_);
+      return *this;
+    }
+    ~Pair() {
+      if (area_ != nullptr) area_->Return(number_);
+    }
+    FrameSeed seed() const { return area_->cursor_.seed; }
+    // Writes one of the two blocks. Errors: those of the device.
+    [[nodiscard]] Status Write(bool second, ByteView block) const;
+
+   private:
+    friend class SyncArea;
+    Pair(SyncArea* area, std::uint32_t number) : area_(area), number_(number) {}
+
+    SyncArea* area_;  // null: moved from
+    std::uint32_t number_;
+  };
+
+  // None if there is no area, or no pair is free.
+  std::optional<Pair> Take() EXCLUDES(mutex_);
+  bool off() const { return off_.load(std::memory_order_relaxed); }
+  std::uint64_t blocks_written() const { return blocks_written_.load(std::memory_order_relaxed); }
+
+ private:
+  enum class State { kNone, kOpening, kOpen };
+
+  [[nodiscard]] Result<LogCursor> OpenZone();
+  void Return(std::uint32_t number) EXCLUDES(mutex_);
+
+  const Deps deps_;
+  Mutex mutex_{LockRank::kLeaf};
+  State state_ GUARDED_BY(mutex_) = State::kNone;
+  std::vector<std::uint32_t> free_ GUARDED_BY(mutex_);
+  LogCursor cursor_;       // constant once open
+  std::atomic<bool> off_;  // there is no area, for the rest of the mount
+  std::atomic<std::uint64_t> blocks_written_{0};
+};
+
+}  // namespace zenfs
