@@ -113,13 +113,14 @@ class EmulatedCandidate:
     kind = "zenfs"
 
     def __init__(self, programs, profile, directory, name=None, options=""):
-        """`options`: of the mount, as in a URI."""
+        """`options`: of the mount, as in a URI. With `sync_blocks` among them the device has random write areas."""
         self.programs, self.profile, self.directory = programs, profile, pathlib.Path(directory)
         self.name, self.options = name or f"zenfs-{profile}", options
         self.uri = "zenfs://emu:FILE" + (f"?{options}" if options else "")
         self.description = (f"ZenFS on an emulated device on tmpfs, zones of {ZONE_BYTES // MIB} MiB, 14 open, "
                             + ("as fast as the host" if profile == "none" else f"timing profile {profile}")
                             + (f", {options}" if options else ""))
+        self.area_flags = ["--random-area=64K"] if "sync_blocks" in options else []
 
     def device_size(self, data_bytes):
         return 6 * data_bytes + 2 * GIB
@@ -133,7 +134,7 @@ class EmulatedCandidate:
         image = folder / "device.img"
         zones = self.device_size(data_bytes) // ZONE_BYTES
         self.programs.zenfs("emu", "create", image, f"--zones={zones}", f"--zone-size={ZONE_BYTES}", "--max-open=14",
-                            "--max-active=14", f"--timing={self.profile}")
+                            "--max-active=14", f"--timing={self.profile}", *self.area_flags)
         self.programs.zenfs("mkfs", f"--emu={image}")
         # Append buffers in a separate directory: the rest of a killed program is removed with it.
         uri = f"zenfs://emu:{image}?flush_dir:{folder}" + (f",{self.options}" if self.options else "")
