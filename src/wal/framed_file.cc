@@ -70,10 +70,10 @@ Status FramedFile::AppendAll(ByteView bytes) {
       ZENFS_RETURN_IF_ERROR(sender_.Send(parts_, false));
       continue;
     }
-    if (buffers.active().empty()) {
-      buffers.Begin(parts_.map.end());
-      if (drain_ != nullptr) drain_->NoteBuffered();
-    }
+    // The drain may sleep although bytes are buffered, if all of them are in a sync block.
+    if (drain_ != nullptr && (buffers.active().empty() || parts_.StableEnd() >= parts_.Size()))
+      drain_->NoteBuffered();
+    if (buffers.active().empty()) buffers.Begin(parts_.map.end());
     if (buffers.active().room() == 0) {
       if (state.free()) {
         ZENFS_RETURN_IF_ERROR(sender_.Send(parts_, false));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/sync_point.h"
 #include "wal/log_store.h"
 
 namespace zenfs {
@@ -59,6 +60,7 @@ void LogDrain::Work() {
     } else if (armed) {
       static_cast<void>(wake_.WaitUntil(mutex_, look));
     } else {
+      SyncPoint::Reach("LogDrain::Idle");  // with the lock held: a handler only counts
       wake_.Wait(mutex_);
       look = Deadline::After(kLookEvery);
     }
