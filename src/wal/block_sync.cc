@@ -11,7 +11,6 @@
 #include "wal/frame_batch.h"
 
 namespace zenfs {
-
 namespace {
 
 // A sync that fills its block takes a second command. So only those use blocks of which many fit: with an eighth of a
@@ -54,12 +53,7 @@ bool BlockSync::HasPair(FramedFileParts& file) {
 FrameJob BlockSync::Fill(const FramedFileParts& file, std::uint64_t length) {
   image_.Resize(kFrameHeaderBytes + length);
   file.buffers.CopyTo(file.map.end(), image_.Span().subspan(kFrameHeaderBytes), file.map.end());
-  return {.owner = id_.value,
-          .sequence = file.map.next_sequence(),
-          .file_offset = file.map.end(),
-          .stable_sequence = file.map.stable_sequence(),
-          .buffer = &image_,
-          .time = file.map.TimeOfNextFrame(file.mtime_seconds)};
+  return file.NextFrame(id_, image_);
 }
 
 Status BlockSync::PlaceFullBlock(FramedFileParts& file) {
@@ -69,8 +63,7 @@ Status BlockSync::PlaceFullBlock(FramedFileParts& file) {
   std::vector<PlacedFrame> placed;
   const Status sent = log_->writer().Place(job, placed);
   file.mutex.Lock();
-  for (const PlacedFrame& frame : placed) file.Publish(frame, before);
-  if (!placed.empty()) file.map.NoteTime(job.time);
+  file.PublishNext(placed, job, before);
   file.buffers.Placed(file.map.end());
   if (!sent.ok()) file.state.FrameFailed();
   return sent;

@@ -235,27 +235,7 @@ TEST_F(BlockSyncTest, WithoutAnAreaNothingChanges) {
 
 TEST_F(BlockSyncTest, ManyThreadsSyncManyFiles) {
   Mount(8);
-  std::atomic<int> failures = 0;
-  {
-    std::vector<Thread> threads;
-    for (std::uint64_t t = 0; t < 6; ++t) {
-      threads.emplace_back("writer", [this, &failures, t] {
-        Random random(t + 1);
-        for (int round = 0; round < 4; ++round) {
-          const auto file = rig_->NewFile();
-          std::string content;
-          for (int i = 0; i < 40; ++i) {
-            const std::string text = TestText(1 + random.Below(400), random.Next() % 100);
-            if (!Append(*file, text).ok() || !file->Sync().ok()) ++failures;
-            content += text;
-          }
-          if (WalRig::Content(*file) != content) ++failures;
-          if (rig_->Recovered(file->id()) != content) ++failures;
-        }
-      });
-    }
-  }
-  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(rig_->SyncFromManyThreads(6, 4, 40, 400), 0);
 }
 
 }  // namespace

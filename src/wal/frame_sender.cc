@@ -24,15 +24,10 @@ Status FrameSender::Send(FramedFileParts& file, bool sync) noexcept {
 Status FrameSender::SendFlight(FramedFileParts& file, bool sync) {
   AppendBuffer& flight = file.buffers.flight();
   const bool has_frame = !flight.empty();
-  const std::uint16_t time = file.map.TimeOfNextFrame(file.mtime_seconds);
-  const FrameJob job{.owner = id_.value,
-                     .sequence = file.map.next_sequence(),
-                     .file_offset = flight.file_offset(),
-                     .stable_sequence = file.map.stable_sequence(),
-                     .buffer = &flight.whole(),
-                     .flush = sync,
-                     .placed_before = has_frame ? file.map.end() - flight.file_offset() : 0,
-                     .time = time};
+  FrameJob job = file.NextFrame(id_, flight.whole());
+  job.file_offset = flight.file_offset();
+  job.flush = sync;
+  job.placed_before = has_frame ? file.map.end() - flight.file_offset() : 0;
   const FlushMark before = FlushMark::Now(device_);
   file.mutex.Unlock();  // the caller holds it again when this returns
   Status sent;
@@ -42,9 +37,7 @@ Status FrameSender::SendFlight(FramedFileParts& file, bool sync) {
     sent = device_.Flush();
   }
   file.mutex.Lock();
-  for (const PlacedFrame& frame : placed_) file.Publish(frame, before);
-  if (!placed_.empty()) file.map.NoteTime(time);
-  placed_.clear();
+  file.PublishNext(placed_, job, before);
   if (!sent.ok()) {
     if (has_frame && file.map.end() != flight.end()) {
       file.state.FrameFailed();

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "wal/file_zones.h"
@@ -33,6 +34,21 @@ struct FramedFileParts {
   void Publish(const PlacedFrame& frame, FlushMark before) REQUIRES(mutex) {
     zones.Add(frame);
     map.Publish(frame.ToPiece(), before);
+  }
+  // The same for the parts of the next frame, and leaves `parts` empty.
+  void PublishNext(std::vector<PlacedFrame>& parts, const FrameJob& job, FlushMark before) REQUIRES(mutex) {
+    for (const PlacedFrame& part : parts) Publish(part, before);
+    if (!parts.empty()) map.NoteTime(job.time);
+    parts.clear();
+  }
+  // The next frame behind the map, with the bytes in `buffer`.
+  FrameJob NextFrame(FileId id, AlignedBuffer& buffer) const REQUIRES(mutex) {
+    return {.owner = id.value,
+            .sequence = map.next_sequence(),
+            .file_offset = map.end(),
+            .stable_sequence = map.stable_sequence(),
+            .buffer = &buffer,
+            .time = map.TimeOfNextFrame(mtime_seconds)};
   }
   // Call this after pieces of the map were removed or replaced.
   void RecountZones() REQUIRES(mutex) { zones.Recount(map.pieces()); }

@@ -130,27 +130,7 @@ TEST_F(LogAppendTest, SyncOfAFileSendsItsBytesFirst) {
 
 TEST_F(LogAppendTest, ManyThreadsFillAndFreeZonesWithoutLosingCount) {
   Mount(24, 8, 5);
-  constexpr std::uint64_t kThreads = 8;
-  {
-    std::vector<Thread> threads;
-    for (std::uint64_t t = 0; t < kThreads; ++t) {
-      threads.emplace_back("writer", [this, t] {
-        Random random(t + 1);
-        for (int round = 0; round < 12; ++round) {
-          const auto file = rig_->NewFile();
-          std::string content;
-          for (int i = 0; i < 6; ++i) {
-            const std::string text = TestText(1 + random.Below(5000), random.Next() % 100);
-            if (!Append(*file, text).ok() || !file->Sync().ok()) ++failures_;
-            content += text;
-          }
-          if (WalRig::Content(*file) != content) ++failures_;
-          if (rig_->Recovered(file->id()) != content) ++failures_;
-        }
-      });
-    }
-  }
-  EXPECT_EQ(failures_, 0);
+  EXPECT_EQ(rig_->SyncFromManyThreads(8, 12, 6, 5000), 0);
   rig_->log->supply().ReleaseDead();
   rig_->log->Stop();
   EXPECT_LE(rig_->state().log_zones().size(), 4U);

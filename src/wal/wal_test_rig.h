@@ -12,6 +12,8 @@
 
 #include "backends/emulator/emulator.h"
 #include "base/mutex.h"
+#include "base/random.h"
+#include "base/thread.h"
 #include "model/state.h"
 #include "testing/faulty_device.h"
 #include "wal/framed_file.h"
@@ -228,6 +230,30 @@ class WalRig : public LogZoneAllocations {
       EXPECT_TRUE(Commit({seal}).ok());
     }
     return std::make_shared<FramedFile>(FileDeps(), *state().FindFile(id), std::move(replayed));
+  }
+  // Writes `files` files in each of `threads` threads, by `records` synced records of up to `bytes` bytes, and reads each
+  // file again, here and as a mount would. Returns how often something failed.
+  int SyncFromManyThreads(std::uint64_t threads, int files, int records, std::uint64_t bytes) {
+    std::atomic<int> failures = 0;
+    std::vector<Thread> running;
+    for (std::uint64_t t = 0; t < threads; ++t) {
+      running.emplace_back("writer", [this, &failures, t, files, records, bytes] {
+        Random random(t + 1);
+        for (int round = 0; round < files; ++round) {
+          const auto file = NewFile();
+          std::string content;
+          for (int i = 0; i < records; ++i) {
+            const std::string text = TestText(1 + random.Below(bytes), random.Next() % 100);
+            if (!Append(*file, text).ok() || !file->Sync().ok()) ++failures;
+            content += text;
+          }
+          if (Content(*file) != content) ++failures;
+          if (Recovered(file->id()) != content) ++failures;
+        }
+      });
+    }
+    for (Thread& thread : running) thread.Join();
+    return failures;
   }
   static std::string Content(const FramedFile& file) {
     std::string text(file.size(), '?');

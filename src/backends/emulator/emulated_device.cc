@@ -262,8 +262,8 @@ Status EmulatedDevice::DoRead(DeviceOffset offset, ByteSpan into) {
   std::memset(into.data() + stored, 0, into.size() - stored);
   if (stored == 0) return {};
   if (!replaceable) return store_->Read(zone, in_zone, into.first(stored));
-  MutexLock zone_lock(
-      LockOf(zone));  // a drive reads a block before or after a write of it, not in the middle
+  // A drive reads a block before or after a write of it, not in the middle.
+  MutexLock zone_lock(LockOf(zone));
   return store_->Read(zone, in_zone, into.first(stored));
 }
 

@@ -3,37 +3,19 @@
 
 #include <string>
 
-#include "backends/emulator/zone_machine.h"
+#include "backends/emulator/zone_machine_test_rig.h"
 
 namespace zenfs::random_area_test {
 namespace {
 
 using enum ZoneCondition;
 
-constexpr std::uint64_t kCapacity = 12;  // blocks
-
-EmulatorGeometry Plain() {
-  return {.zones = 8,
-          .zone_size = 16 * 4096,
-          .zone_capacity = kCapacity * 4096,
-          .max_open = 2,
-          .max_active = 3,
-          .conventional = 1,
-          .block_size = 4096};
-}
-
-Code CodeOf(const Status& status) { return status.error().code(); }
-
-Status WriteBlocks(ZoneMachine& machine, ZoneId zone, std::uint64_t block, std::uint64_t count) {
-  ZENFS_RETURN_IF_ERROR(machine.BeginWrite(zone, block, count));
-  machine.CommitWrite(zone, block, count);
-  return {};
-}
+constexpr std::uint64_t kCapacity = kSmallCapacity;
 
 class RandomArea : public testing::Test {
  protected:
   static EmulatorGeometry Geometry() {
-    EmulatorGeometry geometry = Plain();
+    EmulatorGeometry geometry = SmallGeometry();
     geometry.random_area = 4 * 4096;
     geometry.random_unit = 2 * 4096;
     geometry.random_zones = 2;
@@ -68,7 +50,7 @@ TEST_F(RandomArea, OpenOfOtherZonesIsRefused) {
 }
 
 TEST_F(RandomArea, DeviceWithoutThemSupportsNone) {
-  ZoneMachine plain(Plain());
+  ZoneMachine plain(SmallGeometry());
   EXPECT_EQ(CodeOf(plain.OpenRandom(ZoneId(1))), Code::kNotSupported);
   EXPECT_EQ(CodeOf(plain.CommitRandom(ZoneId(1), 2)), Code::kInvalidArgument);
 }
@@ -212,7 +194,7 @@ TEST_F(RandomArea, RestoresOnlyPossibleStates) {
                                 MachineZone{kEmpty, 0, true}, MachineZone{kClosed, kCapacity, true}}) {
     EXPECT_EQ(CodeOf(machine.Restore(ZoneId(1), bad)), Code::kCorruption);
   }
-  ZoneMachine plain(Plain());
+  ZoneMachine plain(SmallGeometry());
   EXPECT_EQ(CodeOf(plain.Restore(ZoneId(1), {kClosed, 4, true})), Code::kCorruption);
 }
 

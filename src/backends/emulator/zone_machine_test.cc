@@ -1,4 +1,4 @@
-#include "backends/emulator/zone_machine.h"
+#include "backends/emulator/zone_machine_test_rig.h"
 
 #include <gtest/gtest.h>
 
@@ -10,25 +10,7 @@ namespace {
 
 using enum ZoneCondition;
 
-constexpr std::uint64_t kCapacity = 12;  // blocks
-
-EmulatorGeometry Small(std::uint32_t max_open = 2, std::uint32_t max_active = 3) {
-  return {.zones = 8,
-          .zone_size = 16 * 4096,
-          .zone_capacity = kCapacity * 4096,
-          .max_open = max_open,
-          .max_active = max_active,
-          .conventional = 1,
-          .block_size = 4096};
-}
-
-Code CodeOf(const Status& status) { return status.error().code(); }
-
-Status WriteBlocks(ZoneMachine& machine, ZoneId zone, std::uint64_t block, std::uint64_t count) {
-  ZENFS_RETURN_IF_ERROR(machine.BeginWrite(zone, block, count));
-  machine.CommitWrite(zone, block, count);
-  return {};
-}
+constexpr std::uint64_t kCapacity = kSmallCapacity;
 
 // Zone 1 in every possible condition, and the effect of each command on it.
 struct Row {
@@ -43,7 +25,7 @@ class Transition : public testing::TestWithParam<Row> {};
 
 TEST_P(Transition, IsTheSpecifications) {
   const Row& row = GetParam();
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   ASSERT_TRUE(machine.Restore(ZoneId(1), row.before).ok());
   const Status status = row.command(machine);
   EXPECT_EQ(status.ok(), !row.error.has_value());
@@ -94,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Zone, Transition, testing::ValuesIn(Rows()), [](const a
 });
 
 TEST(ZoneMachineTest, WriteMovesThePointerAndFillsAtCapacity) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   EXPECT_EQ(machine.state(ZoneId(1)), (MachineZone{kImplicitlyOpen, 5}));
   EXPECT_EQ(machine.Info(ZoneId(1)).write_pointer, DeviceOffset(16 * 4096 + 5 * 4096));
@@ -106,7 +88,7 @@ TEST(ZoneMachineTest, WriteMovesThePointerAndFillsAtCapacity) {
 }
 
 TEST(ZoneMachineTest, WriteElsewhereThanThePointerIsRefused) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(1), 4, 1)), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(1), 6, 1)), Code::kInvalidArgument);
@@ -114,7 +96,7 @@ TEST(ZoneMachineTest, WriteElsewhereThanThePointerIsRefused) {
 }
 
 TEST(ZoneMachineTest, WriteOverTheCapacityIsZoneFullAndChangesNothing) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(1), 5, kCapacity - 4)), Code::kZoneFull);
   EXPECT_EQ(machine.BeginAppend(ZoneId(1), kCapacity - 4).error().code(), Code::kZoneFull);
@@ -122,21 +104,21 @@ TEST(ZoneMachineTest, WriteOverTheCapacityIsZoneFullAndChangesNothing) {
 }
 
 TEST(ZoneMachineTest, AppendReturnsThePlace) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   ASSERT_EQ(machine.BeginAppend(ZoneId(3), 2).value(), 0u);
   machine.CommitWrite(ZoneId(3), 0, 2);
   EXPECT_EQ(machine.BeginAppend(ZoneId(3), 1).value(), 2u);
 }
 
 TEST(ZoneMachineTest, UncommittedWriteLeavesThePointer) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   ASSERT_TRUE(machine.BeginWrite(ZoneId(1), 0, 5).ok());
   EXPECT_EQ(machine.state(ZoneId(1)), (MachineZone{kImplicitlyOpen, 0}));
   EXPECT_TRUE(machine.BeginWrite(ZoneId(1), 0, 5).ok());
 }
 
 TEST(ZoneMachineTest, ImplicitlyOpenZoneWrittenLongestAgoGivesUpItsSlot) {
-  ZoneMachine machine(Small(2, 0));
+  ZoneMachine machine(SmallGeometry(2, 0));
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 1).ok());
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(2), 0, 1).ok());
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 1, 1).ok());
@@ -148,7 +130,7 @@ TEST(ZoneMachineTest, ImplicitlyOpenZoneWrittenLongestAgoGivesUpItsSlot) {
 }
 
 TEST(ZoneMachineTest, ExplicitlyOpenZonesKeepTheirSlots) {
-  ZoneMachine machine(Small(2, 0));
+  ZoneMachine machine(SmallGeometry(2, 0));
   ASSERT_TRUE(machine.Open(ZoneId(1)).ok());
   ASSERT_TRUE(machine.Open(ZoneId(2)).ok());
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(3), 0, 1)), Code::kBusy);
@@ -158,7 +140,7 @@ TEST(ZoneMachineTest, ExplicitlyOpenZonesKeepTheirSlots) {
 }
 
 TEST(ZoneMachineTest, ActiveLimitIsBusyAndClosingDoesNotHelp) {
-  ZoneMachine machine(Small(2, 3));
+  ZoneMachine machine(SmallGeometry(2, 3));
   for (std::uint32_t i = 1; i <= 3; ++i) ASSERT_TRUE(WriteBlocks(machine, ZoneId(i), 0, 1).ok());
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(4), 0, 1)), Code::kBusy);
   ASSERT_TRUE(machine.Close(ZoneId(3)).ok());
@@ -169,7 +151,7 @@ TEST(ZoneMachineTest, ActiveLimitIsBusyAndClosingDoesNotHelp) {
 }
 
 TEST(ZoneMachineTest, FinishOfAnEmptyZoneNeedsNoSlot) {
-  ZoneMachine machine(Small(2, 2));
+  ZoneMachine machine(SmallGeometry(2, 2));
   ASSERT_TRUE(machine.Open(ZoneId(1)).ok());
   ASSERT_TRUE(machine.Open(ZoneId(2)).ok());
   EXPECT_TRUE(machine.Finish(ZoneId(3)).ok());
@@ -177,7 +159,7 @@ TEST(ZoneMachineTest, FinishOfAnEmptyZoneNeedsNoSlot) {
 }
 
 TEST(ZoneMachineTest, ZoneThatLostItsSlotDuringAWriteStaysClosed) {
-  ZoneMachine machine(Small(1, 0));
+  ZoneMachine machine(SmallGeometry(1, 0));
   ASSERT_TRUE(machine.BeginWrite(ZoneId(1), 0, 3).ok());
   ASSERT_TRUE(machine.BeginWrite(ZoneId(2), 0, 3).ok());
   machine.CommitWrite(ZoneId(1), 0, 3);
@@ -187,7 +169,7 @@ TEST(ZoneMachineTest, ZoneThatLostItsSlotDuringAWriteStaysClosed) {
 }
 
 TEST(ZoneMachineTest, ReadsEndAtTheWritePointer) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 0, 5).value(), 5u);
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 4, 2).error().code(), Code::kInvalidArgument);
@@ -195,7 +177,7 @@ TEST(ZoneMachineTest, ReadsEndAtTheWritePointer) {
 }
 
 TEST(ZoneMachineTest, FinishedZoneReadsAsZerosBehindItsData) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   ASSERT_TRUE(machine.Finish(ZoneId(1)).ok());
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 4, 4).value(), 1u);
@@ -204,7 +186,7 @@ TEST(ZoneMachineTest, FinishedZoneReadsAsZerosBehindItsData) {
 }
 
 TEST(ZoneMachineTest, FailedZonesAreReadableOnlyIfNotOffline) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(1), 0, 5).ok());
   ASSERT_TRUE(machine.SetCondition(ZoneId(1), kReadOnly).ok());
   EXPECT_EQ(machine.CheckRead(ZoneId(1), 0, 5).value(), 5u);
@@ -215,7 +197,7 @@ TEST(ZoneMachineTest, FailedZonesAreReadableOnlyIfNotOffline) {
 }
 
 TEST(ZoneMachineTest, ConventionalZoneIsWrittenAnywhereAndNotManaged) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(0), 15, 1).ok());
   ASSERT_TRUE(WriteBlocks(machine, ZoneId(0), 3, 2).ok());
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(0), 15, 2)), Code::kZoneFull);
@@ -230,14 +212,14 @@ TEST(ZoneMachineTest, ConventionalZoneIsWrittenAnywhereAndNotManaged) {
 }
 
 TEST(ZoneMachineTest, ZoneThatIsNotThereIsRefused) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   EXPECT_EQ(CodeOf(machine.Reset(ZoneId(8))), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(machine.BeginWrite(ZoneId(8), 0, 1)), Code::kInvalidArgument);
   EXPECT_EQ(machine.CheckRead(ZoneId(8), 0, 1).error().code(), Code::kInvalidArgument);
 }
 
 TEST(ZoneMachineTest, ImpossibleStatesAreNotRestored) {
-  ZoneMachine machine(Small());
+  ZoneMachine machine(SmallGeometry());
   for (const MachineZone state : {MachineZone{kEmpty, 1}, MachineZone{kClosed, kCapacity},
                                   MachineZone{kFull, kCapacity + 1}, MachineZone{kNotWritePointer, 0}}) {
     const Status status = machine.Restore(ZoneId(1), state);
