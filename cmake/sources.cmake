@@ -242,7 +242,6 @@ set(ZENFS_SOURCES_wal
   wal/piece_reader.cc
   wal/send_choice.cc
   wal/sync_area.cc
-  wal/sync_block.cc
   wal/zone_window.cc
 )
 

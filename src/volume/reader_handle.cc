@@ -9,8 +9,8 @@
 #include "base/aligned_buffer.h"
 #include "base/sync_point.h"
 #include "file/extent_reader.h"
+#include "wal/frame_read.h"
 #include "wal/piece_reader.h"
-#include "wal/sync_block.h"
 
 namespace zenfs {
 

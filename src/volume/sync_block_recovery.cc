@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "wal/sync_block.h"
+#include "wal/frame_read.h"
 
 namespace zenfs {
 namespace {
