@@ -19,6 +19,8 @@ struct Geometry {
   std::uint64_t random_area_bytes = 0;
   std::uint64_t random_area_unit = 0;
   std::uint32_t random_area_zones = 0;
+  bool hides_unwritten =
+      false;  // blocks behind the write pointer of a zone cannot be read, not even those of a random area
   bool volatile_cache = true;  // a power loss may lose completed writes that were not flushed
   // For an emulated device without a cache: flushes are still sent and take as long as on a drive, but completed writes
   // survive a power loss without them.

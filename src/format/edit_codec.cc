@@ -26,6 +26,7 @@ enum class Tag : std::uint64_t {
   kSetBufferPlace = 14,
   kSetSummedExtents = 15,     // SetExtents with a checksum of at least one extent
   kSetKeyedBufferPlace = 16,  // SetBufferPlace with a key
+  kMarkSyncZone = 17,
 };
 
 constexpr std::size_t kMinEditBytes = 2;
@@ -143,6 +144,11 @@ struct Encoder {
     Put(e.maker);
     return Tag::kSetKeyedBufferPlace;
   }
+  Tag operator()(const MarkSyncZone& e) {
+    Put(e.zone.value);
+    Put(e.bytes);
+    return Tag::kMarkSyncZone;
+  }
 };
 
 // Reads the fields of one body. `ok` becomes false also if a value is out of the range of its type.
@@ -258,6 +264,7 @@ Result<Edit> DecodeBody(Tag tag, Body& in) {
     case Tag::kSetBufferPlace: return SetBufferPlace{in.Text(0, kMaxPlaceBytes)};
     case Tag::kSetKeyedBufferPlace:
       return SetBufferPlace{in.Text(0, kMaxPlaceBytes), in.Text(kBufferKeyBytes, kBufferKeyBytes), in.User()};
+    case Tag::kMarkSyncZone: return MarkSyncZone{in.Zone(), in.Number()};
   }
   return Fail(Code::kNotSupported,
               fmt::format("edit with unknown tag {}: written by a newer ZenFS, use that one",

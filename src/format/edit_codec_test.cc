@@ -30,6 +30,7 @@ std::vector<Edit> OneOfEach() {
           SealLog{FileId(2), {{1, 2, 3, 4}, {5, 6, 7, kLarge}}, 8, 9, 10},
           SetLifetime{FileId(2), Lifetime::kShort},
           AllocateLogZones{{{ZoneId(0xffffffff), 2, kLarge}, {ZoneId(0), 3, 0}}},
+          MarkSyncZone{ZoneId(0xffffffff), kLarge},
           ReleaseLogZones{{ZoneId(1), ZoneId(2)}},
           BeginEpoch{kLarge},
           RaiseCounters{7, kLarge},

@@ -17,7 +17,7 @@ constexpr std::uint64_t kPerExtent = 31;
 constexpr std::uint64_t kExtentsBase = 36;  // a SetExtents edit
 constexpr std::uint64_t kPerWindow = 28;
 constexpr std::uint64_t kWindowsBase = 36;
-constexpr std::uint64_t kPerLogZone = 24;
+constexpr std::uint64_t kPerLogZone = 24 + 17;  // with its MarkSyncZone
 
 std::uint64_t FileBytes(const FileRecord& file) {
   std::uint64_t bytes = kPerFile;
@@ -63,6 +63,7 @@ struct ToGrowth {
   Growth operator()(const RenameEntry&) const { return Growth::kNeutral; }
   Growth operator()(const SealLog&) const { return Growth::kNeutral; }
   Growth operator()(const AllocateLogZones&) const { return Growth::kNeutral; }
+  Growth operator()(const MarkSyncZone&) const { return Growth::kNeutral; }
   template <typename Other>
   Growth operator()(const Other&) const {
     return Growth::kShrinks;

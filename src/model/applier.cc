@@ -32,6 +32,28 @@ Status CheckNumber(std::string_view what, std::uint64_t number) {
   return Fail(Code::kCorruption, fmt::format("{} {} is higher than any writer counts", what, number));
 }
 
+// Of a file that a commit has changed. `next_id`: lowest id that was never allocated.
+Status CheckChanged(const FileRecord& file, bool created, std::uint64_t next_id) {
+  if (created && file.links == 0) {
+    return Fail(Code::kCorruption, fmt::format("file {} was created without a name", file.id.value));
+  }
+  if (created && file.id.value >= next_id) {
+    return Fail(Code::kCorruption,
+                fmt::format("file id {} was never allocated (next is {})", file.id.value, next_id));
+  }
+  const std::uint64_t end = file.windows.empty() ? file.ExtentsEnd() : file.windows.back().end;
+  if (file.size != end) {
+    return Fail(Code::kCorruption, fmt::format("file {} has size {}, but its extents and windows end at {}",
+                                               file.id.value, file.size, end));
+  }
+  ZENFS_RETURN_IF_ERROR(CheckNumber("size", file.size));
+  ZENFS_RETURN_IF_ERROR(CheckNumber("frame", file.next_sequence));
+  if (!file.windows.empty() && file.windows.front().end < file.ExtentsEnd()) {
+    return Fail(Code::kCorruption, fmt::format("file {} has a window inside its extents", file.id.value));
+  }
+  return {};
+}
+
 }  // namespace
 
 bool State::Applier::IsFile(FileId id) const { return touched_.contains(id) || state_.files_.contains(id); }
@@ -100,25 +122,15 @@ Status State::Applier::operator()(const SetBufferPlace& edit) {
   return {};
 }
 
-Status State::Applier::CheckTouched(const Touched& touched) const {
-  const FileRecord& file = touched.record;
-  if (touched.created && file.links == 0) {
-    return Fail(Code::kCorruption, fmt::format("file {} was created without a name", file.id.value));
+Status State::Applier::operator()(const MarkSyncZone& edit) {
+  const auto found = state_.log_zones_.find(edit.zone);
+  if (found == state_.log_zones_.end()) {
+    return Fail(Code::kCorruption, fmt::format("zone {} is not a log zone", edit.zone.value));
   }
-  if (touched.created && file.id.value >= state_.next_id_) {
-    return Fail(Code::kCorruption,
-                fmt::format("file id {} was never allocated (next is {})", file.id.value, state_.next_id_));
+  if (edit.bytes == 0) {
+    return Fail(Code::kCorruption, fmt::format("sync zone {} has no bytes", edit.zone.value));
   }
-  const std::uint64_t end = file.windows.empty() ? file.ExtentsEnd() : file.windows.back().end;
-  if (file.size != end) {
-    return Fail(Code::kCorruption, fmt::format("file {} has size {}, but its extents and windows end at {}",
-                                               file.id.value, file.size, end));
-  }
-  ZENFS_RETURN_IF_ERROR(CheckNumber("size", file.size));
-  ZENFS_RETURN_IF_ERROR(CheckNumber("frame", file.next_sequence));
-  if (!file.windows.empty() && file.windows.front().end < file.ExtentsEnd()) {
-    return Fail(Code::kCorruption, fmt::format("file {} has a window inside its extents", file.id.value));
-  }
+  found->second.sync_bytes = edit.bytes;
   return {};
 }
 
@@ -139,7 +151,7 @@ Status State::Applier::Finish() {
   }
   for (const FileId id : order_) {
     Touched& touched = touched_.at(id);
-    ZENFS_RETURN_IF_ERROR(CheckTouched(touched));
+    ZENFS_RETURN_IF_ERROR(CheckChanged(touched.record, touched.created, state_.next_id_));
     if (touched.record.links == 0) {
       state_.files_.erase(id);
       if (effects_ != nullptr) {

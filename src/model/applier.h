@@ -32,6 +32,7 @@ class State::Applier {
   Status operator()(const BeginEpoch& edit);
   Status operator()(const RaiseCounters& edit);
   Status operator()(const SetBufferPlace& edit);
+  Status operator()(const MarkSyncZone& edit);
 
   // Checks the invariants that hold at the end of a commit, publishes the touched files, and removes files without a name.
   Status Finish();
@@ -52,7 +53,6 @@ class State::Applier {
   bool IsBelow(FileId directory, FileId ancestor) const;
   Status MakeRoomForRename(Directory& target, const std::string& name, FileId moved);
 
-  Status CheckTouched(const Touched& touched) const;
 
   State& state_;
   Effects* effects_;

@@ -49,6 +49,9 @@ struct ToText {
   std::string operator()(const SetBufferPlace& e) const {
     return e.place.empty() ? "forget the append buffers" : fmt::format("keep append buffers at {}", e.place);
   }
+  std::string operator()(const MarkSyncZone& e) const {
+    return fmt::format("mark log zone {} as sync zone ({} bytes)", e.zone.value, e.bytes);
+  }
 };
 
 }  // namespace

@@ -98,13 +98,22 @@ struct LogZone {
   ZoneId zone;
   std::uint64_t generation = 0;  // from State::next_generation(), unique in the volume
   std::uint64_t salt = 0;        // random
+  std::uint64_t sync_bytes = 0;  // MarkSyncZone; 0: an ordinary log zone
   friend bool operator==(const LogZone&, const LogZone&) = default;
 };
 
-// Makes zones log zones. Frames may be written to them afterwards; generation and salt seed the frames' CRCs.
+// Makes zones ordinary log zones. Frames may be written to them afterwards; generation and salt seed the frames' CRCs.
 struct AllocateLogZones {
   std::vector<LogZone> zones;
   friend bool operator==(const AllocateLogZones&, const AllocateLogZones&) = default;
+};
+
+// Makes an empty log zone a sync zone: the `bytes` behind its write pointer may hold frames (wal/sync_area.h). Not all devices
+// report the random write area of a zone, so only this edit tells a mount where to look.
+struct MarkSyncZone {
+  ZoneId zone;
+  std::uint64_t bytes = 0;  // not 0
+  friend bool operator==(const MarkSyncZone&, const MarkSyncZone&) = default;
 };
 
 // Ends the use of log zones: no live log has frames in them, so they may be reset.
@@ -141,7 +150,7 @@ struct SetBufferPlace {
 
 using Edit = std::variant<CreateFile, CreateDirectory, LinkFile, UnlinkFile, RenameEntry, RemoveDirectory,
                           SetExtents, SealLog, SetLifetime, AllocateLogZones, ReleaseLogZones, BeginEpoch,
-                          RaiseCounters, SetBufferPlace>;
+                          RaiseCounters, SetBufferPlace, MarkSyncZone>;
 
 inline constexpr std::size_t kMaxNameBytes = 255;
 inline constexpr std::size_t kMaxPlaceBytes = 512;

@@ -42,12 +42,15 @@ void State::Describe(const std::function<void(std::vector<Edit>)>& visit) const 
 
   AllocateLogZones allocated;
   for (const auto& [id, zone] : log_zones_) {
-    allocated.zones.push_back(zone);
+    allocated.zones.push_back({.zone = id, .generation = zone.generation, .salt = zone.salt});
     if (allocated.zones.size() < kLogZonesPerChunk) continue;
     visit({std::move(allocated)});
     allocated = {};
   }
   if (!allocated.zones.empty()) visit({std::move(allocated)});
+  for (const auto& [id, zone] : log_zones_) {
+    if (zone.sync_bytes != 0) visit({MarkSyncZone{id, zone.sync_bytes}});
+  }
 
   // Parents before children; entries by name, so that equal states have equal descriptions.
   std::unordered_set<FileId> described;

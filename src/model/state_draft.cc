@@ -150,6 +150,11 @@ struct StateDraft::Applier {
     draft.buffers = edit;
     return {};
   }
+  std::string operator()(const MarkSyncZone& edit) {
+    const auto zone = draft.log_zones.find(edit.zone);
+    if (zone != draft.log_zones.end()) zone->second.sync_bytes = edit.bytes;
+    return {};
+  }
 };
 
 StateDraft::StateDraft() : StateDraft(State()) {}
@@ -182,8 +187,13 @@ Result<State> StateDraft::ToState() const {
   if (epoch != 0) edits.push_back(BeginEpoch{epoch});
   if (!buffers.place.empty()) edits.push_back(buffers);
   AllocateLogZones allocated;
-  for (const auto& [id, zone] : log_zones) allocated.zones.push_back(zone);
+  std::vector<Edit> marks;
+  for (const auto& [id, zone] : log_zones) {
+    allocated.zones.push_back({.zone = id, .generation = zone.generation, .salt = zone.salt});
+    if (zone.sync_bytes != 0) marks.push_back(MarkSyncZone{id, zone.sync_bytes});
+  }
   if (!allocated.zones.empty()) edits.push_back(std::move(allocated));
+  edits.insert(edits.end(), marks.begin(), marks.end());
   std::set<FileId> made;
   std::deque<FileId> pending{kRootDirectory};
   for (; !pending.empty(); pending.pop_front()) {

@@ -116,6 +116,9 @@ TEST_F(StateTest, EditsThatContradictTheStateAreRefusedWithTheReason) {
   Refused({RemoveDirectory{kRootDirectory, "d"}}, "not empty");
   Refused({BeginEpoch{1}}, "epoch is 1 already");
   Refused({ReleaseLogZones{{ZoneId(7)}}}, "not a log zone");
+  Refused({MarkSyncZone{ZoneId(7), 65536}}, "not a log zone");
+  Refused({RaiseCounters{0, 11}, AllocateLogZones{{LogZone{ZoneId(7), 10, 0}}}, MarkSyncZone{ZoneId(7), 0}},
+          "has no bytes");
   Refused({AllocateLogZones{{LogZone{ZoneId(7), 10, 0}}}}, "never allocated");
   Refused({AllocateLogZones{{LogZone{ZoneId(7), 1, 0}, LogZone{ZoneId(7), 2, 0}}}}, "a log zone already");
   Refused({SetLifetime{FileId(99), Lifetime::kLong}}, "no such file");

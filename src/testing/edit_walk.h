@@ -138,7 +138,11 @@ class EditWalk {
 
   std::vector<Edit> LogZones() {
     const ZoneId zone(static_cast<std::uint32_t>(random_.Below(40)));
-    if (state_.log_zones().contains(zone)) return {ReleaseLogZones{{zone}}};
+    if (const auto known = state_.log_zones().find(zone); known != state_.log_zones().end()) {
+      if (known->second.sync_bytes == 0 && random_.OneIn(3))
+        return {MarkSyncZone{zone, 1 + random_.Below(99)}};
+      return {ReleaseLogZones{{zone}}};
+    }
     const std::uint64_t generation = state_.next_generation();
     return {AllocateLogZones{{LogZone{zone, generation, random_.Next()}}},
             RaiseCounters{.next_id = 0, .next_generation = generation + 1}};

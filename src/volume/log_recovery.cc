@@ -13,6 +13,7 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
   const auto is_log = [&](const FileRecord& record) {
     return record.shape == FileShape::kFramed || plain_tails.contains(record.id);
   };
+  ZENFS_RETURN_IF_ERROR(CheckSyncZonesReadable(*device.device, state.log_zones()));
   EpochCheck epoch_check;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames;
   for (const auto& [id, zone] : state.log_zones()) {

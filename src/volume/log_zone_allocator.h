@@ -17,6 +17,9 @@ class LogZoneAllocator final : public LogZoneAllocations {
 
   // Errors: those of CommitPath::Commit.
   [[nodiscard]] Result<LogZone> Allocate(ZoneId zone) override EXCLUDES(mutex_);
+  [[nodiscard]] Status MarkSync(ZoneId zone, std::uint64_t bytes) override {
+    return commits_.Commit({MarkSyncZone{zone, bytes}});
+  }
   [[nodiscard]] Status Release(ZoneId zone) override { return commits_.Commit({ReleaseLogZones{{zone}}}); }
 
  private:

@@ -1,11 +1,41 @@
 // Small syncs on a device with random write areas: what a mount finds after a crash, and readers beside a writer.
+#include <gmock/gmock.h>
+
 #include "base/sync_point.h"
+#include "device/forwarding_device.h"
 #include "device/read_only_view.h"
 #include "metrics/metrics_snapshot.h"
 #include "volume/volume_flush_test_rig.h"
 
 namespace zenfs {
 namespace {
+
+using testing::HasSubstr;
+
+// The device as another way to it shows it: dev: reports no random write area, zonefs does not read behind a write pointer either.
+class HidingDevice final : public ForwardingDevice {
+ public:
+  struct Hides {
+    bool areas = false;
+    bool unwritten = false;
+  };
+  HidingDevice(ZonedDevice& device, Hides hides)
+      : ForwardingDevice(device), hides_(hides), geometry_(device.geometry()) {
+    geometry_.random_area_bytes = geometry_.random_area_unit = geometry_.random_area_zones = 0;
+    geometry_.hides_unwritten = hides.unwritten;
+  }
+  const Geometry& geometry() const override { return geometry_; }
+  Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
+    auto report = ForwardingDevice::Report(first, count);
+    if (report && hides_.areas)
+      std::ranges::for_each(*report, [](ZoneInfo& zone) { zone.random_area = false; });
+    return report;
+  }
+
+ private:
+  const Hides hides_;
+  Geometry geometry_;
+};
 
 class SyncBlocksTest : public VolumeFlushTest {
  protected:
@@ -65,6 +95,38 @@ TEST_F(SyncBlocksTest, SyncedRecordsSurviveAPowerLossInTheirBlock) {
   EXPECT_EQ(Get("1.log"), content_);
 }
 
+TEST_F(SyncBlocksTest, ADeviceThatTellsNoAreasHasAllSyncedRecords) {
+  Open("1.log");
+  Sync(10);
+  LosePower(LossPolicy::LoseAll());
+  HidingDevice hiding(*device_, {.areas = true});
+  {
+    const auto reader = Volume::Mount(MakeReadOnlyView(hiding), {.read_only = true});
+    ASSERT_TRUE(IsOk(reader));
+    EXPECT_EQ(*GetFile(**reader, "1.log"), content_);
+  }
+  {
+    const auto mounted = Volume::Mount(Borrow(hiding), Options());
+    ASSERT_TRUE(IsOk(mounted));
+    EXPECT_EQ(*GetFile(**mounted, "1.log"), content_);
+  }
+  EXPECT_EQ(ZonesWithAnArea(), 0U) << "or the kernel's writes would go there";
+}
+
+TEST_F(SyncBlocksTest, ADeviceThatCannotReadSyncBlocksIsRefused) {
+  Open("1.log");
+  Sync(10);
+  LosePower(LossPolicy::LoseAll());
+  HidingDevice hiding(*device_, {.areas = true, .unwritten = true});
+  const auto refused = Volume::Mount(Borrow(hiding), Options());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kNotSupported);
+  EXPECT_THAT(refused.error().ToString(), HasSubstr("mount the volume once by nvme: or dev:"));
+  EXPECT_FALSE(Volume::Mount(MakeReadOnlyView(hiding), {.read_only = true}));
+  ASSERT_TRUE(Mount());
+  EXPECT_EQ(Get("1.log"), content_);
+}
+
 TEST_F(SyncBlocksTest, NothingIsLostByAMountThatIsCutOffAtAnyCommand) {
   Open("1.log");
   Sync(45);  // a full block in the log, and a block that is not full
@@ -94,6 +156,9 @@ TEST_F(SyncBlocksTest, ACleanUnmountLeavesNothingInABlock) {
   volume_.reset();
   mounted_ = Fail(Code::kShutdown, "unmounted");
   ExpectSound();
+  EXPECT_EQ(ZonesWithAnArea(), 0U);
+  HidingDevice hiding(*device_, {.areas = true, .unwritten = true});
+  EXPECT_TRUE(IsOk(Volume::Mount(Borrow(hiding), {.read_only = true}))) << "no zone is marked any more";
   ASSERT_TRUE(Mount());
   EXPECT_EQ(Get("1.log"), content_);
   EXPECT_EQ(ZonesWithAnArea(), 0U);

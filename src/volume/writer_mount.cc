@@ -60,6 +60,7 @@ Status WriterMount::Unmount() {
   first.Update(written);
   parts.StopMoving(first.ok());
   if (written.ok()) first.Update(parts.shutdown.SealLogs(end_buffers));
+  if (first.ok()) parts.log.sync_area().Release();
   if (first.ok()) first = parts.metalog->health();
   parts.metalog->Stop();
   first.Update(KeepMetrics());

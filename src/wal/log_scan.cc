@@ -1,7 +1,10 @@
 #include "wal/log_scan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "model/number_limits.h"
 #include "wal/zone_window.h"
 
@@ -23,13 +26,32 @@ bool IsCredible(const ScannedFrame& frame) {
          std::max({frame.sequence, frame.file_offset, frame.owner, frame.epoch}) < kCredibleEnd;
 }
 
+std::uint64_t SyncBytes(const Geometry& geometry, const LogZone& zone, const ZoneInfo& info) {
+  if (info.condition == ZoneCondition::kEmpty || info.condition == ZoneCondition::kOffline) return 0;
+  const std::uint64_t bytes = std::max(zone.sync_bytes, info.random_area ? geometry.random_area_bytes : 0);
+  return RoundDown(std::min(bytes, geometry.zone_size), geometry.block_size);
+}
+
+Status CheckSyncZonesReadable(const ZonedDevice& device, const std::map<ZoneId, LogZone>& zones) {
+  if (!device.geometry().hides_unwritten) return {};
+  for (const auto& [id, zone] : zones) {
+    if (zone.sync_bytes == 0) continue;
+    return Fail(
+        Code::kNotSupported,
+        fmt::format("{}: zone {} may hold synced bytes behind its write pointer, which cannot be read this "
+                    "way; mount the volume once by nvme: or dev:, and unmount it",
+                    device.name(), id.value));
+  }
+  return {};
+}
+
 std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
                           const std::function<void(const ScannedFrame&)>& found, std::uint64_t from,
                           const std::function<void(std::uint64_t, const ParsedFrame&)>& passed_over) {
   const std::uint32_t block = device.geometry().block_size;
   const std::uint64_t written = info.WrittenBytes();
   const std::uint64_t length =
-      IsSyncZone(info) ? std::min(info.capacity, written + device.geometry().random_area_bytes) : written;
+      std::min(std::max(info.capacity, written), written + SyncBytes(device.geometry(), zone, info));
   const FrameSeed seed = FrameSeed::Of(volume, zone.zone, zone.generation, zone.salt);
   ZoneWindow window(device, info.start, from, length);
   std::uint64_t behind_last = from;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -30,8 +31,12 @@ struct ScannedFrame {
   bool in_sync_block = false;  // its writer may replace it (wal/sync_area.h)
 };
 
-// True if a log zone with this report is a sync zone: its frames are behind the write pointer.
-inline bool IsSyncZone(const ZoneInfo& info) { return info.random_area; }
+// Bytes behind the write pointer of a log zone that may hold frames: 0 unless it is a sync zone (wal/sync_area.h). The mark in the
+// metadata decides. The report decides too, for metadata that a repair has rebuilt without the mark.
+[[nodiscard]] std::uint64_t SyncBytes(const Geometry& geometry, const LogZone& zone, const ZoneInfo& info);
+// kNotSupported if a sync zone may hold frames that this device cannot read.
+[[nodiscard]] Status CheckSyncZonesReadable(const ZonedDevice& device,
+                                            const std::map<ZoneId, LogZone>& zones);
 
 // True if a writer can have made the frame: its sequence is not 0, its stable_sequence is lower, and no
 // number exceeds the limit of the format.

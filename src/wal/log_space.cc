@@ -23,13 +23,14 @@ LogSpace::LogSpace(const Deps& deps)
       sync_area_({.device = deps.device,
                   .log_zones = &zones_,
                   .supply = &supply_,
+                  .allocations = deps.allocations,
                   .enabled = deps.sync_blocks && deps.device->geometry().random_area_bytes >=
                                                      2 * deps.device->geometry().block_size}) {}
 
 void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
-  const bool writable =
-      !IsSyncZone(info) && (info.condition == ZoneCondition::kEmpty || IsActive(info.condition));
-  if (IsSyncZone(info)) old_sync_zones_.push_back(manager_.Pin(info.id));
+  const bool syncs = zone.sync_bytes != 0 || info.random_area;
+  const bool writable = !syncs && (info.condition == ZoneCondition::kEmpty || IsActive(info.condition));
+  if (syncs) old_sync_zones_.push_back(manager_.Pin(info.id));
   zones_.Add(zone, info.capacity, info.WrittenBytes(), writable);
 }
 

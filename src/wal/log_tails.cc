@@ -14,6 +14,7 @@ constexpr std::chrono::seconds kSettles{1};
 
 Status LogTails::Update(const State& state) {
   const std::map<ZoneId, LogZone>& allocated = state.log_zones();
+  ZENFS_RETURN_IF_ERROR(CheckSyncZonesReadable(device_, allocated));
   std::erase_if(zones_, [&](const auto& entry) {
     const auto it = allocated.find(entry.first);
     if (it != allocated.end() && it->second.generation == entry.second.generation) return false;
@@ -52,7 +53,7 @@ Status LogTails::Scan(const std::vector<LogZone>& run) {
 
 void LogTails::ScanZone(const LogZone& allocated, const ZoneInfo& info) {
   Zone& zone = zones_.try_emplace(allocated.zone, Zone{.generation = allocated.generation}).first->second;
-  const bool sync_blocks = IsSyncZone(info);
+  const bool sync_blocks = SyncBytes(device_.geometry(), allocated, info) != 0;
   if (sync_blocks || zone.sync_blocks) {
     Forget(allocated.zone, zone);
     zone = Zone{.generation = allocated.generation, .sync_blocks = sync_blocks};

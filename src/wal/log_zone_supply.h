@@ -32,6 +32,8 @@ class LogZoneAllocations {
   virtual ~LogZoneAllocations() = default;
   // Chooses generation and salt. The allocation is durable when this returns.
   [[nodiscard]] virtual Result<LogZone> Allocate(ZoneId zone) = 0;
+  // Tells later mounts that frames may be in the `bytes` behind the write pointer (MarkSyncZone).
+  [[nodiscard]] virtual Status MarkSync(ZoneId zone, std::uint64_t bytes) = 0;
   [[nodiscard]] virtual Status Release(ZoneId zone) = 0;
 };
 

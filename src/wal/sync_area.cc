@@ -18,10 +18,8 @@ std::optional<SyncArea::Pair> SyncArea::Take() {
     }
     cursor_ = *opened;
     state_ = State::kOpen;
-    const Geometry& geometry = deps_.device->geometry();
-    const std::uint64_t bytes = std::min(geometry.random_area_bytes, cursor_.room);
-    for (auto pair = static_cast<std::uint32_t>(bytes / (2 * geometry.block_size)); pair != 0;)
-      free_.push_back(--pair);
+    const std::uint64_t pairs = BytesIn(cursor_) / (2 * std::uint64_t{deps_.device->geometry().block_size});
+    for (auto pair = static_cast<std::uint32_t>(pairs); pair != 0;) free_.push_back(--pair);
   }
   if (free_.empty()) return std::nullopt;  // also while another thread opens the zone
   const std::uint32_t number = free_.back();
@@ -37,10 +35,21 @@ Result<LogCursor> SyncArea::OpenZone() {
     cursor = deps_.log_zones->TakeReady(LogZones::Use::kSyncs);
     if (!cursor) return Fail(Code::kNoSpace, "the log's writer took the zone");
   }
-  const Status opened = deps_.device->OpenRandom(cursor->zone);
+  Status opened = deps_.allocations->MarkSync(cursor->zone, BytesIn(*cursor));
+  if (opened.ok()) opened = deps_.device->OpenRandom(cursor->zone);
   if (opened.ok()) return *cursor;
   deps_.log_zones->Close(cursor->zone);
   return Fail(opened.error());
+}
+
+// The reset comes first: a zone that is no log zone any more must not have an area.
+void SyncArea::Release() {
+  {
+    MutexLock lock(mutex_);
+    if (state_ != State::kOpen) return;
+  }
+  if (!deps_.device->Reset(cursor_.zone).ok()) return;
+  IgnoreError(deps_.allocations->Release(cursor_.zone));
 }
 
 void SyncArea::Return(std::uint32_t number) {

@@ -12,10 +12,13 @@
 // The zone is allocated when a file first needs a block. No frame in it is live, so a mount releases the
 // sync zones of earlier mounts as dead log zones, once it has placed their frames anew.
 //
+// The metadata marks the zone before its area is opened, because not every way to the device reports areas.
+//
 // Ownership: the parts in Deps outlive it; it outlives each Pair.
-// Threads: any. mutex_ is held for no I/O. The first Take commits an allocation and opens the zone.
+// Threads: any. mutex_ is held for no I/O. The first Take commits an allocation and the mark, and opens the zone.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -36,6 +39,7 @@ class SyncArea {
     ZonedDevice* device = nullptr;
     LogZones* log_zones = nullptr;
     LogZoneSupply* supply = nullptr;
+    LogZoneAllocations* allocations = nullptr;
     bool enabled = false;  // the device has random write areas, and an active slot for one
   };
 
@@ -67,6 +71,9 @@ class SyncArea {
 
   // None if there is no area, or no pair is free.
   std::optional<Pair> Take() EXCLUDES(mutex_);
+  // Resets the zone and commits its release: for the end of a mount, when all bytes are in the log and nobody writes any
+  // more. If that fails, the next mount does it.
+  void Release() EXCLUDES(mutex_);
   bool off() const { return off_.load(std::memory_order_relaxed); }
   std::uint64_t blocks_written() const { return blocks_written_.load(std::memory_order_relaxed); }
 
@@ -75,6 +82,11 @@ class SyncArea {
 
   [[nodiscard]] Result<LogCursor> OpenZone();
   void Return(std::uint32_t number) EXCLUDES(mutex_);
+
+  // Bytes of the area that hold blocks.
+  std::uint64_t BytesIn(const LogCursor& cursor) const {
+    return std::min(deps_.device->geometry().random_area_bytes, cursor.room);
+  }
 
   const Deps deps_;
   Mutex mutex_{LockRank::kLeaf};

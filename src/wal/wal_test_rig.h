@@ -119,6 +119,7 @@ class WalRig : public LogZoneAllocations {
     ZENFS_RETURN_IF_ERROR(Commit({RaiseCounters{0, generation + 1}, AllocateLogZones{{allocated}}}));
     return allocated;
   }
+  Status MarkSync(ZoneId zone, std::uint64_t bytes) override { return Commit({MarkSyncZone{zone, bytes}}); }
   Status Release(ZoneId zone) override {
     ZENFS_RETURN_IF_ERROR(Commit({ReleaseLogZones{{zone}}}));
     MutexLock lock(mutex_);

@@ -39,6 +39,7 @@ class Maker {
       case EditKind::kSetLifetime: return {SetLifetime{AnyFile(record_.a), AnyLifetime(record_.b)}};
       case EditKind::kAllocateLogZones: return Allocate();
       case EditKind::kReleaseLogZones: return {ReleaseLogZones{{AnyLogZone()}}};
+      case EditKind::kMarkSyncZone: return {MarkSyncZone{AnyLogZone(), Number(record_.m, record_.m)}};
       case EditKind::kBeginEpoch: return {BeginEpoch{Number(state_.epoch() + 1, record_.n)}};
       case EditKind::kRaiseCounters:
         return {

@@ -41,6 +41,7 @@ enum class EditKind : std::uint8_t {
   kBeginEpoch,
   kRaiseCounters,
   kSetBufferPlace,
+  kMarkSyncZone,
   kCount,
 };
 static_assert(static_cast<std::size_t>(EditKind::kCount) == std::variant_size_v<Edit>);

@@ -47,6 +47,7 @@ Result<std::unique_ptr<ZonedDevice>> ZoneFileDevice::Create(Parts parts) {
                     .zone_count = parts.files->count(),
                     .max_open = parts.limits.open,
                     .max_active = parts.limits.active,
+                    .hides_unwritten = true,
                     .volatile_cache = parts.volatile_cache};
   for (std::uint32_t i = 0; i < geometry.zone_count; ++i) {
     ZENFS_ASSIGN_OR_RETURN(const ZoneFileState zone, parts.files->Look(ZoneId(i)));
