@@ -66,6 +66,7 @@ set(ZENFS_TESTS_emulator
 # src/backends/block
 set(ZENFS_SOURCES_block
   backends/block/block_append.cc
+  backends/block/block_random.cc
   backends/block/block_device.cc
   backends/block/device_users.cc
   backends/block/ioctl_zone_control.cc

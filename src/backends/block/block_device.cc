@@ -32,10 +32,16 @@ Status BlockDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces)
 
 Status BlockDevice::Reset(ZoneId zone) {
   Status status = Manage(&ZoneControl::Reset, "reset", zone);
-  if (status.ok()) parts_.zones->SetPointer(zone, 0);
-  return status;
+  if (!status.ok()) return status;
+  parts_.zones->SetPointer(zone, 0);
+  parts_.zones->SetRandomArea(zone, false);
+  return {};
 }
-Status BlockDevice::Finish(ZoneId zone) { return Manage(&ZoneControl::Finish, "finish", zone); }
+Status BlockDevice::Finish(ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(Manage(&ZoneControl::Finish, "finish", zone));
+  parts_.zones->SetRandomArea(zone, false);
+  return {};
+}
 Status BlockDevice::Open(ZoneId zone) { return Manage(&ZoneControl::Open, "open", zone); }
 Status BlockDevice::Close(ZoneId zone) { return Manage(&ZoneControl::Close, "close", zone); }
 
@@ -109,14 +115,22 @@ Status BlockDevice::CheckWrite(DeviceOffset offset, std::span<const ByteView> pi
 }
 
 Status BlockDevice::Manage(Command command, std::string_view what, ZoneId zone) {
+  ZENFS_RETURN_IF_ERROR(CheckManaged(what, zone));
+  const std::uint64_t start = geometry().ZoneStart(zone).value;
+  return SettleManaged(what, zone, (parts_.control.get()->*command)(start, parts_.zones->length(zone)));
+}
+
+Status BlockDevice::CheckManaged(std::string_view what, ZoneId zone) const {
   ZENFS_RETURN_IF_ERROR(CheckWritable());
   ZENFS_RETURN_IF_ERROR(CheckZoneId(name(), geometry(), zone));
   if (parts_.zones->conventional(zone)) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: {} of zone {}, which is conventional", name(), what, zone.value));
   }
-  const std::uint64_t start = geometry().ZoneStart(zone).value;
-  const CommandResult result = (parts_.control.get()->*command)(start, parts_.zones->length(zone));
+  return {};
+}
+
+Status BlockDevice::SettleManaged(std::string_view what, ZoneId zone, const CommandResult& result) {
   if (result.ok()) return {};
   const int error = result.os_errno;
   const std::string text =
@@ -148,6 +162,7 @@ Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> p
                                 const IoOutcome& outcome, bool repeated) {
   const ZoneId id = geometry().ZoneOf(offset);
   const DeviceOffset start = geometry().ZoneStart(id);
+  if (parts_.zones->random_area(id)) return SettleRandomWrite(offset, length, outcome);
   if (outcome.Moved(length)) {
     parts_.zones->SetPointer(id, offset - start + length);
     return {};

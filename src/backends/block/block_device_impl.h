@@ -54,6 +54,8 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   Status Finish(ZoneId zone) override;
   Status Open(ZoneId zone) override;
   Status Close(ZoneId zone) override;
+  Status OpenRandom(ZoneId zone) override;
+  Status CommitRandom(DeviceOffset to) override;
   Status Flush() override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
@@ -68,6 +70,10 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   Status CheckRead(DeviceOffset offset, ByteSpan into) const;
   Status CheckWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length) const;
   Status Manage(Command command, std::string_view what, ZoneId zone);
+  Status CheckManaged(std::string_view what, ZoneId zone) const;
+  Status SettleManaged(std::string_view what, ZoneId zone, const CommandResult& result);
+  // Of a zone with a random write area, where a write does not say where the write pointer is.
+  Status SettleRandomWrite(DeviceOffset offset, std::uint64_t length, const IoOutcome& outcome);
   Status SettleAppend(DeviceOffset start, std::uint64_t length, const IoOutcome& outcome);
   Status SettleRead(DeviceOffset offset, std::uint64_t length, const IoOutcome& outcome);
   Status SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,

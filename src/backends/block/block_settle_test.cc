@@ -58,6 +58,8 @@ class FakeControl final : public ZoneControl {
   CommandResult Close(std::uint64_t start, std::uint64_t length) override {
     return Note("close", start, length);
   }
+  CommandResult OpenRandom(std::uint64_t start) override { return Note("open random", start, 0); }
+  CommandResult CommitRandom(std::uint64_t to) override { return Note("commit", to, 0); }
 
  private:
   CommandResult Note(const std::string& what, std::uint64_t start, std::uint64_t length) {
@@ -116,6 +118,11 @@ class BlockCommandTest : public testing::Test {
     BlockDevice::Parts parts;
     parts.name = "dev:x";
     parts.geometry = {.block_size = kBlock, .zone_size = kZone, .zone_count = 5};
+    if (random_areas) {
+      parts.geometry.random_area_bytes = 4 * kBlock;
+      parts.geometry.random_area_unit = 2 * kBlock;
+      parts.geometry.random_area_zones = 1;
+    }
     parts.mode = mode;
     parts.zones = std::make_unique<ZoneFacts>(kernel.zones);
     parts.data = std::make_shared<RefusingPath>(PathOfNode(fd.get(), kLongestCall), refusals);
@@ -138,6 +145,7 @@ class BlockCommandTest : public testing::Test {
   FakeKernel kernel;
   int refusals = 0;              // of the next writes
   bool kernel_pointers = false;  // BlockDevice::Parts
+  bool random_areas = false;     // of 4 blocks, with commits of 2
   std::unique_ptr<ZonedDevice> device;
 };
 
@@ -236,6 +244,70 @@ TEST_F(BlockCommandTest, AKernelWithoutPointersIsNotAskedTwice) {
   Open(O_RDWR);
   refusals = 1;
   EXPECT_EQ(CodeOf(device->Write(At(1, 2), Pattern(kBlock, 1).View())), Code::kIo);
+}
+
+TEST_F(BlockCommandTest, RandomWriteAreasAreOpenedAndCommittedByTheDrive) {
+  random_areas = true;
+  Open(O_RDWR);
+  ASSERT_TRUE(device->OpenRandom(ZoneId(3)).ok());
+  ASSERT_TRUE(device->CommitRandom(At(3, 2)).ok());
+  EXPECT_THAT(kernel.commands, ElementsAre("open random 196608+0", "commit 204800+0"));
+  EXPECT_EQ(CodeOf(device->CommitRandom(At(3, 3))), Code::kInvalidArgument) << "not by units";
+  EXPECT_EQ(CodeOf(device->CommitRandom(At(1, 4))), Code::kInvalidArgument) << "has no area";
+  EXPECT_EQ(CodeOf(device->OpenRandom(ZoneId(0))), Code::kInvalidArgument) << "conventional";
+  EXPECT_EQ(kernel.commands.size(), 2u);
+}
+
+TEST_F(BlockCommandTest, RandomWriteAreasNeedCommandsOfTheDrive) {
+  Open(O_RDWR);
+  EXPECT_EQ(CodeOf(device->OpenRandom(ZoneId(3))), Code::kNotSupported);
+  EXPECT_EQ(CodeOf(device->CommitRandom(At(3, 2))), Code::kNotSupported);
+  EXPECT_THAT(kernel.commands, IsEmpty());
+}
+
+TEST_F(BlockCommandTest, RefusedRandomOpensHaveTheirReason) {
+  random_areas = true;
+  Open(O_RDWR);
+  kernel.command_error = EBUSY;
+  EXPECT_EQ(CodeOf(device->OpenRandom(ZoneId(3))), Code::kBusy);
+  kernel.command_error = EIO;
+  EXPECT_EQ(CodeOf(device->OpenRandom(ZoneId(3))), Code::kIo) << "the zone is empty";
+  EXPECT_EQ(CodeOf(device->OpenRandom(ZoneId(1))), Code::kInvalidArgument) << "the zone is not empty";
+}
+
+TEST_P(BlockSettleTest, WritesIntoARandomWriteAreaGoAnywhere) {
+  random_areas = true;
+  Open(O_RDWR);
+  ASSERT_TRUE(device->OpenRandom(ZoneId(3)).ok());
+  for (const std::uint64_t block : {3, 1, 1}) EXPECT_TRUE(Write(At(3, block), Pattern(kBlock, block)).ok());
+  EXPECT_TRUE(SameBytes(ReadBack(*device, At(3, 1), kBlock)->View(), Pattern(kBlock, 1).View()));
+}
+
+TEST_P(BlockSettleTest, FailedWriteIntoARandomWriteAreaNeverSucceeds) {
+  random_areas = true;
+  kernel.zones[3].info.random_area = true;
+  kernel.zones[3].info.condition = kClosed;
+  OpenFailing();
+  Land(At(3, 0), Pattern(kBlock, 1));
+  EXPECT_FALSE(Write(At(3, 0), Pattern(kBlock, 1)).ok()) << "the block may be that of an earlier write";
+  kernel.zones[3].info.write_pointer = At(3, 2);
+  EXPECT_EQ(CodeOf(Write(At(3, 0), Pattern(kBlock, 1))), Code::kInvalidArgument) << "below the pointer";
+  EXPECT_EQ(CodeOf(Write(At(3, 10), Pattern(kBlock, 1))), Code::kInvalidArgument) << "too far behind it";
+  kernel.zones[3].info.condition = kFull;
+  EXPECT_EQ(CodeOf(Write(At(3, 2), Pattern(kBlock, 1))), Code::kZoneFull);
+  kernel.report_error = ENODEV;
+  EXPECT_EQ(CodeOf(Write(At(3, 2), Pattern(kBlock, 1))), Code::kUnknownOutcome);
+}
+
+TEST_P(BlockSettleTest, ResetEndsTheRandomWriteArea) {
+  random_areas = true;
+  kernel.zones[3].info.random_area = true;
+  kernel.zones[3].info.condition = kClosed;
+  OpenFailing();
+  ASSERT_TRUE(device->Reset(ZoneId(3)).ok());
+  Land(At(3, 0), Pattern(kBlock, 1));
+  kernel.zones[3] = Sequential(3, kImplicitlyOpen, 1);
+  EXPECT_TRUE(Write(At(3, 0), Pattern(kBlock, 1)).ok()) << "settled as in other zones";
 }
 
 TEST_F(BlockCommandTest, LastZoneIsManagedAndReadToItsEnd) {

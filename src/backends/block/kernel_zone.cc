@@ -33,7 +33,8 @@ ReportedZone FromKernel(const KernelZone& zone) {
                    .condition = ConditionOf(zone.condition),
                    .start = DeviceOffset(zone.start),
                    .capacity = zone.capacity,
-                   .write_pointer = DeviceOffset(zone.write_pointer)},
+                   .write_pointer = DeviceOffset(zone.write_pointer),
+                   .random_area = zone.random_area},
           .length = zone.length};
 }
 

@@ -15,6 +15,7 @@ struct KernelZone {
   std::uint64_t write_pointer = 0;
   unsigned type = 0;
   unsigned condition = 0;
+  bool random_area = false;  // only the drive tells it, not the kernel
 };
 
 // An unknown condition counts as offline, so that the zone is neither read nor written.

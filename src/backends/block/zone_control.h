@@ -1,10 +1,11 @@
-// An open block device and the five calls that manage its zones. There are three implementations:
+// An open block device and the calls that manage its zones. There are three implementations:
 // with libzbd, with the kernel's ioctls (linux/blkzoned.h) for builds without an LGPL-3.0
 // library, and with NVMe commands (nvme/nvme_zone_control.h).
 //
 // Units: bytes. Threads: safe from any thread.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -36,6 +37,9 @@ class ZoneControl {
   [[nodiscard]] virtual CommandResult Finish(std::uint64_t start, std::uint64_t length) = 0;
   [[nodiscard]] virtual CommandResult Open(std::uint64_t start, std::uint64_t length) = 0;
   [[nodiscard]] virtual CommandResult Close(std::uint64_t start, std::uint64_t length) = 0;
+  // ZonedDevice::OpenRandom and CommitRandom. The kernel has no call for them.
+  [[nodiscard]] virtual CommandResult OpenRandom(std::uint64_t /*start*/) { return {.os_errno = EOPNOTSUPP}; }
+  [[nodiscard]] virtual CommandResult CommitRandom(std::uint64_t /*to*/) { return {.os_errno = EOPNOTSUPP}; }
 };
 
 // Opens the zoned device `path` with the flags of open(2). Returns nullptr and sets errno on

@@ -8,6 +8,7 @@ ZoneFacts::ZoneFacts(std::span<const ReportedZone> zones) : zones_(std::make_uni
     zones_[i].conventional = zones[i].info.type == ZoneType::kConventional;
     zones_[i].capacity = zones[i].info.capacity;
     zones_[i].pointer = zones[i].info.WrittenBytes();
+    zones_[i].random_area = zones[i].info.random_area;
   }
 }
 

@@ -41,12 +41,21 @@ class ZoneFacts {
     }
   }
 
+  // Whether the zone has a random write area, after the last command by this object. Also true if the drive ended it.
+  bool random_area(ZoneId zone) const {
+    return zones_[zone.value].random_area.load(std::memory_order_relaxed);
+  }
+  void SetRandomArea(ZoneId zone, bool has) {
+    zones_[zone.value].random_area.store(has, std::memory_order_relaxed);
+  }
+
  private:
   struct Entry {
     std::uint64_t length = 0;
     bool conventional = false;
     std::atomic<std::uint64_t> capacity = 0;
     std::atomic<std::uint64_t> pointer = 0;
+    std::atomic<bool> random_area = false;
   };
   std::unique_ptr<Entry[]> zones_;
 };

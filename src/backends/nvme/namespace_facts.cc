@@ -28,6 +28,18 @@ std::uint32_t Limit(__le32 resources) {
 // FLBAS: bits 0 to 3 and 5 to 6 are the index of the format.
 std::size_t FormatIndex(const nvme_id_ns& ns) { return (ns.flbas & 0xfu) | ((ns.flbas >> 5 & 0x3u) << 4); }
 
+void AddRandomArea(const nvme_zns_id_ns& zoned, NamespaceFacts& facts) {
+  constexpr unsigned kSupported = 1u << 1;  // OZCS
+  constexpr unsigned kExplicitCommit = 1u;  // ZRWACAP
+  const std::uint64_t area = le16toh(zoned.zrwasz) * std::uint64_t{facts.block_size};
+  const std::uint64_t unit = le16toh(zoned.zrwafg) * std::uint64_t{facts.block_size};
+  if ((le16toh(zoned.ozcs) & kSupported) == 0 || (zoned.zrwacap & kExplicitCommit) == 0) return;
+  if (zoned.numzrwa == 0 || area == 0 || unit == 0 || area % unit != 0) return;
+  facts.random_area = area;
+  facts.random_unit = unit;
+  facts.random_zones = le32toh(zoned.numzrwa);
+}
+
 // `answer`: see NvmeResult.
 Status Answered(const std::string& name, int answer) {
   const CommandResult result = NvmeResult(answer);
@@ -65,6 +77,7 @@ Result<NamespaceFacts> FactsOf(const std::string& name, const IdentifyData& data
   const std::uint64_t append = InPages(data.zoned_controller.zasl);
   facts.longest_append = append == 0 ? facts.longest_command : append;
   facts.volatile_cache = (data.controller.vwc & 1u) != 0;
+  AddRandomArea(data.zoned_namespace, facts);
   return facts;
 }
 

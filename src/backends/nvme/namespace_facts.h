@@ -25,6 +25,10 @@ struct NamespaceFacts {
   std::uint64_t longest_command = 0;  // MDTS; 0: no limit
   std::uint64_t longest_append = 0;   // ZASL, or MDTS if ZASL is 0; 0: no limit
   bool volatile_cache = true;         // VWC
+  // Zone random write areas; all 0 if there are none that can be committed explicitly, or they contradict themselves.
+  std::uint64_t random_area = 0;   // ZRWASZ
+  std::uint64_t random_unit = 0;   // ZRWAFG
+  std::uint32_t random_zones = 0;  // NUMZRWA, which unlike MAR and MOR is not counted from 0
 };
 
 struct IdentifyData {

@@ -72,6 +72,39 @@ TEST(NamespaceFactsTest, AbsentLimitsAreZero) {
   EXPECT_FALSE(facts->volatile_cache);
 }
 
+// Areas of 64 KiB, with commits of 16 KiB, for 3 zones.
+std::unique_ptr<Drive> DriveWithRandomAreas() {
+  auto drive = std::make_unique<Drive>();
+  drive->zoned_namespace.ozcs = htole16(2);
+  drive->zoned_namespace.numzrwa = htole32(3);
+  drive->zoned_namespace.zrwasz = htole16(16);
+  drive->zoned_namespace.zrwafg = htole16(4);
+  drive->zoned_namespace.zrwacap = 1;
+  return drive;
+}
+
+TEST(NamespaceFactsTest, RandomWriteAreasAreConvertedToBytes) {
+  const auto facts = DriveWithRandomAreas()->Facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->random_area, 64U << 10);
+  EXPECT_EQ(facts->random_unit, 16U << 10);
+  EXPECT_EQ(facts->random_zones, 3U);
+}
+
+TEST(NamespaceFactsTest, RandomWriteAreasThatCannotBeUsedAreNone) {
+  const auto area_without = [](auto change) {
+    const auto drive = DriveWithRandomAreas();
+    change(drive->zoned_namespace);
+    return drive->Facts()->random_area;
+  };
+  EXPECT_EQ(area_without([](nvme_zns_id_ns& zoned) { zoned.ozcs = 0; }), 0U) << "not supported";
+  EXPECT_EQ(area_without([](nvme_zns_id_ns& zoned) { zoned.zrwacap = 0; }), 0U) << "no explicit commit";
+  EXPECT_EQ(area_without([](nvme_zns_id_ns& zoned) { zoned.zrwafg = 0; }), 0U);
+  EXPECT_EQ(area_without([](nvme_zns_id_ns& zoned) { zoned.zrwafg = htole16(5); }), 0U) << "no multiple";
+  EXPECT_EQ(area_without([](nvme_zns_id_ns& zoned) { zoned.zrwasz = 0; }), 0U);
+  EXPECT_EQ(area_without([](nvme_zns_id_ns& zoned) { zoned.numzrwa = 0; }), 0U);
+}
+
 TEST(NamespaceFactsTest, FormatInUseMayHaveAnIndexAboveFifteen) {
   auto drive = std::make_unique<Drive>();
   drive->Format(18, 9, 0, (16 << 20) / 512);

@@ -18,6 +18,8 @@ int NvmeErrno(int status) {
     case NVME_SC_NS_NOT_READY: return EAGAIN;
     case (NVME_SCT_CMD_SPECIFIC << 8) | NVME_SC_ZNS_TOO_MANY_ACTIVE: return EOVERFLOW;
     case (NVME_SCT_CMD_SPECIFIC << 8) | NVME_SC_ZNS_TOO_MANY_OPENS: return ETOOMANYREFS;
+    // As for the open slots of a drive, waiting helps; the block layer has no such error.
+    case (NVME_SCT_CMD_SPECIFIC << 8) | NVME_SC_ZNS_ZRWA_RESOURCES_UNAVAILABLE: return EBUSY;
     case (NVME_SCT_MEDIA << 8) | NVME_SC_READ_ERROR: return ENODATA;
     case (NVME_SCT_MEDIA << 8) | NVME_SC_ACCESS_DENIED: return EACCES;
     default: return EIO;

@@ -17,6 +17,10 @@ TEST(NvmeStatusTest, LimitsOfZonesAreTheErrorsOfTheBlockLayer) {
   EXPECT_EQ(NvmeErrno(kSpecific | 0xbe), ETOOMANYREFS) << "too many open zones";
 }
 
+TEST(NvmeStatusTest, DriveWithoutAFreeRandomWriteAreaIsBusy) {
+  EXPECT_EQ(NvmeErrno(kSpecific | 0xb7 | kDoNotRetry), EBUSY);
+}
+
 TEST(NvmeStatusTest, UnreadableDataAndUnknownStatusesHaveAnErrno) {
   EXPECT_EQ(NvmeErrno(0x281), ENODATA);
   EXPECT_EQ(NvmeErrno(kSpecific | 0xb9 | kDoNotRetry), EIO);

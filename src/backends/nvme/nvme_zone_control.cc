@@ -46,6 +46,14 @@ class NvmeZoneControl final : public ZoneControl {
   }
   CommandResult Open(std::uint64_t start, std::uint64_t) override { return Send(NVME_ZNS_ZSA_OPEN, start); }
   CommandResult Close(std::uint64_t start, std::uint64_t) override { return Send(NVME_ZNS_ZSA_CLOSE, start); }
+  CommandResult OpenRandom(std::uint64_t start) override {
+    constexpr std::uint8_t kAllocate = 1;  // bit 9 of dword 13
+    return Send(NVME_ZNS_ZSA_OPEN, start, kAllocate);
+  }
+  // The command takes the last block of the range.
+  CommandResult CommitRandom(std::uint64_t to) override {
+    return Send(NVME_ZNS_ZSA_ZRWA_FLUSH, to - namespace_->facts.block_size);
+  }
 
  private:
   std::size_t ReportBytes() const {
@@ -61,16 +69,18 @@ class NvmeZoneControl final : public ZoneControl {
                        .capacity = le64toh(zone.zcap) * block,
                        .write_pointer = le64toh(zone.wp) * block,
                        .type = zone.zt & 0xfu,
-                       .condition = static_cast<unsigned>(zone.zs) >> 4});
+                       .condition = static_cast<unsigned>(zone.zs) >> 4,
+                       .random_area = (zone.za & NVME_ZNS_ZA_ZRWAV) != 0});
   }
 
-  CommandResult Send(nvme_zns_send_action action, std::uint64_t start) {
+  CommandResult Send(nvme_zns_send_action action, std::uint64_t start, std::uint8_t option = 0) {
     nvme_zns_mgmt_send_args command{};
     command.args_size = sizeof(command);
     command.fd = namespace_->commands.get();
     command.nsid = namespace_->id;
     command.slba = namespace_->BlockOf(start);
     command.zsa = action;
+    command.zsaso = option;
     command.timeout = NVME_DEFAULT_IOCTL_TIMEOUT;
     return NvmeResult(nvme_zns_mgmt_send(&command));
   }

@@ -68,6 +68,11 @@ Result<Geometry> GeometryOf(const std::string& path, Geometry geometry, const Na
   geometry.max_active = facts.max_active;
   geometry.volatile_cache = facts.volatile_cache;
   geometry.max_append_bytes = RoundDown(commands.longest_append(), geometry.block_size);
+  if (IsMultiple(facts.random_unit, geometry.block_size)) {  // the kernel's granularity may be larger
+    geometry.random_area_bytes = facts.random_area;
+    geometry.random_area_unit = facts.random_unit;
+    geometry.random_area_zones = facts.random_zones;
+  }
   return geometry;
 }
 
