@@ -66,8 +66,8 @@ set(ZENFS_TESTS_emulator
 # src/backends/block
 set(ZENFS_SOURCES_block
   backends/block/block_append.cc
-  backends/block/block_random.cc
   backends/block/block_device.cc
+  backends/block/block_random.cc
   backends/block/device_users.cc
   backends/block/ioctl_zone_control.cc
   backends/block/kernel_zone.cc
@@ -86,12 +86,14 @@ set(ZENFS_TESTS_block
 
 # src/backends/nvme
 set(ZENFS_SOURCES_nvme
+  backends/nvme/command_limits.cc
   backends/nvme/namespace_facts.cc
   backends/nvme/nvme_namespace.cc
   backends/nvme/nvme_path.cc
   backends/nvme/nvme_status.cc
   backends/nvme/nvme_zone_control.cc
   backends/nvme/open_nvme_device.cc
+  backends/nvme/open_with_commands.cc
 )
 set(ZENFS_TESTS_nvme
   backends/nvme/namespace_facts_test.cc

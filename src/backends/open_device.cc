@@ -57,8 +57,19 @@ Result<std::unique_ptr<ZonedDevice>> OpenMountedZones(const DeviceUri& uri, Open
 
 Result<std::unique_ptr<ZonedDevice>> OpenBlock(const DeviceUri& uri, OpenMode mode,
                                                DeviceOptions* unclaimed) {
-  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(uri, unclaimed));
-  return OpenBlockDevice(uri.target, mode, {.io_uring = io_uring});
+  DeviceOptions others;
+  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(uri, &others));
+  bool commands = true;
+  for (const auto& [key, value] : others) {
+    if (key == "commands") {
+      ZENFS_ASSIGN_OR_RETURN(commands, ParseSwitch(key, value));
+    } else {
+      unclaimed->emplace_back(key, value);
+    }
+  }
+  const BlockOptions options{.io_uring = io_uring};
+  return commands ? OpenBlockDeviceWithCommands(uri.target, mode, options)
+                  : OpenBlockDevice(uri.target, mode, options);
 }
 
 Result<std::unique_ptr<ZonedDevice>> OpenNvme(const DeviceUri& uri, OpenMode mode, DeviceOptions* unclaimed) {

@@ -98,7 +98,9 @@ std::vector<BackendUnderTest> LabBackends() {
     using enum BlockOptions::ZoneCommands;
     return {Lab("BlockByLibzbd", "dev", BlockBy({.zone_commands = kLibzbd})),
             Lab("BlockByIoctl", "dev", BlockBy({.zone_commands = kIoctl})),
-            Lab("BlockWithoutRing", "dev", BlockBy({.zone_commands = kIoctl, .io_uring = false}))};
+            Lab("BlockWithoutRing", "dev", BlockBy({.zone_commands = kIoctl, .io_uring = false})),
+            Lab("BlockWithCommands", "dev", ByUri({})),
+            Lab("BlockWithCommandsWithoutRing", "dev", ByUri({{"io", "plain"}}))};
   }
   if (named.starts_with("nvme:")) {
     return {Lab("NvmeCommands", "nvme", ByUri({})),

@@ -10,6 +10,7 @@ Result<DeviceOffset> BlockDevice::Append(ZoneId zone, ByteView bytes) {
   ZENFS_RETURN_IF_ERROR(CheckZoneId(name(), geometry(), zone));
   const DeviceOffset start = geometry().ZoneStart(zone);
   ZENFS_RETURN_IF_ERROR(CheckAppend(start, bytes));
+  parts_.zones->SetByCommands(zone, true);
   const IoOutcome outcome = parts_.appends->Append(start.value, bytes);
   ZENFS_RETURN_IF_ERROR(SettleAppend(start, bytes.size(), outcome));
   return DeviceOffset(outcome.place);
@@ -29,6 +30,10 @@ Status BlockDevice::CheckAppend(DeviceOffset start, ByteView bytes) const {
     return Fail(
         Code::kInvalidArgument,
         fmt::format("{}: append to {}, which is not the start of a sequential zone", name(), start.value));
+  }
+  if (parts_.zones->random_area(zone)) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: append to zone {}, which has a random write area", name(), zone.value));
   }
   if (bytes.size() <= geometry().max_append_bytes) return {};
   return Fail(Code::kInvalidArgument, fmt::format("{}: append of {} bytes, the device takes at most {}",

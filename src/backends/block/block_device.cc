@@ -27,13 +27,15 @@ Status BlockDevice::Read(DeviceOffset offset, ByteSpan into) {
 Status BlockDevice::Write(DeviceOffset offset, std::span<const ByteView> pieces) {
   const std::uint64_t length = TotalBytes(pieces);
   ZENFS_RETURN_IF_ERROR(CheckWrite(offset, pieces, length));
-  return SettleWrite(offset, pieces, length, parts_.data->Write(offset.value, pieces));
+  const DataPath& way = WayTo(geometry().ZoneOf(offset));
+  return SettleWrite(offset, pieces, length, way.Write(offset.value, pieces));
 }
 
 Status BlockDevice::Reset(ZoneId zone) {
   Status status = Manage(&ZoneControl::Reset, "reset", zone);
   if (!status.ok()) return status;
   parts_.zones->SetPointer(zone, 0);
+  parts_.zones->SetByCommands(zone, false);
   parts_.zones->SetRandomArea(zone, false);
   return {};
 }
@@ -66,10 +68,11 @@ Result<IoPlace> BlockDevice::Place(const IoRequest& request) {
     case IoRequest::Kind::kWrite: {
       ZENFS_RETURN_IF_ERROR(
           CheckWrite(request.offset, std::span(&request.write_from, 1), request.write_from.size()));
-      break;
+      return WayTo(geometry().ZoneOf(request.offset)).Place(request.offset.value);
     }
     case IoRequest::Kind::kAppend: {
       ZENFS_RETURN_IF_ERROR(CheckAppend(request.offset, request.write_from));
+      parts_.zones->SetByCommands(geometry().ZoneOf(request.offset), true);
       return parts_.appends->AppendPlace(request.offset.value);
     }
   }
@@ -181,7 +184,8 @@ Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> p
   }
   parts_.zones->SetPointer(id, zone->WrittenBytes());
   if (MayHaveLanded(write, *zone) && HoldsPlainly(parts_.control->fd(), offset.value, pieces)) return {};
-  if (!parts_.kernel_pointers || repeated || !WasRefusedUnwritten(write, *zone))
+  const bool kernel_pointers = parts_.kernel_pointers && &WayTo(id) == parts_.data.get();
+  if (!kernel_pointers || repeated || !WasRefusedUnwritten(write, *zone))
     return Fail(DescribeFailedWrite(name(), write, *zone));
   return SettleWrite(offset, pieces, length, parts_.data->Write(offset.value, pieces), /*repeated=*/true);
 }

@@ -5,7 +5,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "backends/block/block_device.h"
 #include "backends/block/zone_control.h"
 #include "backends/block/zone_facts.h"
 #include "backends/host/data_path.h"
@@ -29,6 +31,10 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
     std::unique_ptr<ZoneFacts> zones;
     std::shared_ptr<const DataPath> data;
     std::shared_ptr<const AppendPath> appends{};  // null: there are none
+    // The way of writes to a zone after its first append, or with a random write area; null: they go by `data`, too. The
+    // kernel does not see what commands write, and may refuse writes of its own to such a zone until the zone's reset.
+    std::shared_ptr<const DataPath> commands{};
+    std::vector<std::string> notices{};
     // The kernel keeps write pointers of its own, which commands of the drive do not move (KernelPlugsZoneWrites).
     bool kernel_pointers = false;
     bool io_uring = true;
@@ -44,6 +50,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   OpenMode mode() const override { return parts_.mode; }
   const std::string& identity() const override { return parts_.identity; }
   std::optional<std::uint32_t> owner() const override { return parts_.owner; }
+  std::vector<std::string> notices() const override { return parts_.notices; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
@@ -65,6 +72,10 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   Result<IoPlace> Place(const IoRequest& request) override;
   Status Settle(const IoRequest& request, const IoOutcome& outcome) override;
 
+  // The way of a write to this zone.
+  const DataPath& WayTo(ZoneId zone) const {
+    return parts_.commands != nullptr && parts_.zones->by_commands(zone) ? *parts_.commands : *parts_.data;
+  }
   Status CheckWritable() const;
   Status CheckAppend(DeviceOffset start, ByteView bytes) const;
   Status CheckRead(DeviceOffset offset, ByteSpan into) const;
@@ -82,5 +93,9 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   const Parts parts_;
   RingPool rings_;
 };
+
+// Opens what OpenBlockDevice makes a device of. The caller may add to it.
+[[nodiscard]] Result<BlockDevice::Parts> OpenBlockParts(const std::string& node, OpenMode mode,
+                                                        const BlockOptions& options);
 
 }  // namespace zenfs

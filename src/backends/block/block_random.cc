@@ -10,16 +10,24 @@ Status BlockDevice::OpenRandom(ZoneId zone) {
   constexpr std::string_view kWhat = "random open";
   if (geometry().random_area_bytes == 0) return ZonedDevice::OpenRandom(zone);
   ZENFS_RETURN_IF_ERROR(CheckManaged(kWhat, zone));
+  // A drive may take this for a second area of the zone (QEMU 7.2).
+  if (parts_.zones->random_area(zone)) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: zone {} has a random write area already", name(), zone.value));
+  }
   const Status opened =
       SettleManaged(kWhat, zone, parts_.control->OpenRandom(geometry().ZoneStart(zone).value));
   if (opened.ok()) {
     parts_.zones->SetPointer(zone, 0);
+    parts_.zones->SetByCommands(zone, true);
     parts_.zones->SetRandomArea(zone, true);
     return {};
   }
-  // The drive has one status for this and for faults of its own.
+  // The drive has one status for this and for faults of its own, and may look for a free area first.
   const Result<ZoneInfo> now = ReportZone(zone);
-  const bool refused = opened.error().code() == Code::kIo && now && now->condition != ZoneCondition::kEmpty;
+  const Code code = opened.error().code();
+  const bool refused =
+      (code == Code::kIo || code == Code::kBusy) && now && now->condition != ZoneCondition::kEmpty;
   return refused ? Fail(opened.error().As(Code::kInvalidArgument)) : opened;
 }
 

@@ -126,6 +126,10 @@ class BlockCommandTest : public testing::Test {
     parts.mode = mode;
     parts.zones = std::make_unique<ZoneFacts>(kernel.zones);
     parts.data = std::make_shared<RefusingPath>(PathOfNode(fd.get(), kLongestCall), refusals);
+    if (commands) {
+      commands_fd = UniqueFd(::open(directory.File("disk").c_str(), O_RDWR | O_CREAT, 0600));
+      parts.commands = PathOfNode(commands_fd.get(), kLongestCall);
+    }
     parts.kernel_pointers = kernel_pointers;
     parts.control = std::make_unique<FakeControl>(kernel, std::move(fd));
     device = std::make_unique<BlockDevice>(std::move(parts));
@@ -146,6 +150,8 @@ class BlockCommandTest : public testing::Test {
   int refusals = 0;              // of the next writes
   bool kernel_pointers = false;  // BlockDevice::Parts
   bool random_areas = false;     // of 4 blocks, with commits of 2
+  bool commands = false;         // BlockDevice::Parts; they can write whatever `access` is
+  UniqueFd commands_fd;
   std::unique_ptr<ZonedDevice> device;
 };
 
@@ -281,6 +287,16 @@ TEST_P(BlockSettleTest, WritesIntoARandomWriteAreaGoAnywhere) {
   ASSERT_TRUE(device->OpenRandom(ZoneId(3)).ok());
   for (const std::uint64_t block : {3, 1, 1}) EXPECT_TRUE(Write(At(3, block), Pattern(kBlock, block)).ok());
   EXPECT_TRUE(SameBytes(ReadBack(*device, At(3, 1), kBlock)->View(), Pattern(kBlock, 1).View()));
+}
+
+TEST_P(BlockSettleTest, ZoneThatTheKernelCannotWriteIsWrittenByCommandsUntilItsReset) {
+  random_areas = commands = true;
+  OpenFailing();
+  ASSERT_TRUE(device->OpenRandom(ZoneId(3)).ok());
+  EXPECT_TRUE(Write(At(3, 1), Pattern(kBlock, 1)).ok());
+  EXPECT_FALSE(Write(At(1, 2), Pattern(kBlock, 1)).ok()) << "other zones are not";
+  ASSERT_TRUE(device->Reset(ZoneId(3)).ok());
+  EXPECT_FALSE(Write(At(3, 0), Pattern(2 * kBlock, 2)).ok());
 }
 
 TEST_P(BlockSettleTest, FailedWriteIntoARandomWriteAreaNeverSucceeds) {

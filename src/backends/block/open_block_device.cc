@@ -67,8 +67,8 @@ std::string BlockNodePath(const std::string& node) {
   return error ? path.string() : resolved.string();
 }
 
-Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, OpenMode mode,
-                                                     const BlockOptions& options) {
+Result<BlockDevice::Parts> OpenBlockParts(const std::string& node, OpenMode mode,
+                                          const BlockOptions& options) {
   const std::string path = BlockNodePath(node);
   ZENFS_ASSIGN_OR_RETURN(const BlockFacts facts, FactsOf(path));
   ZENFS_RETURN_IF_ERROR(CheckModel(path, facts));
@@ -95,6 +95,12 @@ Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, Op
   parts.data = PathOfNode(parts.control->fd(), LongestWrite(facts, release));
   parts.kernel_pointers = KernelPlugsZoneWrites(release);
   parts.io_uring = options.io_uring;
+  return parts;
+}
+
+Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, OpenMode mode,
+                                                     const BlockOptions& options) {
+  ZENFS_ASSIGN_OR_RETURN(BlockDevice::Parts parts, OpenBlockParts(node, mode, options));
   return std::make_unique<BlockDevice>(std::move(parts));
 }
 

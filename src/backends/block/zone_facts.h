@@ -41,6 +41,14 @@ class ZoneFacts {
     }
   }
 
+  // Whether the zone is written by commands of the drive until its reset, though the device is not.
+  bool by_commands(ZoneId zone) const {
+    return zones_[zone.value].by_commands.load(std::memory_order_relaxed);
+  }
+  void SetByCommands(ZoneId zone, bool by) {
+    zones_[zone.value].by_commands.store(by, std::memory_order_relaxed);
+  }
+
   // Whether the zone has a random write area, after the last command by this object. Also true if the drive ended it.
   bool random_area(ZoneId zone) const {
     return zones_[zone.value].random_area.load(std::memory_order_relaxed);
@@ -55,6 +63,7 @@ class ZoneFacts {
     bool conventional = false;
     std::atomic<std::uint64_t> capacity = 0;
     std::atomic<std::uint64_t> pointer = 0;
+    std::atomic<bool> by_commands = false;
     std::atomic<bool> random_area = false;
   };
   std::unique_ptr<Entry[]> zones_;

@@ -1,4 +1,5 @@
-// A zoned NVMe drive, addressed by commands instead of reads and writes of its block device: this way alone has zone append.
+// A zoned NVMe drive, addressed by commands instead of reads and writes of its block device, or beside them: commands alone
+// have zone append and random write areas.
 //
 // The device is that of block/block_device.h: same zones, same offsets, same volume; a volume can be mounted by either in
 // turn. Both hold the block device exclusively while they write, so they exclude each other and everybody else who opens
@@ -10,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "backends/block/block_device.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
@@ -23,5 +25,12 @@ struct NvmeOptions {
 // with metadata.
 [[nodiscard]] Result<std::unique_ptr<ZonedDevice>> OpenNvmeDevice(const std::string& node, OpenMode mode,
                                                                   const NvmeOptions& options);
+
+// The block device `node` (OpenBlockDevice). If it is an NVMe namespace and its drive takes commands from this process, these
+// do what the kernel's block device cannot: zone appends, random write areas, and writes to zones that have had one of
+// these since their reset. Else a notice of the device says why; without it none is missing.
+[[nodiscard]] Result<std::unique_ptr<ZonedDevice>> OpenBlockDeviceWithCommands(const std::string& node,
+                                                                               OpenMode mode,
+                                                                               const BlockOptions& options);
 
 }  // namespace zenfs

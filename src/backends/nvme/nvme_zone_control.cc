@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "backends/block/kernel_zone.h"
 #include "backends/nvme/nvme_status.h"
@@ -90,7 +91,51 @@ class NvmeZoneControl final : public ZoneControl {
   const std::size_t report_bytes_;
 };
 
+class SharedZoneControl final : public ZoneControl {
+ public:
+  SharedZoneControl(std::unique_ptr<ZoneControl> kernel, std::shared_ptr<const NvmeNamespace> name_space)
+      : kernel_(std::move(kernel)),
+        has_random_areas_(name_space->facts.random_area != 0),
+        drive_(std::move(name_space), UniqueFd()) {}
+
+  int fd() const override { return kernel_->fd(); }
+  // A report by the kernel is also how it learns that a write pointer is not where it thought.
+  CommandResult Report(std::uint64_t start, std::span<ReportedZone> zones, std::size_t& count) override {
+    const CommandResult answered = kernel_->Report(start, zones, count);
+    if (!answered.ok() || !has_random_areas_ || count == 0) return answered;
+    std::vector<ReportedZone> of_drive(count);
+    const CommandResult told = drive_.Report(start, of_drive, count);
+    for (std::size_t i = 0; told.ok() && i < count; ++i)
+      zones[i].info.random_area = of_drive[i].info.random_area;
+    return told;
+  }
+  CommandResult Reset(std::uint64_t start, std::uint64_t length) override {
+    return kernel_->Reset(start, length);
+  }
+  CommandResult Finish(std::uint64_t start, std::uint64_t length) override {
+    return kernel_->Finish(start, length);
+  }
+  CommandResult Open(std::uint64_t start, std::uint64_t length) override {
+    return kernel_->Open(start, length);
+  }
+  CommandResult Close(std::uint64_t start, std::uint64_t length) override {
+    return kernel_->Close(start, length);
+  }
+  CommandResult OpenRandom(std::uint64_t start) override { return drive_.OpenRandom(start); }
+  CommandResult CommitRandom(std::uint64_t to) override { return drive_.CommitRandom(to); }
+
+ private:
+  const std::unique_ptr<ZoneControl> kernel_;
+  const bool has_random_areas_;
+  NvmeZoneControl drive_;
+};
+
 }  // namespace
+
+std::unique_ptr<ZoneControl> ControlBesideKernel(std::unique_ptr<ZoneControl> kernel,
+                                                 std::shared_ptr<const NvmeNamespace> name_space) {
+  return std::make_unique<SharedZoneControl>(std::move(kernel), std::move(name_space));
+}
 
 std::unique_ptr<ZoneControl> ControlByCommands(std::shared_ptr<const NvmeNamespace> name_space,
                                                UniqueFd block_device) {

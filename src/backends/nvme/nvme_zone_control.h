@@ -12,4 +12,9 @@ namespace zenfs {
 [[nodiscard]] std::unique_ptr<ZoneControl> ControlByCommands(std::shared_ptr<const NvmeNamespace> name_space,
                                                              UniqueFd block_device);
 
+// Zones are managed by `kernel`, which may keep write pointers of its own; the drive is asked only for random write areas,
+// which the kernel does not know.
+[[nodiscard]] std::unique_ptr<ZoneControl> ControlBesideKernel(
+    std::unique_ptr<ZoneControl> kernel, std::shared_ptr<const NvmeNamespace> name_space);
+
 }  // namespace zenfs

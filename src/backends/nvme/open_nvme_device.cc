@@ -10,11 +10,11 @@
 #include "backends/block/block_device_impl.h"
 #include "backends/block/open_steps.h"
 #include "backends/block/zone_report.h"
+#include "backends/nvme/command_limits.h"
 #include "backends/nvme/nvme_device.h"
 #include "backends/nvme/nvme_namespace.h"
 #include "backends/nvme/nvme_path.h"
 #include "backends/nvme/nvme_zone_control.h"
-#include "base/bytes.h"
 #include "base/file_lock.h"
 
 namespace zenfs {
@@ -59,20 +59,11 @@ Result<std::shared_ptr<const NvmeNamespace>> NamespaceAt(const std::string& path
 // What the drive itself says of its limits takes the place of what the kernel says.
 Result<Geometry> GeometryOf(const std::string& path, Geometry geometry, const NamespaceFacts& facts,
                             const NvmePath& commands) {
-  if (facts.zone_size != geometry.zone_size) {
-    return Fail(Code::kCorruption, fmt::format("{}: the drive has zones of {} bytes, the kernel's have {}",
-                                               path, facts.zone_size, geometry.zone_size));
-  }
   geometry.block_size = std::max(geometry.block_size, facts.block_size);
   geometry.max_open = facts.max_open;
   geometry.max_active = facts.max_active;
   geometry.volatile_cache = facts.volatile_cache;
-  geometry.max_append_bytes = RoundDown(commands.longest_append(), geometry.block_size);
-  if (IsMultiple(facts.random_unit, geometry.block_size)) {  // the kernel's granularity may be larger
-    geometry.random_area_bytes = facts.random_area;
-    geometry.random_area_unit = facts.random_unit;
-    geometry.random_area_zones = facts.random_zones;
-  }
+  ZENFS_RETURN_IF_ERROR(AddCommandLimits(path, facts, commands, geometry));
   return geometry;
 }
 

@@ -10,6 +10,7 @@ from lab.case import case
 
 PROGRAM = "zenfs_conformance_test"
 BLOCK = ("BlockByLibzbd", "BlockByIoctl", "BlockWithoutRing")
+WITH_COMMANDS = ("BlockWithCommands", "BlockWithCommandsWithoutRing")
 NVME = ("NvmeCommands", "NvmeCommandsWithoutRing")
 ZONEFS = ("Zonefs", "ZonefsWithoutRing")
 
@@ -50,9 +51,15 @@ def nvme_conforms():
 
 
 @case(needs=(PROGRAM,), seconds=180)
+def nvme_with_commands_conforms():
+    "the same with appends and random write areas by NVMe commands"
+    conform(WITH_COMMANDS, **{kind: f"dev:{fresh(kind.lower())}" for kind in ("PLAIN", "LIMITED", "RANDOM")})
+
+
+@case(needs=(PROGRAM,), seconds=180)
 def nvme_commands_conform():
     "the same by NVMe commands, with io_uring and without"
-    conform(NVME, PLAIN=f"nvme:{character_node(fresh('plain'))}", LIMITED=f"nvme:{character_node(fresh('limited'))}")
+    conform(NVME, **{kind: f"nvme:{character_node(fresh(kind.lower()))}" for kind in ("PLAIN", "LIMITED", "RANDOM")})
 
 
 @case(needs=(PROGRAM,), seconds=180)

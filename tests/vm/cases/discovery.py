@@ -9,7 +9,7 @@ from lab import drives
 from lab.case import case
 
 ZENFS = ("zenfs",)
-DRIVES = (drives.MAIN, drives.PLAIN, drives.LIMITED)
+DRIVES = (drives.MAIN, drives.PLAIN, drives.LIMITED, drives.RANDOM)
 
 
 def devices():
