@@ -92,13 +92,26 @@ def async_scans():
                  bounded("seekrandom", *scan), bounded("seekrandom", *scan, "--async_io=1", name="seekrandom-async"))]
 
 
+YCSB = {"a": "half reads, half updates", "b": "95 % reads, 5 % updates", "c": "reads", "d": "reads of what was inserted last",
+        "e": "scans of up to 100 records", "f": "half reads, half read-modify-writes"}
+
+
+def of_client(prefix, record_bytes, records, threads):
+    """The six standard workloads of the YCSB client."""
+    return [Case(f"{prefix}-{letter}", f"YCSB {letter.upper()}: {title}", record_bytes, records,
+                 [phase("load", threads=threads, distinct="all"), phase("run", threads=threads, distinct="random")], "ycsb")
+            for letter, title in YCSB.items()]
+
+
 def ycsb():
-    """The six standard workloads; a record is ten fields of 100 bytes and their lengths."""
-    titles = {"a": "half reads, half updates", "b": "95 % reads, 5 % updates", "c": "reads", "d": "reads of what was inserted last",
-              "e": "scans of up to 100 records", "f": "half reads, half read-modify-writes"}
-    return [Case(f"ycsb-{letter}", f"YCSB {letter.upper()}: {title}", 1100, 200000,
-                 [phase("load", distinct="all"), phase("run", distinct="random")], "ycsb")
-            for letter, title in titles.items()]
+    """A record is ten fields of 100 bytes and their lengths."""
+    return of_client("ycsb", 1110, 200000, threads=2)
+
+
+def wal_ycsb():
+    """One client, as the paper on zone appends has it: large records for a drive without a write buffer, small ones for one
+    with it."""
+    return [case for record in (3860, 1000) for case in of_client(f"wal-ycsb-{record}", record, 30000, threads=1)]
 
 
 ALL = {
@@ -107,6 +120,7 @@ ALL = {
     "base-performance": ("what the older project's scripts measure: fills by value size, one mixed database", base_performance),
     "sync-writes": ("every write synced, by 1, 4 and 16 threads", sync_writes),
     "wal": ("the log alone: one unsynced fill, and synced writes by 1 to 64 threads, to one database and to several", wal),
+    "wal-ycsb": ("YCSB by one client with records of 3,860 and of 1,000 bytes: what a log's buffer costs a mixed load", wal_ycsb),
     "multiget": ("64 keys at a time, plain and asynchronous", multiget),
     "async-scans": ("range scans, plain and with async_io", async_scans),
     "ycsb": ("the genuine YCSB client, workloads A to F, load and run", ycsb),

@@ -34,7 +34,8 @@ class Ycsb:
     def words(self, case, phase, place, _repetition, _first, folder):
         from ycsb import candidates
         place = candidates.Place(place.db, place.fs_uri)
-        work = self.module.Work(records=case.keys, operations=case.keys)
+        work = self.module.Work(records=case.keys, operations=case.keys, threads=phase.threads,
+                                field_bytes=self.module.field_bytes(case.value_bytes))
         switch = "-load" if phase.name == "load" else "-t"
         self.expected = case.keys
         export = folder / "ycsb.json"

@@ -26,9 +26,15 @@ class Work:
     records: int
     operations: int
     threads: int = 2
+    field_bytes: int = 100
     sync: bool = False    # each write survives a power loss
     verify: bool = False  # contents follow from keys, and every read is compared
     heap: str = "512m"    # fixed, so that the collector works alike for all candidates
+
+
+def field_bytes(record_bytes):
+    """Content of each of the ten fields of a record: the rest is their names and lengths (Fields.java)."""
+    return record_bytes // 10 - 11
 
 
 class Client:
@@ -70,6 +76,7 @@ class Client:
         properties = {
             "recordcount": work.records,
             "operationcount": work.operations,
+            "fieldlength": work.field_bytes,
             "dataintegrity": str(work.verify).lower(),
             "rocksdb.path": place.path,
             "rocksdb.sync": str(work.sync).lower(),

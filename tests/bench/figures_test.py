@@ -81,6 +81,7 @@ class YcsbOutput(unittest.TestCase):
         self.assertEqual(result.histograms[0].percentiles, {"p50": 7, "p99.9": 77})
         self.assertEqual(self.engine.written(self.case.phases[1], result), ("random", 200))
         self.assertIn("rocksdb.env=zenfs://emu:x", words)
+        self.assertIn("fieldlength=100", words)
 
     def test_an_operation_that_failed_is_no_result(self):
         with self.assertRaises(ProcessFailed) as caught:
