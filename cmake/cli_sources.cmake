@@ -1,5 +1,8 @@
 # Sources of the command, src/cli. The rest is in sources.cmake.
 set(ZENFS_SOURCES_cli
+  cli/advice.cc
+  cli/advice_text.cc
+  cli/advise.cc
   cli/backup.cc
   cli/bash_completion.cc
   cli/buffer_list.cc
@@ -66,6 +69,7 @@ set(ZENFS_SOURCES_cli
   cli/zsh_completion.cc
 )
 set(ZENFS_TESTS_cli
+  cli/advice_test.cc
   cli/device_table_test.cc
   cli/nearest_word_test.cc
   cli/number_test.cc

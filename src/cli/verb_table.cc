@@ -10,6 +10,7 @@ std::span<const Verb> Verbs() {
       {"ls-uuid", "List all file systems: uuid and device", MakeLsUuid},
       {"df", "Show how the space is used", MakeDf},
       {"fs-info", "Show the superblock and settings of a file system", MakeFsInfo},
+      {"advise", "Print the RocksDB options that suit a device, with reasons", MakeAdvise},
       {"zones", "Draw the zones with their contents and live data", MakeZones},
       {"stats", "Show the activity of a mounted file system: counts, bytes, latencies", MakeStats},
       {"exporter", "Serve metrics of file systems to Prometheus", MakeExporter},

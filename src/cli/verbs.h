@@ -11,6 +11,7 @@ std::unique_ptr<Action> MakeList(CLI::App& app);
 std::unique_ptr<Action> MakeLsUuid(CLI::App& app);
 std::unique_ptr<Action> MakeDf(CLI::App& app);
 std::unique_ptr<Action> MakeFsInfo(CLI::App& app);
+std::unique_ptr<Action> MakeAdvise(CLI::App& app);
 std::unique_ptr<Action> MakeZones(CLI::App& app);
 std::unique_ptr<Action> MakeStats(CLI::App& app);
 std::unique_ptr<Action> MakeExporter(CLI::App& app);
