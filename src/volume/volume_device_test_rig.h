@@ -1,7 +1,6 @@
 // Shared by tests of a volume on a misbehaving device: a device in memory that can fail commands and give wrong answers.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "testing/faulty_device.h"
@@ -68,14 +67,6 @@ class VolumeOnADevice : public testing::Test {
     return emulator_.geometry().ZoneOf(places.front().place);
   }
   static Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
-  static bool Await(const std::function<bool()>& condition) {
-    const Deadline deadline = Soon();
-    while (!condition()) {
-      if (deadline.Passed()) return false;
-      SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
-    }
-    return true;
-  }
 
  private:
   explicit VolumeOnADevice(std::unique_ptr<EmulatorDevice> made)

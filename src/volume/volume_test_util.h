@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "backends/emulator/emulator.h"
 #include "base/aligned_buffer.h"
+#include "base/clock.h"
 #include "device/read_only_view.h"
 #include "testing/borrowed_device.h"
 #include "volume/check_volume.h"
@@ -70,6 +72,16 @@ inline void ExpectSound(ZonedDevice& device, const CheckOptions& options = {}) {
   for (const Finding& finding : report->findings) {
     EXPECT_NE(finding.severity, Severity::kError) << finding.text;
   }
+}
+
+// Waits for what another thread does; false after half a minute.
+inline bool Await(const std::function<bool()>& condition) {
+  const Deadline deadline = Deadline::After(std::chrono::seconds(30));
+  while (!condition()) {
+    if (deadline.Passed()) return false;
+    SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 class VolumeTest : public testing::Test {
