@@ -81,6 +81,27 @@ TEST(CostByFiles, EmptyingAZoneLooksAtTheSameExtentsHoweverManyFilesThereAre) {
 }
 
 // P3: twenty thousand synced records.
+// Five logs of 64 MiB in zones of a GiB, to scale: 320 KiB in all would fit in one zone of a MiB.
+TEST(CostOfLogs, FiveOpenLogsHoldTwoZones) {
+  const auto device = CreateMemoryDevice({.zones = 40, .zone_size = 1 << 20, .zone_capacity = 1 << 20});
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
+  const std::shared_ptr<Volume> volume = *Volume::Mount(Borrow(*device), {});
+  std::vector<std::unique_ptr<FileHandle>> logs;
+  for (int i = 0; i < 5; ++i) logs.push_back(*volume->Create(std::to_string(i) + ".log"));
+  const std::string record(4 << 10, 'r');
+  for (int n = 0; n < 16; ++n) {
+    for (const auto& log : logs) {
+      ASSERT_TRUE(IsOk(log->Append(AsBytes(record))));
+      if (n % 4 == 3) {
+        ASSERT_TRUE(IsOk(log->Sync()));
+      }
+    }
+  }
+  VolumeParts& parts = dynamic_cast<MountedVolume&>(*volume).mount().parts();
+  EXPECT_LE(parts.log.zones().Zones().size(), 2U) << "one that is written, and one that is ready";
+  logs.clear();
+}
+
 TEST_F(VolumeCost, ALogOfManySyncsClosesWithoutMetadataAndIsReadInLargePieces) {
   constexpr int kSyncs = 20'000;
   constexpr std::size_t kPiece = 32 << 10;
