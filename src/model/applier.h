@@ -53,7 +53,6 @@ class State::Applier {
   bool IsBelow(FileId directory, FileId ancestor) const;
   Status MakeRoomForRename(Directory& target, const std::string& name, FileId moved);
 
-
   State& state_;
   Effects* effects_;
   std::unordered_map<FileId, Touched> touched_;

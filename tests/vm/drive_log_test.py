@@ -45,11 +45,11 @@ class DriveLogTest(unittest.TestCase):
                                  (Kept(0, 4096, "close"), Kept(1, 4096, "close"))})
 
     def test_a_reset_zone_stays_empty_whatever_a_flush_covered(self):
-        self.assertEqual(cuts("write 0 4096", "flush 0", f"reset 0 {ZONE}", "flushed 0"), {()})
-        self.assertIn((), cuts("write 0 4096", "flush 0", f"reset 0 {ZONE}", "write 0 4096", "flushed 0"))
+        self.assertEqual(cuts("write 0 4096", "flush 0", "reset 0", "flushed 0"), {()})
+        self.assertIn((), cuts("write 0 4096", "flush 0", "reset 0", "write 0 4096", "flushed 0"))
 
     def test_a_finish_is_kept_if_flushed_else_perhaps(self):
-        finished = ("write 0 4096", "flush 0", "flushed 0", f"finish 0 {ZONE}")
+        finished = ("write 0 4096", "flush 0", "flushed 0", "finish 0")
         self.assertEqual(cuts(*finished), {(Kept(0, 4096, "close"),), (Kept(0, 4096, "finish"),)})
         self.assertEqual(cuts(*finished, "flush 1", "flushed 1"), {(Kept(0, 4096, "finish"),)})
 
@@ -62,14 +62,36 @@ class DriveLogTest(unittest.TestCase):
         self.assertEqual(log.cut(random.Random(2)), kept)
         self.assertEqual((log.at_risk, log.lost), (0, 0))
 
+    def test_appends_end_in_any_order(self):
+        self.assertEqual(cuts("append 4096 4096", "append 0 4096", "flush 0", "flushed 0"), {(Kept(0, 8192, "close"),)})
+        self.assertEqual(cuts("append 4096 4096", "flush 0", "append 0 4096", "flushed 0"), {(Kept(0, 8192, "close"),)})
+
+    def test_a_rewritten_block_is_a_version_since_the_flush_or_torn_between_two(self):
+        def block_after(*lines):
+            found = set()
+            for seed in range(300):
+                log = log_of("area 0", *lines)
+                self.assertEqual(log.cut(random.Random(seed)), [Kept(0, 0, "area")])
+                found.add(tuple((offset, one.at, one.torn == BLOCK, one.behind) for offset, one in log.kept_blocks))
+            return found
+        first, second = f"rewrite {BLOCK} {BLOCK} 0", f"rewrite {BLOCK} {BLOCK} {BLOCK}"
+        whole = [((BLOCK, at, True, at),) for at in (0, BLOCK)]
+        torn = ((BLOCK, BLOCK, False, 0),)
+        self.assertEqual(block_after(first), {(), whole[0]})
+        self.assertEqual(block_after(first, "flush 0", second, "flushed 0"), {whole[0], whole[1], torn})
+        self.assertEqual(block_after(first, second, "flush 0", "flushed 0"), {whole[1]})
+        self.assertEqual(block_after(first, "flush 0", "flushed 0", "reset 0", "area 0"), {()})
+
     def test_the_last_line_counts_only_with_its_end(self):
         log = DriveLog(DRIVE)
         log.read("write 0 4096\nwrite 4096 40")
         self.assertEqual(log.zones[0].written, 4096)
 
     def test_a_log_with_a_gap_is_refused(self):
-        for lines in (("write 4096 4096",), ("write 0 4096", f"reset 0 {ZONE}", "write 4096 4096"),
-                      (f"finish 0 {ZONE}", "write 0 4096"), ("reset 0 4096",), ("failed write",)):
+        for lines in (("write 4096 4096",), ("write 0 4096", "reset 0", "write 4096 4096"),
+                      ("finish 0", "write 0 4096"), ("reset 4096",), ("failed write",), ("rewrite 0 4096 0",),
+                      ("area 0", "append 0 4096"), ("write 0 4096", "area 0"),
+                      ("append 4096 4096", "append 0 4096", "append 0 4096"), ("write 0 8192", "append 4096 4096")):
             with self.assertRaises(BadLog):
                 log_of(*lines)
 

@@ -117,7 +117,8 @@ class CrashLoad:
         return self.trace().count("\n")
 
     def has_unflushed(self):
-        return "write" in self.trace().rpartition("flushed")[2]
+        since = self.trace().rpartition("flushed")[2]
+        return "write" in since or "append" in since
 
     def keys(self):
         """How many writes have been acknowledged as synced."""

@@ -1,6 +1,7 @@
 #include "acknowledged.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -25,12 +26,12 @@ long LastOf(const std::string& path) {
 
 }  // namespace
 
-Acknowledged::Acknowledged(const std::string& folder) {
-  for (std::size_t i = 0; i < files_.size(); ++i) {
+Acknowledged::Acknowledged(const std::string& folder, int threads) {
+  for (int i = 0; i < threads; ++i) {
     const std::string path = fmt::format("{}/acknowledged.{}", folder, i);
-    last_[i] = LastOf(path);
-    files_[i] = UniqueFd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    if (!files_[i].valid()) EndWithErrno(path);
+    last_.push_back(LastOf(path));
+    files_.emplace_back(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!files_.back().valid()) EndWithErrno(path);
   }
 }
 

@@ -4,18 +4,17 @@
 // Threads: a thread writes only its own file.
 #pragma once
 
-#include <array>
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.h"
-#include "crash_values.h"
 
 namespace zenfs {
 
 class Acknowledged {
  public:
   // Ends the process if the files can't be opened: without them nothing is tested.
-  explicit Acknowledged(const std::string& folder);
+  Acknowledged(const std::string& folder, int threads);
 
   // On the host when it returns.
   void Record(int thread, long number);
@@ -23,8 +22,8 @@ class Acknowledged {
   long last(int thread) const { return last_[static_cast<std::size_t>(thread)]; }
 
  private:
-  std::array<UniqueFd, kCrashThreads> files_;
-  std::array<long, kCrashThreads> last_{};
+  std::vector<UniqueFd> files_;
+  std::vector<long> last_;
 };
 
 }  // namespace zenfs

@@ -6,17 +6,19 @@
 //   zenfs_crash_load URI FOLDER write SEED [ACKS]  the same, then writes until it is killed; with ACKS resets the machine
 //                                                  a moment after so many acknowledgements
 //
+// ZENFS_CRASH_DATABASES=N: N databases instead of one, each with one thread that syncs each write, so that the frames of many
+// logs are in flight.
+//
 // What was not synced may be there or not, and not only the last of it: RocksDB begins a new WAL without a sync of the one
 // before, so bytes of both may be under way.
 //
-// Of the threads one syncs each write, two sync some, one writes batches, syncs some and flushes memtables. A synced write
-// acknowledges all that its thread wrote before: it stands behind it in the WAL. A fifth of a second in which they sync is
-// followed by one in which nobody does, so that a crash may find much that the device has not flushed.
+// Of the four threads of one database one syncs each write, two sync some, one writes batches, syncs some and flushes
+// memtables. A synced write acknowledges all that its thread wrote before: it stands behind it in the WAL. A fifth of a second
+// in which they sync is followed by one in which nobody does, so that a crash may find much that the device has not flushed.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -29,13 +31,26 @@
 #include "acknowledged.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "crash_values.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 
 namespace zenfs {
 namespace {
 
-constexpr int kBatchThread = kCrashThreads - 1;
+// Databases and their threads: thread T writes to database T % databases.
+struct Shape {
+  int databases = 1;
+  int threads() const { return databases == 1 ? 4 : databases; }
+  bool is_batch(int thread) const { return thread == threads() - 1; }
+  // One write of so many is synced.
+  std::uint64_t SyncsOneIn(int thread) const { return databases == 1 ? std::uint64_t{1} << thread : 1; }
+
+  static Shape OfEnvironment() {
+    const char* const databases = std::getenv("ZENFS_CRASH_DATABASES");
+    return {.databases = databases == nullptr ? 1 : std::atoi(databases)};
+  }
+};
 
 [[noreturn]] void Die(const std::string& what) {
   std::fprintf(stderr, "crash_load: %s\n", what.c_str());
@@ -53,7 +68,7 @@ struct Found {
   std::vector<long> missing;  // below it, and not overwritten since
   long lost = 0;              // slots that have not even what was acknowledged, or something newer
 };
-using FoundOfAll = std::array<Found, kCrashThreads>;
+using FoundOfAll = std::vector<Found>;
 
 // The last number up to `limit` that goes to `slot`; -1 if there is none.
 long LastOf(long slot, long limit) { return limit < slot ? -1 : limit - (limit - slot) % kCrashSlots; }
@@ -68,21 +83,26 @@ rocksdb::Options Options(rocksdb::Env* env) {
   return options;
 }
 
-class Database {
+class Databases {
  public:
-  explicit Database(const char* uri) {
+  Databases(const char* uri, const Shape& shape) : shape_(shape) {
     rocksdb::Env* env = rocksdb::Env::Default();
     OkOrDie(rocksdb::Env::CreateFromUri(rocksdb::ConfigOptions(), "", uri, &env, &env_), "mount");
-    rocksdb::DB* raw = nullptr;
-    OkOrDie(rocksdb::DB::Open(Options(env), "/db", &raw), "open");
-    db_.reset(raw);
+    for (int i = 0; i < shape.databases; ++i) {
+      rocksdb::DB* raw = nullptr;
+      OkOrDie(rocksdb::DB::Open(Options(env), i == 0 ? "/db" : fmt::format("/db{}", i), &raw), "open");
+      databases_.emplace_back(raw);
+    }
   }
 
-  rocksdb::DB* operator->() const { return db_.get(); }
+  const Shape& shape() const { return shape_; }
+  rocksdb::DB& Of(int thread) const {
+    return *databases_[static_cast<std::size_t>(thread % shape_.databases)];
+  }
 
   FoundOfAll Look(const Acknowledged& acknowledged) const {
-    FoundOfAll all;
-    for (int thread = 0; thread < kCrashThreads; ++thread) {
+    FoundOfAll all(static_cast<std::size_t>(shape_.threads()));
+    for (int thread = 0; thread < shape_.threads(); ++thread) {
       const std::vector<long> slots = ReadSlots(thread);
       Found& found = all[static_cast<std::size_t>(thread)];
       found.newest = *std::max_element(slots.begin(), slots.end());
@@ -102,7 +122,7 @@ class Database {
     std::vector<long> numbers;
     for (long slot = 0; slot < kCrashSlots; ++slot) {
       std::string value;
-      const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), CrashKey(thread, slot), &value);
+      const rocksdb::Status status = Of(thread).Get(rocksdb::ReadOptions(), CrashKey(thread, slot), &value);
       numbers.push_back(status.IsNotFound() ? -1 : std::atol(value.c_str()));
       if (status.IsNotFound()) continue;
       OkOrDie(status, "get");
@@ -114,15 +134,16 @@ class Database {
   }
 
   std::shared_ptr<rocksdb::Env> env_;
-  std::unique_ptr<rocksdb::DB> db_;
+  const Shape shape_;
+  std::vector<std::unique_ptr<rocksdb::DB>> databases_;
 };
 
 // Ends the process if something acknowledged is not there. Records what is there without a gap: RocksDB has flushed what it
 // replayed, so from now on that must stay.
-FoundOfAll Verify(const Database& database, Acknowledged& acknowledged) {
-  FoundOfAll all = database.Look(acknowledged);
+FoundOfAll Verify(const Databases& databases, Acknowledged& acknowledged) {
+  FoundOfAll all = databases.Look(acknowledged);
   bool lost = false;
-  for (int thread = 0; thread < kCrashThreads; ++thread) {
+  for (int thread = 0; thread < databases.shape().threads(); ++thread) {
     const Found& found = all[static_cast<std::size_t>(thread)];
     std::printf("thread %d: acknowledged up to %ld; there up to %ld, without %zu, LOST %ld\n", thread,
                 acknowledged.last(thread), found.newest, found.missing.size(), found.lost);
@@ -130,7 +151,7 @@ FoundOfAll Verify(const Database& database, Acknowledged& acknowledged) {
   }
   std::fflush(stdout);
   if (lost) Die("acknowledged writes are lost");
-  for (int thread = 0; thread < kCrashThreads; ++thread) {
+  for (int thread = 0; thread < databases.shape().threads(); ++thread) {
     const Found& found = all[static_cast<std::size_t>(thread)];
     if (found.missing.empty() && found.newest > acknowledged.last(thread))
       acknowledged.Record(thread, found.newest);
@@ -141,13 +162,13 @@ FoundOfAll Verify(const Database& database, Acknowledged& acknowledged) {
 class Load {
  public:
   // `reset_after` 0: never.
-  Load(const Database& database, Acknowledged& acknowledged, std::uint64_t seed, long reset_after)
-      : database_(database), acknowledged_(acknowledged), seed_(seed), reset_after_(reset_after) {}
+  Load(const Databases& databases, Acknowledged& acknowledged, std::uint64_t seed, long reset_after)
+      : databases_(databases), acknowledged_(acknowledged), seed_(seed), reset_after_(reset_after) {}
 
   // Never returns.
   void Run(const FoundOfAll& all) {
     std::vector<Thread> threads;
-    for (int thread = 0; thread < kCrashThreads; ++thread) {
+    for (int thread = 0; thread < shape().threads(); ++thread) {
       threads.emplace_back("load", [this, thread, &found = all[static_cast<std::size_t>(thread)]] {
         FillGaps(thread, found);
         Write(thread, found.newest + 1);
@@ -165,7 +186,7 @@ class Load {
     }
     rocksdb::WriteOptions options;
     options.sync = true;
-    OkOrDie(database_->Write(options, &batch), "write");
+    OkOrDie(databases_.Of(thread).Write(options, &batch), "write");
     acknowledged_.Record(thread, found.newest);
   }
 
@@ -173,15 +194,15 @@ class Load {
     Random random(seed_ + static_cast<std::uint64_t>(thread));
     for (;;) {
       rocksdb::WriteBatch batch;
-      const long count = thread == kBatchThread ? 2 + static_cast<long>(random.Below(8)) : 1;
+      const long count = shape().is_batch(thread) ? 2 + static_cast<long>(random.Below(8)) : 1;
       for (long i = 0; i < count; ++i, ++next) {
         OkOrDie(batch.Put(CrashKey(thread, next % kCrashSlots), CrashValue(thread, next)), "batch");
       }
       rocksdb::WriteOptions options;
-      options.sync = InSyncingPhase() && random.OneIn(std::uint64_t{1} << thread);
-      OkOrDie(database_->Write(options, &batch), "write");
-      const bool flush = thread == kBatchThread && random.OneIn(64);
-      if (flush) OkOrDie(database_->Flush(rocksdb::FlushOptions()), "flush");
+      options.sync = InSyncingPhase() && random.OneIn(shape().SyncsOneIn(thread));
+      OkOrDie(databases_.Of(thread).Write(options, &batch), "write");
+      const bool flush = shape().is_batch(thread) && random.OneIn(64);
+      if (flush) OkOrDie(databases_.Of(thread).Flush(rocksdb::FlushOptions()), "flush");
       if (options.sync || flush) Acknowledge(thread, next - 1, random);
     }
   }
@@ -196,7 +217,9 @@ class Load {
     if (write(trigger.get(), "b", 1) != 1) Die("can't write to /proc/sysrq-trigger");
   }
 
-  const Database& database_;
+  const Shape& shape() const { return databases_.shape(); }
+
+  const Databases& databases_;
   Acknowledged& acknowledged_;
   const std::uint64_t seed_;
   const long reset_after_;
@@ -211,11 +234,12 @@ int main(int argc, char** argv) {
   const bool verify = argc == 4 && std::strcmp(argv[3], "verify") == 0;
   const bool write = (argc == 5 || argc == 6) && std::strcmp(argv[3], "write") == 0;
   if (!verify && !write) return 2;
-  zenfs::Acknowledged acknowledged(argv[2]);
-  const zenfs::Database database(argv[1]);
-  const zenfs::FoundOfAll found = zenfs::Verify(database, acknowledged);
+  const zenfs::Shape shape = zenfs::Shape::OfEnvironment();
+  zenfs::Acknowledged acknowledged(argv[2], shape.threads());
+  const zenfs::Databases databases(argv[1], shape);
+  const zenfs::FoundOfAll found = zenfs::Verify(databases, acknowledged);
   if (verify) return 0;
-  zenfs::Load load(database, acknowledged, std::strtoull(argv[4], nullptr, 10),
+  zenfs::Load load(databases, acknowledged, std::strtoull(argv[4], nullptr, 10),
                    argc == 6 ? std::atol(argv[5]) : 0);
   load.Run(found);
 }

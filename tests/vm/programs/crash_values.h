@@ -11,7 +11,6 @@
 
 namespace zenfs {
 
-constexpr int kCrashThreads = 4;
 constexpr long kCrashSlots = 250;
 
 // Not in the order of the numbers, so that memtables overlap and compactions have work.

@@ -1,12 +1,15 @@
 // Preloaded into a program that writes to a zoned block device: logs what the device has completed and flushed to the file
 // named by ZENFS_DEVICE_TRACE, a line an event, in an order in which it may have happened:
 //
-//   write OFFSET LENGTH    the device has acknowledged it
-//   flush ID               begins: covers all events above
-//   flushed ID             has returned
-//   reset OFFSET LENGTH    begins
-//   finish OFFSET LENGTH   the device has acknowledged it
-//   failed WHAT            one of these, with an error
+//   write OFFSET LENGTH        the device has acknowledged it
+//   append OFFSET LENGTH       the same, of a zone append
+//   rewrite OFFSET LENGTH AT   the same, in a random write area; its bytes are in a second file, FILE.bytes, from AT on
+//   flush ID                   begins: covers all events above
+//   flushed ID                 has returned
+//   reset OFFSET               of a zone, begins
+//   finish OFFSET              of a zone; the device has acknowledged it
+//   area OFFSET                of a zone, which is opened with a random write area; the device has acknowledged it
+//   failed WHAT                one of these, with an error
 //
 // Bytes. A write's line stands before the program learns that it is complete, a flush's before the device does, so a write
 // that the program could count on is never missing above the flush. A reset counts from its beginning, because its zone has
@@ -14,7 +17,8 @@
 //
 // A flush takes 10 ms, as on a slow drive: in memory it would be over at once, and hardly anything ever at risk.
 //
-// Only the system calls that the backend dev: writes by are seen: pwritev2(2), fdatasync(2), fsync(2), ioctl(2).
+// Only the system calls that the backends dev: and nvme: write by are seen: pwritev2(2), fdatasync(2), fsync(2), and ioctl(2)
+// for zones and for NVMe commands. Queues use a ring, but only for reads.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -28,15 +32,20 @@
 #include <chrono>
 #include <cstdarg>
 #include <cstdlib>
+#include <iterator>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "nvme_command.h"
 
 namespace {
 
 constexpr unsigned long long kSector = 512;
 constexpr std::chrono::milliseconds kFlushTime(10);
+constexpr std::uint64_t kArea = 64 << 10;  // of the lab's drives; a write pointer at its start does not move
 
 class Trace {
  public:
@@ -53,22 +62,50 @@ class Trace {
     if (write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::abort();
   }
 
+  bool on() const { return fd_ >= 0; }
   bool Concerns(int fd) const {
     struct stat status;
-    return fd_ >= 0 && fstat(fd, &status) == 0 && S_ISBLK(status.st_mode);
+    return on() && fstat(fd, &status) == 0 && S_ISBLK(status.st_mode);
   }
 
   long NextFlush() { return flushes_.fetch_add(1); }
+
+  // Of zones with a random write area, by their starts.
+  void BeginArea(std::uint64_t zone) {
+    const zenfs::MutexLock lock(mutex_);
+    areas_.insert(zone);
+  }
+  void EndArea(std::uint64_t zone) {
+    const zenfs::MutexLock lock(mutex_);
+    areas_.erase(zone);
+  }
+  std::optional<std::uint64_t> AreaOf(std::uint64_t offset) {
+    const zenfs::MutexLock lock(mutex_);
+    const auto behind = areas_.upper_bound(offset);
+    if (behind == areas_.begin() || offset - *std::prev(behind) >= kArea) return std::nullopt;
+    return *std::prev(behind);
+  }
+  // Writes what a command writes to the end of a second file, and returns where it is there.
+  long KeepBytes(const zenfs::NvmeCommand& command) {
+    const std::string bytes = command.bytes();
+    const zenfs::MutexLock lock(mutex_);
+    const off_t end = lseek(bytes_fd_, 0, SEEK_END);
+    if (write(bytes_fd_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) std::abort();
+    return end;
+  }
 
  private:
   Trace() {
     const char* const path = std::getenv("ZENFS_DEVICE_TRACE");
     if (path == nullptr) return;
     fd_ = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (fd_ < 0) std::abort();
+    bytes_fd_ = open((std::string(path) + ".bytes").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd_ < 0 || bytes_fd_ < 0) std::abort();
   }
 
   int fd_ = -1;
+  int bytes_fd_ = -1;
+  std::set<std::uint64_t> areas_;
   zenfs::Mutex mutex_;  // leaf
   std::atomic<long> flushes_{0};
 };
@@ -78,17 +115,73 @@ Function* Next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-int Flush(int fd, int (*next)(int)) {
+template <typename Call>
+int Flush(const Call& call) {
   Trace& trace = Trace::Get();
-  if (!trace.Concerns(fd)) return next(fd);
   const long id = trace.NextFlush();
   trace.Log(fmt::format("flush {}", id));
   zenfs::SleepUntil(zenfs::SteadyNow() + kFlushTime);
-  const int answer = next(fd);
+  const int answer = call();
   const int error = errno;
   trace.Log(answer == 0 ? fmt::format("flushed {}", id) : "failed flush");
   errno = error;
   return answer;
+}
+
+int Flush(int fd, int (*next)(int)) {
+  const auto call = [&] { return next(fd); };
+  return Trace::Get().Concerns(fd) ? Flush(call) : call();
+}
+
+// A command that resets or finishes the zone at `start`.
+template <typename Call>
+int Managed(const std::string& what, std::uint64_t start, const Call& call) {
+  Trace& trace = Trace::Get();
+  const std::string event = fmt::format("{} {}", what, start);
+  if (what == "reset") trace.Log(event);
+  const int answer = call();
+  const int error = errno;
+  if (answer != 0) trace.Log("failed " + event);
+  if (what != "reset" && answer == 0) trace.Log(event);
+  errno = error;
+  return answer;
+}
+
+template <typename Call>
+int Written(const zenfs::NvmeCommand& command, const Call& call) {
+  Trace& trace = Trace::Get();
+  const std::optional<std::uint64_t> area = trace.AreaOf(command.offset());
+  const long number = area && !command.is_append() ? trace.KeepBytes(command) : 0;
+  const int answer = call();
+  const int error = errno;
+  const std::uint64_t place = command.is_append() ? command.place() : command.offset();
+  if (answer != 0) {
+    trace.Log(fmt::format("failed {} {} {}: status {:#x}, errno {}", command.is_append() ? "append" : "write",
+                          command.offset(), command.length(), answer, answer < 0 ? error : 0));
+  } else if (area) {
+    trace.Log(fmt::format("rewrite {} {} {}", place, command.length(), number));
+  } else {
+    trace.Log(fmt::format("{} {} {}", command.is_append() ? "append" : "write", place, command.length()));
+  }
+  errno = error;
+  return answer;
+}
+
+template <typename Call>
+int NvmeCommand(unsigned long request, const void* argument, const Call& call) {
+  using Kind = zenfs::NvmeCommand::Kind;
+  const zenfs::NvmeCommand command(request, argument);
+  Trace& trace = Trace::Get();
+  switch (command.kind()) {
+    case Kind::kWrite:
+    case Kind::kAppend: return Written(command, call);
+    case Kind::kFlush: return Flush(call);
+    case Kind::kFinish: return Managed("finish", command.offset(), call);
+    case Kind::kReset: trace.EndArea(command.offset()); return Managed("reset", command.offset(), call);
+    case Kind::kOpenRandom: trace.BeginArea(command.offset()); return Managed("area", command.offset(), call);
+    case Kind::kOther: break;
+  }
+  return call();
 }
 
 }  // namespace
@@ -122,19 +215,14 @@ int ioctl(int fd, unsigned long request, ...) noexcept {
   va_start(arguments, request);
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
-  Trace& trace = Trace::Get();
-  const bool reset = request == BLKRESETZONE, finish = request == BLKFINISHZONE;
-  if ((!reset && !finish) || !trace.Concerns(fd)) return next(fd, request, argument);
-  const auto* const range = static_cast<const blk_zone_range*>(argument);
-  const std::string event = fmt::format("{} {} {}", reset ? "reset" : "finish", range->sector * kSector,
-                                        range->nr_sectors * kSector);
-  if (reset) trace.Log(event);
-  const int answer = next(fd, request, argument);
-  const int error = errno;
-  if (answer != 0) trace.Log("failed " + event);
-  if (finish && answer == 0) trace.Log(event);
-  errno = error;
-  return answer;
+  const auto call = [&] { return next(fd, request, argument); };
+  const Trace& trace = Trace::Get();
+  if (trace.on() && zenfs::IsNvmeCommand(request)) return NvmeCommand(request, argument, call);
+  if ((request == BLKRESETZONE || request == BLKFINISHZONE) && trace.Concerns(fd)) {
+    const auto* const range = static_cast<const blk_zone_range*>(argument);
+    return Managed(request == BLKRESETZONE ? "reset" : "finish", range->sector * kSector, call);
+  }
+  return call();
 }
 
 }  // extern "C"
