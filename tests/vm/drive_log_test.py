@@ -82,6 +82,14 @@ class DriveLogTest(unittest.TestCase):
         self.assertEqual(block_after(first, second, "flush 0", "flushed 0"), {whole[1]})
         self.assertEqual(block_after(first, "flush 0", "flushed 0", "reset 0", "area 0"), {()})
 
+    def test_a_cancelled_command_may_have_been_executed(self):
+        whole = (Kept(0, 4096, "close"),)
+        flushed = ("flush 0", "flushed 0")
+        self.assertEqual(cuts("cancelled write 0 4096", "failed write 0 4096", *flushed), {whole})
+        self.assertEqual(cuts("cancelled write 0 4096", "write 0 4096", *flushed), {whole})
+        self.assertEqual(cuts("cancelled append 0 4096", "append 4096 4096", *flushed), {(Kept(0, 8192, "close"),)})
+        self.assertEqual(cuts("write 0 4096", "cancelled flush 0", "flush 1", "flushed 1"), {whole})
+
     def test_the_last_line_counts_only_with_its_end(self):
         log = DriveLog(DRIVE)
         log.read("write 0 4096\nwrite 4096 40")
@@ -89,7 +97,7 @@ class DriveLogTest(unittest.TestCase):
 
     def test_a_log_with_a_gap_is_refused(self):
         for lines in (("write 4096 4096",), ("write 0 4096", "reset 0", "write 4096 4096"),
-                      ("finish 0", "write 0 4096"), ("reset 4096",), ("failed write",), ("rewrite 0 4096 0",),
+                      ("finish 0", "write 0 4096"), ("reset 4096",), ("failed write 0 4096",), ("rewrite 0 4096 0",),
                       ("area 0", "append 0 4096"), ("write 0 4096", "area 0"),
                       ("append 4096 4096", "append 0 4096", "append 0 4096"), ("write 0 8192", "append 4096 4096")):
             with self.assertRaises(BadLog):

@@ -26,10 +26,9 @@ struct Answer {
 };
 
 Answer Send(int fd, unsigned long how, nvme_passthru_cmd64 command) {
-  int status = -1;
-  do {
-    status = ::ioctl(fd, how, &command);
-  } while (status < 0 && errno == EINTR);
+  // A write that was executed finds the write pointer moved, which BlockDevice settles; an append is there twice, which the log
+  // allows.
+  const int status = SentThrough([&] { return ::ioctl(fd, how, &command); });
   return {.result = NvmeResult(status), .value = command.result};
 }
 

@@ -4,6 +4,8 @@
 // the status field of a completion without its phase bit: SC in bits 0 to 7, SCT in bits 8 to 10, DNR in bit 14.
 #pragma once
 
+#include <cerrno>
+
 #include "backends/host/io_outcome.h"
 
 namespace zenfs {
@@ -17,5 +19,15 @@ namespace zenfs {
 
 // The result of a command from what ioctl(2) and the functions of libnvme return: 0, -1 with errno set, or a status.
 [[nodiscard]] CommandResult NvmeResult(int answer);
+
+// Calls `send`, which returns the answer to a command and sets errno if that is negative, until the kernel has not cancelled
+// the command: a reset of the controller ends commands with EINTR, executed or not. So only for commands that may be executed
+// twice.
+template <typename Call>
+[[nodiscard]] int SentThrough(const Call& send) {
+  int answer = send();
+  while (answer < 0 && errno == EINTR) answer = send();
+  return answer;
+}
 
 }  // namespace zenfs

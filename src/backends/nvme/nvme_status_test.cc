@@ -17,6 +17,25 @@ TEST(NvmeStatusTest, LimitsOfZonesAreTheErrorsOfTheBlockLayer) {
   EXPECT_EQ(NvmeErrno(kSpecific | 0xbe), ETOOMANYREFS) << "too many open zones";
 }
 
+TEST(NvmeStatusTest, CancelledCommandsAreSentAgain) {
+  int sent = 0;
+  const auto answered = [&](int answer) {
+    return SentThrough([&] {
+      errno = EINTR;
+      return ++sent < 3 ? -1 : answer;
+    });
+  };
+  EXPECT_EQ(answered(0), 0);
+  EXPECT_EQ(sent, 3);
+  sent = 0;
+  EXPECT_EQ(answered(kSpecific | 0xbf), kSpecific | 0xbf) << "an answer of the drive is one";
+  EXPECT_EQ(SentThrough([] {
+              errno = ENODEV;
+              return -1;
+            }),
+            -1);
+}
+
 TEST(NvmeStatusTest, DriveWithoutAFreeRandomWriteAreaIsBusy) {
   EXPECT_EQ(NvmeErrno(kSpecific | 0xb7 | kDoNotRetry), EBUSY);
 }

@@ -30,10 +30,12 @@ class NvmeZoneControl final : public ZoneControl {
     buffer.Resize(report_bytes_);
     const std::size_t wanted =
         std::min(zones.size(), (report_bytes_ - sizeof(nvme_zone_report)) / sizeof(nvme_zns_desc));
-    const CommandResult answered = NvmeResult(nvme_zns_report_zones(
-        namespace_->commands.get(), namespace_->id, namespace_->BlockOf(start), NVME_ZNS_ZRAS_REPORT_ALL,
-        /*extended=*/false, /*partial=*/true, static_cast<__u32>(report_bytes_), buffer.data(),
-        NVME_DEFAULT_IOCTL_TIMEOUT, nullptr));
+    const CommandResult answered = NvmeResult(SentThrough([&] {
+      return nvme_zns_report_zones(namespace_->commands.get(), namespace_->id, namespace_->BlockOf(start),
+                                   NVME_ZNS_ZRAS_REPORT_ALL, /*extended=*/false, /*partial=*/true,
+                                   static_cast<__u32>(report_bytes_), buffer.data(),
+                                   NVME_DEFAULT_IOCTL_TIMEOUT, nullptr);
+    }));
     if (!answered.ok()) return answered;
     const auto* const report = reinterpret_cast<const nvme_zone_report*>(buffer.data());
     count = std::min<std::size_t>(le64toh(report->nr_zones), wanted);
@@ -83,7 +85,7 @@ class NvmeZoneControl final : public ZoneControl {
     command.zsa = action;
     command.zsaso = option;
     command.timeout = NVME_DEFAULT_IOCTL_TIMEOUT;
-    return NvmeResult(nvme_zns_mgmt_send(&command));
+    return NvmeResult(SentThrough([&] { return nvme_zns_mgmt_send(&command); }));
   }
 
   const std::shared_ptr<const NvmeNamespace> namespace_;

@@ -60,6 +60,7 @@ class DriveLog:
     def __init__(self, drive):
         self.drive = drive
         self.zones = [Zone() for _ in range(drive.zones)]
+        self.in_doubt = set()
         self.flushes = {}  # under way: the zones that it covers, as they were when it began
         self.kept_blocks = []  # after the last cut: offset on the drive, Version
         self.at_risk = self.lost = 0  # bytes at the last cut: not flushed; of those, gone
@@ -68,13 +69,36 @@ class DriveLog:
     def read(self, text):
         """Takes in the events of one boot. A last line without an end was not written when the power went."""
         self.flushes = {}
+        self.in_doubt = set()  # writes: offset, length
         lines = text.rpartition("\n")[0].splitlines()
         for at, line in enumerate(lines):
             what, *numbers = line.split()
-            if what == "failed":
-                raise BadLog(f"the device refused a command: '{line}', after {lines[max(0, at - 12):at]}")
             self.events[what] += 1
+            if what == "cancelled":
+                self.on_cancelled(*numbers)
+                continue
+            if what == "failed":
+                if self.had_landed(*numbers):
+                    continue
+                raise BadLog(f"the device refused a command: '{line}', after {lines[max(0, at - 12):at]}")
             getattr(self, f"on_{what}")(*(int(number) for number in numbers))
+
+    def on_cancelled(self, what, *numbers):
+        """The command may have been executed. A write shows it when it is repeated; an append leaves a hole, or nothing that was
+        acknowledged; a block of a random write area may have the new bytes."""
+        if what == "write":
+            self.in_doubt.add(tuple(int(number) for number in numbers))
+        elif what == "rewrite":
+            self.on_rewrite(*(int(number) for number in numbers))
+
+    def had_landed(self, what, *numbers):
+        """True if this write was refused because it had been executed when it was cancelled. The program finds its bytes there."""
+        key = tuple(int(number) for number in numbers)
+        if what != "write" or key not in self.in_doubt:
+            return False
+        self.in_doubt.remove(key)
+        self.on_write(*key)
+        return True
 
     def on_write(self, offset, length):
         zone = self.zone_at(offset)

@@ -9,7 +9,9 @@
 //   reset OFFSET               of a zone, begins
 //   finish OFFSET              of a zone; the device has acknowledged it
 //   area OFFSET                of a zone, which is opened with a random write area; the device has acknowledged it
-//   failed WHAT                one of these, with an error
+//   cancelled EVENT            one of these that may have been executed or not: the kernel had to reset the controller. An
+//                              append has its zone for a place
+//   failed EVENT               one of these, with another error
 //
 // Bytes. A write's line stands before the program learns that it is complete, a flush's before the device does, so a write
 // that the program could count on is never missing above the flush. A reset counts from its beginning, because its zone has
@@ -33,9 +35,9 @@
 #include <cstdarg>
 #include <cstdlib>
 #include <iterator>
-#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -79,11 +81,10 @@ class Trace {
     const zenfs::MutexLock lock(mutex_);
     areas_.erase(zone);
   }
-  std::optional<std::uint64_t> AreaOf(std::uint64_t offset) {
+  bool IsInArea(std::uint64_t offset) {
     const zenfs::MutexLock lock(mutex_);
     const auto behind = areas_.upper_bound(offset);
-    if (behind == areas_.begin() || offset - *std::prev(behind) >= kArea) return std::nullopt;
-    return *std::prev(behind);
+    return behind != areas_.begin() && offset - *std::prev(behind) < kArea;
   }
   // Writes what a command writes to the end of a second file, and returns where it is there.
   long KeepBytes(const zenfs::NvmeCommand& command) {
@@ -115,6 +116,11 @@ Function* Next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
+// The kernel cancels commands with EINTR when it resets the controller; the program sends them again.
+std::string Refused(const std::string& event, int error) {
+  return (error == EINTR ? "cancelled " : "failed ") + event;
+}
+
 template <typename Call>
 int Flush(const Call& call) {
   Trace& trace = Trace::Get();
@@ -123,7 +129,7 @@ int Flush(const Call& call) {
   zenfs::SleepUntil(zenfs::SteadyNow() + kFlushTime);
   const int answer = call();
   const int error = errno;
-  trace.Log(answer == 0 ? fmt::format("flushed {}", id) : "failed flush");
+  trace.Log(answer == 0 ? fmt::format("flushed {}", id) : Refused(fmt::format("flush {}", id), error));
   errno = error;
   return answer;
 }
@@ -141,7 +147,7 @@ int Managed(const std::string& what, std::uint64_t start, const Call& call) {
   if (what == "reset") trace.Log(event);
   const int answer = call();
   const int error = errno;
-  if (answer != 0) trace.Log("failed " + event);
+  if (answer != 0) trace.Log(Refused(event, answer < 0 ? error : 0));
   if (what != "reset" && answer == 0) trace.Log(event);
   errno = error;
   return answer;
@@ -150,19 +156,15 @@ int Managed(const std::string& what, std::uint64_t start, const Call& call) {
 template <typename Call>
 int Written(const zenfs::NvmeCommand& command, const Call& call) {
   Trace& trace = Trace::Get();
-  const std::optional<std::uint64_t> area = trace.AreaOf(command.offset());
-  const long number = area && !command.is_append() ? trace.KeepBytes(command) : 0;
+  const bool area = !command.is_append() && trace.IsInArea(command.offset());
+  const long number = area ? trace.KeepBytes(command) : 0;
   const int answer = call();
   const int error = errno;
-  const std::uint64_t place = command.is_append() ? command.place() : command.offset();
-  if (answer != 0) {
-    trace.Log(fmt::format("failed {} {} {}: status {:#x}, errno {}", command.is_append() ? "append" : "write",
-                          command.offset(), command.length(), answer, answer < 0 ? error : 0));
-  } else if (area) {
-    trace.Log(fmt::format("rewrite {} {} {}", place, command.length(), number));
-  } else {
-    trace.Log(fmt::format("{} {} {}", command.is_append() ? "append" : "write", place, command.length()));
-  }
+  const std::uint64_t place = command.is_append() && answer == 0 ? command.place() : command.offset();
+  const std::string_view what = area ? "rewrite" : command.is_append() ? "append" : "write";
+  std::string event = fmt::format("{} {} {}", what, place, command.length());
+  if (area) event += fmt::format(" {}", number);
+  trace.Log(answer == 0 ? event : Refused(event, answer < 0 ? error : 0));
   errno = error;
   return answer;
 }
