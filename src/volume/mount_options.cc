@@ -1,6 +1,7 @@
 #include "volume/mount_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 
@@ -40,6 +41,14 @@ Result<WalSending> ParseWal(const std::string& key, const std::string& value) {
               fmt::format("option {}: \"{}\" is not auto, append, write or blocking", key, value));
 }
 
+Result<const PlacementPolicy*> ParsePlacement(const std::string& key, const std::string& value) {
+  if (const PlacementPolicy* const policy = FindPlacement(value)) return policy;
+  std::vector<std::string_view> names;
+  for (const PlacementPolicy& policy : PlacementPolicies()) names.push_back(policy.name);
+  return Fail(Code::kInvalidArgument,
+              fmt::format("option {}: \"{}\" is not one of {}", key, value, fmt::join(names, ", ")));
+}
+
 Result<std::string> ParseDirectory(const std::string& key, const std::string& value) {
   if (value == "auto" || value == "none" || value.starts_with('/')) return value;
   return Fail(Code::kInvalidArgument,
@@ -71,6 +80,8 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
       options.wal_depth = static_cast<std::uint32_t>(depth);
     } else if (key == "sync_blocks") {
       ZENFS_ASSIGN_OR_RETURN(options.sync_blocks, Flag(key, value));
+    } else if (key == "placement") {
+      ZENFS_ASSIGN_OR_RETURN(options.placement, ParsePlacement(key, value));
     } else if (key == "space_wait_s") {
       ZENFS_ASSIGN_OR_RETURN(const std::uint64_t seconds, Number(key, value, 0, kSpaceWaitMax));
       options.space_wait = std::chrono::seconds(seconds);
@@ -87,11 +98,11 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
           Code::kInvalidArgument,
           fmt::format(
               "unknown option \"{}\"; the options are ro, buffer_kib:N, wal_buffer_kib:N, "
-              "wal:auto|append|write|blocking, wal_depth:N, sync_blocks:0, space_wait_s:N, flush_dir:PATH, "
-              "metrics_file:PATH, "
-              "aux_path:PATH and discard_unsynced, dev: "
-              "and zonefs: also io:uring and "
-              "io:plain, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N and hostsync",
+              "wal:auto|append|write|blocking, wal_depth:N, sync_blocks:0, placement:NAME, space_wait_s:N, "
+              "flush_dir:PATH, metrics_file:PATH, aux_path:PATH and discard_unsynced, dev: and zonefs: also "
+              "io:uring "
+              "and io:plain, dev: also commands:0, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N "
+              "and hostsync",
               key));
     }
   }

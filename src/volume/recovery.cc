@@ -111,7 +111,8 @@ Result<Mounted> Recover(MountedDevice& device) {
   const State& state = extended ? *extended : replayed;
 
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry, device.name));
-  const ZoneManager::Options space = SpaceOptions(device.geometry, device.superblock.metadata_zones);
+  ZoneManager::Options space = SpaceOptions(device.geometry, device.superblock.metadata_zones);
+  space.placement = device.options.placement;
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
                          AccountZones(device, state, plan, space, report));
   ZENFS_ASSIGN_OR_RETURN(RecoveredLogs logs, ReplayLogs(device, state, report, orphans.PlainFiles(state)));

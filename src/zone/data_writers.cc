@@ -32,7 +32,8 @@ TakenZone DataWriters::Take(ClaimState& claim, Lifetime lifetime, WritePurpose p
     phases_.ResetOneWorthwhileActive();  // removes the room of that zone until the reset is done
   }
   if (data && !parts_.room.HasBlockForData(claim.promised)) return NoBlock(claim);
-  const ZoneChoice choice = ChooseZone(parts_.table, parts_.active, lifetime, UseOfEmpty(purpose, now));
+  const ZoneChoice choice =
+      ChooseZone(parts_.table, parts_.active, lifetime, UseOfEmpty(purpose, now), *parts_.setup.placement);
   switch (choice.kind) {
     case ZoneChoice::Kind::kActive: return Begin(choice.zone, claim, lifetime, purpose);
     case ZoneChoice::Kind::kEmpty: return Begin(phases_.Activate(), claim, lifetime, purpose);

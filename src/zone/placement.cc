@@ -1,5 +1,6 @@
 #include "zone/placement.h"
 
+#include <algorithm>
 #include <array>
 
 namespace zenfs {
@@ -23,7 +24,31 @@ constexpr std::array<std::array<Match, kLifetimeCount>, kLifetimeCount> kTable =
     /* extreme */ {kPoor, kPoor, kPoor, kPoor, kGood, kBest},
 }};
 
+// It has grades only for zones of a longer lifetime, and opens a zone rather than take one of the same.
+Match UpstreamMatch(Lifetime zone, Lifetime file) {
+  const bool hinted = file > Lifetime::kNone;
+  if (!hinted) return zone == file ? kBest : kPoor;
+  if (zone == file) return kOk;
+  if (zone < file) return kPoor;
+  return static_cast<int>(zone) - static_cast<int>(file) == 1 ? kBest : kGood;
+}
+
+Match FillMatch(Lifetime, Lifetime) { return kBest; }
+
+constexpr std::array kPolicies = {
+    PlacementPolicy{"lifetime", MatchOf},
+    PlacementPolicy{"upstream", UpstreamMatch},
+    PlacementPolicy{"fill", FillMatch},
+};
+
 }  // namespace
+
+std::span<const PlacementPolicy> PlacementPolicies() { return kPolicies; }
+
+const PlacementPolicy* FindPlacement(std::string_view name) {
+  const auto found = std::ranges::find(kPolicies, name, &PlacementPolicy::name);
+  return found == kPolicies.end() ? nullptr : &*found;
+}
 
 Match MatchOf(Lifetime zone, Lifetime file) {
   return kTable[static_cast<std::size_t>(zone)][static_cast<std::size_t>(file)];

@@ -32,5 +32,20 @@ TEST(PlacementTest, FilesWithoutHintShareZonesOfMediumData) {
   EXPECT_LE(MatchOf(Lifetime::kNone, Lifetime::kNotSet), Match::kGood);
 }
 
+TEST(PlacementTest, TheOlderPolicyOpensAZoneRatherThanShareOneOfTheSameLifetime) {
+  const PlacementPolicy* const upstream = FindPlacement("upstream");
+  ASSERT_NE(upstream, nullptr);
+  EXPECT_GT(upstream->match(Lifetime::kMedium, Lifetime::kMedium), Match::kGood);
+  EXPECT_LT(upstream->match(Lifetime::kLong, Lifetime::kMedium),
+            upstream->match(Lifetime::kExtreme, Lifetime::kMedium));
+  EXPECT_EQ(upstream->match(Lifetime::kShort, Lifetime::kMedium), Match::kPoor);
+  EXPECT_EQ(upstream->match(Lifetime::kNotSet, Lifetime::kNotSet), Match::kBest);
+}
+
+TEST(PlacementTest, PoliciesHaveNames) {
+  EXPECT_EQ(FindPlacement("lifetime"), &PlacementPolicies().front()) << "the default";
+  EXPECT_EQ(FindPlacement("none"), nullptr);
+}
+
 }  // namespace
 }  // namespace zenfs

@@ -3,8 +3,6 @@
 #include <optional>
 #include <tuple>
 
-#include "zone/placement.h"
-
 namespace zenfs {
 namespace {
 
@@ -26,11 +24,12 @@ bool IsBetter(const Candidate& a, const Candidate& b) {
   return std::tuple(a.match, a.busy, a.claims, a.room) < std::tuple(b.match, b.busy, b.claims, b.room);
 }
 
-Candidates FindCandidates(const ZoneTable& table, std::span<const ZoneId> active, Lifetime lifetime) {
+Candidates FindCandidates(const ZoneTable& table, std::span<const ZoneId> active, Lifetime lifetime,
+                          const PlacementPolicy& policy) {
   Candidates found;
   for (const ZoneId zone : active) {
     const ZoneState& z = table[zone];
-    Candidate candidate{zone, MatchOf(z.lifetime, lifetime), z.writer, z.claims, z.room()};
+    Candidate candidate{zone, policy.match(z.lifetime, lifetime), z.writer, z.claims, z.room()};
     // An unused zone takes the lifetime of its next file, so it fits any.
     if (z.Unused() && candidate.match > Match::kGood) candidate.match = Match::kGood;
     auto& best = z.claims == 0 && !z.writer ? found.free : found.claimed;
@@ -42,9 +41,9 @@ Candidates FindCandidates(const ZoneTable& table, std::span<const ZoneId> active
 }  // namespace
 
 ZoneChoice ChooseZone(const ZoneTable& table, std::span<const ZoneId> active, Lifetime lifetime,
-                      EmptyZoneUse empty) {
+                      EmptyZoneUse empty, const PlacementPolicy& policy) {
   using Kind = ZoneChoice::Kind;
-  const auto [free, claimed] = FindCandidates(table, active, lifetime);
+  const auto [free, claimed] = FindCandidates(table, active, lifetime, policy);
   if (free && free->match <= Match::kGood) return {Kind::kActive, free->zone};
   if (empty == EmptyZoneUse::kPreferred) return {Kind::kEmpty, {}};
   if (free && free->match == Match::kAcceptable) return {Kind::kActive, free->zone};

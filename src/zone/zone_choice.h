@@ -1,5 +1,5 @@
-// The policy that chooses the zone for a write of data. A pure function of the active zones, in this order:
-//   1. an unclaimed active zone with the best or a good match of lifetimes
+// Chooses the zone for a write of data. A pure function of the active zones and of a placement policy, in this order:
+//   1. an unclaimed active zone with the best or a good match
 //   2. an empty zone, if one is preferred
 //   3. an unclaimed active zone with an acceptable match
 //   4. an active zone that other files claim, with the best match, then the fewest claims; waits for a write there
@@ -16,6 +16,7 @@
 
 #include "model/lifetime.h"
 #include "model/units.h"
+#include "zone/placement.h"
 #include "zone/zone_table.h"
 
 namespace zenfs {
@@ -39,6 +40,6 @@ struct ZoneChoice {
 
 // Chooses among the `active` zones of `table` for a file of `lifetime`.
 [[nodiscard]] ZoneChoice ChooseZone(const ZoneTable& table, std::span<const ZoneId> active, Lifetime lifetime,
-                                    EmptyZoneUse empty);
+                                    EmptyZoneUse empty, const PlacementPolicy& policy);
 
 }  // namespace zenfs

@@ -29,8 +29,8 @@ class Choice {
   void Kill(ZoneId zone) {
     table_.Change(zone, [](ZoneState& z) { z.live = 0; });
   }
-  ZoneChoice For(Lifetime lifetime, EmptyZoneUse empty) const {
-    return ChooseZone(table_, active_, lifetime, empty);
+  ZoneChoice For(Lifetime lifetime, EmptyZoneUse empty, std::string_view policy = "lifetime") const {
+    return ChooseZone(table_, active_, lifetime, empty, *FindPlacement(policy));
   }
 
  private:
@@ -45,6 +45,19 @@ TEST(ZoneChoiceTest, TheFullestOfEqualZonesComesFirst) {
   const ZoneChoice chosen = choice.For(Lifetime::kShort, EmptyZoneUse::kPreferred);
   EXPECT_EQ(chosen.kind, Kind::kActive);
   EXPECT_EQ(chosen.zone, fuller);
+}
+
+TEST(ZoneChoiceTest, ThePolicyDecidesWhatShares) {
+  Choice choice;
+  const ZoneId shorter = choice.Add(Lifetime::kShort, 0, false, 8192);
+  const ZoneId medium = choice.Add(Lifetime::kMedium);
+  const ZoneId longer = choice.Add(Lifetime::kLong);
+  const auto zone_for_medium = [&](std::string_view policy) {
+    return choice.For(Lifetime::kMedium, EmptyZoneUse::kPreferred, policy).zone;
+  };
+  EXPECT_EQ(zone_for_medium("lifetime"), medium);
+  EXPECT_EQ(zone_for_medium("upstream"), longer) << "the next longer lifetime";
+  EXPECT_EQ(zone_for_medium("fill"), shorter) << "the fullest";
 }
 
 TEST(ZoneChoiceTest, AnUnusedZoneFitsAnyLifetime) {

@@ -32,7 +32,8 @@ Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, co
                             .log_needs = options.log_needs,
                             .headroom = headroom,
                             .read_only = options.read_only,
-                            .reclaims = options.reclaims};
+                            .reclaims = options.reclaims,
+                            .placement = options.placement};
   return std::unique_ptr<ZoneManager>(new ZoneManager(device, setup, report, options.metadata_zones));
 }
 

@@ -16,6 +16,7 @@
 
 #include "device/geometry.h"
 #include "zone/empty_zones.h"
+#include "zone/placement.h"
 #include "zone/reclaim_demand.h"
 #include "zone/room_account.h"
 #include "zone/slot_budget.h"
@@ -32,6 +33,7 @@ struct ZonePoolSetup {
   std::uint64_t headroom = 0;   // bytes that only copies may take
   bool read_only = false;
   bool reclaims = false;  // a collector acts on ReclaimDemand::Need
+  const PlacementPolicy* placement = &PlacementPolicies().front();
 };
 
 struct ZonePoolParts {
