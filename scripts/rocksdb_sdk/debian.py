@@ -6,6 +6,7 @@ import subprocess
 
 from tooling.places import ROOT, ToolError
 
+from .releases import MARIADB
 from .run import run
 
 
@@ -23,6 +24,14 @@ def link_installed(release, to):
     (to / "lib" / "librocksdb.so").symlink_to(library[0])
 
 
+def version_of_mariadb():
+    """The version of the installed mariadb-server-core; empty without one."""
+    done = subprocess.run(["dpkg-query", "-W", "-f=${db:Status-Status} ${Version}", "mariadb-server-core"],
+                          capture_output=True, text=True, check=False)
+    state, _, version = done.stdout.partition(" ")
+    return version if state == "installed" else ""
+
+
 def fetch_packages(names, work, to):
     """What the binary packages hold, unpacked into `to`; nothing is installed."""
     for name in names:
@@ -32,14 +41,19 @@ def fetch_packages(names, work, to):
 
 
 def fetch_plugin_of_mariadb(work, to):
-    """MariaDB's storage engine with its RocksDB, and the server as a library, which the engine takes functions from."""
+    """MariaDB's storage engine with its RocksDB, and the server as a library, which the engine takes functions from.
+
+    A server loads only the engine of its own version. If one is installed, the engine has that version.
+    """
     depends = subprocess.run(["apt-cache", "depends", "libmariadbd-dev"], capture_output=True, text=True,
                              check=False).stdout
     server = re.search(r"Depends: (libmariadbd\d\S*)", depends)
     if not server:
         raise ToolError("can't get MariaDB's library: this machine's package sources name no libmariadbd")
     unpacked = work / "packages"
-    fetch_packages(["mariadb-plugin-rocksdb", server[1]], work, unpacked)
+    version = version_of_mariadb()
+    fetch_packages([f"{name}={version}" if version else name for name in ("mariadb-plugin-rocksdb", server[1])], work,
+                   unpacked)
     to.mkdir()
     for pattern in ("ha_rocksdb.so", "libmariadbd.so.*"):
         for found in unpacked.rglob(pattern):
@@ -47,7 +61,10 @@ def fetch_plugin_of_mariadb(work, to):
 
 
 def fetch_headers_of_mariadb(release, work, to):
-    """The headers of the RocksDB in MariaDB's source package, into the new directory `to`."""
+    """The headers of the RocksDB in MariaDB's source package, into the new directory `to`.
+
+    For the engine in MariaDB also those of its plugin interface.
+    """
     tree = work / "mariadb"
     run([str(ROOT / "scripts" / "debian-source"), "mariadb", str(tree)], f"the headers of RocksDB {release.version}",
         work / "debian-source.log", cwd=work)
@@ -55,3 +72,7 @@ def fetch_headers_of_mariadb(release, work, to):
     if not found:
         raise ToolError(f"MariaDB's source package has no storage/rocksdb/rocksdb/include: see {work}")
     shutil.copytree(found[0], to)
+    if release.library == MARIADB:
+        shutil.copytree(tree / "include" / "mysql", to / "mysql")
+        for name in ("my_alloca.h", "mysql_time.h"):
+            shutil.copy(tree / "include" / name, to)

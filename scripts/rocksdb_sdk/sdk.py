@@ -19,10 +19,15 @@ def version_of(include):
     return ".".join(re.search(rf"#define ROCKSDB_{part}\s+(\d+)", text)[1] for part in ("MAJOR", "MINOR", "PATCH"))
 
 
+def marks(release):
+    """What sdk.json must say for a directory to be of use."""
+    return {"made_as": MADE_AS} | ({"mariadb": debian.version_of_mariadb()} if release.library == MARIADB else {})
+
+
 def is_whole(directory, release):
     try:
-        return (json.loads((directory / "sdk.json").read_text()).get("made_as") == MADE_AS
-                and version_of(directory / "include") == release.version)
+        told = json.loads((directory / "sdk.json").read_text())
+        return marks(release).items() <= told.items() and version_of(directory / "include") == release.version
     except (OSError, ValueError):
         return False
 
@@ -43,7 +48,7 @@ def fill(directory, work, release):
     if found != release.version:
         raise ToolError(f"the headers that came for RocksDB {release.version} are of {found}")
     (directory / "sdk.json").write_text(json.dumps(
-        {"made_as": MADE_AS, "version": release.version, "from": describe(release)}, indent=2) + "\n")
+        {**marks(release), "version": release.version, "from": describe(release)}, indent=2) + "\n")
 
 
 def make(release):
