@@ -9,6 +9,7 @@ option(ZENFS_TESTS "Build the tests" ${zenfs_everything})
 option(ZENFS_BENCH "Build the benchmarks" OFF)
 option(ZENFS_FUZZ "Also build the fuzz targets (Clang with -fsanitize=fuzzer-no-link; preset asan)" OFF)
 option(ZENFS_LIBZBD "Manage the zones of block devices by libzbd; OFF: by the kernel's ioctls alone" ON)
+option(ZENFS_MYROCKS "Build ha_rocksdb_fs.so, for MariaDB (scripts/myrocks-build)" OFF)
 option(ZENFS_ASSERTIONS "Check invariants (base/assert.h) also in builds with NDEBUG" OFF)
 option(ZENFS_WERROR "Treat warnings as errors" ON)
 # Templates of libraries are most of what the command and the tests give the compiler to do, and little of it is ever run.

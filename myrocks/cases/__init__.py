@@ -1,0 +1,1 @@
+"""The cases of scripts/myrocks-test."""

@@ -1,0 +1,68 @@
+"""Emulated zoned devices with a ZenFS."""
+import glob
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+from tooling.places import ToolError
+
+SHAPE = ("--zones=64", "--zone-size=16M", "--zone-capacity=12M", "--max-open=14", "--max-active=14")
+
+
+class Device:
+    """A device in one file. Errors: ToolError if a command fails."""
+
+    def __init__(self, zenfs, path, options=""):
+        """`options`: of the URI, e.g. "hostsync"."""
+        self.zenfs = zenfs
+        self.path = pathlib.Path(path)
+        self.uri = f"zenfs://emu:{self.path}" + (f"?{options}" if options else "")
+
+    def create(self, *flags, shape=SHAPE):
+        self.run("emu", "create", self.path, *shape, *flags)
+        return self
+
+    def format(self):
+        self.run("mkfs", f"--emu={self.path}")
+        return self
+
+    def run(self, *words, status=0):
+        """What `zenfs WORDS` printed."""
+        done = subprocess.run([self.zenfs, *map(str, words)], capture_output=True, text=True, check=False)
+        if done.returncode != status:
+            raise ToolError(f"zenfs {' '.join(map(str, words))} ended with {done.returncode}: "
+                            f"{(done.stderr or done.stdout).strip()}")
+        return done.stdout
+
+    def on_it(self, verb, *flags):
+        return self.run(verb, f"--emu={self.path}", *flags)
+
+    def names(self, path=".rocksdb"):
+        """The names in a directory."""
+        return [line.split()[-1] for line in self.on_it("list", f"--path={path}").splitlines() if line.strip()]
+
+    def used_bytes(self):
+        return json.loads(self.on_it("df", "--json"))["used_bytes"]
+
+    def expect_sound(self):
+        """Every invariant, and every byte of every file."""
+        self.on_it("check", "--read-data")
+
+    def remove_shared_memory(self):
+        """What a killed server's mount leaves for the next mount, if there will be none."""
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return
+        identity = f"file:{status.st_dev:x}:{status.st_ino}".encode()
+        places = ["/dev/shm", os.environ.get("XDG_RUNTIME_DIR", "/run"), "/run"]
+        for file in {name for place in places for name in glob.glob(f"{place}/zenfs-*")}:
+            try:
+                with open(file, "rb") as shared:
+                    found = re.sub(rb"\0+$", b"", shared.read(352)[96:])
+                if found == identity:
+                    os.unlink(file)
+            except OSError:
+                pass  # somebody else's

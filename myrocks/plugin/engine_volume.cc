@@ -1,0 +1,65 @@
+#include "engine_volume.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "rocksdb_plugin/file_system_of_uri.h"
+#include "rocksdb_plugin/mount_uri.h"
+
+namespace zenfs::myrocks {
+
+namespace {
+
+// After a failed listing of column families the engine reads errno: ENOENT means that the database is new. RocksDB's own
+// file system leaves it there.
+class ErrnoOfMissingFiles final : public rocksdb::FileSystemWrapper {
+ public:
+  using FileSystemWrapper::FileSystemWrapper;
+
+  const char* Name() const override { return target()->Name(); }
+  const char* NickName() const override { return "zenfs"; }
+  std::string GetId() const override { return target()->GetId(); }
+
+  IOStatus NewSequentialFile(const std::string& fname, const FileOptions& file_opts,
+                             std::unique_ptr<rocksdb::FSSequentialFile>* result,
+                             IODebugContext* dbg) override {
+    IOStatus status = target()->NewSequentialFile(fname, file_opts, result, dbg);
+    if (status.IsPathNotFound()) errno = ENOENT;
+    return status;
+  }
+};
+
+// RocksDB 6.29 has no function that gives Env::Default() other files, and the engine's options point to that Env as soon as
+// the engine is loaded. A derived class may name the protected member.
+struct FilesOfEnv : rocksdb::Env {
+  static auto Member() { return &FilesOfEnv::file_system_; }
+};
+
+std::shared_ptr<rocksdb::FileSystem> ExchangeFilesOfDefaultEnv(std::shared_ptr<rocksdb::FileSystem> files) {
+  return std::exchange(rocksdb::Env::Default()->*FilesOfEnv::Member(), std::move(files));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EngineVolume>> EngineVolume::Mount(const std::string& uri) {
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<rocksdb::FileSystem> files, FileSystemOfUri(uri));
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume, MountUri(uri));  // the same: it is mounted once
+  auto wrapped =
+      std::make_shared<ErrnoOfMissingFiles>(std::shared_ptr<rocksdb::FileSystem>(std::move(files)));
+  return std::unique_ptr<EngineVolume>(new EngineVolume(std::move(volume), std::move(wrapped)));
+}
+
+EngineVolume::EngineVolume(std::shared_ptr<Volume> volume, std::shared_ptr<rocksdb::FileSystem> file_system)
+    : volume_(std::move(volume)), files_of_host_(ExchangeFilesOfDefaultEnv(std::move(file_system))) {}
+
+EngineVolume::~EngineVolume() {
+  IgnoreError(Unmount());
+}  // a caller that wants the error has called it before
+
+Status EngineVolume::Unmount() {
+  if (files_of_host_ == nullptr) return {};
+  ExchangeFilesOfDefaultEnv(std::exchange(files_of_host_, nullptr));
+  return volume_->Unmount();
+}
+
+}  // namespace zenfs::myrocks
