@@ -25,12 +25,19 @@ std::string LinePrefix(std::uint64_t now_micros) {
                      rocksdb::Env::Default()->GetThreadID());
 }
 
+// vsnprintf on a copy of `arguments`. A caller may use its arguments again afterwards, as it may with RocksDB's own logger.
+int FormatCopy(char* to, std::size_t size, const char* format, va_list arguments) {
+  va_list copy;
+  va_copy(copy, arguments);
+  const int length = std::vsnprintf(to, size, format, copy);
+  va_end(copy);
+  return length;
+}
+
 // Appends the output of printf.
 void AppendFormatted(std::string& line, const char* format, va_list arguments) {
   char fits_most[512];
-  va_list again;
-  va_copy(again, arguments);
-  const int length = std::vsnprintf(fits_most, sizeof fits_most, format, arguments);
+  const int length = FormatCopy(fits_most, sizeof fits_most, format, arguments);
   if (length < 0) {
     line.append(format);  // printf rejects the format: log its text
   } else if (static_cast<std::size_t>(length) < sizeof fits_most) {
@@ -38,10 +45,9 @@ void AppendFormatted(std::string& line, const char* format, va_list arguments) {
   } else {
     const std::size_t prefix = line.size();
     line.resize(prefix + static_cast<std::size_t>(length) + 1);  // printf ends with a NUL
-    std::vsnprintf(line.data() + prefix, static_cast<std::size_t>(length) + 1, format, again);
+    FormatCopy(line.data() + prefix, static_cast<std::size_t>(length) + 1, format, arguments);
     line.pop_back();
   }
-  va_end(again);
 }
 
 }  // namespace

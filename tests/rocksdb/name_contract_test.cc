@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdarg>
+#include <cstdio>
 
 #include "base/clock.h"
 #include "base/thread.h"
@@ -268,6 +269,24 @@ TEST_F(NameContract, InfoLogLooksAsRocksDbWritesIt) {
   const std::string log = ReadWhole(*fs_, "/LOG");
   EXPECT_THAT(log, ::testing::MatchesRegex(prefix + "number 42\n" + prefix + "y+\n"));
   EXPECT_TRUE(log.ends_with(" " + longer_than_any_buffer + "\n"));
+}
+
+// Returns `format` with the arguments, which the logger has been given before.
+std::string LogAndFormat(rocksdb::Logger& logger, const char* format, ...) {
+  char text[128];
+  va_list arguments;
+  va_start(arguments, format);
+  logger.Logv(rocksdb::InfoLogLevel::WARN_LEVEL, format, arguments);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+// RocksDB's own logger consumes a copy; MyRocks writes the same line into the server's log afterwards.
+TEST_F(NameContract, InfoLogLeavesTheArgumentsToItsCaller) {
+  std::shared_ptr<rocksdb::Logger> logger;
+  ASSERT_STATUS_OK(fs_->NewLogger("/LOG", io_, &logger, nullptr));
+  EXPECT_EQ(LogAndFormat(*logger, "%s:%d %d", "file.cc", 276, 42), "file.cc:276 42");
 }
 
 TEST_F(NameContract, LogCanBeRenamedWhileItIsWritten) {
