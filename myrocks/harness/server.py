@@ -118,23 +118,23 @@ class Server:
     def client(self, *flags):
         return ["mariadb", "--no-defaults", f"--socket={self.socket}", "--user=root", *flags]
 
-    def run_client(self, text, database=""):
+    def run_client(self, text, database="mysql"):
         return subprocess.run([*self.client("--batch", "--skip-column-names"), database], input=text, text=True,
                               capture_output=True, check=False)
 
-    def query(self, text, database=""):
+    def query(self, text, database="mysql"):
         """What the statements gave, tabs between columns. Errors: ToolError with the server's message."""
         done = self.run_client(text, database)
         if done.returncode != 0:
-            raise ToolError(f"{self.name}: {done.stderr.strip()} in: {text[:200]}")
+            raise ToolError(f"{self.name}: {done.stderr.strip().splitlines()[-1]} in: {text[:200]}")
         return done.stdout.strip()
 
-    def fails(self, text, database=""):
+    def fails(self, text, database="mysql"):
         """The message of a statement that must fail."""
         done = self.run_client(text, database)
         if done.returncode == 0:
             raise ToolError(f"{self.name}: this did not fail: {text[:200]}")
-        return done.stderr.strip()
+        return done.stderr.strip().splitlines()[-1]
 
     def status(self, pattern):
         """{name: text} of SHOW GLOBAL STATUS LIKE."""

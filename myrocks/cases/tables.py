@@ -1,0 +1,122 @@
+"""What users do with tables."""
+from harness import sysbench
+from harness.case import case, expect, expect_equal
+
+from .crash import BUFFERED, BUSY, DIRECT
+
+SIZE = sysbench.Size(tables=2, rows=10000, threads=4, seconds=5)
+
+
+def checked(server, table):
+    expect_equal(server.query(f"CHECK TABLE {table} EXTENDED").split("\t")[-1], "OK", f"CHECK TABLE {table}")
+    return server.query(f"CHECKSUM TABLE {table}").split("\t")[-1]
+
+
+def expect_same_after_restart(kit, server, device, tables):
+    before = {table: checked(server, table) for table in tables}
+    server.stop()
+    device.expect_sound()
+    server.start()
+    for table, checksum in before.items():
+        expect_equal(checked(server, table), checksum, f"the checksum of {table} after a restart")
+    server.stop()
+
+
+@case()
+def tables_are_the_same_with_and_without_direct_io(kit):
+    """sysbench with direct and with buffered I/O: no errors, the same checksums after a restart with the other one"""
+    device = kit.device()
+    server = kit.server(device.uri, options=BUSY)
+    for options in (DIRECT, BUFFERED):
+        server.options = [option for option in server.options if "direct" not in option] + options
+        server.start()
+        if options is DIRECT:
+            sysbench.prepare(server, SIZE)
+        for workload in ("oltp_write_only", "oltp_read_write"):
+            expect(sysbench.measure(server, workload, SIZE).transactions > 0, f"{workload}: no transactions")
+        expect_same_after_restart(kit, server, device, ["sbtest.sbtest1", "sbtest.sbtest2"])
+
+
+@case()
+def bulk_load_fills_tables(kit):
+    """rows loaded with rocksdb_bulk_load are there, also after a kill that follows the load"""
+    device = kit.device()
+    server = kit.server(device.uri, options=DIRECT).start()
+    server.query("CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b CHAR(200)) ENGINE=rocksdb;"
+                 "SET rocksdb_bulk_load=1; INSERT INTO d.t SELECT seq, REPEAT('x', 200) FROM seq_1_to_100000;"
+                 "SET rocksdb_bulk_load=0")
+    before = checked(server, "d.t")
+    server.kill()
+    server.start()
+    expect_equal(server.query("SELECT COUNT(*) FROM d.t"), "100000", "rows after a kill")
+    expect_equal(checked(server, "d.t"), before, "the checksum after a kill")
+    server.stop()
+    device.expect_sound()
+
+
+@case()
+def an_index_is_added_and_dropped_online(kit):
+    """ALTER TABLE ... ADD INDEX, ALGORITHM=INPLACE; then queries by the index; then it is dropped"""
+    device = kit.device()
+    server = kit.server(device.uri, options=[*BUSY, *DIRECT]).start()
+    sysbench.prepare(server, SIZE)
+    plain = server.query("SELECT SUM(k), COUNT(*) FROM sbtest.sbtest1 WHERE k > 5000")
+    server.query("ALTER TABLE sbtest.sbtest1 ADD INDEX k2 (k), ALGORITHM=INPLACE")
+    by_index = server.query("SELECT SUM(k), COUNT(*) FROM sbtest.sbtest1 FORCE INDEX (k2) WHERE k > 5000")
+    expect_equal(by_index, plain, "the sums by the index")
+    expect_same_after_restart(kit, server, device, ["sbtest.sbtest1"])
+    server.start()
+    server.query("ALTER TABLE sbtest.sbtest1 DROP INDEX k2, ALGORITHM=INPLACE")
+    checked(server, "sbtest.sbtest1")
+    server.stop()
+
+
+@case()
+def partitions_are_separate(kit):
+    """a partitioned table, each partition in a column family of its own; one is truncated, one dropped"""
+    device = kit.device()
+    server = kit.server(device.uri, options=DIRECT).start()
+    server.query("CREATE DATABASE d; CREATE TABLE d.t (a INT, b INT, PRIMARY KEY (a, b) COMMENT "
+                 "'p0_cfname=low;p1_cfname=middle;p2_cfname=high') ENGINE=rocksdb PARTITION BY RANGE (a) "
+                 "(PARTITION p0 VALUES LESS THAN (1000), PARTITION p1 VALUES LESS THAN (2000), "
+                 "PARTITION p2 VALUES LESS THAN MAXVALUE);"
+                 "INSERT INTO d.t SELECT seq, seq FROM seq_0_to_2999; ALTER TABLE d.t TRUNCATE PARTITION p1;"
+                 "ALTER TABLE d.t DROP PARTITION p0")
+    expect_equal(server.query("SELECT COUNT(*), MIN(a) FROM d.t"), "1000\t2000", "rows of the partition that is left")
+    expect_same_after_restart(kit, server, device, ["d.t"])
+
+
+@case()
+def transactions_roll_back(kit):
+    """ROLLBACK, and a transaction that a kill interrupts: none of it is visible"""
+    device = kit.device()
+    server = kit.server(device.uri).start()
+    server.query("CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=rocksdb;"
+                 "BEGIN; INSERT INTO d.t VALUES (1); COMMIT; "
+                 "BEGIN; INSERT INTO d.t VALUES (3); ROLLBACK")
+    expect_equal(server.query("SELECT * FROM d.t"), "1", "rows")
+    server.query("BEGIN; INSERT INTO d.t VALUES (4)")  # the client leaves without a commit
+    server.kill()
+    server.start()
+    expect_equal(server.query("SELECT * FROM d.t"), "1", "rows after a kill")
+    server.stop()
+
+
+@case()
+def a_checkpoint_is_a_second_database(kit):
+    """rocksdb_create_checkpoint on the volume; zenfs backup of it; a server starts on it on a second device"""
+    device, second = kit.device(), kit.device("second.img")
+    server = kit.server(device.uri).start()
+    sysbench.prepare(server, SIZE)
+    server.query("SET GLOBAL rocksdb_create_checkpoint = 'checkpoint'")
+    expected = checked(server, "sbtest.sbtest1")
+    server.query("DELETE FROM sbtest.sbtest1")
+    expect("CURRENT" in device.names("checkpoint"), "there is no database in the directory checkpoint")
+    backup = kit.directory / "backup"
+    device.on_it("backup", f"--path={backup}")  # beside the running server
+    server.stop()
+    second.on_it("restore", f"--path={backup}")
+    server.uri = second.uri
+    server.start("--rocksdb-datadir=checkpoint")
+    expect_equal(checked(server, "sbtest.sbtest1"), expected, "the checksum of the table in the checkpoint")
+    server.stop()
