@@ -66,7 +66,7 @@ def a_full_device_loses_nothing(kit):
     print(f"    full after {count} statements of 1000 rows: {message}")
     server.ends()
     expect(server.log_lines(r"\[ERROR\] .*is full: .*delete files to make room"), "the log does not tell what is full")
-    server.start(engine="")  # recovery writes tables, for which there is no room
+    server.start(engine=False)  # recovery writes tables, for which there is no room
     server.stop()
     device.expect_sound()
 

@@ -9,7 +9,7 @@ from harness.case import case, expect, expect_equal
 def refusal(server, *more):
     """Starts a server that must come up without the engine. The one line that this adds to its log about ZenFS."""
     before = len(server.log_lines(r"ZenFS: "))
-    server.start(*more, engine="")
+    server.start(*more, engine=False)
     lines = server.log_lines(r"ZenFS: ")[before:]
     server.stop()
     expect_equal(len(lines), 1, f"lines about ZenFS in the log {lines}")

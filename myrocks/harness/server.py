@@ -1,4 +1,4 @@
-"""A private MariaDB server: own data directory, a socket, no network port; never the system's instance."""
+"""A private MariaDB server: own data directory, a socket, no port of the host; never the system's instance."""
 import os
 import pathlib
 import re
@@ -16,15 +16,19 @@ STOP_SECONDS = 120
 class Server:
     """One server in one directory. Call stop() or kill() at the end; close() does what is left to do."""
 
-    def __init__(self, directory, plugins, uri="", options=(), defaults=None, name="server", engine=""):
+    def __init__(self, directory, plugins, uri="", options=(), defaults=None, name="server", engine="",
+                 network=None, port=0):
         """`plugins`: the directory with ha_rocksdb_fs.so. `uri`: where the engine keeps its files; "": on the host.
-        `defaults`: a configuration file. `engine`: the plugin library; "": ours with a URI, else Debian's."""
+        `defaults`: a configuration file. `engine`: the plugin library; "": ours with a URI, else Debian's.
+        `network`: a PrivateNetwork in which it listens on `port`; None: it listens on its socket only."""
         self.directory = pathlib.Path(directory)
         self.engine = engine or ("ha_rocksdb_fs.so" if uri else "ha_rocksdb.so")
         self.plugins, self.uri, self.options, self.defaults, self.name = plugins, uri, list(options), defaults, name
         self.data = self.directory / "data"
         self.socket = self.directory / "socket"
         self.log = self.directory / "error.log"
+        self.enter = network.enter if network else []
+        self.listen = [f"--port={port}", "--bind-address=127.0.0.1"] if network else ["--skip-networking"]
         self.process = None
 
     # --- life ---
@@ -43,18 +47,17 @@ class Server:
             raise ToolError(f"mariadb-install-db failed; see {log}")
         return self
 
-    @staticmethod
-    def as_user():
-        """mariadbd refuses to run as root unless it is told to."""
-        return ["--user=root"] if os.geteuid() == 0 else []
+    def as_user(self):
+        """mariadbd refuses to run as root unless it is told to. In a private network every user is root."""
+        return ["--user=root"] if os.geteuid() == 0 or self.enter else []
 
     def command(self, *more):
         first = f"--defaults-file={self.defaults}" if self.defaults else "--no-defaults"
         engine = [f"--plugin-load-add={self.engine}"]
         if self.uri:
             engine.append(f"--rocksdb-fs-uri={self.uri}")
-        return ["/usr/sbin/mariadbd", first, *self.as_user(), f"--datadir={self.data}", f"--socket={self.socket}",
-                "--skip-networking", f"--plugin-dir={self.plugins}", *engine, "--rocksdb-datadir=.rocksdb",
+        return [*self.enter, "/usr/sbin/mariadbd", first, *self.as_user(), f"--datadir={self.data}", f"--socket={self.socket}",
+                *self.listen, f"--plugin-dir={self.plugins}", *engine, "--rocksdb-datadir=.rocksdb",
                 f"--log-error={self.log}", f"--pid-file={self.directory / 'pid'}", *self.options, *more]
 
     def launch(self, *more):
@@ -63,12 +66,12 @@ class Server:
             self.process = subprocess.Popen(self.command(*more), stdin=subprocess.DEVNULL, stdout=sink,
                                             stderr=subprocess.STDOUT, process_group=0)
 
-    def start(self, *more, engine="YES"):
-        """Starts the server and waits until it answers. `engine`: whether it must have MyRocks, "YES" or ""."""
+    def start(self, *more, engine=True):
+        """Starts the server and waits until it answers. `engine`: whether it must have MyRocks, or must not."""
         self.launch(*more)
         self.wait_until_it_answers()
         found = self.query("SELECT support FROM information_schema.engines WHERE engine = 'ROCKSDB'")
-        if found != engine:
+        if (found in ("YES", "DEFAULT")) != engine:
             raise ToolError(f"{self.name}: the engine's state is {found or 'missing'!r}: {self.last_error()}")
         return self
 
@@ -118,23 +121,17 @@ class Server:
     def client(self, *flags):
         return ["mariadb", "--no-defaults", f"--socket={self.socket}", "--user=root", *flags]
 
-    def run_client(self, text, database="mysql"):
-        return subprocess.run([*self.client("--batch", "--skip-column-names"), database], input=text, text=True,
-                              capture_output=True, check=False)
+    def run_client(self, text, names=False):
+        flags = ["--batch"] if names else ["--batch", "--skip-column-names"]
+        return subprocess.run([*self.client(*flags), "mysql"], input=text, text=True, capture_output=True, check=False)
 
-    def query(self, text, database="mysql"):
-        """What the statements gave, tabs between columns. Errors: ToolError with the server's message."""
-        done = self.run_client(text, database)
+    def query(self, text, names=False):
+        """What the statements gave, tabs between columns; with `names` those of the columns first. Errors: ToolError with
+        the server's message."""
+        done = self.run_client(text, names)
         if done.returncode != 0:
             raise ToolError(f"{self.name}: {done.stderr.strip().splitlines()[-1]} in: {text[:200]}")
-        return done.stdout.strip()
-
-    def fails(self, text, database="mysql"):
-        """The message of a statement that must fail."""
-        done = self.run_client(text, database)
-        if done.returncode == 0:
-            raise ToolError(f"{self.name}: this did not fail: {text[:200]}")
-        return done.stderr.strip().splitlines()[-1]
+        return done.stdout.rstrip("\n")
 
     def status(self, pattern):
         """{name: text} of SHOW GLOBAL STATUS LIKE."""
