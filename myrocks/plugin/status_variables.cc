@@ -18,7 +18,7 @@ struct Figures {
   std::uint64_t total_bytes = 0, free_bytes = 0, live_bytes = 0, garbage_bytes = 0;
   std::uint64_t file_written_bytes = 0, device_written_bytes = 0, reclaimed_bytes = 0;
   double write_amplification = 0;
-  std::uint64_t wal_syncs = 0;
+  std::uint64_t device_writes = 0, wal_syncs = 0;
   double sync_latency_median = 0, sync_latency_p99 = 0, sync_latency_max = 0;  // microseconds
   std::vector<st_mysql_show_var> rows;
 };
@@ -50,12 +50,13 @@ void SumWrites(const WriteCounters& written, Figures& figures) {
         static_cast<double>(figures.device_written_bytes) / static_cast<double>(figures.file_written_bytes);
 }
 
-void ReadLatencies(ByteView metrics_page, Figures& figures) {
+void ReadMetrics(ByteView metrics_page, Figures& figures) {
   const Result<MetricsSnapshot> metrics = DecodeMetrics(metrics_page);
   if (!metrics) return;  // a read-only mount counts nothing
   const OperationFigures& syncs = (*metrics)[Operation::kWalSync];
   const auto microseconds = [](std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; };
   figures.wal_syncs = syncs.count;
+  figures.device_writes = (*metrics)[Operation::kZoneWrite].count + (*metrics)[Operation::kZoneAppend].count;
   figures.sync_latency_median = microseconds(syncs.latency.Quantile(0.5));
   figures.sync_latency_p99 = microseconds(syncs.latency.Quantile(0.99));
   figures.sync_latency_max = microseconds(syncs.latency.max);
@@ -74,7 +75,7 @@ Figures FiguresOf(const Volume& volume) {
   figures.garbage_bytes = space.garbage;
   const VolumeCounters counters = volume.counters();
   SumWrites(counters.written, figures);
-  ReadLatencies(counters.metrics_page, figures);
+  ReadMetrics(counters.metrics_page, figures);
   return figures;
 }
 
@@ -90,6 +91,7 @@ void FillRows(Figures& of) {
   };
   of.rows = {
       text("device", of.device),
+      number("device_writes", of.device_writes),
       number("device_written_bytes", of.device_written_bytes),
       number("file_written_bytes", of.file_written_bytes),
       number("free_bytes", of.free_bytes),
