@@ -103,20 +103,24 @@ def transactions_roll_back(kit):
 
 
 @case()
-def a_checkpoint_is_a_second_database(kit):
-    """rocksdb_create_checkpoint on the volume; zenfs backup of it; a server starts on it on a second device"""
+def a_checkpoint_is_backed_up_and_restored(kit):
+    """a checkpoint beside a running server, its zenfs backup, its removal; the server starts on it on another device"""
     device, second = kit.device(), kit.device("second.img")
     server = kit.server(device.uri).start()
     sysbench.prepare(server, SIZE)
     server.query("SET GLOBAL rocksdb_create_checkpoint = 'checkpoint'")
     expected = checked(server, "sbtest.sbtest1")
     server.query("DELETE FROM sbtest.sbtest1")
-    expect("CURRENT" in device.names("checkpoint"), "there is no database in the directory checkpoint")
     backup = kit.directory / "backup"
-    device.on_it("backup", f"--path={backup}")  # beside the running server
+    device.on_it("backup", f"--path={backup}", "--backup_path=checkpoint")
+    server.query("SET GLOBAL rocksdb_fs_remove_checkpoint = 'checkpoint'")
+    expect("checkpoint" not in device.names("/"), "the checkpoint is still there")
+    for wrong in (".rocksdb", "none", "/"):
+        message = server.fails(f"SET GLOBAL rocksdb_fs_remove_checkpoint = '{wrong}'")
+        expect("ZenFS: removing a checkpoint: " in message, f"the message says {message}")
     server.stop()
-    second.on_it("restore", f"--path={backup}")
+    second.on_it("restore", f"--path={backup}", "--restore_path=.rocksdb")
     server.uri = second.uri
-    server.start("--rocksdb-datadir=checkpoint")
+    server.start()
     expect_equal(checked(server, "sbtest.sbtest1"), expected, "the checksum of the table in the checkpoint")
     server.stop()

@@ -9,7 +9,7 @@ import time
 
 from tooling.places import ToolError
 
-START_SECONDS = 60
+START_SECONDS = 120
 STOP_SECONDS = 120
 
 
@@ -17,10 +17,11 @@ class Server:
     """One server in one directory. Call stop() or kill() at the end; close() does what is left to do."""
 
     def __init__(self, directory, plugins, uri="", options=(), defaults=None, name="server", engine="",
-                 network=None, port=0):
+                 network=None, port=0, user=None):
         """`plugins`: the directory with ha_rocksdb_fs.so. `uri`: where the engine keeps its files; "": on the host.
         `defaults`: a configuration file. `engine`: the plugin library; "": ours with a URI, else Debian's.
-        `network`: a PrivateNetwork in which it listens on `port`; None: it listens on its socket only."""
+        `network`: a PrivateNetwork in which it listens on `port`; None: it listens on its socket only.
+        `user`: the number of the user and group that it runs as; None: the caller's."""
         self.directory = pathlib.Path(directory)
         self.engine = engine or ("ha_rocksdb_fs.so" if uri else "ha_rocksdb.so")
         self.plugins, self.uri, self.options, self.defaults, self.name = plugins, uri, list(options), defaults, name
@@ -29,6 +30,7 @@ class Server:
         self.log = self.directory / "error.log"
         self.enter = network.enter if network else []
         self.listen = [f"--port={port}", "--bind-address=127.0.0.1"] if network else ["--skip-networking"]
+        self.identity = {"user": user, "group": user, "extra_groups": []} if user else {}
         self.process = None
 
     # --- life ---
@@ -36,20 +38,23 @@ class Server:
         """Makes the system tables. Without a password: only the owner of the directory reaches the socket."""
         self.directory.mkdir(parents=True, exist_ok=True)
         self.directory.chmod(0o700)
+        if self.identity:
+            os.chown(self.directory, self.identity["user"], self.identity["group"])
         if len(str(self.socket)) > 100:
             raise ToolError(f"{self.socket}: too long for a socket; name a shorter directory")
         log = self.directory / "install.log"
         with open(log, "wb") as sink:
             done = subprocess.run(["mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal",
                                    f"--datadir={self.data}", *self.as_user(), "--skip-test-db"],
-                                  stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, check=False)
+                                  stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, check=False,
+                                  **self.identity)
         if done.returncode != 0:
             raise ToolError(f"mariadb-install-db failed; see {log}")
         return self
 
     def as_user(self):
         """mariadbd refuses to run as root unless it is told to. In a private network every user is root."""
-        return ["--user=root"] if os.geteuid() == 0 or self.enter else []
+        return ["--user=root"] if (os.geteuid() == 0 and not self.identity) or self.enter else []
 
     def command(self, *more):
         first = f"--defaults-file={self.defaults}" if self.defaults else "--no-defaults"
@@ -64,7 +69,7 @@ class Server:
         """Starts the process. It leads a process group of its own, which an interrupt from a terminal does not reach."""
         with open(self.directory / "output", "ab") as sink:
             self.process = subprocess.Popen(self.command(*more), stdin=subprocess.DEVNULL, stdout=sink,
-                                            stderr=subprocess.STDOUT, process_group=0)
+                                            stderr=subprocess.STDOUT, process_group=0, **self.identity)
 
     def start(self, *more, engine=True):
         """Starts the server and waits until it answers. `engine`: whether it must have MyRocks, or must not."""
@@ -132,6 +137,13 @@ class Server:
         if done.returncode != 0:
             raise ToolError(f"{self.name}: {done.stderr.strip().splitlines()[-1]} in: {text[:200]}")
         return done.stdout.rstrip("\n")
+
+    def fails(self, text):
+        """The message of statements of which one must fail."""
+        done = self.run_client(text)
+        if done.returncode == 0:
+            raise ToolError(f"{self.name}: this did not fail: {text[:200]}")
+        return done.stderr.strip().splitlines()[-1]
 
     def status(self, pattern):
         """{name: text} of SHOW GLOBAL STATUS LIKE."""

@@ -19,7 +19,8 @@ char* fs_uri = nullptr;
 
 namespace {
 
-constexpr int kFailed = 1;  // as the engine's own init reports failure
+constexpr int kFailed = 1;                // as the engine's own init reports failure
+constexpr unsigned kUnknownError = 1105;  // ER_UNKNOWN_ERROR: the text says it all
 
 // Never destroyed: the server calls into this library until the process ends, after static objects are gone.
 struct State {
@@ -124,6 +125,37 @@ int ShowStatus(MYSQL_THD, st_mysql_show_var* shown, void*, system_status_var*, e
   }
 }
 
+Status RemoveCheckpoint(const char* path) {
+  State& state = TheState();
+  MutexLock lock(state.mutex);
+  if (state.mounted == nullptr) return Fail(Code::kNotSupported, "the engine's files are not on a volume");
+  return state.mounted->RemoveCheckpoint(path);
+}
+
+// Does its work while the value is checked, as the engine's rocksdb_create_checkpoint: only then can the statement fail.
+int CheckRemoveCheckpoint(MYSQL_THD, st_mysql_sys_var*, void* save, st_mysql_value* value) {
+  char buffer[512];
+  int length = sizeof buffer;
+  const char* const path = value->val_str(value, buffer, &length);
+  if (path == nullptr) return kFailed;
+  *static_cast<const char**>(save) = nullptr;
+  try {
+    const Status status = RemoveCheckpoint(path);
+    if (status.ok()) return 0;
+    my_printf_error(kUnknownError, "ZenFS: removing a checkpoint: %s", 0, status.error().ToString().c_str());
+  } catch (const std::exception& exception) {
+    my_printf_error(kUnknownError, "ZenFS: removing a checkpoint: %s", 0, exception.what());
+  }
+  return kFailed;
+}
+
+void KeepNoValue(MYSQL_THD, st_mysql_sys_var*, void*, const void*) {}
+
+char* removed_checkpoint = nullptr;
+MYSQL_SYSVAR_STR(fs_remove_checkpoint, removed_checkpoint, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_NOCMDOPT,
+                 "Set it to remove a directory made by rocksdb_create_checkpoint from the volume",
+                 CheckRemoveCheckpoint, KeepNoValue, "");
+
 MYSQL_SYSVAR_STR(
     fs_uri, fs_uri, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
     "Where the engine keeps its files: zenfs://dev:NAME, zenfs://zonefs:PATH or another URI of a ZenFS "
@@ -139,6 +171,7 @@ st_maria_plugin WithVolume(const st_maria_plugin& rocksdb) {
   for (st_mysql_sys_var** each = rocksdb.system_vars; *each != nullptr; ++each)
     state.variables.push_back(*each);
   state.variables.push_back(MYSQL_SYSVAR(fs_uri));
+  state.variables.push_back(MYSQL_SYSVAR(fs_remove_checkpoint));
   state.variables.push_back(nullptr);
   for (st_mysql_show_var* each = rocksdb.status_vars; each->name != nullptr; ++each)
     state.status_variables.push_back(*each);

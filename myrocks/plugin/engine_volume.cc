@@ -1,5 +1,7 @@
 #include "engine_volume.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <utility>
 
@@ -60,6 +62,20 @@ Status EngineVolume::Unmount() {
   if (files_of_host_ == nullptr) return {};
   ExchangeFilesOfDefaultEnv(std::exchange(files_of_host_, nullptr));
   return volume_->Unmount();
+}
+
+Status EngineVolume::RemoveCheckpoint(const std::string& path) {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, volume_->List(path));
+  for (const DirectoryEntry& entry : entries) {
+    // A checkpoint has no lock file; a database that has been opened has one.
+    if (entry.name == "LOCK")
+      return Fail(Code::kBusy, fmt::format("{} is a database, not a checkpoint", path));
+    if (entry.stat.is_directory)
+      return Fail(Code::kIsADirectory,
+                  fmt::format("{} is no checkpoint: {} in it is a directory", path, entry.name));
+  }
+  for (const DirectoryEntry& entry : entries) ZENFS_RETURN_IF_ERROR(volume_->Unlink(path + "/" + entry.name));
+  return volume_->RemoveDirectory(path);
 }
 
 }  // namespace zenfs::myrocks

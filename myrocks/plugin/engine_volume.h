@@ -28,6 +28,11 @@ class EngineVolume {
 
   Volume& volume() const { return *volume_; }
 
+  // Removes a checkpoint that the engine made (rocksdb_create_checkpoint): a directory with files only. The engine itself
+  // removes none. Errors: kBusy if a database is open there; kIsADirectory if a directory is in it; those of the volume.
+  // A failed removal may have removed some files.
+  [[nodiscard]] Status RemoveCheckpoint(const std::string& path);
+
  private:
   EngineVolume(std::shared_ptr<Volume> volume, std::shared_ptr<rocksdb::FileSystem> file_system);
 
