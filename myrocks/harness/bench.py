@@ -30,6 +30,7 @@ def summary(workload, pairs):
             "host_per_second": round(median(lambda pair: pair[1].figures.per_second)),
             "ratio": round(median(lambda pair: pair[0].figures.per_second / pair[1].figures.per_second), 3),
             "ratios": [round(ours.figures.per_second / theirs.figures.per_second, 3) for ours, theirs in pairs],
+            "cpu_ratio": round(median(lambda pair: pair[0].cpu_us_per_transaction / pair[1].cpu_us_per_transaction), 3),
             "zenfs_latency_95_ms": median(lambda pair: pair[0].figures.latency_95),
             "host_latency_95_ms": median(lambda pair: pair[1].figures.latency_95),
             "zenfs_bytes_per_transaction": round(median(lambda pair: pair[0].bytes_per_transaction)),
@@ -50,13 +51,13 @@ def measure_all(options):
         for leg in legs:
             leg.load(size)
         rows = []
-        print(f"{'':18} {'pairs':>5} {'ZenFS/s':>9} {'host/s':>9} {'ratio':>6} {'95 %, ms':>9} {'host':>6} "
+        print(f"{'':18} {'pairs':>5} {'ZenFS/s':>9} {'host/s':>9} {'ratio':>6} {'CPU':>5} {'95 %, ms':>9} {'host':>6} "
               f"{'bytes/transaction':>19}")
         for workload in options.workload or WORKLOADS:
             row = summary(workload, pairs_of(legs, workload, size, options.pairs))
             rows.append(row)
             print(f"{workload:18} {row['pairs']:5} {row['zenfs_per_second']:9} {row['host_per_second']:9} "
-                  f"{row['ratio']:6.2f} {row['zenfs_latency_95_ms']:9.2f} {row['host_latency_95_ms']:6.2f} "
+                  f"{row['ratio']:6.2f} {row['cpu_ratio']:5.2f} {row['zenfs_latency_95_ms']:9.2f} {row['host_latency_95_ms']:6.2f} "
                   f"{row['zenfs_bytes_per_transaction']:9} {row['host_bytes_per_transaction']:9}", flush=True)
         for leg in legs:
             leg.server.stop()

@@ -32,6 +32,7 @@ def default_parent():
 class Measured:
     figures: sysbench.Figures
     bytes_per_transaction: float
+    cpu_us_per_transaction: float  # of the server, with the emulation of its device
 
 
 class Leg:
@@ -60,7 +61,8 @@ class Leg:
         return sum(found[name] for name in ENGINE_WRITES)
 
     def measure(self, workload, size, *more):
-        before = self.written()
+        before, cpu_before = self.written(), self.server.cpu_seconds()
         figures = sysbench.measure(self.server, workload, size, *more)
-        written = self.written() - before
-        return Measured(figures, written / max(1, figures.transactions))
+        cpu, written = self.server.cpu_seconds() - cpu_before, self.written() - before
+        transactions = max(1, figures.transactions)
+        return Measured(figures, written / transactions, cpu * 1e6 / transactions)

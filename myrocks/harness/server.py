@@ -150,6 +150,11 @@ class Server:
         rows = self.query(f"SHOW GLOBAL STATUS LIKE '{pattern}'").splitlines()
         return dict(row.split("\t", 1) for row in rows)
 
+    def cpu_seconds(self):
+        """What the server has used of processors so far."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def log_lines(self, pattern):
         """The lines of the log that match, without their times."""
         text = self.log.read_text(errors="replace") if self.log.exists() else ""
