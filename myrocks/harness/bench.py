@@ -1,9 +1,11 @@
 """scripts/myrocks-bench: MyRocks on ZenFS and on the host's file system, by turns."""
 import argparse
+import os
 import pathlib
 import statistics
 
 from tooling import command
+from tooling.places import build
 from tooling.report import write_json
 
 from .kit import Kit, Programs, require_programs
@@ -37,6 +39,13 @@ def summary(workload, pairs):
             "host_bytes_per_transaction": round(median(lambda pair: pair[1].bytes_per_transaction))}
 
 
+def ideal_engine(profile):
+    """The library that keeps the engine's files in memory and takes the times of `profile`."""
+    build("myrocks", "zenfs_myrocks_ideal")
+    os.environ["ZENFS_IDEAL"] = f"ideal://{profile}"  # read by the server that loads it
+    return "ha_rocksdb_ideal.so"
+
+
 def measure_all(options):
     require_programs()
     programs = Programs()
@@ -45,13 +54,16 @@ def measure_all(options):
     server_options = ["--skip-log-bin", *options.server]
     with Kit(programs, parent=options.dir) as kit:
         tmpfs = is_on_tmpfs(kit.directory)
-        shape = ("--zones=256", "--zone-size=32M", "--zone-capacity=32M", "--max-open=14", "--max-active=14")
+        shape = ("--zones=64", "--zone-size=32M", "--zone-capacity=32M", "--max-open=14", "--max-active=14")
         device = kit.device(options="" if tmpfs else "hostsync", shape=shape, flags=flags)
-        legs = [Leg(kit, "zenfs", device, server_options), Leg(kit, "host", options=server_options)]
+        if not tmpfs:
+            device.fill_holes()
+        engine = ideal_engine(options.timing or "none") if options.ideal else ""
+        legs = [Leg(kit, "zenfs", device, server_options), Leg(kit, "host", options=server_options, engine=engine)]
         for leg in legs:
             leg.load(size)
         rows = []
-        print(f"{'':18} {'pairs':>5} {'ZenFS/s':>9} {'host/s':>9} {'ratio':>6} {'CPU':>5} {'95 %, ms':>9} {'host':>6} "
+        print(f"{'':18} {'pairs':>5} {'ZenFS/s':>9} {('ideal/s' if options.ideal else 'host/s'):>9} {'ratio':>6} {'CPU':>5} {'95 %, ms':>9} {'host':>6} "
               f"{'bytes/transaction':>19}")
         for workload in options.workload or WORKLOADS:
             row = summary(workload, pairs_of(legs, workload, size, options.pairs))
@@ -73,6 +85,7 @@ def main(arguments, usage):
     command.add_json(parser)
     parser.add_argument("--dir", type=pathlib.Path, default=default_parent())
     parser.add_argument("--timing", default="")
+    parser.add_argument("--ideal", action="store_true")
     parser.add_argument("--workload", action="append")
     parser.add_argument("--server", action="append", default=[])
     for name, value in (("pairs", 5), ("tables", 4), ("rows", 100000), ("threads", 4), ("seconds", 10)):

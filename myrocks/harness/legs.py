@@ -38,9 +38,9 @@ class Measured:
 class Leg:
     """A server with the tables of sysbench."""
 
-    def __init__(self, kit, name, device=None, options=()):
+    def __init__(self, kit, name, device=None, options=(), engine=""):
         self.device, self.name = device, name
-        self.server = kit.server(device.uri if device else "", name=name, options=options)
+        self.server = kit.server(device.uri if device else "", name=name, options=options, engine=engine)
 
     def load(self, size):
         """Tables by bulk load; then the server is in operation, with them compacted."""

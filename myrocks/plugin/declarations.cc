@@ -1,5 +1,5 @@
-// What the server looks for in a plugin library: the declarations of Debian's engine, with ROCKSDB put on a volume. They are
-// filled when the library is loaded, before the server reads them.
+// What the server looks for in a plugin library: the declarations of Debian's engine, with other files for
+// ROCKSDB. They are filled when the library is loaded, before the server reads them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Status Declare() {
                             engine.plugins.size(), kMaxPlugins));
   _maria_plugin_interface_version_ = engine.interface_version;
   std::ranges::transform(engine.plugins, _maria_plugin_declarations_, [](const st_maria_plugin& plugin) {
-    return plugin.name == std::string_view("ROCKSDB") ? WithVolume(plugin) : plugin;
+    return plugin.name == std::string_view("ROCKSDB") ? WithOtherFiles(plugin) : plugin;
   });
   return {};
 }

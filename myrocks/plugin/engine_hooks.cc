@@ -15,9 +15,11 @@
 
 namespace zenfs::myrocks {
 
-char* fs_uri = nullptr;
-
 namespace {
+
+// The value of rocksdb_fs_uri: the server sets it before it starts the engine. Null or empty: the engine keeps its files in
+// the host's file system.
+char* fs_uri = nullptr;
 
 constexpr int kFailed = 1;                // as the engine's own init reports failure
 constexpr unsigned kUnknownError = 1105;  // ER_UNKNOWN_ERROR: the text says it all
@@ -164,7 +166,7 @@ MYSQL_SYSVAR_STR(
 
 }  // namespace
 
-st_maria_plugin WithVolume(const st_maria_plugin& rocksdb) {
+st_maria_plugin WithOtherFiles(const st_maria_plugin& rocksdb) {
   State& state = TheState();
   state.engine = rocksdb;
   state.data_directory = FindStringVariable(rocksdb, "datadir");

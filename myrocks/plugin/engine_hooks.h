@@ -5,12 +5,8 @@
 
 namespace zenfs::myrocks {
 
-// The value of the system variable rocksdb_fs_uri: the server sets it before it starts the engine. Null or empty: the
-// engine keeps its files in the host's file system.
-extern char* fs_uri;
-
-// Returns `rocksdb`, the engine's declaration, with these hooks, the variable rocksdb_fs_uri and the status variables
-// Zenfs_*. Call it once.
-[[nodiscard]] st_maria_plugin WithVolume(const st_maria_plugin& rocksdb);
+// Returns `rocksdb`, the engine's declaration, so that its files are elsewhere. In ha_rocksdb_fs.so: with these hooks, the
+// variables rocksdb_fs_* and the status variables Zenfs_*. Call it once, before the server has seen the declaration.
+[[nodiscard]] st_maria_plugin WithOtherFiles(const st_maria_plugin& rocksdb);
 
 }  // namespace zenfs::myrocks

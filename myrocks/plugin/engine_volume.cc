@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "default_files.h"
 #include "rocksdb_plugin/file_system_of_uri.h"
 #include "rocksdb_plugin/mount_uri.h"
 
@@ -31,16 +32,6 @@ class ErrnoOfMissingFiles final : public rocksdb::FileSystemWrapper {
   }
 };
 
-// RocksDB 6.29 has no function that gives Env::Default() other files, and the engine's options point to that Env as soon as
-// the engine is loaded. A derived class may name the protected member.
-struct FilesOfEnv : rocksdb::Env {
-  static auto Member() { return &FilesOfEnv::file_system_; }
-};
-
-std::shared_ptr<rocksdb::FileSystem> ExchangeFilesOfDefaultEnv(std::shared_ptr<rocksdb::FileSystem> files) {
-  return std::exchange(rocksdb::Env::Default()->*FilesOfEnv::Member(), std::move(files));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<EngineVolume>> EngineVolume::Mount(const std::string& uri) {
@@ -52,7 +43,7 @@ Result<std::unique_ptr<EngineVolume>> EngineVolume::Mount(const std::string& uri
 }
 
 EngineVolume::EngineVolume(std::shared_ptr<Volume> volume, std::shared_ptr<rocksdb::FileSystem> file_system)
-    : volume_(std::move(volume)), files_of_host_(ExchangeFilesOfDefaultEnv(std::move(file_system))) {}
+    : volume_(std::move(volume)), files_of_host_(ExchangeDefaultFiles(std::move(file_system))) {}
 
 EngineVolume::~EngineVolume() {
   IgnoreError(Unmount());
@@ -60,7 +51,7 @@ EngineVolume::~EngineVolume() {
 
 Status EngineVolume::Unmount() {
   if (files_of_host_ == nullptr) return {};
-  ExchangeFilesOfDefaultEnv(std::exchange(files_of_host_, nullptr));
+  ExchangeDefaultFiles(std::exchange(files_of_host_, nullptr));
   return volume_->Unmount();
 }
 
