@@ -16,6 +16,8 @@ from .sysbench import Size
 def pairs_of(legs, workload, size, count):
     """[(ZenFS, host)], measured one after the other; each turn begins with the one that the last ended with."""
     found = []
+    for leg in legs:
+        leg.settle()
     for turn in range(count):
         order = legs if turn % 2 == 0 else legs[::-1]
         measured = {leg.name: leg.measure(workload, size) for leg in order}
