@@ -29,11 +29,11 @@ def make_tree(plugins):
         shutil.rmtree(work)
         server = partial / "usr/sbin/mariadbd"
         server.rename(server.with_name("mariadbd.real"))
-        shutil.copy(LISTS / "mariadbd.in", server)
-        server.chmod(0o755)
         (partial / "usr/bin/sst_dump").symlink_to("/usr/bin/sst_dump")  # of the package rocksdb-tools
         (partial / SUITE / "suite.opt").write_text("--plugin-load=ha_rocksdb_fs.so --default-storage-engine=rocksdb\n")
         partial.rename(root)
+    shutil.copy(LISTS / "mariadbd.in", root / "usr/sbin/mariadbd")
+    (root / "usr/sbin/mariadbd").chmod(0o755)
     shutil.copy(plugins / "ha_rocksdb_fs.so", root / "usr/lib/mysql/plugin")
     return root
 
