@@ -95,6 +95,23 @@ TEST_F(SyncBlocksTest, SyncedRecordsSurviveAPowerLossInTheirBlock) {
   EXPECT_EQ(Get("1.log"), content_);
 }
 
+// A device may make any zone full at any time. Then the frames are ordinary ones, below the write pointer.
+TEST_F(SyncBlocksTest, RecordsAreThereAfterTheDeviceMadeTheirZoneFull) {
+  Open("1.log");
+  Sync(10);
+  LosePower(LossPolicy::LoseAll());
+  const auto report = device_->ReportAll();
+  const auto zone = std::ranges::find_if(*report, &ZoneInfo::random_area);
+  ASSERT_NE(zone, report->end());
+  ASSERT_TRUE(IsOk(device_->Finish(zone->id)));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(Mount());
+    EXPECT_EQ(Get("1.log"), content_);
+    EXPECT_EQ(Damage(), "");
+    LosePower(LossPolicy::LoseAll());
+  }
+}
+
 TEST_F(SyncBlocksTest, ADeviceThatTellsNoAreasHasAllSyncedRecords) {
   Open("1.log");
   Sync(10);

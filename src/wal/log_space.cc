@@ -30,7 +30,8 @@ LogSpace::LogSpace(const Deps& deps)
 void LogSpace::Adopt(const LogZone& zone, const ZoneInfo& info) {
   const bool syncs = zone.sync_bytes != 0 || info.random_area;
   const bool writable = !syncs && (info.condition == ZoneCondition::kEmpty || IsActive(info.condition));
-  if (syncs) old_sync_zones_.push_back(manager_.Pin(info.id));
+  // Below a write pointer are ordinary frames: the device has made the zone full. They are live until their files die.
+  if (syncs && info.WrittenBytes() == 0) old_sync_zones_.push_back(manager_.Pin(info.id));
   zones_.Add(zone, info.capacity, info.WrittenBytes(), writable);
 }
 
