@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <utility>
+
+#include "base/sync_point.h"
 #include "model/number_limits.h"
 #include "volume/buffer_recovery.h"
 #include "volume/log_recovery.h"
@@ -45,6 +49,9 @@ Status ReplayOrphans(BufferRecovery& orphans, const State& state, VolumeParts& p
   ZENFS_RETURN_IF_ERROR(parts.commits.Commit({RaiseCounters{0, state.next_generation()}}));
   ZENFS_RETURN_IF_ERROR(parts.zones->Start());
   parts.log.MayRelease();
+  std::set<FileId> recovering;
+  for (const auto& [id, log] : logs) recovering.insert(id);
+  parts.relocation.KeepUntilRecovered(std::move(recovering));
   ZENFS_RETURN_IF_ERROR(parts.reclaimer.Start());  // Replay may need room that only reclaim can make
   ZENFS_RETURN_IF_ERROR(MoveSyncBlocks(parts.device, parts.log, logs, pins));
   return orphans.Replay(state, parts.log, logs, pins);
@@ -73,6 +80,7 @@ Status MakeMount(VolumeParts& parts, const State& state, const std::vector<ZoneI
                  BufferRecovery& orphans, RecoveredLogs& logs, std::vector<ZonePin>& pins) {
   for (const auto& [id, zone] : state.log_zones()) parts.log.Adopt(zone, report[id.value]);
   ZENFS_RETURN_IF_ERROR(ReplayOrphans(orphans, state, parts, logs, pins));
+  SyncPoint::Reach("mount:replayed");
   parts.log.FinishSpares();
   ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs));
   OpenLogs(parts, logs);

@@ -111,7 +111,7 @@ Status Relocation::WithLockedFile(FileId id, const std::function<Status(const Fi
 // A file that is open for writing is skipped: its writer may hold it while it waits for the space that is being made.
 Status Relocation::WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
   return WithLockedFile(id, [&](const FileRecord& record) -> Status {
-    if (record.shape == FileShape::kFramed && !logs_recovered_) {
+    if (!logs_recovered_ && (record.shape == FileShape::kFramed || recovering_.contains(id))) {
       return Fail(Code::kBusy, fmt::format("file {} is being recovered", id.value));
     }
     const std::shared_ptr<OpenFile> file = deps_.files.Find(id);

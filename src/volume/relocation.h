@@ -15,6 +15,7 @@
 #include <atomic>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -46,6 +47,9 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   // The parts in `deps` outlive it.
   explicit Relocation(const Deps& deps);
 
+  // The files that a mount recovers from frames and buffers, plain ones among them: it has read where their extents are, and
+  // will seal them. They stay where they are until LogsAreRecovered. Call this before anything is moved.
+  void KeepUntilRecovered(std::set<FileId> files) { recovering_ = std::move(files); }
   // Call this once the mount has put all framed files into the store. From now on they may be moved.
   void LogsAreRecovered() { logs_recovered_ = true; }
   // Ends a move in progress soon, with kShutdown.
@@ -88,6 +92,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
 
   const Deps deps_;
   ExtentMover mover_;
+  std::set<FileId> recovering_;  // constant from the start of the collector on
   std::atomic<bool> logs_recovered_{false};
   Mutex mover_mutex_;  // without a rank, because tests use files on the mover's thread, at its sync points
   std::atomic<FlushMark> copying_since_{FlushMark::AtOpen()};  // before the first copy from the present zone

@@ -1,5 +1,8 @@
 // The process dies, or the power is lost, after each device command of a mount that replays flushed bytes of plain files, and
 // of an unmount.
+#include <atomic>
+
+#include "base/sync_point.h"
 #include "volume/volume_flush_test_rig.h"
 
 namespace zenfs {
@@ -36,6 +39,39 @@ TEST_F(VolumeFlushPlainKillTest, AKillAtAnyCommandOfTheMountThatRecoversLosesNot
     ASSERT_TRUE(volume_->notices().empty()) << "cut " << cut << ": " << volume_->notices().front();
     if (whole) break;
   }
+}
+
+// The mount starts the collector, because it may need room for what it replays.
+TEST_F(VolumeFlushPlainKillTest, AFileThatIsBeingRecoveredIsNotMovedMeanwhile) {
+  const std::uint64_t capacity = FlushGeometry().zone_capacity;
+  const std::string synced = Text(8192);
+  space_wait_ = std::chrono::seconds(1);  // the volume that dies waits for room
+  Die();
+  ASSERT_TRUE(Mount());
+  ASSERT_TRUE(IsOk(PutFile(*volume_, "1.blob", synced)));
+  const ZoneId zone = device_->geometry().ZoneOf(volume_->Layout("1.blob")->extents.front().place);
+  // The rest of its zone dies, and others are filled until the collector has work.
+  ASSERT_TRUE(IsOk(PutFile(*volume_, "dead.blob", Text(capacity - synced.size()))));
+  ASSERT_EQ(device_->ReportZone(zone)->condition, ZoneCondition::kFull);
+  for (int i = 0; i < 17; ++i) {
+    const std::uint64_t bytes = i < 16 ? capacity : capacity / 2;
+    ASSERT_TRUE(IsOk(PutFile(*volume_, std::to_string(i) + ".sst", Text(bytes))));
+  }
+  Open("1.blob");
+  ASSERT_TRUE(IsOk(volume_->Unlink("dead.blob")));
+  ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
+  Die();
+  std::atomic<bool> tried{false};
+  const SyncPoint::Scope scope([&](std::string_view name) {
+    if (name == "reclaim:zone-done") tried = true;
+    if (name != "mount:replayed") return;
+    EXPECT_TRUE(Await([&] { return tried.load(); })) << "the collector has no work";
+  });
+  ASSERT_TRUE(Mount());
+  EXPECT_TRUE(Await([&] { return device_->ReportZone(zone)->condition == ZoneCondition::kEmpty; }));
+  EXPECT_EQ(Get("1.blob"), synced + "flushed");
+  EXPECT_TRUE(IsOk(volume_->Unmount()));
+  ExpectSound();
 }
 
 // The power and the tmpfs are lost after each device command of such a mount: synced bytes are there, and of flushed bytes a

@@ -40,6 +40,7 @@ class VolumeFlushTest : public testing::Test {
     MountOptions options;
     options.flush_directory = directory_;
     options.discard_unsynced = discard_;
+    options.space_wait = space_wait_;
     return options;
   }
   testing::AssertionResult Mount() {
@@ -95,6 +96,7 @@ class VolumeFlushTest : public testing::Test {
   std::shared_ptr<Volume> volume_;
   std::unique_ptr<FileHandle> file_;
   bool discard_ = false;
+  std::chrono::seconds space_wait_ = MountOptions().space_wait;
 };
 
 }  // namespace zenfs
