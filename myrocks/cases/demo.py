@@ -10,9 +10,15 @@ from harness.case import case, expect, expect_equal
 SHORT = ["--tables=1", "--rows=2000", "--threads=2", "--seconds=1"]
 
 
+def heed_interrupts():
+    """Where the test itself was started in the background, SIGINT is ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(kit, *flags):
     return subprocess.Popen([ROOT / "scripts" / "myrocks-demo", f"--dir={kit.directory}", *flags], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+                            preexec_fn=heed_interrupts)
 
 
 def servers_in(directory):
