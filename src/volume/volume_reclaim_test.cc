@@ -96,20 +96,6 @@ TEST_F(Reclaim, ReadersOfAMovedFileReadOnAndLetItsOldZoneGo) {
   EXPECT_EQ(ReadAll(**reader), files_["03.sst"]);
 }
 
-// RocksDB's CURRENT, IDENTITY and OPTIONS live as long as the database, beside tables that die.
-TEST_F(Reclaim, ASmallFileDoesNotKeepAZoneThatIsOtherwiseDead) {
-  const std::uint64_t capacity = device_->ReportZone(ZoneId(5))->capacity;
-  ASSERT_TRUE(Write("CURRENT", 36, Lifetime::kNotSet));
-  ASSERT_TRUE(Write("1.sst", capacity - 4096, Lifetime::kNotSet));
-  const ZoneId zone = FirstZoneOf("CURRENT");
-  ASSERT_EQ(FirstZoneOf("1.sst"), zone);
-  Delete("1.sst");
-  EXPECT_TRUE(Await([&] { return volume_->Space().garbage == 0; }))
-      << "space is not short, but the zone is nearly dead";
-  EXPECT_NE(FirstZoneOf("CURRENT"), zone);
-  ExpectAllThere();
-}
-
 TEST_F(Reclaim, AFileThatIsBeingWrittenStaysWhereItIsUntilItIsClosed) {
   MakeHalfDeadZones();
   const ZoneId zone = FirstZoneOf("03.sst");

@@ -46,8 +46,6 @@ void LiveCounts::Remove(std::span<const Extent> extents) {
     if (bytes > parts_.table[zone].live) Distrust(zone, bytes);
     parts_.table.Change(zone, [&](ZoneState& z) { z.live -= std::min(bytes, z.live); });
     phases_.Settle(zone);
-    const ZoneState& now = parts_.table[zone];
-    if (now.phase == ZonePhase::kFull && IsNearlyDead(now.live, now.capacity)) parts_.reclaim.AskToTidy();
   }
   ZENFS_ASSERT(parts_.Sound());
 }

@@ -47,7 +47,7 @@ class ReclaimDemand {
   }
   // Discards a verdict with `pending`: the pending space may be free now.
   void ForgetPendingVerdict();
-  // Asks the collector to empty zones that are nearly dead although space is not short.
+  // Asks the collector to clean log zones although space is not short.
   void AskToTidy() { tidy_asked_ = true; }
 
   // Room or live bytes changed, or a change outside the pool may have created a victim. Voids the verdict.

@@ -10,14 +10,8 @@ enum class WritePurpose : std::uint8_t {
   kReclaim,  // copies of live data, after which their old zone is reset; may take the headroom
 };
 
-// True for a full data zone of which hardly anything is live: its copies cost so little that it is emptied although space is
-// not short. Such a zone is often kept by one of RocksDB's small files (CURRENT, OPTIONS, IDENTITY).
-[[nodiscard]] constexpr bool IsNearlyDead(std::uint64_t live, std::uint64_t capacity) {
-  return live != 0 && live <= capacity / 20;
-}
-
 enum class ReclaimUrgency : std::uint8_t {
-  kTidy,    // zones are nearly dead
+  kTidy,    // log zones are nearly dead
   kLow,     // few empty zones are left
   kAhead,   // writers will have to wait soon
   kUrgent,  // writers wait, or the headroom is not whole

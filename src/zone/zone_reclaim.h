@@ -22,7 +22,7 @@ class ZoneReclaim {
   // Records that no victim was found for a need. The need is not returned again until room or live bytes change. If it
   // was urgent and nothing is pending, waiting writers get kNoSpace.
   void SetVerdict(const ReclaimVerdict& verdict) EXCLUDES(shared_.mutex);
-  // Wakes the collector to empty zones that are nearly dead although space is not short.
+  // Wakes the collector to clean log zones although space is not short.
   void AskToTidy() EXCLUDES(shared_.mutex);
   // Voids the verdict. Call this after the live frames of log zones changed, or after a file stopped being busy.
   void NoteChange() EXCLUDES(shared_.mutex);
