@@ -17,8 +17,6 @@ constexpr std::uint64_t kUsualFile = 64 * kMiB;  // RocksDB's default: large eno
 // A table ends after the block that reaches the target; filter and index blocks follow. They are 2 to 4 % of a table with
 // values of 100 bytes, less with larger ones.
 constexpr std::uint64_t kTablePercent = 95;
-constexpr std::uint32_t kMetadataZones = 3;
-constexpr std::uint32_t kKeptZones = 3;  // two for logs, one for copies
 constexpr std::uint32_t kMemtables = 4;
 constexpr std::uint32_t kLevel0Files = 4;
 
@@ -42,7 +40,7 @@ std::uint64_t FileThatFits(std::uint64_t capacity, std::uint64_t files) {
 
 Plan PlanFor(const AdviceInput& in, const SlotPlan& slots) {
   Plan plan;
-  plan.data = in.zone_capacity * (in.zones - kMetadataZones - kKeptZones);
+  plan.data = in.zone_capacity * (in.zones - in.kept_zones);
   // Zones much larger than a usual table take several; smaller ones take one.
   plan.files_per_zone = std::max<std::uint64_t>(1, in.zone_capacity / kUsualFile);
   plan.file = FileThatFits(in.zone_capacity, plan.files_per_zone);
@@ -117,9 +115,9 @@ void AddDatabase(const AdviceInput& in, const Plan& plan, std::vector<AdvisedOpt
 
 Result<std::vector<AdvisedOption>> Advise(const AdviceInput& input) {
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan slots, PlanSlots(input.geometry, input.device));
-  if (input.zones <= kMetadataZones + kKeptZones) {
+  if (input.zones <= input.kept_zones) {
     return Fail(Code::kNotSupported, fmt::format("{} has {} usable zones, and ZenFS needs more than {}",
-                                                 input.device, input.zones, kMetadataZones + kKeptZones));
+                                                 input.device, input.zones, input.kept_zones));
   }
   const Plan plan = PlanFor(input, slots);
   std::vector<AdvisedOption> options;

@@ -18,6 +18,7 @@ struct AdviceInput {
   Geometry geometry;
   std::uint64_t zone_capacity = 0;  // of most sequential zones
   std::uint32_t zones = 0;          // sequential zones that can be used
+  std::uint32_t kept_zones = 0;     // of these: for metadata, logs and copies
   std::uint64_t memory = 0;         // for memtables and the block cache
   std::uint32_t jobs = 1;           // most threads for flushes and compactions
 };

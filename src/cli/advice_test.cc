@@ -16,6 +16,7 @@ AdviceInput Shape(std::uint64_t capacity, std::uint32_t zones, std::uint32_t lim
           .geometry = {.zone_size = capacity, .zone_count = zones, .max_open = limit, .max_active = limit},
           .zone_capacity = capacity,
           .zones = zones,
+          .kept_zones = 6,
           .memory = 4 * kGiB,
           .jobs = 8};
 }

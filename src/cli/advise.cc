@@ -10,6 +10,8 @@
 #include "cli/flags.h"
 #include "cli/text_table.h"
 #include "cli/verbs.h"
+#include "volume/format_volume.h"
+#include "volume/space_options.h"
 
 namespace zenfs {
 namespace {
@@ -24,18 +26,15 @@ std::uint32_t Processors() {
   return static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-// The capacity that most zones have, and how many sequential zones can be used.
-void AddZones(std::span<const ZoneInfo> zones, AdviceInput& input) {
+// The capacity that most zones have, and how many can be used.
+void AddZones(std::span<const ZoneInfo> usable, AdviceInput& input) {
+  if (usable.empty()) return;
   std::map<std::uint64_t, std::uint32_t> by_capacity;
-  for (const ZoneInfo& zone : zones) {
-    const bool usable = zone.type != ZoneType::kConventional && zone.condition != ZoneCondition::kOffline &&
-                        zone.condition != ZoneCondition::kReadOnly;
-    if (!usable) continue;
-    ++input.zones;
-    ++by_capacity[zone.capacity];
-  }
-  const auto most = std::ranges::max_element(by_capacity, {}, [](const auto& entry) { return entry.second; });
-  if (most != by_capacity.end()) input.zone_capacity = most->first;
+  for (const ZoneInfo& zone : usable) ++by_capacity[zone.capacity];
+  input.zone_capacity =
+      std::ranges::max_element(by_capacity, {}, [](const auto& entry) { return entry.second; })->first;
+  input.zones = static_cast<std::uint32_t>(usable.size());
+  input.kept_zones = MetadataZoneCount(usable) + kLogZonesNeeded + 1;
 }
 
 class AdviseAction : public Action {
@@ -59,7 +58,7 @@ class AdviseAction : public Action {
                       .geometry = named.device->geometry(),
                       .memory = memory_ != 0 ? memory_ : UsualMemory(),
                       .jobs = jobs_ != 0 ? jobs_ : Processors()};
-    AddZones(zones, input);
+    AddZones(UsableZones(zones), input);
     ZENFS_ASSIGN_OR_RETURN(const std::vector<AdvisedOption> options, Advise(input));
     Print(options, console);
     return 0;

@@ -22,17 +22,6 @@ constexpr std::uint32_t kMetadataZonesMin = 3;
 constexpr std::uint64_t kBytesPerFile = 1 << 20;
 constexpr std::uint64_t kMetadataPerFile = 128;
 
-// Zones that can hold metadata or data: sequential, and neither offline nor read-only.
-std::vector<ZoneInfo> UsableZones(std::span<const ZoneInfo> report) {
-  std::vector<ZoneInfo> usable;
-  for (const ZoneInfo& zone : report) {
-    if (zone.type != ZoneType::kSequentialRequired) continue;
-    if (zone.condition == ZoneCondition::kOffline || zone.condition == ZoneCondition::kReadOnly) continue;
-    usable.push_back(zone);
-  }
-  return usable;
-}
-
 Status CheckSize(const ZonedDevice& device, std::span<const ZoneInfo> usable) {
   if (usable.size() < kUsableZonesMin) {
     return Fail(Code::kInvalidArgument, fmt::format("{}: {} usable sequential zones, at least {} are needed",
@@ -46,16 +35,6 @@ Status CheckSize(const ZonedDevice& device, std::span<const ZoneInfo> usable) {
                             smallest.id.value, smallest.capacity / 1024, needed / 1024));
   }
   return {};
-}
-
-// Room for two snapshots of the largest expected metadata, and one more zone (design rule 4).
-std::uint32_t MetadataZoneCount(std::span<const ZoneInfo> usable) {
-  std::uint64_t total = 0;
-  for (const ZoneInfo& zone : usable) total += zone.capacity;
-  const std::uint64_t snapshot = total / kBytesPerFile * kMetadataPerFile;
-  const std::uint64_t zones = (snapshot + usable.front().capacity - 1) / usable.front().capacity;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(2 * zones + 1, kMetadataZonesMin, kMaxMetadataZones));
 }
 
 Status RefuseExisting(ZonedDevice& device, std::span<const ZoneInfo> report) {
@@ -125,6 +104,25 @@ Status ClearProbedZones(ZonedDevice& device, std::span<const ZoneInfo> usable) {
 }
 
 }  // namespace
+
+std::vector<ZoneInfo> UsableZones(std::span<const ZoneInfo> report) {
+  std::vector<ZoneInfo> usable;
+  for (const ZoneInfo& zone : report) {
+    if (zone.type != ZoneType::kSequentialRequired) continue;
+    if (zone.condition == ZoneCondition::kOffline || zone.condition == ZoneCondition::kReadOnly) continue;
+    usable.push_back(zone);
+  }
+  return usable;
+}
+
+std::uint32_t MetadataZoneCount(std::span<const ZoneInfo> usable) {
+  std::uint64_t total = 0;
+  for (const ZoneInfo& zone : usable) total += zone.capacity;
+  const std::uint64_t snapshot = total / kBytesPerFile * kMetadataPerFile;
+  const std::uint64_t zones = (snapshot + usable.front().capacity - 1) / usable.front().capacity;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(2 * zones + 1, kMetadataZonesMin, kMaxMetadataZones));
+}
 
 Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& options) {
   const Geometry& geometry = device.geometry();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,12 @@ struct FormatReport {
   std::uint64_t free_bytes = 0;
   std::vector<ZoneId> metadata_zones;
 };
+
+// Zones that can hold metadata or data: sequential, and neither offline nor read-only.
+[[nodiscard]] std::vector<ZoneInfo> UsableZones(std::span<const ZoneInfo> report);
+// The number that FormatVolume chooses: room for two snapshots of the largest expected metadata, and one more zone (design
+// rule 4). `usable` is not empty.
+[[nodiscard]] std::uint32_t MetadataZoneCount(std::span<const ZoneInfo> usable);
 
 // `device` is open exclusively. It is not written before all checks have passed.
 // Errors: kExists if the device holds a file system or any data and `force` is not set; the text names what was found
