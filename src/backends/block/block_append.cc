@@ -54,12 +54,7 @@ Status BlockDevice::SettleAppend(DeviceOffset start, std::uint64_t length, const
   // Whether any of it was written nobody knows: other appends to the zone may be in flight.
   const Result<ZoneInfo> now = ReportZone(zone);
   if (!now) return Fail(Code::kUnknownOutcome, fmt::format("{}: {}", text, now.error().ToString()), error);
-  switch (now->condition) {
-    case ZoneCondition::kReadOnly: return Fail(Code::kReadOnly, text + ": the zone is read-only", error);
-    case ZoneCondition::kOffline: return Fail(Code::kNotFound, text + ": the zone is offline", error);
-    case ZoneCondition::kFull: return Fail(Code::kZoneFull, text + ": the zone is full", error);
-    default: break;
-  }
+  if (std::optional<Error> closed = ClosedToWrites(text, error, *now)) return Fail(*std::move(closed));
   if (length > now->capacity - now->WrittenBytes()) {
     return Fail(Code::kZoneFull,
                 fmt::format("{}: {} bytes are left in the zone", text, now->capacity - now->WrittenBytes()),

@@ -69,12 +69,7 @@ Status BlockDevice::SettleRandomWrite(DeviceOffset offset, std::uint64_t length,
   if (!zone) return Fail(Code::kUnknownOutcome, fmt::format("{}: {}", text, zone.error().ToString()), error);
   if (IsZoneLimit(error))
     return Fail(Code::kBusy, text + ": the device's limit of open zones is reached", error);
-  switch (zone->condition) {
-    case ZoneCondition::kReadOnly: return Fail(Code::kReadOnly, text + ": the zone is read-only", error);
-    case ZoneCondition::kOffline: return Fail(Code::kNotFound, text + ": the zone is offline", error);
-    case ZoneCondition::kFull: return Fail(Code::kZoneFull, text + ": the zone is full", error);
-    default: break;
-  }
+  if (std::optional<Error> closed = ClosedToWrites(text, error, *zone)) return Fail(*std::move(closed));
   const DeviceOffset pointer = zone->start + zone->WrittenBytes();
   const bool outside =
       offset < pointer || offset - pointer + length > 2 * geometry().random_area_bytes || !zone->random_area;

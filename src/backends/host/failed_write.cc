@@ -26,6 +26,15 @@ bool WasRefusedUnwritten(const FailedWrite& write, const ZoneInfo& zone) {
          WritePointer(zone) == write.offset;
 }
 
+std::optional<Error> ClosedToWrites(const std::string& what, int os_errno, const ZoneInfo& zone) {
+  switch (zone.condition) {
+    case ZoneCondition::kReadOnly: return Error(Code::kReadOnly, what + ": the zone is read-only", os_errno);
+    case ZoneCondition::kOffline: return Error(Code::kNotFound, what + ": the zone is offline", os_errno);
+    case ZoneCondition::kFull: return Error(Code::kZoneFull, what + ": the zone is full", os_errno);
+    default: return std::nullopt;
+  }
+}
+
 Error DescribeFailedWrite(const std::string& device, const FailedWrite& write, const ZoneInfo& zone) {
   const std::uint64_t in_zone = write.offset - zone.start;
   const std::string what =
@@ -36,12 +45,7 @@ Error DescribeFailedWrite(const std::string& device, const FailedWrite& write, c
   if (IsZoneLimit(write.os_errno)) {
     return error(Code::kBusy, "the device's limit of open or active zones is reached");
   }
-  switch (zone.condition) {
-    case ZoneCondition::kReadOnly: return error(Code::kReadOnly, "the zone is read-only");
-    case ZoneCondition::kOffline: return error(Code::kNotFound, "the zone is offline");
-    case ZoneCondition::kFull: return error(Code::kZoneFull, "the zone is full");
-    default: break;
-  }
+  if (std::optional<Error> closed = ClosedToWrites(what, write.os_errno, zone)) return *std::move(closed);
   if (zone.type == ZoneType::kConventional) return error(Code::kIo, "the device refused it");
   const DeviceOffset pointer = WritePointer(zone);
   if (pointer == write.offset) return error(Code::kIo, "nothing of it was written");

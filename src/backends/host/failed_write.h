@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -33,6 +34,11 @@ struct FailedWrite {
 // pointer), kIo.
 [[nodiscard]] Error DescribeFailedWrite(const std::string& device, const FailedWrite& write,
                                         const ZoneInfo& zone);
+
+// The error of a write or append to a zone that takes none in its present condition; none if it takes some. `what` failed, with
+// `os_errno`; `zone` was reported after it.
+[[nodiscard]] std::optional<Error> ClosedToWrites(const std::string& what, int os_errno,
+                                                  const ZoneInfo& zone);
 
 // True for a limit of open or active zones (block layer: BLK_STS_ZONE_OPEN_RESOURCE,
 // BLK_STS_ZONE_ACTIVE_RESOURCE).
