@@ -10,6 +10,7 @@
 #include "backends/block/block_device.h"
 #include "backends/block/zone_control.h"
 #include "backends/block/zone_facts.h"
+#include "backends/host/block_facts.h"
 #include "backends/host/data_path.h"
 #include "backends/host/failed_write.h"
 #include "backends/host/kernel_queue.h"
@@ -94,8 +95,12 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   RingPool rings_;
 };
 
-// Opens what OpenBlockDevice makes a device of. The caller may add to it.
-[[nodiscard]] Result<BlockDevice::Parts> OpenBlockParts(const std::string& node, OpenMode mode,
-                                                        const BlockOptions& options);
+// What OpenBlockDevice makes a device of. The caller may add to the parts.
+struct OpenedBlock {
+  BlockFacts facts;
+  BlockDevice::Parts parts;
+};
+[[nodiscard]] Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode,
+                                                 const BlockOptions& options);
 
 }  // namespace zenfs

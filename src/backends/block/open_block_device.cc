@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include "backends/block/block_device.h"
 #include "backends/block/block_device_impl.h"
@@ -67,8 +68,7 @@ std::string BlockNodePath(const std::string& node) {
   return error ? path.string() : resolved.string();
 }
 
-Result<BlockDevice::Parts> OpenBlockParts(const std::string& node, OpenMode mode,
-                                          const BlockOptions& options) {
+Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const BlockOptions& options) {
   const std::string path = BlockNodePath(node);
   ZENFS_ASSIGN_OR_RETURN(const BlockFacts facts, FactsOf(path));
   ZENFS_RETURN_IF_ERROR(CheckModel(path, facts));
@@ -95,13 +95,13 @@ Result<BlockDevice::Parts> OpenBlockParts(const std::string& node, OpenMode mode
   parts.data = PathOfNode(parts.control->fd(), LongestWrite(facts, release));
   parts.kernel_pointers = KernelPlugsZoneWrites(release);
   parts.io_uring = options.io_uring;
-  return parts;
+  return OpenedBlock{facts, std::move(parts)};
 }
 
 Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, OpenMode mode,
                                                      const BlockOptions& options) {
-  ZENFS_ASSIGN_OR_RETURN(BlockDevice::Parts parts, OpenBlockParts(node, mode, options));
-  return std::make_unique<BlockDevice>(std::move(parts));
+  ZENFS_ASSIGN_OR_RETURN(OpenedBlock opened, OpenBlockParts(node, mode, options));
+  return std::make_unique<BlockDevice>(std::move(opened.parts));
 }
 
 }  // namespace zenfs

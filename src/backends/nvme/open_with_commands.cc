@@ -25,8 +25,7 @@ Status Probe(ZoneControl& control) {
 }
 
 // Changes `parts` only if it succeeds.
-Status AddCommands(const std::string& block_name, const std::string& node, BlockDevice::Parts& parts) {
-  ZENFS_ASSIGN_OR_RETURN(const BlockFacts facts, ReadBlockFacts(block_name));
+Status AddCommands(const std::string& node, const BlockFacts& facts, BlockDevice::Parts& parts) {
   const int flags = parts.mode == OpenMode::kExclusive ? O_RDWR : O_RDONLY;
   ZENFS_ASSIGN_OR_RETURN(NvmeNamespace opened, OpenNamespace(node, flags));
   const auto name_space = std::make_shared<const NvmeNamespace>(std::move(opened));
@@ -44,11 +43,11 @@ Status AddCommands(const std::string& block_name, const std::string& node, Block
 
 Result<std::unique_ptr<ZonedDevice>> OpenBlockDeviceWithCommands(const std::string& node, OpenMode mode,
                                                                  const BlockOptions& options) {
-  ZENFS_ASSIGN_OR_RETURN(BlockDevice::Parts parts, OpenBlockParts(node, mode, options));
-  const std::string block_name = parts.name.substr(parts.name.find(':') + 1);
-  const std::string character_name = CharacterNodeOf(block_name);
+  ZENFS_ASSIGN_OR_RETURN(OpenedBlock opened, OpenBlockParts(node, mode, options));
+  BlockDevice::Parts& parts = opened.parts;
+  const std::string character_name = CharacterNodeOf(opened.facts.name);
   if (!character_name.empty()) {
-    const Status added = AddCommands(block_name, "/dev/" + character_name, parts);
+    const Status added = AddCommands("/dev/" + character_name, opened.facts, parts);
     if (!added.ok() && mode == OpenMode::kExclusive) {
       parts.notices.push_back(
           fmt::format("{}: the log does without zone append: {}", parts.name, added.error().ToString()));
