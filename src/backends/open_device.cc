@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
+#include <utility>
 
 #include "backends/block/block_device.h"
 #include "backends/emulator/emulator.h"
@@ -36,44 +39,47 @@ Result<bool> ParseIo(std::string_view value) {
   return Fail(Code::kInvalidArgument, fmt::format("option io:{} is neither io:uring nor io:plain", value));
 }
 
-// Parses `io`, the common option of the kernel's devices. All other options go to `unclaimed`.
-Result<bool> TakeIo(const DeviceUri& uri, DeviceOptions* unclaimed) {
-  bool io_uring = true;
-  for (const auto& [key, value] : uri.options) {
-    if (key == "io") {
-      ZENFS_ASSIGN_OR_RETURN(io_uring, ParseIo(value));
-    } else {
-      unclaimed->emplace_back(key, value);
-    }
-  }
-  return io_uring;
+// Removes the option `key` from `options` and returns its value.
+std::optional<std::string> Take(DeviceOptions& options, std::string_view key) {
+  const auto found = std::ranges::find(options, key, &DeviceOptions::value_type::first);
+  if (found == options.end()) return std::nullopt;
+  std::string value = std::move(found->second);
+  options.erase(found);
+  return value;
+}
+
+// Takes `io`, the common option of the kernel's devices.
+Result<bool> TakeIo(DeviceOptions& options) {
+  const std::optional<std::string> value = Take(options, "io");
+  return value ? ParseIo(*value) : Result<bool>(true);
+}
+
+// Takes `commands`, of block devices.
+Result<bool> TakeCommands(DeviceOptions& options) {
+  const std::optional<std::string> value = Take(options, "commands");
+  return value ? ParseSwitch("commands", *value) : Result<bool>(true);
 }
 
 Result<std::unique_ptr<ZonedDevice>> OpenMountedZones(const DeviceUri& uri, OpenMode mode,
                                                       DeviceOptions* unclaimed) {
-  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(uri, unclaimed));
+  *unclaimed = uri.options;
+  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(*unclaimed));
   return OpenZonefs(uri.target, mode, {.io_uring = io_uring});
 }
 
 Result<std::unique_ptr<ZonedDevice>> OpenBlock(const DeviceUri& uri, OpenMode mode,
                                                DeviceOptions* unclaimed) {
-  DeviceOptions others;
-  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(uri, &others));
-  bool commands = true;
-  for (const auto& [key, value] : others) {
-    if (key == "commands") {
-      ZENFS_ASSIGN_OR_RETURN(commands, ParseSwitch(key, value));
-    } else {
-      unclaimed->emplace_back(key, value);
-    }
-  }
+  *unclaimed = uri.options;
+  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(*unclaimed));
+  ZENFS_ASSIGN_OR_RETURN(const bool commands, TakeCommands(*unclaimed));
   const BlockOptions options{.io_uring = io_uring};
   return commands ? OpenBlockDeviceWithCommands(uri.target, mode, options)
                   : OpenBlockDevice(uri.target, mode, options);
 }
 
 Result<std::unique_ptr<ZonedDevice>> OpenNvme(const DeviceUri& uri, OpenMode mode, DeviceOptions* unclaimed) {
-  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(uri, unclaimed));
+  *unclaimed = uri.options;
+  ZENFS_ASSIGN_OR_RETURN(const bool io_uring, TakeIo(*unclaimed));
   return OpenNvmeDevice(uri.target, mode, {.io_uring = io_uring});
 }
 
