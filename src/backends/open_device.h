@@ -11,9 +11,10 @@ namespace zenfs {
 // Opens the device, checked by CheckDevice. Options that the backend does not know are put into
 // `unclaimed` (not null); the caller handles or refuses them.
 //
-// dev:, zonefs:
+// dev:, nvme:, zonefs:
 //        io:uring       data by io_uring if the kernel allows it (the default)
-//        io:plain       data only by preadv2(2) and pwritev2(2)
+//        io:plain       data only by system calls
+// dev:  commands:0     no NVMe commands (nvme/nvme_device.h)
 //
 // emu:  latency_us:N   every command takes N microseconds (at most 10 seconds)
 //        write_us:N     the same for writes and appends; the later of the two options counts for them

@@ -38,7 +38,7 @@ struct MountOptions {
   // Key `aux_path`: the caller's consent to keep RocksDB's LOG and LOCK in this directory of the host, if the superblock
   // names it (volume/aux_marker.h). The mount itself does not use it.
   std::string aux_path;
-  const PlacementPolicy* placement = &PlacementPolicies().front();  // key `placement` (zone/placement.h)
+  const PlacementPolicy* placement = DefaultPlacement();  // key `placement` (zone/placement.h)
   std::chrono::seconds space_wait{30};  // key `space_wait_s`: the longest wait of a write for a zone
 
   friend bool operator==(const MountOptions&, const MountOptions&) = default;

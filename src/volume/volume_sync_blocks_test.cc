@@ -12,28 +12,23 @@ namespace {
 
 using testing::HasSubstr;
 
-// The device as another way to it shows it: dev: reports no random write area, zonefs does not read behind a write pointer either.
+// The device as another way to it shows it: dev: without commands reports no random write area, zonefs does not read behind a
+// write pointer either.
 class HidingDevice final : public ForwardingDevice {
  public:
-  struct Hides {
-    bool areas = false;
-    bool unwritten = false;
-  };
-  HidingDevice(ZonedDevice& device, Hides hides)
-      : ForwardingDevice(device), hides_(hides), geometry_(device.geometry()) {
+  HidingDevice(ZonedDevice& device, bool hides_unwritten)
+      : ForwardingDevice(device), geometry_(device.geometry()) {
     geometry_.random_area_bytes = geometry_.random_area_unit = geometry_.random_area_zones = 0;
-    geometry_.hides_unwritten = hides.unwritten;
+    geometry_.hides_unwritten = hides_unwritten;
   }
   const Geometry& geometry() const override { return geometry_; }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     auto report = ForwardingDevice::Report(first, count);
-    if (report && hides_.areas)
-      std::ranges::for_each(*report, [](ZoneInfo& zone) { zone.random_area = false; });
+    if (report) std::ranges::for_each(*report, [](ZoneInfo& zone) { zone.random_area = false; });
     return report;
   }
 
  private:
-  const Hides hides_;
   Geometry geometry_;
 };
 
@@ -116,7 +111,7 @@ TEST_F(SyncBlocksTest, ADeviceThatTellsNoAreasHasAllSyncedRecords) {
   Open("1.log");
   Sync(10);
   LosePower(LossPolicy::LoseAll());
-  HidingDevice hiding(*device_, {.areas = true});
+  HidingDevice hiding(*device_, /*hides_unwritten=*/false);
   {
     const auto reader = Volume::Mount(MakeReadOnlyView(hiding), {.read_only = true});
     ASSERT_TRUE(IsOk(reader));
@@ -134,7 +129,7 @@ TEST_F(SyncBlocksTest, ADeviceThatCannotReadSyncBlocksIsRefused) {
   Open("1.log");
   Sync(10);
   LosePower(LossPolicy::LoseAll());
-  HidingDevice hiding(*device_, {.areas = true, .unwritten = true});
+  HidingDevice hiding(*device_, /*hides_unwritten=*/true);
   const auto refused = Volume::Mount(Borrow(hiding), Options());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::kNotSupported);
@@ -174,7 +169,7 @@ TEST_F(SyncBlocksTest, ACleanUnmountLeavesNothingInABlock) {
   mounted_ = Fail(Code::kShutdown, "unmounted");
   ExpectSound();
   EXPECT_EQ(ZonesWithAnArea(), 0U);
-  HidingDevice hiding(*device_, {.areas = true, .unwritten = true});
+  HidingDevice hiding(*device_, /*hides_unwritten=*/true);
   EXPECT_TRUE(IsOk(Volume::Mount(Borrow(hiding), {.read_only = true}))) << "no zone is marked any more";
   ASSERT_TRUE(Mount());
   EXPECT_EQ(Get("1.log"), content_);

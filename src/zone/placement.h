@@ -30,7 +30,8 @@ struct PlacementPolicy {
   Match (*match)(Lifetime zone, Lifetime file);
 };
 
-[[nodiscard]] std::span<const PlacementPolicy> PlacementPolicies();
+[[nodiscard]] std::span<const PlacementPolicy> PlacementPolicies();  // the default first
+[[nodiscard]] inline const PlacementPolicy* DefaultPlacement() { return &PlacementPolicies().front(); }
 // Null if there is no policy of this name.
 [[nodiscard]] const PlacementPolicy* FindPlacement(std::string_view name);
 

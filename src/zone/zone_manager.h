@@ -52,7 +52,7 @@ class ZoneManager {
     // Keep the capacity of one zone as headroom for copies of live data.
     bool headroom = false;
     bool read_only = false;  // no background thread, no resets
-    const PlacementPolicy* placement = &PlacementPolicies().front();
+    const PlacementPolicy* placement = DefaultPlacement();
   };
 
   // `report` covers all zones. `device` outlives the manager.

@@ -33,7 +33,7 @@ struct ZonePoolSetup {
   std::uint64_t headroom = 0;   // bytes that only copies may take
   bool read_only = false;
   bool reclaims = false;  // a collector acts on ReclaimDemand::Need
-  const PlacementPolicy* placement = &PlacementPolicies().front();
+  const PlacementPolicy* placement = DefaultPlacement();
 };
 
 struct ZonePoolParts {
