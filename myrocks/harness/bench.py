@@ -1,5 +1,4 @@
 """scripts/myrocks-bench: MyRocks on ZenFS and on the host's file system, by turns."""
-import argparse
 import os
 import pathlib
 import statistics
@@ -80,10 +79,7 @@ def measure_all(options):
 
 
 def main(arguments, usage):
-    if {"-h", "--help"} & set(arguments):
-        print(usage.strip())
-        return 0
-    parser = argparse.ArgumentParser(prog="myrocks-bench", add_help=False)
+    parser = command.parser("myrocks-bench", arguments, usage)
     command.add_json(parser)
     parser.add_argument("--dir", type=pathlib.Path, default=default_parent())
     parser.add_argument("--timing", default="")

@@ -1,5 +1,4 @@
 """scripts/myrocks-demo: MyRocks on an emulated zoned device, and the same on the host's file system."""
-import argparse
 import pathlib
 import subprocess
 import time
@@ -119,10 +118,7 @@ def demonstrate(options):
 
 
 def main(arguments, usage):
-    if {"-h", "--help"} & set(arguments):
-        print(usage.strip())
-        return 0
-    parser = argparse.ArgumentParser(prog="myrocks-demo", add_help=False)
+    parser = command.parser("myrocks-demo", arguments, usage)
     parser.add_argument("--replica", action="store_true")
     parser.add_argument("--dir", default=default_parent())
     parser.add_argument("--keep", action="store_true")

@@ -1,5 +1,4 @@
 """scripts/myrocks-test: which cases run, and what came out."""
-import argparse
 import importlib
 import pathlib
 import pkgutil
@@ -81,10 +80,7 @@ def run_all(options):
 
 
 def main(arguments, usage):
-    if {"-h", "--help"} & set(arguments):
-        print(usage.strip())
-        return 0
-    parser = argparse.ArgumentParser(prog="myrocks-test", add_help=False)
+    parser = command.parser("myrocks-test", arguments, usage)
     command.add_json(parser)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--list", action="store_true")

@@ -1,4 +1,5 @@
 """The command lines of the tools: what their arguments have in common, and how they end."""
+import argparse
 import signal
 import sys
 
@@ -7,6 +8,14 @@ from tooling.report import STANDARD_OUTPUT
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
+
+
+def parser(name, arguments, usage):
+    """For the flags that `usage` explains. If these arguments ask for it, it is printed, and the program ends."""
+    if {"-h", "--help"} & set(arguments):
+        print(usage.strip())
+        sys.exit(0)
+    return argparse.ArgumentParser(prog=name, add_help=False)
 
 
 def at_least_one(text):

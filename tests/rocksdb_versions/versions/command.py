@@ -1,5 +1,4 @@
 """scripts/rocksdb-versions: its arguments, and its table."""
-import argparse
 import time
 
 from rocksdb_sdk.releases import RELEASES
@@ -70,10 +69,7 @@ def try_versions(options):
 
 
 def main(arguments, usage):
-    if {"-h", "--help"} & set(arguments):
-        print(usage.strip())
-        return 0
-    parser = argparse.ArgumentParser(prog="rocksdb-versions", add_help=False)
+    parser = command.parser("rocksdb-versions", arguments, usage)
     command.add_json(parser)
     parser.add_argument("versions", nargs="*", metavar="VERSION", default=list(RELEASES))
     options = parser.parse_args(command.lone_json(arguments))

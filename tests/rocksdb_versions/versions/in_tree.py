@@ -1,5 +1,4 @@
 """scripts/rocksdb-in-tree: ZenFS as a plugin in RocksDB's tree."""
-import argparse
 import json
 import re
 import shutil
@@ -118,10 +117,7 @@ def check_fully(steps, tree, directory):
 
 
 def main(arguments, usage):
-    if {"-h", "--help"} & set(arguments):
-        print(usage.strip())
-        return 0
-    parser = argparse.ArgumentParser(prog="rocksdb-in-tree", add_help=False)
+    parser = command.parser("rocksdb-in-tree", arguments, usage)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("version", nargs="?", metavar="VERSION", default="11.8.1")
     options = parser.parse_args(arguments)
