@@ -73,6 +73,8 @@ set(ZENFS_TESTS_metrics
 set(ZENFS_SOURCES_device
   device/checked_device.cc
   device/guarded_device.cc
+  device/joined_device.cc
+  device/joined_queue.cc
   device/metered_device.cc
   device/paced_view.cc
   device/presence.cc
@@ -85,6 +87,7 @@ set(ZENFS_SOURCES_device
 set(ZENFS_TESTS_device
   device/checked_device_test.cc
   device/guarded_device_test.cc
+  device/joined_device_test.cc
   device/metered_device_test.cc
   device/shared_flush_test.cc
   device/zone_info_test.cc

@@ -48,6 +48,10 @@ class ForwardingDevice : public ZonedDevice {
   Status OpenRandom(ZoneId zone) override { return inner_.OpenRandom(zone); }
   Status CommitRandom(DeviceOffset to) override { return inner_.CommitRandom(to); }
   Status Flush() override { return inner_.Flush(); }
+  // A decorator of one device overrides only Flush.
+  Status FlushDeviceOf(ZoneId zone) override {
+    return inner_.geometry().log_zones == 0 ? Flush() : inner_.FlushDeviceOf(zone);
+  }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override { return inner_.CreateQueue(depth); }
 
  protected:

@@ -13,6 +13,11 @@ struct Geometry {
   std::uint32_t zone_count = 0;        // all zones, of every type
   std::uint32_t max_open = 0;          // zones; 0: no limit
   std::uint32_t max_active = 0;        // zones; 0: no limit. May be above max_open
+  // Two joined devices (device/joined_device.h): the last `log_zones` zones are on the second one, which has limits of
+  // its own and holds only logs. Then the values on zone appends and random write areas are those of the second one.
+  std::uint32_t log_zones = 0;
+  std::uint32_t log_max_open = 0;
+  std::uint32_t log_max_active = 0;
   std::uint64_t max_append_bytes = 0;  // longest zone append in bytes; 0: not supported
   // The random write area of a zone (ZRWA, ZonedDevice::OpenRandom): its bytes, 0 if there is none; the unit of a commit in
   // bytes; the number of zones that may have one at a time.
@@ -26,6 +31,10 @@ struct Geometry {
   // survive a power loss without them.
   bool keeps_unflushed = false;
 
+  // True if the zone is on the second of two joined devices.
+  bool OnLogDevice(ZoneId zone) const { return log_zones != 0 && zone.value >= main_zones(); }
+  // The number of zones that are not on the second of two joined devices.
+  std::uint32_t main_zones() const { return zone_count - log_zones; }
   // Returns true if a power loss can lose completed writes that were not flushed. For messages.
   bool LosesUnflushed() const { return volatile_cache && !keeps_unflushed; }
   DeviceOffset ZoneStart(ZoneId zone) const { return DeviceOffset(zone.value * zone_size); }

@@ -32,7 +32,15 @@ class GuardedDevice final : public ForwardingDevice {
   Status Read(DeviceOffset offset, ByteSpan into) override {
     return Settle(inner().Read(offset, into), offset, into);
   }
-  Status Flush() override { return flush_.Run(); }
+  Status Flush() override {
+    if (geometry().log_zones == 0) return flush_.Run();
+    const Status log = log_flush_.Run();
+    const Status main = flush_.Run();
+    return main.ok() ? log : main;
+  }
+  Status FlushDeviceOf(ZoneId zone) override {
+    return geometry().OnLogDevice(zone) ? log_flush_.Run() : flush_.Run();
+  }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
   // Repeats a read whose first try returned `read`, if needed. Returns the final status.
@@ -60,15 +68,19 @@ class GuardedDevice final : public ForwardingDevice {
     }
   }
 
-  std::atomic<std::uint64_t> repeated_reads_{0};
-  std::atomic<std::uint64_t> failed_flushes_{0};
-  SharedFlush flush_{[this]() -> Status {
-    const Status flushed = inner().Flush();
+  Status FlushOne(ZoneId zone) {
+    const Status flushed = inner().FlushDeviceOf(zone);
     if (flushed.ok()) return flushed;
     failed_flushes_.fetch_add(1, std::memory_order_acq_rel);
     // Any failed flush may have lost data, so all have the same code.
     return Fail(flushed.error().As(Code::kIo));
-  }};
+  }
+
+  std::atomic<std::uint64_t> repeated_reads_{0};
+  std::atomic<std::uint64_t> failed_flushes_{0};
+  // For each of two joined devices. A single device has the first.
+  SharedFlush flush_{[this] { return FlushOne(ZoneId(0)); }};
+  SharedFlush log_flush_{[this] { return FlushOne(ZoneId(geometry().main_zones())); }};
   std::atomic<std::uint32_t> in_vain_{0};  // consecutive reads and reports that failed finally
 };
 

@@ -102,6 +102,10 @@ class MeteredDevice final : public ForwardingDevice {
     Meter meter(metrics_, Operation::kDeviceFlush);
     return meter.Done(inner().Flush());
   }
+  Status FlushDeviceOf(ZoneId zone) override {
+    Meter meter(metrics_, Operation::kDeviceFlush);
+    return meter.Done(inner().FlushDeviceOf(zone));
+  }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {
     return std::make_unique<MeteredQueue>(inner(), inner().CreateQueue(depth), metrics_);
   }

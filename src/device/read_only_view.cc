@@ -41,6 +41,7 @@ class ReadOnlyView final : public ForwardingDevice {
   Status OpenRandom(ZoneId) override { return Refuse("open"); }
   Status CommitRandom(DeviceOffset) override { return Refuse("commit"); }
   Status Flush() override { return Refuse("flush"); }
+  Status FlushDeviceOf(ZoneId) override { return Refuse("flush"); }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {
     return std::make_unique<ReadOnlyQueue>(inner().CreateQueue(depth));
   }

@@ -11,6 +11,7 @@ Status NoRandomArea(const ZonedDevice& device) {
 
 }  // namespace
 
+Status ZonedDevice::FlushDeviceOf(ZoneId) { return Flush(); }
 Status ZonedDevice::OpenRandom(ZoneId) { return NoRandomArea(*this); }
 Status ZonedDevice::CommitRandom(DeviceOffset) { return NoRandomArea(*this); }
 

@@ -124,9 +124,14 @@ class ZonedDevice {
   [[nodiscard]] virtual Status CommitRandom(DeviceOffset to);
   // When this returns OK, all commands completed before the call are on stable media.
   [[nodiscard]] virtual Status Flush() = 0;
+  // The same for the commands to zones on the device of `zone`: one of two joined devices, or this one.
+  [[nodiscard]] virtual Status FlushDeviceOf(ZoneId zone);
 
   // `depth`: the number of commands that the caller intends to have in flight.
   [[nodiscard]] virtual std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) = 0;
+
+  // The flush behind the frames of logs, which are all on one device.
+  [[nodiscard]] Status FlushLogs() { return FlushDeviceOf(ZoneId(geometry().zone_count - 1)); }
 
   // Reports one zone.
   [[nodiscard]] Result<ZoneInfo> ReportZone(ZoneId zone) {
