@@ -152,6 +152,7 @@ set(ZENFS_SOURCES_zone
 )
 set(ZENFS_TESTS_zone
   zone/live_bytes_test.cc
+  zone/log_apart_test.cc
   zone/placement_test.cc
   zone/room_account_test.cc
   zone/slot_budget_test.cc

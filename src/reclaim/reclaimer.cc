@@ -65,7 +65,8 @@ void Reclaimer::Reclaim(const ReclaimNeed& need) {
   const std::optional<Victim> victim = Choose(search, need);
   if (!victim) {
     // With an unused log zone the room may grow, so that a victim fits.
-    if (need.urgency == ReclaimUrgency::kUrgent && !need.headroom_whole() && target_.BorrowLogZone()) return;
+    const bool may_borrow = need.urgency == ReclaimUrgency::kUrgent && need.victims == VictimZones::kAll;
+    if (may_borrow && !need.headroom_whole() && target_.BorrowLogZone()) return;
     GiveVerdict(search, need);
     return;
   }
@@ -94,7 +95,9 @@ void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
   const bool any = !busy_.empty() || AnyGarbagePending(search.zones, search.log.zones, block_size_);
   const bool pending = any && target_.CanCommit();
   if (pending) come_back_ = need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater;
-  zones_.reclaim().SetVerdict({.version = need.version, .urgency = need.urgency, .pending = pending});
+  zones_.reclaim().SetVerdict({.version = need.version, .urgency = need.urgency,
+                                 .victims = need.victims,
+                                 .pending = pending});
   busy_.clear();
 }
 

@@ -43,8 +43,14 @@ bool IsEmptiedWith(const LogZoneStatus& other, const LogZoneStatus& zone,
   });
 }
 
-bool IsWorthIt(const Victim& victim, ReclaimUrgency urgency, std::uint32_t block_size) {
-  switch (urgency) {
+// Of two joined devices, only those of the need's device help.
+bool Helps(const Victim& victim, VictimZones victims) {
+  if (victims == VictimZones::kAll) return true;
+  return (victim.kind == Victim::Kind::kLog) == (victims == VictimZones::kLog);
+}
+
+bool IsWorthIt(const Victim& victim, const ReclaimNeed& need, std::uint32_t block_size) {
+  switch (need.urgency) {
     case ReclaimUrgency::kTidy: return victim.nearly_dead;
     case ReclaimUrgency::kLow:
       return victim.nearly_dead ||
@@ -53,7 +59,8 @@ bool IsWorthIt(const Victim& victim, ReclaimUrgency urgency, std::uint32_t block
       return victim.nearly_dead || victim.gain() >= victim.capacity / kGainDivisorAhead;
     case ReclaimUrgency::kUrgent: break;
   }
-  return victim.gain() >= block_size;
+  // Copies to the main device take nothing from what the log gains.
+  return victim.gain() >= block_size || need.victims == VictimZones::kLog;
 }
 
 // Victims of a lower rank come first. Zones that will probably die soon, and zones with little gain, come last.
@@ -143,10 +150,10 @@ std::optional<Victim> ChooseVictim(std::span<const Victim> victims, const Reclai
   };
   for (const Victim& victim : victims) {
     if (skip.contains(victim.zone) || victim.copies + victim.given_up > need.room) continue;
-    if (!IsWorthIt(victim, need.urgency, block_size)) continue;
+    if (!Helps(victim, need.victims) || !IsWorthIt(victim, need, block_size)) continue;
     if (!best || better(victim, *best)) best = victim;
   }
-  if (best || need.urgency != ReclaimUrgency::kUrgent) return best;
+  if (best || need.urgency != ReclaimUrgency::kUrgent || need.victims != VictimZones::kAll) return best;
   return ChooseEnabler(victims, need, skip, block_size);
 }
 

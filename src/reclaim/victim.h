@@ -54,8 +54,8 @@ using FramesOfFile = std::map<ZoneId, LiveFrames>;
 //   kTidy    log zones that are nearly dead
 //   kLow     these, and full data zones that gain at least half of their capacity
 //   kAhead   zones that are nearly dead, or gain an eighth of their capacity
-//   kUrgent  zones that gain a block
-// If the headroom is not whole, the victim with the fewest copies comes first, so that an unfinished one is finished
+//   kUrgent  zones that gain a block; of the log's own device, all
+// and that the need asks for. If the headroom is not whole, the victim with the fewest copies comes first, so that an unfinished one is finished
 // first.
 //
 // If there is none, the need is urgent and some log zone has garbage: returns the oldest log zone whose copies fit

@@ -149,6 +149,22 @@ TEST_F(LogVictim, ANearlyDeadZoneIsChosenForTidying) {
   EXPECT_EQ(Choose(Victims(), {ReclaimUrgency::kTidy, kCapacity}), ZoneId(1));
 }
 
+// Of two joined devices, a log zone is worth its copies even if they need more room than it returns.
+TEST_F(LogVictim, OfTwoDevicesOnlyVictimsOfTheNeedsDeviceCount) {
+  Add(995, 1000);
+  files_ = {{{ZoneId(0), {1000, 995}}}};
+  std::vector<Victim> both = Victims();
+  const std::vector<Victim> data = DataVictims(std::vector<ZoneStatus>{Full(7, 500)});
+  both.push_back(data.front());
+  const auto need = [](VictimZones victims) {
+    return ReclaimNeed{.urgency = ReclaimUrgency::kUrgent, .room = 2 * kCapacity, .victims = victims};
+  };
+  EXPECT_EQ(Choose(both, need(VictimZones::kAll)), ZoneId(7));
+  EXPECT_EQ(Choose(both, need(VictimZones::kData)), ZoneId(7));
+  EXPECT_EQ(Choose(both, need(VictimZones::kLog)), ZoneId(0));
+  EXPECT_EQ(Choose(data, need(VictimZones::kLog)), std::nullopt);
+}
+
 // The second zone is nearly dead, but a whole zone of live frames of the same file must move before it.
 TEST_F(LogVictim, AnOlderZoneIsChosenIfItBlocksGarbage) {
   Add(990, 1000);

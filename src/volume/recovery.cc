@@ -136,7 +136,7 @@ Result<Mounted> Recover(MountedDevice& device) {
                                                 VolumeParts::Base{.metalog = std::move(metalog),
                                                                   .zones = std::move(zones),
                                                                   .buffers = std::move(buffers),
-                                                                  .log_reserve_target = space.log_needs - 1,
+                                                                  .log_reserve_target = kLogZonesNeeded - 1,
                                                                   .sync_blocks = plan.sync_zone},
                                                 state);
   // Frames are counted as live when OpenLogs opens their files. If MakeMount fails before that, these pins keep the zones

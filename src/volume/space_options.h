@@ -16,12 +16,13 @@ inline constexpr std::uint32_t kLogZonesNeeded = 2;
 // there reclaim moves only what fits the remaining room.
 inline constexpr std::uint32_t kFewestZonesForHeadroom = 9;
 
-// The options of the zone manager for a volume; the same for writers and readers.
+// The options of the zone manager for a volume; the same for writers and readers. Of two joined devices, the log has the
+// second one and needs no zone of the main one.
 inline ZoneManager::Options SpaceOptions(const Geometry& geometry,
                                          const std::vector<ZoneId>& metadata_zones) {
-  const auto others = geometry.zone_count - static_cast<std::uint32_t>(metadata_zones.size());
+  const auto others = geometry.main_zones() - static_cast<std::uint32_t>(metadata_zones.size());
   return {.metadata_zones = metadata_zones,
-          .log_needs = kLogZonesNeeded,
+          .log_needs = geometry.log_zones == 0 ? kLogZonesNeeded : 0,
           .reclaims = true,
           .headroom = others >= kFewestZonesForHeadroom};
 }

@@ -40,7 +40,8 @@ void LogSpace::ResetSyncZones() {
 }
 
 void LogSpace::FinishSpares() {
-  if (device_.geometry().max_active == 0) return;
+  const Geometry& geometry = device_.geometry();
+  if ((geometry.log_zones != 0 ? geometry.log_max_active : geometry.max_active) == 0) return;
   // A zone that cannot be finished keeps its slot until it is released.
   for (const ZoneId zone : zones_.CloseSpares()) IgnoreError(device_.Finish(zone));
 }

@@ -18,7 +18,7 @@ constexpr std::uint64_t kLivePercent = 25;
 constexpr std::uint64_t kWastePercentMax = 25;
 constexpr std::uint64_t kLivePercentOfWaste = 75;
 
-// `total`: bytes of the device.
+// `total`: bytes of the zones that the log may take.
 bool IsWorthCleaning(std::span<const LogZoneStatus> zones, std::uint64_t total) {
   std::uint64_t waste = 0;
   bool nearly_dead = false;
@@ -65,7 +65,7 @@ void LogZoneSupply::Work() {
   while (deps_.log_zones->AwaitWork(deps_.ready_target, short_of_space ? kRetryAfter : kRetryAfter.zero())) {
     SyncPoint::Reach("LogZoneSupply::Work");
     ReleaseDead();
-    if (IsWorthCleaning(deps_.log_zones->Zones(), deps_.zones->Space().total))
+    if (IsWorthCleaning(deps_.log_zones->Zones(), deps_.zones->Space().log_limit))
       deps_.zones->reclaim().AskToTidy();
     short_of_space = !TopUp();
   }

@@ -19,6 +19,10 @@ namespace zenfs {
 
 class EmptyZones {
  public:
+  // Of the log's own zones, the one that only a mount takes: all others may be full of frames that the mount recovers, and
+  // it must write those that a dead process flushed.
+  static constexpr std::size_t kSpareForMount = 1;
+
   // `log_needs`: number of zones that the log needs.
   explicit EmptyZones(std::uint32_t log_needs) : log_needs_(log_needs) {}
 

@@ -7,36 +7,41 @@ namespace zenfs {
 void LogLoans::Adopt(ZoneId zone) {
   if (!parts_.table.Has(zone)) return;
   parts_.table.Change(zone, [&](ZoneState& z) {
-    parts_.slots.Free(z);
+    parts_.SlotsOf(zone).Free(z);
     z.phase = ZonePhase::kLog;
   });
-  parts_.empty.CountLogZone();
+  parts_.EmptyOf(zone).CountLogZone();
 }
 
 TakenZone LogLoans::Take(bool borrow) {
+  const bool apart = parts_.log_apart();
+  EmptyZones& empty = apart ? parts_.log_empty : parts_.empty;
+  const SlotBudget& slots = apart ? parts_.log_slots : parts_.slots;
   // Zones that an earlier mount left active use the log's slot until they are reset or finished.
-  if (parts_.slots.exceeded() && !parts_.jobs.idle()) return {.outcome = TakeOutcome::kWait};
-  const bool spares_headroom = borrow || parts_.room.SparesHeadroomForLog();
-  if (parts_.empty.empty() || !spares_headroom) {
-    if (parts_.empty.pending_resets() == 0) phases_.ResetUnusedActives();
+  if (slots.exceeded() && !parts_.jobs.idle()) return {.outcome = TakeOutcome::kWait};
+  const bool spares_headroom = borrow || (apart ? empty.size() > EmptyZones::kSpareForMount
+                                                : parts_.room.SparesHeadroomForLog());
+  if (empty.empty() || !spares_headroom) {
+    if (apart) return {.outcome = parts_.reclaim.AfterLogReclaim()};
+    if (empty.pending_resets() == 0) phases_.ResetUnusedActives();
     return {.outcome = parts_.reclaim.AfterReclaim(WritePurpose::kData)};
   }
-  const ZoneId zone = parts_.empty.Take();
+  const ZoneId zone = empty.Take();
   parts_.table.Change(zone, [](ZoneState& z) { z.phase = ZonePhase::kLog; });
-  parts_.empty.CountLogZone();
-  ZENFS_ASSERT(borrow || parts_.room.HeadroomIsFree());
+  empty.CountLogZone();
+  ZENFS_ASSERT(borrow || apart || parts_.room.HeadroomIsFree());
   ZENFS_ASSERT(parts_.Sound());
   return {TakeOutcome::kTaken, zone, 0, parts_.table[zone].capacity, {}};
 }
 
 void LogLoans::Return(ZoneId zone) {
   if (!parts_.table.Has(zone) || parts_.table[zone].phase != ZonePhase::kLog) return;
-  parts_.empty.DiscountLogZone();
+  parts_.EmptyOf(zone).DiscountLogZone();
   parts_.reclaim.NoteChange();
   parts_.table.Change(zone, [&](ZoneState& z) {
     z.phase = ZonePhase::kFull;
     z.from_log = true;
-    parts_.slots.Hold(z);  // it may still be active in the device
+    parts_.SlotsOf(zone).Hold(z);  // it may still be active in the device
   });
   if (parts_.table[zone].Unused()) {
     phases_.Settle(zone);

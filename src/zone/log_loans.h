@@ -2,7 +2,8 @@
 //
 // Invariants
 //   a zone in phase kLog is written by the log only; the pool does not know its written bytes
-//   unless the log borrows, it takes a zone only if the headroom stays whole
+//   unless the log borrows, it takes a zone only if the headroom stays whole; on its own device, only if one more zone
+//   is empty
 //
 // Ownership: the parts and the phases outlive it. Threads: not thread-safe; the owner locks. Cost: O(1), except that
 // Take resets unused active zones if it finds no room.

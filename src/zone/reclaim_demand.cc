@@ -13,41 +13,77 @@ constexpr std::uint64_t kZonesAhead = 1;
 
 // Copies do not wait for reclaim, because they are reclaim.
 TakeOutcome ReclaimDemand::AfterReclaim(WritePurpose purpose, std::uint64_t own_promise) const {
-  const std::uint64_t with_others = room_.granted() + room_.promised() - own_promise;
-  if (reclaims_ && purpose == WritePurpose::kData) {
-    const bool nothing_comes = VerdictHolds(ReclaimUrgency::kUrgent) && !verdict_->pending && jobs_.idle();
+  const std::uint64_t with_others = deps_.room.granted() + deps_.room.promised() - own_promise;
+  if (deps_.reclaims && purpose == WritePurpose::kData) {
     // Other writers may return granted or promised room, since most use less.
-    if (!nothing_comes || with_others != 0) return TakeOutcome::kWaitForReclaim;
+    if (!NothingComes(verdict_) || with_others != 0) return TakeOutcome::kWaitForReclaim;
     return TakeOutcome::kNoSpace;
   }
-  if (!jobs_.idle() || (with_others != 0 && purpose == WritePurpose::kData)) return TakeOutcome::kWait;
-  return table_.totals().pinned_dead != 0 ? TakeOutcome::kWaitForPins : TakeOutcome::kNoSpace;
+  if (!deps_.jobs.idle() || (with_others != 0 && purpose == WritePurpose::kData)) return TakeOutcome::kWait;
+  return deps_.table.totals().pinned_dead != 0 ? TakeOutcome::kWaitForPins : TakeOutcome::kNoSpace;
+}
+
+TakeOutcome ReclaimDemand::AfterLogReclaim() const {
+  if (!deps_.reclaims) return deps_.jobs.idle() ? TakeOutcome::kNoSpace : TakeOutcome::kWait;
+  const bool data_makes_room = LogLacksRoom() && !NothingComes(verdict_);
+  return NothingComes(log_verdict_) && !data_makes_room ? TakeOutcome::kNoSpace
+                                                        : TakeOutcome::kWaitForLogReclaim;
+}
+
+bool ReclaimDemand::NothingComes(const Verdict& verdict) const {
+  return Holds(verdict, ReclaimUrgency::kUrgent) && !verdict->pending && deps_.jobs.idle();
+}
+
+bool ReclaimDemand::LogLacksRoom() const {
+  return deps_.room.headroom() != 0 && deps_.room.ForData(0) < deps_.room.headroom();
 }
 
 std::optional<ReclaimUrgency> ReclaimDemand::Urgency() const {
-  const std::uint64_t in_reset = empty_.pending_resets() * room_.MeanZone();
-  if (waiting_ != 0 || room_.ForCopies() + in_reset < room_.headroom()) return ReclaimUrgency::kUrgent;
-  const std::uint64_t for_data = room_.ForData(0) + in_reset;
-  if (room_.headroom() != 0 && for_data < kZonesAhead * room_.headroom()) return ReclaimUrgency::kAhead;
-  const std::size_t few = empty_.kept_for_log() + std::max<std::size_t>(2, table_.size() / 32);
-  if (room_.headroom() != 0 && empty_.size_after_resets() < few) return ReclaimUrgency::kLow;
+  const RoomAccount& room = deps_.room;
+  const EmptyZones& empty = deps_.empty;
+  const std::uint64_t in_reset = empty.pending_resets() * room.MeanZone();
+  if (waiting_ != 0 || room.ForCopies() + in_reset < room.headroom()) return ReclaimUrgency::kUrgent;
+  if (log_waiting_ != 0 && LogLacksRoom()) return ReclaimUrgency::kUrgent;
+  const std::uint64_t for_data = room.ForData(0) + in_reset;
+  if (room.headroom() != 0 && for_data < kZonesAhead * room.headroom()) return ReclaimUrgency::kAhead;
+  const std::size_t few = empty.kept_for_log() + std::max<std::size_t>(2, deps_.table.size() / 32);
+  if (room.headroom() != 0 && empty.size_after_resets() < few) return ReclaimUrgency::kLow;
+  if (tidy_asked_ && !log_apart()) return ReclaimUrgency::kTidy;
+  return std::nullopt;
+}
+
+std::optional<ReclaimUrgency> ReclaimDemand::LogUrgency() const {
+  if (log_waiting_ != 0) return ReclaimUrgency::kUrgent;
+  if (deps_.log_empty->size_after_resets() <= EmptyZones::kSpareForMount) return ReclaimUrgency::kAhead;
   if (tidy_asked_) return ReclaimUrgency::kTidy;
   return std::nullopt;
 }
 
-bool ReclaimDemand::VerdictHolds(ReclaimUrgency urgency) const {
-  return verdict_ && verdict_->version == version_ && verdict_->urgency >= urgency;
+bool ReclaimDemand::Holds(const Verdict& verdict, ReclaimUrgency urgency) const {
+  return verdict && verdict->version == version_ && verdict->urgency >= urgency;
 }
 
 std::optional<ReclaimNeed> ReclaimDemand::Need() const {
-  if (!reclaims_) return std::nullopt;
+  if (!deps_.reclaims) return std::nullopt;
+  const std::uint64_t room = deps_.room.ForCopies();
+  const std::uint64_t headroom = deps_.room.headroom();
+  if (log_apart()) {
+    const std::optional<ReclaimUrgency> urgency = LogUrgency();
+    const std::uint64_t beyond = room - std::min(room, headroom);
+    if (urgency && !Holds(log_verdict_, *urgency)) {
+      return ReclaimNeed{*urgency, beyond, 0, version_, VictimZones::kLog};
+    }
+  }
   const std::optional<ReclaimUrgency> urgency = Urgency();
-  if (!urgency || VerdictHolds(*urgency)) return std::nullopt;
-  return ReclaimNeed{*urgency, room_.ForCopies(), room_.headroom(), version_};
+  if (!urgency || Holds(verdict_, *urgency)) return std::nullopt;
+  const VictimZones victims = log_apart() ? VictimZones::kData : VictimZones::kAll;
+  return ReclaimNeed{*urgency, room, headroom, version_, victims};
 }
 
 void ReclaimDemand::ForgetPendingVerdict() {
-  if (verdict_ && verdict_->pending) verdict_.reset();
+  for (Verdict* verdict : {&verdict_, &log_verdict_}) {
+    if (*verdict && (*verdict)->pending) verdict->reset();
+  }
 }
 
 }  // namespace zenfs

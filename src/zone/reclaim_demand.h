@@ -5,6 +5,9 @@
 //   a verdict counts only for its version, and while no job is queued or running
 //   the version rises with each change of room or live bytes (NoteChange)
 //
+// Two joined devices have two demands with a verdict each: data needs zones of the main device, and the log those of the
+// second one. Cleaning a log zone moves its live frames to the main device, so the log also needs room there.
+//
 // Ownership: the parts of the pool that it reads outlive it. Threads: not thread-safe; the owner locks. Errors: none.
 #pragma once
 
@@ -23,29 +26,37 @@ namespace zenfs {
 
 class ReclaimDemand {
  public:
-  // `reclaims`: a collector acts on Need().
-  ReclaimDemand(const ZoneTable& table, const EmptyZones& empty, const RoomAccount& room,
-                const ZoneJobQueue& jobs, bool reclaims)
-      : table_(table), empty_(empty), room_(room), jobs_(jobs), reclaims_(reclaims) {}
+  struct Deps {
+    const ZoneTable& table;
+    const EmptyZones& empty;
+    const EmptyZones* log_empty = nullptr;  // the log's own zones; null if it has none
+    const RoomAccount& room;
+    const ZoneJobQueue& jobs;
+    bool reclaims = false;  // a collector acts on Need()
+  };
+  explicit ReclaimDemand(const Deps& deps) : deps_(deps) {}
 
   // --- writers ---
-  // A writer begins or ends to wait for reclaim.
-  void WaitsForReclaim(bool begins) {
-    waiting_ += begins ? 1 : -1;
-    ZENFS_ASSERT(waiting_ >= 0);
+  // A writer begins or ends to wait for reclaim. `outcome`: that of its request.
+  void WaitsForReclaim(TakeOutcome outcome, bool begins) {
+    int& waiting = outcome == TakeOutcome::kWaitForLogReclaim ? log_waiting_ : waiting_;
+    waiting += begins ? 1 : -1;
+    ZENFS_ASSERT(waiting >= 0);
   }
   // Returns what a writer that finds no room must do: wait, or, if nothing can be freed, fail with no space.
   // `own_promise`: bytes promised to this writer itself; it must not wait for them.
   TakeOutcome AfterReclaim(WritePurpose purpose, std::uint64_t own_promise = 0) const;
+  // The same for the log, if it has zones of its own and none is empty.
+  TakeOutcome AfterLogReclaim() const;
 
   // --- the collector ---
   // Returns nullopt if space is not short, or if the present verdict answers the need.
   std::optional<ReclaimNeed> Need() const;
   void SetVerdict(const ReclaimVerdict& verdict) {
-    verdict_ = verdict;
-    tidy_asked_ = false;
+    (verdict.victims == VictimZones::kLog ? log_verdict_ : verdict_) = verdict;
+    if (verdict.victims != VictimZones::kData) tidy_asked_ = false;
   }
-  // Discards a verdict with `pending`: the pending space may be free now.
+  // Discards verdicts with `pending`: the pending space may be free now.
   void ForgetPendingVerdict();
   // Asks the collector to clean log zones although space is not short.
   void AskToTidy() { tidy_asked_ = true; }
@@ -54,17 +65,23 @@ class ReclaimDemand {
   void NoteChange() { ++version_; }
 
  private:
-  std::optional<ReclaimUrgency> Urgency() const;
-  bool VerdictHolds(ReclaimUrgency urgency) const;
+  using Verdict = std::optional<ReclaimVerdict>;
 
-  const ZoneTable& table_;
-  const EmptyZones& empty_;
-  const RoomAccount& room_;
-  const ZoneJobQueue& jobs_;
-  const bool reclaims_;
-  int waiting_ = 0;  // writers
+  bool log_apart() const { return deps_.log_empty != nullptr; }
+  std::optional<ReclaimUrgency> Urgency() const;
+  std::optional<ReclaimUrgency> LogUrgency() const;
+  // True if the main device has too little room to clean a log zone.
+  bool LogLacksRoom() const;
+  bool Holds(const Verdict& verdict, ReclaimUrgency urgency) const;
+  // True if an urgent search has found nothing, and nothing is pending.
+  bool NothingComes(const Verdict& verdict) const;
+
+  const Deps deps_;
+  int waiting_ = 0;      // writers of data; also those of the log unless it is apart
+  int log_waiting_ = 0;  // writers of the log, if it is apart
   std::uint64_t version_ = 0;
-  std::optional<ReclaimVerdict> verdict_;
+  Verdict verdict_;
+  Verdict log_verdict_;
   bool tidy_asked_ = false;
 };
 

@@ -17,11 +17,20 @@ enum class ReclaimUrgency : std::uint8_t {
   kUrgent,  // writers wait, or the headroom is not whole
 };
 
+// The zones that may become victims.
+enum class VictimZones : std::uint8_t {
+  kAll,
+  // Two joined devices: a reset returns room only to the log, or only to data.
+  kLog,   // their live frames move to the main device, and leave its headroom whole
+  kData,
+};
+
 struct ReclaimNeed {
   ReclaimUrgency urgency = ReclaimUrgency::kLow;
   std::uint64_t room = 0;      // bytes of room for copies now
   std::uint64_t headroom = 0;  // bytes of room that copies should have
   std::uint64_t version = 0;   // of the pool, raised by each change of room or live bytes
+  VictimZones victims = VictimZones::kAll;
 
   bool headroom_whole() const { return room >= headroom; }
 };
@@ -30,6 +39,7 @@ struct ReclaimNeed {
 struct ReclaimVerdict {
   std::uint64_t version = 0;  // of the need; the next change voids the verdict
   ReclaimUrgency urgency = ReclaimUrgency::kLow;
+  VictimZones victims = VictimZones::kAll;
   // Some zone is no victim only because it is busy, pinned or uncommitted now.
   bool pending = false;
 };

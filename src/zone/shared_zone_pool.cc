@@ -22,7 +22,8 @@ void SharedZonePool::AnnounceJobs() {
 
 Status SharedZonePool::WaitFor(const TakenZone& taken, Deadline deadline) {
   if (taken.outcome == TakeOutcome::kNoSpace) return NoSpace();
-  const bool reclaim = taken.outcome == TakeOutcome::kWaitForReclaim;
+  const bool reclaim = taken.outcome == TakeOutcome::kWaitForReclaim ||
+                       taken.outcome == TakeOutcome::kWaitForLogReclaim;
   if (deadline.Passed()) {
     // Space may be freed later, but not in time.
     if (reclaim || taken.outcome == TakeOutcome::kWaitForPins) return NoSpace();
@@ -35,14 +36,14 @@ Status SharedZonePool::WaitFor(const TakenZone& taken, Deadline deadline) {
   if (reclaim) {
     // With the lock held, so a handler must not call the zone manager.
     SyncPoint::Reach("zones:wait-for-reclaim");
-    pool.reclaim().WaitsForReclaim(true);
+    pool.reclaim().WaitsForReclaim(taken.outcome, true);
     need.NotifyOne();
   }
   ++waiters;
   // The caller tries again and finds out what changed.
   static_cast<void>(changed.WaitUntil(mutex, until));
   --waiters;
-  if (reclaim) pool.reclaim().WaitsForReclaim(false);
+  if (reclaim) pool.reclaim().WaitsForReclaim(taken.outcome, false);
   return {};
 }
 

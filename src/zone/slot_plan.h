@@ -9,6 +9,9 @@
 //
 // On a device with random write areas, and 7 or more zones, the log has a second one: then data has limit - 5.
 //
+// Of two joined devices (Geometry::log_zones) these are the limits of the main one. The log needs none of them: the limit
+// counts as one more, and data has the log's share.
+//
 // No drive on the market allows fewer than four: NVMe ZNS drives allow 14 or more, SMR disks 128.
 #pragma once
 
@@ -37,5 +40,9 @@ struct SlotPlan {
 
 // Errors: kNotSupported if a limit is below kFewestSlots; the message contains the limits and `device`.
 [[nodiscard]] Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device);
+
+// For the second of two joined devices: the slots of zones that came back from the log, as `data`. The zones that the log
+// writes have the others.
+[[nodiscard]] SlotPlan PlanReturnedLogSlots(const Geometry& geometry);
 
 }  // namespace zenfs

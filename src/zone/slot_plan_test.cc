@@ -48,6 +48,34 @@ TEST(SlotPlanTest, RandomAreasTakeOneMoreSlotIfDataKeepsTwo) {
   EXPECT_TRUE(plan(0).sync_zone);
 }
 
+// The log's slots are those of its own device.
+TEST(SlotPlanTest, OfTwoDevicesDataHasTheLogsShare) {
+  const auto plan = [](std::uint32_t limit, std::uint32_t areas) {
+    return PlanSlots({.zone_count = 20,
+                      .max_open = limit,
+                      .max_active = limit,
+                      .log_zones = 8,
+                      .random_area_bytes = areas * 65536},
+                     "dev")
+        .value();
+  };
+  EXPECT_EQ(plan(14, 0), (SlotPlan{.data = 11, .open_data = 11}));
+  EXPECT_EQ(plan(14, 1), (SlotPlan{.data = 11, .open_data = 11, .sync_zone = true}));
+  EXPECT_EQ(plan(5, 0), (SlotPlan{.data = 2, .open_data = 2}));
+  EXPECT_EQ(plan(4, 1),
+            (SlotPlan{.data = 2, .open_data = 2, .switch_and_reclaim_share = true, .sync_zone = true}));
+}
+
+TEST(SlotPlanTest, ZonesThatComeBackFromTheLogHaveWhatTheLogDoesNotWrite) {
+  const auto returned = [](std::uint32_t limit, std::uint64_t areas) {
+    return PlanReturnedLogSlots({.log_max_open = limit, .log_max_active = limit, .random_area_bytes = areas})
+        .data;
+  };
+  EXPECT_EQ(returned(4, 0), 3U);
+  EXPECT_EQ(returned(4, 65536), 2U);
+  EXPECT_EQ(returned(0, 0), kUnlimitedDataSlots);
+}
+
 TEST(SlotPlanTest, LowerOpenLimitBoundsWritersNotActiveZones) {
   EXPECT_EQ(Plan(6, 14).value(), (SlotPlan{.data = 10, .open_data = 2}));
   EXPECT_EQ(Plan(128, 0).value(), (SlotPlan{.data = 124, .open_data = 124}));

@@ -17,7 +17,7 @@ TEST(ZoneHeadroomTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
   ClaimState a;
   const Extent live = bench.Write(a, Lifetime::kShort, 16);
   const Extent dies = bench.Write(a, Lifetime::kShort, 16);
-  bench.pool.reclaim().WaitsForReclaim(true);
+  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
   const auto need = bench.pool.reclaim().Need();
   ASSERT_TRUE(need);
   bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
@@ -35,7 +35,7 @@ TEST(ZoneHeadroomTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
   EXPECT_EQ(bench.pool.reclaim().AfterReclaim(WritePurpose::kData), TakeOutcome::kWaitForReclaim);
   bench.pool.live().Unpin(PoolBench::ZoneAt(dies));
   EXPECT_TRUE(bench.pool.reclaim().Need()) << "the last pin was dropped, so the zone can be reset";
-  bench.pool.reclaim().WaitsForReclaim(false);
+  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
 }
 
 // A partly written write that waits prevents the reset of its zone, in which all other data may be dead.
@@ -44,7 +44,7 @@ TEST(ZoneHeadroomTest, AWriteIsGrantedNothingUntilThereIsRoomForAllOfIt) {
   ClaimState filler, a, b;
   bench.Write(filler, Lifetime::kShort, 16);
   bench.Write(filler, Lifetime::kShort, 13);  // three blocks are left beside the headroom
-  bench.pool.reclaim().WaitsForReclaim(true);
+  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
   const auto take = [&](ClaimState& claim, std::uint64_t blocks) {
     return bench.pool.data().Take(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
                                   blocks * PoolBench::kBlock);
@@ -58,7 +58,7 @@ TEST(ZoneHeadroomTest, AWriteIsGrantedNothingUntilThereIsRoomForAllOfIt) {
   ASSERT_TRUE(need);
   bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
   EXPECT_EQ(take(a, 4).room, 3 * PoolBench::kBlock) << "no more room will come, so the rest is used";
-  bench.pool.reclaim().WaitsForReclaim(false);
+  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
 }
 
 // The first zone has too little room for the whole write, and another writer asks before the second zone is taken.
@@ -159,12 +159,12 @@ TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
   IgnoreError(Result<Code>(bench.pool.data().WriteFailed(lost.zone, Code::kIo, failed, SteadyTime{})));
   bench.pool.data().EndWriter(lost.zone);
   bench.RunJobs();
-  bench.pool.reclaim().WaitsForReclaim(true);
+  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
   const auto need = bench.pool.reclaim().Need();
   ASSERT_TRUE(need);
   bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
   EXPECT_EQ(take(14).outcome, TakeOutcome::kNoSpace);
-  bench.pool.reclaim().WaitsForReclaim(false);
+  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
 }
 
 // A data file, a log and the collector take and return zones in random order.

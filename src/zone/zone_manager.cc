@@ -24,7 +24,8 @@ Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, co
   std::uint64_t headroom = 0;
   if (options.headroom) {
     for (const ZoneInfo& zone : report) {
-      if (zone.type == ZoneType::kSequentialRequired) headroom = std::max(headroom, zone.capacity);
+      if (zone.type != ZoneType::kSequentialRequired || geometry.OnLogDevice(zone.id)) continue;
+      headroom = std::max(headroom, zone.capacity);
     }
   }
   const ZonePoolSetup setup{.geometry = geometry,

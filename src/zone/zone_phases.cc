@@ -36,7 +36,8 @@ void ZonePhases::AdoptReport(std::span<const ZoneInfo> report, std::span<const Z
       // Conventional zones are not used and do not count in the totals.
       z.capacity = info.type == ZoneType::kSequentialRequired ? info.capacity : 0;
       z.written = std::min(RoundUp(info.WrittenBytes(), parts_.setup.geometry.block_size), z.capacity);
-      if (z.phase == ZonePhase::kActive) parts_.slots.Hold(z);
+      z.for_log = parts_.setup.geometry.OnLogDevice(info.id);
+      if (z.phase == ZonePhase::kActive) parts_.SlotsOf(info.id).Hold(z);
     });
   }
   for (const ZoneId zone : metadata_zones) {
@@ -59,7 +60,7 @@ void ZonePhases::Start() {
       if (z.live != 0) {
         parts_.table.Change(zone, [](ZoneState& s) { s.phase = ZonePhase::kRetired; });
       } else {
-        parts_.empty.Add(zone);
+        parts_.EmptyOf(zone).Add(zone);
       }
     } else if (z.phase == ZonePhase::kActive && (z.live != 0 || z.pins != 0 || parts_.setup.read_only)) {
       partly_written.push_back(zone);
@@ -78,11 +79,12 @@ void ZonePhases::AdoptActive(std::vector<ZoneId> zones) {
   std::ranges::sort(zones, std::ranges::greater(),
                     [&](ZoneId zone) { return std::pair(parts_.table[zone].room(), zone); });
   for (const ZoneId zone : zones) {
-    const bool keep = parts_.table[zone].room() != 0 && parts_.active.size() < parts_.setup.plan.data;
+    const ZoneState& z = parts_.table[zone];
+    const bool keep = z.room() != 0 && !z.for_log && parts_.active.size() < parts_.setup.plan.data;
     if (keep || parts_.setup.read_only) {
       parts_.active.push_back(zone);
     } else {
-      parts_.table.Change(zone, [](ZoneState& z) { z.phase = ZonePhase::kFull; });
+      parts_.table.Change(zone, [](ZoneState& full) { full.phase = ZonePhase::kFull; });
       QueueFinish(zone);
     }
   }
@@ -185,14 +187,14 @@ void ZonePhases::QueueReset(ZoneId zone) {
     ++z.incarnation;
   });
   parts_.jobs.Push({zone, from_log ? ZoneJob::Kind::kResetIfWritten : ZoneJob::Kind::kReset});
-  parts_.empty.BeginReset();
+  parts_.EmptyOf(zone).BeginReset();
 }
 
 void ZonePhases::UnqueueReset(ZoneId zone) {
   ZENFS_ASSERT(parts_.table[zone].phase == ZonePhase::kDead);
-  parts_.empty.EndReset();
+  parts_.EmptyOf(zone).EndReset();
   const ZoneState& was = parts_.table[zone];
-  const bool active = was.holds_slot && was.room() != 0 && !was.from_log;
+  const bool active = was.holds_slot && was.room() != 0 && !was.from_log && !was.for_log;
   parts_.table.Change(zone, [&](ZoneState& z) {
     z.job = false;
     z.phase = active ? ZonePhase::kActive : ZonePhase::kFull;
@@ -226,7 +228,7 @@ void ZonePhases::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
     z.job = false;
     // Also after a failure. If the device still counts the zone as active, a later write gets kBusy and waits; a slot
     // that is never freed would be worse.
-    parts_.slots.Free(z);
+    parts_.SlotsOf(job.zone).Free(z);
     if (!outcome.ok && outcome.refused && !offline) {
       // The zone keeps its phase and is reset once it is dead.
     } else if (!outcome.ok) {
@@ -241,8 +243,8 @@ void ZonePhases::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
     }
   });
   parts_.reclaim.NoteChange();
-  if (reset) parts_.empty.EndReset();
-  if (reset && outcome.ok) parts_.empty.Add(job.zone);
+  if (reset) parts_.EmptyOf(job.zone).EndReset();
+  if (reset && outcome.ok) parts_.EmptyOf(job.zone).Add(job.zone);
   Settle(job.zone);
   ZENFS_ASSERT(parts_.Sound());
 }

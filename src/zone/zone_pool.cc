@@ -20,12 +20,13 @@ SpaceReport ZonePool::Space() const {
   // The reserve is counted in mean capacities, because the device may have changed the capacity of some zones.
   const std::size_t kept = std::min(parts_.empty.size_after_resets(), parts_.empty.kept_for_log());
   const std::uint64_t kept_bytes = parts_.room.MeanZone() * kept;
-  report.log = sum.log + kept_bytes;
+  report.log = sum.log + kept_bytes + sum.log_pool;
   const std::uint64_t room = sum.room + (sum.pool - kept_bytes);
   report.reclaim = std::min(room, parts_.setup.headroom);
   report.free = room - report.reclaim;
   report.total = report.metadata + report.log + report.reclaim + report.live + report.garbage + report.free +
                  report.lost;
+  report.log_limit = parts_.log_apart() ? report.log : report.total;
   return report;
 }
 

@@ -16,7 +16,9 @@ struct PoolBench {
 
   explicit PoolBench(std::uint32_t zones, SlotPlan plan, std::uint32_t log_needs = 0,
                      std::uint64_t headroom = 0)
-      : pool(Make(zones, plan, log_needs, headroom)) {
+      : PoolBench(GeometryOf(zones), plan, log_needs, headroom) {}
+  PoolBench(const Geometry& geometry, SlotPlan plan, std::uint32_t log_needs, std::uint64_t headroom)
+      : pool(Make(geometry, plan, log_needs, headroom)) {
     pool.phases().Start();
   }
   static Geometry GeometryOf(std::uint32_t zones) {
@@ -25,10 +27,10 @@ struct PoolBench {
     geometry.zone_count = zones;
     return geometry;
   }
-  static ZonePool Make(std::uint32_t zones, SlotPlan plan, std::uint32_t log_needs, std::uint64_t headroom) {
-    const Geometry geometry = GeometryOf(zones);
+  static ZonePool Make(const Geometry& geometry, SlotPlan plan, std::uint32_t log_needs,
+                       std::uint64_t headroom) {
     std::vector<ZoneInfo> report;
-    for (std::uint32_t i = 0; i < zones; ++i) {
+    for (std::uint32_t i = 0; i < geometry.zone_count; ++i) {
       ZoneInfo info;
       info.id = ZoneId(i);
       info.start = info.write_pointer = geometry.ZoneStart(ZoneId(i));

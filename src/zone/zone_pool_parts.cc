@@ -21,8 +21,14 @@ ZonePoolParts::ZonePoolParts(const ZonePoolSetup& pool_setup, std::size_t zones)
       table(zones),
       slots(setup.plan),
       empty(setup.log_needs),
+      log_slots(PlanReturnedLogSlots(setup.geometry)),
       room(table, empty, setup.geometry.block_size, setup.headroom),
-      reclaim(table, empty, room, jobs, setup.reclaims) {}
+      reclaim({.table = table,
+               .empty = empty,
+               .log_empty = log_apart() ? &log_empty : nullptr,
+               .room = room,
+               .jobs = jobs,
+               .reclaims = setup.reclaims}) {}
 
 std::vector<std::string> ZonePoolParts::Check() const {
   std::vector<std::string> broken;
@@ -49,12 +55,15 @@ std::vector<std::string> ZonePoolParts::Check() const {
     expect(z.phase != ZonePhase::kDead || z.job, "dead zone {} has no reset queued", i);
     expect(z.phase != ZonePhase::kEmpty || (z.written == 0 && z.live == 0 && z.pins == 0),
            "empty zone {} is not empty", i);
+    expect(z.phase != ZonePhase::kActive || !z.for_log || setup.read_only,
+           "zone {} is the log's, but data writes it", i);
     expect(z.written <= z.capacity, "zone {} is written beyond its capacity", i);
   }
   expect(count.active == active.size(), "the list of active zones contains a zone twice");
-  expect(count.empty == empty.size(), "the list of empty zones is wrong");
-  expect(count.dead == empty.pending_resets(), "the count of pending resets is wrong");
-  expect(count.slots == slots.used(), "the count of slots is wrong");
+  expect(count.empty == empty.size() + log_empty.size(), "the list of empty zones is wrong");
+  expect(count.dead == empty.pending_resets() + log_empty.pending_resets(),
+         "the count of pending resets is wrong");
+  expect(count.slots == slots.used() + log_slots.used(), "the count of slots is wrong");
   expect(count.writers == slots.writers(), "the count of writers is wrong");
   expect(count.granted == room.granted(), "the sum of granted room is wrong");
   expect(room.promised() == 0 || setup.headroom != 0, "room is promised without a headroom");

@@ -47,10 +47,18 @@ struct ZonePoolParts {
   // number of calls is a power of two, also all zones.
   bool Sound() const;
 
+  // True for two joined devices: the log has zones and slots of its own.
+  bool log_apart() const { return setup.geometry.log_zones != 0; }
+  EmptyZones& EmptyOf(ZoneId zone) { return setup.geometry.OnLogDevice(zone) ? log_empty : empty; }
+  SlotBudget& SlotsOf(ZoneId zone) { return setup.geometry.OnLogDevice(zone) ? log_slots : slots; }
+
   const ZonePoolSetup setup;
   ZoneTable table;
   SlotBudget slots;
   EmptyZones empty;
+  // The log's own, if log_apart(): zones that came back from the log and wait for a finish or a reset hold its slots.
+  SlotBudget log_slots;
+  EmptyZones log_empty{0};
   std::vector<ZoneId> active;
   ZoneJobQueue jobs;
   RoomAccount room;

@@ -15,7 +15,7 @@ void ZoneTable::Count(const ZoneState& state, int sign) {
   switch (state.phase) {
     case ZonePhase::kMetadata: add(totals_.metadata, capacity); return;
     case ZonePhase::kEmpty:
-    case ZonePhase::kDead: add(totals_.pool, capacity); return;
+    case ZonePhase::kDead: add(state.for_log ? totals_.log_pool : totals_.pool, capacity); return;
     case ZonePhase::kLog: add(totals_.log, capacity - live); break;
     case ZonePhase::kActive: {
       const std::uint64_t written = std::max(std::min(state.written, capacity), live);

@@ -34,6 +34,7 @@ struct ZoneState {
   bool holds_slot = false;  // counts as one of data's active zones
   bool job = false;         // a reset or finish is queued or running
   bool from_log = false;    // came back from the log: `written` is unknown
+  bool for_log = false;     // on the second of two joined devices: only the log takes it
   bool distrusted = false;  // its live count was wrong: never reset in this mount
 
   std::uint64_t room() const { return written < capacity ? capacity - written : 0; }
@@ -49,7 +50,8 @@ class ZoneTable {
     std::uint64_t live = 0;
     std::uint64_t garbage = 0;
     std::uint64_t room = 0;  // in active zones
-    std::uint64_t pool = 0;  // empty zones and those being reset
+    std::uint64_t pool = 0;  // empty zones and those being reset, without those that only the log takes
+    std::uint64_t log_pool = 0;  // these
     std::uint64_t lost = 0;
     // Number of full zones without live bytes, and with dead ones, whose reset waits for a pin.
     std::uint64_t pinned_dead = 0;
