@@ -289,6 +289,7 @@ set(ZENFS_SOURCES_volume
   volume/file_opener.cc
   volume/file_sync.cc
   volume/foreign.cc
+  volume/format_two_devices.cc
   volume/format_volume.cc
   volume/live_state.cc
   volume/live_zones.cc
@@ -365,6 +366,7 @@ set(ZENFS_TESTS_volume
   volume/volume_brim_test.cc
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
+  volume/volume_log_device_test.cc
   volume/volume_log_switch_test.cc
   volume/volume_threads_test.cc
   volume/volume_times_test.cc

@@ -58,7 +58,7 @@ class AdviseAction : public Action {
                       .geometry = named.device->geometry(),
                       .memory = memory_ != 0 ? memory_ : UsualMemory(),
                       .jobs = jobs_ != 0 ? jobs_ : Processors()};
-    AddZones(UsableZones(zones), input);
+    AddZones(UsableZones(input.geometry, zones), input);
     ZENFS_ASSIGN_OR_RETURN(const std::vector<AdvisedOption> options, Advise(input));
     Print(options, console);
     return 0;

@@ -32,10 +32,13 @@ struct Layout {
   char label[kMaxLabelBytes + 1];
   char made_by[kMaxMadeByBytes + 1];
   std::uint8_t seed[16];
-  std::uint8_t reserved[24];
+  std::uint32_t log_zones;
+  std::uint32_t first_log_zone;
+  std::uint8_t reserved[16];
   std::uint32_t metadata_zones[kMaxMetadataZones];
   char aux_path[kMaxAuxPathBytes + 1];
-  std::uint8_t rest[2560];
+  char peer[kMaxPeerBytes + 1];
+  std::uint8_t rest[2048];
 };
 static_assert(sizeof(Layout) == kSuperblockBytes);
 static_assert(offsetof(Layout, crc) == 8);
@@ -49,9 +52,11 @@ static_assert(offsetof(Layout, metadata_zone_count) == 84);
 static_assert(offsetof(Layout, label) == 88);
 static_assert(offsetof(Layout, made_by) == 152);
 static_assert(offsetof(Layout, seed) == 216);
+static_assert(offsetof(Layout, log_zones) == 232);
 static_assert(offsetof(Layout, metadata_zones) == 256);
 static_assert(offsetof(Layout, aux_path) == 512);
-static_assert(offsetof(Layout, rest) == 1536);
+static_assert(offsetof(Layout, peer) == 1536);
+static_assert(offsetof(Layout, rest) == 2048);
 
 std::uint32_t CrcOf(const Layout& layout) {
   return Crc32c(std::as_bytes(std::span(&layout, 1)).subspan(offsetof(Layout, version)));
@@ -112,18 +117,36 @@ Status CheckAuxPath(const std::string& path) {
   return {};
 }
 
+// The two devices of a volume name each other, and metadata is never in the zones of logs.
+Status CheckPeer(const Superblock& s) {
+  const bool two = s.has_log_device() || s.is_log_device();
+  if (s.peer.size() > kMaxPeerBytes || s.peer.find('\0') != std::string::npos) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("superblock: the name of the other device is longer than {} bytes", kMaxPeerBytes));
+  }
+  if (two == (s.log_zones != 0) && two == !s.peer.empty() && !(s.has_log_device() && s.is_log_device()) &&
+      (two || s.first_log_zone.value == 0) && s.log_zones < std::max(s.zone_count, std::uint32_t{1})) {
+    return {};
+  }
+  return Fail(Code::kInvalidArgument,
+              fmt::format("superblock: {} log zones from zone {} on a second device \"{}\" contradict its "
+                          "features {}",
+                          s.log_zones, s.first_log_zone.value, s.peer, BitList(s.incompatible)));
+}
+
 Status CheckZones(const Superblock& s) {
   const auto& zones = s.metadata_zones;
+  const std::uint32_t end = s.has_log_device() ? s.zone_count - s.log_zones : s.zone_count;
   if (zones.empty() || zones.size() > kMaxMetadataZones) {
     return Fail(Code::kInvalidArgument, fmt::format("superblock: {} metadata zones, 1 to {} are possible",
                                                     zones.size(), kMaxMetadataZones));
   }
   for (std::size_t i = 0; i < zones.size(); ++i) {
-    if (zones[i].value >= s.zone_count || (i > 0 && zones[i] <= zones[i - 1])) {
+    if (zones[i].value >= end || (i > 0 && zones[i] <= zones[i - 1])) {
       return Fail(
           Code::kInvalidArgument,
           fmt::format("superblock: metadata zone {} is beyond the {} zones of the device or out of order",
-                      zones[i].value, s.zone_count));
+                      zones[i].value, end));
     }
   }
   return {};
@@ -152,6 +175,7 @@ Status CheckSuperblock(const Superblock& s) {
                 fmt::format("superblock: the label or version text is longer than {} bytes", kMaxLabelBytes));
   }
   ZENFS_RETURN_IF_ERROR(CheckAuxPath(s.aux_path));
+  ZENFS_RETURN_IF_ERROR(CheckPeer(s));
   return CheckZones(s);
 }
 
@@ -174,6 +198,9 @@ std::string EncodeSuperblock(const Superblock& s) {
   PutText(layout.label, s.label);
   PutText(layout.made_by, s.made_by);
   PutText(layout.aux_path, s.aux_path);
+  PutText(layout.peer, s.peer);
+  layout.log_zones = s.log_zones;
+  layout.first_log_zone = s.first_log_zone.value;
   for (std::uint32_t i = 0; i < layout.metadata_zone_count; ++i) {
     layout.metadata_zones[i] = s.metadata_zones[i].value;
   }
@@ -215,7 +242,8 @@ Result<Superblock> DecodeSuperblock(ByteView bytes) {
   const auto label = TakeText(layout.label);
   const auto made_by = TakeText(layout.made_by);
   const auto aux_path = TakeText(layout.aux_path);
-  if (!label || !made_by || !aux_path || layout.metadata_zone_count > kMaxMetadataZones) {
+  const auto peer = TakeText(layout.peer);
+  if (!label || !made_by || !aux_path || !peer || layout.metadata_zone_count > kMaxMetadataZones) {
     return Fail(Code::kCorruption, "the superblock contradicts itself");
   }
   Superblock s;
@@ -232,6 +260,9 @@ Result<Superblock> DecodeSuperblock(ByteView bytes) {
   s.finish_threshold_percent = layout.finish_threshold_percent;
   s.made_by = *made_by;
   s.aux_path = *aux_path;
+  s.peer = *peer;
+  s.log_zones = layout.log_zones;
+  s.first_log_zone = ZoneId(layout.first_log_zone);
   for (std::uint32_t i = 0; i < layout.metadata_zone_count; ++i) {
     s.metadata_zones.push_back(ZoneId(layout.metadata_zones[i]));
   }

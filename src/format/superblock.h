@@ -22,12 +22,17 @@ inline constexpr std::size_t kMaxLabelBytes = 63;
 inline constexpr std::size_t kMaxMadeByBytes = 63;
 inline constexpr std::size_t kMaxAuxPathBytes = 1023;
 inline constexpr std::size_t kMaxMetadataZones = 64;
+inline constexpr std::size_t kMaxPeerBytes = 511;
 
 // Feature bits, as in ext4 and XFS: an unknown compatible bit is ignored, an unknown
 // read-only-compatible bit forbids writing, an unknown incompatible bit forbids mounting.
 inline constexpr std::uint64_t kKnownCompatible = 0;
 inline constexpr std::uint64_t kKnownReadOnlyCompatible = 0;
-inline constexpr std::uint64_t kKnownIncompatible = 0;
+// The volume's log zones are on a second device (log_zones, peer).
+inline constexpr std::uint64_t kHasLogDevice = 1;
+// This device has nothing but these log zones. Its metadata_zones are those with a copy of this superblock.
+inline constexpr std::uint64_t kIsLogDevice = 2;
+inline constexpr std::uint64_t kKnownIncompatible = kHasLogDevice | kIsLogDevice;
 
 struct Superblock {
   Uuid uuid;  // identifies this volume; a clone gets another one
@@ -49,6 +54,16 @@ struct Superblock {
                                                // kMaxMadeByBytes
   std::string aux_path;  // directory of the host for LOG and LOCK, absolute, at most kMaxAuxPathBytes;
                          // empty: they are in the volume
+  // With kHasLogDevice, zone_size and zone_count are those of the joined device (device/joined_device.h): its last
+  // log_zones zones are those of the second device from first_log_zone on. With kIsLogDevice, the geometry is that of the
+  // device itself, and both numbers are the same as in the other superblock. Otherwise both are 0.
+  std::uint32_t log_zones = 0;
+  ZoneId first_log_zone;
+  // The URI of the other device at mkfs; at most kMaxPeerBytes. The uuid proves that a device is the right one.
+  std::string peer;
+
+  bool has_log_device() const { return (incompatible & kHasLogDevice) != 0; }
+  bool is_log_device() const { return (incompatible & kIsLogDevice) != 0; }
 
   friend bool operator==(const Superblock&, const Superblock&) = default;
 };

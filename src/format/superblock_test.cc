@@ -104,6 +104,43 @@ TEST(SuperblockFormat, FieldsThatContradictOneAnotherAreRefused) {
   EXPECT_EQ(CheckSuperblock(long_label).error().code(), Code::kInvalidArgument);
 }
 
+Superblock WithLogDevice() {
+  Superblock main = Sample();
+  main.incompatible = kHasLogDevice;
+  main.log_zones = 14;
+  main.first_log_zone = ZoneId(2);
+  main.peer = "dev:/dev/nvme1n1";
+  return main;
+}
+
+TEST(SuperblockFormat, BothDevicesOfAVolumeSurviveEncoding) {
+  Superblock logs = WithLogDevice();
+  logs.incompatible = kIsLogDevice;
+  logs.zone_count = 16;
+  logs.metadata_zones = {ZoneId(0), ZoneId(1)};
+  for (const Superblock& one : {WithLogDevice(), logs}) {
+    const auto decoded = DecodeSuperblock(AsBytes(EncodeSuperblock(one)));
+    ASSERT_TRUE(decoded) << decoded.error().ToString();
+    EXPECT_EQ(*decoded, one);
+  }
+}
+
+TEST(SuperblockFormat, TwoDevicesThatContradictTheFeaturesAreRefused) {
+  const auto refused = [](auto&& change) {
+    Superblock changed = WithLogDevice();
+    change(changed);
+    return CheckSuperblock(changed).error().code() == Code::kInvalidArgument;
+  };
+  EXPECT_TRUE(CheckSuperblock(WithLogDevice()).ok());
+  EXPECT_TRUE(refused([](Superblock& s) { s.incompatible = 0; }));
+  EXPECT_TRUE(refused([](Superblock& s) { s.incompatible = kHasLogDevice | kIsLogDevice; }));
+  EXPECT_TRUE(refused([](Superblock& s) { s.log_zones = 0; }));
+  EXPECT_TRUE(refused([](Superblock& s) { s.log_zones = s.zone_count; }));
+  EXPECT_TRUE(refused([](Superblock& s) { s.peer.clear(); }));
+  EXPECT_TRUE(refused([](Superblock& s) { s.peer.assign(kMaxPeerBytes + 1, 'x'); }));
+  EXPECT_TRUE(refused([](Superblock& s) { s.metadata_zones = {ZoneId(50)}; })) << "a zone of the logs";
+}
+
 TEST(SuperblockFormat, CloneDiffersInUuidAndAuxPathOnly) {
   std::string bytes = With(2000, std::uint64_t{42});  // of a newer program
   const Uuid fresh = Uuid::Generate();

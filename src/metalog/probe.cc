@@ -17,6 +17,16 @@ namespace {
 
 Status CheckGeometry(const ZonedDevice& device, const Superblock& superblock) {
   const Geometry& geometry = device.geometry();
+  if (superblock.is_log_device()) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{} has only the logs of the volume {}; open the device that has the rest, at mkfs {}",
+                            device.name(), superblock.uuid.ToString(), superblock.peer));
+  }
+  if (superblock.has_log_device() && geometry.log_zones == 0) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: the logs of its volume are on a second device, at mkfs {}; both are needed",
+                            device.name(), superblock.peer));
+  }
   const auto check = [&](const char* what, std::uint64_t recorded, std::uint64_t found) -> Status {
     if (recorded == found) return {};
     return Fail(
@@ -27,7 +37,8 @@ Status CheckGeometry(const ZonedDevice& device, const Superblock& superblock) {
   };
   ZENFS_RETURN_IF_ERROR(check("the block size", superblock.block_size, geometry.block_size));
   ZENFS_RETURN_IF_ERROR(check("the zone size", superblock.zone_size, geometry.zone_size));
-  return check("the number of zones", superblock.zone_count, geometry.zone_count);
+  ZENFS_RETURN_IF_ERROR(check("the number of zones", superblock.zone_count, geometry.zone_count));
+  return check("the number of zones on a second device", superblock.log_zones, geometry.log_zones);
 }
 
 // If no copy is valid, the error with the highest weight is reported.
@@ -55,7 +66,7 @@ Result<Superblock> ReadCopy(ZonedDevice& device, const ZoneInfo& info, AlignedBu
 
 }  // namespace
 
-Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
+Result<Superblock> FindSuperblock(ZonedDevice& device) {
   const Geometry& geometry = device.geometry();
   std::optional<Error> worst;
   AlignedBuffer buffer(RoundUp(kSuperblockBytes, geometry.block_size));
@@ -69,7 +80,6 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
     if (info.WrittenBytes() < buffer.size()) continue;
     const Result<Superblock> found = ReadCopy(device, info, buffer);
     if (found) {
-      if (Status same = CheckGeometry(device, *found); !same.ok()) return Fail(same.error());
       if (std::ranges::find(found->metadata_zones, zone) != found->metadata_zones.end()) return found;
       continue;  // not a metadata zone of that volume: a remainder of an earlier one
     }
@@ -79,6 +89,12 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
   }
   if (worst && worst->code() != Code::kNotFound) return Fail(*worst);
   return Fail(Code::kNotFound, fmt::format("no ZenFS on {}; make one with zenfs mkfs", device.name()));
+}
+
+Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
+  Result<Superblock> found = FindSuperblock(device);
+  if (found) ZENFS_RETURN_IF_ERROR(CheckGeometry(device, *found));
+  return found;
 }
 
 Result<std::vector<SuperblockCopy>> ScanSuperblocks(ZonedDevice& device) {

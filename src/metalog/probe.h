@@ -14,8 +14,10 @@ namespace zenfs {
 // Errors: kNotFound if there is none ("no ZenFS on DEVICE; make one with zenfs mkfs"); kCorruption if all copies are
 // damaged; kNotSupported for a newer version, unknown incompatible feature bits (the text names them), and formats 1
 // and 2 of the older ZenFS; kInvalidArgument if the device's geometry is not the one in the superblock (the text names
-// both values).
+// both values), or if it is one of the two devices of a volume (the text names the other).
 [[nodiscard]] Result<Superblock> ProbeSuperblock(ZonedDevice& device);
+// The same for any single device, also one of two. Does not compare the geometry.
+[[nodiscard]] Result<Superblock> FindSuperblock(ZonedDevice& device);
 
 // A zone that may hold a copy of the superblock.
 struct SuperblockCopy {

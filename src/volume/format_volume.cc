@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/aligned_buffer.h"
 #include "base/clock.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
@@ -38,7 +39,7 @@ Status CheckSize(const ZonedDevice& device, std::span<const ZoneInfo> usable) {
 }
 
 Status RefuseExisting(ZonedDevice& device, std::span<const ZoneInfo> report) {
-  const Result<Superblock> found = ProbeSuperblock(device);
+  const Result<Superblock> found = FindSuperblock(device);
   if (found) return Fail(Code::kExists, "Existing filesystem found, use --force if you want to replace it.");
   if (found.error().code() != Code::kNotFound) {
     return Fail(Code::kExists,
@@ -81,7 +82,7 @@ Result<std::vector<ZoneId>> ChooseMetadataZones(const ZonedDevice& device, std::
 // Removes an existing file system: resets its metadata zones one by one, each durably before the next, those of the newest
 // generation last. So a crash in between leaves the old file system either whole or gone, never an older state of it.
 Status ResetOldMetadata(ZonedDevice& device) {
-  const Result<Superblock> old = ProbeSuperblock(device);
+  const Result<Superblock> old = FindSuperblock(device);
   if (!old) return {};
   std::vector<ZoneId> zones = old->metadata_zones;
   const std::vector<ZoneId> newest = NewestGenerationZones(device, *old);
@@ -103,12 +104,48 @@ Status ClearProbedZones(ZonedDevice& device, std::span<const ZoneInfo> usable) {
   return device.Flush();
 }
 
+void NameLogDevice(const FormatOptions& options, const Geometry& joined, Superblock& superblock) {
+  superblock.incompatible |= kHasLogDevice;
+  superblock.log_zones = joined.log_zones;
+  if (options.log_device != nullptr)
+    superblock.first_log_zone = ZoneId(options.log_device->geometry().zone_count - joined.log_zones);
+  superblock.peer = options.log_device_name;
+}
+
+// The usable zones before the first log zone get a copy of the superblock each, and are finished, so that they stay as they
+// are and hold no active slot.
+Status WriteLogDevice(ZonedDevice& device, const std::string& main_name, const Superblock& main) {
+  const Geometry& geometry = device.geometry();
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.ReportAll());
+  const std::vector<ZoneInfo> usable = UsableZones(geometry, report);
+  ZENFS_RETURN_IF_ERROR(ClearProbedZones(device, usable));
+  Superblock superblock = main;
+  superblock.incompatible = kIsLogDevice;
+  superblock.block_size = geometry.block_size;
+  superblock.zone_size = geometry.zone_size;
+  superblock.zone_count = geometry.zone_count;
+  superblock.peer = main_name;
+  superblock.metadata_zones.clear();
+  for (const ZoneInfo& zone : usable) {
+    if (zone.id < main.first_log_zone) superblock.metadata_zones.push_back(zone.id);
+  }
+  ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));
+  AlignedBuffer block(RoundUp(kSuperblockBytes, geometry.block_size));
+  block.Append(AsBytes(EncodeSuperblock(superblock)));
+  block.PadTo(geometry.block_size);
+  for (const ZoneId zone : superblock.metadata_zones) {
+    ZENFS_RETURN_IF_ERROR(device.Write(geometry.ZoneStart(zone), block.View()));
+    ZENFS_RETURN_IF_ERROR(device.Finish(zone));
+  }
+  return device.Flush();
+}
+
 }  // namespace
 
-std::vector<ZoneInfo> UsableZones(std::span<const ZoneInfo> report) {
+std::vector<ZoneInfo> UsableZones(const Geometry& geometry, std::span<const ZoneInfo> report) {
   std::vector<ZoneInfo> usable;
   for (const ZoneInfo& zone : report) {
-    if (zone.type != ZoneType::kSequentialRequired) continue;
+    if (zone.type != ZoneType::kSequentialRequired || geometry.OnLogDevice(zone.id)) continue;
     if (zone.condition == ZoneCondition::kOffline || zone.condition == ZoneCondition::kReadOnly) continue;
     usable.push_back(zone);
   }
@@ -127,14 +164,14 @@ std::uint32_t MetadataZoneCount(std::span<const ZoneInfo> usable) {
 Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& options) {
   const Geometry& geometry = device.geometry();
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.ReportAll());
-  const std::vector<ZoneInfo> usable = UsableZones(report);
+  const std::vector<ZoneInfo> usable = UsableZones(geometry, report);
   ZENFS_RETURN_IF_ERROR(CheckSize(device, usable));
   ZENFS_RETURN_IF_ERROR(PlanSlots(geometry, device.name()));
   FormatReport result;
   ZENFS_ASSIGN_OR_RETURN(result.metadata_zones,
                          ChooseMetadataZones(device, report, usable, options.metadata_zones));
   result.uuid = options.uuid ? *options.uuid : Uuid::Generate();
-  const Superblock superblock{.uuid = result.uuid,
+  Superblock superblock{.uuid = result.uuid,
                               .seed = result.uuid,
                               .label = options.label,
                               .created_seconds = WallSeconds(),
@@ -145,14 +182,22 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
                               .metadata_zones = result.metadata_zones,
                               .made_by = "ZenFS " ZENFS_VERSION,
                               .aux_path = options.aux_path};
+  if (geometry.log_zones != 0) NameLogDevice(options, geometry, superblock);
   ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));
   if (!options.force) ZENFS_RETURN_IF_ERROR(RefuseExisting(device, report));
+  if (!options.force && options.log_device != nullptr) {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> log_report, options.log_device->ReportAll());
+    if (const Status none = RefuseExisting(*options.log_device, log_report); !none.ok())
+      return Fail(none.error().With(options.log_device->name()));
+  }
   if (device.mode() != OpenMode::kExclusive) {
     return Fail(Code::kReadOnly, fmt::format("{}: is open read-only", device.name()));
   }
 
   // All checks have passed; from here on the device is written.
   ZENFS_RETURN_IF_ERROR(ClearProbedZones(device, usable));
+  if (options.log_device != nullptr)
+    ZENFS_RETURN_IF_ERROR(WriteLogDevice(*options.log_device, options.main_name, superblock));
   ZENFS_RETURN_IF_ERROR(Metalog::Format(device, superblock, {}));
   // As a mount will report it: without the zones of the log, and the headroom of reclaim.
   const ZoneManager::Options space = SpaceOptions(geometry, result.metadata_zones);

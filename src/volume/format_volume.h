@@ -20,6 +20,11 @@ struct FormatOptions {
   bool force = false;        // overwrite existing contents
   std::uint32_t finish_threshold_percent = 0;
   std::uint32_t metadata_zones = 0;  // 0: choose by the device's size
+  // `device` is joined (device/joined_device.h): the names that each of the two devices gets for the other, and the second
+  // device by itself, which gets a superblock too; null: it gets none.
+  ZonedDevice* log_device = nullptr;
+  std::string main_name;
+  std::string log_device_name;
 };
 
 struct FormatReport {
@@ -28,8 +33,9 @@ struct FormatReport {
   std::vector<ZoneId> metadata_zones;
 };
 
-// Zones that can hold metadata or data: sequential, and neither offline nor read-only.
-[[nodiscard]] std::vector<ZoneInfo> UsableZones(std::span<const ZoneInfo> report);
+// Zones that can hold metadata or data: sequential, neither offline nor read-only, and not on the second of two joined
+// devices.
+[[nodiscard]] std::vector<ZoneInfo> UsableZones(const Geometry& geometry, std::span<const ZoneInfo> report);
 // The number that FormatVolume chooses: room for two snapshots of the largest expected metadata, and one more zone (design
 // rule 4). `usable` is not empty.
 [[nodiscard]] std::uint32_t MetadataZoneCount(std::span<const ZoneInfo> usable);
