@@ -46,10 +46,10 @@ function(zenfs_add_cli_tests)
   target_compile_definitions(zenfs_cli_test PRIVATE ZENFS_DOCS="${PROJECT_SOURCE_DIR}/docs")
   add_executable(zenfs_volume_tool ${PROJECT_SOURCE_DIR}/tests/cli/volume_tool.cc)
   set_target_properties(zenfs_volume_tool PROPERTIES OUTPUT_NAME volume_tool)
-  target_link_libraries(zenfs_volume_tool PRIVATE zenfs_volume zenfs_backends zenfs_flags)
+  target_link_libraries(zenfs_volume_tool PRIVATE zenfs_volume zenfs_discovery zenfs_flags)
 
   set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
-  foreach(suite usage_test.py emulator_test.py filesystem_test.py damage_test.py repair_test.py scrub_test.py names_test.py
+  foreach(suite usage_test.py emulator_test.py filesystem_test.py log_device_test.py damage_test.py repair_test.py scrub_test.py names_test.py
           backup_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
           buffers_test.py advise_test.py)
     string(REPLACE _test.py "" name cli_${suite})

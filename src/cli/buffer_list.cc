@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "backends/open_device.h"
 #include "base/short_bytes.h"
 #include "cli/text_table.h"
+#include "discovery/volume_device.h"
 
 namespace zenfs {
 namespace {
@@ -70,7 +70,7 @@ PresentDevices::PresentDevices(const KnownDevices& known) {
   for (const KnownDevice& one : known.devices) {
     if (!one.used_by.empty()) continue;
     DeviceOptions none;
-    auto device = OpenDevice(one.uri, OpenMode::kReadOnly, &none);
+    auto device = OpenVolumeDevice(one.uri, OpenMode::kReadOnly, &none);
     if (device) {
       devices_.push_back({.name = one.Name(), .device = *std::move(device)});
     } else {

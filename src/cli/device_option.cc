@@ -6,6 +6,7 @@
 
 #include "backends/open_device.h"
 #include "discovery/resolve.h"
+#include "discovery/volume_device.h"
 
 namespace zenfs {
 namespace {
@@ -29,6 +30,19 @@ Result<DeviceUri> UriOf(std::string_view flag, const std::string& value) {
     return Fail(Code::kInvalidArgument, fmt::format("{}: no {} is given", flag, found->wants));
   }
   return DeviceUri{.kind = found->kind, .target = value, .options = {}};
+}
+
+// `unclaimed`: the options that are not those of the device.
+Result<NamedDevice> Named(Result<std::unique_ptr<ZonedDevice>> device, const DeviceOptions& unclaimed,
+                          OpenMode mode) {
+  // Report a wrong option first, even if the device can't be opened either.
+  NamedDevice named;
+  ZENFS_ASSIGN_OR_RETURN(named.mount_options, ParseMountOptions(unclaimed));
+  ZENFS_ASSIGN_OR_RETURN(named.device, std::move(device));
+  if (mode == OpenMode::kExclusive && named.mount_options.read_only) {
+    return Fail(Code::kReadOnly, "--uri: this verb writes; leave the option 'ro' out");
+  }
+  return named;
 }
 
 }  // namespace
@@ -83,17 +97,16 @@ Result<std::vector<DeviceUri>> DeviceOption::Uris() const {
 }
 
 Result<NamedDevice> OpenNamedDevice(const DeviceUri& uri, OpenMode mode) {
-  // Report a wrong option first, even if the device can't be opened either.
-  NamedDevice named;
   DeviceOptions unclaimed;
   ZENFS_ASSIGN_OR_RETURN(const DeviceUri resolved, ResolveUri(uri));
-  auto device = OpenDevice(resolved, mode, &unclaimed);
-  ZENFS_ASSIGN_OR_RETURN(named.mount_options, ParseMountOptions(unclaimed));
-  ZENFS_ASSIGN_OR_RETURN(named.device, std::move(device));
-  if (mode == OpenMode::kExclusive && named.mount_options.read_only) {
-    return Fail(Code::kReadOnly, "--uri: this verb writes; leave the option 'ro' out");
-  }
-  return named;
+  auto device = OpenVolumeDevice(resolved, mode, &unclaimed);
+  return Named(std::move(device), unclaimed, mode);
+}
+
+Result<NamedDevice> OpenSingleDevice(const DeviceUri& uri, OpenMode mode) {
+  DeviceOptions unclaimed;
+  auto device = OpenDevice(uri, mode, &unclaimed);
+  return Named(std::move(device), unclaimed, mode);
 }
 
 Result<NamedDevice> DeviceOption::Open(OpenMode mode) const {

@@ -20,9 +20,12 @@ struct NamedDevice {
   MountOptions mount_options;  // from the URI
 };
 
-// Resolves uuid: (discovery/resolve.h). Errors: those of resolving, of opening the device, and
+// Resolves uuid: (discovery/resolve.h), and joins the device of the volume's logs if there is one
+// (discovery/volume_device.h). Errors: those of resolving, of opening the device, and
 // kInvalidArgument for unknown options.
 [[nodiscard]] Result<NamedDevice> OpenNamedDevice(const DeviceUri& uri, OpenMode mode);
+// The same for the device alone, whatever is on it. `uri` is resolved.
+[[nodiscard]] Result<NamedDevice> OpenSingleDevice(const DeviceUri& uri, OpenMode mode);
 
 class DeviceOption {
  public:

@@ -39,6 +39,7 @@ std::string_view KindName(const KnownDevice& known) {
 std::string_view KindName(Kind kind) {
   switch (kind) {
     case Kind::kZenfs: return "zenfs";
+    case Kind::kLogs: return "zenfs logs";
     case Kind::kZonefs: return "zonefs";
     case Kind::kUsed: return "used";
     case Kind::kNothing: return "nothing";
@@ -59,6 +60,7 @@ std::string Holds(const SeenDevice& device) {
     case Kind::kZenfs:
       return fmt::format("ZenFS {}{}", contents.uuid.ToString(),
                          contents.label.empty() ? "" : fmt::format(" ({})", Printable(contents.label)));
+    case Kind::kLogs: return fmt::format("logs of ZenFS {}", contents.uuid.ToString());
     case Kind::kZonefs: return "zonefs, not mounted";
     case Kind::kUsed: return Printable(device.known.used_by);
     case Kind::kNothing: return "empty";
@@ -204,7 +206,7 @@ Json DeviceJson(const SeenDevice& device, const std::string& release) {
   const auto or_null = [](bool there, const auto& value) { return there ? Json(value) : Json(nullptr); };
   const bool shape = geometry.zone_count > 0;
   Json holds{{"kind", KindName(look.contents.kind)}};
-  if (look.contents.kind == Kind::kZenfs) {
+  if (look.contents.kind == Kind::kZenfs || look.contents.kind == Kind::kLogs) {
     holds["uuid"] = look.contents.uuid.ToString();
     holds["label"] = look.contents.label;
   }

@@ -14,9 +14,21 @@ namespace {
 
 // Returns the superblock of the file system on the device, or the reason why it can't get another
 // UUID.
-Result<Superblock> FindSuperblock(const std::string& path) {
+Result<Superblock> SuperblockOf(const std::string& path) {
   ZENFS_ASSIGN_OR_RETURN(const auto device, OpenEmulatedFile(path, OpenMode::kReadOnly));
   return ProbeSuperblock(*device);
+}
+
+// A clone of one of two devices would be a second owner of the other one.
+Status RefuseOneOfTwo(const std::string& path) {
+  const auto device = OpenEmulatedFile(path, OpenMode::kReadOnly);
+  if (!device) return {};
+  const Result<Superblock> found = FindSuperblock(**device);
+  if (!found || (!found->has_log_device() && !found->is_log_device())) return {};
+  return Fail(Code::kNotSupported,
+              fmt::format("{}: its volume has a second device, {}, and a clone of one is none of the volume; "
+                          "use zenfs backup",
+                          path, found->peer));
 }
 
 // True if the process of the last mount died. Its flushed and unsynced bytes are in shared memory
@@ -52,6 +64,7 @@ class EmuCloneAction : public Action {
   }
 
   Result<int> Run(Console& console) override {
+    ZENFS_RETURN_IF_ERROR(RefuseOneOfTwo(from_));
     const auto progress = [&](std::uint64_t done, std::uint64_t of) {
       console.Progress("copying", done, of);
     };
@@ -62,7 +75,7 @@ class EmuCloneAction : public Action {
       return Fail(Code::kExists, clone.error().text() + " (--force replaces an emulated device)");
     }
     // The clone's lock keeps writers off the source.
-    const Result<Superblock> superblock = FindSuperblock(from_);
+    const Result<Superblock> superblock = SuperblockOf(from_);
     if (!superblock && superblock.error().code() == Code::kIo) return Fail(superblock.error());
     const Uuid uuid = Uuid::Generate();
     if (superblock) ZENFS_RETURN_IF_ERROR(GiveUuid(**clone, *superblock, uuid));

@@ -33,6 +33,10 @@ void AddSuperblock(const Superblock& sb, Figures& figures) {
   figures.Add("Block size", "block_size", sb.block_size, FormatSize(sb.block_size));
   figures.Add("Zone size", "zone_size", sb.zone_size, FormatSize(sb.zone_size));
   figures.Add("Zones", "zones", sb.zone_count);
+  if (sb.has_log_device()) {
+    figures.Add("Logs", "log_device", Json{{"name", sb.peer}, {"zones", sb.log_zones}},
+                fmt::format("in the last {} zones, on a second device: {} at mkfs", sb.log_zones, sb.peer));
+  }
   figures.Add("Metadata zones", "metadata_zones", metadata_zones,
               fmt::format("{}", fmt::join(metadata_zones, ", ")));
 }

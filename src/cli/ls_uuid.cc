@@ -44,6 +44,11 @@ class LsUuidAction : public Action {
   static void Skip(Console& console, const KnownDevice& device, const Contents& contents) {
     const bool asked = device.origin == KnownDevice::Origin::kAsked;
     if (!asked && contents.kind != Contents::Kind::kUnreadable) return;
+    if (contents.kind == Contents::Kind::kLogs) {
+      console.PrintError(fmt::format("zenfs ls-uuid: {} is skipped: it has only the logs of {}",
+                                     Printable(device.Name()), contents.uuid.ToString()));
+      return;
+    }
     console.PrintError(fmt::format(
         "zenfs ls-uuid: {} is skipped: {}", Printable(device.Name()),
         contents.why ? Printable(contents.why->ToString()) : "no ZenFS is on it; make one with zenfs mkfs"));

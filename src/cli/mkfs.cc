@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <optional>
 
 #include "backends/host/io_scheduler.h"
@@ -8,8 +9,9 @@
 #include "cli/made_directory.h"
 #include "cli/verbs.h"
 #include "discovery/resolve.h"
+#include "discovery/volume_device.h"
 #include "volume/aux_marker.h"
-#include "volume/format_volume.h"
+#include "volume/format_two_devices.h"
 
 namespace zenfs {
 namespace {
@@ -37,6 +39,9 @@ class MkfsAction : public Action {
     app.add_option("--aux-path", aux_path_,
                    "Keep LOG and LOCK of databases in this directory of the host (default: in the volume)")
         ->type_name("DIR");
+    app.add_option("--waldev", waldev_,
+                   "Keep the logs of databases on this second device (default: on the same one)")
+        ->type_name("URI");
     app.add_flag(
         "--set-scheduler", set_scheduler_,
         "Set the disk's I/O scheduler to mq-deadline if it may reorder writes on this kernel (needs root)");
@@ -52,11 +57,10 @@ class MkfsAction : public Action {
             fmt::format("--uuid: '{}' is not of the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", uuid_));
       }
     }
-    ZENFS_ASSIGN_OR_RETURN(NamedDevice named, OpenOrdered(console));
-    for (const std::string& notice : named.device->notices()) {
-      console.PrintError(fmt::format("zenfs mkfs: note: {}", Printable(notice)));
-    }
-    ZENFS_ASSIGN_OR_RETURN(const FormatReport report, Format(*named.device));
+    ZENFS_ASSIGN_OR_RETURN(const DeviceUri named_by, device_.Uri());
+    ZENFS_ASSIGN_OR_RETURN(DeviceUri uri, ResolveUri(named_by));
+    ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> log_uri, LogDeviceOf(uri));
+    ZENFS_ASSIGN_OR_RETURN(const FormatReport report, Format(uri, log_uri, console));
     if (json_) {
       Json zones = Json::array();
       for (const ZoneId zone : report.metadata_zones) zones.push_back(zone.value);
@@ -71,11 +75,40 @@ class MkfsAction : public Action {
   }
 
  private:
-  // Opens the device. If its scheduler may reorder writes, offers to change the scheduler.
-  Result<NamedDevice> OpenOrdered(Console& console) const {
-    ZENFS_ASSIGN_OR_RETURN(const DeviceUri named_by, device_.Uri());
-    ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri, ResolveUri(named_by));
-    Result<NamedDevice> opened = OpenNamedDevice(uri, OpenMode::kExclusive);
+  Result<FormatReport> Format(const DeviceUri& uri, const std::optional<DeviceUri>& log_uri,
+                              Console& console) {
+    ZENFS_ASSIGN_OR_RETURN(const NamedDevice main, OpenOrdered(uri, console));
+    if (!log_uri) return WithAuxDirectory([&] { return FormatVolume(*main.device, options_); });
+    ZENFS_ASSIGN_OR_RETURN(const NamedDevice logs, OpenOrdered(*log_uri, console));
+    const TwoDevices devices{.main = *main.device,
+                             .logs = *logs.device,
+                             .main_name = Canonical(uri),
+                             .logs_name = Canonical(*log_uri)};
+    return WithAuxDirectory([&] { return FormatTwoDevices(devices, options_); });
+  }
+
+  // The second device, by --waldev or the option waldev of the URI, which is removed from it.
+  Result<std::optional<DeviceUri>> LogDeviceOf(DeviceUri& uri) const {
+    ZENFS_ASSIGN_OR_RETURN(std::optional<DeviceUri> named, TakeLogDevice(uri));
+    if (waldev_.empty()) return named;
+    if (named) return Fail(Code::kInvalidArgument, "--waldev: the option waldev of the URI names one too");
+    Result<DeviceUri> parsed = ParseDeviceUri(waldev_);
+    if (!parsed) return Fail(parsed.error().With("--waldev"));
+    return *std::move(parsed);
+  }
+
+  // Opens the device and prints its notices. If its scheduler may reorder writes, offers to change the scheduler.
+  Result<NamedDevice> OpenOrdered(const DeviceUri& uri, Console& console) const {
+    Result<NamedDevice> opened = OpenWithScheduler(uri, console);
+    if (!opened) return opened;
+    for (const std::string& notice : opened->device->notices()) {
+      console.PrintError(fmt::format("zenfs mkfs: note: {}", Printable(notice)));
+    }
+    return opened;
+  }
+
+  Result<NamedDevice> OpenWithScheduler(const DeviceUri& uri, Console& console) const {
+    Result<NamedDevice> opened = OpenSingleDevice(uri, OpenMode::kExclusive);
     if (opened || opened.error().code() != Code::kInvalidArgument) return opened;
     const std::optional<BlockFacts> disk = ReorderingDisk(uri);
     if (!disk) return opened;
@@ -87,18 +120,19 @@ class MkfsAction : public Action {
         fmt::format("zenfs mkfs: note: the scheduler of {} is {} now, was {}; until the next start of this "
                     "host (packaging/udev/60-zenfs.rules keeps it)",
                     disk->name, kOrderedScheduler, *disk->scheduler));
-    return OpenNamedDevice(uri, OpenMode::kExclusive);
+    return OpenSingleDevice(uri, OpenMode::kExclusive);
   }
 
-  Result<FormatReport> Format(ZonedDevice& device) {
-    if (aux_path_.empty()) return FormatVolume(device, options_);
+  // `format` uses options_.
+  Result<FormatReport> WithAuxDirectory(const std::function<Result<FormatReport>()>& format) {
+    if (aux_path_.empty()) return format();
     Result<MadeDirectory> aux = MadeDirectory::Ensure(aux_path_);
     if (!aux) return Fail(aux.error().With("--aux-path"));
     options_.aux_path = aux->path();
     if (!options_.uuid) options_.uuid = Uuid::Generate();
     Result<AuxMarker> marker = AuxMarker::Prepare(aux->path(), *options_.uuid);
     if (!marker) return Fail(marker.error().With("--aux-path"));
-    ZENFS_ASSIGN_OR_RETURN(FormatReport report, FormatVolume(device, options_));
+    ZENFS_ASSIGN_OR_RETURN(FormatReport report, format());
     aux->Keep();
     ZENFS_RETURN_IF_ERROR(marker->Keep());
     return report;
@@ -108,6 +142,7 @@ class MkfsAction : public Action {
   FormatOptions options_;
   std::string uuid_;
   std::string aux_path_;
+  std::string waldev_;
   bool set_scheduler_ = false;
   bool json_ = false;
 };

@@ -43,9 +43,11 @@ bool HoldsZonefs(ZonedDevice& device) {
 }
 
 Contents ContentsOf(ZonedDevice& device) {
-  const Result<Superblock> superblock = ProbeSuperblock(device);
+  const Result<Superblock> found = FindSuperblock(device);
+  const bool one_of_two = found && (found->is_log_device() || found->has_log_device());
+  const Result<Superblock> superblock = one_of_two ? found : ProbeSuperblock(device);
   if (superblock) {
-    return {.kind = Contents::Kind::kZenfs,
+    return {.kind = superblock->is_log_device() ? Contents::Kind::kLogs : Contents::Kind::kZenfs,
             .uuid = superblock->uuid,
             .label = superblock->label,
             .identity = device.identity(),

@@ -21,6 +21,7 @@ namespace zenfs {
 struct Contents {
   enum class Kind {
     kZenfs,       // uuid, label
+    kLogs,        // only the logs of the volume with this uuid; the rest is on another device
     kZonefs,      // a zonefs that is not mounted
     kUsed,        // in use by KnownDevice::used_by; not examined
     kNothing,     // no zone is written; only Examine finds this

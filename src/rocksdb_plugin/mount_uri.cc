@@ -1,7 +1,7 @@
 #include "rocksdb_plugin/mount_uri.h"
 
-#include "backends/open_device.h"
 #include "discovery/resolve.h"
+#include "discovery/volume_device.h"
 #include "volume/mount_table.h"
 
 namespace zenfs {
@@ -12,7 +12,7 @@ namespace {
 // read-only, which disturbs nobody, not even a volume that is mounted from it.
 Result<MountOptions> MountOptionsOf(const DeviceUri& uri) {
   DeviceOptions unclaimed;
-  ZENFS_RETURN_IF_ERROR(OpenDevice(uri, OpenMode::kReadOnly, &unclaimed));
+  ZENFS_RETURN_IF_ERROR(OpenVolumeDevice(uri, OpenMode::kReadOnly, &unclaimed));
   return ParseMountOptions(unclaimed);
 }
 
@@ -25,7 +25,7 @@ Result<std::shared_ptr<Volume>> MountUri(const std::string& uri) {
   const OpenMode mode = options.read_only ? OpenMode::kReadOnly : OpenMode::kExclusive;
   return MountShared(Canonical(device), options, [&] {
     DeviceOptions known_already;
-    return OpenDevice(device, mode, &known_already);
+    return OpenVolumeDevice(device, mode, &known_already);
   });
 }
 

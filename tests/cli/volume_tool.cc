@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/emulator/emulator.h"
 #include "base/aligned_buffer.h"
+#include "discovery/volume_device.h"
 #include "volume/volume.h"
 
 namespace zenfs {
@@ -163,7 +163,9 @@ int Serve(Handler handler) {
 }
 
 int Main(const std::string& mode, const std::string& path, const MountOptions& options) {
-  auto device = OpenEmulatedFile(path, OpenMode::kExclusive);
+  DeviceOptions none;
+  const DeviceUri uri{.kind = "emu", .target = path, .options = {}};
+  auto device = OpenVolumeDevice(uri, OpenMode::kExclusive, &none);
   if (!device) {
     Answer(Fail(device.error()));
     return 1;

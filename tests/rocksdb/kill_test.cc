@@ -50,14 +50,13 @@ long VerifyUpTo(const TestVolume& volume, long last) {
   return number - 1;
 }
 
-void KillAgainAndAgain(const char* mode, int kills) {
+void KillAgainAndAgain(const TestVolume& volume, const char* mode, int kills) {
   const char* writer = std::getenv("ZENFS_KILL_WRITER");
   if (writer == nullptr) GTEST_SKIP() << "ZENFS_KILL_WRITER does not name the writer; run this through ctest";
   const char* seed_text = std::getenv("ZENFS_TEST_SEED");
   const std::uint64_t seed = seed_text != nullptr ? std::strtoull(seed_text, nullptr, 10) : RandomSeed();
   SCOPED_TRACE("ZENFS_TEST_SEED=" + std::to_string(seed));
   Random random(seed);
-  const TestVolume volume;
   long next = 0;
   for (int kill_number = 0; kill_number < kills; ++kill_number) {
     SCOPED_TRACE("kill " + std::to_string(kill_number));
@@ -76,11 +75,21 @@ bool IsFullRun() {
   return full != nullptr && *full == '1';
 }
 
-TEST(Kill, EverySyncedKeySurvives) { KillAgainAndAgain("sync", IsFullRun() ? 400 : 40); }
+TEST(Kill, EverySyncedKeySurvives) {
+  KillAgainAndAgain(TestVolume(), "sync", IsFullRun() ? 400 : 40);
+}
+
+TEST(Kill, EverySyncedKeySurvivesWithLogsOnASecondDevice) {
+  KillAgainAndAgain(TestVolume(TestVolume::LogDevice()), "sync", IsFullRun() ? 200 : 20);
+}
 
 // D7 of docs/internals/failures.md.
 TEST(Kill, EveryKeyThatWasNotSyncedSurvivesTheProcess) {
-  KillAgainAndAgain("flush", IsFullRun() ? 1000 : 60);
+  KillAgainAndAgain(TestVolume(), "flush", IsFullRun() ? 1000 : 60);
+}
+
+TEST(Kill, EveryKeyThatWasNotSyncedSurvivesWithLogsOnASecondDevice) {
+  KillAgainAndAgain(TestVolume(TestVolume::LogDevice()), "flush", IsFullRun() ? 300 : 20);
 }
 
 }  // namespace

@@ -2,9 +2,10 @@
 
 #include <cstdlib>
 
-#include "backends/open_device.h"
+#include "discovery/volume_device.h"
 #include "rocksdb/convenience.h"
 #include "volume/check_volume.h"
+#include "volume/format_two_devices.h"
 
 namespace zenfs {
 
@@ -26,6 +27,19 @@ TestVolume::TestVolume(const EmulatorGeometry& geometry) {
   const Status created = CreateEmulatedFile(device_path(), geometry, /*overwrite=*/false);
   EXPECT_TRUE(created.ok()) << created.error().ToString();
   Format(FormatOptions{});
+}
+
+TestVolume::TestVolume(LogDevice) : TestVolume() {
+  const std::string logs_path = directory_ / "logs.img";
+  EXPECT_TRUE(CreateEmulatedFile(logs_path, {.zones = 16, .zone_size = 1 << 20}, false).ok());
+  const auto main = OpenEmulatedFile(device_path(), OpenMode::kExclusive);
+  const auto logs = OpenEmulatedFile(logs_path, OpenMode::kExclusive);
+  const auto formatted = FormatTwoDevices({.main = **main,
+                                           .logs = **logs,
+                                           .main_name = "emu:" + device_path(),
+                                           .logs_name = "emu:" + logs_path},
+                                          {.force = true});
+  EXPECT_TRUE(formatted) << formatted.error().ToString();
 }
 
 void TestVolume::Format(const FormatOptions& options) const {
@@ -58,7 +72,9 @@ std::shared_ptr<rocksdb::FileSystem> TestVolume::Open(std::string_view options) 
 }
 
 ::testing::AssertionResult TestVolume::CheckIsClean() const {
-  auto device = OpenEmulatedFile(device_path(), OpenMode::kReadOnly);
+  DeviceOptions none;
+  auto device = OpenVolumeDevice({.kind = "emu", .target = device_path(), .options = {}}, OpenMode::kReadOnly,
+                                 &none);
   if (!device) return ::testing::AssertionFailure() << device.error().ToString();
   const auto report = CheckVolume(**device, CheckOptions{.read_data = true, .progress = {}});
   if (!report) return ::testing::AssertionFailure() << report.error().ToString();

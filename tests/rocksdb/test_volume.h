@@ -21,6 +21,9 @@ class TestVolume {
   // 64 zones of 16 MiB with 12 MiB capacity, 14 of them open or active at most.
   TestVolume();
   explicit TestVolume(const EmulatorGeometry& geometry);
+  // The same 64 zones, and the logs on a second device of 16 zones of 1 MiB.
+  struct LogDevice {};
+  explicit TestVolume(LogDevice);
   ~TestVolume();
   TestVolume(const TestVolume&) = delete;
   TestVolume& operator=(const TestVolume&) = delete;

@@ -1,0 +1,29 @@
+// Opens the device of a volume, also of one whose logs are on a second device.
+#pragma once
+
+#include <memory>
+
+#include "backends/device_uri.h"
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "discovery/known_devices.h"
+
+namespace zenfs {
+
+// Opens the device that `uri` names (not uuid:, see discovery/resolve.h). If its superblock says that the logs of the volume
+// are on a second device, opens that too and joins them (device/joined_device.h). The second device is, in this order: that
+// of the option waldev:URI; the one that mkfs knew by its name; the one that has the superblock, among all known devices.
+// Only a device with the superblock of the same volume is taken. A device without a readable superblock is opened alone,
+// unless waldev names a device with logs.
+// Options that no backend knows are put into `unclaimed` (not null).
+//
+// Errors: those of OpenDevice. kNotFound if the second device is missing; the text names it and the first one.
+// kInvalidArgument if waldev names a device that has not the logs of this volume. Threads: any.
+[[nodiscard]] Result<std::unique_ptr<ZonedDevice>> OpenVolumeDevice(
+    const DeviceUri& uri, OpenMode mode, DeviceOptions* unclaimed,
+    const SearchPlaces& places = SearchPlaces::OfThisProcess());
+
+// Removes waldev:URI from the options of `uri`. Errors: those of ParseDeviceUri.
+[[nodiscard]] Result<std::optional<DeviceUri>> TakeLogDevice(DeviceUri& uri);
+
+}  // namespace zenfs

@@ -1,0 +1,154 @@
+#include "discovery/volume_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "backends/open_device.h"
+#include "discovery/contents.h"
+#include "discovery/discovery_test_util.h"
+
+namespace zenfs::volume_device_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class VolumeDeviceTest : public DiscoveryTest {
+ protected:
+  // Makes the superblocks of a volume on two devices and returns its UUID.
+  Uuid MakePair(const std::string& main, const std::string& logs) {
+    const Uuid uuid = Uuid::Generate();
+    const auto main_device = OpenEmulatedFile(Make(main, 16), OpenMode::kExclusive);
+    const auto logs_device = OpenEmulatedFile(Make(logs, 12), OpenMode::kExclusive);
+    Superblock superblock{.uuid = uuid,
+                          .seed = uuid,
+                          .block_size = 4096,
+                          .zone_size = 1 << 20,
+                          .zone_count = 26,
+                          .incompatible = kHasLogDevice,
+                          .metadata_zones = {ZoneId(0), ZoneId(1)},
+                          .log_zones = 10,
+                          .first_log_zone = ZoneId(2),
+                          .peer = "emu:" + directory_.File(logs)};
+    EXPECT_TRUE(Metalog::Format(**main_device, superblock, {}).ok());
+    superblock.zone_count = 12;
+    superblock.incompatible = kIsLogDevice;
+    superblock.peer = "emu:" + directory_.File(main);
+    EXPECT_TRUE(Metalog::Format(**logs_device, superblock, {}).ok());
+    return uuid;
+  }
+  std::string Make(const std::string& name, std::uint32_t zones) {
+    const EmulatorGeometry geometry{.zones = zones, .zone_size = 1 << 20};
+    EXPECT_TRUE(CreateEmulatedFile(directory_.File(name), geometry, true).ok());
+    return directory_.File(name);
+  }
+  Result<std::unique_ptr<ZonedDevice>> Open(const std::string& main, const std::string& logs = "",
+                                            OpenMode mode = OpenMode::kExclusive) {
+    DeviceUri uri{.kind = "emu", .target = directory_.File(main), .options = {{"buffer_kib", "64"}}};
+    if (!logs.empty()) uri.options.emplace_back("waldev", "emu:" + directory_.File(logs));
+    unclaimed_.clear();
+    return OpenVolumeDevice(uri, mode, &unclaimed_, places_);
+  }
+  void ExpectJoined(const Result<std::unique_ptr<ZonedDevice>>& device, const std::string& logs) {
+    ASSERT_TRUE(device) << device.error().ToString();
+    EXPECT_EQ((*device)->geometry().log_zones, 10U);
+    EXPECT_THAT((*device)->name(), HasSubstr(directory_.File(logs)));
+    EXPECT_EQ(unclaimed_, (DeviceOptions{{"buffer_kib", "64"}})) << "waldev is taken, others stay";
+  }
+  std::string ErrorOf(const Result<std::unique_ptr<ZonedDevice>>& device, Code code) {
+    if (device.ok()) return "opened";
+    EXPECT_EQ(device.error().code(), code);
+    return device.error().text();
+  }
+  void Move(const std::string& from, const std::string& to) {
+    std::filesystem::rename(directory_.File(from), directory_.File(to));
+  }
+
+  DeviceOptions unclaimed_;
+};
+
+TEST_F(VolumeDeviceTest, SecondDeviceIsFoundUnderTheNameThatMkfsKnew) {
+  MakePair("main.img", "logs.img");
+  ExpectJoined(Open("main.img"), "logs.img");
+}
+
+TEST_F(VolumeDeviceTest, SecondDeviceThatMovedIsFoundAmongTheKnownOnes) {
+  MakePair("main.img", "logs.img");
+  Move("logs.img", "moved.img");
+  List(MakeVolume("other.img", Uuid::Generate()));
+  List(directory_.File("moved.img"));
+  ExpectJoined(Open("main.img"), "moved.img");
+}
+
+TEST_F(VolumeDeviceTest, SecondDeviceThatMovedIsTakenByName) {
+  MakePair("main.img", "logs.img");
+  Move("logs.img", "moved.img");
+  ExpectJoined(Open("main.img", "moved.img"), "moved.img");
+}
+
+TEST_F(VolumeDeviceTest, MissingSecondDeviceIsNamed) {
+  MakePair("main.img", "logs.img");
+  Move("logs.img", "moved.img");
+  EXPECT_THAT(ErrorOf(Open("main.img"), Code::kNotFound),
+              AllOf(HasSubstr("main.img"), HasSubstr("at mkfs emu:" + directory_.File("logs.img")),
+                    HasSubstr("?waldev:")));
+}
+
+TEST_F(VolumeDeviceTest, AnotherDeviceUnderTheNameIsNotTaken) {
+  MakePair("main.img", "logs.img");
+  Move("logs.img", "moved.img");
+  MakePair("main2.img", "logs.img");
+  EXPECT_THAT(ErrorOf(Open("main.img"), Code::kNotFound), HasSubstr("no logs of it now"));
+  EXPECT_THAT(ErrorOf(Open("main.img", "logs.img"), Code::kInvalidArgument),
+              AllOf(HasSubstr("has not the logs"), HasSubstr("main.img")));
+  const std::string other = MakeVolume("other.img", Uuid::Generate());
+  EXPECT_THAT(ErrorOf(Open("main.img", "other.img"), Code::kInvalidArgument), HasSubstr("has not the logs"));
+}
+
+TEST_F(VolumeDeviceTest, WaldevOfAVolumeWithItsOwnLogsIsRefused) {
+  MakePair("main.img", "logs.img");
+  MakeVolume("single.img", Uuid::Generate());
+  EXPECT_THAT(ErrorOf(Open("single.img", "logs.img"), Code::kInvalidArgument), HasSubstr("leave the option out"));
+}
+
+TEST_F(VolumeDeviceTest, DevicesWithoutASecondOneAreOpenedAlone) {
+  MakeVolume("single.img", Uuid::Generate());
+  const auto single = Open("single.img");
+  ASSERT_TRUE(single);
+  EXPECT_EQ((*single)->geometry().log_zones, 0U);
+  MakeDevice("empty.img");
+  EXPECT_TRUE(Open("empty.img"));
+}
+
+// The superblocks of the main device are gone, as before a repair.
+TEST_F(VolumeDeviceTest, WaldevJoinsAMainDeviceThatIsUnreadable) {
+  MakePair("main.img", "logs.img");
+  {
+    const auto main = OpenEmulatedFile(directory_.File("main.img"), OpenMode::kExclusive);
+    for (std::uint32_t zone = 0; zone < 3; ++zone) ASSERT_TRUE((*main)->Reset(ZoneId(zone)).ok());
+  }
+  ExpectJoined(Open("main.img", "logs.img"), "logs.img");
+}
+
+TEST_F(VolumeDeviceTest, ReadersShareBothDevicesWithAWriter) {
+  MakePair("main.img", "logs.img");
+  const auto writer = Open("main.img");
+  ASSERT_TRUE(writer);
+  EXPECT_TRUE(Open("main.img", "", OpenMode::kReadOnly));
+  ErrorOf(Open("main.img"), Code::kBusy);
+}
+
+TEST_F(VolumeDeviceTest, LooksTellTheTwoDevicesApart) {
+  const Uuid uuid = MakePair("main.img", "logs.img");
+  const Contents main = Probe(Emulated(directory_.File("main.img")));
+  EXPECT_EQ(main.kind, Contents::Kind::kZenfs);
+  EXPECT_EQ(main.uuid, uuid);
+  const Contents logs = Probe(Emulated(directory_.File("logs.img")));
+  EXPECT_EQ(logs.kind, Contents::Kind::kLogs);
+  EXPECT_EQ(logs.uuid, uuid);
+}
+
+}  // namespace
+}  // namespace zenfs::volume_device_test
