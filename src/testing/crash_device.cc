@@ -64,6 +64,14 @@ CrashDevice::CrashDevice(const EmulatorGeometry& geometry, std::vector<ZoneImage
   }
 }
 
+void CrashDevice::SplitLogs(std::uint32_t zones, std::uint32_t max_active) {
+  geometry_.log_zones = zones;
+  geometry_.log_max_active = geometry_.max_active == 0 ? 0 : max_active;
+  geometry_.log_max_open = geometry_.max_open == 0 ? 0 : max_active;
+  geometry_.max_active -= geometry_.log_max_active;
+  geometry_.max_open -= geometry_.log_max_open;
+}
+
 void CrashDevice::StopAfter(std::uint64_t n) {
   MutexLock lock(mutex_);
   stop_after_ = n;
@@ -130,6 +138,7 @@ std::unique_ptr<CrashDevice> CrashDevice::ImageBy(LossPolicy policy) const {
     MutexLock lock(image->mutex_);
     image->zones_ = std::move(zones);  // unflushed commands stay unflushed: power may still be lost
     image->identity_ = identity_;
+    image->geometry_ = geometry_;
     return image;
   }
   Random random(policy.seed);
@@ -151,6 +160,7 @@ std::unique_ptr<CrashDevice> CrashDevice::ImageOf(const std::vector<ZoneLoss>& l
   KeepLimit(emulator_geometry_.random_zones, &HasRandomArea, durable, images);
   std::unique_ptr<CrashDevice> image(new CrashDevice(emulator_geometry_, std::move(images)));
   image->identity_ = identity_;
+  image->geometry_ = geometry_;
   return image;
 }
 
@@ -251,10 +261,17 @@ Status CrashDevice::CommitRandom(DeviceOffset to) {
   return Manage(zone, [&](ZoneMachine& machine, ZoneId) { return machine.CommitRandom(zone, block); });
 }
 
-Status CrashDevice::Flush() {
+Status CrashDevice::Flush() { return FlushZones(0, geometry_.zone_count); }
+
+Status CrashDevice::FlushDeviceOf(ZoneId zone) {
+  if (geometry_.OnLogDevice(zone)) return FlushZones(geometry_.main_zones(), geometry_.zone_count);
+  return FlushZones(0, geometry_.main_zones());
+}
+
+Status CrashDevice::FlushZones(std::uint32_t first, std::uint32_t end) {
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(BeginChange());
-  for (ZoneHistory& zone : zones_) zone.Flush();
+  for (std::uint32_t i = first; i < end; ++i) zones_[i].Flush();
   ++commands_;
   return {};
 }

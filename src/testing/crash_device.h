@@ -80,6 +80,9 @@ class CrashDevice final : public ZonedDevice {
   const Geometry& geometry() const override { return geometry_; }
   const std::string& name() const override { return name_; }
   const std::string& identity() const override { return identity_; }
+  // Makes the last zones those of a second device for logs (device/joined_device.h), which loses power with the first one.
+  // `max_active` of the device's limits of open and active zones are the second device's. Call before the device is used.
+  void SplitLogs(std::uint32_t zones, std::uint32_t max_active);
   // Empty unless set, because a device in memory can't be opened again. Call before the device is
   // used.
   void SetIdentity(std::string identity) { identity_ = std::move(identity); }
@@ -96,6 +99,7 @@ class CrashDevice final : public ZonedDevice {
   Status OpenRandom(ZoneId zone) override;
   Status CommitRandom(DeviceOffset to) override;
   Status Flush() override;
+  Status FlushDeviceOf(ZoneId zone) override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
@@ -105,6 +109,7 @@ class CrashDevice final : public ZonedDevice {
 
   Status CheckPower() const REQUIRES(mutex_);
   Status BeginChange() REQUIRES(mutex_);
+  Status FlushZones(std::uint32_t first, std::uint32_t end) EXCLUDES(mutex_);
   Status Manage(ZoneId zone, const Management& command) EXCLUDES(mutex_);
   void RecordOthers(ZoneId zone) REQUIRES(mutex_);
   void RecordWrite(ZoneId zone, std::uint64_t block, Blocks blocks) REQUIRES(mutex_);
@@ -113,7 +118,7 @@ class CrashDevice final : public ZonedDevice {
   std::unique_ptr<CrashDevice> ImageBy(LossPolicy policy) const REQUIRES(mutex_);
 
   const EmulatorGeometry emulator_geometry_;
-  const Geometry geometry_;
+  Geometry geometry_;  // constant once the device is used
   const std::string name_ = "crash:memory";
   std::string identity_;
   mutable Mutex mutex_;  // leaf

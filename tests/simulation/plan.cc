@@ -6,6 +6,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "device/joined_device.h"
 #include "zone/slot_plan.h"
 
 namespace zenfs {
@@ -99,6 +100,17 @@ void DrawWal(Plan& plan) {
   if (random.OneIn(4)) plan.faults.append_twice = OneOf(random, {8u, 30u, 100u});
 }
 
+// The same, with a stream of its own.
+void DrawLogDevice(Plan& plan) {
+  Random random(plan.seed * 0xda942042e4dd58b5u + 1);
+  if (!random.OneIn(4)) return;
+  plan.log_zones = static_cast<std::uint32_t>(kFewestLogZones + plan.faults.zones_bad_max + random.Below(12));
+  plan.log_max_active = OneOf(random, {4u, 4u, 5u, 8u, 14u});
+  plan.geometry.zones += plan.log_zones;
+  if (plan.geometry.max_active != 0) plan.geometry.max_active += plan.log_max_active;
+  if (plan.geometry.max_open != 0) plan.geometry.max_open += plan.log_max_active;
+}
+
 }  // namespace
 
 bool Plan::HasFaults() const {
@@ -114,6 +126,9 @@ std::string Plan::Describe() const {
   if (geometry.random_area != 0) {
     text += fmt::format("; random write areas of {} KiB in {} zones", geometry.random_area / 1024,
                         geometry.random_zones);
+  }
+  if (log_zones != 0) {
+    text += fmt::format("; the last {} zones on a second device, {} active there", log_zones, log_max_active);
   }
   if (Fills()) text += "; kept nearly full";
   if (shared_names) text += "; shared names";
@@ -150,6 +165,7 @@ Plan DrawPlan(std::uint64_t seed) {
     }
   }
   DrawWal(plan);
+  DrawLogDevice(plan);
   return plan;
 }
 

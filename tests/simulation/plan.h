@@ -33,6 +33,9 @@ struct Round {
 struct Plan {
   std::uint64_t seed = 0;
   EmulatorGeometry geometry;
+  // The last zones, and so many of the limits of open and active zones, are those of a second device for logs; 0: none.
+  std::uint32_t log_zones = 0;
+  std::uint32_t log_max_active = 0;
   SimScheduler::Options schedule;
   SimFaults faults;
   bool shared_memory = false;  // append buffers in shared memory

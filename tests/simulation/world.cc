@@ -106,8 +106,9 @@ std::string World::Start() {
   }
   auto device = std::make_unique<CrashDevice>(plan_.geometry);
   if (plan_.shared_memory) device->SetIdentity(kIdentity);
+  if (plan_.log_zones != 0) device->SplitLogs(plan_.log_zones, plan_.log_max_active);
   device_ = std::make_unique<SimDevice>(std::move(device), plan_.seed);
-  const auto formatted = FormatVolume(*device_, {});
+  const auto formatted = FormatVolume(*device_, {.log_device_name = "simulated logs"});
   if (!formatted) return "mkfs: " + formatted.error().ToString();
   const std::vector<ZoneId>& metadata = formatted->metadata_zones;
   // One of three metadata zones may turn read-only: with a single zone left, a log switch has no

@@ -4,10 +4,12 @@
 
 #include <iostream>
 
+#include "device/joined_device.h"
 #include "every_subset.h"
+#include "metalog/probe.h"
 #include "testing/borrowed_device.h"
 #include "verify.h"
-#include "volume/format_volume.h"
+#include "volume/format_two_devices.h"
 #include "workloads.h"
 
 namespace zenfs {
@@ -138,6 +140,62 @@ TEST(MkfsCrash, ReplacingASmallFileSystemDoesSoWithEverySubsetOfWhatWasNotFlushe
   replaced.ExpectBothSeen();
   EXPECT_EQ(count.complete, count.cuts);
   std::cout << "mkfs --force: " << count.ToString() << "\n";
+}
+
+// mkfs of two devices, cut off after so many commands of the one or of the other: the main one has no file system, or a
+// whole one whose log device is complete.
+class TwoDevicesCut {
+ public:
+  TwoDevicesCut(std::uint64_t main_cut, std::uint64_t logs_cut) {
+    main_.StopAfter(main_cut);
+    logs_.StopAfter(logs_cut);
+    done_ = Format(main_, logs_, false).ok();
+  }
+  static Status Format(ZonedDevice& main, ZonedDevice& logs, bool force) {
+    const auto made = FormatTwoDevices({.main = main, .logs = logs, .main_name = "main", .logs_name = "logs"},
+                                       {.force = force});
+    return made ? Status() : Fail(made.error());
+  }
+  std::string WhyNot(const LossPolicy& loss) const {
+    const auto main = main_.Image(loss);
+    const auto logs = logs_.Image(loss);
+    if (Mounts(*main, *logs)) return "";
+    if (done_) return "it was complete and does not mount";
+    if (const Status again = Format(*main, *logs, true); !again.ok())
+      return "mkfs again: " + again.error().ToString();
+    return Mounts(*main, *logs) ? "" : "it does not mount after mkfs again";
+  }
+  bool done() const { return done_; }
+  const CrashDevice& main() const { return main_; }
+  const CrashDevice& logs() const { return logs_; }
+
+ private:
+  static bool Mounts(CrashDevice& main, CrashDevice& logs) {
+    const Result<Superblock> superblock = FindSuperblock(main);
+    const Result<Superblock> of_logs = FindSuperblock(logs);
+    if (!superblock || !of_logs || superblock->uuid != of_logs->uuid) return false;
+    auto joined = JoinDevices(Borrow(main), Borrow(logs), of_logs->first_log_zone);
+    if (!joined) return false;
+    auto volume = Volume::Mount(*std::move(joined), {});
+    return volume && (*volume)->Unmount().ok();
+  }
+
+  CrashDevice main_{{.zones = 12, .zone_size = 256 << 10}};
+  CrashDevice logs_{{.zones = 8, .zone_size = 128 << 10}};
+  bool done_ = false;
+};
+
+TEST(MkfsCrash, OfTwoDevicesLeavesNothingOrAMountableFileSystem) {
+  const TwoDevicesCut whole(UINT64_MAX, UINT64_MAX);
+  ASSERT_TRUE(whole.done());
+  const auto check = [](std::uint64_t main_cut, std::uint64_t logs_cut) {
+    const TwoDevicesCut cut(main_cut, logs_cut);
+    for (const LossPolicy loss : Losses(main_cut + logs_cut, 20)) {
+      ASSERT_EQ(cut.WhyNot(loss), "") << main_cut << ", " << logs_cut << ", " << Describe(loss);
+    }
+  };
+  for (std::uint64_t cut = 0; cut <= whole.main().commands(); ++cut) check(cut, UINT64_MAX);
+  for (std::uint64_t cut = 0; cut <= whole.logs().commands(); ++cut) check(UINT64_MAX, cut);
 }
 
 }  // namespace

@@ -209,7 +209,10 @@ Status SimDevice::CommitRandom(DeviceOffset to) {
   return status;
 }
 
-Status SimDevice::Flush() {
+Status SimDevice::Flush() { return SendFlush(std::nullopt); }
+Status SimDevice::FlushDeviceOf(ZoneId zone) { return SendFlush(zone); }
+
+Status SimDevice::SendFlush(std::optional<ZoneId> device_of) {
   Linger();
   if (Meets(&SimFaults::flush_error))
     return Fail(Code::kIo, fmt::format("{}: injected fault: flush", name()), EIO);
@@ -217,8 +220,8 @@ Status SimDevice::Flush() {
     device_->DropCache(Below(UINT64_MAX));
     return Fail(Code::kIo, fmt::format("{}: injected fault: flush, the cache is lost", name()), EIO);
   }
-  Status status = device_->Flush();
-  Note(kFlush, 0, status.ok());
+  Status status = device_of ? device_->FlushDeviceOf(*device_of) : device_->Flush();
+  Note(kFlush, device_of ? device_of->value + 1 : 0, status.ok());
   Linger();
   return status;
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -68,6 +69,7 @@ class SimDevice final : public ForwardingDevice {
   Status OpenRandom(ZoneId zone) override;
   Status CommitRandom(DeviceOffset to) override;
   Status Flush() override;
+  Status FlushDeviceOf(ZoneId zone) override;
   // Executes requests in any order, between Submit and the Reap that delivers them.
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
@@ -84,6 +86,7 @@ class SimDevice final : public ForwardingDevice {
   Error Injected(const char* what, ZoneId zone) const;
   void ChangeZoneOf(ZoneId zone) EXCLUDES(mutex_);
   void TurnBad(ZoneId zone, ZoneCondition condition) EXCLUDES(mutex_);
+  Status SendFlush(std::optional<ZoneId> device_of);
   Status WriteSome(DeviceOffset offset, std::span<const ByteView> pieces);
   Status Manage(Management command, ZoneId zone, std::uint32_t SimFaults::* rate, const char* what);
   void Note(std::uint64_t kind, std::uint64_t where, bool ok) const;
