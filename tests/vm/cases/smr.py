@@ -6,7 +6,10 @@ import time
 
 from cases.bad_input import refuses
 from guest import volume
+from guest.devices import character_node, fresh
+from guest.load import written
 from guest.shell import modprobe, run
+from lab import drives
 from lab.case import case
 
 PROGRAMS = ("zenfs", "libzenfs.so")
@@ -48,6 +51,28 @@ def smr_disk_is_used_as_any_other():
         assert found["metadata_zones"][0] == 2, f"metadata in a conventional zone: {found['metadata_zones']}"
         disk.db_bench("fillrandom,readrandom", "--num=5000")
         disk.zenfs("check", "--read-data")
+
+
+@case(needs=PROGRAMS, seconds=240, short=("6.12",))
+def logs_of_an_smr_disk_on_an_nvme_drive():
+    "mkfs --waldev: an SMR disk with its logs on an NVMe drive, killed under synced writes, then used on; found by its name and by waldev"
+    logs = fresh(drives.MAIN.serial)
+    with smr_disk("managed") as name:
+        disk = volume.block(name)
+        disk.zenfs("mkfs", f"--waldev=dev:{logs}")
+        found = disk.json("fs-info", "--json")
+        assert found["log_device"] == {"name": f"dev:/dev/{logs}", "zones": 62}, found
+        assert written(logs) > 0, "the second device has no superblock"
+        before = written(logs)
+        with disk.start_db_bench("fillrandom", "--num=100000000", "--sync", "--threads=4") as load:
+            load.wait_until(lambda: disk.json("df", "--json")["used_bytes"] >= 4 << 20, "4 MiB were used")
+            load.kill()
+        assert written(logs) > before, "no log was written to the NVMe drive"
+        disk.zenfs("check", "--read-data")
+        disk.db_bench("overwrite,readrandom", "--use_existing_db", "--num=5000")
+        by_name = volume.Volume(f"--uri=zenfs://dev:{name}?waldev:nvme:{character_node(logs)}", "")
+        by_name.zenfs("check", "--read-data")
+        refuses(volume.block(logs), "only the logs", "df")
 
 
 @case(needs=("zenfs",))
