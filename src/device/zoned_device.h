@@ -130,9 +130,6 @@ class ZonedDevice {
   // `depth`: the number of commands that the caller intends to have in flight.
   [[nodiscard]] virtual std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) = 0;
 
-  // The flush behind the frames of logs, which are all on one device.
-  [[nodiscard]] Status FlushLogs() { return FlushDeviceOf(ZoneId(geometry().zone_count - 1)); }
-
   // Reports one zone.
   [[nodiscard]] Result<ZoneInfo> ReportZone(ZoneId zone) {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, Report(zone, 1));
@@ -146,5 +143,10 @@ class ZonedDevice {
     return Write(offset, std::span<const ByteView>(&bytes, 1));
   }
 };
+
+// The flush behind the frames of logs, which are all on one device.
+[[nodiscard]] inline Status FlushLogs(ZonedDevice& device) {
+  return device.FlushDeviceOf(ZoneId(device.geometry().zone_count - 1));
+}
 
 }  // namespace zenfs

@@ -152,6 +152,41 @@ Status CheckZones(const Superblock& s) {
   return {};
 }
 
+// The layout of a valid superblock of a version and with features that this program knows. Errors: those of DecodeSuperblock.
+Result<Layout> ReadLayout(ByteView bytes) {
+  if (const auto legacy = LegacyVersion(bytes)) {
+    return Fail(
+        Code::kNotSupported,
+        fmt::format("this is the older ZenFS's format {}; this program mounts format 3 only", *legacy));
+  }
+  std::uint64_t magic = 0;
+  if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
+  // A foreign block is this similar by chance once in 2^57, and then its CRC does not match.
+  if (std::popcount(magic ^ kSuperblockMagic) > 1) return Fail(Code::kNotFound, "no ZenFS superblock");
+  if (bytes.size() < kSuperblockBytes) return Fail(Code::kCorruption, "the superblock is cut short");
+  Layout layout;
+  std::memcpy(&layout, bytes.data(), sizeof layout);
+  if (CrcOf(layout) != layout.crc) {
+    return Fail(Code::kCorruption, "the superblock is damaged (its CRC does not match)");
+  }
+  if (magic != kSuperblockMagic) {
+    return Fail(Code::kCorruption, "the superblock is damaged (a bit of its magic is flipped)");
+  }
+  if (layout.version != kFormatVersion) {
+    return Fail(Code::kNotSupported,
+                fmt::format("unknown format version {}; this program knows {}: use a newer one",
+                            layout.version, kFormatVersion));
+  }
+  if (const std::uint64_t unknown = layout.incompatible & ~kKnownIncompatible; unknown != 0) {
+    return Fail(
+        Code::kNotSupported,
+        fmt::format(
+            "the volume uses incompatible feature bits {} that this program does not know: use a newer one",
+            BitList(unknown)));
+  }
+  return layout;
+}
+
 }  // namespace
 
 Status CheckSuperblock(const Superblock& s) {
@@ -209,36 +244,7 @@ std::string EncodeSuperblock(const Superblock& s) {
 }
 
 Result<Superblock> DecodeSuperblock(ByteView bytes) {
-  if (const auto legacy = LegacyVersion(bytes)) {
-    return Fail(
-        Code::kNotSupported,
-        fmt::format("this is the older ZenFS's format {}; this program mounts format 3 only", *legacy));
-  }
-  std::uint64_t magic = 0;
-  if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
-  // A foreign block is this similar by chance once in 2^57, and then its CRC does not match.
-  if (std::popcount(magic ^ kSuperblockMagic) > 1) return Fail(Code::kNotFound, "no ZenFS superblock");
-  if (bytes.size() < kSuperblockBytes) return Fail(Code::kCorruption, "the superblock is cut short");
-  Layout layout;
-  std::memcpy(&layout, bytes.data(), sizeof layout);
-  if (CrcOf(layout) != layout.crc) {
-    return Fail(Code::kCorruption, "the superblock is damaged (its CRC does not match)");
-  }
-  if (magic != kSuperblockMagic) {
-    return Fail(Code::kCorruption, "the superblock is damaged (a bit of its magic is flipped)");
-  }
-  if (layout.version != kFormatVersion) {
-    return Fail(Code::kNotSupported,
-                fmt::format("unknown format version {}; this program knows {}: use a newer one",
-                            layout.version, kFormatVersion));
-  }
-  if (const std::uint64_t unknown = layout.incompatible & ~kKnownIncompatible; unknown != 0) {
-    return Fail(
-        Code::kNotSupported,
-        fmt::format(
-            "the volume uses incompatible feature bits {} that this program does not know: use a newer one",
-            BitList(unknown)));
-  }
+  ZENFS_ASSIGN_OR_RETURN(const Layout layout, ReadLayout(bytes));
   const auto label = TakeText(layout.label);
   const auto made_by = TakeText(layout.made_by);
   const auto aux_path = TakeText(layout.aux_path);

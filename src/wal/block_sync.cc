@@ -81,7 +81,7 @@ Status BlockSync::WriteBlock(FramedFileParts& file) {
   SealFrame(image_.Span(), frame.HeaderOf(frame.payload_left(), log_->writer().epoch()), pair_->seed());
   SyncPoint::Reach("BlockSync::Write");
   const Status written = pair_->Write(second, image_.View(0, device_.geometry().block_size));
-  Status flushed = written.ok() && device_.geometry().volatile_cache ? device_.FlushLogs() : Status();
+  Status flushed = written.ok() && device_.geometry().volatile_cache ? FlushLogs(device_) : Status();
   if (flushed.ok() && before.FlushFailedSince(device_)) {
     flushed = Fail(Code::kIo, fmt::format("file {}: bytes {} to {}: {}", id_.value, job.file_offset, end,
                                           kLostToAFlush));

@@ -34,7 +34,7 @@ Status FrameSender::SendFlight(FramedFileParts& file, bool sync) {
   if (has_frame) {
     sent = log_->writer().Place(job, placed_);
   } else if (sync && device_.geometry().volatile_cache) {
-    sent = device_.FlushLogs();
+    sent = FlushLogs(device_);
   }
   file.mutex.Lock();
   file.PublishNext(placed_, job, before);

@@ -87,7 +87,7 @@ void FrameWriter::AppendFront() {
   queued.done = true;
   if (!queued.job->flush || !geometry_.volatile_cache) return;
   mutex_.Unlock();
-  queued.status = deps_.device->FlushLogs();
+  queued.status = FlushLogs(*deps_.device);
   mutex_.Lock();
 }
 
@@ -159,7 +159,7 @@ void FrameWriter::Lead() {
   }
   if (!flush || !geometry_.volatile_cache) return;
   // Even if a later frame failed: the callers whose frames were placed return without an error.
-  const Status flushed = deps_.device->FlushLogs();
+  const Status flushed = FlushLogs(*deps_.device);
   if (flushed.ok()) return;
   // The frames are placed but not stable. Only callers that asked for a flush get the error.
   for (QueuedFrame* each : jobs_) {
