@@ -75,6 +75,10 @@ Result<Effects> Catalog::Apply(std::span<const Edit> edits) {
   if (extents_) extents_->Update(edits, effects.lost, state_);
   for (const Edit& edit : edits) {
     if (const auto* created = std::get_if<CreateFile>(&edit)) ErasePending(created->id);
+    if (const auto* renamed = std::get_if<RenameEntry>(&edit)) {
+      const auto it = pending_names_.find(std::pair(renamed->to_parent, renamed->to_name));
+      if (it != pending_names_.end()) ErasePending(it->second);
+    }
   }
   return effects;
 }

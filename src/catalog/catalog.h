@@ -126,7 +126,8 @@ class Catalog {
   void DropPending(FileId id) EXCLUDES(mutex_);
   void SetPendingLifetime(FileId id, Lifetime lifetime) EXCLUDES(mutex_);
 
-  // Applies the edits of one commit; called in log order. Pending files that the edits create are then committed.
+  // Applies the edits of one commit; called in log order. Pending files that the edits create are then committed, and
+  // pending files that a rename replaces are dropped.
   // An error means that an invalid edit was committed, which is a bug: the volume must stop writing.
   [[nodiscard]] Result<Effects> Apply(std::span<const Edit> edits) EXCLUDES(mutex_);
 

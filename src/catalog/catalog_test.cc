@@ -149,6 +149,16 @@ TEST(CatalogTest, CommitOfAFileKeepsANewerPendingFileOfItsName) {
   EXPECT_TRUE(entry.shadows);
 }
 
+// Otherwise the old name would be gone while the new one still showed the pending file.
+TEST(CatalogTest, RenameOntoAPendingFileIsSeenAtOnce) {
+  Catalog catalog(SomeState());
+  catalog.AddPending({.id = FileId(20), .parent = kRootDirectory, .name = "new"});
+  ASSERT_TRUE(catalog.Apply(std::vector<Edit>{RenameEntry{kDir, "file", kRootDirectory, "new"}}));
+  EXPECT_EQ(Resolve(catalog, "dir/file")->kind, Entry::Kind::kMissing);
+  EXPECT_EQ(Resolve(catalog, "new")->id, kFile);
+  EXPECT_FALSE(Resolve(catalog, "new")->pending);
+}
+
 TEST(CatalogTest, EditThatContradictsTheStateIsAnError) {
   Catalog catalog(SomeState());
   const std::vector<Edit> edits = {UnlinkFile{kDir, "nobody"}};

@@ -44,7 +44,7 @@ Status Namespace::Rename(std::string_view from_path, std::string_view to_path) {
   if (edits.empty()) return {};
   ZENFS_RETURN_IF_ERROR(meter.Done(deps_.commits.Commit(std::move(edits), promotion.options())));
   Promoted(promotion);
-  if (to.pending && !same) DropPending(to.id);
+  if (to.pending && !same) deps_.files.MarkUnlinked(to.id);
   return {};
 }
 
