@@ -83,7 +83,8 @@ std::vector<Victim> DataVictims(std::span<const ZoneStatus> zones) {
                        .copies = zone.live,
                        .given_up = active ? zone.capacity - zone.written : 0,
                        .age = active ? 0 : zone.age,
-                       .incarnation = zone.incarnation});
+                       .incarnation = zone.incarnation,
+                       .nearly_dead = !active && IsNearlyDead(zone.live, zone.capacity)});
   }
   return victims;
 }

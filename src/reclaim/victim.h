@@ -32,7 +32,7 @@ struct Victim {
   std::uint64_t garbage = 0;      // log zones only: bytes of the zone that are not live payload
   std::uint64_t age = 0;          // zones that were filled after it
   std::uint32_t incarnation = 0;  // of the zone; changes when it leaves use
-  bool nearly_dead = false;       // log zones only: worth cleaning although space is not short
+  bool nearly_dead = false;       // worth emptying although space is not short
   bool young = false;             // log zones only: will probably die by itself soon
 
   std::uint64_t gain() const { return capacity > copies + given_up ? capacity - copies - given_up : 0; }
@@ -51,7 +51,7 @@ using FramesOfFile = std::map<ZoneId, LiveFrames>;
                                              std::span<const ZoneStatus> zones, std::uint32_t block_size);
 
 // Returns the best victim that is not in `skip`, fits `need.room` and gains enough for the urgency:
-//   kTidy    log zones that are nearly dead
+//   kTidy    log zones and full data zones that are nearly dead
 //   kLow     these, and full data zones that gain at least half of their capacity
 //   kAhead   zones that are nearly dead, or gain an eighth of their capacity
 //   kUrgent  zones that gain a block; of the log's own device, all

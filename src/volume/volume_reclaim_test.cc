@@ -11,6 +11,19 @@ namespace zenfs {
 namespace {
 
 // S3: fills the device, then overwrites with other lifetimes while more than half of the data is live.
+// As with CURRENT and OPTIONS: they stay for long in the zone of tables that die.
+TEST_F(Reclaim, ASmallFileKeepsNoZoneOfDeadData) {
+  ASSERT_TRUE(Write("CURRENT", 36, Lifetime::kNotSet));
+  const ZoneId zone = FirstZoneOf("CURRENT");
+  for (int i = 0; FirstZoneOf("CURRENT") == zone && i < 8; ++i) {
+    ASSERT_TRUE(Write(fmt::format("{}.sst", i), 400'000, Lifetime::kNotSet));
+  }
+  for (int i = 0; i < 8; ++i) Delete(fmt::format("{}.sst", i));
+  EXPECT_TRUE(Await([&] { return FirstZoneOf("CURRENT") != zone; }));
+  EXPECT_TRUE(Await([&] { return volume_->Zones()[zone.value].phase == ZonePhase::kEmpty; }));
+  ExpectAllThere();
+}
+
 TEST_F(Reclaim, OverwritesGoOnForEverWithTwoThirdsOfTheDeviceLive) {
   constexpr Lifetime kLifetimes[] = {Lifetime::kMedium, Lifetime::kLong, Lifetime::kExtreme,
                                      Lifetime::kShort};

@@ -60,6 +60,9 @@ class ReclaimDemand {
   void ForgetPendingVerdict();
   // Asks the collector to clean log zones although space is not short.
   void AskToTidy() { tidy_asked_ = true; }
+  // From now on, nearly dead data zones are emptied although space is not short. A mount needs all room for what it
+  // recovers, so it calls this at its end.
+  void TidyData() { tidies_data_ = true; }
 
   // Room or live bytes changed, or a change outside the pool may have created a victim. Voids the verdict.
   void NoteChange() { ++version_; }
@@ -83,6 +86,7 @@ class ReclaimDemand {
   Verdict verdict_;
   Verdict log_verdict_;
   bool tidy_asked_ = false;
+  bool tidies_data_ = false;
 };
 
 }  // namespace zenfs

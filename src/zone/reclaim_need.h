@@ -11,7 +11,7 @@ enum class WritePurpose : std::uint8_t {
 };
 
 enum class ReclaimUrgency : std::uint8_t {
-  kTidy,    // log zones are nearly dead
+  kTidy,    // log zones or data zones are nearly dead
   kLow,     // few empty zones are left
   kAhead,   // writers will have to wait soon
   kUrgent,  // writers wait, or the headroom is not whole

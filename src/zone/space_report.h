@@ -49,6 +49,12 @@ enum class ZonePhase : std::uint8_t {
 // "unusable", "conventional", "metadata", "log", "empty", "active", "full", "dead", "retired"
 [[nodiscard]] std::string_view PhaseName(ZonePhase phase);
 
+// Garbage around so few live bytes is reclaimed although space is not short.
+constexpr bool IsNearlyDead(std::uint64_t live, std::uint64_t capacity) {
+  constexpr std::uint64_t kShare = 20;  // live bytes are at most one in so many
+  return live != 0 && live <= capacity / kShare;
+}
+
 // One zone, for `zenfs zones` and check.
 struct ZoneStatus {
   ZoneId id;

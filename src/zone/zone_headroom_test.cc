@@ -38,6 +38,32 @@ TEST(ZoneHeadroomTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
   bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
 }
 
+// Zones of 32 blocks, of which one is less than a twentieth.
+TEST(ZoneHeadroomTest, AZoneThatIsNearlyDeadIsEmptiedOnceTheMountIsComplete) {
+  Geometry geometry = PoolBench::GeometryOf(8);
+  geometry.zone_size *= 2;
+  PoolBench bench(geometry, {.data = 4, .open_data = 4}, 0, geometry.zone_size);
+  ClaimState claim;
+  const TakenZone taken = bench.Take(claim, Lifetime::kShort);
+  ASSERT_EQ(taken.outcome, TakeOutcome::kTaken);
+  bench.pool.data().Wrote(taken.zone, geometry.zone_size);
+  bench.pool.data().EndWriter(taken.zone);
+  const DeviceOffset start = geometry.ZoneStart(taken.zone);
+  const Extent stays{0, start, PoolBench::kBlock};
+  const Extent dies{0, start + PoolBench::kBlock, geometry.zone_size - PoolBench::kBlock};
+  bench.pool.live().Add({{stays, dies}});
+  bench.pool.live().Unpin(taken.zone);
+  ReclaimDemand& demand = bench.pool.reclaim();
+  bench.pool.live().Remove({{dies}});
+  EXPECT_FALSE(demand.Need()) << "the mount may need the room";
+  demand.TidyData();
+  const auto need = demand.Need();
+  ASSERT_TRUE(need);
+  EXPECT_EQ(need->urgency, ReclaimUrgency::kTidy);
+  bench.pool.live().Add({{dies}});
+  EXPECT_FALSE(demand.Need());
+}
+
 // A partly written write that waits prevents the reset of its zone, in which all other data may be dead.
 TEST(ZoneHeadroomTest, AWriteIsGrantedNothingUntilThereIsRoomForAllOfIt) {
   PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kHeadroom);

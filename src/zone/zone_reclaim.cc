@@ -31,6 +31,12 @@ void ZoneReclaim::AskToTidy() {
   shared_.Announce();
 }
 
+void ZoneReclaim::TidyData() {
+  MutexLock lock(shared_.mutex);
+  shared_.pool.reclaim().TidyData();
+  shared_.Announce();
+}
+
 void ZoneReclaim::NoteChange() {
   MutexLock lock(shared_.mutex);
   shared_.pool.reclaim().NoteChange();

@@ -24,6 +24,8 @@ class ZoneReclaim {
   void SetVerdict(const ReclaimVerdict& verdict) EXCLUDES(shared_.mutex);
   // Wakes the collector to clean log zones although space is not short.
   void AskToTidy() EXCLUDES(shared_.mutex);
+  // From now on the collector empties nearly dead data zones. Call this at the end of a mount.
+  void TidyData() EXCLUDES(shared_.mutex);
   // Voids the verdict. Call this after the live frames of log zones changed, or after a file stopped being busy.
   void NoteChange() EXCLUDES(shared_.mutex);
   // Queues the finish of an active zone, so that it can become a victim. Returns false if the zone is not active, or is

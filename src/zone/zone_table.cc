@@ -25,6 +25,8 @@ void ZoneTable::Count(const ZoneState& state, int sign) {
     }
     case ZonePhase::kFull:
       add(totals_.garbage, capacity - live);
+      if (IsNearlyDead(live, capacity) && state.uncommitted == 0 && !state.distrusted)
+        add(totals_.nearly_dead, 1);
       if (live == 0 && state.pins != 0 && state.uncommitted < capacity) add(totals_.pinned_dead, 1);
       break;
     case ZonePhase::kConventional: return;

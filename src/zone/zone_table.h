@@ -55,6 +55,8 @@ class ZoneTable {
     std::uint64_t lost = 0;
     // Number of full zones without live bytes, and with dead ones, whose reset waits for a pin.
     std::uint64_t pinned_dead = 0;
+    // Number of full zones that are nearly dead, and whose live bytes can be moved.
+    std::uint64_t nearly_dead = 0;
   };
 
   explicit ZoneTable(std::size_t count) : zones_(count) {}
