@@ -95,6 +95,7 @@ set(ZENFS_TESTS_device
 
 set(ZENFS_SOURCES_format
   format/edit_codec.cc
+  format/file_trace.cc
   format/frame.cc
   format/frame_time.cc
   format/metadata_copy.cc
@@ -106,6 +107,7 @@ set(ZENFS_SOURCES_format
 )
 set(ZENFS_TESTS_format
   format/edit_codec_test.cc
+  format/file_trace_test.cc
   format/frame_test.cc
   format/frame_time_test.cc
   format/metadata_copy_test.cc
@@ -320,6 +322,7 @@ set(ZENFS_SOURCES_volume
   volume/shared_buffers.cc
   volume/sync_block_recovery.cc
   volume/volume.cc
+  volume/trace_recorder.cc
   volume/volume_handle.cc
   volume/volume_parts.cc
   volume/volume_shutdown.cc
@@ -338,6 +341,7 @@ set(ZENFS_TESTS_volume
   volume/name_plans_test.cc
   volume/open_file_table_test.cc
   volume/path_locks_test.cc
+  volume/trace_recorder_test.cc
   volume/places_test.cc
   volume/reader_volume_test.cc
   volume/scrub_live_test.cc

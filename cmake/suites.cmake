@@ -72,6 +72,7 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/open_contract_test.cc
   rocksdb/reader_test.cc
   rocksdb/test_volume.cc
+  rocksdb/trace_test.cc
   rocksdb/writer_process.cc
 )
 set(ZENFS_TESTS_option_kills

@@ -14,6 +14,7 @@ void CommitEffects::OnCommitted(std::span<const Edit> edits) {
   for (const FileId id : effects->removed) {
     files_.MarkUnlinked(id);
     logs_.Remove(id);
+    if (trace_ != nullptr) trace_->Deleted(id);
   }
   if (!effects->lost.empty()) log_.zones().Wake();
 }

@@ -10,6 +10,7 @@
 #include "catalog/catalog.h"
 #include "metalog/metalog.h"
 #include "volume/open_file_table.h"
+#include "volume/trace_recorder.h"
 #include "wal/log_space.h"
 #include "wal/log_store.h"
 #include "zone/zone_manager.h"
@@ -18,9 +19,10 @@ namespace zenfs {
 
 class CommitEffects final : public CommitSink {
  public:
-  // All arguments outlive it.
-  CommitEffects(Catalog& catalog, ZoneManager& zones, OpenFileTable& files, LogStore& logs, LogSpace& log)
-      : catalog_(catalog), zones_(zones), files_(files), logs_(logs), log_(log) {}
+  // All arguments outlive it. `trace` may be null.
+  CommitEffects(Catalog& catalog, ZoneManager& zones, OpenFileTable& files, LogStore& logs, LogSpace& log,
+                TraceRecorder* trace = nullptr)
+      : catalog_(catalog), zones_(zones), files_(files), logs_(logs), log_(log), trace_(trace) {}
 
   void OnCommitted(std::span<const Edit> edits) override EXCLUDES(mutex_);
 
@@ -35,6 +37,7 @@ class CommitEffects final : public CommitSink {
   OpenFileTable& files_;
   LogStore& logs_;
   LogSpace& log_;
+  TraceRecorder* const trace_;
   mutable Mutex mutex_{LockRank::kVolumeLeaf};
   Status health_ GUARDED_BY(mutex_);  // the first error
   std::atomic<bool> healthy_{true};

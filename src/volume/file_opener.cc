@@ -51,6 +51,8 @@ Result<std::shared_ptr<OpenFile>> FileOpener::CreatePending(std::string_view pat
   ZENFS_RETURN_IF_ERROR(deps_.commits.health());
   std::shared_ptr<OpenFile> file = deps_.factory.New(id, ShapeForName(entry.name), lifetime);
   deps_.files.Add(file);
+  // Before the file can be found, so that its deletion is recorded later.
+  if (deps_.trace != nullptr) deps_.trace->Created(id, entry.name, lifetime);
   const FileId replaced = deps_.catalog.AddPending({.id = id,
                                                     .parent = entry.parent,
                                                     .name = entry.name,
@@ -65,13 +67,16 @@ Result<std::shared_ptr<OpenFile>> FileOpener::CreatePending(std::string_view pat
 void FileOpener::Release(OpenFile& file) {
   if (!deps_.files.Release(file)) return;
   if (file.plain && file.unlinked) file.plain->ForgetFlushedBytes();
-  if (!file.committed) deps_.catalog.DropPending(file.id);
+  if (file.committed) return;
+  deps_.catalog.DropPending(file.id);
+  if (deps_.trace != nullptr) deps_.trace->Deleted(file.id);
 }
 
 void FileOpener::SetLifetime(OpenFile& file, Lifetime lifetime) {
   file.lifetime = lifetime;
   if (file.plain) file.plain->SetLifetime(lifetime);
   deps_.catalog.SetPendingLifetime(file.id, lifetime);
+  if (deps_.trace != nullptr) deps_.trace->SetLifetime(file.id, lifetime);
 }
 
 }  // namespace zenfs

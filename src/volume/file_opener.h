@@ -12,6 +12,7 @@
 #include "volume/id_allocator.h"
 #include "volume/open_file_factory.h"
 #include "volume/open_file_table.h"
+#include "volume/trace_recorder.h"
 
 namespace zenfs {
 
@@ -24,6 +25,7 @@ class FileOpener {
     OpenFileTable& files;
     const OpenFileFactory& factory;
     Metrics& metrics;
+    TraceRecorder* trace = nullptr;  // null: nothing is recorded
   };
   // The parts in `deps` outlive it.
   explicit FileOpener(const Deps& deps) : deps_(deps) {}

@@ -89,6 +89,8 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
       ZENFS_ASSIGN_OR_RETURN(options.flush_directory, ParseDirectory(key, value));
     } else if (key == "metrics_file") {
       ZENFS_ASSIGN_OR_RETURN(options.metrics_file, File(key, value));
+    } else if (key == "trace_file") {
+      ZENFS_ASSIGN_OR_RETURN(options.trace_file, File(key, value));
     } else if (key == "aux_path") {
       ZENFS_ASSIGN_OR_RETURN(options.aux_path, File(key, value));
     } else if (key == "discard_unsynced") {
@@ -99,7 +101,8 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
           fmt::format(
               "unknown option \"{}\"; the options are ro, buffer_kib:N, wal_buffer_kib:N, "
               "wal:auto|append|write|blocking, wal_depth:N, sync_blocks:0, placement:NAME, space_wait_s:N, "
-              "flush_dir:PATH, metrics_file:PATH, aux_path:PATH and discard_unsynced, dev: and zonefs: also "
+              "flush_dir:PATH, metrics_file:PATH, trace_file:PATH, aux_path:PATH and discard_unsynced, dev: "
+              "and zonefs: also "
               "io:uring "
               "and io:plain, dev: also commands:0, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N "
               "and hostsync",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -97,6 +98,25 @@ Status CheckOptions(const MountedDevice& device) {
                   device.name));
 }
 
+// Null without the option trace_file.
+Result<std::unique_ptr<TraceRecorder>> OpenTrace(const MountedDevice& device, const State& state,
+                                                 const std::vector<ZoneInfo>& report) {
+  if (device.options.trace_file.empty()) return nullptr;
+  TraceDevice traced{.zone_size = device.geometry.zone_size,
+                     .zones = device.geometry.main_zones(),
+                     .metadata_zones = static_cast<std::uint32_t>(device.superblock.metadata_zones.size()),
+                     .block_size = device.geometry.block_size,
+                     .max_open = device.geometry.max_open,
+                     .max_active = device.geometry.max_active};
+  for (const ZoneInfo& zone : report) {
+    if (!device.geometry.OnLogDevice(zone.id))
+      traced.zone_capacity = std::max(traced.zone_capacity, zone.capacity);
+  }
+  auto recorder = TraceRecorder::Open(device.options.trace_file, traced, state);
+  if (!recorder) return Fail(recorder.error().With(device.name + ": option trace_file"));
+  return recorder;
+}
+
 // The parts of a mount whose first commit has succeeded. From now on only an unmount may end it.
 struct Mounted {
   std::unique_ptr<VolumeParts> parts;
@@ -124,6 +144,7 @@ Result<Mounted> Recover(MountedDevice& device) {
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
                          AccountZones(device, state, plan, space, report));
   ZENFS_ASSIGN_OR_RETURN(RecoveredLogs logs, ReplayLogs(device, state, report, orphans.PlainFiles(state)));
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<TraceRecorder> trace, OpenTrace(device, state, report));
   // After all other steps that may fail before the parts exist. No thread counts metrics while they move there.
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<AppendBuffers> buffers,
                          AppendBuffers::Make({.device_name = device.name,
@@ -136,6 +157,7 @@ Result<Mounted> Recover(MountedDevice& device) {
                                                 VolumeParts::Base{.metalog = std::move(metalog),
                                                                   .zones = std::move(zones),
                                                                   .buffers = std::move(buffers),
+                                                                  .trace = std::move(trace),
                                                                   .log_reserve_target = kLogZonesNeeded - 1,
                                                                   .sync_blocks = plan.sync_zone},
                                                 state);

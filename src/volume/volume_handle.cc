@@ -25,6 +25,10 @@ Result<Gate::Entry> VolumeHandle::EnterWriting() const {
   return mount_->EnterToWrite();
 }
 
+void VolumeHandle::RecordGrowth() const {
+  if (TraceRecorder* const trace = Trace()) trace->Grew(file_->id, file_->size());
+}
+
 Result<std::size_t> VolumeHandle::Read(std::uint64_t offset, ByteSpan into) const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
   Meter meter(mount_->metrics(), Operation::kRead);
@@ -69,11 +73,17 @@ void VolumeHandle::ReadManyPlain(std::span<ReadRequest> requests) const {
 Status VolumeHandle::AppendFramed(ByteView bytes, KnownCrc crc) {
   Meter meter(mount_->metrics(), Operation::kWalWrite);
   if (meter.timed()) mount_->parts().accounting.Publish();
-  return meter.Done(file_->framed->Append(bytes, crc), bytes.size());
+  Status appended = meter.Done(file_->framed->Append(bytes, crc), bytes.size());
+  RecordGrowth();
+  return appended;
 }
 
 Status VolumeHandle::SyncFile() {
-  if (file_->plain) return mount_->parts().sync.SyncPlain(*file_);
+  if (file_->plain) {
+    Status synced = mount_->parts().sync.SyncPlain(*file_);
+    if (TraceRecorder* const trace = Trace()) trace->Synced(file_->id, file_->size());
+    return synced;
+  }
   ZENFS_RETURN_IF_ERROR(mount_->parts().sync.EnsureCommitted(*file_));
   return file_->framed->Sync();
 }
@@ -83,6 +93,7 @@ Status VolumeHandle::Append(ByteView bytes, KnownCrc crc) {
   if (file_->framed) return AppendFramed(bytes, crc);
   Meter meter(mount_->metrics(), Operation::kNonWalWrite);
   Status appended = meter.Done(file_->plain->Append(bytes, crc), bytes.size());
+  RecordGrowth();
   mount_->parts().accounting.Publish();
   return appended;
 }
@@ -91,7 +102,9 @@ Status VolumeHandle::PositionedAppend(ByteView bytes, std::uint64_t offset, Know
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
   if (file_->plain) {
     Meter meter(mount_->metrics(), Operation::kNonWalWrite);
-    return meter.Done(file_->plain->PositionedAppend(bytes, offset, crc), bytes.size());
+    Status appended = meter.Done(file_->plain->PositionedAppend(bytes, offset, crc), bytes.size());
+    RecordGrowth();
+    return appended;
   }
   if (offset != file_->framed->size()) {
     return Fail(Code::kInvalidArgument, fmt::format("file {}: written at {} but its end is at {}",
@@ -130,6 +143,7 @@ Status VolumeHandle::Close() {
   Meter meter(mount_->metrics(), Operation::kClose);
   Status closed = meter.Done(mount_->parts().sync.EndWriting(*file_));
   mount_->parts().accounting.Publish();
+  if (TraceRecorder* const trace = Trace()) trace->Closed(file_->id, file_->size());
   return closed;
 }
 

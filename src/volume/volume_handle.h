@@ -35,6 +35,10 @@ class VolumeHandle final : public FileHandle {
   // Enters the volume if this handle may write.
   [[nodiscard]] Result<Gate::Entry> EnterWriting() const;
 
+  // The trace of the mount; null if there is none.
+  TraceRecorder* Trace() const { return mount_->parts().trace.get(); }
+  void RecordGrowth() const;
+
   // The caller has entered the volume.
   void ReadManyPlain(std::span<ReadRequest> requests) const;
   [[nodiscard]] Status AppendFramed(ByteView bytes, KnownCrc crc);

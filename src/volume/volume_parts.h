@@ -22,6 +22,7 @@
 #include "volume/open_file_table.h"
 #include "volume/path_locks.h"
 #include "volume/relocation.h"
+#include "volume/trace_recorder.h"
 #include "volume/volume_shutdown.h"
 #include "volume/write_accounting.h"
 
@@ -33,6 +34,7 @@ struct VolumeParts {
     std::unique_ptr<Metalog> metalog;
     std::unique_ptr<ZoneManager> zones;
     std::unique_ptr<AppendBuffers> buffers;
+    std::unique_ptr<TraceRecorder> trace;  // null: nothing is recorded
     std::uint32_t log_reserve_target = 0;  // LogSpace::Deps::reserve_target
     bool sync_blocks = false;              // the device has a slot for a sync zone
   };
@@ -53,6 +55,7 @@ struct VolumeParts {
   const std::unique_ptr<Metalog> metalog;
   const std::unique_ptr<ZoneManager> zones;
   const std::unique_ptr<AppendBuffers> buffers;
+  const std::unique_ptr<TraceRecorder> trace;  // may be null
   Catalog catalog;
   OpenFileTable files;
   CommitPath commits;

@@ -26,6 +26,9 @@ std::vector<std::string> WriterMount::notices() const {
   std::vector<std::string> all = device_->notices;
   const std::vector<std::string> damage = parts_->relocation.damage();
   all.insert(all.end(), damage.begin(), damage.end());
+  if (parts_->trace) {
+    if (auto problem = parts_->trace->problem()) all.push_back(*std::move(problem));
+  }
   return all;
 }
 
@@ -63,6 +66,7 @@ Status WriterMount::Unmount() {
   if (first.ok()) parts.log.sync_area().Release();
   if (first.ok()) first = parts.metalog->health();
   parts.metalog->Stop();
+  if (parts.trace) parts.trace->End();
   first.Update(KeepMetrics());
   device_->device.reset();
   device_->metrics.MoveHome();  // no thread counts any more, so the shared page may be unmapped
