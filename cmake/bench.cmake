@@ -30,6 +30,28 @@ function(zenfs_add_ideal_test)
   zenfs_test_program(ideal FOLDER tests SOURCES bench/ideal_test.cc LINK zenfs_ideal_file_system)
 endfunction()
 
+# The simulation of space (docs/use/simulate-space.md): zenfs_simulate_space, what scripts/simulate-space runs, and its tests.
+function(zenfs_add_space_simulation)
+  set(sources bench/space/leveled_tree.cc bench/space/overwrites.cc bench/space/recorded_trace.cc bench/space/run.cc
+    bench/space/simulated_log.cc bench/space/simulated_volume.cc bench/space/simulated_zones.cc bench/space/victim_index.cc
+    bench/space/workload.cc)
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/)
+  add_library(zenfs_space_model STATIC ${sources})
+  target_include_directories(zenfs_space_model PUBLIC ${PROJECT_SOURCE_DIR}/bench/space)
+  target_link_libraries(zenfs_space_model PUBLIC zenfs_volume PRIVATE zenfs_flags)
+
+  add_executable(zenfs_simulate_space ${PROJECT_SOURCE_DIR}/bench/space/main.cc)
+  target_link_libraries(zenfs_simulate_space PRIVATE
+    zenfs_space_model CLI11::CLI11 nlohmann_json::nlohmann_json zenfs_flags)
+endfunction()
+
+function(zenfs_add_space_tests)
+  zenfs_test_program(space FOLDER tests LINK zenfs_space_model zenfs_testing
+    SOURCES bench/recorded_trace_test.cc bench/space_simulation_test.cc bench/space_workload_test.cc)
+  zenfs_python_test(simulate_space tests/bench/simulate_space_test.py
+    ENVIRONMENT ZENFS_SIMULATE_SPACE=$<TARGET_FILE:zenfs_simulate_space>)
+endfunction()
+
 function(zenfs_add_benches)
   find_package(benchmark REQUIRED)
   zenfs_bench(metrics SOURCES bench/metrics_bench.cc LINK zenfs_metrics)

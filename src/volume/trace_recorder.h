@@ -1,5 +1,5 @@
 // Records the files of a mount, how they grow and when they are deleted, in a file of the host: the mount option `trace`.
-// Names and contents are not recorded (docs/formats/trace.md).
+// scripts/simulate-space replays it. Names and contents are not recorded (docs/formats/trace.md).
 //
 // A write to the volume never fails because of the trace. If the trace can't be written, the recording ends, and problem()
 // says why. Each event is one write to the host, so a crash costs at most a part of the last line.

@@ -1,0 +1,1 @@
+"""What scripts/simulate-space is made of."""
