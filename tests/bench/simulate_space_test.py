@@ -89,6 +89,14 @@ class SimulateSpace(unittest.TestCase):
         bars = [rect for rect in root.iter(SVG + "rect") if "--track" not in rect.get("style")]
         self.assertEqual(len(bars), 6)
 
+    def test_plots_of_several_traces_are_below_each_other(self):
+        plot = self.dir / "plot.svg"
+        self.assertEqual(self.run_tool("--device=small", "--workload=uniform,zipf", "--device-writes=1", "--live=50", f"--svg={plot}")[0], 0)
+        root = xml.etree.ElementTree.fromstring(plot.read_text())
+        first, second = (float(group.get("transform").split(" ")[1][:-1]) for group in root.iter(SVG + "g"))
+        self.assertGreater(second, first + 3 * 26)
+        self.assertGreaterEqual(float(root.get("viewBox").split()[3]), second + 3 * 26)
+
     def test_full_device_is_a_result(self):
         status, out, _ = self.run_tool(*SHORT, "--live=150", "--policy=fill")
         self.assertEqual(status, 0)

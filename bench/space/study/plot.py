@@ -40,8 +40,8 @@ def svg(results):
         drawing.text(8, drawing.height + TITLE - 12, f"{trace}: bytes written to the device for each byte of RocksDB", "value")
         drawing.height += TITLE
         bars = plot_svg.bars(list(rows(runs, colours)), trace)
-        height = plot_svg.ROW * len(runs) + 4
-        drawing.parts.append(bars.replace("<svg ", f'<svg y="{drawing.height}" width="{plot_svg.WIDTH}" height="{height}" ', 1))
-        drawing.height += height + GAP
+        inside = bars[bars.index(">") + 1:bars.rindex("</svg>")]
+        drawing.parts.append(f'<g transform="translate(0 {drawing.height})">{inside}</g>')
+        drawing.height += plot_svg.ROW * len(runs) + 4 + GAP
     drawing.parts.insert(0, f"<style>{style()}\nsvg {{ background: var(--panel); }}</style>")
     return drawing.render() + "\n"
