@@ -40,7 +40,6 @@ Status SimulatedVolume::Apply(const TraceEvent& event) {
 // off less than a page.
 Status SimulatedVolume::Resize(FileId id, File& file, std::uint64_t size, bool closes) {
   const std::uint64_t grown = size - std::min(size, file.size);
-  file_bytes_ += size - file.size;  // may wrap, and then the sum is right
   file.size = size;
   SpaceCounts& counts = zones_.counts();
   if (IsFramed(file.kind)) {
@@ -115,7 +114,6 @@ void SimulatedVolume::Delete(FileId id, File& file) {
   zones_.Unclaim(file.claim);
   zones_.Remove(file.extents);
   if (IsFramed(file.kind)) log_.Delete(id);
-  file_bytes_ -= file.size;
   files_.erase(id);
 }
 

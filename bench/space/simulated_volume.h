@@ -30,8 +30,6 @@ class SimulatedVolume {
   // Errors: kNoSpace if a write finds no space and reclaim can make none; kCorruption if the event contradicts the files.
   [[nodiscard]] Status Apply(const TraceEvent& event);
 
-  // The sizes of all files.
-  std::uint64_t file_bytes() const { return file_bytes_; }
   std::size_t file_count() const { return files_.size(); }
 
  private:
@@ -67,7 +65,6 @@ class SimulatedVolume {
   std::unordered_map<FileId, File> files_;
   // The files that were written to each zone since its reset; some may have no extent there any more.
   std::vector<std::vector<FileId>> files_in_;
-  std::uint64_t file_bytes_ = 0;
   std::array<ClaimState, kLifetimeCount> copy_claims_{};  // as reclaim/extent_mover.h
   std::int64_t allowance_ = 0;                            // kShares: bytes that the collector may copy
   // The last search that found no victim.
