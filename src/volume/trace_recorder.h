@@ -1,4 +1,4 @@
-// Records the files of a mount, how they grow and when they are deleted, in a file of the host: the mount option `trace`.
+// Records the files of a mount, how they grow and when they are deleted, in a file of the host: the mount option `trace_file`.
 // scripts/simulate-space replays it. Names and contents are not recorded (docs/formats/trace.md).
 //
 // A write to the volume never fails because of the trace. If the trace can't be written, the recording ends, and problem()
