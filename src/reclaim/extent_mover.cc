@@ -37,7 +37,8 @@ ExtentMover::ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& si
       window_{.capacity = kWindowBytes} {}
 
 Status ExtentMover::MoveOut(ZoneId zone, const Pause& pause) {
-  const ZonePin pin = zones_.Pin(zone);  // prevents a reset while the zone is read
+  const ZonePin pin = zones_.reclaim().PinVictim(zone);  // prevents a reset while the zone is read
+  if (!pin.valid()) return {};
   Status busy, damaged;
   for (const std::shared_ptr<const FileRecord>& file : files_.FilesIn(zone)) {
     const Status moved = MoveFile(*file, zone, pause);

@@ -31,6 +31,7 @@ class ZonePin {
 
  private:
   friend class ZoneManager;
+  friend class ZoneReclaim;
   friend class ZoneWriter;
   // The pin is counted already.
   ZonePin(SharedZonePool* shared, ZoneId zone) : shared_(shared), zone_(zone) {}

@@ -9,6 +9,23 @@ namespace {
 
 using Command = FaultyDevice::Command;
 
+// The collector chooses a victim, and the zone may die before it is emptied.
+TEST(ZoneManagerTest, AVictimThatDiedMeanwhileIsNotPinned) {
+  ZoneTestRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  SinkCursor cursor;
+  const auto extents = rig.WriteLive(cursor, Lifetime::kLong, 16);
+  ASSERT_TRUE(extents);
+  const ZoneId zone = rig.ZoneOf(extents->front());
+  EXPECT_TRUE(rig.zones->reclaim().PinVictim(zone).valid());
+  cursor = SinkCursor();
+  rig.zones->RemoveLive(*extents);
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  const ZonePin pin = rig.zones->reclaim().PinVictim(zone);
+  EXPECT_FALSE(pin.valid());
+  rig.ExpectSound();
+}
+
 TEST(ZoneManagerTest, DataIsReadBackFromTheReturnedPlace) {
   ZoneTestRig rig(TestGeometry(8, 16));
   rig.Mount();

@@ -50,6 +50,15 @@ bool ZoneReclaim::FinishActive(ZoneId zone) {
   return finishes;
 }
 
+ZonePin ZoneReclaim::PinVictim(ZoneId zone) {
+  if (zone.value >= shared_.setup.geometry.zone_count) return {};
+  MutexLock lock(shared_.mutex);
+  const ZonePhase phase = shared_.pool.Zone(zone).phase;
+  if (phase == ZonePhase::kEmpty || phase == ZonePhase::kDead) return {};
+  shared_.pool.live().Pin(zone);
+  return ZonePin(&shared_, zone);
+}
+
 bool ZoneReclaim::stopped() const {
   MutexLock lock(shared_.mutex);
   return shared_.stopped;

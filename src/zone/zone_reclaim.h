@@ -9,6 +9,7 @@
 #include "base/mutex.h"
 #include "zone/reclaim_need.h"
 #include "zone/shared_zone_pool.h"
+#include "zone/zone_handles.h"
 
 namespace zenfs {
 
@@ -31,6 +32,9 @@ class ZoneReclaim {
   // Queues the finish of an active zone, so that it can become a victim. Returns false if the zone is not active, or is
   // being written.
   bool FinishActive(ZoneId zone) EXCLUDES(shared_.mutex);
+  // Pins a victim while it is emptied. The pin is not valid if the zone died since it was chosen: then it may be reset at
+  // this moment, and its next incarnation must not begin with a pin.
+  [[nodiscard]] ZonePin PinVictim(ZoneId zone) EXCLUDES(shared_.mutex);
   // True after ZoneManager::Stop.
   bool stopped() const EXCLUDES(shared_.mutex);
 
