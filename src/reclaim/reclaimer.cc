@@ -11,6 +11,8 @@ namespace {
 constexpr std::chrono::milliseconds kSoon{10};
 constexpr std::chrono::milliseconds kLater{200};
 constexpr std::chrono::milliseconds kLongestPause{50};
+// Time between two searches in vain while space is not short.
+constexpr std::chrono::milliseconds kSearchAgain{100};
 constexpr int kPauseFactor = 3;
 // Limit of failed attempts for each zone. The error does not tell whether the source is unreadable, which is
 // permanent, or a copy or commit failed, which may pass. Each attempt writes copies.
@@ -97,7 +99,8 @@ void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
   if (pending) come_back_ = need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater;
   zones_.reclaim().SetVerdict({.version = need.version, .urgency = need.urgency,
                                  .victims = need.victims,
-                                 .pending = pending});
+                                 .pending = pending,
+                                 .until = SteadyNow() + kSearchAgain});
   busy_.clear();
 }
 

@@ -61,7 +61,8 @@ std::optional<ReclaimUrgency> ReclaimDemand::LogUrgency() const {
 }
 
 bool ReclaimDemand::Holds(const Verdict& verdict, ReclaimUrgency urgency) const {
-  return verdict && verdict->version == version_ && verdict->urgency >= urgency;
+  if (!verdict || verdict->urgency < urgency) return false;
+  return verdict->version == version_ || (urgency < ReclaimUrgency::kAhead && SteadyNow() < verdict->until);
 }
 
 std::optional<ReclaimNeed> ReclaimDemand::Need() const {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/clock.h"
+
 namespace zenfs {
 
 enum class WritePurpose : std::uint8_t {
@@ -42,6 +44,9 @@ struct ReclaimVerdict {
   VictimZones victims = VictimZones::kAll;
   // Some zone is no victim only because it is busy, pinned or uncommitted now.
   bool pending = false;
+  // Until then it also answers later needs that are not pressing, whatever has changed: a search looks at all zones, and on a
+  // device with many of them each write would cause one.
+  SteadyTime until = SteadyTime::min();
 };
 
 }  // namespace zenfs

@@ -64,6 +64,26 @@ TEST(ZoneHeadroomTest, AZoneThatIsNearlyDeadIsEmptiedOnceTheMountIsComplete) {
   EXPECT_FALSE(demand.Need());
 }
 
+TEST(ZoneHeadroomTest, AVerdictOnANeedThatIsNotPressingHoldsForItsTime) {
+  PoolBench bench(8, {.data = 4, .open_data = 4}, 0, kHeadroom);
+  ReclaimDemand& demand = bench.pool.reclaim();
+  demand.AskToTidy();
+  const auto need = demand.Need();
+  ASSERT_TRUE(need);
+  const auto answer = [&](SteadyTime until) {
+    demand.SetVerdict({.version = need->version, .urgency = need->urgency, .until = until});
+    demand.AskToTidy();
+  };
+  answer(SteadyTime::max());
+  demand.NoteChange();
+  EXPECT_FALSE(demand.Need()) << "its time is not over";
+  demand.WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
+  EXPECT_TRUE(demand.Need()) << "a writer waits";
+  demand.WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
+  answer(SteadyTime::min());
+  EXPECT_TRUE(demand.Need()) << "its time is over, and something has changed";
+}
+
 // A partly written write that waits prevents the reset of its zone, in which all other data may be dead.
 TEST(ZoneHeadroomTest, AWriteIsGrantedNothingUntilThereIsRoomForAllOfIt) {
   PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kHeadroom);
