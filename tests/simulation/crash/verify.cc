@@ -34,8 +34,8 @@ bool HoldsAllGarbage(Volume& volume, const std::string& path) {
 }
 
 // Appends to every log and to new files of both shapes, and syncs. The result must stay. `may_be_full`: a full device is
-// no failure.
-Status WriteSomeMore(Volume& volume, const FoundTree& found, bool may_be_full) {
+// no failure; then nothing is promised of the file at `unsynced`.
+Status WriteSomeMore(Volume& volume, const FoundTree& found, bool may_be_full, std::string& unsynced) {
   std::vector<std::string> paths = {"after-the-crash", "after-the-crash.log"};
   for (const auto& [path, entry] : found) {
     if (!entry.is_directory) paths.push_back(path);
@@ -45,7 +45,9 @@ Status WriteSomeMore(Volume& volume, const FoundTree& found, bool may_be_full) {
     if (written.ok()) continue;
     const Code code = written.error().code();
     const bool full = code == Code::kNoSpace || (code == Code::kTimedOut && HoldsAllGarbage(volume, path));
-    return may_be_full && full ? Status() : written;
+    if (!may_be_full || !full) return written;
+    unsynced = path;
+    return {};
   }
   return {};
 }
@@ -65,13 +67,14 @@ std::string WhyNotAny(const FoundTree& found, CrashKind kind,
 
 // Mounts the device that an earlier mount left, and compares.
 std::string StillThere(CrashDevice& image, const FoundTree& expected, const VerifyOptions& options,
-                       const std::string& when) {
+                       const std::string& when, const std::string& except = "") {
   MountOptions mount = options.mount;
   mount.discard_unsynced = true;  // bytes replayed from shared memory are on the device
   const auto volume = MountBorrowed(image, mount);
   if (!volume) return when + ": mount: " + volume.error().ToString();
-  const auto found = Find(**volume);
+  auto found = Find(**volume);
   if (!found) return when + ": " + found.error().ToString();
+  found->erase(except);
   const std::string difference = Difference(expected, *found);
   return difference.empty() ? std::string() : when + ": " + difference;
 }
@@ -151,11 +154,14 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
     return "a notice of damage: " + volume->notices().front();
 
   const auto mounted_only = image.Image(LossPolicy::LoseAll());
-  const Status more = WriteSomeMore(*volume, *found, options.allow_no_space || options.allow_full);
+  std::string unsynced;
+  const Status more =
+      WriteSomeMore(*volume, *found, options.allow_no_space || options.allow_full, unsynced);
   if (!more.ok())
     return "write on: " + more.error().ToString() + DescribeActive(image) + DescribeSpace(*volume);
-  const auto after = Find(*volume);
+  auto after = Find(*volume);
   if (!after) return "read after writing on: " + after.error().ToString();
+  after->erase(unsynced);
   const auto lost = image.Image(LossPolicy::LoseAll());
   if (const Status unmounted = volume->Unmount(); !unmounted.ok())
     return "unmount: " + unmounted.error().ToString();
@@ -167,9 +173,9 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   if (std::string why = StillThere(*mounted_only, *found, options, "power lost right after recovery");
       !why.empty())
     return why;
-  if (std::string why = StillThere(*lost, *after, options, "power lost after writing on"); !why.empty())
+  if (std::string why = StillThere(*lost, *after, options, "power lost after writing on", unsynced); !why.empty())
     return why;
-  return StillThere(image, *after, options, "remounted");
+  return StillThere(image, *after, options, "remounted", unsynced);
 }
 
 std::string Verify(const CrashDevice& device, LossPolicy loss,
