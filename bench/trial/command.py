@@ -48,6 +48,7 @@ def parse(arguments):
     parser.add_argument("--out", metavar="DIR", help="for results.json and index.html (default: below build/bench)")
     parser.add_argument("--json", metavar="FILE", help="results.json there too; with --list the list, '-' for the output")
     parser.add_argument("--page", metavar="RESULTS", help="draw index.html beside this results.json anew, and run nothing")
+    parser.add_argument("--svg", metavar="FILE", help="with --page: also the plots of the throughput as one image")
     return parser.parse_args(arguments)
 
 
@@ -184,14 +185,21 @@ def measure(options, screen):
     return 1 if run.failures else 0
 
 
-def redraw(path):
+def redraw(path, svg):
     path = pathlib.Path(path)
     try:
-        page = Page(results.read(path)).render()
+        page = Page(results.read(path))
+        text, image = page.render(), page.figure()
     except (OSError, ValueError) as error:
         raise ToolError(f"--page: {path}: {error}") from error
-    (path.parent / "index.html").write_text(page)
+    (path.parent / "index.html").write_text(text)
     print(path.parent / "index.html")
+    if svg:
+        try:
+            pathlib.Path(svg).write_text(image)
+        except OSError as error:
+            raise ToolError(f"--svg: {error}") from error
+        print(svg)
     return 0
 
 
@@ -202,6 +210,6 @@ def main(arguments):
     def work():
         if options.list:
             return show_list(options)
-        return redraw(options.page) if options.page else measure(options, screen)
+        return redraw(options.page, options.svg) if options.page else measure(options, screen)
 
     return command.run(PROG, work, screen.line)

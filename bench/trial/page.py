@@ -6,6 +6,7 @@ import statistics
 
 from trial import numbers_text as show
 from trial import plot_svg
+from trial.figure import figure
 from trial.zenfs_command import CAUSES
 
 PERCENTILES = ("p50", "p99", "p99.9", "p99.99")
@@ -110,12 +111,20 @@ class Page:
         colour = "good" if value > 1 else "bad"
         return f"<td style='background:color-mix(in srgb, var(--{colour}) {strength}%, transparent)'>{show.times(value)}</td>"
 
+    def throughput_bars(self, rows):
+        return [self.bar(row, "ops_per_second", show.count(row["ops_per_second"]) + "/s", True,
+                         low=row["ops_per_second_range"][0], high=row["ops_per_second_range"][1],
+                         title=f"{row['ops_per_second']:,.0f} operations a second") for row in rows]
+
+    def figure(self):
+        """The throughput of all phases as one SVG."""
+        return figure(f"Throughput: {self.results['title']}",
+                      [(f"{case} · {phase}: {self.titles.get(case, '')}", self.throughput_bars(rows))
+                       for (case, phase), rows in self.groups.items()])
+
     def throughput(self):
         def panel(case, phase, rows):
-            return plot_svg.bars([self.bar(row, "ops_per_second", show.count(row["ops_per_second"]) + "/s", True,
-                                           low=row["ops_per_second_range"][0], high=row["ops_per_second_range"][1],
-                                           title=f"{row['ops_per_second']:,.0f} operations a second") for row in rows],
-                                 f"Throughput of {case} {phase}")
+            return plot_svg.bars(self.throughput_bars(rows), f"Throughput of {case} {phase}")
         return self.section("Throughput", "Operations a second, longer is better; the whisker spans all repetitions.", panel)
 
     def latency(self):

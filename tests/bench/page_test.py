@@ -68,7 +68,8 @@ class WholePage(unittest.TestCase):
                    for phase in ("fillrandom", "readrandom")]
         failures = [{"case": "random", "phase": "overwrite", "candidate": "b<i>", "reason": "ended with status 1",
                      "tail": "put error: <no space>"}]
-        self.page = Page(results(samples, "a", failures)).render()
+        self.results = results(samples, "a", failures)
+        self.page = Page(self.results).render()
 
     def test_it_is_whole_and_loads_nothing(self):
         self.assertTrue(self.page.startswith("<!doctype html>"))
@@ -81,6 +82,14 @@ class WholePage(unittest.TestCase):
         self.assertEqual(len(plots), 2 * 4 + 1)  # throughput, latency, CPU and bytes of both phases; space of the case
         for plot in plots:
             parsed(plot)
+
+    def test_the_figure_has_the_throughput_of_each_phase_and_its_own_colours(self):
+        figure = Page(self.results).figure()
+        root = parsed(figure)
+        self.assertEqual(len(rects(root, "track")), 2 * 2)
+        short, long = (float(rects(root, colour)[0].get("width")) for colour in ("c0", "c1"))
+        self.assertAlmostEqual(short * 1.5, long, places=1)
+        self.assertIn("--c1: #", figure)
 
     def test_names_and_output_are_text(self):
         self.assertNotIn("b<i>", self.page)
