@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "volume/space_options.h"
+#include "zone/live_bytes.h"
 
 namespace zenfs {
 namespace {
@@ -21,6 +22,14 @@ void CoverExtents(const Geometry& geometry, const State& state, std::vector<Zone
       info.write_pointer = info.start + end;
     }
   }
+}
+
+std::uint64_t PaddingOf(const State& state, std::uint32_t block_size) {
+  std::uint64_t padding = 0;
+  for (const auto& [id, record] : state.files()) {
+    for (const Extent& extent : record->extents) padding += OccupiedBytes(extent, block_size) - extent.length;
+  }
+  return padding;
 }
 
 void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, LiveZones& out) {
@@ -58,6 +67,7 @@ Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superb
   ZENFS_RETURN_IF_ERROR(zones->Start());
   LiveZones out{.zones = zones->Zones(), .space = zones->Space()};
   CountLogsAndMetadata(frame_bytes, out);
+  out.space.padding = std::min(PaddingOf(state, geometry.block_size), out.space.live);
   return out;
 }
 

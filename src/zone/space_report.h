@@ -23,10 +23,11 @@ struct SpaceReport {
   std::uint64_t log_limit = 0;  // bytes of the zones that the log may take; not part of the sum
   std::uint64_t lost = 0;  // capacity without live data in offline, read-only and retired zones
 
-  // Parts of `metadata` and `log`; only a read-only mount fills them (volume/live_zones.h), otherwise 0.
+  // Parts of `metadata`, `log` and `live`; only a read-only mount fills them (volume/live_zones.h), otherwise 0.
   std::uint64_t metadata_used = 0;  // written bytes of metadata zones
   std::uint64_t log_used = 0;       // live frames of files
   std::uint64_t log_garbage = 0;    // all other written bytes of log zones
+  std::uint64_t padding = 0;        // rest of the last block of each extent
 
   // The sums that commands and the exporter show: total = used + reclaimable + reserved + free + lost.
   std::uint64_t used() const { return live + log_used + metadata_used; }

@@ -116,6 +116,19 @@ class FileSystem(CliCase):
         self.assertTrue(report["clean"])
         self.assertGreaterEqual(report["used_bytes"], 300000 + 1500000 + 16)
 
+    def test_df_explains_all_of_the_device(self):
+        self.fill_with_known_files()
+        space = self.ok_json("df", f"--emu={self.image}")
+        parts = ("file_bytes", "padding_bytes", "log_bytes", "metadata_bytes", "dead_file_bytes", "dead_log_bytes",
+                 "free_bytes", "kept_for_logs_bytes", "kept_for_metadata_bytes", "reclaim_bytes", "lost_bytes")
+        self.assertEqual(sum(space[part] for part in parts), space["total_bytes"])
+        self.assertEqual(space["total_bytes"], 16 << 20)
+        self.assertEqual(space["file_bytes"], 300000 + 1500000 + 16)
+        self.assertEqual(space["file_bytes"] + space["padding_bytes"], space["data_bytes"])
+        text = self.ok("df", f"--emu={self.image}", "--explain", COLUMNS="100")
+        self.assertEqual(len(text.split("\n\n")[0].splitlines()), 2 + len(parts), text)
+        self.assertRegex(text, r"data +1\.71 MiB +10\.7% ")
+
     def test_looking_changes_nothing(self):
         self.fill_with_known_files()
         with self.unchanged():
