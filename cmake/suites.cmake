@@ -70,6 +70,7 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/mount_contract_test.cc
   rocksdb/name_contract_test.cc
   rocksdb/open_contract_test.cc
+  rocksdb/public_reports_test.cc
   rocksdb/reader_test.cc
   rocksdb/test_volume.cc
   rocksdb/trace_test.cc
