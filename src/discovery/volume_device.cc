@@ -16,35 +16,52 @@ namespace {
 
 std::string NameOf(const DeviceUri& uri) { return uri.kind + ":" + uri.target; }
 
+// Options of a mount belong to the first device.
+Result<std::unique_ptr<ZonedDevice>> OpenLogs(const DeviceUri& uri, OpenMode mode) {
+  DeviceOptions unknown;
+  ZENFS_ASSIGN_OR_RETURN(auto device, OpenDevice(uri, mode, &unknown));
+  if (unknown.empty()) return device;
+  return Fail(Code::kInvalidArgument, fmt::format("unknown option \"{}\" of {}", unknown.front().first, NameOf(uri)));
+}
+
 // The superblock of the single device that `uri` names.
 Result<Superblock> LookAt(const DeviceUri& uri) {
-  DeviceOptions none;
-  ZENFS_ASSIGN_OR_RETURN(const auto device, OpenDevice(uri, OpenMode::kReadOnly, &none));
+  ZENFS_ASSIGN_OR_RETURN(const auto device, OpenLogs(uri, OpenMode::kReadOnly));
   return FindSuperblock(*device);
 }
 
 bool HasLogsOf(const Superblock& logs, const Superblock& volume) {
   return logs.is_log_device() && logs.uuid == volume.uuid && logs.log_zones == volume.log_zones &&
-         logs.first_log_zone == volume.first_log_zone;
+         logs.first_log_zone == volume.first_log_zone && logs.created_seconds == volume.created_seconds;
+}
+
+std::unexpected<Error> Missing(const DeviceUri& main, const Superblock& volume, Code code,
+                               const std::string& why) {
+  return Fail(code, fmt::format("{}: the logs of its volume are on a second device, at mkfs {}, {}; attach that "
+                                "device, or name it: ?waldev:KIND:NAME",
+                                NameOf(main), volume.peer, why));
 }
 
 // Looks for the second device of `volume` under the name that mkfs knew, and then among all known devices.
 Result<DeviceUri> FindLogDevice(const DeviceUri& main, const Superblock& volume, const SearchPlaces& places) {
-  std::string why = "which has no logs of it now";
-  if (const Result<DeviceUri> recorded = ParseDeviceUri(volume.peer)) {
-    const Result<Superblock> found = LookAt(*recorded);
-    if (found && HasLogsOf(*found, volume)) return *recorded;
-    if (!found) why = fmt::format("which can't be used: {}", found.error().ToString());
-  }
+  const Result<DeviceUri> recorded = ParseDeviceUri(volume.peer);
+  const Result<Superblock> there = recorded ? LookAt(*recorded) : Fail(recorded.error());
+  if (there && HasLogsOf(*there, volume)) return *recorded;
+  std::optional<DeviceUri> holder;
   for (const KnownDevice& known : FindDevices(places).devices) {
-    const Contents contents = Probe(known);
-    if (contents.kind != Contents::Kind::kLogs || contents.uuid != volume.uuid) continue;
-    return known.uri;
+    if (Probe(known).kind != Contents::Kind::kLogs) continue;
+    const Result<Superblock> found = LookAt(known.uri);
+    if (!found || !HasLogsOf(*found, volume)) continue;
+    if (holder) {
+      return Missing(main, volume, Code::kInvalidArgument,
+                     fmt::format("and both {} and {} have them", NameOf(*holder), known.Name()));
+    }
+    holder = known.uri;
   }
-  return Fail(Code::kNotFound,
-              fmt::format("{}: the logs of its volume are on a second device, at mkfs {}, {}; attach that "
-                          "device, or name it: ?waldev:KIND:NAME",
-                          NameOf(main), volume.peer, why));
+  if (holder) return *holder;
+  if (there) return Missing(main, volume, Code::kNotFound, "which has no logs of it now");
+  return Missing(main, volume, there.error().code(),
+                 fmt::format("which can't be used: {}", there.error().ToString()));
 }
 
 Status CheckNamed(const DeviceUri& main, const Result<Superblock>& volume, const DeviceUri& named,
@@ -95,9 +112,11 @@ Result<std::unique_ptr<ZonedDevice>> OpenVolumeDevice(const DeviceUri& uri, Open
   const Result<Superblock> volume = FindSuperblock(*device);
   ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> log_uri, ChooseLogDevice(main, volume, named, places));
   if (!log_uri) return device;
-  DeviceOptions none;
-  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> logs, OpenDevice(*log_uri, mode, &none));
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> logs, OpenLogs(*log_uri, mode));
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindSuperblock(*logs));
+  if (volume && !HasLogsOf(superblock, *volume)) {
+    return Missing(main, *volume, Code::kBusy, fmt::format("and {} was changed meanwhile", NameOf(*log_uri)));
+  }
   return JoinDevices(std::move(device), std::move(logs), superblock.first_log_zone);
 }
 

@@ -24,7 +24,8 @@ Status CheckGeometry(const ZonedDevice& device, const Superblock& superblock) {
   }
   if (superblock.has_log_device() && geometry.log_zones == 0) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("{}: the logs of its volume are on a second device, at mkfs {}; both are needed",
+                fmt::format("{}: the logs of its volume are on a second device, at mkfs {}; both are needed: "
+                            "name it by ?waldev:KIND:NAME",
                             device.name(), superblock.peer));
   }
   const auto check = [&](const char* what, std::uint64_t recorded, std::uint64_t found) -> Status {

@@ -146,8 +146,9 @@ class Check {
       for (const Extent& extent : record->extents) holds_extents.insert(geometry.ZoneOf(extent.place));
     }
     std::uint32_t active = 0;
+    std::uint32_t log_active = 0;  // on a second device
     for (const ZoneInfo& zone : context_.report) {
-      active += IsActive(zone.condition) ? 1 : 0;
+      (geometry.OnLogDevice(zone.id) ? log_active : active) += IsActive(zone.condition) ? 1 : 0;
       const bool metadata = std::ranges::find(context_.superblock.metadata_zones, zone.id) !=
                             context_.superblock.metadata_zones.end();
       if (metadata) context_.out.metadata_bytes += zone.WrittenBytes();
@@ -170,10 +171,14 @@ class Check {
                     zone.id.value, zone.WrittenBytes() / 1024);
       context_.Add(Severity::kNote, text, zone.id, zone.start);
     }
-    if (geometry.max_active != 0 && active > geometry.max_active) {
-      context_.Add(Severity::kWarning, fmt::format("{} zones are active, but the device's limit is {}",
-                                                   active, geometry.max_active));
-    }
+    CheckActive(active, geometry.max_active);
+    CheckActive(log_active, geometry.log_max_active);
+  }
+
+  void CheckActive(std::uint32_t active, std::uint32_t limit) {
+    if (limit == 0 || active <= limit) return;
+    context_.Add(Severity::kWarning,
+                 fmt::format("{} zones are active, but the device's limit is {}", active, limit));
   }
 
   Status ReadData() {
