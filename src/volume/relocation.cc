@@ -73,7 +73,7 @@ Status Relocation::CleanLog(ZoneId zone) {
   MutexLock lock(mover_mutex_);
   copying_since_ = FlushMark::Now(deps_.device);
   const LogCleanDeps deps{.logs = deps_.logs,
-                          .sink = deps_.sink,
+                          .sink = deps_.log_sink,
                           .block_size = deps_.device.geometry().block_size,
                           .files = *this};
   std::uint64_t moved = 0;

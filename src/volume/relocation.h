@@ -42,6 +42,9 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
     LogStore& logs;
     LogSpace& log;
     ExtentSink& sink;  // for WritePurpose::kReclaim
+    // For frames of log zones. If the log has a device of its own, they take room as data does: their zone returns none of it
+    // to data, so they must leave the headroom whole.
+    ExtentSink& log_sink;
     WrittenBytes& written;
   };
   // The parts in `deps` outlive it.

@@ -133,6 +133,29 @@ TEST_F(LogDevice, IsFullOnlyIfTheMainDeviceIs) {
     ASSERT_EQ(*GetFile(*volume_, fmt::format("{:06}.log", i)), RandomBytes(400'000, i)) << i;
 }
 
+// Of a log zone that is larger than a zone of the main device, all live frames must move before it is free.
+class LogDeviceWithLargeZones : public LogDevice {
+ protected:
+  LogDeviceWithLargeZones()
+      : LogDevice({.zones = 7, .zone_size = 4 << 20, .max_open = 5, .max_active = 5}) {}
+};
+
+TEST_F(LogDeviceWithLargeZones, GarbageOfDataIsReclaimedBeforeTheLogIsFull) {
+  const auto data = [](int i) { return fmt::format("{:06}.sst", i); };
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(IsOk(PutFile(*volume_, data(i), RandomBytes(350'000, i))));
+  for (int i = 0; i < 60; ++i) {
+    if (i % 3 == 0) continue;  // no zone is dead as a whole
+    ASSERT_TRUE(IsOk(volume_->Unlink(data(i))));
+  }
+  // 20 MB of logs for the 16 MB that the log may use; the rest must go where the dead tables were.
+  for (int i = 0; i < 50; ++i)
+    ASSERT_TRUE(IsOk(PutFile(*volume_, fmt::format("{:06}.log", i), RandomBytes(400'000, i)))) << i;
+  Remount();
+  for (int i = 0; i < 50; ++i)
+    ASSERT_EQ(*GetFile(*volume_, fmt::format("{:06}.log", i)), RandomBytes(400'000, i)) << i;
+  for (int i = 0; i < 60; i += 3) ASSERT_EQ(*GetFile(*volume_, data(i)), RandomBytes(350'000, i)) << i;
+}
+
 TEST_F(LogDevice, EitherDeviceAloneIsRefusedAndNamesTheOther) {
   ASSERT_TRUE(IsOk(volume_->Unmount()));
   volume_.reset();

@@ -47,6 +47,7 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
                   .logs = logs,
                   .log = log,
                   .sink = *copy_sink,
+                  .log_sink = device.geometry.log_zones == 0 ? *copy_sink : *plain_sink,
                   .written = written}),
       reclaimer(*zones, device.geometry.block_size, relocation),
       accounting({.device = *device.device,

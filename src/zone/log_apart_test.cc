@@ -32,7 +32,10 @@ class LogApart : public testing::Test {
     ASSERT_TRUE(need);
     ASSERT_EQ(need->victims, victims);
     ASSERT_EQ(need->urgency, ReclaimUrgency::kUrgent);
-    pool().reclaim().SetVerdict({.version = need->version, .urgency = need->urgency, .victims = victims});
+    pool().reclaim().SetVerdict({.version = need->version,
+                                 .urgency = need->urgency,
+                                 .victims = victims,
+                                 .lacks_room = victims == VictimZones::kLog});
   }
   ZonePool& pool() { return bench_.pool; }
 
@@ -111,6 +114,18 @@ TEST_F(LogApart, TheLogHasNoSpaceOnlyIfDataCannotMakeRoomForItsFrames) {
   pool().live().Remove({{written_.front()}});
   EXPECT_EQ(TakeForLog(), TakeOutcome::kWaitForLogReclaim) << "a zone of data died";
   pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForLogReclaim, false);
+}
+
+TEST_F(LogApart, DataThatWaitsComesBeforeALogThatIsOnlyAhead) {
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(TakeForLog(), TakeOutcome::kTaken);
+  ASSERT_EQ(pool().reclaim().Need()->victims, VictimZones::kLog) << "one empty zone is left";
+  FillMain();
+  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
+  EXPECT_EQ(pool().reclaim().Need()->victims, VictimZones::kData);
+  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForLogReclaim, true);
+  EXPECT_EQ(pool().reclaim().Need()->victims, VictimZones::kLog) << "both wait";
+  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForLogReclaim, false);
+  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
 }
 
 TEST_F(LogApart, WaitingDataAsksForDataVictims) {

@@ -25,17 +25,16 @@ TakeOutcome ReclaimDemand::AfterReclaim(WritePurpose purpose, std::uint64_t own_
 
 TakeOutcome ReclaimDemand::AfterLogReclaim() const {
   if (!deps_.reclaims) return deps_.jobs.idle() ? TakeOutcome::kNoSpace : TakeOutcome::kWait;
-  const bool data_makes_room = LogLacksRoom() && !NothingComes(verdict_);
-  return NothingComes(log_verdict_) && !data_makes_room ? TakeOutcome::kNoSpace
-                                                        : TakeOutcome::kWaitForLogReclaim;
+  const bool nothing = NothingComes(log_verdict_) && (!log_verdict_->lacks_room || NothingComes(verdict_));
+  return nothing ? TakeOutcome::kNoSpace : TakeOutcome::kWaitForLogReclaim;
 }
 
 bool ReclaimDemand::NothingComes(const Verdict& verdict) const {
   return Holds(verdict, ReclaimUrgency::kUrgent) && !verdict->pending && deps_.jobs.idle();
 }
 
-bool ReclaimDemand::LogLacksRoom() const {
-  return deps_.room.headroom() != 0 && deps_.room.ForData(0) < deps_.room.headroom();
+bool ReclaimDemand::LogNeedsRoom() const {
+  return log_waiting_ != 0 && Holds(log_verdict_, ReclaimUrgency::kUrgent) && log_verdict_->lacks_room;
 }
 
 std::optional<ReclaimUrgency> ReclaimDemand::Urgency() const {
@@ -43,7 +42,7 @@ std::optional<ReclaimUrgency> ReclaimDemand::Urgency() const {
   const EmptyZones& empty = deps_.empty;
   const std::uint64_t in_reset = empty.pending_resets() * room.MeanZone();
   if (waiting_ != 0 || room.ForCopies() + in_reset < room.headroom()) return ReclaimUrgency::kUrgent;
-  if (log_waiting_ != 0 && LogLacksRoom()) return ReclaimUrgency::kUrgent;
+  if (LogNeedsRoom()) return ReclaimUrgency::kUrgent;
   const std::uint64_t for_data = room.ForData(0) + in_reset;
   if (room.headroom() != 0 && for_data < kZonesAhead * room.headroom()) return ReclaimUrgency::kAhead;
   const std::size_t few = empty.kept_for_log() + std::max<std::size_t>(2, deps_.table.size() / 32);
@@ -62,24 +61,36 @@ std::optional<ReclaimUrgency> ReclaimDemand::LogUrgency() const {
 
 bool ReclaimDemand::Holds(const Verdict& verdict, ReclaimUrgency urgency) const {
   if (!verdict || verdict->urgency < urgency) return false;
-  return verdict->version == version_ || (urgency < ReclaimUrgency::kAhead && SteadyNow() < verdict->until);
+  if (verdict->version == version_) return true;
+  // The log is nearly always "ahead" on a small device of its own.
+  const ReclaimUrgency pressing =
+      verdict->victims == VictimZones::kLog ? ReclaimUrgency::kUrgent : ReclaimUrgency::kAhead;
+  return urgency < pressing && SteadyNow() < verdict->until;
 }
 
-std::optional<ReclaimNeed> ReclaimDemand::Need() const {
-  if (!deps_.reclaims) return std::nullopt;
+std::optional<ReclaimNeed> ReclaimDemand::LogNeed() const {
+  if (!log_apart()) return std::nullopt;
+  const std::optional<ReclaimUrgency> urgency = LogUrgency();
+  if (!urgency || Holds(log_verdict_, *urgency)) return std::nullopt;
   const std::uint64_t room = deps_.room.ForCopies();
-  const std::uint64_t headroom = deps_.room.headroom();
-  if (log_apart()) {
-    const std::optional<ReclaimUrgency> urgency = LogUrgency();
-    const std::uint64_t beyond = room - std::min(room, headroom);
-    if (urgency && !Holds(log_verdict_, *urgency)) {
-      return ReclaimNeed{*urgency, beyond, 0, version_, VictimZones::kLog};
-    }
-  }
+  const std::uint64_t beyond = room - std::min(room, deps_.room.headroom());
+  return ReclaimNeed{*urgency, beyond, 0, version_, VictimZones::kLog};
+}
+
+std::optional<ReclaimNeed> ReclaimDemand::DataNeed() const {
   const std::optional<ReclaimUrgency> urgency = Urgency();
   if (!urgency || Holds(verdict_, *urgency)) return std::nullopt;
   const VictimZones victims = log_apart() ? VictimZones::kData : VictimZones::kAll;
-  return ReclaimNeed{*urgency, room, headroom, version_, victims};
+  return ReclaimNeed{*urgency, deps_.room.ForCopies(), deps_.room.headroom(), version_, victims};
+}
+
+// The more urgent one; the log's if both are urgent, because syncs wait for it.
+std::optional<ReclaimNeed> ReclaimDemand::Need() const {
+  if (!deps_.reclaims) return std::nullopt;
+  const std::optional<ReclaimNeed> log = LogNeed();
+  if (log && log->urgency == ReclaimUrgency::kUrgent) return log;
+  const std::optional<ReclaimNeed> data = DataNeed();
+  return log && (!data || log->urgency > data->urgency) ? log : data;
 }
 
 void ReclaimDemand::ForgetPendingVerdict() {

@@ -74,8 +74,10 @@ class ReclaimDemand {
   bool log_apart() const { return deps_.log_empty != nullptr; }
   std::optional<ReclaimUrgency> Urgency() const;
   std::optional<ReclaimUrgency> LogUrgency() const;
-  // True if the main device has too little room to clean a log zone.
-  bool LogLacksRoom() const;
+  std::optional<ReclaimNeed> LogNeed() const;
+  std::optional<ReclaimNeed> DataNeed() const;
+  // True if the log waits, and only room on the main device would help it.
+  bool LogNeedsRoom() const;
   bool Holds(const Verdict& verdict, ReclaimUrgency urgency) const;
   // True if an urgent search has found nothing, and nothing is pending.
   bool NothingComes(const Verdict& verdict) const;

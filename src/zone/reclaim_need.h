@@ -44,6 +44,8 @@ struct ReclaimVerdict {
   VictimZones victims = VictimZones::kAll;
   // Some zone is no victim only because it is busy, pinned or uncommitted now.
   bool pending = false;
+  // Some zone is no victim only because its copies do not fit the room.
+  bool lacks_room = false;
   // Until then it also answers later needs that are not pressing, whatever has changed: a search looks at all zones, and on a
   // device with many of them each write would cause one.
   SteadyTime until = SteadyTime::min();

@@ -198,6 +198,7 @@ void ZonePhases::UnqueueReset(ZoneId zone) {
   parts_.table.Change(zone, [&](ZoneState& z) {
     z.job = false;
     z.phase = active ? ZonePhase::kActive : ZonePhase::kFull;
+    z.from_log = z.from_log || z.for_log;  // it may still be active in the device
   });
   if (active) parts_.active.push_back(zone);
 }
