@@ -62,10 +62,10 @@ std::optional<ReclaimUrgency> ReclaimDemand::LogUrgency() const {
 bool ReclaimDemand::Holds(const Verdict& verdict, ReclaimUrgency urgency) const {
   if (!verdict || verdict->urgency < urgency) return false;
   if (verdict->version == version_) return true;
-  // The log is nearly always "ahead" on a small device of its own.
-  const ReclaimUrgency pressing =
-      verdict->victims == VictimZones::kLog ? ReclaimUrgency::kUrgent : ReclaimUrgency::kAhead;
-  return urgency < pressing && SteadyNow() < verdict->until;
+  // Only for needs that last: few empty zones, and of the log's own device, which is small, nearly none.
+  const bool lasts = urgency == ReclaimUrgency::kLow ||
+                     (urgency == ReclaimUrgency::kAhead && verdict->victims == VictimZones::kLog);
+  return lasts && SteadyNow() < verdict->until;
 }
 
 std::optional<ReclaimNeed> ReclaimDemand::LogNeed() const {

@@ -2,8 +2,8 @@
 // do.
 //
 // Invariants
-//   a verdict counts only for its version, and while no job is queued or running; one about a need that is not pressing
-//   also for some time
+//   a verdict counts only for its version, and while no job is queued or running; one about a low need also for some
+//   time
 //   the version rises with each change of room or live bytes (NoteChange)
 //
 // Two joined devices have two demands with a verdict each: data needs zones of the main device, and the log those of the

@@ -46,8 +46,8 @@ struct ReclaimVerdict {
   bool pending = false;
   // Some zone is no victim only because its copies do not fit the room.
   bool lacks_room = false;
-  // Until then it also answers later needs that are not pressing, whatever has changed: a search looks at all zones, and on a
-  // device with many of them each write would cause one.
+  // Until then it also answers later needs that are low, whatever has changed: a search looks at all zones, and on a device
+  // with many of them each write would cause one.
   SteadyTime until = SteadyTime::min();
 };
 

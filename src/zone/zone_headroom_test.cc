@@ -64,15 +64,18 @@ TEST(ZoneHeadroomTest, AZoneThatIsNearlyDeadIsEmptiedOnceTheMountIsComplete) {
   EXPECT_FALSE(demand.Need());
 }
 
-TEST(ZoneHeadroomTest, AVerdictOnANeedThatIsNotPressingHoldsForItsTime) {
-  PoolBench bench(8, {.data = 4, .open_data = 4}, 0, kHeadroom);
+TEST(ZoneHeadroomTest, AVerdictOnALowNeedHoldsForItsTime) {
+  PoolBench bench(7, {.data = 4, .open_data = 4}, 0, kHeadroom);
+  ClaimState full, a, b;
+  for (int i = 0; i < 4; ++i) bench.Write(full, Lifetime::kShort, 16);
+  bench.Write(a, Lifetime::kShort, 1);
+  bench.Write(b, Lifetime::kLong, 1);
   ReclaimDemand& demand = bench.pool.reclaim();
-  demand.AskToTidy();
   const auto need = demand.Need();
   ASSERT_TRUE(need);
+  ASSERT_EQ(need->urgency, ReclaimUrgency::kLow) << "one zone is empty";
   const auto answer = [&](SteadyTime until) {
     demand.SetVerdict({.version = need->version, .urgency = need->urgency, .until = until});
-    demand.AskToTidy();
   };
   answer(SteadyTime::max());
   demand.NoteChange();
