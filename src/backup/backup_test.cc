@@ -138,15 +138,16 @@ TEST_F(BackupTest, AFileRewrittenToTheSameSizeWithinTheSecondIsCopiedAgain) {
 TEST_F(BackupTest, AFileWithoutChecksumsIsCopiedAgainUnlessItsTimeIsOlderThanTheCopy) {
   WallClockOverride clock(1'700'000'000);
   const std::string content = RandomBytes(3 << 20, 1);
+  constexpr std::size_t kRest = (1 << 20) + 1;  // enough to stay where it is: a moved file has checksums
   Put("table.sst", content);
-  ASSERT_TRUE(IsOk(TruncateFile(*volume_, "table.sst", 4097)));
-  ASSERT_FALSE(ContentMark::Of(*volume_->Layout("table.sst"), 4097).sum) << "the test is about one without";
+  ASSERT_TRUE(IsOk(TruncateFile(*volume_, "table.sst", kRest)));
+  ASSERT_FALSE(ContentMark::Of(*volume_->Layout("table.sst"), kRest).sum) << "the test is about one without";
   EXPECT_EQ(Backup()->files, 1u);
   EXPECT_EQ(Backup({.force = true})->files, 1u);
   clock.Set(1'700'000'001);
   EXPECT_EQ(Backup({.force = true})->files, 1u);
   EXPECT_EQ(Backup({.force = true})->files, 0u);
-  EXPECT_EQ(HostText(Dest("table.sst")), content.substr(0, 4097));
+  EXPECT_EQ(HostText(Dest("table.sst")), content.substr(0, kRest));
 }
 
 TEST_F(BackupTest, AFileThatReclaimMovedIsNotCopiedAgain) {
