@@ -31,7 +31,9 @@ class LogDevice(CliCase):
         self.make_pair()
         self.fill()
         self.golden("log_device/fs-info", self.ok("fs-info", f"--emu={self.image}"))
-        self.golden("log_device/zones", self.ok("zones", f"--emu={self.image}"))
+        zones = self.ok_json("zones", f"--emu={self.image}")["zones"]
+        self.assertEqual({zone["zone"] >= 16 for zone in zones if zone["phase"] == "log"}, {True})
+        self.assertEqual({zone["zone"] < 16 for zone in zones if zone["phase"] in ("active", "metadata")}, {True})
         self.golden("log_device/list", self.ok("list", f"--emu={self.image}"))
         self.assertIn("Clean", self.ok("check", f"--emu={self.image}", "--read-data"))
         self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["log_device"],
