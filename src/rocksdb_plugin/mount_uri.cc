@@ -1,5 +1,6 @@
 #include "rocksdb_plugin/mount_uri.h"
 
+#include "backends/open_device.h"
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
 #include "volume/mount_table.h"
@@ -9,10 +10,11 @@ namespace zenfs {
 namespace {
 
 // The options that the device does not claim are those of the mount. To learn them, open the device
-// read-only, which disturbs nobody, not even a volume that is mounted from it.
-Result<MountOptions> MountOptionsOf(const DeviceUri& uri) {
+// read-only, which disturbs nobody, not even a volume that is mounted from it. A second device claims none.
+Result<MountOptions> MountOptionsOf(DeviceUri uri) {
+  ZENFS_RETURN_IF_ERROR(TakeLogDevice(uri));
   DeviceOptions unclaimed;
-  ZENFS_RETURN_IF_ERROR(OpenVolumeDevice(uri, OpenMode::kReadOnly, &unclaimed));
+  ZENFS_RETURN_IF_ERROR(OpenDevice(uri, OpenMode::kReadOnly, &unclaimed));
   return ParseMountOptions(unclaimed);
 }
 
