@@ -7,6 +7,7 @@
 #include <cctype>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "backends/block/block_device.h"
 
@@ -85,6 +86,14 @@ Result<DeviceUri> ParseDeviceUri(std::string_view text) {
     ZENFS_ASSIGN_OR_RETURN(uri.options, ParseOptions(rest.substr(question + 1), text));
   }
   return uri;
+}
+
+std::optional<std::string> TakeOption(DeviceOptions& options, std::string_view key) {
+  const auto found = std::ranges::find(options, key, &DeviceOptions::value_type::first);
+  if (found == options.end()) return std::nullopt;
+  std::string value = std::move(found->second);
+  options.erase(found);
+  return value;
 }
 
 std::string Canonical(const DeviceUri& uri) {

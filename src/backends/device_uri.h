@@ -9,6 +9,7 @@
 // Options must not contain `=` and `;`: these would end the URI inside an option string of RocksDB.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,9 @@ struct DeviceUri {
 
 // Errors: kInvalidArgument; the text has the accepted form.
 [[nodiscard]] Result<DeviceUri> ParseDeviceUri(std::string_view text);
+
+// Removes the option `key` from `options` and returns its value; nothing if it is not there.
+[[nodiscard]] std::optional<std::string> TakeOption(DeviceOptions& options, std::string_view key);
 
 // Returns the same text for every spelling of a device, without options: "dev:/dev/nvme0n1",
 // "nvme:/dev/ng0n1", "zonefs:/mnt/z", "emu:/absolute/path"; a uuid in lower case. Symbolic links are resolved. A path

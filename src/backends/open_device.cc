@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -39,24 +38,15 @@ Result<bool> ParseIo(std::string_view value) {
   return Fail(Code::kInvalidArgument, fmt::format("option io:{} is neither io:uring nor io:plain", value));
 }
 
-// Removes the option `key` from `options` and returns its value.
-std::optional<std::string> Take(DeviceOptions& options, std::string_view key) {
-  const auto found = std::ranges::find(options, key, &DeviceOptions::value_type::first);
-  if (found == options.end()) return std::nullopt;
-  std::string value = std::move(found->second);
-  options.erase(found);
-  return value;
-}
-
 // Takes `io`, the common option of the kernel's devices.
 Result<bool> TakeIo(DeviceOptions& options) {
-  const std::optional<std::string> value = Take(options, "io");
+  const std::optional<std::string> value = TakeOption(options, "io");
   return value ? ParseIo(*value) : Result<bool>(true);
 }
 
 // Takes `commands`, of block devices.
 Result<bool> TakeCommands(DeviceOptions& options) {
-  const std::optional<std::string> value = Take(options, "commands");
+  const std::optional<std::string> value = TakeOption(options, "commands");
   return value ? ParseSwitch("commands", *value) : Result<bool>(true);
 }
 

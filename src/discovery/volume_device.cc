@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -95,11 +94,9 @@ Result<std::optional<DeviceUri>> ChooseLogDevice(const DeviceUri& main, const Re
 }  // namespace
 
 Result<std::optional<DeviceUri>> TakeLogDevice(DeviceUri& uri) {
-  const auto found = std::ranges::find(uri.options, "waldev", &DeviceOptions::value_type::first);
-  if (found == uri.options.end()) return std::nullopt;
-  const std::string value = std::move(found->second);
-  uri.options.erase(found);
-  Result<DeviceUri> named = ParseDeviceUri(value);
+  const std::optional<std::string> value = TakeOption(uri.options, "waldev");
+  if (!value) return std::nullopt;
+  Result<DeviceUri> named = ParseDeviceUri(*value);
   if (!named) return Fail(named.error().With("option waldev"));
   return *std::move(named);
 }
