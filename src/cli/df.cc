@@ -79,8 +79,8 @@ class DfAction : public Action {
   static void Explain(const SpaceReport& space, Console& console) {
     std::vector<std::vector<std::string>> rows;
     for (const Part& part : PartsOf(space)) {
-      const double share = space.total == 0 ? 0 : 100.0 * static_cast<double>(part.bytes) /
-                                                      static_cast<double>(space.total);
+      const double share =
+          space.total == 0 ? 0 : 100.0 * static_cast<double>(part.bytes) / static_cast<double>(space.total);
       rows.push_back({part.name, ShortBytes(part.bytes), fmt::format("{:.1f}%", share), part.meaning});
     }
     constexpr TextColumn kColumns[] = {{""}, {"size", true}, {"share", true}, {""}};

@@ -8,11 +8,11 @@
 namespace zenfs {
 
 struct Geometry {
-  std::uint32_t block_size = 4096;     // bytes; unit of reads and writes (the device's write granularity)
-  std::uint64_t zone_size = 0;         // bytes; distance between the starts of two zones
-  std::uint32_t zone_count = 0;        // all zones, of every type
-  std::uint32_t max_open = 0;          // zones; 0: no limit
-  std::uint32_t max_active = 0;        // zones; 0: no limit. May be above max_open
+  std::uint32_t block_size = 4096;  // bytes; unit of reads and writes (the device's write granularity)
+  std::uint64_t zone_size = 0;      // bytes; distance between the starts of two zones
+  std::uint32_t zone_count = 0;     // all zones, of every type
+  std::uint32_t max_open = 0;       // zones; 0: no limit
+  std::uint32_t max_active = 0;     // zones; 0: no limit. May be above max_open
   // Two joined devices (device/joined_device.h): the last `log_zones` zones are on the second one, which has limits of
   // its own and holds only logs. Then the values on zone appends and random write areas are those of the second one.
   std::uint32_t log_zones = 0;

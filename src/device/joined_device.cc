@@ -45,10 +45,11 @@ Status CheckCapacities(ZonedDevice& device, const ZonedDevice& other, std::uint3
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.ReportAll());
   for (const ZoneInfo& zone : report) {
     if (zone.capacity % block_size == 0 && device.geometry().zone_size % block_size == 0) continue;
-    return Fail(Code::kInvalidArgument,
-                fmt::format("{}: zone {} has a capacity of {} bytes, which is no multiple of the blocks of {} "
-                            "bytes of {}; give both drives the same LBA format",
-                            device.name(), zone.id.value, zone.capacity, block_size, other.name()));
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{}: zone {} has a capacity of {} bytes, which is no multiple of the blocks of {} "
+                    "bytes of {}; give both drives the same LBA format",
+                    device.name(), zone.id.value, zone.capacity, block_size, other.name()));
   }
   return {};
 }
@@ -162,10 +163,10 @@ Result<std::unique_ptr<ZonedDevice>> JoinDevices(std::unique_ptr<ZonedDevice> ma
                                                  std::unique_ptr<ZonedDevice> logs, ZoneId first_log_zone) {
   const std::uint32_t zones = logs->geometry().zone_count;
   if (zones < kFewestLogZones || first_log_zone.value > zones - kFewestLogZones) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("{}: {} zones from zone {} on; a device for logs needs {}", logs->name(),
-                            zones - std::min(zones, first_log_zone.value), first_log_zone.value,
-                            kFewestLogZones));
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{}: {} zones from zone {} on; a device for logs needs {}", logs->name(),
+                    zones - std::min(zones, first_log_zone.value), first_log_zone.value, kFewestLogZones));
   }
   ZENFS_RETURN_IF_ERROR(CheckLimits(*logs));
   const std::uint32_t block_size = std::max(main->geometry().block_size, logs->geometry().block_size);

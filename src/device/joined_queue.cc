@@ -19,8 +19,8 @@ class JoinedQueue final : public IoQueue {
     const bool on_logs = request->offset.value >= logs_.map.outer_first.value * logs_.map.zone_size;
     Part& part = on_logs ? logs_ : main_;
     const bool read = request->kind == IoRequest::Kind::kRead;
-    request->status = part.map.CheckFits(request->offset,
-                                         read ? request->read_into.size() : request->write_from.size());
+    request->status =
+        part.map.CheckFits(request->offset, read ? request->read_into.size() : request->write_from.size());
     if (!request->status.ok()) return refused_.push_back(request);
     outer_[request] = request->offset;
     request->offset = part.map.Inner(request->offset);
@@ -78,9 +78,9 @@ ZoneInfo PartMap::Outer(const ZoneInfo& inner) const {
 Status PartMap::CheckFits(DeviceOffset outer, std::uint64_t bytes) const {
   if (outer.value % zone_size + bytes <= device.geometry().zone_size) return {};
   const ZoneId zone(static_cast<std::uint32_t>(outer.value / zone_size));
-  return Fail(Code::kInvalidArgument, fmt::format("{}: {} bytes at byte {} of zone {} are beyond its end",
-                                                  device.name(), bytes, outer.value % zone_size,
-                                                  Inner(zone).value));
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{}: {} bytes at byte {} of zone {} are beyond its end", device.name(), bytes,
+                          outer.value % zone_size, Inner(zone).value));
 }
 
 std::unique_ptr<IoQueue> MakeJoinedQueue(const PartMap& main, const PartMap& logs, std::size_t depth) {

@@ -20,7 +20,8 @@ Result<std::unique_ptr<ZonedDevice>> OpenLogs(const DeviceUri& uri, OpenMode mod
   DeviceOptions unknown;
   ZENFS_ASSIGN_OR_RETURN(auto device, OpenDevice(uri, mode, &unknown));
   if (unknown.empty()) return device;
-  return Fail(Code::kInvalidArgument, fmt::format("unknown option \"{}\" of {}", unknown.front().first, NameOf(uri)));
+  return Fail(Code::kInvalidArgument,
+              fmt::format("unknown option \"{}\" of {}", unknown.front().first, NameOf(uri)));
 }
 
 // The superblock of the single device that `uri` names.
@@ -36,9 +37,10 @@ bool HasLogsOf(const Superblock& logs, const Superblock& volume) {
 
 std::unexpected<Error> Missing(const DeviceUri& main, const Superblock& volume, Code code,
                                const std::string& why) {
-  return Fail(code, fmt::format("{}: the logs of its volume are on a second device, at mkfs {}, {}; attach that "
-                                "device, or name it: ?waldev:KIND:NAME",
-                                NameOf(main), volume.peer, why));
+  return Fail(code,
+              fmt::format("{}: the logs of its volume are on a second device, at mkfs {}, {}; attach that "
+                          "device, or name it: ?waldev:KIND:NAME",
+                          NameOf(main), volume.peer, why));
 }
 
 // Looks for the second device of `volume` under the name that mkfs knew, and then among all known devices.
@@ -66,15 +68,17 @@ Result<DeviceUri> FindLogDevice(const DeviceUri& main, const Superblock& volume,
 Status CheckNamed(const DeviceUri& main, const Result<Superblock>& volume, const DeviceUri& named,
                   const Superblock& logs) {
   if (volume && !volume->has_log_device()) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("option waldev: the logs of the volume on {} are on that device; leave the option "
-                            "out, or make a new file system with zenfs mkfs --waldev",
-                            NameOf(main)));
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("option waldev: the logs of the volume on {} are on that device; leave the option "
+                    "out, or make a new file system with zenfs mkfs --waldev",
+                    NameOf(main)));
   }
   if (volume ? HasLogsOf(logs, *volume) : logs.is_log_device()) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("option waldev: {} has not the logs of the volume on {}{}", NameOf(named), NameOf(main),
-                          logs.is_log_device() ? ", but those of " + logs.uuid.ToString() : ""));
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("option waldev: {} has not the logs of the volume on {}{}", NameOf(named), NameOf(main),
+                  logs.is_log_device() ? ", but those of " + logs.uuid.ToString() : ""));
 }
 
 // Nothing if `main` has its own logs.
@@ -107,7 +111,8 @@ Result<std::unique_ptr<ZonedDevice>> OpenVolumeDevice(const DeviceUri& uri, Open
   ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> named, TakeLogDevice(main));
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> device, OpenDevice(main, mode, unclaimed));
   const Result<Superblock> volume = FindSuperblock(*device);
-  ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> log_uri, ChooseLogDevice(main, volume, named, places));
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> log_uri,
+                         ChooseLogDevice(main, volume, named, places));
   if (!log_uri) return device;
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> logs, OpenLogs(*log_uri, mode));
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindSuperblock(*logs));

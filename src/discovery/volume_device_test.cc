@@ -110,7 +110,8 @@ TEST_F(VolumeDeviceTest, AnotherDeviceUnderTheNameIsNotTaken) {
 TEST_F(VolumeDeviceTest, WaldevOfAVolumeWithItsOwnLogsIsRefused) {
   MakePair("main.img", "logs.img");
   MakeVolume("single.img", Uuid::Generate());
-  EXPECT_THAT(ErrorOf(Open("single.img", "logs.img"), Code::kInvalidArgument), HasSubstr("leave the option out"));
+  EXPECT_THAT(ErrorOf(Open("single.img", "logs.img"), Code::kInvalidArgument),
+              HasSubstr("leave the option out"));
 }
 
 TEST_F(VolumeDeviceTest, DevicesWithoutASecondOneAreOpenedAlone) {

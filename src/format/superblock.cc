@@ -121,8 +121,9 @@ Status CheckAuxPath(const std::string& path) {
 Status CheckPeer(const Superblock& s) {
   const bool two = s.has_log_device() || s.is_log_device();
   if (s.peer.size() > kMaxPeerBytes || s.peer.find('\0') != std::string::npos) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("superblock: the name of the other device is longer than {} bytes", kMaxPeerBytes));
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("superblock: the name of the other device is longer than {} bytes", kMaxPeerBytes));
   }
   if (two == (s.log_zones != 0) && two == !s.peer.empty() && !(s.has_log_device() && s.is_log_device()) &&
       (two || s.first_log_zone.value == 0) && s.log_zones < std::max(s.zone_count, std::uint32_t{1})) {

@@ -18,9 +18,10 @@ namespace {
 Status CheckGeometry(const ZonedDevice& device, const Superblock& superblock) {
   const Geometry& geometry = device.geometry();
   if (superblock.is_log_device()) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("{} has only the logs of the volume {}; open the device that has the rest, at mkfs {}",
-                            device.name(), superblock.uuid.ToString(), superblock.peer));
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{} has only the logs of the volume {}; open the device that has the rest, at mkfs {}",
+                    device.name(), superblock.uuid.ToString(), superblock.peer));
   }
   if (superblock.has_log_device() && geometry.log_zones == 0) {
     return Fail(Code::kInvalidArgument,

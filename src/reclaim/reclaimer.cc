@@ -98,17 +98,18 @@ void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
   const std::span<const LogZoneStatus> log_zones =
       need.victims == VictimZones::kData ? std::span<const LogZoneStatus>() : search.log.zones;
   const bool any = !busy_.empty() || AnyGarbagePending(search.zones, log_zones, block_size_);
-  const bool lacks_room = need.victims == VictimZones::kLog &&
-                          std::ranges::any_of(search.victims, [&](const Victim& victim) {
-                            return victim.kind == Victim::Kind::kLog && victim.copies > need.room;
-                          });
+  const bool lacks_room =
+      need.victims == VictimZones::kLog && std::ranges::any_of(search.victims, [&](const Victim& victim) {
+        return victim.kind == Victim::Kind::kLog && victim.copies > need.room;
+      });
   const bool pending = any && target_.CanCommit();
   if (pending) come_back_ = need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater;
-  zones_.reclaim().SetVerdict({.version = need.version, .urgency = need.urgency,
-                                 .victims = need.victims,
-                                 .pending = pending,
-                                 .lacks_room = lacks_room,
-                                 .until = SteadyNow() + kSearchAgain});
+  zones_.reclaim().SetVerdict({.version = need.version,
+                               .urgency = need.urgency,
+                               .victims = need.victims,
+                               .pending = pending,
+                               .lacks_room = lacks_room,
+                               .until = SteadyNow() + kSearchAgain});
   busy_.clear();
 }
 

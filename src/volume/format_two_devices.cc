@@ -24,8 +24,9 @@ Result<ZoneId> FirstLogZone(ZonedDevice& logs) {
 
 Result<FormatReport> FormatTwoDevices(const TwoDevices& devices, FormatOptions options) {
   ZENFS_ASSIGN_OR_RETURN(const ZoneId first, FirstLogZone(devices.logs));
-  ZENFS_ASSIGN_OR_RETURN(const auto joined, JoinDevices(std::make_unique<ForwardingDevice>(devices.main),
-                                                        std::make_unique<ForwardingDevice>(devices.logs), first));
+  ZENFS_ASSIGN_OR_RETURN(const auto joined,
+                         JoinDevices(std::make_unique<ForwardingDevice>(devices.main),
+                                     std::make_unique<ForwardingDevice>(devices.logs), first));
   options.log_device = &devices.logs;
   options.main_name = devices.main_name;
   options.log_device_name = devices.logs_name;

@@ -172,16 +172,16 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
                          ChooseMetadataZones(device, report, usable, options.metadata_zones));
   result.uuid = options.uuid ? *options.uuid : Uuid::Generate();
   Superblock superblock{.uuid = result.uuid,
-                              .seed = result.uuid,
-                              .label = options.label,
-                              .created_seconds = WallSeconds(),
-                              .block_size = geometry.block_size,
-                              .zone_size = geometry.zone_size,
-                              .zone_count = geometry.zone_count,
-                              .finish_threshold_percent = options.finish_threshold_percent,
-                              .metadata_zones = result.metadata_zones,
-                              .made_by = "ZenFS " ZENFS_VERSION,
-                              .aux_path = options.aux_path};
+                        .seed = result.uuid,
+                        .label = options.label,
+                        .created_seconds = WallSeconds(),
+                        .block_size = geometry.block_size,
+                        .zone_size = geometry.zone_size,
+                        .zone_count = geometry.zone_count,
+                        .finish_threshold_percent = options.finish_threshold_percent,
+                        .metadata_zones = result.metadata_zones,
+                        .made_by = "ZenFS " ZENFS_VERSION,
+                        .aux_path = options.aux_path};
   if (geometry.log_zones != 0) NameLogDevice(options, geometry, superblock);
   ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));
   if (!options.force) ZENFS_RETURN_IF_ERROR(RefuseExisting(device, report));

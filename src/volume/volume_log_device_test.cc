@@ -136,8 +136,7 @@ TEST_F(LogDevice, IsFullOnlyIfTheMainDeviceIs) {
 // Of a log zone that is larger than a zone of the main device, all live frames must move before it is free.
 class LogDeviceWithLargeZones : public LogDevice {
  protected:
-  LogDeviceWithLargeZones()
-      : LogDevice({.zones = 7, .zone_size = 4 << 20, .max_open = 5, .max_active = 5}) {}
+  LogDeviceWithLargeZones() : LogDevice({.zones = 7, .zone_size = 4 << 20, .max_open = 5, .max_active = 5}) {}
 };
 
 TEST_F(LogDeviceWithLargeZones, GarbageOfDataIsReclaimedBeforeTheLogIsFull) {

@@ -25,7 +25,8 @@ class LogApart : public testing::Test {
   }
   void FillMain() {
     ClaimState claim;
-    for (std::uint32_t i = 0; i + 1 < kMainZones; ++i) written_.push_back(bench_.Write(claim, Lifetime::kLong, 16));
+    for (std::uint32_t i = 0; i + 1 < kMainZones; ++i)
+      written_.push_back(bench_.Write(claim, Lifetime::kLong, 16));
   }
   void Answer(VictimZones victims) {
     const auto need = pool().reclaim().Need();

@@ -19,8 +19,8 @@ TakenZone LogLoans::Take(bool borrow) {
   const SlotBudget& slots = apart ? parts_.log_slots : parts_.slots;
   // Zones that an earlier mount left active use the log's slot until they are reset or finished.
   if (slots.exceeded() && !parts_.jobs.idle()) return {.outcome = TakeOutcome::kWait};
-  const bool spares_headroom = borrow || (apart ? empty.size() > EmptyZones::kSpareForMount
-                                                : parts_.room.SparesHeadroomForLog());
+  const bool spares_headroom =
+      borrow || (apart ? empty.size() > EmptyZones::kSpareForMount : parts_.room.SparesHeadroomForLog());
   if (empty.empty() || !spares_headroom) {
     if (apart) return {.outcome = parts_.reclaim.AfterLogReclaim()};
     if (empty.pending_resets() == 0) phases_.ResetUnusedActives();

@@ -23,7 +23,7 @@ enum class ReclaimUrgency : std::uint8_t {
 enum class VictimZones : std::uint8_t {
   kAll,
   // Two joined devices: a reset returns room only to the log, or only to data.
-  kLog,   // their live frames move to the main device, and leave its headroom whole
+  kLog,  // their live frames move to the main device, and leave its headroom whole
   kData,
 };
 

@@ -22,8 +22,8 @@ void SharedZonePool::AnnounceJobs() {
 
 Status SharedZonePool::WaitFor(const TakenZone& taken, Deadline deadline) {
   if (taken.outcome == TakeOutcome::kNoSpace) return NoSpace();
-  const bool reclaim = taken.outcome == TakeOutcome::kWaitForReclaim ||
-                       taken.outcome == TakeOutcome::kWaitForLogReclaim;
+  const bool reclaim =
+      taken.outcome == TakeOutcome::kWaitForReclaim || taken.outcome == TakeOutcome::kWaitForLogReclaim;
   if (deadline.Passed()) {
     // Space may be freed later, but not in time.
     if (reclaim || taken.outcome == TakeOutcome::kWaitForPins) return NoSpace();

@@ -29,13 +29,13 @@ Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device) {
                             device, geometry.max_open, geometry.max_active, kFewestSlots));
   }
   const bool log_apart = geometry.log_zones != 0;
-  const std::uint32_t shares = limit + (log_apart ? 1 : 0);  // with the log's, which needs none if it is apart
+  const std::uint32_t shares =
+      limit + (log_apart ? 1 : 0);  // with the log's, which needs none if it is apart
   SlotPlan plan;
   plan.switch_and_reclaim_share = limit != 0 && shares < kFewestSlots + 2;
-  plan.sync_zone =
-      geometry.random_area_bytes != 0 && (limit == 0 || log_apart || limit > kFewestSlots + 2);
-  const std::uint32_t kept = (plan.switch_and_reclaim_share ? 3 : 4) - (log_apart ? 1 : 0) +
-                             (plan.sync_zone && !log_apart ? 1 : 0);
+  plan.sync_zone = geometry.random_area_bytes != 0 && (limit == 0 || log_apart || limit > kFewestSlots + 2);
+  const std::uint32_t kept =
+      (plan.switch_and_reclaim_share ? 3 : 4) - (log_apart ? 1 : 0) + (plan.sync_zone && !log_apart ? 1 : 0);
   plan.data = DataShare(geometry.max_active == 0 ? geometry.max_open : geometry.max_active, kept);
   plan.open_data = std::min(plan.data, DataShare(geometry.max_open, kept));
   return plan;
@@ -43,7 +43,8 @@ Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device) {
 
 SlotPlan PlanReturnedLogSlots(const Geometry& geometry) {
   const std::uint32_t limit = Lower(geometry.log_max_open, geometry.log_max_active);
-  const std::uint32_t written = geometry.random_area_bytes != 0 ? 2 : 1;  // the current zone, and that of sync blocks
+  const std::uint32_t written =
+      geometry.random_area_bytes != 0 ? 2 : 1;  // the current zone, and that of sync blocks
   SlotPlan plan;
   plan.data = limit == 0 ? kUnlimitedDataSlots : limit - std::min(limit, written);
   plan.switch_and_reclaim_share = true;  // no slot for copies

@@ -18,10 +18,10 @@ struct ClaimState {
 
 enum class TakeOutcome : std::uint8_t {
   kTaken,
-  kWait,            // for a writer, a job, or retry_at
-  kWaitForReclaim,  // until the collector frees space or gives a verdict
+  kWait,               // for a writer, a job, or retry_at
+  kWaitForReclaim,     // until the collector frees space or gives a verdict
   kWaitForLogReclaim,  // the same, for zones of the log's own device
-  kWaitForPins,     // without a collector: only pinned zones could be freed
+  kWaitForPins,        // without a collector: only pinned zones could be freed
   kNoSpace,
 };
 

@@ -49,8 +49,8 @@ class ZoneTable {
     std::uint64_t log = 0;
     std::uint64_t live = 0;
     std::uint64_t garbage = 0;
-    std::uint64_t room = 0;  // in active zones
-    std::uint64_t pool = 0;  // empty zones and those being reset, without those that only the log takes
+    std::uint64_t room = 0;      // in active zones
+    std::uint64_t pool = 0;      // empty zones and those being reset, without those that only the log takes
     std::uint64_t log_pool = 0;  // these
     std::uint64_t lost = 0;
     // Number of full zones without live bytes, and with dead ones, whose reset waits for a pin.

@@ -75,9 +75,7 @@ bool IsFullRun() {
   return full != nullptr && *full == '1';
 }
 
-TEST(Kill, EverySyncedKeySurvives) {
-  KillAgainAndAgain(TestVolume(), "sync", IsFullRun() ? 400 : 40);
-}
+TEST(Kill, EverySyncedKeySurvives) { KillAgainAndAgain(TestVolume(), "sync", IsFullRun() ? 400 : 40); }
 
 TEST(Kill, EverySyncedKeySurvivesWithLogsOnASecondDevice) {
   KillAgainAndAgain(TestVolume(TestVolume::LogDevice()), "sync", IsFullRun() ? 200 : 20);

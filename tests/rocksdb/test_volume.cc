@@ -34,11 +34,9 @@ TestVolume::TestVolume(LogDevice) : TestVolume() {
   EXPECT_TRUE(CreateEmulatedFile(logs_path, {.zones = 16, .zone_size = 1 << 20}, false).ok());
   const auto main = OpenEmulatedFile(device_path(), OpenMode::kExclusive);
   const auto logs = OpenEmulatedFile(logs_path, OpenMode::kExclusive);
-  const auto formatted = FormatTwoDevices({.main = **main,
-                                           .logs = **logs,
-                                           .main_name = "emu:" + device_path(),
-                                           .logs_name = "emu:" + logs_path},
-                                          {.force = true});
+  const auto formatted = FormatTwoDevices(
+      {.main = **main, .logs = **logs, .main_name = "emu:" + device_path(), .logs_name = "emu:" + logs_path},
+      {.force = true});
   EXPECT_TRUE(formatted) << formatted.error().ToString();
 }
 
@@ -73,8 +71,8 @@ std::shared_ptr<rocksdb::FileSystem> TestVolume::Open(std::string_view options) 
 
 ::testing::AssertionResult TestVolume::CheckIsClean() const {
   DeviceOptions none;
-  auto device = OpenVolumeDevice({.kind = "emu", .target = device_path(), .options = {}}, OpenMode::kReadOnly,
-                                 &none);
+  auto device =
+      OpenVolumeDevice({.kind = "emu", .target = device_path(), .options = {}}, OpenMode::kReadOnly, &none);
   if (!device) return ::testing::AssertionFailure() << device.error().ToString();
   const auto report = CheckVolume(**device, CheckOptions{.read_data = true, .progress = {}});
   if (!report) return ::testing::AssertionFailure() << report.error().ToString();

@@ -155,8 +155,7 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
 
   const auto mounted_only = image.Image(LossPolicy::LoseAll());
   std::string unsynced;
-  const Status more =
-      WriteSomeMore(*volume, *found, options.allow_no_space || options.allow_full, unsynced);
+  const Status more = WriteSomeMore(*volume, *found, options.allow_no_space || options.allow_full, unsynced);
   if (!more.ok())
     return "write on: " + more.error().ToString() + DescribeActive(image) + DescribeSpace(*volume);
   auto after = Find(*volume);
@@ -173,7 +172,8 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   if (std::string why = StillThere(*mounted_only, *found, options, "power lost right after recovery");
       !why.empty())
     return why;
-  if (std::string why = StillThere(*lost, *after, options, "power lost after writing on", unsynced); !why.empty())
+  if (std::string why = StillThere(*lost, *after, options, "power lost after writing on", unsynced);
+      !why.empty())
     return why;
   return StillThere(image, *after, options, "remounted", unsynced);
 }
