@@ -1,6 +1,7 @@
 #include "reclaim/log_clean.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/aligned_buffer.h"
 #include "base/crc32c.h"
@@ -43,7 +44,8 @@ Result<Copy> CopyRange(const LogCleanDeps& deps, const FramedFile& file, const C
                        std::uint64_t extents_end) {
   Copy copy;
   SinkCursor cursor;
-  AlignedBuffer buffer(std::min(kCopyBytes, RoundUp(range.to - range.from, deps.block_size)));
+  const std::uint32_t block_size = deps.device.geometry().block_size;
+  AlignedBuffer buffer(std::min(kCopyBytes, RoundUp(range.to - range.from, block_size)));
   for (std::uint64_t at = range.from; at < range.to;) {
     buffer.Resize(std::min(kCopyBytes, range.to - at));
     ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(at, buffer.Span()));
@@ -51,7 +53,7 @@ Result<Copy> CopyRange(const LogCleanDeps& deps, const FramedFile& file, const C
     if (at < extents_end) {
       copy.again = Crc32c(buffer.View(0, std::min<std::uint64_t>(n, extents_end - at)), copy.again);
     }
-    buffer.PadTo(deps.block_size);
+    buffer.PadTo(block_size);
     ZENFS_RETURN_IF_ERROR(WritePiece(deps, cursor, buffer.View(), at, at + n, copy));
     at += n;
   }
@@ -85,21 +87,47 @@ Status CleanFile(const LogCleanDeps& deps, FramedFile& file, const FileRecord& r
   return committed;
 }
 
+// The copy must be stable all the same: a later flush that fails could lose it under its readers.
+Status CleanOrphan(const LogCleanDeps& deps, FramedFile& file, ZoneId zone, std::uint64_t* bytes_moved) {
+  const CleaningRange range = file.RangeToClean(zone, kCopyBytes);
+  if (range.to == 0) return {};
+  const FlushMark before = FlushMark::Now(deps.device);
+  ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(deps, file, range, 0));
+  ZENFS_RETURN_IF_ERROR(deps.device.Flush());
+  if (before.FlushFailedSince(deps.device)) return Fail(Code::kBusy, "a flush failed while a log was copied");
+  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginCleaning(range, std::move(copy.extents)));
+  rewrite.End({});
+  *bytes_moved += range.to - range.from;
+  return {};
+}
+
+// Each call of `clean` moves at least one frame.
+Status CleanAll(const FramedFile& file, ZoneId zone, const std::function<Status()>& clean) {
+  while (file.RangeToClean(zone).to != 0) ZENFS_RETURN_IF_ERROR(clean());
+  return {};
+}
+
 }  // namespace
 
 Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_moved) {
   Status busy;
+  // True after an error that ends the cleaning. After kBusy, the other files can still be cleaned.
+  const auto failed = [&busy](const Status& cleaned) {
+    if (cleaned.ok() || cleaned.error().code() != Code::kBusy) return !cleaned.ok();
+    busy = cleaned;
+    return false;
+  };
   for (const std::shared_ptr<FramedFile>& file : deps.logs.All()) {
-    // Each pass moves at least one frame.
-    while (file->RangeToClean(zone).to != 0) {
-      const Status cleaned = deps.files.WithFile(file->id(), [&](const FileRecord& record) {
+    const Status cleaned = CleanAll(*file, zone, [&] {
+      return deps.files.WithFile(file->id(), [&](const FileRecord& record) {
         return CleanFile(deps, *file, record, zone, bytes_moved);
       });
-      if (cleaned.ok()) continue;
-      if (cleaned.error().code() != Code::kBusy) return cleaned;
-      busy = cleaned;  // the other files can still be cleaned
-      break;
-    }
+    });
+    if (failed(cleaned)) return cleaned;
+  }
+  for (const std::shared_ptr<FramedFile>& file : deps.logs.Orphans()) {
+    const Status cleaned = CleanAll(*file, zone, [&] { return CleanOrphan(deps, *file, zone, bytes_moved); });
+    if (failed(cleaned)) return cleaned;
   }
   return busy;
 }

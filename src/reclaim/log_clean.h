@@ -3,7 +3,8 @@
 // are always its tail.
 //
 // Design rule 5: a file points to a copy only after it was written, flushed and committed; after any error the file
-// keeps its frames. Copies are committed in pieces, so an error wastes at most one piece.
+// keeps its frames. Copies are committed in pieces, so an error wastes at most one piece. Of a deleted file that is still
+// open, nothing is committed: no mount finds it again.
 #pragma once
 
 #include "base/status.h"
@@ -15,14 +16,15 @@
 namespace zenfs {
 
 struct LogCleanDeps {
+  ZonedDevice& device;
   LogStore& logs;
   ExtentSink& sink;
-  std::uint32_t block_size = 4096;
   CommittedFiles& files;
 };
 
 // Returns OK if no file has frames in `zone` any more. Adds the committed bytes to `*bytes_moved`. Errors: those of
-// reads, writes and commits; kBusy if a file was in use, deleted or truncated meanwhile; all other files were cleaned.
+// reads, writes and commits; kBusy if a file was in use, deleted or truncated meanwhile; all other
+// files were cleaned.
 [[nodiscard]] Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_moved);
 
 }  // namespace zenfs

@@ -48,8 +48,7 @@ class CleanRig : public WalRig {
     return file;
   }
   Status Clean(ZoneId zone) {
-    return CleanLogZone({.logs = logs, .sink = *sink, .block_size = kTestBlock, .files = files}, zone,
-                        &moved);
+    return CleanLogZone({.device = device, .logs = logs, .sink = *sink, .files = files}, zone, &moved);
   }
   ZoneId FirstZoneOf(const FramedFile& file) const { return ZoneOf(file.Pieces().front().place); }
 
@@ -98,7 +97,7 @@ TEST(LogCleanTest, FileLargerThanOnePieceIsCleanedWhole) {
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
   RigFiles files(rig);
-  const LogCleanDeps deps{.logs = logs, .sink = *sink, .block_size = kTestBlock, .files = files};
+  const LogCleanDeps deps{.device = rig.device, .logs = logs, .sink = *sink, .files = files};
   std::uint64_t moved = 0;
   ASSERT_TRUE(CleanLogZone(deps, last, &moved).ok());
   EXPECT_GE(moved, text.size());
@@ -180,6 +179,33 @@ TEST(LogCleanTest, OtherFilesAreCleanedIfOneIsDeleted) {
   ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}).ok());
   EXPECT_EQ(rig.Clean(files.zone).error().code(), Code::kBusy);
   EXPECT_EQ(files.large->RangeToClean(files.zone).to, 0U);
+  EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
+}
+
+TEST(LogCleanTest, DeletedFileThatIsStillOpenIsMovedAndReadsTheSame) {
+  CleanRig rig;
+  const TwoFiles files(rig);
+  ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}).ok());
+  rig.logs.Remove(files.small->id());
+  ASSERT_TRUE(rig.Clean(files.zone).ok());
+  EXPECT_EQ(files.small->RangeToClean(files.zone).to, 0U);
+  EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
+  ASSERT_TRUE(files.small->Append(AsBytes("more")).ok());
+  ASSERT_TRUE(files.small->Sync().ok());
+  EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1) + "more");
+}
+
+// The copy is in no commit, but a reader must not find less than was synced.
+TEST(LogCleanTest, DeletedFileKeepsItsFramesIfTheFlushOfTheCopyFails) {
+  CleanRig rig;
+  const TwoFiles files(rig);
+  ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}).ok());
+  rig.logs.Remove(files.small->id());
+  ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.large->id().value)}}).ok());
+  rig.logs.Remove(files.large->id());
+  rig.device.Inject({.command = Command::kFlush});
+  EXPECT_FALSE(rig.Clean(files.zone).ok());
+  EXPECT_EQ(rig.FirstZoneOf(*files.small), files.zone);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
 }
 

@@ -23,7 +23,9 @@ ReclaimTarget::LogView Relocation::LookAtLog() {
   if (!logs_recovered_) return view;
   view.zones = deps_.log.zones().Zones();
   std::map<ZoneId, std::uint64_t> known;
-  for (const std::shared_ptr<FramedFile>& file : deps_.logs.All()) {
+  std::vector<std::shared_ptr<FramedFile>> files = deps_.logs.All();
+  std::ranges::move(deps_.logs.Orphans(), std::back_inserter(files));
+  for (const std::shared_ptr<FramedFile>& file : files) {
     FramesOfFile frames = file->FrameZones();
     for (const auto& [zone, live] : frames) known[zone] += live.device_bytes;
     if (!frames.empty()) view.files.push_back(std::move(frames));
@@ -72,10 +74,7 @@ Status Relocation::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
 Status Relocation::CleanLog(ZoneId zone) {
   MutexLock lock(mover_mutex_);
   copying_since_ = FlushMark::Now(deps_.device);
-  const LogCleanDeps deps{.logs = deps_.logs,
-                          .sink = deps_.log_sink,
-                          .block_size = deps_.device.geometry().block_size,
-                          .files = *this};
+  const LogCleanDeps deps{.device = deps_.device, .logs = deps_.logs, .sink = deps_.log_sink, .files = *this};
   std::uint64_t moved = 0;
   const Status cleaned = CleanLogZone(deps, zone, &moved);
   deps_.written.cleaned.fetch_add(moved, std::memory_order_relaxed);

@@ -118,6 +118,18 @@ TEST_F(LogDevice, LogsThatOutgrowItMoveToTheMainDevice) {
     EXPECT_EQ(*GetFile(*volume_, fmt::format("{:06}.log", i)), RandomBytes(400'000, i)) << i;
 }
 
+// A reader of a deleted log, such as a slow replica's, must not stop the writers.
+TEST_F(LogDevice, DeletedLogsThatAreStillOpenMoveToTheMainDevice) {
+  std::vector<std::unique_ptr<FileHandle>> open;
+  for (int i = 0; i < 12; ++i) {  // of 400 KB each, in eight zones of 256 KiB
+    const std::string name = fmt::format("{:06}.log", i);
+    ASSERT_TRUE(IsOk(PutFile(*volume_, name, RandomBytes(400'000, i)))) << i;
+    open.push_back(*volume_->OpenForRead(name));
+    ASSERT_TRUE(IsOk(volume_->Unlink(name))) << i;
+  }
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(*ContentOf(*open[i]), RandomBytes(400'000, i)) << i;
+}
+
 TEST_F(LogDevice, IsFullOnlyIfTheMainDeviceIs) {
   Status status;
   int files = 0;

@@ -67,8 +67,8 @@ struct LogZoneStatus {
   std::uint64_t written = 0;
   LiveFrames live;
   bool closed = false;  // gets no more frames
-  // It is being released. The caller of Zones also sets this if frames of deleted, still open files keep
-  // the zone.
+  // It is being released. The caller of Zones also sets this if it knows of fewer frames in the zone: a file does not
+  // point to its new frame yet.
   bool held = false;
   bool young = false;  // below the mean age at which zones died without cleaning
 };
