@@ -99,7 +99,7 @@ SimScheduler::Options SimScheduler::Options::Draw(zenfs::Random& random) {
 }
 
 SimScheduler::SimScheduler(Options options)
-    : options_(std::move(options)), random_(options_.seed), now_(std::chrono::hours(1)) {}
+    : options_(std::move(options)), random_(options_.seed), now_(std::chrono::hours(1)), progress_(now_) {}
 
 SimScheduler::~SimScheduler() = default;
 
@@ -186,8 +186,8 @@ SimScheduler::SimThread& SimScheduler::PickNext() {
     if (!JumpToNextDeadline()) Stuck("every thread waits, and none has a deadline");
     FireTimers();
   }
-  if (now_.time_since_epoch() > std::chrono::hours(1) + options_.time_max) {
-    Stuck(fmt::format("not over after {} s of simulated time", options_.time_max.count()));
+  if (now_ > progress_ + options_.time_max) {
+    Stuck(fmt::format("no progress for {} s of simulated time", options_.time_max.count()));
   }
   return *ready_[random_.Below(ready_.size())];
 }

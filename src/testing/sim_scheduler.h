@@ -40,8 +40,8 @@ class SimScheduler final : public Scheduler {
     std::uint64_t switch_one_in = 4;      // another thread continues
     std::uint64_t stall_one_in = 1000;    // time passes for all threads
     std::uint64_t spurious_one_in = 200;  // a spurious wake-up of a waiter
-    // A run that takes longer in simulated time counts as stuck.
-    std::chrono::seconds time_max{7200};
+    // A run that takes longer in simulated time, from one NoteProgress to the next, counts as stuck.
+    std::chrono::seconds time_max{3600};
     std::function<void(const std::string& why, const std::vector<StuckThread>& threads)> on_stuck;
 
     // Draws the seed and the frequencies.
@@ -58,6 +58,8 @@ class SimScheduler final : public Scheduler {
   // A fingerprint of all decisions so far: two runs of one seed have the same.
   std::uint64_t fingerprint() const { return fingerprint_; }
   std::uint64_t switches() const { return switches_; }
+  // A step is over. On a full device, each of many calls may wait for space as long as its limit allows.
+  void NoteProgress() { progress_ = now_; }
   // Adds an event of the simulated world to the fingerprint.
   void Note(std::uint64_t value);
   // The running scheduler, if any.
@@ -108,6 +110,7 @@ class SimScheduler final : public Scheduler {
   const Options options_;
   Random random_;
   Time now_;
+  Time progress_;                                    // at the last NoteProgress
   std::vector<std::unique_ptr<SimThread>> threads_;  // by number; null after the thread was joined
   std::vector<SimThread*> ready_;
   std::vector<SimThread*> waiting_;

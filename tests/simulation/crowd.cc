@@ -9,6 +9,7 @@
 #include "crash/random_work.h"
 #include "database_work.h"
 #include "fill_work.h"
+#include "testing/sim_scheduler.h"
 #include "world/allowed_errors.h"
 
 namespace zenfs {
@@ -90,6 +91,7 @@ void Crowd::WorkOf(std::uint32_t number) {
   for (std::uint32_t step = 0; step < round().steps && !client.failed(); ++step) {
     const StepId id{round_number_, number, step};
     if (!selection_.Has(id)) continue;
+    SimScheduler::Running()->NoteProgress();
     client.Reseed(StepSeed(plan_, id));
     {
       MutexLock lock(steps_mutex_);

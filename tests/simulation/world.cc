@@ -43,6 +43,7 @@ class World {
   std::string LookAtCrash();
   bool NothingIsLost(LossPolicy loss) const;
   void Take(std::unique_ptr<CrashDevice> device);
+  std::string Verify(CrashDevice& image, CrashKind kind, const VerifyOptions& options);
   std::string Look(LossPolicy loss, const std::string& where);
   std::string LookAtSharedMemory();
   std::string CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& power_was_lost);
@@ -219,13 +220,18 @@ bool World::NothingIsLost(LossPolicy loss) const {
   return loss.kind == LossPolicy::Kind::kKeepAll && !device_->crash_device().dropped();
 }
 
+std::string World::Verify(CrashDevice& image, CrashKind kind, const VerifyOptions& options) {
+  SimScheduler::Running()->NoteProgress();
+  return VerifyImage(image, kind, crowd_.Expectations(), options);
+}
+
 std::string World::Look(LossPolicy loss, const std::string& where) {
   ++outcome_.crashes;
   const bool died = NothingIsLost(loss);
   const auto image = device_->crash_device().Image(loss);
   if (shared_memory_) shared_memory_->Replace(left_in_memory_);
-  const std::string why = VerifyImage(*image, died ? CrashKind::kProcessDied : CrashKind::kPowerLost,
-                                      crowd_.Expectations(), Allowed(Options(), MayTell(!died)));
+  const std::string why = Verify(*image, died ? CrashKind::kProcessDied : CrashKind::kPowerLost,
+                                 Allowed(Options(), MayTell(!died)));
   return why.empty() ? why : fmt::format("{}, {}: {}", where, Describe(loss), why);
 }
 
@@ -255,8 +261,7 @@ std::string World::LookAtSharedMemory() {
     }
     shared_memory_->Replace(contents);
     options.discard_unsynced = true;
-    const std::string why =
-        VerifyImage(*image, CrashKind::kPowerLost, crowd_.Expectations(), Allowed(options, true));
+    const std::string why = Verify(*image, CrashKind::kPowerLost, Allowed(options, true));
     if (!why.empty()) return what + ": " + why;
   }
   return {};
@@ -279,9 +284,8 @@ std::string World::CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& po
     image = image->Image(loss);
     ++outcome_.crashes;
     const auto copy = image->Image(LossPolicy::KeepAll());
-    const std::string why =
-        VerifyImage(*copy, power_was_lost ? CrashKind::kPowerLost : CrashKind::kProcessDied,
-                    crowd_.Expectations(), Allowed(Options(), MayTell(power_was_lost)));
+    const std::string why = Verify(*copy, power_was_lost ? CrashKind::kPowerLost : CrashKind::kProcessDied,
+                                   Allowed(Options(), MayTell(power_was_lost)));
     if (!why.empty()) {
       return fmt::format("crash {} of a mount after {} commands, {}: {}", i + 1, stop, Describe(loss), why);
     }
