@@ -38,8 +38,14 @@ Status CheckSize(const ZonedDevice& device, std::span<const ZoneInfo> usable) {
   return {};
 }
 
+// The volume on a device, or the error that says why this is not the device it was made on. Two joined devices have another
+// geometry than the one on which an earlier volume was.
+Result<Superblock> ExistingVolume(ZonedDevice& device) {
+  return device.geometry().log_zones != 0 ? FindSuperblock(device) : ProbeSuperblock(device);
+}
+
 Status RefuseExisting(ZonedDevice& device, std::span<const ZoneInfo> report) {
-  const Result<Superblock> found = FindSuperblock(device);
+  const Result<Superblock> found = ExistingVolume(device);
   if (found) return Fail(Code::kExists, "Existing filesystem found, use --force if you want to replace it.");
   if (found.error().code() != Code::kNotFound) {
     return Fail(Code::kExists,
@@ -82,7 +88,7 @@ Result<std::vector<ZoneId>> ChooseMetadataZones(const ZonedDevice& device, std::
 // Removes an existing file system: resets its metadata zones one by one, each durably before the next, those of the newest
 // generation last. So a crash in between leaves the old file system either whole or gone, never an older state of it.
 Status ResetOldMetadata(ZonedDevice& device) {
-  const Result<Superblock> old = FindSuperblock(device);
+  const Result<Superblock> old = ExistingVolume(device);
   if (!old) return {};
   std::vector<ZoneId> zones = old->metadata_zones;
   const std::vector<ZoneId> newest = NewestGenerationZones(device, *old);

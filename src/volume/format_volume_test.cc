@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include "testing/crash_device.h"
 #include "volume/volume_test_util.h"
 
@@ -26,6 +28,23 @@ TEST(FormatVolume, RefusesAnExistingFileSystemWithoutTouchingIt) {
   const auto forced = FormatVolume(*device, {.force = true});
   ASSERT_TRUE(IsOk(forced));
   EXPECT_NE(forced->uuid, first->uuid);
+}
+
+// A volume that was made through zonefs, which has fewer zones than its disk.
+TEST(FormatVolume, SaysThatAnExistingFileSystemWasMadeForOtherZones) {
+  const auto device = CreateMemoryDevice(SmallGeometry());
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
+  EmulatorGeometry geometry = SmallGeometry();
+  ++geometry.zones;
+  const auto disk = CreateMemoryDevice(geometry);
+  AlignedBuffer superblock(RoundUp(kSuperblockBytes, geometry.block_size));
+  superblock.Resize(superblock.capacity());
+  ASSERT_TRUE(IsOk(device->Read(DeviceOffset(0), superblock.Span())));
+  ASSERT_TRUE(IsOk(disk->ZonedDevice::Write(DeviceOffset(0), superblock.View())));
+  const auto refused = FormatVolume(*disk, {});
+  ASSERT_EQ(CodeOf(refused), Code::kExists);
+  EXPECT_THAT(refused.error().text(), testing::HasSubstr("a zonefs has other zones than the disk below it"));
+  EXPECT_TRUE(IsOk(FormatVolume(*disk, {.force = true})));
 }
 
 // R11 of docs/internals/failures.md.
