@@ -56,8 +56,12 @@ void FrameWriter::TakeLead() {
   Lead();
   mutex_.Lock();
   leading_ = false;
+  const bool others = jobs_.size() > 1;
+  const auto unsettled = std::ranges::stable_partition(jobs_, &QueuedFrame::settled);
+  queue_.insert(queue_.begin(), unsettled.begin(), unsettled.end());
+  jobs_.erase(unsettled.begin(), unsettled.end());
   for (QueuedFrame* each : jobs_) each->done = true;
-  if (jobs_.size() > 1 || !queue_.empty()) placed_.NotifyAll();
+  if (others || !queue_.empty()) placed_.NotifyAll();
   jobs_.clear();
 }
 
@@ -154,7 +158,7 @@ void FrameWriter::Lead() {
   batch_.Clear();
   bool flush = false;
   for (QueuedFrame* each : jobs_) {
-    if (!each->settled()) each->status = placed;
+    if (!each->settled()) each->status = placed;  // if OK, it stays unsettled
     flush = flush || (each->whole() && each->job->flush);
   }
   if (!flush || !geometry_.volatile_cache) return;
@@ -175,7 +179,12 @@ Status FrameWriter::PlaceAll() {
   for (;;) {
     // Before NextZone: if the last frame filled the zone, nobody needs another one yet.
     if (std::ranges::all_of(jobs_, &QueuedFrame::settled)) return {};
-    if (current_.room == 0) ZENFS_RETURN_IF_ERROR(NextZone());
+    if (current_.room == 0 && !TakeReady()) {
+      // The callers of whole frames do not wait for a zone: until their files point to the frames, the zones of these
+      // can't be cleaned, and a small device has few others.
+      if (std::ranges::any_of(jobs_, &QueuedFrame::whole)) return {};
+      ZENFS_RETURN_IF_ERROR(NextZone());
+    }
     batch_.Clear();
     for (QueuedFrame* each : jobs_) {
       if (batch_.bytes() >= std::min(current_.room, kBatchBytesMax)) break;

@@ -65,6 +65,50 @@ TEST(LogSpaceGroupTest, FramesThatWaitGoOutInOneDeviceWriteAndOneFlush) {
   EXPECT_EQ(rig.Count(Command::kFlush), 2U);
 }
 
+// Until the file points to its frame, the frame's zone can't be cleaned; it may be the zone that the other one waits for.
+TEST(LogSpaceGroupTest, FrameThatIsPlacedDoesNotWaitForTheZoneOfAnother) {
+  WalRig rig(TestGeometry(8, 4), 1);
+  rig.Mount();
+  ASSERT_TRUE(rig.WaitUntilAllocated(1));
+  std::atomic<int> queued = 0;
+  std::atomic<bool> led = false, leading = false, no_next_zone = true, whole_returned = false;
+  bool returned_first = false;
+  const SyncPoint::Scope scope([&](std::string_view name) {
+    if (name == "LogZoneSupply::Work") {
+      no_next_zone.wait(true);
+    } else if (name == "FrameWriter::Queued") {
+      ++queued;
+      queued.notify_all();
+    } else if (name == "FrameWriter::Lead" && !led.exchange(true)) {
+      leading = true;
+      leading.notify_all();
+      for (int n = queued; n < 3; n = queued) queued.wait(n);
+    } else if (name == "FrameWriter::NextZone" && no_next_zone && queued == 3) {
+      const Deadline soon = Deadline::After(std::chrono::seconds(10));
+      while (!whole_returned && !soon.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+      returned_first = whole_returned;
+      no_next_zone = false;
+      no_next_zone.notify_all();
+    }
+  });
+  const auto write = [&rig](std::uint64_t owner, std::size_t bytes) {
+    TestJob job(owner, 1, 0, TestText(bytes, owner), true);
+    const auto placed = rig.log->writer().Write(job.job);
+    EXPECT_TRUE(placed);
+    return placed ? placed->size() : 0;
+  };
+  Thread leader("writer", [&] { write(10, 100); });
+  leading.wait(false);
+  Thread whole("writer", [&] {
+    EXPECT_EQ(write(11, 100), 1U);
+    whole_returned = true;
+  });
+  for (int n = queued; n < 2; n = queued) queued.wait(n);
+  Thread split("writer", [&] { EXPECT_EQ(write(12, 3 * kTestBlock), 2U); });
+  for (Thread* thread : {&leader, &whole, &split}) thread->Join();
+  EXPECT_TRUE(returned_first);
+}
+
 TEST(LogSpaceGroupTest, FrameThatWasPlacedBeforeAnothersFailureIsFlushedAllTheSame) {
   WalRig rig(TestGeometry(8, 4), 4);
   rig.Mount();

@@ -21,8 +21,6 @@ void LogStore::Remove(FileId id) {
   if (it == files_.end()) return;
   removed = std::move(it->second);
   files_.erase(it);
-  std::erase_if(orphans_, [](const std::weak_ptr<FramedFile>& orphan) { return orphan.expired(); });
-  orphans_.push_back(removed);
   lock.Unlock();
 }
 
@@ -32,15 +30,6 @@ std::vector<std::shared_ptr<FramedFile>> LogStore::All() const {
   all.reserve(files_.size());
   for (const auto& [id, file] : files_) all.push_back(file);
   return all;
-}
-
-std::vector<std::shared_ptr<FramedFile>> LogStore::Orphans() const {
-  MutexLock lock(mutex_);
-  std::vector<std::shared_ptr<FramedFile>> open;
-  for (const std::weak_ptr<FramedFile>& orphan : orphans_) {
-    if (std::shared_ptr<FramedFile> file = orphan.lock()) open.push_back(std::move(file));
-  }
-  return open;
 }
 
 }  // namespace zenfs

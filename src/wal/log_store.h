@@ -1,5 +1,5 @@
 // The framed files of a mounted volume, by id. A file is here from its creation (or the mount) until its
-// last name is removed. After that it is an orphan for as long as an open handle keeps it.
+// last name is removed. Open handles keep the file itself after that.
 //
 // Threads: any. mutex_ is a leaf lock; the destructor of a removed file runs without it.
 #pragma once
@@ -20,13 +20,10 @@ class LogStore {
   std::shared_ptr<FramedFile> Find(FileId id) const EXCLUDES(mutex_);
   void Remove(FileId id) EXCLUDES(mutex_);
   std::vector<std::shared_ptr<FramedFile>> All() const EXCLUDES(mutex_);
-  // The deleted files that are still open.
-  std::vector<std::shared_ptr<FramedFile>> Orphans() const EXCLUDES(mutex_);
 
  private:
   mutable Mutex mutex_{LockRank::kFramedFiles};
   std::unordered_map<FileId, std::shared_ptr<FramedFile>> files_ GUARDED_BY(mutex_);
-  std::vector<std::weak_ptr<FramedFile>> orphans_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zenfs

@@ -19,12 +19,9 @@ TEST(LogStoreTest, FileIsFoundUntilItIsRemovedAndLivesAsLongAsItsHandles) {
   store.Remove(id);
   EXPECT_EQ(store.Find(id), nullptr);
   EXPECT_TRUE(store.All().empty());
-  EXPECT_EQ(store.Orphans(), std::vector{file});
   ASSERT_TRUE(file->Append(AsBytes("still open")).ok());
   EXPECT_EQ(WalRig::Content(*file), "still open");
   store.Remove(id);  // nothing
-  file.reset();
-  EXPECT_TRUE(store.Orphans().empty());
 }
 
 }  // namespace
