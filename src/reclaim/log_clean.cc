@@ -88,7 +88,7 @@ Status CleanFile(const LogCleanDeps& deps, FramedFile& file, const FileRecord& r
 }
 
 // The copy must be stable all the same: a later flush that fails could lose it under its readers.
-Status CleanOrphan(const LogCleanDeps& deps, FramedFile& file, ZoneId zone, std::uint64_t* bytes_moved) {
+Status CleanDeleted(const LogCleanDeps& deps, FramedFile& file, ZoneId zone, std::uint64_t* bytes_moved) {
   const CleaningRange range = file.RangeToClean(zone, kCopyBytes);
   if (range.to == 0) return {};
   const FlushMark before = FlushMark::Now(deps.device);
@@ -125,8 +125,9 @@ Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_
     });
     if (failed(cleaned)) return cleaned;
   }
-  for (const std::shared_ptr<FramedFile>& file : deps.logs.Orphans()) {
-    const Status cleaned = CleanAll(*file, zone, [&] { return CleanOrphan(deps, *file, zone, bytes_moved); });
+  for (const std::shared_ptr<FramedFile>& file : deps.deleted) {
+    const Status cleaned =
+        CleanAll(*file, zone, [&] { return CleanDeleted(deps, *file, zone, bytes_moved); });
     if (failed(cleaned)) return cleaned;
   }
   return busy;

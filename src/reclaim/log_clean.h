@@ -18,6 +18,7 @@ namespace zenfs {
 struct LogCleanDeps {
   ZonedDevice& device;
   LogStore& logs;
+  std::vector<std::shared_ptr<FramedFile>> deleted;  // still open
   ExtentSink& sink;
   CommittedFiles& files;
 };

@@ -48,11 +48,20 @@ class CleanRig : public WalRig {
     return file;
   }
   Status Clean(ZoneId zone) {
-    return CleanLogZone({.device = device, .logs = logs, .sink = *sink, .files = files}, zone, &moved);
+    return CleanLogZone({.device = device, .logs = logs, .deleted = deleted, .sink = *sink, .files = files},
+                        zone, &moved);
   }
   ZoneId FirstZoneOf(const FramedFile& file) const { return ZoneOf(file.Pieces().front().place); }
 
+  // The file stays open.
+  void Delete(const std::shared_ptr<FramedFile>& file) {
+    EXPECT_TRUE(Commit({UnlinkFile{kRootDirectory, std::to_string(file->id().value)}}).ok());
+    logs.Remove(file->id());
+    deleted.push_back(file);
+  }
+
   LogStore logs;
+  std::vector<std::shared_ptr<FramedFile>> deleted;
   std::unique_ptr<ExtentSink> sink;
   RigFiles files{*this};
   std::uint64_t moved = 0;
@@ -97,7 +106,7 @@ TEST(LogCleanTest, FileLargerThanOnePieceIsCleanedWhole) {
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
   RigFiles files(rig);
-  const LogCleanDeps deps{.device = rig.device, .logs = logs, .sink = *sink, .files = files};
+  const LogCleanDeps deps{.device = rig.device, .logs = logs, .deleted = {}, .sink = *sink, .files = files};
   std::uint64_t moved = 0;
   ASSERT_TRUE(CleanLogZone(deps, last, &moved).ok());
   EXPECT_GE(moved, text.size());
@@ -185,8 +194,7 @@ TEST(LogCleanTest, OtherFilesAreCleanedIfOneIsDeleted) {
 TEST(LogCleanTest, DeletedFileThatIsStillOpenIsMovedAndReadsTheSame) {
   CleanRig rig;
   const TwoFiles files(rig);
-  ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}).ok());
-  rig.logs.Remove(files.small->id());
+  rig.Delete(files.small);
   ASSERT_TRUE(rig.Clean(files.zone).ok());
   EXPECT_EQ(files.small->RangeToClean(files.zone).to, 0U);
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
@@ -199,10 +207,8 @@ TEST(LogCleanTest, DeletedFileThatIsStillOpenIsMovedAndReadsTheSame) {
 TEST(LogCleanTest, DeletedFileKeepsItsFramesIfTheFlushOfTheCopyFails) {
   CleanRig rig;
   const TwoFiles files(rig);
-  ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.small->id().value)}}).ok());
-  rig.logs.Remove(files.small->id());
-  ASSERT_TRUE(rig.Commit({UnlinkFile{kRootDirectory, std::to_string(files.large->id().value)}}).ok());
-  rig.logs.Remove(files.large->id());
+  rig.Delete(files.small);
+  rig.Delete(files.large);
   rig.device.Inject({.command = Command::kFlush});
   EXPECT_FALSE(rig.Clean(files.zone).ok());
   EXPECT_EQ(rig.FirstZoneOf(*files.small), files.zone);

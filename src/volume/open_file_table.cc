@@ -71,6 +71,16 @@ void OpenFileTable::MarkUnlinked(FileId id) {
   holders_.insert(id);
 }
 
+std::vector<std::shared_ptr<FramedFile>> OpenFileTable::DeletedLogs() const {
+  MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<FramedFile>> deleted;
+  for (const FileId id : holders_) {
+    const std::shared_ptr<OpenFile> file = FindLocked(id);
+    if (file != nullptr && file->unlinked && file->framed) deleted.push_back(file->framed);
+  }
+  return deleted;
+}
+
 bool OpenFileTable::HoldsZone(ZoneId zone) {
   MutexLock lock(mutex_);
   for (auto it = holders_.begin(); it != holders_.end();) {

@@ -44,6 +44,8 @@ class OpenFileTable {
   // True if reclaim can't free the zone now: a plain file in it is being written, or is deleted and still open. The cost is
   // O(such files and their extents); files that are open for reading cost nothing.
   bool HoldsZone(ZoneId zone) EXCLUDES(mutex_);
+  // The framed files that are deleted and still open, also those that were never committed.
+  std::vector<std::shared_ptr<FramedFile>> DeletedLogs() const EXCLUDES(mutex_);
 
  private:
   void CountHandle(OpenFile& file) REQUIRES(mutex_);

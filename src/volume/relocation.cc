@@ -24,7 +24,7 @@ ReclaimTarget::LogView Relocation::LookAtLog() {
   view.zones = deps_.log.zones().Zones();
   std::map<ZoneId, std::uint64_t> known;
   std::vector<std::shared_ptr<FramedFile>> files = deps_.logs.All();
-  std::ranges::move(deps_.logs.Orphans(), std::back_inserter(files));
+  std::ranges::move(deps_.files.DeletedLogs(), std::back_inserter(files));
   for (const std::shared_ptr<FramedFile>& file : files) {
     FramesOfFile frames = file->FrameZones();
     for (const auto& [zone, live] : frames) known[zone] += live.device_bytes;
@@ -74,7 +74,11 @@ Status Relocation::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
 Status Relocation::CleanLog(ZoneId zone) {
   MutexLock lock(mover_mutex_);
   copying_since_ = FlushMark::Now(deps_.device);
-  const LogCleanDeps deps{.device = deps_.device, .logs = deps_.logs, .sink = deps_.log_sink, .files = *this};
+  const LogCleanDeps deps{.device = deps_.device,
+                          .logs = deps_.logs,
+                          .deleted = deps_.files.DeletedLogs(),
+                          .sink = deps_.log_sink,
+                          .files = *this};
   std::uint64_t moved = 0;
   const Status cleaned = CleanLogZone(deps, zone, &moved);
   deps_.written.cleaned.fetch_add(moved, std::memory_order_relaxed);

@@ -130,6 +130,17 @@ TEST_F(LogDevice, DeletedLogsThatAreStillOpenMoveToTheMainDevice) {
   for (int i = 0; i < 12; ++i) EXPECT_EQ(*ContentOf(*open[i]), RandomBytes(400'000, i)) << i;
 }
 
+// Written through a handle whose file another one replaced before its first sync.
+TEST_F(LogDevice, LogsThatNeverHadANameOnTheDeviceMoveToTheMainDeviceToo) {
+  std::vector<std::unique_ptr<FileHandle>> open;
+  for (int i = 0; i < 12; ++i) {
+    open.push_back(*volume_->Create("replaced.log"));
+    ASSERT_TRUE(IsOk(open.back()->Append(AsBytes(RandomBytes(400'000, i)))));
+  }
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(*ContentOf(*open[i]), RandomBytes(400'000, i)) << i;
+  EXPECT_TRUE(IsOk(PutFile(*volume_, "1.log", RandomBytes(400'000, 12))));
+}
+
 TEST_F(LogDevice, IsFullOnlyIfTheMainDeviceIs) {
   Status status;
   int files = 0;
