@@ -148,6 +148,7 @@ TEST_F(LogDevice, IsFullOnlyIfTheMainDeviceIs) {
     status = PutFile(*volume_, fmt::format("{:06}.log", files), RandomBytes(400'000, files));
   }
   ASSERT_EQ(CodeOf(status), Code::kNoSpace);
+  EXPECT_THAT(status.error().text(), HasSubstr("kept for the log (1 of its 8 zones empty"));
   EXPECT_GT(files, 60) << "of 400 KB each, on a main device of 28 MB and a log device of 2 MB";
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(IsOk(volume_->Unlink(fmt::format("{:06}.log", i))));
   EXPECT_TRUE(Await([&] { return PutFile(*volume_, "again.log", RandomBytes(400'000, 1)).ok(); }));

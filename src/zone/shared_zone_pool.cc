@@ -69,10 +69,15 @@ std::unexpected<Error> SharedZonePool::Stopped() const {
 
 std::unexpected<Error> SharedZonePool::NoSpace() const {
   const SpaceReport space = pool.Space();
+  const std::string apart =
+      pool.state().log_apart()
+          ? fmt::format(" ({} of its {} zones empty, one of them for a mount)",
+                        pool.state().log_empty.size_after_resets(), setup.geometry.log_zones)
+          : std::string();
   return Fail(Code::kNoSpace,
-              fmt::format("{} is full: {} MiB live, {} MiB dead but not free yet, {} MiB kept for the log; "
+              fmt::format("{} is full: {} MiB live, {} MiB dead but not free yet, {} MiB kept for the log{}; "
                           "delete files to make room",
-                          device.name(), space.live >> 20, space.garbage >> 20, space.log >> 20));
+                          device.name(), space.live >> 20, space.garbage >> 20, space.log >> 20, apart));
 }
 
 }  // namespace zenfs
