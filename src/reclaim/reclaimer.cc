@@ -39,6 +39,7 @@ Status Reclaimer::Start() {
 }
 
 void Reclaimer::Run() {
+  SetIoPriority(IoPriority::kLow);
   bool again = false;
   while (!zones_.reclaim().stopped()) {
     if (again && !come_back_) come_back_ = kLater;
@@ -72,9 +73,15 @@ void Reclaimer::Reclaim(const ReclaimNeed& need) {
     GiveVerdict(search, need);
     return;
   }
-  urgent_.store(need.urgency >= ReclaimUrgency::kAhead, std::memory_order_relaxed);
+  SetUrgent(need.urgency >= ReclaimUrgency::kAhead);
   Note(*victim, target_.Empty(*victim, [this](std::chrono::nanoseconds piece) { Pause(piece); }));
   SyncPoint::Reach("reclaim:zone-done");
+}
+
+void Reclaimer::SetUrgent(bool urgent) {
+  if (urgent == urgent_) return;
+  urgent_ = urgent;
+  SetIoPriority(urgent ? IoPriority::kNormal : IoPriority::kLow);
 }
 
 std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed& need) {
@@ -150,8 +157,9 @@ void Reclaimer::Note(const Victim& victim, const Status& emptied) {
   }
 }
 
-void Reclaimer::Pause(std::chrono::nanoseconds piece) const {
-  if (urgent_.load(std::memory_order_relaxed)) return;
+void Reclaimer::Pause(std::chrono::nanoseconds piece) {
+  if (!urgent_) SetUrgent(zones_.reclaim().presses());
+  if (urgent_) return;
   SleepUntil(SteadyNow() + std::min<std::chrono::nanoseconds>(piece * kPauseFactor, kLongestPause));
 }
 

@@ -6,7 +6,6 @@
 // Threads: Start and Join from one thread; all other work runs on the collector's thread.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <set>
 #include <vector>
@@ -37,10 +36,12 @@ class Reclaimer {
     std::vector<Victim> victims;
   };
   void Run();
-  // Called after each piece: sleeps, unless space is urgent.
-  void Pause(std::chrono::nanoseconds piece) const;
+  // Called after each piece: sleeps, unless space is urgent by now.
+  void Pause(std::chrono::nanoseconds piece);
   Search Look() const;
   void Reclaim(const ReclaimNeed& need);
+  // Urgent: no pauses, and no lower I/O priority than the writers that wait.
+  void SetUrgent(bool urgent);
   // Returns the best victim that is not held, and adds better ones that are held to busy_.
   std::optional<Victim> Choose(const Search& search, const ReclaimNeed& need);
   void GiveVerdict(const Search& search, const ReclaimNeed& need);
@@ -63,7 +64,7 @@ class Reclaimer {
   std::uint64_t refused_at_ = 0;  // version of the need
   // Time until the next search for busy or pending garbage.
   std::optional<std::chrono::milliseconds> come_back_;
-  std::atomic<bool> urgent_{false};  // no pauses
+  bool urgent_ = false;
   Thread thread_;
 };
 

@@ -2,6 +2,9 @@
 #include "reclaim/reclaimer.h"
 
 #include <gtest/gtest.h>
+#include <linux/ioprio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -28,7 +31,10 @@ class RunningReclaimer final : public ReclaimTarget {
   }
 
   LogView LookAtLog() override { return {}; }
-  Status Empty(const Victim& victim, const ExtentMover::Pause&) override { return empty_zone_(victim.zone); }
+  Status Empty(const Victim& victim, const ExtentMover::Pause& pause) override {
+    if (meanwhile) meanwhile(pause);
+    return empty_zone_(victim.zone);
+  }
   bool IsHeld(ZoneId) const override { return held; }
   bool BorrowLogZone() override { return false; }
   bool CanCommit() const override { return can_commit; }
@@ -36,6 +42,7 @@ class RunningReclaimer final : public ReclaimTarget {
 
   std::atomic<bool> held;  // all zones
   std::atomic<bool> can_commit = true;
+  std::function<void(const ExtentMover::Pause&)> meanwhile;  // set it before there is a need
 
  private:
   const std::function<Status(ZoneId)> empty_zone_;
@@ -107,6 +114,46 @@ TEST_F(ReclaimerTest, AWaitingWriterGetsTheEmptiedZone) {
   const auto writer = Acquire(Soon());
   EXPECT_TRUE(writer) << writer.error().ToString();
   EXPECT_GE(emptied, 1);
+}
+
+// Nearly dead zones are emptied at leisure, until a writer waits.
+TEST_F(ReclaimerTest, ItHurriesOnceAWriterWaitsAndHasALowIoPriorityBefore) {
+  const auto io_priority = [] { return syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0); };
+  const auto normal = io_priority();
+  zones_->RemoveLive({live_.data(), 3});
+  live_.erase(live_.begin(), live_.begin() + 3);
+  std::vector<Extent> dying;
+  Fill(dying, kBlocks - 2);
+  Fill(live_, 2);
+  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
+    for (const Extent& extent : live_) {
+      if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
+    }
+    return {};
+  });
+  std::atomic<bool> done = false;
+  Thread writer;
+  running.meanwhile = [&](const ExtentMover::Pause& pause) {
+    if (done) return;
+    EXPECT_EQ(io_priority(), IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7));
+    writer = Thread("writer", [&] {
+      for (int zones = 0; zones < 4; ++zones) Fill(dying, kBlocks);
+    });
+    const Deadline soon = Soon();
+    while (!zones_->reclaim().presses() && !soon.Passed())
+      SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+    const SteadyTime begin = SteadyNow();
+    for (int i = 0; i < 100; ++i) pause(std::chrono::seconds(1));
+    EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(2)) << "a pause takes up to 50 ms";
+    EXPECT_EQ(io_priority(), normal);
+    done = true;
+  };
+  zones_->reclaim().TidyData();
+  zones_->RemoveLive({dying.data(), 1});
+  const Deadline soon = Soon();
+  while (!done && !soon.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+  EXPECT_TRUE(done);
+  writer.Join();
 }
 
 // No file owns the live bytes, as after damage, or a writer committed more meanwhile.

@@ -59,6 +59,10 @@ std::optional<ReclaimUrgency> ReclaimDemand::LogUrgency() const {
   return std::nullopt;
 }
 
+bool ReclaimDemand::Presses() const {
+  return Urgency() >= ReclaimUrgency::kAhead || (log_apart() && LogUrgency() >= ReclaimUrgency::kAhead);
+}
+
 bool ReclaimDemand::Holds(const Verdict& verdict, ReclaimUrgency urgency) const {
   if (!verdict || verdict->urgency < urgency) return false;
   if (verdict->version == version_) return true;

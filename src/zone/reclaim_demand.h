@@ -53,6 +53,8 @@ class ReclaimDemand {
   // --- the collector ---
   // Returns nullopt if space is not short, or if the present verdict answers the need.
   std::optional<ReclaimNeed> Need() const;
+  // True if writers wait, or will have to soon.
+  bool Presses() const;
   void SetVerdict(const ReclaimVerdict& verdict) {
     (verdict.victims == VictimZones::kLog ? log_verdict_ : verdict_) = verdict;
     if (verdict.victims != VictimZones::kData) tidy_asked_ = false;

@@ -19,6 +19,11 @@ std::optional<ReclaimNeed> ZoneReclaim::AwaitNeed(Deadline deadline) {
   return shared_.stopped ? std::nullopt : need;
 }
 
+bool ZoneReclaim::presses() const {
+  MutexLock lock(shared_.mutex);
+  return shared_.pool.reclaim().Presses();
+}
+
 void ZoneReclaim::SetVerdict(const ReclaimVerdict& verdict) {
   MutexLock lock(shared_.mutex);
   shared_.pool.reclaim().SetVerdict(verdict);

@@ -20,6 +20,8 @@ class ZoneReclaim {
   // Waits until space is short. The caller chooses victims from ZoneManager::Zones. At `deadline`, a verdict with
   // `pending` is discarded, and the present need is returned, if any. Returns nullopt after ZoneManager::Stop.
   [[nodiscard]] std::optional<ReclaimNeed> AwaitNeed(Deadline deadline) EXCLUDES(shared_.mutex);
+  // True if writers wait for space, or will have to soon.
+  bool presses() const EXCLUDES(shared_.mutex);
   // Records that no victim was found for a need. The need is not returned again until room or live bytes change. If it
   // was urgent and nothing is pending, waiting writers get kNoSpace.
   void SetVerdict(const ReclaimVerdict& verdict) EXCLUDES(shared_.mutex);
