@@ -42,6 +42,9 @@ struct MountOptions {
   // names it (volume/aux_marker.h). The mount itself does not use it.
   std::string aux_path;
   const PlacementPolicy* placement = DefaultPlacement();  // key `placement` (zone/placement.h)
+  // Key `reclaim`: false: no zone is ever emptied, so a zone with one live byte stays in use, and no room is set aside for
+  // copies. For comparisons.
+  bool reclaim = true;
   std::chrono::seconds space_wait{30};  // key `space_wait_s`: the longest wait of a write for a zone
 
   friend bool operator==(const MountOptions&, const MountOptions&) = default;

@@ -39,6 +39,10 @@ Result<std::unique_ptr<ZoneManager>> AccountZones(MountedDevice& device, const S
   return zones;
 }
 
+Status StartReclaim(VolumeParts& parts) {
+  return parts.device.options.reclaim ? parts.reclaimer.Start() : Status();
+}
+
 // All log zones may be full, because a mount that dies early releases none. So dead zones are released and reset first, and
 // a commit must precede that. The found frames are not counted as live yet, so their zones are pinned.
 Status ReplayOrphans(BufferRecovery& orphans, const State& state, VolumeParts& parts, RecoveredLogs& logs,
@@ -53,7 +57,7 @@ Status ReplayOrphans(BufferRecovery& orphans, const State& state, VolumeParts& p
   std::set<FileId> recovering;
   for (const auto& [id, log] : logs) recovering.insert(id);
   parts.relocation.KeepUntilRecovered(std::move(recovering));
-  ZENFS_RETURN_IF_ERROR(parts.reclaimer.Start());  // Replay may need room that only reclaim can make
+  ZENFS_RETURN_IF_ERROR(StartReclaim(parts));  // Replay may need room that only reclaim can make
   ZENFS_RETURN_IF_ERROR(MoveSyncBlocks(parts.device, parts.log, logs, pins));
   return orphans.Replay(state, parts.log, logs, pins);
 }
@@ -141,6 +145,7 @@ Result<Mounted> Recover(MountedDevice& device) {
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry, device.name));
   ZoneManager::Options space = SpaceOptions(device.geometry, device.superblock.metadata_zones);
   space.placement = device.options.placement;
+  if (!device.options.reclaim) space.reclaims = space.headroom = false;
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
                          AccountZones(device, state, plan, space, report));
   ZENFS_ASSIGN_OR_RETURN(RecoveredLogs logs, ReplayLogs(device, state, report, orphans.PlainFiles(state)));
@@ -176,7 +181,7 @@ Status StartThreads(VolumeParts& parts, bool resets_run) {
   if (!resets_run) ZENFS_RETURN_IF_ERROR(parts.zones->Start());
   ZENFS_RETURN_IF_ERROR(parts.log.Start());
   ZENFS_RETURN_IF_ERROR(parts.drain.Start());
-  if (!resets_run) ZENFS_RETURN_IF_ERROR(parts.reclaimer.Start());
+  if (!resets_run) ZENFS_RETURN_IF_ERROR(StartReclaim(parts));
   parts.zones->reclaim().TidyData();
   return {};
 }

@@ -42,6 +42,20 @@ TEST_F(Reclaim, OverwritesGoOnForEverWithTwoThirdsOfTheDeviceLive) {
   ExpectAllThere();
 }
 
+TEST_F(Reclaim, ItCanBeTurnedOffForAMount) {
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  volume_.reset();
+  volume_ = *Volume::Mount(Borrow(*device_), {.reclaim = false});
+  int files = 0;
+  while (Write(fmt::format("{}.sst", files), 300'000, Lifetime::kMedium)) ++files;
+  for (int i = 0; i < files; i += 2) Delete(fmt::format("{}.sst", i));
+  EXPECT_FALSE(Write("more.sst", 2'000'000, Lifetime::kMedium));
+  EXPECT_EQ(volume_->counters().written.reclaimed, 0u);
+  Remount();
+  EXPECT_TRUE(Write("more.sst", 2'000'000, Lifetime::kMedium));
+  ExpectAllThere();
+}
+
 TEST_F(Reclaim, WhatIsNearlyAllLiveIsNoSpaceAtOnce) {
   int i = 0;
   const SteadyTime begin = SteadyNow();
