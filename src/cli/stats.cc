@@ -4,6 +4,7 @@
 #include "base/counted.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
+#include "cli/metrics_intervals.h"
 #include "cli/metrics_source.h"
 #include "cli/stats_table.h"
 #include "cli/verbs.h"
@@ -57,18 +58,10 @@ class StatsAction : public Action {
  private:
   Result<MetricsSnapshot> Read() const { return ReadSharedMetrics(path_, page_.empty()); }
 
-  // The first output has the totals since the mount, each later one the changes since the previous
-  // one. JSON: one object per line.
+  // JSON: one object per line.
   Result<std::string> Interval() {
     ZENFS_ASSIGN_OR_RETURN(const MetricsSnapshot now, Read());
-    const SteadyTime time = SteadyNow();
-    StatsView view{.metrics = now, .interval_seconds = {}};
-    if (last_) {
-      view.metrics = Difference(now, *last_);
-      view.interval_seconds = std::max(1e-3, std::chrono::duration<double>(time - last_time_).count());
-    }
-    last_ = now;
-    last_time_ = time;
+    const StatsView view = intervals_.Next(now);
     if (json_) return JsonText(StatsJson(view), -1) + "\n";
     return HeadLine(name_, now) + StatsTable(view);
   }
@@ -79,8 +72,7 @@ class StatsAction : public Action {
   std::string page_;
   std::string name_;
   std::string path_;
-  std::optional<MetricsSnapshot> last_;
-  SteadyTime last_time_;
+  MetricsIntervals intervals_;
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
+#include "cli/metrics_intervals.h"
+#include "cli/metrics_source.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
 #include "cli/zone_picture.h"
@@ -78,13 +80,31 @@ class ZonesAction : public Action {
   }
 
  private:
-  Result<std::string> Picture(const Terminal& terminal) const {
+  Result<std::string> Picture(const Terminal& terminal) {
     ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
-    return DrawZones(volume->Zones(), terminal);
+    return DrawZones(volume->Zones(), terminal) + ReclaimRate(*volume);
+  }
+
+  // What the program that has the volume mounted for writing moves meanwhile; empty if there is none.
+  std::string ReclaimRate(const Volume& volume) {
+    const Result<std::string> path = SharedMemoryOf(volume);
+    if (!path) return "";
+    const Result<MetricsSnapshot> now = ReadSharedMetrics(*path, true);
+    if (!now) return "";
+    const StatsView view = intervals_.Next(*now);
+    if (!view.interval_seconds) return "";
+    const auto rate = [&](std::uint64_t count) {
+      return static_cast<double>(count) / *view.interval_seconds;
+    };
+    return fmt::format("reclaim moves {}/s of files and {}/s of logs; {:.1f} zones/s are reset\n",
+                       ShortBytes(rate(view.metrics[Value::kReclaimedBytes])),
+                       ShortBytes(rate(view.metrics[Value::kCleanedBytes])),
+                       rate(view.metrics[Operation::kZoneReset].count));
   }
 
   DeviceOption device_;
   WatchOption watch_;
+  MetricsIntervals intervals_;
   bool json_ = false;
   std::string svg_;
 };

@@ -69,6 +69,10 @@ class Zones(CliCase):
                 line = watch.line()
                 self.assertNotIn("\033", line)
                 pictures += line.startswith("M metadata")
+        with self.mounted(), Background("zones", f"--emu={self.image}", "--watch=0.1") as watch:
+            while "reclaim moves" not in line:
+                line = watch.line()
+            self.assertRegex(line, r"^reclaim moves 0 B/s of files and 0 B/s of logs; 0\.0 zones/s are reset")
         self.fails("zones", f"--emu={self.image}", "--watch=soon", saying=["--watch", "soon", "seconds"])
         self.fails("zones", f"--emu={self.image}", "--watch=0", saying="--watch")
 
