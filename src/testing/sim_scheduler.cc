@@ -206,6 +206,11 @@ void SimScheduler::SwitchTo(SimThread& thread) {
   }
 }
 
+void SimScheduler::NoteProgress() {
+  const Unwatched unwatched;
+  progress_ = now_;
+}
+
 bool SimScheduler::Block(const void* what, Time deadline) {
   SimThread& self = *current_;
   self.waits_for = what;

@@ -59,7 +59,7 @@ class SimScheduler final : public Scheduler {
   std::uint64_t fingerprint() const { return fingerprint_; }
   std::uint64_t switches() const { return switches_; }
   // A step is over. On a full device, each of many calls may wait for space as long as its limit allows.
-  void NoteProgress() { progress_ = now_; }
+  void NoteProgress();
   // Adds an event of the simulated world to the fingerprint.
   void Note(std::uint64_t value);
   // The running scheduler, if any.
