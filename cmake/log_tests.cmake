@@ -39,6 +39,7 @@ set(ZENFS_TESTS_wal
   wal/log_space_test.cc
   wal/log_store_test.cc
   wal/log_tails_test.cc
+  wal/log_zones_test.cc
   wal/send_choice_test.cc
   wal/zone_window_test.cc
 )

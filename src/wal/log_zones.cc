@@ -88,19 +88,20 @@ std::optional<LogCursor> LogZones::TakeReady(Use use) {
 }
 
 void LogZones::NoteWritten(ZoneId id, std::uint64_t bytes, LiveFrames live) {
-  MutexLock lock(mutex_);
-  Zone& zone = zones_.at(id);
-  zone.written += bytes;
-  zone.live += live;
-  if (zone.written < zone.capacity) return;
-  zone.state = State::kClosed;
-  woken_ = true;
-  wake_.NotifyOne();
+  {
+    MutexLock lock(mutex_);
+    Zone& zone = zones_.at(id);
+    zone.written += bytes;
+    zone.live += live;
+    if (zone.written < zone.capacity) return;
+  }
+  Close(id);
 }
 
 void LogZones::Close(ZoneId zone) {
   MutexLock lock(mutex_);
   zones_.at(zone).state = State::kClosed;
+  manager_.reclaim().NoteChange();  // it may be a victim now
   woken_ = true;
   wake_.NotifyOne();
 }

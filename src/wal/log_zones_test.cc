@@ -1,0 +1,71 @@
+#include "wal/log_zones.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "zone/zone_test_rig.h"
+
+namespace zenfs::log_zones_test {
+namespace {
+
+constexpr std::uint32_t kZones = 12;
+constexpr std::uint64_t kBlocks = 8;  // of a zone
+constexpr std::uint64_t kZone = kBlocks * kTestBlock;
+
+// A device so full that space is short, and a log with one zone.
+class LogZonesOfAFullDevice : public testing::Test {
+ protected:
+  LogZonesOfAFullDevice() {
+    const auto plan = PlanSlots(rig_.device.geometry(), rig_.device.name());
+    manager_ = *ZoneManager::Create(rig_.device, *plan, *rig_.device.ReportAll(),
+                                    {.log_needs = 0, .reclaims = true, .headroom = true});
+    EXPECT_TRUE(manager_->Start().ok());
+    zone_ = *manager_->LendLogZone(ZoneTestRig::Soon());
+    zones_.emplace(rig_.device, *manager_, Uuid::Generate());
+    zones_->Add({.zone = zone_, .generation = 1, .salt = 1}, kZone);
+    zones_->Start();
+    const auto sink = MakeZoneExtentSink(*manager_);
+    SinkCursor cursor;
+    for (std::uint64_t zones = 0; zones + 2 < kZones; ++zones) {
+      const ByteView bytes = rig_.Bytes(kBlocks);
+      const auto placed = sink->Write(cursor, Lifetime::kLong, {&bytes, 1}, ZoneTestRig::Soon());
+      EXPECT_TRUE(placed);
+      const Extent extent{0, placed->place, placed->length};
+      manager_->AddLive({&extent, 1});
+    }
+  }
+  // The collector finds nothing to empty.
+  void Answer() {
+    const auto need = Need();
+    ASSERT_TRUE(need);
+    manager_->reclaim().SetVerdict({.version = need->version, .urgency = ReclaimUrgency::kUrgent});
+    ASSERT_FALSE(Need());
+  }
+  std::optional<ReclaimNeed> Need() { return manager_->reclaim().AwaitNeed(Deadline::After({})); }
+
+  ZoneTestRig rig_{TestGeometry(kZones, kBlocks)};
+  std::unique_ptr<ZoneManager> manager_;
+  std::optional<LogZones> zones_;
+  ZoneId zone_;
+};
+
+// Otherwise writers get "no space" by a verdict from before the zone had dead frames.
+TEST_F(LogZonesOfAFullDevice, AFilledZoneIsAReasonToSearchAgain) {
+  ASSERT_TRUE(zones_->TakeReady());
+  Answer();
+  zones_->NoteWritten(zone_, kZone - kTestBlock, {});
+  EXPECT_FALSE(Need()) << "the zone is still written";
+  zones_->NoteWritten(zone_, kTestBlock, {});
+  EXPECT_TRUE(Need());
+}
+
+TEST_F(LogZonesOfAFullDevice, AZoneThatIsClosedEarlyIsToo) {
+  ASSERT_TRUE(zones_->TakeReady());
+  Answer();
+  zones_->Close(zone_);
+  EXPECT_TRUE(Need());
+}
+
+}  // namespace
+}  // namespace zenfs::log_zones_test
