@@ -164,6 +164,7 @@ set(ZENFS_TESTS_zone
   zone/zone_headroom_test.cc
   zone/zone_job_queue_test.cc
   zone/zone_manager_test.cc
+  zone/zone_operations_test.cc
   zone/zone_pool_test.cc
   zone/zone_sharing_test.cc
 )

@@ -115,6 +115,7 @@ void DataWriters::Wrote(ZoneId zone, std::uint64_t bytes) {
   ZENFS_ASSERT(parts_.table[zone].writer && bytes <= parts_.table[zone].room());
   const std::uint64_t granted = std::min(bytes, parts_.table[zone].granted);
   parts_.room.EndGrant(granted);
+  parts_.data_written += bytes;
   parts_.table.Change(zone, [&](ZoneState& z) {
     z.written += bytes;
     z.granted -= granted;

@@ -9,6 +9,7 @@
 // Threads: not thread-safe; the owner locks. Units: zones. Errors: none.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 
@@ -45,6 +46,8 @@ class EmptyZones {
   std::uint32_t log_zones() const { return log_zones_; }
   void CountLogZone() { ++log_zones_; }
   void DiscountLogZone();
+  // Fewer empty zones than these are short supply, on a device of `zones` zones.
+  std::size_t few(std::size_t zones) const { return kept_for_log() + std::max<std::size_t>(2, zones / 32); }
   std::size_t kept_for_log() const { return log_needs_ > log_zones_ ? log_needs_ - log_zones_ : 0; }
   // True if data may take a zone now, or after all pending resets.
   bool HasSpare() const { return size() > kept_for_log(); }

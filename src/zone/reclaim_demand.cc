@@ -45,8 +45,8 @@ std::optional<ReclaimUrgency> ReclaimDemand::Urgency() const {
   if (LogNeedsRoom()) return ReclaimUrgency::kUrgent;
   const std::uint64_t for_data = room.ForData(0) + in_reset;
   if (room.headroom() != 0 && for_data < kZonesAhead * room.headroom()) return ReclaimUrgency::kAhead;
-  const std::size_t few = empty.kept_for_log() + std::max<std::size_t>(2, deps_.table.size() / 32);
-  if (room.headroom() != 0 && empty.size_after_resets() < few) return ReclaimUrgency::kLow;
+  if (room.headroom() != 0 && empty.size_after_resets() < empty.few(deps_.table.size()))
+    return ReclaimUrgency::kLow;
   const bool nearly_dead = tidies_data_ && room.headroom() != 0 && deps_.table.totals().nearly_dead != 0;
   if (nearly_dead || (tidy_asked_ && !log_apart())) return ReclaimUrgency::kTidy;
   return std::nullopt;

@@ -17,7 +17,11 @@ void SharedZonePool::Announce() {
 }
 
 void SharedZonePool::AnnounceJobs() {
-  if (!pool.state().jobs.empty()) work.NotifyOne();
+  if (!pool.state().jobs.empty() && !(operations_pause && ResetsCanWait())) work.NotifyOne();
+}
+
+bool SharedZonePool::ResetsCanWait() const {
+  return waiters == 0 && !stopped && pool.phases().ResetsCanWait();
 }
 
 Status SharedZonePool::WaitFor(const TakenZone& taken, Deadline deadline) {
@@ -40,6 +44,7 @@ Status SharedZonePool::WaitFor(const TakenZone& taken, Deadline deadline) {
     need.NotifyOne();
   }
   ++waiters;
+  AnnounceJobs();
   // The caller tries again and finds out what changed.
   static_cast<void>(changed.WaitUntil(mutex, until));
   --waiters;
@@ -49,6 +54,7 @@ Status SharedZonePool::WaitFor(const TakenZone& taken, Deadline deadline) {
 
 bool SharedZonePool::WaitForJobs(Deadline deadline) {
   ++waiters;
+  AnnounceJobs();
   bool in_time = true;
   while (in_time && !stopped && !pool.state().jobs.idle()) in_time = changed.WaitUntil(mutex, deadline);
   --waiters;

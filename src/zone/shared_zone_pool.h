@@ -27,6 +27,8 @@ struct SharedZonePool {
   void Announce() REQUIRES(mutex);
   // Wakes the background thread if it has a job.
   void AnnounceJobs() REQUIRES(mutex);
+  // True if resets can wait, and nobody waits for them.
+  bool ResetsCanWait() const REQUIRES(mutex);
   // `taken` has no zone. Waits once for a change, after which the caller tries again, or returns the error that `taken`
   // and the deadline imply: kNoSpace, or kTimedOut.
   Status WaitFor(const TakenZone& taken, Deadline deadline) REQUIRES(mutex);
@@ -46,6 +48,7 @@ struct SharedZonePool {
   ZonePool pool GUARDED_BY(mutex);
   std::uint32_t waiters GUARDED_BY(mutex) = 0;  // on `changed`
   bool collector_waits GUARDED_BY(mutex) = false;
+  bool operations_pause GUARDED_BY(mutex) = false;  // between two resets
   bool stopped GUARDED_BY(mutex) = false;
 
  private:

@@ -15,6 +15,7 @@ struct ZoneJob {
   };
   ZoneId zone;
   Kind kind = Kind::kReset;
+  bool can_wait = false;  // a reset that frees no slot and no log zone
 };
 
 struct ZoneJobOutcome {

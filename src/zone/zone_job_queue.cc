@@ -5,12 +5,14 @@ namespace zenfs {
 void ZoneJobQueue::Push(const ZoneJob& job) {
   ZENFS_ASSERT(!resets_stopped_ || job.kind == ZoneJob::Kind::kFinish);
   jobs_.push_back(job);
+  pressing_ += job.can_wait ? 0 : 1;
 }
 
 ZoneJob ZoneJobQueue::Pop() {
   ZENFS_ASSERT(!jobs_.empty());
   const ZoneJob job = jobs_.front();
   jobs_.pop_front();
+  pressing_ -= job.can_wait ? 0 : 1;
   return job;
 }
 
@@ -30,6 +32,7 @@ std::vector<ZoneId> ZoneJobQueue::StopResets() {
   std::erase_if(jobs_, [&](const ZoneJob& job) {
     if (job.kind == ZoneJob::Kind::kFinish) return false;
     zones.push_back(job.zone);
+    pressing_ -= job.can_wait ? 0 : 1;
     return true;
   });
   return zones;

@@ -7,6 +7,7 @@
 // Threads: not thread-safe; the owner locks. Errors: none.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace zenfs {
 class ZoneJobQueue {
  public:
   bool empty() const { return jobs_.empty(); }
+  // True if all queued jobs can wait.
+  bool can_wait() const { return pressing_ == 0; }
   // True if no job is queued or running.
   bool idle() const { return jobs_.empty() && !running_; }
   // Precondition: no reset after StopResets.
@@ -33,6 +36,7 @@ class ZoneJobQueue {
 
  private:
   std::deque<ZoneJob> jobs_;
+  std::size_t pressing_ = 0;  // queued jobs that can't wait
   bool running_ = false;
   bool resets_stopped_ = false;
 };

@@ -4,9 +4,15 @@
 
 #include <optional>
 
+#include "base/sync_point.h"
 #include "zone/zone_job.h"
 
 namespace zenfs {
+namespace {
+
+constexpr std::chrono::milliseconds kResetPause{200};
+
+}  // namespace
 
 Status ZoneOperations::Start() {
   ZENFS_ASSIGN_OR_RETURN(thread_, Thread::Start("zenfs-zones", [this] { Run(); }));
@@ -16,6 +22,7 @@ Status ZoneOperations::Start() {
 void ZoneOperations::Run() {
   MutexLock lock(shared_.mutex);
   while (!shared_.stopped) {
+    if (Pause()) continue;
     const std::optional<ZoneJob> job = shared_.pool.phases().NextJob();
     if (!job) {
       // NextJob may have cancelled jobs, which waiters and Drain must see.
@@ -26,9 +33,19 @@ void ZoneOperations::Run() {
     lock.Unlock();
     const ZoneJobOutcome outcome = RunZoneJob(shared_.device, *job);
     lock.Lock();
+    next_reset_ = SteadyNow() + kResetPause;
     shared_.pool.phases().JobDone(*job, outcome);
     shared_.Announce();
   }
+}
+
+bool ZoneOperations::Pause() {
+  if (!shared_.ResetsCanWait() || SteadyNow() >= next_reset_) return false;
+  SyncPoint::Reach("zone.operations.pause");
+  shared_.operations_pause = true;
+  static_cast<void>(shared_.work.WaitUntil(shared_.mutex, Deadline::After(next_reset_ - SteadyNow())));
+  shared_.operations_pause = false;
+  return true;
 }
 
 void ZoneOperations::StopResets() {

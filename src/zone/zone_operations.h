@@ -1,5 +1,8 @@
 // The background thread that executes all resets and finishes of data zones, one at a time, outside the lock.
 //
+// A drive resets a zone with the bandwidth of its writes: a ZN540 loses a third of it at 30 resets a second. So while data is
+// written, resets that can wait have pauses in between.
+//
 // Ownership: `shared` outlives it. Threads: Start and Join from one thread; the other calls from any.
 #pragma once
 
@@ -29,8 +32,11 @@ class ZoneOperations {
 
  private:
   void Run() EXCLUDES(shared_.mutex);
+  // Waits before the next reset, or until something changes; false if the next job may begin.
+  bool Pause() REQUIRES(shared_.mutex);
 
   SharedZonePool& shared_;
+  SteadyTime next_reset_;  // if it can wait
   Thread thread_;
 };
 

@@ -123,7 +123,7 @@ bool ZonePhases::FinishActive(ZoneId zone) {
 
 void ZonePhases::QueueFinish(ZoneId zone) {
   parts_.table.Change(zone, [](ZoneState& z) { z.job = true; });
-  parts_.jobs.Push({zone, ZoneJob::Kind::kFinish});
+  parts_.jobs.Push({.zone = zone, .kind = ZoneJob::Kind::kFinish});
 }
 
 void ZonePhases::Settle(ZoneId zone) {
@@ -186,7 +186,10 @@ void ZonePhases::QueueReset(ZoneId zone) {
     z.claims = 0;
     ++z.incarnation;
   });
-  parts_.jobs.Push({zone, from_log ? ZoneJob::Kind::kResetIfWritten : ZoneJob::Kind::kReset});
+  const ZoneState& z = parts_.table[zone];
+  parts_.jobs.Push({.zone = zone,
+                    .kind = from_log ? ZoneJob::Kind::kResetIfWritten : ZoneJob::Kind::kReset,
+                    .can_wait = !z.holds_slot && !z.for_log});
   parts_.EmptyOf(zone).BeginReset();
 }
 
@@ -207,12 +210,18 @@ void ZonePhases::StopResets() {
   for (const ZoneId zone : parts_.jobs.StopResets()) UnqueueReset(zone);
 }
 
+bool ZonePhases::ResetsCanWait() const {
+  return wrote_during_reset_ && !parts_.jobs.empty() && parts_.jobs.can_wait() &&
+         parts_.empty.size() > parts_.empty.few(parts_.table.size());
+}
+
 std::optional<ZoneJob> ZonePhases::NextJob() {
   while (!parts_.jobs.empty()) {
     const ZoneJob job = parts_.jobs.Pop();
     if (job.kind == ZoneJob::Kind::kFinish || parts_.table[job.zone].Unused()) {
       ZENFS_ASSERT(parts_.table[job.zone].job);
       parts_.jobs.Begin();
+      written_before_job_ = parts_.data_written;
       return job;
     }
     UnqueueReset(job.zone);  // it was pinned, or got live data, after it was queued
@@ -225,6 +234,7 @@ void ZonePhases::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
   parts_.jobs.End();
   const bool offline = outcome.info && outcome.info->condition == ZoneCondition::kOffline;
   const bool reset = job.kind != ZoneJob::Kind::kFinish;
+  if (reset) wrote_during_reset_ = parts_.data_written != written_before_job_;
   parts_.table.Change(job.zone, [&](ZoneState& z) {
     z.job = false;
     // Also after a failure. If the device still counts the zone as active, a later write gets kBusy and waits; a slot

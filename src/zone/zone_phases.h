@@ -52,6 +52,9 @@ class ZonePhases {
   void StopResets();
 
   // --- jobs ---
+  // True if the next job is a reset, data was written during the last one, which slows writes down, and enough zones are
+  // empty.
+  bool ResetsCanWait() const;
   // Returns the next job that is still needed. Call JobDone before the next call.
   std::optional<ZoneJob> NextJob();
   void JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome);
@@ -66,6 +69,8 @@ class ZonePhases {
 
   ZonePoolParts& parts_;
   std::uint64_t filled_ = 0;
+  std::uint64_t written_before_job_ = 0;
+  bool wrote_during_reset_ = false;
 };
 
 }  // namespace zenfs

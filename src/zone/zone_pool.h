@@ -35,6 +35,7 @@ class ZonePool {
   LiveCounts& live() { return live_; }
   const LiveCounts& live() const { return live_; }
   ZonePhases& phases() { return phases_; }
+  const ZonePhases& phases() const { return phases_; }
   ReclaimDemand& reclaim() { return parts_.reclaim; }
   const ZonePoolParts& state() const { return parts_; }
 

@@ -63,7 +63,8 @@ struct ZonePoolParts {
   ZoneJobQueue jobs;
   RoomAccount room;
   ReclaimDemand reclaim;
-  bool started = false;  // by ZonePhases::Start; the invariants hold from then on
+  std::uint64_t data_written = 0;  // bytes in this mount
+  bool started = false;            // by ZonePhases::Start; the invariants hold from then on
   mutable std::uint64_t sound_calls = 0;
 };
 
