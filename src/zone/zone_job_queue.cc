@@ -4,15 +4,14 @@ namespace zenfs {
 
 void ZoneJobQueue::Push(const ZoneJob& job) {
   ZENFS_ASSERT(!resets_stopped_ || job.kind == ZoneJob::Kind::kFinish);
-  jobs_.push_back(job);
-  pressing_ += job.can_wait ? 0 : 1;
+  (job.can_wait ? patient_ : pressing_).push_back(job);
 }
 
 ZoneJob ZoneJobQueue::Pop() {
-  ZENFS_ASSERT(!jobs_.empty());
-  const ZoneJob job = jobs_.front();
-  jobs_.pop_front();
-  pressing_ -= job.can_wait ? 0 : 1;
+  ZENFS_ASSERT(!empty());
+  std::deque<ZoneJob>& jobs = pressing_.empty() ? patient_ : pressing_;
+  const ZoneJob job = jobs.front();
+  jobs.pop_front();
   return job;
 }
 
@@ -29,12 +28,13 @@ void ZoneJobQueue::End() {
 std::vector<ZoneId> ZoneJobQueue::StopResets() {
   resets_stopped_ = true;
   std::vector<ZoneId> zones;
-  std::erase_if(jobs_, [&](const ZoneJob& job) {
-    if (job.kind == ZoneJob::Kind::kFinish) return false;
-    zones.push_back(job.zone);
-    pressing_ -= job.can_wait ? 0 : 1;
-    return true;
-  });
+  for (std::deque<ZoneJob>* jobs : {&pressing_, &patient_}) {
+    std::erase_if(*jobs, [&](const ZoneJob& job) {
+      if (job.kind == ZoneJob::Kind::kFinish) return false;
+      zones.push_back(job.zone);
+      return true;
+    });
+  }
   return zones;
 }
 

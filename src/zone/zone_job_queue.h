@@ -1,4 +1,5 @@
-// The queue of zone operations: resets and finishes in the order of their requests, one running at a time.
+// The queue of zone operations: resets and finishes, one running at a time. Those that can't wait come first, and each kind
+// in the order of its requests.
 //
 // Invariants
 //   at most one job runs
@@ -7,7 +8,6 @@
 // Threads: not thread-safe; the owner locks. Errors: none.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 #include <vector>
 
@@ -18,11 +18,11 @@ namespace zenfs {
 
 class ZoneJobQueue {
  public:
-  bool empty() const { return jobs_.empty(); }
+  bool empty() const { return pressing_.empty() && patient_.empty(); }
   // True if all queued jobs can wait.
-  bool can_wait() const { return pressing_ == 0; }
+  bool can_wait() const { return pressing_.empty(); }
   // True if no job is queued or running.
-  bool idle() const { return jobs_.empty() && !running_; }
+  bool idle() const { return empty() && !running_; }
   // Precondition: no reset after StopResets.
   void Push(const ZoneJob& job);
   // Removes the first job, which the caller either begins or discards. Precondition: !empty().
@@ -35,8 +35,8 @@ class ZoneJobQueue {
   std::vector<ZoneId> StopResets();
 
  private:
-  std::deque<ZoneJob> jobs_;
-  std::size_t pressing_ = 0;  // queued jobs that can't wait
+  std::deque<ZoneJob> pressing_;
+  std::deque<ZoneJob> patient_;  // resets that can wait
   bool running_ = false;
   bool resets_stopped_ = false;
 };

@@ -17,6 +17,19 @@ TEST(ZoneJobQueueTest, IsNotIdleWhileTheLastJobRuns) {
   EXPECT_TRUE(queue.idle());
 }
 
+TEST(ZoneJobQueueTest, WhatCanWaitComesLast) {
+  ZoneJobQueue queue;
+  queue.Push({.zone = ZoneId(1), .can_wait = true});
+  queue.Push({.zone = ZoneId(2), .can_wait = true});
+  EXPECT_TRUE(queue.can_wait());
+  queue.Push({.zone = ZoneId(3), .kind = ZoneJob::Kind::kFinish});
+  EXPECT_FALSE(queue.can_wait());
+  EXPECT_EQ(queue.Pop().zone, ZoneId(3));
+  EXPECT_TRUE(queue.can_wait());
+  EXPECT_EQ(queue.StopResets(), (std::vector<ZoneId>{ZoneId(1), ZoneId(2)}));
+  EXPECT_TRUE(queue.empty());
+}
+
 TEST(ZoneJobQueueTest, StoppingResetsKeepsFinishesInOrder) {
   ZoneJobQueue queue;
   queue.Push({ZoneId(1), ZoneJob::Kind::kReset});

@@ -58,7 +58,6 @@ Status ZoneOperations::Drain(Deadline deadline) {
   if (shared_.setup.read_only) return {};
   MutexLock lock(shared_.mutex);
   shared_.pool.phases().ResetUnusedActives();
-  shared_.work.NotifyOne();
   if (shared_.WaitForJobs(deadline)) return {};
   if (shared_.stopped) return shared_.Stopped();
   return Fail(Code::kTimedOut, fmt::format("{}: zones are still being reset or finished at the deadline",

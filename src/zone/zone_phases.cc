@@ -211,8 +211,9 @@ void ZonePhases::StopResets() {
 }
 
 bool ZonePhases::ResetsCanWait() const {
-  return wrote_during_reset_ && !parts_.jobs.empty() && parts_.jobs.can_wait() &&
-         parts_.empty.size() > parts_.empty.few(parts_.table.size());
+  if (!wrote_during_reset_ || parts_.jobs.empty() || !parts_.jobs.can_wait()) return false;
+  const std::size_t few = parts_.empty.few(parts_.table.size());
+  return parts_.empty.size() > few && parts_.room.ForData(0) >= few * parts_.room.MeanZone();
 }
 
 std::optional<ZoneJob> ZonePhases::NextJob() {

@@ -52,8 +52,8 @@ class ZonePhases {
   void StopResets();
 
   // --- jobs ---
-  // True if the next job is a reset, data was written during the last one, which slows writes down, and enough zones are
-  // empty.
+  // True if the next job is a reset, data was written during the last one, which slows writes down, and enough zones and
+  // room are left.
   bool ResetsCanWait() const;
   // Returns the next job that is still needed. Call JobDone before the next call.
   std::optional<ZoneJob> NextJob();
