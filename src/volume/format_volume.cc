@@ -88,9 +88,10 @@ Result<std::vector<ZoneId>> ChooseMetadataZones(const ZonedDevice& device, std::
 // Removes an existing file system: resets its metadata zones one by one, each durably before the next, those of the newest
 // generation last. So a crash in between leaves the old file system either whole or gone, never an older state of it.
 Status ResetOldMetadata(ZonedDevice& device) {
-  const Result<Superblock> old = ExistingVolume(device);
+  const Result<Superblock> old = FindSuperblock(device);
   if (!old) return {};
   std::vector<ZoneId> zones = old->metadata_zones;
+  std::erase_if(zones, [&](ZoneId zone) { return zone.value >= device.geometry().zone_count; });
   const std::vector<ZoneId> newest = NewestGenerationZones(device, *old);
   std::erase_if(zones, [&](ZoneId zone) { return std::ranges::find(newest, zone) != newest.end(); });
   zones.insert(zones.end(), newest.begin(), newest.end());
