@@ -42,8 +42,7 @@ struct MountOptions {
   // names it (volume/aux_marker.h). The mount itself does not use it.
   std::string aux_path;
   const PlacementPolicy* placement = DefaultPlacement();  // key `placement` (zone/placement.h)
-  // Key `reclaim`: false: no zone is ever emptied, so a zone with one live byte stays in use, and no room is set aside for
-  // copies. For comparisons.
+  // Key `reclaim`: false: no zone is ever emptied, so a zone with one live byte stays in use. For comparisons.
   bool reclaim = true;
   std::chrono::seconds space_wait{30};  // key `space_wait_s`: the longest wait of a write for a zone
 

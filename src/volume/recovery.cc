@@ -145,7 +145,7 @@ Result<Mounted> Recover(MountedDevice& device) {
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry, device.name));
   ZoneManager::Options space = SpaceOptions(device.geometry, device.superblock.metadata_zones);
   space.placement = device.options.placement;
-  if (!device.options.reclaim) space.reclaims = space.headroom = false;
+  if (!device.options.reclaim) space.reclaims = false;  // with the headroom: the next mount may need it
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
                          AccountZones(device, state, plan, space, report));
   ZENFS_ASSIGN_OR_RETURN(RecoveredLogs logs, ReplayLogs(device, state, report, orphans.PlainFiles(state)));
