@@ -1,10 +1,7 @@
 #include "base/thread.h"
 
 #include <fmt/format.h>
-#include <linux/ioprio.h>
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <stdexcept>
@@ -36,14 +33,6 @@ std::unexpected<Error> Refused(const char* name, int os_errno) {
 }
 
 }  // namespace
-
-void SetIoPriority(IoPriority priority) {
-  constexpr int kCallingThread = 0;
-  constexpr int kLowestOfBestEffort = 7;
-  const int value = priority == IoPriority::kLow ? IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, kLowestOfBestEffort)
-                                                 : IOPRIO_PRIO_VALUE(IOPRIO_CLASS_NONE, 0);
-  static_cast<void>(syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, kCallingThread, value));
-}
 
 Result<Thread> Thread::Start(const char* name, std::function<void()> body) {
   if (const Refusal refusal = refusal_.load(std::memory_order_relaxed); refusal != nullptr && refusal(name)) {

@@ -14,11 +14,6 @@
 
 namespace zenfs {
 
-// The calling thread's share of a busy block device, if its scheduler heeds it (mq-deadline, BFQ). A hint: errors are
-// ignored, for example under a filter of system calls.
-enum class IoPriority { kNormal, kLow };
-void SetIoPriority(IoPriority priority);
-
 class Thread {
  public:
   Thread() = default;

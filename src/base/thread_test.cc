@@ -1,9 +1,7 @@
 #include "base/thread.h"
 
 #include <gmock/gmock.h>
-#include <linux/ioprio.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,19 +20,6 @@ TEST(ThreadTest, BodyHasRunWhenJoinReturns) {
   ASSERT_TRUE(thread);
   thread->Join();
   EXPECT_TRUE(ran);
-}
-
-TEST(ThreadTest, AThreadCanHaveALowIoPriorityOfItsOwn) {
-  const auto priority = [] { return syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0); };
-  const long before = priority();
-  Thread low("worker", [&] {
-    SetIoPriority(IoPriority::kLow);
-    EXPECT_EQ(priority(), IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7));
-    SetIoPriority(IoPriority::kNormal);
-    EXPECT_EQ(priority(), before);
-  });
-  low.Join();
-  EXPECT_EQ(priority(), before);
 }
 
 TEST(ThreadTest, RefusedThreadIsAnErrorAndItsBodyDoesNotRun) {

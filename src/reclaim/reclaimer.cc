@@ -39,16 +39,21 @@ Status Reclaimer::Start() {
 }
 
 void Reclaimer::Run() {
-  SetIoPriority(IoPriority::kLow);
   bool again = false;
   while (!zones_.reclaim().stopped()) {
-    if (again && !come_back_) come_back_ = kLater;
-    const std::optional<ReclaimNeed> need =
-        zones_.reclaim().AwaitNeed(come_back_ ? Deadline::After(*come_back_) : Deadline::Never());
+    if (again) ComeBackAfter(kLater);
+    const std::optional<ReclaimNeed> need = zones_.reclaim().AwaitNeed(
+        come_back_ ? Deadline::After(*come_back_ - SteadyNow()) : Deadline::Never());
     again = target_.FinishUp();
-    come_back_.reset();
+    // Not before: of two devices, only one may have got a verdict meanwhile.
+    if (come_back_ && SteadyNow() >= *come_back_) come_back_.reset();
     if (need) Reclaim(*need);
   }
+}
+
+void Reclaimer::ComeBackAfter(std::chrono::milliseconds pause) {
+  const SteadyTime at = SteadyNow() + pause;
+  come_back_ = come_back_ ? std::min(*come_back_, at) : at;
 }
 
 Reclaimer::Search Reclaimer::Look() const {
@@ -73,15 +78,9 @@ void Reclaimer::Reclaim(const ReclaimNeed& need) {
     GiveVerdict(search, need);
     return;
   }
-  SetUrgent(need.urgency >= ReclaimUrgency::kAhead);
+  urgent_ = need.urgency >= ReclaimUrgency::kAhead;
   Note(*victim, target_.Empty(*victim, [this](std::chrono::nanoseconds piece) { Pause(piece); }));
   SyncPoint::Reach("reclaim:zone-done");
-}
-
-void Reclaimer::SetUrgent(bool urgent) {
-  if (urgent == urgent_) return;
-  urgent_ = urgent;
-  SetIoPriority(urgent ? IoPriority::kNormal : IoPriority::kLow);
 }
 
 std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed& need) {
@@ -110,7 +109,7 @@ void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
         return victim.kind == Victim::Kind::kLog && victim.copies > need.room;
       });
   const bool pending = any && target_.CanCommit();
-  if (pending) come_back_ = need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater;
+  if (pending) ComeBackAfter(need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater);
   zones_.reclaim().SetVerdict({.version = need.version,
                                .urgency = need.urgency,
                                .victims = need.victims,
@@ -158,7 +157,7 @@ void Reclaimer::Note(const Victim& victim, const Status& emptied) {
 }
 
 void Reclaimer::Pause(std::chrono::nanoseconds piece) {
-  if (!urgent_) SetUrgent(zones_.reclaim().presses());
+  urgent_ = urgent_ || zones_.reclaim().presses();
   if (urgent_) return;
   SleepUntil(SteadyNow() + std::min<std::chrono::nanoseconds>(piece * kPauseFactor, kLongestPause));
 }

@@ -38,10 +38,9 @@ class Reclaimer {
   void Run();
   // Called after each piece: sleeps, unless space is urgent by now.
   void Pause(std::chrono::nanoseconds piece);
+  void ComeBackAfter(std::chrono::milliseconds pause);
   Search Look() const;
   void Reclaim(const ReclaimNeed& need);
-  // Urgent: no pauses, and no lower I/O priority than the writers that wait.
-  void SetUrgent(bool urgent);
   // Returns the best victim that is not held, and adds better ones that are held to busy_.
   std::optional<Victim> Choose(const Search& search, const ReclaimNeed& need);
   void GiveVerdict(const Search& search, const ReclaimNeed& need);
@@ -62,9 +61,9 @@ class Reclaimer {
   // Zones to skip because there was no room for copies or their commit; cleared when the version of the need changes.
   std::set<ZoneId> refused_;
   std::uint64_t refused_at_ = 0;  // version of the need
-  // Time until the next search for busy or pending garbage.
-  std::optional<std::chrono::milliseconds> come_back_;
-  bool urgent_ = false;
+  // When busy or pending garbage is looked at again.
+  std::optional<SteadyTime> come_back_;
+  bool urgent_ = false;  // no pauses
   Thread thread_;
 };
 

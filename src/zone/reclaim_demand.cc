@@ -60,7 +60,8 @@ std::optional<ReclaimUrgency> ReclaimDemand::LogUrgency() const {
 }
 
 bool ReclaimDemand::Presses() const {
-  return Urgency() >= ReclaimUrgency::kAhead || (log_apart() && LogUrgency() >= ReclaimUrgency::kAhead);
+  const std::optional<ReclaimNeed> need = Need();
+  return need && need->urgency >= ReclaimUrgency::kAhead;
 }
 
 bool ReclaimDemand::Holds(const Verdict& verdict, ReclaimUrgency urgency) const {

@@ -53,7 +53,7 @@ class ReclaimDemand {
   // --- the collector ---
   // Returns nullopt if space is not short, or if the present verdict answers the need.
   std::optional<ReclaimNeed> Need() const;
-  // True if writers wait, or will have to soon.
+  // True if writers wait, or will have to soon, and something may be done about it.
   bool Presses() const;
   void SetVerdict(const ReclaimVerdict& verdict) {
     (verdict.victims == VictimZones::kLog ? log_verdict_ : verdict_) = verdict;
@@ -65,7 +65,10 @@ class ReclaimDemand {
   void AskToTidy() { tidy_asked_ = true; }
   // From now on, nearly dead data zones are emptied although space is not short. A mount needs all room for what it
   // recovers, so it calls this at its end.
-  void TidyData() { tidies_data_ = true; }
+  void TidyData() {
+    tidies_data_ = true;
+    NoteChange();  // what was recovered can be moved now
+  }
 
   // Room or live bytes changed, or a change outside the pool may have created a victim. Voids the verdict.
   void NoteChange() { ++version_; }
