@@ -307,6 +307,7 @@ set(ZENFS_SOURCES_volume
   volume/namespace.cc
   volume/namespace_view.cc
   volume/open_file_factory.cc
+  volume/open_deleted_logs.cc
   volume/open_file_table.cc
   volume/buffer_recovery.cc
   volume/path_locks.cc

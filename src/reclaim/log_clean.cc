@@ -44,8 +44,7 @@ Result<Copy> CopyRange(const LogCleanDeps& deps, const FramedFile& file, const C
                        std::uint64_t extents_end) {
   Copy copy;
   SinkCursor cursor;
-  const std::uint32_t block_size = deps.device.geometry().block_size;
-  AlignedBuffer buffer(std::min(kCopyBytes, RoundUp(range.to - range.from, block_size)));
+  AlignedBuffer buffer(std::min(kCopyBytes, RoundUp(range.to - range.from, deps.block_size)));
   for (std::uint64_t at = range.from; at < range.to;) {
     buffer.Resize(std::min(kCopyBytes, range.to - at));
     ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(at, buffer.Span()));
@@ -53,7 +52,7 @@ Result<Copy> CopyRange(const LogCleanDeps& deps, const FramedFile& file, const C
     if (at < extents_end) {
       copy.again = Crc32c(buffer.View(0, std::min<std::uint64_t>(n, extents_end - at)), copy.again);
     }
-    buffer.PadTo(block_size);
+    buffer.PadTo(deps.block_size);
     ZENFS_RETURN_IF_ERROR(WritePiece(deps, cursor, buffer.View(), at, at + n, copy));
     at += n;
   }
@@ -87,23 +86,25 @@ Status CleanFile(const LogCleanDeps& deps, FramedFile& file, const FileRecord& r
   return committed;
 }
 
-// The copy must be stable all the same: a later flush that fails could lose it under its readers.
 Status CleanDeleted(const LogCleanDeps& deps, FramedFile& file, ZoneId zone, std::uint64_t* bytes_moved) {
   const CleaningRange range = file.RangeToClean(zone, kCopyBytes);
   if (range.to == 0) return {};
-  const FlushMark before = FlushMark::Now(deps.device);
-  ZENFS_ASSIGN_OR_RETURN(Copy copy, CopyRange(deps, file, range, 0));
-  ZENFS_RETURN_IF_ERROR(deps.device.Flush());
-  if (before.FlushFailedSince(deps.device)) return Fail(Code::kBusy, "a flush failed while a log was copied");
-  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginCleaning(range, std::move(copy.extents)));
-  rewrite.End({});
-  *bytes_moved += range.to - range.from;
-  return {};
+  ZENFS_ASSIGN_OR_RETURN(const Copy copy, CopyRange(deps, file, range, 0));
+  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginCleaning(range, copy.extents));
+  const Status settled = deps.deleted.Settle(copy.extents);
+  rewrite.End(settled);
+  if (settled.ok()) *bytes_moved += range.to - range.from;
+  return settled;
 }
 
 // Each call of `clean` moves at least one frame.
-Status CleanAll(const FramedFile& file, ZoneId zone, const std::function<Status()>& clean) {
-  while (file.RangeToClean(zone).to != 0) ZENFS_RETURN_IF_ERROR(clean());
+Status CleanAll(const LogCleanDeps& deps, const FramedFile& file, ZoneId zone,
+                const std::function<Status()>& clean) {
+  while (file.RangeToClean(zone).to != 0) {
+    const SteadyTime begin = SteadyNow();
+    ZENFS_RETURN_IF_ERROR(clean());
+    if (deps.pause) deps.pause(SteadyNow() - begin);
+  }
   return {};
 }
 
@@ -118,16 +119,18 @@ Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_
     return false;
   };
   for (const std::shared_ptr<FramedFile>& file : deps.logs.All()) {
-    const Status cleaned = CleanAll(*file, zone, [&] {
+    const Status cleaned = CleanAll(deps, *file, zone, [&] {
       return deps.files.WithFile(file->id(), [&](const FileRecord& record) {
         return CleanFile(deps, *file, record, zone, bytes_moved);
       });
     });
     if (failed(cleaned)) return cleaned;
   }
-  for (const std::shared_ptr<FramedFile>& file : deps.deleted) {
-    const Status cleaned =
-        CleanAll(*file, zone, [&] { return CleanDeleted(deps, *file, zone, bytes_moved); });
+  // After the others: a file that is deleted meanwhile is in both lists, rather than in neither.
+  for (const std::shared_ptr<FramedFile>& file : deps.deleted.All()) {
+    const Status cleaned = CleanAll(deps, *file, zone, [&] {
+      return deps.deleted.WithFile(file->id(), [&] { return CleanDeleted(deps, *file, zone, bytes_moved); });
+    });
     if (failed(cleaned)) return cleaned;
   }
   return busy;

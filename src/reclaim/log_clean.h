@@ -4,11 +4,13 @@
 //
 // Design rule 5: a file points to a copy only after it was written, flushed and committed; after any error the file
 // keeps its frames. Copies are committed in pieces, so an error wastes at most one piece. Of a deleted file that is still
-// open, nothing is committed: no mount finds it again.
+// open, nothing is committed (reclaim/deleted_logs.h).
 #pragma once
 
 #include "base/status.h"
 #include "reclaim/committed_files.h"
+#include "reclaim/deleted_logs.h"
+#include "reclaim/extent_mover.h"
 #include "wal/framed_file.h"
 #include "wal/log_store.h"
 #include "zone/extent_sink.h"
@@ -16,14 +18,15 @@
 namespace zenfs {
 
 struct LogCleanDeps {
-  ZonedDevice& device;
   LogStore& logs;
-  std::vector<std::shared_ptr<FramedFile>> deleted;  // still open
+  DeletedLogs& deleted;
   ExtentSink& sink;
+  std::uint32_t block_size = 4096;
   CommittedFiles& files;
+  ExtentMover::Pause pause{};  // called after each piece
 };
 
-// Returns OK if no file has frames in `zone` any more. Adds the committed bytes to `*bytes_moved`. Errors: those of
+// Returns OK if no file has frames in `zone` any more. Adds the moved bytes to `*bytes_moved`. Errors: those of
 // reads, writes and commits; kBusy if a file was in use, deleted or truncated meanwhile; all other
 // files were cleaned.
 [[nodiscard]] Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_moved);

@@ -32,6 +32,24 @@ class RigFiles final : public CommittedFiles {
   WalRig& rig_;
 };
 
+class RigDeletedLogs final : public DeletedLogs {
+ public:
+  explicit RigDeletedLogs(WalRig& rig) : rig_(rig) {}
+  std::vector<std::shared_ptr<FramedFile>> All() const override { return files; }
+  Status WithFile(FileId, const std::function<Status()>& body) override { return body(); }
+  Status Settle(const std::vector<Extent>& copies) override {
+    ZENFS_RETURN_IF_ERROR(rig_.device.Flush());
+    rig_.zones->AddLive(copies);
+    rig_.zones->RemoveLive(copies);
+    return {};
+  }
+
+  std::vector<std::shared_ptr<FramedFile>> files;
+
+ private:
+  WalRig& rig_;
+};
+
 class CleanRig : public WalRig {
  public:
   CleanRig() : WalRig(TestGeometry(32, 8)) {
@@ -48,8 +66,9 @@ class CleanRig : public WalRig {
     return file;
   }
   Status Clean(ZoneId zone) {
-    return CleanLogZone({.device = device, .logs = logs, .deleted = deleted, .sink = *sink, .files = files},
-                        zone, &moved);
+    return CleanLogZone(
+        {.logs = logs, .deleted = deleted, .sink = *sink, .block_size = kTestBlock, .files = files}, zone,
+        &moved);
   }
   ZoneId FirstZoneOf(const FramedFile& file) const { return ZoneOf(file.Pieces().front().place); }
 
@@ -57,11 +76,11 @@ class CleanRig : public WalRig {
   void Delete(const std::shared_ptr<FramedFile>& file) {
     EXPECT_TRUE(Commit({UnlinkFile{kRootDirectory, std::to_string(file->id().value)}}).ok());
     logs.Remove(file->id());
-    deleted.push_back(file);
+    deleted.files.push_back(file);
   }
 
   LogStore logs;
-  std::vector<std::shared_ptr<FramedFile>> deleted;
+  RigDeletedLogs deleted{*this};
   std::unique_ptr<ExtentSink> sink;
   RigFiles files{*this};
   std::uint64_t moved = 0;
@@ -106,7 +125,9 @@ TEST(LogCleanTest, FileLargerThanOnePieceIsCleanedWhole) {
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
   RigFiles files(rig);
-  const LogCleanDeps deps{.device = rig.device, .logs = logs, .deleted = {}, .sink = *sink, .files = files};
+  RigDeletedLogs deleted(rig);
+  const LogCleanDeps deps{
+      .logs = logs, .deleted = deleted, .sink = *sink, .block_size = kTestBlock, .files = files};
   std::uint64_t moved = 0;
   ASSERT_TRUE(CleanLogZone(deps, last, &moved).ok());
   EXPECT_GE(moved, text.size());

@@ -89,7 +89,8 @@ bool OpenFileTable::HoldsZone(ZoneId zone) {
       it = holders_.erase(it);
       continue;
     }
-    if (file->plain && file->plain->LiesIn(zone)) return true;
+    if (file->plain ? file->plain->LiesIn(zone) : file->unlinked && file->framed->HasExtentsIn(zone))
+      return true;
     ++it;
   }
   return false;

@@ -24,7 +24,9 @@ ReclaimTarget::LogView Relocation::LookAtLog() {
   view.zones = deps_.log.zones().Zones();
   std::map<ZoneId, std::uint64_t> known;
   std::vector<std::shared_ptr<FramedFile>> files = deps_.logs.All();
-  std::ranges::move(deps_.files.DeletedLogs(), std::back_inserter(files));
+  for (std::shared_ptr<FramedFile>& deleted : deps_.deleted.All()) {
+    if (std::ranges::find(files, deleted) == files.end()) files.push_back(std::move(deleted));
+  }
   for (const std::shared_ptr<FramedFile>& file : files) {
     FramesOfFile frames = file->FrameZones();
     for (const auto& [zone, live] : frames) known[zone] += live.device_bytes;
@@ -35,6 +37,12 @@ ReclaimTarget::LogView Relocation::LookAtLog() {
 }
 
 Status Relocation::Empty(const Victim& victim, const ExtentMover::Pause& pause) {
+  Status emptied = EmptyVictim(victim, pause);
+  deps_.accounting.Publish();  // also if nobody writes meanwhile
+  return emptied;
+}
+
+Status Relocation::EmptyVictim(const Victim& victim, const ExtentMover::Pause& pause) {
   switch (victim.kind) {
     case Victim::Kind::kData: return MoveOut(victim.zone, pause);
     case Victim::Kind::kActive:
@@ -43,7 +51,7 @@ Status Relocation::Empty(const Victim& victim, const ExtentMover::Pause& pause) 
     case Victim::Kind::kLog: break;
   }
   deps_.log.zones().NoteCleaning(victim.zone);
-  const Status cleaned = CleanLog(victim.zone);
+  const Status cleaned = CleanLog(victim.zone, pause);
   static_cast<void>(deps_.log.supply().ReleaseDead());
   return cleaned;
 }
@@ -71,14 +79,15 @@ Status Relocation::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
   return moved;
 }
 
-Status Relocation::CleanLog(ZoneId zone) {
+Status Relocation::CleanLog(ZoneId zone, const ExtentMover::Pause& pause) {
   MutexLock lock(mover_mutex_);
   copying_since_ = FlushMark::Now(deps_.device);
-  const LogCleanDeps deps{.device = deps_.device,
-                          .logs = deps_.logs,
-                          .deleted = deps_.files.DeletedLogs(),
+  const LogCleanDeps deps{.logs = deps_.logs,
+                          .deleted = deps_.deleted,
                           .sink = deps_.log_sink,
-                          .files = *this};
+                          .block_size = deps_.device.geometry().block_size,
+                          .files = *this,
+                          .pause = pause};
   std::uint64_t moved = 0;
   const Status cleaned = CleanLogZone(deps, zone, &moved);
   deps_.written.cleaned.fetch_add(moved, std::memory_order_relaxed);

@@ -6,7 +6,7 @@
 //
 // Invariants
 //   never waits for a thread that may wait for space: neither for a lock on a name nor for a file's buffer
-//   a file points to a copy only after the copy was flushed and committed
+//   a file points to a copy only after the copy was flushed and, unless the file is deleted, committed
 //
 // Threads: ReclaimTarget and MovableFiles on the thread that empties a zone; all others from any thread. mover_mutex_ is held
 // while a zone is emptied, and is taken before all locks of a commit; mutex_ is a leaf lock.
@@ -21,6 +21,7 @@
 #include "base/mutex.h"
 #include "catalog/catalog.h"
 #include "device/flush_mark.h"
+#include "reclaim/deleted_logs.h"
 #include "reclaim/extent_mover.h"
 #include "reclaim/reclaim_target.h"
 #include "volume/commit_path.h"
@@ -41,11 +42,13 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
     OpenFileTable& files;
     LogStore& logs;
     LogSpace& log;
+    DeletedLogs& deleted;
     ExtentSink& sink;  // for WritePurpose::kReclaim
     // For frames of log zones. If the log has a device of its own, they take room as data does: their zone returns none of it
     // to data, so they must leave the headroom whole.
     ExtentSink& log_sink;
     WrittenBytes& written;
+    const WriteAccounting& accounting;  // used by the collector only
   };
   // The parts in `deps` outlive it.
   explicit Relocation(const Deps& deps);
@@ -85,8 +88,10 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   [[nodiscard]] Status CheckRoomForExtents(std::size_t extents) const override;
   bool NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) override EXCLUDES(mutex_);
 
+  [[nodiscard]] Status EmptyVictim(const Victim& victim, const ExtentMover::Pause& pause)
+      EXCLUDES(mover_mutex_);
   [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
-  [[nodiscard]] Status CleanLog(ZoneId zone) EXCLUDES(mover_mutex_);
+  [[nodiscard]] Status CleanLog(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
   // WithFile for a file that may be open for writing.
   [[nodiscard]] Status WithLockedFile(FileId id, const std::function<Status(const FileRecord&)>& body);
   // Notifies the file if it is open. False if it is being written.

@@ -1,6 +1,10 @@
 // A volume whose logs are on a second device.
 #include <gmock/gmock.h>
 
+#include <atomic>
+
+#include "base/sync_point.h"
+#include "base/thread.h"
 #include "device/joined_device.h"
 #include "testing/faulty_device.h"
 #include "testing/random_bytes.h"
@@ -128,6 +132,43 @@ TEST_F(LogDevice, DeletedLogsThatAreStillOpenMoveToTheMainDevice) {
     ASSERT_TRUE(IsOk(volume_->Unlink(name))) << i;
   }
   for (int i = 0; i < 12; ++i) EXPECT_EQ(*ContentOf(*open[i]), RandomBytes(400'000, i)) << i;
+}
+
+// The new bytes end where the copied ones did.
+TEST_F(LogDevice, ADeletedLogThatIsCutAndContinuedWhileItMovesHasItsNewBytes) {
+  auto deleted = *volume_->Create("deleted.log");
+  const std::string old = RandomBytes(8000, 1);
+  ASSERT_TRUE(IsOk(deleted->Append(AsBytes(old))));
+  ASSERT_TRUE(IsOk(deleted->Sync()));
+  ASSERT_TRUE(IsOk(volume_->Unlink("deleted.log")));
+  // The rest of its zone is dead, so only this file is read from it.
+  ASSERT_TRUE(IsOk(PutFile(*volume_, "filler.log", RandomBytes(300'000, 3))));
+  ASSERT_TRUE(IsOk(volume_->Unlink("filler.log")));
+  logs_.Hold(FaultyDevice::Command::kRead, kFirstLogZone);
+  Thread writer("writer", [&] {
+    for (int i = 0; i < 8; ++i)
+      EXPECT_TRUE(IsOk(PutFile(*volume_, fmt::format("{}.log", i), RandomBytes(300'000, i))));
+  });
+  ASSERT_TRUE(logs_.WaitUntilHeld(1, Deadline::After(std::chrono::seconds(60))));
+  std::atomic<bool> waits_or_is_done = false;
+  const auto note = [&] {
+    waits_or_is_done = true;
+    waits_or_is_done.notify_all();
+  };
+  const SyncPoint::Scope scope([&](std::string_view name) {
+    if (name == "catalog:wait") note();
+  });
+  Thread owner("owner", [&] {
+    EXPECT_TRUE(IsOk(deleted->Truncate(7900)));
+    EXPECT_TRUE(IsOk(deleted->Append(AsBytes(RandomBytes(100, 2)))));
+    EXPECT_TRUE(IsOk(deleted->Sync()));
+    note();
+  });
+  waits_or_is_done.wait(false);
+  logs_.Release();
+  owner.Join();
+  writer.Join();
+  EXPECT_EQ(*ContentOf(*deleted), old.substr(0, 7900) + RandomBytes(100, 2));
 }
 
 // Written through a handle whose file another one replaced before its first sync.

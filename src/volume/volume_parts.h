@@ -18,6 +18,7 @@
 #include "volume/mounted_device.h"
 #include "volume/namespace.h"
 #include "volume/namespace_view.h"
+#include "volume/open_deleted_logs.h"
 #include "volume/open_file_factory.h"
 #include "volume/open_file_table.h"
 #include "volume/path_locks.h"
@@ -69,6 +70,7 @@ struct VolumeParts {
   const std::unique_ptr<ExtentSink> counting_sink;
   const std::unique_ptr<ExtentSink> copy_sink;  // for copies of live data
   LogDrain drain;
+  OpenDeletedLogs deleted_logs;
   Relocation relocation;
   Reclaimer reclaimer;
   const WriteAccounting accounting;

@@ -38,6 +38,11 @@ class FileZones {
 
   // Call this only for a zone that the file points to.
   const ZonePin& PinOf(ZoneId zone) const { return zones_.at(zone).pin; }
+  // True if the file points to the zone, and to no frame in it.
+  bool HasExtentsIn(ZoneId zone) const {
+    const auto it = zones_.find(zone);
+    return it != zones_.end() && it->second.frames.device_bytes == 0;
+  }
   // Live frames by log zone.
   std::map<ZoneId, LiveFrames> Frames() const;
 

@@ -121,6 +121,7 @@ class FramedFile {
   CleaningRange RangeToClean(ZoneId zone, std::uint64_t bytes = UINT64_MAX) const EXCLUDES(parts_.mutex);
   // The live frames of the file, by log zone.
   std::map<ZoneId, LiveFrames> FrameZones() const EXCLUDES(parts_.mutex);
+  bool HasExtentsIn(ZoneId zone) const EXCLUDES(parts_.mutex);
   // `extents` hold the bytes of `range`, read after it was chosen. Errors: kBusy if the file was truncated
   // or cleaned since then, or if a failed flush of the device may have lost some of the bytes before they
   // were read.

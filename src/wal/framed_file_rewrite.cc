@@ -80,6 +80,11 @@ void FramedFile::EndRewrite(const RewritePlan& plan, const Status& committed) {
   parts_.turn.NotifyAll();
 }
 
+bool FramedFile::HasExtentsIn(ZoneId zone) const {
+  MutexLock lock(parts_.mutex);
+  return parts_.zones.HasExtentsIn(zone);
+}
+
 void FramedFile::TakeMoved(const std::vector<Extent>& extents) {
   MutexLock lock(parts_.mutex);
   parts_.map.TakeMoved(extents);
