@@ -100,7 +100,7 @@ std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones, std::sp
   std::vector<Victim> victims;
   for (const LogZoneStatus& zone : log_zones) {
     const std::uint64_t live = zone.live.device_bytes;
-    if (!zone.closed || zone.held || live == 0) continue;
+    if (!zone.closed || zone.held || zone.has_waiting_part || live == 0) continue;
     Victim victim{.zone = zone.zone, .kind = Victim::Kind::kLog};
     for (const FramesOfFile& file : files) {
       if (file.contains(zone.zone))

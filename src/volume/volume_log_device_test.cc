@@ -171,6 +171,24 @@ TEST_F(LogDevice, ADeletedLogThatIsCutAndContinuedWhileItMovesHasItsNewBytes) {
   EXPECT_EQ(*ContentOf(*deleted), old.substr(0, 7900) + RandomBytes(100, 2));
 }
 
+// A zone of an SMR disk takes seconds to clean.
+TEST_F(LogDevice, ASyncWaitsForACollectorThatIsSlow) {
+  std::atomic<int> slices = 0;
+  const SyncPoint::Scope scope([&](std::string_view name) {
+    if (name != "FrameWriter::NextZone") return;
+    ++slices;
+    slices.notify_all();
+  });
+  main_.Hold(FaultyDevice::Command::kRead);  // of a copy, to compare it
+  Thread writer("writer", [&] {
+    for (int i = 0; i < 12; ++i)
+      EXPECT_TRUE(IsOk(PutFile(*volume_, fmt::format("{}.log", i), RandomBytes(300'000, i))));
+  });
+  for (int n = slices; n < 6; n = slices) slices.wait(n);
+  main_.Release();
+  writer.Join();
+}
+
 // Written through a handle whose file another one replaced before its first sync.
 TEST_F(LogDevice, LogsThatNeverHadANameOnTheDeviceMoveToTheMainDeviceToo) {
   std::vector<std::unique_ptr<FileHandle>> open;

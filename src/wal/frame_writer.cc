@@ -56,12 +56,15 @@ void FrameWriter::TakeLead() {
   Lead();
   mutex_.Lock();
   leading_ = false;
-  const bool others = jobs_.size() > 1;
-  const auto unsettled = std::ranges::stable_partition(jobs_, &QueuedFrame::settled);
-  queue_.insert(queue_.begin(), unsettled.begin(), unsettled.end());
-  jobs_.erase(unsettled.begin(), unsettled.end());
-  for (QueuedFrame* each : jobs_) each->done = true;
-  if (others || !queue_.empty()) placed_.NotifyAll();
+  std::size_t unsettled = 0;  // they go on with the next leader, before all others
+  for (QueuedFrame* each : jobs_) {
+    if (each->settled()) {
+      each->done = true;
+    } else {
+      queue_.insert(queue_.begin() + static_cast<std::ptrdiff_t>(unsettled++), each);
+    }
+  }
+  if (jobs_.size() > 1 || !queue_.empty()) placed_.NotifyAll();
   jobs_.clear();
 }
 
@@ -167,7 +170,7 @@ void FrameWriter::Lead() {
   if (flushed.ok()) return;
   // The frames are placed but not stable. Only callers that asked for a flush get the error.
   for (QueuedFrame* each : jobs_) {
-    if (each->job->flush && each->status.ok()) each->status = flushed;
+    if (each->whole() && each->job->flush && each->status.ok()) each->status = flushed;
   }
 }
 
@@ -183,6 +186,7 @@ Status FrameWriter::PlaceAll() {
       // The callers of whole frames do not wait for a zone: until their files point to the frames, the zones of these
       // can't be cleaned, and a small device has few others.
       if (std::ranges::any_of(jobs_, &QueuedFrame::whole)) return {};
+      const WaitingParts::Scope waiting(waiting_parts_, jobs_);
       ZENFS_RETURN_IF_ERROR(NextZone());
     }
     batch_.Clear();
@@ -218,7 +222,6 @@ bool FrameWriter::TakeReady() {
 // die. The second error of an allocation is returned. The cause of the first may be gone at the second try,
 // for example if a commit found its metadata zone full.
 Status FrameWriter::NextZone() {
-  if (TakeReady()) return {};
   reserve_waits_.fetch_add(1, std::memory_order_relaxed);
   const Deadline deadline = Deadline::After(deps_.space_wait);
   for (int refused = 0;;) {

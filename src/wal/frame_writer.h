@@ -40,6 +40,7 @@
 #include "wal/log_zone_supply.h"
 #include "wal/log_zones.h"
 #include "wal/send_choice.h"
+#include "wal/waiting_parts.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
@@ -71,6 +72,7 @@ class FrameWriter {
   // out the process ends, because other threads wait for the leader.
   [[nodiscard]] Status Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept EXCLUDES(mutex_);
 
+  const WaitingParts& waiting_parts() const { return waiting_parts_; }
   std::uint64_t epoch() const { return deps_.epoch; }
   std::uint64_t reserve_waits() const { return reserve_waits_.load(std::memory_order_relaxed); }
   std::uint64_t payload_bytes() const { return payload_bytes_.load(std::memory_order_relaxed); }
@@ -121,6 +123,8 @@ class FrameWriter {
   std::uint32_t appending_ GUARDED_BY(mutex_) = 0;  // appends in flight; 0 while leading_
   AppendPlaces places_ GUARDED_BY(mutex_);
   SendChoice choice_;  // under mutex_, except for state()
+
+  WaitingParts waiting_parts_;
 
   // The leader uses these without the lock. They keep their memory from one leader to the next.
   std::vector<QueuedFrame*> jobs_;

@@ -60,6 +60,14 @@ TEST_F(LogZonesOfAFullDevice, AFilledZoneIsAReasonToSearchAgain) {
   EXPECT_TRUE(Need());
 }
 
+// The log waits in slices, and a slice is not the end: the collector may need seconds for a zone.
+TEST_F(LogZonesOfAFullDevice, ASliceOfAWaitEndsWithATimeoutAndOnlyAVerdictWithNoSpace) {
+  const auto lent = [&] { return manager_->LendLogZone(Deadline::After(std::chrono::milliseconds(5))); };
+  EXPECT_EQ(lent().error().code(), Code::kTimedOut);
+  Answer();
+  EXPECT_EQ(lent().error().code(), Code::kNoSpace);
+}
+
 TEST_F(LogZonesOfAFullDevice, AZoneThatIsClosedEarlyIsToo) {
   ASSERT_TRUE(zones_->TakeReady());
   Answer();

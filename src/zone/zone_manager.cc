@@ -98,6 +98,11 @@ Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, Headroom headroom) {
     const TakenZone taken = shared_.pool.log().Take(headroom == Headroom::kBorrow);
     shared_.AnnounceJobs();
     if (taken.outcome == TakeOutcome::kTaken) return taken.zone;
+    const bool may_come = taken.outcome != TakeOutcome::kNoSpace;
+    if (may_come && deadline.Passed()) {
+      return Fail(Code::kTimedOut,
+                  fmt::format("{}: no zone for the log became free in time", shared_.device.name()));
+    }
     ZENFS_RETURN_IF_ERROR(shared_.WaitFor(taken, deadline));
   }
   return shared_.Stopped();

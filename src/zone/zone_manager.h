@@ -85,7 +85,8 @@ class ZoneManager {
   // --- lending zones to the log ---
   // Takes an empty zone out of the pool, also one that is kept for the log. The zone stays kLog until ReturnLogZone.
   // Waits like AcquireData while the zone would take from the headroom. kBorrow takes it all the same: for a mount,
-  // which must write before reclaim runs. Errors: those of AcquireData.
+  // which must write before reclaim runs. Errors: those of AcquireData, but at the deadline always kTimedOut: the log waits in
+  // slices, and only the last one may end with "no space".
   enum class Headroom { kLeave, kBorrow };
   [[nodiscard]] Result<ZoneId> LendLogZone(Deadline deadline, Headroom headroom = Headroom::kLeave)
       EXCLUDES(shared_.mutex);
