@@ -24,6 +24,11 @@ constexpr std::array<std::array<Match, kLifetimeCount>, kLifetimeCount> kTable =
     /* extreme */ {kPoor, kPoor, kPoor, kPoor, kGood, kBest},
 }};
 
+Match ColdMatch(Lifetime zone, Lifetime file) {
+  const bool one_is_cold = (zone == Lifetime::kExtreme) != (file == Lifetime::kExtreme);
+  return one_is_cold ? kPoor : MatchOf(zone, file);
+}
+
 // It has grades only for zones of a longer lifetime, and opens a zone rather than take one of the same.
 Match UpstreamMatch(Lifetime zone, Lifetime file) {
   const bool hinted = file > Lifetime::kNone;
@@ -37,6 +42,7 @@ Match FillMatch(Lifetime, Lifetime) { return kBest; }
 
 constexpr std::array kPolicies = {
     PlacementPolicy{"lifetime", MatchOf},
+    PlacementPolicy{"cold", ColdMatch},
     PlacementPolicy{"upstream", UpstreamMatch},
     PlacementPolicy{"fill", FillMatch},
 };

@@ -4,6 +4,7 @@
 //   lifetime   the default. As zoned XFS of Linux: short-lived data shares a zone only with short-lived data, and medium only
 //              with medium; long and extreme data share. If no such zone is active, a new zone is opened. If no slot or zone is
 //              left, an acceptable match is used, then any match.
+//   cold       as lifetime, but extreme data, which is most of a large database, shares a zone with others only as the last choice
 //   upstream   as the older ZenFS: a zone of a longer lifetime is preferred to one of the same, the nearest first; for
 //              comparisons
 //   fill       any zone with room, the fullest first, whatever the lifetimes; what placement is worth is measured against it

@@ -32,6 +32,15 @@ TEST(PlacementTest, FilesWithoutHintShareZonesOfMediumData) {
   EXPECT_LE(MatchOf(Lifetime::kNone, Lifetime::kNotSet), Match::kGood);
 }
 
+TEST(PlacementTest, TheColdPolicyKeepsExtremeDataApart) {
+  const PlacementPolicy* const cold = FindPlacement("cold");
+  ASSERT_NE(cold, nullptr);
+  EXPECT_EQ(cold->match(Lifetime::kLong, Lifetime::kExtreme), Match::kPoor);
+  EXPECT_EQ(cold->match(Lifetime::kExtreme, Lifetime::kLong), Match::kPoor);
+  EXPECT_EQ(cold->match(Lifetime::kExtreme, Lifetime::kExtreme), Match::kBest);
+  EXPECT_EQ(cold->match(Lifetime::kMedium, Lifetime::kLong), MatchOf(Lifetime::kMedium, Lifetime::kLong));
+}
+
 TEST(PlacementTest, TheOlderPolicyOpensAZoneRatherThanShareOneOfTheSameLifetime) {
   const PlacementPolicy* const upstream = FindPlacement("upstream");
   ASSERT_NE(upstream, nullptr);

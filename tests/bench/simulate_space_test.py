@@ -44,9 +44,9 @@ class SimulateSpace(unittest.TestCase):
         status, out, err = self.run_tool(*SHORT, "--live=50,80")
         self.assertEqual((status, err), (0, ""))
         lines = out.splitlines()
-        self.assertEqual(len(lines), 1 + 2 * 3)
+        self.assertEqual(len(lines), 1 + 2 * 4)
         self.assertIn("leveled, 50 % live", lines[1])
-        for number, policy in enumerate(("lifetime", "upstream", "fill")):
+        for number, policy in enumerate(("lifetime", "cold", "upstream", "fill")):
             self.assertIn(policy, lines[1 + number])
         self.assertNotIn("\r", out)
 
@@ -87,7 +87,7 @@ class SimulateSpace(unittest.TestCase):
         for name in ("50 % lifetime", "80 % fill", "80 % upstream"):
             self.assertIn(name, texts)
         bars = [rect for rect in root.iter(SVG + "rect") if "--track" not in rect.get("style")]
-        self.assertEqual(len(bars), 6)
+        self.assertEqual(len(bars), 8)
 
     def test_plots_of_several_traces_are_below_each_other(self):
         plot = self.dir / "plot.svg"
