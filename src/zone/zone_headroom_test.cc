@@ -38,6 +38,21 @@ TEST(ZoneHeadroomTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
   bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
 }
 
+// What a mount recovered can be moved only after that.
+TEST(ZoneHeadroomTest, AVerdictFromBeforeTheEndOfTheMountDoesNotHold) {
+  PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kHeadroom);
+  ClaimState claim;
+  for (int zone = 0; zone < 2; ++zone) bench.Write(claim, Lifetime::kShort, 16);
+  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
+  const auto need = bench.pool.reclaim().Need();
+  ASSERT_TRUE(need);
+  bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
+  bench.pool.reclaim().TidyData();
+  EXPECT_EQ(bench.pool.reclaim().AfterReclaim(WritePurpose::kData), TakeOutcome::kWaitForReclaim);
+  EXPECT_TRUE(bench.pool.reclaim().Need());
+  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
+}
+
 // Zones of 32 blocks, of which one is less than a twentieth.
 TEST(ZoneHeadroomTest, AZoneThatIsNearlyDeadIsEmptiedOnceTheMountIsComplete) {
   Geometry geometry = PoolBench::GeometryOf(8);
