@@ -41,9 +41,8 @@ class OpenFileTable {
   void AddWriter(OpenFile& file) EXCLUDES(mutex_);
   // Call this when the file has lost its last name.
   void MarkUnlinked(FileId id) EXCLUDES(mutex_);
-  // True if reclaim can't free the zone now: a plain file in it is being written, or a file with extents in it
-  // is deleted and still open. The cost is
-  // O(such files and their extents); files that are open for reading cost nothing.
+  // True if reclaim can't free the zone now: a plain file in it is being written, or a file with extents in it is deleted and
+  // still open. The cost is O(such files and their extents); files that are open for reading cost nothing.
   bool HoldsZone(ZoneId zone) EXCLUDES(mutex_);
   // The framed files that are deleted and still open, also those that were never committed.
   std::vector<std::shared_ptr<FramedFile>> DeletedLogs() const EXCLUDES(mutex_);
