@@ -151,6 +151,8 @@ std::optional<Victim> SimulatedVolume::FindVictim(const ReclaimNeed& need) {
 void SimulatedVolume::EmptyOne(const ReclaimNeed& need) {
   const std::optional<Victim> victim = FindVictim(need);
   if (!victim) {
+    const bool urgent = need.urgency == ReclaimUrgency::kUrgent;
+    if (urgent && need.headroom_whole() && zones_.YieldLogZone()) return;
     zones_.demand().SetVerdict(
         {.version = need.version, .urgency = need.urgency, .victims = need.victims, .pending = false});
     return;

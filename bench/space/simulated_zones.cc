@@ -42,7 +42,7 @@ Result<std::unique_ptr<SimulatedZones>> SimulatedZones::Create(const TraceDevice
   const ZoneManager::Options space = SpaceOptions(geometry, metadata_zones);
   const ZonePoolSetup setup{.geometry = geometry,
                             .plan = plan,
-                            .log_needs = space.log_needs,
+                            .log = space.log,
                             .headroom = device.zone_capacity,
                             .reclaims = true,
                             .placement = &placement};
@@ -94,7 +94,7 @@ void SimulatedZones::Remove(std::span<const Extent> extents) {
 }
 
 TakenZone SimulatedZones::LendLogZone() {
-  const TakenZone taken = pool_.log().Take(false);
+  const TakenZone taken = pool_.log().Take(LogLoan::kNow);
   RunJobs();
   return taken;
 }

@@ -47,6 +47,7 @@ class SimulatedZones {
   std::uint64_t victims_version() const { return victims_version_; }
 
   ReclaimDemand& demand() { return pool_.reclaim(); }
+  bool YieldLogZone() { return pool_.YieldLogZone(); }
   ZoneStatus Zone(ZoneId zone) const { return pool_.Zone(zone); }
   ZoneId ZoneOf(const Extent& extent) const { return geometry_.ZoneOf(extent.place); }
   SpaceReport Space() const { return pool_.Space(); }

@@ -72,15 +72,22 @@ void Reclaimer::Reclaim(const ReclaimNeed& need) {
   const Search search = Look();
   const std::optional<Victim> victim = Choose(search, need);
   if (!victim) {
-    // With an unused log zone the room may grow, so that a victim fits.
-    const bool may_borrow = need.urgency == ReclaimUrgency::kUrgent && need.victims == VictimZones::kAll;
-    if (may_borrow && !need.headroom_whole() && target_.BorrowLogZone()) return;
-    GiveVerdict(search, need);
+    if (!TakeFromLog(need)) GiveVerdict(search, need);
     return;
   }
   urgent_ = need.urgency >= ReclaimUrgency::kAhead;
   Note(*victim, target_.Empty(*victim, [this](std::chrono::nanoseconds piece) { Pause(piece); }));
   SyncPoint::Reach("reclaim:zone-done");
+}
+
+// No victim was found: what the log has beyond its least may help.
+bool Reclaimer::TakeFromLog(const ReclaimNeed& need) {
+  if (need.urgency != ReclaimUrgency::kUrgent || need.victims != VictimZones::kAll) return false;
+  // With an unused log zone the room may grow, so that a victim fits.
+  if (!need.headroom_whole()) return target_.BorrowLogZone();
+  if (!zones_.reclaim().YieldLogZone()) return false;
+  target_.ReturnSpareLogZone();
+  return true;
 }
 
 std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed& need) {

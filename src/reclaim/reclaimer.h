@@ -41,6 +41,7 @@ class Reclaimer {
   void ComeBackAfter(std::chrono::milliseconds pause);
   Search Look() const;
   void Reclaim(const ReclaimNeed& need);
+  bool TakeFromLog(const ReclaimNeed& need);
   // Returns the best victim that is not held, and adds better ones that are held to busy_.
   std::optional<Victim> Choose(const Search& search, const ReclaimNeed& need);
   void GiveVerdict(const Search& search, const ReclaimNeed& need);

@@ -34,6 +34,7 @@ class RunningReclaimer final : public ReclaimTarget {
   }
   bool IsHeld(ZoneId) const override { return held; }
   bool BorrowLogZone() override { return false; }
+  void ReturnSpareLogZone() override {}
   bool CanCommit() const override { return can_commit; }
   bool FinishUp() override { return false; }
 
@@ -54,7 +55,7 @@ class ReclaimerTest : public ::testing::Test {
     const auto plan = PlanSlots(device_->geometry(), device_->name());
     auto report = device_->Report(ZoneId(0), kZones);
     zones_ = *ZoneManager::Create(*device_, *plan, *std::move(report),
-                                  {.log_needs = 0, .reclaims = true, .headroom = true});
+                                  {.log = {}, .reclaims = true, .headroom = true});
     EXPECT_TRUE(zones_->Start().ok());
     sink_ = MakeZoneExtentSink(*zones_);
     memory_ = AlignedBuffer(kBlocks * kTestBlock);

@@ -95,6 +95,17 @@ TEST(FormatVolume, SaysWhatATooSmallDeviceLacks) {
   EXPECT_NE(small.error().text().find("at least 64 KiB"), std::string::npos);
 }
 
+TEST(FormatVolume, SixtyFourZonesOfferNinetyTwoPercentOfTheirCapacity) {
+  EmulatorGeometry geometry = SmallGeometry();
+  geometry.zones = 64;
+  const auto device = CreateMemoryDevice(geometry);
+  const auto made = FormatVolume(*device, {});
+  ASSERT_TRUE(IsOk(made));
+  const auto volume = Volume::Mount(Borrow(*device), {});
+  ASSERT_TRUE(IsOk(volume));
+  EXPECT_GE(made->free_bytes * 100, (*volume)->Space().total * 92);
+}
+
 // S2 of docs/internals/failures.md.
 TEST(FormatVolume, FreeBytesAreWhatAMountReports) {
   for (const std::uint32_t zones : {10u, 20u, 40u, 100u}) {

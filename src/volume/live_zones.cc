@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "volume/space_options.h"
+#include "wal/log_zones.h"
 #include "zone/live_bytes.h"
 
 namespace zenfs {
@@ -48,6 +49,17 @@ void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, Li
   }
 }
 
+std::uint64_t SpareOfLog(const State& state, std::span<const ZoneStatus> zones) {
+  std::vector<LogZoneStatus> log;
+  for (const auto& [id, allocated] : state.log_zones()) {
+    const ZoneStatus& zone = zones[id.value];
+    const bool writable =
+        zone.phase == ZonePhase::kLog && allocated.sync_bytes == 0 && zone.written < zone.capacity;
+    log.push_back({.zone = id, .capacity = zone.capacity, .written = zone.written, .writable = writable});
+  }
+  return SpareBytes(log);
+}
+
 }  // namespace
 
 Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superblock, const State& state,
@@ -67,6 +79,7 @@ Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superb
   ZENFS_RETURN_IF_ERROR(zones->Start());
   LiveZones out{.zones = zones->Zones(), .space = zones->Space()};
   CountLogsAndMetadata(frame_bytes, out);
+  if (geometry.log_zones == 0) out.space.CountSpareOfLog(SpareOfLog(state, out.zones));
   out.space.padding = std::min(PaddingOf(state, geometry.block_size), out.space.live);
   return out;
 }

@@ -145,7 +145,10 @@ Result<Mounted> Recover(MountedDevice& device) {
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry, device.name));
   ZoneManager::Options space = SpaceOptions(device.geometry, device.superblock.metadata_zones);
   space.placement = device.options.placement;
-  if (!device.options.reclaim) space.reclaims = false;  // with the headroom: the next mount may need it
+  if (!device.options.reclaim) {
+    space.reclaims = false;  // with the headroom: the next mount may need it
+    space.log.needs = space.log.least;
+  }
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
                          AccountZones(device, state, plan, space, report));
   ZENFS_ASSIGN_OR_RETURN(RecoveredLogs logs, ReplayLogs(device, state, report, orphans.PlainFiles(state)));
@@ -163,7 +166,7 @@ Result<Mounted> Recover(MountedDevice& device) {
                                                                   .zones = std::move(zones),
                                                                   .buffers = std::move(buffers),
                                                                   .trace = std::move(trace),
-                                                                  .log_reserve_target = kLogZonesNeeded - 1,
+                                                                  .log_reserve_target = kLogShare.needs - 1,
                                                                   .sync_blocks = plan.sync_zone},
                                                 state);
   // Frames are counted as live when OpenLogs opens their files. If MakeMount fails before that, these pins keep the zones

@@ -9,8 +9,9 @@
 
 namespace zenfs {
 
-// The zone that the log writes, and the ready zone, so that syncs succeed when the device is full of data.
-inline constexpr std::uint32_t kLogZonesNeeded = 2;
+// The zone that the log writes, and the ready zone, so that syncs need not wait for one. When nothing else is left, data
+// gets the second one.
+inline constexpr EmptyZones::LogShare kLogShare{.needs = 2, .least = 1};
 
 // Reclaim needs one zone as headroom for its copies. A device with fewer zones besides the metadata zones can't spare one;
 // there reclaim moves only what fits the remaining room.
@@ -22,7 +23,7 @@ inline ZoneManager::Options SpaceOptions(const Geometry& geometry,
                                          const std::vector<ZoneId>& metadata_zones) {
   const auto others = geometry.main_zones() - static_cast<std::uint32_t>(metadata_zones.size());
   return {.metadata_zones = metadata_zones,
-          .log_needs = geometry.log_zones == 0 ? kLogZonesNeeded : 0,
+          .log = geometry.log_zones == 0 ? kLogShare : EmptyZones::LogShare{},
           .reclaims = true,
           .headroom = others >= kFewestZonesForHeadroom};
 }

@@ -186,6 +186,24 @@ TEST_F(VolumeTest, FreeSpaceOfTheReportCanReallyBeWritten) {
   EXPECT_TRUE(IsOk((*file)->Sync()));
 }
 
+// While a log holds two zones, of which it needs one.
+TEST_F(VolumeTest, FreeSpaceBesideALogCanReallyBeWrittenAndTheLogGoesOn) {
+  const auto log = volume_->Create("1.log");
+  ASSERT_TRUE(IsOk(log));
+  ASSERT_TRUE(IsOk((*log)->Append(AsBytes("before"))));
+  ASSERT_TRUE(IsOk((*log)->Sync()));
+  const auto file = volume_->Create("big.sst");
+  ASSERT_TRUE(IsOk(file));
+  const std::string piece(64 << 10, 'x');
+  const std::uint64_t free = volume_->Space().free;
+  for (std::uint64_t written = 0; written + piece.size() <= free; written += piece.size())
+    ASSERT_TRUE(IsOk((*file)->Append(AsBytes(piece)))) << written << " of " << free;
+  EXPECT_TRUE(IsOk((*file)->Sync()));
+  EXPECT_LT(volume_->Space().free, piece.size());
+  ASSERT_TRUE(IsOk((*log)->Append(AsBytes("after"))));
+  EXPECT_TRUE(IsOk((*log)->Sync()));
+}
+
 TEST_F(VolumeTest, WalTrafficOfManyTimesTheDeviceNeedsNoMoreThanItsLiveLogs) {
   auto manifest = volume_->Create("MANIFEST-000001");
   ASSERT_TRUE(IsOk(manifest));

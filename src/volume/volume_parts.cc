@@ -104,6 +104,13 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
   metalog->SetSink(&effects);
 }
 
+SpaceReport VolumeParts::Space() const {
+  SpaceReport space = zones->Space();
+  const bool yields = device.geometry.log_zones == 0 && device.options.reclaim;
+  if (yields) space.CountSpareOfLog(SpareBytes(log.zones().Zones()));
+  return space;
+}
+
 void VolumeParts::StopMoving(bool finish_resets) {
   drain.Stop();
   relocation.Stop();

@@ -51,6 +51,8 @@ struct VolumeParts {
   // unless the metadata log may name them.
   void Abandon();
 
+  SpaceReport Space() const;
+
   MountedDevice& device;
   const std::uint64_t epoch;  // of this mount
   const std::unique_ptr<Metalog> metalog;

@@ -62,6 +62,7 @@ class LogSpace {
   void Stop() { supply_.Stop(); }
 
   LogZones& zones() { return zones_; }
+  const LogZones& zones() const { return zones_; }
   LogZoneSupply& supply() { return supply_; }
   FrameWriter& writer() { return writer_; }
   const FrameWriter& writer() const { return writer_; }

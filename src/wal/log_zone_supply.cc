@@ -75,17 +75,15 @@ bool LogZoneSupply::TopUp() {
   while (deps_.log_zones->IsShortOf(deps_.ready_target)) {
     // If no zone is free, a sync that needs one calls AllocateOne itself, with its own deadline, and returns
     // the error.
-    if (!AllocateOne(Deadline::After(kRetryAfter)).ok()) return false;
+    if (!AllocateOne(Deadline::After(kRetryAfter), LogLoan::kAhead).ok()) return false;
   }
   return true;
 }
 
-Status LogZoneSupply::AllocateOne(Deadline deadline) {
-  using Headroom = ZoneManager::Headroom;
+Status LogZoneSupply::AllocateOne(Deadline deadline, LogLoan loan) {
   const Transit transit(in_transit_);
-  const bool borrow = deps_.log_zones->phase() == LogZones::Phase::kMounting;
-  ZENFS_ASSIGN_OR_RETURN(const ZoneId zone,
-                         deps_.zones->LendLogZone(deadline, borrow ? Headroom::kBorrow : Headroom::kLeave));
+  if (deps_.log_zones->phase() == LogZones::Phase::kMounting) loan = LogLoan::kBorrow;
+  ZENFS_ASSIGN_OR_RETURN(const ZoneId zone, deps_.zones->LendLogZone(deadline, loan));
   const Result<LogZone> allocated = deps_.allocations->Allocate(zone);
   if (!allocated) {
     deps_.zones->ReturnLogZone(zone);
@@ -103,9 +101,9 @@ bool LogZoneSupply::ReleaseDead() {
   return any;
 }
 
-bool LogZoneSupply::GiveBackReady() {
+bool LogZoneSupply::GiveBackReady(LogZones::Unwritten which) {
   const Transit transit(in_transit_);
-  const std::optional<ZoneId> zone = deps_.log_zones->TakeUnwritten();
+  const std::optional<ZoneId> zone = deps_.log_zones->TakeUnwritten(which);
   return zone && Release(*zone);
 }
 

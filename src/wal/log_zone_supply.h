@@ -55,14 +55,14 @@ class LogZoneSupply {
   // Ends the thread, and all waits of the log (LogZones::Stop).
   void Stop();
 
-  // Makes one more zone ready, on the caller's thread. Errors: those of ZoneManager::LendLogZone
-  // (kTimedOut: no zone became free until `deadline`) and of the commit.
-  [[nodiscard]] Status AllocateOne(Deadline deadline);
+  // Makes one more zone ready, on the caller's thread. During a mount the zone is borrowed. Errors: those of
+  // ZoneManager::LendLogZone (kTimedOut: no zone became free until `deadline`) and of the commit.
+  [[nodiscard]] Status AllocateOne(Deadline deadline, LogLoan loan = LogLoan::kNow);
   // Releases zones without live frames, on the caller's thread. Returns true if it released any.
   bool ReleaseDead();
   // Releases a ready zone that was never written, so that the zone manager can use it as headroom. Returns
   // false if there is none, or if the commit failed.
-  bool GiveBackReady();
+  bool GiveBackReady(LogZones::Unwritten which = LogZones::Unwritten::kAny);
   // True if a thread is allocating or releasing a zone, so that a zone may soon be free or ready.
   bool AnyInTransit() const { return in_transit_.load(std::memory_order_acquire) != 0; }
 

@@ -11,6 +11,11 @@ FrameSeed SeedOfLogZone(const Uuid& volume, const LogZone& allocation) {
   return FrameSeed::Of(volume, allocation.zone, allocation.generation, allocation.salt);
 }
 
+template <typename Zones, typename State>
+bool IsAny(const Zones& zones, State state) {
+  return std::ranges::any_of(zones, [&](const auto& entry) { return entry.second.state == state; });
+}
+
 }  // namespace
 
 void LogZones::Add(const LogZone& allocated, std::uint64_t capacity, std::uint64_t written, bool writable) {
@@ -37,9 +42,7 @@ std::vector<ZoneId> LogZones::CloseSpares() {
   std::vector<ZoneId> spares;
   std::ranges::copy_if(ready_, std::back_inserter(spares), [&](ZoneId id) { return room(id) != 0; });
   std::ranges::sort(spares, std::greater(), room);
-  const bool is_written_on =
-      std::ranges::any_of(zones_, [](const auto& entry) { return entry.second.state == State::kCurrent; });
-  if (!is_written_on && !spares.empty()) spares.erase(spares.begin());
+  if (!IsAny(zones_, State::kCurrent) && !spares.empty()) spares.erase(spares.begin());
   for (const ZoneId spare : spares) {
     std::erase(ready_, spare);
     zones_.at(spare).state = State::kClosed;
@@ -137,18 +140,35 @@ std::optional<FrameSeed> LogZones::SeedOf(ZoneId zone) const {
   return SeedOfLogZone(volume_, it->second.allocation);
 }
 
+std::uint64_t SpareBytes(std::span<const LogZoneStatus> zones) {
+  std::uint64_t bytes = 0, one = 0;
+  bool another = false;
+  for (const LogZoneStatus& zone : zones) {
+    if (!zone.writable) continue;
+    if (zone.written != 0) {
+      another = true;
+    } else {
+      bytes += zone.capacity;
+      one = std::max(one, zone.capacity);
+    }
+  }
+  return another ? bytes : bytes - one;
+}
+
 std::vector<LogZoneStatus> LogZones::Zones() const {
   MutexLock lock(mutex_);
   std::vector<LogZoneStatus> zones;
   for (const auto& [id, zone] : zones_) {
-    zones.push_back({.zone = id,
-                     .generation = zone.allocation.generation,
-                     .capacity = zone.capacity,
-                     .written = zone.written,
-                     .live = zone.live,
-                     .closed = zone.state == State::kClosed,
-                     .held = zone.releasing,
-                     .young = newest_generation_ - zone.allocation.generation < survival_});
+    zones.push_back(
+        {.zone = id,
+         .generation = zone.allocation.generation,
+         .capacity = zone.capacity,
+         .written = zone.written,
+         .live = zone.live,
+         .closed = zone.state == State::kClosed,
+         .writable = !zone.releasing && (zone.state == State::kReady || zone.state == State::kCurrent),
+         .held = zone.releasing,
+         .young = newest_generation_ - zone.allocation.generation < survival_});
   }
   return zones;
 }
@@ -171,8 +191,10 @@ std::vector<ZoneId> LogZones::TakeDead() {
   return dead;
 }
 
-std::optional<ZoneId> LogZones::TakeUnwritten() {
+std::optional<ZoneId> LogZones::TakeUnwritten(Unwritten which) {
   MutexLock lock(mutex_);
+  if (which == Unwritten::kSpare && ready_.size() + (IsAny(zones_, State::kCurrent) ? 1 : 0) <= 1)
+    return std::nullopt;
   if (phase_ == Phase::kStopped || !health_.ok()) return std::nullopt;
   const auto it = FindUnwritten();
   if (it == ready_.cend()) return std::nullopt;

@@ -30,6 +30,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/mutex.h"
@@ -66,7 +67,8 @@ struct LogZoneStatus {
   std::uint64_t capacity = 0;
   std::uint64_t written = 0;
   LiveFrames live;
-  bool closed = false;  // gets no more frames
+  bool closed = false;    // gets no more frames
+  bool writable = false;  // ready or current, and not being released
   // It is being released. The caller of Zones also sets this if it knows of fewer frames in the zone: a file does not
   // point to its new frame yet.
   bool held = false;
@@ -74,6 +76,9 @@ struct LogZoneStatus {
   bool has_waiting_part = false;
   bool young = false;  // below the mean age at which zones died without cleaning
 };
+
+// Bytes of the unwritten zones that the log can do without, because it can write another one.
+[[nodiscard]] std::uint64_t SpareBytes(std::span<const LogZoneStatus> zones);
 
 // The place of the next frame in the current zone.
 struct LogCursor {
@@ -135,7 +140,9 @@ class LogZones {
       EXCLUDES(mutex_);
   // The caller passes each zone that it gets to EndRelease.
   std::vector<ZoneId> TakeDead() EXCLUDES(mutex_);
-  std::optional<ZoneId> TakeUnwritten() EXCLUDES(mutex_);
+  // kSpare: only if another zone is ready or current.
+  enum class Unwritten { kAny, kSpare };
+  std::optional<ZoneId> TakeUnwritten(Unwritten which = Unwritten::kAny) EXCLUDES(mutex_);
   void EndRelease(ZoneId zone, bool released) EXCLUDES(mutex_);
   // A commit failed with `error`. If the metadata log is read-only, no zone is allocated or released from
   // then on.
@@ -158,7 +165,7 @@ class LogZones {
     bool cleaned = false;    // reclaim has moved frames out of it
   };
 
-  // The first of ready_; ready_.end() if there is none.
+  // The first of ready_ without frames; ready_.end() if there is none.
   std::deque<ZoneId>::const_iterator FindUnwritten() const REQUIRES(mutex_);
 
   const ZonedDevice& device_;

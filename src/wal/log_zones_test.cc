@@ -19,7 +19,7 @@ class LogZonesOfAFullDevice : public testing::Test {
   LogZonesOfAFullDevice() {
     const auto plan = PlanSlots(rig_.device.geometry(), rig_.device.name());
     manager_ = *ZoneManager::Create(rig_.device, *plan, *rig_.device.ReportAll(),
-                                    {.log_needs = 0, .reclaims = true, .headroom = true});
+                                    {.log = {}, .reclaims = true, .headroom = true});
     EXPECT_TRUE(manager_->Start().ok());
     zone_ = *manager_->LendLogZone(ZoneTestRig::Soon());
     zones_.emplace(rig_.device, *manager_, Uuid::Generate());
@@ -66,6 +66,20 @@ TEST_F(LogZonesOfAFullDevice, ASliceOfAWaitEndsWithATimeoutAndOnlyAVerdictWithNo
   EXPECT_EQ(lent().error().code(), Code::kTimedOut);
   Answer();
   EXPECT_EQ(lent().error().code(), Code::kNoSpace);
+}
+
+// Else the log could write nothing on a device full of data.
+TEST_F(LogZonesOfAFullDevice, TheOnlyZoneThatTheLogCanWriteIsNoSpare) {
+  const auto spare_bytes = [&] { return SpareBytes(zones_->Zones()); };
+  EXPECT_EQ(spare_bytes(), 0U);
+  EXPECT_FALSE(zones_->TakeUnwritten(LogZones::Unwritten::kSpare));
+  zones_->Add({.zone = ZoneId(zone_.value + 1), .generation = 2, .salt = 2}, kZone);
+  EXPECT_EQ(spare_bytes(), kZone);
+  ASSERT_TRUE(zones_->TakeReady());
+  zones_->NoteWritten(zone_, kTestBlock, {});
+  EXPECT_EQ(spare_bytes(), kZone);
+  EXPECT_TRUE(zones_->TakeUnwritten(LogZones::Unwritten::kSpare));
+  EXPECT_EQ(spare_bytes(), 0U);
 }
 
 TEST_F(LogZonesOfAFullDevice, AZoneThatIsClosedEarlyIsToo) {

@@ -63,7 +63,9 @@ class WalRig : public LogZoneAllocations {
     log.reset();
     zones.reset();
     const auto report = device.ReportAll().value();
-    zones = MakeManager(report, {.metadata_zones = {}, .log_needs = log_needs, .reclaims = reclaims});
+    zones = MakeManager(
+        report,
+        {.metadata_zones = {}, .log = {.needs = log_needs, .least = log_needs}, .reclaims = reclaims});
     const State now = state();
     for (const auto& [id, record] : now.files()) {
       for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);

@@ -9,6 +9,17 @@ ZoneId EmptyZones::Take() {
   return zone;
 }
 
+void EmptyZones::LogWaits(bool begins) {
+  log_waits_ += begins ? 1 : -1;
+  ZENFS_ASSERT(log_waits_ >= 0);
+}
+
+bool EmptyZones::Yield() {
+  if (yielded_ || log_.least == log_.needs) return false;
+  yielded_ = true;
+  return true;
+}
+
 void EmptyZones::EndReset() {
   ZENFS_ASSERT(pending_resets_ != 0);
   --pending_resets_;

@@ -1,6 +1,7 @@
 // The empty zones, the number of zones that a reset will make empty, and the number that is kept for the log.
 //
-// The log's share: the zones that the log is short of. Data never takes it; the log does, and copies as a last resort.
+// The log's share: the zones that the log is short of, and at least one while the log waits. The log takes it, and copies do as a
+// last resort. Data never does, but the collector yields what the log can do without when nothing else can be gained.
 //
 // Invariants
 //   each zone in phase kEmpty is here once; each zone in phase kDead counts in pending_resets()
@@ -24,8 +25,11 @@ class EmptyZones {
   // it must write those that a dead process flushed.
   static constexpr std::size_t kSpareForMount = 1;
 
-  // `log_needs`: number of zones that the log needs.
-  explicit EmptyZones(std::uint32_t log_needs) : log_needs_(log_needs) {}
+  struct LogShare {
+    std::uint32_t needs = 0;  // number of zones that the log needs to be fast
+    std::uint32_t least = 0;  // those that it can't do without
+  };
+  explicit EmptyZones(LogShare log) : log_(log) { ZENFS_ASSERT(log.least <= log.needs); }
 
   std::size_t size() const { return zones_.size(); }
   bool empty() const { return zones_.empty(); }
@@ -48,16 +52,32 @@ class EmptyZones {
   void DiscountLogZone();
   // Fewer empty zones than these are short supply, on a device of `zones` zones.
   std::size_t few(std::size_t zones) const { return kept_for_log() + std::max<std::size_t>(2, zones / 32); }
-  std::size_t kept_for_log() const { return log_needs_ > log_zones_ ? log_needs_ - log_zones_ : 0; }
+  std::size_t kept_for_log() const { return yielded_ ? least_kept_for_log() : all_kept_for_log(); }
+  std::size_t all_kept_for_log() const { return MissingOf(log_.needs); }
+  std::size_t least_kept_for_log() const { return MissingOf(log_.least); }
+  // Reduces the share to the least. Returns false if it is the least already.
+  bool Yield();
+  void EndYield() { yielded_ = false; }
+  // While this is true, the log takes no zone ahead of use.
+  bool yielded() const { return yielded_; }
+  // The log begins or ends to wait for a zone that it needs now.
+  void LogWaits(bool begins);
   // True if data may take a zone now, or after all pending resets.
   bool HasSpare() const { return size() > kept_for_log(); }
   bool WillHaveSpare() const { return size_after_resets() > kept_for_log(); }
 
  private:
-  const std::uint32_t log_needs_;
+  std::size_t MissingOf(std::uint32_t wanted) const {
+    const std::uint32_t missing = wanted > log_zones_ ? wanted - log_zones_ : 0;
+    return std::max(missing, log_waits_ == 0 ? 0U : 1U);
+  }
+
+  const LogShare log_;
   std::deque<ZoneId> zones_;
   std::size_t pending_resets_ = 0;
   std::uint32_t log_zones_ = 0;  // lent to the log
+  int log_waits_ = 0;
+  bool yielded_ = false;
 };
 
 }  // namespace zenfs

@@ -19,7 +19,7 @@ Geometry Joined(std::uint32_t log_zones, std::uint32_t log_max_active = 4) {
 class LogApart : public testing::Test {
  protected:
   TakeOutcome TakeForLog(bool borrow = false) {
-    const TakenZone taken = pool().log().Take(borrow);
+    const TakenZone taken = pool().log().Take(borrow ? LogLoan::kBorrow : LogLoan::kNow);
     if (taken.outcome == TakeOutcome::kTaken) taken_.push_back(taken.zone);
     return taken.outcome;
   }
@@ -40,7 +40,7 @@ class LogApart : public testing::Test {
   }
   ZonePool& pool() { return bench_.pool; }
 
-  PoolBench bench_{Joined(4), {.data = 4, .open_data = 4}, 0, kZone};
+  PoolBench bench_{Joined(4), {.data = 4, .open_data = 4}, {}, kZone};
   std::vector<ZoneId> taken_;
   std::vector<Extent> written_;
 };
@@ -79,18 +79,18 @@ TEST_F(LogApart, SpaceCountsAllZonesOfTheLogForTheLog) {
 }
 
 TEST_F(LogApart, ZonesInTransitHoldSlotsOfTheLogsDeviceOnly) {
-  PoolBench bench(Joined(8, 4), {.data = 4, .open_data = 4}, 0, kZone);
+  PoolBench bench(Joined(8, 4), {.data = 4, .open_data = 4}, {}, kZone);
   for (int i = 0; i < 5; ++i) {
-    const TakenZone taken = bench.pool.log().Take(false);
+    const TakenZone taken = bench.pool.log().Take(LogLoan::kNow);
     ASSERT_EQ(taken.outcome, TakeOutcome::kTaken) << i;
     bench.pool.live().Pin(taken.zone);
     bench.pool.log().Return(taken.zone);  // a reader pins it, so it must be finished first
     EXPECT_EQ(bench.pool.state().slots.used(), 0U);
     if (bench.pool.state().log_slots.exceeded()) break;
   }
-  EXPECT_EQ(bench.pool.log().Take(false).outcome, TakeOutcome::kWait) << "for a finish";
+  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kWait) << "for a finish";
   bench.RunJobs();
-  EXPECT_EQ(bench.pool.log().Take(false).outcome, TakeOutcome::kTaken);
+  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kTaken);
 }
 
 TEST_F(LogApart, AWaitingLogAsksForLogVictimsAndLeavesTheHeadroomWhole) {

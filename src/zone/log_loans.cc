@@ -13,9 +13,11 @@ void LogLoans::Adopt(ZoneId zone) {
   parts_.EmptyOf(zone).CountLogZone();
 }
 
-TakenZone LogLoans::Take(bool borrow) {
+TakenZone LogLoans::Take(LogLoan loan) {
+  const bool borrow = loan == LogLoan::kBorrow;
   const bool apart = parts_.log_apart();
   EmptyZones& empty = apart ? parts_.log_empty : parts_.empty;
+  if (loan == LogLoan::kAhead && empty.yielded()) return {.outcome = TakeOutcome::kWait};
   const SlotBudget& slots = apart ? parts_.log_slots : parts_.slots;
   // Zones that an earlier mount left active use the log's slot until they are reset or finished.
   if (slots.exceeded() && !parts_.jobs.idle()) return {.outcome = TakeOutcome::kWait};

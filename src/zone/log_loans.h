@@ -22,9 +22,10 @@ class LogLoans {
 
   // At mount: the log holds `zone`.
   void Adopt(ZoneId zone);
-  // Takes an empty zone, also one that is kept for the log. `borrow`: may take from the headroom. Without it, the log waits for
-  // reclaim like data.
-  TakenZone Take(bool borrow);
+  // Takes an empty zone, also one that is kept for the log. If it may not borrow, the log waits for reclaim like data.
+  TakenZone Take(LogLoan loan);
+  // The log begins or ends to wait for a zone that it needs now: then data leaves one for it.
+  void Waits(bool begins) { (parts_.log_apart() ? parts_.log_empty : parts_.empty).LogWaits(begins); }
   // The zone is reset once it is unused. Does nothing if the log does not hold it.
   void Return(ZoneId zone);
 

@@ -18,14 +18,14 @@ std::uint64_t RoomAccount::ForCopies() const {
   return room - std::min(room, granted_ + promised_);
 }
 
-std::uint64_t RoomAccount::RoomBesideLog() const {
-  const std::size_t spare = empty_.size() - std::min(empty_.size(), empty_.kept_for_log());
+std::uint64_t RoomAccount::RoomBeside(std::size_t kept) const {
+  const std::size_t spare = empty_.size() - std::min(empty_.size(), kept);
   return table_.totals().room + spare * MeanZone();
 }
 
 std::uint64_t RoomAccount::ForData(std::uint64_t own_promise) const {
   if (headroom_ == 0) return ~std::uint64_t{0};
-  const std::uint64_t room = RoomBesideLog();
+  const std::uint64_t room = RoomBeside(empty_.kept_for_log());
   const std::uint64_t free = room - std::min(room, headroom_ + granted_ + promised_ - own_promise);
   return own_promise != 0 ? std::min(free, own_promise) : free;
 }

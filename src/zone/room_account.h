@@ -39,6 +39,10 @@ class RoomAccount {
   bool HasBlockForData(std::uint64_t own_promise) const { return ForData(own_promise) >= block_size_; }
   // True if the headroom stays whole when the log takes an empty zone.
   bool SparesHeadroomForLog() const { return ForCopies() >= headroom_ + MeanZone(); }
+  // True if data could take a zone besides the headroom and all of the log's share.
+  bool SparesLogShare() const {
+    return RoomBeside(empty_.all_kept_for_log()) >= headroom_ + granted_ + promised_ + MeanZone();
+  }
   // True if copies can take the headroom. Tolerates one block, because MeanZone is rounded.
   bool HeadroomIsFree() const { return ForCopies() + block_size_ >= headroom_; }
 
@@ -53,8 +57,8 @@ class RoomAccount {
   void EndGrant(std::uint64_t bytes);
 
  private:
-  // Room in active zones, and in empty zones that are not kept for the log.
-  std::uint64_t RoomBesideLog() const;
+  // Room in active zones, and in all empty zones but those that are `kept` for the log.
+  std::uint64_t RoomBeside(std::size_t kept) const;
 
   const ZoneTable& table_;
   const EmptyZones& empty_;

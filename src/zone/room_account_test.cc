@@ -21,7 +21,7 @@ struct Account {
   }
 
   ZoneTable table{3};
-  EmptyZones empty{1};
+  EmptyZones empty{{.needs = 1, .least = 1}};
   RoomAccount room;
 };
 

@@ -1,6 +1,7 @@
 // The space of a volume, in sum and by zone. Plain values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -10,8 +11,8 @@
 namespace zenfs {
 
 // The space of a mounted volume in bytes. total = metadata + log + reclaim + live + garbage + free + lost.
-// `free` is the room that AcquireData can grant now or after pending resets. If space gets short, reclaim turns
-// most of the garbage into free space.
+// `free` is the room that AcquireData can grant now, after pending resets, or once the collector has yielded what the
+// log can do without. If space gets short, reclaim turns most of the garbage into free space.
 struct SpaceReport {
   std::uint64_t total = 0;
   std::uint64_t metadata = 0;  // capacity of metadata zones
@@ -28,6 +29,13 @@ struct SpaceReport {
   std::uint64_t log_used = 0;       // live frames of files
   std::uint64_t log_garbage = 0;    // all other written bytes of log zones
   std::uint64_t padding = 0;        // rest of the last block of each extent
+
+  // The log holds `bytes` that it can do without.
+  void CountSpareOfLog(std::uint64_t bytes) {
+    const std::uint64_t held = std::min(bytes, log);
+    log -= held;
+    free += held;
+  }
 
   // The sums that commands and the exporter show: total = used + reclaimable + reserved + free + lost.
   std::uint64_t used() const { return live + log_used + metadata_used; }

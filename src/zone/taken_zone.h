@@ -25,6 +25,13 @@ enum class TakeOutcome : std::uint8_t {
   kNoSpace,
 };
 
+// For what the log takes a zone.
+enum class LogLoan : std::uint8_t {
+  kAhead,   // not needed yet: waits while the collector has yielded a zone to data
+  kNow,     // to write it
+  kBorrow,  // the same, in a mount, which must write before reclaim runs: may take from the headroom
+};
+
 struct TakenZone {
   TakeOutcome outcome = TakeOutcome::kNoSpace;
   ZoneId zone;

@@ -57,7 +57,7 @@ TEST(ZoneHeadroomTest, AVerdictFromBeforeTheEndOfTheMountDoesNotHold) {
 TEST(ZoneHeadroomTest, AZoneThatIsNearlyDeadIsEmptiedOnceTheMountIsComplete) {
   Geometry geometry = PoolBench::GeometryOf(8);
   geometry.zone_size *= 2;
-  PoolBench bench(geometry, {.data = 4, .open_data = 4}, 0, geometry.zone_size);
+  PoolBench bench(geometry, {.data = 4, .open_data = 4}, {}, geometry.zone_size);
   ClaimState claim;
   const TakenZone taken = bench.Take(claim, Lifetime::kShort);
   ASSERT_EQ(taken.outcome, TakeOutcome::kTaken);
@@ -231,19 +231,76 @@ TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
   bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
 }
 
+// The headroom, and a log that needs two zones and can do without the second one.
+class YieldTest : public testing::Test {
+ protected:
+  YieldTest() {
+    EXPECT_EQ(bench_.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kTaken);
+    for (int zone = 0; zone < 3; ++zone) live_.push_back(bench_.Write(claim_, Lifetime::kShort, 16));
+    EXPECT_EQ(Take().outcome, TakeOutcome::kWaitForReclaim) << "one zone is headroom, one the log's";
+  }
+  TakenZone Take() { return bench_.Take(claim_, Lifetime::kShort); }
+  void Delete(std::size_t zone) {
+    bench_.pool.live().Remove({{live_[zone]}});
+    bench_.RunJobs();
+  }
+
+  PoolBench bench_{
+      PoolBench::GeometryOf(6), {.data = 4, .open_data = 4}, {.needs = 2, .least = 1}, kHeadroom};
+  ClaimState claim_;
+  std::vector<Extent> live_;
+};
+
+TEST_F(YieldTest, DataGetsTheSecondZoneOfTheLogOnceItIsYielded) {
+  EXPECT_EQ(bench_.pool.Space().free, kHeadroom) << "it was offered from the beginning";
+  EXPECT_TRUE(bench_.pool.YieldLogZone());
+  EXPECT_FALSE(bench_.pool.YieldLogZone()) << "there is no third one";
+  bench_.Write(claim_, Lifetime::kShort, 8);
+  bench_.Write(claim_, Lifetime::kShort, 8);
+  EXPECT_EQ(bench_.pool.Space().free, 0u);
+  EXPECT_EQ(Take().outcome, TakeOutcome::kWaitForReclaim) << "the headroom stays";
+  EXPECT_EQ(bench_.pool.state().room.ForCopies(), kHeadroom);
+}
+
+TEST_F(YieldTest, TheLogTakesWhatIsYieldedOnlyIfItNeedsIt) {
+  EXPECT_TRUE(bench_.pool.YieldLogZone());
+  EXPECT_EQ(bench_.pool.log().Take(LogLoan::kAhead).outcome, TakeOutcome::kWait);
+  EXPECT_EQ(bench_.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kTaken);
+}
+
+// Otherwise many writers of data could take each zone that is freed, and a sync would never get one.
+TEST_F(YieldTest, DataLeavesAZoneToALogThatWaits) {
+  EXPECT_TRUE(bench_.pool.YieldLogZone());
+  bench_.pool.log().Waits(true);
+  EXPECT_EQ(Take().outcome, TakeOutcome::kWaitForReclaim);
+  bench_.pool.log().Waits(false);
+  EXPECT_EQ(Take().outcome, TakeOutcome::kTaken);
+}
+
+TEST_F(YieldTest, TheLogGetsItsShareBackOnceDataHasAZoneBesides) {
+  EXPECT_TRUE(bench_.pool.YieldLogZone());
+  bench_.Write(claim_, Lifetime::kShort, 16);
+  Delete(0);
+  EXPECT_TRUE(bench_.pool.state().empty.yielded()) << "the freed zone is data's";
+  Delete(1);
+  EXPECT_FALSE(bench_.pool.state().empty.yielded());
+  EXPECT_EQ(bench_.pool.log().Take(LogLoan::kAhead).outcome, TakeOutcome::kTaken);
+}
+
 // A data file, a log and the collector take and return zones in random order.
 class RandomTakers {
  public:
-  RandomTakers(std::uint32_t zones, std::uint32_t slots, std::uint32_t log_needs)
-      : bench_(zones, {.data = slots, .open_data = slots}, log_needs, kHeadroom) {}
+  RandomTakers(std::uint32_t zones, std::uint32_t slots, EmptyZones::LogShare log)
+      : bench_(PoolBench::GeometryOf(zones), {.data = slots, .open_data = slots}, log, kHeadroom) {}
 
   void Step() {
-    switch (*rc::gen::inRange(0, 7)) {
+    switch (*rc::gen::inRange(0, 8)) {
       case 0: Kill(); break;
       case 1: bench_.RunJobs(); break;
       case 2: ReturnLogZone(); break;
       case 3: TakeForLog(); break;
       case 4: Write(WritePurpose::kReclaim); break;
+      case 5: bench_.pool.YieldLogZone(); break;
       default: Write(WritePurpose::kData);
     }
     RC_ASSERT(bench_.pool.state().Check() == std::vector<std::string>{});
@@ -261,7 +318,7 @@ class RandomTakers {
     log_.pop_front();
   }
   void TakeForLog() {
-    const TakenZone taken = bench_.pool.log().Take(false);
+    const TakenZone taken = bench_.pool.log().Take(LogLoan::kNow);
     if (taken.outcome != TakeOutcome::kTaken) return;
     log_.push_back(taken.zone);
     RC_ASSERT(bench_.pool.state().room.ForCopies() >= kHeadroom);
@@ -290,8 +347,9 @@ class RandomTakers {
 
 TEST(ZoneHeadroomTest, NeitherDataNorTheLogIsGrantedTheHeadroom) {
   EXPECT_TRUE(rc::check([] {
+    const auto needs = *rc::gen::inRange<std::uint32_t>(0, 3);
     RandomTakers takers(*rc::gen::inRange<std::uint32_t>(4, 12), *rc::gen::inRange<std::uint32_t>(1, 5),
-                        *rc::gen::inRange<std::uint32_t>(0, 3));
+                        {.needs = needs, .least = *rc::gen::inRange<std::uint32_t>(0, needs + 1)});
     for (int step = *rc::gen::inRange(10, 150); step > 0; --step) takers.Step();
   }));
 }

@@ -30,7 +30,7 @@ Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, co
   }
   const ZonePoolSetup setup{.geometry = geometry,
                             .plan = plan,
-                            .log_needs = options.log_needs,
+                            .log = options.log,
                             .headroom = headroom,
                             .read_only = options.read_only,
                             .reclaims = options.reclaims,
@@ -89,13 +89,13 @@ Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime,
   return shared_.Stopped();
 }
 
-Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, Headroom headroom) {
+Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, LogLoan loan) {
   if (shared_.setup.read_only)
     return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", shared_.device.name()));
   MutexLock lock(shared_.mutex);
   while (!shared_.stopped) {
     ZENFS_RETURN_IF_ERROR(shared_.pool.live().health());
-    const TakenZone taken = shared_.pool.log().Take(headroom == Headroom::kBorrow);
+    const TakenZone taken = shared_.pool.log().Take(loan);
     shared_.AnnounceJobs();
     if (taken.outcome == TakeOutcome::kTaken) return taken.zone;
     const bool may_come = taken.outcome != TakeOutcome::kNoSpace;
@@ -103,7 +103,10 @@ Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, Headroom headroom) {
       return Fail(Code::kTimedOut,
                   fmt::format("{}: no zone for the log became free in time", shared_.device.name()));
     }
-    ZENFS_RETURN_IF_ERROR(shared_.WaitFor(taken, deadline));
+    if (loan != LogLoan::kAhead) shared_.pool.log().Waits(true);
+    const Status waited = shared_.WaitFor(taken, deadline);
+    if (loan != LogLoan::kAhead) shared_.pool.log().Waits(false);
+    ZENFS_RETURN_IF_ERROR(waited);
   }
   return shared_.Stopped();
 }

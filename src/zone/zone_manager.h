@@ -44,9 +44,9 @@ class ZoneManager {
  public:
   struct Options {
     std::vector<ZoneId> metadata_zones;
-    // Number of zones that the log needs. While it holds fewer, data leaves the difference empty, so that syncs still
-    // succeed when the device is full.
-    std::uint32_t log_needs = 2;
+    // Zones that the log needs. While it holds fewer, data leaves the difference empty, so that syncs still succeed when the
+    // device is full. Of those beyond the least, data gets one each time that the collector yields it.
+    EmptyZones::LogShare log{.needs = 2, .least = 2};
     // A collector calls ZoneReclaim::AwaitNeed. Then data and log wait for it when they find no room.
     bool reclaims = false;
     // Keep the capacity of one zone as headroom for copies of live data.
@@ -84,11 +84,10 @@ class ZoneManager {
 
   // --- lending zones to the log ---
   // Takes an empty zone out of the pool, also one that is kept for the log. The zone stays kLog until ReturnLogZone.
-  // Waits like AcquireData while the zone would take from the headroom. kBorrow takes it all the same: for a mount,
-  // which must write before reclaim runs. Errors: those of AcquireData, but at the deadline always kTimedOut: the log waits in
-  // slices, and only the last one may end with "no space".
-  enum class Headroom { kLeave, kBorrow };
-  [[nodiscard]] Result<ZoneId> LendLogZone(Deadline deadline, Headroom headroom = Headroom::kLeave)
+  // Waits like AcquireData while the zone would take from the headroom; with kBorrow it takes it all the same. Errors: those of
+  // AcquireData, but at the deadline always kTimedOut: the log waits in slices, and only the last one may end with
+  // "no space".
+  [[nodiscard]] Result<ZoneId> LendLogZone(Deadline deadline, LogLoan loan = LogLoan::kNow)
       EXCLUDES(shared_.mutex);
   // Returns a log zone. Precondition: its release is committed and it has no live frames. The zone is reset after its
   // last pin is dropped; if it was never written, it becomes empty without a reset.

@@ -257,6 +257,7 @@ void ZonePhases::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
   parts_.reclaim.NoteChange();
   if (reset) parts_.EmptyOf(job.zone).EndReset();
   if (reset && outcome.ok) parts_.EmptyOf(job.zone).Add(job.zone);
+  if (parts_.room.SparesLogShare()) parts_.empty.EndYield();
   Settle(job.zone);
   ZENFS_ASSERT(parts_.Sound());
 }

@@ -37,6 +37,7 @@ class ZonePool {
   ZonePhases& phases() { return phases_; }
   const ZonePhases& phases() const { return phases_; }
   ReclaimDemand& reclaim() { return parts_.reclaim; }
+  bool YieldLogZone() { return parts_.empty.Yield(); }
   const ZonePoolParts& state() const { return parts_; }
 
   // --- reports ---

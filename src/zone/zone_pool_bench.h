@@ -16,9 +16,9 @@ struct PoolBench {
 
   explicit PoolBench(std::uint32_t zones, SlotPlan plan, std::uint32_t log_needs = 0,
                      std::uint64_t headroom = 0)
-      : PoolBench(GeometryOf(zones), plan, log_needs, headroom) {}
-  PoolBench(const Geometry& geometry, SlotPlan plan, std::uint32_t log_needs, std::uint64_t headroom)
-      : pool(Make(geometry, plan, log_needs, headroom)) {
+      : PoolBench(GeometryOf(zones), plan, {.needs = log_needs, .least = log_needs}, headroom) {}
+  PoolBench(const Geometry& geometry, SlotPlan plan, EmptyZones::LogShare log, std::uint64_t headroom)
+      : pool(Make(geometry, plan, log, headroom)) {
     pool.phases().Start();
   }
   static Geometry GeometryOf(std::uint32_t zones) {
@@ -27,7 +27,7 @@ struct PoolBench {
     geometry.zone_count = zones;
     return geometry;
   }
-  static ZonePool Make(const Geometry& geometry, SlotPlan plan, std::uint32_t log_needs,
+  static ZonePool Make(const Geometry& geometry, SlotPlan plan, EmptyZones::LogShare log,
                        std::uint64_t headroom) {
     std::vector<ZoneInfo> report;
     for (std::uint32_t i = 0; i < geometry.zone_count; ++i) {
@@ -37,12 +37,9 @@ struct PoolBench {
       info.capacity = geometry.zone_size;
       report.push_back(info);
     }
-    return ZonePool({.geometry = geometry,
-                     .plan = plan,
-                     .log_needs = log_needs,
-                     .headroom = headroom,
-                     .reclaims = headroom != 0},
-                    report, {});
+    return ZonePool(
+        {.geometry = geometry, .plan = plan, .log = log, .headroom = headroom, .reclaims = headroom != 0},
+        report, {});
   }
 
   TakenZone Take(ClaimState& claim, Lifetime lifetime) {

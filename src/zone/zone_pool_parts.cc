@@ -20,7 +20,7 @@ ZonePoolParts::ZonePoolParts(const ZonePoolSetup& pool_setup, std::size_t zones)
     : setup(pool_setup),
       table(zones),
       slots(setup.plan),
-      empty(setup.log_needs),
+      empty(setup.log),
       log_slots(PlanReturnedLogSlots(setup.geometry)),
       room(table, empty, setup.geometry.block_size, setup.headroom),
       reclaim({.table = table,

@@ -29,8 +29,8 @@ namespace zenfs {
 struct ZonePoolSetup {
   Geometry geometry;
   SlotPlan plan;
-  std::uint32_t log_needs = 0;  // zones
-  std::uint64_t headroom = 0;   // bytes that only copies may take
+  EmptyZones::LogShare log;
+  std::uint64_t headroom = 0;  // bytes that only copies may take
   bool read_only = false;
   bool reclaims = false;  // a collector acts on ReclaimDemand::Need
   const PlacementPolicy* placement = DefaultPlacement();
@@ -58,7 +58,7 @@ struct ZonePoolParts {
   EmptyZones empty;
   // The log's own, if log_apart(): zones that came back from the log and wait for a finish or a reset hold its slots.
   SlotBudget log_slots;
-  EmptyZones log_empty{0};
+  EmptyZones log_empty{{}};
   std::vector<ZoneId> active;
   ZoneJobQueue jobs;
   RoomAccount room;

@@ -89,9 +89,9 @@ TEST(ZonePoolTest, DataDoesNotGetTheReserveOfTheLog) {
   bench.Write(a, Lifetime::kShort, kBlocksAZone);
   EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, TakeOutcome::kNoSpace);
   EXPECT_EQ(bench.pool.Space().free, 0U);
-  EXPECT_EQ(bench.pool.log().Take(false).outcome, TakeOutcome::kTaken);
-  EXPECT_EQ(bench.pool.log().Take(false).outcome, TakeOutcome::kTaken);
-  EXPECT_EQ(bench.pool.log().Take(false).outcome, TakeOutcome::kNoSpace);
+  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kTaken);
+  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kTaken);
+  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kNoSpace);
 }
 
 // S1 of docs/internals/failures.md.
@@ -194,7 +194,7 @@ TEST(ZonePoolTest, FailedResetRetiresTheZoneAndFreesItsSlot) {
 
 TEST(ZonePoolTest, LogZoneReturnedWhilePinnedFreesItsSlot) {
   PoolBench bench(4, {.data = 1, .open_data = 1});
-  const ZoneId zone = bench.pool.log().Take(false).zone;
+  const ZoneId zone = bench.pool.log().Take(LogLoan::kNow).zone;
   bench.pool.live().Pin(zone);
   bench.pool.log().Return(zone);
   bench.RunJobs();

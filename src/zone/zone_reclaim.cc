@@ -30,6 +30,13 @@ void ZoneReclaim::SetVerdict(const ReclaimVerdict& verdict) {
   shared_.Announce();
 }
 
+bool ZoneReclaim::YieldLogZone() {
+  MutexLock lock(shared_.mutex);
+  const bool yields = !shared_.pool.state().log_apart() && shared_.pool.YieldLogZone();
+  shared_.Announce();
+  return yields;
+}
+
 void ZoneReclaim::AskToTidy() {
   MutexLock lock(shared_.mutex);
   shared_.pool.reclaim().AskToTidy();

@@ -36,7 +36,7 @@ class ZoneTestRig {
     ASSERT_TRUE(plan);
     ZoneManager::Options options;
     for (std::uint32_t i = 0; i < metadata_zones; ++i) options.metadata_zones.push_back(ZoneId(i));
-    options.log_needs = log_needs;
+    options.log = {.needs = log_needs, .least = log_needs};
     auto report = device.ReportAll();
     ASSERT_TRUE(report);
     auto created = ZoneManager::Create(device, *plan, std::move(*report), options);
