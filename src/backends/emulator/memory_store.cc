@@ -37,8 +37,9 @@ Status MemoryStore::Write(ZoneId zone, std::uint64_t offset, std::span<const Byt
 }
 
 Status MemoryStore::Discard(ZoneId zone) {
+  Block block;  // freed after the lock, because that takes milliseconds
   MutexLock lock(mutex_);
-  zones_[zone.value] = nullptr;
+  block.swap(zones_[zone.value]);
   return {};
 }
 
