@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 // An extent of at most this length is read once and kept in memory until it is moved; longer ones are read twice.
 constexpr std::uint64_t kWindowBytes = 8 << 20;
+// A drive takes one write after the other, so a sync waits for a copy that was sent before it: 0.2 ms with these, 0.9 ms with
+// whole pieces, at 1.1 GiB a second.
+constexpr std::uint64_t kWriteBytes = 256 << 10;
 // Limits the size of a commit if extents are small.
 constexpr std::size_t kExtentsACommit = 256;
 constexpr std::chrono::seconds kWaitForZone{5};
@@ -23,6 +26,10 @@ bool Holds(const std::vector<Extent>& extents, const Extent& front) {
   const auto it = FindExtent(extents, front.file_offset);
   return it != extents.end() && it->file_offset == front.file_offset && it->place == front.place &&
          it->length >= front.length;
+}
+
+bool Follows(const Extent& extent, DeviceOffset place, const Geometry& geometry) {
+  return extent.place + extent.length == place && geometry.ZoneOf(extent.place) == geometry.ZoneOf(place);
 }
 
 }  // namespace
@@ -175,19 +182,27 @@ Result<ByteView> ExtentMover::Read(Buffer& buffer, std::uint64_t at, DeviceOffse
 }
 
 Status ExtentMover::CopyFront(const Extent& front, ByteView bytes, Lifetime lifetime, Copy& copy) {
+  const std::size_t first = copy.to.size();
   for (std::uint64_t done = 0; done < front.length;) {
-    const ByteView rest = bytes.subspan(done);
+    const ByteView part = bytes.subspan(done, std::min<std::uint64_t>(kWriteBytes, bytes.size() - done));
     ZENFS_ASSIGN_OR_RETURN(ExtentSink::Placed placed,
-                           sink_.Write(cursors_[static_cast<std::size_t>(lifetime)], lifetime, {&rest, 1},
+                           sink_.Write(cursors_[static_cast<std::size_t>(lifetime)], lifetime, {&part, 1},
                                        Deadline::After(kWaitForZone)));
-    ZENFS_RETURN_IF_ERROR(Verify(placed.place, rest.first(placed.length)));
     const std::uint64_t length = std::min(placed.length, front.length - done);
-    // The checksum is known unless the end of a zone divided the copy.
-    const KnownCrc crc = length == front.length ? front.crc : Crc32c(rest.first(length));
-    copy.to.push_back({front.file_offset + done, placed.place, length, crc});
+    if (copy.to.size() != first && Follows(copy.to.back(), placed.place, device_.geometry())) {
+      copy.to.back().length += length;
+    } else {
+      copy.to.push_back({front.file_offset + done, placed.place, length});
+    }
     copy.pins.push_back(std::move(placed.pin));
     bytes_moved_.fetch_add(placed.length, std::memory_order_relaxed);
     done += placed.length;
+  }
+  for (Extent& to : std::span(copy.to).subspan(first)) {
+    const ByteView written = bytes.subspan(to.file_offset - front.file_offset);
+    // The checksum is known unless the end of a zone divided the copy.
+    to.crc = to.length == front.length ? front.crc : Crc32c(written.first(to.length));
+    ZENFS_RETURN_IF_ERROR(Verify(to.place, written.first(RoundUp(to.length, device_.geometry().block_size))));
   }
   return {};
 }
