@@ -58,6 +58,7 @@ function(zenfs_add_benches)
   zenfs_bench(host_io SOURCES bench/host_io_bench.cc LINK zenfs_host benchmark::benchmark_main)
   zenfs_bench(finish SOURCES bench/finish_bench.cc LINK zenfs_backends)
   zenfs_bench(reset SOURCES bench/reset_bench.cc LINK zenfs_volume zenfs_backends)
+  zenfs_bench(synced SOURCES bench/synced_bench.cc LINK zenfs_volume zenfs_backends)
   if(ZENFS_TESTS)  # it uses the helpers of the tests
     zenfs_bench(core LINK zenfs_volume zenfs_backends zenfs_testing benchmark::benchmark_main
       SOURCES bench/append_bench.cc bench/bench_volume.cc bench/commit_bench.cc bench/mount_bench.cc
