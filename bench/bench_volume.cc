@@ -56,12 +56,6 @@ std::string BenchDirectory() {
   return directory != nullptr ? directory : "/dev/shm";
 }
 
-void Must(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "zenfs_core_bench: %s\n", status.error().ToString().c_str());
-  std::exit(1);
-}
-
 Cost Cost::operator-(const Cost& earlier) const {
   return {.seconds = seconds - earlier.seconds,
           .cpu_seconds = cpu_seconds - earlier.cpu_seconds,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backends/emulator/emulator.h"
+#include "must.h"
 #include "volume/volume.h"
 
 namespace zenfs {
@@ -22,14 +23,6 @@ inline constexpr std::uint32_t kWriteMicroseconds = 15;
 
 // The directory for files on tmpfs: $ZENFS_BENCH_DIR, or /dev/shm.
 [[nodiscard]] std::string BenchDirectory();
-
-// Ends the program with the error's text: a failed benchmark has no result.
-void Must(const Status& status);
-template <typename T>
-T Must(Result<T> result) {
-  if (!result) Must(Status(Fail(result.error())));
-  return std::move(*result);
-}
 
 // The cost of some work for this process: time, CPU time of all threads, and the part of it spent
 // in the device (everything that the emulator does, with reading clocks for its meter; for a

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "must.h"
 
 namespace zenfs {
 namespace {
@@ -28,16 +29,6 @@ namespace {
 constexpr std::uint32_t kZones = 40;
 constexpr std::size_t kBlock = 4096;
 constexpr std::chrono::milliseconds kBeside{20};
-
-template <typename T>
-T Must(Result<T> result) {
-  if (result) return std::move(*result);
-  std::fprintf(stderr, "finish_bench: %s\n", result.error().ToString().c_str());
-  std::exit(1);
-}
-void Must(const Status& status) {
-  if (!status.ok()) Must<int>(Fail(status.error()));
-}
 
 double Microseconds(SteadyTime from, SteadyTime to) {
   return std::chrono::duration<double, std::micro>(to - from).count();

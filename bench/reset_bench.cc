@@ -19,6 +19,7 @@
 #include "backends/open_device.h"
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
+#include "must.h"
 #include "volume/format_volume.h"
 #include "volume/volume.h"
 
@@ -28,17 +29,6 @@ namespace {
 constexpr std::size_t kPiece = 1 << 20;
 constexpr std::uint64_t kZone = 16 << 20;
 constexpr std::chrono::seconds kTime{3};
-
-void Must(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "reset_bench: %s\n", status.error().ToString().c_str());
-  std::exit(1);
-}
-template <typename T>
-T Must(Result<T> result) {
-  if (!result) Must(Status(Fail(result.error())));
-  return std::move(*result);
-}
 
 double Milliseconds(SteadyTime from, SteadyTime to) {
   return std::chrono::duration<double, std::milli>(to - from).count();

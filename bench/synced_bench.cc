@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "must.h"
 #include "volume/format_volume.h"
 #include "volume/volume.h"
 
@@ -33,17 +34,6 @@ constexpr std::size_t kPiecesOfFile = 4;
 constexpr std::size_t kRecord = 116;
 constexpr std::uint64_t kLogBytes = 4 << 20;
 constexpr std::chrono::milliseconds kBetweenSyncs{1};
-
-void Must(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "synced_bench: %s\n", status.error().ToString().c_str());
-  std::exit(1);
-}
-template <typename T>
-T Must(Result<T> result) {
-  if (!result) Must(Status(Fail(result.error())));
-  return std::move(*result);
-}
 
 std::shared_ptr<Volume> MakeVolume() {
   EmulatorOptions options;
@@ -96,17 +86,6 @@ std::vector<double> SyncOn(Volume& volume, std::chrono::seconds time) {
     Must(file->Append(AsBytes(record)));
     Must(file->Sync());
     latencies.push_back(std::chrono::duration<double, std::micro>(SteadyNow() - from).count());
-    if (latencies.back() > 3000) {
-      int dead = 0;
-      int empty = 0;
-      for (auto& z : volume.Zones()) {
-        dead += z.phase == ZonePhase::kDead;
-        empty += z.phase == ZonePhase::kEmpty;
-      }
-      std::fprintf(stderr, "t %.4f lat %.1f dead %d empty %d moved %lu\n",
-                   std::chrono::duration<double>(SteadyNow() - begin).count(), latencies.back() / 1000, dead,
-                   empty, volume.counters().written.reclaimed >> 20);
-    }
     if (file->size() < kLogBytes) continue;
     Must(file->Close());
     Must(volume.Unlink(std::to_string(log) + ".log"));
