@@ -45,7 +45,7 @@ class ZoneManager {
   struct Options {
     std::vector<ZoneId> metadata_zones;
     // Zones that the log needs. While it holds fewer, data leaves the difference empty, so that syncs still succeed when the
-    // device is full. Of those beyond the least, data gets one each time that the collector yields it.
+    // device is full. Those beyond the least are yielded to data when nothing else is left.
     EmptyZones::LogShare log{.needs = 2, .least = 2};
     // A collector calls ZoneReclaim::AwaitNeed. Then data and log wait for it when they find no room.
     bool reclaims = false;

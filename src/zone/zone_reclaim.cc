@@ -32,7 +32,7 @@ void ZoneReclaim::SetVerdict(const ReclaimVerdict& verdict) {
 
 bool ZoneReclaim::YieldLogZone() {
   MutexLock lock(shared_.mutex);
-  const bool yields = !shared_.pool.state().log_apart() && shared_.pool.YieldLogZone();
+  const bool yields = shared_.pool.YieldLogZone();  // a log on its own device has nothing here
   shared_.Announce();
   return yields;
 }

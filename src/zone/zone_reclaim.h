@@ -25,7 +25,7 @@ class ZoneReclaim {
   // Records that no victim was found for a need. The need is not returned again until room or live bytes change. If it
   // was urgent and nothing is pending, waiting writers get kNoSpace.
   void SetVerdict(const ReclaimVerdict& verdict) EXCLUDES(shared_.mutex);
-  // Lets data take one of the zones that are kept for the log. Call this if no victim was found and the headroom is whole.
+  // Lets data take the zones that are kept for the log beyond the least. Call this if no victim was found and the headroom is whole.
   // Returns false if nothing is left to yield.
   [[nodiscard]] bool YieldLogZone() EXCLUDES(shared_.mutex);
   // Wakes the collector to clean log zones although space is not short.
