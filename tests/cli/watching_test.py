@@ -107,6 +107,10 @@ class Stats(CliCase):
         figures = self.ok_json("stats", f"--page={page}")
         self.assertEqual(figures["operations"]["rename"]["count"], 1)
         self.assertGreater(figures["values"]["metadata_bytes_total"], 0)
+        saved = os.path.join(self.dir, "saved")
+        self.ok("backup", f"--emu={self.image}", f"--path={saved}")
+        self.ok("restore", device, f"--path={saved}", "--restore_path=again")
+        figures = self.ok_json("stats", f"--page={page}")  # of large writes, which are all measured; small ones are sampled
         self.assertGreater(figures["values"]["emulation_cpu_nanoseconds_total"], 0)
         self.ok("link", device, "--src_file=b.sst", "--dest_file=c.sst")
         operations = self.ok_json("stats", f"--page={page}")["operations"]

@@ -22,7 +22,7 @@ constexpr std::uint64_t kSoon = 64 << 10;  // bytes; below this, reading the CPU
 // time in any case.
 class EmulatedDevice::Command {
  public:
-  // A command that transfers data.
+  // A command that transfers data, or a flush.
   Command(EmulatedDevice& device, EmulatorCommand kind, std::uint64_t bytes)
       : Command(device, kind, bytes <= kSoon && !device.Waits(kind)) {}
   Command(EmulatedDevice& device, EmulatorCommand kind) : Command(device, kind, false) {}
@@ -175,7 +175,7 @@ Status EmulatedDevice::CommitRandom(DeviceOffset to) {
 }
 
 Status EmulatedDevice::Flush() {
-  Command command(*this, EmulatorCommand::kFlush);
+  Command command(*this, EmulatorCommand::kFlush, /*bytes=*/std::uint64_t{0});
   ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   std::vector<VolatileCache::Mark> marks;
   if (HasCache()) {
