@@ -32,6 +32,7 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/emulator.cc
   backends/emulator/emulator_geometry.cc
   backends/emulator/file_store.cc
+  backends/emulator/host_space.cc
   backends/emulator/image_file.cc
   backends/emulator/memory_store.cc
   backends/emulator/power_cut.cc
@@ -55,6 +56,7 @@ set(ZENFS_TESTS_emulator
   backends/emulator/power_loss_test.cc
   backends/emulator/random_area_file_test.cc
   backends/emulator/random_area_test.cc
+  backends/emulator/reserved_file_test.cc
   backends/emulator/timed_device_test.cc
   backends/emulator/vanishing_file_test.cc
   backends/emulator/volatile_cache_test.cc

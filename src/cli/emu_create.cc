@@ -4,6 +4,7 @@
 #include "base/counted.h"
 #include "base/short_bytes.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
@@ -42,7 +43,8 @@ class EmuCreateAction : public Action {
         ->default_str("none");
     app.add_flag("--volatile-cache", volatile_cache_,
                  "With a volatile cache: zenfs emu power-cut loses data that was not flushed");
-    AddFileMode(app, mode_, "600");
+    app.add_flag("--reserve", options_.reserve, "Take all of its space on the host now, and keep it");
+    AddFileMode(app, options_.mode, "600");
     app.add_flag("--force", force_, "Replace an existing emulated device");
   }
 
@@ -53,7 +55,12 @@ class EmuCreateAction : public Action {
     geometry_.block_size = static_cast<std::uint32_t>(block_size_);
     ZENFS_RETURN_IF_ERROR(TakeRandomArea());
     ZENFS_RETURN_IF_ERROR(Validate(geometry_));
-    const Status created = CreateEmulatedFile(path_, geometry_, force_, timing, volatile_cache_, mode_);
+    options_.progress = [&](std::uint64_t done, std::uint64_t of) {
+      console.Progress("reserving", done, of);
+    };
+    if (options_.reserve) options_.stop = &StopOnInterrupt();
+    const Status created = CreateEmulatedFile(path_, geometry_, force_, timing, volatile_cache_, options_);
+    console.EndProgress();
     if (!created.ok()) {
       if (force_ || created.error().code() != Code::kExists) return Fail(created.error());
       return Fail(Code::kExists, created.error().text() + " (--force replaces an emulated device)");
@@ -96,7 +103,7 @@ class EmuCreateAction : public Action {
   CLI::Option* random_zones_ = nullptr;
   EmulatorGeometry geometry_;
   std::uint64_t block_size_ = 4096;
-  std::optional<mode_t> mode_;
+  EmulatedFileOptions options_;
   bool volatile_cache_ = false;
   bool force_ = false;
 };

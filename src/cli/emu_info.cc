@@ -37,6 +37,7 @@ class EmuInfoAction : public Action {
                 RandomAreaText(g.random_area, g.random_unit, g.random_zones));
     figures.Add("Timing", "timing", std::string(TimingName(info.timing)));
     figures.Add("Volatile cache", "volatile_cache", info.volatile_cache, info.volatile_cache ? "yes" : "no");
+    figures.Add("Space reserved", "reserved", info.reserved, info.reserved ? "yes" : "no");
     figures.Add("Size of the file", "file_bytes", info.file_bytes, ShortBytes(info.file_bytes));
     figures.Add("On the host's disk", "allocated_bytes", info.allocated_bytes,
                 ShortBytes(info.allocated_bytes));

@@ -17,6 +17,22 @@ class Emulator(CliCase):
         info = self.ok_json("emu", "info", self.image)
         self.assertEqual((info["zones"], info["conventional"], info["zone_capacity"]), (64, 4, 12 << 20))
 
+    def test_a_reserved_device_has_its_space_and_keeps_it(self):
+        def space():
+            return os.stat(self.image).st_blocks * 512
+
+        self.ok("emu", "create", self.image, "--zones=32", "--zone-size=1M", "--zone-capacity=768K", "--reserve")
+        info = self.ok_json("emu", "info", self.image)
+        self.assertTrue(info["reserved"])
+        self.assertGreaterEqual(info["allocated_bytes"], 32 * 768 << 10)
+        whole = space()
+        for _ in range(2):  # the second one resets what the first one wrote
+            self.ok("mkfs", f"--emu={self.image}", "--force")
+        self.assertEqual(space(), whole)
+        self.ok("emu", "create", self.image, "--zones=32", "--zone-size=1M", "--force")
+        self.assertFalse(self.ok_json("emu", "info", self.image)["reserved"])
+        self.assertLess(space(), whole)
+
     def test_random_write_areas(self):
         def area(*flags):
             self.ok("emu", "create", self.image, "--force", *SMALL, *flags)

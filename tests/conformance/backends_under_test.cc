@@ -42,10 +42,10 @@ class InMemory final : public DeviceFixture {
 
 class EmulatedFile final : public DeviceFixture {
  public:
-  explicit EmulatedFile(const EmulatorGeometry& geometry, bool volatile_cache = false) {
-    EXPECT_TRUE(
-        CreateEmulatedFile(directory_.File("device.img"), geometry, false, Timing::kNone, volatile_cache)
-            .ok());
+  explicit EmulatedFile(const EmulatorGeometry& geometry, bool volatile_cache = false, bool reserve = false) {
+    EXPECT_TRUE(CreateEmulatedFile(directory_.File("device.img"), geometry, false, Timing::kNone,
+                                   volatile_cache, {.reserve = reserve})
+                    .ok());
   }
   Result<std::unique_ptr<ZonedDevice>> Open(OpenMode mode) override {
     DeviceOptions unclaimed;
@@ -109,6 +109,9 @@ std::unique_ptr<DeviceFixture> File512(const DeviceWish& wish) {
 std::unique_ptr<DeviceFixture> FileWithCache(const DeviceWish& wish) {
   return std::make_unique<EmulatedFile>(GeometryFor(wish, 4096), /*volatile_cache=*/true);
 }
+std::unique_ptr<DeviceFixture> ReservedFile(const DeviceWish& wish) {
+  return std::make_unique<EmulatedFile>(GeometryFor(wish, 4096), /*volatile_cache=*/false, /*reserve=*/true);
+}
 std::unique_ptr<DeviceFixture> Crash(const DeviceWish& wish) {
   return std::make_unique<InMemory>(std::make_unique<CrashDevice>(GeometryFor(wish, 4096)));
 }
@@ -128,6 +131,7 @@ std::vector<BackendUnderTest> BackendsUnderTest() {
       {"EmulatedFile", true, &File},
       {"EmulatedFileBlocks512", true, &File512},
       {"EmulatedFileWithVolatileCache", true, &FileWithCache},
+      {"EmulatedFileReserved", true, &ReservedFile},
       {"CrashDevice", false, &Crash},
       {"FaultyDeviceWithoutFaults", false, &Faulty},
       {"ZonesAsPlainFiles", true, &PlainFiles},

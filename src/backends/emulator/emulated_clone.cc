@@ -6,7 +6,6 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +14,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "backends/emulator/host_space.h"
 #include "backends/host/lock_holder.h"
-#include "base/short_bytes.h"
 
 namespace zenfs {
 namespace {
@@ -115,18 +114,9 @@ Status EmulatedClone::MakeTemporary(mode_t mode) {
   return {};
 }
 
-Status EmulatedClone::CheckSpace(std::uint64_t needed) const {
-  struct statvfs fs{};
-  if (::fstatvfs(fd_.get(), &fs) != 0) return {};  // a lack of space will show when writing
-  const std::uint64_t free = static_cast<std::uint64_t>(fs.f_bavail) * fs.f_frsize;
-  if (needed <= free) return {};
-  return Fail(Code::kNoSpace, fmt::format("the clone needs {}, and {} are free where {} would be",
-                                          ShortBytes(needed), ShortBytes(free), to_));
-}
-
 Status EmulatedClone::CopyData(const Progress& progress) {
   if (::ioctl(fd_.get(), FICLONE, from_.fd.get()) == 0) return {};
-  ZENFS_RETURN_IF_ERROR(CheckSpace(from_.info.allocated_bytes));
+  ZENFS_RETURN_IF_ERROR(CheckHostSpace(fd_, from_.info.allocated_bytes, "the clone", to_));
   const std::uint64_t length = from_.layout.file_bytes;
   for (std::uint64_t at = 0; at < length;) {
     const off_t data = ::lseek(from_.fd.get(), static_cast<off_t>(at), SEEK_DATA);

@@ -51,7 +51,6 @@ class EmulatedClone {
   EmulatedClone(OpenedEmulatedFile from, std::string to, UniqueFd replaced);
 
   Status MakeTemporary(mode_t mode);
-  Status CheckSpace(std::uint64_t needed) const;
   Status CopyData(const Progress& progress);
   Status CopyRange(std::uint64_t start, std::uint64_t end, const Progress& progress);
   std::uint64_t StartOf(ZoneId zone) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/emulator/durable_blocks.h"
+#include "backends/emulator/host_space.h"
 #include "backends/emulator/zone_machine.h"
 #include "backends/emulator/zone_word.h"
 #include "backends/host/lock_holder.h"
@@ -36,11 +37,12 @@ std::uint32_t VersionOf(const EmulatorGeometry& g, bool volatile_cache) {
   return volatile_cache ? kEmulatedCacheVersion : kEmulatedFileVersion;
 }
 
-HeaderBytes EncodeHeader(const EmulatorGeometry& g, Timing timing, bool volatile_cache, const Uuid& uuid) {
-  const EmulatedLayout layout = LayoutOf(g, volatile_cache);
+HeaderBytes EncodeHeader(const EmulatedFileInfo& info, const Uuid& uuid) {
+  const EmulatorGeometry& g = info.geometry;
+  const EmulatedLayout layout = LayoutOf(g, info.volatile_cache);
   EmulatedFileHeader header{};
   std::memcpy(header.magic, kEmulatedFileMagic, sizeof header.magic);
-  header.version = VersionOf(g, volatile_cache);
+  header.version = VersionOf(g, info.volatile_cache);
   header.block_size = g.block_size;
   header.zones = g.zones;
   header.zone_size = g.zone_size;
@@ -48,12 +50,13 @@ HeaderBytes EncodeHeader(const EmulatorGeometry& g, Timing timing, bool volatile
   header.conventional = g.conventional;
   header.max_open = g.max_open;
   header.max_active = g.max_active;
-  header.timing = static_cast<std::uint32_t>(timing);
+  header.timing = static_cast<std::uint32_t>(info.timing);
   header.table_offset = layout.table_offset;
   header.durable_offset = layout.durable_offset;
   header.random_area = g.random_area;
   header.random_unit = g.random_unit;
   header.random_zones = g.random_zones;
+  header.reserved = info.reserved ? 1 : 0;
   header.data_offset = layout.data_offset;
   std::memcpy(header.uuid, uuid.bytes.data(), sizeof header.uuid);
   std::memcpy(header.model, kModel, sizeof kModel);
@@ -75,6 +78,8 @@ Status CheckHeader(const EmulatedFileHeader& header, const EmulatedFileInfo& inf
   Status valid = Validate(info.geometry);
   if (valid.ok()) valid = CheckCachedArea(info.geometry, info.volatile_cache);
   if (!valid.ok()) return damaged("is damaged: " + valid.error().text());
+  if (header.reserved > 1)
+    return damaged(fmt::format("is damaged: reserved is {}, not 0 or 1", header.reserved));
   if (header.version != VersionOf(info.geometry, info.volatile_cache)) {
     return damaged(fmt::format("is damaged: a random write area of {} bytes in version {}",
                                header.random_area, header.version));
@@ -129,6 +134,7 @@ Result<EmulatedFileInfo> DecodeHeader(const HeaderBytes& bytes, const std::strin
   std::memcpy(info.uuid.bytes.data(), header.uuid, sizeof header.uuid);
   info.model.assign(header.model, ::strnlen(header.model, sizeof header.model));
   info.version = header.version;
+  info.reserved = header.reserved != 0;
   info.volatile_cache = header.version == kEmulatedCacheVersion ||
                         (header.version == kEmulatedRandomVersion && header.durable_offset != 0);
   ZENFS_RETURN_IF_ERROR(CheckHeader(header, info, path));
@@ -211,20 +217,22 @@ Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
 }
 
 // Sets the full length last. If the process dies before that, the file counts as cut off.
-Status Fill(const UniqueFd& fd, const std::string& path, const EmulatorGeometry& geometry, Timing timing,
-            bool volatile_cache) {
-  const EmulatedLayout layout = LayoutOf(geometry, volatile_cache);
-  const HeaderBytes header = EncodeHeader(geometry, timing, volatile_cache, Uuid::Generate());
+Status Fill(const UniqueFd& fd, const std::string& path, const EmulatedFileInfo& info,
+            const EmulatedFileOptions& options) {
+  const EmulatorGeometry& geometry = info.geometry;
+  const EmulatedLayout layout = LayoutOf(geometry, info.volatile_cache);
+  const HeaderBytes header = EncodeHeader(info, Uuid::Generate());
   ZENFS_RETURN_IF_ERROR(WriteAll(fd, 0, header, path));
   std::vector<std::uint64_t> table(layout.table_bytes / sizeof(std::uint64_t));
   const ZoneMachine fresh(geometry);
   for (std::uint32_t i = 0; i < geometry.zones; ++i) table[i] = PackZone(fresh.state(ZoneId(i)));
   ZENFS_RETURN_IF_ERROR(WriteAll(fd, layout.table_offset, std::as_bytes(std::span(table)), path));
-  if (volatile_cache) {  // nothing is written, so nothing is durable
+  if (info.volatile_cache) {  // nothing is written, so nothing is durable
     const std::uint64_t tables = layout.area_offset != 0 ? 2 : 1;  // the second follows the first
     const std::vector<std::byte> zeros(tables * layout.table_bytes);
     ZENFS_RETURN_IF_ERROR(WriteAll(fd, layout.durable_offset, zeros, path));
   }
+  if (info.reserved) ZENFS_RETURN_IF_ERROR(ReserveHostSpace(fd, geometry, layout, path, options));
   if (::fsync(fd.get()) != 0) return FailErrno(errno, fmt::format("write {}", path));
   if (::ftruncate(fd.get(), static_cast<off_t>(layout.file_bytes)) != 0) {
     return FailErrno(errno, fmt::format("make {} {} bytes long", path, layout.file_bytes));
@@ -273,8 +281,7 @@ Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes, const 
 }
 
 Status RenewDeviceUuid(const UniqueFd& fd, const EmulatedFileInfo& info, const std::string& path) {
-  return WriteAll(fd, 0, EncodeHeader(info.geometry, info.timing, info.volatile_cache, Uuid::Generate()),
-                  path);
+  return WriteAll(fd, 0, EncodeHeader(info, Uuid::Generate()), path);
 }
 
 Status LockEmulatedFile(const UniqueFd& fd, const std::string& path) {
@@ -291,12 +298,17 @@ Status SetFileMode(const UniqueFd& fd, mode_t mode, const std::string& path) {
 }
 
 Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry, bool overwrite,
-                          Timing timing, bool volatile_cache, std::optional<mode_t> mode) {
+                          Timing timing, bool volatile_cache, const EmulatedFileOptions& options) {
   ZENFS_RETURN_IF_ERROR(Validate(geometry));
   ZENFS_RETURN_IF_ERROR(CheckCachedArea(geometry, volatile_cache));
   ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, MakeEmptyFile(path, overwrite));
-  Status made = mode ? SetFileMode(fd, *mode, path) : Status{};
-  if (made.ok()) made = Fill(fd, path, geometry, timing, volatile_cache);
+  Status made = options.mode ? SetFileMode(fd, *options.mode, path) : Status{};
+  EmulatedFileInfo info;
+  info.geometry = geometry;
+  info.timing = timing;
+  info.volatile_cache = volatile_cache;
+  info.reserved = options.reserve;
+  if (made.ok()) made = Fill(fd, path, info, options);
   return made.ok() ? made : Discarded(std::move(made), path);
 }
 

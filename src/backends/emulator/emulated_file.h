@@ -45,7 +45,8 @@ struct EmulatedFileHeader {
   std::uint64_t random_area;
   std::uint64_t random_unit;
   std::uint32_t random_zones;
-  std::uint32_t reserved;  // zero
+  std::uint32_t
+      reserved;  // 1: the file has all of its space, and resets keep it. Older programs give it back
 };
 static_assert(sizeof(EmulatedFileHeader) == 152);
 static_assert(offsetof(EmulatedFileHeader, version) == 8);
@@ -57,6 +58,7 @@ static_assert(offsetof(EmulatedFileHeader, model) == 88);
 static_assert(offsetof(EmulatedFileHeader, durable_offset) == 120);
 static_assert(offsetof(EmulatedFileHeader, random_area) == 128);
 static_assert(offsetof(EmulatedFileHeader, random_zones) == 144);
+static_assert(offsetof(EmulatedFileHeader, reserved) == 148);
 
 // The offsets and sizes of the parts of a file.
 struct EmulatedLayout {

@@ -14,7 +14,9 @@
 #include <sys/types.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,15 +76,25 @@ class EmulatorDevice : public ZonedDevice {
 [[nodiscard]] std::unique_ptr<EmulatorDevice> CreateMemoryDevice(const EmulatorGeometry& geometry,
                                                                  const EmulatorOptions& options = {});
 
+struct EmulatedFileOptions {
+  // The file's permissions, whatever the umask. Unset: those of the replaced file, else kEmulatedFileMode.
+  std::optional<mode_t> mode;
+  // Writes zeros to all of the device, and makes resets keep this space. Then a full host can't fail a write, and the host
+  // allocates nothing: a write with hostsync needs no commit of the host's journal.
+  bool reserve = false;
+  std::function<void(std::uint64_t done, std::uint64_t of)> progress;  // bytes reserved
+  const std::atomic<bool>* stop = nullptr;  // ends the reservation when it becomes true
+};
+
 // Creates an emulated device of empty zones in a new file. With `overwrite` it may also replace an
 // existing emulated device that nobody has open, or an empty file, and nothing else. The file
 // records `timing` and `volatile_cache`: whether a power loss may lose blocks that were not
-// flushed. After a failure no file remains. `mode`: the file's permissions, whatever the umask.
-// Unset: those of the replaced file, else kEmulatedFileMode. Errors: kExists, kInvalidArgument,
-// kBusy (with the holder), kNoSpace and others of the host.
+// flushed. After a failure no file remains. Errors: kExists, kInvalidArgument, kBusy (with the
+// holder), kNoSpace (with `reserve` found before anything is written), kShutdown if stopped, and
+// others of the host.
 [[nodiscard]] Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geometry,
                                         bool overwrite, Timing timing = Timing::kNone,
-                                        bool volatile_cache = false, std::optional<mode_t> mode = {});
+                                        bool volatile_cache = false, const EmulatedFileOptions& options = {});
 
 // Only its user may read it: the file holds a database, and anybody who may read it can lock others out
 // (LockEmulatedFile).
@@ -95,6 +107,7 @@ struct EmulatedFileInfo {
   std::string model;
   std::uint32_t version = 0;
   bool volatile_cache = false;        // a power loss may lose blocks that were not flushed
+  bool reserved = false;              // resets keep the space on the host
   std::uint64_t file_bytes = 0;       // as `ls` shows
   std::uint64_t allocated_bytes = 0;  // as `du` shows: space on the host's disk
 };

@@ -11,6 +11,11 @@
 #include "backends/emulator/zone_word.h"
 
 namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kZeroPiece = 1 << 20;
+
+}  // namespace
 
 FileStore::FileStore(std::string path, OpenedEmulatedFile file, bool hostsync)
     : info_(std::move(file.info)),
@@ -25,7 +30,7 @@ Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& path, Open
   ZENFS_RETURN_IF_ERROR(store->TakeTables());
   ZENFS_RETURN_IF_ERROR(store->FinishResets());
   ZENFS_RETURN_IF_ERROR(store->CheckDurable());
-  ZENFS_RETURN_IF_ERROR(store->GiveBackEmptyZones());
+  if (!store->info_.reserved) ZENFS_RETURN_IF_ERROR(store->GiveBackEmptyZones());
   return store;
 }
 
@@ -119,25 +124,29 @@ Status FileStore::Write(ZoneId zone, std::uint64_t offset, std::span<const ByteV
 }
 
 Status FileStore::Discard(ZoneId zone) {
-  // The host must not lose the reset and keep the hole: the zone would then be readable again, as
-  // zeros.
+  // The host must not lose the reset and keep the hole, or the next write: the zone would then be readable again, as zeros
+  // or with other data.
   if (hostsync_) ZENFS_RETURN_IF_ERROR(file_.Sync());
+  if (info_.reserved) return {};
   const int error = file_.Punch(FileOffset(zone), geometry().zone_size);
   if (error == 0 || error == EOPNOTSUPP) return {};  // EOPNOTSUPP: only the space stays allocated
   return Fail(Code::kIo, fmt::format("giving back zone {} of {}", zone.value, file_.path()), error);
 }
 
 Status FileStore::Zero(ZoneId zone, std::uint64_t offset, std::uint64_t bytes) {
-  const int error = bytes == 0 ? 0 : file_.Punch(FileOffset(zone) + offset, bytes);
+  if (bytes == 0) return {};
+  if (info_.reserved) return WriteZeros(zone, offset, bytes);
+  const int error = file_.Punch(FileOffset(zone) + offset, bytes);
   if (error == 0) return {};
-  if (error != EOPNOTSUPP) {
-    return Fail(Code::kIo,
-                fmt::format("making {} bytes of zone {} of {} zeros", bytes, zone.value, file_.path()),
-                error);
-  }
-  const std::vector<std::byte> zeros(geometry().block_size);
+  if (error == EOPNOTSUPP) return WriteZeros(zone, offset, bytes);
+  return Fail(Code::kIo,
+              fmt::format("making {} bytes of zone {} of {} zeros", bytes, zone.value, file_.path()), error);
+}
+
+Status FileStore::WriteZeros(ZoneId zone, std::uint64_t offset, std::uint64_t bytes) {
+  const std::vector<std::byte> zeros(std::min(bytes, kZeroPiece));
   for (const std::uint64_t end = offset + bytes; offset < end; offset += zeros.size()) {
-    const ByteView piece(zeros);
+    const ByteView piece = ByteView(zeros).first(std::min(kZeroPiece, end - offset));
     ZENFS_RETURN_IF_ERROR(Write(zone, offset, std::span(&piece, 1)));
   }
   return {};

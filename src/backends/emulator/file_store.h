@@ -40,7 +40,7 @@ class FileStore final : public Store {
   Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) override;
   Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) override;
   Status Discard(ZoneId zone) override;
-  Status Clear(ZoneId zone) override { return Zero(zone, 0, geometry().zone_size); }
+  Status Clear(ZoneId zone) override { return Zero(zone, 0, geometry().capacity()); }
   Status SaveState(ZoneId zone, MachineZone state) override;
   Status LoadStates(ZoneId first, std::span<MachineZone> into) const override;
   bool has_volatile_cache() const override { return info_.volatile_cache; }
@@ -52,7 +52,7 @@ class FileStore final : public Store {
   std::optional<std::uint32_t> Owner() const override;
   Status Sync() override;
 
-  // Makes the bytes zeros, and frees their space if the host can. They must lie in one zone.
+  // Makes the bytes zeros, and frees their space if the host can and the file does not keep it. They must lie in one zone.
   [[nodiscard]] Status Zero(ZoneId zone, std::uint64_t offset, std::uint64_t bytes);
 
  private:
@@ -63,6 +63,7 @@ class FileStore final : public Store {
   Status FinishResets();
   Status CheckDurable() const;
   Status GiveBackEmptyZones();
+  Status WriteZeros(ZoneId zone, std::uint64_t offset, std::uint64_t bytes);
   std::uint64_t FileOffset(ZoneId zone) const {
     return layout_.data_offset + zone.value * info_.geometry.zone_size;
   }

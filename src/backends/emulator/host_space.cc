@@ -1,0 +1,52 @@
+#include "backends/emulator/host_space.h"
+
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/short_bytes.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kPiece = 1 << 20;
+
+std::uint64_t WritableBytes(const EmulatorGeometry& geometry, std::uint32_t zone) {
+  return zone < geometry.conventional ? geometry.zone_size : geometry.capacity();
+}
+
+}  // namespace
+
+Status CheckHostSpace(const UniqueFd& fd, std::uint64_t needed, const std::string& what,
+                      const std::string& path) {
+  struct statvfs fs{};
+  if (::fstatvfs(fd.get(), &fs) != 0) return {};  // a lack of space will show when writing
+  const std::uint64_t free = static_cast<std::uint64_t>(fs.f_bavail) * fs.f_frsize;
+  if (needed <= free) return {};
+  return Fail(Code::kNoSpace, fmt::format("{} needs {}, and {} are free where {} would be", what,
+                                          ShortBytes(needed), ShortBytes(free), path));
+}
+
+Status ReserveHostSpace(const UniqueFd& fd, const EmulatorGeometry& geometry, const EmulatedLayout& layout,
+                        const std::string& path, const EmulatedFileOptions& options) {
+  std::uint64_t of = 0;
+  for (std::uint32_t zone = 0; zone < geometry.zones; ++zone) of += WritableBytes(geometry, zone);
+  ZENFS_RETURN_IF_ERROR(CheckHostSpace(fd, of, "the reserved device", path));
+  const std::vector<std::byte> zeros(kPiece);
+  std::uint64_t done = 0;
+  for (std::uint32_t zone = 0; zone < geometry.zones; ++zone) {
+    const std::uint64_t bytes = WritableBytes(geometry, zone);
+    for (std::uint64_t at = 0; at < bytes; at += kPiece) {
+      if (options.stop != nullptr && *options.stop) return Fail(Code::kShutdown, "interrupted");
+      const ByteView piece = ByteView(zeros).first(std::min(kPiece, bytes - at));
+      ZENFS_RETURN_IF_ERROR(WriteAll(fd, layout.data_offset + zone * geometry.zone_size + at, piece, path));
+      done += piece.size();
+      if (options.progress) options.progress(done, of);
+    }
+  }
+  return {};
+}
+
+}  // namespace zenfs
