@@ -24,13 +24,6 @@ class Device:
         self.run("emu", "create", self.path, *shape, *flags)
         return self
 
-    def fill_holes(self):
-        """Gives the file all its blocks. Otherwise each sync waits until the host's file system has allocated some."""
-        whole = self.path.with_suffix(".whole")
-        subprocess.run(["cp", "--sparse=never", self.path, whole], check=True)
-        whole.rename(self.path)
-        subprocess.run(["sync", self.path], check=True)
-
     def format(self):
         self.run("mkfs", f"--emu={self.path}")
         return self
