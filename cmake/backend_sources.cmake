@@ -52,6 +52,7 @@ set(ZENFS_TESTS_emulator
   backends/emulator/emulated_file_kill_test.cc
   backends/emulator/emulated_file_test.cc
   backends/emulator/emulator_geometry_test.cc
+  backends/emulator/image_file_test.cc
   backends/emulator/power_cut_test.cc
   backends/emulator/power_loss_test.cc
   backends/emulator/random_area_file_test.cc

@@ -20,7 +20,7 @@ constexpr std::uint64_t kZeroPiece = 1 << 20;
 FileStore::FileStore(std::string path, OpenedEmulatedFile file, bool hostsync)
     : info_(std::move(file.info)),
       layout_(file.layout),
-      file_(std::move(path), std::move(file.fd), file.layout.file_bytes),
+      file_(std::move(path), std::move(file.fd), file.layout.file_bytes, /*direct=*/hostsync),
       hostsync_(hostsync) {}
 
 Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& path, OpenMode mode, bool hostsync) {

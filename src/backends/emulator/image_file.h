@@ -22,9 +22,9 @@ namespace zenfs {
 
 class ImageFile {
  public:
-  // `bytes`: the length that the file has and must keep.
-  ImageFile(std::string path, UniqueFd fd, std::uint64_t bytes)
-      : path_(std::move(path)), fd_(std::move(fd)), bytes_(bytes) {}
+  // `bytes`: the length that the file has and must keep. `direct`: large writes bypass the host's page cache, if the host
+  // can, so that a Sync for a small write does not wait for them.
+  ImageFile(std::string path, UniqueFd fd, std::uint64_t bytes, bool direct);
 
   const std::string& path() const { return path_; }
   int fd() const { return fd_.get(); }
@@ -48,9 +48,12 @@ class ImageFile {
 
  private:
   Status Shortened() const;
+  // The descriptor for a write of these pieces.
+  int FdFor(std::uint64_t at, std::span<const ByteView> pieces) const;
 
   const std::string path_;
   const UniqueFd fd_;
+  const UniqueFd direct_;  // the same file with O_DIRECT; invalid: not used
   const std::uint64_t bytes_;
   mutable std::atomic<bool> shortened_{false};
   std::atomic<bool> table_failed_{false};
