@@ -72,6 +72,8 @@ def a_full_device_loses_nothing(kit):
 
     larger = move(device, kit.device("larger.img"), kit.directory / "backup")
     server.uri = larger.uri
+    # The write that found the device full may have left the first part of a record in the log, as on any file system.
+    server.options.append("--rocksdb-wal-recovery-mode=2")
     server.start()
     rows = int(server.query("SELECT COUNT(*) FROM d.t"))
     expect(rows in (1000 * count, 1000 * (count + 1)), f"{1000 * count} rows were acknowledged, {rows} are there")
