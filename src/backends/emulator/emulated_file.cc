@@ -303,11 +303,8 @@ Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geome
   ZENFS_RETURN_IF_ERROR(CheckCachedArea(geometry, volatile_cache));
   ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, MakeEmptyFile(path, overwrite));
   Status made = options.mode ? SetFileMode(fd, *options.mode, path) : Status{};
-  EmulatedFileInfo info;
-  info.geometry = geometry;
-  info.timing = timing;
-  info.volatile_cache = volatile_cache;
-  info.reserved = options.reserve;
+  const EmulatedFileInfo info{
+      .geometry = geometry, .timing = timing, .volatile_cache = volatile_cache, .reserved = options.reserve};
   if (made.ok()) made = Fill(fd, path, info, options);
   return made.ok() ? made : Discarded(std::move(made), path);
 }

@@ -25,8 +25,9 @@ FileStore::FileStore(std::string path, OpenedEmulatedFile file, bool hostsync)
 
 Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& path, OpenMode mode, bool hostsync) {
   ZENFS_ASSIGN_OR_RETURN(OpenedEmulatedFile file, OpenAndCheckEmulatedFile(path, mode));
-  std::unique_ptr<FileStore> store(new FileStore(path, std::move(file), hostsync));
-  if (mode != OpenMode::kExclusive) return store;
+  const bool writes = mode == OpenMode::kExclusive;
+  std::unique_ptr<FileStore> store(new FileStore(path, std::move(file), hostsync && writes));
+  if (!writes) return store;
   ZENFS_RETURN_IF_ERROR(store->TakeTables());
   ZENFS_RETURN_IF_ERROR(store->FinishResets());
   ZENFS_RETURN_IF_ERROR(store->CheckDurable());

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint64_t kPiece = 1 << 20;
 
-std::uint64_t WritableBytes(const EmulatorGeometry& geometry, std::uint32_t zone) {
-  return zone < geometry.conventional ? geometry.zone_size : geometry.capacity();
-}
-
 }  // namespace
 
 Status CheckHostSpace(const UniqueFd& fd, std::uint64_t needed, const std::string& what,
@@ -32,12 +28,12 @@ Status CheckHostSpace(const UniqueFd& fd, std::uint64_t needed, const std::strin
 Status ReserveHostSpace(const UniqueFd& fd, const EmulatorGeometry& geometry, const EmulatedLayout& layout,
                         const std::string& path, const EmulatedFileOptions& options) {
   std::uint64_t of = 0;
-  for (std::uint32_t zone = 0; zone < geometry.zones; ++zone) of += WritableBytes(geometry, zone);
+  for (std::uint32_t zone = 0; zone < geometry.zones; ++zone) of += geometry.capacity_of(ZoneId(zone));
   ZENFS_RETURN_IF_ERROR(CheckHostSpace(fd, of, "the reserved device", path));
   const std::vector<std::byte> zeros(kPiece);
   std::uint64_t done = 0;
   for (std::uint32_t zone = 0; zone < geometry.zones; ++zone) {
-    const std::uint64_t bytes = WritableBytes(geometry, zone);
+    const std::uint64_t bytes = geometry.capacity_of(ZoneId(zone));
     for (std::uint64_t at = 0; at < bytes; at += kPiece) {
       if (options.stop != nullptr && *options.stop) return Fail(Code::kShutdown, "interrupted");
       const ByteView piece = ByteView(zeros).first(std::min(kPiece, bytes - at));

@@ -21,7 +21,7 @@ constexpr std::uint64_t kPunchPiece = 512 << 10;
 constexpr std::chrono::microseconds kPunchPause{20};
 
 constexpr std::size_t kDirectBytes = 64 << 10;    // smaller writes are faster through the page cache
-constexpr std::uint64_t kDirectAlignment = 4096;  // the most that a host asks for
+constexpr std::uint64_t kDirectAlignment = 4096;  // what hosts ask for; a larger one ends in EINVAL
 
 std::unexpected<Error> HostError(int os_errno, std::string text) {
   return Fail(Code::kIo, std::move(text), os_errno);
