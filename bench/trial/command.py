@@ -32,6 +32,8 @@ def parse(arguments):
     parser.add_argument("--candidate", action="append", metavar="NAME[=URI]", default=[],
                         help="one of --list, NAME=zenfs-PROFILE?OPTION:VALUE,..., NAME=zenfs://... or NAME=posix:DIRECTORY "
                         f"(repeatable; the first is what the others are compared with; default: {' '.join(DEFAULT)})")
+    parser.add_argument("--case", action="append", metavar="NAME", default=[],
+                        help="only this case of the sets (repeatable; --list --json=- names them)")
     parser.add_argument("--repetitions", type=at_least_one, default=3, metavar="N", help="of each case (default 3)")
     parser.add_argument("--num", type=at_least_one, metavar="N", help="keys of each case, in place of what the set says")
     parser.add_argument("--seconds", type=at_least_one, default=5, metavar="S", help="of each read phase (default 5)")
@@ -97,6 +99,11 @@ def chosen_cases(options):
         if name not in sets.ALL:
             raise ToolError(f"there is no set '{name}'; --list shows them")
     cases = [case for name in names for case in sets.with_keys(sets.ALL[name][1](), options.num)]
+    for name in options.case:
+        if name not in [case.name for case in cases]:
+            raise ToolError(f"--case {name}: no case of {', '.join(names)}; --list --json=- names the cases of every set")
+    if options.case:
+        cases = [case for case in cases if case.name in options.case]
     return names, "; ".join(sets.ALL[name][0] for name in names), cases
 
 

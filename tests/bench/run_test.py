@@ -121,6 +121,7 @@ class Run(unittest.TestCase):
 
     def test_refusals_name_what_is_wrong(self):
         for words, saying in ((["nonsense"], "there is no set 'nonsense'"),
+                              (["--case=nonsense"], "--case nonsense: no case of quick"),
                               (["--candidate=nonsense"], "there is no candidate 'nonsense'"),
                               (["--candidate=c=ftp://x"], "with options, zenfs://... nor posix:DIRECTORY"),
                               (["--candidate=a=posix:/tmp"], "given twice"),
@@ -136,6 +137,13 @@ class Run(unittest.TestCase):
             self.assertIn(saying, err)
             self.assertEqual(err.count("\n"), 1, err)
         self.nothing_left()
+
+    def test_only_the_cases_that_are_named_run(self):
+        code, _, _ = self.bench("--repetitions=1", "--case=random")
+        self.assertEqual(code, 0)
+        found = results.read(self.dir / "out" / "results.json")
+        self.assertEqual([one["name"] for one in found["cases"]], ["random"])
+        self.assertEqual({one["case"] for one in found["samples"]}, {"random"})
 
     def test_a_volume_that_is_named_is_never_formatted(self):
         image = self.dir / "device.img"
