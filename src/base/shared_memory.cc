@@ -16,6 +16,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/file_lock.h"
 #include "base/sync_point.h"
 
@@ -76,7 +77,8 @@ Status LockWhole(const UniqueFd& fd, const std::string& path) {
 }  // namespace
 
 Result<SharedMemory> SharedMemory::Create(const std::string& directory, const std::string& name,
-                                          std::uint64_t bytes) {
+                                          std::uint64_t bytes, std::uint64_t allocated) {
+  ZENFS_ASSERT(allocated != 0 && allocated <= bytes);
   ZENFS_ASSIGN_OR_RETURN(const UniqueFd at, OpenTmpfsDirectory(directory));
   const std::string path = directory + "/" + name;
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -91,8 +93,9 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
     if (fstat(made.fd_.get(), &status) != 0 || status.st_nlink == 0) {
       return Fail(Code::kBusy, fmt::format("{}: was removed while it was made", path));
     }
-    if (fallocate(made.fd_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
-      return FailErrno(errno, fmt::format("{}: {} bytes of shared memory can't be allocated", path, bytes));
+    ZENFS_RETURN_IF_ERROR(made.Allocate(0, allocated));
+    if (ftruncate(made.fd_.get(), static_cast<off_t>(bytes)) != 0) {
+      return FailErrno(errno, fmt::format("{}: can't be made {} bytes large", path, bytes));
     }
     return made.Map(bytes, MAP_SHARED);
   }();
@@ -126,17 +129,38 @@ Status SharedMemory::Load(const struct stat& status, std::uint64_t bytes_max) {
     return Fail(Code::kCorruption,
                 fmt::format("{}: has {} bytes, more than {}", path_, size, kWholeBytesMax));
   }
-  if (whole && static_cast<std::uint64_t>(status.st_blocks) * 512 < size) {
-    return Fail(Code::kCorruption, fmt::format("{}: has holes", path_));
-  }
   ZENFS_RETURN_IF_ERROR(Map(std::min(size, bytes_max), MAP_PRIVATE | MAP_ANONYMOUS));
-  for (ByteSpan rest = memory_; !rest.empty();) {
-    const ssize_t n =
-        pread(fd_.get(), rest.data(), rest.size(), static_cast<off_t>(rest.data() - memory_.data()));
+  for (std::uint64_t at = 0; at < memory_.size();) {
+    ZENFS_ASSIGN_OR_RETURN(at, SkipHole(at, size));
+    if (at >= memory_.size()) break;
+    const ByteSpan rest = memory_.subspan(at);
+    const ssize_t n = pread(fd_.get(), rest.data(), rest.size(), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return FailErrno(errno, fmt::format("{}: can't be read", path_));
-    if (n == 0) return Fail(Code::kCorruption, fmt::format("{}: was shortened while it was read", path_));
-    rest = rest.subspan(static_cast<std::size_t>(n));
+    if (n == 0) return Fail(Shortened());
+    at += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+Error SharedMemory::Shortened() const {
+  return Error(Code::kCorruption, fmt::format("{}: was shortened while it was read", path_));
+}
+
+Result<std::uint64_t> SharedMemory::SkipHole(std::uint64_t at, std::uint64_t size) const {
+  const off_t data = lseek(fd_.get(), static_cast<off_t>(at), SEEK_DATA);
+  if (data >= 0) return static_cast<std::uint64_t>(data);
+  if (errno != ENXIO) return FailErrno(errno, fmt::format("{}: can't be searched for data", path_));
+  // No data from `at` on, or no file.
+  struct stat now{};
+  if (fstat(fd_.get(), &now) != 0) return FailErrno(errno, fmt::format("{}: fstat failed", path_));
+  if (static_cast<std::uint64_t>(now.st_size) < size) return Fail(Shortened());
+  return size;
+}
+
+Status SharedMemory::Allocate(std::uint64_t offset, std::uint64_t bytes) {
+  if (fallocate(fd_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
+    return FailErrno(errno, fmt::format("{}: {} bytes of shared memory can't be allocated", path_, bytes));
   }
   return {};
 }

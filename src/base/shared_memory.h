@@ -3,9 +3,9 @@
 // unmounted.
 //
 // Everybody may create files in the directory, so nothing about a file is trusted. Create uses O_EXCL, O_NOFOLLOW and mode
-// 0600; Open checks type, owner, mode and link count. Create allocates all pages before it maps the file, so a full tmpfs
-// is an error and not a SIGBUS later. The maker holds a lock (flock) on the file until it dies, so that nobody takes over
-// memory in use. Forked children do not get the memory (MADV_DONTFORK).
+// 0600; Open checks type, owner, mode and link count. The maker stores only to bytes that Create or Allocate have given
+// pages, so a full tmpfs is an error and not a SIGBUS. The maker holds a lock (flock) on the file until it dies, so that
+// nobody takes over memory in use. Forked children do not get the memory (MADV_DONTFORK).
 //
 // Only the maker maps the file. If a mapped file is shortened, an access raises SIGBUS. Only the file's user and root can
 // shorten it; the maker trusts both, but a process of root must not be killed through files of other users. So Open reads
@@ -37,23 +37,25 @@ class SharedMemory {
     kTakeOver,  // the maker must be dead; takes the lock
   };
 
-  // Creates the file `directory`/`name` of `bytes` zeros (a multiple of 4096) and maps it. Errors: kExists; kNoSpace if the
-  // tmpfs is too full; kPermission; kNotFound if the directory is missing; kInvalidArgument if the directory is not on a
-  // tmpfs; kBusy if another process removed the file before it was locked.
+  // Creates the file `directory`/`name` of `bytes` zeros (a multiple of 4096) and maps it. The first `allocated` bytes, at
+  // least one, have pages; the others get theirs from Allocate. Errors: kExists; kNoSpace if the tmpfs is too full;
+  // kPermission; kNotFound if the directory is missing; kInvalidArgument if the directory is not on a tmpfs; kBusy if another
+  // process removed the file before it was locked.
   [[nodiscard]] static Result<SharedMemory> Create(const std::string& directory, const std::string& name,
-                                                   std::uint64_t bytes);
-  // Copies the first `bytes_max` bytes of the file, or all of it. If it copies the whole file, the file must not have holes
-  // or more than kWholeBytesMax bytes: this bounds the memory of the copy.
+                                                   std::uint64_t bytes, std::uint64_t allocated);
+  // Copies the first `bytes_max` bytes of the file, or all of it; what has no page reads as zeros. If it copies the whole
+  // file, the file must not have more than kWholeBytesMax bytes: this bounds the memory of the copy.
   // `trusted`: users whose files are accepted, besides root and the user of this process.
   // Errors: kNotFound; kPermission, also if the owner is not trusted or others may access it; kBusy if its maker lives
   // (kReadDead, and kTakeOver after retries for 200 ms); kCorruption if it is not a plain file with one name, its size is
-  // not a multiple of 4096 or too large, or it has holes or is shortened during the copy. If the maker died before it
-  // allocated the file, the memory is empty (not valid).
+  // not a multiple of 4096 or too large, or it is shortened during the copy. If the maker died before it allocated
+  // the file, the memory is empty (not valid).
   [[nodiscard]] static Result<SharedMemory> Open(const std::string& path, Access access,
                                                  const std::vector<std::uint32_t>& trusted = {},
                                                  std::uint64_t bytes_max = UINT64_MAX);
 
-  static constexpr std::uint64_t kWholeBytesMax = 256u << 20;  // many times the size that a mount creates
+  // Above the size of the largest file that a mount creates: 32 buffers of 8 MiB, and a little.
+  static constexpr std::uint64_t kWholeBytesMax = 512u << 20;
 
   SharedMemory() = default;
   SharedMemory(SharedMemory&& other) noexcept;
@@ -65,6 +67,8 @@ class SharedMemory {
   const std::string& path() const { return path_; }
   ByteSpan memory() { return memory_; }
   ByteView view() const { return memory_; }
+  // Gives pages to `bytes` bytes from `offset` on. Only for the maker. Errors: kNoSpace if the tmpfs is too full.
+  [[nodiscard]] Status Allocate(std::uint64_t offset, std::uint64_t bytes);
 
   // Returns true if the maker still holds the lock. For an object opened with kRead or kReadDead. Takes the lock for a
   // moment; a concurrent Open(kTakeOver) retries.
@@ -78,6 +82,9 @@ class SharedMemory {
   // Maps the file, or anonymous memory, according to `flags` of mmap.
   [[nodiscard]] Status Map(std::uint64_t bytes, int flags);
   [[nodiscard]] Status Load(const struct stat& status, std::uint64_t bytes_max);
+  // Where the next data of the file of `size` bytes begins, from `at` on; `size` if there is none.
+  [[nodiscard]] Result<std::uint64_t> SkipHole(std::uint64_t at, std::uint64_t size) const;
+  Error Shortened() const;
   void Unmap();
 
   UniqueFd fd_;

@@ -39,7 +39,7 @@ Code CodeOf(const Result<SharedMemory>& result) { return result ? Code::kShutdow
 TEST_F(SharedMemoryTest, BytesOfADeadProcessAreFound) {
   const pid_t child = fork();
   if (child == 0) {
-    auto made = SharedMemory::Create(own_, "a", kBytes);
+    auto made = SharedMemory::Create(own_, "a", kBytes, kBytes);
     if (!made) _exit(1);
     std::memcpy(made->memory().data() + 5000, "flushed", 7);
     kill(getpid(), SIGKILL);
@@ -59,13 +59,13 @@ TEST_F(SharedMemoryTest, AFileThatIsRemovedWhileItIsMadeIsNotUsed) {
   const SyncPoint::Scope scope([&](std::string_view name) {
     if (name == "SharedMemory::Create:named") unlink(Path("a").c_str());
   });
-  EXPECT_EQ(CodeOf(SharedMemory::Create(own_, "a", kBytes)), Code::kBusy);
+  EXPECT_EQ(CodeOf(SharedMemory::Create(own_, "a", kBytes, kBytes)), Code::kBusy);
 }
 
 TEST_F(SharedMemoryTest, FilesOfOtherUsersAreOpenedOnlyIfTheyAreTrusted) {
   if (geteuid() != 0) GTEST_SKIP() << "this test needs root, to give a file to another user";
   constexpr uid_t kOther = 65534;
-  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes));
+  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes, kBytes));
   EXPECT_EQ(OwnerOfName(Path("a")), 0u);
   ASSERT_EQ(chown(Path("a").c_str(), kOther, kOther), 0);
   EXPECT_EQ(OwnerOfName(Path("a")), kOther);
@@ -77,7 +77,7 @@ TEST_F(SharedMemoryTest, FilesOfOtherUsersAreOpenedOnlyIfTheyAreTrusted) {
 }
 
 TEST_F(SharedMemoryTest, MemoryInUseIsNotTakenOver) {
-  auto made = SharedMemory::Create(own_, "a", kBytes);
+  auto made = SharedMemory::Create(own_, "a", kBytes, kBytes);
   ASSERT_TRUE(made);
   EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver)), Code::kBusy);
   EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kReadDead)), Code::kBusy);
@@ -89,12 +89,12 @@ TEST_F(SharedMemoryTest, MemoryInUseIsNotTakenOver) {
 
 TEST_F(SharedMemoryTest, AnExistingNameIsNeverReused) {
   ASSERT_EQ(symlink("/etc/passwd", Path("a").c_str()), 0);
-  EXPECT_EQ(CodeOf(SharedMemory::Create(own_, "a", kBytes)), Code::kExists);
+  EXPECT_EQ(CodeOf(SharedMemory::Create(own_, "a", kBytes, kBytes)), Code::kExists);
   EXPECT_FALSE(SharedMemory::Open(Path("a"), SharedMemory::Access::kRead));
 }
 
 TEST_F(SharedMemoryTest, AFileThatOthersMayWriteToIsRefused) {
-  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes));
+  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes, kBytes));
   ASSERT_EQ(chmod(Path("a").c_str(), 0620), 0);
   const auto opened = SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver);
   EXPECT_EQ(CodeOf(opened), Code::kPermission);
@@ -102,26 +102,43 @@ TEST_F(SharedMemoryTest, AFileThatOthersMayWriteToIsRefused) {
 }
 
 TEST_F(SharedMemoryTest, AFileWithASecondNameIsRefused) {
-  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes));
+  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes, kBytes));
   ASSERT_EQ(link(Path("a").c_str(), Path("b").c_str()), 0);
   EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver)), Code::kCorruption);
 }
 
 TEST_F(SharedMemoryTest, ADirectoryOnAnotherFileSystemIsRefused) {
-  const auto made = SharedMemory::Create("/proc", "a", kBytes);
+  const auto made = SharedMemory::Create("/proc", "a", kBytes, kBytes);
   EXPECT_EQ(CodeOf(made), Code::kInvalidArgument);
 }
 
 TEST_F(SharedMemoryTest, AFullTmpfsIsAnErrorAndLeavesNothing) {
-  const auto made = SharedMemory::Create(own_, "a", std::uint64_t{1} << 50);
+  const auto made = SharedMemory::Create(own_, "a", std::uint64_t{1} << 50, std::uint64_t{1} << 50);
   EXPECT_EQ(CodeOf(made), Code::kNoSpace) << made.error().ToString();
   EXPECT_TRUE(ListSharedMemory(own_, "a").empty());
+}
+
+TEST_F(SharedMemoryTest, WhatWasNotAllocatedTakesNoMemoryAndReadsAsZeros) {
+  {
+    auto made = SharedMemory::Create(own_, "a", 4 * kBytes, kBytes);
+    ASSERT_TRUE(made);
+    struct stat status{};
+    ASSERT_EQ(stat(Path("a").c_str(), &status), 0);
+    EXPECT_EQ(static_cast<std::uint64_t>(status.st_blocks) * 512, kBytes);
+    ASSERT_TRUE(made->Allocate(2 * kBytes, kBytes).ok());
+    made->memory()[3 * kBytes - 1] = std::byte{42};
+  }
+  auto opened = SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver);
+  ASSERT_TRUE(opened) << opened.error().ToString();
+  ASSERT_EQ(opened->view().size(), 4 * kBytes);
+  EXPECT_EQ(opened->view()[3 * kBytes - 1], std::byte{42});
+  EXPECT_EQ(opened->view()[4 * kBytes - 1], std::byte{0});
 }
 
 TEST_F(SharedMemoryTest, AFileShortenedDuringTheReadDoesNotKillTheReader) {
   for (const auto access : {SharedMemory::Access::kRead, SharedMemory::Access::kTakeOver}) {
     {
-      auto made = SharedMemory::Create(own_, "a", kBytes);
+      auto made = SharedMemory::Create(own_, "a", kBytes, kBytes);
       ASSERT_TRUE(made);
       made->memory()[kBytes - 1] = std::byte{42};
     }
@@ -134,10 +151,10 @@ TEST_F(SharedMemoryTest, AFileShortenedDuringTheReadDoesNotKillTheReader) {
   }
 }
 
-TEST_F(SharedMemoryTest, AFileThatClaimsMoreThanItHoldsIsRefused) {
-  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes));
-  for (const off_t bytes : {off_t{1} << 20, off_t{1} << 40}) {
-    ASSERT_EQ(truncate(Path("a").c_str(), bytes), 0);
+TEST_F(SharedMemoryTest, AFileThatClaimsMoreThanAnyMountMakesIsRefused) {
+  ASSERT_TRUE(SharedMemory::Create(own_, "a", kBytes, kBytes));
+  for (const std::uint64_t bytes : {SharedMemory::kWholeBytesMax + 4096, std::uint64_t{1} << 40}) {
+    ASSERT_EQ(truncate(Path("a").c_str(), static_cast<off_t>(bytes)), 0);
     EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kRead)), Code::kCorruption);
   }
   const auto start = SharedMemory::Open(Path("a"), SharedMemory::Access::kRead, {}, kBytes);
@@ -146,17 +163,17 @@ TEST_F(SharedMemoryTest, AFileThatClaimsMoreThanItHoldsIsRefused) {
 }
 
 TEST_F(SharedMemoryTest, UnlinkLeavesAnotherFileOfThatNameAlone) {
-  auto made = SharedMemory::Create(own_, "a", kBytes);
+  auto made = SharedMemory::Create(own_, "a", kBytes, kBytes);
   ASSERT_TRUE(made);
   ASSERT_EQ(rename(Path("a").c_str(), Path("b").c_str()), 0);
-  auto other = SharedMemory::Create(own_, "a", kBytes);
+  auto other = SharedMemory::Create(own_, "a", kBytes, kBytes);
   ASSERT_TRUE(other);
   ASSERT_TRUE(made->Unlink().ok());
   EXPECT_EQ(access(Path("a").c_str(), F_OK), 0);
 }
 
 TEST_F(SharedMemoryTest, MakerIsGoneAlthoughAForkedChildOfItLives) {
-  auto made = SharedMemory::Create(own_, "a", kBytes);
+  auto made = SharedMemory::Create(own_, "a", kBytes, kBytes);
   ASSERT_TRUE(made);
   const ForkedChild child;
   *made = SharedMemory();
@@ -165,7 +182,7 @@ TEST_F(SharedMemoryTest, MakerIsGoneAlthoughAForkedChildOfItLives) {
 }
 
 TEST_F(SharedMemoryTest, AChildCanDestroyItsCopyWithoutHarm) {
-  auto made = SharedMemory::Create(own_, "a", kBytes);
+  auto made = SharedMemory::Create(own_, "a", kBytes, kBytes);
   ASSERT_TRUE(made);
   const pid_t child = fork();
   if (child == 0) {

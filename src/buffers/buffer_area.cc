@@ -16,6 +16,8 @@
 namespace zenfs {
 namespace {
 
+constexpr std::uint32_t kFurnishedAtOnce = 2;  // the buffers of one framed file
+
 // Not from Random, whose numbers are predictable.
 void MakeKey(BufferAreaHeader& header) {
   const std::uint64_t words[] = {RandomSeed(), RandomSeed()};
@@ -44,11 +46,14 @@ Result<std::shared_ptr<BufferArea>> BufferArea::Create(const Options& options) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: the path of this directory is too long", options.directory));
   }
-  Result<SharedMemory> made = SharedMemory::Create(options.directory, name, BufferAreaBytes(header));
+  const std::uint64_t allocated =
+      header.buffers_offset + std::min(header.slots, kFurnishedAtOnce) * header.buffer_bytes;
+  const auto create = [&] {
+    return SharedMemory::Create(options.directory, name, BufferAreaBytes(header), allocated);
+  };
+  Result<SharedMemory> made = create();
   // `zenfs buffers --remove` holds the lock of this directory.
-  if (!made && made.error().code() == Code::kBusy) {
-    made = SharedMemory::Create(options.directory, name, BufferAreaBytes(header));
-  }
+  if (!made && made.error().code() == Code::kBusy) made = create();
   if (!made) return Fail(made.error());
   SharedMemory memory = *std::move(made);
   SealBufferAreaHeader(memory.memory(), header);
@@ -68,7 +73,9 @@ BufferArea::BufferArea(SharedMemory memory, const BufferAreaHeader& header, cons
     new (&Control(slot)) BufferAreaControl{};
     free_.push_back(slot);
   }
-  free_count_.store(header.slots, std::memory_order_relaxed);
+  furnished_.resize(header.slots);
+  std::fill_n(furnished_.begin(), std::min(header.slots, kFurnishedAtOnce), std::uint8_t{1});
+  NoteFree();
 }
 
 SetBufferPlace BufferArea::PlaceEdit() const {
@@ -79,26 +86,58 @@ SetBufferPlace BufferArea::PlaceEdit() const {
 
 std::uint32_t BufferArea::TakeSlot() {
   if (retired() || free_count_.load(std::memory_order_relaxed) == 0) return kNoSlot;
-  MutexLock lock(mutex_);
-  return TakeSlotLocked();
+  std::uint32_t slot = kNoSlot;
+  {
+    MutexLock lock(mutex_);
+    slot = TakeSlotLocked();
+  }
+  return slot != kNoSlot && Furnish(slot) ? slot : kNoSlot;
 }
 
 std::uint32_t BufferArea::TakeSlotLocked() {
   if (free_.empty()) return kNoSlot;
   const std::uint32_t slot = free_.back();
   free_.pop_back();
-  free_count_.store(static_cast<std::uint32_t>(free_.size()), std::memory_order_relaxed);
+  NoteFree();
   return slot;
+}
+
+bool BufferArea::Furnish(std::uint32_t slot) {
+  {
+    MutexLock lock(mutex_);
+    if (furnished_[slot] != 0) return true;
+  }
+  // Without the lock: the kernel clears the pages.
+  const bool done =
+      memory_.Allocate(header_.buffers_offset + slot * header_.buffer_bytes, header_.buffer_bytes).ok();
+  MutexLock lock(mutex_);
+  if (done) {
+    furnished_[slot] = 1;
+    return true;
+  }
+  // A failed attempt costs the time of a successful one: there is no other.
+  tails_.erase(slot);
+  tail_count_.store(tails_.size(), std::memory_order_release);
+  std::erase_if(free_, [&](std::uint32_t other) REQUIRES(mutex_) { return furnished_[other] == 0; });
+  NoteFree();
+  return false;
+}
+
+void BufferArea::NoteFree() {
+  free_count_.store(static_cast<std::uint32_t>(free_.size()), std::memory_order_relaxed);
 }
 
 std::uint32_t BufferArea::TakeTailSlot(std::uint64_t owner) {
   if (retired() || free_count_.load(std::memory_order_relaxed) == 0) return kNoSlot;
-  MutexLock lock(mutex_);
-  const std::uint32_t slot = TakeSlotLocked();
-  if (slot == kNoSlot) return slot;
-  tails_[slot] = {.owner = owner};
-  tail_count_.store(tails_.size(), std::memory_order_release);
-  return slot;
+  std::uint32_t slot = kNoSlot;
+  {
+    MutexLock lock(mutex_);
+    slot = TakeSlotLocked();
+    if (slot == kNoSlot) return slot;
+    tails_[slot] = {.owner = owner};
+    tail_count_.store(tails_.size(), std::memory_order_release);
+  }
+  return Furnish(slot) ? slot : kNoSlot;
 }
 
 void BufferArea::ReturnSlot(std::uint32_t slot) {
@@ -111,7 +150,7 @@ void BufferArea::ReturnSlotLocked(std::uint32_t slot) {
   ZENFS_ASSERT(slot < header_.slots && std::ranges::find(free_, slot) == free_.end());
   ZENFS_ASSERT(Control(slot).published.load(std::memory_order_relaxed) == 0);
   free_.push_back(slot);
-  free_count_.store(static_cast<std::uint32_t>(free_.size()), std::memory_order_relaxed);
+  NoteFree();
   if (tails_.erase(slot) != 0) tail_count_.store(tails_.size(), std::memory_order_release);
 }
 

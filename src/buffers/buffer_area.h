@@ -5,6 +5,10 @@
 //   Create -> [place committed to the metadata log] -> Take/AppendBuffer ... -> Retire -> [all written out]
 //          -> [empty place committed] -> Remove
 //
+// The buffer of a slot gets its pages when the slot is first taken, so that many slots cost little; a few have
+// them from the start, so that a full tmpfs is noticed at the mount. If the tmpfs has no room for one more,
+// the area makes do with the buffers that have pages.
+//
 // If the area is retired or full, a buffer uses private memory. Its user must then write to the
 // device what has to survive (AppendBuffer::survives_process).
 //
@@ -68,7 +72,7 @@ class BufferArea {
 
   BufferArea(SharedMemory memory, const BufferAreaHeader& header, const Uuid& volume, std::string place);
 
-  // Returns the number of a free slot, or kNoSlot.
+  // Returns the number of a free slot whose buffer has pages, or kNoSlot.
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
   std::uint32_t TakeSlot() EXCLUDES(mutex_);
   void ReturnSlot(std::uint32_t slot) EXCLUDES(mutex_);
@@ -77,6 +81,9 @@ class BufferArea {
   // The holder of the slot goes away. Its bytes stay published.
   void GiveUpSlot(std::uint32_t slot, std::shared_ptr<const void> held) EXCLUDES(mutex_);
   std::uint32_t TakeSlotLocked() REQUIRES(mutex_);
+  // Gives pages to the buffer of a slot that was just taken. False if the tmpfs is full: the slot is lost.
+  bool Furnish(std::uint32_t slot) EXCLUDES(mutex_);
+  void NoteFree() REQUIRES(mutex_);
   void ReturnSlotLocked(std::uint32_t slot) REQUIRES(mutex_);
   BufferAreaControl& Control(std::uint32_t slot);
   ByteSpan Buffer(std::uint32_t slot);
@@ -90,7 +97,8 @@ class BufferArea {
   std::atomic<bool> retired_{false};
   std::atomic<std::uint32_t> free_count_{0};
   mutable Mutex mutex_{LockRank::kLeaf};
-  std::vector<std::uint32_t> free_ GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> free_ GUARDED_BY(mutex_);      // the next one to take is at the end
+  std::vector<std::uint8_t> furnished_ GUARDED_BY(mutex_);  // by slot: 1 if its buffer has pages
   struct Tail {
     std::uint64_t owner;
     bool given_up = false;

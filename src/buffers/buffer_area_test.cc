@@ -1,5 +1,7 @@
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "base/random.h"
@@ -54,6 +56,59 @@ TEST_F(BufferAreaTest, ClearedBytesAreNotFound) {
   const auto left = OpenOrphanedBuffers(Whose());
   ASSERT_TRUE(left);
   EXPECT_TRUE(left->pieces.empty());
+}
+
+// A file that can't grow stands for a full tmpfs.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(std::uint64_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~FileSizeLimit() { EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(BufferAreaTest, ATmpfsThatFillsUpCostsOnlyTheBuffersWithoutPages) {
+  area_ = Make(7, 6);
+  const std::uint64_t bytes = std::filesystem::file_size(path_()) - 4 * kBufferBytes;  // of six
+  AppendBuffer first = Buffer(12, 0, "first");
+  AppendBuffer second = Buffer(13, 0, "second");
+  ASSERT_TRUE(first.survives_process() && second.survives_process());
+  std::filesystem::resize_file(path_(), bytes);
+  {
+    const FileSizeLimit limit(bytes);
+    EXPECT_FALSE(Buffer(14, 0, "third").survives_process());
+    AppendBuffer tail;
+    EXPECT_FALSE(tail.BeginTail(area_, 15, 0, AsBytes("record")));
+  }
+  EXPECT_FALSE(Buffer(14, 0, "third").survives_process()) << "no attempt costs time again";
+  first.Release();
+  EXPECT_TRUE(Buffer(14, 0, "third").survives_process());
+}
+
+TEST_F(BufferAreaTest, ABufferTakesMemoryWhenItIsFirstUsed) {
+  area_ = Make(7, 6);
+  const auto taken = [&] {
+    struct stat status{};
+    EXPECT_EQ(stat(path_().c_str(), &status), 0);
+    return static_cast<std::uint64_t>(status.st_blocks) * 512;
+  };
+  const std::uint64_t at_first = taken();
+  const AppendBuffer first = Buffer(12, 0, "first");
+  const AppendBuffer second = Buffer(13, 0, "second");
+  EXPECT_EQ(taken(), at_first) << "two have their memory from the start";
+  AppendBuffer third = Buffer(14, 0, "third");
+  EXPECT_EQ(taken(), at_first + kBufferBytes);
+  third.Release();
+  const AppendBuffer fourth = Buffer(15, 0, "fourth");
+  EXPECT_EQ(taken(), at_first + kBufferBytes);
 }
 
 TEST_F(BufferAreaTest, ASlotIsUsedAgainForAnotherFile) {
@@ -223,10 +278,10 @@ TEST_F(BufferAreaTest, ASweepRemovesOnlyFilesOfThisDevice) {
 // in it.
 TEST_F(BufferAreaTest, ASweepRemovesUnfinishedFiles) {
   const std::string prefix = BufferAreaNamePrefix("file:1:2");
-  ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-header", 8192));
-  ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-size", 8192));
+  ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-header", 8192, 8192));
+  ASSERT_TRUE(SharedMemory::Create(directory_, prefix + "no-size", 8192, 8192));
   std::filesystem::resize_file(directory_ + "/" + prefix + "no-size", 0);
-  auto living = SharedMemory::Create(directory_, prefix + "living", 8192);
+  auto living = SharedMemory::Create(directory_, prefix + "living", 8192, 8192);
   ASSERT_TRUE(living);
   SweepOrphanedBuffers(directory_, "file:1:2", area_->path(), {});
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/" + prefix + "no-header"));
@@ -238,7 +293,7 @@ TEST_F(BufferAreaTest, ASweepRemovesUnfinishedFiles) {
 TEST_F(BufferAreaTest, ASweepKeepsUnknownFiles) {
   const std::string name = BufferAreaNamePrefix("file:1:2") + "unknown";
   {
-    auto made = SharedMemory::Create(directory_, name, 8192);
+    auto made = SharedMemory::Create(directory_, name, 8192, 8192);
     ASSERT_TRUE(made);
     made->memory()[0] = std::byte{'?'};
   }

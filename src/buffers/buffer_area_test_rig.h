@@ -28,12 +28,12 @@ class BufferAreaTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  std::shared_ptr<BufferArea> Make(std::uint64_t epoch = 7) {
+  std::shared_ptr<BufferArea> Make(std::uint64_t epoch = 7, std::uint32_t slots = 2) {
     auto made = BufferArea::Create({.directory = directory_,
                                     .identity = "file:1:2",
                                     .volume = volume_,
                                     .epoch = epoch,
-                                    .slots = 2,
+                                    .slots = slots,
                                     .buffer_bytes = kBufferBytes});
     EXPECT_TRUE(made) << made.error().ToString();
     return *std::move(made);
