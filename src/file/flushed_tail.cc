@@ -1,16 +1,25 @@
 #include "file/flushed_tail.h"
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "format/tail_record.h"
 
 namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kComfortableMax = 128
+                                          << 10;  // above it a copy costs more than the write that it saves
+
+}  // namespace
 
 FlushedTail::~FlushedTail() {
   if (!buffer_.empty()) buffer_.GiveUp(std::move(pins_));
 }
 
 std::uint64_t FlushedTail::comfortable_bytes() const {
-  return area_ == nullptr || area_->retired() ? 0 : area_->buffer_bytes() / 2;
+  if (area_ == nullptr || area_->retired()) return 0;
+  return std::min(area_->buffer_bytes() / 2, kComfortableMax);
 }
 
 bool FlushedTail::Keep(Content content) {

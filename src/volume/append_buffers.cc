@@ -26,7 +26,7 @@ Result<std::unique_ptr<AppendBuffers>> AppendBuffers::Make(const Request& reques
                               .volume = request.volume,
                               .epoch = request.epoch,
                               .slots = mount_options.append_buffers,
-                              .buffer_bytes = mount_options.wal_buffer_bytes,
+                              .buffer_bytes = request.buffer_bytes,
                               .metrics_bytes = kMetricsPageBytes};
   Result<std::shared_ptr<BufferArea>> made = BufferArea::Create(options);
   if (!made) {

@@ -24,7 +24,8 @@ class AppendBuffers {
     std::string device_name;
     std::string identity;  // ZonedDevice::identity; empty: no buffers
     Uuid volume;
-    std::uint64_t epoch = 0;  // of this mount
+    std::uint64_t epoch = 0;         // of this mount
+    std::uint64_t buffer_bytes = 0;  // of each buffer
   };
 
   // Makes the buffers that the options ask for. If the host has no tmpfs or no room on it, makes none and adds a notice.

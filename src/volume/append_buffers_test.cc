@@ -25,8 +25,9 @@ class AppendBuffersTest : public testing::Test {
 
   // False after an error.
   bool Make(const std::string& directory) {
-    auto made = AppendBuffers::Make({.device_name = "crash:1", .identity = "crash:1", .epoch = 7},
-                                    {.flush_directory = directory, .append_buffers = 2}, metrics_, notices_);
+    auto made = AppendBuffers::Make(
+        {.device_name = "crash:1", .identity = "crash:1", .epoch = 7, .buffer_bytes = 64 << 10},
+        {.flush_directory = directory, .append_buffers = 2}, metrics_, notices_);
     if (made) buffers_ = *std::move(made);
     return made.ok();
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/bytes.h"
@@ -61,6 +62,14 @@ Result<std::string> File(const std::string& key, const std::string& value) {
 }
 
 }  // namespace
+
+std::uint64_t WalBufferBytes(const MountOptions& options, std::uint64_t zone_size) {
+  constexpr std::uint64_t kLeast = 256 << 10;
+  constexpr std::uint64_t kMost = 2 << 20;  // a drive without a write buffer takes about 4 ms for it
+  constexpr std::uint64_t kPartOfZone = 16;
+  return options.wal_buffer_bytes.value_or(
+      RoundDown(std::clamp(zone_size / kPartOfZone, kLeast, kMost), kLeast));
+}
 
 Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, std::string>>& pairs) {
   MountOptions options;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +17,9 @@ namespace zenfs {
 struct MountOptions {
   bool read_only = false;                      // key `ro`
   std::uint64_t plain_buffer_bytes = 1 << 20;  // key `buffer_kib`: per plain file that is being written
-  // Key `wal_buffer_kib`: each of the two buffers of a framed file (WAL, MANIFEST, info log).
-  std::uint64_t wal_buffer_bytes = 256 << 10;
+  // Key `wal_buffer_kib`: each of the two buffers of a framed file (WAL, MANIFEST, info log). None:
+  // WalBufferBytes chooses.
+  std::optional<std::uint64_t> wal_buffer_bytes;
   // Key `wal`: how framed files are sent (wal/send_choice.h). "blocking" is the way of the older ZenFS: a buffer is sent only
   // when it is full or synced, on the thread that filled it.
   WalSending wal = WalSending::kAuto;
@@ -27,7 +29,7 @@ struct MountOptions {
   // Key `flush_dir`: the directory on a tmpfs for append buffers, which survive the process. "auto":
   // DefaultSharedMemoryDirectory. "none": each flush is a write to the device.
   std::string flush_directory = "auto";
-  // The number of append buffers, of wal_buffer_bytes each. A flush of a file without one is a write to the device. It has no key:
+  // The number of append buffers, of WalBufferBytes each. A flush of a file without one is a write to the device. It has no key:
   // the default suffices for any database, and programs that mount thousands of volumes set fewer.
   std::uint32_t append_buffers = 32;
   // Key `discard_unsynced`: discard the bytes that a dead mount flushed and did not sync. So a volume can be mounted although
@@ -48,6 +50,10 @@ struct MountOptions {
 
   friend bool operator==(const MountOptions&, const MountOptions&) = default;
 };
+
+// The size of a framed file's buffer on a device with zones of `zone_size` bytes. The default is a part of a zone, so that
+// the buffers of a few logs are no load on a device of small zones.
+[[nodiscard]] std::uint64_t WalBufferBytes(const MountOptions& options, std::uint64_t zone_size);
 
 // Errors: kInvalidArgument, which names the unknown key or the bad value and lists all keys.
 [[nodiscard]] Result<MountOptions> ParseMountOptions(

@@ -54,7 +54,7 @@ FramedFile::Deps OpenFileFactory::FramedDeps() const {
           .drain = options_.wal == WalSending::kBlocking ? nullptr : &deps_.drain,
           .buffers = deps_.buffers.area(),
           .epoch = epoch_,
-          .buffer_bytes = options_.wal_buffer_bytes};
+          .buffer_bytes = WalBufferBytes(options_, deps_.device.geometry().zone_size)};
 }
 
 }  // namespace zenfs

@@ -154,12 +154,14 @@ Result<Mounted> Recover(MountedDevice& device) {
   ZENFS_ASSIGN_OR_RETURN(RecoveredLogs logs, ReplayLogs(device, state, report, orphans.PlainFiles(state)));
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<TraceRecorder> trace, OpenTrace(device, state, report));
   // After all other steps that may fail before the parts exist. No thread counts metrics while they move there.
-  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<AppendBuffers> buffers,
-                         AppendBuffers::Make({.device_name = device.name,
-                                              .identity = device.device->identity(),
-                                              .volume = device.superblock.uuid,
-                                              .epoch = state.epoch() + 1},
-                                             device.options, device.metrics, device.notices));
+  ZENFS_ASSIGN_OR_RETURN(
+      std::unique_ptr<AppendBuffers> buffers,
+      AppendBuffers::Make({.device_name = device.name,
+                           .identity = device.device->identity(),
+                           .volume = device.superblock.uuid,
+                           .epoch = state.epoch() + 1,
+                           .buffer_bytes = WalBufferBytes(device.options, device.geometry.zone_size)},
+                          device.options, device.metrics, device.notices));
   Mounted mounted{.resets_run = !orphans.empty() || HasSyncBlocks(logs)};
   mounted.parts = std::make_unique<VolumeParts>(device,
                                                 VolumeParts::Base{.metalog = std::move(metalog),

@@ -77,6 +77,20 @@ TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfWhatIsDoneAtExitLosesNothing) {
   DieAtEachCommandOf(&Volume::PrepareForExit);
 }
 
+TEST_F(VolumeFlushKillTest, AKillWithTheLargestBuffersLosesNothing) {
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  wal_buffer_bytes_ = ParseMountOptions({{"wal_buffer_kib", "8192"}})->wal_buffer_bytes;
+  ASSERT_TRUE(Mount());
+  Open("1.log");
+  const std::string flushed(100'000, 'f');
+  ASSERT_TRUE(IsOk(file_->Append(AsBytes(flushed))));
+  ASSERT_TRUE(IsOk(file_->Flush()));
+  device_->StopAfter(0);
+  Die();
+  ASSERT_TRUE(Mount());
+  EXPECT_TRUE(Get("1.log") == flushed);
+}
+
 // The log has no room for all flushed bytes, and no zone is free. The mount fails with that error and damages nothing.
 TEST_F(VolumeFlushKillTest, WithoutSpaceToRecoverTheMountIsRefusedAndWhatWasSyncedStays) {
   std::vector<std::unique_ptr<FileHandle>> files;

@@ -39,6 +39,7 @@ class VolumeFlushTest : public testing::Test {
   MountOptions Options() const {
     MountOptions options;
     options.flush_directory = directory_;
+    options.wal_buffer_bytes = wal_buffer_bytes_;
     options.discard_unsynced = discard_;
     options.space_wait = space_wait_;
     return options;
@@ -95,6 +96,7 @@ class VolumeFlushTest : public testing::Test {
   Result<std::shared_ptr<Volume>> mounted_ = Fail(Code::kShutdown, "not mounted yet");
   std::shared_ptr<Volume> volume_;
   std::unique_ptr<FileHandle> file_;
+  std::optional<std::uint64_t> wal_buffer_bytes_;
   bool discard_ = false;
   std::chrono::seconds space_wait_ = MountOptions().space_wait;
 };

@@ -108,6 +108,14 @@ TEST_F(WalOptionsTest, AppendIsRefusedInOneLineWhereTheDeviceHasNone) {
   EXPECT_TRUE(IsOk(Volume::Mount(std::make_unique<DeviceWithoutAppend>(Borrow(*device_)), options)));
 }
 
+TEST_F(WalOptionsTest, TheDefaultBufferIsAPartOfAZone) {
+  const MountOptions none;
+  EXPECT_EQ(WalBufferBytes(none, 1 << 20), 256U << 10) << "the least";
+  EXPECT_EQ(WalBufferBytes(none, 16 << 20), 1U << 20);
+  EXPECT_EQ(WalBufferBytes(none, std::uint64_t{2} << 30), 2U << 20) << "the most";
+  EXPECT_EQ(WalBufferBytes({.wal_buffer_bytes = 4096}, 16 << 20), 4096U);
+}
+
 TEST_F(WalOptionsTest, WrongValuesAreRefusedWithTheReason) {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   for (const Pairs& pairs : {Pairs{{"wal", "sometimes"}}, Pairs{{"wal", ""}}, Pairs{{"wal_buffer_kib", "3"}},

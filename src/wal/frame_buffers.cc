@@ -47,7 +47,8 @@ void FrameBuffers::Begin(std::uint64_t map_end) {
 }
 
 bool FrameBuffers::TakeDrainRequest() {
-  if (drain_requested_ || active_.length() < active_.capacity() / 2) return false;
+  if (drain_requested_ || active_.length() < std::min<std::uint64_t>(active_.capacity() / 2, kDrainAt))
+    return false;
   drain_requested_ = true;
   return true;
 }

@@ -31,6 +31,8 @@ namespace zenfs {
 
 class FrameBuffers {
  public:
+  static constexpr std::uint64_t kDrainAt = 512 << 10;
+
   // `area` null: no bytes survive the process. `buffer_bytes`: size of a buffer in private memory.
   FrameBuffers(std::shared_ptr<BufferArea> area, std::uint64_t buffer_bytes, FileId owner)
       : area_(std::move(area)), buffer_bytes_(buffer_bytes), owner_(owner) {}
@@ -53,7 +55,8 @@ class FrameBuffers {
   }
   // When the first byte of the active buffer came.
   SteadyTime active_since() const { return active_since_; }
-  // True once for each active buffer, when it is half full: the drain should send it.
+  // True once for each active buffer, when it is half full or has kDrainAt: the drain should send it. The
+  // rest of a large buffer is room for appends while the device is slow.
   bool TakeDrainRequest();
 
   // --- in flight ---
