@@ -322,7 +322,7 @@ class Killed(BackupCase):
         seconds = part * self.whole
         if not self.kill_after(seconds, *words):
             return True
-        self.whole = min(self.whole, seconds)
+        self.whole = seconds
         return False
 
     def test_a_backup_cut_off_anywhere_is_partial_and_goes_on(self):
