@@ -33,6 +33,7 @@ class Programs:
         for path, is_needed in needed.items():
             if is_needed and not path.exists():
                 raise ToolError(f"{path} is missing; leave --no-build away")
+        call([self.db_bench, "--version"], self.db_bench)  # may lack a library
 
 
 def call(words, what):
@@ -111,7 +112,7 @@ def build_db_bench(sdk, target):
             raise ToolError(f"compiling {name} failed:\n" + "\n".join(output.splitlines()[-25:]))
     fresh = target.with_suffix(".new")
     call(["c++", *[thing for _, thing, _ in running], "-o", fresh, f"-L{library.parent}", f"-l:{library.name}",
-          f"-Wl,-rpath,{library.parent}", "-lgflags", "-lpthread", "-ldl"], "linking db_bench")
+          f"-Wl,-rpath,$ORIGIN/{library.parent.name}", "-lgflags", "-lpthread", "-ldl"], "linking db_bench")
     os.replace(fresh, target)
 
 
