@@ -19,6 +19,10 @@ constexpr std::uint64_t kUsualFile = 64 * kMiB;  // RocksDB's default: large eno
 constexpr std::uint64_t kTablePercent = 95;
 constexpr std::uint32_t kMemtables = 4;
 constexpr std::uint32_t kLevel0Files = 4;
+constexpr std::uint32_t kLevel0Slow = 2 * kLevel0Files;
+constexpr std::uint32_t kLevel0Stop = 3 * kLevel0Files;
+constexpr std::uint64_t kUsualDebt = std::uint64_t{64}
+                                     << 30;  // RocksDB's default of soft_pending_compaction_bytes_limit
 
 // What all options follow from.
 struct Plan {
@@ -28,6 +32,7 @@ struct Plan {
   std::uint64_t memtable = 0;
   std::uint64_t level1 = 0;
   std::uint64_t compaction = 0;
+  std::uint64_t debt = 0;  // of compactions, in bytes
   std::uint64_t wal = 0;
   std::uint32_t jobs = 0;
   std::uint32_t data_zones = 0;  // that may be written at once
@@ -49,6 +54,8 @@ Plan PlanFor(const AdviceInput& in, const SlotPlan& slots) {
   plan.memtable = std::min(plan.file, RoundDown(most, kMiB));
   plan.level1 = kLevel0Files * plan.memtable;
   plan.compaction = std::clamp(plan.data / 32, 4 * plan.file, 25 * plan.file);
+  // A merge of level 0 alone is a debt of about twelve memtables.
+  plan.debt = std::min(kUsualDebt, std::max(plan.data / 16, 16 * plan.memtable));
   plan.wal = std::max(kMemtables * plan.memtable, in.zone_capacity);
   plan.data_zones = slots.open_data;
   plan.jobs = std::clamp<std::uint32_t>(std::min(in.jobs, slots.open_data), 2, 32);
@@ -77,6 +84,13 @@ void AddColumnFamily(const AdviceInput& in, const Plan& plan, std::vector<Advise
   add("max_write_buffer_number", kMemtables, "writes go on while memtables wait for a zone to be cleaned");
   add("level0_file_num_compaction_trigger", kLevel0Files,
       "level 0 is merged while it is small, so that its zones die together");
+  add("level0_slowdown_writes_trigger", kLevel0Slow,
+      "writes become slower before level 0 takes much of the device");
+  add("level0_stop_writes_trigger", kLevel0Stop,
+      fmt::format("level 0 takes {} at most", ShortBytes(kLevel0Stop * plan.memtable)));
+  add("soft_pending_compaction_bytes_limit", plan.debt,
+      "old versions that compactions have yet to drop take room: writes become slower");
+  add("hard_pending_compaction_bytes_limit", 2 * plan.debt, "and wait before the device is full of them");
   add("max_bytes_for_level_base", plan.level1, "level 1 is as large as level 0 when that is merged");
   out.push_back({AdvisedOption::Section::kColumnFamily, "level_compaction_dynamic_level_bytes",
                  "level_compaction_dynamic_level_bytes", "true",

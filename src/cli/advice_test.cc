@@ -77,6 +77,21 @@ TEST(AdviceTest, ACompactionNeedsASmallPartOfTheDevice) {
   }
 }
 
+// RocksDB's own limits are 64 and 256 GiB.
+TEST(AdviceTest, CompactionsLagBehindByASmallPartOfTheDevice) {
+  for (const std::uint32_t zones : {32U, 256U, 900U, 100000U}) {
+    auto numbers = Numbers(Shape(64 * kMiB, zones, 14));
+    const std::uint64_t slow = numbers["soft_pending_compaction_bytes_limit"];
+    EXPECT_LE(slow, std::max(zones * 64 * kMiB / 16, 16 * numbers["write_buffer_size"])) << zones;
+    EXPECT_LE(slow, 64 * kGiB);
+    EXPECT_GE(slow, 12 * numbers["write_buffer_size"]) << "a merge of level 0 slows nothing down";
+    EXPECT_EQ(numbers["hard_pending_compaction_bytes_limit"], 2 * slow);
+    EXPECT_LT(numbers["level0_file_num_compaction_trigger"], numbers["level0_slowdown_writes_trigger"]);
+    EXPECT_LT(numbers["level0_slowdown_writes_trigger"], numbers["level0_stop_writes_trigger"]);
+    EXPECT_LE(numbers["level0_stop_writes_trigger"], 12U);
+  }
+}
+
 TEST(AdviceTest, ADeviceOnWhichNoVolumeFitsIsRefused) {
   EXPECT_EQ(Advise(Shape(64 * kMiB, 6, 14)).error().code(), Code::kNotSupported);
   EXPECT_EQ(Advise(Shape(64 * kMiB, 900, 3)).error().code(), Code::kNotSupported);
