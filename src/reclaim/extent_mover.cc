@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 // An extent of at most this length is read once and kept in memory until it is moved; longer ones are read twice.
 constexpr std::uint64_t kWindowBytes = 8 << 20;
-// A drive takes one write after the other, so a sync waits for a copy that was sent before it: 0.2 ms with these, 0.9 ms with
+// A drive takes one write after the other, so a sync waits for a copy that was sent before it: 0.1 ms with these, 0.9 ms with
 // whole pieces, at 1.1 GiB a second.
-constexpr std::uint64_t kWriteBytes = 256 << 10;
+constexpr std::uint64_t kWriteBytes = 128 << 10;
 // Limits the size of a commit if extents are small.
 constexpr std::size_t kExtentsACommit = 256;
 constexpr std::chrono::seconds kWaitForZone{5};
