@@ -72,6 +72,7 @@ set(ZENFS_TESTS_metrics
 
 set(ZENFS_SOURCES_device
   device/checked_device.cc
+  device/copy_by_host.cc
   device/guarded_device.cc
   device/joined_device.cc
   device/joined_queue.cc

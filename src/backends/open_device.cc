@@ -16,13 +16,19 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint32_t kMaxLatencyUs = 10'000'000;
+constexpr std::uint32_t kMaxCopyKib = 1 << 20;
+
+Result<std::uint32_t> ParseNumber(std::string_view key, std::string_view value, std::string_view unit,
+                                  std::uint32_t most) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc{} && end == value.data() + value.size() && number <= most) return number;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("option {}:{} is not a number of {} from 0 to {}", key, value, unit, most));
+}
 
 Result<std::uint32_t> ParseLatency(std::string_view key, std::string_view value) {
-  std::uint32_t latency = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), latency);
-  if (error == std::errc{} && end == value.data() + value.size() && latency <= kMaxLatencyUs) return latency;
-  return Fail(Code::kInvalidArgument, fmt::format("option {}:{} is not a number of microseconds from 0 to {}",
-                                                  key, value, kMaxLatencyUs));
+  return ParseNumber(key, value, "microseconds", kMaxLatencyUs);
 }
 
 Result<bool> ParseSwitch(std::string_view key, std::string_view value) {
@@ -87,6 +93,9 @@ Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode
       ZENFS_ASSIGN_OR_RETURN(options.flush_us, ParseLatency(key, value));
     } else if (key == "timing") {
       ZENFS_ASSIGN_OR_RETURN(options.timing, ParseTiming(value));
+    } else if (key == "copy_kib") {
+      ZENFS_ASSIGN_OR_RETURN(const std::uint32_t kib, ParseNumber(key, value, "KiB", kMaxCopyKib));
+      options.max_copy_bytes = std::uint64_t{kib} << 10;
     } else if (key == "hostsync") {
       ZENFS_ASSIGN_OR_RETURN(options.hostsync, ParseSwitch(key, value));
     } else {

@@ -20,6 +20,7 @@ namespace zenfs {
 //        write_us:N     the same for writes and appends; the later of the two options counts for them
 //        flush_us:N     the same for flushes
 //        timing:NAME    the times of a drive: none, zn540 or bufferless (docs/use/timing.md); overrides the file's profile
+//        copy_kib:N     copies inside the device, of at most N KiB (default 0: none)
 //        hostsync       a flush is an fdatasync of the file
 //
 // Errors: kInvalidArgument for a bad value, otherwise those of the backend.

@@ -53,7 +53,7 @@ class AdviseAction : public Action {
 
   Result<int> Run(Console& console) override {
     ZENFS_ASSIGN_OR_RETURN(const NamedDevice named, device_.Open(OpenMode::kReadOnly));
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, named.device->ReportAll());
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, ReportAll(*named.device));
     AdviceInput input{.device = named.device->name(),
                       .geometry = named.device->geometry(),
                       .memory = memory_ != 0 ? memory_ : UsualMemory(),

@@ -47,6 +47,9 @@ class ForwardingDevice : public ZonedDevice {
   Status Close(ZoneId zone) override { return inner_.Close(zone); }
   Status OpenRandom(ZoneId zone) override { return inner_.OpenRandom(zone); }
   Status CommitRandom(DeviceOffset to) override { return inner_.CommitRandom(to); }
+  Status Copy(DeviceOffset from, DeviceOffset to, std::uint64_t length) override {
+    return inner_.Copy(from, to, length);
+  }
   Status Flush() override { return inner_.Flush(); }
   // A decorator of one device overrides only Flush.
   Status FlushDeviceOf(ZoneId zone) override {

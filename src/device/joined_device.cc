@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/joined_queue.h"
+#include "device/request_check.h"
 
 namespace zenfs {
 namespace {
@@ -42,7 +43,7 @@ Status CheckLimits(const ZonedDevice& logs) {
 
 Status CheckCapacities(ZonedDevice& device, const ZonedDevice& other, std::uint32_t block_size) {
   if (device.geometry().block_size == block_size) return {};
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.ReportAll());
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device));
   for (const ZoneInfo& zone : report) {
     if (zone.capacity % block_size == 0 && device.geometry().zone_size % block_size == 0) continue;
     return Fail(
@@ -113,6 +114,18 @@ class JoinedDevice final : public ZonedDevice {
     // `to` may be the end of its zone.
     const PartMap& map = MapOf(DeviceOffset(to.value - 1));
     return map.device.CommitRandom(map.Inner(DeviceOffset(to.value - 1)) + 1);
+  }
+  // Each device copies only inside of itself.
+  Status Copy(DeviceOffset from, DeviceOffset to, std::uint64_t length) override {
+    ZENFS_RETURN_IF_ERROR(CheckCopy(name_, geometry_, from, to, length));
+    const PartMap& map = MapOf(from);
+    if (&map != &MapOf(to)) {
+      return Fail(Code::kInvalidArgument, fmt::format("{}: copy from {} to {}, which is on the other device",
+                                                      name_, from.value, to.value));
+    }
+    ZENFS_RETURN_IF_ERROR(map.CheckFits(from, length));
+    ZENFS_RETURN_IF_ERROR(map.CheckFits(to, length));
+    return map.device.Copy(map.Inner(from), map.Inner(to), length);
   }
   Status Flush() override {
     const Status logs = logs_->Flush();

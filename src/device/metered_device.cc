@@ -87,6 +87,11 @@ class MeteredDevice final : public ForwardingDevice {
     Meter meter(metrics_, Operation::kZoneAppend);
     return meter.Done(inner().Append(zone, bytes), bytes.size());
   }
+  // Counts as a write: it takes the same of the device.
+  Status Copy(DeviceOffset from, DeviceOffset to, std::uint64_t length) override {
+    Meter meter(metrics_, Operation::kZoneWrite);
+    return meter.Done(inner().Copy(from, to, length), length);
+  }
   Status Reset(ZoneId zone) override {
     Meter meter(metrics_, Operation::kZoneReset);
     return meter.Done(inner().Reset(zone));

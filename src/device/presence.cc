@@ -19,7 +19,7 @@ constexpr std::size_t kZonesAsked = 16;
 
 Status CheckPresence(ZonedDevice& device) {
   const Geometry& geometry = device.geometry();
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.ReportAll());
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device));
   AlignedBuffer block(geometry.block_size);
   block.Resize(geometry.block_size);
   std::vector<DeviceOffset> written;

@@ -40,6 +40,7 @@ class ReadOnlyView final : public ForwardingDevice {
   Status Close(ZoneId) override { return Refuse("close"); }
   Status OpenRandom(ZoneId) override { return Refuse("open"); }
   Status CommitRandom(DeviceOffset) override { return Refuse("commit"); }
+  Status Copy(DeviceOffset, DeviceOffset, std::uint64_t) override { return Refuse("copy"); }
   Status Flush() override { return Refuse("flush"); }
   Status FlushDeviceOf(ZoneId) override { return Refuse("flush"); }
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {

@@ -46,6 +46,22 @@ Result<ZoneId> CheckCommit(const std::string& name, const Geometry& g, DeviceOff
       fmt::format("{}: commit up to {}, which is no end of a block of the device", name, to.value));
 }
 
+Status CheckCopy(const std::string& name, const Geometry& g, DeviceOffset from, DeviceOffset to,
+                 std::uint64_t length) {
+  if (g.max_copy_bytes == 0) return Fail(Code::kNotSupported, name + ": it does not copy");
+  ZENFS_RETURN_IF_ERROR(CheckOffset(name, g, "copy from", from));
+  ZENFS_RETURN_IF_ERROR(CheckOffset(name, g, "copy to", to));
+  const auto fits = [&](DeviceOffset at) { return length <= g.zone_size - at.value % g.zone_size; };
+  if (length != 0 && IsMultiple(length, g.block_size) && length <= g.max_copy_bytes && fits(from) &&
+      fits(to)) {
+    return {};
+  }
+  return Invalid(fmt::format(
+      "{}: copy of {} bytes from {} to {}; a copy is in blocks of {} bytes, at most {}, and crosses "
+      "no end of a zone",
+      name, length, from.value, to.value, g.block_size, g.max_copy_bytes));
+}
+
 Status CheckZoneId(const std::string& name, const Geometry& g, ZoneId zone) {
   if (zone.value < g.zone_count) return {};
   return Invalid(fmt::format("{}: zone {} of a device with {} zones", name, zone.value, g.zone_count));

@@ -24,6 +24,11 @@ namespace zenfs {
 // kInvalidArgument unless `to` is the end of a block of the device.
 [[nodiscard]] Result<ZoneId> CheckCommit(const std::string& name, const Geometry& geometry, DeviceOffset to);
 
+// kNotSupported if the device can't copy; kInvalidArgument unless both ranges are blocks of the device that no end of a zone
+// divides, and `length` is at most max_copy_bytes.
+[[nodiscard]] Status CheckCopy(const std::string& name, const Geometry& geometry, DeviceOffset from,
+                               DeviceOffset to, std::uint64_t length);
+
 // kInvalidArgument unless the device has `zone`.
 [[nodiscard]] Status CheckZoneId(const std::string& name, const Geometry& geometry, ZoneId zone);
 

@@ -11,6 +11,9 @@ Status NoRandomArea(const ZonedDevice& device) {
 
 }  // namespace
 
+Status ZonedDevice::Copy(DeviceOffset, DeviceOffset, std::uint64_t) {
+  return Fail(Code::kNotSupported, name() + ": it does not copy");
+}
 Status ZonedDevice::FlushDeviceOf(ZoneId) { return Flush(); }
 Status ZonedDevice::OpenRandom(ZoneId) { return NoRandomArea(*this); }
 Status ZonedDevice::CommitRandom(DeviceOffset) { return NoRandomArea(*this); }

@@ -122,6 +122,10 @@ class ZonedDevice {
   // Moves the write pointer of a zone with a random write area to `to`, which is inside of the area or at its end, and a
   // multiple of random_area_unit from the start of the zone or the end of its capacity (explicit commit).
   [[nodiscard]] virtual Status CommitRandom(DeviceOffset to);
+  // Writes the `length` bytes at `from`, which are below the write pointer of their zone, to `to`, as a Write of them would; they
+  // do not pass through the host (NVM Command Set, "Copy"). Neither range crosses the end of a zone, and both are on one
+  // device. At most geometry().max_copy_bytes. Errors: also those of a Read; kNotSupported.
+  [[nodiscard]] virtual Status Copy(DeviceOffset from, DeviceOffset to, std::uint64_t length);
   // When this returns OK, all commands completed before the call are on stable media.
   [[nodiscard]] virtual Status Flush() = 0;
   // The same for the commands to zones on the device of `zone`: one of two joined devices, or this one.
@@ -136,13 +140,15 @@ class ZonedDevice {
     if (zones.size() != 1) return Fail(Code::kIo, name() + ": the report of a zone has not one zone");
     return zones.front();
   }
-  // Reports all zones.
-  [[nodiscard]] Result<std::vector<ZoneInfo>> ReportAll() { return Report(ZoneId(0), geometry().zone_count); }
   // Writes a single piece.
   [[nodiscard]] Status Write(DeviceOffset offset, ByteView bytes) {
     return Write(offset, std::span<const ByteView>(&bytes, 1));
   }
 };
+
+[[nodiscard]] inline Result<std::vector<ZoneInfo>> ReportAll(ZonedDevice& device) {
+  return device.Report(ZoneId(0), device.geometry().zone_count);
+}
 
 // The flush behind the frames of logs, which are all on one device.
 [[nodiscard]] inline Status FlushLogs(ZonedDevice& device) {

@@ -135,7 +135,7 @@ void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare
 }
 
 void Metazones::LimitOthers(std::size_t limit) {
-  Result<std::vector<ZoneInfo>> report = device_.ReportAll();
+  Result<std::vector<ZoneInfo>> report = ReportAll(device_);
   if (!report) return;  // at worst a log switch finds no slot
   std::erase_if(*report, [this](const ZoneInfo& zone) {
     return !IsActive(zone.condition) || Contains(zones_, zone.id);

@@ -101,7 +101,7 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
 
 Result<std::vector<SuperblockCopy>> ScanSuperblocks(ZonedDevice& device) {
   const Geometry& geometry = device.geometry();
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.ReportAll());
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device));
   std::vector<SuperblockCopy> copies;
   AlignedBuffer buffer(RoundUp(kSuperblockBytes, geometry.block_size));
   buffer.Resize(buffer.capacity());

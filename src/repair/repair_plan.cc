@@ -112,7 +112,7 @@ class Planner {
 
   Status RepairState() {
     const Geometry& geometry = device_.geometry();
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device_.ReportAll());
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device_));
     const std::vector<ZoneId>& metadata_zones = plan_.superblock.metadata_zones;
     LogFrames frames = ScanLogs(draft_, device_, plan_.superblock, report);
     lossy_ = lossy_ || frames.epoch_check.SawBehind(draft_.epoch);

@@ -84,7 +84,7 @@ Status CheckWritableZones(ZonedDevice& device, const MetadataCopy& copy) {
 // Finishes the active data zone with the least room; its data stays readable. Returns false if
 // there is none.
 bool FreeSlot(ZonedDevice& device, const MetadataCopy& copy) {
-  Result<std::vector<ZoneInfo>> report = device.ReportAll();
+  Result<std::vector<ZoneInfo>> report = ReportAll(device);
   if (!report) return false;
   std::erase_if(*report, [&](const ZoneInfo& zone) {
     return !IsActive(zone.condition) ||

@@ -20,6 +20,7 @@
 #include "backends/emulator/zone_machine.h"
 #include "base/mutex.h"
 #include "base/random.h"
+#include "device/copy_by_host.h"
 #include "device/zoned_device.h"
 #include "testing/loss.h"
 #include "testing/zone_image.h"
@@ -98,6 +99,9 @@ class CrashDevice final : public ZonedDevice {
   Status Close(ZoneId zone) override;
   Status OpenRandom(ZoneId zone) override;
   Status CommitRandom(DeviceOffset to) override;
+  Status Copy(DeviceOffset from, DeviceOffset to, std::uint64_t length) override {
+    return CopyByHost(*this, from, to, length);
+  }
   Status Flush() override;
   Status FlushDeviceOf(ZoneId zone) override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;

@@ -14,7 +14,7 @@ Error Injected(const FaultyDevice::Fault& fault, std::optional<ZoneId> zone) {
   static constexpr const char* kNames[] = {
       "report", "read", "write", "append", "reset",
       "finish", "open", "close", "flush",  "open with a random write area",
-      "commit"};
+      "commit", "copy"};
   std::string text = fmt::format("injected fault in {}", kNames[static_cast<std::size_t>(fault.command)]);
   if (zone) text += fmt::format(" of zone {}", zone->value);
   const bool with_errno = fault.code == Code::kIo || fault.code == Code::kNotFound;
@@ -162,6 +162,9 @@ Status FaultyDevice::CommitRandom(DeviceOffset to) {
   // The end of a zone is the start of the next one.
   const ZoneId zone = geometry().ZoneOf(DeviceOffset(to.value - 1));
   return Run<Status>(Command::kCommitRandom, {.zone = zone}, [&] { return inner().CommitRandom(to); });
+}
+Status FaultyDevice::Copy(DeviceOffset from, DeviceOffset to, std::uint64_t length) {
+  return Run<Status>(Command::kCopy, TargetOf(to, length), [&] { return inner().Copy(from, to, length); });
 }
 Status FaultyDevice::Flush() {
   return Run<Status>(Command::kFlush, {}, [&] { return inner().Flush(); });

@@ -32,7 +32,8 @@ class FaultyDevice final : public ForwardingDevice {
     kClose,
     kFlush,
     kOpenRandom,
-    kCommitRandom
+    kCommitRandom,
+    kCopy  // selected by the zone and bytes that it writes
   };
   enum class When {
     kBefore,     // the command is not executed
@@ -89,11 +90,12 @@ class FaultyDevice final : public ForwardingDevice {
   Status Close(ZoneId zone) override;
   Status OpenRandom(ZoneId zone) override;
   Status CommitRandom(DeviceOffset to) override;
+  Status Copy(DeviceOffset from, DeviceOffset to, std::uint64_t length) override;
   Status Flush() override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
-  static constexpr std::size_t kCommands = 11;
+  static constexpr std::size_t kCommands = 12;
   std::vector<std::string> notices_;
   struct Planned {
     Fault fault;

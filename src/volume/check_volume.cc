@@ -241,7 +241,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   const LogFingerprint fingerprint = follower.fingerprint();
   const std::vector<ZoneId> chain = follower.chain();
   const std::uint64_t generation = follower.generation();
-  const auto report_all = [&] { return device.ReportAll(); };
+  const auto report_all = [&] { return ReportAll(device); };
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, report_all());
   const auto still_there = [&](const FileRecord& file) {
     if (!follower.Refresh()) return true;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kSuperblockCopies = 2;
 
 Result<ZoneId> FirstLogZone(ZonedDevice& logs) {
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, logs.ReportAll());
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(logs));
   const std::vector<ZoneInfo> usable = UsableZones(logs.geometry(), report);
   const std::size_t needed = kSuperblockCopies + kFewestLogZones;
   if (usable.size() >= needed) return ZoneId(usable[kSuperblockCopies - 1].id.value + 1);

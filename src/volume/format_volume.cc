@@ -123,7 +123,7 @@ void NameLogDevice(const FormatOptions& options, const Geometry& joined, Superbl
 // are and hold no active slot.
 Status WriteLogDevice(ZonedDevice& device, const std::string& main_name, const Superblock& main) {
   const Geometry& geometry = device.geometry();
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.ReportAll());
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device));
   const std::vector<ZoneInfo> usable = UsableZones(geometry, report);
   ZENFS_RETURN_IF_ERROR(ClearProbedZones(device, usable));
   Superblock superblock = main;
@@ -170,7 +170,7 @@ std::uint32_t MetadataZoneCount(std::span<const ZoneInfo> usable) {
 
 Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& options) {
   const Geometry& geometry = device.geometry();
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.ReportAll());
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device));
   const std::vector<ZoneInfo> usable = UsableZones(geometry, report);
   ZENFS_RETURN_IF_ERROR(CheckSize(device, usable));
   ZENFS_RETURN_IF_ERROR(PlanSlots(geometry, device.name()));
@@ -193,7 +193,7 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
   ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));
   if (!options.force) ZENFS_RETURN_IF_ERROR(RefuseExisting(device, report));
   if (!options.force && options.log_device != nullptr) {
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> log_report, options.log_device->ReportAll());
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> log_report, ReportAll(*options.log_device));
     if (const Status none = RefuseExisting(*options.log_device, log_report); !none.ok())
       return Fail(none.error().With(options.log_device->name()));
   }

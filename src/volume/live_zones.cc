@@ -66,7 +66,7 @@ Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superb
                                    const std::map<ZoneId, std::uint64_t>& frame_bytes) {
   const Geometry& geometry = device.geometry();
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(geometry, device.name()));
-  ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> report, device.ReportAll());
+  ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> report, ReportAll(device));
   CoverExtents(geometry, state, report);
   ZoneManager::Options options = SpaceOptions(geometry, superblock.metadata_zones);
   options.read_only = true;

@@ -56,7 +56,7 @@ class Scrub {
     ScrubContext context{device_, superblock_, advance_, look.report};
     const auto refreshed = follower_.Refresh();
     if (!refreshed && refreshed.error().code() == Code::kTimedOut) return Fail(refreshed.error());
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll());
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device_));
     LogFingerprint fingerprint;
     std::optional<std::uint64_t> generation;
     if (refreshed) {
@@ -75,7 +75,7 @@ class Scrub {
     ScrubMetadata(context, fingerprint, generation);
     if (look.state) ScrubLogs(context, *look.state, FileNames(*look.state), report);
     ZENFS_ASSIGN_OR_RETURN(const LogCheck check, CheckLog(device_, superblock_, fingerprint));
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, ReportAll());
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, ReportAll(device_));
     look.moved = check.moved ||
                  !std::ranges::equal(report, after, {}, &ZoneInfo::WrittenBytes, &ZoneInfo::WrittenBytes);
     return look;
@@ -98,8 +98,6 @@ class Scrub {
     last_state_ = follower_.state();
     return last_state_.FindFile(id);
   }
-
-  Result<std::vector<ZoneInfo>> ReportAll() { return device_.ReportAll(); }
 
   void Expect(const LogFingerprint& fingerprint, const std::optional<State>& state,
               std::span<const ZoneInfo> report) {

@@ -51,7 +51,7 @@ class LogDevice : public testing::Test {
   }
   std::uint64_t Written(ZonedDevice& device, std::uint32_t first = 0) {
     std::uint64_t bytes = 0;
-    const auto zones = device.ReportAll();
+    const auto zones = ReportAll(device);
     for (const ZoneInfo& zone : *zones) bytes += zone.id.value < first ? 0 : zone.WrittenBytes();
     return bytes;
   }

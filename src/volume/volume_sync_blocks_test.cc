@@ -66,7 +66,7 @@ class SyncBlocksTest : public VolumeFlushTest {
     return "";
   }
   std::size_t ZonesWithAnArea() {
-    const auto report = device_->ReportAll();
+    const auto report = ReportAll(*device_);
     return static_cast<std::size_t>(std::ranges::count_if(*report, &ZoneInfo::random_area));
   }
 
@@ -95,7 +95,7 @@ TEST_F(SyncBlocksTest, RecordsAreThereAfterTheDeviceMadeTheirZoneFull) {
   Open("1.log");
   Sync(10);
   LosePower(LossPolicy::LoseAll());
-  const auto report = device_->ReportAll();
+  const auto report = ReportAll(*device_);
   const auto zone = std::ranges::find_if(*report, &ZoneInfo::random_area);
   ASSERT_NE(zone, report->end());
   ASSERT_TRUE(IsOk(device_->Finish(zone->id)));

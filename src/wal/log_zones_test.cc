@@ -18,7 +18,7 @@ class LogZonesOfAFullDevice : public testing::Test {
  protected:
   LogZonesOfAFullDevice() {
     const auto plan = PlanSlots(rig_.device.geometry(), rig_.device.name());
-    manager_ = *ZoneManager::Create(rig_.device, *plan, *rig_.device.ReportAll(),
+    manager_ = *ZoneManager::Create(rig_.device, *plan, *ReportAll(rig_.device),
                                     {.log = {}, .reclaims = true, .headroom = true});
     EXPECT_TRUE(manager_->Start().ok());
     zone_ = *manager_->LendLogZone(ZoneTestRig::Soon());

@@ -62,7 +62,7 @@ class WalRig : public LogZoneAllocations {
   void Mount(bool start_log = true) {
     log.reset();
     zones.reset();
-    const auto report = device.ReportAll().value();
+    const auto report = ReportAll(device).value();
     zones = MakeManager(
         report,
         {.metadata_zones = {}, .log = {.needs = log_needs, .least = log_needs}, .reclaims = reclaims});
@@ -201,7 +201,7 @@ class WalRig : public LogZoneAllocations {
       const bool damaged = !replayed.damage.empty();
       if (!damaged) {
         // In the manager of the mounted volume, a zone that is released meanwhile may not be pinned.
-        const auto report = device.ReportAll().value();
+        const auto report = ReportAll(device).value();
         const auto look = MakeManager(report, {.metadata_zones = {}, .read_only = true});
         FramedFile::Deps deps = FileDeps();
         deps.zones = look.get();

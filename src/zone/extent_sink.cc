@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -33,23 +34,39 @@ class ZoneExtentSink : public ExtentSink {
 
   Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
                        Deadline deadline) override {
-    Result<Placed> placed = WritePromised(cursor, lifetime, pieces, deadline);
+    std::uint64_t total = 0;
+    for (const ByteView piece : pieces) total += piece.size();
+    return Place(cursor, lifetime, total, deadline, [&](ZoneWriter& writer, std::uint64_t length) {
+      return writer.Write(FirstBytes(pieces, length));
+    });
+  }
+
+  Result<Placed> Copy(SinkCursor& cursor, Lifetime lifetime, DeviceOffset from, std::uint64_t length,
+                      Deadline deadline) override {
+    return Place(cursor, lifetime, length, deadline,
+                 [&](ZoneWriter& writer, std::uint64_t front) { return writer.Copy(from, front); });
+  }
+
+ private:
+  // Writes the front of `total` bytes, whose length it is told.
+  using Send = std::function<Result<ZoneWriter::Placed>(ZoneWriter& writer, std::uint64_t length)>;
+
+  Result<Placed> Place(SinkCursor& cursor, Lifetime lifetime, std::uint64_t total, Deadline deadline,
+                       const Send& send) {
+    Result<Placed> placed = PlacePromised(cursor, lifetime, total, deadline, send);
     if (!placed) cursor.claim.TakeBackPromise();
     return placed;
   }
 
- private:
-  Result<Placed> WritePromised(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
-                               Deadline deadline) {
-    std::uint64_t total = 0;
-    for (const ByteView piece : pieces) total += piece.size();
+  Result<Placed> PlacePromised(SinkCursor& cursor, Lifetime lifetime, std::uint64_t total, Deadline deadline,
+                               const Send& send) {
     std::optional<Error> failure;  // the device's first error, more useful than a later "no space"
     int ended = 0;
     for (int failed = 0; failed < kZonesTried;) {
       auto writer = zones_.AcquireData(cursor.claim, lifetime, deadline, purpose_, total);
       if (!writer) return Fail(failure ? std::move(*failure) : std::move(writer).error());
       const std::uint64_t length = std::min(total, writer->room());
-      auto placed = writer->Write(FirstBytes(pieces, length));
+      auto placed = send(*writer, length);
       if (placed) return Placed{placed->place, length, std::move(placed->pin)};
       switch (placed.error().code()) {
         case Code::kZoneFull: {
@@ -64,7 +81,8 @@ class ZoneExtentSink : public ExtentSink {
           SleepUntil(std::min(deadline.when(), SteadyNow() + kBusyPause));
           break;
         }
-        case Code::kInvalidArgument: return Fail(std::move(placed).error());
+        case Code::kInvalidArgument:
+        case Code::kNotSupported: return Fail(std::move(placed).error());
         default:
           ++failed;
           // A code such as kReadOnly describes the zone; the caller would apply it to the volume.
@@ -79,6 +97,10 @@ class ZoneExtentSink : public ExtentSink {
 };
 
 }  // namespace
+
+Result<ExtentSink::Placed> ExtentSink::Copy(SinkCursor&, Lifetime, DeviceOffset, std::uint64_t, Deadline) {
+  return Fail(Code::kNotSupported, "these bytes are not copied inside the device");
+}
 
 std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones, WritePurpose purpose) {
   return std::make_unique<ZoneExtentSink>(zones, purpose);

@@ -29,6 +29,10 @@ class ExtentSink {
   // Thread-safe. Errors: those of ZoneManager::AcquireData and ZoneWriter::Write; kIo if too many zones failed.
   [[nodiscard]] virtual Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime,
                                              std::span<const ByteView> pieces, Deadline deadline) = 0;
+  // The same for the `length` bytes at `from` on the device, by copies inside the device. Further error: kNotSupported: the
+  // device did not take it, and nothing was written.
+  [[nodiscard]] virtual Result<Placed> Copy(SinkCursor& cursor, Lifetime lifetime, DeviceOffset from,
+                                            std::uint64_t length, Deadline deadline);
 };
 
 // `zones` outlives the sink.

@@ -90,29 +90,53 @@ void ZoneWriter::Release() {
 }
 
 Result<ZoneWriter::Placed> ZoneWriter::Write(std::span<const ByteView> pieces) {
+  std::uint64_t length = 0;
+  std::uint64_t all_sizes = 0;  // or-ed: a multiple of a power of two if all are
+  for (const ByteView piece : pieces) {
+    length += piece.size();
+    all_sizes |= piece.size();
+  }
+  ZENFS_RETURN_IF_ERROR(CheckRequest(length, all_sizes));
+  Status written = shared_->device.Write(place_, pieces);
+  if (!written.ok()) return Fail(WriteFailed(std::move(written).error(), length));
+  return Wrote(length);
+}
+
+Result<ZoneWriter::Placed> ZoneWriter::Copy(DeviceOffset from, std::uint64_t length) {
+  ZENFS_RETURN_IF_ERROR(CheckRequest(length, length));
+  Status copied = shared_->device.Copy(from, place_, length);
+  if (copied.ok()) return Wrote(length);
+  if (RefusedCopy(copied.error())) return Fail(std::move(copied).error().As(Code::kNotSupported));
+  return Fail(WriteFailed(std::move(copied).error(), length));
+}
+
+Status ZoneWriter::CheckRequest(std::uint64_t length, std::uint64_t all_sizes) const {
   if (shared_ == nullptr)
     return Fail(Code::kInvalidArgument, "write through a zone writer that was released");
   const std::uint32_t block_size = shared_->setup.geometry.block_size;
-  std::uint64_t length = 0;
-  bool aligned = true;
-  for (const ByteView piece : pieces) {
-    length += piece.size();
-    aligned = aligned && IsMultiple(piece.size(), block_size);
-  }
-  if (length == 0 || length > room_ || !aligned) {
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format("write of {} bytes in {} pieces to zone {}, which has room for {} bytes in blocks of {}",
-                    length, pieces.size(), zone_.value, room_, block_size));
-  }
+  if (length != 0 && length <= room_ && IsMultiple(all_sizes, block_size)) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("write of {} bytes to zone {}, which has room for {} bytes in blocks of {}", length,
+                          zone_.value, room_, block_size));
+}
+
+ZoneWriter::Placed ZoneWriter::Wrote(std::uint64_t length) {
   const DeviceOffset place = place_;
-  Status written = shared_->device.Write(place, pieces);
-  if (!written.ok()) return Fail(WriteFailed(std::move(written).error(), length));
   place_ = place + length;
   room_ -= length;
   MutexLock lock(shared_->mutex);
   shared_->pool.data().Wrote(zone_, length);
-  return Placed{place, ZonePin(shared_, zone_)};
+  return {place, ZonePin(shared_, zone_)};
+}
+
+// Returns true if the copy failed for a reason that says nothing about the zone: the device does not take it, or can't read the
+// source. Then the write pointer is where it was.
+bool ZoneWriter::RefusedCopy(const Error& error) const {
+  const Code code = error.code();
+  if (code != Code::kIo && code != Code::kNotSupported && code != Code::kInvalidArgument) return false;
+  const std::optional<ZoneInfo> now = ReportOne(shared_->device, zone_);
+  return now && (now->condition == ZoneCondition::kEmpty || IsActive(now->condition)) &&
+         now->write_pointer == place_;
 }
 
 Error ZoneWriter::WriteFailed(Error error, std::uint64_t length) {

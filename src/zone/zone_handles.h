@@ -84,9 +84,15 @@ class ZoneWriter {
     ZonePin pin;
   };
   [[nodiscard]] Result<Placed> Write(std::span<const ByteView> pieces);
+  // Writes the `length` bytes at `from` by a copy inside the device. Further error: kNotSupported: the device did not take the
+  // copy. Nothing was written, the zone stays usable, and so does the writer.
+  [[nodiscard]] Result<Placed> Copy(DeviceOffset from, std::uint64_t length);
 
  private:
   friend class ZoneManager;
+  Status CheckRequest(std::uint64_t length, std::uint64_t all_sizes) const;
+  Placed Wrote(std::uint64_t length);
+  bool RefusedCopy(const Error& error) const;
   Error WriteFailed(Error error, std::uint64_t length);
   void Release();
   SharedZonePool* shared_ = nullptr;

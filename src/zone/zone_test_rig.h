@@ -37,7 +37,7 @@ class ZoneTestRig {
     ZoneManager::Options options;
     for (std::uint32_t i = 0; i < metadata_zones; ++i) options.metadata_zones.push_back(ZoneId(i));
     options.log = {.needs = log_needs, .least = log_needs};
-    auto report = device.ReportAll();
+    auto report = ReportAll(device);
     ASSERT_TRUE(report);
     auto created = ZoneManager::Create(device, *plan, std::move(*report), options);
     ASSERT_TRUE(created);
@@ -74,7 +74,7 @@ class ZoneTestRig {
   ZoneId ZoneOf(const Extent& extent) const { return device.geometry().ZoneOf(extent.place); }
   std::uint32_t ActiveOnDevice() {
     std::uint32_t active = 0;
-    const auto report = device.ReportAll();
+    const auto report = ReportAll(device);
     for (const ZoneInfo& info : report.value()) active += IsActive(info.condition);
     return active;
   }

@@ -101,6 +101,13 @@ void DrawWal(Plan& plan) {
 }
 
 // The same, with a stream of its own.
+void DrawCopies(Plan& plan) {
+  Random random(plan.seed * 0x9fb21c651e98df25u + 1);
+  if (random.OneIn(2)) return;
+  plan.geometry.max_copy_bytes = plan.geometry.block_size * OneOf(random, {1u, 2u, 8u, 256u});
+}
+
+// The same, with a stream of its own.
 void DrawLogDevice(Plan& plan) {
   Random random(plan.seed * 0xda942042e4dd58b5u + 1);
   if (!random.OneIn(4)) return;
@@ -127,6 +134,8 @@ std::string Plan::Describe() const {
     text += fmt::format("; random write areas of {} KiB in {} zones", geometry.random_area / 1024,
                         geometry.random_zones);
   }
+  if (geometry.max_copy_bytes != 0)
+    text += fmt::format("; copies of {} KiB", geometry.max_copy_bytes / 1024.0);
   if (log_zones != 0) {
     text += fmt::format("; the last {} zones on a second device, {} active there", log_zones, log_max_active);
   }
@@ -165,6 +174,7 @@ Plan DrawPlan(std::uint64_t seed) {
     }
   }
   DrawWal(plan);
+  DrawCopies(plan);
   DrawLogDevice(plan);
   return plan;
 }

@@ -25,6 +25,7 @@
 #include "backends/emulator/volatile_cache.h"
 #include "backends/emulator/zone_machine.h"
 #include "base/mutex.h"
+#include "device/copy_by_host.h"
 
 namespace zenfs {
 
@@ -54,6 +55,9 @@ class EmulatedDevice final : public EmulatorDevice {
   Status Close(ZoneId zone) override;
   Status OpenRandom(ZoneId zone) override;
   Status CommitRandom(DeviceOffset to) override;
+  Status Copy(DeviceOffset from, DeviceOffset to, std::uint64_t length) override {
+    return CopyByHost(*this, from, to, length);
+  }
   Status Flush() override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 

@@ -29,7 +29,8 @@ std::unique_ptr<EmulatorDevice> CreateMemoryDevice(const EmulatorGeometry& geome
 Result<std::unique_ptr<EmulatorDevice>> OpenEmulatedFile(const std::string& path, OpenMode mode,
                                                          const EmulatorOptions& options) {
   ZENFS_ASSIGN_OR_RETURN(auto store, FileStore::Open(path, mode, options.hostsync));
-  const EmulatorGeometry geometry = store->geometry();
+  EmulatorGeometry geometry = store->geometry();
+  geometry.max_copy_bytes = RoundDown(options.max_copy_bytes, geometry.block_size);
   if (store->has_volatile_cache() && options.hostsync) {
     return Fail(Code::kInvalidArgument, fmt::format("{} has a volatile cache, for tests of power loss; "
                                                     "hostsync is only for devices without one: leave it out",

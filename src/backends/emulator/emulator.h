@@ -45,7 +45,8 @@ struct EmulatorOptions {
   std::uint32_t management_us = 0;
   std::uint32_t flush_us = 0;
   bool hostsync = false;
-  bool volatile_cache = true;  // in geometry(); always true for a file with a volatile cache
+  bool volatile_cache = true;        // in geometry(); always true for a file with a volatile cache
+  std::uint64_t max_copy_bytes = 0;  // of a file's geometry, in whole blocks
 
   std::uint32_t latency_us(EmulatorCommand command) const;
 };

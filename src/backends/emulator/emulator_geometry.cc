@@ -82,6 +82,7 @@ Geometry ToDeviceGeometry(const EmulatorGeometry& g, bool volatile_cache, bool l
                   .max_open = g.max_open,
                   .max_active = g.max_active,
                   .max_append_bytes = std::min(kMaxAppend, g.capacity()),
+                  .max_copy_bytes = g.max_copy_bytes,
                   .random_area_bytes = g.random_area,
                   .random_area_unit = g.random_unit,
                   .random_area_zones = g.random_zones,

@@ -21,6 +21,9 @@ struct EmulatorGeometry {
   std::uint64_t random_area = 0;
   std::uint64_t random_unit = 0;
   std::uint32_t random_zones = 0;
+  // The longest ZonedDevice::Copy in bytes, a multiple of the block size; 0: none. It takes the time of its read and its
+  // write. A file does not record it (EmulatorOptions).
+  std::uint64_t max_copy_bytes = 0;
 
   std::uint64_t capacity() const { return zone_capacity == 0 ? zone_size : zone_capacity; }
   bool is_conventional(ZoneId zone) const { return zone.value < conventional; }

@@ -245,6 +245,9 @@ std::vector<DeviceShape> DeviceShapes() {
                                      {"SmallBlocks", shape(32, 128 * kKiB, 128 * kKiB, 0)}};
   shapes[6].geometry.conventional = 4;
   shapes[7].geometry.block_size = 512;
+  shapes[1].geometry.max_copy_bytes = 64 * kKiB;
+  shapes[3].geometry.max_copy_bytes = 8 * kKiB;
+  shapes[7].geometry.max_copy_bytes = 512;
   shapes[7].geometry.max_open = 7;
   return shapes;
 }

@@ -16,7 +16,7 @@ struct DeviceShape {
   EmulatorGeometry geometry;
 };
 // Limits from 2 to none, conventional zones, capacity below size, 512-byte blocks, and zones small
-// enough to fill.
+// enough to fill; three of them copy by themselves.
 [[nodiscard]] std::vector<DeviceShape> DeviceShapes();
 [[nodiscard]] DeviceShape ShapeNamed(const std::string& name);
 

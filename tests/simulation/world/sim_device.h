@@ -15,6 +15,7 @@
 
 #include "base/mutex.h"
 #include "base/random.h"
+#include "device/copy_by_host.h"
 #include "device/forwarding_device.h"
 #include "testing/crash_device.h"
 
@@ -68,6 +69,10 @@ class SimDevice final : public ForwardingDevice {
   Status Close(ZoneId zone) override;
   Status OpenRandom(ZoneId zone) override;
   Status CommitRandom(DeviceOffset to) override;
+  // Meets the faults of a write.
+  Status Copy(DeviceOffset from, DeviceOffset to, std::uint64_t length) override {
+    return CopyByHost(*this, from, to, length);
+  }
   Status Flush() override;
   Status FlushDeviceOf(ZoneId zone) override;
   // Executes requests in any order, between Submit and the Reap that delivers them.
