@@ -372,6 +372,7 @@ set(ZENFS_TESTS_volume
   volume/volume_read_fault_test.cc
   volume/volume_clean_test.cc
   volume/volume_brim_test.cc
+  volume/volume_device_copy_test.cc
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_log_device_test.cc

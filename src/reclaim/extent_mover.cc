@@ -32,13 +32,19 @@ bool Follows(const Extent& extent, DeviceOffset place, const Geometry& geometry)
   return extent.place + extent.length == place && geometry.ZoneOf(extent.place) == geometry.ZoneOf(place);
 }
 
+std::uint64_t LongestCopy(const Geometry& geometry) {
+  return std::min(RoundDown(geometry.max_copy_bytes, geometry.block_size), kWriteBytes);
+}
+
 }  // namespace
 
-ExtentMover::ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& sink, MovableFiles& files)
+ExtentMover::ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& sink, MovableFiles& files,
+                         bool device_copy)
     : device_(device),
       zones_(zones),
       sink_(sink),
       files_(files),
+      longest_copy_(device_copy ? LongestCopy(device.geometry()) : 0),
       piece_{.capacity = kPieceBytes},
       check_{.capacity = kPieceBytes},
       window_{.capacity = kWindowBytes} {}
@@ -107,6 +113,8 @@ Result<std::vector<Extent>> ExtentMover::MoveCopy(const FileRecord& file, Copy& 
   const SteadyTime begin = SteadyNow();
   ZENFS_RETURN_IF_ERROR(files_.WithFile(file.id, check));
   for (Extent& front : copy.from) {
+    ZENFS_ASSIGN_OR_RETURN(const bool copied, CopyInside(front, file.lifetime, copy));
+    if (copied) continue;
     ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, ReadFront(file, front));
     ZENFS_RETURN_IF_ERROR(CopyFront(front, bytes, file.lifetime, copy));
   }
@@ -147,15 +155,14 @@ Status ExtentMover::SumPieces(const Extent& extent, const Pause& pause) {
 // Returns the verified bytes of `front` in whole blocks, with the padding of the last block, and sets the checksum of
 // `front`.
 Result<ByteView> ExtentMover::ReadFront(const FileRecord& file, Extent& front) {
-  const auto sum = sums_.find(front.file_offset);
-  if (sum != sums_.end() && window_begin_ && front.place.value >= window_begin_->value &&
+  const KnownCrc expected = SumOf(front);
+  if (sums_.contains(front.file_offset) && window_begin_ && front.place.value >= window_begin_->value &&
       front.place.value + front.length <= window_begin_->value + window_bytes_) {
-    front.crc = sum->second;
+    front.crc = expected;
     return window_.memory.View(front.place - *window_begin_,
                                RoundUp(front.length, device_.geometry().block_size));
   }
   ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, Read(piece_, 0, front.place, front.length));
-  const KnownCrc expected = sum != sums_.end() ? KnownCrc(sum->second) : front.crc;
   front.crc = Crc32c(bytes.first(front.length));
   if (expected && *expected != *front.crc)
     return Fail(Damaged(*FindExtent(file.extents, front.file_offset)).error());
@@ -181,6 +188,59 @@ Result<ByteView> ExtentMover::Read(Buffer& buffer, std::uint64_t at, DeviceOffse
   return buffer.memory.View(at, bytes);
 }
 
+KnownCrc ExtentMover::SumOf(const Extent& front) const {
+  const auto sum = sums_.find(front.file_offset);
+  return sum != sums_.end() ? KnownCrc(sum->second) : front.crc;
+}
+
+// Copies `front` inside the device and compares the checksum of the copy. Returns false if the host must copy: the checksum is
+// not known, the device does not copy, or the copy is not what it should be, and then reading tells whether the source is
+// damaged or the device can't be trusted with this.
+Result<bool> ExtentMover::CopyInside(Extent& front, Lifetime lifetime, Copy& copy) {
+  const KnownCrc expected = SumOf(front);
+  if (longest_copy_ == 0 || !expected) return false;
+  const std::size_t first = copy.to.size();
+  const std::uint64_t bytes = RoundUp(front.length, device_.geometry().block_size);
+  for (std::uint64_t done = 0; done < bytes;) {
+    Result<ExtentSink::Placed> placed =
+        sink_.Copy(cursors_[static_cast<std::size_t>(lifetime)], lifetime, front.place + done,
+                   std::min(longest_copy_, bytes - done), Deadline::After(kWaitForZone));
+    if (!placed && placed.error().code() == Code::kNotSupported) return LeaveToHost(first, copy);
+    if (!placed) return Fail(std::move(placed).error());
+    done += Add(*std::move(placed), front, done, first, copy);
+  }
+  std::uint32_t sum = 0;
+  for (Extent& to : std::span(copy.to).subspan(first)) {
+    ZENFS_ASSIGN_OR_RETURN(const ByteView copied, Read(check_, 0, to.place, to.length));
+    to.crc = Crc32c(copied.first(to.length));
+    sum = Crc32cWhole(sum, *to.crc, to.length);
+  }
+  if (sum != *expected) return LeaveToHost(first, copy);
+  front.crc = expected;
+  return true;
+}
+
+// What was copied of the front is garbage. The host copies from now on.
+bool ExtentMover::LeaveToHost(std::size_t first, Copy& copy) {
+  longest_copy_ = 0;
+  copy.to.resize(first);
+  return false;
+}
+
+// Adds what was written of `front` from `done` on, and returns its length. `first`: the first copy of the front.
+std::uint64_t ExtentMover::Add(ExtentSink::Placed placed, const Extent& front, std::uint64_t done,
+                               std::size_t first, Copy& copy) {
+  const std::uint64_t length = std::min(placed.length, front.length - done);
+  if (copy.to.size() != first && Follows(copy.to.back(), placed.place, device_.geometry())) {
+    copy.to.back().length += length;
+  } else {
+    copy.to.push_back({front.file_offset + done, placed.place, length});
+  }
+  copy.pins.push_back(std::move(placed.pin));
+  bytes_moved_.fetch_add(placed.length, std::memory_order_relaxed);
+  return placed.length;
+}
+
 Status ExtentMover::CopyFront(const Extent& front, ByteView bytes, Lifetime lifetime, Copy& copy) {
   const std::size_t first = copy.to.size();
   for (std::uint64_t done = 0; done < front.length;) {
@@ -188,15 +248,7 @@ Status ExtentMover::CopyFront(const Extent& front, ByteView bytes, Lifetime life
     ZENFS_ASSIGN_OR_RETURN(ExtentSink::Placed placed,
                            sink_.Write(cursors_[static_cast<std::size_t>(lifetime)], lifetime, {&part, 1},
                                        Deadline::After(kWaitForZone)));
-    const std::uint64_t length = std::min(placed.length, front.length - done);
-    if (copy.to.size() != first && Follows(copy.to.back(), placed.place, device_.geometry())) {
-      copy.to.back().length += length;
-    } else {
-      copy.to.push_back({front.file_offset + done, placed.place, length});
-    }
-    copy.pins.push_back(std::move(placed.pin));
-    bytes_moved_.fetch_add(placed.length, std::memory_order_relaxed);
-    done += placed.length;
+    done += Add(std::move(placed), front, done, first, copy);
   }
   for (Extent& to : std::span(copy.to).subspan(first)) {
     const ByteView written = bytes.subspan(to.file_offset - front.file_offset);

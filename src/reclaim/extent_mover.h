@@ -5,6 +5,10 @@
 // recovered from the device, and a copy with a new checksum would hide the damage. Copies have checksums. Copying
 // holds no lock: if a file changes meanwhile, it keeps its old extents and the copy becomes garbage.
 //
+// If the device copies by itself (ZonedDevice::Copy) and the checksum of the extent is known, it does the writing, and the
+// checksum of what is read back replaces the comparison. After the first copy that it refuses or does wrong, it is not asked
+// again.
+//
 // Copies are committed in pieces of at most 1 MiB. If an attempt ends early, at most one piece is wasted and the
 // committed pieces stay moved. An extent that is longer than a piece is first read whole, to verify its checksum.
 //
@@ -37,8 +41,9 @@ class ExtentMover {
   // Called after each piece with the time that it took, so that the caller can slow the mover down. May be empty.
   using Pause = std::function<void(std::chrono::nanoseconds)>;
 
-  // All arguments outlive the mover. `sink` writes with WritePurpose::kReclaim.
-  ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& sink, MovableFiles& files);
+  // All arguments outlive the mover. `sink` writes with WritePurpose::kReclaim. `device_copy`: false: the host copies.
+  ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& sink, MovableFiles& files,
+              bool device_copy = true);
 
   // Returns OK if no committed file has an extent in `zone` any more. Errors: those of reads, writes and commits;
   // kCorruption if a checksum was wrong or a copy read back differently; kBusy if a file could not be moved now;
@@ -65,6 +70,11 @@ class ExtentMover {
   [[nodiscard]] Result<std::vector<Extent>> MoveCopy(const FileRecord& file, Copy& copy, const Pause& pause);
   [[nodiscard]] Status SumPieces(const Extent& extent, const Pause& pause);
   [[nodiscard]] Result<ByteView> ReadFront(const FileRecord& file, Extent& front);
+  KnownCrc SumOf(const Extent& front) const;
+  [[nodiscard]] Result<bool> CopyInside(Extent& front, Lifetime lifetime, Copy& copy);
+  bool LeaveToHost(std::size_t first, Copy& copy);
+  std::uint64_t Add(ExtentSink::Placed placed, const Extent& front, std::uint64_t done, std::size_t first,
+                    Copy& copy);
   [[nodiscard]] Status CopyFront(const Extent& front, ByteView bytes, Lifetime lifetime, Copy& copy);
   [[nodiscard]] Result<ByteView> Read(Buffer& buffer, std::uint64_t at, DeviceOffset place,
                                       std::uint64_t length);
@@ -79,6 +89,7 @@ class ExtentMover {
   std::atomic<std::uint64_t> bytes_moved_{0};
   // A claim for each lifetime, so that copies have zones of their own while enough zones are left.
   std::array<SinkCursor, kLifetimeCount> cursors_;
+  std::uint64_t longest_copy_;  // inside the device, in bytes; 0: the host copies
   Buffer piece_;
   Buffer check_;
   Buffer window_;

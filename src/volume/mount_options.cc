@@ -93,6 +93,8 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
       ZENFS_ASSIGN_OR_RETURN(options.placement, ParsePlacement(key, value));
     } else if (key == "reclaim") {
       ZENFS_ASSIGN_OR_RETURN(options.reclaim, Flag(key, value));
+    } else if (key == "device_copy") {
+      ZENFS_ASSIGN_OR_RETURN(options.device_copy, Flag(key, value));
     } else if (key == "space_wait_s") {
       ZENFS_ASSIGN_OR_RETURN(const std::uint64_t seconds, Number(key, value, 0, kSpaceWaitMax));
       options.space_wait = std::chrono::seconds(seconds);
@@ -112,11 +114,13 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
           fmt::format(
               "unknown option \"{}\"; the options are ro, buffer_kib:N, wal_buffer_kib:N, "
               "wal:auto|append|write|blocking, wal_depth:N, sync_blocks:0, placement:NAME, reclaim:0, "
+              "device_copy:0, "
               "space_wait_s:N, "
               "flush_dir:PATH, metrics_file:PATH, trace_file:PATH, aux_path:PATH and discard_unsynced, dev: "
               "and zonefs: also "
               "io:uring "
-              "and io:plain, dev: also commands:0, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N "
+              "and io:plain, dev: also commands:0, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N, "
+              "copy_kib:N "
               "and hostsync",
               key));
     }

@@ -46,6 +46,8 @@ struct MountOptions {
   const PlacementPolicy* placement = DefaultPlacement();  // key `placement` (zone/placement.h)
   // Key `reclaim`: false: no zone is ever emptied, so a zone with one live byte stays in use. For comparisons.
   bool reclaim = true;
+  // Key `device_copy`: false: reclaim reads and writes even if the device copies by itself.
+  bool device_copy = true;
   std::chrono::seconds space_wait{30};  // key `space_wait_s`: the longest wait of a write for a zone
 
   friend bool operator==(const MountOptions&, const MountOptions&) = default;

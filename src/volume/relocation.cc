@@ -15,7 +15,8 @@ constexpr std::chrono::nanoseconds kNoWait{0};
 
 }  // namespace
 
-Relocation::Relocation(const Deps& deps) : deps_(deps), mover_(deps.device, deps.zones, deps.sink, *this) {}
+Relocation::Relocation(const Deps& deps)
+    : deps_(deps), mover_(deps.device, deps.zones, deps.sink, *this, deps.device_copy) {}
 
 ReclaimTarget::LogView Relocation::LookAtLog() {
   static_cast<void>(deps_.log.supply().ReleaseDead());

@@ -49,6 +49,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
     ExtentSink& log_sink;
     WrittenBytes& written;
     const WriteAccounting& accounting;  // used by the collector only
+    bool device_copy;                   // MountOptions::device_copy
   };
   // The parts in `deps` outlive it.
   explicit Relocation(const Deps& deps);
