@@ -42,7 +42,8 @@ def write_block(target, offset, content):
 
 def rebuild(source, target, plan, zone_size):
     buffer = mmap.mmap(-1, CHUNK)  # aligned, as direct I/O wants it
-    for zone, length, end in plan:
+    # Zones that become full first: while they are written they need a slot of an active zone, and the others may take all.
+    for zone, length, end in sorted(plan, key=lambda line: line[2] in ("close", "area")):
         start = zone * zone_size
         for offset in range(start, start + length, CHUNK):
             piece = memoryview(buffer)[:min(CHUNK, start + length - offset)]
