@@ -69,6 +69,7 @@ set(ZENFS_TESTS_emulator
 # src/backends/block
 set(ZENFS_SOURCES_block
   backends/block/block_append.cc
+  backends/block/block_copy.cc
   backends/block/block_device.cc
   backends/block/block_random.cc
   backends/block/device_users.cc
@@ -83,6 +84,7 @@ set(ZENFS_SOURCES_block
 )
 set(ZENFS_TESTS_block
   backends/block/block_device_test.cc
+  backends/block/block_copy_test.cc
   backends/block/block_settle_test.cc
   backends/block/device_users_test.cc
 )

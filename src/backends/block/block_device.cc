@@ -161,6 +161,22 @@ Status BlockDevice::SettleRead(DeviceOffset offset, std::uint64_t length, const 
   return Fail(Code::kIo, fmt::format("{}: the device ended after {}", text, outcome.bytes));
 }
 
+Result<ZoneInfo> BlockDevice::ReportAfter(const FailedWrite& write) {
+  const ZoneId id = geometry().ZoneOf(write.offset);
+  Result<ZoneInfo> zone = ReportZone(id);
+  if (zone) {
+    parts_.zones->SetPointer(id, zone->WrittenBytes());
+    return zone;
+  }
+  return Fail(
+      Code::kUnknownOutcome,
+      WithStatus(fmt::format("{}: {} of {} bytes to zone {} failed, and its outcome is unknown because the "
+                             "report failed, too ({})",
+                             name(), write.command, write.length, id.value, zone.error().ToString()),
+                 write.status),
+      write.os_errno);
+}
+
 Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,
                                 const IoOutcome& outcome, bool repeated) {
   const ZoneId id = geometry().ZoneOf(offset);
@@ -173,20 +189,13 @@ Status BlockDevice::SettleWrite(DeviceOffset offset, std::span<const ByteView> p
   const FailedWrite write{.offset = offset,
                           .length = length,
                           .pointer = start + parts_.zones->pointer(id),
-                          .os_errno = outcome.os_errno};
-  const Result<ZoneInfo> zone = ReportZone(id);
-  if (!zone) {
-    return Fail(Code::kUnknownOutcome,
-                fmt::format("{}: write of {} bytes to zone {} failed, and its outcome is unknown because the "
-                            "report failed, too ({})",
-                            name(), length, id.value, zone.error().ToString()),
-                outcome.os_errno);
-  }
-  parts_.zones->SetPointer(id, zone->WrittenBytes());
-  if (MayHaveLanded(write, *zone) && HoldsPlainly(parts_.control->fd(), offset.value, pieces)) return {};
+                          .os_errno = outcome.os_errno,
+                          .status = outcome.status};
+  ZENFS_ASSIGN_OR_RETURN(const ZoneInfo zone, ReportAfter(write));
+  if (MayHaveLanded(write, zone) && HoldsPlainly(parts_.control->fd(), offset.value, pieces)) return {};
   const bool kernel_pointers = parts_.kernel_pointers && &WayTo(id) == parts_.data.get();
-  if (!kernel_pointers || repeated || !WasRefusedUnwritten(write, *zone))
-    return Fail(DescribeFailedWrite(name(), write, *zone));
+  if (!kernel_pointers || repeated || !WasRefusedUnwritten(write, zone))
+    return Fail(DescribeFailedWrite(name(), write, zone));
   return SettleWrite(offset, pieces, length, parts_.data->Write(offset.value, pieces), /*repeated=*/true);
 }
 

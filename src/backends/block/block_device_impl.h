@@ -32,8 +32,9 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
     std::unique_ptr<ZoneFacts> zones;
     std::shared_ptr<const DataPath> data;
     std::shared_ptr<const AppendPath> appends{};  // null: there are none
-    // The way of writes to a zone after its first append, or with a random write area; null: they go by `data`, too. The
-    // kernel does not see what commands write, and may refuse writes of its own to such a zone until the zone's reset.
+    // The way of copies, of writes to a zone after its first append or copy, and of those to a random write area; null: they
+    // go by `data`, too. The kernel does not see what commands write, and may refuse writes of its own to such a zone until
+    // the zone's reset.
     std::shared_ptr<const DataPath> commands{};
     std::vector<std::string> notices{};
     // The kernel keeps write pointers of its own, which commands of the drive do not move (KernelPlugsZoneWrites).
@@ -64,6 +65,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   Status Close(ZoneId zone) override;
   Status OpenRandom(ZoneId zone) override;
   Status CommitRandom(DeviceOffset to) override;
+  Status Copy(DeviceOffset from, DeviceOffset to, std::uint64_t length) override;
   Status Flush() override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
@@ -79,6 +81,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   }
   Status CheckWritable() const;
   Status CheckAppend(DeviceOffset start, ByteView bytes) const;
+  Status CheckCopyTarget(DeviceOffset to, std::uint64_t length) const;
   Status CheckRead(DeviceOffset offset, ByteSpan into) const;
   Status CheckWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length) const;
   Status Manage(Command command, std::string_view what, ZoneId zone);
@@ -88,6 +91,9 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   Status SettleRandomWrite(DeviceOffset offset, std::uint64_t length, const IoOutcome& outcome);
   Status SettleAppend(DeviceOffset start, std::uint64_t length, const IoOutcome& outcome);
   Status SettleRead(DeviceOffset offset, std::uint64_t length, const IoOutcome& outcome);
+  Status SettleCopy(DeviceOffset from, DeviceOffset to, std::uint64_t length, const CommandResult& result);
+  // Reports the zone of a failed write and notes its write pointer.
+  Result<ZoneInfo> ReportAfter(const FailedWrite& write);
   Status SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length,
                      const IoOutcome& outcome, bool repeated = false);
 

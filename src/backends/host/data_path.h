@@ -3,6 +3,7 @@
 // Units: bytes; offsets count from the start of the device. Threads: safe from any thread; no state that changes.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <span>
 
@@ -19,6 +20,11 @@ class DataPath {
   // Writes the pieces contiguously. Each command is sent after the previous one has completed.
   [[nodiscard]] virtual IoOutcome Write(std::uint64_t offset, std::span<const ByteView> pieces) const = 0;
   [[nodiscard]] virtual CommandResult Flush() const = 0;
+  // One command that copies inside the device. The kernel has no call for it.
+  [[nodiscard]] virtual CommandResult Copy(std::uint64_t /*from*/, std::uint64_t /*to*/,
+                                           std::uint64_t /*length*/) const {
+    return {.os_errno = EOPNOTSUPP};
+  }
   // Where a queue finds the bytes at `offset`.
   [[nodiscard]] virtual IoPlace Place(std::uint64_t offset) const = 0;
 };

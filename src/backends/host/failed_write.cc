@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "backends/host/io_outcome.h"
+
 namespace zenfs {
 namespace {
 
@@ -37,8 +39,9 @@ std::optional<Error> ClosedToWrites(const std::string& what, int os_errno, const
 
 Error DescribeFailedWrite(const std::string& device, const FailedWrite& write, const ZoneInfo& zone) {
   const std::uint64_t in_zone = write.offset - zone.start;
-  const std::string what =
-      fmt::format("{}: write of {} bytes to zone {} at {}", device, write.length, zone.id.value, in_zone);
+  const std::string what = WithStatus(fmt::format("{}: {} of {} bytes to zone {} at {}", device,
+                                                  write.command, write.length, zone.id.value, in_zone),
+                                      write.status);
   const auto error = [&](Code code, const std::string& why) {
     return Error(code, what + ": " + why, write.os_errno);
   };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "device/zone_info.h"
@@ -14,9 +15,11 @@ namespace zenfs {
 
 struct FailedWrite {
   DeviceOffset offset;
-  std::uint64_t length = 0;  // bytes
-  DeviceOffset pointer;      // the zone's write pointer before the write
-  int os_errno = 0;          // 0: a short write without an error
+  std::uint64_t length = 0;            // bytes
+  DeviceOffset pointer;                // the zone's write pointer before the write
+  int os_errno = 0;                    // 0: a short write without an error
+  const char* status = nullptr;        // of a failed NVMe command: its name, a static string
+  std::string_view command = "write";  // for messages
 };
 
 // True if the write pointer is where it would be after a complete write. The driver may have

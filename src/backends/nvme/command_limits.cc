@@ -15,6 +15,7 @@ Status AddCommandLimits(const std::string& path, const NamespaceFacts& facts, co
                     facts.zone_size, facts.block_size, geometry.zone_size, geometry.block_size));
   }
   geometry.max_append_bytes = RoundDown(commands.longest_append(), geometry.block_size);
+  geometry.max_copy_bytes = RoundDown(facts.longest_copy, geometry.block_size);
   if (IsMultiple(facts.random_unit, geometry.block_size)) {  // the kernel's granularity may be larger
     geometry.random_area_bytes = facts.random_area;
     geometry.random_area_unit = facts.random_unit;

@@ -1,4 +1,4 @@
-// What a device can do that only commands of its drive do: zone appends and random write areas.
+// What a device can do that only commands of its drive do: zone appends, copies and random write areas.
 #pragma once
 
 #include <string>

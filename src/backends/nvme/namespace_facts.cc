@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <libnvme.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "backends/nvme/nvme_status.h"
@@ -27,6 +28,18 @@ std::uint32_t Limit(__le32 resources) {
 
 // FLBAS: bits 0 to 3 and 5 to 6 are the index of the format.
 std::size_t FormatIndex(const nvme_id_ns& ns) { return (ns.flbas & 0xfu) | ((ns.flbas >> 5 & 0x3u) << 4); }
+
+void AddCopies(const IdentifyData& data, NamespaceFacts& facts) {
+  constexpr unsigned kFormat0 = 1u;  // OCFS
+  if ((le16toh(data.controller.oncs) & NVME_CTRL_ONCS_COPY) == 0) return;
+  if ((le16toh(data.controller.ocfs) & kFormat0) == 0) return;
+  const std::uint64_t range = le16toh(data.name_space.mssrl) * std::uint64_t{facts.block_size};
+  const std::uint64_t ranges = std::uint64_t{data.name_space.msrc} + 1;
+  const std::uint64_t longest = le32toh(data.name_space.mcl) * std::uint64_t{facts.block_size};
+  if (range == 0 || longest == 0) return;
+  facts.longest_copy = std::min(longest, range * ranges);
+  facts.longest_copy_range = range;
+}
 
 void AddRandomArea(const nvme_zns_id_ns& zoned, NamespaceFacts& facts) {
   constexpr unsigned kSupported = 1u << 1;  // OZCS
@@ -77,6 +90,7 @@ Result<NamespaceFacts> FactsOf(const std::string& name, const IdentifyData& data
   const std::uint64_t append = InPages(data.zoned_controller.zasl);
   facts.longest_append = append == 0 ? facts.longest_command : append;
   facts.volatile_cache = (data.controller.vwc & 1u) != 0;
+  AddCopies(data, facts);
   AddRandomArea(data.zoned_namespace, facts);
   return facts;
 }

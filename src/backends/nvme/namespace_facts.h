@@ -25,6 +25,9 @@ struct NamespaceFacts {
   std::uint64_t longest_command = 0;  // MDTS; 0: no limit
   std::uint64_t longest_append = 0;   // ZASL, or MDTS if ZASL is 0; 0: no limit
   bool volatile_cache = true;         // VWC
+  // Copies with source ranges in descriptor format 0; both 0 if the drive takes none.
+  std::uint64_t longest_copy = 0;        // MCL, or what MSRC + 1 ranges have
+  std::uint64_t longest_copy_range = 0;  // MSSRL: of each source range
   // Zone random write areas; all 0 if there are none that can be committed explicitly, or they contradict themselves.
   std::uint64_t random_area = 0;   // ZRWASZ
   std::uint64_t random_unit = 0;   // ZRWAFG

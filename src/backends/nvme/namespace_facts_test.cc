@@ -72,6 +72,43 @@ TEST(NamespaceFactsTest, AbsentLimitsAreZero) {
   EXPECT_FALSE(facts->volatile_cache);
 }
 
+// Copies of at most 1,000 blocks, from at most 5 ranges of 128 blocks each.
+std::unique_ptr<Drive> DriveThatCopies() {
+  auto drive = std::make_unique<Drive>();
+  drive->controller.oncs = htole16(NVME_CTRL_ONCS_COPY);
+  drive->controller.ocfs = htole16(3);
+  drive->name_space.mssrl = htole16(128);
+  drive->name_space.mcl = htole32(1000);
+  drive->name_space.msrc = 4;
+  return drive;
+}
+
+TEST(NamespaceFactsTest, CopiesAreAsLongAsAllTheirRanges) {
+  const auto facts = DriveThatCopies()->Facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->longest_copy, 5U * 128 * 4096);
+  EXPECT_EQ(facts->longest_copy_range, 128U * 4096);
+}
+
+TEST(NamespaceFactsTest, CopiesAreAsLongAsTheDriveTakesAtOnce) {
+  auto drive = DriveThatCopies();
+  drive->name_space.msrc = 255;
+  EXPECT_EQ(drive->Facts()->longest_copy, 1000U * 4096);
+}
+
+TEST(NamespaceFactsTest, DriveThatTakesNoCopiesOfFormatZeroHasNone) {
+  const auto longest_with = [](auto change) {
+    const auto drive = DriveThatCopies();
+    change(*drive);
+    const auto facts = drive->Facts();
+    return facts->longest_copy + facts->longest_copy_range;
+  };
+  EXPECT_EQ(longest_with([](Drive& drive) { drive.controller.oncs = htole16(0xff); }), 0U) << "no command";
+  EXPECT_EQ(longest_with([](Drive& drive) { drive.controller.ocfs = htole16(2); }), 0U) << "other formats";
+  EXPECT_EQ(longest_with([](Drive& drive) { drive.name_space.mssrl = 0; }), 0U);
+  EXPECT_EQ(longest_with([](Drive& drive) { drive.name_space.mcl = 0; }), 0U);
+}
+
 // Areas of 64 KiB, with commits of 16 KiB, for 3 zones.
 std::unique_ptr<Drive> DriveWithRandomAreas() {
   auto drive = std::make_unique<Drive>();

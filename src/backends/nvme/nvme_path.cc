@@ -1,5 +1,6 @@
 #include "backends/nvme/nvme_path.h"
 
+#include <endian.h>
 #include <libnvme.h>
 #include <liburing.h>
 #include <sys/ioctl.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "backends/host/piece_cursor.h"
 #include "backends/nvme/nvme_status.h"
@@ -26,7 +28,7 @@ struct Answer {
 };
 
 Answer Send(int fd, unsigned long how, nvme_passthru_cmd64 command) {
-  // A write that was executed finds the write pointer moved, which BlockDevice settles; an append is there twice, which the log
+  // A write or copy that was executed finds the write pointer moved, which BlockDevice settles; an append is there twice, which the log
   // allows.
   const int status = SentThrough([&] { return ::ioctl(fd, how, &command); });
   return {.result = NvmeResult(status), .value = command.result};
@@ -96,6 +98,24 @@ CommandResult NvmePath::Flush() const {
   nvme_passthru_cmd64 command{};
   command.opcode = nvme_cmd_flush;
   command.nsid = namespace_->id;
+  return Send(namespace_->commands.get(), NVME_IOCTL_IO64_CMD, command).result;
+}
+
+// The source is in ranges, which the drive puts one behind the other.
+CommandResult NvmePath::Copy(std::uint64_t from, std::uint64_t to, std::uint64_t length) const {
+  std::vector<nvme_copy_range> ranges;  // descriptor format 0
+  for (std::uint64_t done = 0; done < length;) {
+    const std::uint64_t bytes = std::min(length - done, namespace_->facts.longest_copy_range);
+    nvme_copy_range range{};
+    range.slba = htole64(namespace_->BlockOf(from + done));
+    range.nlb = htole16(static_cast<std::uint16_t>(namespace_->BlockOf(bytes) - 1));  // zeroes-based
+    ranges.push_back(range);
+    done += bytes;
+  }
+  nvme_passthru_cmd64 command = Command(nvme_cmd_copy, to, length);
+  command.cdw12 = static_cast<__u32>(ranges.size() - 1);  // zeroes-based; format 0
+  command.addr = Address(ranges.data());
+  command.data_len = static_cast<__u32>(ranges.size() * sizeof(nvme_copy_range));
   return Send(namespace_->commands.get(), NVME_IOCTL_IO64_CMD, command).result;
 }
 

@@ -1,4 +1,4 @@
-// The way of data by NVMe commands: Read, Write, Flush (NVM Command Set) and Zone Append (Zoned Namespace Command Set). A
+// The way of data by NVMe commands: Read, Write, Copy, Flush (NVM Command Set) and Zone Append (Zoned Namespace Command Set). A
 // single command is sent by ioctl(2), those of a queue by io_uring (IORING_OP_URING_CMD, Linux 5.19).
 //
 // Passthrough goes around the page cache of the block device: what others read from its node through the cache may be
@@ -22,6 +22,7 @@ class NvmePath final : public DataPath, public AppendPath, private RingCommands 
   IoOutcome Read(std::uint64_t offset, ByteSpan into) const override;
   IoOutcome Write(std::uint64_t offset, std::span<const ByteView> pieces) const override;
   CommandResult Flush() const override;
+  CommandResult Copy(std::uint64_t from, std::uint64_t to, std::uint64_t length) const override;
   IoPlace Place(std::uint64_t offset) const override;
 
   std::uint64_t longest_append() const override { return longest_append_; }
