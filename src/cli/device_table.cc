@@ -227,6 +227,7 @@ Json DeviceJson(const SeenDevice& device, const std::string& release) {
           {"max_open", or_null(shape, geometry.max_open)},
           {"max_active", or_null(shape, geometry.max_active)},
           {"max_append_bytes", or_null(look.geometry.has_value(), geometry.max_append_bytes)},
+          {"max_copy_bytes", or_null(look.geometry.has_value(), geometry.max_copy_bytes)},
           {"random_area",
            RandomAreaJson(geometry.random_area_bytes, geometry.random_area_unit, geometry.random_area_zones)},
           {"volatile_cache", or_null(shape, geometry.LosesUnflushed())},

@@ -48,6 +48,8 @@ void AddDevice(const ZonedDevice& device, Figures& figures) {
   figures.Add("Active zones at most", "max_active", g.max_active, FormatLimit(g.max_active));
   figures.Add("Zone append at most", "max_append_bytes", g.max_append_bytes,
               g.max_append_bytes == 0 ? "none" : FormatSize(g.max_append_bytes));
+  figures.Add("Copy at most", "max_copy_bytes", g.max_copy_bytes,
+              g.max_copy_bytes == 0 ? "none" : FormatSize(g.max_copy_bytes));
   figures.Add("Random write area", "random_area",
               RandomAreaJson(g.random_area_bytes, g.random_area_unit, g.random_area_zones),
               RandomAreaText(g.random_area_bytes, g.random_area_unit, g.random_area_zones));

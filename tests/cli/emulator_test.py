@@ -62,6 +62,13 @@ class Emulator(CliCase):
         bad("--random-area=1G", saying="above the capacity")
         bad("--random-area=512K", "--volatile-cache", saying="above 256 KiB (64 blocks)")
 
+    def test_copies_inside_the_device(self):
+        self.make_device(*SMALL)
+        self.ok("mkfs", f"--emu={self.image}")
+        self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["max_copy_bytes"], 0)
+        self.assertEqual(self.ok_json("devices", f"--emu={self.image}")["devices"][0]["max_copy_bytes"], 0)
+        self.assertIn("Copy at most:          64 KiB", self.ok("fs-info", f"--uri=zenfs://emu:{self.image}?copy_kib:64"))
+
     def test_timing_is_recorded_and_can_be_overridden(self):
         self.make_device("--timing=bufferless", *SMALL)
         self.assertEqual(self.ok_json("emu", "info", self.image)["timing"], "bufferless")
