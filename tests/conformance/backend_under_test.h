@@ -25,6 +25,7 @@ struct DeviceWish {
   std::uint32_t conventional = 0;
   bool random_area =
       false;  // random write areas of 8 blocks for 2 zones, with commits of 2; not every backend has them
+  bool copies = false;  // of at most 8 blocks, or what a drive offers; not every backend has them
 };
 
 struct BackendUnderTest {

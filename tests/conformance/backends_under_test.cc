@@ -17,6 +17,10 @@
 namespace zenfs {
 namespace {
 
+std::uint64_t LongestCopy(const DeviceWish& wish, std::uint32_t block_size) {
+  return wish.copies ? std::uint64_t{8} * block_size : 0;
+}
+
 EmulatorGeometry GeometryFor(const DeviceWish& wish, std::uint32_t block_size) {
   return {.zones = 12 + wish.conventional,
           .zone_size = 64 * block_size,
@@ -27,7 +31,8 @@ EmulatorGeometry GeometryFor(const DeviceWish& wish, std::uint32_t block_size) {
           .block_size = block_size,
           .random_area = wish.random_area ? 8 * block_size : 0,
           .random_unit = wish.random_area ? 2 * block_size : 0,
-          .random_zones = wish.random_area ? 2u : 0u};
+          .random_zones = wish.random_area ? 2u : 0u,
+          .max_copy_bytes = LongestCopy(wish, block_size)};
 }
 
 // Devices that live in memory, as long as the fixture.
@@ -42,19 +47,22 @@ class InMemory final : public DeviceFixture {
 
 class EmulatedFile final : public DeviceFixture {
  public:
-  explicit EmulatedFile(const EmulatorGeometry& geometry, bool volatile_cache = false, bool reserve = false) {
-    EXPECT_TRUE(CreateEmulatedFile(directory_.File("device.img"), geometry, false, Timing::kNone,
-                                   volatile_cache, {.reserve = reserve})
+  EmulatedFile(const DeviceWish& wish, std::uint32_t block_size, bool volatile_cache = false,
+               bool reserve = false)
+      : longest_copy_(LongestCopy(wish, block_size)) {
+    EXPECT_TRUE(CreateEmulatedFile(directory_.File("device.img"), GeometryFor(wish, block_size), false,
+                                   Timing::kNone, volatile_cache, {.reserve = reserve})
                     .ok());
   }
   Result<std::unique_ptr<ZonedDevice>> Open(OpenMode mode) override {
     DeviceOptions unclaimed;
-    ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri,
-                           ParseDeviceUri("zenfs://emu:" + directory_.File("device.img")));
+    ZENFS_ASSIGN_OR_RETURN(DeviceUri uri, ParseDeviceUri("zenfs://emu:" + directory_.File("device.img")));
+    uri.options.emplace_back("copy_kib", std::to_string(longest_copy_ >> 10));
     return OpenDevice(uri, mode, &unclaimed);
   }
 
  private:
+  const std::uint64_t longest_copy_;
   TempDirectory directory_;
 };
 
@@ -85,39 +93,41 @@ class ZonesAsPlainFiles final : public DeviceFixture {
 std::unique_ptr<DeviceFixture> PlainFiles(const DeviceWish& wish) {
   return std::make_unique<ZonesAsPlainFiles>(wish);
 }
+std::unique_ptr<EmulatorDevice> MemoryWith(const DeviceWish& wish, std::uint32_t block_size = 4096,
+                                           const EmulatorOptions& options = {}) {
+  return CreateMemoryDevice(GeometryFor(wish, block_size), options);
+}
 std::unique_ptr<DeviceFixture> Memory(const DeviceWish& wish) {
-  return std::make_unique<InMemory>(CreateMemoryDevice(GeometryFor(wish, 4096)));
+  return std::make_unique<InMemory>(MemoryWith(wish));
 }
 std::unique_ptr<DeviceFixture> MemoryWithLatency(const DeviceWish& wish) {
   const EmulatorOptions options{
       .read_us = 20, .write_us = 10, .append_us = 10, .management_us = 5, .flush_us = 5};
-  return std::make_unique<InMemory>(CreateMemoryDevice(GeometryFor(wish, 512), options));
+  return std::make_unique<InMemory>(MemoryWith(wish, 512, options));
 }
 std::unique_ptr<DeviceFixture> Zn540(const DeviceWish& wish) {
-  return std::make_unique<InMemory>(CreateMemoryDevice(GeometryFor(wish, 4096), {.timing = Timing::kZn540}));
+  return std::make_unique<InMemory>(MemoryWith(wish, 4096, {.timing = Timing::kZn540}));
 }
 std::unique_ptr<DeviceFixture> Bufferless(const DeviceWish& wish) {
-  return std::make_unique<InMemory>(
-      CreateMemoryDevice(GeometryFor(wish, 4096), {.timing = Timing::kBufferless}));
+  return std::make_unique<InMemory>(MemoryWith(wish, 4096, {.timing = Timing::kBufferless}));
 }
 std::unique_ptr<DeviceFixture> File(const DeviceWish& wish) {
-  return std::make_unique<EmulatedFile>(GeometryFor(wish, 4096));
+  return std::make_unique<EmulatedFile>(wish, 4096);
 }
 std::unique_ptr<DeviceFixture> File512(const DeviceWish& wish) {
-  return std::make_unique<EmulatedFile>(GeometryFor(wish, 512));
+  return std::make_unique<EmulatedFile>(wish, 512);
 }
 std::unique_ptr<DeviceFixture> FileWithCache(const DeviceWish& wish) {
-  return std::make_unique<EmulatedFile>(GeometryFor(wish, 4096), /*volatile_cache=*/true);
+  return std::make_unique<EmulatedFile>(wish, 4096, /*volatile_cache=*/true);
 }
 std::unique_ptr<DeviceFixture> ReservedFile(const DeviceWish& wish) {
-  return std::make_unique<EmulatedFile>(GeometryFor(wish, 4096), /*volatile_cache=*/false, /*reserve=*/true);
+  return std::make_unique<EmulatedFile>(wish, 4096, /*volatile_cache=*/false, /*reserve=*/true);
 }
 std::unique_ptr<DeviceFixture> Crash(const DeviceWish& wish) {
   return std::make_unique<InMemory>(std::make_unique<CrashDevice>(GeometryFor(wish, 4096)));
 }
 std::unique_ptr<DeviceFixture> Faulty(const DeviceWish& wish) {
-  return std::make_unique<InMemory>(
-      std::make_unique<FaultyDevice>(CreateMemoryDevice(GeometryFor(wish, 4096))));
+  return std::make_unique<InMemory>(std::make_unique<FaultyDevice>(MemoryWith(wish)));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ def nvme_conforms():
 
 @case(needs=(PROGRAM,), seconds=180)
 def nvme_with_commands_conforms():
-    "the same with appends and random write areas by NVMe commands"
+    "the same with appends, copies and random write areas by NVMe commands"
     conform(WITH_COMMANDS, **{kind: f"dev:{fresh(kind.lower())}" for kind in ("PLAIN", "LIMITED", "RANDOM")})
 
 

@@ -20,6 +20,7 @@ class ZnsDrive:
     max_active: int = 0
     block: int = 4096
     random_zones: int = 0  # so many may have a random write area
+    copy_ranges: str = ""  # the arguments for copies inside the drive; empty: QEMU's, at most 128 blocks of one range
 
     def create(self, path):
         with open(path, "xb") as image:
@@ -30,7 +31,7 @@ class ZnsDrive:
                 "-device", f"nvme-ns,drive=file-{self.serial},bus={self.serial},nsid=1,"
                 f"logical_block_size={self.block},physical_block_size={self.block},zoned=true,"
                 f"zoned.zone_size={self.zone_size},zoned.zone_capacity={self.zone_capacity},"
-                f"zoned.max_open={self.max_open},zoned.max_active={self.max_active}{self.random_areas()}"]
+                f"zoned.max_open={self.max_open},zoned.max_active={self.max_active}{self.random_areas()}{self.copy_ranges}"]
 
     def random_areas(self):
         return f",zoned.numzrwa={self.random_zones},zoned.zrwas=64K,zoned.zrwafg=16K" if self.random_zones else ""
@@ -58,10 +59,10 @@ def file_of(drive, path):
 
 # What every guest of the selection has. `main` is for databases; the small ones have zones of 1 MiB, for suites that
 # reset and fill many; `limited` has limits that a test reaches quickly. `main` and `random` have random write areas,
-# which only commands of the drive can use.
+# which only commands of the drive can use. `plain` copies at most 36 blocks, of ranges of at most 8.
 MAIN = ZnsDrive("main", zones=64, zone_size=16 * MiB, zone_capacity=12 * MiB, max_open=14, max_active=14,
                 random_zones=2)
-PLAIN = ZnsDrive("plain", zones=24, zone_size=MiB, zone_capacity=768 << 10)
+PLAIN = ZnsDrive("plain", zones=24, zone_size=MiB, zone_capacity=768 << 10, copy_ranges=",mssrl=8,mcl=36")
 LIMITED = ZnsDrive("limited", zones=24, zone_size=MiB, zone_capacity=768 << 10, max_open=3, max_active=4)
 RANDOM = ZnsDrive("random", zones=24, zone_size=MiB, zone_capacity=768 << 10, random_zones=2)
 REGULAR = RegularDrive("regular", 64 * MiB)
