@@ -66,6 +66,21 @@ class DriveLogTest(unittest.TestCase):
         self.assertEqual(cuts("append 4096 4096", "append 0 4096", "flush 0", "flushed 0"), {(Kept(0, 8192, "close"),)})
         self.assertEqual(cuts("append 4096 4096", "flush 0", "append 0 4096", "flushed 0"), {(Kept(0, 8192, "close"),)})
 
+    def test_a_copy_is_kept_like_a_write(self):
+        self.assertEqual(cuts("write 0 4096", "flush 0", "flushed 0", f"copy {ZONE} 4096"),
+                         {(Kept(0, 4096, "close"),), (Kept(0, 4096, "close"), Kept(1, 4096, "close"))})
+        self.assertEqual(cuts("cancelled copy 0 4096", "failed copy 0 4096", "flush 0", "flushed 0"),
+                         {(Kept(0, 4096, "close"),)})
+
+    def test_a_write_behind_a_command_may_be_refused_once(self):
+        for first in ("copy 0 4096", "append 0 4096"):
+            self.assertEqual(cuts(first, "failed write 4096 4096", "write 4096 4096", "flush 0", "flushed 0"),
+                             {(Kept(0, 8192, "close"),)})
+            for lines in ((first, "failed write 4096 4096", "failed write 4096 4096"), (first, "failed write 0 4096"),
+                          (first, "failed write 4096 4096", "write 8192 4096"), (first, "reset 0", "failed write 0 4096")):
+                with self.assertRaises(BadLog):
+                    log_of(*lines)
+
     def test_a_rewritten_block_is_a_version_since_the_flush_or_torn_between_two(self):
         def block_after(*lines):
             found = set()
@@ -97,7 +112,7 @@ class DriveLogTest(unittest.TestCase):
 
     def test_a_log_with_a_gap_is_refused(self):
         for lines in (("write 4096 4096",), ("write 0 4096", "reset 0", "write 4096 4096"),
-                      ("finish 0", "write 0 4096"), ("reset 4096",), ("failed write 0 4096",), ("rewrite 0 4096 0",),
+                      ("finish 0", "write 0 4096"), ("reset 4096",), ("failed write 0 4096",), ("failed copy 0 4096",), ("copy 4096 4096",), ("rewrite 0 4096 0",),
                       ("area 0", "append 0 4096"), ("write 0 4096", "area 0"),
                       ("append 4096 4096", "append 0 4096", "append 0 4096"), ("write 0 8192", "append 4096 4096")):
             with self.assertRaises(BadLog):

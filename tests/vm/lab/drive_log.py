@@ -26,6 +26,7 @@ class Zone:
     finished: bool = False
     finish_flushed: bool = False
     holes: set = dataclasses.field(default_factory=set)  # blocks of appends that were not acknowledged yet
+    by_commands: bool = False  # the last bytes were; the kernel may not know of them (device-assumptions 20)
     area: bool = False
     blocks: dict = dataclasses.field(default_factory=dict)  # offset on the drive: Block
 
@@ -78,33 +79,48 @@ class DriveLog:
                 self.on_cancelled(*numbers)
                 continue
             if what == "failed":
-                if self.had_landed(*numbers):
+                if self.had_landed(*numbers) or self.was_refused_by_the_kernel(*numbers):
                     continue
                 raise BadLog(f"the device refused a command: '{line}', after {lines[max(0, at - 12):at]}")
             getattr(self, f"on_{what}")(*(int(number) for number in numbers))
 
     def on_cancelled(self, what, *numbers):
-        """The command may have been executed. A write shows it when it is repeated; an append leaves a hole, or nothing that was
+        """The command may have been executed. A write or copy shows it when it is repeated; an append leaves a hole, or nothing that was
         acknowledged; a block of a random write area may have the new bytes."""
-        if what == "write":
+        if what in ("write", "copy"):
             self.in_doubt.add(tuple(int(number) for number in numbers))
         elif what == "rewrite":
             self.on_rewrite(*(int(number) for number in numbers))
 
     def had_landed(self, what, *numbers):
-        """True if this write was refused because it had been executed when it was cancelled. The program finds its bytes there."""
+        """True if this write or copy was refused because it had been executed when it was cancelled. The program finds its bytes there."""
         key = tuple(int(number) for number in numbers)
-        if what != "write" or key not in self.in_doubt:
+        if what not in ("write", "copy") or key not in self.in_doubt:
             return False
         self.in_doubt.remove(key)
         self.on_write(*key)
         return True
+
+    def was_refused_by_the_kernel(self, what, *numbers):
+        """True if the kernel may have refused this write for a write pointer of its own that a command of the drive has passed. It
+        then asks the drive, and the program writes again."""
+        if what != "write":
+            return False
+        offset, _ = (int(number) for number in numbers)
+        zone = self.zone_at(offset)
+        known, zone.by_commands = zone.by_commands, False
+        return known and offset % self.drive.zone_size == zone.written
 
     def on_write(self, offset, length):
         zone = self.zone_at(offset)
         if offset % self.drive.zone_size != zone.written or zone.finished:
             raise BadLog(f"a write at {offset}, but the log has written {zone.written} bytes of that zone")
         zone.written += length
+
+    def on_copy(self, offset, length):
+        """The drive keeps of it what it might keep of a write. Its bytes are those that the old image has there."""
+        self.on_write(offset, length)
+        self.zone_at(offset).by_commands = True
 
     def on_append(self, offset, length):
         zone = self.zone_at(offset)
@@ -115,6 +131,7 @@ class DriveLog:
         zone.holes |= set(range(zone.written, begin, self.drive.block))
         zone.holes -= blocks
         zone.written = max(zone.written, begin + length)
+        zone.by_commands = True
 
     def on_rewrite(self, offset, length, at):
         zone = self.zone_at(offset)

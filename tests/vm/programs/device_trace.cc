@@ -3,6 +3,7 @@
 //
 //   write OFFSET LENGTH        the device has acknowledged it
 //   append OFFSET LENGTH       the same, of a zone append
+//   copy OFFSET LENGTH         the same, of a copy inside the device to there
 //   rewrite OFFSET LENGTH AT   the same, in a random write area; its bytes are in a second file, FILE.bytes, from AT on
 //   flush ID                   begins: covers all events above
 //   flushed ID                 has returned
@@ -111,6 +112,12 @@ class Trace {
   std::atomic<long> flushes_{0};
 };
 
+std::size_t Length(const iovec* pieces, int count) {
+  std::size_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes += pieces[i].iov_len;
+  return bytes;
+}
+
 template <typename Function>
 Function* Next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
@@ -153,15 +160,20 @@ int Managed(const std::string& what, std::uint64_t start, const Call& call) {
   return answer;
 }
 
+std::string_view NameOf(zenfs::NvmeCommand::Kind kind) {
+  using Kind = zenfs::NvmeCommand::Kind;
+  return kind == Kind::kAppend ? "append" : kind == Kind::kCopy ? "copy" : "write";
+}
+
 template <typename Call>
 int Written(const zenfs::NvmeCommand& command, const Call& call) {
   Trace& trace = Trace::Get();
-  const bool area = !command.is_append() && trace.IsInArea(command.offset());
+  const bool area = command.kind() == zenfs::NvmeCommand::Kind::kWrite && trace.IsInArea(command.offset());
   const long number = area ? trace.KeepBytes(command) : 0;
   const int answer = call();
   const int error = errno;
   const std::uint64_t place = command.is_append() && answer == 0 ? command.place() : command.offset();
-  const std::string_view what = area ? "rewrite" : command.is_append() ? "append" : "write";
+  const std::string_view what = area ? "rewrite" : NameOf(command.kind());
   std::string event = fmt::format("{} {} {}", what, place, command.length());
   if (area) event += fmt::format(" {}", number);
   trace.Log(answer == 0 ? event : Refused(event, answer < 0 ? error : 0));
@@ -176,6 +188,7 @@ int NvmeCommand(unsigned long request, const void* argument, const Call& call) {
   Trace& trace = Trace::Get();
   switch (command.kind()) {
     case Kind::kWrite:
+    case Kind::kCopy:
     case Kind::kAppend: return Written(command, call);
     case Kind::kFlush: return Flush(call);
     case Kind::kFinish: return Managed("finish", command.offset(), call);
@@ -196,7 +209,10 @@ ssize_t pwritev2(int fd, const iovec* pieces, int count, off_t offset, int flags
   const ssize_t answer = next(fd, pieces, count, offset, flags);
   const int error = errno;
   Trace& trace = Trace::Get();
-  if (trace.Concerns(fd)) trace.Log(answer > 0 ? fmt::format("write {} {}", offset, answer) : "failed write");
+  if (trace.Concerns(fd)) {
+    trace.Log(answer > 0 ? fmt::format("write {} {}", offset, answer)
+                         : fmt::format("failed write {} {}", offset, Length(pieces, count)));
+  }
   errno = error;
   return answer;
 }

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace zenfs {
@@ -17,7 +18,7 @@ inline bool IsNvmeCommand(unsigned long request) {
 
 class NvmeCommand {
  public:
-  enum class Kind { kWrite, kAppend, kFlush, kReset, kFinish, kOpenRandom, kOther };
+  enum class Kind { kWrite, kAppend, kCopy, kFlush, kReset, kFinish, kOpenRandom, kOther };
 
   // The structures of all three requests are equal up to the timeout.
   NvmeCommand(unsigned long request, const void* argument)
@@ -29,6 +30,7 @@ class NvmeCommand {
       case 0x00: return Kind::kFlush;
       case 0x01: return Kind::kWrite;
       case 0x7d: return Kind::kAppend;
+      case 0x19: return Kind::kCopy;
       case 0x79: break;
       default: return Kind::kOther;
     }
@@ -42,8 +44,11 @@ class NvmeCommand {
   }
   bool is_append() const { return kind() == Kind::kAppend; }
 
+  // Of a copy: where it writes.
   std::uint64_t offset() const { return kBlock * (fields_.cdw10 | std::uint64_t{fields_.cdw11} << 32); }
-  std::uint64_t length() const { return kBlock * ((fields_.cdw12 & 0xffff) + 1); }
+  std::uint64_t length() const {
+    return kind() == Kind::kCopy ? CopiedBytes() : kBlock * ((fields_.cdw12 & 0xffff) + 1);
+  }
   // Of an append that has succeeded: where the drive has put it.
   std::uint64_t place() const { return kBlock * fields_.result; }
   std::string bytes() const {
@@ -57,6 +62,18 @@ class NvmeCommand {
   }
 
  private:
+  // A source range has 32 bytes, with its length at 16.
+  std::uint64_t CopiedBytes() const {
+    const auto* const ranges = reinterpret_cast<const char*>(fields_.addr);
+    std::uint64_t bytes = 0;
+    for (std::uint32_t i = 0; i <= (fields_.cdw12 & 0xff); ++i) {
+      std::uint16_t blocks;
+      std::memcpy(&blocks, ranges + 32 * i + 16, sizeof(blocks));
+      bytes += kBlock * (blocks + std::uint64_t{1});
+    }
+    return bytes;
+  }
+
   static constexpr std::uint64_t kBlock = 4096;  // of the lab's drives
 
   const bool vector_;
