@@ -9,7 +9,7 @@ Status CopyByHost(ZonedDevice& device, DeviceOffset from, DeviceOffset to, std::
   ZENFS_RETURN_IF_ERROR(CheckCopy(device.name(), device.geometry(), from, to, length));
   AlignedBuffer buffer(length);
   buffer.Resize(length);
-  ZENFS_RETURN_IF_ERROR(device.Read(from, {buffer.data(), length}));
+  ZENFS_RETURN_IF_ERROR(device.Read(from, buffer.Span()));
   return device.Write(to, buffer.View());
 }
 

@@ -201,14 +201,12 @@ Result<bool> ExtentMover::CopyInside(Extent& front, Lifetime lifetime, Copy& cop
   if (longest_copy_ == 0 || !expected) return false;
   const std::size_t first = copy.to.size();
   const std::uint64_t bytes = RoundUp(front.length, device_.geometry().block_size);
-  for (std::uint64_t done = 0; done < bytes;) {
-    Result<ExtentSink::Placed> placed =
-        sink_.Copy(cursors_[static_cast<std::size_t>(lifetime)], lifetime, front.place + done,
-                   std::min(longest_copy_, bytes - done), Deadline::After(kWaitForZone));
-    if (!placed && placed.error().code() == Code::kNotSupported) return LeaveToHost(first, copy);
-    if (!placed) return Fail(std::move(placed).error());
-    done += Add(*std::move(placed), front, done, first, copy);
-  }
+  const Status placed = Place(front, copy, [&](std::uint64_t done) {
+    return sink_.Copy(CursorFor(lifetime), lifetime, front.place + done,
+                      std::min(longest_copy_, bytes - done), Deadline::After(kWaitForZone));
+  });
+  if (!placed.ok() && placed.error().code() == Code::kNotSupported) return LeaveToHost(first, copy);
+  if (!placed.ok()) return Fail(placed.error());
   std::uint32_t sum = 0;
   for (Extent& to : std::span(copy.to).subspan(first)) {
     ZENFS_ASSIGN_OR_RETURN(const ByteView copied, Read(check_, 0, to.place, to.length));
@@ -227,29 +225,30 @@ bool ExtentMover::LeaveToHost(std::size_t first, Copy& copy) {
   return false;
 }
 
-// Adds what was written of `front` from `done` on, and returns its length. `first`: the first copy of the front.
-std::uint64_t ExtentMover::Add(ExtentSink::Placed placed, const Extent& front, std::uint64_t done,
-                               std::size_t first, Copy& copy) {
-  const std::uint64_t length = std::min(placed.length, front.length - done);
-  if (copy.to.size() != first && Follows(copy.to.back(), placed.place, device_.geometry())) {
-    copy.to.back().length += length;
-  } else {
-    copy.to.push_back({front.file_offset + done, placed.place, length});
+// Adds to `copy` what `send` writes of the front from a byte on, until all is written.
+Status ExtentMover::Place(const Extent& front, Copy& copy, const Send& send) {
+  const std::size_t first = copy.to.size();
+  for (std::uint64_t done = 0; done < front.length;) {
+    ZENFS_ASSIGN_OR_RETURN(ExtentSink::Placed placed, send(done));
+    const std::uint64_t length = std::min(placed.length, front.length - done);
+    if (copy.to.size() != first && Follows(copy.to.back(), placed.place, device_.geometry())) {
+      copy.to.back().length += length;
+    } else {
+      copy.to.push_back({front.file_offset + done, placed.place, length});
+    }
+    copy.pins.push_back(std::move(placed.pin));
+    bytes_moved_.fetch_add(placed.length, std::memory_order_relaxed);
+    done += placed.length;
   }
-  copy.pins.push_back(std::move(placed.pin));
-  bytes_moved_.fetch_add(placed.length, std::memory_order_relaxed);
-  return placed.length;
+  return {};
 }
 
 Status ExtentMover::CopyFront(const Extent& front, ByteView bytes, Lifetime lifetime, Copy& copy) {
   const std::size_t first = copy.to.size();
-  for (std::uint64_t done = 0; done < front.length;) {
+  ZENFS_RETURN_IF_ERROR(Place(front, copy, [&](std::uint64_t done) {
     const ByteView part = bytes.subspan(done, std::min<std::uint64_t>(kWriteBytes, bytes.size() - done));
-    ZENFS_ASSIGN_OR_RETURN(ExtentSink::Placed placed,
-                           sink_.Write(cursors_[static_cast<std::size_t>(lifetime)], lifetime, {&part, 1},
-                                       Deadline::After(kWaitForZone)));
-    done += Add(std::move(placed), front, done, first, copy);
-  }
+    return sink_.Write(CursorFor(lifetime), lifetime, {&part, 1}, Deadline::After(kWaitForZone));
+  }));
   for (Extent& to : std::span(copy.to).subspan(first)) {
     const ByteView written = bytes.subspan(to.file_offset - front.file_offset);
     // The checksum is known unless the end of a zone divided the copy.

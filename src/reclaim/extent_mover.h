@@ -73,8 +73,9 @@ class ExtentMover {
   KnownCrc SumOf(const Extent& front) const;
   [[nodiscard]] Result<bool> CopyInside(Extent& front, Lifetime lifetime, Copy& copy);
   bool LeaveToHost(std::size_t first, Copy& copy);
-  std::uint64_t Add(ExtentSink::Placed placed, const Extent& front, std::uint64_t done, std::size_t first,
-                    Copy& copy);
+  using Send = std::function<Result<ExtentSink::Placed>(std::uint64_t done)>;
+  [[nodiscard]] Status Place(const Extent& front, Copy& copy, const Send& send);
+  SinkCursor& CursorFor(Lifetime lifetime) { return cursors_[static_cast<std::size_t>(lifetime)]; }
   [[nodiscard]] Status CopyFront(const Extent& front, ByteView bytes, Lifetime lifetime, Copy& copy);
   [[nodiscard]] Result<ByteView> Read(Buffer& buffer, std::uint64_t at, DeviceOffset place,
                                       std::uint64_t length);
